@@ -4,9 +4,9 @@ SHELL := bash
 .PHONY: help build test race lint web fuzz bench oracle story live peers corpus tasks soak stress mutants ci release demo clean
 
 export CGO_ENABLED ?= 0
-WITHPG := go run ./internal/pgtest/withpg --
+WITHPG := go run ./internal/testkit/withpg --
 FUZZTIME ?= 2m
-# Rounds of each benchmark of internal/bench; most of them repeat what they measure within a round.
+# Rounds of each benchmark of internal/testkit/bench; most of them repeat what they measure within a round.
 BENCHTIME ?= 5x
 # What a suite writes under docs/benchmarks begins with when, of which commit and on what it ran.
 VERSIONS := date -u +%FT%RZ && git describe --always --dirty && go version && uname -srm
@@ -28,7 +28,7 @@ lint: ## check formatting, vet, staticcheck
 	go vet ./...
 	go tool -modfile=tools/go.mod staticcheck ./...
 
-web: ## build the page into internal/web/dist (needs Node and npm)
+web: ## build the page into internal/face/web/dist (needs Node and npm)
 	cd web && npm install --no-save --ignore-scripts --no-audit --no-fund && npm run build
 
 fuzz: ## fuzz every target in turn (FUZZTIME=2m each)
@@ -46,10 +46,10 @@ bin/before:
 
 bench: bin/before ## run the benchmarks at full size into docs/benchmarks
 	@mkdir -p docs/benchmarks
-	{ $(VERSIONS) && RAMET_BENCH_SCALE=1 RAMET_BENCH_BEFORE=$(CURDIR)/bin/before RAMET_BENCH_GROWTH=$(CURDIR)/docs/benchmarks $(WITHPG) go test -timeout 2h -run '^$$' -bench . -benchtime $(BENCHTIME) ./internal/bench; } | tee docs/benchmarks/latest.txt
+	{ $(VERSIONS) && RAMET_BENCH_SCALE=1 RAMET_BENCH_BEFORE=$(CURDIR)/bin/before RAMET_BENCH_GROWTH=$(CURDIR)/docs/benchmarks $(WITHPG) go test -timeout 2h -run '^$$' -bench . -benchtime $(BENCHTIME) ./internal/testkit/bench; } | tee docs/benchmarks/latest.txt
 	{ $(VERSIONS) && RAMET_BENCH_SCALE=1 $(WITHPG) go test -timeout 2h -p 1 -run '^$$' -bench . $$(go list ./... | grep -v /bench$$) | \
 		sed '/no test files/d'; } | tee docs/benchmarks/others.txt
-	{ $(VERSIONS) && RAMET_WEB_BENCH=1 go test -count 1 -timeout 20m -run TestThePageAtFullSize ./internal/web; } | tee docs/benchmarks/page.txt
+	{ $(VERSIONS) && RAMET_WEB_BENCH=1 go test -count 1 -timeout 20m -run TestThePageAtFullSize ./internal/face/web; } | tee docs/benchmarks/page.txt
 
 oracle: ## let gitleaks judge the rules for secrets, into docs/benchmarks/secrets.txt
 	@cd tools/oracle && { date -u +%F && go version && go list -m github.com/zricethezav/gitleaks/v8 && \
@@ -60,20 +60,20 @@ story: ## make docs/terminal.svg, the README's picture, from a recorded session
 
 live: ## try each vendor whose key is set (a few cents), into docs/benchmarks/live.txt
 	@mkdir -p docs/benchmarks
-	RAMET_LIVE=$(CURDIR)/docs/benchmarks/live.txt RAMET_LIVE_HEAD="$$($(VERSIONS))" go test -tags extern -count 1 -timeout 30m -v -run TestLive ./internal/llm/live
+	RAMET_LIVE=$(CURDIR)/docs/benchmarks/live.txt RAMET_LIVE_HEAD="$$($(VERSIONS))" go test -tags extern -count 1 -timeout 30m -v -run TestLive ./internal/testkit/llmtest
 
 peers: ## speak with MCP servers, clients and editors, let other programs drive agents, bring in their sessions, and measure beside them, from npm, as far as they can be had
-	RAMET_TEST_PEERS=$(CURDIR)/bin/peers go test -tags extern -count 1 -timeout 40m -v -run TestPeers ./internal/tool/mcp
+	RAMET_TEST_PEERS=$(CURDIR)/bin/peers go test -tags extern -count 1 -timeout 40m -v -run TestPeers ./internal/tools/mcp
 	RAMET_TEST_PEERS=$(CURDIR)/bin/peers RAMET_TEST_PEERS_TABLE=$(CURDIR)/docs/drivers.md RAMET_TEST_PEERS_BESIDE=$(CURDIR)/docs/benchmarks/peers.md \
 		go test -count 1 -timeout 2h -v -run TestPeers ./internal/app
 
 corpus: ## read definitions, and document repositories, of npm, Go and Debian, into docs/benchmarks/corpus.txt
 	@mkdir -p docs/benchmarks
-	{ $(VERSIONS) && RAMET_TEST_CORPUS=$(CURDIR)/bin/corpus go test -tags extern -count 1 -timeout 30m -v -run TestCorpus ./internal/kit; } | tee docs/benchmarks/definitions.txt
+	{ $(VERSIONS) && RAMET_TEST_CORPUS=$(CURDIR)/bin/corpus go test -tags extern -count 1 -timeout 30m -v -run TestCorpus ./internal/core/kit; } | tee docs/benchmarks/definitions.txt
 	{ $(VERSIONS) && RAMET_TEST_CORPUS=$(CURDIR)/bin/corpus go test -count 1 -timeout 2h -v -run TestCorpus ./internal/app; } | tee docs/benchmarks/corpus.txt
 
-tasks: ## let a model play internal/bench/tasks (MODEL=vendor/name); without one, scripts do
-	RAMET_TASKS_MODEL=$(MODEL) go test -count 1 -timeout 6h -v -run TestTasks ./internal/bench/tasks
+tasks: ## let a model play internal/testkit/bench (MODEL=vendor/name); without one, scripts do
+	RAMET_TASKS_MODEL=$(MODEL) go test -count 1 -timeout 6h -v -run TestTasks ./internal/testkit/bench
 
 soak: ## run the tests that take hours, into docs/benchmarks/soak.txt (SEED=n repeats one)
 	@mkdir -p docs/benchmarks

@@ -8,7 +8,7 @@ export default defineConfig({
   publicDir: "public",
   plugins: [licences()],
   build: {
-    outDir: "../internal/web/dist",
+    outDir: "../internal/face/web/dist",
     emptyOutDir: true,
     target: "es2022",
     assetsInlineLimit: 0,

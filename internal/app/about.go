@@ -4,7 +4,7 @@ import (
 	"runtime"
 	"runtime/debug"
 
-	"ramet/internal/cli/care"
+	"ramet/internal/face/cli"
 )
 
 // What a release says of itself. They are variables because the release sets them when it
@@ -17,8 +17,8 @@ var (
 	modified = "" // "true" where the source differed from the commit
 )
 
-func about() care.Version {
-	v := care.Version{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+func about() cli.Version {
+	v := cli.Version{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
 		Revision: commit, Date: date, Modified: modified == "true"}
 	if commit != "" {
 		return v
@@ -30,7 +30,7 @@ func about() care.Version {
 }
 
 // fromBuild takes what Go knows of the source, which is nothing outside a checkout.
-func fromBuild(v *care.Version, info *debug.BuildInfo) {
+func fromBuild(v *cli.Version, info *debug.BuildInfo) {
 	for _, s := range info.Settings {
 		switch s.Key {
 		case "vcs.revision":

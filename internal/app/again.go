@@ -8,8 +8,8 @@ import (
 	"os/exec"
 	"strings"
 
-	"ramet/internal/fault"
-	"ramet/internal/public"
+	"ramet/internal/base/fault"
+	"ramet/internal/operation/public"
 )
 
 // again carries out another command line of ramet in a process of its own, which may go on

@@ -12,25 +12,20 @@ import (
 
 	"golang.org/x/term"
 
-	"ramet/internal/cli"
-	"ramet/internal/cli/care"
-	"ramet/internal/cli/line"
-	mcpcli "ramet/internal/cli/mcp"
-	"ramet/internal/cli/runs"
-	"ramet/internal/credential"
-	"ramet/internal/database"
-	"ramet/internal/demo"
-	"ramet/internal/fault"
-	"ramet/internal/forge"
-	"ramet/internal/history"
-	"ramet/internal/id"
-	"ramet/internal/sandbox"
-	"ramet/internal/session"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/base/text"
+	"ramet/internal/core/config"
+	"ramet/internal/core/history"
+	"ramet/internal/face/cli"
+	"ramet/internal/launch/sandbox"
+	"ramet/internal/model/credential"
+	"ramet/internal/operation/session"
+	"ramet/internal/runner/forge"
 	"ramet/internal/store"
+	"ramet/internal/store/database"
 	"ramet/internal/store/postgres"
 	"ramet/internal/store/sqlite"
-	"ramet/internal/text"
-	"ramet/internal/workspace"
 )
 
 // Stdio is where a process reads and writes.
@@ -54,22 +49,22 @@ func Main(ctx context.Context, args []string, env func(string) string, stdio Std
 		dir = "." // the folder is gone; what needs it will say so
 	}
 	return cli.Run(ctx, args, cli.Env{
-		Streams: line.Streams{Stdin: stdio.In, Stdout: stdio.Out, Stderr: stdio.Err,
+		Streams: cli.Streams{Stdin: stdio.In, Stdout: stdio.Out, Stderr: stdio.Err,
 			Terminal: isTerminal(stdio.Out), ErrTerminal: isTerminal(stdio.Err), Password: password(stdio)},
-		Background: line.Background{Detach: detach(args, stdio), Leave: leave(env)},
-		System: session.System{Getenv: env, Dir: dir, User: self, Now: time.Now, Open: open, Look: sqlite.Look, Start: kernel, Learn: func(k *credential.Store) { new(learner).learn(k, "") }, Find: modelServers().Find, Logs: logs{}, Agent: ownAgent, MCP: pool, Drivers: knownDrivers, Unsay: unsay, Hooks: hookRunner,
+		Background: cli.Background{Detach: detach(args, stdio), Leave: leave(env)},
+		System: session.System{Getenv: env, Dir: dir, User: self, Now: time.Now, Open: open, Look: sqlite.Look, Start: startKernel, Learn: func(k *credential.Store) { new(learner).learn(k, "") }, Find: modelServers().Find, Logs: logs{}, Agent: ownAgent, MCP: pool, Drivers: knownDrivers, Unsay: unsay, Hooks: hookRunner,
 			Tokens: append(forge.Variables(), telemetryToken)},
 		Serve:  serve,
 		Models: modelServers(),
-		Runs:   runs.Ports{Carry: carry, Windows: runWindows, Work: work, External: external, Estates: openEstates, Programs: programs, Version: version},
-		Care:   care.Ports{Version: about, Tour: demo.Run, Sandbox: sandbox.Available, Limits: sandbox.DescribeLimits, Telemetry: telemetrySize},
-		MCP:    mcpcli.Ports{Version: version, Again: again},
+		Runs:   cli.RunsPorts{Carry: carry, Windows: runWindows, Work: work, External: external, Estates: openEstates, Programs: programs, Version: version},
+		Care:   cli.CarePorts{Version: about, Tour: cli.RunDemo, Sandbox: sandbox.Available, Limits: sandbox.DescribeLimits, Telemetry: telemetrySize},
+		MCP:    cli.MCPPorts{Version: version, Again: again},
 		Screen: screen(stdio),
 		Pick:   picks(stdio),
 	})
 }
 
-func open(ctx context.Context, p workspace.Location) (*store.Store, error) {
+func open(ctx context.Context, p config.WorkspaceLocation) (*store.Store, error) {
 	ctx = history.Unattended(ctx) // agent 0 is nobody's doing
 	switch scheme, _, isURL := strings.Cut(p.DB, "://"); {
 	case postgres.IsURL(p.DB):

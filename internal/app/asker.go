@@ -4,9 +4,9 @@ import (
 	"context"
 	"sync"
 
-	"ramet/internal/history"
-	"ramet/internal/permit"
-	"ramet/internal/tui"
+	"ramet/internal/core/history"
+	"ramet/internal/face/tui"
+	"ramet/internal/turn/permit"
 )
 
 // asker asks the user of the terminal about calls.

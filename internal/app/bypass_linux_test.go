@@ -9,15 +9,15 @@ import (
 	"strings"
 	"testing"
 
-	"ramet/internal/soak"
-	"ramet/internal/step/point"
+	"ramet/internal/testkit"
+	"ramet/internal/testkit/probe"
 )
 
 // Tests kill ramet before its steps, so a change of a file that is no step is never tested. Here strace sees every
 // call by which commands change files below their workspace, home and project: each follows the line by which the
 // process recorded a step of that kind.
 func TestNoWriteBypassesTheStepCounterSoak(t *testing.T) {
-	soak.Only(t)
+	testkit.SoakOnly(t)
 	exe := binary(t)
 	for verb := range verbs {
 		t.Run(verb, func(t *testing.T) {
@@ -95,7 +95,7 @@ func noBypass(t *testing.T, folder string, cmd *exec.Cmd) {
 		calls += ",?" + call
 	}
 	under := exec.Command("strace", append([]string{"-f", "-y", "-qq", "-s", "200", "-o", trace, "-e", "trace=" + calls}, cmd.Args...)...)
-	under.Dir, under.Env = cmd.Dir, append(cmd.Env, point.Steps+"="+steps)
+	under.Dir, under.Env = cmd.Dir, append(cmd.Env, probe.Steps+"="+steps)
 	if out := outcomeOf(t, under); out.code != 0 {
 		t.Errorf("%v: exit code %d: %s%s", cmd.Args[1:], out.code, out.stdout, out.stderr)
 	}
@@ -139,7 +139,7 @@ func (w *witness) see(thread, call, rest string, resumed bool) {
 	}
 	if strings.Contains(rest, "<"+w.steps+">") {
 		if m := stepLine.FindStringSubmatch(rest); m != nil {
-			w.told[thread] = point.Point{Label: m[1]}.Op()
+			w.told[thread] = probe.Point{Label: m[1]}.Op()
 		}
 		return
 	}

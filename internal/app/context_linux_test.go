@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"ramet/internal/llm/llmtest/strict"
-	"ramet/internal/soak"
+	"ramet/internal/testkit"
+	"ramet/internal/testkit/llmtest"
 )
 
 // A model with a window that its server enforces works for many steps on the real binary:
@@ -21,7 +21,7 @@ import (
 const manySteps = 80
 
 func TestLongWorkSoak(t *testing.T) {
-	soak.Only(t)
+	testkit.SoakOnly(t)
 	const steps = 500
 	t.Run("alone", func(t *testing.T) { workAlone(t, steps) })
 	t.Run("child", func(t *testing.T) { workInAChild(t, steps) })
@@ -29,10 +29,10 @@ func TestLongWorkSoak(t *testing.T) {
 }
 
 // strictProject is a project with a file to read, and a server that enforces a window.
-func strictProject(t *testing.T, window int, play func(strict.Asked) strict.Said) (*errand, *strict.Server) {
+func strictProject(t *testing.T, window int, play func(llmtest.StrictAsked) llmtest.StrictSaid) (*errand, *llmtest.StrictServer) {
 	t.Helper()
 	e := newErrand(t)
-	server := &strict.Server{Window: window, Play: play}
+	server := &llmtest.StrictServer{Window: window, Play: play}
 	srv := httptest.NewServer(server)
 	t.Cleanup(srv.Close)
 	e.env = append(e.env, "VLLM_BASE_URL="+srv.URL, "RAMET_MODEL=vllm/strict")
@@ -51,12 +51,12 @@ func manyLines(n int) string {
 }
 
 // reads is one call that reads a part of the file.
-func reads(n int) strict.Call {
-	return strict.Call{Name: "read", Args: fmt.Sprintf(`{"path": "f.txt", "offset": %d, "limit": 50}`, 1+n*7%50)}
+func reads(n int) llmtest.StrictCall {
+	return llmtest.StrictCall{Name: "read", Args: fmt.Sprintf(`{"path": "f.txt", "offset": %d, "limit": 50}`, 1+n*7%50)}
 }
 
 // worked checks that requests of one agent all hold its assignment, and that room was made.
-func worked(t *testing.T, asked []strict.Asked, assignment string, steps int) {
+func worked(t *testing.T, asked []llmtest.StrictAsked, assignment string, steps int) {
 	t.Helper()
 	summaries := 0
 	for i, a := range asked {
@@ -80,18 +80,18 @@ func TestLongWorkAlone(t *testing.T) {
 func workAlone(t *testing.T, last int) {
 	const assignment = "Read the whole file, again and again. The word is PERIWINKLE."
 	n := 0
-	e, server := strictProject(t, 16384, func(a strict.Asked) strict.Said {
+	e, server := strictProject(t, 16384, func(a llmtest.StrictAsked) llmtest.StrictSaid {
 		switch {
 		case a.Summary():
-			return strict.Said{Text: "it was read a few times"}
+			return llmtest.StrictSaid{Text: "it was read a few times"}
 		case n == last:
-			return strict.Said{Text: "all read"}
+			return llmtest.StrictSaid{Text: "all read"}
 		case n == last/2:
 			n++
-			return strict.Said{Calls: []strict.Call{{Name: "recall", Args: `{"query": "line 3 of a file"}`}}}
+			return llmtest.StrictSaid{Calls: []llmtest.StrictCall{{Name: "recall", Args: `{"query": "line 3 of a file"}`}}}
 		}
 		n++
-		return strict.Said{Calls: []strict.Call{reads(n)}}
+		return llmtest.StrictSaid{Calls: []llmtest.StrictCall{reads(n)}}
 	})
 	got := e.ramet([]string{fmt.Sprintf("RAMET_STEPS=%d", 2*last)}, "exec", assignment)
 	if got.code != 0 || got.out != "all read\n" || server.Refused() > 0 {
@@ -120,35 +120,35 @@ func workInAChild(t *testing.T, last int) {
 	const window, task = 32768, "CHILD-TASK: read the file to its end, many times."
 	var n, told int
 	inherited := 0
-	e, server := strictProject(t, window, func(a strict.Asked) strict.Said {
+	e, server := strictProject(t, window, func(a llmtest.StrictAsked) llmtest.StrictSaid {
 		child := slices.Contains(a.Users, task)
 		switch {
 		case a.Summary():
-			return strict.Said{Text: "a part was read"}
+			return llmtest.StrictSaid{Text: "a part was read"}
 		case child && n == last:
-			return strict.Said{Text: "the child has read it"}
+			return llmtest.StrictSaid{Text: "the child has read it"}
 		case child:
 			n++
-			return strict.Said{Calls: []strict.Call{reads(n)}}
+			return llmtest.StrictSaid{Calls: []llmtest.StrictCall{reads(n)}}
 		case told == 0 && a.Tokens < window*70/100:
-			return strict.Said{Calls: []strict.Call{reads(a.Tokens)}}
+			return llmtest.StrictSaid{Calls: []llmtest.StrictCall{reads(a.Tokens)}}
 		case told == 0:
 			told = 1
 			// With these results nine tenths are full, and the child begins there.
 			inherited = a.Tokens
-			return strict.Said{Calls: []strict.Call{reads(1), reads(2), reads(3), reads(4), reads(5), reads(6), reads(7), reads(8),
+			return llmtest.StrictSaid{Calls: []llmtest.StrictCall{reads(1), reads(2), reads(3), reads(4), reads(5), reads(6), reads(7), reads(8),
 				{Name: "fork", Args: fmt.Sprintf(`{"prompt": %q, "name": "kid"}`, task)}}}
 		case told == 1:
 			told = 2
-			return strict.Said{Calls: []strict.Call{{Name: "wait", Args: `{"timeout": 600}`}}}
+			return llmtest.StrictSaid{Calls: []llmtest.StrictCall{{Name: "wait", Args: `{"timeout": 600}`}}}
 		}
-		return strict.Said{Text: "the child is done"}
+		return llmtest.StrictSaid{Text: "the child is done"}
 	})
 	got := e.ramet([]string{fmt.Sprintf("RAMET_STEPS=%d", 2*last)}, "exec", "Let a child do it.")
 	if got.code != 0 || got.out != "the child is done\n" {
 		t.Fatalf("%+v, %d refused", got, server.Refused())
 	}
-	var asked []strict.Asked
+	var asked []llmtest.StrictAsked
 	for _, a := range server.Requests() {
 		if slices.Contains(a.Users, task) {
 			asked = append(asked, a)
@@ -168,18 +168,18 @@ func TestLongWorkInAWorkerOfARun(t *testing.T) {
 func workInARun(t *testing.T, last int) {
 	const assignment = "WORKER-ORDER: read the file to its end, many times, and say OK."
 	n := 0
-	e, server := strictProject(t, 16384, func(a strict.Asked) strict.Said {
+	e, server := strictProject(t, 16384, func(a llmtest.StrictAsked) llmtest.StrictSaid {
 		switch {
 		case a.Summary():
-			return strict.Said{Text: "a part was read"}
+			return llmtest.StrictSaid{Text: "a part was read"}
 		case n == last:
-			return strict.Said{Text: "OK, read"}
+			return llmtest.StrictSaid{Text: "OK, read"}
 		case n == 0: // the folder of an item is empty
 			n++
-			return strict.Said{Calls: []strict.Call{{Name: "write", Args: fmt.Sprintf(`{"path": "f.txt", "content": %q}`, manyLines(100))}}}
+			return llmtest.StrictSaid{Calls: []llmtest.StrictCall{{Name: "write", Args: fmt.Sprintf(`{"path": "f.txt", "content": %q}`, manyLines(100))}}}
 		}
 		n++
-		return strict.Said{Calls: []strict.Call{reads(n)}}
+		return llmtest.StrictSaid{Calls: []llmtest.StrictCall{reads(n)}}
 	})
 	recipe := `name: long
 description: long work

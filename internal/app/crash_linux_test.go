@@ -11,13 +11,13 @@ import (
 	"strings"
 	"testing"
 
-	"ramet/internal/agent"
-	"ramet/internal/history"
-	"ramet/internal/mail"
-	"ramet/internal/soak"
-	"ramet/internal/step/point"
-	"ramet/internal/step/steptest"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+	"ramet/internal/core/mail"
 	"ramet/internal/store/sqlite"
+	"ramet/internal/testkit"
+	"ramet/internal/testkit/probe"
+	"ramet/internal/testkit/steptest"
 )
 
 // The real binary kills itself with SIGKILL before a step by which it changes a
@@ -77,7 +77,7 @@ func TestAKillAtAnyStepLeavesNothingHalfDone(t *testing.T) {
 
 // ./test kills at some points of each label; a full `make soak` at all of them.
 func TestAKillAtEveryPointSoak(t *testing.T) {
-	if !soak.On() {
+	if !testkit.SoakOn() {
 		t.Skip("./test has killed at some points of each label")
 	}
 	for name, test := range map[string]func(*testing.T){
@@ -90,8 +90,8 @@ func TestAKillAtEveryPointSoak(t *testing.T) {
 }
 
 // selected returns the points at which a command is killed: all of them in `make soak`, else a few of each label.
-func selected(points []point.Point, most int) []point.Point {
-	if soak.On() {
+func selected(points []probe.Point, most int) []probe.Point {
+	if testkit.SoakOn() {
 		return points
 	}
 	return steptest.Select(points, most)
@@ -136,11 +136,11 @@ func TestADiskThatFailsIsNeverAcknowledged(t *testing.T) {
 }
 
 // only returns the points of one operation, counted together.
-func only(points []point.Point, op string) []point.Point {
-	var out []point.Point
+func only(points []probe.Point, op string) []probe.Point {
+	var out []probe.Point
 	for _, p := range points {
 		if p.Op() == op {
-			out = append(out, point.Point{Label: op, N: len(out) + 1})
+			out = append(out, probe.Point{Label: op, N: len(out) + 1})
 		}
 	}
 	return out
@@ -218,7 +218,7 @@ func outcomeOf(t *testing.T, cmd *exec.Cmd) outcome {
 }
 
 // points records the steps of the verb.
-func (s *scene) points(t *testing.T) []point.Point {
+func (s *scene) points(t *testing.T) []probe.Point {
 	t.Helper()
 	return steptest.Record(t, 1, func(variable string) {
 		if out := s.run(t, variable); out.code != 0 {

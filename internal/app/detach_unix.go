@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"syscall"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 )
 
 // detached is the variable that tells a process that it works in the background

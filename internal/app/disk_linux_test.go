@@ -10,13 +10,13 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"ramet/internal/mounttest"
+	"ramet/internal/testkit"
 )
 
 // A full disk is a small one, mounted where nobody else sees it.
 func TestScriptsOnASmallDisk(t *testing.T) {
 	t.Parallel()
-	mounttest.Inside(t, func() {
+	testkit.MountInside(t, func() {
 		commands["tmpfs"], commands["grow"], commands["noise"] = tmpfs, grow, noise
 		runScripts(t, "sqlite", scripts(t, "tmpfs"))
 	})

@@ -6,12 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"ramet/internal/agent"
+	"ramet/internal/base/fault"
+	"ramet/internal/core/agent"
 	"ramet/internal/driver/acp"
-	"ramet/internal/driver/preset"
-	"ramet/internal/fault"
-	"ramet/internal/gateway"
-	"ramet/internal/llm/catalog"
+	"ramet/internal/driver/gateway"
+	"ramet/internal/model/catalog"
 )
 
 // doors puts the kernel's gateway around the programs that drive agents: their vendors are reached
@@ -22,7 +21,7 @@ type doors struct {
 }
 
 // around opens a door for the program of an agent, and points the program at it.
-func (d doors) around(ctx context.Context, a agent.Agent, p preset.Preset, env []string) (surroundings, error) {
+func (d doors) around(ctx context.Context, a agent.Agent, p acp.Preset, env []string) (surroundings, error) {
 	way := gateway.Way{Agent: a.ID, Driver: p.Name, Upstream: map[string]gateway.Upstream{}, Keys: map[string]string{}}
 	bases := p.Bases
 	if p.Direct {
@@ -71,7 +70,7 @@ func (d doors) around(ctx context.Context, a agent.Agent, p preset.Preset, env [
 }
 
 // upstream is where the user points a program; without a URL: at the vendor itself.
-func upstream(b preset.Base, env []string) (gateway.Upstream, error) {
+func upstream(b acp.PresetBase, env []string) (gateway.Upstream, error) {
 	text, err := b.Address(env)
 	if err != nil || text == "" {
 		return gateway.Upstream{}, err

@@ -8,20 +8,19 @@ import (
 	"sync"
 	"time"
 
-	"ramet/internal/agent"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
 	"ramet/internal/driver"
 	"ramet/internal/driver/acp"
-	"ramet/internal/driver/preset"
-	"ramet/internal/environ"
-	"ramet/internal/fault"
-	"ramet/internal/gateway"
-	"ramet/internal/id"
-	"ramet/internal/llm"
-	"ramet/internal/proc"
-	"ramet/internal/public"
-	"ramet/internal/runner/crew"
-	"ramet/internal/sandbox"
-	"ramet/internal/session"
+	"ramet/internal/driver/gateway"
+	"ramet/internal/kernel"
+	"ramet/internal/launch"
+	"ramet/internal/launch/sandbox"
+	"ramet/internal/model/llm"
+	"ramet/internal/operation/public"
+	"ramet/internal/operation/session"
+	"ramet/internal/runner"
 )
 
 // surroundings is what ramet puts around the program of one agent.
@@ -38,25 +37,25 @@ type drivers struct {
 	request request
 	// around is asked before the program of an agent starts, with its environment; nil: there is
 	// nothing around it.
-	around func(ctx context.Context, a agent.Agent, p preset.Preset, env []string) (surroundings, error)
-	work   *crew.Crew // nil: no agent works on items of runs
+	around func(ctx context.Context, a agent.Agent, p acp.Preset, env []string) (surroundings, error)
+	work   *runner.Crew // nil: no agent works on items of runs
 	pool   driver.Pool
 }
 
 // model is the program behind driver/NAME; false: the reference names a model.
-func (d *drivers) model(ref llm.Ref) (proc.Model, bool, error) {
+func (d *drivers) model(ref llm.Ref) (kernel.Model, bool, error) {
 	name, model, ok := agent.SplitDriver(ref.Vendor, ref.Name)
 	if !ok {
-		return proc.Model{}, false, nil
+		return kernel.Model{}, false, nil
 	}
-	p, err := preset.Find(name, d.request.Config.Drivers)
+	p, err := acp.FindPreset(name, d.request.Config.Drivers)
 	if err != nil {
-		return proc.Model{}, true, err
+		return kernel.Model{}, true, err
 	}
 	if err := p.Installed(os.Environ()); err != nil {
-		return proc.Model{}, true, err
+		return kernel.Model{}, true, err
 	}
-	return proc.Model{Ref: ref, Foreign: limitedForeign{
+	return kernel.Model{Ref: ref, Foreign: limitedForeign{
 		&driver.Driven{Program: d.program(p), Model: model, Pool: &d.pool, Log: d.request.Store, Root: d.folder,
 			Offered: func(o driver.Offer) { _ = d.request.Offers().Keep(p.Name, o) }}, d.request.Store}}, true, nil // faces show less then
 }
@@ -71,7 +70,7 @@ func (d *drivers) named(name string) (llm.Ref, error) {
 // installed are the names of the programs that are found.
 func (d *drivers) installed() []string {
 	var out []string
-	for _, p := range preset.All(d.request.Config.Drivers) {
+	for _, p := range acp.AllPresets(d.request.Config.Drivers) {
 		if _, found := p.Path(os.Environ()); found && !p.Off {
 			out = append(out, p.Name)
 		}
@@ -80,14 +79,14 @@ func (d *drivers) installed() []string {
 }
 
 // program is how a preset is started for an agent.
-func (d *drivers) program(p preset.Preset) *acp.Program {
+func (d *drivers) program(p acp.Preset) *acp.Program {
 	return &acp.Program{Driver: p.Name, Version: version, Mode: p.Mode, Asks: p.AsksIn, Login: p.Login, Clean: d.request.Secrets.Own,
 		Setup: func(ctx context.Context, a agent.Agent, mode string) (acp.Setup, error) {
 			return d.setup(ctx, p, a, mode)
 		}}
 }
 
-func (d *drivers) setup(ctx context.Context, p preset.Preset, a agent.Agent, mode string) (acp.Setup, error) {
+func (d *drivers) setup(ctx context.Context, p acp.Preset, a agent.Agent, mode string) (acp.Setup, error) {
 	if a.ID == "" {
 		return d.probe(p)
 	}
@@ -99,7 +98,7 @@ func (d *drivers) setup(ctx context.Context, p preset.Preset, a agent.Agent, mod
 	if err != nil {
 		return acp.Setup{}, err
 	}
-	out := acp.Setup{Args: p.Command, Dir: root, Env: p.Environment(environ.For(os.Environ()), os.Environ())}
+	out := acp.Setup{Args: p.Command, Dir: root, Env: p.Environment(launch.EnvironmentFor(os.Environ()), os.Environ())}
 	if err := d.settle(p, root, &out); err != nil {
 		return out, err
 	}
@@ -172,7 +171,7 @@ func (d *drivers) ownServer() []string {
 
 // box lets a program write its agent's folder and its own; it has the network, because its
 // models are there.
-func (d *drivers) box(p preset.Preset, root string) (*sandbox.Box, error) {
+func (d *drivers) box(p acp.Preset, root string) (*sandbox.Box, error) {
 	if err := sandbox.Available(); err != nil {
 		return nil, fault.New(fault.Denied, "%s has to be confined, because it does not ask before it changes anything or its parent is confined; that is not possible here: %w", p.Name, err).
 			WithHint("box = false in [driver.%s] of your configuration lets it run all the same", p.Name)
@@ -209,7 +208,7 @@ const lookTime = 90 * time.Second // on a machine where everybody starts at once
 // are, outside of the project; a program that the project names is not started for that.
 func knownDrivers(ctx context.Context, ws *session.Workspace, ask bool) public.Drivers {
 	d := &drivers{request: request{Workspace: ws}}
-	all := preset.All(ws.Config.Drivers)
+	all := acp.AllPresets(ws.Config.Drivers)
 	out := public.Drivers{Drivers: make([]public.Driver, len(all))}
 	var work sync.WaitGroup
 	slots := make(chan struct{}, 2)

@@ -12,21 +12,19 @@ import (
 	"os"
 	"path/filepath"
 
-	"ramet/internal/agent"
+	"ramet/internal/base/durable"
+	"ramet/internal/base/fault"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/trust"
 	"ramet/internal/driver/acp"
-	"ramet/internal/driver/preset"
-	"ramet/internal/durable"
-	"ramet/internal/environ"
-	"ramet/internal/fault"
 	"ramet/internal/launch"
-	"ramet/internal/permit"
-	"ramet/internal/trust"
+	"ramet/internal/turn/permit"
 )
 
 // settle decides what a driver obeys in its folder. Files that a person accepted in these bytes
 // count. With others, or none, the program is told to obey no file of the folder, if it can be told so;
 // else it does not start. This is decided again right before the start.
-func (d *drivers) settle(p preset.Preset, root string, out *acp.Setup) error {
+func (d *drivers) settle(p acp.Preset, root string, out *acp.Setup) error {
 	if p.Project {
 		if err := d.acceptedProgram(p); err != nil {
 			return err
@@ -69,7 +67,7 @@ func (d *drivers) belowConfined(ctx context.Context, a agent.Agent) (bool, error
 			}
 		}
 		if name := parent.Driver(); name != "" {
-			if p, err := preset.Find(name, d.request.Config.Drivers); err == nil && p.Boxed("") {
+			if p, err := acp.FindPreset(name, d.request.Config.Drivers); err == nil && p.Boxed("") {
 				return true, nil
 			}
 		}
@@ -79,7 +77,7 @@ func (d *drivers) belowConfined(ctx context.Context, a agent.Agent) (bool, error
 }
 
 // acceptedProgram refuses a driver of the project whose files in the project nobody accepted.
-func (d *drivers) acceptedProgram(p preset.Preset) error {
+func (d *drivers) acceptedProgram(p acp.Preset) error {
 	return acceptedFiles(d.request.Workspace, "driver "+p.Name, p.Command)
 }
 
@@ -150,7 +148,7 @@ func (d *drivers) switchedOff() (map[string]any, error) {
 
 // look asks a program who it is, in an empty folder. The answer is kept while the program's file has
 // this path, size and time of change; the version is that of its package, if it has one.
-func (d *drivers) look(ctx context.Context, p preset.Preset, path string) (acp.Greeting, error) {
+func (d *drivers) look(ctx context.Context, p acp.Preset, path string) (acp.Greeting, error) {
 	_, version := launch.PackageOf(path)
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -177,8 +175,8 @@ func (d *drivers) look(ctx context.Context, p preset.Preset, path string) (acp.G
 }
 
 // probe is how a program is started that is only asked who it is.
-func (d *drivers) probe(p preset.Preset) (acp.Setup, error) {
-	out := acp.Setup{Args: p.Command, Dir: d.request.Place.Project, Env: p.Environment(environ.For(os.Environ()), os.Environ())}
+func (d *drivers) probe(p acp.Preset) (acp.Setup, error) {
+	out := acp.Setup{Args: p.Command, Dir: d.request.Place.Project, Env: p.Environment(launch.EnvironmentFor(os.Environ()), os.Environ())}
 	if !p.Boxed("") {
 		return out, nil
 	}

@@ -7,15 +7,15 @@ import (
 	"errors"
 	"time"
 
-	"ramet/internal/cli/runs"
-	"ramet/internal/database"
-	"ramet/internal/fault"
-	"ramet/internal/proc"
+	"ramet/internal/base/fault"
+	"ramet/internal/face/cli"
+	"ramet/internal/kernel"
 	"ramet/internal/run/recipe"
+	"ramet/internal/run/rundir"
 	"ramet/internal/run/sqllog"
-	"ramet/internal/rundir"
 	"ramet/internal/runner"
 	"ramet/internal/runner/post"
+	"ramet/internal/store/database"
 )
 
 // will is what an orchestrator leaves to its heir, beside the log and the files.
@@ -98,12 +98,12 @@ type estates struct {
 }
 
 // openEstates opens them.
-func openEstates(ctx context.Context, db string) (runs.Estates, error) {
+func openEstates(ctx context.Context, db string) (cli.RunFolders, error) {
 	client, err := post.Open(ctx, db)
 	if err != nil {
 		return nil, err
 	}
-	return &estates{db, client, cmp.Or(switches().Lease, proc.LeaseTTL)}, nil
+	return &estates{db, client, cmp.Or(switches().Lease, kernel.LeaseTTL)}, nil
 }
 
 func (e *estates) Every() time.Duration { return cmp.Or(switches().Pulse, e.lease/5) }
@@ -114,16 +114,16 @@ func (e *estates) Orphans(ctx context.Context) ([]string, error) {
 	return e.post.Orphans(ctx, e.lease)
 }
 
-func (e *estates) Inherit(ctx context.Context, runID string) (runs.Legacy, bool, error) {
+func (e *estates) Inherit(ctx context.Context, runID string) (cli.Legacy, bool, error) {
 	text, ok, err := e.post.Inherit(ctx, runID, e.lease)
 	if err != nil || !ok {
-		return runs.Legacy{}, false, err
+		return cli.Legacy{}, false, err
 	}
 	var w will
 	if err := json.Unmarshal(text, &w); err != nil {
-		return runs.Legacy{}, false, fault.New(fault.StorageCorrupt, "what was left to the heir of run %s cannot be read: %w", runID, err)
+		return cli.Legacy{}, false, fault.New(fault.StorageCorrupt, "what was left to the heir of run %s cannot be read: %w", runID, err)
 	}
-	return runs.Legacy{Estate: rundir.Estate{Kind: rundir.Kind(e.db), Config: []byte(w.Config), Agent: w.Agent},
+	return cli.Legacy{Estate: rundir.Estate{Kind: rundir.Kind(e.db), Config: []byte(w.Config), Agent: w.Agent},
 		Model: w.Model, Limits: w.Limits, NoCache: w.NoCache, Leave: w.Leave}, true, nil
 }
 

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"ramet/internal/soak"
-	"ramet/internal/step/steptest"
+	"ramet/internal/testkit"
+	"ramet/internal/testkit/steptest"
 )
 
 // The real binary runs a turn and is killed with SIGKILL at many points. After
@@ -23,7 +23,7 @@ import (
 
 // kills is how often a turn is killed at a time drawn by chance.
 func kills() int {
-	if soak.On() {
+	if testkit.SoakOn() {
 		return 1000
 	}
 	return 20
@@ -56,7 +56,7 @@ const (
 
 func TestAKilledToolLoopGoesOnSoak(t *testing.T) {
 	t.Parallel()
-	soak.Only(t)
+	testkit.SoakOnly(t)
 	exe := binary(t)
 	s := newStage(t, exe)
 	r := s.exec(t, "--model", toolLoop(t, s, stubborn, forever), "go")
@@ -114,7 +114,7 @@ func TestATurnKilledAtAStepGoesOn(t *testing.T) {
 
 // Not beside other tests: a second is a second of this machine.
 func TestAKilledReplyIsKeptSoak(t *testing.T) {
-	soak.Only(t)
+	testkit.SoakOnly(t)
 	exe := binary(t)
 	sample(t, 7, kills(), func(t *testing.T, random *rand.Rand) error {
 		s := newStage(t, exe)
@@ -149,7 +149,7 @@ func TestAKilledReplyIsKeptSoak(t *testing.T) {
 func sample(t *testing.T, width, times int, trial func(*testing.T, *rand.Rand) error) {
 	t.Helper()
 	watchLate()
-	seed := soak.Seed(t)
+	seed := testkit.SoakSeed(t)
 	var work sync.WaitGroup
 	slots := make(chan struct{}, width)
 	for n := range times {

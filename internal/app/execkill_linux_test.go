@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"ramet/internal/mounttest"
+	"ramet/internal/testkit"
 )
 
 // office is a script in which agent 0 forks boss and waits for mail; boss forks
@@ -155,13 +155,13 @@ func (s *stage) interrupted(t *testing.T, r *running, signal syscall.Signal, age
 func TestATurnOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	exe := binary(t)
-	mounttest.Inside(t, func() {
+	testkit.MountInside(t, func() {
 		s := newStage(t, exe)
 		disk := s.dir + "/disk"
 		if err := os.Mkdir(disk, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		mounttest.Small(t, disk, "700k")
+		testkit.MountSmall(t, disk, "700k")
 		s.db = disk + "/ramet.db"
 		noise := `{"repeat": true, "steps": [{"text": "more "}, {"call": "bash", "args": {"command": "` + stubborn + `head -c 9000 /dev/urandom | base64 -w 100"}}]}`
 		r := s.exec(t, "--model", s.script(t, noise), "go")

@@ -11,11 +11,11 @@ import (
 	"sync"
 	"time"
 
-	"ramet/internal/agent"
-	"ramet/internal/deep"
-	"ramet/internal/proc"
-	"ramet/internal/tool"
-	"ramet/internal/worktree"
+	"ramet/internal/base/deep"
+	"ramet/internal/core/agent"
+	"ramet/internal/files/worktree"
+	"ramet/internal/kernel"
+	"ramet/internal/turn/tool"
 )
 
 // gitTime is how long git may take to say how a folder stands; then nothing is said of it.
@@ -23,8 +23,8 @@ const gitTime = 500 * time.Millisecond
 
 // facts is what an agent should know of the place and the moment when its turn begins. The folder
 // is looked at beside the turn: git takes as long as everything else before the model is asked.
-func facts(r request) func(context.Context, agent.Agent) proc.Place {
-	return func(ctx context.Context, a agent.Agent) proc.Place {
+func facts(r request) func(context.Context, agent.Agent) kernel.Place {
+	return func(ctx context.Context, a agent.Agent) kernel.Place {
 		dir := a.Cwd
 		if r.Cwd != "" {
 			dir = r.Cwd
@@ -33,7 +33,7 @@ func facts(r request) func(context.Context, agent.Agent) proc.Place {
 		if !r.NoTools {
 			standing = beside(func() string { return builtBy(dir) + stands(ctx, dir) })
 		}
-		return func(_ proc.Model, box tool.Box) string { return r.facts(ctx, a, dir, box, standing) }
+		return func(_ kernel.Model, box tool.Box) string { return r.facts(ctx, a, dir, box, standing) }
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"ramet/internal/soak"
+	"ramet/internal/testkit"
 )
 
 // An agent whose turns begin and end all the time is forked as fast as that goes, over HTTP
@@ -26,8 +26,8 @@ func TestForksOfAWorkingAgent(t *testing.T) {
 }
 
 func TestForksOfAWorkingAgentSoak(t *testing.T) {
-	soak.Only(t)
-	if soak.On() {
+	testkit.SoakOnly(t)
+	if testkit.SoakOn() {
 		forkWhileItWorks(t, 50_000, 500)
 	} else {
 		forkWhileItWorks(t, 1000, 20)

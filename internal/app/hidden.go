@@ -5,15 +5,14 @@ import (
 	"path/filepath"
 	"strings"
 
-	"ramet/internal/config"
-	"ramet/internal/driver/preset"
-	"ramet/internal/fault"
-	"ramet/internal/files/trash"
-	"ramet/internal/hook/program"
+	"ramet/internal/base/fault"
+	"ramet/internal/core/config"
+	"ramet/internal/core/trust"
+	"ramet/internal/driver/acp"
+	"ramet/internal/files"
 	"ramet/internal/launch"
-	"ramet/internal/session"
-	"ramet/internal/trust"
-	"ramet/internal/workspace"
+	"ramet/internal/operation/session"
+	"ramet/internal/tools/hookprogram"
 )
 
 // hidden is what confined commands may not read: ramet's own folders and files, and what
@@ -29,7 +28,7 @@ func hidden(ws *session.Workspace) ([]string, error) {
 			return nil, err
 		}
 	}
-	out := append([]string{ws.Home, settings, prompts(settings), runs, trash.InProject(ws.Place.Project), session.StatesFolder(ws.Home, ws.Place)}, databaseFiles(ws.Place.DB)...)
+	out := append([]string{ws.Home, settings, prompts(settings), runs, files.TrashInProject(ws.Place.Project), session.StatesFolder(ws.Home, ws.Place)}, databaseFiles(ws.Place.DB)...)
 	return append(out, ws.Config.HiddenPaths(os.Getenv)...), nil
 }
 
@@ -61,7 +60,7 @@ func readOnly(ws *session.Workspace, root string) ([]string, error) {
 	}
 	defer s.Close()
 	out := []string{filepath.Join(root, ".git"), filepath.Join(root, ".ramet")}
-	for _, kind := range []trust.Kind{trust.Servers, trust.Obeyed, program.Kind, preset.Programs} {
+	for _, kind := range []trust.Kind{trust.Servers, trust.Obeyed, hookprogram.Kind, acp.PresetPrograms} {
 		for _, p := range s.Paths(kind) {
 			out = append(out, filepath.Join(root, filepath.FromSlash(p)))
 		}
@@ -95,7 +94,7 @@ func databaseFiles(db string) []string {
 // confinedCache is where confined commands of a project keep what compilers cache. What
 // one project's commands put there must not end up in the programs of another.
 func confinedCache(ws *session.Workspace) string {
-	return filepath.Join(ws.Home, "cache", "confined", workspace.Name(ws.Place.Project))
+	return filepath.Join(ws.Home, "cache", "confined", config.WorkspaceName(ws.Place.Project))
 }
 
 // quarantine is where files go that a confined command left under a name that other

@@ -4,13 +4,13 @@ import (
 	"os"
 	"path/filepath"
 
-	"ramet/internal/agent"
-	"ramet/internal/environ"
-	"ramet/internal/hook/program"
-	"ramet/internal/loop"
-	"ramet/internal/sandbox"
-	"ramet/internal/session"
-	"ramet/internal/trust"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/trust"
+	"ramet/internal/launch"
+	"ramet/internal/launch/sandbox"
+	"ramet/internal/operation/session"
+	"ramet/internal/tools/hookprogram"
+	"ramet/internal/turn/loop"
 )
 
 // hooksOf are the hooks of agents, in runs too.
@@ -20,17 +20,17 @@ func hooksOf(r request) func(agent.Agent) loop.Hooks {
 
 // hookRunner runs the hooks of a workspace: the project's confined as its commands are, the user's
 // free, with what reaches the user's desktop.
-func hookRunner(ws *session.Workspace) (program.Runner, error) {
+func hookRunner(ws *session.Workspace) (hookprogram.Runner, error) {
 	hide, err := hidden(ws)
 	if err != nil {
-		return program.Runner{}, err
+		return hookprogram.Runner{}, err
 	}
 	project, err := filepath.EvalSymlinks(ws.Place.Project)
 	if err != nil {
-		return program.Runner{}, err
+		return hookprogram.Runner{}, err
 	}
-	usual := environ.For(os.Environ())
-	return program.Runner{Project: project, Env: usual, Free: environ.Reaching(os.Environ()),
+	usual := launch.EnvironmentFor(os.Environ())
+	return hookprogram.Runner{Project: project, Env: usual, Free: launch.ReachingVariables(os.Environ()),
 		Box: func(dir string) (*sandbox.Box, error) {
 			if err := sandbox.Available(); err != nil {
 				return nil, err
@@ -50,6 +50,6 @@ func hookRunner(ws *session.Workspace) (program.Runner, error) {
 				return err
 			}
 			defer s.Close()
-			return program.Unaccepted(s, project, command)
+			return hookprogram.Unaccepted(s, project, command)
 		}}, nil
 }

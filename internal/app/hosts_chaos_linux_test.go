@@ -16,12 +16,12 @@ import (
 	"syscall"
 	"testing"
 
-	"ramet/internal/public"
+	"ramet/internal/operation/public"
 
-	"ramet/internal/chain"
-	"ramet/internal/history"
-	"ramet/internal/id"
-	"ramet/internal/soak"
+	"ramet/internal/base/chain"
+	"ramet/internal/base/id"
+	"ramet/internal/core/history"
+	"ramet/internal/testkit"
 )
 
 // shown is an entry that a process printed: it is acknowledged.
@@ -45,9 +45,9 @@ type turmoil struct {
 // Four hosts work on eight agents. Whatever happens to them, an agent has one writer
 // at a time, and nothing that was printed is lost.
 func TestHostsInTurmoilSoak(t *testing.T) {
-	soak.Only(t)
+	testkit.SoakOnly(t)
 	rounds := 3
-	if soak.On() {
+	if testkit.SoakOn() {
 		rounds = 400
 	}
 	m := &turmoil{team: newTeam(t), codes: map[string]int{}}
@@ -60,7 +60,7 @@ func TestHostsInTurmoilSoak(t *testing.T) {
 	}
 	m.model = m.script(`{"when": "mark", "repeat": true, "steps": [{"text": "I look"}, {"call": "ps", "args": {}}, {"call": "ps", "args": {}}]}`,
 		`{"repeat": true, "steps": [{"text": "ok"}]}`)
-	seed := soak.Seed(t)
+	seed := testkit.SoakSeed(t)
 	var working sync.WaitGroup
 	for n := range 4 {
 		// Each has a neighbour, which takes over what sleeps here.

@@ -8,8 +8,8 @@ import (
 	"syscall"
 	"testing"
 
-	"ramet/internal/agent"
-	"ramet/internal/mail"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/mail"
 )
 
 func TestAnAgentIsRunByOneHostAtATime(t *testing.T) {

@@ -16,13 +16,13 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"ramet/internal/agent"
-	pg "ramet/internal/database"
-	"ramet/internal/history"
-	"ramet/internal/id"
-	"ramet/internal/pgtest"
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
 	"ramet/internal/store"
+	pg "ramet/internal/store/database"
 	"ramet/internal/store/postgres"
+	"ramet/internal/testkit/pgtest"
 )
 
 // team is hosts that share one PostgreSQL: processes of the real binary, each with a

@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"ramet/internal/session"
+	"ramet/internal/operation/session"
 )
 
 // age moves the last sign of life of the run's orchestrator back by more than a lease, and ends its

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"ramet/internal/soak"
+	"ramet/internal/testkit"
 )
 
 // single has one item.
@@ -23,7 +23,7 @@ workers:
 // What a killed host was doing is done elsewhere within 20 s, with the times that a user
 // has.
 func TestAKilledHostIsReplacedInTimeSoak(t *testing.T) {
-	soak.Only(t)
+	testkit.SoakOnly(t)
 	const promised = 20 * time.Second
 	f := newFleet(t, single)
 	work := func(name string) *worker {

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	pg "ramet/internal/database"
+	pg "ramet/internal/store/database"
 )
 
 // wire is the network between a host and PostgreSQL, which fails.

@@ -13,15 +13,15 @@ import (
 	"syscall"
 	"testing"
 
-	"ramet/internal/agent"
-	"ramet/internal/fault"
-	"ramet/internal/history"
-	book "ramet/internal/ledger/file"
-	"ramet/internal/mail"
+	"ramet/internal/base/fault"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+	"ramet/internal/core/mail"
+	book "ramet/internal/ledger"
 	"ramet/internal/run/ndjson"
-	"ramet/internal/soak"
 	"ramet/internal/store/sqlite"
 	records "ramet/internal/telemetry/store"
+	"ramet/internal/testkit"
 )
 
 // Power is lost at many moments of a day on which ramet was told
@@ -30,19 +30,19 @@ import (
 // may be on the disk. Whatever they had said to be done is there, once; the rest is there once
 // or not at all; and everything verifies.
 func TestPowerLossImagesSoak(t *testing.T) {
-	soak.Only(t)
+	testkit.SoakOnly(t)
 	exe, err := built()
 	if err != nil {
 		t.Fatal(err)
 	}
 	images := 50
-	if soak.On() {
+	if testkit.SoakOn() {
 		images = 700
 	}
 	d := newDay(t, exe)
 	d.happen()
 	t.Logf("%d calls were recorded", len(d.tape.motions))
-	dice := rand.New(rand.NewPCG(soak.Seed(t), 1))
+	dice := rand.New(rand.NewPCG(testkit.SoakSeed(t), 1))
 	sum, all := 0, d.tape.acknowledged(len(d.tape.motions))
 	for _, kind := range []string{"append", "exec", "fork", "send", "run", "init", "ledger", "telemetry"} {
 		if !all[kind+" "+kind+"-1"] {
@@ -318,7 +318,7 @@ func (d *day) log(dir string, there map[string]int) {
 }
 
 func (d *day) ledger(dir string, there map[string]int) {
-	v, err := book.At(filepath.Join(dir, ".ramet"), book.Options{}).Read(d.t.Context())
+	v, err := book.FolderAt(filepath.Join(dir, ".ramet"), book.FolderOptions{}).Read(d.t.Context())
 	if err != nil {
 		d.bad("the ledger: %v", err)
 		return

@@ -8,16 +8,15 @@ import (
 	"strings"
 	"sync"
 
-	"ramet/internal/agent"
-	"ramet/internal/history"
-	"ramet/internal/id"
-	"ramet/internal/instruct"
-	"ramet/internal/kit"
-	"ramet/internal/llm"
-	"ramet/internal/loop"
-	"ramet/internal/session"
-	"ramet/internal/tool"
-	"ramet/internal/tool/skill"
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+	"ramet/internal/core/kit"
+	"ramet/internal/model/llm"
+	"ramet/internal/operation/session"
+	"ramet/internal/tools/talk"
+	"ramet/internal/turn/loop"
+	"ramet/internal/turn/tool"
 )
 
 // overlay is what stands before every conversation: the instructions of the user, and those
@@ -61,9 +60,9 @@ func overlay(r request, a agent.Agent, box tool.Box, window func(agent.Agent) in
 	}
 	most := skillBytes(window(a))
 	if !works {
-		add(skill.List(k.Skills, most))
+		add(talk.List(k.Skills, most))
 	}
-	add(skill.Roles(k.Roles, most))
+	add(talk.Roles(k.Roles, most))
 	return out, note, nil
 }
 
@@ -99,7 +98,7 @@ func told(r request, a agent.Agent, works bool) string {
 }
 
 // notes is what people should know of all that is laid down.
-func notes(c session.Charter, words instruct.Words, k kit.Kit) string {
+func notes(c session.Charter, words kit.InstructionWords, k kit.Kit) string {
 	all := append(words.Notes[:len(words.Notes):len(words.Notes)], k.Notes...)
 	if found, err := c.Hooks(); err == nil {
 		all = append(all, found.Notes...)
@@ -130,7 +129,7 @@ func (j *joining) of(a agent.Agent) loop.Join {
 		if len(files) == 0 {
 			return nil, nil
 		}
-		words, err := j.request.Joining(a, j.request.Cwd, files, instruct.Known(known))
+		words, err := j.request.Joining(a, j.request.Cwd, files, kit.KnownInstructions(known))
 		if err != nil {
 			j.say(a, "instructions of the folders that were touched are not used: "+err.Error())
 			return nil, nil

@@ -7,34 +7,30 @@ import (
 	"strings"
 	"sync"
 
-	"ramet/internal/agent"
-	"ramet/internal/control"
-	"ramet/internal/credential"
-	"ramet/internal/fault"
-	"ramet/internal/files/trash"
-	"ramet/internal/id"
-	"ramet/internal/ledger/file"
-	"ramet/internal/llm"
-	"ramet/internal/llm/catalog"
-	"ramet/internal/llm/dial"
-	"ramet/internal/llm/google"
-	"ramet/internal/llm/queue"
-	"ramet/internal/llm/retry"
-	"ramet/internal/llm/signed"
-	"ramet/internal/loop"
-	"ramet/internal/proc"
-	"ramet/internal/registry"
-	"ramet/internal/runner/crew"
-	"ramet/internal/session"
-	"ramet/internal/tool"
-	"ramet/internal/tool/local"
-	"ramet/internal/tool/process"
-	"ramet/internal/tool/skill"
-	"ramet/internal/tool/talk"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/registry"
+	"ramet/internal/files"
+	"ramet/internal/kernel"
+	"ramet/internal/kernel/process"
+	"ramet/internal/ledger"
+	"ramet/internal/model/catalog"
+	"ramet/internal/model/credential"
+	"ramet/internal/model/decorate"
+	"ramet/internal/model/dial"
+	"ramet/internal/model/llm"
+	"ramet/internal/operation/control"
+	"ramet/internal/operation/session"
+	"ramet/internal/runner"
+	"ramet/internal/tools/local"
+	"ramet/internal/tools/talk"
+	"ramet/internal/turn/loop"
+	"ramet/internal/turn/tool"
 )
 
-// kernel puts a kernel together: store, models, tools, permissions, socket.
-func kernel(ctx context.Context, ws *session.Workspace, o session.Kernel) (*session.Running, error) {
+// startKernel puts a kernel together: store, models, tools, permissions, socket.
+func startKernel(ctx context.Context, ws *session.Workspace, o session.Kernel) (*session.Running, error) {
 	return kernelFor(ctx, request{ws, o}, nil)
 }
 
@@ -48,7 +44,7 @@ type request struct {
 func (r request) root(a agent.Agent) (string, error) { return r.Folder(a, r.Cwd) }
 
 // kernelFor starts a kernel whose agents may work on items of runs.
-func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Running, error) {
+func kernelFor(ctx context.Context, r request, work *runner.Crew) (*session.Running, error) {
 	if _, _, err := r.Unasked(); err != nil {
 		return nil, err
 	}
@@ -63,24 +59,24 @@ func kernelFor(ctx context.Context, r request, work *crew.Crew) (*session.Runnin
 	recoverFiles(ctx, r)
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	var p *parts
-	k, err := proc.Start(ctx, proc.Options{
+	k, err := kernel.Start(ctx, kernel.Options{
 		Store: r.Store, Owner: server.Owner,
-		Assemble: func(k *proc.Kernel) proc.Parts {
+		Assemble: func(k *kernel.Kernel) kernel.Parts {
 			p = newParts(r, work, hide, k)
 			return p.forKernel()
 		},
-		Peers: proc.Peers{
+		Peers: kernel.Peers{
 			Gone:  r.Peers.Gone,
 			Tell:  func(ctx context.Context, rings ...registry.Ring) { r.Peers.Tell(ctx, server.Owner, rings...) },
 			There: r.Peers.States,
 		},
-		Tasks: proc.Tasks{Book: r.Book, BookOwner: file.Self(), TaskTime: r.Timeout},
-		Mail: proc.Mail{
-			MostUnread: r.Config.Number("max_unread"), Wake: proc.Wake(r.Config.Wake), MostWakes: r.Config.Number("max_wakes"),
+		Tasks: kernel.Tasks{Book: r.Book, BookOwner: ledger.SelfOwner(), TaskTime: r.Timeout},
+		Mail: kernel.Mail{
+			MostUnread: r.Config.Number("max_unread"), Wake: kernel.Wake(r.Config.Wake), MostWakes: r.Config.Number("max_wakes"),
 			Sleeps: func(a agent.Agent) bool { return strings.HasPrefix(a.Name, session.RunName) },
 		},
-		Gateway:  proc.Gateway{MCP: ownTools(life, r), Clamp: r.Config.BudgetClamp == "yes", Bodies: bodies(r)},
-		Timing:   proc.Timing{Lease: switches().Lease, Pulse: switches().Pulse, Now: switches().Now},
+		Gateway:  kernel.Gateway{MCP: ownTools(life, r), Clamp: r.Config.BudgetClamp == "yes", Bodies: bodies(r)},
+		Timing:   kernel.Timing{Lease: switches().Lease, Pulse: switches().Pulse, Now: switches().Now},
 		Limits:   loop.Limits{Steps: r.Config.Number("steps"), Again: switches().Retry},
 		Clean:    r.Secrets.Own,
 		Attended: r.Attended,
@@ -120,14 +116,14 @@ type models struct {
 	drivers *drivers // programs that drive agents instead of a model
 
 	mu    sync.Mutex
-	open  map[llm.Ref]proc.Model
+	open  map[llm.Ref]kernel.Model
 	local learner
-	queue *queue.Queue
+	queue *decorate.Queue
 }
 
 // model is the one that was asked for, else the agent's own, else the configured
 // one, else the first that is usable, else the one that is built in.
-func (m *models) model(a agent.Agent, asked llm.Ref) (proc.Model, error) {
+func (m *models) model(a agent.Agent, asked llm.Ref) (kernel.Model, error) {
 	name := m.request.Config.Model
 	if a.Provider != "" && a.Model != "" {
 		name = a.Provider + "/" + a.Model
@@ -150,8 +146,8 @@ func (m *models) model(a agent.Agent, asked llm.Ref) (proc.Model, error) {
 
 // behind are the models that stand behind another in the configured list. One that
 // cannot be opened is passed over: it could not take over either.
-func (m *models) behind(first llm.Ref) []proc.Model {
-	var out []proc.Model
+func (m *models) behind(first llm.Ref) []kernel.Model {
+	var out []kernel.Model
 	list := append([]string{m.request.Config.Model}, m.request.Config.Fallback...)
 	at := slices.Index(list, first.String())
 	if at < 0 {
@@ -166,21 +162,21 @@ func (m *models) behind(first llm.Ref) []proc.Model {
 }
 
 // named opens a model by its name; empty: the first that is usable.
-func (m *models) named(name string) (proc.Model, error) {
+func (m *models) named(name string) (kernel.Model, error) {
 	testing := switches()
 	m.local.learn(m.request.Keys, name)
 	usable := func(v catalog.Vendor) bool { ok, _ := m.request.Keys.Usable(v); return ok }
 	ref, err := dial.Choose(name, usable, testing.Scripts)
 	if err != nil {
-		return proc.Model{}, err
+		return kernel.Model{}, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if known, ok := m.open[ref]; ok {
 		return known, nil
 	}
-	opened := proc.Model{Ref: ref}
-	options := dial.Options{Scripts: testing.Scripts, Retry: retry.Options{First: testing.Retry}, Queue: m.queue}
+	opened := kernel.Model{Ref: ref}
+	options := dial.Options{Scripts: testing.Scripts, Retry: decorate.RetryOptions{First: testing.Retry}, Queue: m.queue}
 	if options.First, options.Stall = m.request.Config.Patience(); testing.Stall > 0 {
 		options.First, options.Stall = testing.Stall, testing.Stall
 	}
@@ -188,14 +184,14 @@ func (m *models) named(name string) (proc.Model, error) {
 		access := m.request.Keys.Access(v)
 		options.Tokens = tokens(v, access)
 		options.Access = dial.Access{Project: access.Google.Project, Location: access.Google.Location, Key: access.Key.Reveal(), Base: access.Base, Region: access.AWS.Region,
-			AWS: signed.Credentials{ID: access.AWS.ID, Secret: access.AWS.Secret.Reveal(), Session: access.AWS.Session.Reveal()}}
+			AWS: dial.AWSCredentials{ID: access.AWS.ID, Secret: access.AWS.Secret.Reveal(), Session: access.AWS.Session.Reveal()}}
 		opened.Info, _ = v.Model(ref.Name)
 	}
 	if n := reads(m.request.Config, m.request.Keys, ref); n > 0 {
 		opened.Info.Context = n
 	}
 	if opened.Provider, err = dial.Model(ref, options); err != nil {
-		return proc.Model{}, err
+		return kernel.Model{}, err
 	}
 	m.open[ref] = opened
 	return opened, nil
@@ -211,19 +207,19 @@ func (m *models) window(a agent.Agent) int64 {
 }
 
 // tokens are where those come from that take the place of a key; nil: from nowhere.
-func tokens(v catalog.Vendor, a credential.Access) *google.Source {
+func tokens(v catalog.Vendor, a credential.Access) *dial.GoogleSource {
 	if !a.Key.IsZero() || a.TokenCommand == "" && !v.Google {
 		return nil
 	}
 	if a.TokenCommand != "" {
 		return commandTokens(v)
 	}
-	return &google.Source{File: a.Google.File, Metadata: a.Google.Metadata, Env: os.Environ()}
+	return &dial.GoogleSource{File: a.Google.File, Metadata: a.Google.Metadata, Env: os.Environ()}
 }
 
 // taped records the calls of agents that work on items of runs.
-func (m *models) taped(work *crew.Crew) func(agent.Agent, llm.Ref) (proc.Model, error) {
-	return func(a agent.Agent, asked llm.Ref) (proc.Model, error) {
+func (m *models) taped(work *runner.Crew) func(agent.Agent, llm.Ref) (kernel.Model, error) {
+	return func(a agent.Agent, asked llm.Ref) (kernel.Model, error) {
 		opened, err := m.model(a, asked)
 		if err != nil {
 			return opened, err
@@ -270,7 +266,7 @@ func (t *tools) box(a agent.Agent) (tool.Box, error) {
 		return nil, err
 	}
 	own = append(own[:len(own):len(own)], t.served(a)...)
-	return append(own, skill.New(k.Skills, limits...)), nil
+	return append(own, talk.NewSkill(k.Skills, limits...)), nil
 }
 
 // local are the tools of this machine. They are made for each turn, and nobody keeps them: what they know
@@ -291,7 +287,7 @@ func (t *tools) at(root string, a id.Agent, jobs *local.Jobs) (tool.Box, error) 
 	if err != nil {
 		return nil, err
 	}
-	made, err := local.New(local.Options{Root: root, Keep: keep, For: a, Env: t.environment, Hide: append(slices.Clip(t.hidden), trash.InProject(root)), Cache: confinedCache(ws),
+	made, err := local.New(local.Options{Root: root, Keep: keep, For: a, Env: t.environment, Hide: append(slices.Clip(t.hidden), files.TrashInProject(root)), Cache: confinedCache(ws),
 		Quarantine: quarantine(ws), Forbid: reserved(ws), Outputs: ws.Outputs(), Clean: t.request.Secrets.Own, Jobs: jobs,
 		Replaces: ws.Replaces(a, root)})
 	if err != nil {
@@ -301,7 +297,7 @@ func (t *tools) at(root string, a id.Agent, jobs *local.Jobs) (tool.Box, error) 
 }
 
 // chosen gives agents that work on items of runs tools for the folders of their items.
-func (t *tools) chosen(work *crew.Crew) func(agent.Agent) (tool.Box, error) {
+func (t *tools) chosen(work *runner.Crew) func(agent.Agent) (tool.Box, error) {
 	return func(a agent.Agent) (tool.Box, error) {
 		belongs, err := work.Belongs(a)
 		if err != nil {
@@ -319,7 +315,7 @@ func (t *tools) chosen(work *crew.Crew) func(agent.Agent) (tool.Box, error) {
 		if err != nil || len(limits) == 0 {
 			return box, err
 		}
-		return append(box, skill.New(nil, limits...)), nil
+		return append(box, talk.NewSkill(nil, limits...)), nil
 	}
 }
 
@@ -336,7 +332,7 @@ func announce(s *control.Server, serves, stays bool) error {
 
 // noTrees refuses worktrees to agents that work on items of runs: what they make must be
 // in the folder of the item.
-func noTrees(work *crew.Crew, next treeMaker) treeMaker {
+func noTrees(work *runner.Crew, next treeMaker) treeMaker {
 	return func(ctx context.Context, parent agent.Agent, child id.Agent, name string) (process.Place, func(), error) {
 		belongs, err := work.Belongs(parent)
 		if err == nil && belongs {

@@ -5,10 +5,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"ramet/internal/config"
-	"ramet/internal/control"
-	"ramet/internal/session"
-	"ramet/internal/workspace"
+	"ramet/internal/core/config"
+	"ramet/internal/operation/control"
+	"ramet/internal/operation/session"
 )
 
 // A kernel that cannot start leaves nothing behind that others could take for a kernel.
@@ -18,10 +17,10 @@ func TestAKernelThatCannotStartClosesItsSocket(t *testing.T) {
 	}
 	home := t.TempDir()
 	ws := &session.Workspace{}
-	ws.Home, ws.Place = home, workspace.Location{Project: t.TempDir(), DB: filepath.Join(home, "ramet.db")}
+	ws.Home, ws.Place = home, config.WorkspaceLocation{Project: t.TempDir(), DB: filepath.Join(home, "ramet.db")}
 	ws.Config = &config.Config{}
 	ws.Peers = control.At(home, ws.Place.DB)
-	if k, err := kernel(t.Context(), ws, session.Kernel{}); err == nil {
+	if k, err := startKernel(t.Context(), ws, session.Kernel{}); err == nil {
 		k.Close()
 		t.Fatal("a kernel without a folder for its configuration starts")
 	}

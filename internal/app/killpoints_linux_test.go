@@ -14,13 +14,13 @@ import (
 	"sync"
 	"testing"
 
-	"ramet/internal/agent"
-	"ramet/internal/history"
-	"ramet/internal/mail"
-	"ramet/internal/soak"
-	"ramet/internal/step/point"
-	"ramet/internal/step/steptest"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+	"ramet/internal/core/mail"
 	"ramet/internal/store/sqlite"
+	"ramet/internal/testkit"
+	"ramet/internal/testkit/probe"
+	"ramet/internal/testkit/steptest"
 )
 
 // Everything that ramet keeps is killed again and again while it grows: a command is killed
@@ -45,8 +45,8 @@ func killsWanted(t *testing.T) int {
 const killsEach = 100
 
 func TestKillPointsSoak(t *testing.T) {
-	soak.Only(t)
-	exe, seed := binary(t), soak.Seed(t)
+	testkit.SoakOnly(t)
+	exe, seed := binary(t), testkit.SoakSeed(t)
 	want := killsWanted(t)
 	var mu sync.Mutex
 	total := map[string]int{}
@@ -129,7 +129,7 @@ func (w *doomed) token() string {
 }
 
 // learn records the steps of a kind of command, as the world is now.
-func (w *doomed) learn(kind string) []point.Point {
+func (w *doomed) learn(kind string) []probe.Point {
 	w.t.Helper()
 	return steptest.Record(w.t, 1, func(variable string) {
 		token := w.token()
@@ -149,7 +149,7 @@ func (w *doomed) suffer(kills int) map[string]int {
 		p := points[w.dice.IntN(len(points))]
 		what := fmt.Sprintf("%s killed at %s", kind, p)
 		token := w.token()
-		out := w.ramet([]string{point.DieAt + "=" + p.String()}, doomedKinds[kind](token)...)
+		out := w.ramet([]string{probe.DieAt + "=" + p.String()}, doomedKinds[kind](token)...)
 		if w.judge(kind, token, out, what); !out.killed {
 			continue // the world grew, and this command took fewer steps than the recorded one
 		}

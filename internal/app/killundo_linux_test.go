@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"ramet/internal/step/point"
-	"ramet/internal/step/steptest"
+	"ramet/internal/testkit/probe"
+	"ramet/internal/testkit/steptest"
 )
 
 // An undo that is killed at any step that changes the disk has happened or has not, when the
@@ -75,7 +75,7 @@ func newUndone(t *testing.T, exe string) *undone {
 }
 
 // points records the steps of an undo in either direction, those that both have.
-func (w *undone) points() []point.Point {
+func (w *undone) points() []probe.Point {
 	w.t.Helper()
 	return steptest.Record(w.t, 2, func(variable string) {
 		is := w.which("before an undo")

@@ -7,10 +7,10 @@ import (
 	"reflect"
 	"slices"
 
-	"ramet/internal/agent"
-	"ramet/internal/config"
-	"ramet/internal/sandbox"
-	"ramet/internal/tool/mcp"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/config"
+	"ramet/internal/launch/sandbox"
+	"ramet/internal/tools/mcp"
 )
 
 // lent are servers that an editor lends an agent. They are its user's, and are held as

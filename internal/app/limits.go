@@ -4,15 +4,15 @@ import (
 	"context"
 	"time"
 
-	"ramet/internal/agent"
-	"ramet/internal/fault"
-	"ramet/internal/history"
-	"ramet/internal/late"
-	"ramet/internal/loop"
-	"ramet/internal/proc"
-	"ramet/internal/registry"
-	"ramet/internal/tool"
-	"ramet/internal/tool/skill"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/late"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+	"ramet/internal/core/registry"
+	"ramet/internal/kernel"
+	"ramet/internal/tools/talk"
+	"ramet/internal/turn/loop"
+	"ramet/internal/turn/tool"
 )
 
 // limitsOf are the limits of an agent's tools, by roles and skills.
@@ -31,7 +31,7 @@ func limitsOf(log history.Log, a agent.Agent) ([]history.Limit, error) {
 // against the limits of the agent's own definition. It does not ask for everything: an agent that
 // was limited before it was born, by whoever made it, is not driven by one.
 type limitedForeign struct {
-	proc.Foreign
+	kernel.Foreign
 	log history.Log
 }
 
@@ -66,7 +66,7 @@ func (g limitedGuard) Decide(ctx context.Context, spec tool.Spec, call tool.Call
 		judged.Name = ownPrefix.Get().ReplaceAllString(spec.Name, "")
 	}
 	for _, l := range g.limits {
-		if !skill.Allows(l.Tools, judged, call.Args) {
+		if !talk.Allows(l.Tools, judged, call.Args) {
 			return "", nil, fault.New(fault.Denied, "%s is none of the tools of %s", judged.Name, l.By)
 		}
 	}

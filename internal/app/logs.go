@@ -6,8 +6,8 @@ import (
 
 	"ramet/internal/run"
 	"ramet/internal/run/ndjson"
+	"ramet/internal/run/rundir"
 	"ramet/internal/run/sqllog"
-	"ramet/internal/rundir"
 )
 
 // logs opens the event logs of runs, wherever they are kept.

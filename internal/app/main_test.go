@@ -17,9 +17,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"ramet/internal/app"
-	"ramet/internal/app/probe"
-	"ramet/internal/pgtest"
-	"ramet/internal/sandbox"
+	"ramet/internal/launch/sandbox"
+	"ramet/internal/testkit/pgtest"
+	"ramet/internal/testkit/probe"
 )
 
 // TestMain lets scripts run the real thing: the test binary, started under the

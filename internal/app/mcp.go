@@ -11,17 +11,15 @@ import (
 	"strings"
 	"time"
 
-	"ramet/internal/agent"
-	"ramet/internal/config"
-	"ramet/internal/environ"
-	"ramet/internal/fault"
-	"ramet/internal/sandbox"
-	"ramet/internal/sandbox/guard"
-	"ramet/internal/session"
-	"ramet/internal/tool"
-	"ramet/internal/tool/mcp"
-	"ramet/internal/trust"
-	"ramet/internal/workspace"
+	"ramet/internal/base/fault"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/config"
+	"ramet/internal/core/trust"
+	"ramet/internal/launch"
+	"ramet/internal/launch/sandbox"
+	"ramet/internal/operation/session"
+	"ramet/internal/tools/mcp"
+	"ramet/internal/turn/tool"
 )
 
 // mcpServers are the MCP servers of a workspace: the user's, and those that the project names
@@ -118,7 +116,7 @@ func (m serverMaker) projects(n mcp.Named) mcp.Server {
 	s := mcp.Server{Name: n.Name, Dir: m.ws.Place.Project, Project: true, Why: n.Why, Headers: map[string]string{}}
 	// Of the environment only what any process of a project gets: no key goes to a server.
 	known := map[string]string{}
-	for _, pair := range environ.For(os.Environ()) {
+	for _, pair := range launch.EnvironmentFor(os.Environ()) {
 		name, value, _ := strings.Cut(pair, "=")
 		known[name] = value
 	}
@@ -159,9 +157,9 @@ func (m serverMaker) projects(n mcp.Named) mcp.Server {
 func (m serverMaker) hold(s *mcp.Server, env map[string]string, roots []string) {
 	cache := filepath.Join(m.ws.Home, "cache", "mcp", s.Name)
 	if s.Project { // what it leaves there must not be run by a server of the user's, or of another project
-		cache = filepath.Join(m.ws.Home, "cache", "mcp-projects", workspace.Name(m.ws.Place.Project), s.Name)
+		cache = filepath.Join(m.ws.Home, "cache", "mcp-projects", config.WorkspaceName(m.ws.Place.Project), s.Name)
 	}
-	box := &sandbox.Box{Network: true, Hide: m.hide, Write: []string{guard.Real(cache)}, Keep: m.keep,
+	box := &sandbox.Box{Network: true, Hide: m.hide, Write: []string{sandbox.RealPath(cache)}, Keep: m.keep,
 		Guard: quarantine(m.ws), Forbid: reserved(m.ws)}
 	for _, r := range roots {
 		dir, err := m.root(r, s.Project)
@@ -177,7 +175,7 @@ func (m serverMaker) hold(s *mcp.Server, env map[string]string, roots []string) 
 	s.Box = box
 	own := map[string]string{"XDG_CACHE_HOME": cache, "npm_config_cache": filepath.Join(cache, "npm"), "UV_CACHE_DIR": filepath.Join(cache, "uv"), "PIP_CACHE_DIR": filepath.Join(cache, "pip")}
 	maps.Copy(own, env)
-	for _, pair := range environ.For(os.Environ()) {
+	for _, pair := range launch.EnvironmentFor(os.Environ()) {
 		if name, _, _ := strings.Cut(pair, "="); own[name] == "" {
 			s.Env = append(s.Env, pair)
 		}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"ramet/internal/text"
+	"ramet/internal/base/text"
 )
 
 // A model server speaks the wire format of a vendor on loopback. It refuses, as

@@ -7,7 +7,7 @@ import (
 )
 
 // wireFormat is how a vendor writes a stream. The shapes are those of the
-// transcripts in internal/llm/*/testdata.
+// transcripts in internal/model/llm/*/testdata.
 type wireFormat struct {
 	header, prefix string // of the key
 	path           string // of the request; * stands for the model

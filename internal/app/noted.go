@@ -7,8 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"ramet/internal/durable"
-	"ramet/internal/step"
+	"ramet/internal/base/durable"
+	"ramet/internal/base/step"
 	"ramet/internal/telemetry/outbox"
 )
 

@@ -6,10 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"ramet/internal/config"
-	"ramet/internal/environ"
+	"ramet/internal/core/config"
 	"ramet/internal/launch"
-	"ramet/internal/sandbox"
+	"ramet/internal/launch/sandbox"
 )
 
 // notifier tells a person who looks elsewhere, as the settings say: what it returns is for the
@@ -60,7 +59,7 @@ func notifyBy(command, title, what string) {
 	ctx, cancel := context.WithTimeout(context.Background(), notifyTime)
 	defer cancel()
 	c, err := launch.Command(ctx, launch.Program{Purpose: launch.Notification, Command: sandbox.Command{Args: []string{"sh", "-c", command},
-		Env: append(environ.Reaching(os.Environ()), "RAMET_TITLE="+title, "RAMET_MESSAGE="+what)}})
+		Env: append(launch.ReachingVariables(os.Environ()), "RAMET_TITLE="+title, "RAMET_MESSAGE="+what)}})
 	if err != nil {
 		return // the terminal shows it all the same
 	}

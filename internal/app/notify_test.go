@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"ramet/internal/config"
+	"ramet/internal/core/config"
 )
 
 func TestNotificationsAreWhatTheTerminalUnderstands(t *testing.T) {

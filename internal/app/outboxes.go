@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"ramet/internal/database"
-	"ramet/internal/fault"
-	"ramet/internal/session"
+	"ramet/internal/base/fault"
+	"ramet/internal/operation/session"
+	"ramet/internal/store/database"
 	"ramet/internal/telemetry"
 	"ramet/internal/telemetry/outbox"
 )

@@ -5,9 +5,9 @@ import (
 	"net/http"
 	"sync"
 
-	"ramet/internal/httpapi"
-	"ramet/internal/id"
-	"ramet/internal/mcpserver"
+	"ramet/internal/base/id"
+	"ramet/internal/face/httpapi"
+	"ramet/internal/face/mcpserver"
 )
 
 // ownTools answers what the programs of a kernel's agents ask of ramet: each is its agent, as the

@@ -3,23 +3,23 @@ package app
 import (
 	"os"
 
-	"ramet/internal/agent"
-	"ramet/internal/environ"
-	"ramet/internal/id"
-	"ramet/internal/llm"
-	"ramet/internal/llm/queue"
-	"ramet/internal/loop"
-	"ramet/internal/permit"
-	"ramet/internal/proc"
-	"ramet/internal/runner/crew"
-	"ramet/internal/tool"
-	"ramet/internal/tool/local"
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/kernel"
+	"ramet/internal/launch"
+	"ramet/internal/model/decorate"
+	"ramet/internal/model/llm"
+	"ramet/internal/runner"
+	"ramet/internal/tools/local"
+	"ramet/internal/turn/loop"
+	"ramet/internal/turn/permit"
+	"ramet/internal/turn/tool"
 )
 
 // parts is what the turns of one kernel are made of.
 type parts struct {
 	request request
-	work    *crew.Crew // nil: no agent works on items of runs
+	work    *runner.Crew // nil: no agent works on items of runs
 	policy  *permit.Policy
 	jobs    *local.Jobs
 	drivers *drivers
@@ -30,26 +30,26 @@ type parts struct {
 
 // newParts makes the parts of a kernel that runs nothing yet. hide is what confined commands may not
 // read.
-func newParts(r request, work *crew.Crew, hide []string, k *proc.Kernel) *parts {
+func newParts(r request, work *runner.Crew, hide []string, k *kernel.Kernel) *parts {
 	note := func(a id.Agent, what string) { k.Events.Publish(loop.Event{Type: loop.Note, Agent: a, Text: what}) }
 	policy := policy(r, k.Asking(r.Ask), note)
 	jobs := local.NewJobs(k.CommandsChanged)
 	drivers := &drivers{request: r, around: doors{r, k.Door}.around, work: work}
-	models := &models{request: r, drivers: drivers, open: map[llm.Ref]proc.Model{}, queue: queue.New(r.Config.Parallels())}
+	models := &models{request: r, drivers: drivers, open: map[llm.Ref]kernel.Model{}, queue: decorate.WithQueue(r.Config.Parallels())}
 	return &parts{
 		request: r, work: work, policy: policy, jobs: jobs, drivers: drivers, models: models,
-		tools: &tools{request: r, environment: environ.For(os.Environ()), hidden: hide, jobs: jobs, person: policy, window: models.window, note: note},
+		tools: &tools{request: r, environment: launch.EnvironmentFor(os.Environ()), hidden: hide, jobs: jobs, person: policy, window: models.window, note: note},
 		joins: &joining{request: r, note: note},
 	}
 }
 
 // forKernel returns the parts as the kernel uses them.
-func (p *parts) forKernel() proc.Parts {
+func (p *parts) forKernel() kernel.Parts {
 	r := p.request
-	out := proc.Parts{
-		Models:  proc.Models{Model: p.models.model, Effort: llm.Effort(r.Config.Effort), Search: r.Config.Search == "yes"},
-		Toolbox: proc.Toolbox{Tools: p.tools.box, Guard: p.policy, Hooks: hooksOf(r), Files: states(r, p.work)},
-		Prompts: proc.Prompts{
+	out := kernel.Parts{
+		Models:  kernel.Models{Model: p.models.model, Effort: llm.Effort(r.Config.Effort), Search: r.Config.Search == "yes"},
+		Toolbox: kernel.Toolbox{Tools: p.tools.box, Guard: p.policy, Hooks: hooksOf(r), Files: states(r, p.work)},
+		Prompts: kernel.Prompts{
 			System: func(a agent.Agent) ([]llm.Message, error) {
 				words, _, err := overlay(r, a, nil, p.models.window, p.worksOnItem(a))
 				return words, err
@@ -61,13 +61,13 @@ func (p *parts) forKernel() proc.Parts {
 			Told:  func(a agent.Agent) string { return told(r, a, p.worksOnItem(a)) },
 			Joins: p.joins.of,
 		},
-		Children: proc.Children{
+		Children: kernel.Children{
 			Role: r.Workspace.Role, Driver: p.drivers.named, Drivers: p.drivers.installed,
 			Roles:    func() bool { k, err := r.Kit(); return err == nil && len(k.Roles) > 0 },
 			Worktree: worktrees{r}.make, Trees: treesOf(r, p.work),
 			MostAgents: r.Config.Number("max_agents"),
 		},
-		Commands: proc.Commands{Background: p.jobs.Running, Runners: p.jobs.Agents, Abandon: func(a id.Agent) { p.jobs.End(a); p.drivers.end(a) }},
+		Commands: kernel.Commands{Background: p.jobs.Running, Runners: p.jobs.Agents, Abandon: func(a id.Agent) { p.jobs.End(a); p.drivers.end(a) }},
 	}
 	if p.work != nil {
 		out.Model, out.Worktree = p.models.taped(p.work), noTrees(p.work, out.Worktree)

@@ -9,22 +9,21 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"ramet/internal/cli/care"
-	"ramet/internal/config"
-	"ramet/internal/durable"
-	"ramet/internal/id"
-	"ramet/internal/permit"
-	"ramet/internal/sandbox"
-	"ramet/internal/sandbox/guard"
-	"ramet/internal/step"
+	"ramet/internal/base/durable"
+	"ramet/internal/base/id"
+	"ramet/internal/base/step"
+	"ramet/internal/core/config"
+	"ramet/internal/face/cli"
+	"ramet/internal/launch/sandbox"
+	"ramet/internal/turn/permit"
 )
 
 // policy returns what the user permits in a workspace. note tells people something about an agent.
 func policy(r request, ask permit.Asker, note func(id.Agent, string)) *permit.Policy {
-	return &permit.Policy{Acts: guard.Acts, Settings: r.Unasked, Rules: r.Allow, Confinable: sandbox.Available, Ask: ask,
+	return &permit.Policy{Acts: sandbox.ActsByName, Settings: r.Unasked, Rules: r.Allow, Confinable: sandbox.Available, Ask: ask,
 		Log: r.Store, Book: rulebook{r.Home, r.Place.Project}, Warn: note,
 		Boxed: func(a id.Agent, rule permit.Rule) {
-			tellOnce(r.Home, "rules-are-confined", func() { note(a, care.ConfinedRules(rule.String())) })
+			tellOnce(r.Home, "rules-are-confined", func() { note(a, cli.ConfinedRules(rule.String())) })
 		}}
 }
 

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"ramet/internal/public"
-	"ramet/internal/soak"
+	"ramet/internal/operation/public"
+	"ramet/internal/testkit"
 )
 
 // wants is a line of a script: the model calls bash.
@@ -34,8 +34,8 @@ func TestTypingIsNoPermission(t *testing.T) {
 
 // The same, in many terminals side by side and at the pace of people.
 func TestTypingIsNoPermissionSoak(t *testing.T) {
-	soak.Only(t)
-	random := rand.New(rand.NewPCG(soak.Seed(t), 13))
+	testkit.SoakOnly(t)
+	random := rand.New(rand.NewPCG(testkit.SoakSeed(t), 13))
 	var mu sync.Mutex
 	pause := func() time.Duration {
 		mu.Lock()

@@ -7,8 +7,8 @@ import (
 	"os"
 	"time"
 
-	"ramet/internal/deep"
-	"ramet/internal/session"
+	"ramet/internal/base/deep"
+	"ramet/internal/operation/session"
 	"ramet/internal/telemetry/outbox"
 )
 

@@ -4,17 +4,16 @@ import (
 	"context"
 	"os"
 
-	"ramet/internal/cli/line"
-	"ramet/internal/cli/runs"
-	"ramet/internal/durable"
+	"ramet/internal/base/durable"
+	"ramet/internal/face/cli"
 	"ramet/recipes/docs"
 )
 
 // programs are those of the recipes that are built in.
-func programs() map[string]runs.Program {
-	out := map[string]runs.Program{}
+func programs() map[string]cli.RunProgram {
+	out := map[string]cli.RunProgram{}
 	for name, do := range docs.Programs.Get() {
-		out["docs "+name] = func(ctx context.Context, dir, inputs string, l *line.Line) error {
+		out["docs "+name] = func(ctx context.Context, dir, inputs string, l *cli.Line) error {
 			temp, err := os.MkdirTemp("", "ramet-program-")
 			if err != nil {
 				return durable.Failure("make a folder for", name, err)

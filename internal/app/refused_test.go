@@ -10,7 +10,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"ramet/internal/text"
+	"ramet/internal/base/text"
 )
 
 // refused runs ramet twice, without and with --json, and demands the exit

@@ -51,7 +51,7 @@ func TestTheReleasedBinaryHasNoSwitches(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, word := range []string{"RAMET_TEST_", "the screen breaks", "ramet/internal/step/point"} {
+		for _, word := range []string{"RAMET_TEST_", "the screen breaks", "ramet/internal/testkit/probe"} {
 			if bytes.Contains(image, []byte(word)) != known {
 				t.Errorf("%s has %q: %t", exe, word, !known)
 			}

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"ramet/internal/soak"
-	"ramet/internal/step/steptest"
+	"ramet/internal/testkit"
+	"ramet/internal/testkit/steptest"
 )
 
 // rewound is a project whose agent made files, changed some and removed some after a mark.
@@ -49,7 +49,7 @@ func newRewound(t *testing.T) *rewound {
 	t.Helper()
 	s := newStage(t, binary(t))
 	files := 12
-	if soak.On() {
+	if testkit.SoakOn() {
 		files = 140
 	}
 	s.db = filepath.Join(filepath.Dir(s.dir), "db", "ramet.db")

@@ -6,13 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"ramet/internal/agent"
-	"ramet/internal/config"
-	"ramet/internal/fault"
-	"ramet/internal/sandbox"
-	"ramet/internal/session"
-	"ramet/internal/tool/mcp"
-	"ramet/internal/workspace"
+	"ramet/internal/base/fault"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/config"
+	"ramet/internal/launch/sandbox"
+	"ramet/internal/operation/session"
+	"ramet/internal/tools/mcp"
 )
 
 // Folders that programs may write are reached over no link that a confined command made.
@@ -29,7 +28,7 @@ func TestNoLinkInTheProjectOpensAnotherFolder(t *testing.T) {
 		}
 	}
 	ws := &session.Workspace{}
-	ws.Home, ws.Place = filepath.Join(top, "home"), workspace.Location{Project: project, DB: filepath.Join(top, "ramet.db")}
+	ws.Home, ws.Place = filepath.Join(top, "home"), config.WorkspaceLocation{Project: project, DB: filepath.Join(top, "ramet.db")}
 	m := serverMaker{ws: ws}
 	named := func(root string) mcp.Server {
 		return m.projects(mcp.Named{Name: "s", Command: "sh", Roots: []string{root}})

@@ -5,13 +5,13 @@ import (
 	"strings"
 	"time"
 
-	"ramet/internal/agent"
-	"ramet/internal/fault"
-	"ramet/internal/history"
-	"ramet/internal/id"
-	"ramet/internal/registry"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+	"ramet/internal/core/registry"
+	"ramet/internal/operation/session"
 	"ramet/internal/runner"
-	"ramet/internal/session"
 	"ramet/internal/store"
 )
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"ramet/internal/step/steptest"
+	"ramet/internal/testkit/steptest"
 )
 
 // A run is killed as the agents' workspace is: at every step that changes a file.

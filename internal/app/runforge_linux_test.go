@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"ramet/internal/forge/forgetest"
+	"ramet/internal/testkit"
 )
 
 // Pull requests through the real binary, with a forge on this machine that answers as it
@@ -23,7 +23,7 @@ const forgeToken = "t0ken-of-the-forge-5d41402abc4b2a76"
 // hosted is a run over a repository that a forge has.
 type hosted struct {
 	*errand
-	forge *forgetest.Server
+	forge *testkit.ForgeServer
 	repo  string
 	env   []string
 }
@@ -32,7 +32,7 @@ func onForge(t *testing.T, kind string) *hosted {
 	t.Helper()
 	root := t.TempDir()
 	git(t, "", "clone", "-q", "--bare", repository(t, greet), filepath.Join(root, "ada", "greet.git"))
-	h := &hosted{errand: newErrand(t), forge: forgetest.New(t, root, forgeToken)}
+	h := &hosted{errand: newErrand(t), forge: testkit.NewForge(t, root, forgeToken)}
 	h.repo = h.forge.URL + "/ada/greet.git"
 	for name, value := range h.forge.Env(kind) {
 		h.env = append(h.env, name+"="+value)

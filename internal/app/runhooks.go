@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/json"
 
-	"ramet/internal/hook"
 	"ramet/internal/run"
 	"ramet/internal/runner"
+	"ramet/internal/turn/hook"
 )
 
 // heardLog is the log of a run, whose states hooks are told.

@@ -9,7 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"ramet/internal/trust"
+	"ramet/internal/core/trust"
 	"regexp"
 	"slices"
 	"strconv"
@@ -18,7 +18,7 @@ import (
 	"syscall"
 	"testing"
 
-	"ramet/internal/soak"
+	"ramet/internal/testkit"
 )
 
 // The real binary carries out a hundred items and dies by SIGKILL right after an event;
@@ -177,9 +177,9 @@ func TestAHundredItemsKilledAfterAnEvent(t *testing.T) {
 }
 
 func TestAHundredItemsKilledAfterEveryEventSoak(t *testing.T) {
-	soak.Only(t)
+	testkit.SoakOnly(t)
 	killAfterEvents(t, func(events int) int {
-		if soak.On() {
+		if testkit.SoakOn() {
 			return 1
 		}
 		return events / 10

@@ -5,7 +5,7 @@ import (
 	"iter"
 
 	"ramet/internal/run"
-	"ramet/internal/rundir"
+	"ramet/internal/run/rundir"
 	"ramet/internal/runner"
 )
 

@@ -9,12 +9,12 @@ import (
 	"sync"
 	"time"
 
-	"ramet/internal/cli/runs"
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
+	"ramet/internal/face/cli"
+	"ramet/internal/operation/session"
 	"ramet/internal/run"
-	"ramet/internal/rundir"
-	"ramet/internal/session"
-	"ramet/internal/telemetry/follow"
+	"ramet/internal/run/rundir"
+	"ramet/internal/telemetry"
 	"ramet/internal/telemetry/otlp"
 	"ramet/internal/telemetry/outbox"
 )
@@ -32,7 +32,7 @@ type runRecords struct {
 	otlp  *otlp.Exporter // nil: nobody asked for spans
 
 	mu     sync.Mutex
-	follow follow.Follow
+	follow telemetry.Follow
 	seen   int64 // events of the log
 
 	// Events that were written and are not followed yet: the log does not wait for that.
@@ -50,7 +50,7 @@ const lastDelivery = 2 * time.Second
 
 // runRecordsOf opens the runRecords of a run and catches up with its log. nil: there is none,
 // and the note says why.
-func runRecordsOf(ctx context.Context, ws *session.Workspace, r runs.Job, closing *closers) *runRecords {
+func runRecordsOf(ctx context.Context, ws *session.Workspace, r cli.Job, closing *closers) *runRecords {
 	c := &runRecords{note: r.Warn}
 	if c.note == nil {
 		c.note = func(string) {}
@@ -62,7 +62,7 @@ func runRecordsOf(ctx context.Context, ws *session.Workspace, r runs.Job, closin
 	return c
 }
 
-func (c *runRecords) open(ctx context.Context, ws *session.Workspace, r runs.Job, closing *closers) error {
+func (c *runRecords) open(ctx context.Context, ws *session.Workspace, r cli.Job, closing *closers) error {
 	w := &routes{ws: ws, note: c.note, closing: closing}
 	plain := filepath.Join(r.Store.Dir(r.Session.RunID), outboxFile)
 	var err error
@@ -87,7 +87,7 @@ func (c *runRecords) open(ctx context.Context, ws *session.Workspace, r runs.Job
 	host, _ := os.Hostname() // without it the record has none
 	closing.add(func() error { c.caughtUp(); return nil })
 	c.mu.Lock()
-	c.follow.Here(follow.About{Host: host, TriggerType: "cli"})
+	c.follow.Here(telemetry.RunAbout{Host: host, TriggerType: "cli"})
 	c.mu.Unlock()
 	return nil
 }
@@ -123,7 +123,7 @@ func (c *runRecords) openOlder(ctx context.Context, w *routes, plain string, clo
 }
 
 // put hands on what follows from the log up to now. The caller holds mu.
-func (c *runRecords) put(deliveries []follow.Delivery) {
+func (c *runRecords) put(deliveries []telemetry.Delivery) {
 	own := deliveries[:0:0]
 	for _, d := range deliveries {
 		if i := slices.IndexFunc(c.older, func(b *outbox.Outbox) bool { return b.Made(d) }); i >= 0 {
@@ -192,7 +192,7 @@ func (c *runRecords) tell(events []run.Event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	known := max(c.begun, c.box.Marked(mark))
-	var fresh []follow.Delivery
+	var fresh []telemetry.Delivery
 	moved := false
 	for _, e := range events {
 		c.seen++

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"ramet/internal/forge/forgetest"
+	"ramet/internal/testkit"
 )
 
 // A review is posted below its pull request, on the forge of the repository's origin: one comment,
@@ -21,8 +21,8 @@ func TestAReviewIsPostedOnTheForge(t *testing.T) {
 				t.Fatal(err)
 			}
 			git(t, repo, "commit", "-q", "-a", "-m", "second")
-			forge := forgetest.New(t, t.TempDir(), forgeToken)
-			forge.Add(forgetest.Pull{Repo: "ada/greet", Head: "topic", Base: "main"})
+			forge := testkit.NewForge(t, t.TempDir(), forgeToken)
+			forge.Add(testkit.ForgePull{Repo: "ada/greet", Head: "topic", Base: "main"})
 			git(t, repo, "remote", "add", "origin", forge.URL+"/ada/greet.git")
 			e := newErrand(t)
 			script := filepath.Join(t.TempDir(), "review.jsonl")

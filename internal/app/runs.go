@@ -11,32 +11,29 @@ import (
 	"sync"
 	"time"
 
-	"ramet/internal/cli/runs"
-	"ramet/internal/environ"
-	"ramet/internal/fault"
-	"ramet/internal/history"
-	"ramet/internal/id"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/base/secret"
+	"ramet/internal/core/history"
+	"ramet/internal/face/cli"
+	"ramet/internal/kernel"
+	"ramet/internal/launch"
+	"ramet/internal/launch/sandbox"
 	"ramet/internal/ledger"
-	"ramet/internal/ledger/file"
-	"ramet/internal/llm"
-	"ramet/internal/llm/catalog"
-	"ramet/internal/proc"
+	"ramet/internal/model/catalog"
+	"ramet/internal/model/llm"
+	"ramet/internal/operation/session"
 	"ramet/internal/run"
 	"ramet/internal/run/recipe"
-	"ramet/internal/rundir"
+	"ramet/internal/run/rundir"
 	"ramet/internal/runner"
-	"ramet/internal/runner/builtin"
-	"ramet/internal/runner/crew"
 	"ramet/internal/runner/memqueue"
 	"ramet/internal/runner/post"
-	"ramet/internal/sandbox/guard"
-	"ramet/internal/secret"
-	"ramet/internal/session"
 	"ramet/internal/store/postgres"
 )
 
 // carry carries out a run: orchestrator, queue, workers and gates of this process.
-func carry(ctx context.Context, ws *session.Workspace, r runs.Job) (err error) {
+func carry(ctx context.Context, ws *session.Workspace, r cli.Job) (err error) {
 	ctx = history.Unattended(ctx) // what a run does its orchestrator does
 	closing := &closers{}
 	defer func() { err = errors.Join(err, closing.close()) }()
@@ -90,27 +87,27 @@ func carry(ctx context.Context, ws *session.Workspace, r runs.Job) (err error) {
 
 // carrier is everything that a run is carried out with.
 type carrier struct {
-	runs.Job
+	cli.Job
 	ws       *session.Workspace
 	files    *rundir.Files
 	site     runner.Site
 	limits   recipe.Limits
-	common   crew.Options
-	executor *crew.Crew
+	common   runner.CrewOptions
+	executor *runner.Crew
 	own      id.Agent // the run's own agent
-	kept     proc.Kept
+	kept     kernel.Kept
 	near     *memqueue.Queue
 	hosts    *hosts                               // nil: all is done here
 	copied   func(path string, data []byte) error // keeps a copy of a file for an heir; nil: nobody does
 
 	records *runRecords // nil: there is no telemetry
-	kernel  *proc.Kernel
+	kernel  *kernel.Kernel
 	told    []<-chan struct{} // hooks of the run's states; the orchestrator alone writes its log
 }
 
 // start starts the kernel and the workers of this process.
 func (c *carrier) start(ctx context.Context, closing *closers) error {
-	book := file.At(c.files.Dir(), file.Options{})
+	book := ledger.FolderAt(c.files.Dir(), ledger.FolderOptions{})
 	if _, err := book.Sweep(ctx); err != nil { // what a killed process was doing is interrupted
 		return err
 	}
@@ -120,12 +117,12 @@ func (c *carrier) start(ctx context.Context, closing *closers) error {
 	}
 	c.common.Form, c.common.External = c.Recipe.Fits, !c.Inherited || c.External // else the user has the run carried out
 	c.common.Book = func(runner.Attempt) ledger.Book { return book }
-	workers := &builtin.Workers{Site: c.site, Env: os.Getenv}
-	c.common.Builtins = map[string]crew.Builtin{}
-	for _, name := range builtin.Names() {
+	workers := &runner.BuiltinWorkers{Site: c.site, Env: os.Getenv}
+	c.common.Builtins = map[string]runner.BuiltinWorker{}
+	for _, name := range runner.BuiltinNames() {
 		c.common.Builtins[name] = workers.Do
 	}
-	c.executor = crew.New(c.common)
+	c.executor = runner.NewCrew(c.common)
 	k, err := kernelFor(ctx, request{c.ws, session.Kernel{Warn: c.Warn}}, c.executor)
 	if err != nil {
 		return err
@@ -143,8 +140,8 @@ func (c *carrier) options(ctx context.Context) runner.Options {
 	o := runner.Options{
 		RunID: c.Session.RunID, Recipe: c.Recipe, Params: c.Params, Agent: string(c.own), Model: c.Model, NoCache: c.NoCache, Log: c.heard(newRunLog(c.Session, c.records)), Folder: c.folder(), Site: c.site,
 		Near:  c.near,
-		Gates: &builtin.Gates{Env: c.common.Env, Hide: c.common.Hide, Limits: c.limits, Secrets: c.ws.Secrets},
-		Form:  c.Recipe.Fits, Acting: guard.FirstActing, Ended: c.checkAgent, Watch: c.Watch, Now: time.Now,
+		Gates: &runner.BuiltinGates{Env: c.common.Env, Hide: c.common.Hide, Limits: c.limits, Secrets: c.ws.Secrets},
+		Form:  c.Recipe.Fits, Acting: sandbox.FirstActing, Ended: c.checkAgent, Watch: c.Watch, Now: time.Now,
 	}
 	o.Window = windows(c.ws.Config, c.ws.Keys, modelOf(ctx, c.ws, string(c.own)))
 	if c.hosts != nil {
@@ -238,19 +235,19 @@ func queues(r *recipe.Recipe) []string {
 }
 
 // crewOf is what workers of this host have in common.
-func crewOf(ws *session.Workspace, noCache bool) (crew.Options, error) {
+func crewOf(ws *session.Workspace, noCache bool) (runner.CrewOptions, error) {
 	hide, err := hidden(ws)
 	if err != nil {
-		return crew.Options{}, err
+		return runner.CrewOptions{}, err
 	}
-	o := crew.Options{
-		Store: ws.Store, Dir: os.TempDir(), Owner: file.Self(), Quarantine: quarantine(ws),
-		Env: append(environ.For(os.Environ()), programVariable()...), Hide: hide,
+	o := runner.CrewOptions{
+		Store: ws.Store, Dir: os.TempDir(), Owner: ledger.SelfOwner(), Quarantine: quarantine(ws),
+		Env: append(launch.EnvironmentFor(os.Environ()), programVariable()...), Hide: hide,
 		Redact:  secret.Remember(ws.Secrets).All,
 		BaseURL: func(ref llm.Ref) string { return baseURL(ws, ref) },
 	}
 	if !noCache {
-		o.Cache = crew.Cache{Dir: filepath.Join(ws.Home, "cache", "llm")}
+		o.Cache = runner.CrewCache{Dir: filepath.Join(ws.Home, "cache", "llm")}
 	}
 	return o, nil
 }

@@ -11,7 +11,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"ramet/internal/public"
+	"ramet/internal/operation/public"
 )
 
 const oneWord = `name: word

@@ -11,11 +11,11 @@ import (
 
 	"golang.org/x/term"
 
-	"ramet/internal/cli"
-	"ramet/internal/database"
-	"ramet/internal/history"
-	"ramet/internal/session"
-	"ramet/internal/tui"
+	"ramet/internal/core/history"
+	"ramet/internal/face/cli"
+	"ramet/internal/face/tui"
+	"ramet/internal/operation/session"
+	"ramet/internal/store/database"
 )
 
 // screen is the terminal UI, where there is a terminal on both sides. The prompt is shown

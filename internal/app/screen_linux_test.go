@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"testing"
 
-	"ramet/internal/agent"
-	"ramet/internal/registry"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/registry"
 	"ramet/internal/store/sqlite"
 )
 

@@ -10,9 +10,9 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"ramet/internal/pgtest"
-	"ramet/internal/soak"
-	"ramet/internal/trust"
+	"ramet/internal/core/trust"
+	"ramet/internal/testkit"
+	"ramet/internal/testkit/pgtest"
 )
 
 // The scripts in testdata/script run on both stores. Those that are about one
@@ -32,7 +32,7 @@ func TestScriptsOnPostgreSQL(t *testing.T) {
 }
 
 func TestAllScriptsOnPostgreSQLSoak(t *testing.T) {
-	soak.Only(t)
+	testkit.SoakOnly(t)
 	runScripts(t, "postgres", scripts(t, "script", "postgres"))
 }
 

@@ -9,24 +9,22 @@ import (
 	"path/filepath"
 	"time"
 
-	"ramet/internal/cli/agents"
-	"ramet/internal/durable"
-	"ramet/internal/httpapi"
-	"ramet/internal/id"
-	"ramet/internal/mcpserver"
-	"ramet/internal/rundir"
-	"ramet/internal/secret"
-	"ramet/internal/session"
+	"ramet/internal/base/durable"
+	"ramet/internal/base/id"
+	"ramet/internal/base/secret"
+	"ramet/internal/face/cli"
+	"ramet/internal/face/httpapi"
+	"ramet/internal/face/mcpserver"
+	"ramet/internal/face/web"
+	"ramet/internal/operation/session"
+	"ramet/internal/run/rundir"
 	"ramet/internal/store/postgres"
 	"ramet/internal/telemetry"
-	"ramet/internal/telemetry/follow"
 	records "ramet/internal/telemetry/store"
-	"ramet/internal/turnlog"
-	"ramet/internal/web"
 )
 
 // serve serves the HTTP API of a workspace, with a kernel of its own.
-func serve(ctx context.Context, ws *session.Workspace, r agents.Service) (err error) {
+func serve(ctx context.Context, ws *session.Workspace, r cli.Service) (err error) {
 	serves.Store(true)
 	closing := &closers{}
 	defer func() { err = errors.Join(err, closing.close()) }()
@@ -85,7 +83,7 @@ func hide(ws *session.Workspace) func(string) string {
 
 // keepTurnlog records the turns of agents while the server runs, and those since the last
 // one did. It never keeps the server from serving.
-func keepTurnlog(ctx context.Context, ws *session.Workspace, r agents.Service, w *routes, closing *closers) {
+func keepTurnlog(ctx context.Context, ws *session.Workspace, r cli.Service, w *routes, closing *closers) {
 	warn := func(err error) { r.Warn("turns of agents are not recorded in telemetry: " + err.Error()) }
 	dir := turnlogDir(ws)
 	if err := durable.MakeFolder(dir, 0o700); err != nil {
@@ -101,7 +99,7 @@ func keepTurnlog(ctx context.Context, ws *session.Workspace, r agents.Service, w
 	if err != nil {
 		r.Warn(err.Error())
 	}
-	put := func(all ...follow.Delivery) {
+	put := func(all ...telemetry.Delivery) {
 		box.Put(all...)
 		sent.Put(all...)
 	}
@@ -111,7 +109,7 @@ func keepTurnlog(ctx context.Context, ws *session.Workspace, r agents.Service, w
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		err := turnlog.Keep(ctx, turnlog.Options{Feed: ws.Store, Agents: ws.Store, InRun: own.has, Put: put,
+		err := telemetry.KeepTurnlog(ctx, telemetry.TurnlogOptions{Feed: ws.Store, Agents: ws.Store, InRun: own.has, Put: put,
 			Path: filepath.Join(dir, "cursor"), Host: host, Tell: r.Warn})
 		if err != nil {
 			warn(err)

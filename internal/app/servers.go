@@ -6,28 +6,27 @@ import (
 	"strings"
 	"sync"
 
-	commands "ramet/internal/cli/models"
-	"ramet/internal/credential"
-	"ramet/internal/llm/catalog"
-	"ramet/internal/llm/google"
-	"ramet/internal/llm/roster"
+	commands "ramet/internal/face/cli"
+	"ramet/internal/model/catalog"
+	"ramet/internal/model/credential"
+	"ramet/internal/model/dial"
 )
 
 // modelServers asks those who run models.
-func modelServers() commands.Ports {
+func modelServers() commands.ModelsPorts {
 	if switches().Alone {
-		return commands.Ports{}
+		return commands.ModelsPorts{}
 	}
-	return commands.Ports{
+	return commands.ModelsPorts{
 		Try: func(ctx context.Context, v catalog.Vendor, key, base string) error {
-			return roster.Try(ctx, v, roster.Access{Key: key, Base: base}, nil)
+			return dial.TryKey(ctx, v, dial.ModelAccess{Key: key, Base: base}, nil)
 		},
 		Learn: func(ctx context.Context, v catalog.Vendor, key, base string) error {
-			return roster.Learn(ctx, v, roster.Access{Key: key, Base: base, Token: printed(v)}, nil)
+			return dial.LearnModels(ctx, v, dial.ModelAccess{Key: key, Base: base, Token: printed(v)}, nil)
 		},
 		Find: func(ctx context.Context, vendors []catalog.Vendor) map[string][]string {
 			out := map[string][]string{}
-			for _, f := range roster.Find(ctx, vendors, nil) {
+			for _, f := range dial.FindModels(ctx, vendors, nil) {
 				for _, m := range f.Models {
 					out[f.Vendor.Name] = append(out[f.Vendor.Name], m.Name)
 				}
@@ -49,9 +48,9 @@ func printed(v catalog.Vendor) func(context.Context) (string, error) {
 // this process: it is not run for every model, nor for the list of models beside them.
 var commandSources sync.Map // "vendor\x00command" to *google.Source
 
-func commandTokens(v catalog.Vendor) *google.Source {
-	s, _ := commandSources.LoadOrStore(v.Name+"\x00"+v.TokenCommand, &google.Source{Command: v.TokenCommand, Env: os.Environ()})
-	return s.(*google.Source)
+func commandTokens(v catalog.Vendor) *dial.GoogleSource {
+	s, _ := commandSources.LoadOrStore(v.Name+"\x00"+v.TokenCommand, &dial.GoogleSource{Command: v.TokenCommand, Env: os.Environ()})
+	return s.(*dial.GoogleSource)
 }
 
 // askedWindow is how much a model reads and writes, as its local server says.
@@ -59,7 +58,7 @@ func askedWindow(v catalog.Vendor, key, base, model string) (int64, bool) {
 	if switches().Alone || !v.Local {
 		return 0, false
 	}
-	return roster.Window(context.Background(), v, roster.Access{Key: key, Base: base}, model, nil)
+	return dial.ModelWindow(context.Background(), v, dial.ModelAccess{Key: key, Base: base}, model, nil)
 }
 
 // learner asks local servers for their models, each once.

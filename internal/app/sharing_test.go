@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 	"ramet/internal/runner"
 	"ramet/internal/runner/memqueue"
 )

@@ -16,10 +16,10 @@ import (
 	"testing"
 	"time"
 
-	"ramet/internal/public"
+	"ramet/internal/operation/public"
 	"ramet/internal/store/sqlite"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 )
 
 // stage is a workspace on which the real binary runs scripted models. Whatever

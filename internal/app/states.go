@@ -3,14 +3,14 @@ package app
 import (
 	"context"
 
-	"ramet/internal/agent"
-	"ramet/internal/loop"
-	"ramet/internal/runner/crew"
+	"ramet/internal/core/agent"
+	"ramet/internal/runner"
+	"ramet/internal/turn/loop"
 )
 
 // states takes the states of the folders that agents work in. Agents of runs have none: what
 // they make is in the outputs of their items.
-func states(r request, work *crew.Crew) func(agent.Agent) loop.Files {
+func states(r request, work *runner.Crew) func(agent.Agent) loop.Files {
 	if r.NoTools {
 		return nil
 	}

@@ -14,8 +14,8 @@ import (
 
 	"github.com/creack/pty"
 
-	"ramet/internal/pgtest"
-	"ramet/internal/soak"
+	"ramet/internal/testkit"
+	"ramet/internal/testkit/pgtest"
 )
 
 // The table of stops: who asks, where the turn runs, what it is doing. Of the 144 cells
@@ -29,8 +29,8 @@ var (
 func TestAStopEndsEverything(t *testing.T) { playStops(t, false) }
 
 func TestEveryStopSoak(t *testing.T) {
-	soak.Only(t)
-	playStops(t, soak.On())
+	testkit.SoakOnly(t)
+	playStops(t, testkit.SoakOn())
 }
 
 func playStops(t *testing.T, all bool) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"ramet/internal/web/npmtest"
+	"ramet/internal/testkit"
 )
 
 // page is the page of a server in Chromium, at one agent: see web/test/stop.mjs.
@@ -23,12 +23,12 @@ const webSources = "../../web"
 // browser finds what the page is shown with, and brings its libraries.
 func browser(t *testing.T) (node, chromium string) {
 	t.Helper()
-	npmtest.Install(t, webSources)
+	testkit.InstallNPM(t, webSources)
 	chromium, err := exec.LookPath("chromium")
 	if err != nil {
 		t.Fatal("the page is tested with chromium, which is missing: ./test installs it")
 	}
-	return npmtest.Node(t), chromium
+	return testkit.FindNode(t), chromium
 }
 
 // page opens the page of the server at ada.

@@ -8,18 +8,18 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"ramet/internal/agent"
-	"ramet/internal/id"
-	"ramet/internal/registry"
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/config"
+	"ramet/internal/core/registry"
 	"ramet/internal/store"
 	"ramet/internal/store/postgres"
 	"ramet/internal/store/sqlite"
-	"ramet/internal/workspace"
 )
 
 // place is the database of the script's workspace.
 func place(ts *testscript.TestScript) string {
-	p, err := workspace.Locate(workspace.Choice{DB: ts.Getenv("RAMET_DB"), Home: ts.Getenv("DATA"), Dir: ts.MkAbs(".")})
+	p, err := config.LocateWorkspace(config.WorkspaceChoice{DB: ts.Getenv("RAMET_DB"), Home: ts.Getenv("DATA"), Dir: ts.MkAbs(".")})
 	ts.Check(err)
 	return p.DB
 }

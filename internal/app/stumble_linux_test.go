@@ -10,9 +10,9 @@ import (
 	"syscall"
 	"testing"
 
-	"ramet/internal/agent"
-	"ramet/internal/mail"
-	"ramet/internal/pgtest"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/mail"
+	"ramet/internal/testkit/pgtest"
 )
 
 // through lets a host reach the database over a network that fails as it is told to.

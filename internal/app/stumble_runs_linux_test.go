@@ -12,10 +12,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	pg "ramet/internal/database"
-	"ramet/internal/registry"
+	"ramet/internal/core/registry"
 	runs "ramet/internal/run"
 	"ramet/internal/run/sqllog"
+	pg "ramet/internal/store/database"
 )
 
 // six has items of a model's agents.

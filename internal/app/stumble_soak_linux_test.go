@@ -12,9 +12,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	pg "ramet/internal/database"
-	"ramet/internal/pgtest"
-	"ramet/internal/soak"
+	pg "ramet/internal/store/database"
+	"ramet/internal/testkit"
+	"ramet/internal/testkit/pgtest"
 )
 
 // What a command said of what it was to do.
@@ -50,15 +50,15 @@ type rough struct {
 // once, what is said not to be done is not there, nobody was refused for what its own kernel
 // did, and every run that was begun is DONE, without a hand.
 func TestTheSharedDatabaseStumblesSoak(t *testing.T) {
-	soak.Only(t)
+	testkit.SoakOnly(t)
 	last := 30 * time.Second
-	if soak.On() {
+	if testkit.SoakOn() {
 		last = 10 * time.Minute
 	}
 	r := &rough{team: newTeam(t), codes: map[string]int{}}
 	r.model = r.script(`{"when": "toil", "repeat": true, "steps": [{"text": "I look"}, {"call": "ps", "args": {}}]}`, `{"repeat": true, "steps": [{"text": "ok"}]}`)
 	r.until = time.Now().Add(last)
-	seed := soak.Seed(t)
+	seed := testkit.SoakSeed(t)
 	var working sync.WaitGroup
 	for n := range 3 {
 		h := r.host(fmt.Sprintf("host%d", n))

@@ -2,7 +2,7 @@
 
 package app
 
-import "ramet/internal/app/probe"
+import "ramet/internal/testkit/probe"
 
 func init() {
 	switches = probe.FromEnvironment

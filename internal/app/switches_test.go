@@ -1,6 +1,6 @@
 package app
 
-import "ramet/internal/app/probe"
+import "ramet/internal/testkit/probe"
 
 // The test binary, which scripts run as ramet, has the switches without the tag.
 func init() {

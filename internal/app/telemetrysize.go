@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"ramet/internal/session"
+	"ramet/internal/operation/session"
 	"ramet/internal/store/postgres"
 	"ramet/internal/telemetry"
 	records "ramet/internal/telemetry/store"

@@ -7,15 +7,15 @@ import (
 	"os/exec"
 	"strings"
 
-	"ramet/internal/cli"
-	"ramet/internal/fault"
-	"ramet/internal/id"
-	"ramet/internal/llm"
-	"ramet/internal/loop"
-	"ramet/internal/permit"
-	"ramet/internal/proc"
-	"ramet/internal/session"
-	"ramet/internal/tui"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/face/cli"
+	"ramet/internal/face/tui"
+	"ramet/internal/kernel"
+	"ramet/internal/model/llm"
+	"ramet/internal/operation/session"
+	"ramet/internal/turn/loop"
+	"ramet/internal/turn/permit"
 )
 
 // terminal is a workspace and its kernel, for the terminal UI.
@@ -116,7 +116,7 @@ func (d *terminal) Questions(ctx context.Context) <-chan tui.Question { return d
 func (d *terminal) Agents(ctx context.Context) (tui.Agents, error) { return d.Everybody(ctx) }
 
 func (d *terminal) Turn(ctx context.Context, a id.Agent, said string, model llm.Ref, ticket string) (bool, error) {
-	p := proc.Prompt{Text: said, Model: model, Ticket: ticket, Again: said == ""}
+	p := kernel.Prompt{Text: said, Model: model, Ticket: ticket, Again: said == ""}
 	if strings.HasPrefix(said, "/") {
 		found, err := d.Store.Agent(ctx, a)
 		if err == nil {
@@ -131,7 +131,7 @@ func (d *terminal) Turn(ctx context.Context, a id.Agent, said string, model llm.
 }
 
 func (d *terminal) Stop(ctx context.Context, a id.Agent, tickets ...string) (bool, error) {
-	return d.Workspace.Stop(ctx, proc.Stop{Agent: a, Ticket: tickets[0], Also: tickets[1:]})
+	return d.Workspace.Stop(ctx, kernel.Stop{Agent: a, Ticket: tickets[0], Also: tickets[1:]})
 }
 
 func (d *terminal) Compact(ctx context.Context, a id.Agent, model llm.Ref) error {

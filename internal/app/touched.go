@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"ramet/internal/tool"
-	"ramet/internal/toolinfo"
+	"ramet/internal/turn/tool"
+	"ramet/internal/turn/toolinfo"
 )
 
 // mostWords is how many words of a command line are looked at.

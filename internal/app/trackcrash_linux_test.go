@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"ramet/internal/step/point"
-	"ramet/internal/step/steptest"
+	"ramet/internal/testkit/probe"
+	"ramet/internal/testkit/steptest"
 )
 
 // The ledger is killed as the agents' workspace is: at every step that changes a file.
@@ -73,7 +73,7 @@ func TestALedgerOnAFailingDiskTriesThreeTimes(t *testing.T) {
 		t.Run(failure, func(t *testing.T) {
 			t.Parallel()
 			s := newTrackScene(t, exe, "complete")
-			out := s.run(point.FailAt + "=" + failure)
+			out := s.run(probe.FailAt + "=" + failure)
 			if code == "" && out.code != 0 || code != "" && (out.code != 6 || !strings.HasPrefix(out.stderr, "error["+code+"]: ")) {
 				t.Fatalf("exit code %d, %q", out.code, out.stderr)
 			}

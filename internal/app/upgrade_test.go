@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"ramet/internal/pgtest"
+	"ramet/internal/testkit/pgtest"
 )
 
 // upgraded is what the binary of commit 7bae0bd left behind, made once: a workspace in a file

@@ -4,8 +4,8 @@ import (
 	"runtime"
 	"sync"
 
-	"ramet/internal/deep"
-	"ramet/internal/tool"
+	"ramet/internal/base/deep"
+	"ramet/internal/turn/tool"
 )
 
 // worded makes, once, what a model is told of tools, which their shapes keep. Every turn needs it, and nothing

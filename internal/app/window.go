@@ -4,13 +4,13 @@ import (
 	"context"
 	"sync"
 
-	"ramet/internal/agent"
-	"ramet/internal/config"
-	"ramet/internal/credential"
-	"ramet/internal/llm"
-	"ramet/internal/llm/catalog"
-	"ramet/internal/llm/dial"
-	"ramet/internal/session"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/config"
+	"ramet/internal/model/catalog"
+	"ramet/internal/model/credential"
+	"ramet/internal/model/dial"
+	"ramet/internal/model/llm"
+	"ramet/internal/operation/session"
 )
 
 // reads is how many tokens a model reads and writes in all: as its user says, as its local server

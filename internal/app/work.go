@@ -11,19 +11,18 @@ import (
 
 	"github.com/google/uuid"
 
-	"ramet/internal/cli/runs"
-	"ramet/internal/history"
+	"ramet/internal/core/history"
+	"ramet/internal/face/cli"
+	"ramet/internal/kernel"
 	"ramet/internal/ledger"
-	"ramet/internal/proc"
+	"ramet/internal/operation/session"
 	"ramet/internal/runner"
-	"ramet/internal/runner/crew"
 	"ramet/internal/runner/post"
 	"ramet/internal/runner/riverqueue"
-	"ramet/internal/session"
 )
 
 // work does items of runs that others carry out, until ctx ends.
-func work(ctx context.Context, ws *session.Workspace, r runs.Host) (err error) {
+func work(ctx context.Context, ws *session.Workspace, r cli.Host) (err error) {
 	ctx = history.Unattended(ctx) // what a run does its orchestrator does
 	closing := &closers{}
 	defer func() { err = errors.Join(err, closing.close()) }()
@@ -37,7 +36,7 @@ func work(ctx context.Context, ws *session.Workspace, r runs.Host) (err error) {
 			r.Queues = append(r.Queues, runner.Outside(name))
 		}
 	}
-	executor := crew.New(options)
+	executor := runner.NewCrew(options)
 	k, err := kernelFor(ctx, request{ws, session.Kernel{Warn: r.Note}}, executor)
 	if err != nil {
 		return err
@@ -84,7 +83,7 @@ func external(ctx context.Context, db string) (found bool, err error) {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, orchestrator.Close()) }()
-	lease := cmp.Or(switches().Lease, proc.LeaseTTL)
+	lease := cmp.Or(switches().Lease, kernel.LeaseTTL)
 	listed, err := orchestrator.Hosts(ctx)
 	for _, o := range listed {
 		found = found || !o.Gone(lease) && slices.ContainsFunc(o.Queues, runner.IsOutside)
@@ -104,7 +103,7 @@ type hosts struct {
 func openHosts(ctx context.Context, url, name string, closing *closers) (*hosts, error) {
 	h := &hosts{lease: switches().Lease}
 	if h.lease == 0 {
-		h.lease = proc.LeaseTTL
+		h.lease = kernel.LeaseTTL
 	}
 	var err error
 	if h.orchestrator, err = post.Open(ctx, url); err != nil {

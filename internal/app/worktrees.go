@@ -1,12 +1,12 @@
 package app
 
 import (
-	"ramet/internal/runner/crew"
-	acts "ramet/internal/tool/process"
+	acts "ramet/internal/kernel/process"
+	"ramet/internal/runner"
 )
 
 // treesOf are the worktrees in which agents work; agents of a run have none of this kind.
-func treesOf(r request, work *crew.Crew) acts.Trees {
+func treesOf(r request, work *runner.Crew) acts.Trees {
 	if work != nil {
 		return nil
 	}

@@ -9,11 +9,11 @@ import (
 	"slices"
 	"strings"
 
-	"ramet/internal/fault"
-	"ramet/internal/history"
-	"ramet/internal/late"
-	"ramet/internal/llm"
-	"ramet/internal/tool"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/late"
+	"ramet/internal/core/history"
+	"ramet/internal/model/llm"
+	"ramet/internal/turn/tool"
 )
 
 // asked puts what the program asks through our policy, and to a person. Meanwhile the program

@@ -9,12 +9,12 @@ import (
 	"time"
 	"unicode"
 
-	"ramet/internal/history"
-	"ramet/internal/late"
-	"ramet/internal/llm"
-	"ramet/internal/loop"
-	"ramet/internal/text"
-	"ramet/internal/toolinfo"
+	"ramet/internal/base/late"
+	"ramet/internal/base/text"
+	"ramet/internal/core/history"
+	"ramet/internal/model/llm"
+	"ramet/internal/turn/loop"
+	"ramet/internal/turn/toolinfo"
 )
 
 // settleTime is how long a call of which nobody tells what it is about may still change before it is

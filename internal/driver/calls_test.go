@@ -8,11 +8,11 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"ramet/internal/agent"
-	"ramet/internal/fault"
-	"ramet/internal/history"
-	"ramet/internal/llm"
-	"ramet/internal/tool"
+	"ramet/internal/base/fault"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+	"ramet/internal/model/llm"
+	"ramet/internal/turn/tool"
 )
 
 // Only what a program says to be a command line is one: a title may be words about it.

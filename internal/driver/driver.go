@@ -25,10 +25,10 @@ import (
 	"context"
 	"encoding/json"
 
-	"ramet/internal/agent"
-	"ramet/internal/gateway"
-	"ramet/internal/history"
-	"ramet/internal/llm"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+	"ramet/internal/driver/gateway"
+	"ramet/internal/model/llm"
 )
 
 // Ref names a driver, and the model that its program is to use; empty: its own choice.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"ramet/internal/history"
-	"ramet/internal/loop"
+	"ramet/internal/core/history"
+	"ramet/internal/turn/loop"
 )
 
 // farewell is how long the end of a turn that was stopped may be held up by its files.

@@ -1,6 +1,6 @@
 package driver
 
-import "ramet/internal/text"
+import "ramet/internal/base/text"
 
 // Offer is what a program says that its user can choose: its own modes, models, efforts and
 // commands, each by the program's own word.

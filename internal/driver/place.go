@@ -3,8 +3,8 @@ package driver
 import (
 	"context"
 
-	"ramet/internal/history"
-	"ramet/internal/id"
+	"ramet/internal/base/id"
+	"ramet/internal/core/history"
 )
 
 // stand is what a history tells of a driver's session.

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"slices"
 
-	"ramet/internal/history"
-	"ramet/internal/loop"
-	"ramet/internal/text"
-	"ramet/internal/tool/talk"
+	"ramet/internal/base/text"
+	"ramet/internal/core/history"
+	"ramet/internal/tools/talk"
+	"ramet/internal/turn/loop"
 )
 
 // planTool is the tool with which our own agents show what they mean to do. A program's plan stands

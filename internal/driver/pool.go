@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"ramet/internal/id"
+	"ramet/internal/base/id"
 )
 
 // Pool keeps the programs of agents that do nothing for a while, so that the next turn need

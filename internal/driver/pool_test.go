@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"ramet/internal/id"
-	"ramet/internal/llm"
-	"ramet/internal/waittest"
+	"ramet/internal/base/id"
+	"ramet/internal/model/llm"
+	"ramet/internal/testkit"
 )
 
 // idleSession is a program that does nothing.
@@ -108,5 +108,5 @@ func TestPoolEnds(t *testing.T) {
 	short := Pool{Rest: time.Millisecond}
 	s := newIdle("s")
 	short.put(who[0], s, 1)
-	waittest.Receive(t, "an idle program ends", s.ended)
+	testkit.Receive(t, "an idle program ends", s.ended)
 }

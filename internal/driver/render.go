@@ -6,10 +6,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"ramet/internal/chain"
-	"ramet/internal/history"
-	"ramet/internal/id"
-	"ramet/internal/llm"
+	"ramet/internal/base/chain"
+	"ramet/internal/base/id"
+	"ramet/internal/core/history"
+	"ramet/internal/model/llm"
 )
 
 const (

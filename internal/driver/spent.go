@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"time"
 
-	"ramet/internal/fault"
-	"ramet/internal/gateway"
-	"ramet/internal/history"
-	"ramet/internal/llm"
-	"ramet/internal/loop"
+	"ramet/internal/base/fault"
+	"ramet/internal/core/history"
+	"ramet/internal/driver/gateway"
+	"ramet/internal/model/llm"
+	"ramet/internal/turn/loop"
 )
 
 // usage writes what the turn used, and that it ended. What went over the wire counts; what the

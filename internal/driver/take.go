@@ -7,10 +7,10 @@ import (
 	"strings"
 	"sync"
 
-	"ramet/internal/history"
-	"ramet/internal/llm"
-	"ramet/internal/loop"
-	"ramet/internal/text"
+	"ramet/internal/base/text"
+	"ramet/internal/core/history"
+	"ramet/internal/model/llm"
+	"ramet/internal/turn/loop"
 )
 
 const (

@@ -7,14 +7,14 @@ import (
 	"sync"
 	"time"
 
-	"ramet/internal/agent"
-	"ramet/internal/fault"
-	"ramet/internal/gateway"
-	"ramet/internal/history"
-	"ramet/internal/id"
-	"ramet/internal/llm"
-	"ramet/internal/loop"
-	"ramet/internal/text"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/base/text"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+	"ramet/internal/driver/gateway"
+	"ramet/internal/model/llm"
+	"ramet/internal/turn/loop"
 )
 
 // Driven carries out turns of agents that a program drives.

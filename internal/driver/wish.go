@@ -3,9 +3,9 @@ package driver
 import (
 	"context"
 
-	"ramet/internal/history"
-	"ramet/internal/id"
-	"ramet/internal/registry"
+	"ramet/internal/base/id"
+	"ramet/internal/core/history"
+	"ramet/internal/core/registry"
 )
 
 // Wish is how the program of an agent is to work, in its own words. What is empty is the

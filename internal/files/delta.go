@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"ramet/internal/chain"
+	"ramet/internal/base/chain"
 )
 
 // deltaFormat is the first line of a folder that is kept as what differs from another. It is

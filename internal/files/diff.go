@@ -4,8 +4,8 @@ import (
 	"path"
 	"strings"
 
-	"ramet/internal/chain"
-	"ramet/internal/fault"
+	"ramet/internal/base/chain"
+	"ramet/internal/base/fault"
 )
 
 // Source has the folders of states.

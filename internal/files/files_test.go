@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"ramet/internal/chain"
-	"ramet/internal/fault"
+	"ramet/internal/base/chain"
+	"ramet/internal/base/fault"
 )
 
 // memory is folders in memory.

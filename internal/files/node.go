@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"ramet/internal/chain"
-	"ramet/internal/fault"
+	"ramet/internal/base/chain"
+	"ramet/internal/base/fault"
 )
 
 // Kind is what a node is.

@@ -7,8 +7,8 @@ import (
 	"syscall"
 	"testing"
 
-	"ramet/internal/fault"
-	"ramet/internal/sandbox"
+	"ramet/internal/base/fault"
+	"ramet/internal/launch/sandbox"
 )
 
 // account is one that is neither root nor anybody's.

@@ -26,9 +26,8 @@ import (
 	"slices"
 	"strings"
 
-	"ramet/internal/fault"
-	"ramet/internal/sandbox"
-	"ramet/internal/sandbox/guard"
+	"ramet/internal/base/fault"
+	"ramet/internal/launch/sandbox"
 )
 
 // Purpose says why a program is started.
@@ -183,7 +182,7 @@ func within(folder, path string) bool {
 	if folder == "" || path == "" {
 		return false
 	}
-	rel, err := filepath.Rel(guard.Real(folder), guard.Real(path))
+	rel, err := filepath.Rel(sandbox.RealPath(folder), sandbox.RealPath(path))
 	return err == nil && filepath.IsLocal(rel)
 }
 

@@ -9,9 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"ramet/internal/fault"
-	"ramet/internal/sandbox"
-	"ramet/internal/sandbox/guard"
+	"ramet/internal/base/fault"
+	"ramet/internal/launch/sandbox"
 )
 
 func TestMain(m *testing.M) {
@@ -141,7 +140,7 @@ func TestTheGuardKnowsWhatDriversObey(t *testing.T) {
 			t.Errorf("%s: the row is not whole", r.Program)
 		}
 		for _, name := range r.Obeys {
-			if !r.Neutral && !guard.Acts(strings.TrimSuffix(name, "/")+map[bool]string{true: "/x"}[strings.HasSuffix(name, "/")]) {
+			if !r.Neutral && !sandbox.ActsByName(strings.TrimSuffix(name, "/")+map[bool]string{true: "/x"}[strings.HasSuffix(name, "/")]) {
 				t.Errorf("%s obeys %s, and the guard does not know it", r.Program, name)
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"ramet/internal/late"
+	"ramet/internal/base/late"
 )
 
 // Row says what a program obeys, unasked, in the folder where it works: names that make it execute

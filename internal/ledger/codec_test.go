@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 )
 
 // foreign is a file as another tool may leave it: fields, entries and a status that

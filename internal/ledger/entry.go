@@ -6,8 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"ramet/internal/late"
-	"ramet/internal/ledger/ordered"
+	"ramet/internal/base/late"
 )
 
 // Entry is one sub-agent as the file tells it. A field that is missing there, or has
@@ -69,12 +68,12 @@ func (e Entry) Due() (time.Time, bool) {
 }
 
 // Extra is what others wrote into the entry, in order.
-func (e Entry) Extra() []ordered.Member {
-	o, err := ordered.Of(e.raw)
+func (e Entry) Extra() []Member {
+	o, err := ObjectOf(e.raw)
 	if err != nil {
 		return nil
 	}
-	var out []ordered.Member
+	var out []Member
 	for _, m := range o.Members {
 		if !ours.Get()[m.Key] {
 			out = append(out, m)
@@ -85,12 +84,12 @@ func (e Entry) Extra() []ordered.Member {
 
 // Field is an extra field of ours or another's whose value is a text.
 func (e Entry) Field(key string) string {
-	o, err := ordered.Of(e.raw)
+	o, err := ObjectOf(e.raw)
 	if err != nil {
 		return ""
 	}
 	raw, _ := o.Get(key)
-	s, _ := ordered.Text(raw)
+	s, _ := ParseJSONText(raw)
 	return s
 }
 
@@ -103,10 +102,10 @@ var ours = late.Value[map[string]bool]{Make: func() map[string]bool {
 // read takes an entry from its text.
 func read(raw []byte, at int) (Entry, bool) {
 	e := Entry{raw: raw, at: at}
-	if !ordered.IsObject(raw) {
+	if !IsJSONObject(raw) {
 		return e, false
 	}
-	for key, value := range ordered.Each(raw) {
+	for key, value := range EachMember(raw) {
 		e.take(key, value)
 	}
 	return e, true
@@ -116,8 +115,8 @@ func read(raw []byte, at int) (Entry, bool) {
 // keys are not even copied, unless one is spelled with escapes.
 func (e *Entry) take(key, value []byte) {
 	if bytes.IndexByte(key, '\\') >= 0 {
-		plain, _ := ordered.Text(key)
-		key = ordered.Quote(plain)
+		plain, _ := ParseJSONText(key)
+		key = QuoteJSON(plain)
 	}
 	switch string(key) {
 	case `"` + keyOwner + `"`:
@@ -162,18 +161,18 @@ func (e *Entry) take(key, value []byte) {
 	default:
 		return
 	}
-	*to, _ = ordered.Text(value)
+	*to, _ = ParseJSONText(value)
 }
 
 // take reads what a row is found by.
 func (r *row) take(key, value []byte) {
 	if bytes.IndexByte(key, '\\') >= 0 {
-		plain, _ := ordered.Text(key)
-		key = ordered.Quote(plain)
+		plain, _ := ParseJSONText(key)
+		key = QuoteJSON(plain)
 	}
 	switch string(key) {
 	case `"` + keyID + `"`:
-		r.id, _ = ordered.Text(value)
+		r.id, _ = ParseJSONText(value)
 	case `"` + keyStatus + `"`:
 		r.status = readStatus(value)
 	}
@@ -185,23 +184,23 @@ func readStatus(raw []byte) Status {
 			return s
 		}
 	}
-	s, _ := ordered.Text(raw)
+	s, _ := ParseJSONText(raw)
 	return Status(s)
 }
 
 func readOwner(raw []byte) *Owner {
-	if !ordered.IsObject(raw) {
+	if !IsJSONObject(raw) {
 		return nil
 	}
 	var out Owner
-	for key, value := range ordered.Each(raw) {
+	for key, value := range EachMember(raw) {
 		switch string(key) {
 		case `"` + keyHost + `"`:
-			out.Host, _ = ordered.Text(value)
+			out.Host, _ = ParseJSONText(value)
 		case `"` + keyPID + `"`:
 			out.PID, _ = strconv.Atoi(string(value))
 		case `"` + keyStart + `"`:
-			out.Start, _ = ordered.Text(value)
+			out.Start, _ = ParseJSONText(value)
 		}
 	}
 	if out.Host == "" || out.PID <= 0 {
@@ -212,7 +211,7 @@ func readOwner(raw []byte) *Owner {
 
 // moment reads a time as any tool writes it; zero if it is none.
 func moment(raw []byte) time.Time {
-	s, _ := ordered.Text(raw)
+	s, _ := ParseJSONText(raw)
 	return parseTime(s)
 }
 
@@ -226,11 +225,11 @@ func parseTime(s string) time.Time {
 
 // text is the entry as it stands in the file. What it was before keeps its members
 // and their order; ours that are new go to the end.
-func (e Entry) text(extra []ordered.Member) []byte {
-	var o ordered.Object
+func (e Entry) text(extra []Member) []byte {
+	var o Object
 	old, known := Entry{}, false
 	if e.raw != nil {
-		o, _ = ordered.Of(e.raw)
+		o, _ = ObjectOf(e.raw)
 		old, known = read(e.raw, e.at)
 	}
 	put := func(key string, changed, always bool, raw []byte) {
@@ -239,12 +238,12 @@ func (e Entry) text(extra []ordered.Member) []byte {
 		}
 	}
 	str := func(key, before, after string, always bool) {
-		put(key, before != after, always, ordered.Quote(after))
+		put(key, before != after, always, QuoteJSON(after))
 	}
 	when := func(key string, before, after time.Time) {
 		raw := []byte("null")
 		if !after.IsZero() {
-			raw = ordered.Quote(after.UTC().Format(layout))
+			raw = QuoteJSON(after.UTC().Format(layout))
 		}
 		put(key, !before.Equal(after), true, raw)
 	}
@@ -274,10 +273,10 @@ func (e Entry) text(extra []ordered.Member) []byte {
 const entryDepth = 2
 
 func (o Owner) text() []byte {
-	return ordered.Object{Members: []ordered.Member{
-		{Key: keyHost, Raw: ordered.Quote(o.Host)},
+	return Object{Members: []Member{
+		{Key: keyHost, Raw: QuoteJSON(o.Host)},
 		{Key: keyPID, Raw: strconv.AppendInt(nil, int64(o.PID), 10)},
-		{Key: keyStart, Raw: ordered.Quote(o.Start)},
+		{Key: keyStart, Raw: QuoteJSON(o.Start)},
 	}}.Append(nil, entryDepth+1)
 }
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 )
 
 // noon is when the tests begin; minute(n) is n minutes later.

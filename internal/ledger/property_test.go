@@ -8,8 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"ramet/internal/fault"
-	_ "ramet/internal/fixedseed"
+	"ramet/internal/base/fault"
+	_ "ramet/internal/testkit"
 )
 
 // model is the ledger as one would write it without thinking of speed or files: a list,

@@ -5,13 +5,12 @@ import (
 	"strconv"
 	"strings"
 
-	"ramet/internal/fault"
-	"ramet/internal/ledger/ordered"
+	"ramet/internal/base/fault"
 )
 
 // Sheet is the content of agent-history.json.
 type Sheet struct {
-	head    ordered.Object // all members; that of the entries is not looked at
+	head    Object // all members; that of the entries is not looked at
 	rows    []row
 	tail    string // behind the last bracket
 	changed bool
@@ -40,8 +39,8 @@ const (
 
 // New is an empty sheet, from the template.
 func New() *Sheet {
-	return &Sheet{changed: true, head: ordered.Object{Members: []ordered.Member{
-		{Key: keyVersion, Raw: ordered.Quote(Version)},
+	return &Sheet{changed: true, head: Object{Members: []Member{
+		{Key: keyVersion, Raw: QuoteJSON(Version)},
 		{Key: keyLimit, Raw: strconv.AppendInt(nil, Limit, 10)},
 		{Key: keyEntries, Raw: []byte("[]")},
 	}}}
@@ -50,17 +49,17 @@ func New() *Sheet {
 // Parse reads a file. It is STORAGE_CORRUPT if it is no JSON, no object, or has
 // entries that are no list; everything else is kept and read as far as it can be.
 func Parse(data []byte) (*Sheet, error) {
-	s := &Sheet{head: ordered.Object{Members: []ordered.Member{}}}
+	s := &Sheet{head: Object{Members: []Member{}}}
 	var r row // that is being read
 	var rows []row
-	err := ordered.Walk(data, ordered.Visitor{
+	err := WalkJSON(data, Visitor{
 		Member: func(depth int, key, value []byte) {
 			switch depth {
 			case 1 + entryDepth:
 				r.take(key, value)
 			case 1:
-				name, _ := ordered.Text(key)
-				s.head.Members = append(s.head.Members, ordered.Member{Key: name, Raw: value})
+				name, _ := ParseJSONText(key)
+				s.head.Members = append(s.head.Members, Member{Key: name, Raw: value})
 				if name == keyEntries {
 					s.rows = rows
 				}
@@ -69,14 +68,14 @@ func Parse(data []byte) (*Sheet, error) {
 		},
 		Element: func(depth int, value []byte) {
 			if depth == entryDepth {
-				r.raw, r.ok = value, ordered.IsObject(value)
+				r.raw, r.ok = value, IsJSONObject(value)
 				rows = append(rows, r)
 				r = row{}
 			}
 		},
 	})
 	if err == nil && len(s.head.Members) == 0 {
-		_, err = ordered.Parse(data) // which may be no object
+		_, err = ParseObject(data) // which may be no object
 	}
 	if err != nil {
 		return nil, fault.New(fault.StorageCorrupt, "read %s: %w", FileName, err)
@@ -100,11 +99,11 @@ func (s *Sheet) Format() []byte {
 	for i, r := range s.rows {
 		elements[i] = r.raw
 	}
-	head := ordered.Object{Members: append([]ordered.Member(nil), s.head.Members...)}
+	head := Object{Members: append([]Member(nil), s.head.Members...)}
 	if raw, ok := head.Get(keyVersion); !ok || string(raw) == "null" {
-		head.Set(keyVersion, ordered.Quote(Version))
+		head.Set(keyVersion, QuoteJSON(Version))
 	}
-	head.Set(keyEntries, ordered.AppendList(make([]byte, 0, size), elements, 1))
+	head.Set(keyEntries, AppendJSONList(make([]byte, 0, size), elements, 1))
 	return append(head.Append(make([]byte, 0, size), 0), s.tail...)
 }
 
@@ -131,7 +130,7 @@ func (s *Sheet) Writable() error {
 	if !ok || string(raw) == "null" {
 		return nil
 	}
-	version, isText := ordered.Text(raw)
+	version, isText := ParseJSONText(raw)
 	if !isText {
 		version = string(raw) // a number: others are not as strict
 	}
@@ -160,7 +159,7 @@ func (s *Sheet) Entries() []Entry {
 }
 
 // add appends a new entry.
-func (s *Sheet) add(e Entry, extra []ordered.Member) Entry {
+func (s *Sheet) add(e Entry, extra []Member) Entry {
 	e.raw, e.at = nil, len(s.rows)
 	e.raw = e.text(extra)
 	s.rows = append(s.rows, row{e.raw, e.ID, e.Status, true})
@@ -169,7 +168,7 @@ func (s *Sheet) add(e Entry, extra []ordered.Member) Entry {
 }
 
 // put replaces an entry where it stands.
-func (s *Sheet) put(e Entry, extra []ordered.Member) Entry {
+func (s *Sheet) put(e Entry, extra []Member) Entry {
 	e.raw = e.text(extra)
 	s.rows[e.at] = row{e.raw, e.ID, e.Status, true}
 	s.changed = true

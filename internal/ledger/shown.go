@@ -5,8 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"ramet/internal/ledger/ordered"
-	"ramet/internal/text"
+	"ramet/internal/base/text"
 )
 
 // Shown is an entry as ramet shows it. Its JSON is public (docs/json.md, TRACKED); what
@@ -33,7 +32,7 @@ type Shown struct {
 
 // Show is an entry as it is shown.
 func (e Entry) Show(gone string, outcome Status) Shown {
-	extra := text.JSON(strings.ToValidUTF8(string(ordered.Object{Members: e.Extra()}.Append(nil, 0)), "\uFFFD"))
+	extra := text.JSON(strings.ToValidUTF8(string(Object{Members: e.Extra()}.Append(nil, 0)), "\uFFFD"))
 	return Shown{e.ID, orNil(e.Type), e.Description, orNil(e.Plan), orNil(e.Group), orNil(shownTime(e.At)), e.Status,
 		orNil(shownTime(e.EndedAt)), orNil(e.Resumes), orNil(e.ResumedBy), e.Owner, orNil(e.Minutes),
 		orNil(e.Reason), e.Recovered, orNil(gone), outcome, json.RawMessage(extra)}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 )
 
 // Every operation, query, state, example and error row of the source document, in its

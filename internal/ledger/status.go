@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 )
 
 // Status is where an entry stands. Other tools may write others than these; they

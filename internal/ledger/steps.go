@@ -3,10 +3,9 @@ package ledger
 import (
 	"time"
 
-	"ramet/internal/fault"
-	"ramet/internal/late"
-	"ramet/internal/ledger/ordered"
-	"ramet/internal/nearest"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/late"
+	"ramet/internal/base/text"
 )
 
 // Start is what is known of a sub-agent before it starts.
@@ -18,7 +17,7 @@ type Start struct {
 	Description string // "Execute plan NN: GROUP" if empty
 	Owner       *Owner
 	Minutes     float64 // allowed; 0 is no limit
-	Extra       []ordered.Member
+	Extra       []Member
 }
 
 var form = late.Regexp(`^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$`)
@@ -107,7 +106,7 @@ func (s *Sheet) after(id string, now time.Time) time.Time {
 
 // Move takes a sub-agent to completed, failed, timeout or interrupted. It goes to the
 // newest live entry of that id. The same status twice changes nothing.
-func (s *Sheet) Move(id string, to Status, reason string, now time.Time, extra ...ordered.Member) (Entry, error) {
+func (s *Sheet) Move(id string, to Status, reason string, now time.Time, extra ...Member) (Entry, error) {
 	e, err := s.Get(id)
 	if err != nil {
 		return Entry{}, err
@@ -211,5 +210,5 @@ func (s *Sheet) Get(id string) (Entry, error) {
 		ids = append(ids, e.ID)
 	}
 	err := fault.New(fault.NotFound, "no sub-agent %.80q in the ledger", id)
-	return Entry{}, err.WithHint("%s", nearest.Hint(id, ids, "`ramet track list` shows all"))
+	return Entry{}, err.WithHint("%s", text.NearestHint(id, ids, "`ramet track list` shows all"))
 }

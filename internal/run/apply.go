@@ -8,8 +8,8 @@ import (
 
 	fast "github.com/go-json-experiment/json"
 
-	"ramet/internal/fault"
-	"ramet/internal/late"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/late"
 )
 
 // Reducer applies events to a snapshot, in place and with indexes, so that a million

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 	"ramet/internal/run"
-	"ramet/internal/run/runtest"
+	"ramet/internal/testkit/runtest"
 )
 
 // step is an event to come: its type and payload.

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"ramet/internal/run"
-	"ramet/internal/run/runtest"
+	"ramet/internal/testkit/runtest"
 )
 
 func BenchmarkCheckPayload(b *testing.B) {

@@ -11,8 +11,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"pgregory.net/rapid"
 
-	"ramet/internal/chain"
-	_ "ramet/internal/fixedseed"
+	"ramet/internal/base/chain"
+	_ "ramet/internal/testkit"
 )
 
 // isCanonical is the short way to the same verdict: bring the text into the form,

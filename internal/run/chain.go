@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 )
 
 // Chain checks that events follow each other: one run, unique ids, and each hash

@@ -3,7 +3,7 @@ package run
 import (
 	fast "github.com/go-json-experiment/json"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 )
 
 // Course is what a writer has to know of a log beside its snapshot, so that it

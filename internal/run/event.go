@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 )
 
 // Event is one line of a log.

@@ -8,9 +8,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 	"ramet/internal/run"
-	"ramet/internal/run/runtest"
+	"ramet/internal/testkit/runtest"
 )
 
 // The vectors of the specification; their ids are short on purpose.

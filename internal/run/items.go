@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 )
 
 // ItemID is the id of a work item: {run_id}:{worker}:{attempt}:{scope}.

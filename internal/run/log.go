@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"iter"
 
-	"ramet/internal/fault"
-	"ramet/internal/shape"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/shape"
 )
 
 // Entry is an event with its place in the log.

@@ -7,7 +7,7 @@ import (
 
 	fast "github.com/go-json-experiment/json"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 )
 
 // IsPath says whether a path names something below the folder of a run: relative, with

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 	"ramet/internal/run"
-	"ramet/internal/run/runtest"
+	"ramet/internal/testkit/runtest"
 )
 
 // optional are the members that may be missing, by JSON pointer.

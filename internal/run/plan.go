@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 )
 
 // Plan is what a resume would do.

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ramet/internal/run"
-	"ramet/internal/run/runtest"
+	"ramet/internal/testkit/runtest"
 )
 
 // history draws a run: what came of it event by event, the illegal ones refused.

@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"ramet/internal/chain"
+	"ramet/internal/base/chain"
 )
 
 // Snapshot is what the events of a run amount to. It is a cache: always equal to

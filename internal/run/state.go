@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"ramet/internal/fault"
-	"ramet/internal/late"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/late"
 )
 
 // State of a run.

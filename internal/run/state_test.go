@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 	"ramet/internal/run"
-	"ramet/internal/run/runtest"
+	"ramet/internal/testkit/runtest"
 )
 
 // drawing is the state machine as the specification draws it.

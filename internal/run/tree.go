@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/mod/sumdb/tlog"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 )
 
 // Tree is the Merkle tree over the lines of a log, of which it keeps only the

@@ -8,9 +8,9 @@ import (
 
 	"golang.org/x/mod/sumdb/tlog"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 	"ramet/internal/run"
-	"ramet/internal/run/runtest"
+	"ramet/internal/testkit/runtest"
 )
 
 // stored keeps all hashes of a tree, as tlog wants them.

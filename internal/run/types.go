@@ -5,9 +5,9 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"ramet/internal/fault"
-	"ramet/internal/late"
-	"ramet/internal/shape"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/late"
+	"ramet/internal/base/shape"
 )
 
 // Type of an event.

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"ramet/internal/run"
-	"ramet/internal/run/runtest"
+	"ramet/internal/testkit/runtest"
 )
 
 // sample is a log of n events with payloads of all sorts, except fractions: the

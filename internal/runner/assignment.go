@@ -7,7 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 	"ramet/internal/run"
 	"ramet/internal/run/recipe"
 )

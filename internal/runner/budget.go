@@ -6,7 +6,7 @@ import (
 	"maps"
 	"slices"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 	"ramet/internal/run"
 )
 

@@ -8,12 +8,12 @@ import (
 	"strings"
 	"time"
 
+	"ramet/internal/base/seal"
 	"ramet/internal/run"
 	"ramet/internal/run/recipe"
-	"ramet/internal/rundir"
+	"ramet/internal/run/rundir"
 	"ramet/internal/runner"
 	"ramet/internal/runner/memqueue"
-	"ramet/internal/seal"
 )
 
 // writer is an executor: it is given an attempt with all that it needs, and gives back

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 	"ramet/internal/run"
 )
 

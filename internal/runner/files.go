@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 	"ramet/internal/run/recipe"
 )
 

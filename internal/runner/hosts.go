@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 	"ramet/internal/run"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 	"ramet/internal/run"
 	"ramet/internal/run/recipe"
 )

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 	"ramet/internal/run"
 	"ramet/internal/run/recipe"
 )

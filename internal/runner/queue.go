@@ -3,7 +3,7 @@ package runner
 import (
 	"context"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 )
 
 // Queue hands out attempts by their ids. It is derived from the log and may be lost at

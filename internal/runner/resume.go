@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 	"ramet/internal/run"
 )
 

@@ -3,9 +3,9 @@ package runner
 import (
 	"errors"
 
-	"ramet/internal/fault"
-	"ramet/internal/late"
-	"ramet/internal/llm"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/late"
+	"ramet/internal/model/llm"
 )
 
 // again are the codes of failures that another attempt may not meet: something was

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
-	"ramet/internal/fault"
-	"ramet/internal/llm"
+	"ramet/internal/base/fault"
+	"ramet/internal/model/llm"
 )
 
 func TestWhatMayBeTriedAgain(t *testing.T) {

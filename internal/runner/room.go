@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"ramet/internal/fault"
-	"ramet/internal/late"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/late"
 	"ramet/internal/run"
 	"ramet/internal/run/recipe"
 )

@@ -16,14 +16,14 @@ import (
 	"testing"
 	"time"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/seal"
 	"ramet/internal/run"
 	"ramet/internal/run/ndjson"
 	"ramet/internal/run/recipe"
-	"ramet/internal/rundir"
+	"ramet/internal/run/rundir"
 	"ramet/internal/runner"
 	"ramet/internal/runner/memqueue"
-	"ramet/internal/seal"
 )
 
 // logs opens real logs in files.

@@ -3,7 +3,7 @@ package runner
 import (
 	"encoding/json"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 	"ramet/internal/run"
 	"ramet/internal/run/recipe"
 )

@@ -5,7 +5,7 @@ import (
 	"runtime/debug"
 	"time"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 )
 
 // lastWords is how long a worker that was stopped may take to say so.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 )
 
 // fenced is a host whose items end as somebody wants, and the orchestrator that hears of it.

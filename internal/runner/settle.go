@@ -4,7 +4,7 @@ import (
 	"context"
 	"net/url"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 	"ramet/internal/run"
 	"ramet/internal/run/recipe"
 )

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"ramet/internal/agent"
-	"ramet/internal/id"
-	"ramet/internal/registry"
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/registry"
 )
 
 // Words and numbers are read as one column, and so are the texts, between separators

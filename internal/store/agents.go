@@ -7,11 +7,11 @@ import (
 	"errors"
 	"slices"
 
-	"ramet/internal/agent"
-	"ramet/internal/chain"
-	"ramet/internal/fault"
-	"ramet/internal/id"
-	"ramet/internal/registry"
+	"ramet/internal/base/chain"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/registry"
 )
 
 // querier is a database or a transaction of one.

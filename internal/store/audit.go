@@ -4,9 +4,9 @@ import (
 	"context"
 	"database/sql"
 
-	"ramet/internal/agent"
-	"ramet/internal/id"
-	"ramet/internal/registry"
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/registry"
 )
 
 // Audit implements registry.Upkeep.

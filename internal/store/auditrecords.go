@@ -5,9 +5,9 @@ import (
 	"database/sql"
 	"fmt"
 
-	"ramet/internal/history"
-	"ramet/internal/id"
-	"ramet/internal/registry"
+	"ramet/internal/base/id"
+	"ramet/internal/core/history"
+	"ramet/internal/core/registry"
 )
 
 // So many records go to the auditor at once, and so many times that are read ahead of it.

@@ -3,7 +3,7 @@ package store
 import (
 	"context"
 
-	"ramet/internal/registry"
+	"ramet/internal/core/registry"
 )
 
 // Call implements registry.Bell.

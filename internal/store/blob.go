@@ -3,9 +3,9 @@ package store
 import (
 	"github.com/klauspost/compress/zstd"
 
-	"ramet/internal/chain"
-	"ramet/internal/fault"
-	"ramet/internal/late"
+	"ramet/internal/base/chain"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/late"
 )
 
 // maxBlob bounds what a damaged or hostile blob may unpack to.

@@ -5,10 +5,10 @@ import (
 	"iter"
 	"time"
 
-	"ramet/internal/agent"
-	"ramet/internal/history"
-	"ramet/internal/id"
-	"ramet/internal/registry"
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+	"ramet/internal/core/registry"
 )
 
 // Allowances implements registry.Budgets. The walks go one way by genesis_id, so

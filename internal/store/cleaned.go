@@ -3,13 +3,13 @@ package store
 import (
 	"context"
 
-	"ramet/internal/agent"
-	"ramet/internal/fault"
-	"ramet/internal/history"
-	"ramet/internal/id"
-	"ramet/internal/mail"
-	"ramet/internal/registry"
-	"ramet/internal/text"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/base/text"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+	"ramet/internal/core/mail"
+	"ramet/internal/core/registry"
 )
 
 // Cleaned is a store into which none of our credentials gets: whoever writes, each text of

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"ramet/internal/agent"
-	"ramet/internal/history"
-	"ramet/internal/id"
-	"ramet/internal/registry"
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+	"ramet/internal/core/registry"
 	"ramet/internal/store"
 	"ramet/internal/store/sqlite"
 )

@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"ramet/internal/history"
-	"ramet/internal/id"
-	"ramet/internal/state"
+	"ramet/internal/base/id"
+	"ramet/internal/core/history"
+	"ramet/internal/core/state"
 )
 
 // Endings implements state.Store: for each agent a look at the end of its own history,

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"ramet/internal/agent"
-	"ramet/internal/history"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
 	"ramet/internal/store"
 	"ramet/internal/store/sqlite"
 )

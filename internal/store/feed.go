@@ -3,8 +3,8 @@ package store
 import (
 	"context"
 
-	"ramet/internal/fault"
-	"ramet/internal/registry"
+	"ramet/internal/base/fault"
+	"ramet/internal/core/registry"
 )
 
 // BadCursor refuses a cursor that this store did not make.

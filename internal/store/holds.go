@@ -3,8 +3,8 @@ package store
 import (
 	"context"
 
-	"ramet/internal/agent"
-	"ramet/internal/registry"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/registry"
 )
 
 // Reserve implements registry.Budgets. All who share a limit share the topmost one above it,

@@ -3,9 +3,9 @@ package store
 import (
 	"context"
 
-	"ramet/internal/agent"
-	"ramet/internal/id"
-	"ramet/internal/registry"
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/registry"
 )
 
 // Kill implements registry.Registry.

@@ -4,10 +4,10 @@ import (
 	"context"
 	"database/sql"
 
-	"ramet/internal/agent"
-	"ramet/internal/history"
-	"ramet/internal/id"
-	"ramet/internal/registry"
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+	"ramet/internal/core/registry"
 )
 
 // lastWords drafts what ends the open work of victims, before their histories end: what was

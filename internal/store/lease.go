@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"ramet/internal/agent"
-	"ramet/internal/id"
-	"ramet/internal/registry"
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/registry"
 )
 
 // Acquire implements agent.Leases. An agent that nobody holds, which most are, is taken and

@@ -8,11 +8,11 @@ import (
 	"iter"
 	"strings"
 
-	"ramet/internal/chain"
-	"ramet/internal/fault"
-	"ramet/internal/history"
-	"ramet/internal/id"
-	"ramet/internal/late"
+	"ramet/internal/base/chain"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/base/late"
+	"ramet/internal/core/history"
 )
 
 // shaping must be the condition of the index messages_shaping, or the engines

@@ -4,7 +4,7 @@ import (
 	"context"
 	"database/sql"
 
-	"ramet/internal/id"
+	"ramet/internal/base/id"
 )
 
 // Outline is what a workspace says of itself to who only passes by.

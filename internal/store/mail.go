@@ -6,13 +6,13 @@ import (
 	"errors"
 	"strings"
 
-	"ramet/internal/agent"
-	"ramet/internal/chain"
-	"ramet/internal/fault"
-	"ramet/internal/history"
-	"ramet/internal/id"
-	"ramet/internal/mail"
-	"ramet/internal/registry"
+	"ramet/internal/base/chain"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+	"ramet/internal/core/mail"
+	"ramet/internal/core/registry"
 )
 
 const letterColumns = `id, number, coalesce(from_uuid, ''), to_uuid, body, created_at, coalesce(read_at, 0),

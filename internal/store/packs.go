@@ -4,7 +4,7 @@ import (
 	"context"
 	"database/sql"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 )
 
 // Packs are the contents of states of files that hosts of one database share

@@ -4,7 +4,7 @@ import (
 	"context"
 	"iter"
 
-	"ramet/internal/history"
+	"ramet/internal/core/history"
 )
 
 // Proofs is View for those who show entries with what proves them.

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"strings"
 
-	"ramet/internal/id"
-	"ramet/internal/registry"
+	"ramet/internal/base/id"
+	"ramet/internal/core/registry"
 )
 
 // KeepReplies implements registry.Replies. The rows of the agents are looked at

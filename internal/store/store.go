@@ -18,12 +18,12 @@ import (
 	"sync"
 	"time"
 
-	"ramet/internal/agent"
-	"ramet/internal/database"
-	"ramet/internal/fault"
-	"ramet/internal/history"
-	"ramet/internal/id"
-	"ramet/internal/registry"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+	"ramet/internal/core/registry"
+	"ramet/internal/store/database"
 )
 
 // Dialect is what the engines do differently.

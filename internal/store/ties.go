@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"ramet/internal/history"
-	"ramet/internal/id"
-	"ramet/internal/registry"
+	"ramet/internal/base/id"
+	"ramet/internal/core/history"
+	"ramet/internal/core/registry"
 )
 
 // Ties implements registry.Tied.

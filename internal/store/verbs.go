@@ -3,11 +3,11 @@ package store
 import (
 	"context"
 
-	"ramet/internal/agent"
-	"ramet/internal/fault"
-	"ramet/internal/history"
-	"ramet/internal/id"
-	"ramet/internal/registry"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+	"ramet/internal/core/registry"
 )
 
 // admit locks a living agent, checks the right to write for it, and takes the ids of n entries.

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"ramet/internal/history"
-	"ramet/internal/id"
-	"ramet/internal/registry"
+	"ramet/internal/base/id"
+	"ramet/internal/core/history"
+	"ramet/internal/core/registry"
 )
 
 // wordsAtOnce is how many agents one question names.

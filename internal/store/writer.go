@@ -7,12 +7,12 @@ import (
 	"sync"
 	"time"
 
-	"ramet/internal/agent"
-	"ramet/internal/chain"
-	"ramet/internal/fault"
-	"ramet/internal/history"
-	"ramet/internal/id"
-	"ramet/internal/registry"
+	"ramet/internal/base/chain"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+	"ramet/internal/core/registry"
 )
 
 // writer writes entries within one transaction: it gives them their ids and

@@ -3,7 +3,7 @@ package telemetry
 import (
 	"time"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 )
 
 // Apply carries out a patch at a time, or refuses all of it:

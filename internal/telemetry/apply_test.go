@@ -11,8 +11,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"ramet/internal/fault"
-	_ "ramet/internal/fixedseed"
+	"ramet/internal/base/fault"
+	_ "ramet/internal/testkit"
 )
 
 var noon = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)

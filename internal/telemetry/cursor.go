@@ -4,7 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 
-	"ramet/internal/chain"
+	"ramet/internal/base/chain"
 )
 
 // Cursors are opaque: what is in them may change with any version. They hold the place

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 )
 
 func TestCursors(t *testing.T) {

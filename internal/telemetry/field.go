@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"ramet/internal/late"
+	"ramet/internal/base/late"
 )
 
 // How long fields may be, in bytes. Names stand on one line, summaries and details
@@ -34,9 +34,9 @@ type field struct {
 
 var fields = late.Value[[]field]{Make: func() []field {
 	return []field{
-		required(id("event_id", func(r *Record) *string { return &r.EventID }, readEventID), true),
-		required(id("run_id", func(r *Record) *string { return &r.RunID }, readRunID), true),
-		id("parent_run_id", func(r *Record) *string { return &r.ParentRunID }, readRunID),
+		required(idTelemetry("event_id", func(r *Record) *string { return &r.EventID }, readEventID), true),
+		required(idTelemetry("run_id", func(r *Record) *string { return &r.RunID }, readRunID), true),
+		idTelemetry("parent_run_id", func(r *Record) *string { return &r.ParentRunID }, readRunID),
 		required(line("agent_name", MaxName, func(r *Record) *string { return &r.AgentName }), false),
 		required(word("job_type", func(r *Record) *JobType { return &r.JobType }, readJobType), true),
 		word("status", func(r *Record) *Status { return &r.Status }, readStatus),
@@ -64,7 +64,7 @@ var fields = late.Value[[]field]{Make: func() []field {
 		lines("error_details", MaxDetails, func(r *Record) *string { return &r.ErrorDetails }),
 		line("git_repo", MaxRef, func(r *Record) *string { return &r.GitRepo }),
 		line("git_branch", MaxName, func(r *Record) *string { return &r.GitBranch }),
-		id("git_commit_hash", func(r *Record) *string { return &r.GitCommitHash }, readCommit),
+		idTelemetry("git_commit_hash", func(r *Record) *string { return &r.GitCommitHash }, readCommit),
 		line("git_commit_source", MaxName, func(r *Record) *string { return &r.GitCommitSource }),
 		line("git_commit_author", MaxName, func(r *Record) *string { return &r.GitCommitAuthor }),
 		moment("git_commit_timestamp", func(r *Record) **time.Time { return &r.GitCommitTimestamp }),
@@ -126,8 +126,8 @@ func required(f field, fixed bool) field {
 	return f
 }
 
-// id is a field whose values have a form; the empty string is nothing.
-func id(name string, at func(*Record) *string, read func(string) (string, *FieldError)) field {
+// idTelemetry is a field whose values have a form; the empty string is nothing.
+func idTelemetry(name string, at func(*Record) *string, read func(string) (string, *FieldError)) field {
 	f := line(name, MaxName, at)
 	line := f.read
 	f.read = func(v jsontext.Value) (func(*Record), *FieldError) {
@@ -155,14 +155,14 @@ func word[T ~string](name string, at func(*Record) *T, read func(string) (T, *Fi
 }
 
 func line(name string, limit int, at func(*Record) *string) field {
-	return text(name, limit, at, readLine)
+	return textTelemetry(name, limit, at, readLine)
 }
 
 func lines(name string, limit int, at func(*Record) *string) field {
-	return text(name, limit, at, readText)
+	return textTelemetry(name, limit, at, readText)
 }
 
-func text(name string, limit int, at func(*Record) *string, read func(jsontext.Value, int) (string, *FieldError)) field {
+func textTelemetry(name string, limit int, at func(*Record) *string, read func(jsontext.Value, int) (string, *FieldError)) field {
 	return field{name: name, read: func(v jsontext.Value) (func(*Record), *FieldError) {
 		s, complaint := read(v, limit)
 		return func(r *Record) { *at(r) = s }, complaint

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"ramet/internal/late"
+	"ramet/internal/base/late"
 )
 
 // How many records a page has.

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"strings"
 
-	"ramet/internal/chain"
-	"ramet/internal/fault"
-	"ramet/internal/late"
+	"ramet/internal/base/chain"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/late"
 )
 
 // namespace keeps our ids apart from those that others make in the same way. It was

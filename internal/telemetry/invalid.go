@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 )
 
 // FieldError is one thing that is wrong with a request, and where: Pointer is an RFC

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"ramet/internal/chain"
-	"ramet/internal/late"
-	"ramet/internal/nearest"
+	"ramet/internal/base/chain"
+	"ramet/internal/base/late"
+	"ramet/internal/base/text"
 )
 
 // ParseNew reads the body that creates a record. Null is the same as absent; created_at
@@ -162,7 +162,7 @@ var escapes = late.Value[*strings.Replacer]{Make: func() *strings.Replacer { ret
 
 func unknown(name string, known []string) FieldError {
 	f := at(name, wrong("no such field"))
-	f.Suggestion = nearest.Word(name, known)
+	f.Suggestion = text.NearestWord(name, known)
 	return f
 }
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 )
 
 const someID = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"

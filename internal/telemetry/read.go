@@ -9,7 +9,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"ramet/internal/chain"
+	"ramet/internal/base/chain"
 )
 
 // What a body may be.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"ramet/internal/nearest"
+	"ramet/internal/base/text"
 )
 
 // The functions here read one value of a field that is known to be JSON and not null.
@@ -203,7 +203,7 @@ func oneOf[T ~string](s string, all []T) (T, *FieldError) {
 		words[i] = string(one)
 	}
 	complaint := wrong("must be one of %s, not %.60q", strings.Join(words, ", "), s)
-	complaint.Suggestion = nearest.Word(s, words)
+	complaint.Suggestion = text.NearestWord(s, words)
 	return "", complaint
 }
 

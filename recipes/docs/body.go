@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"ramet/recipes/docs/evidence"
 )
 
 const shownCites = 12 // of each page
@@ -23,7 +21,7 @@ func body(p Plan, d drafts, made map[string][]byte) []byte {
 			continue
 		}
 		var places []string
-		for _, c := range evidence.Cites(d.Pages[page.Path]) {
+		for _, c := range FindCites(d.Pages[page.Path]) {
 			if at := fmt.Sprintf("`%s:%d-%d`", c.File, c.From, c.To); !slices.Contains(places, at) {
 				places = append(places, at)
 			}

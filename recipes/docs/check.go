@@ -10,8 +10,7 @@ import (
 	"os"
 	"slices"
 
-	"ramet/internal/fault"
-	"ramet/recipes/docs/evidence"
+	"ramet/internal/base/fault"
 )
 
 // The codes of what the gate finds besides those of package evidence.
@@ -67,7 +66,7 @@ func (g *gate) say(code, file string, line int, format string, args ...any) {
 }
 
 // pages holds each page against the lines that it cites.
-func (g *gate) pages(repo *evidence.Repository) {
+func (g *gate) pages(repo *Repository) {
 	for _, name := range g.drafts.Foreign {
 		g.say(draftForeign, name, 1, "a writer changed this file: only the drafts of the plan are written")
 	}
@@ -84,7 +83,7 @@ func (g *gate) pages(repo *evidence.Repository) {
 			title, ok := to[at]
 			return title, ok
 		}
-		for _, f := range evidence.Check(draft, page.Title, repo, link) {
+		for _, f := range CheckEvidence(draft, page.Title, repo, link) {
 			g.say(f.Code, page.Path, f.Line, "%s", f.Message)
 		}
 	}

@@ -10,9 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"ramet/internal/fault"
-	"ramet/internal/git"
-	"ramet/recipes/docs/evidence"
+	"ramet/internal/base/fault"
+	"ramet/internal/files/git"
 )
 
 // compose makes pages of the drafts, in the worktree that it is called in.
@@ -27,7 +26,7 @@ func compose(ctx context.Context, c Call) error {
 	if err != nil {
 		return err
 	}
-	repo, err := evidence.Open(os.DirFS(source.Dir))
+	repo, err := OpenRepository(os.DirFS(source.Dir))
 	if err != nil {
 		return fault.New(fault.StorageIO, "read the repository: %w", err)
 	}
@@ -45,7 +44,7 @@ func compose(ctx context.Context, c Call) error {
 			text, ok = string(data), err == nil
 		}
 		if ok {
-			out.Pages[page.Path] = evidence.Pin(text, repo)
+			out.Pages[page.Path] = PinCites(text, repo)
 			continue
 		}
 		if why, err := os.ReadFile(filepath.Join(source.Dir, filepath.FromSlash(none(page)))); err == nil {
@@ -137,7 +136,7 @@ func published(base fs.FS, p Plan, d drafts) (map[string][]byte, error) {
 		if err != nil {
 			old = nil
 		}
-		made, err := put(old, page.Path, page.Section, render(p, page, prune(evidence.Strip(draft), p, page, dead(base, p, d))))
+		made, err := put(old, page.Path, page.Section, render(p, page, prune(StripMarks(draft), p, page, dead(base, p, d))))
 		if err != nil {
 			return nil, err
 		}

@@ -22,10 +22,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"ramet/internal/fault"
-	"ramet/internal/git"
-	"ramet/internal/late"
-	"ramet/recipes/docs/evidence"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/late"
+	"ramet/internal/files/git"
 )
 
 // Call is one call of a program.
@@ -134,12 +133,12 @@ func (c Call) unpack(ctx context.Context, name, commit string) (git.Tree, error)
 }
 
 // source opens the text that is cited.
-func (c Call) source(ctx context.Context, p pins) (*evidence.Repository, git.Tree, error) {
+func (c Call) source(ctx context.Context, p pins) (*Repository, git.Tree, error) {
 	t, err := c.unpack(ctx, sourceFile, p.Source)
 	if err != nil {
 		return nil, t, err
 	}
-	r, err := evidence.Open(os.DirFS(t.Dir))
+	r, err := OpenRepository(os.DirFS(t.Dir))
 	if err != nil {
 		return nil, t, fault.New(fault.StorageIO, "read the repository: %w", err)
 	}

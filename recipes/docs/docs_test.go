@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"ramet/internal/git"
+	"ramet/internal/files/git"
 )
 
 // stage is a repository, and the folder of a run over it.

@@ -3,8 +3,6 @@ package docs
 import (
 	"os"
 	"path/filepath"
-
-	"ramet/recipes/docs/evidence"
 )
 
 // A model may judge whether statements follow from the lines that they cite: compose tells it of
@@ -29,14 +27,14 @@ type verdicts struct {
 }
 
 // accuse writes what the judge is given.
-func (c Call) accuse(p Plan, d drafts, repo *evidence.Repository) error {
+func (c Call) accuse(p Plan, d drafts, repo *Repository) error {
 	judged, written := []string{}, []string{}
 	for _, page := range p.Pages {
 		draft, ok := d.Pages[page.Path]
 		if page.Draft == "" || !ok {
 			continue
 		}
-		said := evidence.Statements(draft, repo)
+		said := SplitStatements(draft, repo)
 		if err := c.write(statementsDir+page.Section+".json", said); err != nil {
 			return err
 		}
@@ -52,7 +50,7 @@ func (c Call) accuse(p Plan, d drafts, repo *evidence.Repository) error {
 }
 
 // judged reads what the judge said.
-func (g *gate) judged(c Call, repo *evidence.Repository) error {
+func (g *gate) judged(c Call, repo *Repository) error {
 	var sections []string
 	if err := c.read(judgedFile, &sections); err != nil {
 		return err
@@ -67,7 +65,7 @@ func (g *gate) judged(c Call, repo *evidence.Repository) error {
 		}
 		for _, page := range g.plan.Pages {
 			if draft, ok := g.drafts.Pages[page.Path]; ok && page.Section == section {
-				g.sentence(page, evidence.Statements(draft, repo), v)
+				g.sentence(page, SplitStatements(draft, repo), v)
 			}
 		}
 	}
@@ -75,7 +73,7 @@ func (g *gate) judged(c Call, repo *evidence.Repository) error {
 }
 
 // sentence says what the judge denies of a page.
-func (g *gate) sentence(page Page, said []evidence.Statement, v verdicts) {
+func (g *gate) sentence(page Page, said []Statement, v verdicts) {
 	for _, s := range said {
 		heard := false
 		for _, one := range v.Verdicts {

@@ -5,7 +5,7 @@ import (
 	"path"
 	"strings"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 )
 
 // marks are the lines that what is ours stands between.

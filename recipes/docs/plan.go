@@ -12,11 +12,9 @@ import (
 	"slices"
 	"strings"
 
-	"ramet/internal/fault"
-	"ramet/internal/git"
-	"ramet/internal/late"
-	"ramet/recipes/docs/evidence"
-	"ramet/recipes/docs/reference"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/late"
+	"ramet/internal/files/git"
 )
 
 // mostPages is how many pages a reference has; a larger one is for a tool of the language.
@@ -90,7 +88,7 @@ func symlinks(ctx context.Context, t git.Tree, commit string) (map[string]string
 type planner struct {
 	Plan
 	system system
-	repo   *evidence.Repository
+	repo   *Repository
 	target fs.FS
 	refs   drafts
 }
@@ -191,8 +189,8 @@ func (m *planner) free(section string, names ...string) (string, bool, error) {
 
 // reference plans the pages that the languages' own tools give.
 func (m *planner) reference(ctx context.Context, dir string) error {
-	pages := reference.Go(m.repo)
-	python, note := reference.Python(ctx, m.repo, dir)
+	pages := GoReference(m.repo)
+	python, note := PythonReference(ctx, m.repo, dir)
 	if note != "" {
 		m.note("%s", note)
 	}

@@ -4,7 +4,7 @@ import (
 	"path"
 	"strings"
 
-	"ramet/internal/late"
+	"ramet/internal/base/late"
 )
 
 var (

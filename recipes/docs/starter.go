@@ -6,8 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"ramet/internal/late"
-	"ramet/recipes/docs/evidence"
+	"ramet/internal/base/late"
 )
 
 // starter is an overview by program: what the project says of itself first, how it is got or
@@ -65,7 +64,7 @@ func (m *planner) fromReadme(b *strings.Builder, name string) bool {
 	pieces := readPieces(m.repo.Text(name))
 	said, shown := 0, false
 	for _, p := range pieces {
-		cite := evidence.Mark(evidence.Cite{File: name, From: p.from, To: p.to})
+		cite := MarkStatements(Cite{File: name, From: p.from, To: p.to})
 		if !p.code && said < 2 && !useHeading.Get().MatchString(p.under) {
 			text := rstLink.Get().ReplaceAllString(readmeLink.Get().ReplaceAllString(strings.Join(p.lines, " "), "$1"), "$1")
 			text = strings.Join(strings.Fields(text), " ")
@@ -77,7 +76,7 @@ func (m *planner) fromReadme(b *strings.Builder, name string) bool {
 	}
 	for _, p := range pieces {
 		if p.code && !shown && said > 0 && useHeading.Get().MatchString(p.under) && len(p.lines) <= 30 {
-			cite := evidence.Mark(evidence.Cite{File: name, From: p.from, To: p.to})
+			cite := MarkStatements(Cite{File: name, From: p.from, To: p.to})
 			text := fmt.Sprintf("## %s\n\n```%s\n%s\n```\n%s\n\n", strings.Trim(p.under, "# "), p.lang, strings.Join(p.lines, "\n"), cite)
 			if shown = m.proved(text); shown {
 				b.WriteString(text)
@@ -153,7 +152,7 @@ func (m *planner) fromManifest(b *strings.Builder) bool {
 			if found == nil {
 				continue
 			}
-			text := strings.TrimSuffix(found[1], ".") + ". " + evidence.Mark(evidence.Cite{File: d.file, From: n, To: n})
+			text := strings.TrimSuffix(found[1], ".") + ". " + MarkStatements(Cite{File: d.file, From: n, To: n})
 			if m.proved(text) {
 				b.WriteString(text + "\n\n")
 				return true
@@ -179,5 +178,5 @@ func (m *planner) proved(text string) bool {
 		return false
 	}
 	none := func(string) (string, bool) { return "", false }
-	return len(evidence.Check("# x\n\n"+text+"\n", "x", m.repo, none)) == 0
+	return len(CheckEvidence("# x\n\n"+text+"\n", "x", m.repo, none)) == 0
 }

@@ -5,8 +5,8 @@ import (
 	"path"
 	"strings"
 
-	"ramet/internal/fault"
-	"ramet/internal/late"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/late"
 )
 
 // system is how a repository keeps its documentation.

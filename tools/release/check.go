@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"ramet/internal/seal"
+	"ramet/internal/base/seal"
 )
 
 // check holds the files in a folder against its signed checksums: the note must be of the

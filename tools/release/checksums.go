@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"ramet/internal/seal"
+	"ramet/internal/base/seal"
 )
 
 const sums = "SHA256SUMS"

@@ -11,7 +11,7 @@ import (
 
 // dist is where the page lies that is embedded into the program, with the licences of the
 // libraries from npm that its build put into it.
-const dist = "internal/web/dist"
+const dist = "internal/face/web/dist"
 
 // library is one of npm that is in the page.
 type library struct{ Name, Version string }

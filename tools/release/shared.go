@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ramet/internal/cli"
+	"ramet/internal/face/cli"
 )
 
 //go:embed files

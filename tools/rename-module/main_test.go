@@ -25,7 +25,7 @@ func TestTheWholeSourceIsRenamed(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", dir, err, said.String())
 		}
-		if !strings.Contains(string(out), "example.com/you/ramet/internal/cli\n") {
+		if !strings.Contains(string(out), "example.com/you/ramet/internal/face/cli\n") {
 			t.Errorf("%s: the new path is not there", dir)
 		}
 		for line := range strings.Lines(string(out)) {
@@ -42,8 +42,8 @@ func TestTheWholeSourceIsRenamed(t *testing.T) {
 
 // What only looks like a path stays.
 func TestOtherWordsStay(t *testing.T) {
-	const in = "package x\n\nimport (\n\t\"ramet/internal/id\"\n\t_ `ramet/cmd/ramet`\n)\n\n// of ramet/internal/id\nvar a = []string{\"ramet/1\", \"ramet\", \"aramet/internal/x\", \"x ramet/internal/id y\", \"https://e.com/ramet/internal/x\"}\n"
-	const want = "package x\n\nimport (\n\t\"e.com/r/internal/id\"\n\t_ `e.com/r/cmd/ramet`\n)\n\n// of ramet/internal/id\nvar a = []string{\"ramet/1\", \"ramet\", \"aramet/internal/x\", \"x e.com/r/internal/id y\", \"https://e.com/ramet/internal/x\"}\n"
+	const in = "package x\n\nimport (\n\t\"ramet/internal/base/id\"\n\t_ `ramet/cmd/ramet`\n)\n\n// of ramet/internal/base/id\nvar a = []string{\"ramet/1\", \"ramet\", \"aramet/internal/x\", \"x ramet/internal/base/id y\", \"https://e.com/ramet/internal/x\"}\n"
+	const want = "package x\n\nimport (\n\t\"e.com/r/internal/base/id\"\n\t_ `e.com/r/cmd/ramet`\n)\n\n// of ramet/internal/base/id\nvar a = []string{\"ramet/1\", \"ramet\", \"aramet/internal/x\", \"x e.com/r/internal/base/id y\", \"https://e.com/ramet/internal/x\"}\n"
 	if got := string(inGo([]byte(in), "ramet", "e.com/r")); got != want {
 		t.Errorf("got\n%s\nnot\n%s", got, want)
 	}

@@ -1,5 +1,5 @@
 // What the page promises about time and memory, measured in Chromium against a made-up server with
-// 1,000 agents, 200 runs and a conversation of 10,000 messages, started by the Go tests of internal/web.
+// 1,000 agents, 200 runs and a conversation of 10,000 messages, started by the Go tests of internal/face/web.
 // It prints figures beside their limits; nothing fails because of time.
 import { loadavg } from "node:os";
 import { chromium } from "playwright-core";

@@ -1,4 +1,4 @@
-// A walk through the page in Chromium, started by the Go tests of internal/web with
+// A walk through the page in Chromium, started by the Go tests of internal/face/web with
 // fake servers. It ends with 1 if anything was wrong, and prints what.
 import { readFileSync, mkdirSync } from "node:fs";
 import { createRequire } from "node:module";

@@ -22,12 +22,12 @@ import (
 
 	sdk "github.com/coder/acp-go-sdk"
 
-	"ramet/internal/agent"
+	"ramet/internal/base/fault"
+	"ramet/internal/core/agent"
 	"ramet/internal/driver"
-	"ramet/internal/fault"
-	"ramet/internal/gateway"
+	"ramet/internal/driver/gateway"
 	"ramet/internal/launch"
-	"ramet/internal/sandbox"
+	"ramet/internal/launch/sandbox"
 )
 
 // Server is an MCP server that a program is told of.

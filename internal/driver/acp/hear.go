@@ -9,8 +9,7 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 
 	"ramet/internal/driver"
-	"ramet/internal/llm"
-	"ramet/internal/picture"
+	"ramet/internal/model/llm"
 )
 
 // heard takes what the program asks and tells, in order.
@@ -116,7 +115,7 @@ func (c content) image() (llm.Part, string, bool) {
 	if err != nil {
 		return llm.Part{}, "", false
 	}
-	part, said, err := picture.Part("", data)
+	part, said, err := llm.PicturePart("", data)
 	return part, "image: " + said, err == nil
 }
 

@@ -13,12 +13,12 @@ import (
 
 	sdk "github.com/coder/acp-go-sdk"
 
+	"ramet/internal/base/fault"
+	"ramet/internal/base/text"
 	"ramet/internal/driver"
-	"ramet/internal/fault"
 	"ramet/internal/launch"
-	"ramet/internal/llm"
-	"ramet/internal/sandbox"
-	"ramet/internal/text"
+	"ramet/internal/launch/sandbox"
+	"ramet/internal/model/llm"
 )
 
 // farewell is how long a program may take to end by itself.

@@ -15,7 +15,7 @@ import (
 
 	sdk "github.com/coder/acp-go-sdk"
 
-	"ramet/internal/llm"
+	"ramet/internal/model/llm"
 )
 
 const (

@@ -20,10 +20,10 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	_ "ramet/internal/fixedseed"
+	"ramet/internal/base/step"
 	"ramet/internal/run"
-	"ramet/internal/run/logtest"
-	"ramet/internal/step"
+	_ "ramet/internal/testkit"
+	"ramet/internal/testkit/runtest"
 )
 
 // scaled is a full size at the scale of this run (RAMET_BENCH_SCALE).
@@ -37,7 +37,7 @@ func scaled(n int) int {
 
 // event is one of the usual kind, with a line of about lineSize bytes.
 func event(n int) run.Draft {
-	d := logtest.Draft(n)
+	d := runtest.LogDraft(n)
 	if n == 0 {
 		return d
 	}
@@ -45,7 +45,7 @@ func event(n int) run.Draft {
 	d.Type = run.WorkItemQueued
 	d.Payload = fmt.Appendf(nil, `{"attempt":1,"inputs":[{"path":"artifacts/facts-%d.json","sha256":"%x"},{"path":"artifacts/plan.json","sha256":"%x"}],`+
 		`"outputs":["drafts/section-%d/index.md","drafts/section-%d/notes.md"],"scope_key":"section-%d","work_item_id":"%s:drafter:1:section-%d","worker":"drafter"}`,
-		n, h, h, n, n, n, logtest.RunID, n)
+		n, h, h, n, n, n, runtest.LogRunID, n)
 	return d
 }
 

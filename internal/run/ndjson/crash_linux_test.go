@@ -12,10 +12,10 @@ import (
 	"strings"
 	"testing"
 
-	"ramet/internal/fault"
-	"ramet/internal/run/logtest"
-	"ramet/internal/step/point"
-	"ramet/internal/step/steptest"
+	"ramet/internal/base/fault"
+	"ramet/internal/testkit/probe"
+	"ramet/internal/testkit/runtest"
+	"ramet/internal/testkit/steptest"
 )
 
 // helper makes this test binary append events to the log that it names, and say
@@ -24,7 +24,7 @@ const helper = "RAMET_TEST_APPEND_TO"
 
 func TestMain(m *testing.M) {
 	if path := os.Getenv(helper); path != "" {
-		point.FromEnvironment()
+		probe.PointFromEnvironment()
 		os.Exit(appendAll(path))
 	}
 	os.Exit(m.Run())
@@ -41,7 +41,7 @@ func appendAll(path string) int {
 	}
 	code, first := 0, int(w.Count())
 	for n := first; n < first+4; n++ {
-		if _, err := w.Append(ctx, logtest.Draft(n)); err != nil {
+		if _, err := w.Append(ctx, runtest.LogDraft(n)); err != nil {
 			code = fault.Exit(err)
 			fmt.Println("failed", fault.CodeOf(err))
 			continue
@@ -79,7 +79,7 @@ func runHelper(t *testing.T, path, variable string) (said []string, code int) {
 // log that holds what it acknowledged, and that goes on.
 func TestKilledAtEveryStep(t *testing.T) {
 	// Two logs to begin with: none, and one with a torn tail.
-	all := logtest.Lines(logtest.Drafts(0, 6)...)
+	all := runtest.LogLines(runtest.LogDrafts(0, 6)...)
 	for name, begin := range map[string][]byte{"new": nil, "torn": all[:len(all)-40]} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -131,10 +131,10 @@ func survives(t *testing.T, what, path string, said []string) {
 			}
 		}
 	}
-	if _, err := w.Append(t.Context(), logtest.Draft(count)); err != nil {
+	if _, err := w.Append(t.Context(), runtest.LogDraft(count)); err != nil {
 		t.Errorf("%s: %v", what, err)
 	}
-	if got := logtest.Export(t, w); !bytes.Equal(got, logtest.Lines(logtest.Drafts(0, count+1)...)) {
+	if got := runtest.ExportLog(t, w); !bytes.Equal(got, runtest.LogLines(runtest.LogDrafts(0, count+1)...)) {
 		t.Errorf("%s: the log holds something else", what)
 	}
 }
@@ -147,7 +147,7 @@ const (
 )
 
 // writes returns the points at which the helper writes its four events into a new log; each is followed by a sync.
-func writes(t *testing.T) (writes, syncs []point.Point) {
+func writes(t *testing.T) (writes, syncs []probe.Point) {
 	t.Helper()
 	made := steptest.Record(t, 1, func(variable string) { runHelper(t, start(t, nil), variable) })
 	for i, p := range made[1:] {
@@ -168,8 +168,8 @@ func TestFailedSyncIsTheEnd(t *testing.T) {
 	_, syncs := writes(t)
 	for n := range 3 {
 		path, steps := start(t, nil), filepath.Join(t.TempDir(), "steps")
-		fail := point.FailAt + "=" + syncs[n].String() + "=EIO"
-		t.Setenv(point.Steps, steps)
+		fail := probe.FailAt + "=" + syncs[n].String() + "=EIO"
+		t.Setenv(probe.Steps, steps)
 		said, code := runHelper(t, path, fail)
 		if code != 6 || len(said) != 4 {
 			t.Fatalf("sync %d: exit %d, said %q", n, code, said)
@@ -179,7 +179,7 @@ func TestFailedSyncIsTheEnd(t *testing.T) {
 				t.Errorf("sync %d: event %d: %s", n, i, line)
 			}
 		}
-		points, err := point.ReadFile(steps)
+		points, err := probe.ReadPoints(steps)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -198,17 +198,17 @@ func TestFailedWriteIsTakenBack(t *testing.T) {
 	second := events[1].String()
 	for _, c := range []struct{ errno, code string }{{"ENOSPC", "STORAGE_FULL"}, {"EIO", "STORAGE_IO"}} {
 		path := start(t, nil)
-		said, _ := runHelper(t, path, point.FailAt+"="+second+"="+c.errno)
+		said, _ := runHelper(t, path, probe.FailAt+"="+second+"="+c.errno)
 		if len(said) != 4 || said[0] != "ack 0" || said[1] != "failed "+c.code || said[2] != "ack 2" || said[3] != "ack 3" {
 			t.Errorf("%s: said %q", c.errno, said)
 		}
 		got, err := read(t, path)
-		if want := logtest.Lines(logtest.Draft(0), logtest.Draft(2), logtest.Draft(3)); err != nil || !bytes.Equal(got, want) {
+		if want := runtest.LogLines(runtest.LogDraft(0), runtest.LogDraft(2), runtest.LogDraft(3)); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%s: the log holds something else: %v", c.errno, err)
 		}
 		// If it cannot be taken back either, it is the end.
 		path = start(t, nil)
-		said, code := runHelper(t, path, point.FailAt+"="+second+"="+c.errno+","+logTruncate+":1+=EIO")
+		said, code := runHelper(t, path, probe.FailAt+"="+second+"="+c.errno+","+logTruncate+":1+=EIO")
 		if code != 6 || len(said) != 4 || said[0] != "ack 0" || said[1] != "failed STORAGE_IO" || said[3] != "failed STORAGE_IO" {
 			t.Errorf("%s: exit %d, said %q", c.errno, code, said)
 		}

@@ -8,15 +8,15 @@ import (
 	"syscall"
 	"testing"
 
-	"ramet/internal/fault"
-	"ramet/internal/mounttest"
+	"ramet/internal/base/fault"
 	"ramet/internal/run"
-	"ramet/internal/run/logtest"
+	"ramet/internal/testkit"
+	"ramet/internal/testkit/runtest"
 )
 
 // A full disk is a small one, mounted where nobody else sees it.
 func TestSmallDisk(t *testing.T) {
-	mounttest.Inside(t, func() {
+	testkit.MountInside(t, func() {
 		fullDisk(t)
 		readOnlyDisk(t)
 	})
@@ -24,7 +24,7 @@ func TestSmallDisk(t *testing.T) {
 
 func mount(t *testing.T) string {
 	dir := t.TempDir()
-	mounttest.Small(t, dir, "128k")
+	testkit.MountSmall(t, dir, "128k")
 	return dir
 }
 
@@ -45,7 +45,7 @@ func fullDisk(t *testing.T) {
 	var kept []run.Draft
 	full := 0
 	for n := 0; full < 3; n++ {
-		d := logtest.Long(n, 3000)
+		d := runtest.LongLog(n, 3000)
 		if _, err := w.Append(t.Context(), d); err == nil {
 			kept = append(kept, d)
 		} else if !fault.Is(err, fault.StorageFull) {
@@ -54,20 +54,20 @@ func fullDisk(t *testing.T) {
 			full++
 		}
 	}
-	if got := logtest.Export(t, w); len(kept) < 10 || !bytes.Equal(got, logtest.Lines(kept...)) {
+	if got := runtest.ExportLog(t, w); len(kept) < 10 || !bytes.Equal(got, runtest.LogLines(kept...)) {
 		t.Fatalf("%d events kept, the log holds something else", len(kept))
 	}
-	if got, err := read(t, path); err != nil || !bytes.Equal(got, logtest.Lines(kept...)) {
+	if got, err := read(t, path); err != nil || !bytes.Equal(got, runtest.LogLines(kept...)) {
 		t.Fatalf("a reader: %v", err)
 	}
 	if err := os.Remove(ballast); err != nil {
 		t.Fatal(err)
 	}
-	d := logtest.Draft(100000)
+	d := runtest.LogDraft(100000)
 	if _, err := w.Append(t.Context(), d); err != nil {
 		t.Fatalf("there is space again: %v", err)
 	}
-	if got, err := read(t, path); err != nil || !bytes.Equal(got, logtest.Lines(append(kept, d)...)) {
+	if got, err := read(t, path); err != nil || !bytes.Equal(got, runtest.LogLines(append(kept, d)...)) {
 		t.Fatalf("a reader: %v", err)
 	}
 }
@@ -75,7 +75,7 @@ func fullDisk(t *testing.T) {
 func readOnlyDisk(t *testing.T) {
 	dir := mount(t)
 	path := filepath.Join(dir, "events.ndjson")
-	lines := logtest.Lines(logtest.Drafts(0, 3)...)
+	lines := runtest.LogLines(runtest.LogDrafts(0, 3)...)
 	if err := os.WriteFile(path, lines, 0o644); err != nil {
 		t.Fatal(err)
 	}

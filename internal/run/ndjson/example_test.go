@@ -6,10 +6,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 	"ramet/internal/run"
 	"ramet/internal/run/ndjson"
-	"ramet/internal/run/runtest"
+	"ramet/internal/testkit/runtest"
 )
 
 // A log is a file of lines, each of which holds the hash of the one before: a byte that

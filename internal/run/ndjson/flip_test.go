@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"ramet/internal/fault"
-	"ramet/internal/run/logtest"
+	"ramet/internal/base/fault"
+	"ramet/internal/testkit/runtest"
 )
 
 // uncovered are the values that the hash of a line leaves out, and the run's id:
@@ -31,7 +31,7 @@ func flip(t *testing.T, path string, all []byte, at, bit int) {
 }
 
 func flips(t *testing.T, events, each int) {
-	all := logtest.Lines(logtest.Drafts(0, events)...)
+	all := runtest.LogLines(runtest.LogDrafts(0, events)...)
 	skip := make([]bool, len(all))
 	for _, m := range uncovered.FindAllSubmatchIndex(all, -1) {
 		// The payload's own run_id is hashed.

@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"testing"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 	"ramet/internal/run"
-	"ramet/internal/run/logtest"
+	"ramet/internal/testkit/runtest"
 )
 
 // Whatever bytes a log holds: reading them does not panic, gives events that
@@ -14,7 +14,7 @@ import (
 // if it does not come to the end. A writer sees the same events, or refuses; what
 // it repairs is then a log that reads to the end.
 func FuzzReadLog(f *testing.F) {
-	all := logtest.Lines(logtest.Drafts(0, 4)...)
+	all := runtest.LogLines(runtest.LogDrafts(0, 4)...)
 	f.Add(all)
 	f.Add(all[:len(all)-1])
 	f.Add(all[:len(all)-30])
@@ -63,7 +63,7 @@ func FuzzReadLog(f *testing.F) {
 		if n := int(w.Count()); n != seen && n != seen+1 {
 			t.Fatalf("a reader saw %d events, a writer %d", seen, n)
 		}
-		if n := bytes.Count(logtest.Export(t, w), []byte("\n")); n != int(w.Count()) {
+		if n := bytes.Count(runtest.ExportLog(t, w), []byte("\n")); n != int(w.Count()) {
 			t.Fatalf("%d of %d events after the repair", n, w.Count())
 		}
 	})

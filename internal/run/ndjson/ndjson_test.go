@@ -5,16 +5,16 @@ import (
 	"testing"
 
 	"ramet/internal/run"
-	"ramet/internal/run/logtest"
+	"ramet/internal/testkit/runtest"
 )
 
-func fresh(tb testing.TB) logtest.Place {
+func fresh(tb testing.TB) runtest.LogPlace {
 	path := filepath.Join(tb.TempDir(), "events.ndjson")
-	return logtest.Place{
-		RunID:      logtest.RunID,
+	return runtest.LogPlace{
+		RunID:      runtest.LogRunID,
 		Open:       func() (run.Log, error) { return Open(tb.Context(), path) },
 		OpenWriter: func() (run.Writer, error) { return OpenWriter(tb.Context(), path) },
 	}
 }
 
-func TestConformance(t *testing.T) { logtest.Run(t, fresh) }
+func TestConformance(t *testing.T) { runtest.RunLogTests(t, fresh) }

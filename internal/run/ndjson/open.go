@@ -6,8 +6,8 @@ import (
 	"io/fs"
 	"os"
 
-	"ramet/internal/durable"
-	"ramet/internal/fault"
+	"ramet/internal/base/durable"
+	"ramet/internal/base/fault"
 	"ramet/internal/run"
 )
 

@@ -6,11 +6,10 @@ import (
 	"os"
 	"time"
 
-	"ramet/internal/durable"
-	"ramet/internal/fault"
+	"ramet/internal/base/durable"
+	"ramet/internal/base/fault"
 	"ramet/internal/run"
-	"ramet/internal/run/group"
-	"ramet/internal/run/verified"
+	"ramet/internal/run/runlog"
 )
 
 // Repair is what was done to a torn tail.
@@ -64,7 +63,7 @@ func (p *pass) good() int64 {
 
 // finish verifies the rest of the log, repairs its tail and returns where the log
 // ends, in events and in bytes.
-func (p *pass) finish(ctx context.Context) (state group.State, size int64, repair *Repair, err error) {
+func (p *pass) finish(ctx context.Context) (state runlog.CommitState, size int64, repair *Repair, err error) {
 	var rest []byte
 	for _, err = range p.Events(ctx) {
 	}
@@ -77,14 +76,14 @@ func (p *pass) finish(ctx context.Context) (state group.State, size int64, repai
 		return state, 0, nil, err
 	}
 	good := p.good()
-	state = group.State{Chain: p.Chain, Count: p.Last.Line, Last: p.Last}
+	state = runlog.CommitState{Chain: p.Chain, Count: p.Last.Line, Last: p.Last}
 	if good == p.size {
 		return state, good, nil, nil
 	}
 	repair = &Repair{Line: state.Count + 1, Offset: good}
-	if e, err := verified.Parse(rest); err == nil && p.follows(e) {
+	if e, err := runlog.ParseChunk(rest); err == nil && p.follows(e) {
 		repair.Kept = true
-		state = group.State{Chain: p.Chain, Count: repair.Line, Last: run.Entry{Event: e, Line: repair.Line, Offset: good, Raw: rest}}
+		state = runlog.CommitState{Chain: p.Chain, Count: repair.Line, Last: run.Entry{Event: e, Line: repair.Line, Offset: good, Raw: rest}}
 		good += int64(len(rest))
 	}
 	if repair.Cut = p.size - good; repair.Cut > 0 {

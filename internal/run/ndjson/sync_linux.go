@@ -5,7 +5,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ramet/internal/step"
+	"ramet/internal/base/step"
 )
 
 // datasync makes content and size durable, not the times. An interrupted call did

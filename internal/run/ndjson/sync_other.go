@@ -2,7 +2,7 @@
 
 package ndjson
 
-import "ramet/internal/step"
+import "ramet/internal/base/step"
 
 // datasync makes content and size durable.
 func datasync(f *step.File) error { return f.Sync() }

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 	"ramet/internal/run"
-	"ramet/internal/run/logtest"
-	"ramet/internal/soak"
+	"ramet/internal/testkit"
+	"ramet/internal/testkit/runtest"
 )
 
 // put writes a log file as it is.
@@ -101,8 +101,8 @@ func TestTruncationAtEveryByteSoak(t *testing.T) {
 // truncate cuts at every so many bytes, and around some of the ends of lines, where
 // the cases differ.
 func truncate(t *testing.T, events, each int) {
-	all := logtest.Lines(logtest.Drafts(0, events)...)
-	next := logtest.Draft(events)
+	all := runtest.LogLines(runtest.LogDrafts(0, events)...)
+	next := runtest.LogDraft(events)
 	path := put(t, nil)
 	ends, line := 0, 0 // of the last whole line
 	for n := 0; n <= len(all); n++ {
@@ -128,11 +128,11 @@ func truncate(t *testing.T, events, each int) {
 	}
 }
 
-func soaking() bool { return soak.On() }
+func soaking() bool { return testkit.SoakOn() }
 
 func TestNULTails(t *testing.T) {
-	all := logtest.Lines(logtest.Drafts(0, 20)...)
-	next := logtest.Draft(20)
+	all := runtest.LogLines(runtest.LogDrafts(0, 20)...)
+	next := runtest.LogDraft(20)
 	last := bytes.LastIndexByte(all[:len(all)-1], '\n') + 1
 	for _, nuls := range []int{1, 2, 511, 512, 4096, 3 << 20} {
 		tail := make([]byte, nuls)
@@ -173,8 +173,8 @@ func TestNULTails(t *testing.T) {
 
 // A disk may write the second half of a write and not the first.
 func TestNULsBeforeTheRestOfALine(t *testing.T) {
-	all := logtest.Lines(logtest.Drafts(0, 20)...)
-	next := logtest.Draft(20)
+	all := runtest.LogLines(runtest.LogDrafts(0, 20)...)
+	next := runtest.LogDraft(20)
 	last := bytes.LastIndexByte(all[:len(all)-1], '\n') + 1
 	before := bytes.LastIndexByte(all[:last-1], '\n') + 1
 	lost := func(from, to int) []byte {
@@ -194,7 +194,7 @@ func TestNULsBeforeTheRestOfALine(t *testing.T) {
 		t.Errorf("a reader sees %d bytes, want %d: %v", len(got), last, err)
 	}
 	l, _ := Open(t.Context(), path)
-	if e, ok, err := l.Last(t.Context()); err != nil || !ok || e.ID != logtest.Draft(18).ID {
+	if e, ok, err := l.Last(t.Context()); err != nil || !ok || e.ID != runtest.LogDraft(18).ID {
 		t.Errorf("last: %v %v %s", ok, err, e.ID)
 	}
 	l.Close()
@@ -218,11 +218,11 @@ func TestNULsBeforeTheRestOfALine(t *testing.T) {
 }
 
 func TestDamageIsToldWithLineAndByte(t *testing.T) {
-	all := logtest.Lines(logtest.Drafts(0, 5)...)
+	all := runtest.LogLines(runtest.LogDrafts(0, 5)...)
 	lines := strings.SplitAfter(string(all), "\n")[:5]
-	other := logtest.Draft(2)
+	other := runtest.LogDraft(2)
 	other.RunID = "another"
-	foreign := strings.Replace(lines[2], logtest.RunID, "another", 1)
+	foreign := strings.Replace(lines[2], runtest.LogRunID, "another", 1)
 	join := func(parts ...string) string { return strings.Join(parts, "") }
 	at := func(n int) int { return len(join(lines[:n]...)) }
 	for name, c := range map[string]struct {
@@ -266,7 +266,7 @@ func TestDamageIsToldWithLineAndByte(t *testing.T) {
 
 // Event ids are unique even where hashes link.
 func TestDuplicateIDsAreDamage(t *testing.T) {
-	path := put(t, logtest.Lines(logtest.Draft(0), logtest.Draft(1), logtest.Draft(2), logtest.Draft(1)))
+	path := put(t, runtest.LogLines(runtest.LogDraft(0), runtest.LogDraft(1), runtest.LogDraft(2), runtest.LogDraft(1)))
 	if _, err := read(t, path); !fault.Is(err, fault.EventChainBroken) || !strings.Contains(err.Error(), "line 4") || !strings.Contains(err.Error(), "twice") {
 		t.Error(err)
 	}
@@ -274,7 +274,7 @@ func TestDuplicateIDsAreDamage(t *testing.T) {
 
 // A line of 200 MiB is refused without being read.
 func TestEndlessLine(t *testing.T) {
-	all := logtest.Lines(logtest.Drafts(0, 3)...)
+	all := runtest.LogLines(runtest.LogDrafts(0, 3)...)
 	path := put(t, all)
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {

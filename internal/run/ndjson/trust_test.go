@@ -6,15 +6,15 @@ import (
 	"strings"
 	"testing"
 
-	"ramet/internal/fault"
-	"ramet/internal/run/logtest"
+	"ramet/internal/base/fault"
+	"ramet/internal/testkit/runtest"
 )
 
 // Whoever knows a position reads only what follows it: damage before is not met,
 // damage behind is.
 func TestTrust(t *testing.T) {
-	drafts := logtest.Drafts(0, 2000) // several blocks
-	all := logtest.Lines(drafts...)
+	drafts := runtest.LogDrafts(0, 2000) // several blocks
+	all := runtest.LogLines(drafts...)
 	lines := bytes.SplitAfter(all, []byte("\n"))
 	hash := func(n int) string { return string(lines[n-1][15:79]) }
 	damaged := bytes.Clone(all)
@@ -31,7 +31,7 @@ func TestTrust(t *testing.T) {
 		if w.Count() != 2000 {
 			t.Errorf("trusting %d: %d events", n, w.Count())
 		}
-		if _, err := w.Append(t.Context(), logtest.Draft(2000)); err != nil {
+		if _, err := w.Append(t.Context(), runtest.LogDraft(2000)); err != nil {
 			t.Error(err)
 		}
 		seen := int64(n)
@@ -40,7 +40,7 @@ func TestTrust(t *testing.T) {
 				t.Fatal(err)
 			}
 			seen++
-			if e.Line != seen || e.ID != logtest.Draft(int(seen-1)).ID {
+			if e.Line != seen || e.ID != runtest.LogDraft(int(seen-1)).ID {
 				t.Fatalf("event %d is %d, %s", seen, e.Line, e.ID)
 			}
 		}
@@ -85,7 +85,7 @@ func TestTrust(t *testing.T) {
 // Opening never makes an existing log shorter or newer, and the lock file is not
 // part of it.
 func TestOpeningChangesNothing(t *testing.T) {
-	all := logtest.Lines(logtest.Drafts(0, 3)...)
+	all := runtest.LogLines(runtest.LogDrafts(0, 3)...)
 	path := put(t, all)
 	before, _ := os.Stat(path)
 	w, err := OpenWriter(t.Context(), path)

@@ -8,8 +8,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"ramet/internal/fault"
-	"ramet/internal/llm"
+	"ramet/internal/base/fault"
+	"ramet/internal/model/llm"
 )
 
 // Definition is an agent that workers can be: what it is told first, and what it may use at

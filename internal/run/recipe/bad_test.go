@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 )
 
 // good is a small recipe; cases change lines of it. Its lines are counted from 1.

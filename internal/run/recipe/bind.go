@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 )
 
 // Bind gives each parameter its value: the one that was set, else its default. An unknown

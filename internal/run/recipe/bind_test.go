@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 )
 
 func TestBind(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"ramet/internal/late"
+	"ramet/internal/base/late"
 )
 
 // builtIn is what a built-in declares: which parameters it has, what it must be given and

@@ -3,8 +3,8 @@ package recipe
 import (
 	"strings"
 
-	"ramet/internal/fault"
-	"ramet/internal/llm"
+	"ramet/internal/base/fault"
+	"ramet/internal/model/llm"
 )
 
 // Drivers of workers. A driver stands in the place of a vendor (decision 040): driver/NAME, or

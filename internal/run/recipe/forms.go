@@ -7,8 +7,8 @@ import (
 	"regexp"
 	"slices"
 
-	"ramet/internal/jsonschema"
-	"ramet/internal/late"
+	"ramet/internal/base/jsonschema"
+	"ramet/internal/base/late"
 
 	"go.yaml.in/yaml/v3"
 )

@@ -3,7 +3,7 @@ package recipe
 import (
 	"testing"
 
-	"ramet/internal/jsonschema"
+	"ramet/internal/base/jsonschema"
 )
 
 // Every form that has a JSON Schema has one that anybody can read.

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"ramet/internal/late"
+	"ramet/internal/base/late"
 	"ramet/internal/run"
-	"ramet/internal/toolinfo"
+	"ramet/internal/turn/toolinfo"
 )
 
 // What recipes can name. Those who do the work have the other half of each list.

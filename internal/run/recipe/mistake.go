@@ -6,9 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"ramet/internal/fault"
-	"ramet/internal/nearest"
-	"ramet/internal/text"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/text"
 )
 
 // Mistake is one thing that is wrong with a recipe.
@@ -55,7 +54,7 @@ func (n *notebook) fault() error {
 
 // instead says what to write instead of a word that is not known.
 func instead(word string, known []string) string {
-	if near := nearest.Word(word, known); near != "" && word != "" {
+	if near := text.NearestWord(word, known); near != "" && word != "" {
 		return fmt.Sprintf("did you mean %s?", near)
 	}
 	switch len(known) {

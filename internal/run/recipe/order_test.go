@@ -8,9 +8,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"ramet/internal/fault"
-	_ "ramet/internal/fixedseed"
+	"ramet/internal/base/fault"
 	"ramet/internal/run"
+	_ "ramet/internal/testkit"
 )
 
 func levels(r *Recipe, s run.State) string {

@@ -14,7 +14,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v3"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 )
 
 var update = flag.Bool("update", false, "write the golden file")

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 )
 
 // piece is a part of a prompt: text, a placeholder, or a block with an if or range around other pieces.

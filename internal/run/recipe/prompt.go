@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"ramet/internal/fault"
-	"ramet/internal/text"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/text"
 )
 
 // maxPrompt bounds what a prompt becomes with its inputs.

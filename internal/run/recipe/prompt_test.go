@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 )
 
 func files(m map[string]string) func(string) ([]byte, error) {

@@ -38,7 +38,7 @@ package recipe
 import (
 	"time"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 	"ramet/internal/run"
 )
 

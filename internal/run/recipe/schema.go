@@ -6,9 +6,9 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"ramet/internal/fault"
-	"ramet/internal/jsonschema"
-	"ramet/internal/text"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/jsonschema"
+	"ramet/internal/base/text"
 )
 
 // Schema is a form that an output must have.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 )
 
 // parseSchema reads a schema by itself.

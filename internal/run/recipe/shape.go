@@ -1,10 +1,10 @@
 package recipe
 
 import (
-	"ramet/internal/late"
-	"ramet/internal/llm"
+	"ramet/internal/base/late"
+	"ramet/internal/base/shape"
+	"ramet/internal/model/llm"
 	"ramet/internal/run"
-	"ramet/internal/shape"
 )
 
 // Shape is the form of a recipe for editors, once YAML is read as JSON. It says less than

@@ -8,8 +8,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"ramet/internal/llm"
-	"ramet/internal/toolinfo"
+	"ramet/internal/model/llm"
+	"ramet/internal/turn/toolinfo"
 )
 
 // sheet is a worker with the lines of what stands in it.

@@ -11,8 +11,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"ramet/internal/late"
-	"ramet/internal/text"
+	"ramet/internal/base/late"
+	"ramet/internal/base/text"
 )
 
 // document reads the one YAML document of a file; nil where something is wrong already.

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"time"
 
-	"ramet/internal/database"
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
+	"ramet/internal/store/database"
 )
 
 // evictTime is how long a session that was ended may take to end.

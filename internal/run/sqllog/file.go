@@ -7,10 +7,10 @@ import (
 	"io/fs"
 	"os"
 
-	"ramet/internal/database"
-	"ramet/internal/durable"
-	"ramet/internal/fault"
+	"ramet/internal/base/durable"
+	"ramet/internal/base/fault"
 	"ramet/internal/run"
+	"ramet/internal/store/database"
 )
 
 // applicationID marks our files in SQLite's header: "rlog".

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"ramet/internal/database"
-	"ramet/internal/fault"
-	_ "ramet/internal/fixedseed"
-	"ramet/internal/run/logtest"
+	"ramet/internal/base/fault"
+	"ramet/internal/store/database"
+	_ "ramet/internal/testkit"
+	"ramet/internal/testkit/runtest"
 )
 
 func openTestFile(t *testing.T, path string, with ...Option) *Writer {
@@ -58,7 +58,7 @@ func TestFilesThatAreNoLog(t *testing.T) {
 func TestFileTrustAndDamage(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "events.sqlite")
 	w := openTestFile(t, path)
-	events, err := w.Append(t.Context(), logtest.Drafts(0, 100)...)
+	events, err := w.Append(t.Context(), runtest.LogDrafts(0, 100)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestFileTrustAndDamage(t *testing.T) {
 		t.Error(err)
 	}
 	w = openTestFile(t, path, Trust(50, events[49].Hash))
-	if _, err := w.Append(t.Context(), logtest.Draft(100)); err != nil || w.Count() != 101 {
+	if _, err := w.Append(t.Context(), runtest.LogDraft(100)); err != nil || w.Count() != 101 {
 		t.Error(w.Count(), err)
 	}
 	w.Close()

@@ -7,10 +7,10 @@ import (
 	"errors"
 	"time"
 
-	"ramet/internal/database"
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 	"ramet/internal/run"
-	"ramet/internal/run/verified"
+	"ramet/internal/run/runlog"
+	"ramet/internal/store/database"
 )
 
 // regainTime is how long a writer whose connection was lost tries to have its run back,
@@ -117,7 +117,7 @@ func (w *Writer) compare(ctx context.Context, entries []run.Entry) (written bool
 		return false, nil
 	}
 	if line == first.Line-1 {
-		if e, err := verified.Parse(raw); err == nil && e.Hash == first.PrevHash {
+		if e, err := runlog.ParseChunk(raw); err == nil && e.Hash == first.PrevHash {
 			return false, nil
 		}
 	}

@@ -4,17 +4,17 @@ import (
 	"bytes"
 	"testing"
 
-	"ramet/internal/fault"
-	"ramet/internal/pgtest"
+	"ramet/internal/base/fault"
 	"ramet/internal/run"
-	"ramet/internal/run/logtest"
+	"ramet/internal/testkit/pgtest"
+	"ramet/internal/testkit/runtest"
 )
 
 // A writer goes on over lost connections and lost answers, and writes everything once.
 func TestAWriterGoesOnOverLostConnections(t *testing.T) {
 	address := pgtest.URL(t)
 	network := pgtest.Through(t, address)
-	w := openTable(t, network.URL, logtest.RunID)
+	w := openTable(t, network.URL, runtest.LogRunID)
 	var want []run.Draft
 	for i, stumble := range []func(){
 		func() {},
@@ -26,7 +26,7 @@ func TestAWriterGoesOnOverLostConnections(t *testing.T) {
 		func() { network.Lose(nil); network.Cut() },
 	} {
 		stumble()
-		want = append(want, logtest.Draft(i))
+		want = append(want, runtest.LogDraft(i))
 		if _, err := w.Append(t.Context(), want[i]); err != nil {
 			t.Fatalf("%d: %v", i, err)
 		}
@@ -34,7 +34,7 @@ func TestAWriterGoesOnOverLostConnections(t *testing.T) {
 	if network.Lost() < 4 {
 		t.Errorf("%d commits were lost: the test shows nothing", network.Lost())
 	}
-	if got := logtest.Export(t, w); !bytes.Equal(got, logtest.Lines(want...)) {
+	if got := runtest.ExportLog(t, w); !bytes.Equal(got, runtest.LogLines(want...)) {
 		t.Errorf("got %s", got)
 	}
 }
@@ -43,19 +43,19 @@ func TestAWriterGoesOnOverLostConnections(t *testing.T) {
 func TestAWriterThatWasOvertakenWritesNoMore(t *testing.T) {
 	address := pgtest.URL(t)
 	network := pgtest.Through(t, address)
-	w := openTable(t, network.URL, logtest.RunID)
-	if _, err := w.Append(t.Context(), logtest.Draft(0)); err != nil {
+	w := openTable(t, network.URL, runtest.LogRunID)
+	if _, err := w.Append(t.Context(), runtest.LogDraft(0)); err != nil {
 		t.Fatal(err)
 	}
 	network.Down(true)
 	var second *Writer
 	for second == nil { // until the server has noticed
 		var err error
-		if second, err = OpenTableWriter(t.Context(), address, logtest.RunID); err != nil && !fault.Is(err, fault.Locked) {
+		if second, err = OpenTableWriter(t.Context(), address, runtest.LogRunID); err != nil && !fault.Is(err, fault.Locked) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := second.Append(t.Context(), logtest.Draft(1)); err != nil {
+	if _, err := second.Append(t.Context(), runtest.LogDraft(1)); err != nil {
 		t.Fatal(err)
 	}
 	if err := second.Close(); err != nil {
@@ -63,7 +63,7 @@ func TestAWriterThatWasOvertakenWritesNoMore(t *testing.T) {
 	}
 	network.Down(false)
 	for range 2 {
-		if _, err := w.Append(t.Context(), logtest.Draft(2)); !fault.Is(err, fault.Fenced) {
+		if _, err := w.Append(t.Context(), runtest.LogDraft(2)); !fault.Is(err, fault.Fenced) {
 			t.Errorf("append after another: %v", err)
 		}
 	}

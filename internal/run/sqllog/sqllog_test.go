@@ -5,17 +5,17 @@ import (
 	"path/filepath"
 	"testing"
 
-	"ramet/internal/pgtest"
 	"ramet/internal/run"
-	"ramet/internal/run/logtest"
+	"ramet/internal/testkit/pgtest"
+	"ramet/internal/testkit/runtest"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-func freshFile(tb testing.TB) logtest.Place {
+func freshFile(tb testing.TB) runtest.LogPlace {
 	path := filepath.Join(tb.TempDir(), "events.sqlite")
-	return logtest.Place{
-		RunID:      logtest.RunID,
+	return runtest.LogPlace{
+		RunID:      runtest.LogRunID,
 		Open:       func() (run.Log, error) { return OpenFile(tb.Context(), path) },
 		OpenWriter: func() (run.Writer, error) { return OpenFileWriter(tb.Context(), path) },
 	}
@@ -23,9 +23,9 @@ func freshFile(tb testing.TB) logtest.Place {
 
 // tables are logs in one schema, one after the other: making a schema for each
 // would take most of the time.
-func tables(t *testing.T) logtest.Fresh {
+func tables(t *testing.T) runtest.FreshLog {
 	address := pgtest.URL(t)
-	l, pg, err := connect(address, logtest.RunID)
+	l, pg, err := connect(address, runtest.LogRunID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,17 +33,17 @@ func tables(t *testing.T) logtest.Fresh {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
-	return func(tb testing.TB) logtest.Place {
+	return func(tb testing.TB) runtest.LogPlace {
 		if _, err := l.db.Exec(`TRUNCATE run_events`); err != nil {
 			tb.Fatal(pg.Place, err)
 		}
-		return logtest.Place{
-			RunID:      logtest.RunID,
-			Open:       func() (run.Log, error) { return OpenTable(tb.Context(), address, logtest.RunID) },
-			OpenWriter: func() (run.Writer, error) { return OpenTableWriter(tb.Context(), address, logtest.RunID) },
+		return runtest.LogPlace{
+			RunID:      runtest.LogRunID,
+			Open:       func() (run.Log, error) { return OpenTable(tb.Context(), address, runtest.LogRunID) },
+			OpenWriter: func() (run.Writer, error) { return OpenTableWriter(tb.Context(), address, runtest.LogRunID) },
 		}
 	}
 }
 
-func TestConformanceSQLite(t *testing.T)   { logtest.Run(t, freshFile) }
-func TestConformancePostgres(t *testing.T) { logtest.Run(t, tables(t)) }
+func TestConformanceSQLite(t *testing.T)   { runtest.RunLogTests(t, freshFile) }
+func TestConformancePostgres(t *testing.T) { runtest.RunLogTests(t, tables(t)) }

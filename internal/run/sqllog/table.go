@@ -12,9 +12,9 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"ramet/internal/database"
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 	"ramet/internal/run"
+	"ramet/internal/store/database"
 )
 
 const tableSchema = `CREATE TABLE IF NOT EXISTS run_events (

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"ramet/internal/fault"
-	"ramet/internal/pgtest"
-	"ramet/internal/run/logtest"
+	"ramet/internal/base/fault"
+	"ramet/internal/testkit/pgtest"
+	"ramet/internal/testkit/runtest"
 )
 
 func openTable(t *testing.T, address, runID string, with ...Option) *Writer {
@@ -24,8 +24,8 @@ func openTable(t *testing.T, address, runID string, with ...Option) *Writer {
 // again.
 func TestWhoLostTheRunWritesNoMore(t *testing.T) {
 	address := pgtest.URL(t)
-	w := openTable(t, address, logtest.RunID)
-	if _, err := w.Append(t.Context(), logtest.Draft(0)); err != nil {
+	w := openTable(t, address, runtest.LogRunID)
+	if _, err := w.Append(t.Context(), runtest.LogDraft(0)); err != nil {
 		t.Fatal(err)
 	}
 	// Every session of this process but the one that asks, until all are gone:
@@ -46,22 +46,22 @@ func TestWhoLostTheRunWritesNoMore(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	second := openTable(t, address, logtest.RunID)
+	second := openTable(t, address, runtest.LogRunID)
 	for range 3 {
-		if _, err := w.Append(t.Context(), logtest.Draft(1)); !fault.Is(err, fault.Fenced) {
+		if _, err := w.Append(t.Context(), runtest.LogDraft(1)); !fault.Is(err, fault.Fenced) {
 			t.Errorf("append on a lost connection: %v", err)
 		}
 	}
-	if _, err := second.Append(t.Context(), logtest.Draft(2)); err != nil {
+	if _, err := second.Append(t.Context(), runtest.LogDraft(2)); err != nil {
 		t.Error(err)
 	}
 	if err := w.Close(); err != nil {
 		t.Errorf("close: %v", err)
 	}
-	if _, err := second.Append(t.Context(), logtest.Draft(3)); err != nil {
+	if _, err := second.Append(t.Context(), runtest.LogDraft(3)); err != nil {
 		t.Error(err)
 	}
-	if got := logtest.Export(t, second); !bytes.Equal(got, logtest.Lines(logtest.Draft(0), logtest.Draft(2), logtest.Draft(3))) {
+	if got := runtest.ExportLog(t, second); !bytes.Equal(got, runtest.LogLines(runtest.LogDraft(0), runtest.LogDraft(2), runtest.LogDraft(3))) {
 		t.Errorf("got %s", got)
 	}
 }
@@ -70,45 +70,45 @@ func TestWhoLostTheRunWritesNoMore(t *testing.T) {
 func TestRunsAreApart(t *testing.T) {
 	address := pgtest.URL(t)
 	var writers []*Writer
-	for _, name := range []string{logtest.RunID, "other"} {
+	for _, name := range []string{runtest.LogRunID, "other"} {
 		w := openTable(t, address, name)
 		writers = append(writers, w)
 		for n := range 3 {
-			d := logtest.Draft(n + 1)
+			d := runtest.LogDraft(n + 1)
 			d.RunID = name
 			if _, err := w.Append(t.Context(), d); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	if _, err := writers[1].Append(t.Context(), logtest.Draft(5)); !fault.Is(err, fault.InvalidEvent) {
+	if _, err := writers[1].Append(t.Context(), runtest.LogDraft(5)); !fault.Is(err, fault.InvalidEvent) {
 		t.Error(err)
 	}
 	for _, w := range writers {
-		if w.Count() != 3 || bytes.Count(logtest.Export(t, w), []byte("\n")) != 3 {
+		if w.Count() != 3 || bytes.Count(runtest.ExportLog(t, w), []byte("\n")) != 3 {
 			t.Errorf("%d events", w.Count())
 		}
 	}
 	// An empty log of a run takes no other run's events either.
 	w := openTable(t, address, "third")
-	if _, err := w.Append(t.Context(), logtest.Draft(0)); !fault.Is(err, fault.InvalidEvent) {
+	if _, err := w.Append(t.Context(), runtest.LogDraft(0)); !fault.Is(err, fault.InvalidEvent) {
 		t.Error(err)
 	}
 }
 
 func TestDamagedRows(t *testing.T) {
 	address := pgtest.URL(t)
-	w := openTable(t, address, logtest.RunID)
-	if _, err := w.Append(t.Context(), logtest.Drafts(0, 10)...); err != nil {
+	w := openTable(t, address, runtest.LogRunID)
+	if _, err := w.Append(t.Context(), runtest.LogDrafts(0, 10)...); err != nil {
 		t.Fatal(err)
 	}
 	w.Close()
-	l, _, err := connect(address, logtest.RunID)
+	l, _, err := connect(address, runtest.LogRunID)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	hash := logtest.Draft(0).Link("").Hash
+	hash := runtest.LogDraft(0).Link("").Hash
 	for _, c := range []struct{ change, word string }{
 		{`UPDATE run_events SET line = overlay(line PLACING 'X' FROM 200) WHERE seq = 4`, "line 4"},
 		{`DELETE FROM run_events WHERE seq = 4`, "line 4"},
@@ -125,25 +125,25 @@ func TestDamagedRows(t *testing.T) {
 				t.Errorf("%s: %v", c.change, err)
 			}
 		}
-		if _, err := OpenTableWriter(t.Context(), address, logtest.RunID); !fault.Is(err, fault.EventChainBroken) {
+		if _, err := OpenTableWriter(t.Context(), address, runtest.LogRunID); !fault.Is(err, fault.EventChainBroken) {
 			t.Errorf("%s: %v", c.change, err)
 		}
 		if _, err := l.db.Exec(`TRUNCATE run_events`); err != nil {
 			t.Fatal(err)
 		}
-		w := openTable(t, address, logtest.RunID)
-		if _, err := w.Append(t.Context(), logtest.Drafts(0, 10)...); err != nil {
+		w := openTable(t, address, runtest.LogRunID)
+		if _, err := w.Append(t.Context(), runtest.LogDrafts(0, 10)...); err != nil {
 			t.Fatal(err)
 		}
 		w.Close()
 	}
-	w = openTable(t, address, logtest.RunID, Trust(1, hash))
+	w = openTable(t, address, runtest.LogRunID, Trust(1, hash))
 	if w.Count() != 10 {
 		t.Errorf("%d events", w.Count())
 	}
 	w.Close()
 	for _, bad := range []Option{Trust(2, hash), Trust(10, hash), Trust(11, hash)} {
-		if _, err := OpenTableWriter(t.Context(), address, logtest.RunID, bad); !fault.Is(err, fault.EventChainBroken) {
+		if _, err := OpenTableWriter(t.Context(), address, runtest.LogRunID, bad); !fault.Is(err, fault.EventChainBroken) {
 			t.Error(err)
 		}
 	}
@@ -151,10 +151,10 @@ func TestDamagedRows(t *testing.T) {
 
 func TestPlacesThatAreNoTable(t *testing.T) {
 	address := pgtest.URL(t)
-	if _, err := OpenTable(t.Context(), address, logtest.RunID); !fault.Is(err, fault.NotFound) {
+	if _, err := OpenTable(t.Context(), address, runtest.LogRunID); !fault.Is(err, fault.NotFound) {
 		t.Error(err)
 	}
-	l, pg, err := connect(address, logtest.RunID)
+	l, pg, err := connect(address, runtest.LogRunID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func TestPlacesThatAreNoTable(t *testing.T) {
 	if _, err := l.db.Exec(`CREATE SCHEMA ` + pg.Schema + `; CREATE TABLE ` + pg.Schema + `.theirs (n INT)`); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenTableWriter(t.Context(), address, logtest.RunID); !fault.Is(err, fault.StorageForeign) {
+	if _, err := OpenTableWriter(t.Context(), address, runtest.LogRunID); !fault.Is(err, fault.StorageForeign) {
 		t.Error(err)
 	}
 	if _, err := OpenTableWriter(t.Context(), address, "a/b"); !fault.Is(err, fault.InvalidID) {

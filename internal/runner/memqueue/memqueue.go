@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 	"ramet/internal/runner"
 )
 

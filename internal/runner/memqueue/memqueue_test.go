@@ -8,13 +8,13 @@ import (
 
 	"ramet/internal/runner"
 	"ramet/internal/runner/memqueue"
-	"ramet/internal/runner/queuetest"
+	"ramet/internal/testkit/runtest"
 )
 
 func TestQueue(t *testing.T) {
-	queuetest.Run(t, func(t *testing.T) func(string) queuetest.Queue {
-		queuetest.Leakless(t)
-		return func(string) queuetest.Queue { return memqueue.New() }
+	runtest.RunQueueTests(t, func(t *testing.T) func(string) runtest.Queue {
+		runtest.Leakless(t)
+		return func(string) runtest.Queue { return memqueue.New() }
 	})
 }
 
@@ -38,7 +38,7 @@ func BenchmarkQueuedToStarted(b *testing.B) {
 	for b.Loop() {
 		n++
 		asked := time.Now()
-		if err := q.Enqueue(ctx, queuetest.NewJob(fmt.Sprintf("r:work:1:%d", n))); err != nil {
+		if err := q.Enqueue(ctx, runtest.NewJob(fmt.Sprintf("r:work:1:%d", n))); err != nil {
 			b.Fatal(err)
 		}
 		all += (<-began).Sub(asked)

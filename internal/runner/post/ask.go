@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 )
 
 // ask puts a request and waits for its answer.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"ramet/internal/database"
+	"ramet/internal/store/database"
 )
 
 // The two channels. One carries ids of runs, the other ids of requests.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 )
 
 // largest is the size of a content that is taken. PostgreSQL's own limit is 1 GB.

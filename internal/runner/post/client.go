@@ -9,10 +9,10 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"ramet/internal/database"
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 	"ramet/internal/run"
 	"ramet/internal/runner"
+	"ramet/internal/store/database"
 )
 
 // Times. Variables, so that tests need not wait.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"ramet/internal/agent"
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
+	"ramet/internal/core/agent"
 )
 
 // Host is a process that does items.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"ramet/internal/runner/post"
-	"ramet/internal/waittest"
+	"ramet/internal/testkit"
 )
 
 func contains(text, part string) bool { return strings.Contains(text, part) }
@@ -61,7 +61,7 @@ func TestHostsAreAliveByTheClockOfTheDatabase(t *testing.T) {
 func listed(t *testing.T, c *post.Client, n int) []post.Host {
 	t.Helper()
 	var hosts []post.Host
-	waittest.Until(t, fmt.Sprint(n, " hosts are listed"), func() bool {
+	testkit.WaitUntil(t, fmt.Sprint(n, " hosts are listed"), func() bool {
 		var err error
 		if hosts, err = c.Hosts(t.Context()); err != nil {
 			t.Fatal(err)

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"ramet/internal/database"
+	"ramet/internal/store/database"
 )
 
 // firstPause is how long to wait before looking again, at first.

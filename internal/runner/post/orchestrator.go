@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 	"ramet/internal/runner"
 )
 

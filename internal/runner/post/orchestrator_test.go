@@ -13,11 +13,11 @@ import (
 
 	"github.com/google/uuid"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 	"ramet/internal/run"
 	"ramet/internal/runner"
 	"ramet/internal/runner/post"
-	"ramet/internal/waittest"
+	"ramet/internal/testkit"
 )
 
 func TestAWorkerReachesTheDesk(t *testing.T) {
@@ -184,7 +184,7 @@ func TestWhatIsWrongInTheTablesIsRefused(t *testing.T) {
 		id := uuid.New()
 		query(t, address, `INSERT INTO requests (id, run_id, item_id, verb, body) VALUES ($1, $2, $3, $4, $5)`, id, runID, c.item, c.verb, []byte(c.body))
 		var rows [][]any
-		waittest.Until(t, "it is answered", func() bool {
+		testkit.WaitUntil(t, "it is answered", func() bool {
 			rows = query(t, address, `SELECT code FROM answers WHERE id = $1`, id)
 			return len(rows) > 0
 		})

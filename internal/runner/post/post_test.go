@@ -14,12 +14,12 @@ import (
 	"github.com/jackc/pgx/v5"
 	"go.uber.org/goleak"
 
-	"ramet/internal/database"
-	"ramet/internal/fault"
-	"ramet/internal/pgtest"
+	"ramet/internal/base/fault"
 	"ramet/internal/runner"
 	"ramet/internal/runner/post"
-	"ramet/internal/waittest"
+	"ramet/internal/store/database"
+	"ramet/internal/testkit"
+	"ramet/internal/testkit/pgtest"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
@@ -108,7 +108,7 @@ func serve(tb testing.TB, c *post.Client, epoch int64, d runner.Orchestrator) (e
 
 func within[T any](tb testing.TB, c <-chan T) T {
 	tb.Helper()
-	return waittest.Receive(tb, "something happens", c)
+	return testkit.Receive(tb, "something happens", c)
 }
 
 // orchestrator is an orchestrator's: it keeps what it was told, and answers what it is set to.

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"ramet/internal/database"
+	"ramet/internal/store/database"
 )
 
 // proxy stands between a client and the server, and cuts connections.

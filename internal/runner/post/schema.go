@@ -7,7 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5/stdlib"
 
-	"ramet/internal/database"
+	"ramet/internal/store/database"
 )
 
 // The tables, in a schema of their own beside the workspace's. Contents are not

@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 	"ramet/internal/run"
 	"ramet/internal/runner"
 )

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 	"ramet/internal/runner"
 	"ramet/internal/runner/post"
 )

@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 )
 
 // PutWill says what an heir of the run has to know, instead of what was said before.

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 	"ramet/internal/runner/post"
 )
 

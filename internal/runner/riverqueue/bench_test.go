@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"ramet/internal/pgtest"
 	"ramet/internal/runner"
-	"ramet/internal/runner/queuetest"
+	"ramet/internal/testkit/pgtest"
+	"ramet/internal/testkit/runtest"
 )
 
 // BenchmarkQueuedToStarted is the time from the call of Enqueue on one host until the job
@@ -37,7 +37,7 @@ func BenchmarkQueuedToStarted(b *testing.B) {
 			var all []time.Duration
 			for n := 0; b.Loop(); n++ {
 				asked := time.Now()
-				if err := boss.Enqueue(ctx, queuetest.NewJob(fmt.Sprintf("r:work:1:%d", n))); err != nil {
+				if err := boss.Enqueue(ctx, runtest.NewJob(fmt.Sprintf("r:work:1:%d", n))); err != nil {
 					b.Fatal(err)
 				}
 				all = append(all, (<-began).Sub(asked))

@@ -9,10 +9,9 @@ import (
 	"time"
 
 	"ramet/internal/runner"
-	. "ramet/internal/runner/queuetest"
 	"ramet/internal/runner/riverqueue"
-	"ramet/internal/soak"
-	"ramet/internal/waittest"
+	"ramet/internal/testkit"
+	. "ramet/internal/testkit/runtest"
 )
 
 func takeover(t *testing.T, q runner.Queue, host string, want ...string) {
@@ -27,20 +26,20 @@ func TestTheJobsOfADeadHostAreTakenOver(t *testing.T) {
 	address := place(t)
 	q := open(t, address, "heir")
 	dead := newHost(t, address, "doomed")
-	Enqueue(t, q, "r:a", "r:b", "r:c")
+	EnqueueJob(t, q, "r:a", "r:b", "r:c")
 	dead.says("r:a", "r:b")
 	dead.kill()
 	if said := dead.err.String(); said != "" {
 		t.Errorf("the host printed %q", said)
 	}
-	Enqueue(t, q, "r:a") // nobody knows yet that it is dead
-	s := Serve(t, q, 2, nil)
+	EnqueueJob(t, q, "r:a") // nobody knows yet that it is dead
+	s := ServeQueue(t, q, 2, nil)
 	s.Expect("r:c")
-	Cancel(t, q, "r:b") // the log says that it is not current any more
+	CancelJob(t, q, "r:b") // the log says that it is not current any more
 	takeover(t, q, "doomed", "r:a")
 	s.Expect("r:a")
 	takeover(t, q, "doomed")
-	Enqueue(t, q, "r:b")
+	EnqueueJob(t, q, "r:b")
 	s.Expect("r:b")
 }
 
@@ -52,20 +51,20 @@ func TestAJobOfALivingHostIsNeverHandedOutTwice(t *testing.T) {
 	boss := open(t, address, "boss")
 	// Of all clients of River, the first leads: it alone looks for old rows, when it begins.
 	leader := ServeQueues(t, open(t, address, "leader"), []string{"nothing"}, 1, nil)
-	waittest.Until(t, "there is a leader", func() bool {
+	testkit.WaitUntil(t, "there is a leader", func() bool {
 		return len(query(t, address, `SELECT FROM `+strings.Replace(table(t, address), "river_job", "river_leader", 1))) > 0
 	})
 	dead := newHost(t, address, "dead")
-	Enqueue(t, boss, "r:old", "r:older")
+	EnqueueJob(t, boss, "r:old", "r:older")
 	dead.says("r:old", "r:older")
 	dead.kill()
 	takeover(t, boss, "dead", "r:old", "r:older")
-	Cancel(t, boss, "r:old")
-	Cancel(t, boss, "r:older")
+	CancelJob(t, boss, "r:old")
+	CancelJob(t, boss, "r:older")
 
-	Enqueue(t, boss, "r:long")
+	EnqueueJob(t, boss, "r:long")
 	long := make(chan struct{})
-	s := Serve(t, boss, 2, func(_ context.Context, j runner.Enqueued) error {
+	s := ServeQueue(t, boss, 2, func(_ context.Context, j runner.Enqueued) error {
 		if j.ID == "r:long" {
 			<-long
 		}
@@ -79,13 +78,13 @@ func TestAJobOfALivingHostIsNeverHandedOutTwice(t *testing.T) {
 		rows := query(t, address, `SELECT state::text FROM `+table(t, address)+` WHERE args->>'id' = $1 AND (args->>'round')::int = 0`, id)
 		return fmt.Sprint(rows)
 	}
-	waittest.Until(t, "River has cancelled the old jobs", func() bool {
+	testkit.WaitUntil(t, "River has cancelled the old jobs", func() bool {
 		return state("r:old") == "[[cancelled]]" && state("r:older") == "[[cancelled]]"
 	})
 	if got := state("r:long"); got != "[[running]]" {
 		t.Errorf("the row is %s", got)
 	}
-	Enqueue(t, boss, "r:long", "r:next")
+	EnqueueJob(t, boss, "r:long", "r:next")
 	s.Expect("r:next")
 	if n := s.Count("r:long"); n != 1 {
 		t.Errorf("handed out %d times", n)
@@ -96,12 +95,12 @@ func TestAJobOfALivingHostIsNeverHandedOutTwice(t *testing.T) {
 func TestThreeHostsShareJobs(t *testing.T) {
 	address := place(t)
 	jobs := 200
-	if soak.On() {
+	if testkit.SoakOn() {
 		jobs = 1000
 	}
-	var servers []*Server
+	var servers []*QueueServer
 	for _, name := range []string{"one", "two", "three"} {
-		servers = append(servers, Serve(t, open(t, address, name), 4, nil))
+		servers = append(servers, ServeQueue(t, open(t, address, name), 4, nil))
 	}
 	q := open(t, address, "boss")
 	var ids []string
@@ -109,7 +108,7 @@ func TestThreeHostsShareJobs(t *testing.T) {
 		ids = append(ids, fmt.Sprintf("r:%d", i))
 	}
 	for some := range slices.Chunk(ids, 100) {
-		Enqueue(t, q, some...)
+		EnqueueJob(t, q, some...)
 	}
 	times := map[string]int{}
 	for len(times) < jobs {
@@ -132,7 +131,7 @@ func TestThreeHostsShareJobs(t *testing.T) {
 }
 
 func TestThreeHostsShareJobsSoak(t *testing.T) {
-	soak.Only(t)
+	testkit.SoakOnly(t)
 	TestThreeHostsShareJobs(t)
 }
 
@@ -140,7 +139,7 @@ func TestManyJobsWait(t *testing.T) {
 	address := place(t)
 	q := open(t, address, "one")
 	jobs := 2000
-	if soak.On() {
+	if testkit.SoakOn() {
 		jobs = 100_000
 	}
 	id := func(i int) string { return fmt.Sprintf("r:w:1:%06d", i) }
@@ -149,14 +148,14 @@ func TestManyJobsWait(t *testing.T) {
 		for k := range ids {
 			ids[k] = id(i + k)
 		}
-		Enqueue(t, q, ids...)
+		EnqueueJob(t, q, ids...)
 	}
-	Cancel(t, q, id(0))
-	Cancel(t, q, id(jobs-1))
-	Enqueue(t, q, id(5))
-	s := Serve(t, q, 1, nil)
+	CancelJob(t, q, id(0))
+	CancelJob(t, q, id(jobs-1))
+	EnqueueJob(t, q, id(5))
+	s := ServeQueue(t, q, 1, nil)
 	for i := range 100 { // the oldest first
-		if j := Within(t, s.Handed); j != NewJob(id(i+1)) {
+		if j := WithinTime(t, s.Handed); j != NewJob(id(i+1)) {
 			t.Fatalf("%v is number %d", j, i)
 		}
 	}
@@ -172,6 +171,6 @@ func TestManyJobsWait(t *testing.T) {
 }
 
 func TestManyJobsWaitSoak(t *testing.T) {
-	soak.Only(t)
+	testkit.SoakOnly(t)
 	TestManyJobsWait(t)
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/rivertype"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 	"ramet/internal/runner"
 )
 

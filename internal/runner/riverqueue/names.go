@@ -4,7 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 
-	"ramet/internal/late"
+	"ramet/internal/base/late"
 )
 
 // What River takes for a schema, for a queue, and for the parts of a client's name.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"ramet/internal/runner"
-	. "ramet/internal/runner/queuetest"
+	. "ramet/internal/testkit/runtest"
 )
 
 // A host that was stopped for so long that others took over ends what it was doing, and
@@ -17,15 +17,15 @@ func TestAHostThatWasOvertakenStops(t *testing.T) {
 	address := place(t)
 	q := open(t, address, "heir")
 	slow := newHost(t, address, "slow")
-	Enqueue(t, q, "r:a", "r:b")
+	EnqueueJob(t, q, "r:a", "r:b")
 	slow.says("r:a", "r:b")
 	slow.signal(syscall.SIGSTOP)
-	s := Serve(t, q, 2, func(ctx context.Context, j runner.Enqueued) error { <-ctx.Done(); return nil })
+	s := ServeQueue(t, q, 2, func(ctx context.Context, j runner.Enqueued) error { <-ctx.Done(); return nil })
 	takeover(t, q, "slow", "r:a", "r:b")
 	s.Expect("r:a", "r:b")
 	slow.signal(syscall.SIGCONT)
 	slow.says("end r:a", "end r:b")
-	Enqueue(t, q, "r:c", "r:d")
+	EnqueueJob(t, q, "r:c", "r:d")
 	slow.says("r:c", "r:d")
 	if a, b := s.Count("r:a"), s.Count("r:b"); a != 1 || b != 1 {
 		t.Errorf("handed out %d and %d times", a, b)

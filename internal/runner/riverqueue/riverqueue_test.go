@@ -13,11 +13,11 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"ramet/internal/database"
-	"ramet/internal/pgtest"
 	"ramet/internal/runner"
-	"ramet/internal/runner/queuetest"
 	"ramet/internal/runner/riverqueue"
+	"ramet/internal/store/database"
+	"ramet/internal/testkit/pgtest"
+	"ramet/internal/testkit/runtest"
 )
 
 // The test binary is a host that never ends a job when this variable holds its name.
@@ -51,9 +51,9 @@ func neverEnding(address, name string) int {
 }
 
 func TestQueue(t *testing.T) {
-	queuetest.Run(t, func(t *testing.T) func(string) queuetest.Queue {
+	runtest.RunQueueTests(t, func(t *testing.T) func(string) runtest.Queue {
 		address := place(t)
-		return func(host string) queuetest.Queue { return open(t, address, host) }
+		return func(host string) runtest.Queue { return open(t, address, host) }
 	})
 }
 
@@ -62,7 +62,7 @@ func place(t *testing.T) string {
 	t.Helper()
 	address := pgtest.URL(t)
 	t.Cleanup(func() { drop(t, address) })
-	queuetest.Leakless(t)
+	runtest.Leakless(t)
 	return address
 }
 
@@ -165,7 +165,7 @@ func newHost(t testing.TB, address, name string) *host {
 func (h *host) says(want ...string) {
 	h.t.Helper()
 	for left := strings.Join(want, "\n") + "\n"; left != ""; {
-		line := queuetest.Within(h.t, h.lines)
+		line := runtest.WithinTime(h.t, h.lines)
 		if !strings.Contains(left, line+"\n") {
 			h.t.Fatalf("%s says %q, want %q; %s", h.name, line, left, h.err.String())
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivermigrate"
 
-	"ramet/internal/database"
+	"ramet/internal/store/database"
 )
 
 // migrate has River make its tables, by one host at a time; it needs no right to make

@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 	"ramet/internal/runner"
 )
 

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 	"ramet/internal/runner"
-	. "ramet/internal/runner/queuetest"
 	"ramet/internal/runner/riverqueue"
+	. "ramet/internal/testkit/runtest"
 )
 
 func TestHostsThatOpenAtOnceMakeOneQueue(t *testing.T) {
@@ -64,7 +64,7 @@ func TestCancelIsHeardOnOtherHosts(t *testing.T) {
 	address := place(t)
 	boss, worker := open(t, address, "boss"), open(t, address, "worker")
 	ended := make(chan error)
-	s := Serve(t, worker, 1, func(ctx context.Context, j runner.Enqueued) error {
+	s := ServeQueue(t, worker, 1, func(ctx context.Context, j runner.Enqueued) error {
 		if j.ID != "r:a" {
 			return nil
 		}
@@ -72,13 +72,13 @@ func TestCancelIsHeardOnOtherHosts(t *testing.T) {
 		ended <- ctx.Err()
 		return ctx.Err()
 	})
-	Enqueue(t, boss, "r:a")
+	EnqueueJob(t, boss, "r:a")
 	s.Expect("r:a")
-	Cancel(t, boss, "r:a")
-	if err := Within(t, ended); !errors.Is(err, context.Canceled) {
+	CancelJob(t, boss, "r:a")
+	if err := WithinTime(t, ended); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	Enqueue(t, boss, "r:b")
+	EnqueueJob(t, boss, "r:b")
 	s.Expect("r:b")
 }
 
@@ -89,14 +89,14 @@ func TestWhatAHostDidNotHear(t *testing.T) {
 	address := place(t)
 	q := open(t, address, "one")
 	ended := make(chan error, 1)
-	s := Serve(t, q, 2, func(ctx context.Context, j runner.Enqueued) error {
+	s := ServeQueue(t, q, 2, func(ctx context.Context, j runner.Enqueued) error {
 		if j.ID == "r:a" {
 			<-ctx.Done()
 			ended <- ctx.Err()
 		}
 		return ctx.Err()
 	})
-	Enqueue(t, q, "r:a")
+	EnqueueJob(t, q, "r:a")
 	s.Expect("r:a")
 	query(t, address, `UPDATE `+table(t, address)+` SET metadata = metadata || '{"output": "given up"}' WHERE args->>'id' = 'r:a'`)
 	compare := func() {
@@ -106,7 +106,7 @@ func TestWhatAHostDidNotHear(t *testing.T) {
 		}
 	}
 	compare()
-	if err := Within(t, ended); !errors.Is(err, context.Canceled) {
+	if err := WithinTime(t, ended); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	// Nobody is told of this one.
@@ -122,7 +122,7 @@ func TestClearForgetsOneRun(t *testing.T) {
 	address := place(t)
 	q := open(t, address, "one")
 	release := make(chan struct{})
-	s := Serve(t, q, 1, func(ctx context.Context, j runner.Enqueued) error {
+	s := ServeQueue(t, q, 1, func(ctx context.Context, j runner.Enqueued) error {
 		if j.ID == "r:busy" {
 			<-ctx.Done()
 			close(release)
@@ -138,7 +138,7 @@ func TestClearForgetsOneRun(t *testing.T) {
 	if err := q.Clear(t.Context(), "r"); err != nil {
 		t.Fatal(err)
 	}
-	Within(t, release) // what is being done is told
+	WithinTime(t, release) // what is being done is told
 	if err := s.End(); err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func TestNothingIsLostWithConnections(t *testing.T) {
 	var mu sync.Mutex
 	done := map[string]bool{}
 	all := make(chan struct{})
-	Serve(t, q, 4, func(_ context.Context, j runner.Enqueued) error {
+	ServeQueue(t, q, 4, func(_ context.Context, j runner.Enqueued) error {
 		mu.Lock()
 		defer mu.Unlock()
 		if !done[j.ID] {
@@ -177,16 +177,16 @@ func TestNothingIsLostWithConnections(t *testing.T) {
 			// Those of this queue alone: others use the same server.
 			query(t, address, `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE query LIKE '%`+schemaOf(t, address)+`%' AND pid <> pg_backend_pid()`)
 		}
-		Enqueue(t, q, fmt.Sprintf("r:%d", i))
+		EnqueueJob(t, q, fmt.Sprintf("r:%d", i))
 	}
-	Within(t, all)
+	WithinTime(t, all)
 }
 
 func TestOneHostServesOnce(t *testing.T) {
 	address := place(t)
 	q := open(t, address, "one")
-	s := Serve(t, q, 1, nil)
-	Enqueue(t, q, "r:a")
+	s := ServeQueue(t, q, 1, nil)
+	EnqueueJob(t, q, "r:a")
 	s.Expect("r:a")
 	if err := q.Serve(t.Context(), []string{"work"}, 1, nil); !fault.Is(err, fault.Conflict) {
 		t.Error(err)
@@ -209,10 +209,10 @@ func TestAServerThatIsNotThere(t *testing.T) {
 func TestNoTextIsStored(t *testing.T) {
 	address := place(t)
 	q := open(t, address, "one")
-	s := Serve(t, q, 1, func(context.Context, runner.Enqueued) error {
+	s := ServeQueue(t, q, 1, func(context.Context, runner.Enqueued) error {
 		return fault.New(fault.StorageFull, "the words of a repository")
 	})
-	Enqueue(t, q, "r:a", "r:b")
+	EnqueueJob(t, q, "r:a", "r:b")
 	s.Expect("r:a", "r:b")
 	if err := s.End(); err != nil {
 		t.Fatal(err)

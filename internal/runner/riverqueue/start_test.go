@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"ramet/internal/pgtest"
 	"ramet/internal/runner"
-	. "ramet/internal/runner/queuetest"
 	"ramet/internal/runner/riverqueue"
-	"ramet/internal/waittest"
+	"ramet/internal/testkit"
+	"ramet/internal/testkit/pgtest"
+	. "ramet/internal/testkit/runtest"
 )
 
 // A host whose connections are cut while it begins to serve, after whatever question, does jobs
@@ -35,7 +35,7 @@ func TestAHostThatIsCutWhileItStarts(t *testing.T) {
 				return nil
 			})
 		}()
-		waittest.Until(t, "it has asked its questions", func() bool { return network.Asked() >= asked+after || len(served) > 0 })
+		testkit.WaitUntil(t, "it has asked its questions", func() bool { return network.Asked() >= asked+after || len(served) > 0 })
 		network.Cut()
 		if err := boss.Enqueue(t.Context(), job); err != nil {
 			t.Fatal(err)

@@ -4,10 +4,10 @@ import (
 	"context"
 	"strings"
 
-	"ramet/internal/database"
-	"ramet/internal/id"
-	"ramet/internal/registry"
+	"ramet/internal/base/id"
+	"ramet/internal/core/registry"
 	"ramet/internal/store"
+	"ramet/internal/store/database"
 )
 
 // The bell is LISTEN and NOTIFY. A payload is the reason and then the ids, all

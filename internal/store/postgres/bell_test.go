@@ -6,13 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"ramet/internal/agent"
-	"ramet/internal/database"
-	"ramet/internal/fault"
-	"ramet/internal/history"
-	"ramet/internal/id"
-	"ramet/internal/registry"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+	"ramet/internal/core/registry"
 	"ramet/internal/store"
+	"ramet/internal/store/database"
 )
 
 // listener is somebody who listens at another handle of a workspace.

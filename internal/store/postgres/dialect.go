@@ -16,11 +16,11 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"ramet/internal/database"
-	"ramet/internal/fault"
-	"ramet/internal/id"
-	"ramet/internal/registry"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/core/registry"
 	"ramet/internal/store"
+	"ramet/internal/store/database"
 )
 
 type dialect struct {

@@ -10,10 +10,10 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 
-	"ramet/internal/database"
-	"ramet/internal/pgtest"
 	"ramet/internal/store"
-	"ramet/internal/store/storetest"
+	"ramet/internal/store/database"
+	"ramet/internal/testkit/pgtest"
+	"ramet/internal/testkit/storetest"
 )
 
 // A schema of format 1: the tables as the first migration makes them, with the

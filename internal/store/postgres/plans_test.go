@@ -7,14 +7,14 @@ import (
 	"testing"
 	"time"
 
-	"ramet/internal/agent"
-	"ramet/internal/database"
-	"ramet/internal/history"
-	"ramet/internal/id"
-	"ramet/internal/mail"
-	"ramet/internal/pgtest"
-	"ramet/internal/registry"
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+	"ramet/internal/core/mail"
+	"ramet/internal/core/registry"
 	"ramet/internal/store"
+	"ramet/internal/store/database"
+	"ramet/internal/testkit/pgtest"
 )
 
 // What does not ask for a whole history reads few rows, however long that or another one is. The server decides

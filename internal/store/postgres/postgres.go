@@ -12,8 +12,8 @@ import (
 	"embed"
 	"errors"
 
-	"ramet/internal/database"
 	"ramet/internal/store"
+	"ramet/internal/store/database"
 )
 
 //go:embed migrations/*.sql

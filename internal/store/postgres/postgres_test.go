@@ -8,13 +8,12 @@ import (
 
 	"github.com/jackc/pgx/v5/stdlib"
 
-	"ramet/internal/database"
-	_ "ramet/internal/fixedseed"
-	"ramet/internal/pgtest"
-	"ramet/internal/soak"
 	"ramet/internal/store"
+	"ramet/internal/store/database"
 	"ramet/internal/store/sqlite"
-	"ramet/internal/store/storetest"
+	"ramet/internal/testkit"
+	"ramet/internal/testkit/pgtest"
+	"ramet/internal/testkit/storetest"
 )
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
@@ -62,6 +61,6 @@ END $$`
 func TestConformance(t *testing.T) { storetest.Run(t, fresh) }
 
 func TestConformanceSoak(t *testing.T) {
-	soak.Only(t)
+	testkit.SoakOnly(t)
 	TestConformance(t)
 }

@@ -3,12 +3,12 @@ package postgres_test
 import (
 	"testing"
 
-	"ramet/internal/agent"
-	"ramet/internal/history"
-	"ramet/internal/id"
-	"ramet/internal/pgtest"
-	"ramet/internal/registry"
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+	"ramet/internal/core/registry"
 	"ramet/internal/store/postgres"
+	"ramet/internal/testkit/pgtest"
 )
 
 // A fork and an append take two round trips to the server: the beginning with the lock and the

@@ -8,11 +8,11 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"ramet/internal/agent"
-	"ramet/internal/chain"
-	"ramet/internal/history"
-	"ramet/internal/id"
-	"ramet/internal/registry"
+	"ramet/internal/base/chain"
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+	"ramet/internal/core/registry"
 	"ramet/internal/store"
 )
 

@@ -15,13 +15,13 @@ import (
 	driver "modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
 
-	"ramet/internal/database"
-	"ramet/internal/durable"
-	"ramet/internal/fault"
-	"ramet/internal/id"
-	"ramet/internal/registry"
-	"ramet/internal/step"
+	"ramet/internal/base/durable"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/base/step"
+	"ramet/internal/core/registry"
 	"ramet/internal/store"
+	"ramet/internal/store/database"
 )
 
 type dialect struct {

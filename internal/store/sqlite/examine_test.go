@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 )
 
 // Another process carries its log into the file while this one looks at it: the header is new, the file

@@ -3,7 +3,7 @@ package sqlite
 import (
 	"testing"
 
-	"ramet/internal/store/storetest"
+	"ramet/internal/testkit/storetest"
 )
 
 func TestNoVerbSucceedsWithAFailedStatement(t *testing.T) { storetest.RunFailing(t, fresh(t), &Before) }

@@ -8,7 +8,7 @@ import (
 	"os"
 	"syscall"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 )
 
 var (

@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"ramet/internal/agent"
-	"ramet/internal/id"
-	"ramet/internal/registry"
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/registry"
 	"ramet/internal/store/sqlite"
 )
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"database/sql"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 	"ramet/internal/store"
 )
 

@@ -6,11 +6,11 @@ import (
 	"path/filepath"
 	"testing"
 
-	"ramet/internal/agent"
-	"ramet/internal/history"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
 	"ramet/internal/store"
 	"ramet/internal/store/sqlite"
-	"ramet/internal/store/storetest"
+	"ramet/internal/testkit/storetest"
 )
 
 // Who looks at a workspace of the first version learns where it is and leaves it as it was.

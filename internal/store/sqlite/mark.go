@@ -6,9 +6,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"ramet/internal/durable"
-	"ramet/internal/fault"
-	"ramet/internal/step"
+	"ramet/internal/base/durable"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/step"
 )
 
 // A new file is empty for a moment, and a first start that is killed leaves it so. A

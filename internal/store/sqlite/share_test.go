@@ -7,10 +7,10 @@ import (
 	group "sync"
 	"testing"
 
-	"ramet/internal/agent"
-	"ramet/internal/database"
-	"ramet/internal/history"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
 	"ramet/internal/store"
+	"ramet/internal/store/database"
 )
 
 // Who reads and who writes have one connection until both want it at once.

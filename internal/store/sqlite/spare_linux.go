@@ -6,7 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ramet/internal/step"
+	"ramet/internal/base/step"
 )
 
 // wake gives the spare the name of the log, before SQLite looks for one.

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"ramet/internal/step"
+	"ramet/internal/base/step"
 	"ramet/internal/store"
 )
 

@@ -22,10 +22,10 @@ import (
 
 	"modernc.org/sqlite"
 
-	"ramet/internal/database"
-	"ramet/internal/durable"
-	"ramet/internal/fault"
+	"ramet/internal/base/durable"
+	"ramet/internal/base/fault"
 	"ramet/internal/store"
+	"ramet/internal/store/database"
 )
 
 //go:embed migrations/*.sql

@@ -5,11 +5,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"ramet/internal/fault"
-	_ "ramet/internal/fixedseed"
-	"ramet/internal/soak"
+	"ramet/internal/base/fault"
 	"ramet/internal/store"
-	"ramet/internal/store/storetest"
+	"ramet/internal/testkit"
+	"ramet/internal/testkit/storetest"
 )
 
 func fresh(tb testing.TB) *storetest.Workspace {
@@ -39,7 +38,7 @@ func fresh(tb testing.TB) *storetest.Workspace {
 func TestConformance(t *testing.T) { storetest.Run(t, fresh) }
 
 func TestConformanceSoak(t *testing.T) {
-	soak.Only(t)
+	testkit.SoakOnly(t)
 	TestConformance(t)
 }
 

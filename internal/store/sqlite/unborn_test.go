@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"ramet/internal/database"
+	"ramet/internal/store/database"
 	"ramet/internal/store/sqlite"
 )
 

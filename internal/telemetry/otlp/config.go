@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"ramet/internal/fault"
-	"ramet/internal/late"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/late"
 )
 
 // Config is where spans go.

@@ -15,9 +15,8 @@ import (
 	"sync"
 	"time"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 	"ramet/internal/telemetry"
-	"ramet/internal/telemetry/follow"
 )
 
 const (
@@ -83,7 +82,7 @@ func New(c Config, o Options) *Exporter {
 }
 
 // Put takes what happened: the spans of the records that ended with it are sent.
-func (x *Exporter) Put(all ...follow.Delivery) {
+func (x *Exporter) Put(all ...telemetry.Delivery) {
 	if x != nil {
 		x.take(all, true)
 	}
@@ -91,13 +90,13 @@ func (x *Exporter) Put(all ...follow.Delivery) {
 
 // Learn takes what happened before, in another process, so that records that began there
 // can end here. It sends nothing.
-func (x *Exporter) Learn(all ...follow.Delivery) {
+func (x *Exporter) Learn(all ...telemetry.Delivery) {
 	if x != nil {
 		x.take(all, false)
 	}
 }
 
-func (x *Exporter) take(all []follow.Delivery, send bool) {
+func (x *Exporter) take(all []telemetry.Delivery, send bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.closed {
@@ -122,7 +121,7 @@ func (x *Exporter) take(all []follow.Delivery, send bool) {
 }
 
 // apply gives the record as a delivery leaves it; not ok: it is none of ours, or was sent.
-func (x *Exporter) apply(d follow.Delivery) (telemetry.Record, bool) {
+func (x *Exporter) apply(d telemetry.Delivery) (telemetry.Record, bool) {
 	if d.Method == http.MethodPost {
 		n, err := telemetry.ParseNew(d.Body)
 		return n.Record, err == nil

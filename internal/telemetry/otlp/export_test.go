@@ -21,9 +21,9 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 	"ramet/internal/run"
-	"ramet/internal/telemetry/follow"
+	"ramet/internal/telemetry"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -158,8 +158,8 @@ var epoch = time.Date(2026, 1, 15, 14, 22, 10, 0, time.UTC)
 const traceID = "0af7651916cd43dd8448eb211c80319c"
 
 // story is a small run: what each event gives.
-func story() (out [][]follow.Delivery) {
-	var f follow.Follow
+func story() (out [][]telemetry.Delivery) {
+	var f telemetry.Follow
 	for i, row := range []struct{ kind, span, parent, payload string }{
 		{"RUN_CREATED", "0000000000000001", "", `{"run_id":"r1","recipe":"docs"}`},
 		{"WORK_ITEM_QUEUED", "00000000000000a1", "", `{"work_item_id":"r1:writer:1:intro","worker":"writer","attempt":1,"scope_key":"intro"}`},
@@ -302,10 +302,10 @@ func TestOnlyWhatEndsHereIsSent(t *testing.T) {
 func TestATurnIsATrace(t *testing.T) {
 	r := newReceiver(t)
 	x := start(t, r.config(t, nil), Options{})
-	turn, d := follow.Begin(follow.TurnStart{Agent: "019b0000-0000-7000-8000-000000000001", Name: "bob", Key: "k", At: epoch})
+	turn, d := telemetry.BeginFollow(telemetry.TurnStart{Agent: "019b0000-0000-7000-8000-000000000001", Name: "bob", Key: "k", At: epoch})
 	x.Put(d...)
-	x.Put(turn.Call(follow.TurnCall{ID: "c", Model: "openai/gpt", Outcome: "stop", At: epoch.Add(time.Second), CacheRead: 3, CacheWrite: 4})...)
-	x.Put(turn.End(follow.TurnEnd{At: epoch.Add(2 * time.Second)})...)
+	x.Put(turn.Call(telemetry.TurnCall{ID: "c", Model: "openai/gpt", Outcome: "stop", At: epoch.Add(time.Second), CacheRead: 3, CacheWrite: 4})...)
+	x.Put(turn.End(telemetry.TurnEnd{At: epoch.Add(2 * time.Second)})...)
 	if err := x.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -398,8 +398,8 @@ func TestACollectorThatHangs(t *testing.T) {
 	<-r.asked
 	at := epoch
 	for i := range maxQueue + 10 {
-		turn, d := follow.Begin(follow.TurnStart{Agent: "a", Key: fmt.Sprint(i), At: at})
-		x.Put(append(d, turn.End(follow.TurnEnd{At: at})...)...)
+		turn, d := telemetry.BeginFollow(telemetry.TurnStart{Agent: "a", Key: fmt.Sprint(i), At: at})
+		x.Put(append(d, turn.End(telemetry.TurnEnd{At: at})...)...)
 	}
 	late, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"ramet/internal/late"
+	"ramet/internal/base/late"
 	"ramet/internal/telemetry"
 )
 

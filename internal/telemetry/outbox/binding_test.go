@@ -14,13 +14,12 @@ import (
 	"testing"
 	"time"
 
-	"ramet/internal/fault"
-	_ "ramet/internal/fixedseed"
+	"ramet/internal/base/fault"
 	"ramet/internal/run"
-	"ramet/internal/run/runtest"
 	"ramet/internal/telemetry"
-	"ramet/internal/telemetry/follow"
 	"ramet/internal/telemetry/store"
+	_ "ramet/internal/testkit"
+	"ramet/internal/testkit/runtest"
 )
 
 // keeping is a service over a real store, which can be down.
@@ -83,7 +82,7 @@ func TestEachCallHasOneRecordAfterCrashesAndWithAServiceThatIsDown(t *testing.T)
 			o := Options{URL: s.URL, Pauses: []time.Duration{}, Later: time.Millisecond}
 			path := filepath.Join(dir, "outbox0.jsonl")
 			b := open(t, path, o)
-			var f follow.Follow
+			var f telemetry.Follow
 			var log []run.Event
 			crashes, calls := 0, map[string]int{}
 			r := run.NewReducer(run.New(runtest.RunID))
@@ -123,7 +122,7 @@ func TestEachCallHasOneRecordAfterCrashesAndWithAServiceThatIsDown(t *testing.T)
 					t.Fatal(err)
 				}
 				b = open(t, path, o)
-				f = follow.Follow{}
+				f = telemetry.Follow{}
 				for i, old := range log {
 					if d := f.Next(old); int64(i) >= b.Marked(event.RunID) {
 						b.PutMarked(event.RunID, int64(i+1), d...)

@@ -9,16 +9,16 @@ import (
 	"strings"
 	"testing"
 
-	"ramet/internal/telemetry/follow"
+	"ramet/internal/telemetry"
 )
 
 // The process or the machine dies while the file is written: whatever its length, the
 // outbox opens, sends the whole deliveries that are not known to be sent, and goes on.
 func TestACrashAtEveryByte(t *testing.T) {
-	var all []follow.Delivery
+	var all []telemetry.Delivery
 	for i, method := range []string{"POST", "POST", "PATCH", "PATCH"} {
 		id := fmt.Sprintf("00000000-0000-4000-8000-00000000000%d", i%2)
-		all = append(all, follow.Delivery{Method: method, EventID: id, Body: []byte(`{"event_id":"` + id + `","n":` + strconv.Itoa(i) + `}`)})
+		all = append(all, telemetry.Delivery{Method: method, EventID: id, Body: []byte(`{"event_id":"` + id + `","n":` + strconv.Itoa(i) + `}`)})
 	}
 	var text []byte
 	sent, at := 2, int64(5)

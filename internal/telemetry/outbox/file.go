@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"ramet/internal/durable"
-	"ramet/internal/fault"
+	"ramet/internal/base/durable"
+	"ramet/internal/base/fault"
 )
 
 // roomy is how much of the file may be about what is done before it is written anew.

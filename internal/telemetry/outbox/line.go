@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"ramet/internal/telemetry"
-	"ramet/internal/telemetry/follow"
 )
 
 // line is one of the file; exactly one group of fields is set.
@@ -73,8 +72,8 @@ func parseLine(text []byte) (line, error) {
 }
 
 // delivery is what a line asks for.
-func (l line) delivery() (follow.Delivery, bool) {
-	d := follow.Delivery{Method: l.Method, Body: l.Body}
+func (l line) delivery() (telemetry.Delivery, bool) {
+	d := telemetry.Delivery{Method: l.Method, Body: l.Body}
 	if len(l.Body) == 0 || l.Body[0] != '{' {
 		return d, false
 	}
@@ -82,7 +81,7 @@ func (l line) delivery() (follow.Delivery, bool) {
 	case http.MethodPost:
 		d.EventID = glance(l.Body).EventID
 	case http.MethodPatch:
-		d.EventID = strings.TrimPrefix(l.Path, follow.Collection+"/")
+		d.EventID = strings.TrimPrefix(l.Path, telemetry.Collection+"/")
 	}
 	id, err := telemetry.ParseEventID(d.EventID)
 	return d, err == nil && id == d.EventID && l.Path == d.Path()
@@ -101,7 +100,7 @@ func glance(body []byte) (s seen) {
 	return s
 }
 
-func formatDelivery(b []byte, d follow.Delivery) []byte {
+func formatDelivery(b []byte, d telemetry.Delivery) []byte {
 	b = append(b, `{"method":"`...)
 	b = append(b, d.Method...)
 	b = append(b, `","path":"`...)
@@ -179,7 +178,7 @@ func (c *contents) take(text []byte) {
 }
 
 // note keeps count of what is running.
-func note(open map[string]Live, d follow.Delivery) {
+func note(open map[string]Live, d telemetry.Delivery) {
 	s := glance(d.Body)
 	switch {
 	case d.Method == http.MethodPost && (s.Status == "" || s.Status == string(telemetry.Running)):

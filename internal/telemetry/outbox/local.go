@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"sync"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 	"ramet/internal/telemetry"
 )
 

@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"time"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 	"ramet/internal/telemetry"
 )
 

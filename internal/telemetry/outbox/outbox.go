@@ -12,10 +12,10 @@ import (
 	"strings"
 	"sync"
 
-	"ramet/internal/durable"
-	"ramet/internal/fault"
-	"ramet/internal/step"
-	"ramet/internal/telemetry/follow"
+	"ramet/internal/base/durable"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/step"
+	"ramet/internal/telemetry"
 )
 
 // Outbox is open: what is put is sent in the background. All methods are safe for
@@ -120,11 +120,11 @@ func (b *Outbox) load() error {
 }
 
 // Put adds deliveries. It waits for nobody.
-func (b *Outbox) Put(all ...follow.Delivery) { b.PutMarked("", 0, all...) }
+func (b *Outbox) Put(all ...telemetry.Delivery) { b.PutMarked("", 0, all...) }
 
 // PutMarked is Put, and remembers under a name how far somebody got: of a run, how many
 // events of its log were followed. Both are kept, or neither.
-func (b *Outbox) PutMarked(name string, at int64, all ...follow.Delivery) {
+func (b *Outbox) PutMarked(name string, at int64, all ...telemetry.Delivery) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
@@ -158,7 +158,7 @@ func (b *Outbox) PutMarked(name string, at int64, all ...follow.Delivery) {
 }
 
 // fit makes sure that a delivery is one line that can be read again.
-func fit(d *follow.Delivery) bool {
+func fit(d *telemetry.Delivery) bool {
 	if bytes.IndexByte(d.Body, '\n') >= 0 {
 		var one bytes.Buffer
 		if json.Compact(&one, d.Body) != nil {
@@ -193,7 +193,7 @@ func (b *Outbox) trouble(err error) {
 }
 
 // Made says whether a delivery changes a record that was created here and has not ended.
-func (b *Outbox) Made(d follow.Delivery) bool {
+func (b *Outbox) Made(d telemetry.Delivery) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	_, open := b.open[d.EventID]

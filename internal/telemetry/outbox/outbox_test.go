@@ -17,10 +17,9 @@ import (
 
 	"go.uber.org/goleak"
 
-	"ramet/internal/fault"
-	"ramet/internal/step"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/step"
 	"ramet/internal/telemetry"
-	"ramet/internal/telemetry/follow"
 	"ramet/internal/telemetry/store"
 )
 
@@ -103,7 +102,7 @@ func (s *service) answers(f func(*http.Request, []byte) int) {
 }
 
 // check compares with what was put: everything once, in order.
-func (s *service) check(t *testing.T, want []follow.Delivery) {
+func (s *service) check(t *testing.T, want []telemetry.Delivery) {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,13 +127,13 @@ func (s *service) check(t *testing.T, want []follow.Delivery) {
 }
 
 // turns are the deliveries of n turns: create, create a call, change, for each.
-func turns(n int) (out []follow.Delivery) {
+func turns(n int) (out []telemetry.Delivery) {
 	at := time.Date(2026, 1, 15, 0, 0, 0, 0, time.UTC)
 	for i := range n {
-		turn, d := follow.Begin(follow.TurnStart{Agent: "019b0000-0000-7000-8000-000000000001", Key: fmt.Sprint(i), At: at.Add(time.Duration(i) * time.Second)})
+		turn, d := telemetry.BeginFollow(telemetry.TurnStart{Agent: "019b0000-0000-7000-8000-000000000001", Key: fmt.Sprint(i), At: at.Add(time.Duration(i) * time.Second)})
 		out = append(out, d...)
-		out = append(out, turn.Call(follow.TurnCall{ID: fmt.Sprintf("call%d", i), Outcome: "stop", At: at})...)
-		out = append(out, turn.End(follow.TurnEnd{At: at.Add(time.Hour)})...)
+		out = append(out, turn.Call(telemetry.TurnCall{ID: fmt.Sprintf("call%d", i), Outcome: "stop", At: at})...)
+		out = append(out, turn.End(telemetry.TurnEnd{At: at.Add(time.Hour)})...)
 	}
 	return out
 }
@@ -261,7 +260,7 @@ func TestWhatIsRefusedIsNotTriedAgain(t *testing.T) {
 	b := open(t, path, o)
 	b.Put(want...)
 	flush(t, b)
-	s.check(t, []follow.Delivery{want[0], want[1], want[2], want[4], want[6], want[7], want[8]})
+	s.check(t, []telemetry.Delivery{want[0], want[1], want[2], want[4], want[6], want[7], want[8]})
 	if b.Dead() != 2 || len(told) != 2 || b.Unsent() != 0 {
 		t.Errorf("%d dead, told %q", b.Dead(), told)
 	}
@@ -478,12 +477,12 @@ func TestIntoAStoreOfThisProcess(t *testing.T) {
 		}
 	}
 	reused := bytes.Replace(want[0].Body, []byte(`"status":"running"`), []byte(`"status":"timeout"`), 1)
-	b.Put(follow.Delivery{Method: "POST", EventID: want[0].EventID, Body: reused},
-		follow.Delivery{Method: "PATCH", EventID: "00000000-0000-4000-8000-000000000000", Body: []byte(`{"status":"success"}`)},
-		follow.Delivery{Method: "PATCH", EventID: want[0].EventID, Body: []byte(`{"status":"running"}`)},
-		follow.Delivery{Method: "PATCH", EventID: want[0].EventID, Body: []byte("{\n\"nonsense\":1}")},
-		follow.Delivery{Method: "PATCH", EventID: "../x", Body: []byte(`{}`)},
-		follow.Delivery{Method: "PATCH", EventID: want[0].EventID, Body: []byte("{\n")})
+	b.Put(telemetry.Delivery{Method: "POST", EventID: want[0].EventID, Body: reused},
+		telemetry.Delivery{Method: "PATCH", EventID: "00000000-0000-4000-8000-000000000000", Body: []byte(`{"status":"success"}`)},
+		telemetry.Delivery{Method: "PATCH", EventID: want[0].EventID, Body: []byte(`{"status":"running"}`)},
+		telemetry.Delivery{Method: "PATCH", EventID: want[0].EventID, Body: []byte("{\n\"nonsense\":1}")},
+		telemetry.Delivery{Method: "PATCH", EventID: "../x", Body: []byte(`{}`)},
+		telemetry.Delivery{Method: "PATCH", EventID: want[0].EventID, Body: []byte("{\n")})
 	flush(t, b)
 	if b.Dead() != 4 || b.Err() == nil {
 		t.Errorf("%d dead, %v", b.Dead(), b.Err())
@@ -502,11 +501,11 @@ func TestARecordOfAnotherRunIsNotChanged(t *testing.T) {
 	}
 	defer kept.Close()
 	const id = "57b7c78c-399c-517c-b516-c50b770779b6"
-	create := func(trace string) follow.Delivery {
-		return follow.Delivery{Method: "POST", EventID: id, Body: []byte(`{"agent_name":"orchestrator","context_json":{"trace_id":"` + trace + `"},"event_id":"` + id +
+	create := func(trace string) telemetry.Delivery {
+		return telemetry.Delivery{Method: "POST", EventID: id, Body: []byte(`{"agent_name":"orchestrator","context_json":{"trace_id":"` + trace + `"},"event_id":"` + id +
 			`","job_type":"launch","run_id":"same","start_time":"2026-01-15T00:00:00Z","status":"running"}`)}
 	}
-	fail := follow.Delivery{Method: "PATCH", EventID: id, Body: []byte(`{"end_time":"2026-01-15T09:00:00Z","status":"failure"}`)}
+	fail := telemetry.Delivery{Method: "PATCH", EventID: id, Body: []byte(`{"end_time":"2026-01-15T09:00:00Z","status":"failure"}`)}
 	first := open(t, at(t), Options{Local: kept})
 	first.Put(create("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"))
 	flush(t, first)
@@ -530,7 +529,7 @@ func TestARecordOfAnotherRunIsNotChanged(t *testing.T) {
 	if r, err := kept.Get(t.Context(), id); err != nil || r.Status != telemetry.Running {
 		t.Errorf("%+v %v", r, err)
 	}
-	first.Put(follow.Delivery{Method: "PATCH", EventID: id, Body: []byte(`{"end_time":"2026-01-15T01:00:00Z","status":"success"}`)})
+	first.Put(telemetry.Delivery{Method: "PATCH", EventID: id, Body: []byte(`{"end_time":"2026-01-15T01:00:00Z","status":"success"}`)})
 	flush(t, first)
 	if r, err := kept.Get(t.Context(), id); err != nil || r.Status != telemetry.Success {
 		t.Errorf("%+v %v", r, err)

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"ramet/internal/telemetry/follow"
+	"ramet/internal/telemetry"
 )
 
 // remote delivers over HTTP.
@@ -97,7 +97,7 @@ func (r *remote) batch(ctx context.Context, posts []*parcel) error {
 		body.Write(p.Body)
 	}
 	body.WriteString(`]}`)
-	status, answer, err := r.ask(ctx, http.MethodPost, follow.Collection+"/batch", body.Bytes())
+	status, answer, err := r.ask(ctx, http.MethodPost, telemetry.Collection+"/batch", body.Bytes())
 	if err != nil {
 		return err
 	}

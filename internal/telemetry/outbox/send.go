@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"time"
 
-	"ramet/internal/fault"
-	"ramet/internal/telemetry/follow"
+	"ramet/internal/base/fault"
+	"ramet/internal/telemetry"
 )
 
 // window is how many deliveries are looked at together.
@@ -23,7 +23,7 @@ type wire interface {
 
 // parcel is a delivery on its way.
 type parcel struct {
-	follow.Delivery
+	telemetry.Delivery
 	done    bool
 	refusal *refusal
 }

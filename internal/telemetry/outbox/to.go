@@ -10,8 +10,8 @@ import (
 	"os"
 	"strings"
 
-	"ramet/internal/durable"
-	"ramet/internal/fault"
+	"ramet/internal/base/durable"
+	"ramet/internal/base/fault"
 )
 
 // To is where an outbox delivers to, as its file says.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 )
 
 // What waits for one destination is given to no other, by nobody.

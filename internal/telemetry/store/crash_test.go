@@ -11,9 +11,9 @@ import (
 	"sync"
 	"testing"
 
-	"ramet/internal/database"
-	"ramet/internal/pgtest"
+	"ramet/internal/store/database"
 	"ramet/internal/telemetry"
+	"ramet/internal/testkit/pgtest"
 )
 
 // crashVariable tells a process of this test to write to a place until it is killed.

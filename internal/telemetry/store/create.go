@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 	"ramet/internal/telemetry"
 )
 

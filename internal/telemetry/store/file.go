@@ -7,9 +7,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"ramet/internal/database"
-	"ramet/internal/durable"
-	"ramet/internal/fault"
+	"ramet/internal/base/durable"
+	"ramet/internal/base/fault"
+	"ramet/internal/store/database"
 )
 
 // applicationID marks our files in SQLite's header: "rtel".

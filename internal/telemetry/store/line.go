@@ -1,8 +1,8 @@
 package store
 
 import (
-	"ramet/internal/database/line"
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
+	"ramet/internal/store/database"
 	"ramet/internal/telemetry"
 )
 
@@ -25,8 +25,8 @@ type call struct {
 func (c *call) isPatch() bool { return c.eventID != "" }
 
 // newLine lets many callers share one transaction.
-func newLine(place string, carry func([]*call) error) *line.Line[*call] {
-	return line.New(line.Options[*call]{Place: place, Verb: "write to", Carry: carry,
+func newLine(place string, carry func([]*call) error) *database.Line[*call] {
+	return database.NewLine(database.LineOptions[*call]{Place: place, Verb: "write to", Carry: carry,
 		Size: func(c *call) int { return max(1, len(c.news)) }, Most: maxBatch,
 		Interrupted: func(cause error) error { return fault.New(fault.Interrupted, "write to %s: %w", place, cause) }})
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 	"ramet/internal/telemetry"
 )
 

@@ -12,10 +12,10 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 
-	"ramet/internal/database"
-	"ramet/internal/fault"
-	"ramet/internal/pgtest"
+	"ramet/internal/base/fault"
+	"ramet/internal/store/database"
 	"ramet/internal/telemetry"
+	"ramet/internal/testkit/pgtest"
 )
 
 func TestFilesThatAreNotOurs(t *testing.T) {

@@ -10,9 +10,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	"ramet/internal/fault"
-	_ "ramet/internal/fixedseed"
+	"ramet/internal/base/fault"
 	"ramet/internal/telemetry"
+	_ "ramet/internal/testkit"
 )
 
 // oracle is a store as naive as can be: a slice.

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"ramet/internal/database"
+	"ramet/internal/store/database"
 )
 
 // pruneAtOnce is how many records one transaction of Prune takes away: others write meanwhile.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
 	"ramet/internal/telemetry"
 )
 

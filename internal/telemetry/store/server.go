@@ -8,8 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"ramet/internal/database"
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
+	"ramet/internal/store/database"
 )
 
 // suffix makes the name of our schema from that of the workspace, which must not hold

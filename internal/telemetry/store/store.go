@@ -29,8 +29,8 @@ import (
 	"sync"
 	"time"
 
-	"ramet/internal/database/line"
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
+	"ramet/internal/store/database"
 	"ramet/internal/telemetry"
 )
 
@@ -54,7 +54,7 @@ type Store struct {
 	dialect
 	writer, readers *sql.DB
 	now             func() time.Time
-	line            *line.Line[*call]
+	line            *database.Line[*call]
 	inserts         map[int]*sql.Stmt // by the number of rows
 	find            *sql.Stmt         // one record, to be changed
 	closing         sync.Once

@@ -16,9 +16,9 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	"go.uber.org/goleak"
 
-	"ramet/internal/fault"
-	"ramet/internal/pgtest"
+	"ramet/internal/base/fault"
 	"ramet/internal/telemetry"
+	"ramet/internal/testkit/pgtest"
 )
 
 func TestMain(m *testing.M) {

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"ramet/internal/database"
-	"ramet/internal/fault"
+	"ramet/internal/base/fault"
+	"ramet/internal/store/database"
 	"ramet/internal/telemetry"
 )
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"ramet/internal/secret"
+	"ramet/internal/base/secret"
 )
 
 // sources are folders whose texts are read: Go's own, modules that gitleaks is built from,

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"ramet/internal/secret"
+	"ramet/internal/base/secret"
 )
 
 // BenchmarkLook gives the processor's time for a megabyte of real texts, the best of the

@@ -1,4 +1,4 @@
-// Package secrets lets gitleaks judge the rules of ramet/internal/secret. It has tests only,
+// Package secrets lets gitleaks judge the rules of ramet/internal/base/secret. It has tests only,
 // in a module of its own, so that nothing of gitleaks is linked into ramet or downloaded
 // for it.
 //

@@ -12,7 +12,7 @@ import (
 	"github.com/zricethezav/gitleaks/v8/cmd/generate/config/utils"
 	"github.com/zricethezav/gitleaks/v8/config"
 
-	"ramet/internal/secret"
+	"ramet/internal/base/secret"
 )
 
 const (

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"net/http"
 
-	"ramet/internal/llm"
-	"ramet/internal/llm/wire"
+	"ramet/internal/model/llm"
+	"ramet/internal/model/wire"
 )
 
 // Protocols are those that requests are made in.

@@ -12,8 +12,8 @@ import (
 	"github.com/openai/openai-go/v3/responses"
 	gemini "google.golang.org/genai"
 
-	"ramet/internal/llm"
-	"ramet/internal/llm/wire"
+	"ramet/internal/model/llm"
+	"ramet/internal/model/wire"
 )
 
 // Refusal is an answer that is no stream: an error as a vendor writes it.

@@ -10,8 +10,8 @@ import (
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
 
-	"ramet/internal/llm"
-	"ramet/internal/llm/wire"
+	"ramet/internal/model/llm"
+	"ramet/internal/model/wire"
 )
 
 // What we send to Amazon is what the SDK sends: the same path, header and members.

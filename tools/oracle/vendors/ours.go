@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 
-	"ramet/internal/llm"
-	"ramet/internal/llm/anthropic"
-	"ramet/internal/llm/catalog"
-	"ramet/internal/llm/chat"
-	"ramet/internal/llm/gemini"
-	"ramet/internal/llm/responses"
-	"ramet/internal/llm/wire"
+	"ramet/internal/model/llm"
+	"ramet/internal/model/anthropic"
+	"ramet/internal/model/catalog"
+	"ramet/internal/model/chat"
+	"ramet/internal/model/gemini"
+	"ramet/internal/model/responses"
+	"ramet/internal/model/wire"
 )
 
 func provider(p Protocol, o wire.Options) llm.Provider {

@@ -1,0 +1,108 @@
+// Package durable writes whole files so that a crash never shows half of one,
+// and locks files so that other processes respect it.
+//
+// It promises:
+//
+//   - When WriteFile or CreateFile returns nil, the content and its name in
+//     the folder are on disk: the file is fsynced before it gets its name, the
+//     folder after.
+//   - A reader sees the old content or the new content, never a mixture and
+//     never a missing file.
+//   - A write that fails leaves the old file as it was and no temporary file.
+//     One case is in between: the folder's fsync fails after the rename. Then
+//     the new content is visible, but not known to survive a power cut, and
+//     the error says so by being an error.
+//   - A process killed in the middle may leave a temporary file named
+//     ".<name><digits>" in the same folder. Nothing reads it.
+//   - A lock is the kernel's: it ends with its holder, however that ends. The
+//     text in the lock file only tells a human who holds it.
+//
+// Every error is a fault that names the path: STORAGE_FULL, STORAGE_READONLY,
+// STORAGE_IO, CONFLICT, LOCKED or CANCELLED.
+package durable
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"path/filepath"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/step"
+)
+
+// WriteFile puts data at path, replacing what was there. The mode is exactly
+// perm, whatever the umask. A symbolic link at path is replaced, not followed.
+func WriteFile(path string, data []byte, perm fs.FileMode) error {
+	return Write(path, perm, whole(data))
+}
+
+// Write is WriteFile for what is not in memory as a whole: content writes it.
+func Write(path string, perm fs.FileMode, content func(io.Writer) error) error {
+	const verb = "write file"
+	t, err := prepare(path, content, perm)
+	if err != nil {
+		return failure(verb, path, err)
+	}
+	defer t.drop()
+	if err := t.replace(); err != nil { // fsync, close, rename
+		return failure(verb, path, err)
+	}
+	return failure(verb, path, syncFolder(filepath.Dir(path)))
+}
+
+// PutFile is WriteFile for what can be made again, such as an answer in a cache: nobody waits for the
+// disk. Other processes see the old content or the new one; after a power cut it may be neither,
+// and whoever reads it must be able to tell.
+func PutFile(path string, data []byte, perm fs.FileMode) error {
+	const verb = "write file"
+	t, err := prepare(path, whole(data), perm)
+	if err != nil {
+		return failure(verb, path, err)
+	}
+	defer t.drop()
+	return failure(verb, path, t.rename())
+}
+
+// CreateFile is WriteFile for something that is made once: when path exists,
+// even as a dangling link, it is left alone and the error is fault.Conflict
+// (errors.Is fs.ErrExist). Of any number of racing processes exactly one
+// succeeds, and the others can read its whole content at once.
+func CreateFile(path string, data []byte, perm fs.FileMode) error {
+	return Create(path, perm, whole(data))
+}
+
+// Create is CreateFile for what is not in memory as a whole: content writes it. A fault of content
+// is the error.
+func Create(path string, perm fs.FileMode, content func(io.Writer) error) error {
+	const verb = "create file"
+	t, err := prepare(path, content, perm)
+	if _, told := fault.Of(err); told {
+		return err
+	}
+	if err != nil {
+		return failure(verb, path, err)
+	}
+	defer t.drop()
+	if err := t.Sync(); err != nil {
+		return failure(verb, path, err)
+	}
+	// link(2) refuses an existing name, and the name appears with its content;
+	// O_EXCL on path itself would show an empty file first.
+	if err := step.Link(t.Name(), path); errors.Is(err, fs.ErrExist) {
+		return fault.New(fault.Conflict, "%s %s: %w", verb, path, bare(err))
+	} else if err != nil {
+		return failure(verb, path, err)
+	}
+	if err := t.drop(); err != nil {
+		return failure(verb, path, err)
+	}
+	return failure(verb, path, syncFolder(filepath.Dir(path)))
+}
+
+// OpenFile is os.OpenFile for a file of our own: where the name is a link, it is not
+// followed, and the error is fault.Denied.
+func OpenFile(path string, flag int, perm fs.FileMode) (*step.File, error) {
+	f, err := step.OpenFile(path, flag|noFollow, perm)
+	return f, failure("open", path, err)
+}

@@ -1,0 +1,303 @@
+// Package jsonschema reads JSON Schemas that others wrote (draft 2020-12) and holds
+// values against them. The schemas that ramet publishes are made by package shape.
+//
+// It promises:
+//
+//   - Parse refuses what Check could not hold a value against: a keyword that is not
+//     known here and would forbid something, a reference that leads out of the
+//     schema, a pattern that is no RE2. Words that only describe are passed over.
+//   - Check says the same as any other implementation of the draft, for the keywords
+//     that Parse takes; format is a description.
+//   - Neither reads a file or the network, and both end, whatever they are given.
+//   - Reduce leaves a schema with no keyword but those that a vendor knows. What fits
+//     it may not fit the whole: who uses it checks afterwards.
+package jsonschema
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/late"
+	"ramet/internal/base/shape"
+	"ramet/internal/base/text"
+)
+
+// Schema is one that was read.
+type Schema struct {
+	text     json.RawMessage
+	root     any // a map or a bool
+	patterns map[string]*regexp.Regexp
+}
+
+// maxSize and maxDepth bound what is read: a schema goes along with every request.
+const (
+	maxSize  = 256 << 10
+	maxDepth = 64
+)
+
+// Parse reads a schema. INVALID_TEXT says where it cannot be used, and why.
+func Parse(schema []byte) (*Schema, error) {
+	if len(schema) > maxSize {
+		return nil, refuse("", "it has more than %d bytes", maxSize)
+	}
+	root, err := decode(schema)
+	if err != nil {
+		return nil, refuse("", "it is not JSON: %s", text.Line(err.Error(), 200))
+	}
+	s := &Schema{root: root, patterns: map[string]*regexp.Regexp{}}
+	if err := s.read(root, "", 0); err != nil {
+		return nil, err
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, schema); err != nil {
+		return nil, refuse("", "it is not JSON: %s", text.Line(err.Error(), 200))
+	}
+	s.text = compact.Bytes()
+	return s, nil
+}
+
+// Text is the schema as JSON without spaces.
+func (s *Schema) Text() json.RawMessage { return s.text }
+
+// Ask is how a model is asked for an answer that fits.
+func (s *Schema) Ask() string {
+	return "When you are done, answer with JSON alone, without a code fence or words around it, that fits this JSON Schema:\n" + string(s.text)
+}
+
+func refuse(at, format string, args ...any) error {
+	if at == "" {
+		at = "its root"
+	}
+	return fault.New(fault.InvalidText, "the schema cannot be used: %s: %s", text.Safe(at), fmt.Sprintf(format, args...)).
+		WithHint("it is a JSON Schema of draft 2020-12 that needs no other file")
+}
+
+// decode reads one JSON value; numbers stay as they are written.
+func decode(b []byte) (any, error) {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, err
+	}
+	if d.More() {
+		return nil, fmt.Errorf("something follows the value")
+	}
+	if _, err := d.Token(); err == nil {
+		return nil, fmt.Errorf("something follows the value")
+	}
+	return v, nil
+}
+
+// The keywords, by what stands in them.
+var (
+	one = late.Value[map[string]bool]{Make: func() map[string]bool {
+		return words("additionalProperties items contains not if then else propertyNames")
+	}}
+	lists = late.Value[map[string]bool]{Make: func() map[string]bool { return words("anyOf oneOf allOf prefixItems") }}
+	named = late.Value[map[string]bool]{Make: func() map[string]bool {
+		return words("properties patternProperties $defs definitions dependentSchemas")
+	}}
+	plain = late.Value[map[string]bool]{Make: func() map[string]bool {
+		return words("type enum const required minLength maxLength pattern minimum maximum exclusiveMinimum exclusiveMaximum multipleOf " +
+			"minItems maxItems uniqueItems minContains maxContains minProperties maxProperties dependentRequired $ref")
+	}}
+	// would forbid something, and are not understood
+	others = late.Value[map[string]bool]{Make: func() map[string]bool {
+		return words("unevaluatedProperties unevaluatedItems $dynamicRef $dynamicAnchor $recursiveRef additionalItems dependencies $anchor")
+	}}
+)
+
+func words(list string) map[string]bool {
+	out := map[string]bool{}
+	for _, w := range strings.Fields(list) {
+		out[w] = true
+	}
+	return out
+}
+
+var types = late.Value[map[string]bool]{Make: func() map[string]bool { return words("object array string number integer boolean null") }}
+
+// read looks at a schema and those within it.
+func (s *Schema) read(v any, at string, depth int) error {
+	if _, always := v.(bool); always {
+		return nil
+	}
+	m, ok := v.(map[string]any)
+	switch {
+	case !ok:
+		return refuse(at, "a schema is an object, true or false")
+	case depth > maxDepth:
+		return refuse(at, "it is more than %d deep", maxDepth)
+	}
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		here := at + "/" + shape.Escape(key)
+		var err error
+		switch inner := m[key]; {
+		case others.Get()[key]:
+			err = refuse(here, "this keyword is not understood here")
+		case one.Get()[key]:
+			err = s.read(inner, here, depth+1)
+		case lists.Get()[key]:
+			err = s.readList(inner, here, depth)
+		case named.Get()[key]:
+			err = s.readNamed(key, inner, here, depth)
+		case plain.Get()[key]:
+			err = s.readPlain(key, inner, here)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Schema) readList(v any, at string, depth int) error {
+	list, ok := v.([]any)
+	if !ok || len(list) == 0 {
+		return refuse(at, "it must be a list of schemas")
+	}
+	for i, one := range list {
+		if err := s.read(one, fmt.Sprintf("%s/%d", at, i), depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Schema) readNamed(key string, v any, at string, depth int) error {
+	m, ok := v.(map[string]any)
+	if !ok {
+		return refuse(at, "it must be an object of schemas")
+	}
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		here := at + "/" + shape.Escape(name)
+		if key == "patternProperties" {
+			if err := s.compile(name, here); err != nil {
+				return err
+			}
+		}
+		if err := s.read(m[name], here, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Schema) readPlain(key string, v any, at string) error {
+	switch key {
+	case "type":
+		list, many := v.([]any)
+		if !many {
+			list = []any{v}
+		}
+		for _, one := range list {
+			if name, ok := one.(string); !ok || !types.Get()[name] {
+				return refuse(at, "%.60s is no type", fmt.Sprintf("%q", one))
+			}
+		}
+	case "enum":
+		if _, ok := v.([]any); !ok {
+			return refuse(at, "it must be a list")
+		}
+	case "required":
+		return strings0(v, at)
+	case "dependentRequired":
+		m, ok := v.(map[string]any)
+		if !ok {
+			return refuse(at, "it must be an object of lists")
+		}
+		for name, list := range m {
+			if err := strings0(list, at+"/"+shape.Escape(name)); err != nil {
+				return err
+			}
+		}
+	case "pattern":
+		expr, ok := v.(string)
+		if !ok {
+			return refuse(at, "it must be a string")
+		}
+		return s.compile(expr, at)
+	case "uniqueItems":
+		if _, ok := v.(bool); !ok {
+			return refuse(at, "it must be true or false")
+		}
+	case "$ref":
+		ref, ok := v.(string)
+		if !ok || !strings.HasPrefix(ref, "#") {
+			return refuse(at, "a reference must begin with #, within the schema")
+		}
+		if _, ok := s.find(ref); !ok {
+			return refuse(at, "%.80q leads nowhere", ref)
+		}
+	case "const":
+	default: // numbers
+		if n, ok := v.(json.Number); !ok || !finite(n) || counts.Get()[key] && (number(n) < 0 || !whole(n)) || key == "multipleOf" && number(n) <= 0 {
+			return refuse(at, "it must be a number that makes sense here")
+		}
+	}
+	return nil
+}
+
+// counts are the keywords whose numbers count something.
+var counts = late.Value[map[string]bool]{Make: func() map[string]bool {
+	return words("minLength maxLength minItems maxItems minContains maxContains minProperties maxProperties")
+}}
+
+func strings0(v any, at string) error {
+	list, ok := v.([]any)
+	if !ok {
+		return refuse(at, "it must be a list of strings")
+	}
+	for _, one := range list {
+		if _, ok := one.(string); !ok {
+			return refuse(at, "it must be a list of strings")
+		}
+	}
+	return nil
+}
+
+func (s *Schema) compile(expr, at string) error {
+	if s.patterns[expr] != nil {
+		return nil
+	}
+	match, err := regexp.Compile(expr)
+	if err != nil {
+		return refuse(at, "%s: the syntax is that of RE2", text.Line(err.Error(), 200))
+	}
+	s.patterns[expr] = match
+	return nil
+}
+
+// find is the schema that a reference names.
+func (s *Schema) find(ref string) (any, bool) {
+	at := s.root
+	path := strings.TrimPrefix(ref, "#")
+	if path == "" {
+		return at, true
+	}
+	if !strings.HasPrefix(path, "/") {
+		return nil, false
+	}
+	for _, step := range strings.Split(path[1:], "/") {
+		step = strings.NewReplacer("~1", "/", "~0", "~", "%25", "%", "%22", `"`).Replace(step)
+		m, ok := at.(map[string]any)
+		if !ok {
+			return nil, false
+		}
+		if at, ok = m[step]; !ok {
+			return nil, false
+		}
+	}
+	switch at.(type) {
+	case map[string]any, bool:
+		return at, true
+	}
+	return nil, false
+}

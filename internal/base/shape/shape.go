@@ -1,0 +1,198 @@
+// Package shape describes JSON values once and uses the description twice: to
+// check a value, fast, with a JSON pointer to what is wrong, and to publish it
+// as a JSON Schema (draft 2020-12). A test holds both to the same verdict.
+package shape
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"ramet/internal/base/late"
+)
+
+// Shape is what a JSON value must look like.
+type Shape struct {
+	kind   kind
+	desc   string
+	fields []Field
+	open   bool // objects: other members are allowed
+	elem   *Shape
+	enum   []string
+	expr   string // strings: what match compiles
+	match  func(text []byte) bool
+	min    float64
+	max    float64
+	limits bool
+	least  int // strings: shortest length in characters; objects: fewest members
+	most   int // arrays: most elements; 0: any number
+	format string
+	bytes  bool // strings: base64 of them
+	null   bool // null has the shape too
+	either []*Shape
+	name   string // references: of what
+	to     *Shape // and that itself
+
+	told atomic.Value // Brief, as []byte, once it was asked for
+}
+
+// copy is a shape that is about to become another.
+func (s *Shape) copy() *Shape {
+	c := *s
+	c.told = atomic.Value{}
+	return &c
+}
+
+type kind int
+
+const (
+	anyKind kind = iota
+	stringKind
+	integerKind
+	numberKind
+	boolKind
+	objectKind
+	arrayKind
+	nullKind
+	eitherKind
+	referenceKind
+)
+
+// Field is a member of an object.
+type Field struct {
+	Name     string
+	Shape    *Shape
+	Optional bool
+	untold   bool
+}
+
+// Must is a member that has to be there.
+func Must(name string, s *Shape) Field { return Field{Name: name, Shape: s} }
+
+// May is a member that can be left out.
+func May(name string, s *Shape) Field { return Field{Name: name, Shape: s, Optional: true} }
+
+// Any is every value.
+func Any() *Shape { return &Shape{} }
+
+// Null is null.
+func Null() *Shape { return &Shape{kind: nullKind} }
+
+// Text is a string of at least so many characters.
+func Text(least int) *Shape { return &Shape{kind: stringKind, least: least} }
+
+// Match is a string that a regular expression, anchored at both ends, fits. It is
+// compiled when it is first needed, because shapes are made at every start.
+func Match(expr string) *Shape {
+	expr = `^(?:` + expr + `)$`
+	compiled := late.Regexp(expr)
+	return &Shape{kind: stringKind, expr: expr, match: func(text []byte) bool { return compiled.Get().Match(text) }}
+}
+
+// Hex is a string of so many hex digits in lower case: hashes are in every event,
+// and a regular expression takes its time.
+func Hex(digits int) *Shape {
+	return &Shape{kind: stringKind, expr: fmt.Sprintf(`^(?:[0-9a-f]{%d})$`, digits), match: func(text []byte) bool {
+		for _, c := range text {
+			if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+				return false
+			}
+		}
+		return len(text) == digits
+	}}
+}
+
+// Enum is one of some strings.
+func Enum(values ...string) *Shape { return &Shape{kind: stringKind, enum: values} }
+
+// Integer is a whole number from least to what a double holds exactly.
+func Integer(least int64) *Shape { return Range(least, 1<<53-1) }
+
+// Whole is any whole number.
+func Whole() *Shape { return &Shape{kind: integerKind} }
+
+// Range is a whole number from least to most.
+func Range(least, most int64) *Shape {
+	return &Shape{kind: integerKind, limits: true, min: float64(least), max: float64(most)}
+}
+
+// Real is any number.
+func Real() *Shape { return &Shape{kind: numberKind} }
+
+// Number is a number within limits.
+func Number(least, most float64) *Shape {
+	return &Shape{kind: numberKind, limits: true, min: least, max: most}
+}
+
+// Bool is true or false.
+func Bool() *Shape { return &Shape{kind: boolKind} }
+
+// Object has these members, at most 64, and no others.
+func Object(fields ...Field) *Shape { return &Shape{kind: objectKind, fields: fields} }
+
+// Open is an object that may have other members too.
+func Open(fields ...Field) *Shape { return &Shape{kind: objectKind, fields: fields, open: true} }
+
+// Map is an object whose members all have one shape.
+func Map(elem *Shape) *Shape { return &Shape{kind: objectKind, open: true, elem: elem} }
+
+// List is an array.
+func List(elem *Shape) *Shape { return &Shape{kind: arrayKind, elem: elem} }
+
+// Either is one of several shapes.
+func Either(shapes ...*Shape) *Shape { return &Shape{kind: eitherKind, either: shapes} }
+
+// OrNull is the shape, or null.
+func (s *Shape) OrNull() *Shape {
+	switch {
+	case s.kind == anyKind || s.kind == referenceKind || s.enum != nil:
+		return Either(s, Null())
+	case s.kind == eitherKind:
+		return &Shape{kind: eitherKind, desc: s.desc, either: append(s.either[:len(s.either):len(s.either)], Null())}
+	}
+	c := s.copy()
+	c.null = true
+	return c
+}
+
+// Format returns a copy of a string's shape that says what its characters mean, as
+// date-time or uuid. It is told, not checked.
+func (s *Shape) Format(name string) *Shape {
+	c := s.copy()
+	c.format = name
+	return c
+}
+
+// AtMost returns a copy of an array's shape with so many elements at most.
+func (s *Shape) AtMost(elements int) *Shape {
+	c := s.copy()
+	c.most = elements
+	return c
+}
+
+// AtLeast returns a copy of an object's shape with so many members at least.
+func (s *Shape) AtLeast(members int) *Shape {
+	c := s.copy()
+	c.least = members
+	return c
+}
+
+// With returns a copy with a description for the published schema.
+func (s *Shape) With(desc string) *Shape {
+	c := s.copy()
+	c.desc = desc
+	return c
+}
+
+// Error is what is wrong, and where: Pointer is an RFC 6901 JSON pointer, ""
+// for the whole value.
+type Error struct {
+	Pointer string
+	What    string
+}
+
+func (e *Error) Error() string {
+	if e.Pointer == "" {
+		return e.What
+	}
+	return e.Pointer + ": " + e.What
+}

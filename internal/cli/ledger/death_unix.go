@@ -1,8 +1,0 @@
-//go:build unix && !linux
-
-package ledger
-
-import "syscall"
-
-// dieWithUs can do nothing here: a command outlives a ramet that is killed.
-func dieWithUs(*syscall.SysProcAttr) {}

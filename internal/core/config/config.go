@@ -1,0 +1,277 @@
+// Package config finds out what the user wants: from files, the environment
+// and flags, in that order, later ones winning.
+//
+//	default      the table in setting.go
+//	user         <XDG config>/ramet/config.toml, or the file RAMET_CONFIG names
+//	project      <project>/.ramet/config.toml, as a person accepted it (package trust)
+//	environment  RAMET_…, and NO_COLOR
+//	flag         what the command line says
+//
+// It promises:
+//
+//   - Nothing is guessed. An unknown key, a value that is not allowed and a
+//     line that is no TOML are fault.InvalidConfig, with file and line and what
+//     would be right.
+//   - A project's file counts in the bytes that a person accepted, and never sets
+//     what would send data elsewhere (db) or let tools do or see more (allow,
+//     permission, env, hide). It is not read here: who loads gives the text.
+//   - Tables of the user's file ([mcp.NAME], see Server; [driver.NAME], see Driver) are checked
+//     as strictly; of tables a project's file has only [[hooks]], which run confined.
+//   - Set changes one value of the user's file and leaves every other line as
+//     it is; after a crash the file is the old one or the new one.
+//   - Every error is a fault. Nothing here is global: the environment is a
+//     parameter.
+package config
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/model/catalog"
+)
+
+// Layer says where a value came from.
+type Layer string
+
+// The layers, weakest first.
+const (
+	Default     Layer = "default"
+	User        Layer = "user"
+	Project     Layer = "project"
+	Environment Layer = "environment"
+	Flag        Layer = "flag"
+)
+
+// Value is a setting as it stands.
+type Value struct {
+	Text  string
+	Layer Layer
+	Where string // file:line, variable or flag; empty for a default
+}
+
+// Config is the outcome. The fields are those of the table of settings.
+type Config struct {
+	Orphans string // what happens to the children of a killed agent
+	DB      string // the database; empty means the project's own
+	Color   string // auto, always or never
+	Model   string // the model of new agents; empty means the built-in one
+	Search  string // yes or no: whether models may search the web at their vendors
+	Effort  string // how hard models think
+
+	BudgetClamp   string // yes or no: whether calls of other programs are lowered to what a budget leaves
+	GatewayBodies string // yes or no: whether histories keep what those send and are answered
+
+	Background  string // yes or no: whether the screen starts a server that stays
+	Theme       string // auto, light, dark or contrast: the colours of the screen
+	StartAt     string // home or last: what the screen begins with
+	Follow      string // yes or no: whether the screen moves to the child after a fork
+	FirstByte   string // how long a model's server may take to begin; empty: the usual
+	Files       string // whether states of files are kept: yes, all, no
+	FilesShared string // yes or no: whether their contents lie in a shared database too
+	Stall       string // how long it may be silent after that; empty: the usual
+	Permission  string // ask or sandbox: what happens to calls that no rule permits
+	Allow       string // rules that permit calls of tools, with ; between them
+	Env         string // variables that commands see besides the usual ones; a list, see Items
+	Hide        string // what confined commands cannot read; a list
+	Parallel    string // how many models are asked at a time; a list, see Parallels
+
+	// Limits, which are whole numbers; see Number.
+	MaxAgents, MaxBehind, MaxStreams, MaxUnread, MaxWakes string
+	Context, Steps, TelemetryDays                         string
+
+	Notify        string // how a person is told who looks elsewhere: auto, osc9, osc777, bell, no
+	NotifyCommand string // a command that does so too
+
+	Wake string // family, all or never: whose letters begin turns
+
+	// Fallback are the models that take over, in this order, when the vendor of Model is
+	// down.
+	Fallback []string
+
+	// Servers are the MCP servers of the user's file, by name.
+	Servers []Server
+	// Hooks are the commands that run on events: the user's, then those of the project's file.
+	Hooks []Hook
+	// Drivers are what the user's file says of programs that drive agents, by name.
+	Drivers []Driver
+	// Vendors are the user's own, and what he says of others.
+	Vendors []catalog.Vendor
+
+	// Ignored lists project files that do not count as they are now, because nobody
+	// has accepted them so, that the caller can say so.
+	Ignored []string
+
+	values map[string]Value
+}
+
+// Options is what Load depends on.
+type Options struct {
+	Env     func(string) string // os.Getenv; an empty variable counts as unset
+	Project ProjectFile         // the project's own configuration
+	Flags   map[string]string   // key to value, of the flags that were given
+	// Check refuses values that only others can judge, such as rules; nil: none.
+	Check func(key, value string) error
+}
+
+// ProjectFile is the configuration of a project.
+type ProjectFile struct {
+	Path  string // empty: there is none
+	Text  string // what a person accepted; empty: nothing
+	Stale bool   // the file is another one than that
+}
+
+// Load reads all layers.
+func Load(o Options) (*Config, error) {
+	c := &Config{values: map[string]Value{}}
+	for _, s := range settings {
+		c.values[s.Key] = Value{Text: s.Default, Layer: Default}
+	}
+	path, err := Path(o.Env)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.addFile(path, User); err != nil {
+		return nil, err
+	}
+	if err := c.addProject(o.Project); err != nil {
+		return nil, err
+	}
+	for _, s := range settings {
+		if err := c.addEnvironment(s, o.Env); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.addFlags(o.Flags); err != nil {
+		return nil, err
+	}
+	for _, s := range settings {
+		v := c.values[s.Key]
+		if o.Check != nil && v.Layer != Default {
+			if err := o.Check(s.Key, v.Text); err != nil {
+				return nil, at(v.Where, err)
+			}
+		}
+		*s.field(c) = v.Text
+	}
+	if list := Items(c.Model); len(list) > 0 {
+		c.Model, c.Fallback = list[0], list[1:]
+	}
+	return c, nil
+}
+
+// Patience is how long a model's server may be silent, before and within its
+// answer; 0 is the usual.
+func (c *Config) Patience() (first, stall time.Duration) {
+	first, _ = time.ParseDuration(c.FirstByte) // Load has checked both
+	stall, _ = time.ParseDuration(c.Stall)
+	return first, stall
+}
+
+// Get is the value of a key and where it came from; an unknown key is
+// fault.InvalidConfig.
+func (c *Config) Get(key string) (Value, error) {
+	s, err := lookup(key)
+	if err != nil {
+		return Value{}, err
+	}
+	return c.values[s.Key], nil
+}
+
+// Number is the value of a setting that is a whole number.
+func (c *Config) Number(key string) int {
+	n, _ := strconv.Atoi(c.values[key].Text) // it was checked
+	return n
+}
+
+func (c *Config) addFile(path string, layer Layer) error {
+	text, err := readText(path)
+	if err != nil {
+		return err
+	}
+	return c.addText(path, text, layer)
+}
+
+func (c *Config) addText(path, text string, layer Layer) error {
+	entries, err := parse(path, text)
+	if err != nil {
+		return err
+	}
+	if layer == User {
+		if err := c.addServers(path, text); err != nil {
+			return err
+		}
+	}
+	if err := c.addDrivers(path, text, layer); err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if slices.Contains(tables, e.key) {
+			if layer == Project && e.key == serversKey {
+				return fault.New(fault.InvalidConfig, "%s: a project may not set %s", e.where(path), e.key).WithHint("a project names its MCP servers in .mcp.json")
+			}
+			continue
+		}
+		if e.key == hooksKey {
+			found, err := ParseHooks(path, text, layer == Project)
+			if err != nil {
+				return err
+			}
+			c.Hooks = append(c.Hooks, found...)
+			continue
+		}
+		if e.key == vendorsKey {
+			if err := c.addVendors(path, text, layer, e); err != nil {
+				return err
+			}
+			continue
+		}
+		s, err := e.check(path)
+		if err != nil {
+			return err
+		}
+		if layer == Project && s.UserOnly {
+			return fault.New(fault.InvalidConfig, "%s: a project may not set %s", e.where(path), s.Key).
+				WithHint("set it in your own configuration: ramet config set %s …", s.Key)
+		}
+		c.values[s.Key] = Value{Text: e.text, Layer: layer, Where: e.where(path)}
+	}
+	return nil
+}
+
+func (c *Config) addProject(p ProjectFile) error {
+	if p.Stale {
+		c.Ignored = append(c.Ignored, p.Path)
+	}
+	return c.addText(p.Path, p.Text, Project)
+}
+
+func (c *Config) addEnvironment(s Setting, env func(string) string) error {
+	if s.Switch.Env != "" && env(s.Switch.Env) != "" {
+		c.values[s.Key] = Value{Text: s.Switch.Value, Layer: Environment, Where: s.Switch.Env}
+	}
+	text := env(s.Env)
+	if text == "" {
+		return nil
+	}
+	if err := s.check(text); err != nil {
+		return at(s.Env, err)
+	}
+	c.values[s.Key] = Value{Text: text, Layer: Environment, Where: s.Env}
+	return nil
+}
+
+func (c *Config) addFlags(flags map[string]string) error {
+	for _, key := range sortedKeys(flags) {
+		s, err := lookup(key)
+		if err != nil {
+			return err
+		}
+		if err := s.check(flags[key]); err != nil {
+			return at("--"+key, err)
+		}
+		c.values[key] = Value{Text: flags[key], Layer: Flag, Where: "--" + key}
+	}
+	return nil
+}

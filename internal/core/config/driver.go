@@ -1,0 +1,150 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/BurntSushi/toml"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/late"
+	textpkg "ramet/internal/base/text"
+)
+
+// Driver is what the user says of a program that drives agents: the table [driver.NAME] of the
+// configuration. Of one that ramet knows it changes what it names.
+type Driver struct {
+	Name    string            `toml:"-"`
+	Project bool              `toml:"-"`                 // a project's, which a person accepted; it runs confined
+	Command string            `toml:"command,omitempty"` // a program that speaks the Agent Client Protocol
+	Args    []string          `toml:"args,omitempty"`
+	Env     map[string]string `toml:"env,omitempty"`   // variables that it gets besides the usual ones; $NAME in a value stands for the user's
+	Mode    string            `toml:"mode,omitempty"`  // that its sessions are put into
+	State   []string          `toml:"state,omitempty"` // folders of its own that it may write when it is confined
+	Login   string            `toml:"login,omitempty"` // the command with which its user logs in
+	Asks    *bool             `toml:"asks,omitempty"`  // in that mode it asks before it changes anything
+	Box     *bool             `toml:"box,omitempty"`   // it runs confined; nil: if it does not ask
+	Off     bool              `toml:"off,omitempty"`   // it is not used
+
+	// Bases are the variables that hold addresses of vendors, with the vendor and what the program
+	// expects behind its address: openai/v1. What it spends there is counted on the way, unless
+	// Gateway is false. Key: ramet's own key of the vendor is put in.
+	Bases   map[string]string `toml:"bases,omitempty"`
+	Gateway *bool             `toml:"gateway,omitempty"`
+	Key     bool              `toml:"key,omitempty"`
+}
+
+const driversKey = "driver"
+
+var driverName = late.Regexp(`^[a-z][a-z0-9_-]{0,31}$`)
+
+// CheckDriverName refuses what is no name of a driver.
+func CheckDriverName(name string) error {
+	if driverName.Get().MatchString(name) && name != "ramet" {
+		return nil
+	}
+	return fault.New(fault.InvalidConfig, "%.80q is no name of a driver", name).
+		WithHint("use a-z 0-9 - _, at most 32; ramet is its own")
+}
+
+// Check refuses what could not be started.
+func (d Driver) Check() error {
+	if err := CheckDriverName(d.Name); err != nil {
+		return err
+	}
+	wrong := func(format string, args ...any) *fault.Error {
+		return fault.New(fault.InvalidConfig, "driver %s: "+format, append([]any{d.Name}, args...)...)
+	}
+	if d.Command == "" && len(d.Args) > 0 {
+		return wrong("args go with a command")
+	}
+	for _, text := range slices.Concat([]string{d.Command, d.Mode, d.Login}, d.Args, d.State, slices.Collect(maps.Values(d.Env)), slices.Collect(maps.Values(d.Bases))) {
+		if strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) {
+			return wrong("%.80q has control characters", text)
+		}
+	}
+	for name, vendor := range d.Bases {
+		if vendor, _, _ = strings.Cut(vendor, "/"); !slices.Contains(wireVendors, vendor) {
+			return wrong("bases: %s names no vendor that programs can be counted at: %.80q", name, vendor).
+				WithHint("known: %s; with what the program expects behind the address, as in openai/v1", strings.Join(wireVendors, ", "))
+		}
+	}
+	for name := range merged(d.Env, d.Bases) {
+		if !envName.Get().MatchString(name) {
+			return wrong("%.80q is no name of a variable", name)
+		}
+	}
+	for _, s := range d.State {
+		if !strings.HasPrefix(s, "~/") && !strings.HasPrefix(s, "/") {
+			return wrong("state cannot hold %.80q", s).WithHint("name it from the root, or from your home (~/…)")
+		}
+	}
+	return nil
+}
+
+// wireVendors are those whose endpoints ramet can stand in front of.
+var wireVendors = []string{"anthropic", "openai", "gemini"}
+
+func merged(a, b map[string]string) map[string]string {
+	out := maps.Clone(a)
+	if out == nil {
+		out = map[string]string{}
+	}
+	maps.Copy(out, b)
+	return out
+}
+
+// ParseDrivers reads the drivers of a file's text.
+func ParseDrivers(path, text string, layer Layer) ([]Driver, error) {
+	var c Config
+	err := c.addDrivers(path, text, layer)
+	return c.Drivers, err
+}
+
+// addDrivers reads the drivers of a file: the user's, or a project's that a person accepted.
+func (c *Config) addDrivers(path, text string, layer Layer) error {
+	var file struct {
+		Driver map[string]toml.Primitive `toml:"driver"`
+	}
+	meta, err := toml.Decode(text, &file)
+	if err != nil {
+		if kind := meta.Type(driversKey); meta.IsDefined(driversKey) && kind != "Hash" && kind != "" {
+			return fault.New(fault.InvalidConfig, "%s: driver is no setting but tables", path).WithHint("write [driver.NAME]")
+		}
+		return syntaxFault(path, err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(file.Driver)) {
+		where := fmt.Sprintf("%s:%d", path, lineOf(&meta, file.Driver[name]))
+		d := Driver{Name: name}
+		if err := meta.PrimitiveDecode(file.Driver[name], &d); err != nil {
+			return fault.New(fault.InvalidConfig, "%s: driver %s: %v", where, name, err)
+		}
+		if err := d.Check(); err != nil {
+			return at(where, err)
+		}
+		if d.Project = layer == Project; d.Project {
+			if d.Box != nil && !*d.Box || d.Key {
+				return fault.New(fault.InvalidConfig, "%s: a project's driver runs confined, and with a login of its own: %s", where, name).
+					WithHint("box = false and key = true go into your own configuration")
+			}
+			if slices.ContainsFunc(c.Drivers, func(own Driver) bool { return own.Name == name }) {
+				continue // what the user says counts more
+			}
+			boxed := true
+			d.Box = &boxed
+		}
+		c.Drivers = append(c.Drivers, d)
+	}
+	known := []string{"command", "args", "env", "mode", "state", "login", "asks", "box", "off", "bases", "gateway", "key"}
+	for _, key := range meta.Undecoded() {
+		if len(key) != 3 || key[0] != driversKey || slices.Contains(known, key[2]) {
+			continue
+		}
+		f := fault.New(fault.InvalidConfig, "%s: [driver.%s]: unknown key %q", path, key[1], key[2])
+		return f.WithHint("%s", textpkg.NearestHint(key[2], known, "known keys: "+strings.Join(known, ", ")))
+	}
+	return nil
+}

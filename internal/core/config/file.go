@@ -1,0 +1,162 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+	"unicode"
+
+	"github.com/BurntSushi/toml"
+
+	"ramet/internal/base/fault"
+)
+
+// maxFile bounds what is read: a configuration is small, and a project's file
+// comes from a stranger.
+const maxFile = 1 << 20
+
+// entry is one key of a file.
+type entry struct {
+	key    string
+	text   string
+	isText bool // whether the value is a string
+	isList bool // whether it is an array of strings; text then has ; between them
+	line   int
+}
+
+func (e entry) where(path string) string { return fmt.Sprintf("%s:%d", path, e.line) }
+
+// check is the setting the entry is for, if its value is allowed.
+func (e entry) check(path string) (Setting, error) {
+	s, err := lookup(e.key)
+	if err != nil {
+		return s, at(e.where(path), err)
+	}
+	if !e.isText && !(s.List && e.isList) {
+		return s, fault.New(fault.InvalidConfig, "%s: %s is not a string", e.where(path), e.key).
+			WithHint("write it in quotes: %s = \"…\"", e.key)
+	}
+	if err := s.check(e.text); err != nil {
+		return s, at(e.where(path), err)
+	}
+	return s, nil
+}
+
+// readText is empty for a file that is not there.
+func readText(path string) (string, error) {
+	const verb = "read configuration"
+	f, err := openPlain(path)
+	if missing(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fault.New(fault.InvalidConfig, "%s: %w", verb, err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return "", fault.New(fault.StorageIO, "%s: %w", verb, err)
+	}
+	if len(text) > maxFile {
+		return "", fault.New(fault.InvalidConfig, "%s: %s has more than %d bytes", verb, path, maxFile)
+	}
+	return string(text), nil
+}
+
+// openPlain opens a plain file for reading. A pipe would hang the reader, so
+// it is not waited for, and refused.
+func openPlain(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a plain file", path)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// missing says that there is no file, be it that its folder is none.
+func missing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
+
+func parse(path, text string) ([]entry, error) {
+	var values map[string]toml.Primitive
+	meta, err := toml.Decode(text, &values)
+	if err != nil {
+		return nil, syntaxFault(path, err)
+	}
+	var entries []entry
+	for _, key := range meta.Keys() {
+		value, first := values[key[0]]
+		if !first {
+			continue // of a table that was seen already
+		}
+		delete(values, key[0])
+		if several := dotted(&meta, key[0], value); several != nil {
+			entries = append(entries, several...)
+			continue
+		}
+		e := entry{key: key[0], line: lineOf(&meta, value)}
+		e.isText = meta.PrimitiveDecode(value, &e.text) == nil
+		if !e.isText {
+			var items []string
+			// What holds a ; itself would fall apart.
+			if meta.PrimitiveDecode(value, &items) == nil && !strings.Contains(strings.Join(items, ""), ";") {
+				e.text, e.isList = strings.Join(items, "; "), true
+			}
+		}
+		entries = append(entries, e)
+	}
+	return entries, nil
+}
+
+func syntaxFault(path string, err error) error {
+	const hint = "correct the line; the format is TOML"
+	if p, ok := errors.AsType[toml.ParseError](err); ok {
+		message := strings.Map(func(r rune) rune {
+			if unicode.IsPrint(r) {
+				return r
+			}
+			return '?' // it quotes the file, and a file may hold escape codes
+		}, p.Message)
+		return fault.New(fault.InvalidConfig, "%s:%d: %s", path, p.Position.Line, message).WithHint(hint)
+	}
+	return fault.New(fault.InvalidConfig, "%s: %q", path, err).WithHint(hint)
+}
+
+// locate is a value that refuses to be decoded: the refusal is the one way to
+// learn a key's line from the toml package.
+type locate struct{}
+
+func (*locate) UnmarshalTOML(any) error { return errors.New("here") }
+
+// lineOf is the line a value stands in; a table that is only implied by "a.b"
+// stands where its first part does.
+func lineOf(meta *toml.MetaData, value toml.Primitive) int {
+	p, ok := errors.AsType[toml.ParseError](meta.PrimitiveDecode(value, &locate{}))
+	if ok && p.Position.Line > 0 {
+		return p.Position.Line
+	}
+	line := 0
+	var parts map[string]toml.Primitive
+	if meta.PrimitiveDecode(value, &parts) != nil {
+		return 1
+	}
+	for _, part := range parts {
+		if l := lineOf(meta, part); line == 0 || l < line {
+			line = l
+		}
+	}
+	return max(line, 1)
+}

@@ -1,0 +1,194 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"ramet/internal/base/durable"
+	"ramet/internal/base/fault"
+)
+
+func TestSetKeepsTheRest(t *testing.T) {
+	for name, c := range map[string]struct{ before, after string }{
+		"nothing":         {"", "model = \"new\"\n"},
+		"a comment":       {"# mine\n", "# mine\nmodel = \"new\"\n"},
+		"no last newline": {"color = 'auto'", "color = 'auto'\nmodel = \"new\"\n"},
+		"the same key":    {"# a\nmodel = \"old\"\n# b\n", "# a\nmodel = \"new\"\n# b\n"},
+		"layout":          {"  model\t=  'old'   # why # not\ncolor = \"auto\"", "  model\t=  \"new\"   # why # not\ncolor = \"auto\""},
+		"a hash inside":   {"model = \"o#l\\\"d\" # c\n", "model = \"new\" # c\n"},
+		"quoted key":      {"\"model\" = ''\n", "\"model\" = \"new\"\n"},
+		"windows":         {"color = 'auto'\r\nmodel = 'old'\r\n", "color = 'auto'\r\nmodel = \"new\"\r\n"},
+		"windows, new":    {"color = 'auto'\r\n", "color = 'auto'\r\nmodel = \"new\"\r\n"},
+		"a number":        {"model = 3 # three\n", "model = \"new\" # three\n"},
+		"a list":          {"model = [ 'a', # x\n 'b' ]\ncolor = 'auto'\n", "model = \"new\" # x\ncolor = 'auto'\n"},
+		"many lines":      {"model = \"\"\"\nx\n# y\n\"\"\"\n# end\n", "model = \"new\"\n# end\n"},
+		"a table":         {"# top\n\n[other]\nmodel = 'x'\n", "# top\n\nmodel = \"new\"\n[other]\nmodel = 'x'\n"},
+		"a list of lists": {"x = [\n[1],\n[2]]\n[t]\n", "x = [\n[1],\n[2]]\nmodel = \"new\"\n[t]\n"},
+		"not a number":    {"x = nan\n", "x = nan\nmodel = \"new\"\n"},
+		"the key in text": {"x = '''\nmodel = 1\n'''\n", "x = '''\nmodel = 1\n'''\nmodel = \"new\"\n"},
+	} {
+		path := filepath.Join(t.TempDir(), "config.toml")
+		write(t, path, c.before)
+		if err := Set(t.Context(), path, "model", "new"); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got, _ := os.ReadFile(path); string(got) != c.after {
+			t.Errorf("%s:\n got %q\nwant %q", name, got, c.after)
+		}
+	}
+}
+
+func TestSetMakesAPrivateFileThatLoads(t *testing.T) {
+	p := newPlace(t)
+	odd := `C:\models\"x" # ü`
+	if err := Set(t.Context(), p.user, "model", odd); err != nil {
+		t.Fatal(err)
+	}
+	if err := Set(t.Context(), p.user, "orphans", "cascade"); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Load(p.options(false))
+	if err != nil || c.Model != odd || c.Orphans != "cascade" {
+		t.Errorf("got %+v, %v", c, err)
+	}
+	for path, perm := range map[string]os.FileMode{p.user: 0o600, filepath.Dir(p.user): 0o700} {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != perm {
+			t.Errorf("%s: %v, %v", path, info.Mode(), err)
+		}
+	}
+}
+
+func TestSetChangesNothingWhenItFails(t *testing.T) {
+	for name, c := range map[string]struct{ before, key, value string }{
+		"unknown key":  {"# x\n", "modle", "m"},
+		"bad value":    {"# x\n", "color", "red"},
+		"control":      {"# x\n", "model", "a\nb"},
+		"not UTF-8":    {"# x\n", "model", "a\xff"},
+		"no TOML":      {"model = \n", "model", "m"},
+		"dotted":       {"model.x = 1\nmodel.y = 2\n", "model", "m"},
+		"a used table": {"[model]\nx = 1\n", "model", "m"},
+	} {
+		path := filepath.Join(t.TempDir(), "config.toml")
+		write(t, path, c.before)
+		if err := Set(t.Context(), path, c.key, c.value); !fault.Is(err, fault.InvalidConfig) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got, _ := os.ReadFile(path); string(got) != c.before {
+			t.Errorf("%s: changed to %q", name, got)
+		}
+	}
+	missing := filepath.Join(t.TempDir(), "x", "config.toml")
+	if err := Set(t.Context(), missing, "color", "red"); !fault.Is(err, fault.InvalidConfig) {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(filepath.Dir(missing)); err == nil {
+		t.Error("a wrong value made a folder")
+	}
+}
+
+func TestSetFollowsALinkAndKeepsTheMode(t *testing.T) {
+	dir := t.TempDir()
+	target, link := filepath.Join(dir, "dotfiles", "ramet.toml"), filepath.Join(dir, "config.toml")
+	write(t, target, "")
+	if err := os.Chmod(target, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(target, link); err != nil {
+		t.Fatal(err)
+	}
+	if err := Set(t.Context(), link, "model", "m"); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Lstat(target)
+	if got, _ := os.ReadFile(target); err != nil || info.Mode().Perm() != 0o640 || string(got) != "model = \"m\"\n" {
+		t.Errorf("target %v %q", info, got)
+	}
+	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Error("the link was replaced")
+	}
+}
+
+func TestSettersDoNotLoseEachOthersValues(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "config.toml")
+	var all sync.WaitGroup
+	for key, value := range map[string]string{"model": "m", "color": "never", "orphans": "cascade", "db": "d"} {
+		all.Go(func() {
+			if err := Set(t.Context(), path, key, value); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	text, err := readText(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, err := parse(path, text)
+	if err != nil || len(entries) != 4 {
+		t.Errorf("%v, %v", entries, err)
+	}
+}
+
+func TestSetWaitsForTheLock(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "config.toml")
+	held, err := durable.TryLock(path + ".lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error)
+	go func() { done <- Set(t.Context(), path, "model", "m") }()
+	write(t, path, "# written under the lock\n")
+	if err := held.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := os.ReadFile(path); string(got) != "# written under the lock\nmodel = \"m\"\n" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// Whatever the file, an edit sets the key and only the key, or refuses.
+func FuzzEdit(f *testing.F) {
+	f.Add("model = 'a' # c\n[t]\nmodel = 1\n", "value")
+	f.Add("x = \"\"\"\n[\nmodel = 1\"\"\"\n", `"\`)
+	f.Add("model = {a = 1}", "")
+	f.Fuzz(func(t *testing.T, text, value string) {
+		s, err := lookup("model")
+		if err != nil || s.check(value) != nil {
+			return
+		}
+		edited, err := edit("c", text, "model", value)
+		if err != nil {
+			if !fault.Is(err, fault.InvalidConfig) {
+				t.Errorf("%T %v", err, err)
+			}
+			return
+		}
+		before, err1 := parse("c", text)
+		after, err2 := parse("c", edited)
+		if err1 != nil || err2 != nil {
+			t.Fatal(err1, err2)
+		}
+		values := func(entries []entry) string {
+			var b strings.Builder
+			for _, e := range entries {
+				if e.key != "model" {
+					b.WriteString(e.key + "=" + e.text + "\n")
+				}
+			}
+			return b.String()
+		}
+		if values(before) != values(after) {
+			t.Errorf("%q became %q", text, edited)
+		}
+		again, err := edit("c", edited, "model", value)
+		if err != nil || again != edited {
+			t.Errorf("a second edit of %q gave %q, %v", edited, again, err)
+		}
+	})
+}

@@ -1,0 +1,81 @@
+package kit
+
+import (
+	"strconv"
+	"strings"
+
+	"ramet/internal/base/late"
+)
+
+var placeholder = late.Regexp(`\$(ARGUMENTS|[1-9])`)
+
+// Fill is the prompt of a command with arguments: $ARGUMENTS is all of them, $1 the first. A
+// command that names none gets them at its end.
+func (c Command) Fill(args string) string {
+	args = strings.TrimSpace(args)
+	given := fields(args)
+	named := false
+	out := placeholder.Get().ReplaceAllStringFunc(c.Body, func(p string) string {
+		named = true
+		if p == "$ARGUMENTS" {
+			return args
+		}
+		if n, err := strconv.Atoi(p[1:]); err == nil && n <= len(given) {
+			return given[n-1]
+		}
+		return ""
+	})
+	if !named && args != "" {
+		out += "\n\n" + args
+	}
+	return out
+}
+
+// fields are the words of arguments; quotes hold words together.
+func fields(s string) []string {
+	var out []string
+	var b strings.Builder
+	quote, open := rune(0), false
+	end := func() {
+		if open {
+			out = append(out, b.String())
+		}
+		b.Reset()
+		open = false
+	}
+	for _, r := range s {
+		switch {
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote == 0 && (r == '"' || r == '\''):
+			quote, open = r, true
+		case quote == 0 && (r == ' ' || r == '\t' || r == '\n'):
+			end()
+		default:
+			b.WriteRune(r)
+			open = true
+		}
+	}
+	end()
+	return out
+}
+
+// Shell is a command line that stands in a prompt, to be replaced by what it prints.
+type Shell struct {
+	Start, End int
+	Line       string
+}
+
+var shellForm = late.Regexp("!`([^`\n]+)`")
+
+// Shells are the command lines of a command's own text, written !`LINE`. Arguments bring none.
+func Shells(body string) []Shell {
+	var out []Shell
+	for _, m := range shellForm.Get().FindAllStringSubmatchIndex(body, -1) {
+		out = append(out, Shell{m[0], m[1], body[m[2]:m[3]]})
+	}
+	return out
+}
+
+// Words are the words of a line; quotes hold some together.
+func Words(line string) []string { return fields(line) }

@@ -1,0 +1,157 @@
+// Package kit is what users and projects define in Markdown for their agents, in the formats
+// that other programs read too: skills (SKILL.md), roles (definitions of sub-agents) and
+// commands (prompts with arguments).
+//
+//	.agents/skills/NAME/SKILL.md     .agents/agents/NAME.md    .agents/commands/**/NAME.md
+//	.claude/skills/NAME/SKILL.md     .claude/agents/NAME.md    .claude/commands/**/NAME.md
+//
+// in a project, and below the same folders of the user's home; those of the user's
+// configuration stand beside it, without .agents.
+//
+// It promises:
+//
+//   - Of a project only what a person accepted is read, in exactly these bytes (package trust).
+//   - Nothing is lost silently: a file that defines nothing is a Flaw, with its path and why, and
+//     so is a place that cannot be looked at; one that stands behind another of the same name is
+//     Hidden; what is unknown in one that is used is passed over.
+//   - A definition narrows what an agent may use, and never widens it.
+package kit
+
+import (
+	"cmp"
+	"slices"
+
+	"ramet/internal/core/history"
+	"ramet/internal/core/trust"
+	"ramet/internal/model/llm"
+)
+
+// Origin is where a definition is from.
+type Origin struct {
+	Path    string // below the project, or the user's, absolute
+	Dir     string // its folder, absolute: where what it refers to lies
+	Project bool
+}
+
+// Skill is something that an agent can learn when it needs it.
+type Skill struct {
+	Origin
+	Name          string
+	Description   string
+	License       string
+	Compatibility string
+	Allowed       []string // tools that may be used once it was read; nil: all
+	Body          string
+	Remarks       []string // what is against the format, and used all the same
+}
+
+// Role is a definition of an agent.
+type Role struct {
+	Origin
+	Name        string
+	Description string
+	Tools       []string // nil: all
+	Model       string   // vendor/name, inherit, or another program's word for one
+	Context     string   // inherit, none; empty: none
+	Worktree    bool
+	Driver      string          // the program that drives it, and then Model is its word; empty: its parent's
+	Effort      llm.Effort      // empty: its parent's
+	Budget      *history.Budget // nil: none of its own
+	Prompt      string
+}
+
+// Command is a prompt with arguments.
+type Command struct {
+	Origin
+	Name        string // with : between the folders it lies in
+	Description string
+	Hint        string // what its arguments are
+	Allowed     []string
+	Model       string
+	Body        string
+}
+
+// Flaw is a file that defines nothing, and why.
+type Flaw struct{ Path, Why string }
+
+// Kit is all that is defined, by name; a project's definition stands before the user's of the
+// same name.
+type Kit struct {
+	Skills   []Skill
+	Roles    []Role
+	Commands []Command
+	Flaws    []Flaw
+	Hidden   []Flaw   // definitions behind another one of the same name, and which
+	Notes    []string // what of the project is not used as it is
+}
+
+// The kinds of things that act, for package trust.
+const (
+	Skills   trust.Kind = "skills"
+	Roles    trust.Kind = "agents"
+	Commands trust.Kind = "commands"
+)
+
+// Bounds of what a project defines.
+const (
+	mostFile  = 1 << 20
+	mostFiles = 5000
+)
+
+// Folders of a project, the stronger first.
+var Folders = []string{".agents", ".claude"}
+
+// Sources are the things of a project that act, for trust.
+func Sources() []trust.Source {
+	var out []trust.Source
+	for _, top := range Folders {
+		out = append(out,
+			trust.Below(Skills, "can be read by agents as instructions, once they ask for it", mostFile, mostFiles, top+"/skills"),
+			trust.Below(Roles, "defines an agent: what it is told, and which tools it has", mostFile, mostFiles, top+"/agents"),
+			trust.Below(Commands, "is a prompt that you can give by its name", mostFile, mostFiles, top+"/commands"))
+	}
+	return out
+}
+
+// Skill finds a skill.
+func (k Kit) Skill(name string) (Skill, bool) {
+	return find(k.Skills, func(s Skill) bool { return s.Name == name })
+}
+
+// Role finds a role.
+func (k Kit) Role(name string) (Role, bool) {
+	return find(k.Roles, func(r Role) bool { return r.Name == name })
+}
+
+// Command finds a command.
+func (k Kit) Command(name string) (Command, bool) {
+	return find(k.Commands, func(c Command) bool { return c.Name == name })
+}
+
+func find[T any](all []T, is func(T) bool) (out T, ok bool) {
+	if i := slices.IndexFunc(all, is); i >= 0 {
+		return all[i], true
+	}
+	return out, false
+}
+
+// unique keeps the first of each name, sorted, and tells which others stand behind it.
+func unique[T any](k *Kit, kind string, all []T, of func(T) (string, Origin)) []T {
+	first := map[string]Origin{}
+	out := slices.DeleteFunc(all, func(t T) bool {
+		name, from := of(t)
+		before, known := first[name]
+		if !known {
+			first[name] = from
+			return false
+		}
+		k.Hidden = append(k.Hidden, Flaw{from.Path, "the " + kind + " " + name + " of " + before.Path + " is used instead"})
+		return true
+	})
+	slices.SortStableFunc(out, func(a, b T) int {
+		x, _ := of(a)
+		y, _ := of(b)
+		return cmp.Compare(x, y)
+	})
+	return out
+}

@@ -1,0 +1,81 @@
+package registry
+
+import (
+	"ramet/internal/base/fault"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+)
+
+// BudgetCommand is the command of an entry that sets a budget, ModelCommand that
+// of one that sets the model: from there on, and for the children born after it.
+const (
+	BudgetCommand = "budget"
+	ModelCommand  = "model"
+)
+
+// ModelEntry records that an agent was told to use a model.
+func ModelEntry(provider, model string) history.Draft {
+	return history.Draft{Kind: history.Command, Meta: history.Meta{Command: ModelCommand, Provider: provider, Model: model}}
+}
+
+// Account brings an agent's spending, budget and model up to date with an entry
+// that it wrote. Stores and the auditor share it.
+func Account(a *agent.Agent, k history.Kind, m history.Meta) {
+	switch {
+	case k == history.Usage && m.Call != nil:
+		a.Spent = a.Spent.Plus(agent.Spending{Tokens: m.Call.Tokens(), Cost: m.Call.Cost})
+	case k == history.Command && m.Command == BudgetCommand && m.Budget != nil:
+		a.Budget = agent.Budget{Tokens: agent.MaybeAtMost(m.Budget.Tokens), Cost: agent.MaybeAtMost(m.Budget.Cost)}
+	case k == history.Fork && m.Name != nil, k == history.Command && m.Command == ModelCommand:
+		a.Provider, a.Model = m.Provider, m.Model
+	}
+}
+
+// most is the largest number that the canonical form of JSON keeps exactly.
+const most = 1<<53 - 1
+
+// checkAccount refuses entries that would falsify an account.
+func checkAccount(d history.Draft) error {
+	if c := d.Meta.Call; c != nil {
+		if d.Kind != history.Usage {
+			return fault.New(fault.InvalidEvent, "an entry of kind %s tells of no call of a model, usage does", d.Kind)
+		}
+		for _, n := range []int64{c.Input, c.Output, c.CacheRead, c.CacheWrite, c.Reasoning, c.Cost, c.Asked, int64(c.Attempts), c.FirstMS, c.TookMS} {
+			if err := checkCount("a call of "+c.Model, n); err != nil {
+				return err
+			}
+		}
+	}
+	if sets := d.Kind == history.Command && d.Meta.Command == ModelCommand; sets && (d.Meta.Provider == "" || d.Meta.Model == "") {
+		return fault.New(fault.InvalidEvent, "command %s must name a provider and a model", ModelCommand)
+	}
+	if err := checkEffort(d); err != nil {
+		return err
+	}
+	if err := checkLimit(d); err != nil {
+		return err
+	}
+	b := d.Meta.Budget
+	if sets := d.Kind == history.Command && d.Meta.Command == BudgetCommand; sets != (b != nil) {
+		return fault.New(fault.InvalidEvent, "an entry of kind %s and command %.40q cannot set a budget, and command %s must",
+			d.Kind, d.Meta.Command, BudgetCommand)
+	}
+	if b == nil {
+		return nil
+	}
+	for _, n := range []*int64{b.Tokens, b.Cost} {
+		if n != nil {
+			if err := checkCount("a budget", *n); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func checkCount(of string, n int64) error {
+	if n < 0 || n > most {
+		return fault.New(fault.InvalidEvent, "%.80s cannot count %d", of, n).WithHint("use a whole number from 0 to %d", most)
+	}
+	return nil
+}

@@ -1,0 +1,161 @@
+// Package registry is the verbs that change a workspace. Each touches several
+// tables and is one transaction: it happens whole or not at all, and when it
+// returns it is durable. Agents, histories and mail do not know each other;
+// here they meet.
+package registry
+
+import (
+	"context"
+	"time"
+
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+	"ramet/internal/core/mail"
+)
+
+// Registry is the writing side of a workspace. All verbs are safe for
+// concurrent use, from several processes and, on PostgreSQL, several hosts.
+//
+// A verb that writes a history takes a Claim and fails with LEASED or FENCED
+// when the claim is not good, with DEAD_AGENT when the writer is dead, and with
+// CONFLICT when the claim names a head that is no longer the newest entry.
+type Registry interface {
+	// Append writes entries to the end of one history, in order.
+	Append(ctx context.Context, a id.Agent, c agent.Claim, drafts ...history.Draft) ([]history.Entry, error)
+	// Fork makes children of one parent, all at the same fork point. Its cost
+	// does not depend on the length of any history. CONFLICT when a living
+	// agent has one of the names.
+	Fork(ctx context.Context, f Fork) ([]agent.Agent, error)
+	// Kill ends an agent, with its whole subtree if asked. It needs no lease:
+	// it raises the epoch of every victim first, so that a holder's later
+	// writes are refused. Killing the dead changes nothing.
+	Kill(ctx context.Context, k Kill) (Killed, error)
+	// Rename gives a living agent a name, or takes it away with "".
+	Rename(ctx context.Context, a id.Agent, c agent.Claim, name string) (agent.Agent, error)
+	// Send puts a letter into a mailbox and a mail entry into the sender's
+	// history. The user's letters (From empty) have no sender's history.
+	Send(ctx context.Context, s Send) (mail.Letter, error)
+	// Read marks a letter as read and appends what the reader's history says
+	// about it, if anything. ok is false when no letter is waiting.
+	Read(ctx context.Context, r Read) (l mail.Letter, ok bool, err error)
+	// Redact deletes the content of an entry of any kind from the database and
+	// records that. Links stay whole. Redacting twice changes nothing.
+	Redact(ctx context.Context, a id.Agent, c agent.Claim, m id.Message) error
+}
+
+// Fork asks for children of one parent.
+type Fork struct {
+	Parent   id.Agent
+	Claim    agent.Claim
+	Children []Child
+	Entries  []history.Draft // the parent's, behind its fork entry
+	Run      string          // they are made for this run: no matter of the parent's conversation
+	// Holder has the lease of the children from their birth, for Tenure; empty: nobody has it.
+	Holder string
+	Tenure time.Duration
+}
+
+// Child is one agent to be made.
+type Child struct {
+	ID                   id.Agent // drawn by the caller with id.NewAgent, so that entries may name it
+	Name                 string   // optional
+	Provider, Model, Cwd string   // empty: the parent's
+	Entries              []history.Draft
+}
+
+// Kill asks for an end.
+type Kill struct {
+	Agent   id.Agent
+	Cascade bool
+	By      id.Agent // empty: the user
+	Reason  string
+}
+
+// Killed is what a kill did.
+type Killed struct {
+	Agent   agent.Agent   // the one named, as it is now
+	Victims []agent.Agent // those that were running, the one named first, parents before children
+	Before  bool          // it was dead already
+}
+
+// Send asks for a letter.
+type Send struct {
+	From      id.Agent // empty: the user; id.Kernel: the kernel
+	About     id.Agent // of the kernel's: whom it tells of
+	Claim     agent.Claim
+	To        id.Agent
+	Body      string
+	InReplyTo int64 // number of a letter in the sender's mailbox; 0: none
+	Most      int   // how many unread letters the mailbox may hold with it, else CONFLICT; 0: any number
+	// Reason says that the letter reports how the sender's task ended (state.Well, or why
+	// not); its history keeps that. Empty: it reports nothing.
+	Reason string
+}
+
+// Read asks for a letter of a mailbox.
+type Read struct {
+	Owner   id.Agent
+	Number  int64   // 0: the oldest unread
+	Also    []int64 // others that are marked with it
+	Claim   agent.Claim
+	Entries func(mail.Letter) []history.Draft // nil: the history says nothing
+}
+
+// Feed is what happened in a workspace. Entries of one history and letters of one
+// mailbox come in their order; between histories the order may differ from reader
+// to reader, as their transactions ended.
+type Feed interface {
+	// Changes returns up to limit changes after the cursor and the cursor
+	// behind them. A change that was under way in another transaction when the
+	// cursor was made is never skipped. The empty cursor is the beginning;
+	// a cursor that is not ours is refused with INVALID_ID.
+	Changes(ctx context.Context, after Cursor, limit int) ([]Change, Cursor, error)
+	// Latest is the cursor behind everything that is durable now, at a cost that
+	// does not depend on how much that is.
+	Latest(ctx context.Context) (Cursor, error)
+}
+
+// Cursor is a place in the feed; its text means nothing to anybody else.
+type Cursor string
+
+// Change is an entry or a letter that became durable. Exactly one is set.
+type Change struct {
+	Entry  *history.Entry
+	Letter *mail.Letter
+}
+
+// Upkeep is the care of a workspace as a whole.
+type Upkeep interface {
+	// Audit checks everything, in one consistent view of the database, and
+	// returns the first damage (HISTORY_DAMAGED). heads, if any, are those of
+	// a checkpoint kept elsewhere.
+	Audit(ctx context.Context, heads []Head) (Report, error)
+	// Heads returns the newest entry of every history, by uuid, at one moment.
+	Heads(ctx context.Context) ([]Head, error)
+	// GC drops blobs that no entry names.
+	GC(ctx context.Context) (Swept, error)
+	// PlanGC says what GC would drop.
+	PlanGC(ctx context.Context) (Swept, error)
+	// Backup writes a consistent copy into a new SQLite file.
+	Backup(ctx context.Context, path string) error
+	// Describe tells what the store is.
+	Describe(ctx context.Context) (Description, error)
+}
+
+// Swept is what a GC dropped.
+type Swept struct {
+	Blobs int64 `json:"blobs"`
+	Bytes int64 `json:"bytes"`
+}
+
+// Description is what doctor tells of a store.
+type Description struct {
+	Engine   string // sqlite or postgres
+	Version  string // of the engine
+	Place    string // file, or host and schema; never a password
+	Schema   int    // number of the newest migration
+	ReadOnly bool
+	Now      time.Time // the database's time
+	Problems []string  // what the engine's own check found
+}

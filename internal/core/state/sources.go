@@ -1,0 +1,139 @@
+package state
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+)
+
+// Store is what is read of a workspace.
+type Store interface {
+	// Leased lists the agents that somebody holds, or held; and the database's time.
+	Leased(ctx context.Context) ([]agent.Agent, time.Time, error)
+	// Endings reads how histories end: of those named, else of the living, and of the
+	// dead too where all is set. Living agents that were not named and have said nothing since
+	// their birth are left out: the zero Ending is theirs. Of the dead whom others ended before they
+	// were over, what was before that may be left out: it tells nothing any more.
+	Endings(ctx context.Context, all bool, only ...id.Agent) (map[id.Agent]Ending, error)
+}
+
+// Sources is where the states of a workspace's agents are found out.
+type Sources struct {
+	Store Store
+	// Gone says that the kernel of that name is known to be dead.
+	Gone func(owner string) bool
+	// Here is the name of the kernel of this process, and what its agents do; may be nil.
+	Owner string
+	Here  func() map[id.Agent]State
+	// Kernels are all that can be asked, whether or not they hold an agent: commands may run
+	// for an idle one. nil: nobody knows.
+	Kernels func() []string
+	// There asks another kernel; ok is false where it cannot be asked. nil: none can.
+	There func(ctx context.Context, owner string) (doing map[id.Agent]State, ok bool)
+}
+
+// Now is everything that is known at one moment.
+type Now struct {
+	held    map[id.Agent]Holder
+	doing   map[id.Agent]State
+	endings map[id.Agent]Ending
+}
+
+// Look finds out about the living, or about all, or about those that are named.
+func (s Sources) Look(ctx context.Context, all bool, only ...id.Agent) (Now, error) {
+	n, err := s.held(ctx)
+	if err != nil {
+		return Now{}, err
+	}
+	// Last: whoever was at work a moment ago has written how that ended by now.
+	n.endings, err = s.Store.Endings(ctx, all, only...)
+	return n, err
+}
+
+// Again finds out about agents whose rows were just read, with what is remembered.
+func (s Sources) Again(ctx context.Context, agents []agent.Agent, m *Memory) (Now, error) {
+	n, err := s.held(ctx)
+	if err != nil {
+		return Now{}, err
+	}
+	n.endings, err = m.endings(ctx, s.Store, agents)
+	return n, err
+}
+
+// held finds out who works.
+func (s Sources) held(ctx context.Context) (Now, error) {
+	leased, at, err := s.Store.Leased(ctx)
+	if err != nil {
+		return Now{}, err
+	}
+	n := Now{held: map[id.Agent]Holder{}, doing: map[id.Agent]State{}}
+	others := map[string]bool{}
+	left := agent.OwnersGone(at, s.Gone)
+	for _, a := range leased {
+		switch owner := a.Lease.Owner; {
+		case left(a.Lease):
+			n.held[a.ID] = Gone
+		default:
+			n.held[a.ID] = Kernel
+			if owner != s.Owner {
+				others[owner] = true
+			}
+		}
+	}
+	if s.Kernels != nil {
+		asked := map[string]bool{instance(s.Owner): true}
+		for owner := range others {
+			asked[instance(owner)] = true
+		}
+		for _, owner := range s.Kernels() {
+			if !asked[instance(owner)] {
+				others[owner] = true
+			}
+		}
+	}
+	s.ask(ctx, others, n.doing)
+	if s.Here != nil {
+		for a, doing := range s.Here() {
+			n.doing[a] = doing
+		}
+	}
+	return n, nil
+}
+
+// instance is what tells a kernel from all others, whoever names it.
+func instance(owner string) string { return owner[strings.LastIndexByte(owner, ':')+1:] }
+
+// ask asks other kernels, side by side.
+func (s Sources) ask(ctx context.Context, owners map[string]bool, into map[id.Agent]State) {
+	if s.There == nil {
+		return
+	}
+	var asked sync.WaitGroup
+	var mu sync.Mutex
+	for owner := range owners {
+		asked.Go(func() {
+			doing, ok := s.There(ctx, owner)
+			if !ok {
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			for a, d := range doing {
+				into[a] = d
+			}
+		})
+	}
+	asked.Wait()
+}
+
+// Of is the state of an agent.
+func (n Now) Of(a agent.Agent) State {
+	return Of(a, n.held[a.ID], n.doing[a.ID], n.endings[a.ID])
+}
+
+// Held says whether a kernel holds an agent, or held it when it ended.
+func (n Now) Held(a id.Agent) Holder { return n.held[a] }

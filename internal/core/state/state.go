@@ -1,0 +1,152 @@
+// Package state says what an agent does, or how it ended, in one vocabulary for every
+// face: ps, show, the terminal, the page, HTTP, the tools of models.
+//
+//	working      a turn is under way; how: thinks, writes, runs bash, compacts, stopping
+//	asks         a call waits for a person's permission
+//	waits        for mail, and of whom
+//	idle         nothing is under way
+//	done         its task ended well
+//	failed       its last turn, or its task, ended badly; why
+//	interrupted  its last turn was stopped, or the process that ran it ended; why
+//	killed       somebody ended it; why
+//
+// Of is the one function that decides. It knows nothing but what it is given: the row of
+// the registry, who holds the lease, what that kernel tells, and the entries that end the
+// history; so it says the same in every process, and after every restart. Sources gathers
+// these for all agents at once.
+//
+// The registry's own status (running, dead) lies underneath and is not replaced.
+package state
+
+import (
+	"strings"
+
+	"ramet/internal/base/text"
+	"ramet/internal/core/agent"
+)
+
+// Word is what an agent does, or how it ended.
+type Word string
+
+// The words.
+const (
+	Working     Word = "working"
+	Asks        Word = "asks"
+	Waits       Word = "waits"
+	Idle        Word = "idle"
+	Done        Word = "done"
+	Failed      Word = "failed"
+	Interrupted Word = "interrupted"
+	Killed      Word = "killed"
+)
+
+// What a working agent does.
+const (
+	Starts   = "starts"
+	Thinks   = "thinks"
+	Writes   = "writes"
+	Compacts = "compacts"
+	Retries  = "asks the model again"
+	Stopping = "stopping"
+	// Elsewhere is of a kernel that cannot be asked.
+	Elsewhere = "works elsewhere"
+)
+
+// Runs is the detail of a working agent whose tool runs.
+func Runs(tool string) string { return "runs " + text.Line(tool, 40) }
+
+// State is a word, and what there is to say about it.
+type State struct {
+	Word   Word   `json:"word"`
+	Detail string `json:"detail,omitempty"`
+	// Commands are those that it left running in the background, on one line.
+	Commands string `json:"commands,omitempty"`
+}
+
+// Busy says whether there is something to stop.
+func (s State) Busy() bool { return s.Word == Working || s.Word == Asks || s.Word == Waits }
+
+// Finished says whether it has done what it was there for, well or not.
+func (s State) Finished() bool { return s.Word == Done || s.Word == Failed }
+
+// String is the state on one line.
+func (s State) String() string {
+	said := string(s.Word)
+	if s.Detail != "" {
+		said += ": " + s.Detail
+	}
+	if s.Commands != "" {
+		said += ", in the background: " + s.Commands
+	}
+	return said
+}
+
+// Short is the state in so few letters: of a working agent what it does.
+func (s State) Short(letters int) string {
+	switch {
+	case s.Word == Working && s.Detail != "":
+		return text.Line(s.Detail, letters)
+	case s.Word == Waits && s.Detail != "":
+		return text.Line("waits "+s.Detail, letters)
+	}
+	return text.Line(string(s.Word), letters)
+}
+
+// Holder is who holds the lease of an agent.
+type Holder int
+
+// Nobody does; a kernel does; one did that is known to be gone, or whose lease ran out.
+const (
+	Nobody Holder = iota
+	Kernel
+	Gone
+)
+
+// Of is what an agent does. doing is what the kernel tells that holds it; its zero value
+// is of one that cannot be asked.
+func Of(a agent.Agent, by Holder, doing State, last Ending) State {
+	now := of(&a, by, doing, last)
+	if a.Status != agent.Dead {
+		now.Commands = doing.Commands
+	}
+	return now
+}
+
+func of(a *agent.Agent, by Holder, doing State, last Ending) State {
+	switch {
+	case a.Status == agent.Dead:
+		return ended(a, last)
+	case doing.Word != "":
+		return doing
+	case by == Kernel:
+		return State{Word: Working, Detail: Elsewhere}
+	case by == Gone:
+		return State{Word: Interrupted, Detail: "the process that ran it ended"}
+	}
+	return last.state()
+}
+
+// ended is how a dead agent ended. Who ends himself is judged by what he did before; whom
+// others end after the fact, too.
+func ended(a *agent.Agent, last Ending) State {
+	if last.By != a.ID && last.Reason != Over {
+		return State{Word: Killed, Detail: reason(last.Reason)}
+	}
+	now := last.state()
+	if now.Word == Idle {
+		return State{Word: Done}
+	}
+	return now
+}
+
+// Over is the reason for which agents end that are done or have failed, and are not needed
+// any more: they stay what they were.
+const Over = "it was over"
+
+// reason is why, if that is more than the word says.
+func reason(why string) string {
+	if why == "" || why == string(Killed) {
+		return ""
+	}
+	return text.Line(strings.TrimSpace(why), 200)
+}

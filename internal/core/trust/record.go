@@ -1,0 +1,154 @@
+package trust
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+	"unicode/utf8"
+
+	"ramet/internal/base/durable"
+	"ramet/internal/base/fault"
+)
+
+// record is <home>/trust.json: what a person accepted, by the real paths of folders. The
+// bytes are beside it, in trust/ under their SHA-256.
+type record struct {
+	Version int                        `json:"version"` // 2
+	Folders map[string]json.RawMessage `json:"folders"`
+	Recipes []string                   `json:"recipes,omitempty"` // digests of those that may act outside of runs
+}
+
+// consent is what was accepted in one folder.
+type consent struct {
+	At     time.Time `json:"at"`
+	Things []kept    `json:"things"`
+	older  bool      // given to a version that kept no bytes
+}
+
+type kept struct {
+	Kind   Kind   `json:"kind"`
+	Path   string `json:"path"`
+	SHA256 string `json:"sha256"`
+	Size   int    `json:"size"`
+}
+
+func (k kept) name() name { return name{k.Kind, k.Path} }
+
+func recordPath(home string) string { return filepath.Join(home, "trust.json") }
+
+func bytesPath(home, sum string) string { return filepath.Join(home, "trust", sum) }
+
+// most is how large the record may be.
+const mostRecord = 8 << 20
+
+// readRecord refuses a record that somebody else could have written.
+func readRecord(home string) (record, error) {
+	path := recordPath(home)
+	empty := record{Version: 2, Folders: map[string]json.RawMessage{}}
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return empty, nil
+	}
+	if err != nil {
+		return record{}, durable.Failure("read trust", path, err)
+	}
+	if info.Mode().Perm()&0o022 != 0 {
+		return record{}, fault.New(fault.InvalidConfig, "read trust: others can write %s (mode %04o)", path, info.Mode().Perm()).
+			WithHint("check it, then chmod 600 %s", path)
+	}
+	damaged := fault.New(fault.InvalidConfig, "read trust: %s is damaged or from a newer ramet", path).
+		WithHint("move it away and trust your folders again")
+	if !info.Mode().IsRegular() || info.Size() > mostRecord {
+		return record{}, damaged
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return record{}, durable.Failure("read trust", path, err)
+	}
+	var r record
+	if err := json.Unmarshal(text, &r); err != nil || r.Version != 1 && r.Version != 2 {
+		return record{}, damaged
+	}
+	if r.Folders == nil {
+		r.Folders = empty.Folders
+	}
+	r.Version = 2
+	return r, nil
+}
+
+// of is what was accepted in a folder; ok is false if nothing ever was.
+func (r record) of(real string) (c consent, ok bool) {
+	raw, ok := r.Folders[real]
+	if !ok {
+		return c, false
+	}
+	if err := json.Unmarshal(raw, &c); err != nil {
+		return consent{older: true}, true // a fingerprint of version 1
+	}
+	return c, true
+}
+
+// change changes the record under its lock.
+func change(ctx context.Context, home string, do func(*record) error) error {
+	if err := durable.MakeFolder(home, 0o700); err != nil {
+		return err
+	}
+	path := recordPath(home)
+	return durable.While(ctx, path, func() error {
+		r, err := readRecord(home)
+		if err != nil {
+			return err
+		}
+		if err := do(&r); err != nil {
+			return err
+		}
+		text, err := json.MarshalIndent(r, "", "  ")
+		if err != nil {
+			return fault.New(fault.Failed, "write trust: %w", err)
+		}
+		return durable.WriteFile(path, append(text, '\n'), 0o600)
+	})
+}
+
+// keep keeps the bytes of a thing, before the record names them.
+func keep(home string, t Thing) error {
+	path := bytesPath(home, t.SHA256())
+	if err := durable.MakeFolder(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	return durable.WriteFile(path, t.Data, 0o600)
+}
+
+// bytes are those that were kept; they must be what was accepted.
+func (k kept) bytes(home string) ([]byte, error) {
+	path := bytesPath(home, k.SHA256)
+	data, err := os.ReadFile(path)
+	if err == nil && (Thing{Data: data}).SHA256() == k.SHA256 {
+		return data, nil
+	}
+	return nil, fault.New(fault.StorageCorrupt, "what you accepted of %s is not in %s any more", k.Path, path).
+		WithHint("accept it again: ramet trust")
+}
+
+// realPath is the one name of a folder: a link must not carry trust along.
+func realPath(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fault.New(fault.StorageIO, "find folder: %w", err)
+	}
+	real, err := filepath.EvalSymlinks(abs)
+	if errors.Is(err, fs.ErrNotExist) {
+		return abs, fault.New(fault.NotFound, "no folder %s: %w", dir, err)
+	}
+	if err != nil {
+		return abs, fault.New(fault.StorageIO, "find folder: %w", err)
+	}
+	if !utf8.ValidString(real) { // JSON would store another name
+		return real, fault.New(fault.InvalidConfig, "trust %q: the path is not UTF-8", real)
+	}
+	return real, nil
+}

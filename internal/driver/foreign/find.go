@@ -1,0 +1,261 @@
+package foreign
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ramet/internal/base/fault"
+)
+
+// The programs whose conversations are read.
+const (
+	Claude   = "claude"
+	Codex    = "codex"
+	Opencode = "opencode"
+	Pi       = "pi"
+)
+
+// Programs lists them.
+func Programs() []string { return []string{Claude, Codex, Opencode, Pi} }
+
+// newForm makes the reader of a program, of one version; some remember what lines before told.
+func newForm(program string, reader int) form {
+	switch program {
+	case Claude:
+		return claude{&claudeSeen{reader}}
+	case Codex:
+		return codex{&codexSeen{reader: reader}}
+	case Pi:
+		return pi{&piSeen{reader: reader}}
+	}
+	return opencode{&openSeen{reader}}
+}
+
+// Found is a conversation that lies somewhere.
+type Found struct {
+	Program string
+	Path    string
+	Session string // in a database; empty: the file is one
+	Reader  int    // the version that reads it; 0: the newest
+
+	unread error // why nobody can look there; then it is a place, and no conversation
+}
+
+// Find lists the conversations of a program below a person's home, oldest file first. env
+// is the environment. What is not there has none; a place that cannot be looked at is listed too,
+// and whoever opens it learns why: it keeps no other back.
+func Find(ctx context.Context, program string, env func(string) string) ([]Found, error) {
+	at := func(variable string, otherwise ...string) string {
+		if dir := env(variable); dir != "" {
+			return dir
+		}
+		return filepath.Join(append([]string{env("HOME")}, otherwise...)...)
+	}
+	switch program {
+	case Claude:
+		return files(program, filepath.Join(at("CLAUDE_CONFIG_DIR", ".claude"), "projects"), ""), nil
+	case Codex:
+		return files(program, filepath.Join(at("CODEX_HOME", ".codex"), "sessions"), "rollout-"), nil
+	case Pi:
+		return files(program, filepath.Join(at("PI_CODING_AGENT_DIR", ".pi", "agent"), "sessions"), ""), nil
+	case Opencode:
+		path := filepath.Join(at("XDG_DATA_HOME", ".local", "share"), "opencode", "opencode.db")
+		if _, err := os.Stat(path); err != nil {
+			return nil, nil
+		}
+		found, err := rows(ctx, path)
+		if err != nil && ctx.Err() == nil {
+			return []Found{{Program: program, Path: path, unread: err}}, nil
+		}
+		return found, err
+	}
+	return nil, fault.New(fault.Usage, "nobody here reads the conversations of %.40q", program).
+		WithHint("known: %s", strings.Join(Programs(), ", "))
+}
+
+// files lists the lines files below a folder.
+func files(program, dir, prefix string) []Found {
+	var out []Found
+	filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			out = append(out, Found{Program: program, Path: path, unread: fault.New(fault.StorageIO, "look for conversations: %w", err)})
+		case e.Type().IsRegular() && strings.HasSuffix(path, ".jsonl") && strings.HasPrefix(e.Name(), prefix):
+			out = append(out, Found{Program: program, Path: path})
+		}
+		return nil
+	})
+	// Those of sub-agents come behind the ones that they are a part of.
+	keys := make(map[string]string, len(out))
+	for _, f := range out {
+		keys[f.Path] = order(f.Path)
+	}
+	slices.SortStableFunc(out, func(a, b Found) int { return strings.Compare(keys[a.Path], keys[b.Path]) })
+	return out
+}
+
+func order(path string) string {
+	if strings.HasPrefix(filepath.Base(path), "agent-") {
+		return fmt.Sprintf("%03d", max(besideClaude(path).Depth, 1)) + path
+	}
+	return "000" + path
+}
+
+// In finds out which conversations a file holds.
+func In(ctx context.Context, path string) ([]Found, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fault.New(fault.NotFound, "read %s: %w", path, err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fault.New(fault.Usage, "%s is no file", path).WithHint("name a file of a conversation")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fault.New(fault.NotFound, "read %s: %w", path, err)
+	}
+	defer f.Close()
+	in := bufio.NewReaderSize(f, 64<<10)
+	if head, _ := in.Peek(len(magic)); string(head) == magic {
+		return rows(ctx, path)
+	}
+	program, err := whose(in)
+	if err != nil {
+		return nil, fault.New(fault.StorageIO, "read %s: %w", path, err)
+	}
+	if program != "" {
+		return []Found{{Program: program, Path: path}}, nil
+	}
+	return nil, fault.New(fault.Usage, "%s is no conversation that is known here", path).
+		WithHint("known are those of %s", strings.Join(Programs(), ", "))
+}
+
+// first is the beginning of a file.
+func first(path string, most int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fault.New(fault.NotFound, "read %s: %w", path, err)
+	}
+	defer f.Close()
+	head, err := io.ReadAll(io.LimitReader(f, most))
+	if err != nil {
+		return nil, fault.New(fault.StorageIO, "read %s: %w", path, err)
+	}
+	return head, nil
+}
+
+// magic is what a database of SQLite begins with.
+const magic = "SQLite format 3\x00"
+
+// beginning is how many bytes are looked at to tell who wrote a file, and the last line of them
+// to its end: the first may hold an image.
+const beginning = 256 << 10
+
+// whose says which program wrote some lines; empty: nobody can tell by the first of them.
+func whose(in *bufio.Reader) (string, error) {
+	var long []byte
+	for seen := int64(0); seen < beginning; {
+		line, size, err := readLine(in, &long)
+		seen += size
+		if program := writer(line); program != "" {
+			return program, nil
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	return "", nil
+}
+
+// writer says which program wrote a line; empty: nobody can tell.
+func writer(line []byte) string {
+	var l struct {
+		Type       string `json:"type"`
+		Session    string `json:"sessionId"`
+		UUID       string `json:"uuid"`
+		Leaf       string `json:"leafUuid"`
+		MessageID  string `json:"messageId"`
+		Cwd        string `json:"cwd"`
+		ID         string `json:"id"`
+		RecordType string `json:"record_type"`
+		Payload    struct {
+			ID   string `json:"id"`
+			Type string `json:"type"`
+		} `json:"payload"`
+	}
+	if decode(bytes.TrimSpace(line), &l) != nil {
+		return ""
+	}
+	switch {
+	case l.Type == "session" && l.ID != "":
+		return Pi
+	case l.Session != "" || l.UUID != "" || l.Leaf != "" || l.MessageID != "" && l.Type == "file-history-snapshot":
+		return Claude
+	case l.Type == "session_meta" || l.Type == "response_item" || l.Type == "event_msg" || l.Payload.Type != "" || l.RecordType != "":
+		return Codex
+	case l.Type == "" && l.ID != "": // versions without covers
+		return Codex
+	}
+	return ""
+}
+
+// open opens the lines of a conversation.
+func (f Found) open(ctx context.Context) (*os.File, error) {
+	if f.unread != nil {
+		return nil, f.unread
+	}
+	if f.Program == Opencode {
+		return written(ctx, f)
+	}
+	info, err := os.Stat(f.Path)
+	if err != nil {
+		return nil, fault.New(fault.NotFound, "read %s: %w", f.Path, err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fault.New(fault.Usage, "%s is no file", f.Path)
+	}
+	file, err := os.Open(f.Path)
+	if err != nil {
+		return nil, fault.New(fault.NotFound, "read %s: %w", f.Path, err)
+	}
+	return file, nil
+}
+
+// glances is how many lines are read to tell what a conversation is about.
+const glances = 200
+
+// Peek reads the beginning of a conversation.
+func Peek(ctx context.Context, f Found) (Session, error) {
+	s := Session{Program: f.Program, Path: f.Path, ID: f.Session}
+	file, err := f.open(ctx)
+	if err != nil {
+		return s, err
+	}
+	defer file.Close()
+	in, form := bufio.NewReaderSize(file, 64<<10), newForm(f.Program, Importer)
+	var long []byte
+	for range glances {
+		line, _, err := readLine(in, &long)
+		if err != nil {
+			break
+		}
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			form.index(line, &s)
+		}
+	}
+	return s, nil
+}

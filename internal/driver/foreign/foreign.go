@@ -1,0 +1,289 @@
+// Package foreign reads the conversations that other programs keep: Claude Code, Codex,
+// opencode and pi.
+//
+// A source is a sequence of lines of JSON: the file itself or, for a database, its rows
+// written so. It is read twice and never held: once for an index of some 50 bytes a line,
+// which says what each line is and behind which other it stands, and once line by line.
+//
+// It promises that nothing is written where it reads; that every line is either taken into
+// an entry, with its place in the source, or skipped for a reason that is counted; that
+// what it does not know is kept as it came; and that the same bytes give the same entries,
+// so that anybody who has the source can compare. A line that is not yet ended is left for
+// the next time. What was signed or encrypted for a vendor is kept with the name of the
+// protocol that reads it, and so goes to nobody else.
+package foreign
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"iter"
+	"os"
+	"slices"
+	"time"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/core/history"
+)
+
+// maxLine is the longest line that is read; a longer one is skipped.
+const maxLine = 64 << 20
+
+// Session is what is known of a conversation before it is read.
+type Session struct {
+	Program string
+	ID      string
+	Path    string // of its file
+	Cwd     string
+	Title   string // that it was given
+	Version string // of the program
+	Model   string // vendor/name that it spoke with last
+	Started time.Time
+	Of      string // the session that it is a part of: a sub-agent; empty: none
+	Call    string // the call in that session that it worked for, where the program names it
+	Base    Base   // the session whose beginning is its own; zero: none
+	Forked  string // the session that it is a copy of, as far as that went then; empty: none
+	Newer   string // in words, that its version is one that nobody here knows; empty: it is known
+
+	begins string // what the person said first
+}
+
+// Called is its title, else how it begins.
+func (s Session) Called() string {
+	if s.Title != "" {
+		return s.Title
+	}
+	return s.begins
+}
+
+// Begins is what the person said first.
+func (s Session) Begins() string { return s.begins }
+
+// Base is a stretch of another session that one begins with.
+type Base struct {
+	Session string
+	Bytes   int64
+}
+
+// form is how a program writes.
+type form interface {
+	// index reads a line: what it is, and what it tells of the session.
+	index(line []byte, s *Session) (record, names)
+	// read makes an entry of a line that is not silent.
+	read(line []byte) (Said, error)
+}
+
+// names are how lines name themselves and each other; empty: by their order. A line that is
+// kept as it came has a kind, one that says nothing may have a reason.
+type names struct{ id, up, group, kind, why string }
+
+// Said is what a line says.
+type Said struct {
+	Kind  history.Kind
+	Parts []history.Part
+	Time  string
+	// Keep is, of a compact, the line with which what was kept begins; empty: nothing was.
+	Keep string
+	// Turns is how many turns a rewind takes back.
+	Turns int
+	// Used is what the answer used, as the program wrote it down; its cost is 0 where it did not.
+	Used *history.Used
+}
+
+// Source is an open conversation.
+type Source struct {
+	Session
+	Lines   int64
+	Bytes   int64  // up to the end of the last whole line
+	SHA256  string // of these bytes
+	Reader  int    // version of the reader
+	Skipped map[string]int64
+	Unknown map[string]int64 // lines that were kept as they came, by their type
+
+	file    *os.File
+	form    form
+	records []record
+	units   []unit
+	roots   []int32
+	loose   []int32 // kept as they came, before any message
+	ids     map[uint64]int32
+}
+
+// Close lets go of the file.
+func (s *Source) Close() error { return s.file.Close() }
+
+// Open indexes a conversation. most bounds how many bytes count, as an earlier import had
+// them; 0: all.
+func Open(ctx context.Context, found Found, most int64) (*Source, error) {
+	reader := cmp.Or(found.Reader, Importer)
+	if err := checkReader(reader); err != nil {
+		return nil, err
+	}
+	file, err := found.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &Source{Session: Session{Program: found.Program, Path: found.Path, ID: found.Session}, file: file, form: newForm(found.Program, reader), Reader: reader,
+		Skipped: map[string]int64{}, Unknown: map[string]int64{}, ids: map[uint64]int32{}}
+	if err := s.scan(ctx, most); err != nil {
+		file.Close()
+		return nil, err
+	}
+	if found.Program == Claude && s.Of != "" {
+		s.Call = besideClaude(found.Path).Call
+	}
+	if s.Newer == "" {
+		s.Newer = newer(s.Program, s.Version)
+	}
+	s.grow()
+	if found.Program != Pi { // whose summaries name lines
+		s.ids = nil
+	}
+	return s, nil
+}
+
+// long is how large a source is whose lines are counted first, so that the index is made in
+// its size.
+const long = 64 << 20
+
+// room makes the index as large as it will be.
+func (s *Source) room() error {
+	info, err := s.file.Stat()
+	if err != nil || info.Size() < long {
+		return nil // then there is nothing to be saved, or reading says what is wrong
+	}
+	n, piece := 0, make([]byte, 1<<20)
+	for {
+		got, err := s.file.Read(piece)
+		n += bytes.Count(piece[:got], []byte{'\n'})
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return fault.New(fault.StorageIO, "read %s: %w", s.Path, err)
+		}
+	}
+	s.records, s.ids = make([]record, 0, n), make(map[uint64]int32, n)
+	if _, err := s.file.Seek(0, io.SeekStart); err != nil {
+		return fault.New(fault.StorageIO, "read %s: %w", s.Path, err)
+	}
+	return nil
+}
+
+// scan reads the source once.
+func (s *Source) scan(ctx context.Context, most int64) error {
+	if err := s.room(); err != nil {
+		return err
+	}
+	hash := sha256.New()
+	var in io.Reader = s.file
+	if most > 0 {
+		in = io.LimitReader(s.file, most)
+	}
+	lines := bufio.NewReaderSize(in, 1<<20)
+	var long []byte
+	for n := 0; ; n++ {
+		if n%1024 == 0 && ctx.Err() != nil {
+			return fault.New(fault.Cancelled, "read %s: %w", s.Path, context.Cause(ctx))
+		}
+		line, size, err := readLine(lines, &long)
+		if errors.Is(err, io.EOF) {
+			if size > 0 {
+				s.Lines++
+				s.Skipped["not ended"]++
+			}
+			break
+		}
+		if err != nil {
+			return fault.New(fault.StorageIO, "read %s: %w", s.Path, err)
+		}
+		if err := s.sum(hash, line, size); err != nil {
+			return err
+		}
+		s.take(line, size)
+		s.Bytes += size
+	}
+	s.SHA256 = hex.EncodeToString(hash.Sum(nil))
+	return nil
+}
+
+// sum adds a line to a hash. One that is too long was not held: it is read once more.
+func (s *Source) sum(hash io.Writer, line []byte, size int64) error {
+	if size == int64(len(line)) {
+		hash.Write(line)
+		return nil
+	}
+	if _, err := io.Copy(hash, io.NewSectionReader(s.file, s.Bytes, size)); err != nil {
+		return fault.New(fault.StorageIO, "read %s: %w", s.Path, err)
+	}
+	return nil
+}
+
+// readLine reads a line with its end, and says how long it is; of one that is longer than maxLine
+// it gives the beginning only. io.EOF: it has no end.
+func readLine(in *bufio.Reader, long *[]byte) (line []byte, size int64, err error) {
+	*long = (*long)[:0]
+	for {
+		piece, err := in.ReadSlice('\n')
+		size += int64(len(piece))
+		if err == nil && len(*long) == 0 {
+			return piece, size, nil
+		}
+		if len(*long) <= maxLine {
+			*long = append(*long, piece...)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return *long, size, err
+		}
+	}
+}
+
+// Prefix is the SHA-256 of the first bytes of a source, in hex; false: it is shorter.
+func (s *Source) Prefix(n int64) (string, bool, error) {
+	if n > s.Bytes {
+		return "", false, nil
+	}
+	if n == s.Bytes {
+		return s.SHA256, true, nil
+	}
+	hash := sha256.New()
+	if _, err := io.Copy(hash, io.NewSectionReader(s.file, 0, n)); err != nil {
+		return "", false, fault.New(fault.StorageIO, "read %s: %w", s.Path, err)
+	}
+	return hex.EncodeToString(hash.Sum(nil)), true, nil
+}
+
+// Read makes the entry of some lines.
+func (s *Source) Read(list []history.Bytes) (Said, error) {
+	for _, at := range list {
+		if at.Offset+at.Size > s.Bytes || at.Size > maxLine {
+			return Said{}, unreadable(s.Path, at, io.ErrUnexpectedEOF)
+		}
+	}
+	return s.read(list)
+}
+
+// Stretches are the lines that are in entries, in their order, each with its number in the
+// index.
+func (s *Source) Stretches() iter.Seq2[int, history.Bytes] {
+	return func(yield func(int, history.Bytes) bool) {
+		for i, r := range s.records {
+			if r.role != silent && !yield(i, r.at()) {
+				return
+			}
+		}
+	}
+}
+
+// Records is how many lines are in the index.
+func (s *Source) Records() int { return len(s.records) }
+
+// Index is the number of the line that begins at an offset; false: none does.
+func (s *Source) Index(offset int64) (int, bool) {
+	return slices.BinarySearchFunc(s.records, offset, func(r record, at int64) int { return cmp.Compare(r.offset, at) })
+}

@@ -1,0 +1,104 @@
+// Package transcript makes one file of a conversation that anybody can read, and check,
+// with a browser and nothing else.
+//
+// # Promises
+//
+//   - The file asks nothing of any network, and nothing that a conversation says can become
+//     a program or a request: its policy permits one script and one style, by their hashes,
+//     and pictures that stand in it; words become text, addresses too.
+//   - What it shows is what it holds: the script draws the data that it has checked. A byte
+//     that was changed in the data is found by the file itself; one that was changed in the
+//     script keeps it from running, and then the file says that nothing was checked.
+//   - Links are checked as `ramet verify` does (internal/base/chain): from the hash before the
+//     first entry of each stretch to the head of each agent. What somebody could rewrite as a
+//     whole is told by the heads alone: whoever knows them from elsewhere compares. So every
+//     entry leads to a head that is shown, no message is there twice, and a conversation leaves
+//     none of them out.
+//   - What is left out or replaced for the file keeps its commitment: its place is proved,
+//     and its words are neither shown nor to be guessed.
+
+package foreign
+
+import (
+	"ramet/internal/base/id"
+	"ramet/internal/core/history"
+)
+
+// TranscriptFormat is the word that the data begins with; another form is another word.
+const TranscriptFormat = "ramet/transcript/1"
+
+// Transcript is what goes into a file.
+type Transcript struct {
+	Format    string                    `json:"format"`
+	Made      string                    `json:"made"`
+	Agent     id.Agent                  `json:"agent"`  // whom it was asked for
+	Agents    []TranscriptAgent         `json:"agents"` // that one first, parents before children
+	Stretches []TranscriptStretch       `json:"stretches"`
+	Blobs     map[string]TranscriptBlob `json:"blobs"` // by the hashes that contents name
+}
+
+// TranscriptAgent is one of the tree.
+type TranscriptAgent struct {
+	UUID   id.Agent `json:"uuid"`
+	Name   string   `json:"name"`
+	Status string   `json:"status"`
+	Parent id.Agent `json:"parent"` // empty: not in the file
+	Model  string   `json:"model"`
+	Tokens int64    `json:"tokens"`
+	Cost   int64    `json:"cost_nano_usd"`
+	Head   string   `json:"head"` // hash of its newest entry
+	// Ranges are its conversation, root first; Out are the entries of it that are no longer
+	// in its context.
+	Ranges []history.Range `json:"ranges"`
+	Out    []id.Message    `json:"out"`
+}
+
+// TranscriptStretch is a run of entries of one agent, none left out.
+type TranscriptStretch struct {
+	Agent   id.Agent          `json:"agent"`
+	On      id.Message        `json:"on"`   // the entry that it hangs on; 0: none
+	Prev    string            `json:"prev"` // and its hash
+	Last    bool              `json:"last"` // it ends with the agent's newest entry
+	Entries []TranscriptEntry `json:"entries"`
+}
+
+// TranscriptEntry is one entry with its proof. Meta and Content are the exact bytes; where they are
+// not to go out they are null, and what is shown instead stands beside.
+type TranscriptEntry struct {
+	ID         id.Message         `json:"id"`
+	At         string             `json:"at"` // microseconds since 1970
+	Kind       history.Kind       `json:"kind"`
+	Meta       *string            `json:"meta"`
+	Commitment string             `json:"commitment"`
+	Hash       string             `json:"hash"`
+	Salt       *string            `json:"salt"` // hex
+	Content    *string            `json:"content"`
+	ShownMeta  string             `json:"shown_meta,omitempty"`
+	Shown      string             `json:"shown,omitempty"`
+	Hidden     string             `json:"hidden,omitempty"` // why something of it is not here
+	Changes    []TranscriptChange `json:"changes,omitempty"`
+}
+
+// TranscriptChange is what happened to a file. It is shown as the states of files have it: the links do
+// not prove it.
+type TranscriptChange struct {
+	Path string `json:"path"`
+	Verb string `json:"verb"`
+	Diff string `json:"diff"`
+	Note string `json:"note,omitempty"`
+}
+
+// TranscriptBlob is a large content: text, or base64.
+type TranscriptBlob struct {
+	Text   *string `json:"text,omitempty"`
+	Base64 []byte  `json:"base64,omitempty"`
+}
+
+// Entries is how many entries there are.
+func (b *Transcript) Entries() int {
+	n := 0
+	for _, s := range b.Stretches {
+		n += len(s.Entries)
+	}
+	return n
+}

@@ -1,0 +1,222 @@
+package foreign
+
+import (
+	"ramet/internal/core/history"
+)
+
+// unit is what is written together: one message, and the results of its calls.
+type unit struct {
+	first, last int32 // records of the message
+	more, end   int32 // records behind it: results, and what nobody knows
+	up          int32 // -1: it is a root
+	kid, beside int32 // first unit behind it; next one behind the same
+	newest      int32 // the newest record in it and behind it
+}
+
+// head is the record that a unit begins with: what it is, is that.
+func (s *Source) head(u int32) *record { return &s.records[s.units[u].first] }
+
+// grow makes the tree. Lines that name none stand behind the one before them.
+func (s *Source) grow() {
+	s.units = make([]unit, 0, len(s.records))
+	before := int32(-1)
+	for i := range s.records {
+		r := &s.records[i]
+		switch {
+		case r.top:
+		case r.up != 0:
+			if at, ok := s.ids[r.up]; ok && at != int32(i) {
+				r.prev = at
+			} else {
+				r.lost = true
+			}
+		case !r.named:
+			r.prev = before
+		}
+		before = int32(i)
+	}
+	s.cut()
+	for i := range s.records {
+		s.place(int32(i))
+	}
+	s.tie()
+	for i := len(s.units) - 1; i >= 0; i-- { // children come later than their parents
+		u := &s.units[i]
+		if u.up >= 0 {
+			up := &s.units[u.up]
+			up.newest = max(up.newest, u.newest)
+			u.beside, up.kid = up.kid, int32(i)
+		}
+	}
+	for i := range s.units {
+		if s.units[i].up < 0 {
+			s.roots = append(s.roots, int32(i))
+		}
+	}
+}
+
+// cut opens cycles: who stands behind itself stands behind nobody.
+func (s *Source) cut() {
+	seen := make([]int32, len(s.records)) // the walk that met it first
+	for i := range s.records {
+		at := int32(i)
+		for at >= 0 && seen[at] == 0 {
+			seen[at] = int32(i) + 1
+			next := s.records[at].prev
+			if next >= 0 && seen[next] == int32(i)+1 {
+				s.openAt(next)
+				break
+			}
+			at = next
+		}
+	}
+}
+
+// openAt opens a cycle before the record in it that was written first.
+func (s *Source) openAt(member int32) {
+	first := member
+	for at := s.records[member].prev; at != member; at = s.records[at].prev {
+		first = min(first, at)
+	}
+	s.records[first].prev, s.records[first].lost = -1, true
+}
+
+// place puts a record, and those before it first, into units.
+func (s *Source) place(i int32) {
+	var path []int32
+	for at := i; at >= 0 && s.records[at].unit == -1; at = s.records[at].prev {
+		path = append(path, at)
+	}
+	for n := len(path) - 1; n >= 0; n-- {
+		s.put(path[n])
+	}
+}
+
+// nowhere is the unit of records that stand before all units.
+const nowhere int32 = -2
+
+func (s *Source) put(i int32) {
+	r := &s.records[i]
+	up := nowhere
+	if r.prev >= 0 {
+		up = s.records[r.prev].unit
+	}
+	var parent *unit
+	answers := false
+	if up >= 0 {
+		parent = &s.units[up]
+		answers = s.head(up).role == answer
+	}
+	switch {
+	case r.role == silent:
+		r.unit = up
+		return
+	case (r.role == raw || r.role == spent) && parent == nil:
+		r.unit = up
+		s.loose = append(s.loose, i)
+		return
+	case parent == nil:
+	case r.role == answer && answers && r.group != 0 && r.group == s.head(up).group:
+		s.records[parent.last].next, parent.last = i, i
+		r.unit, parent.newest = up, max(parent.newest, i)
+		return
+	case r.role == raw, r.role == spent, r.role == result && answers:
+		s.follow(up, i)
+		return
+	}
+	u := unit{first: i, last: i, more: -1, end: -1, up: -1, kid: -1, beside: -1, newest: i}
+	if up >= 0 {
+		u.up = up
+	}
+	r.unit = int32(len(s.units))
+	s.units = append(s.units, u)
+}
+
+// follow puts a record behind the message of a unit.
+func (s *Source) follow(at, i int32) {
+	u := &s.units[at]
+	if u.more < 0 {
+		u.more = i
+	} else {
+		s.records[u.end].next = i
+	}
+	u.end, u.newest = i, max(u.newest, i)
+	s.records[i].unit = at
+}
+
+// tie puts what stands before every message behind the first one.
+func (s *Source) tie() {
+	if len(s.loose) > 0 && len(s.units) == 0 {
+		i := s.loose[0]
+		s.loose = s.loose[1:]
+		s.units = append(s.units, unit{first: i, last: i, more: -1, end: -1, up: -1, kid: -1, beside: -1, newest: i})
+	}
+	for _, i := range s.loose {
+		s.follow(0, i)
+	}
+}
+
+// Item is an entry to be.
+type Item struct {
+	At   []history.Bytes
+	tree *Source
+}
+
+// Read makes it.
+func (i Item) Read() (Said, error) { return i.tree.read(i.At) }
+
+// Node is a message and the results of its calls, in the tree.
+type Node struct {
+	tree *Source
+	i    int32
+}
+
+// Side says that it begins what a sub-agent did, Lost that the line before it is not there.
+func (n Node) Side() bool { return n.tree.head(n.i).side }
+
+// Lost says that the line that it stands behind is not in the source.
+func (n Node) Lost() bool { return n.tree.head(n.i).lost }
+
+// Newest orders nodes by what was said last behind them.
+func (n Node) Newest() int32 { return n.tree.units[n.i].newest }
+
+// Items are its entries: the message, then what stands with it.
+func (n Node) Items() []Item {
+	u, all := n.tree.units[n.i], n.tree.records
+	var whole []history.Bytes
+	for at := u.first; at >= 0; at = all[at].next {
+		whole = append(whole, all[at].at())
+	}
+	out := []Item{{whole, n.tree}}
+	for at := u.more; at >= 0; at = all[at].next {
+		out = append(out, Item{[]history.Bytes{all[at].at()}, n.tree})
+	}
+	return out
+}
+
+// Kids are the nodes behind it, in their order.
+func (n Node) Kids() []Node {
+	var out []Node
+	for at := n.tree.units[n.i].kid; at >= 0; at = n.tree.units[at].beside {
+		out = append(out, Node{n.tree, at})
+	}
+	return out
+}
+
+// Roots are the nodes that stand behind none.
+func (s *Source) Roots() []Node {
+	out := make([]Node, len(s.roots))
+	for i, at := range s.roots {
+		out[i] = Node{s, at}
+	}
+	return out
+}
+
+// Offset finds the line of a name: where it begins in the source.
+func (s *Source) Offset(name string) (int64, bool) {
+	at, ok := s.ids[hashed(name)]
+	if !ok {
+		return 0, false
+	}
+	return s.records[at].offset, true
+}

@@ -1,0 +1,73 @@
+package foreign
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/late"
+)
+
+// Importer is the version of these readers: it grows when the same bytes give other entries
+// than before. Those that were made before are made anew by the reader that made them, so
+// that an import is proved, and goes on, as it was begun.
+//
+//	1  the first
+//	2  Codex: what it writes of the world and of its own counting says nothing
+//	3  Codex: what was used is an entry
+//	4  Codex: what a fork repeats of its original's usage says nothing, and events that nobody
+//	   knows are kept, as blocks of messages are everywhere; Claude Code: what it writes of its
+//	   requests says nothing
+const Importer = 4
+
+// checkReader refuses a version that is not here.
+func checkReader(version int) error {
+	if version < 1 || version > Importer {
+		return fault.New(fault.StorageNewer, "it was imported by version %d of the reader; here are versions 1 to %d", version, Importer).
+			WithHint("use the ramet that imported it, or a newer one")
+	}
+	return nil
+}
+
+// known are the newest versions of programs whose sessions were read, as far as a form could
+// change in them; what they write themselves has no version. Of pi it has one.
+var known = late.Value[map[string][]int]{Make: func() map[string][]int {
+	return map[string][]int{Claude: {2, 1}, Codex: {0, 166}, Opencode: {1, 18}}
+}}
+
+// newer says that a session is of a version that nobody here knows; empty: it is known, or
+// nobody can tell.
+func newer(program, version string) string {
+	have, limit := numbers(version), known.Get()[program]
+	if len(have) < len(limit) || slices.Compare(have[:len(limit)], limit) <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s %.40s is newer than %s, the newest that", program, plain(version), dotted(limit))
+}
+
+// numbers are the first ones of a version: 1.2.3-beta has three.
+func numbers(version string) []int {
+	var out []int
+	for _, word := range strings.SplitN(strings.TrimPrefix(strings.TrimSpace(version), "v"), ".", 3) {
+		end := strings.IndexFunc(word, func(r rune) bool { return r < '0' || r > '9' })
+		if end < 0 {
+			end = len(word)
+		}
+		n, err := strconv.Atoi(word[:end])
+		if err != nil {
+			break
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+func dotted(list []int) string {
+	words := make([]string, len(list))
+	for i, n := range list {
+		words[i] = strconv.Itoa(n)
+	}
+	return strings.Join(words, ".")
+}

@@ -1,0 +1,154 @@
+package foreign
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"ramet/internal/core/history"
+	"ramet/internal/model/catalog"
+)
+
+// told is a conversation with everything that the program has a place for.
+func told(own catalog.Protocol) []Said {
+	call := func(id, name, args string) history.Part {
+		return history.Part{Type: history.ToolCall, CallID: id, Name: name, Args: json.RawMessage(args), Origin: string(own)}
+	}
+	thought := history.Part{Type: history.Thinking, Text: "hm", Origin: string(own)}
+	if own == catalog.Anthropic {
+		thought.Signature = "SIG"
+	} else {
+		thought.Opaque = json.RawMessage(`{"encrypted_content":"E","id":"rs","summary":[{"text":"hm","type":"summary_text"}],"type":"reasoning"}`)
+	}
+	text := func(s string) history.Part { return history.Part{Type: history.Text, Text: s} }
+	return []Said{
+		{Kind: history.User, Parts: []history.Part{text("look <b>&</b> \u2028"), {Type: history.Image, MediaType: "image/png", Data: []byte("png")}}},
+		{Kind: history.Assistant, Parts: []history.Part{thought, text("I look"), call("c1", "Read", `{"path":"a"}`), call("c2", "apply_patch", `{"input":"*** Begin"}`)}},
+		{Kind: history.ToolResult, Parts: []history.Part{{Type: history.Result, CallID: "c1", Text: "one\ntwo"}}},
+		{Kind: history.ToolResult, Parts: []history.Part{{Type: history.Result, CallID: "c2", Text: "see"}, {Type: history.Image, MediaType: "image/png", Data: []byte("shot")}}},
+		{Kind: history.Assistant, Parts: []history.Part{text("done")}},
+		{Kind: history.User, Parts: []history.Part{text("again")}},
+	}
+}
+
+// plainly is what is to be the same after a way there and back.
+func plainly(list []Said) string {
+	var out []string
+	for _, s := range list {
+		for _, p := range s.Parts {
+			if p.Type == history.Result {
+				p.Name, p.IsError = "", false
+			}
+			if p.Type == history.Text || p.Type == history.ToolCall {
+				p.Origin = "" // who reads what nobody signed
+			}
+			one, err := json.Marshal(p)
+			if err != nil {
+				return err.Error()
+			}
+			out = append(out, string(s.Kind)+" "+string(one))
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+// back reads a session from its first line to its last.
+func back(t *testing.T, s *Source) []Said {
+	t.Helper()
+	var out []Said
+	nodes := s.Roots()
+	for len(nodes) > 0 {
+		if len(nodes) > 1 {
+			t.Errorf("it has branches: %s", drawn(t, nodes))
+		}
+		for _, i := range nodes[0].Items() {
+			one, err := i.Read()
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, one)
+		}
+		nodes = nodes[0].Kids()
+	}
+	return out
+}
+
+func TestThereAndBack(t *testing.T) {
+	for program, own := range map[string]catalog.Protocol{Claude: catalog.Anthropic, Codex: catalog.Responses, Pi: catalog.Anthropic} {
+		var out bytes.Buffer
+		at := time.Date(2026, 1, 2, 3, 4, 5, 6_000_000, time.UTC)
+		w, err := NewWriter(program, Session{Cwd: "/home/me/x.y", Model: "anthropic/claude-x", Started: at}, &out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := told(own)
+		for i, m := range want {
+			if err := w.Add(m.Kind, m.Parts, at.Add(time.Duration(i)*time.Second)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		home := t.TempDir()
+		path, command := w.Place(func(name string) string { return map[string]string{"HOME": home}[name] })
+		if !strings.Contains(command, w.ID) || !strings.Contains(path, w.ID) {
+			t.Errorf("%s: %s, %s", program, path, command)
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, out.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		found, err := Find(t.Context(), program, func(name string) string { return map[string]string{"HOME": home}[name] })
+		if err != nil || len(found) != 1 {
+			t.Fatalf("%s: it is not found where the program looks: %v %v", program, found, err)
+		}
+		s := open(t, path)
+		if s.Program != program || s.ID != w.ID || s.Cwd != "/home/me/x.y" || !s.Started.Equal(at) {
+			t.Errorf("%s: %+v", program, s.Session)
+		}
+		whole(t, s)
+		if got, want := plainly(back(t, s)), plainly(want); got != want {
+			t.Errorf("%s:\n got %s\nwant %s", program, got, want)
+		}
+	}
+}
+
+// What was signed for another vendor does not go along; a call that nobody answered is closed.
+func TestWhatDoesNotGoThere(t *testing.T) {
+	for _, program := range Writes() {
+		var out bytes.Buffer
+		w, err := NewWriter(program, Session{Cwd: "/x", Started: time.Unix(1, 0)}, &out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		other := history.Part{Type: history.Thinking, Text: "secret thought", Signature: "SIGNED", Origin: string(catalog.Gemini), Opaque: json.RawMessage(`"OPAQUE"`)}
+		w.Add(history.User, []history.Part{{Type: history.Text, Text: "go"}, {Type: history.Facts, Text: "the moment"}}, time.Unix(2, 0))
+		w.Add(history.Assistant, []history.Part{other, {Type: history.ToolCall, CallID: "c", Name: "bash", Malformed: "{"}}, time.Unix(3, 0))
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		said := out.String()
+		if program != Pi && strings.Contains(said, "SIGNED") || strings.Contains(said, "OPAQUE") && program != Pi || strings.Contains(said, "the moment") {
+			t.Errorf("%s: %s", program, said)
+		}
+		if !strings.Contains(said, "the call was interrupted") {
+			t.Errorf("%s: the call is open", program)
+		}
+		for i, line := range strings.Split(strings.TrimSpace(said), "\n") {
+			if !json.Valid([]byte(line)) {
+				t.Error(fmt.Sprint(program, " line ", i, ": ", line))
+			}
+		}
+	}
+	if _, err := NewWriter(Opencode, Session{}, &bytes.Buffer{}); err == nil {
+		t.Error("opencode's database is not ours to write")
+	}
+}

@@ -1,0 +1,264 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/registry"
+	"ramet/internal/model/llm"
+)
+
+// Budgets is what a reserver needs of a store (registry.Budgets).
+type Budgets interface {
+	Allowances(ctx context.Context, a id.Agent) ([]registry.Allowance, error)
+	Reserve(ctx context.Context, h registry.Hold) error
+	Settle(ctx context.Context, hold string) error
+}
+
+// Reserver sets aside what calls may come to. One serves a kernel; it is safe for concurrent use.
+type Reserver struct {
+	store Budgets
+	owner string
+	most  time.Duration // that a call waits for others
+	again time.Duration // how often it looks what others did
+
+	mu    sync.Mutex
+	queue []chan struct{} // who waits, in order; the first one tries. Guarded by mu
+	news  chan struct{}   // closed when something was given back here. Guarded by mu
+}
+
+// shares: a call that must be lowered takes this part of what is left, so that as many can
+// be under way.
+const shares = 4
+
+// patience is how long a call waits for others to be over.
+const patience = time.Minute
+
+// NewReserver makes a reserver for the kernel of that name.
+func NewReserver(store Budgets, owner string) *Reserver {
+	return &Reserver{store: store, owner: owner, most: patience, again: 100 * time.Millisecond, news: make(chan struct{})}
+}
+
+// Held is what was set aside for one call.
+type Held struct {
+	Output int64 // what the call may write
+	Bound  bool  // a budget binds
+
+	reserver *Reserver
+	id       string // empty: nothing was set aside
+}
+
+// settleTime is how long giving back may take.
+const settleTime = 10 * time.Second
+
+// Settle gives back what was set aside. What the call came to is written, or it was not sent.
+// Where that cannot be told to the store it counts as spent.
+func (h *Held) Settle(ctx context.Context) error {
+	if h == nil || h.id == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+	defer cancel()
+	err := h.reserver.store.Settle(ctx, h.id)
+	if err == nil {
+		h.id = ""
+		h.reserver.tell()
+	}
+	return err
+}
+
+// Reserve sets aside what a call may come to, lowered to what is left if it must be. It waits
+// for others that are under way; BUDGET_EXCEEDED: it does not fit, and nothing is set aside.
+func (p *Reserver) Reserve(ctx context.Context, c Call) (*Held, error) {
+	if p.alone() {
+		held, short, err := p.try(ctx, c)
+		if err != nil || held != nil {
+			return held, err
+		}
+		if !short.hopeful() {
+			return nil, short.refusal()
+		}
+	}
+	return p.wait(ctx, c)
+}
+
+// Left is BUDGET_EXCEEDED where a budget that binds an agent is used up.
+func (p *Reserver) Left(ctx context.Context, a id.Agent) error {
+	limits, err := p.store.Allowances(ctx, a)
+	for _, l := range limits {
+		l.Held = agent.Spending{} // what is under way may come to nothing
+		if tokens, cost, bound, priced := l.Left(); bound && tokens == 0 || priced && cost == 0 {
+			return (&short{Call{Agent: a}, l}).refusal()
+		}
+	}
+	return err
+}
+
+// alone says that nobody waits.
+func (p *Reserver) alone() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.queue) == 0
+}
+
+// wait tries when its turn has come, until it fits, cannot, or the time is over.
+func (p *Reserver) wait(ctx context.Context, c Call) (*Held, error) {
+	late := time.NewTimer(p.most)
+	defer late.Stop()
+	turn := p.join()
+	defer p.leave(turn)
+	select {
+	case <-turn:
+	case <-late.C:
+		return nil, fault.New(fault.BudgetExceeded, "others that share the budget were under way for %s", p.most).WithHint("try again when they are done, or give more")
+	case <-ctx.Done():
+		return nil, llm.Ended(ctx)
+	}
+	again := time.NewTicker(p.again)
+	defer again.Stop()
+	for {
+		news := p.listen() // before the look, so that nothing is missed
+		held, short, err := p.try(ctx, c)
+		if err != nil || held != nil {
+			return held, err
+		}
+		if !short.hopeful() {
+			return nil, short.refusal()
+		}
+		select {
+		case <-news:
+		case <-again.C: // another kernel may have given something back
+		case <-late.C:
+			return nil, short.refusal()
+		case <-ctx.Done():
+			return nil, llm.Ended(ctx)
+		}
+	}
+}
+
+// try looks once. short: it does not fit now.
+func (p *Reserver) try(ctx context.Context, c Call) (*Held, *short, error) {
+	limits, err := p.store.Allowances(ctx, c.Agent)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(limits) == 0 {
+		return &Held{Output: c.Output}, nil, nil
+	}
+	output := c.Output
+	for _, l := range limits {
+		tokens, cost, bound, priced := l.Left()
+		if priced && !c.Priced {
+			return nil, nil, fault.New(fault.BudgetExceeded, "the budget of agent %s is one of money, and nobody knows what %s costs", l.Of.Label(), c.Model).
+				WithHint("limit it by tokens, or ask a model whose price is known")
+		}
+		fits := c.fits(tokens, cost, bound, priced)
+		if fits < c.Least {
+			return nil, &short{c, l}, nil
+		}
+		output = min(output, fits)
+	}
+	if output < c.Output { // others that share the rest would have to wait for it
+		output = max(c.Least, output/shares)
+	}
+	h := registry.Hold{ID: uuid.NewString(), Agent: c.Agent, Owner: p.owner, Worst: c.Worst(output)}
+	err = p.store.Reserve(ctx, h)
+	if lacks, ok := errors.AsType[registry.Short](err); ok {
+		return nil, &short{c, lacks.Allowance}, nil // somebody was faster
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return &Held{Output: output, Bound: true, reserver: p, id: h.ID}, nil, nil
+}
+
+// short is a call that does not fit into a limit.
+type short struct {
+	call  Call
+	limit registry.Allowance
+}
+
+// hopeful says that it might fit when others are over.
+func (s *short) hopeful() bool {
+	l := s.limit
+	l.Held.Tokens, l.Held.Cost = 0, 0
+	tokens, cost, bound, priced := l.Left()
+	return l.Held != s.limit.Held && s.call.fits(tokens, cost, bound, priced) >= s.call.Least
+}
+
+// refusal says what is lacking, and whose limit it is.
+func (s *short) refusal() error {
+	tokens, cost, bound, priced := s.limit.Left()
+	worst := s.call.Worst(s.call.Least)
+	of := s.limit.Of.Label()
+	hint := "give more with --max-cost or --max-tokens, or stop here"
+	if h := s.limit.Held; bound && h.Tokens > 0 { // else it would not be clear where the budget went
+		hint += fmt.Sprintf("; %d tokens are set aside for calls that are under way, or of which nobody knows what they came to", h.Tokens)
+	} else if priced && h.Cost > 0 {
+		hint += fmt.Sprintf("; %s is set aside for calls that are under way, or of which nobody knows what they came to", llm.Money(h.Cost))
+	}
+	switch {
+	case bound && tokens == 0 || priced && cost == 0:
+		return fault.New(fault.BudgetExceeded, "agent %s and those below it have used up their budget: %s", of, s.used()).WithHint("%s", hint)
+	case bound && worst.Tokens > tokens:
+		return fault.New(fault.BudgetExceeded, "agent %s and those below it may use %d more tokens, and the next call can take %d", of, tokens, worst.Tokens).WithHint("%s", hint)
+	}
+	return fault.New(fault.BudgetExceeded, "agent %s and those below it may spend %s more, and the next call can cost %s", of, llm.Money(cost), llm.Money(worst.Cost)).WithHint("%s", hint)
+}
+
+func (s *short) used() string {
+	l := s.limit
+	if limit, ok := l.Budget.Tokens.Get(); ok && l.Spent.Tokens+l.Held.Tokens >= limit {
+		return fmt.Sprintf("%d of %d tokens", l.Spent.Tokens, limit)
+	}
+	limit, _ := l.Budget.Cost.Get()
+	return fmt.Sprintf("%s of %s", llm.Money(l.Spent.Cost), llm.Money(limit))
+}
+
+// join goes to the end of the queue; the channel is closed when it is first.
+func (p *Reserver) join() chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	turn := make(chan struct{})
+	if p.queue = append(p.queue, turn); len(p.queue) == 1 {
+		close(turn)
+	}
+	return turn
+}
+
+// leave lets the next one try.
+func (p *Reserver) leave(turn chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, one := range p.queue {
+		if one == turn {
+			p.queue = append(p.queue[:i], p.queue[i+1:]...)
+			if i == 0 && len(p.queue) > 0 {
+				close(p.queue[0])
+			}
+			return
+		}
+	}
+}
+
+// listen is closed when something is given back here.
+func (p *Reserver) listen() <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.news
+}
+
+func (p *Reserver) tell() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	close(p.news)
+	p.news = make(chan struct{})
+}

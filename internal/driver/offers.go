@@ -1,0 +1,110 @@
+// Package offers keeps what programs that drive agents offered when they ran last, so that every
+// face of every process can show it: modes, models, commands.
+//
+// # Promises
+//
+//   - A file is replaced whole, and only when something changed.
+//   - What cannot be read is as if the program never ran: the next session tells it again.
+
+package driver
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+
+	"ramet/internal/base/durable"
+	"ramet/internal/base/fault"
+)
+
+const mostOffer = 1 << 20 // bytes of a file
+
+// Offers is a folder with a file for each program. All methods are safe for concurrent use.
+type Offers struct {
+	Folder string
+
+	mu   sync.Mutex
+	read map[string]offered
+}
+
+// offered is a file as it was read.
+type offered struct {
+	Offer
+	size  int64
+	at    time.Time
+	known bool
+}
+
+func (o *Offers) file(name string) string { return filepath.Join(o.Folder, name+".json") }
+
+// plain says whether a driver's name can be that of a file.
+func plain(name string) bool {
+	return name != "" && name[0] != '.' && !strings.ContainsAny(name, `/\:`+"\x00") && len(name) <= 200
+}
+
+// Of is what a program offered; false: it never ran here.
+func (o *Offers) Of(name string) (Offer, bool) {
+	if !plain(name) {
+		return Offer{}, false
+	}
+	info, err := os.Stat(o.file(name))
+	if err != nil || info.Size() > mostOffer {
+		return Offer{}, false
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if had := o.read[name]; had.known && had.size == info.Size() && had.at.Equal(info.ModTime()) {
+		return had.Offer, true
+	}
+	f, err := os.Open(o.file(name))
+	if err != nil {
+		return Offer{}, false
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, mostOffer))
+	now := offered{size: info.Size(), at: info.ModTime(), known: true}
+	if err != nil || json.Unmarshal(data, &now.Offer) != nil {
+		return Offer{}, false
+	}
+	if o.read == nil {
+		o.read = map[string]offered{}
+	}
+	o.read[name] = now
+	return now.Offer, true
+}
+
+// Keep keeps what a program offers. What the same program offered before and says nothing of now
+// stays: a session tells its commands a moment after it began, and one that is taken up may tell
+// nothing.
+func (o *Offers) Keep(name string, now Offer) error {
+	if !plain(name) {
+		return nil
+	}
+	now = now.Bounded()
+	was, had := o.Of(name)
+	if had && was.Version == now.Version {
+		now = now.Or(was)
+	}
+	if had && reflect.DeepEqual(was, now) {
+		return nil
+	}
+	data, err := json.Marshal(now)
+	if err == nil && len(data) > mostOffer {
+		return nil
+	}
+	if err == nil {
+		err = os.MkdirAll(o.Folder, 0o700)
+	}
+	if err == nil {
+		err = durable.WriteFile(o.file(name), append(data, '\n'), 0o600)
+	}
+	if err != nil {
+		return fault.New(fault.StorageIO, "keep what %s offers: %w", name, err)
+	}
+	return nil
+}

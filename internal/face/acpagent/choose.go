@@ -1,0 +1,214 @@
+package acpagent
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/late"
+	"ramet/internal/model/llm"
+	"ramet/internal/turn/permit"
+)
+
+var noModel llm.Ref
+
+// choices are what the editor's user may choose for a session.
+type choices struct {
+	modes   *sdk.SessionModeState
+	models  *sdk.SessionModelState // nil: no model can be asked
+	options []sdk.SessionConfigOption
+}
+
+// The names of options.
+const (
+	modeOption   = "mode"
+	modelOption  = "model"
+	effortOption = "effort"
+)
+
+var modeAbout = late.Value[map[permit.Mode]string]{Make: func() map[permit.Mode]string {
+	return map[permit.Mode]string{
+		permit.Ask:      "Reads unasked; commands and changes are asked for, unless a rule permits them",
+		permit.Edits:    "Changes of files in the project run unasked; commands are asked for",
+		permit.Box:      "Commands run unasked in a box: they write only in the project, without network",
+		permit.ReadOnly: "Nothing is changed: it looks, and plans",
+	}
+}}
+
+// choices reads what can be chosen, and what is.
+func (c *conversation) choices(ctx context.Context) (out choices, err error) {
+	a, err := c.Store.Agent(ctx, c.agent)
+	if err != nil {
+		return out, err
+	}
+	standing, err := c.Standing(ctx, a)
+	if err != nil {
+		return out, err
+	}
+	out.modes = &sdk.SessionModeState{CurrentModeId: sdk.SessionModeId(standing.Mode)}
+	var modes, models, efforts sdk.SessionConfigSelectOptionsUngrouped
+	for _, m := range permit.Modes() {
+		about := modeAbout.Get()[m]
+		out.modes.AvailableModes = append(out.modes.AvailableModes, sdk.SessionMode{Id: sdk.SessionModeId(m), Name: m.Title(), Description: &about})
+		modes = append(modes, sdk.SessionConfigSelectOption{Value: sdk.SessionConfigValueId(m), Name: m.Title(), Description: &about})
+	}
+	program, err := c.Program(ctx, a)
+	if err != nil {
+		return out, err
+	}
+	if program != nil { // its own modes can be chosen beside ours; which of ours it is stays in force
+		for _, m := range program.Modes {
+			word, title, about := program.Driver+":"+m.Word, program.Driver+": "+m.Title, m.About
+			out.modes.AvailableModes = append(out.modes.AvailableModes, sdk.SessionMode{Id: sdk.SessionModeId(word), Name: title, Description: &about})
+			modes = append(modes, sdk.SessionConfigSelectOption{Value: sdk.SessionConfigValueId(word), Name: title, Description: &about})
+		}
+	}
+	out.options = append(out.options, option(modeOption, "Mode", sdk.SessionConfigOptionCategoryMode, string(standing.Mode), modes))
+	c.mu.Lock()
+	chosen := c.model
+	c.mu.Unlock()
+	if now, err := c.Model(a, chosen); err == nil {
+		out.models = &sdk.SessionModelState{CurrentModelId: sdk.ModelId(now.Ref.String())}
+		for _, m := range c.offered(now.Ref) {
+			out.models.AvailableModels = append(out.models.AvailableModels, sdk.ModelInfo{ModelId: sdk.ModelId(m.ref), Name: m.title})
+			models = append(models, sdk.SessionConfigSelectOption{Value: sdk.SessionConfigValueId(m.ref), Name: m.title})
+		}
+		out.options = append(out.options, option(modelOption, "Model", sdk.SessionConfigOptionCategoryModel, now.Ref.String(), models))
+	}
+	effort, err := c.Effort(ctx, a)
+	if err != nil {
+		return out, err
+	}
+	word := string(effort.Word.Or(llm.Usual))
+	for _, e := range llm.Efforts() {
+		efforts = append(efforts, sdk.SessionConfigSelectOption{Value: sdk.SessionConfigValueId(e), Name: e})
+	}
+	out.options = append(out.options, option(effortOption, "Effort", sdk.SessionConfigOptionCategoryThoughtLevel, word, efforts))
+	return out, nil
+}
+
+func option(id, name string, category sdk.SessionConfigOptionCategory, now string, all sdk.SessionConfigSelectOptionsUngrouped) sdk.SessionConfigOption {
+	return sdk.SessionConfigOption{Select: &sdk.SessionConfigOptionSelect{Id: sdk.SessionConfigId(id), Name: name, Category: &category,
+		CurrentValue: sdk.SessionConfigValueId(now), Options: sdk.SessionConfigSelectOptions{Ungrouped: &all}, Type: "select"}}
+}
+
+// into puts models and options into the answer to a fork, whose types have other names.
+func (ch choices) into(out *sdk.UnstableForkSessionResponse) error {
+	raw, err := json.Marshal(map[string]any{"models": ch.models, "configOptions": ch.options})
+	if err != nil {
+		return err
+	}
+	var same sdk.UnstableForkSessionResponse
+	err = json.Unmarshal(raw, &same)
+	out.Models, out.ConfigOptions = same.Models, same.ConfigOptions
+	return err
+}
+
+// offer is a model that can be chosen.
+type offer struct{ ref, title string }
+
+// offered are the models that can be asked, programs that drive agents among them, and the one in
+// use.
+func (c *conversation) offered(now llm.Ref) []offer {
+	var out []offer
+	has := false
+	add := func(ref llm.Ref, title string) {
+		if title == "" {
+			title = ref.String()
+		}
+		has = has || ref == now
+		out = append(out, offer{ref.String(), title})
+	}
+	for _, m := range c.Usable() {
+		add(m.Ref, m.Title)
+	}
+	if !has {
+		add(now, "")
+	}
+	return out
+}
+
+func (s *Server) setMode(ctx context.Context, r sdk.SetSessionModeRequest) (out sdk.SetSessionModeResponse, err error) {
+	c, err := s.find(r.SessionId)
+	if err != nil {
+		return out, err
+	}
+	return out, c.chooseMode(ctx, string(r.ModeId))
+}
+
+func (c *conversation) chooseMode(ctx context.Context, word string) error {
+	a, err := c.Store.Agent(ctx, c.agent)
+	if err != nil {
+		return err
+	}
+	return c.ChooseMode(ctx, a, word)
+}
+
+func (s *Server) setModel(ctx context.Context, r sdk.UnstableSetSessionModelRequest) (out sdk.UnstableSetSessionModelResponse, err error) {
+	c, err := s.find(r.SessionId)
+	if err != nil {
+		return out, err
+	}
+	return out, c.chooseModel(ctx, string(r.ModelId))
+}
+
+// chooseModel holds from the next prompt on, which tells the agent.
+func (c *conversation) chooseModel(ctx context.Context, word string) error {
+	ref, err := llm.ParseRef(word)
+	if err != nil {
+		return err
+	}
+	a, err := c.Store.Agent(ctx, c.agent)
+	if err != nil {
+		return err
+	}
+	if _, err := c.Model(a, ref); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.model = ref
+	return nil
+}
+
+func (c *conversation) chooseEffort(ctx context.Context, word string) error {
+	e, err := llm.ParseEffort(word)
+	if err != nil {
+		return err
+	}
+	a, err := c.Store.Agent(ctx, c.agent)
+	if err != nil {
+		return err
+	}
+	return c.SetEffort(ctx, a, e)
+}
+
+func (s *Server) setOption(ctx context.Context, r sdk.SetSessionConfigOptionRequest) (out sdk.SetSessionConfigOptionResponse, err error) {
+	v := r.ValueId
+	if v == nil {
+		return out, fault.New(fault.InvalidField, "no option here is a yes or a no").WithHint("the options are %s, %s and %s", modeOption, modelOption, effortOption)
+	}
+	c, err := s.find(v.SessionId)
+	if err != nil {
+		return out, err
+	}
+	switch word := string(v.Value); strings.ToLower(string(v.ConfigId)) {
+	case modeOption:
+		err = c.chooseMode(ctx, word)
+	case modelOption:
+		err = c.chooseModel(ctx, word)
+	case effortOption:
+		err = c.chooseEffort(ctx, word)
+	default:
+		err = fault.New(fault.InvalidField, "there is no option %.40q", v.ConfigId).WithHint("the options are %s, %s and %s", modeOption, modelOption, effortOption)
+	}
+	if err != nil {
+		return out, err
+	}
+	ch, err := c.choices(ctx)
+	out.ConfigOptions = ch.options
+	return out, err
+}

@@ -1,0 +1,101 @@
+package acpagent
+
+import (
+	"cmp"
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/base/text"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+	"ramet/internal/operation/session"
+)
+
+// pageLength is how many sessions are listed at once.
+const pageLength = 50
+
+// list lists the agents that live, those with the newest entries first. The cursor is the
+// newest entry of the last one that was told.
+func (s *Server) list(ctx context.Context, r sdk.ListSessionsRequest) (out sdk.ListSessionsResponse, err error) {
+	out.Sessions = []sdk.SessionInfo{}
+	dir := s.o.Dir
+	if r.Cwd != nil {
+		if err := folder(*r.Cwd); err != nil {
+			return out, err
+		}
+		dir = *r.Cwd
+	}
+	d, err := s.at(ctx, dir)
+	if err != nil {
+		return out, err
+	}
+	before := id.Message(0)
+	if r.Cursor != nil {
+		if before, err = id.ParseMessage(*r.Cursor); err != nil {
+			return out, fault.New(fault.InvalidField, "%.40q is no cursor", *r.Cursor).WithHint("leave it out, or give nextCursor of the page before")
+		}
+	}
+	all, err := d.Store.Agents(ctx, agent.Filter{})
+	if err != nil {
+		return out, err
+	}
+	all = slices.DeleteFunc(all, func(a agent.Agent) bool {
+		return strings.HasPrefix(a.Name, session.RunName) || before != 0 && a.Head >= before || r.Cwd != nil && a.Cwd != filepath.Clean(*r.Cwd)
+	})
+	slices.SortFunc(all, func(a, b agent.Agent) int { return cmp.Compare(b.Head, a.Head) })
+	if len(all) > pageLength {
+		all = all[:pageLength]
+		next := all[pageLength-1].Head.String()
+		out.NextCursor = &next
+	}
+	for _, a := range all {
+		one, err := d.info(ctx, a)
+		if err != nil {
+			return out, err
+		}
+		out.Sessions = append(out.Sessions, one)
+	}
+	return out, nil
+}
+
+// info is an agent as a session: called by its name, else by what it was told first.
+func (d *desk) info(ctx context.Context, a agent.Agent) (sdk.SessionInfo, error) {
+	one := sdk.SessionInfo{SessionId: sdk.SessionId(a.ID), Cwd: a.Cwd}
+	title := a.Name
+	err := d.Store.View(ctx, func(log history.Log) error {
+		for e, err := range log.QueryRange(ctx, history.Range{Agent: a.ID, End: history.NoLimit}, history.Selection{Newest: 1, Any: true}) {
+			if err != nil {
+				return err
+			}
+			at := e.CreatedAt.UTC().Format(time.RFC3339)
+			one.UpdatedAt = &at
+		}
+		if title != "" {
+			return nil
+		}
+		for e, err := range log.QueryRange(ctx, history.Range{Agent: a.ID, End: history.NoLimit}, history.Selection{}) {
+			if err != nil {
+				return err
+			}
+			if e.Kind != history.User {
+				continue
+			}
+			parts, err := e.Parts()
+			title = text.Line(history.Plain(parts), 80)
+			return err
+		}
+		return nil
+	})
+	if title == "" {
+		title = a.Label()
+	}
+	one.Title = &title
+	return one, err
+}

@@ -1,0 +1,303 @@
+package acpagent
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"sync"
+	"time"
+
+	sdk "github.com/coder/acp-go-sdk"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/base/late"
+	"ramet/internal/core/history"
+	"ramet/internal/operation/session"
+	"ramet/internal/turn/permit"
+)
+
+// Options are what an agent of an editor is made of.
+type Options struct {
+	Version string
+	User    string // who sits at the editor
+	Dir     string // where the command was given
+	// Place names the workspace of a folder, without opening it.
+	Place func(dir string) (string, error)
+	// Open opens the workspace of a folder and starts its kernel. Lent are the servers that
+	// the editor lends an agent; closed ends both.
+	Open func(ctx context.Context, dir string, k session.Kernel) (w *session.Workspace, closed func(), err error)
+	// Log takes what has no place in the protocol; nil: nobody does.
+	Log func(string)
+}
+
+// Server speaks with one editor.
+type Server struct {
+	o    Options
+	wire *wire
+	ctx  context.Context // the person's, for as long as the server serves
+	talk context.Context // ends when nobody hears what turns tell any more
+	// silence ends talk.
+	silence context.CancelFunc
+
+	asked sync.WaitGroup // requests that are being answered
+
+	opening sync.Mutex // guards what follows, while it is opened or closed
+	place   string
+	desk    *desk // nil: nothing is open
+
+	mu       sync.Mutex
+	open     map[sdk.SessionId]*conversation
+	answered map[string]context.CancelFunc // requests that are being answered, by their ids
+}
+
+// New makes a server.
+func New(o Options) *Server {
+	if o.Log == nil {
+		o.Log = func(string) {}
+	}
+	return &Server{o: o, open: map[sdk.SessionId]*conversation{}, answered: map[string]context.CancelFunc{}}
+}
+
+// lastWords is how long requests that are being answered may take when the input has ended.
+const lastWords = 30 * time.Second
+
+// Serve speaks with the editor until in or ctx ends. What was asked before is answered still;
+// prompts are cancelled.
+func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	s.ctx = history.By(ctx, history.Actor{Who: s.o.User, Face: history.ACP})
+	s.talk, s.silence = context.WithCancel(s.ctx)
+	defer s.silence()
+	s.wire = &wire{out: out, broken: end}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.wire.read(in, s.heard)
+	}()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+	}
+	s.hangUp()
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		s.asked.Wait()
+	}()
+	select {
+	case <-answered:
+	case <-ctx.Done():
+	case <-time.After(lastWords):
+	}
+	end(errGone)
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	s.shut()
+	return nil
+}
+
+// heard takes one message. It does not wait for what takes long.
+func (s *Server) heard(m message) {
+	if m.Method == sdk.AgentMethodSessionCancel {
+		s.cancel(m)
+		return
+	}
+	if m.Method == cancelRequest {
+		s.takeBack(m)
+		return
+	}
+	if !m.asks() {
+		return // of what else is only told there is nothing that matters here
+	}
+	h, known := handlers.Get()[m.Method]
+	if !known {
+		s.wire.answer(m.ID, nil, sdk.NewMethodNotFound(m.Method))
+		return
+	}
+	work, err := h(s, m.Params)
+	if err != nil {
+		s.wire.answer(m.ID, nil, failure(err))
+		return
+	}
+	ctx, done := s.begun(m)
+	s.asked.Go(func() {
+		defer done()
+		result, err := work(ctx)
+		if err != nil {
+			s.wire.answer(m.ID, nil, failure(err))
+			return
+		}
+		s.wire.answer(m.ID, result, nil)
+	})
+}
+
+// handler reads what is asked, in the order in which it came, and says what is to be done.
+type handler func(*Server, json.RawMessage) (func(context.Context) (any, error), error)
+
+var handlers = late.Value[map[string]handler]{Make: func() map[string]handler {
+	return map[string]handler{
+		sdk.AgentMethodInitialize:             plain((*Server).initialize),
+		sdk.AgentMethodAuthenticate:           plain((*Server).authenticate),
+		sdk.AgentMethodSessionNew:             plain((*Server).begin),
+		sdk.AgentMethodSessionLoad:            plain((*Server).load),
+		sdk.AgentMethodSessionResume:          plain((*Server).resume),
+		sdk.AgentMethodSessionFork:            plain((*Server).fork),
+		sdk.AgentMethodSessionList:            plain((*Server).list),
+		sdk.AgentMethodSessionClose:           plain((*Server).close),
+		sdk.AgentMethodSessionSetMode:         first((*Server).setMode),
+		sdk.AgentMethodSessionSetModel:        first((*Server).setModel),
+		sdk.AgentMethodSessionSetConfigOption: first((*Server).setOption),
+		sdk.AgentMethodSessionPrompt:          prompting,
+	}
+}}
+
+// plain is a handler of what may take its time.
+func plain[P, R any](do func(*Server, context.Context, P) (R, error)) handler {
+	return func(s *Server, raw json.RawMessage) (func(context.Context) (any, error), error) {
+		p, err := params[P](raw)
+		return func(ctx context.Context) (any, error) { return do(s, ctx, p) }, err
+	}
+}
+
+// first is a handler of what is done before anything that was said later.
+func first[P, R any](do func(*Server, context.Context, P) (R, error)) handler {
+	return func(s *Server, raw json.RawMessage) (func(context.Context) (any, error), error) {
+		p, err := params[P](raw)
+		if err != nil {
+			return nil, err
+		}
+		r, err := do(s, s.ctx, p)
+		return func(context.Context) (any, error) { return r, nil }, err
+	}
+}
+
+// params reads what goes with a request.
+func params[P any](raw json.RawMessage) (p P, err error) {
+	if len(raw) == 0 {
+		raw = json.RawMessage("{}")
+	}
+	if err = json.Unmarshal(raw, &p); err == nil {
+		if checked, ok := any(&p).(interface{ Validate() error }); ok {
+			err = checked.Validate()
+		}
+	}
+	if err != nil {
+		err = sdk.NewInvalidParams(map[string]any{"error": err.Error()})
+	}
+	return p, err
+}
+
+func (s *Server) initialize(_ context.Context, r sdk.InitializeRequest) (sdk.InitializeResponse, error) {
+	title := "ramet"
+	return sdk.InitializeResponse{
+		ProtocolVersion: sdk.ProtocolVersionNumber,
+		AgentInfo:       &sdk.Implementation{Name: "ramet", Title: &title, Version: s.o.Version},
+		AgentCapabilities: sdk.AgentCapabilities{
+			LoadSession:        true,
+			McpCapabilities:    sdk.McpCapabilities{Http: true},
+			PromptCapabilities: sdk.PromptCapabilities{Image: true, EmbeddedContext: true},
+			SessionCapabilities: sdk.SessionCapabilities{Close: &sdk.SessionCloseCapabilities{}, Fork: &sdk.SessionForkCapabilities{},
+				List: &sdk.SessionListCapabilities{}, Resume: &sdk.SessionResumeCapabilities{}},
+		},
+		AuthMethods: []sdk.AuthMethod{{Agent: &sdk.AuthMethodAgent{Id: loginMethod, Name: "ramet auth set",
+			Description: sdk.Ptr("Run `ramet auth set VENDOR` in a terminal: it keeps the key of a vendor of models.")}}},
+	}, nil
+}
+
+const loginMethod = "ramet-auth"
+
+// authenticate looks whether somebody logged in meanwhile; ramet itself has no login.
+func (s *Server) authenticate(ctx context.Context, r sdk.AuthenticateRequest) (out sdk.AuthenticateResponse, err error) {
+	if string(r.MethodId) != loginMethod {
+		return out, fault.New(fault.NotFound, "there is no way to log in that is called %.40q", r.MethodId)
+	}
+	d, err := s.at(ctx, s.o.Dir)
+	if err != nil {
+		return out, err
+	}
+	zero, err := d.Find(ctx, "0")
+	if err == nil {
+		_, err = d.Model(zero, noModel)
+	}
+	return out, err
+}
+
+// desk is the workspace that is open, and its kernel.
+type desk struct {
+	*session.Workspace
+	server *Server
+	closed func()
+	happen *happenings
+}
+
+// at is the workspace of a folder. One is open at a time: what a project says about variables
+// and vendors holds for the process. Another one is opened when no session is.
+func (s *Server) at(ctx context.Context, dir string) (*desk, error) {
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	place, err := s.o.Place(dir)
+	if err != nil {
+		return nil, err
+	}
+	if s.desk != nil && s.place == place {
+		return s.desk, nil
+	}
+	if s.desk != nil && len(s.conversations()) > 0 {
+		return nil, fault.New(fault.Conflict, "%s belongs to another project than the sessions that are open here", dir).
+			WithHint("close them, or start another `ramet acp` for it")
+	}
+	s.shut()
+	// For as long as the server serves, and not only for the request.
+	d := &desk{server: s, happen: newHappenings()}
+	d.Workspace, d.closed, err = s.o.Open(s.ctx, dir, session.Kernel{Ask: asker{s}, Warn: s.o.Log, Lent: s.lent})
+	if err != nil {
+		return nil, err
+	}
+	s.desk, s.place = d, place
+	go d.follow(s.ctx)
+	return d, nil
+}
+
+// shut closes the workspace, if one is open.
+func (s *Server) shut() {
+	if s.desk != nil {
+		s.desk.closed()
+	}
+	s.desk, s.place = nil, ""
+}
+
+// conversations are the sessions that are open.
+func (s *Server) conversations() []*conversation {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([]*conversation, 0, len(s.open))
+	for _, c := range s.open {
+		out = append(out, c)
+	}
+	return out
+}
+
+// find is a session that is open.
+func (s *Server) find(is sdk.SessionId) (*conversation, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.open[is]; c != nil {
+		return c, nil
+	}
+	return nil, unknown(is)
+}
+
+// of is the session of an agent; nil: it is not open.
+func (s *Server) of(a id.Agent) *conversation {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.open[sdk.SessionId(a)]
+}
+
+func unknown(is sdk.SessionId) error {
+	return fault.New(fault.NotFound, "there is no session %.60q here", is).WithHint("session/list names those there are; session/load or session/resume opens one")
+}
+
+var _ permit.Asker = asker{}

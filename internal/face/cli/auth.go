@@ -1,0 +1,238 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/text"
+	"ramet/internal/model/catalog"
+	"ramet/internal/model/credential"
+	"ramet/internal/operation/public"
+)
+
+func authCommand(l *Line, p ModelsPorts) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "auth",
+		Short: "Store, list and remove the keys of vendors",
+		Long: `Keys come from the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY, …), else from
+credentials.toml in ramet's home, which only you can read. A key is never printed,
+never part of a history, and never in the environment of a tool.`,
+		Args: UnknownCommand,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(authSetCommand(l, p), authListCommand(l), authRemoveCommand(l))
+	return c
+}
+
+func authSetCommand(l *Line, p ModelsPorts) *cobra.Command {
+	var untried bool
+	c := &cobra.Command{
+		Use:   "set VENDOR",
+		Short: "Store a key, read from standard input",
+		Long: `Store the key of a vendor. It is read from standard input, never from the command
+line, which others could see:
+
+    ramet auth set anthropic < key.txt
+
+On a terminal ramet asks for it and does not show what is typed.
+
+The vendor is asked whether it takes the key, which costs nothing; one that it refuses is
+not stored. If it cannot be reached, the key is stored all the same. --untried asks nobody.`,
+		Args:              CheckArguments(1, 1),
+		ValidArgsFunction: completeKeyOwners,
+		RunE: func(c *cobra.Command, args []string) error {
+			v, home, err := keyOwner(l, args[0])
+			if err != nil {
+				return err
+			}
+			key, err := readKey(l, v)
+			if err != nil {
+				return err
+			}
+			if untried {
+				p.Try = nil
+			}
+			done, err := p.try(c.Context(), l, v, key)
+			if err != nil {
+				return err
+			}
+			if err := credential.Set(c.Context(), home, v.Name, key); err != nil {
+				return err
+			}
+			return printKey(l, v, done)
+		},
+	}
+	c.Flags().BoolVar(&untried, "untried", false, "store it without asking the vendor")
+	return c
+}
+
+// try asks the vendor whether it takes a key, and gives the words that tell how
+// that went.
+func (p ModelsPorts) try(ctx context.Context, l *Line, v catalog.Vendor, key string) (string, error) {
+	const stored = "the key of %s is stored"
+	if p.Try == nil {
+		return stored, nil
+	}
+	keys, err := l.Keys()
+	if err != nil {
+		return "", err
+	}
+	err = p.Try(ctx, v, key, keys.Access(v).Base)
+	switch {
+	case err == nil:
+		return "the key of %s is good, and stored", nil
+	case fault.Is(err, fault.ProviderAuth):
+		return "", fault.New(fault.ProviderAuth, "nothing was stored: %w", err).
+			WithHint("check the key; --untried stores it all the same")
+	}
+	return stored + "; it could not be tried: " + strings.ReplaceAll(text.Line(err.Error(), 200), "%", "%%"), nil
+}
+
+func authRemoveCommand(l *Line) *cobra.Command {
+	return &cobra.Command{
+		Use:               "rm VENDOR",
+		Short:             "Remove a stored key",
+		Args:              CheckArguments(1, 1),
+		ValidArgsFunction: completeKeyOwners,
+		RunE: func(c *cobra.Command, args []string) error {
+			v, home, err := keyOwner(l, args[0])
+			if err != nil {
+				return err
+			}
+			if err := credential.Remove(c.Context(), home, v.Name); err != nil {
+				return err
+			}
+			return printKey(l, v, "the stored key of %s is removed")
+		},
+	}
+}
+
+func authListCommand(l *Line) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "Show which vendors have a key, and from where",
+		Args:  CheckArguments(0, 0),
+		RunE: func(*cobra.Command, []string) error {
+			keys, err := l.Keys()
+			if err != nil {
+				return err
+			}
+			out := keyList{Vendors: []keyShape{}}
+			for _, v := range catalog.Vendors() {
+				if v.KeyOwner() == v.Name {
+					out.Vendors = append(out.Vendors, shapeKey(v, keys))
+				}
+			}
+			return l.Print(out)
+		},
+	}
+}
+
+// keyOwner finds the vendor whose key is meant.
+func keyOwner(l *Line, name string) (catalog.Vendor, string, error) {
+	if err := l.Person("auth"); err != nil {
+		return catalog.Vendor{}, "", err
+	}
+	if _, err := l.Config(); err != nil { // it may be a vendor of the user's
+		return catalog.Vendor{}, "", err
+	}
+	v, err := catalog.Find(strings.ToLower(name))
+	if err != nil {
+		return v, "", err
+	}
+	if v.BuiltIn {
+		return v, "", fault.New(fault.NotFound, "%s takes no key: it is built in", v.Name).WithHint("just use it: --model %s/%s", v.Name, v.Table().Default)
+	}
+	if owner := v.KeyOwner(); owner != v.Name {
+		return v, "", fault.New(fault.NotFound, "%s has no key of its own", v.Name).WithHint("it takes that of %s", owner)
+	}
+	home, err := l.HomeDir()
+	return v, home, err
+}
+
+func readKey(l *Line, v catalog.Vendor) (string, error) {
+	const most = 64 << 10
+	var given string
+	var err error
+	if l.Password != nil {
+		given, err = l.Password("key of " + v.Title + " (not shown): ")
+	} else {
+		var b []byte
+		b, err = io.ReadAll(io.LimitReader(l.Stdin, most))
+		given = string(b)
+	}
+	if err != nil {
+		return "", fault.New(fault.InvalidText, "read the key: %w", err)
+	}
+	given = strings.TrimSpace(given)
+	return given, credential.CheckKey(given)
+}
+
+// printKey shows how things stand after a change.
+func printKey(l *Line, v catalog.Vendor, done string) error {
+	keys, err := l.ReadKeys()
+	if err != nil {
+		return err
+	}
+	return l.Print(keyChange{shapeKey(v, keys), done})
+}
+
+// keyShape is what is told of a key, and the datum of auth set and auth rm.
+type keyShape struct {
+	Vendor   string  `json:"vendor"`
+	HasKey   bool    `json:"has_key"`
+	From     *string `json:"from"`     // the variable, or the file
+	Variable string  `json:"variable"` // that would set it
+	Stored   bool    `json:"stored"`   // the file has one, even if the variable wins
+}
+
+func shapeKey(v catalog.Vendor, keys *credential.Store) keyShape {
+	a := keys.Access(v)
+	return keyShape{v.Name, !a.Key.IsZero(), public.Optional(a.KeyFrom), v.KeyVariable(), keys.Stored(v.Name)}
+}
+
+type keyChange struct {
+	keyShape
+	done string
+}
+
+func (d keyChange) Text(w *Writer) {
+	w.Line(d.done, d.Vendor)
+	if d.From != nil && *d.From == d.Variable {
+		w.Line("%s is set and is used instead", d.Variable)
+	}
+}
+
+// keyList is the datum of auth list.
+type keyList struct {
+	Vendors []keyShape `json:"vendors"`
+}
+
+func (l keyList) Text(w *Writer) {
+	rows := [][]string{{"VENDOR", "KEY", "FROM"}}
+	for _, d := range l.Vendors {
+		state, from := "-", ""
+		if d.HasKey {
+			state, from = "yes", *d.From
+		}
+		if d.Stored && from == d.Variable {
+			from += " (another one is stored)"
+		}
+		rows = append(rows, []string{d.Vendor, state, from})
+	}
+	w.Table(rows)
+}
+
+func completeKeyOwners(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var out []string
+	for _, v := range catalog.Vendors() {
+		if len(args) == 0 && v.KeyOwner() == v.Name {
+			out = append(out, v.Name)
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,41 @@
+// Package care are the commands that prove, check and look after a workspace, its settings and
+// the program itself.
+
+package cli
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ramet/internal/operation/session"
+)
+
+// CarePorts are what these commands need besides the session.
+type CarePorts struct {
+	Version func() Version
+	Tour    Tour
+	// Sandbox says whether commands can be confined here, or why not.
+	Sandbox func() error
+	// Limits says what bounds confined commands here, and how.
+	Limits func() string
+	// Telemetry says how much room the records beside a workspace take, and since when they
+	// are kept; false: there are none.
+	Telemetry func(ctx context.Context, ws *session.Workspace) (records, bytes int64, since time.Time, there bool, err error)
+}
+
+// PrintProof are the commands of proof and care.
+func PrintProof(l *Line) []*cobra.Command {
+	return []*cobra.Command{verifyStoreCommand(l), checkpointCommand(l), keyCommand(l), redactCommand(l), gcCommand(l), backupCommand(l)}
+}
+
+// careCommands are the commands about settings and the program.
+func careCommands(l *Line, p CarePorts) []*cobra.Command {
+	return []*cobra.Command{configCommand(l), rulesCommand(l), promptCommand(l), trustCommand(l), doctorCommand(l, p), demoCommand(l, p.Tour)}
+}
+
+// AboutVersion is the command that tells what this program is, apart from the others: it needs nothing.
+func AboutVersion(l *Line, p CarePorts) []*cobra.Command {
+	return []*cobra.Command{versionCommand(l, p.Version)}
+}

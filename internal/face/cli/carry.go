@@ -1,0 +1,260 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/late"
+	"ramet/internal/base/text"
+	"ramet/internal/model/catalog"
+	"ramet/internal/run"
+	"ramet/internal/run/recipe"
+	"ramet/internal/run/rundir"
+	"ramet/internal/store/database"
+)
+
+// carryFlags are those of start and resume.
+type carryFlags struct {
+	noCache  bool
+	limits   []string
+	detached bool
+	leave    bool
+	model    string
+}
+
+func (f *carryFlags) add(c *cobra.Command) {
+	c.Flags().BoolVar(&f.noCache, "no-cache", false, "ask the models again, also where an answer to the same request is kept")
+	c.Flags().StringArrayVar(&f.limits, "limit", nil, "another limit than the recipe's, such as calls=200 or runtime=2h; repeats")
+	c.Flags().BoolVar(&f.detached, "detach", false, "go on in the background; follow with \"ramet run events ID --follow\"")
+	c.Flags().StringVar(&f.model, "model", "", "vendor/name of the model (see \"ramet models\")")
+	c.RegisterFlagCompletionFunc("model", cobra.NoFileCompletions)
+	c.Flags().BoolVar(&f.leave, "leave-work", false, "leave the items to \"ramet worker\" hosts of the same PostgreSQL database")
+	c.RegisterFlagCompletionFunc("limit", cobra.FixedCompletions(limitNames(), cobra.ShellCompDirectiveNoSpace))
+}
+
+// carry carries out a run whose log is open, and shows how it goes.
+func carry(l *Line, ports RunsPorts, ctx context.Context, f *carryFlags, store *rundir.Store, x *rundir.Session, wishes run.Wishes) error {
+	config, err := store.Config(x.RunID)
+	if err != nil {
+		return err
+	}
+	r, err := kept(x.RunID, config)
+	if err != nil {
+		return err
+	}
+	if err := limit(&r.Limits, f.limits); err != nil {
+		return err
+	}
+	params, err := r.Bind(config.Set)
+	if err != nil {
+		return err
+	}
+	wishes.LooksUp = looksUp(r)
+	plan, err := run.PlanResume(x.Now(), store.Disk(x.RunID), wishes)
+	if err != nil {
+		return err
+	}
+	if f.model != "" {
+		if _, err := catalog.Parse(f.model); err != nil {
+			return err
+		}
+		config.Model = f.model
+	}
+	ws, err := l.Open(ctx)
+	if err != nil {
+		return err
+	}
+	shared := database.IsPostgres(ws.Place.DB)
+	if f.leave && !shared {
+		return fault.New(fault.Usage, "--leave-work: nobody else can take work from %s", ws.Place.DB).
+			WithHint("use --db postgres://…")
+	}
+	p := progressOf(l, x.Now(), r)
+	job := Job{Store: store, Session: x, Recipe: r, Params: params, Model: config.Model, Plan: plan, NoCache: f.noCache || config.NoCache,
+		Leave: f.leave, Watch: p.see, Warn: p.note}
+	if l.Leave != nil && f.detached {
+		l.Print(runMade{x.RunID, store.Dir(x.RunID), x.Came()})
+		l.Leave(0)
+		f.detached = false // once is enough, should it have to go on
+	}
+	err = ports.Carry(ctx, ws, job)
+	p.end()
+	if err != nil {
+		return err
+	}
+	return l.Print(runEnd(store, x.Now()))
+}
+
+// looksUp says which workers of a recipe find out by themselves what came of them.
+func looksUp(r *recipe.Recipe) func(string) bool {
+	return func(name string) bool {
+		w, ok := r.Worker(name)
+		return ok && (w.Lookup != "" || w.Uses != "")
+	}
+}
+
+// ended is the datum of run start and run resume.
+type ended struct {
+	RunID     string    `json:"run_id"`
+	State     run.State `json:"run_state"`
+	Path      string    `json:"path"`
+	URL       *string   `json:"url"`
+	Bundle    *string   `json:"bundle"`
+	Items     int       `json:"items"`
+	Artifacts int       `json:"artifacts"`
+	Nothing   bool      `json:"nothing_to_change"` // the pull request would have been empty, and was not opened
+}
+
+func runEnd(store *rundir.Store, n run.Snapshot) ended {
+	d := ended{RunID: n.RunID, State: n.RunState, Path: store.Dir(n.RunID), Items: len(n.WorkItems), Artifacts: len(n.Artifacts)}
+	if n.PR != nil {
+		d.URL, d.Bundle = n.PR.URL, n.PR.Bundle
+	}
+	d.Nothing = n.RunState == run.Done && n.PR == nil && proposesNothing(store, n)
+	return d
+}
+
+// proposesNothing says whether the worker of the pull request found nothing to propose.
+func proposesNothing(store *rundir.Store, n run.Snapshot) bool {
+	files, err := store.OpenFiles(n.RunID)
+	if err != nil {
+		return false
+	}
+	defer files.Close()
+	for _, a := range n.Artifacts {
+		if a.SchemaID != "pr" {
+			continue
+		}
+		var pr struct {
+			Paths []string `json:"affected_paths"`
+		}
+		if data, err := files.Read(a.Path); err == nil && json.Unmarshal(data, &pr) == nil && len(pr.Paths) == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (d ended) Text(w *Writer) {
+	w.Line("run %s is %s: %d items, %d artifacts in %s", d.RunID, string(d.State), d.Items, d.Artifacts, d.Path)
+	switch {
+	case d.URL != nil:
+		w.Line("pull request: %s", *d.URL)
+	case d.Nothing:
+		w.Line("nothing to change: no pull request was opened")
+	case d.Bundle != nil:
+		w.Line("pull request as files: %s", filepath.Join(d.Path, *d.Bundle))
+	}
+}
+
+// runsLimits by name.
+var runsLimits = late.Value[map[string]func(l *recipe.Limits, value string) error]{Make: func() map[string]func(l *recipe.Limits, value string) error {
+	return map[string]func(l *recipe.Limits, value string) error{
+		"parallel":       whole(func(l *recipe.Limits, n int64) { l.Parallel = int(n) }),
+		"attempts":       whole(func(l *recipe.Limits, n int64) { l.Attempts = int(n) }),
+		"fix_attempts":   whole(func(l *recipe.Limits, n int64) { l.FixAttempts = int(n) }),
+		"fix_rounds":     whole(func(l *recipe.Limits, n int64) { l.FixRounds = int(n) }),
+		"calls":          whole(func(l *recipe.Limits, n int64) { l.Calls = n }),
+		"tokens":         whole(func(l *recipe.Limits, n int64) { l.Tokens = n }),
+		"files":          whole(func(l *recipe.Limits, n int64) { l.Files = int(n) }),
+		"lines_per_file": whole(func(l *recipe.Limits, n int64) { l.LinesPerFile = int(n) }),
+		"cost_usd": func(l *recipe.Limits, value string) (err error) {
+			l.CostUSD, err = strconv.ParseFloat(value, 64)
+			switch {
+			case err == nil && (math.IsNaN(l.CostUSD) || math.IsInf(l.CostUSD, 0)): // never reached
+				err = errors.New("no amount")
+			case err == nil && l.CostUSD < 0:
+				err = errors.New("below 0")
+			}
+			return err
+		},
+		"runtime": func(l *recipe.Limits, value string) (err error) {
+			if l.Runtime, err = time.ParseDuration(value); err == nil && l.Runtime < 0 {
+				err = errors.New("below 0")
+			}
+			return err
+		},
+	}
+}}
+
+func limitNames() []string { return slices.Sorted(maps.Keys(runsLimits.Get())) }
+
+func whole(set func(*recipe.Limits, int64)) func(*recipe.Limits, string) error {
+	return func(l *recipe.Limits, value string) error {
+		n, err := strconv.ParseInt(value, 10, 32)
+		if err == nil && n < 0 {
+			err = errors.New("below 0")
+		}
+		if err == nil {
+			set(l, n)
+		}
+		return err
+	}
+}
+
+// limit puts the user's limits over the recipe's.
+func limit(l *recipe.Limits, given []string) error {
+	for _, pair := range given {
+		name, value, _ := strings.Cut(pair, "=")
+		set, ok := runsLimits.Get()[name]
+		if !ok {
+			hint := "limits: " + strings.Join(limitNames(), ", ")
+			if near := text.NearestWord(name, limitNames()); near != "" {
+				hint = "did you mean " + near + "?"
+			}
+			return fault.New(fault.Usage, "--limit %.60q: there is no such limit", pair).WithHint("%s", hint)
+		}
+		if err := set(l, value); err != nil {
+			return fault.New(fault.Usage, "--limit %.60q: %v", pair, err).WithHint("give %s=NUMBER; runtime is a duration such as 90m; 0 is no limit", name)
+		}
+	}
+	return nil
+}
+
+// settings reads --set k=v.
+func settings(pairs []string) (map[string]string, error) {
+	out := map[string]string{}
+	for _, pair := range pairs {
+		name, value, ok := strings.Cut(pair, "=")
+		if !ok || name == "" {
+			return nil, fault.New(fault.Usage, "--set %.60q is no NAME=VALUE", pair)
+		}
+		out[name] = value
+	}
+	return out, nil
+}
+
+// repository makes a path absolute, so that a run can be resumed from elsewhere; a URL
+// stays what it is.
+func repository(l *Line, flag, value string) (string, error) {
+	if value == "" || strings.Contains(value, "://") || scpLike(value) {
+		return value, nil
+	}
+	path := value
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(l.Dir, path)
+	}
+	if _, err := os.Stat(path); err != nil {
+		return "", fault.New(fault.NotFound, "%s %.200q: there is no such folder", flag, value).
+			WithHint("give the path or the URL of a git repository; nothing was started")
+	}
+	return path, nil
+}
+
+// scpLike says whether it is host:path.
+func scpLike(s string) bool {
+	host, _, ok := strings.Cut(s, ":")
+	return ok && !strings.ContainsAny(host, `/\`) && len(host) > 1
+}

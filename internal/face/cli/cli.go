@@ -1,0 +1,188 @@
+// Package cli is ramet's command line: a package for each group of commands, a file for each
+// command, all of them thin. A command reads its arguments, calls one verb or query of the
+// session, and hands one datum to the printer, which shows it as text or, with --json, in
+// its public shape (documented in docs/json.md).
+//
+// Errors leave as error[CODE]: what: what to do, on standard error, with the
+// exit code of the table in package fault.
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/operation/session"
+)
+
+// Env is the program around a command line: what each group of commands needs of it.
+type Env struct {
+	Streams
+	Background
+	System session.System
+	Serve  Serve
+	Runs   RunsPorts
+	Models ModelsPorts
+	Care   CarePorts
+	MCP    MCPPorts
+	// Screen is the terminal UI; nil where standard input or output is no terminal.
+	// command carries out a command line in this process, on the workspace that is open
+	// then, and returns what it prints.
+	Screen func(ctx context.Context, s *session.Session, command Command) error
+	// Pick lets a person choose; nil where there is no terminal.
+	Pick Pick
+}
+
+// Command carries out a command line and returns what it prints.
+type Command func(ctx context.Context, args ...string) (string, error)
+
+// Run carries out one command line and returns the exit code.
+func Run(ctx context.Context, args []string, e Env) int {
+	l := newLine(e, session.New(e.System, session.Choice{}))
+	ctx = l.Attended(ctx)
+	root := newRoot(e, l, args)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if cerr := l.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		return 0
+	}
+	var exit Exited
+	if errors.As(err, &exit) {
+		return int(exit)
+	}
+	if code := fault.CodeOf(err); ctx.Err() != nil && (code == fault.Failed || code == fault.Interrupted) {
+		err = fault.New(fault.Interrupted, "stopped by a signal")
+	}
+	err = crowded(err)
+	// Before the flags are parsed nobody knows about --json; then look.
+	asJSON := l.JSON || hasFlag(args, "--json")
+	(&Printer{Out: e.Stderr, JSON: asJSON, Color: l.Color(e.ErrTerminal)}).Fail(l.Hide(err))
+	return fault.Exit(err)
+}
+
+func newLine(e Env, s *session.Session) *Line {
+	l := &Line{Streams: e.Streams, Background: e.Background, Session: s}
+	s.Repaired, s.Made, s.Finished = l.TellRepair, l.TellMade, l.TellFinished
+	s.Command = within(e, l)
+	return l
+}
+
+func hasFlag(args []string, flag string) bool {
+	end := slices.Index(args, "--")
+	if end < 0 {
+		end = len(args)
+	}
+	return slices.Contains(args[:end], flag)
+}
+
+// about is what the help of ramet itself begins with.
+const about = `Work with many LLM agents at once. They are processes that last: they fork, mail each
+other, are killed with their whole subtree, and come back after a crash where they were.
+
+  ramet                           open the terminal: all agents on one screen (F1: keys)
+  ramet exec "why is it flaky?"   one turn without a screen; prints the answer
+  ramet fork --name clock --prompt "look at clock/" --run
+                                  a child that knows all that its parent knows
+  ramet ps                        who is there, and what each does
+  ramet diff clock; ramet merge clock
+                                  what it changed; bring it back
+  ramet serve; ramet web          the same on a page in the browser
+  ramet run start --recipe docs   a job with many agents, written down as it goes
+  ramet demo                      a tour of a minute; it needs no key
+
+Where standard input or output is no terminal, ramet alone prints this help.
+
+The workspace is that of the project you stand in; --db, RAMET_DB and
+--workspace choose another.
+
+`
+
+// newRoot has the commands that a command line may mean; without one, all.
+func newRoot(e Env, l *Line, args []string) *cobra.Command {
+	root := &cobra.Command{
+		Use:               "ramet",
+		Short:             "An operating environment for LLM agents",
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		DisableAutoGenTag: true,
+		Args:              UnknownCommand,
+		PersistentPreRunE: l.Prepare,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if e.Screen == nil || l.JSON {
+				return c.Help()
+			}
+			return e.Screen(c.Context(), l.Session, within(e, l))
+		},
+	}
+	root.SetIn(e.Stdin)
+	root.SetOut(e.Stdout)
+	root.SetErr(e.Stderr)
+	flags := root.PersistentFlags()
+	flags.StringVar(&l.Choice.DB, "db", "", "database: a file, or postgres://user@host/database?schema=NAME")
+	flags.StringVar(&l.Choice.Home, "home", "", "ramet's home folder (default $RAMET_HOME, else the XDG data folder + /ramet)")
+	flags.StringVar(&l.Choice.Workspace, "workspace", "", "a project's folder, or the name of a known workspace")
+	flags.BoolVar(&l.JSON, "json", false, "print JSON")
+	root.SetFlagErrorFunc(BadFlag)
+	root.SetHelpCommand(HelpCommand())
+	root.SetHelpFunc(showHelp)
+	wanted := needed(groups(e, l), args)
+	for _, g := range wanted {
+		if g.id != "" {
+			root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
+		}
+		for _, c := range g.commands() {
+			c.GroupID = g.id
+			root.AddCommand(c)
+		}
+	}
+	if len(wanted) == 1 { // the line names a command: nobody asks what else there is
+		root.CompletionOptions.DisableDefaultCmd = true
+		return root
+	}
+	root.Long = about + ExitHelp.Get()
+	AddCompletion(root)
+	return root
+}
+
+type inputKey struct{}
+
+// Given lets a command line that is carried out within the workspace read a text from its
+// standard input, which is empty else.
+func Given(ctx context.Context, input string) context.Context {
+	return context.WithValue(ctx, inputKey{}, input)
+}
+
+func given(ctx context.Context) string {
+	input, _ := ctx.Value(inputKey{}).(string)
+	return input
+}
+
+// within carries out command lines in the workspace that is open.
+func within(e Env, l *Line) Command {
+	return func(ctx context.Context, args ...string) (string, error) {
+		if l.Opened() == nil {
+			return "", fault.New(fault.Failed, "the workspace is not open yet")
+		}
+		var out, warnings bytes.Buffer
+		e := e // several may be carried out at a time
+		e.Streams = Streams{Stdin: strings.NewReader(given(ctx)), Stdout: &out, Stderr: &warnings}
+		e.Screen = nil
+		sub := newLine(e, l.Within())
+		chosen := sub.Choice // the flags begin empty
+		root := newRoot(e, sub, args)
+		sub.Choice = chosen
+		root.SetArgs(args)
+		if err := root.ExecuteContext(ctx); err != nil {
+			return "", l.Hide(err)
+		}
+		return warnings.String() + out.String(), nil
+	}
+}

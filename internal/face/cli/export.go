@@ -1,0 +1,225 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ramet/internal/base/chain"
+	"ramet/internal/base/durable"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/text"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+	"ramet/internal/driver/foreign"
+	"ramet/internal/operation/public"
+	"ramet/internal/operation/session"
+)
+
+type exporting struct {
+	format, output string
+	to             string
+	yes, alone     bool
+	redact         []string
+	noToolOutput   bool
+}
+
+func exportHistoryCommand(l *Line) *cobra.Command {
+	var o exporting
+	c := &cobra.Command{
+		Use:   "export [AGENT]",
+		Short: "Write a conversation as JSON lines, Markdown or one HTML file",
+		Long: `Write the context of an agent (agent 0 if none is named) to standard output, or
+into a new file with --output. jsonl has one object a line, of the same shape as
+log --json; md is for people.
+
+html is one file that needs no network: the conversation of the agent and of
+those below it, the tree, differences, costs, a search, and an address for each
+message. It checks its own hashes in the browser and says whether it is valid.
+Secrets are looked for first: what would go out is told on standard error, and
+what is found stops the export unless --yes is given. --redact PATTERN (a regular
+expression, or the word secrets for all that is found) replaces,
+--no-tool-output leaves the results of calls out; both keep the proof of the
+links.
+
+--to claude|codex|pi writes the context as a session of that program, where it
+looks for sessions of the agent's folder, and says how it is opened there; with
+--output elsewhere. Thinking goes to its own vendor only.`,
+		Args:              CheckArguments(0, 1),
+		ValidArgsFunction: l.CompleteAgents(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := o.check(c); err != nil {
+				return err
+			}
+			ws, a, err := l.FindOr0(c.Context(), args)
+			if err != nil {
+				return err
+			}
+			switch {
+			case o.to != "":
+				return o.session(c.Context(), l, ws, a)
+			case o.format == "html":
+				return o.html(c.Context(), l, ws, a)
+			}
+			return o.lines(c.Context(), l, ws, a)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&o.format, "format", "jsonl", "jsonl, md or html")
+	f.StringVar(&o.to, "to", "", "write a session of another `PROGRAM`: claude, codex or pi")
+	f.StringVarP(&o.output, "output", "o", "", "write into this new `FILE`")
+	f.BoolVar(&o.yes, "yes", false, "html: although secrets were found")
+	f.StringArrayVar(&o.redact, "redact", nil, "html: replace what matches `PATTERN`; the word secrets: what is found (may be repeated)")
+	f.BoolVar(&o.noToolOutput, "no-tool-output", false, "html: without the results of calls")
+	f.BoolVar(&o.alone, "alone", false, "html: without the agents below it")
+	c.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(foreign.Writes(), cobra.ShellCompDirectiveNoFileComp))
+	c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"jsonl", "md", "html"}, cobra.ShellCompDirectiveNoFileComp))
+	return c
+}
+
+// check refuses what does not go together.
+func (o exporting) check(c *cobra.Command) error {
+	if formats := []string{"jsonl", "md", "html"}; !slices.Contains(formats, o.format) {
+		return fault.New(fault.Usage, "export: unknown format %q", o.format).WithHint("%s", text.NearestHint(o.format, formats, "use jsonl, md or html"))
+	}
+	if o.to != "" && c.Flags().Changed("format") {
+		return fault.New(fault.Usage, "export: --to and --format are two choices").WithHint("leave one of them out")
+	}
+	for _, flag := range []string{"yes", "redact", "no-tool-output", "alone"} {
+		if c.Flags().Changed(flag) && o.format != "html" {
+			return fault.New(fault.Usage, "export: --%s goes with --format html", flag)
+		}
+	}
+	return nil
+}
+
+// lines writes the context one entry after the other.
+func (o exporting) lines(ctx context.Context, l *Line, ws *session.Workspace, a agent.Agent) error {
+	if o.output == "" || o.output == "-" {
+		return o.write(ctx, l, ws, a, l.Stdout)
+	}
+	var size counter
+	err := durable.Create(o.path(l), 0o600, func(to io.Writer) error { return o.write(ctx, l, ws, a, io.MultiWriter(to, &size)) })
+	if err != nil {
+		return err
+	}
+	return l.Print(exported{public.Exported{Path: o.path(l), Bytes: int64(size), Agents: 1, Entries: int(a.Total), Findings: []public.ExportFinding{}}})
+}
+
+// counter counts the bytes that are written.
+type counter int64
+
+func (c *counter) Write(b []byte) (int, error) {
+	*c += counter(len(b))
+	return len(b), nil
+}
+
+func (o exporting) write(ctx context.Context, l *Line, ws *session.Workspace, a agent.Agent, to io.Writer) error {
+	if o.format == "md" && !l.JSON {
+		_, err := fmt.Fprintf(to, "# Agent %s\n\n%s, %s, %s in the context.\n", a.Label(), a.ID, a.Status, text.Count(int(a.Total), "message"))
+		if err != nil {
+			return err
+		}
+	}
+	blob := func(h chain.Hash) ([]byte, error) { return ws.Store.Blob(ctx, h) }
+	return ws.Store.View(ctx, func(log history.Log) error {
+		return printLines(l, to, history.Play(ctx, log, a.ID), func(p *Printer, e history.Entry) error {
+			shape, err := public.ReadEntry(e, true, blob)
+			if err != nil {
+				return err
+			}
+			return exportEntry(p, shape, o.format)
+		})
+	})
+}
+
+// path is the file that is to be written.
+func (o exporting) path(l *Line) string {
+	if filepath.IsAbs(o.output) {
+		return o.output
+	}
+	return filepath.Join(l.Dir, o.output)
+}
+
+func exportEntry(p *Printer, e public.Entry, format string) error {
+	if format == "md" && !p.JSON {
+		return markdown(p.Out, e)
+	}
+	p.JSON = true
+	return p.PrintLine(entry{e})
+}
+
+func markdown(to io.Writer, e public.Entry) error {
+	var b strings.Builder
+	by := e.Permitted()
+	if by != "" {
+		by = " · " + by
+	}
+	fmt.Fprintf(&b, "\n## %s\n\n<sub>message %d, %s%s</sub>\n", e.Kind, e.ID, e.CreatedAt, by)
+	for _, p := range e.Parts {
+		switch p.Type {
+		case history.Text:
+			fmt.Fprintf(&b, "\n%s\n", plainly(p.Text))
+		case history.ToolCall:
+			fmt.Fprintf(&b, "\n%s\n", fence("json", fmt.Sprintf("%s %s", p.Name, p.Args)))
+		case history.Result:
+			fmt.Fprintf(&b, "\n%s\n", fence("", p.Text))
+		case history.Image, history.Document:
+			fmt.Fprintf(&b, "\n(%s, %s, %d bytes)\n", p.Type, p.MediaType, len(p.Data))
+		}
+	}
+	_, err := fmt.Fprint(to, text.Safe(b.String()))
+	return err
+}
+
+// plainly is what somebody said as it stands; or quoted, where a reader could take some of it for another
+// message, or where it would swallow those that follow.
+func plainly(s string) string {
+	open := "" // the marks of a block of code
+	lines := strings.FieldsFunc(strings.ReplaceAll(s, "\r", "\n"), func(r rune) bool { return r == '\n' })
+	for i, line := range lines {
+		bare := strings.TrimSpace(line)
+		marks := bare[:len(bare)-len(strings.TrimLeft(bare, bare[:min(len(bare), 1)]))]
+		indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
+		block := len(marks) >= 3 && (marks[0] == '~' || marks[0] == '`' && !strings.Contains(bare[len(marks):], "`")) &&
+			len(indent) < 4 && !strings.Contains(indent, "\t") // as CommonMark has it
+		switch {
+		case open != "":
+			if block && marks[0] == open[0] && len(marks) >= len(open) && marks == bare {
+				open = ""
+			}
+		case block:
+			open = marks
+		case strings.HasPrefix(bare, "<"), hasAny(strings.ToLower(bare), "<!--", "<sub", "<h1", "<h2", "<h3"):
+			return fence("", s)
+		case strings.HasPrefix(bare, "#") && isKind(strings.Trim(bare, "# \t")),
+			i+1 < len(lines) && isKind(bare) && strings.Trim(lines[i+1], "-= \t") == "":
+			return fence("", s)
+		}
+	}
+	if open != "" {
+		return fence("", s)
+	}
+	return s
+}
+
+func hasAny(s string, parts ...string) bool {
+	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(s, p) })
+}
+
+// isKind says whether a headline would be that of a message.
+func isKind(s string) bool { return slices.Contains(history.Kinds(), history.Kind(strings.ToLower(s))) }
+
+// fence quotes a text so that no line of it can end the quotation.
+func fence(language, s string) string {
+	marks := "```"
+	for strings.Contains(s, marks) {
+		marks += "`"
+	}
+	return marks + language + "\n" + strings.TrimSuffix(s, "\n") + "\n" + marks
+}

@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ramet/internal/operation/session"
+)
+
+// group is a part of the help screen. Its commands are made when they are needed: all of
+// them, with their flags, cost a start more than most commands do.
+type group struct {
+	id, title string
+	names     string // of its commands, between spaces
+	commands  func() []*cobra.Command
+}
+
+func groups(e Env, l *Line) []group {
+	return []group{
+		{"agents", "Agents:", "exec serve web acp ps show wait fork drivers merge worktree kill rename mode effort instructions skills hooks resume",
+			func() []*cobra.Command {
+				return append(agentCommands(l, e.MCP.Version, func(ctx context.Context, w *session.Workspace, s Service) error {
+					s.Command, s.Begin = within(e, l), BeginMCP(l, e.MCP)
+					return e.Serve(ctx, w, s)
+				}), resumeCommand(e, l))
+			}},
+		{"history", "History:", "append log clear compact mark rewind export import", func() []*cobra.Command { return historyCommands(l) }},
+		{"files", "Files:", "files diff restore undo trash", func() []*cobra.Command { return fileCommands(l) }},
+		{"mail", "Mail:", "send mail read", func() []*cobra.Command { return mailCommands(l) }},
+		{"proof", "Proof and care:", "verify checkpoint key redact gc backup", func() []*cobra.Command { return PrintProof(l) }},
+		{"runs", "Runs:", "run worker schema", func() []*cobra.Command { return runCommands(l, e.Runs) }},
+		{"ledger", "Ledger:", "track", func() []*cobra.Command { return ledgerCommands(l) }},
+		{"models", "Models:", "models auth usage", func() []*cobra.Command { return modelCommands(l, e.Models) }},
+		{"mcp", "Tools from elsewhere and for others:", "mcp", func() []*cobra.Command { return mcpCommands(l, e.MCP.With(within(e, l))) }},
+		{"", "", "config rules prompt trust doctor demo", func() []*cobra.Command { return careCommands(l, e.Care) }},
+		{"", "", "version", func() []*cobra.Command { return AboutVersion(l, e.Care) }},
+	}
+}
+
+// needed are the groups that a command line may mean: that of the command it begins with,
+// or all where it begins with a flag, asks for help or names nothing that there is.
+func needed(all []group, args []string) []group {
+	if len(args) == 0 {
+		return all
+	}
+	for i, g := range all {
+		if slices.Contains(strings.Fields(g.names), args[0]) {
+			return all[i : i+1]
+		}
+	}
+	return all
+}

@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/run/rundir"
+)
+
+// An heir takes a run up as it was begun, or leaves it: an agent that the recipe does not hold may be
+// another one here.
+func TestAnHeirRefusesAgentsThatTheRecipeDoesNotHold(t *testing.T) {
+	const text = "name: r\nworkers:\n  a: {agent: reviewer, prompt: look, outputs: [{path: artifacts/a, answer: true}]}\nstates:\n  INGESTED: [a]\n"
+	read := func(text string) error {
+		t.Helper()
+		config, err := rundir.Config{Recipe: "r", Text: text}.Format()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, err = (&heir{}).read("r1", Legacy{Estate: rundir.Estate{Config: config}})
+		return err
+	}
+	if err := read(text); !fault.Is(err, fault.InvalidRecipe) || !strings.Contains(err.Error(), `does not hold agent "reviewer"`) {
+		t.Errorf("%v", err)
+	}
+	if err := read(text + "agents:\n  reviewer: {prompt: You review.}\n"); err != nil {
+		t.Errorf("%v", err)
+	}
+}
+
+// What an earlier version began with built-ins that are others now, an heir leaves as well: the writer of
+// the docs recipe took plan and facts once. It says what does not fit, before it has made anything.
+func TestAnHeirRefusesWhatAnEarlierVersionBegan(t *testing.T) {
+	const old = `name: docs
+parameters: {repo: {required: true}}
+states:
+  CLONED_INPUTS: [clone]
+  FACTS_READY: [facts]
+  LINKING: [write]
+workers:
+  clone:
+    uses: clone
+    with: {repo: '{repo}'}
+    outputs: [{path: artifacts/inputs.json, schema: inputs}, work/base.bundle]
+  facts:
+    uses: facts
+    inputs: [artifacts/inputs.json]
+    outputs: [artifacts/facts.json]
+  write:
+    uses: apply
+    inputs: [artifacts/inputs.json, work/base.bundle, artifacts/plan.json, artifacts/facts.json, "drafts/**"]
+    outputs: [artifacts/citations.json]
+`
+	config, err := rundir.Config{Recipe: "docs", Text: old, Set: map[string]string{"repo": "/srv/project"}}.Format()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var offered []string
+	estates := offers{told: &offered}
+	err = (&heir{estates: estates}).carry(t.Context(), "r1", Legacy{Estate: rundir.Estate{Config: config}})
+	if !fault.Is(err, fault.InvalidRecipe) {
+		t.Fatalf("%v", err)
+	}
+	for _, want := range []string{"run r1 was begun by another version of ramet", "facts", "apply"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: there is no %q", err, want)
+		}
+	}
+	if len(offered) != 1 || offered[0] != "r1" {
+		t.Errorf("offered to others: %q", offered)
+	}
+}
+
+// offers are estates of which one verb is used.
+type offers struct {
+	RunFolders
+	told *[]string
+}
+
+func (o offers) Offer(_ context.Context, runID string) { *o.told = append(*o.told, runID) }

@@ -1,0 +1,12 @@
+// Package history are the commands that read and shape the history of one agent.
+
+package cli
+
+import (
+	"github.com/spf13/cobra"
+)
+
+// historyCommands are the commands of this group.
+func historyCommands(l *Line) []*cobra.Command {
+	return []*cobra.Command{appendMessageCommand(l), logCommand(l), clearCommand(l), compactCommand(l), markCommand(l), rewindCommand(l), exportHistoryCommand(l), importHistoryCommand(l)}
+}

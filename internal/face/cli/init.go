@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/run"
+	"ramet/internal/run/rundir"
+)
+
+func initCommand(l *Line, f *runFlags) *cobra.Command {
+	var runID, config string
+	c := &cobra.Command{
+		Use: "init", Short: "Make a new run, in state CREATED; print its id", Args: CheckArguments(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			text, err := readConfig(l.Stdin, config)
+			if err != nil {
+				return err
+			}
+			kind, err := f.newKind()
+			if err != nil {
+				return err
+			}
+			store, err := l.Runs(f.dir)
+			if err != nil {
+				return err
+			}
+			if runID == "" {
+				runID = store.NewID(text)
+			}
+			if err := run.CheckRunID(runID); err != nil {
+				return err
+			}
+			if err := l.MakeRuns(f.dir); err != nil {
+				return err
+			}
+			sum := sha256.Sum256(text)
+			x, err := store.Begin(c.Context(), runID, kind, text, map[string]any{
+				"run_id": runID, "config_sha256": hex.EncodeToString(sum[:])})
+			if err != nil {
+				return err
+			}
+			return errors.Join(l.Print(runMade{runID, store.Dir(runID), x.Came()}), x.Close())
+		},
+	}
+	c.Flags().StringVar(&runID, "run-id", "", "id of the run (default: made of time and configuration)")
+	c.Flags().StringVar(&config, "config", "", "configuration, YAML; copied (- reads standard input)")
+	return c
+}
+
+func readConfig(stdin io.Reader, path string) ([]byte, error) {
+	var text []byte
+	var err error
+	switch path {
+	case "":
+		return []byte("{}\n"), nil
+	case "-":
+		text, err = io.ReadAll(stdin)
+	default:
+		text, err = os.ReadFile(path)
+	}
+	if err != nil {
+		return nil, fault.New(fault.NotFound, "read configuration: %w", err)
+	}
+	return text, rundir.CheckConfig(text)
+}
+
+// runMade is the datum of run init, fork and import.
+type runMade struct {
+	RunID string    `json:"run_id"`
+	Path  string    `json:"path"`
+	State run.State `json:"run_state"`
+}
+
+func (d runMade) Text(w *Writer) { w.Line("%s", d.RunID) }

@@ -1,0 +1,297 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ramet/internal/base/durable"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/late"
+	"ramet/internal/core/config"
+	"ramet/internal/ledger"
+	"ramet/internal/operation/session"
+)
+
+// scopes are the settings files of Claude Code.
+var scopes = []string{"local", "project", "user"}
+
+func installLedgerCommand(l *Line, f *trackFlags) *cobra.Command {
+	var scope string
+	var show, yes bool
+	var minutes float64
+	c := &cobra.Command{
+		Use:   "install claude-code",
+		Short: "Let Claude Code's sub-agents land in the ledger",
+		Long: `Add hooks to a settings file of Claude Code, so that starts, stops and interrupts of its
+sub-agents land in the ledger of the project. What is in the file stays. ramet shows
+what it will write and asks first; --yes does not ask, --print only shows.
+
+--scope says which file: local is .claude/settings.local.json of the project (yours,
+not for git), project is .claude/settings.json, user is that of your home.`,
+		Args:      CheckArguments(1, 1),
+		ValidArgs: []string{"claude-code"},
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := knownTool(args[0]); err != nil {
+				return err
+			}
+			path, err := settingsFile(l, scope)
+			if err != nil {
+				return err
+			}
+			command, err := hookLine(l, c, f, minutes)
+			if err != nil {
+				return err
+			}
+			before, perm, err := readSettings(path)
+			if err != nil {
+				return err
+			}
+			after, err := ledger.InstallClaudeHook(before, command)
+			if err != nil {
+				return err
+			}
+			done := ledgerInstalled{Tool: args[0], Path: path, Command: command, Changed: string(before) != string(after), Settings: string(after)}
+			if show || !done.Changed {
+				done.printed = show
+				return l.Print(done)
+			}
+			if !yes {
+				if err := confirm(l, path, after); err != nil {
+					return err
+				}
+			}
+			if err := durable.MakeFolder(filepath.Dir(path), 0o755); err != nil {
+				return err
+			}
+			if err := durable.WriteFile(path, after, perm); err != nil {
+				return err
+			}
+			done.Written = true
+			return l.Print(done)
+		},
+	}
+	c.Flags().StringVar(&scope, "scope", "local", "settings file: local, project or user")
+	c.Flags().BoolVar(&show, "print", false, "show the file as it would be, and write nothing")
+	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	c.Flags().Float64Var(&minutes, "timeout", 120, "minutes after which a sub-agent counts as gone (0: never)")
+	return c
+}
+
+func uninstallCommand(l *Line) *cobra.Command {
+	var scope string
+	c := &cobra.Command{
+		Use:       "uninstall claude-code",
+		Short:     "Take ramet's hooks out of Claude Code's settings",
+		Long:      `Take out what "track install claude-code" added, and nothing else, from all settings files or from that of --scope.`,
+		Args:      CheckArguments(1, 1),
+		ValidArgs: []string{"claude-code"},
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := knownTool(args[0]); err != nil {
+				return err
+			}
+			where := scopes
+			if scope != "" {
+				where = []string{scope}
+			}
+			done := uninstalled{Tool: args[0], Paths: []string{}}
+			for _, scope := range where {
+				path, err := settingsFile(l, scope)
+				if err != nil {
+					return err
+				}
+				before, perm, err := readSettings(path)
+				if err != nil {
+					return err
+				}
+				after, changed, err := ledger.UninstallClaudeHook(before)
+				if err != nil {
+					return fault.New(fault.CodeOf(err), "%s: %w", path, err)
+				}
+				if !changed {
+					continue
+				}
+				if err := durable.WriteFile(path, after, perm); err != nil {
+					return err
+				}
+				done.Paths = append(done.Paths, path)
+			}
+			return l.Print(done)
+		},
+	}
+	c.Flags().StringVar(&scope, "scope", "", "only this settings file: local, project or user")
+	return c
+}
+
+func knownTool(name string) error {
+	if name == "claude-code" {
+		return nil
+	}
+	return fault.New(fault.NotFound, "no hooks for %.40q", name).WithHint("use claude-code, or `ramet track run` for any command")
+}
+
+// settingsFile is the real path of a settings file, which need not exist.
+func settingsFile(l *Line, scope string) (string, error) {
+	project, err := config.ProjectFolder(l.Dir)
+	if err != nil {
+		return "", err
+	}
+	var path string
+	switch scope {
+	case "local":
+		path = filepath.Join(project, ".claude", "settings.local.json")
+	case "project":
+		path = filepath.Join(project, ".claude", "settings.json")
+	case "user":
+		dir := l.Getenv("CLAUDE_CONFIG_DIR")
+		if dir == "" {
+			home := l.Getenv("HOME")
+			if home == "" {
+				return "", fault.New(fault.InvalidConfig, "HOME is not set").WithHint("set it, or use --scope local")
+			}
+			dir = filepath.Join(home, ".claude")
+		}
+		path = filepath.Join(dir, "settings.json")
+	default:
+		return "", fault.New(fault.Usage, "--scope %.40q is no scope", scope).WithHint("use local, project or user")
+	}
+	if scope != "user" {
+		if err := session.Stays(project, path, "write that file yourself, with what --print shows"); err != nil {
+			return "", err
+		}
+	}
+	// People keep such files elsewhere and link to them: the link stays.
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	return path, nil
+}
+
+// readSettings reads a settings file; one that is not there is empty.
+func readSettings(path string) ([]byte, fs.FileMode, error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, 0o644, nil
+	}
+	var data []byte
+	if err == nil {
+		data, err = os.ReadFile(path)
+	}
+	if err != nil {
+		return nil, 0, durable.Failure("read settings", path, err)
+	}
+	return data, info.Mode().Perm(), nil
+}
+
+var plainWord = late.Regexp(`^[A-Za-z0-9_./:@%+=-]+$`)
+
+// hookLine is the command line that Claude Code is to run.
+func hookLine(l *Line, c *cobra.Command, f *trackFlags, minutes float64) (string, error) {
+	if !(minutes >= 0) || minutes > ledger.MaxMinutes {
+		return "", fault.New(fault.Usage, "--timeout %v is no time", minutes).WithHint("give a number of minutes, 0 for no limit")
+	}
+	words := []string{quoteWord(thisProgram()), ledger.ClaudeHook}
+	if c.Flags().Changed("state") {
+		folder, err := ledgerOf(l, c, f, l.Dir)
+		if err != nil {
+			return "", err
+		}
+		words = append(words, "--state", quoteWord(folder.Dir()))
+	}
+	if minutes > 0 {
+		words = append(words, "--timeout", strconv.FormatFloat(minutes, 'f', -1, 64))
+	}
+	return strings.Join(words, " "), nil
+}
+
+// thisProgram is "ramet" if that is what a shell finds, else the path of this binary.
+func thisProgram() string {
+	self, err := os.Executable()
+	if err != nil {
+		return "ramet"
+	}
+	if found, err := exec.LookPath("ramet"); err == nil {
+		a, err1 := os.Stat(found)
+		b, err2 := os.Stat(self)
+		if err1 == nil && err2 == nil && os.SameFile(a, b) {
+			return "ramet"
+		}
+	}
+	return self
+}
+
+// quoteWord is one word for a POSIX shell.
+func quoteWord(s string) string {
+	if plainWord.Get().MatchString(s) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// confirm shows what will be written and asks.
+func confirm(l *Line, path string, after []byte) error {
+	w := &strings.Builder{}
+	p := &Printer{Out: w, Now: l.Now}
+	p.Print(block(after)) // a builder takes everything
+	fmt.Fprintf(l.Stderr, "%s\nWrite this to %s? [y/N] ", w.String(), path)
+	answer, err := bufio.NewReader(io.LimitReader(l.Stdin, 1024)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fault.New(fault.InvalidText, "read the answer: %w", err)
+	}
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "y", "yes":
+		return nil
+	}
+	fmt.Fprintln(l.Stderr)
+	return fault.New(fault.Cancelled, "not confirmed, nothing was written").WithHint("answer y, or repeat with --yes")
+}
+
+type block string
+
+func (b block) Text(w *Writer) { w.Block("  ", string(b)) }
+
+// ledgerInstalled is the datum of track install.
+type ledgerInstalled struct {
+	Tool     string `json:"tool"`
+	Path     string `json:"path"`
+	Command  string `json:"command"`
+	Changed  bool   `json:"changed"`
+	Written  bool   `json:"written"`
+	Settings string `json:"settings"`
+	printed  bool
+}
+
+func (i ledgerInstalled) Text(w *Writer) {
+	switch {
+	case i.printed:
+		w.Block("", i.Settings)
+	case i.Written:
+		w.Line("installed in %s; sessions of Claude Code that start from now on are recorded", i.Path)
+	default:
+		w.Line("installed already in %s", i.Path)
+	}
+}
+
+// uninstalled is the datum of track uninstall.
+type uninstalled struct {
+	Tool  string   `json:"tool"`
+	Paths []string `json:"paths"`
+}
+
+func (u uninstalled) Text(w *Writer) {
+	if len(u.Paths) == 0 {
+		w.Line("nothing to take out")
+	}
+	for _, p := range u.Paths {
+		w.Line("taken out of %s", p)
+	}
+}

@@ -1,0 +1,152 @@
+// Package line is one command line: its streams, its printer, the session that it is
+// carried out in, and how arguments are refused. Commands are functions of it.
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/text"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+	"ramet/internal/ledger"
+	"ramet/internal/operation/session"
+)
+
+// Streams is where a command reads and writes.
+type Streams struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Terminal       bool // standard output is one
+	ErrTerminal    bool // standard error is one
+	// Password asks for a secret on the terminal without showing what is typed; nil where
+	// standard input is no terminal.
+	Password func(prompt string) (string, error)
+}
+
+// Background is how a command goes on without its user.
+type Background struct {
+	// Detach carries out the same command line again in the background, shows what it
+	// prints, and returns the exit code it has for its user, while it may go on. nil:
+	// this system cannot.
+	Detach func(context.Context) (exit int, err error)
+	// Leave is set in a process that Detach started: it gives the exit code to the
+	// user, and nothing is shown from then on.
+	Leave func(exit int)
+}
+
+// Line is one command line being carried out.
+type Line struct {
+	Streams
+	Background
+	*session.Session
+	JSON bool
+}
+
+// Find opens the workspace and finds an agent in it.
+func (l *Line) Find(ctx context.Context, ref string) (*session.Workspace, agent.Agent, error) {
+	w, err := l.Open(ctx)
+	if err != nil {
+		return nil, agent.Agent{}, err
+	}
+	a, err := w.Find(ctx, ref)
+	return w, a, err
+}
+
+// Or0 is the agent that the first argument names, else agent 0.
+func Or0(args []string) string {
+	if len(args) == 0 {
+		return "0"
+	}
+	return args[0]
+}
+
+// FindOr0 takes the agent from the first argument, or agent 0.
+func (l *Line) FindOr0(ctx context.Context, args []string) (*session.Workspace, agent.Agent, error) {
+	if len(args) == 0 {
+		return l.Find(ctx, "0")
+	}
+	return l.Find(ctx, args[0])
+}
+
+// Text is an argument, or standard input for "-".
+func (l *Line) Text(arg string) (string, error) {
+	if arg != "-" {
+		return arg, nil
+	}
+	b, err := io.ReadAll(io.LimitReader(l.Stdin, history.MaxText+1))
+	if err != nil {
+		return "", fault.New(fault.InvalidText, "read standard input: %w", err)
+	}
+	return strings.TrimSuffix(string(b), "\n"), nil
+}
+
+// Printer shows data on standard output.
+func (l *Line) Printer() *Printer {
+	return &Printer{Out: l.Stdout, JSON: l.JSON, Color: l.Color(l.Terminal), Now: l.Now}
+}
+
+// Print shows one datum.
+func (l *Line) Print(d Datum) error { return l.Printer().Print(d) }
+
+// Fail shows an error.
+func (l *Line) Fail(err error) {
+	(&Printer{Out: l.Stderr, JSON: l.JSON, Color: l.Color(l.ErrTerminal)}).Fail(l.Hide(err))
+}
+
+// Color decides by the configuration, which knows NO_COLOR too, once something would have colour: much
+// that is shown has none, and needs no configuration. Where it cannot be read, somebody else says so.
+func (l *Line) Color(terminal bool) func() bool {
+	return sync.OnceValue(func() bool {
+		conf, err := l.Config()
+		switch {
+		case err != nil:
+			return terminal && l.Getenv("NO_COLOR") == ""
+		case conf.Color == "auto":
+			return terminal && l.Getenv("TERM") != "dumb"
+		}
+		return conf.Color == "always"
+	})
+}
+
+// Note writes a line about what happens to standard error.
+func (l *Line) Note(what string) { fmt.Fprintln(l.Stderr, text.Line(what, 400)) }
+
+// GoOn carries out the same command line in the background, if asked to; true: that was it.
+func (l *Line) GoOn(ctx context.Context, wanted bool) (bool, error) {
+	if !wanted || l.Leave != nil {
+		return false, nil
+	}
+	if l.Detach == nil {
+		return true, fault.New(fault.Usage, "this system cannot go on in the background")
+	}
+	code, err := l.Detach(ctx)
+	if err == nil && code != 0 {
+		err = Exited(code)
+	}
+	return true, err
+}
+
+// Exited is the exit code of a command that was carried out by another process, which has
+// said everything.
+type Exited int
+
+func (e Exited) Error() string { return "exit " + strconv.Itoa(int(e)) }
+
+// TellRepair says what was repaired of a ledger, where it is in nobody's way.
+func (l *Line) TellRepair(r ledger.RepairResult) {
+	fmt.Fprintf(l.Stderr, "LEDGER_RECOVERED: %s\n", RepairSentence(r))
+}
+
+// RepairSentence says what was repaired.
+func RepairSentence(r ledger.RepairResult) string {
+	return fmt.Sprintf("%s could not be read and is kept as %s; made again from the %s, with %s",
+		ledger.FileName, filepath.Base(r.Corrupt), r.From, text.Count(r.Entries, "entry"))
+}

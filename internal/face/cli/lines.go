@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"bytes"
+	"io"
+	"iter"
+	"runtime"
+	"sync"
+
+	"ramet/internal/core/history"
+)
+
+// A stretch of entries is printed at once: so many, or of so many bytes.
+const (
+	stretchEntries = 256
+	stretchBytes   = 256 << 10
+)
+
+// stretch is some entries in a row, and what is printed of them.
+type stretch struct {
+	entries []history.Entry
+	size    int
+	out     bytes.Buffer
+	err     error         // that ended it early
+	printed chan struct{} // closed when out and err are there
+}
+
+func newStretch() *stretch { return &stretch{printed: make(chan struct{})} }
+
+// printLines prints entries in their order, with all processors: whoever calls reads, some make
+// stretches into lines, and one writes them. What was printed up to an error is written before it is
+// returned. In memory are a few stretches.
+func printLines(l *Line, to io.Writer, all iter.Seq2[history.Entry, error], show func(*Printer, history.Entry) error) error {
+	printing := runtime.GOMAXPROCS(0)
+	r := &relay{work: make(chan *stretch), order: make(chan *stretch, 2*printing), stop: make(chan struct{}), told: l.Progress("messages")}
+	defer r.told.End()
+	var done sync.WaitGroup
+	plain := *l.Printer() // which looks at the configuration
+	for range printing {
+		done.Go(func() {
+			for s := range r.work {
+				s.print(plain, show)
+			}
+		})
+	}
+	wrote := make(chan error, 1)
+	go func() { wrote <- r.write(to) }()
+	r.read(all)
+	done.Wait()
+	return <-wrote
+}
+
+// relay hands stretches from the reader to those who print, and in the order of reading to the writer.
+type relay struct {
+	work, order chan *stretch
+	stop        chan struct{} // closed by the writer, who wants no more
+	told        *Progress
+}
+
+// read cuts the entries into stretches, until they end or the writer does.
+func (r *relay) read(all iter.Seq2[history.Entry, error]) {
+	defer close(r.order)
+	defer close(r.work)
+	s := newStretch()
+	for e, err := range all {
+		if err != nil {
+			s.err = err
+			break
+		}
+		s.entries, s.size = append(s.entries, e), s.size+len(e.Content)
+		if len(s.entries) == stretchEntries || s.size >= stretchBytes {
+			if !r.hand(s) {
+				return
+			}
+			s = newStretch()
+		}
+	}
+	r.hand(s)
+}
+
+func (r *relay) hand(s *stretch) bool {
+	select {
+	case <-r.stop:
+		return false
+	case r.order <- s:
+		r.work <- s
+		return true
+	}
+}
+
+// write writes stretches as they are ready, and returns the first error of all.
+func (r *relay) write(to io.Writer) error {
+	defer close(r.stop)
+	for s := range r.order {
+		<-s.printed
+		if _, err := to.Write(s.out.Bytes()); err != nil {
+			return err
+		}
+		if s.err != nil {
+			return s.err
+		}
+		r.told.Add(len(s.entries))
+	}
+	return nil
+}
+
+// print makes lines of the entries, up to the first that cannot be shown: an error of the reader stands
+// behind all of them.
+func (s *stretch) print(p Printer, show func(*Printer, history.Entry) error) {
+	defer close(s.printed)
+	p.Out = &s.out
+	for _, e := range s.entries {
+		if err := show(&p, e); err != nil {
+			s.err = err
+			return
+		}
+	}
+}

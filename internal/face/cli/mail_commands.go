@@ -1,0 +1,12 @@
+// Package mail are the commands that send, list and read letters.
+
+package cli
+
+import (
+	"github.com/spf13/cobra"
+)
+
+// mailCommands are the commands of this group.
+func mailCommands(l *Line) []*cobra.Command {
+	return []*cobra.Command{sendCommand(l), mailCommand(l), readCommand(l)}
+}

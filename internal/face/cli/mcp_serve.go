@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/face/httpapi"
+	"ramet/internal/face/mcpserver"
+	"ramet/internal/operation/session"
+)
+
+// MCPPorts are what ramet as a server needs of the program around it.
+type MCPPorts struct {
+	Version string
+	// Again carries out a command line of ramet in a process of its own.
+	Again   func(ctx context.Context, dir string, args ...string) (string, error)
+	command func(ctx context.Context, args ...string) (string, error)
+}
+
+// With are the ports with a way to carry out commands in this process.
+func (p MCPPorts) With(command func(ctx context.Context, args ...string) (string, error)) MCPPorts {
+	p.command = command
+	return p
+}
+
+// BeginMCP carries out command lines in processes of their own, on the workspace of l.
+func BeginMCP(l *Line, p MCPPorts) func(ctx context.Context, args ...string) (string, error) {
+	if p.Again == nil {
+		return nil
+	}
+	return func(ctx context.Context, args ...string) (string, error) {
+		var chosen []string
+		for _, f := range []struct{ name, value string }{{"db", l.Choice.DB}, {"home", l.Choice.Home}, {"workspace", l.Choice.Workspace}} {
+			if f.value != "" {
+				chosen = append(chosen, "--"+f.name+"="+f.value)
+			}
+		}
+		return p.Again(ctx, l.Dir, append(chosen, args...)...)
+	}
+}
+
+// tokenVariable holds the token of who asks, where it is another than who started us.
+const tokenVariable = "RAMET_TOKEN"
+
+func serveMCPCommand(l *Line, p MCPPorts) *cobra.Command {
+	return &cobra.Command{
+		Use:   "serve",
+		Short: "Serve ramet's tools to another agent, on standard input and output",
+		Long: `Speak the Model Context Protocol on standard input and output: the tools ps, fork, prompt,
+send, mail, read, wait, log, kill, track, run and verify, and agents, histories and runs
+as resources. Who asks is you, or the agent whose token is in RAMET_TOKEN (see "ramet
+mcp token"): that one may act on itself and on those below it.
+
+Children work in this process, and what is under way ends with it (ramet exec --continue
+--all goes on); if "ramet serve" holds the workspace they work there, and go on. Calls
+that no rule or mode permits are denied: nobody can be asked here.
+
+"ramet serve" offers the same at /mcp.
+
+` + ExitHelp.Get(),
+		Args: CheckArguments(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			ctx := c.Context()
+			by, err := caller(l)
+			if err != nil {
+				return err
+			}
+			runs, err := l.Runs("")
+			if err != nil {
+				return err
+			}
+			ws, err := l.Open(ctx)
+			if err != nil {
+				return err
+			}
+			if by != "" {
+				if _, err := ws.Store.Agent(ctx, by); err != nil {
+					return err
+				}
+			}
+			if err := ws.Start(ctx, session.Kernel{Warn: l.Note}); err != nil {
+				return err
+			}
+			defer ws.Stopped()
+			life, end := context.WithCancel(ctx)
+			defer end()
+			server := mcpserver.New(life, mcpserver.Options{Version: p.Version, Workspace: ws, Command: p.command, Begin: BeginMCP(l, p),
+				Runs: httpapi.OverRunDir(runs), User: l.User()})
+			return server.Serve(ctx, by, l.Stdin, l.Stdout)
+		},
+	}
+}
+
+// caller is the agent whose token was given; empty: nobody's. A command of an agent is that
+// agent's, whatever token it has.
+func caller(l *Line) (id.Agent, error) {
+	said := l.Getenv(tokenVariable)
+	if l.Person("") != nil || said == "" {
+		return "", nil
+	}
+	home, err := l.HomeDir()
+	if err != nil {
+		return "", err
+	}
+	token, err := httpapi.ReadToken(home)
+	if err != nil {
+		return "", err
+	}
+	if token.Is(said) {
+		return "", nil
+	}
+	if a, ok := token.Agent(said); ok {
+		return a, nil
+	}
+	return "", fault.New(fault.Denied, "%s holds no token of this home", tokenVariable).WithHint("`ramet mcp token AGENT` makes one")
+}
+
+func tokenCommand(l *Line) *cobra.Command {
+	return &cobra.Command{
+		Use:   "token AGENT",
+		Short: "Print a token by which a program is that agent, over MCP",
+		Long: `Print a token for "ramet mcp serve" (in RAMET_TOKEN) and for /mcp of "ramet serve" (as
+bearer): whoever shows it is this agent, may act on it and on those below it, and writes
+letters in its name. It opens nothing else. It is good while the agent lives and the
+token of ramet's home stays the same.
+
+` + ExitHelp.Get(),
+		Args:              CheckArguments(1, 1),
+		ValidArgsFunction: l.CompleteAgents(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := l.Person("mcp token"); err != nil {
+				return err
+			}
+			_, a, err := l.Find(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			home, err := l.HomeDir()
+			if err != nil {
+				return err
+			}
+			token, err := httpapi.OpenToken(home)
+			if err != nil {
+				return err
+			}
+			return l.Print(agentToken{a.ID, token.For(a.ID)})
+		},
+	}
+}
+
+// agentToken is the datum of token.
+type agentToken struct {
+	Agent id.Agent `json:"agent_uuid"`
+	Token string   `json:"token"`
+}
+
+func (d agentToken) Text(w *Writer) { w.Line("%s", d.Token) }

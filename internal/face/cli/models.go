@@ -1,0 +1,242 @@
+package cli
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/core/config"
+	"ramet/internal/model/catalog"
+	"ramet/internal/model/credential"
+	"ramet/internal/model/llm"
+	"ramet/internal/operation/public"
+)
+
+func modelsCommand(l *Line, p ModelsPorts) *cobra.Command {
+	var all bool
+	c := &cobra.Command{
+		Use:   "models",
+		Short: "List the models that are usable, and why the others are not",
+		Long: `List the models of all vendors that have a key or a base URL, with their prices per
+million tokens; below them the other vendors, and what is missing. With --all their
+models too. The default is marked with *: the setting "model", else the first usable
+vendor's best known one, else the first model of a local server whose base URL is set,
+else the offline model, which is built in: it needs no network, and understands plain
+orders only. The table of vendors is built in (see ramet models update); local servers
+are asked for their models, and those at their usual address on this machine are shown
+when they answer: they are used when you choose one of their models.`,
+		Args: CheckArguments(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			keys, err := l.Keys()
+			if err != nil {
+				return err
+			}
+			conf, err := l.Config()
+			if err != nil {
+				return err
+			}
+			out := listModels(keys, all, p.survey(c.Context(), keys))
+			usable := func(v catalog.Vendor) bool { ok, _ := keys.Usable(v); return ok }
+			chosen, err := catalog.Choose(conf.Model, usable)
+			if err != nil {
+				return ofSetting(conf, err)
+			}
+			out.choose(chosen)
+			return l.Print(out)
+		},
+	}
+	c.Flags().BoolVarP(&all, "all", "a", false, "also models that are not usable")
+	c.AddCommand(updateCommand(l))
+	return c
+}
+
+// modelList is the datum of models.
+type modelList struct {
+	Default string        `json:"default"`
+	Models  []modelShape  `json:"models"`
+	Vendors []vendorShape `json:"vendors"`
+}
+
+type modelShape struct {
+	Model      string      `json:"model"` // vendor/name
+	Title      string      `json:"title"`
+	Vendor     string      `json:"vendor"`
+	Default    bool        `json:"default"`
+	Usable     bool        `json:"usable"`
+	Context    *int64      `json:"context_tokens"`
+	Output     *int64      `json:"output_tokens"`
+	Thinks     bool        `json:"thinks"`
+	Images     bool        `json:"images"`
+	Effort     *string     `json:"effort"` // how hard it is to think where nobody says
+	EffortFrom *effortRule `json:"effort_from"`
+	Price      *priceShape `json:"usd_per_million_tokens"`
+	knownPrice llm.Price
+}
+
+// effortRule is where it was read how hard a family of models is to think, and when.
+type effortRule struct {
+	Families []string `json:"families"`
+	Source   string   `json:"source"`
+	Date     string   `json:"date"`
+}
+
+type priceShape struct {
+	Input      float64  `json:"input"`
+	Output     float64  `json:"output"`
+	CacheRead  *float64 `json:"cache_read"`
+	CacheWrite *float64 `json:"cache_write"`
+}
+
+type vendorShape struct {
+	Vendor  string  `json:"vendor"`
+	Title   string  `json:"title"`
+	Usable  bool    `json:"usable"`
+	Why     *string `json:"why"` // why it is not
+	KeyFrom *string `json:"key_from"`
+	BaseURL string  `json:"base_url"`
+	// Found are the models of a local server that answers although nobody named it.
+	Found []string `json:"found"`
+}
+
+func listModels(keys *credential.Store, all bool, seen survey) modelList {
+	out := modelList{Models: []modelShape{}}
+	for _, v := range catalog.Vendors() {
+		ok, why := keys.Usable(v)
+		access := keys.Access(v)
+		base, err := access.Reach(v).URL(access.Base)
+		if err != nil {
+			base = v.Base
+		}
+		if err := seen.silent[v.Name]; err != nil {
+			why = err.Error()
+		}
+		found := seen.found[v.Name]
+		if found == nil {
+			found = []string{}
+		}
+		out.Vendors = append(out.Vendors, vendorShape{v.Name, v.Title, ok, public.Optional(why), public.Optional(access.KeyFrom), withoutUser(base), found})
+		if !ok && !all {
+			continue
+		}
+		for _, m := range v.Table().Models {
+			out.Models = append(out.Models, shapeModel(v, m, ok))
+		}
+	}
+	return out
+}
+
+func shapeModel(v catalog.Vendor, m llm.Model, usable bool) modelShape {
+	dollars := func(pico int64) float64 { return float64(pico) / 1e6 }
+	out := modelShape{Model: v.Name + "/" + m.Name, Title: m.Title, Vendor: v.Name, Usable: usable, Context: public.Optional(m.Context),
+		Output: public.Optional(m.Output), Thinks: m.Thinks, Images: m.Images, Effort: public.Optional(string(m.Effort)), knownPrice: m.Price,
+		Price: &priceShape{Input: dollars(m.Price.Input), Output: dollars(m.Price.Output)}}
+	if r, ok := v.EffortRule(m); ok {
+		out.EffortFrom = &effortRule{r.Families, r.Source, r.Date}
+	}
+	if m.Price.CacheRead != 0 {
+		out.Price.CacheRead = public.Optional(dollars(m.Price.CacheRead))
+	}
+	if m.Price.CacheWrite != 0 {
+		out.Price.CacheWrite = public.Optional(dollars(m.Price.CacheWrite))
+	}
+	return out
+}
+
+// choose marks the default. One that is in no table is still a model: local
+// servers take any name, and vendors bring out new ones.
+func (l *modelList) choose(ref llm.Ref) {
+	l.Default = ref.String()
+	for i := range l.Models {
+		l.Models[i].Default = l.Models[i].Model == ref.String()
+	}
+}
+
+func (l modelList) Text(w *Writer) {
+	rows := [][]string{{" ", "MODEL", "CONTEXT", "$/M IN", "$/M OUT", "EFFORT", ""}}
+	for _, m := range l.Models {
+		mark, note := " ", ""
+		if m.Default {
+			mark = "*"
+		}
+		if !m.Usable {
+			note = "not usable"
+		}
+		rows = append(rows, []string{mark, m.Model, tokens(m.Context), price(m.knownPrice.Input), price(m.knownPrice.Output), effort(m.Effort), note})
+	}
+	if len(rows) > 1 {
+		w.Table(rows)
+		w.Line("EFFORT is how hard a model thinks where nobody says; --json tells the page and the day of each.")
+		w.Line("")
+	}
+	rows = [][]string{{"VENDOR", "STATE"}}
+	for _, v := range l.Vendors {
+		state := "usable"
+		switch {
+		case len(v.Found) > 0:
+			state = "answers at " + v.BaseURL + "; to use it: `ramet config set model " + v.Vendor + "/" + v.Found[0] + "`"
+		case v.Why != nil && v.Usable:
+			state += ", but " + *v.Why
+		case v.Why != nil:
+			state = *v.Why
+		case v.Vendor == catalog.Offline:
+			state += ", built in"
+		case v.KeyFrom != nil:
+			state += ", key from " + *v.KeyFrom
+		default:
+			state += ", no key"
+		}
+		rows = append(rows, []string{v.Vendor, state})
+	}
+	w.Table(rows)
+	w.Line("")
+	w.Line("default: %s", l.Default)
+	if strings.HasPrefix(l.Default, catalog.Offline+"/") {
+		w.Line("It understands plain orders only. For another, set a key with `ramet auth set VENDOR`, or choose with `ramet config set model VENDOR/NAME`.")
+	}
+}
+
+func tokens(n *int64) string {
+	switch {
+	case n == nil:
+		return "?"
+	case *n >= 1e6:
+		return strconv.FormatFloat(float64(*n/1e4)/100, 'f', -1, 64) + "M"
+	}
+	return strconv.FormatInt(*n/1000, 10) + "k"
+}
+
+// effort is a word, or a dash for a model that decides itself or does not think.
+func effort(word *string) string {
+	if word == nil {
+		return "-"
+	}
+	return *word
+}
+
+func price(pico int64) string { return fmt.Sprintf("%.2f", float64(pico)/1e6) }
+
+// withoutUser takes a name and a password out of a URL.
+func withoutUser(base string) string {
+	u, err := url.Parse(base)
+	if err != nil {
+		return ""
+	}
+	u.User = nil
+	return strings.TrimRight(u.String(), "/")
+}
+
+// ofSetting says which setting named a model that does not exist.
+func ofSetting(conf *config.Config, err error) error {
+	v, getErr := conf.Get("model")
+	f, ok := fault.Of(err)
+	if getErr != nil || !ok {
+		return err
+	}
+	placed := *f
+	placed.Message = v.Where + ": model: " + f.Message
+	return &placed
+}

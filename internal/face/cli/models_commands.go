@@ -1,0 +1,12 @@
+// Package models are the commands about models: which there are, their keys, what they cost.
+
+package cli
+
+import (
+	"github.com/spf13/cobra"
+)
+
+// modelCommands are the commands of this group.
+func modelCommands(l *Line, p ModelsPorts) []*cobra.Command {
+	return []*cobra.Command{modelsCommand(l, p), authCommand(l, p), spendingCommand(l)}
+}

@@ -1,0 +1,286 @@
+// Package printer shows results: one datum, two printers. A command makes a
+// value that marshals to its public JSON shape and can also write itself as
+// text; the user's flags decide which is shown. Nothing that comes from
+// outside reaches a terminal raw: texts pass through text.Safe here.
+
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/text"
+)
+
+// Datum is a result that can show itself to people. Its JSON form is what
+// encoding/json makes of it.
+type Datum interface {
+	Text(w *Writer)
+}
+
+// Listing is a datum that can be long: its JSON form is an object with one
+// list, which is written element by element.
+type Listing interface {
+	Datum
+	List() (name string, elements iter.Seq[any])
+}
+
+// Printer writes results to one place in one form.
+type Printer struct {
+	Out   io.Writer
+	JSON  bool
+	Color func() bool      // nil: never. It is asked when something would have colour
+	Now   func() time.Time // for ages
+}
+
+// Print shows one datum: an indented JSON value, or text.
+func (p *Printer) Print(d Datum) error {
+	if list, ok := d.(Listing); ok && p.JSON {
+		return p.list(list)
+	}
+	if p.JSON {
+		return p.encode(d, true)
+	}
+	return p.text(d)
+}
+
+// PrintLine shows one of many data: a JSON value on a line of its own, or text.
+func (p *Printer) PrintLine(d Datum) error {
+	if p.JSON {
+		return p.encode(d, false)
+	}
+	return p.text(d)
+}
+
+// Appender is a datum that writes its JSON form itself: one of which there are many.
+type Appender interface {
+	AppendJSON([]byte) ([]byte, error)
+}
+
+func (p *Printer) encode(d any, lines bool) error {
+	if quick, ok := d.(Appender); ok && !lines {
+		b, err := quick.AppendJSON(nil)
+		if err != nil {
+			return err
+		}
+		_, err = io.WriteString(p.Out, text.JSON(string(append(b, '\n'))))
+		return err
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(d); err != nil {
+		return err
+	}
+	plain := text.JSON(b.String()) // JSON keeps some codes that a terminal obeys
+	if !lines {
+		_, err := io.WriteString(p.Out, plain)
+		return err
+	}
+	out := bufio.NewWriterSize(p.Out, 64<<10)
+	indent(out, []byte(plain), 0)
+	return out.Flush()
+}
+
+// list prints one element a line, and has one in memory at a time. They are not
+// indented: that would cost a tree of thousands of agents more than reading it.
+func (p *Printer) list(l Listing) error {
+	out := bufio.NewWriterSize(p.Out, 64<<10)
+	name, elements := l.List()
+	fmt.Fprintf(out, "{\n  %q: [", name)
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	between, end := "\n    ", "]\n}\n"
+	var line []byte
+	for e := range elements {
+		var err error
+		if quick, ok := e.(Appender); ok {
+			line, err = quick.AppendJSON(line[:0])
+		} else {
+			b.Reset()
+			err = enc.Encode(e)
+			line = bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+		}
+		if err != nil {
+			return err
+		}
+		out.WriteString(between)
+		if text.PlainJSON(line) {
+			out.Write(line)
+		} else {
+			out.WriteString(text.JSON(string(line)))
+		}
+		between, end = ",\n    ", "\n  ]\n}\n"
+	}
+	out.WriteString(end)
+	return out.Flush()
+}
+
+func (p *Printer) text(d Datum) error {
+	w := &Writer{color: p.Color, now: p.Now()}
+	d.Text(w)
+	_, err := io.WriteString(p.Out, w.b.String())
+	return err
+}
+
+// Fail shows an error, as {"error":{…}} or as error[CODE]: … on one line.
+func (p *Printer) Fail(err error) {
+	f, ok := fault.Of(err)
+	if !ok {
+		f = &fault.Error{Code: fault.CodeOf(err), Message: err.Error()}
+	}
+	var hint *string
+	if f.Hint != "" {
+		hint = &f.Hint
+	}
+	if p.JSON {
+		p.encode(failure{failed{f.Code, f.Message, hint}}, false)
+		return
+	}
+	w := &Writer{color: p.Color}
+	fmt.Fprintf(p.Out, "%s %s\n", w.style(red, fmt.Sprintf("error[%s]:", f.Code)), text.Line(f.Error(), 4096))
+}
+
+// failure is the public shape of an error.
+type failure struct {
+	Error failed `json:"error"`
+}
+
+type failed struct {
+	Code    fault.Code `json:"code"`
+	Message string     `json:"message"`
+	Hint    *string    `json:"hint"` // null if nobody knows what to do
+}
+
+// Writer collects text. Its methods make texts from outside safe.
+type Writer struct {
+	b     strings.Builder
+	color func() bool
+	now   time.Time
+}
+
+const (
+	bold = "1"
+	dim  = "2"
+	red  = "31"
+)
+
+func (w *Writer) style(code, s string) string {
+	if w.color == nil || !w.color() {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}
+
+// Bold marks what matters, on a colour terminal.
+func (w *Writer) Bold(s string) Styled { return Styled(w.style(bold, text.Safe(s))) }
+
+// Dim steps back, on a colour terminal.
+func (w *Writer) Dim(s string) Styled { return Styled(w.style(dim, text.Safe(s))) }
+
+// Line writes a formatted line. Strings among the arguments are made safe.
+func (w *Writer) Line(format string, args ...any) {
+	for i, a := range args {
+		if s, ok := a.(string); ok {
+			args[i] = text.Safe(s)
+		}
+	}
+	fmt.Fprintf(&w.b, format+"\n", args...)
+}
+
+// Styled is text that was made safe already and may hold colour.
+type Styled string
+
+// Block writes a text of several lines, each indented.
+func (w *Writer) Block(indent, s string) {
+	w.b.Grow(len(s))
+	for line := range strings.Lines(text.Safe(s)) {
+		w.b.WriteString(indent)
+		w.b.WriteString(strings.TrimSuffix(line, "\n"))
+		w.b.WriteByte('\n')
+	}
+}
+
+// Table writes rows in aligned columns; the first row is the head. The last
+// column is not padded.
+func (w *Writer) Table(rows [][]string) {
+	var widths []int
+	size := 0 // what letters of several bytes take more
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			row[i] = text.Single(cell)
+			width := utf8.RuneCountInString(row[i])
+			size += len(row[i]) - width
+			widths[i] = max(widths[i], width)
+		}
+	}
+	for _, width := range widths {
+		size += (width + 2) * len(rows)
+	}
+	w.b.Grow(size)
+	for n, row := range rows {
+		var line strings.Builder
+		if n > 0 {
+			w.tableRow(&w.b, widths, row)
+			continue
+		}
+		w.tableRow(&line, widths, row)
+		w.b.WriteString(w.style(dim, strings.TrimSuffix(line.String(), "\n")) + "\n")
+	}
+}
+
+// tableRow writes the cells up to the last that is not empty.
+func (w *Writer) tableRow(b *strings.Builder, widths []int, row []string) {
+	for len(row) > 0 && strings.TrimRight(row[len(row)-1], " ") == "" {
+		row = row[:len(row)-1]
+	}
+	for i, cell := range row {
+		if i == len(row)-1 {
+			b.WriteString(strings.TrimRight(cell, " "))
+			break
+		}
+		b.WriteString(cell)
+		pad(b, widths[i]-utf8.RuneCountInString(cell)+2)
+	}
+	b.WriteByte('\n')
+}
+
+// pad writes n spaces.
+func pad(b *strings.Builder, n int) {
+	const spaces = "                                "
+	for ; n > len(spaces); n -= len(spaces) {
+		b.WriteString(spaces)
+	}
+	b.WriteString(spaces[:n])
+}
+
+// Age is how long ago something was, in one unit.
+func (w *Writer) Age(t time.Time) string {
+	switch d := w.now.Sub(t); {
+	case d < 0:
+		return "0s"
+	case d < time.Minute:
+		return count(d/time.Second, "s")
+	case d < time.Hour:
+		return count(d/time.Minute, "m")
+	case d < 48*time.Hour:
+		return count(d/time.Hour, "h")
+	default:
+		return count(d/(24*time.Hour), "d")
+	}
+}
+
+func count(n time.Duration, unit string) string { return strconv.FormatInt(int64(n), 10) + unit }

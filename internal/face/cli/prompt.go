@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/late"
+	"ramet/internal/operation/session"
+)
+
+// sets are tools that agents have, by who has them.
+var sets = late.Value[map[string]string]{Make: func() map[string]string {
+	return map[string]string{
+		"person": "bash read write edit glob grep fetch job plan ask fork kill send read_mail wait ps look diff merge recall",
+		"alone":  "bash read write edit glob grep fetch job read_mail recall children",
+		"worker": "bash read write edit glob grep recall",
+		"bare":   "",
+	}
+}}
+
+func promptCommand(l *Line) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "prompt",
+		Short: "Show what agents are told before everything else",
+		Long: `Agents are told a few texts before everything else. A file of the same name in the
+folder prompts beside your configuration (ramet config path) takes the place of one,
+such as prompts/base.md.`,
+		Args: UnknownCommand,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(promptShow(l))
+	return c
+}
+
+func promptShow(l *Line) *cobra.Command {
+	var tools, to string
+	c := &cobra.Command{
+		Use:   "show [NAME]",
+		Short: "Show one prompt, or all that an agent is told",
+		Long: `Show the prompt of that name (` + strings.Join(session.PromptNames(), ", ") + `), or all that an agent is told:
+a person's agent and its children (--for person), a child that knows only its task
+(alone), a worker of a run (worker), one without tools (bare), or one with the tools that --tools lists.`,
+		Args:              CheckArguments(0, 1),
+		ValidArgsFunction: cobra.FixedCompletions(session.PromptNames(), cobra.ShellCompDirectiveNoFileComp),
+		RunE: func(c *cobra.Command, args []string) error {
+			folder := l.Prompts()
+			if len(args) == 1 {
+				text, err := folder.Text(args[0])
+				if err != nil {
+					return err
+				}
+				return l.Print(promptText{text, len(text), string(folder)})
+			}
+			list, ok := sets.Get()[to]
+			if !ok {
+				return fault.New(fault.Usage, "--for %.40q is nobody", to).WithHint("use person, alone, worker or bare")
+			}
+			if c.Flags().Changed("tools") {
+				list = strings.ReplaceAll(tools, ",", " ")
+			}
+			text, err := folder.System(strings.Fields(list))
+			if err != nil {
+				return err
+			}
+			return l.Print(promptText{text, len(text), string(folder)})
+		},
+	}
+	c.Flags().StringVar(&to, "for", "person", "who is told it: person, alone, worker or bare")
+	c.Flags().StringVar(&tools, "tools", "", "the tools of the agent, with commas between them")
+	return c
+}
+
+// promptText is the datum of prompt show.
+type promptText struct {
+	Prompt string `json:"prompt"`
+	Bytes  int    `json:"bytes"`
+	Folder string `json:"folder"` // whose files take the place of ours
+}
+
+func (p promptText) Text(w *Writer) { w.Line("%s", p.Prompt) }

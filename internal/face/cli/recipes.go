@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ramet/internal/base/fault"
+	textpkg "ramet/internal/base/text"
+	"ramet/internal/run/recipe"
+)
+
+func recipesCommand(l *Line) *cobra.Command {
+	return &cobra.Command{
+		Use: "recipes", Short: "List the recipes that are built in", Args: CheckArguments(0, 0),
+		RunE: func(*cobra.Command, []string) error {
+			out := recipes{Recipes: []recipeRow{}}
+			for _, name := range recipe.Embedded() {
+				text, err := recipe.Load(name)
+				if err != nil {
+					return err
+				}
+				r, err := recipe.Parse(text)
+				if err != nil {
+					return err
+				}
+				row := recipeRow{Name: r.Name, Description: r.Description, Parameters: []recipeParameter{}}
+				for _, p := range r.Parameters {
+					row.Parameters = append(row.Parameters, recipeParameter{p.Name, p.Default, p.Required, p.Help})
+				}
+				out.Recipes = append(out.Recipes, row)
+			}
+			return l.Print(out)
+		},
+	}
+}
+
+// recipes is the datum of run recipes.
+type recipes struct {
+	Recipes []recipeRow `json:"recipes"`
+}
+
+type recipeRow struct {
+	Name        string            `json:"name"`
+	Description string            `json:"description"`
+	Parameters  []recipeParameter `json:"parameters"`
+}
+
+type recipeParameter struct {
+	Name     string `json:"name"`
+	Default  string `json:"default"`
+	Required bool   `json:"required"`
+	Help     string `json:"help"`
+}
+
+func (l recipes) Text(w *Writer) {
+	for _, r := range l.Recipes {
+		w.Line("%v  %s", w.Bold(r.Name), r.Description)
+		var rows [][]string
+		for _, p := range r.Parameters {
+			given := "default " + p.Default
+			switch {
+			case p.Required:
+				given = "required"
+			case p.Default == "":
+				given = "optional"
+			}
+			rows = append(rows, []string{"  --set " + p.Name, given, p.Help})
+		}
+		w.Table(rows)
+	}
+}
+
+func recipeCommand(l *Line) *cobra.Command {
+	c := &cobra.Command{
+		Use: "recipe NAME|FILE", Short: "Check a recipe and print it", Args: CheckArguments(1, 1),
+		Long: `Print a recipe as YAML, to be read or to be the beginning of your own; it is checked
+first, and everything that is wrong with it is told with its line.`,
+		RunE: func(c *cobra.Command, args []string) error {
+			text, err := loadRecipe(args[0])
+			if err != nil {
+				return err
+			}
+			r, err := recipe.Parse(text)
+			if err != nil {
+				return err
+			}
+			defaults := map[string]string{}
+			for _, p := range r.Parameters {
+				defaults[p.Name] = p.Default
+			}
+			if err := knownDrivers(c.Context(), l, r.Driven(defaults, ""), false); err != nil {
+				return err
+			}
+			return l.Print(recipeText{args[0], string(text)})
+		},
+	}
+	c.ValidArgsFunction = cobra.FixedCompletions(recipe.Embedded(), cobra.ShellCompDirectiveDefault)
+	return c
+}
+
+// recipeText is the datum of run recipe.
+type recipeText struct {
+	Name string `json:"name"`
+	YAML string `json:"yaml"`
+}
+
+func (d recipeText) Text(w *Writer) { w.Block("", d.YAML) }
+
+// loadRecipe finds a recipe by its name, or reads a file.
+func loadRecipe(name string) ([]byte, error) {
+	if slices.Contains(recipe.Embedded(), name) {
+		return recipe.Load(name)
+	}
+	text, err := readRecipe(name)
+	if err != nil {
+		return nil, fault.New(fault.NotFound, "no recipe %.200q: %w", name, err).
+			WithHint("%s", textpkg.NearestHint(name, recipe.Embedded(), "recipes: "+strings.Join(recipe.Embedded(), ", ")+"; or give the path of a file"))
+	}
+	return text, nil
+}
+
+// readRecipe reads no more than shows that it is too long: a device has no end.
+func readRecipe(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, recipe.MaxSize+1))
+}

@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ramet/internal/base/text"
+	"ramet/internal/ledger"
+	"ramet/internal/operation/public"
+)
+
+func recoverCommand(l *Line, f *trackFlags) *cobra.Command {
+	return &cobra.Command{
+		Use:   "recover",
+		Short: "Make the two files of the ledger sound; say what was done",
+		Long: `Make the two files sound. A missing agent-history.json is made from the template. One
+that cannot be read is kept as agent-history.json.corrupt-TIME and made again from a
+whole temporary file, else from summaries/*-SUMMARY.md. A pointer to nobody is
+repaired. Every other command does the same first, when it meets damage.`,
+		Args: CheckArguments(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			folder, err := ledgerOf(l, c, f, l.Dir)
+			if err != nil {
+				return err
+			}
+			if err := makeState(l, f, l.Dir); err != nil {
+				return err
+			}
+			r, err := folder.Recover(c.Context())
+			if err != nil {
+				return err
+			}
+			return l.Print(recovered{r, folder.Dir()})
+		},
+	}
+}
+
+// recovered is the datum of track recover.
+type recovered struct {
+	ledger.RepairResult
+	dir string
+}
+
+func (r recovered) MarshalJSON() ([]byte, error) {
+	return public.Marshal(struct {
+		State   string  `json:"state"`
+		Corrupt *string `json:"corrupt"`
+		From    *string `json:"from"`
+		Entries int     `json:"entries"`
+		Pointer bool    `json:"pointer_repaired"`
+	}{r.dir, public.Optional(r.Corrupt), public.Optional(r.From), r.Entries, r.RepairResult.Pointer})
+}
+
+func (r recovered) Text(w *Writer) {
+	said := []string{"ok: " + text.Count(r.Entries, "entry")}
+	if r.Corrupt != "" {
+		said = append(said, "made again from the "+r.From, "the old file is "+filepath.Base(r.Corrupt))
+	}
+	if r.RepairResult.Pointer {
+		said = append(said, "the pointer named nobody and was repaired")
+	}
+	w.Line("%s", strings.Join(said, "; "))
+}

@@ -1,0 +1,198 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/late"
+	"ramet/internal/launch"
+	"ramet/internal/launch/sandbox"
+	"ramet/internal/ledger"
+)
+
+// grace is how long a command that used up its time has to end by itself.
+const grace = 5 * time.Second
+
+func runWithLedgerCommand(l *Line, f *trackFlags) *cobra.Command {
+	var flags startFlags
+	c := &cobra.Command{
+		Use:   "run [flags] -- COMMAND [ARG…]",
+		Short: "Run a command as a sub-agent, and record how it ended",
+		Long: `Register a sub-agent, run the command, record how it ended, and exit with its code:
+completed for 0, interrupted if a signal ended it or it ended after one, timeout if it
+took longer than --timeout (it gets SIGTERM, and SIGKILL 5 s later; TIMEOUT, exit 1),
+failed for everything else. A command that a signal ended exits with 128 + its number.
+
+Signals are passed on; on a terminal, which sends Ctrl-C to both, only the others.
+ramet itself prints nothing. The command finds its id in RAMET_TRACK_ID, and the state
+folder in RAMET_TRACK_STATE. Type, plan and description default to the command's name,
+nothing, and the command line.`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return fault.New(fault.Usage, "%s: there is no command", c.CommandPath()).WithHint("usage: %s", c.UseLine())
+			}
+			return runTracked(l, c, f, &flags, args)
+		},
+	}
+	c.Flags().SetInterspersed(false) // what follows the command's name is the command's
+	flags.add(c)
+	return c
+}
+
+func runTracked(l *Line, c *cobra.Command, f *trackFlags, flags *startFlags, args []string) error {
+	st, err := flags.start(c)
+	if err != nil {
+		return err
+	}
+	path, err := exec.LookPath(args[0])
+	if err != nil {
+		return fault.New(fault.NotFound, "run %s: %w", args[0], err).WithHint("give a program that is there and may be executed")
+	}
+	st.Owner = ledger.SelfOwner()
+	if st.Type == "" {
+		st.Type = filepath.Base(args[0])
+	}
+	if st.Description == "" && st.Plan == "" && st.Group == "" {
+		st.Description = strings.Join(args, " ")
+		st.Description = strings.ToValidUTF8(st.Description[:min(len(st.Description), 4096)], "\uFFFD")
+	}
+	folder, err := ledgerOf(l, c, f, l.Dir)
+	if err != nil {
+		return err
+	}
+	if err := makeState(l, f, l.Dir); err != nil {
+		return err
+	}
+	signals := make(chan os.Signal, 16)
+	signal.Notify(signals, forwarded()...) // before the command: none is lost in between
+	defer signal.Stop(signals)
+	e, err := folder.Spawn(c.Context(), st)
+	if err != nil {
+		return err
+	}
+	cmd, err := launch.Command(context.Background(), launch.Program{Purpose: launch.UserCommand, Command: sandbox.Command{
+		Args: append([]string{path}, args[1:]...), Dir: l.Dir, Env: append(os.Environ(), "RAMET_TRACK_ID="+e.ID, "RAMET_TRACK_STATE="+folder.Dir())}})
+	if err != nil {
+		return err
+	}
+	cmd.Args[0] = args[0]
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = l.Stdin, l.Stdout, l.Stderr
+	end := attend(cmd, signals, isTerminal(l.Stdin), time.Duration(e.Minutes*float64(time.Minute)))
+	status, reason := end.verdict(e)
+	// The record is due also when a signal has cancelled everything else.
+	_, err = folder.Move(context.WithoutCancel(c.Context()), e.ID, status, reason)
+	switch {
+	case fault.Is(err, fault.IllegalTransition):
+		fmt.Fprintf(l.Stderr, "note: somebody else recorded how %s ended: %v\n", e.ID, err)
+	case err != nil:
+		return err
+	}
+	switch {
+	case end.failed != nil:
+		return fault.New(fault.Failed, "run %s: %w", args[0], end.failed)
+	case end.late:
+		return fault.New(fault.TimedOut, "run %s: %s", args[0], reason).WithHint("give it more with --timeout")
+	case end.code == 0:
+		return nil
+	}
+	return Exited(end.code)
+}
+
+func isTerminal(r any) bool {
+	f, ok := r.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// ending is how a command ended.
+type ending struct {
+	code   int
+	by     string // the signal that ended it
+	told   string // the first signal that was passed on to it
+	late   bool
+	failed error // it could not even start
+}
+
+// attend runs a command to its end. A limit of 0 is none.
+func attend(cmd *exec.Cmd, signals <-chan os.Signal, terminal bool, limit time.Duration) (end ending) {
+	prepare(cmd, terminal)
+	started, ended := make(chan error, 1), make(chan error, 1)
+	go func() {
+		// On Linux the command dies with the thread that started it: this one stays
+		// until it has ended.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		if started <- err; err == nil {
+			ended <- cmd.Wait()
+		}
+	}()
+	if end.failed = <-started; end.failed != nil {
+		return end
+	}
+	var late, over <-chan time.Time
+	if limit > 0 {
+		timer := time.NewTimer(limit)
+		defer timer.Stop()
+		late = timer.C
+	}
+	for {
+		select {
+		case sig := <-signals:
+			if end.told == "" {
+				end.told = sig.String()
+			}
+			if !terminal || !fromKeyboard(sig) {
+				pass(cmd, sig, terminal)
+			}
+		case <-late:
+			end.late, late, over = true, nil, time.After(grace)
+			terminate(cmd, terminal)
+		case <-over:
+			kill(cmd, terminal)
+		case err := <-ended:
+			if end.late {
+				kill(cmd, terminal) // what it left behind
+			}
+			end.code, end.by = howEnded(cmd.ProcessState)
+			if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok && end.code == 0 {
+				end.failed = err // its output could not be passed on
+			}
+			return end
+		}
+	}
+}
+
+// verdict is what the ledger says of it.
+func (end ending) verdict(e ledger.Entry) (ledger.Status, string) {
+	switch {
+	case end.failed != nil:
+		return ledger.Failed, end.failed.Error()
+	case end.late:
+		return ledger.Timeout, fmt.Sprintf("it took longer than %v minutes", e.Minutes)
+	case end.code == 0:
+		return ledger.Completed, ""
+	case end.by != "":
+		return ledger.Interrupted, "ended by signal: " + end.by
+	case end.told != "":
+		return ledger.Interrupted, fmt.Sprintf("exit code %d after signal: %s", end.code, end.told)
+	case signalled.Get()[end.code]:
+		return ledger.Interrupted, fmt.Sprintf("exit code %d", end.code)
+	}
+	return ledger.Failed, fmt.Sprintf("exit code %d", end.code)
+}
+
+// signalled are the exit codes by which shells say that HUP, INT, KILL or TERM ended
+// their command.
+var signalled = late.Value[map[int]bool]{Make: func() map[int]bool { return map[int]bool{129: true, 130: true, 137: true, 143: true} }}

@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ramet/internal/base/durable"
+	"ramet/internal/base/fault"
+	"ramet/internal/face/httpapi"
+	"ramet/internal/ledger"
+	"ramet/internal/operation/session"
+	"ramet/internal/run/rundir"
+)
+
+// Service is a server of the HTTP API, with a kernel of its own.
+type Service struct {
+	Runs     *rundir.Store
+	Ledger   *ledger.Folder
+	Listener net.Listener
+	Token    httpapi.Token
+	Hosts    []string
+	Warn     func(string)
+	// Command carries out a command line in this process and returns what it prints, Begin in
+	// a process of its own.
+	Command, Begin func(ctx context.Context, args ...string) (string, error)
+	User           string
+	Ready          func(login string) // it answers; login is the way to the page
+}
+
+// Serve serves a workspace until ctx ends.
+type Serve func(context.Context, *session.Workspace, Service) error
+
+// defaultAddr is where the API is, unless the user says otherwise.
+const defaultAddr = "127.0.0.1:8765"
+
+func serveHTTPCommand(l *Line, run Serve) *cobra.Command {
+	var addr string
+	var hosts []string
+	var remote, background bool
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve the HTTP API and the page, and keep agents alive",
+		Long: `Serve the HTTP API, the page and the telemetry of this workspace on loopback, and run
+its agents: what terminals and scripts ask of them goes to this kernel, and goes on when
+they leave. It ends with Ctrl-C; --background leaves it running.
+
+Every route but /health needs the token in $RAMET_HOME/token; ` + "`ramet web`" + ` prints a link to the
+page that works once. An address that others can reach needs --allow-remote, and the names
+they use, --host NAME.
+
+` + ExitHelp.Get(),
+		Args: CheckArguments(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := l.Person("serve"); err != nil { // who has the page answers questions and chooses modes
+				return err
+			}
+			for _, h := range hosts {
+				if err := httpapi.CheckHost(h); err != nil {
+					return err
+				}
+			}
+			if there, err := l.GoOn(c.Context(), background); there {
+				return err
+			}
+			return serve(l, c.Context(), run, addr, hosts, remote)
+		},
+	}
+	c.Flags().StringVar(&addr, "addr", defaultAddr, "where to listen, HOST:PORT; port 0 takes a free one")
+	c.Flags().StringSliceVar(&hosts, "host", nil, "a name by which it is reached, besides those of loopback; repeats")
+	c.Flags().BoolVar(&remote, "allow-remote", false, "also listen where other machines can reach it; traffic is not encrypted")
+	c.Flags().BoolVar(&background, "background", false, "go on in the background when it answers")
+	return c
+}
+
+func serve(l *Line, ctx context.Context, run Serve, addr string, hosts []string, remote bool) error {
+	listener, err := httpapi.Listen(ctx, addr, remote)
+	if err != nil {
+		return err
+	}
+	defer listener.Close() // Serve has closed it, unless something went wrong before
+	home, err := l.HomeDir()
+	if err != nil {
+		return err
+	}
+	service := Service{Listener: listener, Hosts: hosts, Warn: l.Note, User: l.User()}
+	if service.Token, err = httpapi.OpenToken(home); err != nil {
+		return err
+	}
+	if service.Runs, err = l.Runs(""); err != nil {
+		return err
+	}
+	ws, err := l.Open(ctx)
+	if err != nil {
+		return err
+	}
+	service.Ledger = ledger.FolderAt(filepath.Join(ws.Place.Project, ".ramet"), ledger.FolderOptions{Now: l.Now, Project: ws.Place.Project})
+	base := httpapi.URL(listener.Addr())
+	service.Ready = func(login string) {
+		// For `ramet web`; without it, it needs --addr.
+		if err := durable.WriteFile(filepath.Join(home, addressFile), []byte(listener.Addr().String()+"\n"), 0o600); err != nil {
+			l.Note(err.Error())
+		}
+		fmt.Fprintf(l.Stdout, "%s\n", base)
+		fmt.Fprintf(l.Stderr, "the page, once and for two minutes: %s%s\n`ramet web` gives another link\n", base, login)
+		if l.Leave != nil {
+			l.Leave(0)
+		}
+	}
+	return run(ctx, ws, service)
+}
+
+// addressFile is where the server that was started last listens.
+const addressFile = "address"
+
+// lastAddress is where to look for a server.
+func lastAddress(home string) string {
+	text, err := os.ReadFile(filepath.Join(home, addressFile))
+	if addr := strings.TrimSpace(string(text)); err == nil && addr != "" {
+		return addr
+	}
+	return defaultAddr
+}
+
+func webCommand(l *Line) *cobra.Command {
+	var addr string
+	c := &cobra.Command{
+		Use:   "web",
+		Short: "Print a link to the page of a running server; it works once",
+		Args:  CheckArguments(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := l.Person("web"); err != nil { // the link makes whoever opens it the person
+				return err
+			}
+			home, err := l.HomeDir()
+			if err != nil {
+				return err
+			}
+			token, err := httpapi.ReadToken(home)
+			if err != nil {
+				return err
+			}
+			if addr == "" {
+				addr = lastAddress(home)
+			}
+			link, err := httpapi.AskLogin(c.Context(), "http://"+addr, token)
+			if fault.Is(err, fault.NotFound) {
+				return fault.New(fault.NotFound, "nobody answers at %s", addr).WithHint("start it with `ramet serve`, or `ramet serve --background`")
+			}
+			if err != nil {
+				return err
+			}
+			return l.Print(webLink{link, l.Now().Add(2 * time.Minute).UTC()})
+		},
+	}
+	c.Flags().StringVar(&addr, "addr", "", "where the server is, HOST:PORT (default: where the last one was started)")
+	return c
+}
+
+// webLink is the datum of web.
+type webLink struct {
+	URL   string    `json:"url"`
+	Until time.Time `json:"until"`
+}
+
+func (d webLink) Text(w *Writer) { w.Line("%s", d.URL) }

@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/late"
+	"ramet/internal/base/text"
+)
+
+// UnknownCommand refuses what is no command below c, and says which one was
+// probably meant.
+func UnknownCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, sub := range c.Commands() {
+		names = append(names, sub.Name())
+	}
+	err := fault.New(fault.Usage, "unknown command %.80q", args[0])
+	if near := text.NearestWord(args[0], names); near != "" {
+		return err.WithHint("did you mean `%s %s`?", c.CommandPath(), near)
+	}
+	return err.WithHint("`%s --help` lists the commands", c.CommandPath())
+}
+
+// CheckArguments demands between least and most positional arguments.
+func CheckArguments(least, most int) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		switch {
+		case len(args) < least:
+			return fault.New(fault.Usage, "%s: an argument is missing", c.CommandPath()).WithHint("usage: %s", c.UseLine())
+		case len(args) > most && takesText(c):
+			return fault.New(fault.Usage, "%s: unexpected argument %.80q", c.CommandPath(), args[most]).
+				WithHint("usage: %s; put a text of several words in quotes", c.UseLine())
+		case len(args) > most:
+			return fault.New(fault.Usage, "%s: unexpected argument %.80q", c.CommandPath(), args[most]).
+				WithHint("usage: %s", c.UseLine())
+		}
+		return nil
+	}
+}
+
+func takesText(c *cobra.Command) bool { return strings.Contains(c.Use, "TEXT") }
+
+// BadFlag says what is wrong with a flag, in our words.
+func BadFlag(c *cobra.Command, err error) error {
+	path := c.CommandPath()
+	if value, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		return fault.New(fault.Usage, "%s: %.80q is no value for --%s", path, value.GetValue(), value.GetFlag().Name).
+			WithHint("%s", wanted(value.GetFlag().Value.Type(), value.GetValue()))
+	}
+	f := fault.New(fault.Usage, "%s: %w", path, err)
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
+		return f.WithHint("see `%s --help`", path)
+	}
+	var names []string
+	c.Flags().VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
+	if near := text.NearestWord(unknown.GetSpecifiedName(), names); len(unknown.GetSpecifiedName()) > 1 && near != "" {
+		return f.WithHint("did you mean --%s?", near)
+	}
+	if takesText(c) {
+		return f.WithHint("see `%s --help`; put -- in front of a text that begins with -", path)
+	}
+	return f.WithHint("see `%s --help`", path)
+}
+
+// wanted says what a flag of a kind takes.
+func wanted(kind, value string) string {
+	switch kind {
+	case "duration":
+		if _, err := strconv.ParseFloat(value, 64); err == nil {
+			return fmt.Sprintf("it takes a time with its unit: %ss is seconds, %sm minutes", value, value)
+		}
+		return "it takes a time with its unit, such as 90s or 10m"
+	case "bool":
+		return "it takes true or false"
+	case "int", "int64", "uint", "float64", "intSlice":
+		return "it takes a number"
+	}
+	return "it takes a text"
+}
+
+// Prepare is done before every command.
+func (l *Line) Prepare(c *cobra.Command, args []string) error {
+	l.Reads = reading.Get()[c.CommandPath()]
+	return NotEmpty(c, args)
+}
+
+// NotEmpty refuses --db "" and its like: they come from variables that are not
+// set, and must not lead to another workspace than the one that was meant.
+func NotEmpty(c *cobra.Command, _ []string) error {
+	for _, name := range []string{"db", "home", "workspace"} {
+		if flag := c.Flags().Lookup(name); flag != nil && flag.Changed && flag.Value.String() == "" {
+			return fault.New(fault.Usage, "--%s is empty", name).WithHint("give it a value, or leave it out")
+		}
+	}
+	return nil
+}
+
+// HelpCommand is cobra's, but it does not answer a question about a command
+// that does not exist.
+func HelpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Help about any command",
+		RunE: func(c *cobra.Command, args []string) error {
+			topic, rest, err := c.Root().Find(args)
+			if err != nil {
+				return err
+			}
+			if err := UnknownCommand(topic, rest); err != nil {
+				return err
+			}
+			topic.InitDefaultHelpFlag()
+			return topic.Help()
+		},
+	}
+}
+
+// ExitHelp is the table of exit codes for --help. Twenty commands have it in their text, so it
+// is written once.
+var ExitHelp = late.Value[string]{Make: func() string {
+	var b strings.Builder
+	b.WriteString("Exit codes: 0 ok")
+	last := 0
+	for _, row := range fault.Table() {
+		if row.Exit != last {
+			fmt.Fprintf(&b, "\n%5d  ", row.Exit)
+			b.WriteString(string(row.Code))
+			last = row.Exit
+			continue
+		}
+		b.WriteString(", ")
+		b.WriteString(string(row.Code))
+	}
+	return b.String()
+}}

@@ -1,0 +1,148 @@
+package httpapi
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"ramet/internal/base/id"
+)
+
+// sender is who asks.
+type sender int
+
+const (
+	stranger sender = iota
+	holder          // has the token
+	visitor         // looks at the page, with a session
+	process         // an agent, with a token of its own
+)
+
+// How long things last, and how many there may be: the oldest goes for a new one.
+const (
+	codeTime    = 2 * time.Minute
+	sessionTime = 12 * time.Hour
+	maxCodes    = 16
+	maxSessions = 64
+)
+
+// cookieName is the name of the cookie that holds a session.
+const cookieName = "ramet_session"
+
+// access knows who may ask. Secrets are kept as hashes: whoever reads this memory gets
+// no session. Nothing of it outlives the process.
+type access struct {
+	token Token
+	now   func() time.Time
+
+	mu       sync.Mutex
+	codes    passes
+	sessions passes
+}
+
+// passes are secrets that end.
+type passes map[[sha256.Size]byte]time.Time
+
+func newAccess(t Token, now func() time.Time) *access {
+	return &access{token: t, now: now, codes: passes{}, sessions: passes{}}
+}
+
+// who says who sent a request, or why nobody. A wrong token is not made good by a
+// session: whoever sends one means it.
+func (a *access) who(r *http.Request) (sender, error) {
+	refused := Refuse(http.StatusUnauthorized, codeUnauthenticated,
+		"no valid token or session: send `Authorization: Bearer TOKEN` with the token of $RAMET_HOME/token, or open the page with `ramet web`")
+	if said := r.Header.Values("Authorization"); len(said) > 0 {
+		scheme, token, _ := strings.Cut(said[0], " ")
+		if len(said) == 1 && strings.EqualFold(scheme, "Bearer") && a.token.is(strings.TrimSpace(token)) {
+			return holder, nil
+		}
+		if _, ok := a.agent(r); ok && len(said) == 1 {
+			return process, nil // which few routes let in
+		}
+		return stranger, refused
+	}
+	for _, cookie := range r.CookiesNamed(cookieName) {
+		if a.live(a.sessions, cookie.Value) {
+			return visitor, nil
+		}
+	}
+	return stranger, refused
+}
+
+// agent is the agent whose token a request shows.
+func (a *access) agent(r *http.Request) (id.Agent, bool) {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return "", false
+	}
+	return a.token.Agent(strings.TrimSpace(token))
+}
+
+// login turns a code into a session.
+func (a *access) login(code string) (session string, until time.Time, ok bool) {
+	if !a.use(a.codes, code) {
+		return "", time.Time{}, false
+	}
+	session, until = a.pass(a.sessions, sessionTime, maxSessions)
+	return session, until, true
+}
+
+// pass makes a secret and keeps its hash.
+func (a *access) pass(list passes, lasts time.Duration, most int) (string, time.Time) {
+	secret := rand.Text() + rand.Text()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	now := a.now()
+	for hash, until := range list {
+		if !now.Before(until) {
+			delete(list, hash)
+		}
+	}
+	for len(list) >= most {
+		list.dropOldest()
+	}
+	until := now.Add(lasts)
+	list[sha256.Sum256([]byte(secret))] = until
+	return secret, until
+}
+
+func (p passes) dropOldest() {
+	var oldest [sha256.Size]byte
+	var ends time.Time
+	for hash, until := range p {
+		if ends.IsZero() || until.Before(ends) {
+			oldest, ends = hash, until
+		}
+	}
+	delete(p, oldest)
+}
+
+// live says whether a secret is good. A hash is looked up, not the secret: how long that
+// takes says nothing about the secret.
+func (a *access) live(list passes, secret string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	until, ok := list[sha256.Sum256([]byte(secret))]
+	return ok && a.now().Before(until)
+}
+
+// use is live, once.
+func (a *access) use(list passes, secret string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	hash := sha256.Sum256([]byte(secret))
+	until, ok := list[hash]
+	delete(list, hash)
+	return ok && a.now().Before(until)
+}
+
+// is compares in constant time.
+func (t Token) is(said string) bool {
+	want, have := sha256.Sum256([]byte(t.value)), sha256.Sum256([]byte(said))
+	return t.value != "" && subtle.ConstantTimeCompare(want[:], have[:]) == 1
+}

@@ -1,0 +1,194 @@
+package httpapi
+
+import (
+	"context"
+	"strings"
+
+	"ramet/internal/core/registry"
+	"ramet/internal/operation/public"
+	"ramet/internal/operation/session"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+	"ramet/internal/core/mail"
+	"ramet/internal/core/state"
+	"ramet/internal/kernel"
+	"ramet/internal/turn/permit"
+)
+
+// Agents is what the routes below /api/v1/agents, /api/v1/permissions and
+// /api/v1/events work on. Without a store they answer NOT_FOUND.
+type Agents struct {
+	Verbs  Verbs
+	Store  AgentStore
+	Events *Events // what happens in the kernel and in the store
+	Asks   *Asks   // what the kernel's policy asks; nil: nothing is asked
+}
+
+// Verbs is what a person asks over HTTP (package session). A kernel runs there.
+type Verbs interface {
+	FileVerbs
+	TrashVerbs
+	Begin(ctx context.Context, a agent.Agent, p kernel.Prompt, work func(func(context.Context))) (int64, error)
+	Fork(ctx context.Context, f session.Fork) (session.Forked, error)
+	Victims(ctx context.Context, k session.Kill) (n int, cascade bool, err error)
+	Kill(ctx context.Context, k session.Kill) (registry.Killed, error)
+	Stop(ctx context.Context, s kernel.Stop) (bool, error)
+	Send(ctx context.Context, l session.Letter) (mail.Letter, error)
+	List(ctx context.Context, all, brief bool) ([]agent.Node, error)
+	States(ctx context.Context, all bool, only ...id.Agent) (state.Now, error)
+	Overview(ctx context.Context) (public.HomeFacts, error)
+	Standing(ctx context.Context, a agent.Agent) (permit.Standing, error)
+	Search(ctx context.Context, s session.Search) (public.Search, error)
+	Lineage(ctx context.Context) (public.Lineage, error)
+	// ChooseMode also chooses a mode of the program that drives the agent, which Program tells of.
+	ChooseMode(ctx context.Context, a agent.Agent, word string) error
+	Program(ctx context.Context, a agent.Agent) (*public.Program, error)
+	// DrivenOf is what such a program spent, and whether it asks.
+	DrivenOf(ctx context.Context, a agent.Agent) (*public.Driven, error)
+}
+
+// AgentStore is what routes read of a workspace.
+type AgentStore interface {
+	agent.Directory
+	history.Log
+	history.Viewer
+	mail.Boxes
+}
+
+// AgentNow is an agent and what it does at the moment.
+type AgentNow struct {
+	public.Agent
+	Doing *string `json:"doing"` // in a word or two; null: nothing
+}
+
+// AgentList is agents, parents before children.
+type AgentList struct {
+	Agents []AgentNow `json:"agents"`
+}
+
+// here refuses where there is no kernel.
+func (a Agents) here() error {
+	if a.Store == nil {
+		return notHere("kernel")
+	}
+	return nil
+}
+
+// find is the agent that a path names.
+func (a Agents) find(c *Call) (agent.Agent, error) {
+	if err := a.here(); err != nil {
+		return agent.Agent{}, err
+	}
+	return agent.Find(c.Context(), a.Store, c.Param("ref"))
+}
+
+func (a Agents) list(c *Call, _ None) (AgentList, error) {
+	out := AgentList{[]AgentNow{}}
+	if err := a.here(); err != nil {
+		return out, err
+	}
+	all, err := c.Flag("all")
+	if err != nil {
+		return out, err
+	}
+	if of := c.Request.URL.Query().Get("of"); of != "" {
+		return a.some(c, strings.Split(of, ","))
+	}
+	nodes, err := a.Verbs.List(c.Context(), all, false)
+	if err != nil {
+		return out, err
+	}
+	now, err := a.Verbs.States(c.Context(), all)
+	if err != nil {
+		return out, err
+	}
+	for _, n := range nodes {
+		one, err := a.format(c, *n.Agent, now)
+		if err != nil {
+			return out, err
+		}
+		out.Agents = append(out.Agents, one)
+	}
+	return out, nil
+}
+
+// mostSome is how many agents are listed by their ids.
+const mostSome = 200
+
+// some lists agents by their ids, for whoever knows the others already.
+func (a Agents) some(c *Call, uuids []string) (AgentList, error) {
+	out := AgentList{[]AgentNow{}}
+	if len(uuids) > mostSome {
+		return out, fault.New(fault.Usage, "of names %d agents, %d are the most", len(uuids), mostSome).WithHint("list all of them")
+	}
+	var found []agent.Agent
+	var ids []id.Agent
+	for _, uuid := range uuids {
+		one, err := a.Store.Agent(c.Context(), id.Agent(uuid))
+		if fault.Is(err, fault.NotFound) {
+			continue
+		}
+		if err == nil {
+			err = a.unread(c, &one)
+		}
+		if err != nil {
+			return out, err
+		}
+		found, ids = append(found, one), append(ids, one.ID)
+	}
+	now, err := a.Verbs.States(c.Context(), true, ids...)
+	if err != nil {
+		return out, err
+	}
+	for _, f := range found {
+		one, err := a.format(c, f, now)
+		if err != nil {
+			return out, err
+		}
+		out.Agents = append(out.Agents, one)
+	}
+	return out, nil
+}
+
+// unread counts the letters that wait for an agent.
+func (a Agents) unread(c *Call, one *agent.Agent) error {
+	letters, err := a.Store.Letters(c.Context(), one.ID, mail.Filter{Unread: true})
+	one.Unread = int64(len(letters))
+	return err
+}
+
+func (a Agents) one(c *Call, _ None) (AgentNow, error) {
+	found, err := a.find(c)
+	if err != nil {
+		return AgentNow{}, err
+	}
+	if err := a.unread(c, &found); err != nil {
+		return AgentNow{}, err
+	}
+	now, err := a.Verbs.States(c.Context(), false, found.ID)
+	if err != nil {
+		return AgentNow{}, err
+	}
+	return a.format(c, found, now)
+}
+
+// format is an agent with what it does and, where another program drives it, what that spent.
+func (a Agents) format(c *Call, one agent.Agent, now state.Now) (AgentNow, error) {
+	out := formatNow(one, now)
+	var err error
+	out.Driven, err = a.Verbs.DrivenOf(c.Context(), one)
+	return out, err
+}
+
+// formatNow is an agent with what it does.
+func formatNow(a agent.Agent, now state.Now) AgentNow {
+	out := AgentNow{Agent: public.FormatNow(a, now)}
+	if s := now.Of(a); s.Busy() {
+		doing := s.Short(80)
+		out.Doing = &doing
+	}
+	return out
+}

@@ -1,0 +1,195 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"slices"
+
+	"ramet/internal/operation/public"
+
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+	"ramet/internal/core/mail"
+)
+
+// MessageHere is a message as it stands in the history of an agent.
+type MessageHere struct {
+	public.Message
+	Depth     int  `json:"depth"` // of the agent that stored it: generations below agent 0
+	InContext bool `json:"in_context"`
+	Redacted  bool `json:"redacted"`
+}
+
+// MessagePage is a page of messages, oldest first.
+type MessagePage struct {
+	Messages []MessageHere `json:"messages"`
+	Next     *id.Message   `json:"next"`     // after, for the page behind; null: there is none now
+	Previous *id.Message   `json:"previous"` // before, for the page in front; null: there is none, or it was not asked for
+}
+
+// maxPage is how many bytes of messages a page has, more or less.
+const maxPage = 4 << 20
+
+func (a Agents) messages(c *Call, _ None) (MessagePage, error) {
+	out := MessagePage{Messages: []MessageHere{}}
+	after, err := c.Number("after", 0, math.MaxInt64, 0)
+	if err != nil {
+		return out, err
+	}
+	before, err := c.Number("before", 1, math.MaxInt64, 0)
+	if err != nil {
+		return out, err
+	}
+	limit, err := c.Number("limit", 1, 1000, 100)
+	if err != nil {
+		return out, err
+	}
+	own, err := c.Flag("own")
+	if err != nil {
+		return out, err
+	}
+	if c.Has("after") && c.Has("before") {
+		return out, badQuery("before", "does not go with after", "")
+	}
+	found, err := a.find(c)
+	if err != nil {
+		return out, err
+	}
+	err = a.Store.View(c.Context(), func(log history.Log) error {
+		r := pager{log: log, agent: found, limit: int(limit), page: &out}
+		if err := r.open(c.Context(), own); err != nil {
+			return err
+		}
+		if before > 0 {
+			return r.backwards(c.Context(), id.Message(before))
+		}
+		return r.forwards(c.Context(), id.Message(after))
+	})
+	return out, err
+}
+
+// pager reads one page.
+type pager struct {
+	log    history.Log
+	agent  agent.Agent
+	limit  int
+	page   *MessagePage
+	ranges []history.Range
+	in     func(history.Entry) bool
+	depths map[id.Agent]int
+	bytes  int
+}
+
+func (r *pager) open(ctx context.Context, own bool) (err error) {
+	lineage, err := r.log.Lineage(ctx, r.agent.ID)
+	if err != nil {
+		return err
+	}
+	r.depths = make(map[id.Agent]int, len(lineage))
+	for i, up := range lineage {
+		r.depths[up.Agent] = len(lineage) - 1 - i
+	}
+	if r.in, err = history.Membership(ctx, r.log, r.agent.ID); err != nil {
+		return err
+	}
+	if own {
+		r.ranges = []history.Range{{Agent: r.agent.ID, End: history.NoLimit}}
+		return nil
+	}
+	r.ranges, err = history.BuildRanges(ctx, r.log, r.agent.ID)
+	return err
+}
+
+// forwards reads what comes behind a message. Ids grow along a lineage.
+func (r *pager) forwards(ctx context.Context, after id.Message) error {
+	for _, span := range r.ranges {
+		span.Start = max(span.Start, after)
+		if !span.End.Admits(span.Start + 1) {
+			continue
+		}
+		for e, err := range r.log.QueryRange(ctx, span, history.Selection{}) {
+			if err != nil {
+				return err
+			}
+			if r.full() {
+				last := r.page.Messages[len(r.page.Messages)-1].ID
+				r.page.Next = &last
+				return nil
+			}
+			r.add(e)
+		}
+	}
+	return nil
+}
+
+// backwards reads the newest before a message.
+func (r *pager) backwards(ctx context.Context, before id.Message) error {
+	for _, span := range slices.Backward(r.ranges) {
+		span.End = span.End.Min(history.UpTo(before - 1))
+		if !span.End.Admits(span.Start + 1) {
+			continue
+		}
+		want := history.Selection{Newest: r.limit + 1 - len(r.page.Messages), Any: true}
+		for e, err := range r.log.QueryRange(ctx, span, want) {
+			if err != nil {
+				return err
+			}
+			if r.full() {
+				first := r.page.Messages[len(r.page.Messages)-1].ID
+				r.page.Previous = &first
+				slices.Reverse(r.page.Messages)
+				return nil
+			}
+			r.add(e)
+		}
+	}
+	slices.Reverse(r.page.Messages)
+	return nil
+}
+
+func (r *pager) full() bool {
+	return len(r.page.Messages) >= r.limit || r.bytes > maxPage
+}
+
+func (r *pager) add(e history.Entry) {
+	m := MessageHere{Message: public.FormatEntry(e), Depth: r.depths[e.Agent], InContext: r.in(e), Redacted: e.Content == nil}
+	if m.Redacted {
+		m.Parts = json.RawMessage(`[{"type":"text","text":"` + history.RedactedText + `"}]`)
+	}
+	m.Parts = boundedParts(m.Parts)
+	r.bytes += len(m.Parts) + len(m.Meta)
+	r.page.Messages = append(r.page.Messages, m)
+}
+
+// LetterList is letters, unread first.
+type LetterList struct {
+	Letters []public.Letter `json:"letters"`
+	More    int             `json:"more"` // letters that were left out
+}
+
+func (a Agents) mail(c *Call, _ None) (LetterList, error) {
+	out := LetterList{Letters: []public.Letter{}}
+	unread, err := c.Flag("unread")
+	if err != nil {
+		return out, err
+	}
+	limit, err := c.Number("limit", 1, 1000, 200)
+	if err != nil {
+		return out, err
+	}
+	found, err := a.find(c)
+	if err != nil {
+		return out, err
+	}
+	letters, err := a.Store.Letters(c.Context(), found.ID, mail.Filter{Unread: unread})
+	if err != nil {
+		return out, err
+	}
+	out.More = max(0, len(letters)-int(limit))
+	for _, l := range letters[:len(letters)-out.More] {
+		out.Letters = append(out.Letters, public.FormatLetter(l))
+	}
+	return out, nil
+}

@@ -1,0 +1,42 @@
+package httpapi
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"ramet/internal/core/kit"
+	"ramet/internal/core/registry"
+	"ramet/internal/core/trust"
+	"ramet/internal/operation/session"
+)
+
+// A fork over HTTP makes a child by a definition, once a person accepted it.
+func TestAForkByADefinition(t *testing.T) {
+	f := newFloor(t, `{"repeat": true, "steps": [{"text": "ok"}]}`)
+	project := t.TempDir()
+	f.Verbs.(*session.Workspace).Place.Project = project
+	file := filepath.Join(project, ".agents", "agents", "reviewer.md")
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte("---\ndescription: reviews\ntools: Read\n---\nYou review.\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s := opened(t, f)
+	s.ask(t, "POST", "/api/v1/agents/0/fork", ForkInput{Name: "rev", Agent: "reviewer"}).refused(t, 404, "NOT_FOUND")
+	gate := trust.Gate{Home: f.home, Project: project, Sources: kit.Sources()}
+	found, err := gate.Review()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := gate.Accept(t.Context(), found); err != nil {
+		t.Fatal(err)
+	}
+	var rev AgentNow
+	s.good(t, "POST", "/api/v1/agents/0/fork", ForkInput{Name: "rev", Agent: "reviewer"}, 201, &rev)
+	limits, err := registry.Limits(t.Context(), f.store, rev.UUID)
+	if err != nil || len(limits) != 1 || limits[0].By != "agent reviewer" {
+		t.Errorf("%v %v", limits, err)
+	}
+}

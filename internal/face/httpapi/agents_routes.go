@@ -1,0 +1,53 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"ramet/internal/core/mail"
+)
+
+// agentRoutes are the routes of agents; without a kernel they find nothing.
+func agentRoutes(a Agents) []Route {
+	const one = "/api/v1/agents/{ref}"
+	doc := func(id, summary string, query ...Param) Doc {
+		return Doc{ID: id, Tag: "agents", Summary: summary, Query: query}
+	}
+	cascade := Param{Name: "cascade", About: "everything below it too, as if absent", Form: "boolean"}
+	table := []Route{
+		Does(Route{Method: http.MethodGet, Path: "/api/v1/agents", Doc: doc("listAgents", "List agents, parents before children",
+			Param{Name: "all", About: "the dead too", Form: "boolean"},
+			Param{Name: "of", About: "only these, dead or not: uuids with commas between them, 200 at most; unknown ones are left out"})}, http.StatusOK, a.list),
+		Does(Route{Method: http.MethodGet, Path: "/api/v1/home", Doc: doc("getHome", "List the living as the screens of all agents show them: by what a person can do about them")},
+			http.StatusOK, a.home),
+		Does(Route{Method: http.MethodGet, Path: one, Doc: doc("getAgent", "Get one agent: 0, a name, a uuid or the beginning of one")},
+			http.StatusOK, a.one),
+		Does(Route{Method: http.MethodGet, Path: one + "/messages", Doc: doc("listMessages", "Read a page of an agent's messages, oldest first",
+			Param{Name: "after", About: "only behind this message", Form: "integer"},
+			Param{Name: "before", About: "the newest before this message, instead", Form: "integer"},
+			Param{Name: "limit", About: "1 to 1000; 100 if absent", Form: "integer"},
+			Param{Name: "own", About: "1: those that it stored itself, of every kind; 0: its whole lineage, back to the last clear", Form: "boolean"})},
+			http.StatusOK, a.messages),
+		Does(Route{Method: http.MethodGet, Path: one + "/messages/{message}/parts/{part}", Doc: doc("getPart", "Read the content of a part that stands elsewhere",
+			Param{Name: "offset", About: "bytes to leave out", Form: "integer"})}, http.StatusOK, a.part),
+		Does(Route{Method: http.MethodGet, Path: one + "/mail", Doc: doc("listMail", "List an agent's letters, unread first; marks nothing",
+			Param{Name: "unread", About: "only those that wait", Form: "boolean"},
+			Param{Name: "limit", About: "1 to 1000; 200 if absent", Form: "integer"})}, http.StatusOK, a.mail),
+		Does(Route{Method: http.MethodPost, Path: one + "/prompt", Limit: recordBody, Doc: doc("promptAgent", "Say something to an agent: a turn begins, or waits for the one before")},
+			http.StatusAccepted, a.prompt),
+		Does(Route{Method: http.MethodPost, Path: one + "/fork", Limit: recordBody, Doc: doc("forkAgent", "Fork an agent; with a prompt, the child begins to work")},
+			http.StatusCreated, a.fork),
+		Does(Route{Method: http.MethodGet, Path: one + "/kill-preview", Doc: doc("previewKill", "Count those that a kill would end", cascade)},
+			http.StatusOK, a.preview),
+		Does(Route{Method: http.MethodPost, Path: one + "/kill", Doc: doc("killAgent", "End an agent; confirm is the number of those that end")},
+			http.StatusOK, a.kill),
+		Does(Route{Method: http.MethodPost, Path: one + "/interrupt", Doc: doc("interruptAgent", "Stop the turn of an agent, if there is one")},
+			http.StatusOK, a.interrupt),
+		Does(Route{Method: http.MethodPost, Path: one + "/send", Limit: 2 * mail.MaxBody, Doc: doc("sendLetter", "Send an agent a letter, from you")},
+			http.StatusCreated, a.send),
+		a.eventRoute(),
+		a.searchRoute(),
+		a.lineageRoute(),
+	}
+	table = append(append(table, a.fileRoutes()...), a.trashRoutes()...)
+	return append(append(table, a.permissionRoutes()...), a.modeRoutes()...)
+}

@@ -1,0 +1,208 @@
+package httpapi
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+
+	"ramet/internal/operation/public"
+	"ramet/internal/operation/session"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/mail"
+	"ramet/internal/kernel"
+	"ramet/internal/model/llm"
+)
+
+// PromptInput is what a user says to an agent.
+type PromptInput struct {
+	Text  string `json:"text"`
+	Model string `json:"model,omitempty"` // vendor/name; empty: the agent's own
+
+	Effort string `json:"effort,omitempty"` // how hard the model thinks from now on; empty: as before
+}
+
+// TurnBegun is a turn that was asked for. What comes of it is told by events.
+type TurnBegun struct {
+	Agent id.Agent `json:"agent_uuid"`
+	Turn  int64    `json:"turn"` // as in events of the kernel that runs it; 0: not known
+}
+
+func (a Agents) prompt(c *Call, in PromptInput) (TurnBegun, error) {
+	p := kernel.Prompt{Text: in.Text}
+	if err := session.CheckPrompt(in.Text); err != nil {
+		return TurnBegun{}, pointed("/text", err)
+	}
+	if in.Model != "" {
+		ref, err := llm.ParseRef(in.Model)
+		if err != nil {
+			return TurnBegun{}, pointed("/model", err)
+		}
+		p.Model = ref
+	}
+	var err error
+	if p.Effort, err = llm.ParseEffort(in.Effort); err != nil {
+		return TurnBegun{}, pointed("/effort", err)
+	}
+	found, err := a.find(c)
+	if err != nil {
+		return TurnBegun{}, err
+	}
+	n, err := a.Verbs.Begin(c.Context(), found, p, a.Events.beside)
+	return TurnBegun{Agent: found.ID, Turn: n}, err
+}
+
+// pointed says which field an error is about.
+func pointed(pointer string, err error) error {
+	e := answerOf(err)
+	e.status = http.StatusUnprocessableEntity
+	e.Details = append(e.Details, Detail{Pointer: pointer, Message: e.Message})
+	return e
+}
+
+// ForkInput asks for a child.
+type ForkInput struct {
+	Name     string     `json:"name,omitempty"`
+	Prompt   string     `json:"prompt,omitempty"`   // what it is to do; empty: it waits
+	At       id.Message `json:"at,omitempty"`       // its context ends with this message
+	Worktree bool       `json:"worktree,omitempty"` // files of its own: a git worktree, with what its parent did not commit
+	Clean    bool       `json:"clean,omitempty"`    // with worktree: only what is committed
+	Model    string     `json:"model,omitempty"`    // vendor/name; empty: its parent's. With driver: that program's own word
+	Driver   string     `json:"driver,omitempty"`   // another program that drives it: claude, codex, …; ramet: our own loop; empty: as its parent
+	Effort   string     `json:"effort,omitempty"`   // how hard its model thinks; empty: as its parent's
+	Agent    string     `json:"agent,omitempty"`    // the definition that it is made by; empty: none
+}
+
+func (a Agents) fork(c *Call, in ForkInput) (AgentNow, error) {
+	f := session.Fork{Name: in.Name, At: in.At, Worktree: in.Worktree, Clean: in.Clean, Role: in.Agent, Start: true}
+	if in.Name != "" {
+		if err := agent.CheckName(in.Name); err != nil {
+			return AgentNow{}, pointed("/name", err)
+		}
+	}
+	if in.Prompt != "" {
+		if err := session.CheckPrompt(in.Prompt); err != nil {
+			return AgentNow{}, pointed("/prompt", err)
+		}
+		f.Prompt = &in.Prompt
+	}
+	if in.Clean && !in.Worktree {
+		return AgentNow{}, pointed("/clean", session.CleanAlone())
+	}
+	if in.At < 0 {
+		return AgentNow{}, pointed("/at", fault.New(fault.InvalidID, "%d is not the id of a message", in.At))
+	}
+	var err error
+	switch {
+	case in.Driver != "":
+		f.Driver, f.Word = in.Driver, in.Model
+	case in.Model != "":
+		if f.Model, err = llm.ParseRef(in.Model); err != nil {
+			return AgentNow{}, pointed("/model", err)
+		}
+	}
+	if f.Effort, err = llm.ParseEffort(in.Effort); err != nil {
+		return AgentNow{}, pointed("/effort", err)
+	}
+	if f.Parent, err = a.find(c); err != nil {
+		return AgentNow{}, err
+	}
+	done, err := a.Verbs.Fork(c.Context(), f)
+	if err != nil {
+		return AgentNow{}, err
+	}
+	now, err := a.Verbs.States(c.Context(), false, done.Child.ID)
+	return formatNow(done.Child, now), err
+}
+
+// KillInput asks for the end of agents.
+type KillInput struct {
+	Cascade *bool  `json:"cascade,omitempty"` // everything below too; absent: as configured
+	Confirm *int   `json:"confirm,omitempty"` // how many end; it must be right
+	Reason  string `json:"reason,omitempty"`
+}
+
+// KillPreview is what a kill would do.
+type KillPreview struct {
+	Count   int  `json:"count"` // how many agents would end
+	Cascade bool `json:"cascade"`
+	Dead    bool `json:"already_dead"`
+}
+
+func (a Agents) preview(c *Call, _ None) (KillPreview, error) {
+	cascade, err := c.Number("cascade", 0, 1, 1)
+	if err != nil {
+		return KillPreview{}, err
+	}
+	found, err := a.find(c)
+	if err != nil {
+		return KillPreview{}, err
+	}
+	all := cascade == 1
+	n, _, err := a.Verbs.Victims(c.Context(), session.Kill{Agent: found, Cascade: &all})
+	return KillPreview{n, all, found.Status == agent.Dead}, err
+}
+
+func (a Agents) kill(c *Call, in KillInput) (public.Killed, error) {
+	var none public.Killed
+	setDefault(&in.Reason, "killed")
+	if err := session.CheckReason(in.Reason); err != nil {
+		return none, pointed("/reason", err)
+	}
+	found, err := a.find(c)
+	if err != nil {
+		return none, err
+	}
+	// A kill over HTTP ends exactly as many as were confirmed.
+	k := session.Kill{Agent: found, Cascade: in.Cascade, Reason: in.Reason, Confirm: in.Confirm}
+	if k.Confirm == nil {
+		k.Confirm = new(int)
+		*k.Confirm = -1
+	}
+	done, err := a.Verbs.Kill(c.Context(), k)
+	if wrong, ok := errors.AsType[session.Miscounted](err); ok {
+		return none, Refuse(http.StatusConflict, fault.Conflict, wrong.Error(),
+			Detail{Pointer: "/confirm", Message: "must be the number of agents that end", Suggestion: strconv.Itoa(wrong.N)})
+	}
+	if err != nil {
+		return none, err
+	}
+	return public.FormatKilled(done), nil
+}
+
+// Nothing is a body without fields.
+type Nothing struct{}
+
+// Interrupted says whether there was a turn to stop.
+type Interrupted struct {
+	Agent       id.Agent `json:"agent_uuid"`
+	Interrupted bool     `json:"interrupted"`
+}
+
+func (a Agents) interrupt(c *Call, _ Nothing) (Interrupted, error) {
+	found, err := a.find(c)
+	if err != nil {
+		return Interrupted{}, err
+	}
+	stopped, err := a.Verbs.Stop(c.Context(), kernel.Stop{Agent: found.ID})
+	return Interrupted{found.ID, stopped}, err
+}
+
+// SendInput is a letter of the user.
+type SendInput struct {
+	Body string `json:"body"`
+}
+
+func (a Agents) send(c *Call, in SendInput) (public.Letter, error) {
+	if err := mail.CheckBody(in.Body); err != nil {
+		return public.Letter{}, pointed("/body", err)
+	}
+	to, err := a.find(c)
+	if err != nil {
+		return public.Letter{}, err
+	}
+	l, err := a.Verbs.Send(c.Context(), session.Letter{To: to, Body: in.Body})
+	return public.FormatLetter(l), err
+}

@@ -1,0 +1,247 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/text"
+)
+
+// gate is the one way in.
+func (s *Server) gate(w http.ResponseWriter, r *http.Request) {
+	out := &answer{ResponseWriter: w}
+	// The deadline of the answer before must not be that of this one.
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
+	shield(w.Header())
+	name := "none"
+	defer func() {
+		if p := recover(); p != nil {
+			s.panicked(out, name, p)
+		}
+		s.counts.answered(name, out.status)
+	}()
+	route, c, err := s.admit(out, r)
+	if route != nil {
+		name = route.Method + " " + route.Path
+	}
+	if err == nil {
+		err = s.serve(route, c)
+	}
+	if err != nil {
+		// Before it sends the answer, net/http reads the rest of the body: a slow client must not
+		// keep it waiting for longer than writeTime.
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.o.HeaderTime))
+		s.refuse(out, r, err)
+	}
+}
+
+// shield sets the headers of every answer.
+func shield(h http.Header) {
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "+
+		"font-src 'self'; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
+	h.Set("Cache-Control", "no-store")
+}
+
+// admit checks everything that is not the route's own business. The route is given, if
+// the path has one, even when the request is refused.
+func (s *Server) admit(w *answer, r *http.Request) (*Route, *Call, error) {
+	if err := s.hosts.check(r); err != nil {
+		return nil, nil, err
+	}
+	here, params := s.router.find(r.URL)
+	route := here[r.Method]
+	if route == nil && r.Method == http.MethodHead {
+		if get := here[http.MethodGet]; get != nil && !get.Stream && !get.Once {
+			route = get
+		}
+	}
+	by, err := s.access.who(r)
+	if by == process && (route == nil || route.Access != Processes) {
+		err = Refuse(http.StatusUnauthorized, codeUnauthenticated, "the token of an agent opens /mcp, and nothing else")
+	}
+	switch open := route == nil && here.public() || route != nil && route.Access == Public; {
+	case err != nil && !open:
+		return route, nil, err
+	case here == nil:
+		return nil, nil, Refuse(http.StatusNotFound, "NOT_FOUND", "there is nothing at this path")
+	case route == nil:
+		return nil, nil, here.refuse()
+	}
+	if err := s.hosts.checkChange(r, by); err != nil {
+		return route, nil, err
+	}
+	c := &Call{Writer: w, Request: r, params: params, by: by}
+	if c.query, err = parseQuery(r.URL.RawQuery, route.Doc.Query); err != nil {
+		return route, nil, err
+	}
+	c.Body, err = readBody(w, r, route)
+	if err != nil {
+		return route, nil, err
+	}
+	// From here on it is the route that takes its time; a deadline would end its context.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+	return route, c, nil
+}
+
+func (s *Server) serve(route *Route, c *Call) error {
+	if route.Stream {
+		ctx, cancel := context.WithCancel(c.Request.Context())
+		defer cancel()
+		defer context.AfterFunc(s.stop, cancel)()
+		c.Request = c.Request.WithContext(ctx)
+		s.counts.stream(1)
+		defer s.counts.stream(-1)
+	}
+	return route.Serve(c)
+}
+
+// parseQuery reads the parameters of a route, and no others. A parameter twice could be
+// read in two ways.
+func parseQuery(raw string, allowed []Param) (url.Values, error) {
+	if raw == "" {
+		return nil, nil
+	}
+	query, err := url.ParseQuery(raw)
+	if err != nil {
+		return nil, Refuse(http.StatusBadRequest, fault.InvalidField, "the query is not well-formed")
+	}
+	for name, values := range query {
+		i := slices.IndexFunc(allowed, func(p Param) bool { return p.Name == name })
+		switch {
+		case i < 0:
+			names := make([]string, len(allowed))
+			for i, p := range allowed {
+				names[i] = p.Name
+			}
+			return nil, badQuery(name, "is no parameter of this route", text.NearestWord(name, names))
+		case len(values) > 1:
+			return nil, badQuery(name, "is given more than once", "")
+		case allowed[i].Enum != nil && !slices.Contains(allowed[i].Enum, values[0]):
+			return nil, badQuery(name, "must be one of "+strings.Join(allowed[i].Enum, ", "), text.NearestWord(values[0], allowed[i].Enum))
+		}
+	}
+	return query, nil
+}
+
+// readBody reads all of a body that the route takes.
+func readBody(w http.ResponseWriter, r *http.Request, route *Route) ([]byte, error) {
+	if route.Limit == 0 {
+		if r.ContentLength != 0 {
+			return nil, Refuse(http.StatusRequestEntityTooLarge, codeTooLarge, "this route takes no body")
+		}
+		return nil, nil
+	}
+	tooLarge := Refuse(http.StatusRequestEntityTooLarge, codeTooLarge,
+		"the body has more than "+strconv.FormatInt(route.Limit, 10)+" bytes")
+	if r.ContentLength > route.Limit {
+		return nil, tooLarge
+	}
+	if err := checkMedia(r.Header); err != nil {
+		return nil, err
+	}
+	var body bytes.Buffer
+	body.Grow(int(min(max(r.ContentLength, 0), smallBody)) + bytes.MinRead)
+	_, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, route.Limit))
+	switch _, over := errors.AsType[*http.MaxBytesError](err); {
+	case over:
+		return nil, tooLarge
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		w.Header().Set("Connection", "close")
+		return nil, Refuse(http.StatusRequestTimeout, codeSlow, "the body did not come in time")
+	case errors.Is(err, io.ErrUnexpectedEOF) || err != nil:
+		return nil, Refuse(http.StatusBadRequest, codeBadJSON, "the body is cut off")
+	case tooDeep(body.Bytes()):
+		return nil, deep()
+	}
+	return body.Bytes(), nil
+}
+
+func checkMedia(h http.Header) error {
+	media, params, err := mime.ParseMediaType(h.Get("Content-Type"))
+	charset := params["charset"]
+	if err != nil || media != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") {
+		return Refuse(http.StatusUnsupportedMediaType, codeMedia, "the body must be application/json, and the Content-Type say so")
+	}
+	if h.Get("Content-Encoding") != "" {
+		return Refuse(http.StatusUnsupportedMediaType, codeMedia, "the body must not be compressed")
+	}
+	return nil
+}
+
+// refuse answers an error, unless an answer has begun.
+func (s *Server) refuse(w *answer, r *http.Request, err error) {
+	if w.status != 0 {
+		return
+	}
+	e := answerOf(err)
+	switch e.status {
+	case http.StatusMethodNotAllowed:
+		w.Header().Set("Allow", e.allow)
+	case http.StatusUnauthorized:
+		w.Header().Set("WWW-Authenticate", `Bearer realm="ramet"`)
+		if wantsPage(r) {
+			send(w, e.status, "text/html; charset=utf-8", []byte(knock.Get()))
+			return
+		}
+	}
+	text, err := encode(e)
+	if err != nil {
+		panic(err) // strings alone
+	}
+	send(w, e.status, "application/json", text)
+}
+
+// panicked ends a request whose route panicked.
+func (s *Server) panicked(w *answer, route string, p any) {
+	s.counts.panicked()
+	if s.o.Panicked != nil && p != http.ErrAbortHandler {
+		s.o.Panicked(route, debug.Stack())
+	}
+	if w.status != 0 {
+		s.counts.answered(route, w.status)
+		panic(http.ErrAbortHandler) // half an answer must not look whole
+	}
+	text, _ := encode(Refuse(http.StatusInternalServerError, codeInternal, "something failed inside ramet"))
+	send(w, http.StatusInternalServerError, "application/json", text)
+}
+
+// answer remembers what was answered.
+type answer struct {
+	http.ResponseWriter
+	status int
+}
+
+func (a *answer) WriteHeader(status int) {
+	if a.status == 0 {
+		a.status = status
+	}
+	a.ResponseWriter.WriteHeader(status)
+}
+
+func (a *answer) Write(b []byte) (int, error) {
+	if a.status == 0 {
+		a.status = http.StatusOK
+	}
+	return a.ResponseWriter.Write(b)
+}
+
+// Unwrap is for http.ResponseController.
+func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }

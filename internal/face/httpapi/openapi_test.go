@@ -1,0 +1,431 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/seal"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/config"
+	"ramet/internal/core/history"
+	"ramet/internal/core/registry"
+	"ramet/internal/ledger"
+	"ramet/internal/operation/session"
+	"ramet/internal/run"
+	"ramet/internal/run/ndjson"
+	"ramet/internal/run/rundir"
+	"ramet/internal/store/sqlite"
+)
+
+// furnishings give a site more than furnish does; other files of this package add theirs
+// with an init function.
+var furnishings []func(testing.TB) func(*Options)
+
+// sample is a request that goes well, or the one refusal that a route has of its own.
+type sample struct {
+	path   string // with its query
+	body   any
+	status int
+}
+
+// samples are requests for every route of the table, by method and path. A test fails
+// for a route that has none; other files of this package add theirs with an init
+// function. Those of a route are sent in order.
+var samples = map[string]func(t *testing.T, s *site) []sample{
+	"GET /health": sampleAt("/health?challenge=x"),
+	"GET /login": func(_ *testing.T, s *site) []sample {
+		code, _ := s.LoginCode()
+		return []sample{{LoginPath(code), nil, 303}, {"/login?code=x", nil, 401}}
+	},
+	"POST /api/v1/login-codes": func(*testing.T, *site) []sample { return []sample{{"/api/v1/login-codes", nil, 201}} },
+	"GET /metrics":             sampleAt("/metrics"),
+	"GET /openapi.json":        sampleAt("/openapi.json"),
+	"GET /":                    sampleAt("/"),
+	"GET /assets/{path...}":    sampleAt("/assets/app/main.js"),
+	"POST /api/v1/runs": func(*testing.T, *site) []sample {
+		return []sample{{"/api/v1/runs", record("sample", "status", "completed", "metrics_json", `{"input_tokens":1}`, "product", nil), 201},
+			{"/api/v1/runs", record("sample", "status", "completed", "metrics_json", `{"input_tokens":1}`, "product", nil), 200},
+			{"/api/v1/runs", record("sample", "product", "other"), 409}}
+	},
+	"POST /api/v1/runs/batch": func(*testing.T, *site) []sample {
+		return []sample{{"/api/v1/runs/batch", map[string]any{"runs": []any{record("b1"), record("b1"), record("b1", "product", "x")}}, 200}}
+	},
+	"GET /api/v1/runs": func(t *testing.T, s *site) []sample {
+		s.created(t, "list-1", "end_time", "2026-11-01T10:00:01Z", "git_commit_timestamp", "2026-11-01T10:00:01Z", "context_json", map[string]any{"a": 1})
+		s.created(t, "list-2")
+		return []sample{{"/api/v1/runs?limit=1&status=running&created_after=2026-01-01T00:00:00Z", nil, 200}, {"/api/v1/runs?agent_name=nobody", nil, 200}}
+	},
+	"GET /api/v1/runs/{event_id}": sampleOf("get", ""),
+	"PATCH /api/v1/runs/{event_id}": func(t *testing.T, s *site) []sample {
+		return []sample{{s.created(t, "patch"), `{"status":"failed","product":null}`, 200}}
+	},
+	"GET /api/v1/runs/{event_id}/tree": func(t *testing.T, s *site) []sample {
+		path := s.created(t, "root", "job_type", "launch")
+		s.created(t, "kid", "parent_run_id", "run-root", "job_type", "llm_call", "metrics_json", map[string]any{"api_cost_usd": 0.5})
+		return []sample{{path + "/tree", nil, 200}}
+	},
+	"POST /api/v1/runs/{event_id}/associate-commit": func(t *testing.T, s *site) []sample {
+		return []sample{{s.created(t, "commit") + "/associate-commit", `{"commit_hash":"0123456789","commit_author":"me"}`, 200}}
+	},
+	"GET /api/v1/runs/{event_id}/commit-url": sampleOf("commit-url", "/commit-url", "git_repo", "https://gitlab.com/o/r", "git_commit_hash", "0123456"),
+	"GET /api/v1/runs/{event_id}/repo-url":   sampleOf("repo-url", "/repo-url", "git_repo", "https://gitlab.com/o/r"),
+	"GET /api/v1/metadata":                   sampleAt("/api/v1/metadata"),
+	"GET /api/v1/run-logs":                   sampleAt("/api/v1/run-logs"),
+	"GET /api/v1/run-logs/{run_id}":          sampleAt("/api/v1/run-logs/r1"),
+	"GET /api/v1/run-logs/{run_id}/snapshot": sampleAt("/api/v1/run-logs/r1/snapshot"),
+	"GET /api/v1/run-logs/{run_id}/events":   sampleAt("/api/v1/run-logs/r1/events?after=0&limit=1"),
+	"GET /api/v1/run-logs/{run_id}/verify": func(*testing.T, *site) []sample {
+		return []sample{{"/api/v1/run-logs/r1/verify", nil, 200}, {"/api/v1/run-logs/bad/verify", nil, 409}, {"/api/v1/run-logs/none/verify", nil, 404}}
+	},
+	"POST /api/v1/run-logs": func(*testing.T, *site) []sample {
+		return []sample{{"/api/v1/run-logs", map[string]any{"recipe": "translate", "repo": ".", "set": map[string]any{"to": "x"}, "no_cache": true}, 202}, {"/api/v1/run-logs", map[string]any{"recipes": "x"}, 422}}
+	},
+	"POST /api/v1/run-logs/{run_id}/resume": func(*testing.T, *site) []sample {
+		return []sample{{"/api/v1/run-logs/r1/resume", map[string]any{"redo": []any{"a:1:all"}, "limits": map[string]any{"calls": "3"}}, 202}, {"/api/v1/run-logs/a%20b/resume", map[string]any{}, 400}}
+	},
+	"POST /api/v1/run-logs/{run_id}/cancel": func(*testing.T, *site) []sample {
+		return []sample{{"/api/v1/run-logs/r1/cancel", map[string]any{"reason": "enough"}, 200}}
+	},
+	"POST /api/v1/run-logs/{run_id}/fork": func(*testing.T, *site) []sample {
+		return []sample{{"/api/v1/run-logs/r1/fork", map[string]any{"at": "1"}, 201}, {"/api/v1/run-logs/r1/fork", map[string]any{"at": ""}, 422}}
+	},
+	"GET /api/v1/track": func(*testing.T, *site) []sample {
+		return []sample{{"/api/v1/track", nil, 200}, {"/api/v1/track?status=completed", nil, 200}, {"/api/v1/track?status=spawnd", nil, 400}}
+	},
+	"GET /api/v1/usage": func(*testing.T, *site) []sample {
+		return []sample{{"/api/v1/usage", nil, 200}, {"/api/v1/usage?by=day&since=7d", nil, 200}, {"/api/v1/usage?by=subtree", nil, 200},
+			{"/api/v1/usage?by=week", nil, 400}, {"/api/v1/usage?since=x", nil, 400}}
+	},
+	"GET /api/v1/trust": sampleAt("/api/v1/trust"),
+	"POST /api/v1/trust": func(*testing.T, *site) []sample {
+		nothing := fmt.Sprintf("%x", sha256.Sum256([]byte("ramet trust 2\n"))) // acts in an empty folder
+		return []sample{{"/api/v1/trust", map[string]any{"digest": "00"}, 403}, {"/api/v1/trust", map[string]any{"digest": nothing}, 200}}
+	},
+}
+
+func sampleAt(path string) func(*testing.T, *site) []sample {
+	return func(*testing.T, *site) []sample { return []sample{{path, nil, 200}} }
+}
+
+func sampleOf(unit, below string, fields ...any) func(*testing.T, *site) []sample {
+	return func(t *testing.T, s *site) []sample {
+		return []sample{{s.created(t, unit, fields...) + below, nil, 200}}
+	}
+}
+
+// furnish gives a site everything there is: a run and a damaged one, a ledger, and a workspace with
+// calls of models.
+func furnish(t testing.TB) func(*Options) {
+	t.Helper()
+	dir := t.TempDir()
+	key, err := seal.LoadKey(filepath.Join(dir, "keys", "key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs := &rundir.Store{Root: filepath.Join(dir, "runs"), Logs: logs{}, Now: time.Now, Key: func() (*seal.Key, error) { return key, nil }}
+	for _, id := range []string{"r1", "bad"} {
+		config := []byte("{}\n")
+		x, err := runs.Begin(t.Context(), id, rundir.NDJSON, config, map[string]any{"run_id": id, "config_sha256": fmt.Sprintf("%x", sha256.Sum256(config))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := x.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	damage(t, filepath.Join(runs.Dir("bad"), "events.ndjson"))
+	folder := ledger.FolderAt(filepath.Join(dir, "state"), ledger.FolderOptions{})
+	if _, err := folder.Spawn(t.Context(), ledger.Start{ID: "kid-1", Plan: "02", Group: "g", Owner: ledger.SelfOwner()}); err != nil {
+		t.Fatal(err)
+	}
+	ws, err := sqlite.Open(t.Context(), filepath.Join(dir, "ramet.db"), sqlite.Options{Cwd: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ws.Close() })
+	agents, err := ws.Agents(t.Context(), agent.Filter{})
+	if err != nil || len(agents) != 1 {
+		t.Fatal(agents, err)
+	}
+	for _, c := range []history.Call{{Model: "a/b", Outcome: "stop", Input: 10, Output: 5, Cost: 7, Priced: true, TookMS: 3}, {Model: "a/c", Outcome: "PROVIDER_AUTH"}} {
+		if _, err := ws.Append(t.Context(), agents[0].ID, agent.Passing(), history.Draft{Kind: history.Usage, Meta: history.Meta{Call: &c}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var more []func(*Options)
+	for _, f := range furnishings {
+		more = append(more, f(t))
+	}
+	return func(o *Options) {
+		for _, f := range more {
+			f(o)
+		}
+		o.RunLogs, o.Ledger, o.Usage = OverRunDir(runs), OverLedger(folder), ws
+		begins := func(_ context.Context, args ...string) (string, error) {
+			return `{"run_id": "r1", "path": "/runs/r1", "run_state": "` + strings.ToUpper(args[1]) + `"}`, nil
+		}
+		o.Runs = session.Runs{Command: begins, Begin: begins}
+		o.Gate = &session.Workspace{Home: filepath.Join(dir, "home"), Place: config.WorkspaceLocation{Project: t.TempDir()}}
+		o.Page = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "the page") })
+	}
+}
+
+// damage changes a byte in the middle of a file.
+func damage(t testing.TB, path string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[len(text)/2] ^= 1
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// logs keeps logs in the run's folder, as the binary does.
+type logs struct{}
+
+func (logs) Open(ctx context.Context, _ rundir.Kind, dir, _ string, _ rundir.Position) (run.Log, error) {
+	return ndjson.Open(ctx, filepath.Join(dir, "events.ndjson"))
+}
+
+func (logs) OpenWriter(ctx context.Context, _ rundir.Kind, dir, _ string, _ rundir.Position) (run.Writer, string, error) {
+	w, err := ndjson.OpenWriter(ctx, filepath.Join(dir, "events.ndjson"))
+	return w, "", err
+}
+
+func TestEveryRouteIsInTheDocumentAndTheOtherWayRound(t *testing.T) {
+	server := New(Options{})
+	var doc struct {
+		OpenAPI string
+		Paths   map[string]map[string]struct {
+			OperationID string
+			Summary     string
+			Responses   map[string]any
+			Security    *[]any
+		}
+	}
+	if err := json.Unmarshal(server.Document(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	table, ids := map[string]Route{}, map[string]bool{}
+	for _, r := range server.table {
+		table[r.Method+" "+pathParam.Get().ReplaceAllString(r.Path, "{$1}")] = r
+	}
+	for path, methods := range doc.Paths {
+		for method, op := range methods {
+			name := strings.ToUpper(method) + " " + path
+			r, ok := table[name]
+			if !ok {
+				t.Errorf("the document has %s, the table has not", name)
+			}
+			delete(table, name)
+			if op.OperationID == "" || op.Summary == "" || ids[op.OperationID] || len(op.Responses) < 2 {
+				t.Errorf("%s: %+v", name, op)
+			}
+			ids[op.OperationID] = true
+			if (op.Security != nil) != (r.Access == Public) {
+				t.Errorf("%s: security %v", name, op.Security)
+			}
+		}
+	}
+	for name := range table {
+		t.Errorf("the table has %s, the document has not", name)
+	}
+	if doc.OpenAPI != "3.1.0" || !bytes.Equal(server.Document(), OpenAPI("")) {
+		t.Error("the document is not the same again")
+	}
+}
+
+// Real answers of every route, and what was sent for them, are what the document says:
+// nothing is missing, and nothing is there that it does not name.
+func TestRealAnswersFitTheDocument(t *testing.T) {
+	s := start(t, furnish(t))
+	check := reader(t, s.Document())
+	for _, r := range s.table {
+		name := r.Method + " " + r.Path
+		t.Run(name, func(t *testing.T) {
+			give := samples[name]
+			if give == nil {
+				t.Fatal("there is no sample of this route: add one to samples (and what it needs to furnishings)")
+			}
+			for _, one := range give(t, s) {
+				s.try(t, r, one, check)
+			}
+		})
+	}
+}
+
+func (s *site) try(t *testing.T, r Route, one sample, check func(t *testing.T, pointer []string, text []byte)) {
+	t.Helper()
+	request := s.request(t, r.Method, one.path, one.body)
+	if r.Stream {
+		t.Fatal("a stream is tested by the one who made it: give no samples, but an empty list")
+	}
+	got := s.send(t, request)
+	if got.status != one.status {
+		t.Fatalf("%s: %d, want %d: %s", one.path, got.status, one.status, got.body)
+	}
+	here := []string{"paths", pathParam.Get().ReplaceAllString(r.Path, "{$1}"), strings.ToLower(r.Method)}
+	if r.Doc.Input != nil && one.status < 400 {
+		text, ok := one.body.(string)
+		if !ok {
+			b, err := json.Marshal(one.body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = string(b)
+		}
+		check(t, append(slices.Clone(here), "requestBody", "content", "application/json", "schema"), []byte(text))
+	}
+	if got.status >= 400 {
+		check(t, append(here, "responses", "default", "content", "application/json", "schema"), got.body)
+		return
+	}
+	i := slices.IndexFunc(r.Doc.Answers, func(a Answer) bool { return a.Status == got.status })
+	if i < 0 {
+		t.Fatalf("%d is not in the document", got.status)
+	}
+	a := r.Doc.Answers[i]
+	media, _, _ := strings.Cut(got.header.Get("Content-Type"), ";")
+	switch {
+	case a.Body != nil && media == "application/json":
+		check(t, append(here, "responses", strconv.Itoa(got.status), "content", media, "schema"), got.body)
+	case a.Body != nil || a.Media == "" && len(got.body) > 0:
+		t.Errorf("it answers %q", media)
+	case a.Media != "*/*" && !strings.HasPrefix(a.Media, media):
+		t.Errorf("it answers %q, not %q", media, a.Media)
+	}
+}
+
+// reader validates texts against schemas of a document. Objects are closed first: what
+// the document does not name must not be answered.
+func reader(t *testing.T, document []byte) func(t *testing.T, pointer []string, text []byte) {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(document))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, one := range doc.(map[string]any)["components"].(map[string]any)["schemas"].(map[string]any) {
+		schema := one.(map[string]any)
+		if _, said := schema["additionalProperties"]; !said && schema["properties"] != nil {
+			schema["additionalProperties"] = false
+		}
+		if len(schema) == 0 {
+			t.Errorf("%s says nothing", name)
+		}
+	}
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	c.AssertFormat()
+	if err := c.AddResource("http://doc/openapi.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	escape := strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D")
+	return func(t *testing.T, pointer []string, text []byte) {
+		t.Helper()
+		at := "http://doc/openapi.json#"
+		for _, step := range pointer {
+			at += "/" + escape.Replace(step)
+		}
+		schema, err := c.Compile(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := schema.Validate(value); err != nil {
+			t.Errorf("%v\n%s", err, text)
+		}
+	}
+}
+
+// The samples are those of the table.
+func TestNoSampleIsLeftOver(t *testing.T) {
+	left := maps.Clone(samples)
+	for _, r := range New(Options{}).table {
+		delete(left, r.Method+" "+r.Path)
+	}
+	for name := range left {
+		t.Errorf("%s is no route", name)
+	}
+}
+
+// A part that is missing is said to be missing; the table stays whole.
+func TestWithoutPartsTheTableIsTheSame(t *testing.T) {
+	s := start(t, func(o *Options) { o.Telemetry, o.RunLogs, o.Ledger, o.Usage, o.Page = nil, nil, nil, nil, nil })
+	for _, path := range []string{"/api/v1/runs", "/api/v1/metadata", "/api/v1/run-logs", "/api/v1/run-logs/r1/events", "/api/v1/track", "/api/v1/usage", "/"} {
+		s.ask(t, "GET", path, nil).refused(t, 404, "NOT_FOUND")
+	}
+	s.ask(t, "POST", "/api/v1/runs", record("a")).refused(t, 404, "NOT_FOUND")
+}
+
+func TestRunsAndTheLedgerAreRead(t *testing.T) {
+	s := start(t, furnish(t))
+	var runs RunList
+	s.ask(t, "GET", "/api/v1/run-logs", nil).into(t, &runs)
+	if len(runs.Runs) != 2 || runs.Runs[0].Error == nil || runs.Runs[1].Error != nil || runs.Runs[1].Events != 1 {
+		t.Errorf("%+v", runs)
+	}
+	var page EventPage
+	s.ask(t, "GET", "/api/v1/run-logs/r1/events", nil).into(t, &page)
+	if len(page.Events) != 1 || page.Next != 1 || !bytes.Contains(page.Events[0], []byte(`"RUN_CREATED"`)) {
+		t.Errorf("%+v", page)
+	}
+	s.ask(t, "GET", "/api/v1/run-logs/r1/events?after=1", nil).into(t, &page)
+	if len(page.Events) != 0 || page.Next != 1 {
+		t.Errorf("%+v", page)
+	}
+	s.ask(t, "GET", "/api/v1/run-logs/r1/events?limit=1001", nil).refused(t, 400, "INVALID_FIELD")
+	s.ask(t, "GET", "/api/v1/run-logs/r1/events?after=-1", nil).refused(t, 400, "INVALID_FIELD")
+	s.ask(t, "GET", "/api/v1/run-logs/bad/verify", nil).refused(t, 409, "EVENT_CHAIN_BROKEN")
+	var proof RunProof
+	if s.ask(t, "GET", "/api/v1/run-logs/r1/verify", nil).into(t, &proof); !proof.OK || proof.Events != 1 {
+		t.Errorf("%+v", proof)
+	}
+	var tracked TrackList
+	if s.ask(t, "GET", "/api/v1/track?status=spawned", nil).into(t, &tracked); len(tracked.Entries) != 1 || tracked.Entries[0].ID != "kid-1" {
+		t.Errorf("%+v", tracked)
+	}
+	var spent registry.Spending
+	s.ask(t, "GET", "/api/v1/usage?by=model", nil).into(t, &spent)
+	if len(spent.Rows) != 2 || spent.Total.Calls != 2 || spent.Total.Failed != 1 || spent.Total.Cost != 7 || spent.Total.Unpriced != 1 {
+		t.Errorf("%+v", spent)
+	}
+}
+
+// Every route, and every code that only HTTP has, is in docs/http.md.
+func TestTheRoutesAreDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/http.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range New(Options{}).table {
+		if !bytes.Contains(text, []byte("`"+r.Method+" "+r.Path+"`")) {
+			t.Errorf("docs/http.md does not have `%s %s`", r.Method, r.Path)
+		}
+	}
+	for _, code := range []fault.Code{codeUnauthenticated, codeForeignHost, codeCrossOrigin, codeMethod, codeTooLarge, codeMedia, codeSlow, codeBadJSON, codeInternal} {
+		if !bytes.Contains(text, []byte("`"+string(code)+"`")) {
+			t.Errorf("docs/http.md does not have `%s`", code)
+		}
+	}
+}

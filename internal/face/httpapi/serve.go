@@ -1,0 +1,100 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"time"
+
+	"ramet/internal/base/fault"
+)
+
+// New makes a server. Nothing listens yet.
+func New(o Options) *Server {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.HeaderTime == 0 {
+		o.HeaderTime = 5 * time.Second
+	}
+	if o.BodyTime == 0 {
+		o.BodyTime = 30 * time.Second
+	}
+	s := &Server{o: o, access: newAccess(o.Token, o.Now), pulse: newPulse(o.Reach)}
+	s.stop, s.stopped = context.WithCancel(context.Background())
+	s.table = s.routes()
+	s.router = newRouter(s.table)
+	return s
+}
+
+func (s *Server) routes() []Route {
+	table := s.ownRoutes()
+	table = append(table, records{s.o.Telemetry}.routes()...)
+	table = append(table, runLogs{s.o.RunLogs, s.o.Runs}.routes()...)
+	table = append(table, tracked{s.o.Ledger}.routes()...)
+	table = append(table, spent{s.o.Usage, s.o.Now}.routes()...)
+	table = append(table, trusted{s.o.Gate}.routes()...)
+	table = append(table, s.mcpRoute())
+	return append(table, agentRoutes(s.o.Agents)...)
+}
+
+// Times of connections.
+const (
+	idleTime  = 2 * time.Minute
+	stopTime  = 10 * time.Second
+	maxHeader = 32 << 10
+)
+
+// Serve answers what comes to l until ctx ends, then lets requests that have begun end,
+// for a bounded time. It closes l, and can be called once. nil: it was ctx.
+func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	first := false
+	s.serving.Do(func() { first = true })
+	if !first {
+		return errors.Join(errors.New("httpapi: a server serves once"), l.Close())
+	}
+	s.hosts = newHosts(l.Addr(), s.o.Hosts)
+	server := &http.Server{
+		Handler:           http.HandlerFunc(s.gate),
+		ReadHeaderTimeout: s.o.HeaderTime,
+		ReadTimeout:       s.o.HeaderTime + s.o.BodyTime,
+		IdleTimeout:       idleTime,
+		MaxHeaderBytes:    maxHeader,
+		ErrorLog:          log.New(io.Discard, "", 0), // it would name requests
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(l) }()
+	select {
+	case err := <-ended:
+		s.stopped()
+		return fault.New(fault.Failed, "serve on %s: %w", l.Addr(), err)
+	case <-ctx.Done():
+	}
+	s.stopped() // streams would keep Shutdown waiting
+	patience, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+	defer cancel()
+	err := server.Shutdown(patience)
+	if err != nil {
+		err = server.Close() // what is still there does not end by itself
+	}
+	<-ended
+	return err
+}
+
+// URL is the address of the page.
+func URL(addr net.Addr) string {
+	host, port, err := net.SplitHostPort(addr.String())
+	if err != nil {
+		return "http://" + addr.String()
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}
+
+// OpenAPI is the document of every server of a version.
+func OpenAPI(version string) []byte { return New(Options{Version: version}).Document() }

@@ -1,0 +1,347 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	mathrand "math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ramet/internal/operation/public"
+
+	"ramet/internal/base/bus"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/base/text"
+	"ramet/internal/core/history"
+	"ramet/internal/core/registry"
+	"ramet/internal/turn/loop"
+)
+
+// Events is what happens in a workspace, kept for a while, for those who watch it over
+// HTTP. It promises:
+//
+//   - Everything that the kernel publishes, and every entry and letter that becomes
+//     durable, whoever wrote it, is told once, under an id that grows.
+//   - A reader that goes on from an id it was given gets all that came behind it, or is
+//     told that it is too late for that.
+//   - Whoever publishes never waits for a reader, and no reader for another. What is
+//     kept is bounded; a reader has nothing but a place in it.
+type Events struct {
+	o      EventsOptions
+	epoch  string // begins all ids: the ids of another process mean nothing here
+	ctx    context.Context
+	cancel context.CancelFunc
+	work   sync.WaitGroup
+	look   chan struct{} // has room for one: there may be something in the feed
+	waits  chan struct{} // has room for one: a reader began to wait for the next event
+
+	gathering sync.Mutex             // taken before mu
+	boxes     []*bus.Box[loop.Event] // what was published and is not told yet
+
+	readers atomic.Int64
+
+	mu    sync.Mutex
+	kept  []happening // a ring: number n stands at n % len
+	first int64       // number of the oldest that is kept
+	next  int64       // number of the next one
+	bytes int
+	wake  chan struct{} // closed with the next one; nil: nobody waits
+	told  recent        // entries that came by the bus, and not by the feed yet
+	fed   recent        // entries that came by the feed, and not by the bus yet
+}
+
+// EventsOptions is what events are made of.
+type EventsOptions struct {
+	Bus *bus.Bus[loop.Event] // what the kernel publishes
+	// Elsewhere is what happens in other kernels to turns that were asked for here; may be nil.
+	Elsewhere *bus.Bus[loop.Event]
+	Feed      registry.Feed
+	Hide      func(string) string // takes secrets out of a line; nil: none
+	// How much is kept, and so how far a reader may be behind; 0: 10,000 events, 32 MiB.
+	Most, Bytes int
+	// Readers is how many there may be at a time, 0: 512.
+	Readers int
+	// Look is how often the feed is looked at for what other processes did, 0: 100 ms.
+	Look time.Duration
+	// Beat is how often a silent stream says that it is alive, 0: 15 s.
+	Beat time.Duration
+	// Pace is the least time between two writes to one reader, 0: 25 ms; more where there
+	// are many (see share). What comes in between is written together.
+	Pace time.Duration
+}
+
+// share is what one reader has of the time for writing: about 1,000 times a second
+// something is written, however many read. Without that, hundreds of readers would take the processor
+// from those whom they watch.
+const share = time.Millisecond
+
+// pace is the time between two writes to one reader now.
+func (e *Events) pace() time.Duration {
+	return max(e.o.Pace, time.Duration(e.readers.Load())*share)
+}
+
+// enter takes one more reader, or refuses it.
+func (e *Events) enter() error {
+	if n := e.readers.Add(1); n > int64(e.o.Readers) {
+		e.readers.Add(-1)
+		return Refuse(http.StatusTooManyRequests, fault.Conflict, fmt.Sprintf("%d readers watch already, and there is room for no more: close one, or raise max_streams", n-1))
+	}
+	return nil
+}
+
+func (e *Events) leave() { e.readers.Add(-1) }
+
+// spread is when a reader that waited is written to: they all wake at once.
+func (e *Events) spread() time.Duration {
+	n := e.readers.Load()
+	if n <= 1 {
+		return 0
+	}
+	return time.Duration(mathrand.Int64N(n * int64(share)))
+}
+
+// happening is an event, ready to be sent.
+type happening struct {
+	text   []byte
+	agent  id.Agent
+	parent id.Agent   // if an agent begins: whose child it is
+	born   []id.Agent // whom it tells of
+}
+
+// EventLine is the data of one event.
+type EventLine struct {
+	public.Line
+	Durable bool `json:"durable"`       // it can be read again, with the agent's messages or mail
+	Cut     bool `json:"cut,omitempty"` // too large for an event: some of it is left out
+}
+
+func setDefault[T comparable](v *T, otherwise T) {
+	var zero T
+	if *v == zero {
+		*v = otherwise
+	}
+}
+
+// Stop ends all streams and returns when nothing is gathered any more.
+func (e *Events) Stop() {
+	e.cancel()
+	e.work.Wait()
+}
+
+// Publish tells an event of this process, or of a turn that it asked another for.
+func (e *Events) Publish(one loop.Event) {
+	switch {
+	case one.Type == loop.Mailed: // the letter stands in the feed
+		e.hurry()
+		return
+	case one.Type == loop.TurnEnded && fault.Is(one.Err, fault.Leased):
+		return // it did not begin; another kernel is asked for it
+	case one.Type == loop.Forked || one.Type == loop.Killed: // so do the entries
+		e.hurry()
+	}
+	h := happening{agent: one.Agent, born: one.Children}
+	if data, ok := e.words(one); ok {
+		e.put(data, h)
+		return
+	}
+	line := EventLine{Line: public.Format(one), Durable: one.Type == loop.Recorded}
+	if one.Entry != nil {
+		h = about(*one.Entry)
+	}
+	e.tell(line, h, one.Entry, &e.fed, &e.told)
+}
+
+// tell puts an event behind the others, unless it is an entry that came the other way.
+func (e *Events) tell(line EventLine, h happening, entry *history.Entry, other, own *recent) {
+	data := e.encode(line)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if entry != nil {
+		if other.take(entry.ID) {
+			return
+		}
+		own.put(entry.ID)
+	}
+	e.keep([]byte(data), h)
+}
+
+// put tells an event that is no entry.
+func (e *Events) put(data []byte, h happening) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.keep(data, h)
+}
+
+// keep puts an event behind the others; the caller has the mutex.
+func (e *Events) keep(data []byte, h happening) {
+	n := e.next
+	h.text = make([]byte, 0, len("id: -\ndata: \n\n")+len(e.epoch)+20+len(data))
+	h.text = append(append(append(h.text, "id: "...), e.epoch...), '-')
+	h.text = append(append(strconv.AppendInt(h.text, n, 10), "\ndata: "...), data...)
+	h.text = append(h.text, "\n\n"...)
+	for e.next-e.first >= int64(len(e.kept)) || e.next > e.first && e.bytes+len(h.text) > e.o.Bytes {
+		e.drop()
+	}
+	e.kept[n%int64(len(e.kept))] = h
+	e.bytes += len(h.text)
+	e.next++
+	if e.wake != nil {
+		close(e.wake)
+		e.wake = nil
+	}
+}
+
+// drop forgets the oldest; the caller has the mutex.
+func (e *Events) drop() {
+	old := &e.kept[e.first%int64(len(e.kept))]
+	e.bytes -= len(old.text)
+	*old = happening{}
+	e.first++
+}
+
+func (e *Events) idLine(n int64) []byte {
+	return append(strconv.AppendInt(append([]byte("id: "+e.epoch), '-'), n, 10), '\n')
+}
+
+func (e *Events) cursor(n int64) string { return e.epoch + "-" + strconv.FormatInt(n, 10) }
+
+// encode makes one line of it, without anything that a terminal would obey.
+func (e *Events) encode(line EventLine) string {
+	out, err := encode(line)
+	if err == nil && len(out) > maxLine {
+		shorten(&line)
+		out, err = encode(line)
+	}
+	if err != nil {
+		return `{"type":"note","text":"an event could not be told","durable":false}` // what is stored is JSON
+	}
+	one := strings.TrimSuffix(string(out), "\n")
+	if e.o.Hide != nil {
+		one = public.Hide(one, e.o.Hide)
+	}
+	return text.JSON(one)
+}
+
+// maxLine is the largest event that is sent as it is.
+const maxLine = 256 << 10
+
+// shorten leaves out of a large event what can be read elsewhere.
+func shorten(l *EventLine) {
+	const most = 16 << 10
+	l.Cut = true
+	l.Text = clip(l.Text, most)
+	if l.Outcome != nil {
+		o := *l.Outcome
+		o.Text = clip(o.Text, most)
+		l.Outcome = &o
+	}
+	if l.Error != nil {
+		f := *l.Error
+		f.Message = clip(f.Message, most)
+		l.Error = &f
+	}
+	if l.Message != nil {
+		m := *l.Message
+		m.Parts = boundedParts(m.Parts)
+		l.Message = &m
+	}
+}
+
+// What is written at once has no more, or one event.
+const (
+	maxBatch      = 1024
+	maxBatchBytes = 64 << 10
+)
+
+// isFull says whether there may be more behind a batch.
+func isFull(batch []happening) bool {
+	size := 0
+	for _, h := range batch {
+		size += len(h.text)
+	}
+	return len(batch) == maxBatch || size >= maxBatchBytes
+}
+
+// after gives what came behind number at, up to number last, in the room that is there, or how to wait for
+// it. late says that some of it is gone.
+func (e *Events) after(at int64, room []happening) (batch []happening, last int64, late bool, wait <-chan struct{}) {
+	batch = room[:0]
+	e.gather()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if at < e.first-1 {
+		return batch, at, true, nil
+	}
+	size := 0
+	for n := at + 1; n < e.next && len(batch) < maxBatch && size < maxBatchBytes; n++ {
+		h := e.kept[n%int64(len(e.kept))]
+		batch, size = append(batch, h), size+len(h.text)
+	}
+	if len(batch) == 0 && e.wake == nil {
+		e.wake = make(chan struct{})
+		ring(e.waits)
+	}
+	return batch, at + int64(len(batch)), false, e.wake
+}
+
+// waited says whether a reader waits for the next event.
+func (e *Events) waited() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.wake != nil
+}
+
+// bounds are the numbers of the first event that is kept and of the last.
+func (e *Events) bounds() (oldest, newest int64) {
+	e.gather()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.first, e.next - 1
+}
+
+// place reads a cursor; late says that one cannot go on from there.
+func (e *Events) place(cursor string) (at int64, late bool, err error) {
+	oldest, newest := e.bounds()
+	if cursor == "" {
+		return newest, false, nil
+	}
+	epoch, number, _ := strings.Cut(cursor, "-")
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || n < 0 || len(epoch) != len(e.epoch) || strings.Trim(epoch, "0123456789abcdef") != "" || number != strconv.FormatInt(n, 10) {
+		return 0, false, fault.New(fault.InvalidID, "%.80q is not the id of an event", cursor).WithHint("leave it out to begin with what happens now")
+	}
+	if epoch != e.epoch || n > newest || n < oldest-1 {
+		return newest, true, nil
+	}
+	return n, false, nil
+}
+
+// beside carries out what follows a turn elsewhere, until the events end.
+func (e *Events) beside(work func(context.Context)) { e.work.Go(func() { work(e.ctx) }) }
+
+// about is whom an entry is about.
+func about(e history.Entry) happening {
+	h := happening{agent: e.Agent}
+	if e.Kind == history.Fork {
+		if m, err := e.Decode(); err == nil {
+			h.parent, h.born = m.Parent, m.Children
+		}
+	}
+	return h
+}
+
+// hurry lets the feed be looked at now.
+func (e *Events) hurry() { ring(e.look) }
+
+// ring tells whoever listens to a bell with room for one.
+func ring(bell chan<- struct{}) {
+	select {
+	case bell <- struct{}{}:
+	default:
+	}
+}

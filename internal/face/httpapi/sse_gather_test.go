@@ -1,0 +1,56 @@
+package httpapi
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"ramet/internal/base/bus"
+	"ramet/internal/turn/loop"
+)
+
+// Nobody is woken for each word, and yet no word is late: whoever looks is told of all that was
+// published, and whoever waits is woken by the next, from either bus, however long nobody looked.
+func TestWhatIsPublishedIsThereForWhoLooks(t *testing.T) {
+	var here, there bus.Bus[loop.Event]
+	e, err := StartEvents(t.Context(), EventsOptions{Bus: &here, Elsewhere: &there, Feed: feedOf{}, Look: time.Hour, Pace: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Stop()
+	at := int64(0)
+	for n := range 200 {
+		from, word := &here, loop.Event{Type: loop.TextDelta, Agent: "a", Text: "word "}
+		if n%3 == 2 {
+			from = &there
+		}
+		from.Publish(word)
+		from.Publish(word)
+		batch, last, _, _ := e.after(at, nil)
+		if len(batch) != 2 || !strings.Contains(string(batch[1].text), "word") {
+			t.Fatalf("%d of two events are there", len(batch))
+		}
+		_, _, _, wake := e.after(last, nil)
+		from.Publish(word)
+		<-wake
+		if batch, at, _, _ = e.after(last, nil); len(batch) != 1 {
+			t.Fatalf("%d of one event are there", len(batch))
+		}
+	}
+}
+
+// A reader that names no place begins behind what was published before it came.
+func TestANewReaderBeginsBehindWhatWasPublished(t *testing.T) {
+	var b bus.Bus[loop.Event]
+	e, err := StartEvents(t.Context(), EventsOptions{Bus: &b, Feed: feedOf{}, Look: time.Hour, Pace: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Stop()
+	for n := range int64(100) {
+		b.Publish(note(1))
+		if at, _, _ := e.place(""); at != n+1 {
+			t.Fatalf("it begins behind event %d of %d", at, n+1)
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+	"ramet/internal/operation/session"
+)
+
+// Options are what a server is made of.
+type Options struct {
+	Version   string
+	Workspace *session.Workspace // with a kernel
+	// Command carries out a command line in this process and returns what it prints.
+	Command func(ctx context.Context, args ...string) (string, error)
+	// Begin carries out a command line in a process of its own, which may go on in the
+	// background, and returns what it prints. nil: this system cannot.
+	Begin func(ctx context.Context, args ...string) (string, error)
+	// Runs reads orchestrated runs.
+	Runs Runs
+	// User is who the person is that asks.
+	User string
+	// Patience is how long a call may take before it becomes a handle; 0: 45 s.
+	Patience time.Duration
+}
+
+// Caller is who asks: an agent, or a person if it is empty.
+type Caller = id.Agent
+
+// Server answers. It is safe for concurrent use.
+type Server struct {
+	o       Options
+	life    context.Context
+	handles handles
+
+	mu    sync.Mutex
+	lines map[Caller]*sdk.Server // guarded by mu
+}
+
+// New makes a server; what it began ends with ctx, unless it runs elsewhere.
+func New(ctx context.Context, o Options) *Server {
+	if o.Patience == 0 {
+		o.Patience = 45 * time.Second
+	}
+	return &Server{o: o, life: ctx, lines: map[Caller]*sdk.Server{}, handles: handles{now: time.Now}}
+}
+
+// about is what a client is told first.
+const about = `ramet runs agents as durable processes. fork makes a child and, with a prompt, lets it work; ` +
+	`wait waits for it; its report comes as a letter (mail lists, read reads). Answers that take longer than 45 s are handles: give them to wait.`
+
+// line is the server as one caller sees it.
+func (s *Server) line(c Caller) *sdk.Server {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if known := s.lines[c]; known != nil {
+		return known
+	}
+	l := sdk.NewServer(&sdk.Implementation{Name: "ramet", Title: "ramet", Version: s.o.Version},
+		&sdk.ServerOptions{Instructions: about, Capabilities: &sdk.ServerCapabilities{},
+			SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" }}) // what there is depends on who asks
+	for _, t := range tools(c) {
+		l.AddTool(t.described(), s.handler(c, t))
+	}
+	s.addResources(l, c)
+	if len(s.lines) >= maxLines {
+		clear(s.lines) // who asks again gets another
+	}
+	s.lines[c] = l
+	return l
+}
+
+// maxLines is how many callers are kept in mind.
+const maxLines = 1024
+
+// Serve speaks with one caller over a pair of streams until in or ctx ends.
+func (s *Server) Serve(ctx context.Context, c Caller, in io.Reader, out io.Writer) error {
+	err := s.line(c).Run(ctx, patient{&sdk.IOTransport{Reader: io.NopCloser(in), Writer: kept{out}, MaxLineLength: maxLine}})
+	if errors.Is(err, io.EOF) || ctx.Err() != nil {
+		return nil
+	}
+	if err != nil {
+		return fault.New(fault.Failed, "mcp: %w", err)
+	}
+	return nil
+}
+
+// maxLine is the longest request.
+const maxLine = 4 << 20
+
+// kept is a writer that somebody else closes.
+type kept struct{ io.Writer }
+
+func (kept) Close() error { return nil }
+
+// ServeMCP answers one request over HTTP (streamable, without sessions). Whoever calls it has
+// admitted the request, and knows who sent it.
+func (s *Server) ServeMCP(w http.ResponseWriter, r *http.Request, by Caller) {
+	sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s.line(by) },
+		&sdk.StreamableHTTPOptions{Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxLine,
+			// The gate before it has looked at Host and Origin, and knows the server's names.
+			DisableLocalhostProtection: true}).ServeHTTP(w, r)
+}
+
+// admit makes ctx one of the caller's, who has to be alive.
+func (s *Server) admit(ctx context.Context, c Caller) (context.Context, error) {
+	if c == "" {
+		return history.By(ctx, history.Actor{Who: s.o.User, Face: history.MCP}), nil
+	}
+	a, err := s.o.Workspace.Store.Agent(ctx, c)
+	if err != nil {
+		return ctx, err
+	}
+	return session.As(ctx, c), agent.NeedLiving(a)
+}
+
+// box is the mailbox that is meant where none is named: the caller's own, or agent 0's,
+// whose children a person's forks are.
+func box(c Caller) string {
+	if c == "" {
+		return "0"
+	}
+	return string(c)
+}

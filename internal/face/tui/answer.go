@@ -1,0 +1,80 @@
+package tui
+
+import (
+	"context"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+)
+
+// answerMsg is what a command answered.
+type answerMsg struct {
+	agent id.Agent
+	title string
+	text  string
+	err   error
+	to    id.Agent // where to go then; empty: nowhere
+}
+
+// run carries out a command line of ramet and shows what it prints.
+func (m *root) run(title string, args ...string) tea.Cmd {
+	return m.work(title, func(ctx context.Context, workspace Workspace) (string, error) { return workspace.Command(ctx, args...) })
+}
+
+// configure changes a setting and says from when on it counts.
+func (m *root) configure(title, setting, value string) tea.Cmd {
+	return m.work(title, func(ctx context.Context, workspace Workspace) (string, error) {
+		said, err := workspace.Command(ctx, "config", "set", "--", setting, value)
+		if err == nil && setting != "allow" && setting != "permission" {
+			said += "(what runs already, such as this terminal, goes on with the old one until it is started again)\n"
+		}
+		return said, err
+	})
+}
+
+// quiet is run for what the conversation itself shows.
+func (m *root) quiet(title string, args ...string) tea.Cmd {
+	return m.work(title, func(ctx context.Context, workspace Workspace) (string, error) {
+		_, err := workspace.Command(ctx, args...)
+		return "", err
+	})
+}
+
+// work does something elsewhere and shows what it answers.
+func (m *root) work(title string, do func(context.Context, Workspace) (string, error)) tea.Cmd {
+	workspace, ctx, a := m.workspace, m.ctx, m.now.agent
+	return func() tea.Msg {
+		said, err := do(ctx, workspace)
+		return answerMsg{agent: a, title: title, text: said, err: err}
+	}
+}
+
+func (m *root) answered(msg answerMsg) tea.Cmd {
+	s := m.screen(msg.agent)
+	s.behind = s.transcript.read
+	cmds := []tea.Cmd{m.look(), m.catchUp(s)}
+	if msg.err != nil {
+		s.refused(msg.title, msg.err)
+		return tea.Batch(cmds...)
+	}
+	if strings.TrimSpace(msg.text) != "" {
+		s.tell(&block{form: output, title: msg.title, body: msg.text})
+	}
+	if msg.to != "" {
+		cmds = append(cmds, m.goTo(msg.to))
+	}
+	return tea.Batch(cmds...)
+}
+
+// refused tells what came of a line that was typed. One that has a wrong word in it comes back into the
+// prompt, unless somebody typed on: then it is the last of the former ones.
+func (s *screen) refused(said string, err error) {
+	s.tell(&block{form: trouble, body: said + ": " + explain(err)})
+	const misread, nowhere = 2, 3 // as the command line exits
+	if exit := fault.Exit(err); (exit == misread || exit == nowhere) && strings.HasPrefix(said, "/") && s.input.Empty() {
+		s.giveBack(said)
+	}
+}

@@ -1,0 +1,354 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	"ramet/internal/base/id"
+	"ramet/internal/core/history"
+	"ramet/internal/face/tui/markdown"
+)
+
+// form is what a block is.
+type form int
+
+const (
+	saying   form = iota // of the user
+	speech               // of the model: Markdown
+	thought              // of the model: folded
+	call                 // of a tool, with its result
+	landmark             // a fork, a mark, a clear …
+	output               // what a command of the user's answered; not stored
+	trouble              // an error, in red
+)
+
+// key names a block of a conversation, across restarts.
+type key struct {
+	Entry id.Message
+	Part  int
+}
+
+func (k key) String() string { return fmt.Sprintf("%d.%d", k.Entry, k.Part) }
+
+// block is one piece of a conversation. What it holds is foreign; lines makes it
+// harmless.
+type block struct {
+	key
+	form
+	title   string // of a call: tool; of output: the command
+	about   string // of a call: what exactly was done
+	body    string
+	isError bool
+	done    bool // a call has its result
+	diff    bool // the body is one
+	callID  string
+	faded   bool   // not in the context any more
+	waiting string // of a call: for what
+	// permission is who let a call run, or not; nil: nobody had to
+	permission *history.Permission
+	rest       int64 // bytes of the body that are not here
+
+	laid   []string // what lines made
+	layout layout   // for which it was made
+	tail   *growing // of a speech that grows
+}
+
+// foldable says whether opening a block shows more.
+func (b *block) foldable() bool {
+	return b.form == thought || b.form == call || b.form == output && strings.Count(b.body, "\n") > openOutput || b.form == saying && b.long() < len(b.body)
+}
+
+// long is how much of a prompt is shown while it is folded: a large paste stays one.
+func (b *block) long() int {
+	at := 0
+	for range manyLines {
+		n := strings.IndexByte(b.body[at:], '\n')
+		if n < 0 {
+			return min(len(b.body), longSaying)
+		}
+		at += n + 1
+	}
+	if strings.TrimSpace(b.body[at:]) == "" {
+		return min(len(b.body), longSaying)
+	}
+	at = 0
+	for range fewLines {
+		at += strings.IndexByte(b.body[at:], '\n') + 1
+	}
+	return min(at, longSaying)
+}
+
+const (
+	longSaying = 4000 // a prompt of more bytes is folded
+	manyLines  = 30   // and one of more lines
+	fewLines   = 8    // of which this many are shown
+	openOutput = 40   // output of the user's own commands is shown to this many lines
+)
+
+// lines lays the block out.
+func (b *block) lines(w int, open bool, theme markdown.Theme) []string {
+	l := layout{w, len(b.body) + len(b.about), open, b.done, b.permission != nil, b.waits(), theme}
+	if b.laid != nil && b.layout == l {
+		return b.laid
+	}
+	b.layout = l
+	b.laid = b.lay(w, open)
+	if b.faded {
+		for i, line := range b.laid {
+			b.laid[i] = faint.of(strip(line))
+		}
+	}
+	return b.laid
+}
+
+func (b *block) lay(w int, open bool) []string {
+	switch b.form {
+	case saying:
+		return b.laySaying(w, open)
+	case speech:
+		return b.speech(w)
+	case thought:
+		return b.layThought(w, open)
+	case call:
+		return b.layCall(w, open)
+	case landmark:
+		return []string{rule(b.body, w), ""}
+	case trouble:
+		var out []string
+		for _, l := range wrap(clean(b.body), w-2) {
+			out = append(out, bad.of("✗ "+l))
+		}
+		return append(out, "")
+	}
+	return b.layOutput(w, open)
+}
+
+// rule is a line across the screen with a word in it.
+func rule(word string, w int) string {
+	word = line(word, w-8)
+	left := max(2, (w-width(word)-2)/2)
+	right := max(0, w-left-2-width(word))
+	return faint.of(strings.Repeat("─", left) + " " + word + " " + strings.Repeat("─", right))
+}
+
+func (b *block) laySaying(w int, open bool) []string {
+	body := b.body
+	most := b.long()
+	folded := !open && len(body) > most
+	if folded {
+		body = body[:most]
+	}
+	var out []string
+	for i, l := range wrap(clean(strings.TrimRight(body, "\n")), w-2) {
+		mark := "  "
+		if i == 0 {
+			mark = "› "
+		}
+		out = append(out, grounded(b.layout.theme.Ground, yours, mark, bold, l, w))
+	}
+	if folded {
+		rest := b.body[most:]
+		out = append(out, faint.of(fmt.Sprintf("  … %s, %d bytes more", count(strings.Count(strings.TrimRight(rest, "\n"), "\n")+1, "line"), int64(len(rest))+b.rest)))
+	}
+	return append(out, "")
+}
+
+// grounded writes a line on a ground of its own, to its end.
+func grounded(ground markdown.Style, first style, mark string, then style, l string, w int) string {
+	if ground == "" {
+		return first.of(mark) + then.of(l)
+	}
+	on := style(";" + string(ground))
+	return (first + on).of(mark) + (then + on).of(fit(l, max(0, w-width(mark))))
+}
+
+func (b *block) speech(w int) []string {
+	if b.tail == nil {
+		return marked(withoutEnds(b.body), w, b.layout.theme)
+	}
+	return b.tail.laying.lines(b.body, w, b.layout.theme)
+}
+
+// withoutEnds is a text without the ends of lines around it, however they are written.
+func withoutEnds(s string) string {
+	for strings.HasPrefix(s, "\n") || strings.HasPrefix(s, "\r\n") {
+		_, s, _ = strings.Cut(s, "\n")
+	}
+	for strings.HasSuffix(s, "\n") {
+		s = strings.TrimSuffix(s[:len(s)-1], "\r")
+	}
+	return s
+}
+
+func (b *block) layThought(w int, open bool) []string {
+	if !open {
+		first, _, _ := strings.Cut(strings.TrimSpace(b.body[:min(len(b.body), 4*w+64)]), "\n")
+		return []string{faint.of("✻ " + line(first, w-2)), ""}
+	}
+	body := strings.TrimSpace(clean(b.body))
+	var out []string
+	for i, l := range wrap(body, w-2) {
+		mark := "  "
+		if i == 0 {
+			mark = "✻ "
+		}
+		out = append(out, "\x1b[2;3m"+mark+l+"\x1b[m")
+	}
+	return append(out, "")
+}
+
+// How much of the answer of a call is shown while it is folded.
+const (
+	foldedDiff   = 14
+	foldedTail   = 6
+	foldedErrors = 4
+)
+
+// waits is for what a call waits. One that is over waits for nothing, whoever tells of it late.
+func (b *block) waits() string {
+	if b.done {
+		return ""
+	}
+	return b.waiting
+}
+
+func (b *block) layCall(w int, open bool) []string {
+	mark := good.of("●")
+	switch {
+	case b.waits() != "":
+		mark = warn.of("?")
+	case !b.done:
+		mark = warn.of("◌")
+	case b.isError:
+		mark = bad.of("✗")
+	}
+	title := line(b.title, 24)
+	head := mark + " " + tooled.of(title) + " " + line(b.about, max(8, w-4-width(title)))
+	out := []string{cut(head, w)}
+	if open && width(line(b.about, 4*w)) > w-4-width(title) {
+		for _, l := range wrap(clean(b.about), w-4) {
+			out = append(out, faint.of("  │ ")+l)
+		}
+	}
+	if why := b.waits(); why != "" {
+		out = append(out, warn.of("  "+line(why, w-2)))
+	}
+	if p := b.permission; p != nil && (open || p.By != history.ByMode || p.Answer == history.Refused) {
+		out = append(out, faint.of("  "+line(p.String(), w-2)))
+	}
+	body := strings.TrimRight(clean(b.body), "\n")
+	if body == "" {
+		return append(out, "")
+	}
+	all := strings.Split(body, "\n")
+	show, hidden := all, 0
+	if !open {
+		show, hidden = b.folded(all)
+	}
+	if hidden > 0 && !b.diff && len(show) > 0 {
+		out = append(out, faint.of(fmt.Sprintf("  │ … %s above%s", count(hidden, "line"), size(all[:hidden]))))
+	}
+	patch := b.diff && !b.isError
+	if patch {
+		show = patched(all, b.layout.theme)[:len(show)]
+	}
+	for _, l := range show {
+		for _, piece := range pieces(l, w-4, open) {
+			if !patch {
+				piece = b.shade(piece)
+			}
+			out = append(out, faint.of("  │ ")+piece)
+		}
+	}
+	if hidden > 0 && (b.diff || len(show) == 0) {
+		out = append(out, faint.of(fmt.Sprintf("  └ %s%s", count(hidden, more(len(show) > 0)), size(all[len(all)-hidden:]))))
+	}
+	if b.rest > 0 {
+		out = append(out, faint.of(fmt.Sprintf("  └ %d bytes more are not shown", b.rest)))
+	}
+	return append(out, "")
+}
+
+// size tells how much lines hold, where that is much.
+func size(lines []string) string {
+	n := 0
+	for _, l := range lines {
+		n += len(l) + 1
+	}
+	switch {
+	case n < 1<<10:
+		return ""
+	case n < 1<<20:
+		return fmt.Sprintf(", %d kB", n>>10)
+	}
+	return fmt.Sprintf(", %.1f MB", float64(n)/(1<<20))
+}
+
+func more(some bool) string {
+	if some {
+		return "more line"
+	}
+	return "line"
+}
+
+// folded is what is shown of the lines of a call that nobody opened.
+func (b *block) folded(all []string) (show []string, hidden int) {
+	switch {
+	case b.title == "plan": // it is there to be seen
+		show = all
+	case b.diff:
+		show = all[:min(len(all), foldedDiff)]
+	case b.title == "bash" || !b.done || b.title == "!":
+		show = all[max(0, len(all)-foldedTail):]
+	case b.isError:
+		show = all[max(0, len(all)-foldedErrors):]
+	case len(all) <= 2:
+		show = all
+	}
+	return show, len(all) - len(show)
+}
+
+// pieces breaks a line, or cuts it where a block is folded.
+func pieces(l string, w int, open bool) []string {
+	if width(l) <= w {
+		return []string{l}
+	}
+	if !open {
+		return []string{cut(l, w)}
+	}
+	return wrap(l, w)
+}
+
+func (b *block) shade(l string) string {
+	switch {
+	case b.isError:
+		return bad.of(l)
+	case !b.diff:
+		return faint.of(l)
+	case strings.HasPrefix(l, "+"):
+		return good.of(l)
+	case strings.HasPrefix(l, "-"):
+		return bad.of(l)
+	case strings.HasPrefix(l, "@@"):
+		return accent.of(l)
+	}
+	return faint.of(l)
+}
+
+func (b *block) layOutput(w int, open bool) []string {
+	out := []string{accent.of("⌘ ") + faint.of(line(b.title, w-2))}
+	all := strings.Split(strings.TrimRight(clean(b.body), "\n"), "\n")
+	show := all
+	if !open && len(all) > openOutput {
+		show = all[:openOutput]
+	}
+	for _, l := range show {
+		for _, piece := range wrap(l, w-2) {
+			out = append(out, "  "+piece)
+		}
+	}
+	if hidden := len(all) - len(show); hidden > 0 {
+		out = append(out, faint.of(fmt.Sprintf("  └ %s", count(hidden, "more line"))))
+	}
+	return append(out, "")
+}

@@ -1,0 +1,212 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/config"
+	"ramet/internal/operation/session"
+)
+
+func (c *completion) shown() bool { return len(c.Candidates) > 0 && !c.away }
+
+func (c *completion) close() { c.away = true }
+
+// maxOffered is how many candidates are looked at.
+const maxOffered = 200
+
+type filesMsg struct {
+	agent id.Agent
+	typed string
+	files []string
+}
+
+// update looks what could stand at the cursor now.
+func (c *completion) update(m *root) tea.Cmd {
+	*c = completion{}
+	in := &m.now.input
+	said, cursor := in.text(), in.cursor()
+	if len(said) > 16<<10 || m.agents == nil {
+		return nil
+	}
+	if strings.HasPrefix(said, "/") && !strings.Contains(said, "\n") {
+		c.Completion = session.CompleteCommand(said, cursor, m.sources())
+		c.typed = said
+		return nil
+	}
+	start, fragment, ok := mention(said, cursor)
+	if !ok || m.workspace == nil {
+		return nil
+	}
+	c.file, c.typed = true, fragment
+	c.Start, c.End = start, cursor
+	workspace, ctx, a := m.workspace, m.ctx, m.now.agent
+	return func() tea.Msg { return filesMsg{a, fragment, workspace.Files(ctx, a, fragment)} }
+}
+
+// mention finds the @path that the cursor stands behind.
+func mention(said string, cursor int) (start int, fragment string, ok bool) {
+	head := said[:cursor]
+	at := strings.LastIndexByte(head, '@')
+	if at < 0 || strings.ContainsAny(head[at:], " \n\t") || at > 0 && !strings.ContainsRune(" \n\t(", rune(head[at-1])) {
+		return 0, "", false
+	}
+	return at, head[at+1:], true
+}
+
+// files takes the files that may fit.
+func (c *completion) files(m *root, msg filesMsg) {
+	if !c.file || msg.typed != c.typed || msg.agent != m.now.agent {
+		return
+	}
+	c.Candidates = nil
+	for i, found := range FindFuzzy(msg.typed, msg.files) {
+		if i == maxOffered {
+			break
+		}
+		c.Candidates = append(c.Candidates, session.CommandCandidate{Text: msg.files[found.Index]})
+	}
+}
+
+// sources are what can be completed.
+func (m *root) sources() session.CompletionSources {
+	return session.CompletionSources{
+		Agents: func() []session.CommandCandidate {
+			var out []session.CommandCandidate
+			for _, a := range m.agents.All {
+				if a.Status == agent.Running && len(out) < maxOffered {
+					word, _ := m.state(a)
+					out = append(out, session.CommandCandidate{Text: a.Label(), Summary: word})
+				}
+			}
+			return out
+		},
+		Commands: func() []session.CommandCandidate {
+			var out []session.CommandCandidate
+			if m.workspace == nil {
+				return nil
+			}
+			for _, c := range m.named() {
+				out = append(out, session.CommandCandidate{Text: "/" + c.Name, Summary: line(c.Description, 100)})
+			}
+			return out
+		},
+		Labels: func() []session.CommandCandidate {
+			var out []session.CommandCandidate
+			for _, e := range m.now.entries {
+				if l := e.About.Label; l != "" && e.Kind == "mark" {
+					out = append(out, session.CommandCandidate{Text: line(l, 64), Summary: "message " + e.ID.String()})
+				}
+			}
+			return out
+		},
+		Modes: m.modes,
+		Vendors: func() []session.CommandCandidate {
+			var out []session.CommandCandidate
+			for _, v := range keyOwners() {
+				out = append(out, session.CommandCandidate{Text: v.Name, Summary: v.Title})
+			}
+			return out
+		},
+		Settings: func() []session.CommandCandidate {
+			var out []session.CommandCandidate
+			for _, s := range config.Settings() {
+				out = append(out, session.CommandCandidate{Text: s.Key, Summary: line(s.Help, 100)})
+			}
+			return out
+		},
+		Models: func() []session.CommandCandidate {
+			var out []session.CommandCandidate
+			for _, model := range append(m.workspace.Usable(), m.found...) {
+				out = append(out, session.CommandCandidate{Text: model.Ref.String(), Summary: model.Title})
+			}
+			return out
+		},
+	}
+}
+
+// key moves in the list and takes from it. ok is false for keys that are not for it.
+func (c *completion) key(m *root, name string) (cmd tea.Cmd, ok bool) {
+	if !c.shown() {
+		return nil, false
+	}
+	switch name {
+	case "up":
+		c.at = max(0, c.at-1)
+		return nil, true
+	case "down":
+		c.at = min(len(c.Candidates)-1, c.at+1)
+		return nil, true
+	case "tab":
+		return c.take(m), true
+	case "enter":
+		// A line that means something already is sent, whatever could follow.
+		if c.file || c.Kind == session.Topic && c.Start == 0 && c.Candidates[c.at].Text != strings.TrimSpace(m.now.input.text()) {
+			return c.take(m), true
+		}
+	}
+	return nil, false
+}
+
+// take puts the chosen candidate into the prompt.
+func (c *completion) take(m *root) tea.Cmd {
+	in := &m.now.input
+	said := in.text()
+	insert := ""
+	if c.file {
+		insert = "@" + c.Candidates[c.at].Text
+		if !strings.HasSuffix(insert, "/") {
+			insert += " "
+		}
+	} else {
+		insert = c.Insert(c.Candidates[c.at])
+	}
+	if c.End > len(said) || c.Start > c.End {
+		return nil
+	}
+	in.Editor = in.Replace(c.Start, c.End, insert)
+	return m.edited()
+}
+
+// view draws the list above the prompt; of more than fit it says how many there are.
+func (c *completion) view(w, h int) []string {
+	room := min(h, 8)
+	if c.Kind == session.Topic && c.Start == 0 {
+		room = h // all commands, with what they take
+	}
+	var out []string
+	if len(c.Candidates) > room && room > 3 {
+		room--
+		out = append(out, faint.of(cut(fmt.Sprintf(" %d of %d · ↑↓ choose · Tab takes", c.at+1, len(c.Candidates)), w)))
+	}
+	from := max(0, min(c.at-room/2, len(c.Candidates)-room))
+	for i := from; i < len(c.Candidates) && i < from+room; i++ {
+		one := c.Candidates[i]
+		name, wide := one.Text, min(w/2, 24)
+		if one.Takes != "" {
+			name += " " + one.Takes
+		}
+		if c.Kind == session.Topic && c.Start == 0 {
+			wide = w / 2
+		}
+		l := fit(" "+fit(line(name, wide), wide)+" "+line(one.Summary, w), w)
+		if i == c.at {
+			l = reverse.of(l)
+		} else {
+			l = faint.of(l)
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+// edited follows a change of the prompt.
+func (m *root) edited() tea.Cmd {
+	m.dirty = true
+	m.past.at = len(m.memory.Said)
+	return m.offer.update(m)
+}

@@ -1,0 +1,155 @@
+package tui
+
+import (
+	"strings"
+
+	"ramet/internal/base/text"
+)
+
+// EditorView is the editor on a screen of some width.
+type EditorView struct {
+	Rows     []string // none wider than the width; nothing in them drives a terminal
+	Row, Col int      // the cursor, in cells; Col is less than the width
+}
+
+// editorLine is one row: the atoms from start to end. A hard one ends at a line feed or
+// at the end of the text.
+type editorLine struct {
+	start, end int
+	hard       bool
+}
+
+// View wraps the text between words and finds the cursor.
+func (e Editor) View(width int) EditorView {
+	width = max(width, 1)
+	lines := e.lines(width)
+	v := EditorView{Rows: make([]string, len(lines))}
+	for i, l := range lines {
+		var b strings.Builder
+		for _, a := range e.atoms[l.start:l.end] {
+			shown, _ := a.show(width)
+			b.WriteString(shown)
+		}
+		v.Rows[i] = b.String()
+	}
+	v.Row, v.Col = e.place(lines, width)
+	return v
+}
+
+// show is an atom as it looks, and its cells.
+func (a atom) show(width int) (string, int) {
+	var shown string
+	switch {
+	case a.paste():
+		shown = text.CutWidth(a.label, width)
+	case a.text == "\t":
+		shown = strings.Repeat(" ", min(4, width))
+	default:
+		c, w, _ := text.NextCell(a.text)
+		if w > width {
+			return "?", 1
+		}
+		return c, w
+	}
+	return shown, text.Width(shown)
+}
+
+func (e Editor) lines(width int) []editorLine {
+	var lines []editorLine
+	start, col, gap := 0, 0, 0 // gap: behind the last space
+	end := func(i int) {
+		lines = append(lines, editorLine{start, i, true})
+		if col >= width && e.cursor == i { // the cursor needs a cell of its own
+			lines = append(lines, editorLine{i, i, true})
+		}
+	}
+	for i, a := range e.atoms {
+		if a.text == "\n" && !a.paste() {
+			end(i)
+			start, col, gap = i+1, 0, i+1
+			continue
+		}
+		_, w := a.show(width)
+		for col+w > width && i > start {
+			at := i
+			if gap > start {
+				at = gap
+			}
+			lines = append(lines, editorLine{start, at, false})
+			start, gap, col = at, at, e.cells(at, i, width)
+		}
+		col += w
+		if a.text == " " {
+			gap = i + 1
+		}
+	}
+	end(len(e.atoms))
+	return lines
+}
+
+func (e Editor) cells(from, to, width int) int {
+	n := 0
+	for _, a := range e.atoms[from:to] {
+		_, w := a.show(width)
+		n += w
+	}
+	return n
+}
+
+// place is the row and column of the cursor.
+func (e Editor) place(lines []editorLine, width int) (row, col int) {
+	for i, l := range lines {
+		if l.start <= e.cursor && e.cursor <= l.end {
+			row = i
+		}
+	}
+	// Behind a full row there may still be something without a width.
+	return row, min(e.cells(lines[row].start, e.cursor, width), width-1)
+}
+
+// Up moves one row up; from the first row, to the entry before in the history.
+func (e Editor) Up(width int) Editor {
+	width = max(width, 1)
+	lines := e.lines(width)
+	if row, col := e.place(lines, width); row > 0 {
+		return e.toRow(lines[row-1], col, width)
+	}
+	return e.recall(e.back + 1)
+}
+
+// Down moves one row down; from the last row, to the next entry in the history and
+// at last back to the draft.
+func (e Editor) Down(width int) Editor {
+	width = max(width, 1)
+	lines := e.lines(width)
+	if row, col := e.place(lines, width); row < len(lines)-1 {
+		return e.toRow(lines[row+1], col, width)
+	}
+	if e.back == 0 {
+		return e.Bottom()
+	}
+	return e.recall(e.back - 1)
+}
+
+func (e Editor) toRow(l editorLine, col, width int) Editor {
+	if !e.hasGoal {
+		e.goal = col
+	}
+	goal := e.goal
+	last := l.end
+	if !l.hard && last > l.start {
+		last-- // behind it is the next row
+	}
+	at, x := l.start, 0
+	for at < last {
+		_, w := e.atoms[at].show(width)
+		if x+w > goal {
+			break
+		}
+		x += w
+		at++
+	}
+	e = e.to(at)
+	e.goal, e.hasGoal = goal, true
+	return e
+}

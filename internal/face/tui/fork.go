@@ -1,0 +1,108 @@
+package tui
+
+import (
+	"context"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/model/catalog"
+	"ramet/internal/model/llm"
+	"ramet/internal/operation/session"
+)
+
+type forkedMsg struct {
+	parent id.Agent
+	child  agent.Agent
+	said   string // the line that asked for it
+	err    error
+}
+
+// fork makes a child and goes to it.
+func (m *root) fork(c session.Command, said string) tea.Cmd {
+	f := session.Fork{Name: c.NewName, Worktree: c.Worktree, Clean: c.Clean, Model: m.now.model, Role: c.Role}
+	if c.Text != "" {
+		f.Prompt = &c.Text
+	}
+	if c.At != nil {
+		f.At = *c.At
+	}
+	if c.Driver != "" {
+		f.Driver, f.Word = c.Driver, c.Model
+	} else if c.Model != "" {
+		model, err := catalog.Parse(c.Model)
+		if err != nil {
+			return m.tell(bad, explain(err))
+		}
+		f.Model = model
+	}
+	var err error
+	if f.Effort, err = llm.ParseEffort(c.Effort); err != nil {
+		return m.tell(bad, explain(err))
+	}
+	return m.forkNow(m.now.agent, f, said)
+}
+
+func (m *root) forkNow(parent id.Agent, f session.Fork, said string) tea.Cmd {
+	s := m.screen(parent)
+	if s.barrier != nil {
+		return m.tell(warn, "a fork of this agent is waiting already")
+	}
+	var known bool
+	if f.Parent, known = m.agents.get(parent); !known {
+		return m.tell(faint, "the workspace is still being opened")
+	}
+	if err := agent.NeedLiving(f.Parent); err != nil {
+		return m.tell(bad, explain(err))
+	}
+	f.Start = true
+	ctx, cancel := context.WithCancel(m.ctx)
+	s.barrier = cancel
+	workspace := m.workspace
+	return func() tea.Msg {
+		defer cancel()
+		done, err := workspace.Fork(ctx, f)
+		return forkedMsg{parent, done.Child, said, err}
+	}
+}
+
+func (m *root) forked(msg forkedMsg) tea.Cmd {
+	s := m.screen(msg.parent)
+	s.barrier, s.live.note = nil, ""
+	switch {
+	case fault.Is(msg.err, fault.Cancelled):
+		return m.tell(warn, "nothing was forked")
+	case msg.err != nil:
+		s.refused(msg.said, msg.err)
+		return nil
+	}
+	s.behind = s.transcript.read
+	m.mine[msg.child.ID] = true
+	child := m.screen(msg.child.ID)
+	child.model = s.model
+	cmds := []tea.Cmd{m.look(), m.catchUp(s)}
+	said := "forked " + msg.child.Label()
+	if parent, ok := m.agents.get(msg.parent); ok && parent.Cwd != msg.child.Cwd {
+		said += "; its files are its own: `ramet merge " + msg.child.Label() + "` brings them back"
+	} else {
+		said += "; files are shared with " + m.agents.label(msg.parent)
+	}
+	if _, ok := m.agents.get(msg.child.ID); !ok { // it is known before the next look is over
+		c := m.agents.Agents
+		c.All = append(c.All[:len(c.All):len(c.All)], msg.child)
+		m.agents = newAgents(c)
+	}
+	switch {
+	case m.hall.on:
+		cmds = append(cmds, m.homeForked(msg.child.ID))
+	case m.o.Follow && m.now == s && m.over == nil:
+		cmds = append(cmds, m.goTo(msg.child.ID))
+	}
+	if len(m.agents.living) == 2 {
+		said += "; Left at an empty prompt shows everybody"
+	}
+	cmds = append(cmds, m.tell(good, said))
+	return tea.Batch(cmds...)
+}

@@ -1,0 +1,164 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ramet/internal/operation/session"
+)
+
+// openHelp shows the keys and commands, or one command.
+func (m *root) openHelp(topic string) tea.Cmd {
+	s := &sheet{title: "help"}
+	w := max(30, m.w-2)
+	if topic != "" {
+		row, ok := session.FindCommand(strings.TrimPrefix(topic, "/"))
+		if !ok {
+			return m.tell(bad, "no command "+topic)
+		}
+		s.title = row.Usage
+		s.lines = append([]string{"", row.Summary + ".", ""}, wrap(row.Help, w)...)
+		m.over = s
+		return nil
+	}
+	s.lines = append(s.lines, "", bold.of("Commands"))
+	for _, row := range session.CommandTable() {
+		s.lines = append(s.lines, describe("/"+row.Name, row.Summary, w)...)
+	}
+	s.lines = append(s.lines, "", bold.of("Keys"))
+	for _, k := range keyHelp {
+		s.lines = append(s.lines, describe(k[0], k[1], w)...)
+	}
+	m.over = s
+	return nil
+}
+
+func describe(name, what string, w int) []string {
+	const column = 20
+	if w < 60 {
+		out := []string{accent.of(name)}
+		for _, l := range wrap(what, w-2) {
+			out = append(out, "  "+l)
+		}
+		return out
+	}
+	var out []string
+	for i, l := range wrap(what, w-column) {
+		if i == 0 {
+			out = append(out, accent.of(fit(name, column))+l)
+		} else {
+			out = append(out, strings.Repeat(" ", column)+l)
+		}
+	}
+	return out
+}
+
+// welcome is what is shown where nobody has said anything yet.
+func (m *root) welcome(w int) []string {
+	out := []string{accented.of("ramet") + " runs agents as processes: they fork, mail each other, and survive.", ""}
+	model, known := m.models[m.now.agent]
+	switch {
+	case !known:
+		out = append(out, faint.of("opening the workspace…"))
+	case model.err != nil:
+		out = append(out, bad.of("No model: "+line(model.err.Error(), 3*w)))
+	case model.BuiltIn:
+		out = append(out, bold.of("Model: "+model.Ref.String())+", which is built in, because no key is set: it carries out plain orders (run, read, write, search, fork, send), without a network, and answers “how do I …?”.",
+			accent.of("/tour")+" shows around in two minutes. For a model that thinks: "+accent.of("/key")+" takes a key and tries it.")
+	default:
+		out = append(out, bold.of("Model: "+model.Ref.String())+", "+model.Why+". /model changes it.")
+	}
+	out = append(out, m.whatElse()...)
+	out = append(out, "", "Three things to try:",
+		"  "+accent.of("run go version")+"            it asks before anything runs",
+		"  "+accent.of(`/fork "list the files"`)+"    a child with this context; Ctrl+↑ comes back",
+		"  "+accent.of("Ctrl+T")+"                    the tree of agents; F1 shows all keys", "")
+	var lines []string
+	for _, l := range out {
+		lines = append(lines, wrap(l, w)...)
+	}
+	return lines
+}
+
+// whatElse tells which models could be asked besides: of vendors whose keys are there, and of
+// servers that answer on this machine.
+func (m *root) whatElse() []string {
+	var out []string
+	now := m.models[m.now.agent].Ref
+	for _, v := range byVendor(m.usable) {
+		if v[0].Ref.Vendor == now.Vendor {
+			v = slices.DeleteFunc(slices.Clone(v), func(one Model) bool { return one.Ref == now })
+		}
+		if len(v) == 0 || v[0].BuiltIn {
+			continue
+		}
+		out = append(out, "Also usable of "+line(v[0].Ref.Vendor, 30)+": "+namesOf(v), toUse(v[0], "or /model, which lists all"))
+	}
+	for _, v := range byVendor(m.found) {
+		out = append(out, line(v[0].Title, 40)+" answers on this machine: "+namesOf(v), toUse(v[0], "uses it for this agent"))
+	}
+	return out
+}
+
+// toUse is a line with the command that chooses a model: one that is never broken is copied whole.
+func toUse(one Model, why string) string {
+	return "  " + accent.of("/model "+line(one.Ref.String(), 60)) + "  " + why
+}
+
+// byVendor puts models of one vendor together; they stand beside each other.
+func byVendor(all []Model) [][]Model {
+	var out [][]Model
+	for i, one := range all {
+		if i == 0 || all[i-1].Ref.Vendor != one.Ref.Vendor {
+			out = append(out, nil)
+		}
+		out[len(out)-1] = append(out[len(out)-1], one)
+	}
+	return out
+}
+
+// namesOf names a few models and counts the others.
+func namesOf(all []Model) string {
+	const most = 3
+	var names []string
+	for i, one := range all {
+		if i == most {
+			names = append(names, fmt.Sprintf("%d more", len(all)-most))
+			break
+		}
+		names = append(names, line(one.Ref.Name, 30))
+	}
+	return strings.Join(names, ", ")
+}
+
+// keyHelp is what the keys do, for the help screen.
+var keyHelp = [][2]string{
+	{"Enter", "send; on an empty prompt: go on with what was interrupted"},
+	{"Alt+Enter, Ctrl+J", "new line"},
+	{"Esc, Ctrl+C", "stop the turn; Ctrl+C twice on an empty prompt leaves"},
+	{"Ctrl+↑ ↓ ← →", "go to the parent, newest child, siblings"},
+	{"Ctrl+T", "tree of agents"},
+	{"Ctrl+G", "go to an agent by a few letters"},
+	{"← on an empty prompt", "Home: everybody, by what you can do about them"},
+	{"Ctrl+R", "find a former prompt"},
+	{"Ctrl+X", "write the prompt in your $EDITOR"},
+	{"Alt+R", "go on with everything that was interrupted"},
+	{"Ctrl+P", "go to the agent that asks for permission"},
+	{"↑ ↓, Enter", "while it asks: choose; decide, on an empty prompt"},
+	{"Shift+Tab", "mode: ask, accept edits, box, read-only"},
+	{"Ctrl+L", "lineage: forks, marks; fork or rewind from there"},
+	{"Ctrl+O", "open or close all calls and thoughts"},
+	{"Alt+↑ ↓", "pick a block; Enter opens it, c copies it"},
+	{"Ctrl+V", "paste the image on the clipboard; a dropped file, or @FILE, shows one too"},
+	{"Ctrl+F", "search in the conversation"},
+	{"PgUp, PgDn, wheel", "scroll; Ctrl+Home, Ctrl+End: to the ends"},
+	{"Alt+C", "copy the last answer"},
+	{"↑ ↓", "at the edge of the prompt: former prompts"},
+	{"Tab", "complete /commands, @files"},
+	{"!command", "run a command yourself; the model does not see it"},
+	{"F2", "what acts in the project, and what has changed in it"},
+	{"F1", "this help"},
+}

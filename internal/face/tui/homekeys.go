@@ -1,0 +1,387 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ramet/internal/base/id"
+	"ramet/internal/core/state"
+	"ramet/internal/operation/public"
+	"ramet/internal/operation/session"
+)
+
+// homeKey follows a key on Home. In the list only those of its footer act; in the line every
+// key is text for the agent under the cursor, or answers its question.
+func (m *root) homeKey(k tea.KeyPressMsg) tea.Cmd {
+	switch {
+	case m.hall.line:
+		return m.homeTyped(k)
+	case m.hall.filtering:
+		return m.homeFilter(k)
+	}
+	name := k.String()
+	if cmd, ok := m.homeMove(name); ok {
+		return cmd
+	}
+	r, ok := m.hall.row()
+	switch name {
+	case "esc", "left":
+		return m.homeBack(name == "left")
+	case "/":
+		m.hall.filtering = true
+	case "?", "f1":
+		m.over = homeHelp(m.w)
+	case "p":
+		m.hall.closed = !m.hall.closed
+	case "ctrl+p":
+		return m.homeQuestion()
+	case "ctrl+g":
+		return m.openJump(false)
+	case "ctrl+d":
+		return m.leave(false)
+	case "enter", "right":
+		if !ok {
+			return m.unfold()
+		}
+		return tea.Batch(m.closeHome(), m.goTo(r.ID))
+	case "space", " ":
+		if ok {
+			return m.homeWrite(r.ID)
+		}
+	case "f":
+		if ok {
+			return m.homeFork(r)
+		}
+	case "k":
+		if ok {
+			return m.homeKill(r)
+		}
+	case "m":
+		if ok {
+			return m.homeMail(r)
+		}
+	case "d":
+		if ok {
+			return m.homeDiff(r)
+		}
+	}
+	return nil
+}
+
+// homeMove are the keys that move the cursor.
+func (m *root) homeMove(name string) (tea.Cmd, bool) {
+	switch name {
+	case "up":
+		return m.moveHome(-1), true
+	case "down":
+		return m.moveHome(1), true
+	case "pgup":
+		return m.moveHome(-max(1, m.hall.high-2)), true
+	case "pgdown":
+		return m.moveHome(max(1, m.hall.high-2)), true
+	case "home":
+		return m.moveHome(-len(m.hall.lines)), true
+	case "end":
+		return m.moveHome(len(m.hall.lines)), true
+	}
+	return nil, false
+}
+
+// homeBack closes what is open: the filter, then Home.
+func (m *root) homeBack(left bool) tea.Cmd {
+	if m.hall.filter != "" {
+		m.hall.filter = ""
+		m.makeHome()
+		return nil
+	}
+	if left { // the key that brought one here does nothing more
+		return nil
+	}
+	return m.closeHome()
+}
+
+// unfold shows what is folded where the cursor is, which stays at that place.
+func (m *root) unfold() tea.Cmd {
+	i := m.hall.cursor()
+	if i >= len(m.hall.lines) || m.hall.lines[i].folded == 0 {
+		return nil
+	}
+	m.hall.open[m.hall.lines[i].group] = true
+	m.makeHome()
+	return m.putHome(i)
+}
+
+// homeFilter takes the letters of the filter.
+func (m *root) homeFilter(k tea.KeyPressMsg) tea.Cmd {
+	h := &m.hall
+	switch name := k.String(); name {
+	case "esc":
+		h.filter, h.filtering = "", false
+	case "enter":
+		h.filtering = false
+		return nil
+	case "backspace":
+		if r := []rune(h.filter); len(r) > 0 {
+			h.filter = string(r[:len(r)-1])
+		} else {
+			h.filtering = false
+		}
+	default:
+		if cmd, ok := m.homeMove(name); ok {
+			return cmd
+		}
+		if k.Text == "" {
+			return nil
+		}
+		h.filter += clean(k.Text)
+	}
+	was := h.at
+	if m.makeHome(); h.at != was { // the row is left out, and the cursor somewhere else
+		return m.putHome(h.cursor())
+	}
+	return nil
+}
+
+// homeWrite gives the keys to the line: it is the prompt of that agent.
+func (m *root) homeWrite(a id.Agent) tea.Cmd {
+	m.hall.line, m.hall.from = true, m.now.agent
+	return m.goTo(a)
+}
+
+// homeLeave gives the keys back to the list; the current agent is who it was.
+func (m *root) homeLeave() tea.Cmd {
+	from := m.hall.from
+	m.hall.line, m.hall.from = false, ""
+	if _, ok := m.agents.get(from); !ok {
+		return m.homeChanged()
+	}
+	return tea.Batch(m.goTo(from), m.homeChanged())
+}
+
+// homeTyped follows a key in the line.
+func (m *root) homeTyped(k tea.KeyPressMsg) tea.Cmd {
+	name := k.String()
+	q := m.asking()
+	if q != nil && !(name == "esc" && q.Stage == Choosing) {
+		if cmd, taken := q.press(m, k); taken {
+			if m.asking() != q { // it is answered
+				return tea.Batch(cmd, m.homeLeave())
+			}
+			return cmd
+		}
+	}
+	if name == "esc" {
+		if m.offer.shown() {
+			m.offer.close()
+			return nil
+		}
+		return m.homeLeave()
+	}
+	if cmd, ok := m.offer.key(m, name); ok {
+		return cmd
+	}
+	said := !m.now.input.Empty()
+	cmd := m.typed(k)
+	if name == "enter" && (said || q == nil) && m.now.input.Empty() && m.over == nil && m.hall.on {
+		return tea.Batch(cmd, m.homeLeave())
+	}
+	return cmd
+}
+
+// homeQuestion goes to the next one that asks, and stands before its question.
+func (m *root) homeQuestion() tea.Cmd {
+	h := &m.hall
+	from := h.cursor()
+	for n := range len(h.lines) {
+		l := h.lines[(from+1+n)%len(h.lines)]
+		if l.row >= 0 && h.table.Rows[l.row].State.Word == state.Asks {
+			a := h.table.Rows[l.row].ID
+			return tea.Batch(m.putHome((from+1+n)%len(h.lines)), m.homeWrite(a))
+		}
+	}
+	return m.tell(faint, "nobody asks for anything")
+}
+
+// ways is a question with keys for its answers.
+type ways struct {
+	text string
+	keys []way
+	open time.Time // when it appeared: Enter does not count before the quiet time is over
+}
+
+type way struct {
+	key, says string
+	do        func() tea.Cmd
+}
+
+func (ways) small() {}
+
+func (q ways) key(m *root, k tea.KeyPressMsg) tea.Cmd {
+	name := k.String()
+	if name == "esc" || name == "n" || name == "q" {
+		m.over = nil
+		return nil
+	}
+	if name == "enter" && m.o.Now().Sub(q.open) < SinceAppeared {
+		return nil
+	}
+	for _, w := range q.keys {
+		if w.key == name {
+			m.over = nil
+			return w.do()
+		}
+	}
+	return nil
+}
+
+func (q ways) view(m *root, w, h int) []string {
+	bar := warn.of("▌ ")
+	var out []string
+	for _, l := range wrap(clean(q.text), w-2) {
+		out = append(out, bar+bold.of(l))
+	}
+	keys := ""
+	for _, one := range q.keys {
+		keys += accented.of(map[bool]string{true: "Enter", false: one.key}[one.key == "enter"]) + " " + one.says + "   "
+	}
+	return append(out, cut(bar+keys+accented.of("Esc")+" no", w))
+}
+
+// homeFork asks whether to fork, and with which files.
+func (m *root) homeFork(r public.HomeEntry) tea.Cmd {
+	fork := func(worktree bool) func() tea.Cmd {
+		return func() tea.Cmd {
+			return m.forkNow(r.ID, session.Fork{Worktree: worktree, Model: m.screen(r.ID).model}, "fork")
+		}
+	}
+	m.over = ways{text: "Fork " + r.Name + "? The child knows what " + r.Name + " knows; what it is to do can be said next.", open: m.o.Now(),
+		keys: []way{{"enter", "fork", fork(false)}, {"w", "with a worktree of its own", fork(true)}}}
+	return nil
+}
+
+// homeForked puts the cursor on a child that was born here, and the keys to its prompt.
+func (m *root) homeForked(child id.Agent) tea.Cmd {
+	m.hall.at = child
+	m.makeHome()
+	rest := m.putHome(m.hall.index(m.hall.at))
+	if m.hall.line || m.over != nil || m.hall.at != child {
+		return rest
+	}
+	return tea.Batch(rest, m.homeWrite(child))
+}
+
+// mostNamed is how many victims are named.
+const mostNamed = 6
+
+// homeKill asks, with the count and the names, before anybody ends.
+func (m *root) homeKill(r public.HomeEntry) tea.Cmd {
+	victim, ok := m.agents.get(r.ID)
+	if !ok {
+		return nil
+	}
+	if victim.IsZero() {
+		return m.tell(bad, "error[AGENT_ZERO]: agent 0 is the root of the workspace and cannot be killed")
+	}
+	names := m.agents.named(r.ID, mostNamed)
+	kill := func(all bool) func() tea.Cmd { return func() tea.Cmd { return m.killNow(victim, all) } }
+	if r.Below == 0 {
+		m.over = ways{text: "Kill " + r.Name + "? Nobody is below it.", keys: []way{{"y", "kill 1", kill(false)}}}
+		return nil
+	}
+	m.over = ways{text: fmt.Sprintf("Kill %s and %s below it (%d in all): %s?", r.Name, count(r.Below, "agent"), r.Below+1, strings.Join(names, ", ")),
+		keys: []way{{"y", fmt.Sprintf("kill all %d", r.Below+1), kill(true)}, {"o", "only " + r.Name + ", the others live on", kill(false)}}}
+	return nil
+}
+
+// named are the labels of an agent and those below it; of many, the first.
+func (c *agents) named(a id.Agent, most int) []string {
+	var out []string
+	row, ok := c.row[a]
+	if !ok {
+		return nil
+	}
+	top := c.living[row]
+	for i, n := range c.living[row:] {
+		if i > 0 && n.Indent <= top.Indent {
+			break
+		}
+		if len(out) == most {
+			return append(out, "…")
+		}
+		out = append(out, n.Label())
+	}
+	return out
+}
+
+// sheetMsg is a text to be read in front of Home.
+type sheetMsg struct {
+	title, text string
+	diff        bool
+	err         error
+}
+
+// homeMail shows the letters of an agent.
+func (m *root) homeMail(r public.HomeEntry) tea.Cmd {
+	workspace, ctx := m.workspace, m.ctx
+	return func() tea.Msg {
+		said, err := workspace.Command(ctx, "mail", string(r.ID))
+		return sheetMsg{title: "mail of " + r.Name, text: said, err: err}
+	}
+}
+
+// homeDiff shows what an agent changed.
+func (m *root) homeDiff(r public.HomeEntry) tea.Cmd {
+	workspace, ctx := m.workspace, m.ctx
+	return func() tea.Msg {
+		said, err := workspace.Changed(ctx, r.ID)
+		return sheetMsg{title: "what " + r.Name + " changed", text: said, diff: true, err: err}
+	}
+}
+
+func (m *root) sheeted(msg sheetMsg) tea.Cmd {
+	if msg.err != nil {
+		return m.tell(bad, explain(msg.err))
+	}
+	if strings.TrimSpace(msg.text) == "" {
+		return m.tell(faint, msg.title+": nothing")
+	}
+	if m.over != nil {
+		return nil
+	}
+	s := &sheet{title: msg.title}
+	s.lines = strings.Split(strings.TrimRight(clean(msg.text), "\n"), "\n")
+	if msg.diff {
+		s.lines = patched(s.lines, m.theme)
+	}
+	m.over = s
+	return nil
+}
+
+type previewMsg struct{}
+
+// homeHelp is what the keys of Home do.
+func homeHelp(w int) *sheet {
+	s := &sheet{title: "Home: everybody at a glance"}
+	s.lines = append(s.lines, "")
+	s.lines = append(s.lines, wrap("Rows stand by what you can do: those who need you (they ask, failed, or were interrupted), those who work or wait, those who are done, the idle. Children stand under their parents; a run is one row with those who work for it.", w-2)...)
+	s.lines = append(s.lines, "")
+	for _, k := range [][2]string{
+		{"↑ ↓ PgUp PgDn", "move; Home and End go to the first and the last"},
+		{"Enter", "open the conversation; on … shows what is folded"},
+		{"Space", "write to the agent under the cursor, or answer what it asks; Esc comes back"},
+		{"Ctrl+P", "go to the next one that asks, before its question"},
+		{"f", "fork it; Enter confirms, w gives the child a worktree of its own"},
+		{"k", "kill it, after the count and the names were shown"},
+		{"m", "its mail"},
+		{"d", "what it changed"},
+		{"/", "only rows with these words; Esc shows all"},
+		{"p", "the preview at the right, from 120 columns on"},
+		{"Esc", "back to the conversation; Left at an empty prompt comes here again"},
+	} {
+		s.lines = append(s.lines, describe(k[0], k[1], w-2)...)
+	}
+	return s
+}

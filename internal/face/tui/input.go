@@ -1,0 +1,89 @@
+package tui
+
+import (
+	tea "charm.land/bubbletea/v2"
+)
+
+// input is the prompt: an editor, and the keys that change it.
+type input struct {
+	Editor
+	wide int // when it was last drawn
+}
+
+func (in *input) text() string { return in.Text() }
+
+func (in *input) cursor() int { return in.Offset() }
+
+// set puts a text there, and the cursor at so many bytes of it.
+func (in *input) set(s string, at int) {
+	in.Editor = Editor{}.Restore(EditorState{Parts: []EditorPart{{Text: s}}, Cursor: at})
+}
+
+// paste takes what came at once; much of it is shown as a label.
+func (in *input) paste(s string) { in.Editor = in.Paste(s) }
+
+func (in *input) atTop() bool { return in.View(max(in.wide, 1)).Row == 0 }
+
+func (in *input) atBottom() bool {
+	v := in.View(max(in.wide, 1))
+	return v.Row == len(v.Rows)-1
+}
+
+// key takes a key; ok is false for one that means nothing here.
+func (in *input) key(k tea.KeyPressMsg) (ok bool) {
+	e := in.Editor
+	switch k.String() {
+	case "alt+enter", "shift+enter", "ctrl+j", "ctrl+enter":
+		e = e.Insert("\n")
+	case "backspace", "shift+backspace":
+		e = e.Backspace()
+	case "delete":
+		e = e.Delete()
+	case "left", "ctrl+b":
+		e = e.Left()
+	case "right":
+		e = e.Right()
+	case "up":
+		e = e.Up(max(in.wide, 1))
+	case "down":
+		e = e.Down(max(in.wide, 1))
+	case "home", "ctrl+a":
+		e = e.Home()
+	case "end", "ctrl+e":
+		e = e.End()
+	case "alt+left", "alt+b":
+		e = e.WordLeft()
+	case "alt+right", "alt+f":
+		e = e.WordRight()
+	case "ctrl+w", "alt+backspace", "ctrl+backspace":
+		e = e.DeleteWordLeft()
+	case "alt+d", "ctrl+delete":
+		e = e.DeleteWordRight()
+	case "ctrl+u":
+		e = e.DeleteToHome()
+	case "ctrl+k":
+		e = e.DeleteToEnd()
+	case "ctrl+z", "ctrl+_":
+		e = e.Undo()
+	case "alt+z", "ctrl+y":
+		e = e.Redo()
+	default:
+		if k.Text == "" {
+			return false
+		}
+		e = e.Insert(k.Text)
+	}
+	in.Editor = e
+	return true
+}
+
+// view draws it into at most h lines.
+func (in *input) view(w, h int) (lines []string, x, y int) {
+	in.wide = w
+	v := in.View(w)
+	from := 0
+	if len(v.Rows) > h {
+		from = max(0, min(v.Row-h/2, len(v.Rows)-h))
+	}
+	return append([]string(nil), v.Rows[from:min(len(v.Rows), from+h)]...), v.Col, v.Row - from
+}

@@ -1,0 +1,207 @@
+package markdown
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+	"pgregory.net/rapid"
+
+	"ramet/internal/base/text"
+	_ "ramet/internal/testkit"
+)
+
+var ourCode = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+// wrong says what is wrong with lines, whatever they show.
+func wrong(lines []Line, width int) error {
+	for _, l := range lines {
+		plain := ourCode.ReplaceAllString(l.Text, "")
+		switch {
+		case plain != l.Plain:
+			return fmt.Errorf("text %q, plain %q", l.Text, l.Plain)
+		case text.Safe(plain) != plain || strings.ContainsAny(plain, "\n\t"):
+			return fmt.Errorf("%q would drive a terminal", l.Text)
+		case strings.Contains(l.Text, "\x1b") && !strings.HasSuffix(l.Text, "\x1b[m") && strings.LastIndex(l.Text, "\x1b[m") < strings.LastIndex(l.Text, "\x1b["):
+			return fmt.Errorf("%q leaves a style on", l.Text)
+		case l.Width > width:
+			return fmt.Errorf("%q has %d cells, over %d", l.Plain, l.Width, width)
+		case ansi.StringWidth(l.Text) > width:
+			return fmt.Errorf("%q measures %d, over %d (it says %d)", l.Text, ansi.StringWidth(l.Text), width, l.Width)
+		case !utf8.ValidString(l.Text):
+			return fmt.Errorf("%q is not UTF-8", l.Text)
+		}
+	}
+	return nil
+}
+
+// document draws Markdown out of lines that mean something.
+func document(t *rapid.T) string {
+	piece := rapid.SampledFrom([]string{
+		"word ", "another ", "日本語", "👩‍👩‍👧", "e\u0301", "**bold** ", "*it* ", "`code` ", "[l](http://x) ", "~~no~~ ", "| ", "\\| ", "<b> ", "&amp; ",
+		"&#27; ", "\x1b[31m", "\u202e", "http://a/b_c ", "**", "*", "`", "[", "](", "~", "verylongwordthatgoesonandonandonandon", "\t", "שלום ", "\ufe0f", "\r",
+	})
+	start := rapid.SampledFrom([]string{
+		"", "", "", "# ", "- ", "  - ", "    ", "1. ", "2) ", "> ", ">> ", "```go", "```", "~~~", "---", "===", "| a | b |", "|---|---|", "|:-:|", "- [ ] ",
+		"\t", "   ", "* * *", "10. ", "   - ", "+ + + ",
+	})
+	end := rapid.SampledFrom([]string{"\n", "\n", "\n\n", "\r\n", "  \n", "\\\n"})
+	var b strings.Builder
+	for range rapid.IntRange(0, 30).Draw(t, "lines") {
+		b.WriteString(start.Draw(t, "start"))
+		for range rapid.IntRange(0, 6).Draw(t, "pieces") {
+			b.WriteString(piece.Draw(t, "piece"))
+		}
+		b.WriteString(end.Draw(t, "end"))
+	}
+	return b.String()
+}
+
+var themes = []Theme{Dark(), Light(), Basic(), Mono(), {}}
+
+func TestNoLineIsTooWideAndNothingDrivesTheTerminal(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		width := rapid.IntRange(1, 100).Draw(t, "width")
+		src := document(t)
+		if err := wrong(Render(src, width, rapid.SampledFrom(themes).Draw(t, "theme")), width); err != nil {
+			t.Fatal(err)
+		}
+		if err := wrong(Render(asCode(src, "go"), width, Dark()), width); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestAStreamInAnyPiecesShowsTheWhole(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		src := document(t)
+		width := rapid.IntRange(1, 100).Draw(t, "width")
+		s := NewStream(width, Dark())
+		var kept []Line
+		for rest := src; rest != ""; {
+			n := rapid.IntRange(1, min(len(rest), 40)).Draw(t, "n") // also in the middle of a character
+			s.Write(rest[:n])
+			rest = rest[n:]
+			if rapid.Bool().Draw(t, "look") {
+				lines := s.Lines()
+				for i, l := range kept {
+					if lines[i] != l {
+						t.Fatalf("stable line %d changed from %q to %q", i, l.Plain, lines[i].Plain)
+					}
+				}
+				kept = append(kept[:0], lines[:s.Stable()]...)
+			}
+		}
+		same(t, s.Lines(), Render(src, width, Dark()))
+	})
+}
+
+// What is taken in pieces is taken in the same ones however it comes.
+func TestLongLinesAndBlocksAreCutAlike(t *testing.T) {
+	for name, src := range hostile(10 << 10) {
+		want := Render(src, 60, Dark())
+		for _, n := range []int{997, 5000} {
+			s := NewStream(60, Dark())
+			for rest := src; rest != ""; {
+				k := min(n, len(rest))
+				s.Write(rest[:k])
+				s.Lines()
+				rest = rest[k:]
+			}
+			t.Run(name, func(t *testing.T) { same(t, s.Lines(), want) })
+		}
+	}
+}
+
+type reporter interface {
+	Helper()
+	Fatalf(string, ...any)
+}
+
+func same(t reporter, got, want []Line) {
+	t.Helper()
+	for i := range max(len(got), len(want)) {
+		if i >= len(got) || i >= len(want) || got[i] != want[i] {
+			t.Fatalf("line %d of %d and %d differs", i, len(got), len(want))
+		}
+	}
+}
+
+// All letters of the words arrive, in order, whatever the markup around them.
+func TestNoWordIsLost(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		width := rapid.IntRange(8, 100).Draw(t, "width")
+		word := rapid.StringMatching(`[a-z日本é]{1,20}`)
+		around := rapid.SampledFrom([]string{"%s", "**%s**", "*%s*", "`%s`", "~~%s~~", "***%s***"})
+		start := rapid.SampledFrom([]string{"", "\n\n# ", "\n- ", "\n  - ", "\n> ", "\n\n", "\n1. ", "  \n", "\n- [x] ", "\n\n```C\n```\n\n"})
+		var src, want strings.Builder
+		for range rapid.IntRange(1, 40).Draw(t, "n") {
+			w := word.Draw(t, "word")
+			fmt.Fprintf(&src, "%s"+around.Draw(t, "around")+" ", start.Draw(t, "start"), w)
+			want.WriteString(w)
+		}
+		var got strings.Builder
+		for _, l := range Render(src.String(), width, Dark()) {
+			for _, r := range l.Plain {
+				if r >= 'a' && r <= 'z' || r == '日' || r == '本' || r == 'é' {
+					got.WriteRune(r)
+				}
+			}
+		}
+		if g := strings.ReplaceAll(got.String(), "x", ""); g != strings.ReplaceAll(want.String(), "x", "") {
+			t.Fatalf("%q became %q", src.String(), g)
+		}
+	})
+}
+
+func FuzzRender(f *testing.F) {
+	files, _ := filepath.Glob("testdata/*.md")
+	for _, file := range files {
+		src, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(src), 40, 7)
+	}
+	f.Add("|a|b|\n|-|-|\n|1|&#x1b;[2J|", 3, 1)
+	f.Fuzz(func(t *testing.T, src string, width, n int) {
+		width, n = 1+abs(width)%120, 1+abs(n)%50
+		theme := themes[n%len(themes)]
+		whole := Render(src, width, theme)
+		if err := wrong(whole, width); err != nil {
+			t.Fatal(err)
+		}
+		s := NewStream(width, theme)
+		for rest := src; rest != ""; {
+			n := min(n, len(rest))
+			s.Write(rest[:n])
+			rest = rest[n:]
+		}
+		same(t, s.Lines(), whole)
+	})
+}
+
+func FuzzCode(f *testing.F) {
+	names := []string{"go", "python", "ts", "rust", "sh", "json", "yaml", "c", "sql", "diff", ""}
+	f.Add("\"open\\", 0, 10)
+	f.Add("'a /* \u0301 `x", 3, 2)
+	f.Fuzz(func(t *testing.T, src string, language, width int) {
+		width = 1 + abs(width)%120
+		got := Render(asCode(src, names[abs(language)%len(names)]), width, Dark())
+		if err := wrong(got, width); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// asCode is a text as code of a language.
+func asCode(src, language string) string {
+	return strings.Repeat("`", 99) + language + "\n" + src + "\n" + strings.Repeat("`", 99) + "\n"
+}
+
+func abs(n int) int { return max(n, -(n + 1)) }

@@ -1,0 +1,35 @@
+package tui
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"ramet/internal/operation/session"
+)
+
+// pastedMsg is an image of the clipboard.
+type pastedMsg struct {
+	path string
+	err  error
+}
+
+// pasteImage asks for the image on the clipboard: terminals paste texts only.
+func (m *root) pasteImage() tea.Cmd {
+	workspace, ctx := m.workspace, m.ctx
+	if workspace == nil {
+		return nil
+	}
+	return func() tea.Msg {
+		path, err := workspace.Clipboard(ctx)
+		return pastedMsg{path, err}
+	}
+}
+
+// pasted puts it into the prompt, as a file that is named.
+func (m *root) pasted(msg pastedMsg) tea.Cmd {
+	if msg.err != nil {
+		return m.tell(warn, explain(msg.err))
+	}
+	m.now.input.paste(session.Mention(msg.path))
+	m.typing()
+	return m.edited()
+}

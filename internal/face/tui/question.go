@@ -1,0 +1,336 @@
+package tui
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ramet/internal/base/text"
+	"ramet/internal/core/trust"
+	"ramet/internal/turn/permit"
+)
+
+type (
+	askedMsg   struct{ q Question }
+	unaskedMsg struct{ q *asked }
+)
+
+// nextQuestion waits for a question.
+func (m *root) nextQuestion() tea.Cmd {
+	asks, ctx := m.asks, m.ctx
+	if asks == nil {
+		return nil
+	}
+	return func() tea.Msg {
+		select {
+		case q, ok := <-asks:
+			if !ok {
+				return nil
+			}
+			return askedMsg{q}
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// asked takes a question. That of another agent is only told of.
+func (m *root) asked(msg askedMsg) tea.Cmd {
+	q := &asked{QuestionModel: NewQuestion(msg.q.Question, m.typedAt), answer: msg.q.Answer, over: msg.q.Over}
+	m.questions = append(m.questions, q)
+	m.screen(q.Agent).waits(q, q.awaits())
+	ctx := m.ctx
+	over := func() tea.Msg {
+		select {
+		case <-q.over:
+			return unaskedMsg{q}
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	said := q.Summary
+	if q.Says != "" {
+		said = q.Says
+	}
+	cmds := []tea.Cmd{m.nextQuestion(), m.notify(m.agents.label(q.Agent) + q.asks() + ": " + said)}
+	if q.over != nil {
+		cmds = append(cmds, over)
+	}
+	cmds = append(cmds, m.homeChanged())
+	if q.Agent != m.now.agent && !m.hall.on {
+		cmds = append(cmds, m.tell(warn, m.agents.label(q.Agent)+q.asks()+": Ctrl+P goes there"))
+	}
+	return tea.Batch(cmds...)
+}
+
+// waits says of the call of a question for what it waits; "" when nobody asks any more.
+func (s *screen) waits(q *asked, what string) {
+	if b := s.live.asking(q.CallID, q.Tool); b != nil {
+		b.waiting = what
+	}
+	if s.asks == nil {
+		s.asks = make(map[string]string)
+	}
+	s.asks[q.CallID] = what
+	s.join()
+	if what == "" {
+		delete(s.asks, q.CallID)
+	}
+}
+
+// settle takes what became durable.
+func (s *screen) settle() {
+	s.live.settle(&s.transcript)
+	s.join()
+}
+
+// join brings together what happens, what is asked and what is stored, which come in any
+// order: of a call that is stored, the stored block shows all of it.
+func (s *screen) join() {
+	s.live.show(&s.transcript)
+	for call, what := range s.asks {
+		if b := s.transcript.calls[call]; b != nil {
+			b.waiting = what
+		}
+	}
+}
+
+// unasked takes a question away that nobody waits for any more.
+func (m *root) unasked(q *asked) tea.Cmd {
+	for i, other := range m.questions {
+		if other == q {
+			m.questions = append(m.questions[:i], m.questions[i+1:]...)
+			m.screen(q.Agent).waits(q, "")
+			break
+		}
+	}
+	return m.homeChanged()
+}
+
+// question is the one of the current agent.
+func (m *root) question() *asked {
+	for _, q := range m.questions {
+		if q.Agent == m.now.agent {
+			return q
+		}
+	}
+	return nil
+}
+
+// asking is the question that the user sees and could answer; nil: something else is in
+// front.
+func (m *root) asking() *asked {
+	if m.over != nil || m.search.on || m.hall.on && !m.hall.line {
+		return nil
+	}
+	return m.question()
+}
+
+// noticeQuestion follows what the user sees: the quiet time begins when a question appears.
+func (m *root) noticeQuestion() {
+	q := m.asking()
+	if q != nil && q != m.seeing {
+		q.Appear(m.o.Now())
+	}
+	m.seeing = q
+}
+
+// typing remembers that the user types, for whatever.
+func (m *root) typing() {
+	m.typedAt = m.o.Now()
+	for _, q := range m.questions {
+		q.Typed(m.typedAt)
+	}
+}
+
+// toQuestion goes to the agent that asks.
+func (m *root) toQuestion() tea.Cmd {
+	if len(m.questions) == 0 {
+		return m.tell(faint, "nobody asks for anything")
+	}
+	return m.goTo(m.questions[0].QuestionModel.Agent)
+}
+
+// press gives a key to the question. taken is false for those of the prompt.
+func (q *asked) press(m *root, k tea.KeyPressMsg) (cmd tea.Cmd, taken bool) {
+	switch name := k.String(); {
+	case name == "shift+up" && q.more > 0:
+		q.at = max(0, q.at-1)
+		return nil, true
+	case name == "shift+down" && q.more > 0:
+		q.at++
+		return nil, true
+	}
+	if k.String() == "enter" && q.blind && q.permits() {
+		return m.tell(bad, "nothing is permitted unseen: make the window larger"), true
+	}
+	v, taken := q.Press(QuestionKey{Name: k.String(), Text: k.Text}, m.now.input.text(), m.o.Now())
+	if v != nil {
+		q.answer(*v)
+		return m.unasked(q), true
+	}
+	return nil, taken
+}
+
+// permits says whether what is highlighted lets the call run.
+func (q *asked) permits() bool {
+	if q.Stage == Saying || q.Says != "" {
+		return false
+	}
+	c := q.Options[q.At].Choice
+	return c != permit.Refuse && c != permit.Because
+}
+
+// minAsked is how many lines a question wants at least: what would run below a title, an answer, and help.
+const minAsked = 4
+
+// view draws the question in at most h lines: everything that would run, if need be in pages, and the
+// answers. What is highlighted is always among them; where there is little room, first the reasons
+// why something cannot be chosen go, then other answers, then the title.
+func (q *asked) view(m *root, w, h int) []string {
+	bar := warn.of("▌ ")
+	what, subject := q.what(m.agents.label(q.Agent))
+	body := wrap(trust.Reveal(clean(subject)), w-4)
+	for i := range body {
+		body[i] = accent.of(body[i])
+	}
+	body = append(body, m.change(q, w-4)...)
+	title := 1
+	if h < 3 {
+		title = 0
+	}
+	tail, focus := q.choices(w, m.o.Now(), maxWhy)
+	if len(tail) > h-title-1 {
+		tail, focus = q.choices(w, m.o.Now(), 1)
+	}
+	if most := max(1, h-title-1); len(tail) > most {
+		from := max(0, min(focus-most/2, len(tail)-most))
+		tail = tail[from : from+most]
+	}
+	room := max(0, h-title-len(tail))
+	q.blind = room == 0 && len(body) > 0
+	q.more = max(0, len(body)-room)
+	q.at = max(0, min(q.at, q.more))
+	if q.more > 0 {
+		what += fmt.Sprintf(" (lines %d–%d of %d, Shift+↑↓ scrolls)", q.at+1, min(len(body), q.at+room), len(body))
+	}
+	var out []string
+	if title > 0 {
+		out = append(out, bar+bold.of(cut(what+":", w-2)))
+	}
+	for _, l := range body[q.at:min(len(body), q.at+room)] {
+		out = append(out, bar+"  "+l)
+	}
+	return append(out, tail...)
+}
+
+// asks is what an agent does that has a question.
+func (q *asked) asks() string {
+	if q.Says != "" {
+		return " asks you something"
+	}
+	return " asks for permission"
+}
+
+// awaits is what the call waits for.
+func (q *asked) awaits() string {
+	if q.Says != "" {
+		return "waits for your answer"
+	}
+	return "waits for your permission"
+}
+
+// what is the line above a question, and what it is about.
+func (q *asked) what(agent string) (line, subject string) {
+	switch {
+	case q.Says != "":
+		return agent + " asks", q.Says
+	default:
+		subject = cmp.Or(q.Does(), q.Summary)
+	}
+	line = agent + " wants to use " + text.Line(q.Tool, 20)
+	if q.Outside {
+		line += " outside the box"
+	}
+	if q.Where != "" {
+		line += " " + text.Line(q.Where, 120)
+	}
+	return line, subject
+}
+
+// maxWhy is how many lines say why something cannot be chosen.
+const maxWhy = 3
+
+// choices are the lines below what would run: why it is asked, and what can be answered, each reason
+// why not in so many lines at most; and which of them is highlighted.
+func (q *asked) choices(w int, now time.Time, most int) (out []string, focus int) {
+	bar := warn.of("▌ ")
+	if q.Reason != "" {
+		for _, l := range wrap("because: "+clean(q.Reason), w-4) {
+			if out = append(out, bar+"  "+l); len(out) == 3 {
+				break
+			}
+		}
+	}
+	if q.Why != "" {
+		out = append(out, bar+faint.of(line(q.Why, w-2)))
+	}
+	if q.Stage != Choosing {
+		return append(out, q.field(w, now)...), len(out)
+	}
+	for i, o := range q.Options {
+		mark, st := "  ", plain
+		if i == q.At {
+			mark, st, focus = accented.of("❯ "), bold, len(out)
+		}
+		if o.No != "" { // why not is said whole, as far as there is room
+			for j, l := range wrap(clean(o.Text+": no. "+o.No), w-6) {
+				if j < most {
+					out = append(out, bar+mark+faint.of(l))
+				}
+			}
+			continue
+		}
+		text := o.Text
+		if o.Rule != "" {
+			text += ": " + trust.Reveal(clean(o.Rule))
+		}
+		out = append(out, bar+mark+st.of(line(text, w-6)))
+	}
+	help := "what you type goes to the prompt"
+	if !q.Quiet(now) {
+		help = "↑↓ choose · Enter on an empty prompt decides · text goes to the prompt"
+	}
+	return append(out, bar+faint.of(cut(help, w-2))), focus
+}
+
+// field is what is said or edited, and what its keys do.
+func (q *asked) field(w int, now time.Time) []string {
+	bar := warn.of("▌ ")
+	title, help := "no, because: ", "Enter tells the model · Esc back"
+	if q.Says != "" {
+		title = "your words: "
+	}
+	if q.Stage == Editing {
+		if title, help = "save for this project: ", "edit it if you like · Esc back"; !q.Quiet(now) {
+			help = "edit it if you like · Enter saves it and permits the call · Esc back"
+		}
+	}
+	before, after := q.Field.Around()
+	before, after = clean(before), clean(after)
+	room := max(8, w-4-width(title))
+	for width(before) > room-2 { // the cursor stays in sight
+		_, size := utf8.DecodeRuneInString(before)
+		before = before[size:]
+	}
+	out := []string{bar + title + tooled.of(before) + "▏" + tooled.of(cut(after, max(0, room-1-width(before))))}
+	if q.Wrong != "" {
+		for _, l := range wrap(clean(q.Wrong), w-2) {
+			out = append(out, bar+bad.of(l))
+		}
+	}
+	return append(out, bar+faint.of(cut(help, w-2)))
+}

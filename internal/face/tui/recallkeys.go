@@ -1,0 +1,91 @@
+package tui
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ramet/internal/launch"
+	"ramet/internal/launch/sandbox"
+)
+
+// openPast lets the user find a former prompt by a few letters; the newest is at the top.
+func (m *root) openPast() tea.Cmd {
+	var choices []choice
+	seen := map[string]bool{}
+	for i, said := range slices.Backward(m.memory.Said) {
+		if !seen[said] {
+			seen[said] = true
+			choices = append(choices, choice{line(said, 400), "", i})
+		}
+	}
+	if len(choices) == 0 {
+		return m.tell(faint, "nothing was said here yet")
+	}
+	m.over = newPicker("what you said before", choices, 0, func(m *root, i int) tea.Cmd {
+		m.now.input.set(m.memory.Said[i], len(m.memory.Said[i]))
+		return m.edited()
+	})
+	return nil
+}
+
+// editedMsg is what an editor left.
+type editedMsg struct {
+	screen *screen
+	path   string
+	err    error
+}
+
+// openEditor lets the user write the prompt in his own editor.
+func (m *root) openEditor() tea.Cmd {
+	name := ""
+	for _, v := range []string{"VISUAL", "EDITOR"} {
+		for _, one := range m.o.Env {
+			if said, ok := strings.CutPrefix(one, v+"="); ok && name == "" {
+				name = strings.TrimSpace(said)
+			}
+		}
+	}
+	if name == "" {
+		return m.tell(warn, "no editor is set: export EDITOR=vi, for one")
+	}
+	f, err := os.CreateTemp("", "ramet-prompt-*.md")
+	if err != nil {
+		return m.tell(bad, explain(err))
+	}
+	if _, err = f.WriteString(m.now.input.text()); err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return m.tell(bad, explain(err))
+	}
+	s := m.now
+	// As git does it: the shell reads words and quotes of the setting.
+	editor, err := launch.Command(context.Background(), launch.Program{Purpose: launch.Editor,
+		Command: sandbox.Command{Args: []string{"sh", "-c", name + ` "$@"`, name, f.Name()}}})
+	if err != nil {
+		os.Remove(f.Name())
+		return m.tell(bad, explain(err))
+	}
+	editor.Stdout = m.o.Out // the terminal itself
+	return tea.ExecProcess(editor, func(err error) tea.Msg { return editedMsg{s, f.Name(), err} })
+}
+
+// written takes what the editor left; where it failed, the prompt stays as it was.
+func (m *root) written(msg editedMsg) tea.Cmd {
+	defer os.Remove(msg.path)
+	if msg.err != nil {
+		return m.tell(bad, "the editor failed: "+msg.err.Error())
+	}
+	b, err := os.ReadFile(msg.path)
+	if err != nil {
+		return m.tell(bad, explain(err))
+	}
+	said := strings.TrimRight(string(b), "\n")
+	msg.screen.input.set(said, len(said))
+	return m.edited()
+}

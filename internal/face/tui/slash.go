@@ -1,0 +1,211 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ramet/internal/base/text"
+	"ramet/internal/operation/session"
+	"ramet/internal/turn/permit"
+)
+
+// slash carries out a command. One that is refused stays in the prompt.
+func (m *root) slash(said string) tea.Cmd {
+	name, _, _ := session.FormatCommand(said)
+	if _, own := session.FindCommand(name); !own && name != "" {
+		return m.called(name, said)
+	}
+	c, err := session.ParseCommand(said)
+	if err != nil {
+		return m.tell(bad, explain(err))
+	}
+	if m.workspace == nil || m.agents == nil {
+		if c.Name == "exit" {
+			return m.leave(false)
+		}
+		return m.tell(faint, "the workspace is still being opened")
+	}
+	s, draft, told := m.now, m.now.input, m.note.number
+	m.sent(said)
+	do := m.carryOut(c, said)
+	if m.note.number != told && m.note.style == bad {
+		s.input = draft
+	}
+	return do
+}
+
+// carryOut does what a command says. A notice that something is bad refuses it.
+func (m *root) carryOut(c session.Command, said string) tea.Cmd {
+	me := string(m.now.agent)
+	switch c.Name {
+	case "exit":
+		return m.leave(false)
+	case "help":
+		return m.openHelp(c.Topic)
+	case "log":
+		return m.openTimeline()
+	case "switch":
+		return m.switchTo(c.Agent)
+	case "fork":
+		return m.fork(c, said)
+	case "kill":
+		return m.kill(c)
+	case "model":
+		return m.setModel(c.Model)
+	case "effort":
+		if c.Effort == "" {
+			return m.run(said, "effort", me)
+		}
+		return m.alter(m.now.agent, m.run(said, "effort", "--", me, c.Effort))
+	case "mode":
+		if c.Mode == "" {
+			return m.run(said, "mode", me)
+		}
+		if m.program() != "" { // it may have one of that name
+			return m.alter(m.now.agent, m.run(said, "mode", "--", me, c.Mode))
+		}
+		mode, err := permit.ParseMode(c.Mode)
+		if err != nil {
+			return m.tell(bad, explain(err))
+		}
+		return m.setMode(mode)
+	case "key":
+		return m.openKey(c.Vendor)
+	case "permissions":
+		if c.Rule != "" {
+			return m.alter(m.now.agent, m.run(said, "rules", "--remove", c.Rule))
+		}
+		return m.run(said, "rules")
+	case "config":
+		switch {
+		case c.Value != "":
+			return m.alter(m.now.agent, m.configure(said, c.Setting, c.Value))
+		case c.Setting != "":
+			return m.run(said, "config", "get", "--", c.Setting)
+		}
+		return m.run(said, "config")
+	case "skills":
+		return m.run(said, "skills")
+	case "tour":
+		return m.beginTour()
+	case "mcp":
+		return m.run(said, "mcp", "list")
+	case "usage":
+		return m.run(said, "usage")
+	case "compact":
+		return m.compact(said)
+	case "export":
+		return m.export(said, c.Path)
+	case "import":
+		return m.bringIn(said, c)
+	case "ps":
+		return m.run(said, "ps")
+	case "verify":
+		return m.run(said, "verify")
+	case "rename":
+		return m.alter(m.now.agent, m.run(said, "rename", "--", me, c.NewName))
+	case "send":
+		return m.run(said, "send", "--", c.Agent, c.Text)
+	case "check-mail":
+		return m.run(said, "mail", me)
+	case "filter-mail":
+		return m.run(said, "mail", me, "--from", c.Agent)
+	case "read-mail":
+		return m.run(said, append([]string{"read", me}, number(c.Number)...)...)
+	case "delete-mail":
+		return m.alter(m.now.agent, m.hide(said, c.Number))
+	case "mark":
+		return m.alter(m.now.agent, m.quiet(said, append([]string{"mark", "--", me}, optional(c.Label)...)...))
+	case "rewind":
+		if c.At != nil {
+			return m.rewind(said, m.now.agent, "--to", c.At.String())
+		}
+		return m.rewind(said, m.now.agent, optional(c.Label)...)
+	case "diff":
+		return m.run(said, append([]string{"diff", "--line-numbers", me}, messages(c)...)...)
+	case "undo":
+		return m.alter(m.now.agent, m.undo(said, me))
+	case "trash":
+		return m.run(said, "trash")
+	case "clear":
+		return m.alter(m.now.agent, m.quiet(said, "clear", me))
+	}
+	return m.tell(bad, "the terminal does not know "+c.Name)
+}
+
+func number(n *int64) []string {
+	if n == nil {
+		return nil
+	}
+	return []string{strconv.FormatInt(*n, 10)}
+}
+
+func optional(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return []string{s}
+}
+
+func (m *root) switchTo(ref string) tea.Cmd {
+	a, ok := m.agents.find(ref)
+	if !ok {
+		return m.noAgent(ref)
+	}
+	return m.goTo(a.ID)
+}
+
+// noAgent says that nobody is called so, and who was probably meant.
+func (m *root) noAgent(ref string) tea.Cmd {
+	var names []string
+	for _, a := range m.agents.All {
+		names = append(names, a.Label())
+	}
+	return m.tell(bad, "no agent "+line(ref, 40)+": "+text.NearestHint(ref, names, "/ps lists them"))
+}
+
+func (m *root) compact(title string) tea.Cmd {
+	if m.busy(m.now) {
+		return m.tell(warn, "the agent is at work")
+	}
+	s, model := m.now, m.now.model
+	s.turns++
+	work := m.work(title, func(ctx context.Context, workspace Workspace) (string, error) {
+		return "the older part of the context is a summary now; /rewind undoes it", workspace.Compact(ctx, s.agent, model)
+	})
+	return func() tea.Msg { return compactedMsg{work().(answerMsg)} }
+}
+
+type compactedMsg struct{ answerMsg }
+
+func (m *root) hide(title string, n *int64) tea.Cmd {
+	a, which := m.now.agent, *n
+	return m.work(title, func(ctx context.Context, workspace Workspace) (string, error) {
+		return fmt.Sprintf("letter %d is hidden", which), workspace.Hide(ctx, a, which)
+	})
+}
+
+// called says what is none of the terminal's own commands: a prompt by its name, or a text that is
+// meant as it stands. A name that nobody defines stays in the prompt.
+func (m *root) called(name, said string) tea.Cmd {
+	if !session.IsCommandName(name) {
+		return m.prompt(said)
+	}
+	known := session.CommandNames()
+	if m.workspace != nil {
+		for _, c := range m.named() {
+			if c.Name == name {
+				return m.prompt(said)
+			}
+			known = append(known, c.Name)
+		}
+		if m.program() != "" || strings.Contains(name, ":") { // a server's, perhaps, that was not asked yet
+			return m.prompt(said)
+		}
+	}
+	return m.tell(bad, explain(session.UnknownCommand(name, known)))
+}

@@ -1,0 +1,160 @@
+package tui
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"ramet/internal/base/text"
+)
+
+// style is a way to write. Only the sixteen colours of the terminal's own palette
+// are used: they fit light and dark backgrounds, because the user chose them. Where
+// there are none, bold, faint and reverse remain.
+type style string
+
+const (
+	plain    style = ""
+	bold     style = "1"
+	faint    style = "2"
+	italic   style = "3"
+	reverse  style = "7"
+	accent   style = "36"   // where you are, keys
+	accented style = "1;36" //
+	good     style = "32"
+	warn     style = "33"
+	bad      style = "31"
+	yours    style = "1;34" // what the user said
+	tooled   style = "35"   // tools
+)
+
+// of writes s, which holds no codes that end a style.
+func (st style) of(s string) string {
+	if st == plain || s == "" {
+		return s
+	}
+	return "\x1b[" + string(st) + "m" + s + "\x1b[m"
+}
+
+// unfaint writes what is faint as plain text, for eyes that cannot read it otherwise.
+func unfaint(l string) string {
+	for _, way := range [][2]string{{"\x1b[2m", "\x1b[m"}, {"\x1b[2;", "\x1b["}} {
+		l = strings.ReplaceAll(l, way[0], way[1])
+	}
+	return l
+}
+
+// width is how many cells a text takes.
+func width(s string) int {
+	if n, ok := narrow(s); ok {
+		return n
+	}
+	return ansi.StringWidth(s)
+}
+
+// narrow counts what most lines consist of without looking for clusters: ASCII, lines, blocks
+// and a few signs, each of one cell whatever stands beside it, and our own styles. A screen
+// is measured at every key.
+func narrow(s string) (n int, ok bool) {
+	for i := 0; i < len(s); n++ {
+		switch c := s[i]; {
+		case c >= ' ' && c < 0x7f:
+			i++
+		case c == 0x1b:
+			end := styleEnd(s[i:])
+			if end == 0 {
+				return 0, false
+			}
+			i, n = i+end, n-1
+		default:
+			r, size := utf8.DecodeRuneInString(s[i:])
+			if !single(r) {
+				return 0, false
+			}
+			i += size
+		}
+	}
+	return n, true
+}
+
+// single are signs beyond ASCII of one cell.
+func single(r rune) bool {
+	switch r {
+	case '·', '…', '›', '−', '❯', '“', '”':
+		return true
+	}
+	return r >= '─' && r <= '▟'
+}
+
+// styleEnd is where the style ends that a text begins with; 0: it is something else.
+func styleEnd(s string) int {
+	if len(s) < 3 || s[1] != '[' {
+		return 0
+	}
+	for i := 2; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == 'm':
+			return i + 1
+		case c != ';' && (c < '0' || c > '9'):
+			return 0
+		}
+	}
+	return 0
+}
+
+// cut shortens a line to w cells.
+func cut(s string, w int) string {
+	if w <= 0 {
+		return ""
+	}
+	if width(s) <= w {
+		return s
+	}
+	return ansi.Truncate(s, w, "…")
+}
+
+// fit makes a line exactly w cells wide.
+func fit(s string, w int) string {
+	n := width(s)
+	if n > w {
+		s = cut(s, w)
+		n = width(s)
+	}
+	if n < w {
+		s += strings.Repeat(" ", w-n)
+	}
+	return s
+}
+
+// spread puts one text to the left and one to the right of a line. The right one
+// goes first where there is no room for both.
+func spread(left, right string, w int) string {
+	room := w - width(right) - 1
+	if right == "" || room < 12 && width(left) > room {
+		return fit(left, w)
+	}
+	return fit(left, room) + " " + right
+}
+
+// clean makes a foreign text harmless and its tabs spaces.
+func clean(s string) string {
+	s = text.Safe(s)
+	if strings.IndexByte(s, '\t') >= 0 {
+		s = strings.ReplaceAll(s, "\t", "    ")
+	}
+	return s
+}
+
+// line is a foreign text on one line of at most w cells.
+func line(s string, w int) string { return cut(text.Line(s, 4*w+16), w) }
+
+// wrap breaks a harmless text into lines of at most w cells.
+func wrap(s string, w int) []string {
+	if w < 1 {
+		w = 1
+	}
+	return strings.Split(ansi.Wrap(s, w, " -/"), "\n")
+}
+
+func strip(s string) string { return ansi.Strip(s) }

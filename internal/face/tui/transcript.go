@@ -1,0 +1,291 @@
+package tui
+
+import (
+	"slices"
+	"strings"
+
+	"ramet/internal/base/id"
+	"ramet/internal/core/history"
+)
+
+// transcript is the conversation of one agent, as far as it was read, and what is
+// being said at the moment.
+type transcript struct {
+	entries []Entry  // oldest first
+	asides  []aside  // what the user's commands answered
+	blocks  []*block // made of both
+	calls   map[string]*block
+	known   map[key]*block // to keep what was laid out
+	head    id.Message     // everything up to it was read
+	more    bool           // older entries were not read
+	read    bool           // something was read at all
+
+	live live
+	told int           // how many asides there were
+	made int           // how often the blocks were made anew
+	call *history.Call // the newest call of a model of which tokens are known
+	// name is what agents are called; nil: their short ids.
+	name func(id.Agent) string
+}
+
+func (t *transcript) label(a id.Agent) string {
+	if t.name == nil {
+		return a.Short()
+	}
+	return t.name(a)
+}
+
+// aside is a block that is no part of the history.
+type aside struct {
+	after id.Message // the entry it follows
+	*block
+}
+
+// reset takes a page as the whole of what is known.
+func (t *transcript) reset(p Page) {
+	t.entries, t.more, t.read, t.head = p.Entries, p.More, true, p.Head
+	t.build()
+}
+
+// prepend takes an older page.
+func (t *transcript) prepend(p Page) {
+	t.entries, t.more = append(p.Entries[:len(p.Entries):len(p.Entries)], t.entries...), p.More
+	t.build()
+}
+
+// append takes new entries; those that are known already are passed over. It says
+// whether the entries before mean something else now, so that all must be read anew.
+func (t *transcript) append(entries ...Entry) (stale bool) {
+	for _, e := range entries {
+		if e.ID <= t.head {
+			continue
+		}
+		t.head = e.ID
+		switch e.Kind {
+		case history.Rewind, history.Compact, history.Redact, history.Clear:
+			stale = true
+		}
+		t.entries = append(t.entries, e)
+		t.add(e)
+	}
+	return stale
+}
+
+// trim forgets the older part of a long conversation.
+func (t *transcript) trim(n int) {
+	if len(t.entries) > 2*n {
+		t.entries = slices.Clone(t.entries[len(t.entries)-n:])
+		t.more = true
+		t.build()
+	}
+}
+
+func (t *transcript) first() id.Message {
+	if len(t.entries) == 0 {
+		return 0
+	}
+	return t.entries[0].ID
+}
+
+func (t *transcript) last() id.Message {
+	if len(t.entries) == 0 {
+		return 0
+	}
+	return t.entries[len(t.entries)-1].ID
+}
+
+// tell adds what a command of the user's answered.
+func (t *transcript) tell(b *block) {
+	t.told++
+	b.key = key{t.last(), 1000 + t.told}
+	t.asides = append(t.asides, aside{t.last(), b})
+	t.blocks = append(t.blocks, b)
+	if len(t.asides) > 2*maxAsides {
+		t.asides = slices.Clone(t.asides[maxAsides:])
+		t.build()
+	}
+}
+
+// maxAsides is how many answers of commands are kept.
+const maxAsides = 100
+
+// build makes the blocks anew. Blocks that were laid out keep their lines.
+func (t *transcript) build() {
+	before := t.known
+	t.made++
+	t.call = nil
+	t.blocks, t.calls, t.known = nil, map[string]*block{}, map[key]*block{}
+	asides := t.asides
+	for _, e := range t.entries {
+		for len(asides) > 0 && asides[0].after < e.ID {
+			t.blocks = append(t.blocks, asides[0].block)
+			asides = asides[1:]
+		}
+		t.add(e)
+	}
+	for _, a := range asides {
+		t.blocks = append(t.blocks, a.block)
+	}
+	for k, b := range t.known {
+		if old := before[k]; old != nil && old.form == b.form && old.faded == b.faded && old.isError == b.isError && old.diff == b.diff && old.body == b.body && old.about == b.about {
+			b.laid, b.layout = old.laid, old.layout
+		}
+	}
+}
+
+// add makes the blocks of one entry.
+func (t *transcript) add(e Entry) {
+	if t.calls == nil {
+		t.calls, t.known = map[string]*block{}, map[key]*block{}
+	}
+	put := func(i int, b *block) {
+		b.key, b.faded = key{e.ID, i}, e.Gone
+		t.blocks = append(t.blocks, b)
+		t.known[b.key] = b
+	}
+	switch e.Kind {
+	case history.Assistant:
+		for i, p := range e.Parts {
+			switch {
+			case p.Type == history.Thinking && strings.TrimSpace(p.Text) != "":
+				put(i, &block{form: thought, body: p.Text})
+			case p.Type == history.Text && strings.TrimSpace(p.Text) != "":
+				put(i, &block{form: speech, body: p.Text, rest: p.Size})
+			case p.Type == history.ToolCall:
+				b := &block{form: call, title: p.Name, about: summary(p.Name, p.Args), callID: p.CallID}
+				put(i, b)
+				t.calls[p.CallID] = b
+			}
+		}
+	case history.ToolResult:
+		for i, p := range e.Parts {
+			if p.Type == history.Result {
+				t.result(e, i, p, put)
+			}
+		}
+	case history.User, history.System:
+		put(0, &block{form: saying, body: history.Plain(e.Parts)})
+	case history.Interrupted:
+		if said := history.Plain(e.Parts); strings.TrimSpace(said) != "" {
+			put(0, &block{form: speech, body: said})
+		}
+		put(1, &block{form: landmark, body: "interrupted"})
+	case history.Usage:
+		if c := e.About.Call; c != nil && c.Tokens() > 0 { // one that was cut off may have counted nothing
+			t.call = c
+		}
+	default:
+		if word := t.landmark(e); word != "" {
+			put(0, &block{form: landmark, body: word})
+		}
+	}
+}
+
+// result puts the answer of a call under it.
+func (t *transcript) result(e Entry, i int, p history.Part, put func(int, *block)) {
+	b := t.calls[p.CallID]
+	if b == nil || b.done { // its call stands on an older page
+		b = &block{form: call, title: p.Name, callID: p.CallID}
+		put(i, b)
+		t.calls[p.CallID] = b
+	}
+	b.body, b.isError, b.done, b.rest = p.Text, p.IsError, true, p.Size
+	if p.Show != "" {
+		b.body, b.rest = p.Show, 0
+	}
+	b.diff = isDiff(b.body)
+	b.permission = e.About.Permission
+}
+
+func isDiff(s string) bool {
+	return strings.HasPrefix(s, "--- ") || strings.HasPrefix(s, "@@ ") || strings.Contains(s[:min(len(s), 400)], "\n@@ ")
+}
+
+// landmark is the word for an entry that shapes the conversation; empty for what
+// nobody needs to see here.
+func (t *transcript) landmark(e Entry) string {
+	m := e.About
+	switch e.Kind {
+	case history.Fork:
+		if m.Run != "" {
+			return ""
+		}
+		if len(m.Children) > 0 {
+			names := make([]string, len(m.Children))
+			for i, c := range m.Children {
+				names[i] = t.label(c)
+			}
+			return "forked " + strings.Join(names, ", ")
+		}
+		if m.Parent == "" {
+			return ""
+		}
+		return "forked from " + t.label(m.Parent)
+	case history.Clear:
+		return "cleared"
+	case history.Mark:
+		return strings.TrimSpace("mark " + m.Label)
+	case history.Rewind:
+		if m.Label != "" {
+			return "rewound to " + m.Label
+		}
+		return "rewound to message " + m.Target
+	case history.Compact:
+		return "compacted: " + history.Plain(e.Parts)
+	case history.Killed:
+		return "killed: " + m.Reason
+	case history.Redact:
+		return "message " + m.Target + " redacted"
+	case history.Mail:
+		return "mail sent"
+	case history.Note, history.Notice, history.Import:
+		return history.Plain(e.Parts)
+	case history.Files:
+		return filesLandmark(m.Files)
+	case history.Command:
+		if m.Command == history.ModeCommand && m.Actor != nil {
+			return "mode " + m.Mode + ", by " + m.Actor.String()
+		}
+		if m.Effort != "" {
+			return "effort " + m.Effort
+		}
+		if m.Limit != nil {
+			return m.Limit.String()
+		}
+		if m.Hook != nil && m.Hook.Outcome != "passed" {
+			return "hook " + m.Hook.String()
+		}
+	}
+	return ""
+}
+
+// open says whether the agent stands in the middle of something: it was interrupted,
+// or nobody answered it.
+func (t *transcript) open() bool {
+	for _, e := range slices.Backward(t.entries) {
+		if e.Gone {
+			continue
+		}
+		switch e.Kind {
+		case history.Interrupted:
+			return true
+		case history.User, history.Notice, history.ToolResult:
+			return true
+		case history.Assistant, history.Clear, history.Rewind, history.System:
+			return false
+		}
+	}
+	return false
+}
+
+// lastSpeech is the model's newest text.
+func (t *transcript) lastSpeech() string {
+	for _, b := range slices.Backward(t.blocks) {
+		if b.form == speech && !b.faded {
+			return b.body
+		}
+	}
+	return ""
+}
+
+func (k key) before(o key) bool { return k.Entry < o.Entry || k.Entry == o.Entry && k.Part < o.Part }

@@ -1,0 +1,183 @@
+package web
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"ramet/internal/face/tui/markdown"
+	"ramet/internal/testkit"
+)
+
+const sources = "../../../web"
+
+// patience bounds the whole walk through the browser.
+const patience = 25 * time.Minute
+
+// TestThePageInABrowser walks through all views in Chromium, in make soak at two sizes: see web/test/walk.mjs.
+// RAMET_WEB_SHOTS names a folder in which to keep the screenshots, RAMET_WEB_ONLY an expression for the
+// names of those tests that are to be run, RAMET_WEB_LATE how late answers may come (see delayed).
+func TestThePageInABrowser(t *testing.T) {
+	readSources(t)
+	testkit.InstallNPM(t, sources)
+	node, chromium := testkit.FindNode(t), need(t, "chromium", "chromium")
+	shots := os.Getenv("RAMET_WEB_SHOTS")
+	if shots == "" {
+		shots = t.TempDir()
+	}
+	plan, err := json.Marshal(map[string]any{
+		"ordinary": newFake(t, ordinary), "big": newFake(t, big), "empty": newFake(t, empty), "closed": newFake(t, closed),
+		"chromium": chromium, "shots": shots, "short": !testkit.SoakOn(), "profile": t.TempDir(), "samples": samples(t), "only": os.Getenv("RAMET_WEB_ONLY"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	walk := exec.CommandContext(ctx, node, "test/walk.mjs")
+	walk.Dir = sources
+	walk.Env = append(os.Environ(), "RAMET_WEB_PLAN="+string(plan))
+	out, err := walk.CombinedOutput()
+	t.Logf("%s", out)
+	if err != nil {
+		t.Fatalf("%s: %v", walk, err)
+	}
+}
+
+func TestThePageInABrowserSoak(t *testing.T) {
+	testkit.SoakOnly(t)
+	TestThePageInABrowser(t)
+}
+
+// samples are the texts on which the terminal's Markdown is tested, each with what the terminal
+// makes of it, without the marks and the addresses that the page shows otherwise.
+func samples(t *testing.T) (out []map[string]string) {
+	files, err := filepath.Glob("../tui/markdown/testdata/*.md")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no samples", err)
+	}
+	unsaid := regexp.MustCompile(`(?m)\(https?://[^\s)]*\)|^[│ ]*\d+\. |^[│ •◦]*╶.*$|\[x\]`)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var said strings.Builder
+		for _, line := range markdown.Render(string(text), 4000, markdown.Theme{}) {
+			said.WriteString(line.Text + "\n")
+		}
+		out = append(out, map[string]string{"name": strings.TrimSuffix(filepath.Base(file), ".md"), "text": string(text), "terminal": unsaid.ReplaceAllString(said.String(), " ")})
+	}
+	return out
+}
+
+// TestDistIsSmall keeps the whole page small enough for a slow line.
+func TestDistIsSmall(t *testing.T) {
+	var size int
+	err := fs.WalkDir(Files(), ".", func(name string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		body, err := fs.ReadFile(Files(), name)
+		var packed bytes.Buffer
+		w := gzip.NewWriter(&packed)
+		w.Write(body)
+		w.Close()
+		size += packed.Len()
+		return err
+	})
+	if err != nil || size > 400_000 {
+		t.Errorf("the page takes %d bytes, packed; %v", size, err)
+	}
+}
+
+// TestDistIsWhatTheSourcesBuild builds the page again, twice, and compares. It needs
+// npm, which a build of ramet does not: it runs where RAMET_WEB_REBUILD=1 asks for it.
+func TestDistIsWhatTheSourcesBuild(t *testing.T) {
+	readSources(t)
+	if os.Getenv("RAMET_WEB_REBUILD") != "1" {
+		t.Log("not asked for: RAMET_WEB_REBUILD=1 does")
+		return
+	}
+	testkit.InstallNPM(t, sources)
+	for range 2 {
+		made := filepath.Join(t.TempDir(), "dist")
+		build := exec.CommandContext(t.Context(), "npx", "vite", "build", "--outDir", made, "--emptyOutDir", "--logLevel", "error")
+		build.Dir = sources
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", build, err, out)
+		}
+		compare(t, os.DirFS(made), Files())
+	}
+	check := exec.CommandContext(t.Context(), "npx", "tsc", "--noEmit")
+	check.Dir = sources
+	if out, err := check.CombinedOutput(); err != nil {
+		t.Errorf("%s: %v\n%s", check, err, out)
+	}
+}
+
+func compare(t *testing.T, made, kept fs.FS) {
+	t.Helper()
+	contents := func(f fs.FS) map[string][]byte {
+		out := map[string][]byte{}
+		err := fs.WalkDir(f, ".", func(name string, e fs.DirEntry, err error) error {
+			if err != nil || e.IsDir() {
+				return err
+			}
+			out[name], err = fs.ReadFile(f, name)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	a, b := contents(made), contents(kept)
+	for name, body := range a {
+		if !bytes.Equal(body, b[name]) {
+			t.Errorf("internal/face/web/dist/%s is not what web/ builds: make web", name)
+		}
+		delete(b, name)
+	}
+	for name := range b {
+		t.Errorf("internal/face/web/dist/%s is not built from web/ any more: make web", name)
+	}
+}
+
+// need finds a command, and fails where it is missing: ./test installs it.
+func need(t *testing.T, command string, packages ...string) string {
+	t.Helper()
+	path, err := exec.LookPath(command)
+	if err != nil {
+		t.Fatalf("the page is tested with %s, which is missing: ./test installs it, or apt-get install %s", command, strings.Join(packages, " "))
+	}
+	return path
+}
+
+// readSources opens what the commands read, so that go test sees it: a cached result
+// is never older than the page.
+func readSources(t *testing.T) {
+	t.Helper()
+	err := filepath.WalkDir(sources, func(name string, e fs.DirEntry, err error) error {
+		if err == nil && e.IsDir() && e.Name() == "node_modules" {
+			return filepath.SkipDir
+		}
+		if err != nil || e.IsDir() {
+			return err
+		}
+		_, err = os.ReadFile(name)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,78 @@
+package files
+
+import (
+	"bytes"
+	"crypto/rand"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"ramet/internal/testkit"
+)
+
+// On a file system that can, what is brought takes no space.
+func TestWhatIsBroughtSharesTheDisk(t *testing.T) {
+	program, why := testkit.MountMakesSharing()
+	if program == "" {
+		t.Skip(why)
+	}
+	testkit.MountInside(t, func() {
+		disk := t.TempDir()
+		testkit.MountSharing(t, program, disk)
+		from, to := filepath.Join(disk, "from"), filepath.Join(disk, "to")
+		for _, dir := range []string{from, to} {
+			if err := os.Mkdir(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		const size = 8 << 20
+		large := make([]byte, size)
+		rand.Read(large)
+		if err := os.WriteFile(filepath.Join(from, "large"), large, 0o640); err != nil {
+			t.Fatal(err)
+		}
+		p := OpenPast(PastOptions{Dir: filepath.Join(t.TempDir(), "files"), Env: []string{"HOME=" + t.TempDir()}})
+		f, err := p.Folder(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		state, err := f.Take(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := free(t, disk)
+		if _, err := p.Bring(t.Context(), from, to, stateOf(state), nil); err != nil {
+			t.Fatal(err)
+		}
+		if took := before - free(t, disk); took > size/4 {
+			t.Errorf("it took %d bytes", took)
+		}
+		got, err := os.ReadFile(filepath.Join(to, "large"))
+		if err != nil || !bytes.Equal(got, large) {
+			t.Errorf("%d bytes, %v", len(got), err)
+		}
+		if info, err := os.Stat(filepath.Join(to, "large")); err != nil || info.Mode().Perm() != 0o640 {
+			t.Errorf("%v, %v", info, err)
+		}
+	})
+}
+
+// free are the bytes that are left of a disk, once everything is on it.
+func free(t *testing.T, dir string) int64 {
+	t.Helper()
+	d, err := os.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if err := unix.Syncfs(int(d.Fd())); err != nil {
+		t.Fatal(err)
+	}
+	var s unix.Statfs_t
+	if err := unix.Statfs(dir, &s); err != nil {
+		t.Fatal(err)
+	}
+	return int64(s.Bavail) * s.Bsize
+}

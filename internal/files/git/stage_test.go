@@ -1,0 +1,122 @@
+package git
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ramet/internal/base/fault"
+)
+
+// ground is a repository of a user with one commit.
+type ground struct {
+	t    *testing.T
+	dir  string
+	home string
+}
+
+func newGround(t *testing.T) *ground {
+	t.Helper()
+	g := &ground{t: t, home: t.TempDir(), dir: filepath.Join(t.TempDir(), "pro ject")}
+	t.Setenv("HOME", g.home)
+	t.Setenv("XDG_CONFIG_HOME", "")
+	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	g.file(g.dir, "a.txt", "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\n")
+	g.file(g.dir, "b/ü x.txt", "b\n")
+	g.git(g.dir, "init", "-q", "-b", "main")
+	g.save(g.dir, "first")
+	return g
+}
+
+// git runs git as a user would.
+func (g *ground) git(dir string, args ...string) string {
+	g.t.Helper()
+	cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=u", "-c", "user.email=u@x", "-c", "protocol.file.allow=always"}, args...)...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		g.t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func (g *ground) save(dir, message string) string {
+	g.t.Helper()
+	g.git(dir, "add", "-A")
+	g.git(dir, "commit", "-q", "--allow-empty", "-m", message)
+	return g.git(dir, "rev-parse", "HEAD")
+}
+
+func (g *ground) file(dir, name, text string) {
+	g.t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		g.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+func (g *ground) expect(dir, name, text string) {
+	g.t.Helper()
+	if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(got) != text {
+		g.t.Errorf("%s holds %q (%v), want %q", name, got, err, text)
+	}
+}
+
+// absent says that there is nothing.
+func (g *ground) absent(path string) {
+	g.t.Helper()
+	if _, err := os.Lstat(path); err == nil {
+		g.t.Errorf("there is something at %s", path)
+	}
+}
+
+func (g *ground) at(address string) Remote {
+	g.t.Helper()
+	r, err := Locate(address)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return r
+}
+
+// tree is a bundle of the repository's commit, unpacked with its repository elsewhere.
+func (g *ground) tree() (t Tree, base, bundle string) {
+	g.t.Helper()
+	place := g.t.TempDir()
+	bundle = filepath.Join(place, "base.bundle")
+	base, err := Bundle(g.t.Context(), Tree{Dir: g.dir}, g.git(g.dir, "rev-parse", "HEAD"), bundle)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	t = Tree{Dir: filepath.Join(place, "tree"), Git: filepath.Join(place, "repo")}
+	if err := FromBundle(g.t.Context(), bundle, base, t); err != nil {
+		g.t.Fatal(err)
+	}
+	return t, base, bundle
+}
+
+func (g *ground) diff(t Tree) string {
+	g.t.Helper()
+	out, err := Diff(g.t.Context(), t)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return string(out)
+}
+
+func refuse(t *testing.T, err error, code fault.Code, parts ...string) {
+	t.Helper()
+	if !fault.Is(err, code) {
+		t.Errorf("got %v, want %s", err, code)
+		return
+	}
+	for _, p := range parts {
+		if !strings.Contains(err.Error(), p) {
+			t.Errorf("%q does not say %q", err, p)
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package files
+
+import (
+	"slices"
+	"strings"
+
+	"ramet/internal/base/chain"
+)
+
+// Index is what the last walk of a folder saw. It does not change once it is made; nil is
+// one that knows nothing.
+type Index struct {
+	// Generation is that of the store when its contents were there.
+	Generation string
+	top        *seenFolder
+}
+
+// seenFolder is a folder as it was.
+type seenFolder struct {
+	rules  uint64 // what was ignored by which rules
+	ctime  int64
+	nested bool // part of another repository: no file is read; not in the file of the index
+	hash   chain.Hash
+	nodes  []seen   // in order
+	out    []string // ignored names, in order
+}
+
+// seen is a name as it was.
+type seen struct {
+	Node
+	stat ScanStat
+	racy bool        // it may have changed since without a trace
+	kept bool        // its content was kept, or git has it
+	sub  *seenFolder // of folders
+}
+
+func (f *seenFolder) find(name string) *seen {
+	if f == nil {
+		return nil
+	}
+	i, ok := slices.BinarySearchFunc(f.nodes, name, func(s seen, name string) int { return strings.Compare(s.Name, name) })
+	if !ok {
+		return nil
+	}
+	return &f.nodes[i]
+}
+
+// inOrder finds names that are asked for in order.
+func (f *seenFolder) inOrder() func(name string) *seen {
+	if f == nil {
+		return func(string) *seen { return nil }
+	}
+	at := 0
+	return func(name string) *seen {
+		for at < len(f.nodes) && f.nodes[at].Name < name {
+			at++
+		}
+		if at < len(f.nodes) && f.nodes[at].Name == name {
+			return &f.nodes[at]
+		}
+		return nil
+	}
+}
+
+// equal says whether everything that is known of a folder is the same.
+func (f *seenFolder) equal(other *seenFolder) bool {
+	return other != nil && f.rules == other.rules && f.ctime == other.ctime && f.hash == other.hash &&
+		slices.Equal(f.nodes, other.nodes) && slices.Equal(f.out, other.out)
+}
+
+// plain is the folder as states have it.
+func (f *seenFolder) plain() Folder {
+	if f == nil {
+		return nil
+	}
+	out := make(Folder, len(f.nodes))
+	for i := range f.nodes {
+		out[i] = f.nodes[i].Node
+	}
+	return out
+}
+
+// ignored says whether a name was left out, by the same rules.
+func (f *seenFolder) ignored(name string) bool {
+	_, ok := slices.BinarySearch(f.out, name)
+	return ok
+}
+
+// Root is the hash of the whole.
+func (x *Index) Root() chain.Hash {
+	if x == nil || x.top == nil {
+		return chain.Hash{}
+	}
+	return x.top.hash
+}
+
+// Changed is when a path was last changed, in nanoseconds: of a file its ctime, of what is
+// not there that of the nearest folder above. false: nobody knows.
+func (x *Index) Changed(path string) (int64, bool) {
+	if x == nil || x.top == nil {
+		return 0, false
+	}
+	at := x.top
+	parts := strings.Split(path, "/")
+	for i, name := range parts {
+		n := at.find(name)
+		switch {
+		case n == nil:
+			return at.ctime, true
+		case i == len(parts)-1:
+			return n.stat.Ctime, true
+		case n.sub == nil:
+			return n.stat.Ctime, true
+		}
+		at = n.sub
+	}
+	return 0, false
+}
+
+// Node returns what the last walk saw at a path, and reports whether it saw anything. It does not
+// look into other repositories.
+func (x *Index) Node(path string) (Node, bool) {
+	if x == nil || x.top == nil {
+		return Node{}, false
+	}
+	at := x.top
+	parts := strings.Split(path, "/")
+	for i, name := range parts {
+		n := at.find(name)
+		if n == nil || i < len(parts)-1 && (n.sub == nil || n.Kind == Repo) {
+			return Node{}, false
+		}
+		if i == len(parts)-1 {
+			return n.Node, true
+		}
+		at = n.sub
+	}
+	return Node{}, false
+}
+
+// FindFolders has the folders of walks, so that states can be compared without reading them
+// again. It finds what is asked for from the top downwards, as files.Diff does.
+func FindFolders(all ...*Index) func(h chain.Hash) (Folder, bool) {
+	known := map[chain.Hash]*seenFolder{}
+	for _, x := range all {
+		if x != nil && x.top != nil {
+			known[x.top.hash] = x.top
+		}
+	}
+	return func(h chain.Hash) (Folder, bool) {
+		f, ok := known[h]
+		if !ok {
+			return nil, false
+		}
+		for i := range f.nodes {
+			if sub := f.nodes[i].sub; sub != nil {
+				known[sub.hash] = sub
+			}
+		}
+		return f.plain(), true
+	}
+}

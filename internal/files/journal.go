@@ -1,0 +1,243 @@
+package files
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"ramet/internal/base/chain"
+	"ramet/internal/base/durable"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/base/step"
+	"ramet/internal/base/text"
+)
+
+// RestoreJournal is where plans lie while they are carried out: a folder of its own.
+type RestoreJournal struct {
+	Dir string
+	// Get reads a content.
+	Get func(context.Context, chain.Hash) ([]byte, error)
+	// Trash gets what could not be brought back.
+	Trash Trash
+	// Crash is called before each thing that is done to the disk, for tests; nil: nothing is.
+	Crash func()
+}
+
+// page is a plan in the journal. Paths are escaped: they need be no UTF-8.
+type page struct {
+	Root  string          `json:"root"`
+	Agent id.Agent        `json:"agent,omitempty"`
+	Note  json.RawMessage `json:"note,omitempty"`
+	From  chain.Hash      `json:"from"`
+	To    chain.Hash      `json:"to"`
+	Trash string          `json:"trash,omitempty"`
+	Steps []pageStep      `json:"steps"`
+}
+
+type pageStep struct {
+	Path   string    `json:"path"`
+	Before *pageNode `json:"before,omitempty"`
+	After  *pageNode `json:"after,omitempty"`
+	Trash  int       `json:"trash,omitempty"`
+}
+
+type pageNode struct {
+	Kind string     `json:"kind"`
+	Mode uint16     `json:"mode"`
+	Size int64      `json:"size"`
+	Hash chain.Hash `json:"hash"`
+}
+
+// RestoreDone is what came of a plan.
+type RestoreDone struct {
+	RestorePlan
+	Changed []string // paths that are as they were now, or gone
+	Trashed []TrashEntry
+}
+
+// Finished says for people what was done by another than who began it.
+func (d RestoreDone) Finished() string {
+	out := fmt.Sprintf("a restore of files in %s that was interrupted is finished: %s changed, %s kept", d.Root,
+		text.Count(len(d.Changed), "file"), text.Count(len(d.Kept), "file"))
+	if n := len(d.Trashed); n > 0 {
+		out += fmt.Sprintf(", %d in the trash", n)
+	}
+	return out
+}
+
+// RestoreAfter tells of what was done. When it fails, the plan stays in the journal, and is finished
+// later: the files are as they shall be, but nobody knows.
+type RestoreAfter func(RestoreDone) error
+
+// Do carries out a plan, and tells after. One restore at a time for each journal; another is
+// waited for until ctx ends.
+func (j RestoreJournal) Do(ctx context.Context, p RestorePlan, after RestoreAfter) (RestoreDone, error) {
+	if len(p.Steps) == 0 {
+		out := RestoreDone{RestorePlan: p}
+		return out, after(out)
+	}
+	if err := durable.MakeFolder(j.Dir, 0o700); err != nil {
+		return RestoreDone{RestorePlan: p}, err
+	}
+	var out RestoreDone
+	err := durable.While(ctx, filepath.Join(j.Dir, "restore"), func() error {
+		j.crash()
+		if err := j.begin(&p); err != nil {
+			out.RestorePlan = p
+			return err
+		}
+		text, err := json.Marshal(formatRestore(p))
+		if err != nil {
+			return err
+		}
+		name := filepath.Join(j.Dir, rand.Text()+".json")
+		j.crash()
+		if err := durable.WriteFile(name, text, 0o600); err != nil {
+			return err
+		}
+		out, err = j.carry(ctx, p, name, after)
+		return err
+	})
+	return out, err
+}
+
+// Pending says whether there is a plan that is not carried out.
+func (j RestoreJournal) Pending() bool {
+	names, err := filepath.Glob(filepath.Join(j.Dir, "*.json"))
+	return err == nil && len(names) > 0
+}
+
+// Finish carries out what others left in the middle, tells after, and returns what it did.
+// While somebody restores, there is nothing to finish.
+func (j RestoreJournal) Finish(ctx context.Context, after RestoreAfter) ([]RestoreDone, error) {
+	names, err := filepath.Glob(filepath.Join(j.Dir, "*.json"))
+	if err != nil || len(names) == 0 {
+		return nil, err
+	}
+	held, err := durable.TryLock(filepath.Join(j.Dir, "restore.lock"))
+	if fault.Is(err, fault.Locked) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer held.Unlock()
+	var all []RestoreDone
+	for _, name := range names {
+		p, err := readPlan(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // it was finished meanwhile
+		}
+		if err != nil {
+			return all, err
+		}
+		if _, err := os.Stat(p.Root); errors.Is(err, fs.ErrNotExist) { // nothing is left to restore
+			step.Remove(name)
+			continue
+		}
+		done, err := j.carry(ctx, p, name, after)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, done)
+	}
+	return all, nil
+}
+
+// Underway returns the plans that are being carried out, or that a process that was killed left.
+// What cannot be read is left out.
+func (j RestoreJournal) Underway() []RestorePlan {
+	names, _ := filepath.Glob(filepath.Join(j.Dir, "*.json"))
+	var out []RestorePlan
+	for _, name := range names {
+		if p, err := readPlan(name); err == nil {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func readPlan(name string) (RestorePlan, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return RestorePlan{}, durable.Failure("read", name, err)
+	}
+	var page page
+	p, bad := RestorePlan{}, json.Unmarshal(text, &page)
+	if bad == nil {
+		p, bad = page.parse()
+	}
+	if bad != nil {
+		return p, fault.New(fault.StorageCorrupt, "the journal of a restore, %s, cannot be read: %w", name, bad).
+			WithHint("some files may be restored and others not; look, then remove that file")
+	}
+	return p, nil
+}
+
+// carry does the steps, tells, and removes the journal. When ctx ends in the middle, the
+// journal stays.
+func (j RestoreJournal) carry(ctx context.Context, p RestorePlan, name string, after RestoreAfter) (RestoreDone, error) {
+	out, err := j.steps(ctx, p, ".ramet-"+strings.TrimSuffix(filepath.Base(name), ".json"))
+	if err != nil {
+		return out, err
+	}
+	j.crash()
+	if err := after(out); err != nil {
+		return out, err
+	}
+	j.crash()
+	if err := step.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return out, durable.Failure("remove", name, err)
+	}
+	return out, durable.SyncFolder(j.Dir)
+}
+
+func (j RestoreJournal) crash() {
+	if j.Crash != nil {
+		j.Crash()
+	}
+}
+
+func formatRestore(p RestorePlan) page {
+	out := page{Root: p.Root, Agent: p.Agent, Note: p.Note, From: p.From, To: p.To, Trash: p.Trash}
+	node := func(n *Node) *pageNode {
+		if n == nil {
+			return nil
+		}
+		return &pageNode{string(rune(n.Kind)), n.Mode, n.Size, n.Hash}
+	}
+	for _, s := range p.Steps {
+		out.Steps = append(out.Steps, pageStep{url.PathEscape(s.Path), node(s.Before), node(s.After), s.Trash})
+	}
+	return out
+}
+
+func (g page) parse() (RestorePlan, error) {
+	p := RestorePlan{Root: g.Root, Agent: g.Agent, Note: g.Note, From: g.From, To: g.To, Trash: g.Trash}
+	for _, s := range g.Steps {
+		at, err := url.PathUnescape(s.Path)
+		if err != nil {
+			return p, err
+		}
+		if !filepath.IsLocal(at) {
+			return p, errors.New("a path in it leads elsewhere")
+		}
+		name := at[strings.LastIndexByte(at, '/')+1:]
+		node := func(n *pageNode) *Node {
+			if n == nil || n.Kind == "" {
+				return nil
+			}
+			return &Node{Name: name, Kind: Kind(n.Kind[0]), Mode: n.Mode, Size: n.Size, Hash: n.Hash}
+		}
+		p.Steps = append(p.Steps, RestoreStep{at, node(s.Before), node(s.After), s.Trash})
+	}
+	return p, nil
+}

@@ -1,0 +1,109 @@
+package files
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"io"
+	"os"
+
+	"github.com/klauspost/compress/zstd"
+
+	"ramet/internal/base/chain"
+	"ramet/internal/base/durable"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/late"
+)
+
+const (
+	magic     = "ramet-pack/1\n"
+	entrySize = 32 + 1 + 8 + 4 + 8
+	footSize  = 8 + 32
+
+	zipped byte = 'z'
+	inGit  byte = 'g'
+	// A delta of a folder: the first one, and its depth more.
+	firstDelta byte = 'A'
+)
+
+// entry is one object of a pack.
+type entry struct {
+	hash   chain.Hash
+	form   byte
+	offset int64
+	length int // of the payload
+	size   int64
+}
+
+// contentLargest is the most that one object may hold when it is unpacked.
+const contentLargest = 1 << 30
+
+var (
+	packer = late.Value[*zstd.Encoder]{Make: func() *zstd.Encoder {
+		return late.Must(zstd.NewWriter(nil, zstd.WithEncoderConcurrency(2)))
+	}}
+	unpacker = late.Value[*zstd.Decoder]{Make: func() *zstd.Decoder {
+		return late.Must(zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(contentLargest)))
+	}}
+)
+
+// writeIndex ends a pack.
+func writeIndex(w io.Writer, at int64, repo string, entries []entry) error {
+	index := binary.BigEndian.AppendUint32(nil, uint32(len(repo)))
+	index = append(index, repo...)
+	for _, e := range entries {
+		index = append(append(index, e.hash[:]...), e.form)
+		index = binary.BigEndian.AppendUint64(index, uint64(e.offset))
+		index = binary.BigEndian.AppendUint32(index, uint32(e.length))
+		index = binary.BigEndian.AppendUint64(index, uint64(e.size))
+	}
+	sum := sha256.Sum256(index)
+	index = binary.BigEndian.AppendUint64(index, uint64(at))
+	_, err := w.Write(append(index, sum[:]...))
+	return err
+}
+
+// readIndex reads what a pack holds.
+func readIndex(path string) (repo string, entries []entry, err error) {
+	f, err := durable.OpenFile(path, os.O_RDONLY, 0)
+	if err != nil {
+		return "", nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", nil, durable.Failure("read", path, err)
+	}
+	damaged := fault.New(fault.StorageCorrupt, "the pack %s is damaged", path).
+		WithHint("files of states that it held cannot be restored; restore it from a backup")
+	foot := make([]byte, footSize)
+	if info.Size() < int64(len(magic)+footSize) {
+		return "", nil, damaged
+	}
+	if _, err := f.ReadAt(foot, info.Size()-footSize); err != nil {
+		return "", nil, durable.Failure("read", path, err)
+	}
+	at := int64(binary.BigEndian.Uint64(foot))
+	if at < int64(len(magic)) || at > info.Size()-footSize {
+		return "", nil, damaged
+	}
+	index := make([]byte, info.Size()-footSize-at)
+	if _, err := f.ReadAt(index, at); err != nil {
+		return "", nil, durable.Failure("read", path, err)
+	}
+	if sum := sha256.Sum256(index); string(sum[:]) != string(foot[8:]) || len(index) < 4 {
+		return "", nil, damaged
+	}
+	n := int(binary.BigEndian.Uint32(index))
+	if index = index[4:]; n > len(index) || (len(index)-n)%entrySize != 0 {
+		return "", nil, damaged
+	}
+	repo, index = string(index[:n]), index[n:]
+	entries = make([]entry, 0, len(index)/entrySize)
+	for ; len(index) > 0; index = index[entrySize:] {
+		e := entry{form: index[32], offset: int64(binary.BigEndian.Uint64(index[33:])),
+			length: int(binary.BigEndian.Uint32(index[41:])), size: int64(binary.BigEndian.Uint64(index[45:]))}
+		copy(e.hash[:], index)
+		entries = append(entries, e)
+	}
+	return repo, entries, nil
+}

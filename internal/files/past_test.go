@@ -1,0 +1,683 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/testkit"
+)
+
+const (
+	ada  = id.Agent("ada")
+	bob  = id.Agent("bob")
+	carl = id.Agent("carl")
+)
+
+// pastBench is a folder with its past.
+type pastBench struct {
+	t    *testing.T
+	root string
+	past *Past
+	f    *PastFolder
+}
+
+func newBenchPast(t *testing.T) *pastBench {
+	t.Helper()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &pastBench{t: t, root: root}
+	b.past = OpenPast(PastOptions{Dir: filepath.Join(t.TempDir(), "files"), Env: []string{"HOME=" + t.TempDir()}})
+	if b.f, err = b.past.Folder(root); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func (b *pastBench) path(name string) string { return filepath.Join(b.root, name) }
+
+func (b *pastBench) put(name, content string) {
+	b.t.Helper()
+	if err := os.MkdirAll(filepath.Dir(b.path(name)), 0o755); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.WriteFile(b.path(name), []byte(content), 0o644); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *pastBench) take() Taken {
+	b.t.Helper()
+	taken, err := b.f.Take(b.t.Context(), nil)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return taken
+}
+
+// acts is what an agent does in one call.
+func (b *pastBench) acts(a id.Agent, do func()) {
+	end := b.past.Begin(a, b.root)
+	do()
+	end()
+}
+
+// writes is what a tool of ours does.
+func (b *pastBench) writes(a id.Agent, name, content string) {
+	b.f.Writes(a, name, []byte(content))
+	b.put(name, content)
+}
+
+// apart lets the clock of the file system go on, so that what follows has another time.
+func (b *pastBench) apart() {
+	b.t.Helper()
+	probe := filepath.Join(b.t.TempDir(), "probe")
+	begun := time.Now().Add(2 * slack)
+	testkit.WaitUntil(b.t, "the clock of the file system has moved on", func() bool {
+		if err := os.WriteFile(probe, nil, 0o600); err != nil {
+			b.t.Fatal(err)
+		}
+		info, err := os.Stat(probe)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		return info.ModTime().After(begun)
+	})
+}
+
+func stateOf(t Taken) PastState { return PastState{Root: t.Root, Step: t.Step, Partial: t.Partial()} }
+
+func (b *pastBench) restore(r Restore) (RestoreDone, Taken) {
+	b.t.Helper()
+	p, _, err := b.f.Plan(b.t.Context(), r)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	done, after, err := b.f.Carry(b.t.Context(), p, silentPast)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return done, after
+}
+
+// silentPast tells nobody.
+func silentPast(RestoreDone, Taken) error { return nil }
+
+// tree is everything in the folder but .git, as text.
+func tree(t *testing.T, root string) string {
+	t.Helper()
+	var out strings.Builder
+	err := filepath.WalkDir(root, func(p string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if e.Name() == ".git" {
+			return fs.SkipDir
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(root, p)
+		fmt.Fprintf(&out, "%s %v", rel, info.Mode())
+		switch {
+		case info.Mode().IsRegular():
+			text, err := os.ReadFile(p)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(&out, " %q", text)
+		case info.Mode()&fs.ModeSymlink != 0:
+			to, _ := os.Readlink(p)
+			fmt.Fprintf(&out, " → %s", to)
+		}
+		out.WriteString("\n")
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func TestARewindBringsBackWhatAnAgentChanged(t *testing.T) {
+	b := newBenchPast(t)
+	b.put("a", "one")
+	b.put("gone", "there")
+	before := b.take()
+	b.apart()
+	b.acts(ada, func() {
+		b.put("a", "two")
+		b.put("new/b", "b")
+		os.Remove(b.path("gone"))
+	})
+	after := b.take()
+	if len(after.Changes) != 4 { // a, gone, new, new/b
+		t.Errorf("%+v", after.Changes)
+	}
+	now := tree(t, b.root)
+	done, _ := b.restore(Restore{Agent: ada, To: stateOf(before), Commands: true})
+	if len(done.Kept) > 0 || !slices.Equal(done.Changed, []string{"new/b", "new", "a", "gone"}) {
+		t.Errorf("changed %q, kept %+v", done.Changed, done.Kept)
+	}
+	if text, _ := os.ReadFile(b.path("a")); string(text) != "one" {
+		t.Errorf("a is %q", text)
+	}
+	if _, err := os.Lstat(b.path("new")); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("new is still there")
+	}
+	// Undo of an undo is free.
+	b.restore(Restore{Agent: ada, To: stateOf(after)})
+	if got := tree(t, b.root); got != now {
+		t.Errorf("after the undo of the undo:\n%s\nwant\n%s", got, now)
+	}
+}
+
+func TestWhatOthersCouldHaveChangedIsKept(t *testing.T) {
+	b := newBenchPast(t)
+	for _, name := range []string{"mine", "persons", "bobs", "both", "later"} {
+		b.put(name, "old")
+	}
+	before := b.take()
+	b.apart()
+	b.acts(ada, func() { b.put("mine", "ada"); b.put("later", "ada") })
+	b.apart()
+	b.put("persons", "person") // nobody's call is open
+	b.put("later", "person, after ada")
+	b.apart()
+	b.acts(bob, func() { b.put("bobs", "bob") })
+	b.apart()
+	endA, endB := b.past.Begin(ada, b.root), b.past.Begin(bob, b.root)
+	b.put("both", "who?")
+	endA()
+	endB()
+	b.take()
+	done, _ := b.restore(Restore{Agent: ada, To: stateOf(before), Commands: true})
+	if !slices.Equal(done.Changed, []string{"mine"}) {
+		t.Errorf("changed %q", done.Changed)
+	}
+	var kept []string
+	for _, k := range done.Kept {
+		kept = append(kept, k.Path+": "+k.Why)
+	}
+	want := []string{"bobs: " + Foreign, "both: " + Foreign, "later: " + Foreign, "persons: " + Foreign}
+	if !slices.Equal(kept, want) {
+		t.Errorf("kept %q", kept)
+	}
+	done, _ = b.restore(Restore{Agent: ada, To: stateOf(before), Force: true, Paths: []string{"bobs"}})
+	if !slices.Equal(done.Changed, []string{"bobs"}) || len(done.Kept) > 0 {
+		t.Errorf("forced: %q, %+v", done.Changed, done.Kept)
+	}
+	// Another process sees the same, and without notes everything is foreign.
+	other := OpenPast(b.past.o)
+	f, err := other.Folder(b.root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, _, err := f.Plan(t.Context(), Restore{Agent: bob, To: stateOf(before)})
+	if err != nil || len(p.Steps) != 0 {
+		t.Errorf("%+v, %v", p.Steps, err) // bob's change was overwritten by ada's restore
+	}
+	keep, err := f.Keep(ada, 0, true)
+	if err != nil || keep("mine") != Foreign {
+		t.Error("without a step everything is foreign")
+	}
+}
+
+// random makes random changes to a folder, by a plain process and by a shell.
+type random struct {
+	*rand.Rand
+	b *pastBench
+}
+
+func (r random) name() string {
+	parts := []string{"a", "b", "c", "d d", "é", "x\xff"}
+	out := parts[r.IntN(len(parts))]
+	for range r.IntN(3) {
+		out = "d" + fmt.Sprint(r.IntN(3)) + "/" + out
+	}
+	return out
+}
+
+func (r random) change() {
+	name := r.b.path(r.name())
+	os.MkdirAll(filepath.Dir(name), 0o755) // a file may stand there: then nothing happens
+	switch r.IntN(9) {
+	case 0, 1, 2:
+		os.WriteFile(name, []byte(strings.Repeat(fmt.Sprint(r.IntN(1000)), r.IntN(50))), 0o644)
+	case 3:
+		os.Rename(r.b.path(r.name()), name)
+	case 4:
+		os.Chmod(name, []fs.FileMode{0o600, 0o644, 0o755, 0o444}[r.IntN(4)])
+	case 5:
+		os.RemoveAll(name)
+	case 6:
+		os.Symlink(r.name(), name)
+	case 7:
+		exec.Command("sh", "-c", `printf %s "$1" >> "$2"; ln -f "$2" "$3"`, "sh", fmt.Sprint(r.IntN(100)), name, r.b.path(r.name())).Run()
+	case 8:
+		os.Remove(name)
+		os.Mkdir(name, 0o755)
+	}
+}
+
+// Random writes, renames, chmods, deletes and links: going back to any point gives the same
+// tree.
+func TestEveryPointCanBeReached(t *testing.T) {
+	points, seed := 25, uint64(0)
+	if testkit.SoakOn() {
+		points, seed = 200, testkit.SoakSeed(t)
+	}
+	b := newBenchPast(t)
+	r := random{rand.New(rand.NewPCG(seed, 17)), b}
+	var states []PastState
+	var trees []string
+	for range points {
+		b.acts(ada, func() {
+			for range 1 + r.IntN(6) {
+				r.change()
+			}
+		})
+		states = append(states, stateOf(b.take()))
+		trees = append(trees, tree(t, b.root))
+	}
+	for range points {
+		i := r.IntN(len(states))
+		done, after := b.restore(Restore{Agent: ada, To: states[i], Force: true})
+		if got := tree(t, b.root); got != trees[i] || len(done.Kept) > 0 {
+			t.Fatalf("point %d: kept %+v\n%s\nwant\n%s", i, done.Kept, got, trees[i])
+		}
+		if after.Root != states[i].Root {
+			t.Fatalf("point %d: the state is another", i)
+		}
+	}
+}
+
+func TestEveryPointCanBeReachedSoak(t *testing.T) {
+	testkit.SoakOnly(t)
+	TestEveryPointCanBeReached(t)
+}
+
+// Three agents and a person write in one folder: rewinding one never changes what another
+// could have written.
+func TestRewindingOneLeavesTheOthers(t *testing.T) {
+	agents := []id.Agent{ada, bob, carl}
+	rounds, first := uint64(3), uint64(0)
+	if testkit.SoakOn() {
+		rounds, first = 50, testkit.SoakSeed(t)
+	}
+	for seed := first; seed < first+rounds; seed++ {
+		b := newBenchPast(t)
+		r := rand.New(rand.NewPCG(seed, 4))
+		for i := range 6 {
+			b.put(fmt.Sprintf("f%d", i), "begin")
+		}
+		var before []PastState
+		before = append(before, stateOf(b.take()))
+		writers := map[string]map[string]bool{} // path: everybody who wrote it
+		write := func(who, path string) {
+			if writers[path] == nil {
+				writers[path] = map[string]bool{}
+			}
+			writers[path][who] = true
+			b.put(path, fmt.Sprintf("%s %d", who, r.Int()))
+		}
+		for range 12 {
+			b.apart()
+			// One or two agents have calls open at the same time; the person writes between.
+			first, n := r.IntN(3), 1+r.IntN(2)
+			var ends []func()
+			path := fmt.Sprintf("f%d", r.IntN(6))
+			for i := range n {
+				ends = append(ends, b.past.Begin(agents[(first+i)%3], b.root))
+			}
+			for i := range n {
+				write(string(agents[(first+i)%3]), path)
+			}
+			for _, end := range ends {
+				end()
+			}
+			b.apart()
+			if r.IntN(2) == 0 {
+				write("person", fmt.Sprintf("f%d", r.IntN(6)))
+			}
+			b.take()
+		}
+		for _, a := range agents {
+			now := map[string]string{}
+			for path := range writers {
+				text, _ := os.ReadFile(b.path(path))
+				now[path] = string(text)
+			}
+			b.restore(Restore{Agent: a, To: before[0], Commands: true})
+			for path, who := range writers {
+				text, _ := os.ReadFile(b.path(path))
+				alone := len(who) == 1 && who[string(a)]
+				if !alone && string(text) != now[path] {
+					t.Fatalf("seed %d: rewinding %s changed %s, written by %v: %q, was %q", seed, a, path, who, text, now[path])
+				}
+				if alone && string(text) != "begin" {
+					t.Errorf("seed %d: %s of %s alone is %q", seed, path, a, text)
+				}
+				if alone {
+					delete(who, string(a))
+				}
+			}
+		}
+	}
+}
+
+func TestRewindingOneLeavesTheOthersSoak(t *testing.T) {
+	testkit.SoakOnly(t)
+	TestRewindingOneLeavesTheOthers(t)
+}
+
+// errKilled stands for a kill.
+var errKilled = errors.New("killed")
+
+// A restore that is killed at any point is finished at the next start.
+func TestKilledRestoresAreFinished(t *testing.T) {
+	rounds, first := uint64(1), uint64(0)
+	if testkit.SoakOn() {
+		rounds, first = 10, testkit.SoakSeed(t)
+	}
+	kills := 0
+	for seed := first; seed < first+rounds; seed++ {
+		b := newBenchPast(t)
+		r := random{rand.New(rand.NewPCG(seed, 5)), b}
+		for range 12 {
+			r.change()
+		}
+		first := b.take()
+		want := tree(t, b.root)
+		for range 12 {
+			r.change()
+		}
+		second := b.take()
+		other := tree(t, b.root)
+		for at := 0; ; at++ {
+			killed := b.kill(stateOf(first), at)
+			done, err := b.past.journal.Finish(t.Context(), func(RestoreDone) error { return nil })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if killed {
+				kills++
+			}
+			for _, d := range done {
+				if len(d.Kept) > 0 {
+					t.Fatalf("seed %d, killed at %d: kept %+v", seed, at, d.Kept)
+				}
+			}
+			got := tree(t, b.root)
+			// A kill before the journal was written restores nothing.
+			if got != want && !(killed && len(done) == 0 && got == other) {
+				t.Fatalf("seed %d, killed at %d (%v):\n%s\nwant\n%s", seed, at, killed, got, want)
+			}
+			if !killed {
+				break
+			}
+			b.restore(Restore{Agent: ada, To: stateOf(second), Force: true})
+			if got := tree(t, b.root); got != other {
+				t.Fatalf("seed %d, back after %d:\n%s\nwant\n%s", seed, at, got, other)
+			}
+		}
+	}
+	t.Logf("%d kills", kills)
+}
+
+func TestKilledRestoresAreFinishedSoak(t *testing.T) {
+	testkit.SoakOnly(t)
+	TestKilledRestoresAreFinished(t)
+}
+
+// kill restores, and is killed when that was about to do something for the nth time. false:
+// it ended before.
+func (b *pastBench) kill(to PastState, n int) (killed bool) {
+	b.t.Helper()
+	p, _, err := b.f.Plan(b.t.Context(), Restore{Agent: ada, To: to, Force: true})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	j := b.past.journal
+	j.Crash = func() {
+		if n--; n < 0 {
+			panic(errKilled)
+		}
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			killed = r == errKilled
+			if !killed {
+				panic(r)
+			}
+			// The lock of the dead is free.
+			os.Remove(filepath.Join(b.past.o.Dir, "restores", "restore.lock"))
+		}
+	}()
+	if _, err := j.Do(b.t.Context(), p, func(RestoreDone) error { return nil }); err != nil {
+		b.t.Fatal(err)
+	}
+	return false
+}
+
+// Staged, unstaged and untracked changes: git's own files are the same after rewinds.
+func TestGitIsNotTouched(t *testing.T) {
+	b := newBenchPast(t)
+	git := func(args ...string) {
+		t.Helper()
+		cmd := exec.Command("git", append([]string{"-C", b.root, "-c", "user.name=a", "-c", "user.email=a@b"}, args...)...)
+		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	git("init", "-q")
+	for _, name := range []string{"clean", "staged", "unstaged"} {
+		b.put(name, "committed")
+	}
+	git("add", ".")
+	git("commit", "-qm", "x")
+	past := OpenPast(b.past.o) // the folder is a repository only now
+	b.past = past
+	var err error
+	if b.f, err = past.Folder(b.root); err != nil {
+		t.Fatal(err)
+	}
+	b.put("staged", "staged")
+	git("add", "staged")
+	b.put("unstaged", "unstaged")
+	b.put("untracked", "untracked")
+	first := b.take()
+	r := random{rand.New(rand.NewPCG(1, 9)), b}
+	for range 20 {
+		r.change()
+	}
+	second := b.take()
+	own := gitTree(t, b.root)
+	for i := range 10 {
+		to := first
+		if i%2 == 1 {
+			to = second
+		}
+		b.restore(Restore{Agent: ada, To: stateOf(to), Force: true})
+	}
+	if got := gitTree(t, b.root); got != own {
+		t.Errorf("git's files:\n%s\nwant\n%s", got, own)
+	}
+}
+
+func gitTree(t *testing.T, root string) string {
+	t.Helper()
+	return tree(t, filepath.Join(root, ".git", "refs")) + readAll(t, filepath.Join(root, ".git", "index")) + readAll(t, filepath.Join(root, ".git", "HEAD"))
+}
+
+func readAll(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestTheHomeFolderIsRefused(t *testing.T) {
+	home := t.TempDir()
+	p := OpenPast(PastOptions{Dir: t.TempDir(), Home: home})
+	for _, dir := range []string{home, filepath.Dir(home), "/"} {
+		if _, err := p.Folder(dir); !fault.Is(err, fault.Denied) {
+			t.Errorf("%s: %v", dir, err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(home, "project"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Folder(filepath.Join(home, "project")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNothingIsReadOrWrittenThroughLinks(t *testing.T) {
+	b := newBenchPast(t)
+	outside := t.TempDir()
+	if err := os.WriteFile(filepath.Join(outside, "x"), []byte("outside"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.put("d/x", "inside")
+	before := b.take()
+	b.acts(ada, func() {
+		os.RemoveAll(b.path("d"))
+		os.Symlink(outside, b.path("d"))
+	})
+	p, _, err := b.f.Plan(t.Context(), Restore{Agent: ada, To: stateOf(before), Force: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Between plan and restore a folder became a link.
+	b2 := newBenchPast(t)
+	b2.put("d/x", "inside")
+	was := b2.take()
+	b2.put("d/x", "other")
+	plan, _, err := b2.f.Plan(t.Context(), Restore{Agent: ada, To: stateOf(was), Force: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	os.RemoveAll(b2.path("d"))
+	os.Symlink(outside, b2.path("d"))
+	done, _, err := b2.f.Carry(t.Context(), plan, silentPast)
+	if err != nil || len(done.Kept) != 1 {
+		t.Errorf("%+v, %v", done, err)
+	}
+	if _, _, err := b.f.Carry(t.Context(), p, silentPast); err != nil {
+		t.Fatal(err)
+	}
+	if got := readAll(t, b.path("d/x")); got != "inside" {
+		t.Errorf("d/x is %q", got)
+	}
+	if got := readAll(t, filepath.Join(outside, "x")); got != "outside" {
+		t.Errorf("outside is %q", got)
+	}
+}
+
+func TestNoSpaceIsSaid(t *testing.T) {
+	b := newBenchPast(t)
+	b.put("a", "1")
+	// A file where the folder of packs would be.
+	if err := os.MkdirAll(b.past.o.Dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(b.past.o.Dir, "packs"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.f.Take(t.Context(), nil); err == nil || fault.CodeOf(err) == fault.Failed {
+		t.Errorf("%v", err)
+	}
+	if err := os.Remove(filepath.Join(b.past.o.Dir, "packs")); err != nil {
+		t.Fatal(err)
+	}
+	taken := b.take()
+	if taken.Step != 1 {
+		t.Errorf("%+v", taken)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := b.f.Take(ctx, nil); err == nil {
+		t.Error("a context that ended")
+	}
+}
+
+// A person changed a file, and a tool overwrites it: what the person wrote is kept, and the
+// path is foreign to the agent.
+func TestWhatAToolOverwritesIsKeptBefore(t *testing.T) {
+	b := newBenchPast(t)
+	b.put("d/a", "old")
+	b.put("d/b", "old")
+	b.put("d/c", "old")
+	before := b.take()
+	b.apart()
+	b.put("d/a", "person")
+	b.apart()
+	b.acts(ada, func() { // two calls, with no state between them
+		b.writes(ada, "d/c", "ada")
+		if err := b.f.Saw(t.Context(), ada, "d/c", []byte("ada")); err != nil {
+			t.Fatal(err)
+		}
+		b.writes(ada, "d/c", "ada again")
+	})
+	b.acts(ada, func() {
+		for name, now := range map[string]string{"d/a": "person", "d/b": "old"} {
+			if err := b.f.Saw(t.Context(), ada, name, []byte(now)); err != nil {
+				t.Fatal(err)
+			}
+			b.writes(ada, name, "ada")
+		}
+	})
+	b.take()
+	done, _ := b.restore(Restore{Agent: ada, To: stateOf(before)})
+	if !slices.Equal(done.Changed, []string{"d/b", "d/c"}) || len(done.Kept) != 1 || done.Kept[0] != (RestoreLeft{Path: "d/a", Why: Foreign}) {
+		t.Errorf("%+v", done)
+	}
+	found, _, err := b.f.steps(before.Step)
+	if err != nil || len(found) < 2 {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	// The person's text is a state of the folder.
+	done, _ = b.restore(Restore{Agent: ada, To: PastState{Root: found[0].Root, Step: found[0].N}, Paths: []string{"d/a"}, Force: true})
+	if text := readAll(t, b.path("d/a")); text != "person" {
+		t.Errorf("%q, %+v", text, done)
+	}
+}
+
+// Ramet's own files are hidden by their real names, be they reached over links, be they not there
+// yet.
+func TestOwnFilesAreHiddenByTheirRealNames(t *testing.T) {
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := func(name string) string { return filepath.Join(top, name) }
+	for _, err := range []error{os.MkdirAll(in("real/there"), 0o755), os.Symlink("real", in("link")), os.WriteFile(in("elsewhere"), nil, 0o644),
+		os.Symlink(in("elsewhere"), in("real/db")), os.WriteFile(in("real/db-shm"), nil, 0o644), os.Symlink("nowhere", in("real/broken"))} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := OpenPast(PastOptions{Dir: in("link/there") + "/", Hide: []string{in("link/db"), in("link/db-shm"), in("link/db-wal"), in("link/broken"), in("link")}})
+	want := []string{in("real/there"), in("elsewhere"), in("real/db-shm"), in("real/db-wal"), in("link/broken"), in("real")}
+	if got := p.hidden(); !slices.Equal(got, want) {
+		t.Errorf("hidden are %q, not %q", got, want)
+	}
+}

@@ -1,0 +1,10 @@
+//go:build !unix
+
+package files
+
+import "ramet/internal/base/fault"
+
+// open: this system has no handles that a walk could go by.
+func open(path string) (ScanPlace, error) {
+	return nil, fault.New(fault.Failed, "the files of %s cannot be looked at on this system", path)
+}

@@ -1,5 +1,0 @@
-//go:build !unix
-
-package restore
-
-const nonblock = 0

@@ -1,0 +1,289 @@
+package files
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ramet/internal/base/chain"
+	"ramet/internal/base/fault"
+	"ramet/internal/files/git"
+	"ramet/internal/testkit"
+)
+
+// scanBench is a folder, its store and its scanner.
+type scanBench struct {
+	t     *testing.T
+	root  string
+	store *Contents
+	scan  *Scanner
+	last  *Index
+}
+
+func newBenchScan(t *testing.T, o ScanOptions) *scanBench {
+	t.Helper()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Root = root
+	o.Env = []string{"HOME=" + t.TempDir()}
+	b := &scanBench{t: t, root: root}
+	b.store = NewContents(t.TempDir(), func(ctx context.Context, repo, oid string) ([]byte, error) {
+		out, err := git.Run(ctx, repo, "cat-file", "blob", oid)
+		return []byte(out), err
+	})
+	b.scan = NewScan(o)
+	return b
+}
+
+func (b *scanBench) put(files ...string) {
+	b.t.Helper()
+	for i := 0; i < len(files); i += 2 {
+		name := filepath.Join(b.root, files[i])
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			b.t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(files[i+1]), 0o644); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+}
+
+func (b *scanBench) git(args ...string) string {
+	b.t.Helper()
+	cmd := exec.Command("git", append([]string{"-C", b.root, "-c", "user.name=a", "-c", "user.email=a@b"}, args...)...)
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		b.t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+func (b *scanBench) walk() ScanResult {
+	b.t.Helper()
+	batch := b.store.Begin(b.scan.Repository())
+	r, err := b.scan.Walk(b.t.Context(), b.last, batch, nil, nil)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if _, err := batch.Commit(); err != nil {
+		b.t.Fatal(err)
+	}
+	b.last = r.Index
+	return r
+}
+
+// list is what a state holds, a line for each node.
+func (b *scanBench) list(root chain.Hash) []string {
+	b.t.Helper()
+	var out []string
+	err := List(b.store, root, func(p string, n Node) error {
+		line := fmt.Sprintf("%c %s", n.Kind, p)
+		if n.Kind == File && n.Known() {
+			if text, err := b.store.Get(b.t.Context(), n.Hash); err != nil {
+				line += " " + string(fault.CodeOf(err))
+			} else {
+				line += " " + string(text)
+			}
+		}
+		out = append(out, line)
+		return nil
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return out
+}
+
+func (b *scanBench) want(root chain.Hash, want ...string) {
+	b.t.Helper()
+	if got := b.list(root); !slices.Equal(got, want) {
+		b.t.Errorf("state\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestOnlyWhatChangedIsRead(t *testing.T) {
+	b := newBenchScan(t, ScanOptions{})
+	for i := range 50 {
+		b.put(fmt.Sprintf("d%d/f%d", i%5, i), fmt.Sprint(i))
+	}
+	written := time.Now()
+	old := written.Add(-time.Hour)
+	b.scan.now = func() time.Time { return written } // the walk is that soon, however long it takes
+	first := b.walk()
+	b.scan.now = time.Now
+	if first.Read != 50 {
+		t.Errorf("read %d", first.Read)
+	}
+	// They were written a moment ago, and so are racy. Once they were quiet they are not.
+	waitUntilQuiet(t)
+	if r := b.walk(); r.Read == 0 || r.Root != first.Root {
+		t.Errorf("racy files: read %d", r.Read)
+	}
+	if r := b.walk(); r.Read != 0 || r.Root != first.Root {
+		t.Errorf("read %d", r.Read)
+	}
+	// The same size and mtime: the ctime tells.
+	name := filepath.Join(b.root, "d0/f0")
+	info, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.put("d0/f0", "9")
+	if err := os.Chtimes(name, old, info.ModTime()); err != nil {
+		t.Fatal(err)
+	}
+	r := b.walk()
+	if r.Read != 1 || r.Root == first.Root {
+		t.Errorf("read %d", r.Read)
+	}
+	changes, err := Diff(b.store, first.Root, r.Root)
+	if err != nil || len(changes) != 1 || changes[0].Path != "d0/f0" || changes[0].Verb() != "changed" {
+		t.Errorf("%+v, %v", changes, err)
+	}
+}
+
+// waitUntilQuiet waits until files that were just written count as settled: a fact of the
+// file system's clock.
+func waitUntilQuiet(t *testing.T) {
+	t.Helper()
+	begun := time.Now()
+	probe := filepath.Join(t.TempDir(), "probe")
+	testkit.WaitUntil(t, "the clock of the file system has moved on", func() bool {
+		if err := os.WriteFile(probe, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(probe)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.ModTime().Sub(begun) > 2*quiet
+	})
+}
+
+func TestCleanFilesAreNamedByGit(t *testing.T) {
+	b := newBenchScan(t, ScanOptions{})
+	b.git("init", "-q")
+	b.put(".gitignore", "*.o\n", "clean", "clean", "dirty", "before", "d/forced.o", "forced")
+	b.git("add", "-f", ".")
+	b.git("commit", "-qm", "x")
+	b.put("dirty", "after", "new", "new", "d/free.o", "ignored")
+	b.scan = NewScan(b.scan.o)
+	r := b.walk()
+	b.want(r.Root, "f .gitignore *.o\n", "f clean clean", "d d", "f d/forced.o forced", "f dirty after", "f new new")
+	for path, inGit := range map[string]bool{"clean": true, "d/forced.o": true, "dirty": false, "new": false} {
+		n, err := Find(b.store, r.Root, path)
+		if err != nil || n == nil {
+			t.Fatal(path, err)
+		}
+		if _, kept, ok := b.store.Size(n.Hash); !ok || (kept == 0) != inGit {
+			t.Errorf("%s: %d bytes kept, %v", path, kept, ok)
+		}
+	}
+	p := b.scan.Position()
+	if want := strings.TrimSpace(b.git("rev-parse", "HEAD")); p.Head != want || p.Branch == "" || len(p.Index) != 64 {
+		t.Errorf("%+v, want %s", p, want)
+	}
+	// What git lost is not restorable, and says so.
+	if err := os.RemoveAll(filepath.Join(b.root, ".git", "objects")); err != nil {
+		t.Fatal(err)
+	}
+	n, _ := Find(b.store, r.Root, "clean")
+	if _, err := b.store.Get(t.Context(), n.Hash); !fault.Is(err, fault.NotFound) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestTheIndexSurvivesAndIsOnlyACache(t *testing.T) {
+	b := newBenchScan(t, ScanOptions{})
+	b.put("a", "1", "d/b", "2", ".gitignore", "c\n", "c", "")
+	waitUntilQuiet(t)
+	first := b.walk()
+	path := filepath.Join(t.TempDir(), "index")
+	b.last.Generation = "g"
+	if err := b.last.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	got, err := LoadIndex(path)
+	if err != nil || got == nil || got.Generation != "g" || got.Root() != first.Root {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	b.last = got
+	if r := b.walk(); r.Read != 0 || r.Root != first.Root {
+		t.Errorf("%+v", r)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, damaged := range [][]byte{nil, text[:len(text)-1], append(slices.Clone(text[:40]), text[41:]...), []byte("another thing")} {
+		if err := os.WriteFile(path, damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if x, err := LoadIndex(path); x != nil || err != nil {
+			t.Errorf("%d bytes: %v, %v", len(damaged), x, err)
+		}
+	}
+}
+
+func TestAWalkThatIsStoppedSaysSo(t *testing.T) {
+	b := newBenchScan(t, ScanOptions{})
+	for i := range 20 {
+		b.put(fmt.Sprintf("d/f%d", i), fmt.Sprint(i))
+	}
+	left := 15
+	batch := b.store.Begin("")
+	r, err := b.scan.Walk(t.Context(), nil, batch, nil, func() bool { left--; return left < 0 })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !r.Partial() || r.Of < 20 || r.Seen >= r.Of {
+		t.Errorf("%d of %d", r.Seen, r.Of)
+	}
+	if _, err := batch.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	unknown := 0
+	List(b.store, r.Root, func(_ string, n Node) error {
+		if n.Kind == File && !n.Known() {
+			unknown++
+		}
+		return nil
+	})
+	if unknown == 0 {
+		t.Error("what was not read is unknown")
+	}
+	b.last = r.Index // what was read is not read again
+	if again := b.walk(); again.Partial() || again.Read == 0 {
+		t.Errorf("%+v", again)
+	}
+}
+
+func TestAFolderOfDataIsNotKeptASecondTime(t *testing.T) {
+	b := newBenchScan(t, ScanOptions{Most: 100})
+	for i := range 20 {
+		b.put(fmt.Sprintf("f%02d", i), strings.Repeat("x", 30)+fmt.Sprint(i))
+	}
+	r := b.walk()
+	kept := 0
+	List(b.store, r.Root, func(_ string, n Node) error {
+		if !n.Known() {
+			t.Errorf("%s is not known", n.Name)
+		}
+		if b.store.Has(n.Hash) {
+			kept++
+		}
+		return nil
+	})
+	if kept == 0 || kept > 3 {
+		t.Errorf("%d of 20 files are kept", kept)
+	}
+}

@@ -1,0 +1,264 @@
+package files
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"ramet/internal/base/chain"
+	"ramet/internal/base/durable"
+	"ramet/internal/base/fault"
+)
+
+// Contents is a folder of packs. It is safe for concurrent use.
+type Contents struct {
+	dir string
+	// git reads an object of a repository by its id.
+	git func(ctx context.Context, repo, oid string) ([]byte, error)
+
+	shared   SharedContents // nil: nobody shares
+	caughtUp atomic.Bool    // the others have all that is here
+
+	mu         sync.RWMutex
+	packs      map[string]bool // that were read, by name
+	where      map[chain.Hash]place
+	repos      []string
+	generation string
+}
+
+// place is where an object is.
+type place struct {
+	pack string
+	repo int
+	entry
+}
+
+// NewContents is the store in a folder, which is made when something is kept. git reads an object of a
+// repository by its id.
+func NewContents(dir string, git func(ctx context.Context, repo, oid string) ([]byte, error)) *Contents {
+	return &Contents{dir: dir, git: git, packs: map[string]bool{}, where: map[chain.Hash]place{}}
+}
+
+// Dir is the folder.
+func (s *Contents) Dir() string { return s.dir }
+
+// PackDir is where its packs are.
+func (s *Contents) PackDir() string { return filepath.Join(s.dir, "packs") }
+
+// Refresh takes in what other processes did. Its answer changes when something was dropped
+// since: what was there before may be gone.
+func (s *Contents) Refresh() (generation string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err = s.refresh()
+	return s.generation, err
+}
+
+func (s *Contents) refresh() error {
+	now, err := os.ReadFile(filepath.Join(s.dir, "generation"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return durable.Failure("read", s.dir, err)
+	}
+	if string(now) != s.generation {
+		s.generation, s.packs, s.where, s.repos = string(now), map[string]bool{}, map[chain.Hash]place{}, nil
+	}
+	names, err := os.ReadDir(s.PackDir())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return durable.Failure("read", s.PackDir(), err)
+	}
+	for _, e := range names {
+		name := e.Name()
+		if s.packs[name] || !strings.HasSuffix(name, ".pack") || strings.HasPrefix(name, ".") {
+			continue
+		}
+		repo, entries, err := readIndex(filepath.Join(s.PackDir(), name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // dropped meanwhile
+		}
+		if err != nil {
+			return err
+		}
+		s.take(name, repo, entries)
+	}
+	return nil
+}
+
+// take takes in a pack.
+func (s *Contents) take(name, repo string, entries []entry) {
+	s.packs[name] = true
+	n := slices.Index(s.repos, repo)
+	if n < 0 {
+		n = len(s.repos)
+		s.repos = append(s.repos, repo)
+	}
+	for _, e := range entries {
+		// What is kept goes before what only a repository has.
+		if old, ok := s.where[e.hash]; !ok || old.form == inGit {
+			s.where[e.hash] = place{name, n, e}
+		}
+	}
+}
+
+// find is where an object is; packs of other processes are looked at when it is not known.
+func (s *Contents) find(h chain.Hash) (place, string, bool, error) {
+	s.mu.RLock()
+	p, ok := s.where[h]
+	repo := ""
+	if ok {
+		repo = s.repos[p.repo]
+	}
+	s.mu.RUnlock()
+	if ok {
+		return p, repo, true, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.refresh(); err != nil {
+		return p, "", false, err
+	}
+	if p, ok = s.where[h]; ok {
+		repo = s.repos[p.repo]
+	}
+	return p, repo, ok, nil
+}
+
+// Has says whether an object was there when the store was last looked at (Refresh).
+func (s *Contents) Has(h chain.Hash) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	_, ok := s.where[h]
+	return ok
+}
+
+// depth is how many deltas stand between a folder and one that is whole.
+func (s *Contents) depth(h chain.Hash) (byte, bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	p, ok := s.where[h]
+	switch {
+	case !ok || p.form == inGit:
+		return 0, false
+	case p.form == zipped:
+		return 0, true
+	}
+	return p.form - firstDelta + 1, true
+}
+
+// Size is how large an object is, and how much of the disk it takes; 0: git has it.
+func (s *Contents) Size(h chain.Hash) (whole, kept int64, ok bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	p, ok := s.where[h]
+	if p.form == inGit {
+		return p.size, 0, ok
+	}
+	return p.size, int64(p.length), ok
+}
+
+// Get reads an object.
+func (s *Contents) Get(ctx context.Context, h chain.Hash) ([]byte, error) {
+	p, repo, ok, err := s.find(h)
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, missing(h)
+	}
+	content, err := s.read(ctx, p, repo)
+	if errors.Is(err, fs.ErrNotExist) { // its pack was dropped meanwhile
+		if _, err := s.Refresh(); err != nil {
+			return nil, err
+		}
+		if p, repo, ok, err = s.find(h); err != nil || !ok {
+			return nil, errors.Join(missing(h), err)
+		}
+		content, err = s.read(ctx, p, repo)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if chain.Sum(content) != h {
+		return nil, fault.New(fault.StorageCorrupt, "the content %s is not what was kept", h)
+	}
+	return content, nil
+}
+
+func missing(h chain.Hash) error {
+	return fault.New(fault.NotFound, "the content %.12s was not kept, or is kept no more", h)
+}
+
+func (s *Contents) read(ctx context.Context, p place, repo string) ([]byte, error) {
+	path := filepath.Join(s.PackDir(), p.pack)
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	payload := make([]byte, p.length)
+	if _, err := f.ReadAt(payload, p.offset); err != nil {
+		return nil, durable.Failure("read", path, err)
+	}
+	if p.form == inGit {
+		content, err := s.git(ctx, repo, hex.EncodeToString(payload))
+		if err != nil {
+			return nil, fault.New(fault.NotFound, "git has %x no more, which was a file: %w", payload, err)
+		}
+		return content, nil
+	}
+	content, err := unpacker.Get().DecodeAll(payload, make([]byte, 0, min(p.size, 64<<20)))
+	if err != nil {
+		return nil, fault.New(fault.StorageCorrupt, "unpack from %s: %w", path, err)
+	}
+	if p.form == zipped {
+		return content, nil
+	}
+	h, ok := DeltaBase(content)
+	if !ok {
+		return nil, fault.New(fault.StorageCorrupt, "a folder in %s cannot be read", path)
+	}
+	base, err := s.Folder(h)
+	if err != nil {
+		return nil, err
+	}
+	whole, err := ApplyDelta(base, content)
+	return whole.Bytes(), err
+}
+
+// base is the folder that another one is kept as a delta of.
+func (s *Contents) base(p place) (chain.Hash, bool, error) {
+	if p.form == zipped || p.form == inGit {
+		return chain.Hash{}, false, nil
+	}
+	path := filepath.Join(s.PackDir(), p.pack)
+	f, err := os.Open(path)
+	if err != nil {
+		return chain.Hash{}, false, durable.Failure("read", path, err)
+	}
+	defer f.Close()
+	payload := make([]byte, p.length)
+	if _, err := f.ReadAt(payload, p.offset); err != nil {
+		return chain.Hash{}, false, durable.Failure("read", path, err)
+	}
+	content, err := unpacker.Get().DecodeAll(payload, nil)
+	if err != nil {
+		return chain.Hash{}, false, fault.New(fault.StorageCorrupt, "unpack from %s: %w", path, err)
+	}
+	h, ok := DeltaBase(content)
+	return h, ok, nil
+}
+
+// Folder implements files.Source.
+func (s *Contents) Folder(h chain.Hash) (Folder, error) {
+	content, err := s.Get(context.Background(), h)
+	if err != nil {
+		return nil, err
+	}
+	return ParseFolder(content)
+}

@@ -1,0 +1,180 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/files"
+	"ramet/internal/files/git"
+)
+
+// Merged is what a merge did.
+type Merged struct {
+	Into      string             // the folder, real path
+	Branch    string             // where it came from; empty: no branch
+	Commit    string             // the merge; empty: there was nothing to merge
+	Commits   int                // that came over
+	Files     []string           // that changed in the folder
+	Committed bool               // the child had changes that were not committed, and now are
+	Trashed   []files.TrashEntry // ignored files in the folder that were in its way
+	// TreeTrashed is what the trash calls the folder of the tree, if it was removed and held more
+	// than git has.
+	TreeTrashed string
+}
+
+// Merge brings the work of a tree into a folder of the same repository. What is
+// not committed in the tree is committed first, in the name of label. CONFLICT, with
+// the files, when both sides changed the same or the folder has changes in the way;
+// then nothing changed there.
+func (k Keeper) Merge(ctx context.Context, t Tree, into, label string) (Merged, error) {
+	from, to, err := k.both(ctx, t, into)
+	if err != nil {
+		return Merged{}, err
+	}
+	if from.top == to.top {
+		return Merged{}, fault.New(fault.Conflict, "%s cannot be merged into itself", to.top).
+			WithHint("name another folder with --into")
+	}
+	var m Merged
+	err = k.alone(ctx, func() (err error) {
+		m, err = k.merge(ctx, from, to, label)
+		return err
+	})
+	m.Branch = t.Branch
+	return m, err
+}
+
+func (k Keeper) merge(ctx context.Context, from, to repo, label string) (Merged, error) {
+	m := Merged{Into: to.top, Files: []string{}}
+	before, err := compare(ctx, from, to)
+	if err != nil {
+		return m, err
+	}
+	for _, r := range []repo{from, to} {
+		if err := r.atRest(ctx, from); err != nil {
+			return m, err
+		}
+	}
+	who, err := from.signature(ctx)
+	if err != nil {
+		return m, err
+	}
+	if before.Dirty {
+		if err := from.commit(ctx, who, "ramet: work of "+label); err != nil {
+			return m, err
+		}
+		m.Committed = true
+	}
+	there, err := from.head(ctx)
+	if err != nil {
+		return m, err
+	}
+	here, err := to.head(ctx)
+	if err != nil {
+		return m, err
+	}
+	if m.Commits, err = count(ctx, from, there, "^"+here); err != nil || m.Commits == 0 {
+		return m, err
+	}
+	if m.Trashed, err = k.makeWay(ctx, to, here, there); err != nil {
+		k.giveBack(m.Trashed)
+		return m, err
+	}
+	if _, err := run(ctx, to.top, append(who, "merge", "--no-ff", "--commit", "--no-squash", "--no-autostash", "--no-edit",
+		"--no-stat", "--quiet", "--no-verify", "--no-gpg-sign", "-m", "ramet: merge of "+label, there)...); err != nil {
+		err = to.clash(ctx, err, there, label)
+		if left := k.giveBack(m.Trashed); len(left) > 0 {
+			err = fault.New(fault.CodeOf(err), "%w; %s is in the trash: `ramet trash restore %s`", err, left[0].Original(), left[0].TrashAct.ID)
+		}
+		return m, err
+	}
+	if m.Commit, err = to.head(ctx); err != nil {
+		return m, err
+	}
+	out, err := run(ctx, to.top, "diff", "--name-only", "-z", "--no-ext-diff", here, m.Commit)
+	m.Files = append(m.Files, git.Fields(out)...)
+	return m, err
+}
+
+// commit writes down everything that is not ignored.
+func (r repo) commit(ctx context.Context, who []string, message string) error {
+	if err := r.stage(ctx); err != nil {
+		return err
+	}
+	// Empty is allowed: what differs may be something that git cannot commit, such as
+	// changes inside of a submodule.
+	_, err := run(ctx, r.top, append(who, "commit", "--quiet", "--no-verify", "--no-gpg-sign", "--allow-empty", "-m", message)...)
+	return err
+}
+
+// atRest refuses a folder with a merge under way, left by a crash of ours, or the
+// user's own; and one where another git is at work: ours would leave a merge half
+// done.
+func (r repo) atRest(ctx context.Context, from repo) error {
+	lock := filepath.Join(r.git, "index.lock")
+	if _, err := os.Lstat(lock); err == nil {
+		return fault.New(fault.Locked, "another git works in %s", r.top).
+			WithHint("wait for it to end; if there is none, it died: remove %s", lock)
+	}
+	coming, ok := r.merging()
+	if !ok {
+		return nil
+	}
+	what := "a merge is under way in " + r.top
+	if head, err := from.head(ctx); err == nil && head == coming {
+		what = "a merge of the same work into " + r.top + " was interrupted"
+	}
+	return fault.New(fault.Conflict, "%s", what).
+		WithHint("undo it with `git -C %s merge --abort`, or finish it with `git -C %s commit`, then repeat", r.top, r.top)
+}
+
+// clash undoes a merge that did not succeed, and says why it did not.
+func (r repo) clash(ctx context.Context, cause error, coming, label string) error {
+	ctx = context.WithoutCancel(ctx)
+	if now, ok := r.merging(); ok && now == coming {
+		files, err := run(ctx, r.top, "diff", "--name-only", "--diff-filter=U", "-z")
+		if err == nil {
+			_, err = run(ctx, r.top, "merge", "--abort")
+		}
+		if err != nil {
+			return fault.New(fault.Conflict, "the merge of %s into %s stopped, and could not be undone: %w", label, r.top, err).
+				WithHint("look at `git -C %s status`", r.top)
+		}
+		if fault.Is(cause, fault.Cancelled) || files == "" {
+			return cause
+		}
+		return fault.New(fault.Conflict, "both %s and %s changed: %s", label, r.top, names(git.Fields(files))).
+			WithHint("nothing was changed there; merge the other way round in the child's folder, resolve it there, and repeat")
+	}
+	f := (*git.Failed)(nil)
+	if !errors.As(cause, &f) || !strings.Contains(f.Stderr, "would be overwritten by merge") {
+		return cause
+	}
+	return fault.New(fault.Conflict, "changes in %s that are not committed are in the way of %s: %s", r.top, label, names(indented(f.Stderr))).
+		WithHint("commit or stash them, then repeat; nothing was changed there")
+}
+
+// indented finds the files that git lists in its complaint.
+func indented(complaint string) (files []string) {
+	for line := range strings.SplitSeq(complaint, "\n") {
+		if name := strings.TrimLeft(line, "\t "); name != "" && name != line {
+			files = append(files, name)
+		} else if _, list, ok := strings.Cut(line, "would be overwritten by merge: "); ok {
+			files = append(files, list)
+		}
+	}
+	return files
+}
+
+// names lists files, but not thousands.
+func names(files []string) string {
+	const most = 20
+	if len(files) > most {
+		files = append(files[:most:most], "…")
+	}
+	return strings.Join(files, ", ")
+}

@@ -1,0 +1,354 @@
+package kernel
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+	"ramet/internal/core/mail"
+	"ramet/internal/core/registry"
+	"ramet/internal/turn/tool"
+)
+
+// child forks one by hand.
+func (b *bench) child(name string, entries ...history.Draft) agent.Agent {
+	b.t.Helper()
+	born, err := b.store.Fork(b.t.Context(), registry.Fork{Parent: b.zero.ID, Claim: agent.Passing(),
+		Children: []registry.Child{{ID: id.NewAgent(), Name: name, Entries: entries}}})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return born[0]
+}
+
+func said(kind history.Kind, text string) history.Draft {
+	return history.Draft{Kind: kind, Parts: []history.Part{{Type: history.Text, Text: text}}}
+}
+
+// interrupt leaves an agent as a kernel does that is killed in the middle of a
+// turn: with open calls, and with words that were shown.
+func (b *bench) interrupt(a agent.Agent, owner string, shown string) agent.Lease {
+	b.t.Helper()
+	ctx := b.t.Context()
+	held, err := b.store.Acquire(ctx, a.ID, owner, LeaseTTL)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	lease := held.Lease
+	claim := agent.Held(owner, lease.Epoch)
+	calls := history.Draft{Kind: history.Assistant, Parts: []history.Part{
+		{Type: history.ToolCall, CallID: "c1", Name: "echo", Args: json.RawMessage(`{}`)},
+		{Type: history.ToolCall, CallID: "c2", Name: "echo", Args: json.RawMessage(`{}`)}}}
+	result := history.Draft{Kind: history.ToolResult, Parts: []history.Part{{Type: history.Result, CallID: "c1", Name: "echo", Text: "one"}}}
+	entries, err := b.store.Append(ctx, a.ID, claim, said(history.User, "work"), calls, result)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if shown != "" {
+		reply := registry.Reply{Agent: a.ID, Claim: claim, After: entries[2].ID, Text: shown}
+		if err := b.store.KeepReplies(ctx, []registry.Reply{reply}); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	return lease
+}
+
+func TestWhatADeadKernelLeftIsClosed(t *testing.T) {
+	b := newBench(t, `{"steps": [{"text": "I go on"}]}`)
+	left, other := b.child("left"), b.child("other")
+	b.interrupt(left, "there:9:dead", "as I was say")
+	b.interrupt(other, "there:9:alive", "")
+	b.Options.Gone = func(owner string) bool { return owner == "there:9:dead" }
+	b.start()
+	want := []string{"fork", "user work", "assistant [echo {}]\n[echo {}]", "tool_result one", "interrupted as I was say",
+		"tool_result interrupted…"}
+	b.expect(left.ID, want...)
+	b.expect(other.ID, want[:4]...) // somebody may still be at work there
+	if got := b.letters(b.zero.ID); len(got) != 1 || !strings.Contains(got[0], "interrupted") {
+		t.Errorf("letters %q", got)
+	}
+	// It is the kernel that says so, and who waits for the agent hears of it.
+	box, err := b.store.Letters(t.Context(), b.zero.ID, mail.Filter{Unread: true, From: &left.ID})
+	if err != nil || len(box) != 1 || box[0].From != id.Kernel || box[0].About != left.ID {
+		t.Errorf("%+v %v", box, err)
+	}
+	if err := b.kernel.Recover(t.Context()); err != nil {
+		t.Error(err)
+	}
+	b.expect(left.ID, want...) // once
+	if outcome, err := b.exec(left.ID, "go on"); err != nil || outcome.Text != "I go on" {
+		t.Errorf("%+v %v", outcome, err)
+	}
+	_, err = b.exec(other.ID, "go on")
+	if !fault.Is(err, fault.Leased) || !strings.Contains(err.Error(), "there:9:alive") {
+		t.Errorf("%v", err)
+	}
+	b.expect(other.ID, want[:4]...)
+}
+
+func TestAStoppedHostWritesNoMore(t *testing.T) {
+	started := make(chan struct{})
+	block := echo{name: "block", run: func(ctx context.Context, _ string) (tool.Answer, error) {
+		close(started)
+		<-ctx.Done()
+		return tool.Answer{}, ctx.Err()
+	}}
+	b := newBench(t, `{"steps": [{"call": "block", "args": {}}]}`, block)
+	b.start()
+	turn, err := b.kernel.Exec(t.Context(), b.zero.ID, Prompt{Text: "go"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-started
+	a, err := b.store.Agent(t.Context(), b.zero.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Another host believes that we are dead.
+	if _, err := b.store.Seize(t.Context(), a.ID, a.Lease, "there:1:b", time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	before := b.history(a.ID)
+	b.kernel.look(t.Context())
+	if _, err := turn.Wait(); !fault.Is(err, fault.Fenced) {
+		t.Errorf("the turn ended with %v", err)
+	}
+	b.expect(a.ID, before...)
+	now, err := b.store.Agent(t.Context(), a.ID)
+	if err != nil || now.Lease.Owner != "there:1:b" {
+		t.Errorf("the new holder lost the lease: %+v %v", now.Lease, err)
+	}
+}
+
+func TestMailWakesAWaitingAgent(t *testing.T) {
+	b := newBench(t, `
+{"when": "listen", "steps": [{"call": "wait", "args": {"agents": ["user"]}}]}
+{"when": "hello", "steps": [{"text": "I heard"}]}
+`)
+	b.start()
+	seen, enough := b.kernel.Events.Subscribe(t.Context())
+	turn, err := b.kernel.Exec(t.Context(), b.zero.ID, Prompt{Text: "listen"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for e := range seen {
+		if e.Tool == "wait" {
+			break
+		}
+	}
+	enough()
+	if _, err := b.kernel.Send(t.Context(), registry.Send{To: b.zero.ID, Body: "hello there"}); err != nil {
+		t.Fatal(err)
+	}
+	if outcome, err := turn.Wait(); err != nil || outcome.Text != "I heard" {
+		t.Errorf("%+v %v", outcome, err)
+	}
+	h := strings.Join(b.history(b.zero.ID), "\n")
+	if !strings.Contains(h, "Letter 1 from the user") || !strings.Contains(h, "hello there") {
+		t.Errorf("history %s", h)
+	}
+}
+
+func TestAForkWaitsForTools(t *testing.T) {
+	started, finish := make(chan struct{}), make(chan struct{})
+	block := echo{name: "block", run: func(ctx context.Context, _ string) (tool.Answer, error) {
+		close(started)
+		<-finish
+		return tool.Answer{Text: "finished"}, nil
+	}}
+	b := newBench(t, `
+{"when": "go", "steps": [{"call": "block", "args": {}}]}
+{"when": "finished", "steps": [{"wait": "answer"}, {"text": "done"}]}
+`, block)
+	b.start()
+	seen, enough := b.kernel.Events.Subscribe(t.Context())
+	defer enough()
+	turn, err := b.kernel.Exec(t.Context(), b.zero.ID, Prompt{Text: "go"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-started
+	cancelled, cancel := context.WithCancel(t.Context())
+	fork := func(ctx context.Context, name string) ([]agent.Agent, error) {
+		return b.kernel.Fork(ctx, registry.Fork{Parent: b.zero.ID, Children: []registry.Child{{ID: id.NewAgent(), Name: name}}}, false)
+	}
+	impatient, patient := make(chan error, 1), make(chan error, 1)
+	go func() { _, err := fork(cancelled, "impatient"); impatient <- err }()
+	go func() { _, err := fork(t.Context(), "patient"); patient <- err }()
+	waiting := 0
+	for e := range seen {
+		if strings.Contains(e.Text, "fork waits") {
+			if waiting++; waiting == 2 {
+				break
+			}
+		}
+	}
+	cancel()
+	if err := <-impatient; !fault.Is(err, fault.Cancelled) {
+		t.Errorf("%v", err)
+	}
+	close(finish)
+	if err := <-patient; err != nil {
+		t.Error(err)
+	}
+	child := b.named("patient")
+	// The model is still at work, and the child has the result of the call.
+	c, err := replay(t.Context(), b.store, child.ID)
+	if err != nil || len(c.Messages) != 3 || c.Messages[2].Kind != history.ToolResult {
+		t.Errorf("%d messages, %v", len(c.Messages), err)
+	}
+	b.gates.Open("answer")
+	if outcome, err := turn.Wait(); err != nil || outcome.Text != "done" {
+		t.Errorf("%+v %v", outcome, err)
+	}
+	if _, ok, _ := b.store.Named(t.Context(), "impatient"); ok {
+		t.Error("a cancelled fork left a child")
+	}
+}
+
+func TestABudgetBindsTheSubtree(t *testing.T) {
+	b := newBench(t, `
+{"when": "divide", "steps": [{"call": "fork", "args": {"prompt": "spend it", "name": "kid"}}, {"usage": {"input": 40, "output": 10}}]}
+{"when": "spend it", "steps": [{"text": "a"}, {"call": "ps", "args": {}}, {"usage": {"input": 40, "output": 999000}}]}
+{"when": "works on", "steps": [{"wait": "kid"}, {"text": "parent is done"}, {"usage": {"input": 1, "output": 1}}]}
+`)
+	b.start()
+	limit := int64(1_000_000)
+	turn, err := b.kernel.Exec(t.Context(), b.zero.ID, Prompt{Text: "divide", Budget: &history.Budget{Tokens: &limit}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := turn.Tasks(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b.gates.Open("kid")
+	turn.Wait()
+	if err := turn.Tasks(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got := b.letters(b.zero.ID)
+	if len(got) != 1 || !strings.Contains(got[0], "BUDGET_EXCEEDED") {
+		t.Errorf("letters %q", got)
+	}
+	if _, err := b.exec(b.zero.ID, "more"); !fault.Is(err, fault.BudgetExceeded) {
+		t.Errorf("the parent goes on: %v", err)
+	}
+}
+
+func TestForksShareTheirParentsMemory(t *testing.T) {
+	b := newBench(t, `{"repeat": true, "steps": [{"text": "yes"}]}`)
+	for range 20 {
+		if _, err := b.store.Append(t.Context(), b.zero.ID, agent.Passing(), said(history.User, "q"), said(history.Assistant, "a")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var children []agent.Agent
+	for range 5 {
+		children = append(children, b.child("", said(history.User, "mine")))
+		if _, err := b.store.Append(t.Context(), b.zero.ID, agent.Passing(), said(history.Note, "later"), said(history.User, "q")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.start()
+	for _, order := range [][]int{{4, 0, 2}, {1, 3}} {
+		for _, i := range order {
+			if _, err := b.exec(children[i].ID, "hello"); err != nil {
+				t.Fatal(err)
+			}
+			b.sameAsReplay(children[i].ID)
+		}
+	}
+	// What is redacted in the parent leaves the memory of the children.
+	entries, err := since(t.Context(), b.store, b.zero.ID, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.store.Redact(t.Context(), b.zero.ID, agent.Passing(), entries[1].ID); err != nil {
+		t.Fatal(err)
+	}
+	b.kernel.Forget()
+	if _, err := b.exec(children[0].ID, "again"); err != nil {
+		t.Fatal(err)
+	}
+	b.sameAsReplay(children[0].ID)
+}
+
+// A parent that goes on alone is told whom nobody goes on with.
+func TestAParentIsToldWhoWasInterruptedToo(t *testing.T) {
+	b := newBench(t, `{"repeat": true, "steps": [{"text": "I see"}]}`)
+	task := said(history.User, "your part")
+	task.Meta.Then = history.ThenMail
+	left, own := b.child("left", task), b.child("own") // a person's: it works for nobody
+	b.interrupt(left, "there:9:dead", "")
+	b.interrupt(own, "there:9:dead", "")
+	b.interrupt(b.zero, "there:9:dead", "")
+	b.Options.Gone = func(owner string) bool { return owner == "there:9:dead" }
+	b.start()
+	turn, err := b.kernel.Exec(t.Context(), b.zero.ID, Prompt{Again: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := turn.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	got := strings.Join(b.history(b.zero.ID), "\n")
+	if !strings.Contains(got, "notice Interrupted too, and not at work now: left ("+left.ID.Short()+"). A letter from you sets one to work again.") {
+		t.Error(got)
+	}
+	// With everybody else it is not.
+	again := b.child("again", task)
+	b.interrupt(again, "there:9:dead", "")
+	if err := b.kernel.Recover(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var turns []*Turn
+	for _, a := range []id.Agent{left.ID, again.ID, b.zero.ID} {
+		turn, err := b.kernel.Exec(t.Context(), a, Prompt{Again: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		turns = append(turns, turn)
+	}
+	for _, turn := range turns {
+		turn.Wait()
+	}
+	if got := strings.Join(b.history(b.zero.ID), "\n"); strings.Count(got, "Interrupted too") != 1 {
+		t.Error(got)
+	}
+}
+
+// What a turn may still spend is told less what those below it spent.
+func TestABudgetCoversEarlierChildren(t *testing.T) {
+	b := newBench(t, `{"repeat": true, "steps": [{"text": "ok"}, {"usage": {"input": 40, "output": 10}}]}`)
+	b.Options.Facts = func(context.Context, agent.Agent) Place { return func(Model, tool.Box) string { return "Here." } }
+	b.start()
+	if _, err := b.exec(b.child("left").ID, "work"); err != nil {
+		t.Fatal(err)
+	}
+	spent, err := b.store.Spent(t.Context(), b.zero.ID)
+	if err != nil || spent.Tokens == 0 {
+		t.Fatalf("%+v %v: the test shows nothing", spent, err)
+	}
+	most := spent.Tokens + 100000
+	turn, err := b.kernel.Exec(t.Context(), b.zero.ID, Prompt{Text: "go on", Budget: &history.Budget{Tokens: &most}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := turn.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range b.remembered(b.zero.ID).Messages() {
+		for _, p := range m.Parts {
+			if strings.Contains(p.Text, "budget left: 100000 tokens") {
+				return
+			}
+		}
+	}
+	t.Error("it is told something else")
+}

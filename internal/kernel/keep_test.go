@@ -1,0 +1,60 @@
+package kernel
+
+import (
+	"testing"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/registry"
+	"ramet/internal/core/state"
+)
+
+// A kept agent has an owner between its turns and after them; nobody else can have it, and it can be forked.
+func TestAKeptAgentHasAnOwner(t *testing.T) {
+	b := newBench(t, `{"repeat": true, "steps": [{"text": "fine"}]}`)
+	own := b.child("own")
+	b.start()
+	kept, err := b.kernel.Keep(t.Context(), own.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	holds := func() bool {
+		t.Helper()
+		lease, holds, err := agent.FindHolder(t.Context(), b.store, own.ID, b.kernel.Gone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return holds && lease.Owner == b.kernel.Owner
+	}
+	if !holds() || !kept.Holds(b.named("own")) {
+		t.Error("it has no owner")
+	}
+	if s := b.kernel.States()[own.ID]; s.Word != state.Idle {
+		t.Errorf("it is %s", s)
+	}
+	if _, err := b.exec(own.ID, "work"); err != nil || !holds() {
+		t.Errorf("a turn took its owner away: %v", err)
+	}
+	if _, err := b.kernel.Fork(t.Context(), registry.Fork{Parent: own.ID, Children: []registry.Child{{ID: id.NewAgent()}}}, false); err != nil {
+		t.Error(err)
+	}
+	if _, err := b.store.Acquire(t.Context(), own.ID, "another", b.kernel.Lease); !fault.Is(err, fault.Leased) {
+		t.Error(err)
+	}
+	kept.Release(t.Context())
+	if holds() || kept.Holds(b.named("own")) {
+		t.Error("it has an owner still")
+	}
+	// What another one took meanwhile is not given back for it.
+	if kept, err = b.kernel.Keep(t.Context(), own.ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.store.Seize(t.Context(), own.ID, b.named("own").Lease, "another", b.kernel.Lease); err != nil {
+		t.Fatal(err)
+	}
+	kept.Release(t.Context())
+	if owner := b.named("own").Lease.Owner; owner != "another" {
+		t.Errorf("its owner is %q", owner)
+	}
+}

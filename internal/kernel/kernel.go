@@ -1,0 +1,161 @@
+// Package proc is the kernel: it runs live agents. An agent that has jobs has one
+// goroutine, which ends with the last of them; of an idle one only its conversation stays
+// in memory, for a while; all others cost nothing.
+//
+// # Promises
+//
+//   - One turn of an agent at a time, under its lease. The lease is taken when a
+//     turn begins, renewed while it lasts and given back at its end; so an idle
+//     agent can be used by any process. Whoever finds it lost stops at once,
+//     and so does, before it runs out, who cannot renew it because the store is away.
+//   - A connection to the store that is lost does not end a turn: what was received is
+//     written on the next one under the same lease, or the turn ends as interrupted.
+//   - A turn begins with a history that every model accepts: what a crash left
+//     open is closed first, with `interrupted` entries. Nothing is run again that
+//     may have happened.
+//   - A fork waits for the tools of its agent (the barrier), never for its model,
+//     and never comes between a call and its result.
+//   - Kill returns when nothing of the victims runs: the registry is told first, in
+//     one transaction, so that no victim writes or forks any more; then model calls
+//     and tools are ended, children first.
+//   - A panic ends one attempt of one turn. It is tried again, three times in a
+//     minute at most; then the turn has failed.
+//   - A child that was forked by a tool is a task: when its turn ends, well or not,
+//     a letter tells its parent.
+//   - What happens is published after it is durable (see package loop).
+package kernel
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ramet/internal/base/bus"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+	"ramet/internal/core/mail"
+	"ramet/internal/core/registry"
+	"ramet/internal/core/state"
+	"ramet/internal/driver/gateway"
+	"ramet/internal/model/llm"
+	"ramet/internal/turn/loop"
+)
+
+// Store is what the kernel needs of a workspace.
+type Store interface {
+	agent.Directory
+	agent.Leases
+	history.Log
+	history.Viewer
+	mail.Boxes
+	registry.Registry
+	registry.Replies
+	registry.Budgets
+	registry.Bell
+	state.Store
+}
+
+// Model is a model that can be asked.
+type Model struct {
+	Ref      llm.Ref
+	Info     llm.Model
+	Provider llm.Provider
+	Others   []Model // that take over, in this order, when its vendor is down
+	// Foreign is another program that carries out the turns instead; nil: ramet's own loop.
+	Foreign Foreign
+}
+
+// LeaseTTL is how long a lease lasts, as the spec has it.
+const LeaseTTL = 15 * time.Second
+
+// Kernel runs agents. All methods are safe for concurrent use.
+type Kernel struct {
+	Options
+	Events bus.Bus[loop.Event]
+
+	ctx      context.Context // ends when the kernel is stopped
+	cancel   context.CancelCauseFunc
+	work     sync.WaitGroup // every goroutine of the kernel
+	memory   memory
+	drafts   drafts
+	windows  windows
+	reserver *gateway.Reserver
+	gate     gate
+
+	mu   sync.Mutex                 // guards what follows, and each process's mutable fields
+	live map[id.Agent]*agentProcess // that have work, or are about to
+	idle map[id.Agent]*kept         // that had; none is in both
+	// mending are the agents whose histories are being closed after another kernel;
+	// a channel is closed when that is done.
+	mending map[id.Agent]chan struct{}
+	keeps   map[id.Agent]agent.Lease // see Keep
+
+	renewed   time.Time // when the leases were renewed last
+	unrenewed bool      // the last renewal failed
+
+	announced map[id.Agent]int64 // the newest letter for which a turn of its receiver was begun
+	tickets   tickets
+	debts     debts
+	waiters   map[*agentProcess]bool // in the middle of a wait
+
+	jobs  counter // given and not done
+	turns atomic.Int64
+	owes  atomic.Bool              // see Owes
+	root  atomic.Pointer[id.Agent] // see zero
+
+	forgot atomic.Int64 // how often Forget was called
+}
+
+// lost says whether an error means that the agent is no longer ours.
+func lost(err error) bool {
+	return fault.Is(err, fault.Fenced) || fault.Is(err, fault.DeadAgent) || errors.Is(err, errKilled.Get())
+}
+
+func (k *Kernel) trouble(ctx context.Context, what string, err error) {
+	if ctx.Err() == nil {
+		k.Events.Publish(loop.Event{Type: loop.Note, Text: what + ": " + err.Error()})
+	}
+}
+
+// lookup finds what an agent works with; nil: it is idle.
+func (k *Kernel) lookup(a id.Agent) *agentProcess {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.live[a]
+}
+
+// Wake says whose letters begin a turn of an agent that does nothing.
+type Wake string
+
+// The user's letters do in any case but the last.
+const (
+	WakeFamily Wake = "family" // those of its ancestors
+	WakeAll    Wake = "all"    // those of every agent
+	WakeNever  Wake = "never"  // nobody's
+)
+
+// tickets are the prompts that can be taken back. Guarded by the kernel's mutex.
+type tickets struct {
+	waiting map[string]*waiting
+	revoked map[string]time.Time // came before their prompts
+}
+
+// waiting is a prompt that was not said yet.
+type waiting struct {
+	job *job
+	of  *agentProcess
+}
+
+// debts are the reports that agents of this kernel owe: to whom, by whom, and whether the
+// report is to wake. Guarded by the kernel's mutex.
+type debts map[id.Agent]map[id.Agent]bool
+
+// windows are what turns learnt of models, for those that come after them.
+type windows struct {
+	mu    sync.Mutex
+	known map[llm.Ref]*loop.Window
+}

@@ -1,0 +1,222 @@
+package kernel
+
+import (
+	"context"
+	"time"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/model/llm"
+	"ramet/internal/turn/loop"
+)
+
+// hold takes the lease of the agent, also from a kernel that is known to be dead,
+// and reads the agent as it is then. It may have had the lease since its birth.
+func (p *agentProcess) hold(ctx context.Context, born time.Time) (agent.Agent, error) {
+	k := p.kernel
+	if err := k.mended(ctx, p.id); err != nil {
+		return agent.Agent{}, err
+	}
+	if !born.IsZero() && k.Now().Sub(born) < k.Lease/3 {
+		a, err := k.Store.Agent(ctx, p.id)
+		if err == nil && a.Status == agent.Running && a.Lease.Owner == k.Owner {
+			k.mu.Lock()
+			p.lease, p.leased, p.late = &a.Lease, born, false
+			k.mu.Unlock()
+			return a, nil
+		}
+	}
+	began := k.Now()
+	a, err := k.acquire(ctx, p.id)
+	if err != nil {
+		return agent.Agent{}, err
+	}
+	k.mu.Lock()
+	p.lease, p.leased, p.late = &a.Lease, began, false
+	k.mu.Unlock()
+	return a, nil
+}
+
+// mended waits until nobody here mends the agent. Both would hold one lease, and
+// write side by side.
+func (k *Kernel) mended(ctx context.Context, a id.Agent) error {
+	k.mu.Lock()
+	done := k.mending[a]
+	k.mu.Unlock()
+	if done == nil {
+		return nil
+	}
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return llm.Ended(ctx)
+	}
+}
+
+// mend says that an agent is being mended from now on until done is called; not ok
+// if it is already, or has a turn, which mends it first of all.
+func (k *Kernel) mend(a id.Agent) (done func(), ok bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if p := k.live[a]; k.mending[a] != nil || p != nil && p.stop != nil {
+		return nil, false
+	}
+	over := make(chan struct{})
+	k.mending[a] = over
+	return func() {
+		k.mu.Lock()
+		delete(k.mending, a)
+		k.mu.Unlock()
+		close(over)
+	}, true
+}
+
+func (k *Kernel) acquire(ctx context.Context, name id.Agent) (agent.Agent, error) {
+	held, err := k.Store.Acquire(ctx, name, k.Owner, k.Lease)
+	if !fault.Is(err, fault.Leased) {
+		return held, err
+	}
+	lease, holds, lerr := agent.FindHolder(ctx, k.Store, name, k.Gone)
+	if lerr != nil || holds || lease.Owner == "" {
+		return held, err
+	}
+	if _, err := k.Store.Seize(ctx, name, lease, k.Owner, k.Lease); err != nil {
+		return held, err
+	}
+	// It is ours by now, and read as it is under the lease.
+	if held, err = k.Store.Acquire(ctx, name, k.Owner, k.Lease); err != nil {
+		k.owes.Store(true)
+	}
+	return held, err
+}
+
+// release gives the lease back.
+func (p *agentProcess) release(ctx context.Context) {
+	k := p.kernel
+	k.mu.Lock()
+	lease := p.lease
+	p.lease = nil
+	_, stays := k.keeps[p.id]
+	k.mu.Unlock()
+	k.drafts.forget(p.id)
+	if stays {
+		return
+	}
+	select {
+	case <-p.killed: // the kill took it; asking 10,000 times would take seconds
+		return
+	default:
+	}
+	within := lastWords
+	if p.cutOff {
+		within = time.Second // nobody is there
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
+	defer cancel()
+	if err := k.Store.Release(ctx, p.id, k.Owner, lease.Epoch); err != nil {
+		if !lost(err) {
+			k.owes.Store(true)
+		}
+		k.Events.Publish(loop.Event{Type: loop.Note, Agent: p.id, Text: "the lease runs out by itself: " + err.Error()})
+	}
+}
+
+// Owes says that a lease could not be given back, as on a full disk. Then the kernel
+// must be known to be dead when it is, or nobody can have the agent before the lease
+// runs out.
+func (k *Kernel) Owes() bool { return k.owes.Load() }
+
+// claim is the right under which the kernel writes for an agent now: its lease, or
+// a passing one.
+func (k *Kernel) claim(a id.Agent) agent.Claim {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if p := k.live[a]; p != nil && p.lease != nil {
+		return agent.Held(k.Owner, p.lease.Epoch)
+	}
+	if lease, ok := k.keeps[a]; ok {
+		return agent.Held(k.Owner, lease.Epoch)
+	}
+	return agent.Passing()
+}
+
+// renew prolongs the leases while there are any, and looks after agents that dead
+// kernels held.
+// entitled does something that writes an agent's history for a user. The right to write is
+// looked up before it is used, and a turn of our own may begin or end in between; then what
+// was refused is done again with the right as it is now. Nothing was written before.
+func (k *Kernel) entitled(ctx context.Context, a id.Agent, do func(agent.Claim) error) error {
+	until := time.Now().Add(retryFor)
+	for {
+		claim := k.claim(a)
+		err := do(claim)
+		_, _, held := claim.Holder()
+		switch {
+		case held && fault.Is(err, fault.Fenced):
+		case !held && fault.Is(err, fault.Leased) && k.holdsNow(ctx, a):
+		default:
+			return err
+		}
+		if time.Now().After(until) || ctx.Err() != nil {
+			return err
+		}
+		time.Sleep(time.Millisecond) // the turn is about to know
+	}
+}
+
+// retryFor is how long entitled tries: far longer than a turn takes to begin or end, and far
+// shorter than a lease.
+const retryFor = 2 * time.Second
+
+// holdsNow says whether the store knows us as the holder of an agent.
+func (k *Kernel) holdsNow(ctx context.Context, a id.Agent) bool {
+	now, err := k.Store.Agent(ctx, a)
+	return err == nil && (now.Lease.Owner == k.Owner || now.Lease.Owner == "")
+}
+
+// held lists what the kernel believes to hold.
+func (k *Kernel) held() []agent.Holding {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var out []agent.Holding
+	for _, p := range k.live {
+		if p.lease != nil {
+			out = append(out, agent.Holding{Agent: p.id, Epoch: p.lease.Epoch})
+		}
+	}
+	for a, lease := range k.keeps {
+		if p := k.live[a]; p == nil || p.lease == nil {
+			out = append(out, agent.Holding{Agent: a, Epoch: lease.Epoch})
+		}
+	}
+	return out
+}
+
+// lose stops the turn of an agent whose lease is somebody else's, or that is dead.
+func (k *Kernel) lose(ctx context.Context, name id.Agent) {
+	a, err := k.Store.Agent(ctx, name)
+	switch {
+	case err != nil:
+		k.trouble(ctx, "read agent", err)
+	case a.Status == agent.Dead:
+		k.reap(ctx, "", name)
+	case k.holds(a):
+		// It was given back, or taken anew, while we looked.
+	default:
+		by := a.Lease.Owner
+		if by == "" {
+			by = "another process, which has ended since"
+		}
+		k.end(ctx, name, fault.New(fault.Fenced, "agent %s was taken over by %s", a.Label(), by))
+	}
+}
+
+// holds says whether the lease in the registry is the one that we hold.
+func (k *Kernel) holds(a agent.Agent) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	p := k.live[a.ID]
+	return p == nil || p.lease == nil || a.Lease.Owner == k.Owner && a.Lease.Epoch == p.lease.Epoch
+}

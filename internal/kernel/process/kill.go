@@ -1,0 +1,114 @@
+package process
+
+import (
+	"context"
+	"fmt"
+
+	"ramet/internal/base/late"
+	"ramet/internal/base/shape"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/registry"
+	"ramet/internal/turn/tool"
+)
+
+var killSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
+	return tool.Describe("kill", tool.Spec{
+		Args: shape.Object(
+			shape.Must("agent", shape.Text(1)),
+			shape.May("cascade", shape.Bool()),
+			shape.May("reason", shape.Text(0)).Untold(),
+		),
+		Summary: summary(func(args killArgs) string {
+			line := "kill " + args.Agent
+			if args.Cascade {
+				line += " and everything below it"
+			}
+			if args.Reason != "" {
+				line += ": " + args.Reason
+			}
+			return line
+		}),
+	})
+}}
+
+type killArgs struct {
+	Agent   string `json:"agent"`
+	Cascade bool   `json:"cascade"`
+	Reason  string `json:"reason"`
+}
+
+// kill is the tool that ends descendants.
+type kill struct{ actor }
+
+func (kill) Spec() tool.Spec { return killSpec.Get() }
+
+// Run implements tool.Tool.
+func (k kill) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
+	args, err := decode[killArgs](c.Args)
+	if err != nil {
+		return refuse(ctx, err)
+	}
+	me, err := k.me(ctx)
+	if err != nil {
+		return refuse(ctx, err)
+	}
+	victim, err := k.find(ctx, args.Agent)
+	if err != nil {
+		return refuse(ctx, err)
+	}
+	if why, err := k.forbidden(ctx, me, victim); err != nil || why != "" {
+		if err != nil {
+			return refuse(ctx, err)
+		}
+		return tool.Failed(why + " Nothing was killed."), nil
+	}
+	if args.Reason == "" {
+		args.Reason = "killed by " + me.Label()
+	}
+	done, err := k.kernel.Kill(ctx, registry.Kill{Agent: victim.ID, Cascade: args.Cascade, By: k.self, Reason: args.Reason})
+	if err != nil {
+		return refuse(ctx, err)
+	}
+	return tool.Answer{Text: killed(done, args.Cascade)}, nil
+}
+
+// forbidden says why an agent is not this one's to kill, or nothing.
+func (k kill) forbidden(ctx context.Context, me, victim agent.Agent) (string, error) {
+	if victim.ID == me.ID {
+		if me.IsZero() {
+			return "You are agent 0, which cannot be killed.", nil
+		}
+		return "That is you: use exit to end yourself.", nil
+	}
+	if victim.IsZero() {
+		return "Agent 0 cannot be killed.", nil
+	}
+	below, err := k.descends(ctx, victim, me)
+	if err != nil || below {
+		return "", err
+	}
+	above, err := k.descends(ctx, me, victim)
+	if above {
+		return fmt.Sprintf("%s is your ancestor: an agent kills only those that descend from it.", title(victim)), err
+	}
+	return fmt.Sprintf("%s does not descend from you: an agent kills only those that do.", title(victim)), err
+}
+
+// killed tells what a kill did.
+func killed(done registry.Killed, cascade bool) string {
+	below := len(done.Victims)
+	var line string
+	if done.Before {
+		line = fmt.Sprintf("%s is dead since %s (%s).", title(done.Agent), stamp(done.Agent.EndedAt), done.Agent.EndReason)
+	} else {
+		line = fmt.Sprintf("Killed %s.", title(done.Agent))
+		below--
+	}
+	switch {
+	case cascade:
+		line += fmt.Sprintf(" Killed below it: %d.", below)
+	case !done.Before:
+		line += " Those below it, if any, live on."
+	}
+	return line + fmt.Sprintf(" In all %s ended.", count(len(done.Victims), "agent"))
+}

@@ -1,0 +1,129 @@
+package process
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"ramet/internal/base/id"
+	"ramet/internal/base/late"
+	"ramet/internal/base/shape"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/state"
+	"ramet/internal/turn/tool"
+)
+
+const (
+	maxLines  = 200
+	maxIndent = 16 // generations that are drawn by indentation
+)
+
+var psSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
+	return tool.Describe("ps", tool.Spec{
+		Args: shape.Object(
+			shape.May("all", shape.Bool()),
+		),
+		Summary: summary(func(args psArgs) string {
+			if args.All {
+				return "list the agents, the dead too"
+			}
+			return "list the agents"
+		}),
+	})
+}}
+
+type psArgs struct {
+	All bool `json:"all"`
+}
+
+// ps is the tool that shows who is there.
+type ps struct{ actor }
+
+func (ps) Spec() tool.Spec { return psSpec.Get() }
+
+// Run implements tool.Tool.
+func (p ps) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
+	args, err := decode[psArgs](c.Args)
+	if err != nil {
+		return refuse(ctx, err)
+	}
+	// The dead are read in any case: the living hang under them.
+	everybody, err := p.people.Agents(ctx, agent.Filter{Dead: true, Brief: true})
+	if err != nil {
+		return refuse(ctx, err)
+	}
+	now, err := p.kernel.Sources().Look(ctx, args.All)
+	if err != nil {
+		return refuse(ctx, err)
+	}
+	nodes := agent.Tree(everybody, func(a *agent.Agent) bool { return args.All || a.Status == agent.Running })
+	shown := nearest(nodes, p.self, maxLines)
+	lines := make([]string, len(shown), len(shown)+1)
+	for i, n := range shown {
+		lines[i] = p.line(n, now)
+	}
+	if hidden := len(nodes) - len(shown); hidden > 0 {
+		lines = append(lines, fmt.Sprintf("… %s not shown.", count(hidden, "more agent")))
+	}
+	return tool.Answer{Text: strings.Join(lines, "\n")}, nil
+}
+
+func (p ps) line(n agent.Node, now state.Now) string {
+	var b strings.Builder
+	if n.Indent <= maxIndent {
+		b.WriteString(strings.Repeat("  ", n.Indent))
+	} else {
+		fmt.Fprintf(&b, "%s(generation %d) ", strings.Repeat("  ", maxIndent), n.Indent)
+	}
+	fmt.Fprintf(&b, "%s %s", title(*n.Agent), now.Of(*n.Agent))
+	if n.Unread > 0 {
+		fmt.Fprintf(&b, ", %d unread", n.Unread)
+	}
+	if n.ID == p.self {
+		b.WriteString(" ← you")
+	}
+	return b.String()
+}
+
+// nearest keeps at most limit nodes, in the order of the tree: the agent itself,
+// its ancestors and its descendants, nearest first, then the others from the top.
+func nearest(nodes []agent.Node, self id.Agent, limit int) []agent.Node {
+	if len(nodes) <= limit {
+		return nodes
+	}
+	at := slices.IndexFunc(nodes, func(n agent.Node) bool { return n.ID == self })
+	// rank orders by kinship, then by distance; agents of no kin come last.
+	rank := make([][2]int, len(nodes))
+	for i, n := range nodes {
+		rank[i] = [2]int{3, n.Indent}
+	}
+	if at >= 0 {
+		own := nodes[at].Indent
+		rank[at] = [2]int{0, 0}
+		for i := at + 1; i < len(nodes) && nodes[i].Indent > own; i++ {
+			rank[i] = [2]int{2, nodes[i].Indent}
+		}
+		for i, up := at-1, own; i >= 0 && up > 0; i-- {
+			if nodes[i].Indent < up {
+				up = nodes[i].Indent
+				rank[i] = [2]int{1, own - up}
+			}
+		}
+	}
+	order := make([]int, len(nodes))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(rank[a][0], rank[b][0]), cmp.Compare(rank[a][1], rank[b][1]))
+	})
+	order = order[:limit]
+	slices.Sort(order)
+	kept := make([]agent.Node, limit)
+	for i, o := range order {
+		kept[i] = nodes[o]
+	}
+	return kept
+}

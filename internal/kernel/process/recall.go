@@ -1,0 +1,269 @@
+// Package recall is the tool with which a model reads what is not in its context any more:
+// results that are shown in short, messages that a summary stands for.
+//
+// It promises that the whole history of the agent can be read, as far back as the last clear and
+// with what it inherited, entry by entry and to the last byte; that an answer is never
+// longer than it was told to be; and that what was redacted stays so.
+
+package process
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ramet/internal/base/chain"
+	"ramet/internal/base/id"
+	"ramet/internal/base/late"
+	"ramet/internal/base/shape"
+	"ramet/internal/base/text"
+	"ramet/internal/core/history"
+	"ramet/internal/turn/tool"
+)
+
+// RecallName is the tool's name.
+const RecallName = "recall"
+
+// MostRecalled is how many bytes an answer has at most, where nobody says otherwise.
+const MostRecalled = 16 << 10
+
+type recall struct {
+	log  history.Log
+	self id.Agent
+	most int
+}
+
+// NewRecall is the tool of an agent. An answer has at most so many bytes; 0: Most.
+func NewRecall(log history.Log, self id.Agent, most int) tool.Tool {
+	if most <= 0 {
+		most = MostRecalled
+	}
+	return recall{log, self, most}
+}
+
+type args struct {
+	Range  string  `json:"range"`
+	Query  string  `json:"query"`
+	Offset float64 `json:"offset"`
+}
+
+var form = late.Value[*shape.Shape]{Make: func() *shape.Shape {
+	return shape.Object(
+		shape.May("range", shape.Text(0)),
+		shape.May("query", shape.Text(0)),
+		shape.May("offset", shape.Integer(0)).Untold(),
+	)
+}}
+
+// Spec implements tool.Tool.
+func (r recall) Spec() tool.Spec {
+	return tool.Describe(RecallName, tool.Spec{
+		Args: form.Get(),
+		Summary: func(raw json.RawMessage) string {
+			var a args
+			json.Unmarshal(raw, &a)
+			return strings.TrimSpace("recall " + a.Range + " " + a.Query)
+		},
+	})
+}
+
+// Run implements tool.Tool.
+func (r recall) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
+	var a args
+	if err := json.Unmarshal(c.Args, &a); err != nil {
+		return tool.Failed("The arguments are not readable."), nil
+	}
+	first, end, ok := parseRange(a.Range)
+	if !ok {
+		return tool.Failed(fmt.Sprintf("%.40q is no range: write one entry (812) or two with a hyphen between them (800-850).", a.Range)), nil
+	}
+	ranges, err := history.BuildRanges(ctx, r.log, r.self)
+	if err != nil {
+		return tool.Answer{}, err
+	}
+	var out []history.Range
+	for _, one := range ranges {
+		cut := history.Range{Agent: one.Agent, Start: max(one.Start, first-1), End: one.End.Min(end)}
+		if cut.End.Admits(cut.Start + 1) {
+			out = append(out, cut)
+		}
+	}
+	switch {
+	case strings.TrimSpace(a.Query) != "":
+		return r.search(ctx, out, a.Query)
+	case a.Range != "":
+		return r.read(ctx, out, int(a.Offset))
+	}
+	return tool.Failed("Say what to recall: a range of entries, or a query."), nil
+}
+
+// parseRange reads 812, 800-850, 800- and nothing, which is all.
+func parseRange(s string) (first id.Message, end history.Bound, ok bool) {
+	s = strings.NewReplacer(" ", "", "../../turn/tool", "-", "–", "-", "#", "").Replace(s)
+	if s == "" {
+		return 1, history.NoLimit, true
+	}
+	from, to, several := strings.Cut(s, "-")
+	a, err := strconv.ParseInt(from, 10, 64)
+	switch {
+	case err != nil || a < 1:
+		return 0, end, false
+	case !several:
+		return id.Message(a), history.UpTo(id.Message(a)), true
+	case to == "":
+		return id.Message(a), history.NoLimit, true
+	}
+	b, err := strconv.ParseInt(to, 10, 64)
+	return id.Message(a), history.UpTo(id.Message(b)), err == nil && b >= a
+}
+
+// read shows entries, oldest first.
+func (r recall) read(ctx context.Context, ranges []history.Range, offset int) (tool.Answer, error) {
+	var b strings.Builder
+	shown := 0
+	for _, one := range ranges {
+		for e, err := range r.log.QueryRange(ctx, one, history.Selection{}) {
+			if err != nil {
+				return tool.Answer{}, err
+			}
+			if !e.Kind.Reaches() {
+				continue
+			}
+			said, err := r.plain(ctx, e)
+			if err != nil {
+				return tool.Answer{}, err
+			}
+			head := heading(e) + ":\n"
+			room := r.most - b.Len() - len(head) - 80
+			if shown > 0 && len(said) > room {
+				fmt.Fprintf(&b, "[there is more: range %d- goes on]", e.ID)
+				return tool.Answer{Text: b.String()}, nil
+			}
+			b.WriteString(head)
+			if shown++; shown == 1 && offset > 0 {
+				said = from(said, offset)
+			} else if shown > 1 {
+				offset = 0
+			}
+			if len(said) > room {
+				part := upTo(said, max(room, 1))
+				fmt.Fprintf(&b, "%s\n[there is more: range %d, offset %d goes on]", part, e.ID, offset+len(part))
+				return tool.Answer{Text: b.String()}, nil
+			}
+			b.WriteString(said + "\n\n")
+		}
+	}
+	if shown == 0 {
+		return tool.Failed("No entry of your history has such a number. A summary names those that it stands for; `query` finds others."), nil
+	}
+	return tool.Answer{Text: strings.TrimRight(b.String(), "\n")}, nil
+}
+
+// page is how many entries are searched at once, and most how many are listed.
+const (
+	page           = 256
+	mostHits       = 20
+	recallMostRead = 64 << 20 // bytes that one call searches
+	around         = 120      // bytes of a hit to either side
+)
+
+// search lists the newest entries that hold all words, newest first.
+func (r recall) search(ctx context.Context, ranges []history.Range, query string) (tool.Answer, error) {
+	words := strings.Fields(strings.ToLower(query))
+	var b strings.Builder
+	hits, read, searched := 0, 0, 0
+	for _, one := range slices.Backward(ranges) {
+		for more := true; more; {
+			n, oldest := 0, id.Message(0)
+			for e, err := range r.log.QueryRange(ctx, one, history.Selection{Newest: page}) {
+				if err != nil {
+					return tool.Answer{}, err
+				}
+				n, oldest = n+1, e.ID
+				said, own, err := r.text(ctx, e)
+				if err != nil {
+					return tool.Answer{}, err
+				}
+				read, searched = read+len(said), searched+1
+				at, ok := found(said, words)
+				if own || !ok {
+					continue
+				}
+				line := fmt.Sprintf("%s: %s\n", heading(e), text.Line(excerpt(said, at), 2*around+40))
+				if hits++; hits > mostHits || b.Len()+len(line)+120 > r.most || read > recallMostRead {
+					fmt.Fprintf(&b, "[there may be more in entries before %d: give them as range 1-%d]", e.ID, e.ID)
+					return tool.Answer{Text: b.String()}, nil
+				}
+				b.WriteString(line)
+			}
+			more = n == page && oldest > 1
+			one.End = history.UpTo(oldest - 1)
+		}
+	}
+	if hits == 0 {
+		return tool.Answer{Text: fmt.Sprintf("No entry holds all of these words (%d searched).", searched)}, nil
+	}
+	return tool.Answer{Text: b.String() + "range shows an entry whole."}, nil
+}
+
+// found is where the rarest, that is the longest, of the words stands, if all do.
+func found(said string, words []string) (int, bool) {
+	lower, at, longest := strings.ToLower(said), 0, 0
+	for _, w := range words {
+		i := strings.Index(lower, w)
+		if i < 0 {
+			return 0, false
+		}
+		if len(w) > longest {
+			longest, at = len(w), i
+		}
+	}
+	return min(at, len(said)), true
+}
+
+func excerpt(s string, at int) string {
+	return from(upTo(s, min(len(s), at+around)), max(0, at-around))
+}
+
+// heading names an entry.
+func heading(e history.Entry) string {
+	return fmt.Sprintf("entry %d, %s", e.ID, strings.ReplaceAll(string(e.Kind), "_", " "))
+}
+
+func (r recall) plain(ctx context.Context, e history.Entry) (string, error) {
+	said, _, err := r.text(ctx, e)
+	return said, err
+}
+
+// text is what an entry says; own: it is of this tool.
+func (r recall) text(ctx context.Context, e history.Entry) (said string, own bool, err error) {
+	parts, err := e.Parts()
+	if err != nil {
+		return "", false, err
+	}
+	if err := history.Fill(parts, func(h chain.Hash) ([]byte, error) { return r.log.Blob(ctx, h) }); err != nil {
+		return "", false, err
+	}
+	own = slices.ContainsFunc(parts, func(p history.Part) bool { return p.Name == RecallName })
+	return history.Plain(parts), own, nil
+}
+
+// from is a text without its first bytes, and upTo with only these; no letter is torn.
+func from(s string, n int) string {
+	n = min(n, len(s))
+	for n < len(s) && s[n]&0xC0 == 0x80 {
+		n++
+	}
+	return s[n:]
+}
+
+func upTo(s string, n int) string {
+	n = min(n, len(s))
+	for n > 0 && n < len(s) && s[n]&0xC0 == 0x80 {
+		n--
+	}
+	return s[:n]
+}

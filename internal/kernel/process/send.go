@@ -1,0 +1,69 @@
+package process
+
+import (
+	"context"
+	"fmt"
+
+	"ramet/internal/base/late"
+	"ramet/internal/base/shape"
+	"ramet/internal/core/mail"
+	"ramet/internal/core/registry"
+	"ramet/internal/turn/tool"
+)
+
+var sendSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
+	return tool.Describe("send", tool.Spec{
+		Args: shape.Object(
+			shape.Must("to", shape.Text(1).With("name, id, or parent")),
+			shape.Must("text", shape.Text(1)),
+			shape.May("in_reply_to", shape.Integer(0)).Untold(),
+		),
+		Summary: summary(func(args sendArgs) string { return "send to " + args.To + ": " + args.Text }),
+	})
+}}
+
+// Numbers are read as doubles, because 1.0 and 1e2 are whole numbers of JSON too;
+// the shape keeps them within what a double holds exactly.
+type sendArgs struct {
+	To        string  `json:"to"`
+	Text      string  `json:"text"`
+	InReplyTo float64 `json:"in_reply_to"`
+}
+
+// send is the tool that writes letters.
+type send struct{ actor }
+
+func (send) Spec() tool.Spec { return sendSpec.Get() }
+
+// Run implements tool.Tool.
+func (s send) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
+	args, err := decode[sendArgs](c.Args)
+	if err != nil {
+		return refuse(ctx, err)
+	}
+	if args.To == theUser || args.To == "you" {
+		return tool.Failed("The user has no mailbox: what you say in your answer reaches them. Nothing was sent."), nil
+	}
+	to, err := s.find(ctx, args.To)
+	if err != nil {
+		return refuse(ctx, err)
+	}
+	l, err := s.kernel.Send(ctx, registry.Send{From: s.self, To: to.ID, Body: args.Text, InReplyTo: int64(args.InReplyTo)})
+	if err != nil {
+		return refuse(ctx, err)
+	}
+	return tool.Answer{Text: fmt.Sprintf("Sent to %s: letter %d in its mailbox.%s", title(to), l.Number, fate(l))}, nil
+}
+
+// fate is what becomes of the letter.
+func fate(l mail.Letter) string {
+	switch l.Fate {
+	case mail.Wakes:
+		return " It had ended its turn: the letter wakes it, and its next last words come to you as a letter."
+	case mail.Meets:
+		return " It is at work, and is told of the letter before its turn ends."
+	case mail.Waits:
+		return " It is not at work, and the letter begins no turn: " + l.Why + ". It waits until the agent works again."
+	}
+	return ""
+}

@@ -1,0 +1,379 @@
+package process_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"ramet/internal/base/chain"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+	"ramet/internal/core/mail"
+	"ramet/internal/core/registry"
+	"ramet/internal/core/state"
+	"ramet/internal/kernel/process"
+	"ramet/internal/model/llm"
+	"ramet/internal/store"
+	"ramet/internal/store/sqlite"
+	"ramet/internal/turn/loop"
+	"ramet/internal/turn/tool"
+)
+
+// world is a workspace with a kernel that runs nothing: it holds no leases, and
+// passes the verbs on.
+type world struct {
+	*store.Store
+	t      testing.TB
+	zero   id.Agent
+	doing  map[id.Agent]state.State
+	fail   error         // what the next Fork, Kill, Send or Exit fails with
+	asleep chan struct{} // takes one value whenever somebody begins to wait
+
+	mu     sync.Mutex
+	news   chan struct{} // closed at the next letter
+	trees  []string      // worktrees that stand
+	undone []string      // worktrees that were taken away, in order
+	waits  []time.Duration
+	calls  int
+	asked  int
+
+	handed []id.Agent // what HandOver answers
+	before id.Message
+	work   process.Trees
+}
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	s, err := sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "ramet.db"), sqlite.Options{Cwd: "/project"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := s.Audit(context.Background(), nil); err != nil {
+			t.Errorf("verify: %v", err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	zero, err := s.Zero(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &world{Store: s, t: t, zero: zero.ID, doing: map[id.Agent]state.State{},
+		asleep: make(chan struct{}, 100), news: make(chan struct{})}
+}
+
+func (w *world) failing() error {
+	err := w.fail
+	w.fail = nil
+	return err
+}
+
+func (w *world) Fork(ctx context.Context, f registry.Fork) ([]agent.Agent, error) {
+	if err := w.failing(); err != nil {
+		return nil, err
+	}
+	f.Claim = agent.Passing()
+	return w.Store.Fork(ctx, f)
+}
+
+func (w *world) Kill(ctx context.Context, k registry.Kill) (registry.Killed, error) {
+	if err := w.failing(); err != nil {
+		return registry.Killed{}, err
+	}
+	return w.Store.Kill(ctx, k)
+}
+
+func (w *world) Send(ctx context.Context, s registry.Send) (mail.Letter, error) {
+	if err := w.failing(); err != nil {
+		return mail.Letter{}, err
+	}
+	s.Claim = agent.Passing()
+	l, err := w.Store.Send(ctx, s)
+	w.mu.Lock()
+	close(w.news)
+	w.news = make(chan struct{})
+	w.mu.Unlock()
+	return l, err
+}
+
+func (w *world) Read(ctx context.Context, r registry.Read) (mail.Letter, bool, error) {
+	r.Claim = agent.Passing()
+	return w.Store.Read(ctx, r)
+}
+
+// seat is the kernel as one agent sees it.
+type seat struct {
+	*world
+	self id.Agent
+}
+
+func (w seat) Await(ctx context.Context, wait process.Wait) (process.Waited, error) {
+	late := time.NewTimer(wait.Timeout)
+	defer late.Stop()
+	w.mu.Lock()
+	w.waits = append(w.waits, wait.Timeout)
+	w.mu.Unlock()
+	for {
+		w.mu.Lock()
+		news := w.news
+		w.mu.Unlock()
+		var working []id.Agent
+		for a, s := range w.doing {
+			if process.From(mail.Letter{From: a}, wait.From) && s.Busy() && w.row(a).Status == agent.Running {
+				working = append(working, a)
+			}
+		}
+		letters, err := w.Letters(ctx, w.self, mail.Filter{Unread: true})
+		if err != nil {
+			return process.Waited{}, err
+		}
+		came := slices.ContainsFunc(letters, func(l mail.Letter) bool { return process.From(l, wait.From) })
+		if came && !wait.All || len(working) == 0 {
+			return process.Waited{Came: came, Working: working}, nil
+		}
+		w.asleep <- struct{}{}
+		select {
+		case <-news:
+		case <-late.C:
+			return process.Waited{Came: came, Late: true, Working: working}, nil
+		case <-ctx.Done():
+			return process.Waited{}, ctx.Err()
+		}
+	}
+}
+
+func (w *world) HandOver(context.Context) ([]id.Agent, error) { return w.handed, nil }
+
+func (w *world) Before() id.Message { return w.before }
+
+func (w *world) Worktrees() process.Trees {
+	if w.work == nil {
+		return nil
+	}
+	return w.work
+}
+
+func (w *world) Recent(ctx context.Context, a id.Agent, most int) (out []history.Entry, err error) {
+	for e, err := range w.QueryRange(ctx, history.Range{Agent: a}, history.Selection{Newest: most, Any: true}) {
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+func (w *world) Exit(ctx context.Context, a id.Agent, result string) error {
+	if err := w.failing(); err != nil {
+		return err
+	}
+	row, err := w.Agent(ctx, a)
+	if err != nil {
+		return err
+	}
+	if result != "" {
+		if _, err := w.Send(ctx, registry.Send{From: a, To: row.Parent, Body: result}); err != nil {
+			return err
+		}
+	}
+	_, err = w.Store.Kill(ctx, registry.Kill{Agent: a, By: a, Reason: "exited"})
+	return err
+}
+
+func (w *world) Worktree(_ context.Context, _ agent.Agent, child id.Agent, name string) (process.Place, func(), error) {
+	if name == "unborn" {
+		return process.Place{}, nil, fault.New(fault.Failed, "%q is no git repository", "/project")
+	}
+	dir, err := os.MkdirTemp(w.t.TempDir(), name)
+	if err != nil {
+		return process.Place{}, nil, err
+	}
+	w.trees = append(w.trees, dir)
+	return process.Place{Dir: dir, Branch: "ramet/" + name, Base: "0123456789abcdef", Brought: 2, Missing: []string{"socket"}}, func() {
+		w.undone = append(w.undone, dir)
+		w.trees = slices.DeleteFunc(w.trees, func(d string) bool { return d == dir })
+	}, nil
+}
+
+func (w *world) Sources() state.Sources {
+	return state.Sources{Store: w.Store, Gone: func(string) bool { return false }, Here: func() map[id.Agent]state.State { return w.doing }}
+}
+
+// call makes one call as the loop does: checked, then run.
+func (w *world) call(self id.Agent, name, args string) (tool.Answer, error) {
+	w.calls++
+	return w.callAs(context.Background(), self, fmt.Sprintf("c%d", w.calls), name, args)
+}
+
+func (w *world) callAs(ctx context.Context, self id.Agent, callID, name, args string) (tool.Answer, error) {
+	found, refused, ok := process.New(seat{w, self}, w.Store, self).Find(llm.NewCall(callID, name, args))
+	if !ok {
+		return refused, nil
+	}
+	return found.Run(ctx, tool.Call{Agent: self, ID: callID, Name: name, Args: found.Args, Grant: tool.Free, Note: found.Note, Output: func([]byte) {}})
+}
+
+// does makes a call that must work and returns its answer.
+func (w *world) does(self id.Agent, name, args string) string {
+	w.t.Helper()
+	a, err := w.call(self, name, args)
+	if err != nil || a.IsError {
+		w.t.Fatalf("%s %s: %v, %s", name, args, err, a.Text)
+	}
+	return a.Text
+}
+
+// refused makes a call that must be answered with an error that says so.
+func (w *world) refused(self id.Agent, name, args string, says ...string) {
+	w.t.Helper()
+	a, err := w.call(self, name, args)
+	if err != nil || !a.IsError || a.Recorded || a.Ends {
+		w.t.Errorf("%s %.80s: %v, %+v", name, args, err, a)
+	}
+	for _, s := range says {
+		if !strings.Contains(a.Text, s) {
+			w.t.Errorf("%s %.80s: %q does not say %q", name, args, a.Text, s)
+		}
+	}
+}
+
+// child makes one outside the tools.
+func (w *world) child(parent id.Agent, name string) id.Agent {
+	w.t.Helper()
+	c := id.NewAgent()
+	if _, err := w.Store.Fork(context.Background(), registry.Fork{Parent: parent,
+		Children: []registry.Child{{ID: c, Name: name}}}); err != nil {
+		w.t.Fatal(err)
+	}
+	return c
+}
+
+func (w *world) kills(a id.Agent) {
+	w.t.Helper()
+	if _, err := w.Store.Kill(context.Background(), registry.Kill{Agent: a, Reason: "enough"}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) append(a id.Agent, drafts ...history.Draft) {
+	w.t.Helper()
+	if _, err := w.Append(context.Background(), a, agent.Passing(), drafts...); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) row(a id.Agent) agent.Agent {
+	w.t.Helper()
+	row, err := w.Agent(context.Background(), a)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return row
+}
+
+// own is the kinds of an agent's own entries.
+func (w *world) own(a id.Agent) string {
+	w.t.Helper()
+	var kinds []string
+	for e, err := range w.QueryRange(context.Background(), history.Range{Agent: a}, history.Selection{}) {
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		kinds = append(kinds, string(e.Kind))
+	}
+	return strings.Join(kinds, " ")
+}
+
+// context is what the model of an agent sees, part by part.
+func (w *world) context(a id.Agent) []history.Part {
+	w.t.Helper()
+	c, err := history.Replay(context.Background(), w.Store, a)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var all []history.Part
+	open := map[string]bool{}
+	for _, e := range c.Messages {
+		parts, err := e.Parts()
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if err := history.Fill(parts, func(h chain.Hash) ([]byte, error) { return w.Blob(context.Background(), h) }); err != nil {
+			w.t.Fatal(err)
+		}
+		// What every provider demands: each call has one result, before anything
+		// else is said.
+		if e.Kind != history.ToolResult && len(open) > 0 {
+			w.t.Errorf("%s: a %s message comes while calls are open: %v", a, e.Kind, open)
+		}
+		for _, p := range parts {
+			switch p.Type {
+			case history.ToolCall:
+				open[p.CallID] = true
+			case history.Result:
+				if !open[p.CallID] {
+					w.t.Errorf("%s: a result of %s, which is not open", a, p.CallID)
+				}
+				delete(open, p.CallID)
+			}
+		}
+		all = append(all, parts...)
+	}
+	if len(open) > 0 {
+		w.t.Errorf("%s: open calls %v", a, open)
+	}
+	w.unchanged(a, c, all)
+	return all
+}
+
+// unchanged says that a request is made of the context as it stands: nothing of
+// it had to be mended or left out.
+func (w *world) unchanged(a id.Agent, c *history.Context, parts []history.Part) {
+	w.t.Helper()
+	talk, err := loop.NewConversation(context.Background(), c, w.Blob)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	var sent, kept []string
+	for _, m := range talk.Messages() {
+		for _, p := range m.Parts {
+			sent = append(sent, fmt.Sprint(p.Type, p.CallID, p.Text))
+		}
+	}
+	for _, p := range parts {
+		kept = append(kept, fmt.Sprint(p.Type, p.CallID, p.Text))
+	}
+	// Results come in the order of the calls there, and as they were written here.
+	slices.Sort(sent)
+	slices.Sort(kept)
+	if !slices.Equal(sent, kept) {
+		w.t.Errorf("%s: sent is\n%.2000q\nbut kept is\n%.2000q", a, sent, kept)
+	}
+}
+
+// drawn is a context in short: who says or returns what, up to the first words.
+func drawn(parts []history.Part) string {
+	var lines []string
+	for _, p := range parts {
+		first := strings.Fields(p.Text + " - - -")[:3]
+		switch p.Type {
+		case history.ToolCall:
+			lines = append(lines, "call "+p.CallID)
+		case history.Result:
+			lines = append(lines, p.CallID+"="+strings.Join(first, " "))
+		default:
+			lines = append(lines, p.Text)
+		}
+	}
+	return strings.Join(lines, "; ")
+}

@@ -1,0 +1,30 @@
+package kernel
+
+import (
+	"context"
+
+	"ramet/internal/base/id"
+	"ramet/internal/core/history"
+	"ramet/internal/turn/loop"
+)
+
+// Stop is the request that a turn ends.
+type Stop struct {
+	Agent id.Agent
+	// Ticket is that of a prompt (Prompt.Ticket) which is taken back, should it still
+	// wait, or come later; empty: only the turn that is under way is meant.
+	Ticket string
+	Also   []string // tickets of further prompts
+}
+
+// Interrupt stops the turn of an agent, if there is one, and returns when it is over:
+// nothing of it runs, and its history says so. Prompts that wait go on waiting, but for the
+// those that are taken back. false: there was nothing to stop.
+func (k *Kernel) Interrupt(ctx context.Context, s Stop) (bool, error) {
+	withdrawn := k.withdraw(s.Ticket)
+	for _, ticket := range s.Also {
+		withdrawn = k.withdraw(ticket) || withdrawn
+	}
+	stopped, err := k.end(ctx, s.Agent, loop.Stopped(history.ActorOf(ctx), errInterrupted.Get()))
+	return stopped || withdrawn, err
+}

@@ -1,0 +1,43 @@
+package kernel
+
+import (
+	_ "embed"
+
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/model/llm"
+	"ramet/internal/turn/loop"
+	"ramet/internal/turn/tool"
+)
+
+//go:embed system.md
+var system string
+
+// System is what every agent is told first, and what its project adds. It is the
+// same for all agents of a workspace, so that vendors can cache it.
+func System(overlays ...string) []llm.Message {
+	out := []llm.Message{llm.Say(llm.System, system)}
+	for _, text := range overlays {
+		if text != "" {
+			out = append(out, llm.Say(llm.System, text))
+		}
+	}
+	return out
+}
+
+// system is what stands before the context of an agent with these tools, and what people should
+// know of it.
+func (k *Kernel) system(a agent.Agent, box tool.Box) (words []llm.Message, note string, err error) {
+	if k.SystemFor != nil {
+		return k.SystemFor(a, box)
+	}
+	words, err = k.System(a)
+	return words, "", err
+}
+
+// note tells people something of an agent; empty: nothing.
+func (k *Kernel) note(a id.Agent, what string) {
+	if what != "" {
+		k.Events.Publish(loop.Event{Type: loop.Note, Agent: a, Text: what})
+	}
+}

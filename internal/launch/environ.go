@@ -1,0 +1,100 @@
+// Package environ decides which variables of the environment are handed to a process
+// that is started for a model or a project: a command of a tool, of a recipe, a gate,
+// git with its filters.
+//
+// It promises:
+//
+//   - What is not in the table (table.go) and was not named by the user is not handed
+//     on. A name that nobody thought of is a secret until somebody says otherwise.
+//   - Of the table, a value is left out that holds a password in an address
+//     (https://user:password@host), unless the user named the variable.
+//   - Nothing is made up: the result is a part of what was given, in its order.
+//
+// Only what a person types to be run (a command after "!") has the person's whole
+// environment; it does not come here.
+
+package launch
+
+import (
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/late"
+)
+
+// EnvironmentFor is what a process for a model or a project gets of an environment.
+func EnvironmentFor(env []string) []string { return choose(env, work.Get()) }
+
+// ReachingVariables is what git gets of it where it speaks to another repository in the user's
+// name: also the ssh agent, and what helpers need to find the user's credentials.
+func ReachingVariables(env []string) []string { return choose(env, work.Get(), reach.Get()) }
+
+func choose(env []string, tables ...[]string) []string {
+	var named []string
+	if p := permitted.Load(); p != nil {
+		named = *p
+	}
+	out := make([]string, 0, 32)
+	for _, pair := range env {
+		name, value, ok := strings.Cut(pair, "=")
+		if !ok || name == "" {
+			continue
+		}
+		known := slices.ContainsFunc(tables, func(t []string) bool { return has(t, name) })
+		if has(named, name) || known && !guarded(value) {
+			out = append(out, pair)
+		}
+	}
+	return out
+}
+
+// guarded says whether a value has an address with a user in it, and so perhaps a password. Few have an
+// address at all.
+func guarded(value string) bool {
+	return strings.Contains(value, "://") && withUser.Get().MatchString(value)
+}
+
+var withUser = late.Regexp(`[a-zA-Z][a-zA-Z0-9+.-]*://[^/\s?#]*@`)
+
+// permitted are the names that the user adds. They hold for the whole process, as the
+// environment does, so that no starter of processes can forget them.
+var permitted atomic.Pointer[[]string] // nil: none
+
+// PermitVariables sets the names that the user adds to the table: NAME, or NAME_* for all that
+// begin so. INVALID_CONFIG: no such name can be; nothing is changed then.
+func PermitVariables(names []string) error {
+	for _, name := range names {
+		if err := CheckVariableName(name); err != nil {
+			return err
+		}
+	}
+	names = slices.Clone(names)
+	permitted.Store(&names)
+	return nil
+}
+
+var nameForm = late.Regexp(`^[A-Za-z_][A-Za-z0-9_()]*\*?$`)
+
+// CheckVariableName refuses what is no name for Permit.
+func CheckVariableName(name string) error {
+	if nameForm.Get().MatchString(name) {
+		return nil
+	}
+	return fault.New(fault.InvalidConfig, "%.80q is no name of a variable", name).
+		WithHint("name variables without their values, such as VAULT_ADDR; MY_* means all that begin with MY_")
+}
+
+// has looks a name up; one that ends with a star stands for all that begin so. Windows
+// does not tell capital letters from small ones.
+func has(table []string, name string) bool {
+	return slices.ContainsFunc(table, func(entry string) bool {
+		same := func(a, b string) bool { return a == b || runtime.GOOS == "windows" && strings.EqualFold(a, b) }
+		if start, many := strings.CutSuffix(entry, "*"); many {
+			return len(name) >= len(start) && same(name[:len(start)], start)
+		}
+		return same(name, entry)
+	})
+}

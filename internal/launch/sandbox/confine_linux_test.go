@@ -1,0 +1,412 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/creack/pty"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/late"
+)
+
+// room is a folder that may be written, one beside it that may not, and a home that
+// is hidden.
+type room struct{ root, outside, home string }
+
+func newRoom(t *testing.T) room {
+	t.Helper()
+	if err := Available(); err != nil {
+		t.Fatal(err)
+	}
+	top := t.TempDir()
+	r := room{top + "/root", top + "/outside", top + "/home"}
+	for file, text := range map[string]string{
+		"root/file": "mine", "root/.git/config": "[core]", "root/.git/hooks/pre-commit": "#!/bin/sh", "root/.ramet/config.toml": "x=1",
+		"outside/file": "theirs", "outside/folder/file": "theirs", "home/credentials.toml": "secret", "home/worktrees/one/file": "w",
+	} {
+		file = filepath.Join(top, file)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(r.outside, r.root+"/link"); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func (r room) box() *Box {
+	return &Box{Write: []string{r.root}, Keep: []string{r.root + "/.git", r.root + "/.ramet"}, Hide: []string{r.home, "/no/such"}}
+}
+
+// state is every file below the room, with mode, time and content.
+func (r room) state(t *testing.T) string {
+	t.Helper()
+	var all strings.Builder
+	for _, dir := range []string{r.outside, r.home, r.root + "/.git", r.root + "/.ramet"} {
+		err := filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
+			if err != nil {
+				return err
+			}
+			text, _ := os.ReadFile(path)
+			fmt.Fprintln(&all, path, info.Mode(), info.ModTime(), string(text))
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return all.String()
+}
+
+func TestAConfinedCommandWorksInside(t *testing.T) {
+	r := newRoom(t)
+	temp := t.TempDir() // what others left in the machine's own is not our affair
+	t.Setenv("TMPDIR", temp)
+	c := sh(r.root, `set -e
+echo new > file; mkdir -p a/b; echo x > a/b/c; mv a/b/c d; ln -s d e; ln d f; rm -r a; chmod 700 d
+echo $TMPDIR | grep -q ramet-box; echo x > $TMPDIR/x; f=$(mktemp); echo y > "$f"; mv $TMPDIR/x from-temp
+echo x > /dev/null; echo err > /dev/stderr; mkfifo pipe
+cat ../outside/file; ls / /proc/self > /dev/null; cat .git/config; id -u`)
+	c.Confine = r.box()
+	got, out := run(t, c)
+	if want := fmt.Sprintf("err\ntheirs[core]%d\n", os.Geteuid()); got.ExitCode != 0 || out != want {
+		t.Errorf("%+v %q, want %q", got, out, want)
+	}
+	if text, err := os.ReadFile(r.root + "/file"); string(text) != "new\n" {
+		t.Error(string(text), err)
+	}
+	if left, err := os.ReadDir(temp); err != nil || len(left) != 0 {
+		t.Error(left, err)
+	}
+}
+
+func TestAConfinedCommandCannotActOutside(t *testing.T) {
+	r := newRoom(t)
+	// Whoever starts ramet may leave something open.
+	fd, err := syscall.Open(r.outside, syscall.O_RDONLY|syscall.O_DIRECTORY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(fd)
+	before := r.state(t)
+	// Each would do little harm, should it succeed.
+	for _, script := range []string{
+		"echo x > ../outside/file", "echo x >> ../outside/file", "echo x > ../outside/new", "rm ../outside/file",
+		"rm -rf ../outside/folder", "mkdir ../outside/new", "mv file ../outside/", "mv ../outside/file .", "ln ../outside/file hard",
+		"chmod 777 ../outside/file", "touch ../outside/file", "touch -d 2001-01-01 ../outside", "truncate -s 0 ../outside/file",
+		"echo x > link/file", "rm link/file", "echo x > link/new", "chmod 777 link/file", "mv link/folder .",
+		"echo x > .git/config", "echo x > .git/hooks/new", "rm -rf .git", "mv .git other", "chmod 777 .git/config", "mv .git/hooks x",
+		"rmdir .git", "ln .git/config hard", "mkdir x && mv x .git/hooks", "echo x > .ramet/config.toml", "mv .ramet other",
+		"cat ../home/credentials.toml", "ls ../home/* && false; ls ../home | grep .", "echo x > ../home/new", "mv ../home h",
+		"mknod disk b 8 0", "mknod char c 1 3", "mount -t tmpfs none .", "umount .git", "umount " + r.home, "mount -o remount,rw /",
+		"echo x > /tmp/ramet-confined", "tee /proc/sys/kernel/sysrq < /proc/sys/kernel/sysrq", ": > /dev/kmsg", ": <> /dev/ptmx", "echo x > /dev/tty",
+		"unshare -m true", "unshare -Um mount -t tmpfs none .", "unshare -Urm umount .git", "unshare -Urm mount -o remount,bind,rw .git", "chroot / true", "tee /proc/sys/kernel/panic < /proc/sys/kernel/panic",
+		fmt.Sprintf("kill -0 %d", os.Getpid()), fmt.Sprintf("cat /proc/%d/environ", os.Getpid()),
+		"cat /proc/1/environ", "cat /proc/1/mem", "ls /proc/1/fd/5/", "echo x > /proc/1/fd/4", "ls /proc/self/fd/ | grep '[4-9]'", fmt.Sprintf("ls /proc/self/fd/%d/", fd), "echo 0 > /proc/self/oom_score_adj", "ls /proc/1/root/", "for t in /proc/1/task/*; do cat $t/environ && exit 0; done; exit 1",
+		"nsenter -t 1 -m true", "date -s @$(date +%s)",
+	} {
+		c := sh(r.root, script)
+		c.Confine = r.box()
+		got, out := run(t, c)
+		if got.ExitCode == 0 {
+			t.Errorf("%s: done: %q", script, out)
+		}
+		if after := r.state(t); after != before {
+			t.Fatalf("%s: %s\nbefore:\n%s\nafter:\n%s", script, out, before, after)
+		}
+	}
+	if _, err := os.Lstat("/tmp/ramet-confined"); err == nil {
+		t.Error("it wrote to /tmp")
+	}
+}
+
+// A command that may write the parent puts a link in place of the next one's folder.
+func TestNoLinkBecomesAFolderToWrite(t *testing.T) {
+	r := newRoom(t)
+	for _, w := range []string{r.root + "/link", r.root + "/link/folder", r.root + "/../root/link"} {
+		c := sh(r.root, "echo x > ../outside/folder/new")
+		c.Confine = &Box{Write: []string{w}}
+		p, err := Start(t.Context(), c)
+		if p != nil || !fault.Is(err, fault.Denied) || !strings.Contains(err.Error(), w) {
+			t.Errorf("%s: %v", w, err)
+		}
+	}
+	// While a command is prepared.
+	in, err := (&Box{Write: []string{r.root}}).resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Rename(r.root, r.root+".old"), os.Rename(r.outside, r.root)); err != nil {
+		t.Fatal(err)
+	}
+	p, err := order{Path: "/bin/sh", Args: []string{"sh", "-c", "echo x > new"}, Dir: r.root, Box: in}.start(t.Context(), nil)
+	if p != nil || !strings.Contains(fmt.Sprint(err), "was replaced") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A person types passwords on terminals that are files of theirs.
+// A folder on the way to a kept file cannot be renamed either: another file would lie at its path.
+func TestNothingTakesThePlaceOfAKeptFile(t *testing.T) {
+	r := newRoom(t)
+	if err := os.MkdirAll(r.root+"/tools/dist", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	kept := r.root + "/tools/dist/server"
+	if err := os.WriteFile(kept, []byte("accepted"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c := sh(r.root, `for at in tools/dist tools; do
+	mv -T $at moved; mkdir -p other/dist; echo evil > other/server; echo evil > other/dist/server
+	mv -T --exchange other $at; rm -rf $at; mv -T other $at; done
+echo fine > tools/dist/more; mv tools/dist/more tools/dist/renamed; cat tools/dist/renamed`)
+	c.Confine = r.box()
+	c.Confine.Keep = append(c.Confine.Keep, kept)
+	if _, out := run(t, c); !strings.HasSuffix(out, "fine\n") {
+		t.Errorf("it cannot write next to the file: %s", out)
+	}
+	if text, err := os.ReadFile(kept); string(text) != "accepted" {
+		t.Errorf("%q %v", text, err)
+	}
+}
+
+func TestAConfinedCommandReadsNoDevice(t *testing.T) {
+	r := newRoom(t)
+	person, terminal, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer person.Close()
+	defer terminal.Close()
+	if _, err := person.WriteString("password\n"); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []Command{sh(r.root, "head -c 8 "+terminal.Name()), sh(r.root, ": < /dev/ptmx")} {
+		c.Confine = r.box()
+		if got, out := run(t, c); got.ExitCode == 0 || strings.Contains(out, "pass") {
+			t.Errorf("%s: %+v %q", c.Args, got, out)
+		}
+	}
+	c := sh(r.root, `set -e; cat /dev/null; head -c 1 /dev/zero /dev/full /dev/random /dev/urandom | wc -l > /dev/null; echo x > /dev/null; ! echo x > /dev/full`)
+	c.Confine = r.box()
+	if got, out := run(t, c); got.ExitCode != 0 {
+		t.Errorf("%+v %q", got, out)
+	}
+}
+
+func TestAFolderInsideAHiddenOneCanBeWritten(t *testing.T) {
+	r := newRoom(t)
+	tree := r.home + "/worktrees/one"
+	c := sh(tree, "echo new > file; ls ..; ls ../..; cat ../../credentials.toml; echo x > ../../new")
+	c.Confine = &Box{Write: []string{tree}, Hide: []string{r.home}}
+	got, out := run(t, c)
+	text, err := os.ReadFile(tree + "/file")
+	if got.ExitCode == 0 || err != nil || string(text) != "new\n" || strings.Contains(out, "secret") || !strings.HasPrefix(out, "one\nworktrees\n") {
+		t.Errorf("%+v %q %q %v", got, out, text, err)
+	}
+}
+
+func TestAHiddenFileIsEmpty(t *testing.T) {
+	r := newRoom(t)
+	c := sh(r.root, "cat ../home/credentials.toml; ls ../home")
+	c.Confine = &Box{Write: []string{r.root}, Hide: []string{r.home + "/credentials.toml"}}
+	if _, out := run(t, c); out != "credentials.toml\nworktrees\n" {
+		t.Errorf("%q", out)
+	}
+}
+
+// play is the test binary in another role, confined or not.
+func play(dir, name string, args ...string) Command {
+	return Command{Args: append([]string{"/proc/self/exe"}, args...), Dir: dir, Env: []string{sandboxPath, role + "=" + name, "GORACE=atexit_sleep_ms=0"}}
+}
+
+func TestAConfinedCommandHasNoNetwork(t *testing.T) {
+	r := newRoom(t)
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tcp.Close()
+	named, err := net.Listen("unix", filepath.Join(r.outside, "socket"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer named.Close()
+	hidden := fmt.Sprintf("@ramet-%s", newMark())
+	abstract, err := net.Listen("unix", hidden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer abstract.Close()
+	for _, l := range []net.Listener{tcp, named, abstract} {
+		free := play(r.root, "dial", l.Addr().Network(), l.Addr().String())
+		if got, out := run(t, free); got.ExitCode != 0 || out != "connected\n" {
+			t.Fatalf("%s: %+v %q", l.Addr(), got, out)
+		}
+		shut := free
+		shut.Confine = r.box()
+		if got, out := run(t, shut); got.ExitCode == 0 || !strings.HasPrefix(out, "no:") {
+			t.Errorf("%s: %+v %q", l.Addr(), got, out)
+		}
+		open := free
+		open.Confine = r.box()
+		open.Confine.Network = true
+		if got, out := run(t, open); got.ExitCode != 0 || out != "connected\n" {
+			t.Errorf("%s: %+v %q", l.Addr(), got, out)
+		}
+	}
+	c := play(r.root, "loopback")
+	c.Confine = r.box()
+	if _, out := run(t, c); out != "loopback: <nil>\n" {
+		t.Errorf("%q", out)
+	}
+}
+
+func TestWithoutNamespacesNothingIsConfined(t *testing.T) {
+	r := newRoom(t)
+	was := best.Swap(int32(len(ways) - 1))
+	defer best.Store(was)
+	c := sh(r.root, "touch ran")
+	c.Confine = r.box()
+	p, err := Start(t.Context(), c)
+	if p != nil || !fault.Is(err, fault.Denied) || !strings.Contains(err.Error(), "namespaces") {
+		t.Errorf("%v", err)
+	}
+	in, err := c.Confine.resolve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.Temp = t.TempDir()
+	o := order{Path: "/bin/sh", Args: c.Args, Dir: c.Dir, Env: c.Env, Box: in}
+	if p, err := launch(t.Context(), o, nil, nil); p != nil || !strings.Contains(fmt.Sprint(err), "namespaces") {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(r.root + "/ran"); err == nil {
+		t.Error("it ran")
+	}
+}
+
+// A socket that somebody binds while the command runs, in a folder of a session.
+func TestALaterSocketOfASessionIsNotReached(t *testing.T) {
+	r := newRoom(t)
+	session := t.TempDir()
+	was := socketFolders.Get()
+	socketFolders = late.Value[[]string]{Make: func() []string { return []string{session} }}
+	defer func() { socketFolders = late.Value[[]string]{Make: func() []string { return was }} }()
+	out := newScreen()
+	c := sh(r.root, `echo ready; while ! test -e go; do sleep 0.01; done; test -z "$(ls -A `+session+`)" && echo empty`)
+	c.Output, c.Confine = out, r.box()
+	p, err := Start(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out.await(t, "ready")
+	l, err := net.Listen("unix", filepath.Join(session, "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if err := os.WriteFile(r.root+"/go", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Wait(); err != nil || out.String() != "ready\nempty\n" {
+		t.Errorf("%v %q", err, out)
+	}
+}
+
+// A server of tmux that is started later would type into the user's shell.
+func TestALaterSocketOfTmuxIsNotReached(t *testing.T) {
+	r := newRoom(t)
+	temp := t.TempDir()
+	t.Setenv("TMUX_TMPDIR", temp)
+	agent := filepath.Join(temp, "ssh-x")
+	if err := os.Mkdir(agent, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	tmux := filepath.Join(temp, fmt.Sprintf("tmux-%d", os.Geteuid()))
+	for _, network := range []bool{false, true} {
+		out := newScreen()
+		c := sh(r.root, `echo ready; while ! test -e go; do sleep 0.01; done; rm go; ls `+tmux+" "+agent)
+		c.Output, c.Confine = out, r.box()
+		c.Confine.Network = network
+		p, err := Start(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.await(t, "ready")
+		for _, dir := range []string{tmux, agent} {
+			l, err := net.Listen("unix", filepath.Join(dir, "socket"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+		}
+		if err := os.WriteFile(r.root+"/go", nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		want := "ready\n" + agent + ":\n\n" + tmux + ":\n"
+		if network { // a program with the network may use the agent
+			want = "ready\n" + agent + ":\nsocket\n\n" + tmux + ":\n"
+		}
+		if _, err := p.Wait(); err != nil || out.String() != want {
+			t.Errorf("network %t: %v %q, want %q", network, err, out, want)
+		}
+		for _, dir := range []string{tmux, agent} {
+			os.Remove(filepath.Join(dir, "socket"))
+		}
+	}
+	if info, err := os.Lstat(tmux); err != nil || info.Mode() != fs.ModeDir|0o700 {
+		t.Error(info, err)
+	}
+}
+
+// A socket of a process that bound it by a relative path.
+func TestASocketOfARelativePathIsNotReached(t *testing.T) {
+	r := newRoom(t)
+	out := newScreen()
+	other := play(r.outside, "listen", "relative socket")
+	other.Output = out
+	p, err := Start(t.Context(), other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { p.Kill(); p.Wait() }()
+	out.await(t, "listening")
+	c := play(r.root, "dial", "unix", r.outside+"/relative socket")
+	if got, said := run(t, c); got.ExitCode != 0 {
+		t.Fatalf("%+v %q", got, said)
+	}
+	for range 2 { // the second finds it remembered
+		c.Confine = r.box()
+		if got, said := run(t, c); got.ExitCode == 0 || !strings.HasPrefix(said, "no:") {
+			t.Errorf("%+v %q", got, said)
+		}
+	}
+}
+
+func TestTheTableOfSocketsIsRead(t *testing.T) {
+	for line, want := range map[string]string{
+		"Num       RefCount Protocol Flags    Type St Inode Path\n":                              "|",
+		"ffff8880: 00000002 00000000 00010000 0001 01 16384 /run/a b\n":                          "16384|/run/a b",
+		"ffff8880: 00000003 00000000 00000000 0001 03 16385\n":                                   "16385|",
+		"ffff8880: 00000002 00000000 00010000 0001 01     7 relative/x\n":                        "7|relative/x",
+		"0000000000000000: 00000002 00000000 00010000 0005 01 1234567 @/tmp/.X11-unix/X0\n":      "1234567|@/tmp/.X11-unix/X0",
+		"0000000000000000: 00000002 00000000 00010000 0005 01 1234567 /a /b: 0001 2 3 4 5 6 7\n": "1234567|/a /b: 0001 2 3 4 5 6 7",
+	} {
+		if inode, path := bound(line); inode+"|"+path != want {
+			t.Errorf("%q: %s %s", line, inode, path)
+		}
+	}
+}

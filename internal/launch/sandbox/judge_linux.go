@@ -1,0 +1,198 @@
+package sandbox
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"ramet/internal/base/late"
+)
+
+// judge says why something may not stay; empty: it may.
+func judge(root *os.Root, t thing) string {
+	info, err := root.Lstat(t.path)
+	if err != nil {
+		return "" // it is gone
+	}
+	switch t.kind {
+	case repository:
+		if !info.IsDir() {
+			return "a repository that lies elsewhere"
+		}
+		return judgeRepository(root, t.path)
+	case guardAttributes:
+		text, err := readPlain(root, t.path)
+		if err != nil {
+			return "attributes of git that cannot be read"
+		}
+		return judgeAttributes(text)
+	case own:
+		return judgeFolder(root, t.path, info.IsDir(), "ramet", ofRamet)
+	case settings:
+		return judgeFolder(root, t.path, info.IsDir(), "an editor or agent", func(name string) bool { return harmlessIn.Get()[strings.ToLower(name)] })
+	case part:
+		return ""
+	case top:
+		names, err := list(root, ".")
+		if err == nil && !takesForRepository(func(part string) bool {
+			return slices.ContainsFunc(names, func(name string) bool { return strings.ToLower(name) == part })
+		}) {
+			return "" // another part of it is gone
+		}
+		return judgeRepository(root, ".")
+	case deep:
+		return "it lies so deep that nobody can look into it"
+	case hooks:
+		return "git may run what is in it"
+	}
+	return "other programs execute it unasked"
+}
+
+// judgeFolder finds a name in a folder that is not known to be harmless.
+func judgeFolder(root *os.Root, at string, isDir bool, who string, harmless func(string) bool) string {
+	if !isDir {
+		return "no folder, where " + who + " expects one"
+	}
+	names, err := list(root, at)
+	if err != nil {
+		return "a folder that cannot be read"
+	}
+	for _, name := range names {
+		if !harmless(name) {
+			return fmt.Sprintf("%s acts upon %q in it", who, name)
+		}
+	}
+	return ""
+}
+
+// judgeRepository allows what git init and git clone make.
+func judgeRepository(root *os.Root, at string) string {
+	names, err := list(root, at)
+	if err != nil {
+		return "a repository that cannot be read"
+	}
+	for _, name := range names {
+		switch strings.ToLower(name) {
+		case "config.worktree", "commondir", "gitdir", "modules", "worktrees":
+			return fmt.Sprintf("a repository with %s, which names others", name)
+		}
+	}
+	if why := judgeHooks(root, path.Join(at, "hooks")); why != "" {
+		return why
+	}
+	if text, err := readPlain(root, path.Join(at, "info", "attributes")); err == nil {
+		if why := judgeAttributes(text); why != "" {
+			return why
+		}
+	} else if !os.IsNotExist(err) {
+		return "attributes of git that cannot be read"
+	}
+	text, err := readPlain(root, path.Join(at, "config"))
+	if os.IsNotExist(err) {
+		return ""
+	}
+	if err != nil {
+		return "a configuration of git that cannot be read"
+	}
+	keys, err := parseConfig(text)
+	if err != nil {
+		return "a configuration of git that is not understood"
+	}
+	for _, k := range keys {
+		if !k.harmless() {
+			return fmt.Sprintf("the configuration of a repository that sets %s", k.name)
+		}
+	}
+	return ""
+}
+
+// judgeHooks allows samples, which git does not run.
+func judgeHooks(root *os.Root, at string) string {
+	info, err := root.Lstat(at)
+	if os.IsNotExist(err) {
+		return ""
+	}
+	if err != nil || !info.IsDir() {
+		return "a repository whose hooks lie elsewhere"
+	}
+	names, err := list(root, at)
+	if err != nil {
+		return "hooks that cannot be read"
+	}
+	for _, name := range names {
+		if !strings.HasSuffix(name, ".sample") {
+			return fmt.Sprintf("a repository with the hook %q", name)
+		}
+	}
+	return ""
+}
+
+// plainAttributes are those that let git run no program: filters, drivers and encodings
+// are defined elsewhere, by the user or by a repository's configuration.
+var plainAttributes = late.Regexp(`^[!-]?(text|eol|crlf|binary|whitespace|conflict-marker-size|delta|export-ignore|export-subst|encoding|ident|linguist-[a-z]+|gitlab-[a-z]+)(=.*)?$|^[!-](diff|merge|filter)$`)
+
+// ownDrivers are the ways to compare and merge that are built into git.
+var ownDrivers = late.Regexp(`^(merge=(text|binary|union)|diff=(ada|bash|bibtex|cpp|csharp|css|dts|elixir|fortran|fountain|golang|html|java|kotlin|markdown|matlab|objc|pascal|perl|php|python|ruby|rust|scheme|tex))$`)
+
+func judgeAttributes(text string) string {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		if line[0] == '"' { // a pattern with spaces in it
+			if end := strings.LastIndexByte(line, '"'); end > 0 {
+				line = "pattern" + line[end+1:]
+			}
+		}
+		fields := strings.Fields(line)
+		for _, a := range fields[1:] {
+			if !plainAttributes.Get().MatchString(a) && !ownDrivers.Get().MatchString(a) {
+				return fmt.Sprintf("attributes of git that name a program (%.40q)", a)
+			}
+		}
+	}
+	return ""
+}
+
+// maxConfig bounds what is read.
+const maxConfig = 1 << 20
+
+// readPlain reads a plain file, and no link.
+func readPlain(root *os.Root, at string) (string, error) {
+	if info, err := root.Lstat(at); err != nil {
+		return "", err
+	} else if !info.Mode().IsRegular() {
+		return "", fmt.Errorf("%s is no plain file", at)
+	}
+	f, err := root.OpenFile(at, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
+	if err == nil && len(text) > maxConfig {
+		err = fmt.Errorf("%s is longer than %d bytes", at, maxConfig)
+	}
+	return string(text), err
+}
+
+// list names what is in a folder, which must be no link.
+func list(root *os.Root, at string) ([]string, error) {
+	if info, err := root.Lstat(at); err != nil || !info.IsDir() {
+		return nil, fmt.Errorf("%s is no folder", at)
+	}
+	dir, err := root.Open(at)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	slices.Sort(names)
+	return names, err
+}

@@ -1,0 +1,276 @@
+package sandbox
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// guardIdentity tells a file from another one that has its name later.
+type guardIdentity struct {
+	Dev, Ino uint64
+	Changed  int64 // when, where that is known to matter; else 0
+}
+
+// thing is something with a guarded name.
+type thing struct {
+	path string // below the folder
+	kind kind
+	id   guardIdentity
+}
+
+// folder is what was seen in one.
+type folder struct {
+	path   string        // below the root; "." is the root
+	id     guardIdentity // with the time of its last change
+	recent bool          // it changed so shortly before it was read that a later change may have the same time
+	shut   bool          // it could not be read
+	gone   bool
+	sub    []*folder
+	things []thing
+}
+
+// deepest is how long the path of a folder is that is looked into. What lies deeper is taken
+// as one thing: the kernel takes no path over 4,096 bytes, and a look that fails finds nothing.
+const deepest = 3000
+
+// grain is more than the clock of any file system leaves out.
+const grain = 100 * time.Millisecond
+
+// index remembers folders from one look to the next.
+type index struct {
+	root string
+
+	mu  sync.Mutex
+	top *folder // nil: nobody has looked
+}
+
+// look finds everything with a guarded name, and the folders that cannot be read.
+func (x *index) look() (found []thing, shut map[string]guardIdentity, err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	top, err := os.Open(x.root)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer top.Close()
+	if x.top == nil {
+		x.top = &folder{path: "."}
+	}
+	s := &search{fd: int(top.Fd())}
+	s.todo.L = &s.mu
+	s.queue = []*folder{x.top}
+	s.all()
+	if s.err != nil {
+		x.top = nil // half of it is new
+		return nil, nil, s.err
+	}
+	shut = map[string]guardIdentity{}
+	x.top.each(func(f *folder) {
+		if f.shut {
+			shut[f.path] = f.id
+		}
+		found = append(found, f.things...)
+	})
+	slices.SortFunc(found, func(a, b thing) int { return strings.Compare(a.path, b.path) })
+	return found, shut, nil
+}
+
+// each visits a folder and those below it.
+func (f *folder) each(do func(*folder)) {
+	if f.gone {
+		return
+	}
+	do(f)
+	for _, sub := range f.sub {
+		sub.each(do)
+	}
+}
+
+// search is one look. Several goroutines take folders from the queue.
+type search struct {
+	fd int
+
+	mu    sync.Mutex
+	todo  sync.Cond
+	queue []*folder
+	busy  int
+	err   error
+}
+
+func (s *search) all() {
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), 8) {
+		wg.Go(s.work)
+	}
+	wg.Wait()
+}
+
+func (s *search) work() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var batch []*folder
+	for {
+		for len(s.queue) == 0 && s.busy > 0 && s.err == nil {
+			s.todo.Wait()
+		}
+		if len(s.queue) == 0 || s.err != nil {
+			return
+		}
+		// Many at once: taking turns costs more than a look at a folder.
+		n := min(len(s.queue), 256)
+		batch = append(batch[:0], s.queue[len(s.queue)-n:]...)
+		s.queue = s.queue[:len(s.queue)-n]
+		s.busy++
+		s.mu.Unlock()
+		var failed error
+		for _, f := range batch {
+			if failed = f.refresh(s.fd); failed != nil {
+				break
+			}
+		}
+		s.mu.Lock()
+		s.busy--
+		if s.err == nil {
+			s.err = failed
+		}
+		for _, f := range batch {
+			if !f.gone {
+				s.queue = append(s.queue, f.sub...)
+			}
+		}
+		s.todo.Broadcast()
+	}
+}
+
+// refresh looks at a folder, and reads it if it changed.
+func (f *folder) refresh(root int) error {
+	id, stat, err := identifyGuard(root, f.path)
+	if err != nil || stat.Mode&unix.S_IFMT != unix.S_IFDIR {
+		f.gone = true
+		return ignoreGoneGuard(err)
+	}
+	id.Changed = stat.Ctim.Nano()
+	if f.id == id && !f.recent && !f.gone {
+		return nil
+	}
+	old := make(map[string]*folder, len(f.sub))
+	if f.id.Dev == id.Dev && f.id.Ino == id.Ino {
+		for _, sub := range f.sub {
+			old[sub.path] = sub
+		}
+	}
+	*f = folder{path: f.path, id: id, recent: time.Since(time.Unix(0, id.Changed)) < grain}
+	return f.read(root, old)
+}
+
+// read reads a folder. Of those in it, what is known is kept.
+func (f *folder) read(root int, old map[string]*folder) error {
+	fd, err := unix.Openat(root, f.path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if errors.Is(err, unix.EACCES) {
+		f.shut = true
+		return nil
+	}
+	if err != nil {
+		f.gone = true
+		return ignoreGoneGuard(err)
+	}
+	dir := os.NewFile(uintptr(fd), f.path)
+	defer dir.Close()
+	entries, err := dir.ReadDir(-1)
+	if err != nil {
+		f.gone = true
+		return ignoreGoneGuard(err)
+	}
+	var bare map[string]string // parts of a repository to the names that they have here
+	for _, e := range entries {
+		name := e.Name()
+		if part := strings.ToLower(name); slices.Contains(parts, part) {
+			if bare == nil {
+				bare = map[string]string{}
+			}
+			bare[part] = name
+		}
+		if k, ok := kindOf(name); ok {
+			if t, err := seen(fd, name, k); err == nil {
+				t.path = path.Join(f.path, name)
+				f.things = append(f.things, t)
+			}
+			continue
+		}
+		if e.IsDir() {
+			at := path.Join(f.path, name)
+			if len(at) > deepest {
+				if t, err := seen(fd, name, deep); err == nil {
+					t.path = at
+					f.things = append(f.things, t)
+				}
+				continue
+			}
+			sub := old[at]
+			if sub == nil {
+				sub = &folder{path: at}
+			}
+			f.sub = append(f.sub, sub)
+		}
+	}
+	isRepository := takesForRepository(func(part string) bool { return bare[part] != "" })
+	switch {
+	case f.path == ".":
+		f.things = append(f.things, partsOf(fd, bare, isRepository)...)
+	case isRepository:
+		f.things = append(f.things, thing{path: f.path, kind: repository, id: guardIdentity{Dev: f.id.Dev, Ino: f.id.Ino}})
+	}
+	return nil
+}
+
+// partsOf are the parts of a repository in the top folder, which cannot be moved away as a whole.
+func partsOf(dir int, bare map[string]string, isRepository bool) []thing {
+	k := part
+	if isRepository {
+		k = top
+	}
+	var out []thing
+	for i, p := range parts {
+		if bare[p] == "" {
+			continue
+		}
+		if t, err := seen(dir, bare[p], k); err == nil {
+			t.path, t.id.Changed = bare[p], -int64(i)-1 // one part does not come in the place of another
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// seen is a thing in an open folder.
+func seen(dir int, name string, k kind) (thing, error) {
+	id, stat, err := identifyGuard(dir, name)
+	if stat.Mode&unix.S_IFMT != unix.S_IFDIR && stat.Nlink > 1 {
+		id.Changed = stat.Ctim.Nano() // another name of it may have been written to
+	}
+	return thing{kind: k, id: id}, err
+}
+
+func identifyGuard(dir int, at string) (guardIdentity, unix.Stat_t, error) {
+	var stat unix.Stat_t
+	err := unix.Fstatat(dir, at, &stat, unix.AT_SYMLINK_NOFOLLOW)
+	return guardIdentity{Dev: stat.Dev, Ino: stat.Ino}, stat, err
+}
+
+func ignoreGoneGuard(err error) error {
+	for _, e := range []error{fs.ErrNotExist, unix.ENOTDIR, unix.ELOOP, unix.ESTALE, unix.EACCES} {
+		if errors.Is(err, e) {
+			return nil
+		}
+	}
+	return err
+}

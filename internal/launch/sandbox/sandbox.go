@@ -1,0 +1,150 @@
+// Package sandbox runs a command so that it can be killed whole and, if asked,
+// confined by the operating system.
+//
+// Contained is every command. When Kill was called, when the context ended, when
+// the command itself ended, and also when ramet was killed with SIGKILL, nothing
+// that the command started runs on: no double fork, no session of its own, no
+// ignored or stopped process. Wait returns after that, having looked.
+//
+//   - Linux: the binary starts itself again as helper, which is the first process
+//     (init) of a PID namespace. The kernel ends a namespace with its init. Init
+//     ends with the command, and when a pipe from ramet is closed, which the kernel
+//     does however ramet dies. An ordinary user needs a user namespace for it: inside,
+//     set-user-id programs (sudo) have no effect, and files of others belong to nobody.
+//     The command has a /proc of its own where the kernel allows one; elsewhere, in
+//     some containers, it sees that of the host. What it mounts is gone with it.
+//   - Linux without namespaces: the helper is a subreaper, and kills its descendants
+//     until none is left. A command that kills the helper first gets away from it;
+//     what kept its environment is found by it and killed all the same.
+//   - Elsewhere: a process group. A process that leaves its group gets away.
+//
+// Confined means, on Linux only, all of this or nothing (see Available):
+//
+//   - Files can be read and executed everywhere, but for Box.Hide, which is covered
+//     (an empty folder, an empty file). They can be written, made, removed, and have
+//     their mode, owner and times changed, below Box.Write only and in a temporary
+//     folder of the command's own (TMPDIR, removed afterwards, and /dev/shm). Landlock
+//     and read-only mounts both see to it, so neither is trusted alone.
+//   - Box.Keep, inside Box.Write, is read-only: it is a mount, so it cannot be renamed
+//     away either, nor can the folders above it. Only what exists when the command starts can be kept; for names that
+//     other programs execute, see Box.Guard. Below a writable folder other file systems
+//     that are mounted there stay read-only.
+//   - No network but a loopback of the command's own (Box.Network lifts this), no
+//     System V IPC, no abstract Unix sockets of others. Sockets in the file system that
+//     were bound when the command started are covered (docker, agents), and the folders
+//     where sessions keep theirs are covered whole, with the network too those of tmux,
+//     screen and editors, which run commands for the user. One that is bound elsewhere later, or
+//     by a relative path by a process that has changed its folder since, could be
+//     connected to, where the command can see it, with kernels before Landlock 9.
+//   - No process outside can be seen, signalled or traced. No privilege can be
+//     gained (no_new_privs). Root keeps what it needs for files, and nothing else:
+//     no devices, modules, mounts, clocks or raw I/O.
+//   - Processes, memory and the size of a file are bounded (Box.Limits); Result.Notes says
+//     which limit was hit.
+//   - A filter of system calls (seccomp) refuses keyrings, io_uring, programs in the
+//     kernel, counters, and sockets other than Unix, IP and the netlink of routes. It
+//     refuses every mode with a setuid or setgid bit. What is no program of this
+//     machine's own architecture does not run.
+//
+// Landlock alone is not taken for confinement: its network rules know TCP (and only
+// later UDP), and not multipath TCP, so without namespaces the network is open.
+package sandbox
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"ramet/internal/base/fault"
+)
+
+// Command is what to run.
+type Command struct {
+	Args    []string  // the program, looked up in the PATH of Env, and its arguments
+	Dir     string    // where
+	Env     []string  // complete; nothing is inherited
+	Confine *Box      // nil: contained only
+	Output  io.Writer // takes both streams as they come; nil: nobody
+	Speaks  *Speech   // nil: it reads nothing, and what it says goes to Output
+	For     *Mark     // for whom it is started: it bears this for ever (Marked); nil: for nobody
+}
+
+// Speech is how one talks with a command that stays: the ends of two pipes that are the
+// command's. Its standard error goes to Output. Start closes both files, whatever comes of it.
+type Speech struct {
+	In  *os.File // it reads this
+	Out *os.File // and writes this
+}
+
+func (s *Speech) close() {
+	if s != nil {
+		s.In.Close()
+		s.Out.Close()
+	}
+}
+
+// Box is what a confined command may do. All paths are absolute; what does not
+// exist is left out, but for folders to be written.
+type Box struct {
+	Write   []string // folders below which it may write, by their real paths: no symbolic link is followed
+	Keep    []string // what it may not write even so
+	Hide    []string // files and folders that it may not read
+	Network bool     // whether it may use the network
+	// Guard is a folder outside of Write, made when needed, to which is moved what the
+	// command leaves below Guarded under a name that other programs execute (package
+	// guard). What has such a name already is kept. Empty: names are not looked after.
+	Guard   string
+	Guarded []string // of Write, those in which somebody else works too; caches are not
+	Forbid  []string // with Guard: files that must not come into being, whatever they hold
+	Limits  Limits   // when one is reached, everything of the command is killed
+}
+
+// Result is how a command ended.
+type Result struct {
+	ExitCode int            // 128 + signal where a signal ended it
+	Signal   syscall.Signal // 0: none
+	Killed   bool           // by Kill or the end of the context
+	Notes    string         // what else there is to say about it, in lines
+}
+
+// LookPath finds a program as a command with this folder and environment would.
+func LookPath(name, dir string, env []string) (string, error) {
+	if strings.ContainsRune(name, filepath.Separator) || filepath.IsAbs(name) {
+		return name, nil
+	}
+	path := ""
+	for _, pair := range env {
+		if value, ok := strings.CutPrefix(pair, "PATH="); ok {
+			path = value
+		}
+	}
+	for _, folder := range filepath.SplitList(path) {
+		if !filepath.IsAbs(folder) {
+			folder = filepath.Join(dir, folder)
+		}
+		file := filepath.Join(folder, name)
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && executable(info) {
+			return file, nil
+		}
+	}
+	return "", fault.New(fault.NotFound, "start command: there is no program %.80q in the PATH", name).
+		WithHint("install it, or say where it is")
+}
+
+// check refuses what cannot be run.
+func (c Command) check() error {
+	if len(c.Args) == 0 {
+		return fault.New(fault.Usage, "start command: no program is named")
+	}
+	for _, s := range append(append([]string{c.Dir}, c.Args...), c.Env...) {
+		if strings.IndexByte(s, 0) >= 0 {
+			return fault.New(fault.InvalidText, "start command: NUL in %.80q", s).WithHint("leave it out")
+		}
+	}
+	if !filepath.IsAbs(c.Dir) {
+		return fault.New(fault.Usage, "start command: %.80q is no absolute path of a folder", c.Dir)
+	}
+	return nil
+}

@@ -1,0 +1,238 @@
+package sandbox
+
+import (
+	"bufio"
+	"context"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"ramet/internal/base/fault"
+)
+
+// ways are tried in this order; best is the first that the kernel was not found to
+// refuse.
+var (
+	ways = []way{{Spaces: true}, {Spaces: true, User: true}, {}}
+	best atomic.Int32
+)
+
+// Start runs a command. When ctx ends it is killed. A nil error means that the
+// command's program was started; Wait must then be called.
+func Start(ctx context.Context, c Command) (*Process, error) {
+	defer c.Speaks.close()
+	if err := c.check(); err != nil {
+		return nil, err
+	}
+	path, err := LookPath(c.Args[0], c.Dir, c.Env)
+	if err != nil {
+		return nil, err
+	}
+	o := order{Path: path, Args: c.Args, Dir: c.Dir, Env: c.Env, For: c.For, speaks: c.Speaks}
+	if c.Confine != nil {
+		if err := Available(); err != nil {
+			return nil, err
+		}
+		if o.Box, err = c.Confine.resolve(); err != nil {
+			return nil, err
+		}
+		if o.watch, err = c.Confine.watch(o.Box); err != nil {
+			return nil, err
+		}
+	}
+	return o.start(ctx, c.Output)
+}
+
+// start gives a confined command its temporary folder and starts it.
+func (o order) start(ctx context.Context, output io.Writer) (*Process, error) {
+	if o.Box == nil {
+		return firstWay(ctx, o, nil, output)
+	}
+	temp, err := newTemp()
+	if err != nil {
+		return nil, err
+	}
+	o.Box.Temp = temp.dir
+	o.Env = append(slices.DeleteFunc(slices.Clone(o.Env), func(pair string) bool {
+		return strings.HasPrefix(pair, "TMPDIR=")
+	}), "TMPDIR="+o.Box.tmp())
+	p, err := firstWay(ctx, o, temp, output)
+	if err != nil {
+		temp.remove()
+		if o.watch != nil {
+			o.watch.End() // it may have run, and killed its helper
+		}
+	}
+	return p, err
+}
+
+// firstWay starts the helper in the first way that the kernel allows. What it refuses
+// is found out before the command runs. A confined command needs namespaces.
+func firstWay(ctx context.Context, o order, temp *tempFolder, output io.Writer) (*Process, error) {
+	var last *refusal
+	for i := int(best.Load()); i < len(ways); i++ {
+		if o.Box != nil && !ways[i].Spaces {
+			continue
+		}
+		o.Way = ways[i]
+		p, err := launch(ctx, o, temp, output)
+		if !errors.As(err, &last) {
+			return p, err
+		}
+		if !last.denied {
+			break
+		}
+		if o.Box == nil {
+			best.CompareAndSwap(int32(i), int32(i+1))
+		}
+	}
+	if last == nil {
+		last = &refusal{step: "namespaces", why: "the kernel does not allow any to this user"}
+	}
+	code := fault.Failed
+	if o.Box != nil {
+		code = fault.Denied
+	}
+	return nil, fault.New(code, "start command: %w", last)
+}
+
+// launch starts the helper in one way, and waits until the command runs.
+func launch(ctx context.Context, o order, temp *tempFolder, output io.Writer) (*Process, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fault.New(fault.Cancelled, "start command: %w", err)
+	}
+	mark := ""
+	if !o.Way.Spaces {
+		mark = newMark()
+		o.Env = append(slices.Clone(o.Env), mark)
+	}
+	o.Confined = o.Box != nil
+	var pipes pipeSet
+	controlR, controlW := pipes.open()
+	reportR, reportW := pipes.open()
+	outR, outW := pipes.open()
+	if pipes.err != nil {
+		pipes.close()
+		return nil, pipes.err
+	}
+	cmd := &exec.Cmd{
+		// Not by its path: the binary may have been replaced meanwhile.
+		Path: "/proc/self/exe", Args: []string{marker}, Env: []string{}, Dir: "/",
+		Stdout: outW, Stderr: outW, ExtraFiles: []*os.File{controlR, reportW},
+		SysProcAttr: attributes(o),
+	}
+	if o.speaks != nil {
+		cmd.Stdin, cmd.Stdout = o.speaks.In, o.speaks.Out
+	}
+	if o.Box != nil {
+		parent, err := os.Open(filepath.Dir(o.Box.Temp))
+		if err != nil {
+			pipes.close()
+			return nil, fault.New(fault.StorageIO, "confine command: %w", err)
+		}
+		defer parent.Close()
+		cmd.ExtraFiles = append(cmd.ExtraFiles, parent)
+	}
+	if o.watch != nil {
+		into, err := os.Open(filepath.Dir(o.watch.Into()))
+		if err != nil {
+			pipes.close()
+			return nil, fault.New(fault.StorageIO, "confine command: %w", err)
+		}
+		defer into.Close()
+		cmd.ExtraFiles = append(cmd.ExtraFiles, into)
+		o.Guarded, o.Quarantine = o.watch.State(), filepath.Base(o.watch.Into())
+	}
+	var group *group
+	if o.Box != nil {
+		group = newGroup(o.Box.Limits)
+		group.enter(cmd.SysProcAttr)
+	}
+	err := cmd.Start()
+	if err != nil && group != nil && !groupless.Swap(true) {
+		// The kernel has groups, but lets nobody begin in one: once more, without.
+		group.remove()
+		pipes.close()
+		return launch(ctx, o, temp, output)
+	}
+	controlR.Close()
+	reportW.Close()
+	outW.Close()
+	if err != nil {
+		group.remove()
+		pipes.close()
+		return nil, &refusal{step: "start the helper", why: err.Error(), denied: denied(err)}
+	}
+	p := &Process{cmd: cmd, way: o.Way, mark: mark, control: controlW, temp: temp, watch: o.watch, group: group, done: make(chan struct{})}
+	if o.Way.Spaces {
+		p.space, _ = os.Open(fmt.Sprintf("/proc/%d/ns/pid", cmd.Process.Pid))
+	}
+	stop := context.AfterFunc(ctx, p.Kill)
+	reports := bufio.NewReader(reportR)
+	var first report
+	if err = gob.NewEncoder(controlW).Encode(o); err == nil {
+		err = readReport(reports, &first)
+	}
+	if err != nil || first.Step != "" {
+		stop()
+		p.Kill()
+		cmd.Wait()
+		left := p.leftOver() // the command may have run, and killed its helper
+		p.space.Close()
+		group.remove()
+		pipes.close()
+		switch {
+		case len(left) > 0:
+			return nil, survived(left)
+		case ctx.Err() != nil:
+			return nil, fault.New(fault.Cancelled, "start command: %w", ctx.Err())
+		case err != nil: // not a refusal: another try could run the command twice
+			return nil, fault.New(fault.Failed, "start command: its helper ended early: %s", cmd.ProcessState)
+		case first.Step == "exec":
+			return nil, fault.New(fault.Failed, "start %s in %s: %s", o.Path, o.Dir, first.Why)
+		}
+		return nil, &refusal{step: first.Step, why: first.Why, denied: first.Denied}
+	}
+	go p.follow(stop, reports, newDrain(outR, output), []*os.File{reportR, outR})
+	return p, nil
+}
+
+// attributes are the namespaces of the helper.
+func attributes(o order) *syscall.SysProcAttr {
+	attr := &syscall.SysProcAttr{Setsid: true}
+	if !o.Way.Spaces {
+		return attr
+	}
+	attr.Cloneflags = unix.CLONE_NEWPID | unix.CLONE_NEWNS
+	if o.Box != nil {
+		attr.Cloneflags |= unix.CLONE_NEWIPC
+		if !o.Box.Network {
+			attr.Cloneflags |= unix.CLONE_NEWNET
+		}
+	}
+	if o.Way.User {
+		attr.Cloneflags |= unix.CLONE_NEWUSER
+		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}}
+		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getegid(), HostID: os.Getegid(), Size: 1}}
+		attr.AmbientCaps = needed
+	}
+	return attr
+}
+
+// refusal is a way that the kernel does not allow, or that failed.
+type refusal struct {
+	step, why string
+	denied    bool
+}
+
+func (r *refusal) Error() string { return r.step + ": " + r.why }

@@ -1,0 +1,178 @@
+package sandbox
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"ramet/internal/base/fault"
+)
+
+// A confined command's temporary folder. Somebody holds a lock in it for as long as
+// the command may live, so that what a killed ramet left can be told from what is in
+// use:
+//
+//	ramet-box-<number>/lock   held by the ramet that started the command
+//	ramet-box-<number>/tmp    TMPDIR
+//	ramet-box-<number>/shm    /dev/shm
+type tempFolder struct {
+	dir  string
+	lock *os.File
+}
+
+const (
+	tempPrefix = "ramet-box-"
+	lockName   = "lock"
+)
+
+// newTemp makes one in the system's temporary folder.
+func newTemp() (*tempFolder, error) {
+	for {
+		t, taken, err := tryTemp()
+		if err != nil {
+			return nil, fault.New(fault.StorageIO, "confine command: make a temporary folder: %w", err)
+		}
+		if !taken {
+			return t, nil
+		}
+	}
+}
+
+// tryTemp makes one, unless somebody who cleans up takes it for abandoned before its
+// lock is held.
+func tryTemp() (t *tempFolder, taken bool, err error) {
+	dir, err := os.MkdirTemp("", tempPrefix)
+	if err != nil {
+		return nil, false, err
+	}
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return nil, errors.Is(err, fs.ErrNotExist), ignoreGone(err)
+	}
+	t = &tempFolder{dir: dir}
+	if t.lock, err = os.OpenFile(filepath.Join(dir, lockName), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600); err != nil {
+		return nil, errors.Is(err, fs.ErrNotExist), ignoreGone(err)
+	}
+	if err = unix.Flock(int(t.lock.Fd()), unix.LOCK_EX); err == nil {
+		_, err = os.Lstat(t.lock.Name())
+	}
+	for _, part := range []string{"tmp", "shm"} {
+		if err == nil {
+			err = os.Mkdir(filepath.Join(dir, part), 0o700)
+		}
+	}
+	if err != nil {
+		t.remove()
+		return nil, errors.Is(err, fs.ErrNotExist), ignoreGone(err)
+	}
+	return t, false, nil
+}
+
+func ignoreGone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// remove removes the folder, and gives up its lock after that.
+func (t *tempFolder) remove() {
+	removeAll(t.dir)
+	t.lock.Close()
+}
+
+// unlockedAge is how old a folder without a lock must be before it is removed: earlier
+// versions made such folders, and one may still be running.
+const unlockedAge = 24 * time.Hour
+
+// removeAbandoned removes what ramets left that were killed together with their
+// helpers: folders of this user whose lock nobody holds. Links are not followed, and
+// whatever cannot be judged stays.
+func removeAbandoned(parent string) {
+	root, err := os.OpenRoot(parent)
+	if err != nil {
+		return
+	}
+	defer root.Close()
+	dir, err := root.Open(".")
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1)
+	for _, name := range names {
+		if strings.HasPrefix(name, tempPrefix) {
+			removeIfAbandoned(root, name)
+		}
+	}
+}
+
+func removeIfAbandoned(parent *os.Root, name string) {
+	info, err := parent.Lstat(name)
+	if err != nil || !info.IsDir() || !ours(info) {
+		return
+	}
+	dir, err := parent.OpenRoot(name)
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	if now, err := dir.Stat("."); err != nil || !os.SameFile(info, now) {
+		return // it was swapped for a link to elsewhere
+	}
+	lock, err := dir.OpenFile(lockName, os.O_RDWR|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	switch {
+	case err == nil:
+		defer lock.Close()
+		if unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+			return
+		}
+	case !errors.Is(err, fs.ErrNotExist) || time.Since(info.ModTime()) < unlockedAge:
+		return
+	}
+	openAll(dir)
+	parent.RemoveAll(name)
+}
+
+// ours says whether a file belongs to this user.
+func ours(info fs.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(stat.Uid) == os.Geteuid()
+}
+
+// removeAll removes a folder, also where somebody closed folders in it.
+func removeAll(dir string) {
+	if os.RemoveAll(dir) == nil {
+		return
+	}
+	if root, err := os.OpenRoot(dir); err == nil {
+		openAll(root)
+		root.Close()
+	}
+	os.RemoveAll(dir)
+}
+
+// openAll lets us into all folders below one. It follows no link.
+func openAll(root *os.Root) {
+	var walk func(path string)
+	walk = func(path string) {
+		root.Chmod(path, 0o700)
+		dir, err := root.Open(path)
+		if err != nil {
+			return
+		}
+		entries, _ := dir.ReadDir(-1)
+		dir.Close()
+		for _, e := range entries {
+			if e.IsDir() {
+				walk(filepath.Join(path, e.Name()))
+			}
+		}
+	}
+	walk(".")
+}

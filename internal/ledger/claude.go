@@ -1,0 +1,198 @@
+// Package claude knows what the ledger needs of Claude Code: where its hooks stand in
+// a settings.json, and what it tells them.
+//
+// A settings file belongs to its user: only our own hooks are added and taken out, and
+// everything else keeps its place and its spelling.
+//
+// The events, as documented: SubagentStart and SubagentStop come with the agent's id and
+// type; PostToolUseFailure says that the tool which runs a sub-agent failed or was
+// interrupted; SessionEnd and SessionStart bound the life of everything in a session. All
+// come as one JSON object on standard input. A hook that exits with 2 would keep a
+// sub-agent from stopping, and what it prints could become part of a conversation: ours
+// does neither.
+
+package ledger
+
+import (
+	"regexp"
+	"strconv"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/late"
+)
+
+// ClaudeHook is the part of our command line by which our hooks are known.
+const ClaudeHook = "track hook claude-code"
+
+// seconds that a hook may take.
+const seconds = 30
+
+// events are those that we want to hear, with the tools that they are about.
+var events = []struct{ name, matcher string }{
+	{"SubagentStart", ""},
+	{"SubagentStop", ""},
+	{"PostToolUseFailure", "Task|Agent"},
+	{"SessionStart", "startup|resume"},
+	{"SessionEnd", ""},
+}
+
+// InstallClaudeHook adds our hooks to a settings file, which may be empty. Ours that are there
+// already are replaced.
+func InstallClaudeHook(settings []byte, command string) ([]byte, error) {
+	root, hooks, err := open(settings)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range events {
+		groups, _, err := without(hooks, e.name)
+		if err != nil {
+			return nil, err
+		}
+		hooks.Set(e.name, AppendJSONList(nil, append(groups, group(e.matcher, command)), 2))
+	}
+	root.Set("hooks", hooks.Append(nil, 1))
+	return append(root.Append(nil, 0), '\n'), nil
+}
+
+// UninstallClaudeHook takes our hooks out, and with them the lists and objects that hold nothing
+// else then. changed is false if there were none.
+func UninstallClaudeHook(settings []byte) (out []byte, changed bool, err error) {
+	root, hooks, err := open(settings)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, name := range namesClaude(hooks) {
+		raw, _ := hooks.Get(name)
+		if !mine.Get().Match(raw) {
+			continue
+		}
+		groups, found, err := without(hooks, name)
+		if err != nil {
+			return nil, false, err
+		}
+		if !found {
+			continue // a mention, no hook
+		}
+		changed = true
+		if len(groups) == 0 {
+			hooks.Delete(name)
+		} else {
+			hooks.Set(name, AppendJSONList(nil, groups, 2))
+		}
+	}
+	if !changed {
+		return settings, false, nil
+	}
+	if len(hooks.Members) == 0 {
+		root.Delete("hooks")
+	} else {
+		root.Set("hooks", hooks.Append(nil, 1))
+	}
+	return append(root.Append(nil, 0), '\n'), true, nil
+}
+
+var mine = late.Value[*regexp.Regexp]{Make: func() *regexp.Regexp { return regexp.MustCompile(regexp.QuoteMeta(ClaudeHook) + `\b`) }}
+
+func namesClaude(o Object) []string {
+	var out []string
+	for _, m := range o.Members {
+		out = append(out, m.Key)
+	}
+	return out
+}
+
+// open reads a settings file and its hooks.
+func open(settings []byte) (root, hooks Object, err error) {
+	if len(settings) == 0 {
+		return root, hooks, nil
+	}
+	if root, err = ParseObject(settings); err != nil {
+		return root, hooks, wrong("the file", err)
+	}
+	raw, ok := root.Get("hooks")
+	if !ok || string(raw) == "null" {
+		return root, hooks, nil
+	}
+	if hooks, err = ObjectOf(raw); err != nil {
+		return root, hooks, wrong("hooks", err)
+	}
+	return root, hooks, nil
+}
+
+func wrong(where string, err error) error {
+	return fault.New(fault.InvalidConfig, "read settings of Claude Code: %s: %w", where, err).
+		WithHint("repair the file; nothing was changed")
+}
+
+// without gives the groups of an event without our commands, and says whether there
+// were any. A group in which none of them stands is not ours to judge.
+func without(hooks Object, event string) (kept [][]byte, found bool, err error) {
+	raw, ok := hooks.Get(event)
+	if !ok || string(raw) == "null" {
+		return nil, false, nil
+	}
+	groups, err := ParseJSONList(raw)
+	if err != nil {
+		return nil, false, wrong("hooks."+event, err)
+	}
+	for _, g := range groups {
+		o, err := ObjectOf(g)
+		if err != nil {
+			kept = append(kept, g)
+			continue
+		}
+		rest, ours := others(o)
+		switch {
+		case !ours:
+			kept = append(kept, g)
+		case len(rest) > 0:
+			o.Set("hooks", AppendJSONList(nil, rest, 4))
+			kept = append(kept, o.Append(nil, 3))
+		}
+		found = found || ours
+	}
+	return kept, found, nil
+}
+
+// others are the commands of a group that are not ours; ours says whether one was.
+func others(group Object) (rest [][]byte, ours bool) {
+	raw, _ := group.Get("hooks")
+	list, err := ParseJSONList(raw)
+	if err != nil {
+		return nil, false
+	}
+	for _, h := range list {
+		if own(h) {
+			ours = true
+		} else {
+			rest = append(rest, h)
+		}
+	}
+	return rest, ours
+}
+
+// own says whether a hook runs our command.
+func own(hook []byte) bool {
+	o, err := ObjectOf(hook)
+	if err != nil {
+		return false
+	}
+	raw, _ := o.Get("command")
+	command, ok := ParseJSONText(raw)
+	return ok && mine.Get().MatchString(command)
+}
+
+// group is one element of an event's list.
+func group(matcher, command string) []byte {
+	hook := Object{Members: []Member{
+		{Key: "type", Raw: QuoteJSON("command")},
+		{Key: "command", Raw: QuoteJSON(command)},
+		{Key: "timeout", Raw: strconv.AppendInt(nil, seconds, 10)},
+	}}
+	var o Object
+	if matcher != "" {
+		o.Set("matcher", QuoteJSON(matcher))
+	}
+	o.Set("hooks", AppendJSONList(nil, [][]byte{hook.Append(nil, 5)}, 4))
+	return o.Append(nil, 3)
+}

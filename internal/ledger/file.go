@@ -1,0 +1,313 @@
+// Package file keeps a ledger in a state folder: agent-history.json and
+// current-agent-id.txt, shared with other processes and other tools.
+//
+// It promises:
+//
+//   - What was returned is on the disk: the file is written anew under a lock, synced,
+//     renamed, and the folder synced. A reader sees the old file or the new one.
+//   - A write that fails is tried three times, each time with a new file, then it
+//     is an error and nothing has changed.
+//   - A file that cannot be read is kept as agent-history.json.corrupt-<time> and
+//     made again, from a whole temporary file that a killed writer left, else from
+//     summaries/*-SUMMARY.md, else empty.
+//   - Changes that wait for the same lock are written together, in their order: many
+//     sub-agents that begin and end side by side cost a few writes. An end that nobody waits
+//     for (Ended) waits a quarter of a second for another change to be written with.
+//   - The pointer is written after the file and not synced: it says where to look
+//     first, and one that names nobody is repaired by whoever comes next. An id of the same
+//     length is written over the old one: a file less for every sub-agent that begins.
+//   - Reading takes no lock and writes nothing, unless there is something to repair.
+//
+// The lock is agent-history.json.lock. Tools that do not take it can lose an update
+// of ours, as they can lose each other's.
+
+package ledger
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"ramet/internal/base/durable"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/step"
+	"ramet/internal/core/trust"
+)
+
+// Folder is a ledger in a state folder. It is a ledger.Book.
+type Folder struct {
+	dir     string
+	now     func() time.Time
+	wait    time.Duration
+	told    func(RepairResult)
+	gate    trust.Folder
+	leisure time.Duration // how long an end that nobody waits for is left for others to write with theirs
+	turn    chan struct{} // held by the goroutine whose turn it is to wait for the lock
+
+	mu      sync.Mutex
+	waiting []*pendingChange // guarded by mu; in the order in which they came
+}
+
+var _ Book = (*Folder)(nil)
+
+// FolderOptions may be left out.
+type FolderOptions struct {
+	Now func() time.Time
+	// Wait is how long a busy lock is waited for before it is LOCKED; 10 s.
+	Wait time.Duration
+	// Repaired is told what had to be repaired on the way.
+	Repaired func(RepairResult)
+	// Project is the folder of strangers' files that the state folder must not lead out
+	// of; empty: it is where the user wants it.
+	Project string
+}
+
+// FolderAt is the ledger of a state folder, which need not exist: the first entry makes it.
+func FolderAt(dir string, o FolderOptions) *Folder {
+	f := &Folder{dir: dir, now: o.Now, wait: o.Wait, told: o.Repaired, gate: trust.Folder{Project: o.Project, Dir: dir, Hint: "make it a folder, or give another with --state"}, leisure: 250 * time.Millisecond, turn: make(chan struct{}, 1)}
+	if f.now == nil {
+		f.now = time.Now
+	}
+	if f.wait == 0 {
+		f.wait = 10 * time.Second
+	}
+	if f.told == nil {
+		f.told = func(RepairResult) {}
+	}
+	return f
+}
+
+// Dir is the state folder.
+func (f *Folder) Dir() string { return f.dir }
+
+func (f *Folder) path() string { return filepath.Join(f.dir, FileName) }
+
+// View is the ledger at one moment.
+type View struct {
+	*Sheet
+	Named string // what the pointer names; empty without one
+}
+
+// Read gives the ledger as it is. What is damaged is repaired first.
+func (f *Folder) Read(ctx context.Context) (View, error) {
+	v, sound, err := f.look()
+	if err != nil || sound {
+		return v, err
+	}
+	if _, err := os.Stat(f.dir); err != nil {
+		return v, nil // nothing is there, and there is nothing to repair
+	}
+	if _, err = f.Recover(ctx); err != nil {
+		// Who may only read still gets what can be read.
+		if v.Sheet != nil && fault.Is(err, fault.StorageReadOnly) {
+			return v, nil
+		}
+		return View{}, err
+	}
+	v, _, err = f.look()
+	return v, err
+}
+
+// Peek gives the ledger as it is and changes nothing; what cannot be read is
+// STORAGE_CORRUPT.
+func (f *Folder) Peek() (View, error) {
+	v, _, err := f.look()
+	if err == nil && v.Sheet == nil {
+		return v, fault.New(fault.StorageCorrupt, "%s is damaged", f.path()).WithHint("`ramet track recover` repairs it")
+	}
+	return v, err
+}
+
+// look reads without a lock, and says whether all is sound. The sheet is nil if it
+// cannot be read.
+func (f *Folder) look() (v View, sound bool, err error) {
+	if err := f.gate.Stays(); err != nil {
+		return v, false, err
+	}
+	data, there, err := f.load()
+	if err != nil {
+		return v, false, err
+	}
+	// The pointer second: it is written second, so it names nobody that is not there
+	// yet, unless the file has changed in between. Recover looks again under the lock.
+	if v.Named, err = f.pointer(); err != nil {
+		return v, false, err
+	}
+	v.Sheet = New()
+	if there {
+		if v.Sheet, err = Parse(data); err != nil {
+			return View{}, false, nil
+		}
+	}
+	if v.Named == "" || v.Writable() != nil {
+		return v, true, nil
+	}
+	want, ok := v.Pointer(v.Named)
+	if want == v.Named && ok {
+		return v, true, nil
+	}
+	v.Named = want
+	return v, false, nil
+}
+
+// load reads the file; it must be a plain one.
+func (f *Folder) load() (data []byte, there bool, err error) {
+	const verb = "read ledger"
+	info, err := os.Lstat(f.path())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, false, nil
+	}
+	if err == nil && !info.Mode().IsRegular() {
+		return nil, false, fault.New(fault.StorageForeign, "%s %s: it is not a plain file", verb, f.path()).
+			WithHint("put the file itself there, or give another folder with --state")
+	}
+	if err != nil {
+		return nil, true, durable.Failure(verb, f.path(), err)
+	}
+	file, err := durable.OpenFile(f.path(), os.O_RDONLY, 0) // it may be another one by now
+	if err != nil {
+		return nil, true, err
+	}
+	defer file.Close()
+	var text bytes.Buffer
+	text.Grow(int(min(info.Size(), 1<<24)) + bytes.MinRead)
+	_, err = text.ReadFrom(file)
+	return text.Bytes(), true, durable.Failure(verb, f.path(), err)
+}
+
+// save writes the file, three times if need be. Each time it is another temporary
+// file: what a failed fsync has left in the old one is not to be trusted.
+func (f *Folder) save(data []byte) error {
+	perm := fs.FileMode(0o644)
+	if info, err := os.Stat(f.path()); err == nil {
+		perm = info.Mode().Perm()
+	}
+	var err error
+	for range 3 {
+		if err = durable.WriteFile(f.path(), data, perm); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// sweep removes what killed writers left. Under the lock nobody else is writing, and
+// the file itself is whole, so nothing in them counts.
+func (f *Folder) sweep() {
+	for _, path := range leftovers(f.dir) {
+		if strings.HasPrefix(filepath.Base(path), ".") { // ours
+			step.Remove(path) // if not: nothing reads it
+		}
+	}
+}
+
+// pointer reads current-agent-id.txt. One that is no plain file names nobody.
+func (f *Folder) pointer() (string, error) {
+	path := filepath.Join(f.dir, PointerName)
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", durable.Failure("read pointer", path, err)
+	}
+	if !info.Mode().IsRegular() {
+		return nobody, nil
+	}
+	file, err := durable.OpenFile(path, os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil // its agent has ended just now
+	}
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, 4096))
+	if err != nil {
+		return "", durable.Failure("read pointer", path, err)
+	}
+	if name := strings.TrimSpace(string(data)); name != "" {
+		return name, nil
+	}
+	return nobody, nil
+}
+
+// nobody is what an empty pointer names: no id has this form.
+const nobody = "\x00"
+
+// point brings the pointer to where it belongs: to the one named, else to where the
+// sheet wants it. It says whether one that was wrong was repaired.
+func (f *Folder) point(sheet *Sheet, to string) (repaired bool, err error) {
+	named, err := f.pointer()
+	if err != nil {
+		return false, err
+	}
+	if to == "" && named != "" {
+		_, known := sheet.Find(named)
+		to, _ = sheet.Pointer(named)
+		repaired = !known
+	}
+	path := filepath.Join(f.dir, PointerName)
+	switch {
+	case to == named:
+		return false, nil
+	case to == "":
+		err = step.Remove(path)
+	case named == "":
+		err = create(path, to)
+	case !over(path, named, to):
+		err = replace(path, to)
+	}
+	return repaired, durable.Failure("write pointer", path, err)
+}
+
+// create writes a pointer where there is none. Whoever reads it while it is still empty
+// looks again under the lock.
+func create(path, text string) error {
+	file, err := step.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(text)
+	return errors.Join(err, file.Close())
+}
+
+// over writes a pointer over another one of the same length, in the same file, if nothing else has
+// that file.
+func over(path, old, text string) bool {
+	file, err := durable.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return false
+	}
+	info, err := file.Stat()
+	ok := err == nil && len(old) == len(text) && info.Size() == int64(len(text)) && alone(info)
+	if ok {
+		_, err = file.WriteAt([]byte(text), 0)
+	}
+	return errors.Join(err, file.Close()) == nil && ok
+}
+
+// replace writes another one in its place. Neither is synced.
+func replace(path, text string) error {
+	temp := path + ".tmp"
+	step.Remove(temp) // a killed writer's; or a link, which is not to be followed
+	file, err := step.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(text)
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = step.Rename(temp, path)
+	}
+	if err != nil {
+		step.Remove(temp)
+	}
+	return err
+}

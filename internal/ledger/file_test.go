@@ -1,0 +1,404 @@
+package ledger
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"ramet/internal/base/durable"
+	"ramet/internal/base/fault"
+)
+
+var fileNoon = time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
+
+// place is a state folder whose clock stands at noon.
+func place(t *testing.T) *Folder {
+	return FolderAt(filepath.Join(t.TempDir(), "state"), FolderOptions{Now: func() time.Time { return fileNoon }})
+}
+
+func begin(t *testing.T, f *Folder, ids ...string) {
+	t.Helper()
+	for _, id := range ids {
+		if _, err := f.Spawn(t.Context(), Start{ID: id, Type: "t", Plan: "02", Group: "g"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func put(t *testing.T, f *Folder, name, text string) {
+	t.Helper()
+	path := filepath.Join(f.dir, name)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func readLedger(t *testing.T, f *Folder, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(f.dir, name))
+	if errors.Is(err, os.ErrNotExist) {
+		return "(not there)"
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func points(t *testing.T, f *Folder, want string) {
+	t.Helper()
+	if got := readLedger(t, f, PointerName); got != want {
+		t.Fatalf("the pointer names %q, not %q", got, want)
+	}
+}
+
+func drawnFile(t *testing.T, f *Folder) string {
+	t.Helper()
+	v, err := f.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var words []string
+	for _, e := range v.Entries() {
+		words = append(words, e.ID+":"+string(e.Status))
+	}
+	return strings.Join(words, " ")
+}
+
+func drawsFile(t *testing.T, f *Folder, want string) {
+	t.Helper()
+	if got := drawnFile(t, f); got != want {
+		t.Fatalf("the ledger holds %s, not %s", got, want)
+	}
+}
+
+// namesFile lists the folder, without the lock.
+func namesFile(t *testing.T, f *Folder) string {
+	t.Helper()
+	entries, err := os.ReadDir(f.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, e := range entries {
+		if e.Name() != FileName+".lock" {
+			out = append(out, e.Name())
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+func refusedFile(t *testing.T, err error, code fault.Code) {
+	t.Helper()
+	if !fault.Is(err, code) {
+		t.Fatalf("got %v, want %s", err, code)
+	}
+}
+
+func TestThePointerFollowsTheAgents_RemovedOnlyByTheOneItNames(t *testing.T) {
+	f, ctx := place(t), t.Context()
+	begin(t, f, "a", "b")
+	points(t, f, "b")
+	if _, err := f.Finish(ctx, "a", Completed, ""); err != nil {
+		t.Fatal(err)
+	}
+	points(t, f, "b") // the source would delete it here
+	if _, err := f.Interrupt(ctx, "b", "Ctrl-C"); err != nil {
+		t.Fatal(err)
+	}
+	points(t, f, "b") // kept, to find out what to resume
+	if _, err := f.Resume(ctx, "b", Start{ID: "c"}); err != nil {
+		t.Fatal(err)
+	}
+	points(t, f, "c")
+	if _, err := f.Finish(ctx, "c", Timeout, ""); err != nil {
+		t.Fatal(err)
+	}
+	points(t, f, "(not there)")
+	drawsFile(t, f, "a:completed b:resumed c:timeout")
+	if got := namesFile(t, f); got != FileName {
+		t.Errorf("the folder holds %s", got)
+	}
+}
+
+func TestMissingFile_ReadsAsEmptyAndIsMadeFromTheTemplate(t *testing.T) {
+	f := place(t)
+	drawsFile(t, f, "")
+	if _, err := os.Stat(f.dir); err == nil {
+		t.Fatal("reading made a folder")
+	}
+	_, err := f.Finish(t.Context(), "a", Completed, "")
+	refusedFile(t, err, fault.NotFound)
+	if _, err := os.Stat(f.dir); err == nil {
+		t.Fatal("a refusal made a folder")
+	}
+	if _, err := f.Recover(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := readLedger(t, f, FileName), "{\n  \"version\": \"1.0\",\n  \"max_entries\": 50,\n  \"entries\": []\n}"; got != want {
+		t.Errorf("%s", got)
+	}
+}
+
+func TestParseError_KeptAsCorruptThenFromAWholeTemporaryFile(t *testing.T) {
+	f := place(t)
+	begin(t, f, "a")
+	whole := readLedger(t, f, FileName)
+	for _, damage := range []string{"", whole[:len(whole)/2], "null", "\x00\x00", `{"entries":5}`} {
+		put(t, f, FileName, damage)
+		put(t, f, "."+FileName+"123", strings.ReplaceAll(whole, `"a"`, `"from-temp"`))
+		put(t, f, "."+FileName+"124", whole[:20]) // half written
+		put(t, f, PointerName, "a")
+		r, err := f.Recover(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.From != FromTemp || r.Entries != 1 || !r.Pointer {
+			t.Errorf("%+v", r)
+		}
+		if kept, err := os.ReadFile(r.Corrupt); err != nil || string(kept) != damage {
+			t.Errorf("%q was kept as %q: %v", damage, kept, err)
+		}
+		drawsFile(t, f, "from-temp:spawned")
+		points(t, f, "from-temp")
+		if strings.Contains(namesFile(t, f), "."+FileName) {
+			t.Errorf("leftovers: %s", namesFile(t, f))
+		}
+	}
+	if n := strings.Count(namesFile(t, f), ".corrupt-20260115T1200"); n != 5 {
+		t.Errorf("%d are kept: %s", n, namesFile(t, f))
+	}
+}
+
+func TestParseError_ElseFromSummaries(t *testing.T) {
+	f := place(t)
+	put(t, f, FileName, "{")
+	put(t, f, "summaries/02-SUMMARY.md", "---\nplan: 02\nstatus: completed\nexecuted_by_agent: a\ncompleted_at: 2026-01-15T14:45:32Z\n---\n")
+	put(t, f, "summaries/03-SUMMARY.md", "---\nplan: 03\nstatus: partial\nexecuted_by_agent: b\ncompleted_at: 2026-01-15T15:45:32Z\n---\n")
+	put(t, f, "summaries/04-SUMMARY.md", "---\nplan: 04\nstatus: skipped\nexecuted_by_agent: c\n---\n")
+	put(t, f, "summaries/notes.md", "---\nplan: 05\nstatus: completed\nexecuted_by_agent: d\n---\n")
+	var told []RepairResult
+	f.told = func(r RepairResult) { told = append(told, r) }
+	drawsFile(t, f, "a:completed b:interrupted") // any command recovers first
+	if len(told) != 1 || told[0].From != FromSummaries || told[0].Entries != 2 {
+		t.Errorf("%+v", told)
+	}
+	if !strings.Contains(readLedger(t, f, FileName), `"recovered": true`) {
+		t.Error("they are not marked")
+	}
+	drawsFile(t, f, "a:completed b:interrupted")
+	if len(told) != 1 {
+		t.Error("it was recovered twice")
+	}
+}
+
+func TestParseError_ElseFromNothingAndTheUpdateGoesOn(t *testing.T) {
+	f := place(t)
+	put(t, f, FileName, "<html>")
+	begin(t, f, "a")
+	drawsFile(t, f, "a:spawned")
+	put(t, f, FileName, "<html>")
+	_, err := f.Finish(t.Context(), "a", Completed, "")
+	refusedFile(t, err, fault.NotFound)
+	drawsFile(t, f, "")
+	if n := strings.Count(namesFile(t, f), "corrupt"); n != 2 {
+		t.Errorf("%d are kept: %s", n, namesFile(t, f))
+	}
+}
+
+func TestAPointerToNothingIsRepaired(t *testing.T) {
+	for name, pointer := range map[string]string{"unknown": "nobody", "empty": "", "spaces": " \n", "huge": strings.Repeat("x", 1<<20)} {
+		f := place(t)
+		begin(t, f, "a", "b")
+		if _, err := f.Finish(t.Context(), "b", Failed, ""); err != nil {
+			t.Fatal(err)
+		}
+		put(t, f, PointerName, pointer)
+		v, err := f.Read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e, ok := v.Active(v.Named); !ok || e.ID != "a" {
+			t.Errorf("%s: %+v", name, e)
+		}
+		points(t, f, "a")
+	}
+	f := place(t)
+	put(t, f, PointerName, "nobody")
+	drawsFile(t, f, "")
+	points(t, f, "(not there)")
+}
+
+func TestAPointerWithALineFeedIsAsGood(t *testing.T) {
+	f := place(t)
+	begin(t, f, "a", "b")
+	put(t, f, PointerName, "a\n")
+	if v, err := f.Read(t.Context()); err != nil || v.Named != "a" {
+		t.Errorf("%+v %v", v, err)
+	}
+	points(t, f, "a\n") // nothing to repair, so nothing is written
+}
+
+func TestANewerMajorVersionIsReadNotWritten(t *testing.T) {
+	f := place(t)
+	const newer = `{"version":"2.0","entries":[{"agent_id":"a","status":"spawned"}]}`
+	put(t, f, FileName, newer)
+	put(t, f, PointerName, "nobody")
+	drawsFile(t, f, "a:spawned")
+	_, err := f.Finish(t.Context(), "a", Completed, "")
+	refusedFile(t, err, fault.StorageNewer)
+	_, err = f.Spawn(t.Context(), Start{ID: "b"})
+	refusedFile(t, err, fault.StorageNewer)
+	_, err = f.Recover(t.Context())
+	refusedFile(t, err, fault.StorageNewer)
+	if got := readLedger(t, f, FileName); got != newer {
+		t.Errorf("%s", got)
+	}
+	points(t, f, "nobody")
+}
+
+func TestARefusedChangeWritesNothing(t *testing.T) {
+	f := place(t)
+	begin(t, f, "a")
+	before, _ := os.Stat(f.path())
+	for _, try := range []func() error{
+		func() error { _, err := f.Spawn(t.Context(), Start{ID: "a"}); return err },
+		func() error { _, err := f.Finish(t.Context(), "x", Failed, ""); return err },
+		func() error { _, err := f.Resume(t.Context(), "a", Start{ID: "b"}); return err },
+		func() error { _, err := f.Finish(t.Context(), "a", Resumed, ""); return err },
+	} {
+		if try() == nil {
+			t.Error("it was not refused")
+		}
+	}
+	if after, _ := os.Stat(f.path()); !os.SameFile(before, after) {
+		t.Error("the file was replaced")
+	}
+	points(t, f, "a")
+}
+
+func TestAnUpdateThatIsNoneWritesNothing(t *testing.T) {
+	f := place(t)
+	begin(t, f, "a")
+	if _, err := f.Interrupt(t.Context(), "a", ""); err != nil {
+		t.Fatal(err)
+	}
+	before, _ := os.Stat(f.path())
+	if _, err := f.Interrupt(t.Context(), "a", "again"); err != nil {
+		t.Fatal(err)
+	}
+	if after, _ := os.Stat(f.path()); !os.SameFile(before, after) {
+		t.Error("the file was replaced")
+	}
+}
+
+func TestABusyLockIsWaitedForThenLocked(t *testing.T) {
+	f := place(t)
+	begin(t, f, "a")
+	held, err := durable.TryLock(f.path() + ".lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.wait = time.Millisecond
+	_, err = f.Finish(t.Context(), "a", Completed, "")
+	refusedFile(t, err, fault.Locked)
+	drawsFile(t, f, "a:spawned") // reading needs no lock
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	f.wait = time.Minute
+	_, err = f.Finish(ctx, "a", Completed, "")
+	refusedFile(t, err, fault.Cancelled)
+	if err := held.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Finish(t.Context(), "a", Completed, ""); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestManyGoroutinesOfOneProcess(t *testing.T) {
+	f := place(t)
+	var all sync.WaitGroup
+	for i := range 64 {
+		all.Go(func() {
+			if _, err := f.Spawn(t.Context(), Start{ID: fmt.Sprintf("g%d", i)}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if n := len(strings.Fields(drawnFile(t, f))); n != 64 {
+		t.Errorf("%d of 64 are there", n)
+	}
+}
+
+func TestOddFilesAreNotFollowed(t *testing.T) {
+	f, out := place(t), filepath.Join(t.TempDir(), "victim")
+	if err := errors.Join(os.WriteFile(out, []byte("precious"), 0o600), os.MkdirAll(f.dir, 0o755),
+		os.Symlink(out, filepath.Join(f.dir, PointerName)), os.Symlink(out, filepath.Join(f.dir, PointerName+".tmp"))); err != nil {
+		t.Fatal(err)
+	}
+	begin(t, f, "a")
+	points(t, f, "a")
+	if data, _ := os.ReadFile(out); string(data) != "precious" {
+		t.Errorf("%s", data)
+	}
+	if err := errors.Join(os.Remove(f.path()), os.Symlink(out, f.path())); err != nil {
+		t.Fatal(err)
+	}
+	_, err := f.Read(t.Context())
+	refusedFile(t, err, fault.StorageForeign)
+	_, err = f.Spawn(t.Context(), Start{ID: "b"})
+	refusedFile(t, err, fault.StorageForeign)
+	if data, _ := os.ReadFile(out); string(data) != "precious" {
+		t.Errorf("%s", data)
+	}
+}
+
+func TestTheModeOfTheFileStays(t *testing.T) {
+	f := place(t)
+	begin(t, f, "a")
+	if err := os.Chmod(f.path(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	begin(t, f, "b")
+	if info, err := os.Stat(f.path()); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v %v", info, err)
+	}
+}
+
+func TestTheClockMayGoBackwards(t *testing.T) {
+	f := place(t)
+	begin(t, f, "a")
+	f.now = func() time.Time { return fileNoon.Add(-time.Hour) }
+	begin(t, f, "b")
+	if _, err := f.Finish(t.Context(), "a", Completed, ""); err != nil {
+		t.Fatal(err)
+	}
+	var doc struct {
+		Entries []struct {
+			Timestamp           time.Time  `json:"timestamp"`
+			CompletionTimestamp *time.Time `json:"completion_timestamp"`
+		} `json:"entries"`
+	}
+	if err := json.Unmarshal([]byte(readLedger(t, f, FileName)), &doc); err != nil {
+		t.Fatal(err)
+	}
+	if e := doc.Entries[0]; e.CompletionTimestamp.Before(e.Timestamp) {
+		t.Errorf("%+v", e)
+	}
+	v, err := f.Read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e, _ := v.Newest(); e.ID != "b" {
+		t.Errorf("the newest is %s", e.ID)
+	}
+}

@@ -1,0 +1,137 @@
+package ledger
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestSetKeepsThePlaceAndTheSpelling(t *testing.T) {
+	o, err := ParseObject([]byte("\xef\xbb\xbf { \"a\" : 1.50, \"b\":[ 1,2 ],\"a\":\"\\u0061\", \"c\":{ } }\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Set("a", QuoteJSON("<x>"))
+	o.Set("d", []byte("null"))
+	o.Delete("c")
+	const want = "{\n  \"a\": 1.50,\n  \"b\": [ 1,2 ],\n  \"a\": \"<x>\",\n  \"d\": null\n}"
+	if got := string(o.Append(nil, 0)); got != want {
+		t.Errorf("%s", got)
+	}
+	if raw, ok := o.Get("a"); !ok || string(raw) != `"<x>"` {
+		t.Errorf("%s", raw)
+	}
+	if _, ok := o.Get("c"); ok {
+		t.Error("c is still there")
+	}
+}
+
+func TestEmptyThings(t *testing.T) {
+	for _, c := range []struct{ got, want string }{
+		{string(Object{}.Append(nil, 3)), "{}"},
+		{string(AppendJSONList(nil, nil, 3)), "[]"},
+		{string(AppendJSONList(nil, [][]byte{[]byte("1"), []byte("2")}, 1)), "[\n    1,\n    2\n  ]"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%q, not %q", c.got, c.want)
+		}
+	}
+}
+
+func TestWhatIsNoObjectIsRefused(t *testing.T) {
+	for _, data := range []string{"", " ", "[]", "1", "{", `{"a":}`, `{}{}`, "nul", `{"a":1,}`} {
+		if _, err := ParseObject([]byte(data)); err == nil {
+			t.Errorf("%q is an object", data)
+		}
+	}
+	if _, err := ParseJSONList([]byte("{}")); err == nil {
+		t.Error("an object is a list")
+	}
+}
+
+// FuzzSplit: what is split and put together again has the value that it had.
+func FuzzSplit(f *testing.F) {
+	for _, seed := range []string{`{"a":[1,{"b":"]}\""}],"":null,"\u0061":-1e5}`, `{"a":{"b":{}},"c":[[],[[]]],"d":[1e999]}`, "{\"\xff\":\"\x95\xff\"}", ` { "x" : true , "y" : [ ] } `} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		o, err := ParseObject(data)
+		var want map[string]any
+		if err != nil {
+			return
+		}
+		if decode(trimMark(data), &want) != nil {
+			t.Fatal("it is no object")
+		}
+		var got map[string]any
+		if err := decode(o.Append(nil, 2), &got); err != nil || !reflect.DeepEqual(got, want) {
+			t.Fatalf("%v: %s", err, o.Append(nil, 2))
+		}
+		for _, m := range o.Members {
+			if list, err := ParseJSONList(m.Raw); err == nil {
+				var a, b any
+				if decode(AppendJSONList(nil, list, 0), &a) != nil || decode(m.Raw, &b) != nil || !reflect.DeepEqual(a, b) {
+					t.Fatalf("%s", m.Raw)
+				}
+			}
+			if s, ok := ParseJSONText(m.Raw); ok {
+				var b string
+				if json.Unmarshal(m.Raw, &b) != nil || s != b {
+					t.Fatalf("%q is %q", m.Raw, s)
+				}
+			}
+		}
+	})
+}
+
+// decode reads any number that JSON allows, also one that no float holds.
+func decode(data []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	return d.Decode(into)
+}
+
+// FuzzValid: what is JSON here is JSON for the standard library, and the other way round.
+func FuzzValid(f *testing.F) {
+	for _, seed := range []string{"", " ", `{"a":[1,-0.5e+10,true,false,null,"\u00e9\n"]}`, `[01]`, `[1.]`, `[1e]`, `[-]`, `"\x"`, "\"\n\"", `"\u12"`, "[1,]", `{"a"}`,
+		"nulll", "1 2", "\"\xff\"", `{"a":1,}`, `[`, `"`, `"\`, "tru", "+1", ".5", "0x1", "1E5", "-0"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if got, want := valid(data, Visitor{}), json.Valid(data); got != want {
+			t.Errorf("%q is %t, not %t", data, got, want)
+		}
+	})
+}
+
+func TestWalkShowsTheInnerBeforeTheOuter(t *testing.T) {
+	var seen []string
+	err := WalkJSON([]byte(`{"a": [1, {"b": "x"}], "c": {}}`), Visitor{
+		Member:  func(depth int, key, value []byte) { seen = append(seen, fmt.Sprint(depth, string(key), string(value))) },
+		Element: func(depth int, value []byte) { seen = append(seen, fmt.Sprint(depth, string(value))) },
+	})
+	want := []string{`21`, `3"b""x"`, `2{"b": "x"}`, `1"a"[1, {"b": "x"}]`, `1"c"{}`}
+	if err != nil || !slices.Equal(seen, want) {
+		t.Errorf("%v %q", err, seen)
+	}
+}
+
+func TestDepthIsLimitedAsInTheStandardLibrary(t *testing.T) {
+	for _, n := range []int{deepest - 1, deepest, deepest + 1} {
+		data := []byte(strings.Repeat("[", n) + strings.Repeat("]", n))
+		if got, want := valid(data, Visitor{}), json.Valid(data); got != want {
+			t.Errorf("%d deep is %t, not %t", n, got, want)
+		}
+	}
+}
+
+func trimMark(data []byte) []byte {
+	if len(data) > 2 && string(data[:3]) == "\xef\xbb\xbf" {
+		return data[3:]
+	}
+	return data
+}

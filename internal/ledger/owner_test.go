@@ -1,0 +1,97 @@
+package ledger
+
+import (
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"ramet/internal/base/fault"
+)
+
+func TestAnOwnerThatDiedLeavesItsAgentsGone(t *testing.T) {
+	f := place(t)
+	p := start(t, "sit")
+	p.lines.Scan()
+	pid, err := strconv.Atoi(p.lines.Text())
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner, err := FindOwner(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, o := range map[string]*Owner{"theirs": owner, "ours": SelfOwner(), "nobodys": nil,
+		"elsewhere": {Host: "another-host.invalid", PID: pid}} {
+		if _, err := f.Spawn(t.Context(), Start{ID: id, Owner: o}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	gone := func() (out []string) {
+		v, err := f.Read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		judge := f.Judge()
+		for _, e := range v.Entries() {
+			if _, is := judge(e); is {
+				out = append(out, e.ID)
+			}
+		}
+		return out
+	}
+	if got := gone(); len(got) != 0 {
+		t.Fatalf("gone already: %v", got)
+	}
+	if _, err := f.Resume(t.Context(), "theirs", Start{ID: "next"}); !fault.Is(err, fault.IllegalTransition) {
+		t.Fatalf("one whose owner lives was resumed: %v", err)
+	}
+	if swept, err := f.Sweep(t.Context()); err != nil || len(swept) != 0 {
+		t.Fatalf("%v %v", swept, err)
+	}
+	p.Process.Kill()
+	p.Wait()
+	if got := gone(); len(got) != 1 || got[0] != "theirs" {
+		t.Fatalf("gone are %v", got)
+	}
+	if _, err := FindOwner(pid); !fault.Is(err, fault.NotFound) {
+		t.Errorf("%v", err)
+	}
+	e, err := f.Resume(t.Context(), "theirs", Start{ID: "next"})
+	if err != nil || e.Resumes != "theirs" {
+		t.Fatalf("%+v %v", e, err)
+	}
+}
+
+func TestAProcessThatOnlyHasTheNumberIsNotTheOwner(t *testing.T) {
+	me := SelfOwner()
+	if me.Start == "" {
+		t.Log("this system does not tell when a process began")
+	}
+	if dead(me.PID, me.Start) {
+		t.Error("this process is dead")
+	}
+	if me.Start != "" && !dead(me.PID, me.Start+"1") {
+		t.Error("another that began at another time is taken for it")
+	}
+	if dead(os.Getpid(), "") {
+		t.Error("without a time the number alone must do")
+	}
+}
+
+func TestPastItsTimeItIsGoneWhateverItsOwner(t *testing.T) {
+	f := place(t)
+	for id, minutes := range map[string]float64{"short": 1, "long": 60, "none": 0} {
+		if _, err := f.Spawn(t.Context(), Start{ID: id, Minutes: minutes, Owner: SelfOwner()}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.now = func() time.Time { return fileNoon.Add(2 * time.Minute) }
+	swept, err := f.Sweep(t.Context())
+	if err != nil || len(swept) != 1 || swept[0].ID != "short" || swept[0].Status != Interrupted || swept[0].Reason == "" {
+		t.Fatalf("%+v %v", swept, err)
+	}
+	if swept, err = f.Sweep(t.Context()); err != nil || len(swept) != 0 {
+		t.Errorf("%+v %v", swept, err)
+	}
+}

@@ -1,0 +1,164 @@
+package ledger
+
+import (
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"ramet/internal/base/durable"
+	"ramet/internal/base/fault"
+)
+
+// RepairResult is what had to be repaired.
+type RepairResult struct {
+	Corrupt string // where the file that could not be read is kept; empty if it could be
+	From    string // what the new one was made of
+	Entries int    // how many it has
+	Pointer bool   // the pointer named nobody
+}
+
+// The sources of a new file.
+const (
+	FromTemp      = "temporary file"
+	FromSummaries = "summaries"
+	FromTemplate  = "template"
+)
+
+// Recover makes the two files sound and says what was done. A missing file is made from
+// the template.
+func (f *Folder) Recover(ctx context.Context) (RepairResult, error) {
+	if err := f.make(); err != nil {
+		return RepairResult{}, err
+	}
+	return f.change(ctx, func(*Sheet) (string, error) { return "", nil })
+}
+
+// make makes the state folder, where its path says.
+func (f *Folder) make() error {
+	root, err := f.gate.Make(0o755)
+	if err != nil {
+		return err
+	}
+	return durable.Failure("make folder", f.dir, root.Close())
+}
+
+// restore reads the file under the lock. One that cannot be read is put aside, and
+// replaced at once by what can be found of it: a crash in between loses nothing.
+func (f *Folder) restore() (*Sheet, RepairResult, error) {
+	data, there, err := f.load()
+	if err != nil {
+		return nil, RepairResult{}, err
+	}
+	if !there {
+		return New(), RepairResult{}, nil
+	}
+	if sheet, err := Parse(data); err == nil {
+		return sheet, RepairResult{}, nil
+	}
+	var r RepairResult
+	if r.Corrupt, err = f.keep(data); err != nil {
+		return nil, r, err
+	}
+	sheet, from := f.rebuild()
+	r.From, r.Entries = from, sheet.Len()
+	if err := f.save(sheet.Format()); err != nil {
+		return nil, r, err
+	}
+	f.sweep()
+	f.told(r)
+	return sheet, r, nil
+}
+
+// corrupt is what the name of a file that was put aside has behind its own.
+const corrupt = ".corrupt-"
+
+// keep puts a file that cannot be read aside.
+func (f *Folder) keep(data []byte) (string, error) {
+	for at := f.now().UTC(); ; at = at.Add(time.Millisecond) {
+		path := f.path() + corrupt + at.Format("20060102T150405.000Z")
+		err := durable.CreateFile(path, data, 0o644)
+		if !fault.Is(err, fault.Conflict) {
+			return path, err
+		}
+	}
+}
+
+// rebuild makes a new sheet of what is left.
+func (f *Folder) rebuild() (*Sheet, string) {
+	for _, path := range leftovers(f.dir) {
+		if strings.Contains(filepath.Base(path), corrupt) {
+			continue // half of a copy of what could not be read
+		}
+		if sheet := readSheet(path); sheet != nil {
+			return sheet, FromTemp
+		}
+	}
+	var found []Summary
+	if root, err := f.gate.Open(); err == nil { // by its handle: a link leads nowhere else
+		defer root.Close()
+		paths, _ := fs.Glob(root.FS(), "summaries/*-SUMMARY.md") // of our own pattern
+		for _, path := range paths {
+			if data, err := root.ReadFile(filepath.FromSlash(path)); err == nil {
+				if s, ok := ParseSummary(data); ok {
+					found = append(found, s)
+				}
+			}
+		}
+	}
+	if sheet := Rebuild(found); sheet.Len() > 0 {
+		return sheet, FromSummaries
+	}
+	return New(), FromTemplate
+}
+
+func readSheet(path string) *Sheet {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil
+	}
+	sheet, err := Parse(data)
+	if err != nil || sheet.Writable() != nil {
+		return nil
+	}
+	return sheet
+}
+
+// leftovers are the temporary files of writers that were killed, newest first: ours
+// (.agent-history.json and digits), and what other tools use.
+func leftovers(dir string) []string {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	type left struct {
+		path string
+		at   time.Time
+	}
+	var found []left
+	for _, e := range entries {
+		if !isLeftover(e.Name()) {
+			continue
+		}
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
+			found = append(found, left{filepath.Join(dir, e.Name()), info.ModTime()})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b left) int { return b.at.Compare(a.at) })
+	var out []string
+	for _, l := range found {
+		out = append(out, l.path)
+	}
+	return out
+}
+
+func isLeftover(name string) bool {
+	if digits, ok := strings.CutPrefix(name, "."+FileName); ok {
+		return digits != "" && strings.Trim(digits, "0123456789") == "" || strings.HasPrefix(digits, corrupt)
+	}
+	rest, ok := strings.CutPrefix(name, FileName)
+	return ok && (strings.HasPrefix(rest, ".tmp") || strings.HasSuffix(rest, ".tmp"))
+}

@@ -1,0 +1,114 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"ramet/internal/base/fault"
+)
+
+// Spawn registers a sub-agent.
+func (f *Folder) Spawn(ctx context.Context, st Start) (e Entry, err error) {
+	if err := st.Check(); err != nil {
+		return e, err // before a folder is made for it
+	}
+	if err := f.make(); err != nil {
+		return e, err
+	}
+	_, err = f.change(ctx, func(s *Sheet) (string, error) {
+		e, err = s.Spawn(st, f.now())
+		return e.ID, err
+	})
+	return e, err
+}
+
+// Finish records how a sub-agent ended.
+func (f *Folder) Finish(ctx context.Context, id string, how Status, reason string) (Entry, error) {
+	if !how.Finished() {
+		return Entry{}, fault.New(fault.Usage, "%s is no end", how).WithHint("use completed, failed or timeout")
+	}
+	return f.Move(ctx, id, how, reason)
+}
+
+// Interrupt records that it stopped in the middle.
+func (f *Folder) Interrupt(ctx context.Context, id, reason string) (Entry, error) {
+	return f.Move(ctx, id, Interrupted, reason)
+}
+
+// Move takes a sub-agent to another status, with extra fields for its entry.
+func (f *Folder) Move(ctx context.Context, id string, to Status, reason string, extra ...Member) (e Entry, err error) {
+	if err := f.there(id); err != nil {
+		return e, err
+	}
+	_, err = f.change(ctx, func(s *Sheet) (string, error) {
+		e, err = s.Move(id, to, reason, f.now(), extra...)
+		return "", err
+	})
+	return e, err
+}
+
+// Ended implements ledger.Book.
+func (f *Folder) Ended(ctx context.Context, id string, hurry <-chan struct{}) error {
+	if err := f.there(id); err != nil {
+		return err
+	}
+	s := f.wants(func(s *Sheet) (string, error) {
+		_, err := s.Move(id, Completed, "", f.now())
+		return "", err
+	})
+	soon := time.NewTimer(f.leisure)
+	defer soon.Stop()
+	select {
+	case <-s.over:
+	case <-soon.C:
+	case <-hurry:
+	case <-ctx.Done():
+	}
+	_, err := f.made(ctx, s)
+	return err
+}
+
+// there refuses an id before anything is made for it: where no folder is, nobody is.
+func (f *Folder) there(id string) error {
+	if _, err := os.Stat(f.dir); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	_, err := New().Get(id)
+	return err
+}
+
+// Resume registers the one that goes on for another.
+func (f *Folder) Resume(ctx context.Context, old string, st Start) (e Entry, err error) {
+	if err := f.there(old); err != nil {
+		return e, err
+	}
+	_, err = f.change(ctx, func(s *Sheet) (string, error) {
+		e, err = s.Resume(old, st, f.now(), f.Judge())
+		return e.ID, err
+	})
+	return e, err
+}
+
+// Sweep marks what is gone, and tells which entries that were.
+func (f *Folder) Sweep(ctx context.Context) (out []Entry, err error) {
+	v, err := f.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	judge := f.Judge()
+	if !slices.ContainsFunc(v.Entries(), func(e Entry) bool {
+		_, gone := judge(e)
+		return e.Status == Spawned && gone
+	}) {
+		return nil, nil // and nothing is locked for it
+	}
+	_, err = f.change(ctx, func(s *Sheet) (string, error) {
+		out = s.Sweep(judge, f.now())
+		return "", nil
+	})
+	return out, err
+}

@@ -1,0 +1,264 @@
+// Package catalog is what ramet knows without asking anybody: the vendors it
+// can talk to, where, in which protocol and with which key, and their models with
+// prices and limits.
+//
+// The models stand in tables.go, as data that costs nothing until it is asked for.
+// They are made from charm.land/catwalk by this package's test, which also
+// fails when the two differ; see table_test.go for the conversion of prices.
+// rules.go says of families of models what no list of models does.
+//
+// Vendors whose models are not known (Ollama and other local servers) take any
+// name, and cost nothing. A user adds vendors of his own, and changes how the
+// built-in ones are reached, with Use.
+package catalog
+
+import (
+	"slices"
+	"strings"
+	"sync"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/late"
+	"ramet/internal/base/text"
+	"ramet/internal/model/llm"
+)
+
+// Protocol is how a vendor is talked to.
+type Protocol string
+
+// The protocols.
+const (
+	Anthropic Protocol = "anthropic"
+	Responses Protocol = "openai-responses"
+	Chat      Protocol = "openai-chat"
+	Gemini    Protocol = "gemini"
+	None      Protocol = "none" // it is built in, and asked without one
+)
+
+// Vendor is somebody who runs models.
+type Vendor struct {
+	Name     string
+	Title    string
+	Protocol Protocol
+	Base     string // the usual base URL; empty: it must be given
+	Key      string // whose key it takes: its own name, or another vendor's
+	Local    bool   // runs on the user's machine: needs no key, costs nothing
+	BuiltIn  bool   // is part of ramet: always usable, has neither key nor base URL
+	Thoughts string // of the chat protocol: where it wants plain thinking back
+	Models   string // whose models it has, if not its own
+	Marks    string // of the chat protocol: models of names that begin so are told what to cache
+	Cost     bool   // of the chat protocol: it says what it charged
+	Header   string // that carries the key, if not its protocol's own
+	Under    string // what the base URL is completed with where it names a host only
+	Framed   bool   // Anthropic's protocol as Amazon hosts it: the model in the path, answers in frames
+	Named    bool   // it is used where one of its models is named, and has no default
+	Files    bool   // of the chat protocol: it takes documents; the other protocols all do
+	KeyPath  string // what to read below the base URL to see whether a key is good; empty: the list of models
+	Forms    string // of the chat protocol: how it holds an answer to a schema (see package chat)
+	Plugin   string // of the chat protocol: its own search of the web
+	Google   bool   // Google's cloud: models below a project, tokens instead of keys
+	Asks     bool   // its server is asked for its models
+	Free     bool   // it needs no key
+
+	// What a user's configuration says of it (Use).
+	TokenCommand      string // prints a token that goes along instead of a key
+	Project, Location string // of Google's cloud
+	Added             bool   // it is the user's own
+	Moved             bool   // its base URL is the user's
+}
+
+// vendors is in the order in which a default is looked for.
+var vendors = []Vendor{
+	{Name: "anthropic", Title: "Anthropic", Protocol: Anthropic, Base: "https://api.anthropic.com"},
+	{Name: "openai", Title: "OpenAI", Protocol: Responses, Base: "https://api.openai.com/v1"},
+	{Name: "gemini", Title: "Google Gemini", Protocol: Gemini, Base: "https://generativelanguage.googleapis.com"},
+	{Name: "openrouter", Title: "OpenRouter", Protocol: Chat, Base: "https://openrouter.ai/api/v1", Thoughts: "reasoning", Files: true, Marks: "anthropic/", Cost: true, KeyPath: "/key", Forms: "schema", Plugin: "web"},
+	{Name: "xai", Title: "xAI", Protocol: Chat, Base: "https://api.x.ai/v1", Forms: "schema"},
+	{Name: "deepseek", Title: "DeepSeek", Protocol: Chat, Base: "https://api.deepseek.com/v1", Thoughts: "reasoning_content", Forms: "object"},
+	{Name: "groq", Title: "Groq", Protocol: Chat, Base: "https://api.groq.com/openai/v1", Forms: "schema"},
+	{Name: "cerebras", Title: "Cerebras", Protocol: Chat, Base: "https://api.cerebras.ai/v1", Forms: "schema"},
+	{Name: "azure", Title: "Azure OpenAI", Protocol: Responses, Header: "Api-Key", Under: "/openai/v1", Named: true},
+	{Name: "bedrock", Title: "Amazon Bedrock", Protocol: Anthropic, Base: "https://bedrock-runtime.us-east-1.amazonaws.com", Header: "Authorization", Framed: true},
+	{Name: "vertex", Title: "Google Vertex AI", Protocol: Gemini, Google: true, Named: true},
+	{Name: "openai-chat", Title: "OpenAI, Chat Completions", Protocol: Chat, Base: "https://api.openai.com/v1", Key: "openai", Models: "openai", Files: true, Forms: "schema"},
+	{Name: "ollama", Title: "Ollama", Protocol: Chat, Base: "http://127.0.0.1:11434/v1", Local: true, Asks: true, Forms: "apart"},
+	{Name: "llamacpp", Title: "llama.cpp", Protocol: Chat, Base: "http://127.0.0.1:8080/v1", Local: true, Asks: true, Thoughts: "reasoning_content", Forms: "apart"},
+	{Name: "vllm", Title: "vLLM", Protocol: Chat, Base: "http://127.0.0.1:8000/v1", Local: true, Asks: true, Thoughts: "reasoning_content", Forms: "apart"},
+	{Name: "lmstudio", Title: "LM Studio", Protocol: Chat, Base: "http://127.0.0.1:1234/v1", Local: true, Asks: true, Forms: "apart"},
+	{Name: Offline, Title: "built in", Protocol: None, BuiltIn: true},
+}
+
+// Offline is the vendor of the model that is built in.
+const Offline = "offline"
+
+// KeyOwner is the vendor whose key and base URL it takes; empty for one that is
+// built in.
+func (v Vendor) KeyOwner() string {
+	switch {
+	case v.BuiltIn:
+		return ""
+	case v.Key != "":
+		return v.Key
+	}
+	return v.Name
+}
+
+// KeyVariable is the environment variable of its key; empty if it takes none.
+func (v Vendor) KeyVariable() string { return v.variable("_API_KEY") }
+
+// BaseVariable is the environment variable of its base URL; empty if it has none.
+func (v Vendor) BaseVariable() string { return v.variable("_BASE_URL") }
+
+func (v Vendor) variable(ending string) string {
+	if v.BuiltIn {
+		return ""
+	}
+	return strings.ToUpper(strings.ReplaceAll(v.KeyOwner(), "-", "_")) + ending
+}
+
+// Speaks is the protocol in which a model of the vendor is asked.
+func (v Vendor) Speaks(model string) Protocol {
+	if v.Google && strings.HasPrefix(model, "claude") {
+		return Anthropic
+	}
+	return v.Protocol
+}
+
+// Vendors lists all of them, in the order in which a default is looked for: those
+// of the user before the one that is built in.
+func Vendors() []Vendor {
+	users, changes := told()
+	out := make([]Vendor, 0, len(vendors)+len(users))
+	for _, v := range vendors {
+		if v.BuiltIn {
+			out = append(out, users...)
+		}
+		out = append(out, v.with(changes[v.Name]))
+	}
+	return out
+}
+
+// Find is the vendor of a name, or NOT_FOUND with what was perhaps meant.
+func Find(name string) (Vendor, error) {
+	if v, ok := find(name); ok {
+		return v, nil
+	}
+	all := Vendors()
+	names := make([]string, len(all))
+	for i, v := range all {
+		names[i] = v.Name
+	}
+	return Vendor{}, fault.New(fault.NotFound, "no vendor is called %.40q", name).
+		WithHint("%s", text.NearestHint(strings.ToLower(name), names, "known: "+strings.Join(names, ", ")))
+}
+
+// IsLocal says whether there is such a vendor, and it runs on the user's machine. It is asked for every
+// call, and finds no words for those that are not known.
+func IsLocal(name string) bool {
+	v, ok := find(name)
+	return ok && v.Local
+}
+
+func find(name string) (Vendor, bool) {
+	users, changes := told()
+	for i := range vendors { // asked for every turn: not all of them are copied
+		if vendors[i].Name == name {
+			return vendors[i].with(changes[name]), true
+		}
+	}
+	for _, v := range users {
+		if v.Name == name {
+			return v, true
+		}
+	}
+	return Vendor{}, false
+}
+
+// Table is the models of one vendor.
+type Table struct {
+	Default string      `json:"default"` // the one to take if nobody chooses
+	Models  []llm.Model `json:"models"`
+}
+
+// builtIn is the model that is a part of ramet.
+var builtIn = Table{Default: Offline, Models: []llm.Model{{Name: Offline, Title: "built-in offline model", Context: 200_000, Output: 8192}}}
+
+// known is the table of a vendor as it is linked; empty where its models are not known.
+func known(name string) Table {
+	if name == Offline {
+		return builtIn
+	}
+	for i := range catwalks {
+		if catwalks[i].vendor == name {
+			return catwalks[i].table
+		}
+	}
+	return Table{}
+}
+
+var (
+	mu     sync.Mutex
+	tables = late.Value[map[string]Table]{Make: func() map[string]Table { return map[string]Table{} }}
+)
+
+// Table is the vendor's; empty where its models are not known.
+func (v Vendor) Table() Table {
+	name := v.owner()
+	mu.Lock()
+	defer mu.Unlock()
+	if t, ok := tables.Get()[name]; ok {
+		return t
+	}
+	t, fresh := updated(name)
+	if !fresh {
+		t = known(name)
+		t.Models = slices.Clone(t.Models) // what is linked stays as it is
+	}
+	for i := range t.Models {
+		t.Models[i].Known = true
+		t.Models[i] = ruled(name, t.Models[i])
+	}
+	tables.Get()[name] = t
+	return t
+}
+
+// Learn takes a table for a vendor whose models only its server knows.
+func Learn(v Vendor, t Table) {
+	mu.Lock()
+	defer mu.Unlock()
+	tables.Get()[v.owner()] = t
+}
+
+// owner is the vendor whose models these are.
+func (v Vendor) owner() string {
+	if v.Models != "" {
+		return v.Models
+	}
+	return v.Name
+}
+
+// Model is what is known about a model; ok is false where it stands in no table:
+// then its limits are those of the one most like it, if any is.
+func (v Vendor) Model(name string) (m llm.Model, ok bool) {
+	table := v.Table()
+	for _, m := range table.Models {
+		if m.Name == name {
+			m.PDF = v.documents(m)
+			return m, m.Known
+		}
+	}
+	m = ruled(v.owner(), guessed(table, name))
+	m.PDF = v.documents(m)
+	return m, false
+}
+
+// documents says whether a model can be given documents: vendors make images of their pages.
+func (v Vendor) documents(m llm.Model) bool {
+	return (v.Protocol != Chat || v.Files) && !v.BuiltIn && (m.Images || !m.Known)
+}
+
+// Price is what a model costs; ok is false where nobody knows.
+func (v Vendor) Price(name string) (llm.Price, bool) {
+	m, known := v.Model(name)
+	return m.Price, known || v.Local
+}

@@ -1,0 +1,236 @@
+// Package credential finds the keys of vendors: in the environment
+// (<VENDOR>_API_KEY), else in <home>/credentials.toml, one line a vendor:
+//
+//	anthropic = "sk-…"
+//
+// It promises:
+//
+//   - The file is written with mode 0600, and not read when others could read it.
+//   - A Key prints as [redacted], however it is printed; only Reveal gives it.
+//     No fault holds one, not even that of a file that is no TOML.
+//   - Values gives every key, for a redactor, and Variables the names that no
+//     tool may find in its environment.
+//   - Set and Remove change one line; after a crash the file is the old one or
+//     the new one.
+package credential
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/model/catalog"
+)
+
+// Key is a key. It cannot be printed by accident.
+type Key struct{ value string }
+
+const hidden = "[redacted]"
+
+// Reveal is the key itself.
+func (k Key) Reveal() string { return k.value }
+
+// IsZero says that there is none.
+func (k Key) IsZero() bool { return k.value == "" }
+
+// String hides the key.
+func (k Key) String() string { return hidden }
+
+// GoString hides the key.
+func (k Key) GoString() string { return hidden }
+
+// MarshalText hides the key.
+func (k Key) MarshalText() ([]byte, error) { return []byte(hidden), nil }
+
+// Access is how a vendor is reached.
+type Access struct {
+	Key      Key
+	KeyFrom  string // a variable, or the file; empty without a key
+	Base     string // base URL; empty for the vendor's own
+	BaseFrom string // a variable
+	AWS      AWS    // of vendors at Amazon; zero elsewhere
+	Google   Google // of vendors in Google's cloud
+	// TokenCommand prints a token that takes the place of a key; empty: none does.
+	TokenCommand string
+}
+
+// Google is what gets tokens for Google's cloud, and for what.
+type Google struct {
+	File, Metadata    string // of an account; host of the metadata server. Empty: the usual
+	Project, Location string
+}
+
+// Reach is the vendor as it is reached.
+func (a Access) Reach(v catalog.Vendor) catalog.Vendor {
+	if v.Google {
+		v.Project, v.Location = a.Google.Project, a.Google.Location
+	}
+	return v
+}
+
+// AWS is what signs requests to Amazon where there is no key.
+type AWS struct {
+	ID, Region      string
+	Secret, Session Key
+}
+
+// The variables of AWS, as Amazon names them.
+const (
+	awsID, awsSecret, awsSession = "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"
+	awsRegion                    = "AWS_REGION"
+)
+
+// The variables of Google's cloud, as Google names them.
+const (
+	googleFile, googleMetadata    = "GOOGLE_APPLICATION_CREDENTIALS", "GCE_METADATA_HOST"
+	googleProject, googleLocation = "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION"
+)
+
+// google is what is known of Google's cloud: from the configuration, else from the
+// environment, else from the file that Google's own tools write.
+func (s *Store) google(v catalog.Vendor) Google {
+	out := Google{File: s.env(googleFile), Metadata: s.env(googleMetadata), Project: v.Project, Location: v.Location}
+	if out.Project == "" {
+		out.Project = s.env(googleProject)
+	}
+	if out.Location == "" {
+		out.Location = s.env(googleLocation)
+	}
+	if out.File == "" && s.env("HOME") != "" {
+		usual := filepath.Join(s.env("HOME"), ".config", "gcloud", "application_default_credentials.json")
+		if _, err := os.Stat(usual); err == nil {
+			out.File = usual
+		}
+	}
+	return out
+}
+
+// Store is the keys as they were when it was opened.
+type Store struct {
+	env  func(string) string
+	path string
+
+	mu   sync.Mutex
+	file map[string]string // vendor to key; guarded by mu
+}
+
+// Reload reads the stored keys again, after one was changed.
+func (s *Store) Reload() error {
+	file, err := read(s.path)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.file = file
+	s.mu.Unlock()
+	return nil
+}
+
+func (s *Store) stored(vendor string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.file[vendor]
+}
+
+// Path is the file of a home folder.
+func Path(home string) string { return filepath.Join(home, "credentials.toml") }
+
+// Open reads the keys; a file that is not there has none.
+func Open(env func(string) string, home string) (*Store, error) {
+	s := &Store{env: env, path: Path(home)}
+	var err error
+	s.file, err = read(s.path)
+	return s, err
+}
+
+// Access is how a vendor is reached.
+func (s *Store) Access(v catalog.Vendor) Access {
+	var a Access
+	if v.BuiltIn {
+		return a
+	}
+	if value := strings.TrimSpace(s.env(v.KeyVariable())); value != "" {
+		a.Key, a.KeyFrom = Key{value}, v.KeyVariable()
+	} else if value := s.stored(v.KeyOwner()); value != "" {
+		a.Key, a.KeyFrom = Key{value}, s.path
+	}
+	if base := strings.TrimSpace(s.env(v.BaseVariable())); base != "" {
+		a.Base, a.BaseFrom = base, v.BaseVariable()
+	} else if v.Moved {
+		a.Base, a.BaseFrom = v.Base, "your configuration"
+	}
+	a.TokenCommand = v.TokenCommand
+	if v.Google {
+		a.Google = s.google(v)
+	}
+	if v.Framed {
+		a.AWS = AWS{ID: s.env(awsID), Region: s.env(awsRegion), Secret: Key{s.env(awsSecret)}, Session: Key{s.env(awsSession)}}
+	}
+	return a
+}
+
+// Usable says whether a vendor can be asked, and why not. With a base URL of its
+// own a key is not demanded: proxies and local servers need none.
+func (s *Store) Usable(v catalog.Vendor) (ok bool, why string) {
+	a := s.Access(v)
+	switch {
+	case v.BuiltIn:
+		return true, ""
+	case v.Google && a.Google.Project == "":
+		return false, "no project: set " + googleProject + ", or project in [vendors." + v.Name + "] of your configuration"
+	case !a.Key.IsZero() || a.Base != "" || v.Free || v.Google || a.TokenCommand != "":
+		return true, ""
+	case v.Local:
+		return false, "not configured: set " + v.BaseVariable() + " (its usual address is " + v.Base + ")"
+	}
+	return false, "no key: set " + v.KeyVariable() + " or `ramet auth set " + v.KeyOwner() + "`"
+}
+
+// Stored says whether the file has a key of this vendor.
+func (s *Store) Stored(vendor string) bool { return s.stored(vendor) != "" }
+
+// Values is every key by its name, for a redactor.
+func (s *Store) Values() map[string]string {
+	out := map[string]string{}
+	for _, name := range []string{awsSecret, awsSession} {
+		if value := s.env(name); value != "" {
+			out[name] = value
+		}
+	}
+	for _, v := range catalog.Vendors() {
+		if v.BuiltIn {
+			continue
+		}
+		name := v.KeyVariable()
+		if value := strings.TrimSpace(s.env(name)); value != "" {
+			out[name] = value
+		}
+		if value := s.stored(v.KeyOwner()); value != "" && value != out[name] {
+			if out[name] != "" {
+				name += ".file"
+			}
+			out[name] = value
+		}
+	}
+	return out
+}
+
+// maxKey is longer than any key.
+const maxKey = 4096
+
+// CheckKey refuses what cannot be a key: it would not fit into a header.
+func CheckKey(key string) error {
+	bad := strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' })
+	switch {
+	case key == "":
+		return fault.New(fault.InvalidText, "the key is empty").WithHint("give it on standard input")
+	case len(key) > maxKey:
+		return fault.New(fault.InvalidText, "the key has more than %d bytes", maxKey)
+	case bad:
+		return fault.New(fault.InvalidText, "the key holds spaces, line breaks or other characters that no key has").
+			WithHint("give the key alone, on one line")
+	}
+	return nil
+}

@@ -1,0 +1,138 @@
+package credential
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/BurntSushi/toml"
+
+	"ramet/internal/base/durable"
+	"ramet/internal/base/fault"
+	"ramet/internal/model/catalog"
+)
+
+// maxFile bounds what is read.
+const maxFile = 1 << 20
+
+// read reads the file: vendor to key.
+func read(path string) (map[string]string, error) {
+	const verb = "read credentials"
+	// A pipe would hang the reader, so it is not waited for.
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return map[string]string{}, nil
+	}
+	if err != nil {
+		return nil, fault.New(fault.InvalidConfig, "%s: %w", verb, err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, fault.New(fault.StorageIO, "%s: %w", verb, err)
+	case !info.Mode().IsRegular():
+		return nil, fault.New(fault.InvalidConfig, "%s: %s is not a plain file", verb, path)
+	case info.Mode().Perm()&0o077 != 0:
+		return nil, fault.New(fault.InvalidConfig, "%s: %s can be read or written by others (mode %o)", verb, path, info.Mode().Perm()).
+			WithHint("chmod 600 %s, and think about whether the keys in it are still secret", path)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, fault.New(fault.StorageIO, "%s: %w", verb, err)
+	}
+	if len(text) > maxFile {
+		return nil, fault.New(fault.InvalidConfig, "%s: %s has more than %d bytes", verb, path, maxFile)
+	}
+	return parse(path, string(text))
+}
+
+// parse never repeats what stands in the file.
+func parse(path, text string) (map[string]string, error) {
+	const form = `write one line for each vendor: anthropic = "…"`
+	keys := map[string]string{}
+	if _, err := toml.Decode(text, &keys); err != nil {
+		where := path
+		if p, ok := errors.AsType[toml.ParseError](err); ok {
+			where = fmt.Sprintf("%s:%d", path, p.Position.Line)
+		}
+		return nil, fault.New(fault.InvalidConfig, "%s: not understood", where).WithHint(form)
+	}
+	for vendor, key := range keys {
+		if v, err := catalog.Find(vendor); err != nil || v.KeyOwner() != vendor {
+			return nil, fault.New(fault.InvalidConfig, "%s: a line is for no vendor that has keys", path).
+				WithHint(form + "; [vendors.NAME] in your configuration makes a vendor")
+		}
+		if CheckKey(key) != nil {
+			return nil, fault.New(fault.InvalidConfig, "%s: what stands for %s is no key", path, vendor).
+				WithHint("`ramet auth set %s` replaces it", vendor)
+		}
+	}
+	return keys, nil
+}
+
+// Set stores a key. Concurrent calls follow each other; ctx bounds the wait.
+func Set(ctx context.Context, home, vendor, key string) error {
+	if err := CheckKey(key); err != nil {
+		return err
+	}
+	return change(ctx, home, func(keys map[string]string) error {
+		keys[vendor] = key
+		return nil
+	})
+}
+
+// Remove deletes a key; NOT_FOUND where there is none.
+func Remove(ctx context.Context, home, vendor string) error {
+	return change(ctx, home, func(keys map[string]string) error {
+		if keys[vendor] == "" {
+			return fault.New(fault.NotFound, "no key of %s is stored", vendor).
+				WithHint("`ramet auth list` says which keys there are, and from where")
+		}
+		delete(keys, vendor)
+		return nil
+	})
+}
+
+func change(ctx context.Context, home string, do func(map[string]string) error) error {
+	path := Path(home)
+	if _, statErr := os.Stat(home); statErr == nil || !errors.Is(statErr, fs.ErrNotExist) {
+		// Nothing to change is found out before anything is made.
+		keys, err := read(path)
+		if err != nil {
+			return err
+		}
+		if err := do(keys); err != nil {
+			return err
+		}
+	} else if err := do(map[string]string{}); err != nil {
+		return err
+	}
+	if err := durable.MakeFolder(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	return durable.While(ctx, path, func() error {
+		keys, err := read(path)
+		if err != nil {
+			return err
+		}
+		if err := do(keys); err != nil {
+			return err
+		}
+		var b strings.Builder
+		for _, vendor := range slices.Sorted(maps.Keys(keys)) {
+			// Keys are plain ASCII, for which Go and TOML quote alike.
+			fmt.Fprintf(&b, "%s = %s\n", vendor, strconv.Quote(keys[vendor]))
+		}
+		return durable.WriteFile(path, []byte(b.String()), 0o600)
+	})
+}

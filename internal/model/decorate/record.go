@@ -1,0 +1,158 @@
+// Package record tells a Recorder about every call: what was asked (as a hash),
+// what it used and cost, how long it took and how it ended. Runs and telemetry
+// hang on it.
+//
+// It stands outside of retries: one call is one record, however often it was
+// sent. The record is made before the terminal event is passed on; when that
+// fails, the call has failed: an answer that was not recorded is not shown as
+// done. A consumer that breaks off leaves a record too.
+
+package decorate
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"ramet/internal/base/chain"
+	"ramet/internal/base/fault"
+	"ramet/internal/model/llm"
+)
+
+// RecordedCall is what happened.
+type RecordedCall struct {
+	Model    llm.Ref
+	Request  chain.Hash // of the bytes sent, see llm.Bytes; zero if none were
+	Size     int        // of the body
+	Attempts int        // how often it was sent
+	Started  time.Time
+	First    time.Duration // until something of the answer came; 0 if nothing did
+	Took     time.Duration
+	Usage    llm.Usage
+	Cost     llm.Money
+	Priced   bool       // false: nobody knows the model's price, and Cost is 0
+	Finish   llm.Finish // zero unless it ended well
+	Err      error      // why it failed; nil also for Abandoned
+	Outcome  string     // a finish reason, a fault code, or Abandoned
+}
+
+// Abandoned is the outcome of a call that its consumer broke off.
+const Abandoned = "abandoned"
+
+// Recorder keeps records.
+type Recorder interface {
+	// Record keeps one. It is called once for each call, possibly by several
+	// goroutines at a time, and its context outlives the call's.
+	Record(context.Context, RecordedCall) error
+}
+
+// RecordOptions is what to record with.
+type RecordOptions struct {
+	Vendor   string
+	Recorder Recorder
+	Price    func(model string) (llm.Price, bool)
+	Now      func() time.Time // nil: time.Now
+}
+
+type recordProvider struct {
+	next llm.Provider
+	RecordOptions
+}
+
+// WithRecord puts a recorder around a provider.
+func WithRecord(next llm.Provider, o RecordOptions) llm.Provider {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &recordProvider{next, o}
+}
+
+func (p *recordProvider) Stream(ctx context.Context, r llm.Request) iter.Seq[llm.Event] {
+	return func(yield func(llm.Event) bool) {
+		c := RecordedCall{Model: llm.Ref{Vendor: p.Vendor, Name: r.Model}, Started: p.Now(), Outcome: Abandoned}
+		var hash hashing
+		defer hash.end()
+		for e := range p.next.Stream(ctx, r) {
+			if e.Type == llm.Sent {
+				hash.begin(e.Sent)
+			}
+			p.note(&c, &e)
+			if e.Terminal() {
+				c.Request = hash.end()
+				if err := p.keep(ctx, c); err != nil {
+					e = llm.Fail(err)
+				}
+				yield(e)
+				return
+			}
+			if !yield(e) {
+				c.Request = hash.end()
+				p.keep(ctx, c) // nobody is left to be told
+				return
+			}
+		}
+		c.Request = hash.end()
+		c.Err = llm.Cut(nil)
+		c.Outcome = string(fault.StreamCut)
+		if err := p.keep(ctx, c); err != nil {
+			c.Err = err
+		}
+		yield(llm.Fail(c.Err))
+	}
+}
+
+// hashing hashes a request while it is being sent: of a long one that takes
+// milliseconds.
+type hashing struct {
+	done chan struct{}
+	hash chain.Hash
+}
+
+// begin hashes a request; that of an earlier attempt is forgotten.
+func (h *hashing) begin(sent llm.Bytes) {
+	h.end()
+	h.done = make(chan struct{})
+	go func() {
+		defer close(h.done)
+		h.hash = chain.Hash(sent.Hash())
+	}()
+}
+
+// end is the hash of the last request; the zero hash if there was none.
+func (h *hashing) end() chain.Hash {
+	if h.done != nil {
+		<-h.done
+	}
+	return h.hash
+}
+
+func (p *recordProvider) note(c *RecordedCall, e *llm.Event) {
+	switch e.Type {
+	case llm.Sent:
+		c.Size = len(e.Sent.Body)
+		c.Attempts++
+	case llm.Used:
+		c.Usage = *e.Usage
+	case llm.Finished:
+		c.Finish, c.Outcome = e.Finish, string(e.Finish.Reason)
+	case llm.Failed:
+		c.Err, c.Outcome = e.Err, string(fault.CodeOf(e.Err))
+	}
+	if e.Content() && c.First == 0 {
+		c.First = max(p.Now().Sub(c.Started), 1)
+	}
+}
+
+func (p *recordProvider) keep(ctx context.Context, c RecordedCall) error {
+	c.Took = p.Now().Sub(c.Started)
+	if price, ok := p.Price(c.Model.Name); ok || c.Usage.Billed > 0 {
+		c.Cost, c.Priced = price.Cost(c.Usage), true
+	}
+	if err := p.Recorder.Record(context.WithoutCancel(ctx), c); err != nil {
+		if _, ok := fault.Of(err); ok {
+			return err
+		}
+		return fault.New(fault.Failed, "record call of %s: %w", c.Model, err)
+	}
+	return nil
+}

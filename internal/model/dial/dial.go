@@ -1,0 +1,172 @@
+// Package dial opens a model by its name. It is the one place where the vendors'
+// adapters stand together, and where the decorators are stacked:
+//
+//	record            one record for each call, however often it was sent
+//	  resume          goes on with an answer that the vendor paused
+//	    retry         repeats what failed for a passing reason
+//	      structured  goes on without a schema that is refused
+//	        queue     lets only so many run at a time
+//	          adapter speaks the vendor's protocol, or is the model that is built in
+package dial
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/model/anthropic"
+	"ramet/internal/model/catalog"
+	"ramet/internal/model/chat"
+	"ramet/internal/model/decorate"
+	"ramet/internal/model/gemini"
+	"ramet/internal/model/llm"
+	"ramet/internal/model/offline"
+	"ramet/internal/model/responses"
+	"ramet/internal/model/wire"
+)
+
+// Access is how a vendor is reached.
+type Access struct {
+	Key  string // empty: none
+	Base string // base URL; empty: the vendor's own
+	// AWS signs requests to Amazon where there is no key; Region is for base URLs
+	// that name none.
+	AWS    AWSCredentials
+	Region string
+	// Project and Location are those of Google's cloud.
+	Project, Location string
+}
+
+// Options is what Model depends on.
+type Options struct {
+	Access Access
+	// Tokens are asked for one before each call, where they take the place of a key.
+	Tokens   *GoogleSource
+	Retry    decorate.RetryOptions
+	Queue    *decorate.Queue   // that all calls of a kernel share; nil: none waits
+	Recorder decorate.Recorder // nil: nothing is recorded
+	First    time.Duration     // until the first byte of an answer; 0: wire.First, for a local server LocalFirst
+	Stall    time.Duration     // between two of them; 0: wire.Stall, for a local server LocalStall
+	HTTP     http.RoundTripper // nil: the usual one
+	Now      func() time.Time
+	// Scripts allows script/PATH, a model that says what a file tells it. For tests:
+	// no user means a file when he names a model.
+	Scripts bool
+}
+
+// A local server may have to load a model and read a long prompt on a slow
+// machine before it says anything, and to ask again would throw that work away.
+const (
+	LocalFirst = 10 * time.Minute
+	LocalStall = 2 * time.Minute
+)
+
+// Script is the vendor of scripted models. No catalog lists it.
+const Script = "script"
+
+// Choose is catalog.Choose, which also takes script/PATH where scripts are
+// allowed.
+func Choose(asked string, usable func(catalog.Vendor) bool, scripts bool) (llm.Ref, error) {
+	if ref, err := llm.ParseRef(asked); err == nil && scripts && ref.Vendor == Script {
+		return ref, nil
+	}
+	return catalog.Choose(asked, usable)
+}
+
+// Model opens the vendor of a model; the request names the model. Nothing is
+// sent before the first call. A vendor that needs a key and has none is
+// PROVIDER_AUTH, a base URL that is none INVALID_CONFIG. A script is read anew each
+// time, and begins with its first reply.
+func Model(ref llm.Ref, o Options) (llm.Provider, error) {
+	if o.Scripts && ref.Vendor == Script {
+		p, err := offline.ReadScript(ref.Name, offline.PipeScript)
+		if err != nil {
+			return nil, err
+		}
+		return Stack(p, catalog.Vendor{Name: Script, Local: true}, o), nil
+	}
+	v, err := catalog.Find(ref.Vendor)
+	if err != nil {
+		return nil, err
+	}
+	if v.BuiltIn {
+		if _, known := v.Model(ref.Name); !known {
+			return nil, fault.New(fault.NotFound, "%s has no model %.40q", v.Name, ref.Name).WithHint("it has one: %s/%s", v.Name, v.Table().Default)
+		}
+		return Stack(offline.New(), v, o), nil
+	}
+	// Proxies and local servers need no key.
+	if v.Google {
+		v.Project, v.Location = o.Access.Project, o.Access.Location
+	}
+	if v.Google && v.Project == "" {
+		return nil, fault.New(fault.InvalidConfig, "nobody says in which project %s is asked", v.Name).
+			WithHint("set GOOGLE_CLOUD_PROJECT, or project in [vendors.%s] of your configuration", v.Name)
+	}
+	if o.Access.Key == "" && o.Access.Base == "" && !v.Local && !v.Free && o.Tokens == nil {
+		return nil, fault.New(fault.ProviderAuth, "there is no key for %s", v.Name).
+			WithHint("set %s, or store one with `ramet auth set %s`", v.KeyVariable(), v.KeyOwner())
+	}
+	if strings.ContainsFunc(o.Access.Key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return nil, fault.New(fault.ProviderAuth, "the key for %s holds spaces or other characters that no key has", v.Name).
+			WithHint("set %s anew, or `ramet auth set %s`", v.KeyVariable(), v.KeyOwner())
+	}
+	base, err := v.URL(o.Access.Base)
+	if err != nil {
+		return nil, err
+	}
+	if v.Local && o.First == 0 {
+		o.First = LocalFirst
+	}
+	if v.Local && o.Stall == 0 {
+		o.Stall = LocalStall
+	}
+	w := wire.Options{Vendor: v.Name, Base: base, Key: o.Access.Key, Header: v.Header, First: o.First, Stall: o.Stall, Once: v.Local, HTTP: o.HTTP,
+		Model: func(name string) llm.Model { m, _ := v.Model(name); return m }}
+	if a := o.Access; v.Framed && a.Key == "" && a.AWS.ID != "" {
+		now := o.Now
+		if now == nil {
+			now = time.Now
+		}
+		w.Sign = NewAWSSigner(a.AWS, a.Region, now)
+	}
+	if t := o.Tokens; t != nil && o.Access.Key == "" {
+		w.Secret = t.Last
+		w.Sign = func(r *http.Request, _ []byte) error {
+			token, err := t.Token(r.Context())
+			if err == nil {
+				r.Header.Set("Authorization", "Bearer "+token)
+			}
+			return err
+		}
+	}
+	var p llm.Provider
+	switch speaks := v.Speaks(ref.Name); {
+	case v.Google && speaks == catalog.Anthropic:
+		p = anthropic.At(w, anthropic.Host{Below: v.Below("anthropic")})
+	case v.Google:
+		p = gemini.At(w, v.Below("google"))
+	case speaks == catalog.Anthropic:
+		p = anthropic.At(w, anthropic.Host{Framed: v.Framed})
+	case speaks == catalog.Responses:
+		p = responses.New(w)
+	case speaks == catalog.Gemini:
+		p = gemini.New(w)
+	default:
+		p = chat.New(w, chat.Dialect{Thoughts: v.Thoughts, LongLimit: v.KeyOwner() == "openai", CacheKey: v.KeyOwner() == "openai", Marks: v.Marks, Cost: v.Cost, Forms: v.Forms, Plugin: v.Plugin})
+	}
+	return Stack(p, v, o), nil
+}
+
+// Stack puts the decorators around a provider.
+func Stack(p llm.Provider, v catalog.Vendor, o Options) llm.Provider {
+	if o.Queue != nil {
+		p = o.Queue.At(v.Name, p)
+	}
+	p = decorate.WithResume(decorate.WithRetry(decorate.WithStructured(decorate.WithSight(p, func(name string) llm.Model { m, _ := v.Model(name); return m })), o.Retry))
+	if o.Recorder != nil {
+		p = decorate.WithRecord(p, decorate.RecordOptions{Vendor: v.Name, Recorder: o.Recorder, Price: v.Price, Now: o.Now})
+	}
+	return p
+}

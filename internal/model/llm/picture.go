@@ -1,0 +1,191 @@
+// Package picture makes images and documents fit for a model: it knows what a file is by its
+// first bytes, whatever it is called, and brings an image to a size that every vendor takes.
+//
+// It promises:
+//
+//   - What comes out is PNG, JPEG or WebP, its long side at most Longest pixels, its bytes at
+//     most MostBytes. What fits already stays as it is, byte for byte.
+//   - It was decoded whole: a vendor that refuses a damaged image would refuse the whole
+//     conversation from then on.
+//   - A GIF becomes its first frame: not every vendor takes GIF. A photograph that is made
+//     smaller is turned the way its camera says.
+//   - Memory is bounded by MostPixels, whatever a header claims.
+
+package llm
+
+import (
+	"bytes"
+	"fmt"
+	"image"
+	"image/gif"
+	"image/jpeg"
+	"image/png"
+	"strings"
+
+	"golang.org/x/image/draw"
+	"golang.org/x/image/webp"
+)
+
+// The bounds. The bytes are those of the strictest vendor, Amazon.
+const (
+	Longest    = 2000
+	MostBytes  = 3_750_000
+	MostPixels = 50_000_000
+	MostFile   = 64 << 20 // of a file that is looked at
+)
+
+// The types that are known.
+const (
+	PNG  = "image/png"
+	JPEG = "image/jpeg"
+	GIF  = "image/gif"
+	WebP = "image/webp"
+	PDF  = "application/pdf"
+)
+
+// PictureType says what the first bytes of a file begin: one of the types; empty: something else.
+func PictureType(head []byte) string {
+	begins := func(s string) bool { return bytes.HasPrefix(head, []byte(s)) }
+	switch {
+	case begins("\x89PNG\r\n\x1a\n"):
+		return PNG
+	case begins("\xff\xd8\xff"):
+		return JPEG
+	case begins("GIF87a"), begins("GIF89a"):
+		return GIF
+	case begins("RIFF") && len(head) >= 12 && string(head[8:12]) == "WEBP":
+		return WebP
+	case begins("%PDF-"):
+		return PDF
+	}
+	return ""
+}
+
+// IsImage says whether a type is that of an image.
+func IsImage(mediaType string) bool { return strings.HasPrefix(mediaType, "image/") }
+
+// Picture is an image that fits.
+type Picture struct {
+	MediaType     string
+	Data          []byte
+	Width, Height int
+	Was           image.Point // its size in the file, where that was another; else zero
+	Frames        int         // of an animation, of which the first is shown; else 0
+}
+
+// String says what it is, in a few words for a model.
+func (i Picture) String() string {
+	said := fmt.Sprintf("%s, %d×%d pixels", strings.ToUpper(strings.TrimPrefix(i.MediaType, "image/")), i.Width, i.Height)
+	if i.Was != (image.Point{}) {
+		said += fmt.Sprintf(", made smaller from %d×%d", i.Was.X, i.Was.Y)
+	}
+	if i.Frames > 0 {
+		said += fmt.Sprintf(", the first of %d frames", i.Frames)
+	}
+	return said
+}
+
+// FitPicture brings an image to a size that every vendor takes. An error is a sentence without a
+// subject: "is damaged: …".
+func FitPicture(data []byte) (Picture, error) {
+	kind := PictureType(data)
+	if !IsImage(kind) {
+		return Picture{}, fmt.Errorf("is no image that can be shown")
+	}
+	config, _, err := image.DecodeConfig(bytes.NewReader(data))
+	switch {
+	case err != nil:
+		return Picture{}, fmt.Errorf("is damaged: %w", err)
+	case config.Width <= 0 || config.Height <= 0:
+		return Picture{}, fmt.Errorf("is damaged: it has no size")
+	case int64(config.Width)*int64(config.Height) > MostPixels:
+		return Picture{}, fmt.Errorf("has %d×%d pixels, and more than %d million are not read", config.Width, config.Height, MostPixels/1_000_000)
+	}
+	whole, frames, err := decode(kind, data)
+	if err != nil {
+		return Picture{}, err
+	}
+	size := whole.Bounds().Size()
+	out := Picture{MediaType: kind, Data: data, Width: size.X, Height: size.Y, Frames: frames}
+	if kind != GIF && max(size.X, size.Y) <= Longest && len(data) <= MostBytes {
+		return out, nil
+	}
+	how := 1
+	if kind == JPEG {
+		how = orientation(data)
+	}
+	return out, out.shrink(whole, how)
+}
+
+// decode reads all of it.
+func decode(kind string, data []byte) (whole image.Image, frames int, err error) {
+	in := bytes.NewReader(data)
+	switch kind {
+	case PNG:
+		whole, err = png.Decode(in)
+	case JPEG:
+		whole, err = jpeg.Decode(in)
+	case WebP:
+		whole, err = webp.Decode(in)
+	case GIF:
+		whole, err = gif.Decode(in)
+		if frames = bytes.Count(data, []byte{0x21, 0xf9, 0x04}); frames < 2 {
+			frames = 0
+		}
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("is damaged, or of a kind that is not read: %w", err)
+	}
+	return whole, frames, nil
+}
+
+// shrink encodes an image anew, upright, smaller and smaller until it fits.
+func (i *Picture) shrink(whole image.Image, how int) error {
+	size := whole.Bounds().Size()
+	for long := min(Longest, max(size.X, size.Y)); long > 0; long = long * 3 / 4 {
+		now := whole
+		if long < max(size.X, size.Y) {
+			now = scaled(whole, long)
+		}
+		now = upright(now, how) // which is slow, and faster for what is small
+		data, kind, err := encode(now, i.MediaType == JPEG)
+		if err != nil {
+			return fmt.Errorf("could not be made smaller: %w", err)
+		}
+		if len(data) > MostBytes {
+			continue
+		}
+		at := now.Bounds().Size()
+		if long < max(size.X, size.Y) {
+			i.Was = size
+		}
+		i.Data, i.MediaType, i.Width, i.Height = data, kind, at.X, at.Y
+		return nil
+	}
+	return fmt.Errorf("could not be made small enough")
+}
+
+// scaled is an image with this long side.
+func scaled(from image.Image, long int) image.Image {
+	size := from.Bounds().Size()
+	most := max(size.X, size.Y)
+	to := image.NewRGBA(image.Rect(0, 0, max(1, size.X*long/most), max(1, size.Y*long/most)))
+	draw.CatmullRom.Scale(to, to.Bounds(), from, from.Bounds(), draw.Src, nil)
+	return to
+}
+
+// encode keeps letters sharp (PNG) where that is not too long, and photographs as such.
+func encode(i image.Image, photograph bool) ([]byte, string, error) {
+	var out bytes.Buffer
+	if !photograph {
+		if err := png.Encode(&out, i); err != nil || out.Len() <= MostBytes {
+			return out.Bytes(), PNG, err
+		}
+		out.Reset()
+	}
+	onWhite := image.NewRGBA(image.Rectangle{Max: i.Bounds().Size()}) // JPEG knows no transparency
+	draw.Draw(onWhite, onWhite.Bounds(), image.White, image.Point{}, draw.Src)
+	draw.Draw(onWhite, onWhite.Bounds(), i, i.Bounds().Min, draw.Over)
+	err := jpeg.Encode(&out, onWhite, &jpeg.Options{Quality: 85})
+	return out.Bytes(), JPEG, err
+}

@@ -1,0 +1,140 @@
+// Package guide answers the questions of newcomers from a fixed list of topics: what something
+// is in a sentence or two, and what to type.
+//
+// # Promises
+//
+//   - Answer is a function of the question: no network, no clock. The same words find the same
+//     topic.
+//   - Every topic says what to type, in back-quotes. A test of package cli holds each command
+//     line against the commands that there are.
+//   - A question of which no word is known is not answered: ok is false, and nothing is made up.
+
+package offline
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"ramet/internal/base/late"
+)
+
+// GuideTopic is something that one can ask about.
+type GuideTopic struct {
+	Title string
+	Words string // those that point at it, in small letters; those joined by + count only together, one that stands twice counts twice
+	Text  string // one or two sentences
+	Type  string // what to type, in back-quotes, with a word about each
+}
+
+// GuideTopics lists them.
+func GuideTopics() []GuideTopic { return topics }
+
+// AsksTopic says whether a text is a question, and no order.
+func AsksTopic(said string) bool {
+	words := fields(said)
+	if len(words) == 0 {
+		return false
+	}
+	if strings.HasSuffix(strings.TrimSpace(said), "?") {
+		return true
+	}
+	return askers.Get()[words[0]] || slices.Contains(words, "how")
+}
+
+// MeantTopic answers a text that nobody could carry out: a question, or so few words that they are
+// meant as one, such as undo.
+func MeantTopic(said string) (answer string, ok bool) {
+	const few = 3
+	if !AsksTopic(said) && len(fields(said)) > few {
+		return "", false
+	}
+	return AnswerTopic(said)
+}
+
+var askers = late.Value[map[string]bool]{Make: func() map[string]bool {
+	return set("how what where why who whom which when can could may is are does do did should help explain tell i")
+}}
+
+// AnswerTopic finds the topic that a question is about. The title of the answer is its first line.
+func AnswerTopic(question string) (answer string, ok bool) {
+	if t, ok := FindTopic(question); ok {
+		return t.Title + ". " + t.Text + "\n\n" + t.Type, true
+	}
+	return "", false
+}
+
+// FindTopic is the topic that has most of the words of a question; a rare word counts for more, and
+// of equal ones the first has it.
+func FindTopic(question string) (GuideTopic, bool) {
+	asked := map[string]bool{}
+	for _, w := range fields(question) {
+		asked[w], asked[stem(w)] = true, true
+	}
+	best, most := -1, 0.0
+	for i := range topics {
+		if n := topics[i].score(asked); n > most {
+			best, most = i, n
+		}
+	}
+	if best < 0 {
+		return GuideTopic{}, false
+	}
+	return topics[best], true
+}
+
+// score counts the words of a topic that were asked for.
+func (t GuideTopic) score(asked map[string]bool) float64 {
+	n := 0.0
+	for _, w := range strings.Fields(t.Words) {
+		has, parts := true, strings.Split(w, "+")
+		for _, p := range parts {
+			has = has && (asked[p] || asked[stem(p)])
+		}
+		if has {
+			n += float64(2*len(parts)-1) / shared(w)
+		}
+	}
+	return n
+}
+
+// shared is how many topics a word points at.
+func shared(word string) float64 {
+	n := 0
+	for _, t := range topics {
+		for _, w := range strings.Fields(t.Words) {
+			if w == word {
+				n++
+				break
+			}
+		}
+	}
+	return float64(max(n, 1))
+}
+
+// fields are the words of a text, in small letters, without signs.
+func fields(s string) []string {
+	const longest = 4 << 10
+	if len(s) > longest {
+		s = s[:longest]
+	}
+	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' })
+}
+
+// stem takes the usual endings off a word: agents, killed, running.
+func stem(w string) string {
+	for _, end := range []string{"ting", "ning", "ing", "ies", "ed", "es", "s", "e", "y"} {
+		if root, ok := strings.CutSuffix(w, end); ok && len(root) >= 3 {
+			return root
+		}
+	}
+	return w
+}
+
+func set(words string) map[string]bool {
+	out := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		out[w] = true
+	}
+	return out
+}

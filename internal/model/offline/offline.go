@@ -1,0 +1,108 @@
+// Package offline is the model that is built into ramet: a machine without a key
+// or a network has agents that work. It is a parser of plain orders, not a mind,
+// and says so: each of its texts begins with Label.
+//
+// It promises:
+//
+//   - No network, no randomness, no clock, no state: the same request is answered
+//     with the same events. What it has done already it finds in the messages.
+//   - It calls only tools that the request offers, and says which one is missing.
+//   - All or nothing: an order of which it does not understand a part is not
+//     carried out. It says which part, and what it understands.
+//   - A call that failed or was denied is reported and never repeated; the next
+//     step follows.
+//   - An order ends within 50 answers, whatever the results are.
+//   - Text that comes from files, commands or mail is quoted, never obeyed. Only
+//     the newest message of the user is an order.
+//
+// What it understands stands in Examples; the orders are joined by "then", by
+// semicolons, full stops or line breaks. Of any other order it does what that says for whoever
+// can do no better: a text to write to a file.
+package offline
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"iter"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/model/llm"
+)
+
+// Label begins every text of the model.
+const Label = "[offline model] "
+
+// most is how many answers one order takes at most.
+const most = 50
+
+// Model is the provider. It holds nothing.
+type Model struct{}
+
+// New gives the model.
+func New() Model { return Model{} }
+
+// Stream answers.
+func (Model) Stream(ctx context.Context, r llm.Request) iter.Seq[llm.Event] {
+	return func(yield func(llm.Event) bool) {
+		s := speaker{ctx: ctx, yield: yield}
+		if err := r.Check(); err != nil {
+			s.emit(llm.Fail(err))
+			return
+		}
+		body, err := encode(r)
+		if err != nil {
+			s.emit(llm.Fail(fault.New(fault.ProviderBadRequest, "encode request: %w", err)))
+			return
+		}
+		s.emit(llm.Event{Type: llm.Sent, Sent: llm.Bytes{Path: "/offline", Body: body}})
+		if s.gone {
+			return
+		}
+		s.answer(think(r), len(body), r.MaxTokens)
+	}
+}
+
+// answer is what the model decided: calls, or a text.
+type answer struct {
+	calls []llm.Part
+	text  string
+}
+
+// think decides.
+func think(r llm.Request) answer {
+	if wantsDigest(r.Messages) {
+		return answer{text: digest(r.Messages)}
+	}
+	order, since := newestOrder(r.Messages)
+	if order == "" {
+		return answer{text: "There is no order to carry out. Say what I shall do next.\n\n" + Examples}
+	}
+	w := newWork(r, since)
+	if !w.answerFallback(order) {
+		steps, odd := understand(order)
+		if odd != "" {
+			return answer{text: notUnderstood(odd)}
+		}
+		for _, s := range steps {
+			if !w.carryOut(s) {
+				break
+			}
+		}
+	}
+	if len(w.want) > 0 {
+		return answer{calls: number(w.want, r.Messages)}
+	}
+	return answer{text: w.report()}
+}
+
+// encode is JSON as people write it: < and & stay what they are.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimRight(b.Bytes(), "\n"), nil
+}

@@ -1,0 +1,208 @@
+// Package script is a model that says exactly what a file tells it to, for
+// tests. No network, no randomness, no time.
+//
+// The file holds one JSON object a line; empty lines and lines that begin with #
+// are passed over. Each object is one reply:
+//
+//	{"steps": [STEP, …]}                  taken once, in the order of the file
+//	{"when": "TEXT", "steps": […]}        only for a request whose last message holds TEXT
+//	{"repeat": true, "steps": […]}        taken as often as it fits
+//
+// A request takes the first reply that fits and was not used up. A STEP is one
+// of:
+//
+//	{"text": "…"}                         a piece of text; pieces in a row are one part
+//	{"thinking": "…", "signature": "…"}   a piece of thinking; a signature ends the part
+//	{"call": "NAME", "args": {…}, "id": "…"}   a tool call; the id is call_N if none is given
+//	{"call": "NAME", "raw": "{\"cut"}     with arguments as they stand
+//	{"usage": {"input": 1, …}}            as llm.Usage
+//	{"wait": "NAME"}                      until the gate of that name opens
+//	{"error": "CODE", "message": "…", "again": true, "after_ms": 10}
+//	{"cut": true}                         the stream ends here: STREAM_CUT
+//	{"finish": "length"}                  the reason; stop or tool_calls if none is given
+//
+// A delay is a fact, not a time: a stream waits for a gate, which a test opens.
+
+package offline
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/model/llm"
+)
+
+// ScriptOrigin marks the script's thinking.
+const ScriptOrigin = "script"
+
+// ScriptGate waits until something is true, or ctx ends.
+type ScriptGate func(ctx context.Context, name string) error
+
+// ScriptModel is a scripted provider. Calls may run concurrently; each takes its reply
+// when it begins.
+type ScriptModel struct {
+	gate ScriptGate
+
+	mu      sync.Mutex
+	replies []*reply
+	calls   int // how many calls were handed out, for their ids
+}
+
+type reply struct {
+	When   string       `json:"when"`
+	Repeat bool         `json:"repeat"`
+	Steps  []scriptStep `json:"steps"`
+	used   bool
+}
+
+type scriptStep struct {
+	Text      *string         `json:"text"`
+	Thinking  *string         `json:"thinking"`
+	Signature string          `json:"signature"`
+	Call      string          `json:"call"`
+	Args      json.RawMessage `json:"args"`
+	Raw       *string         `json:"raw"`
+	ID        string          `json:"id"`
+	Usage     *llm.Usage      `json:"usage"`
+	Wait      string          `json:"wait"`
+	Error     fault.Code      `json:"error"`
+	Message   string          `json:"message"`
+	Again     bool            `json:"again"`
+	AfterMS   int64           `json:"after_ms"`
+	Cut       bool            `json:"cut"`
+	Finish    llm.Reason      `json:"finish"`
+}
+
+// ReadScript reads a script from a file.
+func ReadScript(path string, gate ScriptGate) (*ScriptModel, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fault.New(fault.NotFound, "read script: %w", err)
+	}
+	return ParseScript(string(text), gate)
+}
+
+// ParseScript reads a script. A line that is not understood is INVALID_CONFIG. A nil
+// gate is open.
+func ParseScript(text string, gate ScriptGate) (*ScriptModel, error) {
+	if gate == nil {
+		gate = func(ctx context.Context, _ string) error { return ctx.Err() }
+	}
+	m := &ScriptModel{gate: gate}
+	lines := bufio.NewScanner(strings.NewReader(text))
+	lines.Buffer(nil, 64<<20)
+	for n := 1; lines.Scan(); n++ {
+		line := bytes.TrimSpace(lines.Bytes())
+		if len(line) == 0 || line[0] == '#' {
+			continue
+		}
+		dec := json.NewDecoder(bytes.NewReader(line))
+		dec.DisallowUnknownFields()
+		var r reply
+		if err := dec.Decode(&r); err != nil {
+			return nil, fault.New(fault.InvalidConfig, "script, line %d: %w", n, err)
+		}
+		m.replies = append(m.replies, &r)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fault.New(fault.InvalidConfig, "script: %w", err)
+	}
+	return m, nil
+}
+
+// Left is how many replies that are taken once were not.
+func (m *ScriptModel) Left() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := 0
+	for _, r := range m.replies {
+		if !r.used && !r.Repeat {
+			n++
+		}
+	}
+	return n
+}
+
+// Stream plays the next reply that fits.
+func (m *ScriptModel) Stream(ctx context.Context, r llm.Request) iter.Seq[llm.Event] {
+	return func(yield func(llm.Event) bool) {
+		if ctx.Err() != nil {
+			yield(llm.Fail(llm.Ended(ctx)))
+			return
+		}
+		body, err := json.Marshal(r)
+		if err != nil {
+			yield(llm.Fail(fault.New(fault.ProviderBadRequest, "encode request: %w", err)))
+			return
+		}
+		if !yield(llm.Event{Type: llm.Sent, Sent: llm.Bytes{Path: "/script", Body: body}}) {
+			return
+		}
+		steps, ok := m.take(r)
+		if !ok {
+			yield(llm.Fail(fault.New(fault.ProviderBadRequest, "the script has no reply (left) for this request").
+				WithHint("add one")))
+			return
+		}
+		p := player{yield: yield, model: m}
+		p.play(ctx, steps)
+	}
+}
+
+func (m *ScriptModel) take(r llm.Request) ([]scriptStep, bool) {
+	last := ""
+	if n := len(r.Messages); n > 0 {
+		for _, p := range r.Messages[n-1].Parts {
+			if !p.Aside {
+				last += p.Text + "\n"
+			}
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, one := range m.replies {
+		if one.used || !strings.Contains(last, one.When) {
+			continue
+		}
+		one.used = !one.Repeat
+		steps := slices.Clone(one.Steps)
+		for i := range steps {
+			if steps[i].Call != "" && steps[i].ID == "" {
+				m.calls++
+				steps[i].ID = fmt.Sprintf("call_%d", m.calls)
+			}
+		}
+		return steps, true
+	}
+	return nil, false
+}
+
+// PipeScript is a Gate for a test in another process: the name is the path of a named
+// pipe, and the gate opens when something is written to it.
+func PipeScript(ctx context.Context, path string) error {
+	// Opened for writing too, so that opening does not wait for the writer.
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	stop := context.AfterFunc(ctx, func() { f.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
+	if _, err := f.Read(make([]byte, 1)); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,143 @@
+package wire
+
+import (
+	"strings"
+
+	"ramet/internal/model/llm"
+)
+
+// Parts builds a message out of pieces and keeps the order: parts may grow side
+// by side, but each is handed out as Done after those before it.
+type Parts struct {
+	Origin string // goes with signatures and opaque data
+	list   []*part
+	next   int // the first that is not handed out
+	events []llm.Event
+}
+
+type part struct {
+	llm.Part
+	text strings.Builder
+	done bool
+}
+
+// Open begins a part and gives its index.
+func (p *Parts) Open(kind llm.PartType) int {
+	p.list = append(p.list, &part{Part: llm.Part{Type: kind}})
+	return len(p.list) - 1
+}
+
+// OpenCall begins a tool call.
+func (p *Parts) OpenCall(id, name string) int {
+	i := p.Open(llm.ToolCall)
+	p.list[i].CallID, p.list[i].Name = id, name
+	p.emit(llm.Event{Type: llm.ToolStart, Index: i, CallID: id, Name: name})
+	return i
+}
+
+// Add is the next piece of a part.
+func (p *Parts) Add(i int, piece string) {
+	if piece == "" || p.list[i].done {
+		return
+	}
+	p.list[i].text.WriteString(piece)
+	kind := llm.TextDelta
+	switch p.list[i].Type {
+	case llm.Thinking:
+		kind = llm.ThinkingDelta
+	case llm.ToolCall:
+		kind = llm.ToolDelta
+	}
+	p.emit(llm.Event{Type: kind, Index: i, Text: piece})
+}
+
+// Len is how many bytes of a part came so far.
+func (p *Parts) Len(i int) int { return p.list[i].text.Len() }
+
+// Sign adds to the signature of a part.
+func (p *Parts) Sign(i int, signature string) { p.list[i].Signature += signature }
+
+// Note sets what is written of a part that is not shown while it grows.
+func (p *Parts) Note(i int, text string) {
+	p.list[i].text.Reset()
+	p.list[i].text.WriteString(text)
+}
+
+// Cite adds a page on which a text rests.
+func (p *Parts) Cite(i int, s llm.Source) {
+	if s.URL != "" {
+		p.list[i].Sources = append(p.list[i].Sources, s)
+	}
+}
+
+// Keep sets the opaque data of a part.
+func (p *Parts) Keep(i int, data []byte) { p.list[i].Opaque = append([]byte(nil), data...) }
+
+// Done says that a part is whole.
+func (p *Parts) Done(i int) {
+	p.list[i].done = true
+	for p.next < len(p.list) && p.list[p.next].done {
+		p.hand(p.next)
+		p.next++
+	}
+}
+
+// DoneAll says that all are whole.
+func (p *Parts) DoneAll() {
+	for i := range p.list {
+		p.Done(i)
+	}
+}
+
+// Last is the index of the last text or call, -1 if there is none.
+func (p *Parts) Last() int {
+	for i := len(p.list) - 1; i >= 0; i-- {
+		if p.list[i].Type == llm.Text || p.list[i].Type == llm.ToolCall {
+			return i
+		}
+	}
+	return -1
+}
+
+// Calls says whether there is a tool call.
+func (p *Parts) Calls() bool {
+	for _, one := range p.list {
+		if one.Type == llm.ToolCall {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *Parts) hand(i int) {
+	one := p.list[i]
+	out := one.Part
+	if out.Type == llm.ToolCall {
+		out = llm.NewCall(out.CallID, out.Name, one.text.String())
+		out.Signature, out.Opaque = one.Signature, one.Opaque
+	} else {
+		out.Text = one.text.String()
+	}
+	signed := out.Signature != "" || out.Opaque != nil
+	if out.Type != llm.ToolCall && out.Text == "" && !signed && out.Sources == nil {
+		return // nothing was in it
+	}
+	if signed || out.Type != llm.Text { // a thought is nobody else's, nor is the id of a call
+		out.Origin = p.Origin
+	}
+	p.emit(llm.Event{Type: llm.Done, Index: i, Part: &out})
+}
+
+func (p *Parts) emit(e llm.Event) { p.events = append(p.events, e) }
+
+// Take gives the events since the last Take. They are good until the next one begins.
+func (p *Parts) Take() []llm.Event {
+	out := p.events
+	if p.events = out[:0]; cap(out) > keptRoom {
+		p.events = nil
+	}
+	return out
+}
+
+// keptRoom is for how many events the room is used again: most are words, which come alone.
+const keptRoom = 8

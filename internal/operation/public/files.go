@@ -1,0 +1,94 @@
+package public
+
+import (
+	"unicode/utf8"
+
+	"ramet/internal/base/id"
+	"ramet/internal/core/history"
+)
+
+// FileState is a state of an agent's files, as an entry of its history tells it.
+type FileState struct {
+	ID        id.Message   `json:"id"` // of the entry
+	AgentUUID id.Agent     `json:"agent_uuid"`
+	CreatedAt string       `json:"created_at"`
+	Root      *string      `json:"root"` // null: there is none
+	None      *string      `json:"none"` // why
+	Changed   int64        `json:"changed"`
+	Bytes     int64        `json:"bytes"`
+	When      history.When `json:"when"`
+	Folder    string       `json:"folder"`
+	Partial   bool         `json:"partial"`
+	Seen      int64        `json:"seen"` // of a partial state: names that are known,
+	Of        int64        `json:"of"`   // of how many
+	Head      *string      `json:"head"`
+	Branch    *string      `json:"branch"`
+}
+
+// FormatFileState is the shape of a state.
+func FormatFileState(s history.Stated) FileState {
+	return FileState{ID: s.ID, AgentUUID: s.Agent, CreatedAt: Stamp(s.CreatedAt), Root: Optional(s.Root), None: Optional(s.None),
+		Changed: s.Changed, Bytes: s.Bytes, When: s.When, Folder: s.Folder, Partial: s.Partial(), Seen: s.Seen, Of: s.Of,
+		Head: Optional(s.Head), Branch: Optional(s.Branch)}
+}
+
+// File is one file of a state.
+type File struct {
+	Path       string `json:"path"`
+	RawPath    []byte `json:"raw_path,omitempty"` // base64, where the name is no UTF-8
+	Kind       string `json:"kind"`               // file, link, folder, repository, other
+	Mode       string `json:"mode"`
+	Size       int64  `json:"size"`
+	Hash       string `json:"hash"`
+	Restorable bool   `json:"restorable"`
+}
+
+// FileList is a state with all its files.
+type FileList struct {
+	FileState
+	Files []File `json:"files"`
+}
+
+// FileStates are states of an agent's files, oldest first.
+type FileStates struct {
+	States []FileState `json:"states"`
+}
+
+// RawName is the bytes of a name that is no UTF-8; nil of all others.
+func RawName(path string) []byte {
+	if utf8.ValidString(path) {
+		return nil
+	}
+	return []byte(path)
+}
+
+// FileChange is a path at which two states differ.
+type FileChange struct {
+	Path    string `json:"path"`
+	RawPath []byte `json:"raw_path,omitempty"`
+	Verb    string `json:"verb"` // added, changed, removed, replaced, mode
+	Diff    string `json:"diff"`
+	Note    string `json:"note,omitempty"` // why there is no diff, or what else changed
+}
+
+// FileChanges are the paths at which two states differ.
+type FileChanges struct {
+	Changes []FileChange `json:"changes"`
+}
+
+// Restore is what a restore did, or would do.
+type Restore struct {
+	State    FileState `json:"state"`    // that was gone back to
+	Restored []string  `json:"restored"` // paths that got a content or a mode
+	Removed  []string  `json:"removed"`
+	Kept     []Kept    `json:"kept"`    // and were not touched
+	Trashed  []Trashed `json:"trashed"` // of those restored or removed: their content before is in the trash
+	Plan     bool      `json:"plan"`    // nothing was done
+	EntryID  *int64    `json:"entry_id"`
+}
+
+// Kept is a path that was not touched, and why.
+type Kept struct {
+	Path string `json:"path"`
+	Why  string `json:"why"`
+}

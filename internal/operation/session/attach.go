@@ -1,0 +1,204 @@
+package session
+
+import (
+	"context"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/core/history"
+	"ramet/internal/model/llm"
+)
+
+// mostAttached is how many images and documents go with one prompt.
+const mostAttached = 20
+
+// Attach reads files that are to go with a prompt: images, which are made small enough, and
+// PDF. Each that is none is refused.
+func Attach(paths ...string) ([]history.Part, error) {
+	if len(paths) > mostAttached {
+		return nil, fault.New(fault.Usage, "%d images go with a prompt at most, not %d", mostAttached, len(paths))
+	}
+	var out []history.Part
+	for _, path := range paths {
+		data, err := readShown(path)
+		if err != nil {
+			return nil, err
+		}
+		part, err := AttachData(filepath.Base(path), data)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, part)
+	}
+	return out, nil
+}
+
+// AttachData is an image or a document that goes with a prompt, as another program hands it over.
+func AttachData(name string, data []byte) (history.Part, error) {
+	if len(data) > llm.MostFile {
+		return history.Part{}, fault.New(fault.InvalidText, "%s has over %d MiB, too many to be shown", name, llm.MostFile>>20)
+	}
+	part, _, err := llm.PicturePart(name, data)
+	if err != nil {
+		return history.Part{}, fault.New(fault.InvalidText, "%s %w", name, err).WithHint("PNG, JPEG, WebP, GIF and PDF can be shown to a model")
+	}
+	return history.Part{Type: history.PartType(part.Type), Name: part.Name, MediaType: part.MediaType, Data: part.Data}, nil
+}
+
+// readShown reads a whole file that is one, and not too large.
+func readShown(path string) ([]byte, error) {
+	info, err := os.Stat(path) // a pipe is not waited for
+	if err == nil && !info.Mode().IsRegular() {
+		return nil, fault.New(fault.InvalidText, "%s is no file", path)
+	}
+	if err != nil {
+		return nil, fault.New(fault.NotFound, "read an image: %w", err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fault.New(fault.NotFound, "read an image: %w", err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, llm.MostFile+1))
+	if err == nil && len(data) > llm.MostFile {
+		return nil, fault.New(fault.InvalidText, "%s has over %d MiB, too many to be shown", path, llm.MostFile>>20)
+	}
+	return data, err
+}
+
+// IsShown says whether a file is an image or a document that can go with a prompt.
+func IsShown(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, 16)
+	n, _ := io.ReadFull(f, head)
+	return llm.PictureType(head[:n]) != ""
+}
+
+// mentioned are the images and documents that a prompt names with an @: below the folder of
+// its agent or, where anywhere is set, wherever they are.
+func (w *Workspace) mentioned(ctx context.Context, a id.Agent, text string, anywhere bool) ([]history.Part, error) {
+	if !strings.Contains(text, "@") || w.asks(ctx) != "" {
+		return nil, nil
+	}
+	dir, err := w.folder(ctx, a)
+	if err != nil {
+		return nil, nil // whoever runs the turn says so, if it matters
+	}
+	var paths []string
+	for _, said := range mentions(text) {
+		for path := range readings(said) {
+			if !filepath.IsAbs(path) {
+				path = filepath.Join(dir, path)
+			}
+			if !anywhere && !inside(dir, path) || !IsShown(path) {
+				continue
+			}
+			paths = append(paths, path)
+			break
+		}
+	}
+	return Attach(paths...)
+}
+
+// inside says whether a file lies in a folder, links followed.
+func inside(dir, path string) bool {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return false
+	}
+	top, err := filepath.EvalSymlinks(dir)
+	return err == nil && strings.HasPrefix(real, strings.TrimSuffix(top, string(filepath.Separator))+string(filepath.Separator))
+}
+
+// mentions are what stands behind an @ that begins a word; in quotes it may have spaces.
+func mentions(text string) (out []string) {
+	for i := 0; i < len(text); i++ {
+		if text[i] != '@' || i > 0 && !strings.ContainsRune(" \n\t(", rune(text[i-1])) {
+			continue
+		}
+		rest := text[i+1:]
+		if quoted, ok := strings.CutPrefix(rest, `"`); ok {
+			if end := strings.IndexAny(quoted, "\"\n"); end > 0 && quoted[end] == '"' {
+				out = append(out, quoted[:end])
+			}
+			continue
+		}
+		if end := strings.IndexAny(rest, " \n\t"); end >= 0 {
+			rest = rest[:end]
+		}
+		if rest != "" {
+			out = append(out, rest)
+		}
+	}
+	return out
+}
+
+// readings are what a mention may mean: itself, or without what ends a sentence.
+func readings(said string) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		_ = yield(said) && yield(strings.TrimRight(said, ".,;:!?)'\""))
+	}
+}
+
+// Pasted is what stands for a pasted text: a mention, where the text is the path of an image or
+// a document as terminals write it when a file is dropped on them; else the text itself.
+func Pasted(text string) string {
+	path := strings.TrimSpace(text)
+	if path == "" || len(path) > 4096 || strings.ContainsAny(path, "\n\r") {
+		return text
+	}
+	if u, err := url.Parse(path); err == nil && u.Scheme == "file" && u.Path != "" {
+		path = u.Path
+	}
+	if n := len(path); n > 2 && (path[0] == '\'' || path[0] == '"') && path[n-1] == path[0] {
+		path = path[1 : n-1]
+	}
+	for _, path := range []string{path, strings.ReplaceAll(path, `\ `, " ")} {
+		if filepath.IsAbs(path) && !strings.Contains(path, `"`) && IsShown(path) {
+			return Mention(path)
+		}
+	}
+	return text
+}
+
+// Mention names a file in a prompt.
+func Mention(path string) string {
+	if strings.ContainsAny(path, " \t") {
+		return `@"` + path + `" `
+	}
+	return "@" + path + " "
+}
+
+// seesImages refuses images for a model that is known to be blind.
+func seesImages(m llm.Model, name string) error {
+	if m.Known && !m.Images {
+		return fault.New(fault.Usage, "%s cannot see images", name).WithHint("choose another model with --model; `ramet models` says which can")
+	}
+	return nil
+}
+
+// CheckSees says whether the model of an agent's next turn can see images.
+func (w *Workspace) CheckSees(ctx context.Context, a id.Agent, asked llm.Ref) error {
+	row, err := w.Store.Agent(ctx, a)
+	if err != nil {
+		return err
+	}
+	m, err := w.Kernel.Model(row, asked)
+	if err != nil {
+		return nil // whoever runs the turn says so
+	}
+	return seesImages(m.Info, m.Ref.String())
+}

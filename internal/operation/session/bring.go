@@ -1,0 +1,118 @@
+package session
+
+import (
+	"context"
+	"strings"
+
+	"ramet/internal/base/chain"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/base/text"
+	"ramet/internal/core/history"
+	"ramet/internal/files"
+	"ramet/internal/files/git"
+	"ramet/internal/files/worktree"
+)
+
+// origin is what the files of a worktree shall be.
+type origin struct {
+	Folder string // of the parent
+	Clean  bool   // as committed
+	// State is what they were; nil: as they are now in the folder.
+	State *history.Stated
+}
+
+// makeTree makes the worktree of a child that is to be born, with its parent's files.
+func (t Trees) makeTree(ctx context.Context, k worktree.Keeper, o origin, child id.Agent, name string) (worktree.Tree, error) {
+	commit := ""
+	if o.State != nil {
+		commit = o.State.Head
+	}
+	tree, err := k.MakeAt(ctx, o.Folder, child, name, commit)
+	if err != nil || o.Clean || o.State == nil && !t.w.takesStates(o.Folder) {
+		return tree, err
+	}
+	done, err := t.w.bring(ctx, o, tree)
+	if err == nil {
+		err = k.NoteBrought(ctx, tree, done.Changed)
+	}
+	if err != nil {
+		if left := t.unmake(ctx, o.Folder, tree); left != nil {
+			err = fault.New(fault.CodeOf(err), "%w; and the worktree %s is left: %v", err, tree.Dir, left)
+		}
+		return worktree.Tree{}, err
+	}
+	tree.Left, tree.Missing = len(done.Kept) > 0, nil
+	for _, left := range done.Kept {
+		tree.Missing = append(tree.Missing, left.Path)
+	}
+	tree.Brought = len(done.Changed)
+	return tree, nil
+}
+
+// takesStates says whether states are taken of a folder.
+func (w *Workspace) takesStates(folder string) bool {
+	if w.Config.Files == "no" || w.Place.DB == "" { // nobody said where
+		return false
+	}
+	_, err := w.Past().Folder(folder)
+	return err == nil
+}
+
+// bring makes a fresh worktree what its parent's files are, or were. Only what differs from
+// the commit is touched.
+func (w *Workspace) bring(ctx context.Context, o origin, tree worktree.Tree) (files.RestoreDone, error) {
+	s := files.PastState{}
+	if o.State != nil {
+		root, err := w.stateHash(o.State.State)
+		if err != nil {
+			return files.RestoreDone{}, err
+		}
+		s = files.PastState{Root: root, Partial: o.State.Partial()}
+	} else {
+		f, err := w.Past().Folder(o.Folder)
+		if err != nil {
+			return files.RestoreDone{}, err
+		}
+		defer f.Save()
+		if _, err := w.RecoverFiles(ctx); err != nil {
+			return files.RestoreDone{}, err
+		}
+		now, err := f.Take(ctx, nil)
+		if err != nil {
+			return files.RestoreDone{}, err
+		}
+		s = files.PastState{Root: now.Root, Partial: now.Partial()}
+	}
+	if s.Root == (chain.Hash{}) {
+		return files.RestoreDone{}, nil
+	}
+	have, err := committed(ctx, tree.Cwd)
+	if err != nil {
+		return files.RestoreDone{}, err
+	}
+	done, err := w.Past().Bring(ctx, o.Folder, tree.Cwd, s, have)
+	if err == nil && len(done.Kept) > 0 && o.State != nil {
+		err = fault.New(fault.NotFound, "%s of that state cannot be had any more, such as %s: %s", text.Count(len(done.Kept), "file"),
+			text.Line(done.Kept[0].Path, 200), done.Kept[0].Why)
+	}
+	return done, err
+}
+
+// committed is what the commit that is checked out in a folder holds there.
+func committed(ctx context.Context, dir string) (map[string]files.Committed, error) {
+	out, err := git.Run(ctx, dir, "ls-tree", "-r", "-z", "HEAD")
+	if err != nil {
+		return nil, err
+	}
+	have := map[string]files.Committed{}
+	for _, entry := range git.Fields(out) {
+		head, name, _ := strings.Cut(entry, "\t")
+		f := strings.Fields(head) // mode, type, id
+		if len(f) != 3 || f[1] != "blob" {
+			continue
+		}
+		have[name] = files.Committed{Oid: f[2], Exec: f[0] == "100755", Link: f[0] == "120000"}
+	}
+	return have, nil
+}

@@ -1,0 +1,130 @@
+package session
+
+import (
+	"strings"
+
+	"ramet/internal/base/id"
+)
+
+// Command is one line, understood. A field that the command does not have, or that
+// was left out, is empty or nil.
+type Command struct {
+	Name string // as in the Table
+
+	Agent    string      // kill, send, switch: whom; filter-mail: from whom
+	Text     string      // fork: the prompt; send: the letter
+	NewName  string      // fork --name, rename
+	Label    string      // mark, rewind
+	Model    string      // fork --model, model
+	Path     string      // export; import: a file, or a program
+	Role     string      // fork --agent
+	Driver   string      // fork --driver
+	Mode     string      // mode
+	Effort   string      // fork --effort, effort
+	Topic    string      // help: the command asked about
+	Vendor   string      // key
+	Rule     string      // permissions --remove
+	Setting  string      // config
+	Value    string      // config
+	At       *id.Message // fork --at; rewind, where it names an id
+	Number   *int64      // read-mail, delete-mail
+	Cascade  bool        // kill
+	All      bool        // import
+	Worktree bool        // fork
+	Clean    bool        // fork, with Worktree: only what is committed
+}
+
+// CommandKind is what an argument or option takes.
+type CommandKind string
+
+// The kinds of arguments. Those of agents, labels, models, paths and commands can
+// be completed.
+const (
+	Agent         CommandKind = "agent"
+	Label         CommandKind = "label" // or, for rewind, a message id
+	CommandModel  CommandKind = "model"
+	Path          CommandKind = "path"
+	Mode          CommandKind = "mode"
+	CommandEffort CommandKind = "effort"
+	Topic         CommandKind = "command"
+	Name          CommandKind = "name"
+	Role          CommandKind = "role"
+	Driver        CommandKind = "driver"
+	Vendor        CommandKind = "vendor"
+	Rule          CommandKind = "rule"
+	Setting       CommandKind = "setting"
+	Value         CommandKind = "value"
+	Message       CommandKind = "message"
+	Number        CommandKind = "number"
+	Text          CommandKind = "text"
+	Nothing       CommandKind = "" // an option that is there or not
+)
+
+// CommandArgument is one argument or option in a command's usage.
+type CommandArgument struct {
+	Flag     string // "--name"; empty for one that goes by its place
+	Kind     CommandKind
+	Required bool
+}
+
+// CommandRow is one command.
+type CommandRow struct {
+	Name      string
+	Usage     string // "/kill [AGENT] [--cascade]"
+	Summary   string // one line
+	Help      string // what else there is to know; may be empty
+	Arguments []CommandArgument
+}
+
+// FindCommand gives the row of a command.
+func FindCommand(name string) (CommandRow, bool) {
+	for _, row := range table {
+		if row.Name == name {
+			return row, true
+		}
+	}
+	return CommandRow{}, false
+}
+
+// CommandNames are those of all commands.
+func CommandNames() []string {
+	all := make([]string, len(table))
+	for i, row := range table {
+		all[i] = row.Name
+	}
+	return all
+}
+
+func (r CommandRow) places() []CommandArgument {
+	var places []CommandArgument
+	for _, a := range r.Arguments {
+		if a.Flag == "" {
+			places = append(places, a)
+		}
+	}
+	return places
+}
+
+func (r CommandRow) flag(name string) (CommandArgument, bool) {
+	for _, a := range r.Arguments {
+		if a.Flag == name && name != "" {
+			return a, true
+		}
+	}
+	return CommandArgument{}, false
+}
+
+func (r CommandRow) flags() []string {
+	var flags []string
+	for _, a := range r.Arguments {
+		if a.Flag != "" {
+			flags = append(flags, a.Flag)
+		}
+	}
+	return flags
+}
+
+// takes are the arguments as the usage has them.
+func (r CommandRow) takes() string {
+	return strings.TrimPrefix(strings.TrimPrefix(r.Usage, "/"+r.Name), " ")
+}

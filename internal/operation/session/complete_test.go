@@ -1,0 +1,99 @@
+package session
+
+import (
+	"strings"
+	"testing"
+)
+
+func list(names ...string) func() []CommandCandidate {
+	return func() []CommandCandidate {
+		var all []CommandCandidate
+		for _, n := range names {
+			all = append(all, CommandCandidate{Text: n})
+		}
+		return all
+	}
+}
+
+// The cursor is the bar.
+func TestComplete(t *testing.T) {
+	sources := CompletionSources{
+		Agents: list("0", "ada", "bob-a"),
+		Labels: list("start", "two words"),
+		Models: list("offline/offline"),
+		Paths:  func(p string) []CommandCandidate { return list(p+"x.go", p+"sub dir/")() },
+	}
+	for _, c := range []struct{ in, want, after string }{
+		{"|", "", ""},
+		{"/fo|", "/fork /effort", "/fork |"},
+		{"/ma|", "/mark /check-mail /read-mail /filter-mail /delete-mail", "/mark |"},
+		{"/f|ork x", "/fork /filter-mail /diff /effort /config /verify", "/fork | x"},
+		{"/kill |", "0 ada bob-a", "/kill 0 |"},
+		{"/kill a|", "ada bob-a", "/kill ada |"},
+		{"/kill -|", "--cascade", "/kill --cascade |"},
+		{"/kill --cascade |", "0 ada bob-a", "/kill --cascade 0 |"},
+		{"/kill --cascade -|", "", ""},
+		{"/kill ada |", "", ""},
+		{"/send b|", "bob-a", "/send bob-a |"},
+		{"/send bob-a |", "", ""},
+		{"/send bob-a the fi|", "", ""},
+		{"/fork --n|", "--name", "/fork --name |"},
+		{"/fork --model o|", "offline/offline", "/fork --model offline/offline |"},
+		{"/fork --name x --|", "--agent --at --model --driver --effort --worktree --clean", "/fork --name x --agent |"},
+		{"/effort m|", "minimal medium max", "/effort minimal |"},
+		{"/fork --effort x|", "xhigh max", "/fork --effort xhigh |"},
+		{"/filter-mail --from |", "0 ada bob-a", "/filter-mail --from 0 |"},
+		{"/rewind two|", "two words", `/rewind "two words" |`},
+		{`/rewind "two w|`, "two words", `/rewind "two words" |`},
+		{"/export s|", "sx.go ssub dir/", "/export sx.go |"},
+		{"/help re|", "rename read-mail rewind", "/help rename |"},
+		{"/nonsense |", "", ""},
+		{"/ps |", "", ""},
+	} {
+		cursor := strings.IndexByte(c.in, '|')
+		line := strings.Replace(c.in, "|", "", 1)
+		got := CompleteCommand(line, cursor, sources)
+		var names []string
+		for _, candidate := range got.Candidates {
+			names = append(names, candidate.Text)
+		}
+		joined := strings.Join(names, " ")
+		if c.in == "|" {
+			if len(names) != len(table) {
+				t.Errorf("an empty line offers %s", joined)
+			}
+			continue
+		}
+		if joined != c.want {
+			t.Errorf("%s offers %q, want %q", c.in, joined, c.want)
+		}
+		if c.after == "" || len(names) == 0 {
+			continue
+		}
+		text := got.Insert(got.Candidates[0])
+		after := line[:got.Start] + text + "|" + line[got.End:]
+		if after != c.after {
+			t.Errorf("%s became %s, want %s", c.in, after, c.after)
+		}
+	}
+}
+
+func TestAFolderIsLeftOpen(t *testing.T) {
+	c := Completion{Kind: Path}
+	if got := c.Insert(CommandCandidate{Text: "my dir/"}); got != `"my dir/` {
+		t.Error(got)
+	}
+	if got := c.Insert(CommandCandidate{Text: "dir/"}); got != "dir/" {
+		t.Error(got)
+	}
+}
+
+// A command that is typed whole is the first that is offered: Enter means it, not a longer one.
+func TestAWholeNameComesFirst(t *testing.T) {
+	for _, row := range table {
+		line := "/" + row.Name
+		if got := CompleteCommand(line, len(line), CompletionSources{}); len(got.Candidates) == 0 || got.Candidates[0].Text != line {
+			t.Errorf("%s offers %v first", line, got.Candidates)
+		}
+	}
+}

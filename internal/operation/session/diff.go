@@ -1,0 +1,167 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"unicode/utf8"
+
+	"github.com/aymanbagabas/go-udiff"
+
+	"ramet/internal/base/chain"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/base/text"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+	"ramet/internal/files"
+)
+
+// FileChange is a path at which two states differ, for people.
+type FileChange struct {
+	files.Change
+	Diff string // with line numbers; empty: Note says why
+	Note string
+}
+
+// mostDiffed is how many bytes are compared line by line.
+const mostDiffed = 1 << 20
+
+// DiffFiles compares the files of an agent at two messages. Without the second: with what they
+// are now; without both: what they are now with what they were before its last turn.
+func (w *Workspace) DiffFiles(ctx context.Context, a agent.Agent, from, to id.Message) ([]FileChange, error) {
+	before, err := w.target(ctx, Restoring{Agent: a, At: from, Last: from == 0})
+	if err != nil {
+		return nil, err
+	}
+	was, err := w.stateHash(before.State)
+	if err != nil {
+		return nil, err
+	}
+	var is chain.Hash
+	if to == 0 {
+		is, err = w.nowHash(ctx, a, before.State)
+	} else {
+		var after history.Stated
+		if after, err = w.StateAt(ctx, a, to); err == nil {
+			is, err = w.stateHash(after.State)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return w.diff(ctx, was, is)
+}
+
+// DiffState shows what a state of an agent's lineage changed, by the id of its entry.
+func (w *Workspace) DiffState(ctx context.Context, a agent.Agent, entry id.Message) ([]FileChange, error) {
+	if err := history.Lookup(ctx, w.Store, a.ID, entry); err != nil {
+		return nil, err
+	}
+	e, err := w.Store.Entry(ctx, entry)
+	if err != nil {
+		return nil, err
+	}
+	m, err := e.Decode()
+	if err != nil {
+		return nil, err
+	}
+	if m.Files == nil {
+		return nil, fault.New(fault.NotFound, "message %d of agent %s is no state of files", entry, a.Label()).
+			WithHint("`ramet files %s --states` lists them", a.Label())
+	}
+	before, ok, err := history.StateBefore(ctx, w.Store, e.Agent, entry)
+	if err != nil || m.Files.Root == "" {
+		return nil, err
+	}
+	is, err := w.stateHash(*m.Files)
+	if err != nil || !ok || before.Root == "" { // with nothing before, nothing changed
+		return nil, err
+	}
+	was, err := w.stateHash(before.State)
+	if err != nil {
+		return nil, err
+	}
+	return w.diff(ctx, was, is)
+}
+
+// nowHash is the state of a folder as it is.
+func (w *Workspace) nowHash(ctx context.Context, a agent.Agent, s history.State) (chain.Hash, error) {
+	f, err := w.folderOf(a, s)
+	if err != nil {
+		return chain.Hash{}, err
+	}
+	defer f.Save()
+	if _, err := w.RecoverFiles(ctx); err != nil { // what is half restored is nobody's change
+		return chain.Hash{}, err
+	}
+	now, err := f.Take(ctx, nil)
+	return now.Root, err
+}
+
+func (w *Workspace) diff(ctx context.Context, was, is chain.Hash) ([]FileChange, error) {
+	changes, err := files.Diff(w.Past().Store(), was, is)
+	if err != nil {
+		return nil, err
+	}
+	var out []FileChange
+	for _, c := range changes {
+		if dir := func(n *files.Node) bool { return n == nil || n.Kind == files.Dir }; dir(c.Before) && dir(c.After) {
+			continue
+		}
+		one := FileChange{Change: c}
+		if one.Diff, one.Note, err = w.compare(ctx, c); err != nil {
+			return nil, err
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+// compare shows what changed in a file, or says why not.
+func (w *Workspace) compare(ctx context.Context, c files.Change) (diff, note string, err error) {
+	var content [2]string
+	name := [2]string{"a/" + text.Name(c.Path), "b/" + text.Name(c.Path)}
+	for i, n := range []*files.Node{c.Before, c.After} {
+		switch {
+		case n == nil || n.Kind == files.Dir:
+			name[i] = "/dev/null"
+			continue
+		case c.Nested != "" || n.Kind == files.Repo:
+			return "", files.Nested, nil
+		case n.Kind == files.Other:
+			return "", "no file", nil
+		case !n.Known():
+			return "", "the content is not known", nil
+		case n.Size > mostDiffed:
+			return "", fmt.Sprintf("%d bytes", n.Size), nil
+		}
+		kept, err := w.Past().Store().Get(ctx, n.Hash)
+		if fault.Is(err, fault.NotFound) {
+			return "", "the content was not kept", nil
+		}
+		if err != nil {
+			return "", "", err
+		}
+		if bytes.IndexByte(kept, 0) >= 0 || !utf8.Valid(kept) {
+			return "", fmt.Sprintf("no text, %d bytes", n.Size), nil
+		}
+		content[i] = string(kept)
+	}
+	if b, a := c.Before, c.After; b != nil && a != nil && b.Mode != a.Mode {
+		note = fmt.Sprintf("mode %v → %v", mode(b), mode(a))
+	}
+	return udiff.Unified(name[0], name[1], content[0], content[1]), note, nil
+}
+
+// mode is how ls shows it.
+func mode(n *files.Node) fs.FileMode {
+	switch n.Kind {
+	case files.Link:
+		return fs.ModeSymlink | 0o777
+	case files.Dir:
+		return fs.ModeDir | n.Perm()
+	}
+	return n.Perm()
+}

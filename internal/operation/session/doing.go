@@ -1,0 +1,51 @@
+package session
+
+import (
+	"context"
+
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/state"
+)
+
+// States finds out what agents do: the living agents, or all, or the named ones. It says the
+// same in every process (package state).
+func (w *Workspace) States(ctx context.Context, all bool, only ...id.Agent) (state.Now, error) {
+	return w.sources().Look(ctx, all, only...)
+}
+
+// few is up to how many histories are looked at one by one.
+const few = 256
+
+// StatesAmong is States for agents whose rows were just read. Where few of them can have something to tell, since
+// the others said nothing since their birth, the rows of all are not read again.
+func (w *Workspace) StatesAmong(ctx context.Context, all bool, nodes []agent.Node) (state.Now, error) {
+	var telling []id.Agent
+	for _, n := range nodes {
+		if n.Head == 0 { // it was read in brief
+			return w.States(ctx, all)
+		}
+		if n.Status == agent.Running && n.Head == n.Genesis && len(telling) > 0 {
+			continue // the first stays: nobody named is everybody
+		}
+		if telling = append(telling, n.ID); len(telling) > few {
+			return w.States(ctx, all)
+		}
+	}
+	return w.States(ctx, all, telling...)
+}
+
+// State is what one agent does.
+func (w *Workspace) State(ctx context.Context, a agent.Agent) (state.State, error) {
+	now, err := w.States(ctx, false, a.ID)
+	return now.Of(a), err
+}
+
+func (w *Workspace) sources() state.Sources {
+	if w.Kernel != nil {
+		s := w.Kernel.Sources()
+		s.There, s.Kernels = w.Peers.States, w.Peers.Kernels
+		return s
+	}
+	return state.Sources{Store: w.Store, Gone: w.Peers.Gone, There: w.Peers.States, Kernels: w.Peers.Kernels}
+}

@@ -1,0 +1,67 @@
+package session
+
+import (
+	"context"
+
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/registry"
+	"ramet/internal/model/catalog"
+	"ramet/internal/model/llm"
+)
+
+// Effort is how hard the model of an agent thinks, and why so hard.
+type Effort struct {
+	Word llm.Effort // empty: it is not asked to think
+	Of   id.Agent   // who was told; empty: nobody was
+	Set  bool       // nobody was told, and the configuration says so
+}
+
+// Effort is how hard the model of an agent would think.
+func (w *Workspace) Effort(ctx context.Context, a agent.Agent) (Effort, error) {
+	told, of, err := registry.Effort(ctx, w.Store, a.ID)
+	if err != nil {
+		return Effort{}, err
+	}
+	if told.Or("") != "" {
+		return Effort{Word: told, Of: of}, nil
+	}
+	if set := llm.Effort(w.Config.Effort); set.Or("") != "" {
+		return Effort{Word: set, Set: true}, nil
+	}
+	return Effort{Word: w.known(a).Effort}, nil
+}
+
+// known is what is known of the model that an agent would use, without asking anybody.
+// What nobody knows is empty; who asks for a turn is told why.
+func (w *Workspace) known(a agent.Agent) llm.Model {
+	name := w.Config.Model
+	if a.Provider != "" && a.Model != "" {
+		name = a.Provider + "/" + a.Model
+	}
+	ref, err := catalog.Choose(name, func(v catalog.Vendor) bool { ok, _ := w.Keys.Usable(v); return ok })
+	if err != nil {
+		return llm.Model{}
+	}
+	v, err := catalog.Find(ref.Vendor)
+	if err != nil {
+		return llm.Model{}
+	}
+	m, _ := v.Model(ref.Name)
+	return m
+}
+
+// SetEffort tells an agent how hard its model is to think: from its next turn on, and
+// for the children that are born after it.
+func (w *Workspace) SetEffort(ctx context.Context, a agent.Agent, e llm.Effort) error {
+	if err := agent.NeedLiving(a); err != nil {
+		return err
+	}
+	if err := w.may(ctx, "set the effort of", a); err != nil {
+		return err
+	}
+	if err := w.mended(ctx, a); err != nil {
+		return err
+	}
+	return w.order(ctx, a.ID, registry.EffortEntry(e))
+}

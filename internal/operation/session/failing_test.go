@@ -1,0 +1,89 @@
+package session
+
+import (
+	"errors"
+	"io"
+	"testing"
+
+	"ramet/internal/base/id"
+	"ramet/internal/core/history"
+	"ramet/internal/store/sqlite"
+	"ramet/internal/testkit/storetest"
+)
+
+// No verb of a workspace says that it has succeeded when a statement of it failed.
+func TestNoVerbSucceedsWithAFailedStatement(t *testing.T) {
+	w := open(t, nil)
+	child(t, w, "0", "ada")
+	child(t, w, "ada", "bob")
+	ada, bob := found(t, w, "ada"), found(t, w, "bob")
+	ctx := t.Context()
+	said, err := w.Append(ctx, ada, history.User, "hello")
+	if err != nil {
+		t.Fatal(err)
+	}
+	prompt := "go"
+	// What these two do after their entry or letter is written may fail: they are not in the table.
+	if err := errors.Join(failed(w.Mark(ctx, ada, "label")), failed(w.Send(ctx, Letter{From: &bob, To: ada, Body: "a letter"}))); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		verb func() error
+	}{
+		{"Append", func() error { return failed(w.Append(ctx, ada, history.User, "again")) }},
+		{"Rewind", func() error { return failed(w.Rewind(ctx, ada, "label")) }},
+		{"RewindTo", func() error { return failed(w.RewindTo(ctx, ada, said.ID)) }},
+		{"Fork", func() error { return failed(w.Fork(ctx, Fork{Parent: ada, Name: "kid", Prompt: &prompt, At: said.ID})) }},
+		{"Newest", func() error { return failed(w.Newest(ctx, ada.ID)) }},
+		{"Unread", func() error { return failed(w.Unread(ctx, ada.ID, 0)) }},
+		{"Peek", func() error { _, _, err := w.Peek(ctx, ada, 1); return err }},
+		{"Read", func() error { _, _, err := w.Read(ctx, ada, 0); return err }},
+		{"Hide", func() error { return w.Hide(ctx, ada.ID, 1) }},
+		{"Find", func() error { return failed(w.Find(ctx, "ada")) }},
+		{"Find by id", func() error { return failed(w.Find(ctx, string(ada.ID)[:8])) }},
+		{"List", func() error { return failed(w.List(ctx, true, false)) }},
+		{"Everybody", func() error { return failed(w.Everybody(ctx)) }},
+		{"States", func() error { return failed(w.States(ctx, true)) }},
+		{"State", func() error { return failed(w.State(ctx, ada)) }},
+		{"Page", func() error { return failed(w.Page(ctx, bob.ID, Span{Limit: 10})) }},
+		{"Page after", func() error { return failed(w.Page(ctx, ada.ID, Span{After: said.ID})) }},
+		{"Timeline", func() error { return failed(w.Timeline(ctx, ada.ID)) }},
+		{"Labels", func() error { return failed(w.Labels(ctx, ada.ID)) }},
+		{"Lineage", func() error { return failed(w.Lineage(ctx)) }},
+		{"Search", func() error { return failed(w.Search(ctx, Search{Words: "hello", Limit: 5})) }},
+		{"Search of one", func() error { return failed(w.Search(ctx, Search{Words: "hello", Of: bob.ID, Limit: 5})) }},
+		{"WriteSession", func() error { return failed(w.WriteSession(ctx, ada, "claude", io.Discard)) }},
+		{"Standing", func() error { return failed(w.Standing(ctx, ada)) }},
+		{"ShowStates", func() error { return failed(w.ShowStates(ctx, ada)) }},
+		{"Imports", func() error { return failed(w.Imports(ctx)) }},
+		{"SweepBlobs", func() error { return failed(w.SweepBlobs(ctx, true)) }},
+		{"Rename", func() error { return failed(w.Rename(ctx, bob, "bill")) }},
+		{"Redact", func() error { return w.Redact(ctx, ada, said.ID) }},
+		{"Clear", func() error { return failed(w.Clear(ctx, ada)) }},
+		{"Kill", func() error { return failed(w.Kill(ctx, Kill{Agent: bob})) }},
+	} {
+		storetest.FailEachStatement(t, &sqlite.Before, c.name, c.verb)
+	}
+}
+
+// failed returns the error of a call.
+func failed[T any](_ T, err error) error { return err }
+
+// A page after an entry has what follows it, oldest first.
+func TestAPageAfterAnEntryIsInOrder(t *testing.T) {
+	w := open(t, nil)
+	zero := found(t, w, "0")
+	var all []id.Message
+	for _, text := range []string{"one", "two", "three"} {
+		e, err := w.Append(t.Context(), zero, history.User, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, e.ID)
+	}
+	p, err := w.Page(t.Context(), zero.ID, Span{After: all[0]})
+	if err != nil || len(p.Entries) != 2 || p.Entries[0].ID != all[1] || p.Entries[1].ID != all[2] || p.Head != all[2] {
+		t.Errorf("%+v %v, want %v", p, err, all[1:])
+	}
+}

@@ -1,0 +1,90 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"ramet/internal/base/durable"
+	"ramet/internal/core/agent"
+	"ramet/internal/store/database"
+	"ramet/internal/turn/loop"
+)
+
+// followEvery is how often the store is asked whether something changed that no kernel of
+// this machine told: a face must not be late by more than 200 ms.
+const followEvery = 150 * time.Millisecond
+
+// followAnyway is how often it is asked where the system tells of changes: leases run out
+// without one.
+const followAnyway = 5 * time.Second
+
+// Follow tells in Elsewhere what agents do that other processes run, until ctx ends. What
+// other kernels of this machine tell comes at once; what happens beside them, at other hosts
+// or by commands, becomes an event without a state: whoever hears it looks himself.
+func (w *Workspace) Follow(ctx context.Context) {
+	look := func() { w.Elsewhere.Publish(loop.Event{Type: loop.Became}) }
+	tell := func(e loop.Event) {
+		if e.Type == loop.Became {
+			w.Elsewhere.Publish(e)
+		} else {
+			look()
+		}
+	}
+	go w.Peers.Watch(ctx, w.owner, tell, look)
+	every, stirred := followEvery, w.stirred(ctx)
+	if stirred != nil {
+		every = followAnyway
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for before := ""; ; {
+		now, err := w.fingerprint(ctx)
+		if err == nil && before != "" && now != before {
+			look()
+		}
+		if err == nil {
+			before = now
+		}
+		select {
+		case <-tick.C:
+		case <-stirred:
+			select { // one look for all that is written now
+			case <-time.After(followEvery):
+			case <-ctx.Done():
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// stirred tells that the files of the database changed; nil: nobody can tell.
+func (w *Workspace) stirred(ctx context.Context) <-chan struct{} {
+	if w.Place.DB == "" || database.IsPostgres(w.Place.DB) {
+		return nil
+	}
+	told, _ := durable.WatchFolder(ctx, filepath.Dir(w.Place.DB))
+	return told
+}
+
+// fingerprint differs when something was written, or a lease changed hands or lost its
+// holder.
+func (w *Workspace) fingerprint(ctx context.Context) (string, error) {
+	latest, err := w.Store.Latest(ctx)
+	if err != nil {
+		return "", err
+	}
+	leased, now, err := w.Store.Leased(ctx)
+	if err != nil {
+		return "", err
+	}
+	out := append([]byte(nil), latest...)
+	left := agent.OwnersGone(now, w.Peers.Gone)
+	for _, a := range leased {
+		out = fmt.Appendf(out, " %s %s %d %t", a.ID, a.Lease.Owner, a.Lease.Epoch, left(a.Lease))
+	}
+	return string(out), nil
+}

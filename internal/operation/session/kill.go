@@ -1,0 +1,134 @@
+package session
+
+import (
+	"context"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/text"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/registry"
+	"ramet/internal/kernel"
+	"ramet/internal/operation/control"
+)
+
+// maxReason is the longest reason of a kill, in bytes.
+const maxReason = 512
+
+// Kill asks for an end.
+type Kill struct {
+	Agent   agent.Agent
+	Cascade *bool  // everything below it too; nil: as configured
+	Reason  string // empty: "killed"
+	Confirm *int   // how many may end; nil: as many as there are
+}
+
+// CheckReason refuses what is no reason.
+func CheckReason(reason string) error {
+	return fault.CheckText(fault.InvalidText, "the reason", reason, maxReason)
+}
+
+// Victims counts the agents that a kill would end now.
+func (w *Workspace) Victims(ctx context.Context, k Kill) (n int, cascade bool, err error) {
+	cascade = w.cascades(k)
+	if err := registry.MayKill(k.Agent); err != nil {
+		return 0, cascade, err
+	}
+	if !cascade {
+		if k.Agent.Status == agent.Running {
+			n = 1
+		}
+		return n, cascade, nil
+	}
+	all, err := w.Store.Agents(ctx, agent.Filter{Dead: true, Brief: true})
+	return agent.CountLiving(all, k.Agent.ID), cascade, err
+}
+
+func (w *Workspace) cascades(k Kill) bool {
+	if k.Cascade != nil {
+		return *k.Cascade
+	}
+	return w.Config.Orphans == "cascade"
+}
+
+// Kill ends an agent. Nothing of the victims runs on this machine when it returns without
+// an error; whoever asked and goes away leaves no half of it behind.
+func (w *Workspace) Kill(ctx context.Context, k Kill) (registry.Killed, error) {
+	if k.Reason == "" {
+		k.Reason = "killed"
+	}
+	if err := CheckReason(k.Reason); err != nil {
+		return registry.Killed{}, err
+	}
+	if k.Confirm != nil {
+		n, _, err := w.Victims(ctx, k)
+		if err != nil {
+			return registry.Killed{}, err
+		}
+		if n != *k.Confirm {
+			return registry.Killed{}, miscounted(n)
+		}
+	}
+	if err := w.may(ctx, "kill", k.Agent); err != nil {
+		return registry.Killed{}, err
+	}
+	if err := w.needs(ctx, "kill", "kill"); err != nil {
+		return registry.Killed{}, err
+	}
+	held, err := control.Held(ctx, w.Store)
+	if err != nil {
+		return registry.Killed{}, err
+	}
+	ctx = context.WithoutCancel(ctx)
+	order := registry.Kill{Agent: k.Agent.ID, Cascade: w.cascades(k), By: w.asks(ctx), Reason: k.Reason}
+	var done registry.Killed
+	if w.Kernel != nil {
+		done, err = w.Kernel.Kill(ctx, order)
+	} else {
+		done, err = w.Store.Kill(ctx, order)
+	}
+	if err != nil {
+		return done, err
+	}
+	err = w.Peers.Reap(ctx, w.owner(), held, control.Deaths(done)...)
+	w.killed(ctx, k.Agent, order)
+	return done, err
+}
+
+// killed tells hooks of a kill: a person's is never kept from happening. What came of it stands in
+// the history of the nearest one above who lives.
+func (w *Workspace) killed(ctx context.Context, a agent.Agent, order registry.Kill) {
+	hooks := w.HooksOf(a, "")
+	if hooks == nil {
+		return
+	}
+	o := kernel.Killing(order)
+	o.Shown = true
+	v := hooks(ctx, o)
+	for up := a.Parent; up != ""; {
+		row, err := w.Store.Agent(ctx, up)
+		if err != nil {
+			return
+		}
+		if row.Status == agent.Running {
+			_ = w.tells(ctx, up, v.Entries) // the agent is dead whatever comes of it
+			return
+		}
+		up = row.Parent
+	}
+}
+
+// miscounted refuses a kill that would end another number of agents than was confirmed.
+func miscounted(n int) error {
+	return Miscounted{n, fault.New(fault.Conflict, "this would end %s, and that is not what was confirmed", text.Count(n, "agent"))}
+}
+
+// Miscounted is the refusal of such a kill; N would end.
+type Miscounted struct {
+	N     int
+	cause error
+}
+
+func (m Miscounted) Error() string { return m.cause.Error() }
+
+// Unwrap is the fault.
+func (m Miscounted) Unwrap() error { return m.cause }

@@ -1,0 +1,142 @@
+package session
+
+import (
+	"context"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/mail"
+	"ramet/internal/core/registry"
+	"ramet/internal/kernel"
+	"ramet/internal/operation/control"
+)
+
+// Letter is what somebody sends.
+type Letter struct {
+	From *agent.Agent // nil: the person
+	To   agent.Agent
+	Body string
+}
+
+// Send puts a letter into a mailbox, if need be through the kernel that holds the sender,
+// and wakes the receiver.
+func (w *Workspace) Send(ctx context.Context, l Letter) (mail.Letter, error) {
+	if err := mail.CheckBody(l.Body); err != nil {
+		return mail.Letter{}, err
+	}
+	from, err := w.sender(ctx, l.From)
+	if err != nil {
+		return mail.Letter{}, err
+	}
+	l.From = from
+	about := l.To
+	if l.From != nil {
+		about = *l.From
+	}
+	if err := w.fires(ctx, about, kernel.Mailing(registry.Send{From: about.ID, To: l.To.ID, Body: l.Body})); err != nil {
+		return mail.Letter{}, err
+	}
+	order := registry.Send{Claim: agent.Passing(), To: l.To.ID, Body: l.Body, Most: w.Config.Number("max_unread")}
+	if l.From == nil {
+		return w.send(ctx, order)
+	}
+	order.From = l.From.ID
+	if err := w.mended(ctx, *l.From); err != nil {
+		return mail.Letter{}, err
+	}
+	var sent mail.Letter
+	err = w.through(ctx, l.From.ID, func() (err error) {
+		sent, err = w.send(ctx, order)
+		return err
+	}, func(k *control.Client) (err error) {
+		sent, err = k.Send(ctx, order)
+		return err
+	})
+	return sent, err
+}
+
+// send sends it here.
+func (w *Workspace) send(ctx context.Context, s registry.Send) (mail.Letter, error) {
+	if w.Kernel != nil {
+		return w.Kernel.Send(ctx, s)
+	}
+	if kernel := w.Peers.Staying(ctx); kernel != nil {
+		return kernel.Send(ctx, s) // which can begin a turn for it
+	}
+	l, err := w.Store.Send(ctx, s)
+	if err != nil {
+		return l, err
+	}
+	w.Peers.Tell(ctx, "", registry.Ring{Agent: s.To, What: registry.RingMail})
+	l.Fate, l.Why = w.fate(ctx, s.From, s.To)
+	return l, nil
+}
+
+// fate is what becomes of a letter that no kernel sent: who works is told of it, others
+// wait until somebody lets them work.
+func (w *Workspace) fate(ctx context.Context, from, to id.Agent) (mail.Fate, string) {
+	a, err := w.Store.Agent(ctx, to)
+	if err != nil {
+		return "", ""
+	}
+	above := from == ""
+	for up := a.Parent; up != "" && !above; {
+		above = up == from
+		row, err := w.Store.Agent(ctx, up)
+		if err != nil {
+			return "", ""
+		}
+		up = row.Parent
+	}
+	if !above {
+		return "", "" // it would wake nobody in any case
+	}
+	if _, holds, err := agent.FindHolder(ctx, w.Store, to, w.Peers.Gone); err != nil {
+		return "", ""
+	} else if holds {
+		return mail.Meets, ""
+	}
+	return mail.Waits, "no server and no terminal runs that could begin a turn; `ramet exec --continue " + a.Label() + "` lets it read, or `ramet serve` before you write"
+}
+
+// Read marks a letter as read: the one with this number, or the oldest that waits (0). ok is
+// false when no letter waits.
+func (w *Workspace) Read(ctx context.Context, owner agent.Agent, number int64) (mail.Letter, bool, error) {
+	if err := w.may(ctx, "read the mail of", owner); err != nil {
+		return mail.Letter{}, false, err
+	}
+	if err := w.mended(ctx, owner); err != nil {
+		return mail.Letter{}, false, err
+	}
+	return w.Store.Read(ctx, registry.Read{Owner: owner.ID, Number: number})
+}
+
+// Peek is Read over the owner's shoulder: it marks nothing.
+func (w *Workspace) Peek(ctx context.Context, owner agent.Agent, number int64) (mail.Letter, bool, error) {
+	letters, err := w.Store.Letters(ctx, owner.ID, mail.Filter{Unread: number == 0})
+	if err != nil {
+		return mail.Letter{}, false, err
+	}
+	for _, l := range letters {
+		if number == 0 || l.Number == number {
+			return l, true, nil
+		}
+	}
+	if number != 0 {
+		return mail.Letter{}, false, fault.New(fault.NotFound, "no letter %d in this mailbox", number).WithHint("`ramet mail` lists them")
+	}
+	return mail.Letter{}, false, nil
+}
+
+// Hide takes a letter out of a mailbox.
+func (w *Workspace) Hide(ctx context.Context, owner id.Agent, number int64) error {
+	a, err := w.Store.Agent(ctx, owner)
+	if err != nil {
+		return err
+	}
+	if err := w.may(ctx, "delete letters of", a); err != nil {
+		return err
+	}
+	return w.Store.Hide(ctx, owner, number)
+}

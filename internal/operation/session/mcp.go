@@ -1,0 +1,165 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"reflect"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/operation/public"
+	"ramet/internal/tools/mcp"
+)
+
+// Pool is the MCP servers of the workspace as they are configured and accepted now; nil: there
+// are none. The note tells people what is not used. Those that run go on running until the
+// workspace is closed, or nobody has called them for a while.
+func (w *Workspace) Pool() (*mcp.Pool, string, error) {
+	if w.mcp == nil {
+		return nil, "", nil
+	}
+	w.servers.Lock()
+	defer w.servers.Unlock()
+	made, note, err := w.mcp(w)
+	if err != nil || made == nil {
+		return nil, note, err
+	}
+	for _, p := range w.pools {
+		if reflect.DeepEqual(p.Servers, made.Servers) {
+			return p, note, nil
+		}
+	}
+	w.pools = append(w.pools, made)
+	return made, note, nil
+}
+
+// closePools stops all servers.
+func (w *Workspace) closePools() {
+	w.servers.Lock()
+	defer w.servers.Unlock()
+	for _, p := range w.pools {
+		p.Close()
+	}
+	w.pools = nil
+}
+
+// Servers lists the MCP servers. Nothing is started.
+func (w *Workspace) Servers() (public.Servers, error) {
+	out := public.Servers{Servers: []public.Server{}}
+	for _, c := range w.Config.Servers {
+		if c.Off {
+			out.Servers = append(out.Servers, public.Server{Name: c.Name, Scope: "user", Command: append([]string{}, c.Command), URL: public.Optional(mcp.Server{URL: c.URL}.Address()), State: "off", Notes: []string{}})
+		}
+	}
+	p, note, err := w.Pool()
+	if err != nil {
+		return out, err
+	}
+	out.Note = public.Optional(note)
+	if p == nil {
+		return out, nil
+	}
+	for _, s := range p.Servers {
+		one := public.Server{Name: s.Name, Scope: "user", Command: s.Command, URL: public.Optional(s.Address()), State: "unasked", Confined: s.Box != nil, Why: public.Optional(s.Why), Notes: []string{}}
+		if one.Command == nil {
+			one.Command = []string{}
+		}
+		if s.Project {
+			one.Scope = "project"
+		}
+		if l, ok := p.Known(s.Name); ok {
+			n := len(l.Tools)
+			one.State, one.Tools = "known", &n
+			one.Notes = append(one.Notes, l.Notes...)
+		}
+		if s.Why != "" {
+			one.State = "unusable"
+		}
+		out.Servers = append(out.Servers, one)
+	}
+	return out, nil
+}
+
+// pooled is the pool, which must be there.
+func (w *Workspace) pooled() (*mcp.Pool, error) {
+	p, note, err := w.Pool()
+	switch {
+	case err != nil:
+		return nil, err
+	case p == nil && note != "":
+		return nil, fault.New(fault.NotFound, "there is no MCP server: %s", note)
+	case p == nil:
+		return nil, fault.New(fault.NotFound, "there is no MCP server").WithHint("ramet mcp add NAME -- COMMAND…")
+	}
+	return p, nil
+}
+
+// ServerTools asks a server for its tools; with no name, all of them.
+func (w *Workspace) ServerTools(ctx context.Context, name string) (public.ServerTools, error) {
+	out := public.ServerTools{Tools: []public.ServerTool{}, Notes: []string{}}
+	p, err := w.pooled()
+	if err != nil {
+		return out, err
+	}
+	for _, s := range p.Servers {
+		if name != "" && s.Name != name || name == "" && s.Why != "" {
+			continue
+		}
+		l, err := p.Ask(ctx, s.Name)
+		if err != nil {
+			return out, err
+		}
+		for _, d := range l.Tools {
+			out.Tools = append(out.Tools, public.ServerTool{Name: d.Name, Server: s.Name, Tool: d.Tool, Description: d.Description, ReadOnly: d.ReadOnly, Schema: d.Schema,
+				Digest: d.Digest, Changed: public.Optional(d.Changed())})
+		}
+		for _, n := range l.Notes {
+			out.Notes = append(out.Notes, s.Name+": "+n)
+		}
+		if name != "" {
+			return out, nil
+		}
+	}
+	if name != "" {
+		_, err = p.Ask(ctx, name) // which says what there is instead
+	}
+	return out, err
+}
+
+// AcceptServer makes the tools of a server, as they are now, those that rules by name permit, and
+// returns them.
+func (w *Workspace) AcceptServer(ctx context.Context, name string) (public.ServerTools, error) {
+	p, err := w.pooled()
+	if err != nil {
+		return public.ServerTools{}, err
+	}
+	if _, err := p.Ask(ctx, name); err != nil {
+		return public.ServerTools{}, err
+	}
+	if err := p.Accept(name); err != nil {
+		return public.ServerTools{}, err
+	}
+	return w.ServerTools(ctx, name)
+}
+
+// CallServer calls a tool for a person, who need not be asked.
+func (w *Workspace) CallServer(ctx context.Context, server, tool string, args json.RawMessage) (public.ServerCall, error) {
+	p, err := w.pooled()
+	if err != nil {
+		return public.ServerCall{}, err
+	}
+	if l, ok := p.Known(server); ok { // by the name that models use, too
+		for _, d := range l.Tools {
+			if d.Name == tool {
+				tool = d.Tool
+			}
+		}
+	}
+	r, err := p.Call(ctx, server, tool, args)
+	if err != nil {
+		return public.ServerCall{}, err
+	}
+	if r.Outcome == mcp.Refused {
+		return public.ServerCall{}, r.Why
+	}
+	return public.ServerCall{Server: server, Tool: tool, Outcome: r.Outcome, Text: r.Text, TookMS: r.Took.Milliseconds()}, nil
+}

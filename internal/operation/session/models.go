@@ -1,0 +1,93 @@
+package session
+
+import (
+	"context"
+
+	"ramet/internal/core/agent"
+	"ramet/internal/model/catalog"
+	"ramet/internal/model/llm"
+)
+
+// Model is a model as it is shown.
+type Model struct {
+	Ref     llm.Ref
+	Title   string
+	Context int64  // tokens; 0: nobody knows
+	Why     string // why it is the one in use
+	BuiltIn bool
+}
+
+// Model is the model that a turn of the agent would use, and why that one. A kernel must run.
+func (w *Workspace) Model(a agent.Agent, asked llm.Ref) (Model, error) {
+	m, err := w.Kernel.Model(a, asked)
+	if err != nil {
+		return Model{}, err
+	}
+	out := Model{Ref: m.Ref, Title: m.Info.Title, Context: m.Info.Context, BuiltIn: m.Ref.Vendor == catalog.Offline}
+	switch {
+	case asked != (llm.Ref{}):
+		out.Why = "chosen with /model"
+	case a.Model != "":
+		out.Why = "the agent's own"
+	case w.Config.Model != "":
+		out.Why = "set in your configuration"
+	default:
+		out.Why = "the first whose key is there"
+		if v, err := catalog.Find(m.Ref.Vendor); err == nil {
+			if from := w.Keys.Access(v).KeyFrom; from != "" {
+				out.Why = "because of " + from
+			}
+		}
+	}
+	return out, nil
+}
+
+// Usable lists what can be asked, programs that drive agents among it. Local servers that are
+// named are asked for their models first.
+func (w *Workspace) Usable() []Model {
+	if w.learn != nil {
+		w.learn(w.Keys)
+	}
+	var out []Model
+	for _, v := range catalog.Vendors() {
+		if ok, _ := w.Keys.Usable(v); !ok {
+			continue
+		}
+		for _, m := range v.Table().Models {
+			out = append(out, Model{Ref: llm.Ref{Vendor: v.Name, Name: m.Name}, Title: m.Title, Context: m.Context, BuiltIn: v.BuiltIn})
+		}
+	}
+	return append(out, w.programModels(context.Background())...)
+}
+
+// Found lists the models of servers that answer on this machine although no setting and no
+// variable names them. They can be chosen, and are not used before.
+func (w *Workspace) Found(ctx context.Context) []Model {
+	if w.find == nil {
+		return nil
+	}
+	var unnamed []catalog.Vendor
+	for _, v := range catalog.Vendors() {
+		if v.Local && !v.Added && w.Keys.Access(v).Base == "" {
+			unnamed = append(unnamed, v)
+		}
+	}
+	found := w.find(ctx, unnamed)
+	var out []Model
+	for _, v := range unnamed {
+		for _, name := range found[v.Name] {
+			out = append(out, Model{Ref: llm.Ref{Vendor: v.Name, Name: name}, Title: v.Title})
+		}
+	}
+	return out
+}
+
+// KeysChanged lets the workspace use a key that was stored or removed since it was opened, and
+// hide it as it hides the others.
+func (w *Workspace) KeysChanged() error {
+	if err := w.Keys.Reload(); err != nil {
+		return err
+	}
+	w.Secrets.Renew(w.credentials())
+	return nil
+}

@@ -1,0 +1,141 @@
+package session
+
+import (
+	"context"
+	"path/filepath"
+	"time"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/core/config"
+	"ramet/internal/core/kit"
+	"ramet/internal/kernel"
+	"ramet/internal/ledger"
+	"ramet/internal/operation/control"
+	"ramet/internal/run/rundir"
+	"ramet/internal/store"
+)
+
+// Opened is the workspace, if it is open.
+func (s *Session) Opened() *Workspace { return s.open }
+
+// Open opens the workspace once; Close closes it.
+func (s *Session) Open(ctx context.Context) (*Workspace, error) {
+	if s.open != nil {
+		return s.open, nil
+	}
+	w := &Workspace{now: s.Now, learn: s.Learn, find: s.Find, mcp: s.MCP, runHooks: s.Hooks, drivers: s.Drivers, unsay: s.Unsay, Command: s.Command}
+	var err error
+	if w.Place, err = s.Place(); err != nil {
+		return nil, err
+	}
+	if w.Home, err = s.HomeDir(); err != nil {
+		return nil, err
+	}
+	if w.Config, err = s.Config(); err != nil {
+		return nil, err
+	}
+	if w.Keys, err = s.Keys(); err != nil {
+		return nil, err
+	}
+	if w.Secrets, err = s.Secrets(); err != nil {
+		return nil, err
+	}
+	w.credentials = func() map[string]string { return s.credentials(w.Keys) }
+	path, err := config.Path(s.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	w.settings = &settings{path: path, conf: w.Config, stamp: s.stamp, load: s.Settings}
+	w.user = kit.UserInstructions{Dir: filepath.Dir(path), Home: s.Getenv("HOME")}
+	w.Peers = control.At(w.Home, w.Place.DB)
+	w.Book = book{ledger.FolderAt(filepath.Join(w.Place.Project, ".ramet"), ledger.FolderOptions{Now: s.Now, Repaired: s.Repaired, Project: w.Place.Project}), w.Place.Project}
+	w.start = func(ctx context.Context, k Kernel) (*Running, error) { return s.Start(ctx, w, k) }
+	fresh, err := s.fresh(w.Place)
+	if err != nil {
+		return nil, err
+	}
+	w.runs = func() (*rundir.Store, error) { return s.Runs("") }
+	opened, err := s.System.Open(ctx, w.Place)
+	if err != nil {
+		return nil, err
+	}
+	if fresh && s.Made != nil {
+		s.Made(w.Place.DB)
+	}
+	w.Store = store.Clean(opened, w.Secrets.Own)
+	w.Trees, w.prompts = Trees{w: w}, s.Prompts()
+	w.own, _ = s.by()
+	s.open = w
+	s.finish(ctx, w)
+	return w, nil
+}
+
+// finish finishes what a process that was killed left half restored, whatever this one is for. What
+// cannot be is tried again by whoever needs the files, and they say why.
+func (s *Session) finish(ctx context.Context, w *Workspace) {
+	if !w.Past().Pending() {
+		return
+	}
+	done, _ := w.RecoverFiles(ctx)
+	for _, d := range done {
+		if s.Finished != nil {
+			s.Finished(d)
+		}
+	}
+}
+
+// Over is a workspace of parts that are open already, with a kernel or without: tests of
+// faces have no home, no keys and no configuration.
+func Over(s *store.Cleaned, peers control.Folder, k *kernel.Kernel) *Workspace {
+	w := &Workspace{Store: s, Peers: peers, Kernel: k, Config: &config.Config{}, now: time.Now}
+	w.Trees = Trees{w: w}
+	return w
+}
+
+// Close closes the workspace. What runs here ends.
+func (s *Session) Close() error {
+	if s.open == nil {
+		return nil
+	}
+	return s.open.close()
+}
+
+// Within is a session for another command line on the workspace that is open.
+func (s *Session) Within() *Session {
+	sub := *s
+	return &sub
+}
+
+// Anew is a session for another workspace of the same place: its kernel and its connections
+// are its own.
+func (s *Session) Anew() *Session {
+	sub := *s
+	sub.open = nil
+	return &sub
+}
+
+// In is a session at another folder, of which nothing is read yet.
+func (s *Session) In(dir string) *Session {
+	sub := New(s.System, s.Choice)
+	sub.Dir, sub.Repaired, sub.Made = dir, s.Repaired, s.Made
+	return sub
+}
+
+// Start starts the kernel of this process.
+func (w *Workspace) Start(ctx context.Context, k Kernel) error {
+	if w.Kernel != nil {
+		return fault.New(fault.Failed, "a kernel runs here already")
+	}
+	if w.own != "" {
+		k.Ask = nil // an agent answers no question, whatever face it opens
+	}
+	r, err := w.start(ctx, k)
+	if err != nil {
+		return err
+	}
+	w.Kernel, w.stop, w.allows = r.Kernel, r.Close, len(k.Allow) > 0
+	if err := w.EndRuns(ctx); err != nil && k.Warn != nil {
+		k.Warn("agents of runs that were interrupted are left: " + err.Error())
+	}
+	return nil
+}

@@ -1,0 +1,125 @@
+package session
+
+import (
+	"context"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+)
+
+// A command that was started for an agent is that agent's own, and so is everything that it
+// starts, ramet included: what is asked there is asked by the agent, not by the person. The
+// operating system knows (System.Agent); nothing in the environment tells.
+//
+// Such an agent may do by command what it may do by its tools: act on itself and on those
+// below it, and write letters in its own name. The same holds for an agent that asks over a
+// line on which it showed a token of its own (As).
+
+type asKey struct{}
+
+// As is ctx for what an agent asks, and no person, wherever this process was started. It
+// cannot be made wider: a command of an agent stays that agent's.
+func As(ctx context.Context, a id.Agent) context.Context {
+	return context.WithValue(history.Unattended(ctx), asKey{}, a)
+}
+
+// asks is the agent that asks; empty: a person does.
+func (w *Workspace) asks(ctx context.Context) id.Agent {
+	if w.own != "" {
+		return w.own
+	}
+	a, _ := ctx.Value(asKey{}).(id.Agent)
+	return a
+}
+
+// Person refuses what only a person may do.
+func (s *Session) Person(what string) error {
+	own, ok := s.by()
+	if !ok {
+		return nil
+	}
+	return fault.New(fault.Denied, "%s: only a person may, and this is a command of agent %s", what, own.Short()).
+		WithHint("say what is needed; the person can do it")
+}
+
+// by is the agent whose command this is.
+func (s *Session) by() (id.Agent, bool) {
+	if s.System.Agent == nil {
+		return "", false
+	}
+	return s.System.Agent()
+}
+
+// may refuses an agent that reaches for another than itself and those below it.
+func (w *Workspace) may(ctx context.Context, what string, a agent.Agent) error {
+	own := w.asks(ctx)
+	if own == "" || a.ID == own {
+		return nil
+	}
+	for up := a; up.Parent != ""; {
+		if up.Parent == own {
+			return nil
+		}
+		var err error
+		if up, err = w.Store.Agent(ctx, up.Parent); err != nil {
+			return err
+		}
+	}
+	return fault.New(fault.Denied, "%s %s: this is a command of agent %s, which may act on itself and on those below it", what, a.Label(), own.Short()).
+		WithHint("write it a letter with `ramet send`")
+}
+
+// person refuses what only a person may do to an agent.
+func (w *Workspace) person(ctx context.Context, what string) error {
+	own := w.asks(ctx)
+	if own == "" {
+		return nil
+	}
+	return fault.New(fault.Denied, "%s: only a person may, and this is a command of agent %s", what, own.Short()).
+		WithHint("say what is needed; the person can do it")
+}
+
+// maySay refuses words in an agent's history that are not those of who writes them.
+func (w *Workspace) maySay(ctx context.Context, a agent.Agent, kind history.Kind) error {
+	if kind == history.User || kind == history.System {
+		return w.person(ctx, "append a message of kind "+string(kind))
+	}
+	return w.may(ctx, "append to", a)
+}
+
+// sender is who a letter is from: the agent whose command this is writes in its own name.
+func (w *Workspace) sender(ctx context.Context, from *agent.Agent) (*agent.Agent, error) {
+	by := w.asks(ctx)
+	if by == "" {
+		return from, nil
+	}
+	if err := w.needs(ctx, "send", "send"); err != nil {
+		return nil, err
+	}
+	if from != nil {
+		return from, w.may(ctx, "send a letter of", *from)
+	}
+	own, err := w.Store.Agent(ctx, by)
+	return &own, err
+}
+
+// mayPrompt refuses a prompt, which is a person's word, to another than those below.
+func (w *Workspace) mayPrompt(ctx context.Context, a id.Agent) error {
+	own := w.asks(ctx)
+	if own == "" {
+		return nil
+	}
+	found, err := w.Store.Agent(ctx, a)
+	if err != nil {
+		return err
+	}
+	if found.ID == own {
+		return w.person(ctx, "prompt the agent whose command this is")
+	}
+	if err := w.may(ctx, "prompt", found); err != nil {
+		return err
+	}
+	return w.reaches(ctx, "prompt", a)
+}

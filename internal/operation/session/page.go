@@ -1,0 +1,131 @@
+package session
+
+import (
+	"context"
+	"slices"
+
+	"ramet/internal/base/chain"
+	"ramet/internal/base/id"
+	"ramet/internal/base/text"
+	"ramet/internal/core/history"
+)
+
+// maxShown is how much of one large content is read for the screen.
+const maxShown = 1 << 20
+
+// Span asks for a page: the newest entries older than Before (0: the newest of all),
+// or, if After is set, all that are newer than that.
+type Span struct {
+	Before, After id.Message
+	Limit         int
+}
+
+// Page is a stretch of a conversation, oldest first.
+type Page struct {
+	Entries []Entry
+	More    bool       // there are older ones
+	Head    id.Message // the agent's newest entry then; not with Before
+}
+
+// Entry is one entry, read.
+type Entry struct {
+	history.Entry
+	Parts []history.Part
+	About history.Meta
+	Gone  bool // not in the context: rewound, or replaced by a summary
+}
+
+// Page reads a stretch of the conversation of an agent, inherited entries included, back to
+// its last clear. Unknown: NOT_FOUND.
+func (w *Workspace) Page(ctx context.Context, a id.Agent, s Span) (Page, error) {
+	var p Page
+	err := w.Store.View(ctx, func(log history.Log) error {
+		ranges, err := history.BuildRanges(ctx, log, a)
+		if err != nil {
+			return err
+		}
+		in, err := history.Membership(ctx, log, a)
+		if err != nil {
+			return err
+		}
+		for e, err := range log.QueryRange(ctx, history.Range{Agent: a}, history.Selection{Newest: 1, Any: true}) {
+			if err != nil {
+				return err
+			}
+			p.Head = e.ID
+		}
+		var found []history.Entry // newest first
+		if s.After > 0 {
+			own := history.Range{Agent: a, Start: s.After, End: history.NoLimit}
+			for e, err := range log.QueryRange(ctx, own, history.Selection{}) {
+				if err != nil {
+					return err
+				}
+				found = append(found, e)
+			}
+			slices.Reverse(found)
+		} else if found, p.More, err = newest(ctx, log, ranges, s); err != nil {
+			return err
+		}
+		for _, e := range slices.Backward(found) {
+			one, err := w.entry(ctx, log, e)
+			if err != nil {
+				return err
+			}
+			one.Gone = e.Kind.Reaches() && !in(e)
+			p.Entries = append(p.Entries, one)
+		}
+		return nil
+	})
+	return p, err
+}
+
+// newest reads the last entries of a lineage before a message, newest first.
+func newest(ctx context.Context, log history.Log, ranges []history.Range, s Span) (found []history.Entry, more bool, err error) {
+	limit := max(1, s.Limit)
+	for _, r := range slices.Backward(ranges) {
+		if s.Before > 0 {
+			r.End = r.End.Min(history.UpTo(s.Before - 1))
+		}
+		if !r.End.Admits(r.Start + 1) {
+			continue
+		}
+		for e, err := range log.QueryRange(ctx, r, history.Selection{Newest: limit + 1 - len(found), Any: true}) {
+			if err != nil {
+				return nil, false, err
+			}
+			found = append(found, e)
+		}
+		if len(found) > limit {
+			return found[:limit], true, nil
+		}
+	}
+	return found, false, nil
+}
+
+// entry reads an entry; of large contents only the beginning is kept.
+func (w *Workspace) entry(ctx context.Context, log history.Log, e history.Entry) (Entry, error) {
+	out := Entry{Entry: e}
+	var err error
+	if out.Parts, err = e.Parts(); err != nil {
+		return out, err
+	}
+	if out.About, err = e.Decode(); err != nil {
+		return out, err
+	}
+	out.Content, out.Meta = nil, nil // read
+	for i := range out.Parts {
+		p := &out.Parts[i]
+		if p.Blob == nil || p.Type.IsData() {
+			continue
+		}
+		if err := history.Fill(out.Parts[i:i+1], func(h chain.Hash) ([]byte, error) { return w.Store.Blob(ctx, h) }); err != nil {
+			return out, err
+		}
+		if len(p.Text) > maxShown {
+			p.Size = int64(len(p.Text) - maxShown)
+			p.Text = text.Safe(p.Text[:maxShown])
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,235 @@
+package session
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/base/text"
+)
+
+// ParseCommand understands one line.
+func ParseCommand(line string) (Command, error) {
+	p := parser{line: line}
+	w, ok := next(line, 0)
+	name := strings.TrimPrefix(w.text, "/")
+	if !ok || name == "" {
+		return Command{}, fault.New(fault.Usage, "no command at column %d", p.column(w.end)).
+			WithHint("/help lists the commands")
+	}
+	if p.row, ok = FindCommand(name); !ok {
+		e := fault.New(fault.Usage, "/%s is no command, at column %d", show(name), p.column(w.start))
+		if near := text.NearestWord(strings.ToLower(name), CommandNames()); near != "" {
+			row, _ := FindCommand(near)
+			return Command{}, e.WithHint("did you mean /%s? usage: %s", near, row.Usage)
+		}
+		return Command{}, e.WithHint("/help lists the commands")
+	}
+	p.command.Name = p.row.Name
+	if err := p.arguments(w.end); err != nil {
+		return Command{}, err
+	}
+	return p.command, nil
+}
+
+type parser struct {
+	line    string
+	row     CommandRow
+	command Command
+	seen    []string // options
+}
+
+func (p *parser) arguments(from int) error {
+	places := p.row.places()
+	taken := 0
+	for {
+		w, ok := next(p.line, from)
+		if !ok {
+			break
+		}
+		isFlag := strings.HasPrefix(w.text, "--") && !w.quoted
+		var place CommandArgument
+		if taken < len(places) {
+			place = places[taken]
+		}
+		switch {
+		case isFlag && w.text == "--" && place.Kind == Text:
+			from = w.end
+			if w, ok = next(p.line, from); !ok {
+				continue
+			}
+			return p.rest(w.start, true)
+		case isFlag:
+			end, err := p.option(w)
+			if err != nil {
+				return err
+			}
+			from = end
+			continue
+		case place.Kind == "":
+			return p.wrong(w.start, "%s is one argument too many", show(w.text))
+		case place.Kind == Text && p.line[w.start] != '"' && p.line[w.start] != '\'':
+			return p.rest(w.start, false)
+		case w.open != 0:
+			return p.open(w)
+		}
+		if err := p.set(place, w); err != nil {
+			return err
+		}
+		taken++
+		from = w.end
+	}
+	if taken < len(places) && places[taken].Required {
+		return p.wrong(len(p.line), "the %s is missing", places[taken].Kind)
+	}
+	for _, a := range p.row.Arguments {
+		if a.Flag != "" && a.Required && !p.has(a.Flag) {
+			return p.wrong(len(p.line), "%s is missing", a.Flag)
+		}
+	}
+	return nil
+}
+
+func (p *parser) has(flag string) bool { return slices.Contains(p.seen, flag) }
+
+// option reads an option and its value, and returns where it ends.
+func (p *parser) option(w word) (int, error) {
+	name, value, inline := strings.Cut(w.text, "=")
+	flag, ok := p.row.flag(name)
+	switch {
+	case !ok:
+		if near := text.NearestWord(name, p.row.flags()); near != "" {
+			return 0, p.wrong(w.start, "%s is no option of /%s; did you mean %s?", show(name), p.row.Name, near)
+		}
+		return 0, p.wrong(w.start, "%s is no option of /%s", show(name), p.row.Name)
+	case p.has(name):
+		return 0, p.wrong(w.start, "%s stands twice", name)
+	case w.open != 0:
+		return 0, p.open(w)
+	case flag.Kind == Nothing && inline:
+		return 0, p.wrong(w.start, "%s takes no value", name)
+	}
+	p.seen = append(p.seen, name)
+	if flag.Kind == Nothing {
+		p.command.Cascade = p.command.Cascade || name == "--cascade"
+		p.command.All = p.command.All || name == "--all"
+		p.command.Worktree = p.command.Worktree || name == "--worktree"
+		p.command.Clean = p.command.Clean || name == "--clean"
+		return w.end, nil
+	}
+	v := word{text: value, start: w.start, end: w.end, quoted: true}
+	if !inline {
+		if v, ok = next(p.line, w.end); !ok || strings.HasPrefix(v.text, "--") && !v.quoted {
+			return 0, p.wrong(v.start, "%s wants the %s after it", name, flag.Kind)
+		}
+		if v.open != 0 {
+			return 0, p.open(v)
+		}
+	}
+	return v.end, p.set(flag, v)
+}
+
+// rest takes everything from a place on as the text, as it is.
+func (p *parser) rest(start int, forced bool) error {
+	body := strings.TrimSpace(p.line[start:])
+	for _, field := range strings.Fields(body) {
+		if _, ok := p.row.flag(field); ok && !forced {
+			at := start + strings.Index(p.line[start:], field)
+			return p.wrong(at, "%s stands in the text: put it before, or the text in quotes", field)
+		}
+	}
+	return p.text(body, start)
+}
+
+func (p *parser) text(body string, start int) error {
+	if strings.TrimSpace(body) == "" {
+		return p.wrong(start, "the text is empty")
+	}
+	p.command.Text = body
+	return nil
+}
+
+// set puts a word where it belongs.
+func (p *parser) set(a CommandArgument, w word) error {
+	c := &p.command
+	if a.Kind != Text && w.text == "" {
+		return p.wrong(w.start, "the %s is empty", a.Kind)
+	}
+	switch a.Kind {
+	case Agent:
+		c.Agent = w.text
+	case CommandModel:
+		c.Model = w.text
+	case Path:
+		c.Path = w.text
+	case Mode:
+		c.Mode = w.text
+	case CommandEffort:
+		c.Effort = w.text
+	case Name:
+		c.NewName = w.text
+	case Role:
+		c.Role = w.text
+	case Driver:
+		c.Driver = w.text
+	case Vendor:
+		c.Vendor = w.text
+	case Rule:
+		c.Rule = w.text
+	case Setting:
+		c.Setting = w.text
+	case Value:
+		c.Value = w.text
+	case Text:
+		return p.text(w.text, w.start)
+	case Topic:
+		c.Topic = strings.TrimPrefix(w.text, "/")
+		if _, ok := FindCommand(c.Topic); !ok {
+			if near := text.NearestWord(c.Topic, CommandNames()); near != "" {
+				return p.wrong(w.start, "/%s is no command; did you mean /%s?", show(c.Topic), near)
+			}
+			return p.wrong(w.start, "/%s is no command", show(c.Topic))
+		}
+	case Label:
+		if at, err := id.ParseMessage(w.text); err == nil && p.row.Name == "rewind" && !w.quoted {
+			c.At = &at
+			return nil
+		}
+		c.Label = w.text
+	case Message:
+		at, err := id.ParseMessage(w.text)
+		if err != nil {
+			return p.wrong(w.start, "%s is not a message id", show(w.text))
+		}
+		c.At = &at
+	case Number:
+		n, err := strconv.ParseInt(w.text, 10, 64)
+		if err != nil || n < 1 {
+			return p.wrong(w.start, "%s is not the number of a letter", show(w.text))
+		}
+		c.Number = &n
+	}
+	return nil
+}
+
+func (p *parser) open(w word) error {
+	if w.open == '\\' {
+		return p.wrong(len(p.line)-1, "nothing follows the backslash")
+	}
+	return p.wrong(w.start, "the quote %c is not closed", w.open)
+}
+
+func (p *parser) wrong(at int, format string, args ...any) error {
+	e := fault.New(fault.Usage, format, args...)
+	e.Message = "/" + p.row.Name + ", column " + strconv.Itoa(p.column(at)) + ": " + e.Message
+	return e.WithHint("usage: %s", p.row.Usage)
+}
+
+// column counts characters from 1, as a person does.
+func (p *parser) column(at int) int { return utf8.RuneCountInString(p.line[:at]) + 1 }
+
+// show is a word of the user's in a sentence.
+func show(s string) string { return text.Line(s, 40) }

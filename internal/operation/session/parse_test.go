@@ -1,0 +1,177 @@
+package session
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"ramet/internal/base/fault"
+)
+
+// brief is a command with only the fields that are set.
+func brief(c Command) string {
+	var all map[string]any
+	b, _ := json.Marshal(c)
+	if err := json.Unmarshal(b, &all); err != nil {
+		panic(err)
+	}
+	for k, v := range all {
+		if v == "" || v == nil || v == false {
+			delete(all, k)
+		}
+	}
+	b, _ = json.Marshal(all)
+	return strings.ReplaceAll(strings.Trim(string(b), "{}"), `"`, "")
+}
+
+func TestParse(t *testing.T) {
+	for in, want := range map[string]string{
+		`/fork`:                                 "Name:fork",
+		`fork`:                                  "Name:fork",
+		"  /ps \n":                              "Name:ps",
+		`/fork "do it"`:                         "Name:fork,Text:do it",
+		`/fork do it, it's time`:                "Name:fork,Text:do it, it's time",
+		"/fork two\nlines \\n":                  `Name:fork,Text:two\nlines \\n`,
+		`/fork --worktree --clean x`:            `Clean:true,Name:fork,Text:x,Worktree:true`,
+		`/fork --name ada --worktree 'a "b"'`:   `Name:fork,NewName:ada,Text:a \b\,Worktree:true`,
+		`/fork "first" --name=ada --at 12`:      "At:12,Name:fork,NewName:ada,Text:first",
+		`/fork --model "x/y" explain --cascade`: "Model:x/y,Name:fork,Text:explain --cascade",
+		`/fork -- explain --worktree`:           "Name:fork,Text:explain --worktree",
+		`/fork \--worktree is what`:             `Name:fork,Text:\\--worktree is what`,
+		`/kill`:                                 "Name:kill",
+		`/kill --cascade ada`:                   "Agent:ada,Cascade:true,Name:kill",
+		`/kill ada --cascade`:                   "Agent:ada,Cascade:true,Name:kill",
+		`/send ada "a \"b\" \\ \n c"`:           `Agent:ada,Name:send,Text:a \b\ \\ \\n c`,
+		`/send ada hi there`:                    "Agent:ada,Name:send,Text:hi there",
+		`/send 0 'it is'`:                       "Agent:0,Name:send,Text:it is",
+		`/check-mail`:                           "Name:check-mail",
+		`/read-mail`:                            "Name:read-mail",
+		`/read-mail 3`:                          "Name:read-mail,Number:3",
+		`/filter-mail --from ada`:               "Agent:ada,Name:filter-mail",
+		`/delete-mail 7`:                        "Name:delete-mail,Number:7",
+		`/mark`:                                 "Name:mark",
+		`/mark "before it"`:                     "Label:before it,Name:mark",
+		`/mark 12`:                              "Label:12,Name:mark",
+		`/rewind`:                               "Name:rewind",
+		`/rewind start`:                         "Label:start,Name:rewind",
+		`/rewind 12`:                            "At:12,Name:rewind",
+		`/rewind "12"`:                          "Label:12,Name:rewind",
+		`/switch ada`:                           "Agent:ada,Name:switch",
+		`/rename`:                               "Name:rename",
+		`/rename bob`:                           "Name:rename,NewName:bob",
+		`/model a/b`:                            "Model:a/b,Name:model",
+		`/import --all codex`:                   "All:true,Name:import,Path:codex",
+		`/import s.jsonl`:                       "Name:import,Path:s.jsonl",
+		`/export my\ file`:                      "Name:export,Path:my file",
+		`/help /fork`:                           "Name:help,Topic:fork",
+		`/help fork`:                            "Name:help,Topic:fork",
+	} {
+		c, err := ParseCommand(in)
+		if err != nil {
+			t.Errorf("%s: %v", in, err)
+		} else if got := brief(c); got != want {
+			t.Errorf("%s: %s, want %s", in, got, want)
+		}
+	}
+}
+
+func TestParseSaysWhereAndWhatInstead(t *testing.T) {
+	for in, want := range map[string]string{
+		``:                               "no command at column 1: /help lists the commands",
+		`/`:                              "no command at column 2: /help lists the commands",
+		`  /frok`:                        `/frok is no command, at column 3: did you mean /fork? usage: /fork [--name NAME] [--agent ROLE] [--at ID] [--model MODEL] [--driver PROGRAM] [--effort EFFORT] [--worktree] [--clean] ["PROMPT"]`,
+		`/xyzzy`:                         "/xyzzy is no command, at column 1: /help lists the commands",
+		`/kill --cascde`:                 "/kill, column 7: --cascde is no option of /kill; did you mean --cascade?: usage: /kill [AGENT] [--cascade]",
+		`/kill a --cascade=yes`:          "/kill, column 9: --cascade takes no value: usage: /kill [AGENT] [--cascade]",
+		`/kill a b`:                      "/kill, column 9: b is one argument too many: usage: /kill [AGENT] [--cascade]",
+		`/kill "a`:                       "/kill, column 7: the quote \" is not closed: usage: /kill [AGENT] [--cascade]",
+		`/kill ""`:                       "/kill, column 7: the agent is empty: usage: /kill [AGENT] [--cascade]",
+		`/ps x`:                          "/ps, column 5: x is one argument too many: usage: /ps",
+		`/send`:                          `/send, column 6: the agent is missing: usage: /send AGENT "TEXT"`,
+		`/send é`:                        `/send, column 8: the text is missing: usage: /send AGENT "TEXT"`,
+		`/send ada " "`:                  `/send, column 11: the text is empty: usage: /send AGENT "TEXT"`,
+		`/send ada "a" b`:                `/send, column 15: b is one argument too many: usage: /send AGENT "TEXT"`,
+		`/filter-mail`:                   "/filter-mail, column 13: --from is missing: usage: /filter-mail --from AGENT",
+		`/filter-mail --from`:            "/filter-mail, column 20: --from wants the agent after it: usage: /filter-mail --from AGENT",
+		`/delete-mail 0`:                 "/delete-mail, column 14: 0 is not the number of a letter: usage: /delete-mail N",
+		`/read-mail x`:                   "/read-mail, column 12: x is not the number of a letter: usage: /read-mail [N]",
+		`/export a\`:                     "/export, column 10: nothing follows the backslash: usage: /export [PATH]",
+		`/help fokr`:                     "/help, column 7: /fokr is no command; did you mean /fork?: usage: /help [COMMAND]",
+		"/\x1b[2J":                       "/␛[2J is no command, at column 1: /help lists the commands",
+		`/switch --model`:                "/switch, column 9: --model is no option of /switch: usage: /switch AGENT",
+		`/filter-mail --from a --from b`: "/filter-mail, column 23: --from stands twice: usage: /filter-mail --from AGENT",
+	} {
+		_, err := ParseCommand(in)
+		if err == nil || err.Error() != want {
+			t.Errorf("%s\n got %v\nwant %s", in, err, want)
+		}
+		if !fault.Is(err, fault.Usage) {
+			t.Errorf("%s: %v has no code", in, err)
+		}
+	}
+	_, err := ParseCommand(`/fork fix it --worktree`)
+	if err == nil || !strings.HasPrefix(err.Error(), "/fork, column 14: --worktree stands in the text") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestTheTableIsWhole(t *testing.T) {
+	for _, row := range CommandTable() {
+		if !strings.HasPrefix(row.Usage, "/"+row.Name) || row.Summary == "" || len(row.Summary) > 60 {
+			t.Errorf("%+v", row)
+		}
+		for i, a := range row.places() {
+			if a.Kind == Text && i != len(row.places())-1 {
+				t.Errorf("%s: text is not last", row.Name)
+			}
+		}
+		for _, flag := range row.flags() {
+			if !strings.Contains(row.Usage, flag) {
+				t.Errorf("%s: the usage does not have %s", row.Name, flag)
+			}
+		}
+	}
+	for _, name := range strings.Fields("clear mark rewind fork kill send check-mail read-mail filter-mail delete-mail ps switch rename model compact usage verify export help exit log") {
+		if _, ok := FindCommand(name); !ok {
+			t.Errorf("no %s", name)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, s := range []string{`/fork --name a "x`, `/send a \`, "/kill \xff", `/filter-mail --from="a b"`, `/export 'a'"b"\c`} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		c, err := ParseCommand(line)
+		if err != nil {
+			if !fault.Is(err, fault.Usage) {
+				t.Errorf("%q: %v", line, err)
+			}
+			for _, r := range err.Error() {
+				if r < ' ' && utf8.ValidString(line) {
+					t.Errorf("%q: the refusal holds %q", line, r)
+				}
+			}
+		} else if _, ok := FindCommand(c.Name); !ok {
+			t.Errorf("%q: %+v", line, c)
+		}
+		for i := range line {
+			got := CompleteCommand(line, i, CompletionSources{})
+			if got.Start < 0 || got.Start > got.End || got.End > len(line) {
+				t.Errorf("%q at %d: %+v", line, i, got)
+			}
+		}
+	})
+}
+
+func FuzzQuote(f *testing.F) {
+	f.Add(`a "b" \ 'c' --d`)
+	f.Fuzz(func(t *testing.T, s string) {
+		w, ok := next(QuoteWord(s), 0)
+		if !ok || w.text != s || w.open != 0 || w.end != len(QuoteWord(s)) {
+			t.Errorf("%q became %q", s, w.text)
+		}
+	})
+}

@@ -1,0 +1,64 @@
+package session
+
+import (
+	"context"
+
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+	"ramet/internal/turn/permit"
+)
+
+// Attended is ctx for what the person at the command line does; where an agent's command
+// is carried out, nobody is there.
+func (s *Session) Attended(ctx context.Context) context.Context {
+	if _, own := s.by(); own || history.ActorOf(ctx) != nil {
+		return ctx
+	}
+	return history.ByWhom(ctx, func() history.Actor { return history.Actor{Who: s.User(), Face: history.CLI} })
+}
+
+// Standing is how the calls of an agent are permitted: the mode that was chosen for it, or
+// the setting (then Of is empty), and what persons granted.
+func (w *Workspace) Standing(ctx context.Context, a agent.Agent) (permit.Standing, error) {
+	found, err := permit.Look(ctx, w.Store, a.ID)
+	if err != nil || found.Mode != "" {
+		return found, err
+	}
+	_, found.Mode, err = w.Unasked()
+	return found, err
+}
+
+// Unasked is what the user's settings let be done unasked, and in which mode agents work for whom nobody
+// chose one. They are read when they are asked for, as saved rules are: what a person takes back, here or in
+// another process, counts for the next call.
+func (w *Workspace) Unasked() (rules []permit.Rule, mode permit.Mode, err error) {
+	conf := w.Config
+	if w.settings != nil {
+		if conf, err = w.settings.now(); err != nil {
+			return nil, "", err
+		}
+	}
+	if rules, err = permit.ParseAll(conf.Allow); err != nil {
+		return nil, "", err
+	}
+	mode = permit.Ask
+	if conf.Permission != "" {
+		mode, err = permit.ParseMode(conf.Permission)
+	}
+	return rules, mode, err
+}
+
+// SetMode chooses how the calls of an agent, and of those below it who have no mode of
+// their own, are permitted. It holds at once, also for a turn that is under way.
+func (w *Workspace) SetMode(ctx context.Context, a agent.Agent, m permit.Mode) error {
+	if err := w.person(ctx, "choose a mode"); err != nil {
+		return err
+	}
+	if err := agent.NeedLiving(a); err != nil {
+		return err
+	}
+	if err := w.mended(ctx, a); err != nil {
+		return err
+	}
+	return w.order(ctx, a.ID, permit.ModeEntry(m))
+}

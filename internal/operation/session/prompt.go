@@ -1,0 +1,107 @@
+// Package prompt is what every agent is told first: its texts are the Markdown files beside
+// this one, and which of them an agent is told follows from its tools.
+//
+// It promises:
+//
+//   - The same bytes for all agents with the same tools, so that vendors can cache them.
+//     What is an agent's own, or a turn's, is not here.
+//   - No text speaks of a tool that the agent does not have.
+//   - A file of the same name in the user's folder takes the place of ours.
+
+package session
+
+import (
+	"embed"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ramet/internal/base/fault"
+)
+
+//go:embed *.md
+var texts embed.FS
+
+// block is one text, and the tools without which nobody is told it: one of each group.
+type block struct {
+	name  string
+	needs [][]string
+}
+
+// blocks are the texts in their order.
+var blocks = []block{
+	{"base", nil},
+	{"permission", [][]string{{"bash", "edit", "write"}}},
+	{"children", [][]string{{"fork"}, {"wait"}, {"send"}, {"diff"}, {"merge"}, {"kill"}}},
+	{"mail", [][]string{{"wait"}}},
+}
+
+// maxText bounds a text of the user's.
+const maxText = 64 << 10
+
+// PromptFolder is where the texts are found that take the place of ours; empty: nowhere.
+type PromptFolder string
+
+// PromptNames lists the texts.
+func PromptNames() []string {
+	out := make([]string, len(blocks))
+	for i, b := range blocks {
+		out[i] = b.name
+	}
+	return out
+}
+
+// System is what an agent with these tools is told first.
+func (f PromptFolder) System(tools []string) (string, error) {
+	var out []string
+	for _, b := range blocks {
+		if !b.fits(tools) {
+			continue
+		}
+		text, err := f.Text(b.name)
+		if err != nil {
+			return "", err
+		}
+		if text != "" {
+			out = append(out, text)
+		}
+	}
+	return strings.Join(out, "\n\n"), nil
+}
+
+func (b block) fits(tools []string) bool {
+	for _, group := range b.needs {
+		if !slices.ContainsFunc(group, func(t string) bool { return slices.Contains(tools, t) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// Text is one of the texts: the user's, else ours. Unknown: NOT_FOUND.
+func (f PromptFolder) Text(name string) (string, error) {
+	if !slices.Contains(PromptNames(), name) {
+		return "", fault.New(fault.NotFound, "there is no prompt %.40q", name).WithHint("the prompts are: %s", strings.Join(PromptNames(), ", "))
+	}
+	if f != "" {
+		path := filepath.Join(string(f), name+".md")
+		own, err := os.ReadFile(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return "", fault.New(fault.InvalidConfig, "read prompt: %w", err)
+		case len(own) > maxText:
+			return "", fault.New(fault.InvalidConfig, "read prompt: %s has more than %d bytes", path, maxText)
+		default:
+			return strings.TrimSpace(strings.ToValidUTF8(string(own), "\uFFFD")), nil
+		}
+	}
+	ours, err := texts.ReadFile(name + ".md")
+	if err != nil {
+		return "", fault.New(fault.Failed, "read prompt: %w", err)
+	}
+	return strings.TrimSpace(string(ours)), nil
+}

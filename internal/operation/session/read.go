@@ -1,0 +1,16 @@
+package session
+
+import (
+	"context"
+
+	"ramet/internal/core/history"
+)
+
+// ReadEntry reads one entry as Page does.
+func (w *Workspace) ReadEntry(ctx context.Context, e history.Entry) (out Entry, err error) {
+	err = w.Store.View(ctx, func(log history.Log) error {
+		out, err = w.entry(ctx, log, e)
+		return err
+	})
+	return out, err
+}

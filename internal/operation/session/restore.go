@@ -1,0 +1,327 @@
+package session
+
+import (
+	"context"
+
+	"ramet/internal/base/chain"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+	"ramet/internal/files"
+)
+
+// StateAt is the state of an agent's files when a message was written; 0: the newest.
+func (w *Workspace) StateAt(ctx context.Context, a agent.Agent, at id.Message) (history.Stated, error) {
+	if at != 0 {
+		if err := history.Lookup(ctx, w.Store, a.ID, at); err != nil {
+			return history.Stated{}, err
+		}
+	}
+	var found history.Stated
+	var ok bool
+	err := w.Store.View(ctx, func(log history.Log) (err error) {
+		found, ok, err = history.StateAt(ctx, log, a.ID, at)
+		return err
+	})
+	if err == nil && !ok {
+		err = noState(a, at)
+	}
+	return found, err
+}
+
+func noState(a agent.Agent, at id.Message) error {
+	f := fault.New(fault.NotFound, "agent %s has no state of its files", a.Label())
+	if at != 0 {
+		f = fault.New(fault.NotFound, "agent %s has no state of its files at message %d", a.Label(), at)
+	}
+	return f.WithHint("states are taken when a turn may change files; `ramet files %s --states` lists them", a.Label())
+}
+
+// folderOf is the folder of a state, if it is on this machine.
+func (w *Workspace) folderOf(a agent.Agent, s history.State) (*files.PastFolder, error) {
+	dir := s.Folder
+	if dir == "" {
+		var err error
+		if dir, err = w.Folder(a, ""); err != nil {
+			return nil, err
+		}
+	}
+	return w.Past().Folder(dir)
+}
+
+// stateHash is the root of a state that is kept here.
+func (w *Workspace) stateHash(s history.State) (chain.Hash, error) {
+	h, err := chain.ParseHash(s.Root)
+	if err != nil {
+		return h, fault.New(fault.HistoryDamaged, "a state of files has no root: %w", err)
+	}
+	if _, err := w.Past().Store().Refresh(); err != nil {
+		return h, err
+	}
+	if !w.Past().Store().Has(h) { // another host may have it
+		if err := w.Past().Store().Pull(context.Background()); err != nil {
+			return h, err
+		}
+	}
+	if !w.Past().Store().Has(h) {
+		return h, fault.New(fault.NotFound, "the state %.12s is not kept here", s.Root).
+			WithHint("states lie beside the database of the machine where the agent worked, until `ramet gc --files` drops them; hosts share them with files_shared")
+	}
+	return h, nil
+}
+
+// ListFiles visits the files of a state. has says whether a content can be had.
+func (w *Workspace) ListFiles(s history.State, visit func(path string, n files.Node, has bool) error) error {
+	h, err := w.stateHash(s)
+	if err != nil {
+		return err
+	}
+	store := w.Past().Store()
+	inTrash, err := w.Past().Trash().Contents()
+	if err != nil {
+		return err
+	}
+	return files.List(store, h, func(p string, n files.Node) error {
+		return visit(p, n, n.Kind == files.Dir || n.Kind != files.Repo && store.Has(n.Hash) || len(inTrash[n.Hash]) > 0)
+	})
+}
+
+// Restoring asks for an agent's files to be what they were.
+type Restoring struct {
+	Agent agent.Agent
+	At    id.Message // when that message was written
+	Last  bool       // before its last turn, or restore, instead
+	Paths []string   // and what is below; none: all
+	Force bool       // also what others could have changed
+	// Commands restores also what changed while a command of the agent was running.
+	Commands bool
+	Plan     bool // only say what would happen
+	// Rewind is an entry that is written when the files are restored; nil: none.
+	Rewind *history.Draft
+}
+
+// Restored is what came of it.
+type Restored struct {
+	To      history.Stated
+	Plan    files.RestorePlan
+	Changed []string           // as they were again, or gone; of a plan: none
+	Trashed []files.TrashEntry // what could not have been brought back
+	Entry   *history.Entry     // the last that was written; nil: nothing had to be
+}
+
+// Restore restores files. The state as it is now is kept first. Paths that others could have
+// changed since are kept as they are, and listed, unless it is forced.
+func (w *Workspace) Restore(ctx context.Context, r Restoring) (Restored, error) {
+	for i, p := range r.Paths {
+		clean, err := files.CheckPath(p)
+		if err != nil {
+			return Restored{}, err
+		}
+		r.Paths[i] = clean
+	}
+	if r.Force || r.Commands {
+		if err := w.person(ctx, "restore what others could have changed"); err != nil {
+			return Restored{}, err
+		}
+	}
+	if !r.Plan {
+		if err := w.may(ctx, "restore files of", r.Agent); err != nil {
+			return Restored{}, err
+		}
+		if err := agent.NeedLiving(r.Agent); err != nil {
+			return Restored{}, err
+		}
+		if err := w.mended(ctx, r.Agent); err != nil {
+			return Restored{}, err
+		}
+	}
+	to, err := w.target(ctx, r)
+	if err != nil {
+		return Restored{}, err
+	}
+	out := Restored{To: to}
+	root, err := w.stateHash(to.State)
+	if err != nil {
+		return out, err
+	}
+	folder, err := w.folderOf(r.Agent, to.State)
+	if err != nil {
+		return out, err
+	}
+	defer folder.Save()
+	if _, err := w.RecoverFiles(ctx); err != nil {
+		return out, err
+	}
+	wish := files.Restore{Agent: r.Agent.ID, Paths: r.Paths, Force: r.Force, Commands: r.Commands,
+		To: files.PastState{Root: root, Step: to.Step, Partial: to.Partial()}}
+	plan, now, err := folder.Plan(ctx, wish)
+	if err == nil {
+		err = w.named(r.Paths, to.State.Folder, now.Root, root)
+	}
+	if err != nil || r.Plan {
+		out.Plan = plan
+		return out, err
+	}
+	plan.Verb = r.verb()
+	out.Plan = plan
+	if err := w.keepState(ctx, r.Agent, folder, now); err != nil {
+		return out, err
+	}
+	if plan.Note, err = w.noteOf(ctx, r); err != nil {
+		return out, err
+	}
+	done, _, err := folder.Carry(ctx, plan, func(_ files.RestoreDone, after files.Taken) error {
+		out.Entry, err = w.restored(ctx, r, folder, after)
+		return err
+	})
+	out.Plan, out.Changed, out.Trashed = done.RestorePlan, done.Changed, done.Trashed
+	return out, err
+}
+
+// verb is what the trash calls a restore.
+func (r Restoring) verb() string {
+	switch {
+	case r.Rewind != nil:
+		return "rewind"
+	case r.Last:
+		return "undo"
+	}
+	return "restore"
+}
+
+// named refuses paths that no state knows: who names one from another folder, or mistypes it, must
+// not hear that nothing had to be done.
+func (w *Workspace) named(paths []string, folder string, states ...chain.Hash) error {
+	for _, p := range paths {
+		known := false
+		for _, root := range states {
+			n, err := files.Find(w.Past().Store(), root, p)
+			if err != nil {
+				return err
+			}
+			known = known || n != nil
+		}
+		if !known {
+			return fault.New(fault.NotFound, "there is no %.200q in the agent's files, neither now nor then", p).
+				WithHint("paths begin at %s; `ramet files` lists them; ignored files are left out", folder)
+		}
+	}
+	return nil
+}
+
+// target is the state that is meant.
+func (w *Workspace) target(ctx context.Context, r Restoring) (history.Stated, error) {
+	if !r.Last {
+		return w.StateAt(ctx, r.Agent, r.At)
+	}
+	var found history.Stated
+	ok := false
+	err := w.Store.View(ctx, func(log history.Log) (err error) {
+		found, ok, err = lastTurn(ctx, log, r.Agent.ID)
+		return err
+	})
+	if err == nil && !ok {
+		err = fault.New(fault.NotFound, "agent %s changed no files in a turn of its own", r.Agent.Label()).
+			WithHint("there is nothing to undo")
+	}
+	return found, err
+}
+
+// lastTurn is the state before an agent's last turn that changed files, or before the restore
+// that followed it.
+func lastTurn(ctx context.Context, log history.Log, a id.Agent) (history.Stated, bool, error) {
+	end := history.NoLimit
+	for {
+		var newest *history.Stated
+		for e, err := range log.QueryRange(ctx, history.Range{Agent: a, End: end}, history.Selection{States: true, Newest: 1}) {
+			if err != nil {
+				return history.Stated{}, false, err
+			}
+			m, err := e.Decode()
+			if err != nil {
+				return history.Stated{}, false, err
+			}
+			newest = &history.Stated{State: *m.Files, Entry: e}
+		}
+		switch {
+		case newest == nil:
+			return history.Stated{}, false, nil
+		case newest.When == history.AfterRestore:
+			return history.StateBefore(ctx, log, a, newest.ID)
+		case newest.When == history.AfterCalls && newest.Root != "":
+			said, err := lastSaid(ctx, log, a, newest.ID)
+			if err != nil {
+				return history.Stated{}, false, err
+			}
+			if said == 0 { // what it was told was said before the fork
+				return history.StateBefore(ctx, log, a, newest.ID)
+			}
+			return history.StateAt(ctx, log, a, said)
+		}
+		end = history.UpTo(newest.ID - 1)
+	}
+}
+
+// lastSaid is the user's last words before an entry; 0: there are none of the agent's own.
+func lastSaid(ctx context.Context, log history.Log, a id.Agent, before id.Message) (id.Message, error) {
+	end := history.UpTo(before - 1)
+	for {
+		var last id.Message
+		for e, err := range log.QueryRange(ctx, history.Range{Agent: a, End: end}, history.Selection{Newest: 64}) {
+			if err != nil || e.Kind == history.User {
+				return e.ID, err
+			}
+			last = e.ID
+		}
+		if last == 0 {
+			return 0, nil
+		}
+		end = history.UpTo(last - 1)
+	}
+}
+
+// keepState writes the state as it is before something changes it, if the history does not
+// tell it yet. Whoever holds the agent is met here, before anything happened.
+func (w *Workspace) keepState(ctx context.Context, a agent.Agent, f *files.PastFolder, now files.Taken) error {
+	_, holds, err := agent.FindHolder(ctx, w.Store, a.ID, w.Peers.Gone)
+	if err != nil {
+		return err
+	}
+	if holds {
+		return fault.New(fault.Leased, "agent %s is at work: its files are not restored meanwhile", a.Label()).
+			WithHint("wait for it, or stop it")
+	}
+	last, _, err := history.StateAt(ctx, w.Store, a.ID, 0)
+	if err != nil {
+		return err
+	}
+	s, changed := w.stateOf(f, now, nil, last.State)
+	if !changed {
+		return nil
+	}
+	s.When = history.OnRequest
+	_, err = w.write(ctx, a, history.NewState(s))
+	return err
+}
+
+// Rewinding asks to go back with the files.
+type Rewinding struct {
+	To    id.Message // 0: to the mark
+	Label string     // of the mark; empty: the newest
+	// Force, Commands and Plan are as in Restoring.
+	Force, Commands, Plan bool
+}
+
+// RewindFiles goes back to a message or a mark, with the files.
+func (w *Workspace) RewindFiles(ctx context.Context, a agent.Agent, r Rewinding) (Restored, error) {
+	if r.To == 0 {
+		mark, err := w.mark(ctx, a, r.Label)
+		if err != nil {
+			return Restored{}, err
+		}
+		r.To, r.Label = mark.ID, mark.Label
+	}
+	rewind := history.NewRewind(r.To, r.Label)
+	return w.Restore(ctx, Restoring{Agent: a, At: r.To, Force: r.Force, Commands: r.Commands, Plan: r.Plan, Rewind: &rewind})
+}

@@ -1,0 +1,90 @@
+package session
+
+import (
+	"context"
+	"strings"
+
+	"ramet/internal/base/late"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+	"ramet/internal/files"
+	"ramet/internal/operation/public"
+)
+
+// What faces show of states, as docs/json.md has it.
+
+var kindNames = late.Value[map[files.Kind]string]{Make: func() map[files.Kind]string {
+	return map[files.Kind]string{files.File: "file", files.Link: "link", files.Dir: "folder", files.Repo: "repository", files.Other: "other"}
+}}
+
+// shown is a path as text; what is no UTF-8 in it is marked.
+func shown(path string) string { return strings.ToValidUTF8(path, "\uFFFD") }
+
+// ShowFiles is a state with all its files.
+func (w *Workspace) ShowFiles(s history.Stated) (public.FileList, error) {
+	out := public.FileList{FileState: public.FormatFileState(s), Files: []public.File{}}
+	err := w.ListFiles(s.State, func(p string, n files.Node, has bool) error {
+		one := public.File{Path: shown(p), RawPath: public.RawName(p), Kind: kindNames.Get()[n.Kind], Mode: mode(&n).String(),
+			Size: n.Size, Restorable: has && n.Known()}
+		if n.Known() && n.Kind != files.Repo {
+			one.Hash = n.Hash.String()
+		}
+		out.Files = append(out.Files, one)
+		return nil
+	})
+	return out, err
+}
+
+// ShowStates lists the own states of an agent, oldest first.
+func (w *Workspace) ShowStates(ctx context.Context, a agent.Agent) (public.FileStates, error) {
+	out := public.FileStates{States: []public.FileState{}}
+	all, err := history.States(ctx, w.Store, a.ID)
+	for _, s := range all {
+		out.States = append(out.States, public.FormatFileState(s))
+	}
+	return out, err
+}
+
+// ShowChanges is how files differ.
+func ShowChanges(all []FileChange) public.FileChanges {
+	out := public.FileChanges{Changes: []public.FileChange{}}
+	for _, c := range all {
+		out.Changes = append(out.Changes, public.FileChange{Path: shown(c.Path), RawPath: public.RawName(c.Path), Verb: c.Verb(), Diff: c.Diff, Note: c.Note})
+	}
+	return out
+}
+
+// Show is what a restore did; plan: what it would do.
+func (r Restored) Show(plan bool) public.Restore {
+	out := public.Restore{State: public.FormatFileState(r.To), Restored: []string{}, Removed: []string{}, Kept: []public.Kept{}, Trashed: []public.Trashed{}, Plan: plan}
+	changed := map[string]bool{}
+	for _, p := range r.Changed {
+		changed[p] = true
+	}
+	for _, p := range r.Plan.Restores() {
+		if plan || changed[p] {
+			out.Restored = append(out.Restored, shown(p))
+		}
+	}
+	for _, p := range r.Plan.Removes() {
+		if plan || changed[p] {
+			out.Removed = append(out.Removed, shown(p))
+		}
+	}
+	for _, k := range r.Plan.Kept {
+		out.Kept = append(out.Kept, public.Kept{Path: shown(k.Path), Why: k.Why})
+	}
+	if plan {
+		for _, p := range r.Plan.Trashes() {
+			out.Trashed = append(out.Trashed, public.Trashed{Path: shown(p)})
+		}
+	}
+	for _, e := range r.Trashed {
+		out.Trashed = append(out.Trashed, public.Trashed{Path: shown(e.Path), ID: e.Name()})
+	}
+	if r.Entry != nil {
+		n := int64(r.Entry.ID)
+		out.EntryID = &n
+	}
+	return out
+}

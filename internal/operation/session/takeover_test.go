@@ -1,0 +1,93 @@
+package session
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+	"ramet/internal/core/registry"
+	"ramet/internal/kernel"
+	"ramet/internal/operation/control"
+)
+
+// deadOwner returns the name of a kernel of this machine that is gone.
+func deadOwner(t *testing.T, w *Workspace) string {
+	t.Helper()
+	s, err := control.Listen(w.Peers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Owe() // its lock tells that it is gone
+	s.Close()
+	return s.Owner
+}
+
+// kernels lets a workspace start kernels that recover what dead ones left.
+func kernels(w *Workspace) {
+	w.start = func(ctx context.Context, _ Kernel) (*Running, error) {
+		k, err := kernel.Start(ctx, kernel.Options{Store: w.Store, Owner: "rescuer", Peers: kernel.Peers{Gone: w.Peers.Gone, Tell: func(context.Context, ...registry.Ring) {}}})
+		if err != nil {
+			return nil, err
+		}
+		return &Running{Kernel: k, Close: k.Stop}, nil
+	}
+}
+
+// Every verb that writes goes on at once after a turn whose process was killed, and none while its owner may live.
+func TestVerbsTakeOverFromDeadKernels(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "rollout-1.jsonl")
+	add(t, path, `{"type":"session_meta","payload":{"id":"c"}}`, codexSaid("user", "a"), codexSaid("assistant", "b"))
+	verbs := map[string]func(w *Workspace, zero agent.Agent) error{
+		"import": func(w *Workspace, _ agent.Agent) error { return tryImport(t, w, path) },
+		"fork": func(w *Workspace, zero agent.Agent) error {
+			_, err := w.Fork(t.Context(), Fork{Parent: zero})
+			return err
+		},
+		"fork, of a row that is out of date": func(w *Workspace, zero agent.Agent) error {
+			zero.Lease = agent.Lease{}
+			_, err := w.Fork(t.Context(), Fork{Parent: zero})
+			return err
+		},
+		"rename": func(w *Workspace, zero agent.Agent) error {
+			_, err := w.Rename(t.Context(), child(t, w, "0", ""), "ada")
+			return err
+		},
+		"order": func(w *Workspace, zero agent.Agent) error {
+			return w.order(t.Context(), zero.ID, history.NewClear())
+		},
+		"clear": func(w *Workspace, zero agent.Agent) error {
+			_, err := w.write(t.Context(), zero, history.NewClear())
+			return err
+		},
+	}
+	for name, verb := range verbs {
+		t.Run(name, func(t *testing.T) {
+			w := open(t, nil)
+			kernels(w)
+			zero := found(t, w, "0")
+			if _, err := w.Store.Acquire(t.Context(), zero.ID, deadOwner(t, w), time.Hour); err != nil {
+				t.Fatal(err)
+			}
+			if err := verb(w, found(t, w, "0")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	w := open(t, nil)
+	kernels(w)
+	if _, err := w.Store.Acquire(t.Context(), found(t, w, "0").ID, "elsewhere:1:000000000000", time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if err := verbs["clear"](w, found(t, w, "0")); !fault.Is(err, fault.Leased) {
+		t.Error(err)
+	}
+}
+
+func tryImport(t *testing.T, w *Workspace, path string) error {
+	bring(t, w, path, 0)
+	return nil
+}

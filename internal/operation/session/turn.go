@@ -1,0 +1,273 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+	"ramet/internal/kernel"
+	"ramet/internal/model/llm"
+	"ramet/internal/operation/control"
+	"ramet/internal/turn/loop"
+	"ramet/internal/turn/permit"
+)
+
+// Turn asks for a turn of an agent.
+type Turn struct {
+	Agent  id.Agent
+	Prompt kernel.Prompt
+	// Here keeps it from the kernel that serves the workspace: it is to run in the way of
+	// this process's own kernel.
+	Here bool
+	// Stay lets it go on in the kernel that serves the workspace when ctx ends.
+	Stay bool
+	// Tasks waits for the tasks of children too; Said is told the answer before.
+	Tasks bool
+	Said  func(loop.Outcome) error
+	// Ask is asked what the turn asks in another kernel; nil: somebody else answers.
+	Ask permit.Asker
+	// Show is told what happens in another kernel; events of our own come from there. nil:
+	// they are published in Elsewhere.
+	Show func(loop.Event)
+}
+
+// Ran is how a turn went.
+type Ran struct {
+	Outcome loop.Outcome
+	Turn    *kernel.Turn // nil: another kernel ran it
+	Began   bool         // false: nothing was run anywhere
+	Said    bool         // the prompt stands in the history; false: it does not
+}
+
+// Run runs a turn to its end: in the kernel that serves the workspace, else in our own,
+// which must run; where a kernel holds the agent, there.
+func (w *Workspace) Run(ctx context.Context, t Turn) (Ran, error) {
+	if t.Show == nil {
+		t.Show = w.Elsewhere.Publish
+	}
+	if err := w.mayPrompt(ctx, t.Agent); err != nil {
+		return Ran{}, err
+	}
+	if w.asks(ctx) != "" {
+		t.Ask = nil // an agent answers no question
+	}
+	shown, err := w.mentioned(ctx, t.Agent, t.Prompt.Text, true)
+	if err != nil {
+		return Ran{}, err
+	}
+	t.Prompt.Files = append(t.Prompt.Files, shown...)
+	text, read, err := w.withResources(ctx, t.Prompt.Text)
+	if err != nil {
+		return Ran{}, err
+	}
+	t.Prompt.Text, t.Prompt.Files = text, append(t.Prompt.Files, read...)
+	server, err := w.serving(ctx, t)
+	if err != nil {
+		return Ran{}, err
+	}
+	out := Ran{}
+	err = w.through(ctx, t.Agent, func() (err error) {
+		out = Ran{}
+		if server != nil { // once: if it cannot either, whoever holds the agent is asked
+			out.Outcome, out.Said, err = w.runThere(ctx, server, t, t.Stay)
+			server = nil
+		} else {
+			out.Turn, out.Outcome, err = w.runHere(ctx, t)
+			out.Said = out.Outcome.Began
+		}
+		out.Began = !fault.Is(err, fault.Leased)
+		return err
+	}, func(other *control.Client) (err error) {
+		out = Ran{Began: true}
+		if w.allows {
+			t.Show(loop.Event{Type: loop.Note, Agent: t.Agent, Text: "the agent is held by a running kernel: its permissions hold, not --allow"})
+		}
+		out.Outcome, out.Said, err = w.runThere(ctx, other, t, t.Stay)
+		return err
+	})
+	return out, err
+}
+
+// serving is the kernel that serves the workspace, if another one does.
+func (w *Workspace) serving(ctx context.Context, t Turn) (*control.Client, error) {
+	if t.Here {
+		return nil, nil
+	}
+	server, err := w.Peers.Serving(ctx)
+	if err != nil && ctx.Err() == nil {
+		t.Show(loop.Event{Type: loop.Note, Agent: t.Agent, Text: err.Error() + "; the turn runs here instead"})
+		return nil, nil
+	}
+	return server, err
+}
+
+// runHere runs it in our own kernel.
+func (w *Workspace) runHere(ctx context.Context, t Turn) (*kernel.Turn, loop.Outcome, error) {
+	turn, err := w.Kernel.Exec(ctx, t.Agent, t.Prompt)
+	if err != nil {
+		return nil, loop.Outcome{}, err
+	}
+	outcome, err := turn.Wait()
+	if t.Tasks && !stoppedBy(ctx, err) { // who works for a turn that failed goes on, too
+		if err == nil && t.Said != nil {
+			err = t.Said(outcome)
+		}
+		err = errors.Join(err, turn.Tasks(ctx))
+	}
+	return turn, outcome, err
+}
+
+// stoppedBy says that somebody wanted the turn to end, and not that it failed.
+func stoppedBy(ctx context.Context, err error) bool {
+	return ctx.Err() != nil || fault.Is(err, fault.Interrupted) || fault.Is(err, fault.Cancelled) || fault.Is(err, fault.TimedOut)
+}
+
+// runThere runs it in another kernel of this machine. What it asks is asked here too. said
+// is whether the prompt got into the history, as far as that kernel came to tell.
+func (w *Workspace) runThere(ctx context.Context, other *control.Client, t Turn, stay bool) (o loop.Outcome, said bool, err error) {
+	q := questions{workspace: w, kernel: other, asker: t.Ask, open: map[string]context.CancelFunc{}}
+	defer q.close()
+	show := func(e loop.Event) {
+		if e.Type == loop.TurnEnded && fault.Is(e.Err, fault.Leased) {
+			return // it did not begin
+		}
+		if e.Type == loop.Recorded && e.Agent == t.Agent && e.Entry.Kind == history.User {
+			said = said || sameWords(*e.Entry, t.Prompt.Text)
+		}
+		q.see(ctx, e)
+		t.Show(e)
+	}
+	if stay {
+		o, err = other.Hand(ctx, t.Agent, t.Prompt, show)
+	} else {
+		o, err = other.Exec(ctx, t.Agent, t.Prompt, t.Tasks, show)
+	}
+	return o, said || o.Began, err
+}
+
+// sameWords says whether an entry is what was said.
+func sameWords(e history.Entry, said string) bool {
+	parts, err := e.Parts()
+	return err == nil && said != "" && len(parts) > 0 && (parts[0].Text == said || len(said) > history.BlobCutoff)
+}
+
+// beginTime is how long Begin waits to see whether a turn begins here: one that is in order
+// begins long before. thereTime is the same elsewhere, where it mostly waits for the turn
+// for which the agent is held.
+const (
+	beginTime = 5 * time.Second
+	thereTime = time.Second
+)
+
+// Begin begins a turn, which goes on without whoever asked, and returns when it has begun or
+// waits for the one before: why it could not, is said. The number is that of the kernel
+// that runs it; 0: not known. work takes what follows a turn elsewhere.
+func (w *Workspace) Begin(ctx context.Context, a agent.Agent, p kernel.Prompt, work func(func(context.Context))) (n int64, err error) {
+	if err := CheckPrompt(p.Text); err != nil {
+		return 0, err
+	}
+	if err := agent.NeedLiving(a); err != nil {
+		return 0, err
+	}
+	if err := w.Word(ctx, a, &p); err != nil {
+		return 0, err
+	}
+	shown, err := w.mentioned(ctx, a.ID, p.Text, false)
+	if err != nil {
+		return 0, err
+	}
+	text, read, err := w.withResources(ctx, p.Text)
+	if err != nil {
+		return 0, err
+	}
+	p.Text, p.Files = text, slices.Concat(p.Files, shown, read)
+	err = w.through(ctx, a.ID, func() (err error) {
+		n, err = w.beginHere(ctx, a.ID, p)
+		return err
+	}, func(other *control.Client) (err error) {
+		n, err = w.beginThere(ctx, other, a.ID, p, work)
+		return err
+	})
+	return n, err
+}
+
+func (w *Workspace) beginHere(ctx context.Context, who id.Agent, p kernel.Prompt) (int64, error) {
+	patience, cancel := context.WithTimeout(ctx, beginTime)
+	defer cancel()
+	busy := w.Kernel.Doing(who) != ""
+	seen, enough := w.Kernel.Events.Subscribe(patience)
+	defer enough()
+	turn, err := w.Kernel.Exec(context.WithoutCancel(ctx), who, p)
+	if err != nil || busy {
+		return turn.ID(), err
+	}
+	for e := range seen {
+		if e.Agent != who || e.Turn != turn.ID() {
+			continue
+		}
+		switch e.Type {
+		case loop.TurnStarted:
+			return turn.ID(), nil
+		case loop.TurnEnded: // it never started
+			return turn.ID(), e.Err
+		}
+	}
+	return turn.ID(), nil
+}
+
+// beginThere gives a turn to the kernel that holds the agent. What happens is told here too.
+func (w *Workspace) beginThere(ctx context.Context, other *control.Client, who id.Agent, p kernel.Prompt, work func(func(context.Context))) (int64, error) {
+	began, ended := make(chan int64, 1), make(chan error, 1)
+	work(func(ctx context.Context) {
+		_, err := other.Hand(ctx, who, p, func(e loop.Event) {
+			if e.Type == loop.TurnStarted && e.Agent == who {
+				select {
+				case began <- e.Turn:
+				default:
+				}
+			}
+			w.Elsewhere.Publish(e)
+		})
+		ended <- err
+	})
+	patience := time.NewTimer(thereTime)
+	defer patience.Stop()
+	select {
+	case n := <-began:
+		return n, nil
+	case err := <-ended:
+		return 0, err
+	case <-patience.C: // it waits for the turn before
+		return 0, nil
+	case <-ctx.Done():
+		return 0, llm.Ended(ctx)
+	}
+}
+
+// Compact replaces the older part of a context by a summary.
+func (w *Workspace) Compact(ctx context.Context, a agent.Agent, model llm.Ref) (agent.Agent, error) {
+	if err := w.may(ctx, "compact", a); err != nil {
+		return a, err
+	}
+	if err := agent.NeedLiving(a); err != nil {
+		return a, err
+	}
+	k := w.Kernel
+	if k == nil {
+		r, err := w.start(ctx, Kernel{NoTools: true})
+		if err != nil {
+			return a, err
+		}
+		defer r.Close()
+		k = r.Kernel
+	}
+	if err := k.Compact(ctx, a.ID, model); err != nil {
+		return a, err
+	}
+	return w.Store.Agent(ctx, a.ID)
+}

@@ -1,0 +1,33 @@
+package session
+
+import (
+	"os"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/driver/acp"
+	"ramet/internal/run/recipe"
+)
+
+// CheckDrivers refuses workers whose driver nobody knows here; with installed also those whose program is not
+// found on this machine.
+func (w *Workspace) CheckDrivers(workers []recipe.DrivenWorker, installed bool) error {
+	for _, one := range workers {
+		p, err := acp.FindPreset(one.Driver, w.Config.Drivers)
+		if err == nil && installed {
+			err = p.Installed(os.Environ())
+		}
+		if err != nil {
+			return ofWorker(one, err)
+		}
+	}
+	return nil
+}
+
+// ofWorker says of which worker an error tells.
+func ofWorker(one recipe.DrivenWorker, err error) error {
+	f, ok := fault.Of(err)
+	if !ok {
+		return err
+	}
+	return fault.New(f.Code, "line %d: worker %s: %s", one.Line, one.Worker, f.Message).WithHint("%s", f.Hint)
+}

@@ -1,0 +1,180 @@
+package session
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"ramet/internal/base/bus"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/base/secret"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/config"
+	"ramet/internal/core/kit"
+	"ramet/internal/core/state"
+	"ramet/internal/driver"
+	"ramet/internal/kernel"
+	"ramet/internal/ledger"
+	"ramet/internal/model/catalog"
+	"ramet/internal/model/credential"
+	"ramet/internal/operation/control"
+	"ramet/internal/operation/public"
+	"ramet/internal/run/rundir"
+	"ramet/internal/store"
+	"ramet/internal/tools/hookprogram"
+	"ramet/internal/tools/mcp"
+	"ramet/internal/turn/loop"
+	"ramet/internal/turn/permit"
+)
+
+// Workspace is an open workspace, and what a person does there. Its methods are safe for
+// concurrent use once a kernel was started, or none is.
+type Workspace struct {
+	Store   *store.Cleaned
+	Peers   control.Folder // where the kernels of this machine are
+	Place   config.WorkspaceLocation
+	Home    string
+	Config  *config.Config
+	Keys    *credential.Store
+	Secrets *secret.Redactor
+	Trees   Trees
+	Book    ledger.Book // of tasks
+
+	// Kernel is the one of this process; nil: there is none.
+	Kernel *kernel.Kernel
+	// Command carries out command lines in this process; nil: nobody does. See Session.
+	Command func(ctx context.Context, args ...string) (string, error)
+	// Elsewhere carries what happens in other kernels to turns that were asked for here.
+	Elsewhere bus.Bus[loop.Event]
+
+	user kit.UserInstructions
+
+	credentials func() map[string]string // our own, as they are now
+	settings    *settings                // as they are now; nil: as they were
+
+	mcp     func(*Workspace) (*mcp.Pool, string, error) // see System
+	servers sync.Mutex                                  // guards what follows
+	pools   []*mcp.Pool
+
+	runHooks func(*Workspace) (hookprogram.Runner, error) // see System
+
+	drivers  func(context.Context, *Workspace, bool) public.Drivers // see System
+	offering sync.Once
+	offers   *driver.Offers
+
+	unsay func(w *Workspace, message string) error // see System
+
+	prompts PromptFolder
+	own     id.Agent // whose command this process is; empty: a person's
+	allows  bool     // the kernel of this process has permissions of its own
+
+	start func(context.Context, Kernel) (*Running, error)
+	learn func(*credential.Store)                                     // see System
+	find  func(context.Context, []catalog.Vendor) map[string][]string // see System
+	stop  func()
+	runs  func() (*rundir.Store, error)
+	paths paths
+	past  states
+	dead  dead
+	ends  state.Memory // how histories end, for the terminal
+	words spoken
+	now   func() time.Time
+
+	changes changes
+}
+
+// Kernel says how a kernel of this process works.
+type Kernel struct {
+	Cwd     string // where tools work instead of the agents' own folders; empty: there
+	NoTools bool   // nothing but speaking, and acting on agents
+	Allow   []permit.Rule
+	Timeout time.Duration // of all that the kernel is for; 0: none
+	Ask     permit.Asker  // nil: nobody can be asked
+	Warn    func(string)
+	// Attended says that a person at a terminal sees what the kernel does.
+	Attended bool
+	// Lent are MCP servers that whoever started the kernel lends an agent, besides those of the
+	// workspace; nil: none.
+	Lent func(context.Context, id.Agent) []config.Server
+}
+
+// Running is a kernel, and how to end it.
+type Running struct {
+	*kernel.Kernel
+	Close func()
+}
+
+// Stopped ends the kernel of this process, and returns when nothing of it runs.
+func (w *Workspace) Stopped() {
+	if w.stop != nil {
+		w.stop()
+	}
+	w.Kernel, w.stop = nil, nil
+}
+
+func (w *Workspace) close() error {
+	w.Stopped()
+	w.closePools()
+	return w.Store.Close()
+}
+
+// owner is the name under which this process holds leases; empty: it holds none.
+func (w *Workspace) owner() string {
+	if w.Kernel == nil {
+		return ""
+	}
+	return w.Kernel.Owner
+}
+
+// Find is the agent that a word names.
+func (w *Workspace) Find(ctx context.Context, ref string) (agent.Agent, error) {
+	return agent.Find(ctx, w.Store, ref)
+}
+
+// mended closes what a kernel that died left open in an agent's history, before anything
+// else is written there: what it showed of a reply would be lost.
+func (w *Workspace) mended(ctx context.Context, a agent.Agent) error {
+	if a.Lease.Owner == "" || a.Status != agent.Running {
+		return nil
+	}
+	_, err := w.takeOver(ctx, a.ID)
+	return err
+}
+
+// takeOver takes agents from kernels that are gone, and reports whether there were any: those named, or any at all.
+// Their histories are closed, and no verb has to wait until the leases of the dead run out.
+func (w *Workspace) takeOver(ctx context.Context, named ...id.Agent) (bool, error) {
+	leased, now, err := w.Store.Leased(ctx)
+	gone := agent.OwnersGone(now, w.Peers.Gone)
+	found := slices.ContainsFunc(leased, func(a agent.Agent) bool {
+		return (len(named) == 0 || slices.Contains(named, a.ID)) && gone(a.Lease)
+	})
+	if err != nil || !found {
+		return false, err
+	}
+	if w.Kernel != nil {
+		return true, w.Kernel.Recover(ctx)
+	}
+	k, err := w.start(ctx, Kernel{NoTools: true}) // which recovers when it starts
+	if err != nil {
+		return false, err
+	}
+	k.Close()
+	return true, nil
+}
+
+// through carries out a verb here or, where a kernel holds the agent, there. An agent that a dead kernel held is taken over first.
+func (w *Workspace) through(ctx context.Context, a id.Agent, here func() error, there func(*control.Client) error) error {
+	return w.Peers.Through(ctx, w.Store, a, func() error {
+		err := here()
+		if !fault.Is(err, fault.Leased) {
+			return err
+		}
+		if took, terr := w.takeOver(ctx, a); terr != nil || !took {
+			return err
+		}
+		return here()
+	}, there)
+}

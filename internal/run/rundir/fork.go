@@ -1,0 +1,296 @@
+package rundir
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"ramet/internal/base/chain"
+	"ramet/internal/base/durable"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/step"
+	"ramet/internal/run"
+)
+
+// Begin makes a new run: its folder, its configuration and RUN_CREATED.
+func (s *Store) Begin(ctx context.Context, runID string, kind Kind, config []byte, payload map[string]any) (*Session, error) {
+	text, err := json.Marshal(payload)
+	if err != nil {
+		return nil, err
+	}
+	return s.build(ctx, runID, kind, config, func(x *Session) error {
+		if broken, err := x.brokenOff(ctx, text); broken || err != nil {
+			return err
+		}
+		_, err := x.Append(ctx, Request{Type: run.RunCreated, Payload: text})
+		return err
+	})
+}
+
+// brokenOff says whether a server holds nothing of the run but the first event, as it would be
+// written now: whoever began it lost the server, and left no folder.
+func (x *Session) brokenOff(ctx context.Context, payload []byte) (bool, error) {
+	last, any, err := x.log.Last(ctx)
+	if err != nil || !any {
+		return false, err
+	}
+	want, err := chain.Canonical(payload)
+	if err != nil {
+		return false, err
+	}
+	if last.Line == 1 && last.Type == run.RunCreated && bytes.Equal(last.Payload, want) {
+		return true, nil
+	}
+	return false, exists(x.RunID)
+}
+
+// build makes a run under another name and gives it its own when all of it is
+// there, so that a command that was killed left no run that looks whole, and can
+// be given again.
+func (s *Store) build(ctx context.Context, runID string, kind Kind, config []byte, begin func(*Session) error) (*Session, error) {
+	if err := run.CheckRunID(runID); err != nil {
+		return nil, err
+	}
+	if err := s.admitAll(); err != nil {
+		return nil, err
+	}
+	err := s.alone(ctx, func() error {
+		if _, err := os.Lstat(s.Dir(runID)); err == nil {
+			return exists(runID)
+		}
+		aside := &Store{Root: filepath.Join(s.Root, ".new-"+runID), Project: s.Project, Server: s.Server, Logs: s.Logs, Key: s.Key, Now: s.Now}
+		if err := step.RemoveAll(aside.Root); err != nil { // left by one that was killed
+			return fault.New(fault.StorageIO, "remove %s: %w", aside.Root, err)
+		}
+		defer step.RemoveAll(aside.Root)
+		if err := aside.fill(ctx, runID, kind, config, begin); err != nil {
+			return err
+		}
+		if err := step.Rename(aside.Dir(runID), s.Dir(runID)); errors.Is(err, fs.ErrExist) {
+			return exists(runID)
+		} else if err != nil {
+			return fault.New(fault.StorageIO, "name run %s: %w", runID, err)
+		}
+		return durable.SyncFolder(s.Root)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.OpenSession(ctx, runID, kind)
+}
+
+// alone makes a run while nobody else makes one in this folder: two of one name would take
+// each other's files for those of one that was killed.
+func (s *Store) alone(ctx context.Context, do func() error) error {
+	if err := durable.MakeFolder(s.Root, 0o700); err != nil {
+		return err
+	}
+	return durable.While(ctx, filepath.Join(s.Root, ".new"), do)
+}
+
+func (s *Store) fill(ctx context.Context, runID string, kind Kind, config []byte, begin func(*Session) error) error {
+	if err := s.create(runID, kind, config); err != nil {
+		return err
+	}
+	x, err := s.OpenSession(ctx, runID, kind)
+	if err != nil {
+		return err
+	}
+	return errors.Join(begin(x), x.Close())
+}
+
+// unbegun refuses a run of which a server has something already.
+func (x *Session) unbegun(ctx context.Context) error {
+	_, any, err := x.log.Last(ctx)
+	if err == nil && any {
+		err = exists(x.RunID)
+	}
+	return err
+}
+
+// Fork makes a run that continues another from one of its events, named by id or
+// by its number in the log. The events before it are shared; the configuration and the files
+// that its state vouches for are copied. Without a kind its log is where that of the other is.
+func (s *Store) Fork(ctx context.Context, parentID, at, runID string, kind Kind) (*Session, error) {
+	parent, err := s.Open(ctx, parentID, "")
+	if err != nil {
+		return nil, err
+	}
+	if kind == "" {
+		kind = parent.Kind
+	}
+	state, fork, err := parent.until(ctx, at)
+	if err != nil {
+		return nil, errors.Join(err, parent.Close())
+	}
+	if fork.ParentRunID != parentID {
+		// An event that the run itself inherited: continue the one that wrote it.
+		if err := parent.Close(); err != nil {
+			return nil, err
+		}
+		if parent, err = s.Open(ctx, fork.ParentRunID, ""); err != nil {
+			return nil, err
+		}
+	}
+	config, err := os.ReadFile(filepath.Join(s.Dir(parentID), configFile))
+	if err != nil {
+		config = nil // a run from elsewhere may have none
+	}
+	if runID == "" {
+		runID = s.NewID(append([]byte(parentID+at), config...))
+	}
+	text, err := json.Marshal(fork)
+	if err != nil {
+		return nil, errors.Join(err, parent.Close())
+	}
+	return s.build(ctx, runID, kind, config, func(x *Session) error {
+		if err := x.unbegun(ctx); err != nil {
+			return err
+		}
+		x.parent, x.fork, x.reducer = parent, fork, run.NewReducer(state)
+		if err := s.keep(parentID, x, state); err != nil {
+			return err
+		}
+		_, err := x.Append(ctx, Request{Type: run.RunForked, Payload: text})
+		return err
+	})
+}
+
+// keep gives a fork the files that its state vouches for, as far as the other run still has
+// them as they were then: so it goes on, and begins nothing again. What is missing is made
+// again when it is resumed.
+func (s *Store) keep(parentID string, x *Session, state run.Snapshot) error {
+	from, err := s.OpenFiles(parentID)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to, err := x.store.OpenFiles(x.RunID)
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	sums := Vouched(state)
+	for _, name := range slices.Sorted(maps.Keys(sums)) {
+		if have, ok := from.Hash(name); !ok || have != sums[name] || !run.IsPath(name) {
+			continue
+		}
+		data, err := from.Read(name)
+		if err != nil {
+			return err
+		}
+		staged, err := to.Stage(name, data)
+		if err != nil {
+			return err
+		}
+		if err := staged.Commit(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Vouched are the files that a state vouches for, by path, with their hashes: the outputs of
+// what is done, and artifacts.
+func Vouched(state run.Snapshot) map[string]string {
+	sums := map[string]string{}
+	for _, item := range run.Latest(state.WorkItems) {
+		for _, f := range item.Outputs {
+			if item.Status == run.Completed && f.SHA256 != nil {
+				sums[f.Path] = *f.SHA256
+			}
+		}
+	}
+	for _, a := range state.Artifacts {
+		if sums[a.Path] == "" {
+			sums[a.Path] = a.SHA256
+		}
+	}
+	return sums
+}
+
+// until replays a run up to and including one event.
+func (r *Reader) until(ctx context.Context, at string) (run.Snapshot, run.Fork, error) {
+	number, _ := strconv.ParseInt(at, 10, 64)
+	reducer := r.reducer()
+	for e, err := range r.Events(ctx, 0) {
+		if err != nil {
+			return run.Snapshot{}, run.Fork{}, err
+		}
+		if err := reducer.Apply(e.Event); err != nil {
+			return run.Snapshot{}, run.Fork{}, unfit(r.RunID, e, err)
+		}
+		if e.ID == at || reducer.Count() == number {
+			return reducer.Snapshot(), run.Fork{ParentRunID: e.RunID, EventID: e.ID, EventHash: e.Hash, EventCount: reducer.Count()}, nil
+		}
+	}
+	return run.Snapshot{}, run.Fork{}, fault.New(fault.NotFound, "run %s has no event %.60q", r.RunID, at).
+		WithHint("`ramet run events %s` lists them; give an event_id or a number", r.RunID)
+}
+
+// Import makes a run from the lines of an export: the same bytes, all verified.
+func (s *Store) Import(ctx context.Context, data []byte, kind Kind) (*Session, error) {
+	drafts, err := readLines(data)
+	if err != nil {
+		return nil, err
+	}
+	return s.build(ctx, drafts[0].RunID, kind, nil, func(x *Session) error {
+		if err := x.unbegun(ctx); err != nil {
+			return err
+		}
+		if _, err := x.w.Append(ctx, drafts...); err != nil {
+			return err
+		}
+		if err := x.load(ctx); err != nil {
+			return err
+		}
+		return x.Settle()
+	})
+}
+
+func readLines(data []byte) ([]run.Draft, error) {
+	var drafts []run.Draft
+	var chain *run.Chain
+	offset := int64(0)
+	reducer := (*run.Reducer)(nil)
+	for n := int64(1); len(data) > 0; n++ {
+		line, rest, ended := bytes.Cut(data, []byte("\n"))
+		e, err := run.ParseLine(line)
+		if err == nil && !ended {
+			err = errors.New("the last line has no line feed")
+		}
+		if err != nil {
+			return nil, run.Broken("the export", n, offset, "%v", err)
+		}
+		if chain == nil {
+			if e.Type == run.RunForked {
+				return nil, fault.New(fault.InvalidEvent, "the export begins with a fork of run %s", e.RunID)
+			}
+			chain, reducer = run.NewChain(e.RunID, ""), run.NewReducer(run.New(e.RunID))
+		}
+		if err := chain.Next(e); err != nil {
+			return nil, run.Broken("the export", n, offset, "%v", err)
+		}
+		if err := run.CheckPayload(e.Type, e.Payload); err != nil {
+			return nil, run.Broken("the export", n, offset, "%v", err)
+		}
+		if err := reducer.Apply(e); err != nil {
+			return nil, run.Broken("the export", n, offset, "%v", err)
+		}
+		drafts = append(drafts, run.Draft{ID: e.ID, RunID: e.RunID, TS: e.TS, Type: e.Type, Payload: e.Payload,
+			TraceID: e.TraceID, SpanID: e.SpanID, ParentSpan: e.ParentSpan})
+		offset += int64(len(line)) + 1
+		data = rest
+	}
+	if len(drafts) == 0 {
+		return nil, fault.New(fault.InvalidEvent, "the export is empty")
+	}
+	return drafts, nil
+}

@@ -1,0 +1,165 @@
+package rundir
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"golang.org/x/mod/sumdb/tlog"
+
+	"ramet/internal/base/durable"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/step"
+	"ramet/internal/run"
+)
+
+// Own says whether a run is this home's: every checkpoint in its folder is signed by the
+// home's key and fits the log, there is one, the configuration is the one that the first
+// event names, and the same holds for the runs that it continues. Else it is UNTRUSTED,
+// and says why: its folder may have come from anywhere.
+func (r *Reader) Own(ctx context.Context) error {
+	if why, err := r.foreign(ctx); err != nil || why != "" {
+		return errors.Join(err, untrusted(r.RunID, why))
+	}
+	for up := r.parent; up != nil; up = up.parent {
+		if why, err := up.foreign(ctx); err != nil || why != "" {
+			return errors.Join(err, untrusted(up.RunID, why))
+		}
+	}
+	began, err := r.began(ctx)
+	if err != nil {
+		return err
+	}
+	sum, err := r.store.ConfigSum(r.RunID)
+	if err == nil && sum != began {
+		return untrusted(r.RunID, configFile+" is not the one that the run began with")
+	}
+	return err
+}
+
+func untrusted(runID, why string) error {
+	if why == "" {
+		return nil
+	}
+	return fault.New(fault.Untrusted, "run %s is not yours: %s", runID, why)
+}
+
+// foreign is why the log of this run is not ours; empty: it is.
+func (r *Reader) foreign(ctx context.Context) (why string, err error) {
+	notes, err := r.Checkpoints()
+	switch f, known := fault.Of(err); {
+	case known && f.Code == fault.EventChainBroken:
+		return f.Message, nil
+	case err != nil:
+		return "", err
+	case len(notes) == 0:
+		return "nobody has signed it", nil
+	}
+	due := map[int64][]tlog.Hash{}
+	for _, n := range notes {
+		if n.RunID != r.RunID {
+			return "a checkpoint in its folder is that of run " + n.RunID, nil
+		}
+		due[n.Size] = append(due[n.Size], n.Root)
+	}
+	const changed = "its log is not what was signed"
+	var tree run.Tree
+	for e, err := range r.log.Events(ctx, 0) {
+		if err != nil {
+			return "", err
+		}
+		tree.Add(e.Raw)
+		for _, root := range due[tree.Size()] {
+			if root != tree.Root() {
+				return changed, nil
+			}
+		}
+		delete(due, tree.Size())
+	}
+	if len(due) > 0 {
+		return changed, nil
+	}
+	return "", nil
+}
+
+// began is the hash of the configuration that the first event names, of the run that this one
+// continues where it is a fork.
+func (r *Reader) began(ctx context.Context) (string, error) {
+	for r.parent != nil {
+		r = r.parent
+	}
+	for e, err := range r.log.Events(ctx, 0) {
+		if err != nil {
+			return "", err
+		}
+		var p struct {
+			Sum string `json:"config_sha256"`
+		}
+		err := json.Unmarshal(e.Payload, &p)
+		return p.Sum, err
+	}
+	return "", nil
+}
+
+// ConfigSum is the SHA-256 of the run's configuration as it is now.
+func (s *Store) ConfigSum(runID string) (string, error) {
+	files, err := s.OpenFiles(runID)
+	if err != nil {
+		return "", err
+	}
+	defer files.Close()
+	sum, ok := files.Hash(configFile)
+	if !ok {
+		return "", fault.New(fault.NotFound, "run %s has no %s", runID, configFile)
+	}
+	return sum, nil
+}
+
+// Consent names what somebody consents to who carries out a run that is not his own:
+// lower-case hexadecimal of
+//
+//	SHA-256("ramet run consent 1\n" || run id || "\n" || SHA-256 of its configuration ||
+//	"\n" || hash of its last event || "\n")
+func (r *Reader) Consent(ctx context.Context) (string, error) {
+	config, err := r.store.ConfigSum(r.RunID)
+	if err != nil {
+		return "", err
+	}
+	last, _, err := r.log.Last(ctx)
+	sum := sha256.Sum256(fmt.Appendf(nil, "ramet run consent 1\n%s\n%s\n%s\n", r.RunID, config, last.Hash))
+	return hex.EncodeToString(sum[:]), err
+}
+
+// Adopt makes a run our own that somebody has consented to: the checkpoints of others are
+// put aside, and the log is signed as it is. If it is not what was consented to any more:
+// UNTRUSTED, and nothing was changed.
+func (x *Session) Adopt(ctx context.Context, consent string) error {
+	now, err := x.Consent(ctx)
+	if err != nil {
+		return err
+	}
+	if now != consent {
+		return fault.New(fault.Untrusted, "run %s has changed since you were asked", x.RunID).WithHint("nothing was done; look again")
+	}
+	path := x.path(checkpointFile)
+	if err := step.Rename(path, path+".foreign"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return durable.Failure("rename", path, err)
+	}
+	x.ours = true
+	return x.Settle()
+}
+
+// vouches says whether what is signed may be signed: the run is new, or was signed by us
+// before. What lay in a folder is not vouched for because somebody appended to it.
+func (x *Session) vouches() bool {
+	if x.ours {
+		return true
+	}
+	notes, err := x.Checkpoints()
+	x.ours = err == nil && len(notes) > 0
+	return x.ours
+}

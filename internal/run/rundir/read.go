@@ -1,0 +1,292 @@
+package rundir
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/run"
+)
+
+// Reader is a run, open for reading.
+type Reader struct {
+	store  *Store
+	RunID  string
+	Kind   Kind
+	log    run.Log
+	parent *Reader
+	fork   run.Fork // where this run left its parent
+}
+
+// Open opens a run for reading, with the runs that it was forked from.
+func (s *Store) Open(ctx context.Context, runID string, said Kind) (*Reader, error) {
+	return s.open(ctx, runID, said, 0)
+}
+
+// maxForks bounds the ancestry of runs, so that a loop made by hand ends.
+const maxForks = 1000
+
+func (s *Store) open(ctx context.Context, runID string, said Kind, depth int) (*Reader, error) {
+	kind, err := s.kind(runID, said)
+	if err != nil {
+		return nil, err
+	}
+	r := &Reader{store: s, RunID: runID, Kind: kind}
+	if r.log, err = s.Logs.Open(ctx, kind, s.Dir(runID), runID, Position{}); err != nil {
+		return nil, err
+	}
+	if err := r.findParent(ctx, depth); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	// Open again with what the snapshot knows: then State need not read the rest.
+	if at := r.known(); at.Count > 0 {
+		log, err := s.Logs.Open(ctx, kind, s.Dir(runID), runID, at)
+		if err != nil {
+			return nil, errors.Join(err, r.Close())
+		}
+		r.log, log = log, r.log
+		if err := log.Close(); err != nil {
+			return nil, errors.Join(err, r.Close())
+		}
+	}
+	return r, nil
+}
+
+// known is the position in this run's own log that the stored snapshot vouches
+// for, if it is a good one.
+func (r *Reader) known() Position {
+	s, _, ok, err := r.Stored()
+	if err != nil || !ok || s.RunID != r.RunID || s.EventCount <= r.inherited() {
+		return Position{}
+	}
+	return Position{s.EventCount - r.inherited(), s.LastEventHash}
+}
+
+// findParent looks at the first event: a fork names the run it continues.
+func (r *Reader) findParent(ctx context.Context, depth int) error {
+	for e, err := range r.log.Events(ctx, 0) {
+		if err != nil {
+			return err
+		}
+		if e.Type != run.RunForked {
+			return nil
+		}
+		if r.fork, err = run.ParseFork(e.Event); err != nil {
+			return err
+		}
+		if depth == maxForks {
+			return fault.New(fault.EventChainBroken, "run %s has more than %d ancestors", r.RunID, maxForks)
+		}
+		r.parent, err = r.store.open(ctx, r.fork.ParentRunID, r.parentKind(), depth+1)
+		if err != nil {
+			return fault.New(fault.CodeOf(err), "run %s continues run %s: %w", r.RunID, r.fork.ParentRunID, err)
+		}
+		return nil
+	}
+	return nil
+}
+
+// parentKind is where the log of the run that this one continues is looked for: where its folder
+// says; without a folder, as on the host of an heir, in the same server.
+func (r *Reader) parentKind() Kind {
+	if r.Kind.Remote() && !r.store.Has(r.fork.ParentRunID) {
+		return r.Kind
+	}
+	return ""
+}
+
+// Close gives back the logs.
+func (r *Reader) Close() error {
+	err := r.log.Close()
+	if r.parent != nil {
+		err = errors.Join(err, r.parent.Close())
+	}
+	return err
+}
+
+// inherited is how many events come from the parent.
+func (r *Reader) inherited() int64 {
+	if r.parent == nil {
+		return 0
+	}
+	return r.fork.EventCount
+}
+
+// Events streams all events after the first n, those of ancestors first,
+// verified.
+func (r *Reader) Events(ctx context.Context, after int64) iter.Seq2[run.Entry, error] {
+	return func(yield func(run.Entry, error) bool) {
+		if r.parent != nil && after < r.fork.EventCount {
+			if !r.prefix(ctx, after, yield) {
+				return
+			}
+		}
+		r.log.Events(ctx, max(0, after-r.inherited()))(yield)
+	}
+}
+
+// prefix yields the parent's events up to the fork, and checks that the fork
+// stands where it says.
+func (r *Reader) prefix(ctx context.Context, after int64, yield func(run.Entry, error) bool) bool {
+	n := after
+	for e, err := range r.parent.Events(ctx, after) {
+		if err != nil {
+			yield(e, err)
+			return false
+		}
+		n++
+		if n == r.fork.EventCount && (e.Hash != r.fork.EventHash || e.ID != r.fork.EventID) {
+			yield(e, run.Broken(place(r.parent.RunID), e.Line, e.Offset, "run %s was forked from another event %d", r.RunID, n))
+			return false
+		}
+		if !yield(e, nil) {
+			return false
+		}
+		if n == r.fork.EventCount {
+			return true
+		}
+	}
+	yield(run.Entry{}, tooFar(place(r.parent.RunID), r.fork.EventCount, n))
+	return false
+}
+
+// Replay reduces all events.
+func (r *Reader) Replay(ctx context.Context) (run.Snapshot, error) {
+	reducer := r.reducer()
+	for e, err := range r.Events(ctx, 0) {
+		if err != nil {
+			return reducer.Snapshot(), err
+		}
+		if err := reducer.Apply(e.Event); err != nil {
+			return reducer.Snapshot(), unfit(r.RunID, e, err)
+		}
+	}
+	return reducer.Snapshot(), nil
+}
+
+// reducer begins with the oldest ancestor's name: RUN_FORKED changes it.
+func (r *Reader) reducer() *run.Reducer {
+	root := r
+	for root.parent != nil {
+		root = root.parent
+	}
+	return run.NewReducer(run.New(root.RunID))
+}
+
+// unfit is an event that is linked and cannot have happened.
+func unfit(runID string, e run.Entry, err error) error {
+	return run.Broken(place(runID), e.Line, e.Offset, "%v", err)
+}
+
+// Stored reads snapshot.json as it is; ok is false if there is none. A damaged
+// one is EVENT_CHAIN_BROKEN.
+func (r *Reader) Stored() (s run.Snapshot, raw []byte, ok bool, err error) {
+	path := filepath.Join(r.store.Dir(r.RunID), snapshotFile)
+	raw, err = os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return s, nil, false, nil
+	}
+	if err != nil {
+		return s, nil, false, fault.New(fault.StorageIO, "read %s: %w", path, err)
+	}
+	if s, err = run.DecodeSnapshot(raw); err != nil {
+		return s, raw, true, fault.New(fault.EventChainBroken, "%s: %w", path, err).
+			WithHint("`ramet run replay` makes it again from the log")
+	}
+	return s, raw, true, nil
+}
+
+// State is the run as it is now: the snapshot, if there is a good one, and the
+// events behind it. Only those are read.
+func (r *Reader) State(ctx context.Context) (run.Snapshot, error) {
+	s, _, ok, err := r.Stored()
+	if err != nil || !ok || s.RunID != r.RunID {
+		return r.Replay(ctx) // the log is the truth
+	}
+	last, any, err := r.log.Last(ctx)
+	if err != nil {
+		return s, err
+	}
+	if any && last.Hash == s.LastEventHash {
+		return s, nil
+	}
+	reducer := run.NewReducer(s)
+	// The event before is read too: it must be the one the snapshot ends with.
+	first := true
+	for e, err := range r.Events(ctx, s.EventCount-1) {
+		if err != nil {
+			return s, err
+		}
+		if first {
+			if e.Hash != s.LastEventHash {
+				return s, run.Broken(place(r.RunID), e.Line, e.Offset, "it is not the event that the snapshot ends with")
+			}
+			first = false
+			continue
+		}
+		if err := reducer.Apply(e.Event); err != nil {
+			return s, unfit(r.RunID, e, err)
+		}
+	}
+	if first {
+		return s, tooFar(place(r.RunID), s.EventCount, s.EventCount-1)
+	}
+	return reducer.Snapshot(), nil
+}
+
+// Truth is the run as all its events give it, for people to see: unlike State it does
+// not believe the stored snapshot, and says so if that is not what it should be.
+func (r *Reader) Truth(ctx context.Context) (run.Snapshot, error) {
+	stored, raw, ok, err := r.Stored()
+	if err != nil {
+		return stored, err
+	}
+	reducer := r.reducer()
+	for e, err := range r.Events(ctx, 0) {
+		if err != nil {
+			return stored, err
+		}
+		if err := reducer.Apply(e.Event); err != nil {
+			return stored, unfit(r.RunID, e, err)
+		}
+		if ok && reducer.Count() == stored.EventCount {
+			if err := sameSnapshot(reducer, raw, r.RunID); err != nil {
+				return stored, err
+			}
+		}
+	}
+	if ok && reducer.Count() < stored.EventCount {
+		return stored, tooFar(place(r.RunID), stored.EventCount, reducer.Count())
+	}
+	return reducer.Snapshot(), nil
+}
+
+// Difference compares a stored snapshot with the replay of as many events, and
+// tells the lines that differ; none if it is what it should be.
+func (r *Reader) Difference(ctx context.Context, stored run.Snapshot, raw []byte) ([]string, error) {
+	reducer := r.reducer()
+	for e, err := range r.Events(ctx, 0) {
+		if err != nil {
+			return nil, err
+		}
+		if reducer.Count() == stored.EventCount {
+			break
+		}
+		if err := reducer.Apply(e.Event); err != nil {
+			return nil, unfit(r.RunID, e, err)
+		}
+	}
+	if reducer.Count() < stored.EventCount {
+		return nil, tooFar(place(r.RunID), stored.EventCount, reducer.Count())
+	}
+	want, err := reducer.Snapshot().Encode()
+	if err != nil || bytes.Equal(want, raw) {
+		return nil, err
+	}
+	return diff(want, raw), nil
+}

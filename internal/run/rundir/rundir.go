@@ -1,0 +1,247 @@
+// Package rundir is a run's folder: the event log, and beside it what follows
+// from the log or was given at the start.
+//
+//	runs/<run_id>/
+//	  run_config.yaml    copied at the start; later edits of the original do not count
+//	  events.ndjson      the log: the truth (or events.sqlite, or a PostgreSQL table)
+//	  log                which of these it is
+//	  snapshot.json      a cache: the replay of its first event_count events
+//	  checkpoints        signed heads of the log, one note behind the other
+//	  agent              uuid of the run's own agent: its workers are forked from it
+//	  tree               the right edge of the Merkle tree one line before the last checkpoint: a cache
+//
+// An event is durable before anything follows from it. After each transition of
+// the run's state the snapshot is replaced and a checkpoint is added; being
+// behind the log is normal for both, differing from it is damage. A writer compares
+// the checkpoints before it writes, and writes nothing that cannot have happened
+// (see run.Course). Folders are 0700 and files 0600.
+package rundir
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"ramet/internal/base/durable"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/seal"
+	"ramet/internal/run"
+)
+
+// Kind says where the log of a run is: ndjson, sqlite, or a postgres:// URL.
+type Kind string
+
+// The kinds of logs in the folder itself.
+const (
+	NDJSON Kind = "ndjson"
+	SQLite Kind = "sqlite"
+)
+
+// Remote says whether the log is in a server.
+func (k Kind) Remote() bool { return strings.Contains(string(k), "://") }
+
+// Logs opens logs; the adapters stand behind it.
+type Logs interface {
+	// Open opens the log of a run for reading. Events up to at need not be read
+	// to go on behind them.
+	Open(ctx context.Context, kind Kind, dir, runID string, at Position) (run.Log, error)
+	// OpenWriter opens it for appending, makes it if it is not there, repairs a
+	// torn tail, and tells what it repaired. Events up to at are not checked again.
+	OpenWriter(ctx context.Context, kind Kind, dir, runID string, at Position) (run.Writer, string, error)
+}
+
+// Position is an event of a log that is known: its number in it, and its hash. The
+// zero Position is none.
+type Position struct {
+	Count int64
+	Hash  string
+}
+
+// Store is the folder of all runs.
+type Store struct {
+	Root string
+	// Project is the folder of strangers' files that Root must not lead out of; empty:
+	// Root is where the user wants it.
+	Project string
+	// Server is the server that a run's folder may name for its log without the user's
+	// saying so, as the user works there; empty: none.
+	Server string
+	Logs   Logs
+	// Owner returns who carries out the run that has this agent, "" if no living process but this one does. It is asked
+	// where the log is in a server: a connection can be lost, and with it the lock, while its owner lives.
+	// nil: nobody can tell.
+	Owner func(ctx context.Context, agent string) (string, error)
+	Key   func() (*seal.Key, error) // signs checkpoints; asked for when needed
+	Now   func() time.Time
+}
+
+const (
+	configFile     = "run_config.yaml"
+	snapshotFile   = "snapshot.json"
+	checkpointFile = "checkpoints"
+	edgeFile       = "tree"
+	kindFile       = "log"
+	agentFile      = "agent"
+)
+
+// Dir is the folder of one run.
+func (s *Store) Dir(runID string) string { return filepath.Join(s.Root, runID) }
+
+// Has says whether a run has a folder.
+func (s *Store) Has(runID string) bool {
+	_, err := os.Lstat(s.Dir(runID))
+	return err == nil
+}
+
+// NewID is a run id for a configuration: sortable by time, told apart by content.
+func (s *Store) NewID(config []byte) string {
+	sum := sha256.Sum256(config)
+	stamp := strings.Replace(s.Now().UTC().Format("20060102T150405.000Z"), ".", "", 1)
+	return stamp + "-" + hex.EncodeToString(sum[:4])
+}
+
+// create makes the folder of a new run with its configuration.
+func (s *Store) create(runID string, kind Kind, config []byte) error {
+	dir := s.Dir(runID)
+	if err := durable.MakeFolder(dir, 0o700); err != nil {
+		return err
+	}
+	if err := durable.WriteFile(filepath.Join(dir, configFile), config, 0o600); err != nil {
+		return err
+	}
+	return durable.WriteFile(filepath.Join(dir, kindFile), []byte(withoutPassword(kind)+"\n"), 0o600)
+}
+
+// withoutPassword is what the folder may say about a server: PGPASSWORD, a pass
+// file or the flag supply the rest.
+func withoutPassword(kind Kind) string {
+	u, err := url.Parse(string(kind))
+	if err != nil || !kind.Remote() {
+		return string(kind)
+	}
+	if u.User != nil {
+		u.User = url.User(u.User.Username())
+	}
+	q := u.Query()
+	q.Del("password")
+	u.RawQuery = q.Encode()
+	return u.String()
+}
+
+// kind finds out where the log of a run is. said is the user's word, if any.
+func (s *Store) kind(runID string, said Kind) (Kind, error) {
+	if err := run.CheckRunID(runID); err != nil {
+		return "", err
+	}
+	dir := s.Dir(runID)
+	if err := s.admit(runID); err != nil {
+		return "", err
+	}
+	if said.Remote() {
+		return said, nil
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return "", s.gone(runID)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, kindFile))
+	kind := Kind(strings.TrimSpace(string(text)))
+	switch {
+	case said != "":
+		return said, nil
+	case err == nil && kind.Remote() && withoutPassword(kind) != withoutPassword(Kind(s.Server)):
+		return "", fault.New(fault.Untrusted, "the folder of run %s says that its log is at %.200q, where you do not work", runID, withoutPassword(kind)).
+			WithHint("nobody was asked there; give the address with --log if it is right")
+	case err == nil && kind.Remote():
+		return Kind(s.Server), nil // the same, with the password that the folder does not have
+	case err == nil && (kind == NDJSON || kind == SQLite):
+		return kind, nil
+	}
+	// A folder from elsewhere: look.
+	if _, err := os.Stat(filepath.Join(dir, "events.sqlite")); err == nil {
+		return SQLite, nil
+	}
+	return NDJSON, nil
+}
+
+// Agent is the run's own agent; ok is false if it has none yet.
+func (s *Store) Agent(runID string) (uuid string, ok bool, err error) {
+	path := filepath.Join(s.Dir(runID), agentFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", false, nil
+	}
+	if err != nil {
+		return "", false, durable.Failure("read", path, err)
+	}
+	return strings.TrimSpace(string(text)), true, nil
+}
+
+// PutAgent says which the run's own agent is.
+func (s *Store) PutAgent(runID, uuid string) error {
+	return durable.WriteFile(filepath.Join(s.Dir(runID), agentFile), []byte(uuid+"\n"), 0o600)
+}
+
+// List names the runs, oldest id first.
+func (s *Store) List() ([]string, error) {
+	if err := s.admitAll(); err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(s.Root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fault.New(fault.StorageIO, "read %s: %w", s.Root, err)
+	}
+	var out []string
+	for _, e := range entries {
+		if e.IsDir() && run.IsRunID(e.Name()) {
+			out = append(out, e.Name())
+		}
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// Disk answers for the files of a run, whose paths are relative to its folder. Each is
+// read once.
+func (s *Store) Disk(runID string) run.Disk {
+	files, err := s.OpenFiles(runID)
+	type answer struct {
+		sum string
+		ok  bool
+	}
+	known := map[string]answer{}
+	return func(path string) (string, bool) {
+		if err != nil {
+			return "", false
+		}
+		a, seen := known[path]
+		if !seen {
+			a.sum, a.ok = files.Hash(filepath.ToSlash(filepath.Clean(path)))
+			known[path] = a
+		}
+		return a.sum, a.ok
+	}
+}
+
+func exists(runID string) error {
+	return fault.New(fault.Conflict, "run %s exists already", runID).
+		WithHint("nothing was changed; choose another --run-id, or go on with that run")
+}
+
+func tooFar(place string, snapshot, log int64) error {
+	return fault.New(fault.EventChainBroken, "%s has %d events, its snapshot was made of %d", place, log, snapshot).
+		WithHint("the log was cut; restore it from a copy")
+}
+
+func place(runID string) string { return fmt.Sprintf("run %s", runID) }

@@ -1,0 +1,237 @@
+package rundir
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/seal"
+	"ramet/internal/run"
+)
+
+// Proof is what a verification found in order.
+type Proof struct {
+	RunID       string `json:"run_id"`
+	Events      int64  `json:"events"`      // ancestors' included
+	Lines       int64  `json:"lines"`       // of this run's own log
+	Checkpoints int    `json:"checkpoints"` // met, of those in the folder
+	Covered     int64  `json:"covered"`     // own lines under the newest checkpoint met
+	Elsewhere   bool   `json:"elsewhere"`   // a checkpoint kept elsewhere was met
+	Snapshot    string `json:"snapshot"`    // ok, behind, none
+	Artifacts   int    `json:"artifacts"`   // files that are what the log says
+	Unchecked   int    `json:"unchecked_artifacts"`
+	Removed     int    `json:"removed_files"` // taken away, as the log says
+	// Torn is what a crash left behind the last line; nil: nothing.
+	Torn *run.Tail `json:"torn_tail"`
+}
+
+// Checkpoints reads the notes in the run's folder, those signed with our key.
+func (r *Reader) Checkpoints() ([]run.Checkpoint, error) {
+	text, err := os.ReadFile(r.file(checkpointFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fault.New(fault.StorageIO, "read %s: %w", r.file(checkpointFile), err)
+	}
+	key, err := r.store.Key()
+	if err != nil {
+		return nil, err
+	}
+	var out []run.Checkpoint
+	for _, note := range splitNotes(string(text)) {
+		c, err := OpenCheckpoint([]byte(note), key.Verifier())
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+func (r *Reader) file(name string) string {
+	return r.store.Dir(r.RunID) + string(os.PathSeparator) + name
+}
+
+// splitNotes cuts a file of notes apart: each ends with its signatures and an
+// empty line. An unfinished last one is left out: it was never acknowledged.
+func splitNotes(text string) []string {
+	const origin = "ramet/1 run\n"
+	var out []string
+	for _, part := range strings.Split(text, origin)[1:] {
+		if strings.HasSuffix(part, "\n\n") {
+			out = append(out, origin+strings.TrimSuffix(part, "\n"))
+		}
+	}
+	return out
+}
+
+// OpenCheckpoint checks the signature of a checkpoint.
+func OpenCheckpoint(note []byte, verifier string) (run.Checkpoint, error) {
+	text, err := seal.Open(note, verifier)
+	if err != nil {
+		var other *seal.OtherKeyError
+		if errors.As(err, &other) {
+			f := fault.New(fault.EventChainBroken, "the checkpoint is signed by %s, not by %s",
+				strings.Join(other.Got, ", "), other.Want).WithHint("give the signer's key with --key")
+			f.Err = other
+			return run.Checkpoint{}, f
+		}
+		return run.Checkpoint{}, fault.New(fault.EventChainBroken, "the checkpoint's signature does not fit: %w", err).
+			WithHint("it was changed, or is not a checkpoint")
+	}
+	return run.ParseCheckpoint(text)
+}
+
+// Verify reads everything: links, hashes, meaning, snapshot, the tree against the
+// checkpoints in the folder and those kept elsewhere, and the files whose hashes are
+// in the log.
+func (r *Reader) Verify(ctx context.Context, elsewhere ...run.Checkpoint) (Proof, error) {
+	w := newWitness(r.RunID)
+	p, err := r.verify(ctx, w, elsewhere)
+	if err != nil {
+		return p, err
+	}
+	return p, w.check(r.store, &p)
+}
+
+// VerifyAll is Verify, and holds the configuration against the one that the run began with: what a
+// run did is proved only together with what it was to do. One that came as a log alone has none.
+func (r *Reader) VerifyAll(ctx context.Context, elsewhere ...run.Checkpoint) (Proof, error) {
+	p, err := r.Verify(ctx, elsewhere...)
+	if err != nil {
+		return p, err
+	}
+	began, err := r.began(ctx)
+	if err != nil || began == "" {
+		return p, err
+	}
+	info, err := os.Stat(r.file(configFile))
+	if err != nil || info.Size() == 0 {
+		return p, nil
+	}
+	have, err := r.store.ConfigSum(r.RunID)
+	if err == nil && have != began {
+		err = fault.New(fault.ArtifactChanged, "run %s: %s was changed: its SHA-256 is %.16s…, in the log it is %.16s…", r.RunID, configFile, have, began).
+			WithHint("restore it from a copy; --log-only checks the log alone")
+	}
+	return p, err
+}
+
+// VerifyLog is Verify without the files.
+func (r *Reader) VerifyLog(ctx context.Context, elsewhere ...run.Checkpoint) (Proof, error) {
+	w := newWitness(r.RunID)
+	p, err := r.verify(ctx, w, elsewhere)
+	p.Unchecked = w.all()
+	return p, err
+}
+
+func (r *Reader) verify(ctx context.Context, w *witness, elsewhere []run.Checkpoint) (Proof, error) {
+	p := Proof{RunID: r.RunID, Snapshot: "none"}
+	stored, raw, hasSnapshot, err := r.Stored()
+	if err != nil {
+		return p, err
+	}
+	own, err := r.Checkpoints()
+	if err != nil {
+		return p, err
+	}
+	due := map[int64][]run.Checkpoint{}
+	for _, c := range append(own, elsewhere...) {
+		if c.RunID != r.RunID {
+			return p, fault.New(fault.EventChainBroken, "the checkpoint is of run %s, not of %s", c.RunID, r.RunID).
+				WithHint("give the checkpoint of this run")
+		}
+		due[c.Size] = append(due[c.Size], c)
+	}
+	var tree run.Tree
+	reducer := r.reducer()
+	for e, err := range r.Events(ctx, 0) {
+		if err != nil {
+			return p, err
+		}
+		// A log that another program wrote may be linked and still say nonsense.
+		if err := errors.Join(run.CheckPayload(e.Type, e.Payload), reducer.Apply(e.Event)); err != nil {
+			return p, unfit(r.RunID, e, err)
+		}
+		w.note(e.Event)
+		p.Events++
+		if p.Events > r.inherited() {
+			tree.Add(e.Raw)
+			if err := meet(&p, &tree, due, e); err != nil {
+				return p, err
+			}
+		}
+		if hasSnapshot && p.Events == stored.EventCount {
+			if err := sameSnapshot(reducer, raw, r.RunID); err != nil {
+				return p, err
+			}
+			p.Snapshot = "ok"
+		}
+	}
+	p.Lines = tree.Size()
+	for size := range due {
+		return p, cutShort(r.RunID, p.Lines, size)
+	}
+	if hasSnapshot && p.Snapshot == "none" {
+		return p, tooFar(place(r.RunID), stored.EventCount, p.Events)
+	}
+	p.Elsewhere = len(elsewhere) > 0
+	w.items = reducer.Snapshot().WorkItems
+	return p, r.tail(ctx, &p)
+}
+
+// tail tells of a torn end of the log.
+func (r *Reader) tail(ctx context.Context, p *Proof) error {
+	log, can := r.log.(run.Torn)
+	if !can {
+		return nil
+	}
+	tail, torn, err := log.Torn(ctx)
+	if torn {
+		p.Torn = &tail
+	}
+	return err
+}
+
+func cutShort(runID string, have, signed int64) error {
+	return fault.New(fault.EventChainBroken, "run %s has %d lines, a checkpoint was signed over %d", runID, have, signed).
+		WithHint("the log was cut; restore it from a copy")
+}
+
+func meet(p *Proof, tree *run.Tree, due map[int64][]run.Checkpoint, e run.Entry) error {
+	for _, c := range due[tree.Size()] {
+		if c.Root != tree.Root() {
+			return run.Broken(place(p.RunID), e.Line, e.Offset, "the lines up to here are not those that were signed")
+		}
+		p.Checkpoints++
+		p.Covered = tree.Size()
+	}
+	delete(due, tree.Size())
+	return nil
+}
+
+func sameSnapshot(reducer *run.Reducer, raw []byte, runID string) error {
+	want, err := reducer.Snapshot().Encode()
+	if err != nil {
+		return err
+	}
+	if string(want) == string(raw) {
+		return nil
+	}
+	return fault.New(fault.EventChainBroken, "the snapshot of run %s is not the replay of its first %d events", runID, reducer.Count()).
+		WithHint("`ramet run replay --check` shows where it differs; `ramet run replay` makes it again")
+}
+
+// LastCheckpoint reads the newest checkpoint of a file, which may be a copy of a
+// run's checkpoints or a single note.
+func LastCheckpoint(data []byte, verifier string) (run.Checkpoint, error) {
+	notes := splitNotes(string(data))
+	if len(notes) == 0 {
+		return OpenCheckpoint(data, verifier)
+	}
+	return OpenCheckpoint([]byte(notes[len(notes)-1]), verifier)
+}

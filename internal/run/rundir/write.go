@@ -1,0 +1,269 @@
+package rundir
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"ramet/internal/base/chain"
+	"ramet/internal/base/durable"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/step"
+	"ramet/internal/run"
+)
+
+// Session is a run, open for appending, by one holder at a time.
+type Session struct {
+	*Reader
+	Repaired string // what was cut from a torn tail; empty: nothing
+
+	w        run.Writer
+	trusting bool // the stored snapshot counts
+	reducer  *run.Reducer
+	tree     *run.Tree   // of the lines of this run's own log
+	before   *run.Tree   // the same without its last line: what is kept for the next writer
+	course   *run.Course // nil: nobody needed it yet
+	trace    string
+	ours     bool // see vouches
+}
+
+// OpenSession opens a run for appending.
+func (s *Store) OpenSession(ctx context.Context, runID string, said Kind) (*Session, error) {
+	return s.openSession(ctx, runID, said, true)
+}
+
+// OpenAfresh is OpenSession without any trust in the snapshot: all of the log is
+// read and checked.
+func (s *Store) OpenAfresh(ctx context.Context, runID string, said Kind) (*Session, error) {
+	return s.openSession(ctx, runID, said, false)
+}
+
+func (s *Store) openSession(ctx context.Context, runID string, said Kind, trusting bool) (*Session, error) {
+	kind, err := s.kind(runID, said)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.needOrphan(ctx, runID, kind); err != nil {
+		return nil, err
+	}
+	x := &Session{Reader: &Reader{store: s, RunID: runID, Kind: kind}, trusting: trusting}
+	var at Position
+	r, err := s.Open(ctx, runID, kind)
+	switch {
+	case err == nil:
+		x.parent, x.fork = r.parent, r.fork
+		if trusting {
+			at = r.known()
+		}
+		if err := r.log.Close(); err != nil {
+			return nil, err
+		}
+	case !fault.Is(err, fault.NotFound): // a run that has only a folder so far
+		return nil, err
+	}
+	if x.w, x.Repaired, err = s.Logs.OpenWriter(ctx, kind, s.Dir(runID), runID, at); err != nil {
+		return nil, err
+	}
+	x.log = x.w
+	if err := x.load(ctx); err != nil {
+		return nil, errors.Join(err, x.Close())
+	}
+	x.ours = x.reducer.Count() == x.inherited() // it is new
+	return x, nil
+}
+
+// needOrphan refuses with LOCKED a run whose owner lives, before its lock is touched.
+func (s *Store) needOrphan(ctx context.Context, runID string, kind Kind) error {
+	if s.Owner == nil || !kind.Remote() {
+		return nil
+	}
+	agent, ok, err := s.Agent(runID)
+	if err != nil || !ok {
+		return err
+	}
+	owner, err := s.Owner(ctx, agent)
+	if err != nil || owner == "" {
+		return err
+	}
+	return fault.New(fault.Locked, "run %s is carried out by %s", runID, owner).WithHint("wait until it ends, or end it")
+}
+
+// load brings state and tree up to the end of the log.
+func (x *Session) load(ctx context.Context) error {
+	last, any, err := x.log.Last(ctx)
+	if err != nil {
+		return err
+	}
+	state := run.New(x.RunID)
+	switch {
+	case any && x.trusting:
+		state, err = x.State(ctx)
+	case any:
+		state, err = x.Replay(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	if any {
+		x.trace = last.TraceID
+	}
+	x.reducer, x.course = run.NewReducer(state), nil
+	return x.growTree(ctx)
+}
+
+func (x *Session) path(name string) string { return filepath.Join(x.store.Dir(x.RunID), name) }
+
+// Now is the run's state at the end of the log.
+func (x *Session) Now() run.Snapshot { return x.reducer.Snapshot() }
+
+// Came is the state that the run came to: Now without the rest, which is large where items are many.
+func (x *Session) Came() run.State { return x.reducer.State() }
+
+// Count is how many events the log has.
+func (x *Session) Count() int64 { return x.reducer.Count() }
+
+// Request asks for an event.
+type Request struct {
+	Type       run.Type
+	Payload    []byte // any JSON object
+	SpanID     string // empty: a new one
+	ParentSpan string
+}
+
+// Append checks, links and writes events, all or none, and returns when they are
+// durable. After a transition it writes snapshot and checkpoint too.
+func (x *Session) Append(ctx context.Context, requests ...Request) ([]run.Event, error) {
+	drafts := make([]run.Draft, len(requests))
+	for i, q := range requests {
+		d, err := x.draft(q)
+		if err != nil {
+			return nil, err
+		}
+		drafts[i] = d
+	}
+	// Reduced before they are written: nothing gets into the log that could not
+	// be replayed. If writing fails, the state is read from the log again.
+	transition := false
+	drafts, err := x.mendEnd(ctx, drafts)
+	if err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(drafts, func(d run.Draft) bool { return run.Minded(d.Type) }) {
+		// Before the first: those that come with it are not in the log yet.
+		if err := x.follow(ctx); err != nil {
+			return nil, err
+		}
+	}
+	for i, d := range drafts {
+		err := x.admit(d)
+		if err == nil {
+			err = x.reducer.Apply(d.Link(x.reducer.Hash()))
+		}
+		if err != nil {
+			x.course = nil // it may have noted what is not written
+			if i > 0 {
+				err = errors.Join(err, x.load(ctx))
+			}
+			return nil, err
+		}
+		transition = transition || d.Type == run.RunStateChanged || d.Type == run.RunCreated || d.Type == run.RunForked
+	}
+	events, err := x.w.Append(ctx, drafts...)
+	if err != nil {
+		if reload := x.load(ctx); reload != nil {
+			return nil, errors.Join(err, reload)
+		}
+		return nil, err
+	}
+	for _, e := range events {
+		x.grow(e.Line())
+	}
+	if transition {
+		return events, x.Settle()
+	}
+	return events, nil
+}
+
+func (x *Session) draft(q Request) (run.Draft, error) {
+	payload, err := chain.Canonical(q.Payload)
+	if err != nil {
+		return run.Draft{}, fault.New(fault.InvalidEvent, "payload of %s: %w", q.Type, err).WithHint("give a JSON object")
+	}
+	if err := run.CheckType(q.Type); err != nil {
+		return run.Draft{}, err
+	}
+	if err := run.CheckPayload(q.Type, payload); err != nil {
+		return run.Draft{}, err
+	}
+	if err := run.CheckPaths(q.Type, payload); err != nil {
+		return run.Draft{}, err
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return run.Draft{}, err
+	}
+	d := run.Draft{ID: id.String(), RunID: x.RunID, TS: run.FormatTime(x.store.Now()), Type: q.Type, Payload: payload,
+		TraceID: x.trace, SpanID: q.SpanID, ParentSpan: q.ParentSpan}
+	if d.TraceID == "" {
+		d.TraceID = strings.ReplaceAll(uuid.NewString(), "-", "")
+		x.trace = d.TraceID
+	}
+	if d.SpanID == "" {
+		d.SpanID = strings.ReplaceAll(uuid.NewString(), "-", "")[:16]
+	}
+	return d, run.CheckSpans(d.SpanID, d.ParentSpan)
+}
+
+// Settle writes the snapshot and signs the head of the log. The log is never
+// read for this.
+func (x *Session) Settle() error {
+	if err := durable.Write(x.path(snapshotFile), 0o600, x.reducer.Write); err != nil {
+		return err
+	}
+	return x.sign()
+}
+
+func (x *Session) sign() error {
+	if !x.vouches() {
+		return nil
+	}
+	key, err := x.store.Key()
+	if err != nil {
+		return err
+	}
+	note, err := key.Sign(run.Checkpoint{RunID: x.RunID, Size: x.tree.Size(), Root: x.tree.Root()}.Text())
+	if err != nil {
+		return err
+	}
+	if err := appendFile(x.path(checkpointFile), append(note, '\n')); err != nil {
+		return err
+	}
+	return durable.WriteFile(x.path(edgeFile), []byte(x.before.Edge()), 0o600)
+}
+
+func appendFile(path string, data []byte) error {
+	f, err := durable.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return durable.Failure("write", path, errors.Join(err, f.Sync(), f.Close()))
+}
+
+// PutSnapshot replaces snapshot.json by the replay of all events; a damaged one is
+// kept beside it.
+func (x *Session) PutSnapshot(damaged bool) error {
+	if damaged {
+		bad := x.path(snapshotFile) + ".bad-" + x.store.Now().UTC().Format("20060102T150405Z")
+		if err := step.Rename(x.path(snapshotFile), bad); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fault.New(fault.StorageIO, "keep %s: %w", bad, err)
+		}
+	}
+	return durable.Write(x.path(snapshotFile), 0o600, x.reducer.Write)
+}

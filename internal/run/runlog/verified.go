@@ -1,0 +1,188 @@
+// Package verified turns the lines of a log into events that are proven to follow
+// each other, wherever the lines are kept.
+//
+// Each line carries its own hash and the hash before it. So lines are parsed and
+// hashed in any order, on all cores; only the comparison of neighbours, the run's
+// name and the uniqueness of ids need the order, and these are cheap. Memory does
+// not grow with the log, but for the set of ids (see run.Chain).
+//
+// Nothing is yielded that was not verified. What is wrong is a *Bad with its line
+// and byte; the events before it were yielded.
+
+package runlog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"runtime"
+	"sync"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/run"
+)
+
+// Chunk is a few whole lines that follow each other.
+type Chunk struct {
+	Lines  [][]byte // without line feeds; the entries keep them
+	Line   int64    // number of the first, from 1
+	Offset int64    // byte of the first in the log, or in its export
+}
+
+// BadChunk is a line that is not an event of the run, or not the next one.
+type BadChunk struct {
+	Line   int64
+	Offset int64
+	Reason error
+}
+
+func (b *BadChunk) Error() string {
+	return fmt.Sprintf("line %d (byte %d): %v", b.Line, b.Offset, b.Reason)
+}
+
+// Unwrap gives the reason.
+func (b *BadChunk) Unwrap() error { return b.Reason }
+
+// VerifiedStream is one pass over a log.
+type VerifiedStream struct {
+	// Next reads the next chunk; io.EOF ends the log. It is called by one
+	// goroutine at a time, and not after it failed.
+	Next func(ctx context.Context) (Chunk, error)
+	// Given says that the first line is taken as it is, and only tells what the
+	// next one must name. It is not yielded.
+	Given bool
+	// Chain is where the log stands after the last event that was yielded; nil
+	// before the first.
+	Chain *run.Chain
+	// Last is the last event that was yielded, or taken as given.
+	Last run.Entry
+}
+
+// batch is a chunk on its way: ready is closed when its lines were parsed.
+type batch struct {
+	Chunk
+	entries []run.Entry
+	bad     *BadChunk // what ended the entries, if it was a line
+	err     error     // or the reading itself
+	ready   chan struct{}
+}
+
+// Events runs the pass. It can be run once.
+func (s *VerifiedStream) Events(ctx context.Context) iter.Seq2[run.Entry, error] {
+	return func(yield func(run.Entry, error) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		var helpers sync.WaitGroup
+		defer helpers.Wait()
+		defer cancel()
+		workers := runtime.GOMAXPROCS(0)
+		order := make(chan *batch, 2*workers) // bounds what is read ahead
+		work := make(chan *batch, 2*workers)
+		whole := false // the end was read; set before order is closed
+		helpers.Go(func() {
+			defer close(order)
+			whole = s.read(ctx, order, work)
+		})
+		for range workers {
+			helpers.Go(func() {
+				for b := range work {
+					b.parse()
+					close(b.ready)
+				}
+			})
+		}
+		for b := range order {
+			<-b.ready
+			for i := range b.entries {
+				if err := ctx.Err(); err != nil {
+					yield(run.Entry{}, CancelledRead("read events", err))
+					return
+				}
+				if s.given(b.entries[i]) {
+					continue
+				}
+				if err := s.follow(b.entries[i].Event); err != nil {
+					yield(run.Entry{}, &BadChunk{b.entries[i].Line, b.entries[i].Offset, err})
+					return
+				}
+				s.Last = b.entries[i]
+				if !yield(s.Last, nil) {
+					return
+				}
+			}
+			if b.bad != nil {
+				yield(run.Entry{}, b.bad)
+				return
+			}
+			if err := b.err; err != nil { // the reader still looks at b.err
+				if cause := ctx.Err(); cause != nil {
+					err = CancelledRead("read events", cause)
+				}
+				yield(run.Entry{}, err)
+				return
+			}
+		}
+		if !whole { // a cancelled reading is never taken for a short log
+			yield(run.Entry{}, CancelledRead("read events", ctx.Err()))
+		}
+	}
+}
+
+// CancelledRead says that a verb was broken off by its context.
+func CancelledRead(verb string, cause error) error {
+	code := fault.Cancelled
+	if errors.Is(cause, context.DeadlineExceeded) {
+		code = fault.TimedOut
+	}
+	return fault.New(code, "%s: %w", verb, cause)
+}
+
+// read hands chunks to whoever is free, and to the one who keeps the order. A
+// failure is a batch of its own, so that it comes after what was read before. It
+// says whether the end of the log was reached.
+func (s *VerifiedStream) read(ctx context.Context, order, work chan<- *batch) (whole bool) {
+	defer close(work)
+	for {
+		b := &batch{ready: make(chan struct{})}
+		b.Chunk, b.err = s.Next(ctx)
+		if errors.Is(b.err, io.EOF) {
+			return true
+		}
+		if b.err != nil {
+			close(b.ready)
+		} else if !send(ctx, work, b) {
+			return false
+		}
+		if !send(ctx, order, b) || b.err != nil {
+			return false
+		}
+	}
+}
+
+func send(ctx context.Context, to chan<- *batch, b *batch) bool {
+	select {
+	case to <- b:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// given takes the first line as it is, where that was asked for.
+func (s *VerifiedStream) given(e run.Entry) bool {
+	if !s.Given || s.Chain != nil {
+		return false
+	}
+	s.Chain, s.Last = run.NewChain(e.RunID, e.Hash), e
+	return true
+}
+
+func (s *VerifiedStream) follow(e run.Event) (err error) {
+	if s.Chain == nil {
+		if s.Chain, err = run.Begin(e); err != nil {
+			return err
+		}
+	}
+	return s.Chain.Follow(e)
+}

@@ -1,0 +1,88 @@
+package runner
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+	extension "github.com/yuin/goldmark/extension/ast"
+
+	"ramet/internal/base/late"
+	"ramet/internal/base/markdown"
+)
+
+var delimiter = late.Regexp(`^[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+\|?[ \t]*$|^[ \t>]*\|[ \t]*:?-+:?[ \t]*\|[ \t]*$`)
+
+// blocks looks at code and tables.
+func (l looker) blocks() {
+	l.walk(func(n ast.Node) {
+		switch n := n.(type) {
+		case *ast.FencedCodeBlock:
+			l.fence(n)
+		case *extension.Table:
+			l.table(n)
+		case *ast.Paragraph:
+			l.brokenTable(n)
+		}
+	})
+}
+
+// columns counts the cells of a row as Markdown does: a bar counts unless a backslash
+// stands before it, in code too.
+func columns(line string) int {
+	line = strings.Trim(strings.TrimLeft(line, " \t>"), " \t")
+	line = strings.TrimPrefix(line, "|")
+	if strings.HasSuffix(line, "|") && !strings.HasSuffix(line, `\|`) {
+		line = line[:len(line)-1]
+	}
+	n := 1
+	for i := range len(line) {
+		if line[i] == '|' && (i == 0 || line[i-1] != '\\') {
+			n++
+		}
+	}
+	return n
+}
+
+func (l looker) table(t *extension.Table) {
+	for row := t.FirstChild(); row != nil; row = row.NextSibling() {
+		line := 0
+		for c := row.FirstChild(); c != nil && line == 0; c = c.NextSibling() {
+			if c.Lines() != nil && c.Lines().Len() > 0 {
+				line = l.page.Line(c.Lines().At(0).Start)
+			}
+		}
+		if line == 0 {
+			continue
+		}
+		text := string(l.page.Text(line))
+		// In a list the mark of the item stands before the first row.
+		if bar := strings.Index(text, "|"); bar > 0 && listMark.Get().MatchString(text[:bar]) {
+			text = text[bar:]
+		}
+		if got := columns(text); got != len(t.Alignments) {
+			l.add(CheckError, "MD_TABLE_COLUMNS", line, fmt.Sprintf("a row has %d cells and the table %d columns: give all rows as many, and write \\| for a bar in a cell: %.80s", got, len(t.Alignments), strings.TrimSpace(text)), "")
+		}
+	}
+}
+
+var listMark = late.Regexp(`^[ \t>]*(?:[-*+]|[0-9]+[.)])[ \t]+$`)
+
+// brokenTable finds what was meant as a table and is none.
+func (l looker) brokenTable(p *ast.Paragraph) {
+	for i := 1; i < p.Lines().Len(); i++ {
+		s := p.Lines().At(i)
+		text := strings.TrimRight(string(s.Value(l.page.Source)), "\r\n")
+		if delimiter.Get().MatchString(text) {
+			l.add(CheckError, "MD_TABLE_COLUMNS", l.page.Line(s.Start), "a table is not shown as one, since its first two rows differ in their number of columns: give both as many", "")
+			return
+		}
+	}
+}
+
+// fence looks at whether code ends where it should.
+func (l looker) fence(n *ast.FencedCodeBlock) {
+	if !markdown.IsClosed(n) {
+		l.add(CheckError, "MD_FENCE_OPEN", l.page.LineOf(n), "a code block is not closed: end it with a line of the same fence", "")
+	}
+}

@@ -1,0 +1,139 @@
+// Package check holds the built-in gates: functions that look at what was written and say
+// what is wrong with it. They know files and Markdown, and nothing of what the text is about.
+//
+// # Promises
+//
+//   - A gate only reads, runs nothing and fetches nothing.
+//   - The same site gives the same findings in the same order: by file, line, code and
+//     message.
+//   - A finding says what is wrong and what to do. Its code is public and stays; its
+//     message holds no line number, so that it is the same after the page has moved.
+//   - Of a file that was there before, only what the patch added is looked at: the rest is
+//     somebody else's.
+//   - A page that is in order has no finding. A page that is hostile has one, or does no
+//     harm.
+//
+// # Severities
+//
+// A blocker must never be published (a secret, a path outside), an error keeps the run
+// from going on, a warning is told.
+
+package runner
+
+import (
+	"cmp"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"ramet/internal/base/late"
+)
+
+// CheckSeverity of a finding; the words are those of issues.
+type CheckSeverity string
+
+// The severities.
+const (
+	CheckWarn    CheckSeverity = "warn"
+	CheckError   CheckSeverity = "error"
+	CheckBlocker CheckSeverity = "blocker"
+)
+
+// Finding is something that a gate found.
+type Finding struct {
+	Severity CheckSeverity
+	Code     string // SCREAMING_SNAKE
+	Message  string // what is wrong, and what to do
+	File     string // in the written tree; empty: it is about something else
+	Line     int    // 0: none
+	Fix      string // a suggestion; may be empty
+}
+
+// CheckSite is what gates look at. Gates say which parts they need.
+type CheckSite struct {
+	Tree    fs.FS        // the written tree
+	Changes []FileChange // what differs from the base
+	Allowed []string     // patterns of paths that may be changed, with ** for folders
+	Limits  CheckLimits
+
+	// Secrets finds secrets in a text; nil: nothing is looked for.
+	Secrets func(text string) []FoundSecret
+	// Texts are other texts that are published, by name: the body of the pull request.
+	Texts map[string]string
+
+	cache *cache
+}
+
+// CheckLimits of what may be changed. 0 is no limit.
+type CheckLimits struct {
+	Files        int
+	LinesPerFile int
+}
+
+// FoundSecret is something that looks like a secret.
+type FoundSecret struct {
+	Name string // of what it is; never the secret itself
+	Line int
+	Sure bool // its form is known; else it only looks random
+}
+
+// CheckGates are the built-in gates by name.
+var CheckGates = late.Value[map[string]func(*CheckSite) []Finding]{Make: func() map[string]func(*CheckSite) []Finding {
+	return map[string]func(*CheckSite) []Finding{
+		"markdown": CheckMarkdown,
+		"links":    CheckLinks,
+		"secrets":  CheckSecrets,
+		"paths":    CheckPaths,
+		"limits":   CheckSize,
+	}
+}}
+
+// findings collects what a gate finds.
+type findings []Finding
+
+func (f *findings) add(s CheckSeverity, code, file string, line int, message, fix string) {
+	*f = append(*f, Finding{Severity: s, Code: code, File: file, Line: line, Message: message, Fix: fix})
+}
+
+// sorted puts findings in order and leaves out repetitions.
+func (f findings) sorted() []Finding {
+	slices.SortStableFunc(f, func(a, b Finding) int {
+		return cmp.Or(strings.Compare(a.File, b.File), a.Line-b.Line, strings.Compare(a.Code, b.Code), strings.Compare(a.Message, b.Message))
+	})
+	return slices.Compact([]Finding(f))
+}
+
+// changed are the paths of files that were made or changed and are there.
+func (s *CheckSite) changed() []string {
+	var out []string
+	for _, c := range s.Changes {
+		if !c.Deleted && fs.ValidPath(c.Path) && s.kind(c.Path) == file {
+			out = append(out, c.Path)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// pages are those of them that are Markdown.
+func (s *CheckSite) pages() []string {
+	return slices.DeleteFunc(s.changed(), func(p string) bool { return !isPage(p) })
+}
+
+func isPage(path string) bool {
+	lower := strings.ToLower(path)
+	return strings.HasSuffix(lower, ".md") || strings.HasSuffix(lower, ".markdown")
+}
+
+// added leaves out what is said of lines that the patch did not add, and of whole pages that
+// were there before.
+func (s *CheckSite) added(found findings) findings {
+	return slices.DeleteFunc(found, func(f Finding) bool {
+		return slices.ContainsFunc(s.Changes, func(c FileChange) bool { return c.Path == f.File && c.OldMode != "" && !c.Added[f.Line] })
+	})
+}
+
+// isNew says whether the patch made a file.
+func (s *CheckSite) isNew(p string) bool {
+	return slices.ContainsFunc(s.Changes, func(c FileChange) bool { return c.Path == p && c.OldMode == "" })
+}

@@ -1,0 +1,204 @@
+package runner
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"ramet/internal/base/durable"
+	"ramet/internal/base/fault"
+	"ramet/internal/files/git"
+)
+
+// builtinInputs is artifacts/inputs.json.
+type builtinInputs struct {
+	Inputs []pinned `json:"inputs"`
+	Base   string   `json:"base"`             // commit of work/base.bundle
+	Source string   `json:"source,omitempty"` // commit of work/source.bundle, where the recipe asks for it
+}
+
+type pinned struct {
+	Name   string `json:"name"` // repo or into
+	Commit string `json:"commit"`
+}
+
+func (in builtinInputs) commit(name string) string {
+	for _, p := range in.Inputs {
+		if p.Name == name {
+			return p.Commit
+		}
+	}
+	return ""
+}
+
+// target is the repository that is written to: into if it is given.
+func (in builtinInputs) target() pinned { return in.Inputs[len(in.Inputs)-1] }
+
+const (
+	builtinInputsFile = "artifacts/inputs.json"
+	bundleFile        = "work/base.bundle"
+	sourceFile        = "work/source.bundle" // the files of repo, also where into is another repository
+	treeFolder        = "work/tree"
+)
+
+// clone makes work/repo, work/into and work/base.bundle. With: repo, into; commit and
+// into_commit pin them; branch is the one that will be written, and must be free.
+func (j *builtinAttempt) clone(ctx context.Context) (Result, error) {
+	// What this run pinned before stays.
+	before, err := j.pins()
+	if err != nil {
+		return Result{}, err
+	}
+	names := []string{"repo"}
+	if j.value("into") != "" {
+		names = append(names, "into")
+	}
+	var in builtinInputs
+	var clones []Clone
+	var issues []Issue
+	for _, name := range names {
+		address := j.value(name)
+		if address == "" {
+			return Result{}, fault.New(fault.Usage, "there is no repository to clone").WithHint("name one with --repo")
+		}
+		from, _, _, err := j.remote(address)
+		if err != nil {
+			return Result{}, err
+		}
+		pin := cmp.Or(before.commit(name), j.value(map[string]string{"repo": "commit", "into": "into_commit"}[name]))
+		c, err := git.Clone(ctx, from, j.at("work/"+name), pin)
+		if err != nil {
+			return Result{}, err
+		}
+		in.Inputs = append(in.Inputs, pinned{name, c.Commit})
+		clones = append(clones, Clone{Name: name, URL: from.String(), Commit: c.Commit})
+		issues = append(issues, left(name, c)...)
+	}
+	target := in.target()
+	if in.Base, err = git.Bundle(ctx, git.Tree{Dir: j.at("work/" + target.Name)}, target.Commit, j.at(bundleFile)); err != nil {
+		return Result{}, err
+	}
+	if branch := j.value("branch"); branch != "" {
+		if err := j.free(ctx, target, branch, in.Base); err != nil {
+			return Result{}, err
+		}
+	}
+	made := map[string][]byte{}
+	if slices.ContainsFunc(j.it.Task.Outputs, func(o Output) bool { return o.Path == sourceFile }) {
+		if in.Source, err = git.Bundle(ctx, git.Tree{Dir: j.at("work/repo")}, in.commit("repo"), j.at(sourceFile)); err != nil {
+			return Result{}, err
+		}
+		if made["source.bundle"], err = os.ReadFile(j.at(sourceFile)); err != nil {
+			return Result{}, durable.Failure("read", sourceFile, err)
+		}
+	}
+	list, err := encodeBuiltin(in)
+	if err != nil {
+		return Result{}, err
+	}
+	bundle, err := os.ReadFile(j.at(bundleFile))
+	if err != nil {
+		return Result{}, durable.Failure("read", bundleFile, err)
+	}
+	made["inputs.json"], made["base.bundle"] = list, bundle
+	r, err := j.result(made)
+	r.Clones, r.Issues = clones, issues
+	return r, err
+}
+
+// pins are the commits of the run, if it has any yet.
+func (j *builtinAttempt) pins() (builtinInputs, error) {
+	var in builtinInputs
+	data, err := os.ReadFile(j.at(builtinInputsFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return in, nil
+	}
+	if err != nil {
+		return in, durable.Failure("read", builtinInputsFile, err)
+	}
+	return in, decode(data, &in)
+}
+
+// left are warnings about what is not in a clone.
+func left(name string, c git.Cloned) []Issue {
+	var out []Issue
+	if c.Dirty {
+		out = append(out, Issue{Gate: "clone", Severity: Warn, Code: "NOT_COMMITTED",
+			Message: "changes in " + name + " that are not committed are left out", Fix: "commit them and start another run, if they matter"})
+	}
+	if len(c.Submodules) > 0 {
+		out = append(out, Issue{Gate: "clone", Severity: Warn, Code: "SUBMODULES",
+			Message: "submodules of " + name + " are left out: " + strings.Join(c.Submodules, ", ")})
+	}
+	return out
+}
+
+// free refuses a branch that somebody else has, before work is spent on it.
+func (j *builtinAttempt) free(ctx context.Context, target pinned, branch, base string) error {
+	to, _, signed, err := j.remote(j.value(target.Name))
+	if err != nil || !signed && !to.Local() {
+		return err // nothing will be pushed
+	}
+	now, ok, err := git.RemoteBranch(ctx, to, branch)
+	if err != nil || !ok {
+		return err
+	}
+	tree := git.Tree{Dir: j.at("work/" + target.Name)}
+	if err := git.Fetch(ctx, tree, to, now); err != nil {
+		return err
+	}
+	about, err := git.Describe(ctx, tree, now)
+	if err != nil {
+		return err
+	}
+	_, current, err := git.RemoteHead(ctx, to)
+	if err != nil {
+		return err
+	}
+	if current != branch && (strings.Contains(keyOf(about.Message), base) || git.Behind(ctx, tree, now, target.Commit)) {
+		return nil // of this work, or of an earlier run over the same files, or merged
+	}
+	return taken(to, branch)
+}
+
+func taken(to git.Remote, branch string) error {
+	return fault.New(fault.Conflict, "%s has a branch %s already, and it is not of this work", to, branch).
+		WithHint("choose another with --set branch=NAME, or remove that one there")
+}
+
+// restore makes sure that the clones and the bundle are there, as they were pinned.
+func (j *builtinAttempt) restore(ctx context.Context) (builtinInputs, error) {
+	in, err := j.pins()
+	if slices.ContainsFunc(j.it.Inputs, func(i Input) bool { return i.Path == builtinInputsFile }) {
+		in = builtinInputs{}
+		err = j.read(ctx, "inputs.json", &in)
+	}
+	if err != nil {
+		return in, err
+	}
+	if len(in.Inputs) == 0 {
+		return in, fault.New(fault.NotFound, "%s names no repository", builtinInputsFile).WithHint("the worker clone makes it: let it work first")
+	}
+	for _, p := range in.Inputs {
+		from, _, _, err := j.remote(j.value(p.Name))
+		if err != nil {
+			return in, err
+		}
+		if _, err := git.Clone(ctx, from, j.at("work/"+p.Name), p.Commit); err != nil {
+			return in, err
+		}
+	}
+	if _, err := os.Stat(j.at(bundleFile)); err == nil {
+		return in, nil
+	}
+	target := in.target()
+	base, err := git.Bundle(ctx, git.Tree{Dir: j.at("work/" + target.Name)}, target.Commit, j.at(bundleFile))
+	if err == nil && base != in.Base {
+		err = fault.New(fault.Conflict, "the files at %s are not those that this run began with", target.Commit)
+	}
+	return in, err
+}

@@ -1,0 +1,148 @@
+package forge
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"ramet/internal/base/fault"
+)
+
+const (
+	pageSize   = 50
+	mostPages  = 20
+	titleLimit = 250   // characters; GitHub takes 256
+	bodyLimit  = 60000 // characters; GitHub takes 65536
+)
+
+// pull is a pull request as both APIs describe it.
+type pull struct {
+	Number int64  `json:"number"`
+	URL    string `json:"html_url"`
+	State  string `json:"state"`
+	Head   end    `json:"head"`
+	Base   end    `json:"base"`
+}
+
+type end struct {
+	Ref  string `json:"ref"`
+	SHA  string `json:"sha"`
+	Repo *struct {
+		FullName string `json:"full_name"`
+	} `json:"repo"`
+}
+
+func (p pull) pr() PR {
+	return PR{Number: p.Number, URL: p.URL, Open: p.State == "open", Commit: p.Head.SHA}
+}
+
+// usable says whether an answer is that of a pull request at all.
+func (p pull) usable() bool {
+	u, err := url.Parse(p.URL)
+	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && u.User == nil && p.Number > 0
+}
+
+func (f *remote) Find(ctx context.Context, head, base string) (PR, bool, error) {
+	for _, state := range []string{"open", "closed"} {
+		for page := 1; page <= mostPages; page++ {
+			list, err := f.list(ctx, state, head, base, page)
+			if err != nil {
+				return PR{}, false, err
+			}
+			for _, p := range list {
+				if f.fits(p, head, base) {
+					return p.pr(), true, nil
+				}
+			}
+			// A forge may give less than was asked for: only nothing is the end.
+			if len(list) == 0 || f.kind == kindGitHub {
+				break // GitHub looks for the branch itself
+			}
+		}
+	}
+	return PR{}, false, nil
+}
+
+func (f *remote) fits(p pull, head, base string) bool {
+	from := f.owner + "/" + f.repo
+	return p.usable() && p.Head.Ref == head && p.Base.Ref == base &&
+		(p.Head.Repo == nil || strings.EqualFold(p.Head.Repo.FullName, from) || p.Base.Repo != nil && p.Head.Repo.FullName == p.Base.Repo.FullName)
+}
+
+// list asks for a page of pull requests, latest first. Asking changes nothing, so it is
+// repeated.
+func (f *remote) list(ctx context.Context, state, head, base string, page int) ([]pull, error) {
+	query := url.Values{"state": {state}, "page": {strconv.Itoa(page)}}
+	if f.kind == kindGitHub {
+		query.Set("head", f.owner+":"+head)
+		query.Set("base", base)
+		query.Set("per_page", strconv.Itoa(pageSize))
+		query.Set("sort", "created")
+		query.Set("direction", "desc")
+	} else {
+		query.Set("limit", strconv.Itoa(pageSize))
+		query.Set("sort", "recentupdate")
+	}
+	for attempt := 1; ; attempt++ {
+		var list []pull
+		a := f.once(ctx, "GET", query, nil, &list, "pulls")
+		switch {
+		case a.status == 200:
+			return list, nil
+		case !a.passing() || ctx.Err() != nil:
+			return nil, f.fault(ctx, a)
+		}
+		if err := f.wait(ctx, a, attempt); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (f *remote) Open(ctx context.Context, q Request) (PR, error) {
+	if pr, ok, err := f.Find(ctx, q.Head, q.Base); err != nil || ok && pr.Open {
+		return pr, err
+	}
+	q.Title, q.Body = cut(q.Title, titleLimit), cut(q.Body, bodyLimit)
+	send := map[string]string{"title": q.Title, "head": q.Head, "base": q.Base, "body": q.Body}
+	for attempt := 1; ; attempt++ {
+		var made pull
+		a := f.once(ctx, "POST", nil, send, &made, "pulls")
+		if a.status == 201 && f.fits(made, q.Head, q.Base) {
+			return made.pr(), nil
+		}
+		if ctx.Err() != nil { // whoever repeats it looks it up first
+			return PR{}, f.fault(ctx, answer{})
+		}
+		if a.status == 401 || a.status == 403 || a.status == 404 {
+			return PR{}, f.fault(ctx, a)
+		}
+		// Whether it happened is not said, or somebody was faster: it is looked up.
+		if a.status != 429 {
+			pr, ok, err := f.Find(ctx, q.Head, q.Base)
+			if ok && pr.Open {
+				return pr, nil
+			}
+			refused := a.status >= 400 && a.status < 500
+			if err != nil && !refused {
+				return PR{}, fault.New(fault.UnknownOutcome, "whether %s opened the pull request from %s is not known: %w", f, q.Head, err).
+					WithHint("look at it there, then resume with --redo")
+			}
+			if refused || a.status/100 == 2 || a.status/100 == 3 {
+				return PR{}, f.fault(ctx, a)
+			}
+		}
+		if err := f.wait(ctx, a, attempt); err != nil {
+			return PR{}, err
+		}
+	}
+}
+
+// cut shortens a text to a number of characters.
+func cut(s string, most int) string {
+	if utf8.RuneCountInString(s) <= most {
+		return s
+	}
+	return string([]rune(s)[:most-1]) + "…"
+}

@@ -1,0 +1,264 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ramet/internal/base/durable"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/late"
+	"ramet/internal/launch"
+	"ramet/internal/launch/sandbox"
+	"ramet/internal/run/recipe"
+)
+
+// homely gives the command a home that it may write, which is known only inside.
+const homely = `HOME=$TMPDIR XDG_CACHE_HOME=$TMPDIR/.cache XDG_CONFIG_HOME=$TMPDIR/.config; export HOME XDG_CACHE_HOME XDG_CONFIG_HOME; exec sh -c "$1"`
+
+// command lets a command of the user look at the tree.
+func (g *BuiltinGates) command(ctx context.Context, gate recipe.Gate, site Site) ([]Issue, error) {
+	blocker := func(code, message, fix string) []Issue {
+		return []Issue{{Gate: gate.Name, Severity: Blocker, Code: code, Message: message, Fix: fix}}
+	}
+	available := g.available
+	if available == nil {
+		available = sandbox.Available
+	}
+	if err := available(); err != nil {
+		return blocker("GATE_UNCONFINED", "the command was not run: "+err.Error(),
+			"run it where commands can be confined, or take the gate out of the recipe"), nil
+	}
+	tree, err := realTree(site)
+	if err != nil {
+		return nil, err
+	}
+	inputs, err := supply(gate, site)
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(inputs)
+	env, err := g.environment(gate, inputs)
+	if err != nil {
+		return nil, err
+	}
+	hide, err := around(g.Hide, tree)
+	if err != nil {
+		return nil, err
+	}
+	before, err := fingerprint(ctx, tree, ofRun(site, tree))
+	if err != nil {
+		return nil, err
+	}
+	out := &gateOutput{}
+	process, err := launch.Start(ctx, launch.Program{Purpose: launch.RunCommand, Command: sandbox.Command{
+		Args: []string{"sh", "-c", homely, "sh", gate.Command}, Dir: tree, Env: env, Output: out,
+		Confine: &sandbox.Box{Hide: hide},
+	}})
+	if fault.Is(err, fault.Denied) {
+		return blocker("GATE_UNCONFINED", "the command was not run: "+err.Error(),
+			"run it where commands can be confined, or take the gate out of the recipe"), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	result, err := process.Wait()
+	if err != nil {
+		return nil, err
+	}
+	// Also after a timeout: the tree is what is published.
+	after, err := fingerprint(context.WithoutCancel(ctx), tree, ofRun(site, tree))
+	if err != nil {
+		return nil, err
+	}
+	var issues []Issue
+	if changed := differing(before, after); len(changed) > 0 {
+		issues = blocker("GATE_WROTE", fmt.Sprintf("the tree was changed while the gate looked at it: %s; gates only look", someOf(changed, 10)),
+			"make the command write elsewhere: $TMPDIR is its own")
+	}
+	if result.Killed || ctx.Err() != nil || result.ExitCode == 0 {
+		return issues, nil
+	}
+	return append(issues, g.complaints(gate, site, tree, out, result)...), nil
+}
+
+// supply copies the inputs of a gate to where its command may read them, which the run's folder
+// is not; empty: it has none.
+func supply(gate recipe.Gate, site Site) (dir string, err error) {
+	if len(gate.Inputs) == 0 {
+		return "", nil
+	}
+	if dir, err = os.MkdirTemp("", "ramet-gate-"); err != nil {
+		return "", durable.Failure("make a folder for", gate.Name, err)
+	}
+	defer func() {
+		if err != nil {
+			os.RemoveAll(dir)
+		}
+	}()
+	from, err := os.OpenRoot(site.Dir)
+	if err != nil {
+		return dir, durable.Failure("open", site.Dir, err)
+	}
+	defer from.Close()
+	for _, in := range gate.Inputs {
+		folder, all := strings.CutSuffix(in, "/**")
+		if !all {
+			if err := copyInput(from, in, dir); err != nil {
+				return dir, err
+			}
+			continue
+		}
+		err := fs.WalkDir(from.FS(), folder, func(name string, d fs.DirEntry, err error) error {
+			if name == folder && errors.Is(err, fs.ErrNotExist) {
+				return nil // nothing is below it
+			}
+			if err != nil || !d.Type().IsRegular() {
+				return err
+			}
+			return copyInput(from, name, dir)
+		})
+		if err != nil {
+			return dir, durable.Failure("read", in, err)
+		}
+	}
+	return dir, nil
+}
+
+func copyInput(from *os.Root, name, dir string) error {
+	data, err := from.ReadFile(filepath.FromSlash(name))
+	if err != nil {
+		return fault.New(fault.NotFound, "read the input %s of the gate: %w", name, err).WithHint("let a worker make it first")
+	}
+	to := filepath.Join(dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return durable.Failure("make the folder of", to, err)
+	}
+	return durable.Failure("write", to, os.WriteFile(to, data, 0o600))
+}
+
+// realTree is what a command looks at: the written tree, or where a recipe has none, the
+// folder of the run.
+func realTree(site Site) (string, error) {
+	dir := filepath.Join(site.Dir, filepath.FromSlash(gateTree))
+	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+		dir = site.Dir
+	}
+	tree, err := filepath.Abs(dir)
+	if err == nil {
+		tree, err = filepath.EvalSymlinks(tree)
+	}
+	if err != nil {
+		return "", fault.New(fault.NotFound, "open %s of the run: %w", gateTree, err).WithHint("let a worker write it first")
+	}
+	return tree, nil
+}
+
+// ofRun says whether a gate looks at the folder of the run itself.
+func ofRun(site Site, tree string) bool {
+	dir, err := filepath.EvalSymlinks(site.Dir)
+	return err == nil && dir == tree
+}
+
+var gateVariable = late.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// environment is what the command sees.
+func (g *BuiltinGates) environment(gate recipe.Gate, inputs string) ([]string, error) {
+	all := map[string]string{}
+	for _, pair := range g.Env {
+		if name, value, ok := strings.Cut(pair, "="); ok {
+			all[name] = value
+		}
+	}
+	for name, value := range gate.With {
+		if !gateVariable.Get().MatchString(name) {
+			return nil, fault.New(fault.InvalidRecipe, "gate %s: %.80q is no name of a variable", gate.Name, name).WithHint("use letters, digits and _")
+		}
+		all[name] = value
+	}
+	if inputs != "" {
+		all["RAMET_INPUTS"] = inputs
+	}
+	if all["PATH"] == "" {
+		all["PATH"] = "/usr/local/bin:/usr/bin:/bin"
+	}
+	out := make([]string, 0, len(all))
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		out = append(out, name+"="+all[name])
+	}
+	return out, nil
+}
+
+// around hides folders so that the tree can still be seen: of a folder above it, what is
+// beside the way to the tree is hidden.
+func around(hide []string, tree string) ([]string, error) {
+	var out []string
+	for _, h := range hide {
+		real, err := filepath.EvalSymlinks(h)
+		if err != nil {
+			if os.IsNotExist(err) {
+				continue
+			}
+			return nil, durable.Failure("hide", h, err)
+		}
+		for real != tree && strings.HasPrefix(tree, strings.TrimSuffix(real, string(filepath.Separator))+string(filepath.Separator)) {
+			entries, err := os.ReadDir(real)
+			if err != nil {
+				return nil, durable.Failure("read folder", real, err)
+			}
+			way := ""
+			for _, e := range entries {
+				at := filepath.Join(real, e.Name())
+				if at == tree || strings.HasPrefix(tree, at+string(filepath.Separator)) {
+					way = at
+					continue
+				}
+				if e.Type()&fs.ModeSymlink == 0 { // where a link leads is hidden for itself, or not at all
+					out = append(out, at)
+				}
+			}
+			real = way
+		}
+		if real != "" && real != tree {
+			out = append(out, real)
+		}
+	}
+	return out, nil
+}
+
+// changedFiles are what the run changed, for issues that name no file.
+func changedFiles(site Site) []string {
+	patch, err := os.ReadFile(filepath.Join(site.Dir, filepath.FromSlash(site.Patch)))
+	if err != nil {
+		return nil
+	}
+	changes, err := CheckChanges(patch)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, c := range changes {
+		if !c.Deleted {
+			out = append(out, c.Path)
+		}
+	}
+	slices.Sort(out)
+	return out[:min(len(out), mostFiles)]
+}
+
+// mostFiles is how many files an issue names.
+const mostFiles = 20
+
+// someOf is a list for people.
+func someOf(names []string, most int) string {
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}

@@ -1,0 +1,233 @@
+package runner
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/yuin/goldmark/ast"
+
+	"ramet/internal/base/late"
+	"ramet/internal/base/markdown"
+)
+
+// CheckMarkdown looks at the form of the changed pages. New ones need one title at their top
+// besides. It needs Tree and Changes.
+func CheckMarkdown(s *CheckSite) []Finding {
+	var out findings
+	for _, p := range s.pages() {
+		data, err := fs.ReadFile(s.Tree, p)
+		if err != nil {
+			out.add(CheckError, "FILE_UNREADABLE", p, 0, "the file cannot be read: write it again", "")
+			continue
+		}
+		markdownPage(&out, p, data, s.isNew(p))
+	}
+	return s.added(out).sorted()
+}
+
+// looker looks at one page.
+type looker struct {
+	out  *findings
+	path string
+	page *markdown.Page
+}
+
+func (l looker) add(s CheckSeverity, code string, line int, message, fix string) {
+	l.out.add(s, code, l.path, line, message, fix)
+}
+
+func markdownPage(out *findings, p string, data []byte, own bool) {
+	l := looker{out: out, path: p}
+	if !l.bytes(data) {
+		return
+	}
+	page, err := markdown.Parse(data)
+	if err != nil {
+		l.add(CheckError, "MD_UNREADABLE", 0, "the page cannot be read as Markdown: "+err.Error(), "")
+		return
+	}
+	l.page = page
+	l.lines()
+	l.headings(own)
+	l.blocks()
+	l.links()
+	l.html()
+}
+
+// bytes looks at the page as a file; false: it is not worth a closer look.
+func (l looker) bytes(data []byte) bool {
+	if !utf8.Valid(data) {
+		l.add(CheckError, "MD_NOT_UTF8", 0, "the page is not UTF-8: write it again as UTF-8", "")
+		return false
+	}
+	if len(bytes.TrimSpace(data)) == 0 {
+		l.add(CheckError, "MD_EMPTY", 0, "the page is empty: write it, or leave it out", "")
+		return false
+	}
+	if !bytes.HasSuffix(data, []byte("\n")) {
+		l.add(CheckError, "MD_NO_FINAL_NEWLINE", 0, "the last line does not end: end the file with a line feed", "")
+	}
+	if bytes.HasPrefix(data, []byte("\n")) || bytes.HasPrefix(data, []byte("\r\n")) || bytes.HasSuffix(data, []byte("\n\n")) || bytes.HasSuffix(data, []byte("\n\r\n")) {
+		l.add(CheckWarn, "MD_BLANK_EDGE", 0, "the page begins or ends with blank lines: leave them out", "")
+	}
+	if n := bytes.Count(data, []byte("\r\n")); n > 0 && n != bytes.Count(data, []byte("\n")) {
+		l.add(CheckWarn, "MD_MIXED_LINE_ENDS", 0, "lines end in two ways: use line feeds alone", "")
+	}
+	line := 1
+	for i, r := range string(data) {
+		if r == '\n' {
+			line++
+		}
+		if i == 0 && r == '\uFEFF' {
+			l.add(CheckWarn, "MD_BYTE_ORDER_MARK", 1, "the page begins with a byte order mark: leave it out", "")
+			continue
+		}
+		if r == '\r' && strings.HasPrefix(string(data[i:min(len(data), i+2)]), "\r\n") {
+			continue
+		}
+		if unseen(r) {
+			l.add(CheckError, "MD_CONTROL_CHARACTER", line, fmt.Sprintf("a character that nobody sees (%U): leave it out", r), "")
+		}
+	}
+	return true
+}
+
+// unseen are control characters, and marks that turn text around or hide it. Joiners
+// stay: scripts and emoji need them.
+func unseen(r rune) bool {
+	return r != '\n' && r != '\t' && unicode.IsControl(r) ||
+		r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x2028 || r == 0x2029 || r == 0xfeff ||
+		r >= 0xe0000 && r <= 0xe007f || // tags: a text within the text
+		unicode.Is(unicode.Noncharacter_Code_Point, r)
+}
+
+var conflict = late.Regexp(`^(?:<{7}|>{7}|\|{7})(?: |$)`)
+
+// lines looks for what merging left behind. Code may show such lines.
+func (l looker) lines() {
+	inCode := l.codeLines()
+	for n := 1; n <= l.page.Lines(); n++ {
+		if !inCode[n] && conflict.Get().Match(l.page.Text(n)) {
+			l.add(CheckError, "MD_CONFLICT", n, "a mark of a merge conflict: settle the conflict and remove the marks", "")
+		}
+	}
+}
+
+func (l looker) codeLines() map[int]bool {
+	out := map[int]bool{}
+	l.walk(func(n ast.Node) {
+		if k := n.Kind(); k == ast.KindFencedCodeBlock || k == ast.KindCodeBlock {
+			for i := range n.Lines().Len() {
+				out[l.page.Line(n.Lines().At(i).Start)] = true
+			}
+		}
+	})
+	return out
+}
+
+func (l looker) walk(visit func(ast.Node)) {
+	ast.Walk(l.page.Root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if entering {
+			visit(n)
+		}
+		return ast.WalkContinue, nil
+	})
+}
+
+// headings looks at the outline.
+func (l looker) headings(own bool) {
+	titles, before := 0, 0
+	for _, h := range l.page.Headings() {
+		if h.Empty {
+			l.add(CheckError, "MD_HEADING_EMPTY", h.Line, "a heading has no text: give it one, or leave it out", "")
+		}
+		if h.Level == 1 {
+			titles++
+			if titles == 2 && own {
+				l.add(CheckError, "MD_MANY_TITLES", h.Line, fmt.Sprintf("a second title, %.200q: a page has one heading of the first level; make it one of the second", h.Text), "")
+			}
+		}
+		if before > 0 && h.Level > before+1 {
+			l.add(CheckError, "MD_HEADING_JUMP", h.Line, fmt.Sprintf("heading %.200q is of level %d below one of level %d: make it level %d", h.Text, h.Level, before, before+1), "")
+		}
+		before = h.Level
+	}
+	if !own || titles == 0 && l.page.Front > 0 { // which may hold it
+		return
+	}
+	if titles == 0 {
+		l.add(CheckError, "MD_NO_TITLE", 0, "the page has no title: begin it with a heading of the first level", "")
+		if fence, ok := l.page.Root.FirstChild().(*ast.FencedCodeBlock); ok && l.page.Root.ChildCount() == 1 && isMarkdown(string(fence.Language(l.page.Source))) {
+			l.add(CheckError, "MD_WRAPPED", 1, "the whole page stands in a code block: take the fences away", "")
+		}
+		return
+	}
+	if first, ok := l.page.Root.FirstChild().(*ast.Heading); !ok || first.Level != 1 {
+		if n := l.firstText(); n != nil {
+			l.add(CheckError, "MD_TEXT_BEFORE_TITLE", l.page.LineOf(n), "something stands before the title: begin the page with the title", "remove it, or move it below the title")
+		}
+	}
+}
+
+func isMarkdown(language string) bool {
+	return language == "" || strings.EqualFold(language, "markdown") || strings.EqualFold(language, "md")
+}
+
+// firstText is the first block, if it is neither the title nor HTML: badges and comments
+// may stand before it.
+func (l looker) firstText() ast.Node {
+	for n := l.page.Root.FirstChild(); n != nil; n = n.NextSibling() {
+		if n.Kind() == ast.KindHTMLBlock {
+			continue
+		}
+		if h, ok := n.(*ast.Heading); ok && h.Level == 1 {
+			return nil
+		}
+		return n
+	}
+	return nil
+}
+
+// links looks at links and images as text; where they lead is another gate's.
+func (l looker) links() {
+	for _, k := range l.page.Links() {
+		to := strings.TrimSpace(k.To)
+		switch {
+		case k.Image && to == "":
+			l.add(CheckError, "MD_IMAGE_EMPTY", k.Line, "an image has no address: give it one, or leave it out", "")
+		case to == "" || to == "#":
+			l.add(CheckError, "MD_LINK_EMPTY", k.Line, fmt.Sprintf("link %.200q leads nowhere: give it an address, or leave it out", k.Text), "")
+		case k.Empty && k.Image:
+			l.add(CheckWarn, "MD_IMAGE_TEXT", k.Line, fmt.Sprintf("image %.200q has no text for those who do not see it: describe it", to), "")
+		case k.Empty:
+			l.add(CheckError, "MD_LINK_EMPTY", k.Line, fmt.Sprintf("the link to %.200q has no text: name what it leads to", to), "")
+		}
+	}
+}
+
+// html looks at raw HTML: comments, and tags that do no harm.
+func (l looker) html() {
+	for _, h := range l.page.HTML() {
+		for _, c := range h.Comments() {
+			line := l.page.Line(c.From)
+			if c.Unclosed {
+				l.add(CheckError, "MD_COMMENT_OPEN", line, "a comment is not closed and hides what follows: end it with -->", "")
+			}
+		}
+		for _, t := range h.Tags() {
+			l.tag(t)
+		}
+	}
+	for _, s := range l.page.Prose() {
+		text := l.page.Source[s.From:s.To]
+		if i := placeholder.Get().FindIndex(text); i != nil {
+			l.add(CheckWarn, "MD_PLACEHOLDER", l.page.Line(s.From+i[0]), fmt.Sprintf("%q is left to be written: write it, or leave it out", text[i[0]:i[1]]), "")
+		}
+	}
+}
+
+var placeholder = late.Regexp(`\b(?:TODO|TBD|FIXME|XXX)\b|(?i:\blorem ipsum\b)`)

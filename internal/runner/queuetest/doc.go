@@ -1,2 +1,0 @@
-// Package queuetest holds the tests that every runner.Queue has to pass.
-package queuetest

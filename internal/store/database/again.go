@@ -1,0 +1,174 @@
+package database
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"ramet/internal/base/fault"
+)
+
+// Transient says whether a transaction may succeed when it is repeated: it was the victim
+// of a deadlock, or of two who made the same. SQLite has no such errors: its waiting is
+// the busy timeout's work.
+func Transient(err error) bool {
+	var e *pgconn.PgError
+	return errors.As(err, &e) && (e.Code == "40P01" || e.Code == "40001")
+}
+
+// maxTries bounds how often a transaction is repeated that is the victim of others.
+const maxTries = 8
+
+// Repeat does a transaction, and does it again while it is the victim of others, or while its
+// connection is lost before anything was done; that for 8 s at most. What do leaves behind
+// must not hinder it to be done again.
+func Repeat(ctx context.Context, do func() error) error {
+	var until time.Time // zero: no connection was lost yet
+	for try, pause := 1, firstPause; ; {
+		err := do()
+		switch {
+		case err == nil || ctx.Err() != nil:
+			return err
+		case Transient(err):
+			if try++; try > maxTries {
+				return err
+			}
+			continue
+		case !nothingDone(err):
+			return err
+		case until.IsZero():
+			until = time.Now().Add(patience())
+		case time.Now().Add(pause).After(until):
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(pause):
+		}
+		pause = min(2*pause, lastPause)
+	}
+}
+
+// nothingDone says whether a transaction was lost with its connection, and may be had with
+// another one. A commit whose outcome is not known is none of those.
+func nothingDone(err error) bool {
+	var undone *Undone
+	if errors.As(err, &undone) {
+		return Lost(undone.Err)
+	}
+	var connect *pgconn.ConnectError
+	if errors.As(err, &connect) {
+		return false // who connects has been patient already
+	}
+	_, judged := fault.Of(err)
+	return !judged && Lost(err)
+}
+
+// stateOf is the SQLSTATE of what a server said; empty: it said nothing.
+func stateOf(err error) string {
+	var e *pgconn.PgError
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return ""
+}
+
+// Lost says whether an error is that of a connection that is no more.
+func Lost(err error) bool {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return false
+	}
+	if code := stateOf(err); code != "" {
+		// Terminated, crashed, about to stop; or the session was silent for too long.
+		return strings.HasPrefix(code, "08") || slices.Contains([]string{"57P01", "57P02", "57P03", "57P05", "25P03"}, code)
+	}
+	for _, lost := range []error{driver.ErrBadConn, sql.ErrConnDone, io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, ErrSilent, syscall.ECONNRESET, syscall.EPIPE} {
+		if errors.Is(err, lost) {
+			return true
+		}
+	}
+	var network *net.OpError
+	return errors.As(err, &network) || pgconn.SafeToRetry(err)
+}
+
+// ServerFault is PostgresFault with another hint for lost connections.
+func ServerFault(place, hint string, err error) error {
+	if _, ours := fault.Of(err); !ours && Lost(err) {
+		return fault.New(fault.StorageUnreachable, "%s: the connection was lost: %w", place, err).WithHint("%s", hint)
+	}
+	return PostgresFault(place, err)
+}
+
+// Pauses before something is tried again double from the first to the last.
+const (
+	firstPause = 50 * time.Millisecond
+	lastPause  = 2 * time.Second
+)
+
+// Patience is how long somebody goes on trying while connections are lost.
+type Patience struct {
+	Place   string
+	Tries   int           // 0: until the context ends
+	Attempt time.Duration // what one try may take; 0: any time
+}
+
+// Persist does something that may be done twice, over and over again while connections are
+// lost or others are in the way, until it is done, refused, or ctx ends.
+func (p Patience) Persist(ctx context.Context, do func(ctx context.Context) error) error {
+	for try, pause := 1, firstPause; ; try, pause = try+1, min(2*pause, lastPause) {
+		late, err := p.once(ctx, do)
+		if ctx.Err() != nil && err != nil {
+			return ctx.Err()
+		}
+		again := late || Transient(err)
+		err = p.Fault(err)
+		if again = again || fault.Is(err, fault.StorageUnreachable) || fault.Is(err, fault.Locked); err == nil || !again || try == p.Tries {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+}
+
+func (p Patience) once(ctx context.Context, do func(ctx context.Context) error) (late bool, err error) {
+	if p.Attempt == 0 {
+		return false, do(ctx)
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.Attempt)
+	defer cancel()
+	err = do(ctx)
+	return ctx.Err() != nil, err
+}
+
+// Fault turns whatever a server or its driver said into a fault.
+func (p Patience) Fault(err error) error {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return err
+	}
+	known := ServerFault(p.Place, "check that the server runs, then repeat", err)
+	if _, ok := fault.Of(known); ok {
+		return known
+	}
+	var network net.Error
+	var server *pgconn.PgError
+	switch {
+	case errors.As(err, &server):
+		return fault.New(fault.Failed, "%s: %s (SQLSTATE %s)", p.Place, server.Message, server.Code)
+	case pgconn.SafeToRetry(err), errors.As(err, &network), errors.Is(err, context.DeadlineExceeded):
+		return fault.New(fault.StorageUnreachable, "%s: the connection was lost: %w", p.Place, err).WithHint("check that the server runs, then repeat")
+	}
+	return fault.New(fault.Failed, "%s: %w", p.Place, err)
+}

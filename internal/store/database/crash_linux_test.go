@@ -1,0 +1,94 @@
+package database_test
+
+import (
+	"context"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"ramet/internal/store/database"
+	"ramet/internal/testkit"
+	"ramet/internal/testkit/pgtest"
+)
+
+// After a crash a server gives numbers again that it had given to transactions which were
+// lost. That such a number is committed says nothing of the first who had it.
+func TestANumberThatWasGivenTwiceIsNotBelieved(t *testing.T) {
+	server, err := pgtest.Start(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Stop()
+	direct, err := database.ParsePostgres(server.URL() + "&schema=public")
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn := await(t, direct.Config)
+	if _, err := conn.Exec(t.Context(), `CREATE TABLE numbers (n INT)`); err != nil {
+		t.Fatal(err)
+	}
+	proxy := pgtest.Through(t, server.URL()+"&schema=public")
+	pg, err := database.ParsePostgres(proxy.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := pg.Open(2)
+	defer db.Close()
+	tx, err := db.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var number string
+	if err := tx.QueryRow(`SELECT pg_current_xact_id()::text`).Scan(&number); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(`INSERT INTO numbers VALUES (1)`); err != nil {
+		t.Fatal(err)
+	}
+	proxy.LoseAndFall(pgtest.Before)
+	committed := make(chan error, 1)
+	if err := syscall.Kill(int(conn.PgConn().PID()), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	go func() { committed <- tx.Commit() }()
+	again := await(t, direct.Config)
+	defer func() { again.Close(context.Background()) }()
+	for n := 0; n < 100; n++ {
+		if _, err := again.Exec(t.Context(), `INSERT INTO numbers VALUES (2)`); err != nil {
+			again, n = await(t, direct.Config), 0 // the crash was not noticed yet
+		}
+	}
+	var status string
+	if err := again.QueryRow(t.Context(), `SELECT pg_xact_status(`+"'"+number+"'"+`::xid8)`).Scan(&status); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("the number of what was lost is %s now", status)
+	proxy.Down(false)
+	err = <-committed
+	var n int
+	if err := again.QueryRow(t.Context(), `SELECT count(*) FROM numbers WHERE n = 1`).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	if n != 0 || err == nil {
+		t.Errorf("it happened %d times, and the answer is %v", n, err)
+	}
+	if strings.HasPrefix(status, "committed") && !strings.Contains(err.Error(), "crashed") {
+		t.Error(err)
+	}
+}
+
+// await connects as soon as somebody answers.
+func await(t *testing.T, config *pgx.ConnConfig) *pgx.Conn {
+	t.Helper()
+	var conn *pgx.Conn
+	testkit.WaitUntil(t, "the server answers", func() (answers bool) {
+		var err error
+		if conn, err = pgx.ConnectConfig(t.Context(), config); err == nil {
+			err = conn.Ping(t.Context())
+		}
+		return err == nil
+	})
+	return conn
+}

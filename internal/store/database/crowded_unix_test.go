@@ -1,0 +1,44 @@
+//go:build unix
+
+package database
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"golang.org/x/sys/unix"
+
+	"ramet/internal/base/fault"
+)
+
+// A limit of open files is no matter of owners and modes.
+func TestTooManyOpenFilesAreSaidToBeThat(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.db")
+	db := OpenSQLite(path, "mode=rwc", 1)
+	defer db.Close()
+	pg, err := ParsePostgres("postgres://ada@127.0.0.1:1/data?sslmode=disable")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var old unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &old); err != nil {
+		t.Fatal(err)
+	}
+	few := old
+	few.Cur = 3
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &few); err != nil {
+		t.Fatal(err)
+	}
+	file := SQLiteFault(path, db.PingContext(t.Context()))
+	_, server := pgx.ConnectConfig(t.Context(), pg.Config)
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &old); err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range []error{file, PostgresFault(pg.Place, server)} {
+		if !fault.Is(err, fault.StorageIO) || !strings.Contains(err.Error(), "too many") || !strings.Contains(err.Error(), "ulimit -n") {
+			t.Errorf("%v", err)
+		}
+	}
+}

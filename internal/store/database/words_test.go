@@ -1,0 +1,126 @@
+package database
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"math/big"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"ramet/internal/base/fault"
+)
+
+// meet starts a server that answers each connection, which is asked for TLS or is not,
+// and gives what a client meets there.
+func meet(t *testing.T, params string, answer func(c net.Conn, asked bool)) error {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			c, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				first := make([]byte, 8)
+				io.ReadFull(c, first)
+				answer(c, string(first) == "\x00\x00\x00\x08\x04\xd2\x16\x2f")
+				c.(*net.TCPConn).CloseWrite()
+				io.Copy(io.Discard, c) // what was not read would break the connection before the answer is
+			}()
+		}
+	}()
+	pg, err := ParsePostgres("postgres://ada:opensesame@" + listener.Addr().String() + "/data?" + params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	_, err = pgx.ConnectConfig(ctx, pg.Config)
+	return PostgresFault(pg.Place, err)
+}
+
+func certificate(t *testing.T) tls.Certificate {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	form := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"elsewhere.example"}, NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, form, form, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
+
+func TestTLSThatCannotBeUsedIsSaidToBeThat(t *testing.T) {
+	own := certificate(t)
+	for _, c := range []struct {
+		name, params, want string
+		answer             func(net.Conn, bool)
+	}{
+		{"no TLS", "sslmode=require", "it offers no TLS", func(c net.Conn, _ bool) { c.Write([]byte("N")) }},
+		{"a certificate of nobody", "sslmode=verify-full", "its certificate is not accepted", func(c net.Conn, _ bool) {
+			c.Write([]byte("S"))
+			tls.Server(c, &tls.Config{Certificates: []tls.Certificate{own}}).Handshake()
+		}},
+		{"no TLS after all", "sslmode=require", "its TLS cannot be used", func(c net.Conn, _ bool) { c.Write([]byte("Snonsense, which is no TLS at all")) }},
+	} {
+		err := meet(t, c.params, c.answer)
+		if !fault.Is(err, fault.StorageUnreachable) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "opensesame") {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+func TestWhatAServerSaidHasItsRemedy(t *testing.T) {
+	said := func(code, message string) func(net.Conn, bool) {
+		return func(c net.Conn, asked bool) {
+			if asked {
+				c.Write([]byte{'N'}) // and it comes again, without
+				return
+			}
+			body := "SFATAL\x00C" + code + "\x00M" + message + "\x00\x00"
+			n := len(body) + 4
+			c.Write(append([]byte{'E', byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)}, body...))
+		}
+	}
+	for _, c := range []struct{ code, message, want string }{
+		{"3D000", `database "data" does not exist`, "make it with `createdb`"},
+		{"28P01", `password authentication failed for user "ada"`, "check user and password"},
+		{"28000", `no pg_hba.conf entry for host "x", user "ada", database "data", no encryption`, "may want TLS"},
+		{"53300", "sorry, too many clients already", "takes no more connections"},
+		{"57P03", "the database system is starting up", "starting or stopping"},
+		{"58P01", `could not open file "global/pg_filenode.map": No such file or directory`, "see its log, and whether its disk"},
+		{"58030", "could not read file", "cannot use its own files"},
+		{"53100", "could not extend file", "disk of the server is full"},
+		{"53200", "out of memory", "out of resources"},
+		{"XX001", "invalid page in block 0", "may be damaged"},
+		{"42501", `permission denied for database "data"`, "right to connect"},
+		{"42704", `unrecognized configuration parameter "x"`, "leave out what the message names"},
+		{"55000", `database "data" is not currently accepting connections`, "refuses connections: see its log"},
+	} {
+		err := meet(t, "sslmode=prefer", said(c.code, c.message))
+		if !fault.Is(err, fault.StorageUnreachable) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), c.message) {
+			t.Errorf("%s: %v", c.code, err)
+		}
+		if strings.Contains(err.Error(), "password of the URL") != strings.HasPrefix(c.code, "28P") {
+			t.Errorf("%s: who is it to look at a password? %v", c.code, err)
+		}
+	}
+}

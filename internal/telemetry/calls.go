@@ -1,0 +1,164 @@
+package telemetry
+
+import (
+	"maps"
+	"time"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/run"
+)
+
+// call is one call of a model.
+type call struct {
+	record
+	about followFields // its context; nil: its end was told
+}
+
+// cut is what changes when a call ends without saying how: nobody wrote its evidence.
+func (c *call) cut() followFields {
+	if c.about["evidence_path"] == nil {
+		return nil
+	}
+	about := maps.Clone(c.about)
+	delete(about, "evidence_path")
+	return followFields{"context_json": about.object()}
+}
+
+// call takes any event of a model's call. The record is found by trace and span, so that
+// there is one for each, whatever the log says first.
+func (f *Follow) call(e run.Event, at time.Time) {
+	c, known := f.calls[e.TraceID+e.SpanID], true
+	if c == nil {
+		c, known = f.callBegins(e, at), false
+	}
+	if e.Type == run.LLMCallStarted && known {
+		return // told twice
+	}
+	if e.Type == run.LLMCallStarted {
+		l := f.now
+		l.open = append(l.open, &child{record: &c.record, item: f.spans[e.ParentSpan], call: c})
+		return
+	}
+	if !known {
+		return // created with its end
+	}
+	f.now.closed(&c.record)
+	end := endOf(e)
+	more := end.fields()
+	if c.ended && c.about != nil { // it was taken for cut off, and then it came
+		more["context_json"] = c.about.object()
+	}
+	c.about = nil // all is told of it, and there are many calls
+	f.add(c.end(end.status, at, end.why, more))
+}
+
+// ending is how a call ended.
+type ending struct {
+	status  Status
+	why     reason
+	took    int64 // milliseconds
+	timed   bool  // somebody measured it
+	metrics followFields
+}
+
+func (d ending) fields() followFields {
+	out := followFields{"metrics_json": d.metrics.object()}
+	if d.timed {
+		out["duration_ms"] = d.took
+	}
+	return out
+}
+
+// endOf reads how a call ended from the event that says so.
+func endOf(e run.Event) ending {
+	switch e.Type {
+	case run.LLMCallFailed:
+		p := run.Read[run.CallFailure](e.Payload)
+		why := reason{orFailed(p.Class), p.Summary, p.Details}
+		about := followFields{"error_class": lineFollow(why.code, MaxName), "finish_reason": "error", "retryable": p.Retryable}
+		if p.HTTPStatus != 0 {
+			about["http_status"] = p.HTTPStatus
+		}
+		return measured(ending{status: why.status(), why: why, metrics: about}, p.LatencyMS)
+	case run.LLMCacheHit:
+		return ending{status: Success, metrics: followFields{"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}}
+	}
+	p := run.Read[run.CallEnd](e.Payload)
+	used := followFields{"input_tokens": p.Usage.Input, "output_tokens": p.Usage.Output, "total_tokens": p.Usage.Total}
+	if p.CostUSD != nil {
+		used["api_cost_usd"] = *p.CostUSD
+	}
+	if p.FinishReason != "" {
+		used["finish_reason"] = lineFollow(p.FinishReason, MaxName)
+	}
+	out := ending{status: Success, metrics: used}
+	if p.FinishReason == "error" {
+		out.status, out.why = Failure, reason{string(fault.Failed), "the model or its vendor refused to go on", ""}
+	}
+	return measured(out, p.LatencyMS)
+}
+
+// measured adds how long a call took, if it can have.
+func measured(d ending, ms int64) ending {
+	if ms >= 0 && ms < 1<<53 {
+		d.took, d.timed = ms, true
+	}
+	return d
+}
+
+// callBegins creates the record of a call; of one whose start nobody wrote, and of an
+// answer of the cache, finished.
+func (f *Follow) callBegins(e run.Event, at time.Time) *call {
+	p := run.Read[run.CallStart](e.Payload) // of another event, the id alone
+	l, parent, attempt, name := f.now, f.now.parent(), 1, p.CallID
+	it := f.spans[e.ParentSpan]
+	who := orchestrator
+	if it != nil {
+		attempt, who = it.attempt, it.worker
+		if !it.ended { // nothing begins below what has ended
+			parent = &it.record
+		}
+	}
+	c := &call{about: followFields{"trace_id": e.TraceID, "span_id": e.SpanID, "parent_span_id": or(e.ParentSpan, parent.span), "call_id": lineFollow(name, MaxRef)}}
+	for field, value := range map[string]string{"model": p.Model, "provider_base_url": p.BaseURL, "provider": p.Vendor, "prompt_hash": p.PromptHash} {
+		if value != "" {
+			c.about[field] = lineFollow(value, MaxRef)
+		}
+	}
+	if p.MaxTokens > 0 { // it is the event of a start, which has both
+		c.about["temperature"], c.about["max_tokens"] = p.Temperature, p.MaxTokens
+	}
+	if it != nil && name != "" {
+		c.about["evidence_path"] = lineFollow(run.EvidencePath(name, int64(attempt)), MaxRef)
+	}
+	c.record = l.below(LLMCall, l.fresh(LLMCall, name, attempt, e.TraceID+e.SpanID), attempt)
+	c.start, c.span = at, e.SpanID
+	r := Record{EventID: c.eventID, RunID: c.runID, ParentRunID: parent.runID, AgentName: who, JobType: LLMCall,
+		Status: Running, StartTime: at}
+	if e.Type == run.LLMCacheHit {
+		c.about["cached"], c.about["cache_key"] = true, lineFollow(run.Read[run.CacheHit](e.Payload).CacheKey, MaxName)
+	}
+	r.Context = c.about.object()
+	f.calls[e.TraceID+e.SpanID] = c
+	if e.Type != run.LLMCallStarted {
+		endOf(e).finish(&r, at)
+		c.start, c.ended, c.about = r.StartTime, true, nil
+	}
+	f.add(create(r))
+	return c
+}
+
+// finish gives a new record its end.
+func (d ending) finish(r *Record, at time.Time) {
+	r.Status, r.EndTime, r.DurationMS = d.status, &at, new(int64(0))
+	if d.timed {
+		r.DurationMS = &d.took
+		if began := at.Add(-time.Duration(d.took) * time.Millisecond); d.took < 1e9 && began.Year() >= 1970 {
+			r.StartTime = began
+		}
+	}
+	if d.why.code != "" {
+		r.ErrorSummary, r.ErrorDetails = d.why.summary(), d.why.details
+	}
+	r.Metrics = d.metrics.object()
+}

@@ -1,0 +1,173 @@
+package telemetry
+
+import (
+	"hash/fnv"
+	"strconv"
+	"strings"
+	"time"
+
+	"ramet/internal/run"
+)
+
+// item is an attempt of a unit of work.
+type item struct {
+	record
+	id, worker, scope string
+	attempt           int
+	effect            string
+	inputs            int
+	queued            string // when
+	begun             bool   // it has a record
+}
+
+// itemOf finds an item. One that was queued in the log of another run, which this one
+// was forked from, is known by its id: run:worker:attempt:scope.
+func (f *Follow) itemOf(id string) *item {
+	if it := f.items[id]; it != nil {
+		return it
+	}
+	it := &item{id: id, worker: id, attempt: 1}
+	if part := strings.SplitN(id, ":", 4); len(part) == 4 {
+		if n, err := strconv.Atoi(part[2]); err == nil && n > 0 {
+			it.worker, it.attempt, it.scope = part[1], n, part[3]
+		}
+	}
+	f.items[id] = it
+	return it
+}
+
+func (f *Follow) queued(p run.Queueing, at time.Time) {
+	if p.WorkItemID == "" {
+		return
+	}
+	it := f.itemOf(p.WorkItemID)
+	if it.begun {
+		return
+	}
+	it.worker, it.scope, it.effect, it.inputs, it.queued = p.Worker, p.ScopeKey, p.Effect, len(p.Inputs), stamp(at)
+	if p.Attempt > 0 && p.Attempt < 1<<31 {
+		it.attempt = int(p.Attempt)
+	}
+	f.now.counts.discovered++
+}
+
+// started creates the record of an attempt: until then it only waited.
+func (f *Follow) started(e run.Event, p run.Started, at time.Time) {
+	if p.WorkItemID == "" {
+		return
+	}
+	if it := f.itemOf(p.WorkItemID); !it.begun {
+		f.begin(it, e, at, nil)
+	}
+}
+
+// begin creates the record of an item; over changes it first.
+func (f *Follow) begin(it *item, e run.Event, at time.Time, over func(*Record)) {
+	l := f.now
+	unit := it.worker
+	if it.scope != "" {
+		unit += ":" + it.scope
+	}
+	it.record, it.begun = l.below(Worker, l.fresh(Worker, unit, it.attempt, it.id), it.attempt), true
+	it.start, it.span = at, e.SpanID
+	if f.spans[e.SpanID] == nil {
+		f.spans[e.SpanID] = it
+	}
+	about := followFields{"trace_id": e.TraceID, "span_id": e.SpanID, "parent_span_id": or(e.ParentSpan, l.parent().span),
+		"work_item_id": lineFollow(it.id, MaxRef), "worker": lineFollow(it.worker, MaxName), "attempt": it.attempt}
+	for name, value := range map[string]string{"scope_key": lineFollow(it.scope, MaxRef), "effect": it.effect, "queued_at": it.queued} {
+		if value != "" {
+			about[name] = value
+		}
+	}
+	r := Record{EventID: it.eventID, RunID: it.runID, ParentRunID: l.parent().runID, AgentName: it.worker, JobType: Worker,
+		Status: Running, StartTime: at, Context: about.object()}
+	if it.inputs > 0 {
+		r.InputSummary = plural(it.inputs, "file")
+	}
+	if over != nil {
+		over(&r)
+	}
+	f.add(create(r))
+	if r.Status == Running {
+		l.open = append(l.open, &child{record: &it.record, item: it})
+	} else {
+		it.ended = true
+	}
+}
+
+// finished ends an attempt, well or for a reason.
+func (f *Follow) finished(e run.Event, id string, why reason, outputs int, at time.Time) {
+	if id == "" {
+		return
+	}
+	it := f.itemOf(id)
+	switch {
+	case !it.begun: // it ended while it waited
+		f.begin(it, e, at, func(r *Record) {
+			r.Status, r.EndTime, r.DurationMS = why.status(), &at, new(int64(0))
+			if why.code != "" {
+				r.ErrorSummary = why.summary()
+			}
+		})
+	case it.ended && why.code == interrupted: // with its launch; the reason that is told now is the better one
+		f.add(patch(it.eventID, followFields{"status": why.status(), "error_summary": why.summary()}))
+		return
+	case it.ended:
+		f.add(it.end(why.status(), at, why, nil))
+		return
+	default:
+		f.abandonCalls(it, at)
+		f.now.closed(&it.record)
+		var more followFields
+		if why.code == "" {
+			more = followFields{"output_summary": plural(outputs, "file")}
+		}
+		f.add(it.end(why.status(), at, why, more))
+	}
+	if why.code == "" {
+		f.now.counts.succeeded++
+	} else {
+		f.now.counts.failed++
+	}
+}
+
+// abandonCalls closes the calls of an item that ends: whoever made them is gone.
+func (f *Follow) abandonCalls(it *item, at time.Time) {
+	l := f.now
+	kept := l.open[:0]
+	for _, c := range l.open {
+		if c.call == nil || c.item != it {
+			kept = append(kept, c)
+			continue
+		}
+		f.close(c, at, Failure, reason{interrupted, "its work item ended before it", ""})
+	}
+	clear(l.open[len(kept):])
+	l.open = kept
+}
+
+// fresh is a unit whose run_id was not given below this launch; else the id of what it
+// stands for tells it apart. Two that have one sum are told apart for nothing, and always alike.
+func (l *launch) fresh(job JobType, unit string, attempt int, id string) string {
+	name := sum(RunID(l.runID, job, unit, attempt))
+	if l.names[name] {
+		unit += "~" + spanOf(id)
+		name = sum(RunID(l.runID, job, unit, attempt))
+	}
+	l.names[name] = true
+	return unit
+}
+
+func sum(name string) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	return h.Sum64()
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
+}

@@ -1,0 +1,267 @@
+// Package turnlog follows the histories of a workspace into telemetry: a record for each
+// turn of an agent outside runs, and one below it for each call of a model.
+//
+// It reads what is durable already, whoever wrote it, so that a turn pays nothing for it
+// and nothing is lost while nobody follows: the next one begins where the last one was.
+// Records have ids that follow from the entries; what is told twice is the same. While the
+// store is away it waits, and catches up when the store is back.
+//
+// Agents that work for runs are left out: their calls are in the logs of the runs.
+
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"ramet/internal/base/durable"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+	"ramet/internal/core/registry"
+)
+
+// TurnlogOptions is what a turnlog is kept with.
+type TurnlogOptions struct {
+	Feed   registry.Feed
+	Agents agent.Directory
+	// InRun says whether an agent is the own agent of a run.
+	InRun func(id.Agent) bool
+	// Put takes deliveries; it does not block.
+	Put func(...Delivery)
+	// Path is the file that says how far the histories were followed.
+	Path string
+	Host string
+	// Look is how often the feed is read; 0: a second.
+	Look time.Duration
+	// Tell is told that the store cannot be read now, and when it can again; nil: nobody is.
+	Tell func(string)
+}
+
+// Turnlog is kept by one goroutine at a time.
+type Turnlog struct {
+	TurnlogOptions
+	at    registry.Cursor
+	kept  registry.Cursor // what the file says
+	open  map[id.Agent]*turn
+	asked map[id.Agent]history.Entry // the newest words of the user, before a call followed
+	last  map[id.Agent]*turn         // that ended, for hooks that ran then
+	early map[id.Agent][]TurnHook
+	runs  map[id.Agent]bool // whether an agent stands below a run
+}
+
+// turn is one that has not ended.
+type turn struct{ *Turn }
+
+// page is how many entries are read at once.
+const page = 500
+
+// KeepTurnlog follows until ctx ends.
+func KeepTurnlog(ctx context.Context, o TurnlogOptions) error {
+	b := &Turnlog{TurnlogOptions: o, open: map[id.Agent]*turn{}, asked: map[id.Agent]history.Entry{}, last: map[id.Agent]*turn{}, early: map[id.Agent][]TurnHook{}, runs: map[id.Agent]bool{}}
+	if b.Look == 0 {
+		b.Look = time.Second
+	}
+	text, err := os.ReadFile(o.Path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return durable.Failure("read", o.Path, err)
+	}
+	b.at = registry.Cursor(strings.TrimSpace(string(text)))
+	b.kept = b.at
+	tick := time.NewTicker(b.Look)
+	defer tick.Stop()
+	away := false
+	for {
+		more, err := b.read(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case fault.Is(err, fault.InvalidID):
+			b.at = "" // of another database: from the beginning, told twice is the same
+		case fault.Is(err, fault.StorageUnreachable) || fault.Is(err, fault.Locked):
+			if more = false; !away {
+				b.tell("turns of agents are recorded when the store answers again: " + err.Error())
+			}
+			away = true
+			b.rewind()
+		case err != nil:
+			return err
+		case away:
+			away = false
+			b.tell("turns of agents are recorded again")
+		}
+		if more {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+func (b *Turnlog) tell(what string) {
+	if b.Tell != nil {
+		b.Tell(what)
+	}
+}
+
+// rewind goes back to the place that was kept: what was read behind it, perhaps not to its
+// end, is read again, and told twice is the same.
+func (b *Turnlog) rewind() {
+	b.at = b.kept
+	clear(b.open)
+	clear(b.asked)
+	clear(b.last)
+	clear(b.early)
+}
+
+// read follows one page, and says whether there may be another.
+func (b *Turnlog) read(ctx context.Context) (more bool, err error) {
+	changes, next, err := b.Feed.Changes(ctx, b.at, page)
+	if err != nil {
+		return false, err
+	}
+	for _, c := range changes {
+		if c.Entry == nil {
+			continue
+		}
+		if err := b.follow(ctx, *c.Entry); err != nil {
+			return false, err
+		}
+	}
+	b.at = next
+	// A turn that is under way is read again from its beginning by the next one who
+	// follows; so the place is kept only where no turn is.
+	if len(b.open) == 0 && b.at != b.kept {
+		if err := durable.WriteFile(b.Path, []byte(string(b.at)+"\n"), 0o600); err != nil {
+			return false, err
+		}
+		b.kept = b.at
+	}
+	return len(changes) == page, nil
+}
+
+// follow takes one entry.
+func (b *Turnlog) follow(ctx context.Context, e history.Entry) error {
+	switch e.Kind {
+	case history.User, history.Usage, history.Interrupted, history.Killed, history.ToolResult, history.Command:
+	default:
+		return nil
+	}
+	if below, err := b.below(ctx, e.Agent); err != nil || below {
+		return err
+	}
+	t := b.open[e.Agent]
+	switch e.Kind {
+	case history.User:
+		b.end(e.Agent, TurnEnd{At: e.CreatedAt, Code: string(fault.Interrupted), Message: "something else was said before it ended"})
+		b.asked[e.Agent] = e
+	case history.Interrupted:
+		b.end(e.Agent, TurnEnd{At: e.CreatedAt, Code: string(fault.Interrupted), Message: "it was interrupted"})
+	case history.Killed:
+		b.end(e.Agent, TurnEnd{At: e.CreatedAt, Code: string(fault.Killed), Message: "the agent was killed"})
+		delete(b.asked, e.Agent)
+		delete(b.runs, e.Agent)
+		delete(b.last, e.Agent)
+		delete(b.early, e.Agent)
+	case history.ToolResult:
+		return b.tools(t, e)
+	case history.Command:
+		b.hook(e)
+	case history.Usage:
+		m, err := e.Decode()
+		if err != nil || m.Call == nil {
+			return err
+		}
+		if t == nil {
+			if t, err = b.begin(ctx, e, *m.Call); err != nil {
+				return err
+			}
+		}
+		b.call(t, e, m)
+	}
+	return nil
+}
+
+// begin begins a turn with its first call: when the user spoke, or when it was asked.
+func (b *Turnlog) begin(ctx context.Context, e history.Entry, c history.Call) (*turn, error) {
+	a, err := b.Agents.Agent(ctx, e.Agent)
+	if err != nil {
+		return nil, err
+	}
+	s := TurnStart{Agent: string(e.Agent), Name: a.Name, Key: "entry " + strconv.FormatInt(int64(e.ID), 10), Model: c.Model,
+		At: e.CreatedAt.Add(-time.Duration(c.TookMS) * time.Millisecond), Host: b.Host, TriggerType: "task"}
+	if said, ok := b.asked[e.Agent]; ok {
+		s.Key, s.At, s.TriggerType = "entry "+strconv.FormatInt(int64(said.ID), 10), said.CreatedAt, "prompt"
+		delete(b.asked, e.Agent)
+	}
+	begun, deliveries := BeginFollow(s)
+	b.Put(deliveries...)
+	t := &turn{begun}
+	b.open[e.Agent] = t
+	b.hooked(e.Agent, t)
+	return t, nil
+}
+
+// call records a call; one that does not lead to another ends the turn. Those of another program
+// that went over the wire never do: its turn ends with an entry that sums them up, and is no call.
+func (b *Turnlog) call(t *turn, e history.Entry, m history.Meta) {
+	c := *m.Call
+	if !m.Summed() {
+		b.Put(t.Call(TurnCall{ID: e.Hash.String(), Model: c.Model, Request: c.Request, Outcome: c.Outcome, At: e.CreatedAt, TookMS: c.TookMS,
+			Input: c.Input, Output: c.Output, CacheRead: c.CacheRead, CacheWrite: c.CacheWrite, NanoUSD: c.Cost, Priced: c.Priced})...)
+	}
+	if m.Wired() {
+		return
+	}
+	end := TurnEnd{At: e.CreatedAt}
+	switch c.Outcome {
+	case "tool_calls":
+		return
+	case "stop", "length":
+	case "abandoned":
+		end.Code, end.Message = string(fault.Cancelled), "whoever asked did not wait for the end"
+	default:
+		end.Code, end.Message = c.Outcome, "the call of the model failed"
+	}
+	b.end(e.Agent, end)
+}
+
+func (b *Turnlog) end(a id.Agent, how TurnEnd) {
+	if t := b.open[a]; t != nil {
+		b.Put(t.End(how)...)
+		delete(b.open, a)
+		b.last[a] = t
+	}
+}
+
+// below says whether an agent stands below a run, or is its own.
+func (b *Turnlog) below(ctx context.Context, a id.Agent) (bool, error) {
+	if known, ok := b.runs[a]; ok {
+		return known, nil
+	}
+	if b.InRun(a) {
+		b.runs[a] = true
+		return true, nil
+	}
+	row, err := b.Agents.Agent(ctx, a)
+	if err != nil {
+		return false, err
+	}
+	found := false
+	if !row.IsZero() {
+		if found, err = b.below(ctx, row.Parent); err != nil {
+			return false, err
+		}
+	}
+	b.runs[a] = found
+	return found, nil
+}

@@ -1,0 +1,190 @@
+package telemetry_test
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+	"ramet/internal/core/registry"
+	"ramet/internal/store"
+	"ramet/internal/store/sqlite"
+	"ramet/internal/telemetry"
+)
+
+// scene is a real workspace that is followed.
+type scene struct {
+	t     *testing.T
+	store *store.Store
+	path  string
+	runs  map[id.Agent]bool
+}
+
+func newScene(t *testing.T) *scene {
+	ws, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ramet.db"), sqlite.Options{Cwd: "/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ws.Close() })
+	return &scene{t, ws, filepath.Join(t.TempDir(), "cursor"), map[id.Agent]bool{}}
+}
+
+func (s *scene) zero() id.Agent {
+	z, err := s.store.Zero(s.t.Context())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return z.ID
+}
+
+func (s *scene) say(a id.Agent, text string) {
+	d, err := history.Say(history.User, text)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.append(a, d)
+}
+
+func (s *scene) used(a id.Agent, outcome string) {
+	s.append(a, history.Draft{Kind: history.Usage, Meta: history.Meta{Call: &history.Call{Model: "offline/offline", Outcome: outcome, Input: 3, Output: 4, TookMS: 5, Priced: true}}})
+}
+
+func (s *scene) append(a id.Agent, drafts ...history.Draft) {
+	if _, err := s.store.Append(s.t.Context(), a, agent.Passing(), drafts...); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// told is a delivery as far as it is looked at.
+type told struct {
+	method                       string
+	JobType, Status, ParentRunID string
+}
+
+// follow keeps the turnlog until so many deliveries came.
+func (s *scene) follow(n int) []told {
+	s.t.Helper()
+	ctx, cancel := context.WithCancel(s.t.Context())
+	var mu sync.Mutex
+	var out []told
+	enough := make(chan struct{})
+	done := make(chan error, 1)
+	go func() {
+		done <- telemetry.KeepTurnlog(ctx, telemetry.TurnlogOptions{Feed: s.store, Agents: s.store, InRun: func(a id.Agent) bool { return s.runs[a] },
+			Path: s.path, Look: time.Millisecond, Put: func(all ...telemetry.Delivery) {
+				mu.Lock()
+				defer mu.Unlock()
+				for _, d := range all {
+					var body struct {
+						JobType string `json:"job_type"`
+						Status  string `json:"status"`
+						Parent  string `json:"parent_run_id"`
+					}
+					if err := json.Unmarshal(d.Body, &body); err != nil {
+						s.t.Error(err)
+					}
+					if out = append(out, told{d.Method, body.JobType, body.Status, body.Parent}); len(out) == n {
+						close(enough)
+					}
+				}
+			}})
+	}()
+	select {
+	case <-enough:
+	case err := <-done:
+		s.t.Fatal(err)
+	case <-time.After(5 * time.Minute):
+		mu.Lock()
+		defer mu.Unlock()
+		s.t.Fatalf("%d of %d came: %v", len(out), n, out)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		s.t.Fatal(err)
+	}
+	return out
+}
+
+func TestATurnIsARecordWithItsCalls(t *testing.T) {
+	s := newScene(t)
+	s.say(s.zero(), "words that nobody answers")
+	s.say(s.zero(), "go")
+	s.used(s.zero(), "tool_calls")
+	s.used(s.zero(), "stop")
+	got := s.follow(4)
+	want := []told{{"POST", "worker", "running", ""}, {"POST", "llm_call", "success", got[1].ParentRunID}, {"POST", "llm_call", "success", got[1].ParentRunID}, {"PATCH", "", "success", ""}}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("%d: %+v, not %+v", i, got[i], want[i])
+		}
+	}
+	if got[1].ParentRunID == "" {
+		t.Error("the calls have no parent")
+	}
+	// Whoever comes next goes on behind it.
+	s.say(s.zero(), "again")
+	s.used(s.zero(), "PROVIDER_OVERLOADED")
+	if again := s.follow(3); again[0].JobType != "worker" || again[2].Status != "failure" {
+		t.Errorf("%+v", again)
+	}
+}
+
+func TestATurnThatIsUnderWayIsFollowedFromItsBeginningAgain(t *testing.T) {
+	s := newScene(t)
+	s.say(s.zero(), "go")
+	s.used(s.zero(), "tool_calls")
+	first := s.follow(2)
+	s.used(s.zero(), "stop")
+	second := s.follow(4)
+	if first[0] != second[0] || first[1] != second[1] || second[3].Status != "success" {
+		t.Errorf("%+v\n%+v", first, second)
+	}
+}
+
+func TestAgentsOfRunsAreLeftOut(t *testing.T) {
+	s := newScene(t)
+	own, worker := id.NewAgent(), id.NewAgent()
+	for _, f := range []registry.Fork{{Parent: s.zero(), Children: []registry.Child{{ID: own}}}, {Parent: own, Children: []registry.Child{{ID: worker}}}} {
+		if _, err := s.store.Fork(t.Context(), f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.runs[own] = true
+	s.say(worker, "item")
+	s.used(worker, "stop")
+	s.say(s.zero(), "go")
+	s.used(s.zero(), "stop")
+	if got := s.follow(3); len(got) != 3 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestCallsOfServersAreRecordsBelowTheirTurn(t *testing.T) {
+	s := newScene(t)
+	z := s.zero()
+	s.say(z, "go")
+	s.used(z, "tool_calls")
+	result := func(call, memo string) history.Draft {
+		return history.Draft{Kind: history.ToolResult, Parts: []history.Part{{Type: history.Result, CallID: call, Name: "x", Text: "y", Memo: json.RawMessage(memo)}}}
+	}
+	s.append(z, result("a", `{"mcp":{"server":"files","tool":"read","outcome":"done","took_ms":3}}`), result("b", `{"read":1}`),
+		result("c", `{"mcp":{"server":"files","tool":"read","outcome":"unknown","took_ms":3}}`))
+	s.used(z, "stop")
+	var got []string
+	for _, d := range s.follow(6) {
+		if d.JobType == "mcp_tool_call" {
+			got = append(got, d.method+" "+d.Status)
+			if d.ParentRunID == "" {
+				t.Error("it has no parent")
+			}
+		}
+	}
+	if len(got) != 2 || got[0] != "POST success" || got[1] != "POST failure" {
+		t.Errorf("%q", got)
+	}
+}

@@ -1,0 +1,69 @@
+package telemetry
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/url"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"ramet/internal/base/text"
+)
+
+// stamp is a time as bodies hold it.
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z") }
+
+// lineFollow is a text on one line, of at most so many bytes.
+func lineFollow(s string, limit int) string { return cut(text.Line(head(s, 4*limit), limit), limit) }
+
+// linesFollow is a text of at most so many bytes, without what drives a terminal.
+func linesFollow(s string, limit int) string { return cut(text.Safe(head(s, limit)), limit) }
+
+// head keeps long texts from being looked at as a whole.
+func head(s string, limit int) string { return s[:min(len(s), limit)] }
+
+func cut(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	const mark = "…"
+	s = s[:limit-len(mark)]
+	for s != "" && !utf8.ValidString(s[max(0, len(s)-utf8.UTFMax):]) {
+		s = s[:len(s)-1]
+	}
+	return s + mark
+}
+
+func join(code, message string) string {
+	if message == "" {
+		return code
+	}
+	return code + ": " + message
+}
+
+// spanOf is the span of something that has a name.
+func spanOf(name string) string { return digest(name)[:16] }
+
+// traceOf is the trace of something that has a name.
+func traceOf(name string) string { return digest("trace " + name)[:32] }
+
+func digest(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:])
+}
+
+// withoutUser is an address without names and passwords.
+func withoutUser(s string) string {
+	u, err := url.Parse(s)
+	if err != nil || u.User == nil {
+		return s
+	}
+	u.User = nil
+	return u.String()
+}
+
+// isCommit says whether s can be the hash of a commit.
+func isCommit(s string) bool {
+	return len(s) >= 7 && len(s) <= 64 && strings.Trim(s, "0123456789abcdefABCDEF") == ""
+}

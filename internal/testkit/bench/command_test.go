@@ -1,0 +1,215 @@
+package bench
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"ramet/internal/core/config"
+	"ramet/internal/core/registry"
+)
+
+// ms is what a command may use of the processors.
+const (
+	anyCommand     = 60
+	versionCommand = 25
+	listCommand    = 50 // of 10,000 agents
+)
+
+// shell runs the real binary in a project folder whose workspace is a copy of
+// the large one.
+type shell struct {
+	binary, home, project string
+	cpu                   map[string][]float64 // milliseconds of user and system time, by title
+	order                 []string
+}
+
+// newShell builds the binary; without flags it is the one that is released.
+func newShell(b *testing.B, flags ...string) *shell {
+	b.Helper()
+	dir := must[string](b)(os.MkdirTemp(workshop, "shell-*"))
+	s := &shell{binary: filepath.Join(dir, "ramet"), home: filepath.Join(dir, "home"), project: filepath.Join(dir, "project"),
+		cpu: map[string][]float64{}}
+	check(b, os.MkdirAll(filepath.Join(s.project, ".git"), 0o700))
+	args := append(append([]string{"build", "-trimpath", "-buildvcs=false"}, flags...), "-o", s.binary+".linked", "ramet/cmd/ramet")
+	build := exec.CommandContext(b.Context(), "go", args...)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		b.Fatalf("%s: %v\n%s", build, err, out)
+	}
+	// What is installed was copied. The linker writes through a map of the file, and the system then maps so much of
+	// it at a touch that the same program takes 32 or 43 MB, by chance.
+	copyFile(b, s.binary+".linked", s.binary, 0o700)
+	check(b, os.Remove(s.binary+".linked"))
+	return s
+}
+
+func copyFile(b *testing.B, from, to string, mode os.FileMode) {
+	b.Helper()
+	source := must[*os.File](b)(os.Open(from))
+	defer source.Close()
+	copied := must[*os.File](b)(os.OpenFile(to, os.O_WRONLY|os.O_CREATE, mode))
+	defer copied.Close()
+	must[int64](b)(io.Copy(copied, source))
+	check(b, copied.Sync()) // or its writing would disturb what follows
+}
+
+// db is where the project's workspace lies.
+func (s *shell) db(b *testing.B) string {
+	b.Helper()
+	project := must[string](b)(config.ProjectFolder(s.project))
+	return filepath.Join(s.home, "workspaces", config.WorkspaceName(project), "ramet.db")
+}
+
+// load replaces the database of the workspace with a copy of a file. What else the commands before have left
+// there for the next stays, as with every workspace that was used before.
+func (s *shell) load(b *testing.B, from string) {
+	b.Helper()
+	path := s.db(b)
+	check(b, os.MkdirAll(filepath.Dir(path), 0o700))
+	for _, end := range []string{"", "-wal", "-shm", "-journal"} {
+		if err := os.Remove(path + end); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			b.Fatal(err)
+		}
+	}
+	copyFile(b, from, path, 0o600)
+}
+
+func (s *shell) env() []string {
+	return []string{"HOME=" + s.home, "RAMET_HOME=" + s.home, "PATH=" + os.Getenv("PATH")}
+}
+
+// run runs one command line and keeps its time under a title. It returns what
+// was printed; want is the exit code.
+func (s *shell) run(b *testing.B, title string, want int, args ...string) string {
+	b.Helper()
+	c := exec.CommandContext(b.Context(), s.binary, args...)
+	c.Dir = s.project
+	c.Env = s.env()
+	var out, errs bytes.Buffer
+	c.Stdout, c.Stderr = &out, &errs
+	c.Run()
+	if code := c.ProcessState.ExitCode(); code != want {
+		b.Fatalf("ramet %s: exit code %d\n%s", strings.Join(args, " "), code, errs.Bytes())
+	}
+	if _, known := s.cpu[title]; !known {
+		s.order = append(s.order, title)
+	}
+	used := c.ProcessState.UserTime() + c.ProcessState.SystemTime()
+	s.cpu[title] = append(s.cpu[title], float64(used.Microseconds())/1e3)
+	return strings.TrimSpace(out.String())
+}
+
+func (s *shell) median(title string) float64 {
+	sorted := slices.Sorted(slices.Values(s.cpu[title]))
+	return sorted[len(sorted)/2]
+}
+
+// commands measures every command, with the agent of a million messages as its
+// target where there is one. Each round is a new copy of the workspace.
+func (l large) commands(b *testing.B) {
+	settle(b, l.place)
+	s := newShell(b)
+	whole := map[string]bool{}
+	everything := func(args ...string) {
+		title := "ramet " + strings.Join(args[:min(2, len(args))], " ")
+		whole[title] = true
+		s.run(b, title, 0, args...)
+	}
+	for b.Loop() {
+		s.load(b, l.place)
+		l.readers(b, s)
+		everything("verify")
+		everything("log", "many")
+		everything("export", "many")
+		everything("doctor")
+		everything("gc")
+		everything("backup", "copy.db")
+		check(b, os.Remove(filepath.Join(s.project, "copy.db")))
+		l.writers(b, s)
+		everything("redact", "many", l.last.String())
+	}
+	for _, title := range s.order {
+		switch {
+		case whole[title]:
+			shown(b, "reads everything: `"+title+"`, CPU", "ms", s.median(title))
+		case title == "ramet version":
+			atMost(b, "`"+title+"`, CPU", "ms", s.median(title), versionCommand)
+		case title == "ramet ps --json":
+			atMost(b, "`"+title+"`, CPU", "ms", s.median(title), listCommand)
+		default:
+			atMost(b, "`"+title+"`, CPU", "ms", s.median(title), anyCommand)
+		}
+	}
+}
+
+func (l large) readers(b *testing.B, s *shell) {
+	for _, c := range []struct {
+		line string
+		exit int
+	}{
+		{line: "version"}, {line: "--help"}, {line: "config"}, {line: "key"},
+		{line: "ps"}, {line: "ps --json"}, {line: "ps --all"}, {line: "checkpoint"}, {line: "__complete show le"},
+		{line: "show many"}, {line: "show 0"}, {line: "show worker-0.0"}, {line: "show wroker-0.0", exit: 3},
+		{line: "log many --limit 20"}, {line: "log many --limit 20 --json"}, {line: "log many --own --limit 20"},
+		{line: "log many --ranges"}, {line: "log worker-0.0"}, {line: "log worker-0.0 --limit 20"}, {line: "mail many"},
+	} {
+		s.run(b, "ramet "+c.line, c.exit, strings.Fields(c.line)...)
+	}
+}
+
+func (l large) writers(b *testing.B, s *shell) {
+	at := l.last.String()
+	run := func(args ...string) string {
+		title := "ramet " + strings.Join(args, " ")
+		return s.run(b, strings.ReplaceAll(title, at, "ID"), 0, args...)
+	}
+	run("append", "many", "hello")
+	run("append", "0", "hello")
+	run("fork", "many")
+	run("fork", "many", "--name", "twin", "--prompt", "hello")
+	run("fork", "many", "--at", at)
+	run("show", "twin")
+	run("log", "twin", "--limit", "20")
+	run("append", "twin", "hello")
+	run("mark", "many", "here")
+	run("rewind", "many", "here")
+	run("rewind", "many", "--to", at)
+	run("log", "many", "--limit", "20", "--own")
+	run("send", "many", "hello")
+	run("send", "lead-0", "hello", "--from", "many")
+	run("mail", "many", "--unread")
+	run("read", "many")
+	run("read", "lead-0")
+	run("rename", "many", "several")
+	run("rename", "several", "many")
+	run("kill", "twin")
+	run("kill", "lead-0")
+	run("kill", "lead-1", "--cascade")
+	run("clear", "many")
+	run("kill", "many")
+	s.run(b, "ramet ps, with orphans", 0, "ps")
+
+	// Half of the agents dead, some of the others orphans.
+	db := l.reopen(b, s.db(b))
+	for i := range max(1, scaled(10_000)/100/2) {
+		a, ok, err := db.Named(b.Context(), fmt.Sprintf("lead-%d", 2+i))
+		check(b, err)
+		if ok {
+			must[registry.Killed](b)(db.Kill(b.Context(), registry.Kill{Agent: a.ID, Cascade: true, Reason: "killed"}))
+		}
+	}
+	check(b, db.Close())
+	s.run(b, "ramet ps, half of them dead", 0, "ps")
+	s.run(b, "ramet ps --all, half of them dead", 0, "ps", "--all")
+	s.run(b, "ramet checkpoint, half of them dead", 0, "checkpoint")
+	s.run(b, "ramet show many, dead", 0, "show", "many")
+}

@@ -1,0 +1,3 @@
+// Package queuetest holds the tests that every runner.Queue has to pass.
+
+package runtest

@@ -1,0 +1,245 @@
+// Package fetch reads a page of the web for a model: GET, and text.
+//
+// It promises:
+//
+//   - Only http and https, only GET, no cookies, no credentials, no proxy, nothing of the user.
+//   - No address that is not public: none of this machine, of a private network, of a link or
+//     of a provider's metadata service. What counts is the address that is dialled, for each
+//     connection: a name that resolves to something else the second time does not help.
+//   - A redirect is followed on the same host only; one to another host is told, because
+//     permission is given by host.
+//   - Bounded in bytes (also unpacked), time and redirects, whatever the server does.
+//   - HTML becomes Markdown, without scripts, styles and navigation; what is no text is refused
+//     with what it is.
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+	"unicode/utf8"
+
+	"ramet/internal/base/late"
+)
+
+// The bounds, where Options do not say otherwise.
+const (
+	MostBytes = 4 << 20
+	MostTime  = 30 * time.Second
+	redirects = 5
+)
+
+// Options are for tests: what is zero is as promised.
+type Options struct {
+	Bytes int64
+	Time  time.Duration
+	// Permit lets addresses pass that are not public; nil: none.
+	Permit func(netip.AddrPort) bool
+}
+
+// Page is what a server answered.
+type Page struct {
+	URL    string // where it was found, behind redirects
+	Title  string // of HTML
+	Type   string // the media type
+	Status int
+	Text   string // Markdown, or the text itself
+	Cut    bool   // there was more
+	// To is where the server sends to, on another host; nothing of it was read.
+	To string
+}
+
+// Host is what permission is given for: the host of an URL in lower case, and the port where
+// it is not the usual one. An error is a sentence for the model.
+func Host(raw string) (string, error) {
+	u, err := parse(raw)
+	if err != nil {
+		return "", err
+	}
+	return host(u), nil
+}
+
+func host(u *url.URL) string {
+	name, port := strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")), u.Port()
+	if port == "" || u.Scheme == "https" && port == "443" || u.Scheme == "http" && port == "80" {
+		return name
+	}
+	return net.JoinHostPort(name, port)
+}
+
+func parse(raw string) (*url.URL, error) {
+	u, err := url.Parse(strings.TrimSpace(raw))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%.100q is no address: %w", raw, err)
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, fmt.Errorf("%.100q is no address of the web: it must begin with https:// or http://", raw)
+	case u.Hostname() == "" || strings.ContainsAny(u.Hostname(), "%/\\ "):
+		return nil, fmt.Errorf("%.100q names no host", raw)
+	case u.User != nil:
+		return nil, fmt.Errorf("%.100q has a user or password in it, which are not sent", u.Redacted())
+	}
+	u.Fragment = ""
+	return u, nil
+}
+
+// errPrivate is the refusal of an address.
+type errPrivate struct{ netip.Addr }
+
+func (e errPrivate) Error() string {
+	return fmt.Sprintf("%s is no public address: this machine, private networks and the like are not read", e.Addr)
+}
+
+// Get reads a page. An error is a sentence for the model.
+func Get(ctx context.Context, raw string, o Options) (Page, error) {
+	u, err := parse(raw)
+	if err != nil {
+		return Page{}, err
+	}
+	if o.Bytes == 0 {
+		o.Bytes = MostBytes
+	}
+	if o.Time == 0 {
+		o.Time = MostTime
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, o.Time, fmt.Errorf("it took longer than %s", o.Time))
+	defer cancel()
+	client := o.client()
+	defer client.CloseIdleConnections()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return Page{}, err
+	}
+	request.Header.Set("User-Agent", "ramet (reads pages for a language model)")
+	request.Header.Set("Accept", "text/markdown, text/html;q=0.9, text/plain;q=0.8, */*;q=0.5")
+	answer, err := client.Do(request)
+	if err != nil {
+		return Page{}, explain(ctx, u, err)
+	}
+	defer answer.Body.Close()
+	page := Page{URL: answer.Request.URL.String(), Status: answer.StatusCode}
+	if to, err := answer.Location(); err == nil && answer.StatusCode/100 == 3 {
+		page.To = to.String()
+		return page, nil
+	}
+	body, err := io.ReadAll(io.LimitReader(answer.Body, o.Bytes+1))
+	if err != nil {
+		return page, explain(ctx, u, err)
+	}
+	if page.Cut = int64(len(body)) > o.Bytes; page.Cut {
+		body = body[:o.Bytes]
+		for n := 0; n < utf8.UTFMax && len(body) > 0 && !utf8.Valid(body[max(0, len(body)-utf8.UTFMax):]); n++ {
+			body = body[:len(body)-1]
+		}
+	}
+	page.Type, _, _ = mime.ParseMediaType(answer.Header.Get("Content-Type"))
+	if page.Type == "" {
+		page.Type, _, _ = mime.ParseMediaType(http.DetectContentType(body))
+	}
+	return page, page.read(body, answer.Header.Get("Content-Type"))
+}
+
+// client dials what is public, and nothing else.
+func (o Options) client() *http.Client {
+	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: func(_, address string, _ syscall.RawConn) error {
+		to, err := netip.ParseAddrPort(address)
+		if err != nil {
+			return err
+		}
+		if !public(to.Addr()) && (o.Permit == nil || !o.Permit(to)) {
+			return errPrivate{to.Addr()}
+		}
+		return nil
+	}}
+	return &http.Client{
+		Transport: &http.Transport{DialContext: dialer.DialContext, ForceAttemptHTTP2: true, MaxResponseHeaderBytes: 64 << 10,
+			TLSHandshakeTimeout: 10 * time.Second, ResponseHeaderTimeout: 20 * time.Second, DisableKeepAlives: true},
+		CheckRedirect: func(next *http.Request, via []*http.Request) error {
+			first := via[0].URL
+			sameHost := strings.EqualFold(next.URL.Hostname(), first.Hostname()) &&
+				(next.URL.Port() == first.Port() || usual(next.URL) && usual(first))
+			switch {
+			case !sameHost, first.Scheme == "https" && next.URL.Scheme != "https", next.URL.User != nil:
+				return http.ErrUseLastResponse
+			case len(via) > redirects:
+				return fmt.Errorf("it sends from one place to the next, more than %d times", redirects)
+			}
+			next.Header.Del("Referer")
+			return nil
+		},
+	}
+}
+
+func usual(u *url.URL) bool { return host(u) == strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")) }
+
+// closed are networks that are not public although the library has no word for them.
+var closed = late.Value[[]netip.Prefix]{Make: func() (out []netip.Prefix) {
+	for _, s := range []string{
+		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
+		"64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "fec0::/10", "3fff::/20", "5f00::/16",
+	} {
+		out = append(out, netip.MustParsePrefix(s))
+	}
+	return out
+}}
+
+// public says whether an address is one of the open net. Those that carry an IPv4 address
+// are judged by it.
+func public(a netip.Addr) bool {
+	a = a.WithZone("").Unmap()
+	if inner, ok := carried(a); ok {
+		return public(inner)
+	}
+	if !a.IsValid() || !a.IsGlobalUnicast() || a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() {
+		return false
+	}
+	for _, p := range closed.Get() {
+		if p.Contains(a) {
+			return false
+		}
+	}
+	return true
+}
+
+// carried is the IPv4 address in one that leads to it: NAT64, 6to4, and the old form.
+func carried(a netip.Addr) (netip.Addr, bool) {
+	if !a.Is6() {
+		return a, false
+	}
+	b := a.As16()
+	switch {
+	case netip.MustParsePrefix("64:ff9b::/96").Contains(a), netip.MustParsePrefix("::/96").Contains(a) && a != netip.IPv6Loopback() && a != netip.IPv6Unspecified():
+		return netip.AddrFrom4([4]byte(b[12:16])), true
+	case netip.MustParsePrefix("2002::/16").Contains(a):
+		return netip.AddrFrom4([4]byte(b[2:6])), true
+	}
+	return a, false
+}
+
+// explain is why nothing was read.
+func explain(ctx context.Context, u *url.URL, err error) error {
+	var private errPrivate
+	var dns *net.DNSError
+	switch {
+	case errors.As(err, &private):
+		return fmt.Errorf("%s was not read: %w", u.Hostname(), private)
+	case ctx.Err() != nil:
+		return fmt.Errorf("%s was not read: %w", u.Hostname(), context.Cause(ctx))
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return fmt.Errorf("%s was not read: there is no such host", u.Hostname())
+	}
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		err = wrapped.Err
+	}
+	return fmt.Errorf("%s was not read: %w", u.Hostname(), err)
+}

@@ -1,0 +1,193 @@
+// Package program runs the commands of hooks (package hook).
+//
+// It promises:
+//
+//   - A hook of the project runs confined, as its commands do, without the network; where nothing can
+//     be confined it does not run, and has failed. The user's own run free, and start in an empty
+//     folder: the event names the agent's folder as cwd. Both have the environment of any process for a project (package environ) and none of ramet's keys.
+//   - A hook of the project runs only in the words that a person accepted, and only if the files of
+//     the project that its command names, and those beside them in a folder of hooks, are the
+//     bytes that were accepted. One whose files are others has failed; before something that it
+//     could object to, that objects.
+//   - Hooks of one occasion run side by side, each once. Whatever one started is ended with it, and
+//     after its time.
+package hookprogram
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/launch"
+	"ramet/internal/launch/sandbox"
+	"ramet/internal/turn/hook"
+)
+
+// Runner runs hooks for one project.
+type Runner struct {
+	Project string   // its folder
+	Env     []string // of every hook
+	Free    []string // what the user's own get besides
+	// Box is what a hook of the project may do, in the folder of an agent; an error: nothing
+	// can be confined.
+	Box func(dir string) (*sandbox.Box, error)
+	// Accepted refuses a command whose files in the project are not what a person accepted.
+	Accepted func(command string) error
+}
+
+// mostOutput is how much is kept of what a hook says.
+const mostOutput = 1 << 20
+
+// Fire runs the hooks that fit, and puts together what they say. When ctx ends they are killed.
+func (r Runner) Fire(ctx context.Context, hooks []hook.Hook, o hook.Occasion, p hook.Place) hook.Verdict {
+	var fit []hook.Hook
+	for _, h := range hooks {
+		same := func(other hook.Hook) bool {
+			return other.Command == h.Command && other.Project == h.Project && other.Theirs == h.Theirs
+		}
+		if h.Fits(o) && !slices.ContainsFunc(fit, same) {
+			fit = append(fit, h)
+		}
+	}
+	if len(fit) == 0 {
+		return hook.Verdict{}
+	}
+	ran := make([]hook.Ran, len(fit))
+	var work sync.WaitGroup
+	for i, h := range fit {
+		work.Go(func() { ran[i] = r.run(ctx, h, o, p) })
+	}
+	work.Wait()
+	return hook.Judge(o, p, ran)
+}
+
+// run runs one hook.
+func (r Runner) run(ctx context.Context, h hook.Hook, o hook.Occasion, p hook.Place) hook.Ran {
+	begun := time.Now()
+	out := hook.Ran{Hook: h}
+	limited, cancel := context.WithTimeout(ctx, h.Patience())
+	defer cancel()
+	cmd, err := r.command(h, o, p)
+	if err != nil {
+		out.Failed, out.Objects = err, fault.Is(err, fault.Untrusted)
+		return out
+	}
+	result, err := speak(limited, cmd, h.Input(o, p), &out)
+	out.Exit, out.Took = result.ExitCode, time.Since(begun)
+	switch {
+	case limited.Err() != nil && ctx.Err() == nil:
+		out.TimedOut = true
+	case ctx.Err() != nil:
+		out.Failed = ctx.Err()
+	case err != nil:
+		out.Failed = err
+	}
+	return out
+}
+
+// command is a hook as it may run.
+func (r Runner) command(h hook.Hook, o hook.Occasion, p hook.Place) (launch.Program, error) {
+	dir := p.Dir
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		dir = r.Project
+	}
+	env := append(slices.Clone(r.Env), "CLAUDE_PROJECT_DIR="+r.Project, "RAMET_PROJECT="+r.Project, "RAMET_HOOK="+string(o.Event), "RAMET_AGENT="+p.Agent)
+	cmd := launch.Program{Purpose: launch.UserHook, Project: r.Project, Command: sandbox.Command{Args: []string{shell(r.Env), "-c", h.Command}, Dir: dir, Env: env}}
+	if !h.Project {
+		cmd.Env = append(cmd.Env, r.Free...)
+		return cmd, nil
+	}
+	box, err := r.Box(dir)
+	if err != nil {
+		return cmd, fault.New(fault.Failed, "a project's hook runs confined only: %w", err)
+	}
+	cmd.Purpose, cmd.Confine = launch.ProjectHook, box
+	cmd.Check = func() error { return r.Accepted(h.Command) }
+	return cmd, cmd.Check()
+}
+
+// speak runs a command that is told something, and keeps what it says.
+func speak(ctx context.Context, cmd launch.Program, input []byte, out *hook.Ran) (sandbox.Result, error) {
+	inR, inW, err := os.Pipe()
+	if err != nil {
+		return sandbox.Result{}, err
+	}
+	outR, outW, err := os.Pipe()
+	if err != nil {
+		inR.Close()
+		inW.Close()
+		return sandbox.Result{}, err
+	}
+	said, complained := &bounded{}, &bounded{}
+	cmd.Output, cmd.Speaks = complained, &sandbox.Speech{In: inR, Out: outW}
+	p, err := launch.Start(ctx, cmd)
+	if err != nil {
+		inW.Close()
+		outR.Close()
+		return sandbox.Result{}, err
+	}
+	written, read := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(written)
+		_, _ = inW.Write(input) // one that does not read is not told
+		inW.Close()
+	}()
+	go func() {
+		defer close(read)
+		_, _ = io.Copy(said, outR)
+	}()
+	result, err := p.Wait()
+	inW.SetDeadline(time.Now())
+	<-written
+	select {
+	case <-read:
+	case <-time.After(time.Second): // where something outlived it that still holds the pipe
+		outR.SetDeadline(time.Now())
+		<-read
+	}
+	outR.Close()
+	out.Out, out.Err = said.bytes(), complained.bytes()
+	return result, err
+}
+
+// bounded keeps the beginning of what is written.
+type bounded struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.buf.Write(p[:min(len(p), mostOutput-b.buf.Len())])
+	return len(p), nil
+}
+
+func (b *bounded) bytes() []byte {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return bytes.Clone(b.buf.Bytes())
+}
+
+// shell is the one that hooks are written for.
+func shell(env []string) string {
+	for _, pair := range env {
+		value, ok := strings.CutPrefix(pair, "PATH=")
+		if !ok {
+			continue
+		}
+		for _, dir := range filepath.SplitList(value) {
+			if info, err := os.Stat(filepath.Join(dir, "bash")); err == nil && info.Mode().IsRegular() {
+				return "bash"
+			}
+		}
+	}
+	return "sh"
+}

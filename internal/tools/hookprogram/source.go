@@ -1,0 +1,178 @@
+package hookprogram
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ramet/internal/base/late"
+	"ramet/internal/core/config"
+	"ramet/internal/core/trust"
+	"ramet/internal/turn/hook"
+)
+
+// Kind is that of files which name hooks, and of those that hooks run.
+const Kind trust.Kind = "hooks"
+
+// Folders are those in which projects keep the programs of hooks.
+var Folders = []string{".claude/hooks", ".agents/hooks", ".ramet/hooks"}
+
+// Bounds of what a project's hooks are made of.
+const (
+	mostFile  = 1 << 20
+	mostFiles = 500
+)
+
+// Source finds the hooks of a project, for trust: the files that name them, what their commands
+// name, and what lies in folders of hooks.
+func Source() trust.Source {
+	return trust.Source{Kind: Kind, Find: func(g *trust.Ground) ([]trust.Thing, error) {
+		things, commands, err := naming(g)
+		if err != nil || len(commands) == 0 && len(things) == 0 {
+			return things, err
+		}
+		seen := map[string]bool{}
+		for _, t := range things {
+			seen[t.Path] = true
+		}
+		add := func(found []trust.Thing, err error) error {
+			for _, t := range found {
+				if !seen[t.Path] {
+					seen[t.Path] = true
+					things = append(things, t)
+				}
+			}
+			return err
+		}
+		const does = "is run by a hook, or lies beside what is"
+		for _, c := range commands {
+			if err := add(trust.Files(Kind, does, mostFile, Named(g.Dir(), c)...).Find(g)); err != nil {
+				return nil, err
+			}
+		}
+		for _, folder := range Folders {
+			if err := add(trust.Below(Kind, does, mostFile, mostFiles, folder).Find(g)); err != nil {
+				return nil, err
+			}
+		}
+		return things, nil
+	}}
+}
+
+// naming are the files that name hooks, and the commands that they name.
+func naming(g *trust.Ground) (things []trust.Thing, commands []string, err error) {
+	for _, file := range hook.SettingsFiles {
+		found, err := trust.Files(Kind, "runs commands on events of agents, confined", mostFile, file).Find(g)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, t := range found {
+			hooks, _, err := hook.ParseSettings(file, t.Data)
+			if t.Refused == "" && err == nil && len(hooks) == 0 {
+				continue // nothing of it acts
+			}
+			if err != nil && t.Refused == "" {
+				t.Refused = err.Error()
+			}
+			things = append(things, t)
+			for _, h := range hooks {
+				commands = append(commands, h.Command)
+			}
+		}
+	}
+	data, err := g.Read(trust.ConfigurationFile, mostFile)
+	why := trust.Unfit("")
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.As(err, &why), trust.Escapes(err):
+		return things, commands, nil // the source of configurations tells of it
+	case err != nil:
+		return nil, nil, err
+	}
+	hooks, err := config.ParseHooks(trust.ConfigurationFile, string(data), true)
+	if err != nil {
+		return things, commands, nil // whoever loads it says so
+	}
+	for _, h := range hooks {
+		commands = append(commands, h.Command)
+	}
+	return things, commands, nil
+}
+
+// Named are the files of a project that a command line runs, by their paths in it: programs, what
+// an interpreter is given first, and whatever lies in a folder of hooks. Words are looked at as they
+// stand. What else a command reads is data.
+func Named(project, command string) []string {
+	for _, form := range []string{"${CLAUDE_PROJECT_DIR:-.}", "${CLAUDE_PROJECT_DIR}", "$CLAUDE_PROJECT_DIR", "${RAMET_PROJECT}", "$RAMET_PROJECT", "$(pwd)", "$PWD"} {
+		command = strings.ReplaceAll(command, form, project)
+	}
+	command = strings.NewReplacer(`"`, "", `'`, "", `\`, "").Replace(command)
+	var out []string
+	for line := range strings.FieldsFuncSeq(command, func(r rune) bool { return strings.ContainsRune("\n;|&()`{}", r) }) {
+		runs := true // the next word is a program, or what an interpreter runs
+		for word := range strings.FieldsSeq(line) {
+			name := path.Base(word)
+			switch {
+			case runs && (strings.HasPrefix(word, "-") || strings.Contains(word, "=") || slices.Contains(interpreters.Get(), name)):
+				continue
+			case !runs && !slices.ContainsFunc(Folders, func(f string) bool { return strings.Contains(word, f+"/") }):
+				continue
+			}
+			runs = false
+			if p, ok := inside(project, word); ok && !slices.Contains(out, p) {
+				out = append(out, p)
+			}
+		}
+	}
+	return out
+}
+
+// interpreters run the file that they are given; the last few only stand before a command.
+var interpreters = late.Value[[]string]{Make: func() []string {
+	return strings.Fields(`sh bash zsh dash ksh fish python python2 python3 node nodejs deno bun tsx ts-node npx ruby perl php pwsh
+	uv uvx pipx go run exec env command nice nohup time timeout sudo source . xargs then else do if while until !`)
+}}
+
+// inside is the path in a project of a file that a word names.
+func inside(project, word string) (string, bool) {
+	if filepath.IsAbs(word) {
+		rel, err := filepath.Rel(project, word)
+		if err != nil {
+			return "", false
+		}
+		word = rel
+	}
+	if !filepath.IsLocal(word) {
+		return "", false
+	}
+	p := path.Clean(filepath.ToSlash(word))
+	info, err := os.Lstat(filepath.Join(project, filepath.FromSlash(p)))
+	return p, err == nil && !info.IsDir()
+}
+
+// Unaccepted refuses a command that runs files of the project, or has others beside them in a
+// folder of hooks, which are not what a person accepted, or are gone: UNTRUSTED.
+func Unaccepted(s *trust.Shelf, project, command string) error {
+	check := Named(project, command)
+	for _, p := range s.Paths(Kind) {
+		beside := slices.ContainsFunc(Folders, func(folder string) bool {
+			return strings.HasPrefix(p, folder+"/") && strings.Contains(command, folder+"/")
+		})
+		if (beside || p != "" && strings.Contains(command, p)) && !slices.Contains(check, p) {
+			check = append(check, p)
+		}
+	}
+	for _, p := range check {
+		t, ok, err := s.Text(Kind, p)
+		if err != nil {
+			return err
+		}
+		if ok && t.Note != "" {
+			return untrusted(p)
+		}
+	}
+	return nil
+}

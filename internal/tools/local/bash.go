@@ -1,0 +1,244 @@
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"ramet/internal/base/late"
+	"ramet/internal/base/text"
+	"ramet/internal/launch"
+	"ramet/internal/launch/sandbox"
+	"ramet/internal/turn/tool"
+)
+
+type bashArgs struct {
+	Command    string
+	Timeout    float64
+	Outside    string
+	Background bool
+}
+
+func (l *Local) bash() tool.Tool {
+	return l.remember(l.runBash, tool.Describe("bash", tool.Spec{
+		Args: l.commandShapes().bash,
+		Subject: func(args json.RawMessage) string {
+			a, _ := parse[bashArgs](args)
+			return a.Command
+		},
+		Summary: func(args json.RawMessage) string {
+			a, _ := parse[bashArgs](args)
+			const most = 200 // what a question shows of it: where it runs must not be cut off
+			where := ""
+			if said := l.where(a); said != "" {
+				where = " (" + said + ")"
+			}
+			return text.Line(a.Command, most-utf8.RuneCountInString(where)) + where
+		},
+		Where: func(args json.RawMessage) string {
+			a, _ := parse[bashArgs](args)
+			return l.where(a)
+		},
+		Outside: func(args json.RawMessage) string {
+			a, _ := parse[bashArgs](args)
+			return a.Outside
+		},
+	}))
+}
+
+// where says what a command line does not: in which folder it would run, and whether in the background.
+func (l *Local) where(a bashArgs) string {
+	var out []string
+	if rel, _ := l.folder(); rel != "." {
+		out = append(out, "in "+text.Line(rel, 80))
+	}
+	if a.Background {
+		out = append(out, "in the background")
+	}
+	return strings.Join(out, ", ")
+}
+
+func (l *Local) runBash(ctx context.Context, c tool.Call) (tool.Answer, error) {
+	args, err := parse[bashArgs](c.Args)
+	if err != nil {
+		return tool.Answer{}, err
+	}
+	if args.Background {
+		return l.begin(ctx, c, args)
+	}
+	timeout := l.o.Limits.Timeout
+	if args.Timeout > 0 {
+		timeout = time.Duration(args.Timeout * float64(time.Second))
+	}
+	timeout = min(timeout, l.o.Limits.MaxTimeout)
+	timed, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+
+	out := &ends{head: l.o.Limits.Head, tail: l.o.Limits.Tail}
+	all := &spool{l: l, name: "bash"}
+	from, _ := l.folder()
+	cmd, err := l.command(args.Command, c.Grant)
+	if err != nil {
+		return tool.Answer{}, err
+	}
+	cmd.Output = tee{out, all, c.Output}
+	var asked *tracker
+	if moves.Get().MatchString(args.Command) {
+		var command string
+		command, asked = track(args.Command)
+		asked.next = cmd.Output
+		cmd.Args, cmd.Output = l.shell(command), asked
+	}
+	p, err := launch.Start(timed, launch.Program{Purpose: launch.AgentCommand, Command: cmd})
+	if err != nil {
+		return tool.Answer{}, complain("Nothing was run: %w", err)
+	}
+	result, err := p.Wait()
+	said, memory := "", ""
+	if asked != nil {
+		said, memory = l.move(from, asked.end())
+	}
+	out.where = all.close()
+	if ctx.Err() != nil {
+		return tool.Answer{Text: ending(out.String(), "[stopped]"), IsError: true}, ctx.Err()
+	}
+	how, failed := outcome(result, err, timeout, c.Grant, out.String)
+	if said != "" {
+		how = strings.TrimPrefix(how+"\n"+said, "\n")
+	}
+	return tool.Answer{Text: ending(out.String(), how), IsError: failed, Memo: memory}, nil
+}
+
+// command is a command line as it may run, in the folder of commands.
+func (l *Local) command(line string, g tool.Grant) (sandbox.Command, error) {
+	_, dir := l.folder()
+	cmd := sandbox.Command{Args: l.shell(line), Dir: dir, Env: l.o.Env}
+	if mark, ok := l.o.For.Bytes(); ok {
+		cmd.For = (*sandbox.Mark)(&mark)
+	}
+	switch g {
+	case tool.Free:
+	case tool.Confine:
+		cmd.Env = l.cached(cmd.Env)
+		cmd.Confine = l.confinement()
+	default:
+		return cmd, complain("The call was not permitted (%q). Nothing was run.", g)
+	}
+	return cmd, nil
+}
+
+// outcome says how a command ended, in lines below its output; empty: well.
+func outcome(result sandbox.Result, err error, timeout time.Duration, g tool.Grant, printed func() string) (how string, failed bool) {
+	failed = true
+	switch {
+	case err != nil:
+		how = "[" + text.Safe(err.Error()) + "]"
+	case result.Killed && timeout > 0:
+		how = fmt.Sprintf("[timed out after %s: the command and all that it started were killed]", timeout)
+	case result.Killed:
+		how = "[stopped, with all that it started]"
+	case result.Signal != 0:
+		how = fmt.Sprintf("[ended by signal %d, %s]", int(result.Signal), result.Signal)
+	case result.ExitCode != 0:
+		how = fmt.Sprintf("[exit code %d]", result.ExitCode)
+	default:
+		failed = false
+	}
+	if failed && g == tool.Confine {
+		how += "\n" + boxed(printed())
+	}
+	for line := range strings.Lines(result.Notes) {
+		how = strings.TrimPrefix(how+"\n["+text.Safe(strings.TrimSpace(line))+"]", "\n")
+	}
+	return how, failed
+}
+
+// refusals are what programs say when a file may not be written, or there is no network.
+var refusals = late.Regexp(`(?i)operation not permitted|permission denied|device or resource busy|read-only file ?system|\bE(PERM|ACCES|ROFS|NETUNREACH|HOSTUNREACH|AI_AGAIN|NOTFOUND|CONNREFUSED)\b|` +
+	`network is (unreachable|down)|no route to host|name resolution|resolve (host|address|proxy)|unable to resolve|cannot resolve|could not resolve|name or service not known|no such host|nodename nor servname|` +
+	`unknown host|network error|connection refused|failed to connect|could not connect|can't connect|getaddrinfo`)
+
+// boxed says of a command that failed in the box whether the box may be why.
+func boxed(out string) string {
+	const what = "writing only in the workspace and $TMPDIR, no network"
+	if refusals.Get().MatchString(out) {
+		return "[the box may be the cause: it ran confined, " + what + "; if it must have more, call it again with outside and say why]"
+	}
+	return "[it ran confined: " + what + "]"
+}
+
+// ending puts a last line under the output.
+func ending(out, how string) string {
+	switch {
+	case out == "" && how == "":
+		return "[no output]"
+	case out == "" || how == "":
+		return out + how
+	case !strings.HasSuffix(out, "\n"):
+		out += "\n"
+	}
+	return out + how
+}
+
+// shell is the command line as arguments.
+func (l *Local) shell(command string) []string {
+	name := "sh"
+	for _, pair := range l.o.Env {
+		value, _ := strings.CutPrefix(pair, "PATH=")
+		if value == pair {
+			continue
+		}
+		for _, dir := range filepath.SplitList(value) {
+			if info, err := os.Stat(filepath.Join(dir, "bash")); err == nil && info.Mode().IsRegular() {
+				name = "bash"
+			}
+		}
+	}
+	return []string{name, "-c", "--", command} // which may begin with a dash
+}
+
+// cached lets confined commands keep what they built from one to the next, apart
+// from the caches of the user, which they could poison.
+func (l *Local) cached(env []string) []string {
+	if l.o.Cache == "" || os.MkdirAll(l.o.Cache, 0o700) != nil {
+		return env // compilers say what they miss
+	}
+	return append(slices.Clip(env), "XDG_CACHE_HOME="+l.o.Cache, "GOCACHE="+filepath.Join(l.o.Cache, "go-build"))
+}
+
+// confinement is what a command may do that nobody permitted.
+func (l *Local) confinement() *sandbox.Box {
+	box := &sandbox.Box{
+		Write: []string{l.o.Root},
+		Keep:  append([]string{filepath.Join(l.o.Root, ".git"), filepath.Join(l.o.Root, ".ramet")}, l.o.Keep...),
+		Hide:  l.o.Hide,
+		Guard: l.o.Quarantine, Guarded: []string{l.o.Root}, Forbid: l.o.Forbid,
+	}
+	for _, dir := range append(slices.Clip(l.o.Write), l.o.Cache) {
+		// Their parents are the user's alone: a link on the way is the user's.
+		if real, err := filepath.EvalSymlinks(dir); err == nil && dir != "" {
+			box.Write = append(box.Write, real)
+		}
+	}
+	return box
+}
+
+// tee hands output to two who never fail.
+type tee struct {
+	kept  *ends
+	all   *spool
+	other func([]byte)
+}
+
+func (t tee) Write(p []byte) (int, error) {
+	t.kept.Write(p)
+	t.all.Write(p)
+	t.other(p)
+	return len(p), nil
+}

@@ -1,0 +1,158 @@
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ramet/internal/turn/tool"
+)
+
+func TestBashAnswersWithOutputAndEnd(t *testing.T) {
+	d := newDesk(t, "file", "x")
+	for _, c := range []struct {
+		command string
+		want    string
+		failed  bool
+	}{
+		{"echo out; echo err >&2", "out\nerr\n", false},
+		{"pwd; cat file", d.root + "\nx", false},
+		{"true", "[no output]", false},
+		{"exit 3", "[exit code 3]", true},
+		{"printf half; exit 1", "half\n[exit code 1]", true},
+		{"kill -SEGV $$", "[ended by signal 11, segmentation fault]", true},
+		{"cat; read x; echo got $?", "got 1\n", false}, // no input
+		{"[[ 1 == 1 ]] && echo bash", "bash\n", false},
+		{"no-such-command", "bash: line 1: no-such-command: command not found\n[exit code 127]", true},
+		{`printf '\e[31mred\e[0m \e]0;title\a\e(B\e[2J\x01\x00\xff\u202e'`, "red \u2401\u2400\uFFFD\uFFFD", false},
+		{`printf '10%%\r50%%\r100%%\r\nnext\r\n'`, "100%\nnext\n", false},
+		{`echo é`, "é\n", false},
+		{"-n", "bash: line 1: -n: command not found\n[exit code 127]", true},
+		{"env | grep -v -e ^_= -e ^PWD= -e ^SHLVL= -e ^OLDPWD= | sort", "LANG=C.UTF-8\nPATH=" + os.Getenv("PATH") + "\n", false},
+		{"sleep 1000 & setsid sleep 1000 & echo on", "on\n", false},
+	} {
+		if got := d.call("bash", args{"command": c.command}); got.Text != c.want || got.IsError != c.failed {
+			t.Errorf("%s: %+v, want %q", c.command, got, c.want)
+		}
+	}
+	if !strings.HasPrefix(d.out.text.String(), "out\nerr\n"+d.root) {
+		t.Errorf("streamed: %q", d.out.text.String())
+	}
+	got := d.call("bash", args{"command": "echo begun; trap '' TERM; sleep 1000", "timeout": 1})
+	if !got.IsError || got.Text != "begun\n[timed out after 1s: the command and all that it started were killed]" {
+		t.Errorf("%+v", got)
+	}
+	for _, a := range []args{{"command": ""}, {"command": "true", "timeout": 0}, {"command": "true", "timeout": 601}, {}} {
+		d.fails("bash", a, "The arguments of bash are wrong")
+	}
+	if got := d.call("bash", args{"command": "touch a\x00b"}); !got.IsError || !strings.Contains(got.Text, "NUL") {
+		t.Errorf("%+v", got)
+	}
+	if got := d.granted("", "bash", args{"command": "touch made"}); !got.IsError || !strings.Contains(got.Text, "not permitted") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestBashKeepsHeadAndTailOfMuch(t *testing.T) {
+	d := newDesk(t)
+	var streamed int64
+	text, _ := json.Marshal(args{"command": "echo first; head -c 200000000 /dev/zero | tr '\\0' x; echo; echo last"})
+	got, err := d.local.bash().Run(t.Context(), tool.Call{Args: text, Grant: tool.Free, Output: func(p []byte) { streamed += int64(len(p)) }})
+	if err != nil || got.IsError || streamed != 6+200000000+6 {
+		t.Fatalf("%v %t %d", err, got.IsError, streamed)
+	}
+	note := fmt.Sprintf("[… %d bytes are left out here …]", streamed-32<<10)
+	if len(got.Text) > 33<<10 || !strings.HasPrefix(got.Text, "first\nxxx") || !strings.HasSuffix(got.Text, "xxx\nlast\n") || !strings.Contains(got.Text, note) {
+		t.Errorf("%d bytes: %.100s … %s", len(got.Text), got.Text, got.Text[len(got.Text)-100:])
+	}
+}
+
+func TestBashStopsWithTheContext(t *testing.T) {
+	d := newDesk(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	text, _ := json.Marshal(args{"command": "echo begun; sleep 1000 & setsid sleep 1000"})
+	got, err := d.local.bash().Run(ctx, tool.Call{Args: text, Grant: tool.Free, Output: func([]byte) { cancel() }})
+	if err != context.Canceled || got.Text != "begun\n[stopped]" {
+		t.Errorf("%+v %v", got, err)
+	}
+}
+
+func TestBashUnaskedIsConfined(t *testing.T) {
+	d := newDesk(t, "file", "x", ".git/config", "theirs", ".ramet/config.toml", "theirs")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	connect := "exec 3<>/dev/tcp/" + strings.Replace(listener.Addr().String(), ":", "/", 1)
+	if got := d.granted(tool.Confine, "bash", args{"command": "echo new > file && mkdir sub && cat .git/config && echo x > $TMPDIR/x"}); got.IsError || got.Text != "theirs" {
+		t.Errorf("%+v", got)
+	}
+	if d.get("file") != "new\n" {
+		t.Error(d.get("file"))
+	}
+	for _, command := range []string{"echo x > ../new", "echo x > .git/config", "mv .git x", "rm -rf .ramet", "cat ../outside/secret", connect} {
+		got := d.granted(tool.Confine, "bash", args{"command": command})
+		cause := strings.Contains(got.Text, "[the box may be the cause: it ran confined, ") && strings.Contains(got.Text, "outside")
+		if wanted := command != "cat ../outside/secret"; !got.IsError || cause != wanted || !strings.Contains(got.Text, "it ran confined") || strings.Contains(got.Text, "theirs") {
+			t.Errorf("%s: %+v", command, got)
+		}
+	}
+	for _, command := range []string{"echo x > ../outside/new", "cat ../outside/secret", connect} {
+		if got := d.granted(tool.Free, "bash", args{"command": command}); got.IsError {
+			t.Errorf("permitted: %s: %+v", command, got)
+		}
+	}
+	if d.get(".git/config")+d.get(".ramet/config.toml") != "theirstheirs" {
+		t.Error("they were written")
+	}
+}
+
+func TestConfinedCommandsHaveACacheOfTheirOwn(t *testing.T) {
+	d := newDesk(t)
+	home := filepath.Join(d.outside, "home") // hidden, but for the cache
+	var err error
+	d.local, err = New(Options{Root: d.root, Env: []string{"PATH=" + os.Getenv("PATH")}, Hide: []string{d.outside}, Cache: filepath.Join(home, "cache")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ command, want string }{
+		{"mkdir -p $GOCACHE && echo kept > $GOCACHE/a", "[no output]"},
+		{"cat $GOCACHE/a $XDG_CACHE_HOME/go-build/a", "kept\nkept\n"},
+	} {
+		if a := d.granted(tool.Confine, "bash", args{"command": c.command}); a.Text != c.want {
+			t.Errorf("%s: %+v", c.command, a)
+		}
+	}
+	if a := d.call("bash", args{"command": "echo [$GOCACHE]"}); a.Text != "[]\n" {
+		t.Errorf("not confined: %+v", a)
+	}
+}
+
+// Names are looked after in the workspace, and not in the cache, where compilers keep the
+// sources of others as they are.
+func TestConfinedCommandsLeaveNoTraps(t *testing.T) {
+	d := newDesk(t)
+	home := filepath.Join(d.outside, "home")
+	var err error
+	d.local, err = New(Options{Root: d.root, Env: []string{"PATH=" + os.Getenv("PATH")}, Hide: []string{home},
+		Cache: filepath.Join(home, "cache"), Quarantine: filepath.Join(home, "quarantine")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := d.granted(tool.Confine, "bash", args{"command": "echo x > .envrc; mkdir -p $GOCACHE/a; echo x > $GOCACHE/a/.envrc; echo done"})
+	if a.IsError || !strings.HasPrefix(a.Text, "done\n[.envrc was moved to "+home+"/quarantine/") || strings.Count(a.Text, "\n") != 1 {
+		t.Errorf("%+v", a)
+	}
+	if _, err := os.Stat(filepath.Join(home, "cache/go-build/a/.envrc")); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(filepath.Join(d.root, ".envrc")); err == nil {
+		t.Error("it is still there")
+	}
+}

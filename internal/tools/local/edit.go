@@ -1,0 +1,123 @@
+package local
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+
+	"ramet/internal/turn/tool"
+)
+
+type editArgs struct {
+	Path string
+	change
+	Edits []change
+}
+
+// change is one replacement.
+type change struct {
+	Old string `json:"old_string"`
+	New string `json:"new_string"`
+	All bool   `json:"replace_all"`
+}
+
+func (l *Local) edit() tool.Tool {
+	return l.remember(l.runEdit, tool.Describe("edit", tool.Spec{
+		Args:    editShape.Get(),
+		Subject: l.subject, Summary: l.summary("edit"), Preview: l.previewEdit,
+	}))
+}
+
+// changes are what a call asks for.
+func (a editArgs) changes() ([]change, error) {
+	switch {
+	case len(a.Edits) > 0 && (a.Old != "" || a.New != ""):
+		return nil, complain("Give old_string and new_string, or edits, not both. Nothing was changed.")
+	case len(a.Edits) > 0:
+		return a.Edits, nil
+	case a.Old == "":
+		return nil, complain("old_string is missing: what is to be replaced? Nothing was changed.")
+	}
+	return []change{a.change}, nil
+}
+
+func (l *Local) runEdit(_ context.Context, c tool.Call) (tool.Answer, error) {
+	args, err := parse[editArgs](c.Args)
+	if err != nil {
+		return tool.Answer{}, err
+	}
+	changes, err := args.changes()
+	if err != nil {
+		return tool.Answer{}, err
+	}
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	s, err := l.find(args.Path, toWrite)
+	if err != nil {
+		return tool.Answer{}, err
+	}
+	defer s.close()
+	if err := s.permitted(c); err != nil {
+		return tool.Answer{}, err
+	}
+	before, stale, err := l.known(s)
+	if err != nil {
+		return tool.Answer{}, err
+	}
+	d := newDraft(string(before))
+	for i, one := range changes {
+		if stale && one.All {
+			err = complain("it has changed since it was read, so that replace_all might change what you have not seen. Read it again")
+		} else {
+			err = d.apply(one)
+		}
+		if err != nil {
+			where := ""
+			if len(changes) > 1 {
+				where = fmt.Sprintf(" edit %d of %d:", i+1, len(changes))
+			}
+			if stale {
+				err = complain("%w (It has changed since it was read.)", err)
+			}
+			return tool.Answer{}, complain("%s:%s %w Nothing was changed.", show(s.rel), where, err)
+		}
+	}
+	after := d.text()
+	if len(after) > largest {
+		return tool.Answer{}, complain("That would make more than %d MiB. Use bash.", largest>>20)
+	}
+	seen, _ := l.sight(s.rel)
+	if err := l.replace(s, before, []byte(after)); err != nil {
+		return tool.Answer{}, err
+	}
+	said := fmt.Sprintf("Edited %s.", show(s.rel))
+	if d.places > 1 {
+		said = fmt.Sprintf("Edited %s in %d places.", show(s.rel), d.places)
+	}
+	answer := tool.Answer{Show: diff(s.rel, string(before), after)}
+	if stale { // what else changed was not seen: write must not undo it
+		l.sawSum(s.rel, seen)
+		said += " Note: it had changed since you saw it, elsewhere; those changes are kept."
+	} else {
+		answer.Memo = l.sawMemo(s.rel)
+	}
+	answer.Text = said + " Now:\n" + d.excerpt()
+	return answer, nil
+}
+
+// known is the content of a file that the conversation has seen; stale says that it was
+// another then.
+func (l *Local) known(s *handle) (content []byte, stale bool, err error) {
+	content, err = s.content()
+	if err != nil {
+		return nil, false, err
+	}
+	sum, ok := l.sight(s.rel)
+	switch {
+	case !ok:
+		return nil, false, complain("%s was not read yet. Read it first (the lines that you want to change are enough).", show(s.rel))
+	case s.info.Mode().Perm()&0o200 == 0:
+		return nil, false, complain("%s is read-only.", show(s.rel))
+	}
+	return content, sum != sha256.Sum256(content), nil
+}

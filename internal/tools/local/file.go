@@ -1,0 +1,196 @@
+package local
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"sync"
+
+	"ramet/internal/base/step"
+)
+
+// largest is the size up to which files are compared, edited and searched.
+const largest = 16 << 20
+
+// file opens a regular file for reading. Anything else is refused, and never waited
+// for.
+func (s *handle) file() (*os.File, error) {
+	switch {
+	case s.info == nil:
+		return nil, explain(s.rel, fs.ErrNotExist)
+	case s.info.IsDir():
+		return nil, complain("%s is a folder. glob finds what is in it.", show(s.rel))
+	case !s.info.Mode().IsRegular():
+		return nil, complain("%s is %s, not a regular file.", show(s.rel), kindOf(s.info.Mode()))
+	}
+	f, err := s.dir.OpenFile(s.name, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, explain(s.rel, err)
+	}
+	now, err := f.Stat()
+	if err != nil || !os.SameFile(s.info, now) || !now.Mode().IsRegular() {
+		f.Close()
+		return nil, complain("%s changed while it was opened. Nothing was done.", show(s.rel))
+	}
+	s.info = now
+	return f, nil
+}
+
+// kindOf names what is neither file nor folder.
+func kindOf(m fs.FileMode) string {
+	switch {
+	case m.IsDir():
+		return "a folder"
+	case m&fs.ModeSymlink != 0:
+		return "a link"
+	case m&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case m&fs.ModeSocket != 0:
+		return "a socket"
+	case m&fs.ModeDevice != 0:
+		return "a device"
+	}
+	return "something special"
+}
+
+var errTooLarge = errors.New("it is too large")
+
+// content reads a whole file of at most the largest size.
+func (s *handle) content() ([]byte, error) {
+	f, err := s.file()
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, largest+1))
+	if err != nil {
+		return nil, explain(s.rel, err)
+	}
+	if len(text) > largest {
+		return nil, complain("%s has more than %d MiB (%w). Use bash.", show(s.rel), largest>>20, errTooLarge)
+	}
+	return text, nil
+}
+
+// buffers are used again by searches, which read many files.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+var errBinary = errors.New("it is no text")
+
+// text reads a whole text file, of at most the largest size, into a buffer.
+func (s *handle) text(buffer *[]byte) ([]byte, error) {
+	f, err := s.file()
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if s.info.Size() > largest {
+		return nil, errTooLarge
+	}
+	if need := int(s.info.Size()) + 1; cap(*buffer) < need {
+		*buffer = make([]byte, need, need+need/2)
+	}
+	b := (*buffer)[:cap(*buffer)]
+	for n := 0; ; {
+		if n == len(b) { // it grew
+			b = append(b, make([]byte, len(b))...)
+			*buffer = b
+		}
+		got, err := f.Read(b[n:])
+		first := n == 0
+		n += got
+		switch {
+		case first && bytes.IndexByte(b[:min(n, 8<<10)], 0) >= 0:
+			return nil, errBinary
+		case n > largest:
+			return nil, errTooLarge
+		case err == io.EOF || got == 0:
+			return b[:n], nil
+		case err != nil:
+			return nil, err
+		}
+	}
+}
+
+// unchanged is the content of a file that was read before and is still the same.
+func (l *Local) unchanged(s *handle) ([]byte, error) {
+	text, err := s.content()
+	if err != nil {
+		return nil, err
+	}
+	sum, ok := l.sight(s.rel)
+	switch {
+	case !ok:
+		return nil, complain("%s was not read yet. Read it first, so that nothing in it is lost.", show(s.rel))
+	case sum != sha256.Sum256(text):
+		return nil, complain("%s has changed since it was read. Read it again.", show(s.rel))
+	case s.info.Mode().Perm()&0o200 == 0:
+		return nil, complain("%s is read-only.", show(s.rel))
+	}
+	return text, nil
+}
+
+// replace puts content at a handle, in one step: it is written beside and then
+// renamed. A file that was there keeps its mode and owner; old is what it held.
+func (l *Local) replace(s *handle, old, content []byte) (err error) {
+	if l.o.Replaces != nil {
+		l.o.Replaces(s.rel, old, content)
+	}
+	perm := fs.FileMode(0o666) // less the umask
+	if s.info != nil {
+		perm = 0o600
+	}
+	temp := ".ramet-" + rand.Text()
+	dir := step.In(s.dir)
+	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	if err != nil {
+		return explain(s.rel, err)
+	}
+	defer func() {
+		if err != nil {
+			f.Close()
+			dir.Remove(temp)
+			err = explain(s.rel, err)
+		}
+	}()
+	if _, err = io.Copy(f, bytes.NewReader(content)); err != nil {
+		return err
+	}
+	if s.info != nil {
+		keepOwner(f.File, s.info)
+		if err = f.Chmod(s.info.Mode() & (fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky)); err != nil {
+			return err
+		}
+	}
+	if err = f.Sync(); err != nil {
+		return err
+	}
+	if err = f.Close(); err != nil {
+		return err
+	}
+	if err = s.same(); err != nil {
+		return err
+	}
+	if err = dir.Rename(temp, s.name); err != nil {
+		return err
+	}
+	l.saw(s.rel, content)
+	return nil
+}
+
+// same says whether the name still stands for what was found.
+func (s *handle) same() error {
+	now, err := s.dir.Lstat(s.name)
+	switch {
+	case s.info == nil && errors.Is(err, fs.ErrNotExist):
+		return nil
+	case s.info != nil && err == nil && os.SameFile(s.info, now) &&
+		now.Size() == s.info.Size() && now.ModTime().Equal(s.info.ModTime()):
+		return nil
+	}
+	return errors.New("it changed meanwhile. Nothing was written; read it again")
+}

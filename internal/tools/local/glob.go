@@ -1,0 +1,178 @@
+package local
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"ramet/internal/base/text"
+	"ramet/internal/turn/tool"
+)
+
+const mostPaths = 1000
+
+type globArgs struct{ Pattern, Path, Exclude string }
+
+func (l *Local) glob() tool.Tool {
+	return &one{run: l.shelved("glob", l.runGlob), spec: tool.Describe("glob", tool.Spec{
+		Args:    globShape.Get(),
+		Subject: l.subject,
+		Summary: func(args json.RawMessage) string {
+			a, _ := parse[globArgs](args)
+			return fmt.Sprintf("find %s in %s", text.Line(a.Pattern, 100), show(l.subject(args)))
+		},
+	})}
+}
+
+func (l *Local) runGlob(ctx context.Context, c tool.Call) (tool.Answer, error) {
+	args, err := parse[globArgs](c.Args)
+	if err != nil {
+		return tool.Answer{}, err
+	}
+	pattern, err := l.pattern(args.Pattern)
+	if err != nil {
+		return tool.Answer{}, err
+	}
+	sel, err := l.selection("", args.Exclude)
+	if err != nil {
+		return tool.Answer{}, err
+	}
+	g := globbing{pattern: pattern, sel: sel}
+	w, err := l.walk(ctx, args.Path, g.visit)
+	if err != nil {
+		return tool.Answer{}, err
+	}
+	return g.answer(w), nil
+}
+
+// globbing is a search for names.
+type globbing struct {
+	pattern string
+	sel     selection
+
+	mu    sync.Mutex
+	found []aged
+	seen  int // files that were looked at
+	deep  int // those that would fit in some folder below
+}
+
+// aged is a file with when it was changed.
+type aged struct {
+	path  string
+	when  int64
+	count int // of what was found in it
+}
+
+// newest puts files in order: what was changed last comes first.
+func newest(a, b aged) int {
+	return cmp.Or(cmp.Compare(b.when, a.when), strings.Compare(a.path, b.path))
+}
+
+func (g *globbing) visit(f *folder) error {
+	var found []aged
+	deep := 0
+	for _, e := range f.files {
+		inside := path.Join(f.inside, e.Name())
+		if !g.sel.takes(inside) {
+			continue
+		}
+		if !doublestar.MatchUnvalidated(g.pattern, inside) {
+			if !strings.Contains(g.pattern, "/") && doublestar.MatchUnvalidated(g.pattern, e.Name()) {
+				deep++
+			}
+			continue
+		}
+		if info, err := f.dir.Lstat(e.Name()); err == nil {
+			found = append(found, aged{path: path.Join(f.rel, e.Name()), when: info.ModTime().UnixNano()})
+		}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.found = append(g.found, found...)
+	g.seen += len(f.files)
+	g.deep += deep
+	return nil
+}
+
+func (g *globbing) answer(w *walk) tool.Answer {
+	note := w.note()
+	if len(g.found) == 0 {
+		said := fmt.Sprintf("No file fits (%d looked at).", g.seen)
+		if w.ignored {
+			said = fmt.Sprintf("No file fits (%d looked at, ignored ones not; name an ignored folder as path to look into it).", g.seen)
+		}
+		if g.deep > 0 {
+			said += fmt.Sprintf(" In folders below %d would: **/%s finds them.", g.deep, g.pattern)
+		}
+		return tool.Answer{Text: said + note}
+	}
+	slices.SortFunc(g.found, newest)
+	n := len(g.found)
+	if n > mostPaths {
+		g.found = g.found[:mostPaths]
+		note += fmt.Sprintf("\n[%d more are left out: use a narrower pattern]", n-mostPaths)
+	}
+	lines := make([]string, len(g.found))
+	for i, f := range g.found {
+		lines[i] = oneLine(f.path)
+	}
+	return tool.Answer{Text: strings.Join(lines, "\n") + note, Show: fmt.Sprintf("%d files", n)}
+}
+
+// mostChoices is how many patterns without braces one pattern may stand for: each
+// is tried for each name.
+const mostChoices = 1000
+
+// pattern checks a pattern, and takes away what a model may put in front: the root
+// itself, or ./
+func (l *Local) pattern(p string) (string, error) {
+	clean := filepath.ToSlash(p)
+	clean = strings.TrimPrefix(clean, strings.TrimSuffix(filepath.ToSlash(l.o.Root), "/")+"/")
+	clean = strings.TrimPrefix(clean, "./")
+	switch {
+	case strings.HasPrefix(clean, "/"), clean == "../../turn/tool", strings.HasPrefix(clean, "../../turn/tool/"):
+		// Nothing that is looked at would fit, which says nothing of what is there.
+		return "", complain("%q leads out of the workspace, %s: patterns begin in it, without a stroke. Nothing was looked at.", text.Line(p, 100), l.o.Root)
+	case !doublestar.ValidatePattern(clean):
+		return "", complain("%q is no valid pattern: look at its brackets and braces.", text.Line(p, 100))
+	case choices(clean) > mostChoices:
+		return "", complain("%q has too many braces.", text.Line(p, 100))
+	}
+	return clean, nil
+}
+
+// choices counts, or overstates, what the braces of a pattern stand for.
+func choices(pattern string) int {
+	all := 1
+	var open []int // the alternatives in each brace that is open
+	for _, c := range pattern {
+		switch n := len(open); {
+		case c == '{':
+			open = append(open, 1)
+		case c == ',' && n > 0:
+			open[n-1]++
+		case c == '}' && n > 0:
+			if all *= open[n-1]; all > mostChoices {
+				return all
+			}
+			open = open[:n-1]
+		}
+	}
+	return all
+}
+
+// oneLine is a path that takes up one line, whatever is in it.
+func oneLine(p string) string {
+	if strings.ContainsAny(p, "\n\t") {
+		return fmt.Sprintf("%q", p)
+	}
+	return text.Safe(p)
+}

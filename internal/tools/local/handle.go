@@ -1,0 +1,244 @@
+package local
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ramet/internal/base/step"
+	"ramet/internal/base/text"
+	"ramet/internal/launch/sandbox"
+)
+
+// handle is a place in the root: an open folder, which is known to be inside, and a
+// name in it.
+type handle struct {
+	dir  *os.Root
+	name string
+	rel  string      // the real path in the root, with slashes; "." is the root
+	info fs.FileInfo // of the name itself, never a link; nil: there is nothing
+
+	open []*os.Root // all to be closed
+}
+
+func (s *handle) close() {
+	for _, dir := range s.open {
+		dir.Close()
+	}
+}
+
+// aim is what a place is looked up for.
+type aim int
+
+const (
+	toRead  aim = iota
+	toName      // to say what is meant, should it not exist yet
+	toWrite     // some names are ramet's own
+	toMake      // and folders on the way are made
+)
+
+// mostLinks is how many links a path may go through.
+const mostLinks = 40
+
+// relative is a path as a model writes it, cleaned, with slashes: relative to the
+// root or absolute inside it.
+func (l *Local) relative(p string) (string, error) {
+	if p == "" {
+		p = "."
+	}
+	if strings.IndexByte(p, 0) >= 0 {
+		return "", complain("A path cannot hold a NUL: %s", show(p))
+	}
+	rel := filepath.Clean(p)
+	if filepath.IsAbs(rel) {
+		var err error
+		if rel, err = filepath.Rel(l.o.Root, rel); err != nil {
+			return "", l.leaves(p)
+		}
+	}
+	if rel != "." && !filepath.IsLocal(rel) {
+		return "", l.leaves(p)
+	}
+	return filepath.ToSlash(rel), nil
+}
+
+func (l *Local) leaves(p string) error {
+	return complain("%s is outside the workspace, %s. Only files in it can be used.", show(p), l.o.Root)
+}
+
+// hidden says whether this is a folder or file of ramet itself, as where the
+// workspace is the user's home.
+func (l *Local) hidden(info fs.FileInfo) bool {
+	return slices.ContainsFunc(l.own, func(own fs.FileInfo) bool { return os.SameFile(own, info) })
+}
+
+// forbids says the same of a path below the root at which nothing may be yet.
+func (l *Local) forbids(rel string) bool {
+	at := filepath.Join(l.o.Root, filepath.FromSlash(rel))
+	return slices.ContainsFunc(l.o.Forbid, func(f string) bool { return sandbox.RealPath(f) == at })
+}
+
+// owns is hidden for a walk: it looks closer only where the name fits.
+func (l *Local) owns(dir *os.Root, entry fs.DirEntry) bool {
+	if !slices.ContainsFunc(l.own, func(own fs.FileInfo) bool { return strings.EqualFold(own.Name(), entry.Name()) }) {
+		return false
+	}
+	info, err := dir.Lstat(entry.Name())
+	return err != nil || l.hidden(info)
+}
+
+// show is a path in a sentence.
+func show(p string) string { return text.Line(p, 300) }
+
+// find walks to a place, folder by folder. No folder on the way is a link when it is
+// entered: links are read here and their targets walked to in turn, so that each
+// name is checked, and nothing that is swapped meanwhile leads astray.
+func (l *Local) find(p string, a aim) (found *handle, err error) {
+	rel, err := l.relative(p)
+	if err != nil {
+		return nil, err
+	}
+	for name := range strings.SplitSeq(rel, "/") { // before any folder is made
+		if err := refuseName(name, a); err != nil {
+			return nil, err
+		}
+	}
+	root, err := os.OpenRoot(l.o.Root)
+	if err != nil {
+		return nil, complain("The workspace cannot be opened: %w", err)
+	}
+	s := &handle{open: []*os.Root{root}}
+	defer func() {
+		if err != nil {
+			s.close()
+		}
+	}()
+	dirs, names := []*os.Root{root}, []string{} // where we are, and how we came here
+	todo := strings.Split(rel, "/")
+	for links := 0; len(todo) > 0; {
+		name, dir := todo[0], dirs[len(dirs)-1]
+		todo = todo[1:]
+		if name == "." || name == "" {
+			continue
+		}
+		if name == "../../turn/tool" {
+			if len(names) == 0 {
+				return nil, l.leaves(p)
+			}
+			dirs, names = dirs[:len(dirs)-1], names[:len(names)-1]
+			continue
+		}
+		if err := refuseName(name, a); err != nil {
+			return nil, err
+		}
+		if len(names) > 0 && isTrash(names[len(names)-1], name) {
+			return nil, complain("%s is ramet's own, and not for tools.", show(p))
+		}
+		if a >= toWrite && ofRepository(dir, name) {
+			return nil, complain("%s would be a part of a repository of git, which runs what is written there. Use git itself, with bash.", show(p))
+		}
+		if a >= toWrite && l.forbids(path.Join(append(slices.Clone(names), name)...)) {
+			return nil, complain("%s is ramet's own, and not for tools.", show(p))
+		}
+		info, err := dir.Lstat(name)
+		if errors.Is(err, fs.ErrNotExist) && len(todo) > 0 && a == toMake {
+			if err := step.In(dir).Mkdir(name, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+				return nil, explain(p, err)
+			}
+			info, err = dir.Lstat(name)
+		}
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && (len(todo) == 0 || a == toName):
+			s.dir, s.name, s.rel = dir, name, path.Join(append(append(names, name), todo...)...)
+			return s, nil
+		case err != nil:
+			return nil, explain(p, err)
+		case l.hidden(info):
+			return nil, complain("%s is ramet's own, and not for tools.", show(p))
+		case info.Mode()&fs.ModeSymlink != 0:
+			if links++; links > mostLinks {
+				return nil, complain("%s goes through too many links.", show(p))
+			}
+			target, err := dir.Readlink(name)
+			if err != nil {
+				return nil, explain(p, err)
+			}
+			if filepath.IsAbs(target) {
+				inside, err := l.relative(target)
+				if err != nil {
+					return nil, complain("%s is a link that leads out of the workspace.", show(p))
+				}
+				dirs, names, target = dirs[:1], names[:0], inside
+			}
+			todo = append(strings.Split(filepath.ToSlash(target), "/"), todo...)
+		case info.IsDir() && len(todo) > 0:
+			next, err := dir.OpenRoot(name)
+			if err != nil {
+				return nil, explain(p, err)
+			}
+			s.open = append(s.open, next)
+			if now, err := next.Stat("."); err != nil || !os.SameFile(info, now) {
+				return nil, complain("%s changed while it was looked up. Nothing was done.", show(p))
+			}
+			dirs, names = append(dirs, next), append(names, name)
+		case len(todo) > 0:
+			return nil, complain("%s: %s is not a folder.", show(p), show(path.Join(append(names, name)...)))
+		default:
+			s.dir, s.name, s.info, s.rel = dir, name, info, path.Join(append(names, name)...)
+			return s, nil
+		}
+	}
+	s.dir, s.name, s.rel = dirs[len(dirs)-1], ".", "."
+	if len(names) > 0 {
+		s.rel = path.Join(names...)
+	}
+	if s.info, err = s.dir.Stat("."); err != nil {
+		return nil, explain(p, err)
+	}
+	return s, nil
+}
+
+// explain says what is wrong with a path, in a sentence.
+func explain(p string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return complain("There is no %s.", show(p))
+	case errors.Is(err, fs.ErrPermission):
+		return complain("%s: permission denied.", show(p))
+	}
+	var pe *fs.PathError
+	if errors.As(err, &pe) {
+		err = pe.Err
+	}
+	return complain("%s: %v", show(p), err)
+}
+
+// missing says that there is nothing, and what was perhaps meant.
+func (l *Local) missing(p string) error {
+	err := explain(p, fs.ErrNotExist)
+	rel, bad := l.relative(p)
+	if bad != nil {
+		return err
+	}
+	dir, bad := l.find(path.Dir(rel), toRead)
+	if bad != nil {
+		return err
+	}
+	defer dir.close()
+	f, bad := dir.dir.Open(dir.name)
+	if bad != nil {
+		return err
+	}
+	defer f.Close()
+	names, _ := f.Readdirnames(mostCompared)
+	slices.Sort(names)
+	names = slices.DeleteFunc(names, func(n string) bool { return refuseName(n, toWrite) != nil })
+	if near := text.NearestWord(path.Base(rel), names); near != "" {
+		return complain("%w Did you mean %s?", err, show(path.Join(path.Dir(rel), near)))
+	}
+	return err
+}

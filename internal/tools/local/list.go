@@ -1,0 +1,90 @@
+package local
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"ramet/internal/turn/tool"
+)
+
+const mostNames = 1000
+
+func (l *Local) list() tool.Tool {
+	return &one{run: l.shelved("list", l.runList), spec: tool.Describe("list", tool.Spec{
+		Untold:  true,
+		Args:    listShape.Get(),
+		Subject: l.subject, Summary: l.summary("list"),
+	})}
+}
+
+func (l *Local) runList(_ context.Context, c tool.Call) (tool.Answer, error) {
+	args, err := parse[pathArgs](c.Args)
+	if err != nil {
+		return tool.Answer{}, err
+	}
+	s, err := l.find(args.Path, toRead)
+	if err != nil {
+		return tool.Answer{}, err
+	}
+	defer s.close()
+	switch {
+	case s.info == nil:
+		return tool.Answer{}, explain(s.rel, fs.ErrNotExist)
+	case !s.info.IsDir():
+		return tool.Answer{}, complain("%s is not a folder. Use read.", show(s.rel))
+	}
+	dir, err := s.dir.OpenFile(s.name, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return tool.Answer{}, explain(s.rel, err)
+	}
+	defer dir.Close()
+	if now, err := dir.Stat(); err != nil || !os.SameFile(s.info, now) {
+		return tool.Answer{}, complain("%s changed while it was opened.", show(s.rel))
+	}
+	entries, err := dir.ReadDir(-1)
+	if err != nil {
+		return tool.Answer{}, explain(s.rel, err)
+	}
+	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return isGit(plainName(e.Name())) || isTrash(s.rel, e.Name()) })
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
+	if len(entries) == 0 {
+		return tool.Answer{Text: "The folder is empty."}, nil
+	}
+	var out strings.Builder
+	for _, e := range entries[:min(len(entries), mostNames)] {
+		fmt.Fprintln(&out, s.describe(e))
+	}
+	if n := len(entries) - mostNames; n > 0 {
+		fmt.Fprintf(&out, "[%d more are left out]\n", n)
+	}
+	return tool.Answer{Text: out.String(), Show: fmt.Sprintf("%s: %d names", show(s.rel), len(entries))}, nil
+}
+
+// describe is one line about an entry of the folder.
+func (s *handle) describe(e fs.DirEntry) string {
+	name, from := oneLine(e.Name()), e.Name()
+	if s.name != "." {
+		from = s.name + "/" + from
+	}
+	switch {
+	case e.IsDir():
+		return name + "/"
+	case e.Type()&fs.ModeSymlink != 0:
+		target, err := s.dir.Readlink(from)
+		if err != nil {
+			return name + " (a link)"
+		}
+		return name + " -> " + oneLine(target)
+	case !e.Type().IsRegular():
+		return name + " (" + kindOf(e.Type()) + ")"
+	}
+	if info, err := s.dir.Lstat(from); err == nil {
+		return fmt.Sprintf("%s %d", name, info.Size())
+	}
+	return name
+}

@@ -1,0 +1,195 @@
+// Package local is the tools that work on the machine: bash, read, write, edit, glob,
+// grep and list, all in one folder, the agent's root.
+//
+// It promises:
+//
+//   - The file tools touch nothing outside the root, whatever a path says and
+//     whatever is swapped while they work: folders are opened one by one, and each
+//     must be the folder, not a link, that stood there a moment before. Links are
+//     followed only to places inside the root, and by us.
+//   - They touch nothing named .git, and write nothing named .ramet, at any depth, in
+//     any spelling that a file system could take for it, also through links. They change
+//     no part of a folder that git takes for a repository, and make no folder one.
+//   - Only regular files are read or replaced. Pipes, devices and sockets are refused
+//     without waiting.
+//   - write replaces a file only if the conversation has seen it and it did not change
+//     since; edit changes one that the conversation has seen, where it reads as the model
+//     says, and keeps what else changed. A reader sees the old file or the new one.
+//   - What earlier calls saw, and where commands run, stands in the history (tool.Memory):
+//     forks and later processes know the same.
+//   - Commands see the environment that was given and no input. What they start dies
+//     with them. Where they are not set free (tool.Confine) they run in the sandbox: writing
+//     below the root only, but not its .git and .ramet, and without network; what they
+//     leave under names that other programs execute is judged (package guard). Where
+//     there is no sandbox they are refused.
+//   - Answers are bounded, whatever the size of files and output, and free of escape
+//     codes. What is left out is said; it lies in a file (Options.Outputs) that read and grep find.
+//   - The subject that permissions are held against is the file itself, links
+//     resolved.
+package local
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/tools/fetch"
+	"ramet/internal/turn/tool"
+)
+
+// Options are what the tools of one agent need.
+type Options struct {
+	Root string   // the agent's folder: absolute, a real path
+	Env  []string // the complete environment of commands; see package environ
+	// Keep is what confined commands may not write, besides .git and .ramet.
+	Keep []string
+	// Hide is ramet's home, database and configuration, and what the user hides: confined
+	// commands may not read it, and file tools do not touch it where it lies in the root.
+	Hide []string
+	// Write are further folders that confined commands may write; those that do not
+	// exist are left out.
+	Write []string
+	// Cache is where confined commands keep what compilers cache; made when needed.
+	// Empty: nowhere.
+	Cache string
+	// Quarantine is where what a confined command leaves under a name that other programs
+	// execute is moved to; empty: it stays.
+	Quarantine string
+	Forbid     []string // files that neither a confined command nor a tool may make
+	// Outputs is where answers lie that are too long for a conversation: read and grep find
+	// them there. Empty: what is too long is lost.
+	Outputs string
+	// Clean takes ramet's own secrets out of them; nil: there are none.
+	Clean func(string) string
+	// Replaces is called before a tool writes a file, with what the file holds (nil: there is none)
+	// and what it will hold; may be nil.
+	Replaces func(path string, old, content []byte)
+	Limits   Limits
+	// Jobs is where commands go on that are left in the background; nil: there are none.
+	Jobs  *Jobs
+	Fetch fetch.Options // for tests: the zero value keeps what package fetch promises
+	// For is the agent for which commands are started: they bear its mark.
+	For id.Agent
+}
+
+// Limits bound the commands; what is zero has its default.
+type Limits struct {
+	Timeout    time.Duration // where the call does not say: 120 s
+	MaxTimeout time.Duration // what a call can say: 600 s
+	Head, Tail int           // bytes of output that are kept: 4 KiB each, and 16 where there are no Outputs
+}
+
+// Local is the tools of one agent, and what it has read. It is safe for concurrent
+// use.
+type Local struct {
+	o   Options
+	own []fs.FileInfo // what Options.Hide names
+
+	writing sync.Mutex // held while a file is checked and replaced
+
+	mu   sync.Mutex
+	seen map[string][sha256.Size]byte // real path in the root: the content that was read
+	dir  string                       // where the last command ended, in the root; empty: there
+	jobs map[int]jobMemo              // commands in the background that the history tells of
+}
+
+// New makes the tools of an agent.
+func New(o Options) (*Local, error) {
+	real, err := filepath.EvalSymlinks(o.Root)
+	if err != nil {
+		return nil, fault.New(fault.NotFound, "open the agent's folder: %w", err).
+			WithHint("make it, or start the agent in another folder with --cwd")
+	}
+	if real != filepath.Clean(o.Root) || !filepath.IsAbs(real) {
+		return nil, fault.New(fault.Usage, "open the agent's folder: %s is not a real path", o.Root)
+	}
+	o.Root = real
+	l := &o.Limits
+	l.Timeout = orElse(l.Timeout, 120*time.Second)
+	l.MaxTimeout = orElse(l.MaxTimeout, 600*time.Second)
+	kept := 16 << 10
+	if o.Outputs != "" {
+		kept = longest / 2
+	}
+	l.Head = orElse(l.Head, kept)
+	l.Tail = orElse(l.Tail, kept)
+	made := &Local{o: o, seen: map[string][sha256.Size]byte{}, jobs: map[int]jobMemo{}}
+	for _, path := range o.Hide {
+		if info, err := os.Stat(path); err == nil {
+			made.own = append(made.own, info)
+		}
+	}
+	return made, nil
+}
+
+func orElse[T comparable](v, other T) T {
+	var zero T
+	if v == zero {
+		return other
+	}
+	return v
+}
+
+// Tools are all of them, in the order in which models see them.
+func (l *Local) Tools() tool.Box {
+	box := tool.Box{l.bash(), l.read(), l.write(), l.edit(), l.glob(), l.grep(), l.list(), l.fetch()}
+	if l.o.Jobs != nil {
+		box = append(box, l.job())
+	}
+	return box
+}
+
+// one is a tool whose failures are answers.
+type one struct {
+	spec tool.Spec
+	run  func(ctx context.Context, c tool.Call) (tool.Answer, error)
+}
+
+// Spec is what is known of it.
+func (t *one) Spec() tool.Spec { return t.spec }
+
+// Run carries out a call.
+func (t *one) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
+	if err := ctx.Err(); err != nil {
+		return tool.Answer{}, err
+	}
+	a, err := t.run(ctx, c)
+	switch {
+	case ctx.Err() != nil:
+		return a, ctx.Err()
+	case err != nil:
+		return tool.Failed(err.Error()), nil
+	}
+	return a, nil
+}
+
+// parse reads arguments whose shape was checked, or will be.
+func parse[T any](args json.RawMessage) (T, error) {
+	var v T
+	err := json.Unmarshal(args, &v)
+	return v, err
+}
+
+// saw remembers the content of a file.
+func (l *Local) saw(path string, content []byte) { l.sawSum(path, sha256.Sum256(content)) }
+
+func (l *Local) sawSum(path string, sum [sha256.Size]byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.seen[path] = sum
+}
+
+// sight is the sum of the content that was read last.
+func (l *Local) sight(path string) ([sha256.Size]byte, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	sum, ok := l.seen[path]
+	return sum, ok
+}

@@ -1,0 +1,62 @@
+package local
+
+import (
+	"os"
+	"path"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"ramet/internal/launch/sandbox"
+)
+
+// refuseName keeps the file tools from what is not theirs.
+func refuseName(name string, a aim) error {
+	switch plain := plainName(name); {
+	case isGit(plain):
+		return complain("What is inside .git is git's own. Use git itself, with bash.")
+	case plain == ".ramet" && a >= toWrite:
+		return complain("What is inside .ramet is ramet's own configuration, and is not written by tools.")
+	}
+	return nil
+}
+
+// ofRepository says whether a name in a folder is a part of a repository without .git, or makes one.
+func ofRepository(dir *os.Root, name string) bool {
+	return sandbox.CompletesGuard(plainName(name), func(other string) bool {
+		_, err := dir.Lstat(other)
+		return err == nil
+	})
+}
+
+// isTrash reports whether a name in a folder is the trash of a project. It may have been made
+// after the tools were.
+func isTrash(folder, name string) bool {
+	return plainName(name) == "trash" && plainName(path.Base(folder)) == ".ramet"
+}
+
+// isGit knows also the short name that Windows gives to .git.
+func isGit(plain string) bool { return plain == ".git" || plain == "git~1" }
+
+// gitName says the same of a name as it stands in a folder, at once for most.
+func gitName(name string) bool {
+	if name == "" || name[0] < utf8.RuneSelf && !strings.ContainsRune(".gG", rune(name[0])) {
+		return false
+	}
+	return isGit(plainName(name))
+}
+
+// plainName is the name that some file system would take this one for: without case,
+// without marks that are not drawn, without trailing dots, spaces and streams.
+func plainName(name string) string {
+	name, _, _ = strings.Cut(name, ":")
+	name = strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Variation_Selector, r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, name)
+	// Letters outside ASCII whose case leads into it.
+	name = strings.NewReplacer("\u0131", "i", "\u017f", "s").Replace(name)
+	return strings.TrimRight(name, ". ")
+}

@@ -1,0 +1,213 @@
+package local
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"ramet/internal/base/text"
+	"ramet/internal/model/llm"
+	"ramet/internal/turn/tool"
+)
+
+const (
+	mostLines  = 2000
+	mostBytes  = 256 << 10
+	widestLine = 2000 // bytes of a line that are shown
+)
+
+type readArgs struct {
+	Path          string
+	Offset, Limit float64 // the shape sees to it that they are whole
+}
+
+func (l *Local) read() tool.Tool {
+	return l.remember(l.runRead, tool.Describe("read", tool.Spec{
+		Args:    readShape.Get(),
+		Subject: l.subject, Summary: l.summary("read"),
+	}))
+}
+
+func (l *Local) runRead(ctx context.Context, c tool.Call) (tool.Answer, error) {
+	args, err := parse[readArgs](c.Args)
+	if err != nil {
+		return tool.Answer{}, err
+	}
+	if shelf, ok := l.shelf(args.Path); ok {
+		a, err := shelf.runRead(ctx, c)
+		a.Memo = "" // it is no file of the workspace
+		return a, err
+	}
+	s, err := l.find(args.Path, toRead)
+	if err != nil {
+		return tool.Answer{}, err
+	}
+	defer s.close()
+	if s.info == nil {
+		return tool.Answer{}, l.missing(args.Path)
+	}
+	f, err := s.file()
+	if err != nil {
+		return tool.Answer{}, err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	// A file that grows while it is read has an end all the same.
+	in := bufio.NewReaderSize(io.TeeReader(io.LimitReader(f, max(s.info.Size(), largest)), sum), 64<<10)
+	p := page{first: max(1, int(args.Offset)), most: mostLines}
+	if args.Limit > 0 {
+		p.most = min(mostLines, int(args.Limit))
+	}
+	start, err := in.Peek(8 << 10)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return tool.Answer{}, explain(s.rel, err)
+	}
+	if kind := llm.PictureType(start); kind != "" {
+		return l.attach(kind, s.rel, s.info.Size(), in, c.Model)
+	}
+	if bytes.IndexByte(start, 0) >= 0 {
+		return tool.Failed(fmt.Sprintf("%s is a binary file of %d bytes, and is not shown.", show(s.rel), s.info.Size())), nil
+	}
+	if bytes.HasPrefix(start, []byte(bom)) {
+		in.Discard(len(bom))
+	}
+	whole := s.info.Size() <= largest // else the sum is not worth the time
+	if !whole {
+		p.size = s.info.Size()
+	}
+	if err := p.fill(ctx, in, whole); err != nil {
+		return tool.Answer{}, explain(s.rel, err)
+	}
+	answer := tool.Answer{Text: p.String(), Show: p.brief(s.rel)}
+	if whole {
+		l.sawSum(s.rel, [sha256.Size]byte(sum.Sum(nil)))
+		answer.Memo = l.sawMemo(s.rel)
+	}
+	return answer, nil
+}
+
+// page is a part of a file, as it is shown.
+type page struct {
+	first, most int
+	size        int64 // of a file whose lines are not counted; 0: they are
+
+	out     strings.Builder
+	lines   int  // of the file, as far as it was read
+	shown   int  // lines on this page
+	full    bool // there is more
+	invalid bool // some bytes are no UTF-8
+	cut     bool // some lines were too long
+}
+
+// fill reads lines until the page is full; with whole, to the end of the file.
+func (p *page) fill(ctx context.Context, in *bufio.Reader, whole bool) error {
+	for ctx.Err() == nil && (whole || !p.full) {
+		line, long, err := readLine(ctx, in)
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		p.lines++
+		if p.lines < p.first || p.full {
+			continue
+		}
+		if p.shown == p.most || p.out.Len()+len(line) > mostBytes {
+			p.full = true
+			continue
+		}
+		p.invalid = p.invalid || !utf8.Valid(line)
+		mark := ""
+		if long {
+			mark, p.cut = " […]", true
+		}
+		fmt.Fprintf(&p.out, "%6d\t%s%s\n", p.lines, text.Safe(string(line)), mark)
+		p.shown++
+	}
+	return ctx.Err()
+}
+
+// readLine reads one line, without its end, of which it keeps so much as is shown.
+func readLine(ctx context.Context, in *bufio.Reader) (line []byte, long bool, err error) {
+	read := false
+	for ctx.Err() == nil { // a line can be as long as the disk
+		piece, err := in.ReadSlice('\n')
+		read = read || len(piece) > 0
+		ended := err == nil
+		if ended {
+			piece = piece[:len(piece)-1]
+		}
+		if room := widestLine - len(line); len(piece) > room {
+			long = true
+			piece = piece[:room]
+		}
+		line = append(line, piece...)
+		switch {
+		case ended || err == io.EOF && read:
+			if long {
+				line = wholeRunes(line)
+			}
+			return bytes.TrimSuffix(line, []byte("\r")), long, nil
+		case err != bufio.ErrBufferFull:
+			return nil, false, err
+		}
+	}
+	return nil, false, ctx.Err()
+}
+
+// wholeRunes drops the beginning of a character whose rest was cut off.
+func wholeRunes(b []byte) []byte {
+	for i := 1; i <= min(utf8.UTFMax, len(b)); i++ {
+		if c := b[len(b)-i]; utf8.RuneStart(c) {
+			if !utf8.FullRune(b[len(b)-i:]) {
+				return b[:len(b)-i]
+			}
+			break
+		}
+	}
+	return b
+}
+
+// String is the page for the model.
+func (p *page) String() string {
+	var notes []string
+	switch {
+	case p.lines == 0:
+		return "The file is empty."
+	case p.shown == 0 && !p.full:
+		return fmt.Sprintf("The file has only %s.", text.Count(p.lines, "line"))
+	case p.full && p.size > 0:
+		notes = append(notes, fmt.Sprintf("lines %d to %d of a file of %d bytes; offset %d goes on", p.first, p.last(), p.size, p.last()+1))
+	case p.full:
+		notes = append(notes, fmt.Sprintf("lines %d to %d of %d; offset %d goes on", p.first, p.last(), p.lines, p.last()+1))
+	case p.first > 1:
+		notes = append(notes, fmt.Sprintf("lines %d to %d of %d", p.first, p.last(), p.lines))
+	}
+	if p.invalid {
+		notes = append(notes, "bytes that are not UTF-8 are shown as \uFFFD")
+	}
+	if p.cut {
+		notes = append(notes, fmt.Sprintf("lines over %d bytes are cut", widestLine))
+	}
+	if len(notes) == 0 {
+		return p.out.String()
+	}
+	return p.out.String() + "[" + strings.Join(notes, "; ") + "]\n"
+}
+
+func (p *page) brief(rel string) string {
+	if p.shown == 0 {
+		return fmt.Sprintf("%s: nothing to show", show(rel))
+	}
+	return fmt.Sprintf("%s: lines %d to %d", show(rel), p.first, p.last())
+}
+
+// last is the number of the last line on the page.
+func (p *page) last() int { return p.first + p.shown - 1 }

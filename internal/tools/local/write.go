@@ -1,0 +1,78 @@
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"ramet/internal/turn/tool"
+)
+
+type writeArgs struct{ Path, Content string }
+
+func (l *Local) write() tool.Tool {
+	return l.remember(l.runWrite, tool.Describe("write", tool.Spec{
+		Args:    writeShape.Get(),
+		Subject: l.subject, Preview: l.previewWrite,
+		Summary: func(args json.RawMessage) string {
+			a, _ := parse[writeArgs](args)
+			return fmt.Sprintf("write %s (%s)", show(l.subject(args)), size(a.Content))
+		},
+	}))
+}
+
+func (l *Local) runWrite(_ context.Context, c tool.Call) (tool.Answer, error) {
+	args, err := parse[writeArgs](c.Args)
+	if err != nil {
+		return tool.Answer{}, err
+	}
+	if len(args.Content) > largest {
+		return tool.Answer{}, complain("That is more than %d MiB. Use bash.", largest>>20)
+	}
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	if err := l.permitted(c); err != nil { // before folders are made
+		return tool.Answer{}, err
+	}
+	s, err := l.find(args.Path, toMake)
+	if err != nil {
+		return tool.Answer{}, err
+	}
+	defer s.close()
+	if err := s.permitted(c); err != nil {
+		return tool.Answer{}, err
+	}
+	if s.info == nil {
+		if strings.HasSuffix(args.Path, "/") {
+			return tool.Answer{}, complain("%s names a folder. Give the file a name.", show(args.Path))
+		}
+		if err := l.replace(s, nil, []byte(args.Content)); err != nil {
+			return tool.Answer{}, err
+		}
+		return tool.Answer{Text: fmt.Sprintf("Made %s (%s).", show(s.rel), size(args.Content)), Show: diff(s.rel, "", args.Content), Memo: l.sawMemo(s.rel)}, nil
+	}
+	old, err := l.unchanged(s)
+	if err != nil {
+		return tool.Answer{}, err
+	}
+	if string(old) == args.Content {
+		return tool.Answer{Text: fmt.Sprintf("%s has this content already.", show(s.rel))}, nil
+	}
+	if err := l.replace(s, old, []byte(args.Content)); err != nil {
+		return tool.Answer{}, err
+	}
+	return tool.Answer{Text: fmt.Sprintf("Replaced %s (%s).", show(s.rel), size(args.Content)), Show: diff(s.rel, string(old), args.Content), Memo: l.sawMemo(s.rel)}, nil
+}
+
+// size is how long a text is, for people.
+func size(s string) string {
+	lines := strings.Count(s, "\n")
+	if s != "" && !strings.HasSuffix(s, "\n") {
+		lines++
+	}
+	if lines == 1 {
+		return fmt.Sprintf("1 line, %d bytes", len(s))
+	}
+	return fmt.Sprintf("%d lines, %d bytes", lines, len(s))
+}

@@ -1,0 +1,247 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/text"
+	"ramet/internal/launch"
+	"ramet/internal/launch/sandbox"
+)
+
+// connectTime is how long a server may take until it has said who it is and what it can.
+const connectTime = 60 * time.Second
+
+// connection is a server that is spoken with.
+type connection struct {
+	session *sdk.ClientSession
+	process *sandbox.Process // nil: it is far away
+	words   *lastWords
+	begun   time.Time
+	oauth   auth.OAuthHandler // nil: nobody logged in
+}
+
+// lastWords keeps the end of what a server complains.
+type lastWords struct {
+	mu  sync.Mutex
+	end []byte
+}
+
+func (w *lastWords) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.end = append(w.end, p...)
+	w.end = w.end[max(0, len(w.end)-2<<10):]
+	return len(p), nil
+}
+
+func (w *lastWords) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return strings.TrimSpace(strings.ToValidUTF8(string(w.end), ""))
+}
+
+// connect starts a server, or reaches it. It lives until life ends; ctx bounds the start.
+func (p *Pool) connect(ctx, life context.Context, s Server) (*connection, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectTime)
+	defer cancel()
+	c := &connection{words: &lastWords{}, begun: time.Now()}
+	if s.URL != "" {
+		if one := p.pass(s); one != nil {
+			c.oauth = p.bearer(s, *one)
+		}
+	}
+	return c, p.speak(ctx, life, s, c)
+}
+
+// speak begins to speak with a server.
+func (p *Pool) speak(ctx, life context.Context, s Server, c *connection) error {
+	transport, err := c.reach(life, s)
+	if err != nil {
+		return err
+	}
+	client := sdk.NewClient(&sdk.Implementation{Name: "ramet", Version: p.Version}, &sdk.ClientOptions{
+		Capabilities: &sdk.ClientCapabilities{
+			RootsV2:     roots(s),
+			Elicitation: &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{}}},
+		ElicitationHandler: func(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
+			return p.elicit(ctx, s.Name, r.Params)
+		},
+		ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { p.changed(s.Name) },
+	})
+	for _, dir := range s.Roots {
+		//lint:ignore SA1019 servers of today ask for roots
+		client.AddRoots(&sdk.Root{Name: filepath.Base(dir), URI: (&url.URL{Scheme: "file", Path: filepath.ToSlash(dir)}).String()})
+	}
+	if c.session, err = client.Connect(ctx, transport, nil); err != nil {
+		c.close()
+		return c.failure(ctx, s, err)
+	}
+	return nil
+}
+
+// roots returns the capability to be asked for roots, or nil if there are none.
+//
+//lint:ignore SA1019 servers of today ask for roots
+func roots(s Server) *sdk.RootCapabilities {
+	if len(s.Roots) == 0 {
+		return nil
+	}
+	//lint:ignore SA1019 servers of today ask for roots
+	return &sdk.RootCapabilities{}
+}
+
+// reach is the way to a server.
+func (c *connection) reach(life context.Context, s Server) (sdk.Transport, error) {
+	if len(s.Command) == 0 {
+		client := s.Client
+		if client == nil {
+			client = &http.Client{}
+		}
+		return &sdk.StreamableClientTransport{Endpoint: s.URL, HTTPClient: headed(client, s), OAuthHandler: c.oauth, MaxRetries: -1, MaxEventSize: mostMessage}, nil
+	}
+	inR, inW, err := os.Pipe()
+	if err != nil {
+		return nil, fault.New(fault.Failed, "start MCP server %s: %w", s.Name, err)
+	}
+	outR, outW, err := os.Pipe()
+	if err != nil {
+		inR.Close()
+		inW.Close()
+		return nil, fault.New(fault.Failed, "start MCP server %s: %w", s.Name, err)
+	}
+	if s.Box != nil {
+		for _, dir := range s.Box.Write {
+			if sandbox.RealPath(dir) == dir { // else it would be made where a link leads, and the box refuses it
+				_ = os.MkdirAll(dir, 0o700) // what is not there cannot be written, which the server says
+			}
+		}
+	}
+	program := launch.Program{Purpose: launch.UserServer, Check: s.Check, Command: sandbox.Command{Args: s.Command, Dir: s.Dir, Env: s.Env, Confine: s.Box,
+		Output: c.words, Speaks: &sandbox.Speech{In: inR, Out: outW}}}
+	if s.Project {
+		program.Purpose = launch.ProjectServer
+	}
+	c.process, err = launch.Start(life, program)
+	if err != nil {
+		inW.Close()
+		outR.Close()
+		return nil, err
+	}
+	return &sdk.IOTransport{Reader: newLines(outR, mostMessage), Writer: inW, MaxLineLength: -1}, nil
+}
+
+// close ends the conversation, and the process with everything that it started.
+func (c *connection) close() {
+	if c.process != nil {
+		c.process.Kill()
+	}
+	if c.session != nil {
+		c.session.Close()
+	}
+	if c.process != nil {
+		c.process.Wait()
+	}
+}
+
+// alive says whether a server still answers.
+func (c *connection) alive(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, pingTime)
+	defer cancel()
+	var said *jsonrpc.Error // it has no ping, but words
+	err := c.session.Ping(ctx, nil)
+	return err == nil || errors.As(err, &said) && !errors.Is(err, sdk.ErrConnectionClosed)
+}
+
+// pingTime is how long a server may take to answer a ping, and a process whose connection
+// broke to exit.
+const pingTime = 10 * time.Second
+
+// ending says how the process ended, if it has; empty: it runs, or is none.
+func (c *connection) ending() string {
+	if c.process == nil {
+		return ""
+	}
+	over := make(chan string, 1)
+	go func() {
+		r, err := c.process.Wait()
+		switch {
+		case err != nil:
+			over <- err.Error()
+		case r.Signal != 0:
+			over <- fmt.Sprintf("it was ended by signal %d, %s", int(r.Signal), r.Signal)
+		default:
+			over <- fmt.Sprintf("it ended with exit code %d", r.ExitCode)
+		}
+	}()
+	select {
+	case how := <-over:
+		if words := c.words.String(); words != "" {
+			how += "; its last words: " + text.Line(words[max(0, len(words)-400):], 400)
+		}
+		return how
+	case <-time.After(pingTime):
+		return ""
+	}
+}
+
+// failure is why a server could not be spoken with.
+func (c *connection) failure(ctx context.Context, s Server, err error) error {
+	why := s.says(err)
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		why = fmt.Sprintf("it did not answer within %s", time.Since(c.begun).Round(time.Second)) // whoever asks may have less patience
+	}
+	if how := c.ending(); how != "" && !strings.HasPrefix(how, "it was ended by signal 9") {
+		why += "; " + how
+	} else if words := c.words.String(); words != "" {
+		why += "; it says: " + text.Line(words[max(0, len(words)-400):], 400)
+	}
+	f := fault.New(fault.Failed, "MCP server %s cannot be used: %s", s.Name, why)
+	if strings.Contains(why, "Unauthorized") || strings.Contains(why, "401") {
+		return f.WithHint("log in: ramet mcp login %s; or give it a token: headers = { Authorization = \"Bearer $TOKEN\" } in [mcp.%s]", s.Name, s.Name)
+	}
+	return f.WithHint("`ramet mcp tools %s` tries again", s.Name)
+}
+
+// headed adds the headers of a server to each request that goes to it.
+func headed(c *http.Client, s Server) *http.Client {
+	at, err := url.Parse(s.URL)
+	if len(s.Headers) == 0 || err != nil {
+		return c
+	}
+	out := *c
+	out.Transport = withHeaders{c.Transport, at, s.Headers}
+	return &out
+}
+
+type withHeaders struct {
+	next    http.RoundTripper
+	at      *url.URL
+	headers map[string]string
+}
+
+func (w withHeaders) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	if r.URL.Scheme == w.at.Scheme && r.URL.Host == w.at.Host { // to wherever it redirects no key goes
+		for name, value := range w.headers {
+			r.Header.Set(name, value)
+		}
+	}
+	if w.next == nil {
+		return http.DefaultTransport.RoundTrip(r)
+	}
+	return w.next.RoundTrip(r)
+}

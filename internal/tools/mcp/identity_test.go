@@ -1,0 +1,113 @@
+package mcp
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"ramet/internal/turn/tool"
+)
+
+// serveTools serves tools by name and description over HTTP; each request sees them as they are then.
+func serveTools(t *testing.T, tools map[string]string) *httptest.Server {
+	t.Helper()
+	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server {
+		s := sdk.NewServer(&sdk.Implementation{Name: "x", Version: "1"}, nil)
+		for name, description := range tools {
+			sdk.AddTool(s, &sdk.Tool{Name: name, Description: description}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+				return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "said \u200bso"}}}, nil, nil
+			})
+		}
+		return s
+	}, &sdk.StreamableHTTPOptions{Stateless: true})
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return server
+}
+
+// specs asks the only server of a new pool and returns the specs of its tools by name.
+func specs(t *testing.T, cache string, s Server) map[string]tool.Spec {
+	t.Helper()
+	p := &Pool{Servers: []Server{s}, Cache: cache, Version: "test"}
+	t.Cleanup(p.Close)
+	l := ask(t, p)
+	out := map[string]tool.Spec{}
+	for _, one := range p.Box([]List{l}, 0) {
+		out[one.Spec().Name] = one.Spec()
+	}
+	return out
+}
+
+// A tool that is described otherwise, or was added, is not the one that a rule by name was given for,
+// also for a later process, until a person accepts it.
+func TestChangedToolsAreNotProven(t *testing.T) {
+	tools := map[string]string{"read": "Reads.", "write": "Writes."}
+	s := Server{Name: "srv", URL: serveTools(t, tools).URL}
+	cache := filepath.Join(t.TempDir(), "cache")
+	first := specs(t, cache, s)
+	for name, spec := range first {
+		if spec.Unproven != "" || spec.Digest == "" {
+			t.Errorf("%s at first: %q %q", name, spec.Digest, spec.Unproven)
+		}
+	}
+	tools["write"], tools["send"] = "Writes, and sends it home.", "Sends."
+	for round := range 2 {
+		now := specs(t, cache, s)
+		if now["srv__read"].Unproven != "" || now["srv__read"].Digest != first["srv__read"].Digest {
+			t.Errorf("round %d: read is as it was: %+v", round, now["srv__read"])
+		}
+		if spec := now["srv__write"]; !strings.Contains(spec.Unproven, "changed") || spec.Digest == first["srv__write"].Digest {
+			t.Errorf("round %d: write: %q %q", round, spec.Digest, spec.Unproven)
+		}
+		if spec := now["srv__send"]; !strings.Contains(spec.Unproven, "added") {
+			t.Errorf("round %d: send: %q", round, spec.Unproven)
+		}
+	}
+	p := &Pool{Servers: []Server{s}, Cache: cache, Version: "test"}
+	defer p.Close()
+	if err := p.Accept("srv"); err != nil {
+		t.Fatal(err)
+	}
+	for name, spec := range specs(t, cache, s) {
+		if spec.Unproven != "" {
+			t.Errorf("%s after accept: %q", name, spec.Unproven)
+		}
+	}
+	tools["read"] = "Reads everything."
+	if spec := specs(t, cache, s)["srv__read"]; spec.Unproven == "" {
+		t.Error("read changed after it was accepted")
+	}
+}
+
+// The same name, tools and address do not make a project's server the user's.
+func TestDigestsNameTheServer(t *testing.T) {
+	tools := map[string]string{"read": "Reads."}
+	at := serveTools(t, tools).URL
+	mine := specs(t, filepath.Join(t.TempDir(), "c"), Server{Name: "srv", URL: at})["srv__read"]
+	again := specs(t, filepath.Join(t.TempDir(), "c"), Server{Name: "srv", URL: at, Headers: map[string]string{"X-Key": "new"}})["srv__read"]
+	theirs := specs(t, filepath.Join(t.TempDir(), "c"), Server{Name: "srv", URL: at, Project: true})["srv__read"]
+	other := specs(t, filepath.Join(t.TempDir(), "c"), Server{Name: "srv", URL: serveTools(t, tools).URL})["srv__read"]
+	if mine.Digest != again.Digest || mine.Digest == theirs.Digest || mine.Digest == other.Digest {
+		t.Errorf("digests: mine %s, with a new key %s, theirs %s, elsewhere %s", mine.Digest, again.Digest, theirs.Digest, other.Digest)
+	}
+	if mine.Unproven != "" || theirs.Unproven == "" {
+		t.Errorf("mine: %q, theirs: %q", mine.Unproven, theirs.Unproven)
+	}
+}
+
+func TestInvisibleCharactersAreSpelledOut(t *testing.T) {
+	p := &Pool{Servers: []Server{{Name: "srv", URL: serveTools(t, map[string]string{"read": "Reads.\u200b\U000E0048\U000E0049 \u202eOK"}).URL}}, Cache: filepath.Join(t.TempDir(), "c"), Version: "test"}
+	defer p.Close()
+	d := ask(t, p).Tools[0]
+	if want := "Reads.‹U+200B›‹U+E0048›‹U+E0049› ‹U+202E›OK"; d.Description != want {
+		t.Errorf("description %q", d.Description)
+	}
+	if r := call(t, p, "read", `{}`); r.Text != "said ‹U+200B›so" {
+		t.Errorf("answer %q", r.Text)
+	}
+}

@@ -1,0 +1,102 @@
+// Package mcp lets agents use the tools of MCP servers: programs that are spoken with over
+// their standard streams, and services that are spoken with over HTTP.
+//
+// It promises:
+//
+//   - Nothing starts before it is needed. What tools a server has is kept, by a fingerprint of
+//     how it is started; a server whose tools are known starts with the first call.
+//   - One process for each server of a pool, whoever calls, held as every command is (package
+//     sandbox): it ends with ramet, whatever it does, and with everything that it started. One
+//     that nobody has called for a while is stopped.
+//   - A call is made once. When the server ends, or does not answer in time, the answer says
+//     that the outcome is unknown, and nothing is repeated. A server that keeps ending is not
+//     started for ever.
+//   - What a server says is data: names are made words, schemas objects, answers are bounded,
+//     what it prints besides is dropped, and what is left out is said.
+//   - Hints of a server (that a tool only reads) are shown, and permit nothing.
+//   - A tool that was added or described otherwise since its server was first asked says so, and
+//     rules that only name it do not permit it. Invisible characters are spelled out.
+//
+// Whoever makes a Server decides what it may do: the box, the variables, the folders.
+package mcp
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"ramet/internal/launch/sandbox"
+)
+
+// Bounds of what a server may say.
+const (
+	MostTools   = 5000     // of one server
+	mostSchema  = 32 << 10 // of one tool
+	mostAnswer  = 64 << 10 // text of an answer, as the model reads it
+	mostMessage = 16 << 20 // one message of a server
+	mostText    = 4 << 10  // description of one tool
+)
+
+// Server is one server and how it is reached.
+type Server struct {
+	Name    string
+	Command []string     // with its arguments; empty: it is reached over HTTP
+	Dir     string       // the project; the user's own servers start in an empty folder
+	Roots   []string     // folders that it is told of: those that it may write, and the project
+	Check   func() error // refuses the start; a project's server must have one
+	Env     []string     // complete
+	Box     *sandbox.Box
+	URL     string
+	Shown   string // URL as it is configured, with $NAME for what is secret; empty: as it is
+	Headers map[string]string
+	Login   Client        // how ramet is known where one logs in; zero: it introduces itself
+	Client  *http.Client  // nil: the usual
+	Timeout time.Duration // of a call; 0: five minutes
+	Project bool          // the project names it, and a person accepted that
+	Why     string        // why it cannot be used; empty: it can
+}
+
+// Client is ramet as a service knows it that takes no new clients by itself.
+type Client struct {
+	ID, Secret string
+	Port       int // of the loopback, where a browser comes back to; 0: any
+}
+
+// Fingerprint names how a server is started: one that is started otherwise may have other tools.
+func (s Server) Fingerprint() string {
+	raw, _ := json.Marshal([]any{2, s.Name, s.Command, s.Dir, s.URL, s.Headers, s.Project}) // of texts
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:16])
+}
+
+func (s Server) timeout() time.Duration {
+	if s.Timeout > 0 {
+		return s.Timeout
+	}
+	return 5 * time.Minute
+}
+
+// Definition is a tool of a server, as its model is told of it.
+type Definition struct {
+	Name        string          `json:"name"` // server__tool, a word
+	Tool        string          `json:"tool"` // the server's own name for it
+	Title       string          `json:"title,omitempty"`
+	Description string          `json:"description,omitempty"`
+	Schema      json.RawMessage `json:"schema"`
+	ReadOnly    bool            `json:"read_only,omitempty"` // says the server
+	Digest      string          `json:"digest,omitempty"`    // identifies it as it is now
+	First       string          `json:"first,omitempty"`     // the digest under which it was first seen
+}
+
+// List is what a server offers.
+type List struct {
+	Server      string       `json:"server"`
+	Fingerprint string       `json:"fingerprint"`
+	At          time.Time    `json:"at"`
+	Tools       []Definition `json:"tools"`
+	Resources   bool         `json:"resources,omitempty"` // it has some to read
+	Prompts     []Prompt     `json:"prompts,omitempty"`
+	Notes       []string     `json:"notes,omitempty"` // what was left out or changed, and why
+}

@@ -1,0 +1,132 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"ramet/internal/base/fault"
+)
+
+// ProjectFile is where a project names its servers.
+const ProjectFile = ".mcp.json"
+
+// Named is a server as a project names it.
+type Named struct {
+	Name    string `json:"-"` // a word, made of what is written
+	Type    string
+	Command string
+	Args    []string
+	Env     map[string]string
+	URL     string
+	Headers map[string]string
+	Roots   []string // folders of the project that it may write
+	OAuth   struct {
+		ClientID     string
+		CallbackPort int
+	}
+	Why string `json:"-"` // why it cannot be used; empty: it can
+}
+
+// ParseProject reads a project's file. What is written there that cannot be used says why.
+func ParseProject(data []byte) ([]Named, error) {
+	var file struct {
+		Servers map[string]json.RawMessage `json:"mcpServers"`
+	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	if len(bytes.TrimSpace(data)) == 0 {
+		return nil, nil
+	}
+	if err := json.Unmarshal(data, &file); err != nil {
+		return nil, fault.New(fault.InvalidConfig, "%s is no JSON with mcpServers: %v", ProjectFile, err)
+	}
+	taken := map[string]bool{}
+	var out []Named
+	for _, written := range slices.Sorted(maps.Keys(file.Servers)) {
+		n := Named{}
+		if err := json.Unmarshal(file.Servers[written], &n); err != nil {
+			n = Named{Why: fmt.Sprintf("%s: %v", ProjectFile, err)}
+		}
+		n.Name = serverWord(written, taken)
+		switch {
+		case n.Why != "":
+		case n.Type == "sse":
+			n.Why = "servers over SSE alone are not spoken with"
+		case (n.Command == "") == (n.URL == ""):
+			n.Why = "it needs a command or a url"
+		case n.URL != "" && !strings.HasPrefix(n.URL, "http://") && !strings.HasPrefix(n.URL, "https://") && !strings.HasPrefix(n.URL, "$"):
+			n.Why = "its url is no address"
+		}
+		out = append(out, n)
+	}
+	return out, nil
+}
+
+// serverWord makes a word that can begin names of tools.
+func serverWord(s string, taken map[string]bool) string {
+	word := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'A' && r <= 'Z':
+			return r - 'A' + 'a'
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-':
+			return r
+		}
+		return '_'
+	}, s)
+	for strings.Contains(word, "__") {
+		word = strings.ReplaceAll(word, "__", "_")
+	}
+	word = strings.Trim(word, "_-")
+	if word = strings.TrimRight(word[:min(len(word), 30)], "_-"); word == "" {
+		word = "server"
+	}
+	out := word
+	for n := 2; taken[out]; n++ {
+		out = fmt.Sprintf("%s%d", word, n)
+	}
+	taken[out] = true
+	return out
+}
+
+// Expand puts variables into a text: $NAME, ${NAME} and ${NAME:-otherwise}. missing are those
+// that are not there.
+func Expand(s string, lookup func(string) (string, bool)) (out string, missing []string) {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '$' {
+			b.WriteByte(s[i])
+			continue
+		}
+		rest := s[i+1:]
+		name, otherwise, end, has := "", "", 0, false
+		if strings.HasPrefix(rest, "{") {
+			if close := strings.IndexByte(rest, '}'); close > 0 {
+				name, otherwise, has = strings.Cut(rest[1:close], ":-")
+				end = close + 1
+			}
+		} else {
+			for end < len(rest) && (rest[end] == '_' || rest[end] >= 'a' && rest[end] <= 'z' || rest[end] >= 'A' && rest[end] <= 'Z' || end > 0 && rest[end] >= '0' && rest[end] <= '9') {
+				end++
+			}
+			name = rest[:end]
+		}
+		if name == "" {
+			b.WriteByte('$')
+			continue
+		}
+		value, ok := lookup(name)
+		switch {
+		case ok && value != "":
+			b.WriteString(value)
+		case has:
+			b.WriteString(otherwise)
+		case !ok:
+			missing = append(missing, name)
+		}
+		i += end
+	}
+	return b.String(), missing
+}

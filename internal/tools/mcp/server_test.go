@@ -1,0 +1,243 @@
+package mcp
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"ramet/internal/launch/sandbox"
+)
+
+// role makes the test binary a server: a good one, or a bad one of some kind.
+const role = "MCP_TEST_ROLE"
+
+func TestMain(m *testing.M) {
+	sandbox.Main()
+	switch r := os.Getenv(role); r {
+	case "":
+		os.Exit(m.Run())
+	case "good":
+		if log := os.Getenv("MCP_TEST_LOG"); log != "" {
+			note(log, "started")
+		}
+		if err := good().Run(context.Background(), &sdk.StdioTransport{}); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	default:
+		bad(r)
+	}
+}
+
+func note(file, what string) {
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err == nil {
+		fmt.Fprintln(f, what)
+		f.Close()
+	}
+}
+
+type sleepArgs struct {
+	Text string `json:"text,omitempty"` // a file to write when the call begins
+}
+
+type echoArgs struct {
+	Text string `json:"text" jsonschema:"what to say"`
+}
+
+// good is a server with a few tools.
+func good() *sdk.Server {
+	s := sdk.NewServer(&sdk.Implementation{Name: "good", Version: "1"}, nil)
+	say := func(format string, args ...any) *sdk.CallToolResult {
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: fmt.Sprintf(format, args...)}}}
+	}
+	sdk.AddTool(s, &sdk.Tool{Name: "echo", Description: "Says it again"}, func(_ context.Context, _ *sdk.CallToolRequest, a echoArgs) (*sdk.CallToolResult, any, error) {
+		return say("echo: %s", a.Text), nil, nil
+	})
+	sdk.AddTool(s, &sdk.Tool{Name: "env", Description: "Shows its environment"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+		return say("%s", strings.Join(os.Environ(), "\n")), nil, nil
+	})
+	sdk.AddTool(s, &sdk.Tool{Name: "write"}, func(_ context.Context, _ *sdk.CallToolRequest, a echoArgs) (*sdk.CallToolResult, any, error) {
+		err := os.WriteFile(a.Text, []byte("x"), 0o600)
+		return say("wrote %s: %v", a.Text, err), nil, nil
+	})
+	sdk.AddTool(s, &sdk.Tool{Name: "die"}, func(_ context.Context, _ *sdk.CallToolRequest, a echoArgs) (*sdk.CallToolResult, any, error) {
+		note(a.Text, "died")
+		fmt.Fprintln(os.Stderr, "goodbye")
+		if self, err := os.FindProcess(os.Getpid()); err == nil {
+			self.Kill()
+		}
+		select {}
+	})
+	sdk.AddTool(s, &sdk.Tool{Name: "fail"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+		return nil, nil, fmt.Errorf("it is raining")
+	})
+	sdk.AddTool(s, &sdk.Tool{Name: "sleep"}, func(ctx context.Context, _ *sdk.CallToolRequest, a sleepArgs) (*sdk.CallToolResult, any, error) {
+		if a.Text != "" {
+			note(a.Text, "begun")
+		}
+		<-ctx.Done()
+		return nil, nil, ctx.Err()
+	})
+	sdk.AddTool(s, &sdk.Tool{Name: "picture"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.ImageContent{MIMEType: "image/png", Data: []byte("png")}}}, nil, nil
+	})
+	sdk.AddTool(s, &sdk.Tool{Name: "long"}, func(context.Context, *sdk.CallToolRequest, struct{}) (*sdk.CallToolResult, any, error) {
+		return say("%s", strings.Repeat("0123456789", 20_000)), nil, nil
+	})
+	sdk.AddTool(s, &sdk.Tool{Name: "confirm"}, func(ctx context.Context, r *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
+		if len(r.Params.InputResponses) == 0 {
+			return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"q": &sdk.ElicitParams{Message: "Really?", RequestedSchema: json.RawMessage(
+				`{"type":"object","properties":{"sure":{"type":"boolean"},"times":{"type":"integer","description":"how often"}},"required":["sure"]}`)}}}, nil, nil
+		}
+		out := r.Params.InputResponses["q"].(*sdk.ElicitResult)
+		return say("%s %v", out.Action, out.Content), nil, nil
+	})
+	sdk.AddTool(s, &sdk.Tool{Name: "offer"}, func(ctx context.Context, r *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
+		if len(r.Params.InputResponses) == 0 {
+			return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"q": &sdk.ElicitParams{Message: "Delete all?", RequestedSchema: json.RawMessage(
+				`{"type":"object","properties":{"sure":{"type":"boolean"},"why":{"type":"string"}}}`)}}}, nil, nil
+		}
+		out := r.Params.InputResponses["q"].(*sdk.ElicitResult)
+		return say("%s %v", out.Action, out.Content), nil, nil
+	})
+	s.AddResource(&sdk.Resource{URI: "note://one", Name: "one", Description: "The first note"}, func(_ context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+		return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: r.Params.URI, Text: "remember the milk"}}}, nil
+	})
+	s.AddPrompt(&sdk.Prompt{Name: "greet", Description: "Greets", Arguments: []*sdk.PromptArgument{{Name: "who", Required: true}, {Name: "how"}}},
+		func(_ context.Context, r *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+			return &sdk.GetPromptResult{Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: fmt.Sprintf("Greet %s, %s.", r.Params.Arguments["who"], r.Params.Arguments["how"])}}}}, nil
+		})
+	return s
+}
+
+// bad is a server that does something wrong. It speaks by hand.
+func bad(kind string) {
+	in := bufio.NewScanner(os.Stdin)
+	in.Buffer(nil, 64<<20)
+	out := bufio.NewWriter(os.Stdout)
+	answer := func(id json.RawMessage, result string) {
+		fmt.Fprintf(out, `{"result":%s,"jsonrpc":"2.0","id":%s}`+"\n", result, id)
+		out.Flush()
+	}
+	if kind == "banner" {
+		fmt.Fprintf(out, "Welcome!\n[2026-01-01] starting\n{\"level\":30}\n\n \x1b[32mserver is running\x1b[0m on stdio\n")
+	}
+	if kind == "exits" {
+		fmt.Fprintln(os.Stderr, "Error: Cannot find module 'x'")
+		os.Exit(1)
+	}
+	for in.Scan() {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+		}
+		if json.Unmarshal(in.Bytes(), &m) != nil {
+			continue
+		}
+		switch m.Method {
+		case "server/discover":
+			fmt.Fprintf(out, `{"error":{"code":-32601,"message":"Method not found"},"jsonrpc":"2.0","id":%s}`+"\n", m.ID)
+			out.Flush()
+		case "initialize":
+			version := "2025-06-18"
+			switch kind {
+			case "silent":
+				continue
+			case "future":
+				version = "2999-01-01"
+			case "old":
+				version = "2024-11-05"
+			}
+			answer(m.ID, `{"protocolVersion":"`+version+`","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"bad","version":"1"}}`)
+		case "tools/list":
+			answer(m.ID, `{"tools":`+badTools(kind)+`}`)
+			if kind == "storm" {
+				for range 20_000 {
+					fmt.Fprintln(out, `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+				}
+				out.Flush()
+			}
+		case "ping":
+			answer(m.ID, `{}`)
+		case "tools/call":
+			switch kind {
+			case "huge":
+				answer(m.ID, `{"content":[{"type":"text","text":"`+strings.Repeat("x", 50<<20)+`"}]}`)
+			case "mute":
+			case "garbled":
+				answer(m.ID, `{"content":[{"type":"image","mimeType":"image/png","data":"no base64"}]}`)
+			default:
+				fmt.Fprintln(out, "calling now...")
+				fmt.Fprintln(out, "[info] calling now\n{\"level\":\"info\",\"msg\":\"calling\"}\n[]\n[1]\n{}\n{\"jsonrpc\":\"2.0\"}")
+				answer(m.ID, `{"content":[{"type":"text","text":"ok"}]}`)
+			}
+		}
+	}
+}
+
+func badTools(kind string) string {
+	one := func(name, schema string) string {
+		n, _ := json.Marshal(name)
+		return fmt.Sprintf(`{"name":%s,"description":"does %s","inputSchema":%s}`, n, strings.ReplaceAll(name, "\n", " "), schema)
+	}
+	var all []string
+	switch kind {
+	case "many":
+		for i := range 6000 {
+			all = append(all, one(fmt.Sprintf("tool_%d", i), `{"type":"object"}`))
+		}
+	case "names":
+		all = []string{one("a\nb", `{}`), one("a b", `{}`), one("a_b", `{}`), one(strings.Repeat("x", 100), `{}`), one(strings.Repeat("x", 101), `{}`), one("", `{}`), one("ünï", `{}`)}
+	case "schemas":
+		all = []string{one("yes", `true`), one("null", `null`), one("big", `{"description":"`+strings.Repeat("x", 40<<10)+`"}`), one("self", `{"properties":{"a":{"$ref":"#"}}}`)}
+	default:
+		all = []string{one("go", `{"type":"object"}`)}
+	}
+	return "[" + strings.Join(all, ",") + "]"
+}
+
+// served is a pool with a server that plays a role.
+func served(t *testing.T, kind string, change ...func(*Server)) *Pool {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := Server{Name: "srv", Command: []string{exe}, Dir: t.TempDir(), Env: []string{"PATH=" + os.Getenv("PATH"), role + "=" + kind}, Timeout: time.Minute}
+	for _, c := range change {
+		c(&s)
+	}
+	p := &Pool{Servers: []Server{s}, Cache: filepath.Join(t.TempDir(), "cache"), Version: "test"}
+	t.Cleanup(p.Close)
+	return p
+}
+
+func ask(t *testing.T, p *Pool) List {
+	t.Helper()
+	l, err := p.Ask(t.Context(), "srv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func call(t *testing.T, p *Pool, name, args string) Result {
+	t.Helper()
+	r, err := p.Call(t.Context(), "srv", name, json.RawMessage(args))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+var _ io.Writer = &lastWords{}

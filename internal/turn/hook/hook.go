@@ -1,0 +1,114 @@
+// Package hook is what programs of the user and of the project are told while agents work, and
+// what follows from their answers. It is pure: package hook/program runs the programs.
+//
+// Hooks stand in two places. Those of .claude/settings.json and settings.local.json keep the
+// contract of the program that these files belong to: its events, its names of tools and
+// arguments, its exit codes and answers. Those of ramet's own configuration ([[hooks]]) have
+// further events, ramet's names, and may be required.
+//
+// It promises:
+//
+//   - Exit 0 lets things go on; what is printed may be an answer in JSON. Exit 2 objects, where
+//     there is something to object to, and says why on standard error. Every other end, a
+//     timeout too, is a failure that stops nothing; of a hook that is required it objects.
+//   - Hooks narrow and never widen: one that says "allow" spares no question and permits nothing.
+//   - A hook that changes arguments changes them before permission is asked.
+//   - Each firing is an entry of the history (history.Hook), and from there a telemetry record.
+package hook
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"ramet/internal/base/late"
+)
+
+// Event is an occasion on which hooks run.
+type Event string
+
+// The events of the other program.
+const (
+	PreToolUse       Event = "PreToolUse"
+	PostToolUse      Event = "PostToolUse"
+	UserPromptSubmit Event = "UserPromptSubmit"
+	Stop             Event = "Stop"
+	SubagentStart    Event = "SubagentStart"
+	SubagentStop     Event = "SubagentStop"
+	SessionStart     Event = "SessionStart"
+	Notification     Event = "Notification"
+	PreCompact       Event = "PreCompact"
+)
+
+// The events that only hooks of ours have.
+const (
+	Fork        Event = "Fork"        // children are about to be made
+	Kill        Event = "Kill"        // an agent is about to be ended
+	Mail        Event = "Mail"        // a letter is about to be sent
+	Interrupted Event = "Interrupted" // a turn was broken off
+	RunState    Event = "RunState"    // a run has entered a state
+)
+
+// Theirs and Ours are the events by whose files may name them; Ours holds all.
+var (
+	Theirs = []Event{PreToolUse, PostToolUse, UserPromptSubmit, Stop, SubagentStart, SubagentStop, SessionStart, Notification, PreCompact}
+	Ours   = late.Value[[]Event]{Make: func() []Event { return append(slices.Clone(Theirs), Fork, Kill, Mail, Interrupted, RunState) }}
+)
+
+// objects says whether something is about to happen that a hook can keep from happening.
+func (e Event) objects() bool {
+	switch e {
+	case PreToolUse, UserPromptSubmit, Stop, SubagentStop, PreCompact, Fork, Kill, Mail:
+		return true
+	}
+	return false
+}
+
+// Patience is how long a hook may take that does not say so itself.
+const Patience = 60 * time.Second
+
+// Hook is one that is named somewhere.
+type Hook struct {
+	Event    Event
+	Matcher  string // empty or *: always
+	Command  string // a line of the shell
+	Timeout  time.Duration
+	Required bool   // any failure objects
+	Theirs   bool   // it keeps the other program's contract, and knows its names
+	Project  bool   // it came with the project: it runs confined
+	From     string // where it stands, for people
+}
+
+// Patience is how long it may take.
+func (h Hook) Patience() time.Duration {
+	if h.Timeout > 0 {
+		return h.Timeout
+	}
+	return Patience
+}
+
+// Occasion is something that happens.
+type Occasion struct {
+	Event Event
+	// Of a call of a tool: its name and arguments, as ramet has them; once it is over, what
+	// it answered.
+	Tool, CallID string
+	Args         json.RawMessage
+	Answer       string
+	// About is what matchers see where it is no tool: a source, a trigger, a kind of agent, a
+	// kind of notification, a state.
+	About string
+	// Fields are further members of what hooks are told.
+	Fields map[string]any
+	// Shown means that nothing is to be kept from happening: objections are told to people.
+	Shown bool
+}
+
+// Place is where and for whom hooks run; its fields are members of what they are told.
+type Place struct {
+	Session string // the agent that a person talks with
+	Agent   string // the agent that it happens to
+	Name    string // of that agent; empty: it has none
+	Dir     string // its folder
+	Mode    string // how its calls are permitted
+}

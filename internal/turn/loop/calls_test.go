@@ -1,0 +1,420 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/core/history"
+	"ramet/internal/turn/tool"
+)
+
+const longTurn = `{"steps": [{"thinking": "hm"}, {"text": "I look"}, {"call": "look", "args": {"n": 1}}, {"call": "look", "args": {"n": 2}}, {"call": "fork"}, {"call": "act"}, {"call": "nope"}, {"call": "fork"}, {"usage": {"input": 5, "output": 5}}]}
+{"steps": [{"text": "And"}, {"text": " act"}, {"call": "act"}, {"call": "act"}]}
+{"steps": [{"text": "Done."}]}`
+
+// noisy prints, and notices when it is stopped.
+func noisy(name string, access tool.Access) device {
+	return device{name, access, func(ctx context.Context, c tool.Call) (tool.Answer, error) {
+		c.Output([]byte("one\ntw"))
+		c.Output([]byte("o\n"))
+		if ctx.Err() != nil {
+			return tool.Answer{}, ctx.Err()
+		}
+		return tool.Answer{Text: "did"}, nil
+	}}
+}
+
+func longStage(t *testing.T) *stage {
+	s := newStage(t, longTurn, noisy("look", tool.Reads), noisy("act", tool.Commands))
+	s.turn.Tools = append(s.turn.Tools, s.forker())
+	return s
+}
+
+// A turn that is stopped at any moment leaves a whole history that says so, and
+// that can be gone on with.
+func TestStoppedAtEveryEvent(t *testing.T) {
+	whole := longStage(t)
+	if out := whole.must(); out.Calls != 8 || out.Worked != 7 || out.Steps != 3 {
+		t.Fatalf("%+v\n%s", out, whole.log())
+	}
+	total := len(whole.events)
+	for n := range total {
+		s := longStage(t)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		why := fault.New(fault.Interrupted, "somebody pulled the plug")
+		seen := 0
+		s.onEvent = func(Event) {
+			if seen++; seen == n+1 {
+				cancel(why)
+			}
+		}
+		_, err := s.run(ctx)
+		if err == nil && strings.HasSuffix(s.log(), "\nassistant Done.\nusage stop") {
+			continue // the answer was whole already
+		}
+		if !fault.Is(err, fault.Interrupted) || !errors.Is(err, why) {
+			t.Fatalf("stopped at %d: %v", n, err)
+		}
+		log := s.log()
+		if open := s.openCalls(); len(open) > 0 {
+			t.Fatalf("stopped at %d: %v have no result\n%s", n, open, log)
+		}
+		if strings.Count(log, "interrupted ") == 0 && !strings.HasSuffix(log, "interrupted") {
+			t.Fatalf("stopped at %d: the history does not say so\n%s", n, log)
+		}
+		if strings.Count(log, "\ninterrupted") > 1 {
+			t.Fatalf("stopped at %d: the history says so twice\n%s", n, log)
+		}
+		if err := acceptable(s.c.Messages()); err != nil {
+			t.Fatalf("stopped at %d: %v", n, err)
+		}
+		last := slices.IndexFunc(s.events, func(e Event) bool { return e.Type == CallStarted })
+		if strings.Contains(log, unknownOutcome) && last < 0 {
+			t.Errorf("stopped at %d: nothing began, and something is unknown", n)
+		}
+		// It can be gone on with.
+		s.onEvent = nil
+		s.model, err = script0(`{"repeat": true, "steps": [{"text": "fine"}]}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.c.State() == Open {
+			if out, err := s.run(t.Context()); err != nil || out.Text != "fine" {
+				t.Fatalf("stopped at %d, and then: %v", n, err)
+			}
+		}
+	}
+	t.Logf("stopped at %d events", total)
+}
+
+func TestATimeout(t *testing.T) {
+	s := longStage(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 0)
+	defer cancel()
+	if _, err := s.run(ctx); !fault.Is(err, fault.TimedOut) {
+		t.Error(err)
+	}
+	s.wantLog("interrupted")
+}
+
+func TestAKilledAgentWritesNothing(t *testing.T) {
+	s := longStage(t)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	s.onEvent = func(e Event) {
+		if e.Type == CallStarted {
+			cancel(fault.New(fault.DeadAgent, "killed"))
+			s.broken = func([]history.Draft) error { t.Error("it writes"); return fault.New(fault.DeadAgent, "dead") }
+		}
+	}
+	if _, err := s.run(ctx); !fault.Is(err, fault.DeadAgent) {
+		t.Error(err)
+	}
+}
+
+func TestTheJournalFails(t *testing.T) {
+	for _, code := range []fault.Code{fault.Fenced, fault.DeadAgent, fault.StorageFull, fault.StorageIO} {
+		for n := range 12 {
+			s := longStage(t)
+			tries, after := 0, 0
+			why := fault.New(code, "no")
+			s.broken = func([]history.Draft) error {
+				if tries++; tries <= n {
+					return nil
+				}
+				after++
+				return why
+			}
+			_, err := s.run(t.Context())
+			if tries <= n {
+				if err != nil {
+					t.Error(err)
+				}
+				break // the whole turn went well
+			}
+			if !errors.Is(err, why) {
+				t.Errorf("%s at write %d: %v", code, n, err)
+			}
+			if lost(why) && after > 1 {
+				t.Errorf("%s at write %d: it went on writing %d times", code, n, after)
+			}
+		}
+	}
+}
+
+func TestABatchRunsLastAndTogether(t *testing.T) {
+	s := newStage(t, longTurn, noisy("look", tool.Reads), noisy("act", tool.Commands))
+	batches := 0
+	fork := s.forker()
+	s.turn.Tools = append(s.turn.Tools, togetherTool{fork.device, func(ctx context.Context, calls []tool.Call) error {
+		batches++
+		open := s.c.Unanswered()
+		if len(open) != 2 || len(calls) != 2 || open[0].CallID != "call_3" || open[1].CallID != "call_6" {
+			t.Errorf("at the fork %v are open", open)
+		}
+		// A child that is born here shares what there is.
+		child, ok := s.c.Fork(s.c.Last())
+		if !ok || len(child.Unanswered()) != 2 {
+			t.Error("it cannot be forked here")
+		}
+		return fork.all(ctx, calls)
+	}})
+	s.must()
+	if batches != 1 {
+		t.Errorf("%d batches", batches)
+	}
+	got := strings.Split(s.log(), "\n")[2:8]
+	for i, want := range []string{"call_1=did", "call_2=did", "call_4=did", "call_5=There is no tool", "call_3=child of call_3", "call_6=child of call_6"} {
+		if !strings.Contains(got[i], want) {
+			t.Errorf("%q, want %q", got[i], want)
+		}
+	}
+}
+
+func TestABatchFails(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		err  error
+		want string // of the result; empty: the turn fails
+	}{
+		{"a fault is an answer", fault.New(fault.Conflict, "the name is taken"), "the name is taken!"},
+		{"a lost lease is the end", fault.New(fault.Fenced, "gone"), ""},
+		{"a broken store is the end", fault.New(fault.StorageIO, "disk"), ""},
+		{"so is an error", errors.New("what"), ""},
+	} {
+		s := newStage(t, `{"steps": [{"call": "fork"}, {"call": "fork"}]}
+{"steps": [{"text": "ok"}]}`)
+		s.turn.Tools = tool.Box{togetherTool{echo("fork", tool.Processes), func(context.Context, []tool.Call) error { return c.err }}}
+		_, err := s.run(t.Context())
+		if c.want == "" {
+			if !errors.Is(err, c.err) {
+				t.Errorf("%s: %v", c.name, err)
+			}
+			if open := s.openCalls(); lost(err) != (len(open) == 2) {
+				t.Errorf("%s: open are %v", c.name, open)
+			}
+		} else if err != nil || strings.Count(s.log(), c.want) != 2 {
+			t.Errorf("%s: %v\n%s", c.name, err, s.log())
+		}
+	}
+	s := newStage(t, `{"steps": [{"call": "fork"}]}
+{"steps": [{"call": "fork"}]}
+{"steps": [{"text": "ok"}]}`)
+	fork := s.forker()
+	times := 0
+	s.turn.Tools = tool.Box{togetherTool{fork.device, func(ctx context.Context, calls []tool.Call) error {
+		if times++; times == 1 {
+			panic("before it did anything")
+		}
+		if err := fork.all(ctx, calls); err != nil {
+			return err
+		}
+		panic("after it did everything")
+	}}}
+	if out := s.must(); out.Worked != 1 || !strings.Contains(s.log(), "call_1=The tool itself broke") || !strings.Contains(s.log(), "call_2=child of call_2") {
+		t.Errorf("%+v\n%s", out, s.log())
+	}
+}
+
+func TestAPanicOfAToolIsItsResult(t *testing.T) {
+	s := newStage(t, `{"steps": [{"call": "act"}, {"call": "look"}, {"call": "look"}]}
+{"steps": [{"text": "ok"}]}`,
+		device{"act", tool.Commands, func(context.Context, tool.Call) (tool.Answer, error) { panic(fmt.Errorf("nil map")) }},
+		device{"look", tool.Reads, func(_ context.Context, c tool.Call) (tool.Answer, error) {
+			if c.ID == "call_2" {
+				panic("look")
+			}
+			return tool.Answer{Text: "seen"}, nil
+		}})
+	out := s.must()
+	if out.Worked != 1 || strings.Contains(s.log(), "goroutine") || strings.Contains(s.log(), "nil map") || !strings.Contains(s.log(), "call_3=seen") {
+		t.Errorf("%+v\n%s", out, s.log())
+	}
+	for _, e := range s.events {
+		if e.Type == CallEnded && e.CallID == "call_1" && (e.Text != "panic: nil map" || !e.IsError) {
+			t.Errorf("%+v", e)
+		}
+	}
+}
+
+func TestAToolThatWritesItsResultItself(t *testing.T) {
+	s := newStage(t, `{"steps": [{"call": "read_mail"}, {"call": "lies"}]}
+{"steps": [{"text": "ok"}]}`)
+	s.turn.Tools = tool.Box{
+		device{"read_mail", tool.Processes, func(ctx context.Context, c tool.Call) (tool.Answer, error) {
+			_, err := s.Append(ctx, answers(c.ID))
+			return tool.Answer{Text: "for people", Recorded: true}, err
+		}},
+		device{"lies", tool.Processes, func(context.Context, tool.Call) (tool.Answer, error) {
+			return tool.Answer{Text: "it stands there", Recorded: true}, nil
+		}},
+	}
+	s.must()
+	s.wantLog("assistant call_1:read_mail{} call_2:lies{}", "usage tool_calls", "tool_result call_1=Rcall_1", "tool_result call_2=it stands there", "assistant ok", "usage stop")
+	if strings.Count(s.told(), "tool_result") != 2 {
+		t.Error(s.told())
+	}
+}
+
+func TestAnAgentThatEndsItself(t *testing.T) {
+	s := newStage(t, `{"steps": [{"text": "bye"}, {"call": "exit"}, {"call": "exit"}]}`)
+	ran := 0
+	s.turn.Tools = tool.Box{device{"exit", tool.Processes, func(ctx context.Context, c tool.Call) (tool.Answer, error) {
+		ran++
+		s.broken = func([]history.Draft) error { return fault.New(fault.DeadAgent, "dead") }
+		return tool.Answer{Text: "bye", Ends: true}, nil
+	}}}
+	if out := s.must(); !out.Ended || out.Text != "bye" || ran != 1 {
+		t.Errorf("%+v, ran %d times", out, ran)
+	}
+	// As exit does it: the history is closed, and the turn is stopped from within.
+	s = newStage(t, `{"steps": [{"text": "bye"}, {"call": "exit"}, {"call": "exit"}]}`)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	s.turn.Tools = tool.Box{device{"exit", tool.Processes, func(context.Context, tool.Call) (tool.Answer, error) {
+		why := fault.New(fault.DeadAgent, "dead")
+		s.broken = func([]history.Draft) error { t.Error("it writes"); return why }
+		cancel(why)
+		return tool.Answer{Text: "bye", Ends: true, Recorded: true}, nil
+	}}}
+	if out, err := s.run(ctx); err != nil || !out.Ended || out.Worked != 1 {
+		t.Errorf("%+v %v", out, err)
+	}
+}
+
+func TestAToolThatCannotGoOnEndsTheTurn(t *testing.T) {
+	why := fault.New(fault.StorageIO, "disk")
+	s := newStage(t, `{"steps": [{"call": "look"}, {"call": "look"}, {"call": "look"}, {"call": "act"}]}`,
+		device{"look", tool.Reads, func(_ context.Context, c tool.Call) (tool.Answer, error) {
+			if c.ID == "call_2" {
+				return tool.Answer{}, why
+			}
+			return tool.Answer{Text: "seen"}, nil
+		}}, echo("act", tool.Commands))
+	if _, err := s.run(t.Context()); !errors.Is(err, why) {
+		t.Error(err)
+	}
+	s.wantLog("assistant call_1:look{} call_2:look{} call_3:look{} call_4:act{}", "usage tool_calls",
+		"tool_result call_1=seen", "tool_result call_3=seen", "tool_result call_2=interrupted: outcome unknown!", "tool_result call_4=not begun: it did not happen!")
+}
+
+func TestCredentialsGoNowhere(t *testing.T) {
+	const key = "sk-very-secret"
+	s := newStage(t, `{"steps": [{"text": "the key is sk-very"}, {"text": "-secret, yes"}, {"thinking": "sk-very-secret", "signature": "sig"}, {"call": "act", "args": {"s": "a sk-very-secret b", "n": 9007199254740991}}, {"call": "act", "raw": "{\"s\": \"sk-very-secret"}]}
+{"repeat": true, "steps": [{"text": "key: sk-very"}, {"text": "-secret"}, {"cut": true}]}`,
+		device{"act", tool.Commands, func(_ context.Context, c tool.Call) (tool.Answer, error) {
+			c.Output([]byte("print sk-ve"))
+			c.Output([]byte("ry-secret\nrest sk-very-secret"))
+			return tool.Answer{Text: "text " + key + string(c.Args), Show: "show " + key}, nil
+		}})
+	s.turn.Clean = func(s string) string { return strings.ReplaceAll(s, key, "[key]") }
+	if _, err := s.run(t.Context()); !fault.Is(err, fault.StreamCut) {
+		t.Error(err)
+	}
+	for e := range s.book.QueryRange(t.Context(), history.Range{Agent: me}, history.Selection{}) {
+		if strings.Contains(string(e.Content), key) || strings.Contains(string(e.Content), "sig\"") {
+			t.Errorf("%s: %s", e.Kind, e.Content)
+		}
+	}
+	printed := ""
+	for _, e := range s.events {
+		if e.Type != TextDelta && strings.Contains(e.Text, key) {
+			t.Errorf("%+v", e)
+		}
+		if e.Type == CallOutput {
+			printed += e.Text
+		}
+	}
+	if printed != "print [key]\nrest [key]" {
+		t.Errorf("%q", printed)
+	}
+	if s.streamed() != "key: [key]" {
+		t.Errorf("handed over: %q", s.streamed())
+	}
+	if !strings.Contains(s.log(), `call_1:act{"n":9007199254740991,"s":"a [key] b"}`) || !strings.Contains(s.log(), `interrupted key: [key]`) {
+		t.Error(s.log())
+	}
+}
+
+func TestLongAndBinaryResults(t *testing.T) {
+	big := strings.Repeat("é", maxResult)
+	s := newStage(t, `{"steps": [{"call": "act"}]}
+{"steps": [{"text": "ok"}]}`, device{"act", tool.Commands, func(context.Context, tool.Call) (tool.Answer, error) {
+		return tool.Answer{Text: "a\x00\xff" + big, Show: "s\x00" + big}, nil
+	}})
+	s.must()
+	m := s.c.Messages()
+	got := m[2].Parts[0].Text
+	if len(got) > maxResult+100 || !utf8.ValidString(got) || !strings.HasPrefix(got, "a␀\uFFFDé") || !strings.HasSuffix(got, "é") || !strings.Contains(got, "bytes are left out here") {
+		t.Errorf("%d bytes: %.40q", len(got), got)
+	}
+	for e := range s.book.QueryRange(t.Context(), history.Range{Agent: me}, history.Selection{}) {
+		parts, err := e.Parts()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range parts {
+			if len(p.Show) > maxShow+10 || !utf8.ValidString(p.Show) || p.Type == history.Result && p.Show == "" {
+				t.Errorf("shown: %d bytes", len(p.Show))
+			}
+		}
+	}
+}
+
+func TestWhatAnEarlierTurnLeftOpenIsClosed(t *testing.T) {
+	s := newStage(t, `{"steps": [{"text": "ok"}]}`)
+	s.book.write(calls("", "a", "b"), answers("a"), says(history.User, "go on"))
+	_, s.c = s.book.replay(t)
+	s.must()
+	if open := s.openCalls(); len(open) > 0 || !strings.Contains(s.log(), "tool_result b=interrupted: outcome unknown!\nassistant ok") {
+		t.Errorf("%v\n%s", open, s.log())
+	}
+}
+
+func TestABatchThatIsDeniedInPart(t *testing.T) {
+	s := newStage(t, `{"steps": [{"call": "fork"}, {"call": "spawn"}, {"call": "fork", "raw": "{"}]}
+{"steps": [{"text": "ok"}]}`)
+	fork := s.forker()
+	spawn := fork
+	spawn.name = "spawn"
+	s.turn.Tools = tool.Box{fork, spawn}
+	s.deny["spawn"] = true
+	if out := s.must(); out.Calls != 3 || out.Denied != 1 || out.Worked != 1 {
+		t.Errorf("%+v\n%s", out, s.log())
+	}
+	ended := 0
+	for _, e := range s.events {
+		if e.Type == CallEnded {
+			ended++
+		}
+	}
+	if ended != 3 {
+		t.Errorf("%d calls ended: %s", ended, s.told())
+	}
+}
+
+func TestALineThatNeverEndsIsShown(t *testing.T) {
+	s := newStage(t, `{"steps": [{"call": "act"}]}
+{"steps": [{"text": "ok"}]}`, device{"act", tool.Commands, func(_ context.Context, c tool.Call) (tool.Answer, error) {
+		for range 3 {
+			c.Output([]byte(strings.Repeat("é", longestLine/2)[1:]))
+			c.Output([]byte("\xc3"))
+		}
+		return tool.Answer{Text: "did"}, nil
+	}})
+	s.must()
+	n, pieces := 0, 0
+	for _, e := range s.events {
+		if e.Type == CallOutput {
+			n += strings.Count(e.Text, "é")
+			pieces++
+		}
+	}
+	if n != 3*(longestLine/2)-1 || pieces != 4 {
+		t.Errorf("%d letters in %d pieces", n, pieces)
+	}
+}

@@ -1,0 +1,98 @@
+package loop
+
+import (
+	"context"
+
+	"ramet/internal/base/chain"
+	"ramet/internal/base/id"
+	"ramet/internal/core/history"
+	"ramet/internal/model/llm"
+)
+
+// NewConversation reads a context. blob reads large contents, also later.
+func NewConversation(ctx context.Context, c *history.Context, blob func(context.Context, chain.Hash) ([]byte, error)) (*Conversation, error) {
+	r := NewReader(&c.Outline)
+	for _, e := range c.Messages {
+		r.Take(e)
+	}
+	return r.Conversation(ctx, blob)
+}
+
+// Add takes entries that were just appended. It returns false when one of them
+// changed what others mean (as history.Context.Extend does): then the conversation
+// is stale, and Replay makes a new one.
+func (c *Conversation) Add(ctx context.Context, entries ...history.Entry) (bool, error) {
+	for _, e := range entries {
+		switch {
+		case e.Kind.Reaches():
+			it, err := read(ctx, e, c.blob)
+			if err != nil {
+				return false, err
+			}
+			c.push(it)
+		case e.Kind == history.Clear:
+			*c = Conversation{blob: c.blob, shaped: e.ID}
+		case e.Kind == history.Rewind && c.returns(e):
+			c.shaped = e.ID
+		case e.Kind == history.Rewind || e.Kind == history.Compact || e.Kind == history.Redact:
+			return false, nil
+		}
+		c.last = max(c.last, e.ID)
+	}
+	return true, nil
+}
+
+// Last is the newest entry that it knows of, whether that is a message or not.
+func (c *Conversation) Last() id.Message { return c.last }
+
+// State says whether something waits for an answer.
+func (c *Conversation) State() State {
+	if c.state.open {
+		return Open
+	}
+	return Idle
+}
+
+// Messages is the conversation as a request has it. The slice is the caller's, the
+// parts are not.
+func (c *Conversation) Messages() []llm.Message { return c.first(c.outs()) }
+
+// first is a list of the first n messages that are settled, with what is not settled when these are all.
+func (c *Conversation) first(n int) []llm.Message {
+	out := make([]llm.Message, n, n+4)
+	c.copySettled(out, 0)
+	if n < c.outs() {
+		return out
+	}
+	return c.withOpen(out)
+}
+
+// copySettled fills a list with settled messages, from one of them on. What stands before that is not
+// looked at.
+func (c *Conversation) copySettled(to []llm.Message, from int) {
+	part := func(s *segment) {
+		at, out := s.outFirst-from, s.out
+		if at < 0 {
+			at, out = 0, out[min(-at, len(out)):]
+		}
+		copy(to[min(at, len(to)):], out)
+	}
+	part(&c.own)
+	for s := c.base; s != nil && s.outEnd() > from; s = s.prev {
+		part(s)
+	}
+}
+
+// withOpen is a list and, behind it, what is not settled.
+func (c *Conversation) withOpen(out []llm.Message) []llm.Message {
+	if c.group == nil {
+		return out
+	}
+	begun := c.state.begun
+	out, begun = follow(out, begun, c.group.message)
+	out, begun = follow(out, begun, c.group.answer())
+	for _, m := range c.group.after {
+		out, begun = follow(out, begun, m)
+	}
+	return out
+}

@@ -1,0 +1,73 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/core/history"
+)
+
+// What is said of calls that were not carried out.
+const (
+	notBegun     = "not begun: it did not happen"
+	notPermitted = "not begun: it did not happen; it was waiting for the user's permission"
+	notOfLength  = "not run: your answer was cut at the longest that it may be, and with it perhaps this call. Make it again, in a shorter answer."
+	notOfMany    = "not run: of one answer at most %d calls are carried out, and this is one more. Make it again."
+)
+
+// ended is the fault of a turn whose context ended, with the code of its cause.
+func ended(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	switch f, ok := fault.Of(cause); {
+	case ok:
+		return fault.New(f.Code, "the turn was stopped: %w", cause)
+	case errors.Is(cause, context.DeadlineExceeded):
+		return fault.New(fault.TimedOut, "the turn was stopped: the time allowed ran out: %w", cause)
+	}
+	return fault.New(fault.Cancelled, "the turn was stopped: %w", cause)
+}
+
+// lost says that the agent is no longer ours: nothing more may be written.
+func lost(err error) bool { return fault.Is(err, fault.Fenced) || fault.Is(err, fault.DeadAgent) }
+
+// storage says that the store failed.
+func storage(err error) bool {
+	f, ok := fault.Of(err)
+	return ok && (strings.HasPrefix(string(f.Code), "STORAGE_") || f.Code == fault.HistoryDamaged)
+}
+
+const (
+	// goesOn opens a conversation that the model would open otherwise.
+	goesOn = "(conversation continues)"
+)
+
+// stop ends the turn at a limit; the history says so.
+func (r *turn) stop(ctx context.Context, why *fault.Error) error {
+	if err := r.write(ctx, history.Draft{Kind: history.Note, Meta: history.Meta{Reason: r.kept(reason(why))},
+		Parts: []history.Part{{Type: history.Text, Text: why.Message}}}); err != nil {
+		return err
+	}
+	return why
+}
+
+// refused ends the turn where nothing is left to spend; the history says so.
+func (r *turn) refused(ctx context.Context, err error) error {
+	if why, ok := fault.Of(err); ok && why.Code == fault.BudgetExceeded && ctx.Err() == nil {
+		return r.stop(ctx, why)
+	}
+	return err
+}
+
+// close writes that the turn was interrupted, once.
+func (r *turn) close(ctx context.Context) error {
+	why := ended(ctx)
+	if r.closed || lost(why) {
+		return why
+	}
+	if err := r.write(ctx, r.interrupted("", why)); err != nil {
+		return err
+	}
+	return why
+}

@@ -1,0 +1,131 @@
+package loop
+
+import (
+	"context"
+	"time"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/core/history"
+	"ramet/internal/model/llm"
+	"ramet/internal/turn/tool"
+)
+
+// Run carries out one turn: it answers what waits in the conversation, which is
+// the whole context of the agent, the prompt included. It returns when the model
+// calls no more tools, when a limit is reached, or when something fails; then the
+// history is acceptable all the same, unless it could not be written.
+//
+// When ctx ends, the history gets an interrupted entry, and the fault has the code
+// of the cause. Nothing that the turn started runs on when Run returns.
+func Run(ctx context.Context, t Turn, c *Conversation) (Outcome, error) {
+	r := begin(t, c)
+	if err := c.Answerable(); err != nil {
+		return Outcome{}, err
+	}
+	defer c.rest()
+	err := r.steps(ctx)
+	r.lastState(ctx, err)
+	if err != nil && ctx.Err() != nil && !lost(err) && !storage(err) {
+		err = r.close(ctx)
+	}
+	return r.out, err
+}
+
+// Answerable refuses a conversation in which nothing waits for an answer: CONFLICT.
+func (c *Conversation) Answerable() error {
+	if c.State() == Open {
+		return nil
+	}
+	return fault.New(fault.Conflict, "there is nothing to answer: the model said the last word").
+		WithHint("say something first")
+}
+
+// Remember lets tools know what stands in a conversation, and is what is left and open of them.
+func Remember(box tool.Box, c *Conversation) tool.Box {
+	for _, one := range box {
+		if m, ok := one.(tool.Memory); ok {
+			m.Recall(c.memos())
+		}
+	}
+	return box.Open()
+}
+
+func begin(t Turn, c *Conversation) *turn {
+	if t.Limits.Steps <= 0 {
+		t.Limits.Steps = 500
+	}
+	if t.Limits.Repeats <= 0 {
+		t.Limits.Repeats = 3
+	}
+	if t.Limits.Again <= 0 {
+		t.Limits.Again = 500 * time.Millisecond
+	}
+	if t.Limits.Fill <= 0 {
+		t.Limits.Fill = 80
+	}
+	if t.Clean == nil {
+		t.Clean = func(s string) string { return s }
+	}
+	out := &turn{Turn: t, c: c}
+	out.tell(Remember(t.Tools, c))
+	for _, m := range t.System {
+		out.fixed += sizeOf(m)
+	}
+	for i := c.Len() - 1; i >= 0 && out.task == 0; i-- {
+		if it := c.at(i); speaks(it.kind) {
+			out.task = it.id
+		}
+	}
+	return out
+}
+
+func (r *turn) steps(ctx context.Context) error {
+	// What an earlier turn left open is closed before anything new is said.
+	if open := r.c.Unanswered(); len(open) > 0 {
+		if err := r.write(ctx, Unknown(open, nil)...); err != nil {
+			return err
+		}
+	}
+	for {
+		if ctx.Err() != nil {
+			return ended(ctx)
+		}
+		if r.out.Steps >= r.Limits.Steps && !r.Limits.Attended && !r.bound {
+			return r.stop(ctx, fault.New(fault.BudgetExceeded, "the turn has taken the %d steps that it may take while nobody is there", r.Limits.Steps).
+				WithHint("say go on; `ramet config set steps N` allows more, and with a budget (--max-cost, --max-tokens) only that counts"))
+		}
+		more, err := r.step(ctx)
+		if err == nil && !more {
+			more, err = r.goesOn(ctx)
+		}
+		if err == nil && !more && !r.out.Ended {
+			more, err = r.fits(ctx)
+		}
+		if err != nil || !more {
+			return err
+		}
+		if name, again := r.repeats.worst(); again >= r.Limits.Repeats {
+			return r.stop(ctx, fault.New(fault.LoopDetected, "the model made the same call of %s in %d answers, and it failed each time", name, again).
+				WithHint("tell it what to do instead"))
+		}
+	}
+}
+
+// Unknown drafts results for calls that nobody can answer any more: of an answer whose calls were
+// carried out one after another until the process ended. The first of them may have happened, the
+// others had not begun, nor had one that waits is true of: it was being asked for.
+func Unknown(calls []llm.Part, waits func(llm.Part) bool) []history.Draft {
+	out := make([]history.Draft, len(calls))
+	for i, call := range calls {
+		said := notBegun
+		switch {
+		case i > 0:
+		case waits != nil && waits(call):
+			said = notPermitted
+		default:
+			said = unknownOutcome
+		}
+		out[i] = result(call, tool.Failed(said))
+	}
+	return out
+}

@@ -1,0 +1,308 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/core/history"
+	"ramet/internal/model/decorate"
+	"ramet/internal/model/llm"
+)
+
+// roomTries is how often a request that is too long is asked again, each time shorter.
+const roomTries = 8
+
+// reply is a whole answer of the model.
+type reply struct {
+	message llm.Message
+	finish  llm.Finish
+	call    decorate.RecordedCall
+	counted llm.Usage // what the vendor says that it took
+	sent    int64     // bytes of the request, about
+	limit   int64     // of the answer, in tokens
+}
+
+// step asks the model once and carries out what it calls. It says whether the
+// model is to be asked again.
+func (r *turn) step(ctx context.Context) (more bool, err error) {
+	said, err := r.answer(ctx)
+	if err != nil {
+		return false, err
+	}
+	var parts []history.Part
+	var calls []llm.Part
+	for _, p := range said.message.Parts {
+		p, ok := r.part(p)
+		if !ok {
+			continue
+		}
+		parts = append(parts, stored(p))
+		if p.Type == llm.ToolCall {
+			calls = append(calls, p)
+		}
+	}
+	drafts := r.stated(ctx, calls)
+	if len(calls) > 0 && r.Acting != nil {
+		release, err := r.Acting(ctx)
+		if err != nil {
+			return false, r.broken(ctx, said.call, said.message.Text(), err)
+		}
+		defer release()
+	}
+	if len(parts) > 0 {
+		drafts = append(drafts, history.Draft{Kind: history.Assistant, Parts: parts})
+	}
+	if err := r.write(ctx, append(drafts, usage(said.call))...); err != nil {
+		return false, err
+	}
+	r.spent(said.call)
+	r.measure(said)
+	if text := r.kept(said.message.Text()); text != "" || len(calls) == 0 {
+		r.out.Text = text
+		if r.Schema == nil {
+			r.out.Text += llm.Listed(r.pages(said.message.Sources()))
+		}
+	}
+	if said.finish.Reason == llm.Length {
+		r.emit(Event{Type: Note, Text: "the answer was cut at the longest that the model may write"})
+	}
+	if len(calls) == 0 {
+		if r.out.Text == "" {
+			r.emit(Event{Type: Note, Text: "the model ended its turn without a word"})
+		}
+		return false, nil
+	}
+	if err = r.act(ctx, calls, said.finish.Reason == llm.Length); err == nil && !r.out.Ended {
+		err = r.join(ctx, calls)
+	}
+	if err == nil && !r.out.Ended {
+		err = r.sayAsides(ctx)
+	}
+	if err == nil && !r.out.Ended {
+		err = r.hear(ctx)
+	}
+	return err == nil && !r.out.Ended, err
+}
+
+// hear writes what the user said meanwhile, behind the results.
+func (r *turn) hear(ctx context.Context) error {
+	if r.Heard == nil || ctx.Err() != nil {
+		return nil
+	}
+	heard := r.Heard(ctx)
+	err := r.write(ctx, heard.Drafts...)
+	heard.Written(err)
+	return err
+}
+
+// measure takes what was counted of an answer.
+func (r *turn) measure(said reply) {
+	if most := r.counted(said.counted, said.sent); most > 0 {
+		r.Learnt.learn(most)
+		r.narrow = most
+		r.emit(Event{Type: Note, Text: fmt.Sprintf("the server of %s reads about %d tokens and cuts what is longer without saying so; from now on room is made before that (`ramet config set context %d` says so beforehand)", r.Ref, most, most)})
+	}
+}
+
+// answer asks the model, within the budget and the context that it has.
+func (r *turn) answer(ctx context.Context) (reply, error) {
+	if r.full() {
+		err := r.makeRoom(ctx, "the context is nearly full")
+		if err == nil {
+			err = r.afterCompact(ctx)
+		}
+		if err != nil && !fault.Is(err, fault.Conflict) {
+			return reply{}, err
+		}
+	}
+	for try := 1; ; try++ {
+		said, err := r.listen(ctx)
+		if err != nil && ctx.Err() == nil && try < roomTries && r.tooMuch(err, said.limit) {
+			continue
+		}
+		if !fault.Is(err, fault.ProviderContext) || ctx.Err() != nil || try == roomTries {
+			return said, err
+		}
+		if r.tooLong(err, said.limit) {
+			continue
+		}
+		if short := r.makeRoom(ctx, "the context is too long for the model"); fault.Is(short, fault.Conflict) {
+			return said, err // that it is too long says more
+		} else if short != nil {
+			return said, short
+		}
+		if err := r.afterCompact(ctx); err != nil {
+			return said, err
+		}
+	}
+}
+
+// cutTries is how often an answer is asked for that breaks off after its first word.
+const cutTries = 4
+
+// listen asks until an answer is whole: one that broke off after its first word, or in which the model
+// stumbled, is asked for again, and what was shown of it stays as interrupted. Before the first word, asking again is the
+// provider's.
+func (r *turn) listen(ctx context.Context) (reply, error) {
+	for try := 1; ; try++ {
+		said, err := r.ask(ctx)
+		why, ok := errors.AsType[*llm.Failure](err)
+		if err == nil || ctx.Err() != nil || !ok || !why.Again || said.call.First == 0 && !said.finish.Stumbled() || try == cutTries {
+			return said, err
+		}
+		wait := max(r.Limits.Again<<(try-1), why.After)
+		r.emit(Event{Type: Retrying, Attempt: llm.Attempt{Number: try, Of: cutTries, Wait: wait, Err: err}})
+		if !pause(ctx, wait) {
+			return said, ended(ctx)
+		}
+		r.closed = false // it goes on
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return ctx.Err() == nil
+	}
+}
+
+// ask sends the conversation.
+func (r *turn) ask(ctx context.Context) (reply, error) {
+	limit, err := r.allowed(ctx)
+	if err != nil {
+		return reply{}, r.refused(ctx, err)
+	}
+	r.out.Steps++
+	r.look(ctx)
+	all := r.c.request(r.System)
+	size := r.fixed + r.c.state.size
+	q := r.request(all, limit)
+	q.CacheHour = r.pauses.ask(time.Now(), r.Paused)
+	said, shown, err := r.stream(ctx, q, true)
+	r.pauses.answered(time.Now())
+	r.sent, said.sent, said.limit = len(all)-len(r.System), size, limit
+	if err != nil && shown == "" && ctx.Err() == nil && down(err) && len(r.Others) > 0 {
+		if err := r.fallBack(ctx, said.call, err); err != nil {
+			return said, err
+		}
+		return r.ask(ctx)
+	}
+	if err != nil {
+		return said, r.broken(ctx, said.call, shown, err)
+	}
+	return said, nil
+}
+
+// broken records a call that gave no answer, and what was shown of it.
+func (r *turn) broken(ctx context.Context, call decorate.RecordedCall, shown string, why error) error {
+	if ctx.Err() != nil {
+		why = ended(ctx)
+	}
+	if lost(why) {
+		return why
+	}
+	spent := usage(call)
+	spent.Meta.Reason = r.kept(reason(why))
+	drafts := []history.Draft{spent}
+	if shown != "" || ctx.Err() != nil {
+		drafts = append(drafts, r.interrupted(shown, why))
+	}
+	if err := r.write(ctx, drafts...); err != nil {
+		return err
+	}
+	r.spent(call)
+	return why
+}
+
+// request is what the model is asked: the system's words and all that follows. Up to the end
+// of the system's words, of the last request and of this one it will be sent again.
+func (r *turn) request(all []llm.Message, limit int64) llm.Request {
+	out := llm.Request{Model: r.Ref.Name, Messages: all, Tools: r.offer, Untold: r.untold, MaxTokens: limit, CacheKey: r.Tree, Effort: r.Effort.Or(r.Model.Effort),
+		Search: r.Search, NoCalls: r.mending}
+	if r.Schema != nil {
+		out.Schema = r.Schema.Text()
+	}
+	head := 0
+	for head < len(all) && all[head].Role == llm.System {
+		head++
+	}
+	mark := func(n int) { // behind n messages
+		if n > 0 && n <= len(all) && (len(out.CacheAfter) == 0 || out.CacheAfter[len(out.CacheAfter)-1] < n-1) {
+			out.CacheAfter = append(out.CacheAfter, n-1)
+		}
+	}
+	mark(head)
+	if r.sent > 0 {
+		mark(len(r.System) + r.sent)
+	}
+	mark(len(all))
+	return out
+}
+
+// stream asks and listens. The text is what was shown, also of an answer that did
+// not end; aloud shows it at all.
+func (r *turn) stream(ctx context.Context, q llm.Request, aloud bool) (reply, string, error) {
+	var keep keeper
+	p := decorate.WithRecord(r.Provider, decorate.RecordOptions{Vendor: r.Ref.Vendor, Recorder: &keep, Price: r.price})
+	if !r.Limits.Attended && len(r.Others) == 0 { // else another takes over
+		ctx = decorate.Patiently(ctx)
+	}
+	var whole llm.Collector
+	seen := shown{clean: r.Clean}
+	said, thought := wordwise{turn: r, kind: TextDelta}, wordwise{turn: r, kind: ThinkingDelta}
+	var came int64
+	for e := range p.Stream(ctx, q) {
+		whole.Add(e)
+		came += int64(len(e.Text))
+		if e.Type != llm.TextDelta {
+			said.drop()
+		}
+		if e.Type != llm.ThinkingDelta {
+			thought.drop()
+		}
+		switch e.Type {
+		case llm.TextDelta:
+			if aloud {
+				if seen.add(e.Text) {
+					r.Journal.Streaming(seen.words)
+				}
+				said.show(e.Text)
+			}
+		case llm.ThinkingDelta:
+			if aloud {
+				thought.show(e.Text)
+			}
+		case llm.Retry:
+			r.emit(Event{Type: Retrying, Attempt: e.Retry})
+		}
+	}
+	message, _, finish, err := whole.Result()
+	counted := keep.call.Usage
+	keep.call = r.uncounted(keep.call, came, err == nil)
+	switch {
+	case err != nil:
+	case finish.Stumbled():
+		err = fault.New(fault.ProviderProtocol, "%w", &llm.Failure{Says: fmt.Sprintf("the model made a call that its vendor could not read (%.200s)", finish.Raw), Again: true}).
+			WithHint("try again, or ask another model")
+	case finish.Reason == llm.Error:
+		err = fault.New(fault.ProviderBadRequest, "the model or its vendor refused to go on (%.200s)", finish.Raw).
+			WithHint("say it in other words, or ask another model")
+	}
+	return reply{message: message, finish: finish, call: keep.call, counted: counted}, seen.whole(), err
+}
+
+// keeper keeps the record of one call.
+type keeper struct{ call decorate.RecordedCall }
+
+// Record implements record.Recorder.
+func (k *keeper) Record(_ context.Context, c decorate.RecordedCall) error {
+	k.call = c
+	return nil
+}

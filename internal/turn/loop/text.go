@@ -1,0 +1,160 @@
+package loop
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/text"
+	"ramet/internal/core/history"
+	"ramet/internal/model/llm"
+)
+
+const (
+	maxResult = 256 << 10 // of the text of a result; tools cut theirs before
+	maxShow   = 8 << 10   // of what people are shown
+	maxLine   = 200       // of a line about a call, in runes
+	window    = 512       // in which a credential is looked for that came in pieces
+)
+
+// kept is a text as it is kept: without our credentials, and such that both stores
+// and every vendor take it.
+func (r *turn) kept(s string) string { return storable(r.Clean(s)) }
+
+// storable is UTF-8 without NUL.
+func storable(s string) string {
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	return strings.ReplaceAll(s, "\x00", "\u2400")
+}
+
+// reason is one line about a failure.
+func reason(err error) string { return text.Line(fmt.Sprintf("%s: %v", fault.CodeOf(err), err), 400) }
+
+// both is the beginning and the end of a text that is too long.
+func both(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	head, tail := s[:limit/2], s[len(s)-limit/2:]
+	for len(head) > 0 && !utf8.RuneStart(s[len(head)]) {
+		head = head[:len(head)-1]
+	}
+	for len(tail) > 0 && !utf8.RuneStart(tail[0]) {
+		tail = tail[1:]
+	}
+	return fmt.Sprintf("%s\n[… %d bytes are left out here …]\n%s", head, len(s)-len(head)-len(tail), tail)
+}
+
+// start is the beginning of a text that is too long.
+func start(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit] + "…"
+}
+
+// part is what the model said, as it is kept. What was signed and had to be
+// changed is not signed any more. false: there is nothing in it.
+func (r *turn) part(p llm.Part) (llm.Part, bool) {
+	before := p
+	p.Text, p.Malformed, p.Args = r.kept(p.Text), r.kept(p.Malformed), r.args(p.Args)
+	p.Name, p.CallID = storable(p.Name), storable(p.CallID)
+	same := p.Text == before.Text && p.Malformed == before.Malformed && bytes.Equal(p.Args, before.Args)
+	if r.Clean(string(p.Opaque)) != string(p.Opaque) {
+		same = false
+	}
+	if !same {
+		p.Signature, p.Opaque = "", nil
+	}
+	p.Sources = r.pages(p.Sources)
+	empty := p.Text == "" && p.Signature == "" && p.Opaque == nil && p.Sources == nil
+	return p, p.Type == llm.ToolCall || !empty
+}
+
+// pages are what a text rests on, as it is kept.
+func (r *turn) pages(list []llm.Source) []llm.Source {
+	var out []llm.Source
+	for _, s := range list {
+		out = append(out, llm.Source{URL: r.kept(s.URL), Title: r.kept(s.Title), Quote: start(r.kept(s.Quote), maxShow)})
+	}
+	return out
+}
+
+// args cleans the texts in arguments and leaves everything else as it was sent.
+func (r *turn) args(raw json.RawMessage) json.RawMessage { return text.Strings(raw, r.kept) }
+
+// stored is a part as the history has it.
+func stored(p llm.Part) history.Part {
+	return history.Part{Type: history.PartType(p.Type), Text: p.Text, CallID: p.CallID, Name: p.Name, Args: p.Args,
+		MediaType: p.MediaType, Data: p.Data, Malformed: p.Malformed, Signature: p.Signature, Opaque: p.Opaque, Origin: p.Origin, Sources: p.Sources}
+}
+
+// shown collects what was shown of a reply. Looking for credentials takes time, so it is done
+// when somebody wants the words, not for every piece; one that comes in pieces is found when
+// it is whole, and a word is handed out when it has ended.
+type shown struct {
+	clean func(string) string
+
+	mu   sync.Mutex // the journal reads while the model speaks
+	kept strings.Builder
+	rest []byte // not looked at yet
+	told bool   // the journal knows that there is something new
+}
+
+// add says whether the journal is to be told: it is once, until it asks for the words.
+func (s *shown) add(piece string) (tell bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rest = append(s.rest, piece...)
+	tell, s.told = !s.told, true
+	return tell
+}
+
+// words are those that have ended.
+func (s *shown) words() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.told = false
+	n := len(s.rest)
+	for n > 0 && len(s.rest)-n < window && s.rest[n-1] > ' ' && s.rest[n-1] < 0x7f {
+		n--
+	}
+	return s.look(n)
+}
+
+// whole is everything.
+func (s *shown) whole() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.look(len(s.rest))
+}
+
+// look takes so many bytes of the rest. The caller has the mutex.
+func (s *shown) look(n int) string {
+	if n == 0 {
+		return s.kept.String()
+	}
+	all, piece := s.kept.String(), string(s.rest[:n])
+	s.rest = append(s.rest[:0], s.rest[n:]...)
+	cut := max(0, len(all)-window)
+	end := all[cut:] + piece
+	if clean := s.clean(end); clean != end {
+		s.kept.Reset()
+		s.kept.WriteString(all[:cut] + clean)
+	} else {
+		s.kept.WriteString(piece)
+	}
+	return s.kept.String()
+}
+
+// Notice drafts what the kernel says to an agent.
+func Notice(what string) history.Draft {
+	return history.Draft{Kind: history.Notice, Parts: []history.Part{{Type: history.Text, Text: storable(what)}}}
+}

@@ -1,0 +1,176 @@
+package loop
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"time"
+
+	"ramet/internal/base/chain"
+	"ramet/internal/base/id"
+	"ramet/internal/base/jsonschema"
+	"ramet/internal/core/history"
+	"ramet/internal/model/llm"
+	"ramet/internal/turn/tool"
+)
+
+// Journal is the history of the agent whose turn it is.
+type Journal interface {
+	// Append writes entries; they are durable when it returns.
+	Append(ctx context.Context, drafts ...history.Draft) ([]history.Entry, error)
+	// Since reads own entries that are newer than one, oldest first: those that
+	// tools wrote.
+	Since(ctx context.Context, after id.Message) ([]history.Entry, error)
+	// Replay reads the context anew, after a compaction.
+	Replay(ctx context.Context) (*history.Context, error)
+	// Blob reads a large content.
+	Blob(ctx context.Context, h chain.Hash) ([]byte, error)
+	// Streaming takes what was shown of the reply so far, to keep it should the
+	// process die. It returns at once; the text is asked for, and written, within a second.
+	// What is shown after that is told again.
+	Streaming(text func() string)
+}
+
+// Guard decides about calls.
+type Guard interface {
+	// Decide permits a call, or refuses it with a DENIED fault whose text the model
+	// reads. It may ask the user, and then takes as long as that takes. The record says
+	// who decided; nil: there was nothing to decide.
+	Decide(ctx context.Context, s tool.Spec, c tool.Call) (tool.Grant, *history.Permission, error)
+}
+
+// Budget knows what may still be spent.
+type Budget interface {
+	// Reserve sets aside what a call may come to, before it is sent, in the agent's own limits
+	// and those of its ancestors. It may wait for calls of others. What does not fit is
+	// BUDGET_EXCEEDED, which says whose limit it is.
+	Reserve(ctx context.Context, w Worst) (Reserved, error)
+	// Left is BUDGET_EXCEEDED where nothing is left to be spent: for a turn whose calls are
+	// sent by another program.
+	Left(ctx context.Context) error
+}
+
+// Worst is what a call may come to.
+type Worst struct {
+	Model  llm.Ref
+	Input  int64 // tokens that are read, at most
+	Output int64 // tokens that are written, at most, where nothing binds
+	Least  int64 // what Output may be lowered to
+	Price  llm.Price
+	Priced bool  // Price is known; it may be nothing
+	Search int64 // searches of the web, at most
+}
+
+// Reserved is what was set aside.
+type Reserved struct {
+	Output int64 // what may be written
+	Bound  bool  // a limit binds
+	// Settle gives it back, when what the call came to is written. nil: there is nothing to
+	// give back.
+	Settle func(context.Context)
+}
+
+// Turn is what a turn depends on.
+type Turn struct {
+	Agent    id.Agent
+	Provider llm.Provider
+	Ref      llm.Ref       // the model
+	Model    llm.Model     // what is known of it
+	Effort   llm.Effort    // how hard it is to think; empty: as is usual for it
+	Others   []Alternative // models that take over, in this order, when a vendor is down
+	Search   bool          // it may search the web at its vendor
+	// Schema is what the last word must fit; nil: anything.
+	Schema  *jsonschema.Schema
+	System  []llm.Message // overlays, in front of the context; not part of any history
+	Tree    string        // the same for all agents that share a beginning: their requests meet a warm cache
+	Paused  time.Duration // since the agent last did something; 0: nobody knows
+	Tools   tool.Box
+	Journal Journal
+	Guard   Guard
+	Budget  Budget
+	Files   Files // nil: no states are taken
+	Limits  Limits
+	Hooks   Hooks   // nil: there are none
+	Task    bool    // the turn is the task of a child
+	Learnt  *Window // what other turns learnt of the model; nil: they are not told, nor heard
+	// Heard takes what the user said since the turn began, behind the results of a step. nil:
+	// nobody says anything.
+	Heard func(context.Context) Heard
+	// Facts is what an agent should know when the older part of its conversation is a
+	// summary: who it is, who works for it. nil or empty: nothing.
+	Facts func(context.Context) string
+	// Joins says what is written behind the results of a message's calls. nil: nothing.
+	Joins Join
+	// Acting is held from before a message that calls tools is written until all
+	// its results are: no fork comes between. nil: nobody forks.
+	Acting func(context.Context) (release func(), err error)
+	// Ending is asked when the model has said its last word: what it returns is a notice,
+	// with which the turn goes on; nothing: the turn ends. nil: it ends.
+	Ending func(context.Context) (string, error)
+	// Clean takes our own credentials out of a text before it is kept, sent or
+	// shown. nil: there are none.
+	Clean func(string) string
+	Emit  func(Event) // never nil; called by one goroutine at a time
+}
+
+// Heard is what the user said while the agent worked.
+type Heard struct {
+	Drafts  []history.Draft
+	Written func(error) // is told, once, whether they stand in the history
+}
+
+// Limits bound one turn.
+type Limits struct {
+	Steps   int // answers of the model, while nobody is there and no budget binds; 0: 500
+	Repeats int // identical answers whose calls fail in a row; 0: 3
+	// Fill is the part of the model's context, in percent, above which room is made; 0: 80.
+	Fill int
+	// Attended says that a person sees what the turn does, and can stop it. Where nobody does,
+	// vendors that have too much to do and networks that were lost are waited for as long as
+	// the turn may take.
+	Attended bool
+	Again    time.Duration // before an answer that was cut is asked for again; it doubles each time. 0: 500 ms
+}
+
+// Outcome is how a turn ended.
+type Outcome struct {
+	Text   string // the model's last text
+	Steps  int
+	Usage  llm.Usage
+	Cost   llm.Money
+	Calls  int  // tool calls that were made
+	Denied int  // of these, how many were not permitted
+	Worked int  // of these, how many did what they were asked
+	Ended  bool // the agent ended itself
+	Began  bool // of the kernel: what was asked stands in the history
+}
+
+// Alternative is a model that takes over when the vendor of another is down.
+type Alternative struct {
+	Ref      llm.Ref
+	Model    llm.Model
+	Provider llm.Provider
+	Learnt   *Window
+}
+
+// Files takes the states of the agent's folder. A state is taken while the model is asked:
+// nothing that the agent does changes files then.
+type Files interface {
+	// Take begins to take the state as it is, and returns at once.
+	Take(ctx context.Context) Taking
+	// Begin says that a call begins that may write; end, that it is over.
+	Begin() (end func())
+}
+
+// Taking is a state that is being taken.
+type Taking interface {
+	// Done waits for the state and drafts its entry; false: it is the one that the history
+	// tells already, or ctx ended. What could not be taken is an entry that says so: it is
+	// no reason to end a turn.
+	Done(ctx context.Context, when history.When) (history.Draft, bool)
+}
+
+// Join says what follows from the calls of one message: entries that are written behind
+// their results, before the model is asked again. known are the memos that the conversation
+// holds (see tool.Memory).
+type Join func(ctx context.Context, known iter.Seq[json.RawMessage], calls []tool.Call) ([]history.Draft, error)

@@ -1,0 +1,124 @@
+package loop
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/late"
+	"ramet/internal/model/llm"
+)
+
+// silentCut is by how many bytes a request must grow, while what was counted does not, until
+// it is noticed that the server cuts it.
+const silentCut = 8 << 10
+
+// counted takes what the vendor counted of a call; sent is the bytes of the request. It says
+// how much the server reads at most where that was less than was sent: it cuts what is too
+// long and does not say so.
+func (r *turn) counted(u llm.Usage, sent int64) (cutAt int64) {
+	m := &r.meter
+	in := u.Input + u.CacheRead + u.CacheWrite
+	least, most := int64(float64(sent)*leastRate), int64(float64(sent)*mostRate)+1000
+	grown := sent - m.sent
+	switch {
+	case in == 0:
+		m.tokens = 0
+		return 0
+	case !r.Model.Known && in > 256 && m.sent > 0 && grown > silentCut && in <= m.in+grown/64:
+		cutAt = max(in, m.in)
+		m.tokens, m.in, m.sent = 0, 0, 0
+		return cutAt
+	case in < least || in > most: // whatever that is, it is no count of this request
+		m.tokens = 0
+		return 0
+	}
+	m.tokens, m.size = u.Total(), r.c.state.size
+	if m.sent > 0 && in < m.in+int64(float64(grown)*leastRate) {
+		return 0 // perhaps it was cut: the next will tell
+	}
+	m.in, m.sent = in, sent
+	if sent > 4<<10 {
+		m.rate = min(max(float64(in)/float64(sent), leastRate), 1)
+	}
+	return 0
+}
+
+// windowWords are how vendors tell how much a model reads when a request was too long.
+var windowWords = []*late.Expression{
+	late.Regexp(`[0-9](?: tokens?)? > ([0-9][0-9,]{2,9})`),
+	late.Regexp(`(?i)(?:maximum context length is|context (?:length|window|size|limit)|maximum (?:number of )?tokens|n_ctx)[^0-9.]{0,24}([0-9][0-9,]{2,9})`),
+}
+
+// windowIn is the window that a refusal names.
+func windowIn(said string) (int64, bool) {
+	for _, words := range windowWords {
+		if found := words.Get().FindStringSubmatch(said); found != nil {
+			n, err := strconv.ParseInt(strings.ReplaceAll(found[1], ",", ""), 10, 64)
+			return n, err == nil && n >= 256
+		}
+	}
+	return 0, false
+}
+
+// tooLong learns from a request that was refused because it was too long, with so much of an
+// answer to follow. It says whether the same conversation may fit with a shorter one.
+func (r *turn) tooLong(why error, limit int64) bool {
+	sent := r.tokens()
+	named, ok := windowIn(why.Error())
+	window := r.window()
+	switch {
+	case ok && (window == 0 || named < window):
+		r.Learnt.learn(named)
+		r.narrow, window = named, named
+	case !ok && limit > answerLeast && limit > sent/4:
+		r.brief = max(limit/4, answerLeast)
+		return true
+	case !ok && (window == 0 || window > sent):
+		r.narrow = sent * 9 / 10
+		window = r.narrow
+	}
+	if sent < window && sent+limit > window && limit > r.longest() {
+		return !r.full()
+	}
+	// Whatever was estimated, it was more.
+	if sent < window {
+		r.meter.rate = min(float64(window)/float64(max(1, r.fixed+r.c.state.size)), mostRate)
+	}
+	r.meter.tokens, r.meter.in, r.meter.sent = 0, 0, 0
+	return false
+}
+
+// limitWords are how vendors name the limit of an answer, of which they speak when it is more than the
+// model may write.
+var limitWords = late.Regexp(`(?i)max_?(completion_|output_?)?tokens|completion tokens|output tokens|maximum tokens`)
+
+// numbers are what stands in a refusal as one.
+var numbers = late.Regexp(`[0-9][0-9,]{2,9}`)
+
+// tooMuch learns from a request that was refused because more might have been answered than the model may
+// write: tables can be wrong, and a model in none has the limits of its neighbour. It says whether the same
+// request may be taken with the limit that the refusal names.
+func (r *turn) tooMuch(why error, limit int64) bool {
+	said := why.Error()
+	if !fault.Is(why, fault.ProviderBadRequest) || !limitWords.Get().MatchString(said) {
+		return false
+	}
+	most := int64(0)
+	for _, word := range numbers.Get().FindAllString(said, -1) {
+		n, err := strconv.ParseInt(strings.ReplaceAll(word, ",", ""), 10, 64)
+		if strings.Contains(said, word+" (exclusive)") {
+			n--
+		}
+		if err == nil && n < limit && n > most {
+			most = n
+		}
+	}
+	if most < 256 {
+		return false
+	}
+	r.brief = most
+	r.emit(Event{Type: Note, Text: fmt.Sprintf("%s takes no limit of %d tokens for an answer; it is asked with %d", r.Ref, limit, most)})
+	return true
+}

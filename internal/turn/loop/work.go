@@ -1,0 +1,89 @@
+package loop
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/core/history"
+	"ramet/internal/model/llm"
+	"ramet/internal/turn/tool"
+)
+
+// lastWords is how long a turn whose context ended may take to close its history.
+const lastWords = 5 * time.Second
+
+// turn is a turn under way.
+type turn struct {
+	Turn
+	c       *Conversation
+	out     Outcome
+	offer   []llm.Tool
+	untold  []string // tools that are carried out, but not offered
+	repeats repeats
+	meter   meter
+	narrow  int64                 // a window that was learnt in this turn; 0: none was
+	brief   int64                 // how long an answer may be, where a longer one was refused; 0: nothing was
+	fixed   int64                 // bytes of each request that are not the conversation
+	task    id.Message            // the message of the user that the turn answers; 0: none
+	sent    int                   // messages of the conversation in the last request
+	bound   bool                  // a budget binds
+	settle  func(context.Context) // gives back what was set aside for the call under way; nil: nothing was
+	worst   int64                 // tokens that the call under way reads at most
+	silent  bool                  // it was told that the vendor does not count
+	closed  bool                  // the history says that the turn was interrupted
+	mending bool                  // the last word did not fit, and is asked for once more
+	pauses  pauses
+	files   stating
+	asides  []string     // what hooks said of calls whose results were written already
+	halt    *fault.Error // hooks want the turn to end; nil: they do not
+	stops   int          // how often hooks kept the turn from ending
+
+	emitting sync.Mutex // tools that run side by side print
+}
+
+// linger is a context for writing, which outlives the turn's by a little: what is
+// written must not be torn by the end of what it tells of.
+func linger(ctx context.Context) (context.Context, context.CancelFunc) {
+	out, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		select {
+		case <-out.Done():
+		case <-time.After(lastWords):
+			cancel()
+		}
+	})
+	return out, func() { stop(); cancel() }
+}
+
+func (r *turn) emit(e Event) {
+	r.emitting.Lock()
+	defer r.emitting.Unlock()
+	e.Agent = r.Agent
+	r.Emit(e)
+}
+
+// job is one call on its way.
+type job struct {
+	call    llm.Part
+	tool    tool.Tool // nil: it was refused
+	spec    tool.Spec
+	made    tool.Call
+	note    string // about its arguments, for the model
+	answer  tool.Answer
+	err     error
+	denied  bool
+	record  *history.Permission // who let it run, or not
+	started bool
+	written bool
+	over    chan struct{} // closed when it ran
+}
+
+// stating is what a turn knows of its files.
+type stating struct {
+	taking Taking
+	wrote  bool // a call may have written since the last state
+	first  bool // a call that may write was made
+}

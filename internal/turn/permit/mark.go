@@ -1,0 +1,391 @@
+package permit
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"ramet/internal/base/late"
+)
+
+// What cannot be undone, or cannot be known: for such a call no rule is saved. The
+// marks look at everything that a line would run as far as it can be read: in lists,
+// loops, functions and substitutions, behind sudo, env, xargs and their kin, and in
+// texts that a shell is given. They rather mark too much: then a call is asked for
+// once more.
+
+// marks says why no rule may be saved for a command line; none: one may.
+func marks(line string) []string {
+	var m marker
+	m.line(line, 0)
+	return m.found
+}
+
+type marker struct {
+	found []string
+	read  int // words so far
+}
+
+func (m *marker) add(why string) {
+	if !slices.Contains(m.found, why) {
+		m.found = append(m.found, why)
+	}
+}
+
+// The reasons.
+const (
+	unreadable = "it cannot be read before it runs"
+	fed        = "it runs what it is given when it runs"
+	deletes    = "it deletes with everything below"
+	throws     = "it throws work away"
+	forces     = "it forces"
+	pushes     = "it pushes"
+	publishes  = "it publishes or changes what others see"
+	privileged = "it takes privileges"
+)
+
+// maxNesting bounds texts for shells in texts for shells, maxRead the words that are looked at in all: each word behind a
+// program that starts others may be the beginning of one that does, too.
+const (
+	maxNesting = 6
+	maxRead    = 1 << 20
+)
+
+// arg is a word as far as it can be read.
+type arg struct {
+	text string
+	open bool // something in it is known only when it runs
+}
+
+// reads counts what is looked at; false: it was too much, and whatever is left stays unread.
+func (m *marker) reads(n int) bool {
+	m.read += n
+	if m.read > maxRead {
+		m.add(unreadable)
+	}
+	return m.read <= maxRead
+}
+
+func (m *marker) line(s string, depth int) {
+	if len(s) > maxLine || depth > maxNesting {
+		m.add(unreadable)
+		return
+	}
+	if !m.reads(4 * (16 + len(s))) { // parsing takes longer than looking
+		return
+	}
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(s), "")
+	if err != nil {
+		m.add(unreadable)
+		return
+	}
+	syntax.Walk(file, func(n syntax.Node) bool {
+		if a, ok := n.(*syntax.Assign); ok && a.Name != nil && a.Value != nil {
+			m.assigned(a.Name.Value, readArg(a.Value), depth)
+		}
+		if c, ok := n.(*syntax.CallExpr); ok && len(c.Args) > 0 {
+			args := make([]arg, len(c.Args))
+			for i, w := range c.Args {
+				args[i] = readArg(w)
+			}
+			m.command(args, depth)
+		}
+		return true
+	})
+}
+
+// readArg takes the quotes off a word and leaves out what cannot be known.
+func readArg(w *syntax.Word) arg {
+	var out arg
+	var b strings.Builder
+	var parts func([]syntax.WordPart, string)
+	parts = func(list []syntax.WordPart, special string) {
+		for _, part := range list {
+			switch p := part.(type) {
+			case *syntax.Lit:
+				text, _ := unescape(p.Value, special)
+				b.WriteString(text)
+				out.open = out.open || special == "" && strings.Contains(p.Value, "{")
+			case *syntax.SglQuoted:
+				b.WriteString(p.Value)
+				out.open = out.open || p.Dollar
+			case *syntax.DblQuoted:
+				parts(p.Parts, "$`\"\\\n")
+			default:
+				out.open = true
+			}
+		}
+	}
+	parts(w.Parts, "")
+	out.text = b.String()
+	return out
+}
+
+// command marks one command and, where it starts others, each of them: whatever
+// could be the beginning of one.
+func (m *marker) command(args []arg, depth int) {
+	if args[0].open {
+		m.add(fed)
+	}
+	m.plain(args, depth)
+	name := program(args[0].text)
+	if slices.Contains(wrappers.Get(), name) {
+		m.wrapped(name, args[1:], depth)
+	} else if words, ok := runners.Get()[name]; ok {
+		if at := slices.IndexFunc(args[1:], func(a arg) bool { return slices.Contains(strings.Fields(words), a.text) }); at >= 0 {
+			m.wrapped(name, args[at+2:], depth)
+		}
+	}
+}
+
+// wrapped marks what a program is told to start.
+func (m *marker) wrapped(name string, args []arg, depth int) {
+	named := false
+	for i, a := range args {
+		if !m.reads(1) {
+			return
+		}
+		rest := args[i:]
+		if strings.HasPrefix(a.text, "-") && !strings.ContainsAny(a.text, " \t\n") {
+			continue
+		}
+		if variable, value, ok := strings.Cut(a.text, "="); ok && assignment.Get().MatchString(a.text) {
+			m.assigned(variable, arg{value, a.open}, depth)
+		}
+		if a.open && !named && name != "find" && !assignment.Get().MatchString(a.text) {
+			m.add(fed)
+		}
+		named = true
+		if strings.ContainsAny(a.text, " \t\n;|&") {
+			m.line(a.text, depth+1)
+		}
+		m.plain(rest, depth)
+		if deleted := program(a.text); (name == "xargs" || name == "parallel" || name == "find") && slices.Contains(slices.Concat(deleters.Get(), enders.Get()), deleted) {
+			m.add(deletes + " (" + name + " " + deleted + ")")
+		}
+	}
+}
+
+// plain marks one command by its own name and arguments.
+func (m *marker) plain(args []arg, depth int) {
+	if !m.reads(len(args)) {
+		return
+	}
+	name, rest := program(args[0].text), args[1:]
+	for _, a := range rest {
+		if strings.HasPrefix(a.text, "--force") {
+			m.add(forces + " (" + name + " " + a.text + ")")
+		}
+	}
+	if slices.Contains(forcing.Get(), name) && short(rest, 'f') {
+		m.add(forces + " (" + name + " -f)")
+	}
+	if slices.Contains(powers.Get(), name) || (name == "chmod" || name == "install") && setsID(rest) || slices.Contains(containers.Get(), name) && slices.ContainsFunc(rest, breaksOut) {
+		m.add(privileged + " (" + name + ")")
+	}
+	m.told(name, rest, depth)
+	switch {
+	case name == "source" || name == ".":
+		if len(rest) > 0 && streams(rest[0]) {
+			m.add(fed)
+		}
+	case name == "alias":
+		for _, a := range rest {
+			_, value, _ := strings.Cut(a.text, "=")
+			m.line(value, depth+1)
+		}
+	case slices.Contains(interpreters.Get(), strings.TrimRight(name, "0123456789.")):
+		m.interpreter(name, rest, depth)
+	case slices.Contains(shells.Get(), name):
+		m.shell(rest, depth)
+	case name == "eval" || name == "trap":
+		m.text(rest, depth)
+	case slices.Contains(deleters.Get(), name):
+		m.rm(name, rest)
+	case slices.Contains(enders.Get(), name) || strings.HasPrefix(name, "mkfs"):
+		m.add(deletes + " (" + name + ")")
+	case strings.HasPrefix(name, "docker") && has(rest, "down") && (has(rest, "-v") || has(rest, "--volumes")):
+		m.add(deletes + " (" + name + " down -v)")
+	case name == "find" && has(rest, "-delete"):
+		m.add(deletes + " (find -delete)")
+	case name == "rsync" && slices.ContainsFunc(rest, func(a arg) bool { return strings.HasPrefix(a.text, "--del") }):
+		m.add(deletes + " (rsync --delete)")
+	case name == "git":
+		m.git(rest, depth)
+	}
+	m.outward(name, rest)
+	m.code(name, rest)
+}
+
+// rm marks what deletes folders, or may: options can hide in a variable.
+func (m *marker) rm(name string, rest []arg) {
+	long := func(a arg, option string) bool { return len(a.text) > 2 && strings.HasPrefix(option, a.text) }
+	for _, a := range rest {
+		switch {
+		case a.text == "--":
+			return
+		case a.open:
+			m.add(deletes + ", or may (" + name + " with a variable)")
+		case long(a, "--force"):
+			m.add(forces + " (" + name + " " + a.text + ")")
+		case long(a, "--recursive"):
+			m.add(deletes + " (" + name + " " + a.text + ")")
+		}
+	}
+	if short(rest, 'r') || short(rest, 'R') || name == "rimraf" || name == "rd" {
+		m.add(deletes + " (" + name + " -r)")
+	}
+}
+
+// shell marks what a shell is told to run; one that is told nothing runs its input.
+func (m *marker) shell(rest []arg, depth int) {
+	told := false
+	for _, a := range rest {
+		if strings.HasPrefix(a.text, "-") || strings.HasPrefix(a.text, "+") {
+			told = told || strings.HasPrefix(a.text, "--") && a.text != "--" && !a.open // such as --version
+			continue
+		}
+		told = true
+		if a.open || streams(a) {
+			m.add(fed)
+		}
+		m.line(a.text, depth+1)
+	}
+	if !told || has(rest, "-s") {
+		m.add(fed)
+	}
+}
+
+// text marks words that are put together to a line.
+func (m *marker) text(rest []arg, depth int) {
+	if !m.reads(len(rest)) {
+		return
+	}
+	var all []string
+	for _, a := range rest {
+		if a.open {
+			m.add(fed)
+		}
+		all = append(all, a.text)
+	}
+	m.line(strings.Join(all, " "), depth+1)
+	for _, one := range all {
+		m.line(one, depth+1)
+	}
+}
+
+// program is the name of a program, without the way to it.
+func program(s string) string {
+	return strings.TrimSuffix(strings.ToLower(path.Base(strings.ReplaceAll(s, `\`, "/"))), ".exe")
+}
+
+func has(list []arg, option string) bool {
+	return slices.ContainsFunc(list, func(a arg) bool { return a.text == option })
+}
+
+// short says whether a letter is among the short options.
+func short(list []arg, letter byte) bool {
+	for _, a := range list {
+		if a.text == "--" {
+			return false
+		}
+		if len(a.text) > 1 && a.text[0] == '-' && a.text[1] != '-' && strings.IndexByte(a.text, letter) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// setsID says whether a mode for chmod lets others run a file as its owner.
+func setsID(list []arg) bool {
+	return slices.ContainsFunc(list, func(a arg) bool {
+		mode := strings.TrimPrefix(strings.TrimPrefix(a.text, "--mode="), "-m")
+		if digits(mode) {
+			return len(strings.TrimLeft(mode, "0")) > 3
+		}
+		return slices.ContainsFunc(strings.Split(mode, ","), setsIDWord.Get().MatchString)
+	})
+}
+
+// setsIDWord is a clause of a symbolic mode.
+var setsIDWord = late.Regexp(`^[ugoa]*[+=][rwxXt]*s`)
+
+// breaksOut says whether an option gives a container rights over its host.
+func breaksOut(a arg) bool {
+	return strings.HasPrefix(a.text, "--privileged") || strings.HasPrefix(a.text, "--cap-add") || strings.HasPrefix(a.text, "--security-opt") ||
+		a.text == "--pid=host" || a.text == "--userns=host"
+}
+
+// streams says whether a file is what another program prints, or the input.
+func streams(a arg) bool {
+	return a.open && a.text == "" || a.text == "-" || a.text == "/dev/stdin" || strings.HasPrefix(a.text, "/dev/fd/") || strings.HasPrefix(a.text, "/proc/self/fd/")
+}
+
+// interpreter marks what a program runs that takes code: a module by its name, and whatever comes when it is
+// told no file.
+func (m *marker) interpreter(name string, rest []arg, depth int) {
+	for i, a := range rest {
+		switch {
+		case streams(a):
+			m.add(fed + " (" + name + ")")
+			return
+		case !strings.HasPrefix(a.text, "-"):
+			if a.text == "setup.py" && (has(rest, "upload") || has(rest, "register")) {
+				m.add(publishes + " (setup.py)")
+			}
+			return
+		case strings.HasPrefix(name, "python") && a.text == "-m":
+			if i+1 < len(rest) {
+				m.command(rest[i+1:], depth)
+			}
+			return
+		case strings.HasPrefix(name, "python") && strings.HasPrefix(a.text, "-m"):
+			m.command(append([]arg{{text: a.text[2:], open: a.open}}, rest[i+1:]...), depth)
+			return
+		case strings.HasPrefix(a.text, "--"), strings.ContainsAny(a.text[1:], "ceEprVvh"): // code, or a question about itself
+			return
+		}
+	}
+	m.add(fed + " (" + name + ")")
+}
+
+// told marks the lines that a program is told to run by its options.
+func (m *marker) told(name string, rest []arg, depth int) {
+	for _, option := range strings.Fields(lines.Get()[name]) {
+		for i, a := range rest {
+			value, ok := "", false
+			switch {
+			case a.text == option:
+				if ok = i+1 < len(rest); ok {
+					value = rest[i+1].text
+				}
+			case len(option) > 2:
+				value, ok = strings.CutPrefix(a.text, option+"=")
+			case len(option) == 2 && len(a.text) > 2 && a.text[0] == '-' && a.text[1] != '-':
+				_, value, ok = strings.Cut(a.text[1:], option[1:])
+			}
+			if !ok || value == "" {
+				continue
+			}
+			if _, behind, ok := strings.Cut(value, "="); ok && assignment.Get().MatchString(value) { // exec=…, ProxyCommand=…
+				value = behind
+			}
+			m.line(strings.TrimLeft(value, ":!|"), depth+1)
+		}
+	}
+}
+
+// assigned marks what a variable makes programs run.
+func (m *marker) assigned(variable string, value arg, depth int) {
+	switch {
+	case strings.HasPrefix(variable, "GIT_CONFIG_"):
+		m.add(fed + " (" + variable + ")")
+	case executed.Get().MatchString(variable):
+		if value.open {
+			m.add(fed + " (" + variable + ")")
+		}
+		m.line(strings.TrimLeft(value.text, "|-!"), depth+1)
+	}
+}

@@ -1,0 +1,292 @@
+package permit
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func rules(t *testing.T, texts ...string) []Rule {
+	t.Helper()
+	var out []Rule
+	for _, s := range texts {
+		r, err := Parse(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+func TestCommandLines(t *testing.T) {
+	given := rules(t, "bash(go test *)", "bash(go version)", "bash(CGO_ENABLED=* go build *)", "bash(ls -*)",
+		"bash(./scripts/*.sh *)", `bash(echo \*)`, "bash(cat * notes)", "write(**)", "bash(printf a*b*c)")
+	for line, want := range map[string]bool{
+		"go test":                        true,
+		"go test ./...":                  true,
+		"  go   test\t./... -run X ":     true,
+		"go test a | go test b":          true,
+		"go test a |& go test b":         true,
+		"go test && go version":          true,
+		"go test; go test || go test":    true,
+		"(go test; go version)":          true,
+		"{ go test; }":                   true,
+		"! go test":                      true,
+		"go test &":                      true,
+		"go test\ngo version\n":          true,
+		"go test \\\n ./...":             true,
+		"go test # rm -rf /":             true,
+		"# a comment\ngo test # another": true,
+		`"go" test`:                      true,
+		`'g'o "te"st`:                    true,
+		`g\o test`:                       true,
+		"go test ünï":                    true,
+		"go test 'a b' \"c d\"":          true,
+		"go test '$(rm x)' \\`":          true,
+		"go test *.go ~ {a,b}":           true,
+		`go test $HOME "${HOME}"`:        true,
+		"go test 2>&1":                   true,
+		"go test >/dev/null 2>&1":        true,
+		"go test &> /dev/null":           true,
+		"go test < /dev/null":            true,
+		"go test 2>'/dev/null' <&-":      true,
+		"CGO_ENABLED=0 go build":         true,
+		"CGO_ENABLED= go build ./cmd":    true,
+		"ls -la":                         true,
+		"./scripts/a.sh":                 true,
+		"./scripts/sub/a.sh x y":         true,
+		"echo '*'":                       true,
+		`echo \*`:                        true,
+		"cat a notes":                    true,
+		"printf aXbYc":                   true,
+		"printf abc":                     true,
+
+		"":                                    false,
+		"# go test":                           false,
+		"go":                                  false,
+		"go tests":                            false,
+		"go vet":                              false,
+		"go version x":                        false,
+		"gо test":                             false, // a Cyrillic letter
+		"go\u00a0test":                        false,
+		"go\u2003test":                        false,
+		"go test\r\nrm x":                     false,
+		"go test\x00; rm x":                   false,
+		"go test \xff":                        false,
+		"go test ./... && rm -rf /":           false,
+		"go test || rm x":                     false,
+		"go test; rm x":                       false,
+		"go test & rm x":                      false,
+		"go test | sh":                        false,
+		"go test\nrm -rf /":                   false,
+		"go test \\\n; rm x":                  false,
+		"(go test; rm x)":                     false,
+		"{ go test; rm x; }":                  false,
+		"( ( ( rm x ) ) ) && go test":         false,
+		"go test $(rm x)":                     false,
+		`go test "$(rm x)"`:                   false,
+		"go test `rm x`":                      false,
+		"go test \"`rm x`\"":                  false,
+		"go test <(rm x)":                     false,
+		"go test >(rm x)":                     false,
+		"go test $((a[$(rm x)]))":             false,
+		"go test ${x:=y}":                     false,
+		"go test ${x:-$(rm x)}":               false,
+		"go test ${x[$(rm x)]}":               false,
+		"go test ${!x}":                       false,
+		"go test ${x@P}":                      false,
+		"go test $'a'":                        false,
+		"go test $\"a\"":                      false,
+		"go test > /etc/passwd":               false,
+		"go test >> x":                        false,
+		"go test >| x":                        false,
+		"go test &> x":                        false,
+		"go test >& x":                        false,
+		"go test < secret":                    false,
+		"go test <> /dev/null":                false,
+		"go test > /dev/null/../x":            false,
+		"go test > $X":                        false,
+		"go test {fd}>/dev/null":              false,
+		"go test > /dev/nul*":                 false,
+		"> x":                                 false,
+		"go test <<EOF\n$(rm x)\nEOF":         false,
+		"go test <<'EOF'\nx\nEOF":             false,
+		"go test <<< x":                       false,
+		"FOO=1 go test":                       false,
+		"LD_PRELOAD=x CGO_ENABLED=0 go build": false,
+		"CGO_ENABLED=0 LD_PRELOAD=x go build": false,
+		"CGO_ENABLED=$(rm x) go build":        false,
+		"CGO_ENABLED=$X go build":             false,
+		"CGO_ENABLED+=1 go build":             false,
+		"CGO_ENABLED=(1) go build":            false,
+		"CGO_ENABLED=0":                       false,
+		"PATH=/evil; go test":                 false,
+		"go build":                            false,
+		`"CGO_ENABLED=0" go build`:            false,
+		"sudo go test":                        false,
+		"env go test":                         false,
+		"command go test":                     false,
+		"exec go test":                        false,
+		"eval go test":                        false,
+		"time go test":                        false,
+		"coproc go test":                      false,
+		`go\ test`:                            false,
+		`"go test"`:                           false,
+		`"go" "" test`:                        false,
+		"alias go=rm; go test":                false,
+		"go() { rm x; }; go test":             false,
+		"function go { rm x; }; go test":      false,
+		"export PATH=/evil; go test":          false,
+		"if go test; then go test; fi":        false,
+		"for f in x; do go test; done":        false,
+		"while go test; do go test; done":     false,
+		"case x in *) go test;; esac":         false,
+		"[[ -n x ]] && go test":               false,
+		"((1)) && go test":                    false,
+		"let x=1 && go test":                  false,
+		"go $X":                               false,
+		"$X test":                             false,
+		"g? test":                             false,
+		"go te*":                              false,
+		"{go,test}":                           false,
+		"go test #\\\nrm x":                   false,
+		"# a\\\nrm x\ngo test":                false,
+		"go test (":                           false,
+		"go test '":                           false,
+		"go test \\":                          false,
+		"go test && ":                         false,
+		"ls":                                  false,
+		"ls la":                               false,
+		"./scripts/../../bin/x.sh":            false,
+		"./scripts/a.py":                      false,
+		"echo *":                              false,
+		"echo x":                              false,
+		"cat $X notes":                        false,
+		"cat a b notes":                       false,
+		"cat notes":                           false,
+		"printf ab":                           false,
+		"printf acb":                          false,
+		strings.Repeat("(", maxLine) + "go test" + strings.Repeat(")", maxLine): false,
+	} {
+		if got := permits(given, "bash", line); got != want {
+			t.Errorf("%.60q: permitted is %t", line, got)
+		}
+		if !permits(rules(t, "bash"), "bash", line) {
+			t.Errorf("%.60q is not permitted by bash", line)
+		}
+		if permits(rules(t, "write", "edit(**)"), "bash", line) {
+			t.Errorf("%.60q is permitted by a rule for files", line)
+		}
+	}
+}
+
+func TestPaths(t *testing.T) {
+	given := rules(t, "write(docs/**)", "write(*.md)", "write({a,b}/?.txt)", `write(odd/\*)`, "bash")
+	for path, want := range map[string]bool{
+		"docs/a": true, "docs/a/b/.c": true, "x.md": true, "a/1.txt": true, "odd/*": true, "docs/ü/x y": true,
+		"": false, ".": false, "doc/a": false, "docs2/a": false, "a/x.md": false, "c/1.txt": false, "a/12.txt": false, "odd/x": false,
+		"../../docs/a": false, "docs/../secret": false, "docs/..": false, "/docs/a": false, "docs//a": false, "./docs/a": false,
+		"docs/./a": false, "docs/": false, "docs/\xff": false, "../..": false,
+	} {
+		if got := permits(given, "write", path); got != want {
+			t.Errorf("%q: permitted is %t", path, got)
+		}
+		if permits(given, "edit", path) {
+			t.Errorf("%q: a rule of write permits edit", path)
+		}
+	}
+	if permits([]Rule{{}}, "", "x") {
+		t.Error("the zero rule permits")
+	}
+}
+
+// The rule that is proposed is the very command.
+func TestProposalsAreTheVeryCommand(t *testing.T) {
+	for _, c := range []struct{ tool, subject, want string }{
+		{"bash", "go test ./... -run X", "bash(go test ./... -run X)"},
+		{"bash", "go vet && go test ./... | grep FAIL", "bash(go vet && go test ./... | grep FAIL)"},
+		{"bash", "git log --oneline", "bash(git log --oneline)"},
+		{"bash", "git grep x", "bash(git grep x)"},
+		{"bash", "docker run x", "bash(docker run x)"},
+		{"bash", "gh api user", "bash(gh api user)"},
+		{"bash", "npm run build", "bash(npm run build)"},
+		{"bash", "make x", "bash(make x)"},
+		{"bash", "sort x", "bash(sort x)"},
+		{"bash", "uniq x", "bash(uniq x)"},
+		{"bash", "rg x", "bash(rg x)"},
+		{"bash", "FOO=1 ls x", "bash(FOO=1 ls x)"},
+		{"bash", "ls -la x", "bash(ls *)"},
+		{"bash", "ls > x", "bash(ls > x)"},
+		{"bash", "ls; x", "bash(ls; x)"},
+		{"bash", "./ls x", "bash(./ls x)"},
+		{"bash", "make 'a (b) * \\ c'", `bash(make 'a \(b\) \* \\ c')`},
+		{"bash", "for i in 1 2; do go build $i; done", "bash(for i in 1 2; do go build $i; done)"},
+		{"bash", "x $(y)", `bash(x $\(y\))`},
+		{"bash", "go vet *.go", ""},
+		{"bash", "rm ~", ""},
+		{"bash", "echo 'a\nb'", ""},
+		{"bash", "a\nb", ""},
+		{"bash", strings.Repeat("x", 2000), ""},
+		{"write", "docs/[a] (b).md", `write(docs/\[a\] \(b\).md)`},
+		{"write", "../../x", ""},
+		{"edit", "a*b{c}", `edit(a\*b\{c\})`},
+		{"strange", "x", ""},
+	} {
+		got, why := propose(c.tool, c.subject, "", false)
+		if c.want == "" && (got != Rule{} || why == "") || c.want != "" && got.String() != c.want {
+			t.Errorf("%s %q: %q (%s), want %q", c.tool, c.subject, got, why, c.want)
+		}
+		if c.want == "" || c.tool != "bash" {
+			continue
+		}
+		for _, other := range []string{c.subject + " x", c.subject + "; rm x", "x; " + c.subject, c.subject + " --output=x", strings.Replace(c.subject, " ", "  ", 1) + " y"} {
+			if permits([]Rule{got}, "bash", other) && !strings.HasSuffix(c.want, " *)") {
+				t.Errorf("%s permits %q too", got, other)
+			}
+		}
+	}
+	if got, _ := propose("bash", "ls -la", "", true); got.String() != "bash!(ls -la)" {
+		t.Errorf("outside: %s", got)
+	}
+}
+
+// Whatever the line: a command that fits nothing makes the line fit nothing, and what
+// is suggested suffices.
+func FuzzMatch(f *testing.F) {
+	for _, s := range []string{"go test ./...", "a && b", "(a; b)|c", "x $(y) `z`", "a <<E\nb\nE\n", "A=1 b > c", "'a' \"b\" $'c'", "a \\\nb", "f() { a; }"} {
+		f.Add(s, "go test *")
+	}
+	f.Fuzz(func(t *testing.T, line, pattern string) {
+		r, err := Parse("bash(" + pattern + ")")
+		if err != nil {
+			return
+		}
+		const foreign = "never-a-command-7"
+		if !strings.ContainsAny(pattern, "*") && !strings.Contains(pattern, foreign) {
+			for _, l := range []string{foreign + "\n" + line, foreign + " && " + line, "(" + foreign + ")\n" + line, foreign + "|" + line} {
+				if permits([]Rule{r}, "bash", l) {
+					t.Errorf("%s permits %q", r, l)
+				}
+			}
+		}
+		commands, ok := takeApart(line)
+		if permits([]Rule{r}, "bash", line) && r.Pattern != exact(line) {
+			if !ok || len(commands) == 0 {
+				t.Errorf("%s permits %q, which was not understood", r, line)
+			}
+			if slices.ContainsFunc(commands, func(words []word) bool { return !parseCommand(r.Pattern).fits(words) }) {
+				t.Errorf("%s permits %q", r, line)
+			}
+			for _, bad := range []string{"`", "$(", "<(", ">(", "<<"} {
+				if strings.Contains(line, bad) && !strings.ContainsAny(line, `'"\#`) {
+					t.Errorf("%s permits %q", r, line)
+				}
+			}
+		}
+		if r, why := propose("bash", line, "", false); why == "" && !permits([]Rule{r}, "bash", line) {
+			t.Errorf("%q does not permit %q", r, line)
+		}
+		marks(line)
+	})
+}

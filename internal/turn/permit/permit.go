@@ -1,0 +1,418 @@
+// Package permit decides whether a tool call may run.
+//
+// Tools that only read, and those that act on agents, run unasked; but a call that would start
+// another program for an agent is asked for, in every mode. A call that
+// changes files or runs programs is decided by the mode of its agent, by rules, and
+// by a person who is asked.
+//
+//	bash                  every command
+//	bash(go test ./...)   this command line
+//	bash(go test *)       commands that fit, word by word
+//	bash!(make install)   this command line, outside the box
+//	write(docs/**)        files that fit; also edit(…), read(…), …
+//	mcp(server)           every tool of an MCP server; mcp(server__tool): one;
+//	                      mcp(server__tool@digest): one, as long as it is described as it is
+//	fork(claude)          children that this program drives
+//	fetch(example.com)    pages of this host; *.example.com: of those below it
+//
+//	ask        files and commands are asked for
+//	edits      files are changed unasked, commands are asked for
+//	box        files are changed unasked, commands run confined
+//	read-only  nothing is changed or run
+//
+// # Promises
+//
+//   - A rule permits asking less, not leaving the box. Where the mode is box a
+//     command leaves it only by bash!(…), or when a person was asked, with the
+//     command and the model's reason, and said so.
+//   - A pattern permits a command line only if it is that very line, or if every
+//     simple command of it fits some pattern: also in lists, pipes, groups and
+//     subshells. Otherwise a line with a substitution, a redirection to a file, a
+//     loop, a function, or anything that the parser is not sure of is permitted by
+//     plain bash alone.
+//   - A pattern permits no path that leaves the workspace.
+//   - What is proposed to be saved is the very command. A wider pattern is proposed
+//     only for programs that neither write nor execute anything, whatever their
+//     arguments are. Nothing is saved for a call that cannot be undone or read
+//     before it runs (mark.go), and the question says why.
+//   - A grant for an agent holds for it and those below it until it ends. Whatever
+//     cannot be written down is not granted.
+//   - Without the sandbox nothing runs unasked that would have needed it. There is
+//     no silent fallback: the question, or the refusal, says why.
+//   - Where nobody can be asked, the call is refused, and the refusal names the
+//     rule that would permit it.
+//   - Every decision about a call that changes something comes with its record:
+//     who, when, from where, by which rule.
+//
+// Command lists are no boundary. go test runs any program that the tests hold, and
+// git diff runs what a configuration names. Rules save questions about commands that
+// the user would permit anyway; what confines a command is the operating system.
+package permit
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/base/text"
+	"ramet/internal/core/history"
+	"ramet/internal/turn/tool"
+)
+
+// Policy is what the user permits. Its methods are safe for concurrent use;
+// the fields are set before.
+type Policy struct {
+	Rules []Rule // of the command line
+	// Settings are the rules and the mode of the user's settings as they are now: what is taken
+	// back there counts for the next call. An error: none of them holds, and the question says
+	// why. nil: there are none.
+	Settings func() ([]Rule, Mode, error)
+	// Mode is that of agents for whom nobody chose one, the settings neither; empty: Ask.
+	Mode Mode
+	// Confinable says whether there is a sandbox, or why not. nil: there is none.
+	Confinable func() error
+	// Ask asks the user. nil: nobody can be asked.
+	Ask Asker
+	// Log is where modes and grants of agents are read. nil: there are none.
+	Log Log
+	// Book keeps the rules of the project. nil: none can be saved.
+	Book Book
+	// Acts says whether a file of this path is one that other programs execute or obey
+	// unasked: no mode lets it be written. nil: none is.
+	Acts func(path string) bool
+	// Boxed is told of the first rule that permits a command which runs confined all
+	// the same, at most once. nil: nobody is.
+	Boxed func(a id.Agent, r Rule)
+	// Warn is told what went wrong beside a decision. nil: nobody is.
+	Warn func(a id.Agent, what string)
+	// Now is the clock; nil: time.Now.
+	Now func() time.Time
+
+	mu      sync.Mutex
+	granted map[id.Agent][]Grant // by this process, guarded by mu; the log has them a moment later
+	boxed   sync.Once
+	asking  questioner // one question at a time
+}
+
+// Book is the rules that a person saved for a project.
+type Book interface {
+	// Rules are all that were saved, also by other processes.
+	Rules() ([]Rule, error)
+	// Save adds a rule, durably. One that is there already stays.
+	Save(ctx context.Context, r Rule) error
+}
+
+// Decide permits a call, or refuses it with a DENIED fault whose text the model
+// reads. It asks the user where the policy says so. The record says who decided; it
+// is nil where there was nothing to decide.
+func (p *Policy) Decide(ctx context.Context, s tool.Spec, c tool.Call) (tool.Grant, *history.Permission, error) {
+	starts := ""
+	if s.Access == tool.Processes && s.Starts != nil {
+		starts = s.Starts(c.Args)
+	}
+	if _, must := tool.Insisted(ctx); !must && starts == "" && (s.Access == tool.Reads || s.Access == tool.Processes) {
+		return tool.Free, nil, nil
+	}
+	q := Question{Agent: c.Agent, CallID: c.ID, Tool: s.Name}
+	if s.Subject != nil {
+		q.Subject = s.Subject(c.Args)
+	}
+	q.Summary = summary(s, c.Args, q.Subject)
+	if s.Access == tool.Servers {
+		q.Tool, q.Subject = servers, s.Name
+	}
+	q.Whole = whole(s, c.Args, q.Subject)
+	if starts != "" {
+		q.Tool, q.Subject = forks, starts
+	}
+	if s.Where != nil {
+		q.Where = s.Where(c.Args)
+	}
+	if s.Outside != nil {
+		q.Reason = s.Outside(c.Args)
+	}
+	one := decision{policy: p, spec: s, question: q}
+	decided, err := one.unasked(ctx)
+	if decided || err != nil {
+		return one.grant, one.record, err
+	}
+	if p.Ask == nil {
+		return "", one.refuse(history.ByNobody), nobody(one.question)
+	}
+	release, err := p.asking.take(ctx)
+	if err != nil {
+		return "", nil, err
+	}
+	defer release()
+	// The answer to the question before may have settled this one.
+	if decided, err = one.unasked(ctx); decided || err != nil {
+		return one.grant, one.record, err
+	}
+	if s.Preview != nil {
+		one.question.Patch = s.Preview(c.Args)
+	}
+	err = one.ask(ctx)
+	return one.grant, one.record, err
+}
+
+// decision is one on its way.
+type decision struct {
+	policy   *Policy
+	spec     tool.Spec
+	question Question
+	mode     Mode
+	grant    tool.Grant
+	record   *history.Permission
+}
+
+// unasked decides by mode and rules; decided is false where a person must.
+func (d *decision) unasked(ctx context.Context) (decided bool, err error) {
+	p, q := d.policy, &d.question
+	standing, err := p.standing(ctx, q.Agent)
+	if err != nil {
+		return false, err
+	}
+	d.mode = standing.Mode
+	q.Mode, q.Why, q.Outside = d.mode, "", false
+	if d.mode == ReadOnly && d.spec.Access != tool.Fetches {
+		d.record = d.refuse(history.ByMode)
+		return true, fault.New(fault.Denied, "%s was not permitted: this agent only reads (mode %s)", what(*q), ReadOnly).
+			WithHint("look, and write down what you would do; the user can change the mode")
+	}
+	if why, must := tool.Insisted(ctx); must {
+		q.Why, q.NoGrant, q.NoRule, q.Rule = why, "a hook asks each time", "a hook asks each time", Rule{}
+		q.Outside = d.mode == Box && d.spec.Access == tool.Commands
+		return false, nil
+	}
+	acts := d.spec.Access == tool.Writes && p.Acts != nil && p.Acts(q.Subject)
+	if d.spec.Access == tool.Writes && d.mode != Ask && !acts {
+		return d.allow(tool.Free, history.ByMode), nil // file tools cannot leave the workspace
+	}
+	rules, err := p.rules(standing)
+	if err != nil {
+		return false, err
+	}
+	rules, changed := bind(rules, d.spec)
+	by, permitted := matchHeld(rules, q.Tool, q.Subject)
+	if !permitted && d.spec.As != "" {
+		by, permitted = matchHeld(rules, d.spec.As, "")
+	}
+	boxed := d.mode == Box && d.spec.Access == tool.Commands
+	switch {
+	case permitted && (!boxed || by[0].Outside):
+		return d.byRule(tool.Free, by), nil
+	case !boxed:
+	case q.Reason != "":
+		q.Outside = true
+	default:
+		q.Outside = true // without a box, it can only run outside
+		missing := p.confinable()
+		if missing == nil && permitted {
+			p.tellBoxed(q.Agent, by[0].Rule)
+			return d.byRule(tool.Confine, by), nil
+		}
+		if missing == nil {
+			return d.allow(tool.Confine, history.ByMode), nil
+		}
+		q.Why = "there is no sandbox to run it in unasked: " + missing.Error()
+	}
+	if standing.broken != nil && q.Why == "" {
+		q.Why = "the settings cannot be read, so nothing of them permits it: " + standing.broken.Error()
+	}
+	if changed != "" && q.Why == "" {
+		q.Why = changed
+	}
+	if q.Tool == forks {
+		q.Why = "it starts another program, which works by its own rules: " + q.Subject
+	}
+	if acts {
+		q.Why = "other programs execute or obey files of this name unasked"
+	}
+	if q.Rule, q.NoGrant = propose(q.Tool, q.Subject, d.spec.Digest, q.Outside); q.NoGrant == "" {
+		q.NoRule = final(q.Tool, q.Subject)
+	} else {
+		q.NoRule = q.NoGrant
+	}
+	if p.Book == nil && q.NoRule == "" {
+		q.NoRule = "there is no place for rules here"
+	}
+	return false, nil
+}
+
+// ask asks the person and does as they say.
+func (d *decision) ask(ctx context.Context) error {
+	p, q := d.policy, d.question
+	v, err := p.Ask.Ask(ctx, q)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		d.record = d.refuse(history.ByNobody)
+		return fault.New(fault.Denied, "%s was not permitted: the user could not be asked: %w", what(q), err)
+	}
+	if err := q.Check(v); err != nil {
+		v = Verdict{Choice: Refuse, Words: "the answer was not understood: " + err.Error(), By: v.By}
+	}
+	rule := q.Rule
+	if v.Choice == ForProject && v.Rule != "" {
+		rule, _ = Parse(v.Rule) // Check has read it
+	}
+	if v.Choice == ForProject {
+		if err := p.Book.Save(ctx, rule); err != nil {
+			v.Choice = Once
+			p.warn(q.Agent, "the call is permitted once; the rule could not be saved: "+err.Error())
+		}
+	}
+	d.record = d.refuse(history.ByPerson)
+	d.record.Choice, d.record.Actor = string(v.Choice), v.actor()
+	switch v.Choice {
+	case ForAgent:
+		d.record.Rule, d.record.From = rule.String(), string(q.Agent)
+		p.mu.Lock()
+		if p.granted == nil {
+			p.granted = map[id.Agent][]Grant{}
+		}
+		p.granted[q.Agent] = append(p.granted[q.Agent], Grant{Rule: rule, To: q.Agent, By: v.actor()})
+		p.mu.Unlock()
+	case ForProject:
+		d.record.Rule, d.record.From = rule.String(), fromProject
+	case Once:
+	default:
+		d.record.Choice = string(Refuse)
+		if strings.TrimSpace(v.Words) != "" {
+			return fault.New(fault.Denied, "the user did not permit %s and says: %s", what(q), v.Words)
+		}
+		return fault.New(fault.Denied, "the user did not permit %s", what(q)).
+			WithHint("do not try it in another way; go on without it, or ask what to do instead")
+	}
+	d.grant, d.record.Answer = tool.Free, history.Allowed
+	return nil
+}
+
+// allow settles a call without a rule.
+func (d *decision) allow(g tool.Grant, by string) bool {
+	d.record = d.refuse(by)
+	d.grant, d.record.Answer, d.record.Confined = g, history.Allowed, g == tool.Confine
+	return true
+}
+
+// byRule settles it with rules.
+func (d *decision) byRule(g tool.Grant, by []held) bool {
+	d.allow(g, history.ByRule)
+	texts := make([]string, len(by))
+	for i, r := range by {
+		texts[i] = r.String()
+	}
+	d.record.Rule, d.record.From, d.record.Actor = strings.Join(texts, "; "), by[0].from, by[0].by
+	return true
+}
+
+// refuse is the record of a refusal.
+func (d *decision) refuse(by string) *history.Permission {
+	return &history.Permission{Answer: history.Refused, By: by, Mode: string(d.mode), At: history.Moment(d.policy.now())}
+}
+
+func (p *Policy) now() time.Time {
+	if p.Now == nil {
+		return time.Now()
+	}
+	return p.Now()
+}
+
+func (p *Policy) warn(a id.Agent, what string) {
+	if p.Warn != nil {
+		p.Warn(a, what)
+	}
+}
+
+func (p *Policy) tellBoxed(a id.Agent, r Rule) {
+	if p.Boxed != nil {
+		p.boxed.Do(func() { p.Boxed(a, r) })
+	}
+}
+
+func (p *Policy) confinable() error {
+	if p.Confinable == nil {
+		return fault.New(fault.Denied, "this system has none that ramet knows")
+	}
+	return p.Confinable()
+}
+
+// nobody is the refusal where nobody can be asked.
+func nobody(q Question) error {
+	f := fault.New(fault.Denied, "%s was not permitted: no rule permits it, and nobody can be asked", what(q))
+	switch {
+	case q.Why != "":
+		f = fault.New(fault.Denied, "%s was not permitted: %s; and nobody can be asked", what(q), q.Why)
+	case q.Outside:
+		f = fault.New(fault.Denied, "%s was not permitted outside the box, and nobody can be asked", what(q))
+	}
+	if !slices.Contains(toolNames.Get(), q.Tool) {
+		return f.WithHint("no rule can permit this tool; it needs a user who can be asked")
+	}
+	if q.NoGrant != "" && q.Outside {
+		return f.WithHint("%s; it needs a user who can be asked", q.NoGrant)
+	}
+	if q.NoGrant != "" {
+		return f.WithHint("only --allow %s would permit it, which permits every call of that tool: %s", q.Tool, q.NoGrant)
+	}
+	return f.WithHint("the user can permit it with --allow '%s'", strings.ReplaceAll(q.Rule.String(), "'", `'\''`))
+}
+
+// what is a call in one line.
+func what(q Question) string {
+	if q.Summary == "" {
+		return q.Tool
+	}
+	return q.Tool + " (" + q.Summary + ")"
+}
+
+// whole is what a call would do, to its last argument, where its subject does not say it: that of a server's
+// tool is its name, that of a page its host.
+func whole(s tool.Spec, args json.RawMessage, subject string) string {
+	if s.Access != tool.Servers && s.Access != tool.Fetches && subject != "" {
+		return ""
+	}
+	var b bytes.Buffer
+	if json.Indent(&b, args, "", "  ") != nil {
+		b.Reset()
+		b.Write(args)
+	}
+	if bare := strings.TrimSpace(b.String()); (bare == "" || bare == "{}" || bare == "null") && s.Summary != nil {
+		return s.Summary(args) // of another program it may be all that is known
+	}
+	return s.Name + " " + b.String()
+}
+
+func summary(s tool.Spec, args json.RawMessage, subject string) string {
+	const width = 200
+	if s.Summary != nil {
+		return text.Line(s.Summary(args), width)
+	}
+	if subject != "" {
+		return text.Line(subject, width)
+	}
+	return text.Line(string(args), width)
+}
+
+// questioner lets one at a time ask, and gives up waiting when ctx ends.
+type questioner struct {
+	once sync.Once
+	turn chan struct{}
+}
+
+func (q *questioner) take(ctx context.Context) (release func(), err error) {
+	q.once.Do(func() { q.turn = make(chan struct{}, 1) })
+	select {
+	case q.turn <- struct{}{}:
+		return func() { <-q.turn }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}

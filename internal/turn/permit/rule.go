@@ -1,0 +1,200 @@
+package permit
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/late"
+	"ramet/internal/base/text"
+	"ramet/internal/turn/toolinfo"
+)
+
+// toolNames lists the names that a rule can begin with.
+var toolNames = late.Value[[]string]{Make: func() []string {
+	out := []string{servers}
+	for _, t := range toolinfo.All() {
+		if t.Subject != toolinfo.None {
+			out = append(out, t.Name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}}
+
+// shell is the tool whose subject is a command line; that of the others is a path, or the
+// host of fetch.
+const shell = "bash"
+
+// servers is the name under which rules permit the tools of MCP servers: mcp(SERVER), all of
+// one, or mcp(SERVER__TOOL).
+const servers = "mcp"
+
+// forks is the tool whose calls start another program for an agent: fork(DRIVER).
+const forks = "fork"
+
+// maxPattern bounds what matching can cost.
+const maxPattern = 1024
+
+// Rule permits calls of one tool: all of them, or those whose subject fits the
+// pattern. The zero Rule permits nothing.
+type Rule struct {
+	Tool    string
+	Pattern string // as it is written between the parentheses; empty: everything
+	Outside bool   // bash!(…): the very command, and outside the box where there is one
+}
+
+// Parse reads a rule: a tool's name, alone or with a pattern in parentheses. In a
+// pattern a backslash takes the meaning of the next character away; parentheses
+// need one.
+func Parse(s string) (Rule, error) {
+	name, rest, patterned := strings.Cut(s, "(")
+	written := name
+	name, outside := strings.CutSuffix(name, "!")
+	if outside && (name != shell || !patterned) {
+		return Rule{}, fault.New(fault.InvalidConfig, "rule %.80q: only %s!(COMMAND) runs outside the box", s, shell).
+			WithHint("write the very command between the parentheses")
+	}
+	if tools := toolNames.Get(); !slices.Contains(tools, name) {
+		f := fault.New(fault.InvalidConfig, "rule %.80q: there is no tool %.40q", s, name)
+		return Rule{}, f.WithHint("%s", text.NearestHint(strings.ToLower(name), tools, "the tools are: "+strings.Join(tools, ", ")))
+	}
+	if !patterned {
+		return Rule{Tool: name}, nil
+	}
+	pattern, at, why := inner(rest)
+	if why == "" {
+		at, why = checkPattern(name, pattern)
+	}
+	if why == "" && outside && starred(pattern) {
+		at, why = 0, "a * in a rule that runs outside the box, which takes the very command"
+	}
+	if why != "" {
+		return Rule{}, fault.New(fault.InvalidConfig, "rule %.80q: %s at character %d", s, why,
+			utf8.RuneCountInString(written)+2+utf8.RuneCountInString(rest[:min(at, len(rest))])).
+			WithHint("write it like bash(go test *) or write(docs/**); \\ before a character takes its meaning away")
+	}
+	return Rule{Tool: name, Pattern: pattern, Outside: outside}, nil
+}
+
+// ParseAll reads rules with semicolons between them, as the setting `allow` has
+// them.
+func ParseAll(s string) ([]Rule, error) {
+	var out []Rule
+	depth, start, escaped := 0, 0, false
+	take := func(end int) error {
+		one := strings.TrimSpace(s[start:end])
+		start = end + 1
+		if one == "" {
+			return nil
+		}
+		r, err := Parse(one)
+		out = append(out, r)
+		return err
+	}
+	for i := range len(s) {
+		switch c := s[i]; {
+		case escaped:
+			escaped = false
+		case c == '\\':
+			escaped = true
+		case c == '(':
+			depth++
+		case c == ')':
+			depth--
+		case c == ';' && depth <= 0:
+			if err := take(i); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := take(len(s)); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// String is what Parse reads.
+func (r Rule) String() string {
+	name := r.Tool
+	if r.Outside {
+		name += "!"
+	}
+	if r.Pattern == "" {
+		return name
+	}
+	return name + "(" + r.Pattern + ")"
+}
+
+// starred says whether a pattern has a * that stands for something.
+func starred(pattern string) bool {
+	for i := 0; i < len(pattern); i++ {
+		switch pattern[i] {
+		case '\\':
+			i++
+		case '*':
+			return true
+		}
+	}
+	return false
+}
+
+// inner is what stands before the closing parenthesis, which must be the last
+// character; else where and what is wrong.
+func inner(rest string) (pattern string, at int, why string) {
+	escaped := false
+	for i, c := range rest {
+		switch {
+		case c == utf8.RuneError || unicode.IsControl(c):
+			return "", i, "a character that no pattern can have"
+		case escaped:
+			escaped = false
+		case c == '\\':
+			escaped = true
+		case c == '(':
+			return "", i, "a parenthesis without a backslash"
+		case c == ')' && i < len(rest)-1:
+			return "", i + 1, "something behind the closing parenthesis"
+		case c == ')':
+			return rest[:i], 0, ""
+		}
+	}
+	return "", len(rest), "no closing parenthesis"
+}
+
+func checkPattern(tool, pattern string) (at int, why string) {
+	switch {
+	case strings.TrimSpace(pattern) == "":
+		return 0, "no pattern"
+	case len(pattern) > maxPattern:
+		return maxPattern, "a pattern that is too long"
+	case tool == shell:
+		return checkCommand(pattern)
+	case tool == servers:
+		return checkServer(pattern)
+	}
+	return checkPath(pattern)
+}
+
+func checkPath(pattern string) (at int, why string) {
+	if !doublestar.ValidatePattern(pattern) {
+		for at = len(pattern); at > 0 && doublestar.ValidatePattern(pattern[at:]); {
+			at--
+		}
+		return at, "a bracket, brace or backslash that is not closed"
+	}
+	if strings.HasPrefix(pattern, "/") {
+		return 0, "a path that is not relative to the workspace"
+	}
+	for part := range strings.SplitSeq(pattern, "/") {
+		if part == "../.." || part == "." || part == "" {
+			return at, "an empty, . or .. part of a path"
+		}
+		at += len(part) + 1
+	}
+	return 0, ""
+}

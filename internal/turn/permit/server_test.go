@@ -1,0 +1,116 @@
+package permit
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/turn/tool"
+)
+
+func TestRulesPermitServersAndTheirTools(t *testing.T) {
+	for _, c := range []struct {
+		rule, name string
+		want       bool
+	}{
+		{"mcp", "files__read", true},
+		{"mcp(files)", "files__read", true},
+		{"mcp(files)", "files2__read", false},
+		{"mcp(files__read)", "files__read", true},
+		{"mcp(files__read)", "files__read_all", false},
+		{"mcp(file)", "files__read", false},
+		{"bash", "files__read", false},
+	} {
+		r, err := Parse(c.rule)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := permits([]Rule{r}, servers, c.name); got != c.want {
+			t.Errorf("%s permits %s: %v", c.rule, c.name, got)
+		}
+		if r.String() != c.rule {
+			t.Errorf("%s is written %s", c.rule, r)
+		}
+	}
+	for _, bad := range []string{"mcp(*)", "mcp(a b)", "mcp()", "mcp(a/b)", "mcp!(a)"} {
+		if r, err := Parse(bad); err == nil {
+			t.Errorf("%s is %+v", bad, r)
+		}
+	}
+}
+
+func TestToolsOfServersAreAskedFor(t *testing.T) {
+	spec := tool.Spec{Name: "files__write", Access: tool.Servers, Schema: json.RawMessage("{}")}
+	call := tool.Call{Name: "files__write", Args: json.RawMessage(`{"path": "a"}`)}
+	for _, mode := range []Mode{Ask, Edits, Box} {
+		p := &Policy{Mode: mode, Confinable: func() error { return nil }}
+		_, _, err := p.Decide(context.Background(), spec, call)
+		f, _ := fault.Of(err)
+		if !fault.Is(err, fault.Denied) || !strings.Contains(f.Hint, "--allow 'mcp(files__write)'") {
+			t.Errorf("%s: %v", mode, err)
+		}
+		p.Rules, _ = ParseAll("mcp(files)")
+		if grant, _, err := p.Decide(context.Background(), spec, call); err != nil || grant != tool.Free {
+			t.Errorf("%s with a rule: %v %v", mode, grant, err)
+		}
+	}
+	p := &Policy{Mode: ReadOnly}
+	p.Rules, _ = ParseAll("mcp(files)")
+	if _, _, err := p.Decide(context.Background(), spec, call); !fault.Is(err, fault.Denied) {
+		t.Errorf("read-only: %v", err)
+	}
+}
+
+// A rule that is bound to a digest holds for that digest; one that is not, for tools whose server is proven,
+// or if it was given on the command line.
+func TestRulesAreBoundToWhatTheyWereGivenFor(t *testing.T) {
+	spec := func(unproven string) tool.Spec {
+		return tool.Spec{Name: "files__write", Access: tool.Servers, Schema: json.RawMessage("{}"), Digest: "aa11", Unproven: unproven}
+	}
+	call := tool.Call{Name: "files__write", Args: json.RawMessage(`{}`)}
+	for _, c := range []struct {
+		rule, unproven    string
+		settings, command bool
+	}{
+		{"mcp(files__write@aa11)", "", true, true},
+		{"mcp(files__write@aa11)", "it changed", true, true},
+		{"mcp(files__write@bb22)", "", false, false},
+		{"mcp(files__write)", "", true, true},
+		{"mcp(files)", "", true, true},
+		{"mcp(files__write)", "it changed", false, true},
+		{"mcp(files)", "it changed", false, true},
+		{"mcp", "it changed", false, true},
+		{"mcp(files__read@aa11)", "", false, false},
+		{"mcp(files@aa11)", "", false, false},
+	} {
+		rules, err := ParseAll(c.rule)
+		if err != nil {
+			t.Fatal(err)
+		}
+		inSettings := &Policy{Settings: func() ([]Rule, Mode, error) { return rules, Ask, nil }}
+		onCommandLine := &Policy{Rules: rules}
+		for p, want := range map[*Policy]bool{inSettings: c.settings, onCommandLine: c.command} {
+			_, _, err := p.Decide(t.Context(), spec(c.unproven), call)
+			if (err == nil) != want {
+				t.Errorf("%s (%q), on the command line %v: %v", c.rule, c.unproven, p == onCommandLine, err)
+			}
+			if err != nil && c.unproven != "" && !strings.Contains(err.Error(), "it changed") {
+				t.Errorf("%s: it does not say why: %v", c.rule, err)
+			}
+		}
+	}
+	for _, bad := range []string{"mcp(a__b@)", "mcp(a__b@xyz)", "mcp(a__b@aa@bb)"} {
+		if r, err := Parse(bad); err == nil {
+			t.Errorf("%s is %+v", bad, r)
+		}
+	}
+	q := Question{Tool: servers, Subject: "files__write", Rule: Rule{Tool: servers, Pattern: "files__write@aa11"}}
+	for rule, ok := range map[string]bool{"mcp(files__write@aa11)": true, "mcp(files__write)": false, "mcp(files__write@bb22)": false, "mcp(files)": false, "mcp": false} {
+		r, _ := Parse(rule)
+		if err := q.CheckSaved(r); (err == nil) != ok {
+			t.Errorf("%s is saved: %v", rule, err)
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package permit
+
+import (
+	"context"
+	"iter"
+	"slices"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+)
+
+// Log is where it is read what persons decided about agents.
+type Log interface {
+	Agent(ctx context.Context, a id.Agent) (agent.Agent, error)
+	QueryRange(ctx context.Context, r history.Range, s history.Selection) iter.Seq2[history.Entry, error]
+}
+
+// Grant is what a person permitted an agent and those below it.
+type Grant struct {
+	Rule Rule
+	To   id.Agent
+	By   *history.Actor
+}
+
+// Standing is what persons decided about an agent so far.
+type Standing struct {
+	Mode   Mode // empty: nobody chose one
+	Of     id.Agent
+	Grants []Grant
+
+	living  []id.Agent // the agent and its ancestors that live
+	allowed []Rule     // of the settings
+	broken  error      // why these could not be read
+}
+
+// Look reads the standing of an agent: the mode is its own, else that of the nearest
+// ancestor that has one; grants are its own and those of its ancestors, as far as these
+// live.
+func Look(ctx context.Context, log Log, a id.Agent) (Standing, error) {
+	var out Standing
+	for a != "" {
+		row, err := log.Agent(ctx, a)
+		if err != nil {
+			return out, err
+		}
+		mode, grants, err := orders(ctx, log, a)
+		if err != nil {
+			return out, err
+		}
+		if out.Mode == "" && mode != "" {
+			out.Mode, out.Of = mode, a
+		}
+		if row.Status == agent.Running {
+			out.Grants = append(out.Grants, grants...)
+			out.living = append(out.living, a)
+		}
+		if row.Parent == a {
+			return out, fault.New(fault.HistoryDamaged, "agent %s is its own parent", a)
+		}
+		a = row.Parent
+	}
+	return out, nil
+}
+
+// orders reads what persons ordered in one history.
+func orders(ctx context.Context, log Log, a id.Agent) (mode Mode, grants []Grant, err error) {
+	for e, err := range log.QueryRange(ctx, history.Range{Agent: a}, history.Selection{Orders: true}) {
+		if err != nil {
+			return "", nil, err
+		}
+		m, err := e.Decode()
+		if err != nil {
+			return "", nil, err
+		}
+		switch {
+		case m.Command == history.ModeCommand:
+			if known, err := ParseMode(m.Mode); err == nil {
+				mode = known
+			} else {
+				mode = ReadOnly // of a newer version: nothing is permitted that is not understood
+			}
+		case m.Command == history.PermitCommand && m.Permission != nil && m.Permission.Choice == string(ForAgent):
+			if r, err := Parse(m.Permission.Rule); err == nil {
+				grants = append(grants, Grant{Rule: r, To: a, By: m.Actor})
+			}
+		}
+	}
+	return mode, grants, nil
+}
+
+// ModeEntry is the record of a mode that a person chose.
+func ModeEntry(m Mode) history.Draft {
+	return history.Draft{Kind: history.Command, Meta: history.Meta{Command: history.ModeCommand, Mode: string(m)}}
+}
+
+// held is a rule and where it stands.
+type held struct {
+	Rule
+	from  string
+	by    *history.Actor
+	given bool // on the command line of this process
+}
+
+// Where rules stand.
+const (
+	fromSettings = "settings"
+	fromProject  = "project"
+)
+
+// standing is that of an agent, with what this process granted.
+func (p *Policy) standing(ctx context.Context, a id.Agent) (Standing, error) {
+	out := Standing{living: []id.Agent{a}}
+	if p.Log != nil {
+		var err error
+		if out, err = Look(ctx, p.Log, a); err != nil {
+			return out, err
+		}
+	}
+	if p.Settings != nil {
+		var mode Mode
+		if out.allowed, mode, out.broken = p.Settings(); out.broken != nil {
+			out.allowed, mode = nil, Ask
+		}
+		if out.Mode == "" {
+			out.Mode = mode
+		}
+	}
+	if out.Mode == "" {
+		out.Mode = p.Mode
+	}
+	if out.Mode == "" {
+		out.Mode = Ask
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, one := range out.living {
+		out.Grants = append(out.Grants, p.granted[one]...)
+	}
+	return out, nil
+}
+
+// rules are all that could permit a call of an agent.
+func (p *Policy) rules(s Standing) ([]held, error) {
+	var out []held
+	for _, r := range s.allowed {
+		out = append(out, held{Rule: r, from: fromSettings})
+	}
+	for _, r := range p.Rules {
+		out = append(out, held{Rule: r, from: fromSettings, given: true})
+	}
+	if p.Book != nil {
+		saved, err := p.Book.Rules()
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range saved {
+			out = append(out, held{Rule: r, from: fromProject})
+		}
+	}
+	for _, g := range s.Grants {
+		out = append(out, held{Rule: g.Rule, from: string(g.To), by: g.By})
+	}
+	return out, nil
+}
+
+// matchHeld is match for rules with their places; those that leave the box come first.
+func matchHeld(rules []held, tool, subject string) ([]held, bool) {
+	plain := make([]Rule, len(rules))
+	for i, r := range rules {
+		plain[i] = r.Rule
+	}
+	leaving := slices.DeleteFunc(slices.Clone(plain), func(r Rule) bool { return !r.Outside })
+	by, ok := match(leaving, tool, subject)
+	if !ok {
+		by, ok = match(slices.DeleteFunc(plain, func(r Rule) bool { return r.Outside }), tool, subject)
+	}
+	out := make([]held, len(by))
+	for i, r := range by {
+		out[i] = rules[slices.IndexFunc(rules, func(h held) bool { return h.Rule == r })]
+	}
+	return out, ok
+}

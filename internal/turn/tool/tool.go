@@ -1,0 +1,232 @@
+// Package tool is what a model can do besides speaking: the port that every tool
+// stands behind, and the checks that each call passes before anything runs.
+//
+// A tool promises:
+//
+//   - Its description, and what other packages know of it, is a file of package toolinfo.
+//   - It answers twice: for the model and for the person who watches.
+//   - What goes wrong in it is an answer (IsError), which the model reads and can
+//     act upon. An error is returned only where the turn itself cannot go on: the
+//     context ended, or the store failed.
+//   - When ctx ends it stops at once, and nothing that it started runs on.
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+
+	"ramet/internal/base/id"
+	"ramet/internal/base/shape"
+	"ramet/internal/core/history"
+	"ramet/internal/model/llm"
+	"ramet/internal/turn/toolinfo"
+)
+
+// Access is what a tool can do to the world; permission depends on it.
+type Access = toolinfo.Access
+
+// The kinds of access.
+const (
+	Reads     = toolinfo.Reads
+	Writes    = toolinfo.Writes
+	Commands  = toolinfo.Commands
+	Servers   = toolinfo.Servers
+	Fetches   = toolinfo.Fetches
+	Processes = toolinfo.Processes
+)
+
+// Spec is what is known of a tool without running it.
+type Spec struct {
+	Name        string
+	Description string // Markdown, for the model
+	Args        *shape.Shape
+	// Schema is a JSON Schema of the arguments that somebody else checks; then Args is nil.
+	Schema json.RawMessage
+	Access Access
+	// Digest identifies a tool of a server: how the server is reached, and the tool's description and
+	// arguments. A rule that is saved for the tool holds for this digest only. Empty: rules hold by name.
+	Digest string
+	// Unproven is why rules that name the tool or its server, and no digest, do not permit it unless they
+	// were given on the command line; empty: they do.
+	Unproven string
+	// Subject is what a permission rule is held against: a path relative to the
+	// workspace with forward slashes, or a command line. nil: nothing.
+	Subject func(args json.RawMessage) string
+	// As is another tool whose rules permit this one too, where they hold for everything.
+	As string
+	// Untold says that models are not told of it, unless somebody chose it for them (Tell); a
+	// call of it is carried out all the same. Such a tool is nothing but a Tool.
+	Untold bool
+	// Summary is one line for people about a call: what exactly would be done. nil:
+	// the arguments.
+	Summary func(args json.RawMessage) string
+	// Preview is what a call would change in a file, as a patch with the numbers of its lines; empty:
+	// nothing, or nobody knows. nil: no call changes one. It is asked for when a person is.
+	Preview func(args json.RawMessage) string
+	// Where says in which folder a call would run, and whether in the background, as words behind its name;
+	// empty: in the agent's own, and waited for. nil: it makes no difference.
+	Where func(args json.RawMessage) string
+	// Starts returns what other program a call would start for an agent, although its tool acts on
+	// agents only; empty if none. nil: no call does.
+	Starts func(args json.RawMessage) string
+	// Outside is why a call asks to run outside the box; empty: it does not. nil: none
+	// can.
+	Outside func(args json.RawMessage) string
+}
+
+// Describe fills in the name, the description and the access of a built-in tool (package toolinfo).
+// It panics if there is no such tool.
+func Describe(name string, s Spec) Spec {
+	info := toolinfo.Find(name)
+	if info == nil {
+		panic("internal/turn/toolinfo/" + name + ".md is missing")
+	}
+	s.Name, s.Description, s.Access = info.Name, info.Description, info.Access
+	return s
+}
+
+// Tool is something that a model can call.
+type Tool interface {
+	Spec() Spec
+	// Run carries out one call, whose arguments have the shape and which was
+	// permitted. Calls of several tools, and of a tool that only reads, may run
+	// concurrently.
+	Run(ctx context.Context, c Call) (Answer, error)
+}
+
+// Named is a tool whose name is known before its description, which has to be found out. It is
+// never Untold.
+type Named interface {
+	Tool
+	Name() string
+}
+
+// NameOf is the name of a tool.
+func NameOf(t Tool) string {
+	if n, ok := t.(Named); ok {
+		return n.Name()
+	}
+	return t.Spec().Name
+}
+
+// Batch is a tool whose calls of one message are carried out together, after all
+// the others of that message.
+type Batch interface {
+	Tool
+	// RunAll carries out the calls and writes their results into the history
+	// itself, in one transaction. With an error nothing happened, and nothing was
+	// written; one that is a fault becomes the result of each call, one that is a Culprit that
+	// of its call.
+	RunAll(ctx context.Context, calls []Call) error
+}
+
+// Culprit is the error of one call for which a Batch carried out none.
+type Culprit struct {
+	CallID string
+	Name   string // of what it was to make; may be empty
+	Err    error
+}
+
+// Error implements error.
+func (c *Culprit) Error() string { return c.Err.Error() }
+
+// Unwrap implements errors.
+func (c *Culprit) Unwrap() error { return c.Err }
+
+// Others is what those calls are told that were not the cause.
+func (c *Culprit) Others(tool string) string {
+	of := "another " + tool
+	if c.Name != "" {
+		of = fmt.Sprintf("the %s %q", tool, c.Name)
+	}
+	return "not carried out, because " + of + " of the same message was refused: " + c.Error() + ". Call again."
+}
+
+// Memory is a tool that knows of earlier calls only what stands in the history, so that
+// forks and later processes know the same.
+type Memory interface {
+	Tool
+	// Recall takes, before a turn begins, the memos of all results that the conversation
+	// still holds, oldest first, and forgets everything else. Those of other tools are
+	// among them.
+	Recall(memos iter.Seq[json.RawMessage])
+}
+
+// Chest is a tool that opens others: the model is not told of all of them at first.
+type Chest interface {
+	Tool
+	// Opened are the tools that the model has found so far. It is asked again after each
+	// message with calls.
+	Opened() Box
+}
+
+// Cover is a tool that keeps models from being told of others: what is seldom needed is not
+// read with every request. A call of them is carried out all the same.
+type Cover interface {
+	Tool
+	// Covers says it of a tool. It is asked again after each message with calls.
+	Covers(name string) bool
+}
+
+// Narrower is a tool by which others are taken away: what a skill or a role leaves an agent.
+type Narrower interface {
+	Tool
+	// Narrow is what is left of the tools. It never has one that was not among them; a tool
+	// in another's place has its name.
+	Narrow(Box) Box
+}
+
+// Limiter is a Narrower that says by which lists it narrows for now, so that whoever is born
+// meanwhile has no more than its parent. Lists that stand in the history hold anyway.
+type Limiter interface {
+	Narrower
+	Limits() []history.Limit
+}
+
+// Grant is how a call may act.
+type Grant string
+
+// The grants.
+const (
+	Free    Grant = "free"    // permitted by a person or a rule, or harmless
+	Confine Grant = "confine" // only inside the sandbox
+)
+
+// Call is one call of a tool.
+type Call struct {
+	Agent id.Agent
+	ID    string // the model's name for it
+	Name  string
+	Args  json.RawMessage // a JSON object of the tool's shape
+	Grant Grant
+	// Subject is what was permitted, of a tool that writes files: a link that was put there since leads
+	// nowhere. Empty: whatever it is now.
+	Subject string
+	Output  func([]byte) // takes what a command prints, as it comes; never nil
+	Model   llm.Model    // who will read the answer
+	// Note is for the model, beside the answer: a tool that writes its result itself (Recorded)
+	// puts it there. Empty: nothing.
+	Note string
+}
+
+// Answer is the result of a call.
+type Answer struct {
+	Text    string // for the model
+	Show    string // for people, such as a diff; empty: the text
+	IsError bool
+	Memo    string // a JSON object for Memory, kept in the history; empty: nothing
+	// File is an image or a document that the model sees beside the text, with its name. It
+	// fits (package picture). nil: none.
+	File *llm.Part
+	By   *history.Actor // the person whose answer it is; nil: nobody's
+	// Recorded says that the result stands in the history already: the tool wrote
+	// it together with what it changed.
+	Recorded bool
+	// Ends says that the turn is over, because the agent is.
+	Ends bool
+}
+
+// Failed is an answer that says what went wrong.
+func Failed(text string) Answer { return Answer{Text: text, IsError: true} }

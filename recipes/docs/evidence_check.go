@@ -1,0 +1,293 @@
+package docs
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"ramet/internal/base/late"
+)
+
+// CheckEvidence holds a draft against the repository. Its first line is the title.
+func CheckEvidence(draft, title string, r *Repository, link Link) []Finding {
+	blocks, found := split(draft)
+	c := &checker{repo: r, link: link, found: found}
+	c.title(blocks, title)
+	for i, b := range blocks {
+		c.cites(b)
+		switch {
+		case b.kind == heading && b.level == 1:
+		case b.kind == heading:
+			c.statement(b, c.cited(below(blocks, i)))
+		case b.kind == code && len(b.cites) > 0:
+			c.listing(b)
+		case len(b.cites) > 0:
+			c.statement(b, c.cited([]block{b}))
+		case b.kind == code:
+			c.say(UncitedFact, b.line, "a code block has no citation: put one on a line of its own below it")
+		default:
+			c.bare(b)
+		}
+	}
+	c.sections(blocks)
+	c.share(blocks)
+	slices.SortStableFunc(c.found, func(a, b Finding) int { return cmp.Or(a.Line-b.Line, strings.Compare(a.Code, b.Code)) })
+	return slices.Compact(c.found)
+}
+
+type checker struct {
+	repo  *Repository
+	link  Link
+	found []Finding
+}
+
+func (c *checker) say(code string, line int, format string, args ...any) {
+	c.found = append(c.found, Finding{code, line, fmt.Sprintf(format, args...)})
+}
+
+func (c *checker) title(blocks []block, title string) {
+	if len(blocks) == 0 || blocks[0].kind != heading || blocks[0].level != 1 || strings.TrimSpace(blocks[0].text) != title {
+		c.say(PageTitle, 1, "the page does not begin with its title: its first line is # %s", title)
+		return
+	}
+	for _, b := range blocks[1:] {
+		if b.kind == heading && b.level == 1 {
+			c.say(PageTitle, b.line, "a page has one title: make %.80q a heading of level 2", b.text)
+		}
+	}
+}
+
+// below are the blocks of the section that a heading begins.
+func below(blocks []block, at int) []block {
+	for i := at + 1; i < len(blocks); i++ {
+		if blocks[i].kind == heading && blocks[i].level <= blocks[at].level {
+			return blocks[at:i]
+		}
+	}
+	return blocks[at:]
+}
+
+// cites looks at whether the cited lines are there.
+func (c *checker) cites(b block) {
+	if len(b.cites) > maxCites {
+		c.say(CiteMuch, b.line, "a statement cites %d places: cite at most %d", len(b.cites), maxCites)
+	}
+	for _, one := range b.cites {
+		lines, ok := c.repo.lines(one)
+		switch {
+		case !c.repo.Has(one.File):
+			c.say(CiteFile, b.line, "%.200s is no text of the repository: cite a file that is", one.File)
+		case !ok:
+			c.say(CiteLines, b.line, "%s has no lines %d to %d: cite lines that it has", one.File, one.From, one.To)
+		case len(lines) > maxLines:
+			c.say(CiteMuch, b.line, "%d lines of %s are cited: cite those that say it, at most %d", len(lines), one.File, maxLines)
+		case one.Hash != "" && !strings.HasPrefix(hashOf(lines), one.Hash):
+			c.say(CiteHash, b.line, "lines %d to %d of %s have another hash than the citation: read them again", one.From, one.To, one.File)
+		}
+	}
+}
+
+// proof is what is cited.
+type proof struct {
+	text  string // as it is
+	flat  string // white space made one, for code
+	stems map[string]bool
+}
+
+// cited is what blocks cite, as far as it holds.
+func (c *checker) cited(blocks []block) proof {
+	var b strings.Builder
+	for _, one := range blocks {
+		for _, cite := range one.cites {
+			if lines := c.repo.proves(cite); len(lines) <= maxLines {
+				b.WriteString(strings.Join(lines, ""))
+			}
+		}
+	}
+	p := proof{text: b.String(), stems: map[string]bool{}}
+	p.flat = flatten(p.text)
+	for w := range words(p.text) {
+		p.stems[StemWord(w)] = true
+	}
+	return p
+}
+
+// flatten makes white space one.
+func flatten(text string) string {
+	var out []string
+	for line := range strings.Lines(text) {
+		out = append(out, strings.Fields(line)...)
+	}
+	return strings.Join(out, " ")
+}
+
+var unproved = late.Value[map[string]string]{Make: func() map[string]string {
+	return map[string]string{
+		FactCode: "the name or code", FactNumber: "the number", FactFlag: "the flag", FactPath: "the path", FactAddress: "the address", FactWord: "the word",
+	}
+}}
+
+// statement holds a text against what it cites.
+func (c *checker) statement(b block, p proof) {
+	all, hidden := tokens(b.text, c.link)
+	if hidden != "" {
+		c.say(HiddenText, b.line, "%s is in the text: write plain words", hidden)
+		return
+	}
+	for _, t := range all {
+		if c.holds(t, p) {
+			continue
+		}
+		if t.code == FactWord {
+			c.say(t.code, b.line, "the word %q is neither in the cited lines nor elsewhere in the repository: say it in its words, or leave it out", t.text)
+			continue
+		}
+		c.say(t.code, b.line, "%s %.200q is not in the cited lines: cite lines that have it, or leave it out", unproved.Get()[t.code], t.text)
+	}
+}
+
+// holds says whether a token stands in what is cited.
+func (c *checker) holds(t evidenceToken, p proof) bool {
+	switch t.code {
+	case FactWord:
+		return c.word(t.text, p)
+	case FactNumber:
+		return occurs(p.text, t.text, true)
+	case FactAddress:
+		return strings.Contains(p.text, t.text) || strings.Contains(p.text, strings.TrimSuffix(t.text, "/"))
+	}
+	if occurs(p.flat, flatten(t.text), false) || t.raw != "" && t.raw != t.text && occurs(p.flat, t.raw, false) {
+		return true
+	}
+	// A name in capitals may be written otherwise where it is code: HTTP and http, URLs and url.
+	bare := t.text
+	if strings.HasSuffix(bare, "s") && strings.ToUpper(bare[:len(bare)-1]) == bare[:len(bare)-1] {
+		bare = bare[:len(bare)-1]
+	}
+	return wordForm.Get().MatchString(bare) && occurs(strings.ToLower(p.flat), strings.ToLower(bare), false)
+}
+
+// word says whether a plain word is known.
+func (c *checker) word(text string, p proof) bool {
+	text, _, _ = strings.Cut(strings.ReplaceAll(text, "’", "'"), "'") // don't, it's
+	if text == "" || CommonWords(text) {
+		return true
+	}
+	stem := StemWord(text)
+	return p.stems[stem] || c.repo.stems[stem]
+}
+
+// occurs says whether a piece stands in a text by itself, and not within a longer one.
+func occurs(text, piece string, number bool) bool {
+	if piece == "" {
+		return true
+	}
+	inner := func(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsNumber(r) }
+	first, _ := utf8.DecodeRuneInString(piece)
+	last, _ := utf8.DecodeLastRuneInString(piece)
+	for at := 0; ; {
+		i := strings.Index(text[at:], piece)
+		if i < 0 {
+			return false
+		}
+		i += at
+		before, _ := utf8.DecodeLastRuneInString(text[:i])
+		after, size := utf8.DecodeRuneInString(text[i+len(piece):])
+		free := !(i > 0 && inner(first) && inner(before)) && !(i+len(piece) < len(text) && inner(last) && inner(after))
+		if number {
+			next, _ := utf8.DecodeRuneInString(text[min(len(text), i+len(piece)+size):])
+			free = (free || before == 'v' && unicode.IsNumber(first)) && !(before == '.' && unicode.IsNumber(first) && digitBefore(text[:i])) && !(after == '.' && unicode.IsNumber(next))
+		}
+		if free {
+			return true
+		}
+		at = i + 1
+	}
+}
+
+// digitBefore says whether a text ends in a digit and a dot.
+func digitBefore(text string) bool {
+	return len(text) > 1 && text[len(text)-2] >= '0' && text[len(text)-2] <= '9'
+}
+
+// listing holds a code block against what it cites, line by line.
+func (c *checker) listing(b block) {
+	p := c.cited([]block{b})
+	n := b.line
+	for line := range strings.Lines(b.text) {
+		n++
+		if flat := flatten(line); flat != "" && !strings.Contains(p.flat, flat) {
+			c.say(FactBlock, n, "the line %.200q is not in the cited lines: write it as it stands there", strings.TrimSpace(line))
+		}
+	}
+	if strings.ContainsAny(b.lang, " \t") || len(b.lang) > 20 {
+		c.say(HiddenText, b.line, "behind the mark of a code block stands more than its language")
+	}
+}
+
+// bare looks at prose without a citation: it may hold nothing that could be wrong.
+func (c *checker) bare(b block) {
+	all, hidden := tokens(b.text, c.link)
+	if hidden != "" {
+		c.say(HiddenText, b.line, "%s is in the text: write plain words", hidden)
+		return
+	}
+	for _, t := range all {
+		if t.code != FactWord || !CommonWords(t.text) {
+			c.say(UncitedFact, b.line, "%.200q is said without a citation: put <!-- cite: FILE:FROM-TO --> behind it, or leave it out", t.text)
+			return
+		}
+	}
+}
+
+// sections looks for sections that say something and cite nothing.
+func (c *checker) sections(blocks []block) {
+	for i, b := range blocks {
+		if b.kind != heading || b.level == 1 {
+			continue
+		}
+		says, cites := 0, 0
+		for _, one := range below(blocks, i)[1:] {
+			cites += len(one.cites)
+			says += c.weight(one)
+		}
+		if says > 0 && cites == 0 {
+			c.say(UncitedSection, b.line, "section %.100q cites nothing: cite what it says, or leave it out", b.text)
+		}
+	}
+}
+
+// weight is how many words a block says, links to other pages aside.
+func (c *checker) weight(b block) int {
+	if b.kind == heading {
+		return 0
+	}
+	text := linkForm.Get().ReplaceAllStringFunc(b.text, func(whole string) string {
+		if title, ok := c.link(linkForm.Get().FindStringSubmatch(whole)[3]); ok && strings.HasPrefix(whole, "["+title+"]") {
+			return ""
+		}
+		return whole
+	})
+	return len(strings.Fields(text))
+}
+
+// share looks at how much of a page has no citation.
+func (c *checker) share(blocks []block) {
+	bare, all := 0, 0
+	for _, b := range blocks {
+		n := c.weight(b)
+		all += n
+		if len(b.cites) == 0 {
+			bare += n
+		}
+	}
+	switch {
+	case all == 0:
+		c.say(PageEmpty, 1, "the page says nothing: write it")
+	case bare*3 > all:
+		c.say(UncitedMuch, 1, "%d of %d words have no citation: at most a third may", bare, all)
+	}
+}
