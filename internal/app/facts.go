@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"ramet/internal/agent"
-	"ramet/internal/deep"
 	"ramet/internal/proc"
 	"ramet/internal/tool"
 	"ramet/internal/worktree"
@@ -40,7 +39,7 @@ func facts(r request) func(context.Context, agent.Agent) proc.Place {
 // beside calls a function in a goroutine of its own; what it returns waits for the answer.
 func beside(f func() string) func() string {
 	answer := make(chan string, 1)
-	go deep.Verb(func() { answer <- f() })()
+	go func() { answer <- f() }()
 	return sync.OnceValue(func() string { return <-answer })
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"ramet/internal/agent"
-	"ramet/internal/deep"
 	"ramet/internal/fault"
 	"ramet/internal/history"
 	"ramet/internal/id"
@@ -80,7 +79,7 @@ func (p *process) begins() bool {
 	defer k.mu.Unlock()
 	if !p.serves && k.ctx.Err() == nil {
 		p.serves = true
-		k.work.Go(deep.Turn(p.serve))
+		k.work.Go(p.serve)
 	}
 	return p.serves
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"ramet/internal/agent"
-	"ramet/internal/deep"
 	"ramet/internal/llm"
 	"ramet/internal/tool"
 )
@@ -17,10 +16,10 @@ func (p *process) tools(ctx context.Context, a agent.Agent) (tool.Box, error) {
 		err error
 	}
 	made := make(chan found, 1)
-	p.kernel.work.Go(deep.Verb(func() {
+	p.kernel.work.Go(func() {
 		box, err := p.kernel.Tools(a)
 		made <- found{box, err}
-	}))
+	})
 	select {
 	case f := <-made:
 		return f.box, f.err

@@ -13,7 +13,6 @@ import (
 	"ramet/internal/agent"
 	"ramet/internal/chain"
 	"ramet/internal/database"
-	"ramet/internal/deep"
 	"ramet/internal/fault"
 	"ramet/internal/files"
 	"ramet/internal/files/past"
@@ -160,7 +159,7 @@ func (k *keeping) Take(ctx context.Context) loop.Taking {
 		s.used = map[string]*past.Folder{}
 	}
 	s.used[k.folder.Root()] = k.folder
-	s.work.Go(deep.Verb(func() {
+	s.work.Go(func() {
 		defer close(t.done)
 		defer cancel()
 		t.taken, t.err = k.folder.Take(walking, func() bool {
@@ -171,7 +170,7 @@ func (k *keeping) Take(ctx context.Context) loop.Taking {
 				return false
 			}
 		})
-	}))
+	})
 	return t
 }
 

@@ -13,7 +13,6 @@ import (
 
 	"ramet/internal/bus"
 	"ramet/internal/control"
-	"ramet/internal/deep"
 	"ramet/internal/fault"
 	"ramet/internal/id"
 	"ramet/internal/loop"
@@ -46,7 +45,7 @@ func (w *watcher) follow(ctx context.Context, a id.Agent, events *bus.Bus[loop.E
 	w.root, w.family = a, control.Family{a: true}
 	seen, enough := events.Overhear(context.WithoutCancel(ctx)) // what an agent becomes is not shown
 	w.enough, w.over = enough, make(chan struct{})
-	w.reading.Go(deep.Verb(func() {
+	w.reading.Go(func() {
 		end := sync.OnceFunc(func() { close(w.over) })
 		defer end()
 		for e := range seen {
@@ -60,7 +59,7 @@ func (w *watcher) follow(ctx context.Context, a id.Agent, events *bus.Bus[loop.E
 				end()
 			}
 		}
-	}))
+	})
 }
 
 // end returns when everything that happened is shown.
