@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"ramet/internal/base/deep"
 	"ramet/internal/core/agent"
 	"ramet/internal/files/worktree"
 	"ramet/internal/kernel"
@@ -40,7 +39,7 @@ func facts(r request) func(context.Context, agent.Agent) kernel.Place {
 // beside calls a function in a goroutine of its own; what it returns waits for the answer.
 func beside(f func() string) func() string {
 	answer := make(chan string, 1)
-	go deep.Verb(func() { answer <- f() })()
+	go func() { answer <- f() }()
 	return sync.OnceValue(func() string { return <-answer })
 }
 

@@ -7,7 +7,6 @@ import (
 	"os"
 	"time"
 
-	"ramet/internal/base/deep"
 	"ramet/internal/operation/session"
 	"ramet/internal/telemetry/outbox"
 )
@@ -26,7 +25,7 @@ const (
 func startPostman(ctx context.Context, ws *session.Workspace) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
-	go deep.Verb(func() {
+	go func() {
 		defer close(done)
 		for waiting(ws) && ctx.Err() == nil {
 			goRound(ctx, ws)
@@ -35,7 +34,7 @@ func startPostman(ctx context.Context, ws *session.Workspace) (stop func()) {
 			case <-time.After(nextRound):
 			}
 		}
-	})()
+	}()
 	return func() {
 		cancel()
 		select {

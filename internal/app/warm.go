@@ -4,7 +4,6 @@ import (
 	"runtime"
 	"sync"
 
-	"ramet/internal/base/deep"
 	"ramet/internal/turn/tool"
 )
 
@@ -14,6 +13,6 @@ type worded struct{ once sync.Once }
 
 func (w *worded) warm(b tool.Box) {
 	if runtime.GOMAXPROCS(0) > 1 {
-		w.once.Do(func() { go deep.Verb(func() { b.Offer() })() })
+		w.once.Do(func() { go func() { b.Offer() }() })
 	}
 }

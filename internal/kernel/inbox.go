@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"ramet/internal/base/deep"
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
 	"ramet/internal/core/agent"
@@ -80,7 +79,7 @@ func (p *agentProcess) begins() bool {
 	defer k.mu.Unlock()
 	if !p.serves && k.ctx.Err() == nil {
 		p.serves = true
-		k.work.Go(deep.Turn(p.serve))
+		k.work.Go(p.serve)
 	}
 	return p.serves
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"ramet/internal/base/deep"
 	"ramet/internal/base/id"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
@@ -44,7 +43,7 @@ func Start(ctx context.Context, o Options) (*Kernel, error) {
 		return nil, err
 	}
 	for _, work := range []func(){k.renew, k.guard, k.rest, k.drafts.flushAll, k.listen} {
-		k.work.Go(deep.Verb(work))
+		k.work.Go(work)
 	}
 	return k, nil
 }
@@ -67,7 +66,7 @@ func (k *Kernel) Drain(ctx context.Context) error { return k.jobs.wait(ctx) }
 func (k *Kernel) listen() {
 	// What a ring leads to may take its time; the bell does not wait for it.
 	err := k.Store.Listen(k.ctx, func(r registry.Ring) {
-		k.work.Go(deep.Verb(func() { k.Ring(k.ctx, r) }))
+		k.work.Go(func() { k.Ring(k.ctx, r) })
 	})
 	if err != nil && k.ctx.Err() == nil {
 		k.Events.Publish(loop.Event{Type: loop.Note, Text: "mail and kills of other hosts are noticed late: " + err.Error()})

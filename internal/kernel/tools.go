@@ -3,7 +3,6 @@ package kernel
 import (
 	"context"
 
-	"ramet/internal/base/deep"
 	"ramet/internal/core/agent"
 	"ramet/internal/model/llm"
 	"ramet/internal/turn/tool"
@@ -17,10 +16,10 @@ func (p *agentProcess) tools(ctx context.Context, a agent.Agent) (tool.Box, erro
 		err error
 	}
 	made := make(chan found, 1)
-	p.kernel.work.Go(deep.Verb(func() {
+	p.kernel.work.Go(func() {
 		box, err := p.kernel.Tools(a)
 		made <- found{box, err}
-	}))
+	})
 	select {
 	case f := <-made:
 		return f.box, f.err

@@ -11,7 +11,6 @@ import (
 	"ramet/internal/operation/public"
 
 	"ramet/internal/base/bus"
-	"ramet/internal/base/deep"
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
 	"ramet/internal/base/secret"
@@ -45,7 +44,7 @@ func (w *watcher) follow(ctx context.Context, a id.Agent, events *bus.Bus[loop.E
 	w.root, w.family = a, control.Family{a: true}
 	seen, enough := events.Overhear(context.WithoutCancel(ctx)) // what an agent becomes is not shown
 	w.enough, w.over = enough, make(chan struct{})
-	w.reading.Go(deep.Verb(func() {
+	w.reading.Go(func() {
 		end := sync.OnceFunc(func() { close(w.over) })
 		defer end()
 		for e := range seen {
@@ -59,7 +58,7 @@ func (w *watcher) follow(ctx context.Context, a id.Agent, events *bus.Bus[loop.E
 				end()
 			}
 		}
-	}))
+	})
 }
 
 // end returns when everything that happened is shown.

@@ -17,7 +17,6 @@ import (
 	"github.com/gofrs/flock"
 
 	"ramet/internal/base/bus"
-	"ramet/internal/base/deep"
 	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
@@ -127,7 +126,7 @@ func (s *Server) Serve(k Kernel, events *bus.Bus[loop.Event], answers Answerer) 
 	plain.SetHTTP1(true)
 	s.http = http.Server{Handler: s.counted(sameVersion(contained(mux))), ReadHeaderTimeout: slow, IdleTimeout: slow,
 		MaxHeaderBytes: maxHeader, ErrorLog: log.New(io.Discard, "", 0), Protocols: &plain}
-	s.done.Go(deep.Verb(func() { s.http.Serve(s.listener) }))
+	s.done.Go(func() { s.http.Serve(s.listener) })
 }
 
 func (s *Server) routes(k Kernel, events *bus.Bus[loop.Event], answers Answerer) http.Handler {

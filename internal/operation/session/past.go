@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"ramet/internal/base/chain"
-	"ramet/internal/base/deep"
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
 	"ramet/internal/base/text"
@@ -159,7 +158,7 @@ func (k *keeping) Take(ctx context.Context) loop.Taking {
 		s.used = map[string]*files.PastFolder{}
 	}
 	s.used[k.folder.Root()] = k.folder
-	s.work.Go(deep.Verb(func() {
+	s.work.Go(func() {
 		defer close(t.done)
 		defer cancel()
 		t.taken, t.err = k.folder.Take(walking, func() bool {
@@ -170,7 +169,7 @@ func (k *keeping) Take(ctx context.Context) loop.Taking {
 				return false
 			}
 		})
-	}))
+	})
 	return t
 }
 

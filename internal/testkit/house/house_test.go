@@ -24,7 +24,7 @@ import (
 // tests) may import its own subpackages, the rooms listed, and code from outside
 // ramet.
 var rooms = []struct{ name, packages, mayImport string }{
-	{"words", "id chain fault text late toolinfo step deep nearest guide shape jsonschema llm bus soak waittest", "words"},
+	{"words", "id chain fault text late toolinfo step nearest guide shape jsonschema llm bus soak waittest", "words"},
 	{"domain", "agent history mail ledger run telemetry command files", "words texts"},
 	{"launch", "launch sandbox", "words launch"}, // how other programs are started
 	{"gates", "check markdown", "words gates"},   // what built-in gates look at: files and Markdown

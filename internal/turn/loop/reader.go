@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"ramet/internal/base/chain"
-	"ramet/internal/base/deep"
 	"ramet/internal/base/id"
 	"ramet/internal/core/history"
 	"ramet/internal/model/llm"
@@ -59,7 +58,7 @@ func (r *Reader) Take(e history.Entry) {
 	}
 	if !r.busy {
 		r.busy = true
-		r.working.Go(deep.Verb(r.work))
+		r.working.Go(r.work)
 	}
 }
 
