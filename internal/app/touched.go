@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"ramet/internal/turn/tool"
-	"ramet/internal/turn/toolinfo"
+	"ramet/internal/core/toolinfo"
 )
 
 // mostWords is how many words of a command line are looked at.

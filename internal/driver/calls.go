@@ -14,7 +14,7 @@ import (
 	"ramet/internal/core/history"
 	"ramet/internal/model/llm"
 	"ramet/internal/turn/loop"
-	"ramet/internal/turn/toolinfo"
+	"ramet/internal/core/toolinfo"
 )
 
 // settleTime is how long a call of which nobody tells what it is about may still change before it is

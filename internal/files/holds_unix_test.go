@@ -14,7 +14,7 @@ func TestAStateIsWhatTheFolderHolds(t *testing.T) {
 	b := newBenchScan(t, ScanOptions{Largest: 100, Secret: func(c []byte) bool { return strings.Contains(string(c), "sk-secret") }})
 	b.put("a", "one", "d/b", "two", "d/e/c", "three", ".gitignore", "*.log\nout/\n", "x.log", "", "out/y", "", "large", strings.Repeat("x", 101),
 		"key", "my sk-secret", ".ramet/x", "", "nested/.git/HEAD", "", "nested/in", "", "odd\xffname", "odd")
-	if err := os.Symlink("../etc/passwd", filepath.Join(b.root, "d", "link")); err != nil {
+	if err := os.Symlink("../../etc/passwd", filepath.Join(b.root, "d", "link")); err != nil {
 		t.Fatal(err)
 	}
 	if err := syscall.Mkfifo(filepath.Join(b.root, "pipe"), 0o600); err != nil {

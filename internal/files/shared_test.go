@@ -69,11 +69,11 @@ func TestPacksReachOtherHosts(t *testing.T) {
 	if n, m := len(packs(t, here)), len(packs(t, there)); n != 2 || m != 2 || len(share.packs) != 2 {
 		t.Errorf("%d packs here, %d there, %d shared", n, m, len(share.packs))
 	}
-	share.packs["evil.pack"] = []byte("no name of a pack")
+	share.packs["../evil.pack"] = []byte("no name of a pack")
 	if err := there.Pull(t.Context()); err != nil || len(packs(t, there)) != 2 {
 		t.Errorf("a pack of a strange name: %v, %v", err, packs(t, there))
 	}
-	delete(share.packs, "evil.pack")
+	delete(share.packs, "../evil.pack")
 	if _, err := here.Drop(func(chain.Hash) bool { return false }, time.Now().Add(time.Hour)); err != nil || len(share.packs) != 0 {
 		t.Errorf("dropped here, and %d packs are still shared: %v", len(share.packs), err)
 	}

@@ -440,7 +440,7 @@ func TestImagesAreNotInTheEvidence(t *testing.T) {
 func TestNamesOfCalls(t *testing.T) {
 	seen := map[string]string{}
 	for _, worker := range []string{"a", "a.b", "A", "ä", strings.Repeat("w", 300)} {
-		for _, scope := range []string{"b", "b.c", "b/c", "b~2fc", "c1-1", "x", "", strings.Repeat("s", 300), strings.Repeat("s", 301)} {
+		for _, scope := range []string{"b", "b.c", "b/c", "b~2fc", "c1-1", "../x", "", strings.Repeat("s", 300), strings.Repeat("s", 301)} {
 			for _, lane := range []string{"", TapeLane("", 1), TapeLane(TapeLane("", 1), 2), TapeLane("", 12)} {
 				for _, n := range []int{1, 12} {
 					name := TapeCallID(Attempt{Worker: worker, Scope: scope}, lane, n)

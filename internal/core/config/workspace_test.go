@@ -73,7 +73,7 @@ func TestTheStrongestChoiceWins(t *testing.T) {
 	if p := at(WorkspaceChoice{ConfigDB: "/c.db"}); p.DB != "/c.db" {
 		t.Errorf("by configuration: %+v", p)
 	}
-	theirs := at(WorkspaceChoice{ConfigDB: "/c.db", Workspace: "../../other"})
+	theirs := at(WorkspaceChoice{ConfigDB: "/c.db", Workspace: "../other"})
 	if !strings.HasPrefix(theirs.Name, "other-") {
 		t.Errorf("by folder: %+v", theirs)
 	}
@@ -81,7 +81,7 @@ func TestTheStrongestChoiceWins(t *testing.T) {
 	if p := at(WorkspaceChoice{Workspace: "other"}); p.DB != theirs.DB {
 		t.Errorf("by name: %+v", p)
 	}
-	if p := at(WorkspaceChoice{Workspace: "../../other", DB: "x.db"}); p.DB != filepath.Join(dir, "x.db") {
+	if p := at(WorkspaceChoice{Workspace: "../other", DB: "x.db"}); p.DB != filepath.Join(dir, "x.db") {
 		t.Errorf("by --db: %+v", p)
 	}
 	if p := at(WorkspaceChoice{DB: "postgres://h/d"}); p.DB != "postgres://h/d" {

@@ -57,7 +57,7 @@ func folders(from, to string) []string {
 			return nil
 		}
 	}
-	if rest == "../.." || strings.HasPrefix(rest, "../../") || strings.HasPrefix(rest, "/") {
+	if rest == ".." || strings.HasPrefix(rest, "../") || strings.HasPrefix(rest, "/") {
 		return nil
 	}
 	out := []string{from}
@@ -141,7 +141,7 @@ func (b *builder) file(r InstructionReader, t trust.Text, by string, depth int) 
 // outside tells of a path that leads out of the project; what only begins with an @, such as
 // the name of a package, is none.
 func (b *builder) outside(from, said string) {
-	if strings.HasPrefix(said, "/") || strings.HasPrefix(said, "~/") || strings.HasPrefix(said, "../../") {
+	if strings.HasPrefix(said, "/") || strings.HasPrefix(said, "~/") || strings.HasPrefix(said, "../") {
 		b.words.note("%s imports @%s, which leads out of the project: it is not used", from, said)
 	}
 }

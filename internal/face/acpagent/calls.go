@@ -13,7 +13,7 @@ import (
 	"ramet/internal/base/text"
 	"ramet/internal/core/history"
 	"ramet/internal/driver"
-	"ramet/internal/turn/toolinfo"
+	"ramet/internal/core/toolinfo"
 )
 
 // kindOf returns what a tool does, in the editor's words. Calls of other programs are named after

@@ -65,7 +65,7 @@ func init() {
 			{"/api/v1/trash/empty", EmptyTrashInput{All: true, Plan: true}, 200}, {"/api/v1/trash/empty", EmptyTrashInput{Older: "30d", Over: 1}, 200}}
 	}
 	samples["POST /api/v1/agents/{ref}/restore"] = func(*testing.T, *site) []sample {
-		return []sample{{zero + "/restore", RestoreInput{}, 422}, {zero + "/restore", RestoreInput{Last: true, Paths: []string{"../../x"}}, 422},
+		return []sample{{zero + "/restore", RestoreInput{}, 422}, {zero + "/restore", RestoreInput{Last: true, Paths: []string{"../x"}}, 422},
 			{zero + "/restore", RestoreInput{Last: true, Rewind: true}, 422}, {zero + "/restore", RestoreInput{At: 999999}, 404},
 			{zero + "/restore", RestoreInput{Last: true, Plan: true}, 200}, {zero + "/restore", RestoreInput{Last: true, Paths: []string{"main.go"}}, 200}}
 	}

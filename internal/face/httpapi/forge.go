@@ -21,7 +21,7 @@ var forges = []struct{ word, commits string }{
 func forgeURL(remote string) (repo, commits string, ok bool) {
 	scheme, host, folder := splitRemote(strings.TrimSpace(remote))
 	folder = strings.TrimSuffix(strings.Trim(folder, "/"), ".git")
-	if host == "" || !strings.Contains(folder, "/") || path.Clean(folder) != folder || strings.HasPrefix(folder, "../..") {
+	if host == "" || !strings.Contains(folder, "/") || path.Clean(folder) != folder || strings.HasPrefix(folder, "..") {
 		return "", "", false
 	}
 	for _, forge := range forges {

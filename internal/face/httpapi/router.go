@@ -80,7 +80,7 @@ func (r *router) find(u *url.URL) (methods, map[string]string) {
 
 // plain says whether a part can be handed on as a name.
 func plain(part string) bool {
-	return part != "" && part != "." && part != "../.." && utf8.ValidString(part) &&
+	return part != "" && part != "." && part != ".." && utf8.ValidString(part) &&
 		!strings.ContainsFunc(part, func(r rune) bool { return r == '/' || r == '\\' || r < ' ' || r == 0x7f })
 }
 

@@ -25,7 +25,7 @@ func TestWhatReadsBestComesFirst(t *testing.T) {
 		{"mail", "mailbox check-mail email mail", "mail mailbox check-mail email"},
 		{"cm", "compact check-mail cm", "cm check-mail compact"},
 		{"main", "internal/main/x.go cmd/main.go domain.go", "cmd/main.go internal/main/x.go domain.go"},
-		{"tuied", "internal/face/tui.go tuition/red.go", "internal/face/tui.go tuition/red.go"},
+		{"tuied", "internal/tui/editor.go tuition/red.go", "internal/tui/editor.go tuition/red.go"},
 		{"A", "ada Ada", "Ada"},
 		{"a", "ada Ada", "Ada ada"},
 		{"é", "cafe café CAFÉ", "CAFÉ café"},

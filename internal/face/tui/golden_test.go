@@ -22,7 +22,7 @@ func family() *stage {
 	s.say("zero", history.User, words("Please look at the tests, and fix what fails."))
 	s.say("zero", history.Assistant, history.Part{Type: history.Thinking, Text: "I should run them first.\nThen read the failing ones."},
 		words("I run the tests first."), called("c1", "bash", `{"command":"go test ./..."}`))
-	s.say("zero", history.ToolResult, result("c1", "bash", strings.Repeat("ok  \tramet/internal/base/id\t0.01s\n", 9)+"FAIL\tramet/internal/turn/loop\t0.2s\n"))
+	s.say("zero", history.ToolResult, result("c1", "bash", strings.Repeat("ok  \tramet/internal/id\t0.01s\n", 9)+"FAIL\tramet/internal/loop\t0.2s\n"))
 	s.write("zero", Entry{Entry: history.Entry{Kind: history.Usage}, About: history.Meta{Call: &history.Call{Model: "offline/offline", Input: 12000, Output: 300}}})
 	edit := result("c2", "edit", "edited loop.go")
 	edit.Show = "--- loop.go\n+++ loop.go\n@@ -1,3 +1,3 @@\n func add(a, b int) int {\n-\treturn a - b\n+\treturn a + b\n }\n"

@@ -104,6 +104,9 @@ func (c Command) Run(ctx context.Context, args ...string) (string, error) {
 	}
 	cmd, err := launch.Command(ctx, launch.Program{Purpose: launch.Git, Project: c.Dir, Command: sandbox.Command{
 		Args: slices.Concat([]string{"git"}, all, args), Env: append(environment(os.Environ(), c.User, c.Allow), c.Env...)}})
+	if fault.Is(err, fault.NotFound) {
+		return "", fault.New(fault.NotFound, "git is not installed, or not in PATH").WithHint("install git")
+	}
 	if err != nil {
 		return "", err
 	}
@@ -125,9 +128,6 @@ func (c Command) Run(ctx context.Context, args ...string) (string, error) {
 	}
 	if ctx.Err() != nil {
 		return "", fault.New(fault.Cancelled, "git %s: %w", verb(args), ctx.Err())
-	}
-	if errors.Is(err, exec.ErrNotFound) {
-		return "", fault.New(fault.NotFound, "git is not installed, or not in PATH").WithHint("install git")
 	}
 	if ended, ok := errors.AsType[*exec.ExitError](err); ok {
 		return "", explain(verb(args), &Failed{ended.ExitCode(), c.hidden(strings.TrimSpace(complaint.String()))})

@@ -139,7 +139,7 @@ func TestPatchesFromOutside(t *testing.T) {
 	tree, base, _ := g.tree()
 	outside := filepath.Join(filepath.Dir(tree.Dir), "outside")
 	file := func(path string) string {
-		return "diff --git a/" + path + " b/" + path + "\nnew file mode 100644\nindex " + strings.Repeat("0", 40) + "../.." + strings.Repeat("1", 40) +
+		return "diff --git a/" + path + " b/" + path + "\nnew file mode 100644\nindex " + strings.Repeat("0", 40) + ".." + strings.Repeat("1", 40) +
 			"\n--- /dev/null\n+++ b/" + path + "\n@@ -0,0 +1 @@\n+x\n"
 	}
 	for _, bad := range []string{"not a patch", "diff --git a/x b/x\n", strings.TrimSuffix(file("c.txt"), "+x\n")} {
@@ -147,7 +147,7 @@ func TestPatchesFromOutside(t *testing.T) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
-	for _, bad := range []string{file("../../outside"), file(".git/config"), file("b/../../outside"), file("/tmp/outside"), file(".GIT/config")} {
+	for _, bad := range []string{file("../outside"), file(".git/config"), file("b/../../outside"), file("/tmp/outside"), file(".GIT/config")} {
 		conflicts, err := Apply(t.Context(), tree, []byte(bad))
 		if err == nil && len(conflicts) == 0 {
 			t.Errorf("it was taken: %s", bad)

@@ -9,7 +9,7 @@ import (
 	"ramet/internal/base/late"
 	"ramet/internal/base/shape"
 	"ramet/internal/turn/tool"
-	"ramet/internal/turn/toolinfo"
+	"ramet/internal/core/toolinfo"
 )
 
 var childrenSpec = late.Value[tool.Spec]{Make: func() tool.Spec {

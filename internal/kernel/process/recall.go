@@ -102,7 +102,7 @@ func (r recall) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
 
 // parseRange reads 812, 800-850, 800- and nothing, which is all.
 func parseRange(s string) (first id.Message, end history.Bound, ok bool) {
-	s = strings.NewReplacer(" ", "", "../../turn/tool", "-", "–", "-", "#", "").Replace(s)
+	s = strings.NewReplacer(" ", "", "..", "-", "–", "-", "#", "").Replace(s)
 	if s == "" {
 		return 1, history.NoLimit, true
 	}

@@ -50,7 +50,7 @@ func TestOnlyAbandonedFoldersAreRemoved(t *testing.T) {
 	make("ramet-box-2", 0)            // of an older one, which may live
 	make("ramet-box-3", 25*time.Hour) // which does not
 	make("ramet-other-4", 25*time.Hour, "lock")
-	make("../../"+filepath.Base(outside)+"/box", 25*time.Hour, "lock")
+	make("../"+filepath.Base(outside)+"/box", 25*time.Hour, "lock")
 	link(filepath.Join(outside, "box"), "ramet-box-5")
 	make("ramet-box-6", 25*time.Hour) // its lock is not its own
 	link(filepath.Join(outside, "box", "lock"), "ramet-box-6/lock")

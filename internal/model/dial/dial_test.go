@@ -44,7 +44,7 @@ func TestEveryVendorThroughTheStack(t *testing.T) {
 			if name == "" {
 				name = "any/name"
 			}
-			answer, err := os.ReadFile(filepath.Join("../llm", folders[v.Protocol], "testdata", "text.sse"))
+			answer, err := os.ReadFile(filepath.Join("..", folders[v.Protocol], "testdata", "text.sse"))
 			if err != nil {
 				t.Fatal(err)
 			}

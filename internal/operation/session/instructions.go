@@ -52,7 +52,7 @@ func (w *Workspace) within(a agent.Agent, instead string) string {
 		if err != nil {
 			continue
 		}
-		if rel, err := filepath.Rel(base, dir); err == nil && rel != "../.." && !strings.HasPrefix(rel, "../.."+string(filepath.Separator)) {
+		if rel, err := filepath.Rel(base, dir); err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
 			return filepath.ToSlash(rel)
 		}
 	}

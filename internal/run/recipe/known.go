@@ -7,7 +7,7 @@ import (
 
 	"ramet/internal/base/late"
 	"ramet/internal/run"
-	"ramet/internal/turn/toolinfo"
+	"ramet/internal/core/toolinfo"
 )
 
 // What recipes can name. Those who do the work have the other half of each list.

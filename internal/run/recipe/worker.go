@@ -9,7 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"ramet/internal/model/llm"
-	"ramet/internal/turn/toolinfo"
+	"ramet/internal/core/toolinfo"
 )
 
 // sheet is a worker with the lines of what stands in it.

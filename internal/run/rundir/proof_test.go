@@ -102,7 +102,7 @@ func TestWhatCannotBeIsNotAppended(t *testing.T) {
 		accepted(run.LLMCallFailed, call("c1", error))
 
 		refused(run.PullRequestOpened, `{"url":"https://example.org/1"}`, fault.InvalidStateTransition)
-		for _, path := range []string{"../../x", "/etc/passwd", "a/../b", "../..", ".", "a\x00b", "./"} {
+		for _, path := range []string{"../x", "/etc/passwd", "a/../b", "..", ".", "a\x00b", "./"} {
 			name, _ := json.Marshal(path)
 			refused(run.ArtifactWritten, fmt.Sprintf(`{"name":"x","path":%s,"sha256":%q,"schema_id":"x"}`, name, runtest.Sum), fault.InvalidEvent)
 			refused(run.WorkItemQueued, fmt.Sprintf(`{"work_item_id":"%s:w:1:s","worker":"w","attempt":1,"scope_key":"s","inputs":[%s],"outputs":[]}`,

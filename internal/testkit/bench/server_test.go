@@ -24,7 +24,7 @@ type vendor struct {
 
 func newVendor(b *testing.B) *vendor {
 	b.Helper()
-	answer := must[[]byte](b)(os.ReadFile(filepath.Join("../..", "llm", "anthropic", "testdata", "text.sse")))
+	answer := must[[]byte](b)(os.ReadFile(filepath.Join("..", "..", "model", "anthropic", "testdata", "text.sse")))
 	v := &vendor{}
 	v.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		arrives := time.Now()

@@ -1,9 +1,8 @@
-// Package house keeps the house in order: its tests check that every package
-// has a place and imports only what that place allows, and that linking a
-// dependency does not slow down every start of ramet. It holds no code.
+// Package house checks the structure of the code: its tests fail if a package is in no area, if an area
+// imports one above it, if a program is started without the launcher, or if a dependency slows down
+// every start. It has no code of its own.
 //
-// The places, the arrows between them and the allowances are the tables at
-// the top of house_test.go. A package that needs an arrow which is not there
-// is usually in the wrong place; where it is not, change the table in the same
-// commit and say why in docs/decisions.
+// The areas are the table at the top of house_test.go, from the top of the program to its ground. A
+// package that needs an import upwards is usually in the wrong place; if it is not, change the table in
+// the same commit and say why in docs/decisions.
 package house

@@ -18,41 +18,36 @@ import (
 	"testing"
 )
 
-// rooms are the places of packages under internal/. A package lives in the
-// room that names the first part of its path, or more of it: adapters stand
-// beside the port that they serve, but not in its room. Its own code (not its
-// tests) may import its own subpackages, the rooms listed, and code from outside
-// ramet.
-var rooms = []struct{ name, packages, mayImport string }{
-	{"words", "id chain fault text late toolinfo step nearest guide shape jsonschema llm bus soak waittest", "words"},
-	{"domain", "agent history mail ledger run telemetry command files", "words texts"},
-	{"launch", "launch sandbox", "words launch"}, // how other programs are started
-	{"gates", "check markdown", "words gates"},   // what built-in gates look at: files and Markdown
-	{"registry", "registry state", "words domain"},
-	{"between", "telemetry/follow", "words domain"}, // two domains; neither knows the other
-	{"engine", "tool loop permit proc gateway tool/process tool/recall tool/talk runner hook driver", "words domain registry engine models"},
-	{"models", "llm/wire llm/anthropic llm/responses llm/chat llm/gemini llm/script llm/retry llm/queue llm/record llm/dial llm/roster llm/live llm/signed llm/google llm/structured llm/resume llm/sight llm/offline llm/llmtest", "words launch models"},
-	{"shared", "durable reflink stir fixedseed run/group database seal secret credential config environ printer prompt workspace rundir worktree git forge pgtest mounttest soak ledger/file trust picture files/content files/restore files/trash instruct kit foreign transcript", "words launch domain registry shared"},
-	{"queues", "runner/memqueue runner/riverqueue runner/queuetest runner/post", "words domain engine shared queues"},
-	{"crew", "runner/crew runner/builtin", "words launch domain registry engine shared tools gates crew"},
-	{"tools", "tool/local tool/fetch tool/mcp tool/skill hook/program files/scan files/past driver/acp driver/preset driver/offers", "words launch domain registry engine shared tools"},
-	{"store", "store", "words domain registry shared store"},
-	{"logs", "run/ndjson run/sqllog run/logtest", "words domain shared"},
-	{"records", "telemetry/store telemetry/outbox telemetry/otlp", "words domain between shared records"},
-	{"public", "public home", "words domain registry engine public"},
-	{"kernels", "control", "words domain registry engine shared public kernels"},
-	{"person", "session", "words launch domain registry engine shared tools store public kernels person"},
-	{"edges", "cli demo tui httpapi web turnlog mcpserver acpagent", "words launch domain registry between engine shared store records public kernels person edges"},
-	{"composition", "app", "words launch domain registry between engine models tools shared store logs records queues crew public kernels person edges recipes composition"},
-	{"house", "house bench", ""},
-	{"texts", "recipes", ""},                                   // the recipes that are built in, as files
-	{"recipes", "recipes/docs", "words launch shared recipes"}, // programs of theirs, which commands call
+// areas lists the folders directly under internal/, from the top of the program to its ground. An area
+// imports only areas below it, and its own packages. Tests may import anything.
+var areas = []struct{ name, holds string }{
+	{"app", "composition: names stores, vendors and faces together"},
+	{"face", "command line, terminal, page, HTTP, MCP and ACP servers"},
+	{"operation", "verbs, public JSON shapes, the client of a kernel"},
+	{"runner", "orchestrator of runs, workers, queues, gates, forges"},
+	{"telemetry", "views of runs and turns, their store and export"},
+	{"kernel", "live agents, leases, mail delivery, the tools for processes"},
+	{"driver", "other programs' agents and sessions, the gateway to vendors"},
+	{"tools", "bash, files, fetch, MCP client, skills, questions, hooks' programs"},
+	{"turn", "one turn: loop, tool port, permissions, hooks"},
+	{"run", "events and states of runs, log forms, recipes, run folders"},
+	{"files", "states of folders, restore, trash, worktrees, git"},
+	{"store", "ports over SQL; SQLite and PostgreSQL"},
+	{"ledger", "sub-agents that other programs spawned"},
+	{"core", "agent, history, mail, registry, trust, settings: rules"},
+	{"model", "vendors, decorators, catalog, credentials"},
+	{"launch", "starts other programs, confined"},
+	{"base", "faults, ids, texts, hashes, durable files, secrets"},
+	{"testkit", "what only tests use"},
 }
 
-// outside is what words may use besides the standard library.
+// outside lists the modules that base packages without files or processes may use besides the standard library.
 var outside = map[string]string{
-	"chain": "github.com/go-json-experiment/json",
-	"shape": "github.com/go-json-experiment/json",
+	"ramet/internal/base/id":    "",
+	"ramet/internal/base/fault": "",
+	"ramet/internal/base/text":  "github.com",
+	"ramet/internal/base/chain": "github.com/go-json-experiment/json",
+	"ramet/internal/base/shape": "github.com/go-json-experiment/json",
 }
 
 // namers lists the packages that only the ones named may import.
@@ -70,92 +65,63 @@ var namers = map[string]string{
 	"ramet/internal/tools/local":     "ramet/internal/app",
 	"ramet/recipes/docs":             "ramet/internal/app",
 	"ramet/internal/app":             "ramet/cmd/ramet",
+	"ramet/internal/testkit/probe":   "ramet/internal/app",
 }
 
 // mostInit is how many allocations one package may add to every start. The count is the
 // same on every machine; the benchmark of starts measures the time.
 const mostInit = 4000
 
-func TestEveryPackageStaysInItsRoom(t *testing.T) {
-	for _, fault := range check(importsOf(t, "../../..")) {
+func TestAreasImportOnlyAreasBelowThem(t *testing.T) {
+	for _, fault := range checkImports(importsOf(t, "../../..")) {
 		t.Error(fault)
 	}
 }
 
-func TestTheRulesBite(t *testing.T) {
+func TestImportRulesRefuse(t *testing.T) {
 	const in = "ramet/internal/"
 	for _, c := range []struct{ from, to, want string }{
-		{in + "id", "time", ""},
-		{in + "id", in + "fault", ""},
-		{in + "id", "github.com/google/uuid", "words"},
-		{in + "id", in + "agent", "words"},
-		{in + "chain", "github.com/go-json-experiment/json/jsontext", ""},
-		{in + "fault", "github.com/go-json-experiment/json", "words"},
-		{in + "agent", in + "id", ""},
-		{in + "agent", in + "agent/agenttest", ""},
-		{in + "agent", in + "mail", "domain"},
-		{in + "mail", in + "durable", "domain"},
-		{in + "registry", in + "agent", ""},
-		{in + "registry", in + "store", "registry"},
-		{in + "store/sqlite", in + "registry", ""},
-		{in + "store/sqlite", in + "store/schema", ""},
+		{in + "base/id", "time", ""},
+		{in + "base/id", in + "base/fault", ""},
+		{in + "base/id", "github.com/google/uuid", "standard library"},
+		{in + "base/id", in + "core/agent", "below"},
+		{in + "base/chain", "github.com/go-json-experiment/json/jsontext", ""},
+		{in + "core/agent", in + "base/id", ""},
+		{in + "core/agent", in + "store", "below"},
+		{in + "store/sqlite", in + "core/registry", ""},
 		{in + "store/sqlite", in + "store/postgres", "only ramet/internal/app"},
-		{in + "store/postgres", in + "store/sqlite", "only ramet/internal/app"},
-		{in + "store/schema", in + "cli", "store"},
-		{in + "cli", in + "store/sqlite", "only ramet/internal/app"},
-		{in + "cli", in + "app", "edges"},
+		{in + "face/cli", in + "store/sqlite", "only ramet/internal/app"},
+		{in + "face/cli", in + "app", "only ramet/cmd/ramet"},
+		{in + "face/cli", in + "model/catalog", ""},
 		{in + "app", in + "store/sqlite", ""},
-		{in + "run/ndjson", in + "run", ""},
-		{in + "run/ndjson", in + "run/group", ""},
-		{in + "run/ndjson", in + "durable", ""},
-		{in + "run/ndjson", in + "run/sqllog", "only ramet/internal/app"},
-		{in + "run/ndjson", in + "store", "logs"},
-		{in + "run/recipe", in + "durable", "domain"},
-		{in + "ledger", in + "durable", "domain"},
-		{in + "ledger", in + "ledger/ordered", ""},
-		{in + "ledger", in + "ledger/file", "domain"},
-		{in + "ledger/file", in + "durable", ""},
-		{in + "ledger/file", in + "ledger", ""},
-		{in + "run", in + "run/group", "domain"},
-		{in + "rundir", in + "run/ndjson", "only ramet/internal/app"},
-		{in + "app", in + "run/ndjson", ""},
-		{in + "llm", in + "fault", ""},
-		{in + "llm", in + "llm/wire", "words"},
-		{in + "llm/catalog", in + "llm", ""},
-		{in + "llm/anthropic", in + "llm/wire", ""},
-		{in + "llm/anthropic", in + "llm/chat", "only ramet/internal/model/dial"},
-		{in + "llm/chat", in + "history", "models"},
-		{in + "llm/dial", in + "llm/chat", ""},
-		{in + "cli", in + "llm/dial", "only ramet/internal/app"},
-		{in + "cli", in + "llm/catalog", ""},
-		{in + "app", in + "cli", ""},
-		{in + "demo", in + "store/postgres", "only ramet/internal/app"},
+		{in + "app", in + "testkit/probe", ""},
+		{in + "kernel", in + "testkit", "tests"},
+		{in + "testkit/storetest", in + "store", ""},
+		{in + "turn/loop", in + "kernel", "below"},
+		{in + "model/anthropic", in + "model/chat", "only ramet/internal/model/dial"},
 		{in + "app", "ramet/cmd/ramet", "nothing imports cmd"},
 		{in + "run/recipe", "ramet/recipes", ""},
 		{in + "run/recipe", "ramet/recipes/docs", "only ramet/internal/app"},
-		{in + "runner/builtin", "ramet/recipes/docs/evidence", "crew"},
-		{in + "app", "ramet/recipes/docs", ""},
-		{"ramet/recipes/docs", in + "git", ""},
+		{"ramet/recipes/docs", in + "files/git", ""},
 		{"ramet/recipes/docs", in + "runner", "recipes"},
-		{in + "stranger", "time", "give it a place"},
-		{in + "app", in + "stranger", "no room"},
+		{in + "stranger", "time", "no area"},
 		{"ramet/cmd/ramet", in + "app", ""},
-		{"ramet/cmd/ramet", in + "cli", "cmd"},
+		{"ramet/cmd/ramet", in + "face/cli", "cmd"},
 		{"ramet/cmd/ramet", "github.com/spf13/cobra", "cmd"},
 	} {
-		got := strings.Join(check(map[string][]string{c.from: {c.to}}), "\n")
+		got := strings.Join(checkImports(map[string][]string{c.from: {c.to}}), "\n")
 		if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s imports %s: got %q, want %q", c.from, c.to, got, c.want)
 		}
 	}
 }
 
-// check holds the import graph against the tables and returns what is wrong.
-func check(imports map[string][]string) []string {
+// checkImports returns the imports that break a rule.
+func checkImports(imports map[string][]string) []string {
 	var faults []string
 	for _, from := range slices.Sorted(maps.Keys(imports)) {
-		if (within(from, "ramet/internal") || within(from, "ramet/recipes")) && roomOf(from) == "" {
-			faults = append(faults, fmt.Sprintf("%s stands in no room: give it a place in the table at the top of internal/testkit/house/house_test.go", from))
+		if within(from, "ramet/internal") && areaRank(from) < 0 {
+			faults = append(faults, fmt.Sprintf("%s is in no area: see the table in internal/testkit/house", from))
 			continue
 		}
 		for _, to := range imports[from] {
@@ -167,13 +133,15 @@ func check(imports map[string][]string) []string {
 	return faults
 }
 
-// forbidden says why one package may not import another, or nothing.
+// forbidden returns why a package may not import another, or "".
 func forbidden(from, to string) string {
 	first, _, _ := strings.Cut(to, "/")
 	if standard := first != "ramet" && !strings.Contains(first, "."); standard {
 		return ""
 	}
-	inCmd, room := within(from, "ramet/cmd"), roomOf(from)
+	inCmd := within(from, "ramet/cmd")
+	fromRank, toRank := areaRank(from), areaRank(to)
+	fromTests, toTests := within(from, "ramet/internal/testkit"), within(to, "ramet/internal/testkit")
 	switch {
 	case within(to, "ramet/cmd"):
 		return "nothing imports cmd"
@@ -181,54 +149,43 @@ func forbidden(from, to string) string {
 		return "cmd imports only ramet/internal/app and the standard library"
 	case inCmd:
 		return ""
+	case fromTests:
+		return ""
 	case namers[to] != "" && from != namers[to]:
-		return "only " + namers[to] + " may name it (and tests); " + room + " may not"
+		return "only " + namers[to] + " and tests may import it"
 	case first != "ramet":
-		allowed := outside[topOf(from)]
-		if room != "words" || allowed != "" && within(to, allowed) {
+		if allowed, ruled := outside[from]; ruled && (allowed == "" || !within(to, allowed)) {
+			return "it uses only the standard library and " + allowed
+		}
+		return ""
+	case to == "ramet/internal/testkit/probe":
+		return "" // app only: see namers
+	case toTests:
+		return "only tests import testkit, and app its probe"
+	case within(from, "ramet/recipes"):
+		if within(to, "ramet/recipes") || toRank >= areaRank("ramet/internal/files") {
 			return ""
 		}
-		return "words use only the standard library"
-	case topOf(from) == topOf(to):
+		return "programs of recipes import files and the areas below"
+	case within(to, "ramet/recipes"):
 		return ""
-	case roomOf(to) == "":
-		return "it stands in no room"
-	}
-	for _, row := range rooms {
-		if row.name == room && !slices.Contains(strings.Fields(row.mayImport), roomOf(to)) {
-			return fmt.Sprintf("%s may import {%s}, not %s", room, row.mayImport, roomOf(to))
-		}
+	case fromRank > toRank:
+		return "an area imports only areas below it"
 	}
 	return ""
 }
 
-// within says whether a path is the folder or lies below it.
+// within reports whether a path is the folder or lies below it.
 func within(p, folder string) bool { return p == folder || strings.HasPrefix(p, folder+"/") }
 
-// topOf is the first part of a path under internal/, or the longer one that a
-// room names.
-func topOf(p string) string {
-	rest := strings.TrimPrefix(strings.TrimPrefix(p, "ramet/"), "internal/")
-	top, _, _ := strings.Cut(rest, "/")
-	for _, row := range rooms {
-		for _, name := range strings.Fields(row.packages) {
-			if within(rest, name) && len(name) > len(top) {
-				top = name
-			}
+// areaRank returns the place of a package's area in the table, or -1.
+func areaRank(p string) int {
+	for i, a := range areas {
+		if within(p, "ramet/internal/"+a.name) {
+			return i
 		}
 	}
-	return top
-}
-
-func roomOf(p string) string {
-	if within(p, "ramet/internal") || within(p, "ramet/recipes") {
-		for _, row := range rooms {
-			if slices.Contains(strings.Fields(row.packages), topOf(p)) {
-				return row.name
-			}
-		}
-	}
-	return ""
+	return -1
 }
 
 // importsOf reads what each package of the module imports outside its tests,

@@ -37,7 +37,7 @@ const Key = "sk-test-0123456789abcdef0123456789"
 //	error.sse     "Hel", then an error event: overloaded
 //	errors.json   {"name": {"status", "headers", "body", "code", "again", "after_ms"}, …}
 //
-// and, written with -update and read by a person, roundtrip.json and foreign.json:
+// and, written with -update-wire and read by a person, roundtrip.json and foreign.json:
 // the bodies of requests with a history.
 type Suite struct {
 	New        func(wire.Options) llm.Provider

@@ -13,7 +13,7 @@ import (
 	"ramet/internal/model/llm"
 )
 
-var update = flag.Bool("update", false, "write testdata/roundtrip.json and foreign.json")
+var update = flag.Bool("update-wire", false, "write testdata/roundtrip.json and foreign.json")
 
 // Tools are the tools of the round trips.
 var Tools = []llm.Tool{

@@ -122,7 +122,7 @@ func TestWhatWasSeenStandsInTheHistory(t *testing.T) {
 // A pattern for places outside finds nothing, which is not to be taken for there being nothing.
 func TestPatternsThatLeadOut(t *testing.T) {
 	d := newDesk(t, "a/x.go", "package x\n")
-	for _, p := range []string{"/etc/*", "../../turn/tool/*", "../../turn/tool", d.root + "x/*"} {
+	for _, p := range []string{"/etc/*", "../*", "..", d.root + "x/*"} {
 		d.fails("glob", args{"pattern": p}, "leads out of the workspace")
 		d.fails("grep", args{"pattern": "package", "include": p}, "leads out of the workspace")
 	}

@@ -18,16 +18,16 @@ import (
 
 // outsiders are paths that no file tool may use.
 func outsiders(d *desk) []string {
-	return []string{"../../turn/tool/outside/secret", "a/../../outside/secret", d.outside + "/secret", "/etc/passwd", "/proc/self/environ", "/", "../../turn/tool",
+	return []string{"../outside/secret", "a/../../outside/secret", d.outside + "/secret", "/etc/passwd", "/proc/self/environ", "/", "..",
 		"folder/secret", "file", "loop", "up/outside/secret", "abs/etc/passwd", "deep/secret", "~/../../../etc/passwd"}
 }
 
 func TestNoPathLeadsOutside(t *testing.T) {
 	d := newDesk(t, "a/x", "", "~", "not a folder")
-	d.link("../../turn/tool/outside", "folder")
-	d.link("../../turn/tool/outside/secret", "file")
+	d.link("../outside", "folder")
+	d.link("../outside/secret", "file")
 	d.link("loop", "loop")
-	d.link("../../turn/tool", "up")
+	d.link("..", "up")
 	d.link("/", "abs")
 	d.link("../../outside", "a/out")
 	d.link("a/out", "deep")
@@ -45,7 +45,7 @@ func TestNoPathLeadsOutside(t *testing.T) {
 			}
 		}
 	}
-	if left, err := os.ReadDir(d.outside); err != nil || len(left) != 1 || d.get("../../turn/tool/outside/secret") != "theirs" {
+	if left, err := os.ReadDir(d.outside); err != nil || len(left) != 1 || d.get("../outside/secret") != "theirs" {
 		t.Error(left, err)
 	}
 }
@@ -91,9 +91,9 @@ func TestFileToolsMakeNothingOfRamets(t *testing.T) {
 
 func TestLinksInsideAreFollowedAndNamed(t *testing.T) {
 	d := newDesk(t, "src/file", "x", "docs/readme", "y")
-	d.link("../../turn/tool/src", "docs/link")
+	d.link("../src", "docs/link")
 	d.link(filepath.Join(d.root, "src"), "abs")
-	d.link("../../turn/tool/docs/src/file", "src/round")
+	d.link("../docs/link/../src/./file", "src/round")
 	d.works("read", args{"path": "docs/link/file"}, "x")
 	d.works("read", args{"path": "abs/file"}, "x")
 	d.works("read", args{"path": "src/round"}, "x")
@@ -101,7 +101,7 @@ func TestLinksInsideAreFollowedAndNamed(t *testing.T) {
 	d.works("write", args{"path": "docs/link/new/file", "content": "n"}, "Made src/new/file")
 	for p, want := range map[string]string{
 		"docs/link/file": "src/file", "abs": "src", "docs/link/a/b/c": "src/a/b/c", "docs/link": "src", "docs//x/../readme": "docs/readme",
-		filepath.Join(d.root, "docs", "new"): "docs/new", "../../turn/tool/x": "../../turn/tool/x", "/etc/passwd": "/etc/passwd", ".": ".", d.root: ".",
+		filepath.Join(d.root, "docs", "new"): "docs/new", "../x": "../x", "/etc/passwd": "/etc/passwd", ".": ".", d.root: ".",
 	} {
 		text, _ := json.Marshal(args{"path": p, "content": ""})
 		if got := d.local.write().Spec().Subject(text); got != want {
@@ -154,7 +154,7 @@ func TestSpecialFilesAreRefusedAtOnce(t *testing.T) {
 // it are written and read.
 func TestNothingEscapesWhileFoldersAreSwapped(t *testing.T) {
 	d := newDesk(t, "dir/file", "inside", ".git/file", "theirs")
-	d.put("../../turn/tool/outside/file", "theirs")
+	d.put("../outside/file", "theirs")
 	stop := make(chan struct{})
 	var swapping sync.WaitGroup
 	swapping.Go(func() {
@@ -164,7 +164,7 @@ func TestNothingEscapesWhileFoldersAreSwapped(t *testing.T) {
 				return
 			default:
 			}
-			target := []string{"../../turn/tool/outside", ".git"}[i%2]
+			target := []string{"../outside", ".git"}[i%2]
 			os.Rename(filepath.Join(d.root, "dir"), filepath.Join(d.root, "aside"))
 			os.Symlink(target, filepath.Join(d.root, "dir"))
 			os.Remove(filepath.Join(d.root, "dir"))
@@ -232,9 +232,9 @@ func TestWhatWasPermittedIsWhatIsWritten(t *testing.T) {
 	if got := run("write", "docs/a", args{"path": "docs/a", "content": "b"}); got.IsError {
 		t.Error(got)
 	}
-	d.link("../../turn/tool/.envrc", "docs/new")
-	d.link("../../turn/tool/src/main", "docs/link")
-	d.link("../../turn/tool/src", "docs/folder")
+	d.link("../.envrc", "docs/new")
+	d.link("../src/main", "docs/link")
+	d.link("../src", "docs/folder")
 	for _, c := range []struct {
 		name, subject string
 		a             args

@@ -136,7 +136,7 @@ func TestSearchesAreSortedAndBounded(t *testing.T) {
 	d := newDesk(t, "b.go", "package b\nfunc B() {}\n", "a/x.go", "package a\n", "a-b/x.txt", "PACKAGE\n", "bin.go", "package\x00", ".git/config", "package git",
 		"a/.git", "gitdir: package", ".ramet/config.toml", "package = 1", "many", strings.Repeat("match here\n", 300), "wide", strings.Repeat("w", 1000)+"needle",
 		"new\nline.go", "package n\n")
-	d.link("../../turn/tool/outside", "out")
+	d.link("../outside", "out")
 	d.link("a", "inner")
 	for _, c := range []struct {
 		name string

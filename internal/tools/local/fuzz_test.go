@@ -16,7 +16,7 @@ import (
 )
 
 func FuzzPath(f *testing.F) {
-	for _, p := range []string{"", ".", "a", "../../turn/tool/x", "/etc/passwd", "a/../..", ".git", "a/.GIT/x", "link/x", "out", "a\x00", "a//b/./c", "~", `C:\x`, `..\x`, "new/er/est"} {
+	for _, p := range []string{"", ".", "a", "../x", "/etc/passwd", "a/../..", ".git", "a/.GIT/x", "link/x", "out", "a\x00", "a//b/./c", "~", `C:\x`, `..\x`, "new/er/est"} {
 		f.Add(p)
 	}
 	top, err := filepath.EvalSymlinks(f.TempDir())
@@ -29,7 +29,7 @@ func FuzzPath(f *testing.F) {
 			f.Fatal(err)
 		}
 	}
-	for name, target := range map[string]string{"link": "a", "out": "../../turn/tool/outside", "a/up": "../../turn/tool", "g": ".git", "abs": top + "/outside"} {
+	for name, target := range map[string]string{"link": "a", "out": "../outside", "a/up": "..", "g": ".git", "abs": top + "/outside"} {
 		if err := os.Symlink(target, filepath.Join(root, name)); err != nil {
 			f.Fatal(err)
 		}
@@ -172,7 +172,7 @@ func FuzzArguments(f *testing.F) {
 				t.Errorf("%s %s: %+v %v", spec.Name, text, a, err)
 			}
 		}
-		if got := d.get("../../turn/tool/outside/secret"); got != "theirs" {
+		if got := d.get("../outside/secret"); got != "theirs" {
 			t.Errorf("%s wrote outside: %q", text, got)
 		}
 	})

@@ -138,7 +138,7 @@ func (l *Local) pattern(p string) (string, error) {
 	clean = strings.TrimPrefix(clean, strings.TrimSuffix(filepath.ToSlash(l.o.Root), "/")+"/")
 	clean = strings.TrimPrefix(clean, "./")
 	switch {
-	case strings.HasPrefix(clean, "/"), clean == "../../turn/tool", strings.HasPrefix(clean, "../../turn/tool/"):
+	case strings.HasPrefix(clean, "/"), clean == "..", strings.HasPrefix(clean, "../"):
 		// Nothing that is looked at would fit, which says nothing of what is there.
 		return "", complain("%q leads out of the workspace, %s: patterns begin in it, without a stroke. Nothing was looked at.", text.Line(p, 100), l.o.Root)
 	case !doublestar.ValidatePattern(clean):

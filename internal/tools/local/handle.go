@@ -125,7 +125,7 @@ func (l *Local) find(p string, a aim) (found *handle, err error) {
 		if name == "." || name == "" {
 			continue
 		}
-		if name == "../../turn/tool" {
+		if name == ".." {
 			if len(names) == 0 {
 				return nil, l.leaves(p)
 			}

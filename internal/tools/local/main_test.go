@@ -52,7 +52,7 @@ func newDesk(t *testing.T, files ...string) *desk {
 			t.Fatal(err)
 		}
 	}
-	d.put("../../turn/tool/outside/secret", "theirs")
+	d.put("../outside/secret", "theirs")
 	for i := 0; i < len(files); i += 2 {
 		d.put(files[i], files[i+1])
 		d.age(files[i], time.Hour)

@@ -21,7 +21,7 @@ func TestAQuestionHasThePatchOfACall(t *testing.T) {
 		{"edit", "a.go", args{"edits": []args{{"old_string": "package a", "new_string": "package b"}, {"old_string": "one", "new_string": "1"}}}, "-package a\n+package b\n \n-func one() {}\n+func 1() {}\n"},
 		{"edit", "a.go", args{"old_string": "three", "new_string": "3"}, ""}, // it would be refused
 		{"edit", "none", args{"old_string": "a", "new_string": "b"}, ""},
-		{"edit", "../../turn/tool/a.go", args{"old_string": "a", "new_string": "b"}, ""},
+		{"edit", "../a.go", args{"old_string": "a", "new_string": "b"}, ""},
 		{"write", "a.go", args{"content": "package a\n\nfunc two() {}\n"}, "@@ -1,3 +1,3 @@\n package a\n \n-func one() {}\n+func two() {}\n"},
 		{"write", "new/deep.txt", args{"content": "hello\n"}, "@@ -0,0 +1 @@\n+hello\n"},
 		{"write", "a.go", args{"content": strings.Repeat("too long to be seen as a whole\n", 9000)}, ""},

@@ -47,7 +47,7 @@ func TestLongOutputLiesInAFile(t *testing.T) {
 	}
 	d.fails("write", args{"path": where[1], "content": "x"}, "outside the workspace")
 	d.fails("edit", args{"path": where[1], "old_string": "1234\n", "new_string": "x"}, "outside the workspace")
-	d.fails("read", args{"path": filepath.Join(d.local.o.Outputs, "../../turn/tool/secret")}, "outside the workspace")
+	d.fails("read", args{"path": filepath.Join(d.local.o.Outputs, "../secret")}, "outside the workspace")
 	d.fails("read", args{"path": filepath.Join(filepath.Dir(where[1]), "none")}, "There is no")
 }
 

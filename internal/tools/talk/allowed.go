@@ -9,7 +9,7 @@ import (
 
 	"ramet/internal/turn/permit"
 	"ramet/internal/turn/tool"
-	"ramet/internal/turn/toolinfo"
+	"ramet/internal/core/toolinfo"
 )
 
 // allowed are tools by their names, some of them only for what rules fit.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"ramet/internal/base/late"
-	"ramet/internal/turn/toolinfo"
+	"ramet/internal/core/toolinfo"
 )
 
 // theirNames are the names that the other program has for a tool. A tool of a server is mcp__ and

@@ -12,7 +12,7 @@ import (
 	"ramet/internal/base/late"
 	"ramet/internal/core/history"
 	"ramet/internal/model/llm"
-	"ramet/internal/turn/toolinfo"
+	"ramet/internal/core/toolinfo"
 )
 
 // summaryHead is what the model is told about a summary.

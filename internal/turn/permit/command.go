@@ -122,7 +122,7 @@ func (g glob) fits(s string) bool {
 
 func climbs(s string) bool {
 	for part := range strings.SplitSeq(s, "/") {
-		if part == "../.." {
+		if part == ".." {
 			return true
 		}
 	}

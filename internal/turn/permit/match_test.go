@@ -186,8 +186,8 @@ func TestPaths(t *testing.T) {
 	for path, want := range map[string]bool{
 		"docs/a": true, "docs/a/b/.c": true, "x.md": true, "a/1.txt": true, "odd/*": true, "docs/ü/x y": true,
 		"": false, ".": false, "doc/a": false, "docs2/a": false, "a/x.md": false, "c/1.txt": false, "a/12.txt": false, "odd/x": false,
-		"../../docs/a": false, "docs/../secret": false, "docs/..": false, "/docs/a": false, "docs//a": false, "./docs/a": false,
-		"docs/./a": false, "docs/": false, "docs/\xff": false, "../..": false,
+		"../docs/a": false, "docs/../secret": false, "docs/..": false, "/docs/a": false, "docs//a": false, "./docs/a": false,
+		"docs/./a": false, "docs/": false, "docs/\xff": false, "..": false,
 	} {
 		if got := permits(given, "write", path); got != want {
 			t.Errorf("%q: permitted is %t", path, got)
@@ -229,7 +229,7 @@ func TestProposalsAreTheVeryCommand(t *testing.T) {
 		{"bash", "a\nb", ""},
 		{"bash", strings.Repeat("x", 2000), ""},
 		{"write", "docs/[a] (b).md", `write(docs/\[a\] \(b\).md)`},
-		{"write", "../../x", ""},
+		{"write", "../x", ""},
 		{"edit", "a*b{c}", `edit(a\*b\{c\})`},
 		{"strange", "x", ""},
 	} {

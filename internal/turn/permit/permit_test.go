@@ -52,7 +52,7 @@ func TestDecisions(t *testing.T) {
 		want    tool.Grant
 		refusal string
 	}{
-		"reads":                             {&Policy{}, spec("read", tool.Reads), "../../x", tool.Free, ""},
+		"reads":                             {&Policy{}, spec("read", tool.Reads), "../x", tool.Free, ""},
 		"processes":                         {&Policy{}, spec("fork", tool.Processes), "", tool.Free, ""},
 		"a rule":                            {&Policy{Rules: rules(t, "bash(go test *)"), Ask: never}, bash, "go test x", tool.Free, ""},
 		"a rule, in the box":                {&Policy{Rules: rules(t, "bash(go test *)"), Mode: Box, Confinable: there}, bash, "go test x", tool.Confine, ""},

@@ -11,7 +11,7 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/base/late"
 	"ramet/internal/base/text"
-	"ramet/internal/turn/toolinfo"
+	"ramet/internal/core/toolinfo"
 )
 
 // toolNames lists the names that a rule can begin with.
@@ -191,7 +191,7 @@ func checkPath(pattern string) (at int, why string) {
 		return 0, "a path that is not relative to the workspace"
 	}
 	for part := range strings.SplitSeq(pattern, "/") {
-		if part == "../.." || part == "." || part == "" {
+		if part == ".." || part == "." || part == "" {
 			return at, "an empty, . or .. part of a path"
 		}
 		at += len(part) + 1

@@ -13,7 +13,7 @@ import (
 	"ramet/internal/tools/mcp"
 	"ramet/internal/tools/talk"
 	"ramet/internal/turn/tool"
-	"ramet/internal/turn/toolinfo"
+	"ramet/internal/core/toolinfo"
 )
 
 // kernel has worktrees, and nothing else.
@@ -45,7 +45,7 @@ func TestEveryToolIsDescribed(t *testing.T) {
 		s := one.Spec()
 		info := toolinfo.Find(s.Name)
 		if info == nil {
-			t.Errorf("%s has no file in internal/turn/toolinfo", s.Name)
+			t.Errorf("%s has no file in internal/core/toolinfo", s.Name)
 			continue
 		}
 		described[s.Name] = true
@@ -74,7 +74,7 @@ func TestEveryToolIsDescribed(t *testing.T) {
 	}
 	for _, info := range toolinfo.All() {
 		if !described[info.Name] {
-			t.Errorf("internal/turn/toolinfo/%s.md describes no tool", info.Name)
+			t.Errorf("internal/core/toolinfo/%s.md describes no tool", info.Name)
 		}
 	}
 }

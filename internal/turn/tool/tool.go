@@ -21,7 +21,7 @@ import (
 	"ramet/internal/base/shape"
 	"ramet/internal/core/history"
 	"ramet/internal/model/llm"
-	"ramet/internal/turn/toolinfo"
+	"ramet/internal/core/toolinfo"
 )
 
 // Access is what a tool can do to the world; permission depends on it.
@@ -81,7 +81,7 @@ type Spec struct {
 func Describe(name string, s Spec) Spec {
 	info := toolinfo.Find(name)
 	if info == nil {
-		panic("internal/turn/toolinfo/" + name + ".md is missing")
+		panic("internal/core/toolinfo/" + name + ".md is missing")
 	}
 	s.Name, s.Description, s.Access = info.Name, info.Description, info.Access
 	return s

@@ -16,7 +16,7 @@ var beyond = map[string]string{
 // What a vendor says of a failure is what we say of it: its status and its words.
 func TestRefusals(t *testing.T) {
 	for p, folder := range map[Protocol]string{Anthropic: "anthropic", Responses: "responses", Chat: "chat", Gemini: "gemini"} {
-		list, err := Refusals("../../../internal/model/llm/" + folder + "/testdata/errors.json")
+		list, err := Refusals("../../../internal/model/" + folder + "/testdata/errors.json")
 		if err != nil || len(list) == 0 {
 			t.Fatalf("%s: %d refusals, %v", p, len(list), err)
 		}
