@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"ramet/internal/turn/tool"
 	"ramet/internal/core/toolinfo"
+	"ramet/internal/turn/tool"
 )
 
 // mostWords is how many words of a command line are looked at.

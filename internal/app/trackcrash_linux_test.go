@@ -65,9 +65,9 @@ func TestALedgerOnAFailingDiskTriesThreeTimes(t *testing.T) {
 		"rename:1=EIO":                     "",
 		"rename:1+=EIO":                    "STORAGE_IO",
 		"sync:1+=ENOSPC":                   "STORAGE_FULL",
-		"ledger/write:1+=ENOSPC":      "STORAGE_FULL", // not even the lock can be signed
-		"ledger/write:2+=ENOSPC":      "STORAGE_FULL",
-		"ledger/write:2=EIO":          "",
+		"ledger/write:1+=ENOSPC":           "STORAGE_FULL", // not even the lock can be signed
+		"ledger/write:2+=ENOSPC":           "STORAGE_FULL",
+		"ledger/write:2=EIO":               "",
 		"sync:2=EIO,sync:4=EIO,sync:6=EIO": "STORAGE_IO",
 	} {
 		t.Run(failure, func(t *testing.T) {

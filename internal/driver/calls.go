@@ -12,9 +12,9 @@ import (
 	"ramet/internal/base/late"
 	"ramet/internal/base/text"
 	"ramet/internal/core/history"
+	"ramet/internal/core/toolinfo"
 	"ramet/internal/model/llm"
 	"ramet/internal/turn/loop"
-	"ramet/internal/core/toolinfo"
 )
 
 // settleTime is how long a call of which nobody tells what it is about may still change before it is

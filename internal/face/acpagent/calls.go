@@ -12,8 +12,8 @@ import (
 
 	"ramet/internal/base/text"
 	"ramet/internal/core/history"
-	"ramet/internal/driver"
 	"ramet/internal/core/toolinfo"
+	"ramet/internal/driver"
 )
 
 // kindOf returns what a tool does, in the editor's words. Calls of other programs are named after

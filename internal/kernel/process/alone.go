@@ -8,8 +8,8 @@ import (
 
 	"ramet/internal/base/late"
 	"ramet/internal/base/shape"
-	"ramet/internal/turn/tool"
 	"ramet/internal/core/toolinfo"
+	"ramet/internal/turn/tool"
 )
 
 var childrenSpec = late.Value[tool.Spec]{Make: func() tool.Spec {

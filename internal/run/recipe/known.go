@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"ramet/internal/base/late"
-	"ramet/internal/run"
 	"ramet/internal/core/toolinfo"
+	"ramet/internal/run"
 )
 
 // What recipes can name. Those who do the work have the other half of each list.

@@ -8,8 +8,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"ramet/internal/model/llm"
 	"ramet/internal/core/toolinfo"
+	"ramet/internal/model/llm"
 )
 
 // sheet is a worker with the lines of what stands in it.

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"ramet/internal/core/toolinfo"
 	"ramet/internal/turn/permit"
 	"ramet/internal/turn/tool"
-	"ramet/internal/core/toolinfo"
 )
 
 // allowed are tools by their names, some of them only for what rules fit.

@@ -11,8 +11,8 @@ import (
 	"ramet/internal/base/id"
 	"ramet/internal/base/late"
 	"ramet/internal/core/history"
-	"ramet/internal/model/llm"
 	"ramet/internal/core/toolinfo"
+	"ramet/internal/model/llm"
 )
 
 // summaryHead is what the model is told about a summary.

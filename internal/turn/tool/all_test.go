@@ -8,12 +8,12 @@ import (
 
 	"ramet/internal/base/shape"
 	"ramet/internal/core/kit"
+	"ramet/internal/core/toolinfo"
 	"ramet/internal/kernel/process"
 	"ramet/internal/tools/local"
 	"ramet/internal/tools/mcp"
 	"ramet/internal/tools/talk"
 	"ramet/internal/turn/tool"
-	"ramet/internal/core/toolinfo"
 )
 
 // kernel has worktrees, and nothing else.

@@ -20,8 +20,8 @@ import (
 	"ramet/internal/base/id"
 	"ramet/internal/base/shape"
 	"ramet/internal/core/history"
-	"ramet/internal/model/llm"
 	"ramet/internal/core/toolinfo"
+	"ramet/internal/model/llm"
 )
 
 // Access is what a tool can do to the world; permission depends on it.
