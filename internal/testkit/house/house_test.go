@@ -42,8 +42,9 @@ var rooms = []struct{ name, packages, mayImport string }{
 	{"public", "public home", "words domain registry engine public"},
 	{"kernels", "control", "words domain registry engine shared public kernels"},
 	{"person", "session", "words launch domain registry engine shared tools store public kernels person"},
-	{"edges", "cli demo tui httpapi web turnlog mcpserver acpagent", "words launch domain registry between engine shared store records public kernels person edges"},
-	{"composition", "app", "words launch domain registry between engine models tools shared store logs records queues crew public kernels person edges recipes composition"},
+	{"operations", "operation", "words launch domain registry engine shared store public kernels person"},
+	{"edges", "cli demo tui httpapi web turnlog mcpserver acpagent", "words launch domain registry between engine shared store records public kernels person operations edges"},
+	{"composition", "app", "words launch domain registry between engine models tools shared store logs records queues crew public kernels person operations edges recipes composition"},
 	{"house", "house bench", ""},
 	{"texts", "recipes", ""},                                   // the recipes that are built in, as files
 	{"recipes", "recipes/docs", "words launch shared recipes"}, // programs of theirs, which commands call
