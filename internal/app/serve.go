@@ -16,6 +16,7 @@ import (
 	"ramet/internal/face/httpapi"
 	"ramet/internal/face/mcpserver"
 	"ramet/internal/face/web"
+	"ramet/internal/operation"
 	"ramet/internal/operation/session"
 	"ramet/internal/run/rundir"
 	"ramet/internal/store/postgres"
@@ -51,7 +52,7 @@ func serve(ctx context.Context, ws *session.Workspace, r cli.Service) (err error
 	server := httpapi.New(httpapi.Options{
 		Version: version, Token: r.Token, Hosts: r.Hosts,
 		Telemetry: kept, RunLogs: httpapi.OverRunDir(r.Runs), Runs: session.Runs{Command: r.Command, Begin: r.Begin}, Ledger: httpapi.OverLedger(r.Ledger), Usage: ws.Store,
-		Agents: httpapi.Agents{Verbs: ws, Store: ws.Store, Events: events, Asks: asks},
+		Agents: httpapi.Agents{Client: operation.Within(ws), Verbs: ws, Store: ws.Store, Events: events, Asks: asks},
 		Gate:   ws,
 		MCP: mcpserver.New(ctx, mcpserver.Options{Version: version, Workspace: ws, Command: r.Command, Begin: r.Begin,
 			Runs: httpapi.OverRunDir(r.Runs), User: r.User}),

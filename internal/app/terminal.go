@@ -13,6 +13,7 @@ import (
 	"ramet/internal/face/tui"
 	"ramet/internal/kernel"
 	"ramet/internal/model/llm"
+	"ramet/internal/operation"
 	"ramet/internal/operation/session"
 	"ramet/internal/turn/loop"
 	"ramet/internal/turn/permit"
@@ -150,6 +151,11 @@ func (d *terminal) Key(ctx context.Context, vendor, key string) (string, error) 
 		return "", err
 	}
 	return said, d.KeysChanged()
+}
+
+// Call implements operation.Client.
+func (d *terminal) Call(ctx context.Context, o operation.Operation, in any) (any, error) {
+	return operation.Within(d.Workspace).Call(ctx, o, in)
 }
 
 func (d *terminal) Command(ctx context.Context, args ...string) (string, error) {

@@ -176,7 +176,7 @@ func TestAForkWaitsForTools(t *testing.T) {
 	<-started
 	cancelled, cancel := context.WithCancel(t.Context())
 	fork := func(ctx context.Context, name string) ([]agent.Agent, error) {
-		return b.kernel.Fork(ctx, registry.Fork{Parent: b.zero.ID, Children: []registry.Child{{ID: id.NewAgent(), Name: name}}}, false)
+		return b.kernel.Fork(ctx, registry.Fork{Parent: b.zero.ID, Children: []registry.Child{{ID: id.NewAgent(), Name: name}}}, "")
 	}
 	impatient, patient := make(chan error, 1), make(chan error, 1)
 	go func() { _, err := fork(cancelled, "impatient"); impatient <- err }()

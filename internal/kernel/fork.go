@@ -15,12 +15,22 @@ import (
 	"ramet/internal/turn/loop"
 )
 
+// StartMode says what begins with a fork.
+type StartMode string
+
+// The ways to start. Only a task reports to the parent, with a letter.
+const (
+	StartLater StartMode = ""
+	StartTurn  StartMode = "turn"
+	StartTask  StartMode = "task"
+)
+
 // Fork makes children of an agent, for a user. It waits for the tools that the
 // agent is running, so that no call is separated from its result; ctx ends the
-// wait. With start, a turn of each child begins, for the prompt that its entries
-// end with; it is no task: nobody asked for a letter. A claim agent.Beside forks also an agent that another
+// wait. Unless start is StartLater, a turn of each child begins, for the prompt that
+// its entries end with. A claim agent.Beside forks also an agent that another
 // process holds; any other claim is replaced by the kernel's own.
-func (k *Kernel) Fork(ctx context.Context, f registry.Fork, start bool) ([]agent.Agent, error) {
+func (k *Kernel) Fork(ctx context.Context, f registry.Fork, start StartMode) ([]agent.Agent, error) {
 	p, err := k.process(f.Parent) // also of an idle one, whose turn may begin meanwhile
 	if err != nil {
 		return nil, err
@@ -58,9 +68,10 @@ func (k *Kernel) Fork(ctx context.Context, f registry.Fork, start bool) ([]agent
 	}
 	k.drafts.moved(f.Parent)
 	k.Events.Publish(loop.Event{Type: loop.Forked, Agent: f.Parent, Children: idsOf(born)})
-	if start {
+	if start != StartLater {
 		for _, c := range born {
-			if err := k.submit(c.ID, &job{ctx: k.ctx}); err != nil {
+			task := start == StartTask
+			if err := k.submit(c.ID, &job{ctx: k.ctx, task: task, entered: task}); err != nil {
 				return born, err
 			}
 		}
@@ -74,7 +85,7 @@ func (k *Kernel) Fork(ctx context.Context, f registry.Fork, start bool) ([]agent
 func (k *Kernel) Bear(ctx context.Context, f registry.Fork) (since time.Time, err error) {
 	since = k.Now()
 	f.Holder, f.Tenure = k.Owner, k.Lease
-	_, err = k.Fork(ctx, f, false)
+	_, err = k.Fork(ctx, f, StartLater)
 	return since, err
 }
 

@@ -34,7 +34,7 @@ func TestForksOfAWorkingAgentAreNotRefused(t *testing.T) {
 	const forks = 400
 	for range forks {
 		f := registry.Fork{Parent: b.zero.ID, Children: []registry.Child{{ID: id.NewAgent()}}}
-		if _, err := b.kernel.Fork(t.Context(), f, false); err != nil {
+		if _, err := b.kernel.Fork(t.Context(), f, ""); err != nil {
 			t.Log(err)
 			refused++
 		}

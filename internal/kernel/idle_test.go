@@ -44,7 +44,7 @@ func TestAnIdleAgentHasNoGoroutine(t *testing.T) {
 	for range agents {
 		children = append(children, registry.Child{ID: id.NewAgent()})
 	}
-	born, err := b.kernel.Fork(t.Context(), registry.Fork{Parent: b.zero.ID, Children: children}, false)
+	born, err := b.kernel.Fork(t.Context(), registry.Fork{Parent: b.zero.ID, Children: children}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestAForkOfAnIdleAgentHoldsTheBarrier(t *testing.T) {
 		b.start()
 		forked := make(chan error, 1)
 		go func() {
-			_, err := b.kernel.Fork(t.Context(), registry.Fork{Parent: b.zero.ID, Children: []registry.Child{{ID: id.NewAgent()}}}, false)
+			_, err := b.kernel.Fork(t.Context(), registry.Fork{Parent: b.zero.ID, Children: []registry.Child{{ID: id.NewAgent()}}}, "")
 			forked <- err
 		}()
 		<-slow.begun

@@ -36,7 +36,7 @@ func TestAKeptAgentHasAnOwner(t *testing.T) {
 	if _, err := b.exec(own.ID, "work"); err != nil || !holds() {
 		t.Errorf("a turn took its owner away: %v", err)
 	}
-	if _, err := b.kernel.Fork(t.Context(), registry.Fork{Parent: own.ID, Children: []registry.Child{{ID: id.NewAgent()}}}, false); err != nil {
+	if _, err := b.kernel.Fork(t.Context(), registry.Fork{Parent: own.ID, Children: []registry.Child{{ID: id.NewAgent()}}}, ""); err != nil {
 		t.Error(err)
 	}
 	if _, err := b.store.Acquire(t.Context(), own.ID, "another", b.kernel.Lease); !fault.Is(err, fault.Leased) {

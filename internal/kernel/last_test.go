@@ -27,7 +27,7 @@ func TestTheLastTurnOfAnAgent(t *testing.T) {
 		code           fault.Code
 	}{{"good", "over: <nil>", ""}, {"bad", "over: script: no", fault.ProviderAuth}} {
 		fork := func(parent id.Agent) agent.Agent {
-			born, err := k.Fork(t.Context(), registry.Fork{Parent: parent, Children: []registry.Child{{ID: id.NewAgent()}}}, false)
+			born, err := k.Fork(t.Context(), registry.Fork{Parent: parent, Children: []registry.Child{{ID: id.NewAgent()}}}, "")
 			if err != nil {
 				t.Fatal(err)
 			}

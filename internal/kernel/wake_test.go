@@ -117,7 +117,7 @@ func TestWhomLettersDoNotWake(t *testing.T) {
 			c.set(b)
 			b.start()
 			for _, name := range []string{"left", "other"} {
-				if _, err := b.kernel.Fork(t.Context(), registry.Fork{Parent: b.zero.ID, Children: []registry.Child{{ID: id.NewAgent(), Name: name}}}, false); err != nil {
+				if _, err := b.kernel.Fork(t.Context(), registry.Fork{Parent: b.zero.ID, Children: []registry.Child{{ID: id.NewAgent(), Name: name}}}, ""); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -143,7 +143,7 @@ func TestEverybodyWakesWhereTheUserSaysSo(t *testing.T) {
 	b.Options.Wake = WakeAll
 	b.start()
 	for _, name := range []string{"left", "other"} {
-		if _, err := b.kernel.Fork(t.Context(), registry.Fork{Parent: b.zero.ID, Children: []registry.Child{{ID: id.NewAgent(), Name: name}}}, false); err != nil {
+		if _, err := b.kernel.Fork(t.Context(), registry.Fork{Parent: b.zero.ID, Children: []registry.Child{{ID: id.NewAgent(), Name: name}}}, ""); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -173,7 +173,7 @@ func TestALetterWakesOnce(t *testing.T) {
 `, bell)
 	k = b.start()
 	left = id.NewAgent()
-	if _, err := k.Fork(t.Context(), registry.Fork{Parent: b.zero.ID, Children: []registry.Child{{ID: left}}}, false); err != nil {
+	if _, err := k.Fork(t.Context(), registry.Fork{Parent: b.zero.ID, Children: []registry.Child{{ID: left}}}, ""); err != nil {
 		t.Fatal(err)
 	}
 	for _, body := range []string{"first", "second"} {

@@ -173,7 +173,7 @@ func (c *Crew) fork(ctx context.Context, s *crewAttempt, dir string) error {
 // bear makes the agent. One that takes a turn is held from its birth.
 func (c *Crew) bear(ctx context.Context, s *crewAttempt, f registry.Fork) (err error) {
 	if s.item.Task.Command != "" {
-		_, err = c.kernel.Fork(ctx, f, false)
+		_, err = c.kernel.Fork(ctx, f, "")
 		return err
 	}
 	s.held, err = c.kernel.Bear(ctx, f)

@@ -430,7 +430,7 @@ func TestAgentsOfARunThatWorkOnNoItemCallNoModel(t *testing.T) {
 	if _, err := s.do(s.item("x", Output{Path: "a", Answer: true})); err != nil {
 		t.Fatal(err)
 	}
-	born, err := s.kernel.Fork(t.Context(), registry.Fork{Parent: s.run.ID, Children: []registry.Child{{ID: id.NewAgent(), Name: "stray"}}}, false)
+	born, err := s.kernel.Fork(t.Context(), registry.Fork{Parent: s.run.ID, Children: []registry.Child{{ID: id.NewAgent(), Name: "stray"}}}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -452,7 +452,7 @@ func TestWhatAnEarlierAttemptLeftIsEnded(t *testing.T) {
 	s := newStageCrew(t, `{"repeat": true, "steps": [{"text": "done"}]}`)
 	it := s.item("x", Output{Path: "a", Answer: true})
 	fork := func(parent id.Agent, name string) id.Agent {
-		born, err := s.kernel.Fork(t.Context(), registry.Fork{Parent: parent, Children: []registry.Child{{ID: id.NewAgent(), Name: name}}}, false)
+		born, err := s.kernel.Fork(t.Context(), registry.Fork{Parent: parent, Children: []registry.Child{{ID: id.NewAgent(), Name: name}}}, "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -115,7 +115,7 @@ func newStageCrew(t testing.TB, replies string, change ...func(*CrewOptions)) *c
 			t.Errorf("left: %v", left)
 		}
 	})
-	born, err := s.kernel.Fork(t.Context(), registry.Fork{Parent: zero.ID, Children: []registry.Child{{ID: id.NewAgent(), Name: "run"}}}, false)
+	born, err := s.kernel.Fork(t.Context(), registry.Fork{Parent: zero.ID, Children: []registry.Child{{ID: id.NewAgent(), Name: "run"}}}, "")
 	if err != nil {
 		t.Fatal(err)
 	}

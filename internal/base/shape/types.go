@@ -86,6 +86,15 @@ func (t *Types) put(of reflect.Type, make func() *Shape) *Shape {
 	return &Shape{kind: referenceKind, name: t.Prefix + name, to: t.named[name]}
 }
 
+// Named describes a shape under a name, and returns a reference to it.
+func (t *Types) Named(name string, s *Shape) *Shape {
+	if t.types == nil {
+		t.types, t.named = map[string]reflect.Type{}, map[string]*Shape{}
+	}
+	t.types[name], t.named[name] = reflect.TypeOf(s), s
+	return &Shape{kind: referenceKind, name: t.Prefix + name, to: s}
+}
+
 // Fields are the members of a struct.
 func (t *Types) Fields(of reflect.Type) []Field {
 	var out []Field

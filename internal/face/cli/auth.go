@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
 	"ramet/internal/model/catalog"
 	"ramet/internal/model/credential"
@@ -200,7 +201,7 @@ type keyChange struct {
 	done string
 }
 
-func (d keyChange) Text(w *Writer) {
+func (d keyChange) Text(w *printer.Writer) {
 	w.Line(d.done, d.Vendor)
 	if d.From != nil && *d.From == d.Variable {
 		w.Line("%s is set and is used instead", d.Variable)
@@ -212,7 +213,7 @@ type keyList struct {
 	Vendors []keyShape `json:"vendors"`
 }
 
-func (l keyList) Text(w *Writer) {
+func (l keyList) Text(w *printer.Writer) {
 	rows := [][]string{{"VENDOR", "KEY", "FROM"}}
 	for _, d := range l.Vendors {
 		state, from := "-", ""

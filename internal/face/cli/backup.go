@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+
+	"ramet/internal/base/printer"
 )
 
 func backupCommand(l *Line) *cobra.Command {
@@ -36,4 +38,4 @@ type backedUp struct {
 	Path string `json:"path"`
 }
 
-func (b backedUp) Text(w *Writer) { w.Line("workspace copied to %s", b.Path) }
+func (b backedUp) Text(w *printer.Writer) { w.Line("workspace copied to %s", b.Path) }

@@ -17,6 +17,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/late"
+	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
 	"ramet/internal/model/catalog"
 	"ramet/internal/run"
@@ -147,7 +148,7 @@ func proposesNothing(store *rundir.Store, n run.Snapshot) bool {
 	return false
 }
 
-func (d ended) Text(w *Writer) {
+func (d ended) Text(w *printer.Writer) {
 	w.Line("run %s is %s: %d items, %d artifacts in %s", d.RunID, string(d.State), d.Items, d.Artifacts, d.Path)
 	switch {
 	case d.URL != nil:

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ramet/internal/base/printer"
 	"ramet/internal/core/registry"
 )
 
@@ -51,7 +52,7 @@ type checkpoint struct {
 	Agents int    `json:"agents"`
 }
 
-func (d checkpoint) Text(w *Writer) {
+func (d checkpoint) Text(w *printer.Writer) {
 	w.Line("%s", strings.TrimSuffix(d.Note, "\n"))
 	w.Line("")
 	w.Block("", d.Heads)

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/base/printer"
 	"ramet/internal/operation/session"
 )
 
@@ -64,7 +65,7 @@ func Run(ctx context.Context, args []string, e Env) int {
 	err = crowded(err)
 	// Before the flags are parsed nobody knows about --json; then look.
 	asJSON := l.JSON || hasFlag(args, "--json")
-	(&Printer{Out: e.Stderr, JSON: asJSON, Color: l.Color(e.ErrTerminal)}).Fail(l.Hide(err))
+	(&printer.Printer{Out: e.Stderr, JSON: asJSON, Color: l.Color(e.ErrTerminal)}).Fail(l.Hide(err))
 	return fault.Exit(err)
 }
 

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ramet/internal/base/id"
+	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
 	"ramet/internal/model/catalog"
 	"ramet/internal/model/llm"
@@ -51,6 +52,6 @@ type compacted struct {
 	After     int64    `json:"messages_after"`
 }
 
-func (d compacted) Text(w *Writer) {
+func (d compacted) Text(w *printer.Writer) {
 	w.Line("%s became %s", text.Count(int(d.Before), "message"), text.Count(int(d.After), "message"))
 }

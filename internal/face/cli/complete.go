@@ -40,6 +40,16 @@ func (l *Line) CompleteModels(c *cobra.Command, _ []string, _ string) ([]string,
 	})
 }
 
+// CompleteDrivers completes with the programs that can drive agents, and ramet itself.
+func (l *Line) CompleteDrivers(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return l.complete(c, func(ctx context.Context, ws *session.Workspace) (out []string, _ error) {
+		for _, d := range ws.Drivers(ctx, false).Drivers {
+			out = append(out, d.Name)
+		}
+		return append(out, session.Own), nil
+	})
+}
+
 // CompleteLabels completes the argument behind an agent with the labels of its marks.
 func (l *Line) CompleteLabels(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 	if len(args) != 1 {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ramet/internal/base/printer"
 	"ramet/internal/core/config"
 	"ramet/internal/operation/session"
 )
@@ -117,7 +118,7 @@ type settingShape struct {
 	Where string `json:"where"`
 }
 
-func (d settingShape) Text(w *Writer) { w.Line("%s", d.Value) }
+func (d settingShape) Text(w *printer.Writer) { w.Line("%s", d.Value) }
 
 // settingList is the datum of config.
 type settingList struct {
@@ -125,7 +126,7 @@ type settingList struct {
 	Ignored  []string       `json:"ignored"`
 }
 
-func (l settingList) Text(w *Writer) {
+func (l settingList) Text(w *printer.Writer) {
 	rows := [][]string{{"KEY", "VALUE", "FROM"}}
 	for _, d := range l.Settings {
 		from := d.Layer
@@ -145,4 +146,4 @@ type pathShape struct {
 	Path string `json:"path"`
 }
 
-func (p pathShape) Text(w *Writer) { w.Line("%s", p.Path) }
+func (p pathShape) Text(w *printer.Writer) { w.Line("%s", p.Path) }

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"ramet/internal/base/printer"
 )
 
 func demoCommand(l *Line, tour Tour) *cobra.Command {
@@ -62,7 +64,7 @@ func next(ctx context.Context, l *Line, does string) error {
 // scene is the datum of demo: one step of it.
 type scene DemoStep
 
-func (d scene) Text(w *Writer) {
+func (d scene) Text(w *printer.Writer) {
 	if d.Title != "" {
 		w.Line("\n%v", w.Bold(d.Title))
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ramet/internal/base/id"
+	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
 	"ramet/internal/operation/public"
 	"ramet/internal/operation/session"
@@ -50,7 +51,7 @@ type changeList struct {
 }
 
 // Text of changes: diffs, and a line for each that has none.
-func (d changeList) Text(w *Writer) {
+func (d changeList) Text(w *printer.Writer) {
 	if len(d.Changes) == 0 {
 		w.Line("no file changed")
 		return

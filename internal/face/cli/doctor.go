@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
 	"ramet/internal/launch"
 	"ramet/internal/launch/sandbox"
@@ -71,7 +72,7 @@ func (d checkup) bad() (n int) {
 }
 
 // Text of a checkup.
-func (d checkup) Text(w *Writer) {
+func (d checkup) Text(w *printer.Writer) {
 	for _, c := range d.Checks {
 		sign := "ok "
 		if !c.OK {

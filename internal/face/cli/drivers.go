@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
 	"ramet/internal/operation/public"
 )
@@ -60,13 +61,6 @@ only. Its login is its own: ramet never touches it.
 	return c
 }
 
-// completeDrivers completes the names of drivers.
-func completeDrivers(l *Line) cobra.CompletionFunc {
-	return func(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-		return append(driverNames(l, c), "ramet"), cobra.ShellCompDirectiveNoFileComp
-	}
-}
-
 func driverNames(l *Line, c *cobra.Command) []string {
 	ws, err := l.Open(c.Context())
 	if err != nil {
@@ -81,7 +75,7 @@ func driverNames(l *Line, c *cobra.Command) []string {
 
 type drivers struct{ public.Drivers }
 
-func (d drivers) Text(w *Writer) {
+func (d drivers) Text(w *printer.Writer) {
 	rows := [][]string{{"NAME", "STATE", "VERSION", "ASKS", "BOX", "CAN", "WHAT"}}
 	for _, one := range d.Drivers.Drivers {
 		what := strings.Join(one.Command, " ")

@@ -7,6 +7,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
+	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
 	"ramet/internal/model/llm"
 	"ramet/internal/operation/public"
@@ -102,7 +103,7 @@ func formatEffort(a id.Agent, e session.Effort) effortShape {
 	return out
 }
 
-func (e effortShape) Text(w *Writer) {
+func (e effortShape) Text(w *printer.Writer) {
 	word := "the model is not asked to think"
 	if e.Effort != nil {
 		word = *e.Effort

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
 	"ramet/internal/run"
 	"ramet/internal/run/rundir"
@@ -73,6 +74,6 @@ type eventLine struct {
 
 func (e eventLine) MarshalJSON() ([]byte, error) { return e.Raw, nil }
 
-func (e eventLine) Text(w *Writer) {
+func (e eventLine) Text(w *printer.Writer) {
 	w.Line("%v %-22s %s", w.Dim(fmt.Sprintf("%5d %s", e.n, e.TS)), string(e.Type), text.Line(string(e.Payload), 100))
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
@@ -85,12 +86,18 @@ With --json every event is one line of JSON.
 		},
 	}
 	flags := c.Flags()
+	flags.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if name == "agent" {
+			name = "role"
+		}
+		return pflag.NormalizedName(name)
+	})
 	flags.BoolVar(&f.fork, "fork", false, "run in a new child")
 	flags.StringVar(&f.name, "name", "", "with --fork: a name for the child")
 	flags.StringVar(&f.at, "at", "", "with --fork: message id at which the child's context ends")
 	flags.BoolVar(&f.clean, "clean", false, "with --fork --worktree: only what is committed")
 	flags.BoolVar(&f.worktree, "worktree", false, "with --fork: give the child files of its own, a git worktree and a branch")
-	flags.StringVar(&f.role, "agent", "", "with --fork: make the child by a definition of .agents/agents or .claude/agents")
+	flags.StringVar(&f.role, "role", "", "with --fork: make the child by a definition of .agents/agents or .claude/agents")
 	flags.BoolVar(&f.fresh, "fresh", false, "begin behind a clear, without the context so far")
 	flags.BoolVar(&f.resume, "continue", false, "go on with what is there, without a new prompt")
 	flags.BoolVar(&f.all, "all", false, "with --continue: go on with everything that was interrupted")
@@ -109,7 +116,7 @@ With --json every event is one line of JSON.
 	flags.StringVar(&f.cwd, "cwd", "", "the folder where tools work, instead of the agent's own")
 	flags.BoolVar(&f.noTools, "no-tools", false, "without the tools that touch this machine")
 	c.RegisterFlagCompletionFunc("model", l.CompleteModels)
-	c.RegisterFlagCompletionFunc("driver", completeDrivers(l))
+	c.RegisterFlagCompletionFunc("driver", l.CompleteDrivers)
 	c.RegisterFlagCompletionFunc("effort", cobra.FixedCompletions(llm.Efforts(), cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
@@ -280,7 +287,7 @@ func (f *execFlags) prompt(c *cobra.Command) (kernel.Prompt, error) {
 		}
 	}
 	if !f.fork && (c.Flags().Changed("at") || f.worktree || f.role != "") {
-		return p, fault.New(fault.Usage, "--at, --worktree and --agent are for --fork: they say how the child begins")
+		return p, fault.New(fault.Usage, "--at, --worktree and --role are for --fork: they say how the child begins")
 	}
 	if f.clean && !f.worktree {
 		return p, fault.New(fault.Usage, "--clean goes with --fork --worktree: without a worktree the files are shared")

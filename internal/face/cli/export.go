@@ -13,6 +13,7 @@ import (
 	"ramet/internal/base/chain"
 	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
+	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
@@ -128,7 +129,7 @@ func (o exporting) write(ctx context.Context, l *Line, ws *session.Workspace, a 
 	}
 	blob := func(h chain.Hash) ([]byte, error) { return ws.Store.Blob(ctx, h) }
 	return ws.Store.View(ctx, func(log history.Log) error {
-		return printLines(l, to, history.Play(ctx, log, a.ID), func(p *Printer, e history.Entry) error {
+		return printLines(l, to, history.Play(ctx, log, a.ID), func(p *printer.Printer, e history.Entry) error {
 			shape, err := public.ReadEntry(e, true, blob)
 			if err != nil {
 				return err
@@ -146,7 +147,7 @@ func (o exporting) path(l *Line) string {
 	return filepath.Join(l.Dir, o.output)
 }
 
-func exportEntry(p *Printer, e public.Entry, format string) error {
+func exportEntry(p *printer.Printer, e public.Entry, format string) error {
 	if format == "md" && !p.JSON {
 		return markdown(p.Out, e)
 	}

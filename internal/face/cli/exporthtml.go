@@ -8,6 +8,7 @@ import (
 
 	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
+	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
 	"ramet/internal/core/agent"
 	"ramet/internal/driver/foreign"
@@ -87,7 +88,7 @@ func (o exporting) stop(l *Line, found []foreign.TranscriptFinding) error {
 type exported struct{ public.Exported }
 
 // Text implements printer.Datum.
-func (e exported) Text(w *Writer) {
+func (e exported) Text(w *printer.Writer) {
 	w.Line("%s: %s of %s, %d bytes", e.Path, text.Count(e.Entries, "entry"), text.Count(e.Agents, "agent"), e.Bytes)
 	if e.Head != nil {
 		w.Line("%v", w.Dim("head "+*e.Head))

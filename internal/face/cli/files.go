@@ -9,6 +9,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
+	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
 	"ramet/internal/operation/public"
 )
@@ -77,7 +78,7 @@ trash"). Ignored files are left out ("ramet config get files").`,
 type listing struct{ public.FileList }
 
 // Text of a listing: the files; folders show in their paths.
-func (d listing) Text(w *Writer) {
+func (d listing) Text(w *printer.Writer) {
 	for _, f := range d.Files {
 		note := ""
 		switch {
@@ -101,7 +102,7 @@ func (d listing) Text(w *Writer) {
 type stateList struct{ public.FileStates }
 
 // Text of a list of states.
-func (d stateList) Text(w *Writer) {
+func (d stateList) Text(w *printer.Writer) {
 	if len(d.States) == 0 {
 		w.Line("no states")
 		return

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
 	"ramet/internal/core/registry"
 )
@@ -78,6 +79,6 @@ removed, not that they changed. Nothing of a run goes unless it is named.`,
 // careSwept is the datum of gc.
 type careSwept registry.Swept
 
-func (d careSwept) Text(w *Writer) {
+func (d careSwept) Text(w *printer.Writer) {
 	w.Line("dropped %s, %d bytes", text.Count(int(d.Blobs), "blob"), d.Bytes)
 }

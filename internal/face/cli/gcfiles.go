@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
 	"ramet/internal/core/registry"
 	"ramet/internal/operation/session"
@@ -50,7 +51,7 @@ type sweptFiles struct {
 }
 
 // Text of what was swept.
-func (d sweptFiles) Text(w *Writer) {
+func (d sweptFiles) Text(w *printer.Writer) {
 	did := "dropped"
 	if d.Plan {
 		did = "would drop"

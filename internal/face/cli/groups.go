@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ramet/internal/operation"
 	"ramet/internal/operation/session"
 )
 
@@ -19,8 +20,8 @@ type group struct {
 }
 
 func groups(e Env, l *Line) []group {
-	return []group{
-		{"agents", "Agents:", "exec serve web acp ps show wait fork drivers merge worktree kill rename mode effort instructions skills hooks resume",
+	all := []group{
+		{"agents", "Agents:", "exec serve web acp show wait fork drivers merge worktree kill rename mode effort instructions skills hooks resume",
 			func() []*cobra.Command {
 				return append(agentCommands(l, e.MCP.Version, func(ctx context.Context, w *session.Workspace, s Service) error {
 					s.Command, s.Begin = within(e, l), BeginMCP(l, e.MCP)
@@ -29,7 +30,7 @@ func groups(e Env, l *Line) []group {
 			}},
 		{"history", "History:", "append log clear compact mark rewind export import", func() []*cobra.Command { return historyCommands(l) }},
 		{"files", "Files:", "files diff restore undo trash", func() []*cobra.Command { return fileCommands(l) }},
-		{"mail", "Mail:", "send mail read", func() []*cobra.Command { return mailCommands(l) }},
+		{"mail", "Mail:", "mail read", func() []*cobra.Command { return mailCommands(l) }},
 		{"proof", "Proof and care:", "verify checkpoint key redact gc backup", func() []*cobra.Command { return PrintProof(l) }},
 		{"runs", "Runs:", "run worker schema", func() []*cobra.Command { return runCommands(l, e.Runs) }},
 		{"ledger", "Ledger:", "track", func() []*cobra.Command { return ledgerCommands(l) }},
@@ -37,6 +38,29 @@ func groups(e Env, l *Line) []group {
 		{"mcp", "Tools from elsewhere and for others:", "mcp", func() []*cobra.Command { return mcpCommands(l, e.MCP.With(within(e, l))) }},
 		{"", "", "config rules prompt trust doctor demo", func() []*cobra.Command { return careCommands(l, e.Care) }},
 		{"", "", "version", func() []*cobra.Command { return AboutVersion(l, e.Care) }},
+	}
+	for i := range all {
+		all[i].addOperations(l)
+	}
+	return all
+}
+
+// addOperations adds the commands of operations that have none of their own in the group.
+func (g *group) addOperations(l *Line) {
+	var derived []operation.Operation
+	for _, o := range operation.All() {
+		if d := o.Describe(); g.id != "" && d.Group == g.id && d.Faces&operation.CLI != 0 && !slices.Contains(strings.Fields(g.names), d.Name) {
+			derived = append(derived, o)
+			g.names += " " + d.Name
+		}
+	}
+	own := g.commands
+	g.commands = func() []*cobra.Command {
+		out := own()
+		for _, o := range derived {
+			out = append(out, l.Command(o))
+		}
+		return out
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
 	"ramet/internal/ledger"
 )
@@ -28,7 +29,7 @@ func hookCommand(l *Line, f *trackFlags) *cobra.Command {
 		Args:   cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := hook(l, c, f, minutes, args); err != nil {
-				(&Printer{Out: l.Stderr, JSON: l.JSON}).Fail(err)
+				(&printer.Printer{Out: l.Stderr, JSON: l.JSON}).Fail(err)
 				return Exited(1)
 			}
 			return nil

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
 	"ramet/internal/operation/public"
 )
@@ -37,7 +38,7 @@ its turn and so on. They stand in [[hooks]] of your configuration and of the pro
 // hooks is the datum.
 type hooks struct{ public.Hooks }
 
-func (d hooks) Text(w *Writer) {
+func (d hooks) Text(w *printer.Writer) {
 	if len(d.Hooks.Hooks) == 0 {
 		w.Line("there are no hooks")
 	} else {

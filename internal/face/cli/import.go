@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
 	"ramet/internal/driver/foreign"
 	"ramet/internal/model/llm"
@@ -215,7 +216,7 @@ func importOf(i session.Import) public.Import {
 type sessions struct{ public.Sessions }
 
 // Text implements printer.Datum.
-func (s sessions) Text(w *Writer) {
+func (s sessions) Text(w *printer.Writer) {
 	for _, one := range s.Failed {
 		w.Line("not read: %s: %s", one.Path, one.Why)
 	}
@@ -238,7 +239,7 @@ func (s sessions) Text(w *Writer) {
 type imports struct{ public.Imports }
 
 // Text implements printer.Datum.
-func (i imports) Text(w *Writer) {
+func (i imports) Text(w *printer.Writer) {
 	would := ""
 	if i.Plan {
 		would = "would be "

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/base/printer"
 	"ramet/internal/run"
 	"ramet/internal/run/rundir"
 )
@@ -78,4 +79,4 @@ type runMade struct {
 	State run.State `json:"run_state"`
 }
 
-func (d runMade) Text(w *Writer) { w.Line("%s", d.RunID) }
+func (d runMade) Text(w *printer.Writer) { w.Line("%s", d.RunID) }

@@ -17,6 +17,7 @@ import (
 	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
 	"ramet/internal/base/late"
+	"ramet/internal/base/printer"
 	"ramet/internal/core/config"
 	"ramet/internal/ledger"
 	"ramet/internal/operation/session"
@@ -240,7 +241,7 @@ func quoteWord(s string) string {
 // confirm shows what will be written and asks.
 func confirm(l *Line, path string, after []byte) error {
 	w := &strings.Builder{}
-	p := &Printer{Out: w, Now: l.Now}
+	p := &printer.Printer{Out: w, Now: l.Now}
 	p.Print(block(after)) // a builder takes everything
 	fmt.Fprintf(l.Stderr, "%s\nWrite this to %s? [y/N] ", w.String(), path)
 	answer, err := bufio.NewReader(io.LimitReader(l.Stdin, 1024)).ReadString('\n')
@@ -257,7 +258,7 @@ func confirm(l *Line, path string, after []byte) error {
 
 type block string
 
-func (b block) Text(w *Writer) { w.Block("  ", string(b)) }
+func (b block) Text(w *printer.Writer) { w.Block("  ", string(b)) }
 
 // ledgerInstalled is the datum of track install.
 type ledgerInstalled struct {
@@ -270,7 +271,7 @@ type ledgerInstalled struct {
 	printed  bool
 }
 
-func (i ledgerInstalled) Text(w *Writer) {
+func (i ledgerInstalled) Text(w *printer.Writer) {
 	switch {
 	case i.printed:
 		w.Block("", i.Settings)
@@ -287,7 +288,7 @@ type uninstalled struct {
 	Paths []string `json:"paths"`
 }
 
-func (u uninstalled) Text(w *Writer) {
+func (u uninstalled) Text(w *printer.Writer) {
 	if len(u.Paths) == 0 {
 		w.Line("nothing to take out")
 	}

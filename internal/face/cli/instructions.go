@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
 	"ramet/internal/operation/public"
 )
@@ -42,7 +43,7 @@ What a project says counts only in the bytes that you accepted (ramet trust).
 // instructions is the datum of the command.
 type instructions struct{ public.Instructions }
 
-func (d instructions) Text(w *Writer) {
+func (d instructions) Text(w *printer.Writer) {
 	for _, t := range d.Texts {
 		from := t.From
 		if t.ImportedBy != nil {

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"github.com/spf13/cobra"
+
+	"ramet/internal/base/printer"
 )
 
 func keyCommand(l *Line) *cobra.Command {
@@ -25,4 +27,4 @@ type publicKey struct {
 	Key string `json:"key"`
 }
 
-func (k publicKey) Text(w *Writer) { w.Line("%s", k.Key) }
+func (k publicKey) Text(w *printer.Writer) { w.Line("%s", k.Key) }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
 	"ramet/internal/core/registry"
 )
@@ -77,7 +78,7 @@ type killed struct{ registry.Killed }
 
 func (k killed) MarshalJSON() ([]byte, error) { return public.Marshal(public.FormatKilled(k.Killed)) }
 
-func (k killed) Text(w *Writer) {
+func (k killed) Text(w *printer.Writer) {
 	below := len(k.Victims)
 	if k.Before {
 		w.Line("%s is dead since %s (%s)", k.Agent.Label(), public.Stamp(k.Agent.EndedAt), k.Agent.EndReason)
@@ -104,7 +105,7 @@ func (s agentsSwept) MarshalJSON() ([]byte, error) {
 	}{ids, len(ids)})
 }
 
-func (s agentsSwept) Text(w *Writer) {
+func (s agentsSwept) Text(w *printer.Writer) {
 	for _, a := range s.ended {
 		w.Line("ended %s", a.Label())
 	}

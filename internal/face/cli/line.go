@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
@@ -89,16 +90,16 @@ func (l *Line) Text(arg string) (string, error) {
 }
 
 // Printer shows data on standard output.
-func (l *Line) Printer() *Printer {
-	return &Printer{Out: l.Stdout, JSON: l.JSON, Color: l.Color(l.Terminal), Now: l.Now}
+func (l *Line) Printer() *printer.Printer {
+	return &printer.Printer{Out: l.Stdout, JSON: l.JSON, Color: l.Color(l.Terminal), Now: l.Now}
 }
 
 // Print shows one datum.
-func (l *Line) Print(d Datum) error { return l.Printer().Print(d) }
+func (l *Line) Print(d printer.Datum) error { return l.Printer().Print(d) }
 
 // Fail shows an error.
 func (l *Line) Fail(err error) {
-	(&Printer{Out: l.Stderr, JSON: l.JSON, Color: l.Color(l.ErrTerminal)}).Fail(l.Hide(err))
+	(&printer.Printer{Out: l.Stderr, JSON: l.JSON, Color: l.Color(l.ErrTerminal)}).Fail(l.Hide(err))
 }
 
 // Color decides by the configuration, which knows NO_COLOR too, once something would have colour: much

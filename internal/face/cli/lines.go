@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"sync"
 
+	"ramet/internal/base/printer"
 	"ramet/internal/core/history"
 )
 
@@ -30,7 +31,7 @@ func newStretch() *stretch { return &stretch{printed: make(chan struct{})} }
 // printLines prints entries in their order, with all processors: whoever calls reads, some make
 // stretches into lines, and one writes them. What was printed up to an error is written before it is
 // returned. In memory are a few stretches.
-func printLines(l *Line, to io.Writer, all iter.Seq2[history.Entry, error], show func(*Printer, history.Entry) error) error {
+func printLines(l *Line, to io.Writer, all iter.Seq2[history.Entry, error], show func(*printer.Printer, history.Entry) error) error {
 	printing := runtime.GOMAXPROCS(0)
 	r := &relay{work: make(chan *stretch), order: make(chan *stretch, 2*printing), stop: make(chan struct{}), told: l.Progress("messages")}
 	defer r.told.End()
@@ -106,7 +107,7 @@ func (r *relay) write(to io.Writer) error {
 
 // print makes lines of the entries, up to the first that cannot be shown: an error of the reader stands
 // behind all of them.
-func (s *stretch) print(p Printer, show func(*Printer, history.Entry) error) {
+func (s *stretch) print(p printer.Printer, show func(*printer.Printer, history.Entry) error) {
 	defer close(s.printed)
 	p.Out = &s.out
 	for _, e := range s.entries {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ramet/internal/base/id"
+	"ramet/internal/base/printer"
 	"ramet/internal/core/history"
 	"ramet/internal/operation/session"
 )
@@ -29,7 +30,7 @@ func numberedHistory(n int, last error) iter.Seq2[history.Entry, error] {
 	}
 }
 
-func showNumber(p *Printer, e history.Entry) error {
+func showNumber(p *printer.Printer, e history.Entry) error {
 	_, err := fmt.Fprintln(p.Out, e.ID)
 	return err
 }
@@ -55,7 +56,7 @@ func TestLinesComeInOrderUpToTheFirstError(t *testing.T) {
 		{name: "before the reader fails", n: 100, read: unreadable, at: 50, want: 50, err: unshown},
 	} {
 		var out bytes.Buffer
-		err := printLines(testLine(io.Discard, time.Now), &out, numberedHistory(c.n, c.read), func(p *Printer, e history.Entry) error {
+		err := printLines(testLine(io.Discard, time.Now), &out, numberedHistory(c.n, c.read), func(p *printer.Printer, e history.Entry) error {
 			if c.at != 0 && e.ID >= c.at {
 				return unshown
 			}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/base/printer"
 	"ramet/internal/operation/public"
 	"ramet/internal/run"
 	"ramet/internal/run/rundir"
@@ -67,7 +68,7 @@ type runRow struct {
 	Error   *string `json:"error"`
 }
 
-func (l runList) Text(w *Writer) {
+func (l runList) Text(w *printer.Writer) {
 	if len(l.Runs) == 0 {
 		w.Line("no runs")
 		return

@@ -12,6 +12,7 @@ import (
 	"ramet/internal/base/chain"
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
+	"ramet/internal/base/printer"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
 	"ramet/internal/operation/public"
@@ -79,7 +80,7 @@ type logger struct {
 // print prints entries one after the other.
 func (l *logger) print(ctx context.Context, all iter.Seq2[history.Entry, error], in func(history.Entry) bool) error {
 	blob := func(h chain.Hash) ([]byte, error) { return l.ws.Store.Blob(ctx, h) }
-	return printLines(l.line, l.line.Stdout, all, func(p *Printer, e history.Entry) error {
+	return printLines(l.line, l.line.Stdout, all, func(p *printer.Printer, e history.Entry) error {
 		shape, err := public.ReadEntry(e, in(e), blob)
 		if err != nil {
 			return err
@@ -208,7 +209,7 @@ func (l *logger) ranges(ctx context.Context) error {
 // rangeList is the datum of log --ranges.
 type rangeList []history.Range
 
-func (r rangeList) Text(w *Writer) {
+func (r rangeList) Text(w *printer.Writer) {
 	for _, one := range r {
 		w.Line("%s", one.String())
 	}
@@ -221,7 +222,7 @@ type entry struct{ public.Entry }
 func (e entry) AppendJSON(b []byte) ([]byte, error) { return e.AppendTo(b) }
 
 // Text implements printer.Datum.
-func (e entry) Text(w *Writer) {
+func (e entry) Text(w *printer.Writer) {
 	label := fmt.Sprintf("%d %s", e.ID, e.Kind)
 	if !e.InContext {
 		label += " (not in the context)"

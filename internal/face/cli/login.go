@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ramet/internal/base/printer"
 	"ramet/internal/operation/public"
 )
 
@@ -63,6 +64,6 @@ func logoutCommand(l *Line) *cobra.Command {
 // login is the datum of both.
 type login struct{ public.ServerLogin }
 
-func (d login) Text(w *Writer) {
+func (d login) Text(w *printer.Writer) {
 	w.Line("%s: %s", d.Server, d.Outcome)
 }

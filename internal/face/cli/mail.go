@@ -10,9 +10,11 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
+	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/mail"
+	"ramet/internal/operation"
 	"ramet/internal/operation/public"
 	"ramet/internal/operation/session"
 )
@@ -59,7 +61,7 @@ it, and --deleted lists it again.`,
 			letters = slices.DeleteFunc(letters, func(one mail.Letter) bool {
 				return match != "" && !strings.Contains(strings.ToLower(one.Body), strings.ToLower(match))
 			})
-			out := mailbox{owner: a, names: map[id.Agent]string{"": you, id.Kernel: kernelName}}
+			out := mailbox{owner: a, names: map[id.Agent]string{"": operation.You, id.Kernel: kernelName}}
 			for _, l := range letters {
 				if _, known := out.names[l.From]; !known {
 					sender, err := ws.Store.Agent(c.Context(), l.From)
@@ -80,6 +82,18 @@ it, and --deleted lists it again.`,
 	c.Flags().IntSliceVar(&gone, "delete", nil, "delete letter `N`; repeats")
 	c.RegisterFlagCompletionFunc("from", l.CompleteAgents(1<<30))
 	return c
+}
+
+// kernelName is what ramet itself is called as a sender of notices.
+const kernelName = "the kernel"
+
+// sender is the agent that a word names; nil: the user.
+func sender(ctx context.Context, ws *session.Workspace, ref string) (*agent.Agent, error) {
+	if ref == operation.You {
+		return nil, nil
+	}
+	a, err := ws.Find(ctx, ref)
+	return &a, err
 }
 
 // deleteLetters takes letters out of the lists: all of them, or, if one is unknown, none.
@@ -114,7 +128,7 @@ type deleted struct {
 	Letters []int64  `json:"deleted"`
 }
 
-func (d deleted) Text(w *Writer) {
+func (d deleted) Text(w *printer.Writer) {
 	for _, n := range d.Letters {
 		w.Line("letter %d is deleted", n)
 	}
@@ -135,7 +149,7 @@ func (m mailbox) MarshalJSON() ([]byte, error) {
 	return public.Marshal(map[string]any{"letters": list})
 }
 
-func (m mailbox) Text(w *Writer) {
+func (m mailbox) Text(w *printer.Writer) {
 	if len(m.letters) == 0 {
 		w.Line("no mail for %s", m.owner.Label())
 		return

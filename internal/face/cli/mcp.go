@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
 	"ramet/internal/core/config"
 	"ramet/internal/operation/public"
@@ -60,7 +61,7 @@ func listMCPCommand(l *Line) *cobra.Command {
 
 type servers struct{ public.Servers }
 
-func (d servers) Text(w *Writer) {
+func (d servers) Text(w *printer.Writer) {
 	rows := [][]string{{"NAME", "WHOSE", "STATE", "TOOLS", "WHAT"}}
 	for _, s := range d.Servers.Servers {
 		what, tools := strings.Join(s.Command, " "), "-"
@@ -184,7 +185,7 @@ type mcpWritten struct {
 	how  string
 }
 
-func (d mcpWritten) Text(w *Writer) { w.Line("MCP server %s %s %s", d.Name, d.how, d.Path) }
+func (d mcpWritten) Text(w *printer.Writer) { w.Line("MCP server %s %s %s", d.Name, d.how, d.Path) }
 
 func toolsCommand(l *Line) *cobra.Command {
 	return &cobra.Command{
@@ -237,7 +238,7 @@ are now, and lists them: read their descriptions ("ramet mcp tools SERVER --json
 
 type tools struct{ public.ServerTools }
 
-func (d tools) Text(w *Writer) {
+func (d tools) Text(w *printer.Writer) {
 	rows := [][]string{{"TOOL", "WHAT IT DOES, AS ITS SERVER SAYS"}}
 	for _, t := range d.Tools {
 		what := text.Line(t.Description, 100)
@@ -298,7 +299,7 @@ func callCommand(l *Line) *cobra.Command {
 
 type called struct{ public.ServerCall }
 
-func (d called) Text(w *Writer) {
+func (d called) Text(w *printer.Writer) {
 	for one := range strings.Lines(d.ServerCall.Text) {
 		w.Line("%s", strings.TrimRight(one, "\r\n"))
 	}

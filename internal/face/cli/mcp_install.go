@@ -11,6 +11,7 @@ import (
 
 	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
+	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
 	"ramet/internal/core/config"
 	"ramet/internal/ledger"
@@ -171,7 +172,7 @@ type mcpInstalled struct {
 	Settings string `json:"settings"`
 }
 
-func (d mcpInstalled) Text(w *Writer) {
+func (d mcpInstalled) Text(w *printer.Writer) {
 	switch {
 	case !d.Written:
 		for one := range strings.Lines(d.Settings) {

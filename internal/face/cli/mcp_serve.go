@@ -7,6 +7,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
+	"ramet/internal/base/printer"
 	"ramet/internal/face/httpapi"
 	"ramet/internal/face/mcpserver"
 	"ramet/internal/operation/session"
@@ -157,4 +158,4 @@ type agentToken struct {
 	Token string   `json:"token"`
 }
 
-func (d agentToken) Text(w *Writer) { w.Line("%s", d.Token) }
+func (d agentToken) Text(w *printer.Writer) { w.Line("%s", d.Token) }

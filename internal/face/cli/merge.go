@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ramet/internal/base/id"
+	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
 	"ramet/internal/files/worktree"
 	"ramet/internal/operation/public"
@@ -91,7 +92,7 @@ func (m merged) trashed() (out []string) {
 	return out
 }
 
-func (m merged) Text(w *Writer) {
+func (m merged) Text(w *printer.Writer) {
 	if m.Commit == "" {
 		w.Line("nothing to merge: %s has everything of %s", m.Into, m.label)
 	} else {

@@ -8,6 +8,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
+	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
 	"ramet/internal/operation/public"
 	"ramet/internal/turn/permit"
@@ -112,7 +113,7 @@ type grantShape struct {
 	By   *string  `json:"by"`
 }
 
-func (m modeShape) Text(w *Writer) {
+func (m modeShape) Text(w *printer.Writer) {
 	switch {
 	case m.Of == nil:
 		w.Line("%s (the setting permission)", m.Mode)

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/base/printer"
 	"ramet/internal/core/config"
 	"ramet/internal/model/catalog"
 	"ramet/internal/model/credential"
@@ -155,7 +156,7 @@ func (l *modelList) choose(ref llm.Ref) {
 	}
 }
 
-func (l modelList) Text(w *Writer) {
+func (l modelList) Text(w *printer.Writer) {
 	rows := [][]string{{" ", "MODEL", "CONTEXT", "$/M IN", "$/M OUT", "EFFORT", ""}}
 	for _, m := range l.Models {
 		mark, note := " ", ""

@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"strconv"
+
+	"ramet/internal/base/printer"
 )
 
 // disks is the datum of usage --disk.
@@ -35,7 +37,7 @@ func showDisk(l *Line, ctx context.Context) error {
 }
 
 // Text of disks.
-func (d disks) Text(w *Writer) {
+func (d disks) Text(w *printer.Writer) {
 	rows := [][]string{{"WHAT", "BYTES", "WHERE"}}
 	for _, p := range d.Places {
 		rows = append(rows, []string{p.What, strconv.FormatInt(p.Bytes, 10), p.Where})

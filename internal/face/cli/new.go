@@ -10,6 +10,7 @@ import (
 
 	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
+	"ramet/internal/base/printer"
 	"ramet/internal/run/recipe"
 )
 
@@ -51,6 +52,6 @@ type newRecipe struct {
 	Path string `json:"path"`
 }
 
-func (d newRecipe) Text(w *Writer) {
+func (d newRecipe) Text(w *printer.Writer) {
 	w.Line("wrote %s; check it with `ramet run recipe %s`", d.Path, d.Path)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ramet/internal/base/printer"
 	"ramet/internal/run"
 	"ramet/internal/run/rundir"
 	"ramet/internal/runner"
@@ -76,7 +77,7 @@ func (p *runPlan) measure(ctx context.Context, l *Line, ports RunsPorts, store *
 	return err
 }
 
-func (p runPlan) Text(w *Writer) {
+func (p runPlan) Text(w *printer.Writer) {
 	w.Line("run %s is %s; it goes on from %s", p.RunID, string(p.From), string(p.Resume))
 	for _, x := range p.Skip {
 		w.Line("skip     %s: %s", x.WorkItemID, x.Why)

@@ -3,11 +3,12 @@ package cli
 import (
 	"strings"
 
+	"ramet/internal/base/printer"
 	"ramet/internal/operation/public"
 )
 
 // programText tells what the program that drives an agent offers.
-func programText(w *Writer, p *public.Program) {
+func programText(w *printer.Writer, p *public.Program) {
 	mode := "its own choice"
 	if p.Mode != nil {
 		mode = *p.Mode

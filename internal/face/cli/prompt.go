@@ -7,6 +7,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/late"
+	"ramet/internal/base/printer"
 	"ramet/internal/operation/session"
 )
 
@@ -79,4 +80,4 @@ type promptText struct {
 	Folder string `json:"folder"` // whose files take the place of ours
 }
 
-func (p promptText) Text(w *Writer) { w.Line("%s", p.Prompt) }
+func (p promptText) Text(w *printer.Writer) { w.Line("%s", p.Prompt) }

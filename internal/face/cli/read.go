@@ -8,6 +8,8 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
+	"ramet/internal/base/printer"
+	"ramet/internal/operation"
 	"ramet/internal/operation/public"
 )
 
@@ -41,7 +43,7 @@ unread one. --peek marks nothing: the agent will find it unread.`,
 			if err != nil {
 				return err
 			}
-			out := letterRead{owner: a.Label(), from: you}
+			out := letterRead{owner: a.Label(), from: operation.You}
 			if ok {
 				shape := public.FormatLetter(letter)
 				out.Letter = &shape
@@ -68,7 +70,7 @@ type letterRead struct {
 	owner, from string
 }
 
-func (d letterRead) Text(w *Writer) {
+func (d letterRead) Text(w *printer.Writer) {
 	if d.Letter == nil {
 		w.Line("no unread mail for %s", d.owner)
 		return

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/base/printer"
 	textpkg "ramet/internal/base/text"
 	"ramet/internal/run/recipe"
 )
@@ -56,7 +57,7 @@ type recipeParameter struct {
 	Help     string `json:"help"`
 }
 
-func (l recipes) Text(w *Writer) {
+func (l recipes) Text(w *printer.Writer) {
 	for _, r := range l.Recipes {
 		w.Line("%v  %s", w.Bold(r.Name), r.Description)
 		var rows [][]string
@@ -108,7 +109,7 @@ type recipeText struct {
 	YAML string `json:"yaml"`
 }
 
-func (d recipeText) Text(w *Writer) { w.Block("", d.YAML) }
+func (d recipeText) Text(w *printer.Writer) { w.Block("", d.YAML) }
 
 // loadRecipe finds a recipe by its name, or reads a file.
 func loadRecipe(name string) ([]byte, error) {

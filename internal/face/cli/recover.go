@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
 	"ramet/internal/ledger"
 	"ramet/internal/operation/public"
@@ -53,7 +54,7 @@ func (r recovered) MarshalJSON() ([]byte, error) {
 	}{r.dir, public.Optional(r.Corrupt), public.Optional(r.From), r.Entries, r.RepairResult.Pointer})
 }
 
-func (r recovered) Text(w *Writer) {
+func (r recovered) Text(w *printer.Writer) {
 	said := []string{"ok: " + text.Count(r.Entries, "entry")}
 	if r.Corrupt != "" {
 		said = append(said, "made again from the "+r.From, "the old file is "+filepath.Base(r.Corrupt))

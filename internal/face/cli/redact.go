@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ramet/internal/base/id"
+	"ramet/internal/base/printer"
 )
 
 func redactCommand(l *Line) *cobra.Command {
@@ -41,4 +42,4 @@ type redacted struct {
 	ID        id.Message `json:"id"`
 }
 
-func (r redacted) Text(w *Writer) { w.Line("message %d is redacted", int64(r.ID)) }
+func (r redacted) Text(w *printer.Writer) { w.Line("message %d is redacted", int64(r.ID)) }

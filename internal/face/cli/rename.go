@@ -3,6 +3,7 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"ramet/internal/base/printer"
 	"ramet/internal/operation/public"
 )
 
@@ -28,4 +29,4 @@ func renameCommand(l *Line) *cobra.Command {
 // renamed is the datum of rename.
 type renamed public.Agent
 
-func (r renamed) Text(w *Writer) { w.Line("%s is now called %s", r.UUID.Short(), *r.Name) }
+func (r renamed) Text(w *printer.Writer) { w.Line("%s is now called %s", r.UUID.Short(), *r.Name) }

@@ -7,6 +7,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
+	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
 	"ramet/internal/files"
 	"ramet/internal/operation/public"
@@ -146,7 +147,7 @@ func changedDuring(r session.Restored) []string {
 type restored struct{ public.Restore }
 
 // Text of a restore.
-func (d restored) Text(w *Writer) {
+func (d restored) Text(w *printer.Writer) {
 	did := map[bool][2]string{false: {"restored", "removed"}, true: {"restore", "remove"}}[d.Plan]
 	trashed := map[string]string{}
 	for _, t := range d.Trashed {
@@ -155,7 +156,7 @@ func (d restored) Text(w *Writer) {
 			trashed[t.Path] = "goes to the trash"
 		}
 	}
-	note := func(path, what string) Styled {
+	note := func(path, what string) printer.Styled {
 		if trashed[path] == "" {
 			return ""
 		}

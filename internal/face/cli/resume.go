@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
 	"ramet/internal/operation/public"
 	"ramet/internal/operation/session"
@@ -121,7 +122,7 @@ func projectLines(all []public.Project, l *Line) [][2]string {
 // projects is the datum of resume, where nobody chooses.
 type projects struct{ public.Projects }
 
-func (d projects) Text(w *Writer) {
+func (d projects) Text(w *printer.Writer) {
 	if len(d.Projects.Projects) == 0 {
 		w.Line("no project has a workspace yet: `ramet` in its folder begins one")
 		return

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"github.com/spf13/cobra"
+
+	"ramet/internal/base/printer"
 )
 
 func rmCommand(l *Line, f *runFlags) *cobra.Command {
@@ -40,7 +42,7 @@ type removed struct {
 	Runs []string `json:"removed"`
 }
 
-func (d removed) Text(w *Writer) {
+func (d removed) Text(w *printer.Writer) {
 	for _, id := range d.Runs {
 		w.Line("removed %s", id)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ramet/internal/base/printer"
 	"ramet/internal/core/config"
 	"ramet/internal/turn/permit"
 )
@@ -68,7 +69,7 @@ type ruleList struct {
 	Allow   []string `json:"allow"` // of the setting
 }
 
-func (l ruleList) Text(w *Writer) {
+func (l ruleList) Text(w *printer.Writer) {
 	for _, r := range l.Rules {
 		w.Line("%s", r)
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/base/printer"
 	"ramet/internal/run"
 	"ramet/internal/run/rundir"
 )
@@ -63,4 +64,4 @@ type appended struct{ run.Event }
 
 func (d appended) MarshalJSON() ([]byte, error) { return d.Line(), nil }
 
-func (d appended) Text(w *Writer) { w.Line("%s", d.ID) }
+func (d appended) Text(w *printer.Writer) { w.Line("%s", d.ID) }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ramet/internal/base/printer"
 	"ramet/internal/run"
 	"ramet/internal/run/rundir"
 	"ramet/internal/store/database"
@@ -56,7 +57,7 @@ type runState struct {
 	standing rundir.Standing
 }
 
-func (d runState) Text(w *Writer) {
+func (d runState) Text(w *printer.Writer) {
 	w.Line("run        %s", d.RunID)
 	w.Line("state      %s", string(d.RunState))
 	if d.standing.Status != "" {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
 	"ramet/internal/run"
 	"ramet/internal/run/rundir"
@@ -102,7 +103,7 @@ func (p *runProof) prove(ctx context.Context, r *rundir.Reader, event string, el
 	return err
 }
 
-func (p runProof) Text(w *Writer) {
+func (p runProof) Text(w *printer.Writer) {
 	w.Line("ok: %s, %s met, snapshot %s, %s as in the log", text.Count(int(p.Events), "event"), text.Count(p.Checkpoints, "checkpoint"), p.Snapshot,
 		text.Count(p.Artifacts, "file"))
 	if p.Unchecked > 0 {

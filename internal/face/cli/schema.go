@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ramet/internal/base/printer"
 	"ramet/internal/face/httpapi"
 	"ramet/internal/run/rundir"
 )
@@ -36,4 +37,4 @@ type rawJSON json.RawMessage
 
 func (r rawJSON) MarshalJSON() ([]byte, error) { return r, nil }
 
-func (r rawJSON) Text(w *Writer) { w.Block("", string(r)) }
+func (r rawJSON) Text(w *printer.Writer) { w.Block("", string(r)) }

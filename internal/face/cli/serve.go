@@ -13,6 +13,7 @@ import (
 
 	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
+	"ramet/internal/base/printer"
 	"ramet/internal/face/httpapi"
 	"ramet/internal/ledger"
 	"ramet/internal/operation/session"
@@ -169,4 +170,4 @@ type webLink struct {
 	Until time.Time `json:"until"`
 }
 
-func (d webLink) Text(w *Writer) { w.Line("%s", d.URL) }
+func (d webLink) Text(w *printer.Writer) { w.Line("%s", d.URL) }

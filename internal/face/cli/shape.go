@@ -3,6 +3,7 @@ package cli
 import (
 	"iter"
 
+	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
 	"ramet/internal/ledger"
 	"ramet/internal/operation/public"
@@ -20,7 +21,7 @@ func (t tracked) MarshalJSON() ([]byte, error) {
 	return public.Marshal(t.Show(t.gone, t.outcome.Status))
 }
 
-func (t tracked) Text(w *Writer) {
+func (t tracked) Text(w *printer.Writer) {
 	if t.short {
 		w.Line("%s", t.ID)
 		return
@@ -55,7 +56,7 @@ func (l trackedList) List() (string, iter.Seq[any]) {
 	}
 }
 
-func (l trackedList) Text(w *Writer) {
+func (l trackedList) Text(w *printer.Writer) {
 	if len(l.entries) == 0 {
 		w.Line("no sub-agents")
 		return

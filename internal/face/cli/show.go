@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ramet/internal/base/id"
+	"ramet/internal/base/printer"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
 	"ramet/internal/core/registry"
@@ -89,7 +90,7 @@ func (d details) MarshalJSON() ([]byte, error) {
 	}{public.FormatNow(d.agent, d.now), lineage, d.ranges, marks, public.FormatSpent(d.spent.Imported)})
 }
 
-func (d details) Text(w *Writer) {
+func (d details) Text(w *printer.Writer) {
 	a := d.agent
 	line := func(name string, format string, args ...any) {
 		w.Line("%v%s", w.Dim(fmt.Sprintf("%-10s", name)), fmt.Sprintf(format, args...))

@@ -3,6 +3,7 @@ package cli
 import (
 	"github.com/spf13/cobra"
 
+	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
 	"ramet/internal/operation/public"
 )
@@ -55,7 +56,7 @@ type skills struct {
 	check bool
 }
 
-func (d skills) Text(w *Writer) {
+func (d skills) Text(w *printer.Writer) {
 	rows := [][]string{{"SKILL", "WHOSE", "WHEN TO USE IT"}}
 	for _, s := range d.Skills.Skills {
 		rows = append(rows, []string{s.Name, s.Scope, text.Line(s.Description, 100)})

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
 	"ramet/internal/core/registry"
 )
@@ -80,7 +81,7 @@ func spentBy(s *registry.SpentBy) string {
 	return strconv.FormatInt(s.Tokens, 10) + " (" + s.Cost.String() + ")"
 }
 
-func (d spending) Text(w *Writer) {
+func (d spending) Text(w *printer.Writer) {
 	if len(d.Rows) == 0 {
 		w.Line("no calls of models")
 		return

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
 	"ramet/internal/operation/public"
 	"ramet/internal/operation/session"
@@ -78,7 +79,7 @@ func sweep(l *Line, ctx context.Context, s sweeping) error {
 type sweptParts struct{ public.Swept }
 
 // Text of what was swept.
-func (d sweptParts) Text(w *Writer) {
+func (d sweptParts) Text(w *printer.Writer) {
 	did := map[bool]string{false: "dropped", true: "would drop"}[d.Plan]
 	rows := [][]string{{"WHAT", "COUNT", "BYTES", "WHY"}}
 	for _, p := range d.Parts {

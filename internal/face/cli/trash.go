@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
 	"ramet/internal/core/registry"
 	"ramet/internal/operation/public"
@@ -132,7 +133,7 @@ func askEmpty(l *Line, plan public.TrashEmptied) error {
 		return fault.New(fault.Usage, "trash empty deletes %s for good, and there is no terminal to ask on", text.Count(len(plan.Items), "item")).
 			WithHint("--dry-run lists them; repeat with --yes")
 	}
-	(&Printer{Out: l.Stderr, Color: l.Color(l.ErrTerminal), Now: l.Now}).Print(trashEmptied{plan})
+	(&printer.Printer{Out: l.Stderr, Color: l.Color(l.ErrTerminal), Now: l.Now}).Print(trashEmptied{plan})
 	if !l.Yes("Delete them for good? [y/N] ") {
 		return fault.New(fault.Cancelled, "not confirmed, nothing was deleted").WithHint("answer y, or repeat with --yes")
 	}
@@ -150,7 +151,7 @@ func firstErrorFiles(err error, then func() error) error {
 type trashList struct{ public.Trash }
 
 // Text of a list.
-func (d trashList) Text(w *Writer) {
+func (d trashList) Text(w *printer.Writer) {
 	if len(d.Items) == 0 {
 		w.Line("the trash is empty")
 		return
@@ -159,7 +160,7 @@ func (d trashList) Text(w *Writer) {
 	w.Line("%v", w.Dim(fmt.Sprintf("%s, %s; `ramet trash restore ID` brings one back", text.Count(len(d.Items), "item"), formatSize(d.Bytes))))
 }
 
-func printTrash(w *Writer, items []public.TrashItem) {
+func printTrash(w *printer.Writer, items []public.TrashItem) {
 	rows := [][]string{{"ID", "AGE", "SIZE", "ACT", "AGENT", "PATH"}}
 	for _, i := range items {
 		agent := "-"
@@ -197,7 +198,7 @@ func formatSize(n int64) string {
 type trashRestored struct{ public.TrashRestores }
 
 // Text of what is back.
-func (d trashRestored) Text(w *Writer) {
+func (d trashRestored) Text(w *printer.Writer) {
 	for _, r := range d.Restored {
 		w.Line("restored  %s", text.Name(r.To))
 	}
@@ -207,7 +208,7 @@ func (d trashRestored) Text(w *Writer) {
 type trashEmptied struct{ public.TrashEmptied }
 
 // Text of what was deleted.
-func (d trashEmptied) Text(w *Writer) {
+func (d trashEmptied) Text(w *printer.Writer) {
 	if d.Plan && len(d.Items) > 0 {
 		printTrash(w, d.Items)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
 	"ramet/internal/operation/public"
 	"ramet/internal/operation/session"
@@ -101,7 +102,7 @@ func askTrust(l *Line, listed trusted) error {
 		return fault.New(fault.Untrusted, "nobody is there to be asked").
 			WithHint("look at the list, then: ramet trust --yes, or --accept %s", listed.Digest)
 	}
-	(&Printer{Out: l.Stderr, Color: l.Color(l.ErrTerminal), Now: l.Now}).Print(listed)
+	(&printer.Printer{Out: l.Stderr, Color: l.Color(l.ErrTerminal), Now: l.Now}).Print(listed)
 	if !l.Yes("Let this act? [y/N] ") {
 		return fault.New(fault.Untrusted, "nothing was accepted")
 	}
@@ -114,7 +115,7 @@ type trusted struct {
 	shown bool // the list was
 }
 
-func (d trusted) Text(w *Writer) {
+func (d trusted) Text(w *printer.Writer) {
 	if !d.shown {
 		d.list(w)
 	}
@@ -131,7 +132,7 @@ func (d trusted) Text(w *Writer) {
 }
 
 // list shows what acts.
-func (d trusted) list(w *Writer) {
+func (d trusted) list(w *printer.Writer) {
 	rows := [][]string{{"CHANGE", "KIND", "WHERE", "SIZE", "SHA256", "WHAT IT DOES"}}
 	for _, t := range d.Things {
 		hash, path, does := "-", t.Path, t.Does
@@ -169,7 +170,7 @@ const (
 	mostLines = 400
 )
 
-func showDiff(w *Writer, t public.Thing) {
+func showDiff(w *printer.Writer, t public.Thing) {
 	lines := strings.Split(strings.TrimSuffix(t.Diff, "\n"), "\n")
 	if t.Diff == "" {
 		return

@@ -13,6 +13,7 @@ import (
 
 	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
+	"ramet/internal/base/printer"
 	"ramet/internal/model/catalog"
 )
 
@@ -104,7 +105,7 @@ type tableChange struct {
 	File    string   `json:"file"`
 }
 
-func (d tableChange) Text(w *Writer) {
+func (d tableChange) Text(w *printer.Writer) {
 	for _, line := range d.Changes {
 		w.Line("%s", line)
 	}

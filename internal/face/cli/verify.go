@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/base/printer"
 	"ramet/internal/base/seal"
 	"ramet/internal/base/text"
 	"ramet/internal/core/registry"
@@ -164,7 +165,7 @@ func sourced(ctx context.Context, l *Line, ws *session.Workspace, path string) (
 	return out, nil
 }
 
-func (v verified) Text(w *Writer) {
+func (v verified) Text(w *printer.Writer) {
 	w.Line("ok: %s, %s, %s, %s", text.Count(v.Agents, "agent"), text.Count(v.Messages, "entry"), text.Count(v.Blobs, "blob"), text.Count(v.Letters, "letter"))
 	if v.Redacted > 0 {
 		w.Line("%s redacted", text.Count(v.Redacted, "entry"))

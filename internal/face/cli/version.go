@@ -2,6 +2,8 @@ package cli
 
 import (
 	"github.com/spf13/cobra"
+
+	"ramet/internal/base/printer"
 )
 
 // Version says what this binary is. It is the datum of version.
@@ -15,7 +17,7 @@ type Version struct {
 }
 
 // Text of a version.
-func (v Version) Text(w *Writer) {
+func (v Version) Text(w *printer.Writer) {
 	w.Line("ramet %s (%s, %s)", v.Version, v.Go, v.Platform)
 	if v.Revision != "" {
 		w.Line("%s", v.source())

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
 	"ramet/internal/operation/public"
 	"ramet/internal/operation/session"
@@ -78,7 +79,7 @@ came in time.
 // waited is the datum of wait.
 type waited struct{ public.Waited }
 
-func (d waited) Text(w *Writer) {
+func (d waited) Text(w *printer.Writer) {
 	for _, a := range d.Agents {
 		name := string(a.UUID)
 		if a.Name != nil {
@@ -86,7 +87,7 @@ func (d waited) Text(w *Writer) {
 		}
 		said := a.State.Word
 		if a.State.Detail != nil {
-			said += ": " + text.Line(*a.State.Detail, maxState)
+			said += ": " + text.Line(*a.State.Detail, public.MaxState)
 		}
 		w.Line("%s %s", name, said)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
+	"ramet/internal/base/printer"
 	"ramet/internal/operation/public"
 	"ramet/internal/operation/session"
 )
@@ -122,7 +123,7 @@ type treeList struct {
 	Trees []treeShape `json:"worktrees"`
 }
 
-func (l treeList) Text(w *Writer) {
+func (l treeList) Text(w *printer.Writer) {
 	if len(l.Trees) == 0 {
 		w.Line("no worktrees")
 		return
@@ -152,7 +153,7 @@ type treeRemoved struct {
 	Trashed       *string  `json:"trashed"` // its id in the trash; null: git has all that was in it
 }
 
-func (r treeRemoved) Text(w *Writer) {
+func (r treeRemoved) Text(w *printer.Writer) {
 	w.Line("removed %s", r.Dir)
 	if r.Trashed != nil {
 		w.Line("it is in the trash, because it had files that git does not have: %s", *r.Trashed)

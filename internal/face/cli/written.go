@@ -2,6 +2,7 @@ package cli
 
 import (
 	"ramet/internal/base/id"
+	"ramet/internal/base/printer"
 	"ramet/internal/core/history"
 	"ramet/internal/operation/public"
 )
@@ -25,4 +26,4 @@ type entryWritten struct {
 	Hash      string       `json:"hash"`
 }
 
-func (d entryWritten) Text(w *Writer) { w.Line("%d", int64(d.ID)) }
+func (d entryWritten) Text(w *printer.Writer) { w.Line("%d", int64(d.ID)) }

@@ -2,13 +2,11 @@ package httpapi
 
 import (
 	"context"
-	"strings"
-
 	"ramet/internal/core/registry"
+	"ramet/internal/operation"
 	"ramet/internal/operation/public"
 	"ramet/internal/operation/session"
 
-	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
@@ -21,6 +19,7 @@ import (
 // Agents is what the routes below /api/v1/agents, /api/v1/permissions and
 // /api/v1/events work on. Without a store they answer NOT_FOUND.
 type Agents struct {
+	Client operation.Client
 	Verbs  Verbs
 	Store  AgentStore
 	Events *Events // what happens in the kernel and in the store
@@ -32,12 +31,9 @@ type Verbs interface {
 	FileVerbs
 	TrashVerbs
 	Begin(ctx context.Context, a agent.Agent, p kernel.Prompt, work func(func(context.Context))) (int64, error)
-	Fork(ctx context.Context, f session.Fork) (session.Forked, error)
 	Victims(ctx context.Context, k session.Kill) (n int, cascade bool, err error)
 	Kill(ctx context.Context, k session.Kill) (registry.Killed, error)
 	Stop(ctx context.Context, s kernel.Stop) (bool, error)
-	Send(ctx context.Context, l session.Letter) (mail.Letter, error)
-	List(ctx context.Context, all, brief bool) ([]agent.Node, error)
 	States(ctx context.Context, all bool, only ...id.Agent) (state.Now, error)
 	Overview(ctx context.Context) (public.HomeFacts, error)
 	Standing(ctx context.Context, a agent.Agent) (permit.Standing, error)
@@ -59,15 +55,7 @@ type AgentStore interface {
 }
 
 // AgentNow is an agent and what it does at the moment.
-type AgentNow struct {
-	public.Agent
-	Doing *string `json:"doing"` // in a word or two; null: nothing
-}
-
-// AgentList is agents, parents before children.
-type AgentList struct {
-	Agents []AgentNow `json:"agents"`
-}
+type AgentNow = public.AgentNow
 
 // here refuses where there is no kernel.
 func (a Agents) here() error {
@@ -83,74 +71,6 @@ func (a Agents) find(c *Call) (agent.Agent, error) {
 		return agent.Agent{}, err
 	}
 	return agent.Find(c.Context(), a.Store, c.Param("ref"))
-}
-
-func (a Agents) list(c *Call, _ None) (AgentList, error) {
-	out := AgentList{[]AgentNow{}}
-	if err := a.here(); err != nil {
-		return out, err
-	}
-	all, err := c.Flag("all")
-	if err != nil {
-		return out, err
-	}
-	if of := c.Request.URL.Query().Get("of"); of != "" {
-		return a.some(c, strings.Split(of, ","))
-	}
-	nodes, err := a.Verbs.List(c.Context(), all, false)
-	if err != nil {
-		return out, err
-	}
-	now, err := a.Verbs.States(c.Context(), all)
-	if err != nil {
-		return out, err
-	}
-	for _, n := range nodes {
-		one, err := a.format(c, *n.Agent, now)
-		if err != nil {
-			return out, err
-		}
-		out.Agents = append(out.Agents, one)
-	}
-	return out, nil
-}
-
-// mostSome is how many agents are listed by their ids.
-const mostSome = 200
-
-// some lists agents by their ids, for whoever knows the others already.
-func (a Agents) some(c *Call, uuids []string) (AgentList, error) {
-	out := AgentList{[]AgentNow{}}
-	if len(uuids) > mostSome {
-		return out, fault.New(fault.Usage, "of names %d agents, %d are the most", len(uuids), mostSome).WithHint("list all of them")
-	}
-	var found []agent.Agent
-	var ids []id.Agent
-	for _, uuid := range uuids {
-		one, err := a.Store.Agent(c.Context(), id.Agent(uuid))
-		if fault.Is(err, fault.NotFound) {
-			continue
-		}
-		if err == nil {
-			err = a.unread(c, &one)
-		}
-		if err != nil {
-			return out, err
-		}
-		found, ids = append(found, one), append(ids, one.ID)
-	}
-	now, err := a.Verbs.States(c.Context(), true, ids...)
-	if err != nil {
-		return out, err
-	}
-	for _, f := range found {
-		one, err := a.format(c, f, now)
-		if err != nil {
-			return out, err
-		}
-		out.Agents = append(out.Agents, one)
-	}
-	return out, nil
 }
 
 // unread counts the letters that wait for an agent.
@@ -177,18 +97,8 @@ func (a Agents) one(c *Call, _ None) (AgentNow, error) {
 
 // format is an agent with what it does and, where another program drives it, what that spent.
 func (a Agents) format(c *Call, one agent.Agent, now state.Now) (AgentNow, error) {
-	out := formatNow(one, now)
+	out := public.FormatDoing(one, now)
 	var err error
 	out.Driven, err = a.Verbs.DrivenOf(c.Context(), one)
 	return out, err
-}
-
-// formatNow is an agent with what it does.
-func formatNow(a agent.Agent, now state.Now) AgentNow {
-	out := AgentNow{Agent: public.FormatNow(a, now)}
-	if s := now.Of(a); s.Busy() {
-		doing := s.Short(80)
-		out.Doing = &doing
-	}
-	return out
 }

@@ -45,7 +45,7 @@ func TestTwoProcesses(t *testing.T) {
 	}
 	// Forked there, since it is held there.
 	var born AgentNow
-	s.good(t, "POST", "/api/v1/agents/kid/fork", ForkInput{Name: "grandkid"}, 201, &born)
+	s.good(t, "POST", "/api/v1/agents/kid/fork", map[string]string{"name": "grandkid"}, 201, &born)
 	if *born.ParentUUID != kid {
 		t.Errorf("%+v", born)
 	}
@@ -119,7 +119,7 @@ func TestInterruptElsewhere(t *testing.T) {
 	if err := <-ended; err == nil || !strings.Contains(err.Error(), "ended before the turn did") {
 		t.Errorf("%v", err)
 	}
-	var list AgentList
+	var list public.AgentList
 	s.good(t, "GET", "/api/v1/agents", nil, 200, &list)
 	if a := list.Agents[0]; a.Activity == nil || *a.Activity != "interrupted" || a.Doing != nil {
 		t.Errorf("%+v", a)

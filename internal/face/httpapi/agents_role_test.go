@@ -24,7 +24,7 @@ func TestAForkByADefinition(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := opened(t, f)
-	s.ask(t, "POST", "/api/v1/agents/0/fork", ForkInput{Name: "rev", Agent: "reviewer"}).refused(t, 404, "NOT_FOUND")
+	s.ask(t, "POST", "/api/v1/agents/0/fork", map[string]string{"name": "rev", "agent": "reviewer"}).refused(t, 404, "NOT_FOUND")
 	gate := trust.Gate{Home: f.home, Project: project, Sources: kit.Sources()}
 	found, err := gate.Review()
 	if err != nil {
@@ -34,7 +34,7 @@ func TestAForkByADefinition(t *testing.T) {
 		t.Fatal(err)
 	}
 	var rev AgentNow
-	s.good(t, "POST", "/api/v1/agents/0/fork", ForkInput{Name: "rev", Agent: "reviewer"}, 201, &rev)
+	s.good(t, "POST", "/api/v1/agents/0/fork", map[string]string{"name": "rev", "role": "reviewer"}, 201, &rev)
 	limits, err := registry.Limits(t.Context(), f.store, rev.UUID)
 	if err != nil || len(limits) != 1 || limits[0].By != "agent reviewer" {
 		t.Errorf("%v %v", limits, err)

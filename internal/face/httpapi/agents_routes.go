@@ -2,8 +2,6 @@ package httpapi
 
 import (
 	"net/http"
-
-	"ramet/internal/core/mail"
 )
 
 // agentRoutes are the routes of agents; without a kernel they find nothing.
@@ -13,10 +11,7 @@ func agentRoutes(a Agents) []Route {
 		return Doc{ID: id, Tag: "agents", Summary: summary, Query: query}
 	}
 	cascade := Param{Name: "cascade", About: "everything below it too, as if absent", Form: "boolean"}
-	table := []Route{
-		Does(Route{Method: http.MethodGet, Path: "/api/v1/agents", Doc: doc("listAgents", "List agents, parents before children",
-			Param{Name: "all", About: "the dead too", Form: "boolean"},
-			Param{Name: "of", About: "only these, dead or not: uuids with commas between them, 200 at most; unknown ones are left out"})}, http.StatusOK, a.list),
+	table := append(a.operationRoutes(),
 		Does(Route{Method: http.MethodGet, Path: "/api/v1/home", Doc: doc("getHome", "List the living as the screens of all agents show them: by what a person can do about them")},
 			http.StatusOK, a.home),
 		Does(Route{Method: http.MethodGet, Path: one, Doc: doc("getAgent", "Get one agent: 0, a name, a uuid or the beginning of one")},
@@ -34,20 +29,16 @@ func agentRoutes(a Agents) []Route {
 			Param{Name: "limit", About: "1 to 1000; 200 if absent", Form: "integer"})}, http.StatusOK, a.mail),
 		Does(Route{Method: http.MethodPost, Path: one + "/prompt", Limit: recordBody, Doc: doc("promptAgent", "Say something to an agent: a turn begins, or waits for the one before")},
 			http.StatusAccepted, a.prompt),
-		Does(Route{Method: http.MethodPost, Path: one + "/fork", Limit: recordBody, Doc: doc("forkAgent", "Fork an agent; with a prompt, the child begins to work")},
-			http.StatusCreated, a.fork),
 		Does(Route{Method: http.MethodGet, Path: one + "/kill-preview", Doc: doc("previewKill", "Count those that a kill would end", cascade)},
 			http.StatusOK, a.preview),
 		Does(Route{Method: http.MethodPost, Path: one + "/kill", Doc: doc("killAgent", "End an agent; confirm is the number of those that end")},
 			http.StatusOK, a.kill),
 		Does(Route{Method: http.MethodPost, Path: one + "/interrupt", Doc: doc("interruptAgent", "Stop the turn of an agent, if there is one")},
 			http.StatusOK, a.interrupt),
-		Does(Route{Method: http.MethodPost, Path: one + "/send", Limit: 2 * mail.MaxBody, Doc: doc("sendLetter", "Send an agent a letter, from you")},
-			http.StatusCreated, a.send),
 		a.eventRoute(),
 		a.searchRoute(),
 		a.lineageRoute(),
-	}
+	)
 	table = append(append(table, a.fileRoutes()...), a.trashRoutes()...)
 	return append(append(table, a.permissionRoutes()...), a.modeRoutes()...)
 }

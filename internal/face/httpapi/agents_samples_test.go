@@ -60,7 +60,7 @@ func init() {
 			return []sample{{zero + "/prompt", PromptInput{Text: "hello"}, 202}}
 		},
 		"POST /api/v1/agents/{ref}/fork": func(*testing.T, *site) []sample {
-			return []sample{{zero + "/fork", ForkInput{Name: "victim"}, 201}, {zero + "/fork", ForkInput{Name: "victim"}, 409}}
+			return []sample{{zero + "/fork", map[string]string{"name": "victim"}, 201}, {zero + "/fork", map[string]string{"name": "victim"}, 409}}
 		},
 		"GET /api/v1/agents/{ref}/kill-preview": sampleAt("/api/v1/agents/victim/kill-preview"),
 		"POST /api/v1/agents/{ref}/kill": func(*testing.T, *site) []sample {
@@ -68,8 +68,10 @@ func init() {
 			return []sample{{"/api/v1/agents/victim/kill", KillInput{Confirm: &five}, 409}, {"/api/v1/agents/victim/kill", KillInput{Confirm: &one}, 200}}
 		},
 		"POST /api/v1/agents/{ref}/interrupt": func(*testing.T, *site) []sample { return []sample{{zero + "/interrupt", "{}", 200}} },
-		"POST /api/v1/agents/{ref}/send":      func(*testing.T, *site) []sample { return []sample{{zero + "/send", SendInput{Body: "hi"}, 201}} },
-		"GET /api/v1/agents/{ref}/mode":       sampleAt(zero + "/mode"),
+		"POST /api/v1/agents/{ref}/send": func(*testing.T, *site) []sample {
+			return []sample{{zero + "/send", map[string]string{"text": "hi"}, 201}}
+		},
+		"GET /api/v1/agents/{ref}/mode": sampleAt(zero + "/mode"),
 		"POST /api/v1/agents/{ref}/mode": func(*testing.T, *site) []sample {
 			return []sample{{zero + "/mode", ModeInput{Mode: "ask"}, 200}, {zero + "/mode", ModeInput{Mode: "anything"}, 422}, {"/api/v1/agents/nobody/mode", ModeInput{Mode: "ask"}, 404}}
 		},

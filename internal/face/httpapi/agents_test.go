@@ -23,6 +23,7 @@ import (
 	"ramet/internal/kernel"
 	"ramet/internal/model/llm"
 	"ramet/internal/model/offline"
+	"ramet/internal/operation"
 	"ramet/internal/operation/control"
 	"ramet/internal/store"
 	"ramet/internal/store/sqlite"
@@ -80,7 +81,7 @@ func newFloorAt(t testing.TB, home, db, replies string, change ...func(*EventsOp
 	}
 	ws := session.Over(store.Clean(s, nil), f.Place, f.Kernel)
 	ws.Home, ws.Place.DB = home, db
-	f.Verbs = ws
+	f.Client, f.Verbs = operation.Within(ws), ws
 	f.Asks.Tell(f.Kernel.Events.Publish)
 	f.server.Serve(f.Kernel, &f.Kernel.Events, f.Asks)
 	o := EventsOptions{Bus: &f.Kernel.Events, Elsewhere: &ws.Elsewhere, Feed: s, Look: 10 * time.Millisecond, Pace: time.Millisecond}
@@ -333,10 +334,15 @@ func TestWhatIsWrongWithAPrompt(t *testing.T) {
 		"NUL":             {"0/prompt", PromptInput{Text: "a\x00b"}, 422, "INVALID_TEXT", "/text"},
 		"model":           {"0/prompt", PromptInput{Text: "x", Model: "nonsense"}, 422, "", "/model"},
 		"unknown field":   {"0/prompt", `{"txt": "x"}`, 422, "INVALID_FIELD", "/txt"},
-		"fork of dead":    {"kid/fork", ForkInput{}, 409, "DEAD_AGENT", ""},
-		"bad name":        {"0/fork", ForkInput{Name: "No Name"}, 422, "INVALID_NAME", "/name"},
-		"empty letter":    {"0/send", SendInput{}, 422, "INVALID_TEXT", "/body"},
-		"letter to dead":  {"kid/send", SendInput{"x"}, 409, "DEAD_AGENT", ""},
+		"fork of dead":    {"kid/fork", `{}`, 409, "DEAD_AGENT", ""},
+		"bad name":        {"0/fork", `{"name": "No Name"}`, 422, "INVALID_NAME", "/name"},
+		"empty letter":    {"0/send", `{"text": ""}`, 422, "INVALID_TEXT", "/text"},
+		"empty body":      {"0/send", `{"body": ""}`, 422, "INVALID_TEXT", "/body"},
+		"clean alone":     {"0/fork", `{"clean": true}`, 422, "USAGE", "/clean"},
+		"no such field":   {"0/fork", `{"promt": "x"}`, 422, "INVALID_FIELD", "/promt"},
+		"no such start":   {"0/fork", `{"start": "soon"}`, 422, "INVALID_FIELD", "/start"},
+		"no number":       {"0/fork", `{"at": "x"}`, 422, "INVALID_FIELD", "/at"},
+		"letter to dead":  {"kid/send", `{"body": "x"}`, 409, "DEAD_AGENT", ""},
 		"kill of 0":       {"0/kill", KillInput{}, 409, "AGENT_ZERO", ""},
 		"interrupt noone": {"nobody/interrupt", Nothing{}, 404, "NOT_FOUND", ""},
 	} {
@@ -373,7 +379,7 @@ func TestAModelThatFailsIsNoRefusal(t *testing.T) {
 
 func (f *floor) child(t testing.TB, of id.Agent, name string) id.Agent {
 	t.Helper()
-	born, err := f.Kernel.Fork(t.Context(), registry.Fork{Parent: of, Claim: agent.Passing(), Children: []registry.Child{{ID: id.NewAgent(), Name: name}}}, false)
+	born, err := f.Kernel.Fork(t.Context(), registry.Fork{Parent: of, Claim: agent.Passing(), Children: []registry.Child{{ID: id.NewAgent(), Name: name}}}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -432,7 +438,7 @@ func TestKillEndsWhatRuns(t *testing.T) {
 	w := s.watch(t, "?agent=kid", "")
 	s.good(t, "POST", "/api/v1/agents/kid/prompt", PromptInput{Text: "work"}, 202, nil)
 	w.until(isType(loop.TextDelta, kid))
-	var list AgentList
+	var list public.AgentList
 	s.good(t, "GET", "/api/v1/agents", nil, 200, &list)
 	if len(list.Agents) != 2 || list.Agents[1].UUID != kid || list.Agents[1].Doing == nil || list.Agents[1].Activity == nil || *list.Agents[1].Activity != "working" ||
 		list.Agents[0].Doing != nil {
@@ -472,14 +478,14 @@ func TestInterruptForkSendMail(t *testing.T) {
 		t.Errorf("%+v %+v", stopped, end)
 	}
 	var kid AgentNow
-	s.good(t, "POST", "/api/v1/agents/0/fork", ForkInput{Name: "kid", Prompt: "child, begin"}, 201, &kid)
+	s.good(t, "POST", "/api/v1/agents/0/fork", map[string]string{"name": "kid", "prompt": "child, begin"}, 201, &kid)
 	if kid.Name == nil || *kid.Name != "kid" || *kid.ParentUUID != f.zero.ID {
 		t.Errorf("%+v", kid)
 	}
 	w.until(isType(loop.TurnEnded, kid.UUID)) // those who are born are watched too
-	s.ask(t, "POST", "/api/v1/agents/0/fork", ForkInput{Name: "kid"}).refused(t, 409, "CONFLICT")
+	s.ask(t, "POST", "/api/v1/agents/0/fork", map[string]string{"name": "kid"}).refused(t, 409, "CONFLICT")
 	var letter public.Letter
-	s.good(t, "POST", "/api/v1/agents/kid/send", SendInput{"dear kid"}, 201, &letter)
+	s.good(t, "POST", "/api/v1/agents/kid/send", map[string]string{"body": "dear kid"}, 201, &letter)
 	if letter.Number != 1 || letter.FromUUID != nil || letter.ToUUID != kid.UUID {
 		t.Errorf("%+v", letter)
 	}

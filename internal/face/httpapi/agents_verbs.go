@@ -11,7 +11,6 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
 	"ramet/internal/core/agent"
-	"ramet/internal/core/mail"
 	"ramet/internal/kernel"
 	"ramet/internal/model/llm"
 )
@@ -60,61 +59,6 @@ func pointed(pointer string, err error) error {
 	e.status = http.StatusUnprocessableEntity
 	e.Details = append(e.Details, Detail{Pointer: pointer, Message: e.Message})
 	return e
-}
-
-// ForkInput asks for a child.
-type ForkInput struct {
-	Name     string     `json:"name,omitempty"`
-	Prompt   string     `json:"prompt,omitempty"`   // what it is to do; empty: it waits
-	At       id.Message `json:"at,omitempty"`       // its context ends with this message
-	Worktree bool       `json:"worktree,omitempty"` // files of its own: a git worktree, with what its parent did not commit
-	Clean    bool       `json:"clean,omitempty"`    // with worktree: only what is committed
-	Model    string     `json:"model,omitempty"`    // vendor/name; empty: its parent's. With driver: that program's own word
-	Driver   string     `json:"driver,omitempty"`   // another program that drives it: claude, codex, …; ramet: our own loop; empty: as its parent
-	Effort   string     `json:"effort,omitempty"`   // how hard its model thinks; empty: as its parent's
-	Agent    string     `json:"agent,omitempty"`    // the definition that it is made by; empty: none
-}
-
-func (a Agents) fork(c *Call, in ForkInput) (AgentNow, error) {
-	f := session.Fork{Name: in.Name, At: in.At, Worktree: in.Worktree, Clean: in.Clean, Role: in.Agent, Start: true}
-	if in.Name != "" {
-		if err := agent.CheckName(in.Name); err != nil {
-			return AgentNow{}, pointed("/name", err)
-		}
-	}
-	if in.Prompt != "" {
-		if err := session.CheckPrompt(in.Prompt); err != nil {
-			return AgentNow{}, pointed("/prompt", err)
-		}
-		f.Prompt = &in.Prompt
-	}
-	if in.Clean && !in.Worktree {
-		return AgentNow{}, pointed("/clean", session.CleanAlone())
-	}
-	if in.At < 0 {
-		return AgentNow{}, pointed("/at", fault.New(fault.InvalidID, "%d is not the id of a message", in.At))
-	}
-	var err error
-	switch {
-	case in.Driver != "":
-		f.Driver, f.Word = in.Driver, in.Model
-	case in.Model != "":
-		if f.Model, err = llm.ParseRef(in.Model); err != nil {
-			return AgentNow{}, pointed("/model", err)
-		}
-	}
-	if f.Effort, err = llm.ParseEffort(in.Effort); err != nil {
-		return AgentNow{}, pointed("/effort", err)
-	}
-	if f.Parent, err = a.find(c); err != nil {
-		return AgentNow{}, err
-	}
-	done, err := a.Verbs.Fork(c.Context(), f)
-	if err != nil {
-		return AgentNow{}, err
-	}
-	now, err := a.Verbs.States(c.Context(), false, done.Child.ID)
-	return formatNow(done.Child, now), err
 }
 
 // KillInput asks for the end of agents.
@@ -188,21 +132,4 @@ func (a Agents) interrupt(c *Call, _ Nothing) (Interrupted, error) {
 	}
 	stopped, err := a.Verbs.Stop(c.Context(), kernel.Stop{Agent: found.ID})
 	return Interrupted{found.ID, stopped}, err
-}
-
-// SendInput is a letter of the user.
-type SendInput struct {
-	Body string `json:"body"`
-}
-
-func (a Agents) send(c *Call, in SendInput) (public.Letter, error) {
-	if err := mail.CheckBody(in.Body); err != nil {
-		return public.Letter{}, pointed("/body", err)
-	}
-	to, err := a.find(c)
-	if err != nil {
-		return public.Letter{}, err
-	}
-	l, err := a.Verbs.Send(c.Context(), session.Letter{To: to, Body: in.Body})
-	return public.FormatLetter(l), err
 }

@@ -21,7 +21,7 @@ func document(table []Route, version string) Schema {
 		if paths[at] == nil {
 			paths[at] = Schema{}
 		}
-		paths[at][strings.ToLower(r.Method)] = operation(types, r, failure)
+		paths[at][strings.ToLower(r.Method)] = describeRoute(types, r, failure)
 	}
 	if version == "" {
 		version = "0"
@@ -43,7 +43,7 @@ func document(table []Route, version string) Schema {
 	}
 }
 
-func operation(types *shape.Types, r Route, failure map[string]any) Schema {
+func describeRoute(types *shape.Types, r Route, failure map[string]any) Schema {
 	out := Schema{"operationId": r.Doc.ID, "summary": r.Doc.Summary, "tags": []string{r.Doc.Tag}}
 	if r.Access == Public {
 		out["security"] = []any{}
@@ -59,8 +59,13 @@ func operation(types *shape.Types, r Route, failure map[string]any) Schema {
 		out["parameters"] = params
 	}
 	if r.Doc.Input != nil {
-		out["requestBody"] = Schema{"required": true, "content": Schema{
-			"application/json": Schema{"schema": types.Of(reflect.TypeOf(r.Doc.Input)).Schema()}}}
+		form, ok := r.Doc.Input.(requestBody)
+		if !ok {
+			form.shape = types.Of(reflect.TypeOf(r.Doc.Input))
+		} else {
+			form.shape = types.Named(form.name, form.shape)
+		}
+		out["requestBody"] = Schema{"required": true, "content": Schema{"application/json": Schema{"schema": form.shape.Schema()}}}
 	}
 	answers := Schema{"default": Schema{"description": "What is wrong", "content": Schema{"application/json": Schema{"schema": failure}}}}
 	for _, a := range r.Doc.Answers {

@@ -34,7 +34,7 @@ type Doc struct {
 	Tag     string
 	Summary string
 	Query   []Param  // others are refused
-	Input   any      // a zero value of the body's type; nil: none
+	Input   any      // a zero value of the body's type, or a requestBody; nil: none
 	Answers []Answer // when all goes well
 }
 

@@ -7,30 +7,7 @@ import (
 
 	"ramet/internal/base/shape"
 	"ramet/internal/operation/public"
-	"ramet/internal/operation/session"
 )
-
-func sendTool() tool {
-	return tool{name: "send", about: "Send an agent a letter: from you. A person's letter, and an ancestor's, begins a turn of one that does nothing, where a server runs; the answer says what becomes of it.",
-		args:    shape.Object(shape.Must("to", ref("to whom")), shape.Must("body", shape.Text(1))),
-		answers: []any{public.Letter{}},
-		run: func(ctx context.Context, s *Server, _ Caller, args json.RawMessage) (json.RawMessage, error) {
-			a, err := decode[struct{ To, Body string }](args)
-			if err != nil {
-				return nil, err
-			}
-			to, err := s.o.Workspace.Find(ctx, a.To)
-			if err != nil {
-				return nil, err
-			}
-			// Not as a command line, which would read "-" from standard input.
-			sent, err := s.o.Workspace.Send(ctx, session.Letter{To: to, Body: a.Body})
-			if err != nil {
-				return nil, err
-			}
-			return encode(public.FormatLetter(sent))
-		}}
-}
 
 // LetterList is what mail answers.
 type LetterList struct {

@@ -14,6 +14,7 @@ import (
 	"ramet/internal/base/id"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
+	"ramet/internal/operation"
 	"ramet/internal/operation/session"
 )
 
@@ -115,13 +116,13 @@ func (s *Server) ServeMCP(w http.ResponseWriter, r *http.Request, by Caller) {
 // admit makes ctx one of the caller's, who has to be alive.
 func (s *Server) admit(ctx context.Context, c Caller) (context.Context, error) {
 	if c == "" {
-		return history.By(ctx, history.Actor{Who: s.o.User, Face: history.MCP}), nil
+		return operation.Caller{Who: s.o.User, Face: history.MCP}.Context(ctx), nil
 	}
 	a, err := s.o.Workspace.Store.Agent(ctx, c)
 	if err != nil {
 		return ctx, err
 	}
-	return session.As(ctx, c), agent.NeedLiving(a)
+	return operation.Caller{Agent: c, Face: history.MCP}.Context(ctx), agent.NeedLiving(a)
 }
 
 // box is the mailbox that is meant where none is named: the caller's own, or agent 0's,

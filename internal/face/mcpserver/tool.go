@@ -10,6 +10,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/shape"
+	"ramet/internal/operation"
 	"ramet/internal/operation/public"
 )
 
@@ -21,6 +22,7 @@ type tool struct {
 	long        bool  // may take longer than a call
 	reads       bool  // changes nothing
 	destroys    bool
+	decodes     bool // run checks the arguments itself
 	run         func(context.Context, *Server, Caller, json.RawMessage) (json.RawMessage, error)
 }
 
@@ -31,7 +33,7 @@ func tools(c Caller) []tool {
 	if c != "" {
 		own = exitTool()
 	}
-	return []tool{psTool(), forkTool(), promptTool(), sendTool(), mailTool(), readTool(), waitTool(), logTool(), killTool(), own, runTool(), verifyTool()}
+	return []tool{operationTool(&operation.Ps), operationTool(&operation.Fork), promptTool(), operationTool(&operation.Send), mailTool(), readTool(), waitTool(), logTool(), killTool(), own, runTool(), verifyTool()}
 }
 
 // described is the tool as clients are told of it.
@@ -84,6 +86,9 @@ func (s *Server) handler(c Caller, t tool) sdk.ToolHandler {
 func (t tool) taken(args json.RawMessage) (json.RawMessage, error) {
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
+	}
+	if t.decodes {
+		return args, nil
 	}
 	taken, unknown := t.args.Take(args)
 	if err := t.args.Check(taken); err != nil {

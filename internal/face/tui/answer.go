@@ -8,6 +8,8 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
+	"ramet/internal/base/printer"
+	"ramet/internal/operation"
 )
 
 // answerMsg is what a command answered.
@@ -22,6 +24,30 @@ type answerMsg struct {
 // run carries out a command line of ramet and shows what it prints.
 func (m *root) run(title string, args ...string) tea.Cmd {
 	return m.work(title, func(ctx context.Context, workspace Workspace) (string, error) { return workspace.Command(ctx, args...) })
+}
+
+// call carries out an operation and shows its output.
+func (m *root) call(title string, o operation.Operation, values map[string]string) tea.Cmd {
+	in, err := operation.BindSlash(o, values, m.now.agent)
+	if err != nil {
+		return m.tell(bad, explain(err))
+	}
+	if brief, ok := in.(operation.TextInput); ok {
+		brief.ForText()
+	}
+	now := m.o.Now
+	return m.work(title, func(ctx context.Context, workspace Workspace) (string, error) {
+		out, err := workspace.Call(ctx, o, in)
+		if err != nil {
+			return "", operation.Explain(o, operation.Slash, err)
+		}
+		var text strings.Builder
+		for _, note := range o.ListNotes(in, out) {
+			text.WriteString(operation.Expand(o, operation.Slash, note) + "\n")
+		}
+		err = (&printer.Printer{Out: &text, Now: now}).Print(o.Result(operation.Slash, in, out))
+		return text.String(), err
+	})
 }
 
 // configure changes a setting and says from when on it counts.

@@ -311,7 +311,7 @@ func TestNothingForeignDrivesTheTerminal(t *testing.T) {
 	x.press("esc", evil)
 	x.take(tea.PasteMsg{Content: evil})
 	harmless()
-	x.press("ctrl+c", "/ps", "enter")
+	x.press("ctrl+c", "/verify", "enter")
 	harmless()
 	x.press("ctrl+f", evil)
 	harmless()
@@ -336,11 +336,11 @@ func TestCommandsBecomeCommandLines(t *testing.T) {
 	for line, want := range map[string]string{
 		"/mark -x":                "command mark -- " + me + " -x",
 		"/clear":                  "command clear " + me,
-		`/send ada "-n hello"`:    "command send -- ada -n hello",
+		`/send ada "-n hello"`:    `call send {"to":"ada","text":"-n hello","from":"you"}`,
 		"/check-mail":             "command mail " + me,
 		"/read-mail 3":            "command read " + me + " 3",
 		"/filter-mail --from ada": "command mail " + me + " --from ada",
-		"/ps":                     "command ps",
+		"/ps":                     `call ps {"brief":true}`,
 		"/verify":                 "command verify",
 		"/rename eve":             "command rename -- " + me + " eve",
 	} {

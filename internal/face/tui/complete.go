@@ -9,6 +9,7 @@ import (
 	"ramet/internal/base/id"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/config"
+	"ramet/internal/operation"
 	"ramet/internal/operation/session"
 )
 
@@ -34,7 +35,7 @@ func (c *completion) update(m *root) tea.Cmd {
 		return nil
 	}
 	if strings.HasPrefix(said, "/") && !strings.Contains(said, "\n") {
-		c.Completion = session.CompleteCommand(said, cursor, m.sources())
+		c.Completion = operation.SlashRows().Complete(said, cursor, m.sources())
 		c.typed = said
 		return nil
 	}

@@ -8,8 +8,8 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
 	"ramet/internal/core/agent"
-	"ramet/internal/model/catalog"
 	"ramet/internal/model/llm"
+	"ramet/internal/operation"
 	"ramet/internal/operation/session"
 )
 
@@ -22,49 +22,38 @@ type forkedMsg struct {
 
 // fork makes a child and goes to it.
 func (m *root) fork(c session.Command, said string) tea.Cmd {
-	f := session.Fork{Name: c.NewName, Worktree: c.Worktree, Clean: c.Clean, Model: m.now.model, Role: c.Role}
-	if c.Text != "" {
-		f.Prompt = &c.Text
-	}
-	if c.At != nil {
-		f.At = *c.At
-	}
-	if c.Driver != "" {
-		f.Driver, f.Word = c.Driver, c.Model
-	} else if c.Model != "" {
-		model, err := catalog.Parse(c.Model)
-		if err != nil {
-			return m.tell(bad, explain(err))
-		}
-		f.Model = model
-	}
-	var err error
-	if f.Effort, err = llm.ParseEffort(c.Effort); err != nil {
+	in, err := operation.BindSlash(&operation.Fork, c.Values, m.now.agent)
+	if err != nil {
 		return m.tell(bad, explain(err))
 	}
-	return m.forkNow(m.now.agent, f, said)
+	return m.forkNow(*in.(*operation.ForkInput), m.now.model, said)
 }
 
-func (m *root) forkNow(parent id.Agent, f session.Fork, said string) tea.Cmd {
+// forkNow forks as in asks; model is the child's if in names none.
+func (m *root) forkNow(in operation.ForkInput, model llm.Ref, said string) tea.Cmd {
+	parent := id.Agent(in.Agent)
 	s := m.screen(parent)
 	if s.barrier != nil {
 		return m.tell(warn, "a fork of this agent is waiting already")
 	}
-	var known bool
-	if f.Parent, known = m.agents.get(parent); !known {
+	known, ok := m.agents.get(parent)
+	if !ok {
 		return m.tell(faint, "the workspace is still being opened")
 	}
-	if err := agent.NeedLiving(f.Parent); err != nil {
+	if err := agent.NeedLiving(known); err != nil {
 		return m.tell(bad, explain(err))
 	}
-	f.Start = true
+	if in.Model == "" && in.Driver == "" && model != (llm.Ref{}) {
+		in.Model = operation.Model(model.String())
+	}
+	in.Start = operation.StartTurn
 	ctx, cancel := context.WithCancel(m.ctx)
 	s.barrier = cancel
 	workspace := m.workspace
 	return func() tea.Msg {
 		defer cancel()
-		done, err := workspace.Fork(ctx, f)
-		return forkedMsg{parent, done.Child, said, err}
+		done, err := operation.Fork.Call(ctx, workspace, in)
+		return forkedMsg{parent, done.Child, said, operation.Explain(&operation.Fork, operation.Slash, err)}
 	}
 }
 

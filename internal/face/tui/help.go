@@ -7,7 +7,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"ramet/internal/operation/session"
+	"ramet/internal/operation"
 )
 
 // openHelp shows the keys and commands, or one command.
@@ -15,7 +15,7 @@ func (m *root) openHelp(topic string) tea.Cmd {
 	s := &sheet{title: "help"}
 	w := max(30, m.w-2)
 	if topic != "" {
-		row, ok := session.FindCommand(strings.TrimPrefix(topic, "/"))
+		row, ok := operation.SlashRows().Find(strings.TrimPrefix(topic, "/"))
 		if !ok {
 			return m.tell(bad, "no command "+topic)
 		}
@@ -25,7 +25,7 @@ func (m *root) openHelp(topic string) tea.Cmd {
 		return nil
 	}
 	s.lines = append(s.lines, "", bold.of("Commands"))
-	for _, row := range session.CommandTable() {
+	for _, row := range operation.SlashRows() {
 		s.lines = append(s.lines, describe("/"+row.Name, row.Summary, w)...)
 	}
 	s.lines = append(s.lines, "", bold.of("Keys"))

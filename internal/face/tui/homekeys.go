@@ -9,8 +9,8 @@ import (
 
 	"ramet/internal/base/id"
 	"ramet/internal/core/state"
+	"ramet/internal/operation"
 	"ramet/internal/operation/public"
-	"ramet/internal/operation/session"
 )
 
 // homeKey follows a key on Home. In the list only those of its footer act; in the line every
@@ -254,7 +254,7 @@ func (q ways) view(m *root, w, h int) []string {
 func (m *root) homeFork(r public.HomeEntry) tea.Cmd {
 	fork := func(worktree bool) func() tea.Cmd {
 		return func() tea.Cmd {
-			return m.forkNow(r.ID, session.Fork{Worktree: worktree, Model: m.screen(r.ID).model}, "fork")
+			return m.forkNow(operation.ForkInput{Agent: operation.AgentRef(r.ID), Worktree: worktree}, m.screen(r.ID).model, "fork")
 		}
 	}
 	m.over = ways{text: "Fork " + r.Name + "? The child knows what " + r.Name + " knows; what it is to do can be said next.", open: m.o.Now(),

@@ -8,6 +8,7 @@ import (
 	"ramet/internal/core/agent"
 	"ramet/internal/core/kit"
 	"ramet/internal/model/llm"
+	"ramet/internal/operation"
 	"ramet/internal/operation/public"
 	"ramet/internal/operation/session"
 	"ramet/internal/turn/loop"
@@ -58,8 +59,8 @@ type Kernel interface {
 	// Stop ends the turn of an agent, wherever it runs, takes the prompts of these tickets
 	// back if they were not said yet, and returns when that is so. false: there was nothing.
 	Stop(ctx context.Context, a id.Agent, tickets ...string) (bool, error)
-	// Fork makes a child; it waits for the tools of its parent, until ctx ends.
-	Fork(ctx context.Context, f session.Fork) (session.Forked, error)
+	// Call carries out an operation (operation.Client).
+	Call(ctx context.Context, o operation.Operation, in any) (any, error)
 	// Compact replaces the older part of a context by a summary.
 	Compact(ctx context.Context, a id.Agent, model llm.Ref) error
 	// Hide takes a letter out of a mailbox.

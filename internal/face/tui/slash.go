@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ramet/internal/base/text"
+	"ramet/internal/operation"
 	"ramet/internal/operation/session"
 	"ramet/internal/turn/permit"
 )
@@ -19,7 +20,7 @@ func (m *root) slash(said string) tea.Cmd {
 	if _, own := session.FindCommand(name); !own && name != "" {
 		return m.called(name, said)
 	}
-	c, err := session.ParseCommand(said)
+	c, err := operation.SlashRows().Parse(said)
 	if err != nil {
 		return m.tell(bad, explain(err))
 	}
@@ -102,14 +103,10 @@ func (m *root) carryOut(c session.Command, said string) tea.Cmd {
 		return m.export(said, c.Path)
 	case "import":
 		return m.bringIn(said, c)
-	case "ps":
-		return m.run(said, "ps")
 	case "verify":
 		return m.run(said, "verify")
 	case "rename":
 		return m.alter(m.now.agent, m.run(said, "rename", "--", me, c.NewName))
-	case "send":
-		return m.run(said, "send", "--", c.Agent, c.Text)
 	case "check-mail":
 		return m.run(said, "mail", me)
 	case "filter-mail":
@@ -133,6 +130,9 @@ func (m *root) carryOut(c session.Command, said string) tea.Cmd {
 		return m.run(said, "trash")
 	case "clear":
 		return m.alter(m.now.agent, m.quiet(said, "clear", me))
+	}
+	if o := operation.SlashNamed(c.Name); o != nil {
+		return m.call(said, o, c.Values)
 	}
 	return m.tell(bad, "the terminal does not know "+c.Name)
 }

@@ -24,8 +24,8 @@ import (
 	"ramet/internal/core/state"
 	"ramet/internal/face/tui/markdown"
 	"ramet/internal/model/llm"
+	"ramet/internal/operation"
 	"ramet/internal/operation/public"
-	"ramet/internal/operation/session"
 	"ramet/internal/turn/loop"
 	"ramet/internal/turn/permit"
 )
@@ -172,16 +172,25 @@ func (s *stage) Stop(_ context.Context, a id.Agent, _ ...string) (bool, error) {
 	s.said = append(s.said, fmt.Sprintf("stop %s", a[:3]))
 	return true, s.stop
 }
-func (s *stage) Fork(_ context.Context, f session.Fork) (session.Forked, error) {
-	prompt := ""
+func (s *stage) Call(_ context.Context, o operation.Operation, in any) (any, error) {
+	f, ok := in.(*operation.ForkInput)
+	if !ok {
+		args, _ := json.Marshal(in)
+		s.said = append(s.said, "call "+o.Describe().Name+" "+string(args))
+		return nil, s.err
+	}
+	prompt, name := "", ""
 	if f.Prompt != nil {
-		prompt = *f.Prompt
+		prompt = string(*f.Prompt)
 	}
-	s.said = append(s.said, fmt.Sprintf("fork %s %q at %d", f.Parent.ID[:3], prompt, f.At))
+	if f.Name != nil {
+		name = *f.Name
+	}
+	s.said = append(s.said, fmt.Sprintf("fork %s %q at %d", f.Agent[:3], prompt, f.At))
 	if s.err != nil {
-		return session.Forked{}, s.err
+		return nil, s.err
 	}
-	return session.Forked{Child: *s.born(f.Name, "zero")}, nil
+	return operation.Forked{Child: *s.born(name, "zero")}, nil
 }
 func (s *stage) Compact(context.Context, id.Agent, llm.Ref) error { return nil }
 func (s *stage) Hide(context.Context, id.Agent, int64) error      { return nil }

@@ -10,7 +10,7 @@ import (
 	"ramet/internal/base/id"
 	"ramet/internal/base/text"
 	"ramet/internal/core/history"
-	"ramet/internal/operation/session"
+	"ramet/internal/operation"
 )
 
 // timeline is the lineage of an agent as a graph: newest at the bottom.
@@ -122,7 +122,7 @@ func (t *timeline) key(m *root, k tea.KeyPressMsg) tea.Cmd {
 	switch name {
 	case "f":
 		m.over = nil
-		return m.forkNow(t.agent, session.Fork{At: p.ID, Model: m.now.model}, "fork")
+		return m.forkNow(operation.ForkInput{Agent: operation.AgentRef(t.agent), At: p.ID}, m.now.model, "fork")
 	case "r":
 		m.over = confirm{text: fmt.Sprintf("Rewind to message %d? Nothing is deleted; of files you are asked.", p.ID), yes: func() tea.Cmd {
 			return m.rewind(fmt.Sprintf("/rewind %d", p.ID), t.agent, "--to", p.ID.String())

@@ -146,8 +146,8 @@ func (p Folder) each(ctx context.Context, wait time.Duration, but, path string, 
 }
 
 // Fork forks an agent that the kernel holds.
-func (c *Client) Fork(ctx context.Context, f registry.Fork, start bool) ([]agent.Agent, error) {
-	return ask[[]agent.Agent](ctx, c, "/fork", forkRequest{f, start})
+func (c *Client) Fork(ctx context.Context, f registry.Fork, start kernel.StartMode) ([]agent.Agent, error) {
+	return ask[[]agent.Agent](ctx, c, "/fork", forkRequest{f, start != kernel.StartLater, start == kernel.StartTask})
 }
 
 // Following are the limits of an agent's tools that end with its turn.

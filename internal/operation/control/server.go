@@ -45,7 +45,7 @@ const slow = 10 * time.Second
 
 // Kernel is what can be asked of a kernel over its socket.
 type Kernel interface {
-	Fork(ctx context.Context, f registry.Fork, start bool) ([]agent.Agent, error)
+	Fork(ctx context.Context, f registry.Fork, start kernel.StartMode) ([]agent.Agent, error)
 	Send(ctx context.Context, s registry.Send) (mail.Letter, error)
 	Exec(ctx context.Context, a id.Agent, p kernel.Prompt) (*kernel.Turn, error)
 	Interrupt(ctx context.Context, s kernel.Stop) (bool, error)
@@ -133,7 +133,7 @@ func (s *Server) routes(k Kernel, events *bus.Bus[loop.Event], answers Answerer)
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /hello", answer(func(context.Context, struct{}) (struct{}, error) { return struct{}{}, nil }))
 	mux.HandleFunc("POST /fork", answer(func(ctx context.Context, r forkRequest) ([]agent.Agent, error) {
-		return k.Fork(ctx, r.Fork, r.Start)
+		return k.Fork(ctx, r.Fork, r.start())
 	}))
 	mux.HandleFunc("POST /send", answer(k.Send))
 	mux.HandleFunc("POST /interrupt", answer(k.Interrupt))
@@ -296,5 +296,16 @@ type orderRequest struct {
 
 type forkRequest struct {
 	Fork  registry.Fork
-	Start bool
+	Start bool // a turn
+	Task  bool // that is a task; an older kernel begins a turn all the same
+}
+
+func (r forkRequest) start() kernel.StartMode {
+	switch {
+	case r.Task:
+		return kernel.StartTask
+	case r.Start:
+		return kernel.StartTurn
+	}
+	return kernel.StartLater
 }

@@ -66,7 +66,7 @@ func TestVerbsInAnotherProcess(t *testing.T) {
 	if _, err := b.store.Fork(ctx, fork); !fault.Is(err, fault.Leased) || !strings.Contains(err.Error(), p.owner) {
 		t.Fatalf("%v", err)
 	}
-	born, err := c.Fork(ctx, fork, false)
+	born, err := c.Fork(ctx, fork, "")
 	if err != nil || len(born) != 1 || born[0].ID != fork.Children[0].ID || born[0].Parent != b.zero.ID || born[0].Cwd != "/tmp" {
 		t.Fatalf("%+v %v", born, err)
 	}
@@ -85,7 +85,7 @@ func TestVerbsInAnotherProcess(t *testing.T) {
 	b.expect(b.zero.ID, "fork", "user", "fork", "mail", "assistant", "usage")
 
 	// The refusals of a kernel come back with their codes.
-	if _, err := c.Fork(ctx, fork, false); !fault.Is(err, fault.Conflict) {
+	if _, err := c.Fork(ctx, fork, ""); !fault.Is(err, fault.Conflict) {
 		t.Errorf("the same child twice: %v", err)
 	}
 	if _, err := c.Send(ctx, registry.Send{To: id.NewAgent(), Body: "x"}); !fault.Is(err, fault.NotFound) {

@@ -11,27 +11,25 @@ import (
 type Command struct {
 	Name string // as in the Table
 
-	Agent    string      // kill, send, switch: whom; filter-mail: from whom
-	Text     string      // fork: the prompt; send: the letter
-	NewName  string      // fork --name, rename
-	Label    string      // mark, rewind
-	Model    string      // fork --model, model
-	Path     string      // export; import: a file, or a program
-	Role     string      // fork --agent
-	Driver   string      // fork --driver
-	Mode     string      // mode
-	Effort   string      // fork --effort, effort
-	Topic    string      // help: the command asked about
-	Vendor   string      // key
-	Rule     string      // permissions --remove
-	Setting  string      // config
-	Value    string      // config
-	At       *id.Message // fork --at; rewind, where it names an id
-	Number   *int64      // read-mail, delete-mail
-	Cascade  bool        // kill
-	All      bool        // import
-	Worktree bool        // fork
-	Clean    bool        // fork, with Worktree: only what is committed
+	// Values has the words of arguments that are fields of an operation's input, by Field.
+	Values map[string]string
+
+	Agent   string      // kill, switch: whom; filter-mail: from whom
+	NewName string      // rename
+	Label   string      // mark, rewind
+	Model   string      // model
+	Path    string      // export; import: a file, or a program
+	Mode    string      // mode
+	Effort  string      // effort
+	Topic   string      // help: the command asked about
+	Vendor  string      // key
+	Rule    string      // permissions --remove
+	Setting string      // config
+	Value   string      // config
+	At      *id.Message // rewind, where it names an id; diff
+	Number  *int64      // read-mail, delete-mail
+	Cascade bool        // kill
+	All     bool        // import
 }
 
 // CommandKind is what an argument or option takes.
@@ -65,6 +63,8 @@ type CommandArgument struct {
 	Flag     string // "--name"; empty for one that goes by its place
 	Kind     CommandKind
 	Required bool
+	Field    string // of an operation's input; empty: it is a field of Command
+	Hidden   bool   // an older name, which is accepted and not offered
 }
 
 // CommandRow is one command.
@@ -76,9 +76,16 @@ type CommandRow struct {
 	Arguments []CommandArgument
 }
 
-// FindCommand gives the row of a command.
-func FindCommand(name string) (CommandRow, bool) {
-	for _, row := range table {
+// Rows is a table of commands.
+type Rows []CommandRow
+
+// FindCommand gives the row of a command. Of operations it has little more than the name; package
+// operation has the rest.
+func FindCommand(name string) (CommandRow, bool) { return Rows(table).Find(name) }
+
+// Find gives the row of a command.
+func (t Rows) Find(name string) (CommandRow, bool) {
+	for _, row := range t {
 		if row.Name == name {
 			return row, true
 		}
@@ -117,7 +124,7 @@ func (r CommandRow) flag(name string) (CommandArgument, bool) {
 func (r CommandRow) flags() []string {
 	var flags []string
 	for _, a := range r.Arguments {
-		if a.Flag != "" {
+		if a.Flag != "" && !a.Hidden {
 			flags = append(flags, a.Flag)
 		}
 	}

@@ -22,6 +22,8 @@ type CompletionSources struct {
 	Vendors, Settings             func() []CommandCandidate
 	Commands                      func() []CommandCandidate // defined elsewhere; with their slashes
 	Paths                         func(prefix string) []CommandCandidate
+
+	topics []CommandCandidate // the commands
 }
 
 // Completion says what can stand at the cursor. The bytes of the line from Start to
@@ -48,9 +50,9 @@ func (c Completion) Insert(chosen CommandCandidate) string {
 	return QuoteWord(chosen.Text) + " "
 }
 
-// CompleteCommand tells what can stand at the cursor, a place in bytes: first what begins
+// Complete tells what can stand at the cursor, a place in bytes: first what begins
 // with the word there, then what has it inside. Nothing to offer is an empty list.
-func CompleteCommand(line string, cursor int, sources CompletionSources) Completion {
+func (t Rows) Complete(line string, cursor int, sources CompletionSources) Completion {
 	cursor = min(max(cursor, 0), len(line))
 	for cursor > 0 && cursor < len(line) && !utf8.RuneStart(line[cursor]) {
 		cursor--
@@ -59,7 +61,7 @@ func CompleteCommand(line string, cursor int, sources CompletionSources) Complet
 	first, ok := next(head, 0)
 	if !ok || first.end == cursor {
 		c := Completion{Start: first.start, End: wordEnd(line, first.start, cursor), Kind: Topic, Word: strings.TrimPrefix(first.text, "/")}
-		for _, row := range table {
+		for _, row := range t {
 			c.Candidates = append(c.Candidates, CommandCandidate{Text: "/" + row.Name, Summary: row.Summary, Takes: row.takes()})
 		}
 		if sources.Commands != nil {
@@ -68,11 +70,11 @@ func CompleteCommand(line string, cursor int, sources CompletionSources) Complet
 		c.filter("/" + c.Word)
 		return c
 	}
-	row, ok := FindCommand(strings.TrimPrefix(first.text, "/"))
+	row, ok := t.Find(strings.TrimPrefix(first.text, "/"))
 	if !ok {
 		return Completion{Start: cursor, End: cursor}
 	}
-	return row.complete(line, first.end, cursor, sources)
+	return row.complete(line, first.end, cursor, t.with(sources))
 }
 
 func (r CommandRow) complete(line string, from, cursor int, sources CompletionSources) Completion {
@@ -129,10 +131,16 @@ func (c *Completion) offer(kind CommandKind, sources CompletionSources) {
 			c.Candidates = append(c.Candidates, CommandCandidate{Text: word})
 		}
 	case kind == Topic:
-		for _, row := range table {
-			c.Candidates = append(c.Candidates, CommandCandidate{Text: row.Name, Summary: row.Summary})
-		}
+		c.Candidates = append(c.Candidates, sources.topics...)
 	}
+}
+
+// with adds the commands themselves to what can be completed.
+func (t Rows) with(sources CompletionSources) CompletionSources {
+	for _, row := range t {
+		sources.topics = append(sources.topics, CommandCandidate{Text: row.Name, Summary: row.Summary})
+	}
+	return sources
 }
 
 // filter keeps what begins with the word, then what holds it; case is ignored.

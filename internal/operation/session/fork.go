@@ -32,7 +32,7 @@ type Fork struct {
 	Cwd      string     // where it works; empty: as its parent, or in its worktree
 	Effort   llm.Effort // empty: the parent's
 	// Start begins a turn for the prompt, where a kernel runs here or holds the parent.
-	Start bool
+	Start kernel.StartMode
 }
 
 // Forked is what came of it.
@@ -82,7 +82,15 @@ func (w *Workspace) Fork(ctx context.Context, f Fork) (Forked, error) {
 	if err := w.narrow(ctx, &child); err != nil {
 		return Forked{}, err
 	}
-	if f.Start && f.Prompt != nil {
+	if f.Prompt == nil {
+		f.Start = kernel.StartLater
+	}
+	if f.Start == kernel.StartTask {
+		if err := w.Room(ctx); err != nil {
+			return Forked{}, err
+		}
+	}
+	if f.Start != kernel.StartLater {
 		if err := w.Startable(f.Parent, f.Model); err != nil {
 			return Forked{}, err
 		}
@@ -109,7 +117,7 @@ func (w *Workspace) Fork(ctx context.Context, f Fork) (Forked, error) {
 		}
 		child.Cwd, out.Tree = tree.Cwd, &tree
 	}
-	born, err := w.fork(ctx, f.Parent.ID, child, f.Start && f.Prompt != nil)
+	born, err := w.fork(ctx, f.Parent.ID, child, f.Start)
 	if err != nil {
 		if out.Tree != nil {
 			err = w.Trees.takeBack(ctx, f.Parent.Cwd, *out.Tree, err)
@@ -175,7 +183,7 @@ func (w *Workspace) child(ctx context.Context, f *Fork) (registry.Child, error) 
 		if err := CheckPrompt(*f.Prompt); err != nil {
 			return c, err
 		}
-		said, err := history.Say(history.User, *f.Prompt)
+		said, err := w.promptEntry(ctx, f.Parent.ID, *f.Prompt)
 		if err != nil {
 			return c, err
 		}
@@ -184,16 +192,36 @@ func (w *Workspace) child(ctx context.Context, f *Fork) (registry.Child, error) 
 	return c, nil
 }
 
+// promptEntry makes the entry of a prompt, with what it mentions: images, documents, resources.
+func (w *Workspace) promptEntry(ctx context.Context, a id.Agent, text string) (history.Draft, error) {
+	by := history.ActorOf(ctx)
+	local := by == nil || by.Face != history.HTTP && by.Face != history.Page
+	shown, err := w.mentioned(ctx, a, text, local)
+	if err != nil {
+		return history.Draft{}, err
+	}
+	text, read, err := w.withResources(ctx, text)
+	if err != nil {
+		return history.Draft{}, err
+	}
+	said, err := history.Say(history.User, text)
+	said.Parts = append(append(said.Parts, shown...), read...)
+	return said, err
+}
+
 // fork makes the child where the parent is held.
-func (w *Workspace) fork(ctx context.Context, parent id.Agent, c registry.Child, start bool) (agent.Agent, error) {
+func (w *Workspace) fork(ctx context.Context, parent id.Agent, c registry.Child, start kernel.StartMode) (agent.Agent, error) {
 	f := registry.Fork{Parent: parent, Claim: agent.Passing(), Children: []registry.Child{c}}
 	if w.asks(ctx) == parent {
 		if born, ok, err := w.forkWithin(ctx, f, start); ok || err != nil {
 			return born, err
 		}
 	}
-	var born []agent.Agent
-	err := w.through(ctx, parent, func() (err error) {
+	born, err := w.forkServed(ctx, f, start)
+	if born != nil || err != nil && !fault.Is(err, fault.Leased) {
+		return first(born), err
+	}
+	err = w.through(ctx, parent, func() (err error) {
 		if w.Kernel != nil {
 			born, err = w.Kernel.Fork(ctx, f, start)
 		} else {
@@ -207,10 +235,27 @@ func (w *Workspace) fork(ctx context.Context, parent id.Agent, c registry.Child,
 	if fault.Is(err, fault.Leased) {
 		born, err = w.forkBeside(ctx, f, err)
 	}
-	if err != nil {
-		return agent.Agent{}, err
+	return first(born), err
+}
+
+func first(born []agent.Agent) agent.Agent {
+	if len(born) == 0 {
+		return agent.Agent{}
 	}
-	return born[0], nil
+	return born[0]
+}
+
+// forkServed lets the kernel that serves the workspace fork and begin a task, which goes on there when
+// this process ends. nil: none serves it, or it is no task.
+func (w *Workspace) forkServed(ctx context.Context, f registry.Fork, start kernel.StartMode) ([]agent.Agent, error) {
+	if start != kernel.StartTask {
+		return nil, nil
+	}
+	server, err := w.Peers.Serving(ctx)
+	if server == nil || err != nil {
+		return nil, ctx.Err() // where it does not answer, the task runs here
+	}
+	return server.Fork(ctx, f, start)
 }
 
 // forkBeside forks an agent that a kernel of another host holds, without asking it: at the
@@ -230,9 +275,9 @@ func (w *Workspace) forkBeside(ctx context.Context, f registry.Fork, refused err
 // forkWithin forks an agent that asks for it itself, in the middle of its turn, by a command or a
 // program of its own: nobody can wait until its call is over, for it is this one. false: it has
 // no turn.
-func (w *Workspace) forkWithin(ctx context.Context, f registry.Fork, start bool) (agent.Agent, bool, error) {
+func (w *Workspace) forkWithin(ctx context.Context, f registry.Fork, start kernel.StartMode) (agent.Agent, bool, error) {
 	parent, err := w.Store.Agent(ctx, f.Parent)
-	if err != nil || parent.Lease.Owner == "" || start {
+	if err != nil || parent.Lease.Owner == "" || start != kernel.StartLater {
 		return agent.Agent{}, false, err
 	}
 	born, err := w.forkFinal(ctx, f)

@@ -81,6 +81,22 @@ func (w *Workspace) person(ctx context.Context, what string) error {
 		WithHint("say what is needed; the person can do it")
 }
 
+// Admit returns the agent that asks, empty for a person, or refuses it: what only persons may do, and
+// what needs a tool that the agent's limits do not leave it.
+func (w *Workspace) Admit(ctx context.Context, what string, persons bool, tool string) (id.Agent, error) {
+	own := w.asks(ctx)
+	if own == "" {
+		return "", nil
+	}
+	if persons {
+		return own, w.person(ctx, what)
+	}
+	if tool != "" {
+		return own, w.needs(ctx, what, tool)
+	}
+	return own, nil
+}
+
 // maySay refuses words in an agent's history that are not those of who writes them.
 func (w *Workspace) maySay(ctx context.Context, a agent.Agent, kind history.Kind) error {
 	if kind == history.User || kind == history.System {

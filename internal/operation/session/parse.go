@@ -11,8 +11,8 @@ import (
 	"ramet/internal/base/text"
 )
 
-// ParseCommand understands one line.
-func ParseCommand(line string) (Command, error) {
+// Parse understands one line.
+func (t Rows) Parse(line string) (Command, error) {
 	p := parser{line: line}
 	w, ok := next(line, 0)
 	name := strings.TrimPrefix(w.text, "/")
@@ -20,10 +20,10 @@ func ParseCommand(line string) (Command, error) {
 		return Command{}, fault.New(fault.Usage, "no command at column %d", p.column(w.end)).
 			WithHint("/help lists the commands")
 	}
-	if p.row, ok = FindCommand(name); !ok {
+	if p.row, ok = t.Find(name); !ok {
 		e := fault.New(fault.Usage, "/%s is no command, at column %d", show(name), p.column(w.start))
 		if near := text.NearestWord(strings.ToLower(name), CommandNames()); near != "" {
-			row, _ := FindCommand(near)
+			row, _ := t.Find(near)
 			return Command{}, e.WithHint("did you mean /%s? usage: %s", near, row.Usage)
 		}
 		return Command{}, e.WithHint("/help lists the commands")
@@ -61,7 +61,7 @@ func (p *parser) arguments(from int) error {
 			if w, ok = next(p.line, from); !ok {
 				continue
 			}
-			return p.rest(w.start, true)
+			return p.rest(place, w.start, true)
 		case isFlag:
 			end, err := p.option(w)
 			if err != nil {
@@ -72,7 +72,7 @@ func (p *parser) arguments(from int) error {
 		case place.Kind == "":
 			return p.wrong(w.start, "%s is one argument too many", show(w.text))
 		case place.Kind == Text && p.line[w.start] != '"' && p.line[w.start] != '\'':
-			return p.rest(w.start, false)
+			return p.rest(place, w.start, false)
 		case w.open != 0:
 			return p.open(w)
 		}
@@ -113,11 +113,13 @@ func (p *parser) option(w word) (int, error) {
 		return 0, p.wrong(w.start, "%s takes no value", name)
 	}
 	p.seen = append(p.seen, name)
+	if flag.Kind == Nothing && flag.Field != "" {
+		p.keep(flag, "true")
+		return w.end, nil
+	}
 	if flag.Kind == Nothing {
 		p.command.Cascade = p.command.Cascade || name == "--cascade"
 		p.command.All = p.command.All || name == "--all"
-		p.command.Worktree = p.command.Worktree || name == "--worktree"
-		p.command.Clean = p.command.Clean || name == "--clean"
 		return w.end, nil
 	}
 	v := word{text: value, start: w.start, end: w.end, quoted: true}
@@ -133,7 +135,7 @@ func (p *parser) option(w word) (int, error) {
 }
 
 // rest takes everything from a place on as the text, as it is.
-func (p *parser) rest(start int, forced bool) error {
+func (p *parser) rest(a CommandArgument, start int, forced bool) error {
 	body := strings.TrimSpace(p.line[start:])
 	for _, field := range strings.Fields(body) {
 		if _, ok := p.row.flag(field); ok && !forced {
@@ -141,15 +143,23 @@ func (p *parser) rest(start int, forced bool) error {
 			return p.wrong(at, "%s stands in the text: put it before, or the text in quotes", field)
 		}
 	}
-	return p.text(body, start)
+	return p.text(a, body, start)
 }
 
-func (p *parser) text(body string, start int) error {
+func (p *parser) text(a CommandArgument, body string, start int) error {
 	if strings.TrimSpace(body) == "" {
 		return p.wrong(start, "the text is empty")
 	}
-	p.command.Text = body
+	p.keep(a, body)
 	return nil
+}
+
+// keep keeps a word for a field of an operation's input.
+func (p *parser) keep(a CommandArgument, word string) {
+	if p.command.Values == nil {
+		p.command.Values = map[string]string{}
+	}
+	p.command.Values[a.Field] = word
 }
 
 // set puts a word where it belongs.
@@ -157,6 +167,10 @@ func (p *parser) set(a CommandArgument, w word) error {
 	c := &p.command
 	if a.Kind != Text && w.text == "" {
 		return p.wrong(w.start, "the %s is empty", a.Kind)
+	}
+	if a.Field != "" && a.Kind != Text && a.Kind != Message && a.Kind != Number {
+		p.keep(a, w.text)
+		return nil
 	}
 	switch a.Kind {
 	case Agent:
@@ -171,10 +185,6 @@ func (p *parser) set(a CommandArgument, w word) error {
 		c.Effort = w.text
 	case Name:
 		c.NewName = w.text
-	case Role:
-		c.Role = w.text
-	case Driver:
-		c.Driver = w.text
 	case Vendor:
 		c.Vendor = w.text
 	case Rule:
@@ -184,7 +194,7 @@ func (p *parser) set(a CommandArgument, w word) error {
 	case Value:
 		c.Value = w.text
 	case Text:
-		return p.text(w.text, w.start)
+		return p.text(a, w.text, w.start)
 	case Topic:
 		c.Topic = strings.TrimPrefix(w.text, "/")
 		if _, ok := FindCommand(c.Topic); !ok {
@@ -204,11 +214,19 @@ func (p *parser) set(a CommandArgument, w word) error {
 		if err != nil {
 			return p.wrong(w.start, "%s is not a message id", show(w.text))
 		}
+		if a.Field != "" {
+			p.keep(a, w.text)
+			return nil
+		}
 		c.At = &at
 	case Number:
 		n, err := strconv.ParseInt(w.text, 10, 64)
 		if err != nil || n < 1 {
 			return p.wrong(w.start, "%s is not the number of a letter", show(w.text))
+		}
+		if a.Field != "" {
+			p.keep(a, w.text)
+			return nil
 		}
 		c.Number = &n
 	}

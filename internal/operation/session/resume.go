@@ -18,7 +18,7 @@ func (w *Workspace) Resume(ctx context.Context, old agent.Agent) (agent.Agent, e
 	if _, err := w.Book.Resume(ctx, string(old.ID), start); err != nil {
 		return agent.Agent{}, err
 	}
-	born, err := w.fork(ctx, old.ID, registry.Child{ID: child}, false)
+	born, err := w.fork(ctx, old.ID, registry.Child{ID: child}, "")
 	if err != nil {
 		// It was never born; the ledger must not wait for it.
 		if _, lerr := w.Book.Finish(context.WithoutCancel(ctx), string(child), ledger.Failed, "it could not be forked"); lerr != nil {

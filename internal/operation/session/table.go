@@ -2,26 +2,24 @@ package session
 
 import "slices"
 
-// CommandTable returns every command, in the order of the help screen.
-func CommandTable() []CommandRow { return slices.Clone(table) }
+// CommandTable returns every command, in the order of the help screen. Rows of operations have a name, and a
+// summary and help where the terminal's differ from the command line's.
+func CommandTable() Rows { return slices.Clone(table) }
 
 var table = []CommandRow{
-	{"fork", `/fork [--name NAME] [--agent ROLE] [--at ID] [--model MODEL] [--driver PROGRAM] [--effort EFFORT] [--worktree] [--clean] ["PROMPT"]`, "Fork a child of this agent and go to it",
-		"The child has this agent's context, as it is now or, with --at, as it was after a message. With a prompt it begins to work at once. Parent and child share the files, unless --worktree gives the child a git worktree of its own, with what is not committed; --clean leaves that out.",
-		[]CommandArgument{{Flag: "--name", Kind: Name}, {Flag: "--agent", Kind: Role}, {Flag: "--at", Kind: Message}, {Flag: "--model", Kind: CommandModel}, {Flag: "--driver", Kind: Driver}, {Flag: "--effort", Kind: CommandEffort}, {Flag: "--worktree"}, {Flag: "--clean"}, {Kind: Text}}},
+	{Name: "fork", Summary: "Fork a child of this agent and go to it",
+		Help: "The child has this agent's context, as it is now or, with --at, as it was after a message. With a prompt it begins to work at once. Parent and child share the files, unless --worktree gives the child a git worktree of its own, with what is not committed; --clean leaves that out."},
 	{"kill", "/kill [AGENT] [--cascade]", "End this agent, or another",
 		"With --cascade its whole subtree ends; without, its children live on. Histories can still be read. Agent 0 cannot be killed.",
 		[]CommandArgument{{Kind: Agent}, {Flag: "--cascade"}}},
 	{"switch", "/switch AGENT", "Go to an agent",
 		"AGENT is 0, a name, an id, or the first four or more characters of an id.",
 		[]CommandArgument{{Kind: Agent, Required: true}}},
-	{"ps", "/ps", "List the agents", "", nil},
+	{Name: "ps", Summary: "List the agents"},
 	{"rename", "/rename [NAME]", "Name this agent, or take its name away",
 		"A name begins with a-z and goes on with a-z 0-9 . _ -, and no other living agent has it.",
 		[]CommandArgument{{Kind: Name}}},
-	{"send", `/send AGENT "TEXT"`, "Send a letter to an agent",
-		"The letter is from you. A waiting agent wakes up.",
-		[]CommandArgument{{Kind: Agent, Required: true}, {Kind: Text, Required: true}}},
+	{Name: "send", Help: "The letter is from you. A waiting agent wakes up."},
 	{"check-mail", "/check-mail", "List this agent's letters, the unread first", "It marks nothing as read.", nil},
 	{"read-mail", "/read-mail [N]", "Read the oldest unread letter, or letter N", "", []CommandArgument{{Kind: Number}}},
 	{"filter-mail", "/filter-mail --from AGENT", "List the letters from one agent",
@@ -63,9 +61,6 @@ var table = []CommandRow{
 		[]CommandArgument{{Kind: Path}, {Flag: "--all"}}},
 	{"tour", "/tour", "Walk through what can be done here",
 		"Enter on an empty prompt goes on, Esc ends it.", nil},
-	{"import", "/import [PROGRAM|PATH] [--all]", "Bring in sessions of Claude Code, Codex, opencode and pi",
-		"Without anything it lists those that lie where these programs keep them; a program narrows that. --all takes them, PATH the one of a file. Again, it takes what is new. Nothing begins to work because of it.",
-		[]CommandArgument{{Kind: Path}, {Flag: "--all"}}},
 	{"help", "/help [COMMAND]", "Show the commands, or one of them", "", []CommandArgument{{Kind: Topic}}},
 	{"exit", "/exit", "Leave; the agents stay as they are", "", nil},
 }

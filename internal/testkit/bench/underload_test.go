@@ -115,5 +115,5 @@ func prompted(b *testing.B, k *kernel.Kernel, m *streamer, a id.Agent) time.Dura
 func forkedBusy(b *testing.B, k *kernel.Kernel, a id.Agent) {
 	b.Helper()
 	f := registry.Fork{Parent: a, Claim: agent.Passing(), Children: []registry.Child{{ID: id.NewAgent()}}}
-	must[[]agent.Agent](b)(k.Fork(b.Context(), f, false))
+	must[[]agent.Agent](b)(k.Fork(b.Context(), f, ""))
 }

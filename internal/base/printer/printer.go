@@ -2,8 +2,7 @@
 // value that marshals to its public JSON shape and can also write itself as
 // text; the user's flags decide which is shown. Nothing that comes from
 // outside reaches a terminal raw: texts pass through text.Safe here.
-
-package cli
+package printer
 
 import (
 	"bufio"
@@ -34,6 +33,50 @@ type Listing interface {
 	List() (name string, elements iter.Seq[any])
 }
 
+// Result is a datum whose JSON form is another value.
+type Result struct {
+	JSON  any
+	Write func(w *Writer) // nil: people see JSON too
+}
+
+// Text implements Datum.
+func (r Result) Text(w *Writer) { r.Write(w) }
+
+// lister is a value whose JSON form is an object with one list.
+type lister interface {
+	List() (name string, elements iter.Seq[any])
+}
+
+// Compact returns the JSON form of a value, a Listing too, without white space between its parts.
+func Compact(v any) ([]byte, error) {
+	list, ok := v.(lister)
+	if !ok {
+		return compactOne(nil, v)
+	}
+	name, elements := list.List()
+	out := append(strconv.AppendQuote([]byte{'{'}, name), ":["...)
+	between := ""
+	for e := range elements {
+		var err error
+		if out, err = compactOne(append(out, between...), e); err != nil {
+			return nil, err
+		}
+		between = ","
+	}
+	return append(out, "]}"...), nil
+}
+
+func compactOne(out []byte, v any) ([]byte, error) {
+	if quick, ok := v.(Appender); ok {
+		return quick.AppendJSON(out)
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return append(out, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...), err
+}
+
 // Printer writes results to one place in one form.
 type Printer struct {
 	Out   io.Writer
@@ -44,13 +87,18 @@ type Printer struct {
 
 // Print shows one datum: an indented JSON value, or text.
 func (p *Printer) Print(d Datum) error {
-	if list, ok := d.(Listing); ok && p.JSON {
+	var value any = d
+	result, ok := d.(Result)
+	if ok {
+		value = result.JSON
+	}
+	if !p.JSON && !(ok && result.Write == nil) {
+		return p.text(d)
+	}
+	if list, ok := value.(lister); ok {
 		return p.list(list)
 	}
-	if p.JSON {
-		return p.encode(d, true)
-	}
-	return p.text(d)
+	return p.encode(value, true)
 }
 
 // PrintLine shows one of many data: a JSON value on a line of its own, or text.
@@ -93,7 +141,7 @@ func (p *Printer) encode(d any, lines bool) error {
 
 // list prints one element a line, and has one in memory at a time. They are not
 // indented: that would cost a tree of thousands of agents more than reading it.
-func (p *Printer) list(l Listing) error {
+func (p *Printer) list(l lister) error {
 	out := bufio.NewWriterSize(p.Out, 64<<10)
 	name, elements := l.List()
 	fmt.Fprintf(out, "{\n  %q: [", name)

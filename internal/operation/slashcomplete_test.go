@@ -1,15 +1,18 @@
-package session
+package operation_test
 
 import (
 	"strings"
 	"testing"
+
+	"ramet/internal/operation"
+	"ramet/internal/operation/session"
 )
 
-func list(names ...string) func() []CommandCandidate {
-	return func() []CommandCandidate {
-		var all []CommandCandidate
+func list(names ...string) func() []session.CommandCandidate {
+	return func() []session.CommandCandidate {
+		var all []session.CommandCandidate
 		for _, n := range names {
-			all = append(all, CommandCandidate{Text: n})
+			all = append(all, session.CommandCandidate{Text: n})
 		}
 		return all
 	}
@@ -17,11 +20,11 @@ func list(names ...string) func() []CommandCandidate {
 
 // The cursor is the bar.
 func TestComplete(t *testing.T) {
-	sources := CompletionSources{
+	sources := session.CompletionSources{
 		Agents: list("0", "ada", "bob-a"),
 		Labels: list("start", "two words"),
 		Models: list("offline/offline"),
-		Paths:  func(p string) []CommandCandidate { return list(p+"x.go", p+"sub dir/")() },
+		Paths:  func(p string) []session.CommandCandidate { return list(p+"x.go", p+"sub dir/")() },
 	}
 	for _, c := range []struct{ in, want, after string }{
 		{"|", "", ""},
@@ -39,7 +42,7 @@ func TestComplete(t *testing.T) {
 		{"/send bob-a the fi|", "", ""},
 		{"/fork --n|", "--name", "/fork --name |"},
 		{"/fork --model o|", "offline/offline", "/fork --model offline/offline |"},
-		{"/fork --name x --|", "--agent --at --model --driver --effort --worktree --clean", "/fork --name x --agent |"},
+		{"/fork --name x --|", "--role --at --model --driver --effort --worktree --clean", "/fork --name x --role |"},
 		{"/effort m|", "minimal medium max", "/effort minimal |"},
 		{"/fork --effort x|", "xhigh max", "/fork --effort xhigh |"},
 		{"/filter-mail --from |", "0 ada bob-a", "/filter-mail --from 0 |"},
@@ -52,14 +55,14 @@ func TestComplete(t *testing.T) {
 	} {
 		cursor := strings.IndexByte(c.in, '|')
 		line := strings.Replace(c.in, "|", "", 1)
-		got := CompleteCommand(line, cursor, sources)
+		got := operation.SlashRows().Complete(line, cursor, sources)
 		var names []string
 		for _, candidate := range got.Candidates {
 			names = append(names, candidate.Text)
 		}
 		joined := strings.Join(names, " ")
 		if c.in == "|" {
-			if len(names) != len(table) {
+			if len(names) != len(operation.SlashRows()) {
 				t.Errorf("an empty line offers %s", joined)
 			}
 			continue
@@ -79,20 +82,20 @@ func TestComplete(t *testing.T) {
 }
 
 func TestAFolderIsLeftOpen(t *testing.T) {
-	c := Completion{Kind: Path}
-	if got := c.Insert(CommandCandidate{Text: "my dir/"}); got != `"my dir/` {
+	c := session.Completion{Kind: session.Path}
+	if got := c.Insert(session.CommandCandidate{Text: "my dir/"}); got != `"my dir/` {
 		t.Error(got)
 	}
-	if got := c.Insert(CommandCandidate{Text: "dir/"}); got != "dir/" {
+	if got := c.Insert(session.CommandCandidate{Text: "dir/"}); got != "dir/" {
 		t.Error(got)
 	}
 }
 
 // A command that is typed whole is the first that is offered: Enter means it, not a longer one.
 func TestAWholeNameComesFirst(t *testing.T) {
-	for _, row := range table {
+	for _, row := range operation.SlashRows() {
 		line := "/" + row.Name
-		if got := CompleteCommand(line, len(line), CompletionSources{}); len(got.Candidates) == 0 || got.Candidates[0].Text != line {
+		if got := operation.SlashRows().Complete(line, len(line), session.CompletionSources{}); len(got.Candidates) == 0 || got.Candidates[0].Text != line {
 			t.Errorf("%s offers %v first", line, got.Candidates)
 		}
 	}

@@ -1,4 +1,4 @@
-package session
+package operation_test
 
 import (
 	"encoding/json"
@@ -7,10 +7,12 @@ import (
 	"unicode/utf8"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/operation"
+	"ramet/internal/operation/session"
 )
 
 // brief is a command with only the fields that are set.
-func brief(c Command) string {
+func brief(c session.Command) string {
 	var all map[string]any
 	b, _ := json.Marshal(c)
 	if err := json.Unmarshal(b, &all); err != nil {
@@ -22,7 +24,7 @@ func brief(c Command) string {
 		}
 	}
 	b, _ = json.Marshal(all)
-	return strings.ReplaceAll(strings.Trim(string(b), "{}"), `"`, "")
+	return strings.ReplaceAll(string(b[1:len(b)-1]), `"`, "")
 }
 
 func TestParse(t *testing.T) {
@@ -30,21 +32,22 @@ func TestParse(t *testing.T) {
 		`/fork`:                                 "Name:fork",
 		`fork`:                                  "Name:fork",
 		"  /ps \n":                              "Name:ps",
-		`/fork "do it"`:                         "Name:fork,Text:do it",
-		`/fork do it, it's time`:                "Name:fork,Text:do it, it's time",
-		"/fork two\nlines \\n":                  `Name:fork,Text:two\nlines \\n`,
-		`/fork --worktree --clean x`:            `Clean:true,Name:fork,Text:x,Worktree:true`,
-		`/fork --name ada --worktree 'a "b"'`:   `Name:fork,NewName:ada,Text:a \b\,Worktree:true`,
-		`/fork "first" --name=ada --at 12`:      "At:12,Name:fork,NewName:ada,Text:first",
-		`/fork --model "x/y" explain --cascade`: "Model:x/y,Name:fork,Text:explain --cascade",
-		`/fork -- explain --worktree`:           "Name:fork,Text:explain --worktree",
-		`/fork \--worktree is what`:             `Name:fork,Text:\\--worktree is what`,
+		`/fork "do it"`:                         "Name:fork,Values:{prompt:do it}",
+		`/fork do it, it's time`:                "Name:fork,Values:{prompt:do it, it's time}",
+		"/fork two\nlines \\n":                  `Name:fork,Values:{prompt:two\nlines \\n}`,
+		`/fork --worktree --clean x`:            `Name:fork,Values:{clean:true,prompt:x,worktree:true}`,
+		`/fork --name ada --worktree 'a "b"'`:   `Name:fork,Values:{name:ada,prompt:a \b\,worktree:true}`,
+		`/fork "first" --name=ada --at 12`:      "Name:fork,Values:{at:12,name:ada,prompt:first}",
+		`/fork --model "x/y" explain --cascade`: "Name:fork,Values:{model:x/y,prompt:explain --cascade}",
+		`/fork -- explain --worktree`:           "Name:fork,Values:{prompt:explain --worktree}",
+		`/fork \--worktree is what`:             `Name:fork,Values:{prompt:\\--worktree is what}`,
+		`/fork --agent rev x`:                   "Name:fork,Values:{prompt:x,role:rev}",
 		`/kill`:                                 "Name:kill",
 		`/kill --cascade ada`:                   "Agent:ada,Cascade:true,Name:kill",
 		`/kill ada --cascade`:                   "Agent:ada,Cascade:true,Name:kill",
-		`/send ada "a \"b\" \\ \n c"`:           `Agent:ada,Name:send,Text:a \b\ \\ \\n c`,
-		`/send ada hi there`:                    "Agent:ada,Name:send,Text:hi there",
-		`/send 0 'it is'`:                       "Agent:0,Name:send,Text:it is",
+		`/send ada "a \"b\" \\ \n c"`:           `Name:send,Values:{text:a \b\ \\ \\n c,to:ada}`,
+		`/send ada hi there`:                    "Name:send,Values:{text:hi there,to:ada}",
+		`/send 0 'it is'`:                       "Name:send,Values:{text:it is,to:0}",
 		`/check-mail`:                           "Name:check-mail",
 		`/read-mail`:                            "Name:read-mail",
 		`/read-mail 3`:                          "Name:read-mail,Number:3",
@@ -67,7 +70,7 @@ func TestParse(t *testing.T) {
 		`/help /fork`:                           "Name:help,Topic:fork",
 		`/help fork`:                            "Name:help,Topic:fork",
 	} {
-		c, err := ParseCommand(in)
+		c, err := operation.SlashRows().Parse(in)
 		if err != nil {
 			t.Errorf("%s: %v", in, err)
 		} else if got := brief(c); got != want {
@@ -80,18 +83,18 @@ func TestParseSaysWhereAndWhatInstead(t *testing.T) {
 	for in, want := range map[string]string{
 		``:                               "no command at column 1: /help lists the commands",
 		`/`:                              "no command at column 2: /help lists the commands",
-		`  /frok`:                        `/frok is no command, at column 3: did you mean /fork? usage: /fork [--name NAME] [--agent ROLE] [--at ID] [--model MODEL] [--driver PROGRAM] [--effort EFFORT] [--worktree] [--clean] ["PROMPT"]`,
+		`  /frok`:                        `/frok is no command, at column 3: did you mean /fork? usage: /fork [--name NAME] [--role ROLE] [--at ID] [--model MODEL] [--driver PROGRAM] [--effort EFFORT] [--worktree] [--clean] ["PROMPT"]`,
 		`/xyzzy`:                         "/xyzzy is no command, at column 1: /help lists the commands",
 		`/kill --cascde`:                 "/kill, column 7: --cascde is no option of /kill; did you mean --cascade?: usage: /kill [AGENT] [--cascade]",
 		`/kill a --cascade=yes`:          "/kill, column 9: --cascade takes no value: usage: /kill [AGENT] [--cascade]",
 		`/kill a b`:                      "/kill, column 9: b is one argument too many: usage: /kill [AGENT] [--cascade]",
 		`/kill "a`:                       "/kill, column 7: the quote \" is not closed: usage: /kill [AGENT] [--cascade]",
 		`/kill ""`:                       "/kill, column 7: the agent is empty: usage: /kill [AGENT] [--cascade]",
-		`/ps x`:                          "/ps, column 5: x is one argument too many: usage: /ps",
-		`/send`:                          `/send, column 6: the agent is missing: usage: /send AGENT "TEXT"`,
-		`/send é`:                        `/send, column 8: the text is missing: usage: /send AGENT "TEXT"`,
-		`/send ada " "`:                  `/send, column 11: the text is empty: usage: /send AGENT "TEXT"`,
-		`/send ada "a" b`:                `/send, column 15: b is one argument too many: usage: /send AGENT "TEXT"`,
+		`/ps x`:                          "/ps, column 5: x is one argument too many: usage: /ps [--all]",
+		`/send`:                          `/send, column 6: the agent is missing: usage: /send [--from FROM] TO "TEXT"`,
+		`/send é`:                        `/send, column 8: the text is missing: usage: /send [--from FROM] TO "TEXT"`,
+		`/send ada " "`:                  `/send, column 11: the text is empty: usage: /send [--from FROM] TO "TEXT"`,
+		`/send ada "a" b`:                `/send, column 15: b is one argument too many: usage: /send [--from FROM] TO "TEXT"`,
 		`/filter-mail`:                   "/filter-mail, column 13: --from is missing: usage: /filter-mail --from AGENT",
 		`/filter-mail --from`:            "/filter-mail, column 20: --from wants the agent after it: usage: /filter-mail --from AGENT",
 		`/delete-mail 0`:                 "/delete-mail, column 14: 0 is not the number of a letter: usage: /delete-mail N",
@@ -102,7 +105,7 @@ func TestParseSaysWhereAndWhatInstead(t *testing.T) {
 		`/switch --model`:                "/switch, column 9: --model is no option of /switch: usage: /switch AGENT",
 		`/filter-mail --from a --from b`: "/filter-mail, column 23: --from stands twice: usage: /filter-mail --from AGENT",
 	} {
-		_, err := ParseCommand(in)
+		_, err := operation.SlashRows().Parse(in)
 		if err == nil || err.Error() != want {
 			t.Errorf("%s\n got %v\nwant %s", in, err, want)
 		}
@@ -110,31 +113,42 @@ func TestParseSaysWhereAndWhatInstead(t *testing.T) {
 			t.Errorf("%s: %v has no code", in, err)
 		}
 	}
-	_, err := ParseCommand(`/fork fix it --worktree`)
+	_, err := operation.SlashRows().Parse(`/fork fix it --worktree`)
 	if err == nil || !strings.HasPrefix(err.Error(), "/fork, column 14: --worktree stands in the text") {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestTheTableIsWhole(t *testing.T) {
-	for _, row := range CommandTable() {
+	for _, row := range operation.SlashRows() {
 		if !strings.HasPrefix(row.Usage, "/"+row.Name) || row.Summary == "" || len(row.Summary) > 60 {
 			t.Errorf("%+v", row)
 		}
-		for i, a := range row.places() {
-			if a.Kind == Text && i != len(row.places())-1 {
+		text := false
+		for _, a := range row.Arguments {
+			if a.Flag == "" && text {
 				t.Errorf("%s: text is not last", row.Name)
 			}
-		}
-		for _, flag := range row.flags() {
-			if !strings.Contains(row.Usage, flag) {
-				t.Errorf("%s: the usage does not have %s", row.Name, flag)
+			text = text || a.Flag == "" && a.Kind == session.Text
+			if a.Flag != "" && !a.Hidden && !strings.Contains(row.Usage, a.Flag) {
+				t.Errorf("%s: the usage does not have %s", row.Name, a.Flag)
 			}
 		}
 	}
 	for _, name := range strings.Fields("clear mark rewind fork kill send check-mail read-mail filter-mail delete-mail ps switch rename model compact usage verify export help exit log") {
-		if _, ok := FindCommand(name); !ok {
+		if _, ok := operation.SlashRows().Find(name); !ok {
 			t.Errorf("no %s", name)
+		}
+	}
+}
+
+// The terminal's table names every operation that has a slash command, which is how its place in the help is chosen.
+func TestEverySlashCommandOfAnOperationHasAPlace(t *testing.T) {
+	for _, o := range operation.All() {
+		if d := o.Describe(); d.Faces&operation.Slash != 0 {
+			if _, ok := session.FindCommand(d.Name); !ok {
+				t.Errorf("the table of package command has no /%s", d.Name)
+			}
 		}
 	}
 }
@@ -144,7 +158,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
-		c, err := ParseCommand(line)
+		c, err := operation.SlashRows().Parse(line)
 		if err != nil {
 			if !fault.Is(err, fault.Usage) {
 				t.Errorf("%q: %v", line, err)
@@ -154,24 +168,14 @@ func FuzzParse(f *testing.F) {
 					t.Errorf("%q: the refusal holds %q", line, r)
 				}
 			}
-		} else if _, ok := FindCommand(c.Name); !ok {
+		} else if _, ok := operation.SlashRows().Find(c.Name); !ok {
 			t.Errorf("%q: %+v", line, c)
 		}
 		for i := range line {
-			got := CompleteCommand(line, i, CompletionSources{})
+			got := operation.SlashRows().Complete(line, i, session.CompletionSources{})
 			if got.Start < 0 || got.Start > got.End || got.End > len(line) {
 				t.Errorf("%q at %d: %+v", line, i, got)
 			}
-		}
-	})
-}
-
-func FuzzQuote(f *testing.F) {
-	f.Add(`a "b" \ 'c' --d`)
-	f.Fuzz(func(t *testing.T, s string) {
-		w, ok := next(QuoteWord(s), 0)
-		if !ok || w.text != s || w.open != 0 || w.end != len(QuoteWord(s)) {
-			t.Errorf("%q became %q", s, w.text)
 		}
 	})
 }

@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"ramet/internal/base/id"
+	"ramet/internal/operation"
+)
+
+// Command derives the command of an operation: usage, flags, help, completion.
+func (l *Line) Command(o operation.Operation) *cobra.Command {
+	d := o.Describe()
+	least, places := 0, []operation.Param{}
+	use := []string{d.Name[strings.LastIndexByte(d.Name, ' ')+1:]}
+	for _, p := range operation.Offered(o, operation.CLI) {
+		if !p.IsPositional(operation.CLI) {
+			continue
+		}
+		places = append(places, p)
+		word := p.Metavar
+		if p.Type == reflect.TypeFor[operation.Text]() {
+			word += "|-"
+		}
+		if p.Required {
+			least++
+		} else {
+			word = "[" + word + "]"
+		}
+		use = append(use, word)
+	}
+	c := &cobra.Command{Use: strings.Join(use, " "), Short: d.Summary, Long: operation.Expand(o, operation.CLI, d.Help), Args: CheckArguments(least, len(places)),
+		ValidArgsFunction: func(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+			if len(args) >= len(places) {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return l.completer(&places[len(args)])(c, args, begun)
+		},
+	}
+	l.addFlags(c, o)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		in, err := l.Bind(c, o, args)
+		if err != nil {
+			return err
+		}
+		return l.Do(c, o, in)
+	}
+	return c
+}
+
+func (l *Line) addFlags(c *cobra.Command, o operation.Operation) {
+	aliases := map[string]string{}
+	for _, p := range operation.Offered(o, operation.CLI) {
+		if p.IsPositional(operation.CLI) {
+			continue
+		}
+		help := operation.Expand(o, operation.CLI, p.Help)
+		if p.Type == reflect.TypeFor[operation.Text]() {
+			help += " (- reads standard input)"
+		}
+		flag := c.Flags().VarPF(&words{kind: flagKind(p.Type), preset: p.Default(operation.CLI)}, p.Name, p.Short, help)
+		if p.Type.Kind() == reflect.Bool {
+			flag.NoOptDefVal = "true"
+		}
+		c.RegisterFlagCompletionFunc(p.Name, l.completer(&p))
+		for _, alias := range p.Aliases {
+			aliases[alias] = p.Name
+		}
+	}
+	c.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+		if real, ok := aliases[name]; ok {
+			name = real
+		}
+		return pflag.NormalizedName(name)
+	})
+}
+
+// words is a flag that keeps what was typed. It is parsed after all flags are known, because pflag
+// hides the errors of values.
+type words struct {
+	given        []string
+	kind, preset string
+}
+
+func (w *words) Set(word string) error { w.given = append(w.given, word); return nil }
+func (w *words) Type() string          { return w.kind }
+func (w *words) String() string {
+	if len(w.given) > 0 {
+		return w.given[len(w.given)-1]
+	}
+	return w.preset
+}
+
+// flagKind is the type of a flag's value as help shows it.
+func flagKind(t reflect.Type) string {
+	if t == reflect.TypeFor[id.Message]() {
+		return "string"
+	}
+	switch t.Kind() {
+	case reflect.Bool:
+		return "bool"
+	case reflect.Int, reflect.Int64:
+		return "int"
+	case reflect.Slice:
+		return "strings"
+	}
+	return "string"
+}
+
+// Bind fills the input of an operation from a command line.
+func (l *Line) Bind(c *cobra.Command, o operation.Operation, args []string) (any, error) {
+	in := o.New()
+	for _, p := range operation.Offered(o, operation.CLI) {
+		var given []string
+		if p.IsPositional(operation.CLI) {
+			n := min(1, len(args))
+			given, args = args[:n], args[n:]
+		} else if flag := c.Flags().Lookup(p.Name); flag.Changed {
+			given = flag.Value.(*words).given
+		}
+		if p.Type.Kind() != reflect.Slice && len(given) > 1 {
+			given = given[len(given)-1:] // the last one counts, as in every shell
+		}
+		for _, word := range given {
+			if p.Type == reflect.TypeFor[operation.Text]() {
+				text, err := l.Text(word)
+				if err != nil {
+					return nil, err
+				}
+				word = text
+			}
+			if err := p.Set(in, word); err != nil {
+				err = operation.Explain(o, operation.CLI, err)
+				if e, ok := errors.AsType[*operation.FieldError](err); ok && e.Malformed {
+					e.Fault.Message = c.CommandPath() + ": " + e.Fault.Message
+				}
+				return nil, err
+			}
+		}
+	}
+	return in, operation.SetDefaults(o, operation.CLI, in)
+}
+
+// Do carries out an operation and prints its output.
+func (l *Line) Do(c *cobra.Command, o operation.Operation, in any) error {
+	l.Reads = l.Reads || o.Describe().Effect == operation.Reads
+	if brief, ok := in.(operation.TextInput); ok && !l.JSON {
+		brief.ForText()
+	}
+	out, err := operation.Local{Open: l.Open}.Call(c.Context(), o, in)
+	if err != nil {
+		return operation.Explain(o, operation.CLI, err)
+	}
+	if !l.JSON {
+		for _, note := range o.ListNotes(in, out) {
+			l.Note(operation.Expand(o, operation.CLI, note))
+		}
+	}
+	return l.Print(o.Result(operation.CLI, in, out))
+}
+
+// completer returns the completion of a field by its type.
+func (l *Line) completer(p *operation.Param) cobra.CompletionFunc {
+	if few := p.Words(); few != nil {
+		return cobra.FixedCompletions(few, cobra.ShellCompDirectiveNoFileComp)
+	}
+	switch p.Type {
+	case reflect.TypeFor[operation.AgentRef]():
+		return l.CompleteAgents(1 << 30)
+	case reflect.TypeFor[operation.Model]():
+		return l.CompleteModels
+	case reflect.TypeFor[operation.Driver]():
+		return l.CompleteDrivers
+	}
+	return cobra.NoFileCompletions
+}

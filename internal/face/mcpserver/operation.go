@@ -1,0 +1,51 @@
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"reflect"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/printer"
+	"ramet/internal/operation"
+)
+
+// operationTool derives the tool of an operation.
+func operationTool(o operation.Operation) tool {
+	d := o.Describe()
+	about := d.Model
+	if about == "" {
+		about = d.Summary
+	}
+	return tool{name: d.Name, about: operation.Expand(o, operation.MCP, about), reads: d.Effect == operation.Reads, destroys: d.Effect == operation.Destroys,
+		args: operation.Shape(o, operation.MCP), decodes: true,
+		answers: []any{reflect.Zero(o.Answer(operation.MCP)).Interface()},
+		run: func(ctx context.Context, s *Server, _ Caller, args json.RawMessage) (json.RawMessage, error) {
+			in := o.New()
+			if err := operation.Decode(o, operation.MCP, args, in); err != nil {
+				return nil, explain(o, err)
+			}
+			out, err := operation.Within(s.o.Workspace).Call(ctx, o, in)
+			if err != nil {
+				return nil, explain(o, err)
+			}
+			return printer.Compact(o.Result(operation.MCP, in, out).JSON)
+		}}
+}
+
+// explain tells a model which argument is wrong.
+func explain(o operation.Operation, err error) error {
+	e, ok := errors.AsType[*operation.FieldError](operation.Explain(o, operation.MCP, err))
+	if !ok {
+		return err
+	}
+	if e.Fault.Code != fault.InvalidField {
+		return e.Fault
+	}
+	hint := "nothing was done; look at the tool's input schema"
+	if e.Suggestion != "" {
+		hint = "nothing was done; did you mean " + e.Suggestion + "?"
+	}
+	return fault.New(e.Fault.Code, "%s: %s", o.Describe().Name, e.Fault.Message).WithHint("%s", hint)
+}

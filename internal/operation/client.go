@@ -1,0 +1,41 @@
+package operation
+
+import (
+	"context"
+
+	"ramet/internal/operation/session"
+)
+
+// Client carries out operations for the faces.
+type Client interface {
+	// Call validates the input, which is a pointer, and returns the output.
+	Call(ctx context.Context, o Operation, in any) (any, error)
+}
+
+// Local carries out operations in this process.
+type Local struct {
+	// Open returns the workspace. It is not called for an input that is invalid.
+	Open func(context.Context) (*session.Workspace, error)
+}
+
+// Within returns a client for an open workspace.
+func Within(w *session.Workspace) Local {
+	return Local{Open: func(context.Context) (*session.Workspace, error) { return w, nil }}
+}
+
+// Call implements Client.
+func (l Local) Call(ctx context.Context, o Operation, in any) (any, error) {
+	if c, ok := in.(Checker); ok {
+		if err := c.Check(); err != nil {
+			return nil, err
+		}
+	}
+	w, err := l.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return o.Do(ctx, w, in)
+}
+
+// Checker is an input with rules that no single field can express. Check needs no workspace.
+type Checker interface{ Check() error }

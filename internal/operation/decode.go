@@ -1,0 +1,119 @@
+package operation
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/base/shape"
+	textpkg "ramet/internal/base/text"
+)
+
+// Shape returns the JSON form of an operation's input on a face: the schema of an MCP tool, the
+// body of an HTTP request. Fields in path are left out.
+func Shape(o Operation, f Face, path ...string) *shape.Shape {
+	var fields []shape.Field
+	for _, p := range Offered(o, f) {
+		if slices.Contains(path, p.Name) {
+			continue
+		}
+		one := p.shape()
+		if p.Help != "" {
+			one = one.With(Expand(o, f, p.Help))
+		}
+		fields = append(fields, shape.Field{Name: p.Name, Shape: one, Optional: !p.Required})
+	}
+	return shape.Object(fields...)
+}
+
+// Decode reads an input from JSON. It accepts aliases, takes null and, for optional texts, "" as not
+// given, and refuses unknown names. From models it accepts what they plainly meant (shape.Take).
+func Decode(o Operation, f Face, text []byte, in any, path ...string) error {
+	if len(text) == 0 {
+		text = []byte("{}")
+	}
+	var members map[string]jsontext.Value
+	if err := jsonv2.Unmarshal(text, &members); err != nil {
+		return Invalid("", fault.InvalidField, "must be an object: %w", err)
+	}
+	params := Offered(o, f)
+	for _, name := range sortedNames(members) {
+		p := findParam(params, name, path)
+		if p == nil {
+			e := Invalid(name, fault.InvalidField, "%s has no field %.80q", o.Describe().Name, name)
+			e.Suggestion = textpkg.NearestWord(name, namesOf(params, path))
+			return e
+		}
+		value := members[name]
+		if p.Name != name {
+			delete(members, name)
+			if _, twice := members[p.Name]; twice {
+				return Invalid(name, fault.InvalidField, "%s and %s are the same field", name, p.Name)
+			}
+			members[p.Name] = value
+		}
+		if !p.Required && (string(value) == "null" || string(value) == `""` || string(value) == "0" && p.Type == reflect.TypeFor[id.Message]()) {
+			delete(members, p.Name)
+		}
+	}
+	plain, err := jsonv2.Marshal(members, jsonv2.Deterministic(true))
+	if err != nil {
+		return err
+	}
+	form := Shape(o, f, path...)
+	if f == MCP {
+		plain, _ = form.Take(plain)
+	}
+	if err := form.Check(plain); err != nil {
+		wrong := (*shape.Error)(nil)
+		if errors.As(err, &wrong) {
+			return Invalid(strings.TrimPrefix(wrong.Pointer, "/"), fault.InvalidField, "%s %s", wrong.Path(), wrong.What)
+		}
+		return Invalid("", fault.InvalidField, "%w", err)
+	}
+	if err := json.Unmarshal(plain, in); err != nil {
+		return Invalid("", fault.InvalidField, "cannot be read: %w", err)
+	}
+	return SetDefaults(o, f, in)
+}
+
+// GivenName returns the name by which a JSON text gives a field: its own, or an alias.
+func GivenName(o Operation, field string, text []byte) string {
+	var members map[string]jsontext.Value
+	if jsonv2.Unmarshal(text, &members) != nil || members[field] != nil {
+		return field
+	}
+	for _, p := range o.Params() {
+		for _, alias := range p.Aliases {
+			if p.Name == field && members[alias] != nil {
+				return alias
+			}
+		}
+	}
+	return field
+}
+
+func sortedNames(members map[string]jsontext.Value) []string {
+	names := make([]string, 0, len(members))
+	for name := range members {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func namesOf(params []Param, path []string) (out []string) {
+	for _, p := range params {
+		if !slices.Contains(path, p.Name) {
+			out = append(out, p.Name)
+		}
+	}
+	return out
+}

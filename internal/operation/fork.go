@@ -1,0 +1,227 @@
+package operation
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/base/printer"
+	"ramet/internal/base/text"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+	"ramet/internal/core/state"
+	"ramet/internal/files/worktree"
+	"ramet/internal/kernel"
+	"ramet/internal/model/llm"
+	"ramet/internal/operation/public"
+	"ramet/internal/operation/session"
+	"ramet/internal/turn/tool"
+)
+
+// ForkInput asks for a child.
+type ForkInput struct {
+	Agent    AgentRef   `json:"agent,omitempty" arg:"AGENT" slash:"-" help:"the agent to fork: 0, a name, a uuid or the beginning of one (default: yourself if you are an agent, else 0)"`
+	Name     *string    `json:"name,omitempty" help:"a name for the child"`
+	Role     Role       `json:"role,omitempty" alias:"agent" help:"make it by a definition of .agents/agents or .claude/agents: its instructions, tools and model"`
+	At       id.Message `json:"at,omitempty" help:"message id at which the child's context ends"`
+	Model    Model      `json:"model,omitempty" help:"vendor/name of the child's model (default: its parent's)"`
+	Driver   Driver     `json:"driver,omitempty" help:"let another program drive the child: claude, codex, …, or ramet itself (default: as its parent); {model} is its own word then"`
+	Effort   llm.Effort `json:"effort,omitempty" help:"how hard the child's model thinks (default: as its parent's)"`
+	Worktree bool       `json:"worktree,omitempty" help:"give the child files of its own: a git worktree and a branch"`
+	Clean    bool       `json:"clean,omitempty" help:"with {worktree}: only what is committed"`
+	Prompt   *Text      `json:"prompt,omitempty" slash:"PROMPT" help:"first message of the child"`
+	Start    Start      `json:"start,omitempty" faces:"http mcp" default:"later http=turn mcp=task slash=turn" help:"with {prompt}: later stores it, turn begins to work on it, task also reports to the parent"`
+	State    bool       `json:"state,omitempty" faces:"-" default:"http=true" help:"tell what the child does"`
+}
+
+// Start says what happens to the prompt of a child.
+type Start string
+
+// The ways to start.
+const (
+	StartLater Start = "later"
+	StartTurn  Start = "turn"
+	StartTask  Start = "task"
+)
+
+// Words implements Words.
+func (Start) Words() []string {
+	return []string{string(StartLater), string(StartTurn), string(StartTask)}
+}
+
+// Check implements Checker.
+func (in *ForkInput) Check() error {
+	if in.Clean && !in.Worktree {
+		return Invalid("clean", fault.Usage, "fork: {clean} goes with {worktree}").Hint("add {worktree}, or leave it out")
+	}
+	if in.Name != nil {
+		if err := agent.CheckName(*in.Name); err != nil {
+			return At("name", err)
+		}
+	}
+	if in.Prompt != nil {
+		return At("prompt", session.CheckPrompt(string(*in.Prompt)))
+	}
+	return nil
+}
+
+// Fork makes a child of an agent.
+var Fork = Op[ForkInput, Forked]{
+	Doc: Doc{Name: "fork", Group: "agents", ID: "forkAgent", Route: "POST /api/v1/agents/{ref=agent}/fork 201", Faces: CLI | HTTP | MCP | Slash, Tool: "fork",
+		Summary: "Fork an agent; print the child's uuid",
+		Model:   "Fork an agent: the child has its whole context. With a prompt the child begins to work at once; how it ended comes as a letter to its parent (mail, read).",
+		Help: `Fork an agent (agent 0 if none is named) and print the child's uuid. The child
+inherits the context by reference: the cost does not depend on its length.
+Files are shared, not copied: parent and child work in the same folder.
+
+With {worktree} the child gets a git worktree and a branch of its own, with the files
+of its parent: the commit that is checked out there, and what is not committed or not
+tracked (ignored files apart); {clean}: the commit alone. "ramet merge" brings its work
+back.
+
+With {at} the child begins with a rewind to that message, so that its context
+is the parent's as it was just after it; with {worktree} too, the files are what they
+were then.
+
+A prompt is stored as the child's first message; "ramet exec --continue CHILD" lets it
+begin. With --run it begins at once, and the command prints its answer.
+
+With {driver} another program goes on with the conversation: in a fork of its own session
+where the parent's is one of that program, at the end of a turn, and the program can fork;
+else it is told the conversation in words.`},
+	Run:   fork,
+	Text:  func(w *printer.Writer, _ ForkInput, out Forked) { w.Line("%s", string(out.Child.ID)) },
+	Notes: forkNotes,
+	Public: func(f Face, out Forked) any {
+		if f == HTTP {
+			return public.FormatDoing(out.Child, out.Now)
+		}
+		return out.child()
+	},
+}
+
+// Forked is a child that was made.
+type Forked struct {
+	Child     agent.Agent
+	Tree      *worktree.Tree // nil: it shares its parent's files
+	Now       state.Now      // if asked for
+	ParentCwd string
+}
+
+// Child is the public shape of a child that was made.
+type Child struct {
+	public.Agent
+	Worktree *Worktree `json:"worktree"` // null: it shares its parent's files
+}
+
+// Worktree is the files of a child that has its own.
+type Worktree struct {
+	Dir         string `json:"dir"`
+	Branch      string `json:"branch"`
+	Uncommitted bool   `json:"uncommitted"` // the parent's folder has changes that the child has not
+	Brought     int    `json:"brought"`     // files that are not committed there, and came along
+}
+
+func (f Forked) child() Child {
+	out := Child{Agent: public.FormatAgent(f.Child)}
+	if t := f.Tree; t != nil {
+		out.Worktree = &Worktree{t.Dir, t.Branch, t.Left, t.Brought}
+	}
+	return out
+}
+
+func fork(ctx context.Context, e *Env, in ForkInput) (Forked, error) {
+	f := session.Fork{At: in.At, Worktree: in.Worktree, Clean: in.Clean, Role: string(in.Role), Effort: in.Effort, Start: in.Start.kernel()}
+	var err error
+	if f.Parent, err = e.Target(ctx, in.Agent); err != nil {
+		return Forked{}, err
+	}
+	if in.Name != nil {
+		f.Name = *in.Name
+	}
+	if in.Prompt != nil {
+		prompt := string(*in.Prompt)
+		f.Prompt = &prompt
+	}
+	if f.Model, err = e.Driver(string(in.Driver), string(in.Model)); err != nil {
+		return Forked{}, At("model", err)
+	}
+	if err := permitDriver(ctx, e, in, f.Model); err != nil {
+		return Forked{}, err
+	}
+	done, err := e.Fork(ctx, f)
+	if err != nil {
+		return Forked{}, err
+	}
+	out := Forked{Child: done.Child, Tree: done.Tree, ParentCwd: f.Parent.Cwd}
+	if in.State {
+		out.Now, err = e.States(ctx, false, done.Child.ID)
+	}
+	return out, err
+}
+
+func (s Start) kernel() kernel.StartMode {
+	switch s {
+	case StartTurn:
+		return kernel.StartTurn
+	case StartTask:
+		return kernel.StartTask
+	}
+	return kernel.StartLater
+}
+
+// permitDriver asks a person whether an agent may start another program for a child, as the agents'
+// own tool does. The command of an agent was permitted when it was run.
+func permitDriver(ctx context.Context, e *Env, in ForkInput, model llm.Ref) error {
+	if e.Caller.Agent == "" || e.Caller.Face != history.MCP {
+		return nil
+	}
+	if in.Role != "" && model == (llm.Ref{}) {
+		role, err := e.Role(string(in.Role))
+		if err != nil {
+			return err
+		}
+		model = llm.Ref{Vendor: role.Provider, Name: role.Model}
+	}
+	name, _, starts := agent.SplitDriver(model.Vendor, model.Name)
+	if !starts {
+		return nil
+	}
+	if e.Kernel == nil {
+		return fault.New(fault.Denied, "an agent cannot start %s from here: nobody can be asked", name).
+			WithHint("the user can: ramet fork --driver %s", name)
+	}
+	in.Start = "" // no matter of this question
+	args, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	spec := tool.Spec{Name: "fork", Access: tool.Processes, Starts: func(json.RawMessage) string { return name }}
+	call := tool.Call{Agent: e.Caller.Agent, ID: "mcp-fork", Name: spec.Name, Args: args}
+	_, record, err := e.Kernel.Guard.Decide(ctx, spec, call)
+	if err == nil && record != nil && record.By == history.ByPerson { // a yes is durable before anything happens because of it
+		_, err = e.Kernel.Order(ctx, call.Agent, history.Draft{Kind: history.Command, Meta: history.Meta{
+			Command: history.PermitCommand, CallID: call.ID, Permission: record, Actor: record.Actor}})
+	}
+	return err
+}
+
+func forkNotes(in ForkInput, out Forked) (notes []string) {
+	if t := out.Tree; t != nil && t.Brought > 0 {
+		verb := "are"
+		if t.Brought == 1 {
+			verb = "is"
+		}
+		notes = append(notes, fmt.Sprintf("%s that %s not committed came along", text.Count(t.Brought, "file"), verb))
+	}
+	if t := out.Tree; t != nil && t.Left {
+		notes = append(notes, out.ParentCwd+" has changes that are not committed, and that the child does not have")
+	}
+	if in.Prompt != nil && in.Start == StartLater {
+		label := out.Child.Label()
+		notes = append(notes, fmt.Sprintf("%s has its prompt and has not begun: `ramet exec --continue %s` starts it, or fork with --run", label, label))
+	}
+	return notes
+}

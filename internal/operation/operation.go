@@ -1,0 +1,163 @@
+// Package operation describes every verb of ramet once: its input (names, help, validation), its
+// output, and the function that carries it out. The faces derive the rest: the command line its
+// flags, help and completion, HTTP its routes and OpenAPI document, MCP its tools, the terminal its
+// slash commands. docs/adding.md shows how to add one.
+//
+// An operation is a variable of type Op in a file of its own, listed in All. A face binds what it
+// was given to a new input (Param.Set for words, Decode for JSON) and passes it to a Client.
+package operation
+
+import (
+	"context"
+	"reflect"
+	"sync"
+
+	"ramet/internal/base/printer"
+	"ramet/internal/operation/session"
+)
+
+// All returns every operation.
+func All() []Operation {
+	return []Operation{&Ps, &Fork, &Send}
+}
+
+// Face is a set of ways to call operations.
+type Face uint8
+
+// The faces.
+const (
+	CLI Face = 1 << iota
+	HTTP
+	MCP
+	Slash // the terminal's slash commands
+)
+
+// Effect says what an operation does to stored data.
+type Effect uint8
+
+// The effects. The zero value is the careful one.
+const (
+	Changes  Effect = iota
+	Reads           // changes nothing; no database is created for it
+	Destroys        // ends or deletes something for good
+)
+
+// Doc describes an operation to people and programs. In texts, {name} stands for a field of the
+// input and becomes --name or name, as the face writes it.
+type Doc struct {
+	Name    string // as typed on the command line: "fork", "worktree list"
+	Group   string // of the command line's help, and the tag of the OpenAPI document
+	Summary string // one line
+	Help    string // the paragraphs that follow it in --help and /help
+	Model   string // description for models; empty: Summary
+	Route   string // method, path and status: "POST /api/v1/agents/{ref=agent}/fork 201"; {ref=agent} fills the field agent
+	ID      string // OpenAPI operationId
+	Faces   Face
+	Effect  Effect
+	Persons bool   // agents may not call it
+	Tool    string // an agent may call it only if its limits leave it this tool; empty: always
+}
+
+// Op is one operation.
+type Op[In, Out any] struct {
+	Doc
+	Run func(ctx context.Context, e *Env, in In) (Out, error)
+	// Text prints the output for people; nil prints JSON.
+	Text func(w *printer.Writer, in In, out Out)
+	// Notes returns lines for standard error.
+	Notes func(in In, out Out) []string
+	// Public returns the documented JSON value of the output on a face; nil: the output itself.
+	// It accepts the zero value, whose type describes the answer in schemas.
+	Public func(f Face, out Out) any
+
+	once   sync.Once
+	params []Param
+}
+
+// Operation is an Op without its types, as derived faces use it. Inputs are pointers.
+type Operation interface {
+	Describe() *Doc
+	Params() []Param
+	New() any
+	Do(ctx context.Context, w *session.Workspace, in any) (any, error)
+	Result(f Face, in, out any) printer.Result
+	ListNotes(in, out any) []string
+	Answer(f Face) reflect.Type // of the public JSON value
+}
+
+// Env is what an operation works with.
+type Env struct {
+	*session.Workspace
+	Caller Caller
+}
+
+// Call carries out the operation through a client.
+func (o *Op[In, Out]) Call(ctx context.Context, c Client, in In) (Out, error) {
+	out, err := c.Call(ctx, o, &in)
+	typed, _ := out.(Out)
+	return typed, err
+}
+
+// Describe implements Operation.
+func (o *Op[In, Out]) Describe() *Doc { return &o.Doc }
+
+// Params implements Operation.
+func (o *Op[In, Out]) Params() []Param {
+	o.once.Do(func() { o.params = paramsOf(reflect.TypeFor[In]()) })
+	return o.params
+}
+
+// New implements Operation.
+func (o *Op[In, Out]) New() any { return new(In) }
+
+// Do admits the caller and runs the operation.
+func (o *Op[In, Out]) Do(ctx context.Context, w *session.Workspace, in any) (any, error) {
+	caller, err := admit(ctx, w, &o.Doc)
+	if err != nil {
+		return nil, err
+	}
+	return o.Run(ctx, &Env{w, caller}, *in.(*In))
+}
+
+// Result implements Operation.
+func (o *Op[In, Out]) Result(f Face, in, out any) printer.Result {
+	typed, _ := out.(Out)
+	r := printer.Result{JSON: o.public(f, typed)}
+	if o.Text != nil {
+		r.Write = func(w *printer.Writer) { o.Text(w, *in.(*In), typed) }
+	}
+	return r
+}
+
+// ListNotes implements Operation.
+func (o *Op[In, Out]) ListNotes(in, out any) []string {
+	if o.Notes == nil {
+		return nil
+	}
+	typed, _ := out.(Out)
+	return o.Notes(*in.(*In), typed)
+}
+
+// Answer implements Operation.
+func (o *Op[In, Out]) Answer(f Face) reflect.Type {
+	var zero Out
+	public := o.public(f, zero)
+	if d, ok := public.(Documented); ok {
+		public = d.Documented()
+	}
+	return reflect.TypeOf(public)
+}
+
+// Documented is a public value that is described by the zero value of another type, because it
+// encodes itself.
+type Documented interface{ Documented() any }
+
+// TextInput is an input that asks for less where the output is printed as text.
+type TextInput interface{ ForText() }
+
+func (o *Op[In, Out]) public(f Face, out Out) any {
+	if o.Public == nil {
+		return out
+	}
+	return o.Public(f, out)
+}

@@ -1,0 +1,165 @@
+package operation
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Param is a field of an input as faces offer it. It is described by the field's type and tags:
+//
+//	json     its name; without omitempty it is required
+//	help     what it is for
+//	arg      it is positional on the command line, under this name: "AGENT"
+//	slash    it is positional in a slash command, under this name; "-": it is not offered there, and an
+//	         agent is the one on the screen
+//	short    a one-letter flag
+//	alias    other names that are accepted, where no other field has them
+//	faces    the faces that offer it: "http mcp"; "-": none. By default all do
+//	default  its value where it is not given: "later http=turn mcp=task"
+type Param struct {
+	Name, Help, Short string
+	Aliases           []string
+	Required          bool
+	Type              reflect.Type // without pointer
+	Metavar           string       // its name as a positional argument
+	Current           bool         // in a slash command it is the agent on the screen
+
+	faces, positional Face
+	defaults          string
+	index             int
+	pointer           bool
+}
+
+func paramsOf(of reflect.Type) []Param {
+	out := make([]Param, 0, of.NumField())
+	for i := range of.NumField() {
+		f := of.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		p := Param{Name: name, Help: f.Tag.Get("help"), Short: f.Tag.Get("short"), Aliases: strings.Fields(f.Tag.Get("alias")),
+			Required: options != "omitempty", Type: f.Type, faces: CLI | HTTP | MCP | Slash, defaults: f.Tag.Get("default"), index: i}
+		if p.Type.Kind() == reflect.Pointer {
+			p.Type, p.pointer = p.Type.Elem(), true
+		}
+		if only, ok := f.Tag.Lookup("faces"); ok {
+			p.faces = parseFaces(only)
+		}
+		if arg := f.Tag.Get("arg"); arg != "" {
+			p.Metavar = arg
+			p.positional |= CLI
+		}
+		switch at := f.Tag.Get("slash"); at {
+		case "":
+			if p.positional == CLI {
+				p.positional |= Slash
+			}
+		case "-":
+			p.faces &^= Slash
+			p.Current = p.Type == reflect.TypeFor[AgentRef]()
+		default:
+			p.Metavar = at
+			p.positional |= Slash
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+func parseFaces(words string) (out Face) {
+	for word := range strings.FieldsSeq(words) {
+		out |= faceNamed(word)
+	}
+	return out
+}
+
+func faceNamed(word string) Face {
+	switch word {
+	case "cli":
+		return CLI
+	case "http":
+		return HTTP
+	case "mcp":
+		return MCP
+	case "slash":
+		return Slash
+	}
+	return 0
+}
+
+// On reports whether a face offers the field.
+func (p *Param) On(f Face) bool { return p.faces&f != 0 }
+
+// IsPositional reports whether the field is a positional argument on a face.
+func (p *Param) IsPositional(f Face) bool { return p.positional&f != 0 }
+
+// Written returns the field's name as a face writes it.
+func (p *Param) Written(f Face) string {
+	switch {
+	case p.IsPositional(f):
+		return p.Metavar
+	case f&(CLI|Slash) != 0:
+		return "--" + p.Name
+	}
+	return p.Name
+}
+
+// Default returns the field's value on a face where it is not given; empty: its zero value.
+func (p *Param) Default(f Face) (value string) {
+	for word := range strings.FieldsSeq(p.defaults) {
+		if face, own, ok := strings.Cut(word, "="); !ok {
+			value = word
+		} else if faceNamed(face) == f {
+			return own
+		}
+	}
+	return value
+}
+
+// Get returns the field of an input; nil if it is a pointer that is not set.
+func (p *Param) Get(in any) any {
+	v := reflect.ValueOf(in).Elem().Field(p.index)
+	if !p.pointer {
+		return v.Interface()
+	}
+	if v.IsNil() {
+		return nil
+	}
+	return v.Elem().Interface()
+}
+
+// Offered returns the fields that a face offers, in order.
+func Offered(o Operation, f Face) []Param {
+	return slices.DeleteFunc(slices.Clone(o.Params()), func(p Param) bool { return !p.On(f) })
+}
+
+// findParam returns the field that a face calls so, by its name or an alias that no other field has there.
+// HTTP calls only fields of the body by name: path holds those of the path.
+func findParam(params []Param, name string, path []string) *Param {
+	for i := range params {
+		if params[i].Name == name && !slices.Contains(path, name) {
+			return &params[i]
+		}
+	}
+	for i := range params {
+		if slices.Contains(params[i].Aliases, name) {
+			return &params[i]
+		}
+	}
+	return nil
+}
+
+// SetDefaults fills fields that have their zero value with the defaults of a face.
+func SetDefaults(o Operation, f Face, in any) error {
+	params := o.Params()
+	for i := range params {
+		p := &params[i]
+		value := p.Default(f)
+		if value == "" || !reflect.ValueOf(in).Elem().Field(p.index).IsZero() {
+			continue
+		}
+		if err := p.Set(in, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,221 @@
+package operation
+
+import (
+	"context"
+	"iter"
+	"strconv"
+	"strings"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/base/printer"
+	"ramet/internal/base/text"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/mail"
+	"ramet/internal/core/state"
+	"ramet/internal/operation/public"
+)
+
+// PsInput asks for the tree of agents.
+type PsInput struct {
+	All   bool   `json:"all,omitempty" short:"a" help:"the dead too"`
+	Of    string `json:"of,omitempty" faces:"http" help:"only these, dead or not: uuids with commas between them, 200 at most; unknown ones are left out"`
+	Brief bool   `json:"brief,omitempty" faces:"-" help:"read only what the table shows"`
+}
+
+// ForText implements TextInput: the table needs less than the JSON.
+func (in *PsInput) ForText() { in.Brief = true }
+
+// Ps lists agents.
+var Ps = Op[PsInput, AgentTree]{
+	Doc: Doc{Name: "ps", Group: "agents", ID: "listAgents", Route: "GET /api/v1/agents 200", Faces: CLI | HTTP | MCP | Slash, Effect: Reads,
+		Summary: "Show the tree of agents",
+		Model:   "List agents, parents before children, and what each of them does.",
+		Help: `Show the tree of agents: name, short id, state, own/total messages, unread mail, age.
+States: working (thinks, writes, runs a tool, compacts), asks (for permission), waits (for mail, of whom),
+idle, done (its task ended), failed (why), interrupted ("ramet exec AGENT --continue" goes on), killed.
+Children of a dead agent hang under their nearest living ancestor. Of agents that other programs
+drive it says whether those ask before they change anything, and what they spent: on the wire,
+and as they report it.`},
+	Run: listAgents, Text: writeTree,
+	Public: func(f Face, out AgentTree) any {
+		if f == HTTP {
+			return out.withDoing()
+		}
+		return out
+	},
+}
+
+// AgentTree lists agents, parents before children.
+type AgentTree struct {
+	nodes  []agent.Node
+	now    state.Now
+	driven map[id.Agent]*public.Driven // agents that another program drives
+}
+
+func listAgents(ctx context.Context, e *Env, in PsInput) (out AgentTree, err error) {
+	if in.Of != "" {
+		return listSome(ctx, e, strings.Split(in.Of, ","))
+	}
+	if out.nodes, err = e.List(ctx, in.All, in.Brief); err != nil {
+		return out, err
+	}
+	if out.now, err = e.StatesAmong(ctx, in.All, out.nodes); err != nil {
+		return out, err
+	}
+	out.driven, err = e.DrivenAmong(ctx, out.nodes)
+	return out, err
+}
+
+// maxSome limits how many agents are listed by their ids.
+const maxSome = 200
+
+// listSome lists agents by their ids, for a client that has the others already.
+func listSome(ctx context.Context, e *Env, uuids []string) (out AgentTree, err error) {
+	if len(uuids) > maxSome {
+		return out, fault.New(fault.Usage, "of names %d agents, %d are the most", len(uuids), maxSome).WithHint("list all of them")
+	}
+	var ids []id.Agent
+	for _, uuid := range uuids {
+		one, err := e.Store.Agent(ctx, id.Agent(uuid))
+		if fault.Is(err, fault.NotFound) {
+			continue
+		}
+		if err != nil {
+			return out, err
+		}
+		unread, err := e.Store.Letters(ctx, one.ID, mail.Filter{Unread: true})
+		if err != nil {
+			return out, err
+		}
+		one.Unread = int64(len(unread))
+		out.nodes, ids = append(out.nodes, agent.Node{Agent: &one}), append(ids, one.ID)
+	}
+	if out.now, err = e.States(ctx, true, ids...); err != nil {
+		return out, err
+	}
+	out.driven, err = e.DrivenAmong(ctx, out.nodes)
+	return out, err
+}
+
+// Documented implements Documented.
+func (AgentTree) Documented() any {
+	return struct {
+		Agents []public.Agent `json:"agents"`
+	}{}
+}
+
+// List writes the agents one by one: there may be thousands.
+func (t AgentTree) List() (string, iter.Seq[any]) {
+	return "agents", func(yield func(any) bool) {
+		one := &treeRow{now: &t.now} // reused: each is encoded before the next
+		for _, n := range t.nodes {
+			if one.Agent, one.driven = n.Agent, t.driven[n.ID]; !yield(one) {
+				return
+			}
+		}
+	}
+}
+
+// treeRow is an agent of a list.
+type treeRow struct {
+	*agent.Agent
+	now    *state.Now
+	driven *public.Driven
+}
+
+// AppendJSON implements printer.Appender.
+func (r *treeRow) AppendJSON(b []byte) ([]byte, error) {
+	return public.AppendNow(b, r.Agent, r.now, r.driven)
+}
+
+func (t AgentTree) withDoing() public.AgentList {
+	out := public.AgentList{Agents: make([]public.AgentNow, len(t.nodes))}
+	for i, n := range t.nodes {
+		out.Agents[i] = public.FormatDoing(*n.Agent, t.now)
+		out.Agents[i].Driven = t.driven[n.ID]
+	}
+	return out
+}
+
+func writeTree(w *printer.Writer, _ PsInput, t AgentTree) {
+	head := []string{"NAME", "ID", "STATE", "MESSAGES", "MAIL", "AGE"}
+	if len(t.driven) > 0 {
+		head = append(head, "DRIVER")
+	}
+	rows := append(make([][]string, 0, len(t.nodes)+1), head)
+	cells := make([]string, 0, len(head)*len(t.nodes)) // of all rows: one list is cheaper than thousands
+	branches := drawBranches(t.nodes)
+	for i, n := range t.nodes {
+		mail := "-"
+		if n.Unread > 0 {
+			mail = strconv.FormatInt(n.Unread, 10)
+		}
+		name := n.Label()
+		if n.Name == "" && !n.IsZero() {
+			name = "-"
+		}
+		messages := strconv.FormatInt(n.Own, 10) + "/" + strconv.FormatInt(n.Total, 10)
+		now := text.Line(t.now.Of(*n.Agent).String(), public.MaxState)
+		begin := len(cells)
+		cells = append(cells, branches[i]+name, n.ID.Short(), now, messages, mail, w.Age(n.CreatedAt))
+		if len(t.driven) > 0 {
+			cells = append(cells, describeDriven(t.driven[n.ID]))
+		}
+		rows = append(rows, cells[begin:len(cells):len(cells)])
+	}
+	w.Table(rows)
+}
+
+// describeDriven describes an agent that another program drives.
+func describeDriven(d *public.Driven) string {
+	if d == nil {
+		return "-"
+	}
+	name := d.Driver
+	if d.Asks != nil && !*d.Asks {
+		name += "; asks: no"
+	}
+	if d.Spending == public.ReportedOnly {
+		name += "; spending: " + public.ReportedOnly
+	}
+	if d.Wire != nil {
+		name += "; " + strconv.FormatInt(d.Wire.Tokens, 10) + " tokens on the wire"
+	}
+	if d.Reported != nil {
+		name += ", " + strconv.FormatInt(d.Reported.Tokens, 10) + " reported"
+	}
+	return name
+}
+
+// drawBranches draws the lines in front of the names. Going backwards, it
+// knows for each level whether a sibling follows below. Very deep trees are
+// drawn flat from a level on: a thousand bars are unreadable.
+func drawBranches(nodes []agent.Node) []string {
+	const deepest = 32
+	out := make([]string, len(nodes))
+	var more [deepest + 1]bool
+	var line []byte
+	for i := len(nodes) - 1; i >= 0; i-- {
+		level := min(nodes[i].Indent, deepest)
+		if level > 0 {
+			line = line[:0]
+			for l := 1; l < level; l++ {
+				if more[l] {
+					line = append(line, "│  "...)
+				} else {
+					line = append(line, "   "...)
+				}
+			}
+			if more[level] {
+				line = append(line, "├─ "...)
+			} else {
+				line = append(line, "└─ "...)
+			}
+			out[i] = string(line)
+		}
+		more[level] = true
+		clear(more[level+1:])
+	}
+	return out
+}

@@ -1,0 +1,71 @@
+package operation
+
+import (
+	"context"
+
+	"ramet/internal/base/printer"
+	"ramet/internal/core/mail"
+	"ramet/internal/operation/public"
+	"ramet/internal/operation/session"
+)
+
+// SendInput is a letter.
+type SendInput struct {
+	To   AgentRef `json:"to" arg:"TO" help:"the agent that gets it: 0, a name, a uuid or the beginning of one"`
+	Text Text     `json:"text" arg:"TEXT" alias:"body" help:"what you write"`
+	From AgentRef `json:"from,omitempty" default:"you" help:"the agent that sends it"`
+}
+
+// Check implements Checker.
+func (in *SendInput) Check() error { return At("text", mail.CheckBody(string(in.Text))) }
+
+// You names the person where a sender is named.
+const You = "you"
+
+// Send puts a letter into a mailbox.
+var Send = Op[SendInput, Sent]{
+	Doc: Doc{Name: "send", Group: "mail", ID: "sendLetter", Route: "POST /api/v1/agents/{ref=to}/send 201", Faces: CLI | HTTP | MCP | Slash, Tool: "send",
+		Summary: "Send a letter to an agent",
+		Model:   "Send an agent a letter: from you. A person's letter, and an ancestor's, begins a turn of one that does nothing, where a server runs; the answer says what becomes of it.",
+		Help: `Put a letter into an agent's mailbox, from you, or from another agent with
+{from}. Your letter, and that of an ancestor, begins a turn of an agent that does
+nothing, where a server runs (see the setting wake); else it waits, and the command
+says for what. An agent at work is told of it before its turn ends. {text} - reads
+standard input.`},
+	Run:    send,
+	Public: func(_ Face, out Sent) any { return out.Letter },
+	Text: func(w *printer.Writer, _ SendInput, out Sent) {
+		w.Line("letter %d to %s", out.Letter.Number, out.To)
+		switch mail.Fate(out.Letter.Fate) {
+		case mail.Wakes:
+			w.Line("it wakes %s", out.To)
+		case mail.Meets:
+			w.Line("%s is at work, and is told of it before its turn ends", out.To)
+		case mail.Waits:
+			w.Line("it waits: %s", out.Letter.Why)
+		}
+	},
+}
+
+// Sent is a letter that was sent.
+type Sent struct {
+	Letter public.Letter
+	To     string // label of the receiver
+}
+
+func send(ctx context.Context, e *Env, in SendInput) (Sent, error) {
+	to, err := e.Find(ctx, string(in.To))
+	if err != nil {
+		return Sent{}, err
+	}
+	letter := session.Letter{To: to, Body: string(in.Text)}
+	if in.From != You && in.From != "" {
+		from, err := e.Find(ctx, string(in.From))
+		if err != nil {
+			return Sent{}, err
+		}
+		letter.From = &from
+	}
+	sent, err := e.Send(ctx, letter)
+	return Sent{public.FormatLetter(sent), to.Label()}, err
+}

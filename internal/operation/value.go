@@ -1,0 +1,126 @@
+package operation
+
+import (
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/base/shape"
+	"ramet/internal/base/text"
+	"ramet/internal/model/llm"
+)
+
+// The type of a field decides how it is parsed, checked and completed, on every face.
+type (
+	// AgentRef names an agent: 0, a name, a uuid, or the beginning of one.
+	AgentRef string
+	// Text is prose. On the command line "-" reads it from standard input.
+	Text string
+	// Model is vendor/name, or with a driver that program's own word for a model.
+	Model string
+	// Driver names a program that drives agents.
+	Driver string
+	// Role names a definition of agents.
+	Role string
+)
+
+// Words is a type of string with few values.
+type Words interface{ Words() []string }
+
+// Words returns the values of a field that has only few; nil: any.
+func (p *Param) Words() []string {
+	if p.Type == reflect.TypeFor[llm.Effort]() {
+		return llm.Efforts()
+	}
+	if few, ok := reflect.Zero(p.Type).Interface().(Words); ok {
+		return few.Words()
+	}
+	return nil
+}
+
+// Set parses a word of a command line or query into the field.
+func (p *Param) Set(in any, word string) error {
+	value, err := p.parse(word)
+	if err != nil {
+		return At(p.Name, err)
+	}
+	field := reflect.ValueOf(in).Elem().Field(p.index)
+	typed := reflect.ValueOf(value).Convert(p.Type)
+	switch {
+	case p.pointer:
+		field.Set(reflect.New(p.Type))
+		field.Elem().Set(typed)
+	case p.Type.Kind() == reflect.Slice:
+		field.Set(reflect.AppendSlice(field, typed))
+	default:
+		field.Set(typed)
+	}
+	return nil
+}
+
+func (p *Param) parse(word string) (any, error) {
+	if p.Type == reflect.TypeFor[id.Message]() {
+		return id.ParseMessage(word)
+	}
+	if p.Type == reflect.TypeFor[AgentRef]() && word == "" {
+		return nil, fault.New(fault.NotFound, `no agent ""`).WithHint("`ramet ps --all` lists the agents")
+	}
+	if few := p.Words(); few != nil && !slices.Contains(few, word) {
+		e := Invalid(p.Name, fault.Usage, "%.40q is no %s", word, p.Name).Hint(text.NearestHint(word, few, "one of "+strings.Join(few, ", ")))
+		e.Suggestion = text.NearestWord(word, few)
+		return nil, e
+	}
+	switch p.Type.Kind() {
+	case reflect.Bool:
+		yes, err := strconv.ParseBool(word)
+		return yes, p.noValue(word, "true or false", err)
+	case reflect.Int, reflect.Int64:
+		n, err := strconv.ParseInt(word, 10, 64)
+		return n, p.noValue(word, "a number", err)
+	case reflect.Slice:
+		return []string{word}, nil
+	}
+	if named := slices.Contains(names(), p.Type); named && word == "" {
+		return nil, Invalid(p.Name, fault.Usage, "{%s} needs a name", p.Name)
+	}
+	return word, nil
+}
+
+// names are the types of strings that cannot be empty.
+func names() []reflect.Type {
+	return []reflect.Type{reflect.TypeFor[Model](), reflect.TypeFor[Driver](), reflect.TypeFor[Role]()}
+}
+
+func (p *Param) noValue(word, wanted string, err error) error {
+	if err == nil {
+		return nil
+	}
+	e := Invalid(p.Name, fault.Usage, "%.80q is no value for {%s}", word, p.Name).Hint("it takes " + wanted)
+	e.Malformed = true
+	return e
+}
+
+// shape returns the JSON form of the field.
+func (p *Param) shape() *shape.Shape {
+	if few := p.Words(); few != nil {
+		return shape.Enum(few...)
+	}
+	if p.Type == reflect.TypeFor[id.Message]() {
+		return shape.Integer(1)
+	}
+	switch p.Type.Kind() {
+	case reflect.Bool:
+		return shape.Bool()
+	case reflect.Int, reflect.Int64:
+		return shape.Whole()
+	case reflect.Slice:
+		return shape.List(shape.Text(1))
+	}
+	if p.Type == reflect.TypeFor[Text]() {
+		return shape.Text(0) // Check says what is wrong with an empty one
+	}
+	return shape.Text(1)
+}

@@ -1,0 +1,161 @@
+package operation_test
+
+import (
+	"context"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/registry"
+	"ramet/internal/operation"
+	"ramet/internal/operation/control"
+	"ramet/internal/operation/session"
+	"ramet/internal/store"
+	"ramet/internal/store/sqlite"
+)
+
+var (
+	faces   = []operation.Face{operation.CLI, operation.HTTP, operation.MCP, operation.Slash}
+	tagKey  = regexp.MustCompile(`([a-z]+):"`)
+	name    = regexp.MustCompile(`^[a-z][a-z_-]*$`)
+	tagKeys = []string{"json", "help", "arg", "slash", "short", "alias", "faces", "default"}
+	globals = []string{"db", "home", "workspace", "json", "help"} // flags that every command has
+)
+
+// The compiler does not check tags, so every field of every input is checked here.
+func TestEveryOperationIsDescribed(t *testing.T) {
+	names, ids := map[string]bool{}, map[string]bool{}
+	for _, o := range operation.All() {
+		d := o.Describe()
+		t.Run(d.Name, func(t *testing.T) {
+			if d.Name == "" || names[d.Name] || d.Group == "" || d.Summary == "" || d.Faces == 0 {
+				t.Errorf("not described, or twice: %+v", d)
+			}
+			names[d.Name] = true
+			if http := d.Faces&operation.HTTP != 0; http != (d.Route != "") || http != (d.ID != "") || ids[d.ID] && d.ID != "" {
+				t.Errorf("route %q and id %q do not fit its faces, or are taken", d.Route, d.ID)
+			}
+			ids[d.ID] = true
+			in := reflect.TypeOf(o.New()).Elem()
+			for i := range in.NumField() {
+				checkField(t, in.Field(i))
+			}
+			for _, f := range faces {
+				checkFace(t, o, f)
+			}
+		})
+	}
+}
+
+func checkField(t *testing.T, f reflect.StructField) {
+	key, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+	if !f.IsExported() || !name.MatchString(key) || options != "" && options != "omitempty" {
+		t.Errorf("%s: json tag %q", f.Name, f.Tag.Get("json"))
+	}
+	if f.Tag.Get("help") == "" {
+		t.Errorf("%s has no help", f.Name)
+	}
+	for _, found := range tagKey.FindAllStringSubmatch(string(f.Tag), -1) {
+		if !slices.Contains(tagKeys, found[1]) {
+			t.Errorf("%s: unknown tag %s", f.Name, found[1])
+		}
+	}
+}
+
+// checkFace demands that the fields of a face have names of their own, and defaults that are values.
+func checkFace(t *testing.T, o operation.Operation, f operation.Face) {
+	seen, least := map[string]bool{}, true
+	params := operation.Offered(o, f)
+	if len(params) > 64 {
+		t.Errorf("%d fields; a shape has 64 at most", len(params))
+	}
+	for _, p := range params {
+		if seen[p.Name] || slices.Contains(globals, p.Name) {
+			t.Errorf("the name %s is taken", p.Name)
+		}
+		seen[p.Name] = true
+		if p.IsPositional(f) {
+			if p.Required && !least {
+				t.Errorf("%s is required after an argument that is not", p.Name)
+			}
+			least = least && p.Required
+		}
+	}
+	if err := operation.SetDefaults(o, f, o.New()); err != nil {
+		t.Errorf("default: %v", err)
+	}
+	if o.Describe().Faces&f != 0 && o.Answer(f) == nil {
+		t.Error("its answer has no type")
+	}
+}
+
+// An agent may change itself and its subtree, nothing else, through any operation.
+func TestNoOperationChangesAForeignAgent(t *testing.T) {
+	w := newWorkspace(t)
+	own, foreign := w.fork(t, "own"), w.fork(t, "foreign")
+	for _, o := range operation.All() {
+		if o.Describe().Effect == operation.Reads {
+			continue
+		}
+		t.Run(o.Describe().Name, func(t *testing.T) {
+			in := o.New()
+			for _, p := range o.Params() {
+				if word := sample(p, foreign); word != "" {
+					if err := p.Set(in, word); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			ctx := operation.Caller{Agent: own}.Context(t.Context())
+			if _, err := operation.Within(w.Workspace).Call(ctx, o, in); !fault.Is(err, fault.Denied) {
+				t.Errorf("%+v: %v", in, err)
+			}
+		})
+	}
+}
+
+// sample is a word for a field that names an agent or is required.
+func sample(p operation.Param, foreign id.Agent) string {
+	switch {
+	case p.Type == reflect.TypeFor[operation.AgentRef]():
+		return string(foreign)
+	case !p.Required:
+		return ""
+	case p.Words() != nil:
+		return p.Words()[0]
+	}
+	return "1"
+}
+
+type workspace struct{ *session.Workspace }
+
+func newWorkspace(t *testing.T) workspace {
+	t.Helper()
+	home := t.TempDir()
+	db := filepath.Join(home, "ramet.db")
+	s, err := sqlite.Open(t.Context(), db, sqlite.Options{Cwd: home})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return workspace{session.Over(store.Clean(s, nil), control.At(home, db), nil)}
+}
+
+func (w workspace) fork(t *testing.T, name string) id.Agent {
+	t.Helper()
+	zero, err := w.Store.Zero(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	child := registry.Child{ID: id.NewAgent(), Name: name}
+	if _, err := w.Store.Fork(t.Context(), registry.Fork{Parent: zero.ID, Claim: agent.Passing(), Children: []registry.Child{child}}); err != nil {
+		t.Fatal(err)
+	}
+	return child.ID
+}
