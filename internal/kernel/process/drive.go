@@ -24,8 +24,8 @@ func (f fork) starts(args json.RawMessage) string {
 	if err != nil {
 		return ""
 	}
-	if roles, ok := f.kernel.(Roles); ok && a.Driver == "" && a.Agent != "" {
-		r, err := roles.Role(a.Agent)
+	if roles, ok := f.kernel.(Roles); ok && a.Driver == "" && a.definition() != "" {
+		r, err := roles.Role(a.definition())
 		if err != nil {
 			return ""
 		}

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"sync"
@@ -36,6 +37,7 @@ func forkArguments(agent, driver shape.Field) *shape.Shape {
 		shape.May("then", shape.Enum(string(history.ThenMail), wakes)),
 		shape.May("worktree", shape.Bool()),
 		agent, driver,
+		shape.May("role", shape.Text(1)).Untold(), // what every other face calls it
 	)
 }
 
@@ -73,10 +75,14 @@ type forkArgs struct {
 	Worktree bool   `json:"worktree"`
 	Then     string `json:"then"`
 	Agent    string `json:"agent"`
+	Role     string `json:"role"`
 	Driver   string `json:"driver"`
 
 	Effort llm.Effort `json:"effort"`
 }
+
+// definition returns the name of the definition that the child is made by; empty: none.
+func (a forkArgs) definition() string { return cmp.Or(a.Agent, a.Role) }
 
 // fork is the tool that makes children. It returns twice: in the parent, and in
 // each child.

@@ -42,14 +42,14 @@ type Roles interface {
 
 // play makes a planned child one of a role.
 func (f fork) play(c *child) error {
-	if c.args.Agent == "" {
+	if c.args.definition() == "" {
 		return nil
 	}
 	roles, ok := f.kernel.(Roles)
 	if !ok {
-		return fault.New(fault.NotFound, "no agent %.60q is defined", c.args.Agent)
+		return fault.New(fault.NotFound, "no agent %.60q is defined", c.args.definition())
 	}
-	r, err := roles.Role(c.args.Agent)
+	r, err := roles.Role(c.args.definition())
 	if err != nil {
 		return err
 	}
