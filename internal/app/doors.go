@@ -8,6 +8,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/core/agent"
+	"ramet/internal/driver"
 	"ramet/internal/driver/acp"
 	"ramet/internal/driver/gateway"
 	"ramet/internal/model/catalog"
@@ -21,7 +22,7 @@ type doors struct {
 }
 
 // around opens a door for the program of an agent, and points the program at it.
-func (d doors) around(ctx context.Context, a agent.Agent, p acp.Preset, env []string) (surroundings, error) {
+func (d doors) around(ctx context.Context, a agent.Agent, p driver.Preset, env []string) (surroundings, error) {
 	way := gateway.Way{Agent: a.ID, Driver: p.Name, Upstream: map[string]gateway.Upstream{}, Keys: map[string]string{}}
 	bases := p.Bases
 	if p.Direct {
@@ -70,7 +71,7 @@ func (d doors) around(ctx context.Context, a agent.Agent, p acp.Preset, env []st
 }
 
 // upstream is where the user points a program; without a URL: at the vendor itself.
-func upstream(b acp.PresetBase, env []string) (gateway.Upstream, error) {
+func upstream(b driver.PresetBase, env []string) (gateway.Upstream, error) {
 	text, err := b.Address(env)
 	if err != nil || text == "" {
 		return gateway.Upstream{}, err

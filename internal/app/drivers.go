@@ -37,7 +37,7 @@ type drivers struct {
 	request request
 	// around is asked before the program of an agent starts, with its environment; nil: there is
 	// nothing around it.
-	around func(ctx context.Context, a agent.Agent, p acp.Preset, env []string) (surroundings, error)
+	around func(ctx context.Context, a agent.Agent, p driver.Preset, env []string) (surroundings, error)
 	work   *runner.Crew // nil: no agent works on items of runs
 	pool   driver.Pool
 }
@@ -48,7 +48,7 @@ func (d *drivers) model(ref llm.Ref) (kernel.Model, bool, error) {
 	if !ok {
 		return kernel.Model{}, false, nil
 	}
-	p, err := acp.FindPreset(name, d.request.Config.Drivers)
+	p, err := driver.FindPreset(name, d.request.Config.Drivers)
 	if err != nil {
 		return kernel.Model{}, true, err
 	}
@@ -70,7 +70,7 @@ func (d *drivers) named(name string) (llm.Ref, error) {
 // installed are the names of the programs that are found.
 func (d *drivers) installed() []string {
 	var out []string
-	for _, p := range acp.AllPresets(d.request.Config.Drivers) {
+	for _, p := range driver.AllPresets(d.request.Config.Drivers) {
 		if _, found := p.Path(os.Environ()); found && !p.Off {
 			out = append(out, p.Name)
 		}
@@ -79,14 +79,14 @@ func (d *drivers) installed() []string {
 }
 
 // program is how a preset is started for an agent.
-func (d *drivers) program(p acp.Preset) *acp.Program {
+func (d *drivers) program(p driver.Preset) *acp.Program {
 	return &acp.Program{Driver: p.Name, Version: version, Mode: p.Mode, Asks: p.AsksIn, Login: p.Login, Clean: d.request.Secrets.Own,
 		Setup: func(ctx context.Context, a agent.Agent, mode string) (acp.Setup, error) {
 			return d.setup(ctx, p, a, mode)
 		}}
 }
 
-func (d *drivers) setup(ctx context.Context, p acp.Preset, a agent.Agent, mode string) (acp.Setup, error) {
+func (d *drivers) setup(ctx context.Context, p driver.Preset, a agent.Agent, mode string) (acp.Setup, error) {
 	if a.ID == "" {
 		return d.probe(p)
 	}
@@ -171,7 +171,7 @@ func (d *drivers) ownServer() []string {
 
 // box lets a program write its agent's folder and its own; it has the network, because its
 // models are there.
-func (d *drivers) box(p acp.Preset, root string) (*sandbox.Box, error) {
+func (d *drivers) box(p driver.Preset, root string) (*sandbox.Box, error) {
 	if err := sandbox.Available(); err != nil {
 		return nil, fault.New(fault.Denied, "%s has to be confined, because it does not ask before it changes anything or its parent is confined; that is not possible here: %w", p.Name, err).
 			WithHint("box = false in [driver.%s] of your configuration lets it run all the same", p.Name)
@@ -208,7 +208,7 @@ const lookTime = 90 * time.Second // on a machine where everybody starts at once
 // are, outside of the project; a program that the project names is not started for that.
 func knownDrivers(ctx context.Context, ws *session.Workspace, ask bool) public.Drivers {
 	d := &drivers{request: request{Workspace: ws}}
-	all := acp.AllPresets(ws.Config.Drivers)
+	all := driver.AllPresets(ws.Config.Drivers)
 	out := public.Drivers{Drivers: make([]public.Driver, len(all))}
 	var work sync.WaitGroup
 	slots := make(chan struct{}, 2)

@@ -16,6 +16,7 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/trust"
+	"ramet/internal/driver"
 	"ramet/internal/driver/acp"
 	"ramet/internal/launch"
 	"ramet/internal/turn/permit"
@@ -24,7 +25,7 @@ import (
 // settle decides what a driver obeys in its folder. Files that a person accepted in these bytes
 // count. With others, or none, the program is told to obey no file of the folder, if it can be told so;
 // else it does not start. This is decided again right before the start.
-func (d *drivers) settle(p acp.Preset, root string, out *acp.Setup) error {
+func (d *drivers) settle(p driver.Preset, root string, out *acp.Setup) error {
 	if p.Project {
 		if err := d.acceptedProgram(p); err != nil {
 			return err
@@ -67,7 +68,7 @@ func (d *drivers) belowConfined(ctx context.Context, a agent.Agent) (bool, error
 			}
 		}
 		if name := parent.Driver(); name != "" {
-			if p, err := acp.FindPreset(name, d.request.Config.Drivers); err == nil && p.Boxed("") {
+			if p, err := driver.FindPreset(name, d.request.Config.Drivers); err == nil && p.Boxed("") {
 				return true, nil
 			}
 		}
@@ -77,7 +78,7 @@ func (d *drivers) belowConfined(ctx context.Context, a agent.Agent) (bool, error
 }
 
 // acceptedProgram refuses a driver of the project whose files in the project nobody accepted.
-func (d *drivers) acceptedProgram(p acp.Preset) error {
+func (d *drivers) acceptedProgram(p driver.Preset) error {
 	return acceptedFiles(d.request.Workspace, "driver "+p.Name, p.Command)
 }
 
@@ -148,7 +149,7 @@ func (d *drivers) switchedOff() (map[string]any, error) {
 
 // look asks a program who it is, in an empty folder. The answer is kept while the program's file has
 // this path, size and time of change; the version is that of its package, if it has one.
-func (d *drivers) look(ctx context.Context, p acp.Preset, path string) (acp.Greeting, error) {
+func (d *drivers) look(ctx context.Context, p driver.Preset, path string) (acp.Greeting, error) {
 	_, version := launch.PackageOf(path)
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -175,7 +176,7 @@ func (d *drivers) look(ctx context.Context, p acp.Preset, path string) (acp.Gree
 }
 
 // probe is how a program is started that is only asked who it is.
-func (d *drivers) probe(p acp.Preset) (acp.Setup, error) {
+func (d *drivers) probe(p driver.Preset) (acp.Setup, error) {
 	out := acp.Setup{Args: p.Command, Dir: d.request.Place.Project, Env: p.Environment(launch.EnvironmentFor(os.Environ()), os.Environ())}
 	if !p.Boxed("") {
 		return out, nil

@@ -8,7 +8,7 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/core/config"
 	"ramet/internal/core/trust"
-	"ramet/internal/driver/acp"
+	"ramet/internal/driver"
 	"ramet/internal/files"
 	"ramet/internal/launch"
 	"ramet/internal/operation/session"
@@ -60,7 +60,7 @@ func readOnly(ws *session.Workspace, root string) ([]string, error) {
 	}
 	defer s.Close()
 	out := []string{filepath.Join(root, ".git"), filepath.Join(root, ".ramet")}
-	for _, kind := range []trust.Kind{trust.Servers, trust.Obeyed, hookprogram.Kind, acp.PresetPrograms} {
+	for _, kind := range []trust.Kind{trust.Servers, trust.Obeyed, hookprogram.Kind, driver.PresetPrograms} {
 		for _, p := range s.Paths(kind) {
 			out = append(out, filepath.Join(root, filepath.FromSlash(p)))
 		}

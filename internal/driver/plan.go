@@ -1,13 +1,14 @@
 package driver
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 
 	"ramet/internal/base/text"
 	"ramet/internal/core/history"
-	"ramet/internal/tools/talk"
 	"ramet/internal/turn/loop"
+	"ramet/internal/turn/tool"
 )
 
 // planTool is the tool with which our own agents show what they mean to do. A program's plan stands
@@ -22,14 +23,22 @@ func (r *turn) newPlan() *planned {
 	if len(r.plan) == 0 || slices.Equal(r.plan, r.planned) {
 		return nil
 	}
-	steps := make([]talk.Step, len(r.plan))
-	for i, s := range r.plan {
-		steps[i] = talk.Step{Text: s.Text, Begun: s.Status == "in_progress", Done: s.Status == "completed"}
+	var plan tool.Plan
+	for _, s := range r.plan {
+		state := tool.StepOpen
+		switch s.Status {
+		case "completed":
+			state = tool.StepDone
+		case "in_progress":
+			state = tool.StepDoing
+		}
+		plan.Add(s.Text, state)
 	}
-	args, answer, err := talk.Plan(steps)
+	args, err := json.Marshal(plan)
 	if err != nil {
 		return nil // texts always are JSON
 	}
+	answer := plan.Answer()
 	r.planned = slices.Clone(r.plan)
 	r.plans++
 	id := fmt.Sprintf("plan-%d-%d", r.mark, r.plans)

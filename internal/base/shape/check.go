@@ -10,8 +10,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
-
-	"ramet/internal/base/late"
 )
 
 // Check says whether a JSON text has the shape. Texts that two programs could
@@ -67,10 +65,10 @@ func (p *place) wrong(format string, args ...any) error {
 	return &Error{p.pointer(), fmt.Sprintf(format, args...)}
 }
 
-var pointerEscapes = late.Value[*strings.Replacer]{Make: func() *strings.Replacer { return strings.NewReplacer("~", "~0", "/", "~1") }}
+var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
 
 // Escape is a key as one step of a JSON pointer.
-func Escape(key string) string { return pointerEscapes.Get().Replace(key) }
+func Escape(key string) string { return pointerEscapes.Replace(key) }
 
 // check works on one value, whose syntax is known to be good.
 func (s *Shape) check(v []byte, at *place) error {
@@ -147,15 +145,13 @@ func (s *Shape) kindName() string {
 		return s.to.kindName()
 	}
 	if s.null {
-		return kindNames.Get()[s.kind] + " or null"
+		return kindNames[s.kind] + " or null"
 	}
-	return kindNames.Get()[s.kind] + strings.Join(names, " or ")
+	return kindNames[s.kind] + strings.Join(names, " or ")
 }
 
-var kindNames = late.Value[map[kind]string]{Make: func() map[kind]string {
-	return map[kind]string{stringKind: "a string", integerKind: "an integer", numberKind: "a number",
-		boolKind: "true or false", objectKind: "an object", arrayKind: "an array", nullKind: "null"}
-}}
+var kindNames = map[kind]string{stringKind: "a string", integerKind: "an integer", numberKind: "a number",
+	boolKind: "true or false", objectKind: "an object", arrayKind: "an array", nullKind: "null"}
 
 func (s *Shape) checkNumber(v []byte, at *place) error {
 	f, err := strconv.ParseFloat(string(v), 64)

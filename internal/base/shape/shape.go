@@ -5,9 +5,9 @@ package shape
 
 import (
 	"fmt"
+	"regexp"
+	"sync"
 	"sync/atomic"
-
-	"ramet/internal/base/late"
 )
 
 // Shape is what a JSON value must look like.
@@ -84,8 +84,8 @@ func Text(least int) *Shape { return &Shape{kind: stringKind, least: least} }
 // compiled when it is first needed, because shapes are made at every start.
 func Match(expr string) *Shape {
 	expr = `^(?:` + expr + `)$`
-	compiled := late.Regexp(expr)
-	return &Shape{kind: stringKind, expr: expr, match: func(text []byte) bool { return compiled.Get().Match(text) }}
+	compiled := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+	return &Shape{kind: stringKind, expr: expr, match: func(text []byte) bool { return compiled().Match(text) }}
 }
 
 // Hex is a string of so many hex digits in lower case: hashes are in every event,

@@ -7,8 +7,6 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
-
-	"ramet/internal/base/late"
 )
 
 // Unknown is a member that an object has and its shape has not.
@@ -152,7 +150,7 @@ func (s *Shape) Words() []string { return s.enum }
 func (e *Error) Path() string {
 	var out strings.Builder
 	for step := range strings.SplitSeq(strings.TrimPrefix(e.Pointer, "/"), "/") {
-		step = pointerEscapesUndone.Get().Replace(step)
+		step = pointerEscapesUndone.Replace(step)
 		switch _, err := strconv.Atoi(step); {
 		case err == nil && out.Len() > 0:
 			out.WriteString("[" + step + "]")
@@ -165,4 +163,4 @@ func (e *Error) Path() string {
 	return out.String()
 }
 
-var pointerEscapesUndone = late.Value[*strings.Replacer]{Make: func() *strings.Replacer { return strings.NewReplacer("~1", "/", "~0", "~") }}
+var pointerEscapesUndone = strings.NewReplacer("~1", "/", "~0", "~")

@@ -9,7 +9,6 @@ import (
 	"ramet/internal/core/agent"
 	"ramet/internal/core/registry"
 	"ramet/internal/driver"
-	"ramet/internal/driver/acp"
 	"ramet/internal/model/catalog"
 	"ramet/internal/model/llm"
 	"ramet/internal/operation/public"
@@ -33,7 +32,7 @@ func (w *Workspace) Driver(name, model string) (llm.Ref, error) {
 	case name == "" || name == Own:
 		return catalog.Parse(model)
 	}
-	if _, err := acp.FindPreset(name, w.Config.Drivers); err != nil {
+	if _, err := driver.FindPreset(name, w.Config.Drivers); err != nil {
 		return llm.Ref{}, err
 	}
 	if strings.ContainsFunc(model, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
@@ -108,7 +107,7 @@ func (w *Workspace) belowRun(ctx context.Context, a agent.Agent) (bool, error) {
 }
 
 func (w *Workspace) driven(name, mode string, by registry.Accounts) *public.Driven {
-	p, err := acp.FindPreset(name, w.Config.Drivers)
+	p, err := driver.FindPreset(name, w.Config.Drivers)
 	if err != nil { // another configuration's
 		return public.FormatDriven(name, by, false)
 	}

@@ -10,7 +10,6 @@ import (
 	"ramet/internal/core/agent"
 	"ramet/internal/core/kit"
 	"ramet/internal/driver"
-	"ramet/internal/driver/acp"
 	"ramet/internal/operation/public"
 	"ramet/internal/turn/permit"
 )
@@ -33,7 +32,7 @@ func (w *Workspace) Program(ctx context.Context, a agent.Agent) (*public.Program
 		return nil, err
 	}
 	out := formatProgram(name, o)
-	p, err := acp.FindPreset(name, w.Config.Drivers)
+	p, err := driver.FindPreset(name, w.Config.Drivers)
 	if mode == "" && err == nil {
 		mode = p.Mode
 	}

@@ -8,7 +8,7 @@ import (
 	"ramet/internal/core/config"
 	"ramet/internal/core/kit"
 	"ramet/internal/core/trust"
-	"ramet/internal/driver/acp"
+	"ramet/internal/driver"
 	"ramet/internal/files/worktree"
 	"ramet/internal/operation/public"
 	"ramet/internal/tools/hookprogram"
@@ -27,7 +27,7 @@ func (s *Session) Gate(ctx context.Context) (trust.Gate, error) {
 }
 
 func gate(ctx context.Context, home, project string) trust.Gate {
-	return trust.Gate{Home: home, Project: project, Sources: slices.Concat(trust.Standard(), kit.Sources(), []trust.Source{hookprogram.Source(), mcp.Source(), acp.PresetSource(), worktree.Programs(ctx)})}
+	return trust.Gate{Home: home, Project: project, Sources: slices.Concat(trust.Standard(), kit.Sources(), []trust.Source{hookprogram.Source(), mcp.Source(), driver.PresetSource(), worktree.Programs(ctx)})}
 }
 
 // Trust lists what acts in the project of the workspace.

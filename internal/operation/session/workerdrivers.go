@@ -4,7 +4,7 @@ import (
 	"os"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/driver/acp"
+	"ramet/internal/driver"
 	"ramet/internal/run/recipe"
 )
 
@@ -12,7 +12,7 @@ import (
 // found on this machine.
 func (w *Workspace) CheckDrivers(workers []recipe.DrivenWorker, installed bool) error {
 	for _, one := range workers {
-		p, err := acp.FindPreset(one.Driver, w.Config.Drivers)
+		p, err := driver.FindPreset(one.Driver, w.Config.Drivers)
 		if err == nil && installed {
 			err = p.Installed(os.Environ())
 		}

@@ -82,7 +82,7 @@ func TestPlansAreShown(t *testing.T) {
 	if a.IsError || a.Text != "1 of 3 done; now: build it." || a.Show != "☑ look␛[31m\n▶ build it\n☐ ship\n☒ wait" {
 		t.Errorf("%q %q", a.Text, a.Show)
 	}
-	many := make([]map[string]string, mostSteps+1)
+	many := make([]map[string]string, tool.MaxPlanSteps+1)
 	for i := range many {
 		many[i] = map[string]string{"step": "x", "state": "open"}
 	}

@@ -1,4 +1,4 @@
-package acp
+package driver
 
 import (
 	"ramet/internal/core/config"

@@ -5,7 +5,7 @@
 //
 // It starts nothing, and knows nothing of any login: programs log in by themselves.
 
-package acp
+package driver
 
 import (
 	"cmp"
