@@ -1,7 +1,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint web fuzz bench oracle story live peers corpus tasks soak stress mutants ci release demo clean
+.PHONY: help build test race lint english web fuzz bench oracle story live peers corpus tasks soak stress mutants ci release demo clean
 
 export CGO_ENABLED ?= 0
 WITHPG := go run ./internal/testkit/withpg --
@@ -81,6 +81,10 @@ soak: ## run the tests that take hours, into docs/benchmarks/soak.txt (SEED=n re
 
 stress: ## run the suite on a busy machine, on one processor, shuffled, then with the race detector (nightly)
 	tools/stress
+
+english: ## measure names and comments, and check changed lines for plain English
+	go run -C tools ./english count
+	go run -C tools ./english check
 
 mutants: ## change core packages at random and count what the tests notice, into docs/benchmarks/mutants.txt (SEED=n)
 	@mkdir -p docs/benchmarks
