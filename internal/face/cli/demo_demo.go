@@ -1,8 +1,3 @@
-// Package demo is the guided tour: it drives the real binary, as a user would,
-// on a throw-away workspace, kills it in the middle of its work, and shows that
-// everything it acknowledged is still there. It fails if anything that it says
-// turns out not to be so.
-
 package cli
 
 import (
