@@ -50,7 +50,7 @@
 //     read, and it was quiet before that (as git treats racy files).
 //   - Folders are opened by handle, one by one, and no link is followed. Only regular files are opened.
 //   - Ignored names are left out unless git tracks them or a setting includes them.
-//   - What is too large, contains a credential of ours, or exceeds what one scan keeps (MostKept), is
+//   - What is too large, contains a credential of ours, or exceeds what one scan keeps, is
 //     known by its hash only.
 //   - The index is a cache: without it everything is read, with the same result.
 //

@@ -21,7 +21,7 @@
 // Files further below join when a tool first touches a file there. A file can import others with
 // @path, five levels deep; each is included once.
 //
-// All instructions together have at most Most bytes; the rest is cut, and both the model and a note
+// All instructions together have at most MostInstructions bytes; the rest is cut, and both the model and a note
 // say so. Instructions that joined a conversation are recorded in its history with a memo, so that
 // forks and replays have the same, and a conversation that was compacted gets them again.
 package kit

@@ -5,8 +5,9 @@
 //	  resume          continues an answer that the vendor paused
 //	    retry         repeats what failed for a temporary reason
 //	      structured  continues without a schema that was refused
-//	        queue     limits how many calls run at the same time
-//	          adapter speaks the vendor's protocol, or is the built-in model
+//	        sight     leaves out images that the model cannot read
+//	          queue   limits how many calls run at the same time
+//	            adapter speaks the vendor's protocol, or is the built-in model
 //
 // It also asks servers which models they have (only lists, and a key goes to its vendor's host only; a
 // server on this machine that no setting names is found, and never used unasked), obtains access tokens of
