@@ -17,7 +17,7 @@
 //
 // # Environment
 //
-// A process that is started for a model or a project gets only the variables of a table (table.go) and
+// A process that is started for a model or a project gets only the variables of a table (environment_table.go) and
 // those that the user named, in their order. A value with a password in an address
 // (https://user:password@host) is left out unless the user named the variable. Only a command that a
 // person types (after "!") gets the whole environment.

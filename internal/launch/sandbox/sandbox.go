@@ -45,7 +45,7 @@
 // # Guard
 //
 // Some names make other programs execute something unasked: a repository whose configuration names a
-// monitor, tasks of an editor, variables of a shell, servers of an agent (table: names.go). A GuardWatch
+// monitor, tasks of an editor, variables of a shell, servers of an agent (table: guard_names.go). A GuardWatch
 // begins before a command runs and ends after it is dead:
 //
 //   - Names that exist at the beginning are listed, so that they can be made read-only.
