@@ -53,7 +53,7 @@ type CrewOptions struct {
 	// are DENIED, whoever queued them.
 	External bool
 
-	// For package tape.
+	// For NewTape.
 	Cache   TapeCache
 	Budget  TapeBudget
 	Redact  func(string) (string, bool)
