@@ -1,24 +1,23 @@
-// Package driver lets other programs drive agents: Claude Code, Codex, or any that speaks
-// a protocol which an adapter knows (driver/acp). Such an agent is a process as every other;
-// only its turns are carried out by a program of its own.
+// Package driver lets other programs drive agents: Claude Code, Codex, or any that speaks a protocol
+// with an adapter (driver/acp). Such an agent is a process like every other; only its turns are
+// carried out by that program.
 //
-// # Promises
-//
-//   - What was sent to the program and what it tells stands in the agent's history, each
-//     entry when it is final, with driver, version, session, and that the program said so
-//     (history.Driver). What was shown and not finished is kept as after any interruption.
-//   - Everything that stands in the context before a `driver` command is in the session that
-//     the command names. So a later turn knows what the session has not heard, and nothing
-//     is sent twice, nor replayed into the history.
-//   - A session is continued by its own agent alone. A child goes on in a fork of it where
-//     the program can fork and the point is the end of a turn; else, as after a rewind or
-//     with another driver, in a new session that begins with a bounded rendering of the
-//     history, which says that it is one.
-//   - What the program asks permission for is decided as for our own tools (loop.Guard).
-//   - When a turn is stopped, or its agent killed, nothing of the program is alive when Run
-//     returns: cancel, five seconds, an end that it may handle, two, then none.
-//   - Nothing is prompted by itself. Every call has a result; one that the program did not
-//     tell is said to be unknown.
+//   - What was sent to the program and what it reports is in the agent's history, each entry when it
+//     is final, with driver, version and session (history.Driver). Partial output is kept as after
+//     any interruption.
+//   - Everything in the context before a `driver` command is in the session that the command names.
+//     So a later turn knows what the session has not seen, and nothing is sent twice or replayed
+//     into the history.
+//   - A session is continued by its own agent alone. A child continues in a fork of it if the
+//     program can fork and the fork point is the end of a turn. Otherwise, as after a rewind or with
+//     another driver, it starts a new session with a bounded rendering of the history, marked as such.
+//   - Requests for permission are decided as for our own tools (loop.Guard).
+//   - When a turn is stopped or its agent killed, nothing of the program is alive when Run returns:
+//     it is sent a cancel, after five seconds SIGTERM, after two more SIGKILL.
+//   - Nothing is prompted by itself. Every call has a result; one that the program did not report
+//     is recorded as unknown.
+//   - The modes, models and commands that a program offered last are kept in a file, so that every
+//     face can show them. The file is replaced whole; one that cannot be read is ignored.
 package driver
 
 import (

@@ -1,11 +1,3 @@
-// Package offers keeps what programs that drive agents offered when they ran last, so that every
-// face of every process can show it: modes, models, commands.
-//
-// # Promises
-//
-//   - A file is replaced whole, and only when something changed.
-//   - What cannot be read is as if the program never ran: the next session tells it again.
-
 package driver
 
 import (

@@ -1,10 +1,3 @@
-// Package preset knows programs that can drive agents: how they are started, what they need
-// of the environment, where they keep their state, and in which mode they ask before they
-// change anything. What the user's configuration says of one counts more; one that nobody
-// here knows needs a command there.
-//
-// It starts nothing, and knows nothing of any login: programs log in by themselves.
-
 package driver
 
 import (

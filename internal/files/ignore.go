@@ -1,17 +1,3 @@
-// Package ignore knows which files of a tree nobody wants to search: those that
-// .gitignore, .ignore and .rgignore files, .git/info/exclude and the user's global
-// excludes name.
-//
-// It promises:
-//
-//   - Patterns mean what gitignore(5) says. Within one file the last that fits decides;
-//     a file in a deeper folder goes before one further up.
-//   - .rgignore and .ignore go before .gitignore, that before .git/info/exclude, that before
-//     the global excludes, as ripgrep has it.
-//   - Files of git hold for its repository: what stands above a folder with .git does not
-//     reach into it. .ignore and .rgignore do. .gitignore counts also where there is no .git.
-//   - A folder is asked about before what is in it: in one that is ignored nothing is asked.
-
 package files
 
 import (

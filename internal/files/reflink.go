@@ -1,13 +1,3 @@
-// Package reflink copies a file by letting the copy share its blocks, on file systems that can
-// (Btrfs, XFS, APFS and others): that takes no space and next to no time, whatever the size, and
-// a change of one of the two is not seen in the other.
-//
-// It promises:
-//
-//   - A clone is a new file with the content that its source had at one moment.
-//   - Where the file system cannot, nothing is left, and the error is ErrCannot: whoever wanted
-//     a clone copies instead, and need not ask again for the same two places.
-
 package files
 
 import (

@@ -1,28 +1,23 @@
-// Package proc is the kernel: it runs live agents. An agent that has jobs has one
-// goroutine, which ends with the last of them; of an idle one only its conversation stays
-// in memory, for a while; all others cost nothing.
+// Package kernel runs live agents. An agent with work has one goroutine, which ends when the work does; of
+// an idle agent only its conversation stays in memory, for a while; all others cost nothing.
 //
-// # Promises
-//
-//   - One turn of an agent at a time, under its lease. The lease is taken when a
-//     turn begins, renewed while it lasts and given back at its end; so an idle
-//     agent can be used by any process. Whoever finds it lost stops at once,
-//     and so does, before it runs out, who cannot renew it because the store is away.
-//   - A connection to the store that is lost does not end a turn: what was received is
-//     written on the next one under the same lease, or the turn ends as interrupted.
-//   - A turn begins with a history that every model accepts: what a crash left
-//     open is closed first, with `interrupted` entries. Nothing is run again that
-//     may have happened.
-//   - A fork waits for the tools of its agent (the barrier), never for its model,
-//     and never comes between a call and its result.
-//   - Kill returns when nothing of the victims runs: the registry is told first, in
-//     one transaction, so that no victim writes or forks any more; then model calls
-//     and tools are ended, children first.
-//   - A panic ends one attempt of one turn. It is tried again, three times in a
-//     minute at most; then the turn has failed.
-//   - A child that was forked by a tool is a task: when its turn ends, well or not,
-//     a letter tells its parent.
-//   - What happens is published after it is durable (see package loop).
+//   - One turn of an agent at a time, under its lease. The lease is acquired when a turn begins, renewed
+//     while it lasts and released at its end, so that any process can use an idle agent. A turn that
+//     lost its lease stops at once, and one that cannot renew it because the store is unreachable stops
+//     before it expires.
+//   - A lost connection to the store does not end a turn: what was received is written on the next
+//     connection under the same lease, or the turn ends as interrupted.
+//   - A turn begins with a history that every model accepts: what a crash left open is closed first,
+//     with `interrupted` entries. Nothing that may have happened is run again.
+//   - A fork waits for the tools of its agent (the barrier), never for its model, and never comes
+//     between a call and its result.
+//   - Kill returns when nothing of the victims runs: the registry marks them first, in one
+//     transaction, so that none of them writes or forks any more; then model calls and tools are ended,
+//     children first.
+//   - A panic ends one attempt of one turn. It is retried at most three times a minute; then the
+//     turn has failed.
+//   - A child that was forked by a tool is a task: when its turn ends, a mail reports to its parent.
+//   - Events are published after they are durable (see package loop).
 package kernel
 
 import (

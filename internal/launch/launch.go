@@ -1,19 +1,26 @@
-// Package launch starts every program that is not ramet itself: drivers, MCP servers, hooks,
-// git, commands of agents and runs, and the small helpers of the user's desktop.
+// Package launch starts every program that is not ramet itself (drivers, MCP servers, hooks, git, commands
+// of agents and runs, desktop helpers) and chooses the environment variables they get.
 //
-// A Program says what is started, why, in which folder, what it may write and whether it has
-// the network. What follows from the purpose is decided here, in one place:
+// A Program says what to start and why, in which folder, what it may write and whether it has the
+// network. The rest follows from the purpose:
 //
-//   - A program of the user's own (a server, a hook, a notification, an editor) starts in an empty
-//     folder. Interpreters and package runners obey what lies in the folder where they start; in a
-//     project that is whatever a clone brought along. The project is named by the variables
-//     RAMET_PROJECT and CLAUDE_PROJECT_DIR, and none of its folders is on PATH, NODE_PATH or PYTHONPATH.
-//   - A driver or a program that a project names starts only after its check: what it obeys in
-//     its folder (Rows) was accepted in exactly these bytes, or is switched off.
+//   - A program of the user's own (a server, a hook, a notification, an editor) starts in an empty folder.
+//     Interpreters and package runners obey files in the folder where they start; in a project that is
+//     whatever a clone brought along. The variables RAMET_PROJECT and CLAUDE_PROJECT_DIR name the
+//     project, and none of its folders is on PATH, NODE_PATH or PYTHONPATH.
+//   - A driver or a program that a project names starts only after its check: the files that it obeys
+//     (Rows) were accepted in exactly these bytes, or are switched off.
 //   - A driver, git and ripgrep are not looked up in the project, whatever PATH says.
 //   - Everything else starts where its caller says.
 //
 // Package sandbox carries it out; Command is for programs that use ramet's own streams.
+//
+// # Environment
+//
+// A process that is started for a model or a project gets only the variables of a table (environment_table.go) and
+// those that the user named, in their order. A value with a password in an address
+// (https://user:password@host) is left out unless the user named the variable. Only a command that a
+// person types (after "!") gets the whole environment.
 package launch
 
 import (

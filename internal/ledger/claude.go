@@ -1,16 +1,3 @@
-// Package claude knows what the ledger needs of Claude Code: where its hooks stand in
-// a settings.json, and what it tells them.
-//
-// A settings file belongs to its user: only our own hooks are added and taken out, and
-// everything else keeps its place and its spelling.
-//
-// The events, as documented: SubagentStart and SubagentStop come with the agent's id and
-// type; PostToolUseFailure says that the tool which runs a sub-agent failed or was
-// interrupted; SessionEnd and SessionStart bound the life of everything in a session. All
-// come as one JSON object on standard input. A hook that exits with 2 would keep a
-// sub-agent from stopping, and what it prints could become part of a conversation: ours
-// does neither.
-
 package ledger
 
 import (

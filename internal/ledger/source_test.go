@@ -439,7 +439,7 @@ func TestMaxEntries_ACircleOfResumesEnds(t *testing.T) {
 	draws(t, s, "c:spawned d:spawned")
 }
 
-// Errors. Those of the disk are in ledger/file.
+// Errors. Those of the disk are in disk_linux_test.go.
 
 func TestErrorDuplicateID_TheKeyIsIDAndTimeAndUpdatesGoToTheNewestLive(t *testing.T) {
 	s := New()

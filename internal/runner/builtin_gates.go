@@ -18,7 +18,7 @@ import (
 
 // BuiltinGates carries out the gates of a run. It implements runner.Inspector.
 //
-// A built-in gate is a function over the artifacts and the written tree (package check).
+// A built-in gate is a function over the artifacts and the written tree (see CheckGates).
 // A command runs confined in the tree: it can read, and write nowhere but in a temporary
 // folder of its own (TMPDIR, HOME); it has no network and sees no key. Where commands
 // cannot be confined, it is not run, and that is a blocker.
@@ -79,7 +79,7 @@ func (g *BuiltinGates) redactor() *secret.Redactor {
 	return g.Secrets
 }
 
-// builtIn looks with a function of package check. It cannot be stopped in the middle, and
+// builtIn looks with a function of CheckGates. It cannot be stopped in the middle, and
 // ends by itself; when the time is over, nobody waits for it.
 func (g *BuiltinGates) builtIn(ctx context.Context, gate recipe.Gate, site Site) ([]Issue, error) {
 	look, ok := CheckGates.Get()[gate.Uses]

@@ -1,23 +1,3 @@
-// Package check holds the built-in gates: functions that look at what was written and say
-// what is wrong with it. They know files and Markdown, and nothing of what the text is about.
-//
-// # Promises
-//
-//   - A gate only reads, runs nothing and fetches nothing.
-//   - The same site gives the same findings in the same order: by file, line, code and
-//     message.
-//   - A finding says what is wrong and what to do. Its code is public and stays; its
-//     message holds no line number, so that it is the same after the page has moved.
-//   - Of a file that was there before, only what the patch added is looked at: the rest is
-//     somebody else's.
-//   - A page that is in order has no finding. A page that is hostile has one, or does no
-//     harm.
-//
-// # Severities
-//
-// A blocker must never be published (a secret, a path outside), an error keeps the run
-// from going on, a warning is told.
-
 package runner
 
 import (

@@ -1,32 +1,3 @@
-// Package crew does the work items of runs on one host: tasks of agents and of commands;
-// what is built in is handed to whoever knows it.
-//
-// # Promises
-//
-//   - An item of an agent is done by an agent of its own, forked from the run's, in the
-//     ledger before it starts. It can be killed (KILLED), stopped (INTERRUPTED) and has its
-//     time (TIMEOUT). When Do returns it is dead, and all that it forked; if it went well,
-//     the ledger says so soon after, and before Stop returns.
-//   - Every model call of such an agent, and of all below it, goes through package tape; of one
-//     that another program drives, every turn. An agent below a run that works on no item calls no model.
-//   - An agent has the tools that its task names and no others. Its commands run inside
-//     the sandbox, its files are in a folder of its own.
-//   - A worktree begins with the commit of its bundle and the patches, whatever git's
-//     configuration says, and runs nothing of the repository: no hook, no filter. The
-//     patch that comes out depends on the two trees alone.
-//   - An item of a command has an agent too, which calls no model: who kills it ends the
-//     command.
-//   - A command finds its inputs below $RAMET_INPUTS, under their paths. It runs inside
-//     the sandbox, unless it acts outside the run; that happens at most once for a call
-//     of Do, is looked up first where that is possible, and what is not known is
-//     UNKNOWN_OUTCOME.
-//   - What an item promised and did not make, or not in its form, is OUTPUT_INVALID, and
-//     the fault says what to do better.
-//   - Nothing is left in the folder when Do returns, however the item ended. What a
-//     killed process left is removed by the next one.
-//
-// Files that git ignores are no part of a patch.
-
 package runner
 
 import (
@@ -82,7 +53,7 @@ type CrewOptions struct {
 	// are DENIED, whoever queued them.
 	External bool
 
-	// For package tape.
+	// For NewTape.
 	Cache   TapeCache
 	Budget  TapeBudget
 	Redact  func(string) (string, bool)

@@ -1,17 +1,44 @@
-// Package telemetry is the record of what ran: one telemetry run for each launch, node,
-// worker, gate and model call, in a tree below its launch.
+// Package telemetry records what ran: one telemetry run for each launch, node, worker, gate and model call, in a
+// tree below its launch. Follow derives the records from the event log of a run, Turn from an agent's turn
+// outside runs, and KeepTurnlog from the histories of a workspace. Package outbox delivers them, and package store
+// keeps them.
 //
-// A record is created once and changed by patches. Its event_id is the key: the same body
-// sent again is the same record, another body under the same id is ID_REUSED. Ids are made
-// of what they stand for (see EventID), so that a re-send after a crash is the same.
+// A record is created once and changed by patches. Its event_id is the key: the same body sent again is the same
+// record, another body under the same id is ID_REUSED. Ids follow from what they stand for (see EventID), so that a
+// re-send after a crash is the same.
 //
-// Bodies from outside are read strictly (ParseNew, ParsePatch, ParseFilter): what is not
-// understood is refused with INVALID_FIELD, and Details gives a JSON pointer to every
-// field that is wrong. The hash that tells a body sent again from another one is SHA-256
-// over its RFC 8785 form, as it was sent.
+// Bodies from outside are read strictly (ParseNew, ParsePatch, ParseFilter): what is not understood is refused with
+// INVALID_FIELD, and Details gives a JSON pointer to every wrong field. Two bodies are the same if the SHA-256 over
+// their RFC 8785 form is.
 //
-// What follows from an event log is made by package telemetry/follow; it is delivered by
-// telemetry/outbox and kept by telemetry/store.
+// # Following
+//
+//   - The same events give the same deliveries, byte by byte. What was lost is made again from the log, and a service
+//     that had it already sees a duplicate. What only the live process knows (host, environment) comes separately,
+//     as changes; see Here.
+//   - Whatever the log holds, there is no error and no panic. What is not understood makes no record.
+//   - Every LLM_CALL_* event has exactly one llm_call with the event's trace_id and span_id.
+//   - A record is created before it is changed, and what began ends: with its own event, with the end of what it
+//     belongs to, or with the next launch.
+//   - KeepTurnlog reads what is durable already, so that a turn pays nothing for it, and continues where the last one
+//     stopped. Agents that work for runs are left out: their calls are in the logs of the runs.
+//
+// # Launches
+//
+// The first launch of a run is its first event after RUN_CREATED or RUN_FORKED. A further launch begins with the
+// first of
+//
+//   - RUN_REOPENED or RESUME_REWIND,
+//   - RUN_STATE_CHANGED with the reason RUN_REOPENED, RESUME_REWIND or RESUME_FORCED,
+//   - WORK_ITEM_FAILED with the code INTERRUPTED and the message of an orchestrator that finds an item of a process
+//     that is gone,
+//
+// and further ones of these, and of WORK_ITEM_INVALIDATED, that follow directly belong to it. What was open is closed
+// as INTERRUPTED at the time of the last event before. A process that resumes in a stable state with nothing to
+// discard writes nothing and continues the launch.
+//
+// A record has the trace and the span of the event that began it. What began without an event (the state in which a
+// launch finds the run) has a span made of its run_id, as package runner makes those of items.
 package telemetry
 
 import (

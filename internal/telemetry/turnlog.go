@@ -1,13 +1,3 @@
-// Package turnlog follows the histories of a workspace into telemetry: a record for each
-// turn of an agent outside runs, and one below it for each call of a model.
-//
-// It reads what is durable already, whoever wrote it, so that a turn pays nothing for it
-// and nothing is lost while nobody follows: the next one begins where the last one was.
-// Records have ids that follow from the entries; what is told twice is the same. While the
-// store is away it waits, and catches up when the store is back.
-//
-// Agents that work for runs are left out: their calls are in the logs of the runs.
-
 package telemetry
 
 import (

@@ -1,4 +1,10 @@
-// Package mounttest lets a test mount small and read-only disks of its own, where
-// no other process sees them. It works on Linux only.
-
+// Package testkit has helpers for tests: small and read-only disks that only the test sees (MountInside, Linux only),
+// a local forge with the APIs of GitHub, Gitea and Forgejo (NewForge), the npm packages of a page (InstallNPM, which
+// skips the test where they cannot be had), waiting for a condition that sends no signal (WaitUntil, Receive), and
+// soak tests.
+//
+// Property tests try the same few cases in every run, so that they pass or fail alike on every machine; packages that
+// use rapid import testkit for this effect. Tests whose names end in Soak run for minutes or hours, or draw their steps
+// at random: `make soak` runs them, `./test` does not. RAMET_SOAK=short, which CI sets, runs a small part of each;
+// RAMET_SOAK=1 runs all of it.
 package testkit

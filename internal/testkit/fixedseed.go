@@ -1,8 +1,3 @@
-// Package fixedseed makes property tests try the same few cases in every run, so that they
-// pass or fail alike on every machine. In make soak they try new ones, and more.
-//
-// Test packages that use rapid import it for this effect.
-
 package testkit
 
 import (

@@ -1,9 +1,3 @@
-// Package soak marks the tests that run for minutes or hours, or that draw their steps at
-// random: `make soak` runs them, `./test` does not.
-//
-// The names of such tests end in Soak. RAMET_SOAK=short, which CI sets, runs a small part of
-// each; RAMET_SOAK=1 runs all of it.
-
 package testkit
 
 import (

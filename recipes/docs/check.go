@@ -13,7 +13,7 @@ import (
 	"ramet/internal/base/fault"
 )
 
-// The codes of what the gate finds besides those of package evidence.
+// The codes of what the gate finds besides those of CheckEvidence.
 const (
 	pageMissing    = "PAGE_MISSING"    // planned, and neither written nor given up
 	pageUnplanned  = "PAGE_UNPLANNED"  // written, and not planned

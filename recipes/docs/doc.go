@@ -1,18 +1,38 @@
-// Package docs is what the recipe docs knows of documentation: programs that the commands of
-// docs.yaml call (`ramet run program docs plan`), which read files and write files, and have
-// nothing that a program of another recipe could not have.
+// Package docs has the programs of the recipe docs, which the commands of docs.yaml call (`ramet run program docs plan`).
+// They read files and write files, and can do nothing that a program of another recipe could not.
 //
-//	plan     what pages there are to be: of which system, where, what is left out and why
-//	compose  the pages, of drafts with citations
-//	check    the gate: pages against the lines that they cite, and against the plan
+//		plan     which pages are needed: in which system, where, what is left out and why
+//		compose  the pages, from drafts with citations
+//		check    the gate: pages against the lines that they cite, and against the plan
 //
-// # Promises
+//	  - What others wrote stays, byte by byte: a page is new, or has our markers, and only the text between them is ours. The
+//	    gate compares all files of the tree with the base.
+//	  - A published page is a function of the checked draft. No page is written that is not planned. The same commits and
+//	    drafts give the same bytes.
 //
-//   - What others wrote stays, byte by byte: a page is new, or has our markers, and only what
-//     stands between them is ours. The gate compares all files of the tree with the base.
-//   - A published page is a function of the draft that was checked.
-//   - No page is written that is not planned.
-//   - The same commits and drafts give the same bytes.
+// # Evidence
+//
+// A writer puts a citation after a statement, or on a line of its own below it:
+//
+//	Parse reads a line. <!-- cite: parse.go:12-14; README.md:3 -->
+//
+// CheckEvidence compares a page with the lines it cites, at a pinned commit:
+//
+//   - Cited lines exist, have their hash (see PinCites), and are few.
+//   - Every code span, identifier, flag, path, number, version and address of a statement occurs in the lines that it
+//     cites. Every other word is common (common.txt), or occurs there by its stem, or elsewhere in the repository's own text.
+//   - Each line of a code block occurs in the lines that it cites.
+//   - Text without citations has none of these, and is at most a third of a page; every section has a citation, unless it
+//     only links.
+//   - There is no markup that could hide something: no HTML, no comments, no invisible characters.
+//
+// Whether a statement follows from its lines, and whether something important is missing, only a reader can judge.
+//
+// # Reference
+//
+// GoReference and PythonReference write the reference of a repository's public names, with go/ast and with Python's ast.
+// Nothing of the repository is executed. Each entry is a declaration and its comment, with citations; what would not pass
+// CheckEvidence is left out. A language without such a tool has no reference, and the notes say why.
 package docs
 
 import (

@@ -214,7 +214,7 @@ func TestFromARepositoryToPages(t *testing.T) {
 	}
 }
 
-// What the gate finds in trees and drafts, besides what package evidence finds in pages.
+// What the gate finds in trees and drafts, besides what CheckEvidence finds in pages.
 func TestTheGate(t *testing.T) {
 	ours := "Theirs.\n\n<!-- ramet:begin overview -->\n\n# greet\n\nOld.\n\n<!-- ramet:end overview -->\n\nTheirs, too.\n"
 	for name, c := range map[string]struct {

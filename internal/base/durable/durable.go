@@ -1,24 +1,22 @@
-// Package durable writes whole files so that a crash never shows half of one,
-// and locks files so that other processes respect it.
+// Package durable writes whole files so that a crash never leaves half of one, locks files
+// against other processes, and watches folders for changes.
 //
-// It promises:
+//   - When WriteFile or CreateFile returns nil, the content and its name in the folder are on
+//     disk: the file is synced before it gets its name, and the folder after.
+//   - A reader sees the old content or the new content, never a mixture and never a missing file.
+//   - A write that fails leaves the old file unchanged and no temporary file. The exception is a
+//     folder whose sync fails after the rename: then the new content is visible but may not survive
+//     a power cut, and an error is returned.
+//   - A process killed during a write may leave a temporary file named ".<name><digits>" in the
+//     same folder. Nothing reads it.
+//   - A lock is the kernel's: it ends with the process that holds it. The text in the lock file
+//     only tells a person which process that is.
+//   - WatchFolder reports every change in a folder after it returned, several changes as one. It
+//     does not see subfolders or memory-mapped writes. It returns false where the system cannot
+//     watch; the caller then has to poll.
 //
-//   - When WriteFile or CreateFile returns nil, the content and its name in
-//     the folder are on disk: the file is fsynced before it gets its name, the
-//     folder after.
-//   - A reader sees the old content or the new content, never a mixture and
-//     never a missing file.
-//   - A write that fails leaves the old file as it was and no temporary file.
-//     One case is in between: the folder's fsync fails after the rename. Then
-//     the new content is visible, but not known to survive a power cut, and
-//     the error says so by being an error.
-//   - A process killed in the middle may leave a temporary file named
-//     ".<name><digits>" in the same folder. Nothing reads it.
-//   - A lock is the kernel's: it ends with its holder, however that ends. The
-//     text in the lock file only tells a human who holds it.
-//
-// Every error is a fault that names the path: STORAGE_FULL, STORAGE_READONLY,
-// STORAGE_IO, CONFLICT, LOCKED or CANCELLED.
+// Every error is a fault that names the path: STORAGE_FULL, STORAGE_READONLY, STORAGE_IO,
+// CONFLICT, LOCKED or CANCELLED.
 package durable
 
 import (

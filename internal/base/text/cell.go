@@ -1,10 +1,3 @@
-// Package cell measures text as a terminal shows it: in clusters (what a reader
-// takes for one character) and in cells (the columns that it takes up).
-//
-// Every part of the terminal UI that cuts, wraps or places text does it with this
-// package, so that all of them agree. Text keeps its logical order: a terminal
-// that can write from right to left turns it, nobody else does.
-
 package text
 
 import (

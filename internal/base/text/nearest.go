@@ -1,5 +1,3 @@
-// Package nearest finds the word a user probably meant.
-
 package text
 
 import (

@@ -1,5 +1,9 @@
-// Package text shortens, quotes and counts texts, and makes them safe for a
-// terminal, so that data cannot drive a screen.
+// Package text shortens, quotes, counts and measures text, makes it safe for a terminal, and finds
+// the word that a user probably meant.
+//
+// Text is measured as a terminal shows it: in grapheme clusters and in cells (columns). Every part
+// of the terminal UI that cuts, wraps or places text uses this package, so that all of them agree.
+// Text keeps its logical order; a terminal that supports right-to-left text reorders it itself.
 package text
 
 import (

@@ -1,26 +1,28 @@
-// Package config finds out what the user wants: from files, the environment
-// and flags, in that order, later ones winning.
+// Package config reads the settings, and locates the workspace that a command means. Later sources
+// override earlier ones:
 //
-//	default      the table in setting.go
-//	user         <XDG config>/ramet/config.toml, or the file RAMET_CONFIG names
-//	project      <project>/.ramet/config.toml, as a person accepted it (package trust)
-//	environment  RAMET_…, and NO_COLOR
-//	flag         what the command line says
+//		default      the table in setting.go
+//		user         <XDG config>/ramet/config.toml, or the file RAMET_CONFIG names
+//		project      <project>/.ramet/config.toml, as a person accepted it (package trust)
+//		environment  RAMET_…, and NO_COLOR
+//		flag         the command line
 //
-// It promises:
+//	  - Nothing is guessed. An unknown key, a value that is not allowed and a line that is not TOML
+//	    are fault.InvalidConfig, with file, line and what would be right.
+//	  - A project's file counts only in the bytes that a person accepted. It cannot set what would
+//	    send data elsewhere (db) or let tools do or see more (allow, permission, env, hide). The
+//	    caller that loads it passes its text.
+//	  - Tables of the user's file ([mcp.NAME], see Server; [driver.NAME], see Driver) are checked as
+//	    strictly. A project's file may only have the table [[hooks]], and those run confined.
+//	  - Set changes one value of the user's file and leaves every other line unchanged. After a
+//	    crash the file is the old one or the new one.
+//	  - Every error is a fault. Nothing is global: the environment is a parameter.
 //
-//   - Nothing is guessed. An unknown key, a value that is not allowed and a
-//     line that is no TOML are fault.InvalidConfig, with file and line and what
-//     would be right.
-//   - A project's file counts in the bytes that a person accepted, and never sets
-//     what would send data elsewhere (db) or let tools do or see more (allow,
-//     permission, env, hide). It is not read here: who loads gives the text.
-//   - Tables of the user's file ([mcp.NAME], see Server; [driver.NAME], see Driver) are checked
-//     as strictly; of tables a project's file has only [[hooks]], which run confined.
-//   - Set changes one value of the user's file and leaves every other line as
-//     it is; after a crash the file is the old one or the new one.
-//   - Every error is a fault. Nothing here is global: the environment is a
-//     parameter.
+// # Workspace
+//
+// The project is the nearest folder upwards that contains .ramet or .git (a git worktree is a
+// project of its own), else the current folder, as a real path. Its database is in ramet's home,
+// not in the project. --db or RAMET_DB name a database explicitly.
 package config
 
 import (

@@ -11,7 +11,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/late"
-	textpkg "ramet/internal/base/text"
+	"ramet/internal/base/text"
 )
 
 // Driver is what the user says of a program that drives agents: the table [driver.NAME] of the
@@ -61,9 +61,9 @@ func (d Driver) Check() error {
 	if d.Command == "" && len(d.Args) > 0 {
 		return wrong("args go with a command")
 	}
-	for _, text := range slices.Concat([]string{d.Command, d.Mode, d.Login}, d.Args, d.State, slices.Collect(maps.Values(d.Env)), slices.Collect(maps.Values(d.Bases))) {
-		if strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) {
-			return wrong("%.80q has control characters", text)
+	for _, word := range slices.Concat([]string{d.Command, d.Mode, d.Login}, d.Args, d.State, slices.Collect(maps.Values(d.Env)), slices.Collect(maps.Values(d.Bases))) {
+		if strings.ContainsFunc(word, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) {
+			return wrong("%.80q has control characters", word)
 		}
 	}
 	for name, vendor := range d.Bases {
@@ -98,18 +98,18 @@ func merged(a, b map[string]string) map[string]string {
 }
 
 // ParseDrivers reads the drivers of a file's text.
-func ParseDrivers(path, text string, layer Layer) ([]Driver, error) {
+func ParseDrivers(path, content string, layer Layer) ([]Driver, error) {
 	var c Config
-	err := c.addDrivers(path, text, layer)
+	err := c.addDrivers(path, content, layer)
 	return c.Drivers, err
 }
 
 // addDrivers reads the drivers of a file: the user's, or a project's that a person accepted.
-func (c *Config) addDrivers(path, text string, layer Layer) error {
+func (c *Config) addDrivers(path, content string, layer Layer) error {
 	var file struct {
 		Driver map[string]toml.Primitive `toml:"driver"`
 	}
-	meta, err := toml.Decode(text, &file)
+	meta, err := toml.Decode(content, &file)
 	if err != nil {
 		if kind := meta.Type(driversKey); meta.IsDefined(driversKey) && kind != "Hash" && kind != "" {
 			return fault.New(fault.InvalidConfig, "%s: driver is no setting but tables", path).WithHint("write [driver.NAME]")
@@ -144,7 +144,7 @@ func (c *Config) addDrivers(path, text string, layer Layer) error {
 			continue
 		}
 		f := fault.New(fault.InvalidConfig, "%s: [driver.%s]: unknown key %q", path, key[1], key[2])
-		return f.WithHint("%s", textpkg.NearestHint(key[2], known, "known keys: "+strings.Join(known, ", ")))
+		return f.WithHint("%s", text.NearestHint(key[2], known, "known keys: "+strings.Join(known, ", ")))
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ import (
 	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
 	"ramet/internal/base/late"
-	textpkg "ramet/internal/base/text"
+	"ramet/internal/base/text"
 )
 
 // Server is an MCP server of the user's: the table [mcp.NAME] of the configuration.
@@ -87,9 +87,9 @@ func (s Server) Check() error {
 			return wrong("roots cannot hold %.80q", r).WithHint("name it from the root, from your home (~/…) or from the project (./…)")
 		}
 	}
-	for _, text := range slices.Concat([]string{s.Command, s.URL, s.ClientID, s.ClientSecret}, s.Args, slices.Collect(maps.Values(s.Env)), slices.Collect(maps.Values(s.Headers))) {
-		if strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) {
-			return wrong("%.80q has control characters", text)
+	for _, word := range slices.Concat([]string{s.Command, s.URL, s.ClientID, s.ClientSecret}, s.Args, slices.Collect(maps.Values(s.Env)), slices.Collect(maps.Values(s.Headers))) {
+		if strings.ContainsFunc(word, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) {
+			return wrong("%.80q has control characters", word)
 		}
 	}
 	for name := range s.Env {
@@ -103,17 +103,17 @@ func (s Server) Check() error {
 var envName = late.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // addServers reads the servers of the user's file.
-func (c *Config) addServers(path, text string) error {
-	found, err := servers(path, text)
+func (c *Config) addServers(path, content string) error {
+	found, err := servers(path, content)
 	c.Servers = found
 	return err
 }
 
-func servers(path, text string) ([]Server, error) {
+func servers(path, content string) ([]Server, error) {
 	var file struct {
 		MCP map[string]toml.Primitive `toml:"mcp"`
 	}
-	meta, err := toml.Decode(text, &file)
+	meta, err := toml.Decode(content, &file)
 	if err != nil {
 		return nil, syntaxFault(path, err)
 	}
@@ -138,7 +138,7 @@ func servers(path, text string) ([]Server, error) {
 			continue
 		}
 		f := fault.New(fault.InvalidConfig, "%s: [mcp.%s]: unknown key %q", path, key[1], key[2])
-		return nil, f.WithHint("%s", textpkg.NearestHint(key[2], known, "known keys: "+strings.Join(known, ", ")))
+		return nil, f.WithHint("%s", text.NearestHint(key[2], known, "known keys: "+strings.Join(known, ", ")))
 	}
 	return out, nil
 }
@@ -149,16 +149,16 @@ func AddServer(ctx context.Context, path string, s Server) error {
 	if err := s.Check(); err != nil {
 		return err
 	}
-	return changeServers(ctx, path, func(text string, now []Server) (string, error) {
+	return changeServers(ctx, path, func(content string, now []Server) (string, error) {
 		if slices.ContainsFunc(now, func(o Server) bool { return o.Name == s.Name }) {
 			return "", fault.New(fault.Conflict, "there is an MCP server %s already", s.Name).WithHint("ramet mcp rm %s", s.Name)
 		}
 		var b strings.Builder
-		b.WriteString(text)
-		if text != "" && !strings.HasSuffix(text, "\n") {
+		b.WriteString(content)
+		if content != "" && !strings.HasSuffix(content, "\n") {
 			b.WriteString("\n")
 		}
-		if text != "" {
+		if content != "" {
 			b.WriteString("\n")
 		}
 		if err := toml.NewEncoder(&b).Encode(map[string]map[string]Server{serversKey: {s.Name: s}}); err != nil {
@@ -171,13 +171,13 @@ func AddServer(ctx context.Context, path string, s Server) error {
 
 // RemoveServer takes a server out of the user's file. NOT_FOUND: there is none.
 func RemoveServer(ctx context.Context, path, name string) error {
-	return changeServers(ctx, path, func(text string, now []Server) (string, error) {
+	return changeServers(ctx, path, func(content string, now []Server) (string, error) {
 		if !slices.ContainsFunc(now, func(o Server) bool { return o.Name == name }) {
 			return "", fault.New(fault.NotFound, "no MCP server %.80q is in %s", name, path).WithHint("`ramet mcp list` lists them")
 		}
 		var out strings.Builder
 		inside := false
-		for line := range strings.Lines(text) {
+		for line := range strings.Lines(content) {
 			if head := strings.TrimSpace(line); strings.HasPrefix(head, "[") {
 				head = strings.Trim(strings.ReplaceAll(strings.ReplaceAll(head, `"`, ""), " ", ""), "[]")
 				inside = head == serversKey+"."+name || strings.HasPrefix(head, serversKey+"."+name+".")
@@ -195,7 +195,7 @@ func RemoveServer(ctx context.Context, path, name string) error {
 }
 
 // changeServers changes the user's file under its lock, and nothing in it but the servers.
-func changeServers(ctx context.Context, path string, do func(text string, now []Server) (string, error)) error {
+func changeServers(ctx context.Context, path string, do func(content string, now []Server) (string, error)) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
 	} else if !errors.Is(err, fs.ErrNotExist) {
@@ -205,19 +205,19 @@ func changeServers(ctx context.Context, path string, do func(text string, now []
 		return err
 	}
 	return durable.While(ctx, path, func() error {
-		text, err := readText(path)
+		content, err := readText(path)
 		if err != nil {
 			return err
 		}
-		now, err := servers(path, text)
+		now, err := servers(path, content)
 		if err != nil {
 			return err
 		}
-		edited, err := do(text, now)
+		edited, err := do(content, now)
 		if err != nil {
 			return err
 		}
-		if !sameRest(text, edited) {
+		if !sameRest(content, edited) {
 			return byHand(path, 1, serversKey)
 		}
 		perm := fs.FileMode(0o600)
@@ -230,10 +230,10 @@ func changeServers(ctx context.Context, path string, do func(text string, now []
 
 // sameRest says whether two files differ in their servers only.
 func sameRest(a, b string) bool {
-	rest := func(text string) string {
+	rest := func(content string) string {
 		var all map[string]any
-		if _, err := toml.Decode(text, &all); err != nil {
-			return "\x00" + text
+		if _, err := toml.Decode(content, &all); err != nil {
+			return "\x00" + content
 		}
 		delete(all, serversKey)
 		return fmt.Sprintf("%#v", all)

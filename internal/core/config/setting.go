@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"ramet/internal/base/fault"
-	textpkg "ramet/internal/base/text"
+	"ramet/internal/base/text"
 	"ramet/internal/launch"
 	"ramet/internal/model/llm"
 )
@@ -206,9 +206,9 @@ var settings = []Setting{
 }
 
 // Items are the parts of a list: of several values with ; between them.
-func Items(text string) []string {
+func Items(value string) []string {
 	var out []string
-	for item := range strings.SplitSeq(text, ";") {
+	for item := range strings.SplitSeq(value, ";") {
 		if item = strings.TrimSpace(item); item != "" {
 			out = append(out, item)
 		}
@@ -234,39 +234,39 @@ func lookup(key string) (Setting, error) {
 	for _, s := range settings {
 		keys = append(keys, s.Key)
 	}
-	return Setting{}, f.WithHint("%s", textpkg.NearestHint(strings.ToLower(key), keys, "known keys: "+strings.Join(keys, ", ")))
+	return Setting{}, f.WithHint("%s", text.NearestHint(strings.ToLower(key), keys, "known keys: "+strings.Join(keys, ", ")))
 }
 
-// check says whether text may be the setting's value.
-func (s Setting) check(text string) error {
+// check returns an error if value is not allowed for the setting.
+func (s Setting) check(value string) error {
 	allowed := s.Allowed
 	if s.words != nil {
 		allowed = s.words()
 	}
 	if len(allowed) > 0 {
-		if slices.Contains(allowed, text) {
+		if slices.Contains(allowed, value) {
 			return nil
 		}
-		return fault.New(fault.InvalidConfig, "%s cannot be %q", s.Key, text).
-			WithHint("%s", textpkg.NearestHint(strings.ToLower(text), allowed, "allowed: "+strings.Join(allowed, ", ")))
+		return fault.New(fault.InvalidConfig, "%s cannot be %q", s.Key, value).
+			WithHint("%s", text.NearestHint(strings.ToLower(value), allowed, "allowed: "+strings.Join(allowed, ", ")))
 	}
-	if d, err := time.ParseDuration(text); s.Span && text != "" && (err != nil || d <= 0) {
-		return fault.New(fault.InvalidConfig, "%s cannot be %q", s.Key, text).WithHint("a time such as 90s or 10m")
+	if d, err := time.ParseDuration(value); s.Span && value != "" && (err != nil || d <= 0) {
+		return fault.New(fault.InvalidConfig, "%s cannot be %q", s.Key, value).WithHint("a time such as 90s or 10m")
 	}
 	if s.Number {
 		least := max(1, s.Least)
-		if n, err := strconv.Atoi(text); text != s.Default && (err != nil || n < least || n > maxNumber) {
-			return fault.New(fault.InvalidConfig, "%s cannot be %q", s.Key, text).
+		if n, err := strconv.Atoi(value); value != s.Default && (err != nil || n < least || n > maxNumber) {
+			return fault.New(fault.InvalidConfig, "%s cannot be %q", s.Key, value).
 				WithHint("it takes a whole number from %d to %d", least, maxNumber)
 		}
 		return nil
 	}
-	if !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) {
-		return fault.New(fault.InvalidConfig, "%s cannot be %q", s.Key, text).
+	if !utf8.ValidString(value) || strings.ContainsFunc(value, unicode.IsControl) {
+		return fault.New(fault.InvalidConfig, "%s cannot be %q", s.Key, value).
 			WithHint("control characters are not allowed")
 	}
 	if s.item != nil {
-		for _, item := range Items(text) {
+		for _, item := range Items(value) {
 			if err := s.item(item); err != nil {
 				return err
 			}

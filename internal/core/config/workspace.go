@@ -1,10 +1,3 @@
-// Package workspace finds out which workspace a command means.
-//
-// The project is the nearest folder upwards that holds .ramet or .git (in a
-// git worktree .git is a file, and the worktree is a project of its own), else
-// the current folder; always as a real path. Its database lies in ramet's home,
-// not in the project. A database can be named outright with --db or RAMET_DB.
-
 package config
 
 import (

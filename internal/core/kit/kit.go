@@ -1,20 +1,29 @@
-// Package kit is what users and projects define in Markdown for their agents, in the formats
-// that other programs read too: skills (SKILL.md), roles (definitions of sub-agents) and
-// commands (prompts with arguments).
+// Package kit reads what users and projects write in Markdown for their agents, in the formats that
+// other programs read too: skills, roles (definitions of sub-agents), commands (prompts with
+// arguments) and standing instructions.
 //
 //	.agents/skills/NAME/SKILL.md     .agents/agents/NAME.md    .agents/commands/**/NAME.md
 //	.claude/skills/NAME/SKILL.md     .claude/agents/NAME.md    .claude/commands/**/NAME.md
 //
-// in a project, and below the same folders of the user's home; those of the user's
-// configuration stand beside it, without .agents.
-//
-// It promises:
+// in a project and in the user's home; those of the user's configuration are next to it, without
+// .agents.
 //
 //   - Of a project only what a person accepted is read, in exactly these bytes (package trust).
-//   - Nothing is lost silently: a file that defines nothing is a Flaw, with its path and why, and
-//     so is a place that cannot be looked at; one that stands behind another of the same name is
-//     Hidden; what is unknown in one that is used is passed over.
+//   - Nothing is lost silently. A file that defines nothing, or a folder that cannot be read, is a
+//     Flaw with its path and the reason. A definition that another of the same name overrides is
+//     Hidden. Unknown fields are ignored.
 //   - A definition narrows what an agent may use, and never widens it.
+//
+// # Instructions
+//
+// Before a conversation an agent gets the user's AGENTS.md and, from the project's folder down to
+// the agent's, the first accepted of AGENTS.override.md, AGENTS.md and CLAUDE.md in each folder.
+// Files further below join when a tool first touches a file there. A file can import others with
+// @path, five levels deep; each is included once.
+//
+// All instructions together have at most MostInstructions bytes; the rest is cut, and both the model and a note
+// say so. Instructions that joined a conversation are recorded in its history with a memo, so that
+// forks and replays have the same, and a conversation that was compacted gets them again.
 package kit
 
 import (

@@ -1,17 +1,18 @@
-// Package acp speaks with programs over the Agent Client Protocol: JSON-RPC, one message a
-// line, on the program's streams. The types are those of github.com/coder/acp-go-sdk; lines
-// are read here, because a program may say anything.
+// Package acp talks to programs over the Agent Client Protocol: JSON-RPC, one message a line, on
+// the program's streams. The types are those of github.com/coder/acp-go-sdk; lines are read here,
+// because a program may write anything. Presets describe known programs: how to start them, which
+// variables and state folders they need, and the mode in which they ask before they change
+// something. The user's configuration overrides them.
 //
-// # Promises
-//
-//   - A program runs in a PID namespace of its own and, if asked, confined (package sandbox):
-//     it ends with ramet, whatever it does, with everything that it started.
-//   - A line that is no message, a message that nobody knows and an update of a new kind are
-//     told as odd and end nothing. A line that is too long is left out, and told.
-//   - What a program replays while a session is loaded or forked is the past: it is told to
-//     nobody. So is what it says of other sessions, and after its answer to a prompt.
-//   - Nobody reads faster than its updates are taken: a flood fills the pipe, not the memory.
-//   - It is offered no files and no terminals of ours: it uses its own, inside its namespace.
+//   - A program runs in a PID namespace of its own and, if asked, confined (package sandbox): it
+//     ends with ramet, together with everything it started.
+//   - A line that is not a message, an unknown message and an update of an unknown kind are reported
+//     as odd and end nothing. A line that is too long is skipped, and reported.
+//   - What a program replays while a session is loaded or forked is not reported. Neither are
+//     updates about other sessions, nor those after the answer to a prompt.
+//   - Updates are read only as fast as they are consumed: a flood fills the pipe, not the memory.
+//   - A program is offered no files and no terminals of ours: it uses its own, in its namespace.
+//   - Nothing here knows about logins: programs log in by themselves.
 package acp
 
 import (

@@ -1,16 +1,28 @@
-// Package foreign reads the conversations that other programs keep: Claude Code, Codex,
-// opencode and pi.
+// Package foreign reads and writes the conversations that other programs keep (Claude Code, Codex,
+// opencode and pi), and exports a conversation as one HTML file.
 //
-// A source is a sequence of lines of JSON: the file itself or, for a database, its rows
-// written so. It is read twice and never held: once for an index of some 50 bytes a line,
-// which says what each line is and behind which other it stands, and once line by line.
+// A source is a sequence of lines of JSON: the file itself or, for a database, its rows. It is read
+// twice and never held in memory: once for an index of about 50 bytes a line, which holds the kind
+// and the parent of each line, and once line by line.
 //
-// It promises that nothing is written where it reads; that every line is either taken into
-// an entry, with its place in the source, or skipped for a reason that is counted; that
-// what it does not know is kept as it came; and that the same bytes give the same entries,
-// so that anybody who has the source can compare. A line that is not yet ended is left for
-// the next time. What was signed or encrypted for a vendor is kept with the name of the
-// protocol that reads it, and so goes to nobody else.
+//   - Nothing is written to the source.
+//   - Every line either becomes part of an entry, with its place in the source, or is skipped for a
+//     reason that is counted. Unknown content is kept unchanged. An incomplete last line is left
+//     for the next read.
+//   - The same bytes give the same entries, so that anyone with the source can compare.
+//   - What was signed or encrypted for a vendor is kept with the protocol that reads it, and is sent
+//     to no other.
+//
+// # Transcript files
+//
+//   - The file makes no network request, and nothing in a conversation can become a script or a
+//     request: its content policy permits one script and one style by their hashes, and embedded
+//     images.
+//   - The script shows the data that it has verified. A changed byte in the data is detected by the
+//     file itself; a changed script does not run, and the file says that nothing was verified.
+//   - Links are verified as `ramet verify` does (internal/base/chain), up to the head of each agent.
+//     A transcript that was rewritten as a whole is detected only by comparing the heads.
+//   - What is left out or redacted keeps its commitment: its place is proved, its words are not shown.
 package foreign
 
 import (

@@ -1,22 +1,3 @@
-// Package transcript makes one file of a conversation that anybody can read, and check,
-// with a browser and nothing else.
-//
-// # Promises
-//
-//   - The file asks nothing of any network, and nothing that a conversation says can become
-//     a program or a request: its policy permits one script and one style, by their hashes,
-//     and pictures that stand in it; words become text, addresses too.
-//   - What it shows is what it holds: the script draws the data that it has checked. A byte
-//     that was changed in the data is found by the file itself; one that was changed in the
-//     script keeps it from running, and then the file says that nothing was checked.
-//   - Links are checked as `ramet verify` does (internal/base/chain): from the hash before the
-//     first entry of each stretch to the head of each agent. What somebody could rewrite as a
-//     whole is told by the heads alone: whoever knows them from elsewhere compares. So every
-//     entry leads to a head that is shown, no message is there twice, and a conversation leaves
-//     none of them out.
-//   - What is left out or replaced for the file keeps its commitment: its place is proved,
-//     and its words are neither shown nor to be guessed.
-
 package foreign
 
 import (

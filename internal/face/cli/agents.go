@@ -1,5 +1,3 @@
-// Package agents are the commands that make agents work, list them and end them.
-
 package cli
 
 import (

@@ -1,6 +1,3 @@
-// Package care are the commands that prove, check and look after a workspace, its settings and
-// the program itself.
-
 package cli
 
 import (

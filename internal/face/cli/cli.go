@@ -1,10 +1,13 @@
-// Package cli is ramet's command line: a package for each group of commands, a file for each
-// command, all of them thin. A command reads its arguments, calls one verb or query of the
-// session, and hands one datum to the printer, which shows it as text or, with --json, in
-// its public shape (documented in docs/json.md).
+// Package cli is ramet's command line. Each command reads its arguments, calls one operation, verb or
+// query of the session, and hands one value to the printer, which shows it as text or, with --json,
+// in its public shape (documented in docs/json.md). A Line is one command line: its streams, its
+// printer and its session.
 //
-// Errors leave as error[CODE]: what: what to do, on standard error, with the
-// exit code of the table in package fault.
+// Errors are printed as error[CODE]: what: what to do, on standard error, with the exit code of the
+// table in package fault.
+//
+// The demo (demo.go) drives the real binary on a throw-away workspace, kills it during its
+// work, and fails if anything that was acknowledged is missing.
 package cli
 
 import (

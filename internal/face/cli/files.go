@@ -1,5 +1,3 @@
-// Package files are the commands about the states of agents' files.
-
 package cli
 
 import (

@@ -1,5 +1,3 @@
-// Package history are the commands that read and shape the history of one agent.
-
 package cli
 
 import (

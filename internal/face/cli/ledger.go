@@ -1,5 +1,3 @@
-// Package ledger are the commands of the ledger of sub-agents.
-
 package cli
 
 import (

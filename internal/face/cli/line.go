@@ -1,6 +1,3 @@
-// Package line is one command line: its streams, its printer, the session that it is
-// carried out in, and how arguments are refused. Commands are functions of it.
-
 package cli
 
 import (

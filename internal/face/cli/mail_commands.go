@@ -1,5 +1,3 @@
-// Package mail are the commands that send, list and read letters.
-
 package cli
 
 import (

@@ -1,5 +1,3 @@
-// Package mcp are the commands about MCP servers.
-
 package cli
 
 import (

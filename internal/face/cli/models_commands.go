@@ -1,5 +1,3 @@
-// Package models are the commands about models: which there are, their keys, what they cost.
-
 package cli
 
 import (

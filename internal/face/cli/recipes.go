@@ -10,7 +10,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/printer"
-	textpkg "ramet/internal/base/text"
+	"ramet/internal/base/text"
 	"ramet/internal/run/recipe"
 )
 
@@ -20,11 +20,11 @@ func recipesCommand(l *Line) *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			out := recipes{Recipes: []recipeRow{}}
 			for _, name := range recipe.Embedded() {
-				text, err := recipe.Load(name)
+				source, err := recipe.Load(name)
 				if err != nil {
 					return err
 				}
-				r, err := recipe.Parse(text)
+				r, err := recipe.Parse(source)
 				if err != nil {
 					return err
 				}
@@ -81,11 +81,11 @@ func recipeCommand(l *Line) *cobra.Command {
 		Long: `Print a recipe as YAML, to be read or to be the beginning of your own; it is checked
 first, and everything that is wrong with it is told with its line.`,
 		RunE: func(c *cobra.Command, args []string) error {
-			text, err := loadRecipe(args[0])
+			source, err := loadRecipe(args[0])
 			if err != nil {
 				return err
 			}
-			r, err := recipe.Parse(text)
+			r, err := recipe.Parse(source)
 			if err != nil {
 				return err
 			}
@@ -96,7 +96,7 @@ first, and everything that is wrong with it is told with its line.`,
 			if err := knownDrivers(c.Context(), l, r.Driven(defaults, ""), false); err != nil {
 				return err
 			}
-			return l.Print(recipeText{args[0], string(text)})
+			return l.Print(recipeText{args[0], string(source)})
 		},
 	}
 	c.ValidArgsFunction = cobra.FixedCompletions(recipe.Embedded(), cobra.ShellCompDirectiveDefault)
@@ -116,12 +116,12 @@ func loadRecipe(name string) ([]byte, error) {
 	if slices.Contains(recipe.Embedded(), name) {
 		return recipe.Load(name)
 	}
-	text, err := readRecipe(name)
+	source, err := readRecipe(name)
 	if err != nil {
 		return nil, fault.New(fault.NotFound, "no recipe %.200q: %w", name, err).
-			WithHint("%s", textpkg.NearestHint(name, recipe.Embedded(), "recipes: "+strings.Join(recipe.Embedded(), ", ")+"; or give the path of a file"))
+			WithHint("%s", text.NearestHint(name, recipe.Embedded(), "recipes: "+strings.Join(recipe.Embedded(), ", ")+"; or give the path of a file"))
 	}
-	return text, nil
+	return source, nil
 }
 
 // readRecipe reads no more than shows that it is too long: a device has no end.

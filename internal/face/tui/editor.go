@@ -1,14 +1,3 @@
-// Package editor is the text that a person is writing to an agent: lines, a cursor,
-// undo, history and large pastes, without a screen.
-//
-// An Editor is a value: every verb returns the editor as it is afterwards and leaves
-// the old one as it was. The zero Editor is empty and ready. The cursor stands
-// between clusters, never inside one. Text that is typed is made safe to show; a
-// large paste is kept as it came, shown as `[pasted 312 lines]`, moved over and
-// deleted as one character, and sent whole.
-//
-// The screen enters only as a width in cells, for soft wrapping: View, Up and Down.
-
 package tui
 
 import (

@@ -1,12 +1,3 @@
-// Package fuzzy finds short texts (agents, files, commands) by a few of their
-// letters and ranks them.
-//
-// A candidate matches when all letters of the pattern occur in it, in order; case
-// counts only where the pattern has a capital. Spaces in the pattern part words,
-// each of which must match on its own. What reads best comes first: the beginning
-// of a word, letters side by side, the last part of a path, the shorter text. The
-// order is total: the same candidates always give the same list.
-
 package tui
 
 import (

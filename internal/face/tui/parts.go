@@ -20,7 +20,7 @@ type completion struct {
 	typed string
 }
 
-// hall is Home: all agents as rows, of which one has the cursor (package home says which rows
+// hall is Home: all agents as rows, of which one has the cursor (package public says which rows
 // there are). Either the list has the keys, or the line below it, which is the prompt of the
 // agent under the cursor.
 type hall struct {

@@ -10,7 +10,7 @@ import (
 
 	"ramet/internal/base/durable"
 	"ramet/internal/base/step"
-	filespkg "ramet/internal/files"
+	"ramet/internal/files"
 	"ramet/internal/files/git"
 )
 
@@ -44,12 +44,12 @@ func (k Keeper) share(ctx context.Context, r repo, t Tree) error {
 		return durable.Failure("open", t.Dir, err)
 	}
 	defer to.Close()
-	files, err := r.asCommitted(ctx, t.Head)
+	committed, err := r.asCommitted(ctx, t.Head)
 	if err != nil {
 		return err
 	}
-	for _, f := range files {
-		if ctx.Err() != nil || errors.Is(k.cloneOne(from, to, f), filespkg.ErrCannotClone) {
+	for _, f := range committed {
+		if ctx.Err() != nil || errors.Is(k.cloneOne(from, to, f), files.ErrCannotClone) {
 			break // what is not cloned, git writes
 		}
 	}
@@ -134,5 +134,5 @@ func (k Keeper) clone(dir *os.Root, name string, perm os.FileMode, src *os.File)
 	if k.Clone != nil {
 		return k.Clone(dir, name, perm, src)
 	}
-	return filespkg.CloneFile(dir, name, perm, src)
+	return files.CloneFile(dir, name, perm, src)
 }

@@ -1,26 +1,24 @@
-// Package process is the tools with which a model acts on agents as a process
-// acts on processes: fork, kill, send, check_mail, read_mail, wait, ps, look, exit; and
-// with which it brings back the work of children: diff, merge.
+// Package process has the tools with which a model acts on agents as a process acts on processes: fork,
+// kill, send, check_mail, read_mail, wait, ps, look, exit; those that bring back the work of children
+// (diff, merge); and recall, which reads what is no longer in the context.
 //
-// They run unasked, within budget and descent: an agent forks itself, kills its
-// descendants only, and reads its own mail only. Mail is data: it enters a context
-// as a tool result that says who sent it and when.
+// They run without asking, within budget and descent: an agent forks itself, kills its descendants
+// only, and reads its own mail only. Mail is data: it enters a context as a tool result that names
+// sender and time.
 //
-// # What stands in the history
+//   - fork writes the results of all fork calls of a message itself, together with the children and
+//     their first entries: a fork returns twice, or not at all.
+//   - read_mail and wait write their results together with the read marks: no mail is marked and lost,
+//     or read and still unread.
+//   - exit leaves its call without a result: the agent is dead, and nothing is appended to a history
+//     after its end. Its answer says Recorded.
+//   - recall reads the whole history back to the last clear, with what was inherited, entry by entry and
+//     to the last byte, within the requested size. Redacted text stays redacted.
+//   - The turn records the answers of all others.
 //
-//   - fork writes the results of all fork calls of a message itself, together
-//     with the children and their first entries: a fork returns twice, or not at
-//     all.
-//   - read_mail and wait write their results together with the marks on the letters:
-//     none is marked and lost, or read and still unread.
-//   - exit leaves its call without result: the agent is dead before there could be
-//     one, and nothing is appended to a history after its end. Its answer says
-//     Recorded, so that nobody tries.
-//   - All others answer, and the turn records that.
-//
-// A refusal that concerns the request (no such agent, a name that is taken, a
-// letter too long) is an answer for the model. What ends the turn is an error: a
-// lost lease, a failing store, a context that ended.
+// A refusal that concerns the request (no such agent, a name that is taken, a mail that is too long) is
+// an answer for the model. A lost lease, a failing store or a cancelled context is an error and ends
+// the turn.
 package process
 
 import (

@@ -1,10 +1,3 @@
-// Package recall is the tool with which a model reads what is not in its context any more:
-// results that are shown in short, messages that a summary stands for.
-//
-// It promises that the whole history of the agent can be read, as far back as the last clear and
-// with what it inherited, entry by entry and to the last byte; that an answer is never
-// longer than it was told to be; and that what was redacted stays so.
-
 package process
 
 import (

@@ -1,53 +1,62 @@
-// Package sandbox runs a command so that it can be killed whole and, if asked,
-// confined by the operating system.
+// Package sandbox runs a command so that it can be killed as a whole and, if asked, is confined by the
+// operating system. It also guards the names in a folder that other programs execute.
 //
-// Contained is every command. When Kill was called, when the context ended, when
-// the command itself ended, and also when ramet was killed with SIGKILL, nothing
-// that the command started runs on: no double fork, no session of its own, no
-// ignored or stopped process. Wait returns after that, having looked.
+// Every command is contained. After Kill, after its context or the command itself ended, and also after
+// ramet was killed with SIGKILL, nothing that the command started is running: no double fork, no
+// session of its own, no ignored or stopped process. Wait returns after that was checked.
 //
-//   - Linux: the binary starts itself again as helper, which is the first process
-//     (init) of a PID namespace. The kernel ends a namespace with its init. Init
-//     ends with the command, and when a pipe from ramet is closed, which the kernel
-//     does however ramet dies. An ordinary user needs a user namespace for it: inside,
-//     set-user-id programs (sudo) have no effect, and files of others belong to nobody.
-//     The command has a /proc of its own where the kernel allows one; elsewhere, in
-//     some containers, it sees that of the host. What it mounts is gone with it.
-//   - Linux without namespaces: the helper is a subreaper, and kills its descendants
-//     until none is left. A command that kills the helper first gets away from it;
-//     what kept its environment is found by it and killed all the same.
-//   - Elsewhere: a process group. A process that leaves its group gets away.
+//   - Linux: the binary starts itself again as helper, which is the first process (init) of a PID
+//     namespace. The kernel ends a namespace with its init. Init ends with the command, and when a pipe
+//     from ramet is closed, which the kernel does however ramet dies. An ordinary user needs a user
+//     namespace for it: inside, set-user-id programs (sudo) have no effect, and files of others belong
+//     to nobody. The command has its own /proc where the kernel allows one; in some containers it sees
+//     that of the host. What it mounts is gone with it.
+//   - Linux without namespaces: the helper is a subreaper, and kills its descendants until none is left.
+//     A command that kills the helper first escapes; processes that kept its environment are found by it
+//     and killed all the same.
+//   - Elsewhere: a process group. A process that leaves its group escapes.
 //
 // Confined means, on Linux only, all of this or nothing (see Available):
 //
-//   - Files can be read and executed everywhere, but for Box.Hide, which is covered
-//     (an empty folder, an empty file). They can be written, made, removed, and have
-//     their mode, owner and times changed, below Box.Write only and in a temporary
-//     folder of the command's own (TMPDIR, removed afterwards, and /dev/shm). Landlock
-//     and read-only mounts both see to it, so neither is trusted alone.
-//   - Box.Keep, inside Box.Write, is read-only: it is a mount, so it cannot be renamed
-//     away either, nor can the folders above it. Only what exists when the command starts can be kept; for names that
-//     other programs execute, see Box.Guard. Below a writable folder other file systems
-//     that are mounted there stay read-only.
-//   - No network but a loopback of the command's own (Box.Network lifts this), no
-//     System V IPC, no abstract Unix sockets of others. Sockets in the file system that
-//     were bound when the command started are covered (docker, agents), and the folders
-//     where sessions keep theirs are covered whole, with the network too those of tmux,
-//     screen and editors, which run commands for the user. One that is bound elsewhere later, or
-//     by a relative path by a process that has changed its folder since, could be
-//     connected to, where the command can see it, with kernels before Landlock 9.
-//   - No process outside can be seen, signalled or traced. No privilege can be
-//     gained (no_new_privs). Root keeps what it needs for files, and nothing else:
-//     no devices, modules, mounts, clocks or raw I/O.
-//   - Processes, memory and the size of a file are bounded (Box.Limits); Result.Notes says
-//     which limit was hit.
-//   - A filter of system calls (seccomp) refuses keyrings, io_uring, programs in the
-//     kernel, counters, and sockets other than Unix, IP and the netlink of routes. It
-//     refuses every mode with a setuid or setgid bit. What is no program of this
-//     machine's own architecture does not run.
+//   - Files can be read and executed everywhere, except Box.Hide, which is covered by an empty folder or
+//     file. They can be written, made, removed, and have their mode, owner and times changed only below
+//     Box.Write and in a temporary folder of the command's own (TMPDIR, removed afterwards, and
+//     /dev/shm). Landlock and read-only mounts both enforce it, so neither is trusted alone.
+//   - Box.Keep, inside Box.Write, is a read-only mount, so it cannot be renamed away, nor can the folders
+//     above it. Only what exists when the command starts can be kept; for names that other programs
+//     execute, see Box.Guard. Other file systems that are mounted below a writable folder stay read-only.
+//   - No network except a loopback of the command's own (Box.Network lifts this), no System V IPC, no
+//     abstract Unix sockets of others. Sockets in the file system that were bound when the command
+//     started are covered (docker, agents), and so are the folders where sessions keep theirs; with the
+//     network also those of tmux, screen and editors, which run commands for the user. A socket that is
+//     bound elsewhere later, or by a relative path by a process that has changed its folder since, can be
+//     connected to if the command can see it, with kernels before Landlock 9.
+//   - No process outside can be seen, signalled or traced. No privilege can be gained (no_new_privs).
+//     Root keeps what it needs for files, and nothing else: no devices, modules, mounts, clocks or raw I/O.
+//   - Processes, memory and the size of a file are bounded (Box.Limits); Result.Notes says which limit
+//     was hit.
+//   - A seccomp filter refuses keyrings, io_uring, BPF, performance counters, sockets other than Unix, IP
+//     and the netlink of routes, every mode with a setuid or setgid bit, and programs of another
+//     architecture.
 //
-// Landlock alone is not taken for confinement: its network rules know TCP (and only
-// later UDP), and not multipath TCP, so without namespaces the network is open.
+// Landlock alone does not count as confinement: its network rules cover TCP (and only later UDP), and not
+// multipath TCP, so without namespaces the network is open.
+//
+// # Guard
+//
+// Some names make other programs execute something unasked: a repository whose configuration names a
+// monitor, tasks of an editor, variables of a shell, servers of an agent (table: guard_names.go). A GuardWatch
+// begins before a command runs and ends after it is dead:
+//
+//   - Names that exist at the beginning are listed, so that they can be made read-only.
+//   - Names that appeared meanwhile, at any depth, are judged at the end, whether the command or a person
+//     made them. Harmless ones stay (a repository with the usual settings and without hooks); the rest is
+//     moved into quarantine, outside of the folder, and reported.
+//   - Nothing is made in the folder, and nothing outside of it is touched, whatever links do meanwhile.
+//   - Another process can end the watch of a killed one (ResumeGuard).
+//
+// Until the command ends, or Patrol has seen a name twice, other users of the folder may meet it. Looking
+// costs one system call for each folder that did not change.
 package sandbox
 
 import (

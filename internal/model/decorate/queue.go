@@ -1,10 +1,3 @@
-// Package queue lets only so many calls of models run at a time: in all, and at each vendor. The
-// others wait for their turn, in the order in which they came.
-//
-// It promises that a call which waits for nothing but its turn is let in as soon as one ends, that
-// nobody overtakes another at the same vendor, that who waits for a busy vendor keeps nobody from
-// another one, and that a call whose ctx ends while it waits leaves the queue at once and unsent.
-
 package decorate
 
 import (

@@ -1,12 +1,3 @@
-// Package record tells a Recorder about every call: what was asked (as a hash),
-// what it used and cost, how long it took and how it ended. Runs and telemetry
-// hang on it.
-//
-// It stands outside of retries: one call is one record, however often it was
-// sent. The record is made before the terminal event is passed on; when that
-// fails, the call has failed: an answer that was not recorded is not shown as
-// done. A consumer that breaks off leaves a record too.
-
 package decorate
 
 import (

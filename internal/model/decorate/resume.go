@@ -1,12 +1,3 @@
-// Package resume goes on with an answer that a vendor paused: one that searches the
-// web for its model gives back what it has after some searches, and goes on when it
-// is sent that again.
-//
-// It promises that whoever asks sees one answer: its parts in order, the tokens of all
-// requests together, one end. The limit of the answer holds for all of it. A vendor
-// that pauses without having said anything, or for ever, is at its end: the answer was
-// cut.
-
 package decorate
 
 import (

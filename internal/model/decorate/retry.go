@@ -1,14 +1,3 @@
-// Package retry repeats calls that failed for a passing reason: a rate limit, an
-// overloaded or failing server, a network that broke. It waits between attempts,
-// longer each time and never all at once (jitter), at least as long as the server
-// asks for, and says so with a Retry event.
-//
-// It promises that a call is repeated only while nothing of an answer was shown,
-// only where its Failure says that this can help, and not more often than
-// Options.Attempts; but for a call made Patiently, where a rate limit, an overloaded vendor
-// and a lost network are waited for as long as ctx lasts. When ctx ends while it waits, it stops
-// at once.
-
 package decorate
 
 import (

@@ -1,16 +1,3 @@
-// Package sight is a decorator that keeps images and documents from models which cannot
-// read them, and tells these so in a sentence: a conversation may hold some, whoever goes on
-// with it.
-//
-// It promises:
-//
-//   - A model that is known to be blind, and a protocol that has no place for documents, get
-//     the sentence in their place.
-//   - A vendor that refuses a request with images or documents in it, before it has said
-//     anything, is asked once more, with sentences for those that it has never taken. So one
-//     bad file does not end a conversation for ever.
-//   - Requests without any pass unchanged.
-
 package decorate
 
 import (

@@ -1,10 +1,3 @@
-// Package structured goes on where a vendor refuses to hold a model to a schema: the
-// model does not know how, or the schema is beyond what the vendor takes.
-//
-// It promises that a request whose schema was refused, and of which nothing was
-// shown, is asked once more without it; that a model which refused is not asked so
-// again as long as the provider lives; and that other refusals stay what they are.
-
 package decorate
 
 import (

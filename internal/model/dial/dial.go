@@ -1,12 +1,19 @@
-// Package dial opens a model by its name. It is the one place where the vendors'
-// adapters stand together, and where the decorators are stacked:
+// Package dial opens a model by its name. It is the only place that imports the vendors' adapters, and it
+// stacks the decorators:
 //
 //	record            one record for each call, however often it was sent
-//	  resume          goes on with an answer that the vendor paused
-//	    retry         repeats what failed for a passing reason
-//	      structured  goes on without a schema that is refused
-//	        queue     lets only so many run at a time
-//	          adapter speaks the vendor's protocol, or is the model that is built in
+//	  resume          continues an answer that the vendor paused
+//	    retry         repeats what failed for a temporary reason
+//	      structured  continues without a schema that was refused
+//	        sight     leaves out images that the model cannot read
+//	          queue   limits how many calls run at the same time
+//	            adapter speaks the vendor's protocol, or is the built-in model
+//
+// It also asks servers which models they have (only lists, and a key goes to its vendor's host only; a
+// server on this machine that no setting names is found, and never used unasked), obtains access tokens of
+// Google's cloud (from a key file, the metadata server or a command; once for all callers, and again
+// shortly before they expire), and signs requests for Amazon (Signature Version 4, because Amazon's SDK
+// would add 28 packages to the start of every command).
 package dial
 
 import (

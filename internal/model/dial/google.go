@@ -1,12 +1,3 @@
-// Package google gets the tokens with which Google's cloud is asked: for a service
-// account or a user, from the file that Google's own tools write; from the metadata
-// server of a machine in that cloud; or from a command of the user's.
-//
-// It promises that a token is asked for when it is first needed and again shortly
-// before it ends, once for all who wait; that private keys and refresh tokens go to
-// the address of Google that their file names and are in no fault; and that the end
-// of the context ends the wait.
-
 package dial
 
 import (

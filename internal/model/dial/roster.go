@@ -1,12 +1,3 @@
-// Package roster asks servers which models they have: those that a person runs
-// himself, whose models no table can know, and vendors, to see whether a key is
-// good.
-//
-// It promises that nothing but a list is asked for, that the key goes to the
-// vendor's host only, and that a server which no setting names is looked for on
-// its usual port of this machine, found or not, and never used: what to do with
-// it is for a person to say.
-
 package dial
 
 import (

@@ -1,7 +1,3 @@
-// Package signed signs requests as Amazon wants it (Signature Version 4). It does so itself:
-// the signer of Amazon's SDK brings 28 packages along, nine of which do something at every
-// start of every command. Tests hold the two against each other.
-
 package dial
 
 import (

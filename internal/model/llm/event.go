@@ -60,7 +60,7 @@ func Fail(err error) Event { return Event{Type: Failed, Err: err} }
 type Reason string
 
 // The reasons. ToolCalls means that the model waits for results; Paused that its
-// vendor goes on when it is sent what it said (package resume does, and nobody beyond
+// vendor goes on when it is sent what it said (decorate.WithResume does, and nobody beyond
 // it sees this one); Error that it or its vendor refused to go on.
 const (
 	Stop      Reason = "stop"

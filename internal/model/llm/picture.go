@@ -1,16 +1,3 @@
-// Package picture makes images and documents fit for a model: it knows what a file is by its
-// first bytes, whatever it is called, and brings an image to a size that every vendor takes.
-//
-// It promises:
-//
-//   - What comes out is PNG, JPEG or WebP, its long side at most Longest pixels, its bytes at
-//     most MostBytes. What fits already stays as it is, byte for byte.
-//   - It was decoded whole: a vendor that refuses a damaged image would refuse the whole
-//     conversation from then on.
-//   - A GIF becomes its first frame: not every vendor takes GIF. A photograph that is made
-//     smaller is turned the way its camera says.
-//   - Memory is bounded by MostPixels, whatever a header claims.
-
 package llm
 
 import (

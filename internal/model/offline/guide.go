@@ -1,14 +1,3 @@
-// Package guide answers the questions of newcomers from a fixed list of topics: what something
-// is in a sentence or two, and what to type.
-//
-// # Promises
-//
-//   - Answer is a function of the question: no network, no clock. The same words find the same
-//     topic.
-//   - Every topic says what to type, in back-quotes. A test of package cli holds each command
-//     line against the commands that there are.
-//   - A question of which no word is known is not answered: ok is false, and nothing is made up.
-
 package offline
 
 import (

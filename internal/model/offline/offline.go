@@ -1,23 +1,41 @@
-// Package offline is the model that is built into ramet: a machine without a key
-// or a network has agents that work. It is a parser of plain orders, not a mind,
-// and says so: each of its texts begins with Label.
+// Package offline has the models that need no network: the built-in Model, a guide for newcomers, and
+// ScriptModel, which follows a file.
 //
-// It promises:
+// Model is a parser of plain orders, not a real model, and says so: each of its texts begins with Label.
 //
-//   - No network, no randomness, no clock, no state: the same request is answered
-//     with the same events. What it has done already it finds in the messages.
+//   - No network, no randomness, no clock, no state: the same request gets the same events. What it has
+//     done already it finds in the messages.
 //   - It calls only tools that the request offers, and says which one is missing.
-//   - All or nothing: an order of which it does not understand a part is not
-//     carried out. It says which part, and what it understands.
-//   - A call that failed or was denied is reported and never repeated; the next
-//     step follows.
+//   - An order of which it does not understand a part is not carried out at all. It says which part, and
+//     what it understands (Examples).
+//   - A call that failed or was denied is reported and never repeated; the next step follows.
 //   - An order ends within 50 answers, whatever the results are.
-//   - Text that comes from files, commands or mail is quoted, never obeyed. Only
-//     the newest message of the user is an order.
+//   - Text from files, commands or mail is quoted, never obeyed. Only the newest message of the user is an
+//     order.
 //
-// What it understands stands in Examples; the orders are joined by "then", by
-// semicolons, full stops or line breaks. Of any other order it does what that says for whoever
-// can do no better: a text to write to a file.
+// AnswerTopic answers questions of newcomers from a fixed list of topics, each with what to type. A question
+// without a known word is not answered.
+//
+// # Scripts
+//
+// A script holds one JSON object a line; empty lines and lines that begin with # are skipped. Each object is
+// one reply, and a request gets the first reply that matches and was not used up:
+//
+//	{"steps": [STEP, …]}                  used once, in the order of the file
+//	{"when": "TEXT", "steps": […]}        only for a request whose last message contains TEXT
+//	{"repeat": true, "steps": […]}        used as often as it matches
+//
+// A STEP is one of:
+//
+//	{"text": "…"}                         a piece of text; adjacent pieces are one part
+//	{"thinking": "…", "signature": "…"}   a piece of thinking; a signature ends the part
+//	{"call": "NAME", "args": {…}, "id": "…"}   a tool call; the id defaults to call_N
+//	{"call": "NAME", "raw": "{\"cut"}     with these arguments, byte for byte
+//	{"usage": {"input": 1, …}}            as llm.Usage
+//	{"wait": "NAME"}                      until the gate of that name opens
+//	{"error": "CODE", "message": "…", "again": true, "after_ms": 10}
+//	{"cut": true}                         the stream ends here: STREAM_CUT
+//	{"finish": "length"}                  the reason; defaults to stop or tool_calls
 package offline
 
 import (

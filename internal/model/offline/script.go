@@ -1,28 +1,3 @@
-// Package script is a model that says exactly what a file tells it to, for
-// tests. No network, no randomness, no time.
-//
-// The file holds one JSON object a line; empty lines and lines that begin with #
-// are passed over. Each object is one reply:
-//
-//	{"steps": [STEP, …]}                  taken once, in the order of the file
-//	{"when": "TEXT", "steps": […]}        only for a request whose last message holds TEXT
-//	{"repeat": true, "steps": […]}        taken as often as it fits
-//
-// A request takes the first reply that fits and was not used up. A STEP is one
-// of:
-//
-//	{"text": "…"}                         a piece of text; pieces in a row are one part
-//	{"thinking": "…", "signature": "…"}   a piece of thinking; a signature ends the part
-//	{"call": "NAME", "args": {…}, "id": "…"}   a tool call; the id is call_N if none is given
-//	{"call": "NAME", "raw": "{\"cut"}     with arguments as they stand
-//	{"usage": {"input": 1, …}}            as llm.Usage
-//	{"wait": "NAME"}                      until the gate of that name opens
-//	{"error": "CODE", "message": "…", "again": true, "after_ms": 10}
-//	{"cut": true}                         the stream ends here: STREAM_CUT
-//	{"finish": "length"}                  the reason; stop or tool_calls if none is given
-//
-// A delay is a fact, not a time: a stream waits for a gate, which a test opens.
-
 package offline
 
 import (

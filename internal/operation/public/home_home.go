@@ -1,21 +1,3 @@
-// Package home is what the screen of all agents shows, on the terminal, the page and over
-// HTTP: one row for each living agent, in groups by what a person can do about them.
-//
-//	needs you   asks, failed, interrupted
-//	working     works, waits, or left a command running
-//	done        its task ended well; the newest first
-//	idle        nothing is under way
-//
-// # Promises
-//
-//   - Make is a function of what it is given: no clock, no store. The same facts make the
-//     same rows for every face.
-//   - Inside a group the order of the tree is kept, children under their parents; of those
-//     that are done the newest come first. A row whose parent stands in another group, or
-//     nowhere, says by its Path where it hangs.
-//   - Those who work for a run are folded into the row of the run, unless they need a person.
-//   - Every text is one line, and safe to show.
-
 package public
 
 import (

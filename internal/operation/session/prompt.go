@@ -1,13 +1,3 @@
-// Package prompt is what every agent is told first: its texts are the Markdown files beside
-// this one, and which of them an agent is told follows from its tools.
-//
-// It promises:
-//
-//   - The same bytes for all agents with the same tools, so that vendors can cache them.
-//     What is an agent's own, or a turn's, is not here.
-//   - No text speaks of a tool that the agent does not have.
-//   - A file of the same name in the user's folder takes the place of ours.
-
 package session
 
 import (

@@ -1,20 +1,22 @@
-// Package rundir is a run's folder: the event log, and beside it what follows
-// from the log or was given at the start.
+// Package rundir keeps a run's folder (the event log, and next to it what follows from the log or was given at the
+// start) and publishes the JSON Schemas of runs.
 //
 //	runs/<run_id>/
 //	  run_config.yaml    copied at the start; later edits of the original do not count
 //	  events.ndjson      the log: the truth (or events.sqlite, or a PostgreSQL table)
 //	  log                which of these it is
 //	  snapshot.json      a cache: the replay of its first event_count events
-//	  checkpoints        signed heads of the log, one note behind the other
+//	  checkpoints        signed heads of the log, one note after the other
 //	  agent              uuid of the run's own agent: its workers are forked from it
 //	  tree               the right edge of the Merkle tree one line before the last checkpoint: a cache
 //
-// An event is durable before anything follows from it. After each transition of
-// the run's state the snapshot is replaced and a checkpoint is added; being
-// behind the log is normal for both, differing from it is damage. A writer compares
-// the checkpoints before it writes, and writes nothing that cannot have happened
-// (see run.Course). Folders are 0700 and files 0600.
+// An event is durable before anything follows from it. After each transition of the run's state the snapshot is
+// replaced and a checkpoint is added; being older than the log is normal for both, differing from it is damage. A
+// writer compares the checkpoints before it writes, and writes nothing that cannot have happened (see run.Course).
+// Folders are 0700 and files 0600.
+//
+// The schemas (`ramet schema NAME`, and the folder schemas of the repository) are generated from the shapes with
+// which package run checks payloads. No schema can express that total_tokens is a sum; run.CheckPayload checks it.
 package rundir
 
 import (

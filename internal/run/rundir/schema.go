@@ -1,13 +1,3 @@
-// Package schema publishes the JSON Schemas (draft 2020-12) of runs: of the event,
-// the snapshot, the issue, the recipe and the run's configuration. Other programs get them
-// with `ramet schema NAME` or from the folder schemas of the repository, which
-// holds the same bytes.
-//
-// The schemas are generated from the shapes with which package run checks
-// payloads, and a property test holds both to the same verdict. One rule no schema
-// can say: total_tokens is the sum, see run.CheckPayload, which is what every
-// append asks.
-
 package rundir
 
 import (

@@ -1,11 +1,3 @@
-// Package group appends to one log for many callers: those who come together share one
-// durable write (see package line).
-//
-// The drafts of all of them are linked in the order of the calls. Drafts that do not fit
-// are refused to their caller alone. Nothing is acknowledged that the sink did not call
-// durable, and after a failure that leaves the end of the log unknown (see Fatal) nothing
-// is written any more.
-
 package runlog
 
 import (

@@ -1,14 +1,3 @@
-// Package verified turns the lines of a log into events that are proven to follow
-// each other, wherever the lines are kept.
-//
-// Each line carries its own hash and the hash before it. So lines are parsed and
-// hashed in any order, on all cores; only the comparison of neighbours, the run's
-// name and the uniqueness of ids need the order, and these are cheap. Memory does
-// not grow with the log, but for the set of ids (see run.Chain).
-//
-// Nothing is yielded that was not verified. What is wrong is a *Bad with its line
-// and byte; the events before it were yielded.
-
 package runlog
 
 import (

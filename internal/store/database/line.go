@@ -1,12 +1,3 @@
-// Package line lets many callers share one write.
-//
-// Callers of Do wait in line. The first of them, when nothing is being written, takes
-// everybody who waits, has their calls carried out in one piece, and wakes them; then the
-// next one leads. So there is no helper to start or stop, a lone caller pays for no
-// hand-over, and the cost of a sync is shared by as many as wait for it.
-//
-// After a failure that leaves open what was written nothing is written any more.
-
 package database
 
 import (

@@ -1,9 +1,10 @@
-// Package database is how ramet meets the two engines that it keeps things in:
-// their addresses, their handles, and their errors as faults that a user can act
-// on; whose tables these are and which version they have (File, Tables); what is
-// done again when a transaction is a victim (Repeat) or a connection is lost
-// (Patience); and notifications (Listen). What is kept there is the business of
-// those who use it. Callers who share a write stand in package line.
+// Package database connects to the two engines, SQLite and PostgreSQL: their addresses, their handles, and their
+// errors as faults that a user can act on; schema ownership and versions (File, Tables); repeated transactions
+// (Repeat); lost connections (Patience); and notifications (Listen).
+//
+// A Line lets many callers share one write: the first caller that finds nothing being written carries out the calls
+// of all that wait, in one transaction, and wakes them. There is no goroutine to start or stop, and a lone caller
+// pays nothing extra. After a failure that leaves unknown what was written, nothing more is written.
 package database
 
 import (

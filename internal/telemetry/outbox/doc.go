@@ -3,7 +3,7 @@
 // # Promises
 //
 //   - Put writes to a file and returns; it waits for no network and for no fsync. What a
-//     power cut takes away follows from the event log, and is put again: package follow
+//     power cut takes away follows from the event log, and is put again: telemetry.Follow
 //     makes the same deliveries of the same events, and Marked tells how far it got.
 //   - What was put before a crash of the process is sent after it.
 //   - A change is never sent before the creation of its record, and changes of a record

@@ -6,7 +6,7 @@
 //
 //   - What was acknowledged is on the disk (SQLite: WAL, synchronous FULL; PostgreSQL: as
 //     the server is set up).
-//   - Callers who write at the same time share one transaction (see package line), so that the
+//   - Callers who write at the same time share one transaction (see database.Line), so that the
 //     cost of a commit is shared too. What is wrong with one call does not touch the
 //     others.
 //   - Records are listed in the order of their arrival, newest first. A page goes on from

@@ -1,8 +1,3 @@
-// Package live tries a model with what an agent does: a loop with a tool, a fork,
-// an image, a call that is cancelled, a prompt that is cached, an answer in a form, a
-// search of the web. Against a vendor it costs a few cents; `make live` does that for
-// each whose key is set and writes what it saw.
-
 package llmtest
 
 import (

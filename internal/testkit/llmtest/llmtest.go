@@ -1,7 +1,12 @@
-// Package llmtest is the conformance suite of llm.Provider. An adapter gives it
-// transcripts of its vendor's wire format, all of which tell the same stories, and
-// the suite plays them with a real HTTP server on loopback: whole, cut at every
-// byte, broken, stalled, refused, cancelled.
+// Package llmtest is the conformance suite of llm.Provider, and has models for tests.
+//
+// An adapter gives the suite transcripts of its vendor's wire format, all of which tell the same stories, and the suite
+// plays them with a real HTTP server on loopback: whole, cut at every byte, broken, stalled, refused, cancelled.
+//
+// TryLive tries a real model with what an agent does: a loop with a tool, a fork, an image, a cancelled call, a cached
+// prompt, structured output, a web search. `make live` does that for each vendor whose key is set, for a few cents.
+// There are also gates that hold a scripted model until a test opens them, and a server that enforces its context
+// window.
 package llmtest
 
 import (

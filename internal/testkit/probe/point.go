@@ -1,6 +1,3 @@
-// Package point numbers the steps of a process, records them, and ends the process or fails its disk at one of them,
-// as variables of its environment say. Only tests and the build with the tag rametprobe use it.
-
 package probe
 
 import (

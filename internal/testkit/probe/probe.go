@@ -1,15 +1,14 @@
-// Package probe has what tests change in a ramet from outside, by variables of its
-// environment: a model that follows a script, times that are short, a death at a certain
-// event, a screen that breaks.
+// Package probe lets tests change a ramet process from outside, by environment variables: a model that follows a
+// script, short times, a crash at a certain event, a broken screen; and numbered steps at which the process ends or
+// its disk fails (Point), including SQLite's writes (CountDatabaseSteps).
 //
-// It promises that a released ramet has none of it. There nothing sets the switches, so
-// that FromEnvironment is not linked and no variable has a say. It is linked into test
-// binaries, and into a ramet that is built with the tag rametprobe:
+// A released ramet has none of it. There nothing sets the switches, so that FromEnvironment is not linked and no
+// variable has an effect. It is linked into test binaries, and into a ramet that is built with the tag rametprobe:
 //
 //	go build -tags rametprobe ./cmd/ramet
 //
-// Besides the switches there is RAMET_TEST_HURRY=FILE: as long as the file exists, no database server is waited for longer
-// than a moment. A test makes it when a server has become silent.
+// As long as the file that RAMET_TEST_HURRY names exists, no database server is waited for longer than a moment. A test
+// creates it when a server has become silent.
 package probe
 
 import (

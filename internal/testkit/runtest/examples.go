@@ -1,6 +1,3 @@
-// Package runtest makes events for tests: an example of each type, drafts with
-// ids and times that are the same in every test, and random steps of a run, legal
-// and illegal.
 package runtest
 
 import (

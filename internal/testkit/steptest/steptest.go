@@ -1,4 +1,4 @@
-// Package steptest kills a program at each of the steps by which it changes files (see package point).
+// Package steptest kills a program at each of the steps by which it changes files (see probe.Point).
 package steptest
 
 import (

@@ -1,14 +1,3 @@
-// Package storetest is the suite that every store must pass: what each verb
-// promises and refuses, what happens when many write at once, what a tamperer
-// can change without being found (nothing), and whether a store remembers what
-// a naive model remembers after any sequence of verbs.
-//
-// A store's own tests call Run with a factory of fresh workspaces:
-//
-//	func TestConformance(t *testing.T) { storetest.Run(t, fresh) }
-//
-// Every test ends with an audit of the workspace it used, except where it has
-// tampered with it.
 package storetest
 
 import (

@@ -1,16 +1,12 @@
-// Package program runs the commands of hooks (package hook).
+// Package hookprogram runs the commands of hooks (package hook).
 //
-// It promises:
-//
-//   - A hook of the project runs confined, as its commands do, without the network; where nothing can
-//     be confined it does not run, and has failed. The user's own run free, and start in an empty
-//     folder: the event names the agent's folder as cwd. Both have the environment of any process for a project (package environ) and none of ramet's keys.
-//   - A hook of the project runs only in the words that a person accepted, and only if the files of
-//     the project that its command names, and those beside them in a folder of hooks, are the
-//     bytes that were accepted. One whose files are others has failed; before something that it
-//     could object to, that objects.
-//   - Hooks of one occasion run side by side, each once. Whatever one started is ended with it, and
-//     after its time.
+//   - A hook of the project runs confined and without the network; where the system cannot confine, it does not run and
+//     has failed. The user's own hooks run unconfined and start in an empty folder: the event names the agent's folder as
+//     cwd. Both get the environment that package launch chooses, and none of ramet's keys.
+//   - A hook of the project runs only with the command that a person accepted, and only if the files of the project that
+//     it names, and those next to them in a folder of hooks, are the accepted bytes. Otherwise it has failed; a failed
+//     hook that could object counts as an objection.
+//   - Hooks of one event run concurrently, each once. What one started is ended with it, and after its timeout.
 package hookprogram
 
 import (

@@ -20,7 +20,7 @@
 //   - Commands see the environment that was given and no input. What they start dies
 //     with them. Where they are not set free (tool.Confine) they run in the sandbox: writing
 //     below the root only, but not its .git and .ramet, and without network; what they
-//     leave under names that other programs execute is judged (package guard). Where
+//     leave under names that other programs execute is judged (package sandbox). Where
 //     there is no sandbox they are refused.
 //   - Answers are bounded, whatever the size of files and output, and free of escape
 //     codes. What is left out is said; it lies in a file (Options.Outputs) that read and grep find.
@@ -47,7 +47,7 @@ import (
 // Options are what the tools of one agent need.
 type Options struct {
 	Root string   // the agent's folder: absolute, a real path
-	Env  []string // the complete environment of commands; see package environ
+	Env  []string // the complete environment of commands; see launch.EnvironmentFor
 	// Keep is what confined commands may not write, besides .git and .ramet.
 	Keep []string
 	// Hide is ramet's home, database and configuration, and what the user hides: confined

@@ -1,12 +1,3 @@
-// Package skill is the tool with which an agent reads a skill, and what is left of its tools
-// once it did, or because of the role that it was made for.
-//
-// It promises: what a skill or a role allows is taken from what the agent has; nothing is
-// added. What a role allows stands in the history (registry.Limits), and holds for the agent and
-// all that are born below it; what a skill leaves holds until the turn ends, and for those that
-// are born meanwhile (tool.Limiter). With an agent's means to end, to wait and to read its
-// letters nothing is taken away.
-
 package talk
 
 import (

@@ -1,9 +1,13 @@
-// Package talk is the tools with which a model speaks to the person it works for, besides what
-// it says: plan shows what it means to do and how far it is, ask puts a question.
+// Package talk has the tools with which a model addresses the person it works for (plan shows its steps and progress,
+// ask puts a question) and the tool skill, which reads a skill.
 //
-// They run unasked. A plan is an entry like every result, and people are shown the list; the
-// model has it in its own call. A question goes through the one model of questions
-// (permit/question) on every face; where nobody can be asked, the answer says so at once.
+// They run without asking. A plan is recorded like every result, and people are shown the list. A question uses the same
+// mechanism as permission questions (package permit) on every face; where nobody can be asked, the answer says so at
+// once.
+//
+// A skill or a role only takes tools away. The limits of a role are in the history (registry.Limits) and apply to the
+// agent and its subtree; those of a skill apply until the turn ends, and to children forked meanwhile (tool.Limiter). The
+// tools to exit, to wait and to read mail are never taken away.
 package talk
 
 import (

@@ -218,7 +218,7 @@ type Answer struct {
 	IsError bool
 	Memo    string // a JSON object for Memory, kept in the history; empty: nothing
 	// File is an image or a document that the model sees beside the text, with its name. It
-	// fits (package picture). nil: none.
+	// fits (llm.FitPicture). nil: none.
 	File *llm.Part
 	By   *history.Actor // the person whose answer it is; nil: nobody's
 	// Recorded says that the result stands in the history already: the tool wrote

@@ -1,23 +1,3 @@
-// Package instruct is the standing words of a user and of a project: what stands before an
-// agent's conversation, and what joins it later.
-//
-//	the user's AGENTS.md, beside the configuration
-//	from the project's folder down to the agent's, of each the first that was accepted of
-//	AGENTS.override.md, AGENTS.md, CLAUDE.md
-//	below the agent's folder the same, when a tool first touches a file there
-//
-// A file can import others by their paths behind an @, to a depth of five; each stands once,
-// behind the one that named it first.
-//
-// It promises:
-//
-//   - Of a project only what a person accepted is used, in exactly these bytes (package trust).
-//     What is there and is not used, or is another one by now, a note says.
-//   - All of it is at most Most bytes; what is more is cut, and both the model and a note say so.
-//   - What joined a conversation stands in its history with a memo, so that a fork, a replay
-//     and a later process know the same, and a conversation whose older part was replaced by
-//     a summary gets it again.
-
 package kit
 
 import (

@@ -1,5 +1,3 @@
-// Package scripttest holds a scripted model at its gates until a test opens them.
-
 package llmtest
 
 import (

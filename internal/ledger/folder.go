@@ -1,26 +1,3 @@
-// Package file keeps a ledger in a state folder: agent-history.json and
-// current-agent-id.txt, shared with other processes and other tools.
-//
-// It promises:
-//
-//   - What was returned is on the disk: the file is written anew under a lock, synced,
-//     renamed, and the folder synced. A reader sees the old file or the new one.
-//   - A write that fails is tried three times, each time with a new file, then it
-//     is an error and nothing has changed.
-//   - A file that cannot be read is kept as agent-history.json.corrupt-<time> and
-//     made again, from a whole temporary file that a killed writer left, else from
-//     summaries/*-SUMMARY.md, else empty.
-//   - Changes that wait for the same lock are written together, in their order: many
-//     sub-agents that begin and end side by side cost a few writes. An end that nobody waits
-//     for (Ended) waits a quarter of a second for another change to be written with.
-//   - The pointer is written after the file and not synced: it says where to look
-//     first, and one that names nobody is repaired by whoever comes next. An id of the same
-//     length is written over the old one: a file less for every sub-agent that begins.
-//   - Reading takes no lock and writes nothing, unless there is something to repair.
-//
-// The lock is agent-history.json.lock. Tools that do not take it can lose an update
-// of ours, as they can lose each other's.
-
 package ledger
 
 import (

@@ -1,8 +1,3 @@
-// Package npmtest brings the libraries of a page for tests that show it in a browser.
-//
-// A test that needs npm is red for what it tests, never for the network: where Node or the
-// packages cannot be had it is left out, and says so.
-
 package testkit
 
 import (

@@ -1,10 +1,3 @@
-// Package logtest is what every implementation of run.Log and run.Writer has to
-// do, as one suite of tests. An implementation runs it on itself:
-//
-//	func TestConformance(t *testing.T) { logtest.Run(t, fresh) }
-//
-// All of them export the same bytes for the same events; Events makes some.
-
 package runtest
 
 import (

@@ -1,6 +1,3 @@
-// Package strict is a server of a model with a window that it enforces, for tests of work that
-// is longer than any window.
-
 package llmtest
 
 import (

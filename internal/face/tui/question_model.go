@@ -1,20 +1,3 @@
-// Package question is how a person answers a question about a call with keys: one
-// model for every face that has keys. It draws nothing, knows no clock and no prompt;
-// who does hands over keys, moments and what stands in the prompt.
-//
-// # Promises
-//
-//   - The choices are a list with "no" first and highlighted.
-//   - Only Enter decides: on an empty prompt, half a second after the question
-//     appeared and one second after the last character was typed, whatever it was
-//     typed for. In this quiet time every key is the prompt's.
-//   - Arrows move the highlight; digits and letters are text. Text, and every other
-//     change of the prompt, puts the highlight back on "no".
-//   - Whatever is not the question's goes to the prompt: no key is lost.
-//   - A rule is shown and can be edited before it is saved; Enter saves it only after
-//     the same quiet time, and only if it would permit this call and nothing that
-//     cannot be undone.
-
 package tui
 
 import (

@@ -8,7 +8,7 @@ import (
 	"ramet/internal/run/recipe"
 )
 
-// find looks for secrets for package check.
+// find looks for secrets for CheckSecrets.
 func (g *BuiltinGates) find(text string) []FoundSecret {
 	var out []FoundSecret
 	for _, f := range g.redactor().Find(text) {

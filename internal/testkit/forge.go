@@ -1,7 +1,3 @@
-// Package forgetest is a forge on this machine, for tests: it speaks the pull-request
-// and comment APIs of GitHub (/api/v3) and of Gitea and Forgejo (/api/v1), serves the repositories of
-// a folder over http, and counts what happened.
-
 package testkit
 
 import (

@@ -1,18 +1,3 @@
-// Package environ decides which variables of the environment are handed to a process
-// that is started for a model or a project: a command of a tool, of a recipe, a gate,
-// git with its filters.
-//
-// It promises:
-//
-//   - What is not in the table (table.go) and was not named by the user is not handed
-//     on. A name that nobody thought of is a secret until somebody says otherwise.
-//   - Of the table, a value is left out that holds a password in an address
-//     (https://user:password@host), unless the user named the variable.
-//   - Nothing is made up: the result is a part of what was given, in its order.
-//
-// Only what a person types to be run (a command after "!") has the person's whole
-// environment; it does not come here.
-
 package launch
 
 import (

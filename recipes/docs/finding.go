@@ -1,28 +1,3 @@
-// Package evidence holds a page against the lines that it cites, by program and for any
-// language. Evidence is text at a pinned commit: a file, lines, and the hash of these lines.
-//
-// A writer puts a citation behind a statement, or on a line of its own below it:
-//
-//	Parse reads a line. <!-- cite: parse.go:12-14; README.md:3 -->
-//
-// # Promises
-//
-//   - Cited lines exist and have their hash (see Pin), and are few.
-//   - Every code span, identifier, flag, path, number, version and address of a statement
-//     occurs in the lines that it cites. Every other word is one of the common ones (common.txt),
-//     or occurs there by its stem, or elsewhere in the repository's own text.
-//   - Each line of a code block occurs in the lines that it cites.
-//   - What is not cited holds none of these, and is at most a third of a page; no section is
-//     without a citation, but for one that only links.
-//   - There is no markup in which something could be hidden: no HTML, no comments, no characters
-//     that nobody sees.
-//   - Check is a function: the same page and repository give the same findings in the same order.
-//
-// # What it cannot know
-//
-// Whether a statement follows from its lines: "Parse never fails" stands behind lines that hold
-// "never" and "fails". Whether something important is missing. These are for a reader.
-
 package docs
 
 // Finding is something that is wrong with a page.

@@ -6,7 +6,7 @@ import (
 	"ramet/internal/core/history"
 )
 
-// served is what the result of a tool of an MCP server keeps of the call (package tool/mcp).
+// served is what the result of a tool of an MCP server keeps of the call (package mcp).
 type served struct {
 	MCP *struct {
 		Server  string `json:"server"`

@@ -1,5 +1,3 @@
-// Package runs are the commands of orchestrated runs and their logs.
-
 package cli
 
 import (

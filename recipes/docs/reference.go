@@ -1,15 +1,3 @@
-// Package reference writes the reference of a repository's public names, from the tools of
-// their languages: go/ast for Go, python3 with its module ast for Python. Nothing of the
-// repository is executed.
-//
-// # Promises
-//
-//   - Each entry is a declaration as the source has it, and what its comment says, both with
-//     citations. What would not pass package evidence is left out.
-//   - Names are those that users can reach: no internal packages, no tests, no names that begin
-//     with an underscore or a small letter where that means private.
-//   - A language without such a tool has no reference, and the notes say why.
-
 package docs
 
 import (

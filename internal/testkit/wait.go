@@ -1,5 +1,3 @@
-// Package waittest lets a test wait for a condition that sends no signal.
-
 package testkit
 
 import (

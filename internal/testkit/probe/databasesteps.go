@@ -1,5 +1,3 @@
-// Package steps makes the writes of SQLite steps (see package step), for tests. A released ramet does not use it.
-
 package probe
 
 import (

@@ -1,9 +1,3 @@
-// Package ordered changes JSON documents that belong to others: a member that is
-// set changes, everything else keeps its place, its spelling and its spaces.
-//
-// Values are kept as the text that they were. What is written anew is indented by
-// two spaces, as JSON.stringify(value, null, 2) does.
-
 package ledger
 
 import (
