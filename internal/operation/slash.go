@@ -2,6 +2,7 @@ package operation
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 
 	"ramet/internal/base/id"
@@ -31,6 +32,11 @@ func SlashNamed(name string) Operation {
 		}
 	}
 	return nil
+}
+
+// ChangesCurrent reports whether an operation changes the agent on the screen.
+func ChangesCurrent(o Operation) bool {
+	return o.Describe().Effect != Reads && slices.ContainsFunc(o.Params(), func(p Param) bool { return p.Current })
 }
 
 // slashRow fills in the usage and arguments of an operation, and its texts where row has none.

@@ -21,7 +21,7 @@ type group struct {
 
 func groups(e Env, l *Line) []group {
 	all := []group{
-		{"agents", "Agents:", "exec serve web acp show wait fork drivers merge worktree kill rename mode effort instructions skills hooks resume",
+		{"agents", "Agents:", "exec serve web acp show wait fork drivers merge worktree kill mode effort instructions skills hooks resume",
 			func() []*cobra.Command {
 				return append(agentCommands(l, e.MCP.Version, func(ctx context.Context, w *session.Workspace, s Service) error {
 					s.Command, s.Begin = within(e, l), BeginMCP(l, e.MCP)

@@ -26,7 +26,8 @@ func (m *root) run(title string, args ...string) tea.Cmd {
 	return m.work(title, func(ctx context.Context, workspace Workspace) (string, error) { return workspace.Command(ctx, args...) })
 }
 
-// call carries out an operation and shows its output.
+// call carries out an operation and shows its output. One that changes the agent on the screen is done before what is
+// said to it next.
 func (m *root) call(title string, o operation.Operation, values map[string]string) tea.Cmd {
 	in, err := operation.BindSlash(o, values, m.now.agent)
 	if err != nil {
@@ -36,7 +37,7 @@ func (m *root) call(title string, o operation.Operation, values map[string]strin
 		brief.ForText()
 	}
 	now := m.o.Now
-	return m.work(title, func(ctx context.Context, workspace Workspace) (string, error) {
+	do := m.work(title, func(ctx context.Context, workspace Workspace) (string, error) {
 		out, err := workspace.Call(ctx, o, in)
 		if err != nil {
 			return "", operation.Explain(o, operation.Slash, err)
@@ -48,6 +49,10 @@ func (m *root) call(title string, o operation.Operation, values map[string]strin
 		err = (&printer.Printer{Out: &text, Now: now}).Print(o.Result(operation.Slash, in, out))
 		return text.String(), err
 	})
+	if operation.ChangesCurrent(o) {
+		return m.alter(m.now.agent, do)
+	}
+	return do
 }
 
 // configure changes a setting and says from when on it counts.

@@ -342,7 +342,7 @@ func TestCommandsBecomeCommandLines(t *testing.T) {
 		"/filter-mail --from ada": "command mail " + me + " --from ada",
 		"/ps":                     `call ps {"brief":true}`,
 		"/verify":                 "command verify",
-		"/rename eve":             "command rename -- " + me + " eve",
+		"/rename eve":             `call rename {"agent":"` + me + `","name":"eve"}`,
 	} {
 		x.s.said = nil
 		x.press(line, "enter")

@@ -105,8 +105,6 @@ func (m *root) carryOut(c session.Command, said string) tea.Cmd {
 		return m.bringIn(said, c)
 	case "verify":
 		return m.run(said, "verify")
-	case "rename":
-		return m.alter(m.now.agent, m.run(said, "rename", "--", me, c.NewName))
 	case "check-mail":
 		return m.run(said, "mail", me)
 	case "filter-mail":

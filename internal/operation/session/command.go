@@ -15,7 +15,6 @@ type Command struct {
 	Values map[string]string
 
 	Agent   string      // kill, switch: whom; filter-mail: from whom
-	NewName string      // rename
 	Label   string      // mark, rewind
 	Model   string      // model
 	Path    string      // export; import: a file, or a program

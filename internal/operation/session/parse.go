@@ -183,8 +183,6 @@ func (p *parser) set(a CommandArgument, w word) error {
 		c.Mode = w.text
 	case CommandEffort:
 		c.Effort = w.text
-	case Name:
-		c.NewName = w.text
 	case Vendor:
 		c.Vendor = w.text
 	case Rule:
