@@ -41,6 +41,22 @@ func At(field string, err error) error {
 	return &FieldError{Field: field, Fault: f}
 }
 
+// checkGiven checks an optional field if it is given.
+func checkGiven[T ~string](field string, given *T, check func(string) error) error {
+	if given == nil {
+		return nil
+	}
+	return At(field, check(string(*given)))
+}
+
+// valueOf returns the value of an optional field, or its zero value.
+func valueOf[T any](given *T) (value T) {
+	if given != nil {
+		value = *given
+	}
+	return value
+}
+
 // Explain writes the fields that an error names as a face does.
 func Explain(o Operation, f Face, err error) error {
 	e, ok := errors.AsType[*FieldError](err)

@@ -18,7 +18,7 @@ import (
 
 // All returns every operation.
 func All() []Operation {
-	return []Operation{&Ps, &Fork, &Send, &Rename}
+	return []Operation{&Ps, &Fork, &Send, &Rename, &Mark}
 }
 
 // Face is a set of ways to call operations.
@@ -55,6 +55,7 @@ type Doc struct {
 	Faces   Face
 	Effect  Effect
 	Persons bool   // agents may not call it
+	Quiet   bool   // the terminal shows what it did in the conversation, not its output
 	Tool    string // an agent may call it only if its limits leave it this tool; empty: always
 }
 

@@ -28,7 +28,7 @@ func groups(e Env, l *Line) []group {
 					return e.Serve(ctx, w, s)
 				}), resumeCommand(e, l))
 			}},
-		{"history", "History:", "append log clear compact mark rewind export import", func() []*cobra.Command { return historyCommands(l) }},
+		{"history", "History:", "append log clear compact rewind export import", func() []*cobra.Command { return historyCommands(l) }},
 		{"files", "Files:", "files diff restore undo trash", func() []*cobra.Command { return fileCommands(l) }},
 		{"mail", "Mail:", "mail read", func() []*cobra.Command { return mailCommands(l) }},
 		{"proof", "Proof and care:", "verify checkpoint key redact gc backup", func() []*cobra.Command { return PrintProof(l) }},

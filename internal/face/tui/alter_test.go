@@ -14,7 +14,7 @@ func TestAMessageWaitsForWhatWasAskedBefore(t *testing.T) {
 		"/effort high":                       "command effort -- ",
 		"/mode edits":                        "command mode -- ",
 		"/clear":                             "command clear ",
-		"/mark here":                         "command mark -- ",
+		"/mark here":                         "call mark ",
 		"/rewind here":                       "command rewind -- ",
 		"/config effort high":                "command config set -- ",
 		"/permissions --remove 'bash(go *)'": "command rules --remove",

@@ -42,6 +42,9 @@ func (m *root) call(title string, o operation.Operation, values map[string]strin
 		if err != nil {
 			return "", operation.Explain(o, operation.Slash, err)
 		}
+		if o.Describe().Quiet {
+			return "", nil
+		}
 		var text strings.Builder
 		for _, note := range o.ListNotes(in, out) {
 			text.WriteString(operation.Expand(o, operation.Slash, note) + "\n")

@@ -334,7 +334,7 @@ func TestCommandsBecomeCommandLines(t *testing.T) {
 	x := perform(t, family(), 80, 24)
 	me := string(who("zero"))
 	for line, want := range map[string]string{
-		"/mark -x":                "command mark -- " + me + " -x",
+		"/mark -x":                `call mark {"agent":"` + me + `","label":"-x"}`,
 		"/clear":                  "command clear " + me,
 		`/send ada "-n hello"`:    `call send {"to":"ada","text":"-n hello","from":"you"}`,
 		"/check-mail":             "command mail " + me,

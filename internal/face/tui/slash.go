@@ -113,8 +113,6 @@ func (m *root) carryOut(c session.Command, said string) tea.Cmd {
 		return m.run(said, append([]string{"read", me}, number(c.Number)...)...)
 	case "delete-mail":
 		return m.alter(m.now.agent, m.hide(said, c.Number))
-	case "mark":
-		return m.alter(m.now.agent, m.quiet(said, append([]string{"mark", "--", me}, optional(c.Label)...)...))
 	case "rewind":
 		if c.At != nil {
 			return m.rewind(said, m.now.agent, "--to", c.At.String())

@@ -15,7 +15,7 @@ type Command struct {
 	Values map[string]string
 
 	Agent   string      // kill, switch: whom; filter-mail: from whom
-	Label   string      // mark, rewind
+	Label   string      // rewind
 	Model   string      // model
 	Path    string      // export; import: a file, or a program
 	Mode    string      // mode

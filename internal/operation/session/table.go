@@ -24,7 +24,7 @@ var table = []CommandRow{
 	{"filter-mail", "/filter-mail --from AGENT", "List the letters from one agent",
 		"`you` stands for letters that you sent.", []CommandArgument{{Flag: "--from", Kind: Agent, Required: true}}},
 	{"delete-mail", "/delete-mail N", "Hide letter N", "", []CommandArgument{{Kind: Number, Required: true}}},
-	{"mark", "/mark [LABEL]", "Mark this point, to rewind to", "The state of the files is recorded too.", []CommandArgument{{Kind: Label}}},
+	{Name: "mark", Summary: "Mark this point, to rewind to", Help: "The state of the files is recorded too."},
 	{"rewind", "/rewind [LABEL|ID]", "Go back to a mark or a message",
 		"Without an argument: to the newest mark. Nothing is deleted. Where files changed since, it asks: conversation, files or both. A clear is a wall.",
 		[]CommandArgument{{Kind: Label}}},
