@@ -10,7 +10,7 @@ import (
 //
 //	json     its name; without omitempty it is required
 //	help     what it is for
-//	arg      it is positional on the command line, under this name: "AGENT"
+//	arg      it is positional on the command line, under this name: "AGENT"; "AGENT!": required there
 //	slash    it is positional in a slash command, under this name; "-": it is not offered there, and an
 //	         agent is the one on the screen
 //	short    a one-letter flag
@@ -22,6 +22,7 @@ type Param struct {
 	Aliases           []string
 	Required          bool
 	Type              reflect.Type // without pointer
+	Typed             bool         // required on the command line, even if other faces have a default
 	Metavar           string       // its name as a positional argument
 	Current           bool         // in a slash command it is the agent on the screen
 
@@ -45,7 +46,7 @@ func paramsOf(of reflect.Type) []Param {
 			p.faces = parseFaces(only)
 		}
 		if arg := f.Tag.Get("arg"); arg != "" {
-			p.Metavar = arg
+			p.Metavar, p.Typed = strings.TrimSuffix(arg, "!"), strings.HasSuffix(arg, "!")
 			p.positional |= CLI
 		}
 		switch at := f.Tag.Get("slash"); at {

@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 	"strings"
@@ -27,7 +28,7 @@ var slashRows = late.Value[session.Rows]{Make: func() session.Rows {
 // SlashNamed returns the operation of a slash command; nil: it has none.
 func SlashNamed(name string) Operation {
 	for _, o := range All() {
-		if d := o.Describe(); d.Name == name && d.Faces&Slash != 0 {
+		if d := o.Describe(); cmp.Or(d.Slash, d.Name) == name && d.Faces&Slash != 0 {
 			return o
 		}
 	}
@@ -90,6 +91,8 @@ func slashKind(p *Param) session.CommandKind {
 		return session.CommandEffort
 	case reflect.TypeFor[id.Message]():
 		return session.Message
+	case reflect.TypeFor[LetterNumber](), reflect.TypeFor[[]LetterNumber]():
+		return session.Number
 	}
 	if p.Type.Kind() == reflect.Bool {
 		return session.Nothing

@@ -30,7 +30,7 @@ func groups(e Env, l *Line) []group {
 			}},
 		{"history", "History:", "append log clear compact rewind export import", func() []*cobra.Command { return historyCommands(l) }},
 		{"files", "Files:", "files diff restore undo trash", func() []*cobra.Command { return fileCommands(l) }},
-		{"mail", "Mail:", "mail read", func() []*cobra.Command { return mailCommands(l) }},
+		{"mail", "Mail:", "mail", func() []*cobra.Command { return mailCommands(l) }},
 		{"proof", "Proof and care:", "verify checkpoint key redact gc backup", func() []*cobra.Command { return PrintProof(l) }},
 		{"runs", "Runs:", "run worker schema", func() []*cobra.Command { return runCommands(l, e.Runs) }},
 		{"ledger", "Ledger:", "track", func() []*cobra.Command { return ledgerCommands(l) }},

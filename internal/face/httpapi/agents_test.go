@@ -492,7 +492,7 @@ func TestInterruptForkSendMail(t *testing.T) {
 	if mailed, _ := w.until(isType(loop.Mailed, kid.UUID)); mailed.Text != "you" || !mailed.Durable {
 		t.Errorf("%+v", mailed)
 	}
-	var box LetterList
+	var box operation.LetterList
 	s.good(t, "GET", "/api/v1/agents/kid/mail", nil, 200, &box)
 	if len(box.Letters) != 1 || box.Letters[0].Body != "dear kid" || box.Letters[0].ReadAt != nil {
 		t.Errorf("%+v", box)

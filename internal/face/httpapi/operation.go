@@ -136,6 +136,9 @@ func (c *Call) explain(o operation.Operation, err error) error {
 	}
 	out := answerOf(e.Fault)
 	if c.Body == nil {
+		if e.Fault.Code == fault.InvalidField {
+			return badQuery(e.Field, strings.TrimPrefix(out.Message, e.Field+" "), e.Suggestion)
+		}
 		return out
 	}
 	out.status = http.StatusUnprocessableEntity

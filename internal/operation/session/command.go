@@ -26,7 +26,6 @@ type Command struct {
 	Setting string      // config
 	Value   string      // config
 	At      *id.Message // rewind, where it names an id; diff
-	Number  *int64      // read-mail, delete-mail
 	Cascade bool        // kill
 	All     bool        // import
 }

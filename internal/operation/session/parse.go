@@ -222,11 +222,7 @@ func (p *parser) set(a CommandArgument, w word) error {
 		if err != nil || n < 1 {
 			return p.wrong(w.start, "%s is not the number of a letter", show(w.text))
 		}
-		if a.Field != "" {
-			p.keep(a, w.text)
-			return nil
-		}
-		c.Number = &n
+		p.keep(a, w.text)
 	}
 	return nil
 }
