@@ -10,6 +10,7 @@ import (
 // FieldError is a fault that one field of the input causes.
 type FieldError struct {
 	Field      string
+	About      string // what is wrong with the field, if the message tells more
 	Suggestion string // a value or name that was probably meant; empty: none
 	Malformed  bool   // a word is no value of the field's type
 	Fault      *fault.Error

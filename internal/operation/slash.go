@@ -51,13 +51,13 @@ func slashRow(o Operation, row session.CommandRow) session.CommandRow {
 	}
 	usage, places := "/"+row.Name, ""
 	for _, p := range Offered(o, Slash) {
-		a := session.CommandArgument{Kind: slashKind(&p), Required: p.Required, Field: p.Name}
+		a := session.CommandArgument{Kind: slashKind(&p), Required: p.Required && !p.Current, Field: p.Name}
 		word := slashWord(&p)
 		if !p.IsPositional(Slash) {
 			a.Flag = "--" + p.Name
 			word = strings.TrimSpace(a.Flag + " " + word)
 		}
-		if !p.Required {
+		if !a.Required {
 			word = "[" + word + "]"
 		}
 		row.Arguments = append(row.Arguments, a)
@@ -123,7 +123,7 @@ func BindSlash(o Operation, values map[string]string, current id.Agent) (any, er
 	in := o.New()
 	for _, p := range o.Params() {
 		word, given := values[p.Name]
-		if p.Current {
+		if p.Current && !given {
 			word, given = string(current), true
 		}
 		if !given {

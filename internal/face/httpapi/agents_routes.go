@@ -28,8 +28,6 @@ func agentRoutes(a Agents) []Route {
 			http.StatusAccepted, a.prompt),
 		Does(Route{Method: http.MethodGet, Path: one + "/kill-preview", Doc: doc("previewKill", "Count those that a kill would end", cascade)},
 			http.StatusOK, a.preview),
-		Does(Route{Method: http.MethodPost, Path: one + "/kill", Doc: doc("killAgent", "End an agent; confirm is the number of those that end")},
-			http.StatusOK, a.kill),
 		Does(Route{Method: http.MethodPost, Path: one + "/interrupt", Doc: doc("interruptAgent", "Stop the turn of an agent, if there is one")},
 			http.StatusOK, a.interrupt),
 		a.eventRoute(),

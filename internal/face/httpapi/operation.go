@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"reflect"
@@ -141,8 +142,10 @@ func (c *Call) explain(o operation.Operation, err error) error {
 		}
 		return out
 	}
-	out.status = http.StatusUnprocessableEntity
-	detail := Detail{Pointer: "/" + shape.Escape(operation.GivenName(o, e.Field, c.Body)), Message: out.Message, Suggestion: e.Suggestion}
+	if e.Fault.Code != fault.Conflict {
+		out.status = http.StatusUnprocessableEntity
+	}
+	detail := Detail{Pointer: "/" + shape.Escape(operation.GivenName(o, e.Field, c.Body)), Message: cmp.Or(e.About, out.Message), Suggestion: e.Suggestion}
 	if e.Field == "" {
 		detail.Pointer = ""
 	}

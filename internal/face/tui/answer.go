@@ -36,26 +36,30 @@ func (m *root) call(title string, o operation.Operation, values map[string]strin
 	if brief, ok := in.(operation.TextInput); ok {
 		brief.ForText()
 	}
-	now := m.o.Now
 	do := m.work(title, func(ctx context.Context, workspace Workspace) (string, error) {
-		out, err := workspace.Call(ctx, o, in)
-		if err != nil {
-			return "", operation.Explain(o, operation.Slash, err)
-		}
-		if o.Describe().Quiet {
-			return "", nil
-		}
-		var text strings.Builder
-		for _, note := range o.ListNotes(in, out) {
-			text.WriteString(operation.Expand(o, operation.Slash, note) + "\n")
-		}
-		err = (&printer.Printer{Out: &text, Now: now}).Print(o.Result(operation.Slash, in, out))
-		return text.String(), err
+		return m.perform(ctx, workspace, o, in)
 	})
 	if operation.ChangesCurrent(o) {
 		return m.alter(m.now.agent, do)
 	}
 	return do
+}
+
+// perform carries out an operation and returns what is shown of its output.
+func (m *root) perform(ctx context.Context, workspace Workspace, o operation.Operation, in any) (string, error) {
+	out, err := workspace.Call(ctx, o, in)
+	if err != nil {
+		return "", operation.Explain(o, operation.Slash, err)
+	}
+	if o.Describe().Quiet {
+		return "", nil
+	}
+	var text strings.Builder
+	for _, note := range o.ListNotes(in, out) {
+		text.WriteString(operation.Expand(o, operation.Slash, note) + "\n")
+	}
+	err = (&printer.Printer{Out: &text, Now: m.o.Now}).Print(o.Result(operation.Slash, in, out))
+	return text.String(), err
 }
 
 // configure changes a setting and says from when on it counts.

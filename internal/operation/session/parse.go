@@ -118,7 +118,6 @@ func (p *parser) option(w word) (int, error) {
 		return w.end, nil
 	}
 	if flag.Kind == Nothing {
-		p.command.Cascade = p.command.Cascade || name == "--cascade"
 		p.command.All = p.command.All || name == "--all"
 		return w.end, nil
 	}

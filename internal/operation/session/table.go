@@ -9,9 +9,8 @@ func CommandTable() Rows { return slices.Clone(table) }
 var table = []CommandRow{
 	{Name: "fork", Summary: "Fork a child of this agent and go to it",
 		Help: "The child has this agent's context, as it is now or, with --at, as it was after a message. With a prompt it begins to work at once. Parent and child share the files, unless --worktree gives the child a git worktree of its own, with what is not committed; --clean leaves that out."},
-	{"kill", "/kill [AGENT] [--cascade]", "End this agent, or another",
-		"With --cascade its whole subtree ends; without, its children live on. Histories can still be read. Agent 0 cannot be killed.",
-		[]CommandArgument{{Kind: Agent}, {Flag: "--cascade"}}},
+	{Name: "kill", Summary: "End this agent, or another",
+		Help: "With --cascade its whole subtree ends; without, its children live on. Histories can still be read. Agent 0 cannot be killed."},
 	{"switch", "/switch AGENT", "Go to an agent",
 		"AGENT is 0, a name, an id, or the first four or more characters of an id.",
 		[]CommandArgument{{Kind: Agent, Required: true}}},
