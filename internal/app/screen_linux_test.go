@@ -163,7 +163,7 @@ func TestMailIsSentNoticedAndRead(t *testing.T) {
 	x.see("letter 1 from you")
 	x.gone("✉ 1")
 	x.say("/delete-mail 1")
-	x.see("letter 1 is hidden")
+	x.see("letter 1 is deleted")
 	x.say("/check-mail")
 	x.see("no mail for ada")
 	w.ramet("send", "0", "from another terminal")

@@ -10,6 +10,7 @@ import (
 // FieldError is a fault that one field of the input causes.
 type FieldError struct {
 	Field      string
+	About      string // what is wrong with the field, if the message tells more
 	Suggestion string // a value or name that was probably meant; empty: none
 	Malformed  bool   // a word is no value of the field's type
 	Fault      *fault.Error
@@ -39,6 +40,22 @@ func At(field string, err error) error {
 		return err
 	}
 	return &FieldError{Field: field, Fault: f}
+}
+
+// checkGiven checks an optional field if it is given.
+func checkGiven[T ~string](field string, given *T, check func(string) error) error {
+	if given == nil {
+		return nil
+	}
+	return At(field, check(string(*given)))
+}
+
+// valueOf returns the value of an optional field, or its zero value.
+func valueOf[T any](given *T) (value T) {
+	if given != nil {
+		value = *given
+	}
+	return value
 }
 
 // Explain writes the fields that an error names as a face does.

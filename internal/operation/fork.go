@@ -56,15 +56,10 @@ func (in *ForkInput) Check() error {
 	if in.Clean && !in.Worktree {
 		return Invalid("clean", fault.Usage, "fork: {clean} goes with {worktree}").Hint("add {worktree}, or leave it out")
 	}
-	if in.Name != nil {
-		if err := agent.CheckName(*in.Name); err != nil {
-			return At("name", err)
-		}
+	if err := checkGiven("name", in.Name, agent.CheckName); err != nil {
+		return err
 	}
-	if in.Prompt != nil {
-		return At("prompt", session.CheckPrompt(string(*in.Prompt)))
-	}
-	return nil
+	return checkGiven("prompt", in.Prompt, session.CheckPrompt)
 }
 
 // Fork makes a child of an agent.
@@ -133,13 +128,10 @@ func (f Forked) child() Child {
 }
 
 func fork(ctx context.Context, e *Env, in ForkInput) (Forked, error) {
-	f := session.Fork{At: in.At, Worktree: in.Worktree, Clean: in.Clean, Role: string(in.Role), Effort: in.Effort, Start: in.Start.kernel()}
+	f := session.Fork{Name: valueOf(in.Name), At: in.At, Worktree: in.Worktree, Clean: in.Clean, Role: string(in.Role), Effort: in.Effort, Start: in.Start.kernel()}
 	var err error
 	if f.Parent, err = e.Target(ctx, in.Agent); err != nil {
 		return Forked{}, err
-	}
-	if in.Name != nil {
-		f.Name = *in.Name
 	}
 	if in.Prompt != nil {
 		prompt := string(*in.Prompt)

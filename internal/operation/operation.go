@@ -18,7 +18,7 @@ import (
 
 // All returns every operation.
 func All() []Operation {
-	return []Operation{&Ps, &Fork, &Send}
+	return []Operation{&Ps, &Fork, &Send, &Rename, &Mark, &Read, &Mail, &DeleteMail, &Kill}
 }
 
 // Face is a set of ways to call operations.
@@ -46,6 +46,7 @@ const (
 // input and becomes --name or name, as the face writes it.
 type Doc struct {
 	Name    string // as typed on the command line: "fork", "worktree list"
+	Slash   string // its slash command, if that has another name
 	Group   string // of the command line's help, and the tag of the OpenAPI document
 	Summary string // one line
 	Help    string // the paragraphs that follow it in --help and /help
@@ -55,6 +56,7 @@ type Doc struct {
 	Faces   Face
 	Effect  Effect
 	Persons bool   // agents may not call it
+	Quiet   bool   // the terminal shows what it did in the conversation, not its output
 	Tool    string // an agent may call it only if its limits leave it this tool; empty: always
 }
 

@@ -10,9 +10,9 @@ import (
 //
 //	json     its name; without omitempty it is required
 //	help     what it is for
-//	arg      it is positional on the command line, under this name: "AGENT"
+//	arg      it is positional on the command line, under this name: "AGENT"; "AGENT!": required there
 //	slash    it is positional in a slash command, under this name; "-": it is not offered there, and an
-//	         agent is the one on the screen
+//	         agent is the one on the screen; "[AGENT]": that is so where none is given
 //	short    a one-letter flag
 //	alias    other names that are accepted, where no other field has them
 //	faces    the faces that offer it: "http mcp"; "-": none. By default all do
@@ -22,8 +22,9 @@ type Param struct {
 	Aliases           []string
 	Required          bool
 	Type              reflect.Type // without pointer
+	Typed             bool         // required on the command line, even if other faces have a default
 	Metavar           string       // its name as a positional argument
-	Current           bool         // in a slash command it is the agent on the screen
+	Current           bool         // in a slash command it is the agent on the screen, unless another is given
 
 	faces, positional Face
 	defaults          string
@@ -45,7 +46,7 @@ func paramsOf(of reflect.Type) []Param {
 			p.faces = parseFaces(only)
 		}
 		if arg := f.Tag.Get("arg"); arg != "" {
-			p.Metavar = arg
+			p.Metavar, p.Typed = strings.TrimSuffix(arg, "!"), strings.HasSuffix(arg, "!")
 			p.positional |= CLI
 		}
 		switch at := f.Tag.Get("slash"); at {
@@ -57,7 +58,7 @@ func paramsOf(of reflect.Type) []Param {
 			p.faces &^= Slash
 			p.Current = p.Type == reflect.TypeFor[AgentRef]()
 		default:
-			p.Metavar = at
+			p.Metavar, p.Current = strings.Trim(at, "[]"), strings.HasPrefix(at, "[")
 			p.positional |= Slash
 		}
 		out = append(out, p)

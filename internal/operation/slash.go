@@ -1,7 +1,9 @@
 package operation
 
 import (
+	"cmp"
 	"reflect"
+	"slices"
 	"strings"
 
 	"ramet/internal/base/id"
@@ -26,11 +28,16 @@ var slashRows = late.Value[session.Rows]{Make: func() session.Rows {
 // SlashNamed returns the operation of a slash command; nil: it has none.
 func SlashNamed(name string) Operation {
 	for _, o := range All() {
-		if d := o.Describe(); d.Name == name && d.Faces&Slash != 0 {
+		if d := o.Describe(); cmp.Or(d.Slash, d.Name) == name && d.Faces&Slash != 0 {
 			return o
 		}
 	}
 	return nil
+}
+
+// ChangesCurrent reports whether an operation changes the agent on the screen.
+func ChangesCurrent(o Operation) bool {
+	return o.Describe().Effect != Reads && slices.ContainsFunc(o.Params(), func(p Param) bool { return p.Current })
 }
 
 // slashRow fills in the usage and arguments of an operation, and its texts where row has none.
@@ -44,13 +51,13 @@ func slashRow(o Operation, row session.CommandRow) session.CommandRow {
 	}
 	usage, places := "/"+row.Name, ""
 	for _, p := range Offered(o, Slash) {
-		a := session.CommandArgument{Kind: slashKind(&p), Required: p.Required, Field: p.Name}
+		a := session.CommandArgument{Kind: slashKind(&p), Required: p.Required && !p.Current, Field: p.Name}
 		word := slashWord(&p)
 		if !p.IsPositional(Slash) {
 			a.Flag = "--" + p.Name
 			word = strings.TrimSpace(a.Flag + " " + word)
 		}
-		if !p.Required {
+		if !a.Required {
 			word = "[" + word + "]"
 		}
 		row.Arguments = append(row.Arguments, a)
@@ -84,6 +91,8 @@ func slashKind(p *Param) session.CommandKind {
 		return session.CommandEffort
 	case reflect.TypeFor[id.Message]():
 		return session.Message
+	case reflect.TypeFor[LetterNumber](), reflect.TypeFor[[]LetterNumber]():
+		return session.Number
 	}
 	if p.Type.Kind() == reflect.Bool {
 		return session.Nothing
@@ -114,7 +123,7 @@ func BindSlash(o Operation, values map[string]string, current id.Agent) (any, er
 	in := o.New()
 	for _, p := range o.Params() {
 		word, given := values[p.Name]
-		if p.Current {
+		if p.Current && !given {
 			word, given = string(current), true
 		}
 		if !given {

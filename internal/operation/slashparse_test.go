@@ -1,6 +1,7 @@
 package operation_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -43,26 +44,25 @@ func TestParse(t *testing.T) {
 		`/fork \--worktree is what`:             `Name:fork,Values:{prompt:\\--worktree is what}`,
 		`/fork --agent rev x`:                   "Name:fork,Values:{prompt:x,role:rev}",
 		`/kill`:                                 "Name:kill",
-		`/kill --cascade ada`:                   "Agent:ada,Cascade:true,Name:kill",
-		`/kill ada --cascade`:                   "Agent:ada,Cascade:true,Name:kill",
+		`/kill --cascade ada`:                   "Name:kill,Values:{agent:ada,cascade:true}",
+		`/kill ada --cascade`:                   "Name:kill,Values:{agent:ada,cascade:true}",
 		`/send ada "a \"b\" \\ \n c"`:           `Name:send,Values:{text:a \b\ \\ \\n c,to:ada}`,
 		`/send ada hi there`:                    "Name:send,Values:{text:hi there,to:ada}",
 		`/send 0 'it is'`:                       "Name:send,Values:{text:it is,to:0}",
 		`/check-mail`:                           "Name:check-mail",
 		`/read-mail`:                            "Name:read-mail",
-		`/read-mail 3`:                          "Name:read-mail,Number:3",
+		`/read-mail 3`:                          "Name:read-mail,Values:{number:3}",
 		`/filter-mail --from ada`:               "Agent:ada,Name:filter-mail",
-		`/delete-mail 7`:                        "Name:delete-mail,Number:7",
+		`/delete-mail 7`:                        "Name:delete-mail,Values:{numbers:7}",
 		`/mark`:                                 "Name:mark",
-		`/mark "before it"`:                     "Label:before it,Name:mark",
-		`/mark 12`:                              "Label:12,Name:mark",
+		`/mark "before it"`:                     "Name:mark,Values:{label:before it}",
+		`/mark 12`:                              "Name:mark,Values:{label:12}",
 		`/rewind`:                               "Name:rewind",
 		`/rewind start`:                         "Label:start,Name:rewind",
 		`/rewind 12`:                            "At:12,Name:rewind",
 		`/rewind "12"`:                          "Label:12,Name:rewind",
 		`/switch ada`:                           "Agent:ada,Name:switch",
-		`/rename`:                               "Name:rename",
-		`/rename bob`:                           "Name:rename,NewName:bob",
+		`/rename bob`:                           "Name:rename,Values:{name:bob}",
 		`/model a/b`:                            "Model:a/b,Name:model",
 		`/import --all codex`:                   "All:true,Name:import,Path:codex",
 		`/import s.jsonl`:                       "Name:import,Path:s.jsonl",
@@ -85,11 +85,11 @@ func TestParseSaysWhereAndWhatInstead(t *testing.T) {
 		`/`:                              "no command at column 2: /help lists the commands",
 		`  /frok`:                        `/frok is no command, at column 3: did you mean /fork? usage: /fork [--name NAME] [--role ROLE] [--at ID] [--model MODEL] [--driver PROGRAM] [--effort EFFORT] [--worktree] [--clean] ["PROMPT"]`,
 		`/xyzzy`:                         "/xyzzy is no command, at column 1: /help lists the commands",
-		`/kill --cascde`:                 "/kill, column 7: --cascde is no option of /kill; did you mean --cascade?: usage: /kill [AGENT] [--cascade]",
-		`/kill a --cascade=yes`:          "/kill, column 9: --cascade takes no value: usage: /kill [AGENT] [--cascade]",
-		`/kill a b`:                      "/kill, column 9: b is one argument too many: usage: /kill [AGENT] [--cascade]",
-		`/kill "a`:                       "/kill, column 7: the quote \" is not closed: usage: /kill [AGENT] [--cascade]",
-		`/kill ""`:                       "/kill, column 7: the agent is empty: usage: /kill [AGENT] [--cascade]",
+		`/kill --cascde`:                 "/kill, column 7: --cascde is no option of /kill; did you mean --cascade?: usage: /kill [--cascade] [--reason REASON] [AGENT]",
+		`/kill a --cascade=yes`:          "/kill, column 9: --cascade takes no value: usage: /kill [--cascade] [--reason REASON] [AGENT]",
+		`/kill a b`:                      "/kill, column 9: b is one argument too many: usage: /kill [--cascade] [--reason REASON] [AGENT]",
+		`/kill "a`:                       "/kill, column 7: the quote \" is not closed: usage: /kill [--cascade] [--reason REASON] [AGENT]",
+		`/kill ""`:                       "/kill, column 7: the agent is empty: usage: /kill [--cascade] [--reason REASON] [AGENT]",
 		`/ps x`:                          "/ps, column 5: x is one argument too many: usage: /ps [--all]",
 		`/send`:                          `/send, column 6: the agent is missing: usage: /send [--from FROM] TO "TEXT"`,
 		`/send é`:                        `/send, column 8: the text is missing: usage: /send [--from FROM] TO "TEXT"`,
@@ -98,7 +98,8 @@ func TestParseSaysWhereAndWhatInstead(t *testing.T) {
 		`/filter-mail`:                   "/filter-mail, column 13: --from is missing: usage: /filter-mail --from AGENT",
 		`/filter-mail --from`:            "/filter-mail, column 20: --from wants the agent after it: usage: /filter-mail --from AGENT",
 		`/delete-mail 0`:                 "/delete-mail, column 14: 0 is not the number of a letter: usage: /delete-mail N",
-		`/read-mail x`:                   "/read-mail, column 12: x is not the number of a letter: usage: /read-mail [N]",
+		`/rename`:                        "/rename, column 8: the name is missing: usage: /rename NAME",
+		`/read-mail x`:                   "/read-mail, column 12: x is not the number of a letter: usage: /read-mail [--peek] [N]",
 		`/export a\`:                     "/export, column 10: nothing follows the backslash: usage: /export [PATH]",
 		`/help fokr`:                     "/help, column 7: /fokr is no command; did you mean /fork?: usage: /help [COMMAND]",
 		"/\x1b[2J":                       "/␛[2J is no command, at column 1: /help lists the commands",
@@ -146,8 +147,8 @@ func TestTheTableIsWhole(t *testing.T) {
 func TestEverySlashCommandOfAnOperationHasAPlace(t *testing.T) {
 	for _, o := range operation.All() {
 		if d := o.Describe(); d.Faces&operation.Slash != 0 {
-			if _, ok := session.FindCommand(d.Name); !ok {
-				t.Errorf("the table of package command has no /%s", d.Name)
+			if _, ok := session.FindCommand(cmp.Or(d.Slash, d.Name)); !ok {
+				t.Errorf("the table of package session has no command for %s", d.Name)
 			}
 		}
 	}

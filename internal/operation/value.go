@@ -23,6 +23,8 @@ type (
 	Model string
 	// Driver names a program that drives agents.
 	Driver string
+	// LetterNumber is the number of a letter in its mailbox, from 1.
+	LetterNumber int64
 	// Role names a definition of agents.
 	Role string
 )
@@ -43,29 +45,41 @@ func (p *Param) Words() []string {
 
 // Set parses a word of a command line or query into the field.
 func (p *Param) Set(in any, word string) error {
-	value, err := p.parse(word)
+	of := p.Type
+	if of.Kind() == reflect.Slice {
+		of = of.Elem()
+	}
+	value, err := p.parse(of, word)
 	if err != nil {
 		return At(p.Name, err)
 	}
 	field := reflect.ValueOf(in).Elem().Field(p.index)
-	typed := reflect.ValueOf(value).Convert(p.Type)
+	typed := reflect.ValueOf(value).Convert(of)
 	switch {
 	case p.pointer:
 		field.Set(reflect.New(p.Type))
 		field.Elem().Set(typed)
 	case p.Type.Kind() == reflect.Slice:
-		field.Set(reflect.AppendSlice(field, typed))
+		field.Set(reflect.Append(field, typed))
 	default:
 		field.Set(typed)
 	}
 	return nil
 }
 
-func (p *Param) parse(word string) (any, error) {
-	if p.Type == reflect.TypeFor[id.Message]() {
+// parse parses a word as a value of a type, which is the field's or that of its elements.
+func (p *Param) parse(of reflect.Type, word string) (any, error) {
+	if of == reflect.TypeFor[id.Message]() {
 		return id.ParseMessage(word)
 	}
-	if p.Type == reflect.TypeFor[AgentRef]() && word == "" {
+	if of == reflect.TypeFor[LetterNumber]() {
+		n, err := strconv.ParseInt(word, 10, 64)
+		if err != nil || n < 1 {
+			return nil, fault.New(fault.InvalidID, "%q is not the number of a letter", word).WithHint("`ramet mail` lists them")
+		}
+		return n, nil
+	}
+	if of == reflect.TypeFor[AgentRef]() && word == "" {
 		return nil, fault.New(fault.NotFound, `no agent ""`).WithHint("`ramet ps --all` lists the agents")
 	}
 	if few := p.Words(); few != nil && !slices.Contains(few, word) {
@@ -73,17 +87,15 @@ func (p *Param) parse(word string) (any, error) {
 		e.Suggestion = text.NearestWord(word, few)
 		return nil, e
 	}
-	switch p.Type.Kind() {
+	switch of.Kind() {
 	case reflect.Bool:
 		yes, err := strconv.ParseBool(word)
 		return yes, p.noValue(word, "true or false", err)
 	case reflect.Int, reflect.Int64:
 		n, err := strconv.ParseInt(word, 10, 64)
 		return n, p.noValue(word, "a number", err)
-	case reflect.Slice:
-		return []string{word}, nil
 	}
-	if named := slices.Contains(names(), p.Type); named && word == "" {
+	if named := slices.Contains(names(), of); named && word == "" {
 		return nil, Invalid(p.Name, fault.Usage, "{%s} needs a name", p.Name)
 	}
 	return word, nil
@@ -108,7 +120,7 @@ func (p *Param) shape() *shape.Shape {
 	if few := p.Words(); few != nil {
 		return shape.Enum(few...)
 	}
-	if p.Type == reflect.TypeFor[id.Message]() {
+	if p.Type == reflect.TypeFor[id.Message]() || p.Type == reflect.TypeFor[LetterNumber]() {
 		return shape.Integer(1)
 	}
 	switch p.Type.Kind() {

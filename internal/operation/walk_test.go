@@ -129,6 +129,8 @@ func sample(p operation.Param, foreign id.Agent) string {
 		return ""
 	case p.Words() != nil:
 		return p.Words()[0]
+	case p.Type.Kind() == reflect.String:
+		return "word"
 	}
 	return "1"
 }

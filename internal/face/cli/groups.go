@@ -21,16 +21,16 @@ type group struct {
 
 func groups(e Env, l *Line) []group {
 	all := []group{
-		{"agents", "Agents:", "exec serve web acp show wait fork drivers merge worktree kill rename mode effort instructions skills hooks resume",
+		{"agents", "Agents:", "exec serve web acp show wait fork drivers merge worktree kill mode effort instructions skills hooks resume",
 			func() []*cobra.Command {
 				return append(agentCommands(l, e.MCP.Version, func(ctx context.Context, w *session.Workspace, s Service) error {
 					s.Command, s.Begin = within(e, l), BeginMCP(l, e.MCP)
 					return e.Serve(ctx, w, s)
 				}), resumeCommand(e, l))
 			}},
-		{"history", "History:", "append log clear compact mark rewind export import", func() []*cobra.Command { return historyCommands(l) }},
+		{"history", "History:", "append log clear compact rewind export import", func() []*cobra.Command { return historyCommands(l) }},
 		{"files", "Files:", "files diff restore undo trash", func() []*cobra.Command { return fileCommands(l) }},
-		{"mail", "Mail:", "mail read", func() []*cobra.Command { return mailCommands(l) }},
+		{"mail", "Mail:", "mail", func() []*cobra.Command { return mailCommands(l) }},
 		{"proof", "Proof and care:", "verify checkpoint key redact gc backup", func() []*cobra.Command { return PrintProof(l) }},
 		{"runs", "Runs:", "run worker schema", func() []*cobra.Command { return runCommands(l, e.Runs) }},
 		{"ledger", "Ledger:", "track", func() []*cobra.Command { return ledgerCommands(l) }},

@@ -6,5 +6,5 @@ import (
 
 // mailCommands are the commands of this group.
 func mailCommands(l *Line) []*cobra.Command {
-	return []*cobra.Command{mailCommand(l), readCommand(l)}
+	return []*cobra.Command{mailCommand(l)}
 }

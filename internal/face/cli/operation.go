@@ -26,7 +26,7 @@ func (l *Line) Command(o operation.Operation) *cobra.Command {
 		if p.Type == reflect.TypeFor[operation.Text]() {
 			word += "|-"
 		}
-		if p.Required {
+		if p.Required || p.Typed {
 			least++
 		} else {
 			word = "[" + word + "]"

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"ramet/internal/core/registry"
 	"ramet/internal/operation"
 	"ramet/internal/operation/public"
 	"ramet/internal/operation/session"
@@ -32,7 +31,6 @@ type Verbs interface {
 	TrashVerbs
 	Begin(ctx context.Context, a agent.Agent, p kernel.Prompt, work func(func(context.Context))) (int64, error)
 	Victims(ctx context.Context, k session.Kill) (n int, cascade bool, err error)
-	Kill(ctx context.Context, k session.Kill) (registry.Killed, error)
 	Stop(ctx context.Context, s kernel.Stop) (bool, error)
 	States(ctx context.Context, all bool, only ...id.Agent) (state.Now, error)
 	Overview(ctx context.Context) (public.HomeFacts, error)

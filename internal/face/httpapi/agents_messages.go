@@ -11,7 +11,6 @@ import (
 	"ramet/internal/base/id"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
-	"ramet/internal/core/mail"
 )
 
 // MessageHere is a message as it stands in the history of an agent.
@@ -161,35 +160,4 @@ func (r *pager) add(e history.Entry) {
 	m.Parts = boundedParts(m.Parts)
 	r.bytes += len(m.Parts) + len(m.Meta)
 	r.page.Messages = append(r.page.Messages, m)
-}
-
-// LetterList is letters, unread first.
-type LetterList struct {
-	Letters []public.Letter `json:"letters"`
-	More    int             `json:"more"` // letters that were left out
-}
-
-func (a Agents) mail(c *Call, _ None) (LetterList, error) {
-	out := LetterList{Letters: []public.Letter{}}
-	unread, err := c.Flag("unread")
-	if err != nil {
-		return out, err
-	}
-	limit, err := c.Number("limit", 1, 1000, 200)
-	if err != nil {
-		return out, err
-	}
-	found, err := a.find(c)
-	if err != nil {
-		return out, err
-	}
-	letters, err := a.Store.Letters(c.Context(), found.ID, mail.Filter{Unread: unread})
-	if err != nil {
-		return out, err
-	}
-	out.More = max(0, len(letters)-int(limit))
-	for _, l := range letters[:len(letters)-out.More] {
-		out.Letters = append(out.Letters, public.FormatLetter(l))
-	}
-	return out, nil
 }

@@ -73,7 +73,7 @@ func TestTwoProcesses(t *testing.T) {
 	}()
 	w.until(func(l EventLine) bool { return l.Message != nil && strings.Contains(string(l.Message.Parts), "last") })
 	var done public.Killed
-	s.good(t, "POST", "/api/v1/agents/kid/kill", KillInput{Cascade: new(true), Confirm: new(2)}, 200, &done)
+	s.good(t, "POST", "/api/v1/agents/kid/kill", killBody{Cascade: new(true), Confirm: new(2)}, 200, &done)
 	if err := <-ended; err == nil || done.Count != 2 {
 		t.Errorf("%v %+v", err, done)
 	}

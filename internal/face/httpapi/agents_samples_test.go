@@ -64,8 +64,7 @@ func init() {
 		},
 		"GET /api/v1/agents/{ref}/kill-preview": sampleAt("/api/v1/agents/victim/kill-preview"),
 		"POST /api/v1/agents/{ref}/kill": func(*testing.T, *site) []sample {
-			five, one := 5, 1
-			return []sample{{"/api/v1/agents/victim/kill", KillInput{Confirm: &five}, 409}, {"/api/v1/agents/victim/kill", KillInput{Confirm: &one}, 200}}
+			return []sample{{"/api/v1/agents/victim/kill", map[string]int{"confirm": 5}, 409}, {"/api/v1/agents/victim/kill", map[string]int{"confirm": 1}, 200}}
 		},
 		"POST /api/v1/agents/{ref}/interrupt": func(*testing.T, *site) []sample { return []sample{{zero + "/interrupt", "{}", 200}} },
 		"POST /api/v1/agents/{ref}/send": func(*testing.T, *site) []sample {

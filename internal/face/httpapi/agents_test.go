@@ -343,7 +343,7 @@ func TestWhatIsWrongWithAPrompt(t *testing.T) {
 		"no such start":   {"0/fork", `{"start": "soon"}`, 422, "INVALID_FIELD", "/start"},
 		"no number":       {"0/fork", `{"at": "x"}`, 422, "INVALID_FIELD", "/at"},
 		"letter to dead":  {"kid/send", `{"body": "x"}`, 409, "DEAD_AGENT", ""},
-		"kill of 0":       {"0/kill", KillInput{}, 409, "AGENT_ZERO", ""},
+		"kill of 0":       {"0/kill", killBody{}, 409, "AGENT_ZERO", ""},
 		"interrupt noone": {"nobody/interrupt", Nothing{}, 404, "NOT_FOUND", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -386,6 +386,12 @@ func (f *floor) child(t testing.TB, of id.Agent, name string) id.Agent {
 	return born[0].ID
 }
 
+type killBody struct {
+	Cascade *bool  `json:"cascade,omitempty"`
+	Confirm *int   `json:"confirm,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+}
+
 func TestKillIsConfirmedByNumber(t *testing.T) {
 	f := newFloor(t, ``)
 	s := opened(t, f)
@@ -405,7 +411,7 @@ func TestKillIsConfirmedByNumber(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	yes, no := true, false
-	for _, wrong := range []KillInput{{Cascade: &yes}, {Cascade: &yes, Confirm: new(1)}, {Cascade: &yes, Confirm: new(3)}, {Cascade: &no, Confirm: new(2)}} {
+	for _, wrong := range []killBody{{Cascade: &yes}, {Cascade: &yes, Confirm: new(1)}, {Cascade: &yes, Confirm: new(3)}, {Cascade: &no, Confirm: new(2)}} {
 		e := s.ask(t, "POST", "/api/v1/agents/ada/kill", wrong).refused(t, 409, "CONFLICT")
 		want := "2"
 		if wrong.Cascade == &no {
@@ -421,11 +427,11 @@ func TestKillIsConfirmedByNumber(t *testing.T) {
 		}
 	}
 	var done public.Killed
-	s.good(t, "POST", "/api/v1/agents/ada/kill", KillInput{Cascade: &yes, Confirm: new(2), Reason: "enough"}, 200, &done)
+	s.good(t, "POST", "/api/v1/agents/ada/kill", killBody{Cascade: &yes, Confirm: new(2), Reason: "enough"}, 200, &done)
 	if done.Count != 2 || !slices.Equal(done.Killed, []id.Agent{ada, eve}) || done.Agent.Status != "dead" || *done.Agent.EndReason != "enough" {
 		t.Errorf("%+v", done)
 	}
-	s.good(t, "POST", "/api/v1/agents/ada/kill", KillInput{Cascade: &yes, Confirm: new(0)}, 200, &done)
+	s.good(t, "POST", "/api/v1/agents/ada/kill", killBody{Cascade: &yes, Confirm: new(0)}, 200, &done)
 	if !done.Before || done.Count != 0 {
 		t.Errorf("%+v", done)
 	}
@@ -444,7 +450,7 @@ func TestKillEndsWhatRuns(t *testing.T) {
 		list.Agents[0].Doing != nil {
 		t.Errorf("%+v", list)
 	}
-	s.good(t, "POST", "/api/v1/agents/kid/kill", KillInput{Confirm: new(1)}, 200, nil)
+	s.good(t, "POST", "/api/v1/agents/kid/kill", killBody{Confirm: new(1)}, 200, nil)
 	if f.Kernel.Doing(kid) != "" {
 		t.Error("it works on")
 	}
@@ -492,7 +498,7 @@ func TestInterruptForkSendMail(t *testing.T) {
 	if mailed, _ := w.until(isType(loop.Mailed, kid.UUID)); mailed.Text != "you" || !mailed.Durable {
 		t.Errorf("%+v", mailed)
 	}
-	var box LetterList
+	var box operation.LetterList
 	s.good(t, "GET", "/api/v1/agents/kid/mail", nil, 200, &box)
 	if len(box.Letters) != 1 || box.Letters[0].Body != "dear kid" || box.Letters[0].ReadAt != nil {
 		t.Errorf("%+v", box)

@@ -1,14 +1,10 @@
 package httpapi
 
 import (
-	"errors"
 	"net/http"
-	"strconv"
 
-	"ramet/internal/operation/public"
 	"ramet/internal/operation/session"
 
-	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
 	"ramet/internal/core/agent"
 	"ramet/internal/kernel"
@@ -61,13 +57,6 @@ func pointed(pointer string, err error) error {
 	return e
 }
 
-// KillInput asks for the end of agents.
-type KillInput struct {
-	Cascade *bool  `json:"cascade,omitempty"` // everything below too; absent: as configured
-	Confirm *int   `json:"confirm,omitempty"` // how many end; it must be right
-	Reason  string `json:"reason,omitempty"`
-}
-
 // KillPreview is what a kill would do.
 type KillPreview struct {
 	Count   int  `json:"count"` // how many agents would end
@@ -87,33 +76,6 @@ func (a Agents) preview(c *Call, _ None) (KillPreview, error) {
 	all := cascade == 1
 	n, _, err := a.Verbs.Victims(c.Context(), session.Kill{Agent: found, Cascade: &all})
 	return KillPreview{n, all, found.Status == agent.Dead}, err
-}
-
-func (a Agents) kill(c *Call, in KillInput) (public.Killed, error) {
-	var none public.Killed
-	setDefault(&in.Reason, "killed")
-	if err := session.CheckReason(in.Reason); err != nil {
-		return none, pointed("/reason", err)
-	}
-	found, err := a.find(c)
-	if err != nil {
-		return none, err
-	}
-	// A kill over HTTP ends exactly as many as were confirmed.
-	k := session.Kill{Agent: found, Cascade: in.Cascade, Reason: in.Reason, Confirm: in.Confirm}
-	if k.Confirm == nil {
-		k.Confirm = new(int)
-		*k.Confirm = -1
-	}
-	done, err := a.Verbs.Kill(c.Context(), k)
-	if wrong, ok := errors.AsType[session.Miscounted](err); ok {
-		return none, Refuse(http.StatusConflict, fault.Conflict, wrong.Error(),
-			Detail{Pointer: "/confirm", Message: "must be the number of agents that end", Suggestion: strconv.Itoa(wrong.N)})
-	}
-	if err != nil {
-		return none, err
-	}
-	return public.FormatKilled(done), nil
 }
 
 // Nothing is a body without fields.

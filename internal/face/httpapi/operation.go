@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"reflect"
@@ -136,10 +137,15 @@ func (c *Call) explain(o operation.Operation, err error) error {
 	}
 	out := answerOf(e.Fault)
 	if c.Body == nil {
+		if e.Fault.Code == fault.InvalidField {
+			return badQuery(e.Field, strings.TrimPrefix(out.Message, e.Field+" "), e.Suggestion)
+		}
 		return out
 	}
-	out.status = http.StatusUnprocessableEntity
-	detail := Detail{Pointer: "/" + shape.Escape(operation.GivenName(o, e.Field, c.Body)), Message: out.Message, Suggestion: e.Suggestion}
+	if e.Fault.Code != fault.Conflict {
+		out.status = http.StatusUnprocessableEntity
+	}
+	detail := Detail{Pointer: "/" + shape.Escape(operation.GivenName(o, e.Field, c.Body)), Message: cmp.Or(e.About, out.Message), Suggestion: e.Suggestion}
 	if e.Field == "" {
 		detail.Pointer = ""
 	}

@@ -15,30 +15,6 @@ func ref(about string) *shape.Shape {
 	return shape.Text(1).With(about + "; 0, a name, a uuid or the beginning of one")
 }
 
-func killTool() tool {
-	return tool{name: "kill", about: "End an agent for good; with cascade everything below it too. What it runs is ended before the answer.", destroys: true,
-		args: shape.Object(
-			shape.Must("agent", ref("whom")),
-			shape.May("cascade", shape.Bool().With("everything below it too")),
-			shape.May("reason", shape.Text(1).With("why, for the record"))),
-		answers: []any{public.Killed{}},
-		run: func(ctx context.Context, s *Server, _ Caller, args json.RawMessage) (json.RawMessage, error) {
-			a, err := decode[struct {
-				Agent, Reason string
-				Cascade       *bool
-			}](args)
-			if err != nil {
-				return nil, err
-			}
-			c := command{words: []string{"kill"}, rest: []string{a.Agent}}
-			c.flag("reason", a.Reason)
-			if a.Cascade != nil {
-				c.flag("cascade", strconv.FormatBool(*a.Cascade))
-			}
-			return s.ask(ctx, c)
-		}}
-}
-
 // Exited is what exit answers.
 type Exited struct {
 	Exited id.Agent `json:"exited"`

@@ -33,7 +33,7 @@ func tools(c Caller) []tool {
 	if c != "" {
 		own = exitTool()
 	}
-	return []tool{operationTool(&operation.Ps), operationTool(&operation.Fork), promptTool(), operationTool(&operation.Send), mailTool(), readTool(), waitTool(), logTool(), killTool(), own, runTool(), verifyTool()}
+	return []tool{operationTool(&operation.Ps), operationTool(&operation.Fork), promptTool(), operationTool(&operation.Send), operationTool(&operation.Mail), operationTool(&operation.Read), waitTool(), logTool(), operationTool(&operation.Kill), own, runTool(), verifyTool()}
 }
 
 // described is the tool as clients are told of it.

@@ -14,7 +14,7 @@ func TestAMessageWaitsForWhatWasAskedBefore(t *testing.T) {
 		"/effort high":                       "command effort -- ",
 		"/mode edits":                        "command mode -- ",
 		"/clear":                             "command clear ",
-		"/mark here":                         "command mark -- ",
+		"/mark here":                         "call mark ",
 		"/rewind here":                       "command rewind -- ",
 		"/config effort high":                "command config set -- ",
 		"/permissions --remove 'bash(go *)'": "command rules --remove",
@@ -36,7 +36,7 @@ func TestAMessageWaitsForWhatWasAskedBefore(t *testing.T) {
 		at := func(what string) int {
 			return slices.IndexFunc(x.s.said, func(s string) bool { return strings.Contains(s, what) })
 		}
-		if a, b, c := at(done), at("command rename"), at("go on"); a < 0 || b < 0 || c < max(a, b) {
+		if a, b, c := at(done), at("call rename"), at("go on"); a < 0 || b < 0 || c < max(a, b) {
 			t.Errorf("%s: %q", line, x.s.said)
 		}
 	}

@@ -26,7 +26,8 @@ func (m *root) run(title string, args ...string) tea.Cmd {
 	return m.work(title, func(ctx context.Context, workspace Workspace) (string, error) { return workspace.Command(ctx, args...) })
 }
 
-// call carries out an operation and shows its output.
+// call carries out an operation and shows its output. One that changes the agent on the screen is done before what is
+// said to it next.
 func (m *root) call(title string, o operation.Operation, values map[string]string) tea.Cmd {
 	in, err := operation.BindSlash(o, values, m.now.agent)
 	if err != nil {
@@ -35,19 +36,30 @@ func (m *root) call(title string, o operation.Operation, values map[string]strin
 	if brief, ok := in.(operation.TextInput); ok {
 		brief.ForText()
 	}
-	now := m.o.Now
-	return m.work(title, func(ctx context.Context, workspace Workspace) (string, error) {
-		out, err := workspace.Call(ctx, o, in)
-		if err != nil {
-			return "", operation.Explain(o, operation.Slash, err)
-		}
-		var text strings.Builder
-		for _, note := range o.ListNotes(in, out) {
-			text.WriteString(operation.Expand(o, operation.Slash, note) + "\n")
-		}
-		err = (&printer.Printer{Out: &text, Now: now}).Print(o.Result(operation.Slash, in, out))
-		return text.String(), err
+	do := m.work(title, func(ctx context.Context, workspace Workspace) (string, error) {
+		return m.perform(ctx, workspace, o, in)
 	})
+	if operation.ChangesCurrent(o) {
+		return m.alter(m.now.agent, do)
+	}
+	return do
+}
+
+// perform carries out an operation and returns what is shown of its output.
+func (m *root) perform(ctx context.Context, workspace Workspace, o operation.Operation, in any) (string, error) {
+	out, err := workspace.Call(ctx, o, in)
+	if err != nil {
+		return "", operation.Explain(o, operation.Slash, err)
+	}
+	if o.Describe().Quiet {
+		return "", nil
+	}
+	var text strings.Builder
+	for _, note := range o.ListNotes(in, out) {
+		text.WriteString(operation.Expand(o, operation.Slash, note) + "\n")
+	}
+	err = (&printer.Printer{Out: &text, Now: m.o.Now}).Print(o.Result(operation.Slash, in, out))
+	return text.String(), err
 }
 
 // configure changes a setting and says from when on it counts.

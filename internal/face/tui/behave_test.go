@@ -334,15 +334,16 @@ func TestCommandsBecomeCommandLines(t *testing.T) {
 	x := perform(t, family(), 80, 24)
 	me := string(who("zero"))
 	for line, want := range map[string]string{
-		"/mark -x":                "command mark -- " + me + " -x",
+		"/mark -x":                `call mark {"agent":"` + me + `","label":"-x"}`,
 		"/clear":                  "command clear " + me,
 		`/send ada "-n hello"`:    `call send {"to":"ada","text":"-n hello","from":"you"}`,
-		"/check-mail":             "command mail " + me,
-		"/read-mail 3":            "command read " + me + " 3",
-		"/filter-mail --from ada": "command mail " + me + " --from ada",
+		"/check-mail":             `call mail {"agent":"` + me + `"}`,
+		"/read-mail 3":            `call read {"agent":"` + me + `","number":3}`,
+		"/filter-mail --from ada": `call mail {"agent":"` + me + `","from":"ada"}`,
+		"/delete-mail 3":          `call delete-mail {"agent":"` + me + `","numbers":[3]}`,
 		"/ps":                     `call ps {"brief":true}`,
 		"/verify":                 "command verify",
-		"/rename eve":             "command rename -- " + me + " eve",
+		"/rename eve":             `call rename {"agent":"` + me + `","name":"eve"}`,
 	} {
 		x.s.said = nil
 		x.press(line, "enter")

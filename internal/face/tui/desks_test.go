@@ -112,7 +112,7 @@ func TestSlashCommandsOfTheProgram(t *testing.T) {
 	}
 	x := perform(t, family(), 120, 40)
 	x.press("/")
-	x.shows("/fork [--name NAME]", "/kill [AGENT] [--cascade]", "1 of ")
+	x.shows("/fork [--name NAME]", "/kill [--cascade] [--reason REASON] [AGENT]", "1 of ")
 	x.press("esc", "backspace", "/switch bpb", "enter")
 	x.shows(`did you mean "bob"?`)
 	x.press("ctrl+c", "/kill adda", "enter")

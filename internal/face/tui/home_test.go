@@ -162,7 +162,7 @@ func TestHomeConfirmsWhatCannotBeUndone(t *testing.T) {
 		t.Errorf("Esc did something: %q", x.s.said)
 	}
 	x.press("k", "y")
-	if got := strings.Join(x.s.said, "\n"); !strings.Contains(got, "command kill "+string(who("port"))+" --cascade=true") {
+	if got := strings.Join(x.s.said, "\n"); !strings.Contains(got, `call kill {"agent":"`+string(who("port"))+`","cascade":true`) {
 		t.Errorf("%s", got)
 	}
 	x.s.said = nil

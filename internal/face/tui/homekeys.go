@@ -286,7 +286,7 @@ func (m *root) homeKill(r public.HomeEntry) tea.Cmd {
 		return m.tell(bad, "error[AGENT_ZERO]: agent 0 is the root of the workspace and cannot be killed")
 	}
 	names := m.agents.named(r.ID, mostNamed)
-	kill := func(all bool) func() tea.Cmd { return func() tea.Cmd { return m.killNow(victim, all) } }
+	kill := func(all bool) func() tea.Cmd { return func() tea.Cmd { return m.killNow(victim, all, nil) } }
 	if r.Below == 0 {
 		m.over = ways{text: "Kill " + r.Name + "? Nobody is below it.", keys: []way{{"y", "kill 1", kill(false)}}}
 		return nil

@@ -2,28 +2,30 @@ package tui
 
 import (
 	"fmt"
-	"strconv"
 
 	tea "charm.land/bubbletea/v2"
 
 	"ramet/internal/base/id"
 	"ramet/internal/core/agent"
+	"ramet/internal/operation"
 	"ramet/internal/operation/session"
 )
 
 // kill asks, with the count, and then ends agents.
 func (m *root) kill(c session.Command) tea.Cmd {
-	victim, ok := m.agent()
-	if c.Agent != "" {
-		victim, ok = m.agents.find(c.Agent)
+	bound, err := operation.BindSlash(&operation.Kill, c.Values, m.now.agent)
+	if err != nil {
+		return m.tell(bad, explain(err))
 	}
+	in := bound.(*operation.KillInput)
+	victim, ok := m.agents.find(string(in.Agent))
 	switch {
 	case !ok:
-		return m.noAgent(c.Agent)
+		return m.noAgent(string(in.Agent))
 	case victim.IsZero():
 		return m.tell(bad, "error[AGENT_ZERO]: agent 0 is the root of the workspace and cannot be killed")
 	}
-	cascade, below := c.Cascade || m.o.Cascade, m.agents.below(victim.ID)
+	cascade, below := in.Cascade != nil || m.o.Cascade, m.agents.below(victim.ID)
 	text := "Kill " + victim.Label()
 	switch {
 	case below > 0 && cascade:
@@ -31,11 +33,12 @@ func (m *root) kill(c session.Command) tea.Cmd {
 	case below > 0:
 		text += "; " + count(below, "agent") + " below it live on"
 	}
-	m.over = confirm{text: text + "?", yes: func() tea.Cmd { return m.killNow(victim, cascade) }}
+	m.over = confirm{text: text + "?", yes: func() tea.Cmd { return m.killNow(victim, cascade, in.Reason) }}
 	return nil
 }
 
-func (m *root) killNow(victim agent.Agent, cascade bool) tea.Cmd {
+// killNow ends an agent. Without a reason, the record says that the user did it.
+func (m *root) killNow(victim agent.Agent, cascade bool, reason *string) tea.Cmd {
 	to := id.Agent("")
 	for up, ok := m.now.agent, true; ok; { // is the current one among the victims?
 		if up == victim.ID {
@@ -53,8 +56,12 @@ func (m *root) killNow(victim agent.Agent, cascade bool) tea.Cmd {
 	if to != "" {
 		back = to
 	}
+	if reason == nil {
+		reason = new("killed by the user")
+	}
+	in := &operation.KillInput{Agent: operation.AgentRef(victim.ID), Cascade: &cascade, Reason: reason}
 	return func() tea.Msg {
-		said, err := workspace.Command(ctx, "kill", string(victim.ID), "--cascade="+strconv.FormatBool(cascade), "--reason", "killed by the user")
+		said, err := m.perform(ctx, workspace, &operation.Kill, in)
 		return answerMsg{agent: back, title: "/kill " + victim.Label(), text: said, err: err, to: to}
 	}
 }

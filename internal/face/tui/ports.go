@@ -63,8 +63,6 @@ type Kernel interface {
 	Call(ctx context.Context, o operation.Operation, in any) (any, error)
 	// Compact replaces the older part of a context by a summary.
 	Compact(ctx context.Context, a id.Agent, model llm.Ref) error
-	// Hide takes a letter out of a mailbox.
-	Hide(ctx context.Context, a id.Agent, number int64) error
 	// Defined are the commands that the user and the project define: prompts by name, which
 	// Turn puts in their places.
 	Defined() []kit.Command

@@ -2,8 +2,6 @@ package tui
 
 import (
 	"context"
-	"fmt"
-	"strconv"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -105,18 +103,8 @@ func (m *root) carryOut(c session.Command, said string) tea.Cmd {
 		return m.bringIn(said, c)
 	case "verify":
 		return m.run(said, "verify")
-	case "rename":
-		return m.alter(m.now.agent, m.run(said, "rename", "--", me, c.NewName))
-	case "check-mail":
-		return m.run(said, "mail", me)
 	case "filter-mail":
-		return m.run(said, "mail", me, "--from", c.Agent)
-	case "read-mail":
-		return m.run(said, append([]string{"read", me}, number(c.Number)...)...)
-	case "delete-mail":
-		return m.alter(m.now.agent, m.hide(said, c.Number))
-	case "mark":
-		return m.alter(m.now.agent, m.quiet(said, append([]string{"mark", "--", me}, optional(c.Label)...)...))
+		return m.call(said, &operation.Mail, map[string]string{"from": c.Agent})
 	case "rewind":
 		if c.At != nil {
 			return m.rewind(said, m.now.agent, "--to", c.At.String())
@@ -135,13 +123,6 @@ func (m *root) carryOut(c session.Command, said string) tea.Cmd {
 		return m.call(said, o, c.Values)
 	}
 	return m.tell(bad, "the terminal does not know "+c.Name)
-}
-
-func number(n *int64) []string {
-	if n == nil {
-		return nil
-	}
-	return []string{strconv.FormatInt(*n, 10)}
 }
 
 func optional(s string) []string {
@@ -181,13 +162,6 @@ func (m *root) compact(title string) tea.Cmd {
 }
 
 type compactedMsg struct{ answerMsg }
-
-func (m *root) hide(title string, n *int64) tea.Cmd {
-	a, which := m.now.agent, *n
-	return m.work(title, func(ctx context.Context, workspace Workspace) (string, error) {
-		return fmt.Sprintf("letter %d is hidden", which), workspace.Hide(ctx, a, which)
-	})
-}
 
 // called says what is none of the terminal's own commands: a prompt by its name, or a text that is
 // meant as it stands. A name that nobody defines stays in the prompt.

@@ -193,7 +193,6 @@ func (s *stage) Call(_ context.Context, o operation.Operation, in any) (any, err
 	return operation.Forked{Child: *s.born(name, "zero")}, nil
 }
 func (s *stage) Compact(context.Context, id.Agent, llm.Ref) error { return nil }
-func (s *stage) Hide(context.Context, id.Agent, int64) error      { return nil }
 func (s *stage) Command(_ context.Context, args ...string) (string, error) {
 	s.said = append(s.said, "command "+strings.Join(args, " "))
 	return s.answer, s.err

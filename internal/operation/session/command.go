@@ -14,9 +14,8 @@ type Command struct {
 	// Values has the words of arguments that are fields of an operation's input, by Field.
 	Values map[string]string
 
-	Agent   string      // kill, switch: whom; filter-mail: from whom
-	NewName string      // rename
-	Label   string      // mark, rewind
+	Agent   string      // switch: to whom; filter-mail: from whom
+	Label   string      // rewind
 	Model   string      // model
 	Path    string      // export; import: a file, or a program
 	Mode    string      // mode
@@ -27,8 +26,6 @@ type Command struct {
 	Setting string      // config
 	Value   string      // config
 	At      *id.Message // rewind, where it names an id; diff
-	Number  *int64      // read-mail, delete-mail
-	Cascade bool        // kill
 	All     bool        // import
 }
 
@@ -70,7 +67,7 @@ type CommandArgument struct {
 // CommandRow is one command.
 type CommandRow struct {
 	Name      string
-	Usage     string // "/kill [AGENT] [--cascade]"
+	Usage     string // "/switch AGENT"
 	Summary   string // one line
 	Help      string // what else there is to know; may be empty
 	Arguments []CommandArgument

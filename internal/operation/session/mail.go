@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"slices"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
@@ -129,8 +130,8 @@ func (w *Workspace) Peek(ctx context.Context, owner agent.Agent, number int64) (
 	return mail.Letter{}, false, nil
 }
 
-// Hide takes a letter out of a mailbox.
-func (w *Workspace) Hide(ctx context.Context, owner id.Agent, number int64) error {
+// Hide takes letters out of a mailbox: all of them or, if one is unknown, none.
+func (w *Workspace) Hide(ctx context.Context, owner id.Agent, numbers ...int64) error {
 	a, err := w.Store.Agent(ctx, owner)
 	if err != nil {
 		return err
@@ -138,5 +139,19 @@ func (w *Workspace) Hide(ctx context.Context, owner id.Agent, number int64) erro
 	if err := w.may(ctx, "delete letters of", a); err != nil {
 		return err
 	}
-	return w.Store.Hide(ctx, owner, number)
+	letters, err := w.Store.Letters(ctx, owner, mail.Filter{})
+	if err != nil {
+		return err
+	}
+	for _, n := range numbers {
+		if !slices.ContainsFunc(letters, func(one mail.Letter) bool { return one.Number == n }) {
+			return fault.New(fault.NotFound, "%s has no letter %d", a.Label(), n).WithHint("`ramet mail %s` lists them; nothing was deleted", a.Label())
+		}
+	}
+	for _, n := range numbers {
+		if err := w.Store.Hide(ctx, owner, n); err != nil {
+			return err
+		}
+	}
+	return nil
 }

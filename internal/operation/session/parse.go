@@ -118,7 +118,6 @@ func (p *parser) option(w word) (int, error) {
 		return w.end, nil
 	}
 	if flag.Kind == Nothing {
-		p.command.Cascade = p.command.Cascade || name == "--cascade"
 		p.command.All = p.command.All || name == "--all"
 		return w.end, nil
 	}
@@ -183,8 +182,6 @@ func (p *parser) set(a CommandArgument, w word) error {
 		c.Mode = w.text
 	case CommandEffort:
 		c.Effort = w.text
-	case Name:
-		c.NewName = w.text
 	case Vendor:
 		c.Vendor = w.text
 	case Rule:
@@ -224,11 +221,7 @@ func (p *parser) set(a CommandArgument, w word) error {
 		if err != nil || n < 1 {
 			return p.wrong(w.start, "%s is not the number of a letter", show(w.text))
 		}
-		if a.Field != "" {
-			p.keep(a, w.text)
-			return nil
-		}
-		c.Number = &n
+		p.keep(a, w.text)
 	}
 	return nil
 }

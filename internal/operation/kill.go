@@ -1,0 +1,64 @@
+package operation
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/printer"
+	"ramet/internal/base/text"
+	"ramet/internal/core/registry"
+	"ramet/internal/operation/public"
+	"ramet/internal/operation/session"
+)
+
+// KillInput asks for the end of agents.
+type KillInput struct {
+	Agent   AgentRef `json:"agent" arg:"AGENT" slash:"[AGENT]" help:"whom: 0, a name, a uuid or the beginning of one"`
+	Cascade *bool    `json:"cascade,omitempty" help:"everything below it too"`
+	Reason  *string  `json:"reason,omitempty" default:"cli=killed" help:"why, for the record"`
+	Confirm *int     `json:"confirm,omitempty" faces:"cli http mcp" default:"http=-1" help:"how many agents end; nothing does if it is another number"`
+}
+
+// Check implements Checker.
+func (in *KillInput) Check() error { return checkGiven("reason", in.Reason, session.CheckReason) }
+
+// Kill ends agents.
+var Kill = Op[KillInput, registry.Killed]{
+	Doc: Doc{Name: "kill", Group: "agents", ID: "killAgent", Route: "POST /api/v1/agents/{ref=agent}/kill 200", Faces: CLI | HTTP | MCP | Slash, Effect: Destroys,
+		Summary: "End an agent, with its whole subtree if asked",
+		Model:   "End an agent for good; with {cascade} everything below it too. What it runs is ended before the answer.",
+		Help: `End an agent. With {cascade} everything below it ends too, also below agents
+that are dead already. What a kernel of this machine runs for them is ended before
+the command returns. Without it children live on under their nearest living
+ancestor, unless the configuration says orphans = "cascade".`},
+	Run:    kill,
+	Public: func(_ Face, out registry.Killed) any { return public.FormatKilled(out) },
+	Text: func(w *printer.Writer, _ KillInput, out registry.Killed) {
+		below := len(out.Victims)
+		if out.Before {
+			w.Line("%s is dead since %s (%s)", out.Agent.Label(), public.Stamp(out.Agent.EndedAt), out.Agent.EndReason)
+		} else {
+			w.Line("killed %s", out.Agent.Label())
+			below--
+		}
+		if below > 0 {
+			w.Line("killed %s below it", text.Count(below, "agent"))
+		}
+	},
+}
+
+func kill(ctx context.Context, e *Env, in KillInput) (registry.Killed, error) {
+	a, err := e.Target(ctx, in.Agent)
+	if err != nil {
+		return registry.Killed{}, err
+	}
+	done, err := e.Workspace.Kill(ctx, session.Kill{Agent: a, Cascade: in.Cascade, Reason: valueOf(in.Reason), Confirm: in.Confirm})
+	if wrong, ok := errors.AsType[session.Miscounted](err); ok {
+		e := Invalid("confirm", fault.Conflict, "%s", wrong.Error())
+		e.About, e.Suggestion = "must be the number of agents that end", strconv.Itoa(wrong.N)
+		return done, e
+	}
+	return done, err
+}

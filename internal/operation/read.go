@@ -1,0 +1,73 @@
+package operation
+
+import (
+	"context"
+	"fmt"
+
+	"ramet/internal/base/id"
+	"ramet/internal/base/printer"
+	"ramet/internal/operation/public"
+)
+
+// ReadInput chooses a letter.
+type ReadInput struct {
+	Agent  AgentRef     `json:"agent,omitempty" arg:"AGENT!" slash:"-" help:"whose mailbox: 0, a name, a uuid or the beginning of one (default: your own if you are an agent, else that of 0)"`
+	Number LetterNumber `json:"number,omitempty" arg:"N" help:"number of the letter (default: the oldest that is unread)"`
+	Peek   bool         `json:"peek,omitempty" help:"mark nothing"`
+}
+
+// Read reads a letter.
+var Read = Op[ReadInput, LetterRead]{
+	Doc: Doc{Name: "read", Slash: "read-mail", Group: "mail", Faces: CLI | MCP | Slash,
+		Summary: "Read a letter: number N, or the oldest that waits",
+		Model:   "Read a letter and mark it as read: the one with this number, or the oldest that waits.",
+		Help: `Read a letter of an agent's mailbox and mark it as read: number N, or the oldest
+unread one. {peek} marks nothing: the agent will find it unread.`},
+	Run: readLetter,
+	Text: func(w *printer.Writer, _ ReadInput, out LetterRead) {
+		if out.Letter == nil {
+			w.Line("no unread mail for %s", out.owner)
+			return
+		}
+		w.Line("%v", w.Dim(fmt.Sprintf("letter %d from %s, %s", out.Letter.Number, out.from, out.Letter.CreatedAt)))
+		w.Block("", out.Letter.Body)
+	},
+}
+
+// LetterRead is a letter that was read.
+type LetterRead struct {
+	Letter      *public.Letter `json:"letter"` // null: none is unread
+	owner, from string
+}
+
+func readLetter(ctx context.Context, e *Env, in ReadInput) (LetterRead, error) {
+	a, err := e.Target(ctx, in.Agent)
+	if err != nil {
+		return LetterRead{}, err
+	}
+	read := e.Workspace.Read
+	if in.Peek {
+		read = e.Peek
+	}
+	letter, found, err := read(ctx, a, int64(in.Number))
+	out := LetterRead{owner: a.Label()}
+	if err != nil || !found {
+		return out, err
+	}
+	shape := public.FormatLetter(letter)
+	out.Letter = &shape
+	out.from, err = e.nameSender(ctx, letter.From)
+	return out, err
+}
+
+// nameSender returns what the sender of a letter is called.
+func (e *Env) nameSender(ctx context.Context, from id.Agent) (string, error) {
+	switch from {
+	case "":
+		return You, nil
+	case id.Kernel:
+		return "the kernel", nil
+	}
+	sender, err := e.Store.Agent(ctx, from)
+	return sender.Label(), err
+}
