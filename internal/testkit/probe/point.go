@@ -186,7 +186,7 @@ func caller() string {
 
 // helps reports whether a function only takes steps for others.
 func helps(path string) bool {
-	for _, name := range []string{"step.", "step/point.", "durable."} {
+	for _, name := range []string{"base/step.", "testkit/probe.", "base/durable."} {
 		if strings.HasPrefix(path, name) {
 			return true
 		}
