@@ -150,6 +150,9 @@ func TestTelemetryThatWaitsKeepsItsDestination(t *testing.T) {
 	gate.Write([]byte("."))
 	s.must(t, "run", "resume", "half", "--no-cache")
 	after := s.logged(t, "half")
+	if dead, err := filepath.Glob(filepath.Join(s.dir, ".ramet", "runs", "half", "*.dead.jsonl")); err != nil || len(dead) > 0 {
+		t.Errorf("a change of a record went to another destination than the record: %v %v", dead, err)
+	}
 
 	web := s.serve(t)
 	s.must(t, "run", "start", "--recipe", recipe, "--run-id", "here", "--model", model, "--no-cache")

@@ -27,9 +27,10 @@ type runRecords struct {
 	// Outboxes of other destinations, to which the run was recorded before. A record's
 	// changes go to where it was made.
 	older []*outbox.Outbox
-	past  *outbox.Outbox // of these, who followed the log last, while it is read again
-	begun int64          // events that it was told of
-	otlp  *otlp.Exporter // nil: nobody asked for spans
+	made  map[string]*outbox.Outbox // by event_id: those of older whose records changed in this process
+	past  *outbox.Outbox            // of these, who followed the log last, while it is read again
+	begun int64                     // events that it was told of
+	otlp  *otlp.Exporter            // nil: nobody asked for spans
 
 	mu     sync.Mutex
 	follow telemetry.Follow
@@ -51,7 +52,7 @@ const lastDelivery = 2 * time.Second
 // runRecordsOf opens the runRecords of a run and catches up with its log. nil: there is none,
 // and the note says why.
 func runRecordsOf(ctx context.Context, ws *session.Workspace, r cli.Job, closing *closers) *runRecords {
-	c := &runRecords{note: r.Warn}
+	c := &runRecords{note: r.Warn, made: map[string]*outbox.Outbox{}}
 	if c.note == nil {
 		c.note = func(string) {}
 	}
@@ -127,7 +128,10 @@ func (c *runRecords) put(deliveries []telemetry.Delivery) {
 	own := deliveries[:0:0]
 	for _, d := range deliveries {
 		if i := slices.IndexFunc(c.older, func(b *outbox.Outbox) bool { return b.Made(d) }); i >= 0 {
-			c.older[i].Put(d)
+			c.made[d.EventID] = c.older[i] // for changes after its end too
+		}
+		if box := c.made[d.EventID]; box != nil {
+			box.Put(d)
 			continue
 		}
 		own = append(own, d)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
 	"ramet/internal/base/durable"
 	"ramet/internal/base/id"
@@ -123,20 +122,19 @@ func keepTurnlog(ctx context.Context, ws *session.Workspace, r cli.Service, w *r
 	})
 }
 
-// runAgents knows the runs' own agents.
+// runAgents finds the runs' own agents.
 type runAgents struct {
 	store *rundir.Store
 	known map[id.Agent]bool
-	at    time.Time
 }
 
-// has says whether an agent is a run's own. The folder is read again for one that is not
-// known, at most once a second.
+// has reports whether an agent is a run's own. It reads the folder again for one that it does not know: a run
+// may have begun since.
 func (r *runAgents) has(a id.Agent) bool {
-	if r.known[a] || time.Since(r.at) < time.Second {
-		return r.known[a]
+	if r.known[a] {
+		return true
 	}
-	r.known, r.at = map[id.Agent]bool{}, time.Now()
+	r.known = map[id.Agent]bool{}
 	ids, err := r.store.List()
 	if err != nil {
 		return false

@@ -2,8 +2,11 @@ package files
 
 import (
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/gofrs/flock"
 
 	"ramet/internal/base/chain"
 	"ramet/internal/base/fault"
@@ -88,5 +91,27 @@ func TestForgottenContentsAreGoneFromTheDisk(t *testing.T) {
 	done, _ := b.restore(Restore{Agent: ada, To: stateOf(state), Force: true})
 	if len(done.Kept) != 1 || done.Kept[0].Path != "key" {
 		t.Errorf("%+v", done)
+	}
+}
+
+// Whoever had the contents alone gives them back.
+func TestContentsAreLockedOnlyWhileTheyAreDropped(t *testing.T) {
+	b := newBenchPast(t)
+	b.put("a", "one")
+	b.take()
+	other := flock.New(filepath.Join(b.past.o.Dir, "contents.lock"))
+	release, err := b.past.alone(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ok, err := other.TryLock(); err != nil || ok {
+		t.Errorf("locked twice: %v, %v", ok, err)
+	}
+	release()
+	if ok, err := other.TryLock(); err != nil || !ok {
+		t.Errorf("still locked: %v, %v", ok, err)
+	}
+	if err := other.Unlock(); err != nil {
+		t.Error(err)
 	}
 }

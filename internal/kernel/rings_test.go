@@ -74,7 +74,15 @@ func TestATurnWaitsUntilItsAgentIsMended(t *testing.T) {
 	if turn, err = k.Exec(t.Context(), b.zero.ID, Prompt{Text: "patient"}); err != nil {
 		t.Fatal(err)
 	}
+	k.mu.Lock()
+	over := k.mending[b.zero.ID]
+	k.mu.Unlock()
 	done()
+	select {
+	case <-over:
+	default:
+		t.Error("a turn that waits would wait forever")
+	}
 	if outcome, err := turn.Wait(); err != nil || outcome.Text != "I go on" {
 		t.Errorf("%+v %v", outcome, err)
 	}

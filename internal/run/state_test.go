@@ -147,3 +147,38 @@ func TestASectionLeavesTheStateItIsIn(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// The way of a section is legal, as short as any, and empty only if there is none; no section is blocked on it.
+func TestSectionPathIsTheShortestLegalWay(t *testing.T) {
+	legal := func(from, to run.SectionState) bool { return len(run.SectionPath(from, to)) == 1 }
+	for _, from := range run.SectionStates() {
+		for _, to := range run.SectionStates() {
+			path := run.SectionPath(from, to)
+			switch reachable := to != run.NotStarted; {
+			case from == to || !reachable:
+				if len(path) != 0 {
+					t.Errorf("%s → %s: %v", from, to, path)
+				}
+				continue
+			case len(path) == 0 || path[len(path)-1] != to:
+				t.Errorf("%s → %s: %v", from, to, path)
+				continue
+			}
+			at := from
+			for i, next := range path {
+				if !legal(at, next) || next == run.Blocked && i < len(path)-1 {
+					t.Errorf("%s → %s: %v", from, to, path)
+				}
+				at = next
+			}
+			for _, by := range run.SectionStates() {
+				if by != run.Blocked && by != from && by != to && len(path) > 2 && legal(from, by) && legal(by, to) {
+					t.Errorf("%s → %s: %v is longer than by %s", from, to, path, by)
+				}
+			}
+		}
+	}
+	if got := run.SectionPath(run.NotStarted, run.Validated); len(got) != 4 {
+		t.Errorf("%v", got)
+	}
+}

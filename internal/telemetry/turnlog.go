@@ -21,7 +21,7 @@ import (
 type TurnlogOptions struct {
 	Feed   registry.Feed
 	Agents agent.Directory
-	// InRun says whether an agent is the own agent of a run.
+	// InRun reports whether a child of agent 0 is the own agent of a run. It is asked once about each agent.
 	InRun func(id.Agent) bool
 	// Put takes deliveries; it does not block.
 	Put func(...Delivery)
@@ -238,16 +238,12 @@ func (b *Turnlog) below(ctx context.Context, a id.Agent) (bool, error) {
 	if known, ok := b.runs[a]; ok {
 		return known, nil
 	}
-	if b.InRun(a) {
-		b.runs[a] = true
-		return true, nil
-	}
 	row, err := b.Agents.Agent(ctx, a)
 	if err != nil {
 		return false, err
 	}
-	found := false
-	if !row.IsZero() {
+	found := row.Depth == 1 && b.InRun(a)
+	if row.Depth > 1 {
 		if found, err = b.below(ctx, row.Parent); err != nil {
 			return false, err
 		}

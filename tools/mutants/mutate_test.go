@@ -65,3 +65,27 @@ func TestJudge(t *testing.T) {
 		t.Errorf("the checkout has %q, %v", text, err)
 	}
 }
+
+// The lists name packages and mutants of this checkout: one that is moved or changed must not be forgotten there.
+func TestListsNameWhatIsThere(t *testing.T) {
+	judges, err := readJudges("judges.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	equivalent, err := readEquivalents("equivalent.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range judges.names {
+		found, err := findMutants("../..", filepath.Join("internal", name))
+		if err != nil || len(found) == 0 {
+			t.Errorf("%s has %d mutants: %v", name, len(found), err)
+		}
+		for _, m := range found {
+			delete(equivalent, m.key())
+		}
+	}
+	for key := range equivalent {
+		t.Errorf("no such mutant: %s", key)
+	}
+}

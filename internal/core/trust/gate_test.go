@@ -338,3 +338,25 @@ func TestImportsEndAtADepth(t *testing.T) {
 		t.Errorf("%d files are imported", n)
 	}
 }
+
+// If the files or what was accepted cannot be read, nothing is said of them.
+func TestUnacceptedFailsWhereNothingCanBeRead(t *testing.T) {
+	s := newStage(t)
+	missing := filepath.Join(s.Project, "missing")
+	damaged := t.TempDir()
+	if err := os.WriteFile(recordPath(damaged), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		gate Gate
+		dir  string
+	}{
+		"no project": {Gate{Home: s.Home, Project: missing}, s.Project},
+		"no folder":  {s.Gate, missing},
+		"no record":  {Gate{Home: damaged, Project: s.Project}, s.Project},
+	} {
+		if found, first, err := c.gate.Unaccepted(c.dir, []string{"AGENTS.md"}); err == nil || found || first != "" {
+			t.Errorf("%s: %v, %q, %v", name, found, first, err)
+		}
+	}
+}

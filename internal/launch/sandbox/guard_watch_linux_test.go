@@ -451,3 +451,25 @@ func BenchmarkLook(b *testing.B) {
 		})
 	}
 }
+
+func TestGitConfigurationIsReadOrRefused(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want []setting // nil: it is refused
+	}{
+		{"\ufeff[core]\n\tbare = false ; no\n# nothing\n", []setting{{"core.bare", "false ; no"}}},
+		{"[Core]\nPager = \"less -R\"\n", []setting{{"core.pager", "less -R"}}},
+		{"[core]\npager = \"\"\n", []setting{{"core.pager", ""}}},
+		{"[remote \"origin\"] url = x\n", []setting{{"remote.origin.url", "x"}}},
+		{"[core]\nbare\n", []setting{{"core.bare", ""}}},
+		{"bare = true\n", nil},
+		{"[core]\npager = a\\\n", nil},
+		{"[core]\npager = \"a\n", nil},
+		{"[core]\n= x\n", nil},
+	} {
+		got, err := parseConfig(c.text)
+		if (err != nil) != (c.want == nil) || !slices.Equal(got, c.want) {
+			t.Errorf("%q: %q, %v", c.text, got, err)
+		}
+	}
+}

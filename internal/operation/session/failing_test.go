@@ -1,7 +1,6 @@
 package session
 
 import (
-	"errors"
 	"io"
 	"testing"
 
@@ -23,8 +22,9 @@ func TestNoVerbSucceedsWithAFailedStatement(t *testing.T) {
 		t.Fatal(err)
 	}
 	prompt := "go"
-	// What these two do after their entry or letter is written may fail: they are not in the table.
-	if err := errors.Join(failed(w.Mark(ctx, ada, "label")), failed(w.Send(ctx, Letter{From: &bob, To: ada, Body: "a letter"}))); err != nil {
+	// Send is not in the table: what it does after its letter is written may fail. Neither are Overview, which leaves
+	// out what it cannot find out, and Transcript, which says of which files it could not.
+	if _, err := w.Send(ctx, Letter{From: &bob, To: ada, Body: "a letter"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -32,6 +32,7 @@ func TestNoVerbSucceedsWithAFailedStatement(t *testing.T) {
 		verb func() error
 	}{
 		{"Append", func() error { return failed(w.Append(ctx, ada, history.User, "again")) }},
+		{"Mark", func() error { return failed(w.Mark(ctx, ada, "label")) }},
 		{"Rewind", func() error { return failed(w.Rewind(ctx, ada, "label")) }},
 		{"RewindTo", func() error { return failed(w.RewindTo(ctx, ada, said.ID)) }},
 		{"Fork", func() error { return failed(w.Fork(ctx, Fork{Parent: ada, Name: "kid", Prompt: &prompt, At: said.ID})) }},

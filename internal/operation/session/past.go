@@ -201,21 +201,25 @@ func (t *taking) Done(ctx context.Context, when history.When) (history.Draft, bo
 }
 
 // draftState drafts the state of an agent's files as they are now. It drafts nothing if the history
-// tells that state already, or if none can be taken: whoever asks can do without.
-func (w *Workspace) draftState(ctx context.Context, a agent.Agent) []history.Draft {
+// tells that state already, or if none can be taken. It fails if the store does: a mark without its
+// files would later restore older ones.
+func (w *Workspace) draftState(ctx context.Context, a agent.Agent) ([]history.Draft, error) {
 	k, ok := w.FileStates(a, "").(*keeping)
 	if !ok || k.folder == nil {
-		return nil
+		return nil, nil
 	}
 	defer k.folder.Save()
 	if _, err := w.RecoverFiles(ctx); err != nil {
-		return nil
+		return nil, err
+	}
+	if _, err := k.told(ctx); err != nil {
+		return nil, err
 	}
 	draft, changed := k.Take(ctx).Done(ctx, history.OnRequest)
 	if !changed || draft.Meta.Files.Root == "" {
-		return nil
+		return nil, ctx.Err()
 	}
-	return []history.Draft{draft}
+	return []history.Draft{draft}, nil
 }
 
 // told is the newest state that the agent's history tells; one without a root: there is none.

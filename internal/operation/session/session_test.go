@@ -256,3 +256,15 @@ func TestNoCredentialIsStored(t *testing.T) {
 }
 
 func replaceKey(s string) string { return strings.ReplaceAll(s, "sesame", "[hidden]") }
+
+// Stopped ends the kernel of this process once.
+func TestStoppedEndsTheKernel(t *testing.T) {
+	w := open(t, nil)
+	stopped := 0
+	w.stop = func() { stopped++ }
+	w.Stopped()
+	w.Stopped()
+	if stopped != 1 || w.Kernel != nil {
+		t.Errorf("stopped %d times, kernel %v", stopped, w.Kernel)
+	}
+}

@@ -34,7 +34,11 @@ func (w *Workspace) Mark(ctx context.Context, a agent.Agent, label string) (hist
 	if err := w.may(ctx, "write to", a); err != nil {
 		return history.Entry{}, err
 	}
-	return w.write(ctx, a, append(w.draftState(ctx, a), draft)...)
+	drafts, err := w.draftState(ctx, a)
+	if err != nil {
+		return history.Entry{}, err
+	}
+	return w.write(ctx, a, append(drafts, draft)...)
 }
 
 // Clear empties an agent's context.

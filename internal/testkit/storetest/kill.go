@@ -9,6 +9,7 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
 	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
 	"ramet/internal/core/registry"
 	"ramet/internal/testkit"
 )
@@ -57,6 +58,44 @@ func testKill(t *testing.T, w *Workspace) {
 	_, err = d.s.Kill(background, registry.Kill{Agent: grand.ID, Reason: "\xff"})
 	refused(t, "a reason that is no UTF-8", err, fault.InvalidText)
 	equal(t, "the grandchild", d.agent(grand.ID).Status, agent.Running)
+}
+
+// testOpenCalls: an agent that is killed at work leaves a result for each call of its newest answer that has none.
+func testOpenCalls(t *testing.T, w *Workspace) {
+	d := open(t, w)
+	answer := history.Draft{Kind: history.Assistant, Parts: []history.Part{
+		{Type: history.ToolCall, CallID: "1", Name: "bash", Args: []byte(`{}`)}, {Type: history.ToolCall, CallID: "2", Name: "bash", Args: []byte(`{}`)}}}
+	result := func(call string) history.Draft {
+		return history.Draft{Kind: history.ToolResult, Parts: []history.Part{{Type: history.Result, CallID: call, Name: "bash", Text: "done"}}}
+	}
+	for _, c := range []struct {
+		name, left string // left lists the calls that get a result
+		drafts     []history.Draft
+	}{
+		{"none", "", []history.Draft{text(history.User, "go")}},
+		{"both", "12", []history.Draft{answer}},
+		{"second", "2", []history.Draft{answer, result("1")}},
+		{"first", "1", []history.Draft{answer, result("2")}},
+		{"answered", "", []history.Draft{answer, result("1"), result("2")}},
+		{"older", "2", []history.Draft{answer, result("1"), result("2"), answer, result("1")}},
+		{"dropped", "", []history.Draft{answer, text(history.User, "never mind"), budget(9, -1)}},
+		{"cleared", "", []history.Draft{answer, result("1"), history.NewClear(), budget(9, -1)}},
+	} {
+		a := d.fork(d.zero, c.name)[0].ID
+		written := d.append(a, c.drafts...)
+		must(d.s.Acquire(background, a, "kernel", hour))(t)
+		must(d.s.Kill(background, killOf(a, false)))(t)
+		left := ""
+		for _, e := range d.own(a) {
+			if e.ID <= written[len(written)-1].ID || e.Kind != history.ToolResult {
+				continue
+			}
+			for _, p := range must(e.Parts())(t) {
+				left += p.CallID
+			}
+		}
+		equal(t, c.name, left, c.left)
+	}
 }
 
 func testCascade(t *testing.T, w *Workspace) {

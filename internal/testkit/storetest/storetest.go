@@ -48,6 +48,7 @@ func Run(t *testing.T, fresh Factory) {
 		{"fork", testFork},
 		{"fork refuses and leaves no trace", testForkRefuses},
 		{"kill", testKill},
+		{"open calls", testOpenCalls},
 		{"how histories end", testEndings},
 		{"the newest words", testWords},
 		{"ties", testTies},

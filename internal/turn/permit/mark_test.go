@@ -15,7 +15,7 @@ func TestMarks(t *testing.T) {
 		"chmod u+s x": privileged, "chmod 4755 x": privileged, "docker run --privileged x": privileged, "chown root x": privileged,
 		"git push": pushes, "git -C x push": pushes, "git -c a=b push": pushes, "git --git-dir=x --work-tree y push": pushes, "git push -f": forces, "git push --force-with-lease": forces,
 		"git push --forc": forces, "git subtree push x": pushes, "git lfs push": pushes, "hg push": publishes, "jj git push": publishes,
-		"git -c alias.p=push p": fed, "git p": fed, "git $X": fed, "git config alias.st 'push'": fed,
+		"git -c alias.p=push p": fed, "git p": fed, "git $X": fed, "git --config-env=user.name=X log": fed, "git --config-env user.name=X log": fed, "git config alias.st 'push'": fed,
 		"git reset --hard": throws, "git reset --har HEAD~1": throws, "git clean -fd": forces, "git checkout -- .": throws, "git checkout -f": forces, "git restore x": throws,
 		"git branch -D x": throws, "git stash drop": throws, "git reflog expire --all": throws, "git tag -d v1": throws,
 		"git submodule foreach 'git push'": pushes, "git submodule foreach git push": pushes, "git rebase -x 'rm -rf x' main": deletes, "git bisect run rm -rf x": deletes, "git rm -r x": deletes,
