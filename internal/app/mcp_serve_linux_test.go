@@ -275,7 +275,9 @@ func TestAYesToADriverOverMCPIsRecorded(t *testing.T) {
 	server := s.serve(t)
 	b := connect(t, &sdk.StreamableClientTransport{Endpoint: server.base + "/mcp", HTTPClient: &http.Client{Transport: bearer(token)}, DisableStandaloneSSE: true})
 	answer := func(choice string) {
-		var list struct{ Asks []struct{ ID, Subject string } }
+		var list struct {
+			Asks []struct{ ID, Subject string }
+		}
 		for end := time.Now().Add(patience); len(list.Asks) == 0; time.Sleep(5 * time.Millisecond) {
 			if server.ask("GET", "/api/v1/permissions", "", &list); time.Now().After(end) {
 				t.Error("nobody is asked")
