@@ -28,7 +28,8 @@ import (
 // else it does not start. This is decided again right before the start.
 func (d *drivers) settle(p acp.Preset, root string, a id.Agent, out *acp.Setup) error {
 	if p.Project {
-		if err := d.acceptedProgram(p); err != nil {
+		out.Args = launch.ResolveProgram(d.request.Place.Project, out.Env, p.Command)
+		if err := acceptedFiles(d.request.Workspace, "driver "+p.Name, p.Command, out.Args); err != nil {
 			return err
 		}
 	}
@@ -80,11 +81,6 @@ func (d *drivers) belowConfined(ctx context.Context, a agent.Agent) (bool, error
 		up = parent.Parent
 	}
 	return false, nil
-}
-
-// acceptedProgram refuses a driver of the project whose files in the project nobody accepted.
-func (d *drivers) acceptedProgram(p acp.Preset) error {
-	return acceptedFiles(d.request.Workspace, "driver "+p.Name, p.Command)
 }
 
 // unaccepted looks for files with some names in the folder of an agent and in those above it, where
