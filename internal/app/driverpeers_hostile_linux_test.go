@@ -54,6 +54,9 @@ func peersHostile(t *testing.T) {
 			}
 			d.must(t, "trust", "--yes")
 			out = d.ramet("exec", "--driver", name, "the fruit is a plum")
+			if out.code != 0 || !strings.Contains(out.stdout, "answer") {
+				t.Errorf("with settings that were accepted it does not work: %d %s %s", out.code, out.stdout, out.stderr)
+			}
 			if left, _ := os.ReadDir(mark); len(left) == 0 {
 				t.Errorf("what was accepted is not obeyed: the clone is not hostile to this version: %d %s %s", out.code, out.stdout, out.stderr)
 			}

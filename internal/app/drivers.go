@@ -99,7 +99,7 @@ func (d *drivers) setup(ctx context.Context, p driver.Preset, a agent.Agent, mod
 		return acp.Setup{}, err
 	}
 	out := acp.Setup{Args: p.Command, Dir: root, Env: p.Environment(launch.EnvironmentFor(os.Environ()), os.Environ())}
-	if err := d.settle(p, root, &out); err != nil {
+	if err := d.settle(p, root, a.ID, &out); err != nil {
 		return out, err
 	}
 	if mark, ok := a.ID.Bytes(); ok {

@@ -11,9 +11,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/trust"
 	"ramet/internal/driver"
@@ -25,9 +27,10 @@ import (
 // settle decides what a driver obeys in its folder. Files that a person accepted in these bytes
 // count. With others, or none, the program is told to obey no file of the folder, if it can be told so;
 // else it does not start. This is decided again right before the start.
-func (d *drivers) settle(p driver.Preset, root string, out *acp.Setup) error {
+func (d *drivers) settle(p driver.Preset, root string, a id.Agent, out *acp.Setup) error {
 	if p.Project {
-		if err := d.acceptedProgram(p); err != nil {
+		out.Args = launch.ResolveProgram(d.request.Place.Project, out.Env, p.Command)
+		if err := acceptedFiles(d.request.Workspace, "driver "+p.Name, p.Command, out.Args); err != nil {
 			return err
 		}
 	}
@@ -51,7 +54,11 @@ func (d *drivers) settle(p driver.Preset, root string, out *acp.Setup) error {
 		}
 		return err
 	}
-	return out.Check()
+	if err := out.Check(); err != nil || !row.Rewrites {
+		return err
+	}
+	out.Replace, err = d.copySettings(row, root, filepath.Join(d.request.Home, "drivers", string(a)+".settings"))
+	return err
 }
 
 // belowConfined reports whether an agent's parent is confined: its commands run in the sandbox by its
@@ -75,11 +82,6 @@ func (d *drivers) belowConfined(ctx context.Context, a agent.Agent) (bool, error
 		up = parent.Parent
 	}
 	return false, nil
-}
-
-// acceptedProgram refuses a driver of the project whose files in the project nobody accepted.
-func (d *drivers) acceptedProgram(p driver.Preset) error {
-	return acceptedFiles(d.request.Workspace, "driver "+p.Name, p.Command)
 }
 
 // unaccepted looks for files with some names in the folder of an agent and in those above it, where
@@ -117,6 +119,48 @@ func (d *drivers) unaccepted(root string, names []string) (found bool, first str
 			return found, "", nil
 		}
 	}
+}
+
+// copySettings copies what a program obeys in its folder, and in those above it up to the project, as a
+// person accepted it, and returns the copy of each name that there is. The program finds them in place of
+// the project's own, which it would change.
+func (d *drivers) copySettings(row launch.Row, root, copies string) (map[string]string, error) {
+	if err := os.RemoveAll(copies); err != nil {
+		return nil, err
+	}
+	project, err := filepath.EvalSymlinks(d.request.Place.Project)
+	if err != nil {
+		return nil, err
+	}
+	gate, out := trust.Gate{Home: d.request.Home, Project: project}, map[string]string{}
+	for dir := root; ; dir = filepath.Dir(dir) {
+		to := filepath.Join(copies, strconv.Itoa(len(dir)))
+		if err := gate.CopyAccepted(dir, row.Obeys, to); err != nil {
+			return nil, err
+		}
+		for _, name := range row.Adds {
+			file := filepath.Join(to, filepath.FromSlash(name))
+			if _, err := os.Lstat(filepath.Dir(file)); err != nil {
+				continue
+			}
+			if f, err := os.OpenFile(file, os.O_CREATE|os.O_WRONLY, 0o600); err == nil {
+				f.Close()
+			}
+		}
+		for _, name := range row.Obeys {
+			if by := filepath.Join(to, filepath.FromSlash(name)); exists(by) {
+				out[filepath.Join(dir, filepath.FromSlash(name))] = by
+			}
+		}
+		if dir == project || !isBelow(dir, project) {
+			return out, nil
+		}
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // isBelow reports whether a path is a folder or lies below it.

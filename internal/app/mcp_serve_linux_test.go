@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -262,6 +263,52 @@ func TestAnAgentsTokenIsThatAgent(t *testing.T) {
 	late := over(token)
 	person.into("kill", `{"agent": "ada"}`, &struct{}{})
 	late.refused("DEAD_AGENT", "ps", `{}`)
+}
+
+// A person's yes to a driver that an agent asks for over MCP is recorded in the agent's history
+// before the child exists; without one there is no child.
+func TestAYesToADriverOverMCPIsRecorded(t *testing.T) {
+	t.Parallel()
+	s := driven(t)
+	s.must(t, "fork", "--name", "ada")
+	token := strings.TrimSpace(s.must(t, "mcp", "token", "ada"))
+	server := s.serve(t)
+	b := connect(t, &sdk.StreamableClientTransport{Endpoint: server.base + "/mcp", HTTPClient: &http.Client{Transport: bearer(token)}, DisableStandaloneSSE: true})
+	answer := func(choice string) {
+		var list struct {
+			Asks []struct{ ID, Subject string }
+		}
+		for end := time.Now().Add(patience); len(list.Asks) == 0; time.Sleep(5 * time.Millisecond) {
+			if server.ask("GET", "/api/v1/permissions", "", &list); time.Now().After(end) {
+				t.Error("nobody is asked")
+				return
+			}
+		}
+		if status := server.tell("/api/v1/permissions/"+list.Asks[0].ID, `{"answer":"`+choice+`"}`, &json.RawMessage{}); status != 204 {
+			t.Errorf("%s: %d", choice, status)
+		}
+	}
+	for choice, want := range map[string]string{"no": "", "once": "allowed by token holder (http), once"} {
+		answered := make(chan struct{})
+		go func() {
+			defer close(answered)
+			answer(choice)
+		}()
+		args := `{"name": "kid-` + choice + `", "driver": "fake"}`
+		if want == "" {
+			b.refused("DENIED", "fork", args)
+		} else {
+			b.into("fork", args, &struct{}{})
+		}
+		<-answered
+		if out := s.ramet("show", "kid-"+choice); (out.code == 0) != (want != "") {
+			t.Errorf("%s: %+v", choice, out)
+		}
+		if log := s.must(t, "log", "ada", "--own"); want != "" && !strings.Contains(log, want) {
+			t.Errorf("the history of the agent does not say %q:\n%s", want, log)
+		}
+	}
+	s.must(t, "verify")
 }
 
 type bearer string

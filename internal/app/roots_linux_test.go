@@ -73,3 +73,36 @@ func TestNoLinkInTheProjectOpensAnotherFolder(t *testing.T) {
 		}
 	}
 }
+
+// A project's server leaves nothing where a server of the user's, or of another project, would find
+// and run it, whatever it is called.
+func TestAProjectsServerHasACacheOfItsOwn(t *testing.T) {
+	top := t.TempDir()
+	seen := map[string]bool{}
+	for _, project := range []string{"one", "two"} {
+		ws := &session.Workspace{}
+		ws.Home, ws.Place = filepath.Join(top, "home"), config.WorkspaceLocation{Project: filepath.Join(top, project), DB: filepath.Join(top, "ramet.db")}
+		m := serverMaker{ws: ws}
+		s := m.projects(mcp.Named{Name: "s", Command: "sh"})
+		users := m.users(config.Server{Name: "s", Command: "sh"})
+		for _, name := range []string{"XDG_CACHE_HOME", "npm_config_cache", "UV_CACHE_DIR", "PIP_CACHE_DIR"} {
+			folder, others := valueOf(s.Env, name), valueOf(users.Env, name)
+			if folder == "" || others == "" || seen[folder] || isBelow(folder, users.Box.Write[0]) || isBelow(others, s.Box.Write[0]) {
+				t.Errorf("%s of %s is %q, and %q for the user's", name, project, folder, others)
+			}
+			seen[folder] = true
+		}
+		if len(s.Box.Write) != 1 || len(users.Box.Write) != 1 {
+			t.Errorf("they write %q and %q", s.Box.Write, users.Box.Write)
+		}
+	}
+}
+
+func valueOf(env []string, name string) string {
+	for _, pair := range env {
+		if value, ok := strings.CutPrefix(pair, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}

@@ -155,6 +155,9 @@ func (d *terminal) Key(ctx context.Context, vendor, key string) (string, error) 
 
 // Call implements operation.Client.
 func (d *terminal) Call(ctx context.Context, o operation.Operation, in any) (any, error) {
+	if probed := switches().Command; probed != nil {
+		probed()
+	}
 	return operation.Within(d.Workspace).Call(ctx, o, in)
 }
 

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"ramet/internal/launch/sandbox"
 )
 
 // MostProgram bounds a file of a project that is accepted as part of a program.
@@ -13,7 +15,7 @@ const MostProgram = 8 << 20
 
 // ProjectFiles returns the files of a project that a command line executes or that say what it
 // executes, by their paths in the project: words of it that are files, modules of Python, what a folder
-// or a package is started by, and what its runner obeys. Words count from the project's folder, and from
+// or a package is started by, and what its runner obeys. A link counts with the file that it leads to. Words count from the project's folder, and from
 // each folder that the line names, as with make -C. What those files load in turn is not among them.
 func ProjectFiles(project string, args []string) []string {
 	var out []string
@@ -23,12 +25,42 @@ func ProjectFiles(project string, args []string) []string {
 			if !filepath.IsAbs(name) {
 				name = filepath.Join(base, name)
 			}
-			if rel, ok := inProject(project, name); ok && !slices.Contains(out, rel) {
-				out = append(out, rel)
+			rel, ok := inProject(project, name)
+			if !ok {
+				continue
+			}
+			names := []string{rel}
+			if real, err := filepath.EvalSymlinks(filepath.Join(project, rel)); err == nil {
+				if target, ok := inProject(project, real); ok {
+					names = append(names, target)
+				}
+			}
+			for _, rel := range names {
+				if !slices.Contains(out, rel) {
+					out = append(out, rel)
+				}
 			}
 		}
 	}
 	return out
+}
+
+// ResolveProgram returns a command line whose program, if it is a file of the project, is named by its
+// real path, so that the file that is checked is the one that is started, whatever becomes of the links
+// that led to it. A program elsewhere is named as before.
+func ResolveProgram(project string, env, args []string) []string {
+	file, err := sandbox.LookPath(args[0], project, env)
+	if err != nil {
+		return args
+	}
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(project, file)
+	}
+	real, err := filepath.EvalSymlinks(file)
+	if err != nil || !ofProject(project, real) {
+		return args
+	}
+	return append([]string{real}, args[1:]...)
 }
 
 // namedFiles returns what words may name, whether or not it exists.

@@ -192,3 +192,31 @@ func TestFilesOfACommandLine(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// A link of the project to a program is accepted with the program, which is what starts.
+func TestALinkToAProgramIsResolved(t *testing.T) {
+	project := hostile(t, map[string]string{"node_modules/x/cli.js": "", "node_modules/.bin/y": "", "evil.js": ""})
+	link := filepath.Join(project, "node_modules", ".bin", "x")
+	if err := os.Symlink("../x/cli.js", link); err != nil {
+		t.Fatal(err)
+	}
+	real, err := filepath.EvalSymlinks(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := []string{"node_modules/.bin/x", "--serve"}
+	if got := ProjectFiles(project, line); !slices.Contains(got, "node_modules/.bin/x") || !slices.Contains(got, "node_modules/x/cli.js") {
+		t.Errorf("%q", got)
+	}
+	env := []string{"PATH=" + filepath.Dir(link) + ":/usr/bin:/bin"}
+	for _, name := range []string{line[0], "./" + line[0], link, "x"} {
+		if got := ResolveProgram(project, env, []string{name, "--serve"}); !slices.Equal(got, []string{real, "--serve"}) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	for _, name := range []string{"sh", "missing", "/bin/sh"} {
+		if got := ResolveProgram(project, env, []string{name}); !slices.Equal(got, []string{name}) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}

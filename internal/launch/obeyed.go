@@ -20,6 +20,8 @@ type Row struct {
 	From, Below string   // the versions: From <= version < Below; both empty: any, also unknown ones
 	Obeys       []string // below its folder and the folders above it, up to the project's; a folder ends with a slash
 	Off         bool     // it can be told to obey none of them, and that was seen to work
+	Rewrites    bool     // it changes these files itself when it starts: it gets read-only copies
+	Adds        []string // empty files that those copies need besides, or it does not start
 	Neutral     bool     // no driver: it starts in an empty folder when it is the user's own
 	Tried       string   // what was done to find this out
 }
@@ -38,8 +40,8 @@ var rows = late.Value[[]Row]{Make: func() []Row {
 		{Program: "claude", Obeys: claude, Tried: "versions that nobody tried: taken to obey everything"},
 		{Program: "codex", Package: "@agentclientprotocol/codex-acp", Obeys: []string{".codex/"},
 			Tried: "2.6.0: a server of .codex/config.toml was started; the adapter declares every folder of a session trusted, whatever CODEX_CONFIG says of it"},
-		{Program: "opencode", Package: "opencode-ai", Obeys: []string{"opencode.json", "opencode.jsonc", ".opencode/"},
-			Tried: "1.18.33: plugins and servers ran; with OPENCODE_DISABLE_PROJECT_CONFIG and OPENCODE_PURE a plugin of .opencode still ran at the first prompt. Plugins of a folder above ran, too, where there was no repository. .env and bunfig.toml did nothing."},
+		{Program: "opencode", Package: "opencode-ai", Obeys: []string{"opencode.json", "opencode.jsonc", ".opencode/"}, Rewrites: true, Adds: []string{".opencode/.gitignore"},
+			Tried: "1.18.33: it added $schema to opencode.json, made .opencode/.gitignore and installed a package with 3,600 files in .opencode; where they were read-only it worked without, but for .gitignore, which must be there. Plugins and servers ran; with OPENCODE_DISABLE_PROJECT_CONFIG and OPENCODE_PURE a plugin of .opencode still ran at the first prompt. Plugins of a folder above ran, too, where there was no repository. .env and bunfig.toml did nothing."},
 		{Program: "gemini", Package: "@google/gemini-cli", Obeys: []string{".gemini/"},
 			Tried: "0.61.0: nothing ran in a folder that Gemini itself does not trust; with GEMINI_CLI_TRUST_WORKSPACE=true a server of .gemini/settings.json ran. GEMINI_CLI_TRUST_WORKSPACE=false does not undo the user's own trust."},
 		{Program: "goose", Obeys: []string{".goose/", ".agents/", ".mcp.json"}, Tried: "not tried: every name that its users are told of"},

@@ -1,9 +1,13 @@
 package trust
 
 import (
+	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
+	"ramet/internal/base/fault"
 	"ramet/internal/launch"
 )
 
@@ -41,30 +45,56 @@ func (g *Ground) obeyed(names []string) ([]Thing, error) {
 // there is any file, and the first one that no person accepted, in these bytes, at this place of the
 // project; empty if all were.
 func (g Gate) Unaccepted(dir string, names []string) (found bool, unaccepted string, err error) {
-	project, err := realPath(g.Project)
+	things, c, err := g.obeyedIn(dir, names)
 	if err != nil {
 		return false, "", err
 	}
-	rec, err := readRecord(g.Home)
-	if err != nil {
-		return false, "", err
-	}
-	ground, err := Open(dir)
-	if err != nil {
-		return false, "", err
-	}
-	defer ground.Close()
-	things, err := ground.obeyed(names)
-	if err != nil {
-		return false, "", err
-	}
-	c, _ := rec.of(project)
 	for _, t := range things {
 		if !c.holds(t) {
 			return true, t.Path, nil
 		}
 	}
 	return len(things) > 0, "", nil
+}
+
+// CopyAccepted copies the files of some names from a folder that has the project's files, with their
+// places below it, to another folder. UNTRUSTED: no person accepted one of them; what was copied before
+// it stays.
+func (g Gate) CopyAccepted(dir string, names []string, to string) error {
+	things, c, err := g.obeyedIn(dir, names)
+	if err != nil {
+		return err
+	}
+	for _, t := range things {
+		if !c.holds(t) {
+			return fault.New(fault.Untrusted, "nobody has accepted %s", t.Path).WithHint("look at it and accept it with `ramet trust`")
+		}
+		file := filepath.Join(to, filepath.FromSlash(t.Path))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, t.Data, 0o700)); err != nil {
+			return fault.New(fault.StorageIO, "copy %s: %w", t.Path, err)
+		}
+	}
+	return nil
+}
+
+// obeyedIn finds the files of names in a folder, and what was accepted in the project.
+func (g Gate) obeyedIn(dir string, names []string) ([]Thing, consent, error) {
+	project, err := realPath(g.Project)
+	if err != nil {
+		return nil, consent{}, err
+	}
+	rec, err := readRecord(g.Home)
+	if err != nil {
+		return nil, consent{}, err
+	}
+	ground, err := Open(dir)
+	if err != nil {
+		return nil, consent{}, err
+	}
+	defer ground.Close()
+	things, err := ground.obeyed(names)
+	c, _ := rec.of(project)
+	return things, c, err
 }
 
 // holds reports whether the bytes of a thing were accepted at its place, as whatever kind.

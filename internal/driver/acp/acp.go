@@ -42,11 +42,12 @@ type Server struct {
 
 // Setup is how the program of one agent is started.
 type Setup struct {
-	Args    []string       // the program, looked up in the PATH of Env, and its arguments
-	Env     []string       // complete
-	Dir     string         // where the agent works
-	Check   func() error   // refuses the start
-	Meta    map[string]any // is sent with every session that begins; nil: nothing
+	Args    []string          // the program, looked up in the PATH of Env, and its arguments
+	Env     []string          // complete
+	Dir     string            // where the agent works
+	Check   func() error      // refuses the start
+	Replace map[string]string // see sandbox.Command
+	Meta    map[string]any    // is sent with every session that begins; nil: nothing
 	Box     *sandbox.Box
 	For     *sandbox.Mark
 	Errors  string // a file for what it complains; empty: none

@@ -159,12 +159,11 @@ func (o order) prepare() error {
 	case os.Getpid() != 1:
 		steps = append(steps, step("namespaces", func() error { return unix.EPERM }))
 	case o.Box == nil:
-		share()
-		steps = append(steps, step("privileges", dropAmbient))
+		steps = append(steps, step("mounts", func() error { return share(o.Replace) }), step("privileges", dropAmbient))
 	default:
 		var rules int
 		steps = append(steps,
-			step("mounts", o.Box.enclose),
+			step("mounts", func() error { return o.Box.enclose(o.Replace) }),
 			step("loopback", o.Box.loopback),
 			step("landlock", func() (err error) { rules, err = o.Box.rules(); return err }),
 			step("limits", o.Box.Limits.bound),

@@ -11,12 +11,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// share gives a contained command its own /proc, where the kernel allows it. Mounts
-// from outside still come in; its own do not get out.
-func share() {
-	if unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, "") == nil {
-		freshProc()
+// share gives a contained command its own /proc, where the kernel allows it, and what it is to find
+// in place of other files. Mounts from outside still come in; its own do not get out.
+func share(files map[string]string) error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
+		return nil // it has the mounts of others then, which are left alone
 	}
+	freshProc()
+	return replace(files)
+}
+
+// replace mounts files and folders over others, read-only.
+func replace(files map[string]string) error {
+	for path, by := range files {
+		err := bind(by, path)
+		if err == nil {
+			err = setReadOnly(path, true)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // freshProc is refused in containers that cover parts of /proc. The command then
@@ -28,8 +44,11 @@ func freshProc() {
 // enclose makes all mounts read-only but the folders that may be written, and covers
 // what may not be seen. No device can be opened but the harmless ones: a terminal is a
 // file of the user that gives away what is typed there, a disk one that holds what is hidden.
-func (b *inside) enclose() error {
+func (b *inside) enclose(files map[string]string) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return err
+	}
+	if err := replace(files); err != nil { // while they can be reached
 		return err
 	}
 	shm := filepath.Join(b.Temp, "shm")

@@ -28,6 +28,7 @@ type order struct {
 	Args     []string
 	Dir      string
 	Env      []string
+	Replace  map[string]string
 	Confined bool    // that there is a box, said twice
 	Box      *inside // nil: not confined
 	Dry      bool    // prepare all and run nothing

@@ -71,10 +71,13 @@ import (
 
 // Command is what to run.
 type Command struct {
-	Args    []string  // the program, looked up in the PATH of Env, and its arguments
-	Dir     string    // where
-	Env     []string  // complete; nothing is inherited
-	Confine *Box      // nil: contained only
+	Args    []string // the program, looked up in the PATH of Env, and its arguments
+	Dir     string   // where
+	Env     []string // complete; nothing is inherited
+	Confine *Box     // nil: contained only
+	// Replace maps files and folders to others that the command finds in their place, read-only. Where the
+	// kernel allows no mounts it finds what is there.
+	Replace map[string]string
 	Output  io.Writer // takes both streams as they come; nil: nobody
 	Speaks  *Speech   // nil: it reads nothing, and what it says goes to Output
 	For     *Mark     // for whom it is started: it bears this for ever (Marked); nil: for nobody

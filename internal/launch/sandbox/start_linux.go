@@ -38,7 +38,7 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := order{Path: path, Args: c.Args, Dir: c.Dir, Env: c.Env, For: c.For, speaks: c.Speaks}
+	o := order{Path: path, Args: c.Args, Dir: c.Dir, Env: c.Env, Replace: c.Replace, For: c.For, speaks: c.Speaks}
 	if c.Confine != nil {
 		if err := Available(); err != nil {
 			return nil, err

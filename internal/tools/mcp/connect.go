@@ -130,10 +130,13 @@ func (c *connection) reach(life context.Context, s Server) (sdk.Transport, error
 			}
 		}
 	}
-	program := launch.Program{Purpose: launch.UserServer, Check: s.Check, Command: sandbox.Command{Args: s.Command, Dir: s.Dir, Env: s.Env, Confine: s.Box,
+	program := launch.Program{Purpose: launch.UserServer, Command: sandbox.Command{Args: s.Command, Dir: s.Dir, Env: s.Env, Confine: s.Box,
 		Output: c.words, Speaks: &sandbox.Speech{In: inR, Out: outW}}}
 	if s.Project {
-		program.Purpose = launch.ProjectServer
+		program.Purpose, program.Args = launch.ProjectServer, launch.ResolveProgram(s.Dir, s.Env, s.Command)
+		if s.Check != nil {
+			program.Check = func() error { return s.Check(program.Args) }
+		}
 	}
 	c.process, err = launch.Start(life, program)
 	if err != nil {

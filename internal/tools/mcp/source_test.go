@@ -34,3 +34,29 @@ func TestTrustCoversTheFilesOfAServer(t *testing.T) {
 		t.Errorf("%q %v", got, err)
 	}
 }
+
+// A link that is swapped after the check starts nothing else: what was checked is started.
+func TestTheProgramThatWasCheckedIsStarted(t *testing.T) {
+	project := t.TempDir()
+	link := filepath.Join(project, "x")
+	for name, text := range map[string]string{"good": "#!/bin/sh\ntouch ran-good\n", "evil": "#!/bin/sh\ntouch ran-evil\n"} {
+		if err := os.WriteFile(filepath.Join(project, name), []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("good", link); err != nil {
+		t.Fatal(err)
+	}
+	s := Server{Name: "s", Project: true, Command: []string{"./x"}, Dir: project, Env: os.Environ(), Check: func([]string) error {
+		return errors.Join(os.Remove(link), os.Symlink("evil", link))
+	}}
+	p := &Pool{Cache: t.TempDir(), Servers: []Server{s}}
+	if _, err := p.connect(t.Context(), t.Context(), s); err == nil {
+		t.Error("a script answers")
+	}
+	_, good := os.Stat(filepath.Join(project, "ran-good"))
+	_, evil := os.Stat(filepath.Join(project, "ran-evil"))
+	if good != nil || evil == nil {
+		t.Errorf("good: %v, evil: %v", good, evil)
+	}
+}
