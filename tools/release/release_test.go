@@ -21,8 +21,8 @@ import (
 	"testing"
 	"time"
 
-	"ramet/internal/face/cli"
 	"ramet/internal/base/seal"
+	"ramet/internal/face/cli"
 )
 
 // small is a program with the variables of ramet's, so that what is tested is all but the

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 
-	"ramet/internal/model/llm"
 	"ramet/internal/model/anthropic"
 	"ramet/internal/model/catalog"
 	"ramet/internal/model/chat"
 	"ramet/internal/model/gemini"
+	"ramet/internal/model/llm"
 	"ramet/internal/model/responses"
 	"ramet/internal/model/wire"
 )
