@@ -38,15 +38,16 @@ func PythonReference(ctx context.Context, r *Repository, dir string) (pages []Re
 		return nil, err.Error()
 	}
 	cmd, err := launch.Command(ctx, launch.Program{Purpose: launch.Reader, Command: sandbox.Command{Args: []string{"python3", "-I", "-c", pythonScript}, Dir: dir}})
+	const failed = "no reference of the Python modules: python3, which reads them, is not there or failed: "
 	if err != nil {
-		return nil, err.Error()
+		return nil, failed + err.Error()
 	}
 	cmd.Stdin = bytes.NewReader(list)
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	out, err := cmd.Output()
 	if err != nil {
-		return nil, "no reference of the Python modules: python3, which reads them, is not there or failed: " + lastLine(said.String(), err)
+		return nil, failed + lastLine(said.String(), err)
 	}
 	var found []pythonModule
 	if err := json.Unmarshal(out, &found); err != nil {
