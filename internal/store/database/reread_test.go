@@ -101,7 +101,7 @@ func TestAReadingIsOneAnswerOrNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, reader := range readers {
-		ask, _ := reader(t, db)
+		ask, end := reader(t, db)
 		answer, err := ask(long)
 		if err != nil || !answer.Next() {
 			t.Fatal(name, err)
@@ -120,6 +120,7 @@ func TestAReadingIsOneAnswerOrNone(t *testing.T) {
 			t.Errorf("%s: %d rows, %v", name, rows, err)
 		}
 		answer.Close()
+		end() // it gives back the only connection; its error is that of the lost one
 	}
 }
 
