@@ -18,6 +18,7 @@ import (
 	"ramet/internal/core/config"
 	"ramet/internal/core/history"
 	"ramet/internal/face/cli"
+	"ramet/internal/face/httpapi"
 	"ramet/internal/launch/sandbox"
 	"ramet/internal/model/credential"
 	"ramet/internal/operation/session"
@@ -54,13 +55,13 @@ func Main(ctx context.Context, args []string, env func(string) string, stdio Std
 		Background: cli.Background{Detach: detach(args, stdio), Leave: leave(env)},
 		System: session.System{Getenv: env, Dir: dir, User: self, Now: time.Now, Open: open, Look: sqlite.Look, Start: startKernel, Learn: func(k *credential.Store) { new(learner).learn(k, "") }, Find: modelServers().Find, Logs: logs{}, Agent: ownAgent, MCP: pool, Drivers: knownDrivers, Unsay: unsay, Hooks: hookRunner,
 			Tokens: append(forge.Variables(), telemetryToken)},
-		Serve:  serve,
-		Models: modelServers(),
-		Runs:   cli.RunsPorts{Carry: carry, Windows: runWindows, Work: work, External: external, Estates: openEstates, Programs: programs, Version: version},
-		Care:   cli.CarePorts{Version: about, Tour: cli.RunDemo, Sandbox: sandbox.Available, Limits: sandbox.DescribeLimits, Telemetry: telemetrySize},
-		MCP:    cli.MCPPorts{Version: version, Again: again},
-		Screen: screen(stdio),
-		Pick:   picks(stdio),
+		Servers: cli.ServerPorts{HTTP: serve, Listen: httpapi.Listen, CheckHost: httpapi.CheckHost, AskLogin: httpapi.AskLogin, ACP: serveACP},
+		Models:  modelServers(),
+		Runs:    cli.RunsPorts{Carry: carry, Windows: runWindows, Work: work, External: external, Estates: openEstates, Programs: programs, OpenAPI: func() []byte { return httpapi.OpenAPI(version) }},
+		Care:    cli.CarePorts{Version: about, Tour: cli.RunDemo, Sandbox: sandbox.Available, Limits: sandbox.DescribeLimits, Telemetry: telemetrySize},
+		MCP:     cli.MCPPorts{Serve: serveMCP, Again: again},
+		Screen:  screen(stdio),
+		Pick:    picks(stdio),
 	})
 }
 

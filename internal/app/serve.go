@@ -11,6 +11,7 @@ import (
 	"ramet/internal/base/durable"
 	"ramet/internal/base/id"
 	"ramet/internal/base/secret"
+	"ramet/internal/face/acpagent"
 	"ramet/internal/face/cli"
 	"ramet/internal/face/httpapi"
 	"ramet/internal/face/mcpserver"
@@ -50,11 +51,11 @@ func serve(ctx context.Context, ws *session.Workspace, r cli.Service) (err error
 	keepTurnlog(ctx, ws, r, &routes{ws: ws, note: r.Warn, kept: kept, closing: closing}, closing)
 	server := httpapi.New(httpapi.Options{
 		Version: version, Token: r.Token, Hosts: r.Hosts,
-		Telemetry: kept, RunLogs: httpapi.OverRunDir(r.Runs), Runs: session.Runs{Command: r.Command, Begin: r.Begin}, Ledger: httpapi.OverLedger(r.Ledger), Usage: ws.Store,
+		Telemetry: kept, RunLogs: operation.OverRunDir(r.Runs), Runs: session.Runs{Command: r.Command, Begin: r.Begin}, Ledger: httpapi.OverLedger(r.Ledger), Usage: ws.Store,
 		Agents: httpapi.Agents{Client: operation.Within(ws), Verbs: ws, Store: ws.Store, Events: events, Asks: asks},
 		Gate:   ws,
 		MCP: mcpserver.New(ctx, mcpserver.Options{Version: version, Workspace: ws, Command: r.Command, Begin: r.Begin,
-			Runs: httpapi.OverRunDir(r.Runs), User: r.User}),
+			Runs: operation.OverRunDir(r.Runs), User: r.User}),
 		Page: web.Handler(),
 		Reach: func(ctx context.Context) error {
 			_, err := ws.Store.Describe(ctx)
@@ -62,8 +63,23 @@ func serve(ctx context.Context, ws *session.Workspace, r cli.Service) (err error
 		},
 	})
 	code, _ := server.LoginCode()
-	r.Ready(httpapi.LoginPath(code))
+	r.Ready(httpapi.URL(r.Listener.Addr()), httpapi.LoginPath(code))
 	return server.Serve(ctx, r.Listener)
+}
+
+// serveMCP serves one MCP client.
+func serveMCP(ctx context.Context, s cli.MCPService) error {
+	life, end := context.WithCancel(ctx)
+	defer end()
+	server := mcpserver.New(life, mcpserver.Options{Version: version, Workspace: s.Workspace, Command: s.Command, Begin: s.Begin,
+		Runs: operation.OverRunDir(s.Runs), User: s.User})
+	return server.Serve(ctx, s.By, s.In, s.Out)
+}
+
+// serveACP serves one editor.
+func serveACP(ctx context.Context, s cli.ACPService) error {
+	server := acpagent.New(acpagent.Options{Version: version, User: s.User, Dir: s.Dir, Log: s.Log, Place: s.Place, Open: s.Open})
+	return server.Serve(ctx, s.In, s.Out)
 }
 
 // turnlogDir is where the turns of a workspace's agents wait.

@@ -5,11 +5,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"ramet/internal/face/acpagent"
 	"ramet/internal/operation/session"
 )
 
-func acpCommand(l *Line, version string) *cobra.Command {
+func acpCommand(l *Line, serve func(context.Context, ACPService) error) *cobra.Command {
 	return &cobra.Command{
 		Use:   "acp",
 		Short: "Be the agent of an editor that speaks the Agent Client Protocol",
@@ -31,7 +30,7 @@ In Zed's settings:
 ` + ExitHelp.Get(),
 		Args: CheckArguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			server := acpagent.New(acpagent.Options{Version: version, User: l.User(), Dir: l.Dir, Log: l.Note,
+			return serve(c.Context(), ACPService{In: l.Stdin, Out: l.Stdout, User: l.User(), Dir: l.Dir, Log: l.Note,
 				Place: func(dir string) (string, error) {
 					place, err := l.Session.In(dir).Place()
 					return place.DB, err
@@ -39,7 +38,6 @@ In Zed's settings:
 				Open: func(ctx context.Context, dir string, k session.Kernel) (*session.Workspace, func(), error) {
 					return openAt(ctx, l, dir, k)
 				}})
-			return server.Serve(c.Context(), l.Stdin, l.Stdout)
 		},
 	}
 }

@@ -28,12 +28,12 @@ import (
 type Env struct {
 	Streams
 	Background
-	System session.System
-	Serve  Serve
-	Runs   RunsPorts
-	Models ModelsPorts
-	Care   CarePorts
-	MCP    MCPPorts
+	System  session.System
+	Servers ServerPorts
+	Runs    RunsPorts
+	Models  ModelsPorts
+	Care    CarePorts
+	MCP     MCPPorts
 	// Screen is the terminal UI; nil where standard input or output is no terminal.
 	// command carries out a command line in this process, on the workspace that is open
 	// then, and returns what it prints.

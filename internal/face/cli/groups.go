@@ -23,10 +23,12 @@ func groups(e Env, l *Line) []group {
 	all := []group{
 		{"agents", "Agents:", "exec serve web acp show wait fork drivers merge worktree kill mode effort instructions skills hooks resume",
 			func() []*cobra.Command {
-				return append(agentCommands(l, e.MCP.Version, func(ctx context.Context, w *session.Workspace, s Service) error {
+				servers := e.Servers
+				servers.HTTP = func(ctx context.Context, w *session.Workspace, s Service) error {
 					s.Command, s.Begin = within(e, l), BeginMCP(l, e.MCP)
-					return e.Serve(ctx, w, s)
-				}), resumeCommand(e, l))
+					return e.Servers.HTTP(ctx, w, s)
+				}
+				return append(agentCommands(l, servers), resumeCommand(e, l))
 			}},
 		{"history", "History:", "append log clear compact rewind export import", func() []*cobra.Command { return historyCommands(l) }},
 		{"files", "Files:", "files diff restore undo trash", func() []*cobra.Command { return fileCommands(l) }},

@@ -2,23 +2,37 @@ package cli
 
 import (
 	"context"
+	"io"
 
 	"github.com/spf13/cobra"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
 	"ramet/internal/base/printer"
-	"ramet/internal/face/httpapi"
-	"ramet/internal/face/mcpserver"
+	"ramet/internal/core/trust"
 	"ramet/internal/operation/session"
+	"ramet/internal/run/rundir"
 )
 
 // MCPPorts are what ramet as a server needs of the program around it.
 type MCPPorts struct {
-	Version string
+	// Serve serves one client until it closes its side.
+	Serve func(context.Context, MCPService) error
 	// Again carries out a command line of ramet in a process of its own.
 	Again   func(ctx context.Context, dir string, args ...string) (string, error)
 	command func(ctx context.Context, args ...string) (string, error)
+}
+
+// MCPService is one client of ramet as an MCP server, on standard input and output.
+type MCPService struct {
+	Workspace *session.Workspace
+	Runs      *rundir.Store
+	// Command carries out a command line in this process, Begin in a process of its own.
+	Command, Begin Command
+	User           string
+	By             id.Agent // whose token the client has; empty: the user's
+	In             io.Reader
+	Out            io.Writer
 }
 
 // With are the ports with a way to carry out commands in this process.
@@ -86,11 +100,8 @@ that no rule or mode permits are denied: nobody can be asked here.
 				return err
 			}
 			defer ws.Stopped()
-			life, end := context.WithCancel(ctx)
-			defer end()
-			server := mcpserver.New(life, mcpserver.Options{Version: p.Version, Workspace: ws, Command: p.command, Begin: BeginMCP(l, p),
-				Runs: httpapi.OverRunDir(runs), User: l.User()})
-			return server.Serve(ctx, by, l.Stdin, l.Stdout)
+			return p.Serve(ctx, MCPService{Workspace: ws, Runs: runs, Command: p.command, Begin: BeginMCP(l, p), User: l.User(),
+				By: by, In: l.Stdin, Out: l.Stdout})
 		},
 	}
 }
@@ -106,7 +117,7 @@ func caller(l *Line) (id.Agent, error) {
 	if err != nil {
 		return "", err
 	}
-	token, err := httpapi.ReadToken(home)
+	token, err := trust.ReadToken(home)
 	if err != nil {
 		return "", err
 	}
@@ -143,7 +154,7 @@ token of ramet's home stays the same.
 			if err != nil {
 				return err
 			}
-			token, err := httpapi.OpenToken(home)
+			token, err := trust.OpenToken(home)
 			if err != nil {
 				return err
 			}

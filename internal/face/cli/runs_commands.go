@@ -8,7 +8,7 @@ import (
 
 // runCommands are the commands of this group.
 func runCommands(l *Line, p RunsPorts) []*cobra.Command {
-	return []*cobra.Command{runsCommand(l, p), workerCommand(l, p), schemaCommand(l, p)}
+	return []*cobra.Command{runsCommand(l, p), workerCommand(l, p), schemaCommand(l, p.OpenAPI)}
 }
 
 func runsCommand(l *Line, p RunsPorts) *cobra.Command {

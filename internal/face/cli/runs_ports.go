@@ -26,8 +26,8 @@ type RunsPorts struct {
 	Estates func(ctx context.Context, db string) (RunFolders, error)
 	// Programs are those of recipes, by recipe and name.
 	Programs func() map[string]RunProgram
-	// Version is that of the program, for documents.
-	Version string
+	// OpenAPI writes the description of the HTTP API.
+	OpenAPI func() []byte
 }
 
 // Job is a run to be carried out by this process.

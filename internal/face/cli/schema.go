@@ -6,11 +6,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"ramet/internal/base/printer"
-	"ramet/internal/face/httpapi"
 	"ramet/internal/run/rundir"
 )
 
-func schemaCommand(l *Line, p RunsPorts) *cobra.Command {
+func schemaCommand(l *Line, openAPIText func() []byte) *cobra.Command {
 	return &cobra.Command{
 		Use:       "schema NAME",
 		Short:     "Print a published JSON Schema: event, snapshot, issue, recipe or run_config; or openapi",
@@ -18,7 +17,7 @@ func schemaCommand(l *Line, p RunsPorts) *cobra.Command {
 		ValidArgs: append(rundir.SchemaNames(), openAPI),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if args[0] == openAPI {
-				return l.Print(rawJSON(httpapi.OpenAPI(p.Version)))
+				return l.Print(rawJSON(openAPIText()))
 			}
 			text, err := rundir.MakeSchema(args[0])
 			if err != nil {

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -14,7 +15,7 @@ import (
 	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
 	"ramet/internal/base/printer"
-	"ramet/internal/face/httpapi"
+	"ramet/internal/core/trust"
 	"ramet/internal/ledger"
 	"ramet/internal/operation/session"
 	"ramet/internal/run/rundir"
@@ -25,23 +26,45 @@ type Service struct {
 	Runs     *rundir.Store
 	Ledger   *ledger.Folder
 	Listener net.Listener
-	Token    httpapi.Token
+	Token    trust.Token
 	Hosts    []string
 	Warn     func(string)
 	// Command carries out a command line in this process and returns what it prints, Begin in
 	// a process of its own.
 	Command, Begin func(ctx context.Context, args ...string) (string, error)
 	User           string
-	Ready          func(login string) // it answers; login is the way to the page
+	// Ready is called once the server answers: at base, with the page at the path login.
+	Ready func(base, login string)
 }
 
-// Serve serves a workspace until ctx ends.
-type Serve func(context.Context, *session.Workspace, Service) error
+// ServerPorts start the servers of the HTTP API and of the Agent Client Protocol.
+type ServerPorts struct {
+	// HTTP serves a workspace until ctx ends.
+	HTTP func(context.Context, *session.Workspace, Service) error
+	// Listen opens an address, one that other machines can reach only if remote is set.
+	Listen func(ctx context.Context, addr string, remote bool) (net.Listener, error)
+	// CheckHost checks a name by which clients reach the server.
+	CheckHost func(name string) error
+	// AskLogin asks a running server for a link to the page that works once.
+	AskLogin func(ctx context.Context, base string, token trust.Token) (string, error)
+	// ACP serves an editor until it closes its side.
+	ACP func(context.Context, ACPService) error
+}
+
+// ACPService is an editor on standard input and output, and how its workspaces are opened.
+type ACPService struct {
+	In        io.Reader
+	Out       io.Writer
+	User, Dir string
+	Log       func(string)
+	Place     func(dir string) (string, error)
+	Open      func(ctx context.Context, dir string, k session.Kernel) (*session.Workspace, func(), error)
+}
 
 // defaultAddr is where the API is, unless the user says otherwise.
 const defaultAddr = "127.0.0.1:8765"
 
-func serveHTTPCommand(l *Line, run Serve) *cobra.Command {
+func serveHTTPCommand(l *Line, p ServerPorts) *cobra.Command {
 	var addr string
 	var hosts []string
 	var remote, background bool
@@ -63,14 +86,14 @@ they use, --host NAME.
 				return err
 			}
 			for _, h := range hosts {
-				if err := httpapi.CheckHost(h); err != nil {
+				if err := p.CheckHost(h); err != nil {
 					return err
 				}
 			}
 			if there, err := l.GoOn(c.Context(), background); there {
 				return err
 			}
-			return serve(l, c.Context(), run, addr, hosts, remote)
+			return serve(l, c.Context(), p, addr, hosts, remote)
 		},
 	}
 	c.Flags().StringVar(&addr, "addr", defaultAddr, "where to listen, HOST:PORT; port 0 takes a free one")
@@ -80,8 +103,8 @@ they use, --host NAME.
 	return c
 }
 
-func serve(l *Line, ctx context.Context, run Serve, addr string, hosts []string, remote bool) error {
-	listener, err := httpapi.Listen(ctx, addr, remote)
+func serve(l *Line, ctx context.Context, p ServerPorts, addr string, hosts []string, remote bool) error {
+	listener, err := p.Listen(ctx, addr, remote)
 	if err != nil {
 		return err
 	}
@@ -91,7 +114,7 @@ func serve(l *Line, ctx context.Context, run Serve, addr string, hosts []string,
 		return err
 	}
 	service := Service{Listener: listener, Hosts: hosts, Warn: l.Note, User: l.User()}
-	if service.Token, err = httpapi.OpenToken(home); err != nil {
+	if service.Token, err = trust.OpenToken(home); err != nil {
 		return err
 	}
 	if service.Runs, err = l.Runs(""); err != nil {
@@ -102,8 +125,7 @@ func serve(l *Line, ctx context.Context, run Serve, addr string, hosts []string,
 		return err
 	}
 	service.Ledger = ledger.FolderAt(filepath.Join(ws.Place.Project, ".ramet"), ledger.FolderOptions{Now: l.Now, Project: ws.Place.Project})
-	base := httpapi.URL(listener.Addr())
-	service.Ready = func(login string) {
+	service.Ready = func(base, login string) {
 		// For `ramet web`; without it, it needs --addr.
 		if err := durable.WriteFile(filepath.Join(home, addressFile), []byte(listener.Addr().String()+"\n"), 0o600); err != nil {
 			l.Note(err.Error())
@@ -114,7 +136,7 @@ func serve(l *Line, ctx context.Context, run Serve, addr string, hosts []string,
 			l.Leave(0)
 		}
 	}
-	return run(ctx, ws, service)
+	return p.HTTP(ctx, ws, service)
 }
 
 // addressFile is where the server that was started last listens.
@@ -129,7 +151,7 @@ func lastAddress(home string) string {
 	return defaultAddr
 }
 
-func webCommand(l *Line) *cobra.Command {
+func webCommand(l *Line, p ServerPorts) *cobra.Command {
 	var addr string
 	c := &cobra.Command{
 		Use:   "web",
@@ -143,14 +165,14 @@ func webCommand(l *Line) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			token, err := httpapi.ReadToken(home)
+			token, err := trust.ReadToken(home)
 			if err != nil {
 				return err
 			}
 			if addr == "" {
 				addr = lastAddress(home)
 			}
-			link, err := httpapi.AskLogin(c.Context(), "http://"+addr, token)
+			link, err := p.AskLogin(c.Context(), "http://"+addr, token)
 			if fault.Is(err, fault.NotFound) {
 				return fault.New(fault.NotFound, "nobody answers at %s", addr).WithHint("start it with `ramet serve`, or `ramet serve --background`")
 			}

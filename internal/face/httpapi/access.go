@@ -3,13 +3,13 @@ package httpapi
 import (
 	"crypto/rand"
 	"crypto/sha256"
-	"crypto/subtle"
 	"net/http"
 	"strings"
 	"sync"
 	"time"
 
 	"ramet/internal/base/id"
+	"ramet/internal/core/trust"
 )
 
 // sender is who asks.
@@ -36,7 +36,7 @@ const cookieName = "ramet_session"
 // access knows who may ask. Secrets are kept as hashes: whoever reads this memory gets
 // no session. Nothing of it outlives the process.
 type access struct {
-	token Token
+	token trust.Token
 	now   func() time.Time
 
 	mu       sync.Mutex
@@ -47,7 +47,7 @@ type access struct {
 // passes are secrets that end.
 type passes map[[sha256.Size]byte]time.Time
 
-func newAccess(t Token, now func() time.Time) *access {
+func newAccess(t trust.Token, now func() time.Time) *access {
 	return &access{token: t, now: now, codes: passes{}, sessions: passes{}}
 }
 
@@ -58,7 +58,7 @@ func (a *access) who(r *http.Request) (sender, error) {
 		"no valid token or session: send `Authorization: Bearer TOKEN` with the token of $RAMET_HOME/token, or open the page with `ramet web`")
 	if said := r.Header.Values("Authorization"); len(said) > 0 {
 		scheme, token, _ := strings.Cut(said[0], " ")
-		if len(said) == 1 && strings.EqualFold(scheme, "Bearer") && a.token.is(strings.TrimSpace(token)) {
+		if len(said) == 1 && strings.EqualFold(scheme, "Bearer") && a.token.Is(strings.TrimSpace(token)) {
 			return holder, nil
 		}
 		if _, ok := a.agent(r); ok && len(said) == 1 {
@@ -139,10 +139,4 @@ func (a *access) use(list passes, secret string) bool {
 	until, ok := list[hash]
 	delete(list, hash)
 	return ok && a.now().Before(until)
-}
-
-// is compares in constant time.
-func (t Token) is(said string) bool {
-	want, have := sha256.Sum256([]byte(t.value)), sha256.Sum256([]byte(said))
-	return t.value != "" && subtle.ConstantTimeCompare(want[:], have[:]) == 1
 }

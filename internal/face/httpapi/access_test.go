@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
+	"ramet/internal/core/trust"
 	"regexp"
 	"strings"
 	"testing"
@@ -164,7 +165,7 @@ func TestOnlyHealthAndLoginArePublic(t *testing.T) {
 
 // Without a token nobody is let in, not even with an empty one.
 func TestWithoutATokenNobodyHoldsIt(t *testing.T) {
-	s := start(t, func(o *Options) { o.Token = Token{} })
+	s := start(t, func(o *Options) { o.Token = trust.Token{} })
 	for _, said := range []string{"Bearer ", "Bearer", "bearer  ", ""} {
 		s.ask(t, "GET", "/api/v1/runs", nil, func(r *http.Request) { r.Header.Set("Authorization", said) }).refused(t, 401, "UNAUTHENTICATED")
 	}
@@ -233,7 +234,7 @@ func TestALoginCodeOpensOnceAndNotForLong(t *testing.T) {
 }
 
 func TestTheOldestPassesGo(t *testing.T) {
-	a := newAccess(Token{}, time.Now)
+	a := newAccess(trust.Token{}, time.Now)
 	first, _ := a.pass(a.codes, codeTime, maxCodes)
 	for range maxCodes {
 		a.pass(a.codes, codeTime, maxCodes)
@@ -309,7 +310,7 @@ func (s *site) rows(t *testing.T) int64 {
 }
 
 func TestAPassIsNeverKept(t *testing.T) {
-	a := newAccess(Token{}, time.Now)
+	a := newAccess(trust.Token{}, time.Now)
 	code, _ := a.pass(a.codes, codeTime, maxCodes)
 	session, _, _ := a.login(code)
 	if memory := fmt.Sprintf("%s %s", a.codes, a.sessions); strings.Contains(memory, session) || strings.Contains(memory, code) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/core/trust"
 )
 
 // askTime is how long a server on this machine may take to answer.
@@ -20,7 +21,7 @@ const askTime = 5 * time.Second
 // AskLogin asks a server that runs already (base like http://127.0.0.1:8765) for a
 // one-time link to its page. NOT_FOUND: nobody answers there. CONFLICT: somebody else
 // does; any program may take a port, so the token is sent only to one that knows it.
-func AskLogin(ctx context.Context, base string, t Token) (link string, err error) {
+func AskLogin(ctx context.Context, base string, t trust.Token) (link string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	base = strings.TrimSuffix(base, "/")
@@ -36,11 +37,11 @@ func AskLogin(ctx context.Context, base string, t Token) (link string, err error
 	if err != nil {
 		return "", err
 	}
-	if want := t.prove(host, challenge); want == "" || !hmac.Equal([]byte(want), []byte(health.Proof)) {
+	if want := t.Prove(host, challenge); want == "" || !hmac.Equal([]byte(want), []byte(health.Proof)) {
 		return "", a.stranger()
 	}
 	var code LoginCode
-	if _, err := a.ask(ctx, http.MethodPost, "/api/v1/login-codes", "Bearer "+t.value, &code); err != nil {
+	if _, err := a.ask(ctx, http.MethodPost, "/api/v1/login-codes", t.Bearer(), &code); err != nil {
 		return "", err
 	}
 	if !strings.HasPrefix(code.Path, "/login?code=") {

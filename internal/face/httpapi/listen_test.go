@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/core/trust"
 )
 
 func TestOnlyLoopbackIsListenedOn(t *testing.T) {
@@ -61,10 +62,10 @@ func TestAskLogin(t *testing.T) {
 	if got := s.ask(t, "GET", strings.TrimPrefix(link, s.base), nil, func(r *http.Request) { r.Header.Del("Authorization") }); got.status != 303 {
 		t.Errorf("%d: %s", got.status, got.body)
 	}
-	if _, err := AskLogin(t.Context(), s.base, Token{strings.Repeat("x", 52)}); !fault.Is(err, fault.Conflict) {
+	if _, err := AskLogin(t.Context(), s.base, otherToken(t)); !fault.Is(err, fault.Conflict) {
 		t.Errorf("with another token: %v", err)
 	}
-	if _, err := AskLogin(t.Context(), s.base, Token{}); !fault.Is(err, fault.Conflict) {
+	if _, err := AskLogin(t.Context(), s.base, trust.Token{}); !fault.Is(err, fault.Conflict) {
 		t.Errorf("without a token: %v", err)
 	}
 	if _, err := AskLogin(t.Context(), "http://127.0.0.1:1", token); !fault.Is(err, fault.NotFound) {
@@ -103,4 +104,14 @@ func TestURL(t *testing.T) {
 			t.Errorf("%s: %s", addr, got)
 		}
 	}
+}
+
+// otherToken returns the token of another home.
+func otherToken(t *testing.T) trust.Token {
+	t.Helper()
+	token, err := trust.OpenToken(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token
 }

@@ -16,6 +16,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"ramet/internal/core/trust"
+	"ramet/internal/operation"
 	"ramet/internal/telemetry"
 	"ramet/internal/telemetry/store"
 )
@@ -96,11 +98,11 @@ func (l *pipeListener) dial(ctx context.Context, _, _ string) (net.Conn, error) 
 func startOn(t testing.TB, l net.Listener, dial func(ctx context.Context, network, address string) (net.Conn, error), change ...func(*Options)) *site {
 	t.Helper()
 	home := t.TempDir()
-	token, err := OpenToken(home)
+	token, err := trust.OpenToken(home)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &site{token: token.value, clock: &clock{}, dial: dial}
+	s := &site{token: strings.TrimPrefix(token.Bearer(), "Bearer "), clock: &clock{}, dial: dial}
 	if s.store, err = store.OpenFile(t.Context(), filepath.Join(home, "telemetry.db")); err != nil {
 		t.Fatal(err)
 	}
@@ -249,15 +251,15 @@ func (s *site) created(t testing.TB, unit string, fields ...any) string {
 // noRuns is an empty folder of runs.
 type noRuns struct{}
 
-func (noRuns) List(context.Context) ([]RunLog, error) { return nil, nil }
+func (noRuns) List(context.Context) ([]operation.RunLog, error) { return nil, nil }
 func (noRuns) Snapshot(context.Context, string) (json.RawMessage, error) {
 	return nil, notHere("such run")
 }
 func (noRuns) Events(context.Context, string, int64, int64) ([]json.RawMessage, error) {
 	return nil, notHere("such run")
 }
-func (noRuns) Verify(context.Context, string) (RunProof, error) {
-	return RunProof{}, notHere("such run")
+func (noRuns) Verify(context.Context, string) (operation.RunProof, error) {
+	return operation.RunProof{}, notHere("such run")
 }
 
 func bodyOf(text []byte) io.ReadCloser { return io.NopCloser(bytes.NewReader(text)) }

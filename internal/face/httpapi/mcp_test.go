@@ -40,9 +40,9 @@ func TestTheTokenOfAnAgentOpensOneRoute(t *testing.T) {
 		}
 	}
 	s.ask(t, "GET", "/no/such", nil, show(token)).refused(t, 401, "UNAUTHENTICATED")
-	_, stamp, _ := strings.Cut(strings.TrimPrefix(token, agentPrefix), ".")
-	for _, wrong := range []string{token[:len(token)-1], token + "0", agentPrefix + string(id.NewAgent()) + "." + stamp,
-		agentPrefix + string(who) + ".", agentPrefix + "." + stamp, strings.TrimPrefix(token, agentPrefix), strings.ToUpper(token)} {
+	_, stamp, _ := strings.Cut(strings.TrimPrefix(token, "ramet-agent."), ".")
+	for _, wrong := range []string{token[:len(token)-1], token + "0", "ramet-agent." + string(id.NewAgent()) + "." + stamp,
+		"ramet-agent." + string(who) + ".", "ramet-agent." + "." + stamp, strings.TrimPrefix(token, "ramet-agent."), strings.ToUpper(token)} {
 		s.ask(t, "POST", "/mcp", "{}", show(wrong)).refused(t, 401, "UNAUTHENTICATED")
 	}
 }

@@ -25,6 +25,7 @@ import (
 	"ramet/internal/core/history"
 	"ramet/internal/core/registry"
 	"ramet/internal/ledger"
+	"ramet/internal/operation"
 	"ramet/internal/operation/session"
 	"ramet/internal/run"
 	"ramet/internal/run/ndjson"
@@ -175,7 +176,7 @@ func furnish(t testing.TB) func(*Options) {
 		for _, f := range more {
 			f(o)
 		}
-		o.RunLogs, o.Ledger, o.Usage = OverRunDir(runs), OverLedger(folder), ws
+		o.RunLogs, o.Ledger, o.Usage = operation.OverRunDir(runs), OverLedger(folder), ws
 		begins := func(_ context.Context, args ...string) (string, error) {
 			return `{"run_id": "r1", "path": "/runs/r1", "run_state": "` + strings.ToUpper(args[1]) + `"}`, nil
 		}
@@ -380,12 +381,12 @@ func TestWithoutPartsTheTableIsTheSame(t *testing.T) {
 
 func TestRunsAndTheLedgerAreRead(t *testing.T) {
 	s := start(t, furnish(t))
-	var runs RunList
+	var runs operation.RunList
 	s.ask(t, "GET", "/api/v1/run-logs", nil).into(t, &runs)
 	if len(runs.Runs) != 2 || runs.Runs[0].Error == nil || runs.Runs[1].Error != nil || runs.Runs[1].Events != 1 {
 		t.Errorf("%+v", runs)
 	}
-	var page EventPage
+	var page operation.EventPage
 	s.ask(t, "GET", "/api/v1/run-logs/r1/events", nil).into(t, &page)
 	if len(page.Events) != 1 || page.Next != 1 || !bytes.Contains(page.Events[0], []byte(`"RUN_CREATED"`)) {
 		t.Errorf("%+v", page)
@@ -397,11 +398,11 @@ func TestRunsAndTheLedgerAreRead(t *testing.T) {
 	s.ask(t, "GET", "/api/v1/run-logs/r1/events?limit=1001", nil).refused(t, 400, "INVALID_FIELD")
 	s.ask(t, "GET", "/api/v1/run-logs/r1/events?after=-1", nil).refused(t, 400, "INVALID_FIELD")
 	s.ask(t, "GET", "/api/v1/run-logs/bad/verify", nil).refused(t, 409, "EVENT_CHAIN_BROKEN")
-	var proof RunProof
+	var proof operation.RunProof
 	if s.ask(t, "GET", "/api/v1/run-logs/r1/verify", nil).into(t, &proof); !proof.OK || proof.Events != 1 {
 		t.Errorf("%+v", proof)
 	}
-	var tracked TrackList
+	var tracked operation.TrackList
 	if s.ask(t, "GET", "/api/v1/track?status=spawned", nil).into(t, &tracked); len(tracked.Entries) != 1 || tracked.Entries[0].ID != "kid-1" {
 		t.Errorf("%+v", tracked)
 	}

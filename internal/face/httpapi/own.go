@@ -67,7 +67,7 @@ func (s *Server) health(c *Call, _ None) (Health, error) {
 		return out, badQuery("challenge", "has more than 128 characters", "")
 	}
 	if challenge != "" {
-		out.Proof = s.o.Token.prove(c.Request.Host, challenge)
+		out.Proof = s.o.Token.Prove(c.Request.Host, challenge)
 	}
 	return out, nil
 }

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"ramet/internal/core/trust"
+	"ramet/internal/operation"
 	"ramet/internal/telemetry"
 )
 
@@ -13,11 +15,11 @@ import (
 // missing: a part that is not there answers NOT_FOUND.
 type Options struct {
 	Version string
-	Token   Token
+	Token   trust.Token
 	Hosts   []string // names by which users reach it, besides those of loopback: NAME or NAME:PORT
 
 	Telemetry telemetry.Store
-	RunLogs   RunLogs
+	RunLogs   operation.RunLogs
 	Runs      RunVerbs
 	Ledger    Ledger
 	Usage     Usage

@@ -5,16 +5,12 @@ import (
 	"net/http"
 
 	"ramet/internal/ledger"
+	"ramet/internal/operation"
 )
 
 // Ledger reads the record of spawned sub-agents, oldest first.
 type Ledger interface {
 	Entries(ctx context.Context) ([]ledger.Shown, error)
-}
-
-// TrackList is entries of the ledger.
-type TrackList struct {
-	Entries []ledger.Shown `json:"entries"`
 }
 
 // tracked are the routes of the ledger; without one they find nothing.
@@ -27,8 +23,8 @@ func (t tracked) routes() []Route {
 	}}, http.StatusOK, t.list)}
 }
 
-func (t tracked) list(c *Call, _ None) (TrackList, error) {
-	out := TrackList{[]ledger.Shown{}}
+func (t tracked) list(c *Call, _ None) (operation.TrackList, error) {
+	out := operation.TrackList{Entries: []ledger.Shown{}}
 	if t.ledger == nil {
 		return out, notHere("ledger")
 	}

@@ -7,20 +7,20 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/base/shape"
 	"ramet/internal/core/registry"
-	"ramet/internal/face/httpapi"
 	"ramet/internal/ledger"
+	"ramet/internal/operation"
 	"ramet/internal/operation/public"
 	"ramet/internal/operation/session"
 	"ramet/internal/run"
 )
 
-// Runs reads orchestrated runs (httpapi.OverRunDir).
-type Runs = httpapi.RunLogs
+// Runs reads orchestrated runs (operation.OverRunDir).
+type Runs = operation.RunLogs
 
 func trackTool() tool {
 	return tool{name: "track", about: "List the ledger of spawned sub-agents of any program, oldest first: who began, who ended and how.", reads: true,
 		args:    shape.Object(shape.May("status", shape.Enum(words(ledger.Statuses())...))),
-		answers: []any{httpapi.TrackList{}},
+		answers: []any{operation.TrackList{}},
 		run: func(ctx context.Context, s *Server, _ Caller, args json.RawMessage) (json.RawMessage, error) {
 			a, err := decode[struct{ Status string }](args)
 			if err != nil {
@@ -67,7 +67,7 @@ type runArgs struct {
 }
 
 func runAnswers() []any {
-	return []any{httpapi.RunList{}, run.Snapshot{}, httpapi.EventPage{}, httpapi.RunProof{}, public.RunMade{}}
+	return []any{operation.RunList{}, run.Snapshot{}, operation.EventPage{}, operation.RunProof{}, public.RunMade{}}
 }
 
 func runTool() tool {
@@ -147,7 +147,7 @@ func (s *Server) events(ctx context.Context, runID string, after, limit int64) (
 	if list == nil {
 		list = []json.RawMessage{}
 	}
-	return encode(httpapi.EventPage{Events: list, Next: after + int64(len(list))})
+	return encode(operation.EventPage{Events: list, Next: after + int64(len(list))})
 }
 
 // Verified is what verify answers.

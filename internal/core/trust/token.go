@@ -1,9 +1,10 @@
-package httpapi
+package trust
 
 import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"crypto/subtle"
 	"encoding/hex"
 	"errors"
 	"io"
@@ -103,8 +104,14 @@ func (t Token) Agent(said string) (id.Agent, bool) {
 	return a, err == nil && hmac.Equal([]byte(stamp), []byte(t.stamp(a)))
 }
 
-// Is says whether it is the token that was said.
-func (t Token) Is(said string) bool { return t.is(said) }
+// Bearer returns the header that shows the token to a server.
+func (t Token) Bearer() string { return "Bearer " + t.value }
+
+// Is reports whether a client sent this token.
+func (t Token) Is(said string) bool {
+	want, have := sha256.Sum256([]byte(t.value)), sha256.Sum256([]byte(said))
+	return t.value != "" && subtle.ConstantTimeCompare(want[:], have[:]) == 1
+}
 
 func (t Token) stamp(a id.Agent) string {
 	mac := hmac.New(sha256.New, []byte(t.value))
@@ -112,10 +119,10 @@ func (t Token) stamp(a id.Agent) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// prove answers a challenge: the HMAC-SHA256, under the token, of where the question was
+// Prove answers a challenge: the HMAC-SHA256, under the token, of where the question was
 // sent and the challenge. Where is in it so that a program on another port cannot have
 // it answered by us; empty if there is no token.
-func (t Token) prove(host, challenge string) string {
+func (t Token) Prove(host, challenge string) string {
 	if t.value == "" {
 		return ""
 	}
