@@ -57,7 +57,7 @@ func (d *drivers) model(ref llm.Ref) (kernel.Model, bool, error) {
 	}
 	return kernel.Model{Ref: ref, Foreign: limitedForeign{
 		&driver.Driven{Program: d.program(p), Model: model, Pool: &d.pool, Log: d.request.Store, Root: d.folder,
-			Offered: func(o driver.Offer) { _ = d.request.Offers().Keep(p.Name, o) }}, d.request.Store}}, true, nil // faces show less then
+			Offered: func(o driver.Offer) { _ = d.request.Programs().Offers().Keep(p.Name, o) }}, d.request.Store}}, true, nil // faces show less then
 }
 
 // named is what stands in the place of a model for an agent that this program drives.

@@ -70,7 +70,7 @@ func (d *drivers) belowConfined(ctx context.Context, a agent.Agent) (bool, error
 			return false, err
 		}
 		if up == a.Parent {
-			if s, err := d.request.Standing(ctx, parent); err != nil || s.Mode == permit.Box {
+			if s, err := d.request.Turns().Standing(ctx, parent); err != nil || s.Mode == permit.Box {
 				return err == nil, err
 			}
 		}

@@ -15,7 +15,7 @@ import (
 
 // hooksOf are the hooks of agents, in runs too.
 func hooksOf(r request) func(agent.Agent) loop.Hooks {
-	return func(a agent.Agent) loop.Hooks { return r.HooksOf(a, r.Cwd) }
+	return func(a agent.Agent) loop.Hooks { return r.Project().HooksOf(a, r.Cwd) }
 }
 
 // hookRunner runs the hooks of a workspace: the project's confined as its commands are, the user's

@@ -26,11 +26,11 @@ import (
 // An agent that works on an item of a run has no skills, so it is told of none; of roles, if it forks.
 func overlay(r request, a agent.Agent, box tool.Box, window func(agent.Agent) int64, works bool) (out []llm.Message, note string, err error) {
 	names := box.Told().Names()
-	first, err := r.Prompts().System(names)
+	first, err := r.Prompts().Folder().System(names)
 	if err != nil {
 		return nil, "", err
 	}
-	c, err := r.Charter()
+	c, err := r.Project().Charter()
 	if err != nil {
 		return nil, "", err
 	}
@@ -81,7 +81,7 @@ func told(r request, a agent.Agent, works bool) string {
 	if works {
 		return "" // nobody reads along
 	}
-	c, err := r.Charter()
+	c, err := r.Project().Charter()
 	if err != nil {
 		return ""
 	}
@@ -129,7 +129,7 @@ func (j *joining) of(a agent.Agent) loop.Join {
 		if len(files) == 0 {
 			return nil, nil
 		}
-		words, err := j.request.Joining(a, j.request.Cwd, files, kit.KnownInstructions(known))
+		words, err := j.request.Project().Joining(a, j.request.Cwd, files, kit.KnownInstructions(known))
 		if err != nil {
 			j.say(a, "instructions of the folders that were touched are not used: "+err.Error())
 			return nil, nil

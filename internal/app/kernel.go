@@ -45,7 +45,7 @@ func (r request) root(a agent.Agent) (string, error) { return r.Folder(a, r.Cwd)
 
 // kernelFor starts a kernel whose agents may work on items of runs.
 func kernelFor(ctx context.Context, r request, work *runner.Crew) (*session.Running, error) {
-	if _, _, err := r.Unasked(); err != nil {
+	if _, _, err := r.Turns().Unasked(); err != nil {
 		return nil, err
 	}
 	hide, err := hidden(r.Workspace)
@@ -102,7 +102,7 @@ func kernelFor(ctx context.Context, r request, work *runner.Crew) (*session.Runn
 		end()
 		k.Stop()
 		p.close()
-		r.EndFileStates()
+		r.Files().EndFileStates()
 		if k.Owes() {
 			server.Owe()
 		}
@@ -257,7 +257,7 @@ func (t *tools) box(a agent.Agent) (tool.Box, error) {
 		return nil, err
 	}
 	t.worded.warm(own)
-	k, err := t.request.Kit()
+	k, err := t.request.Project().Kit()
 	if err != nil {
 		return nil, err
 	}
@@ -288,8 +288,8 @@ func (t *tools) at(root string, a id.Agent, jobs *local.Jobs) (tool.Box, error) 
 		return nil, err
 	}
 	made, err := local.New(local.Options{Root: root, Keep: keep, For: a, Env: t.environment, Hide: append(slices.Clip(t.hidden), files.TrashInProject(root)), Cache: confinedCache(ws),
-		Quarantine: quarantine(ws), Forbid: reserved(ws), Outputs: ws.Outputs(), Clean: t.request.Secrets.Own, Jobs: jobs,
-		Replaces: ws.Replaces(a, root)})
+		Quarantine: quarantine(ws), Forbid: reserved(ws), Outputs: ws.Care().Outputs(), Clean: t.request.Secrets.Own, Jobs: jobs,
+		Replaces: ws.Files().Replaces(a, root)})
 	if err != nil {
 		return nil, err
 	}

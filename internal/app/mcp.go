@@ -235,7 +235,7 @@ const serverPatience = 30 * time.Second
 // served are the tools of MCP servers for a turn of an agent. If their definitions would take
 // more than a tenth of what the model reads, it gets a tool that finds them.
 func (t *tools) served(a agent.Agent) tool.Box {
-	pool, note, err := t.request.Pool()
+	pool, note, err := t.request.Servers().Pool()
 	if err != nil {
 		note = "MCP servers are not used: " + err.Error()
 	}

@@ -62,8 +62,8 @@ func (p *parts) forKernel() kernel.Parts {
 			Joins: p.joins.of,
 		},
 		Children: kernel.Children{
-			Role: r.Workspace.Role, Driver: p.drivers.named, Drivers: p.drivers.installed,
-			Roles:    func() bool { k, err := r.Kit(); return err == nil && len(k.Roles) > 0 },
+			Role: r.Workspace.Agents().Role, Driver: p.drivers.named, Drivers: p.drivers.installed,
+			Roles:    func() bool { k, err := r.Project().Kit(); return err == nil && len(k.Roles) > 0 },
 			Worktree: worktrees{r}.make, Trees: treesOf(r, p.work),
 			MostAgents: r.Config.Number("max_agents"),
 		},

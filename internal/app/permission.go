@@ -20,7 +20,7 @@ import (
 
 // policy returns what the user permits in a workspace. note tells people something about an agent.
 func policy(r request, ask permit.Asker, note func(id.Agent, string)) *permit.Policy {
-	return &permit.Policy{Acts: sandbox.ActsByName, Settings: r.Unasked, Rules: r.Allow, Confinable: sandbox.Available, Ask: ask,
+	return &permit.Policy{Acts: sandbox.ActsByName, Settings: r.Turns().Unasked, Rules: r.Allow, Confinable: sandbox.Available, Ask: ask,
 		Log: r.Store, Book: rulebook{r.Home, r.Place.Project}, Warn: note,
 		Boxed: func(a id.Agent, rule permit.Rule) {
 			tellOnce(r.Home, "rules-are-confined", func() { note(a, cli.ConfinedRules(rule.String())) })

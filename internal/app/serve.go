@@ -46,14 +46,14 @@ func serve(ctx context.Context, ws *session.Workspace, r cli.Service) (err error
 		return err
 	}
 	closing.add(func() error { events.Stop(); return nil })
-	go ws.Follow(ctx)
+	go ws.Turns().Follow(ctx)
 	go letGo(ctx, ws, kept, r.Warn)
 	keepTurnlog(ctx, ws, r, &routes{ws: ws, note: r.Warn, kept: kept, closing: closing}, closing)
 	server := httpapi.New(httpapi.Options{
 		Version: version, Token: r.Token, Hosts: r.Hosts,
 		Telemetry: kept, RunLogs: operation.OverRunDir(r.Runs), Runs: session.Runs{Command: r.Command, Begin: r.Begin}, Ledger: httpapi.OverLedger(r.Ledger), Usage: ws.Store,
-		Agents: httpapi.Agents{Client: operation.Within(ws), Verbs: ws, Store: ws.Store, Events: events, Asks: asks},
-		Gate:   ws,
+		Agents: httpapi.Agents{Client: operation.Within(ws), Workspace: ws, Store: ws.Store, Events: events, Asks: asks},
+		Gate:   ws.Project(),
 		MCP: mcpserver.New(ctx, mcpserver.Options{Version: version, Workspace: ws, Command: r.Command, Begin: r.Begin,
 			Runs: operation.OverRunDir(r.Runs), User: r.User}),
 		Page: web.Handler(),

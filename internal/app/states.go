@@ -20,13 +20,13 @@ func states(r request, work *runner.Crew) func(agent.Agent) loop.Files {
 				return nil
 			}
 		}
-		return r.FileStates(a, r.Cwd)
+		return r.Files().FileStates(a, r.Cwd)
 	}
 }
 
 // recoverFiles finishes what a process that was killed left half restored.
 func recoverFiles(ctx context.Context, r request) {
-	done, err := r.RecoverFiles(ctx)
+	done, err := r.Files().RecoverFiles(ctx)
 	for _, d := range done {
 		r.warn(d.Finished())
 	}

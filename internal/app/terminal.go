@@ -21,7 +21,8 @@ import (
 
 // terminal is a workspace and its kernel, for the terminal UI.
 type terminal struct {
-	*session.Workspace
+	verbs
+	ws       *session.Workspace
 	asker    *asker
 	command  cli.Command
 	warnings []string // of the start
@@ -32,7 +33,7 @@ func openDesk(ctx context.Context, s *session.Session, command cli.Command) (tui
 	if err != nil {
 		return nil, err
 	}
-	d := &terminal{Workspace: ws, asker: newAsker(), command: command}
+	d := &terminal{verbs: verbsOf(ws), ws: ws, asker: newAsker(), command: command}
 	if ws.Config.Background == "yes" {
 		if err := background(ctx, ws); err != nil {
 			d.warnings = append(d.warnings, err.Error())
@@ -65,12 +66,12 @@ func background(ctx context.Context, ws *session.Workspace) error {
 		WithHint("`ramet serve --background` says why; agents end with this terminal")
 }
 
-func (d *terminal) Close() { d.Stopped() }
+func (d *terminal) Close() { d.ws.Stopped() }
 
 func (d *terminal) Events(ctx context.Context) iter.Seq[loop.Event] {
-	here, _ := d.Kernel.Events.Subscribe(ctx)
-	there, _ := d.Elsewhere.Subscribe(ctx)
-	go d.Follow(ctx)
+	here, _ := d.ws.Kernel.Events.Subscribe(ctx)
+	there, _ := d.ws.Elsewhere.Subscribe(ctx)
+	go d.turnVerbs.Follow(ctx)
 	both := make(chan loop.Event)
 	for _, seq := range []iter.Seq[loop.Event]{here, there} {
 		go func() {
@@ -104,43 +105,45 @@ func (d *terminal) Events(ctx context.Context) iter.Seq[loop.Event] {
 
 // Mode is what was chosen for an agent, else the setting.
 func (d *terminal) Mode(ctx context.Context, a id.Agent) (permit.Mode, error) {
-	row, err := d.Store.Agent(ctx, a)
+	row, err := d.ws.Store.Agent(ctx, a)
 	if err != nil {
 		return "", err
 	}
-	found, err := d.Standing(ctx, row)
+	found, err := d.turnVerbs.Standing(ctx, row)
 	return found.Mode, err
 }
 
 func (d *terminal) Questions(ctx context.Context) <-chan tui.Question { return d.asker.questions }
 
-func (d *terminal) Agents(ctx context.Context) (tui.Agents, error) { return d.Everybody(ctx) }
+func (d *terminal) Agents(ctx context.Context) (tui.Agents, error) {
+	return d.agentVerbs.Everybody(ctx)
+}
 
 func (d *terminal) Turn(ctx context.Context, a id.Agent, said string, model llm.Ref, ticket string) (bool, error) {
 	p := kernel.Prompt{Text: said, Model: model, Ticket: ticket, Again: said == ""}
 	if strings.HasPrefix(said, "/") {
-		found, err := d.Store.Agent(ctx, a)
+		found, err := d.ws.Store.Agent(ctx, a)
 		if err == nil {
-			err = d.Word(ctx, found, &p)
+			err = d.promptVerbs.Word(ctx, found, &p)
 		}
 		if err != nil {
 			return false, err
 		}
 	}
-	ran, err := d.Run(ctx, session.Turn{Agent: a, Prompt: p, Stay: true, Ask: d.asker})
+	ran, err := d.turnVerbs.Run(ctx, session.Turn{Agent: a, Prompt: p, Stay: true, Ask: d.asker})
 	return ran.Said, err
 }
 
 func (d *terminal) Stop(ctx context.Context, a id.Agent, tickets ...string) (bool, error) {
-	return d.Workspace.Stop(ctx, kernel.Stop{Agent: a, Ticket: tickets[0], Also: tickets[1:]})
+	return d.turnVerbs.Stop(ctx, kernel.Stop{Agent: a, Ticket: tickets[0], Also: tickets[1:]})
 }
 
 func (d *terminal) Compact(ctx context.Context, a id.Agent, model llm.Ref) error {
-	found, err := d.Store.Agent(ctx, a)
+	found, err := d.ws.Store.Agent(ctx, a)
 	if err != nil {
 		return err
 	}
-	_, err = d.Workspace.Compact(ctx, found, model)
+	_, err = d.turnVerbs.Compact(ctx, found, model)
 	return err
 }
 
@@ -150,7 +153,7 @@ func (d *terminal) Key(ctx context.Context, vendor, key string) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	return said, d.KeysChanged()
+	return said, d.modelVerbs.KeysChanged()
 }
 
 // Call implements operation.Client.
@@ -158,7 +161,7 @@ func (d *terminal) Call(ctx context.Context, o operation.Operation, in any) (any
 	if probed := switches().Command; probed != nil {
 		probed()
 	}
-	return operation.Within(d.Workspace).Call(ctx, o, in)
+	return operation.Within(d.ws).Call(ctx, o, in)
 }
 
 func (d *terminal) Command(ctx context.Context, args ...string) (string, error) {

@@ -43,5 +43,5 @@ func deleteMail(ctx context.Context, e *Env, in DeleteMailInput) (LettersDeleted
 			out.Letters = append(out.Letters, int64(n))
 		}
 	}
-	return out, e.Hide(ctx, a.ID, out.Letters...)
+	return out, e.Mail().Hide(ctx, a.ID, out.Letters...)
 }

@@ -137,19 +137,19 @@ func fork(ctx context.Context, e *Env, in ForkInput) (Forked, error) {
 		prompt := string(*in.Prompt)
 		f.Prompt = &prompt
 	}
-	if f.Model, err = e.Driver(string(in.Driver), string(in.Model)); err != nil {
+	if f.Model, err = e.Programs().Driver(string(in.Driver), string(in.Model)); err != nil {
 		return Forked{}, At("model", err)
 	}
 	if err := permitDriver(ctx, e, in, f.Model); err != nil {
 		return Forked{}, err
 	}
-	done, err := e.Fork(ctx, f)
+	done, err := e.Agents().Fork(ctx, f)
 	if err != nil {
 		return Forked{}, err
 	}
 	out := Forked{Child: done.Child, Tree: done.Tree, ParentCwd: f.Parent.Cwd}
 	if in.State {
-		out.Now, err = e.States(ctx, false, done.Child.ID)
+		out.Now, err = e.Agents().States(ctx, false, done.Child.ID)
 	}
 	return out, err
 }
@@ -171,7 +171,7 @@ func permitDriver(ctx context.Context, e *Env, in ForkInput, model llm.Ref) erro
 		return nil
 	}
 	if in.Role != "" && model == (llm.Ref{}) {
-		role, err := e.Role(string(in.Role))
+		role, err := e.Agents().Role(string(in.Role))
 		if err != nil {
 			return err
 		}

@@ -54,7 +54,7 @@ func kill(ctx context.Context, e *Env, in KillInput) (registry.Killed, error) {
 	if err != nil {
 		return registry.Killed{}, err
 	}
-	done, err := e.Workspace.Kill(ctx, session.Kill{Agent: a, Cascade: in.Cascade, Reason: valueOf(in.Reason), Confirm: in.Confirm})
+	done, err := e.Workspace.Agents().Kill(ctx, session.Kill{Agent: a, Cascade: in.Cascade, Reason: valueOf(in.Reason), Confirm: in.Confirm})
 	if wrong, ok := errors.AsType[session.Miscounted](err); ok {
 		e := Invalid("confirm", fault.Conflict, "%s", wrong.Error())
 		e.About, e.Suggestion = "must be the number of agents that end", strconv.Itoa(wrong.N)

@@ -26,7 +26,7 @@ var Mark = Op[MarkInput, public.Written]{
 		if err != nil {
 			return public.Written{}, err
 		}
-		written, err := e.Workspace.Mark(ctx, a, valueOf(in.Label))
+		written, err := e.Workspace.History().Mark(ctx, a, valueOf(in.Label))
 		return public.FormatWritten(written), err
 	},
 	Text: func(w *printer.Writer, _ MarkInput, out public.Written) { out.Text(w) },

@@ -57,13 +57,13 @@ func listAgents(ctx context.Context, e *Env, in PsInput) (out AgentTree, err err
 	if in.Of != "" {
 		return listSome(ctx, e, strings.Split(in.Of, ","))
 	}
-	if out.nodes, err = e.List(ctx, in.All, in.Brief); err != nil {
+	if out.nodes, err = e.Agents().List(ctx, in.All, in.Brief); err != nil {
 		return out, err
 	}
-	if out.now, err = e.StatesAmong(ctx, in.All, out.nodes); err != nil {
+	if out.now, err = e.Agents().StatesAmong(ctx, in.All, out.nodes); err != nil {
 		return out, err
 	}
-	out.driven, err = e.DrivenAmong(ctx, out.nodes)
+	out.driven, err = e.Programs().DrivenAmong(ctx, out.nodes)
 	return out, err
 }
 
@@ -91,10 +91,10 @@ func listSome(ctx context.Context, e *Env, uuids []string) (out AgentTree, err e
 		one.Unread = int64(len(unread))
 		out.nodes, ids = append(out.nodes, agent.Node{Agent: &one}), append(ids, one.ID)
 	}
-	if out.now, err = e.States(ctx, true, ids...); err != nil {
+	if out.now, err = e.Agents().States(ctx, true, ids...); err != nil {
 		return out, err
 	}
-	out.driven, err = e.DrivenAmong(ctx, out.nodes)
+	out.driven, err = e.Programs().DrivenAmong(ctx, out.nodes)
 	return out, err
 }
 

@@ -45,9 +45,9 @@ func readLetter(ctx context.Context, e *Env, in ReadInput) (LetterRead, error) {
 	if err != nil {
 		return LetterRead{}, err
 	}
-	read := e.Workspace.Read
+	read := e.Workspace.Mail().Read
 	if in.Peek {
-		read = e.Peek
+		read = e.Mail().Peek
 	}
 	letter, found, err := read(ctx, a, int64(in.Number))
 	out := LetterRead{owner: a.Label()}

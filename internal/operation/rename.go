@@ -23,7 +23,7 @@ var Rename = Op[RenameInput, public.Agent]{
 	Run: func(ctx context.Context, e *Env, in RenameInput) (public.Agent, error) {
 		a, err := e.Target(ctx, in.Agent)
 		if err == nil {
-			a, err = e.Workspace.Rename(ctx, a, in.Name)
+			a, err = e.Workspace.Agents().Rename(ctx, a, in.Name)
 		}
 		return public.FormatAgent(a), err
 	},

@@ -38,7 +38,7 @@ type RunLog struct {
 	Calls   int64   `json:"calls"` // of models
 }
 
-// RunProof is what a check of a run's log found, as `ramet run verify --json` has it.
+// RunProof reports what a check of a run's log found, as `ramet run verify --json` has it.
 type RunProof struct {
 	OK bool `json:"ok"`
 	rundir.Proof

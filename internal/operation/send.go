@@ -66,6 +66,6 @@ func send(ctx context.Context, e *Env, in SendInput) (Sent, error) {
 		}
 		letter.From = &from
 	}
-	sent, err := e.Send(ctx, letter)
+	sent, err := e.Mail().Send(ctx, letter)
 	return Sent{public.FormatLetter(sent), to.Label()}, err
 }

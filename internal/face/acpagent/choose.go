@@ -44,7 +44,7 @@ func (c *conversation) choices(ctx context.Context) (out choices, err error) {
 	if err != nil {
 		return out, err
 	}
-	standing, err := c.Standing(ctx, a)
+	standing, err := c.Turns().Standing(ctx, a)
 	if err != nil {
 		return out, err
 	}
@@ -55,7 +55,7 @@ func (c *conversation) choices(ctx context.Context) (out choices, err error) {
 		out.modes.AvailableModes = append(out.modes.AvailableModes, sdk.SessionMode{Id: sdk.SessionModeId(m), Name: m.Title(), Description: &about})
 		modes = append(modes, sdk.SessionConfigSelectOption{Value: sdk.SessionConfigValueId(m), Name: m.Title(), Description: &about})
 	}
-	program, err := c.Program(ctx, a)
+	program, err := c.Programs().Program(ctx, a)
 	if err != nil {
 		return out, err
 	}
@@ -70,7 +70,7 @@ func (c *conversation) choices(ctx context.Context) (out choices, err error) {
 	c.mu.Lock()
 	chosen := c.model
 	c.mu.Unlock()
-	if now, err := c.Model(a, chosen); err == nil {
+	if now, err := c.Models().Model(a, chosen); err == nil {
 		out.models = &sdk.SessionModelState{CurrentModelId: sdk.ModelId(now.Ref.String())}
 		for _, m := range c.offered(now.Ref) {
 			out.models.AvailableModels = append(out.models.AvailableModels, sdk.ModelInfo{ModelId: sdk.ModelId(m.ref), Name: m.title})
@@ -78,7 +78,7 @@ func (c *conversation) choices(ctx context.Context) (out choices, err error) {
 		}
 		out.options = append(out.options, option(modelOption, "Model", sdk.SessionConfigOptionCategoryModel, now.Ref.String(), models))
 	}
-	effort, err := c.Effort(ctx, a)
+	effort, err := c.Models().Effort(ctx, a)
 	if err != nil {
 		return out, err
 	}
@@ -122,7 +122,7 @@ func (c *conversation) offered(now llm.Ref) []offer {
 		has = has || ref == now
 		out = append(out, offer{ref.String(), title})
 	}
-	for _, m := range c.Usable() {
+	for _, m := range c.Models().Usable() {
 		add(m.Ref, m.Title)
 	}
 	if !has {
@@ -144,7 +144,7 @@ func (c *conversation) chooseMode(ctx context.Context, word string) error {
 	if err != nil {
 		return err
 	}
-	return c.ChooseMode(ctx, a, word)
+	return c.Programs().ChooseMode(ctx, a, word)
 }
 
 func (s *Server) setModel(ctx context.Context, r sdk.UnstableSetSessionModelRequest) (out sdk.UnstableSetSessionModelResponse, err error) {
@@ -165,7 +165,7 @@ func (c *conversation) chooseModel(ctx context.Context, word string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := c.Model(a, ref); err != nil {
+	if _, err := c.Models().Model(a, ref); err != nil {
 		return err
 	}
 	c.mu.Lock()
@@ -183,7 +183,7 @@ func (c *conversation) chooseEffort(ctx context.Context, word string) error {
 	if err != nil {
 		return err
 	}
-	return c.SetEffort(ctx, a, e)
+	return c.Models().SetEffort(ctx, a, e)
 }
 
 func (s *Server) setOption(ctx context.Context, r sdk.SetSessionConfigOptionRequest) (out sdk.SetSessionConfigOptionResponse, err error) {

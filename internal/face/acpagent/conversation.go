@@ -66,7 +66,7 @@ func (s *Server) begin(ctx context.Context, r sdk.NewSessionRequest) (out sdk.Ne
 	if err != nil {
 		return out, err
 	}
-	made, err := d.Fork(ctx, session.Fork{Parent: zero, Fresh: true, Cwd: filepath.Clean(r.Cwd)})
+	made, err := d.Agents().Fork(ctx, session.Fork{Parent: zero, Fresh: true, Cwd: filepath.Clean(r.Cwd)})
 	if err != nil {
 		return out, err
 	}
@@ -171,7 +171,7 @@ func (s *Server) fork(ctx context.Context, r sdk.UnstableForkSessionRequest) (ou
 	if err != nil {
 		return out, err
 	}
-	made, err := d.Fork(ctx, session.Fork{Parent: a})
+	made, err := d.Agents().Fork(ctx, session.Fork{Parent: a})
 	if err != nil {
 		return out, err
 	}

@@ -23,7 +23,7 @@ func (c *conversation) replay(ctx context.Context) error {
 	total, more := 0, true
 	before := id.Message(0)
 	for more && total < mostReplayed {
-		p, err := c.Page(ctx, c.agent, session.Span{Before: before, Limit: 500})
+		p, err := c.History().Page(ctx, c.agent, session.Span{Before: before, Limit: 500})
 		if err != nil {
 			return err
 		}

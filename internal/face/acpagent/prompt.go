@@ -58,11 +58,11 @@ func (c *conversation) prompt(taken context.Context, p kernel.Prompt) (out sdk.P
 	here := len(c.lent) > 0
 	c.mu.Unlock()
 	fresh := a.Head == a.Genesis || a.Own == 0
-	if err := c.Word(ctx, a, &p); err != nil {
+	if err := c.Prompts().Word(ctx, a, &p); err != nil {
 		return out, err
 	}
 	if len(p.Files) > 0 {
-		if err := c.CheckSees(ctx, a.ID, p.Model); err != nil {
+		if err := c.Models().CheckSees(ctx, a.ID, p.Model); err != nil {
 			return out, err
 		}
 	}
@@ -71,7 +71,7 @@ func (c *conversation) prompt(taken context.Context, p kernel.Prompt) (out sdk.P
 			c.server.o.Log("stop: " + err.Error())
 		}
 	})()
-	ran, err := c.Run(ctx, session.Turn{Agent: c.agent, Prompt: p, Here: here, Stay: true, Ask: asker{c.server}, Show: c.happened})
+	ran, err := c.Turns().Run(ctx, session.Turn{Agent: c.agent, Prompt: p, Here: here, Stay: true, Ask: asker{c.server}, Show: c.happened})
 	if ran.Turn != nil {
 		c.happen.wait(ran.Turn.ID())
 	}
@@ -156,7 +156,7 @@ func (c *conversation) busy() bool {
 // stop ends the turn of the session's agent, takes its prompts back that were not said yet, and
 // returns when nothing of it runs.
 func (c *conversation) stop(ctx context.Context) error {
-	_, err := c.Stop(ctx, c.halting())
+	_, err := c.Turns().Stop(ctx, c.halting())
 	return err
 }
 

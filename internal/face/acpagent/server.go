@@ -219,7 +219,7 @@ func (s *Server) authenticate(ctx context.Context, r sdk.AuthenticateRequest) (o
 	}
 	zero, err := d.Find(ctx, "0")
 	if err == nil {
-		_, err = d.Model(zero, noModel)
+		_, err = d.Models().Model(zero, noModel)
 	}
 	return out, err
 }

@@ -69,7 +69,7 @@ func (c *conversation) remark(what string) {
 
 // recorded tells of an entry that is durable now: what was not told of it while it was made.
 func (c *conversation) recorded(e history.Entry) {
-	one, err := c.ReadEntry(c.server.ctx, e)
+	one, err := c.History().ReadEntry(c.server.ctx, e)
 	if err != nil {
 		c.server.o.Log(err.Error())
 		return
@@ -115,7 +115,7 @@ func (c *conversation) tellUsage(e loop.Event) {
 	if err != nil {
 		return
 	}
-	m, err := c.Model(a, noModel)
+	m, err := c.Models().Model(a, noModel)
 	if err != nil || m.Context == 0 {
 		return
 	}

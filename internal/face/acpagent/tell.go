@@ -10,9 +10,9 @@ import (
 // the agent.
 func (c *conversation) tellCommands(ctx context.Context) {
 	all := []sdk.AvailableCommand{}
-	defined := c.Defined()
+	defined := c.Prompts().Defined()
 	if a, err := c.Store.Agent(ctx, c.agent); err == nil {
-		defined = append(defined[:len(defined):len(defined)], c.ProgramCommands(a)...)
+		defined = append(defined[:len(defined):len(defined)], c.Programs().ProgramCommands(a)...)
 	}
 	for _, d := range defined {
 		one := sdk.AvailableCommand{Name: d.Name, Description: d.Description}

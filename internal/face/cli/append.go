@@ -28,7 +28,7 @@ its id. It is on the disk when the id is printed. TEXT - reads standard input.`,
 			if err != nil {
 				return err
 			}
-			return writtenHistory(l)(ws.Append(c.Context(), a, k, text))
+			return writtenHistory(l)(ws.History().Append(c.Context(), a, k, text))
 		},
 	}
 	c.Flags().StringVar(&kind, "kind", "user", "user, assistant, system, tool_result or note")

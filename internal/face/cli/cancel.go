@@ -127,7 +127,7 @@ func killRun(l *Line, ctx context.Context, store *rundir.Store, runID, reason st
 		return err
 	}
 	all := true
-	_, err = ws.Kill(ctx, session.Kill{Agent: a, Cascade: &all, Reason: reason})
+	_, err = ws.Agents().Kill(ctx, session.Kill{Agent: a, Cascade: &all, Reason: reason})
 	return err
 }
 

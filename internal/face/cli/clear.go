@@ -17,7 +17,7 @@ behind which no rewind goes. Children that were forked before keep theirs.`,
 			if err != nil {
 				return err
 			}
-			return writtenHistory(l)(ws.Clear(c.Context(), a))
+			return writtenHistory(l)(ws.History().Clear(c.Context(), a))
 		},
 	}
 }

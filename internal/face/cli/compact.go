@@ -33,7 +33,7 @@ messages stay in the history, and a rewind to before the compaction undoes it.`,
 			if err != nil {
 				return err
 			}
-			now, err := ws.Compact(ctx, a, ref)
+			now, err := ws.Turns().Compact(ctx, a, ref)
 			if err != nil {
 				return err
 			}

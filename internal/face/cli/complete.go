@@ -33,7 +33,7 @@ func (l *Line) complete(c *cobra.Command, words func(context.Context, *session.W
 // CompleteModels completes with the models that can be used.
 func (l *Line) CompleteModels(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	return l.complete(c, func(_ context.Context, ws *session.Workspace) (out []string, _ error) {
-		for _, m := range ws.Usable() {
+		for _, m := range ws.Models().Usable() {
 			out = append(out, m.Ref.String())
 		}
 		return out, nil
@@ -43,7 +43,7 @@ func (l *Line) CompleteModels(c *cobra.Command, _ []string, _ string) ([]string,
 // CompleteDrivers completes with the programs that can drive agents, and ramet itself.
 func (l *Line) CompleteDrivers(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	return l.complete(c, func(ctx context.Context, ws *session.Workspace) (out []string, _ error) {
-		for _, d := range ws.Drivers(ctx, false).Drivers {
+		for _, d := range ws.Programs().Drivers(ctx, false).Drivers {
 			out = append(out, d.Name)
 		}
 		return append(out, session.Own), nil
@@ -60,7 +60,7 @@ func (l *Line) CompleteLabels(c *cobra.Command, args []string, begun string) ([]
 		if err != nil {
 			return nil, err
 		}
-		return ws.Labels(ctx, a.ID)
+		return ws.Agents().Labels(ctx, a.ID)
 	})
 }
 
@@ -70,7 +70,7 @@ func (l *Line) CompleteTrash(c *cobra.Command, args []string, _ string) ([]strin
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	return l.complete(c, func(ctx context.Context, ws *session.Workspace) (out []string, _ error) {
-		all, err := ws.ShowTrash(ctx)
+		all, err := ws.Care().ShowTrash(ctx)
 		for _, i := range all.Items {
 			out = append(out, i.ID+"\t"+text.Name(i.Path))
 		}

@@ -33,7 +33,7 @@ turn began; with an ID, since that message was written; with two, between them.`
 			if err != nil {
 				return err
 			}
-			changes, err := ws.DiffFiles(c.Context(), a, ids[0], ids[1])
+			changes, err := ws.Files().DiffFiles(c.Context(), a, ids[0], ids[1])
 			if err != nil {
 				return err
 			}

@@ -16,9 +16,9 @@ func examineDisk(l *Line, ctx context.Context, out *checkup) {
 	if err != nil {
 		return // the check of the database says so
 	}
-	size, err := ws.Past().Disk()
+	size, err := ws.Files().Past().Disk()
 	if err == nil && size > muchFiles {
-		err = fault.New(fault.Failed, "states of files take %.1f GB in %s", float64(size)/1e9, ws.Past().Store().Dir()).
+		err = fault.New(fault.Failed, "states of files take %.1f GB in %s", float64(size)/1e9, ws.Files().Past().Store().Dir()).
 			WithHint("`ramet gc --files --dry-run` says what could go")
 	}
 	out.add("file states", fmt.Sprintf("%.1f MB", float64(size)/1e6), err)

@@ -41,7 +41,7 @@ only. Its login is its own: ramet never touches it.
 			if err != nil {
 				return err
 			}
-			all := ws.Drivers(c.Context(), !quiet)
+			all := ws.Programs().Drivers(c.Context(), !quiet)
 			if len(args) == 0 {
 				return l.Print(drivers{all})
 			}
@@ -50,7 +50,7 @@ only. Its login is its own: ramet never touches it.
 					return l.Print(drivers{public.Drivers{Drivers: []public.Driver{d}}})
 				}
 			}
-			_, err = ws.Driver(args[0], "") // it says which was perhaps meant
+			_, err = ws.Programs().Driver(args[0], "") // it says which was perhaps meant
 			if err == nil {
 				err = fault.New(fault.NotFound, "no driver %.60q is known", args[0])
 			}
@@ -67,7 +67,7 @@ func driverNames(l *Line, c *cobra.Command) []string {
 		return nil
 	}
 	var out []string
-	for _, d := range ws.Drivers(c.Context(), false).Drivers {
+	for _, d := range ws.Programs().Drivers(c.Context(), false).Drivers {
 		out = append(out, d.Name)
 	}
 	return out

@@ -53,11 +53,11 @@ after it.
 				if err != nil {
 					return err
 				}
-				if err := ws.SetEffort(c.Context(), a, chosen); err != nil {
+				if err := ws.Models().SetEffort(c.Context(), a, chosen); err != nil {
 					return err
 				}
 			}
-			found, err := ws.Effort(c.Context(), a)
+			found, err := ws.Models().Effort(c.Context(), a)
 			if err != nil {
 				return err
 			}

@@ -205,7 +205,7 @@ func runExec(l *Line, c *cobra.Command, f execFlags, args []string) (failed erro
 		return err
 	}
 	if c.Flags().Changed("driver") {
-		if prompt.Model, err = ws.Driver(f.driver, f.model); err != nil {
+		if prompt.Model, err = ws.Programs().Driver(f.driver, f.model); err != nil {
 			return err
 		}
 	}
@@ -221,7 +221,7 @@ func runExec(l *Line, c *cobra.Command, f execFlags, args []string) (failed erro
 	if f.all {
 		return continueAll(l, ctx, ws, w)
 	}
-	if err := ws.Word(ctx, a, &prompt); err != nil {
+	if err := ws.Prompts().Word(ctx, a, &prompt); err != nil {
 		return err
 	}
 	if prompt.Text != "" {
@@ -231,21 +231,21 @@ func runExec(l *Line, c *cobra.Command, f execFlags, args []string) (failed erro
 		return err
 	}
 	if len(prompt.Files) > 0 {
-		if err := ws.CheckSees(ctx, a.ID, prompt.Model); err != nil {
+		if err := ws.Models().CheckSees(ctx, a.ID, prompt.Model); err != nil {
 			return err
 		}
 	}
 	if f.again {
-		if a, err = ws.Resume(ctx, a); err != nil {
+		if a, err = ws.Agents().Resume(ctx, a); err != nil {
 			return err
 		}
 		prompt.Task = true
 	}
 	if f.fork {
-		if err := ws.Startable(a, prompt.Model); err != nil {
+		if err := ws.Agents().Startable(a, prompt.Model); err != nil {
 			return err
 		}
-		forked, err := ws.Fork(ctx, session.Fork{Parent: a, Name: f.name, At: f.point, Worktree: f.worktree, Clean: f.clean, Model: prompt.Model, Effort: prompt.Effort, Role: f.role})
+		forked, err := ws.Agents().Fork(ctx, session.Fork{Parent: a, Name: f.name, At: f.point, Worktree: f.worktree, Clean: f.clean, Model: prompt.Model, Effort: prompt.Effort, Role: f.role})
 		if err != nil {
 			return err
 		}
@@ -396,14 +396,14 @@ func (f execFlags) limit(ctx context.Context, ws *session.Workspace, a agent.Age
 func turn(l *Line, ctx context.Context, ws *session.Workspace, a agent.Agent, p kernel.Prompt, f execFlags, w *watcher) error {
 	w.follow(ctx, a.ID, &ws.Kernel.Events)
 	p.Leaves = f.noWait
-	before, err := ws.Newest(ctx, a.ID)
+	before, err := ws.Mail().Newest(ctx, a.ID)
 	if err != nil {
 		return err
 	}
 	if p.Again {
 		before = 0 // what came while nobody went on with it is its own
 	}
-	ran, err := ws.Run(ctx, session.Turn{Agent: a.ID, Prompt: p,
+	ran, err := ws.Turns().Run(ctx, session.Turn{Agent: a.ID, Prompt: p,
 		Here:  len(f.allow) > 0 || f.cwd != "" || f.noTools, // the server has its own way
 		Tasks: !f.noWait, Said: w.said, Show: w.show, Ask: asker(l)})
 	w.end()

@@ -33,7 +33,7 @@ func (o exporting) html(ctx context.Context, l *Line, ws *session.Workspace, a a
 		}
 		want.Patterns = append(want.Patterns, re)
 	}
-	book, err := ws.Transcript(ctx, a, want)
+	book, err := ws.History().Transcript(ctx, a, want)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 // session writes a session of another program.
 func (o exporting) session(ctx context.Context, l *Line, ws *session.Workspace, a agent.Agent) error {
 	var out bytes.Buffer
-	made, err := ws.WriteSession(ctx, a, o.to, &out)
+	made, err := ws.History().WriteSession(ctx, a, o.to, &out)
 	if err != nil {
 		return err
 	}

@@ -50,17 +50,17 @@ trash"). Ignored files are left out ("ramet config get files").`,
 				return err
 			}
 			if states {
-				all, err := ws.ShowStates(c.Context(), a)
+				all, err := ws.Files().ShowStates(c.Context(), a)
 				if err != nil {
 					return err
 				}
 				return l.Print(stateList{all})
 			}
-			s, err := ws.StateAt(c.Context(), a, when)
+			s, err := ws.Files().StateAt(c.Context(), a, when)
 			if err != nil {
 				return err
 			}
-			out, err := ws.ShowFiles(s)
+			out, err := ws.Files().ShowFiles(s)
 			if err != nil {
 				return err
 			}

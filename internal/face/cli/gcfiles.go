@@ -22,7 +22,7 @@ func sweepFiles(l *Line, c *cobra.Command, keep, most string, dry bool) error {
 	if err != nil {
 		return err
 	}
-	out, err := ws.GCFiles(c.Context(), session.Sweep{Since: since, Most: limit, Plan: dry})
+	out, err := ws.Care().GCFiles(c.Context(), session.Sweep{Since: since, Most: limit, Plan: dry})
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ its turn and so on. They stand in [[hooks]] of your configuration and of the pro
 			if err != nil {
 				return err
 			}
-			shape, err := ws.ListHooks()
+			shape, err := ws.Project().ListHooks()
 			if err != nil {
 				return err
 			}

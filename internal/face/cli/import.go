@@ -130,7 +130,7 @@ func (o importing) print(ctx context.Context, l *Line, found []foreign.Found) er
 	if err != nil {
 		return err
 	}
-	known, err := ws.Imports(ctx)
+	known, err := ws.History().Imports(ctx)
 	if err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func (o importing) take(ctx context.Context, l *Line, found []foreign.Found) err
 	if err != nil {
 		return err
 	}
-	known, err := ws.Imports(ctx)
+	known, err := ws.History().Imports(ctx)
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ What a project says counts only in the bytes that you accepted (ramet trust).
 			if err != nil {
 				return err
 			}
-			shape, err := ws.ShowInstructions(a)
+			shape, err := ws.Project().ShowInstructions(a)
 			if err != nil {
 				return err
 			}

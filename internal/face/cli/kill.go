@@ -43,7 +43,7 @@ killed.`
 		if err != nil {
 			return err
 		}
-		ended, err := ws.KillFinished(c.Context())
+		ended, err := ws.Agents().KillFinished(c.Context())
 		return errors.Join(l.Print(agentsSwept{ended}), err)
 	}
 	return c

@@ -28,7 +28,7 @@ renewed as long as the service does so. "ramet mcp logout" forgets it.
 			if err != nil {
 				return err
 			}
-			shape, err := ws.LoginServer(c.Context(), args[0], func(address string) {
+			shape, err := ws.Servers().LoginServer(c.Context(), args[0], func(address string) {
 				fmt.Fprintf(l.Stderr, "open this address in your browser:\n%s\n", address)
 			})
 			if err != nil {
@@ -52,7 +52,7 @@ func logoutCommand(l *Line) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			shape, err := ws.LogoutServer(args[0])
+			shape, err := ws.Servers().LogoutServer(args[0])
 			if err != nil {
 				return err
 			}

@@ -48,7 +48,7 @@ func listMCPCommand(l *Line) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			shape, err := ws.Servers()
+			shape, err := ws.Servers().List()
 			if err != nil {
 				return err
 			}
@@ -198,7 +198,7 @@ func toolsCommand(l *Line) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			shape, err := ws.ServerTools(c.Context(), strings.Join(args, ""))
+			shape, err := ws.Servers().ServerTools(c.Context(), strings.Join(args, ""))
 			if err != nil {
 				return err
 			}
@@ -225,7 +225,7 @@ are now, and lists them: read their descriptions ("ramet mcp tools SERVER --json
 			if err != nil {
 				return err
 			}
-			shape, err := ws.AcceptServer(c.Context(), args[0])
+			shape, err := ws.Servers().AcceptServer(c.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -280,7 +280,7 @@ func callCommand(l *Line) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			shape, err := ws.CallServer(c.Context(), args[0], args[1], json.RawMessage(given))
+			shape, err := ws.Servers().CallServer(c.Context(), args[0], args[1], json.RawMessage(given))
 			if err != nil {
 				return err
 			}

@@ -47,7 +47,7 @@ repository do not run.`,
 					dir = filepath.Join(l.Dir, dir)
 				}
 			}
-			done, cleaned, err := ws.Merge(ctx, t, dir, remove)
+			done, cleaned, err := ws.Files().Merge(ctx, t, dir, remove)
 			if err != nil {
 				return err
 			}

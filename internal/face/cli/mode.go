@@ -60,16 +60,16 @@ which the program is not known to ask, it runs confined.
 				return err
 			}
 			if len(args) == 2 {
-				if err := ws.ChooseMode(c.Context(), a, args[1]); err != nil {
+				if err := ws.Programs().ChooseMode(c.Context(), a, args[1]); err != nil {
 					return err
 				}
 			}
-			found, err := ws.Standing(c.Context(), a)
+			found, err := ws.Turns().Standing(c.Context(), a)
 			if err != nil {
 				return err
 			}
 			out := formatMode(a.ID, found)
-			if out.Program, err = ws.Program(c.Context(), a); err != nil {
+			if out.Program, err = ws.Programs().Program(c.Context(), a); err != nil {
 				return err
 			}
 			return l.Print(out)

@@ -28,7 +28,7 @@ deleted from the trash; the outputs of tools that it shows in part are removed, 
 			if err != nil {
 				return err
 			}
-			if err := ws.Redact(c.Context(), a, m); err != nil {
+			if err := ws.History().Redact(c.Context(), a, m); err != nil {
 				return err
 			}
 			return l.Print(redacted{a.ID, m})

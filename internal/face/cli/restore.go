@@ -50,7 +50,7 @@ that are named, and what is below them, or all.
 				return err
 			}
 			return o.Carry(l, c, func(o FileOptions) (session.Restored, error) {
-				return ws.Restore(c.Context(), session.Restoring{Agent: a, At: at, Paths: args[2:], Force: o.Force, Commands: o.Commands, Plan: o.DryRun})
+				return ws.Files().Restore(c.Context(), session.Restoring{Agent: a, At: at, Paths: args[2:], Force: o.Force, Commands: o.Commands, Plan: o.DryRun})
 			})
 		},
 	}
@@ -76,7 +76,7 @@ back with both. After a restore, undo takes that back.
 				return err
 			}
 			return o.Carry(l, c, func(o FileOptions) (session.Restored, error) {
-				return ws.Restore(c.Context(), session.Restoring{Agent: a, Last: true, Force: o.Force, Commands: o.Commands, Plan: o.DryRun})
+				return ws.Files().Restore(c.Context(), session.Restoring{Agent: a, Last: true, Force: o.Force, Commands: o.Commands, Plan: o.DryRun})
 			})
 		},
 	}

@@ -55,13 +55,13 @@ keeps them. --dry-run only says what would happen to files.`,
 			}
 			if withFiles {
 				return o.Carry(l, c, func(o FileOptions) (session.Restored, error) {
-					return ws.RewindFiles(c.Context(), a, session.Rewinding{To: target, Label: label, Force: o.Force, Commands: o.Commands, Plan: o.DryRun})
+					return ws.Files().RewindFiles(c.Context(), a, session.Rewinding{To: target, Label: label, Force: o.Force, Commands: o.Commands, Plan: o.DryRun})
 				})
 			}
 			if c.Flags().Changed("to") {
-				return writtenHistory(l)(ws.RewindTo(c.Context(), a, target))
+				return writtenHistory(l)(ws.History().RewindTo(c.Context(), a, target))
 			}
-			return writtenHistory(l)(ws.Rewind(c.Context(), a, label))
+			return writtenHistory(l)(ws.History().Rewind(c.Context(), a, label))
 		},
 	}
 	c.Flags().StringVar(&to, "to", "", "message id")

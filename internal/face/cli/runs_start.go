@@ -222,7 +222,7 @@ func withAgents(ctx context.Context, l *Line, r *recipe.Recipe, text []byte) ([]
 	if err != nil {
 		return nil, err
 	}
-	agents, err := ws.WorkerRoles(names)
+	agents, err := ws.Agents().WorkerRoles(names)
 	if err != nil {
 		return nil, err
 	}
@@ -238,5 +238,5 @@ func knownDrivers(ctx context.Context, l *Line, workers []recipe.DrivenWorker, i
 	if err != nil {
 		return err
 	}
-	return ws.CheckDrivers(workers, installed)
+	return ws.Programs().CheckDrivers(workers, installed)
 }

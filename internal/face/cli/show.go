@@ -34,7 +34,7 @@ func showAgentCommand(l *Line) *cobra.Command {
 				return err
 			}
 			out := details{agent: a}
-			if out.now, err = ws.States(ctx, false, a.ID); err != nil {
+			if out.now, err = ws.Agents().States(ctx, false, a.ID); err != nil {
 				return err
 			}
 			if err := ws.Store.View(ctx, func(log history.Log) error { return out.read(ctx, log) }); err != nil {

@@ -15,7 +15,7 @@ func skillsCommand(l *Line) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			shape, err := ws.Skills()
+			shape, err := ws.Prompts().Skills()
 			if err != nil {
 				return err
 			}

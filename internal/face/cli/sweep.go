@@ -41,12 +41,12 @@ func sweep(l *Line, ctx context.Context, s sweeping) error {
 			steps = append(steps, func() error { return note(do()) })
 		}
 	}
-	add(s.blobs, func() (public.SweptPart, error) { return ws.SweepBlobs(ctx, s.plan) })
+	add(s.blobs, func() (public.SweptPart, error) { return ws.Care().SweepBlobs(ctx, s.plan) })
 	add(s.files, func() (public.SweptPart, error) {
-		return ws.SweepStates(ctx, session.Sweep{Since: s.since, Most: s.most, Plan: s.plan})
+		return ws.Care().SweepStates(ctx, session.Sweep{Since: s.since, Most: s.most, Plan: s.plan})
 	})
-	add(s.worktrees, func() (public.SweptPart, error) { return ws.SweepTrees(ctx, s.plan) })
-	add(s.caches, func() (public.SweptPart, error) { return ws.SweepCaches(ctx, s.since, s.plan) })
+	add(s.worktrees, func() (public.SweptPart, error) { return ws.Care().SweepTrees(ctx, s.plan) })
+	add(s.caches, func() (public.SweptPart, error) { return ws.Care().SweepCaches(ctx, s.since, s.plan) })
 	for _, runs := range []struct {
 		ids       []string
 		artifacts bool

@@ -33,7 +33,7 @@ no room; if it cannot be, the command refuses before it touches anything. Agents
 			if err != nil {
 				return err
 			}
-			out, err := ws.ShowTrash(c.Context())
+			out, err := ws.Care().ShowTrash(c.Context())
 			if err != nil {
 				return err
 			}
@@ -64,7 +64,7 @@ item that was there. Nothing is overwritten: if something is there, the command 
 			if err != nil {
 				return err
 			}
-			out, err := ws.RestoreTrash(c.Context(), args[0], to)
+			out, err := ws.Care().RestoreTrash(c.Context(), args[0], to)
 			if err != nil && len(out.Restored) == 0 {
 				return err
 			}
@@ -106,7 +106,7 @@ not ask, and --dry-run only says what would be deleted.`,
 				return err
 			}
 			if dry || !yes {
-				plan, err := ws.EmptyTrash(c.Context(), e)
+				plan, err := ws.Care().EmptyTrash(c.Context(), e)
 				if err != nil || dry || len(plan.Items) == 0 {
 					plan.Plan = dry
 					return firstErrorFiles(err, func() error { return l.Print(trashEmptied{plan}) })
@@ -116,7 +116,7 @@ not ask, and --dry-run only says what would be deleted.`,
 				}
 			}
 			e.Plan = false
-			out, err := ws.EmptyTrash(c.Context(), e)
+			out, err := ws.Care().EmptyTrash(c.Context(), e)
 			return firstErrorFiles(err, func() error { return l.Print(trashEmptied{out}) })
 		},
 	}

@@ -20,7 +20,7 @@ import (
 // unread prints what children reported during a turn and its agent did not read, nor those
 // below it who have children of their own: a result that nobody reads is lost, whatever they said.
 func unread(ctx context.Context, ws *session.Workspace, a agent.Agent, before int64, o loop.Outcome, w *watcher, well bool) error {
-	left, err := ws.Unread(ctx, a.ID, before)
+	left, err := ws.Mail().Unread(ctx, a.ID, before)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func missed(ctx context.Context, ws *session.Workspace, w *watcher) (out []missi
 		if m.who, err = ws.Store.Agent(ctx, p); err != nil {
 			return nil, err
 		}
-		if m.left, err = ws.Unread(ctx, p, 0); err != nil {
+		if m.left, err = ws.Mail().Unread(ctx, p, 0); err != nil {
 			return nil, err
 		}
 		if m.left, err = reports(ctx, ws, m.who, m.left); err != nil {
@@ -124,7 +124,7 @@ func (w *watcher) letter(ctx context.Context, ws *session.Workspace, to agent.Ag
 // continueAll takes up everything that was interrupted, and prints what each said.
 func continueAll(l *Line, ctx context.Context, ws *session.Workspace, w *watcher) error {
 	w.follow(ctx, "", &ws.Kernel.Events)
-	turns, err := ws.ContinueAll(ctx)
+	turns, err := ws.Turns().ContinueAll(ctx)
 	if err != nil {
 		w.end()
 		return err
@@ -166,7 +166,7 @@ func leftOver(ctx context.Context, ws *session.Workspace, turns []session.Contin
 			return nil
 		}
 		told[a.ID] = true
-		left, err := ws.Unread(ctx, a.ID, behind)
+		left, err := ws.Mail().Unread(ctx, a.ID, behind)
 		if err == nil && len(left) > 0 {
 			err = w.unread(ctx, ws, a, left)
 		}

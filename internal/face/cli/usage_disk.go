@@ -24,7 +24,7 @@ func showDisk(l *Line, ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	all, err := ws.Disks()
+	all, err := ws.Care().Disks()
 	if err != nil {
 		return err
 	}

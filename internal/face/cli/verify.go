@@ -149,7 +149,7 @@ func sourced(ctx context.Context, l *Line, ws *session.Workspace, path string) (
 	}
 	var out []public.Sourced
 	for _, f := range found {
-		s, err := ws.Sourced(ctx, f)
+		s, err := ws.History().CompareSource(ctx, f)
 		if fault.Is(err, fault.NotFound) && len(found) > 1 {
 			continue // of a database, others were
 		}

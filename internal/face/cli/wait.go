@@ -56,7 +56,7 @@ came in time.
 				}
 				x.Mail = &owner
 			}
-			done, err := ws.Wait(c.Context(), x, timeout)
+			done, err := ws.Turns().Wait(c.Context(), x, timeout)
 			if err != nil {
 				return err
 			}

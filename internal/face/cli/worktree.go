@@ -77,7 +77,7 @@ trash"). The agent lives on, without a folder.`,
 			if err != nil {
 				return err
 			}
-			done, err := ws.RemoveTree(ctx, t, force)
+			done, err := ws.Files().RemoveTree(ctx, t, force)
 			if err != nil {
 				return err
 			}

@@ -1,47 +1,24 @@
 package httpapi
 
 import (
-	"context"
 	"ramet/internal/operation"
 	"ramet/internal/operation/public"
 	"ramet/internal/operation/session"
 
-	"ramet/internal/base/id"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
 	"ramet/internal/core/mail"
 	"ramet/internal/core/state"
-	"ramet/internal/kernel"
-	"ramet/internal/turn/permit"
 )
 
 // Agents is what the routes below /api/v1/agents, /api/v1/permissions and
 // /api/v1/events work on. Without a store they answer NOT_FOUND.
 type Agents struct {
-	Client operation.Client
-	Verbs  Verbs
-	Store  AgentStore
-	Events *Events // what happens in the kernel and in the store
-	Asks   *Asks   // what the kernel's policy asks; nil: nothing is asked
-}
-
-// Verbs is what a person asks over HTTP (package session). A kernel runs there.
-type Verbs interface {
-	FileVerbs
-	TrashVerbs
-	Begin(ctx context.Context, a agent.Agent, p kernel.Prompt, work func(func(context.Context))) (int64, error)
-	Victims(ctx context.Context, k session.Kill) (n int, cascade bool, err error)
-	Stop(ctx context.Context, s kernel.Stop) (bool, error)
-	States(ctx context.Context, all bool, only ...id.Agent) (state.Now, error)
-	Overview(ctx context.Context) (public.HomeFacts, error)
-	Standing(ctx context.Context, a agent.Agent) (permit.Standing, error)
-	Search(ctx context.Context, s session.Search) (public.Search, error)
-	Lineage(ctx context.Context) (public.Lineage, error)
-	// ChooseMode also chooses a mode of the program that drives the agent, which Program tells of.
-	ChooseMode(ctx context.Context, a agent.Agent, word string) error
-	Program(ctx context.Context, a agent.Agent) (*public.Program, error)
-	// DrivenOf is what such a program spent, and whether it asks.
-	DrivenOf(ctx context.Context, a agent.Agent) (*public.Driven, error)
+	Client    operation.Client
+	Workspace *session.Workspace // a kernel runs there
+	Store     AgentStore
+	Events    *Events // what happens in the kernel and in the store
+	Asks      *Asks   // what the kernel's policy asks; nil: nothing is asked
 }
 
 // AgentStore is what routes read of a workspace.
@@ -86,7 +63,7 @@ func (a Agents) one(c *Call, _ None) (AgentNow, error) {
 	if err := a.unread(c, &found); err != nil {
 		return AgentNow{}, err
 	}
-	now, err := a.Verbs.States(c.Context(), false, found.ID)
+	now, err := a.Workspace.Agents().States(c.Context(), false, found.ID)
 	if err != nil {
 		return AgentNow{}, err
 	}
@@ -97,6 +74,6 @@ func (a Agents) one(c *Call, _ None) (AgentNow, error) {
 func (a Agents) format(c *Call, one agent.Agent, now state.Now) (AgentNow, error) {
 	out := public.FormatDoing(one, now)
 	var err error
-	out.Driven, err = a.Verbs.DrivenOf(c.Context(), one)
+	out.Driven, err = a.Workspace.Programs().DrivenOf(c.Context(), one)
 	return out, err
 }

@@ -1,29 +1,15 @@
 package httpapi
 
 import (
-	"context"
 	"math"
 	"net/http"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
-	"ramet/internal/core/agent"
-	"ramet/internal/core/history"
 	"ramet/internal/files"
 	"ramet/internal/operation/public"
 	"ramet/internal/operation/session"
 )
-
-// FileVerbs is what a person asks of the files in agents' histories.
-type FileVerbs interface {
-	StateAt(ctx context.Context, a agent.Agent, at id.Message) (history.Stated, error)
-	ShowFiles(s history.Stated) (public.FileList, error)
-	ShowStates(ctx context.Context, a agent.Agent) (public.FileStates, error)
-	DiffFiles(ctx context.Context, a agent.Agent, from, to id.Message) ([]session.FileChange, error)
-	DiffState(ctx context.Context, a agent.Agent, entry id.Message) ([]session.FileChange, error)
-	Restore(ctx context.Context, r session.Restoring) (session.Restored, error)
-	RewindFiles(ctx context.Context, a agent.Agent, r session.Rewinding) (session.Restored, error)
-}
 
 func (a Agents) fileRoutes() []Route {
 	const one = "/api/v1/agents/{ref}"
@@ -54,11 +40,11 @@ func (a Agents) files(c *Call, _ None) (public.FileList, error) {
 	if err != nil {
 		return public.FileList{}, err
 	}
-	s, err := a.Verbs.StateAt(c.Context(), found, id.Message(at))
+	s, err := a.Workspace.Files().StateAt(c.Context(), found, id.Message(at))
 	if err != nil {
 		return public.FileList{}, err
 	}
-	return a.Verbs.ShowFiles(s)
+	return a.Workspace.Files().ShowFiles(s)
 }
 
 func (a Agents) fileStates(c *Call, _ None) (public.FileStates, error) {
@@ -66,7 +52,7 @@ func (a Agents) fileStates(c *Call, _ None) (public.FileStates, error) {
 	if err != nil {
 		return public.FileStates{}, err
 	}
-	return a.Verbs.ShowStates(c.Context(), found)
+	return a.Workspace.Files().ShowStates(c.Context(), found)
 }
 
 // mostShown is how many bytes of diffs one answer has, more or less.
@@ -93,9 +79,9 @@ func (a Agents) diff(c *Call, _ None) (public.FileChanges, error) {
 	}
 	var changes []session.FileChange
 	if n[2] != 0 {
-		changes, err = a.Verbs.DiffState(c.Context(), found, n[2])
+		changes, err = a.Workspace.Files().DiffState(c.Context(), found, n[2])
 	} else {
-		changes, err = a.Verbs.DiffFiles(c.Context(), found, n[0], n[1])
+		changes, err = a.Workspace.Files().DiffFiles(c.Context(), found, n[0], n[1])
 	}
 	out := session.ShowChanges(changes)
 	size := 0
@@ -148,9 +134,9 @@ func (a Agents) restore(c *Call, in RestoreInput) (public.Restore, error) {
 	}
 	var done session.Restored
 	if in.Rewind {
-		done, err = a.Verbs.RewindFiles(c.Context(), found, session.Rewinding{To: in.At, Force: in.Force, Commands: in.Commands, Plan: in.Plan})
+		done, err = a.Workspace.Files().RewindFiles(c.Context(), found, session.Rewinding{To: in.At, Force: in.Force, Commands: in.Commands, Plan: in.Plan})
 	} else {
-		done, err = a.Verbs.Restore(c.Context(), session.Restoring{Agent: found, At: in.At, Last: in.Last, Paths: in.Paths, Force: in.Force, Commands: in.Commands, Plan: in.Plan})
+		done, err = a.Workspace.Files().Restore(c.Context(), session.Restoring{Agent: found, At: in.At, Last: in.Last, Paths: in.Paths, Force: in.Force, Commands: in.Commands, Plan: in.Plan})
 	}
 	if err != nil {
 		return public.Restore{}, err

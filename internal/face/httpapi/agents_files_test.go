@@ -10,14 +10,13 @@ import (
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
 	"ramet/internal/operation/public"
-	"ramet/internal/operation/session"
 )
 
 // project gives agent 0 a folder with two states: the second is that of its turn, which
 // changed a file and added another.
 func (f *floor) project(t testing.TB) {
 	t.Helper()
-	ws := f.Verbs.(*session.Workspace)
+	ws := f.Workspace
 	dir := t.TempDir()
 	put := func(name, text string) {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
@@ -25,7 +24,7 @@ func (f *floor) project(t testing.TB) {
 		}
 	}
 	take := func(when history.When) {
-		states := ws.FileStates(f.zero, dir)
+		states := ws.Files().FileStates(f.zero, dir)
 		draft, ok := states.Take(t.Context()).Done(t.Context(), when)
 		if !ok {
 			t.Fatal("nothing changed")
@@ -37,12 +36,12 @@ func (f *floor) project(t testing.TB) {
 	put("kept.txt", "as it was\n")
 	put("main.go", "package main\n")
 	take(history.BeforeCalls)
-	end := ws.FileStates(f.zero, dir).Begin()
+	end := ws.Files().FileStates(f.zero, dir).Begin()
 	put("main.go", "package main\n\nfunc main() {}\n")
 	put("odd\xff", "a name that is no UTF-8\n")
 	end()
 	take(history.AfterCalls)
-	t.Cleanup(ws.EndFileStates)
+	t.Cleanup(ws.Files().EndFileStates)
 }
 
 func init() {

@@ -8,14 +8,13 @@ import (
 	"ramet/internal/core/kit"
 	"ramet/internal/core/registry"
 	"ramet/internal/core/trust"
-	"ramet/internal/operation/session"
 )
 
 // A fork over HTTP makes a child by a definition, once a person accepted it.
 func TestAForkByADefinition(t *testing.T) {
 	f := newFloor(t, `{"repeat": true, "steps": [{"text": "ok"}]}`)
 	project := t.TempDir()
-	f.Verbs.(*session.Workspace).Place.Project = project
+	f.Workspace.Place.Project = project
 	file := filepath.Join(project, ".agents", "agents", "reviewer.md")
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		t.Fatal(err)

@@ -81,7 +81,7 @@ func newFloorAt(t testing.TB, home, db, replies string, change ...func(*EventsOp
 	}
 	ws := session.Over(store.Clean(s, nil), f.Place, f.Kernel)
 	ws.Home, ws.Place.DB = home, db
-	f.Client, f.Verbs = operation.Within(ws), ws
+	f.Client, f.Workspace = operation.Within(ws), ws
 	f.Asks.Tell(f.Kernel.Events.Publish)
 	f.server.Serve(f.Kernel, &f.Kernel.Events, f.Asks)
 	o := EventsOptions{Bus: &f.Kernel.Events, Elsewhere: &ws.Elsewhere, Feed: s, Look: 10 * time.Millisecond, Pace: time.Millisecond}

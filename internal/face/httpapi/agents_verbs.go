@@ -45,7 +45,7 @@ func (a Agents) prompt(c *Call, in PromptInput) (TurnBegun, error) {
 	if err != nil {
 		return TurnBegun{}, err
 	}
-	n, err := a.Verbs.Begin(c.Context(), found, p, a.Events.beside)
+	n, err := a.Workspace.Turns().Begin(c.Context(), found, p, a.Events.beside)
 	return TurnBegun{Agent: found.ID, Turn: n}, err
 }
 
@@ -74,7 +74,7 @@ func (a Agents) preview(c *Call, _ None) (KillPreview, error) {
 		return KillPreview{}, err
 	}
 	all := cascade == 1
-	n, _, err := a.Verbs.Victims(c.Context(), session.Kill{Agent: found, Cascade: &all})
+	n, _, err := a.Workspace.Agents().Victims(c.Context(), session.Kill{Agent: found, Cascade: &all})
 	return KillPreview{n, all, found.Status == agent.Dead}, err
 }
 
@@ -92,6 +92,6 @@ func (a Agents) interrupt(c *Call, _ Nothing) (Interrupted, error) {
 	if err != nil {
 		return Interrupted{}, err
 	}
-	stopped, err := a.Verbs.Stop(c.Context(), kernel.Stop{Agent: found.ID})
+	stopped, err := a.Workspace.Turns().Stop(c.Context(), kernel.Stop{Agent: found.ID})
 	return Interrupted{found.ID, stopped}, err
 }

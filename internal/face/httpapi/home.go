@@ -11,7 +11,7 @@ func (a Agents) home(c *Call, _ None) (public.Home, error) {
 	if err := a.here(); err != nil {
 		return public.Home{}, err
 	}
-	facts, err := a.Verbs.Overview(c.Context())
+	facts, err := a.Workspace.Agents().Overview(c.Context())
 	if err != nil {
 		return public.Home{}, err
 	}

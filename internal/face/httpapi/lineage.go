@@ -15,5 +15,5 @@ func (a Agents) lineage(c *Call, _ None) (public.Lineage, error) {
 	if err := a.here(); err != nil {
 		return public.Lineage{}, err
 	}
-	return a.Verbs.Lineage(c.Context())
+	return a.Workspace.Agents().Lineage(c.Context())
 }

@@ -48,7 +48,7 @@ func (a Agents) modeRoutes() []Route {
 }
 
 func (a Agents) mode(c *Call, of agent.Agent) (ModeNow, error) {
-	found, err := a.Verbs.Standing(c.Context(), of)
+	found, err := a.Workspace.Turns().Standing(c.Context(), of)
 	out := ModeNow{Mode: string(found.Mode), Grants: []GrantedTo{}}
 	if found.Of != "" {
 		out.Of = &found.Of
@@ -61,7 +61,7 @@ func (a Agents) mode(c *Call, of agent.Agent) (ModeNow, error) {
 		out.Grants = append(out.Grants, one)
 	}
 	if err == nil {
-		out.Program, err = a.Verbs.Program(c.Context(), of)
+		out.Program, err = a.Workspace.Programs().Program(c.Context(), of)
 	}
 	return out, err
 }
@@ -71,7 +71,7 @@ func (a Agents) setMode(c *Call, in ModeInput) (ModeNow, error) {
 	if err != nil {
 		return ModeNow{}, err
 	}
-	if err := a.Verbs.ChooseMode(c.Context(), found, in.Mode); err != nil {
+	if err := a.Workspace.Programs().ChooseMode(c.Context(), found, in.Mode); err != nil {
 		if fault.Is(err, fault.InvalidField) {
 			err = pointed("/mode", err)
 		}

@@ -181,7 +181,7 @@ func furnish(t testing.TB) func(*Options) {
 			return `{"run_id": "r1", "path": "/runs/r1", "run_state": "` + strings.ToUpper(args[1]) + `"}`, nil
 		}
 		o.Runs = session.Runs{Command: begins, Begin: begins}
-		o.Gate = &session.Workspace{Home: filepath.Join(dir, "home"), Place: config.WorkspaceLocation{Project: t.TempDir()}}
+		o.Gate = (&session.Workspace{Home: filepath.Join(dir, "home"), Place: config.WorkspaceLocation{Project: t.TempDir()}}).Project()
 		o.Page = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "the page") })
 	}
 }

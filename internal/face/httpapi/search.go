@@ -35,5 +35,5 @@ func (a Agents) search(c *Call, _ None) (public.Search, error) {
 		}
 		ask.Of = found.ID
 	}
-	return a.Verbs.Search(c.Context(), ask)
+	return a.Workspace.History().Search(c.Context(), ask)
 }

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"net/http"
 	"time"
 
@@ -11,19 +10,12 @@ import (
 	"ramet/internal/operation/session"
 )
 
-// TrashVerbs is what a person asks of the trash.
-type TrashVerbs interface {
-	ShowTrash(ctx context.Context) (public.Trash, error)
-	RestoreTrash(ctx context.Context, name, to string) (public.TrashRestores, error)
-	EmptyTrash(ctx context.Context, e session.Emptying) (public.TrashEmptied, error)
-}
-
 func (a Agents) trashRoutes() []Route {
 	const path = "/api/v1/trash"
 	doc := func(id, summary string) Doc { return Doc{ID: id, Tag: "files", Summary: summary} }
 	return []Route{
 		Does(Route{Method: http.MethodGet, Path: path, Doc: doc("listTrash", "List the files that were moved out of the way, oldest first")},
-			http.StatusOK, func(c *Call, _ None) (public.Trash, error) { return a.Verbs.ShowTrash(c.Context()) }),
+			http.StatusOK, func(c *Call, _ None) (public.Trash, error) { return a.Workspace.Care().ShowTrash(c.Context()) }),
 		Does(Route{Method: http.MethodPost, Path: path + "/restore", Limit: recordBody, Doc: doc("restoreTrash", "Move files from the trash back to where they were; nothing is overwritten")},
 			http.StatusOK, a.restoreTrash),
 		Does(Route{Method: http.MethodPost, Path: path + "/empty", Limit: recordBody, Doc: doc("emptyTrash", "Delete files in the trash for good")},
@@ -40,7 +32,7 @@ func (a Agents) restoreTrash(c *Call, in RestoreTrashInput) (public.TrashRestore
 	if in.ID == "" {
 		return public.TrashRestores{}, pointed("/id", fault.New(fault.Usage, "id says what is restored"))
 	}
-	return a.Verbs.RestoreTrash(c.Context(), in.ID, "")
+	return a.Workspace.Care().RestoreTrash(c.Context(), in.ID, "")
 }
 
 // EmptyTrashInput asks for files in the trash to be deleted. All is needed if nothing else limits
@@ -66,5 +58,5 @@ func (a Agents) emptyTrash(c *Call, in EmptyTrashInput) (public.TrashEmptied, er
 			return public.TrashEmptied{}, pointed("/older", err)
 		}
 	}
-	return a.Verbs.EmptyTrash(c.Context(), e)
+	return a.Workspace.Care().EmptyTrash(c.Context(), e)
 }

@@ -29,7 +29,7 @@ func exitTool() tool {
 			if err != nil {
 				return nil, err
 			}
-			end, err := s.o.Workspace.Leave(ctx, a.Result)
+			end, err := s.o.Workspace.Turns().Leave(ctx, a.Result)
 			if err != nil {
 				return nil, err
 			}

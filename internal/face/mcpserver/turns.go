@@ -48,10 +48,10 @@ func prompt(ctx context.Context, s *Server, _ Caller, args json.RawMessage) (jso
 	if err := agent.NeedLiving(to); err != nil {
 		return nil, err
 	}
-	if err := ws.Word(ctx, to, &p); err != nil {
+	if err := ws.Prompts().Word(ctx, to, &p); err != nil {
 		return nil, err
 	}
-	turn, err := ws.Launch(ctx, s.life, session.Turn{Agent: to.ID, Prompt: p})
+	turn, err := ws.Agents().Launch(ctx, s.life, session.Turn{Agent: to.ID, Prompt: p})
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func wait(ctx context.Context, s *Server, c Caller, args json.RawMessage) (json.
 		}
 		x.Mail = &own
 	}
-	done, err := ws.Wait(ctx, x, most)
+	done, err := ws.Turns().Wait(ctx, x, most)
 	if err != nil {
 		return nil, err
 	}

@@ -46,7 +46,7 @@ func (c *completion) update(m *root) tea.Cmd {
 	c.file, c.typed = true, fragment
 	c.Start, c.End = start, cursor
 	workspace, ctx, a := m.workspace, m.ctx, m.now.agent
-	return func() tea.Msg { return filesMsg{a, fragment, workspace.Files(ctx, a, fragment)} }
+	return func() tea.Msg { return filesMsg{a, fragment, workspace.CompletePaths(ctx, a, fragment)} }
 }
 
 // mention finds the @path that the cursor stands behind.

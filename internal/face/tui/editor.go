@@ -82,8 +82,8 @@ const (
 	manyBytes       = 1000
 )
 
-// Paste adds text before the cursor; much of it stays one piece.
-func (e Editor) Paste(s string) Editor {
+// paste adds text before the cursor; much of it stays one piece.
+func (e Editor) paste(s string) Editor {
 	if strings.Count(strings.TrimSuffix(lineFeeds(s), "\n"), "\n")+1 < editorManyLines && len(s) < manyBytes {
 		e.typing = false
 		e = e.Insert(s)
@@ -114,14 +114,14 @@ func (e Editor) Clear() Editor {
 	return e
 }
 
-// Undo takes the last change back.
-func (e Editor) Undo() Editor {
+// undoChange takes the last change back.
+func (e Editor) undoChange() Editor {
 	e.undo, e.redo = e.swap(e.undo, e.redo, &e)
 	return e
 }
 
-// Redo makes the change again that Undo took back.
-func (e Editor) Redo() Editor {
+// redoChange makes the change again that undo took back.
+func (e Editor) redoChange() Editor {
 	e.redo, e.undo = e.swap(e.redo, e.undo, &e)
 	return e
 }

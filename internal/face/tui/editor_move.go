@@ -12,60 +12,60 @@ func (e Editor) to(cursor int) Editor {
 	return e
 }
 
-// Left moves by one cluster.
-func (e Editor) Left() Editor { return e.to(e.cursor - 1) }
+// moveLeft moves by one cluster.
+func (e Editor) moveLeft() Editor { return e.to(e.cursor - 1) }
 
-// Right moves by one cluster.
-func (e Editor) Right() Editor { return e.to(e.cursor + 1) }
+// moveRight moves by one cluster.
+func (e Editor) moveRight() Editor { return e.to(e.cursor + 1) }
 
-// WordLeft moves to the beginning of the word.
-func (e Editor) WordLeft() Editor { return e.to(e.wordLeft()) }
+// moveWordLeft moves to the beginning of the word.
+func (e Editor) moveWordLeft() Editor { return e.to(e.wordLeft()) }
 
-// WordRight moves to the end of the word.
-func (e Editor) WordRight() Editor { return e.to(e.wordRight()) }
+// moveWordRight moves to the end of the word.
+func (e Editor) moveWordRight() Editor { return e.to(e.wordRight()) }
 
-// Home moves to the beginning of the line.
-func (e Editor) Home() Editor { return e.to(e.lineStart()) }
+// moveHome moves to the beginning of the line.
+func (e Editor) moveHome() Editor { return e.to(e.lineStart()) }
 
-// End moves to the end of the line.
-func (e Editor) End() Editor { return e.to(e.lineEnd()) }
+// moveEnd moves to the end of the line.
+func (e Editor) moveEnd() Editor { return e.to(e.lineEnd()) }
 
-// Top moves to the beginning of the text.
-func (e Editor) Top() Editor { return e.to(0) }
+// moveTop moves to the beginning of the text.
+func (e Editor) moveTop() Editor { return e.to(0) }
 
-// Bottom moves to the end of the text.
-func (e Editor) Bottom() Editor { return e.to(len(e.atoms)) }
+// moveBottom moves to the end of the text.
+func (e Editor) moveBottom() Editor { return e.to(len(e.atoms)) }
 
-// Backspace deletes the cluster before the cursor.
-func (e Editor) Backspace() Editor { return e.remove(e.cursor-1, e.cursor) }
+// deleteLeft deletes the cluster before the cursor.
+func (e Editor) deleteLeft() Editor { return e.remove(e.cursor-1, e.cursor) }
 
-// Delete deletes the cluster after the cursor.
-func (e Editor) Delete() Editor { return e.remove(e.cursor, e.cursor+1) }
+// deleteRight deletes the cluster after the cursor.
+func (e Editor) deleteRight() Editor { return e.remove(e.cursor, e.cursor+1) }
 
-// DeleteWordLeft deletes to the beginning of the word.
-func (e Editor) DeleteWordLeft() Editor { return e.remove(e.wordLeft(), e.cursor) }
+// deleteWordLeft deletes to the beginning of the word.
+func (e Editor) deleteWordLeft() Editor { return e.remove(e.wordLeft(), e.cursor) }
 
-// DeleteWordRight deletes to the end of the word.
-func (e Editor) DeleteWordRight() Editor { return e.remove(e.cursor, e.wordRight()) }
+// deleteWordRight deletes to the end of the word.
+func (e Editor) deleteWordRight() Editor { return e.remove(e.cursor, e.wordRight()) }
 
-// DeleteToHome deletes to the beginning of the line, and there the line feed.
-func (e Editor) DeleteToHome() Editor {
+// deleteToHome deletes to the beginning of the line, and there the line feed.
+func (e Editor) deleteToHome() Editor {
 	if start := e.lineStart(); start < e.cursor {
 		return e.remove(start, e.cursor)
 	}
-	return e.Backspace()
+	return e.deleteLeft()
 }
 
-// DeleteToEnd deletes to the end of the line, and there the line feed.
-func (e Editor) DeleteToEnd() Editor {
+// deleteToEnd deletes to the end of the line, and there the line feed.
+func (e Editor) deleteToEnd() Editor {
 	if end := e.lineEnd(); end > e.cursor {
 		return e.remove(e.cursor, end)
 	}
-	return e.Delete()
+	return e.deleteRight()
 }
 
-// DeleteLine deletes the line that the cursor is in.
-func (e Editor) DeleteLine() Editor {
+// deleteLine deletes the line that the cursor is in.
+func (e Editor) deleteLine() Editor {
 	start, end := e.lineStart(), e.lineEnd()
 	if end < len(e.atoms) {
 		end++

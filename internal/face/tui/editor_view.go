@@ -107,8 +107,8 @@ func (e Editor) place(lines []editorLine, width int) (row, col int) {
 	return row, min(e.cells(lines[row].start, e.cursor, width), width-1)
 }
 
-// Up moves one row up; from the first row, to the entry before in the history.
-func (e Editor) Up(width int) Editor {
+// moveUp moves one row up; from the first row, to the entry before in the history.
+func (e Editor) moveUp(width int) Editor {
 	width = max(width, 1)
 	lines := e.lines(width)
 	if row, col := e.place(lines, width); row > 0 {
@@ -117,16 +117,16 @@ func (e Editor) Up(width int) Editor {
 	return e.recall(e.back + 1)
 }
 
-// Down moves one row down; from the last row, to the next entry in the history and
+// moveDown moves one row down; from the last row, to the next entry in the history and
 // at last back to the draft.
-func (e Editor) Down(width int) Editor {
+func (e Editor) moveDown(width int) Editor {
 	width = max(width, 1)
 	lines := e.lines(width)
 	if row, col := e.place(lines, width); row < len(lines)-1 {
 		return e.toRow(lines[row+1], col, width)
 	}
 	if e.back == 0 {
-		return e.Bottom()
+		return e.moveBottom()
 	}
 	return e.recall(e.back - 1)
 }

@@ -24,8 +24,8 @@ type EditorWord struct {
 	Start, End int
 }
 
-// Word tells what is being written at the cursor.
-func (e Editor) Word() EditorWord {
+// wordBefore returns what is being written at the cursor.
+func (e Editor) wordBefore() EditorWord {
 	start := e.cursor
 	for start > 0 && !e.atoms[start-1].parts() {
 		start--

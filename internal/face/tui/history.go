@@ -9,7 +9,7 @@ const most = 500
 func (e Editor) WithHistory(sent []string) Editor {
 	e.history, e.back = nil, 0
 	for _, s := range sent[max(0, len(sent)-most):] {
-		e.history = append(e.history, Editor{}.Paste(s).atoms)
+		e.history = append(e.history, Editor{}.paste(s).atoms)
 	}
 	return e
 }

@@ -20,7 +20,7 @@ func (in *input) set(s string, at int) {
 }
 
 // paste takes what came at once; much of it is shown as a label.
-func (in *input) paste(s string) { in.Editor = in.Paste(s) }
+func (in *input) paste(s string) { in.Editor = in.Editor.paste(s) }
 
 func (in *input) atTop() bool { return in.View(max(in.wide, 1)).Row == 0 }
 
@@ -36,37 +36,37 @@ func (in *input) key(k tea.KeyPressMsg) (ok bool) {
 	case "alt+enter", "shift+enter", "ctrl+j", "ctrl+enter":
 		e = e.Insert("\n")
 	case "backspace", "shift+backspace":
-		e = e.Backspace()
+		e = e.deleteLeft()
 	case "delete":
-		e = e.Delete()
+		e = e.deleteRight()
 	case "left", "ctrl+b":
-		e = e.Left()
+		e = e.moveLeft()
 	case "right":
-		e = e.Right()
+		e = e.moveRight()
 	case "up":
-		e = e.Up(max(in.wide, 1))
+		e = e.moveUp(max(in.wide, 1))
 	case "down":
-		e = e.Down(max(in.wide, 1))
+		e = e.moveDown(max(in.wide, 1))
 	case "home", "ctrl+a":
-		e = e.Home()
+		e = e.moveHome()
 	case "end", "ctrl+e":
-		e = e.End()
+		e = e.moveEnd()
 	case "alt+left", "alt+b":
-		e = e.WordLeft()
+		e = e.moveWordLeft()
 	case "alt+right", "alt+f":
-		e = e.WordRight()
+		e = e.moveWordRight()
 	case "ctrl+w", "alt+backspace", "ctrl+backspace":
-		e = e.DeleteWordLeft()
+		e = e.deleteWordLeft()
 	case "alt+d", "ctrl+delete":
-		e = e.DeleteWordRight()
+		e = e.deleteWordRight()
 	case "ctrl+u":
-		e = e.DeleteToHome()
+		e = e.deleteToHome()
 	case "ctrl+k":
-		e = e.DeleteToEnd()
+		e = e.deleteToEnd()
 	case "ctrl+z", "ctrl+_":
-		e = e.Undo()
+		e = e.undoChange()
 	case "alt+z", "ctrl+y":
-		e = e.Redo()
+		e = e.redoChange()
 	default:
 		if k.Text == "" {
 			return false

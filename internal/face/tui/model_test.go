@@ -90,30 +90,30 @@ func TestTheEditorIsTheNaiveOne(t *testing.T) {
 				e.typing = false // each its own change, to be undone alone
 				e, n = e.Insert(s), naive{n.text[:n.at] + s + n.text[n.at:], n.at + len(s)}.settle()
 			case "left":
-				e, n.at = e.Left(), n.before()
+				e, n.at = e.moveLeft(), n.before()
 			case "right":
-				e, n.at = e.Right(), n.after()
+				e, n.at = e.moveRight(), n.after()
 			case "home":
-				e, n.at = e.Home(), n.home()
+				e, n.at = e.moveHome(), n.home()
 			case "end":
-				e, n.at = e.End(), n.end()
+				e, n.at = e.moveEnd(), n.end()
 			case "top":
-				e, n.at = e.Top(), 0
+				e, n.at = e.moveTop(), 0
 			case "bottom":
-				e, n.at = e.Bottom(), len(n.text)
+				e, n.at = e.moveBottom(), len(n.text)
 			case "backspace":
-				e, n = e.Backspace(), n.cut(n.before(), n.at)
+				e, n = e.deleteLeft(), n.cut(n.before(), n.at)
 			case "delete":
-				e, n = e.Delete(), n.cut(n.at, n.after())
+				e, n = e.deleteRight(), n.cut(n.at, n.after())
 			case "kill":
 				if n.end() > n.at {
 					n = n.cut(n.at, n.end())
 				} else {
 					n = n.cut(n.at, n.after())
 				}
-				e = e.DeleteToEnd()
+				e = e.deleteToEnd()
 			case "undo":
-				again := e.Undo().Redo()
+				again := e.undoChange().redoChange()
 				if len(e.undo) > 0 && (again.Text() != e.Text() || again.Offset() != e.Offset()) {
 					t.Fatalf("undone and redone: %q, was %q", again.Text(), e.Text())
 				}
@@ -146,7 +146,7 @@ func sound(t reporter, e Editor, width int) {
 	if v.Row < 0 || v.Row >= len(v.Rows) || v.Col < 0 || v.Col >= width {
 		t.Fatalf("cursor %d:%d on %q at width %d", v.Row, v.Col, v.Rows, width)
 	}
-	for _, moved := range []Editor{e.Up(width), e.Down(width)} {
+	for _, moved := range []Editor{e.moveUp(width), e.moveDown(width)} {
 		if w := moved.View(width); moved.Text() == e.Text() && abs(w.Row-v.Row) > 1 {
 			t.Fatalf("from row %d to %d", v.Row, w.Row)
 		}
@@ -160,10 +160,10 @@ func FuzzEditor(f *testing.F) {
 	f.Add("👩\u200d", "👧\u0301", 1)
 	f.Fuzz(func(t *testing.T, first, second string, width int) {
 		width = 1 + (width&0x7fffffff)%60
-		e := Editor{}.WithHistory([]string{second}).Insert(first).Left().Paste(second)
-		for _, e := range []Editor{e, e.Up(width), e.WordLeft().DeleteWordRight(), e.Undo(), e.Replace(1, 3, second), e.Restore(e.State())} {
+		e := Editor{}.WithHistory([]string{second}).Insert(first).moveLeft().paste(second)
+		for _, e := range []Editor{e, e.moveUp(width), e.moveWordLeft().deleteWordRight(), e.undoChange(), e.Replace(1, 3, second), e.Restore(e.State())} {
 			sound(t, e, width)
-			w := e.Word()
+			w := e.wordBefore()
 			if w.Start > w.End || w.End > len(e.Text()) {
 				t.Fatalf("%+v in %q", w, e.Text())
 			}
@@ -173,12 +173,12 @@ func FuzzEditor(f *testing.F) {
 
 // A key costs the same whether a paste is small or huge.
 func TestAHugePasteCostsNothingPerKey(t *testing.T) {
-	e := Editor{}.Insert("see ").Paste(strings.Repeat("0123456789\n", 1<<20))
-	size := testing.AllocsPerRun(10, func() { e.Insert("x").Left().Word() })
+	e := Editor{}.Insert("see ").paste(strings.Repeat("0123456789\n", 1<<20))
+	size := testing.AllocsPerRun(10, func() { e.Insert("x").moveLeft().wordBefore() })
 	r := testing.Benchmark(func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			e.Insert("x").Left().Word()
+			e.Insert("x").moveLeft().wordBefore()
 			e.View(80)
 		}
 	})

@@ -88,18 +88,18 @@ type Models interface {
 	Key(ctx context.Context, vendor, key string) (string, error)
 	// Clipboard keeps the image on the clipboard in a file, and gives its path.
 	Clipboard(ctx context.Context) (string, error)
-	// Files lists paths below the folder of an agent that may fit a beginning.
-	Files(ctx context.Context, a id.Agent, fragment string) []string
+	// CompletePaths lists paths below the folder of an agent that may fit a beginning.
+	CompletePaths(ctx context.Context, a id.Agent, fragment string) []string
 }
 
 // What is shown is read by package session.
 type (
-	Model  = session.Model  // a model as it is shown
-	Agents = session.Agents // everybody at one moment
-	Span   = session.Span   // what is asked for of a conversation
-	Page   = session.Page   // a stretch of it
-	Entry  = session.Entry  // an entry, read
-	Point  = session.Point  // a place in a lineage
+	Model  = session.Model     // a model as it is shown
+	Agents = session.AgentList // everybody at one moment
+	Span   = session.Span      // what is asked for of a conversation
+	Page   = session.Page      // a stretch of it
+	Entry  = session.Entry     // an entry, read
+	Point  = session.Point     // a place in a lineage
 )
 
 // Question is a question about a call, and where the answer goes. It is answered

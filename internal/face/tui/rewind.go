@@ -97,7 +97,7 @@ func planLines(plan public.Restore) []string {
 	return out
 }
 
-// undo takes back what the last turn did to files, when a person has seen what that is.
+// undoChange takes back what the last turn did to files, when a person has seen what that is.
 func (m *root) undo(title, me string) tea.Cmd {
 	workspace, ctx := m.workspace, m.ctx
 	return func() tea.Msg {

@@ -89,11 +89,11 @@ func (s *screen) desktop() desktop {
 
 // giveBack puts a text that was not sent before the draft.
 func (s *screen) giveBack(said string) {
-	e := s.input.Top().Paste(said)
+	e := s.input.moveTop().paste(said)
 	if !s.input.Empty() {
 		e = e.Insert("\n")
 	}
-	s.input.Editor = e.Bottom()
+	s.input.Editor = e.moveBottom()
 }
 
 // unqueue gives everything back that waits.

@@ -226,7 +226,7 @@ func (s *stage) Usable() []Model {
 }
 func (s *stage) Clipboard(context.Context) (string, error) { return "/tmp/a b.png", nil }
 
-func (s *stage) Files(context.Context, id.Agent, string) []string {
+func (s *stage) CompletePaths(context.Context, id.Agent, string) []string {
 	return []string{"README.md", "internal/", "internal/tui/doc.go", "main.go"}
 }
 func (s *stage) Close() {}

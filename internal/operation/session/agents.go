@@ -8,23 +8,23 @@ import (
 	"ramet/internal/core/state"
 )
 
-// Agents is everybody at one moment.
-type Agents struct {
+// AgentList is all agents at one moment.
+type AgentList struct {
 	All    []agent.Agent // the living and the dead, in the order of creation
 	States map[id.Agent]state.State
 }
 
 // Everybody lists all agents, and what they do.
-func (w *Workspace) Everybody(ctx context.Context) (Agents, error) {
-	all, err := w.dead.join(ctx, w.Store)
+func (w Agents) Everybody(ctx context.Context) (AgentList, error) {
+	all, err := w.ws.dead.join(ctx, w.ws.Store)
 	if err != nil {
-		return Agents{}, err
+		return AgentList{}, err
 	}
-	now, err := w.sources().Again(ctx, all, &w.ends)
+	now, err := w.sources().Again(ctx, all, &w.ws.ends)
 	if err != nil {
-		return Agents{}, err
+		return AgentList{}, err
 	}
-	c := Agents{All: all, States: make(map[id.Agent]state.State, len(all))}
+	c := AgentList{All: all, States: make(map[id.Agent]state.State, len(all))}
 	for _, a := range all {
 		c.States[a.ID] = now.Of(a)
 	}

@@ -89,11 +89,11 @@ func IsShown(path string) bool {
 
 // mentioned are the images and documents that a prompt names with an @: below the folder of
 // its agent or, where anywhere is set, wherever they are.
-func (w *Workspace) mentioned(ctx context.Context, a id.Agent, text string, anywhere bool) ([]history.Part, error) {
-	if !strings.Contains(text, "@") || w.asks(ctx) != "" {
+func (w Prompts) mentioned(ctx context.Context, a id.Agent, text string, anywhere bool) ([]history.Part, error) {
+	if !strings.Contains(text, "@") || w.ws.asks(ctx) != "" {
 		return nil, nil
 	}
-	dir, err := w.folder(ctx, a)
+	dir, err := w.ws.folder(ctx, a)
 	if err != nil {
 		return nil, nil // whoever runs the turn says so, if it matters
 	}
@@ -191,12 +191,12 @@ func seesImages(m llm.Model, name string) error {
 }
 
 // CheckSees says whether the model of an agent's next turn can see images.
-func (w *Workspace) CheckSees(ctx context.Context, a id.Agent, asked llm.Ref) error {
-	row, err := w.Store.Agent(ctx, a)
+func (w Models) CheckSees(ctx context.Context, a id.Agent, asked llm.Ref) error {
+	row, err := w.ws.Store.Agent(ctx, a)
 	if err != nil {
 		return err
 	}
-	m, err := w.Kernel.Model(row, asked)
+	m, err := w.ws.Kernel.Model(row, asked)
 	if err != nil {
 		return nil // whoever runs the turn says so
 	}

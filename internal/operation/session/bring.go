@@ -29,10 +29,10 @@ func (t Trees) makeTree(ctx context.Context, k worktree.Keeper, o origin, child 
 		commit = o.State.Head
 	}
 	tree, err := k.MakeAt(ctx, o.Folder, child, name, commit)
-	if err != nil || o.Clean || o.State == nil && !t.w.takesStates(o.Folder) {
+	if err != nil || o.Clean || o.State == nil && !t.w.Files().takesStates(o.Folder) {
 		return tree, err
 	}
-	done, err := t.w.bring(ctx, o, tree)
+	done, err := t.w.Files().bring(ctx, o, tree)
 	if err == nil {
 		err = k.NoteBrought(ctx, tree, done.Changed)
 	}
@@ -51,8 +51,8 @@ func (t Trees) makeTree(ctx context.Context, k worktree.Keeper, o origin, child 
 }
 
 // takesStates says whether states are taken of a folder.
-func (w *Workspace) takesStates(folder string) bool {
-	if w.Config.Files == "no" || w.Place.DB == "" { // nobody said where
+func (w Files) takesStates(folder string) bool {
+	if w.ws.Config.Files == "no" || w.ws.Place.DB == "" { // no place is set
 		return false
 	}
 	_, err := w.Past().Folder(folder)
@@ -61,7 +61,7 @@ func (w *Workspace) takesStates(folder string) bool {
 
 // bring makes a fresh worktree what its parent's files are, or were. Only what differs from
 // the commit is touched.
-func (w *Workspace) bring(ctx context.Context, o origin, tree worktree.Tree) (files.RestoreDone, error) {
+func (w Files) bring(ctx context.Context, o origin, tree worktree.Tree) (files.RestoreDone, error) {
 	s := files.PastState{}
 	if o.State != nil {
 		root, err := w.stateHash(o.State.State)

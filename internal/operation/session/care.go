@@ -37,8 +37,8 @@ type SweptFiles struct {
 const youngFor = time.Hour
 
 // GCFiles drops old states of files.
-func (w *Workspace) GCFiles(ctx context.Context, s Sweep) (SweptFiles, error) {
-	if err := w.person(ctx, "drop states of files"); err != nil && !s.Plan {
+func (w Care) GCFiles(ctx context.Context, s Sweep) (SweptFiles, error) {
+	if err := w.ws.person(ctx, "drop states of files"); err != nil && !s.Plan {
 		return SweptFiles{}, err
 	}
 	named, err := w.namedStates(ctx)
@@ -46,22 +46,22 @@ func (w *Workspace) GCFiles(ctx context.Context, s Sweep) (SweptFiles, error) {
 		return SweptFiles{}, err
 	}
 	var out SweptFiles
-	if out.Disk, err = w.Past().Disk(); err != nil {
+	if out.Disk, err = w.ws.Files().Past().Disk(); err != nil {
 		return out, err
 	}
-	out.Swept, err = w.Past().GC(ctx, named, files.PastLimits{Since: s.Since, Most: s.Most, Young: time.Now().Add(-youngFor)}, s.Plan)
+	out.Swept, err = w.ws.Files().Past().GC(ctx, named, files.PastLimits{Since: s.Since, Most: s.Most, Young: time.Now().Add(-youngFor)}, s.Plan)
 	return out, err
 }
 
 // namedStates are the states that histories name; the newest of each agent is pinned.
-func (w *Workspace) namedStates(ctx context.Context) ([]files.Named, error) {
-	all, err := w.Store.Agents(ctx, agent.Filter{Dead: true})
+func (w Care) namedStates(ctx context.Context) ([]files.Named, error) {
+	all, err := w.ws.Store.Agents(ctx, agent.Filter{Dead: true})
 	if err != nil {
 		return nil, err
 	}
 	var out []files.Named
 	for _, a := range all {
-		states, err := history.States(ctx, w.Store, a.ID)
+		states, err := history.States(ctx, w.ws.Store, a.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -89,26 +89,26 @@ type Disk struct {
 }
 
 // Disks lists what takes space.
-func (w *Workspace) Disks() ([]Disk, error) {
-	name := config.WorkspaceName(w.Place.Project)
+func (w Care) Disks() ([]Disk, error) {
+	name := config.WorkspaceName(w.ws.Place.Project)
 	places := []Disk{
-		{What: "states of files", Where: StatesFolder(w.Home, w.Place)},
-		{What: "worktrees", Where: worktree.Folder(w.Home, name)},
-		{What: "runs", Where: filepath.Join(w.Place.Project, ".ramet", "runs")},
+		{What: "states of files", Where: StatesFolder(w.ws.Home, w.ws.Place)},
+		{What: "worktrees", Where: worktree.Folder(w.ws.Home, name)},
+		{What: "runs", Where: filepath.Join(w.ws.Place.Project, ".ramet", "runs")},
 		{What: "outputs of tools", Where: w.Outputs()},
-		{What: "caches of commands", Where: filepath.Join(w.Home, "cache", "confined", name)},
-		{What: "quarantine", Where: filepath.Join(w.Home, "quarantine")},
+		{What: "caches of commands", Where: filepath.Join(w.ws.Home, "cache", "confined", name)},
+		{What: "quarantine", Where: filepath.Join(w.ws.Home, "quarantine")},
 	}
 	for _, place := range w.trashPlaces() {
 		places = append(places, Disk{What: "trash", Where: place})
 	}
-	if !strings.Contains(w.Place.DB, "://") {
-		places = append([]Disk{{What: "database", Where: w.Place.DB}}, places...)
+	if !strings.Contains(w.ws.Place.DB, "://") {
+		places = append([]Disk{{What: "database", Where: w.ws.Place.DB}}, places...)
 	}
 	for i := range places {
 		var err error
-		if places[i].Where == StatesFolder(w.Home, w.Place) { // the trash is in it
-			if places[i].Bytes, err = w.Past().Disk(); err != nil {
+		if places[i].Where == StatesFolder(w.ws.Home, w.ws.Place) { // the trash is in it
+			if places[i].Bytes, err = w.ws.Files().Past().Disk(); err != nil {
 				return nil, err
 			}
 			continue
@@ -137,20 +137,20 @@ func sizeOf(path string) (total int64, err error) {
 }
 
 // Outputs is where answers of tools lie that are too long for a conversation.
-func (w *Workspace) Outputs() string {
-	return filepath.Join(w.Home, "outputs", config.WorkspaceName(w.Place.Project))
+func (w Care) Outputs() string {
+	return filepath.Join(w.ws.Home, "outputs", config.WorkspaceName(w.ws.Place.Project))
 }
 
 // forgetBeside drops what lies beside the history of a message: the files of outputs that answers
 // of tools name, which hold all of what they show in part, and prompts that terminals would offer
 // again. It comes before the message itself is redacted: who dies in between begins again, and
 // afterwards nobody knows what it was.
-func (w *Workspace) forgetBeside(ctx context.Context, e history.Entry) error {
+func (w Care) forgetBeside(ctx context.Context, e history.Entry) error {
 	parts, err := e.Parts()
 	if err != nil {
 		return nil // it is damaged, and can be deleted all the same
 	}
-	if err := history.Fill(parts, func(h chain.Hash) ([]byte, error) { return w.Store.Blob(ctx, h) }); err != nil {
+	if err := history.Fill(parts, func(h chain.Hash) ([]byte, error) { return w.ws.Store.Blob(ctx, h) }); err != nil {
 		return err
 	}
 	var said strings.Builder
@@ -161,14 +161,14 @@ func (w *Workspace) forgetBeside(ctx context.Context, e history.Entry) error {
 	switch {
 	case e.Kind == history.ToolResult:
 		return w.forgetOutputs(e.ID, said.String())
-	case e.Kind != history.Assistant && w.unsay != nil:
-		return w.unsay(w, said.String())
+	case e.Kind != history.Assistant && w.ws.unsay != nil:
+		return w.ws.unsay(w.ws, said.String())
 	}
 	return nil
 }
 
 // forgetOutputs removes the outputs that a message names.
-func (w *Workspace) forgetOutputs(m id.Message, said string) error {
+func (w Care) forgetOutputs(m id.Message, said string) error {
 	there, err := os.ReadDir(w.Outputs())
 	if err != nil {
 		return nil // nothing is kept
@@ -186,13 +186,13 @@ func (w *Workspace) forgetOutputs(m id.Message, said string) error {
 
 // forgetFiles drops the contents that a state brought, when its entry is redacted; of a
 // message, those of the state that followed it.
-func (w *Workspace) forgetFiles(ctx context.Context, m id.Message) error {
-	e, err := w.Store.Entry(ctx, m)
+func (w Care) forgetFiles(ctx context.Context, m id.Message) error {
+	e, err := w.ws.Store.Entry(ctx, m)
 	if err != nil {
 		return err
 	}
 	var of *history.Stated
-	for s, err := range w.Store.QueryRange(ctx, history.Range{Agent: e.Agent, Start: m - 1}, history.Selection{}) {
+	for s, err := range w.ws.Store.QueryRange(ctx, history.Range{Agent: e.Agent, Start: m - 1}, history.Selection{}) {
 		if err != nil {
 			return err
 		}
@@ -215,12 +215,12 @@ func (w *Workspace) forgetFiles(ctx context.Context, m id.Message) error {
 	if err != nil {
 		return nil
 	}
-	before, _, err := history.StateBefore(ctx, w.Store, e.Agent, of.ID)
+	before, _, err := history.StateBefore(ctx, w.ws.Store, e.Agent, of.ID)
 	if err != nil {
 		return err
 	}
 	from, _ := chain.ParseHash(before.Root)
-	changes, err := files.Diff(w.Past().Store(), from, after)
+	changes, err := files.Diff(w.ws.Files().Past().Store(), from, after)
 	if err != nil {
 		return nil // the state is not kept here any more
 	}
@@ -230,17 +230,17 @@ func (w *Workspace) forgetFiles(ctx context.Context, m id.Message) error {
 			gone[c.After.Hash] = true
 		}
 	}
-	_, err = w.Past().Forget(ctx, gone)
+	_, err = w.ws.Files().Past().Forget(ctx, gone)
 	return err
 }
 
 // redactFiles drops the contents that a state brought, and records that.
-func (w *Workspace) redactFiles(ctx context.Context, a agent.Agent, m id.Message) error {
+func (w Care) redactFiles(ctx context.Context, a agent.Agent, m id.Message) error {
 	note, err := history.Say(history.Note, fmt.Sprintf("the contents of files that the state %d brought are redacted", m))
 	if err != nil {
 		return err
 	}
-	if _, err := w.write(ctx, a, note); err != nil {
+	if _, err := w.ws.History().write(ctx, a, note); err != nil {
 		return err
 	}
 	return w.forgetFiles(ctx, m)

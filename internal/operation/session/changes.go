@@ -108,12 +108,12 @@ func insertions(stat string) (added, removed int) {
 
 // Changed is what an agent changed, as a patch: what its worktree holds that its parent's folder
 // has not, or, where it has none, what became of its files since its last turn began.
-func (w *Workspace) Changed(ctx context.Context, of id.Agent) (string, error) {
-	a, err := w.Store.Agent(ctx, of)
+func (w Files) Changed(ctx context.Context, of id.Agent) (string, error) {
+	a, err := w.ws.Store.Agent(ctx, of)
 	if err != nil {
 		return "", err
 	}
-	if tree, ok, err := w.Trees.Of(ctx, a); err != nil || ok {
+	if tree, ok, err := w.ws.Trees.Of(ctx, a); err != nil || ok {
 		if err != nil {
 			return "", err
 		}

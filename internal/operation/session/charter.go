@@ -22,9 +22,9 @@ type Charter struct {
 }
 
 // Charter opens the charter of the workspace; Close gives it back.
-func (w *Workspace) Charter() (Charter, error) {
-	s, err := trust.Gate{Home: w.Home, Project: w.Place.Project}.Shelf()
-	return Charter{w, s}, err
+func (w Project) Charter() (Charter, error) {
+	s, err := trust.Gate{Home: w.ws.Home, Project: w.ws.Place.Project}.Shelf()
+	return Charter{w.ws, s}, err
 }
 
 // Close gives back the project's folder.
@@ -33,12 +33,12 @@ func (c Charter) Close() error { return c.s.Close() }
 // Instructions are what stands before the conversation of an agent, whose tools may work in
 // another folder instead.
 func (c Charter) Instructions(a agent.Agent, instead string) (kit.InstructionWords, error) {
-	return kit.InstructionsBefore(c.w.user, c.s, c.w.within(a, instead))
+	return kit.InstructionsBefore(c.w.user, c.s, c.w.Project().within(a, instead))
 }
 
 // Kit is what the user and the project define: skills, roles, commands.
 func (c Charter) Kit() (kit.Kit, error) {
-	return kit.Read(c.s, c.w.Place.Project, c.w.definitions()...)
+	return kit.Read(c.s, c.w.Place.Project, c.w.Prompts().definitions()...)
 }
 
 // Hooks are the hooks that count, the user's first.
@@ -57,18 +57,18 @@ func (c Charter) Hooks() (hookprogram.Found, error) {
 }
 
 // Instructions are those of a charter that nothing else is asked of.
-func (w *Workspace) Instructions(a agent.Agent, instead string) (kit.InstructionWords, error) {
-	return once(w, func(c Charter) (kit.InstructionWords, error) { return c.Instructions(a, instead) })
+func (w Project) Instructions(a agent.Agent, instead string) (kit.InstructionWords, error) {
+	return once(w.ws, func(c Charter) (kit.InstructionWords, error) { return c.Instructions(a, instead) })
 }
 
 // Kit is that of a charter that nothing else is asked of.
-func (w *Workspace) Kit() (kit.Kit, error) { return once(w, Charter.Kit) }
+func (w Project) Kit() (kit.Kit, error) { return once(w.ws, Charter.Kit) }
 
 // Hooks are those of a charter that nothing else is asked of.
-func (w *Workspace) Hooks() (hookprogram.Found, error) { return once(w, Charter.Hooks) }
+func (w Project) Hooks() (hookprogram.Found, error) { return once(w.ws, Charter.Hooks) }
 
 func once[T any](w *Workspace, read func(Charter) (T, error)) (out T, err error) {
-	c, err := w.Charter()
+	c, err := w.Project().Charter()
 	if err != nil {
 		return out, err
 	}

@@ -26,7 +26,7 @@ var clipboards = [][]string{
 }
 
 // Clipboard keeps the image on the clipboard in a file, and gives its path.
-func (w *Workspace) Clipboard(ctx context.Context) (string, error) {
+func (w Prompts) Clipboard(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	found := false
@@ -37,7 +37,7 @@ func (w *Workspace) Clipboard(ctx context.Context) (string, error) {
 		}
 		found = true
 		var out bytes.Buffer
-		cmd, err := launch.Command(ctx, launch.Program{Purpose: launch.Clipboard, Project: w.Place.Project,
+		cmd, err := launch.Command(ctx, launch.Program{Purpose: launch.Clipboard, Project: w.ws.Place.Project,
 			Command: sandbox.Command{Args: append([]string{program}, args[1:]...)}})
 		if err != nil {
 			return "", err
@@ -55,8 +55,8 @@ func (w *Workspace) Clipboard(ctx context.Context) (string, error) {
 }
 
 // keepPasted writes an image into the home, once.
-func (w *Workspace) keepPasted(data []byte) (string, error) {
-	dir := filepath.Join(w.Home, "pasted")
+func (w Prompts) keepPasted(data []byte) (string, error) {
+	dir := filepath.Join(w.ws.Home, "pasted")
 	if err := durable.MakeFolder(dir, 0o700); err != nil {
 		return "", err
 	}

@@ -39,11 +39,11 @@ func (c Continued) Wait(ctx context.Context) (loop.Outcome, error) {
 // ContinueAll goes on with everything that was interrupted, in the kernel of this process;
 // those below first, so that who waits for them finds them at work. Agents of runs are left
 // to their runs.
-func (w *Workspace) ContinueAll(ctx context.Context) ([]Continued, error) {
-	if err := w.person(ctx, "continue"); err != nil {
+func (w Turns) ContinueAll(ctx context.Context) ([]Continued, error) {
+	if err := w.ws.person(ctx, "continue"); err != nil {
 		return nil, err
 	}
-	all, err := w.Everybody(ctx)
+	all, err := w.ws.Agents().Everybody(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -59,14 +59,14 @@ func (w *Workspace) ContinueAll(ctx context.Context) ([]Continued, error) {
 	out := make([]Continued, len(cut))
 	for i, a := range cut {
 		if out[i].Alone = !a.IsZero() && !slices.ContainsFunc(cut, func(b agent.Agent) bool { return b.ID == a.Parent }); out[i].Alone {
-			if out[i].Behind, err = w.Newest(ctx, a.Parent); err != nil {
+			if out[i].Behind, err = w.ws.Mail().Newest(ctx, a.Parent); err != nil {
 				return nil, err
 			}
 		}
 	}
 	for i, a := range cut {
 		out[i].Agent = a
-		out[i].turn, out[i].err = w.Kernel.Exec(ctx, a.ID, kernel.Prompt{Again: true})
+		out[i].turn, out[i].err = w.ws.Kernel.Exec(ctx, a.ID, kernel.Prompt{Again: true})
 	}
 	return out, nil
 }
@@ -74,8 +74,8 @@ func (w *Workspace) ContinueAll(ctx context.Context) ([]Continued, error) {
 // Newest is the number of the newest letter in a mailbox that was not read; 0: there is none. What comes
 // later has a larger one, so that Unread tells it from what waits already; those that were read, which
 // may be many, tell nothing.
-func (w *Workspace) Newest(ctx context.Context, owner id.Agent) (int64, error) {
-	letters, err := w.Store.Letters(ctx, owner, mail.Filter{Unread: true})
+func (w Mail) Newest(ctx context.Context, owner id.Agent) (int64, error) {
+	letters, err := w.ws.Store.Letters(ctx, owner, mail.Filter{Unread: true})
 	var newest int64
 	for _, l := range letters {
 		newest = max(newest, l.Number)
@@ -85,7 +85,7 @@ func (w *Workspace) Newest(ctx context.Context, owner id.Agent) (int64, error) {
 
 // Unread are the letters of agents, and notices about them, that came behind a number and
 // were not read.
-func (w *Workspace) Unread(ctx context.Context, owner id.Agent, behind int64) ([]mail.Letter, error) {
-	letters, err := w.Store.Letters(ctx, owner, mail.Filter{Unread: true})
+func (w Mail) Unread(ctx context.Context, owner id.Agent, behind int64) ([]mail.Letter, error) {
+	letters, err := w.ws.Store.Letters(ctx, owner, mail.Filter{Unread: true})
 	return slices.DeleteFunc(letters, func(l mail.Letter) bool { return l.Number <= behind || l.From == "" }), err
 }

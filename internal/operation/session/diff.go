@@ -30,7 +30,7 @@ const mostDiffed = 1 << 20
 
 // DiffFiles compares the files of an agent at two messages. Without the second: with what they
 // are now; without both: what they are now with what they were before its last turn.
-func (w *Workspace) DiffFiles(ctx context.Context, a agent.Agent, from, to id.Message) ([]FileChange, error) {
+func (w Files) DiffFiles(ctx context.Context, a agent.Agent, from, to id.Message) ([]FileChange, error) {
 	before, err := w.target(ctx, Restoring{Agent: a, At: from, Last: from == 0})
 	if err != nil {
 		return nil, err
@@ -55,11 +55,11 @@ func (w *Workspace) DiffFiles(ctx context.Context, a agent.Agent, from, to id.Me
 }
 
 // DiffState shows what a state of an agent's lineage changed, by the id of its entry.
-func (w *Workspace) DiffState(ctx context.Context, a agent.Agent, entry id.Message) ([]FileChange, error) {
-	if err := history.Lookup(ctx, w.Store, a.ID, entry); err != nil {
+func (w Files) DiffState(ctx context.Context, a agent.Agent, entry id.Message) ([]FileChange, error) {
+	if err := history.Lookup(ctx, w.ws.Store, a.ID, entry); err != nil {
 		return nil, err
 	}
-	e, err := w.Store.Entry(ctx, entry)
+	e, err := w.ws.Store.Entry(ctx, entry)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func (w *Workspace) DiffState(ctx context.Context, a agent.Agent, entry id.Messa
 		return nil, fault.New(fault.NotFound, "message %d of agent %s is no state of files", entry, a.Label()).
 			WithHint("`ramet files %s --states` lists them", a.Label())
 	}
-	before, ok, err := history.StateBefore(ctx, w.Store, e.Agent, entry)
+	before, ok, err := history.StateBefore(ctx, w.ws.Store, e.Agent, entry)
 	if err != nil || m.Files.Root == "" {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (w *Workspace) DiffState(ctx context.Context, a agent.Agent, entry id.Messa
 }
 
 // nowHash is the state of a folder as it is.
-func (w *Workspace) nowHash(ctx context.Context, a agent.Agent, s history.State) (chain.Hash, error) {
+func (w Files) nowHash(ctx context.Context, a agent.Agent, s history.State) (chain.Hash, error) {
 	f, err := w.folderOf(a, s)
 	if err != nil {
 		return chain.Hash{}, err
@@ -100,7 +100,7 @@ func (w *Workspace) nowHash(ctx context.Context, a agent.Agent, s history.State)
 	return now.Root, err
 }
 
-func (w *Workspace) diff(ctx context.Context, was, is chain.Hash) ([]FileChange, error) {
+func (w Files) diff(ctx context.Context, was, is chain.Hash) ([]FileChange, error) {
 	changes, err := files.Diff(w.Past().Store(), was, is)
 	if err != nil {
 		return nil, err
@@ -120,7 +120,7 @@ func (w *Workspace) diff(ctx context.Context, was, is chain.Hash) ([]FileChange,
 }
 
 // compare shows what changed in a file, or says why not.
-func (w *Workspace) compare(ctx context.Context, c files.Change) (diff, note string, err error) {
+func (w Files) compare(ctx context.Context, c files.Change) (diff, note string, err error) {
 	var content [2]string
 	name := [2]string{"a/" + text.Name(c.Path), "b/" + text.Name(c.Path)}
 	for i, n := range []*files.Node{c.Before, c.After} {

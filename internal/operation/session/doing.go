@@ -10,7 +10,7 @@ import (
 
 // States finds out what agents do: the living agents, or all, or the named ones. It says the
 // same in every process (package state).
-func (w *Workspace) States(ctx context.Context, all bool, only ...id.Agent) (state.Now, error) {
+func (w Agents) States(ctx context.Context, all bool, only ...id.Agent) (state.Now, error) {
 	return w.sources().Look(ctx, all, only...)
 }
 
@@ -19,7 +19,7 @@ const few = 256
 
 // StatesAmong is States for agents whose rows were just read. Where few of them can have something to tell, since
 // the others said nothing since their birth, the rows of all are not read again.
-func (w *Workspace) StatesAmong(ctx context.Context, all bool, nodes []agent.Node) (state.Now, error) {
+func (w Agents) StatesAmong(ctx context.Context, all bool, nodes []agent.Node) (state.Now, error) {
 	var telling []id.Agent
 	for _, n := range nodes {
 		if n.Head == 0 { // it was read in brief
@@ -36,16 +36,16 @@ func (w *Workspace) StatesAmong(ctx context.Context, all bool, nodes []agent.Nod
 }
 
 // State is what one agent does.
-func (w *Workspace) State(ctx context.Context, a agent.Agent) (state.State, error) {
+func (w Agents) State(ctx context.Context, a agent.Agent) (state.State, error) {
 	now, err := w.States(ctx, false, a.ID)
 	return now.Of(a), err
 }
 
-func (w *Workspace) sources() state.Sources {
-	if w.Kernel != nil {
-		s := w.Kernel.Sources()
-		s.There, s.Kernels = w.Peers.States, w.Peers.Kernels
+func (w Agents) sources() state.Sources {
+	if w.ws.Kernel != nil {
+		s := w.ws.Kernel.Sources()
+		s.There, s.Kernels = w.ws.Peers.States, w.ws.Peers.Kernels
 		return s
 	}
-	return state.Sources{Store: w.Store, Gone: w.Peers.Gone, There: w.Peers.States, Kernels: w.Peers.Kernels}
+	return state.Sources{Store: w.ws.Store, Gone: w.ws.Peers.Gone, There: w.ws.Peers.States, Kernels: w.ws.Peers.Kernels}
 }

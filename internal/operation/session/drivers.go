@@ -20,19 +20,19 @@ const Own = "ramet"
 // Driver is what a person means with a driver and a model, either of which may be empty:
 // driver/NAME with the program's own word for a model, or a model of ramet's own loop. Zero:
 // nothing was said.
-func (w *Workspace) Driver(name, model string) (llm.Ref, error) {
+func (w Programs) Driver(name, model string) (llm.Ref, error) {
 	switch {
 	case name == "" && model == "":
 		return llm.Ref{}, nil
 	case name == Own && model == "":
-		if model = w.Config.Model; model == "" {
+		if model = w.ws.Config.Model; model == "" {
 			return llm.Ref{}, fault.New(fault.Usage, "which model is ramet to ask?").WithHint("--model vendor/name, or `ramet config set model`")
 		}
 		return catalog.Parse(model)
 	case name == "" || name == Own:
 		return catalog.Parse(model)
 	}
-	if _, err := driver.FindPreset(name, w.Config.Drivers); err != nil {
+	if _, err := driver.FindPreset(name, w.ws.Config.Drivers); err != nil {
 		return llm.Ref{}, err
 	}
 	if strings.ContainsFunc(model, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
@@ -43,15 +43,15 @@ func (w *Workspace) Driver(name, model string) (llm.Ref, error) {
 
 // Drivers lists the programs that can drive agents. With ask, those that are installed are
 // started to say who they are.
-func (w *Workspace) Drivers(ctx context.Context, ask bool) public.Drivers {
-	if w.drivers == nil {
+func (w Programs) Drivers(ctx context.Context, ask bool) public.Drivers {
+	if w.ws.drivers == nil {
 		return public.Drivers{Drivers: []public.Driver{}}
 	}
-	return w.drivers(ctx, w, ask)
+	return w.ws.drivers(ctx, w.ws, ask)
 }
 
 // DrivenAmong is what is known of those agents of a list that other programs drive.
-func (w *Workspace) DrivenAmong(ctx context.Context, nodes []agent.Node) (map[id.Agent]*public.Driven, error) {
+func (w Programs) DrivenAmong(ctx context.Context, nodes []agent.Node) (map[id.Agent]*public.Driven, error) {
 	out := map[id.Agent]*public.Driven{}
 	for _, n := range nodes {
 		if n.Provider != agent.DriverVendor {
@@ -67,16 +67,16 @@ func (w *Workspace) DrivenAmong(ctx context.Context, nodes []agent.Node) (map[id
 }
 
 // DrivenOf is what is known of an agent that another program drives; nil: none does.
-func (w *Workspace) DrivenOf(ctx context.Context, a agent.Agent) (*public.Driven, error) {
+func (w Programs) DrivenOf(ctx context.Context, a agent.Agent) (*public.Driven, error) {
 	name := a.Driver()
 	if name == "" {
 		return nil, nil
 	}
-	by, err := registry.AccountsOf(ctx, w.Store, a.ID)
+	by, err := registry.AccountsOf(ctx, w.ws.Store, a.ID)
 	if err != nil {
 		return nil, err
 	}
-	mode, err := driver.Mode(ctx, w.Store, a.ID, name)
+	mode, err := driver.Mode(ctx, w.ws.Store, a.ID, name)
 	if err != nil {
 		return nil, err
 	}
@@ -92,9 +92,9 @@ func (w *Workspace) DrivenOf(ctx context.Context, a agent.Agent) (*public.Driven
 }
 
 // belowRun says whether an agent stands below the agent of a run.
-func (w *Workspace) belowRun(ctx context.Context, a agent.Agent) (bool, error) {
+func (w Programs) belowRun(ctx context.Context, a agent.Agent) (bool, error) {
 	for !a.IsZero() {
-		above, err := w.Store.Agent(ctx, a.Parent)
+		above, err := w.ws.Store.Agent(ctx, a.Parent)
 		if err != nil {
 			return false, err
 		}
@@ -106,8 +106,8 @@ func (w *Workspace) belowRun(ctx context.Context, a agent.Agent) (bool, error) {
 	return false, nil
 }
 
-func (w *Workspace) driven(name, mode string, by registry.Accounts) *public.Driven {
-	p, err := driver.FindPreset(name, w.Config.Drivers)
+func (w Programs) driven(name, mode string, by registry.Accounts) *public.Driven {
+	p, err := driver.FindPreset(name, w.ws.Config.Drivers)
 	if err != nil { // another configuration's
 		return public.FormatDriven(name, by, false)
 	}

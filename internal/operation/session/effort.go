@@ -18,15 +18,15 @@ type Effort struct {
 }
 
 // Effort is how hard the model of an agent would think.
-func (w *Workspace) Effort(ctx context.Context, a agent.Agent) (Effort, error) {
-	told, of, err := registry.Effort(ctx, w.Store, a.ID)
+func (w Models) Effort(ctx context.Context, a agent.Agent) (Effort, error) {
+	told, of, err := registry.Effort(ctx, w.ws.Store, a.ID)
 	if err != nil {
 		return Effort{}, err
 	}
 	if told.Or("") != "" {
 		return Effort{Word: told, Of: of}, nil
 	}
-	if set := llm.Effort(w.Config.Effort); set.Or("") != "" {
+	if set := llm.Effort(w.ws.Config.Effort); set.Or("") != "" {
 		return Effort{Word: set, Set: true}, nil
 	}
 	return Effort{Word: w.known(a).Effort}, nil
@@ -34,12 +34,12 @@ func (w *Workspace) Effort(ctx context.Context, a agent.Agent) (Effort, error) {
 
 // known is what is known of the model that an agent would use, without asking anybody.
 // What nobody knows is empty; who asks for a turn is told why.
-func (w *Workspace) known(a agent.Agent) llm.Model {
-	name := w.Config.Model
+func (w Models) known(a agent.Agent) llm.Model {
+	name := w.ws.Config.Model
 	if a.Provider != "" && a.Model != "" {
 		name = a.Provider + "/" + a.Model
 	}
-	ref, err := catalog.Choose(name, func(v catalog.Vendor) bool { ok, _ := w.Keys.Usable(v); return ok })
+	ref, err := catalog.Choose(name, func(v catalog.Vendor) bool { ok, _ := w.ws.Keys.Usable(v); return ok })
 	if err != nil {
 		return llm.Model{}
 	}
@@ -53,15 +53,15 @@ func (w *Workspace) known(a agent.Agent) llm.Model {
 
 // SetEffort tells an agent how hard its model is to think: from its next turn on, and
 // for the children that are born after it.
-func (w *Workspace) SetEffort(ctx context.Context, a agent.Agent, e llm.Effort) error {
+func (w Models) SetEffort(ctx context.Context, a agent.Agent, e llm.Effort) error {
 	if err := agent.NeedLiving(a); err != nil {
 		return err
 	}
-	if err := w.may(ctx, "set the effort of", a); err != nil {
+	if err := w.ws.may(ctx, "set the effort of", a); err != nil {
 		return err
 	}
-	if err := w.mended(ctx, a); err != nil {
+	if err := w.ws.mended(ctx, a); err != nil {
 		return err
 	}
-	return w.order(ctx, a.ID, registry.EffortEntry(e))
+	return w.ws.Agents().order(ctx, a.ID, registry.EffortEntry(e))
 }

@@ -57,16 +57,16 @@ const RunName = "run-"
 
 // EndRuns ends the agents of runs whose orchestrators are gone, as the leases of these agents tell. It looks only
 // where a living agent is named like a run's. No person does this, whatever command it is part of.
-func (w *Workspace) EndRuns(ctx context.Context) error {
+func (w Agents) EndRuns(ctx context.Context) error {
 	ctx = history.Unattended(ctx)
-	names, err := w.Store.Names(ctx)
-	if err != nil || w.runs == nil {
+	names, err := w.ws.Store.Names(ctx)
+	if err != nil || w.ws.runs == nil {
 		return err
 	}
 	if !slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, RunName) }) {
 		return nil
 	}
-	runs, err := w.runs()
+	runs, err := w.ws.runs()
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (w *Workspace) EndRuns(ctx context.Context) error {
 		if err != nil || !ok {
 			continue // run show tells
 		}
-		a, err := w.Store.Agent(ctx, id.Agent(own))
+		a, err := w.ws.Store.Agent(ctx, id.Agent(own))
 		if err != nil || a.Status == agent.Dead {
 			continue // of another workspace
 		}
@@ -92,12 +92,12 @@ func (w *Workspace) EndRuns(ctx context.Context) error {
 
 // endOrphan ends the agent of a run if the run's owner is gone. The lock of the log is taken only then: a free lock proves
 // nothing, and one that is held for a look shuts out an orchestrator that lost its connection.
-func (w *Workspace) endOrphan(ctx context.Context, runs *rundir.Store, runID string, own agent.Agent) error {
-	_, holds, err := agent.FindHolder(ctx, w.Store, own.ID, w.Peers.Gone)
+func (w Agents) endOrphan(ctx context.Context, runs *rundir.Store, runID string, own agent.Agent) error {
+	_, holds, err := agent.FindHolder(ctx, w.ws.Store, own.ID, w.ws.Peers.Gone)
 	if err != nil || holds {
 		return err
 	}
-	kept, err := w.Kernel.Keep(ctx, own.ID)
+	kept, err := w.ws.Kernel.Keep(ctx, own.ID)
 	if err != nil {
 		return nil // another process took it meanwhile
 	}
@@ -110,5 +110,5 @@ func (w *Workspace) endOrphan(ctx context.Context, runs *rundir.Store, runID str
 	if err := x.Close(); err != nil {
 		return err
 	}
-	return EndRun(ctx, w.Store, own.ID, kept.Claim(), runID, now, nil)
+	return EndRun(ctx, w.ws.Store, own.ID, kept.Claim(), runID, now, nil)
 }

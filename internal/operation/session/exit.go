@@ -11,12 +11,12 @@ import (
 // Leave is how an agent that asks ends itself: its last words are in its parent's mailbox when it
 // returns, and end, which whoever asked calls after its answer, ends the agent and what it runs; its
 // children live on.
-func (w *Workspace) Leave(ctx context.Context, result string) (end func(), err error) {
-	own := w.asks(ctx)
+func (w Turns) Leave(ctx context.Context, result string) (end func(), err error) {
+	own := w.ws.asks(ctx)
 	if own == "" {
 		return nil, fault.New(fault.Usage, "only an agent can end itself").WithHint("kill ends one")
 	}
-	me, err := w.Store.Agent(ctx, own)
+	me, err := w.ws.Store.Agent(ctx, own)
 	if err != nil {
 		return nil, err
 	}
@@ -30,15 +30,15 @@ func (w *Workspace) Leave(ctx context.Context, result string) (end func(), err e
 		if err := mail.CheckBody(result); err != nil {
 			return nil, err
 		}
-		parent, err := w.Store.Agent(ctx, me.Parent)
+		parent, err := w.ws.Store.Agent(ctx, me.Parent)
 		if err != nil {
 			return nil, err
 		}
-		if _, err := w.Send(ctx, Letter{To: parent, Body: result}); err != nil && !fault.Is(err, fault.DeadAgent) {
+		if _, err := w.ws.Mail().Send(ctx, Letter{To: parent, Body: result}); err != nil && !fault.Is(err, fault.DeadAgent) {
 			return nil, err
 		}
 	}
 	cascade := false
 	ctx = context.WithoutCancel(ctx)
-	return func() { _, _ = w.Kill(ctx, Kill{Agent: me, Cascade: &cascade, Reason: "exited"}) }, nil // who died meanwhile has ended
+	return func() { _, _ = w.ws.Agents().Kill(ctx, Kill{Agent: me, Cascade: &cascade, Reason: "exited"}) }, nil // who died meanwhile has ended
 }

@@ -33,12 +33,12 @@ type Expanded struct {
 // with the nearest ones. Command lines in it are run as the agent's would be: by rules, or after a
 // question. One that may not run refuses the whole. The kernel of this process must run where
 // there are some.
-func (w *Workspace) Expand(ctx context.Context, a agent.Agent, said string) (e Expanded, ok bool, err error) {
+func (w Prompts) Expand(ctx context.Context, a agent.Agent, said string) (e Expanded, ok bool, err error) {
 	name, args, calls := FormatCommand(said)
 	if !calls {
 		return e, false, nil
 	}
-	k, err := w.Kit()
+	k, err := w.ws.Project().Kit()
 	if err != nil {
 		return e, false, err
 	}
@@ -63,7 +63,7 @@ func (w *Workspace) Expand(ctx context.Context, a agent.Agent, said string) (e E
 }
 
 // Word makes of a prompt what it stands for, on every face in the same way (Expand).
-func (w *Workspace) Word(ctx context.Context, a agent.Agent, p *kernel.Prompt) error {
+func (w Prompts) Word(ctx context.Context, a agent.Agent, p *kernel.Prompt) error {
 	if p.Model.Vendor == agent.DriverVendor {
 		a.Provider, a.Model = p.Model.Vendor, p.Model.Name
 	}
@@ -78,7 +78,7 @@ func (w *Workspace) Word(ctx context.Context, a agent.Agent, p *kernel.Prompt) e
 }
 
 // unknown refuses a command that nobody defines, or nobody accepted.
-func (w *Workspace) unknown(k kit.Kit, name string) error {
+func (w Prompts) unknown(k kit.Kit, name string) error {
 	var known []string
 	for _, c := range append(k.Commands, w.servedPrompts()...) {
 		known = append(known, c.Name)
@@ -97,15 +97,15 @@ func (w *Workspace) unknown(k kit.Kit, name string) error {
 
 // ran is the text of a command with the output of its command lines in their places. All are
 // permitted before the first runs.
-func (w *Workspace) ran(ctx context.Context, a agent.Agent, c kit.Command) (string, error) {
+func (w Prompts) ran(ctx context.Context, a agent.Agent, c kit.Command) (string, error) {
 	shells := kit.Shells(c.Body)
 	if len(shells) == 0 {
 		return c.Body, nil
 	}
-	if w.Kernel == nil {
+	if w.ws.Kernel == nil {
 		return "", fault.New(fault.Failed, "/%s runs commands, and no kernel runs here", c.Name)
 	}
-	box, err := w.Kernel.Tools(a)
+	box, err := w.ws.Kernel.Tools(a)
 	if err != nil {
 		return "", err
 	}
@@ -135,7 +135,7 @@ func (w *Workspace) ran(ctx context.Context, a agent.Agent, c kit.Command) (stri
 			}
 		}
 		calls[i] = tool.Call{Agent: a.ID, ID: fmt.Sprintf("/%s %d", c.Name, i+1), Name: "bash", Args: raw, Output: func([]byte) {}}
-		if calls[i].Grant, _, err = w.Kernel.Guard.Decide(ctx, bash.Spec(), calls[i]); err != nil {
+		if calls[i].Grant, _, err = w.ws.Kernel.Guard.Decide(ctx, bash.Spec(), calls[i]); err != nil {
 			return "", fault.New(fault.Denied, "/%s: %w", c.Name, err)
 		}
 	}
@@ -153,12 +153,12 @@ func (w *Workspace) ran(ctx context.Context, a agent.Agent, c kit.Command) (stri
 }
 
 // left are the limits of what a command's text may run: its own, and those of the agent.
-func (w *Workspace) left(ctx context.Context, a agent.Agent, c kit.Command) ([]history.Limit, error) {
+func (w Prompts) left(ctx context.Context, a agent.Agent, c kit.Command) ([]history.Limit, error) {
 	var out []history.Limit
 	if c.Allowed != nil {
 		out = append(out, history.Limit{By: "its allowed-tools", Tools: c.Allowed})
 	}
-	standing, err := registry.Limits(ctx, w.Store, a.ID)
+	standing, err := registry.Limits(ctx, w.ws.Store, a.ID)
 	for _, l := range standing {
 		out = append(out, l.Limit)
 	}
@@ -169,8 +169,8 @@ func (w *Workspace) left(ctx context.Context, a agent.Agent, c kit.Command) ([]h
 const mostIncluded = 64 << 10
 
 // included are the files of the agent's folder that a prompt names behind an @.
-func (w *Workspace) included(a agent.Agent, body string) string {
-	dir, err := w.Folder(a, "")
+func (w Prompts) included(a agent.Agent, body string) string {
+	dir, err := w.ws.Folder(a, "")
 	if err != nil {
 		return ""
 	}
@@ -207,8 +207,8 @@ func (w *Workspace) included(a agent.Agent, body string) string {
 }
 
 // Defined are the commands that the user and the project define, for menus.
-func (w *Workspace) Defined() []kit.Command {
-	k, err := w.Kit()
+func (w Prompts) Defined() []kit.Command {
+	k, err := w.ws.Project().Kit()
 	if err != nil {
 		return nil // whoever uses one is told
 	}

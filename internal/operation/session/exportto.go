@@ -17,10 +17,10 @@ import (
 const importedNotice = "This conversation was imported from "
 
 // WriteSession writes an agent's context as a session of another program.
-func (w *Workspace) WriteSession(ctx context.Context, a agent.Agent, program string, to io.Writer) (*foreign.Writer, error) {
-	about := foreign.Session{Cwd: a.Cwd, Started: w.now().UTC().Truncate(time.Millisecond)}
+func (w History) WriteSession(ctx context.Context, a agent.Agent, program string, to io.Writer) (*foreign.Writer, error) {
+	about := foreign.Session{Cwd: a.Cwd, Started: w.ws.now().UTC().Truncate(time.Millisecond)}
 	if about.Cwd == "" {
-		about.Cwd = w.Place.Project
+		about.Cwd = w.ws.Place.Project
 	}
 	if a.Model != "" {
 		about.Model = llm.Ref{Vendor: a.Provider, Name: a.Model}.String()
@@ -29,7 +29,7 @@ func (w *Workspace) WriteSession(ctx context.Context, a agent.Agent, program str
 	if err != nil {
 		return nil, err
 	}
-	err = w.Store.View(ctx, func(log history.Log) error {
+	err = w.ws.Store.View(ctx, func(log history.Log) error {
 		var all []history.Entry // one query is read to its end before blobs are
 		for e, err := range history.Play(ctx, log, a.ID) {
 			if err != nil {

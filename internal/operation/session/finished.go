@@ -10,8 +10,8 @@ import (
 
 // KillFinished ends the agents that are done or have failed, and below which nobody has
 // anything left to do. They stay what they were; nothing is asked.
-func (w *Workspace) KillFinished(ctx context.Context) ([]agent.Agent, error) {
-	all, err := w.Store.Agents(ctx, agent.Filter{Dead: true})
+func (w Agents) KillFinished(ctx context.Context) ([]agent.Agent, error) {
+	all, err := w.ws.Store.Agents(ctx, agent.Filter{Dead: true})
 	if err != nil {
 		return nil, err
 	}

@@ -23,16 +23,16 @@ const followAnyway = 5 * time.Second
 // Follow tells in Elsewhere what agents do that other processes run, until ctx ends. What
 // other kernels of this machine tell comes at once; what happens beside them, at other hosts
 // or by commands, becomes an event without a state: whoever hears it looks himself.
-func (w *Workspace) Follow(ctx context.Context) {
-	look := func() { w.Elsewhere.Publish(loop.Event{Type: loop.Became}) }
+func (w Turns) Follow(ctx context.Context) {
+	look := func() { w.ws.Elsewhere.Publish(loop.Event{Type: loop.Became}) }
 	tell := func(e loop.Event) {
 		if e.Type == loop.Became {
-			w.Elsewhere.Publish(e)
+			w.ws.Elsewhere.Publish(e)
 		} else {
 			look()
 		}
 	}
-	go w.Peers.Watch(ctx, w.owner, tell, look)
+	go w.ws.Peers.Watch(ctx, w.ws.owner, tell, look)
 	every, stirred := followEvery, w.stirred(ctx)
 	if stirred != nil {
 		every = followAnyway
@@ -62,27 +62,27 @@ func (w *Workspace) Follow(ctx context.Context) {
 }
 
 // stirred tells that the files of the database changed; nil: nobody can tell.
-func (w *Workspace) stirred(ctx context.Context) <-chan struct{} {
-	if w.Place.DB == "" || database.IsPostgres(w.Place.DB) {
+func (w Turns) stirred(ctx context.Context) <-chan struct{} {
+	if w.ws.Place.DB == "" || database.IsPostgres(w.ws.Place.DB) {
 		return nil
 	}
-	told, _ := durable.WatchFolder(ctx, filepath.Dir(w.Place.DB))
+	told, _ := durable.WatchFolder(ctx, filepath.Dir(w.ws.Place.DB))
 	return told
 }
 
 // fingerprint differs when something was written, or a lease changed hands or lost its
 // holder.
-func (w *Workspace) fingerprint(ctx context.Context) (string, error) {
-	latest, err := w.Store.Latest(ctx)
+func (w Turns) fingerprint(ctx context.Context) (string, error) {
+	latest, err := w.ws.Store.Latest(ctx)
 	if err != nil {
 		return "", err
 	}
-	leased, now, err := w.Store.Leased(ctx)
+	leased, now, err := w.ws.Store.Leased(ctx)
 	if err != nil {
 		return "", err
 	}
 	out := append([]byte(nil), latest...)
-	left := agent.OwnersGone(now, w.Peers.Gone)
+	left := agent.OwnersGone(now, w.ws.Peers.Gone)
 	for _, a := range leased {
 		out = fmt.Appendf(out, " %s %s %d %t", a.ID, a.Lease.Owner, a.Lease.Epoch, left(a.Lease))
 	}

@@ -14,10 +14,10 @@ import (
 func TestRedactingAMessageForgetsWhatItsCallsWrote(t *testing.T) {
 	w := open(t, nil)
 	zero, ctx := found(t, w, "0"), t.Context()
-	t.Cleanup(w.EndFileStates)
+	t.Cleanup(w.Files().EndFileStates)
 	keep := func(when history.When) {
 		t.Helper()
-		draft, changed := w.FileStates(zero, "").Take(ctx).Done(ctx, when)
+		draft, changed := w.Files().FileStates(zero, "").Take(ctx).Done(ctx, when)
 		if !changed {
 			t.Fatal("no state was taken")
 		}
@@ -32,12 +32,12 @@ func TestRedactingAMessageForgetsWhatItsCallsWrote(t *testing.T) {
 		}
 	}
 	kept := func(text string) bool {
-		_, err := w.Past().Store().Get(ctx, chain.Sum([]byte(text)))
+		_, err := w.Files().Past().Store().Get(ctx, chain.Sum([]byte(text)))
 		return err == nil
 	}
 	write("before", "written before")
 	keep(history.OnRequest)
-	said, err := w.Append(ctx, zero, history.User, "write the secret")
+	said, err := w.History().Append(ctx, zero, history.User, "write the secret")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestRedactingAMessageForgetsWhatItsCallsWrote(t *testing.T) {
 	if !kept("written before") || !kept("written by a call") {
 		t.Fatal("the contents were not kept")
 	}
-	if err := w.Redact(ctx, zero, said.ID); err != nil {
+	if err := w.History().Redact(ctx, zero, said.ID); err != nil {
 		t.Fatal(err)
 	}
 	if !kept("written before") || kept("written by a call") {
@@ -58,7 +58,7 @@ func TestInstructionsOfAProjectThatIsGoneFail(t *testing.T) {
 	w := open(t, nil)
 	a := found(t, w, "0")
 	w.Place.Project = filepath.Join(a.Cwd, "missing")
-	if got, err := w.ShowInstructions(a); err == nil {
+	if got, err := w.Project().ShowInstructions(a); err == nil {
 		t.Errorf("%+v", got)
 	}
 }

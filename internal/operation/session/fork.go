@@ -59,10 +59,10 @@ func CheckPrompt(text string) error {
 
 // Fork makes a child. It waits for the tools of its parent, until ctx ends. A parent that a
 // kernel of another host holds is forked beside it, at its last final entry.
-func (w *Workspace) Fork(ctx context.Context, f Fork) (Forked, error) {
+func (w Agents) Fork(ctx context.Context, f Fork) (Forked, error) {
 	if f.Driver != "" {
 		var err error
-		if f.Model, err = w.Driver(f.Driver, f.Word); err != nil {
+		if f.Model, err = w.ws.Programs().Driver(f.Driver, f.Word); err != nil {
 			return Forked{}, err
 		}
 	}
@@ -73,10 +73,10 @@ func (w *Workspace) Fork(ctx context.Context, f Fork) (Forked, error) {
 	if err != nil {
 		return Forked{}, err
 	}
-	if err := w.may(ctx, "fork", f.Parent); err != nil {
+	if err := w.ws.may(ctx, "fork", f.Parent); err != nil {
 		return Forked{}, err
 	}
-	if err := w.needs(ctx, "fork", "fork"); err != nil {
+	if err := w.ws.needs(ctx, "fork", "fork"); err != nil {
 		return Forked{}, err
 	}
 	if err := w.narrow(ctx, &child); err != nil {
@@ -95,7 +95,7 @@ func (w *Workspace) Fork(ctx context.Context, f Fork) (Forked, error) {
 			return Forked{}, err
 		}
 	}
-	if err := w.mended(ctx, f.Parent); err != nil {
+	if err := w.ws.mended(ctx, f.Parent); err != nil {
 		return Forked{}, err
 	}
 	if err := w.mayFork(ctx, f, child); err != nil {
@@ -105,13 +105,13 @@ func (w *Workspace) Fork(ctx context.Context, f Fork) (Forked, error) {
 	if f.Worktree {
 		from := origin{Folder: f.Parent.Cwd, Clean: f.Clean}
 		if f.At != 0 && !f.Clean {
-			state, err := w.StateAt(ctx, f.Parent, f.At)
+			state, err := w.ws.Files().StateAt(ctx, f.Parent, f.At)
 			if err != nil {
 				return Forked{}, err
 			}
 			from.State = &state
 		}
-		tree, err := w.Trees.Make(ctx, from, child.ID, f.Name)
+		tree, err := w.ws.Trees.Make(ctx, from, child.ID, f.Name)
 		if err != nil {
 			return Forked{}, err
 		}
@@ -120,7 +120,7 @@ func (w *Workspace) Fork(ctx context.Context, f Fork) (Forked, error) {
 	born, err := w.fork(ctx, f.Parent.ID, child, f.Start)
 	if err != nil {
 		if out.Tree != nil {
-			err = w.Trees.takeBack(ctx, f.Parent.Cwd, *out.Tree, err)
+			err = w.ws.Trees.takeBack(ctx, f.Parent.Cwd, *out.Tree, err)
 		}
 		return Forked{}, err
 	}
@@ -129,12 +129,12 @@ func (w *Workspace) Fork(ctx context.Context, f Fork) (Forked, error) {
 }
 
 // worded makes of a person's prompt what it stands for. An agent's words to its child are its own.
-func (w *Workspace) worded(ctx context.Context, f *Fork) error {
-	if f.Prompt == nil || w.asks(ctx) != "" {
+func (w Agents) worded(ctx context.Context, f *Fork) error {
+	if f.Prompt == nil || w.ws.asks(ctx) != "" {
 		return nil
 	}
 	p := kernel.Prompt{Text: *f.Prompt, Model: f.Model}
-	if err := w.Word(ctx, f.Parent, &p); err != nil {
+	if err := w.ws.Prompts().Word(ctx, f.Parent, &p); err != nil {
 		return err
 	}
 	f.Prompt, f.Model = &p.Text, p.Model
@@ -142,15 +142,15 @@ func (w *Workspace) worded(ctx context.Context, f *Fork) error {
 }
 
 // mayFork asks hooks whether the child may be made, and given its prompt.
-func (w *Workspace) mayFork(ctx context.Context, f Fork, c registry.Child) error {
-	if err := w.fires(ctx, f.Parent, kernel.Forking(string(f.Parent.ID), c)); err != nil || f.Prompt == nil {
+func (w Agents) mayFork(ctx context.Context, f Fork, c registry.Child) error {
+	if err := w.ws.Project().fires(ctx, f.Parent, kernel.Forking(string(f.Parent.ID), c)); err != nil || f.Prompt == nil {
 		return err
 	}
-	return w.fires(ctx, f.Parent, hook.Occasion{Event: hook.UserPromptSubmit, Fields: map[string]any{"prompt": *f.Prompt}})
+	return w.ws.Project().fires(ctx, f.Parent, hook.Occasion{Event: hook.UserPromptSubmit, Fields: map[string]any{"prompt": *f.Prompt}})
 }
 
 // child checks everything that can be checked before anything is made.
-func (w *Workspace) child(ctx context.Context, f *Fork) (registry.Child, error) {
+func (w Agents) child(ctx context.Context, f *Fork) (registry.Child, error) {
 	c := registry.Child{ID: id.NewAgent(), Name: f.Name, Provider: f.Model.Vendor, Model: f.Model.Name, Cwd: f.Cwd}
 	if err := agent.NeedLiving(f.Parent); err != nil {
 		return c, err
@@ -165,7 +165,7 @@ func (w *Workspace) child(ctx context.Context, f *Fork) (registry.Child, error) 
 	}
 	if f.At != 0 {
 		// Asked of the parent, so that the refusal speaks of what the user sees.
-		if err := history.Lookup(ctx, w.Store, f.Parent.ID, f.At); err != nil {
+		if err := history.Lookup(ctx, w.ws.Store, f.Parent.ID, f.At); err != nil {
 			return c, err
 		}
 		c.Entries = append(c.Entries, history.NewRewind(f.At, ""))
@@ -193,14 +193,14 @@ func (w *Workspace) child(ctx context.Context, f *Fork) (registry.Child, error) 
 }
 
 // promptEntry makes the entry of a prompt, with what it mentions: images, documents, resources.
-func (w *Workspace) promptEntry(ctx context.Context, a id.Agent, text string) (history.Draft, error) {
+func (w Agents) promptEntry(ctx context.Context, a id.Agent, text string) (history.Draft, error) {
 	by := history.ActorOf(ctx)
 	local := by == nil || by.Face != history.HTTP && by.Face != history.Page
-	shown, err := w.mentioned(ctx, a, text, local)
+	shown, err := w.ws.Prompts().mentioned(ctx, a, text, local)
 	if err != nil {
 		return history.Draft{}, err
 	}
-	text, read, err := w.withResources(ctx, text)
+	text, read, err := w.ws.Prompts().withResources(ctx, text)
 	if err != nil {
 		return history.Draft{}, err
 	}
@@ -210,9 +210,9 @@ func (w *Workspace) promptEntry(ctx context.Context, a id.Agent, text string) (h
 }
 
 // fork makes the child where the parent is held.
-func (w *Workspace) fork(ctx context.Context, parent id.Agent, c registry.Child, start kernel.StartMode) (agent.Agent, error) {
+func (w Agents) fork(ctx context.Context, parent id.Agent, c registry.Child, start kernel.StartMode) (agent.Agent, error) {
 	f := registry.Fork{Parent: parent, Claim: agent.Passing(), Children: []registry.Child{c}}
-	if w.asks(ctx) == parent {
+	if w.ws.asks(ctx) == parent {
 		if born, ok, err := w.forkWithin(ctx, f, start); ok || err != nil {
 			return born, err
 		}
@@ -221,11 +221,11 @@ func (w *Workspace) fork(ctx context.Context, parent id.Agent, c registry.Child,
 	if born != nil || err != nil && !fault.Is(err, fault.Leased) {
 		return first(born), err
 	}
-	err = w.through(ctx, parent, func() (err error) {
-		if w.Kernel != nil {
-			born, err = w.Kernel.Fork(ctx, f, start)
+	err = w.ws.through(ctx, parent, func() (err error) {
+		if w.ws.Kernel != nil {
+			born, err = w.ws.Kernel.Fork(ctx, f, start)
 		} else {
-			born, err = w.Store.Fork(ctx, f)
+			born, err = w.ws.Store.Fork(ctx, f)
 		}
 		return err
 	}, func(k *control.Client) (err error) {
@@ -247,11 +247,11 @@ func first(born []agent.Agent) agent.Agent {
 
 // forkServed lets the kernel that serves the workspace fork and begin a task, which goes on there when
 // this process ends. nil: none serves it, or it is no task.
-func (w *Workspace) forkServed(ctx context.Context, f registry.Fork, start kernel.StartMode) ([]agent.Agent, error) {
+func (w Agents) forkServed(ctx context.Context, f registry.Fork, start kernel.StartMode) ([]agent.Agent, error) {
 	if start != kernel.StartTask {
 		return nil, nil
 	}
-	server, err := w.Peers.Serving(ctx)
+	server, err := w.ws.Peers.Serving(ctx)
 	if server == nil || err != nil {
 		return nil, ctx.Err() // where it does not answer, the task runs here
 	}
@@ -261,12 +261,12 @@ func (w *Workspace) forkServed(ctx context.Context, f registry.Fork, start kerne
 // forkBeside forks an agent that a kernel of another host holds, without asking it: at the
 // parent's last final entry, so that no call is separated from its result. The refusal is
 // what is left where the holder is of this machine, and should answer.
-func (w *Workspace) forkBeside(ctx context.Context, f registry.Fork, refused error) ([]agent.Agent, error) {
-	parent, err := w.Store.Agent(ctx, f.Parent)
+func (w Agents) forkBeside(ctx context.Context, f registry.Fork, refused error) ([]agent.Agent, error) {
+	parent, err := w.ws.Store.Agent(ctx, f.Parent)
 	if err != nil {
 		return nil, err
 	}
-	if parent.Lease.Owner == "" || w.Peers.Near(parent.Lease.Owner) {
+	if parent.Lease.Owner == "" || w.ws.Peers.Near(parent.Lease.Owner) {
 		return nil, refused
 	}
 	return w.forkFinal(ctx, f)
@@ -275,8 +275,8 @@ func (w *Workspace) forkBeside(ctx context.Context, f registry.Fork, refused err
 // forkWithin forks an agent that asks for it itself, in the middle of its turn, by a command or a
 // program of its own: nobody can wait until its call is over, for it is this one. false: it has
 // no turn.
-func (w *Workspace) forkWithin(ctx context.Context, f registry.Fork, start kernel.StartMode) (agent.Agent, bool, error) {
-	parent, err := w.Store.Agent(ctx, f.Parent)
+func (w Agents) forkWithin(ctx context.Context, f registry.Fork, start kernel.StartMode) (agent.Agent, bool, error) {
+	parent, err := w.ws.Store.Agent(ctx, f.Parent)
 	if err != nil || parent.Lease.Owner == "" || start != kernel.StartLater {
 		return agent.Agent{}, false, err
 	}
@@ -288,8 +288,8 @@ func (w *Workspace) forkWithin(ctx context.Context, f registry.Fork, start kerne
 }
 
 // forkFinal forks an agent that is held, at its last final entry.
-func (w *Workspace) forkFinal(ctx context.Context, f registry.Fork) ([]agent.Agent, error) {
-	point, err := history.LastFinal(ctx, w.Store, f.Parent)
+func (w Agents) forkFinal(ctx context.Context, f registry.Fork) ([]agent.Agent, error) {
+	point, err := history.LastFinal(ctx, w.ws.Store, f.Parent)
 	if err != nil {
 		return nil, err
 	}
@@ -298,12 +298,12 @@ func (w *Workspace) forkFinal(ctx context.Context, f registry.Fork) ([]agent.Age
 	if len(child.Entries) == 0 || child.Entries[0].Kind != history.Rewind {
 		child.Entries = append([]history.Draft{history.NewRewind(point, "")}, child.Entries...)
 	}
-	return w.Store.Fork(ctx, f)
+	return w.ws.Store.Fork(ctx, f)
 }
 
 // Startable says why no turn could begin, before a child is made for one.
-func (w *Workspace) Startable(a agent.Agent, asked llm.Ref) error {
-	k := w.Kernel
+func (w Agents) Startable(a agent.Agent, asked llm.Ref) error {
+	k := w.ws.Kernel
 	if k == nil {
 		return nil
 	}

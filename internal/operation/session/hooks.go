@@ -22,8 +22,8 @@ func ours(c config.Hook) hook.Hook {
 
 // HooksOf are the hooks for what an agent does, whose tools may work in another folder instead;
 // nil: there are none. Where it cannot be known which there are, they object to everything.
-func (w *Workspace) HooksOf(a agent.Agent, instead string) loop.Hooks {
-	if w.runHooks == nil {
+func (w Project) HooksOf(a agent.Agent, instead string) loop.Hooks {
+	if w.ws.runHooks == nil {
 		return nil
 	}
 	found, err := w.Hooks()
@@ -32,7 +32,7 @@ func (w *Workspace) HooksOf(a agent.Agent, instead string) loop.Hooks {
 	}
 	var runner hookprogram.Runner
 	if err == nil {
-		runner, err = w.runHooks(w)
+		runner, err = w.ws.runHooks(w.ws)
 	}
 	if err != nil {
 		return func(_ context.Context, o hook.Occasion) hook.Verdict {
@@ -45,19 +45,19 @@ func (w *Workspace) HooksOf(a agent.Agent, instead string) loop.Hooks {
 }
 
 // placed is where something happens to an agent.
-func (w *Workspace) placed(ctx context.Context, a agent.Agent, instead string) hook.Place {
-	p := hook.Place{Session: string(a.ID), Agent: string(a.ID), Name: a.Name, Dir: w.Place.Project}
+func (w Project) placed(ctx context.Context, a agent.Agent, instead string) hook.Place {
+	p := hook.Place{Session: string(a.ID), Agent: string(a.ID), Name: a.Name, Dir: w.ws.Place.Project}
 	for up := a.Parent; up != ""; {
-		row, err := w.Store.Agent(ctx, up)
+		row, err := w.ws.Store.Agent(ctx, up)
 		if err != nil {
 			break
 		}
 		p.Session, up = string(row.ID), row.Parent
 	}
-	if dir, err := w.Folder(a, instead); err == nil {
+	if dir, err := w.ws.Folder(a, instead); err == nil {
 		p.Dir = dir
 	}
-	if standing, err := w.Standing(ctx, a); err == nil {
+	if standing, err := w.ws.Turns().Standing(ctx, a); err == nil {
 		p.Mode = string(standing.Mode)
 	}
 	return p
@@ -65,7 +65,7 @@ func (w *Workspace) placed(ctx context.Context, a agent.Agent, instead string) h
 
 // fires tells hooks what a person is about to do with an agent, and the agent's history of them.
 // An objection is DENIED.
-func (w *Workspace) fires(ctx context.Context, a agent.Agent, o hook.Occasion) error {
+func (w Project) fires(ctx context.Context, a agent.Agent, o hook.Occasion) error {
 	hooks := w.HooksOf(a, "")
 	if hooks == nil {
 		return nil
@@ -81,9 +81,9 @@ func (w *Workspace) fires(ctx context.Context, a agent.Agent, o hook.Occasion) e
 }
 
 // tells writes entries about hooks, in whichever kernel holds the agent.
-func (w *Workspace) tells(ctx context.Context, a id.Agent, entries []history.Draft) error {
+func (w Project) tells(ctx context.Context, a id.Agent, entries []history.Draft) error {
 	for _, e := range entries {
-		if err := w.order(ctx, a, e); err != nil {
+		if err := w.ws.Agents().order(ctx, a, e); err != nil {
 			return err
 		}
 	}
@@ -91,7 +91,7 @@ func (w *Workspace) tells(ctx context.Context, a id.Agent, entries []history.Dra
 }
 
 // ListHooks lists the hooks in their public shape.
-func (w *Workspace) ListHooks() (public.Hooks, error) {
+func (w Project) ListHooks() (public.Hooks, error) {
 	found, err := w.Hooks()
 	if err != nil {
 		return public.Hooks{}, err

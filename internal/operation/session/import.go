@@ -318,14 +318,14 @@ func (w *bringer) fork(ctx context.Context, parent id.Agent, name string, entrie
 	if agent.CheckName(name) != nil {
 		child.Name = ""
 	}
-	born, err := w.ws.fork(ctx, parent, child, "")
+	born, err := w.ws.Agents().fork(ctx, parent, child, "")
 	for n := 2; fault.Is(err, fault.Conflict) && child.Name != "" && n <= mostNamesakes; n++ {
 		child.Name = fmt.Sprintf("%s-%d", name, n)
-		born, err = w.ws.fork(ctx, parent, child, "")
+		born, err = w.ws.Agents().fork(ctx, parent, child, "")
 	}
 	if fault.Is(err, fault.Conflict) && child.Name != "" {
 		child.Name = ""
-		born, err = w.ws.fork(ctx, parent, child, "")
+		born, err = w.ws.Agents().fork(ctx, parent, child, "")
 	}
 	if err != nil {
 		return "", err

@@ -15,7 +15,7 @@ import (
 // bring imports a session with a reader of some version, 0 the newest.
 func bring(t *testing.T, w *Workspace, path string, reader int) Import {
 	t.Helper()
-	m, err := w.Imports(t.Context())
+	m, err := w.History().Imports(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func proved(t *testing.T, w *Workspace, path string) Sourced {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := w.Sourced(t.Context(), list[0])
+	out, err := w.History().CompareSource(t.Context(), list[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestImportsOfOlderReaders(t *testing.T) {
 		t.Fatal(err)
 	}
 	list[0].Reader = foreign.Importer + 1
-	m, err := w.Imports(t.Context())
+	m, err := w.History().Imports(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

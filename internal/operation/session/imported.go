@@ -33,9 +33,9 @@ type brought struct {
 const heading = 5
 
 // Imports looks at what was imported so far.
-func (w *Workspace) Imports(ctx context.Context) (*Imports, error) {
-	m := &Imports{ws: w, known: map[string][]brought{}, below: map[id.Agent][]id.Agent{}, origin: map[id.Agent]bool{}, agents: map[id.Agent]agent.Agent{}, calls: map[id.Agent]*calls{}}
-	all, err := w.Store.Agents(ctx, agent.Filter{Dead: true})
+func (w History) Imports(ctx context.Context) (*Imports, error) {
+	m := &Imports{ws: w.ws, known: map[string][]brought{}, below: map[id.Agent][]id.Agent{}, origin: map[id.Agent]bool{}, agents: map[id.Agent]agent.Agent{}, calls: map[id.Agent]*calls{}}
+	all, err := w.ws.Store.Agents(ctx, agent.Filter{Dead: true})
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (w *Workspace) Imports(ctx context.Context) (*Imports, error) {
 			continue
 		}
 		seen := 0
-		for e, err := range w.Store.QueryRange(ctx, history.Range{Agent: a.ID}, history.Selection{}) {
+		for e, err := range w.ws.Store.QueryRange(ctx, history.Range{Agent: a.ID}, history.Selection{}) {
 			if err != nil {
 				return nil, err
 			}

@@ -23,7 +23,7 @@ type Sourced struct {
 
 // Sourced compares an import with its file, entry by entry: each is what its lines say, no
 // line is in two, none that says something is in none. HISTORY_DAMAGED: it is not so.
-func (w *Workspace) Sourced(ctx context.Context, f foreign.Found) (Sourced, error) {
+func (w History) CompareSource(ctx context.Context, f foreign.Found) (Sourced, error) {
 	m, err := w.Imports(ctx)
 	if err != nil {
 		return Sourced{}, err
@@ -71,10 +71,10 @@ func as(ctx context.Context, src *foreign.Source, f foreign.Found, reader int) (
 }
 
 // compareSource holds all entries of an import against the source.
-func (w *Workspace) compareSource(ctx context.Context, src *foreign.Source, h *held, out *Sourced) error {
+func (w History) compareSource(ctx context.Context, src *foreign.Source, h *held, out *Sourced) error {
 	seen := make([]bool, src.Records())
 	for a := range h.tips {
-		for e, err := range w.Store.QueryRange(ctx, history.Range{Agent: a}, history.Selection{}) {
+		for e, err := range w.ws.Store.QueryRange(ctx, history.Range{Agent: a}, history.Selection{}) {
 			if err != nil {
 				return err
 			}
@@ -117,7 +117,7 @@ func (w *Workspace) compareSource(ctx context.Context, src *foreign.Source, h *h
 }
 
 // same compares one entry with its lines.
-func (w *Workspace) same(src *foreign.Source, e history.Entry, meta history.Meta, at []history.Bytes) error {
+func (w History) same(src *foreign.Source, e history.Entry, meta history.Meta, at []history.Bytes) error {
 	wrong := fault.New(fault.HistoryDamaged, "agent %s message %d is not what its lines say (bytes %s)", e.Agent, e.ID, meta.Source)
 	said, err := src.Read(at)
 	if err != nil {
@@ -129,7 +129,7 @@ func (w *Workspace) same(src *foreign.Source, e history.Entry, meta history.Meta
 		}
 		return nil
 	}
-	draft := w.Store.Drafts([]history.Draft{{Kind: said.Kind, Parts: said.Parts}})[0]
+	draft := w.ws.Store.Drafts([]history.Draft{{Kind: said.Kind, Parts: said.Parts}})[0]
 	content, _, err := history.Encode(draft.Parts)
 	shaped := said.Kind == history.Compact && e.Kind == history.User || said.Kind == history.Rewind && e.Kind == history.Note
 	if err != nil || said.Kind != e.Kind && !shaped || said.Time != meta.OriginalTime || said.Kind != history.Rewind && !bytes.Equal(content, e.Content) {

@@ -12,7 +12,7 @@ import (
 
 // Joining are the instructions that come with files which tools of an agent touched; their
 // paths are relative to its folder. known is what joined already, bytes by path.
-func (w *Workspace) Joining(a agent.Agent, instead string, touched []string, known map[string]int) (kit.InstructionWords, error) {
+func (w Project) Joining(a agent.Agent, instead string, touched []string, known map[string]int) (kit.InstructionWords, error) {
 	c, err := w.Charter()
 	if err != nil {
 		return kit.InstructionWords{}, err
@@ -33,19 +33,19 @@ func (w *Workspace) Joining(a agent.Agent, instead string, touched []string, kno
 
 // within is the folder of an agent in its project, with slashes. That of a worktree is where
 // the same folder is in the project.
-func (w *Workspace) within(a agent.Agent, instead string) string {
-	dir, err := w.Folder(a, instead)
+func (w Project) within(a agent.Agent, instead string) string {
+	dir, err := w.ws.Folder(a, instead)
 	if err != nil {
 		return "." // it is not on this machine
 	}
-	if dir == w.Place.Project {
+	if dir == w.ws.Place.Project {
 		return "." // whatever links lead there
 	}
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		return "."
 	}
 	for _, top := range []func() (string, error){
-		func() (string, error) { return filepath.EvalSymlinks(w.Place.Project) },
+		func() (string, error) { return filepath.EvalSymlinks(w.ws.Place.Project) },
 		func() (string, error) { return config.ProjectFolder(dir) },
 	} {
 		base, err := top()
@@ -60,7 +60,7 @@ func (w *Workspace) within(a agent.Agent, instead string) string {
 }
 
 // ShowInstructions is Instructions in its public shape.
-func (w *Workspace) ShowInstructions(a agent.Agent) (public.Instructions, error) {
+func (w Project) ShowInstructions(a agent.Agent) (public.Instructions, error) {
 	words, err := w.Instructions(a, "")
 	if err != nil {
 		return public.Instructions{}, err

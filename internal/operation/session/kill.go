@@ -28,7 +28,7 @@ func CheckReason(reason string) error {
 }
 
 // Victims counts the agents that a kill would end now.
-func (w *Workspace) Victims(ctx context.Context, k Kill) (n int, cascade bool, err error) {
+func (w Agents) Victims(ctx context.Context, k Kill) (n int, cascade bool, err error) {
 	cascade = w.cascades(k)
 	if err := registry.MayKill(k.Agent); err != nil {
 		return 0, cascade, err
@@ -39,20 +39,20 @@ func (w *Workspace) Victims(ctx context.Context, k Kill) (n int, cascade bool, e
 		}
 		return n, cascade, nil
 	}
-	all, err := w.Store.Agents(ctx, agent.Filter{Dead: true, Brief: true})
+	all, err := w.ws.Store.Agents(ctx, agent.Filter{Dead: true, Brief: true})
 	return agent.CountLiving(all, k.Agent.ID), cascade, err
 }
 
-func (w *Workspace) cascades(k Kill) bool {
+func (w Agents) cascades(k Kill) bool {
 	if k.Cascade != nil {
 		return *k.Cascade
 	}
-	return w.Config.Orphans == "cascade"
+	return w.ws.Config.Orphans == "cascade"
 }
 
 // Kill ends an agent. Nothing of the victims runs on this machine when it returns without
 // an error; whoever asked and goes away leaves no half of it behind.
-func (w *Workspace) Kill(ctx context.Context, k Kill) (registry.Killed, error) {
+func (w Agents) Kill(ctx context.Context, k Kill) (registry.Killed, error) {
 	if k.Reason == "" {
 		k.Reason = "killed"
 	}
@@ -68,36 +68,36 @@ func (w *Workspace) Kill(ctx context.Context, k Kill) (registry.Killed, error) {
 			return registry.Killed{}, miscounted(n)
 		}
 	}
-	if err := w.may(ctx, "kill", k.Agent); err != nil {
+	if err := w.ws.may(ctx, "kill", k.Agent); err != nil {
 		return registry.Killed{}, err
 	}
-	if err := w.needs(ctx, "kill", "kill"); err != nil {
+	if err := w.ws.needs(ctx, "kill", "kill"); err != nil {
 		return registry.Killed{}, err
 	}
-	held, err := control.Held(ctx, w.Store)
+	held, err := control.Held(ctx, w.ws.Store)
 	if err != nil {
 		return registry.Killed{}, err
 	}
 	ctx = context.WithoutCancel(ctx)
-	order := registry.Kill{Agent: k.Agent.ID, Cascade: w.cascades(k), By: w.asks(ctx), Reason: k.Reason}
+	order := registry.Kill{Agent: k.Agent.ID, Cascade: w.cascades(k), By: w.ws.asks(ctx), Reason: k.Reason}
 	var done registry.Killed
-	if w.Kernel != nil {
-		done, err = w.Kernel.Kill(ctx, order)
+	if w.ws.Kernel != nil {
+		done, err = w.ws.Kernel.Kill(ctx, order)
 	} else {
-		done, err = w.Store.Kill(ctx, order)
+		done, err = w.ws.Store.Kill(ctx, order)
 	}
 	if err != nil {
 		return done, err
 	}
-	err = w.Peers.Reap(ctx, w.owner(), held, control.Deaths(done)...)
+	err = w.ws.Peers.Reap(ctx, w.ws.owner(), held, control.Deaths(done)...)
 	w.killed(ctx, k.Agent, order)
 	return done, err
 }
 
 // killed tells hooks of a kill: a person's is never kept from happening. What came of it stands in
 // the history of the nearest one above who lives.
-func (w *Workspace) killed(ctx context.Context, a agent.Agent, order registry.Kill) {
-	hooks := w.HooksOf(a, "")
+func (w Agents) killed(ctx context.Context, a agent.Agent, order registry.Kill) {
+	hooks := w.ws.Project().HooksOf(a, "")
 	if hooks == nil {
 		return
 	}
@@ -105,12 +105,12 @@ func (w *Workspace) killed(ctx context.Context, a agent.Agent, order registry.Ki
 	o.Shown = true
 	v := hooks(ctx, o)
 	for up := a.Parent; up != ""; {
-		row, err := w.Store.Agent(ctx, up)
+		row, err := w.ws.Store.Agent(ctx, up)
 		if err != nil {
 			return
 		}
 		if row.Status == agent.Running {
-			_ = w.tells(ctx, up, v.Entries) // the agent is dead whatever comes of it
+			_ = w.ws.Project().tells(ctx, up, v.Entries) // the agent is dead whatever comes of it
 			return
 		}
 		up = row.Parent

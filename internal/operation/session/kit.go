@@ -8,22 +8,22 @@ import (
 )
 
 // definitions are the folders where a user keeps definitions.
-func (w *Workspace) definitions() []string {
+func (w Prompts) definitions() []string {
 	var out []string
-	if w.user.Dir != "" {
-		out = append(out, w.user.Dir)
+	if w.ws.user.Dir != "" {
+		out = append(out, w.ws.user.Dir)
 	}
-	if filepath.IsAbs(w.user.Home) {
+	if filepath.IsAbs(w.ws.user.Home) {
 		for _, dir := range kit.Folders {
-			out = append(out, filepath.Join(w.user.Home, dir))
+			out = append(out, filepath.Join(w.ws.user.Home, dir))
 		}
 	}
 	return out
 }
 
 // Skills lists skills in their public shape, with what is wrong with files that define none.
-func (w *Workspace) Skills() (public.Skills, error) {
-	k, err := w.Kit()
+func (w Prompts) Skills() (public.Skills, error) {
+	k, err := w.ws.Project().Kit()
 	if err != nil {
 		return public.Skills{}, err
 	}

@@ -9,8 +9,8 @@ import (
 )
 
 // Labels are those of the marks to which an agent can be rewound, the newest first.
-func (w *Workspace) Labels(ctx context.Context, a id.Agent) (out []string, err error) {
-	err = w.Store.View(ctx, func(log history.Log) error {
+func (w Agents) Labels(ctx context.Context, a id.Agent) (out []string, err error) {
+	err = w.ws.Store.View(ctx, func(log history.Log) error {
 		ranges, err := history.BuildRanges(ctx, log, a)
 		if err != nil {
 			return err

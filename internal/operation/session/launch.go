@@ -26,9 +26,9 @@ func (l *Launched) Ran() (Ran, error) { return l.ran, l.err }
 // Launch begins a turn as Run does, and returns when it has begun, or waits behind another
 // one of its agent: why it could not begin, is said. It goes on until it is over or life
 // ends; a server that runs it goes on even then. A kernel must run here.
-func (w *Workspace) Launch(ctx, life context.Context, t Turn) (*Launched, error) {
+func (w Agents) Launch(ctx, life context.Context, t Turn) (*Launched, error) {
 	// Checked with ctx, which knows who asks; the turn itself is nobody's.
-	if err := w.mayPrompt(ctx, t.Agent); err != nil {
+	if err := w.ws.mayPrompt(ctx, t.Agent); err != nil {
 		return nil, err
 	}
 	if t.Prompt.Task {
@@ -48,11 +48,11 @@ func (w *Workspace) Launch(ctx, life context.Context, t Turn) (*Launched, error)
 	t.Stay = true
 	t.Show = func(e loop.Event) {
 		see(e)
-		w.Elsewhere.Publish(e)
+		w.ws.Elsewhere.Publish(e)
 	}
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(life, cancel)
-	heard, enough := w.Kernel.Events.Subscribe(work)
+	heard, enough := w.ws.Kernel.Events.Subscribe(work)
 	go func() {
 		for e := range heard {
 			if see(e) {
@@ -66,7 +66,7 @@ func (w *Workspace) Launch(ctx, life context.Context, t Turn) (*Launched, error)
 		defer cancel()
 		defer stop()
 		defer enough()
-		out.ran, out.err = w.Run(work, t)
+		out.ran, out.err = w.ws.Turns().Run(work, t)
 	}()
 	patience := time.NewTimer(beginTime)
 	defer patience.Stop()
@@ -84,8 +84,8 @@ func (w *Workspace) Launch(ctx, life context.Context, t Turn) (*Launched, error)
 
 // Room refuses an agent that has as many at work below it as models may have (max_agents).
 // Persons may have as many as they like.
-func (w *Workspace) Room(ctx context.Context) error {
-	own, most := w.asks(ctx), w.Config.Number("max_agents")
+func (w Agents) Room(ctx context.Context) error {
+	own, most := w.ws.asks(ctx), w.ws.Config.Number("max_agents")
 	if own == "" || most <= 0 {
 		return nil
 	}

@@ -14,13 +14,13 @@ const maxDrawn = 5000
 
 // Lineage is everybody who ever was, in time, with what shaped their histories and the letters
 // between them.
-func (w *Workspace) Lineage(ctx context.Context) (public.Lineage, error) {
+func (w Agents) Lineage(ctx context.Context) (public.Lineage, error) {
 	out := public.Lineage{Agents: []public.LineageAgent{}, Points: []public.LineagePoint{}, Letters: []public.LineageLetter{}}
 	all, err := w.Everybody(ctx)
 	if err != nil {
 		return out, err
 	}
-	drawn, err := w.Store.Ties(ctx, maxDrawn)
+	drawn, err := w.ws.Store.Ties(ctx, maxDrawn)
 	if err != nil {
 		return out, err
 	}
@@ -30,7 +30,7 @@ func (w *Workspace) Lineage(ctx context.Context) (public.Lineage, error) {
 			living = append(living, a)
 		}
 	}
-	said, err := w.words.of(ctx, w.Store, living)
+	said, err := w.ws.words.of(ctx, w.ws.Store, living)
 	if err != nil {
 		return out, err
 	}

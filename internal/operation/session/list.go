@@ -9,8 +9,8 @@ import (
 
 // List lists agents as a tree: the living, or all. Children of the dead hang under their
 // nearest living ancestor. brief reads only what a tree shows (agent.Filter).
-func (w *Workspace) List(ctx context.Context, all, brief bool) ([]agent.Node, error) {
-	list, err := w.Store.Agents(ctx, agent.Filter{Dead: all, Brief: brief})
+func (w Agents) List(ctx context.Context, all, brief bool) ([]agent.Node, error) {
+	list, err := w.ws.Store.Agents(ctx, agent.Filter{Dead: all, Brief: brief})
 	if err != nil {
 		return nil, err
 	}
@@ -20,7 +20,7 @@ func (w *Workspace) List(ctx context.Context, all, brief bool) ([]agent.Node, er
 		return nodes, nil
 	}
 	// Only then the dead are needed, to find the way up through them.
-	dead, err := w.Store.Agents(ctx, agent.Filter{OnlyDead: true, Brief: true})
+	dead, err := w.ws.Store.Agents(ctx, agent.Filter{OnlyDead: true, Brief: true})
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ func TestAListTellsWhatAllTell(t *testing.T) {
 	if _, err := w.Store.Append(t.Context(), broken.ID, agent.Passing(), history.Draft{Kind: history.Interrupted, Meta: history.Meta{Reason: "the lights went out"}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Kill(t.Context(), Kill{Agent: dead}); err != nil {
+	if _, err := w.Agents().Kill(t.Context(), Kill{Agent: dead}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []struct {
@@ -29,15 +29,15 @@ func TestAListTellsWhatAllTell(t *testing.T) {
 		{false, true, []string{"0", "silent", "broken", "orphan"}},
 		{true, false, []string{"0", "silent", "broken", "dead", "orphan"}},
 	} {
-		nodes, err := w.List(t.Context(), want.all, want.brief)
+		nodes, err := w.Agents().List(t.Context(), want.all, want.brief)
 		if err != nil {
 			t.Fatal(err)
 		}
-		among, err := w.StatesAmong(t.Context(), want.all, nodes)
+		among, err := w.Agents().StatesAmong(t.Context(), want.all, nodes)
 		if err != nil {
 			t.Fatal(err)
 		}
-		everybody, err := w.States(t.Context(), want.all)
+		everybody, err := w.Agents().States(t.Context(), want.all)
 		if err != nil {
 			t.Fatal(err)
 		}

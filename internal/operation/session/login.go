@@ -12,7 +12,7 @@ import (
 const loginTime = 10 * time.Minute
 
 // LoginServer lets a person log in at an MCP server; show is given the address to open.
-func (w *Workspace) LoginServer(ctx context.Context, server string, show func(address string)) (public.ServerLogin, error) {
+func (w Servers) LoginServer(ctx context.Context, server string, show func(address string)) (public.ServerLogin, error) {
 	out := public.ServerLogin{Server: server, Outcome: "logged in"}
 	p, err := w.pooled()
 	if err != nil {
@@ -28,7 +28,7 @@ func (w *Workspace) LoginServer(ctx context.Context, server string, show func(ad
 }
 
 // LogoutServer forgets a login.
-func (w *Workspace) LogoutServer(server string) (public.ServerLogin, error) {
+func (w Servers) LogoutServer(server string) (public.ServerLogin, error) {
 	out := public.ServerLogin{Server: server, Outcome: "logged out"}
 	p, err := w.pooled()
 	if err != nil {

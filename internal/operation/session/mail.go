@@ -22,11 +22,11 @@ type Letter struct {
 
 // Send puts a letter into a mailbox, if need be through the kernel that holds the sender,
 // and wakes the receiver.
-func (w *Workspace) Send(ctx context.Context, l Letter) (mail.Letter, error) {
+func (w Mail) Send(ctx context.Context, l Letter) (mail.Letter, error) {
 	if err := mail.CheckBody(l.Body); err != nil {
 		return mail.Letter{}, err
 	}
-	from, err := w.sender(ctx, l.From)
+	from, err := w.ws.sender(ctx, l.From)
 	if err != nil {
 		return mail.Letter{}, err
 	}
@@ -35,19 +35,19 @@ func (w *Workspace) Send(ctx context.Context, l Letter) (mail.Letter, error) {
 	if l.From != nil {
 		about = *l.From
 	}
-	if err := w.fires(ctx, about, kernel.Mailing(registry.Send{From: about.ID, To: l.To.ID, Body: l.Body})); err != nil {
+	if err := w.ws.Project().fires(ctx, about, kernel.Mailing(registry.Send{From: about.ID, To: l.To.ID, Body: l.Body})); err != nil {
 		return mail.Letter{}, err
 	}
-	order := registry.Send{Claim: agent.Passing(), To: l.To.ID, Body: l.Body, Most: w.Config.Number("max_unread")}
+	order := registry.Send{Claim: agent.Passing(), To: l.To.ID, Body: l.Body, Most: w.ws.Config.Number("max_unread")}
 	if l.From == nil {
 		return w.send(ctx, order)
 	}
 	order.From = l.From.ID
-	if err := w.mended(ctx, *l.From); err != nil {
+	if err := w.ws.mended(ctx, *l.From); err != nil {
 		return mail.Letter{}, err
 	}
 	var sent mail.Letter
-	err = w.through(ctx, l.From.ID, func() (err error) {
+	err = w.ws.through(ctx, l.From.ID, func() (err error) {
 		sent, err = w.send(ctx, order)
 		return err
 	}, func(k *control.Client) (err error) {
@@ -58,33 +58,33 @@ func (w *Workspace) Send(ctx context.Context, l Letter) (mail.Letter, error) {
 }
 
 // send sends it here.
-func (w *Workspace) send(ctx context.Context, s registry.Send) (mail.Letter, error) {
-	if w.Kernel != nil {
-		return w.Kernel.Send(ctx, s)
+func (w Mail) send(ctx context.Context, s registry.Send) (mail.Letter, error) {
+	if w.ws.Kernel != nil {
+		return w.ws.Kernel.Send(ctx, s)
 	}
-	if kernel := w.Peers.Staying(ctx); kernel != nil {
+	if kernel := w.ws.Peers.Staying(ctx); kernel != nil {
 		return kernel.Send(ctx, s) // which can begin a turn for it
 	}
-	l, err := w.Store.Send(ctx, s)
+	l, err := w.ws.Store.Send(ctx, s)
 	if err != nil {
 		return l, err
 	}
-	w.Peers.Tell(ctx, "", registry.Ring{Agent: s.To, What: registry.RingMail})
+	w.ws.Peers.Tell(ctx, "", registry.Ring{Agent: s.To, What: registry.RingMail})
 	l.Fate, l.Why = w.fate(ctx, s.From, s.To)
 	return l, nil
 }
 
 // fate is what becomes of a letter that no kernel sent: who works is told of it, others
 // wait until somebody lets them work.
-func (w *Workspace) fate(ctx context.Context, from, to id.Agent) (mail.Fate, string) {
-	a, err := w.Store.Agent(ctx, to)
+func (w Mail) fate(ctx context.Context, from, to id.Agent) (mail.Fate, string) {
+	a, err := w.ws.Store.Agent(ctx, to)
 	if err != nil {
 		return "", ""
 	}
 	above := from == ""
 	for up := a.Parent; up != "" && !above; {
 		above = up == from
-		row, err := w.Store.Agent(ctx, up)
+		row, err := w.ws.Store.Agent(ctx, up)
 		if err != nil {
 			return "", ""
 		}
@@ -93,7 +93,7 @@ func (w *Workspace) fate(ctx context.Context, from, to id.Agent) (mail.Fate, str
 	if !above {
 		return "", "" // it would wake nobody in any case
 	}
-	if _, holds, err := agent.FindHolder(ctx, w.Store, to, w.Peers.Gone); err != nil {
+	if _, holds, err := agent.FindHolder(ctx, w.ws.Store, to, w.ws.Peers.Gone); err != nil {
 		return "", ""
 	} else if holds {
 		return mail.Meets, ""
@@ -103,19 +103,19 @@ func (w *Workspace) fate(ctx context.Context, from, to id.Agent) (mail.Fate, str
 
 // Read marks a letter as read: the one with this number, or the oldest that waits (0). ok is
 // false when no letter waits.
-func (w *Workspace) Read(ctx context.Context, owner agent.Agent, number int64) (mail.Letter, bool, error) {
-	if err := w.may(ctx, "read the mail of", owner); err != nil {
+func (w Mail) Read(ctx context.Context, owner agent.Agent, number int64) (mail.Letter, bool, error) {
+	if err := w.ws.may(ctx, "read the mail of", owner); err != nil {
 		return mail.Letter{}, false, err
 	}
-	if err := w.mended(ctx, owner); err != nil {
+	if err := w.ws.mended(ctx, owner); err != nil {
 		return mail.Letter{}, false, err
 	}
-	return w.Store.Read(ctx, registry.Read{Owner: owner.ID, Number: number})
+	return w.ws.Store.Read(ctx, registry.Read{Owner: owner.ID, Number: number})
 }
 
 // Peek is Read over the owner's shoulder: it marks nothing.
-func (w *Workspace) Peek(ctx context.Context, owner agent.Agent, number int64) (mail.Letter, bool, error) {
-	letters, err := w.Store.Letters(ctx, owner.ID, mail.Filter{Unread: number == 0})
+func (w Mail) Peek(ctx context.Context, owner agent.Agent, number int64) (mail.Letter, bool, error) {
+	letters, err := w.ws.Store.Letters(ctx, owner.ID, mail.Filter{Unread: number == 0})
 	if err != nil {
 		return mail.Letter{}, false, err
 	}
@@ -131,15 +131,15 @@ func (w *Workspace) Peek(ctx context.Context, owner agent.Agent, number int64) (
 }
 
 // Hide takes letters out of a mailbox: all of them or, if one is unknown, none.
-func (w *Workspace) Hide(ctx context.Context, owner id.Agent, numbers ...int64) error {
-	a, err := w.Store.Agent(ctx, owner)
+func (w Mail) Hide(ctx context.Context, owner id.Agent, numbers ...int64) error {
+	a, err := w.ws.Store.Agent(ctx, owner)
 	if err != nil {
 		return err
 	}
-	if err := w.may(ctx, "delete letters of", a); err != nil {
+	if err := w.ws.may(ctx, "delete letters of", a); err != nil {
 		return err
 	}
-	letters, err := w.Store.Letters(ctx, owner, mail.Filter{})
+	letters, err := w.ws.Store.Letters(ctx, owner, mail.Filter{})
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (w *Workspace) Hide(ctx context.Context, owner id.Agent, numbers ...int64) 
 		}
 	}
 	for _, n := range numbers {
-		if err := w.Store.Hide(ctx, owner, n); err != nil {
+		if err := w.ws.Store.Hide(ctx, owner, n); err != nil {
 			return err
 		}
 	}

@@ -13,22 +13,22 @@ import (
 // Pool is the MCP servers of the workspace as they are configured and accepted now; nil: there
 // are none. The note tells people what is not used. Those that run go on running until the
 // workspace is closed, or nobody has called them for a while.
-func (w *Workspace) Pool() (*mcp.Pool, string, error) {
-	if w.mcp == nil {
+func (w Servers) Pool() (*mcp.Pool, string, error) {
+	if w.ws.mcp == nil {
 		return nil, "", nil
 	}
-	w.servers.Lock()
-	defer w.servers.Unlock()
-	made, note, err := w.mcp(w)
+	w.ws.servers.Lock()
+	defer w.ws.servers.Unlock()
+	made, note, err := w.ws.mcp(w.ws)
 	if err != nil || made == nil {
 		return nil, note, err
 	}
-	for _, p := range w.pools {
+	for _, p := range w.ws.pools {
 		if reflect.DeepEqual(p.Servers, made.Servers) {
 			return p, note, nil
 		}
 	}
-	w.pools = append(w.pools, made)
+	w.ws.pools = append(w.ws.pools, made)
 	return made, note, nil
 }
 
@@ -43,9 +43,9 @@ func (w *Workspace) closePools() {
 }
 
 // Servers lists the MCP servers. Nothing is started.
-func (w *Workspace) Servers() (public.Servers, error) {
+func (w Servers) List() (public.Servers, error) {
 	out := public.Servers{Servers: []public.Server{}}
-	for _, c := range w.Config.Servers {
+	for _, c := range w.ws.Config.Servers {
 		if c.Off {
 			out.Servers = append(out.Servers, public.Server{Name: c.Name, Scope: "user", Command: append([]string{}, c.Command), URL: public.Optional(mcp.Server{URL: c.URL}.Address()), State: "off", Notes: []string{}})
 		}
@@ -80,7 +80,7 @@ func (w *Workspace) Servers() (public.Servers, error) {
 }
 
 // pooled is the pool, which must be there.
-func (w *Workspace) pooled() (*mcp.Pool, error) {
+func (w Servers) pooled() (*mcp.Pool, error) {
 	p, note, err := w.Pool()
 	switch {
 	case err != nil:
@@ -94,7 +94,7 @@ func (w *Workspace) pooled() (*mcp.Pool, error) {
 }
 
 // ServerTools asks a server for its tools; with no name, all of them.
-func (w *Workspace) ServerTools(ctx context.Context, name string) (public.ServerTools, error) {
+func (w Servers) ServerTools(ctx context.Context, name string) (public.ServerTools, error) {
 	out := public.ServerTools{Tools: []public.ServerTool{}, Notes: []string{}}
 	p, err := w.pooled()
 	if err != nil {
@@ -127,7 +127,7 @@ func (w *Workspace) ServerTools(ctx context.Context, name string) (public.Server
 
 // AcceptServer makes the tools of a server, as they are now, those that rules by name permit, and
 // returns them.
-func (w *Workspace) AcceptServer(ctx context.Context, name string) (public.ServerTools, error) {
+func (w Servers) AcceptServer(ctx context.Context, name string) (public.ServerTools, error) {
 	p, err := w.pooled()
 	if err != nil {
 		return public.ServerTools{}, err
@@ -142,7 +142,7 @@ func (w *Workspace) AcceptServer(ctx context.Context, name string) (public.Serve
 }
 
 // CallServer calls a tool for a person, who need not be asked.
-func (w *Workspace) CallServer(ctx context.Context, server, tool string, args json.RawMessage) (public.ServerCall, error) {
+func (w Servers) CallServer(ctx context.Context, server, tool string, args json.RawMessage) (public.ServerCall, error) {
 	p, err := w.pooled()
 	if err != nil {
 		return public.ServerCall{}, err

@@ -18,8 +18,8 @@ type Model struct {
 }
 
 // Model is the model that a turn of the agent would use, and why that one. A kernel must run.
-func (w *Workspace) Model(a agent.Agent, asked llm.Ref) (Model, error) {
-	m, err := w.Kernel.Model(a, asked)
+func (w Models) Model(a agent.Agent, asked llm.Ref) (Model, error) {
+	m, err := w.ws.Kernel.Model(a, asked)
 	if err != nil {
 		return Model{}, err
 	}
@@ -29,12 +29,12 @@ func (w *Workspace) Model(a agent.Agent, asked llm.Ref) (Model, error) {
 		out.Why = "chosen with /model"
 	case a.Model != "":
 		out.Why = "the agent's own"
-	case w.Config.Model != "":
+	case w.ws.Config.Model != "":
 		out.Why = "set in your configuration"
 	default:
 		out.Why = "the first whose key is there"
 		if v, err := catalog.Find(m.Ref.Vendor); err == nil {
-			if from := w.Keys.Access(v).KeyFrom; from != "" {
+			if from := w.ws.Keys.Access(v).KeyFrom; from != "" {
 				out.Why = "because of " + from
 			}
 		}
@@ -44,35 +44,35 @@ func (w *Workspace) Model(a agent.Agent, asked llm.Ref) (Model, error) {
 
 // Usable lists what can be asked, programs that drive agents among it. Local servers that are
 // named are asked for their models first.
-func (w *Workspace) Usable() []Model {
-	if w.learn != nil {
-		w.learn(w.Keys)
+func (w Models) Usable() []Model {
+	if w.ws.learn != nil {
+		w.ws.learn(w.ws.Keys)
 	}
 	var out []Model
 	for _, v := range catalog.Vendors() {
-		if ok, _ := w.Keys.Usable(v); !ok {
+		if ok, _ := w.ws.Keys.Usable(v); !ok {
 			continue
 		}
 		for _, m := range v.Table().Models {
 			out = append(out, Model{Ref: llm.Ref{Vendor: v.Name, Name: m.Name}, Title: m.Title, Context: m.Context, BuiltIn: v.BuiltIn})
 		}
 	}
-	return append(out, w.programModels(context.Background())...)
+	return append(out, w.ws.Programs().programModels(context.Background())...)
 }
 
 // Found lists the models of servers that answer on this machine although no setting and no
 // variable names them. They can be chosen, and are not used before.
-func (w *Workspace) Found(ctx context.Context) []Model {
-	if w.find == nil {
+func (w Models) Found(ctx context.Context) []Model {
+	if w.ws.find == nil {
 		return nil
 	}
 	var unnamed []catalog.Vendor
 	for _, v := range catalog.Vendors() {
-		if v.Local && !v.Added && w.Keys.Access(v).Base == "" {
+		if v.Local && !v.Added && w.ws.Keys.Access(v).Base == "" {
 			unnamed = append(unnamed, v)
 		}
 	}
-	found := w.find(ctx, unnamed)
+	found := w.ws.find(ctx, unnamed)
 	var out []Model
 	for _, v := range unnamed {
 		for _, name := range found[v.Name] {
@@ -84,10 +84,10 @@ func (w *Workspace) Found(ctx context.Context) []Model {
 
 // KeysChanged lets the workspace use a key that was stored or removed since it was opened, and
 // hide it as it hides the others.
-func (w *Workspace) KeysChanged() error {
-	if err := w.Keys.Reload(); err != nil {
+func (w Models) KeysChanged() error {
+	if err := w.ws.Keys.Reload(); err != nil {
 		return err
 	}
-	w.Secrets.Renew(w.credentials())
+	w.ws.Secrets.Renew(w.ws.credentials())
 	return nil
 }

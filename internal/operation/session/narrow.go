@@ -87,8 +87,8 @@ func (w *Workspace) Unlimited(ctx context.Context, what string) error {
 }
 
 // narrow gives the child of an agent that asks what this one follows at the moment.
-func (w *Workspace) narrow(ctx context.Context, c *registry.Child) error {
-	now, err := w.following(ctx)
+func (w Agents) narrow(ctx context.Context, c *registry.Child) error {
+	now, err := w.ws.following(ctx)
 	if err != nil || len(now) == 0 {
 		return err
 	}

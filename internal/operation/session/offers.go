@@ -15,24 +15,24 @@ import (
 )
 
 // Offers is where it is kept what programs that drive agents offered.
-func (w *Workspace) Offers() *driver.Offers {
-	w.offering.Do(func() { w.offers = &driver.Offers{Folder: filepath.Join(w.Home, "drivers")} })
-	return w.offers
+func (w Programs) Offers() *driver.Offers {
+	w.ws.offering.Do(func() { w.ws.offers = &driver.Offers{Folder: filepath.Join(w.ws.Home, "drivers")} })
+	return w.ws.offers
 }
 
 // Program is what is known of the program that drives an agent; nil: none does.
-func (w *Workspace) Program(ctx context.Context, a agent.Agent) (*public.Program, error) {
+func (w Programs) Program(ctx context.Context, a agent.Agent) (*public.Program, error) {
 	name := a.Driver()
 	if name == "" {
 		return nil, nil
 	}
 	o, _ := w.Offers().Of(name)
-	mode, err := driver.Mode(ctx, w.Store, a.ID, name)
+	mode, err := driver.Mode(ctx, w.ws.Store, a.ID, name)
 	if err != nil {
 		return nil, err
 	}
 	out := formatProgram(name, o)
-	p, err := driver.FindPreset(name, w.Config.Drivers)
+	p, err := driver.FindPreset(name, w.ws.Config.Drivers)
 	if mode == "" && err == nil {
 		mode = p.Mode
 	}
@@ -48,7 +48,7 @@ func (w *Workspace) Program(ctx context.Context, a agent.Agent) (*public.Program
 
 // ChooseMode chooses how an agent's calls are permitted, or one of the modes of the program that
 // drives it: by the program's own word, or NAME:WORD where ramet has the same.
-func (w *Workspace) ChooseMode(ctx context.Context, a agent.Agent, word string) error {
+func (w Programs) ChooseMode(ctx context.Context, a agent.Agent, word string) error {
 	name := a.Driver()
 	o, _ := w.Offers().Of(name)
 	if own, ok := strings.CutPrefix(word, name+":"); ok && name != "" {
@@ -64,7 +64,7 @@ func (w *Workspace) ChooseMode(ctx context.Context, a agent.Agent, word string) 
 	if err != nil {
 		return err
 	}
-	return w.SetMode(ctx, a, mode)
+	return w.ws.Turns().SetMode(ctx, a, mode)
 }
 
 func modesHint(name string, o driver.Offer) string {
@@ -79,28 +79,28 @@ func modesHint(name string, o driver.Offer) string {
 }
 
 // setProgramMode chooses one of a program's own modes for an agent, from its next turn on.
-func (w *Workspace) setProgramMode(ctx context.Context, a agent.Agent, name, mode string) error {
-	if err := w.person(ctx, "choose a mode"); err != nil {
+func (w Programs) setProgramMode(ctx context.Context, a agent.Agent, name, mode string) error {
+	if err := w.ws.person(ctx, "choose a mode"); err != nil {
 		return err
 	}
 	if err := agent.NeedLiving(a); err != nil {
 		return err
 	}
-	if err := w.mended(ctx, a); err != nil {
+	if err := w.ws.mended(ctx, a); err != nil {
 		return err
 	}
-	return w.order(ctx, a.ID, driver.ModeEntry(name, mode))
+	return w.ws.Agents().order(ctx, a.ID, driver.ModeEntry(name, mode))
 }
 
 // ProgramCommands are the commands of the program that drives an agent, for menus. Where ramet, the
 // user or the project has one of the same name, it is NAME:COMMAND.
-func (w *Workspace) ProgramCommands(a agent.Agent) []kit.Command {
+func (w Programs) ProgramCommands(a agent.Agent) []kit.Command {
 	name := a.Driver()
 	if name == "" {
 		return nil
 	}
 	o, _ := w.Offers().Of(name)
-	defined := w.Defined()
+	defined := w.ws.Prompts().Defined()
 	var out []kit.Command
 	for _, c := range o.Commands {
 		word := c.Word
@@ -114,7 +114,7 @@ func (w *Workspace) ProgramCommands(a agent.Agent) []kit.Command {
 }
 
 // programModels are the models of programs that are installed, and the programs themselves.
-func (w *Workspace) programModels(ctx context.Context) []Model {
+func (w Programs) programModels(ctx context.Context) []Model {
 	var out []Model
 	for _, d := range w.Drivers(ctx, false).Drivers {
 		if d.State != "found" && d.State != "ready" {

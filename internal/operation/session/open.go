@@ -73,10 +73,10 @@ func (s *Session) Open(ctx context.Context) (*Workspace, error) {
 // finish finishes what a process that was killed left half restored, whatever this one is for. What
 // cannot be is tried again by whoever needs the files, and they say why.
 func (s *Session) finish(ctx context.Context, w *Workspace) {
-	if !w.Past().Pending() {
+	if !w.Files().Past().Pending() {
 		return
 	}
-	done, _ := w.RecoverFiles(ctx)
+	done, _ := w.Files().RecoverFiles(ctx)
 	for _, d := range done {
 		if s.Finished != nil {
 			s.Finished(d)
@@ -134,7 +134,7 @@ func (w *Workspace) Start(ctx context.Context, k Kernel) error {
 		return err
 	}
 	w.Kernel, w.stop, w.allows = r.Kernel, r.Close, len(k.Allow) > 0
-	if err := w.EndRuns(ctx); err != nil && k.Warn != nil {
+	if err := w.Agents().EndRuns(ctx); err != nil && k.Warn != nil {
 		k.Warn("agents of runs that were interrupted are left: " + err.Error())
 	}
 	return nil

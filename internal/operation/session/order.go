@@ -11,13 +11,13 @@ import (
 
 // order writes what a person decided about an agent, also while it works: then the kernel that holds it does,
 // be it ours or another process's.
-func (w *Workspace) order(ctx context.Context, a id.Agent, entry history.Draft) error {
-	return w.through(ctx, a, func() error {
-		if w.Kernel != nil {
-			_, err := w.Kernel.Order(ctx, a, entry)
+func (w Agents) order(ctx context.Context, a id.Agent, entry history.Draft) error {
+	return w.ws.through(ctx, a, func() error {
+		if w.ws.Kernel != nil {
+			_, err := w.ws.Kernel.Order(ctx, a, entry)
 			return err
 		}
-		_, err := w.Store.Append(ctx, a, agent.Passing(), entry)
+		_, err := w.ws.Store.Append(ctx, a, agent.Passing(), entry)
 		return err
 	}, func(k *control.Client) error {
 		_, err := k.Order(ctx, a, entry)

@@ -14,7 +14,7 @@ import (
 
 // Overview is what is known of everybody, for the screens of all agents (home.Make). What
 // worktrees hold is looked up beside it: an event without an agent tells when there is more.
-func (w *Workspace) Overview(ctx context.Context) (public.HomeFacts, error) {
+func (w Agents) Overview(ctx context.Context) (public.HomeFacts, error) {
 	all, err := w.Everybody(ctx)
 	if err != nil {
 		return public.HomeFacts{}, err
@@ -26,10 +26,10 @@ func (w *Workspace) Overview(ctx context.Context) (public.HomeFacts, error) {
 			living = append(living, a)
 		}
 	}
-	if f.Words, err = w.words.of(ctx, w.Store, living); err != nil {
+	if f.Words, err = w.ws.words.of(ctx, w.ws.Store, living); err != nil {
 		return f, err
 	}
-	f.Changes = w.changes.of(ctx, w, living)
+	f.Changes = w.ws.changes.of(ctx, w.ws, living)
 	f.Runs = w.progress(ctx, living)
 	return f, nil
 }
@@ -72,7 +72,7 @@ func (s *spoken) of(ctx context.Context, from registry.Speakers, agents []agent.
 
 // progress is how far the runs are whose agents live. What cannot be read is left out: run
 // show tells why.
-func (w *Workspace) progress(ctx context.Context, living []agent.Agent) map[id.Agent]public.HomeProgress {
+func (w Agents) progress(ctx context.Context, living []agent.Agent) map[id.Agent]public.HomeProgress {
 	out := map[id.Agent]public.HomeProgress{}
 	own := map[id.Agent]bool{}
 	for _, a := range living {
@@ -80,10 +80,10 @@ func (w *Workspace) progress(ctx context.Context, living []agent.Agent) map[id.A
 			own[a.ID] = true
 		}
 	}
-	if len(own) == 0 || w.runs == nil {
+	if len(own) == 0 || w.ws.runs == nil {
 		return out
 	}
-	runs, err := w.runs()
+	runs, err := w.ws.runs()
 	if err != nil {
 		return out
 	}

@@ -37,9 +37,9 @@ type Entry struct {
 
 // Page reads a stretch of the conversation of an agent, inherited entries included, back to
 // its last clear. Unknown: NOT_FOUND.
-func (w *Workspace) Page(ctx context.Context, a id.Agent, s Span) (Page, error) {
+func (w History) Page(ctx context.Context, a id.Agent, s Span) (Page, error) {
 	var p Page
-	err := w.Store.View(ctx, func(log history.Log) error {
+	err := w.ws.Store.View(ctx, func(log history.Log) error {
 		ranges, err := history.BuildRanges(ctx, log, a)
 		if err != nil {
 			return err
@@ -104,7 +104,7 @@ func newest(ctx context.Context, log history.Log, ranges []history.Range, s Span
 }
 
 // entry reads an entry; of large contents only the beginning is kept.
-func (w *Workspace) entry(ctx context.Context, log history.Log, e history.Entry) (Entry, error) {
+func (w History) entry(ctx context.Context, log history.Log, e history.Entry) (Entry, error) {
 	out := Entry{Entry: e}
 	var err error
 	if out.Parts, err = e.Parts(); err != nil {
@@ -119,7 +119,7 @@ func (w *Workspace) entry(ctx context.Context, log history.Log, e history.Entry)
 		if p.Blob == nil || p.Type.IsData() {
 			continue
 		}
-		if err := history.Fill(out.Parts[i:i+1], func(h chain.Hash) ([]byte, error) { return w.Store.Blob(ctx, h) }); err != nil {
+		if err := history.Fill(out.Parts[i:i+1], func(h chain.Hash) ([]byte, error) { return w.ws.Store.Blob(ctx, h) }); err != nil {
 			return out, err
 		}
 		if len(p.Text) > maxShown {

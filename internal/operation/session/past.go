@@ -43,32 +43,32 @@ func StatesFolder(home string, at config.WorkspaceLocation) string {
 }
 
 // Past is the past of the folders that agents of the workspace work in.
-func (w *Workspace) Past() *files.Past {
-	w.past.once.Do(func() {
-		o := files.PastOptions{Dir: StatesFolder(w.Home, w.Place), Home: os.Getenv("HOME"), Env: os.Environ(), Ignored: w.Config.Files == "all",
-			Hide: []string{w.Home}}
-		if !strings.Contains(w.Place.DB, "://") {
-			o.Hide = append(o.Hide, w.Place.DB, w.Place.DB+"-wal", w.Place.DB+"-shm", w.Place.DB+"-journal", w.Place.DB+"-spare")
+func (w Files) Past() *files.Past {
+	w.ws.past.once.Do(func() {
+		o := files.PastOptions{Dir: StatesFolder(w.ws.Home, w.ws.Place), Home: os.Getenv("HOME"), Env: os.Environ(), Ignored: w.ws.Config.Files == "all",
+			Hide: []string{w.ws.Home}}
+		if !strings.Contains(w.ws.Place.DB, "://") {
+			o.Hide = append(o.Hide, w.ws.Place.DB, w.ws.Place.DB+"-wal", w.ws.Place.DB+"-shm", w.ws.Place.DB+"-journal", w.ws.Place.DB+"-spare")
 		}
-		if database.IsPostgres(w.Place.DB) && w.Config.FilesShared == "yes" {
-			o.Shared, o.Repository = w.Store.Packs(), w.Place.Project
+		if database.IsPostgres(w.ws.Place.DB) && w.ws.Config.FilesShared == "yes" {
+			o.Shared, o.Repository = w.ws.Store.Packs(), w.ws.Place.Project
 		}
-		if w.Secrets != nil {
-			o.Secret = func(b []byte) bool { s := string(b); return w.Secrets.Own(s) != s }
+		if w.ws.Secrets != nil {
+			o.Secret = func(b []byte) bool { s := string(b); return w.ws.Secrets.Own(s) != s }
 		}
-		w.past.past = files.OpenPast(o)
+		w.ws.past.past = files.OpenPast(o)
 	})
-	return w.past.past
+	return w.ws.past.past
 }
 
 // FileStates takes the states of the folder that an agent works in, for its turn. nil: none are
 // taken.
-func (w *Workspace) FileStates(a agent.Agent, instead string) loop.Files {
-	if w.Config.Files == "no" || w.Place.DB == "" {
+func (w Files) FileStates(a agent.Agent, instead string) loop.Files {
+	if w.ws.Config.Files == "no" || w.ws.Place.DB == "" {
 		return nil
 	}
-	k := &keeping{w: w, agent: a.ID}
-	dir, err := w.Folder(a, instead)
+	k := &keeping{w: w.ws, agent: a.ID}
+	dir, err := w.ws.Folder(a, instead)
 	if err == nil {
 		k.folder, err = w.Past().Folder(dir)
 	}
@@ -77,8 +77,8 @@ func (w *Workspace) FileStates(a agent.Agent, instead string) loop.Files {
 }
 
 // EndFileStates ends the states that are being taken, and keeps what the next process needs.
-func (w *Workspace) EndFileStates() {
-	s := &w.past
+func (w Files) EndFileStates() {
+	s := &w.ws.past
 	s.mu.Lock()
 	for _, cancel := range s.cancel {
 		cancel()
@@ -126,7 +126,7 @@ func (k *keeping) Begin() func() {
 	if k.folder == nil {
 		return func() {}
 	}
-	return k.w.Past().Begin(k.agent, k.folder.Root())
+	return k.w.Files().Past().Begin(k.agent, k.folder.Root())
 }
 
 // Take implements loop.Files. A state that is still being taken, and nothing was written
@@ -189,7 +189,7 @@ func (t *taking) Done(ctx context.Context, when history.When) (history.Draft, bo
 	if err != nil {
 		return history.Draft{}, false // the store failed: the turn finds out
 	}
-	s, changed := t.k.w.stateOf(t.k.folder, t.taken, t.err, last)
+	s, changed := t.k.w.Files().stateOf(t.k.folder, t.taken, t.err, last)
 	if !changed {
 		return history.Draft{}, false
 	}
@@ -203,7 +203,7 @@ func (t *taking) Done(ctx context.Context, when history.When) (history.Draft, bo
 // draftState drafts the state of an agent's files as they are now. It drafts nothing if the history
 // tells that state already, or if none can be taken. It fails if the store does: a mark without its
 // files would later restore older ones.
-func (w *Workspace) draftState(ctx context.Context, a agent.Agent) ([]history.Draft, error) {
+func (w Files) draftState(ctx context.Context, a agent.Agent) ([]history.Draft, error) {
 	k, ok := w.FileStates(a, "").(*keeping)
 	if !ok || k.folder == nil {
 		return nil, nil
@@ -238,7 +238,7 @@ func (k *keeping) told(ctx context.Context) (history.State, error) {
 
 // stateOf is what an entry tells of a state that was taken, and whether it differs from what
 // was told last.
-func (w *Workspace) stateOf(f *files.PastFolder, t files.Taken, err error, last history.State) (history.State, bool) {
+func (w Files) stateOf(f *files.PastFolder, t files.Taken, err error, last history.State) (history.State, bool) {
 	if err != nil {
 		s := history.State{None: text.Line(string(fault.CodeOf(err))+": "+err.Error(), 300)}
 		return s, s.None != last.None
@@ -279,7 +279,7 @@ func addUp(changes []files.Change) (n, bytes int64) {
 
 // Replaces notes what tools of an agent are about to replace in a folder, and with what. It returns
 // nil if no states are taken of the folder.
-func (w *Workspace) Replaces(a id.Agent, root string) func(path string, old, content []byte) {
+func (w Files) Replaces(a id.Agent, root string) func(path string, old, content []byte) {
 	if !w.takesStates(root) {
 		return nil
 	}

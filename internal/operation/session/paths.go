@@ -26,12 +26,12 @@ const (
 
 // Files lists paths below the folder of an agent. Hidden ones, and what is usually
 // made by tools, are left out.
-func (w *Workspace) Files(ctx context.Context, a id.Agent, fragment string) []string {
-	dir, err := w.folder(ctx, a)
+func (w Prompts) CompletePaths(ctx context.Context, a id.Agent, fragment string) []string {
+	dir, err := w.ws.folder(ctx, a)
 	if err != nil {
 		return nil // whoever sends the prompt is told
 	}
-	f := &w.paths
+	f := &w.ws.paths
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.dir == dir && time.Since(f.at) < filesFor {

@@ -19,8 +19,8 @@ func (s *Session) Attended(ctx context.Context) context.Context {
 
 // Standing is how the calls of an agent are permitted: the mode that was chosen for it, or
 // the setting (then Of is empty), and what persons granted.
-func (w *Workspace) Standing(ctx context.Context, a agent.Agent) (permit.Standing, error) {
-	found, err := permit.Look(ctx, w.Store, a.ID)
+func (w Turns) Standing(ctx context.Context, a agent.Agent) (permit.Standing, error) {
+	found, err := permit.Look(ctx, w.ws.Store, a.ID)
 	if err != nil || found.Mode != "" {
 		return found, err
 	}
@@ -31,10 +31,10 @@ func (w *Workspace) Standing(ctx context.Context, a agent.Agent) (permit.Standin
 // Unasked is what the user's settings let be done unasked, and in which mode agents work for whom nobody
 // chose one. They are read when they are asked for, as saved rules are: what a person takes back, here or in
 // another process, counts for the next call.
-func (w *Workspace) Unasked() (rules []permit.Rule, mode permit.Mode, err error) {
-	conf := w.Config
-	if w.settings != nil {
-		if conf, err = w.settings.now(); err != nil {
+func (w Turns) Unasked() (rules []permit.Rule, mode permit.Mode, err error) {
+	conf := w.ws.Config
+	if w.ws.settings != nil {
+		if conf, err = w.ws.settings.now(); err != nil {
 			return nil, "", err
 		}
 	}
@@ -50,15 +50,15 @@ func (w *Workspace) Unasked() (rules []permit.Rule, mode permit.Mode, err error)
 
 // SetMode chooses how the calls of an agent, and of those below it who have no mode of
 // their own, are permitted. It holds at once, also for a turn that is under way.
-func (w *Workspace) SetMode(ctx context.Context, a agent.Agent, m permit.Mode) error {
-	if err := w.person(ctx, "choose a mode"); err != nil {
+func (w Turns) SetMode(ctx context.Context, a agent.Agent, m permit.Mode) error {
+	if err := w.ws.person(ctx, "choose a mode"); err != nil {
 		return err
 	}
 	if err := agent.NeedLiving(a); err != nil {
 		return err
 	}
-	if err := w.mended(ctx, a); err != nil {
+	if err := w.ws.mended(ctx, a); err != nil {
 		return err
 	}
-	return w.order(ctx, a.ID, permit.ModeEntry(m))
+	return w.ws.Agents().order(ctx, a.ID, permit.ModeEntry(m))
 }

@@ -8,7 +8,7 @@ import (
 
 // Prompts is the folder whose files take the place of ramet's own prompts: beside the
 // user's configuration. A project has no say.
-func (w *Workspace) Prompts() PromptFolder { return w.prompts }
+func (w Prompts) Folder() PromptFolder { return w.ws.prompts }
 
 // promptFolder finds it; where nobody knows the configuration there is none.
 func promptFolder(env func(string) string) PromptFolder {

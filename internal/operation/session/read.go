@@ -7,8 +7,8 @@ import (
 )
 
 // ReadEntry reads one entry as Page does.
-func (w *Workspace) ReadEntry(ctx context.Context, e history.Entry) (out Entry, err error) {
-	err = w.Store.View(ctx, func(log history.Log) error {
+func (w History) ReadEntry(ctx context.Context, e history.Entry) (out Entry, err error) {
+	err = w.ws.Store.View(ctx, func(log history.Log) error {
 		out, err = w.entry(ctx, log, e)
 		return err
 	})

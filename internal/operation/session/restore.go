@@ -12,15 +12,15 @@ import (
 )
 
 // StateAt is the state of an agent's files when a message was written; 0: the newest.
-func (w *Workspace) StateAt(ctx context.Context, a agent.Agent, at id.Message) (history.Stated, error) {
+func (w Files) StateAt(ctx context.Context, a agent.Agent, at id.Message) (history.Stated, error) {
 	if at != 0 {
-		if err := history.Lookup(ctx, w.Store, a.ID, at); err != nil {
+		if err := history.Lookup(ctx, w.ws.Store, a.ID, at); err != nil {
 			return history.Stated{}, err
 		}
 	}
 	var found history.Stated
 	var ok bool
-	err := w.Store.View(ctx, func(log history.Log) (err error) {
+	err := w.ws.Store.View(ctx, func(log history.Log) (err error) {
 		found, ok, err = history.StateAt(ctx, log, a.ID, at)
 		return err
 	})
@@ -39,11 +39,11 @@ func noState(a agent.Agent, at id.Message) error {
 }
 
 // folderOf is the folder of a state, if it is on this machine.
-func (w *Workspace) folderOf(a agent.Agent, s history.State) (*files.PastFolder, error) {
+func (w Files) folderOf(a agent.Agent, s history.State) (*files.PastFolder, error) {
 	dir := s.Folder
 	if dir == "" {
 		var err error
-		if dir, err = w.Folder(a, ""); err != nil {
+		if dir, err = w.ws.Folder(a, ""); err != nil {
 			return nil, err
 		}
 	}
@@ -51,7 +51,7 @@ func (w *Workspace) folderOf(a agent.Agent, s history.State) (*files.PastFolder,
 }
 
 // stateHash is the root of a state that is kept here.
-func (w *Workspace) stateHash(s history.State) (chain.Hash, error) {
+func (w Files) stateHash(s history.State) (chain.Hash, error) {
 	h, err := chain.ParseHash(s.Root)
 	if err != nil {
 		return h, fault.New(fault.HistoryDamaged, "a state of files has no root: %w", err)
@@ -72,7 +72,7 @@ func (w *Workspace) stateHash(s history.State) (chain.Hash, error) {
 }
 
 // ListFiles visits the files of a state. has says whether a content can be had.
-func (w *Workspace) ListFiles(s history.State, visit func(path string, n files.Node, has bool) error) error {
+func (w Files) ListFiles(s history.State, visit func(path string, n files.Node, has bool) error) error {
 	h, err := w.stateHash(s)
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ type Restored struct {
 
 // Restore restores files. The state as it is now is kept first. Paths that others could have
 // changed since are kept as they are, and listed, unless it is forced.
-func (w *Workspace) Restore(ctx context.Context, r Restoring) (Restored, error) {
+func (w Files) Restore(ctx context.Context, r Restoring) (Restored, error) {
 	for i, p := range r.Paths {
 		clean, err := files.CheckPath(p)
 		if err != nil {
@@ -121,18 +121,18 @@ func (w *Workspace) Restore(ctx context.Context, r Restoring) (Restored, error) 
 		r.Paths[i] = clean
 	}
 	if r.Force || r.Commands {
-		if err := w.person(ctx, "restore what others could have changed"); err != nil {
+		if err := w.ws.person(ctx, "restore what others could have changed"); err != nil {
 			return Restored{}, err
 		}
 	}
 	if !r.Plan {
-		if err := w.may(ctx, "restore files of", r.Agent); err != nil {
+		if err := w.ws.may(ctx, "restore files of", r.Agent); err != nil {
 			return Restored{}, err
 		}
 		if err := agent.NeedLiving(r.Agent); err != nil {
 			return Restored{}, err
 		}
-		if err := w.mended(ctx, r.Agent); err != nil {
+		if err := w.ws.mended(ctx, r.Agent); err != nil {
 			return Restored{}, err
 		}
 	}
@@ -192,7 +192,7 @@ func (r Restoring) verb() string {
 
 // named refuses paths that no state knows: who names one from another folder, or mistypes it, must
 // not hear that nothing had to be done.
-func (w *Workspace) named(paths []string, folder string, states ...chain.Hash) error {
+func (w Files) named(paths []string, folder string, states ...chain.Hash) error {
 	for _, p := range paths {
 		known := false
 		for _, root := range states {
@@ -211,13 +211,13 @@ func (w *Workspace) named(paths []string, folder string, states ...chain.Hash) e
 }
 
 // target is the state that is meant.
-func (w *Workspace) target(ctx context.Context, r Restoring) (history.Stated, error) {
+func (w Files) target(ctx context.Context, r Restoring) (history.Stated, error) {
 	if !r.Last {
 		return w.StateAt(ctx, r.Agent, r.At)
 	}
 	var found history.Stated
 	ok := false
-	err := w.Store.View(ctx, func(log history.Log) (err error) {
+	err := w.ws.Store.View(ctx, func(log history.Log) (err error) {
 		found, ok, err = lastTurn(ctx, log, r.Agent.ID)
 		return err
 	})
@@ -283,8 +283,8 @@ func lastSaid(ctx context.Context, log history.Log, a id.Agent, before id.Messag
 
 // keepState writes the state as it is before something changes it, if the history does not
 // tell it yet. Whoever holds the agent is met here, before anything happened.
-func (w *Workspace) keepState(ctx context.Context, a agent.Agent, f *files.PastFolder, now files.Taken) error {
-	_, holds, err := agent.FindHolder(ctx, w.Store, a.ID, w.Peers.Gone)
+func (w Files) keepState(ctx context.Context, a agent.Agent, f *files.PastFolder, now files.Taken) error {
+	_, holds, err := agent.FindHolder(ctx, w.ws.Store, a.ID, w.ws.Peers.Gone)
 	if err != nil {
 		return err
 	}
@@ -292,7 +292,7 @@ func (w *Workspace) keepState(ctx context.Context, a agent.Agent, f *files.PastF
 		return fault.New(fault.Leased, "agent %s is at work: its files are not restored meanwhile", a.Label()).
 			WithHint("wait for it, or stop it")
 	}
-	last, _, err := history.StateAt(ctx, w.Store, a.ID, 0)
+	last, _, err := history.StateAt(ctx, w.ws.Store, a.ID, 0)
 	if err != nil {
 		return err
 	}
@@ -301,7 +301,7 @@ func (w *Workspace) keepState(ctx context.Context, a agent.Agent, f *files.PastF
 		return nil
 	}
 	s.When = history.OnRequest
-	_, err = w.write(ctx, a, history.NewState(s))
+	_, err = w.ws.History().write(ctx, a, history.NewState(s))
 	return err
 }
 
@@ -314,9 +314,9 @@ type Rewinding struct {
 }
 
 // RewindFiles goes back to a message or a mark, with the files.
-func (w *Workspace) RewindFiles(ctx context.Context, a agent.Agent, r Rewinding) (Restored, error) {
+func (w Files) RewindFiles(ctx context.Context, a agent.Agent, r Rewinding) (Restored, error) {
 	if r.To == 0 {
-		mark, err := w.mark(ctx, a, r.Label)
+		mark, err := w.ws.History().mark(ctx, a, r.Label)
 		if err != nil {
 			return Restored{}, err
 		}

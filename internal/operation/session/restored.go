@@ -22,8 +22,8 @@ type restoreNote struct {
 	Actor *history.Actor `json:"actor,omitempty"`
 }
 
-func (w *Workspace) noteOf(ctx context.Context, r Restoring) ([]byte, error) {
-	fresh, err := w.Store.Agent(ctx, r.Agent.ID)
+func (w Files) noteOf(ctx context.Context, r Restoring) ([]byte, error) {
+	fresh, err := w.ws.Store.Agent(ctx, r.Agent.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -36,12 +36,12 @@ func (w *Workspace) noteOf(ctx context.Context, r Restoring) ([]byte, error) {
 
 // restored writes what the files are now, with the rewind that they belong to; nil: there was
 // nothing to write.
-func (w *Workspace) restored(ctx context.Context, r Restoring, f *files.PastFolder, after files.Taken) (*history.Entry, error) {
+func (w Files) restored(ctx context.Context, r Restoring, f *files.PastFolder, after files.Taken) (*history.Entry, error) {
 	var drafts []history.Draft
 	if r.Rewind != nil {
 		drafts = append(drafts, *r.Rewind)
 	}
-	last, _, err := history.StateAt(ctx, w.Store, r.Agent.ID, 0)
+	last, _, err := history.StateAt(ctx, w.ws.Store, r.Agent.ID, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (w *Workspace) restored(ctx context.Context, r Restoring, f *files.PastFold
 	if len(drafts) == 0 {
 		return nil, nil
 	}
-	entries, err := w.Store.Append(ctx, r.Agent.ID, agent.Passing(), drafts...)
+	entries, err := w.ws.Store.Append(ctx, r.Agent.ID, agent.Passing(), drafts...)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (w *Workspace) restored(ctx context.Context, r Restoring, f *files.PastFold
 
 // RecoverFiles finishes the restores that processes which were killed left in the middle: the
 // files, and what the history says of them.
-func (w *Workspace) RecoverFiles(ctx context.Context) ([]files.RestoreDone, error) {
+func (w Files) RecoverFiles(ctx context.Context) ([]files.RestoreDone, error) {
 	read := func(note []byte) (n restoreNote) {
 		json.Unmarshal(note, &n) // of another form: nobody's
 		return n
@@ -74,8 +74,8 @@ func (w *Workspace) RecoverFiles(ctx context.Context) ([]files.RestoreDone, erro
 
 // tellRestored writes what a restore that was interrupted had to tell, unless it did. An agent
 // that is dead or at work by now is not told: its next state shows its files.
-func (w *Workspace) tellRestored(ctx context.Context, n restoreNote, f *files.PastFolder, after files.Taken) error {
-	a, err := w.Store.Agent(ctx, n.Agent)
+func (w Files) tellRestored(ctx context.Context, n restoreNote, f *files.PastFolder, after files.Taken) error {
+	a, err := w.ws.Store.Agent(ctx, n.Agent)
 	if fault.Is(err, fault.NotFound) {
 		return nil
 	}

@@ -9,8 +9,8 @@ import (
 )
 
 // Role is the definition of an agent, as a child begins with it.
-func (w *Workspace) Role(name string) (process.Role, error) {
-	k, err := w.Kit()
+func (w Agents) Role(name string) (process.Role, error) {
+	k, err := w.ws.Project().Kit()
 	if err != nil {
 		return process.Role{}, err
 	}
@@ -28,7 +28,7 @@ func (w *Workspace) Role(name string) (process.Role, error) {
 		if model == "inherit" {
 			model = ""
 		}
-		ref, err := w.Driver(r.Driver, model)
+		ref, err := w.ws.Programs().Driver(r.Driver, model)
 		if err != nil {
 			return process.Role{}, err
 		}
@@ -42,7 +42,7 @@ func (w *Workspace) Role(name string) (process.Role, error) {
 }
 
 // play makes a child that a person asks for one of a role.
-func (w *Workspace) play(f *Fork, c *registry.Child) error {
+func (w Agents) play(f *Fork, c *registry.Child) error {
 	if f.Role == "" {
 		return nil
 	}

@@ -31,14 +31,14 @@ const (
 
 // Search finds the messages in whose text, calls or results some words stand, or in who let a call run or not. Contents that are
 // too large to stand in a history are not looked at. Nothing to look for: USAGE.
-func (w *Workspace) Search(ctx context.Context, s Search) (public.Search, error) {
+func (w History) Search(ctx context.Context, s Search) (public.Search, error) {
 	out := public.Search{Found: []public.Hit{}}
 	want := strings.ToLower(strings.TrimSpace(s.Words))
 	if want == "" || utf8.RuneCountInString(want) > maxSearched {
 		return out, fault.New(fault.Usage, "search: 1 to %d characters are looked for", maxSearched)
 	}
 	end := time.Now().Add(searchTime)
-	err := w.Store.View(ctx, func(log history.Log) error {
+	err := w.ws.Store.View(ctx, func(log history.Log) error {
 		ranges, err := w.searched(ctx, log, s.Of)
 		if err != nil {
 			return err
@@ -68,11 +68,11 @@ func (w *Workspace) Search(ctx context.Context, s Search) (public.Search, error)
 
 // searched are the stretches in which is looked: those of one agent's history, or what everybody
 // stored.
-func (w *Workspace) searched(ctx context.Context, log history.Log, of id.Agent) ([]history.Range, error) {
+func (w History) searched(ctx context.Context, log history.Log, of id.Agent) ([]history.Range, error) {
 	if of != "" {
 		return history.BuildRanges(ctx, log, of)
 	}
-	all, err := w.Store.Agents(ctx, agent.Filter{Dead: true, Brief: true})
+	all, err := w.ws.Store.Agents(ctx, agent.Filter{Dead: true, Brief: true})
 	if err != nil {
 		return nil, err
 	}

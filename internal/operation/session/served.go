@@ -14,12 +14,12 @@ import (
 
 // served is what a prompt of an MCP server says ("/server:prompt arguments"); ok is false where no
 // server of that name has one of that name.
-func (w *Workspace) served(ctx context.Context, name, args string) (said string, ok bool, err error) {
+func (w Prompts) served(ctx context.Context, name, args string) (said string, ok bool, err error) {
 	server, prompt, isServers := strings.Cut(name, ":")
-	if !isServers || w.own != "" {
+	if !isServers || w.ws.own != "" {
 		return "", false, nil
 	}
-	pool, _, err := w.Pool()
+	pool, _, err := w.ws.Servers().Pool()
 	if err != nil || pool == nil || !has(pool, server) {
 		return "", false, nil // whoever uses them is told
 	}
@@ -49,8 +49,8 @@ func has(pool *mcp.Pool, server string) bool {
 
 // servedPrompts are the prompts of servers whose lists are known, as commands for menus. Nothing is
 // started.
-func (w *Workspace) servedPrompts() []kit.Command {
-	pool, _, err := w.Pool()
+func (w Prompts) servedPrompts() []kit.Command {
+	pool, _, err := w.ws.Servers().Pool()
 	if err != nil || pool == nil {
 		return nil
 	}
@@ -66,11 +66,11 @@ func (w *Workspace) servedPrompts() []kit.Command {
 
 // withResources puts what a prompt names as @server:uri behind it, and beside it what is an image.
 // A resource that cannot be read refuses the whole.
-func (w *Workspace) withResources(ctx context.Context, said string) (string, []history.Part, error) {
-	if !strings.Contains(said, "@") || w.own != "" {
+func (w Prompts) withResources(ctx context.Context, said string) (string, []history.Part, error) {
+	if !strings.Contains(said, "@") || w.ws.own != "" {
 		return said, nil, nil
 	}
-	pool, _, err := w.Pool()
+	pool, _, err := w.ws.Servers().Pool()
 	if err != nil || pool == nil {
 		return said, nil, nil
 	}
@@ -97,7 +97,7 @@ func (w *Workspace) withResources(ctx context.Context, said string) (string, []h
 }
 
 // expandServed is Expand for prompts of servers.
-func (w *Workspace) expandServed(ctx context.Context, name, args string) (Expanded, bool, error) {
+func (w Prompts) expandServed(ctx context.Context, name, args string) (Expanded, bool, error) {
 	said, ok, err := w.served(ctx, name, args)
 	if err != nil || !ok {
 		return Expanded{}, ok, err

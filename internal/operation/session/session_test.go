@@ -41,7 +41,7 @@ func open(t *testing.T, clean func(string) string) *Workspace {
 // child forks an agent, which must succeed.
 func child(t *testing.T, w *Workspace, parent, name string) agent.Agent {
 	t.Helper()
-	done, err := w.Fork(t.Context(), Fork{Parent: found(t, w, parent), Name: name})
+	done, err := w.Agents().Fork(t.Context(), Fork{Parent: found(t, w, parent), Name: name})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func count(t *testing.T, w *Workspace) int {
 func TestARefusedForkLeavesNothing(t *testing.T) {
 	w := open(t, nil)
 	child(t, w, "0", "dead")
-	if _, err := w.Kill(t.Context(), Kill{Agent: found(t, w, "dead")}); err != nil {
+	if _, err := w.Agents().Kill(t.Context(), Kill{Agent: found(t, w, "dead")}); err != nil {
 		t.Fatal(err)
 	}
 	before := count(t, w)
@@ -85,7 +85,7 @@ func TestARefusedForkLeavesNothing(t *testing.T) {
 		"a dead parent":            {Fork{Parent: found(t, w, "dead")}, fault.DeadAgent},
 		"a worktree of no project": {Fork{Parent: found(t, w, "0"), Worktree: true}, ""},
 	} {
-		_, err := w.Fork(t.Context(), c.f)
+		_, err := w.Agents().Fork(t.Context(), c.f)
 		if err == nil || c.code != "" && !fault.Is(err, c.code) {
 			t.Errorf("%s: %v, want %s", name, err, c.code)
 		}
@@ -100,27 +100,27 @@ func TestAKillEndsAsManyAsWereConfirmed(t *testing.T) {
 	child(t, w, "0", "ada")
 	child(t, w, "ada", "bob")
 	child(t, w, "bob", "kid")
-	if _, err := w.Kill(t.Context(), Kill{Agent: found(t, w, "bob")}); err != nil { // the kid lives on
+	if _, err := w.Agents().Kill(t.Context(), Kill{Agent: found(t, w, "bob")}); err != nil { // the kid lives on
 		t.Fatal(err)
 	}
 	all := true
 	ada := Kill{Agent: found(t, w, "ada"), Cascade: &all}
-	if n, _, err := w.Victims(t.Context(), ada); err != nil || n != 2 {
+	if n, _, err := w.Agents().Victims(t.Context(), ada); err != nil || n != 2 {
 		t.Fatalf("%d, %v", n, err)
 	}
 	wrong := 3
 	ada.Confirm = &wrong
-	_, err := w.Kill(t.Context(), ada)
+	_, err := w.Agents().Kill(t.Context(), ada)
 	if m, ok := errors.AsType[Miscounted](err); !ok || m.N != 2 || !fault.Is(err, fault.Conflict) {
 		t.Fatalf("%v", err)
 	}
 	right := 2
 	ada.Confirm = &right
-	done, err := w.Kill(t.Context(), ada)
+	done, err := w.Agents().Kill(t.Context(), ada)
 	if err != nil || len(done.Victims) != 2 {
 		t.Fatalf("%+v, %v", done, err)
 	}
-	if _, _, err := w.Victims(t.Context(), Kill{Agent: found(t, w, "0")}); !fault.Is(err, fault.AgentZero) {
+	if _, _, err := w.Agents().Victims(t.Context(), Kill{Agent: found(t, w, "0")}); !fault.Is(err, fault.AgentZero) {
 		t.Errorf("agent 0: %v", err)
 	}
 }
@@ -135,25 +135,31 @@ func TestWhatACommandOfAnAgentMayDo(t *testing.T) {
 	ctx := t.Context()
 	prompt := "do it"
 	verbs := map[string]func(agent.Agent) error{
-		"append user":   func(a agent.Agent) error { _, err := w.Append(ctx, a, history.User, "x"); return err },
-		"append system": func(a agent.Agent) error { _, err := w.Append(ctx, a, history.System, "x"); return err },
-		"append note":   func(a agent.Agent) error { _, err := w.Append(ctx, a, history.Note, "x"); return err },
-		"mark":          func(a agent.Agent) error { _, err := w.Mark(ctx, a, "m"); return err },
-		"rewind":        func(a agent.Agent) error { _, err := w.Rewind(ctx, a, "m"); return err },
-		"fork":          func(a agent.Agent) error { _, err := w.Fork(ctx, Fork{Parent: a, Prompt: &prompt}); return err },
-		"read":          func(a agent.Agent) error { _, _, err := w.Read(ctx, a, 0); return err },
-		"send from":     func(a agent.Agent) error { _, err := w.Send(ctx, Letter{From: &a, To: a, Body: "x"}); return err },
-		"prompt":        func(a agent.Agent) error { return w.mayPrompt(ctx, a.ID) },
-		"redact":        func(a agent.Agent) error { return w.Redact(ctx, a, 1) },
+		"append user":   func(a agent.Agent) error { _, err := w.History().Append(ctx, a, history.User, "x"); return err },
+		"append system": func(a agent.Agent) error { _, err := w.History().Append(ctx, a, history.System, "x"); return err },
+		"append note":   func(a agent.Agent) error { _, err := w.History().Append(ctx, a, history.Note, "x"); return err },
+		"mark":          func(a agent.Agent) error { _, err := w.History().Mark(ctx, a, "m"); return err },
+		"rewind":        func(a agent.Agent) error { _, err := w.History().Rewind(ctx, a, "m"); return err },
+		"fork": func(a agent.Agent) error {
+			_, err := w.Agents().Fork(ctx, Fork{Parent: a, Prompt: &prompt})
+			return err
+		},
+		"read": func(a agent.Agent) error { _, _, err := w.Mail().Read(ctx, a, 0); return err },
+		"send from": func(a agent.Agent) error {
+			_, err := w.Mail().Send(ctx, Letter{From: &a, To: a, Body: "x"})
+			return err
+		},
+		"prompt": func(a agent.Agent) error { return w.mayPrompt(ctx, a.ID) },
+		"redact": func(a agent.Agent) error { return w.History().Redact(ctx, a, 1) },
 		"delete a letter": func(a agent.Agent) error {
-			sent, err := w.Send(ctx, Letter{To: a, Body: "x"})
+			sent, err := w.Mail().Send(ctx, Letter{To: a, Body: "x"})
 			if err != nil {
 				return err
 			}
-			return w.Hide(ctx, a.ID, sent.Number)
+			return w.Mail().Hide(ctx, a.ID, sent.Number)
 		},
-		"merge":           func(a agent.Agent) error { return w.mayTree(ctx, "merge the work of", Tree{Owner: &a}) },
-		"remove worktree": func(a agent.Agent) error { return w.mayTree(ctx, "remove the worktree of", Tree{Owner: &a}) },
+		"merge":           func(a agent.Agent) error { return w.Files().mayTree(ctx, "merge the work of", Tree{Owner: &a}) },
+		"remove worktree": func(a agent.Agent) error { return w.Files().mayTree(ctx, "remove the worktree of", Tree{Owner: &a}) },
 	}
 	never := map[string]bool{"append user": true, "append system": true, "redact": true}
 	for _, c := range []struct {
@@ -168,16 +174,16 @@ func TestWhatACommandOfAnAgentMayDo(t *testing.T) {
 			}
 		}
 	}
-	if _, err := w.Kill(ctx, Kill{Agent: found(t, w, "sibling")}); !fault.Is(err, fault.Denied) {
+	if _, err := w.Agents().Kill(ctx, Kill{Agent: found(t, w, "sibling")}); !fault.Is(err, fault.Denied) {
 		t.Errorf("kill of a sibling: %v", err)
 	}
-	if _, err := w.Compact(ctx, found(t, w, "sibling"), llm.Ref{}); !fault.Is(err, fault.Denied) {
+	if _, err := w.Turns().Compact(ctx, found(t, w, "sibling"), llm.Ref{}); !fault.Is(err, fault.Denied) {
 		t.Errorf("compact of a sibling: %v", err)
 	}
-	if _, err := w.Kill(ctx, Kill{Agent: found(t, w, "grandkid")}); err != nil {
+	if _, err := w.Agents().Kill(ctx, Kill{Agent: found(t, w, "grandkid")}); err != nil {
 		t.Errorf("kill of one below: %v", err)
 	}
-	sent, err := w.Send(ctx, Letter{To: found(t, w, "0"), Body: "hello"})
+	sent, err := w.Mail().Send(ctx, Letter{To: found(t, w, "0"), Body: "hello"})
 	if err != nil || sent.From != w.own {
 		t.Errorf("a letter of %q: %v", sent.From, err)
 	}
@@ -188,7 +194,7 @@ func TestForkedBesideItsHolder(t *testing.T) {
 	w := open(t, nil)
 	ctx := t.Context()
 	ada := child(t, w, "0", "ada")
-	point, err := w.Append(ctx, ada, history.User, "the point")
+	point, err := w.History().Append(ctx, ada, history.User, "the point")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,17 +238,17 @@ func TestNoCredentialIsStored(t *testing.T) {
 	w := open(t, replaceKey)
 	ctx := t.Context()
 	said := "my key is sesame, keep it"
-	ada, err := w.Fork(ctx, Fork{Parent: found(t, w, "0"), Name: "ada", Prompt: &said})
+	ada, err := w.Agents().Fork(ctx, Fork{Parent: found(t, w, "0"), Name: "ada", Prompt: &said})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Fork(ctx, Fork{Parent: found(t, w, "0"), Name: "sesame"}); !fault.Is(err, fault.InvalidName) {
+	if _, err := w.Agents().Fork(ctx, Fork{Parent: found(t, w, "0"), Name: "sesame"}); !fault.Is(err, fault.InvalidName) {
 		t.Errorf("a name: %v", err)
 	}
-	if l, err := w.Send(ctx, Letter{To: ada.Child, Body: said}); err != nil || l.Body != replaceKey(said) {
+	if l, err := w.Mail().Send(ctx, Letter{To: ada.Child, Body: said}); err != nil || l.Body != replaceKey(said) {
 		t.Errorf("%q, %v", l.Body, err)
 	}
-	if _, err := w.Mark(ctx, ada.Child, "at sesame"); err != nil {
+	if _, err := w.History().Mark(ctx, ada.Child, "at sesame"); err != nil {
 		t.Fatal(err)
 	}
 	for e, err := range w.Store.QueryRange(ctx, history.Range{Agent: ada.Child.ID, End: history.NoLimit}, history.Selection{}) {

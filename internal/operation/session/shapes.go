@@ -21,7 +21,7 @@ var kindNames = late.Value[map[files.Kind]string]{Make: func() map[files.Kind]st
 func shown(path string) string { return strings.ToValidUTF8(path, "\uFFFD") }
 
 // ShowFiles is a state with all its files.
-func (w *Workspace) ShowFiles(s history.Stated) (public.FileList, error) {
+func (w Files) ShowFiles(s history.Stated) (public.FileList, error) {
 	out := public.FileList{FileState: public.FormatFileState(s), Files: []public.File{}}
 	err := w.ListFiles(s.State, func(p string, n files.Node, has bool) error {
 		one := public.File{Path: shown(p), RawPath: public.RawName(p), Kind: kindNames.Get()[n.Kind], Mode: mode(&n).String(),
@@ -36,9 +36,9 @@ func (w *Workspace) ShowFiles(s history.Stated) (public.FileList, error) {
 }
 
 // ShowStates lists the own states of an agent, oldest first.
-func (w *Workspace) ShowStates(ctx context.Context, a agent.Agent) (public.FileStates, error) {
+func (w Files) ShowStates(ctx context.Context, a agent.Agent) (public.FileStates, error) {
 	out := public.FileStates{States: []public.FileState{}}
-	all, err := history.States(ctx, w.Store, a.ID)
+	all, err := history.States(ctx, w.ws.Store, a.ID)
 	for _, s := range all {
 		out.States = append(out.States, public.FormatFileState(s))
 	}

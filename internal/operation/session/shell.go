@@ -42,8 +42,8 @@ func (w *Workspace) folder(ctx context.Context, a id.Agent) (string, error) {
 
 // Shell runs a command of the user's: the user asked for it, so nobody asks. It dies
 // with ramet all the same.
-func (w *Workspace) Shell(ctx context.Context, a id.Agent, line string, output func(string)) error {
-	dir, err := w.folder(ctx, a)
+func (w Prompts) Shell(ctx context.Context, a id.Agent, line string, output func(string)) error {
+	dir, err := w.ws.folder(ctx, a)
 	if err != nil {
 		return err
 	}

@@ -19,23 +19,23 @@ import (
 //
 // A kernel of another host is told through the database and is waited for; where it does
 // not stop in time, or nothing can reach it, the error says so.
-func (w *Workspace) Stop(ctx context.Context, s kernel.Stop) (bool, error) {
+func (w Turns) Stop(ctx context.Context, s kernel.Stop) (bool, error) {
 	stopped := false
-	if w.Kernel != nil {
+	if w.ws.Kernel != nil {
 		var err error
-		if stopped, err = w.Kernel.Interrupt(ctx, s); err != nil {
+		if stopped, err = w.ws.Kernel.Interrupt(ctx, s); err != nil {
 			return stopped, err
 		}
 	}
-	lease, holds, err := agent.FindHolder(ctx, w.Store, s.Agent, w.Peers.Gone)
+	lease, holds, err := agent.FindHolder(ctx, w.ws.Store, s.Agent, w.ws.Peers.Gone)
 	if err != nil {
 		return stopped, err
 	}
 	holder := ""
-	if holds && lease.Owner != w.owner() {
+	if holds && lease.Owner != w.ws.owner() {
 		holder = lease.Owner
 	}
-	if holder != "" && !w.Peers.Near(holder) {
+	if holder != "" && !w.ws.Peers.Near(holder) {
 		return w.stopFar(ctx, s.Agent, holder)
 	}
 	there, err := w.stopNear(ctx, s, holder)
@@ -44,10 +44,10 @@ func (w *Workspace) Stop(ctx context.Context, s kernel.Stop) (bool, error) {
 
 // stopNear asks the kernel that holds the agent and, for a prompt on its way, the one that
 // serves the workspace.
-func (w *Workspace) stopNear(ctx context.Context, s kernel.Stop, holder string) (bool, error) {
+func (w Turns) stopNear(ctx context.Context, s kernel.Stop, holder string) (bool, error) {
 	stopped := false
 	if holder != "" {
-		other, err := w.Peers.Dial(ctx, holder)
+		other, err := w.ws.Peers.Dial(ctx, holder)
 		if err != nil {
 			return false, err
 		}
@@ -58,7 +58,7 @@ func (w *Workspace) stopNear(ctx context.Context, s kernel.Stop, holder string) 
 	if s.Ticket == "" && len(s.Also) == 0 {
 		return stopped, nil
 	}
-	server, err := w.Peers.Serving(ctx)
+	server, err := w.ws.Peers.Serving(ctx)
 	if server == nil || err != nil || server.Owner() == holder {
 		return stopped, nil // the prompt is not there either
 	}
@@ -71,12 +71,12 @@ func (w *Workspace) stopNear(ctx context.Context, s kernel.Stop, holder string) 
 const farTime = 10 * time.Second
 
 // stopFar rings for the kernel of another host, and waits until it has let the agent go.
-func (w *Workspace) stopFar(ctx context.Context, a id.Agent, holder string) (bool, error) {
-	before, err := w.Store.Agent(ctx, a)
+func (w Turns) stopFar(ctx context.Context, a id.Agent, holder string) (bool, error) {
+	before, err := w.ws.Store.Agent(ctx, a)
 	if err != nil || before.Lease.Owner != holder {
 		return false, err
 	}
-	heard, err := w.Store.Call(ctx, registry.Ring{Agent: a, What: registry.RingStop})
+	heard, err := w.ws.Store.Call(ctx, registry.Ring{Agent: a, What: registry.RingStop})
 	if err != nil {
 		return false, err
 	}
@@ -88,7 +88,7 @@ func (w *Workspace) stopFar(ctx context.Context, a id.Agent, holder string) (boo
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		now, err := w.Store.Agent(ctx, a)
+		now, err := w.ws.Store.Agent(ctx, a)
 		if err != nil {
 			return false, err
 		}

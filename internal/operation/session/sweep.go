@@ -21,11 +21,11 @@ import (
 )
 
 // SweepBlobs drops the contents that no message names.
-func (w *Workspace) SweepBlobs(ctx context.Context, plan bool) (public.SweptPart, error) {
+func (w Care) SweepBlobs(ctx context.Context, plan bool) (public.SweptPart, error) {
 	out := part("blobs", "no message names them")
-	sweep := w.Store.GC
+	sweep := w.ws.Store.GC
 	if plan {
-		sweep = w.Store.PlanGC
+		sweep = w.ws.Store.PlanGC
 	}
 	gone, err := sweep(ctx)
 	out.Count, out.Bytes = int(gone.Blobs), gone.Bytes
@@ -33,7 +33,7 @@ func (w *Workspace) SweepBlobs(ctx context.Context, plan bool) (public.SweptPart
 }
 
 // SweepStates drops old states of files.
-func (w *Workspace) SweepStates(ctx context.Context, s Sweep) (public.SweptPart, error) {
+func (w Care) SweepStates(ctx context.Context, s Sweep) (public.SweptPart, error) {
 	out := part("states", fmt.Sprintf("older than %s, or over %d bytes together", s.Since.UTC().Format(time.DateOnly), s.Most))
 	gone, err := w.GCFiles(ctx, s)
 	out.Count, out.Bytes = gone.States, gone.Bytes
@@ -46,19 +46,19 @@ func part(what, why string) public.SweptPart {
 
 // SweepTrees removes the worktrees of agents that ended, and of children that were never born.
 // What is not committed, or merged nowhere, stays; and so does one in which somebody works.
-func (w *Workspace) SweepTrees(ctx context.Context, plan bool) (public.SweptPart, error) {
+func (w Care) SweepTrees(ctx context.Context, plan bool) (public.SweptPart, error) {
 	out := part("worktrees", "their agents ended, and all that is in them is committed and merged; what git does not have goes to the trash")
-	if err := w.person(ctx, "remove worktrees"); err != nil && !plan {
+	if err := w.ws.person(ctx, "remove worktrees"); err != nil && !plan {
 		return out, err
 	}
-	trees, err := w.Trees.List(ctx)
+	trees, err := w.ws.Trees.List(ctx)
 	if fault.Is(err, fault.NotFound) || fault.Is(err, fault.Conflict) {
 		return out, nil // no repository, and so none of its worktrees
 	}
 	if err != nil {
 		return out, err
 	}
-	living, err := w.Store.Agents(ctx, agent.Filter{})
+	living, err := w.ws.Store.Agents(ctx, agent.Filter{})
 	if err != nil {
 		return out, err
 	}
@@ -70,7 +70,7 @@ func (w *Workspace) SweepTrees(ctx context.Context, plan bool) (public.SweptPart
 		if err != nil {
 			return out, err
 		}
-		if why := t.stays(ctx, living, w.now()); why != "" {
+		if why := t.stays(ctx, living, w.ws.now()); why != "" {
 			out.Kept = append(out.Kept, public.Kept{Path: t.Dir, Why: why})
 			continue
 		}
@@ -117,12 +117,12 @@ func (t Tree) refusal(err error) string {
 
 // SweepCaches drops answers of models that were kept for runs and are older than a moment, and
 // what commands and servers cached, if nothing of it changed since.
-func (w *Workspace) SweepCaches(ctx context.Context, since time.Time, plan bool) (public.SweptPart, error) {
+func (w Care) SweepCaches(ctx context.Context, since time.Time, plan bool) (public.SweptPart, error) {
 	out := part("caches", "not used since "+since.UTC().Format(time.DateOnly)+"; they are made again when needed")
-	if err := w.person(ctx, "drop caches"); err != nil && !plan {
+	if err := w.ws.person(ctx, "drop caches"); err != nil && !plan {
 		return out, err
 	}
-	answers, err := filepath.Glob(filepath.Join(w.Home, "cache", "llm", "*.json"))
+	answers, err := filepath.Glob(filepath.Join(w.ws.Home, "cache", "llm", "*.json"))
 	if err != nil {
 		return out, err
 	}
@@ -139,11 +139,11 @@ func (w *Workspace) SweepCaches(ctx context.Context, since time.Time, plan bool)
 		out.Count++
 		out.Bytes += info.Size()
 	}
-	servers, err := filepath.Glob(filepath.Join(w.Home, "cache", "mcp", "*"))
+	servers, err := filepath.Glob(filepath.Join(w.ws.Home, "cache", "mcp", "*"))
 	if err != nil {
 		return out, err
 	}
-	for _, dir := range append(servers, filepath.Join(w.Home, "cache", "confined", config.WorkspaceName(w.Place.Project))) {
+	for _, dir := range append(servers, filepath.Join(w.ws.Home, "cache", "confined", config.WorkspaceName(w.ws.Place.Project))) {
 		size, newest := weigh(dir)
 		if newest.IsZero() || !newest.Before(since) {
 			continue

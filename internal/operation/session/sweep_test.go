@@ -26,7 +26,7 @@ func TestStatesOfTheDeadAreNamed(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "a"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		draft, ok := w.FileStates(ada, dir).Take(t.Context()).Done(t.Context(), history.AfterCalls)
+		draft, ok := w.Files().FileStates(ada, dir).Take(t.Context()).Done(t.Context(), history.AfterCalls)
 		if !ok {
 			t.Fatalf("state %d tells nothing", i)
 		}
@@ -34,10 +34,10 @@ func TestStatesOfTheDeadAreNamed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := w.Kill(t.Context(), Kill{Agent: found(t, w, "ada"), Reason: "done"}); err != nil {
+	if _, err := w.Agents().Kill(t.Context(), Kill{Agent: found(t, w, "ada"), Reason: "done"}); err != nil {
 		t.Fatal(err)
 	}
-	named, err := w.namedStates(t.Context())
+	named, err := w.Care().namedStates(t.Context())
 	if err != nil || len(named) != 2 || named[0].Pinned || named[1].Pinned {
 		t.Errorf("%+v, %v", named, err)
 	}
@@ -73,7 +73,7 @@ func TestCachesGoWhole(t *testing.T) {
 	for _, plan := range []bool{true, false, false} {
 		_, err := os.Stat(answer)
 		there := err == nil
-		got, err := w.SweepCaches(t.Context(), since, plan)
+		got, err := w.Care().SweepCaches(t.Context(), since, plan)
 		if want := map[bool]int{true: 2}[there]; err != nil || got.Count != want || got.Bytes != int64(4*want) {
 			t.Errorf("plan %t: %+v, %v", plan, got, err)
 		}
@@ -88,10 +88,10 @@ func TestCachesGoWhole(t *testing.T) {
 func TestARedactionReachesTheOutputsOfTools(t *testing.T) {
 	w := open(t, nil)
 	ctx, zero := t.Context(), found(t, w, "0")
-	if err := os.MkdirAll(w.Outputs(), 0o700); err != nil {
+	if err := os.MkdirAll(w.Care().Outputs(), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	named, job, quoted := filepath.Join(w.Outputs(), "bash-1.txt"), filepath.Join(w.Outputs(), "job-2.txt"), filepath.Join(w.Outputs(), "bash-3.txt")
+	named, job, quoted := filepath.Join(w.Care().Outputs(), "bash-1.txt"), filepath.Join(w.Care().Outputs(), "job-2.txt"), filepath.Join(w.Care().Outputs(), "bash-3.txt")
 	elsewhere := filepath.Join(t.TempDir(), "mine.txt")
 	for _, name := range []string{named, job, quoted, elsewhere} {
 		if err := os.WriteFile(name, []byte("opensesame"), 0o600); err != nil {
@@ -115,7 +115,7 @@ func TestARedactionReachesTheOutputsOfTools(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := w.Redact(ctx, zero, made[0].ID); err != nil {
+		if err := w.History().Redact(ctx, zero, made[0].ID); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -140,21 +140,21 @@ func TestNothingIsDroppedIfTheNamedStatesCannotBeListed(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "a"), []byte("one"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := w.FileStates(ada, dir).Take(t.Context()).Done(t.Context(), history.AfterCalls); !ok {
+	if _, ok := w.Files().FileStates(ada, dir).Take(t.Context()).Done(t.Context(), history.AfterCalls); !ok {
 		t.Fatal("no state was taken")
 	}
-	before, err := w.Past().Disk()
+	before, err := w.Files().Past().Disk()
 	if err != nil || before == 0 {
 		t.Fatalf("%d bytes are kept, %v", before, err)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	out, err := w.GCFiles(t.Context(), Sweep{Since: time.Now().Add(time.Hour)})
+	out, err := w.Care().GCFiles(t.Context(), Sweep{Since: time.Now().Add(time.Hour)})
 	if err == nil || out.Swept != (files.Swept{}) {
 		t.Errorf("dropped %+v, %v", out, err)
 	}
-	if after, err := w.Past().Disk(); err != nil || after != before {
+	if after, err := w.Files().Past().Disk(); err != nil || after != before {
 		t.Errorf("%d bytes of %d are left, %v", after, before, err)
 	}
 }

@@ -44,23 +44,23 @@ func TestVerbsTakeOverFromDeadKernels(t *testing.T) {
 	verbs := map[string]func(w *Workspace, zero agent.Agent) error{
 		"import": func(w *Workspace, _ agent.Agent) error { return tryImport(t, w, path) },
 		"fork": func(w *Workspace, zero agent.Agent) error {
-			_, err := w.Fork(t.Context(), Fork{Parent: zero})
+			_, err := w.Agents().Fork(t.Context(), Fork{Parent: zero})
 			return err
 		},
 		"fork, of a row that is out of date": func(w *Workspace, zero agent.Agent) error {
 			zero.Lease = agent.Lease{}
-			_, err := w.Fork(t.Context(), Fork{Parent: zero})
+			_, err := w.Agents().Fork(t.Context(), Fork{Parent: zero})
 			return err
 		},
 		"rename": func(w *Workspace, zero agent.Agent) error {
-			_, err := w.Rename(t.Context(), child(t, w, "0", ""), "ada")
+			_, err := w.Agents().Rename(t.Context(), child(t, w, "0", ""), "ada")
 			return err
 		},
 		"order": func(w *Workspace, zero agent.Agent) error {
-			return w.order(t.Context(), zero.ID, history.NewClear())
+			return w.Agents().order(t.Context(), zero.ID, history.NewClear())
 		},
 		"clear": func(w *Workspace, zero agent.Agent) error {
-			_, err := w.write(t.Context(), zero, history.NewClear())
+			_, err := w.History().write(t.Context(), zero, history.NewClear())
 			return err
 		},
 	}

@@ -26,9 +26,9 @@ type Point struct {
 }
 
 // Timeline reads what shaped a lineage, behind clears too.
-func (w *Workspace) Timeline(ctx context.Context, a id.Agent) ([]Point, error) {
+func (w History) Timeline(ctx context.Context, a id.Agent) ([]Point, error) {
 	var points []Point
-	err := w.Store.View(ctx, func(log history.Log) error {
+	err := w.ws.Store.View(ctx, func(log history.Log) error {
 		lineage, err := log.Lineage(ctx, a)
 		if err != nil {
 			return err
@@ -58,9 +58,9 @@ func (w *Workspace) Timeline(ctx context.Context, a id.Agent) ([]Point, error) {
 	return points, err
 }
 
-func (w *Workspace) points(ctx context.Context, log history.Log, r history.Range, in func(history.Entry) bool) ([]Point, error) {
+func (w History) points(ctx context.Context, log history.Log, r history.Range, in func(history.Entry) bool) ([]Point, error) {
 	label := r.Agent.Short()
-	if a, err := w.Store.Agent(ctx, r.Agent); err == nil {
+	if a, err := w.ws.Store.Agent(ctx, r.Agent); err == nil {
 		label = a.Label()
 	}
 	var entries []history.Entry
@@ -94,7 +94,7 @@ func (w *Workspace) points(ctx context.Context, log history.Log, r history.Range
 				names := ""
 				for _, c := range m.Children {
 					name := c.Short()
-					if child, err := w.Store.Agent(ctx, c); err == nil {
+					if child, err := w.ws.Store.Agent(ctx, c); err == nil {
 						name = child.Label()
 					}
 					names += " " + name

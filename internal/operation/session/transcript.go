@@ -25,14 +25,14 @@ const mostChanges = 32 << 20
 
 // Transcript is an agent's conversation and those of the agents below it, each from the
 // newest wall on, with what proves them.
-func (w *Workspace) Transcript(ctx context.Context, a agent.Agent, o Exporting) (*foreign.Transcript, error) {
+func (w History) Transcript(ctx context.Context, a agent.Agent, o Exporting) (*foreign.Transcript, error) {
 	agents, err := w.below(ctx, a, o.Alone)
 	if err != nil {
 		return nil, err
 	}
-	book := &foreign.Transcript{Format: foreign.TranscriptFormat, Made: public.Stamp(w.now()), Agent: a.ID, Blobs: map[string]foreign.TranscriptBlob{}}
-	t := &teller{w: w, book: book, hide: o.TranscriptHiding, agents: map[id.Agent]agent.Agent{}}
-	err = w.Store.Proofs(ctx, func(log history.Proofs) error {
+	book := &foreign.Transcript{Format: foreign.TranscriptFormat, Made: public.Stamp(w.ws.now()), Agent: a.ID, Blobs: map[string]foreign.TranscriptBlob{}}
+	t := &teller{w: w.ws, book: book, hide: o.TranscriptHiding, agents: map[id.Agent]agent.Agent{}}
+	err = w.ws.Store.Proofs(ctx, func(log history.Proofs) error {
 		t.log = log
 		for _, one := range agents {
 			if err := t.agent(ctx, one); err != nil {
@@ -48,12 +48,12 @@ func (w *Workspace) Transcript(ctx context.Context, a agent.Agent, o Exporting) 
 }
 
 // below lists an agent and those below it, parents before children.
-func (w *Workspace) below(ctx context.Context, a agent.Agent, alone bool) ([]agent.Agent, error) {
+func (w History) below(ctx context.Context, a agent.Agent, alone bool) ([]agent.Agent, error) {
 	out := []agent.Agent{a}
 	if alone {
 		return out, nil
 	}
-	all, err := w.Store.Agents(ctx, agent.Filter{Dead: true})
+	all, err := w.ws.Store.Agents(ctx, agent.Filter{Dead: true})
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +199,7 @@ func (t *teller) changes(ctx context.Context) error {
 			if e.Kind != history.Files || left <= 0 {
 				continue
 			}
-			changed, err := t.w.DiffState(ctx, a, e.ID)
+			changed, err := t.w.Files().DiffState(ctx, a, e.ID)
 			if ctx.Err() != nil {
 				return err
 			}

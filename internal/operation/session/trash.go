@@ -13,12 +13,12 @@ import (
 )
 
 // ShowTrash lists what is in the trash of the workspace.
-func (w *Workspace) ShowTrash(ctx context.Context) (public.Trash, error) {
+func (w Care) ShowTrash(ctx context.Context) (public.Trash, error) {
 	out := public.Trash{Items: []public.TrashItem{}}
-	if err := w.person(ctx, "list the trash"); err != nil {
+	if err := w.ws.person(ctx, "list the trash"); err != nil {
 		return out, err
 	}
-	all, err := w.Past().Trash().List()
+	all, err := w.ws.Files().Past().Trash().List()
 	for _, e := range all {
 		out.Items = append(out.Items, formatTrashItem(e))
 		out.Bytes += e.Size
@@ -40,12 +40,12 @@ func formatTrashItem(e files.TrashEntry) public.TrashItem {
 
 // RestoreTrash moves items of the trash back to where they were, or one of them to another path.
 // name is an item, an act, or a path. It overwrites nothing: CONFLICT.
-func (w *Workspace) RestoreTrash(ctx context.Context, name, to string) (public.TrashRestores, error) {
+func (w Care) RestoreTrash(ctx context.Context, name, to string) (public.TrashRestores, error) {
 	out := public.TrashRestores{Restored: []public.TrashRestored{}}
-	if err := w.person(ctx, "restore from the trash"); err != nil {
+	if err := w.ws.person(ctx, "restore from the trash"); err != nil {
 		return out, err
 	}
-	found, err := w.Past().Trash().Find(name)
+	found, err := w.ws.Files().Past().Trash().Find(name)
 	if err != nil {
 		return out, err
 	}
@@ -62,11 +62,11 @@ func (w *Workspace) RestoreTrash(ctx context.Context, name, to string) (public.T
 	return out, nil
 }
 
-func (w *Workspace) restoreEntry(ctx context.Context, e files.TrashEntry, to string) (string, error) {
+func (w Care) restoreEntry(ctx context.Context, e files.TrashEntry, to string) (string, error) {
 	if e.Tree == nil {
-		return w.Past().Trash().Restore(e, to)
+		return w.ws.Files().Past().Trash().Restore(e, to)
 	}
-	k, _, err := w.Trees.Keeper(ctx)
+	k, _, err := w.ws.Trees.Keeper(ctx)
 	if err != nil {
 		return to, err
 	}
@@ -81,15 +81,15 @@ type Emptying struct {
 }
 
 // EmptyTrash deletes items of the trash for good.
-func (w *Workspace) EmptyTrash(ctx context.Context, e Emptying) (public.TrashEmptied, error) {
+func (w Care) EmptyTrash(ctx context.Context, e Emptying) (public.TrashEmptied, error) {
 	out := public.TrashEmptied{Plan: e.Plan, Items: []public.TrashItem{}}
-	if err := w.person(ctx, "empty the trash"); err != nil {
+	if err := w.ws.person(ctx, "empty the trash"); err != nil {
 		return out, err
 	}
-	if _, err := w.RecoverFiles(ctx); err != nil { // it may be about to move something there
+	if _, err := w.ws.Files().RecoverFiles(ctx); err != nil { // it may be about to move something there
 		return out, err
 	}
-	all, err := w.Past().Trash().List()
+	all, err := w.ws.Files().Past().Trash().List()
 	if err != nil {
 		return out, err
 	}
@@ -99,7 +99,7 @@ func (w *Workspace) EmptyTrash(ctx context.Context, e Emptying) (public.TrashEmp
 	var failed error
 	for _, one := range all {
 		if !e.Plan {
-			if err := w.Past().Trash().Delete(one); err != nil {
+			if err := w.ws.Files().Past().Trash().Delete(one); err != nil {
 				failed = errors.Join(failed, err)
 				continue
 			}
@@ -108,12 +108,12 @@ func (w *Workspace) EmptyTrash(ctx context.Context, e Emptying) (public.TrashEmp
 		out.Bytes += one.Size
 	}
 	if !e.Plan {
-		failed = errors.Join(failed, w.Past().Trash().Prune(w.now()))
+		failed = errors.Join(failed, w.ws.Files().Past().Trash().Prune(w.ws.now()))
 	}
 	return out, failed
 }
 
 // trashPlaces lists the folders that hold what is in the trash.
-func (w *Workspace) trashPlaces() []string {
-	return []string{filepath.Join(w.Past().Trash().Dir, "items"), files.TrashInProject(w.Place.Project)}
+func (w Care) trashPlaces() []string {
+	return []string{filepath.Join(w.ws.Files().Past().Trash().Dir, "items"), files.TrashInProject(w.ws.Place.Project)}
 }

@@ -31,7 +31,7 @@ func (t Trees) Keeper(ctx context.Context) (k worktree.Keeper, project string, e
 	accepts := trust.Gate{Home: t.w.Home, Project: project}.Accepts
 	k = worktree.Keeper{Dir: worktree.Folder(t.w.Home, config.WorkspaceName(project)), Accepts: accepts}
 	if t.w.Place.DB != "" {
-		k.Trash = t.w.Past().Trash()
+		k.Trash = t.w.Files().Past().Trash()
 	}
 	return k, project, nil
 }

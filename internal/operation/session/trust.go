@@ -31,8 +31,8 @@ func gate(ctx context.Context, home, project string) trust.Gate {
 }
 
 // Trust lists what acts in the project of the workspace.
-func (w *Workspace) Trust(ctx context.Context) (public.Trust, error) {
-	r, err := gate(ctx, w.Home, w.Place.Project).Review()
+func (w Project) Trust(ctx context.Context) (public.Trust, error) {
+	r, err := gate(ctx, w.ws.Home, w.ws.Place.Project).Review()
 	if err != nil {
 		return public.Trust{}, err
 	}
@@ -41,8 +41,8 @@ func (w *Workspace) Trust(ctx context.Context) (public.Trust, error) {
 
 // Accept lets act what was listed under a digest; if it is something else by now,
 // UNTRUSTED, and nothing is accepted.
-func (w *Workspace) Accept(ctx context.Context, digest string) (public.Trust, error) {
-	g := gate(ctx, w.Home, w.Place.Project)
+func (w Project) Accept(ctx context.Context, digest string) (public.Trust, error) {
+	g := gate(ctx, w.ws.Home, w.ws.Place.Project)
 	r, err := g.Review()
 	if err == nil {
 		err = Accept(ctx, g, r, digest)

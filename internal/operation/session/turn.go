@@ -46,22 +46,22 @@ type Ran struct {
 
 // Run runs a turn to its end: in the kernel that serves the workspace, else in our own,
 // which must run; where a kernel holds the agent, there.
-func (w *Workspace) Run(ctx context.Context, t Turn) (Ran, error) {
+func (w Turns) Run(ctx context.Context, t Turn) (Ran, error) {
 	if t.Show == nil {
-		t.Show = w.Elsewhere.Publish
+		t.Show = w.ws.Elsewhere.Publish
 	}
-	if err := w.mayPrompt(ctx, t.Agent); err != nil {
+	if err := w.ws.mayPrompt(ctx, t.Agent); err != nil {
 		return Ran{}, err
 	}
-	if w.asks(ctx) != "" {
+	if w.ws.asks(ctx) != "" {
 		t.Ask = nil // an agent answers no question
 	}
-	shown, err := w.mentioned(ctx, t.Agent, t.Prompt.Text, true)
+	shown, err := w.ws.Prompts().mentioned(ctx, t.Agent, t.Prompt.Text, true)
 	if err != nil {
 		return Ran{}, err
 	}
 	t.Prompt.Files = append(t.Prompt.Files, shown...)
-	text, read, err := w.withResources(ctx, t.Prompt.Text)
+	text, read, err := w.ws.Prompts().withResources(ctx, t.Prompt.Text)
 	if err != nil {
 		return Ran{}, err
 	}
@@ -71,7 +71,7 @@ func (w *Workspace) Run(ctx context.Context, t Turn) (Ran, error) {
 		return Ran{}, err
 	}
 	out := Ran{}
-	err = w.through(ctx, t.Agent, func() (err error) {
+	err = w.ws.through(ctx, t.Agent, func() (err error) {
 		out = Ran{}
 		if server != nil { // once: if it cannot either, whoever holds the agent is asked
 			out.Outcome, out.Said, err = w.runThere(ctx, server, t, t.Stay)
@@ -84,7 +84,7 @@ func (w *Workspace) Run(ctx context.Context, t Turn) (Ran, error) {
 		return err
 	}, func(other *control.Client) (err error) {
 		out = Ran{Began: true}
-		if w.allows {
+		if w.ws.allows {
 			t.Show(loop.Event{Type: loop.Note, Agent: t.Agent, Text: "the agent is held by a running kernel: its permissions hold, not --allow"})
 		}
 		out.Outcome, out.Said, err = w.runThere(ctx, other, t, t.Stay)
@@ -94,11 +94,11 @@ func (w *Workspace) Run(ctx context.Context, t Turn) (Ran, error) {
 }
 
 // serving is the kernel that serves the workspace, if another one does.
-func (w *Workspace) serving(ctx context.Context, t Turn) (*control.Client, error) {
+func (w Turns) serving(ctx context.Context, t Turn) (*control.Client, error) {
 	if t.Here {
 		return nil, nil
 	}
-	server, err := w.Peers.Serving(ctx)
+	server, err := w.ws.Peers.Serving(ctx)
 	if err != nil && ctx.Err() == nil {
 		t.Show(loop.Event{Type: loop.Note, Agent: t.Agent, Text: err.Error() + "; the turn runs here instead"})
 		return nil, nil
@@ -107,8 +107,8 @@ func (w *Workspace) serving(ctx context.Context, t Turn) (*control.Client, error
 }
 
 // runHere runs it in our own kernel.
-func (w *Workspace) runHere(ctx context.Context, t Turn) (*kernel.Turn, loop.Outcome, error) {
-	turn, err := w.Kernel.Exec(ctx, t.Agent, t.Prompt)
+func (w Turns) runHere(ctx context.Context, t Turn) (*kernel.Turn, loop.Outcome, error) {
+	turn, err := w.ws.Kernel.Exec(ctx, t.Agent, t.Prompt)
 	if err != nil {
 		return nil, loop.Outcome{}, err
 	}
@@ -129,8 +129,8 @@ func stoppedBy(ctx context.Context, err error) bool {
 
 // runThere runs it in another kernel of this machine. What it asks is asked here too. said
 // is whether the prompt got into the history, as far as that kernel came to tell.
-func (w *Workspace) runThere(ctx context.Context, other *control.Client, t Turn, stay bool) (o loop.Outcome, said bool, err error) {
-	q := questions{workspace: w, kernel: other, asker: t.Ask, open: map[string]context.CancelFunc{}}
+func (w Turns) runThere(ctx context.Context, other *control.Client, t Turn, stay bool) (o loop.Outcome, said bool, err error) {
+	q := questions{workspace: w.ws, kernel: other, asker: t.Ask, open: map[string]context.CancelFunc{}}
 	defer q.close()
 	show := func(e loop.Event) {
 		if e.Type == loop.TurnEnded && fault.Is(e.Err, fault.Leased) {
@@ -167,26 +167,26 @@ const (
 // Begin begins a turn, which goes on without whoever asked, and returns when it has begun or
 // waits for the one before: why it could not, is said. The number is that of the kernel
 // that runs it; 0: not known. work takes what follows a turn elsewhere.
-func (w *Workspace) Begin(ctx context.Context, a agent.Agent, p kernel.Prompt, work func(func(context.Context))) (n int64, err error) {
+func (w Turns) Begin(ctx context.Context, a agent.Agent, p kernel.Prompt, work func(func(context.Context))) (n int64, err error) {
 	if err := CheckPrompt(p.Text); err != nil {
 		return 0, err
 	}
 	if err := agent.NeedLiving(a); err != nil {
 		return 0, err
 	}
-	if err := w.Word(ctx, a, &p); err != nil {
+	if err := w.ws.Prompts().Word(ctx, a, &p); err != nil {
 		return 0, err
 	}
-	shown, err := w.mentioned(ctx, a.ID, p.Text, false)
+	shown, err := w.ws.Prompts().mentioned(ctx, a.ID, p.Text, false)
 	if err != nil {
 		return 0, err
 	}
-	text, read, err := w.withResources(ctx, p.Text)
+	text, read, err := w.ws.Prompts().withResources(ctx, p.Text)
 	if err != nil {
 		return 0, err
 	}
 	p.Text, p.Files = text, slices.Concat(p.Files, shown, read)
-	err = w.through(ctx, a.ID, func() (err error) {
+	err = w.ws.through(ctx, a.ID, func() (err error) {
 		n, err = w.beginHere(ctx, a.ID, p)
 		return err
 	}, func(other *control.Client) (err error) {
@@ -196,13 +196,13 @@ func (w *Workspace) Begin(ctx context.Context, a agent.Agent, p kernel.Prompt, w
 	return n, err
 }
 
-func (w *Workspace) beginHere(ctx context.Context, who id.Agent, p kernel.Prompt) (int64, error) {
+func (w Turns) beginHere(ctx context.Context, who id.Agent, p kernel.Prompt) (int64, error) {
 	patience, cancel := context.WithTimeout(ctx, beginTime)
 	defer cancel()
-	busy := w.Kernel.Doing(who) != ""
-	seen, enough := w.Kernel.Events.Subscribe(patience)
+	busy := w.ws.Kernel.Doing(who) != ""
+	seen, enough := w.ws.Kernel.Events.Subscribe(patience)
 	defer enough()
-	turn, err := w.Kernel.Exec(context.WithoutCancel(ctx), who, p)
+	turn, err := w.ws.Kernel.Exec(context.WithoutCancel(ctx), who, p)
 	if err != nil || busy {
 		return turn.ID(), err
 	}
@@ -221,7 +221,7 @@ func (w *Workspace) beginHere(ctx context.Context, who id.Agent, p kernel.Prompt
 }
 
 // beginThere gives a turn to the kernel that holds the agent. What happens is told here too.
-func (w *Workspace) beginThere(ctx context.Context, other *control.Client, who id.Agent, p kernel.Prompt, work func(func(context.Context))) (int64, error) {
+func (w Turns) beginThere(ctx context.Context, other *control.Client, who id.Agent, p kernel.Prompt, work func(func(context.Context))) (int64, error) {
 	began, ended := make(chan int64, 1), make(chan error, 1)
 	work(func(ctx context.Context) {
 		_, err := other.Hand(ctx, who, p, func(e loop.Event) {
@@ -231,7 +231,7 @@ func (w *Workspace) beginThere(ctx context.Context, other *control.Client, who i
 				default:
 				}
 			}
-			w.Elsewhere.Publish(e)
+			w.ws.Elsewhere.Publish(e)
 		})
 		ended <- err
 	})
@@ -250,16 +250,16 @@ func (w *Workspace) beginThere(ctx context.Context, other *control.Client, who i
 }
 
 // Compact replaces the older part of a context by a summary.
-func (w *Workspace) Compact(ctx context.Context, a agent.Agent, model llm.Ref) (agent.Agent, error) {
-	if err := w.may(ctx, "compact", a); err != nil {
+func (w Turns) Compact(ctx context.Context, a agent.Agent, model llm.Ref) (agent.Agent, error) {
+	if err := w.ws.may(ctx, "compact", a); err != nil {
 		return a, err
 	}
 	if err := agent.NeedLiving(a); err != nil {
 		return a, err
 	}
-	k := w.Kernel
+	k := w.ws.Kernel
 	if k == nil {
-		r, err := w.start(ctx, Kernel{NoTools: true})
+		r, err := w.ws.start(ctx, Kernel{NoTools: true})
 		if err != nil {
 			return a, err
 		}
@@ -269,5 +269,5 @@ func (w *Workspace) Compact(ctx context.Context, a agent.Agent, model llm.Ref) (
 	if err := k.Compact(ctx, a.ID, model); err != nil {
 		return a, err
 	}
-	return w.Store.Agent(ctx, a.ID)
+	return w.ws.Store.Agent(ctx, a.ID)
 }

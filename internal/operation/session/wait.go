@@ -28,9 +28,9 @@ type Waited struct {
 
 // Wait returns when what is waited for has come, or after so long a time. It changes
 // nothing, and marks no letter. An agent that was killed is not busy.
-func (w *Workspace) Wait(ctx context.Context, x Wait, most time.Duration) (Waited, error) {
+func (w Turns) Wait(ctx context.Context, x Wait, most time.Duration) (Waited, error) {
 	if x.Mail != nil {
-		if err := w.may(ctx, "wait for the mail of", *x.Mail); err != nil {
+		if err := w.ws.may(ctx, "wait for the mail of", *x.Mail); err != nil {
 			return Waited{}, err
 		}
 	}
@@ -54,10 +54,10 @@ func (w *Workspace) Wait(ctx context.Context, x Wait, most time.Duration) (Waite
 }
 
 // waited looks once.
-func (w *Workspace) waited(ctx context.Context, x Wait) (out Waited, err error) {
+func (w Turns) waited(ctx context.Context, x Wait) (out Waited, err error) {
 	ids := make([]id.Agent, len(x.Agents))
 	for i, a := range x.Agents {
-		row, err := w.Store.Agent(ctx, a.ID)
+		row, err := w.ws.Store.Agent(ctx, a.ID)
 		if err != nil {
 			return out, err
 		}
@@ -65,7 +65,7 @@ func (w *Workspace) waited(ctx context.Context, x Wait) (out Waited, err error) 
 	}
 	rest := 0
 	if len(ids) > 0 {
-		if out.Now, err = w.States(ctx, true, ids...); err != nil {
+		if out.Now, err = w.ws.Agents().States(ctx, true, ids...); err != nil {
 			return out, err
 		}
 		for _, a := range out.Agents {
@@ -76,7 +76,7 @@ func (w *Workspace) waited(ctx context.Context, x Wait) (out Waited, err error) 
 	}
 	if x.Mail != nil {
 		// After the agents: what they wrote before they ended is there by now.
-		if out.Letters, err = w.Store.Letters(ctx, x.Mail.ID, mail.Filter{Unread: true}); err != nil {
+		if out.Letters, err = w.ws.Store.Letters(ctx, x.Mail.ID, mail.Filter{Unread: true}); err != nil {
 			return out, err
 		}
 	}

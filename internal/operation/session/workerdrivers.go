@@ -10,9 +10,9 @@ import (
 
 // CheckDrivers refuses workers whose driver nobody knows here; with installed also those whose program is not
 // found on this machine.
-func (w *Workspace) CheckDrivers(workers []recipe.DrivenWorker, installed bool) error {
+func (w Programs) CheckDrivers(workers []recipe.DrivenWorker, installed bool) error {
 	for _, one := range workers {
-		p, err := driver.FindPreset(one.Driver, w.Config.Drivers)
+		p, err := driver.FindPreset(one.Driver, w.ws.Config.Drivers)
 		if err == nil && installed {
 			err = p.Installed(os.Environ())
 		}

@@ -12,11 +12,11 @@ import (
 // WorkerRoles are definitions of agents for workers of a recipe, as the user has them and as a
 // person accepted those of the project. One that is not there, or that a run cannot have, is
 // refused.
-func (w *Workspace) WorkerRoles(names []string) ([]recipe.Definition, error) {
+func (w Agents) WorkerRoles(names []string) ([]recipe.Definition, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
-	k, err := w.Kit()
+	k, err := w.ws.Project().Kit()
 	if err != nil {
 		return nil, err
 	}

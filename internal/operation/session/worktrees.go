@@ -76,19 +76,19 @@ func (t Trees) Merge(ctx context.Context, child, parent agent.Agent) (process.Me
 // Merge brings the work of a tree into a folder for a person: not while its agent works. A tree
 // that an agent's fork made is removed once the folder of the parent has all of it; one that a
 // person asked for, if the person says so.
-func (w *Workspace) Merge(ctx context.Context, t Tree, into string, remove bool) (done worktree.Merged, cleaned bool, err error) {
+func (w Files) Merge(ctx context.Context, t Tree, into string, remove bool) (done worktree.Merged, cleaned bool, err error) {
 	if err := w.mayTree(ctx, "merge the worktree of", t); err != nil {
 		return done, false, err
 	}
 	if t.Owner != nil {
-		does, err := w.State(ctx, *t.Owner)
+		does, err := w.ws.Agents().State(ctx, *t.Owner)
 		if err == nil {
 			err = process.AtRest(*t.Owner, does)
 		}
 		if err != nil {
 			return done, false, err
 		}
-		task, err := registry.TaskOf(ctx, w.Store, t.Owner.ID)
+		task, err := registry.TaskOf(ctx, w.ws.Store, t.Owner.ID)
 		if err != nil {
 			return done, false, err
 		}
@@ -98,7 +98,7 @@ func (w *Workspace) Merge(ctx context.Context, t Tree, into string, remove bool)
 }
 
 // RemoveTree removes a worktree and its branch; with force also what is committed or merged nowhere.
-func (w *Workspace) RemoveTree(ctx context.Context, t Tree, force bool) (worktree.Removed, error) {
+func (w Files) RemoveTree(ctx context.Context, t Tree, force bool) (worktree.Removed, error) {
 	if err := w.mayTree(ctx, "remove the worktree of", t); err != nil {
 		return worktree.Removed{}, err
 	}
@@ -106,11 +106,11 @@ func (w *Workspace) RemoveTree(ctx context.Context, t Tree, force bool) (worktre
 }
 
 // mayTree refuses an agent that reaches for the files of another than itself and those below it.
-func (w *Workspace) mayTree(ctx context.Context, what string, t Tree) error {
+func (w Files) mayTree(ctx context.Context, what string, t Tree) error {
 	if t.Owner == nil {
-		return w.person(ctx, what+" "+t.Label())
+		return w.ws.person(ctx, what+" "+t.Label())
 	}
-	return w.may(ctx, what, *t.Owner)
+	return w.ws.may(ctx, what, *t.Owner)
 }
 
 // Restore makes the worktree of an agent anew, from its parent's folder as it is.

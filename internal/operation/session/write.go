@@ -14,27 +14,27 @@ import (
 )
 
 // Append writes one message of a kind that a person may write.
-func (w *Workspace) Append(ctx context.Context, a agent.Agent, kind history.Kind, text string) (history.Entry, error) {
+func (w History) Append(ctx context.Context, a agent.Agent, kind history.Kind, text string) (history.Entry, error) {
 	draft, err := history.Say(kind, text)
 	if err != nil {
 		return history.Entry{}, err
 	}
-	if err := w.maySay(ctx, a, kind); err != nil {
+	if err := w.ws.maySay(ctx, a, kind); err != nil {
 		return history.Entry{}, err
 	}
 	return w.write(ctx, a, draft)
 }
 
 // Mark marks the point where the agent is, with the state of its files; a label is optional.
-func (w *Workspace) Mark(ctx context.Context, a agent.Agent, label string) (history.Entry, error) {
+func (w History) Mark(ctx context.Context, a agent.Agent, label string) (history.Entry, error) {
 	draft, err := history.NewMark(label)
 	if err != nil {
 		return history.Entry{}, err
 	}
-	if err := w.may(ctx, "write to", a); err != nil {
+	if err := w.ws.may(ctx, "write to", a); err != nil {
 		return history.Entry{}, err
 	}
-	drafts, err := w.draftState(ctx, a)
+	drafts, err := w.ws.Files().draftState(ctx, a)
 	if err != nil {
 		return history.Entry{}, err
 	}
@@ -42,26 +42,26 @@ func (w *Workspace) Mark(ctx context.Context, a agent.Agent, label string) (hist
 }
 
 // Clear empties an agent's context.
-func (w *Workspace) Clear(ctx context.Context, a agent.Agent) (history.Entry, error) {
+func (w History) Clear(ctx context.Context, a agent.Agent) (history.Entry, error) {
 	return w.write(ctx, a, history.NewClear())
 }
 
 // RewindTo makes the context what it was just after a message.
-func (w *Workspace) RewindTo(ctx context.Context, a agent.Agent, target id.Message) (history.Entry, error) {
+func (w History) RewindTo(ctx context.Context, a agent.Agent, target id.Message) (history.Entry, error) {
 	return w.write(ctx, a, history.NewRewind(target, ""))
 }
 
 // Rewind goes back to the newest mark of a label; of any, if the label is empty.
-func (w *Workspace) Rewind(ctx context.Context, a agent.Agent, label string) (history.Entry, error) {
+func (w History) Rewind(ctx context.Context, a agent.Agent, label string) (history.Entry, error) {
 	if label != "" {
 		if err := history.CheckLabel(label); err != nil {
 			return history.Entry{}, err
 		}
 	}
-	if err := w.may(ctx, "rewind", a); err != nil {
+	if err := w.ws.may(ctx, "rewind", a); err != nil {
 		return history.Entry{}, err
 	}
-	if err := w.mended(ctx, a); err != nil {
+	if err := w.ws.mended(ctx, a); err != nil {
 		return history.Entry{}, err
 	}
 	mark, err := w.mark(ctx, a, label)
@@ -72,8 +72,8 @@ func (w *Workspace) Rewind(ctx context.Context, a agent.Agent, label string) (hi
 }
 
 // mark finds the newest mark of a label; of any, if the label is empty.
-func (w *Workspace) mark(ctx context.Context, a agent.Agent, label string) (history.Label, error) {
-	_, outline, err := history.Survey(ctx, w.Store, a.ID)
+func (w History) mark(ctx context.Context, a agent.Agent, label string) (history.Label, error) {
+	_, outline, err := history.Survey(ctx, w.ws.Store, a.ID)
 	if err != nil {
 		return history.Label{}, err
 	}
@@ -103,59 +103,59 @@ func noMark(who, label string, marks []history.Label) error {
 }
 
 // Rename gives an agent a name.
-func (w *Workspace) Rename(ctx context.Context, a agent.Agent, name string) (agent.Agent, error) {
+func (w Agents) Rename(ctx context.Context, a agent.Agent, name string) (agent.Agent, error) {
 	if err := agent.CheckName(name); err != nil {
 		return a, err
 	}
-	if err := w.may(ctx, "rename", a); err != nil {
+	if err := w.ws.may(ctx, "rename", a); err != nil {
 		return a, err
 	}
-	if err := w.mended(ctx, a); err != nil {
+	if err := w.ws.mended(ctx, a); err != nil {
 		return a, err
 	}
-	return w.Store.Rename(ctx, a.ID, agent.Passing(), name)
+	return w.ws.Store.Rename(ctx, a.ID, agent.Passing(), name)
 }
 
 // Redact deletes the content of a message for good, also from the memory of kernels of
 // this machine.
-func (w *Workspace) Redact(ctx context.Context, a agent.Agent, m id.Message) error {
-	if err := w.person(ctx, "redact"); err != nil {
+func (w History) Redact(ctx context.Context, a agent.Agent, m id.Message) error {
+	if err := w.ws.person(ctx, "redact"); err != nil {
 		return err
 	}
-	if err := w.mended(ctx, a); err != nil {
+	if err := w.ws.mended(ctx, a); err != nil {
 		return err
 	}
-	switch e, err := w.Store.Entry(ctx, m); {
+	switch e, err := w.ws.Store.Entry(ctx, m); {
 	case fault.Is(err, fault.NotFound): // the redaction itself says what is wrong
 	case err != nil:
 		return err
 	case e.Agent != a.ID: // likewise
 	case e.Kind == history.Files:
-		return w.redactFiles(ctx, a, m)
+		return w.ws.Care().redactFiles(ctx, a, m)
 	default:
-		if err := w.forgetBeside(ctx, e); err != nil {
+		if err := w.ws.Care().forgetBeside(ctx, e); err != nil {
 			return err
 		}
 	}
-	if err := w.Store.Redact(ctx, a.ID, agent.Passing(), m); err != nil {
+	if err := w.ws.Store.Redact(ctx, a.ID, agent.Passing(), m); err != nil {
 		return err
 	}
-	if err := w.forgetFiles(ctx, m); err != nil {
+	if err := w.ws.Care().forgetFiles(ctx, m); err != nil {
 		return err
 	}
-	w.Peers.Forget(ctx)
+	w.ws.Peers.Forget(ctx)
 	return nil
 }
 
 // write appends entries in one transaction, and returns the last.
-func (w *Workspace) write(ctx context.Context, a agent.Agent, drafts ...history.Draft) (history.Entry, error) {
-	if err := w.may(ctx, "write to", a); err != nil {
+func (w History) write(ctx context.Context, a agent.Agent, drafts ...history.Draft) (history.Entry, error) {
+	if err := w.ws.may(ctx, "write to", a); err != nil {
 		return history.Entry{}, err
 	}
-	if err := w.mended(ctx, a); err != nil {
+	if err := w.ws.mended(ctx, a); err != nil {
 		return history.Entry{}, err
 	}
-	entries, err := w.Store.Append(ctx, a.ID, agent.Passing(), drafts...)
+	entries, err := w.ws.Store.Append(ctx, a.ID, agent.Passing(), drafts...)
 	if err != nil {
 		return history.Entry{}, err
 	}

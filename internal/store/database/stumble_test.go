@@ -298,7 +298,7 @@ func TestASilentServerIsNotWaitedForWithoutEnd(t *testing.T) {
 // A reading that takes long is not taken for a silent server.
 func TestABusyServerIsWaitedFor(t *testing.T) {
 	pg, _ := server(t)
-	pg.Config.RuntimeParams["lock_timeout"] = "0"
+	pg.Config.RuntimeParams["lock_timeout"] = "5s" // within which even a busy machine begins with a statement
 	db := pg.Open(1)
 	defer db.Close()
 	conn, err := db.Conn(t.Context())
@@ -306,9 +306,9 @@ func TestABusyServerIsWaitedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	database.Hurry(t) // a server may be silent for 100 ms
+	database.Hurry(t) // a server may be silent for 100 ms beyond the lock timeout
 	var n int
-	if err := conn.QueryRowContext(t.Context(), `SELECT 1 FROM pg_sleep(1)`).Scan(&n); err != nil || n != 1 {
+	if err := conn.QueryRowContext(t.Context(), `SELECT 1 FROM pg_sleep(5.5)`).Scan(&n); err != nil || n != 1 {
 		t.Error(n, err)
 	}
 }

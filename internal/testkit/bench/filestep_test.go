@@ -63,7 +63,7 @@ func BenchmarkStepWithStates(b *testing.B) {
 		o := ports(s, model)
 		o.Tools = func(agent.Agent) (tool.Box, error) { return tool.Box{scribble{root, &writes}}, nil }
 		if states {
-			o.Files = func(a agent.Agent) loop.Files { return w.FileStates(a, root) }
+			o.Files = func(a agent.Agent) loop.Files { return w.Files().FileStates(a, root) }
 		}
 		k := start(b, o)
 		a := child(b, s)
@@ -73,7 +73,7 @@ func BenchmarkStepWithStates(b *testing.B) {
 		}
 	}
 	with, without := kernel(true), kernel(false)
-	b.Cleanup(w.EndFileStates)
+	b.Cleanup(w.Files().EndFileStates)
 	with() // the first look at the folder is waited for
 	*took[true] = nil
 	for b.Loop() {

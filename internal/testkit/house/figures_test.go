@@ -98,6 +98,7 @@ func countMethods(methods map[string]int, file string, source []byte) error {
 	if err != nil {
 		return err
 	}
+	folder := strings.TrimPrefix(filepath.ToSlash(filepath.Dir(file)), "../../../internal/")
 	for _, d := range parsed.Decls {
 		f, ok := d.(*ast.FuncDecl)
 		if !ok || f.Recv == nil || !f.Name.IsExported() {
@@ -111,7 +112,7 @@ func countMethods(methods map[string]int, file string, source []byte) error {
 			of = index.X
 		}
 		if name, ok := of.(*ast.Ident); ok {
-			methods[parsed.Name.Name+"."+name.Name]++
+			methods[folder+"."+name.Name]++
 		}
 	}
 	return nil
