@@ -72,6 +72,7 @@ import (
 // Command is what to run.
 type Command struct {
 	Args    []string // the program, looked up in the PATH of Env, and its arguments
+	Path    string   // the program's file; empty: what Args[0] finds
 	Dir     string   // where
 	Env     []string // complete; nothing is inherited
 	Confine *Box     // nil: contained only
@@ -119,6 +120,14 @@ type Result struct {
 	Signal   syscall.Signal // 0: none
 	Killed   bool           // by Kill or the end of the context
 	Notes    string         // what else there is to say about it, in lines
+}
+
+// file finds the program.
+func (c Command) file() (string, error) {
+	if c.Path != "" {
+		return c.Path, nil
+	}
+	return LookPath(c.Args[0], c.Dir, c.Env)
 }
 
 // LookPath finds a program as a command with this folder and environment would.
