@@ -28,9 +28,10 @@
 //   - No network except a loopback of the command's own (Box.Network lifts this), no System V IPC, no
 //     abstract Unix sockets of others. Sockets in the file system that were bound when the command
 //     started are covered (docker, agents), and so are the folders where sessions keep theirs; with the
-//     network also those of tmux, screen and editors, which run commands for the user. A socket that is
-//     bound elsewhere later, or by a relative path by a process that has changed its folder since, can be
-//     connected to if the command can see it, with kernels before Landlock 9.
+//     network also those of tmux, screen and editors, which run commands for the user. Without the
+//     network, temporary folders show what was in them at the start: an entry that is made later is not
+//     seen. A socket that is bound elsewhere later, or by a relative path by a process that has changed its
+//     folder since, can be connected to if the command can see it, with kernels before Landlock 9.
 //   - No process outside can be seen, signalled or traced. No privilege can be gained (no_new_privs).
 //     Root keeps what it needs for files, and nothing else: no devices, modules, mounts, clocks or raw I/O.
 //   - Processes, memory and the size of a file are bounded (Box.Limits); Result.Notes says which limit
