@@ -29,8 +29,8 @@ import (
 // else it does not start. This is decided again right before the start.
 func (d *drivers) settle(p driver.Preset, root string, a id.Agent, out *acp.Setup) error {
 	if p.Project {
-		out.Args = launch.ResolveProgram(d.request.Place.Project, out.Env, p.Command)
-		if err := acceptedFiles(d.request.Workspace, "driver "+p.Name, p.Command, out.Args); err != nil {
+		out.Path, out.Args = launch.ResolveProgram(d.request.Place.Project, out.Env, p.Command)
+		if err := acceptedFiles(d.request.Workspace, "driver "+p.Name, out.Path, out.Args, p.Command); err != nil {
 			return err
 		}
 	}

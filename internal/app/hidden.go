@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,21 +33,36 @@ func hidden(ws *session.Workspace) ([]string, error) {
 	return append(out, ws.Config.HiddenPaths(os.Getenv)...), nil
 }
 
-// acceptedFiles refuses a command line of the project that runs files of it which are not what a
-// person accepted.
-func acceptedFiles(ws *session.Workspace, what string, lines ...[]string) error {
+// acceptedFiles refuses a command line of the project, and other forms of it, that run files of the
+// project which are not what a person accepted. The file is the one that is executed, if it is known;
+// a link outside of the project must have been accepted with it.
+func acceptedFiles(ws *session.Workspace, what, file string, line []string, forms ...[]string) error {
 	project, err := filepath.EvalSymlinks(ws.Place.Project)
 	if err != nil {
 		return err
 	}
-	for _, line := range lines {
-		_, first, err := trust.Gate{Home: ws.Home, Project: project}.Unaccepted(project, launch.ProjectFiles(project, line))
+	gate := trust.Gate{Home: ws.Home, Project: project}
+	refuse := func(name string) error {
+		return fault.New(fault.Untrusted, "%s, which %s runs, is not what you accepted", name, what).WithHint("look at it and accept it with `ramet trust`")
+	}
+	for _, form := range append(forms, line) {
+		first, err := gate.UnacceptedProgram(project, launch.ProjectFiles(project, form))
 		if err != nil {
 			return err
 		}
 		if first != "" {
-			return fault.New(fault.Untrusted, "%s, which %s runs, is not what you accepted", first, what).WithHint("look at it and accept it with `ramet trust`")
+			return refuse(first)
 		}
+	}
+	if file == "" || isBelow(file, project) {
+		return nil
+	}
+	link, err := filepath.Rel(ws.Place.Project, line[0])
+	if err != nil {
+		return err
+	}
+	if ok, err := gate.AcceptsLink(filepath.ToSlash(link), file); !ok {
+		return cmp.Or(err, refuse(link))
 	}
 	return nil
 }

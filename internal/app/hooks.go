@@ -44,12 +44,7 @@ func hookRunner(ws *session.Workspace) (hookprogram.Runner, error) {
 			box.Keep = append(keep, filepath.Join(root, ".claude"), filepath.Join(root, ".agents"))
 			return box, err
 		},
-		Accepted: func(command string) error {
-			s, err := trust.Gate{Home: ws.Home, Project: project}.Shelf()
-			if err != nil {
-				return err
-			}
-			defer s.Close()
-			return hookprogram.Unaccepted(s, project, command)
+		Accepted: func(dir, command string) error {
+			return hookprogram.Unaccepted(trust.Gate{Home: ws.Home, Project: project}, dir, command)
 		}}, nil
 }

@@ -142,8 +142,8 @@ func (m serverMaker) projects(n mcp.Named) mcp.Server {
 		}
 		m.hold(&s, env, n.Roots)
 		s.Roots = slices.Concat(s.Box.Guarded, []string{m.ws.Place.Project})
-		s.Check = func(args []string) error {
-			return acceptedFiles(m.ws, "MCP server "+n.Name, n.Line(), s.Command, args)
+		s.Check = func(file string, args []string) error {
+			return acceptedFiles(m.ws, "MCP server "+n.Name, file, args, n.Line(), s.Command)
 		}
 		if m.boxed != nil && s.Why == "" {
 			s.Why = "a project's server runs confined only: " + m.boxed.Error()

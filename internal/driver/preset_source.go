@@ -23,7 +23,7 @@ func PresetSource() trust.Source {
 		var out []trust.Thing
 		for _, d := range drivers {
 			files := launch.ProjectFiles(g.Dir(), append([]string{d.Command}, d.Args...))
-			found, err := trust.Files(PresetPrograms, "is run by the driver "+d.Name, launch.MostProgram, files...).Find(g)
+			found, err := trust.Programs(PresetPrograms, "is run by the driver "+d.Name, files...).Find(g)
 			if err != nil {
 				return nil, err
 			}

@@ -1,11 +1,13 @@
 package launch
 
 import (
+	"io"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"ramet/internal/launch/sandbox"
 )
@@ -15,56 +17,108 @@ const MostProgram = 8 << 20
 
 // ProjectFiles returns the files of a project that a command line executes or that say what it
 // executes, by their paths in the project: words of it that are files, modules of Python, what a folder
-// or a package is started by, and what its runner obeys. A link counts with the file that it leads to. Words count from the project's folder, and from
+// or a package is started by, what its runner obeys, and interpreters that scripts name in their first
+// line. A link counts with the file that it leads to. Words count from the project's folder, and from
 // each folder that the line names, as with make -C. What those files load in turn is not among them.
-func ProjectFiles(project string, args []string) []string {
+func ProjectFiles(project string, args []string) []string { return projectFiles(project, args, true) }
+
+// ScriptFiles returns the same without what runners of packages obey.
+func ScriptFiles(project string, args []string) []string { return projectFiles(project, args, false) }
+
+func projectFiles(project string, args []string, runners bool) []string {
 	var out []string
+	add := func(name string) {
+		rel, ok := inProject(project, name)
+		if !ok {
+			return
+		}
+		names := []string{rel}
+		if real, err := filepath.EvalSymlinks(filepath.Join(project, rel)); err == nil {
+			if target, ok := inProject(project, real); ok {
+				names = append(names, target)
+			}
+		}
+		for _, rel := range names {
+			if !slices.Contains(out, rel) {
+				out = append(out, rel)
+			}
+		}
+	}
 	words := commandWords(project, args)
 	for _, base := range append([]string{"."}, foldersIn(project, words)...) {
-		for _, name := range namedFiles(project, words) {
+		for _, name := range namedFiles(project, words, runners) {
 			if !filepath.IsAbs(name) {
 				name = filepath.Join(base, name)
 			}
-			rel, ok := inProject(project, name)
-			if !ok {
-				continue
-			}
-			names := []string{rel}
-			if real, err := filepath.EvalSymlinks(filepath.Join(project, rel)); err == nil {
-				if target, ok := inProject(project, real); ok {
-					names = append(names, target)
-				}
-			}
-			for _, rel := range names {
-				if !slices.Contains(out, rel) {
-					out = append(out, rel)
-				}
-			}
+			add(name)
 		}
+	}
+	if len(args) > 0 { // a folder of the project may be on PATH, such as that of a virtual environment
+		if path, line := ResolveProgram(project, os.Environ(), args); path != "" {
+			add(line[0])
+		}
+	}
+	for i := 0; i < len(out); i++ {
+		add(interpreter(filepath.Join(project, filepath.FromSlash(out[i]))))
 	}
 	return out
 }
 
-// ResolveProgram returns a command line whose program, if it is a file of the project, is named by its
-// real path, so that the file that is checked is the one that is started, whatever becomes of the links
-// that led to it. A program elsewhere is named as before.
-func ResolveProgram(project string, env, args []string) []string {
+// ResolveProgram finds the program of a command line if it is a file or a link of the project: the
+// file to execute, by its real path, so that the file that is checked is the one that is started,
+// whatever becomes of the links that led to it, and the command line to give it. A program that a
+// link of the project finds elsewhere keeps the name of the link, by which virtual environments are
+// found. The path of any other program is empty, and its command line as before.
+func ResolveProgram(project string, env, args []string) (path string, line []string) {
 	file, err := sandbox.LookPath(args[0], project, env)
 	if err != nil {
-		return args
+		return "", args
 	}
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(project, file)
 	}
 	real, err := filepath.EvalSymlinks(file)
-	if err != nil || !ofProject(project, real) {
-		return args
+	home, _ := os.UserHomeDir()
+	linked := isNamedBelow(project, file) && !(within(project, home) && isNamedBelow(home, file))
+	switch {
+	case err != nil || !linked && !ofProject(project, real):
+		return "", args
+	case ofProject(project, real):
+		file = real
 	}
-	return append([]string{real}, args[1:]...)
+	return real, append([]string{file}, args[1:]...)
+}
+
+// isNamedBelow reports whether a path names something below a folder, wherever links lead.
+func isNamedBelow(folder, path string) bool {
+	for _, dir := range []string{folder, sandbox.RealPath(folder)} {
+		if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
+			return true
+		}
+	}
+	return false
+}
+
+// interpreter returns the path in the first line of a script; empty if there is none.
+func interpreter(script string) string {
+	f, err := os.OpenFile(script, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe is not waited for
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	const most = 256 // what Linux reads of the line
+	line, _ := io.ReadAll(io.LimitReader(f, most))
+	text, _, _ := strings.Cut(string(line), "\n")
+	if text, ok := strings.CutPrefix(text, "#!"); ok {
+		if words := strings.Fields(text); len(words) > 0 {
+			return words[0]
+		}
+	}
+	return ""
 }
 
 // namedFiles returns what words may name, whether or not it exists.
-func namedFiles(project string, words []string) []string {
+func namedFiles(project string, words []string, runners bool) []string {
 	var out []string
 	for i, word := range words {
 		if name, ok := strings.CutPrefix(word, "file://"); ok {
@@ -73,7 +127,11 @@ func namedFiles(project string, words []string) []string {
 		if _, value, ok := strings.Cut(word, "="); ok {
 			out = append(out, value)
 		}
-		out = append(out, word, "node_modules/.bin/"+word)
+		out = append(out, word)
+		if runners {
+			out = append(out, "node_modules/.bin/"+word)
+			out = append(out, obeyedByRunner(path.Base(word))...)
+		}
 		for _, suffix := range []string{".js", ".cjs", ".mjs", ".ts", ".json"} { // node finds them without
 			out = append(out, word+suffix)
 		}
@@ -90,7 +148,6 @@ func namedFiles(project string, words []string) []string {
 			}
 		}
 		out = append(out, startedBy(project, word)...)
-		out = append(out, obeyedByRunner(path.Base(word))...)
 	}
 	return out
 }
@@ -115,14 +172,20 @@ func foldersIn(project string, words []string) []string {
 	return out
 }
 
-// commandWords takes a command line apart, also one that a shell is given, with the project in place
-// of the variables that name it.
+// RelativeToProject replaces the project's path, and variables that name it, in a command line by a dot.
+func RelativeToProject(project, line string) string {
+	line = strings.ReplaceAll(line, project+string(filepath.Separator), "./")
+	for _, form := range []string{"${CLAUDE_PROJECT_DIR:-.}", "${CLAUDE_PROJECT_DIR}", "$CLAUDE_PROJECT_DIR", "${RAMET_PROJECT}", "$RAMET_PROJECT", "${PWD}", "$PWD", "$(pwd)"} {
+		line = strings.ReplaceAll(line, form, ".")
+	}
+	return line
+}
+
+// commandWords takes a command line apart, also one that a shell is given.
 func commandWords(project string, args []string) []string {
 	var out []string
 	for _, arg := range args {
-		for _, form := range []string{"${CLAUDE_PROJECT_DIR:-.}", "${CLAUDE_PROJECT_DIR}", "$CLAUDE_PROJECT_DIR", "${RAMET_PROJECT}", "$RAMET_PROJECT", "${PWD}", "$PWD", "$(pwd)"} {
-			arg = strings.ReplaceAll(arg, form, project)
-		}
+		arg = RelativeToProject(project, arg)
 		out = append(out, arg)
 		if parts := strings.FieldsFunc(arg, func(r rune) bool { return strings.ContainsRune(" \t\n;|&()`{}<>\"'", r) }); len(parts) > 1 {
 			out = append(out, parts...)

@@ -10,7 +10,8 @@
 //     project, and none of its folders is on PATH, NODE_PATH or PYTHONPATH.
 //   - A driver or a program that a project names starts only after its check: the files that it obeys
 //     (Rows) were accepted in exactly these bytes, or are switched off.
-//   - A driver, git and ripgrep are not looked up in the project, whatever PATH says.
+//   - A driver, git, ripgrep and what a project's server or hook starts are not looked up in the
+//     project, whatever PATH says: a file of the project starts only by its path.
 //   - Everything else starts where its caller says.
 //
 // Package sandbox carries it out; Command is for programs that use ramet's own streams.
@@ -78,10 +79,8 @@ type rule struct {
 
 func ruleOf(p Purpose) (rule, bool) {
 	switch p {
-	case Driver:
+	case Driver, ProjectServer, ProjectHook:
 		return rule{checked: true, outside: true}, true
-	case ProjectServer, ProjectHook:
-		return rule{checked: true}, true
 	case UserServer, UserHook, Notification, Clipboard, Credential, Editor, Probe:
 		return rule{neutral: true}, true
 	case Git, Reader:
@@ -149,7 +148,7 @@ func (p Program) prepare() (sandbox.Command, error) {
 		c.Env = slices.Clone(c.Env)
 		for i, pair := range c.Env {
 			if name, value, _ := strings.Cut(pair, "="); name == "PATH" {
-				c.Env[i] = "PATH=" + foldersOutside(project, value)
+				c.Env[i] = "PATH=" + foldersOutside(c.Dir, foldersOutside(project, value))
 			}
 		}
 		return c, nil

@@ -80,7 +80,7 @@ func TestDriversAndGitAreNotLookedUpInTheProject(t *testing.T) {
 		}
 	}
 	accepted := func() error { return nil }
-	for purpose, name := range map[Purpose]string{Driver: "agent", Git: "git", Reader: "rg"} {
+	for purpose, name := range map[Purpose]string{Driver: "agent", Git: "git", Reader: "rg", ProjectServer: "node", ProjectHook: "node"} {
 		env := []string{"PATH=bin:./bin::" + filepath.Join(project, "bin") + ":" + tools}
 		cmd, err := Command(t.Context(), Program{Purpose: purpose, Check: accepted, Command: sandbox.Command{Dir: project, Env: env, Args: []string{name}}})
 		if err != nil {
@@ -191,6 +191,15 @@ func TestFilesOfACommandLine(t *testing.T) {
 	if got := ProjectFiles(project, []string{"sh", "-c", "cd sub && exec './run.sh' now"}); !slices.Contains(got, "sub/run.sh") {
 		t.Errorf("%q", got)
 	}
+	spaced := filepath.Join(project, "a project")
+	if err := errors.Join(os.Mkdir(spaced, 0o700), os.WriteFile(filepath.Join(spaced, "run.sh"), nil, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{`exec "` + spaced + `/run.sh"`, `exec "$RAMET_PROJECT/run.sh"`} {
+		if got := ProjectFiles(spaced, []string{"sh", "-c", line}); !slices.Equal(got, []string{"run.sh"}) {
+			t.Errorf("%s: %q", line, got)
+		}
+	}
 }
 
 // A link of the project to a program is accepted with the program, which is what starts.
@@ -210,13 +219,41 @@ func TestALinkToAProgramIsResolved(t *testing.T) {
 	}
 	env := []string{"PATH=" + filepath.Dir(link) + ":/usr/bin:/bin"}
 	for _, name := range []string{line[0], "./" + line[0], link, "x"} {
-		if got := ResolveProgram(project, env, []string{name, "--serve"}); !slices.Equal(got, []string{real, "--serve"}) {
-			t.Errorf("%s: %q", name, got)
+		if path, got := ResolveProgram(project, env, []string{name, "--serve"}); path != real || !slices.Equal(got, []string{real, "--serve"}) {
+			t.Errorf("%s: %q %q", name, path, got)
 		}
 	}
 	for _, name := range []string{"sh", "missing", "/bin/sh"} {
-		if got := ResolveProgram(project, env, []string{name}); !slices.Equal(got, []string{name}) {
+		if path, got := ResolveProgram(project, env, []string{name}); path != "" || !slices.Equal(got, []string{name}) {
+			t.Errorf("%s: %q %q", name, path, got)
+		}
+	}
+}
+
+// A link of a virtual environment leads to an interpreter elsewhere, which starts under the name of the
+// link. It counts among the files of the project, also if PATH or the first line of a script names it.
+func TestALinkToAProgramElsewhere(t *testing.T) {
+	project := sandbox.RealPath(hostile(t, map[string]string{".venv/bin/tool": ""}))
+	other := sandbox.RealPath(t.TempDir())
+	link, interpreter := filepath.Join(project, ".venv", "bin", "python"), filepath.Join(other, "python")
+	err := errors.Join(os.WriteFile(interpreter, []byte("#!/bin/sh\n"), 0o700), os.Symlink(interpreter, link), os.WriteFile(filepath.Join(project, ".venv/bin/tool"), []byte("#!"+link+" -E\n"), 0o700))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", filepath.Dir(link)+":/usr/bin:/bin")
+	for _, name := range []string{".venv/bin/python", link, "python"} {
+		if path, line := ResolveProgram(project, os.Environ(), []string{name, "x"}); path != interpreter || !slices.Equal(line, []string{link, "x"}) {
+			t.Errorf("%s: %q %q", name, path, line)
+		}
+		if got := ProjectFiles(project, []string{name, "x"}); !slices.Equal(got, []string{".venv/bin/python"}) {
 			t.Errorf("%s: %q", name, got)
 		}
+	}
+	if got := ProjectFiles(project, []string{"tool"}); !slices.Equal(got, []string{".venv/bin/tool", ".venv/bin/python"}) {
+		t.Errorf("%q", got)
+	}
+	t.Setenv("HOME", project) // then these are the user's own
+	if path, line := ResolveProgram(project, os.Environ(), []string{"python"}); path != "" || line[0] != "python" {
+		t.Errorf("%q %q", path, line)
 	}
 }

@@ -179,13 +179,18 @@ func (c *Crew) sh(ctx context.Context, it Attempt, p *workdir, line string) (*ra
 	if err != nil {
 		return nil, err
 	}
-	aside := filepath.Join(p.dir, "aside")
-	if err := os.MkdirAll(aside, 0o700); err != nil {
-		return nil, durable.Failure("make folder", aside, err)
+	aside, err := os.MkdirTemp(p.dir, "aside-")
+	if err != nil {
+		return nil, durable.Failure("make folder", p.dir, err)
 	}
-	complaints := filepath.Join(aside, "stderr")
+	// It stays open: what the command puts in its place, such as a link to what is hidden, is not read.
+	complaints, err := os.Create(filepath.Join(aside, "stderr"))
+	if err != nil {
+		return nil, durable.Failure("make", aside, err)
+	}
+	defer complaints.Close()
 	kept := &crewLimited{}
-	cmd := sandbox.Command{Args: []string{"sh", "-c", split, "sh", line, complaints}, Dir: p.work, Env: env, Output: kept}
+	cmd := sandbox.Command{Args: []string{"sh", "-c", split, "sh", line, complaints.Name()}, Dir: p.work, Env: env, Output: kept}
 	// What a project's command says is its own agent's word, not the person's.
 	if mark, ok := p.agent.Bytes(); ok {
 		cmd.For = (*sandbox.Mark)(&mark)
@@ -260,13 +265,8 @@ func (l *crewLimited) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// tail is the end of a file, for people.
-func tail(path string) string {
-	f, err := os.Open(path)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
+// tail returns the end of a file, for people.
+func tail(f *os.File) string {
 	if info, err := f.Stat(); err == nil && info.Size() > maxWords {
 		f.Seek(-maxWords, io.SeekEnd)
 	}

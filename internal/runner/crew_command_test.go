@@ -51,6 +51,24 @@ func TestACommandIsConfined(t *testing.T) {
 	s.clean()
 }
 
+// What a command puts in place of the file with its complaints is not read: it could be a link to what
+// is hidden from it, or a pipe.
+func TestACommandReplacesTheFileOfItsComplaints(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("hunter2"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := newStageCrew(t, ``)
+	s.crew.Hide = []string{secret}
+	for _, replace := range []string{"ln -s " + secret, "mkfifo"} {
+		_, err := s.do(s.command(fmt.Sprintf(`echo hello >&2; f=$(echo ../aside*/stderr); rm $f; %s $f; cat %s; exit 3`, replace, secret), printed))
+		if err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "exit code 3: hello") {
+			t.Errorf("%s: %v", replace, err)
+		}
+	}
+	s.clean()
+}
+
 func TestACommandInAWorktree(t *testing.T) {
 	s := newStageCrew(t, ``)
 	it := s.rooted("", patch)

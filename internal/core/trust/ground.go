@@ -46,7 +46,7 @@ func (g *Ground) Read(name string, most int64) ([]byte, error) {
 	f, err := g.root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	switch {
 	case Escapes(err):
-		return nil, Unfit("it is a link that leads out of the project")
+		return nil, Unfit(leadsOut)
 	case missing(err):
 		return nil, fs.ErrNotExist
 	case errors.Is(err, syscall.ELOOP):

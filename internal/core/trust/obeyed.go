@@ -45,7 +45,7 @@ func (g *Ground) obeyed(names []string) ([]Thing, error) {
 // there is any file, and the first one that no person accepted, in these bytes, at this place of the
 // project; empty if all were.
 func (g Gate) Unaccepted(dir string, names []string) (found bool, unaccepted string, err error) {
-	things, c, err := g.obeyedIn(dir, names)
+	things, c, err := g.acceptedIn(dir, func(ground *Ground) ([]Thing, error) { return ground.obeyed(names) })
 	if err != nil {
 		return false, "", err
 	}
@@ -61,7 +61,7 @@ func (g Gate) Unaccepted(dir string, names []string) (found bool, unaccepted str
 // places below it, to another folder. UNTRUSTED: no person accepted one of them; what was copied before
 // it stays.
 func (g Gate) CopyAccepted(dir string, names []string, to string) error {
-	things, c, err := g.obeyedIn(dir, names)
+	things, c, err := g.acceptedIn(dir, func(ground *Ground) ([]Thing, error) { return ground.obeyed(names) })
 	if err != nil {
 		return err
 	}
@@ -77,8 +77,8 @@ func (g Gate) CopyAccepted(dir string, names []string, to string) error {
 	return nil
 }
 
-// obeyedIn finds the files of names in a folder, and what was accepted in the project.
-func (g Gate) obeyedIn(dir string, names []string) ([]Thing, consent, error) {
+// acceptedIn finds things in a folder, and what was accepted in the project.
+func (g Gate) acceptedIn(dir string, find func(*Ground) ([]Thing, error)) ([]Thing, consent, error) {
 	project, err := realPath(g.Project)
 	if err != nil {
 		return nil, consent{}, err
@@ -92,7 +92,7 @@ func (g Gate) obeyedIn(dir string, names []string) ([]Thing, consent, error) {
 		return nil, consent{}, err
 	}
 	defer ground.Close()
-	things, err := ground.obeyed(names)
+	things, err := find(ground)
 	c, _ := rec.of(project)
 	return things, c, err
 }

@@ -53,7 +53,7 @@ func Below(kind Kind, does string, most int64, count int, folder string) Source 
 			case missing(err):
 				return nil
 			case Escapes(err):
-				out = append(out, Thing{Path: name, Does: does, Refused: "it is a link that leads out of the project"})
+				out = append(out, Thing{Path: name, Does: does, Refused: leadsOut})
 				return nil
 			case err != nil:
 				return err
@@ -79,7 +79,7 @@ func (g *Ground) thing(p, does string, most int64) (t Thing, ok bool, err error)
 	info, err := g.root.Lstat(filepath.FromSlash(p))
 	switch {
 	case Escapes(err):
-		t.Refused = "it is reached over a link that leads out of the project"
+		t.Refused = reachedOver
 		return t, true, nil
 	case missing(err):
 		return t, false, nil

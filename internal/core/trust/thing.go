@@ -23,7 +23,7 @@ type Thing struct {
 	Kind Kind
 	Path string // below the project, with slashes; of a setting: its file and key
 	Does string // what it would do, for people
-	Link string // where a link inside the project leads; empty: it is none
+	Link string // where a link leads; empty: it is none
 	Data []byte // the bytes that act
 	// Refused is why it cannot act at all, whoever accepts it; empty: it can.
 	Refused string

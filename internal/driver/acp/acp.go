@@ -43,6 +43,7 @@ type Server struct {
 // Setup is how the program of one agent is started.
 type Setup struct {
 	Args    []string          // the program, looked up in the PATH of Env, and its arguments
+	Path    string            // the program's file; empty: what Args[0] finds
 	Env     []string          // complete
 	Dir     string            // where the agent works
 	Check   func() error      // refuses the start

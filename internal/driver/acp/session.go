@@ -57,7 +57,7 @@ func start(p *Program, setup Setup, w driver.Wish, why launch.Purpose) (*session
 	s := &session{program: p, setup: setup, kill: kill, ended: make(chan struct{}), errors: newComplaints(setup.Errors)}
 	s.about = driver.About{Driver: p.Driver, Wish: w, Asks: p.Asks(w.Mode), Boxed: setup.Box != nil, Wire: setup.Wire}
 	s.process, err = launch.Start(life, launch.Program{Purpose: why, Check: setup.Check, Command: sandbox.Command{
-		Args: setup.Args, Dir: setup.Dir, Env: setup.Env, Confine: setup.Box, Replace: setup.Replace, For: setup.For, Output: s.errors, Speaks: &sandbox.Speech{In: inR, Out: outW}}})
+		Args: setup.Args, Path: setup.Path, Dir: setup.Dir, Env: setup.Env, Confine: setup.Box, Replace: setup.Replace, For: setup.For, Output: s.errors, Speaks: &sandbox.Speech{In: inR, Out: outW}}})
 	if err != nil {
 		kill()
 		inW.Close()

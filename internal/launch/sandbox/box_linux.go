@@ -58,6 +58,9 @@ func (b *Box) resolve() (*inside, error) {
 		if in.Sockets, err = sockets(); err != nil {
 			return nil, fault.New(fault.Denied, "confine command: find sockets: %w", err)
 		}
+		if abi, _ := landlockABI(); abi < socketsABI {
+			in.Freeze = temporaryFolders(in.Write)
+		}
 	}
 	return in, nil
 }

@@ -372,6 +372,55 @@ func TestALaterSocketOfTmuxIsNotReached(t *testing.T) {
 	}
 }
 
+// A command without the network sees what was in the temporary folders when it started, but no
+// socket, and nothing that comes later: an agent that the user starts would sign for it.
+func TestLaterFilesInTemporaryFoldersAreNotSeen(t *testing.T) {
+	r := newRoom(t)
+	short, err := os.MkdirTemp("/tmp", "ramet-short-") // the path of a socket is limited
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(short) })
+	t.Setenv("TMPDIR", short)
+	here, link := filepath.Join(short, "here"), filepath.Join(short, "link")
+	if err := errors.Join(os.WriteFile(here, []byte("seen"), 0o600), os.Symlink("here", link)); err != nil {
+		t.Fatal(err)
+	}
+	bound, err := net.Listen("unix", filepath.Join(short, "vscode.sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bound.Close()
+	for _, dir := range []string{"/tmp", short} {
+		name := fmt.Sprintf("ssh-later-%d", os.Getpid())
+		out := newScreen()
+		c := sh(r.root, fmt.Sprintf(`echo ready; while ! test -e go; do sleep 0.01; done; rm go; ls -d %s/%s; cat %s; test -S %s/vscode.sock && echo socket; touch %s/x || exit 0`, dir, name, link, short, dir))
+		c.Output, c.Confine = out, r.box()
+		p, err := Start(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.await(t, "ready")
+		agent := filepath.Join(dir, name)
+		t.Cleanup(func() { os.RemoveAll(agent) })
+		if err := os.Mkdir(agent, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		l, err := net.Listen("unix", filepath.Join(agent, "agent"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		if err := os.WriteFile(r.root+"/go", nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Wait(); err != nil || !strings.Contains(out.String(), "No such file") || !strings.Contains(out.String(), "seen") || strings.Contains(out.String(), "socket") ||
+			!strings.Contains(out.String(), "Read-only") {
+			t.Errorf("%s: %v %q", dir, err, out)
+		}
+	}
+}
+
 // A socket of a process that bound it by a relative path.
 func TestASocketOfARelativePathIsNotReached(t *testing.T) {
 	r := newRoom(t)

@@ -163,7 +163,7 @@ func (o order) prepare() error {
 	default:
 		var rules int
 		steps = append(steps,
-			step("mounts", func() error { return o.Box.enclose(o.Replace) }),
+			step("mounts", func() error { return o.Box.enclose(o.Replace, o.Dir, o.Path) }),
 			step("loopback", o.Box.loopback),
 			step("landlock", func() (err error) { rules, err = o.Box.rules(); return err }),
 			step("limits", o.Box.Limits.bound),

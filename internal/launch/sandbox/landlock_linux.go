@@ -11,6 +11,9 @@ import (
 // file of the user could be emptied.
 const leastABI = 3
 
+// socketsABI is the first version that guards sockets in the file system.
+const socketsABI = 9
+
 const (
 	accessRead  = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
 	accessWrite = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_REFER | unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
@@ -56,7 +59,7 @@ func (b *inside) rules() (int, error) {
 			attr.Scoped |= unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET
 		}
 	}
-	if abi >= 9 && !b.Network {
+	if abi >= socketsABI && !b.Network {
 		attr.Access_fs |= accessSockets
 	}
 	n, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)

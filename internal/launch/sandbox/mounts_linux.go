@@ -3,6 +3,7 @@ package sandbox
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -44,9 +45,16 @@ func freshProc() {
 // enclose makes all mounts read-only but the folders that may be written, and covers
 // what may not be seen. No device can be opened but the harmless ones: a terminal is a
 // file of the user that gives away what is typed there, a disk one that holds what is hidden.
-func (b *inside) enclose(files map[string]string) error {
+// The command needs the given paths besides those of the box.
+func (b *inside) enclose(files map[string]string, needed ...string) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return err
+	}
+	needed = slices.Concat(needed, []string{b.Temp}, b.Write, b.Keep, slices.Collect(maps.Keys(files)), slices.Collect(maps.Values(files)))
+	for _, dir := range b.Freeze {
+		if err := freeze(dir, needed); err != nil {
+			return err
+		}
 	}
 	if err := replace(files); err != nil { // while they can be reached
 		return err

@@ -48,6 +48,7 @@ type inside struct {
 	Fixed             []string            // of Keep, what also stays at its path: all but what the guard found
 	Same              map[string]identity // of the folders of Write
 	Sockets           []string            // to be covered
+	Freeze            []string            // folders in which later entries are not seen
 	Temp              string              // the command's own folder; see tempFolder
 	Network           bool
 	Limits            Limits // without zeros

@@ -28,9 +28,10 @@
 //   - No network except a loopback of the command's own (Box.Network lifts this), no System V IPC, no
 //     abstract Unix sockets of others. Sockets in the file system that were bound when the command
 //     started are covered (docker, agents), and so are the folders where sessions keep theirs; with the
-//     network also those of tmux, screen and editors, which run commands for the user. A socket that is
-//     bound elsewhere later, or by a relative path by a process that has changed its folder since, can be
-//     connected to if the command can see it, with kernels before Landlock 9.
+//     network also those of tmux, screen and editors, which run commands for the user. Without the
+//     network, temporary folders show what was in them at the start: an entry that is made later is not
+//     seen. A socket that is bound elsewhere later, or by a relative path by a process that has changed its
+//     folder since, can be connected to if the command can see it, with kernels before Landlock 9.
 //   - No process outside can be seen, signalled or traced. No privilege can be gained (no_new_privs).
 //     Root keeps what it needs for files, and nothing else: no devices, modules, mounts, clocks or raw I/O.
 //   - Processes, memory and the size of a file are bounded (Box.Limits); Result.Notes says which limit
@@ -72,6 +73,7 @@ import (
 // Command is what to run.
 type Command struct {
 	Args    []string // the program, looked up in the PATH of Env, and its arguments
+	Path    string   // the program's file; empty: what Args[0] finds
 	Dir     string   // where
 	Env     []string // complete; nothing is inherited
 	Confine *Box     // nil: contained only
@@ -119,6 +121,14 @@ type Result struct {
 	Signal   syscall.Signal // 0: none
 	Killed   bool           // by Kill or the end of the context
 	Notes    string         // what else there is to say about it, in lines
+}
+
+// file finds the program.
+func (c Command) file() (string, error) {
+	if c.Path != "" {
+		return c.Path, nil
+	}
+	return LookPath(c.Args[0], c.Dir, c.Env)
 }
 
 // LookPath finds a program as a command with this folder and environment would.

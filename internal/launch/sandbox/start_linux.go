@@ -34,7 +34,7 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	path, err := LookPath(c.Args[0], c.Dir, c.Env)
+	path, err := c.file()
 	if err != nil {
 		return nil, err
 	}

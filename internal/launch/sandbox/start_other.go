@@ -45,7 +45,7 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 	if c.Confine != nil {
 		return nil, Available()
 	}
-	path, err := LookPath(c.Args[0], c.Dir, c.Env)
+	path, err := c.file()
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,14 @@ import (
 	"ramet/internal/turn/hook"
 )
 
+// refusal returns an error, or that a file is not what a person accepted; nil if it names none.
+func refusal(p string, err error) error {
+	if err != nil || p == "" {
+		return err
+	}
+	return untrusted(p)
+}
+
 func untrusted(p string) error {
 	return fault.New(fault.Untrusted, "%s, which the hook runs, is not what you accepted", p).WithHint("`ramet trust` shows it")
 }

@@ -34,8 +34,8 @@ type Runner struct {
 	// Box is what a hook of the project may do, in the folder of an agent; an error: nothing
 	// can be confined.
 	Box func(dir string) (*sandbox.Box, error)
-	// Accepted refuses a command whose files in the project are not what a person accepted.
-	Accepted func(command string) error
+	// Accepted refuses a command to be run in a folder if its files in the project are not what a person accepted.
+	Accepted func(dir, command string) error
 }
 
 // mostOutput is how much is kept of what a hook says.
@@ -105,7 +105,7 @@ func (r Runner) command(h hook.Hook, o hook.Occasion, p hook.Place) (launch.Prog
 		return cmd, fault.New(fault.Failed, "a project's hook runs confined only: %w", err)
 	}
 	cmd.Purpose, cmd.Confine = launch.ProjectHook, box
-	cmd.Check = func() error { return r.Accepted(h.Command) }
+	cmd.Check = func() error { return r.Accepted(dir, h.Command) }
 	return cmd, cmd.Check()
 }
 

@@ -12,6 +12,7 @@ import (
 	"ramet/internal/base/late"
 	"ramet/internal/core/config"
 	"ramet/internal/core/trust"
+	"ramet/internal/launch"
 	"ramet/internal/turn/hook"
 )
 
@@ -48,9 +49,9 @@ func Source() trust.Source {
 			}
 			return err
 		}
-		const does = "is run by a hook, or lies beside what is"
+		const does = "is run by a hook, or is next to what is"
 		for _, c := range commands {
-			if err := add(trust.Files(Kind, does, mostFile, Named(g.Dir(), c)...).Find(g)); err != nil {
+			if err := add(trust.Programs(Kind, does, Named(g.Dir(), c)...).Find(g)); err != nil {
 				return nil, err
 			}
 		}
@@ -102,77 +103,79 @@ func naming(g *trust.Ground) (things []trust.Thing, commands []string, err error
 	return things, commands, nil
 }
 
-// Named are the files of a project that a command line runs, by their paths in it: programs, what
-// an interpreter is given first, and whatever lies in a folder of hooks. Words are looked at as they
-// stand. What else a command reads is data.
+// Named returns the files of a project that a command line runs, by their paths in it: programs, what
+// an interpreter is given first, modules of Python, what these are links to or name as their interpreters,
+// and whatever is in a folder of hooks. Words are looked at as they are written. What else a command
+// reads is data.
 func Named(project, command string) []string {
-	for _, form := range []string{"${CLAUDE_PROJECT_DIR:-.}", "${CLAUDE_PROJECT_DIR}", "$CLAUDE_PROJECT_DIR", "${RAMET_PROJECT}", "$RAMET_PROJECT", "$(pwd)", "$PWD"} {
-		command = strings.ReplaceAll(command, form, project)
-	}
-	command = strings.NewReplacer(`"`, "", `'`, "", `\`, "").Replace(command)
-	var out []string
+	command = strings.NewReplacer(`"`, "", `'`, "", `\`, "").Replace(launch.RelativeToProject(project, command))
+	var words []string
 	for line := range strings.FieldsFuncSeq(command, func(r rune) bool { return strings.ContainsRune("\n;|&()`{}", r) }) {
 		runs := true // the next word is a program, or what an interpreter runs
+		module := false
 		for word := range strings.FieldsSeq(line) {
-			name := path.Base(word)
-			switch {
-			case runs && (strings.HasPrefix(word, "-") || strings.Contains(word, "=") || slices.Contains(interpreters.Get(), name)):
-				continue
-			case !runs && !slices.ContainsFunc(Folders, func(f string) bool { return strings.Contains(word, f+"/") }):
+			inFolder := slices.ContainsFunc(Folders, func(f string) bool { return strings.Contains(word, f+"/") })
+			if !runs && !inFolder {
 				continue
 			}
-			runs = false
-			if p, ok := inside(project, word); ok && !slices.Contains(out, p) {
-				out = append(out, p)
+			isModule, interprets := strings.HasPrefix(word, "-m"), slices.Contains(interpreters.Get(), path.Base(word))
+			if isModule || module || strings.Contains(word, "/") || !interprets && exists(filepath.Join(project, word)) {
+				words = append(words, word)
+			}
+			switch {
+			case isModule:
+				runs, module = word == "-m", true
+			case module, !interprets && !strings.HasPrefix(word, "-") && !strings.Contains(word, "="):
+				runs = false
 			}
 		}
 	}
-	return out
+	return launch.ScriptFiles(project, words)
 }
 
 // interpreters run the file that they are given; the last few only stand before a command.
 var interpreters = late.Value[[]string]{Make: func() []string {
 	return strings.Fields(`sh bash zsh dash ksh fish python python2 python3 node nodejs deno bun tsx ts-node npx ruby perl php pwsh
-	uv uvx pipx go run exec env command nice nohup time timeout sudo source . xargs then else do if while until !`)
+	uv uvx pipx go run cd exec env command nice nohup time timeout sudo source . xargs then else do if while until !`)
 }}
 
-// inside is the path in a project of a file that a word names.
-func inside(project, word string) (string, bool) {
-	if filepath.IsAbs(word) {
-		rel, err := filepath.Rel(project, word)
-		if err != nil {
-			return "", false
-		}
-		word = rel
-	}
-	if !filepath.IsLocal(word) {
-		return "", false
-	}
-	p := path.Clean(filepath.ToSlash(word))
-	info, err := os.Lstat(filepath.Join(project, filepath.FromSlash(p)))
-	return p, err == nil && !info.IsDir()
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
-// Unaccepted refuses a command that runs files of the project, or has others beside them in a
-// folder of hooks, which are not what a person accepted, or are gone: UNTRUSTED.
-func Unaccepted(s *trust.Shelf, project, command string) error {
-	check := Named(project, command)
+// Unaccepted refuses a command that runs files of the project, or has others next to them in a
+// folder of hooks, which are not what a person accepted, or are gone: UNTRUSTED. The command runs in dir:
+// the project's folder, one below it, or another one that has the project's files.
+func Unaccepted(g trust.Gate, dir, command string) error {
+	s, err := g.Shelf()
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	check := Named(g.Project, command)
 	for _, p := range s.Paths(Kind) {
-		beside := slices.ContainsFunc(Folders, func(folder string) bool {
+		nextTo := slices.ContainsFunc(Folders, func(folder string) bool {
 			return strings.HasPrefix(p, folder+"/") && strings.Contains(command, folder+"/")
 		})
-		if (beside || p != "" && strings.Contains(command, p)) && !slices.Contains(check, p) {
-			check = append(check, p)
+		if !nextTo && (p == "" || !strings.Contains(command, p)) {
+			continue
 		}
-	}
-	for _, p := range check {
-		t, ok, err := s.Text(Kind, p)
-		if err != nil {
-			return err
-		}
-		if ok && t.Note != "" {
+		if !exists(filepath.Join(g.Project, filepath.FromSlash(p))) {
 			return untrusted(p)
 		}
+		check = append(check, p)
 	}
-	return nil
+	first, err := g.UnacceptedProgram(g.Project, check)
+	if err != nil || first != "" || dir == g.Project {
+		return refusal(first, err)
+	}
+	check = Named(dir, command)
+	if rel, err := filepath.Rel(g.Project, dir); err == nil && filepath.IsLocal(rel) {
+		for i, p := range check {
+			check[i] = path.Join(filepath.ToSlash(rel), p)
+		}
+		dir = g.Project
+	}
+	return refusal(g.UnacceptedProgram(dir, check))
 }

@@ -133,9 +133,10 @@ func (c *connection) reach(life context.Context, s Server) (sdk.Transport, error
 	program := launch.Program{Purpose: launch.UserServer, Command: sandbox.Command{Args: s.Command, Dir: s.Dir, Env: s.Env, Confine: s.Box,
 		Output: c.words, Speaks: &sandbox.Speech{In: inR, Out: outW}}}
 	if s.Project {
-		program.Purpose, program.Args = launch.ProjectServer, launch.ResolveProgram(s.Dir, s.Env, s.Command)
+		program.Purpose = launch.ProjectServer
+		program.Path, program.Args = launch.ResolveProgram(s.Dir, s.Env, s.Command)
 		if s.Check != nil {
-			program.Check = func() error { return s.Check(program.Args) }
+			program.Check = func() error { return s.Check(program.Path, program.Args) }
 		}
 	}
 	c.process, err = launch.Start(life, program)

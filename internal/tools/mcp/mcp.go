@@ -42,11 +42,12 @@ const (
 // Server is one server and how it is reached.
 type Server struct {
 	Name    string
-	Command []string                  // with its arguments; empty: it is reached over HTTP
-	Dir     string                    // the project; the user's own servers start in an empty folder
-	Roots   []string                  // folders that it is told of: those that it may write, and the project
-	Check   func(args []string) error // refuses to start a command line; a project's server must have one
-	Env     []string                  // complete
+	Command []string // with its arguments; empty: it is reached over HTTP
+	Dir     string   // the project; the user's own servers start in an empty folder
+	Roots   []string // folders that it is told of: those that it may write, and the project
+	// Check refuses to start a file, if one is named, with a command line; a project's server must have one.
+	Check   func(file string, args []string) error
+	Env     []string // complete
 	Box     *sandbox.Box
 	URL     string
 	Shown   string // URL as it is configured, with $NAME for what is secret; empty: as it is

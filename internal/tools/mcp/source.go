@@ -28,7 +28,7 @@ func Source() trust.Source {
 					continue
 				}
 				seen[p] = true
-				found, err := trust.Files(trust.Servers, fmt.Sprintf("is run by the MCP server %s", n.Name), launch.MostProgram, p).Find(g)
+				found, err := trust.Programs(trust.Servers, fmt.Sprintf("is run by the MCP server %s", n.Name), p).Find(g)
 				if err != nil {
 					return nil, err
 				}

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"path/filepath"
@@ -35,28 +36,34 @@ func TestTrustCoversTheFilesOfAServer(t *testing.T) {
 	}
 }
 
-// A link that is swapped after the check starts nothing else: what was checked is started.
+// A link that is swapped after the check starts nothing else: what was checked is started, in the
+// project or elsewhere.
 func TestTheProgramThatWasCheckedIsStarted(t *testing.T) {
-	project := t.TempDir()
-	link := filepath.Join(project, "x")
-	for name, text := range map[string]string{"good": "#!/bin/sh\ntouch ran-good\n", "evil": "#!/bin/sh\ntouch ran-evil\n"} {
-		if err := os.WriteFile(filepath.Join(project, name), []byte(text), 0o700); err != nil {
+	for _, goodIn := range []string{"", t.TempDir()} {
+		project := t.TempDir()
+		link, good, evil := filepath.Join(project, "x"), filepath.Join(cmp.Or(goodIn, project), "good"), filepath.Join(project, "evil")
+		for _, name := range []string{good, evil} {
+			if err := os.WriteFile(name, []byte("#!/bin/sh\ntouch ran-"+filepath.Base(name)+"\n"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Symlink(good, link); err != nil {
 			t.Fatal(err)
 		}
-	}
-	if err := os.Symlink("good", link); err != nil {
-		t.Fatal(err)
-	}
-	s := Server{Name: "s", Project: true, Command: []string{"./x"}, Dir: project, Env: os.Environ(), Check: func([]string) error {
-		return errors.Join(os.Remove(link), os.Symlink("evil", link))
-	}}
-	p := &Pool{Cache: t.TempDir(), Servers: []Server{s}}
-	if _, err := p.connect(t.Context(), t.Context(), s); err == nil {
-		t.Error("a script answers")
-	}
-	_, good := os.Stat(filepath.Join(project, "ran-good"))
-	_, evil := os.Stat(filepath.Join(project, "ran-evil"))
-	if good != nil || evil == nil {
-		t.Errorf("good: %v, evil: %v", good, evil)
+		s := Server{Name: "s", Project: true, Command: []string{"./x"}, Dir: project, Env: os.Environ(), Check: func(file string, _ []string) error {
+			if file != good {
+				t.Errorf("%s is checked", file)
+			}
+			return errors.Join(os.Remove(link), os.Symlink(evil, link))
+		}}
+		p := &Pool{Cache: t.TempDir(), Servers: []Server{s}}
+		if _, err := p.connect(t.Context(), t.Context(), s); err == nil {
+			t.Error("a script answers")
+		}
+		_, ranGood := os.Stat(filepath.Join(project, "ran-good"))
+		_, ranEvil := os.Stat(filepath.Join(project, "ran-evil"))
+		if ranGood != nil || ranEvil == nil {
+			t.Errorf("good: %v, evil: %v", ranGood, ranEvil)
+		}
 	}
 }
