@@ -29,8 +29,7 @@ type worker struct {
 }
 
 func newWorker(t *testing.T) *worker {
-	w := open(t, nil)
-	w.Place.Project = t.TempDir()
+	w := openIn(t, t.TempDir(), t.TempDir(), nil)
 	made, err := w.Fork(t.Context(), Fork{Parent: found(t, w, "0"), Name: "ada", Cwd: w.Place.Project})
 	if err != nil {
 		t.Fatal(err)
