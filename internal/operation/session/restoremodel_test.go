@@ -1,6 +1,7 @@
 package session
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -9,10 +10,15 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
+	"ramet/internal/base/secret"
+	"ramet/internal/base/step"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
 	"ramet/internal/files"
@@ -41,6 +47,9 @@ func newWorker(t *testing.T) *worker {
 func (x *worker) tree() map[string]string {
 	out := map[string]string{}
 	err := filepath.WalkDir(x.dir, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.Name() == ".ramet" {
+			return fs.SkipDir // the trash of the project
+		}
 		if err != nil || e.IsDir() {
 			return err
 		}
@@ -290,5 +299,55 @@ func TestVerbsAboutFilesFail(t *testing.T) {
 		{"Redact a state", func() error { return w.Redact(ctx, x.a, states[1].ID) }},
 	} {
 		storetest.FailEachStatement(t, &sqlite.Before, c.name, c.verb)
+	}
+}
+
+// A restore during which a step on the disk fails says so, or did all of it; the next one gets there, and nothing that
+// only a state holds is lost. The same holds for taking states, for the trash and for dropping old states.
+func TestARestoreWhoseStepsFailIsCompleted(t *testing.T) {
+	x := newWorker(t)
+	w, ctx := x.w, t.Context()
+	w.Secrets = secret.New(map[string]string{"KEY": "sesame-sesame-sesame"})
+	x.put("a", "1")
+	x.put("d/b", "1")
+	x.put("key", "1")
+	asked, _ := x.turn(0, func(put func(path, text string)) { put("a", "2"); put("d/b", ""); put("e/c", "2") })
+	was := map[string]string{"a": "1", "d/b": "1", "key": "1"}
+	for n := 1; ; n++ {
+		x.put("a", fmt.Sprint("mine ", n))
+		x.put("d", "")
+		x.put("e/c", "mine")
+		x.put("key", fmt.Sprint(n, " sesame-sesame-sesame"))
+		var left atomic.Int64
+		left.Store(int64(n))
+		step.Hook = func(string) error {
+			if left.Add(-1) == 0 {
+				return syscall.EIO
+			}
+			return nil
+		}
+		_, err := w.Restore(ctx, Restoring{Agent: x.a, At: asked, Force: true})
+		if err == nil {
+			_, err = w.EmptyTrash(ctx, Emptying{Over: int64(n)})
+		}
+		if err == nil {
+			_, err = w.GCFiles(ctx, Sweep{Since: time.Now().Add(time.Hour)})
+		}
+		step.Hook = nil
+		if err == nil && !maps.Equal(x.tree(), was) {
+			t.Errorf("step %d failed, no error, and the files are %v", n, x.tree())
+		}
+		if left.Load() > 0 {
+			if err != nil {
+				t.Errorf("no step failed: %v", err)
+			}
+			return
+		}
+		if err != nil && !errors.Is(err, syscall.EIO) && !strings.Contains(err.Error(), "input/output error") {
+			t.Errorf("step %d: %v", n, err)
+		}
+		if _, err := w.Restore(ctx, Restoring{Agent: x.a, At: asked, Force: true}); err != nil || !maps.Equal(x.tree(), was) {
+			t.Fatalf("after step %d failed: %v, %v", n, x.tree(), err)
+		}
 	}
 }
