@@ -321,52 +321,6 @@ func TestFilesThatAPromptNames(t *testing.T) {
 	}
 }
 
-// The verbs of runs become command lines in which no argument is taken for a flag.
-func TestVerbsOfRunsAreCommandLines(t *testing.T) {
-	var said []string
-	does := func(_ context.Context, args ...string) (string, error) {
-		said = args
-		return `{"run_id":"r1","run_state":"running"}`, nil
-	}
-	r, ctx := Runs{Command: does, Begin: does}, t.Context()
-	for _, c := range []struct {
-		do   func(Runs) (public.RunMade, error)
-		want string
-	}{
-		{func(r Runs) (public.RunMade, error) {
-			return r.Start(ctx, public.RunStart{Recipe: "x", Repo: "/r", Into: "main", RunID: "r1", Accept: "d", Set: map[string]string{"b": "2", "a": "1"}, Model: "m/n", Limits: map[string]string{"t": "5"}, NoCache: true})
-		}, "run start --recipe=x --repo=/r --into=main --run-id=r1 --accept=d --set=a=1 --set=b=2 --model=m/n --limit=t=5 --no-cache --detach --json --"},
-		{func(r Runs) (public.RunMade, error) { return r.Start(ctx, public.RunStart{}) }, "run start --detach --json --"},
-		{func(r Runs) (public.RunMade, error) {
-			return r.Resume(ctx, "r1", public.RunResume{Redo: []string{"x", "y"}, Force: true, FromFailed: true, Accept: "d"})
-		}, "run resume --redo=x --redo=y --force --from-failed --accept=d --detach --json -- r1"},
-		{func(r Runs) (public.RunMade, error) { return r.Resume(ctx, "r1", public.RunResume{}) }, "run resume --detach --json -- r1"},
-		{func(r Runs) (public.RunMade, error) { return r.Cancel(ctx, "r1", public.RunCancel{Reason: "-x"}) }, "run cancel --reason=-x --json -- r1"},
-		{func(r Runs) (public.RunMade, error) { return r.Fork(ctx, "r1", public.RunFork{At: "3", RunID: "r2"}) }, "run fork --at=3 --run-id=r2 --json -- r1"},
-	} {
-		made, err := c.do(r)
-		if got := strings.Join(said, " "); err != nil || got != c.want || made.RunID != "r1" || made.State != "running" {
-			t.Errorf("%q, %+v, %v, want %q", got, made, err, c.want)
-		}
-	}
-	broken := func(context.Context, ...string) (string, error) { return "{", nil }
-	for name, err := range map[string]error{
-		"start of a bad id":    failed(r.Start(ctx, public.RunStart{RunID: "../x"})),
-		"resume of a bad id":   failed(r.Resume(ctx, "../x", public.RunResume{})),
-		"cancel of a bad id":   failed(r.Cancel(ctx, "../x", public.RunCancel{})),
-		"fork of a bad id":     failed(r.Fork(ctx, "../x", public.RunFork{At: "1"})),
-		"fork at nothing":      failed(r.Fork(ctx, "r1", public.RunFork{})),
-		"no background":        failed(Runs{Command: does}.Resume(ctx, "r1", public.RunResume{})),
-		"an agent":             failed(r.Cancel(As(ctx, "a"), "r1", public.RunCancel{})),
-		"an unreadable answer": failed(Runs{Command: broken}.Cancel(ctx, "r1", public.RunCancel{})),
-		"a failed command":     failed(Runs{Command: func(context.Context, ...string) (string, error) { return "", os.ErrInvalid }}.Cancel(ctx, "r1", public.RunCancel{})),
-	} {
-		if err == nil {
-			t.Errorf("%s is carried out", name)
-		}
-	}
-}
-
 // A child with a worktree works there; what it did is counted, shown, and merged into its parent's folder.
 func TestTheWorkInAWorktree(t *testing.T) {
 	x := newWorker(t)
