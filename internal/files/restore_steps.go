@@ -35,7 +35,11 @@ func (j RestoreJournal) steps(ctx context.Context, p RestorePlan, temp string) (
 	defer root.Close()
 	w := &work{RestoreJournal: j, root: root, temp: temp, twins: p.twins(), touched: map[string]bool{}}
 	if p.Trash != "" {
-		if w.act, err = j.Trash.Act(p.Trash); err != nil {
+		w.act, err = j.Trash.Act(p.Trash)
+		if fault.Is(err, fault.NotFound) { // the restore failed before, and all that it had moved there came back
+			w.act, err = j.recordTrash(p)
+		}
+		if err != nil {
 			return out, err
 		}
 	}

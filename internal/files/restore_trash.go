@@ -1,6 +1,7 @@
 package files
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"path"
@@ -71,18 +72,23 @@ func (j RestoreJournal) begin(p *RestorePlan) error {
 	p.markForTrash(func(s RestoreStep) bool {
 		return s.Before.Kind == File && openForWriting(filepath.Join(p.Root, filepath.FromSlash(s.Path)))
 	})
-	act := TrashAct{Agent: p.Agent, Root: p.Root, Items: make([]TrashItem, len(p.Trashes()))}
-	if len(act.Items) == 0 {
+	if len(p.Trashes()) == 0 {
 		return nil
 	}
+	act, err := j.recordTrash(*p)
+	p.Trash = act.ID
+	return err
+}
+
+// recordTrash records in the trash what the steps of a plan move there.
+func (j RestoreJournal) recordTrash(p RestorePlan) (TrashAct, error) {
+	act := TrashAct{Agent: p.Agent, Root: p.Root, Items: make([]TrashItem, len(p.Trashes()))}
 	for _, s := range p.Steps {
 		if s.Trash > 0 {
 			act.Items[s.Trash-1] = TrashItem{Path: s.Path, Kind: s.Before.Kind, Size: s.Before.Size, Hash: s.Before.Hash}
 		}
 	}
-	act, err := j.Trash.Begin(p.Verb, act)
-	p.Trash = act.ID
-	return err
+	return j.Trash.Begin(cmp.Or(p.Verb, "restore"), act)
 }
 
 // discard takes away what a step found: to the trash if it could not be brought back.

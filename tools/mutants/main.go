@@ -6,8 +6,9 @@
 //
 // A mutant is judged by the tests of its own package and then, if it survived, by the packages
 // that judges.txt names for it. equivalent.txt lists mutants that cannot change the behaviour,
-// with the reason; they are not counted. The working tree is never changed: the mutated file
-// reaches the compiler as an overlay. The exit code is 1 if fewer than 85 % are killed.
+// with the reason; they are not counted. Neither are mutants whose tests did not end in time,
+// which may be the machine's fault; they are listed. The working tree is never changed: the mutated
+// file reaches the compiler as an overlay. The exit code is 1 if fewer than 85 % are killed.
 package main
 
 import (
@@ -68,7 +69,7 @@ func run(root string, packages []string, seed uint64, count int, verbose bool) e
 	dice := rand.New(rand.NewPCG(seed, 1))
 	dice.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 
-	killed, survived, equal := 0, 0, 0
+	killed, survived, equal, timedOut := 0, 0, 0, 0
 	for _, m := range all {
 		if killed+survived == count {
 			break
@@ -94,10 +95,13 @@ func run(root string, packages []string, seed uint64, count int, verbose bool) e
 		case alive:
 			survived++
 			fmt.Printf("SURVIVED   %s\n", m)
+		case late:
+			timedOut++
+			fmt.Printf("TIMED OUT  %s\n", m)
 		}
 	}
 	share := float64(killed) / float64(max(1, killed+survived))
-	fmt.Printf("%d killed, %d survived (%.0f %%; at least %.0f %% wanted), %d equivalent\n", killed, survived, 100*share, 100*wanted, equal)
+	fmt.Printf("%d killed, %d survived (%.0f %%; at least %.0f %% wanted), %d equivalent, %d timed out\n", killed, survived, 100*share, 100*wanted, equal, timedOut)
 	if share < wanted {
 		return errors.New("too many mutants survived")
 	}
@@ -109,12 +113,13 @@ type verdict int
 
 const (
 	alive   verdict = iota // all tests passed
-	dead                   // a test failed, or took too long
+	dead                   // a test failed
+	late                   // the tests did not end in time
 	invalid                // it does not compile
 )
 
 // patience limits one run of tests: a mutant may loop forever.
-const patience = 5 * time.Minute
+const patience = 10 * time.Minute
 
 // judge runs the tests of m's package on m, then those of its judges until one fails.
 func judge(root string, m mutant, judges [][]string) (verdict, string, error) {
@@ -135,8 +140,8 @@ func judge(root string, m mutant, judges [][]string) (verdict, string, error) {
 		return 0, "", err
 	}
 	flags := "GOFLAGS=" + strings.TrimSpace(os.Getenv("GOFLAGS")+" -buildvcs=false -overlay="+overlay)
-	goTool := func(args ...string) (bool, string, error) {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+	goTool := func(args ...string) (verdict, string, error) {
+		ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, "go", args...)
 		cmd.Dir, cmd.Env = root, append(os.Environ(), flags)
@@ -144,20 +149,23 @@ func judge(root string, m mutant, judges [][]string) (verdict, string, error) {
 		var out bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &out
 		err := cmd.Run()
-		var exit *exec.ExitError
-		if err != nil && !errors.As(err, &exit) && ctx.Err() == nil {
-			return false, "", err
+		_, failed := errors.AsType[*exec.ExitError](err)
+		switch {
+		case ctx.Err() != nil || strings.Contains(out.String(), "panic: test timed out after "):
+			return late, out.String(), nil
+		case failed:
+			return dead, out.String(), nil
 		}
-		return err == nil, out.String(), nil
+		return alive, out.String(), err
 	}
 	pkg := "./" + filepath.ToSlash(filepath.Dir(m.file))
-	if ok, out, err := goTool("build", pkg); err != nil || !ok {
+	if built, out, err := goTool("build", pkg); err != nil || built != alive {
 		return invalid, out, err
 	}
 	for _, args := range append([][]string{{pkg}}, judges...) {
-		ok, out, err := goTool(append([]string{"test", "-vet=off", "-failfast", "-count=1", "-skip=Soak$"}, args...)...)
-		if err != nil || !ok {
-			return dead, out, err
+		all := append([]string{"test", "-vet=off", "-failfast", "-count=1", "-timeout=" + patience.String(), "-skip=Soak$"}, args...)
+		if v, out, err := goTool(all...); err != nil || v != alive {
+			return v, out, err
 		}
 	}
 	return alive, "", nil

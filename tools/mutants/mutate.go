@@ -119,11 +119,17 @@ func mutateFile(file string, source []byte) ([]mutant, error) {
 			}
 		}
 	}
+	failing := map[ast.Stmt]bool{} // returns of an error that is not nil
 	ast.Inspect(tree, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.IfStmt:
 			if _, ok := n.Cond.(*ast.BinaryExpr); !ok {
 				negate(n.Cond)
+			}
+			if text := string(source[files.Position(n.Cond.Pos()).Offset:files.Position(n.Cond.End()).Offset]); text == "err != nil" {
+				for _, s := range n.Body.List {
+					failing[s] = true
+				}
 			}
 		case *ast.BinaryExpr:
 			if after, ok := swapped[n.Op]; ok {
@@ -139,10 +145,10 @@ func mutateFile(file string, source []byte) ([]mutant, error) {
 					switch name.Name {
 					case "err":
 						replace(name.Pos(), name.End(), "nil")
-					case "true":
-						replace(name.Pos(), name.End(), "false")
-					case "false":
-						replace(name.Pos(), name.End(), "true")
+					case "true", "false":
+						if !failing[n] { // by convention no caller reads what is next to an error
+							replace(name.Pos(), name.End(), map[string]string{"true": "false", "false": "true"}[name.Name])
+						}
 					}
 				}
 			}

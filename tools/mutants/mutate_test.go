@@ -14,6 +14,9 @@ func f(a int, ok bool, err error) (bool, error) {
 	if ok {
 		a++
 	}
+	if err != nil {
+		return false, err
+	}
 	a = a + 2
 	return a < 7, err
 }
@@ -26,6 +29,9 @@ func f(a int, ok bool, err error) (bool, error) {
 	for _, m := range all {
 		_, after := m.lines()
 		got[after] = true
+		if after == "return true, err" {
+			t.Error("what is next to an error is changed")
+		}
 		if text := string(m.apply()); text == source || !strings.HasPrefix(text, "package p") {
 			t.Errorf("%s makes %q", m, text)
 		}

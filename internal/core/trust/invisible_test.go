@@ -3,6 +3,7 @@ package trust
 import (
 	"strings"
 	"testing"
+	"unicode"
 )
 
 func TestInvisible(t *testing.T) {
@@ -46,4 +47,40 @@ func FuzzRevealLeavesNothingInvisible(f *testing.F) {
 			t.Errorf("%+q is shown as %+q: %v", s, Reveal(s), left)
 		}
 	})
+}
+
+// What is invisible agrees with the tables of Unicode.
+func TestInvisibleAgreesWithUnicode(t *testing.T) {
+	zeroWidth := "\u00AD\u034F\u115F\u1160\u180E\u200B\u200C\u200D\u2028\u2029\u2060\u2061\u2062\u2063\u2064\u2065\u206A\u206B\u206C\u206D\u206E\u206F\u3164\uFEFF\uFFA0\uFFF9\uFFFA\uFFFB"
+	for r := range rune(unicode.MaxRune + 1) {
+		want := ""
+		switch {
+		case r == '\n' || r == '\t':
+		case unicode.Is(unicode.Cc, r):
+			want = "escape"
+		case unicode.Is(unicode.Bidi_Control, r):
+			want = "bidi"
+		case r>>7 == 0xE0000>>7:
+			want = "tag"
+		case unicode.Is(unicode.Variation_Selector, r) && !unicode.Is(unicode.Mongolian, r) && r>>4 != 0x180:
+			want = "variation"
+		case strings.ContainsRune(zeroWidth, r):
+			want = "zero-width"
+		}
+		if got := unseen('a', r, '.'); got != want {
+			t.Errorf("U+%04X is %q, want %q", r, got, want)
+		}
+	}
+	for _, c := range []struct {
+		before, r, after rune
+		want             string
+	}{
+		{'a', '\r', '\n', ""}, {'a', '\r', 'a', "escape"}, {'👩', 0x200D, '💻', ""}, {'👩', 0x200D, 'a', "zero-width"}, {'a', 0x200D, '💻', "zero-width"},
+		{'ن', 0x200C, 'م', ""}, {'ن', 0x200C, ' ', "zero-width"}, {' ', 0x200C, 'م', "zero-width"}, {0xFE0F, 0x200D, 0x1F3FB, ""}, {0x1F3FF, 0x200D, '♂', ""},
+		{'❤', 0xFE0F, 0, ""}, {'#', 0xFE0F, 0, ""}, {0, 0xFE0F, 0, "variation"}, {0xFE0F, 0xFE0F, 0, "variation"}, {0xE01EF, 0xFE0F, 0, "variation"}, {0x7F, 0xFE0F, 0, "variation"}, {0x80, 0xFE0F, 0, ""},
+	} {
+		if got := unseen(c.before, c.r, c.after); got != c.want {
+			t.Errorf("U+%04X between U+%04X and U+%04X is %q, want %q", c.r, c.before, c.after, got, c.want)
+		}
+	}
 }

@@ -22,8 +22,14 @@ import (
 func open(t *testing.T, clean func(string) string) *Workspace {
 	t.Helper()
 	home := t.TempDir()
+	return openIn(t, home, home, clean)
+}
+
+// openIn is open with the home and the folder of agent 0.
+func openIn(t *testing.T, home, project string, clean func(string) string) *Workspace {
+	t.Helper()
 	db := filepath.Join(home, "ramet.db")
-	s, err := sqlite.Open(t.Context(), db, sqlite.Options{Cwd: home})
+	s, err := sqlite.Open(t.Context(), db, sqlite.Options{Cwd: project})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +40,7 @@ func open(t *testing.T, clean func(string) string) *Workspace {
 		s.Close()
 	})
 	w := Over(store.Clean(s, clean), control.At(home, db), nil)
-	w.Home, w.Place.DB, w.Place.Project = home, db, home
+	w.Home, w.Place.DB, w.Place.Project = home, db, project
 	return w
 }
 

@@ -1,0 +1,353 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/base/secret"
+	"ramet/internal/base/step"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+	"ramet/internal/files"
+	"ramet/internal/store/sqlite"
+	"ramet/internal/testkit/storetest"
+)
+
+// worker is an agent whose turns change files, and what they were.
+type worker struct {
+	t   *testing.T
+	w   *Workspace
+	a   agent.Agent
+	dir string
+}
+
+func newWorker(t *testing.T) *worker {
+	w := openIn(t, t.TempDir(), t.TempDir(), nil)
+	made, err := w.Fork(t.Context(), Fork{Parent: found(t, w, "0"), Name: "ada", Cwd: w.Place.Project})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &worker{t, w, made.Child, w.Place.Project}
+}
+
+// tree reads the files as they are.
+func (x *worker) tree() map[string]string {
+	out := map[string]string{}
+	err := filepath.WalkDir(x.dir, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.Name() == ".ramet" {
+			return fs.SkipDir // the trash of the project
+		}
+		if err != nil || e.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(x.dir, path)
+		if err != nil {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		out[filepath.ToSlash(rel)] = string(text)
+		return err
+	})
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	return out
+}
+
+// put writes a file, or removes it if the text is empty.
+func (x *worker) put(path, text string) {
+	at := filepath.Join(x.dir, path)
+	err := os.MkdirAll(filepath.Dir(at), 0o755)
+	switch {
+	case err != nil:
+	case text == "":
+		err = os.RemoveAll(at)
+	default:
+		err = os.WriteFile(at, []byte(text), 0o644)
+	}
+	if err != nil {
+		x.t.Fatal(err)
+	}
+}
+
+func (x *worker) append(drafts ...history.Draft) id.Message {
+	made, err := x.w.Store.Append(x.t.Context(), x.a.ID, agent.Passing(), drafts...)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	return made[len(made)-1].ID
+}
+
+// turn lets the agent write files with its tools, and returns the prompt and the last words.
+func (x *worker) turn(n int, change func(put func(path, text string))) (asked, answered id.Message) {
+	said := func(kind history.Kind, p history.Part) history.Draft {
+		return history.Draft{Kind: kind, Parts: []history.Part{p}}
+	}
+	asked = x.append(said(history.User, history.Part{Type: history.Text, Text: fmt.Sprintf("prompt %d", n)}))
+	call := fmt.Sprintf("c%d", n)
+	x.append(said(history.Assistant, history.Part{Type: history.ToolCall, CallID: call, Name: "write", Args: []byte(`{}`)}))
+	states := x.w.FileStates(x.a, "")
+	if before, ok := states.Take(x.t.Context()).Done(x.t.Context(), history.BeforeCalls); ok {
+		x.append(before)
+	}
+	ended := states.Begin()
+	replaces := x.w.Replaces(x.a.ID, x.dir)
+	change(func(path, text string) {
+		old, _ := os.ReadFile(filepath.Join(x.dir, path))
+		replaces(path, old, []byte(text))
+		x.put(path, text)
+	})
+	ended()
+	x.append(said(history.ToolResult, history.Part{Type: history.Result, CallID: call, Name: "write", Text: "done"}))
+	if after, ok := states.Take(x.t.Context()).Done(x.t.Context(), history.AfterCalls); ok {
+		x.append(after)
+	}
+	return asked, x.append(said(history.Assistant, history.Part{Type: history.Text, Text: "done"}))
+}
+
+// Files are restored to what they were at any message; a plan changes nothing, an undo takes back the last turn or
+// restore, and what a person changed since is kept unless it is forced.
+func TestFilesAreRestoredToWhatTheyWere(t *testing.T) {
+	paths := []string{"a", "b", "d/c", "d/e"}
+	for seed := range uint64(3) {
+		dice := rand.New(rand.NewPCG(seed, 7))
+		x := newWorker(t)
+		ctx := t.Context()
+		x.put("a", "first")
+		x.put("own", "mine")
+		known := map[id.Message]map[string]string{}
+		var points []id.Message
+		var before map[string]string // the last turn
+		for n := range 4 {
+			before = x.tree()
+			asked, answered := x.turn(n, func(put func(path, text string)) {
+				put("a", fmt.Sprint("a", n)) // each turn changes something
+				for _, p := range paths[1:] {
+					if dice.IntN(2) == 0 {
+						put(p, []string{"", fmt.Sprint(p, n)}[dice.IntN(2)])
+					}
+				}
+			})
+			known[asked], known[answered] = before, x.tree()
+			points = append(points, asked, answered)
+		}
+		for _, at := range points {
+			states, err := x.w.StateAt(ctx, x.a, at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			listed := map[string]bool{}
+			if err := x.w.ListFiles(states.State, func(path string, n files.Node, has bool) error {
+				if n.Kind == files.File {
+					listed[path] = has
+				}
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			for path := range known[at] {
+				if !listed[path] || len(listed) != len(known[at]) {
+					t.Errorf("seed %d: at %d the files are %v, want %v", seed, at, listed, known[at])
+				}
+			}
+		}
+		restore := func(name string, r Restoring, want map[string]string) {
+			t.Helper()
+			was := x.tree()
+			r.Agent, r.Plan, r.Commands = x.a, true, true // what a turn removed, a command could have
+			planned, err := x.w.Restore(ctx, r)
+			if err != nil || !maps.Equal(x.tree(), was) {
+				t.Fatalf("seed %d, %s: a plan made %v of %v, %v", seed, name, x.tree(), was, err)
+			}
+			r.Plan = false
+			done, err := x.w.Restore(ctx, r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := x.tree(); !maps.Equal(got, want) {
+				t.Errorf("seed %d, %s: %v, want %v; kept %v", seed, name, got, want, done.Plan.Kept)
+			}
+			if maps.Equal(was, want) != (len(done.Changed) == 0) || len(planned.Changed) > 0 || len(planned.Plan.Steps) != len(done.Plan.Steps) {
+				t.Errorf("seed %d, %s: changed %v, planned %v", seed, name, done.Changed, planned.Plan.Steps)
+			}
+		}
+		last := x.tree()
+		restore("undo", Restoring{Last: true}, before)
+		restore("undo of the undo", Restoring{Last: true}, last)
+		for range 4 {
+			at := points[dice.IntN(len(points))]
+			now := x.tree()
+			changes, err := x.w.DiffFiles(ctx, x.a, at, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := diffedPaths(changes), differing(known[at], now); !slices.Equal(got, want) {
+				t.Errorf("seed %d: since %d these differ: %v, want %v", seed, at, got, want)
+			}
+			restore(fmt.Sprint("at ", at), Restoring{At: at}, known[at])
+			restore("undo of that", Restoring{Last: true}, now)
+			one := maps.Clone(now)
+			delete(one, "a")
+			one["a"] = known[at]["a"]
+			restore("one path", Restoring{At: at, Paths: []string{"./a"}}, one)
+		}
+		x.put("a", "a person's")
+		kept := maps.Clone(known[points[0]])
+		kept["a"] = "a person's"
+		restore("what a person changed stays", Restoring{At: points[0]}, kept)
+		restore("unless it is forced", Restoring{At: points[0], Force: true}, known[points[0]])
+	}
+}
+
+func diffedPaths(changes []FileChange) (out []string) {
+	for _, c := range changes {
+		out = append(out, c.Path)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// differing lists the paths at which two trees differ.
+func differing(a, b map[string]string) (out []string) {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	for path := range all {
+		if was, there := a[path]; was != b[path] || there != (b[path] != "") {
+			out = append(out, path)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// Verbs about files refuse what makes no sense, and say so when the store fails.
+func TestVerbsAboutFilesFail(t *testing.T) {
+	x := newWorker(t)
+	w, ctx := x.w, t.Context()
+	zero := found(t, w, "0")
+	x.put("a", "1")
+	asked, answered := x.turn(0, func(put func(path, text string)) { put("a", "2") })
+	states, err := history.States(ctx, w.Store, x.a.ID)
+	if err != nil || len(states) != 2 {
+		t.Fatalf("%d states, %v", len(states), err)
+	}
+	child(t, w, "0", "gone")
+	gone := found(t, w, "gone")
+	if _, err := w.Kill(ctx, Kill{Agent: gone}); err != nil {
+		t.Fatal(err)
+	}
+	gone.Status = agent.Dead
+	for name, c := range map[string]struct {
+		err  error
+		code fault.Code
+	}{
+		"a state of an agent without any":       {failed(w.StateAt(ctx, zero, 0)), fault.NotFound},
+		"a state at another agent's message":    {failed(w.StateAt(ctx, zero, asked)), fault.NotFound},
+		"an undo without a turn":                {failed(w.Restore(ctx, Restoring{Agent: zero, Last: true})), fault.NotFound},
+		"a path outside":                        {failed(w.Restore(ctx, Restoring{Agent: x.a, At: asked, Paths: []string{"../x"}})), ""},
+		"a path that never was":                 {failed(w.Restore(ctx, Restoring{Agent: x.a, At: asked, Paths: []string{"nope"}})), fault.NotFound},
+		"files of the dead":                     {failed(w.Restore(ctx, Restoring{Agent: gone, At: asked})), fault.DeadAgent},
+		"by an agent, forced":                   {failed(w.Restore(As(ctx, x.a.ID), Restoring{Agent: x.a, At: asked, Force: true})), fault.Denied},
+		"by an agent, commands":                 {failed(w.Restore(As(ctx, x.a.ID), Restoring{Agent: x.a, At: asked, Commands: true})), fault.Denied},
+		"by another agent":                      {failed(w.Restore(As(ctx, x.a.ID), Restoring{Agent: zero, At: asked})), fault.Denied},
+		"a difference of no state":              {failed(w.DiffState(ctx, x.a, asked)), fault.NotFound},
+		"a difference of another's state":       {failed(w.DiffState(ctx, zero, states[0].ID)), fault.NotFound},
+		"a rewind without a mark":               {failed(w.RewindFiles(ctx, x.a, Rewinding{})), fault.NotFound},
+		"a redaction of another's state":        {w.Redact(ctx, zero, states[0].ID), fault.NotFound},
+		"states that are not kept on this disk": {w.ListFiles(history.State{Root: strings.Repeat("ab", 32)}, nil), fault.NotFound},
+		"a root that is none":                   {w.ListFiles(history.State{Root: "x"}, nil), fault.HistoryDamaged},
+	} {
+		if c.err == nil || c.code != "" && !fault.Is(c.err, c.code) {
+			t.Errorf("%s: %v, want %s", name, c.err, c.code)
+		}
+	}
+	if changes, err := w.DiffState(ctx, x.a, states[0].ID); err != nil || len(changes) != 0 {
+		t.Errorf("the first state changed %v, %v", changes, err)
+	}
+	changes, err := w.DiffState(ctx, x.a, states[1].ID)
+	if err != nil || len(changes) != 1 || changes[0].Path != "a" || !strings.Contains(changes[0].Diff, "-1") || !strings.Contains(changes[0].Diff, "+2") {
+		t.Errorf("the turn changed %+v, %v", changes, err)
+	}
+	if _, err := w.Mark(ctx, x.a, "here"); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		verb func() error
+	}{
+		{"StateAt", func() error { return failed(w.StateAt(ctx, x.a, answered)) }},
+		{"DiffFiles", func() error { return failed(w.DiffFiles(ctx, x.a, 0, 0)) }},
+		{"DiffFiles of two", func() error { return failed(w.DiffFiles(ctx, x.a, asked, answered)) }},
+		{"DiffState", func() error { return failed(w.DiffState(ctx, x.a, states[1].ID)) }},
+		{"GCFiles", func() error { return failed(w.GCFiles(ctx, Sweep{Plan: true})) }},
+		{"Restore", func() error { return failed(w.Restore(ctx, Restoring{Agent: x.a, At: asked})) }},
+		{"Restore the last", func() error { return failed(w.Restore(ctx, Restoring{Agent: x.a, Last: true})) }},
+		{"RewindFiles", func() error { return failed(w.RewindFiles(ctx, x.a, Rewinding{Label: "here"})) }},
+		{"Redact a state", func() error { return w.Redact(ctx, x.a, states[1].ID) }},
+	} {
+		storetest.FailEachStatement(t, &sqlite.Before, c.name, c.verb)
+	}
+}
+
+// A restore during which a step on the disk fails says so, or did all of it; the next one gets there, and nothing that
+// only a state holds is lost. The same holds for taking states, for the trash and for dropping old states.
+func TestARestoreWhoseStepsFailIsCompleted(t *testing.T) {
+	x := newWorker(t)
+	w, ctx := x.w, t.Context()
+	w.Secrets = secret.New(map[string]string{"KEY": "sesame-sesame-sesame"})
+	x.put("a", "1")
+	x.put("d/b", "1")
+	x.put("key", "1")
+	asked, _ := x.turn(0, func(put func(path, text string)) { put("a", "2"); put("d/b", ""); put("e/c", "2") })
+	was := map[string]string{"a": "1", "d/b": "1", "key": "1"}
+	for n := 1; ; n++ {
+		x.put("a", fmt.Sprint("mine ", n))
+		x.put("d", "")
+		x.put("e/c", "mine")
+		x.put("key", fmt.Sprint(n, " sesame-sesame-sesame"))
+		var left atomic.Int64
+		left.Store(int64(n))
+		step.Hook = func(string) error {
+			if left.Add(-1) == 0 {
+				return syscall.EIO
+			}
+			return nil
+		}
+		_, err := w.Restore(ctx, Restoring{Agent: x.a, At: asked, Force: true})
+		if err == nil {
+			_, err = w.EmptyTrash(ctx, Emptying{Over: int64(n)})
+		}
+		if err == nil {
+			_, err = w.GCFiles(ctx, Sweep{Since: time.Now().Add(time.Hour)})
+		}
+		step.Hook = nil
+		if err == nil && !maps.Equal(x.tree(), was) {
+			t.Errorf("step %d failed, no error, and the files are %v", n, x.tree())
+		}
+		if left.Load() > 0 {
+			if err != nil {
+				t.Errorf("no step failed: %v", err)
+			}
+			return
+		}
+		if err != nil && !errors.Is(err, syscall.EIO) && !strings.Contains(err.Error(), "input/output error") {
+			t.Errorf("step %d: %v", n, err)
+		}
+		if _, err := w.Restore(ctx, Restoring{Agent: x.a, At: asked, Force: true}); err != nil || !maps.Equal(x.tree(), was) {
+			t.Fatalf("after step %d failed: %v, %v", n, x.tree(), err)
+		}
+	}
+}

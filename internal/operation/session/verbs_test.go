@@ -1,0 +1,412 @@
+package session
+
+import (
+	"context"
+	"encoding/base64"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/secret"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+	"ramet/internal/core/mail"
+	"ramet/internal/core/registry"
+	"ramet/internal/kernel"
+	"ramet/internal/operation/public"
+)
+
+// What a restore could not bring back is in the trash: it is listed, moved back without overwriting anything, and
+// deleted by age and size.
+func TestTheTrashOfAWorkspace(t *testing.T) {
+	x := newWorker(t)
+	w, ctx := x.w, t.Context()
+	w.Secrets = secret.New(map[string]string{"KEY": "sesame-sesame-sesame"})
+	x.put("a", "1")
+	x.put("b", "1")
+	asked, _ := x.turn(0, func(put func(path, text string)) { put("a", "2") })
+	fill := func() {
+		t.Helper()
+		x.put("a", "sesame-sesame-sesame")
+		x.put("b", "longer: sesame-sesame-sesame")
+		done, err := w.Restore(ctx, Restoring{Agent: x.a, At: asked, Force: true})
+		if err != nil || len(done.Trashed) != 2 || x.tree()["a"] != "1" || x.tree()["b"] != "1" {
+			t.Fatalf("trashed %v, %v, %v", done.Trashed, x.tree(), err)
+		}
+	}
+	list := func(want int) public.Trash {
+		t.Helper()
+		all, err := w.ShowTrash(ctx)
+		sum := int64(0)
+		for _, one := range all.Items {
+			sum += one.Size
+		}
+		if err != nil || len(all.Items) != want || all.Bytes != sum {
+			t.Fatalf("%+v, %v, want %d items", all, err, want)
+		}
+		return all
+	}
+	list(0)
+	fill()
+	items := list(2).Items
+	for _, one := range items {
+		if one.Kind != "file" || one.Act != "restore" || one.Agent == nil || *one.Agent != string(x.a.ID) || filepath.Dir(one.Path) != x.dir {
+			t.Errorf("%+v", one)
+		}
+	}
+	if _, err := w.RestoreTrash(ctx, items[0].ID, ""); !fault.Is(err, fault.Conflict) || len(list(2).Items) != 2 {
+		t.Errorf("over a file: %v", err)
+	}
+	act, _, _ := strings.Cut(items[0].ID, ".")
+	if _, err := w.RestoreTrash(ctx, act, filepath.Join(x.dir, "both")); !fault.Is(err, fault.Usage) {
+		t.Errorf("two to one path: %v", err)
+	}
+	if _, err := w.RestoreTrash(ctx, "nope", ""); !fault.Is(err, fault.NotFound) {
+		t.Errorf("nothing: %v", err)
+	}
+	to := filepath.Join(x.dir, "again")
+	if back, err := w.RestoreTrash(ctx, items[0].ID, to); err != nil || len(back.Restored) != 1 || back.Restored[0].To != to || !strings.Contains(x.tree()["again"], "sesame") {
+		t.Errorf("%+v, %v", back, err)
+	}
+	x.put("a", "")
+	x.put("b", "")
+	if back, err := w.RestoreTrash(ctx, act, ""); err != nil || len(back.Restored) != 1 {
+		t.Errorf("the rest of the act: %+v, %v", back, err)
+	}
+	list(0)
+	x.put("again", "")
+	fill()
+	fill()
+	small := int64(len("sesame-sesame-sesame"))
+	for _, c := range []struct {
+		e    Emptying
+		gone int
+	}{
+		{Emptying{Plan: true}, 4}, {Emptying{Before: time.Now().Add(-time.Hour)}, 0}, {Emptying{Over: small + 100}, 0}, {Emptying{Over: small}, 2},
+		{Emptying{Before: time.Now().Add(time.Hour), Plan: true}, 2}, {Emptying{Before: time.Now().Add(time.Hour)}, 2}, {Emptying{}, 0},
+	} {
+		before, err := w.ShowTrash(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := w.EmptyTrash(ctx, c.e)
+		if err != nil || len(got.Items) != c.gone || got.Plan != c.e.Plan || (got.Bytes > 0) != (c.gone > 0) {
+			t.Errorf("%+v: %+v, %v, want %d", c.e, got, err, c.gone)
+		}
+		if c.e.Plan {
+			c.gone = 0
+		}
+		list(len(before.Items) - c.gone)
+	}
+	by := As(ctx, x.a.ID)
+	for name, err := range map[string]error{"list": failed(w.ShowTrash(by)), "restore": failed(w.RestoreTrash(by, "x", "")), "empty": failed(w.EmptyTrash(by, Emptying{}))} {
+		if !fault.Is(err, fault.Denied) {
+			t.Errorf("%s by an agent: %v", name, err)
+		}
+	}
+}
+
+// Only agents that can be reached are stopped: not one at rest, nor one of another host, which a file cannot ring.
+func TestStoppingWhatDoesNotRunHere(t *testing.T) {
+	w := open(t, nil)
+	ctx, zero := t.Context(), found(t, w, "0")
+	if stopped, err := w.Stop(ctx, kernel.Stop{Agent: zero.ID}); err != nil || stopped {
+		t.Errorf("at rest: %t, %v", stopped, err)
+	}
+	if stopped, err := w.Stop(ctx, kernel.Stop{Agent: zero.ID, Ticket: "x"}); err != nil || stopped {
+		t.Errorf("a prompt that is nowhere: %t, %v", stopped, err)
+	}
+	held, err := w.Store.Acquire(ctx, zero.ID, "elsewhere:1:000000000000", time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stopped, err := w.Stop(ctx, kernel.Stop{Agent: zero.ID}); !fault.Is(err, fault.Leased) || stopped || !strings.Contains(err.Error(), held.Lease.Owner) {
+		t.Errorf("elsewhere: %t, %v", stopped, err)
+	}
+	if stopped, err := w.stopFar(ctx, zero.ID, "another:1:000000000000"); err != nil || stopped {
+		t.Errorf("let go meanwhile: %t, %v", stopped, err)
+	}
+	if err := w.Store.Release(ctx, zero.ID, held.Lease.Owner, held.Lease.Epoch); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Store.Acquire(ctx, zero.ID, deadOwner(t, w), time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if stopped, err := w.Stop(ctx, kernel.Stop{Agent: zero.ID}); err != nil || stopped {
+		t.Errorf("its owner is gone: %t, %v", stopped, err)
+	}
+}
+
+// An agent that leaves tells its parent, and is dead afterwards; its children live on.
+func TestAnAgentLeaves(t *testing.T) {
+	w := open(t, nil)
+	ctx := t.Context()
+	child(t, w, "0", "ada")
+	child(t, w, "ada", "kid")
+	zero, ada := found(t, w, "0"), found(t, w, "ada")
+	for name, c := range map[string]struct {
+		ctx    context.Context
+		result string
+		code   fault.Code
+	}{
+		"a person": {ctx, "x", fault.Usage}, "agent 0": {As(ctx, zero.ID), "x", fault.AgentZero}, "too long": {As(ctx, ada.ID), strings.Repeat("x", mail.MaxBody+1), fault.InvalidText},
+	} {
+		if end, err := w.Leave(c.ctx, c.result); !fault.Is(err, c.code) || end != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	end, err := w.Leave(As(ctx, ada.ID), "the result")
+	if err != nil {
+		t.Fatal(err)
+	}
+	letters, err := w.Store.Letters(ctx, zero.ID, mail.Filter{})
+	if err != nil || len(letters) != 1 || letters[0].Body != "the result" || letters[0].From != ada.ID || found(t, w, "ada").Status != agent.Running {
+		t.Errorf("%+v, %v", letters, err)
+	}
+	end()
+	if now, err := w.Store.Agent(ctx, ada.ID); err != nil || now.Status != agent.Dead || found(t, w, "kid").Status != agent.Running {
+		t.Errorf("%+v, %v", now, err)
+	}
+	if _, err := w.Leave(As(ctx, ada.ID), ""); !fault.Is(err, fault.DeadAgent) {
+		t.Errorf("the dead: %v", err)
+	}
+	kid := found(t, w, "kid")
+	if end, err = w.Leave(As(ctx, kid.ID), "its parent is dead"); err != nil {
+		t.Fatal(err)
+	}
+	end()
+}
+
+// The limits of an agent hold for its commands: it can do what a tool is left for, and prompt none that has more.
+func TestLimitsOfAnAgentHoldForItsCommands(t *testing.T) {
+	w := open(t, nil)
+	ctx, prompt := t.Context(), "do it"
+	limited := func(name string, tools ...string) agent.Agent {
+		a := child(t, w, "0", name)
+		if _, err := w.Store.Append(ctx, a.ID, agent.Passing(), registry.LimitEntry(history.Limit{By: "agent " + name, Tools: tools})); err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	for _, c := range []struct {
+		name                            string
+		tools                           []string
+		fork, send, kill, more, anybody bool
+	}{
+		{"none", nil, false, false, false, false, false},
+		{"forks", []string{"fork"}, true, false, false, true, false},
+		{"sends", []string{"send"}, false, true, false, true, true},
+		{"kills", []string{"kill", "fork"}, true, false, true, true, false},
+	} {
+		a := limited(c.name, c.tools...)
+		inherits := child(t, w, c.name, c.name+"-kid")
+		free := child(t, w, c.name, c.name+"-other")
+		if _, err := w.Store.Append(ctx, free.ID, agent.Passing(), registry.LimitEntry(history.Limit{By: "more", Tools: []string{"bash"}})); err != nil {
+			t.Fatal(err)
+		}
+		by := As(ctx, a.ID)
+		for verb, one := range map[string]struct {
+			err error
+			may bool
+		}{
+			"fork":      {failed(w.Fork(by, Fork{Parent: a, Prompt: &prompt})), c.fork},
+			"send":      {failed(w.Send(by, Letter{To: inherits, Body: "x"})), c.send},
+			"prompt":    {w.mayPrompt(by, inherits.ID), c.more},
+			"unlimited": {w.Unlimited(by, "x"), false},
+			"admitted":  {failed(w.Admit(by, "x", false, "kill")), c.kill},
+			"any":       {failed(w.Admit(by, "x", false, "")), true},
+			"persons":   {failed(w.Admit(by, "x", true, "")), false},
+			"kill":      {failed(w.Kill(by, Kill{Agent: free})), c.kill},
+		} {
+			if one.may != (one.err == nil) || one.err != nil && !fault.Is(one.err, fault.Denied) {
+				t.Errorf("%s may %s: %t, %v", c.name, verb, one.may, one.err)
+			}
+		}
+	}
+	if err := w.Unlimited(ctx, "x"); err != nil {
+		t.Errorf("a person: %v", err)
+	}
+	if who, err := w.Admit(ctx, "x", true, "kill"); err != nil || who != "" {
+		t.Errorf("a person: %q, %v", who, err)
+	}
+}
+
+// Files that a prompt names with an @ go with it if they are images or documents; a prompt of a page names only those
+// in the agent's folder.
+func TestFilesThatAPromptNames(t *testing.T) {
+	x := newWorker(t)
+	dot, err := base64.StdEncoding.DecodeString("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(t.TempDir(), "other.png")
+	if err := os.WriteFile(other, dot, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	x.put("dot.png", string(dot))
+	x.put("with space.png", string(dot))
+	x.put("d/in.png", string(dot))
+	x.put("text.txt", "words")
+	x.put(".hidden", "h")
+	x.put("node_modules/m", "m")
+	if err := os.Symlink(other, filepath.Join(x.dir, "link.png")); err != nil {
+		t.Fatal(err)
+	}
+	for said, want := range map[string][2]string{ // anywhere; only in the folder
+		"no mention":                {},
+		"see @dot.png":              {"dot.png", "dot.png"},
+		"see @dot.png, please":      {"dot.png", "dot.png"},
+		"(@dot.png)":                {"dot.png", "dot.png"},
+		"me@dot.png":                {},
+		`see @"with space.png" now`: {"with space.png", "with space.png"},
+		`see @"with space.png`:      {},
+		"@d/in.png\n@dot.png":       {"in.png dot.png", "in.png dot.png"},
+		"@text.txt @missing @ @d":   {},
+		"@link.png":                 {"link.png", ""},
+		"@" + other:                 {"other.png", ""},
+		"@../" + filepath.Base(x.dir) + "/dot.png": {"dot.png", "dot.png"},
+	} {
+		for i, anywhere := range []bool{true, false} {
+			parts, err := x.w.mentioned(t.Context(), x.a.ID, said, anywhere)
+			var names []string
+			for _, p := range parts {
+				names = append(names, p.Name)
+			}
+			if got := strings.Join(names, " "); err != nil || got != want[i] {
+				t.Errorf("%q, anywhere %t: %q, %v, want %q", said, anywhere, got, err, want[i])
+			}
+		}
+	}
+	if parts, err := x.w.mentioned(As(t.Context(), x.a.ID), x.a.ID, "@dot.png", true); err != nil || parts != nil {
+		t.Errorf("an agent attached %v, %v", parts, err)
+	}
+	spaced := filepath.Join(x.dir, "with space.png")
+	for text, want := range map[string]string{
+		other: "@" + other + " ", " " + other + "\n": "@" + other + " ", "'" + other + "'": "@" + other + " ", "file://" + other: "@" + other + " ",
+		strings.ReplaceAll(spaced, " ", `\ `): `@"` + spaced + `" `, spaced: `@"` + spaced + `" `, `"` + spaced + `"`: `@"` + spaced + `" `,
+		"": "", "dot.png": "dot.png", other + "\n" + other: other + "\n" + other, filepath.Join(x.dir, "text.txt"): filepath.Join(x.dir, "text.txt"), "''": "''",
+	} {
+		if got := Pasted(text); got != want {
+			t.Errorf("pasted %q: %q, want %q", text, got, want)
+		}
+	}
+	many := slices.Repeat([]string{other}, mostAttached)
+	if parts, err := Attach(many...); err != nil || len(parts) != mostAttached {
+		t.Errorf("%d, %v", len(parts), err)
+	}
+	for name, err := range map[string]error{"too many": failed(Attach(append(many, other)...)), "a folder": failed(Attach(x.dir)), "nothing": failed(Attach(other + "x")), "text": failed(Attach(filepath.Join(x.dir, "text.txt")))} {
+		if err == nil {
+			t.Errorf("%s is attached", name)
+		}
+	}
+	want := []string{"d/", "d/in.png", "dot.png", "link.png", "text.txt", "with space.png"}
+	if got := x.w.Files(t.Context(), x.a.ID, ""); !slices.Equal(got, want) {
+		t.Errorf("paths %q, want %q", got, want)
+	}
+	x.put("new", "x")
+	if got := x.w.Files(t.Context(), x.a.ID, ""); !slices.Equal(got, want) {
+		t.Errorf("within a moment the paths are not remembered: %q", got)
+	}
+	below, err := x.w.Fork(t.Context(), Fork{Parent: x.a, Cwd: filepath.Join(x.dir, "d")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := x.w.Files(t.Context(), below.Child.ID, ""); !slices.Equal(got, []string{"in.png"}) {
+		t.Errorf("of another agent: %q", got)
+	}
+}
+
+// A child with a worktree works there; what it did is counted, shown, and merged into its parent's folder.
+func TestTheWorkInAWorktree(t *testing.T) {
+	x := newWorker(t)
+	w, ctx := x.w, t.Context()
+	git := func(dir string, args ...string) {
+		t.Helper()
+		cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=t", "-c", "user.email=t@example.com"}, args...)...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	x.put("a", "one\ntwo\n")
+	git(x.dir, "init", "-q", "-b", "main")
+	git(x.dir, "add", ".")
+	git(x.dir, "commit", "-qm", "first")
+	x.put("loose", "not committed\n")
+	made, err := w.Fork(ctx, Fork{Parent: x.a, Name: "kid", Worktree: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	clean, err := w.Fork(ctx, Fork{Parent: x.a, Name: "clean", Worktree: true, Clean: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kid := &worker{t, w, made.Child, made.Child.Cwd}
+	if made.Tree == nil || kid.tree()["loose"] == "" || (&worker{t, w, clean.Child, clean.Child.Cwd}).tree()["loose"] != "" {
+		t.Errorf("%+v: %v", made.Tree, kid.tree())
+	}
+	if _, err := w.Fork(ctx, Fork{Parent: x.a, Clean: true}); !fault.Is(err, fault.Usage) {
+		t.Errorf("clean without a worktree: %v", err)
+	}
+	kid.put("a", "one\n2\nthree\n")
+	kid.put("new", "x\n")
+	seen, enough := w.Elsewhere.Subscribe(ctx)
+	defer enough()
+	if _, err := w.Overview(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for range seen { // git was asked
+		break
+	}
+	f, err := w.Overview(ctx)
+	if got := f.Changes[kid.a.ID]; err != nil || got.Branch == "" || got.Files != 2 || got.Added != 2 || got.Removed != 1 {
+		t.Errorf("%+v, %v", f.Changes, err)
+	}
+	patch, err := w.Changed(ctx, kid.a.ID)
+	if err != nil || !strings.Contains(patch, "+2") || !strings.Contains(patch, "-two") {
+		t.Errorf("%q, %v", patch, err)
+	}
+	if patch, err := w.Changed(ctx, found(t, w, "0").ID); err != nil || patch != "" {
+		t.Errorf("without a turn: %q, %v", patch, err)
+	}
+	tree, err := w.Trees.Find(ctx, "kid")
+	if err != nil || tree.Owner == nil || tree.Owner.ID != kid.a.ID || tree.Home != x.dir || tree.Label() != "kid" {
+		t.Fatalf("%+v, %v", tree, err)
+	}
+	if _, err := w.Trees.Find(ctx, "ada"); !fault.Is(err, fault.NotFound) {
+		t.Errorf("one without a worktree: %v", err)
+	}
+	if all, err := w.Trees.List(ctx); err != nil || len(all) != 2 {
+		t.Errorf("%+v, %v", all, err)
+	}
+	x.put("loose", "")
+	done, cleaned, err := w.Merge(ctx, tree, x.dir, true)
+	if err != nil || !cleaned || done.Commits == 0 || x.tree()["new"] != "x\n" || x.tree()["a"] != "one\n2\nthree\n" {
+		t.Errorf("%+v, %t, %v: %v", done, cleaned, err, x.tree())
+	}
+	if _, err := os.Stat(kid.dir); !os.IsNotExist(err) {
+		t.Errorf("the worktree is left: %v", err)
+	}
+	if got, err := w.SweepTrees(ctx, false); err != nil || got.Count != 0 {
+		t.Errorf("a living agent's worktree is swept: %+v, %v", got, err)
+	}
+	if _, err := w.Kill(ctx, Kill{Agent: clean.Child}); err != nil {
+		t.Fatal(err)
+	}
+	for _, plan := range []bool{true, false} {
+		got, err := w.SweepTrees(ctx, plan)
+		_, gone := os.Stat(clean.Child.Cwd)
+		if err != nil || got.Count != 1 || os.IsNotExist(gone) == plan {
+			t.Errorf("plan %t: %+v, %v, %v", plan, got, err, gone)
+		}
+	}
+	for stat, want := range map[string][2]int{"": {}, " 2 files changed, 3 insertions(+), 1 deletion(-)": {3, 1}, " 1 file changed, 12 deletions(-)": {0, 12}} {
+		if added, removed := insertions(stat); [2]int{added, removed} != want {
+			t.Errorf("%q: %d %d", stat, added, removed)
+		}
+	}
+}
