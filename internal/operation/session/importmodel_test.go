@@ -88,7 +88,7 @@ func take(t *testing.T, w *Workspace, path string, plan bool) (Import, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := w.Imports(t.Context())
+	m, err := w.History().Imports(t.Context())
 	if err != nil {
 		return Import{}, err
 	}
@@ -176,14 +176,18 @@ func TestAFileThatGrewAfterItsAgentWentOn(t *testing.T) {
 		want  []string
 	}{
 		{"nothing", func(*Workspace, agent.Agent) error { return nil }, []string{"t0 t1 t2"}},
-		{"a note", func(w *Workspace, a agent.Agent) error { return failed(w.Append(t.Context(), a, history.Note, "n")) }, []string{"t0 t1 t2"}},
-		{"a message", func(w *Workspace, a agent.Agent) error { return failed(w.Append(t.Context(), a, history.User, "mine")) }, []string{"t0 t1 mine", "t0 t1 t2"}},
+		{"a note", func(w *Workspace, a agent.Agent) error {
+			return failed(w.History().Append(t.Context(), a, history.Note, "n"))
+		}, []string{"t0 t1 t2"}},
+		{"a message", func(w *Workspace, a agent.Agent) error {
+			return failed(w.History().Append(t.Context(), a, history.User, "mine"))
+		}, []string{"t0 t1 mine", "t0 t1 t2"}},
 		{"a rewind", func(w *Workspace, a agent.Agent) error {
-			p, err := w.Page(t.Context(), a.ID, Span{Limit: 2})
+			p, err := w.History().Page(t.Context(), a.ID, Span{Limit: 2})
 			if err != nil {
 				return err
 			}
-			return failed(w.RewindTo(t.Context(), a, p.Entries[0].ID))
+			return failed(w.History().RewindTo(t.Context(), a, p.Entries[0].ID))
 		}, []string{"t0", "t0 t1 t2"}},
 	} {
 		w, path := open(t, nil), filepath.Join(t.TempDir(), "s.jsonl")
@@ -207,7 +211,7 @@ func TestAFileThatGrewAfterItsAgentWentOn(t *testing.T) {
 				last = e.ID
 			}
 		}
-		if err := w.Redact(t.Context(), a, last); err != nil {
+		if err := w.History().Redact(t.Context(), a, last); err != nil {
 			t.Fatal(err)
 		}
 		if p := proved(t, w, path); p.Entries != 2 || p.Redacted != 1 {
@@ -228,7 +232,7 @@ func TestAFileThatGrewAfterItsAgentWentOn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.Sourced(t.Context(), list[0]); !fault.Is(err, fault.HistoryDamaged) {
+		if _, err := w.History().CompareSource(t.Context(), list[0]); !fault.Is(err, fault.HistoryDamaged) {
 			t.Errorf("%s: a changed file: %v", c.name, err)
 		}
 	}
@@ -248,7 +252,7 @@ func TestABranchWhoseAgentWasKilledGoesOnWithoutItsPast(t *testing.T) {
 	}
 	for _, a := range all {
 		if a.Parent == main.ID {
-			if _, err := w.Kill(t.Context(), Kill{Agent: a}); err != nil {
+			if _, err := w.Agents().Kill(t.Context(), Kill{Agent: a}); err != nil {
 				t.Fatal(err)
 			}
 		}

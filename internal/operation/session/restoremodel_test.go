@@ -36,7 +36,7 @@ type worker struct {
 
 func newWorker(t *testing.T) *worker {
 	w := openIn(t, t.TempDir(), t.TempDir(), nil)
-	made, err := w.Fork(t.Context(), Fork{Parent: found(t, w, "0"), Name: "ada", Cwd: w.Place.Project})
+	made, err := w.Agents().Fork(t.Context(), Fork{Parent: found(t, w, "0"), Name: "ada", Cwd: w.Place.Project})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,12 +99,12 @@ func (x *worker) turn(n int, change func(put func(path, text string))) (asked, a
 	asked = x.append(said(history.User, history.Part{Type: history.Text, Text: fmt.Sprintf("prompt %d", n)}))
 	call := fmt.Sprintf("c%d", n)
 	x.append(said(history.Assistant, history.Part{Type: history.ToolCall, CallID: call, Name: "write", Args: []byte(`{}`)}))
-	states := x.w.FileStates(x.a, "")
+	states := x.w.Files().FileStates(x.a, "")
 	if before, ok := states.Take(x.t.Context()).Done(x.t.Context(), history.BeforeCalls); ok {
 		x.append(before)
 	}
 	ended := states.Begin()
-	replaces := x.w.Replaces(x.a.ID, x.dir)
+	replaces := x.w.Files().Replaces(x.a.ID, x.dir)
 	change(func(path, text string) {
 		old, _ := os.ReadFile(filepath.Join(x.dir, path))
 		replaces(path, old, []byte(text))
@@ -145,12 +145,12 @@ func TestFilesAreRestoredToWhatTheyWere(t *testing.T) {
 			points = append(points, asked, answered)
 		}
 		for _, at := range points {
-			states, err := x.w.StateAt(ctx, x.a, at)
+			states, err := x.w.Files().StateAt(ctx, x.a, at)
 			if err != nil {
 				t.Fatal(err)
 			}
 			listed := map[string]bool{}
-			if err := x.w.ListFiles(states.State, func(path string, n files.Node, has bool) error {
+			if err := x.w.Files().ListFiles(states.State, func(path string, n files.Node, has bool) error {
 				if n.Kind == files.File {
 					listed[path] = has
 				}
@@ -168,12 +168,12 @@ func TestFilesAreRestoredToWhatTheyWere(t *testing.T) {
 			t.Helper()
 			was := x.tree()
 			r.Agent, r.Plan, r.Commands = x.a, true, true // what a turn removed, a command could have
-			planned, err := x.w.Restore(ctx, r)
+			planned, err := x.w.Files().Restore(ctx, r)
 			if err != nil || !maps.Equal(x.tree(), was) {
 				t.Fatalf("seed %d, %s: a plan made %v of %v, %v", seed, name, x.tree(), was, err)
 			}
 			r.Plan = false
-			done, err := x.w.Restore(ctx, r)
+			done, err := x.w.Files().Restore(ctx, r)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -190,7 +190,7 @@ func TestFilesAreRestoredToWhatTheyWere(t *testing.T) {
 		for range 4 {
 			at := points[dice.IntN(len(points))]
 			now := x.tree()
-			changes, err := x.w.DiffFiles(ctx, x.a, at, 0)
+			changes, err := x.w.Files().DiffFiles(ctx, x.a, at, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -246,7 +246,7 @@ func TestVerbsAboutFilesFail(t *testing.T) {
 	}
 	child(t, w, "0", "gone")
 	gone := found(t, w, "gone")
-	if _, err := w.Kill(ctx, Kill{Agent: gone}); err != nil {
+	if _, err := w.Agents().Kill(ctx, Kill{Agent: gone}); err != nil {
 		t.Fatal(err)
 	}
 	gone.Status = agent.Dead
@@ -254,49 +254,49 @@ func TestVerbsAboutFilesFail(t *testing.T) {
 		err  error
 		code fault.Code
 	}{
-		"a state of an agent without any":       {failed(w.StateAt(ctx, zero, 0)), fault.NotFound},
-		"a state at another agent's message":    {failed(w.StateAt(ctx, zero, asked)), fault.NotFound},
-		"an undo without a turn":                {failed(w.Restore(ctx, Restoring{Agent: zero, Last: true})), fault.NotFound},
-		"a path outside":                        {failed(w.Restore(ctx, Restoring{Agent: x.a, At: asked, Paths: []string{"../x"}})), ""},
-		"a path that never was":                 {failed(w.Restore(ctx, Restoring{Agent: x.a, At: asked, Paths: []string{"nope"}})), fault.NotFound},
-		"files of the dead":                     {failed(w.Restore(ctx, Restoring{Agent: gone, At: asked})), fault.DeadAgent},
-		"by an agent, forced":                   {failed(w.Restore(As(ctx, x.a.ID), Restoring{Agent: x.a, At: asked, Force: true})), fault.Denied},
-		"by an agent, commands":                 {failed(w.Restore(As(ctx, x.a.ID), Restoring{Agent: x.a, At: asked, Commands: true})), fault.Denied},
-		"by another agent":                      {failed(w.Restore(As(ctx, x.a.ID), Restoring{Agent: zero, At: asked})), fault.Denied},
-		"a difference of no state":              {failed(w.DiffState(ctx, x.a, asked)), fault.NotFound},
-		"a difference of another's state":       {failed(w.DiffState(ctx, zero, states[0].ID)), fault.NotFound},
-		"a rewind without a mark":               {failed(w.RewindFiles(ctx, x.a, Rewinding{})), fault.NotFound},
-		"a redaction of another's state":        {w.Redact(ctx, zero, states[0].ID), fault.NotFound},
-		"states that are not kept on this disk": {w.ListFiles(history.State{Root: strings.Repeat("ab", 32)}, nil), fault.NotFound},
-		"a root that is none":                   {w.ListFiles(history.State{Root: "x"}, nil), fault.HistoryDamaged},
+		"a state of an agent without any":       {failed(w.Files().StateAt(ctx, zero, 0)), fault.NotFound},
+		"a state at another agent's message":    {failed(w.Files().StateAt(ctx, zero, asked)), fault.NotFound},
+		"an undo without a turn":                {failed(w.Files().Restore(ctx, Restoring{Agent: zero, Last: true})), fault.NotFound},
+		"a path outside":                        {failed(w.Files().Restore(ctx, Restoring{Agent: x.a, At: asked, Paths: []string{"../x"}})), ""},
+		"a path that never was":                 {failed(w.Files().Restore(ctx, Restoring{Agent: x.a, At: asked, Paths: []string{"nope"}})), fault.NotFound},
+		"files of the dead":                     {failed(w.Files().Restore(ctx, Restoring{Agent: gone, At: asked})), fault.DeadAgent},
+		"by an agent, forced":                   {failed(w.Files().Restore(As(ctx, x.a.ID), Restoring{Agent: x.a, At: asked, Force: true})), fault.Denied},
+		"by an agent, commands":                 {failed(w.Files().Restore(As(ctx, x.a.ID), Restoring{Agent: x.a, At: asked, Commands: true})), fault.Denied},
+		"by another agent":                      {failed(w.Files().Restore(As(ctx, x.a.ID), Restoring{Agent: zero, At: asked})), fault.Denied},
+		"a difference of no state":              {failed(w.Files().DiffState(ctx, x.a, asked)), fault.NotFound},
+		"a difference of another's state":       {failed(w.Files().DiffState(ctx, zero, states[0].ID)), fault.NotFound},
+		"a rewind without a mark":               {failed(w.Files().RewindFiles(ctx, x.a, Rewinding{})), fault.NotFound},
+		"a redaction of another's state":        {w.History().Redact(ctx, zero, states[0].ID), fault.NotFound},
+		"states that are not kept on this disk": {w.Files().ListFiles(history.State{Root: strings.Repeat("ab", 32)}, nil), fault.NotFound},
+		"a root that is none":                   {w.Files().ListFiles(history.State{Root: "x"}, nil), fault.HistoryDamaged},
 	} {
 		if c.err == nil || c.code != "" && !fault.Is(c.err, c.code) {
 			t.Errorf("%s: %v, want %s", name, c.err, c.code)
 		}
 	}
-	if changes, err := w.DiffState(ctx, x.a, states[0].ID); err != nil || len(changes) != 0 {
+	if changes, err := w.Files().DiffState(ctx, x.a, states[0].ID); err != nil || len(changes) != 0 {
 		t.Errorf("the first state changed %v, %v", changes, err)
 	}
-	changes, err := w.DiffState(ctx, x.a, states[1].ID)
+	changes, err := w.Files().DiffState(ctx, x.a, states[1].ID)
 	if err != nil || len(changes) != 1 || changes[0].Path != "a" || !strings.Contains(changes[0].Diff, "-1") || !strings.Contains(changes[0].Diff, "+2") {
 		t.Errorf("the turn changed %+v, %v", changes, err)
 	}
-	if _, err := w.Mark(ctx, x.a, "here"); err != nil {
+	if _, err := w.History().Mark(ctx, x.a, "here"); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
 		name string
 		verb func() error
 	}{
-		{"StateAt", func() error { return failed(w.StateAt(ctx, x.a, answered)) }},
-		{"DiffFiles", func() error { return failed(w.DiffFiles(ctx, x.a, 0, 0)) }},
-		{"DiffFiles of two", func() error { return failed(w.DiffFiles(ctx, x.a, asked, answered)) }},
-		{"DiffState", func() error { return failed(w.DiffState(ctx, x.a, states[1].ID)) }},
-		{"GCFiles", func() error { return failed(w.GCFiles(ctx, Sweep{Plan: true})) }},
-		{"Restore", func() error { return failed(w.Restore(ctx, Restoring{Agent: x.a, At: asked})) }},
-		{"Restore the last", func() error { return failed(w.Restore(ctx, Restoring{Agent: x.a, Last: true})) }},
-		{"RewindFiles", func() error { return failed(w.RewindFiles(ctx, x.a, Rewinding{Label: "here"})) }},
-		{"Redact a state", func() error { return w.Redact(ctx, x.a, states[1].ID) }},
+		{"StateAt", func() error { return failed(w.Files().StateAt(ctx, x.a, answered)) }},
+		{"DiffFiles", func() error { return failed(w.Files().DiffFiles(ctx, x.a, 0, 0)) }},
+		{"DiffFiles of two", func() error { return failed(w.Files().DiffFiles(ctx, x.a, asked, answered)) }},
+		{"DiffState", func() error { return failed(w.Files().DiffState(ctx, x.a, states[1].ID)) }},
+		{"GCFiles", func() error { return failed(w.Care().GCFiles(ctx, Sweep{Plan: true})) }},
+		{"Restore", func() error { return failed(w.Files().Restore(ctx, Restoring{Agent: x.a, At: asked})) }},
+		{"Restore the last", func() error { return failed(w.Files().Restore(ctx, Restoring{Agent: x.a, Last: true})) }},
+		{"RewindFiles", func() error { return failed(w.Files().RewindFiles(ctx, x.a, Rewinding{Label: "here"})) }},
+		{"Redact a state", func() error { return w.History().Redact(ctx, x.a, states[1].ID) }},
 	} {
 		storetest.FailEachStatement(t, &sqlite.Before, c.name, c.verb)
 	}
@@ -326,12 +326,12 @@ func TestARestoreWhoseStepsFailIsCompleted(t *testing.T) {
 			}
 			return nil
 		}
-		_, err := w.Restore(ctx, Restoring{Agent: x.a, At: asked, Force: true})
+		_, err := w.Files().Restore(ctx, Restoring{Agent: x.a, At: asked, Force: true})
 		if err == nil {
-			_, err = w.EmptyTrash(ctx, Emptying{Over: int64(n)})
+			_, err = w.Care().EmptyTrash(ctx, Emptying{Over: int64(n)})
 		}
 		if err == nil {
-			_, err = w.GCFiles(ctx, Sweep{Since: time.Now().Add(time.Hour)})
+			_, err = w.Care().GCFiles(ctx, Sweep{Since: time.Now().Add(time.Hour)})
 		}
 		step.Hook = nil
 		if err == nil && !maps.Equal(x.tree(), was) {
@@ -346,7 +346,7 @@ func TestARestoreWhoseStepsFailIsCompleted(t *testing.T) {
 		if err != nil && !errors.Is(err, syscall.EIO) && !strings.Contains(err.Error(), "input/output error") {
 			t.Errorf("step %d: %v", n, err)
 		}
-		if _, err := w.Restore(ctx, Restoring{Agent: x.a, At: asked, Force: true}); err != nil || !maps.Equal(x.tree(), was) {
+		if _, err := w.Files().Restore(ctx, Restoring{Agent: x.a, At: asked, Force: true}); err != nil || !maps.Equal(x.tree(), was) {
 			t.Fatalf("after step %d failed: %v, %v", n, x.tree(), err)
 		}
 	}
