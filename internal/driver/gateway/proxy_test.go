@@ -281,6 +281,7 @@ func TestOnlyLimitsThatThePathObeysCount(t *testing.T) {
 	}{
 		{"openai", "/v1/chat/completions", `{"model":"m","max_output_tokens":1}`, false},
 		{"openai", "/v1/chat/completions", `{"model":"m","max_tokens":1}`, true},
+		{"openai", "/v1/chat/completions", `{"model":"m","Max_Tokens":1}`, false},
 		{"openai", "/v1/chat/completions", `{"model":"m","max_completion_tokens":1}`, true},
 		{"openai", "/v1/chat/completions", `{"model":"m","max_completion_tokens":1,"max_tokens":200000}`, false},
 		{"openai", "/v1/chat/completions", `{"model":"m","generationConfig":{"maxOutputTokens":1}}`, false},
