@@ -326,6 +326,16 @@ func TestOtherSpellingsOfGoogleAreRefused(t *testing.T) {
 	}
 }
 
+// Vendors differ in which of two members with one name they obey.
+func TestMembersThatAreNamedTwiceAreRefused(t *testing.T) {
+	s := newSite(t, agent.Budget{Tokens: agent.AtMost(1 << 40)}, func(http.ResponseWriter, *http.Request) {})
+	for _, body := range []string{`{"max_tokens":1,"max_tokens":9000}`, `{"n":1,"max_tokens":1,"\u006e":90}`} {
+		if status, got := s.post("openai", "/v1/chat/completions", body); status != http.StatusBadRequest || s.requests() != 0 {
+			t.Errorf("%s: %d %s", body, status, got)
+		}
+	}
+}
+
 // A key of ours stands in the place of whatever the program sends; an address of the user's in that of
 // the vendor's.
 func TestOurKeyIsPutIn(t *testing.T) {
