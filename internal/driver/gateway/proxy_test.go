@@ -281,6 +281,7 @@ func TestOnlyLimitsThatThePathObeysCount(t *testing.T) {
 	}{
 		{"openai", "/v1/chat/completions", `{"model":"m","max_output_tokens":1}`, false},
 		{"openai", "/v1/chat/completions", `{"model":"m","max_tokens":1}`, true},
+		{"openai", "/v1/chat/completions", `{"model":"m","Max_Tokens":1}`, false},
 		{"openai", "/v1/chat/completions", `{"model":"m","max_completion_tokens":1}`, true},
 		{"openai", "/v1/chat/completions", `{"model":"m","max_completion_tokens":1,"max_tokens":200000}`, false},
 		{"openai", "/v1/chat/completions", `{"model":"m","generationConfig":{"maxOutputTokens":1}}`, false},
@@ -320,6 +321,16 @@ func TestOtherSpellingsOfGoogleAreRefused(t *testing.T) {
 		`{"generationConfig":{"candidate_count":8}}`, `{"generationConfig":{"maxOutputTokens":1,"max_output_tokens":9000}}`} {
 		status, got := s.post("gemini", "/v1beta/models/m:generateContent", body)
 		if status != http.StatusBadRequest || !strings.Contains(got, "generationConfig") || s.requests() != 0 {
+			t.Errorf("%s: %d %s", body, status, got)
+		}
+	}
+}
+
+// Vendors differ in which of two members with one name they obey.
+func TestMembersThatAreNamedTwiceAreRefused(t *testing.T) {
+	s := newSite(t, agent.Budget{Tokens: agent.AtMost(1 << 40)}, func(http.ResponseWriter, *http.Request) {})
+	for _, body := range []string{`{"max_tokens":1,"max_tokens":9000}`, `{"n":1,"max_tokens":1,"\u006e":90}`} {
+		if status, got := s.post("openai", "/v1/chat/completions", body); status != http.StatusBadRequest || s.requests() != 0 {
 			t.Errorf("%s: %d %s", body, status, got)
 		}
 	}

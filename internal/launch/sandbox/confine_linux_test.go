@@ -143,10 +143,15 @@ func TestNoLinkBecomesAFolderToWrite(t *testing.T) {
 			t.Errorf("%s: %v", w, err)
 		}
 	}
-	// While a command is prepared.
+	// While a command is prepared. The helper mounts nothing over a link, also if it is gone again later.
 	in, err := (&Box{Write: []string{r.root}}).resolve()
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, w := range []string{r.root + "/link", r.root + "/link/folder"} {
+		if _, _, err := in.mountFolder(w); !errors.Is(err, syscall.ELOOP) {
+			t.Errorf("%s: %v", w, err)
+		}
 	}
 	if err := errors.Join(os.Rename(r.root, r.root+".old"), os.Rename(r.outside, r.root)); err != nil {
 		t.Fatal(err)

@@ -73,10 +73,8 @@ func (b *inside) rules() (int, error) {
 			return at(path, err)
 		}
 		defer unix.Close(fd)
-		if same, ok := b.Same[path]; ok {
-			if now, err := identityOf(fd); err != nil || now != same {
-				return at(path, fmt.Errorf("the folder was replaced while the command was prepared"))
-			}
+		if err := b.checkSame(path, fd); err != nil {
+			return at(path, err)
 		}
 		rule := unix.LandlockPathBeneathAttr{Allowed_access: access, Parent_fd: int32(fd)}
 		_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, n, unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&rule)), 0, 0, 0)

@@ -61,24 +61,26 @@ func (b *inside) enclose(files map[string]string, needed ...string) error {
 	}
 	shm := filepath.Join(b.Temp, "shm")
 	writable := append([]string{b.tmp()}, b.Write...)
-	var open []string // of these, what was not read-only before
-	for _, w := range writable {
-		var fs unix.Statfs_t
-		if err := unix.Statfs(w, &fs); err != nil {
-			return at(w, err)
-		}
-		if fs.Flags&unix.ST_RDONLY == 0 {
-			open = append(open, w)
-		}
-		if err := bind(w, w); err != nil {
-			return err
-		}
+	open := []string{b.tmp()} // mounts that can be written
+	if err := bind(b.tmp(), b.tmp()); err != nil {
+		return err
 	}
-	for _, dir := range b.ways() {
-		if err := bind(dir, dir); err != nil {
-			return err
+	var mounts []int // of folders that can be written
+	defer func() {
+		for _, fd := range mounts {
+			unix.Close(fd)
 		}
-		open = append(open, dir)
+	}()
+	for _, dir := range append(slices.Clone(b.Write), b.ways()...) {
+		fd, readOnly, err := b.mountFolder(dir)
+		if err != nil {
+			return at(dir, err)
+		}
+		if readOnly {
+			unix.Close(fd)
+			continue
+		}
+		mounts = append(mounts, fd)
 	}
 	if err := bind(shm, "/dev/shm"); err == nil {
 		open = append(open, "/dev/shm")
@@ -112,6 +114,11 @@ func (b *inside) enclose(files map[string]string, needed ...string) error {
 			return err
 		}
 	}
+	for _, fd := range mounts {
+		if err := unix.MountSetattr(fd, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_clr: unix.MOUNT_ATTR_RDONLY}); err != nil {
+			return err
+		}
+	}
 	for _, h := range b.Hide {
 		if err := cover(h, writable); err != nil && !gone(err) {
 			return err
@@ -124,6 +131,43 @@ func (b *inside) enclose(files map[string]string, needed ...string) error {
 	}
 	freshProc()
 	return setReadOnly("/proc", true)
+}
+
+// mountFolder mounts a folder over itself and returns the mount, and whether it was read-only before. It
+// follows no symbolic link, and names the folder once: a command that is still running could put a link
+// in its place at any moment, and the mount would make another folder writable.
+func (b *inside) mountFolder(path string) (mount int, readOnly bool, err error) {
+	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS})
+	if err != nil {
+		return -1, false, err
+	}
+	defer unix.Close(fd)
+	if err := b.checkSame(path, fd); err != nil {
+		return -1, false, err
+	}
+	var fs unix.Statfs_t
+	if err := unix.Fstatfs(fd, &fs); err != nil {
+		return -1, false, err
+	}
+	mount, err = unix.OpenTree(fd, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_EMPTY_PATH)
+	if err != nil {
+		return -1, false, err
+	}
+	if err := unix.MoveMount(mount, "", fd, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH); err != nil {
+		unix.Close(mount)
+		return -1, false, err
+	}
+	return mount, fs.Flags&unix.ST_RDONLY != 0, nil
+}
+
+// checkSame refuses a folder to be written that is not the one that was found when the box was made.
+func (b *inside) checkSame(path string, fd int) error {
+	if same, ok := b.Same[path]; ok {
+		if now, err := identityOf(fd); err != nil || now != same {
+			return errors.New("the folder was replaced while the command was prepared")
+		}
+	}
+	return nil
 }
 
 // ways are the folders on the way from a writable folder to what is hidden or kept in it. As

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"ramet/internal/base/text"
+	"ramet/internal/core/trust"
 )
 
 // Address is where a service is, for people: as it is configured, without what stands before its host and
@@ -41,5 +42,5 @@ func (s Server) says(err error) string {
 			out = strings.ReplaceAll(out, u.RawQuery, "…")
 		}
 	}
-	return text.Line(out, 300)
+	return text.Line(trust.Reveal(out), 300)
 }

@@ -78,7 +78,7 @@ func (p *Pool) call(ctx context.Context, server, name string, args json.RawMessa
 	case ctx.Err() != nil:
 		return Result{}, ctx.Err()
 	case errors.As(err, &said) && said.Code == codeTooLong:
-		return Result{Outcome: Unknown, Text: "The answer of " + server + " was too long to be read: " + text.Line(said.Message, 200) + "."}, nil
+		return Result{Outcome: Unknown, Text: "The answer of " + server + " was too long to be read: " + text.Line(trust.Reveal(said.Message), 200) + "."}, nil
 	case errors.As(err, &said) && !errors.Is(err, sdk.ErrConnectionClosed):
 		return Result{Outcome: Failed, Text: fmt.Sprintf("%s answers with an error (%d): %s", server, said.Code, bounded(said.Message, mostText))}, nil
 	case limited.Err() != nil:

@@ -18,6 +18,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/text"
+	"ramet/internal/core/trust"
 	"ramet/internal/launch"
 	"ramet/internal/launch/sandbox"
 )
@@ -51,7 +52,7 @@ func (w *lastWords) Write(p []byte) (int, error) {
 func (w *lastWords) String() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return strings.TrimSpace(strings.ToValidUTF8(string(w.end), ""))
+	return trust.Reveal(strings.TrimSpace(strings.ToValidUTF8(string(w.end), "")))
 }
 
 // connect starts a server, or reaches it. It lives until life ends; ctx bounds the start.

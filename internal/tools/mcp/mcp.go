@@ -44,7 +44,7 @@ type Server struct {
 	Name    string
 	Command []string // with its arguments; empty: it is reached over HTTP
 	Dir     string   // the project; the user's own servers start in an empty folder
-	Roots   []string // folders in its list of roots: those that it may write, and the project
+	Roots   []string // its roots: the folders that it may write, and the project
 	// Check refuses to start a file, if one is named, with a command line; a project's server must have one.
 	Check   func(file string, args []string) error
 	Env     []string // complete
