@@ -186,29 +186,25 @@ func TestAnAgentLeaves(t *testing.T) {
 func TestLimitsOfAnAgentHoldForItsCommands(t *testing.T) {
 	w := open(t, nil)
 	ctx, prompt := t.Context(), "do it"
-	limited := func(name string, tools ...string) agent.Agent {
-		a := child(t, w, "0", name)
+	limited := func(name string, tools ...string) (a, free agent.Agent) {
+		a, free = child(t, w, "0", name), child(t, w, name, "")
 		if _, err := w.Store.Append(ctx, a.ID, agent.Passing(), registry.LimitEntry(history.Limit{By: "agent " + name, Tools: tools})); err != nil {
 			t.Fatal(err)
 		}
-		return a
+		return a, free
 	}
 	for _, c := range []struct {
-		name                            string
-		tools                           []string
-		fork, send, kill, more, anybody bool
+		name                               string
+		tools                              []string
+		fork, send, kill, prompt, wordsAny bool
 	}{
 		{"none", nil, false, false, false, false, false},
 		{"forks", []string{"fork"}, true, false, false, true, false},
 		{"sends", []string{"send"}, false, true, false, true, true},
 		{"kills", []string{"kill", "fork"}, true, false, true, true, false},
 	} {
-		a := limited(c.name, c.tools...)
-		inherits := child(t, w, c.name, c.name+"-kid")
-		free := child(t, w, c.name, c.name+"-other")
-		if _, err := w.Store.Append(ctx, free.ID, agent.Passing(), registry.LimitEntry(history.Limit{By: "more", Tools: []string{"bash"}})); err != nil {
-			t.Fatal(err)
-		}
+		a, free := limited(c.name, c.tools...) // free was born before the limit
+		inherits := child(t, w, c.name, "")
 		by := As(ctx, a.ID)
 		for verb, one := range map[string]struct {
 			err error
@@ -216,7 +212,8 @@ func TestLimitsOfAnAgentHoldForItsCommands(t *testing.T) {
 		}{
 			"fork":      {failed(w.Fork(by, Fork{Parent: a, Prompt: &prompt})), c.fork},
 			"send":      {failed(w.Send(by, Letter{To: inherits, Body: "x"})), c.send},
-			"prompt":    {w.mayPrompt(by, inherits.ID), c.more},
+			"prompt":    {w.mayPrompt(by, inherits.ID), c.prompt},
+			"prompt it": {w.mayPrompt(by, free.ID), c.wordsAny},
 			"unlimited": {w.Unlimited(by, "x"), false},
 			"admitted":  {failed(w.Admit(by, "x", false, "kill")), c.kill},
 			"any":       {failed(w.Admit(by, "x", false, "")), true},
