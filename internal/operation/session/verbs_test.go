@@ -338,7 +338,8 @@ func TestTheWorkInAWorktree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	clean, err := w.Fork(ctx, Fork{Parent: x.a, Name: "clean", Worktree: true, Clean: true})
+	task := "a task, which no server takes"
+	clean, err := w.Fork(ctx, Fork{Parent: x.a, Name: "clean", Worktree: true, Clean: true, Prompt: &task, Start: kernel.StartTask})
 	if err != nil {
 		t.Fatal(err)
 	}
