@@ -5,9 +5,12 @@ import (
 	"testing"
 
 	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
+	"ramet/internal/kernel"
 	"ramet/internal/store/sqlite"
 	"ramet/internal/testkit/storetest"
+	"ramet/internal/turn/permit"
 )
 
 // No verb of a workspace says that it has succeeded when a statement of it failed.
@@ -21,7 +24,7 @@ func TestNoVerbSucceedsWithAFailedStatement(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	prompt := "go"
+	prompt, all, zero := "go", true, found(t, w, "0")
 	// Send is not in the table: what it does after its letter is written may fail. Neither are Overview, which leaves
 	// out what it cannot find out, and Transcript, which says of which files it could not.
 	if _, err := w.Send(ctx, Letter{From: &bob, To: ada, Body: "a letter"}); err != nil {
@@ -59,6 +62,19 @@ func TestNoVerbSucceedsWithAFailedStatement(t *testing.T) {
 		{"ShowStates", func() error { return failed(w.ShowStates(ctx, ada)) }},
 		{"Imports", func() error { return failed(w.Imports(ctx)) }},
 		{"SweepBlobs", func() error { return failed(w.SweepBlobs(ctx, true)) }},
+		{"Victims", func() error { _, _, err := w.Victims(ctx, Kill{Agent: ada, Cascade: &all}); return err }},
+		{"Wait", func() error { return failed(w.Wait(ctx, Wait{Agents: []agent.Agent{ada}, Mail: &bob}, 0)) }},
+		{"Stop", func() error { return failed(w.Stop(ctx, kernel.Stop{Agent: ada.ID})) }},
+		{"Leave", func() error { return failed(w.Leave(As(ctx, bob.ID), "")) }},
+		{"mayPrompt", func() error { return w.mayPrompt(As(ctx, ada.ID), bob.ID) }},
+		{"Unlimited", func() error { return w.Unlimited(As(ctx, ada.ID), "x") }},
+		{"KillFinished", func() error { return failed(w.KillFinished(ctx)) }},
+		{"ContinueAll", func() error { return failed(w.ContinueAll(ctx)) }},
+		{"SetEffort", func() error { return w.SetEffort(ctx, ada, "high") }},
+		{"Effort", func() error { return failed(w.Effort(ctx, ada)) }},
+		{"SetMode", func() error { return w.SetMode(ctx, ada, permit.Ask) }},
+		{"Fork by itself", func() error { return failed(w.Fork(As(ctx, ada.ID), Fork{Parent: ada, Prompt: &prompt})) }},
+		{"RecoverFiles", func() error { return failed(w.draftState(ctx, zero)) }},
 		{"Rename", func() error { return failed(w.Rename(ctx, bob, "bill")) }},
 		{"Redact", func() error { return w.Redact(ctx, ada, said.ID) }},
 		{"Clear", func() error { return failed(w.Clear(ctx, ada)) }},
