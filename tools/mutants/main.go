@@ -6,8 +6,9 @@
 //
 // A mutant is judged by the tests of its own package and then, if it survived, by the packages
 // that judges.txt names for it. equivalent.txt lists mutants that cannot change the behaviour,
-// with the reason; they are not counted. Neither are mutants whose tests did not end in time,
-// which may be the machine's fault; they are listed. The working tree is never changed: the mutated
+// with the reason; they are not counted. A mutant whose tests do not end in time is killed if the
+// same tests of the unchanged package end soon; else the machine may be too busy, and the mutant is
+// listed and not counted. The working tree is never changed: the mutated
 // file reaches the compiler as an overlay. The exit code is 1 if fewer than 85 % are killed.
 package main
 
@@ -113,13 +114,17 @@ type verdict int
 
 const (
 	alive   verdict = iota // all tests passed
-	dead                   // a test failed
-	late                   // the tests did not end in time
+	dead                   // a test failed, or did not end
+	late                   // the tests did not end in time, and it may be the machine's fault
 	invalid                // it does not compile
 )
 
-// patience limits one run of tests: a mutant may loop forever.
-const patience = 10 * time.Minute
+// patience limits one run of tests: a mutant may loop forever. If the unchanged tests take no longer than
+// soon right afterwards, it did.
+const (
+	patience = 10 * time.Minute
+	soon     = patience / 3
+)
 
 // judge runs the tests of m's package on m, then those of its judges until one fails.
 func judge(root string, m mutant, judges [][]string) (verdict, string, error) {
@@ -139,12 +144,12 @@ func judge(root string, m mutant, judges [][]string) (verdict, string, error) {
 	if err := os.WriteFile(overlay, text, 0o600); err != nil {
 		return 0, "", err
 	}
-	flags := "GOFLAGS=" + strings.TrimSpace(os.Getenv("GOFLAGS")+" -buildvcs=false -overlay="+overlay)
-	goTool := func(args ...string) (verdict, string, error) {
+	mutated := " -overlay=" + overlay
+	goTool := func(flags string, args ...string) (verdict, string, error) {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, "go", args...)
-		cmd.Dir, cmd.Env = root, append(os.Environ(), flags)
+		cmd.Dir, cmd.Env = root, append(os.Environ(), "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -buildvcs=false"+flags))
 		cmd.WaitDelay = 10 * time.Second
 		var out bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &out
@@ -159,12 +164,19 @@ func judge(root string, m mutant, judges [][]string) (verdict, string, error) {
 		return alive, out.String(), err
 	}
 	pkg := "./" + filepath.ToSlash(filepath.Dir(m.file))
-	if built, out, err := goTool("build", pkg); err != nil || built != alive {
+	if built, out, err := goTool(mutated, "build", pkg); err != nil || built != alive {
 		return invalid, out, err
 	}
 	for _, args := range append([][]string{{pkg}}, judges...) {
 		all := append([]string{"test", "-vet=off", "-failfast", "-count=1", "-timeout=" + patience.String(), "-skip=Soak$"}, args...)
-		if v, out, err := goTool(all...); err != nil || v != alive {
+		v, out, err := goTool(mutated, all...)
+		if v == late {
+			begun := time.Now()
+			if unchanged, _, err := goTool("", all...); err == nil && unchanged == alive && time.Since(begun) < soon {
+				v = dead
+			}
+		}
+		if err != nil || v != alive {
 			return v, out, err
 		}
 	}

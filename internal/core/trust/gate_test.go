@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/base/step"
 )
 
 // stage is a home and a project made for one test.
@@ -339,8 +340,8 @@ func TestImportsEndAtADepth(t *testing.T) {
 	}
 }
 
-// If the files or what was accepted cannot be read, nothing is said of them.
-func TestUnacceptedFailsWhereNothingCanBeRead(t *testing.T) {
+// If the files or what was accepted cannot be read, nothing is said of them and nothing acts.
+func TestAGateFailsWhereNothingCanBeRead(t *testing.T) {
 	s := newStage(t)
 	missing := filepath.Join(s.Project, "missing")
 	damaged := t.TempDir()
@@ -357,6 +358,49 @@ func TestUnacceptedFailsWhereNothingCanBeRead(t *testing.T) {
 	} {
 		if found, first, err := c.gate.Unaccepted(c.dir, []string{"AGENTS.md"}); err == nil || found || first != "" {
 			t.Errorf("%s: %v, %q, %v", name, found, first, err)
+		}
+		if err := c.gate.CopyAccepted(c.dir, []string{"AGENTS.md"}, t.TempDir()); err == nil {
+			t.Errorf("%s: copied", name)
+		}
+		if name == "no folder" {
+			continue
+		}
+		_, reviewed := c.gate.Review()
+		_, configured := c.gate.Configuration()
+		_, shelved := c.gate.Shelf()
+		accepted, asked := c.gate.Accepts(Thing{Path: "AGENTS.md"})
+		if reviewed == nil || configured == nil || shelved == nil || asked == nil || accepted {
+			t.Errorf("%s: %v, %v, %v, %v, accepted %t", name, reviewed, configured, shelved, asked, accepted)
+		}
+	}
+	if ok, err := AcceptsRecipe(damaged, "x"); err == nil || ok || AcceptRecipe(t.Context(), damaged, "x") == nil {
+		t.Errorf("a recipe: %t, %v", ok, err)
+	}
+	if err := (Gate{Home: damaged, Project: s.Project}).Revoke(t.Context()); err == nil {
+		t.Error("revoked")
+	}
+}
+
+// An acceptance during which a step on the disk fails says so, or holds.
+func TestAnAcceptanceWhoseStepsFailSaysSo(t *testing.T) {
+	t.Cleanup(func() { step.Hook = nil })
+	for n, left := 1, 0; left <= 0; n++ {
+		s := newStage(t)
+		r := s.review()
+		left = n
+		step.Hook = func(string) error {
+			if left--; left == 0 {
+				return os.ErrInvalid
+			}
+			return nil
+		}
+		err := s.Accept(t.Context(), r)
+		step.Hook = nil
+		if err == nil {
+			s.says("Be kind.\n", "")
+		}
+		if left > 0 && err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
 	"ramet/internal/driver/foreign"
 )
@@ -124,6 +125,16 @@ func TestImportsOfOlderReaders(t *testing.T) {
 	}
 	if _, err := m.Take(t.Context(), list[0], false); !fault.Is(err, fault.StorageNewer) {
 		t.Error(err)
+	}
+	about := proved(t, w, path).Imported // by a ramet of the future
+	about.Importer = foreign.Importer + 1
+	if _, err := w.Store.Append(t.Context(), first.Agent.ID, agent.Passing(), history.Draft{Kind: history.Import, Meta: history.Meta{Import: &about}}); err != nil {
+		t.Fatal(err)
+	}
+	list[0].Reader = 0
+	_, proof := w.Sourced(t.Context(), list[0])
+	if _, err := m.Take(t.Context(), list[0], false); !fault.Is(err, fault.StorageNewer) || !fault.Is(proof, fault.StorageNewer) {
+		t.Error(err, proof)
 	}
 }
 

@@ -2,11 +2,13 @@ package session
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
 	"ramet/internal/core/state"
+	"ramet/internal/store/sqlite"
 )
 
 // Whom a list asks by name says what he says when all are asked, and a child of the dead hangs under the living.
@@ -58,4 +60,35 @@ func TestAListTellsWhatAllTell(t *testing.T) {
 			t.Errorf("%+v: listed %q", want, names)
 		}
 	}
+}
+
+// The dead are read again only when somebody died, and all are listed in the order of creation.
+func TestTheDeadAreReadWhenSomebodyDied(t *testing.T) {
+	w := open(t, nil)
+	for _, name := range []string{"a", "b", "c"} {
+		child(t, w, "0", name)
+	}
+	reads := 0
+	sqlite.Before = func(query string) error {
+		if strings.Contains(query, "status = 'dead'") {
+			reads++
+		}
+		return nil
+	}
+	t.Cleanup(func() { sqlite.Before = nil })
+	look := func(want bool) {
+		t.Helper()
+		reads = 0
+		all, err := w.Everybody(t.Context())
+		if err != nil || len(all.All) != 4 || len(all.States) != 4 || all.All[1].Name != "a" || all.All[3].Name != "c" || (reads > 0) != want {
+			t.Errorf("%d reads, %+v, %v", reads, all, err)
+		}
+	}
+	look(true)
+	look(false)
+	if _, err := w.Kill(t.Context(), Kill{Agent: found(t, w, "a")}); err != nil {
+		t.Fatal(err)
+	}
+	look(true)
+	look(false)
 }
