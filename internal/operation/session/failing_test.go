@@ -20,65 +20,67 @@ func TestNoVerbSucceedsWithAFailedStatement(t *testing.T) {
 	child(t, w, "ada", "bob")
 	ada, bob := found(t, w, "ada"), found(t, w, "bob")
 	ctx := t.Context()
-	said, err := w.Append(ctx, ada, history.User, "hello")
+	said, err := w.History().Append(ctx, ada, history.User, "hello")
 	if err != nil {
 		t.Fatal(err)
 	}
 	prompt, all, zero := "go", true, found(t, w, "0")
 	// Send is not in the table: what it does after its letter is written may fail. Neither are Overview, which leaves
 	// out what it cannot find out, and Transcript, which says of which files it could not.
-	if _, err := w.Send(ctx, Letter{From: &bob, To: ada, Body: "a letter"}); err != nil {
+	if _, err := w.Mail().Send(ctx, Letter{From: &bob, To: ada, Body: "a letter"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
 		name string
 		verb func() error
 	}{
-		{"Append", func() error { return failed(w.Append(ctx, ada, history.User, "again")) }},
-		{"Mark", func() error { return failed(w.Mark(ctx, ada, "label")) }},
-		{"Rewind", func() error { return failed(w.Rewind(ctx, ada, "label")) }},
-		{"RewindTo", func() error { return failed(w.RewindTo(ctx, ada, said.ID)) }},
-		{"Fork", func() error { return failed(w.Fork(ctx, Fork{Parent: ada, Name: "kid", Prompt: &prompt, At: said.ID})) }},
-		{"Newest", func() error { return failed(w.Newest(ctx, ada.ID)) }},
-		{"Unread", func() error { return failed(w.Unread(ctx, ada.ID, 0)) }},
-		{"Peek", func() error { _, _, err := w.Peek(ctx, ada, 1); return err }},
-		{"Read", func() error { _, _, err := w.Read(ctx, ada, 0); return err }},
-		{"Hide", func() error { return w.Hide(ctx, ada.ID, 1) }},
+		{"Append", func() error { return failed(w.History().Append(ctx, ada, history.User, "again")) }},
+		{"Mark", func() error { return failed(w.History().Mark(ctx, ada, "label")) }},
+		{"Rewind", func() error { return failed(w.History().Rewind(ctx, ada, "label")) }},
+		{"RewindTo", func() error { return failed(w.History().RewindTo(ctx, ada, said.ID)) }},
+		{"Fork", func() error {
+			return failed(w.Agents().Fork(ctx, Fork{Parent: ada, Name: "kid", Prompt: &prompt, At: said.ID}))
+		}},
+		{"Newest", func() error { return failed(w.Mail().Newest(ctx, ada.ID)) }},
+		{"Unread", func() error { return failed(w.Mail().Unread(ctx, ada.ID, 0)) }},
+		{"Peek", func() error { _, _, err := w.Mail().Peek(ctx, ada, 1); return err }},
+		{"Read", func() error { _, _, err := w.Mail().Read(ctx, ada, 0); return err }},
+		{"Hide", func() error { return w.Mail().Hide(ctx, ada.ID, 1) }},
 		{"Find", func() error { return failed(w.Find(ctx, "ada")) }},
 		{"Find by id", func() error { return failed(w.Find(ctx, string(ada.ID)[:8])) }},
-		{"List", func() error { return failed(w.List(ctx, true, false)) }},
-		{"Everybody", func() error { return failed(w.Everybody(ctx)) }},
-		{"States", func() error { return failed(w.States(ctx, true)) }},
-		{"State", func() error { return failed(w.State(ctx, ada)) }},
-		{"Page", func() error { return failed(w.Page(ctx, bob.ID, Span{Limit: 10})) }},
-		{"Page after", func() error { return failed(w.Page(ctx, ada.ID, Span{After: said.ID})) }},
-		{"Timeline", func() error { return failed(w.Timeline(ctx, ada.ID)) }},
-		{"Labels", func() error { return failed(w.Labels(ctx, ada.ID)) }},
-		{"Lineage", func() error { return failed(w.Lineage(ctx)) }},
-		{"Search", func() error { return failed(w.Search(ctx, Search{Words: "hello", Limit: 5})) }},
-		{"Search of one", func() error { return failed(w.Search(ctx, Search{Words: "hello", Of: bob.ID, Limit: 5})) }},
-		{"WriteSession", func() error { return failed(w.WriteSession(ctx, ada, "claude", io.Discard)) }},
-		{"Standing", func() error { return failed(w.Standing(ctx, ada)) }},
-		{"ShowStates", func() error { return failed(w.ShowStates(ctx, ada)) }},
-		{"Imports", func() error { return failed(w.Imports(ctx)) }},
-		{"SweepBlobs", func() error { return failed(w.SweepBlobs(ctx, true)) }},
-		{"Victims", func() error { _, _, err := w.Victims(ctx, Kill{Agent: ada, Cascade: &all}); return err }},
-		{"Wait", func() error { return failed(w.Wait(ctx, Wait{Agents: []agent.Agent{ada}, Mail: &bob}, 0)) }},
-		{"Stop", func() error { return failed(w.Stop(ctx, kernel.Stop{Agent: ada.ID})) }},
-		{"Leave", func() error { return failed(w.Leave(As(ctx, bob.ID), "")) }},
+		{"List", func() error { return failed(w.Agents().List(ctx, true, false)) }},
+		{"Everybody", func() error { return failed(w.Agents().Everybody(ctx)) }},
+		{"States", func() error { return failed(w.Agents().States(ctx, true)) }},
+		{"State", func() error { return failed(w.Agents().State(ctx, ada)) }},
+		{"Page", func() error { return failed(w.History().Page(ctx, bob.ID, Span{Limit: 10})) }},
+		{"Page after", func() error { return failed(w.History().Page(ctx, ada.ID, Span{After: said.ID})) }},
+		{"Timeline", func() error { return failed(w.History().Timeline(ctx, ada.ID)) }},
+		{"Labels", func() error { return failed(w.Agents().Labels(ctx, ada.ID)) }},
+		{"Lineage", func() error { return failed(w.Agents().Lineage(ctx)) }},
+		{"Search", func() error { return failed(w.History().Search(ctx, Search{Words: "hello", Limit: 5})) }},
+		{"Search of one", func() error { return failed(w.History().Search(ctx, Search{Words: "hello", Of: bob.ID, Limit: 5})) }},
+		{"WriteSession", func() error { return failed(w.History().WriteSession(ctx, ada, "claude", io.Discard)) }},
+		{"Standing", func() error { return failed(w.Turns().Standing(ctx, ada)) }},
+		{"ShowStates", func() error { return failed(w.Files().ShowStates(ctx, ada)) }},
+		{"Imports", func() error { return failed(w.History().Imports(ctx)) }},
+		{"SweepBlobs", func() error { return failed(w.Care().SweepBlobs(ctx, true)) }},
+		{"Victims", func() error { _, _, err := w.Agents().Victims(ctx, Kill{Agent: ada, Cascade: &all}); return err }},
+		{"Wait", func() error { return failed(w.Turns().Wait(ctx, Wait{Agents: []agent.Agent{ada}, Mail: &bob}, 0)) }},
+		{"Stop", func() error { return failed(w.Turns().Stop(ctx, kernel.Stop{Agent: ada.ID})) }},
+		{"Leave", func() error { return failed(w.Turns().Leave(As(ctx, bob.ID), "")) }},
 		{"mayPrompt", func() error { return w.mayPrompt(As(ctx, ada.ID), bob.ID) }},
 		{"Unlimited", func() error { return w.Unlimited(As(ctx, ada.ID), "x") }},
-		{"KillFinished", func() error { return failed(w.KillFinished(ctx)) }},
-		{"ContinueAll", func() error { return failed(w.ContinueAll(ctx)) }},
-		{"SetEffort", func() error { return w.SetEffort(ctx, ada, "high") }},
-		{"Effort", func() error { return failed(w.Effort(ctx, ada)) }},
-		{"SetMode", func() error { return w.SetMode(ctx, ada, permit.Ask) }},
-		{"Fork by itself", func() error { return failed(w.Fork(As(ctx, ada.ID), Fork{Parent: ada, Prompt: &prompt})) }},
-		{"RecoverFiles", func() error { return failed(w.draftState(ctx, zero)) }},
-		{"Rename", func() error { return failed(w.Rename(ctx, bob, "bill")) }},
-		{"Redact", func() error { return w.Redact(ctx, ada, said.ID) }},
-		{"Clear", func() error { return failed(w.Clear(ctx, ada)) }},
-		{"Kill", func() error { return failed(w.Kill(ctx, Kill{Agent: bob})) }},
+		{"KillFinished", func() error { return failed(w.Agents().KillFinished(ctx)) }},
+		{"ContinueAll", func() error { return failed(w.Turns().ContinueAll(ctx)) }},
+		{"SetEffort", func() error { return w.Models().SetEffort(ctx, ada, "high") }},
+		{"Effort", func() error { return failed(w.Models().Effort(ctx, ada)) }},
+		{"SetMode", func() error { return w.Turns().SetMode(ctx, ada, permit.Ask) }},
+		{"Fork by itself", func() error { return failed(w.Agents().Fork(As(ctx, ada.ID), Fork{Parent: ada, Prompt: &prompt})) }},
+		{"RecoverFiles", func() error { return failed(w.Files().draftState(ctx, zero)) }},
+		{"Rename", func() error { return failed(w.Agents().Rename(ctx, bob, "bill")) }},
+		{"Redact", func() error { return w.History().Redact(ctx, ada, said.ID) }},
+		{"Clear", func() error { return failed(w.History().Clear(ctx, ada)) }},
+		{"Kill", func() error { return failed(w.Agents().Kill(ctx, Kill{Agent: bob})) }},
 	} {
 		storetest.FailEachStatement(t, &sqlite.Before, c.name, c.verb)
 	}
@@ -93,13 +95,13 @@ func TestAPageAfterAnEntryIsInOrder(t *testing.T) {
 	zero := found(t, w, "0")
 	var all []id.Message
 	for _, text := range []string{"one", "two", "three"} {
-		e, err := w.Append(t.Context(), zero, history.User, text)
+		e, err := w.History().Append(t.Context(), zero, history.User, text)
 		if err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, e.ID)
 	}
-	p, err := w.Page(t.Context(), zero.ID, Span{After: all[0]})
+	p, err := w.History().Page(t.Context(), zero.ID, Span{After: all[0]})
 	if err != nil || len(p.Entries) != 2 || p.Entries[0].ID != all[1] || p.Entries[1].ID != all[2] || p.Head != all[2] {
 		t.Errorf("%+v %v, want %v", p, err, all[1:])
 	}

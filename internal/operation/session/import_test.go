@@ -132,7 +132,7 @@ func TestImportsOfOlderReaders(t *testing.T) {
 		t.Fatal(err)
 	}
 	list[0].Reader = 0
-	_, proof := w.Sourced(t.Context(), list[0])
+	_, proof := w.History().CompareSource(t.Context(), list[0])
 	if _, err := m.Take(t.Context(), list[0], false); !fault.Is(err, fault.StorageNewer) || !fault.Is(proof, fault.StorageNewer) {
 		t.Error(err, proof)
 	}

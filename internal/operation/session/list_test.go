@@ -79,14 +79,14 @@ func TestTheDeadAreReadWhenSomebodyDied(t *testing.T) {
 	look := func(want bool) {
 		t.Helper()
 		reads = 0
-		all, err := w.Everybody(t.Context())
+		all, err := w.Agents().Everybody(t.Context())
 		if err != nil || len(all.All) != 4 || len(all.States) != 4 || all.All[1].Name != "a" || all.All[3].Name != "c" || (reads > 0) != want {
 			t.Errorf("%d reads, %+v, %v", reads, all, err)
 		}
 	}
 	look(true)
 	look(false)
-	if _, err := w.Kill(t.Context(), Kill{Agent: found(t, w, "a")}); err != nil {
+	if _, err := w.Agents().Kill(t.Context(), Kill{Agent: found(t, w, "a")}); err != nil {
 		t.Fatal(err)
 	}
 	look(true)

@@ -39,16 +39,16 @@ func TestReadersOfAConversationAgreeWithAModel(t *testing.T) {
 			switch roll := dice.IntN(12); {
 			case roll < 6:
 				kind := []history.Kind{history.User, history.Assistant, history.Note}[dice.IntN(3)]
-				e, err = w.Append(ctx, a, kind, text)
+				e, err = w.History().Append(ctx, a, kind, text)
 			case roll < 9:
 				text = fmt.Sprintf("label%d", dice.IntN(3))
-				e, err = w.Mark(ctx, a, text)
+				e, err = w.History().Mark(ctx, a, text)
 			case roll == 9 && len(all) > 0:
 				to := all[dice.IntN(len(all))]
 				if to.gone {
 					continue
 				}
-				e, err = w.RewindTo(ctx, a, to.id)
+				e, err = w.History().RewindTo(ctx, a, to.id)
 				text = "to " + to.id.String()
 				for i := range all {
 					all[i].gone = all[i].gone || all[i].id > to.id
@@ -60,7 +60,7 @@ func TestReadersOfAConversationAgreeWithAModel(t *testing.T) {
 				continue
 			case roll == 11 && n%3 == 0:
 				all = nil
-				_, err = w.Clear(ctx, a)
+				_, err = w.History().Clear(ctx, a)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -84,12 +84,12 @@ func TestReadersOfAConversationAgreeWithAModel(t *testing.T) {
 			}
 		}
 		slices.Reverse(labels)
-		if got, err := w.Labels(ctx, a.ID); err != nil || !slices.Equal(got, labels) {
+		if got, err := w.Agents().Labels(ctx, a.ID); err != nil || !slices.Equal(got, labels) {
 			t.Errorf("seed %d: labels %q, want %q, %v", seed, got, labels, err)
 		}
 		var read []Entry
 		for before := id.Message(0); ; {
-			p, err := w.Page(ctx, a.ID, Span{Before: before, Limit: 3})
+			p, err := w.History().Page(ctx, a.ID, Span{Before: before, Limit: 3})
 			if err != nil || len(p.Entries) > 3 || p.More && len(p.Entries) != 3 {
 				t.Fatalf("seed %d: %+v, %v", seed, p, err)
 			}
@@ -108,11 +108,11 @@ func TestReadersOfAConversationAgreeWithAModel(t *testing.T) {
 			if e.ID != m.id || e.Kind != m.kind || e.Kind.Reaches() && (e.Gone != m.gone || history.Plain(e.Parts) != m.text) {
 				t.Errorf("seed %d: %+v, want %+v", seed, e, m)
 			}
-			if found, err := w.Search(ctx, Search{Words: strings.ToUpper(m.text), Of: a.ID}); e.Kind.Reaches() && (err != nil || len(found.Found) != 1 || found.Found[0].ID != m.id) {
+			if found, err := w.History().Search(ctx, Search{Words: strings.ToUpper(m.text), Of: a.ID}); e.Kind.Reaches() && (err != nil || len(found.Found) != 1 || found.Found[0].ID != m.id) {
 				t.Errorf("seed %d: %q is found %+v, %v", seed, m.text, found, err)
 			}
 		}
-		points, err := w.Timeline(ctx, a.ID)
+		points, err := w.History().Timeline(ctx, a.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,19 +149,19 @@ func TestWaiting(t *testing.T) {
 		"no letter": {Wait{Mail: &zero}, false}, "a letter": {Wait{Mail: &idle}, true}, "at work, with a letter": {Wait{Agents: []agent.Agent{busy}, Mail: &idle}, true},
 	} {
 		if c.wait.Mail == &idle {
-			if _, err := w.Send(ctx, Letter{To: idle, Body: "x"}); err != nil {
+			if _, err := w.Mail().Send(ctx, Letter{To: idle, Body: "x"}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		got, err := w.Wait(ctx, c.wait, 0)
+		got, err := w.Turns().Wait(ctx, c.wait, 0)
 		if err != nil || got.Over != c.over || len(got.Agents) != len(c.wait.Agents) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
-	if _, err := w.Wait(As(ctx, idle.ID), Wait{Mail: &busy}, 0); !fault.Is(err, fault.Denied) {
+	if _, err := w.Turns().Wait(As(ctx, idle.ID), Wait{Mail: &busy}, 0); !fault.Is(err, fault.Denied) {
 		t.Errorf("for another's letters: %v", err)
 	}
-	if _, err := w.Wait(ctx, Wait{Agents: []agent.Agent{{ID: id.NewAgent()}}}, 0); !fault.Is(err, fault.NotFound) {
+	if _, err := w.Turns().Wait(ctx, Wait{Agents: []agent.Agent{{ID: id.NewAgent()}}}, 0); !fault.Is(err, fault.NotFound) {
 		t.Errorf("for nobody: %v", err)
 	}
 }

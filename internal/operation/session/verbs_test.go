@@ -34,14 +34,14 @@ func TestTheTrashOfAWorkspace(t *testing.T) {
 		t.Helper()
 		x.put("a", "sesame-sesame-sesame")
 		x.put("b", "longer: sesame-sesame-sesame")
-		done, err := w.Restore(ctx, Restoring{Agent: x.a, At: asked, Force: true})
+		done, err := w.Files().Restore(ctx, Restoring{Agent: x.a, At: asked, Force: true})
 		if err != nil || len(done.Trashed) != 2 || x.tree()["a"] != "1" || x.tree()["b"] != "1" {
 			t.Fatalf("trashed %v, %v, %v", done.Trashed, x.tree(), err)
 		}
 	}
 	list := func(want int) public.Trash {
 		t.Helper()
-		all, err := w.ShowTrash(ctx)
+		all, err := w.Care().ShowTrash(ctx)
 		sum := int64(0)
 		for _, one := range all.Items {
 			sum += one.Size
@@ -59,23 +59,23 @@ func TestTheTrashOfAWorkspace(t *testing.T) {
 			t.Errorf("%+v", one)
 		}
 	}
-	if _, err := w.RestoreTrash(ctx, items[0].ID, ""); !fault.Is(err, fault.Conflict) || len(list(2).Items) != 2 {
+	if _, err := w.Care().RestoreTrash(ctx, items[0].ID, ""); !fault.Is(err, fault.Conflict) || len(list(2).Items) != 2 {
 		t.Errorf("over a file: %v", err)
 	}
 	act, _, _ := strings.Cut(items[0].ID, ".")
-	if _, err := w.RestoreTrash(ctx, act, filepath.Join(x.dir, "both")); !fault.Is(err, fault.Usage) {
+	if _, err := w.Care().RestoreTrash(ctx, act, filepath.Join(x.dir, "both")); !fault.Is(err, fault.Usage) {
 		t.Errorf("two to one path: %v", err)
 	}
-	if _, err := w.RestoreTrash(ctx, "nope", ""); !fault.Is(err, fault.NotFound) {
+	if _, err := w.Care().RestoreTrash(ctx, "nope", ""); !fault.Is(err, fault.NotFound) {
 		t.Errorf("nothing: %v", err)
 	}
 	to := filepath.Join(x.dir, "again")
-	if back, err := w.RestoreTrash(ctx, items[0].ID, to); err != nil || len(back.Restored) != 1 || back.Restored[0].To != to || !strings.Contains(x.tree()["again"], "sesame") {
+	if back, err := w.Care().RestoreTrash(ctx, items[0].ID, to); err != nil || len(back.Restored) != 1 || back.Restored[0].To != to || !strings.Contains(x.tree()["again"], "sesame") {
 		t.Errorf("%+v, %v", back, err)
 	}
 	x.put("a", "")
 	x.put("b", "")
-	if back, err := w.RestoreTrash(ctx, act, ""); err != nil || len(back.Restored) != 1 {
+	if back, err := w.Care().RestoreTrash(ctx, act, ""); err != nil || len(back.Restored) != 1 {
 		t.Errorf("the rest of the act: %+v, %v", back, err)
 	}
 	list(0)
@@ -90,11 +90,11 @@ func TestTheTrashOfAWorkspace(t *testing.T) {
 		{Emptying{Plan: true}, 4}, {Emptying{Before: time.Now().Add(-time.Hour)}, 0}, {Emptying{Over: small + 100}, 0}, {Emptying{Over: small}, 2},
 		{Emptying{Before: time.Now().Add(time.Hour), Plan: true}, 2}, {Emptying{Before: time.Now().Add(time.Hour)}, 2}, {Emptying{}, 0},
 	} {
-		before, err := w.ShowTrash(ctx)
+		before, err := w.Care().ShowTrash(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := w.EmptyTrash(ctx, c.e)
+		got, err := w.Care().EmptyTrash(ctx, c.e)
 		if err != nil || len(got.Items) != c.gone || got.Plan != c.e.Plan || (got.Bytes > 0) != (c.gone > 0) {
 			t.Errorf("%+v: %+v, %v, want %d", c.e, got, err, c.gone)
 		}
@@ -104,7 +104,7 @@ func TestTheTrashOfAWorkspace(t *testing.T) {
 		list(len(before.Items) - c.gone)
 	}
 	by := As(ctx, x.a.ID)
-	for name, err := range map[string]error{"list": failed(w.ShowTrash(by)), "restore": failed(w.RestoreTrash(by, "x", "")), "empty": failed(w.EmptyTrash(by, Emptying{}))} {
+	for name, err := range map[string]error{"list": failed(w.Care().ShowTrash(by)), "restore": failed(w.Care().RestoreTrash(by, "x", "")), "empty": failed(w.Care().EmptyTrash(by, Emptying{}))} {
 		if !fault.Is(err, fault.Denied) {
 			t.Errorf("%s by an agent: %v", name, err)
 		}
@@ -115,20 +115,20 @@ func TestTheTrashOfAWorkspace(t *testing.T) {
 func TestStoppingWhatDoesNotRunHere(t *testing.T) {
 	w := open(t, nil)
 	ctx, zero := t.Context(), found(t, w, "0")
-	if stopped, err := w.Stop(ctx, kernel.Stop{Agent: zero.ID}); err != nil || stopped {
+	if stopped, err := w.Turns().Stop(ctx, kernel.Stop{Agent: zero.ID}); err != nil || stopped {
 		t.Errorf("at rest: %t, %v", stopped, err)
 	}
-	if stopped, err := w.Stop(ctx, kernel.Stop{Agent: zero.ID, Ticket: "x"}); err != nil || stopped {
+	if stopped, err := w.Turns().Stop(ctx, kernel.Stop{Agent: zero.ID, Ticket: "x"}); err != nil || stopped {
 		t.Errorf("a prompt that is nowhere: %t, %v", stopped, err)
 	}
 	held, err := w.Store.Acquire(ctx, zero.ID, "elsewhere:1:000000000000", time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if stopped, err := w.Stop(ctx, kernel.Stop{Agent: zero.ID}); !fault.Is(err, fault.Leased) || stopped || !strings.Contains(err.Error(), held.Lease.Owner) {
+	if stopped, err := w.Turns().Stop(ctx, kernel.Stop{Agent: zero.ID}); !fault.Is(err, fault.Leased) || stopped || !strings.Contains(err.Error(), held.Lease.Owner) {
 		t.Errorf("elsewhere: %t, %v", stopped, err)
 	}
-	if stopped, err := w.stopFar(ctx, zero.ID, "another:1:000000000000"); err != nil || stopped {
+	if stopped, err := w.Turns().stopFar(ctx, zero.ID, "another:1:000000000000"); err != nil || stopped {
 		t.Errorf("let go meanwhile: %t, %v", stopped, err)
 	}
 	if err := w.Store.Release(ctx, zero.ID, held.Lease.Owner, held.Lease.Epoch); err != nil {
@@ -137,7 +137,7 @@ func TestStoppingWhatDoesNotRunHere(t *testing.T) {
 	if _, err := w.Store.Acquire(ctx, zero.ID, deadOwner(t, w), time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	if stopped, err := w.Stop(ctx, kernel.Stop{Agent: zero.ID}); err != nil || stopped {
+	if stopped, err := w.Turns().Stop(ctx, kernel.Stop{Agent: zero.ID}); err != nil || stopped {
 		t.Errorf("its owner is gone: %t, %v", stopped, err)
 	}
 }
@@ -156,11 +156,11 @@ func TestAnAgentLeaves(t *testing.T) {
 	}{
 		"a person": {ctx, "x", fault.Usage}, "agent 0": {As(ctx, zero.ID), "x", fault.AgentZero}, "too long": {As(ctx, ada.ID), strings.Repeat("x", mail.MaxBody+1), fault.InvalidText},
 	} {
-		if end, err := w.Leave(c.ctx, c.result); !fault.Is(err, c.code) || end != nil {
+		if end, err := w.Turns().Leave(c.ctx, c.result); !fault.Is(err, c.code) || end != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	end, err := w.Leave(As(ctx, ada.ID), "the result")
+	end, err := w.Turns().Leave(As(ctx, ada.ID), "the result")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,11 +172,11 @@ func TestAnAgentLeaves(t *testing.T) {
 	if now, err := w.Store.Agent(ctx, ada.ID); err != nil || now.Status != agent.Dead || found(t, w, "kid").Status != agent.Running {
 		t.Errorf("%+v, %v", now, err)
 	}
-	if _, err := w.Leave(As(ctx, ada.ID), ""); !fault.Is(err, fault.DeadAgent) {
+	if _, err := w.Turns().Leave(As(ctx, ada.ID), ""); !fault.Is(err, fault.DeadAgent) {
 		t.Errorf("the dead: %v", err)
 	}
 	kid := found(t, w, "kid")
-	if end, err = w.Leave(As(ctx, kid.ID), "its parent is dead"); err != nil {
+	if end, err = w.Turns().Leave(As(ctx, kid.ID), "its parent is dead"); err != nil {
 		t.Fatal(err)
 	}
 	end()
@@ -210,15 +210,15 @@ func TestLimitsOfAnAgentHoldForItsCommands(t *testing.T) {
 			err error
 			may bool
 		}{
-			"fork":      {failed(w.Fork(by, Fork{Parent: a, Prompt: &prompt})), c.fork},
-			"send":      {failed(w.Send(by, Letter{To: inherits, Body: "x"})), c.send},
+			"fork":      {failed(w.Agents().Fork(by, Fork{Parent: a, Prompt: &prompt})), c.fork},
+			"send":      {failed(w.Mail().Send(by, Letter{To: inherits, Body: "x"})), c.send},
 			"prompt":    {w.mayPrompt(by, inherits.ID), c.prompt},
 			"prompt it": {w.mayPrompt(by, free.ID), c.wordsAny},
 			"unlimited": {w.Unlimited(by, "x"), false},
 			"admitted":  {failed(w.Admit(by, "x", false, "kill")), c.kill},
 			"any":       {failed(w.Admit(by, "x", false, "")), true},
 			"persons":   {failed(w.Admit(by, "x", true, "")), false},
-			"kill":      {failed(w.Kill(by, Kill{Agent: free})), c.kill},
+			"kill":      {failed(w.Agents().Kill(by, Kill{Agent: free})), c.kill},
 		} {
 			if one.may != (one.err == nil) || one.err != nil && !fault.Is(one.err, fault.Denied) {
 				t.Errorf("%s may %s: %t, %v", c.name, verb, one.may, one.err)
@@ -269,7 +269,7 @@ func TestFilesThatAPromptNames(t *testing.T) {
 		"@../" + filepath.Base(x.dir) + "/dot.png": {"dot.png", "dot.png"},
 	} {
 		for i, anywhere := range []bool{true, false} {
-			parts, err := x.w.mentioned(t.Context(), x.a.ID, said, anywhere)
+			parts, err := x.w.Prompts().mentioned(t.Context(), x.a.ID, said, anywhere)
 			var names []string
 			for _, p := range parts {
 				names = append(names, p.Name)
@@ -279,7 +279,7 @@ func TestFilesThatAPromptNames(t *testing.T) {
 			}
 		}
 	}
-	if parts, err := x.w.mentioned(As(t.Context(), x.a.ID), x.a.ID, "@dot.png", true); err != nil || parts != nil {
+	if parts, err := x.w.Prompts().mentioned(As(t.Context(), x.a.ID), x.a.ID, "@dot.png", true); err != nil || parts != nil {
 		t.Errorf("an agent attached %v, %v", parts, err)
 	}
 	spaced := filepath.Join(x.dir, "with space.png")
@@ -302,18 +302,18 @@ func TestFilesThatAPromptNames(t *testing.T) {
 		}
 	}
 	want := []string{"d/", "d/in.png", "dot.png", "link.png", "text.txt", "with space.png"}
-	if got := x.w.Files(t.Context(), x.a.ID, ""); !slices.Equal(got, want) {
+	if got := x.w.Prompts().CompletePaths(t.Context(), x.a.ID, ""); !slices.Equal(got, want) {
 		t.Errorf("paths %q, want %q", got, want)
 	}
 	x.put("new", "x")
-	if got := x.w.Files(t.Context(), x.a.ID, ""); !slices.Equal(got, want) {
+	if got := x.w.Prompts().CompletePaths(t.Context(), x.a.ID, ""); !slices.Equal(got, want) {
 		t.Errorf("within a moment the paths are not remembered: %q", got)
 	}
-	below, err := x.w.Fork(t.Context(), Fork{Parent: x.a, Cwd: filepath.Join(x.dir, "d")})
+	below, err := x.w.Agents().Fork(t.Context(), Fork{Parent: x.a, Cwd: filepath.Join(x.dir, "d")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := x.w.Files(t.Context(), below.Child.ID, ""); !slices.Equal(got, []string{"in.png"}) {
+	if got := x.w.Prompts().CompletePaths(t.Context(), below.Child.ID, ""); !slices.Equal(got, []string{"in.png"}) {
 		t.Errorf("of another agent: %q", got)
 	}
 }
@@ -334,12 +334,12 @@ func TestTheWorkInAWorktree(t *testing.T) {
 	git(x.dir, "add", ".")
 	git(x.dir, "commit", "-qm", "first")
 	x.put("loose", "not committed\n")
-	made, err := w.Fork(ctx, Fork{Parent: x.a, Name: "kid", Worktree: true})
+	made, err := w.Agents().Fork(ctx, Fork{Parent: x.a, Name: "kid", Worktree: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	task := "a task, which no server takes"
-	clean, err := w.Fork(ctx, Fork{Parent: x.a, Name: "clean", Worktree: true, Clean: true, Prompt: &task, Start: kernel.StartTask})
+	clean, err := w.Agents().Fork(ctx, Fork{Parent: x.a, Name: "clean", Worktree: true, Clean: true, Prompt: &task, Start: kernel.StartTask})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -347,28 +347,28 @@ func TestTheWorkInAWorktree(t *testing.T) {
 	if made.Tree == nil || kid.tree()["loose"] == "" || (&worker{t, w, clean.Child, clean.Child.Cwd}).tree()["loose"] != "" {
 		t.Errorf("%+v: %v", made.Tree, kid.tree())
 	}
-	if _, err := w.Fork(ctx, Fork{Parent: x.a, Clean: true}); !fault.Is(err, fault.Usage) {
+	if _, err := w.Agents().Fork(ctx, Fork{Parent: x.a, Clean: true}); !fault.Is(err, fault.Usage) {
 		t.Errorf("clean without a worktree: %v", err)
 	}
 	kid.put("a", "one\n2\nthree\n")
 	kid.put("new", "x\n")
 	seen, enough := w.Elsewhere.Subscribe(ctx)
 	defer enough()
-	if _, err := w.Overview(ctx); err != nil {
+	if _, err := w.Agents().Overview(ctx); err != nil {
 		t.Fatal(err)
 	}
 	for range seen { // git was asked
 		break
 	}
-	f, err := w.Overview(ctx)
+	f, err := w.Agents().Overview(ctx)
 	if got := f.Changes[kid.a.ID]; err != nil || got.Branch == "" || got.Files != 2 || got.Added != 2 || got.Removed != 1 {
 		t.Errorf("%+v, %v", f.Changes, err)
 	}
-	patch, err := w.Changed(ctx, kid.a.ID)
+	patch, err := w.Files().Changed(ctx, kid.a.ID)
 	if err != nil || !strings.Contains(patch, "+2") || !strings.Contains(patch, "-two") {
 		t.Errorf("%q, %v", patch, err)
 	}
-	if patch, err := w.Changed(ctx, found(t, w, "0").ID); err != nil || patch != "" {
+	if patch, err := w.Files().Changed(ctx, found(t, w, "0").ID); err != nil || patch != "" {
 		t.Errorf("without a turn: %q, %v", patch, err)
 	}
 	tree, err := w.Trees.Find(ctx, "kid")
@@ -382,21 +382,21 @@ func TestTheWorkInAWorktree(t *testing.T) {
 		t.Errorf("%+v, %v", all, err)
 	}
 	x.put("loose", "")
-	done, cleaned, err := w.Merge(ctx, tree, x.dir, true)
+	done, cleaned, err := w.Files().Merge(ctx, tree, x.dir, true)
 	if err != nil || !cleaned || done.Commits == 0 || x.tree()["new"] != "x\n" || x.tree()["a"] != "one\n2\nthree\n" {
 		t.Errorf("%+v, %t, %v: %v", done, cleaned, err, x.tree())
 	}
 	if _, err := os.Stat(kid.dir); !os.IsNotExist(err) {
 		t.Errorf("the worktree is left: %v", err)
 	}
-	if got, err := w.SweepTrees(ctx, false); err != nil || got.Count != 0 {
+	if got, err := w.Care().SweepTrees(ctx, false); err != nil || got.Count != 0 {
 		t.Errorf("a living agent's worktree is swept: %+v, %v", got, err)
 	}
-	if _, err := w.Kill(ctx, Kill{Agent: clean.Child}); err != nil {
+	if _, err := w.Agents().Kill(ctx, Kill{Agent: clean.Child}); err != nil {
 		t.Fatal(err)
 	}
 	for _, plan := range []bool{true, false} {
-		got, err := w.SweepTrees(ctx, plan)
+		got, err := w.Care().SweepTrees(ctx, plan)
 		_, gone := os.Stat(clean.Child.Cwd)
 		if err != nil || got.Count != 1 || os.IsNotExist(gone) == plan {
 			t.Errorf("plan %t: %+v, %v, %v", plan, got, err, gone)
