@@ -192,6 +192,7 @@ func TestRemoveThrowsNothingAwayUnasked(t *testing.T) {
 	tree = g.make("ada")
 	g.file(tree.Dir, "c", "c\n")
 	g.save(tree.Dir, "c")
+	g.git(g.dir, "branch", "--force", "kept", "ramet/ada")
 	g.file(tree.Dir, "d", "d\n")
 	g.git(g.dir, "worktree", "lock", tree.Dir)
 	if r, err := remove(g.dir, true); err != nil || !r.BranchDeleted {

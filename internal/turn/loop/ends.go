@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/core/history"
@@ -27,6 +28,14 @@ func ended(ctx context.Context) error {
 		return fault.New(fault.TimedOut, "the turn was stopped: the time allowed ran out: %w", cause)
 	}
 	return fault.New(fault.Cancelled, "the turn was stopped: %w", cause)
+}
+
+// awaitDeadline waits until a context whose deadline has passed is done: connections have timers of their own for the
+// same deadline, and theirs may be the first.
+func awaitDeadline(ctx context.Context) {
+	if until, ok := ctx.Deadline(); ok && !time.Now().Before(until) {
+		<-ctx.Done()
+	}
 }
 
 // lost says that the agent is no longer ours: nothing more may be written.

@@ -202,6 +202,7 @@ func (r *turn) ask(ctx context.Context) (reply, error) {
 
 // broken records a call that gave no answer, and what was shown of it.
 func (r *turn) broken(ctx context.Context, call decorate.RecordedCall, shown string, why error) error {
+	awaitDeadline(ctx)
 	if ctx.Err() != nil {
 		why = ended(ctx)
 	}
