@@ -13,9 +13,9 @@ import (
 // damage is EVENT_CHAIN_BROKEN.
 type RunLogs interface {
 	List(ctx context.Context) ([]RunLog, error)
-	// Snapshot is the run as it is now (`ramet schema snapshot`).
+	// Snapshot returns the current state of the run (`ramet schema snapshot`).
 	Snapshot(ctx context.Context, runID string) (json.RawMessage, error)
-	// Events gives up to limit events behind the first after, as they stand in the log.
+	// Events returns up to limit events, as the log has them, without the first after of them.
 	Events(ctx context.Context, runID string, after, limit int64) ([]json.RawMessage, error)
 	Verify(ctx context.Context, runID string) (RunProof, error)
 }
@@ -31,9 +31,9 @@ type RunLog struct {
 	Error   *string `json:"error"`
 
 	Created string  `json:"created_at"`
-	Recipe  *string `json:"recipe"` // of one that ramet carries out
+	Recipe  *string `json:"recipe"` // null: ramet did not start the run
 	Repo    *string `json:"repo"`   // the repository that it works on
-	PR      *string `json:"pr_url"` // its pull request, or the bundle that stands for one
+	PR      *string `json:"pr_url"` // its pull request, or the bundle that replaces one
 	Cost    int64   `json:"cost_nano_usd"`
 	Calls   int64   `json:"calls"` // of models
 }

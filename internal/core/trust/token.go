@@ -19,8 +19,8 @@ import (
 	"ramet/internal/base/id"
 )
 
-// Token is the secret that opens every route. It cannot be printed by accident: nobody
-// calls String and GoString by name, fmt does.
+// Token is the secret that opens every route. It cannot be printed by accident: fmt calls
+// String and GoString.
 type Token struct{ value string }
 
 // String hides the token.
@@ -54,7 +54,7 @@ func OpenToken(home string) (Token, error) {
 // others can read is refused: its token may be known already.
 func ReadToken(home string) (Token, error) {
 	path := TokenPath(home)
-	// A pipe would hang the reader, so what it is is asked first.
+	// Opening a pipe would block, so the kind of file is checked first.
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -85,7 +85,7 @@ func ReadToken(home string) (Token, error) {
 	return Token{value}, nil
 }
 
-// A token that somebody writes by hand has to be long too.
+// A token that a user wrote has to be long, too.
 const minToken, maxToken = 32, 1024
 
 // For is a token that stands for one agent. It is made of the token itself, so that nothing

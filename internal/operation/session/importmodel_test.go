@@ -164,8 +164,8 @@ func TestAnImportThatFailedIsCompleted(t *testing.T) {
 	}
 }
 
-// What a file grew by after somebody went on here becomes a fork from where the file was. A redacted entry is counted
-// as such, and a file that was changed proves nothing.
+// Lines added to an imported file after its agent got new messages become a fork at the last imported line. A redacted
+// entry is counted as redacted, and a file whose old lines changed proves nothing.
 func TestAFileThatGrewAfterItsAgentWentOn(t *testing.T) {
 	line := func(i int, up string) string {
 		return fmt.Sprintf(`{"type":"user","uuid":"u%d","parentUuid":%s,"sessionId":"s","message":{"content":"t%d"}}`, i, up, i)
@@ -264,8 +264,8 @@ func TestABranchWhoseAgentWasKilledGoesOnWithoutItsPast(t *testing.T) {
 	proved(t, w, path)
 }
 
-// A sub-agent is a child behind the call that it worked for: the one that its program names, else the one whose result
-// names it, else the newest with its task; it knows nothing of what was before.
+// A sub-agent becomes a child that is forked at the call that started it: the call that its program names, else the call
+// whose result names it, else the newest call with its task. Its context does not include earlier messages.
 func TestSubAgentsAreBehindTheirCalls(t *testing.T) {
 	dir := t.TempDir()
 	call := func(i int, id, task string) string {
@@ -281,7 +281,7 @@ func TestSubAgentsAreBehindTheirCalls(t *testing.T) {
 	add(t, session, `{"type":"user","uuid":"a0","parentUuid":null,"sessionId":"s","message":{"content":"begin"}}`,
 		call(1, "c1", "same task"), result(2, "c1", "done"), call(3, "c2", "same task"), result(4, "c2", "done"), call(5, "c3", "another"), result(6, "c3", "agent 77 says so"),
 		`{"type":"user","uuid":"inside","parentUuid":null,"isSidechain":true,"sessionId":"s","message":{"content":" another "}}`,
-		`{"type":"user","uuid":"unasked","parentUuid":null,"isSidechain":true,"sessionId":"s","message":{"content":"nobody asked"}}`)
+		`{"type":"user","uuid":"unasked","parentUuid":null,"isSidechain":true,"sessionId":"s","message":{"content":"without a call"}}`)
 	w := open(t, nil)
 	main := bring(t, w, session, 0)
 	targets := map[string]string{} // the call behind which a sub-agent is, by its first words
@@ -329,7 +329,7 @@ func TestSubAgentsAreBehindTheirCalls(t *testing.T) {
 		bring(t, w, path, 0)
 	}
 	look()
-	for text, want := range map[string]string{"who knows": "c3", "same task": "c2", "named": "c1", "in no call": "the end", " another ": "c3", "nobody asked": "the end"} {
+	for text, want := range map[string]string{"who knows": "c3", "same task": "c2", "named": "c1", "in no call": "the end", " another ": "c3", "without a call": "the end"} {
 		if targets[text] != want {
 			t.Errorf("%q is behind %q, want %q; %q", text, targets[text], want, targets)
 		}

@@ -62,8 +62,8 @@ func TestAListTellsWhatAllTell(t *testing.T) {
 	}
 }
 
-// The dead are read again only when somebody died, and all are listed in the order of creation.
-func TestTheDeadAreReadWhenSomebodyDied(t *testing.T) {
+// List reads dead agents again only after another agent died, and sorts all agents by creation.
+func TestListReadsDeadAgentsAfterADeath(t *testing.T) {
 	w := open(t, nil)
 	for _, name := range []string{"a", "b", "c"} {
 		child(t, w, "0", name)

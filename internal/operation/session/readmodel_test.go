@@ -162,6 +162,6 @@ func TestWaiting(t *testing.T) {
 		t.Errorf("for another's letters: %v", err)
 	}
 	if _, err := w.Turns().Wait(ctx, Wait{Agents: []agent.Agent{{ID: id.NewAgent()}}}, 0); !fault.Is(err, fault.NotFound) {
-		t.Errorf("for nobody: %v", err)
+		t.Errorf("without an agent: %v", err)
 	}
 }
