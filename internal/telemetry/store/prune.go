@@ -30,7 +30,7 @@ func (s *Store) Prune(ctx context.Context, before time.Time) (int64, error) {
 
 func (s *Store) pruneSome(ctx context.Context, before int64) (n int64, err error) {
 	err = database.Repeat(ctx, func() error {
-		tx, err := s.writer.BeginTx(ctx, nil)
+		tx, err := s.beginWrite(ctx)
 		if err != nil {
 			return err
 		}

@@ -43,6 +43,7 @@ func OpenServer(ctx context.Context, address string) (*Store, error) {
 	d := dialect{
 		place:     pg.Place,
 		forUpdate: ` FOR UPDATE`,
+		takeTurn:  `SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || '.telemetry_runs', 0))`,
 		patience:  30 * time.Second, // of a server that does not answer
 		mark:      func(n int) string { return "$" + strconv.Itoa(n) },
 		fault: func(err error) error {

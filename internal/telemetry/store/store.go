@@ -38,6 +38,9 @@ import (
 type dialect struct {
 	place     string // for people; never a password
 	forUpdate string // ends a SELECT that locks its rows
+	// takeTurn waits until no other transaction writes records; empty where the engine
+	// has one writer at a time anyway.
+	takeTurn string
 	// patience is how long a transaction may take; 0 where nothing can keep it waiting.
 	patience time.Duration
 	// mark stands for the n-th value of a long statement. SQLite's driver looks for the

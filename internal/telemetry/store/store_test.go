@@ -254,8 +254,8 @@ func orNone(err error) error {
 	return err
 }
 
-// Batches with the same records in opposite orders, over two handles, are what deadlocks
-// are made of.
+// TestOppositeOrders checks that batches with the same records in opposite orders, over two
+// handles, never fail: without taking turns they block each other.
 func TestOppositeOrders(t *testing.T) {
 	onBoth(t, func(t *testing.T, p place) {
 		stores := []*Store{p.open(t), p.open(t)}

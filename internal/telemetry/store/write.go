@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"time"
 
 	"ramet/internal/base/fault"
@@ -90,7 +91,7 @@ func (s *Store) once(batch []*call) error {
 		defer cancel()
 		ctx = patient
 	}
-	tx, err := s.writer.BeginTx(ctx, nil)
+	tx, err := s.beginWrite(ctx)
 	if err != nil {
 		return err
 	}
@@ -107,4 +108,19 @@ func (s *Store) once(batch []*call) error {
 		}
 	}
 	return tx.Commit()
+}
+
+// beginWrite begins a transaction that is the only one to write records until it ends. Two
+// batches with the same ids in different orders would block each other, and a record with a
+// lower number could appear after a reader has passed its place in a list.
+func (s *Store) beginWrite(ctx context.Context) (*sql.Tx, error) {
+	tx, err := s.writer.BeginTx(ctx, nil)
+	if err != nil || s.takeTurn == "" {
+		return tx, err
+	}
+	if _, err := tx.ExecContext(ctx, s.takeTurn); err != nil {
+		tx.Rollback()
+		return nil, err
+	}
+	return tx, nil
 }
