@@ -1,8 +1,10 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -213,7 +215,10 @@ func values(rows, columns int) string {
 
 var lists sync.Map // of values, by rows and columns
 
+// insertBlobs writes contents in the order of their hashes, so that two transactions with
+// the same ones do not block each other.
 func (p *writer) insertBlobs(ctx context.Context) error {
+	slices.SortStableFunc(p.blob, func(a, b ref) int { return bytes.Compare(a.Hash[:], b.Hash[:]) })
 	for _, b := range p.blob {
 		if _, err := p.tx.ExecContext(ctx, `INSERT INTO blobs (hash, size, data) VALUES ($1, $2, $3)
 			ON CONFLICT (hash) DO UPDATE SET size = excluded.size`, b.Hash[:], len(b.Data), pack(b.Data)); err != nil {
