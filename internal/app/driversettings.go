@@ -182,7 +182,7 @@ func (d *drivers) switchedOff() (map[string]any, error) {
 		return nil, err
 	}
 	out := map[string]any{}
-	for key, value := range launch.ClaudeOff.Get() {
+	for key, value := range launch.ClaudeOff {
 		out[key] = value
 	}
 	if len(text.Data) > 0 {

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
+	"ramet/internal/base/text"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
 	"ramet/internal/core/registry"
@@ -63,7 +63,7 @@ type limitedGuard struct {
 func (g limitedGuard) Decide(ctx context.Context, spec tool.Spec, call tool.Call) (tool.Grant, *history.Permission, error) {
 	judged := spec
 	if spec.Access == tool.Processes {
-		judged.Name = ownPrefix.Get().ReplaceAllString(spec.Name, "")
+		judged.Name = ownPrefix().ReplaceAllString(spec.Name, "")
 	}
 	for _, l := range g.limits {
 		if !talk.Allows(l.Tools, judged, call.Args) {
@@ -74,4 +74,4 @@ func (g limitedGuard) Decide(ctx context.Context, spec tool.Spec, call tool.Call
 }
 
 // ownPrefix is what programs put before the names of ramet's own tools.
-var ownPrefix = late.Regexp(`^(mcp__)?ramet(__|_|/|\.)`)
+var ownPrefix = text.Regexp(`^(mcp__)?ramet(__|_|/|\.)`)

@@ -12,7 +12,7 @@ import (
 // programs are those of the recipes that are built in.
 func programs() map[string]cli.RunProgram {
 	out := map[string]cli.RunProgram{}
-	for name, do := range docs.Programs.Get() {
+	for name, do := range docs.Programs {
 		out["docs "+name] = func(ctx context.Context, dir, inputs string, l *cli.Line) error {
 			temp, err := os.MkdirTemp("", "ramet-program-")
 			if err != nil {

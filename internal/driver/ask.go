@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
+	"ramet/internal/base/text"
 	"ramet/internal/core/history"
 	"ramet/internal/model/llm"
 	"ramet/internal/turn/tool"
@@ -131,7 +131,7 @@ func (r *turn) specs(c *call) ([]tool.Spec, tool.Call) {
 		if !r.about.Boxed {
 			s.Outside = subject(r.about.Driver + " runs it itself, and not in the box")
 		}
-	case ownTool.Get().MatchString(cmp.Or(c.Tool, c.Title)) && c.name() == "other":
+	case ownTool().MatchString(cmp.Or(c.Tool, c.Title)) && c.name() == "other":
 		s.Name, s.Access = cmp.Or(c.Tool, c.Title), tool.Processes
 	case reads && inside:
 		s.Name, s.Access = "read", tool.Reads
@@ -154,7 +154,7 @@ func (r *turn) specs(c *call) ([]tool.Spec, tool.Call) {
 
 // ownTool is a tool of ramet's own server, as programs name it: it acts on agents, within
 // descent and budget, as for our own agents.
-var ownTool = late.Regexp(`^(mcp__)?ramet(__|_|/|\.)[a-z]+$`)
+var ownTool = text.Regexp(`^(mcp__)?ramet(__|_|/|\.)[a-z]+$`)
 
 // paths are the files that a call is about.
 func (c *call) paths() []string {

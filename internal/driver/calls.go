@@ -9,7 +9,6 @@ import (
 	"time"
 	"unicode"
 
-	"ramet/internal/base/late"
 	"ramet/internal/base/text"
 	"ramet/internal/core/history"
 	"ramet/internal/core/toolinfo"
@@ -288,7 +287,7 @@ func (c *call) inputLine() (line string, words bool) {
 	if json.Unmarshal(told, &list) != nil || len(list) == 0 {
 		return "", false
 	}
-	if len(list) == 3 && (list[1] == "-lc" || list[1] == "-c") && shells.Get().MatchString(list[0]) {
+	if len(list) == 3 && (list[1] == "-lc" || list[1] == "-c") && shells().MatchString(list[0]) {
 		return list[2], true
 	}
 	return quote(list), true
@@ -305,7 +304,7 @@ func (c *call) member(name string) json.RawMessage {
 }
 
 // shells are the programs whose -c is a command line; that of others is something else.
-var shells = late.Regexp(`^(.*/)?(ba|da|z|k|mk|a|fi)?sh$`)
+var shells = text.Regexp(`^(.*/)?(ba|da|z|k|mk|a|fi)?sh$`)
 
 // quote is a command line of words, as a shell reads it.
 func quote(words []string) string {

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
 	"ramet/internal/base/text"
 	"ramet/internal/core/config"
 )
@@ -42,7 +42,7 @@ func opencodeBase(provider, vendor, path, key string) PresetBase {
 	return PresetBase{Variable: "OPENCODE_CONFIG_CONTENT", In: "provider." + provider + ".options.baseURL", Vendor: vendor, Path: path, Key: key}
 }
 
-var table = late.Value[[]Preset]{Make: func() []Preset {
+var table = sync.OnceValue(func() []Preset {
 	return []Preset{
 		{
 			Name: "claude", Title: "Claude Code", Command: []string{"claude-agent-acp"},
@@ -88,20 +88,20 @@ var table = late.Value[[]Preset]{Make: func() []Preset {
 			},
 		},
 	}
-}}
+})
 
 // AllPresets are the programs that ramet knows, and those of the configuration. What a project says of one
 // that ramet knows does not count: its name would mean another program than people think.
 func AllPresets(own []config.Driver) []Preset {
 	own = slices.DeleteFunc(slices.Clone(own), func(d config.Driver) bool {
-		return d.Project && slices.ContainsFunc(table.Get(), func(p Preset) bool { return p.Name == d.Name })
+		return d.Project && slices.ContainsFunc(table(), func(p Preset) bool { return p.Name == d.Name })
 	})
 	var out []Preset
-	for _, p := range table.Get() {
+	for _, p := range table() {
 		out = append(out, with(p, own))
 	}
 	for _, d := range own {
-		if !slices.ContainsFunc(table.Get(), func(p Preset) bool { return p.Name == d.Name }) {
+		if !slices.ContainsFunc(table(), func(p Preset) bool { return p.Name == d.Name }) {
 			out = append(out, with(Preset{Name: d.Name, Title: d.Name, Own: true}, own)) // nobody knows whether it asks
 		}
 	}

@@ -212,7 +212,7 @@ func (s *Contents) read(ctx context.Context, p place, repo string) ([]byte, erro
 		}
 		return content, nil
 	}
-	content, err := unpacker.Get().DecodeAll(payload, make([]byte, 0, min(p.size, 64<<20)))
+	content, err := unpacker().DecodeAll(payload, make([]byte, 0, min(p.size, 64<<20)))
 	if err != nil {
 		return nil, fault.New(fault.StorageCorrupt, "unpack from %s: %w", path, err)
 	}
@@ -246,7 +246,7 @@ func (s *Contents) base(p place) (chain.Hash, bool, error) {
 	if _, err := f.ReadAt(payload, p.offset); err != nil {
 		return chain.Hash{}, false, durable.Failure("read", path, err)
 	}
-	content, err := unpacker.Get().DecodeAll(payload, nil)
+	content, err := unpacker().DecodeAll(payload, nil)
 	if err != nil {
 		return chain.Hash{}, false, fault.New(fault.StorageCorrupt, "unpack from %s: %w", path, err)
 	}

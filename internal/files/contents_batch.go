@@ -39,7 +39,7 @@ func (b *ContentBatch) Add(h chain.Hash, content []byte) error {
 	if b.has(h) {
 		return nil
 	}
-	return b.put(entry{hash: h, form: zipped, size: int64(len(content))}, packer.Get().EncodeAll(content, nil))
+	return b.put(entry{hash: h, form: zipped, size: int64(len(content))}, packer().EncodeAll(content, nil))
 }
 
 // AddFolder keeps a folder: whole, or as what differs from the one that it was before, where
@@ -58,7 +58,7 @@ func (b *ContentBatch) AddFolder(f, before Folder) (chain.Hash, error) {
 			}
 		}
 	}
-	return h, b.put(entry{hash: h, form: form, size: int64(len(content))}, packer.Get().EncodeAll(content, nil))
+	return h, b.put(entry{hash: h, form: form, size: int64(len(content))}, packer().EncodeAll(content, nil))
 }
 
 // A folder is kept as a delta if it has so many names, and at most so many deltas stand

@@ -10,7 +10,7 @@ import (
 
 	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
+	"ramet/internal/base/text"
 )
 
 // SharedContents is where the hosts of a workspace share their packs. A pack never changes.
@@ -32,7 +32,7 @@ func (s *Contents) Share(with SharedContents) { s.shared = with }
 // largestShared is the size up to which a pack is shared: a database takes no more at once.
 const largestShared = 256 << 20
 
-var packName = late.Regexp(`^[0-9a-f]{16}-[A-Z0-9]{8}\.pack$`)
+var packName = text.Regexp(`^[0-9a-f]{16}-[A-Z0-9]{8}\.pack$`)
 
 // sharing is how long others are waited for.
 const sharing = time.Minute
@@ -101,7 +101,7 @@ func (s *Contents) Pull(ctx context.Context) error {
 		s.mu.RLock()
 		known := s.packs[name]
 		s.mu.RUnlock()
-		if known || !packName.Get().MatchString(name) {
+		if known || !packName().MatchString(name) {
 			continue
 		}
 		data, err := s.shared.Pack(ctx, name)

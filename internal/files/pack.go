@@ -5,13 +5,13 @@ import (
 	"encoding/binary"
 	"io"
 	"os"
+	"sync"
 
 	"github.com/klauspost/compress/zstd"
 
 	"ramet/internal/base/chain"
 	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
 )
 
 // A pack is
@@ -47,12 +47,12 @@ type entry struct {
 const contentLargest = 1 << 30
 
 var (
-	packer = late.Value[*zstd.Encoder]{Make: func() *zstd.Encoder {
-		return late.Must(zstd.NewWriter(nil, zstd.WithEncoderConcurrency(2)))
-	}}
-	unpacker = late.Value[*zstd.Decoder]{Make: func() *zstd.Decoder {
-		return late.Must(zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(contentLargest)))
-	}}
+	packer = sync.OnceValue(func() *zstd.Encoder {
+		return fault.Must(zstd.NewWriter(nil, zstd.WithEncoderConcurrency(2)))
+	})
+	unpacker = sync.OnceValue(func() *zstd.Decoder {
+		return fault.Must(zstd.NewReader(nil, zstd.WithDecoderConcurrency(2), zstd.WithDecoderMaxMemory(contentLargest)))
+	})
 )
 
 // writeIndex ends a pack.

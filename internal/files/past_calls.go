@@ -18,7 +18,6 @@ import (
 	"ramet/internal/base/chain"
 	"ramet/internal/base/durable"
 	"ramet/internal/base/id"
-	"ramet/internal/base/late"
 )
 
 // calls is the list of calls that may write: a line when one begins, and one when it ends; and
@@ -68,7 +67,7 @@ const slack = 10 * time.Millisecond
 // What cannot be noted makes changes foreign, and hinders nobody.
 func (p *Past) Begin(a id.Agent, root string) (end func()) {
 	c := &p.calls
-	name := fmt.Sprintf("%d.%d.%d", os.Getpid(), processStart.Get(), c.number.Add(1))
+	name := fmt.Sprintf("%d.%d.%d", os.Getpid(), processStart(), c.number.Add(1))
 	c.write(p.o.Dir, callLine{Begin: name, Agent: a, Root: root, At: now()})
 	return sync.OnceFunc(func() { c.write(p.o.Dir, callLine{End: name, At: now()}) })
 }
@@ -91,7 +90,7 @@ func (c *calls) author(path string, h chain.Hash) id.Agent {
 }
 
 // processStart tells two processes of the same number apart: the moment of the first call in this one.
-var processStart = late.Value[int64]{Make: func() int64 { return time.Now().UnixNano() }}
+var processStart = sync.OnceValue(func() int64 { return time.Now().UnixNano() })
 
 func (c *calls) write(dir string, l callLine) {
 	text, err := json.Marshal(l)

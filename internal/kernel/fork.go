@@ -48,7 +48,7 @@ func (k *Kernel) Fork(ctx context.Context, f registry.Fork, start StartMode) ([]
 		case <-ctx.Done():
 			return nil, fault.New(fault.Cancelled, "fork: cancelled while tools of the agent were running; nothing was forked")
 		case <-p.killed:
-			return nil, errKilled.Get()
+			return nil, errKilled()
 		}
 	}
 	defer func() { <-p.barrier }()

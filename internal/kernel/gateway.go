@@ -20,7 +20,7 @@ func (k *Kernel) Door(ctx context.Context, w gateway.Way) (*gateway.Door, error)
 	k.gate.mu.Lock()
 	defer k.gate.mu.Unlock()
 	if k.gate.shut {
-		return nil, errStopped.Get()
+		return nil, errStopped()
 	}
 	if k.gate.open == nil {
 		open, err := gateway.Open(gateway.Options{Reserver: k.reserver, Record: k.wired, Upstream: k.Vendors, MCP: k.MCP, Clamp: k.Clamp, Bodies: k.Bodies != nil})

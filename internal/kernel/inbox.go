@@ -30,9 +30,9 @@ func (p *agentProcess) serve() {
 	for {
 		select {
 		case <-p.killed:
-			p.refuse(errKilled.Get())
+			p.refuse(errKilled())
 		case <-p.kernel.ctx.Done():
-			p.refuse(errStopped.Get())
+			p.refuse(errStopped())
 		default:
 		}
 		if j := p.next(); j != nil {
@@ -106,11 +106,11 @@ func (p *agentProcess) do(j *job) {
 	if !p.kernel.take(j, func() { p.stop, p.ended, p.tasked, p.family = cancel, ended, j.task, j.family }) {
 		return
 	}
-	defer context.AfterFunc(p.kernel.ctx, func() { cancel(errStopped.Get()) })()
+	defer context.AfterFunc(p.kernel.ctx, func() { cancel(errStopped()) })()
 	p.becomes(func(d *doing) { d.now = state.State{Word: state.Working, Detail: state.Starts} })
 	select {
 	case <-p.killed: // between the inbox and here
-		cancel(errKilled.Get())
+		cancel(errKilled())
 	default:
 	}
 	p.cutOff = false
@@ -168,19 +168,19 @@ func (k *Kernel) submit(a id.Agent, j *job) error {
 		return err
 	}
 	if !k.enlist(j, p) {
-		j.finish(k, loop.Outcome{}, errWithdrawn.Get())
-		return errWithdrawn.Get()
+		j.finish(k, loop.Outcome{}, errWithdrawn())
+		return errWithdrawn()
 	}
 	select {
 	case p.inbox <- j:
 	case <-j.done: // taken back
-		return errWithdrawn.Get()
+		return errWithdrawn()
 	case <-p.killed:
-		err = errKilled.Get()
+		err = errKilled()
 	case <-j.ctx.Done():
 		err = llm.Ended(j.ctx)
 	case <-k.ctx.Done():
-		err = errStopped.Get()
+		err = errStopped()
 	}
 	if err != nil {
 		if k.take(j, nothing) {
@@ -189,7 +189,7 @@ func (k *Kernel) submit(a id.Agent, j *job) error {
 		return err
 	}
 	if !p.begins() {
-		p.refuse(errStopped.Get())
+		p.refuse(errStopped())
 	}
 	return nil
 }
@@ -250,7 +250,7 @@ func (k *Kernel) process(a id.Agent) (*agentProcess, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.ctx.Err() != nil {
-		return nil, errStopped.Get()
+		return nil, errStopped()
 	}
 	p := k.live[a]
 	if p == nil {

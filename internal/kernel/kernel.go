@@ -107,7 +107,7 @@ type Kernel struct {
 
 // lost says whether an error means that the agent is no longer ours.
 func lost(err error) bool {
-	return fault.Is(err, fault.Fenced) || fault.Is(err, fault.DeadAgent) || errors.Is(err, errKilled.Get())
+	return fault.Is(err, fault.Fenced) || fault.Is(err, fault.DeadAgent) || errors.Is(err, errKilled())
 }
 
 func (k *Kernel) trouble(ctx context.Context, what string, err error) {

@@ -52,7 +52,7 @@ func (k *Kernel) reap(ctx context.Context, by id.Agent, victims ...id.Agent) {
 		if p != nil {
 			close(p.killed)
 			if p.stop != nil {
-				p.stop(errKilled.Get())
+				p.stop(errKilled())
 				ending = append(ending, p.ended)
 			}
 			if p.tasked {

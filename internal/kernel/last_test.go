@@ -71,7 +71,7 @@ func TestTheLastTurnOfAnAgent(t *testing.T) {
 			}
 		}
 		if child != nil {
-			if _, err := child.Wait(); !errors.Is(err, errKilled.Get()) {
+			if _, err := child.Wait(); !errors.Is(err, errKilled()) {
 				t.Errorf("the child: %v", err)
 			}
 		}

@@ -53,7 +53,7 @@ func (p *agentProcess) close(ctx context.Context, j *job, err error) {
 		_, failed = p.kernel.Book.Interrupt(ctx, name, err.Error())
 	case fault.Is(err, fault.TimedOut):
 		_, failed = p.kernel.Book.Finish(ctx, name, ledger.Timeout, err.Error())
-	case errors.Is(err, errKilled.Get()):
+	case errors.Is(err, errKilled()):
 		_, failed = p.kernel.Book.Finish(ctx, name, ledger.Failed, "killed")
 	default:
 		_, failed = p.kernel.Book.Finish(ctx, name, ledger.Failed, string(fault.CodeOf(err)))

@@ -15,7 +15,7 @@ import (
 // report tells whoever asked for a task how it ended; the facts that we know stand at its
 // end. The agent's lease is still held.
 func (p *agentProcess) report(ctx context.Context, a agent.Agent, j *job, o loop.Outcome, err error) {
-	if !j.task || o.Ended || errors.Is(err, errKilled.Get()) {
+	if !j.task || o.Ended || errors.Is(err, errKilled()) {
 		return // it said so itself, or who killed it does
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)

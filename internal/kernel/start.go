@@ -39,7 +39,7 @@ func Start(ctx context.Context, o Options) (*Kernel, error) {
 	}
 	k.reserver = gateway.NewReserver(o.Store, o.Owner)
 	if err := k.Recover(ctx); err != nil {
-		k.cancel(errStopped.Get())
+		k.cancel(errStopped())
 		return nil, err
 	}
 	for _, work := range []func(){k.renew, k.guard, k.rest, k.drafts.flushAll, k.listen} {
@@ -52,7 +52,7 @@ func Start(ctx context.Context, o Options) (*Kernel, error) {
 // closed in the histories, as after any interruption.
 func (k *Kernel) Stop() {
 	k.mu.Lock() // whoever starts a goroutine has looked whether it may, and has it
-	k.cancel(errStopped.Get())
+	k.cancel(errStopped())
 	k.mu.Unlock()
 	k.gate.close()
 	k.work.Wait()

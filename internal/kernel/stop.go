@@ -25,6 +25,6 @@ func (k *Kernel) Interrupt(ctx context.Context, s Stop) (bool, error) {
 	for _, ticket := range s.Also {
 		withdrawn = k.withdraw(ticket) || withdrawn
 	}
-	stopped, err := k.end(ctx, s.Agent, loop.Stopped(history.ActorOf(ctx), errInterrupted.Get()))
+	stopped, err := k.end(ctx, s.Agent, loop.Stopped(history.ActorOf(ctx), errInterrupted()))
 	return stopped || withdrawn, err
 }

@@ -2,25 +2,25 @@ package kernel
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
 )
 
 // errStopped is why turns end when their kernel does.
-var errStopped = late.Value[*fault.Error]{Make: func() *fault.Error { return fault.New(fault.Interrupted, "the kernel was stopped") }}
+var errStopped = sync.OnceValue(func() *fault.Error { return fault.New(fault.Interrupted, "the kernel was stopped") })
 
 // errKilled is why the turns of a killed agent end.
-var errKilled = late.Value[*fault.Error]{Make: func() *fault.Error { return fault.New(fault.DeadAgent, "the agent was killed") }}
+var errKilled = sync.OnceValue(func() *fault.Error { return fault.New(fault.DeadAgent, "the agent was killed") })
 
 // errWithdrawn is how a prompt ends that was taken back before it was said.
-var errWithdrawn = late.Value[*fault.Error]{Make: func() *fault.Error {
+var errWithdrawn = sync.OnceValue(func() *fault.Error {
 	return fault.New(fault.Cancelled, "taken back before its turn began; nothing was said")
-}}
+})
 
 // errInterrupted is why a turn ends that somebody stops.
-var errInterrupted = late.Value[*fault.Error]{Make: func() *fault.Error { return fault.New(fault.Cancelled, "stopped by the user") }}
+var errInterrupted = sync.OnceValue(func() *fault.Error { return fault.New(fault.Cancelled, "stopped by the user") })
 
 // lastWords is how long a turn that was stopped may take to close its history.
 const lastWords = 5 * time.Second

@@ -62,7 +62,7 @@ func (k *Kernel) withdraw(ticket string) bool {
 	if w == nil {
 		return false
 	}
-	w.of.over(w.job, loop.Outcome{}, errWithdrawn.Get())
+	w.of.over(w.job, loop.Outcome{}, errWithdrawn())
 	return true
 }
 

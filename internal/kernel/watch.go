@@ -2,11 +2,11 @@ package kernel
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
-	"ramet/internal/base/late"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
 	"ramet/internal/turn/loop"
@@ -17,10 +17,10 @@ import (
 const shortLease = 3 * time.Second
 
 // errUnrenewed is why a turn ends whose lease is about to run out.
-var errUnrenewed = late.Value[*fault.Error]{Make: func() *fault.Error {
+var errUnrenewed = sync.OnceValue(func() *fault.Error {
 	return fault.New(fault.Interrupted, "its lease could not be renewed, because the store does not answer").
 		WithHint("what was done so far stands in its history; go on when the store answers")
-}}
+})
 
 // margin is what of a lease may pass without a renewal.
 func (k *Kernel) margin() time.Duration { return k.Lease * 5 / 6 }
@@ -55,8 +55,8 @@ func (k *Kernel) guard() {
 		select {
 		case <-tick.C:
 			for _, a := range k.overdue(k.Now()) {
-				k.Events.Publish(loop.Event{Type: loop.Note, Agent: a, Text: "the turn is stopped: " + errUnrenewed.Get().Message})
-				k.work.Go(func() { k.end(k.ctx, a, errUnrenewed.Get()) })
+				k.Events.Publish(loop.Event{Type: loop.Note, Agent: a, Text: "the turn is stopped: " + errUnrenewed().Message})
+				k.work.Go(func() { k.end(k.ctx, a, errUnrenewed()) })
 			}
 		case <-k.ctx.Done():
 			return

@@ -7,15 +7,15 @@ import (
 	"sync/atomic"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
+	"ramet/internal/base/text"
 )
 
 // EnvironmentFor is what a process for a model or a project gets of an environment.
-func EnvironmentFor(env []string) []string { return choose(env, work.Get()) }
+func EnvironmentFor(env []string) []string { return choose(env, work) }
 
 // ReachingVariables is what git gets of it where it speaks to another repository in the user's
 // name: also the ssh agent, and what helpers need to find the user's credentials.
-func ReachingVariables(env []string) []string { return choose(env, work.Get(), reach.Get()) }
+func ReachingVariables(env []string) []string { return choose(env, work, reach) }
 
 func choose(env []string, tables ...[]string) []string {
 	var named []string
@@ -39,10 +39,10 @@ func choose(env []string, tables ...[]string) []string {
 // guarded says whether a value has an address with a user in it, and so perhaps a password. Few have an
 // address at all.
 func guarded(value string) bool {
-	return strings.Contains(value, "://") && withUser.Get().MatchString(value)
+	return strings.Contains(value, "://") && withUser().MatchString(value)
 }
 
-var withUser = late.Regexp(`[a-zA-Z][a-zA-Z0-9+.-]*://[^/\s?#]*@`)
+var withUser = text.Regexp(`[a-zA-Z][a-zA-Z0-9+.-]*://[^/\s?#]*@`)
 
 // permitted are the names that the user adds. They hold for the whole process, as the
 // environment does, so that no starter of processes can forget them.
@@ -61,11 +61,11 @@ func PermitVariables(names []string) error {
 	return nil
 }
 
-var nameForm = late.Regexp(`^[A-Za-z_][A-Za-z0-9_()]*\*?$`)
+var nameForm = text.Regexp(`^[A-Za-z_][A-Za-z0-9_()]*\*?$`)
 
 // CheckVariableName refuses what is no name for Permit.
 func CheckVariableName(name string) error {
-	if nameForm.Get().MatchString(name) {
+	if nameForm().MatchString(name) {
 		return nil
 	}
 	return fault.New(fault.InvalidConfig, "%.80q is no name of a variable", name).

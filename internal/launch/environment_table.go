@@ -1,11 +1,11 @@
 package launch
 
-import "ramet/internal/base/late"
+import "strings"
 
 // work are the variables with which programs work: where things are and how to build.
 // None of them is meant to hold a secret. PATH comes first because without it nothing
 // is found.
-var work = late.Words(`
+var work = strings.Fields(`
 	PATH HOME LANG LANGUAGE LC_* TERM COLORTERM TERMINFO NO_COLOR TZ TZDIR TMPDIR USER LOGNAME SHELL
 	XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME XDG_CONFIG_DIRS XDG_DATA_DIRS
 	CI SOURCE_DATE_EPOCH
@@ -38,7 +38,7 @@ var work = late.Words(`
 // reach are the variables by which ssh and helpers of git find the user's credentials,
 // and with which git itself is told how to reach others. They hold no secret, but open
 // the way to some.
-var reach = late.Words(`
+var reach = strings.Fields(`
 	SSH_AUTH_SOCK SSH_AGENT_PID GIT_SSH GIT_SSH_COMMAND GIT_SSH_VARIANT GIT_SSL_CAINFO GIT_SSL_CAPATH
 	XDG_RUNTIME_DIR DBUS_SESSION_BUS_ADDRESS DISPLAY WAYLAND_DISPLAY XAUTHORITY
 	GNUPGHOME PASSWORD_STORE_DIR GH_CONFIG_DIR GH_HOST GCM_* KRB5CCNAME KRB5_CONFIG

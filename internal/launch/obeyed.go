@@ -7,8 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"ramet/internal/base/late"
+	"sync"
 )
 
 // Row says what a program obeys, unasked, in the folder where it works: names that make it execute
@@ -27,11 +26,9 @@ type Row struct {
 }
 
 // ClaudeOff makes Claude Code's ACP adapter load the user's settings alone.
-var ClaudeOff = late.Value[map[string]any]{Make: func() map[string]any {
-	return map[string]any{"claudeCode": map[string]any{"options": map[string]any{"settingSources": []string{"user"}}}}
-}}
+var ClaudeOff = map[string]any{"claudeCode": map[string]any{"options": map[string]any{"settingSources": []string{"user"}}}}
 
-var rows = late.Value[[]Row]{Make: func() []Row {
+var rows = sync.OnceValue(func() []Row {
 	claude := []string{".claude/settings.json", ".claude/settings.local.json", ".mcp.json",
 		".claude/agents/", ".claude/commands/", ".claude/hooks/", ".claude/plugins/", ".claude/skills/"}
 	return []Row{
@@ -50,10 +47,10 @@ var rows = late.Value[[]Row]{Make: func() []Row {
 		{Program: "uv", Neutral: true, Obeys: []string{"pyproject.toml", "uv.toml", ".venv/", ".python-version"}, Tried: "not tried: every name that its users are told of"},
 		{Program: "python", Neutral: true, Obeys: []string{"*.py", "*/"}, Tried: "python3 -m json.tool ran json/tool.py of the folder; with PYTHONSAFEPATH=1 it did not"},
 	}
-}}
+})
 
 // Rows lists what is known about programs.
-func Rows() []Row { return rows.Get() }
+func Rows() []Row { return rows() }
 
 // RowOf returns the row of a driver: of the first range that the version is in. A program that has
 // no row is taken to obey what any other does.

@@ -3,9 +3,9 @@ package ledger
 import (
 	"regexp"
 	"strconv"
+	"sync"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
 )
 
 // ClaudeHook is the part of our command line by which our hooks are known.
@@ -50,7 +50,7 @@ func UninstallClaudeHook(settings []byte) (out []byte, changed bool, err error) 
 	}
 	for _, name := range namesClaude(hooks) {
 		raw, _ := hooks.Get(name)
-		if !mine.Get().Match(raw) {
+		if !mine().Match(raw) {
 			continue
 		}
 		groups, found, err := without(hooks, name)
@@ -78,7 +78,7 @@ func UninstallClaudeHook(settings []byte) (out []byte, changed bool, err error) 
 	return append(root.Append(nil, 0), '\n'), true, nil
 }
 
-var mine = late.Value[*regexp.Regexp]{Make: func() *regexp.Regexp { return regexp.MustCompile(regexp.QuoteMeta(ClaudeHook) + `\b`) }}
+var mine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(regexp.QuoteMeta(ClaudeHook) + `\b`) })
 
 func namesClaude(o Object) []string {
 	var out []string
@@ -166,7 +166,7 @@ func own(hook []byte) bool {
 	}
 	raw, _ := o.Get("command")
 	command, ok := ParseJSONText(raw)
-	return ok && mine.Get().MatchString(command)
+	return ok && mine().MatchString(command)
 }
 
 // group is one element of an event's list.

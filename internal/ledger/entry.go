@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"strconv"
 	"time"
-
-	"ramet/internal/base/late"
 )
 
 // Entry is one sub-agent as the file tells it. A field that is missing there, or has
@@ -75,7 +73,7 @@ func (e Entry) Extra() []Member {
 	}
 	var out []Member
 	for _, m := range o.Members {
-		if !ours.Get()[m.Key] {
+		if !ours[m.Key] {
 			out = append(out, m)
 		}
 	}
@@ -93,11 +91,9 @@ func (e Entry) Field(key string) string {
 	return s
 }
 
-var ours = late.Value[map[string]bool]{Make: func() map[string]bool {
-	return map[string]bool{keyID: true, keyType: true, keyDescription: true, keyPlan: true, keyGroup: true, keyAt: true,
-		keyStatus: true, keyEnded: true, keyResumes: true, keyResumedBy: true, keyOwner: true, keyMinutes: true,
-		keyReason: true, keyRecovered: true}
-}}
+var ours = map[string]bool{keyID: true, keyType: true, keyDescription: true, keyPlan: true, keyGroup: true, keyAt: true,
+	keyStatus: true, keyEnded: true, keyResumes: true, keyResumedBy: true, keyOwner: true, keyMinutes: true,
+	keyReason: true, keyRecovered: true}
 
 // read takes an entry from its text.
 func read(raw []byte, at int) (Entry, bool) {

@@ -5,8 +5,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
-
-	"ramet/internal/base/late"
+	"sync"
 )
 
 // began is when a process of this machine began: BOOT.SPACE.TICKS, the boot, the PID
@@ -21,19 +20,19 @@ func began(pid int) (start string, there bool) {
 	if len(fields) < 20 || fields[0] == "Z" || fields[0] == "X" {
 		return "", false // ended, and not waited for
 	}
-	return here.Get() + fields[19], true
+	return here() + fields[19], true
 }
 
 // here is the boot and the namespace of this process.
-var here = late.Value[string]{Make: func() string {
+var here = sync.OnceValue(func() string {
 	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	space, _ := os.Readlink("/proc/self/ns/pid")
 	return string(boot[:min(8, len(boot))]) + "." + strings.Trim(space, "pid:[]") + "."
-}}
+})
 
 // sameNumbers says whether the number of a process means here what it meant to whoever
 // wrote it down: in another PID namespace of the same boot it does not.
 func sameNumbers(start string) bool {
-	theirs, ours := strings.Split(start, "."), strings.Split(here.Get(), ".")
+	theirs, ours := strings.Split(start, "."), strings.Split(here(), ".")
 	return len(theirs) == 3 && (theirs[0] != ours[0] || theirs[1] == ours[1])
 }

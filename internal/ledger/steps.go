@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
 	"ramet/internal/base/text"
 )
 
@@ -20,14 +19,14 @@ type Start struct {
 	Extra       []Member
 }
 
-var form = late.Regexp(`^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$`)
+var form = text.Regexp(`^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$`)
 
 // maxText is the longest of our texts, in bytes.
 const maxText = 64 << 10
 
 // Check refuses what cannot be recorded.
 func (st Start) Check() error {
-	if !form.Get().MatchString(st.ID) {
+	if !form().MatchString(st.ID) {
 		return fault.New(fault.InvalidID, "%.40q cannot be the id of a sub-agent", st.ID).
 			WithHint("use up to 128 of A-Z a-z 0-9 . _ : @ -, beginning with a letter or digit")
 	}

@@ -5,17 +5,17 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"ramet/internal/base/id"
-	"ramet/internal/base/late"
 	"ramet/internal/model/llm"
 	"ramet/internal/operation/session"
 )
 
 // SlashRows returns the terminal's table of commands, in which operations are derived.
-func SlashRows() session.Rows { return slashRows.Get() }
+func SlashRows() session.Rows { return slashRows() }
 
-var slashRows = late.Value[session.Rows]{Make: func() session.Rows {
+var slashRows = sync.OnceValue(func() session.Rows {
 	rows := session.CommandTable()
 	for i, row := range rows {
 		if o := SlashNamed(row.Name); o != nil {
@@ -23,7 +23,7 @@ var slashRows = late.Value[session.Rows]{Make: func() session.Rows {
 		}
 	}
 	return rows
-}}
+})
 
 // SlashNamed returns the operation of a slash command; nil: it has none.
 func SlashNamed(name string) Operation {

@@ -9,7 +9,6 @@ import (
 	fast "github.com/go-json-experiment/json"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
 )
 
 // Reducer applies events to a snapshot, in place and with indexes, so that a million
@@ -56,7 +55,7 @@ func (r *Reducer) Apply(e Event) error {
 	if err := r.fits(e); err != nil {
 		return err
 	}
-	if reduce, known := reducers.Get()[e.Type]; known {
+	if reduce, known := reducers[e.Type]; known {
 		if err := reduce(r, e); err != nil {
 			return err
 		}
@@ -71,16 +70,14 @@ func (r *Reducer) Apply(e Event) error {
 
 // afterEnd are the types that may follow the end of a run: what says how it ended,
 // what goes on from there, and answers that were under way.
-var afterEnd = late.Value[map[State][]Type]{Make: func() map[State][]Type {
-	return map[State][]Type{
-		Done:      {RunCompleted, RunStateChanged, RunReopened, RunForked, LLMCallFinished, LLMCallFailed},
-		Failed:    {RunFailed, RunStateChanged, RunReopened, RunForked, LLMCallFinished, LLMCallFailed},
-		Cancelled: {RunCancelled, RunStateChanged, RunReopened, RunForked, LLMCallFinished, LLMCallFailed},
-	}
-}}
+var afterEnd = map[State][]Type{
+	Done:      {RunCompleted, RunStateChanged, RunReopened, RunForked, LLMCallFinished, LLMCallFailed},
+	Failed:    {RunFailed, RunStateChanged, RunReopened, RunForked, LLMCallFinished, LLMCallFailed},
+	Cancelled: {RunCancelled, RunStateChanged, RunReopened, RunForked, LLMCallFinished, LLMCallFailed},
+}
 
 func (r *Reducer) fits(e Event) error {
-	_, known := payloads.Get()[e.Type]
+	_, known := payloads()[e.Type]
 	switch {
 	case r.s.EventCount == 0 && e.Type != RunCreated:
 		return refuse(e, "a run begins with %s", RunCreated)
@@ -88,7 +85,7 @@ func (r *Reducer) fits(e Event) error {
 		return refuse(e, "the run was created already")
 	case e.RunID != r.s.RunID && e.Type != RunForked:
 		return refuse(e, "it is an event of run %s", e.RunID)
-	case known && r.s.RunState.Terminal() && !slices.Contains(afterEnd.Get()[r.s.RunState], e.Type):
+	case known && r.s.RunState.Terminal() && !slices.Contains(afterEnd[r.s.RunState], e.Type):
 		return fault.New(fault.InvalidStateTransition, "event %s (%s): the run is %s", e.ID, e.Type, r.s.RunState).
 			WithHint("what is over does not go on; a FAILED run can be reopened")
 	}
@@ -134,169 +131,167 @@ func (r *Reducer) checkReopening(to State) error {
 		WithHint("allowed from FAILED: %s, or %s to do everything again", r.s.Failure.reopensAt(), Created)
 }
 
-var reducers = late.Value[map[Type]func(*Reducer, Event) error]{Make: func() map[Type]func(*Reducer, Event) error {
-	return map[Type]func(*Reducer, Event) error{
-		RunCreated: func(r *Reducer, e Event) error {
-			p, err := payload[Creation](e)
-			if err == nil && p.RunID != e.RunID {
-				err = refuse(e, "its payload names run %s", p.RunID)
-			}
+var reducers = map[Type]func(*Reducer, Event) error{
+	RunCreated: func(r *Reducer, e Event) error {
+		p, err := payload[Creation](e)
+		if err == nil && p.RunID != e.RunID {
+			err = refuse(e, "its payload names run %s", p.RunID)
+		}
+		return err
+	},
+	RunForked: func(r *Reducer, e Event) error {
+		p, err := payload[Fork](e)
+		switch {
+		case err != nil:
 			return err
-		},
-		RunForked: func(r *Reducer, e Event) error {
-			p, err := payload[Fork](e)
-			switch {
-			case err != nil:
-				return err
-			case e.RunID == r.s.RunID:
-				return refuse(e, "a run does not fork from itself")
-			case p.ParentRunID != r.s.RunID || p.EventCount != r.s.EventCount || p.EventHash != r.s.LastEventHash:
-				return refuse(e, "it forks run %s after %d events, but what stands before it is run %s with %d",
-					p.ParentRunID, p.EventCount, r.s.RunID, r.s.EventCount)
-			}
-			r.s.RunID = e.RunID
-			return nil
-		},
-		RunStateChanged: func(r *Reducer, e Event) error {
-			p, err := payload[Step](e)
-			if err != nil {
-				return err
-			}
-			if p.Old != r.s.RunState {
-				return fault.New(fault.InvalidStateTransition, "event %s leaves %s, but the run is %s", e.ID, p.Old, r.s.RunState).
-					WithHint("allowed from %s: %s", r.s.RunState, join(r.s.RunState.Next(p.Reason)))
-			}
-			if err := checkStep(p.Old, p.New, p.Reason); err != nil {
-				return err
-			}
-			if err := r.checkReopening(p.New); err != nil {
-				return err
-			}
-			switch {
-			case p.New != Failed && p.New != Cancelled:
-				r.s.Failure = nil
-			case r.s.Failure == nil:
-				r.fail(string(p.New), p.Reason, e.TS)
-			default:
-				f := *r.s.Failure
-				f.FromState = p.Old
-				r.s.Failure = &f
-			}
-			r.s.RunState = p.New
-			return nil
-		},
-		RunFailed: func(r *Reducer, e Event) error {
-			p, err := payload[ItemError](e)
-			if err == nil {
-				r.fail(p.Code, p.Message, e.TS)
-			}
+		case e.RunID == r.s.RunID:
+			return refuse(e, "a run does not fork from itself")
+		case p.ParentRunID != r.s.RunID || p.EventCount != r.s.EventCount || p.EventHash != r.s.LastEventHash:
+			return refuse(e, "it forks run %s after %d events, but what stands before it is run %s with %d",
+				p.ParentRunID, p.EventCount, r.s.RunID, r.s.EventCount)
+		}
+		r.s.RunID = e.RunID
+		return nil
+	},
+	RunStateChanged: func(r *Reducer, e Event) error {
+		p, err := payload[Step](e)
+		if err != nil {
 			return err
-		},
-		RunCancelled: func(r *Reducer, e Event) error {
-			p, err := payload[Why](e)
-			if err == nil {
-				r.fail(string(Cancelled), p.Reason, e.TS)
-			}
+		}
+		if p.Old != r.s.RunState {
+			return fault.New(fault.InvalidStateTransition, "event %s leaves %s, but the run is %s", e.ID, p.Old, r.s.RunState).
+				WithHint("allowed from %s: %s", r.s.RunState, join(r.s.RunState.Next(p.Reason)))
+		}
+		if err := checkStep(p.Old, p.New, p.Reason); err != nil {
 			return err
-		},
-		RunCompleted: func(r *Reducer, e Event) error {
-			if r.s.RunState != PROpened && r.s.RunState != Done {
-				return fault.New(fault.InvalidStateTransition, "event %s completes a run that is %s", e.ID, r.s.RunState).
-					WithHint("it must be %s or %s", PROpened, Done)
-			}
-			return nil
-		},
-		RunReopened: func(r *Reducer, e Event) error {
-			if r.s.RunState != Failed {
-				return fault.New(fault.InvalidStateTransition, "event %s reopens a run that is %s", e.ID, r.s.RunState).
-					WithHint("only a FAILED run can be reopened")
-			}
-			return nil
-		},
-		ResumeRewind: func(r *Reducer, e Event) error {
-			p, err := payload[Rewind](e)
-			if err != nil {
-				return err
-			}
-			to, ok := p.From.RewindTo()
-			forced := p.To == Created && p.From != Created
-			if p.From != r.s.RunState || !forced && (!ok || to != p.To) {
-				return fault.New(fault.InvalidStateTransition, "event %s rewinds from %s to %s, but the run is %s", e.ID, p.From, p.To, r.s.RunState).
-					WithHint("DRAFTING goes back to PLAN_READY; LINKING, VALIDATING and FIXING to DRAFT_READY; a forced resume to CREATED")
-			}
-			return nil
-		},
-		ArtifactWritten: func(r *Reducer, e Event) error {
-			a, err := payload[Artifact](e)
-			if err != nil {
-				return err
-			}
-			a.TS = e.TS
-			i := sort.Search(len(r.s.Artifacts), func(i int) bool { return r.s.Artifacts[i].Name >= a.Name })
-			if i < len(r.s.Artifacts) && r.s.Artifacts[i].Name == a.Name {
-				r.s.Artifacts[i] = a
-			} else {
-				r.s.Artifacts = slices.Insert(r.s.Artifacts, i, a)
-			}
-			return nil
-		},
-		WorkItemQueued:      (*Reducer).queued,
-		WorkItemStarted:     (*Reducer).started,
-		WorkItemFinished:    (*Reducer).finished,
-		WorkItemFailed:      (*Reducer).failed,
-		WorkItemInvalidated: (*Reducer).invalidated,
-		GateRunStarted: func(r *Reducer, e Event) error {
-			p, err := payload[GateStart](e)
-			if err == nil {
-				g := r.gate(p.Gate)
-				g.StartedAt, g.FinishedAt, g.OK, g.Issues = moment(e), nil, nil, []string{}
-				g.Runs++
-			}
+		}
+		if err := r.checkReopening(p.New); err != nil {
 			return err
-		},
-		GateRunFinished: func(r *Reducer, e Event) error {
-			p, err := payload[GateEnd](e)
-			if err != nil {
-				return err
-			}
-			i, known := r.findGate(p.Gate)
-			if !known || r.s.Gates[i].FinishedAt != nil {
-				return refuse(e, "gate %q is not running", p.Gate)
-			}
-			g := &r.s.Gates[i]
-			g.FinishedAt, g.OK, g.Issues = moment(e), &p.OK, p.Issues
-			return nil
-		},
-		IssueOpened:   (*Reducer).issueOpened,
-		IssueResolved: (*Reducer).issueResolved,
-		SectionStateChanged: func(r *Reducer, e Event) error {
-			p, err := payload[SectionStep](e)
-			if err != nil {
-				return err
-			}
-			now, ok := r.s.SectionStates[p.Section]
-			if !ok {
-				now = NotStarted
-			}
-			if p.Old != now {
-				return fault.New(fault.InvalidStateTransition, "section %.60q is %s, not %s", p.Section, now, p.Old)
-			}
-			if err := checkSectionStep(p.Section, p.Old, p.New); err != nil {
-				return err
-			}
-			r.s.SectionStates[p.Section] = p.New
-			return nil
-		},
-		PullRequestOpened: func(r *Reducer, e Event) error {
-			p, err := payload[PR](e)
-			p.OpenedAt = e.TS
-			if err == nil {
-				r.s.PR = &p
-			}
+		}
+		switch {
+		case p.New != Failed && p.New != Cancelled:
+			r.s.Failure = nil
+		case r.s.Failure == nil:
+			r.fail(string(p.New), p.Reason, e.TS)
+		default:
+			f := *r.s.Failure
+			f.FromState = p.Old
+			r.s.Failure = &f
+		}
+		r.s.RunState = p.New
+		return nil
+	},
+	RunFailed: func(r *Reducer, e Event) error {
+		p, err := payload[ItemError](e)
+		if err == nil {
+			r.fail(p.Code, p.Message, e.TS)
+		}
+		return err
+	},
+	RunCancelled: func(r *Reducer, e Event) error {
+		p, err := payload[Why](e)
+		if err == nil {
+			r.fail(string(Cancelled), p.Reason, e.TS)
+		}
+		return err
+	},
+	RunCompleted: func(r *Reducer, e Event) error {
+		if r.s.RunState != PROpened && r.s.RunState != Done {
+			return fault.New(fault.InvalidStateTransition, "event %s completes a run that is %s", e.ID, r.s.RunState).
+				WithHint("it must be %s or %s", PROpened, Done)
+		}
+		return nil
+	},
+	RunReopened: func(r *Reducer, e Event) error {
+		if r.s.RunState != Failed {
+			return fault.New(fault.InvalidStateTransition, "event %s reopens a run that is %s", e.ID, r.s.RunState).
+				WithHint("only a FAILED run can be reopened")
+		}
+		return nil
+	},
+	ResumeRewind: func(r *Reducer, e Event) error {
+		p, err := payload[Rewind](e)
+		if err != nil {
 			return err
-		},
-	}
-}}
+		}
+		to, ok := p.From.RewindTo()
+		forced := p.To == Created && p.From != Created
+		if p.From != r.s.RunState || !forced && (!ok || to != p.To) {
+			return fault.New(fault.InvalidStateTransition, "event %s rewinds from %s to %s, but the run is %s", e.ID, p.From, p.To, r.s.RunState).
+				WithHint("DRAFTING goes back to PLAN_READY; LINKING, VALIDATING and FIXING to DRAFT_READY; a forced resume to CREATED")
+		}
+		return nil
+	},
+	ArtifactWritten: func(r *Reducer, e Event) error {
+		a, err := payload[Artifact](e)
+		if err != nil {
+			return err
+		}
+		a.TS = e.TS
+		i := sort.Search(len(r.s.Artifacts), func(i int) bool { return r.s.Artifacts[i].Name >= a.Name })
+		if i < len(r.s.Artifacts) && r.s.Artifacts[i].Name == a.Name {
+			r.s.Artifacts[i] = a
+		} else {
+			r.s.Artifacts = slices.Insert(r.s.Artifacts, i, a)
+		}
+		return nil
+	},
+	WorkItemQueued:      (*Reducer).queued,
+	WorkItemStarted:     (*Reducer).started,
+	WorkItemFinished:    (*Reducer).finished,
+	WorkItemFailed:      (*Reducer).failed,
+	WorkItemInvalidated: (*Reducer).invalidated,
+	GateRunStarted: func(r *Reducer, e Event) error {
+		p, err := payload[GateStart](e)
+		if err == nil {
+			g := r.gate(p.Gate)
+			g.StartedAt, g.FinishedAt, g.OK, g.Issues = moment(e), nil, nil, []string{}
+			g.Runs++
+		}
+		return err
+	},
+	GateRunFinished: func(r *Reducer, e Event) error {
+		p, err := payload[GateEnd](e)
+		if err != nil {
+			return err
+		}
+		i, known := r.findGate(p.Gate)
+		if !known || r.s.Gates[i].FinishedAt != nil {
+			return refuse(e, "gate %q is not running", p.Gate)
+		}
+		g := &r.s.Gates[i]
+		g.FinishedAt, g.OK, g.Issues = moment(e), &p.OK, p.Issues
+		return nil
+	},
+	IssueOpened:   (*Reducer).issueOpened,
+	IssueResolved: (*Reducer).issueResolved,
+	SectionStateChanged: func(r *Reducer, e Event) error {
+		p, err := payload[SectionStep](e)
+		if err != nil {
+			return err
+		}
+		now, ok := r.s.SectionStates[p.Section]
+		if !ok {
+			now = NotStarted
+		}
+		if p.Old != now {
+			return fault.New(fault.InvalidStateTransition, "section %.60q is %s, not %s", p.Section, now, p.Old)
+		}
+		if err := checkSectionStep(p.Section, p.Old, p.New); err != nil {
+			return err
+		}
+		r.s.SectionStates[p.Section] = p.New
+		return nil
+	},
+	PullRequestOpened: func(r *Reducer, e Event) error {
+		p, err := payload[PR](e)
+		p.OpenedAt = e.TS
+		if err == nil {
+			r.s.PR = &p
+		}
+		return err
+	},
+}
 
 func (r *Reducer) findGate(name string) (int, bool) {
 	i := sort.Search(len(r.s.Gates), func(i int) bool { return r.s.Gates[i].Name >= name })

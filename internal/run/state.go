@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
 )
 
 // State of a run.
@@ -30,18 +29,14 @@ const (
 	Cancelled    State = "CANCELLED"
 )
 
-var onwards = late.Value[map[State][]State]{Make: func() map[State][]State {
-	return map[State][]State{
-		Created: {ClonedInputs}, ClonedInputs: {Ingested}, Ingested: {FactsReady}, FactsReady: {PlanReady},
-		PlanReady: {Drafting}, Drafting: {DraftReady}, DraftReady: {Linking}, Linking: {Validating},
-		Validating: {Fixing, ReadyForPR}, Fixing: {Validating}, ReadyForPR: {PROpened}, PROpened: {Done},
-	}
-}}
+var onwards = map[State][]State{
+	Created: {ClonedInputs}, ClonedInputs: {Ingested}, Ingested: {FactsReady}, FactsReady: {PlanReady},
+	PlanReady: {Drafting}, Drafting: {DraftReady}, DraftReady: {Linking}, Linking: {Validating},
+	Validating: {Fixing, ReadyForPR}, Fixing: {Validating}, ReadyForPR: {PROpened}, PROpened: {Done},
+}
 
 // rewinds are the steps back that a resume may take.
-var rewinds = late.Value[map[State]State]{Make: func() map[State]State {
-	return map[State]State{Drafting: PlanReady, Linking: DraftReady, Validating: DraftReady, Fixing: DraftReady}
-}}
+var rewinds = map[State]State{Drafting: PlanReady, Linking: DraftReady, Validating: DraftReady, Fixing: DraftReady}
 
 // The reasons that a RUN_STATE_CHANGED gives for a step that is none forwards.
 const (
@@ -61,13 +56,13 @@ func (s State) Terminal() bool { return s == Done || s == Failed || s == Cancell
 
 // Transitional says whether work is going on in this state, so that a resume
 // has to step back from it.
-func (s State) Transitional() bool { _, ok := rewinds.Get()[s]; return ok }
+func (s State) Transitional() bool { _, ok := rewinds[s]; return ok }
 
 // Stable says whether a resume can go on from this state as it is.
 func (s State) Stable() bool { return !s.Terminal() && !s.Transitional() }
 
 // RewindTo is the stable state that a resume steps back to.
-func (s State) RewindTo() (State, bool) { to, ok := rewinds.Get()[s]; return to, ok }
+func (s State) RewindTo() (State, bool) { to, ok := rewinds[s]; return to, ok }
 
 // Next lists the states that may follow, the reason of the step given.
 func (s State) Next(reason string) []State {
@@ -83,8 +78,8 @@ func (s State) Next(reason string) []State {
 	case s.Terminal():
 		return nil
 	}
-	next := slices.Clone(onwards.Get()[s])
-	if to, ok := rewinds.Get()[s]; ok && reason == ReasonRewind {
+	next := slices.Clone(onwards[s])
+	if to, ok := rewinds[s]; ok && reason == ReasonRewind {
 		next = append(next, to)
 	}
 	if reason == ReasonForce && s != Created {
@@ -126,23 +121,21 @@ func SectionStates() []SectionState {
 
 // sectionNext: forwards, into BLOCKED from anywhere but the end, out of it to
 // where work goes on; back when a resume or a fix does a part again.
-var sectionNext = late.Value[map[SectionState][]SectionState]{Make: func() map[SectionState][]SectionState {
-	return map[SectionState][]SectionState{
-		NotStarted: {Outlined, Blocked},
-		Outlined:   {Drafted, Blocked},
-		Drafted:    {Merged, Outlined, Blocked},
-		Merged:     {Validated, Drafted, Blocked},
-		Validated:  {Merged},
-		Blocked:    {Outlined, Drafted, Merged},
-	}
-}}
+var sectionNext = map[SectionState][]SectionState{
+	NotStarted: {Outlined, Blocked},
+	Outlined:   {Drafted, Blocked},
+	Drafted:    {Merged, Outlined, Blocked},
+	Merged:     {Validated, Drafted, Blocked},
+	Validated:  {Merged},
+	Blocked:    {Outlined, Drafted, Merged},
+}
 
 // SectionPath is the shortest way from one state of a section to another, without the
 // first; nothing if it is there already, or if no way leads there.
 func SectionPath(from, to SectionState) []SectionState {
 	came := map[SectionState]SectionState{from: from}
 	for queue := []SectionState{from}; len(queue) > 0 && came[to] == ""; queue = queue[1:] {
-		for _, next := range sectionNext.Get()[queue[0]] {
+		for _, next := range sectionNext[queue[0]] {
 			if came[next] == "" && (next != Blocked || to == Blocked) { // nothing is blocked on the way
 				came[next] = queue[0]
 				queue = append(queue, next)
@@ -158,11 +151,11 @@ func SectionPath(from, to SectionState) []SectionState {
 }
 
 func checkSectionStep(section string, from, to SectionState) error {
-	if slices.Contains(sectionNext.Get()[from], to) {
+	if slices.Contains(sectionNext[from], to) {
 		return nil
 	}
 	return fault.New(fault.InvalidStateTransition, "section %.60q does not go from %s to %s", section, from, to).
-		WithHint("allowed from %s: %s", from, join(sectionNext.Get()[from]))
+		WithHint("allowed from %s: %s", from, join(sectionNext[from]))
 }
 
 func join[S ~string](list []S) string {

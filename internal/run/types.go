@@ -2,11 +2,11 @@ package run
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
 	"ramet/internal/base/shape"
 )
 
@@ -51,20 +51,20 @@ func Types() []Type {
 }
 
 var (
-	hash256  = late.Value[*shape.Shape]{Make: func() *shape.Shape { return shape.Hex(64) }}
+	hash256  = sync.OnceValue(func() *shape.Shape { return shape.Hex(64) })
 	name     = shape.Text(1)
-	runState = late.Value[*shape.Shape]{Make: func() *shape.Shape { return shape.Enum(texts(States())...) }}
-	section  = late.Value[*shape.Shape]{Make: func() *shape.Shape { return shape.Enum(texts(SectionStates())...) }}
-	runID    = late.Value[*shape.Shape]{Make: func() *shape.Shape { return shape.Match(`[A-Za-z0-9_-]{1,64}`) }}
+	runState = sync.OnceValue(func() *shape.Shape { return shape.Enum(texts(States())...) })
+	section  = sync.OnceValue(func() *shape.Shape { return shape.Enum(texts(SectionStates())...) })
+	runID    = sync.OnceValue(func() *shape.Shape { return shape.Match(`[A-Za-z0-9_-]{1,64}`) })
 	// A file that goes into or comes out of a work item: its path, or more.
-	file = late.Value[*shape.Shape]{Make: func() *shape.Shape {
-		return shape.Either(name, shape.Object(shape.Must("path", name), shape.May("name", name), shape.May("sha256", hash256.Get())))
-	}}
-	files   = late.Value[*shape.Shape]{Make: func() *shape.Shape { return shape.List(file.Get()) }}
-	failure = late.Value[*shape.Shape]{Make: func() *shape.Shape {
+	file = sync.OnceValue(func() *shape.Shape {
+		return shape.Either(name, shape.Object(shape.Must("path", name), shape.May("name", name), shape.May("sha256", hash256())))
+	})
+	files   = sync.OnceValue(func() *shape.Shape { return shape.List(file()) })
+	failure = sync.OnceValue(func() *shape.Shape {
 		return shape.Either(name, shape.Object(shape.Must("code", name), shape.Must("message", shape.Text(0))))
-	}}
-	tokens = late.Value[*shape.Shape]{Make: func() *shape.Shape { return shape.Integer(0) }}
+	})
+	tokens = sync.OnceValue(func() *shape.Shape { return shape.Integer(0) })
 )
 
 // issueFields are those of an issue as the one who opens it gives them.
@@ -79,33 +79,33 @@ func issueFields() []shape.Field {
 }
 
 // payloads are the shapes of all types.
-var payloads = late.Value[map[Type]*shape.Shape]{Make: func() map[Type]*shape.Shape {
+var payloads = sync.OnceValue(func() map[Type]*shape.Shape {
 	return map[Type]*shape.Shape{
-		RunCreated:      shape.Open(shape.Must("run_id", runID.Get()), shape.Must("config_sha256", hash256.Get())),
-		RunStateChanged: shape.Object(shape.Must("old_state", runState.Get()), shape.Must("new_state", runState.Get()), shape.May("reason", shape.Text(0))),
+		RunCreated:      shape.Open(shape.Must("run_id", runID()), shape.Must("config_sha256", hash256())),
+		RunStateChanged: shape.Object(shape.Must("old_state", runState()), shape.Must("new_state", runState()), shape.May("reason", shape.Text(0))),
 		RunCompleted:    shape.Object(),
 		RunFailed:       shape.Object(shape.Must("code", name), shape.Must("message", shape.Text(0))),
 		RunCancelled:    shape.Object(shape.Must("reason", shape.Text(0))),
 		RunReopened:     shape.Object(shape.May("reason", shape.Text(0))),
-		RunForked: shape.Object(shape.Must("parent_run_id", runID.Get()), shape.Must("event_id", shape.Match(uuidExpr)),
-			shape.Must("event_hash", hash256.Get()), shape.Must("event_count", shape.Integer(1))),
-		ResumeRewind: shape.Object(shape.Must("from_state", runState.Get()), shape.Must("to_state", runState.Get())),
+		RunForked: shape.Object(shape.Must("parent_run_id", runID()), shape.Must("event_id", shape.Match(uuidExpr)),
+			shape.Must("event_hash", hash256()), shape.Must("event_count", shape.Integer(1))),
+		ResumeRewind: shape.Object(shape.Must("from_state", runState()), shape.Must("to_state", runState())),
 		InputsCloned: shape.Object(shape.Must("inputs", shape.List(shape.Object(
 			shape.Must("name", name), shape.Must("url", name), shape.Must("commit", name))))),
-		ArtifactWritten: shape.Object(shape.Must("name", name), shape.Must("path", name), shape.Must("sha256", hash256.Get()),
+		ArtifactWritten: shape.Object(shape.Must("name", name), shape.Must("path", name), shape.Must("sha256", hash256()),
 			shape.Must("schema_id", name), shape.May("writer_worker", name)),
 		WorkItemQueued: shape.Object(shape.Must("work_item_id", name), shape.Must("worker", name),
-			shape.Must("attempt", shape.Integer(1)), shape.Must("scope_key", name), shape.Must("inputs", files.Get()),
-			shape.Must("outputs", files.Get()), shape.May("effect", shape.Enum("local", "external")), shape.May("idempotency_key", name)),
+			shape.Must("attempt", shape.Integer(1)), shape.Must("scope_key", name), shape.Must("inputs", files()),
+			shape.Must("outputs", files()), shape.May("effect", shape.Enum("local", "external")), shape.May("idempotency_key", name)),
 		WorkItemStarted:     shape.Object(shape.Must("work_item_id", name)),
-		WorkItemFinished:    shape.Object(shape.Must("work_item_id", name), shape.Must("outputs", files.Get())),
-		WorkItemFailed:      shape.Object(shape.Must("work_item_id", name), shape.Must("error", failure.Get()), shape.Must("retryable", shape.Bool())),
+		WorkItemFinished:    shape.Object(shape.Must("work_item_id", name), shape.Must("outputs", files())),
+		WorkItemFailed:      shape.Object(shape.Must("work_item_id", name), shape.Must("error", failure()), shape.Must("retryable", shape.Bool())),
 		WorkItemInvalidated: shape.Object(shape.Must("work_item_id", name), shape.May("reason", shape.Text(0))),
 		GateRunStarted:      shape.Object(shape.Must("gate", name)),
 		GateRunFinished:     shape.Object(shape.Must("gate", name), shape.Must("ok", shape.Bool()), shape.Must("issues", shape.List(name))),
 		IssueOpened:         shape.Object(shape.Must("issue", shape.Open(issueFields()...))),
 		IssueResolved:       shape.Object(shape.Must("issue_id", name)),
-		SectionStateChanged: shape.Object(shape.Must("section", name), shape.Must("old_state", section.Get()), shape.Must("new_state", section.Get())),
+		SectionStateChanged: shape.Object(shape.Must("section", name), shape.Must("old_state", section()), shape.Must("new_state", section())),
 		PullRequestOpened: shape.Either(
 			shape.Object(shape.Must("url", name), shape.May("bundle", name)),
 			shape.Object(shape.Must("bundle", name))),
@@ -113,8 +113,8 @@ var payloads = late.Value[map[Type]*shape.Shape]{Make: func() map[Type]*shape.Sh
 			shape.Must("prompt_hash", name), shape.Must("temperature", shape.Number(0, 2)), shape.Must("max_tokens", shape.Integer(1)),
 			shape.May("tool_schema_hash", name), shape.May("response_format", name)),
 		LLMCallFinished: shape.Object(shape.Must("call_id", name), shape.Must("latency_ms", shape.Integer(0)),
-			shape.Must("token_usage", shape.Object(shape.Must("input_tokens", tokens.Get()), shape.Must("output_tokens", tokens.Get()),
-				shape.Must("total_tokens", tokens.Get()))),
+			shape.Must("token_usage", shape.Object(shape.Must("input_tokens", tokens()), shape.Must("output_tokens", tokens()),
+				shape.Must("total_tokens", tokens()))),
 			shape.Must("finish_reason", shape.Enum("stop", "length", "tool_calls", "error")), shape.Must("output_hash", name),
 			shape.May("api_cost_usd", shape.Number(0, 1e12)), shape.May("tool_calls_count", shape.Integer(0))),
 		LLMCallFailed: shape.Object(shape.Must("call_id", name), shape.Must("latency_ms", shape.Integer(0)),
@@ -122,7 +122,7 @@ var payloads = late.Value[map[Type]*shape.Shape]{Make: func() map[Type]*shape.Sh
 			shape.May("error_details", shape.Text(0)), shape.May("http_status", shape.Integer(100))),
 		LLMCacheHit: shape.Object(shape.Must("call_id", name), shape.Must("cache_key", name), shape.Must("output_hash", name)),
 	}
-}}
+})
 
 func texts[S ~string](list []S) []string {
 	out := make([]string, len(list))
@@ -134,7 +134,7 @@ func texts[S ~string](list []S) []string {
 
 // Payload is the shape of a type's payload, and whether this version knows it.
 func Payload(t Type) (*shape.Shape, bool) {
-	s, ok := payloads.Get()[t]
+	s, ok := payloads()[t]
 	return s, ok
 }
 
@@ -148,7 +148,7 @@ func CheckPayload(t Type, payload []byte) error {
 }
 
 func checkPayload(t Type, payload []byte, check func(*shape.Shape, []byte) error) error {
-	s, known := payloads.Get()[t]
+	s, known := payloads()[t]
 	if !known {
 		s = anObject
 	}

@@ -13,7 +13,7 @@ import (
 
 	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
+	"ramet/internal/base/text"
 	"ramet/internal/launch"
 	"ramet/internal/launch/sandbox"
 	"ramet/internal/run/recipe"
@@ -166,7 +166,7 @@ func ofRun(site Site, tree string) bool {
 	return err == nil && dir == tree
 }
 
-var gateVariable = late.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var gateVariable = text.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // environment is what the command sees.
 func (g *BuiltinGates) environment(gate recipe.Gate, inputs string) ([]string, error) {
@@ -177,7 +177,7 @@ func (g *BuiltinGates) environment(gate recipe.Gate, inputs string) ([]string, e
 		}
 	}
 	for name, value := range gate.With {
-		if !gateVariable.Get().MatchString(name) {
+		if !gateVariable().MatchString(name) {
 			return nil, fault.New(fault.InvalidRecipe, "gate %s: %.80q is no name of a variable", gate.Name, name).WithHint("use letters, digits and _")
 		}
 		all[name] = value

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/charmbracelet/x/ansi"
 
-	"ramet/internal/base/late"
 	"ramet/internal/base/text"
 	"ramet/internal/launch/sandbox"
 	"ramet/internal/run/recipe"
@@ -59,7 +59,7 @@ func (g *BuiltinGates) complaints(gate recipe.Gate, site Site, tree string, out 
 		s := strings.ToValidUTF8(string(b), "\uFFFD")
 		s = g.redactor().All(text.Safe(ansi.Strip(s)))
 		// Places of this machine would make another issue of the same one.
-		return boxes.Get().ReplaceAllString(strings.ReplaceAll(strings.ReplaceAll(s, tree+string(filepath.Separator), ""), tree, "."), "$$TMPDIR")
+		return boxes().ReplaceAllString(strings.ReplaceAll(strings.ReplaceAll(s, tree+string(filepath.Separator), ""), tree, "."), "$$TMPDIR")
 	}
 	if issues := placedIssues(gate.Name, severity, tree, clean(out.head), out.missed); len(issues) > 0 {
 		return issues
@@ -111,14 +111,14 @@ func placedIssues(gate string, severity Severity, tree, printed string, missed b
 
 // ruleForm finds the name of the rule that a checker broke off at: a word before a colon, a
 // code such as E501, or a name in brackets at the end.
-var ruleForm = late.Regexp(`^([A-Za-z][A-Za-z_/-]*):\s|^([A-Z]{1,5}[0-9]{2,5})\b|[\[(]([A-Za-z][A-Za-z0-9_/.-]{1,60})[\])]$`)
+var ruleForm = text.Regexp(`^([A-Za-z][A-Za-z_/-]*):\s|^([A-Z]{1,5}[0-9]{2,5})\b|[\[(]([A-Za-z][A-Za-z0-9_/.-]{1,60})[\])]$`)
 
 // codeForm is a rule that is a code: a gate that writes PAGE_MISSING: gives its issues that code.
-var codeForm = late.Regexp(`^[A-Z]+(_[A-Z]+)+$`)
+var codeForm = text.Regexp(`^[A-Z]+(_[A-Z]+)+$`)
 
 // ruleOf is the rule that a complaint names; empty: none.
 func ruleOf(message string) string {
-	m := ruleForm.Get().FindStringSubmatch(message)
+	m := ruleForm().FindStringSubmatch(message)
 	if m == nil {
 		return ""
 	}
@@ -143,16 +143,16 @@ func tailOf(s string) string {
 }
 
 var (
-	boxes = late.Value[*regexp.Regexp]{Make: func() *regexp.Regexp {
+	boxes = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(regexp.QuoteMeta(os.TempDir()) + `/ramet-box-[0-9]+/tmp`)
-	}}
+	})
 	// path:line: message, and with a column.
-	placeForm = late.Regexp(`^\s*(?:\./)?([^\s:][^:]*):([0-9]{1,9})(?::[0-9]{1,9})?:?\s+(\S.*)$`)
+	placeForm = text.Regexp(`^\s*(?:\./)?([^\s:][^:]*):([0-9]{1,9})(?::[0-9]{1,9})?:?\s+(\S.*)$`)
 )
 
 // placed reads a line that names a place in the tree.
 func placed(gate string, severity Severity, tree, line string) (Issue, bool) {
-	m := placeForm.Get().FindStringSubmatch(line)
+	m := placeForm().FindStringSubmatch(line)
 	if m == nil {
 		return Issue{}, false
 	}
@@ -162,7 +162,7 @@ func placed(gate string, severity Severity, tree, line string) (Issue, bool) {
 	}
 	rule := ruleOf(text.Line(m[3], toldLine))
 	code := "GATE_FAILED"
-	if codeForm.Get().MatchString(rule) {
+	if codeForm().MatchString(rule) {
 		code = rule // of a file that is missing, too
 	} else if info, err := os.Lstat(filepath.Join(tree, m[1])); err != nil || !info.Mode().IsRegular() {
 		return Issue{}, false

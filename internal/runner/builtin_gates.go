@@ -82,10 +82,10 @@ func (g *BuiltinGates) redactor() *secret.Redactor {
 // builtIn looks with a function of CheckGates. It cannot be stopped in the middle, and
 // ends by itself; when the time is over, nobody waits for it.
 func (g *BuiltinGates) builtIn(ctx context.Context, gate recipe.Gate, site Site) ([]Issue, error) {
-	look, ok := CheckGates.Get()[gate.Uses]
+	look, ok := CheckGates[gate.Uses]
 	if !ok {
 		return nil, fault.New(fault.InvalidRecipe, "gate %s: there is no built-in gate %.80q", gate.Name, gate.Uses).
-			WithHint("the gates are %s", strings.Join(slices.Sorted(maps.Keys(CheckGates.Get())), ", "))
+			WithHint("the gates are %s", strings.Join(slices.Sorted(maps.Keys(CheckGates)), ", "))
 	}
 	s, closeAll, err := g.site(gate, site)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
 	"ramet/internal/base/text"
 	"ramet/internal/files/git"
 	"ramet/internal/runner/forge"
@@ -30,11 +29,11 @@ const (
 	runTrailer = "Ramet-Run"
 )
 
-var trailerLine = late.Regexp(`(?m)^` + trailer + `: (.+)$`)
+var trailerLine = text.Regexp(`(?m)^` + trailer + `: (.+)$`)
 
 // keyOf is the key in the text of a commit.
 func keyOf(message string) string {
-	if m := trailerLine.Get().FindAllStringSubmatch(message, -1); len(m) > 0 {
+	if m := trailerLine().FindAllStringSubmatch(message, -1); len(m) > 0 {
 		return m[len(m)-1][1]
 	}
 	return ""

@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
 	"ramet/internal/files/git"
 	"ramet/internal/runner/forge"
 )
@@ -26,7 +25,7 @@ type BuiltinWorkers struct {
 
 // Do carries out an item whose task names a built-in.
 func (w *BuiltinWorkers) Do(ctx context.Context, it Attempt, d Orchestrator) (Result, error) {
-	do, ok := works.Get()[it.Task.Uses]
+	do, ok := works[it.Task.Uses]
 	if !ok {
 		return Result{}, fault.New(fault.InvalidRecipe, "there is no built-in worker %.80q", it.Task.Uses).
 			WithHint("the workers are %s", strings.Join(BuiltinNames(), ", "))
@@ -47,15 +46,13 @@ func (w *BuiltinWorkers) Do(ctx context.Context, it Attempt, d Orchestrator) (Re
 }
 
 // works are the built-in workers.
-var works = late.Value[map[string]func(*builtinAttempt, context.Context) (Result, error)]{Make: func() map[string]func(*builtinAttempt, context.Context) (Result, error) {
-	return map[string]func(*builtinAttempt, context.Context) (Result, error){
-		"clone": (*builtinAttempt).clone, "apply": (*builtinAttempt).apply, "pull-request": (*builtinAttempt).pullRequest, "report": (*builtinAttempt).report,
-		"comment": (*builtinAttempt).comment,
-	}
-}}
+var works = map[string]func(*builtinAttempt, context.Context) (Result, error){
+	"clone": (*builtinAttempt).clone, "apply": (*builtinAttempt).apply, "pull-request": (*builtinAttempt).pullRequest, "report": (*builtinAttempt).report,
+	"comment": (*builtinAttempt).comment,
+}
 
 // BuiltinNames are the built-in workers.
-func BuiltinNames() []string { return slices.Sorted(maps.Keys(works.Get())) }
+func BuiltinNames() []string { return slices.Sorted(maps.Keys(works)) }
 
 // job is one item.
 type builtinAttempt struct {

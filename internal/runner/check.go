@@ -5,8 +5,6 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
-
-	"ramet/internal/base/late"
 )
 
 // CheckSeverity of a finding; the words are those of issues.
@@ -58,15 +56,13 @@ type FoundSecret struct {
 }
 
 // CheckGates are the built-in gates by name.
-var CheckGates = late.Value[map[string]func(*CheckSite) []Finding]{Make: func() map[string]func(*CheckSite) []Finding {
-	return map[string]func(*CheckSite) []Finding{
-		"markdown": CheckMarkdown,
-		"links":    CheckLinks,
-		"secrets":  CheckSecrets,
-		"paths":    CheckPaths,
-		"limits":   CheckSize,
-	}
-}}
+var CheckGates = map[string]func(*CheckSite) []Finding{
+	"markdown": CheckMarkdown,
+	"links":    CheckLinks,
+	"secrets":  CheckSecrets,
+	"paths":    CheckPaths,
+	"limits":   CheckSize,
+}
 
 // findings collects what a gate finds.
 type findings []Finding

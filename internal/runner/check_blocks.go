@@ -7,11 +7,11 @@ import (
 	"github.com/yuin/goldmark/ast"
 	extension "github.com/yuin/goldmark/extension/ast"
 
-	"ramet/internal/base/late"
 	"ramet/internal/base/markdown"
+	"ramet/internal/base/text"
 )
 
-var delimiter = late.Regexp(`^[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+\|?[ \t]*$|^[ \t>]*\|[ \t]*:?-+:?[ \t]*\|[ \t]*$`)
+var delimiter = text.Regexp(`^[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+\|?[ \t]*$|^[ \t>]*\|[ \t]*:?-+:?[ \t]*\|[ \t]*$`)
 
 // blocks looks at code and tables.
 func (l looker) blocks() {
@@ -57,7 +57,7 @@ func (l looker) table(t *extension.Table) {
 		}
 		text := string(l.page.Text(line))
 		// In a list the mark of the item stands before the first row.
-		if bar := strings.Index(text, "|"); bar > 0 && listMark.Get().MatchString(text[:bar]) {
+		if bar := strings.Index(text, "|"); bar > 0 && listMark().MatchString(text[:bar]) {
 			text = text[bar:]
 		}
 		if got := columns(text); got != len(t.Alignments) {
@@ -66,14 +66,14 @@ func (l looker) table(t *extension.Table) {
 	}
 }
 
-var listMark = late.Regexp(`^[ \t>]*(?:[-*+]|[0-9]+[.)])[ \t]+$`)
+var listMark = text.Regexp(`^[ \t>]*(?:[-*+]|[0-9]+[.)])[ \t]+$`)
 
 // brokenTable finds what was meant as a table and is none.
 func (l looker) brokenTable(p *ast.Paragraph) {
 	for i := 1; i < p.Lines().Len(); i++ {
 		s := p.Lines().At(i)
 		text := strings.TrimRight(string(s.Value(l.page.Source)), "\r\n")
-		if delimiter.Get().MatchString(text) {
+		if delimiter().MatchString(text) {
 			l.add(CheckError, "MD_TABLE_COLUMNS", l.page.Line(s.Start), "a table is not shown as one, since its first two rows differ in their number of columns: give both as many", "")
 			return
 		}

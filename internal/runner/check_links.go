@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
-	"ramet/internal/base/late"
 	"ramet/internal/base/markdown"
+	"ramet/internal/base/text"
 )
 
 // CheckLinks looks at where the changed pages point to: files, folders and anchors of the tree
@@ -120,7 +120,7 @@ func (s *CheckSite) arrive(at, target, anchor string, wrong func(code, format st
 			return
 		}
 	}
-	if lines := lineAnchor.Get().FindStringSubmatch(anchor); lines != nil {
+	if lines := lineAnchor().FindStringSubmatch(anchor); lines != nil {
 		s.numbered(target, lines, wrong)
 		return
 	}
@@ -129,7 +129,7 @@ func (s *CheckSite) arrive(at, target, anchor string, wrong func(code, format st
 	}
 }
 
-var lineAnchor = late.Regexp(`^L([0-9]{1,9})(?:C[0-9]+)?(?:-L?([0-9]{1,9})(?:C[0-9]+)?)?$`)
+var lineAnchor = text.Regexp(`^L([0-9]{1,9})(?:C[0-9]+)?(?:-L?([0-9]{1,9})(?:C[0-9]+)?)?$`)
 
 // numbered looks at a link to lines of a file.
 func (s *CheckSite) numbered(target string, m []string, wrong func(code, format string, args ...any)) {
@@ -176,7 +176,7 @@ func anchors(p *markdown.Page, name string) bool {
 	return name == "top" || p.Anchors()[strings.TrimPrefix(name, "user-content-")]
 }
 
-var scheme = late.Regexp(`^([A-Za-z][A-Za-z0-9+.-]+):`) // of two letters at least: c: is a drive
+var scheme = text.Regexp(`^([A-Za-z][A-Za-z0-9+.-]+):`) // of two letters at least: c: is a drive
 
 func schemeOf(to string) (string, bool) {
 	// Browsers leave such characters out, and then obey.
@@ -186,7 +186,7 @@ func schemeOf(to string) (string, bool) {
 		}
 		return r
 	}, to)
-	if m := scheme.Get().FindStringSubmatch(squeezed); m != nil {
+	if m := scheme().FindStringSubmatch(squeezed); m != nil {
 		return strings.ToLower(m[1]), true
 	}
 	return "", false
@@ -219,13 +219,13 @@ func external(to, scheme string, wrong func(code, format string, args ...any), w
 	}
 }
 
-var reference = late.Regexp(`(^|[^\w\])\\!])!?\[([^\[\]\n]+)\]\[([^\[\]\n]*)\]`)
+var reference = text.Regexp(`(^|[^\w\])\\!])!?\[([^\[\]\n]+)\]\[([^\[\]\n]*)\]`)
 
 // undefined finds links to definitions that the page lacks: they are shown as they are.
 func undefined(out *findings, p string, page *markdown.Page) {
 	for _, span := range page.Prose() {
 		text := page.Source[span.From:span.To]
-		for _, m := range reference.Get().FindAllSubmatchIndex(text, -1) {
+		for _, m := range reference().FindAllSubmatchIndex(text, -1) {
 			name := string(text[m[6]:m[7]])
 			if name == "" {
 				name = string(text[m[4]:m[5]])

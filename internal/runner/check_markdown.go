@@ -10,8 +10,8 @@ import (
 
 	"github.com/yuin/goldmark/ast"
 
-	"ramet/internal/base/late"
 	"ramet/internal/base/markdown"
+	"ramet/internal/base/text"
 )
 
 // CheckMarkdown looks at the form of the changed pages. New ones need one title at their top
@@ -105,13 +105,13 @@ func unseen(r rune) bool {
 		unicode.Is(unicode.Noncharacter_Code_Point, r)
 }
 
-var conflict = late.Regexp(`^(?:<{7}|>{7}|\|{7})(?: |$)`)
+var conflict = text.Regexp(`^(?:<{7}|>{7}|\|{7})(?: |$)`)
 
 // lines looks for what merging left behind. Code may show such lines.
 func (l looker) lines() {
 	inCode := l.codeLines()
 	for n := 1; n <= l.page.Lines(); n++ {
-		if !inCode[n] && conflict.Get().Match(l.page.Text(n)) {
+		if !inCode[n] && conflict().Match(l.page.Text(n)) {
 			l.add(CheckError, "MD_CONFLICT", n, "a mark of a merge conflict: settle the conflict and remove the marks", "")
 		}
 	}
@@ -224,10 +224,10 @@ func (l looker) html() {
 	}
 	for _, s := range l.page.Prose() {
 		text := l.page.Source[s.From:s.To]
-		if i := placeholder.Get().FindIndex(text); i != nil {
+		if i := placeholder().FindIndex(text); i != nil {
 			l.add(CheckWarn, "MD_PLACEHOLDER", l.page.Line(s.From+i[0]), fmt.Sprintf("%q is left to be written: write it, or leave it out", text[i[0]:i[1]]), "")
 		}
 	}
 }
 
-var placeholder = late.Regexp(`\b(?:TODO|TBD|FIXME|XXX)\b|(?i:\blorem ipsum\b)`)
+var placeholder = text.Regexp(`\b(?:TODO|TBD|FIXME|XXX)\b|(?i:\blorem ipsum\b)`)

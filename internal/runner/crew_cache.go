@@ -10,7 +10,7 @@ import (
 
 	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
+	"ramet/internal/base/text"
 )
 
 // CrewCache keeps answers in a folder, one file (0600) for each key. Hosts of one machine
@@ -20,12 +20,12 @@ type CrewCache struct{ Dir string }
 
 var _ TapeCache = CrewCache{}
 
-var keyForm = late.Regexp(`^[0-9a-f]{64}$`)
+var keyForm = text.Regexp(`^[0-9a-f]{64}$`)
 
 const sumLine = 2*sha256.Size + 1
 
 func (c CrewCache) path(key string) (string, error) {
-	if !keyForm.Get().MatchString(key) {
+	if !keyForm().MatchString(key) {
 		return "", fault.New(fault.InvalidID, "%.80q is no key of an answer", key)
 	}
 	return filepath.Join(c.Dir, key+".json"), nil

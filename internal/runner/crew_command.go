@@ -15,7 +15,6 @@ import (
 	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
-	"ramet/internal/base/late"
 	"ramet/internal/base/text"
 	"ramet/internal/launch"
 	"ramet/internal/launch/sandbox"
@@ -225,7 +224,7 @@ func (c *Crew) sh(ctx context.Context, it Attempt, p *workdir, line string) (*ra
 	return out, nil
 }
 
-var variable = late.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var variable = text.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // environment is what a command sees.
 func (c *Crew) environment(it Attempt, p *workdir) ([]string, error) {
@@ -236,7 +235,7 @@ func (c *Crew) environment(it Attempt, p *workdir) ([]string, error) {
 		}
 	}
 	for name, value := range it.Task.With {
-		if !variable.Get().MatchString(name) {
+		if !variable().MatchString(name) {
 			return nil, fault.New(fault.InvalidRecipe, "worker %s: %.80q is no name of a variable", it.Worker, name).
 				WithHint("use letters, digits and _")
 		}

@@ -82,7 +82,7 @@ func (r *Run) end(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return fault.New(fault.Interrupted, "run %s was interrupted in %s", r.RunID, r.state).
 			WithHint("`ramet run resume %s` goes on with it", r.RunID)
-	case fatal.Get()[code]:
+	case fatal[code]:
 		if ferr := r.finish(ctx, run.Failed, event(run.RunFailed, run.ItemError{Code: string(code), Message: err.Error()})); ferr != nil {
 			return ferr
 		}

@@ -234,7 +234,7 @@ func (r *Run) verdict(ctx context.Context, failures []failed) error {
 	}
 	hint := "`ramet run resume " + r.RunID + " --redo " + first.id + "` does it again"
 	switch e := r.byID[first.id]; {
-	case fatal.Get()[fault.Code(first.failure.Code)]:
+	case fatal[fault.Code(first.failure.Code)]:
 		hint = "look at the item with `ramet run show " + r.RunID + "`; `ramet run resume " + r.RunID + " --from-failed` tries again"
 	case e != nil && e.retry:
 		hint = "when that is put right, `ramet run resume " + r.RunID + "` goes on"

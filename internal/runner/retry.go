@@ -4,20 +4,17 @@ import (
 	"errors"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
 	"ramet/internal/model/llm"
 )
 
 // again are the codes of failures that another attempt may not meet: something was
 // busy, cut off or too slow, or a model said what it should not have said.
-var again = late.Value[map[fault.Code]bool]{Make: func() map[fault.Code]bool {
-	return map[fault.Code]bool{
-		fault.Failed: true, fault.TimedOut: true, fault.LoopDetected: true, fault.OutputInvalid: true, fault.Killed: true,
-		fault.Locked: true, fault.Leased: true, fault.StorageUnreachable: true,
-		fault.ProviderRateLimit: true, fault.ProviderOverloaded: true, fault.ProviderUnreachable: true, fault.ProviderProtocol: true,
-		fault.StreamCut: true, fault.Interrupted: true,
-	}
-}}
+var again = map[fault.Code]bool{
+	fault.Failed: true, fault.TimedOut: true, fault.LoopDetected: true, fault.OutputInvalid: true, fault.Killed: true,
+	fault.Locked: true, fault.Leased: true, fault.StorageUnreachable: true,
+	fault.ProviderRateLimit: true, fault.ProviderOverloaded: true, fault.ProviderUnreachable: true, fault.ProviderProtocol: true,
+	fault.StreamCut: true, fault.Interrupted: true,
+}
 
 // Retryable says whether the work may be tried again as it is: what failed was the
 // attempt, and not the task. Nothing that was refused, is not permitted, cannot be paid
@@ -32,7 +29,7 @@ func Retryable(err error) bool {
 	if f, ok := errors.AsType[*llm.Failure](err); ok && f.Again {
 		return true
 	}
-	return again.Get()[fault.CodeOf(err)]
+	return again[fault.CodeOf(err)]
 }
 
 // Final marks an error as one that another attempt would meet again, or must not risk:

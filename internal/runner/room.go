@@ -3,9 +3,9 @@ package runner
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
 	"ramet/internal/run"
 	"ramet/internal/run/recipe"
 )
@@ -84,7 +84,7 @@ type Files interface {
 // kept is a folder that nobody writes; of nil it is empty.
 type kept struct{ Files }
 
-var errKept = late.Value[*fault.Error]{Make: func() *fault.Error { return fault.New(fault.Usage, "these files are only read") }}
+var errKept = sync.OnceValue(func() *fault.Error { return fault.New(fault.Usage, "these files are only read") })
 
 func (k kept) Read(path string) ([]byte, error) {
 	if k.Files == nil {
@@ -101,8 +101,8 @@ func (k kept) Below(path string) ([]string, error) {
 }
 
 func (k kept) Hash(string) (string, bool)           { return "", false }
-func (k kept) Remove(string) error                  { return errKept.Get() }
-func (k kept) Stage(string, []byte) (Staged, error) { return nil, errKept.Get() }
+func (k kept) Remove(string) error                  { return errKept() }
+func (k kept) Stage(string, []byte) (Staged, error) { return nil, errKept() }
 
 // ahead looks at what comes after a level, as far as that is known: work that cannot be finished
 // is not begun. The caller holds mu.

@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
 	"ramet/internal/run"
 	"ramet/internal/run/recipe"
 )
@@ -125,8 +124,6 @@ func (r *Run) settled() {
 
 // fatal are the reasons for which a run becomes FAILED. For all others it stays where it
 // is, and a plain resume goes on.
-var fatal = late.Value[map[fault.Code]bool]{Make: func() map[fault.Code]bool {
-	return map[fault.Code]bool{fault.GateFailed: true, fault.NoProgress: true, fault.OutputInvalid: true, fault.Failed: true,
-		fault.TimedOut: true, fault.LoopDetected: true, fault.Conflict: true, fault.NotFound: true, fault.InvalidRecipe: true,
-		fault.ForgeRefused: true, fault.Denied: true, fault.Untrusted: true, fault.InvalidText: true}
-}}
+var fatal = map[fault.Code]bool{fault.GateFailed: true, fault.NoProgress: true, fault.OutputInvalid: true, fault.Failed: true,
+	fault.TimedOut: true, fault.LoopDetected: true, fault.Conflict: true, fault.NotFound: true, fault.InvalidRecipe: true,
+	fault.ForgeRefused: true, fault.Denied: true, fault.Untrusted: true, fault.InvalidText: true}

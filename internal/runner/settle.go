@@ -93,7 +93,7 @@ func looks(w recipe.Worker) bool { return w.Lookup != "" || w.Uses != "" }
 // nor can it have acted. A key is put right, a disk has room again.
 func (r *Run) passing(w recipe.Worker, f Failure) bool {
 	code := fault.Code(f.Code)
-	return !fatal.Get()[code] && code != fault.UnknownOutcome && (!w.External || looks(w))
+	return !fatal[code] && code != fault.UnknownOutcome && (!w.External || looks(w))
 }
 
 // finishing are the events of an item that gave back what it promised.

@@ -7,7 +7,6 @@ import (
 
 	"ramet/internal/base/chain"
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
 	"ramet/internal/model/llm"
 )
 
@@ -142,7 +141,7 @@ func (c *call) walk(v any, changed *bool) any {
 	case map[string]any:
 		for k := range v {
 			v[k] = c.walk(v[k], changed)
-			if s, ok := v[k].(string); ok && len(s) <= longestValue && !ours.Get()[k] {
+			if s, ok := v[k].(string); ok && len(s) <= longestValue && !ours[k] {
 				v[k] = c.named(k, s, changed)
 			}
 		}
@@ -154,10 +153,8 @@ func (c *call) walk(v any, changed *bool) any {
 const longestValue = 512
 
 // ours are names of our own whose values are hashes and ids, and no secrets.
-var ours = late.Value[map[string]bool]{Make: func() map[string]bool {
-	return map[string]bool{"cache_key": true, "prompt_hash": true, "output_hash": true, "sent_sha256": true, "call_id": true,
-		"work_item_id": true, "agent": true, "id": true, "type": true, "name": true, "description": true, "role": true, "text": true}
-}}
+var ours = map[string]bool{"cache_key": true, "prompt_hash": true, "output_hash": true, "sent_sha256": true, "call_id": true,
+	"work_item_id": true, "agent": true, "id": true, "type": true, "name": true, "description": true, "role": true, "text": true}
 
 // named looks at a value together with its name.
 func (c *call) named(name, value string, changed *bool) string {

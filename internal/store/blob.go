@@ -1,11 +1,12 @@
 package store
 
 import (
+	"sync"
+
 	"github.com/klauspost/compress/zstd"
 
 	"ramet/internal/base/chain"
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
 )
 
 // maxBlob bounds what a damaged or hostile blob may unpack to.
@@ -13,18 +14,18 @@ const maxBlob = 256 << 20
 
 // The codecs are costly to make and cheap to share; most commands need none.
 var (
-	packer = late.Value[*zstd.Encoder]{Make: func() *zstd.Encoder {
-		return late.Must(zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1)))
-	}}
-	unpacker = late.Value[*zstd.Decoder]{Make: func() *zstd.Decoder {
-		return late.Must(zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxBlob)))
-	}}
+	packer = sync.OnceValue(func() *zstd.Encoder {
+		return fault.Must(zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1)))
+	})
+	unpacker = sync.OnceValue(func() *zstd.Decoder {
+		return fault.Must(zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(maxBlob)))
+	})
 )
 
-func pack(data []byte) []byte { return packer.Get().EncodeAll(data, nil) }
+func pack(data []byte) []byte { return packer().EncodeAll(data, nil) }
 
 func unpack(h chain.Hash, packed []byte) ([]byte, error) {
-	data, err := unpacker.Get().DecodeAll(packed, nil)
+	data, err := unpacker().DecodeAll(packed, nil)
 	if err != nil {
 		return nil, fault.New(fault.HistoryDamaged, "blob %s is not readable: %w", h, err)
 	}

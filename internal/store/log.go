@@ -7,19 +7,19 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"sync"
 
 	"ramet/internal/base/chain"
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
-	"ramet/internal/base/late"
 	"ramet/internal/core/history"
 )
 
 // shaping must be the condition of the index messages_shaping, or the engines
 // would not use it.
 var (
-	shaping  = late.Value[string]{Make: func() string { return kindIn(history.Kind.Shapes) }}
-	reaching = late.Value[string]{Make: func() string { return kindIn(history.Kind.Reaches) }}
+	shaping  = sync.OnceValue(func() string { return kindIn(history.Kind.Shapes) })
+	reaching = sync.OnceValue(func() string { return kindIn(history.Kind.Reaches) })
 )
 
 // told must be the condition of the index messages_told. What is found may tell of no program all
@@ -79,7 +79,7 @@ func (r reader) Lineage(ctx context.Context, leaf id.Agent) ([]history.Ancestor,
 // FindClear implements history.Log.
 func (r reader) FindClear(ctx context.Context, a id.Agent, within history.Bound) (id.Message, bool, error) {
 	var m id.Message
-	err := r.q.QueryRowContext(ctx, `SELECT id FROM messages WHERE `+r.d.Backwards(`$1`, `0`, `$2`, ` AND `+shaping.Get()+` AND kind = 'clear'`)+` LIMIT 1`,
+	err := r.q.QueryRowContext(ctx, `SELECT id FROM messages WHERE `+r.d.Backwards(`$1`, `0`, `$2`, ` AND `+shaping()+` AND kind = 'clear'`)+` LIMIT 1`,
 		string(a), limit(within)).Scan(&m)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, false, nil
@@ -152,7 +152,7 @@ func selected(s history.Selection) string {
 		// Of what does not reach the model these are most; the engines take longer to look for each kind.
 		return ` AND kind <> 'usage' AND kind <> 'files'`
 	case s.Shaping:
-		return ` AND ` + shaping.Get()
+		return ` AND ` + shaping()
 	case s.Orders:
 		return ` AND ` + ordered
 	case s.Told:
@@ -160,7 +160,7 @@ func selected(s history.Selection) string {
 	case s.States:
 		return ` AND kind = 'files'`
 	case s.Newest > 0 && !s.Any:
-		return ` AND ` + reaching.Get()
+		return ` AND ` + reaching()
 	}
 	return ""
 }
@@ -262,17 +262,17 @@ func (s *entryScan) share(e *history.Entry, agentText, kind, meta []byte) {
 	e.Agent, e.Meta, e.Kind = s.agent, s.meta, kindOf(kind)
 }
 
-var kinds = late.Value[map[string]history.Kind]{Make: func() map[string]history.Kind {
+var kinds = sync.OnceValue(func() map[string]history.Kind {
 	m := map[string]history.Kind{}
 	for _, k := range history.Kinds() {
 		m[string(k)] = k
 	}
 	return m
-}}
+})
 
 // kindOf spares a copy for every known kind.
 func kindOf(b []byte) history.Kind {
-	if k, ok := kinds.Get()[string(b)]; ok {
+	if k, ok := kinds()[string(b)]; ok {
 		return k
 	}
 	return history.Kind(b)

@@ -34,7 +34,7 @@ func (s *Store) Ties(ctx context.Context, most int) (registry.Ties, error) {
 // shapes reads through the index of what shapes: the + keeps engines from going through all
 // that was said, backwards.
 func (r reader) shapes(ctx context.Context, most int, out *registry.Ties) error {
-	rows, err := r.q.QueryContext(ctx, `SELECT `+entryColumns+` FROM messages WHERE `+shaping.Get()+` ORDER BY +id DESC `+atMost+`$1`, most+1)
+	rows, err := r.q.QueryContext(ctx, `SELECT `+entryColumns+` FROM messages WHERE `+shaping()+` ORDER BY +id DESC `+atMost+`$1`, most+1)
 	if err != nil {
 		return err
 	}

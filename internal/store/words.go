@@ -70,7 +70,7 @@ func newestWords(d Dialect) string {
 	newest := func(above, wanted string) string {
 		return `(SELECT id FROM messages WHERE ` + d.Backwards(`a.uuid`, above, `a.head_id`, wanted) + ` LIMIT 1)`
 	}
-	cleared := `coalesce(` + newest(`0`, ` AND `+shaping.Get()+` AND kind = 'clear'`) + `, 0)`
+	cleared := `coalesce(` + newest(`0`, ` AND `+shaping()+` AND kind = 'clear'`) + `, 0)`
 	return `SELECT a.uuid, u.content, u.created_at, s.content, h.created_at FROM agents a
 		LEFT JOIN messages u ON u.id = ` + newest(cleared, ` AND kind = 'user'`) + `
 		LEFT JOIN messages s ON s.id = ` + newest(`0`, ` AND kind IN ('assistant', 'clear')`) + `

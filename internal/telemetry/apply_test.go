@@ -132,7 +132,7 @@ func TestApplyIsMerging(t *testing.T) {
 		"metrics_json": {map[string]any{"a": 1.0}, map[string]any{}, nil}, "context_json": {map[string]any{"trace_id": "t"}, nil},
 		"git_commit_hash": {"0123456", nil},
 	}
-	for _, f := range fields.Get() {
+	for _, f := range fields() {
 		switch {
 		case f.fixed || f.service || choices[f.name] != nil:
 		case strings.HasPrefix(f.name, "items_"):

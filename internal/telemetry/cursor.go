@@ -41,6 +41,6 @@ func ParseCursor(s string) (place int64, err error) {
 }
 
 func inQuery(name string, complaint *FieldError) *FieldError {
-	complaint.Pointer = "/query/" + escapes.Get().Replace(name)
+	complaint.Pointer = "/query/" + escapes.Replace(name)
 	return complaint
 }

@@ -2,11 +2,10 @@ package telemetry
 
 import (
 	"encoding/json"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
-
-	"ramet/internal/base/late"
 )
 
 // How long fields may be, in bytes. Names stand on one line, summaries and details
@@ -32,7 +31,7 @@ type field struct {
 	empty func(*Record)
 }
 
-var fields = late.Value[[]field]{Make: func() []field {
+var fields = sync.OnceValue(func() []field {
 	return []field{
 		required(idTelemetry("event_id", func(r *Record) *string { return &r.EventID }, readEventID), true),
 		required(idTelemetry("run_id", func(r *Record) *string { return &r.RunID }, readRunID), true),
@@ -75,7 +74,7 @@ var fields = late.Value[[]field]{Make: func() []field {
 		object("metrics_json", func(r *Record) *json.RawMessage { return &r.Metrics }),
 		object("context_json", func(r *Record) *json.RawMessage { return &r.Context }),
 	}
-}}
+})
 
 // Form is what a field takes beyond what the type of the record's field says.
 type Form string
@@ -98,20 +97,20 @@ type Input struct {
 
 // Inputs are all fields that requests may name.
 func Inputs() []Input {
-	out := make([]Input, len(fields.Get()))
-	for i, f := range fields.Get() {
+	out := make([]Input, len(fields()))
+	for i, f := range fields() {
 		out[i] = Input{f.name, f.must, f.fixed, f.service, f.empty != nil, f.form}
 	}
 	return out
 }
 
-var byName = late.Value[map[string]*field]{Make: func() map[string]*field {
+var byName = sync.OnceValue(func() map[string]*field {
 	out := map[string]*field{}
-	for i := range fields.Get() {
-		out[fields.Get()[i].name] = &fields.Get()[i]
+	for i := range fields() {
+		out[fields()[i].name] = &fields()[i]
 	}
 	return out
-}}
+})
 
 // required is a field without which there is no record. A fixed one never changes.
 func required(f field, fixed bool) field {

@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"ramet/internal/base/late"
 )
 
 // How many records a page has.
@@ -17,36 +15,34 @@ const (
 )
 
 // parameters are the fields of a filter, as a query names them.
-var parameters = late.Value[map[string]func(f *Filter, s string) *FieldError]{Make: func() map[string]func(f *Filter, s string) *FieldError {
-	return map[string]func(f *Filter, s string) *FieldError{
-		"agent_name":      func(f *Filter, s string) *FieldError { return plain(&f.AgentName, s) },
-		"run_id":          func(f *Filter, s string) *FieldError { return plain(&f.RunID, s) },
-		"parent_run_id":   func(f *Filter, s string) *FieldError { return plain(&f.ParentRunID, s) },
-		"trace_id":        func(f *Filter, s string) *FieldError { return plain(&f.TraceID, s) },
-		"status":          func(f *Filter, s string) (bad *FieldError) { f.Status, bad = parseStatus(s); return },
-		"job_type":        func(f *Filter, s string) (bad *FieldError) { f.JobType, bad = readJobType(s); return },
-		"created_before":  func(f *Filter, s string) *FieldError { return instant(&f.CreatedBefore, s) },
-		"created_after":   func(f *Filter, s string) *FieldError { return instant(&f.CreatedAfter, s) },
-		"start_time_from": func(f *Filter, s string) *FieldError { return instant(&f.StartFrom, s) },
-		"start_time_to":   func(f *Filter, s string) *FieldError { return instant(&f.StartTo, s) },
-		"cursor": func(f *Filter, s string) *FieldError {
-			_, err := ParseCursor(s)
-			if err != nil {
-				return &Details(err)[0]
-			}
-			f.Cursor = s
-			return nil
-		},
-		"limit": func(f *Filter, s string) *FieldError {
-			n, err := strconv.Atoi(s)
-			if err != nil || n < 1 || n > MaxLimit {
-				return wrong("must be a number from 1 to %d, not %.20q", MaxLimit, s)
-			}
-			f.Limit = n
-			return nil
-		},
-	}
-}}
+var parameters = map[string]func(f *Filter, s string) *FieldError{
+	"agent_name":      func(f *Filter, s string) *FieldError { return plain(&f.AgentName, s) },
+	"run_id":          func(f *Filter, s string) *FieldError { return plain(&f.RunID, s) },
+	"parent_run_id":   func(f *Filter, s string) *FieldError { return plain(&f.ParentRunID, s) },
+	"trace_id":        func(f *Filter, s string) *FieldError { return plain(&f.TraceID, s) },
+	"status":          func(f *Filter, s string) (bad *FieldError) { f.Status, bad = parseStatus(s); return },
+	"job_type":        func(f *Filter, s string) (bad *FieldError) { f.JobType, bad = readJobType(s); return },
+	"created_before":  func(f *Filter, s string) *FieldError { return instant(&f.CreatedBefore, s) },
+	"created_after":   func(f *Filter, s string) *FieldError { return instant(&f.CreatedAfter, s) },
+	"start_time_from": func(f *Filter, s string) *FieldError { return instant(&f.StartFrom, s) },
+	"start_time_to":   func(f *Filter, s string) *FieldError { return instant(&f.StartTo, s) },
+	"cursor": func(f *Filter, s string) *FieldError {
+		_, err := ParseCursor(s)
+		if err != nil {
+			return &Details(err)[0]
+		}
+		f.Cursor = s
+		return nil
+	},
+	"limit": func(f *Filter, s string) *FieldError {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1 || n > MaxLimit {
+			return wrong("must be a number from 1 to %d, not %.20q", MaxLimit, s)
+		}
+		f.Limit = n
+		return nil
+	},
+}
 
 // ParseFilter reads the parameters of a query (url.Values). An empty parameter is the
 // same as none; one that is there twice is refused.
@@ -54,11 +50,11 @@ func ParseFilter(query map[string][]string) (Filter, error) {
 	var f Filter
 	trouble := &Invalid{}
 	for _, name := range slices.Sorted(maps.Keys(query)) {
-		read, values := parameters.Get()[name], query[name]
+		read, values := parameters[name], query[name]
 		var complaint *FieldError
 		switch {
 		case read == nil:
-			unknown := unknown(name, slices.Sorted(maps.Keys(parameters.Get())))
+			unknown := unknown(name, slices.Sorted(maps.Keys(parameters)))
 			unknown.Message = "no such parameter"
 			complaint = &unknown
 		case len(values) > 1:

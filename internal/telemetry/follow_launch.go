@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"time"
 
-	"ramet/internal/base/late"
 	"ramet/internal/run"
 )
 
@@ -127,7 +126,7 @@ func (f *Follow) enter(e run.Event, state run.State, at time.Time) {
 	r := Record{EventID: n.eventID, RunID: n.runID, ParentRunID: l.runID, AgentName: orchestrator, JobType: Node,
 		Status: Running, StartTime: at,
 		Context: followFields{"trace_id": e.TraceID, "span_id": n.span, "parent_span_id": or(e.ParentSpan, l.span), "state": lineFollow(string(state), MaxName)}.object()}
-	if end, over := ends.Get()[state]; over {
+	if end, over := ends[state]; over {
 		n.ended = true
 		r.Status, r.EndTime = end, &at
 		r.DurationMS = new(int64(0))
@@ -137,9 +136,7 @@ func (f *Follow) enter(e run.Event, state run.State, at time.Time) {
 }
 
 // ends are the states in which a run is over.
-var ends = late.Value[map[run.State]Status]{Make: func() map[run.State]Status {
-	return map[run.State]Status{run.Done: Success, run.Failed: Failure, run.Cancelled: Cancelled}
-}}
+var ends = map[run.State]Status{run.Done: Success, run.Failed: Failure, run.Cancelled: Cancelled}
 
 // step leaves a state and enters another.
 func (f *Follow) step(e run.Event, at time.Time) {
@@ -148,7 +145,7 @@ func (f *Follow) step(e run.Event, at time.Time) {
 	if to == "" {
 		return
 	}
-	end, over := ends.Get()[to]
+	end, over := ends[to]
 	why := f.why
 	if over && end != Success && why.code == "" {
 		why = reason{string(to), p.Reason, ""}
@@ -183,7 +180,7 @@ func (f *Follow) ending(why reason) {
 		f.why = why
 		return
 	}
-	if end := ends.Get()[f.state]; end == Failure || end == Cancelled {
+	if end := ends[f.state]; end == Failure || end == Cancelled {
 		f.add(patch(f.now.eventID, followFields{"error_summary": why.summary()}))
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 	"ramet/internal/base/chain"
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
+	"ramet/internal/base/text"
 )
 
 // namespace keeps our ids apart from those that others make in the same way. It was
@@ -81,10 +81,10 @@ func readJobType(s string) (JobType, *FieldError) { return oneOf(s, jobTypes) }
 
 func readStatus(s string) (Status, *FieldError) { return parseStatus(s) }
 
-var commitForm = late.Regexp(`^[0-9a-fA-F]{7,64}$`)
+var commitForm = text.Regexp(`^[0-9a-fA-F]{7,64}$`)
 
 func readCommit(s string) (string, *FieldError) {
-	if !commitForm.Get().MatchString(s) {
+	if !commitForm().MatchString(s) {
 		return "", wrong("must be a commit's hash: 7 to 64 hex digits")
 	}
 	return s, nil

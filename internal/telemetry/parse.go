@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"ramet/internal/base/chain"
-	"ramet/internal/base/late"
 	"ramet/internal/base/text"
 )
 
@@ -29,7 +28,7 @@ func parseNew(body []byte) (New, *Invalid) {
 	n := New{Record: Record{Status: Running}}
 	seen := map[string]bool{}
 	for _, m := range sent {
-		f := byName.Get()[m.name]
+		f := byName()[m.name]
 		switch {
 		case f == nil:
 			trouble.add(unknown(m.name, fieldNames()))
@@ -44,7 +43,7 @@ func parseNew(body []byte) (New, *Invalid) {
 			set(&n.Record)
 		}
 	}
-	for _, f := range fields.Get() {
+	for _, f := range fields() {
 		if f.must && !seen[f.name] {
 			trouble.add(FieldError{Pointer: "/" + f.name, Message: "is missing"})
 		}
@@ -80,7 +79,7 @@ func FormatNew(r Record) ([]byte, error) {
 	}
 	out := map[string]json.RawMessage{}
 	for _, m := range sent {
-		if !byName.Get()[m.name].service {
+		if !byName()[m.name].service {
 			out[m.name] = json.RawMessage(m.value)
 		}
 	}
@@ -105,7 +104,7 @@ func parsePatch(body []byte) (Patch, *Invalid) {
 	trouble = &Invalid{}
 	var p Patch
 	for _, m := range sent {
-		f := byName.Get()[m.name]
+		f := byName()[m.name]
 		c := change{name: m.name}
 		var complaint *FieldError
 		switch {
@@ -154,11 +153,11 @@ func (r *Record) check(blame string) *FieldError {
 
 func at(name string, complaint *FieldError) FieldError {
 	out := *complaint
-	out.Pointer = "/" + escapes.Get().Replace(name) + out.Pointer
+	out.Pointer = "/" + escapes.Replace(name) + out.Pointer
 	return out
 }
 
-var escapes = late.Value[*strings.Replacer]{Make: func() *strings.Replacer { return strings.NewReplacer("~", "~0", "/", "~1") }}
+var escapes = strings.NewReplacer("~", "~0", "/", "~1")
 
 func unknown(name string, known []string) FieldError {
 	f := at(name, wrong("no such field"))
@@ -166,11 +165,11 @@ func unknown(name string, known []string) FieldError {
 	return f
 }
 
-func fieldNames() []string { return slices.Sorted(maps.Keys(byName.Get())) }
+func fieldNames() []string { return slices.Sorted(maps.Keys(byName())) }
 
 // changeable are the fields of a patch.
 func changeable() (out []string) {
-	for _, f := range fields.Get() {
+	for _, f := range fields() {
 		if !f.fixed && !f.service {
 			out = append(out, f.name)
 		}

@@ -1,9 +1,8 @@
 package docs
 
 import (
+	"ramet/internal/base/text"
 	"strings"
-
-	"ramet/internal/base/late"
 )
 
 // kind of a block.
@@ -26,11 +25,11 @@ type block struct {
 }
 
 var (
-	headingForm = late.Regexp(`^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$`)
-	itemForm    = late.Regexp(`^[ \t]*(?:[-*+]|[0-9]{1,9}[.)])[ \t]+`)
-	fenceForm   = late.Regexp("^[ \t]*(```+|~~~+)[ \t]*([^`]*)$")
-	ruleForm    = late.Regexp(`^[ \t]*(?:=+|-{2,}|(?:[-*_][ \t]*){3,})[ \t]*$`)
-	tableRule   = late.Regexp(`^[ \t]*\|?[ \t:|-]+\|[ \t:|-]*$`)
+	headingForm = text.Regexp(`^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$`)
+	itemForm    = text.Regexp(`^[ \t]*(?:[-*+]|[0-9]{1,9}[.)])[ \t]+`)
+	fenceForm   = text.Regexp("^[ \t]*(```+|~~~+)[ \t]*([^`]*)$")
+	ruleForm    = text.Regexp(`^[ \t]*(?:=+|-{2,}|(?:[-*_][ \t]*){3,})[ \t]*$`)
+	tableRule   = text.Regexp(`^[ \t]*\|?[ \t:|-]+\|[ \t:|-]*$`)
 )
 
 // splitter cuts a draft into blocks.
@@ -68,7 +67,7 @@ func (s *splitter) add(n int, line string) {
 	}
 	line, cites := s.cites(n, line)
 	bare := strings.TrimSpace(line)
-	switch m := headingForm.Get().FindStringSubmatch(line); {
+	switch m := headingForm().FindStringSubmatch(line); {
 	case bare == "":
 		if len(cites) > 0 {
 			s.attach(n, cites)
@@ -80,19 +79,19 @@ func (s *splitter) add(n int, line string) {
 		s.blocks = append(s.blocks, block{kind: heading, level: len(m[1]), line: n, text: m[2], cites: cites})
 		return
 	}
-	if m := fenceForm.Get().FindStringSubmatch(line); m != nil {
+	if m := fenceForm().FindStringSubmatch(line); m != nil {
 		s.fence = m[1]
 		s.blocks = append(s.blocks, block{kind: code, line: n, lang: strings.TrimSpace(m[2]), cites: cites})
 		s.open = false
 		return
 	}
-	if ruleForm.Get().MatchString(line) || tableRule.Get().MatchString(line) {
+	if ruleForm().MatchString(line) || tableRule().MatchString(line) {
 		if s.open && !strings.Contains(line, "|") {
 			s.say(HiddenText, n, "a line below a text makes a heading of it: write headings with #")
 		}
 		return
 	}
-	if m := itemForm.Get().FindString(line); m != "" {
+	if m := itemForm().FindString(line); m != "" {
 		s.open = false
 		line = line[len(m):]
 	}
@@ -108,8 +107,8 @@ func (s *splitter) add(n int, line string) {
 // cites takes the citations out of a line.
 func (s *splitter) cites(n int, line string) (string, []Cite) {
 	var out []Cite
-	rest := evidenceComment.Get().ReplaceAllStringFunc(line, func(whole string) string {
-		got, err := readCites(evidenceComment.Get().FindStringSubmatch(whole)[1])
+	rest := evidenceComment().ReplaceAllStringFunc(line, func(whole string) string {
+		got, err := readCites(evidenceComment().FindStringSubmatch(whole)[1])
 		if err != nil {
 			s.say(CiteForm, n, err.Error())
 		}

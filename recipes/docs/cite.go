@@ -4,10 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"ramet/internal/base/text"
 	"strconv"
 	"strings"
-
-	"ramet/internal/base/late"
 )
 
 // Most of what one statement may cite.
@@ -42,8 +41,8 @@ func MarkStatements(cites ...Cite) string {
 }
 
 var (
-	evidenceComment = late.Regexp(`(?s)<!--(.*?)-->`)
-	citeForm        = late.Regexp(`^([^\s:;][^:;]*):([0-9]{1,7})(?:-([0-9]{1,7}))?(?:@([0-9a-f]{8,64}))?$`)
+	evidenceComment = text.Regexp(`(?s)<!--(.*?)-->`)
+	citeForm        = text.Regexp(`^([^\s:;][^:;]*):([0-9]{1,7})(?:-([0-9]{1,7}))?(?:@([0-9a-f]{8,64}))?$`)
 )
 
 // readCites reads what stands in a comment.
@@ -54,7 +53,7 @@ func readCites(inside string) ([]Cite, error) {
 	}
 	var out []Cite
 	for part := range strings.SplitSeq(list, ";") {
-		m := citeForm.Get().FindStringSubmatch(strings.TrimSpace(part))
+		m := citeForm().FindStringSubmatch(strings.TrimSpace(part))
 		if m == nil {
 			return nil, fmt.Errorf("%.100q is no citation: write <!-- cite: FILE:FROM-TO -->, several with ; between them", strings.TrimSpace(part))
 		}
@@ -78,8 +77,8 @@ func hashOf(lines []string) string {
 // PinCites gives every citation of a draft the hash of its lines. A hash that a writer gave stays,
 // and Check holds it against the lines. What cannot be read stays as it is.
 func PinCites(draft string, r *Repository) string {
-	return evidenceComment.Get().ReplaceAllStringFunc(draft, func(whole string) string {
-		cites, err := readCites(evidenceComment.Get().FindStringSubmatch(whole)[1])
+	return evidenceComment().ReplaceAllStringFunc(draft, func(whole string) string {
+		cites, err := readCites(evidenceComment().FindStringSubmatch(whole)[1])
 		if err != nil {
 			return whole
 		}
@@ -95,7 +94,7 @@ func PinCites(draft string, r *Repository) string {
 // FindCites are all citations of a draft.
 func FindCites(draft string) []Cite {
 	var out []Cite
-	for _, m := range evidenceComment.Get().FindAllStringSubmatch(draft, -1) {
+	for _, m := range evidenceComment().FindAllStringSubmatch(draft, -1) {
 		cites, _ := readCites(m[1])
 		out = append(out, cites...)
 	}
@@ -106,7 +105,7 @@ func FindCites(draft string) []Cite {
 func StripMarks(draft string) string {
 	var out []string
 	for _, line := range strings.Split(draft, "\n") {
-		bare := strings.TrimRight(evidenceComment.Get().ReplaceAllString(line, ""), " \t")
+		bare := strings.TrimRight(evidenceComment().ReplaceAllString(line, ""), " \t")
 		if bare == "" && strings.TrimSpace(line) != "" {
 			continue // nothing but citations
 		}

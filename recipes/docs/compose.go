@@ -174,8 +174,8 @@ func prune(text string, p Plan, page Page, dead map[string]bool) string {
 	}
 	var out []string
 	for _, line := range strings.Split(text, "\n") {
-		bare := strings.TrimSpace(mdLink.Get().ReplaceAllStringFunc(line, func(whole string) string {
-			if gone[mdLink.Get().FindStringSubmatch(whole)[2]] {
+		bare := strings.TrimSpace(mdLink().ReplaceAllStringFunc(line, func(whole string) string {
+			if gone[mdLink().FindStringSubmatch(whole)[2]] {
 				return ""
 			}
 			return whole
@@ -183,8 +183,8 @@ func prune(text string, p Plan, page Page, dead map[string]bool) string {
 		if bare == "-" || bare == "*" {
 			continue
 		}
-		out = append(out, mdLink.Get().ReplaceAllStringFunc(line, func(whole string) string {
-			if m := mdLink.Get().FindStringSubmatch(whole); gone[m[2]] {
+		out = append(out, mdLink().ReplaceAllStringFunc(line, func(whole string) string {
+			if m := mdLink().FindStringSubmatch(whole); gone[m[2]] {
 				return m[1]
 			}
 			return whole

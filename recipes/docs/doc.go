@@ -43,7 +43,6 @@ import (
 	"path/filepath"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
 	"ramet/internal/files/git"
 )
 
@@ -57,9 +56,7 @@ type Call struct {
 }
 
 // Programs are the programs by name.
-var Programs = late.Value[map[string]func(context.Context, Call) error]{Make: func() map[string]func(context.Context, Call) error {
-	return map[string]func(context.Context, Call) error{"plan": plan, "compose": compose, "check": check}
-}}
+var Programs = map[string]func(context.Context, Call) error{"plan": plan, "compose": compose, "check": check}
 
 // Names of files.
 const (

@@ -103,7 +103,7 @@ func (s *stage) call(name string) (string, error) {
 		dir = s.t.TempDir()
 	}
 	var out bytes.Buffer
-	err := Programs.Get()[name](s.t.Context(), Call{Dir: dir, Inputs: s.in, Temp: s.t.TempDir(), Value: func(n string) string { return s.vars[n] }, Stdout: &out})
+	err := Programs[name](s.t.Context(), Call{Dir: dir, Inputs: s.in, Temp: s.t.TempDir(), Value: func(n string) string { return s.vars[n] }, Stdout: &out})
 	if _, there := os.Stat(filepath.Join(dir, "artifacts")); there == nil {
 		if err := os.CopyFS(filepath.Join(s.in, "artifacts-"), os.DirFS(filepath.Join(dir, "artifacts"))); err != nil {
 			s.t.Fatal(err)

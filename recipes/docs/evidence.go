@@ -7,8 +7,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"ramet/internal/base/late"
 )
 
 // CheckEvidence holds a draft against the repository. Its first line is the title.
@@ -124,11 +122,9 @@ func flatten(text string) string {
 	return strings.Join(out, " ")
 }
 
-var unproved = late.Value[map[string]string]{Make: func() map[string]string {
-	return map[string]string{
-		FactCode: "the name or code", FactNumber: "the number", FactFlag: "the flag", FactPath: "the path", FactAddress: "the address", FactWord: "the word",
-	}
-}}
+var unproved = map[string]string{
+	FactCode: "the name or code", FactNumber: "the number", FactFlag: "the flag", FactPath: "the path", FactAddress: "the address", FactWord: "the word",
+}
 
 // statement holds a text against what it cites.
 func (c *checker) statement(b block, p proof) {
@@ -145,7 +141,7 @@ func (c *checker) statement(b block, p proof) {
 			c.say(t.code, b.line, "the word %q is neither in the cited lines nor elsewhere in the repository: say it in its words, or leave it out", t.text)
 			continue
 		}
-		c.say(t.code, b.line, "%s %.200q is not in the cited lines: cite lines that have it, or leave it out", unproved.Get()[t.code], t.text)
+		c.say(t.code, b.line, "%s %.200q is not in the cited lines: cite lines that have it, or leave it out", unproved[t.code], t.text)
 	}
 }
 
@@ -167,7 +163,7 @@ func (c *checker) holds(t evidenceToken, p proof) bool {
 	if strings.HasSuffix(bare, "s") && strings.ToUpper(bare[:len(bare)-1]) == bare[:len(bare)-1] {
 		bare = bare[:len(bare)-1]
 	}
-	return wordForm.Get().MatchString(bare) && occurs(strings.ToLower(p.flat), strings.ToLower(bare), false)
+	return wordForm().MatchString(bare) && occurs(strings.ToLower(p.flat), strings.ToLower(bare), false)
 }
 
 // word says whether a plain word is known.
@@ -265,8 +261,8 @@ func (c *checker) weight(b block) int {
 	if b.kind == heading {
 		return 0
 	}
-	text := linkForm.Get().ReplaceAllStringFunc(b.text, func(whole string) string {
-		if title, ok := c.link(linkForm.Get().FindStringSubmatch(whole)[3]); ok && strings.HasPrefix(whole, "["+title+"]") {
+	text := linkForm().ReplaceAllStringFunc(b.text, func(whole string) string {
+		if title, ok := c.link(linkForm().FindStringSubmatch(whole)[3]); ok && strings.HasPrefix(whole, "["+title+"]") {
 			return ""
 		}
 		return whole

@@ -11,20 +11,19 @@ import (
 	"go/token"
 	"maps"
 	"path"
+	"ramet/internal/base/text"
 	"slices"
 	"strings"
-
-	"ramet/internal/base/late"
 )
 
-var moduleForm = late.Regexp(`(?m)^module[ \t]+"?([^\s"]+)"?`)
+var moduleForm = text.Regexp(`(?m)^module[ \t]+"?([^\s"]+)"?`)
 
 // GoReference finds the packages that others can import.
 func GoReference(r *Repository) []ReferencePage {
 	modules, dirs := map[string]string{}, map[string][]string{}
 	for _, f := range r.Files {
 		if path.Base(f) == "go.mod" {
-			if m := moduleForm.Get().FindStringSubmatch(r.Text(f)); m != nil {
+			if m := moduleForm().FindStringSubmatch(r.Text(f)); m != nil {
 				modules[path.Dir(f)] = m[1]
 			}
 		}

@@ -9,11 +9,12 @@ import (
 	"maps"
 	"os"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
+	"ramet/internal/base/text"
 	"ramet/internal/files/git"
 )
 
@@ -98,23 +99,23 @@ func (m *planner) note(format string, args ...any) {
 }
 
 var (
-	goModule    = late.Regexp(`(?m)^module[ \t]+"?([^\s"]+)"?`)
-	quotedName  = late.Regexp(`(?m)^\s*"name"\s*:\s*"([^"]+)"`)
-	assigned    = late.Regexp(`(?m)^\s*name\s*=\s*["']([^"']+)["']`)
-	bareName    = late.Regexp(`(?m)^name\s*=\s*(\S+)`)
-	majorSuffix = late.Regexp(`/v[0-9]+$`)
+	goModule    = text.Regexp(`(?m)^module[ \t]+"?([^\s"]+)"?`)
+	quotedName  = text.Regexp(`(?m)^\s*"name"\s*:\s*"([^"]+)"`)
+	assigned    = text.Regexp(`(?m)^\s*name\s*=\s*["']([^"']+)["']`)
+	bareName    = text.Regexp(`(?m)^name\s*=\s*(\S+)`)
+	majorSuffix = text.Regexp(`/v[0-9]+$`)
 )
 
 // project is how the project is called: as its manifest says, or its folder.
 func (m *planner) project(address string) string {
-	if found := goModule.Get().FindStringSubmatch(m.repo.Text("go.mod")); found != nil {
-		return path.Base(majorSuffix.Get().ReplaceAllString(found[1], ""))
+	if found := goModule().FindStringSubmatch(m.repo.Text("go.mod")); found != nil {
+		return path.Base(majorSuffix().ReplaceAllString(found[1], ""))
 	}
 	for _, one := range []struct {
 		file string
-		form *late.Expression
+		form func() *regexp.Regexp
 	}{{"package.json", quotedName}, {"pyproject.toml", assigned}, {"setup.cfg", bareName}, {"Cargo.toml", assigned}} {
-		if found := one.form.Get().FindStringSubmatch(m.repo.Text(one.file)); found != nil {
+		if found := one.form().FindStringSubmatch(m.repo.Text(one.file)); found != nil {
 			return found[1]
 		}
 	}
@@ -126,12 +127,12 @@ func (m *planner) project(address string) string {
 }
 
 // sectionName is what stands in markers and names of files.
-var sectionName = late.Regexp(`^[a-z0-9][a-z0-9-]{0,62}$`)
+var sectionName = text.Regexp(`^[a-z0-9][a-z0-9-]{0,62}$`)
 
 // written plans the pages that writers write: one for each section of the recipe.
 func (m *planner) written(wanted []Section) error {
 	for _, s := range wanted {
-		if !sectionName.Get().MatchString(s.Name) {
+		if !sectionName().MatchString(s.Name) {
 			return fault.New(fault.InvalidRecipe, "section %.60q: a name has small letters, digits and -", s.Name)
 		}
 		names := []string{s.Name}
@@ -230,15 +231,13 @@ func plainRune(r rune) rune {
 }
 
 // untold are languages that have no reference here, by their files.
-var untold = late.Value[map[string]string]{Make: func() map[string]string {
-	return map[string]string{".js": "JavaScript", ".mjs": "JavaScript", ".ts": "TypeScript", ".rs": "Rust", ".rb": "Ruby", ".java": "Java", ".c": "C", ".cc": "C++", ".cpp": "C++", ".php": "PHP", ".cs": "C#", ".swift": "Swift", ".kt": "Kotlin"}
-}}
+var untold = map[string]string{".js": "JavaScript", ".mjs": "JavaScript", ".ts": "TypeScript", ".rs": "Rust", ".rb": "Ruby", ".java": "Java", ".c": "C", ".cc": "C++", ".cpp": "C++", ".php": "PHP", ".cs": "C#", ".swift": "Swift", ".kt": "Kotlin"}
 
 // without says for which languages there is no reference.
 func (m *planner) without(some bool) {
 	count := map[string]int{}
 	for _, f := range m.repo.Files {
-		if name := untold.Get()[path.Ext(f)]; name != "" {
+		if name := untold[path.Ext(f)]; name != "" {
 			count[name]++
 		}
 	}

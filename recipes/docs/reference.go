@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"ramet/internal/base/late"
 )
 
 // ReferencePage is the reference of one package or module.
@@ -86,16 +84,14 @@ func proved(piece string, r *Repository) bool {
 	return len(CheckEvidence("# x\n\n"+piece, "x", r, none)) == 0
 }
 
-var special = late.Value[*strings.Replacer]{Make: func() *strings.Replacer {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "#", `\#`, "|", `\|`, "~", `\~`)
-}}
+var special = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "#", `\#`, "|", `\|`, "~", `\~`)
 
 // escape makes Markdown of a plain text. Backticks stay: they mean the same nearly everywhere.
 func escape(text string) string {
 	parts := strings.Split(strings.Join(strings.Fields(text), " "), "`")
 	for i := range parts {
 		if i%2 == 0 || len(parts)%2 == 0 {
-			parts[i] = special.Get().Replace(parts[i])
+			parts[i] = special.Replace(parts[i])
 		}
 	}
 	out := strings.Join(parts, "`")

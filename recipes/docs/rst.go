@@ -2,18 +2,17 @@ package docs
 
 import (
 	"path"
+	"ramet/internal/base/text"
 	"strings"
-
-	"ramet/internal/base/late"
 )
 
 var (
-	mdHeading = late.Regexp(`^(#{1,6}) +(.*)$`)
-	mdFence   = late.Regexp("^([ \t]*)(```+|~~~+)[ \t]*([^ \t`]*).*$")
-	mdLink    = late.Regexp(`\[([^\[\]]*)\]\(([^\s()]+)\)`)
-	mdRow     = late.Regexp(`^\|(.*)\|$`)
-	mdRule    = late.Regexp(`^\|[ :|-]+\|$`)
-	looseEnd  = late.Regexp(`([A-Za-z0-9])_(\W|$)`)
+	mdHeading = text.Regexp(`^(#{1,6}) +(.*)$`)
+	mdFence   = text.Regexp("^([ \t]*)(```+|~~~+)[ \t]*([^ \t`]*).*$")
+	mdLink    = text.Regexp(`\[([^\[\]]*)\]\(([^\s()]+)\)`)
+	mdRow     = text.Regexp(`^\|(.*)\|$`)
+	mdRule    = text.Regexp(`^\|[ :|-]+\|$`)
+	looseEnd  = text.Regexp(`([A-Za-z0-9])_(\W|$)`)
 )
 
 // underlines are those of headings by level.
@@ -26,7 +25,7 @@ func restructured(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	for i := 0; i < len(lines); i++ {
 		line := lines[i]
-		if m := mdFence.Get().FindStringSubmatch(line); m != nil {
+		if m := mdFence().FindStringSubmatch(line); m != nil {
 			lang := m[3]
 			if lang == "" {
 				lang = "text"
@@ -38,14 +37,14 @@ func restructured(text string) string {
 			out = append(out, "")
 			continue
 		}
-		if m := mdHeading.Get().FindStringSubmatch(line); m != nil {
+		if m := mdHeading().FindStringSubmatch(line); m != nil {
 			head := inlineRST(m[2])
 			out = append(out, head, strings.Repeat(underlines[len(m[1]):len(m[1])+1], len([]rune(head))))
 			continue
 		}
-		if mdRow.Get().MatchString(line) {
+		if mdRow().MatchString(line) {
 			var rows []string
-			for ; i < len(lines) && mdRow.Get().MatchString(lines[i]); i++ {
+			for ; i < len(lines) && mdRow().MatchString(lines[i]); i++ {
 				rows = append(rows, lines[i])
 			}
 			i--
@@ -68,10 +67,10 @@ func restructured(text string) string {
 func table(rows []string) []string {
 	out := []string{"", ".. list-table::", "   :header-rows: 1", ""}
 	for _, row := range rows {
-		if mdRule.Get().MatchString(row) {
+		if mdRule().MatchString(row) {
 			continue
 		}
-		for i, cell := range strings.Split(strings.ReplaceAll(mdRow.Get().FindStringSubmatch(row)[1], `\|`, "\x00"), "|") {
+		for i, cell := range strings.Split(strings.ReplaceAll(mdRow().FindStringSubmatch(row)[1], `\|`, "\x00"), "|") {
 			mark := "     - "
 			if i == 0 {
 				mark = "   * - "
@@ -95,9 +94,9 @@ func inlineRST(line string) string {
 			continue
 		}
 		part = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&quot;", `"`, "&amp;", "&").Replace(part)
-		part = looseEnd.Get().ReplaceAllString(part, `$1\_$2`)
-		b.WriteString(mdLink.Get().ReplaceAllStringFunc(part, func(whole string) string {
-			m := mdLink.Get().FindStringSubmatch(whole)
+		part = looseEnd().ReplaceAllString(part, `$1\_$2`)
+		b.WriteString(mdLink().ReplaceAllStringFunc(part, func(whole string) string {
+			m := mdLink().FindStringSubmatch(whole)
 			if path.Ext(m[2]) == ".rst" && !strings.Contains(m[2], ":") {
 				return ":doc:`" + m[1] + " <" + strings.TrimSuffix(m[2], ".rst") + ">`"
 			}

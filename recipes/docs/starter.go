@@ -3,10 +3,10 @@ package docs
 import (
 	"fmt"
 	"maps"
+	"ramet/internal/base/text"
+	"regexp"
 	"slices"
 	"strings"
-
-	"ramet/internal/base/late"
 )
 
 // starter is an overview by program: what the project says of itself first, how it is got or
@@ -44,9 +44,9 @@ func (m *planner) readme() string {
 }
 
 var (
-	readmeLink = late.Regexp(`!?\[([^\[\]]*)\](?:\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^\]]*\])`)
-	rstLink    = late.Regexp("`([^`<]+?)\\s*<[^`>]+>`__?")
-	useHeading = late.Regexp(`(?i)^(?:#+ *)?(?:quick ?start|install(?:ation|ing)?|usage|use|getting started|examples?)\s*#*$`)
+	readmeLink = text.Regexp(`!?\[([^\[\]]*)\](?:\([^()]*(?:\([^()]*\)[^()]*)*\)|\[[^\]]*\])`)
+	rstLink    = text.Regexp("`([^`<]+?)\\s*<[^`>]+>`__?")
+	useHeading = text.Regexp(`(?i)^(?:#+ *)?(?:quick ?start|install(?:ation|ing)?|usage|use|getting started|examples?)\s*#*$`)
 )
 
 // piece is a paragraph or a code block of a README.
@@ -65,8 +65,8 @@ func (m *planner) fromReadme(b *strings.Builder, name string) bool {
 	said, shown := 0, false
 	for _, p := range pieces {
 		cite := MarkStatements(Cite{File: name, From: p.from, To: p.to})
-		if !p.code && said < 2 && !useHeading.Get().MatchString(p.under) {
-			text := rstLink.Get().ReplaceAllString(readmeLink.Get().ReplaceAllString(strings.Join(p.lines, " "), "$1"), "$1")
+		if !p.code && said < 2 && !useHeading().MatchString(p.under) {
+			text := rstLink().ReplaceAllString(readmeLink().ReplaceAllString(strings.Join(p.lines, " "), "$1"), "$1")
 			text = strings.Join(strings.Fields(text), " ")
 			if words := len(strings.Fields(text)); words >= 2 && words < 120 && strings.ContainsAny(text[len(text)-1:], ".:!") && m.proved(text+" "+cite) {
 				b.WriteString(strings.TrimSuffix(text, ":") + " " + cite + "\n\n")
@@ -75,7 +75,7 @@ func (m *planner) fromReadme(b *strings.Builder, name string) bool {
 		}
 	}
 	for _, p := range pieces {
-		if p.code && !shown && said > 0 && useHeading.Get().MatchString(p.under) && len(p.lines) <= 30 {
+		if p.code && !shown && said > 0 && useHeading().MatchString(p.under) && len(p.lines) <= 30 {
 			cite := MarkStatements(Cite{File: name, From: p.from, To: p.to})
 			text := fmt.Sprintf("## %s\n\n```%s\n%s\n```\n%s\n\n", strings.Trim(p.under, "# "), p.lang, strings.Join(p.lines, "\n"), cite)
 			if shown = m.proved(text); shown {
@@ -134,12 +134,12 @@ func underline(s string) bool {
 
 var described = []struct {
 	file string
-	form *late.Expression
+	form func() *regexp.Regexp
 }{
-	{"package.json", late.Regexp(`^\s*"description"\s*:\s*"([^"\\]+)"`)},
-	{"pyproject.toml", late.Regexp(`^description\s*=\s*"([^"\\]+)"`)},
-	{"Cargo.toml", late.Regexp(`^description\s*=\s*"([^"\\]+)"`)},
-	{"setup.cfg", late.Regexp(`^description\s*=\s*(\S.*)$`)},
+	{"package.json", text.Regexp(`^\s*"description"\s*:\s*"([^"\\]+)"`)},
+	{"pyproject.toml", text.Regexp(`^description\s*=\s*"([^"\\]+)"`)},
+	{"Cargo.toml", text.Regexp(`^description\s*=\s*"([^"\\]+)"`)},
+	{"setup.cfg", text.Regexp(`^description\s*=\s*(\S.*)$`)},
 }
 
 // fromManifest writes what a manifest or a Go package says the project is.
@@ -148,7 +148,7 @@ func (m *planner) fromManifest(b *strings.Builder) bool {
 		n := 0
 		for line := range strings.Lines(m.repo.Text(d.file)) {
 			n++
-			found := d.form.Get().FindStringSubmatch(strings.TrimRight(line, "\r\n"))
+			found := d.form().FindStringSubmatch(strings.TrimRight(line, "\r\n"))
 			if found == nil {
 				continue
 			}

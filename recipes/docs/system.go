@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
+	"ramet/internal/base/text"
 )
 
 // system is how a repository keeps its documentation.
@@ -62,8 +62,8 @@ func resolve(tree fs.FS, links map[string]string, dir string, depth int) (string
 }
 
 var (
-	mkdocsDir = late.Regexp(`(?m)^docs_dir:\s*["']?([^"'#\s]+)`)
-	bookSrc   = late.Regexp(`(?m)^src\s*=\s*"([^"]+)"`)
+	mkdocsDir = text.Regexp(`(?m)^docs_dir:\s*["']?([^"'#\s]+)`)
+	bookSrc   = text.Regexp(`(?m)^src\s*=\s*"([^"]+)"`)
 )
 
 // known looks for the files that documentation systems are configured with.
@@ -84,7 +84,7 @@ func known(tree fs.FS) (system, bool) {
 	for _, name := range []string{"mkdocs.yml", "mkdocs.yaml", "docs/mkdocs.yml"} {
 		if conf, ok := read(name); ok {
 			dir := "docs"
-			if m := mkdocsDir.Get().FindStringSubmatch(conf); m != nil {
+			if m := mkdocsDir().FindStringSubmatch(conf); m != nil {
 				dir = m[1]
 			}
 			return system{name: "mkdocs", dir: path.Join(path.Dir(name), dir), ext: ".md"}, true
@@ -104,7 +104,7 @@ func known(tree fs.FS) (system, bool) {
 	for _, root := range []string{".", "docs", "book", "guide", "doc"} {
 		if conf, ok := read(path.Join(root, "book.toml")); ok {
 			src := "src"
-			if m := bookSrc.Get().FindStringSubmatch(conf); m != nil {
+			if m := bookSrc().FindStringSubmatch(conf); m != nil {
 				src = m[1]
 			}
 			return system{name: "mdbook", dir: path.Join(root, src), ext: ".md", notes: []string{

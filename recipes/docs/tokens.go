@@ -1,10 +1,9 @@
 package docs
 
 import (
+	"ramet/internal/base/text"
 	"strings"
 	"unicode"
-
-	"ramet/internal/base/late"
 )
 
 // evidenceToken is a piece of a statement that must be found somewhere.
@@ -19,15 +18,13 @@ type evidenceToken struct {
 type Link func(to string) (title string, ok bool)
 
 var (
-	linkForm   = late.Regexp(`(!?)\[([^\[\]]*)\]\(\s*<?([^\s()<>]*(?:\([^\s()<>]*\)[^\s()<>]*)*)>?(?:\s+"([^"]*)")?\s*\)`)
-	autoLink   = late.Regexp(`<((?:https?|ftp)://[^\s<>]+)>`)
-	address    = late.Regexp(`(?:https?|ftp)://[^\s<>"` + "`" + `]+`)
-	htmlForm   = late.Regexp(`<[A-Za-z/!?]`)
-	entityForm = late.Regexp(`&(?:#[0-9]+|#[xX][0-9a-fA-F]+|[A-Za-z][A-Za-z0-9]*);`)
-	escaped    = late.Regexp(`\\([!-/:-@\[-` + "`" + `{-~])`)
-	plainEnt   = late.Value[*strings.Replacer]{Make: func() *strings.Replacer {
-		return strings.NewReplacer("&lt;", "<", "&gt;", ">", "&quot;", `"`, "&amp;", "&")
-	}}
+	linkForm   = text.Regexp(`(!?)\[([^\[\]]*)\]\(\s*<?([^\s()<>]*(?:\([^\s()<>]*\)[^\s()<>]*)*)>?(?:\s+"([^"]*)")?\s*\)`)
+	autoLink   = text.Regexp(`<((?:https?|ftp)://[^\s<>]+)>`)
+	address    = text.Regexp(`(?:https?|ftp)://[^\s<>"` + "`" + `]+`)
+	htmlForm   = text.Regexp(`<[A-Za-z/!?]`)
+	entityForm = text.Regexp(`&(?:#[0-9]+|#[xX][0-9a-fA-F]+|[A-Za-z][A-Za-z0-9]*);`)
+	escaped    = text.Regexp(`\\([!-/:-@\[-` + "`" + `{-~])`)
+	plainEnt   = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&quot;", `"`, "&amp;", "&")
 )
 
 // tokens reads a statement. hidden is what a reader would not see as it is written.
@@ -41,9 +38,9 @@ func tokens(text string, link Link) (out []evidenceToken, hidden string) {
 	for _, s := range spans {
 		out = append(out, evidenceToken{code: FactCode, text: s})
 	}
-	text = autoLink.Get().ReplaceAllString(text, " $1 ")
-	text = linkForm.Get().ReplaceAllStringFunc(text, func(whole string) string {
-		m := linkForm.Get().FindStringSubmatch(whole)
+	text = autoLink().ReplaceAllString(text, " $1 ")
+	text = linkForm().ReplaceAllStringFunc(text, func(whole string) string {
+		m := linkForm().FindStringSubmatch(whole)
 		title, ok := link(m[3])
 		switch {
 		case m[1] == "" && ok && strings.TrimSpace(m[2]) == title && m[4] == "":
@@ -53,15 +50,15 @@ func tokens(text string, link Link) (out []evidenceToken, hidden string) {
 		}
 		return " " + m[2] + " " + m[4] + " "
 	})
-	if htmlForm.Get().MatchString(text) {
+	if htmlForm().MatchString(text) {
 		return nil, "HTML"
 	}
-	text = plainEnt.Get().Replace(text)
-	if e := entityForm.Get().FindString(text); e != "" {
+	text = plainEnt.Replace(text)
+	if e := entityForm().FindString(text); e != "" {
 		return nil, "the character reference " + e
 	}
-	text = escaped.Get().ReplaceAllString(text, "$1")
-	text = address.Get().ReplaceAllStringFunc(text, func(u string) string {
+	text = escaped().ReplaceAllString(text, "$1")
+	text = address().ReplaceAllStringFunc(text, func(u string) string {
 		out = append(out, evidenceToken{code: FactAddress, text: strings.TrimRight(u, ".,;:!?)*_'")})
 		return " "
 	})
@@ -121,9 +118,9 @@ const (
 )
 
 var (
-	flagForm  = late.Regexp(`^--?[A-Za-z][A-Za-z0-9_-]*$`)
-	wordForm  = late.Regexp(`^[\p{L}\p{M}]+(?:['’][\p{L}]+)?$`)
-	partsForm = late.Regexp(`^[\p{L}\p{M}'’]+(?:[-/][\p{L}\p{M}'’]+)+$`)
+	flagForm  = text.Regexp(`^--?[A-Za-z][A-Za-z0-9_-]*$`)
+	wordForm  = text.Regexp(`^[\p{L}\p{M}]+(?:['’][\p{L}]+)?$`)
+	partsForm = text.Regexp(`^[\p{L}\p{M}'’]+(?:[-/][\p{L}\p{M}'’]+)+$`)
 )
 
 // classify says what a word is.
@@ -140,17 +137,17 @@ func classify(word string) []evidenceToken {
 	lower := strings.ToLower(word)
 	one := func(code string) []evidenceToken { return []evidenceToken{{code, word, raw}} }
 	switch {
-	case common.Get()[lower] && !called:
+	case common()[lower] && !called:
 		return nil
 	case called:
 		return one(FactCode)
-	case flagForm.Get().MatchString(word):
+	case flagForm().MatchString(word):
 		return one(FactFlag)
 	case strings.ContainsFunc(word, unicode.IsNumber):
 		return one(FactNumber)
-	case wordForm.Get().MatchString(word):
+	case wordForm().MatchString(word):
 		return one(named(word))
-	case partsForm.Get().MatchString(word):
+	case partsForm().MatchString(word):
 		var out []evidenceToken
 		for _, part := range strings.FieldsFunc(word, func(r rune) bool { return r == '-' || r == '/' }) {
 			if len(part) > 1 {

@@ -4,16 +4,15 @@ import (
 	_ "embed"
 	"iter"
 	"strings"
+	"sync"
 	"unicode"
-
-	"ramet/internal/base/late"
 )
 
 //go:embed common.txt
 var commonText string
 
 // common are the stems of words that claim nothing by themselves.
-var common = late.Value[map[string]bool]{Make: func() map[string]bool {
+var common = sync.OnceValue(func() map[string]bool {
 	out := map[string]bool{}
 	for line := range strings.Lines(commonText) {
 		if strings.HasPrefix(line, "#") {
@@ -25,12 +24,12 @@ var common = late.Value[map[string]bool]{Make: func() map[string]bool {
 		}
 	}
 	return out
-}}
+})
 
 // CommonWords says whether a word claims nothing by itself.
 func CommonWords(word string) bool {
 	word = strings.ToLower(word)
-	return common.Get()[word] || common.Get()[StemWord(word)]
+	return common()[word] || common()[StemWord(word)]
 }
 
 // words are the words of a text in small letters; names in camel case and with underscores

@@ -21,9 +21,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
 	"ramet/internal/base/shape"
 	"ramet/internal/base/text"
 )
@@ -97,21 +97,21 @@ func decode(b []byte) (any, error) {
 
 // The keywords, by what stands in them.
 var (
-	one = late.Value[map[string]bool]{Make: func() map[string]bool {
+	one = sync.OnceValue(func() map[string]bool {
 		return words("additionalProperties items contains not if then else propertyNames")
-	}}
-	lists = late.Value[map[string]bool]{Make: func() map[string]bool { return words("anyOf oneOf allOf prefixItems") }}
-	named = late.Value[map[string]bool]{Make: func() map[string]bool {
+	})
+	lists = sync.OnceValue(func() map[string]bool { return words("anyOf oneOf allOf prefixItems") })
+	named = sync.OnceValue(func() map[string]bool {
 		return words("properties patternProperties $defs definitions dependentSchemas")
-	}}
-	plain = late.Value[map[string]bool]{Make: func() map[string]bool {
+	})
+	plain = sync.OnceValue(func() map[string]bool {
 		return words("type enum const required minLength maxLength pattern minimum maximum exclusiveMinimum exclusiveMaximum multipleOf " +
 			"minItems maxItems uniqueItems minContains maxContains minProperties maxProperties dependentRequired $ref")
-	}}
+	})
 	// would forbid something, and are not understood
-	others = late.Value[map[string]bool]{Make: func() map[string]bool {
+	others = sync.OnceValue(func() map[string]bool {
 		return words("unevaluatedProperties unevaluatedItems $dynamicRef $dynamicAnchor $recursiveRef additionalItems dependencies $anchor")
-	}}
+	})
 )
 
 func words(list string) map[string]bool {
@@ -122,7 +122,7 @@ func words(list string) map[string]bool {
 	return out
 }
 
-var types = late.Value[map[string]bool]{Make: func() map[string]bool { return words("object array string number integer boolean null") }}
+var types = sync.OnceValue(func() map[string]bool { return words("object array string number integer boolean null") })
 
 // read looks at a schema and those within it.
 func (s *Schema) read(v any, at string, depth int) error {
@@ -140,15 +140,15 @@ func (s *Schema) read(v any, at string, depth int) error {
 		here := at + "/" + shape.Escape(key)
 		var err error
 		switch inner := m[key]; {
-		case others.Get()[key]:
+		case others()[key]:
 			err = refuse(here, "this keyword is not understood here")
-		case one.Get()[key]:
+		case one()[key]:
 			err = s.read(inner, here, depth+1)
-		case lists.Get()[key]:
+		case lists()[key]:
 			err = s.readList(inner, here, depth)
-		case named.Get()[key]:
+		case named()[key]:
 			err = s.readNamed(key, inner, here, depth)
-		case plain.Get()[key]:
+		case plain()[key]:
 			err = s.readPlain(key, inner, here)
 		}
 		if err != nil {
@@ -198,7 +198,7 @@ func (s *Schema) readPlain(key string, v any, at string) error {
 			list = []any{v}
 		}
 		for _, one := range list {
-			if name, ok := one.(string); !ok || !types.Get()[name] {
+			if name, ok := one.(string); !ok || !types()[name] {
 				return refuse(at, "%.60s is no type", fmt.Sprintf("%q", one))
 			}
 		}
@@ -238,7 +238,7 @@ func (s *Schema) readPlain(key string, v any, at string) error {
 		}
 	case "const":
 	default: // numbers
-		if n, ok := v.(json.Number); !ok || !finite(n) || counts.Get()[key] && (number(n) < 0 || !whole(n)) || key == "multipleOf" && number(n) <= 0 {
+		if n, ok := v.(json.Number); !ok || !finite(n) || counts()[key] && (number(n) < 0 || !whole(n)) || key == "multipleOf" && number(n) <= 0 {
 			return refuse(at, "it must be a number that makes sense here")
 		}
 	}
@@ -246,9 +246,9 @@ func (s *Schema) readPlain(key string, v any, at string) error {
 }
 
 // counts are the keywords whose numbers count something.
-var counts = late.Value[map[string]bool]{Make: func() map[string]bool {
+var counts = sync.OnceValue(func() map[string]bool {
 	return words("minLength maxLength minItems maxItems minContains maxContains minProperties maxProperties")
-}}
+})
 
 func strings0(v any, at string) error {
 	list, ok := v.([]any)

@@ -2,12 +2,11 @@ package markdown
 
 import (
 	"bytes"
+	"ramet/internal/base/text"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
 	extension "github.com/yuin/goldmark/extension/ast"
-
-	"ramet/internal/base/late"
 )
 
 // HTML is a piece of raw HTML: a block, or what stands within a line.
@@ -68,7 +67,7 @@ func (p *Page) HTML() []HTML {
 	return out
 }
 
-var comments = late.Regexp(`(?:[ \t]*<!--(?:[^-]|-[^-]|--[^>])*-->)+[ \t]*$`)
+var comments = text.Regexp(`(?:[ \t]*<!--(?:[^-]|-[^-]|--[^>])*-->)+[ \t]*$`)
 
 // behindRow finds comments behind the last bar of a row. They are a cell too many, which
 // the parser drops.
@@ -80,7 +79,7 @@ func (p *Page) behindRow(row *extension.TableRow) (Span, bool) {
 		from := c.Lines().At(0).Start
 		line := p.Line(from)
 		text := p.Text(line)
-		m := comments.Get().FindIndex(text)
+		m := comments().FindIndex(text)
 		if m == nil || !bytes.HasSuffix(text[:m[0]], []byte("|")) || bytes.HasSuffix(text[:m[0]], []byte(`\|`)) {
 			return Span{}, false
 		}
@@ -151,7 +150,7 @@ func (h HTML) Comments() []Comment {
 	return comments
 }
 
-var tagForm = late.Regexp(`(?s)</?([A-Za-z][A-Za-z0-9:-]*)(?:[^<>"']|"[^"]*"|'[^']*')*>?|<[?!][^>]*>?`)
+var tagForm = text.Regexp(`(?s)</?([A-Za-z][A-Za-z0-9:-]*)(?:[^<>"']|"[^"]*"|'[^']*')*>?|<[?!][^>]*>?`)
 
 // Tags are the tags in it, comments aside. What only looks like one is told too.
 func (h HTML) Tags() []Tag {
@@ -163,7 +162,7 @@ func (h HTML) Tags() []Tag {
 		all.Write(h.page.Source[s.From:s.To])
 	}
 	var out []Tag
-	for _, m := range tagForm.Get().FindAllStringSubmatchIndex(all.String(), -1) {
+	for _, m := range tagForm().FindAllStringSubmatchIndex(all.String(), -1) {
 		t := Tag{Text: all.String()[m[0]:m[1]]}
 		if m[2] >= 0 {
 			t.Name = strings.ToLower(all.String()[m[2]:m[3]])

@@ -6,7 +6,6 @@ import (
 
 	"github.com/yuin/goldmark/ast"
 
-	"ramet/internal/base/late"
 	"ramet/internal/base/text"
 )
 
@@ -20,7 +19,7 @@ type Link struct {
 	Line  int
 }
 
-var pointing = late.Regexp(`(?i)\s(?:href|src)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))`)
+var pointing = text.Regexp(`(?i)\s(?:href|src)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))`)
 
 // Links are the links and images of a page, those of HTML included.
 func (p *Page) Links() []Link {
@@ -47,7 +46,7 @@ func (p *Page) Links() []Link {
 			if tag.Name != "a" && tag.Name != "img" && tag.Name != "source" {
 				continue
 			}
-			for _, m := range pointing.Get().FindAllStringSubmatch(tag.Text, -1) {
+			for _, m := range pointing().FindAllStringSubmatch(tag.Text, -1) {
 				out = append(out, Link{To: html.UnescapeString(m[1] + m[2] + m[3]), Text: tag.Text, Image: tag.Name != "a", Line: tag.Line})
 			}
 		}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/yuin/goldmark/ast"
 
-	"ramet/internal/base/late"
 	"ramet/internal/base/text"
 )
 
@@ -57,7 +56,7 @@ func Slug(heading string) string {
 	return b.String()
 }
 
-var anchor = late.Regexp(`(?i)\s(?:id|name)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))`)
+var anchor = text.Regexp(`(?i)\s(?:id|name)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))`)
 
 // Anchors are what links can name in the page: headings, and the ids of HTML.
 func (p *Page) Anchors() map[string]bool {
@@ -67,7 +66,7 @@ func (p *Page) Anchors() map[string]bool {
 	}
 	for _, piece := range p.HTML() {
 		for _, tag := range piece.Tags() {
-			for _, m := range anchor.Get().FindAllStringSubmatch(tag.Text, -1) {
+			for _, m := range anchor().FindAllStringSubmatch(tag.Text, -1) {
 				out[m[1]+m[2]+m[3]] = true
 			}
 		}

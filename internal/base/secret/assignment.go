@@ -33,7 +33,7 @@ type assignment struct {
 // word in the name.
 func assignments(s string) []assignment {
 	var out []assignment
-	sorts := sorts.Get()
+	sorts := sorts()
 	run := values{sorts: sorts}
 	for i := range len(s) {
 		if sorts[s[i]]&operator == 0 {

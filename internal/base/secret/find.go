@@ -5,8 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"ramet/internal/base/late"
+	"sync"
 )
 
 // Found is a secret in a text. The secret itself is not told.
@@ -22,10 +21,10 @@ type Found struct {
 // hashes and versions are not told: texts about software are full of them.
 func (r *Redactor) Find(s string) []Found {
 	r = r.now()
-	rules, markers := known.Get(), r.every()
+	rules, markers := known(), r.every()
 	units := unitsIn(s, markers)
 	named, random := rules.assigned(s)
-	maybe := slices.DeleteFunc(random, func(sp span) bool { return harmless.Get().MatchString(s[sp.from:sp.to]) })
+	maybe := slices.DeleteFunc(random, func(sp span) bool { return harmless().MatchString(s[sp.from:sp.to]) })
 	sure := respect(append(r.ownSpans(s), everywhere(s, append(rules.formed(s), named...), markers)...), units)
 	// What is known already is not told again as something that may be one.
 	rest := slices.DeleteFunc(respect(everywhere(s, maybe, markers), units), func(m span) bool {
@@ -44,9 +43,9 @@ func (r *Redactor) Find(s string) []Found {
 
 // harmless are values that look random and are none: digests in hex or with the name of
 // their algorithm, UUIDs, and versions of Go modules.
-var harmless = late.Value[*regexp.Regexp]{Make: func() *regexp.Regexp {
+var harmless = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?i:(?:[0-9a-f]{7,12}|[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{56}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128})|` +
 		`(?:sha1|sha256|sha384|sha512|md5|h1)[-:][a-z0-9+/=_-]+|` +
 		`[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|` +
 		`v?[0-9]+\.[0-9]+\.[0-9]+(?:[-+][0-9a-z.+-]+)?)$`)
-}}
+})

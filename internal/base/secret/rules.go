@@ -3,8 +3,7 @@ package secret
 import (
 	"slices"
 	"strings"
-
-	"ramet/internal/base/late"
+	"sync"
 )
 
 // genericRule is the one rule that knows no form.
@@ -25,7 +24,7 @@ type namedForm struct {
 }
 
 // known builds the rules at the first call: most commands never need them.
-var known = late.Value[*rules]{Make: func() *rules {
+var known = sync.OnceValue(func() *rules {
 	anywhere := published()
 	r := &rules{anywhere: newIndex(anywhere), named: map[string][]namedForm{}}
 	for _, k := range namedKinds {
@@ -46,7 +45,7 @@ var known = late.Value[*rules]{Make: func() *rules {
 	slices.Sort(r.markers)
 	r.markers = slices.Compact(r.markers)
 	return r
-}}
+})
 
 // once is one pass over the known kinds. Those of vendors come first: what they find has
 // the better name.

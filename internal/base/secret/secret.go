@@ -110,7 +110,7 @@ func of(all []named) *Redactor {
 	}
 	r.own = newMatcher(patterns)
 	r.every = sync.OnceValue(func() []string {
-		return slices.Concat(r.markers, without(known.Get().markers, texts))
+		return slices.Concat(r.markers, without(known().markers, texts))
 	})
 	return r
 }
@@ -189,7 +189,7 @@ func (r *Redactor) Own(s string) string {
 // in a process builds the rules, which takes about a millisecond.
 func (r *Redactor) All(s string) string {
 	r = r.now()
-	rules, markers := known.Get(), r.every()
+	rules, markers := known(), r.every()
 	for {
 		next := r.ownOnce(s, markers)
 		next = rules.once(next, markers)

@@ -1,6 +1,6 @@
 package secret
 
-import "ramet/internal/base/late"
+import "sync"
 
 // What a character can be around an assignment; some are several things.
 const (
@@ -12,7 +12,7 @@ const (
 )
 
 // sorts has what each character can be.
-var sorts = late.Value[*[256]byte]{Make: func() *[256]byte {
+var sorts = sync.OnceValue(func() *[256]byte {
 	var sorts [256]byte
 	const alnum, space = small + large + digits, " \t\n\v\f\r"
 	for sort, chars := range map[byte]string{
@@ -27,4 +27,4 @@ var sorts = late.Value[*[256]byte]{Make: func() *[256]byte {
 		}
 	}
 	return &sorts
-}}
+})

@@ -10,7 +10,6 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
 	"ramet/internal/base/text"
 )
 
@@ -39,11 +38,11 @@ type Driver struct {
 
 const driversKey = "driver"
 
-var driverName = late.Regexp(`^[a-z][a-z0-9_-]{0,31}$`)
+var driverName = text.Regexp(`^[a-z][a-z0-9_-]{0,31}$`)
 
 // CheckDriverName refuses what is no name of a driver.
 func CheckDriverName(name string) error {
-	if driverName.Get().MatchString(name) && name != "ramet" {
+	if driverName().MatchString(name) && name != "ramet" {
 		return nil
 	}
 	return fault.New(fault.InvalidConfig, "%.80q is no name of a driver", name).
@@ -73,7 +72,7 @@ func (d Driver) Check() error {
 		}
 	}
 	for name := range merged(d.Env, d.Bases) {
-		if !envName.Get().MatchString(name) {
+		if !envName().MatchString(name) {
 			return wrong("%.80q is no name of a variable", name)
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
 	"ramet/internal/base/text"
 )
 
@@ -91,9 +90,9 @@ func hookLines(source string) []int {
 // take reads the members of one hook.
 func (h *Hook) take(said map[string]any) error {
 	for _, name := range slices.Sorted(maps.Keys(said)) {
-		set, ok := hookFields.Get()[name]
+		set, ok := hookFields[name]
 		if !ok {
-			known := slices.Sorted(maps.Keys(hookFields.Get()))
+			known := slices.Sorted(maps.Keys(hookFields))
 			if near := text.NearestWord(name, known); near != "" {
 				return fmt.Errorf("unknown key %.40q; did you mean %q?", name, near)
 			}
@@ -112,40 +111,38 @@ func (h *Hook) take(said map[string]any) error {
 	return nil
 }
 
-var hookFields = late.Value[map[string]func(*Hook, any) error]{Make: func() map[string]func(*Hook, any) error {
-	return map[string]func(*Hook, any) error{
-		"event": func(h *Hook, x any) error {
-			s, _ := x.(string)
-			if h.Event = s; !slices.Contains(HookEvents, s) {
-				if near := text.NearestWord(s, HookEvents); near != "" {
-					return fmt.Errorf("cannot be %.40q; did you mean %q?", s, near)
-				}
-				return fmt.Errorf("cannot be %.40q; it is one of %s", s, strings.Join(HookEvents, ", "))
+var hookFields = map[string]func(*Hook, any) error{
+	"event": func(h *Hook, x any) error {
+		s, _ := x.(string)
+		if h.Event = s; !slices.Contains(HookEvents, s) {
+			if near := text.NearestWord(s, HookEvents); near != "" {
+				return fmt.Errorf("cannot be %.40q; did you mean %q?", s, near)
 			}
-			return nil
-		},
-		"matcher": func(h *Hook, x any) error { return textConfig(&h.Matcher, x) },
-		"command": func(h *Hook, x any) error { return textConfig(&h.Command, x) },
-		"required": func(h *Hook, x any) error {
-			is, ok := x.(bool)
-			if h.Required = is; !ok {
-				return fmt.Errorf("must be true or false")
-			}
-			return nil
-		},
-		"timeout": func(h *Hook, x any) error {
-			switch v := x.(type) {
-			case int64:
-				h.Timeout = time.Duration(min(max(v, -1), 1<<30)) * time.Second
-			case float64:
-				h.Timeout = time.Duration(min(max(v, -1), 1<<30) * float64(time.Second))
-			case string:
-				h.Timeout, _ = time.ParseDuration(v)
-			}
-			if h.Timeout <= 0 || h.Timeout > longestHook {
-				return fmt.Errorf("must be seconds, or a time such as \"10s\", of at most %s", longestHook)
-			}
-			return nil
-		},
-	}
-}}
+			return fmt.Errorf("cannot be %.40q; it is one of %s", s, strings.Join(HookEvents, ", "))
+		}
+		return nil
+	},
+	"matcher": func(h *Hook, x any) error { return textConfig(&h.Matcher, x) },
+	"command": func(h *Hook, x any) error { return textConfig(&h.Command, x) },
+	"required": func(h *Hook, x any) error {
+		is, ok := x.(bool)
+		if h.Required = is; !ok {
+			return fmt.Errorf("must be true or false")
+		}
+		return nil
+	},
+	"timeout": func(h *Hook, x any) error {
+		switch v := x.(type) {
+		case int64:
+			h.Timeout = time.Duration(min(max(v, -1), 1<<30)) * time.Second
+		case float64:
+			h.Timeout = time.Duration(min(max(v, -1), 1<<30) * float64(time.Second))
+		case string:
+			h.Timeout, _ = time.ParseDuration(v)
+		}
+		if h.Timeout <= 0 || h.Timeout > longestHook {
+			return fmt.Errorf("must be seconds, or a time such as \"10s\", of at most %s", longestHook)
+		}
+		return nil
+	},
+}

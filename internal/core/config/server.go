@@ -18,7 +18,6 @@ import (
 
 	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
 	"ramet/internal/base/text"
 )
 
@@ -44,11 +43,11 @@ var tables = []string{serversKey, driversKey}
 
 const serversKey = "mcp"
 
-var serverName = late.Regexp(`^[a-z0-9][a-z0-9_-]{0,31}$`)
+var serverName = text.Regexp(`^[a-z0-9][a-z0-9_-]{0,31}$`)
 
 // CheckServerName refuses what is no name of a server: it begins the names of its tools.
 func CheckServerName(name string) error {
-	if serverName.Get().MatchString(name) && !strings.Contains(name, "__") && !strings.HasSuffix(name, "_") {
+	if serverName().MatchString(name) && !strings.Contains(name, "__") && !strings.HasSuffix(name, "_") {
 		return nil
 	}
 	return fault.New(fault.InvalidConfig, "%.80q is no name of an MCP server", name).
@@ -93,14 +92,14 @@ func (s Server) Check() error {
 		}
 	}
 	for name := range s.Env {
-		if !envName.Get().MatchString(name) {
+		if !envName().MatchString(name) {
 			return wrong("%.80q is no name of a variable", name)
 		}
 	}
 	return nil
 }
 
-var envName = late.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var envName = text.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // addServers reads the servers of the user's file.
 func (c *Config) addServers(path, content string) error {

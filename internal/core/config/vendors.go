@@ -8,7 +8,6 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
 	"ramet/internal/base/text"
 	"ramet/internal/model/catalog"
 )
@@ -20,35 +19,33 @@ import (
 const vendorsKey = "vendors"
 
 // vendorFields are what an entry may say, by name.
-var vendorFields = late.Value[map[string]func(*catalog.Vendor, any) error]{Make: func() map[string]func(*catalog.Vendor, any) error {
-	return map[string]func(*catalog.Vendor, any) error{
-		"base":          func(v *catalog.Vendor, x any) error { return textConfig(&v.Base, x) },
-		"title":         func(v *catalog.Vendor, x any) error { return textConfig(&v.Title, x) },
-		"token_command": func(v *catalog.Vendor, x any) error { return textConfig(&v.TokenCommand, x) },
-		"project":       func(v *catalog.Vendor, x any) error { return textConfig(&v.Project, x) },
-		"location":      func(v *catalog.Vendor, x any) error { return textConfig(&v.Location, x) },
-		"header":        func(v *catalog.Vendor, x any) error { return textConfig(&v.Header, x) },
-		"thoughts":      func(v *catalog.Vendor, x any) error { return oneOf(&v.Thoughts, x, "reasoning", "reasoning_content") },
-		"schemas":       func(v *catalog.Vendor, x any) error { return oneOf(&v.Forms, x, "schema", "apart", "object", "none") },
-		"protocol": func(v *catalog.Vendor, x any) error {
-			return oneOf((*string)(&v.Protocol), x, string(catalog.Chat), string(catalog.Responses), string(catalog.Anthropic), string(catalog.Gemini))
-		},
-		"key": func(v *catalog.Vendor, x any) error {
-			needs, ok := x.(bool)
-			if v.Free = !needs; !ok {
-				return fmt.Errorf("must be true or false")
-			}
-			return nil
-		},
-		"local": func(v *catalog.Vendor, x any) error {
-			ok := false
-			if v.Local, ok = x.(bool); !ok {
-				return fmt.Errorf("must be true or false")
-			}
-			return nil
-		},
-	}
-}}
+var vendorFields = map[string]func(*catalog.Vendor, any) error{
+	"base":          func(v *catalog.Vendor, x any) error { return textConfig(&v.Base, x) },
+	"title":         func(v *catalog.Vendor, x any) error { return textConfig(&v.Title, x) },
+	"token_command": func(v *catalog.Vendor, x any) error { return textConfig(&v.TokenCommand, x) },
+	"project":       func(v *catalog.Vendor, x any) error { return textConfig(&v.Project, x) },
+	"location":      func(v *catalog.Vendor, x any) error { return textConfig(&v.Location, x) },
+	"header":        func(v *catalog.Vendor, x any) error { return textConfig(&v.Header, x) },
+	"thoughts":      func(v *catalog.Vendor, x any) error { return oneOf(&v.Thoughts, x, "reasoning", "reasoning_content") },
+	"schemas":       func(v *catalog.Vendor, x any) error { return oneOf(&v.Forms, x, "schema", "apart", "object", "none") },
+	"protocol": func(v *catalog.Vendor, x any) error {
+		return oneOf((*string)(&v.Protocol), x, string(catalog.Chat), string(catalog.Responses), string(catalog.Anthropic), string(catalog.Gemini))
+	},
+	"key": func(v *catalog.Vendor, x any) error {
+		needs, ok := x.(bool)
+		if v.Free = !needs; !ok {
+			return fmt.Errorf("must be true or false")
+		}
+		return nil
+	},
+	"local": func(v *catalog.Vendor, x any) error {
+		ok := false
+		if v.Local, ok = x.(bool); !ok {
+			return fmt.Errorf("must be true or false")
+		}
+		return nil
+	},
+}
 
 func textConfig(to *string, x any) error {
 	s, ok := x.(string)
@@ -89,9 +86,9 @@ func (c *Config) addVendors(path, source string, layer Layer, e entry) error {
 		}
 		v := catalog.Vendor{Name: name}
 		for _, field := range slices.Sorted(maps.Keys(said)) {
-			set, known := vendorFields.Get()[field]
+			set, known := vendorFields[field]
 			if !known {
-				fields := slices.Sorted(maps.Keys(vendorFields.Get()))
+				fields := slices.Sorted(maps.Keys(vendorFields))
 				hint := text.NearestHint(field, fields, fmt.Sprintf("known: %v", fields))
 				return fault.New(fault.InvalidConfig, "%s: vendor %.40s has no %.40q", e.where(path), name, field).WithHint("%s", hint)
 			}

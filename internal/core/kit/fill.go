@@ -1,13 +1,12 @@
 package kit
 
 import (
+	"ramet/internal/base/text"
 	"strconv"
 	"strings"
-
-	"ramet/internal/base/late"
 )
 
-var placeholder = late.Regexp(`\$(ARGUMENTS|[1-9])`)
+var placeholder = text.Regexp(`\$(ARGUMENTS|[1-9])`)
 
 // Fill is the prompt of a command with arguments: $ARGUMENTS is all of them, $1 the first. A
 // command that names none gets them at its end.
@@ -15,7 +14,7 @@ func (c Command) Fill(args string) string {
 	args = strings.TrimSpace(args)
 	given := fields(args)
 	named := false
-	out := placeholder.Get().ReplaceAllStringFunc(c.Body, func(p string) string {
+	out := placeholder().ReplaceAllStringFunc(c.Body, func(p string) string {
 		named = true
 		if p == "$ARGUMENTS" {
 			return args
@@ -66,12 +65,12 @@ type Shell struct {
 	Line       string
 }
 
-var shellForm = late.Regexp("!`([^`\n]+)`")
+var shellForm = text.Regexp("!`([^`\n]+)`")
 
 // Shells are the command lines of a command's own text, written !`LINE`. Arguments bring none.
 func Shells(body string) []Shell {
 	var out []Shell
-	for _, m := range shellForm.Get().FindAllStringSubmatchIndex(body, -1) {
+	for _, m := range shellForm().FindAllStringSubmatchIndex(body, -1) {
 		out = append(out, Shell{m[0], m[1], body[m[2]:m[3]]})
 	}
 	return out

@@ -5,7 +5,6 @@ import (
 	"path"
 	"strings"
 
-	"ramet/internal/base/late"
 	"ramet/internal/base/text"
 	"ramet/internal/model/llm"
 )
@@ -16,7 +15,7 @@ const (
 	mostDescription = 1024
 )
 
-var nameForm = late.Regexp(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+var nameForm = text.Regexp(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
 // ParseSkill reads a SKILL.md that lies in a folder of this name. What is against the format
 // and can be used all the same is a remark.
@@ -40,7 +39,7 @@ func ParseSkill(folder, data string) (s Skill, err error) {
 	}
 	s.Name = text.Line(s.Name, mostName)
 	switch {
-	case !nameForm.Get().MatchString(s.Name):
+	case !nameForm().MatchString(s.Name):
 		remark("its name %q is not of a-z, 0-9 and single -", s.Name)
 	case s.Name != folder:
 		remark("its name is %s, its folder %s", s.Name, folder)

@@ -11,8 +11,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
-	"ramet/internal/base/late"
+	"ramet/internal/base/fault"
 )
 
 // Access is what a tool can do to the world; permission depends on it.
@@ -72,14 +73,14 @@ type tables struct {
 	byName map[string]*Info // also under the lower-case names of other programs
 }
 
-var known = late.Value[tables]{Make: func() tables { return late.Must(readAll()) }}
+var known = sync.OnceValue(func() tables { return fault.Must(readAll()) })
 
 // All returns all built-in tools, sorted by name.
-func All() []*Info { return known.Get().all }
+func All() []*Info { return known().all }
 
 // Find returns the built-in tool of this name, or nil.
 func Find(name string) *Info {
-	if t := known.Get().byName[name]; t != nil && t.Name == name {
+	if t := known().byName[name]; t != nil && t.Name == name {
 		return t
 	}
 	return nil
@@ -87,7 +88,7 @@ func Find(name string) *Info {
 
 // FindForeign returns the built-in tool that ramet or another program calls so, in upper or lower
 // case, or nil.
-func FindForeign(name string) *Info { return known.Get().byName[strings.ToLower(name)] }
+func FindForeign(name string) *Info { return known().byName[strings.ToLower(name)] }
 
 // Kinds returns the kinds of calls in the Agent Client Protocol, but for "other".
 func Kinds() []string {

@@ -10,7 +10,6 @@ import (
 
 	v2 "github.com/go-json-experiment/json"
 
-	"ramet/internal/base/late"
 	"ramet/internal/core/history"
 	"ramet/internal/model/catalog"
 )
@@ -47,16 +46,12 @@ type claudeLine struct {
 }
 
 // claudeSilent are the lines that tell of the program, not of the conversation.
-var claudeSilent = late.Value[map[string]bool]{Make: func() map[string]bool {
-	return map[string]bool{"summary": true, "system": true, "file-history-snapshot": true, "queue-operation": true, "progress": true,
-		"attachment": true, "custom-title": true, "ai-title": true, "last-prompt": true, "permission-mode": true, "pr-link": true, "mode": true,
-		"worktree-state": true, "agent-name": true, "agent-setting": true, "tag": true, "bridge-session": true, "content-replacement": true}
-}}
+var claudeSilent = map[string]bool{"summary": true, "system": true, "file-history-snapshot": true, "queue-operation": true, "progress": true,
+	"attachment": true, "custom-title": true, "ai-title": true, "last-prompt": true, "permission-mode": true, "pr-link": true, "mode": true,
+	"worktree-state": true, "agent-name": true, "agent-setting": true, "tag": true, "bridge-session": true, "content-replacement": true}
 
 // claudeCounts are more of them, which readers before the fourth kept.
-var claudeCounts = late.Value[map[string]bool]{Make: func() map[string]bool {
-	return map[string]bool{"api-request": true, "api-request-shape": true, "api-request-blob": true, "atis-latch": true, "tools-used": true, "cost-state": true}
-}}
+var claudeCounts = map[string]bool{"api-request": true, "api-request-shape": true, "api-request-blob": true, "atis-latch": true, "tools-used": true, "cost-state": true}
 
 func (c claude) index(line []byte, s *Session) (record, names) {
 	var l claudeLine
@@ -82,7 +77,7 @@ func (c claude) index(line []byte, s *Session) (record, names) {
 		r.role = result
 	case l.Type == "user":
 		r.role = user
-	case claudeSilent.Get()[l.Type], c.reader >= 4 && claudeCounts.Get()[l.Type]:
+	case claudeSilent[l.Type], c.reader >= 4 && claudeCounts[l.Type]:
 		r.role = silent
 	case l.Type != "assistant": // in which the program told of an error
 		n.kind = l.Type
@@ -232,7 +227,7 @@ func readClaude(line []byte) (claudeSaid, error) {
 	}
 	l = claudeSaid{Type: slow.Type, Time: slow.Time, Compact: slow.Compact, APIError: slow.APIError}
 	var err error
-	if l.Message.Content.text = text(slow.Message.Content); l.Message.Content.text == "" {
+	if l.Message.Content.text = decodeText(slow.Message.Content); l.Message.Content.text == "" {
 		l.Message.Content, err = eachAlone(slow.Message.Content)
 	}
 	return l, err

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"ramet/internal/base/late"
 	"ramet/internal/core/history"
 	"ramet/internal/model/catalog"
 )
@@ -135,16 +134,14 @@ func (c codex) index(line []byte, s *Session) (record, names) {
 }
 
 // codexEvents are those that say nothing: what they tell is told by items too, or is of the program.
-var codexEvents = late.Value[map[string]bool]{Make: func() map[string]bool {
-	return map[string]bool{"user_message": true, "agent_message": true, "agent_reasoning": true, "agent_reasoning_raw_content": true,
-		"agent_reasoning_section_break": true, "item_completed": true, "item_started": true, "token_count": true, "task_started": true, "task_complete": true, "turn_started": true, "turn_complete": true,
-		"turn_aborted": true, "turn_context": true, "thread_settings_applied": true, "thread_goal_updated": true, "thread_name_updated": true, "context_compacted": true, "entered_review_mode": true,
-		"exited_review_mode": true, "patch_apply_begin": true, "patch_apply_end": true, "mcp_tool_call_begin": true, "mcp_tool_call_end": true, "web_search_begin": true, "web_search_end": true,
-		"image_generation_end": true, "sub_agent_activity": true, "exec_command_begin": true, "exec_command_end": true, "view_image_tool_call": true, "undo_completed": true,
-		"warning": true, "error": true, "stream_error": true, "background_event": true, "turn_diff": true, "plan_update": true, "get_history_entry_response": true, "session_configured": true,
-		"dynamic_tool_call_request": true, "dynamic_tool_call_response": true, "collab_agent_spawn_end": true, "collab_agent_interaction_end": true, "collab_waiting_end": true,
-		"collab_close_end": true, "collab_resume_end": true, "guardian_assessment": true, "guardian_warning": true, "model_reroute": true, "deprecation_notice": true}
-}}
+var codexEvents = map[string]bool{"user_message": true, "agent_message": true, "agent_reasoning": true, "agent_reasoning_raw_content": true,
+	"agent_reasoning_section_break": true, "item_completed": true, "item_started": true, "token_count": true, "task_started": true, "task_complete": true, "turn_started": true, "turn_complete": true,
+	"turn_aborted": true, "turn_context": true, "thread_settings_applied": true, "thread_goal_updated": true, "thread_name_updated": true, "context_compacted": true, "entered_review_mode": true,
+	"exited_review_mode": true, "patch_apply_begin": true, "patch_apply_end": true, "mcp_tool_call_begin": true, "mcp_tool_call_end": true, "web_search_begin": true, "web_search_end": true,
+	"image_generation_end": true, "sub_agent_activity": true, "exec_command_begin": true, "exec_command_end": true, "view_image_tool_call": true, "undo_completed": true,
+	"warning": true, "error": true, "stream_error": true, "background_event": true, "turn_diff": true, "plan_update": true, "get_history_entry_response": true, "session_configured": true,
+	"dynamic_tool_call_request": true, "dynamic_tool_call_response": true, "collab_agent_spawn_end": true, "collab_agent_interaction_end": true, "collab_waiting_end": true,
+	"collab_close_end": true, "collab_resume_end": true, "guardian_assessment": true, "guardian_warning": true, "model_reroute": true, "deprecation_notice": true}
 
 // event is what an event is, and why it says nothing where there is a reason.
 func (c codex) event(it codexItem, at string) (role, string) {
@@ -157,7 +154,7 @@ func (c codex) event(it codexItem, at string) (role, string) {
 			return silent, "is told by its original"
 		}
 		return spent, ""
-	case c.reader < 4 || codexEvents.Get()[it.Type]:
+	case c.reader < 4 || codexEvents[it.Type]:
 		return silent, ""
 	}
 	return raw, ""
@@ -301,7 +298,7 @@ func codexThought(it codexItem) json.RawMessage {
 func (c codex) content(content json.RawMessage) []history.Part {
 	var list []json.RawMessage
 	if decode(content, &list) != nil {
-		return words(text(content))
+		return words(decodeText(content))
 	}
 	var out []history.Part
 	for _, one := range list {
@@ -337,7 +334,7 @@ func (c codex) text(content json.RawMessage) string {
 
 // result is a result: a text, a list, or an object that holds either.
 func (c codex) result(it codexItem) []history.Part {
-	out := history.Part{Type: history.Result, CallID: it.CallID, Text: text(it.Output)}
+	out := history.Part{Type: history.Result, CallID: it.CallID, Text: decodeText(it.Output)}
 	var held struct {
 		Content json.RawMessage `json:"content"`
 		Output  string          `json:"output"`

@@ -12,7 +12,6 @@ import (
 	_ "modernc.org/sqlite" // the database that opencode keeps
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
 	"ramet/internal/core/history"
 	"ramet/internal/model/catalog"
 	"ramet/internal/store/database"
@@ -386,13 +385,11 @@ func (o opencode) parts(kind history.Kind, one json.RawMessage) []history.Part {
 		return []history.Part{out}
 	case p.Type == "tool":
 		return []history.Part{call(p.CallID, p.Tool, p.State.Input)}
-	case o.reader >= 4 && !openSilent.Get()[p.Type]:
+	case o.reader >= 4 && !openSilent[p.Type]:
 		return words(string(one))
 	}
 	return nil
 }
 
 // openSilent are the parts that tell of the program, not of the conversation.
-var openSilent = late.Value[map[string]bool]{Make: func() map[string]bool {
-	return map[string]bool{"step-start": true, "step-finish": true, "snapshot": true, "patch": true, "agent": true, "retry": true, "compaction": true, "subtask": true, "tool": true}
-}}
+var openSilent = map[string]bool{"step-start": true, "step-finish": true, "snapshot": true, "patch": true, "agent": true, "retry": true, "compaction": true, "subtask": true, "tool": true}

@@ -11,7 +11,7 @@ import (
 	v2 "github.com/go-json-experiment/json"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
+	"ramet/internal/base/text"
 	"ramet/internal/core/history"
 	"ramet/internal/model/llm"
 )
@@ -90,18 +90,18 @@ func picture(kind, media, data string) history.Part {
 	return history.Part{Type: t, MediaType: media, Data: bytes}
 }
 
-var dataURL = late.Regexp(`^data:([^;,]+);base64,`)
+var dataURL = text.Regexp(`^data:([^;,]+);base64,`)
 
 // linked is an image that a URL holds, or names.
 func linked(url string) history.Part {
-	if m := dataURL.Get().FindStringSubmatch(url); m != nil {
+	if m := dataURL().FindStringSubmatch(url); m != nil {
 		return picture("image", m[1], url[len(m[0]):])
 	}
 	return history.Part{Type: history.Text, Text: "[image " + url + "]"}
 }
 
-// text is a JSON string, or "".
-func text(raw json.RawMessage) string {
+// decodeText returns a JSON string, or "".
+func decodeText(raw json.RawMessage) string {
 	var s string
 	if decode(raw, &s) != nil {
 		return ""

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"ramet/internal/base/late"
 	"ramet/internal/core/history"
 	"ramet/internal/model/catalog"
 )
@@ -62,9 +61,7 @@ type piMessage struct {
 	} `json:"usage"`
 }
 
-var piSilent = late.Value[map[string]bool]{Make: func() map[string]bool {
-	return map[string]bool{"session": true, "model_change": true, "thinking_level_change": true, "label": true, "session_info": true, "custom": true, "usage": true}
-}}
+var piSilent = map[string]bool{"session": true, "model_change": true, "thinking_level_change": true, "label": true, "session_info": true, "custom": true, "usage": true}
 
 func (p pi) index(line []byte, s *Session) (record, names) {
 	var l piLine
@@ -85,7 +82,7 @@ func (p pi) index(line []byte, s *Session) (record, names) {
 			s.Forked, p.copied = id, s.Started
 		}
 		return r, n
-	case piSilent.Get()[l.Type]:
+	case piSilent[l.Type]:
 		r.role = silent
 	case l.Type == "compaction":
 		r.role = shape
@@ -171,9 +168,7 @@ func (p pi) repeats(at string) bool {
 }
 
 // origins are the protocols in which pi names them.
-var origins = late.Value[map[string]catalog.Protocol]{Make: func() map[string]catalog.Protocol {
-	return map[string]catalog.Protocol{"anthropic-messages": catalog.Anthropic, "openai-responses": catalog.Responses, "google-generative-ai": catalog.Gemini}
-}}
+var origins = map[string]catalog.Protocol{"anthropic-messages": catalog.Anthropic, "openai-responses": catalog.Responses, "google-generative-ai": catalog.Gemini}
 
 // piBlock is a part of a message.
 type piBlock struct {
@@ -193,9 +188,9 @@ type piBlock struct {
 func (p pi) content(content json.RawMessage, m piMessage) []history.Part {
 	var list []json.RawMessage
 	if decode(content, &list) != nil {
-		return words(text(content))
+		return words(decodeText(content))
 	}
-	origin := string(origins.Get()[m.API])
+	origin := string(origins[m.API])
 	var out []history.Part
 	for _, one := range list {
 		var b piBlock

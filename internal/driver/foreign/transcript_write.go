@@ -10,15 +10,14 @@ import (
 	"html"
 	"io"
 	"strings"
-
-	"ramet/internal/base/late"
+	"sync"
 )
 
 //go:embed page
 var page embed.FS
 
 // pieces are the script and the style of every file, with their hashes as a policy names them.
-var pieces = late.Value[parts]{Make: func() (out parts) {
+var pieces = sync.OnceValue(func() (out parts) {
 	read := func(names ...string) (text, hash string) {
 		for _, name := range names {
 			one, err := page.ReadFile("page/" + name)
@@ -33,13 +32,13 @@ var pieces = late.Value[parts]{Make: func() (out parts) {
 	out.script, out.scriptHash = read("sha256.js", "proof.js", "diff.js", "draw.js", "book.js")
 	out.style, out.styleHash = read("style.css")
 	return out
-}}
+})
 
 type parts struct{ script, style, scriptHash, styleHash string }
 
 // TranscriptPolicy is the Content-Security-Policy of every file.
 func TranscriptPolicy() string {
-	p := pieces.Get()
+	p := pieces()
 	return "default-src 'none'; script-src " + p.scriptHash + "; style-src " + p.styleHash + "; img-src data:; base-uri 'none'; form-action 'none'"
 }
 
@@ -54,7 +53,7 @@ func (b *Transcript) Write(w io.Writer) error {
 	if len(b.Agents) > 0 {
 		title = b.Agents[0].label()
 	}
-	p := pieces.Get()
+	p := pieces()
 	for _, s := range []string{
 		"<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta http-equiv=\"Content-Security-Policy\" content=\"", TranscriptPolicy(), "\">\n",
 		"<meta name=\"referrer\" content=\"no-referrer\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>", html.EscapeString(title),

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
 )
 
 // Importer is the version of these readers: it grows when the same bytes give other entries
@@ -33,14 +32,12 @@ func checkReader(version int) error {
 
 // known are the newest versions of programs whose sessions were read, as far as a form could
 // change in them; what they write themselves has no version. Of pi it has one.
-var known = late.Value[map[string][]int]{Make: func() map[string][]int {
-	return map[string][]int{Claude: {2, 1}, Codex: {0, 166}, Opencode: {1, 18}}
-}}
+var known = map[string][]int{Claude: {2, 1}, Codex: {0, 166}, Opencode: {1, 18}}
 
 // newer says that a session is of a version that nobody here knows; empty: it is known, or
 // nobody can tell.
 func newer(program, version string) string {
-	have, limit := numbers(version), known.Get()[program]
+	have, limit := numbers(version), known[program]
 	if len(have) < len(limit) || slices.Compare(have[:len(limit)], limit) <= 0 {
 		return ""
 	}

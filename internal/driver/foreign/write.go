@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
+	"ramet/internal/base/text"
 	"ramet/internal/core/history"
 )
 
@@ -139,7 +139,7 @@ func object(p history.Part) json.RawMessage {
 	return out
 }
 
-var notPlain = late.Regexp(`[^A-Za-z0-9]`)
+var notPlain = text.Regexp(`[^A-Za-z0-9]`)
 
 // Place is where the program looks for the session, below a person's home, and the command
 // that opens it there.
@@ -152,7 +152,7 @@ func (w *Writer) Place(env func(string) string) (path, command string) {
 	}
 	switch w.Program {
 	case Claude:
-		return filepath.Join(at("CLAUDE_CONFIG_DIR", ".claude"), "projects", notPlain.Get().ReplaceAllString(w.Cwd, "-"), w.ID+".jsonl"), "claude --resume " + w.ID
+		return filepath.Join(at("CLAUDE_CONFIG_DIR", ".claude"), "projects", notPlain().ReplaceAllString(w.Cwd, "-"), w.ID+".jsonl"), "claude --resume " + w.ID
 	case Codex:
 		day := w.Started.UTC()
 		return filepath.Join(at("CODEX_HOME", ".codex"), "sessions", day.Format("2006/01/02"), "rollout-"+day.Format("2006-01-02T15-04-05")+"-"+w.ID+".jsonl"), "codex resume " + w.ID

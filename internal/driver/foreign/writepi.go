@@ -54,7 +54,7 @@ func (piWriting) lines(w *Writer, k history.Kind, parts []history.Part) []any {
 // piAPI is the protocol of what a vendor keeps in the parts of an answer.
 func piAPI(parts []history.Part) (api, vendor string) {
 	for _, p := range parts {
-		for name, protocol := range origins.Get() {
+		for name, protocol := range origins {
 			if p.Origin == string(protocol) {
 				return name, map[catalog.Protocol]string{catalog.Anthropic: "anthropic", catalog.Responses: "openai", catalog.Gemini: "google"}[protocol]
 			}

@@ -163,7 +163,7 @@ func (g *Gate) Door(w Way) (*Door, error) {
 
 // Base is the address at which a program finds a vendor; false: it is not offered.
 func (d *Door) Base(vendor string) (string, bool) {
-	_, ok := vendors.Get()[vendor]
+	_, ok := vendors[vendor]
 	return d.base + "/" + vendor, ok
 }
 

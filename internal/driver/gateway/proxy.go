@@ -39,7 +39,7 @@ func (g *Gate) serve(w http.ResponseWriter, r *http.Request) {
 		g.o.MCP(w, r, d.Agent)
 		return
 	}
-	v, known := vendors.Get()[name]
+	v, known := vendors[name]
 	if !known {
 		http.NotFound(w, r)
 		return
@@ -74,7 +74,7 @@ type passage struct {
 
 // pass sends a request on and hands its answer back.
 func (g *Gate) pass(w http.ResponseWriter, r *http.Request, p passage) {
-	v := vendors.Get()[p.vendor]
+	v := vendors[p.vendor]
 	if p.call == nil {
 		answer, err := g.send(r, p)
 		if err != nil {
@@ -272,7 +272,7 @@ func (g *Gate) send(r *http.Request, p passage) (*http.Response, error) {
 	}
 	out.Header.Set("Accept-Encoding", "identity")
 	if key := p.door.Keys[p.vendor]; key != "" {
-		vendors.Get()[p.vendor].lend(out.Header, key)
+		vendors[p.vendor].lend(out.Header, key)
 	}
 	return g.o.Client.Do(out)
 }

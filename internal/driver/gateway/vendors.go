@@ -9,8 +9,6 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
-
-	"ramet/internal/base/late"
 )
 
 // vendor is what is known of the endpoints that programs ask.
@@ -107,42 +105,40 @@ func (q request) continues() bool {
 // usualOutput is the most that a model writes where the request does not say, and no table does.
 const usualOutput = 128_000
 
-var vendors = late.Value[map[string]vendor]{Make: func() map[string]vendor {
-	return map[string]vendor{
-		"anthropic": {upstream: "https://api.anthropic.com", key: "X-Api-Key", broke: refusal{http.StatusPaymentRequired, "billing_error"},
-			plain:   []string{"GET /v1/models", "GET /v1/models/*", "POST /v1/messages/count_tokens"},
-			metered: []endpoint{{"POST /v1/messages", []string{"max_tokens"}}},
-			says: func(_ int, code, message string) any {
-				return map[string]any{"type": "error", "error": map[string]any{"type": code, "message": message}}
-			}},
-		"openai": {upstream: "https://api.openai.com", key: "Authorization",
-			other: func(h http.Header) (string, string) {
-				if h.Get("Chatgpt-Account-Id") != "" { // a subscription's login, which the API does not know
-					return "https://chatgpt.com/backend-api/codex", "/v1"
-				}
-				return "", ""
-			},
-			plain: []string{"GET /v1/models", "GET /v1/models/*"},
-			metered: []endpoint{
-				{"POST /v1/responses", []string{"max_output_tokens"}},
-				{"POST /v1/responses/compact", nil},
-				{"POST /v1/chat/completions", []string{"max_completion_tokens", "max_tokens"}},
-			},
-			says: func(_ int, code, message string) any {
-				return map[string]any{"error": map[string]any{"type": code, "code": code, "message": message, "param": nil}}
-			}},
-		"gemini": {upstream: "https://generativelanguage.googleapis.com", key: "X-Goog-Api-Key",
-			plain: []string{"GET /v1beta/models", "GET /v1beta/models/*", "POST /v1beta/models/*:countTokens"},
-			metered: []endpoint{
-				{"POST /v1beta/models/*:generateContent", []string{"maxOutputTokens"}},
-				{"POST /v1beta/models/*:streamGenerateContent", []string{"maxOutputTokens"}},
-			},
-			nested: "generationConfig",
-			says: func(status int, code, message string) any {
-				return map[string]any{"error": map[string]any{"code": status, "status": strings.ToUpper(code), "message": message}}
-			}},
-	}
-}}
+var vendors = map[string]vendor{
+	"anthropic": {upstream: "https://api.anthropic.com", key: "X-Api-Key", broke: refusal{http.StatusPaymentRequired, "billing_error"},
+		plain:   []string{"GET /v1/models", "GET /v1/models/*", "POST /v1/messages/count_tokens"},
+		metered: []endpoint{{"POST /v1/messages", []string{"max_tokens"}}},
+		says: func(_ int, code, message string) any {
+			return map[string]any{"type": "error", "error": map[string]any{"type": code, "message": message}}
+		}},
+	"openai": {upstream: "https://api.openai.com", key: "Authorization",
+		other: func(h http.Header) (string, string) {
+			if h.Get("Chatgpt-Account-Id") != "" { // a subscription's login, which the API does not know
+				return "https://chatgpt.com/backend-api/codex", "/v1"
+			}
+			return "", ""
+		},
+		plain: []string{"GET /v1/models", "GET /v1/models/*"},
+		metered: []endpoint{
+			{"POST /v1/responses", []string{"max_output_tokens"}},
+			{"POST /v1/responses/compact", nil},
+			{"POST /v1/chat/completions", []string{"max_completion_tokens", "max_tokens"}},
+		},
+		says: func(_ int, code, message string) any {
+			return map[string]any{"error": map[string]any{"type": code, "code": code, "message": message, "param": nil}}
+		}},
+	"gemini": {upstream: "https://generativelanguage.googleapis.com", key: "X-Goog-Api-Key",
+		plain: []string{"GET /v1beta/models", "GET /v1beta/models/*", "POST /v1beta/models/*:countTokens"},
+		metered: []endpoint{
+			{"POST /v1beta/models/*:generateContent", []string{"maxOutputTokens"}},
+			{"POST /v1beta/models/*:streamGenerateContent", []string{"maxOutputTokens"}},
+		},
+		nested: "generationConfig",
+		says: func(status int, code, message string) any {
+			return map[string]any{"error": map[string]any{"code": status, "status": strings.ToUpper(code), "message": message}}
+		}},
+}
 
 // admits reports whether a request may be passed on; call is the endpoint of a model call, nil if the
 // request costs nothing.
@@ -181,7 +177,7 @@ func (v vendor) model(r request, rest string) string {
 // refuse answers in the vendor's own form, with a status that programs do not ask again for.
 func (v vendor) refuse(w http.ResponseWriter, status int, code, message string) {
 	if v.says == nil {
-		v = vendors.Get()["openai"]
+		v = vendors["openai"]
 	}
 	text, err := json.Marshal(v.says(status, code, message))
 	if err != nil {
@@ -211,7 +207,7 @@ func (v vendor) lend(h http.Header, key string) {
 // address is where a request goes: to the address that the program's user gave, the gate's, or the
 // vendor's own.
 func (g *Gate) address(r *http.Request, p passage) (*url.URL, error) {
-	v, rest := vendors.Get()[p.vendor], p.rest
+	v, rest := vendors[p.vendor], p.rest
 	var at url.URL
 	switch to, own := p.door.Upstream[p.vendor], g.o.Upstream[p.vendor]; {
 	case to.URL != nil:

@@ -8,7 +8,6 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
 	"ramet/internal/model/llm"
 	"ramet/internal/turn/permit"
 )
@@ -29,14 +28,12 @@ const (
 	effortOption = "effort"
 )
 
-var modeAbout = late.Value[map[permit.Mode]string]{Make: func() map[permit.Mode]string {
-	return map[permit.Mode]string{
-		permit.Ask:      "Reads unasked; commands and changes are asked for, unless a rule permits them",
-		permit.Edits:    "Changes of files in the project run unasked; commands are asked for",
-		permit.Box:      "Commands run unasked in a box: they write only in the project, without network",
-		permit.ReadOnly: "Nothing is changed: it looks, and plans",
-	}
-}}
+var modeAbout = map[permit.Mode]string{
+	permit.Ask:      "Reads unasked; commands and changes are asked for, unless a rule permits them",
+	permit.Edits:    "Changes of files in the project run unasked; commands are asked for",
+	permit.Box:      "Commands run unasked in a box: they write only in the project, without network",
+	permit.ReadOnly: "Nothing is changed: it looks, and plans",
+}
 
 // choices reads what can be chosen, and what is.
 func (c *conversation) choices(ctx context.Context) (out choices, err error) {
@@ -51,7 +48,7 @@ func (c *conversation) choices(ctx context.Context) (out choices, err error) {
 	out.modes = &sdk.SessionModeState{CurrentModeId: sdk.SessionModeId(standing.Mode)}
 	var modes, models, efforts sdk.SessionConfigSelectOptionsUngrouped
 	for _, m := range permit.Modes() {
-		about := modeAbout.Get()[m]
+		about := modeAbout[m]
 		out.modes.AvailableModes = append(out.modes.AvailableModes, sdk.SessionMode{Id: sdk.SessionModeId(m), Name: m.Title(), Description: &about})
 		modes = append(modes, sdk.SessionConfigSelectOption{Value: sdk.SessionConfigValueId(m), Name: m.Title(), Description: &about})
 	}

@@ -11,7 +11,6 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
-	"ramet/internal/base/late"
 	"ramet/internal/core/history"
 	"ramet/internal/operation/session"
 	"ramet/internal/turn/permit"
@@ -111,7 +110,7 @@ func (s *Server) heard(m message) {
 	if !m.asks() {
 		return // of what else is only told there is nothing that matters here
 	}
-	h, known := handlers.Get()[m.Method]
+	h, known := handlers()[m.Method]
 	if !known {
 		s.wire.answer(m.ID, nil, sdk.NewMethodNotFound(m.Method))
 		return
@@ -136,7 +135,7 @@ func (s *Server) heard(m message) {
 // handler reads what is asked, in the order in which it came, and says what is to be done.
 type handler func(*Server, json.RawMessage) (func(context.Context) (any, error), error)
 
-var handlers = late.Value[map[string]handler]{Make: func() map[string]handler {
+var handlers = sync.OnceValue(func() map[string]handler {
 	return map[string]handler{
 		sdk.AgentMethodInitialize:             plain((*Server).initialize),
 		sdk.AgentMethodAuthenticate:           plain((*Server).authenticate),
@@ -151,7 +150,7 @@ var handlers = late.Value[map[string]handler]{Make: func() map[string]handler {
 		sdk.AgentMethodSessionSetConfigOption: first((*Server).setOption),
 		sdk.AgentMethodSessionPrompt:          prompting,
 	}
-}}
+})
 
 // plain is a handler of what may take its time.
 func plain[P, R any](do func(*Server, context.Context, P) (R, error)) handler {

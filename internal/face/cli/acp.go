@@ -27,7 +27,7 @@ In Zed's settings:
 
   "agent_servers": {"ramet": {"command": "ramet", "args": ["acp"]}}
 
-` + ExitHelp.Get(),
+` + ExitHelp(),
 		Args: CheckArguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return serve(c.Context(), ACPService{In: l.Stdin, Out: l.Stdout, User: l.User(), Dir: l.Dir, Log: l.Note,

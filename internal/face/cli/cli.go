@@ -151,7 +151,7 @@ func newRoot(e Env, l *Line, args []string) *cobra.Command {
 		root.CompletionOptions.DisableDefaultCmd = true
 		return root
 	}
-	root.Long = about + ExitHelp.Get()
+	root.Long = about + ExitHelp()
 	AddCompletion(root)
 	return root
 }

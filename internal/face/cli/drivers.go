@@ -28,7 +28,7 @@ folders, which it may write in the box), login, off.
 A program that does not ask runs confined: it writes the agent's folder and its own state
 only. Its login is its own: ramet never touches it.
 
-` + ExitHelp.Get(),
+` + ExitHelp(),
 		Args: CheckArguments(0, 1),
 		ValidArgsFunction: func(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {

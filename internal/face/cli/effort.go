@@ -25,7 +25,7 @@ the model, or the setting effort. A model that does not know a word gets its nea
 The choice holds from the agent's next turn on, and for the children that are forked
 after it.
 
-` + ExitHelp.Get(),
+` + ExitHelp(),
 		Args: CheckArguments(0, 2),
 		ValidArgsFunction: func(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 1 {

@@ -73,7 +73,7 @@ history, what it asks is asked here, and the agent is stopped, killed and forked
 
 With --json every event is one line of JSON.
 
-` + ExitHelp.Get(),
+` + ExitHelp(),
 		Args:              execArgs(l, &f),
 		ValidArgsFunction: l.CompleteAgents(1),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -19,7 +19,7 @@ its turn and so on. They stand in [[hooks]] of your configuration and of the pro
 .claude/settings.json and settings.local.json of the project once you accepted them
 (ramet trust), and in .claude/settings.json of your home. Those of a project run confined.
 
-` + ExitHelp.Get(),
+` + ExitHelp(),
 		Args: CheckArguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			ws, err := l.Open(c.Context())

@@ -16,8 +16,8 @@ import (
 
 	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
 	"ramet/internal/base/printer"
+	"ramet/internal/base/text"
 	"ramet/internal/core/config"
 	"ramet/internal/ledger"
 	"ramet/internal/operation/session"
@@ -193,7 +193,7 @@ func readSettings(path string) ([]byte, fs.FileMode, error) {
 	return data, info.Mode().Perm(), nil
 }
 
-var plainWord = late.Regexp(`^[A-Za-z0-9_./:@%+=-]+$`)
+var plainWord = text.Regexp(`^[A-Za-z0-9_./:@%+=-]+$`)
 
 // hookLine is the command line that Claude Code is to run.
 func hookLine(l *Line, c *cobra.Command, f *trackFlags, minutes float64) (string, error) {
@@ -232,7 +232,7 @@ func thisProgram() string {
 
 // quoteWord is one word for a POSIX shell.
 func quoteWord(s string) string {
-	if plainWord.Get().MatchString(s) {
+	if plainWord().MatchString(s) {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"

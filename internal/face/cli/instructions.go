@@ -23,7 +23,7 @@ there. All of it is at most 128 KiB.
 
 What a project says counts only in the bytes that you accepted (ramet trust).
 
-` + ExitHelp.Get(),
+` + ExitHelp(),
 		Args:              CheckArguments(0, 1),
 		ValidArgsFunction: l.CompleteAgents(1),
 		RunE: func(c *cobra.Command, args []string) error {

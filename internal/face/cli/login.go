@@ -18,7 +18,7 @@ this machine, and log in there; the browser comes back to ramet on the loopback.
 service gives is kept in ramet's home, for this address of this server alone, and is
 renewed as long as the service does so. "ramet mcp logout" forgets it.
 
-` + ExitHelp.Get(),
+` + ExitHelp(),
 		Args: CheckArguments(1, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := l.Person("mcp login"); err != nil {

@@ -29,7 +29,7 @@ mcp(SERVER__TOOL@DIGEST).
 ramet is a server too: other people's agents fork, prompt, mail and kill agents here with
 the tools of "ramet mcp serve"; "ramet mcp install" says how they are told of it.
 
-` + ExitHelp.Get(),
+` + ExitHelp(),
 		Args: UnknownCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -101,7 +101,7 @@ that --root names. Of the environment it gets the usual variables and those of -
 value can name another variable (--env 'TOKEN=$MY_TOKEN'), so that no secret stands in
 the file. ramet mcp tools NAME asks it for its tools.
 
-` + ExitHelp.Get(),
+` + ExitHelp(),
 		Args: CheckArguments(1, 1<<10),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := l.Person("mcp add"); err != nil {
@@ -215,7 +215,7 @@ func acceptCommand(l *Line) *cobra.Command {
 added or described otherwise since it was first asked. This accepts all its tools as they
 are now, and lists them: read their descriptions ("ramet mcp tools SERVER --json") first.
 
-` + ExitHelp.Get(),
+` + ExitHelp(),
 		Args: CheckArguments(1, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := l.Person("mcp accept"); err != nil {
@@ -259,7 +259,7 @@ func callCommand(l *Line) *cobra.Command {
 	return &cobra.Command{
 		Use:   "call SERVER TOOL [JSON|-]",
 		Short: "Call a tool of an MCP server yourself",
-		Long:  "Call a tool of an MCP server with arguments in JSON ({} if none are given; - reads\nstandard input), and print what it answers. Exit 1 if it says that it failed.\n\n" + ExitHelp.Get(),
+		Long:  "Call a tool of an MCP server with arguments in JSON ({} if none are given; - reads\nstandard input), and print what it answers. Exit 1 if it says that it failed.\n\n" + ExitHelp(),
 		Args:  CheckArguments(2, 3),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := l.Person("mcp call"); err != nil {

@@ -48,7 +48,7 @@ func installMCPCommand(l *Line) *cobra.Command {
 codex (~/.codex/config.toml), opencode (opencode.json), cursor (.cursor/mcp.json). What
 is in the file stays; --print shows what belongs there, and writes nothing.
 
-` + ExitHelp.Get(),
+` + ExitHelp(),
 		Args:      CheckArguments(1, 1),
 		ValidArgs: clientNames(),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -75,7 +75,7 @@ that no rule or mode permits are denied: nobody can be asked here.
 
 "ramet serve" offers the same at /mcp.
 
-` + ExitHelp.Get(),
+` + ExitHelp(),
 		Args: CheckArguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			ctx := c.Context()
@@ -139,7 +139,7 @@ bearer): whoever shows it is this agent, may act on it and on those below it, an
 letters in its name. It opens nothing else. It is good while the agent lives and the
 token of ramet's home stays the same.
 
-` + ExitHelp.Get(),
+` + ExitHelp(),
 		Args:              CheckArguments(1, 1),
 		ValidArgsFunction: l.CompleteAgents(1),
 		RunE: func(c *cobra.Command, args []string) error {

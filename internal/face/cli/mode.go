@@ -36,7 +36,7 @@ An agent that another program drives has one of that program's own modes besides
 program's word for it (NAME:WORD where ramet has the same), from the next turn on. In a mode in
 which the program is not known to ask, it runs confined.
 
-` + ExitHelp.Get(),
+` + ExitHelp(),
 		Args: CheckArguments(0, 2),
 		ValidArgsFunction: func(c *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 			if len(args) == 1 {

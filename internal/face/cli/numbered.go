@@ -3,13 +3,12 @@ package cli
 import (
 	"fmt"
 	"iter"
+	"ramet/internal/base/text"
 	"strconv"
 	"strings"
-
-	"ramet/internal/base/late"
 )
 
-var hunkForm = late.Regexp(`^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@`)
+var hunkForm = text.Regexp(`^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@`)
 
 // numberedFiles are the lines of a unified diff, each with its number before and after. What is no
 // line of a hunk stands as it is.
@@ -21,7 +20,7 @@ func numberedFiles(diff string) iter.Seq[string] {
 			sides := []int{}
 			switch {
 			case left[0] == 0 && left[1] == 0:
-				if m := hunkForm.Get().FindStringSubmatch(line); m != nil {
+				if m := hunkForm().FindStringSubmatch(line); m != nil {
 					for i := range at {
 						at[i], left[i] = number(m[1+2*i], 0), number(m[2+2*i], 1)
 					}

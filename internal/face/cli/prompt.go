@@ -6,20 +6,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
 	"ramet/internal/base/printer"
 	"ramet/internal/operation/session"
 )
 
 // sets are tools that agents have, by who has them.
-var sets = late.Value[map[string]string]{Make: func() map[string]string {
-	return map[string]string{
-		"person": "bash read write edit glob grep fetch job plan ask fork kill send read_mail wait ps look diff merge recall",
-		"alone":  "bash read write edit glob grep fetch job read_mail recall children",
-		"worker": "bash read write edit glob grep recall",
-		"bare":   "",
-	}
-}}
+var sets = map[string]string{
+	"person": "bash read write edit glob grep fetch job plan ask fork kill send read_mail wait ps look diff merge recall",
+	"alone":  "bash read write edit glob grep fetch job read_mail recall children",
+	"worker": "bash read write edit glob grep recall",
+	"bare":   "",
+}
 
 func promptCommand(l *Line) *cobra.Command {
 	c := &cobra.Command{
@@ -54,7 +51,7 @@ a person's agent and its children (--for person), a child that knows only its ta
 				}
 				return l.Print(promptText{text, len(text), string(folder)})
 			}
-			list, ok := sets.Get()[to]
+			list, ok := sets[to]
 			if !ok {
 				return fault.New(fault.Usage, "--for %.40q is nobody", to).WithHint("use person, alone, worker or bare")
 			}

@@ -3,19 +3,16 @@ package cli
 import (
 	"fmt"
 
-	"ramet/internal/base/late"
 	"ramet/internal/base/text"
 	"ramet/internal/files"
 )
 
 // reading are the commands that change nothing: a database that was named and is not
 // there is not made for them. What completes arguments does not make one either.
-var reading = late.Value[map[string]bool]{Make: func() map[string]bool {
-	return map[string]bool{"ramet ps": true, "ramet show": true, "ramet log": true, "ramet export": true, "ramet mail": true,
-		"ramet read": true, "ramet verify": true, "ramet checkpoint": true, "ramet usage": true, "ramet doctor": true,
-		"ramet backup": true, "ramet gc": true, "ramet worktree list": true, "ramet models": true,
-		"ramet __complete": true, "ramet __completeNoDesc": true}
-}}
+var reading = map[string]bool{"ramet ps": true, "ramet show": true, "ramet log": true, "ramet export": true, "ramet mail": true,
+	"ramet read": true, "ramet verify": true, "ramet checkpoint": true, "ramet usage": true, "ramet doctor": true,
+	"ramet backup": true, "ramet gc": true, "ramet worktree list": true, "ramet models": true,
+	"ramet __complete": true, "ramet __completeNoDesc": true}
 
 // TellFinished says that a restore of files is finished that another process had begun.
 func (l *Line) TellFinished(d files.RestoreDone) { l.Note(d.Finished()) }

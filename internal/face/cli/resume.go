@@ -26,7 +26,7 @@ func resumeCommand(e Env, l *Line) *cobra.Command {
 terminal in the one that is chosen, or in the one that is named by its folder or workspace.
 Where there is no terminal, they are printed.
 
-` + ExitHelp.Get(),
+` + ExitHelp(),
 		Args: CheckArguments(0, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			all, err := l.Projects(c.Context())

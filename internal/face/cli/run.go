@@ -16,7 +16,6 @@ import (
 	"golang.org/x/term"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
 	"ramet/internal/launch"
 	"ramet/internal/launch/sandbox"
 	"ramet/internal/ledger"
@@ -187,7 +186,7 @@ func (end ending) verdict(e ledger.Entry) (ledger.Status, string) {
 		return ledger.Interrupted, "ended by signal: " + end.by
 	case end.told != "":
 		return ledger.Interrupted, fmt.Sprintf("exit code %d after signal: %s", end.code, end.told)
-	case signalled.Get()[end.code]:
+	case signalled[end.code]:
 		return ledger.Interrupted, fmt.Sprintf("exit code %d", end.code)
 	}
 	return ledger.Failed, fmt.Sprintf("exit code %d", end.code)
@@ -195,4 +194,4 @@ func (end ending) verdict(e ledger.Entry) (ledger.Status, string) {
 
 // signalled are the exit codes by which shells say that HUP, INT, KILL or TERM ended
 // their command.
-var signalled = late.Value[map[int]bool]{Make: func() map[int]bool { return map[int]bool{129: true, 130: true, 137: true, 143: true} }}
+var signalled = map[int]bool{129: true, 130: true, 137: true, 143: true}

@@ -11,12 +11,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
 	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
 	"ramet/internal/model/catalog"
@@ -161,7 +161,7 @@ func (d ended) Text(w *printer.Writer) {
 }
 
 // runsLimits by name.
-var runsLimits = late.Value[map[string]func(l *recipe.Limits, value string) error]{Make: func() map[string]func(l *recipe.Limits, value string) error {
+var runsLimits = sync.OnceValue(func() map[string]func(l *recipe.Limits, value string) error {
 	return map[string]func(l *recipe.Limits, value string) error{
 		"parallel":       whole(func(l *recipe.Limits, n int64) { l.Parallel = int(n) }),
 		"attempts":       whole(func(l *recipe.Limits, n int64) { l.Attempts = int(n) }),
@@ -188,9 +188,9 @@ var runsLimits = late.Value[map[string]func(l *recipe.Limits, value string) erro
 			return err
 		},
 	}
-}}
+})
 
-func limitNames() []string { return slices.Sorted(maps.Keys(runsLimits.Get())) }
+func limitNames() []string { return slices.Sorted(maps.Keys(runsLimits())) }
 
 func whole(set func(*recipe.Limits, int64)) func(*recipe.Limits, string) error {
 	return func(l *recipe.Limits, value string) error {
@@ -209,7 +209,7 @@ func whole(set func(*recipe.Limits, int64)) func(*recipe.Limits, string) error {
 func limit(l *recipe.Limits, given []string) error {
 	for _, pair := range given {
 		name, value, _ := strings.Cut(pair, "=")
-		set, ok := runsLimits.Get()[name]
+		set, ok := runsLimits()[name]
 		if !ok {
 			hint := "limits: " + strings.Join(limitNames(), ", ")
 			if near := text.NearestWord(name, limitNames()); near != "" {

@@ -28,7 +28,7 @@ A run is yours if its checkpoints are signed by the key of your home. One that i
 as one that came with a repository, is carried out only after your consent: what would run
 is listed, and you are asked; in a script --accept names exactly that.
 
-` + ExitHelp.Get(),
+` + ExitHelp(),
 		Args: CheckArguments(1, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if there, err := l.GoOn(c.Context(), o.detached); there {

@@ -39,7 +39,7 @@ Look at a recipe with ` + "`ramet run recipe`" + `.
 Ctrl-C stops the run so that ` + "`ramet run resume`" + ` goes on with it (exit 130). Exit 0 means
 that the run is DONE.
 
-` + ExitHelp.Get(),
+` + ExitHelp(),
 		Example: `  ramet run start --repo .
   ramet run start --repo https://example.org/project.git --into ../project-docs
   ramet run start --recipe translate --repo . --set language=German --set to=README.de.md

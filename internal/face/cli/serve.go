@@ -79,7 +79,7 @@ Every route but /health needs the token in $RAMET_HOME/token; ` + "`ramet web`" 
 page that works once. An address that others can reach needs --allow-remote, and the names
 they use, --host NAME.
 
-` + ExitHelp.Get(),
+` + ExitHelp(),
 		Args: CheckArguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := l.Person("serve"); err != nil { // who has the page answers questions and chooses modes

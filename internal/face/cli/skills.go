@@ -36,14 +36,14 @@ of the project, once you accepted them (ramet trust), of your home, and in skill
 your configuration. An agent is told their names and descriptions, and reads one with
 the tool skill. allowed-tools takes tools away until the turn ends, and adds none.
 
-` + ExitHelp.Get(),
+` + ExitHelp(),
 		Args: CheckArguments(0, 0),
 		RunE: list(false),
 	}
 	c.AddCommand(&cobra.Command{
 		Use:   "check",
 		Short: "Check the skills, and other definitions, against their format",
-		Long:  "Check the skills, agents and commands that the user and the project define. Exit 1 if a\nfile defines nothing.\n\n" + ExitHelp.Get(),
+		Long:  "Check the skills, agents and commands that the user and the project define. Exit 1 if a\nfile defines nothing.\n\n" + ExitHelp(),
 		Args:  CheckArguments(0, 0),
 		RunE:  list(true),
 	})

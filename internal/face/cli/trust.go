@@ -36,7 +36,7 @@ not followed.
 Where standard input is no terminal nobody can be asked: then --yes accepts what is
 there, and --accept only what was listed (see "digest" in --list --json).
 
-` + ExitHelp.Get(),
+` + ExitHelp(),
 		Args: CheckArguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error { return trustCare(c.Context(), l, f) },
 	}

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
 	"ramet/internal/base/text"
 )
 
@@ -91,7 +91,7 @@ func wanted(kind, value string) string {
 
 // Prepare is done before every command.
 func (l *Line) Prepare(c *cobra.Command, args []string) error {
-	l.Reads = reading.Get()[c.CommandPath()]
+	l.Reads = reading[c.CommandPath()]
 	return NotEmpty(c, args)
 }
 
@@ -128,7 +128,7 @@ func HelpCommand() *cobra.Command {
 
 // ExitHelp is the table of exit codes for --help. Twenty commands have it in their text, so it
 // is written once.
-var ExitHelp = late.Value[string]{Make: func() string {
+var ExitHelp = sync.OnceValue(func() string {
 	var b strings.Builder
 	b.WriteString("Exit codes: 0 ok")
 	last := 0
@@ -143,4 +143,4 @@ var ExitHelp = late.Value[string]{Make: func() string {
 		b.WriteString(string(row.Code))
 	}
 	return b.String()
-}}
+})

@@ -24,7 +24,7 @@ letter lies unread in the mailbox of --mail; without an agent, for a letter in t
 agent 0. Nothing is changed, and no letter is marked. Exit code 1 (TIMEOUT) if nothing
 came in time.
 
-` + ExitHelp.Get(),
+` + ExitHelp(),
 		Args:              CheckArguments(0, 1<<10),
 		ValidArgsFunction: l.CompleteAgents(1 << 10),
 		RunE: func(c *cobra.Command, args []string) error {

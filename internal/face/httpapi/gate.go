@@ -198,7 +198,7 @@ func (s *Server) refuse(w *answer, r *http.Request, err error) {
 	case http.StatusUnauthorized:
 		w.Header().Set("WWW-Authenticate", `Bearer realm="ramet"`)
 		if wantsPage(r) {
-			send(w, e.status, "text/html; charset=utf-8", []byte(knock.Get()))
+			send(w, e.status, "text/html; charset=utf-8", []byte(knock()))
 			return
 		}
 	}

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"ramet/internal/base/late"
 	"ramet/internal/telemetry"
 )
 
@@ -38,13 +37,13 @@ func (m *exposition) head(name, kind, help string) {
 	fmt.Fprintf(m, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind)
 }
 
-var labelEscapes = late.Value[*strings.Replacer]{Make: func() *strings.Replacer { return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`) }}
+var labelEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 
 // sample is one line; labels are names and values in turn.
 func (m *exposition) sample(name string, value float64, labels ...string) {
 	m.WriteString(name)
 	for i := 0; i+1 < len(labels); i += 2 {
-		m.WriteString([]string{",", "{"}[bit(i == 0)] + labels[i] + `="` + labelEscapes.Get().Replace(strings.ToValidUTF8(labels[i+1], "\uFFFD")) + `"`)
+		m.WriteString([]string{",", "{"}[bit(i == 0)] + labels[i] + `="` + labelEscapes.Replace(strings.ToValidUTF8(labels[i+1], "\uFFFD")) + `"`)
 	}
 	if len(labels) > 0 {
 		m.WriteByte('}')

@@ -6,18 +6,18 @@ import (
 	"strconv"
 	"strings"
 
-	"ramet/internal/base/late"
 	"ramet/internal/base/shape"
+	"ramet/internal/base/text"
 )
 
-var pathParam = late.Regexp(`\{([a-z_]+)(\.\.\.)?\}`)
+var pathParam = text.Regexp(`\{([a-z_]+)(\.\.\.)?\}`)
 
 func document(table []Route, version string) Schema {
 	types := newTypes()
 	failure := types.Of(reflect.TypeFor[Error]()).Schema()
 	paths := map[string]Schema{}
 	for _, r := range table {
-		at := pathParam.Get().ReplaceAllString(r.Path, "{$1}")
+		at := pathParam().ReplaceAllString(r.Path, "{$1}")
 		if paths[at] == nil {
 			paths[at] = Schema{}
 		}
@@ -49,7 +49,7 @@ func describeRoute(types *shape.Types, r Route, failure map[string]any) Schema {
 		out["security"] = []any{}
 	}
 	params := []any{}
-	for _, m := range pathParam.Get().FindAllStringSubmatch(r.Path, -1) {
+	for _, m := range pathParam().FindAllStringSubmatch(r.Path, -1) {
 		params = append(params, Schema{"name": m[1], "in": "path", "required": true, "schema": Schema{"type": "string"}})
 	}
 	for _, p := range r.Doc.Query {

@@ -227,7 +227,7 @@ func TestEveryRouteIsInTheDocumentAndTheOtherWayRound(t *testing.T) {
 	}
 	table, ids := map[string]Route{}, map[string]bool{}
 	for _, r := range server.table {
-		table[r.Method+" "+pathParam.Get().ReplaceAllString(r.Path, "{$1}")] = r
+		table[r.Method+" "+pathParam().ReplaceAllString(r.Path, "{$1}")] = r
 	}
 	for path, methods := range doc.Paths {
 		for method, op := range methods {
@@ -283,7 +283,7 @@ func (s *site) try(t *testing.T, r Route, one sample, check func(t *testing.T, p
 	if got.status != one.status {
 		t.Fatalf("%s: %d, want %d: %s", one.path, got.status, one.status, got.body)
 	}
-	here := []string{"paths", pathParam.Get().ReplaceAllString(r.Path, "{$1}"), strings.ToLower(r.Method)}
+	here := []string{"paths", pathParam().ReplaceAllString(r.Path, "{$1}"), strings.ToLower(r.Method)}
 	if r.Doc.Input != nil && one.status < 400 {
 		text, ok := one.body.(string)
 		if !ok {

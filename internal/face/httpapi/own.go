@@ -4,9 +4,8 @@ import (
 	"html"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
-
-	"ramet/internal/base/late"
 )
 
 // Health says that the server is there, and whether its store is, and nothing of what they
@@ -113,10 +112,10 @@ func wantsPage(r *http.Request) bool {
 }
 
 // knock is what a browser without a session is shown.
-var knock = late.Value[string]{Make: func() string {
+var knock = sync.OnceValue(func() string {
 	return "<!doctype html><html lang=en><meta charset=utf-8><title>ramet</title><h1>ramet</h1><p>" +
 		html.EscapeString("This page opens with a one-time link. Run `ramet web` in a terminal.") + "</p></html>\n"
-}}
+})
 
 // LoginCode makes a code that opens the page once, within two minutes.
 func (s *Server) LoginCode() (code string, until time.Time) {

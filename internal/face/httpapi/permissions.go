@@ -4,7 +4,6 @@ import (
 	"net/http"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
 	"ramet/internal/turn/permit"
 )
 
@@ -21,9 +20,7 @@ type AnswerInput struct {
 }
 
 // formerly are the answers as they were called before there were five.
-var formerly = late.Value[map[string]permit.Choice]{Make: func() map[string]permit.Choice {
-	return map[string]permit.Choice{"allow": permit.Once, "always": permit.ForAgent, "deny": permit.Refuse}
-}}
+var formerly = map[string]permit.Choice{"allow": permit.Once, "always": permit.ForAgent, "deny": permit.Refuse}
 
 func (a Agents) permissionRoutes() []Route {
 	doc := func(id, summary string) Doc { return Doc{ID: id, Tag: "permissions", Summary: summary} }
@@ -40,7 +37,7 @@ func (a Agents) permissionRoutes() []Route {
 
 func (a Agents) answer(c *Call, in AnswerInput) (None, error) {
 	v := permit.Verdict{Choice: permit.Choice(in.Answer), Words: in.Words, Rule: in.Rule, By: c.actor()}
-	if known, ok := formerly.Get()[in.Answer]; ok {
+	if known, ok := formerly[in.Answer]; ok {
 		v.Choice = known
 	}
 	if err := a.here(); err != nil {

@@ -5,12 +5,12 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"ramet/internal/base/late"
+	"ramet/internal/base/text"
 	"ramet/internal/face/tui/markdown"
 )
 
 // hunkHead is the head of a hunk, with where it begins on both sides.
-var hunkHead = late.Regexp(`^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@`)
+var hunkHead = text.Regexp(`^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@`)
 
 // patch is drawn line by line.
 type patch struct {
@@ -51,7 +51,7 @@ func patched(lines []string, theme markdown.Theme) []string {
 
 // head takes a line that belongs to neither side; false: it does.
 func (p *patch) head(l string) bool {
-	if m := hunkHead.Get().FindStringSubmatch(l); m != nil {
+	if m := hunkHead().FindStringSubmatch(l); m != nil {
 		fmt.Sscan(m[1], &p.was)
 		fmt.Sscan(m[2], &p.is)
 		for _, c := range []*markdown.Code{p.before, p.then} {
@@ -165,7 +165,7 @@ func numbered(n, wide int, l string) string {
 func numbersWide(lines []string) int {
 	most, at := 0, 0
 	for _, l := range lines {
-		if m := hunkHead.Get().FindStringSubmatch(l); m != nil {
+		if m := hunkHead().FindStringSubmatch(l); m != nil {
 			var a, b int
 			fmt.Sscan(m[1], &a)
 			fmt.Sscan(m[2], &b)

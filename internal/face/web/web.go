@@ -26,8 +26,6 @@ import (
 	"path"
 	"strings"
 	"time"
-
-	"ramet/internal/base/late"
 )
 
 // Policy is the Content-Security-Policy that the page needs, and all that it needs.
@@ -48,14 +46,12 @@ func Files() fs.FS {
 
 // types are the media types of what a build makes. They are ours, for those of the
 // machine may be anything.
-var types = late.Value[map[string]string]{Make: func() map[string]string {
-	return map[string]string{
-		".html": "text/html; charset=utf-8",
-		".js":   "text/javascript; charset=utf-8",
-		".css":  "text/css; charset=utf-8",
-		".svg":  "image/svg+xml",
-	}
-}}
+var types = map[string]string{
+	".html": "text/html; charset=utf-8",
+	".js":   "text/javascript; charset=utf-8",
+	".css":  "text/css; charset=utf-8",
+	".svg":  "image/svg+xml",
+}
 
 // Handler serves the page.
 func Handler() http.Handler { return handler(Files()) }
@@ -70,7 +66,7 @@ type file struct {
 func handler(from fs.FS) http.Handler {
 	files := map[string]file{}
 	err := fs.WalkDir(from, ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || types.Get()[path.Ext(name)] == "" {
+		if err != nil || entry.IsDir() || types[path.Ext(name)] == "" {
 			return err
 		}
 		body, err := fs.ReadFile(from, name)
@@ -78,7 +74,7 @@ func handler(from fs.FS) http.Handler {
 			return err
 		}
 		sum := sha256.Sum256(body)
-		f := file{body, types.Get()[path.Ext(name)], `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`, "no-cache"}
+		f := file{body, types[path.Ext(name)], `"` + base64.RawURLEncoding.EncodeToString(sum[:16]) + `"`, "no-cache"}
 		if strings.HasPrefix(name, "assets/") {
 			f.cache = "public, max-age=31536000, immutable"
 		}

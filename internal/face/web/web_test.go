@@ -42,7 +42,7 @@ func TestHandler(t *testing.T) {
 		if a.StatusCode != 200 || !strings.Contains(a.Header.Get("Cache-Control"), "immutable") || !hashed.MatchString(name) {
 			t.Errorf("%s: %s %v", name, a.Status, a.Header)
 		}
-		if want := types.Get()[path.Ext(name)]; a.Header.Get("Content-Type") != want {
+		if want := types[path.Ext(name)]; a.Header.Get("Content-Type") != want {
 			t.Errorf("%s: type %q, want %q", name, a.Header.Get("Content-Type"), want)
 		}
 		again := get(h, "GET", "/"+name, "If-None-Match", a.Header.Get("ETag"))
@@ -94,7 +94,7 @@ func TestDistNamesNoForeignHost(t *testing.T) {
 		if err != nil || e.IsDir() || name == licences {
 			return err
 		}
-		if types.Get()[path.Ext(name)] == "" {
+		if types[path.Ext(name)] == "" {
 			t.Errorf("%s: the handler does not know this type of file", name)
 		}
 		body, err := fs.ReadFile(Files(), name)

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
+	"ramet/internal/base/text"
 )
 
 // Apply changes the tree as a patch says, by merging where a file is not what it was for
@@ -151,7 +151,7 @@ func patched(ctx context.Context, c Command) ([]string, error) {
 	return slices.Compact(files), nil
 }
 
-var preimage = late.Regexp(`(?m)^index ([0-9a-f]{40,64})\.\.[0-9a-f]{40,64}`)
+var preimage = text.Regexp(`(?m)^index ([0-9a-f]{40,64})\.\.[0-9a-f]{40,64}`)
 
 // complete says whether everything that a patch was made from is in the repository. Only
 // then can git merge, and know what is applied already.
@@ -160,7 +160,7 @@ func complete(ctx context.Context, t Tree, patch []byte) bool {
 	if err != nil {
 		return false
 	}
-	for _, m := range preimage.Get().FindAllSubmatch(patch, -1) {
+	for _, m := range preimage().FindAllSubmatch(patch, -1) {
 		if strings.Trim(string(m[1]), "0") != "" {
 			c.In = append(append(c.In, m[1]...), '\n')
 		}

@@ -4,15 +4,12 @@ import (
 	"os"
 	"strings"
 
-	"ramet/internal/base/late"
 	"ramet/internal/launch"
 )
 
 // reach are the variables that say how another repository is reached. They count where
 // one may be.
-var reach = late.Value[map[string]bool]{Make: func() map[string]bool {
-	return map[string]bool{"GIT_SSH": true, "GIT_SSH_COMMAND": true, "GIT_SSH_VARIANT": true, "GIT_SSL_CAINFO": true, "GIT_SSL_CAPATH": true}
-}}
+var reach = map[string]bool{"GIT_SSH": true, "GIT_SSH_COMMAND": true, "GIT_SSH_VARIANT": true, "GIT_SSL_CAINFO": true, "GIT_SSL_CAPATH": true}
 
 // environment is what programs for a project get of ours, without what would lead git
 // elsewhere, and in English. Where another repository may be reached, what is needed for
@@ -28,7 +25,7 @@ func environment(env []string, user bool, allow []string) []string {
 		name, _, _ := strings.Cut(pair, "=")
 		upper := strings.ToUpper(name)
 		switch {
-		case strings.HasPrefix(upper, "GIT_") && !(len(allow) > 0 && reach.Get()[upper]), upper == "LC_ALL", upper == "LANGUAGE":
+		case strings.HasPrefix(upper, "GIT_") && !(len(allow) > 0 && reach[upper]), upper == "LC_ALL", upper == "LANGUAGE":
 			continue
 		}
 		out = append(out, pair)

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
 	"ramet/internal/base/text"
 )
 
@@ -24,7 +23,7 @@ type Remote struct {
 }
 
 // scp is the short form of an ssh address. One letter is a drive of Windows.
-var scp = late.Regexp(`^(?:([A-Za-z0-9._-]+)@)?([A-Za-z0-9.-]{2,}|\[[0-9A-Fa-f:.]+\]):([^:].*)$`)
+var scp = text.Regexp(`^(?:([A-Za-z0-9._-]+)@)?([A-Za-z0-9.-]{2,}|\[[0-9A-Fa-f:.]+\]):([^:].*)$`)
 
 // Locate says where a repository is. A folder that exists is a folder, whatever it is
 // called. USAGE: an address that is not understood, or that git must not be given.
@@ -52,7 +51,7 @@ func Locate(address string) (Remote, error) {
 	if isURL {
 		return locateURL(address, strings.ToLower(before), after, refuse)
 	}
-	if m := scp.Get().FindStringSubmatch(address); m != nil && filepath.VolumeName(address) == "" && !strings.Contains(m[2], "/") {
+	if m := scp().FindStringSubmatch(address); m != nil && filepath.VolumeName(address) == "" && !strings.Contains(m[2], "/") {
 		if strings.HasPrefix(m[1], "-") || strings.HasPrefix(m[2], "-") || strings.HasPrefix(m[3], "-") {
 			return refuse("has a part that begins with a dash", forms)
 		}

@@ -9,7 +9,6 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
-	"ramet/internal/base/late"
 	"ramet/internal/base/text"
 	"ramet/internal/core/agent"
 	"ramet/internal/turn/tool"
@@ -127,25 +126,21 @@ func summary[T any](line func(T) string) func(json.RawMessage) string {
 const maxSummary = 120
 
 // concerns are the faults that a model can do something about.
-var concerns = late.Value[map[fault.Code]bool]{Make: func() map[fault.Code]bool {
-	return map[fault.Code]bool{
-		fault.NotFound: true, fault.DeadAgent: true, fault.Conflict: true, fault.Ambiguous: true, fault.AgentZero: true,
-		fault.BudgetExceeded: true, fault.Leased: true, fault.IllegalTransition: true, fault.TimedOut: true,
-		fault.Usage: true, fault.InvalidID: true, fault.InvalidName: true, fault.InvalidLabel: true, fault.InvalidText: true,
-		fault.InvalidKind: true, fault.InvalidConfig: true, fault.Denied: true, fault.Untrusted: true, fault.Failed: true,
-	}
-}}
+var concerns = map[fault.Code]bool{
+	fault.NotFound: true, fault.DeadAgent: true, fault.Conflict: true, fault.Ambiguous: true, fault.AgentZero: true,
+	fault.BudgetExceeded: true, fault.Leased: true, fault.IllegalTransition: true, fault.TimedOut: true,
+	fault.Usage: true, fault.InvalidID: true, fault.InvalidName: true, fault.InvalidLabel: true, fault.InvalidText: true,
+	fault.InvalidKind: true, fault.InvalidConfig: true, fault.Denied: true, fault.Untrusted: true, fault.Failed: true,
+}
 
 // here turns hints about commands into hints about tools.
-var here = late.Value[*strings.Replacer]{Make: func() *strings.Replacer {
-	return strings.NewReplacer("`ramet ps --all`", "the tool ps", "`ramet mail`", "the tool check_mail")
-}}
+var here = strings.NewReplacer("`ramet ps --all`", "the tool ps", "`ramet mail`", "the tool check_mail")
 
 // refuse is the answer to a request that was refused; other errors are passed on,
 // and all of them once the context has ended: then nobody reads an answer.
 func refuse(ctx context.Context, err error) (tool.Answer, error) {
-	if f, ok := fault.Of(err); ok && concerns.Get()[f.Code] && ctx.Err() == nil {
-		return tool.Failed(here.Get().Replace(f.Error())), nil
+	if f, ok := fault.Of(err); ok && concerns[f.Code] && ctx.Err() == nil {
+		return tool.Failed(here.Replace(f.Error())), nil
 	}
 	return tool.Answer{}, err
 }

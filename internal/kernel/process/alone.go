@@ -4,17 +4,17 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"sync"
 	"sync/atomic"
 
-	"ramet/internal/base/late"
 	"ramet/internal/base/shape"
 	"ramet/internal/core/toolinfo"
 	"ramet/internal/turn/tool"
 )
 
-var childrenSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
+var childrenSpec = sync.OnceValue(func() tool.Spec {
 	return tool.Describe("children", tool.Spec{Args: shape.Object()})
-}}
+})
 
 // Alone is the box of an agent that works on a task of its own, of which it alone knows: it is
 // told of what it needs for that, and of one tool by which it is told of the rest.
@@ -29,12 +29,12 @@ type childrenMemo struct {
 	Open bool `json:"children"`
 }
 
-func (*children) Spec() tool.Spec { return childrenSpec.Get() }
+func (*children) Spec() tool.Spec { return childrenSpec() }
 
 // Covers implements tool.Cover.
 func (c *children) Covers(name string) bool {
 	if c.open.Load() {
-		return name == childrenSpec.Get().Name
+		return name == childrenSpec().Name
 	}
 	info := toolinfo.Find(name)
 	return info != nil && !info.Alone

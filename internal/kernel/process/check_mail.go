@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"ramet/internal/base/id"
-	"ramet/internal/base/late"
 	"ramet/internal/base/shape"
 	"ramet/internal/base/text"
 	"ramet/internal/core/mail"
@@ -19,7 +19,7 @@ const (
 	maxPreview = 80 // characters
 )
 
-var checkMailSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
+var checkMailSpec = sync.OnceValue(func() tool.Spec {
 	return tool.Describe("check_mail", tool.Spec{
 		Untold: true,
 		Args: shape.Object(
@@ -32,7 +32,7 @@ var checkMailSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
 			return "look into the mailbox"
 		}),
 	})
-}}
+})
 
 type fromArgs struct {
 	From string `json:"from"`
@@ -41,7 +41,7 @@ type fromArgs struct {
 // checkMail is the tool that lists the mailbox.
 type checkMail struct{ actor }
 
-func (checkMail) Spec() tool.Spec { return checkMailSpec.Get() }
+func (checkMail) Spec() tool.Spec { return checkMailSpec() }
 
 // Run implements tool.Tool.
 func (m checkMail) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {

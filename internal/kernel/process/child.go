@@ -173,7 +173,7 @@ func parentTitle(a agent.Agent) string {
 // result drafts what the call of this child returns.
 func (b child) result(text, show string) history.Draft {
 	return history.Draft{Kind: history.ToolResult, Parts: []history.Part{
-		{Type: history.Result, CallID: b.call.ID, Name: forkSpec.Get().Name, Text: text, Show: show}}}
+		{Type: history.Result, CallID: b.call.ID, Name: forkSpec().Name, Text: text, Show: show}}}
 }
 
 // manySiblings is from how many children of one message on each begins before that message:

@@ -2,15 +2,15 @@ package process
 
 import (
 	"context"
+	"sync"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
 	"ramet/internal/base/shape"
 	"ramet/internal/core/mail"
 	"ramet/internal/turn/tool"
 )
 
-var exitSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
+var exitSpec = sync.OnceValue(func() tool.Spec {
 	return tool.Describe("exit", tool.Spec{
 		Untold: true,
 		Args: shape.Object(
@@ -23,7 +23,7 @@ var exitSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
 			return "exit"
 		}),
 	})
-}}
+})
 
 type exitArgs struct {
 	Result string `json:"result"`
@@ -32,7 +32,7 @@ type exitArgs struct {
 // exit is the tool with which an agent ends itself.
 type exit struct{ actor }
 
-func (exit) Spec() tool.Spec { return exitSpec.Get() }
+func (exit) Spec() tool.Spec { return exitSpec() }
 
 // Run implements tool.Tool. After Kernel.Exit the history is closed: the call has
 // no result there, and the answer claims to be recorded so that nobody appends one.

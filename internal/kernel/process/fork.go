@@ -8,7 +8,6 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
-	"ramet/internal/base/late"
 	"ramet/internal/base/shape"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
@@ -42,19 +41,19 @@ func forkArguments(agent, driver shape.Field) *shape.Shape {
 }
 
 var (
-	byDefinition = late.Value[shape.Field]{Make: func() shape.Field {
+	byDefinition = sync.OnceValue(func() shape.Field {
 		return shape.May("agent", shape.Text(1).With("a definition you were told of: its instructions, tools, model"))
-	}}
-	byDriver = late.Value[shape.Field]{Make: func() shape.Field {
+	})
+	byDriver = sync.OnceValue(func() shape.Field {
 		return shape.May("driver", shape.Text(1).With("another program that is to drive it"))
-	}}
-	forkPlain   = late.Value[*shape.Shape]{Make: func() *shape.Shape { return forkArguments(byDefinition.Get().Untold(), byDriver.Get().Untold()) }}
-	forkDefined = late.Value[*shape.Shape]{Make: func() *shape.Shape { return forkArguments(byDefinition.Get(), byDriver.Get().Untold()) }}
+	})
+	forkPlain   = sync.OnceValue(func() *shape.Shape { return forkArguments(byDefinition().Untold(), byDriver().Untold()) })
+	forkDefined = sync.OnceValue(func() *shape.Shape { return forkArguments(byDefinition(), byDriver().Untold()) })
 )
 
-var forkSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
+var forkSpec = sync.OnceValue(func() tool.Spec {
 	return tool.Describe("fork", tool.Spec{
-		Args: forkPlain.Get(),
+		Args: forkPlain(),
 		Summary: summary(func(args forkArgs) string {
 			line := "fork"
 			if args.Name != "" {
@@ -66,7 +65,7 @@ var forkSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
 			return line + ": " + args.Prompt
 		}),
 	})
-}}
+})
 
 type forkArgs struct {
 	Prompt   string `json:"prompt"`
@@ -109,16 +108,16 @@ func newFork(a actor) fork {
 }
 
 // Name implements tool.Named.
-func (fork) Name() string { return forkSpec.Get().Name }
+func (fork) Name() string { return forkSpec().Name }
 
 func (f fork) Spec() tool.Spec {
-	s, around := forkSpec.Get(), f.around()
+	s, around := forkSpec(), f.around()
 	s.Starts = f.starts
 	if around.defined {
-		s.Args = forkDefined.Get()
+		s.Args = forkDefined()
 	}
 	if len(around.drivers) > 0 {
-		agent := byDefinition.Get()
+		agent := byDefinition()
 		if !around.defined {
 			agent = agent.Untold()
 		}

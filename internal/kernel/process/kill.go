@@ -3,15 +3,15 @@ package process
 import (
 	"context"
 	"fmt"
+	"sync"
 
-	"ramet/internal/base/late"
 	"ramet/internal/base/shape"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/registry"
 	"ramet/internal/turn/tool"
 )
 
-var killSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
+var killSpec = sync.OnceValue(func() tool.Spec {
 	return tool.Describe("kill", tool.Spec{
 		Args: shape.Object(
 			shape.Must("agent", shape.Text(1)),
@@ -29,7 +29,7 @@ var killSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
 			return line
 		}),
 	})
-}}
+})
 
 type killArgs struct {
 	Agent   string `json:"agent"`
@@ -40,7 +40,7 @@ type killArgs struct {
 // kill is the tool that ends descendants.
 type kill struct{ actor }
 
-func (kill) Spec() tool.Spec { return killSpec.Get() }
+func (kill) Spec() tool.Spec { return killSpec() }
 
 // Run implements tool.Tool.
 func (k kill) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {

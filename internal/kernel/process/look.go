@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
 	"ramet/internal/base/shape"
 	"ramet/internal/base/text"
 	"ramet/internal/core/history"
@@ -21,7 +21,7 @@ const (
 	entriesOfStep = 12
 )
 
-var lookSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
+var lookSpec = sync.OnceValue(func() tool.Spec {
 	return tool.Describe("look", tool.Spec{
 		Args: shape.Object(
 			shape.Must("agent", shape.Text(1)),
@@ -29,7 +29,7 @@ var lookSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
 		),
 		Summary: summary(func(args lookArgs) string { return "look at " + args.Agent }),
 	})
-}}
+})
 
 type lookArgs struct {
 	Agent string   `json:"agent"`
@@ -39,7 +39,7 @@ type lookArgs struct {
 // look is the tool that shows what a descendant does.
 type look struct{ actor }
 
-func (look) Spec() tool.Spec { return lookSpec.Get() }
+func (look) Spec() tool.Spec { return lookSpec() }
 
 // Run implements tool.Tool.
 func (l look) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
 	"ramet/internal/base/shape"
 	"ramet/internal/base/text"
 	"ramet/internal/core/agent"
@@ -14,15 +14,15 @@ import (
 	"ramet/internal/turn/tool"
 )
 
-var mergeSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
+var mergeSpec = sync.OnceValue(func() tool.Spec {
 	return tool.Describe("merge", tool.Spec{
 		As:      "edit",
 		Args:    shape.Object(shape.Must("child", shape.Text(1))),
 		Summary: summary(func(args treeArgs) string { return "merge the work of " + args.Child + " into this folder" }),
 	})
-}}
+})
 
-var diffSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
+var diffSpec = sync.OnceValue(func() tool.Spec {
 	return tool.Describe("diff", tool.Spec{
 		Args: shape.Object(
 			shape.Must("child", shape.Text(1)),
@@ -32,7 +32,7 @@ var diffSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
 			return strings.TrimSpace("show the changes of " + args.Child + " " + args.Path)
 		}),
 	})
-}}
+})
 
 type treeArgs struct {
 	Child string `json:"child"`
@@ -42,7 +42,7 @@ type treeArgs struct {
 // merge is the tool that brings a child's work back.
 type merge struct{ actor }
 
-func (merge) Spec() tool.Spec { return mergeSpec.Get() }
+func (merge) Spec() tool.Spec { return mergeSpec() }
 
 // Run implements tool.Tool.
 func (m merge) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
@@ -121,7 +121,7 @@ const mostDiff = 24 << 10
 // diff is the tool that shows what a child changed.
 type diff struct{ actor }
 
-func (diff) Spec() tool.Spec { return diffSpec.Get() }
+func (diff) Spec() tool.Spec { return diffSpec() }
 
 // Run implements tool.Tool.
 func (d diff) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {

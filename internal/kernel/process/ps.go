@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"ramet/internal/base/id"
-	"ramet/internal/base/late"
 	"ramet/internal/base/shape"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/state"
@@ -20,7 +20,7 @@ const (
 	maxIndent = 16 // generations that are drawn by indentation
 )
 
-var psSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
+var psSpec = sync.OnceValue(func() tool.Spec {
 	return tool.Describe("ps", tool.Spec{
 		Args: shape.Object(
 			shape.May("all", shape.Bool()),
@@ -32,7 +32,7 @@ var psSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
 			return "list the agents"
 		}),
 	})
-}}
+})
 
 type psArgs struct {
 	All bool `json:"all"`
@@ -41,7 +41,7 @@ type psArgs struct {
 // ps is the tool that shows who is there.
 type ps struct{ actor }
 
-func (ps) Spec() tool.Spec { return psSpec.Get() }
+func (ps) Spec() tool.Spec { return psSpec() }
 
 // Run implements tool.Tool.
 func (p ps) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 
 	"ramet/internal/base/id"
-	"ramet/internal/base/late"
 	"ramet/internal/base/shape"
 	"ramet/internal/base/text"
 	"ramet/internal/core/agent"
@@ -16,7 +16,7 @@ import (
 	"ramet/internal/turn/tool"
 )
 
-var readMailSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
+var readMailSpec = sync.OnceValue(func() tool.Spec {
 	return tool.Describe("read_mail", tool.Spec{
 		Args: shape.Object(
 			shape.May("number", shape.Integer(0)),
@@ -28,7 +28,7 @@ var readMailSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
 			return "read the oldest unread letter"
 		}),
 	})
-}}
+})
 
 type readArgs struct {
 	Number float64 `json:"number"`
@@ -37,7 +37,7 @@ type readArgs struct {
 // readMail is the tool that reads a letter into the context, where it is data.
 type readMail struct{ actor }
 
-func (readMail) Spec() tool.Spec { return readMailSpec.Get() }
+func (readMail) Spec() tool.Spec { return readMailSpec() }
 
 // Run implements tool.Tool.
 func (m readMail) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
@@ -66,7 +66,7 @@ func (m readMail) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
 			answer = tool.Answer{Recorded: true, Text: strings.TrimSpace(c.Note + "\n\n" + framed(l, from, above(me))),
 				Show: fmt.Sprintf("letter %d from %s: %s", l.Number, from, text.Line(l.Body, maxPreview))}
 			return []history.Draft{{Kind: history.ToolResult, Parts: []history.Part{
-				{Type: history.Result, CallID: c.ID, Name: readMailSpec.Get().Name, Text: answer.Text, Show: answer.Show}}}}
+				{Type: history.Result, CallID: c.ID, Name: readMailSpec().Name, Text: answer.Text, Show: answer.Show}}}}
 		}})
 	if err != nil {
 		return refuse(ctx, err)

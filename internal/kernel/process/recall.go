@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"ramet/internal/base/chain"
 	"ramet/internal/base/id"
-	"ramet/internal/base/late"
 	"ramet/internal/base/shape"
 	"ramet/internal/base/text"
 	"ramet/internal/core/history"
@@ -43,18 +43,18 @@ type args struct {
 	Offset float64 `json:"offset"`
 }
 
-var form = late.Value[*shape.Shape]{Make: func() *shape.Shape {
+var form = sync.OnceValue(func() *shape.Shape {
 	return shape.Object(
 		shape.May("range", shape.Text(0)),
 		shape.May("query", shape.Text(0)),
 		shape.May("offset", shape.Integer(0)).Untold(),
 	)
-}}
+})
 
 // Spec implements tool.Tool.
 func (r recall) Spec() tool.Spec {
 	return tool.Describe(RecallName, tool.Spec{
-		Args: form.Get(),
+		Args: form(),
 		Summary: func(raw json.RawMessage) string {
 			var a args
 			json.Unmarshal(raw, &a)

@@ -3,15 +3,15 @@ package process
 import (
 	"context"
 	"fmt"
+	"sync"
 
-	"ramet/internal/base/late"
 	"ramet/internal/base/shape"
 	"ramet/internal/core/mail"
 	"ramet/internal/core/registry"
 	"ramet/internal/turn/tool"
 )
 
-var sendSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
+var sendSpec = sync.OnceValue(func() tool.Spec {
 	return tool.Describe("send", tool.Spec{
 		Args: shape.Object(
 			shape.Must("to", shape.Text(1).With("name, id, or parent")),
@@ -20,7 +20,7 @@ var sendSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
 		),
 		Summary: summary(func(args sendArgs) string { return "send to " + args.To + ": " + args.Text }),
 	})
-}}
+})
 
 // Numbers are read as doubles, because 1.0 and 1e2 are whole numbers of JSON too;
 // the shape keeps them within what a double holds exactly.
@@ -33,7 +33,7 @@ type sendArgs struct {
 // send is the tool that writes letters.
 type send struct{ actor }
 
-func (send) Spec() tool.Spec { return sendSpec.Get() }
+func (send) Spec() tool.Spec { return sendSpec() }
 
 // Run implements tool.Tool.
 func (s send) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"ramet/internal/base/id"
-	"ramet/internal/base/late"
 	"ramet/internal/base/shape"
 	"ramet/internal/core/mail"
 	"ramet/internal/turn/tool"
@@ -28,7 +28,7 @@ const (
 // wakes is what a report does that was asked for.
 const wakes = "wake"
 
-var waitSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
+var waitSpec = sync.OnceValue(func() tool.Spec {
 	return tool.Describe("wait", tool.Spec{
 		Args: shape.Object(
 			shape.May("for", shape.Enum(forAny, forAll)),
@@ -50,7 +50,7 @@ var waitSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
 			return line + fmt.Sprintf(", at most %s", args.timeout())
 		}),
 	})
-}}
+})
 
 type waitArgs struct {
 	For     string   `json:"for"`
@@ -69,7 +69,7 @@ func (w waitArgs) timeout() time.Duration {
 // wait is the tool that sleeps until there is mail, and reads it.
 type wait struct{ actor }
 
-func (wait) Spec() tool.Spec { return waitSpec.Get() }
+func (wait) Spec() tool.Spec { return waitSpec() }
 
 // Run implements tool.Tool.
 func (w wait) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {

@@ -3,17 +3,17 @@ package sandbox
 import (
 	"context"
 	"os"
+	"sync"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
 )
 
 // Available says whether commands can be confined here: nil, or a DENIED fault that
 // names what is missing. The answer is found by doing it, once; what
 // killed ramets left in the temporary folder is removed on that occasion.
-func Available() error { return available.Get() }
+func Available() error { return available() }
 
-var available = late.Value[error]{Make: func() error {
+var available = sync.OnceValue(func() error {
 	missing := func(err error) error {
 		return fault.New(fault.Denied, "commands cannot be confined on this system: %w", err).
 			WithHint("ramet asks before each command; Linux 6.2 or newer with Landlock and, for users other than root, user namespaces would change that")
@@ -34,4 +34,4 @@ var available = late.Value[error]{Make: func() error {
 		return missing(err)
 	}
 	return nil
-}}
+})

@@ -28,7 +28,7 @@ func (b *Box) resolve() (*inside, error) {
 	hide := append(slices.Clone(b.Hide), "/run/screen")
 	patterns := commandSockets
 	if !b.Network {
-		hide = append(hide, socketFolders.Get()...)
+		hide = append(hide, socketFolders()...)
 		patterns += " " + agentSockets
 	}
 	for _, path := range temporarySockets(patterns) {

@@ -8,12 +8,11 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
-
-	"ramet/internal/base/late"
 )
 
 // group is a control group (version 2) for one confined command: the wall behind the
@@ -43,7 +42,7 @@ var (
 
 // delegated is the folder below which groups may be made; empty: none. It is looked for
 // once: a process is moved to another group by others only, and then keeps its rights.
-var delegated = late.Value[string]{Make: func() string {
+var delegated = sync.OnceValue(func() string {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return ""
@@ -57,7 +56,7 @@ var delegated = late.Value[string]{Make: func() string {
 		sweepGroups(dir)
 	}
 	return dir
-}}
+})
 
 // groupMount is where the control groups are mounted from their root on; empty: nowhere.
 func groupMount(mountinfo []byte) string {
@@ -139,7 +138,7 @@ func sweepGroups(dir string) {
 // newGroup makes a group with limits; nil: there can be none here, and the helper's look
 // is all that there is.
 func newGroup(l Limits) *group {
-	below := delegated.Get()
+	below := delegated()
 	if below == "" || groupless.Load() {
 		return nil
 	}

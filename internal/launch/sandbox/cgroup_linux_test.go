@@ -51,7 +51,7 @@ func TestOnlyWhatWasDelegatedIsUsed(t *testing.T) {
 // The wall: also where the helper's look comes too late. It needs a machine that delegates
 // control groups; elsewhere the other tests of limits are all that there is.
 func TestTheKernelKeepsTheLimits(t *testing.T) {
-	if delegated.Get() == "" {
+	if delegated() == "" {
 		t.Skip("no control groups of version 2 are delegated to this process")
 	}
 	defer func(n int) { groupSlackThreads = n }(groupSlackThreads)
@@ -64,7 +64,7 @@ func TestTheKernelKeepsTheLimits(t *testing.T) {
 	if got, out := run(t, cmd); !strings.Contains(got.Notes, "limit hit: more than 20 processes and threads") {
 		t.Errorf("%+v %.200s", got, out)
 	}
-	if left, _ := filepath.Glob(filepath.Join(delegated.Get(), groupPrefix+"*")); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Join(delegated(), groupPrefix+"*")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}
 }

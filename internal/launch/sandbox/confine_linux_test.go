@@ -14,7 +14,6 @@ import (
 	"github.com/creack/pty"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
 )
 
 // room is a folder that may be written, one beside it that may not, and a home that
@@ -307,9 +306,9 @@ func TestWithoutNamespacesNothingIsConfined(t *testing.T) {
 func TestALaterSocketOfASessionIsNotReached(t *testing.T) {
 	r := newRoom(t)
 	session := t.TempDir()
-	was := socketFolders.Get()
-	socketFolders = late.Value[[]string]{Make: func() []string { return []string{session} }}
-	defer func() { socketFolders = late.Value[[]string]{Make: func() []string { return was }} }()
+	was := socketFolders()
+	socketFolders = []string{session}
+	defer func() { socketFolders = was }()
 	out := newScreen()
 	c := sh(r.root, `echo ready; while ! test -e go; do sleep 0.01; done; test -z "$(ls -A `+session+`)" && echo empty`)
 	c.Output, c.Confine = out, r.box()

@@ -2,9 +2,8 @@ package sandbox
 
 import (
 	"errors"
+	"ramet/internal/base/text"
 	"strings"
-
-	"ramet/internal/base/late"
 )
 
 // setting is one line of a git configuration: its name, with everything but a subsection
@@ -13,26 +12,26 @@ type setting struct{ name, value string }
 
 // harmlessKeys are the settings that git init, git clone and git remote write, and those
 // of a person's name. What they say runs nothing.
-var harmlessKeys = late.Regexp(`^(core\.(repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf|eol|safecrlf|sharedrepository|quotepath)|` +
+var harmlessKeys = text.Regexp(`^(core\.(repositoryformatversion|filemode|bare|logallrefupdates|ignorecase|precomposeunicode|symlinks|autocrlf|eol|safecrlf|sharedrepository|quotepath)|` +
 	`extensions\.(objectformat|refstorage|noop)|init\.defaultbranch|user\.(name|email)|remote\..*\.(fetch|tagopt|prune)|branch\..*\.(remote|merge|rebase)|pull\.rebase|push\.default|gc\.auto|commit\.gpgsign)$`)
 
 // plainURL is an address that names no program (ext::) and no option.
-var plainURL = late.Regexp(`^((https?|ssh|git|file)://[^-]|/|\.{1,2}/|[A-Za-z0-9][A-Za-z0-9._@-]*:[^:])`)
+var plainURL = text.Regexp(`^((https?|ssh|git|file)://[^-]|/|\.{1,2}/|[A-Za-z0-9][A-Za-z0-9._@-]*:[^:])`)
 
 func (s setting) harmless() bool {
 	if strings.HasPrefix(s.name, "remote.") && (strings.HasSuffix(s.name, ".url") || strings.HasSuffix(s.name, ".pushurl")) {
-		return plainURL.Get().MatchString(s.value)
+		return plainURL().MatchString(s.value)
 	}
 	if s.name == "commit.gpgsign" {
 		return s.value == "false"
 	}
-	return harmlessKeys.Get().MatchString(s.name)
+	return harmlessKeys().MatchString(s.name)
 }
 
 var (
 	errConfig = errors.New("not understood")
-	section   = late.Regexp(`^\[\s*([A-Za-z0-9.-]+)\s*(?:"((?:[^"\\]|\\.)*)")?\s*\]`)
-	key       = late.Regexp(`^([A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(.*))?$`)
+	section   = text.Regexp(`^\[\s*([A-Za-z0-9.-]+)\s*(?:"((?:[^"\\]|\\.)*)")?\s*\]`)
+	key       = text.Regexp(`^([A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(.*))?$`)
 )
 
 // parseConfig reads the plain form of a git configuration, as git itself writes it.
@@ -43,7 +42,7 @@ func parseConfig(text string) ([]setting, error) {
 	at := ""
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		if m := section.Get().FindStringSubmatch(line); m != nil {
+		if m := section().FindStringSubmatch(line); m != nil {
 			at = strings.ToLower(m[1])
 			if m[2] != "" || strings.Contains(m[0], `"`) {
 				at += "." + m[2]
@@ -53,7 +52,7 @@ func parseConfig(text string) ([]setting, error) {
 		if line == "" || line[0] == '#' || line[0] == ';' {
 			continue
 		}
-		m := key.Get().FindStringSubmatch(line)
+		m := key().FindStringSubmatch(line)
 		// A line that goes on, or a value in quotes, may hide what it means.
 		if m == nil || at == "" || strings.ContainsAny(m[2], "\\") || strings.Count(m[2], `"`)%2 == 1 {
 			return nil, errConfig

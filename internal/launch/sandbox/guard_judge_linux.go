@@ -5,12 +5,11 @@ import (
 	"io"
 	"os"
 	"path"
+	"ramet/internal/base/text"
 	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
-
-	"ramet/internal/base/late"
 )
 
 // judge says why something may not stay; empty: it may.
@@ -34,7 +33,7 @@ func judge(root *os.Root, t thing) string {
 	case own:
 		return judgeFolder(root, t.path, info.IsDir(), "ramet", ofRamet)
 	case settings:
-		return judgeFolder(root, t.path, info.IsDir(), "an editor or agent", func(name string) bool { return harmlessIn.Get()[strings.ToLower(name)] })
+		return judgeFolder(root, t.path, info.IsDir(), "an editor or agent", func(name string) bool { return harmlessIn[strings.ToLower(name)] })
 	case part:
 		return ""
 	case top:
@@ -134,10 +133,10 @@ func judgeHooks(root *os.Root, at string) string {
 
 // plainAttributes are those that let git run no program: filters, drivers and encodings
 // are defined elsewhere, by the user or by a repository's configuration.
-var plainAttributes = late.Regexp(`^[!-]?(text|eol|crlf|binary|whitespace|conflict-marker-size|delta|export-ignore|export-subst|encoding|ident|linguist-[a-z]+|gitlab-[a-z]+)(=.*)?$|^[!-](diff|merge|filter)$`)
+var plainAttributes = text.Regexp(`^[!-]?(text|eol|crlf|binary|whitespace|conflict-marker-size|delta|export-ignore|export-subst|encoding|ident|linguist-[a-z]+|gitlab-[a-z]+)(=.*)?$|^[!-](diff|merge|filter)$`)
 
 // ownDrivers are the ways to compare and merge that are built into git.
-var ownDrivers = late.Regexp(`^(merge=(text|binary|union)|diff=(ada|bash|bibtex|cpp|csharp|css|dts|elixir|fortran|fountain|golang|html|java|kotlin|markdown|matlab|objc|pascal|perl|php|python|ruby|rust|scheme|tex))$`)
+var ownDrivers = text.Regexp(`^(merge=(text|binary|union)|diff=(ada|bash|bibtex|cpp|csharp|css|dts|elixir|fortran|fountain|golang|html|java|kotlin|markdown|matlab|objc|pascal|perl|php|python|ruby|rust|scheme|tex))$`)
 
 func judgeAttributes(text string) string {
 	for line := range strings.Lines(text) {
@@ -152,7 +151,7 @@ func judgeAttributes(text string) string {
 		}
 		fields := strings.Fields(line)
 		for _, a := range fields[1:] {
-			if !plainAttributes.Get().MatchString(a) && !ownDrivers.Get().MatchString(a) {
+			if !plainAttributes().MatchString(a) && !ownDrivers().MatchString(a) {
 				return fmt.Sprintf("attributes of git that name a program (%.40q)", a)
 			}
 		}

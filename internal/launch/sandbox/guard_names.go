@@ -4,8 +4,7 @@ import (
 	"path"
 	"slices"
 	"strings"
-
-	"ramet/internal/base/late"
+	"sync"
 )
 
 // kind is what a name stands for, and so how it is judged.
@@ -24,7 +23,7 @@ const (
 )
 
 // names are the ones that are looked after, in small letters.
-var names = late.Value[map[string]kind]{Make: func() map[string]kind {
+var names = sync.OnceValue(func() map[string]kind {
 	all := map[string]kind{".git": repository, ".gitattributes": guardAttributes, ".ramet": own, ".husky": hooks}
 	// Editors and agents that read a folder when they are opened in it.
 	for _, n := range strings.Fields(".vscode .zed .idea .fleet .claude .agents .cursor .gemini .codex .opencode .goose .windsurf .devcontainer .kiro .aider") {
@@ -39,7 +38,7 @@ var names = late.Value[map[string]kind]{Make: func() map[string]kind {
 		all[n] = acting
 	}
 	return all
-}}
+})
 
 // parts are the names of which git makes a repository, in small letters: a HEAD, and either objects and
 // refs or a commondir that says where those are. Whatever has the name will do: a link, a file.
@@ -60,9 +59,7 @@ func CompletesGuard(name string, has func(name string) bool) bool {
 }
 
 // harmlessIn are the files of a settings folder that only describe.
-var harmlessIn = late.Value[map[string]bool]{Make: func() map[string]bool {
-	return map[string]bool{"extensions.json": true, "readme.md": true, ".gitignore": true, ".gitkeep": true}
-}}
+var harmlessIn = map[string]bool{"extensions.json": true, "readme.md": true, ".gitignore": true, ".gitkeep": true}
 
 // ofRamet says whether a name in a folder of ours does nothing by itself: ramet writes
 // such while commands run. Runs are data until somebody resumes them; the trash is not read by
@@ -77,7 +74,7 @@ func kindOf(name string) (kind, bool) {
 	if name == "" || name[0] != '.' && name[0]|0x20 != 'm' && name[0]|0x20 != 'o' {
 		return "", false
 	}
-	k, ok := names.Get()[strings.ToLower(name)]
+	k, ok := names()[strings.ToLower(name)]
 	return k, ok
 }
 
@@ -113,7 +110,7 @@ func ActsByName(file string) bool {
 		k, ok := kindOf(name)
 		switch {
 		case !ok:
-		case k == settings && i == len(parts)-2 && harmlessIn.Get()[strings.ToLower(parts[i+1])]:
+		case k == settings && i == len(parts)-2 && harmlessIn[strings.ToLower(parts[i+1])]:
 		case k == own && i < len(parts)-1 && ofRamet(parts[i+1]):
 		default:
 			return true

@@ -19,7 +19,7 @@ import (
 // loop that forks before. Where control groups were delegated to us, the command has one
 // of its own behind that look.
 func limitsHow() string {
-	if delegated.Get() != "" && !groupless.Load() {
+	if delegated() != "" && !groupless.Load() {
 		return " (kept by a control group of each command, and looked at ten times a second; files by the kernel)"
 	}
 	return " (looked at ten times a second; files by the kernel; no control groups of version 2 are delegated to this process)"

@@ -6,8 +6,6 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
-
-	"ramet/internal/base/late"
 )
 
 // refused are the system calls that a confined command does not have: ways around files
@@ -34,12 +32,10 @@ var unknown = []uint32{unix.SYS_OPENAT2, unix.SYS_CLONE3}
 var families = []uint32{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6}
 
 // architectures are those whose calls have the numbers that this binary knows.
-var architectures = late.Value[map[string]uint32]{Make: func() map[string]uint32 {
-	return map[string]uint32{
-		"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64, "riscv64": unix.AUDIT_ARCH_RISCV64,
-		"loong64": unix.AUDIT_ARCH_LOONGARCH64, "ppc64le": unix.AUDIT_ARCH_PPC64LE,
-	}
-}}
+var architectures = map[string]uint32{
+	"amd64": unix.AUDIT_ARCH_X86_64, "arm64": unix.AUDIT_ARCH_AARCH64, "riscv64": unix.AUDIT_ARCH_RISCV64,
+	"loong64": unix.AUDIT_ARCH_LOONGARCH64, "ppc64le": unix.AUDIT_ARCH_PPC64LE,
+}
 
 // x32 marks a second set of numbers for the same calls on amd64.
 const x32 = 0x40000000
@@ -56,7 +52,7 @@ const (
 
 // filter is the program that the kernel runs before each call of the command.
 func filter() (program, error) {
-	arch, ok := architectures.Get()[runtime.GOARCH]
+	arch, ok := architectures[runtime.GOARCH]
 	if !ok {
 		return nil, fmt.Errorf("no filter of system calls is known for %s: %w", runtime.GOARCH, unix.ENOSYS)
 	}

@@ -10,15 +10,13 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-
-	"ramet/internal/base/late"
 )
 
 // socketFolders are where sessions and displays put their sockets. They are covered
 // whole, so that a socket which is bound there later is not seen either.
-var socketFolders = late.Value[[]string]{Make: func() []string {
+var socketFolders = sync.OnceValue(func() []string {
 	return []string{fmt.Sprintf("/run/user/%d", os.Geteuid()), "/tmp/.X11-unix", "/tmp/.ICE-unix"}
-}}
+})
 
 // commandSockets match the names in /tmp under which programs listen that run commands for the
 // user: multiplexers, editors. agentSockets match those of agents that sign for the user.

@@ -3,7 +3,6 @@ package anthropic
 import (
 	"encoding/json"
 
-	"ramet/internal/base/late"
 	"ramet/internal/model/llm"
 	"ramet/internal/model/wire"
 )
@@ -210,13 +209,11 @@ func (d *decoder) used() []llm.Event {
 	return append(d.parts.Take(), llm.Event{Type: llm.Used, Usage: new(d.usage)})
 }
 
-var reasons = late.Value[map[string]llm.Reason]{Make: func() map[string]llm.Reason {
-	return map[string]llm.Reason{
-		"end_turn": llm.Stop, "stop_sequence": llm.Stop, "pause_turn": llm.Paused,
-		"max_tokens": llm.Length, "model_context_window_exceeded": llm.Length,
-		"tool_use": llm.ToolCalls,
-	}
-}}
+var reasons = map[string]llm.Reason{
+	"end_turn": llm.Stop, "stop_sequence": llm.Stop, "pause_turn": llm.Paused,
+	"max_tokens": llm.Length, "model_context_window_exceeded": llm.Length,
+	"tool_use": llm.ToolCalls,
+}
 
 func (d *decoder) Close() ([]llm.Event, llm.Finish, bool) {
 	if d.reason == "" {
@@ -228,7 +225,7 @@ func (d *decoder) Close() ([]llm.Event, llm.Finish, bool) {
 		}
 	}
 	d.parts.DoneAll()
-	reason, known := reasons.Get()[d.reason]
+	reason, known := reasons[d.reason]
 	if !known { // refusal, and what we have not heard of
 		reason = llm.Error
 	}

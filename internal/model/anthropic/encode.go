@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"ramet/internal/base/jsonschema"
-	"ramet/internal/base/late"
 	"ramet/internal/model/llm"
 	"ramet/internal/model/wire"
 )
@@ -152,7 +151,7 @@ func think(out *request, r llm.Request, known llm.Model) {
 			out.Thinking.Display = "summarized"
 		}
 	default:
-		budget := budgets.Get()[r.Effort]
+		budget := budgets[r.Effort]
 		budget = min(budget, out.MaxTokens/2)
 		if budget < 1024 { // the least that is allowed
 			return
@@ -162,9 +161,7 @@ func think(out *request, r llm.Request, known llm.Model) {
 	out.Temperature = nil // not allowed beside thinking
 }
 
-var budgets = late.Value[map[llm.Effort]int64]{Make: func() map[llm.Effort]int64 {
-	return map[llm.Effort]int64{llm.Minimal: 1024, llm.Low: 2048, llm.Medium: 8192, llm.High: 24576, llm.XHigh: 32768, llm.Max: 49152}
-}}
+var budgets = map[llm.Effort]int64{llm.Minimal: 1024, llm.Low: 2048, llm.Medium: 8192, llm.High: 24576, llm.XHigh: 32768, llm.Max: 49152}
 
 // mended says that the calls whose results come last were not made by a model that
 // thought here: the server refuses to go on with them thinking. Where the model

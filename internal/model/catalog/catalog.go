@@ -18,7 +18,6 @@ import (
 	"sync"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
 	"ramet/internal/base/text"
 	"ramet/internal/model/llm"
 )
@@ -198,7 +197,7 @@ func known(name string) Table {
 
 var (
 	mu     sync.Mutex
-	tables = late.Value[map[string]Table]{Make: func() map[string]Table { return map[string]Table{} }}
+	tables = map[string]Table{}
 )
 
 // Table is the vendor's; empty where its models are not known.
@@ -206,7 +205,7 @@ func (v Vendor) Table() Table {
 	name := v.owner()
 	mu.Lock()
 	defer mu.Unlock()
-	if t, ok := tables.Get()[name]; ok {
+	if t, ok := tables[name]; ok {
 		return t
 	}
 	t, fresh := updated(name)
@@ -218,7 +217,7 @@ func (v Vendor) Table() Table {
 		t.Models[i].Known = true
 		t.Models[i] = ruled(name, t.Models[i])
 	}
-	tables.Get()[name] = t
+	tables[name] = t
 	return t
 }
 
@@ -226,7 +225,7 @@ func (v Vendor) Table() Table {
 func Learn(v Vendor, t Table) {
 	mu.Lock()
 	defer mu.Unlock()
-	tables.Get()[v.owner()] = t
+	tables[v.owner()] = t
 }
 
 // owner is the vendor whose models these are.

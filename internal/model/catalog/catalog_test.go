@@ -151,9 +151,9 @@ func TestChoose(t *testing.T) {
 			t.Errorf("%q: %s %v, want %s", c.asked, got, err, c.want)
 		}
 	}
-	clear(tables.Get())
-	if _, err := Choose("", only("ollama")); err != nil || len(tables.Get()) != 2 {
-		t.Errorf("%d tables were read, %v: those of vendors that cannot be used are not", len(tables.Get()), err)
+	clear(tables)
+	if _, err := Choose("", only("ollama")); err != nil || len(tables) != 2 {
+		t.Errorf("%d tables were read, %v: those of vendors that cannot be used are not", len(tables), err)
 	}
 }
 

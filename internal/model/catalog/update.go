@@ -31,7 +31,7 @@ func UseFile(path string) {
 	defer mu.Unlock()
 	if file != path {
 		file = path
-		clear(tables.Get())
+		clear(tables)
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
+	"ramet/internal/base/text"
 )
 
 // users are the vendors that the user added, changes what he says of the built-in
@@ -23,7 +23,7 @@ func told() ([]Vendor, map[string]Vendor) {
 	return users, changes
 }
 
-var vendorName = late.Regexp(`^[a-z][a-z0-9-]{0,31}$`)
+var vendorName = text.Regexp(`^[a-z][a-z0-9-]{0,31}$`)
 
 // CheckUser refuses a vendor of the user's that could not be asked. One that is
 // built in can be told where it is, which token it takes and, in Google's cloud,
@@ -35,7 +35,7 @@ func CheckUser(v Vendor) error {
 	}
 	at := slices.IndexFunc(vendors, func(one Vendor) bool { return one.Name == v.Name })
 	switch {
-	case !vendorName.Get().MatchString(v.Name):
+	case !vendorName().MatchString(v.Name):
 		return bad("its name must be of a-z, 0-9 and -, and begin with a letter")
 	case at >= 0 && vendors[at].BuiltIn, v.Name == "script":
 		return bad("this name is taken")

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"math"
 
-	"ramet/internal/base/late"
 	"ramet/internal/model/llm"
 	"ramet/internal/model/wire"
 )
@@ -243,12 +242,10 @@ func dollars(n json.Number) llm.Money {
 	return llm.Money(math.Ceil(amount*1e9 - 1e-3))
 }
 
-var reasons = late.Value[map[string]llm.Reason]{Make: func() map[string]llm.Reason {
-	return map[string]llm.Reason{
-		"stop": llm.Stop, "eos": llm.Stop, "end_turn": llm.Stop,
-		"[DONE]": llm.Stop, "length": llm.Length, "tool_calls": llm.ToolCalls, "function_call": llm.ToolCalls,
-	}
-}}
+var reasons = map[string]llm.Reason{
+	"stop": llm.Stop, "eos": llm.Stop, "end_turn": llm.Stop,
+	"[DONE]": llm.Stop, "length": llm.Length, "tool_calls": llm.ToolCalls, "function_call": llm.ToolCalls,
+}
 
 func (d *decoder) Close() ([]llm.Event, llm.Finish, bool) {
 	if d.reason == "" && d.ended {
@@ -265,7 +262,7 @@ func (d *decoder) Close() ([]llm.Event, llm.Finish, bool) {
 	}
 	d.parts.DoneAll()
 	finish := llm.Finish{Reason: llm.Error, Raw: d.reason} // content_filter, error, and what we have not heard of
-	if reason, known := reasons.Get()[d.reason]; known {
+	if reason, known := reasons[d.reason]; known {
 		finish.Reason = reason
 	}
 	switch {

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
+	"ramet/internal/base/text"
 )
 
 // AWSCredentials are those of a user of Amazon's cloud.
@@ -24,11 +24,11 @@ type AWSCredentials struct {
 // service is what Bedrock is called in signatures.
 const service = "bedrock"
 
-var endpoint = late.Regexp(`^bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\.amazonaws\.com`)
+var endpoint = text.Regexp(`^bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\.amazonaws\.com`)
 
 // AWSRegion is the one that a base URL of Bedrock names; empty if it names none.
 func AWSRegion(hostname string) string {
-	if m := endpoint.Get().FindStringSubmatch(hostname); m != nil {
+	if m := endpoint().FindStringSubmatch(hostname); m != nil {
 		return m[1]
 	}
 	return ""

@@ -5,7 +5,6 @@ import (
 	"net/url"
 
 	"ramet/internal/base/jsonschema"
-	"ramet/internal/base/late"
 	"ramet/internal/model/llm"
 	"ramet/internal/model/wire"
 )
@@ -182,15 +181,13 @@ func think(e llm.Effort, known llm.Model) *thinkingConfig {
 	case leveled(known):
 		out.Level = known.Think(e)
 	default:
-		budget := budgets.Get()[e]
+		budget := budgets[e]
 		out.Budget, out.Include = &budget, budget > 0
 	}
 	return out
 }
 
-var budgets = late.Value[map[llm.Effort]int64]{Make: func() map[llm.Effort]int64 {
-	return map[llm.Effort]int64{llm.Off: 0, llm.Minimal: 512, llm.Low: 1024, llm.Medium: 8192, llm.High: 24576, llm.XHigh: 24576, llm.Max: 24576}
-}}
+var budgets = map[llm.Effort]int64{llm.Off: 0, llm.Minimal: 512, llm.Low: 1024, llm.Medium: 8192, llm.High: 24576, llm.XHigh: 24576, llm.Max: 24576}
 
 func partsOf(m llm.Message, insists, both bool, ids wire.IDs) []part {
 	var out []part

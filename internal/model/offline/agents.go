@@ -3,8 +3,6 @@ package offline
 import (
 	"strconv"
 	"strings"
-
-	"ramet/internal/base/late"
 )
 
 func nothingMore([]string) []step { return []step{} }
@@ -14,7 +12,7 @@ func listAgents([]string) []step {
 }
 
 func killAgent(m []string) []step {
-	if pronoun.Get()[strings.ToLower(m[1])] {
+	if pronoun[strings.ToLower(m[1])] {
 		return nil
 	}
 	args := map[string]any{"agent": m[1]}
@@ -51,7 +49,7 @@ func wait(seconds, from int) func([]string) []step {
 			args["timeout"], _ = strconv.Atoi(m[seconds])
 		}
 		if from > 0 && m[from] != "" {
-			if pronoun.Get()[strings.ToLower(m[from])] {
+			if pronoun[strings.ToLower(m[from])] {
 				return nil
 			}
 			args["agents"] = []string{m[from]}
@@ -61,14 +59,12 @@ func wait(seconds, from int) func([]string) []step {
 }
 
 // pronoun are words that name no agent.
-var pronoun = late.Value[map[string]bool]{Make: func() map[string]bool {
-	return map[string]bool{"me": true, "us": true, "you": true, "him": true, "her": true, "them": true, "it": true, "a": true, "an": true, "the": true,
-		"my": true, "all": true, "everybody": true, "everyone": true, "to": true, "that": true, "this": true, "mail": true, "yourself": true}
-}}
+var pronoun = map[string]bool{"me": true, "us": true, "you": true, "him": true, "her": true, "them": true, "it": true, "a": true, "an": true, "the": true,
+	"my": true, "all": true, "everybody": true, "everyone": true, "to": true, "that": true, "this": true, "mail": true, "yourself": true}
 
 func sendTo(to, body int) func([]string) []step {
 	return func(m []string) []step {
-		if pronoun.Get()[strings.ToLower(m[to])] {
+		if pronoun[strings.ToLower(m[to])] {
 			return nil
 		}
 		return one("send", "send a letter to "+name(m[to]), map[string]any{"to": m[to], "text": plain(m[body])})

@@ -49,7 +49,7 @@ func digest(all []llm.Message) string {
 					lines = append(lines, strings.TrimRight(line, "\n"))
 				}
 			}
-		case m.Role == llm.User && said != "" && !told.Get().MatchString(said):
+		case m.Role == llm.User && said != "" && !told().MatchString(said):
 			first, _, _ := strings.Cut(said, "\n")
 			lines = append(lines, userSaid+text.Line(first, 200))
 		}

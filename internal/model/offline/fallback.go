@@ -1,15 +1,15 @@
 package offline
 
-import "ramet/internal/base/late"
+import "ramet/internal/base/text"
 
 // fallback is how an order says what to write if the one who reads it can do no better: a file,
 // and a text between lines of five tildes.
-var fallback = late.Regexp("(?s)[Ii]f you can do no better, write to `([^`\n]+)` this text:\n\n~~~~~\n(.*?)\n~~~~~\n")
+var fallback = text.Regexp("(?s)[Ii]f you can do no better, write to `([^`\n]+)` this text:\n\n~~~~~\n(.*?)\n~~~~~\n")
 
 // answerFallback carries out an order that has such a text: this model can do no better. ok is
 // false for all others.
 func (w *work) answerFallback(order string) (ok bool) {
-	m := fallback.Get().FindStringSubmatch(order)
+	m := fallback().FindStringSubmatch(order)
 	if m == nil {
 		return false
 	}

@@ -4,14 +4,14 @@ import (
 	"strings"
 
 	"ramet/internal/base/id"
-	"ramet/internal/base/late"
+	"ramet/internal/base/text"
 )
 
 // strangers is how many letters of others are read while children are awaited.
 const strangers = 8
 
 // agentID is an id as results tell it.
-var agentID = late.Regexp(`\b[A-Za-z0-9][A-Za-z0-9_-]{21}\b`)
+var agentID = text.Regexp(`\b[A-Za-z0-9][A-Za-z0-9_-]{21}\b`)
 
 // fork forks, and waits for what the children have to say.
 func (w *work) fork(s step) bool {
@@ -21,7 +21,7 @@ func (w *work) fork(s step) bool {
 	}
 	var children []id.Agent // those that were not heard of; empty: nobody knows its id
 	for _, o := range out {
-		who := agentID.Get().FindString(o.text)
+		who := agentID().FindString(o.text)
 		switch {
 		case o.failed:
 			w.tell(o)

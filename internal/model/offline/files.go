@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strings"
 
-	"ramet/internal/base/late"
 	"ramet/internal/base/text"
 )
 
@@ -26,7 +25,7 @@ func replace(m []string) []step {
 func write(file, content string) []step {
 	file = plain(strings.TrimRight(file, ","))
 	content, quoted := literal(content)
-	if file == "" || !quoted && vague.Get().MatchString(content) {
+	if file == "" || !quoted && vague().MatchString(content) {
 		return nil // "a poem about the sea" is not what is to be written
 	}
 	return one("write", fmt.Sprintf("write %d bytes to %s", len(content), name(file)), map[string]any{"path": file, "content": content})
@@ -39,7 +38,7 @@ func createEmpty(m []string) []step {
 	return nil
 }
 
-var everywhere = late.Regexp(`(?i)^(?:(?:the|all|every|this|my|files?|folders?|directory|project|here|code|source|everything|everywhere|\.)\s*)*$`)
+var everywhere = text.Regexp(`(?i)^(?:(?:the|all|every|this|my|files?|folders?|directory|project|here|code|source|everything|everywhere|\.)\s*)*$`)
 
 func search(what, where string) []step {
 	pattern, quoted := literal(what)
@@ -52,7 +51,7 @@ func search(what, where string) []step {
 		return nil
 	}
 	args := map[string]any{"pattern": pattern}
-	if where = plain(where); !everywhere.Get().MatchString(where) {
+	if where = plain(where); !everywhere().MatchString(where) {
 		if strings.ContainsAny(where, "*?[{") {
 			args["include"] = where
 		} else {
@@ -84,7 +83,7 @@ func find(what, where string) []step {
 		pattern = "**/" + pattern
 	}
 	args := map[string]any{"pattern": pattern}
-	if where = plain(where); !everywhere.Get().MatchString(where) {
+	if where = plain(where); !everywhere().MatchString(where) {
 		args["path"] = where
 	}
 	return one("glob", act, args)
@@ -98,7 +97,7 @@ func list(m []string) []step {
 		if strings.HasPrefix(where, "-") {
 			return nil
 		}
-		if !everywhere.Get().MatchString(where) {
+		if !everywhere().MatchString(where) {
 			args["path"] = where
 			act += " of " + name(where)
 		}
@@ -112,7 +111,7 @@ func read(m []string) []step {
 	for _, p := range joined(m[1]) {
 		p = strings.TrimSpace(p)
 		file, quoted := literal(p)
-		if file == "" || !quoted && (strings.ContainsAny(file, " \t\n`\"") || pronoun.Get()[strings.ToLower(file)]) {
+		if file == "" || !quoted && (strings.ContainsAny(file, " \t\n`\"") || pronoun[strings.ToLower(file)]) {
 			return nil
 		}
 		calls = append(calls, call{"read", map[string]any{"path": file}, "read " + name(file)})

@@ -2,33 +2,30 @@ package offline
 
 import (
 	"fmt"
+	"ramet/internal/base/text"
 	"strconv"
 	"strings"
-
-	"ramet/internal/base/late"
 )
 
 // mostChildren is how many children one step forks.
 const mostChildren = 8
 
 var (
-	forkHead    = late.Regexp(`(?i)^(?:forks?|(?:spawns?|starts?|creates?|makes?)\s+(?:off\s+)?(?:(?:a|an|one|two|three|four|five|six|seven|eight|some|\d+)\s+)?(?:new\s+)?(?:child|children|agents?|helpers?|workers?|sub-?agents?))(?:[\s:,]|$)`)
-	forkVerb    = late.Regexp(`(?i)^(?:forks?|spawns?|starts?|creates?|makes?)\b(?:\s+off\b)?(?:\s+yourself\b)?\s*`)
-	counted     = late.Regexp(`(?i)^(an?|one|two|three|four|five|six|seven|eight|\d{1,6})\b\s*`)
-	noun        = late.Regexp(`(?i)^(?:(?:new|more|other|child|small)\s+)*(?:child|children|kids?|agents?|helpers?|workers?|sub-?agents?|times)\b\s*`)
-	named       = late.Regexp(`(?i)^,?\s*(?:named|called|with the names?)\s+([a-z][a-z0-9._-]*(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+)[a-z][a-z0-9._-]*)*)`)
-	ownTree     = late.Regexp(`(?i)^,?\s*(?:each\s+)?(?:in|with)\s+(?:its|their|an?|his|her)?\s*(?:own\s+)?(?:git\s+)?worktrees?\b`)
-	noContext   = late.Regexp(`(?i)^,?\s*(?:without|with\s+no)\s+(?:any\s+|my\s+|the\s+)?(?:context|history)\b`)
-	unwaited    = late.Regexp(`(?i)(?:,?\s*(?:and|but)\s+(?:do\s+not|don't)\s+wait(?:\s+for\s+(?:it|them))?|,?\s+in\s+the\s+background|,?\s+without\s+waiting(?:\s+for\s+(?:it|them))?)$`)
-	forTask     = late.Regexp(`(?i)^[\s:,]*(?:(?:to|that|which|who|each\s+to|and\s+(?:let|have|make)\s+(?:it|them|each)|and\s+(?:ask|tell)\s+(?:it|them|each)\s+to|with\s+the\s+(?:task|prompt|order))\b[\s:,]*)?`)
-	perChild    = late.Regexp(`(?i)(?:^|[\s,;]+(?:and\s+)?)(?:one|another|the\s+(?:other|first|second|third|fourth|last)(?:\s+one)?)\s+(?:(?:child|of\s+them|to|should|shall|must|that|which|who)\s+)*`)
-	thirdPerson = late.Regexp(`(?i)^(run|read|list|show|open|print|write|save|create|make|replace|change|find|send|tell|wait|check|kill|fork|say|answer|exit|quit|grep|scan|execute|put|mail|spawn|start)s\b`)
-	searches    = late.Regexp(`(?i)^searches\b`)
+	forkHead    = text.Regexp(`(?i)^(?:forks?|(?:spawns?|starts?|creates?|makes?)\s+(?:off\s+)?(?:(?:a|an|one|two|three|four|five|six|seven|eight|some|\d+)\s+)?(?:new\s+)?(?:child|children|agents?|helpers?|workers?|sub-?agents?))(?:[\s:,]|$)`)
+	forkVerb    = text.Regexp(`(?i)^(?:forks?|spawns?|starts?|creates?|makes?)\b(?:\s+off\b)?(?:\s+yourself\b)?\s*`)
+	counted     = text.Regexp(`(?i)^(an?|one|two|three|four|five|six|seven|eight|\d{1,6})\b\s*`)
+	noun        = text.Regexp(`(?i)^(?:(?:new|more|other|child|small)\s+)*(?:child|children|kids?|agents?|helpers?|workers?|sub-?agents?|times)\b\s*`)
+	named       = text.Regexp(`(?i)^,?\s*(?:named|called|with the names?)\s+([a-z][a-z0-9._-]*(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+)[a-z][a-z0-9._-]*)*)`)
+	ownTree     = text.Regexp(`(?i)^,?\s*(?:each\s+)?(?:in|with)\s+(?:its|their|an?|his|her)?\s*(?:own\s+)?(?:git\s+)?worktrees?\b`)
+	noContext   = text.Regexp(`(?i)^,?\s*(?:without|with\s+no)\s+(?:any\s+|my\s+|the\s+)?(?:context|history)\b`)
+	unwaited    = text.Regexp(`(?i)(?:,?\s*(?:and|but)\s+(?:do\s+not|don't)\s+wait(?:\s+for\s+(?:it|them))?|,?\s+in\s+the\s+background|,?\s+without\s+waiting(?:\s+for\s+(?:it|them))?)$`)
+	forTask     = text.Regexp(`(?i)^[\s:,]*(?:(?:to|that|which|who|each\s+to|and\s+(?:let|have|make)\s+(?:it|them|each)|and\s+(?:ask|tell)\s+(?:it|them|each)\s+to|with\s+the\s+(?:task|prompt|order))\b[\s:,]*)?`)
+	perChild    = text.Regexp(`(?i)(?:^|[\s,;]+(?:and\s+)?)(?:one|another|the\s+(?:other|first|second|third|fourth|last)(?:\s+one)?)\s+(?:(?:child|of\s+them|to|should|shall|must|that|which|who)\s+)*`)
+	thirdPerson = text.Regexp(`(?i)^(run|read|list|show|open|print|write|save|create|make|replace|change|find|send|tell|wait|check|kill|fork|say|answer|exit|quit|grep|scan|execute|put|mail|spawn|start)s\b`)
+	searches    = text.Regexp(`(?i)^searches\b`)
 )
 
-var numbers = late.Value[map[string]int]{Make: func() map[string]int {
-	return map[string]int{"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8}
-}}
+var numbers = map[string]int{"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8}
 
 // ready is the order of a child that was given none.
 const ready = "say I am ready"
@@ -37,14 +34,14 @@ const ready = "say I am ready"
 // what each shall do.
 func parseFork(s string, depth int) []step {
 	out := step{kind: forking}
-	if tail := unwaited.Get().FindString(mask(s)); tail != "" {
+	if tail := unwaited().FindString(mask(s)); tail != "" {
 		out.leave = true
 		s = strings.TrimSpace(s[:len(s)-len(tail)])
 	}
-	rest := s[len(forkVerb.Get().FindString(s)):]
+	rest := s[len(forkVerb().FindString(s)):]
 	count := 0
-	if m := counted.Get().FindStringSubmatch(rest); m != nil {
-		count = numbers.Get()[strings.ToLower(m[1])]
+	if m := counted().FindStringSubmatch(rest); m != nil {
+		count = numbers[strings.ToLower(m[1])]
 		if count == 0 {
 			count, _ = strconv.Atoi(m[1])
 			if count == 0 {
@@ -53,13 +50,13 @@ func parseFork(s string, depth int) []step {
 		}
 		rest = rest[len(m[0]):]
 	}
-	rest = rest[len(noun.Get().FindString(rest)):]
+	rest = rest[len(noun().FindString(rest)):]
 	args := map[string]any{}
 	var names []string
 	for again := true; again; {
 		again = false
-		if m := named.Get().FindStringSubmatch(rest); m != nil && names == nil {
-			names = strings.Fields(strings.ToLower(joint.Get().ReplaceAllString(m[1], " ")))
+		if m := named().FindStringSubmatch(rest); m != nil && names == nil {
+			names = strings.Fields(strings.ToLower(joint().ReplaceAllString(m[1], " ")))
 			end := len(m[0])
 			if count < 2 { // what follows is no second name
 				names = names[:1]
@@ -67,14 +64,14 @@ func parseFork(s string, depth int) []step {
 			}
 			rest, again = rest[end:], true
 		}
-		if m := ownTree.Get().FindString(rest); m != "" {
+		if m := ownTree().FindString(rest); m != "" {
 			args["worktree"], rest, again = true, rest[len(m):], true
 		}
-		if m := noContext.Get().FindString(rest); m != "" {
+		if m := noContext().FindString(rest); m != "" {
 			args["context"], rest, again = "none", rest[len(m):], true
 		}
 	}
-	tasks := tasksOf(rest[len(forTask.Get().FindString(rest)):], count, depth)
+	tasks := tasksOf(rest[len(forTask().FindString(rest)):], count, depth)
 	if tasks == nil {
 		return nil
 	}
@@ -105,12 +102,12 @@ func tasksOf(s string, count, depth int) []string {
 		return []string{ready}
 	}
 	// Prompts in quotes are taken as they are: a child may be another model.
-	if quoted, between := allQuoted(s); len(quoted) > 0 && strings.Trim(joint.Get().ReplaceAllString(" "+between+" ", ""), " ,") == "" && s[0] != '`' {
+	if quoted, between := allQuoted(s); len(quoted) > 0 && strings.Trim(joint().ReplaceAllString(" "+between+" ", ""), " ,") == "" && s[0] != '`' {
 		return quoted
 	}
 	var tasks []string
 	hidden := mask(s)
-	if at := perChild.Get().FindAllStringIndex(hidden, -1); at != nil && at[0][0] == 0 {
+	if at := perChild().FindAllStringIndex(hidden, -1); at != nil && at[0][0] == 0 {
 		for i, a := range at {
 			end := len(s)
 			if i+1 < len(at) {
@@ -141,6 +138,6 @@ func tasksOf(s string, count, depth int) []string {
 // imperative makes an order of what somebody does: reads, runs.
 func imperative(s string) string {
 	s = tidy(s)
-	s = searches.Get().ReplaceAllString(s, "search")
-	return thirdPerson.Get().ReplaceAllString(s, "$1")
+	s = searches().ReplaceAllString(s, "search")
+	return thirdPerson().ReplaceAllString(s, "$1")
 }

@@ -3,9 +3,8 @@ package offline
 import (
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
-
-	"ramet/internal/base/late"
 )
 
 // GuideTopic is something that one can ask about.
@@ -28,7 +27,7 @@ func AsksTopic(said string) bool {
 	if strings.HasSuffix(strings.TrimSpace(said), "?") {
 		return true
 	}
-	return askers.Get()[words[0]] || slices.Contains(words, "how")
+	return askers()[words[0]] || slices.Contains(words, "how")
 }
 
 // MeantTopic answers a text that nobody could carry out: a question, or so few words that they are
@@ -41,9 +40,9 @@ func MeantTopic(said string) (answer string, ok bool) {
 	return AnswerTopic(said)
 }
 
-var askers = late.Value[map[string]bool]{Make: func() map[string]bool {
+var askers = sync.OnceValue(func() map[string]bool {
 	return set("how what where why who whom which when can could may is are does do did should help explain tell i")
-}}
+})
 
 // AnswerTopic finds the topic that a question is about. The title of the answer is its first line.
 func AnswerTopic(question string) (answer string, ok bool) {

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"ramet/internal/base/late"
+	"ramet/internal/base/text"
 	"ramet/internal/model/llm"
 )
 
@@ -16,14 +16,14 @@ type batch struct {
 }
 
 // goOn asks to continue with the order before.
-var goOn = late.Regexp(`(?i)^\s*(?:please\s+)?(?:continue|go on|carry on|resume)[\s.!]*$`)
+var goOn = text.Regexp(`(?i)^\s*(?:please\s+)?(?:continue|go on|carry on|resume)[\s.!]*$`)
 
 // summaryHead begins what stands for messages that were compacted.
 const summaryHead = "This is a summary of the earlier part of this conversation"
 
 // told matches what the user is made to say and never said: the opening of a
 // conversation whose beginning is missing, and results in a text to summarise.
-var told = late.Regexp(`^(?:\(conversation continues\)$|\[[a-z_]+ answers\])`)
+var told = text.Regexp(`^(?:\(conversation continues\)$|\[[a-z_]+ answers\])`)
 
 // newestOrder is what the user asked for last, and what was answered since. What
 // a compaction left of earlier orders is no order.
@@ -35,10 +35,10 @@ func newestOrder(all []llm.Message) (order string, since []batch) {
 			continue
 		}
 		switch {
-		case told.Get().MatchString(text):
+		case told().MatchString(text):
 		case strings.Contains(text, digestTitle) || strings.HasPrefix(text, summaryHead):
 			at, order = i, ""
-		case at >= 0 && order != "" && goOn.Get().MatchString(text):
+		case at >= 0 && order != "" && goOn().MatchString(text):
 		default:
 			if asked, ok := ordered(text); ok {
 				at, order = i, asked

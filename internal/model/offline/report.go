@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"ramet/internal/base/late"
 	"ramet/internal/base/text"
 )
 
@@ -26,7 +25,7 @@ const Examples = "I understand plain orders, such as:\n\n" +
 	"Join steps with \"then\". For a model that thinks, `ramet auth set VENDOR` takes a key."
 
 func notUnderstood(odd string) string {
-	if asksForHelp.Get().MatchString(odd) {
+	if asksForHelp().MatchString(odd) {
 		return "I am the model that is built into ramet, without network and without a mind of my own.\n\n" + Examples
 	}
 	if answer, ok := MeantTopic(odd); ok {
@@ -35,15 +34,15 @@ func notUnderstood(odd string) string {
 	return fmt.Sprintf("I do not understand %q, so I did nothing.\n\n%s", text.Line(odd, 120), Examples)
 }
 
-var asksForHelp = late.Regexp(`(?i)^(?:help|what (?:can|do) you .*|who are you|what are you)\W*$`)
+var asksForHelp = text.Regexp(`(?i)^(?:help|what (?:can|do) you .*|who are you|what are you)\W*$`)
 
-var deniedWord = late.Regexp(`(?i)\bdenied\b|\bnot (?:permitted|allowed)\b|\bUNTRUSTED\b`)
+var deniedWord = text.Regexp(`(?i)\bdenied\b|\bnot (?:permitted|allowed)\b|\bUNTRUSTED\b`)
 
 // tell reports a call.
 func (w *work) tell(o outcome) {
 	said := quote(o)
 	switch {
-	case o.failed && deniedWord.Get().MatchString(o.text):
+	case o.failed && deniedWord().MatchString(o.text):
 		w.say("Denied: I was not permitted to %s.%s", o.act, said)
 	case o.failed:
 		w.say("Failed: I could not %s.%s", o.act, said)
@@ -89,14 +88,12 @@ func oneLine(line string) string {
 	return strings.Repeat(" ", indent) + text.Line(rest, quotedWidth)
 }
 
-var pasts = late.Value[map[string]string]{Make: func() map[string]string {
-	return map[string]string{"run": "Ran", "read": "Read", "write": "Wrote", "send": "Sent"}
-}}
+var pasts = map[string]string{"run": "Ran", "read": "Read", "write": "Wrote", "send": "Sent"}
 
 // past tells what was done: "run `ls`" becomes "Ran `ls`".
 func past(act string) string {
 	verb, rest, _ := strings.Cut(act, " ")
-	done := pasts.Get()[verb]
+	done := pasts[verb]
 	if done == "" {
 		done = strings.ToUpper(verb[:1]) + strings.TrimSuffix(verb[1:], "e") + "ed"
 	}

@@ -1,9 +1,8 @@
 package offline
 
 import (
+	"ramet/internal/base/text"
 	"strings"
-
-	"ramet/internal/base/late"
 )
 
 // part is a piece of an order that may be a step.
@@ -15,10 +14,10 @@ type part struct {
 }
 
 var (
-	separator = late.Regexp(`(?i)\s*(?:[;\n]|[.!?]\s|,?\s+(?:and\s+)?then\s)\s*`)
-	bullet    = late.Regexp(`^\s*(?:[-*•]|\d{1,3}[.)])\s+`)
-	polite    = late.Regexp(`(?i)^(?:(?:please|hello|hi|hey|ok|okay|well|now|first|next|also|finally|then|and|afterwards|kindly|just|thanks|thank you|(?:can|could|would|will) you|i want you to|i would like you to|i'd like you to|you (?:should|must|shall)|let us|let's)(?:[\s,:!.]+|$))+`)
-	thanks    = late.Regexp(`(?i)[\s,]+(?:please|for me|thanks|thank you)$`)
+	separator = text.Regexp(`(?i)\s*(?:[;\n]|[.!?]\s|,?\s+(?:and\s+)?then\s)\s*`)
+	bullet    = text.Regexp(`^\s*(?:[-*•]|\d{1,3}[.)])\s+`)
+	polite    = text.Regexp(`(?i)^(?:(?:please|hello|hi|hey|ok|okay|well|now|first|next|also|finally|then|and|afterwards|kindly|just|thanks|thank you|(?:can|could|would|will) you|i want you to|i would like you to|i'd like you to|you (?:should|must|shall)|let us|let's)(?:[\s,:!.]+|$))+`)
+	thanks    = text.Regexp(`(?i)[\s,]+(?:please|for me|thanks|thank you)$`)
 )
 
 // split cuts an order at whatever may separate steps, outside of quotes.
@@ -27,7 +26,7 @@ func split(order string) []part {
 	var out []part
 	start, before := 0, "\n"
 	for from := 0; from < len(order); {
-		at := separator.Get().FindStringIndex(hidden[from:])
+		at := separator().FindStringIndex(hidden[from:])
 		if at == nil {
 			break
 		}
@@ -58,7 +57,7 @@ func separates(s string, start, i, j int) bool {
 
 func add(out []part, s, before string) []part {
 	p := part{text: s, raw: s, before: before}
-	if at := bullet.Get().FindStringIndex(p.text); at != nil {
+	if at := bullet().FindStringIndex(p.text); at != nil {
 		p.text, p.bullet = p.text[at[1]:], true
 	}
 	if p.text = tidy(p.text); p.text == "" {
@@ -71,11 +70,11 @@ func add(out []part, s, before string) []part {
 func tidy(s string) string {
 	for {
 		t := strings.TrimSpace(s)
-		t = t[len(polite.Get().FindString(t)):]
+		t = t[len(polite().FindString(t)):]
 		if n := len(t) - 1; n > 0 && strings.ContainsAny(t[n:], ".!?,") && !strings.ContainsAny(t[n-1:n], ". \t/*?") {
 			t = t[:n]
 		}
-		t = strings.TrimSuffix(t, thanks.Get().FindString(t))
+		t = strings.TrimSuffix(t, thanks().FindString(t))
 		if t == s {
 			return t
 		}
@@ -94,7 +93,7 @@ const (
 )
 
 // readIt reads what a wait or a fork has read already.
-var readIt = late.Regexp(`(?i)^reads? (?:it|them|that)(?: all)?$`)
+var readIt = text.Regexp(`(?i)^reads? (?:it|them|that)(?: all)?$`)
 
 func understandAt(order string, depth int) (steps []step, odd string) {
 	if depth > maxNested || len(order) > maxOrder {
@@ -110,14 +109,14 @@ func understandAt(order string, depth int) (steps []step, odd string) {
 	for i := 0; i < len(parts); i++ {
 		p := parts[i].text
 		// The items of a list under a fork are its tasks.
-		if forkHead.Get().MatchString(p) && strings.HasSuffix(p, ":") {
+		if forkHead().MatchString(p) && strings.HasSuffix(p, ":") {
 			for i+1 < len(parts) && parts[i+1].bullet {
 				i++
 				p += " one " + parts[i].text + ","
 			}
 			p = strings.TrimSuffix(p, ",")
 		}
-		if n := len(steps) - 1; n >= 0 && steps[n].kind >= forking && readIt.Get().MatchString(p) {
+		if n := len(steps) - 1; n >= 0 && steps[n].kind >= forking && readIt().MatchString(p) {
 			continue
 		}
 		got := parse(p, depth)
@@ -138,13 +137,13 @@ func understandAt(order string, depth int) (steps []step, odd string) {
 	return settle(steps), ""
 }
 
-var another = late.Regexp(`(?i)^(?:one|another|the (?:other|first|second|third|last)(?: one)?)\s`)
+var another = text.Regexp(`(?i)^(?:one|another|the (?:other|first|second|third|last)(?: one)?)\s`)
 
 // continues says whether what follows belongs to the part before it.
 func continues(p string, next part, got []step, depth int) bool {
 	switch {
-	case forkHead.Get().MatchString(p):
-		return another.Get().MatchString(next.text)
+	case forkHead().MatchString(p):
+		return another().MatchString(next.text)
 	case !strings.Contains(next.before, ";") || len(got) != 1 || !got[0].shell:
 		return false
 	}

@@ -1,10 +1,10 @@
 package offline
 
 import (
+	"ramet/internal/base/text"
 	"regexp"
 	"strings"
-
-	"ramet/internal/base/late"
+	"sync"
 )
 
 // kind is how the calls of a step follow each other.
@@ -40,7 +40,7 @@ type rule struct {
 }
 
 // allRules has them compiled.
-var allRules = late.Value[[]rule]{Make: rules}
+var allRules = sync.OnceValue(rules)
 
 // words compiles a pattern of words. In it, a space is any white space, and
 // capitals stand for:
@@ -64,7 +64,7 @@ func words(pattern string) *regexp.Regexp {
 // parse understands one part, which may be several steps joined with "and" or
 // commas; depth counts the forks around it. nil: it does not.
 func parse(s string, depth int) []step {
-	if forkHead.Get().MatchString(s) {
+	if forkHead().MatchString(s) {
 		return parseFork(s, depth)
 	}
 	if parts := joined(s); len(parts) > 1 {
@@ -89,10 +89,10 @@ func parseOne(s string, depth int) []step {
 	if s == "" {
 		return nil
 	}
-	if forkHead.Get().MatchString(s) {
+	if forkHead().MatchString(s) {
 		return parseFork(s, depth)
 	}
-	for _, r := range allRules.Get() {
+	for _, r := range allRules() {
 		if m := r.pattern.FindStringSubmatch(s); m != nil {
 			if got := r.make(m); got != nil {
 				return got
@@ -102,13 +102,13 @@ func parseOne(s string, depth int) []step {
 	return nil
 }
 
-var joint = late.Regexp(`(?i)(?:,\s+(?:and\s+)?|\s+and\s+)`)
+var joint = text.Regexp(`(?i)(?:,\s+(?:and\s+)?|\s+and\s+)`)
 
 // joined cuts at "and" and commas, outside of quotes.
 func joined(s string) []string {
 	var out []string
 	start := 0
-	for _, at := range joint.Get().FindAllStringIndex(mask(s), -1) {
+	for _, at := range joint().FindAllStringIndex(mask(s), -1) {
 		out = append(out, s[start:at[0]])
 		start = at[1]
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"ramet/internal/base/late"
+	"ramet/internal/base/text"
 	"ramet/internal/model/llm"
 )
 
@@ -143,7 +143,7 @@ func (w *work) inTurn(calls []call) bool {
 }
 
 // letterHead begins a letter.
-var letterHead = late.Regexp(`(?m)^Letter \d+ from .*$`)
+var letterHead = text.Regexp(`(?m)^Letter \d+ from .*$`)
 
 // letters waits for letters, which the answer holds, and says who wrote: the first line of
 // each. None: none came.
@@ -153,7 +153,7 @@ func (w *work) letters(wait call) (heads []string, ok bool) {
 		return nil, ok
 	}
 	o := out[0]
-	if heads = letterHead.Get().FindAllString(o.text, -1); !o.failed && len(heads) > 0 {
+	if heads = letterHead().FindAllString(o.text, -1); !o.failed && len(heads) > 0 {
 		o.tool, o.act = "read_mail", "read a letter"
 	}
 	w.tell(o)

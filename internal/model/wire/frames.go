@@ -9,8 +9,6 @@ import (
 	"hash/crc32"
 	"io"
 	"iter"
-
-	"ramet/internal/base/late"
 )
 
 // framed is the content type of Amazon's event streams.
@@ -79,7 +77,7 @@ func unless(err, usual error) error {
 }
 
 // widths are the sizes of header values by their type; 6 and 7 carry theirs.
-var widths = late.Value[map[byte]int]{Make: func() map[byte]int { return map[byte]int{0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16} }}
+var widths = map[byte]int{0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
 
 // frameHeaders reads the headers of a frame; of values other than texts only the
 // name is kept.
@@ -93,7 +91,7 @@ func frameHeaders(b []byte) (map[string]string, error) {
 		}
 		name, kind := string(b[1:1+n]), b[1+n]
 		b = b[2+n:]
-		size, fixed := widths.Get()[kind]
+		size, fixed := widths[kind]
 		if kind == 6 || kind == 7 {
 			if len(b) < 2 {
 				return bad()
@@ -116,7 +114,7 @@ func unwrap(headers map[string]string, payload []byte) ([]byte, error) {
 		var said struct{ Message string }
 		json.Unmarshal(payload, &said)
 		name := headers[":exception-type"] + headers[":error-code"]
-		return nil, &Said{Kind: exceptions.Get()[name] + " " + name, Text: said.Message + headers[":error-message"], found: true}
+		return nil, &Said{Kind: exceptions[name] + " " + name, Text: said.Message + headers[":error-message"], found: true}
 	}
 	if headers[":event-type"] != "chunk" {
 		return nil, nil
@@ -132,10 +130,8 @@ func unwrap(headers map[string]string, payload []byte) ([]byte, error) {
 }
 
 // exceptions are Amazon's words in those that classify knows.
-var exceptions = late.Value[map[string]string]{Make: func() map[string]string {
-	return map[string]string{
-		"throttlingException": "rate_limit", "serviceUnavailableException": "overloaded",
-		"modelStreamErrorException": "api_error", "internalServerException": "api_error",
-		"validationException": "invalid_request", "modelTimeoutException": "overloaded",
-	}
-}}
+var exceptions = map[string]string{
+	"throttlingException": "rate_limit", "serviceUnavailableException": "overloaded",
+	"modelStreamErrorException": "api_error", "internalServerException": "api_error",
+	"validationException": "invalid_request", "modelTimeoutException": "overloaded",
+}

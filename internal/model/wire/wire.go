@@ -27,10 +27,10 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
 	"ramet/internal/model/llm"
 )
 
@@ -108,20 +108,20 @@ type Decoder interface {
 var errStalled = errors.New("stalled")
 
 // shared keeps connections between calls.
-var shared = late.Value[http.RoundTripper]{Make: func() http.RoundTripper {
+var shared = sync.OnceValue(func() http.RoundTripper {
 	t := transport()
 	t.ForceAttemptHTTP2 = true
 	return t
-}}
+})
 
 // near is shared for addresses without TLS, mostly of models on the same machine: they have no
 // HTTP/2, and nothing is prepared for it.
-var near = late.Value[http.RoundTripper]{Make: func() http.RoundTripper {
+var near = sync.OnceValue(func() http.RoundTripper {
 	t := transport()
 	t.Protocols = new(http.Protocols)
 	t.Protocols.SetHTTP1(true)
 	return t
-}}
+})
 
 // transport does not have answers compressed: a proxy that compresses would hold them back.
 func transport() *http.Transport {
@@ -140,9 +140,9 @@ func over(own http.RoundTripper, r *http.Request) http.RoundTripper {
 	case own != nil:
 		return own
 	case r.URL.Scheme == "http":
-		return near.Get()
+		return near()
 	}
-	return shared.Get()
+	return shared()
 }
 
 // Stream posts a body and decodes the answer.

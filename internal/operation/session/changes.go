@@ -10,7 +10,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
-	"ramet/internal/base/late"
+	"ramet/internal/base/text"
 	"ramet/internal/core/agent"
 	"ramet/internal/operation/public"
 	"ramet/internal/turn/loop"
@@ -91,11 +91,11 @@ func (c *changes) look(ctx context.Context, w *Workspace, stale []agent.Agent) {
 	w.Elsewhere.Publish(loop.Event{Type: loop.Became})
 }
 
-var statWords = late.Regexp(`(\d+) (insertion|deletion)`)
+var statWords = text.Regexp(`(\d+) (insertion|deletion)`)
 
 // insertions reads git's short statistics.
 func insertions(stat string) (added, removed int) {
-	for _, m := range statWords.Get().FindAllStringSubmatch(stat, -1) {
+	for _, m := range statWords().FindAllStringSubmatch(stat, -1) {
 		n, _ := strconv.Atoi(m[1])
 		if m[2] == "insertion" {
 			added = n

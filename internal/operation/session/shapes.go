@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 
-	"ramet/internal/base/late"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
 	"ramet/internal/files"
@@ -13,9 +12,7 @@ import (
 
 // What faces show of states, as docs/json.md has it.
 
-var kindNames = late.Value[map[files.Kind]string]{Make: func() map[files.Kind]string {
-	return map[files.Kind]string{files.File: "file", files.Link: "link", files.Dir: "folder", files.Repo: "repository", files.Other: "other"}
-}}
+var kindNames = map[files.Kind]string{files.File: "file", files.Link: "link", files.Dir: "folder", files.Repo: "repository", files.Other: "other"}
 
 // shown is a path as text; what is no UTF-8 in it is marked.
 func shown(path string) string { return strings.ToValidUTF8(path, "\uFFFD") }
@@ -24,7 +21,7 @@ func shown(path string) string { return strings.ToValidUTF8(path, "\uFFFD") }
 func (w Files) ShowFiles(s history.Stated) (public.FileList, error) {
 	out := public.FileList{FileState: public.FormatFileState(s), Files: []public.File{}}
 	err := w.ListFiles(s.State, func(p string, n files.Node, has bool) error {
-		one := public.File{Path: shown(p), RawPath: public.RawName(p), Kind: kindNames.Get()[n.Kind], Mode: mode(&n).String(),
+		one := public.File{Path: shown(p), RawPath: public.RawName(p), Kind: kindNames[n.Kind], Mode: mode(&n).String(),
 			Size: n.Size, Restorable: has && n.Known()}
 		if n.Known() && n.Kind != files.Repo {
 			one.Hash = n.Hash.String()

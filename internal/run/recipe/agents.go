@@ -80,7 +80,7 @@ func (r *Recipe) plays(w *Worker) {
 		return
 	}
 	if w.Tools == nil {
-		w.Tools = tools.Get()
+		w.Tools = tools()
 	}
 	w.Tools = slices.DeleteFunc(slices.Clone(w.Tools), func(name string) bool {
 		return !slices.ContainsFunc(d.Tools, func(one string) bool {

@@ -75,7 +75,7 @@ func (p *parser) placed(s *sheet, what string) {
 		if o := s.Outputs[i]; strings.HasSuffix(out.text, "/**") && (o.Patch || o.Answer) {
 			p.say(out.line, "output %.100q of %s is one file, as a patch or an answer is: write its path without /**", out.text, what)
 		}
-		if braces.Get().FindString(out.text) == out.text {
+		if braces().FindString(out.text) == out.text {
 			p.say(out.line, "output %.100q of %s can be anywhere: say in which folder", out.text, what)
 		}
 		if !s.Each.Once && !strings.Contains(out.text, "{scope}") {
@@ -105,12 +105,12 @@ func (p *parser) path(path lined, kind, what string) bool {
 		return false
 	}
 	// A name in braces counts as a plain word; whatever it becomes is looked at again.
-	plain := braces.Get().ReplaceAllString(path.text, "x")
+	plain := braces().ReplaceAllString(path.text, "x")
 	if strings.ContainsAny(plain, "{}") {
 		p.say(path.line, "%s %.100q has a brace that belongs to no name: write {name}, or take it out", of, path.text)
 		return false
 	}
-	if braces.Get().FindString(path.text) == path.text {
+	if braces().FindString(path.text) == path.text {
 		plain = roots[0] + "/x" // a parameter that is a whole path
 	}
 	if why := badPath(plain); why != "" {
@@ -127,7 +127,7 @@ func (p *parser) names(line int, of, text string, others ...string) bool {
 		known = append(known, one.Name)
 	}
 	good := true
-	for _, found := range braces.Get().FindAllStringSubmatch(text, -1) {
+	for _, found := range braces().FindAllStringSubmatch(text, -1) {
 		if !slices.Contains(known, found[1]) {
 			p.say(line, "%s names {%.60s}, which is no parameter: %s", of, found[1], instead(found[1], known))
 			good = false

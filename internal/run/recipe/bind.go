@@ -107,7 +107,7 @@ func checkScopes(what string, list []string) ([]string, error) {
 // word in one; what comes out is as good a path as one in a recipe.
 func Expand(path, scope string, params map[string]string) (string, error) {
 	const hint = "give the parameter another value"
-	whole := braces.Get().FindString(path) == path
+	whole := braces().FindString(path) == path
 	var odd string
 	out, err := expand(path, scope, params, func(name, value string) {
 		if !whole && (value == "" || strings.ContainsAny(value, "/")) || name == "scope" && !ValidScope(value) {
@@ -143,7 +143,7 @@ func valueOf(name, scope string, params map[string]string) string {
 
 func expand(s, scope string, params map[string]string, each func(name, value string)) (string, error) {
 	var lacking string
-	out := braces.Get().ReplaceAllStringFunc(s, func(found string) string {
+	out := braces().ReplaceAllStringFunc(s, func(found string) string {
 		name := found[1 : len(found)-1]
 		if _, known := params[name]; !known && name != "scope" {
 			lacking = name

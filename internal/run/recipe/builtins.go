@@ -6,8 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"ramet/internal/base/late"
+	"sync"
 )
 
 // builtIn is what a built-in declares: which parameters it has, what it must be given and
@@ -48,7 +47,7 @@ func (r role) fits(at string) bool {
 		return r.pattern == at
 	}
 	name := path.Base(at)
-	if braces.Get().FindString(name) == name {
+	if braces().FindString(name) == name {
 		return true // a parameter, the user's matter
 	}
 	ok, _ := path.Match(r.pattern, name)
@@ -70,7 +69,7 @@ var (
 )
 
 // workers are the built-ins that `uses` of a worker names.
-var workers = late.Value[map[string]builtIn]{Make: func() map[string]builtIn {
+var workers = sync.OnceValue(func() map[string]builtIn {
 	return map[string]builtIn{
 		"clone": {with: params("repo! commit into into_commit branch"), once: true,
 			outputs: []role{pinned, {pattern: baseBundle}, {pattern: sourceBundle, may: true}}},
@@ -85,11 +84,11 @@ var workers = late.Value[map[string]builtIn]{Make: func() map[string]builtIn {
 		"comment": {with: params("repo! pull!"), effect: true,
 			inputs: []role{{pattern: "*.md"}}, outputs: []role{{pattern: "*.json"}}},
 	}
-}}
+})
 
 // builtInGates are those that `uses` of a gate names, with the built-in worker whose work
 // they look at.
-var builtInGates = late.Value[map[string]builtInGate]{Make: func() map[string]builtInGate {
+var builtInGates = sync.OnceValue(func() map[string]builtInGate {
 	return map[string]builtInGate{
 		"markdown": {"apply", params("patch")},
 		"links":    {"apply", params("patch")},
@@ -97,7 +96,7 @@ var builtInGates = late.Value[map[string]builtInGate]{Make: func() map[string]bu
 		"paths":    {"apply", params("patch allow")},
 		"limits":   {"apply", params("patch files lines_per_file")},
 	}
-}}
+})
 
 type builtInGate struct {
 	after string
@@ -125,7 +124,7 @@ func parameterNames(list []parameter) []string {
 // declared holds the recipe against what its built-ins declare.
 func (p *parser) declared() {
 	for _, s := range p.workers {
-		if b, ok := workers.Get()[s.Uses]; ok {
+		if b, ok := workers()[s.Uses]; ok {
 			p.fits(s, b)
 		}
 	}
@@ -195,7 +194,7 @@ func (p *parser) roles(known []role, paths []string, lines []lined, at int, kind
 func (p *parser) declaredTogether() {
 	of := map[string]*sheet{}
 	for _, s := range p.workers {
-		if b := workers.Get()[s.Uses]; b.once && of[s.Uses] != nil {
+		if b := workers()[s.Uses]; b.once && of[s.Uses] != nil {
 			p.say(s.Line, "workers %s and %s both use %s, which a recipe has once: keep one", of[s.Uses].Name, s.Name, s.Uses)
 		}
 		of[s.Uses] = s
@@ -210,7 +209,7 @@ func (p *parser) declaredTogether() {
 		}
 	}
 	for _, g := range p.recipe.Gates {
-		b, ok := builtInGates.Get()[g.Uses]
+		b, ok := builtInGates()[g.Uses]
 		if !ok {
 			continue
 		}
@@ -220,7 +219,7 @@ func (p *parser) declaredTogether() {
 		}
 		p.keys(b.with, g.With, g.Line, g.Line, "gate "+g.Name, g.Uses)
 		for _, key := range []string{"files", "lines_per_file"} {
-			if text := g.With[key]; text != "" && !braces.Get().MatchString(text) {
+			if text := g.With[key]; text != "" && !braces().MatchString(text) {
 				if n, err := strconv.Atoi(text); err != nil || n < 0 {
 					p.say(g.Line, "%s of gate %s is %.40q: make it a number, 0 for no limit", key, g.Name, text)
 				}
@@ -234,7 +233,7 @@ func (p *parser) declaredTogether() {
 func (p *parser) addresses(clone *sheet) {
 	parameter := slices.ContainsFunc(p.recipe.Parameters, func(one Parameter) bool { return one.Name == "repo" })
 	for i, w := range p.recipe.Workers {
-		b, ok := workers.Get()[w.Uses]
+		b, ok := workers()[w.Uses]
 		if !ok || w.Uses == "clone" || !slices.Contains(parameterNames(b.with), "repo") {
 			continue
 		}

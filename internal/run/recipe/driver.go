@@ -19,9 +19,9 @@ func (p *parser) driver(m member, what string) string {
 	name := p.text(m, what)
 	switch {
 	case name == "":
-	case braces.Get().FindString(name) == name:
+	case braces().FindString(name) == name:
 		p.names(m.value.Line, what, name)
-	case !driverRule.Get().MatchString(name):
+	case !driverRule().MatchString(name):
 		p.say(m.value.Line, "%s is %.60q: name a driver, or {parameter}; `ramet drivers` lists them", what, name)
 	}
 	return name
@@ -91,7 +91,7 @@ func (r *Recipe) Driven(values map[string]string, others string) []DrivenWorker 
 func (r *Recipe) checkAsked(values map[string]string) error {
 	for _, w := range r.Workers {
 		driver, model := bound(w.Driver, values), bound(w.Model, values)
-		if driver != "" && !driverRule.Get().MatchString(driver) {
+		if driver != "" && !driverRule().MatchString(driver) {
 			return fault.New(fault.Usage, "parameter %s is %.60q, and drives worker %s", strings.Trim(w.Driver, "{}"), driver, w.Name).WithHint("name a driver; `ramet drivers` lists them")
 		}
 		if why := badModel(driver, model); model != "" && why != "" {

@@ -44,7 +44,7 @@ func builtInText(name string) ([]byte, error) {
 // New is the text of a recipe to begin with, with comments: it changes a repository and opens
 // a pull request.
 func New(name string) ([]byte, error) {
-	if !nameRule.Get().MatchString(name) {
+	if !nameRule().MatchString(name) {
 		return nil, fault.New(fault.InvalidName, "%.60q is no name for a recipe", name).
 			WithHint("begin with a small letter, then at most 39 small letters, digits and -")
 	}

@@ -6,9 +6,9 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"sync"
 
 	"ramet/internal/base/jsonschema"
-	"ramet/internal/base/late"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -18,7 +18,7 @@ import (
 //go:embed forms.yaml
 var formsText []byte
 
-var forms = late.Value[map[string]*Schema]{Make: func() map[string]*Schema {
+var forms = sync.OnceValue(func() map[string]*Schema {
 	var n notebook
 	all := map[string]*Schema{"json": {}, "markdown": {Format: "markdown"}, "text": {Format: "text"}}
 	root := n.document(formsText)
@@ -31,15 +31,15 @@ var forms = late.Value[map[string]*Schema]{Make: func() map[string]*Schema {
 		panic("recipe: forms.yaml: " + err.Error())
 	}
 	return all
-}}
+})
 
 // Forms are the names of the built-in schemas, sorted: json, markdown, text, and the files
 // of built-ins.
-func Forms() []string { return slices.Sorted(maps.Keys(forms.Get())) }
+func Forms() []string { return slices.Sorted(maps.Keys(forms())) }
 
 // Form finds a built-in schema.
 func Form(name string) (*Schema, bool) {
-	s, ok := forms.Get()[name]
+	s, ok := forms()[name]
 	return s, ok
 }
 
@@ -59,10 +59,8 @@ const maxDepth = 32
 var types = []string{"object", "array", "string", "integer", "number", "boolean"}
 
 // belongs says to which type a key belongs.
-var belongs = late.Value[map[string]string]{Make: func() map[string]string {
-	return map[string]string{"properties": "object", "required": "object", "additionalProperties": "object",
-		"items": "array", "minItems": "array", "enum": "string", "minLength": "string", "pattern": "string"}
-}}
+var belongs = map[string]string{"properties": "object", "required": "object", "additionalProperties": "object",
+	"items": "array", "minItems": "array", "enum": "string", "minLength": "string", "pattern": "string"}
 
 // schema reads a form. Where it is none, that was said.
 func (n *notebook) schema(node *yaml.Node, what string) *Schema {
@@ -97,7 +95,7 @@ func (n *notebook) form(node *yaml.Node, what string, depth int) map[string]any 
 		out["type"] = kind
 	}
 	for key, m := range f {
-		if of := belongs.Get()[key]; of != "" && kind != "" && kind != of {
+		if of := belongs[key]; of != "" && kind != "" && kind != of {
 			n.say(m.line, "%s of %s has no meaning for type %s: leave it out", key, what, kind)
 		}
 	}

@@ -3,19 +3,20 @@ package recipe
 import (
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
-	"ramet/internal/base/late"
+	"ramet/internal/base/text"
 	"ramet/internal/core/toolinfo"
 	"ramet/internal/run"
 )
 
 // What recipes can name. Those who do the work have the other half of each list.
 var (
-	builtIns   = late.Value[[]string]{Make: func() []string { return slices.Sorted(maps.Keys(workers.Get())) }}
-	gates      = late.Value[[]string]{Make: func() []string { return slices.Sorted(maps.Keys(builtInGates.Get())) }}
+	builtIns   = sync.OnceValue(func() []string { return slices.Sorted(maps.Keys(workers())) })
+	gates      = sync.OnceValue(func() []string { return slices.Sorted(maps.Keys(builtInGates())) })
 	severities = []string{"info", "warn", "error", "blocker"}
-	tools      = late.Value[[]string]{Make: func() []string {
+	tools      = sync.OnceValue(func() []string {
 		var out []string
 		for _, t := range toolinfo.All() {
 			if t.NotInRecipes == "" {
@@ -23,7 +24,7 @@ var (
 			}
 		}
 		return out
-	}}
+	})
 	// working are the states that may hold workers.
 	working = []run.State{run.ClonedInputs, run.Ingested, run.FactsReady, run.PlanReady, run.Drafting, run.DraftReady,
 		run.Linking, run.Fixing, run.ReadyForPR, run.PROpened}
@@ -58,14 +59,14 @@ const (
 )
 
 var (
-	nameRule  = late.Regexp(`^[a-z][a-z0-9-]{0,39}$`)
-	paramRule = late.Regexp(`^[a-z][a-z0-9_]{0,39}$`)
+	nameRule  = text.Regexp(`^[a-z][a-z0-9-]{0,39}$`)
+	paramRule = text.Regexp(`^[a-z][a-z0-9_]{0,39}$`)
 	// driverRule is what a driver may be called (package config).
-	driverRule = late.Regexp(`^[a-z][a-z0-9_-]{0,31}$`)
-	scopeRule  = late.Regexp(`^[A-Za-z0-9._-]{1,80}$`)
-	withRule   = late.Regexp(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
-	braces     = late.Regexp(`\{([a-z_][a-z0-9_]*)\}`)
+	driverRule = text.Regexp(`^[a-z][a-z0-9_-]{0,31}$`)
+	scopeRule  = text.Regexp(`^[A-Za-z0-9._-]{1,80}$`)
+	withRule   = text.Regexp(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
+	braces     = text.Regexp(`\{([a-z_][a-z0-9_]*)\}`)
 )
 
 // ValidScope says whether a scope can name items and files.
-func ValidScope(s string) bool { return scopeRule.Get().MatchString(s) && s != "." && s != ".." }
+func ValidScope(s string) bool { return scopeRule().MatchString(s) && s != "." && s != ".." }

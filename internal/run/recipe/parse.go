@@ -50,7 +50,7 @@ type gateInput struct {
 func (p *parser) read(root *yaml.Node) {
 	f := p.fields(root, "the recipe", "name", "description", "brief", "parameters", "sections", "schemas", "agents", "workers", "states", "gates", "limits")
 	r := p.recipe
-	if r.Name = p.text(f["name"], "name"); r.Name != "" && !nameRule.Get().MatchString(r.Name) {
+	if r.Name = p.text(f["name"], "name"); r.Name != "" && !nameRule().MatchString(r.Name) {
 		p.say(f["name"].value.Line, "name is %.60q: begin with a small letter, then at most 39 small letters, digits and -", r.Name)
 	}
 	for _, needed := range []string{"name", "workers", "states"} {
@@ -89,7 +89,7 @@ func (p *parser) named(m member, what, one string, most int) []member {
 	}
 	var good []member
 	for _, m := range all {
-		if !nameRule.Get().MatchString(m.key) && one != "parameter" {
+		if !nameRule().MatchString(m.key) && one != "parameter" {
 			p.say(m.line, "%.60q is no name for a %s: begin with a small letter, then at most 39 small letters, digits and -", m.key, one)
 			continue
 		}
@@ -101,7 +101,7 @@ func (p *parser) named(m member, what, one string, most int) []member {
 func (p *parser) parameters(m member) {
 	for _, m := range p.named(m, "parameters", "parameter", maxSections) {
 		switch {
-		case !paramRule.Get().MatchString(m.key):
+		case !paramRule().MatchString(m.key):
 			p.say(m.line, "%.60q is no name for a parameter: begin with a small letter, then at most 39 small letters, digits and _", m.key)
 			continue
 		case slices.Contains(given, m.key):
@@ -176,7 +176,7 @@ func (p *parser) gate(m member) {
 		p.say(in.line, "%s has inputs, and a built-in gate knows what it looks at: leave them out", what)
 	}
 	p.gateInputs = append(p.gateInputs, gateInput{m.key, inputs})
-	g := Gate{Name: m.key, Line: m.line, Uses: p.word(f["uses"], "uses of "+what, gates.Get()), Command: p.text(f["command"], "command of "+what),
+	g := Gate{Name: m.key, Line: m.line, Uses: p.word(f["uses"], "uses of "+what, gates()), Command: p.text(f["command"], "command of "+what),
 		With: p.with(f["with"], what), Inputs: texts(inputs),
 		Severity: p.word(f["severity"], "severity of "+what, severities), Timeout: p.duration(f["timeout"], "timeout of "+what)}
 	p.oneOf(m, f, what, "uses", "command")

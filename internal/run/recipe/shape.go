@@ -1,16 +1,16 @@
 package recipe
 
 import (
-	"ramet/internal/base/late"
 	"ramet/internal/base/shape"
 	"ramet/internal/model/llm"
 	"ramet/internal/run"
+	"sync"
 )
 
 // Shape is the form of a recipe for editors, once YAML is read as JSON. It says less than
 // Parse, which also looks at what the parts have to do with each other, and refuses nothing
 // that Parse takes.
-var Shape = late.Value[*shape.Shape]{Make: func() *shape.Shape {
+var Shape = sync.OnceValue(func() *shape.Shape {
 	text, count, yes := shape.Text(1), shape.Integer(0), shape.Bool()
 	texts := shape.List(text)
 	scalar := shape.Either(shape.Text(0), shape.Number(-maxFloat, maxFloat), yes, shape.Null())
@@ -18,7 +18,7 @@ var Shape = late.Value[*shape.Shape]{Make: func() *shape.Shape {
 	with := shape.Map(scalar).With("Values for a built-in, or variables of a command; {name} is a parameter, {scope} the item's scope.")
 	path := text.With("A path below work, artifacts, drafts or reports; {name} is a parameter, {scope} the item's scope.")
 	worker := shape.Object(
-		shape.May("uses", shape.Enum(builtIns.Get()...).With("A built-in. Give one of uses, prompt and command.")),
+		shape.May("uses", shape.Enum(builtIns()...).With("A built-in. Give one of uses, prompt and command.")),
 		shape.May("prompt", text.With("The task of an agent, with the placeholders scope, param, input, failure, section and issue.")),
 		shape.May("command", text.With("For sh -c.")),
 		shape.May("with", with),
@@ -30,7 +30,7 @@ var Shape = late.Value[*shape.Shape]{Make: func() *shape.Shape {
 			shape.May("schema", text.With("The form that it must have: json, markdown, text, a form that is built in, or one of schemas.")),
 			shape.May("patch", yes.With("What it changed in its worktree.")),
 			shape.May("answer", yes.With("Its last answer, or what its command printed.")))))),
-		shape.May("tools", shape.List(shape.Enum(tools.Get()...))),
+		shape.May("tools", shape.List(shape.Enum(tools()...))),
 		shape.May("agent", text.With("A definition of agents, else of .agents/agents or .claude/agents: what it is told first, and what it may use at most.")),
 		shape.May("driver", text.With("The program that drives its agents, as `ramet drivers` lists them; left out: ramet itself.")),
 		shape.May("model", text.With("vendor/name, of a driver the program's own word; left out: that of its agent, else the configured one.")),
@@ -46,7 +46,7 @@ var Shape = late.Value[*shape.Shape]{Make: func() *shape.Shape {
 		shape.May("queue", text),
 	)
 	gate := shape.Object(
-		shape.May("uses", shape.Enum(gates.Get()...).With("A built-in. Give one of uses and command.")),
+		shape.May("uses", shape.Enum(gates()...).With("A built-in. Give one of uses and command.")),
 		shape.May("command", text.With("For sh -c; it only looks.")),
 		shape.May("with", with),
 		shape.May("inputs", shape.List(path).With("Files of the run that the command finds below $RAMET_INPUTS.")),
@@ -81,7 +81,7 @@ var Shape = late.Value[*shape.Shape]{Make: func() *shape.Shape {
 			shape.May("runtime", duration), shape.May("calls", count), shape.May("tokens", count),
 			shape.May("cost_usd", shape.Number(0, maxFloat)), shape.May("files", count), shape.May("lines_per_file", count))),
 	)
-}}
+})
 
 // maxFloat stands for any number.
 const maxFloat = 1e300

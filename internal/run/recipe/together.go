@@ -144,7 +144,7 @@ func (p *parser) missingForGates(g *graph) {
 
 // given says whether a path holds a parameter, so that it is the user's matter.
 func (p *parser) given(path string) bool {
-	for _, found := range braces.Get().FindAllStringSubmatch(path, -1) {
+	for _, found := range braces().FindAllStringSubmatch(path, -1) {
 		if found[1] != "scope" {
 			return true
 		}

@@ -34,7 +34,7 @@ func (p *parser) worker(m member) {
 		s.lines[key] = m.line
 	}
 	of := func(key string) string { return key + " of " + what }
-	w.Uses = p.word(f["uses"], of("uses"), builtIns.Get())
+	w.Uses = p.word(f["uses"], of("uses"), builtIns())
 	w.Prompt = p.text(f["prompt"], of("prompt"))
 	if w.Prompt != "" {
 		s.prompt = f["prompt"].value.Line
@@ -51,7 +51,7 @@ func (p *parser) worker(m member) {
 	p.outputs(s, f["outputs"], what)
 	for _, one := range p.list(f["tools"], of("tools"), maxPaths) {
 		if t := toolinfo.Find(one.text); t == nil {
-			p.say(one.line, "%s names no tool %.60q: %s", what, one.text, instead(one.text, tools.Get()))
+			p.say(one.line, "%s names no tool %.60q: %s", what, one.text, instead(one.text, tools()))
 		} else if t.NotInRecipes != "" {
 			p.say(one.line, "%s cannot use %s, because %s: leave it out", what, t.Name, t.NotInRecipes)
 		}
@@ -64,7 +64,7 @@ func (p *parser) worker(m member) {
 	w.Effort = p.word(f["effort"], of("effort"), llm.Efforts())
 	w.Driver = p.driver(f["driver"], of("driver"))
 	if w.Model = p.text(f["model"], of("model")); w.Model != "" {
-		if line := f["model"].value.Line; braces.Get().FindString(w.Model) == w.Model {
+		if line := f["model"].value.Line; braces().FindString(w.Model) == w.Model {
 			p.names(line, of("model"), w.Model)
 		} else if why := badModel(w.Driver, w.Model); why != "" {
 			p.say(line, "%s is %.60q: %s", of("model"), w.Model, why)
@@ -78,7 +78,7 @@ func (p *parser) worker(m member) {
 	w.Lookup = p.text(f["lookup"], of("lookup"))
 	w.Timeout = p.duration(f["timeout"], of("timeout"))
 	w.Attempts = int(p.integer(f["attempts"], of("attempts"), 1, 100))
-	if w.Queue = p.text(f["queue"], of("queue")); w.Queue != "" && !nameRule.Get().MatchString(w.Queue) {
+	if w.Queue = p.text(f["queue"], of("queue")); w.Queue != "" && !nameRule().MatchString(w.Queue) {
 		p.say(f["queue"].value.Line, "%s is %.60q: begin with a small letter, then at most 39 small letters, digits and -", of("queue"), w.Queue)
 	}
 	p.recipe.plays(w)
@@ -114,7 +114,7 @@ func (n *notebook) with(m member, what string) map[string]string {
 	}
 	values := map[string]string{}
 	for _, m := range n.members(m.value, "with of "+what) {
-		if !withRule.Get().MatchString(m.key) {
+		if !withRule().MatchString(m.key) {
 			n.say(m.line, "%.60q in with of %s is no name of a variable: use letters, digits and _", m.key, what)
 			continue
 		}

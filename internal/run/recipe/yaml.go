@@ -11,7 +11,6 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"ramet/internal/base/late"
 	"ramet/internal/base/text"
 )
 
@@ -58,11 +57,11 @@ func (n *notebook) document(data []byte) *yaml.Node {
 	return doc.Content[0]
 }
 
-var yamlLine = late.Regexp(`^(?:yaml: )?(?:line ([0-9]+): )?`)
+var yamlLine = text.Regexp(`^(?:yaml: )?(?:line ([0-9]+): )?`)
 
 // syntax tells what the YAML library found.
 func (n *notebook) syntax(err error) {
-	found := yamlLine.Get().FindStringSubmatch(err.Error())
+	found := yamlLine().FindStringSubmatch(err.Error())
 	at, _ := strconv.Atoi(found[1])
 	n.say(at, "not YAML: %s: correct the line or the one before", text.Line(err.Error()[len(found[0]):], 200))
 }

@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
 	"ramet/internal/base/text"
 )
 
@@ -21,32 +21,32 @@ type published struct {
 	code  fault.Code
 }
 
-var all = late.Value[[]published]{Make: func() []published {
+var all = sync.OnceValue(func() []published {
 	return []published{
 		{"event", "Event of a run", "One line of events.ndjson. Lines are in RFC 8785 form; event_hash is the SHA-256 of " +
 			"event_id, ts, type, payload and prev_hash, one behind the other. Types that are not listed here have any payload.",
 			eventSchema, checkEvent, fault.InvalidEvent},
-		{"issue", "Issue of a run", "Something that a gate found, as the snapshot keeps it.", issue.Get().Schema, issue.Get().Check, fault.InvalidEvent},
+		{"issue", "Issue of a run", "Something that a gate found, as the snapshot keeps it.", issue().Schema, issue().Check, fault.InvalidEvent},
 		{"recipe", "Recipe of a run", "What a run does in each of its states, for editors: YAML that is read as JSON. `ramet run recipe FILE` " +
 			"looks at more: who makes which input, circles, templates.", recipeSchema, checkRecipe, fault.InvalidRecipe},
 		{"run_config", "Configuration of a run", "What a run is asked to do. It is copied when the run is made; members that " +
-			"are not listed here belong to the recipe.", runConfig.Get().Schema, runConfig.Get().Check, fault.InvalidConfig},
+			"are not listed here belong to the recipe.", runConfig().Schema, runConfig().Check, fault.InvalidConfig},
 		{"snapshot", "Snapshot of a run", "What the first event_count events of a run amount to: a cache, always equal to their replay.",
-			snapshot.Get().Schema, snapshot.Get().Check, fault.InvalidEvent},
+			snapshot().Schema, snapshot().Check, fault.InvalidEvent},
 	}
-}}
+})
 
 // SchemaNames lists the schemas, sorted.
 func SchemaNames() []string {
-	names := make([]string, len(all.Get()))
-	for i, p := range all.Get() {
+	names := make([]string, len(all()))
+	for i, p := range all() {
 		names[i] = p.name
 	}
 	return names
 }
 
 func find(name string) (published, error) {
-	for _, p := range all.Get() {
+	for _, p := range all() {
 		if p.name == name {
 			return p, nil
 		}

@@ -1,12 +1,12 @@
 package rundir
 
 import (
-	"ramet/internal/base/late"
 	"ramet/internal/base/shape"
+	"sync"
 )
 
 // runConfig is the part of a run's configuration that every recipe understands.
-var runConfig = late.Value[*shape.Shape]{Make: func() *shape.Shape {
+var runConfig = sync.OnceValue(func() *shape.Shape {
 	return shape.Open(
 		shape.May("recipe", name.With("The name of a recipe, or the path of its file.")),
 		shape.May("inputs", shape.List(shape.Open(
@@ -16,4 +16,4 @@ var runConfig = late.Value[*shape.Shape]{Make: func() *shape.Shape {
 		shape.May("limits", shape.Map(shape.Number(0, 1<<53-1)).With("Budgets by name.")),
 		shape.May("set", shape.Map(schemaText).With("Values for the recipe.")),
 	)
-}}
+})

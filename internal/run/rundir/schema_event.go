@@ -1,40 +1,40 @@
 package rundir
 
 import (
-	"ramet/internal/base/late"
 	"ramet/internal/base/shape"
 	"ramet/internal/run"
+	"sync"
 )
 
 var (
-	hash = late.Value[*shape.Shape]{Make: func() *shape.Shape { return shape.Hex(64) }}
-	span = late.Value[*shape.Shape]{Make: func() *shape.Shape { return shape.Hex(16) }}
+	hash = sync.OnceValue(func() *shape.Shape { return shape.Hex(64) })
+	span = sync.OnceValue(func() *shape.Shape { return shape.Hex(16) })
 	// The days of each month are more than a pattern should say.
-	moment = late.Value[*shape.Shape]{Make: func() *shape.Shape {
+	moment = sync.OnceValue(func() *shape.Shape {
 		return shape.Match(`[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,9})?Z`)
-	}}
-	runID = late.Value[*shape.Shape]{Make: func() *shape.Shape { return shape.Match(`[A-Za-z0-9_-]{1,64}`) }}
+	})
+	runID = sync.OnceValue(func() *shape.Shape { return shape.Match(`[A-Za-z0-9_-]{1,64}`) })
 )
 
 // envelope is what all events have in common.
-var envelope = late.Value[*shape.Shape]{Make: func() *shape.Shape {
+var envelope = sync.OnceValue(func() *shape.Shape {
 	return shape.Object(
 		shape.Must("event_id", shape.Match(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`).With("A UUID, unique in the run.")),
-		shape.Must("run_id", runID.Get()),
-		shape.Must("ts", moment.Get().With("RFC 3339, UTC.")),
+		shape.Must("run_id", runID()),
+		shape.Must("ts", moment().With("RFC 3339, UTC.")),
 		shape.Must("type", shape.Match(`[A-Z_]+`)),
 		shape.Must("payload", shape.Open()),
 		shape.Must("trace_id", shape.Hex(32).With("One for the whole run.")),
-		shape.Must("span_id", span.Get()),
-		shape.May("parent_span_id", span.Get()),
+		shape.Must("span_id", span()),
+		shape.May("parent_span_id", span()),
 		shape.Must("prev_hash", shape.Match(`(?:[0-9a-f]{64})?`).With("The event_hash of the event before; empty for the first.")),
-		shape.Must("event_hash", hash.Get()),
+		shape.Must("event_hash", hash()),
 	)
-}}
+})
 
 // eventSchema is the envelope, and for each type the form of its payload.
 func eventSchema() map[string]any {
-	doc := envelope.Get().Schema()
+	doc := envelope().Schema()
 	var rules []any
 	for _, t := range run.Types() {
 		payload, known := run.Payload(t)

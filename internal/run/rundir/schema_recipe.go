@@ -3,6 +3,6 @@ package rundir
 import "ramet/internal/run/recipe"
 
 // The shape of recipes is made when it is asked for: few commands do.
-func recipeSchema() map[string]any { return recipe.Shape.Get().Schema() }
+func recipeSchema() map[string]any { return recipe.Shape().Schema() }
 
-func checkRecipe(doc []byte) error { return recipe.Shape.Get().Check(doc) }
+func checkRecipe(doc []byte) error { return recipe.Shape().Check(doc) }

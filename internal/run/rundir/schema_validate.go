@@ -32,7 +32,7 @@ func ValidateOutput(name string, doc []byte) error {
 
 // checkEvent is the envelope and then the payload, whose form the type decides.
 func checkEvent(doc []byte) error {
-	if err := envelope.Get().Check(doc); err != nil {
+	if err := envelope().Check(doc); err != nil {
 		return err
 	}
 	var e struct {

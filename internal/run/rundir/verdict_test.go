@@ -243,9 +243,9 @@ func TestTheShapesNameEveryFieldOfTheSnapshot(t *testing.T) {
 		schema map[string]any
 		value  any
 	}{
-		{snapshot.Get().Schema(), run.Snapshot{}}, {issue.Get().Schema(), run.Issue{}}, {artifact.Get().Schema(), run.Artifact{}},
-		{gate.Get().Schema(), run.Gate{}}, {workItem.Get().Schema(), run.Item{}}, {file.Get().Schema(), run.File{}},
-		{failure.Get().Schema(), run.Failure{}}, {pullRequest.Get().Schema(), run.PR{}}, {itemError.Get().Schema(), run.ItemError{}},
+		{snapshot().Schema(), run.Snapshot{}}, {issue().Schema(), run.Issue{}}, {artifact().Schema(), run.Artifact{}},
+		{gate().Schema(), run.Gate{}}, {workItem().Schema(), run.Item{}}, {file().Schema(), run.File{}},
+		{failure().Schema(), run.Failure{}}, {pullRequest().Schema(), run.PR{}}, {itemError().Schema(), run.ItemError{}},
 	} {
 		var want []string
 		for f := range reflect.TypeOf(c.value).Fields() {

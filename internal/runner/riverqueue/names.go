@@ -3,21 +3,20 @@ package riverqueue
 import (
 	"crypto/sha256"
 	"fmt"
-
-	"ramet/internal/base/late"
+	"ramet/internal/base/text"
 )
 
 // What River takes for a schema, for a queue, and for the parts of a client's name.
 var (
-	schemaRule = late.Regexp(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
-	queueRule  = late.Regexp(`^[a-z0-9]+(-[a-z0-9]+)*$`)
-	oddities   = late.Regexp(`[^a-zA-Z0-9._]+`)
+	schemaRule = text.Regexp(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
+	queueRule  = text.Regexp(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+	oddities   = text.Regexp(`[^a-zA-Z0-9._]+`)
 )
 
 // besides names the schema that belongs to another: "ramet_river" to "ramet".
 func besides(schema string) string {
 	const longest = 46 // of River's, so that its channels have names
-	if name := schema + "_river"; len(name) <= longest && schemaRule.Get().MatchString(name) {
+	if name := schema + "_river"; len(name) <= longest && schemaRule().MatchString(name) {
 		return name
 	}
 	return fmt.Sprintf("ramet_%x_river", sum(schema, 16))
@@ -25,7 +24,7 @@ func besides(schema string) string {
 
 // queueName is what a queue is called in River.
 func queueName(name string) string {
-	if len(name) <= 60 && queueRule.Get().MatchString(name) {
+	if len(name) <= 60 && queueRule().MatchString(name) {
 		return "q-" + name
 	}
 	return fmt.Sprintf("x-%x", sum(name, 16))
@@ -33,7 +32,7 @@ func queueName(name string) string {
 
 // clientName is what a host is called in River: readable, and no other's.
 func clientName(host string) string {
-	plain := oddities.Get().ReplaceAllString(host, "-")
+	plain := oddities().ReplaceAllString(host, "-")
 	return fmt.Sprintf("h-%.60s-%x", plain, sum(host, 8))
 }
 

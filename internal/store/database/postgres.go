@@ -13,22 +13,19 @@ import (
 
 	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
 )
 
 const defaultSchema = "ramet"
 
 // sessionDefaults are the server's settings for our sessions; the URL sets others.
-var sessionDefaults = late.Value[map[string]string]{Make: func() map[string]string {
-	return map[string]string{
-		// How long a statement waits for another process.
-		"lock_timeout": "5s",
-		// Somebody who was stopped or cut off within a transaction holds up others no longer.
-		"idle_in_transaction_session_timeout": "30s",
-		// So that a host that vanished without a word is noticed within half a minute.
-		"tcp_keepalives_idle": "15", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3",
-	}
-}}
+var sessionDefaults = map[string]string{
+	// How long a statement waits for another process.
+	"lock_timeout": "5s",
+	// Somebody who was stopped or cut off within a transaction holds up others no longer.
+	"idle_in_transaction_session_timeout": "30s",
+	// So that a host that vanished without a word is noticed within half a minute.
+	"tcp_keepalives_idle": "15", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3",
+}
 
 // SchemaLock is the advisory lock under which ramet makes tables in PostgreSQL.
 const SchemaLock = 0x72616d74
@@ -74,7 +71,7 @@ func ParsePostgres(address string) (Postgres, error) {
 	}
 	config.RuntimeParams["search_path"] = pgx.Identifier{schema}.Sanitize()
 	config.RuntimeParams["application_name"] = "ramet"
-	for name, value := range sessionDefaults.Get() {
+	for name, value := range sessionDefaults {
 		if config.RuntimeParams[name] == "" {
 			config.RuntimeParams[name] = value
 		}

@@ -4,10 +4,10 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
 )
 
 // Config is where spans go.
@@ -111,14 +111,14 @@ func pairs(s string) (map[string]string, error) {
 		name = strings.TrimSpace(name)
 		decoded, err := url.PathUnescape(strings.TrimSpace(value))
 		if !ok || name == "" || err != nil || strings.ContainsAny(name+decoded, "\r\n\x00") {
-			return nil, errPairs.Get()
+			return nil, errPairs()
 		}
 		out[name] = decoded
 	}
 	return out, nil
 }
 
-var errPairs = late.Value[*fault.Error]{Make: func() *fault.Error { return fault.New(fault.InvalidConfig, "not name=value,name=value") }}
+var errPairs = sync.OnceValue(func() *fault.Error { return fault.New(fault.InvalidConfig, "not name=value,name=value") })
 
 func resource(env func(string) string, version string) ([]Attribute, error) {
 	more, err := pairs(env("OTEL_RESOURCE_ATTRIBUTES"))

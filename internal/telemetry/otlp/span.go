@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"ramet/internal/base/late"
 	"ramet/internal/telemetry"
 )
 
@@ -141,11 +140,9 @@ func (s *span) call(a about) {
 }
 
 // providers are the names that the conventions have for hosts.
-var providers = late.Value[map[string]string]{Make: func() map[string]string {
-	return map[string]string{"api.anthropic.com": "anthropic", "api.openai.com": "openai", "generativelanguage.googleapis.com": "gcp.gemini",
-		"api.mistral.ai": "mistral_ai", "api.deepseek.com": "deepseek", "api.groq.com": "groq", "api.x.ai": "x_ai", "api.cohere.com": "cohere",
-		"api.perplexity.ai": "perplexity"}
-}}
+var providers = map[string]string{"api.anthropic.com": "anthropic", "api.openai.com": "openai", "generativelanguage.googleapis.com": "gcp.gemini",
+	"api.mistral.ai": "mistral_ai", "api.deepseek.com": "deepseek", "api.groq.com": "groq", "api.x.ai": "x_ai", "api.cohere.com": "cohere",
+	"api.perplexity.ai": "perplexity"}
 
 // providerOf is who has the model, and its name there. A model may be vendor/name; else
 // the address tells.
@@ -154,7 +151,7 @@ func providerOf(a about) (provider, model string) {
 	switch {
 	case err != nil:
 	case u.Hostname() != "":
-		provider = providers.Get()[u.Hostname()]
+		provider = providers[u.Hostname()]
 	default:
 		provider = u.Scheme
 	}

@@ -24,11 +24,10 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 	"unicode/utf8"
-
-	"ramet/internal/base/late"
 )
 
 // The bounds, where Options do not say otherwise.
@@ -182,7 +181,7 @@ func (o Options) client() *http.Client {
 func usual(u *url.URL) bool { return host(u) == strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")) }
 
 // closed are networks that are not public although the library has no word for them.
-var closed = late.Value[[]netip.Prefix]{Make: func() (out []netip.Prefix) {
+var closed = sync.OnceValue(func() (out []netip.Prefix) {
 	for _, s := range []string{
 		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
 		"64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "fec0::/10", "3fff::/20", "5f00::/16",
@@ -190,7 +189,7 @@ var closed = late.Value[[]netip.Prefix]{Make: func() (out []netip.Prefix) {
 		out = append(out, netip.MustParsePrefix(s))
 	}
 	return out
-}}
+})
 
 // public says whether an address is one of the open net. Those that carry an IPv4 address
 // are judged by it.
@@ -202,7 +201,7 @@ func public(a netip.Addr) bool {
 	if !a.IsValid() || !a.IsGlobalUnicast() || a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() {
 		return false
 	}
-	for _, p := range closed.Get() {
+	for _, p := range closed() {
 		if p.Contains(a) {
 			return false
 		}

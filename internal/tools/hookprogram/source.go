@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
-	"ramet/internal/base/late"
 	"ramet/internal/core/config"
 	"ramet/internal/core/trust"
 	"ramet/internal/launch"
@@ -118,7 +118,7 @@ func Named(project, command string) []string {
 			if !runs && !inFolder {
 				continue
 			}
-			isModule, interprets := strings.HasPrefix(word, "-m"), slices.Contains(interpreters.Get(), path.Base(word))
+			isModule, interprets := strings.HasPrefix(word, "-m"), slices.Contains(interpreters(), path.Base(word))
 			if isModule || module || strings.Contains(word, "/") || !interprets && exists(filepath.Join(project, word)) {
 				words = append(words, word)
 			}
@@ -134,10 +134,10 @@ func Named(project, command string) []string {
 }
 
 // interpreters run the file that they are given; the last few only stand before a command.
-var interpreters = late.Value[[]string]{Make: func() []string {
+var interpreters = sync.OnceValue(func() []string {
 	return strings.Fields(`sh bash zsh dash ksh fish python python2 python3 node nodejs deno bun tsx ts-node npx ruby perl php pwsh
 	uv uvx pipx go run cd exec env command nice nohup time timeout sudo source . xargs then else do if while until !`)
-}}
+})
 
 func exists(path string) bool {
 	_, err := os.Lstat(path)

@@ -11,7 +11,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"ramet/internal/base/late"
 	"ramet/internal/base/text"
 	"ramet/internal/launch"
 	"ramet/internal/launch/sandbox"
@@ -89,7 +88,7 @@ func (l *Local) runBash(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	}
 	cmd.Output = tee{out, all, c.Output}
 	var asked *tracker
-	if moves.Get().MatchString(args.Command) {
+	if moves().MatchString(args.Command) {
 		var command string
 		command, asked = track(args.Command)
 		asked.next = cmd.Output
@@ -160,14 +159,14 @@ func outcome(result sandbox.Result, err error, timeout time.Duration, g tool.Gra
 }
 
 // refusals are what programs say when a file may not be written, or there is no network.
-var refusals = late.Regexp(`(?i)operation not permitted|permission denied|device or resource busy|read-only file ?system|\bE(PERM|ACCES|ROFS|NETUNREACH|HOSTUNREACH|AI_AGAIN|NOTFOUND|CONNREFUSED)\b|` +
+var refusals = text.Regexp(`(?i)operation not permitted|permission denied|device or resource busy|read-only file ?system|\bE(PERM|ACCES|ROFS|NETUNREACH|HOSTUNREACH|AI_AGAIN|NOTFOUND|CONNREFUSED)\b|` +
 	`network is (unreachable|down)|no route to host|name resolution|resolve (host|address|proxy)|unable to resolve|cannot resolve|could not resolve|name or service not known|no such host|nodename nor servname|` +
 	`unknown host|network error|connection refused|failed to connect|could not connect|can't connect|getaddrinfo`)
 
 // boxed says of a command that failed in the box whether the box may be why.
 func boxed(out string) string {
 	const what = "writing only in the workspace and $TMPDIR, no network"
-	if refusals.Get().MatchString(out) {
+	if refusals().MatchString(out) {
 		return "[the box may be the cause: it ran confined, " + what + "; if it must have more, call it again with outside and say why]"
 	}
 	return "[it ran confined: " + what + "]"

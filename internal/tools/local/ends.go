@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
-	"ramet/internal/base/late"
 	"ramet/internal/base/text"
 )
 
@@ -70,15 +70,15 @@ func (e *ends) String() string {
 
 // escapes are the sequences by which a program moves the cursor, changes colours,
 // sets titles and the like. None goes over the end of a line.
-var escapes = late.Value[*regexp.Regexp]{Make: func() *regexp.Regexp {
+var escapes = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]*[0-OQ-WYZ\\` + "`" + `-~])`)
-}}
+})
 
 // plain is output without escape codes. Of a line that was written over, as
 // progress bars do, the last version stays.
 func plain(s string) string {
 	if strings.IndexByte(s, '\x1b') >= 0 {
-		s = escapes.Get().ReplaceAllString(s, "")
+		s = escapes().ReplaceAllString(s, "")
 	}
 	if strings.IndexByte(s, '\r') >= 0 {
 		s = strings.ReplaceAll(s, "\r\n", "\n")

@@ -29,7 +29,7 @@ type readArgs struct {
 
 func (l *Local) read() tool.Tool {
 	return l.remember(l.runRead, tool.Describe("read", tool.Spec{
-		Args:    readShape.Get(),
+		Args:    readShape(),
 		Subject: l.subject, Summary: l.summary("read"),
 	}))
 }

@@ -3,22 +3,21 @@ package local
 import (
 	"sync"
 
-	"ramet/internal/base/late"
 	"ramet/internal/base/shape"
 )
 
 // What calls must look like, made once for all agents: thousands may be idle in one kernel, each with
 // its own tools.
 var (
-	fetchShape = late.Value[*shape.Shape]{Make: func() *shape.Shape { return shape.Object(shape.Must("url", shape.Text(1))) }}
-	globShape  = late.Value[*shape.Shape]{Make: func() *shape.Shape {
+	fetchShape = sync.OnceValue(func() *shape.Shape { return shape.Object(shape.Must("url", shape.Text(1))) })
+	globShape  = sync.OnceValue(func() *shape.Shape {
 		return shape.Object(
 			shape.Must("pattern", shape.Text(1)),
 			shape.May("path", shape.Text(1)),
 			shape.May("exclude", shape.Text(1)).Untold(),
 		)
-	}}
-	grepShape = late.Value[*shape.Shape]{Make: func() *shape.Shape {
+	})
+	grepShape = sync.OnceValue(func() *shape.Shape {
 		return shape.Object(
 			shape.Must("pattern", shape.Text(1)),
 			shape.May("path", shape.Text(1)),
@@ -29,26 +28,26 @@ var (
 			shape.May("mode", shape.Enum("lines", "files", "count")),
 			shape.May("multiline", shape.Bool()),
 		)
-	}}
-	listShape = late.Value[*shape.Shape]{Make: func() *shape.Shape {
+	})
+	listShape = sync.OnceValue(func() *shape.Shape {
 		return shape.Object(
 			shape.May("path", shape.Text(1)),
 		)
-	}}
-	readShape = late.Value[*shape.Shape]{Make: func() *shape.Shape {
+	})
+	readShape = sync.OnceValue(func() *shape.Shape {
 		return shape.Object(
 			shape.Must("path", shape.Text(1)),
 			shape.May("offset", shape.Integer(1)),
 			shape.May("limit", shape.Integer(1)),
 		)
-	}}
-	writeShape = late.Value[*shape.Shape]{Make: func() *shape.Shape {
+	})
+	writeShape = sync.OnceValue(func() *shape.Shape {
 		return shape.Object(
 			shape.Must("path", shape.Text(1)),
 			shape.Must("content", shape.Text(0)),
 		)
-	}}
-	editShape = late.Value[*shape.Shape]{Make: func() *shape.Shape {
+	})
+	editShape = sync.OnceValue(func() *shape.Shape {
 		return shape.Object(
 			shape.Must("path", shape.Text(1)),
 			shape.May("old_string", shape.Text(1)),
@@ -57,7 +56,7 @@ var (
 			shape.May("edits", shape.List(shape.Object(
 				shape.Must("old_string", shape.Text(1)), shape.Must("new_string", shape.Text(0)), shape.May("replace_all", shape.Bool()).Untold()))),
 		)
-	}}
+	})
 )
 
 // commands are the shapes of those tools that depend on options: how many seconds a call may wait at most,

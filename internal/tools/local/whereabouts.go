@@ -7,12 +7,11 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"ramet/internal/base/late"
 	"ramet/internal/base/text"
 )
 
 // moves finds commands that may change their folder. Only these are asked where they end.
-var moves = late.Regexp(`\b(cd|pushd|popd)\b`)
+var moves = text.Regexp(`\b(cd|pushd|popd)\b`)
 
 // tracker asks a shell in which folder it ends: a trap prints that behind a mark, which
 // nobody can guess, on the output as the shell found it. The mark and what follows are no

@@ -6,11 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"ramet/internal/base/text"
 	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-
-	"ramet/internal/base/late"
 )
 
 // lines hands on what a server says, one message a line, and drops what is none: banners,
@@ -101,16 +100,16 @@ func isMessage(line []byte) bool {
 const ends = 4 << 10
 
 var (
-	idFirst = late.Regexp(`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*([0-9]+|"[^"\\]{1,100}")`)
-	idLast  = late.Regexp(`"id"\s*:\s*([0-9]+|"[^"\\]{1,100}")\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
+	idFirst = text.Regexp(`^\s*\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*([0-9]+|"[^"\\]{1,100}")`)
+	idLast  = text.Regexp(`"id"\s*:\s*([0-9]+|"[^"\\]{1,100}")\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
 )
 
 // tooLong is the answer that stands for one that is too long; nothing if nobody can know what
 // it answers.
 func tooLong(head, tail []byte, size int) []byte {
-	m := idFirst.Get().FindSubmatch(head)
+	m := idFirst().FindSubmatch(head)
 	if m == nil {
-		m = idLast.Get().FindSubmatch(tail)
+		m = idLast().FindSubmatch(tail)
 	}
 	if m == nil {
 		return nil

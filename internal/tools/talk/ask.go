@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
 	"ramet/internal/base/shape"
 	"ramet/internal/base/text"
 	"ramet/internal/turn/permit"
@@ -21,7 +21,7 @@ type askArgs struct {
 	Choices  []string
 }
 
-var askSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
+var askSpec = sync.OnceValue(func() tool.Spec {
 	return tool.Describe("ask", tool.Spec{
 		Args: shape.Object(
 			shape.Must("question", shape.Text(1)),
@@ -35,12 +35,12 @@ var askSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
 			return text.Line(args.Question, 200)
 		},
 	})
-}}
+})
 
 // ask is the tool that puts a question to the user.
 type ask struct{ person Person }
 
-func (ask) Spec() tool.Spec { return askSpec.Get() }
+func (ask) Spec() tool.Spec { return askSpec() }
 
 // Run implements tool.Tool.
 func (a ask) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
@@ -51,7 +51,7 @@ func (a ask) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	if len(args.Choices) > mostChoices {
 		return tool.Failed(fmt.Sprintf("At most %d choices; there is always a place for other words. Nobody was asked.", mostChoices)), nil
 	}
-	q := permit.Question{Agent: c.Agent, CallID: c.ID, Tool: askSpec.Get().Name, Summary: text.Line(args.Question, 200),
+	q := permit.Question{Agent: c.Agent, CallID: c.ID, Tool: askSpec().Name, Summary: text.Line(args.Question, 200),
 		Says: text.Safe(args.Question), Choices: make([]string, len(args.Choices))}
 	for i, choice := range args.Choices {
 		q.Choices[i] = text.Line(choice, 200)

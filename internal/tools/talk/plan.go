@@ -4,14 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync"
 
-	"ramet/internal/base/late"
 	"ramet/internal/base/shape"
 	"ramet/internal/base/text"
 	"ramet/internal/turn/tool"
 )
 
-var planSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
+var planSpec = sync.OnceValue(func() tool.Spec {
 	return tool.Describe("plan", tool.Spec{
 		Args: shape.Object(shape.Must("steps", shape.List(shape.Object(
 			shape.Must("step", shape.Text(1)),
@@ -25,12 +25,12 @@ var planSpec = late.Value[tool.Spec]{Make: func() tool.Spec {
 			return args.Progress()
 		},
 	})
-}}
+})
 
 // plan is the tool that shows people what the agent intends to do.
 type plan struct{}
 
-func (plan) Spec() tool.Spec { return planSpec.Get() }
+func (plan) Spec() tool.Spec { return planSpec() }
 
 // Run implements tool.Tool.
 func (plan) Run(_ context.Context, c tool.Call) (tool.Answer, error) {

@@ -19,9 +19,8 @@ package hook
 import (
 	"encoding/json"
 	"slices"
+	"sync"
 	"time"
-
-	"ramet/internal/base/late"
 )
 
 // Event is an occasion on which hooks run.
@@ -52,7 +51,7 @@ const (
 // Theirs and Ours are the events by whose files may name them; Ours holds all.
 var (
 	Theirs = []Event{PreToolUse, PostToolUse, UserPromptSubmit, Stop, SubagentStart, SubagentStop, SessionStart, Notification, PreCompact}
-	Ours   = late.Value[[]Event]{Make: func() []Event { return append(slices.Clone(Theirs), Fork, Kill, Mail, Interrupted, RunState) }}
+	Ours   = sync.OnceValue(func() []Event { return append(slices.Clone(Theirs), Fork, Kill, Mail, Interrupted, RunState) })
 )
 
 // objects says whether something is about to happen that a hook can keep from happening.

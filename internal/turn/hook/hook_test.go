@@ -67,7 +67,7 @@ func verdict(e Event, r Ran) Verdict {
 }
 
 func TestExitCodes(t *testing.T) {
-	for _, e := range Ours.Get() {
+	for _, e := range Ours() {
 		if v := verdict(e, Ran{}); v.Denied || v.Halts || len(v.Tell) > 0 || len(v.Entries) != 1 {
 			t.Errorf("%s, exit 0: %+v", e, v)
 		}

@@ -1,14 +1,13 @@
 package hook
 
 import (
+	"ramet/internal/base/text"
 	"regexp"
 	"slices"
 	"strings"
-
-	"ramet/internal/base/late"
 )
 
-var plainMatcher = late.Regexp(`^[A-Za-z0-9_| -]*$`)
+var plainMatcher = text.Regexp(`^[A-Za-z0-9_| -]*$`)
 
 // Fits says whether a hook runs on an occasion. A matcher of plain names, with | between them, is
 // one of them; any other is a regular expression, which may fit anywhere in the name. One that is
@@ -31,7 +30,7 @@ func (h Hook) Fits(o Occasion) bool {
 	default:
 		return true // there is nothing that could be matched
 	}
-	if plainMatcher.Get().MatchString(h.Matcher) {
+	if plainMatcher().MatchString(h.Matcher) {
 		for one := range strings.SplitSeq(h.Matcher, "|") {
 			if slices.Contains(names, strings.TrimSpace(one)) {
 				return true

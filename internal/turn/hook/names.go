@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"ramet/internal/base/late"
 	"ramet/internal/core/toolinfo"
 )
 
@@ -39,9 +38,7 @@ func argumentsOf(tool string) map[string]string {
 }
 
 // modes are the forms in which grep answers, ours to theirs.
-var modes = late.Value[map[string]string]{Make: func() map[string]string {
-	return map[string]string{"lines": "content", "files": "files_with_matches", "count": "count"}
-}}
+var modes = map[string]string{"lines": "content", "files": "files_with_matches", "count": "count"}
 
 // toTheirs is a tool's arguments in the other program's words. Files have whole paths there.
 func toTheirs(tool, dir string, args json.RawMessage) json.RawMessage {
@@ -58,8 +55,8 @@ func toTheirs(tool, dir string, args json.RawMessage) json.RawMessage {
 		switch said, _ := value.(string); {
 		case their == "file_path" && said != "" && !filepath.IsAbs(said):
 			value = filepath.Join(dir, filepath.FromSlash(said))
-		case their == "output_mode" && modes.Get()[said] != "":
-			value = modes.Get()[said]
+		case their == "output_mode" && modes[said] != "":
+			value = modes[said]
 		case tool == "bash" && name == "timeout":
 			if seconds, ok := value.(float64); ok {
 				value = seconds * 1000
@@ -95,7 +92,7 @@ func toOurs(tool, dir string, args json.RawMessage) json.RawMessage {
 				value = filepath.ToSlash(rel)
 			}
 		case name == "output_mode":
-			for ourMode, their := range modes.Get() {
+			for ourMode, their := range modes {
 				if their == said {
 					value = ourMode
 				}

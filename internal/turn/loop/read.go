@@ -9,7 +9,6 @@ import (
 
 	"ramet/internal/base/chain"
 	"ramet/internal/base/id"
-	"ramet/internal/base/late"
 	"ramet/internal/core/history"
 	"ramet/internal/core/toolinfo"
 	"ramet/internal/model/llm"
@@ -19,17 +18,15 @@ import (
 const summaryHead = "This is a summary of the earlier part of this conversation:\n\n"
 
 // roles are the roles of entries. A summary and a notice stand where the user speaks.
-var roles = late.Value[map[history.Kind]llm.Role]{Make: func() map[history.Kind]llm.Role {
-	return map[history.Kind]llm.Role{
-		history.System: llm.System, history.User: llm.User, history.Assistant: llm.Assistant,
-		history.ToolResult: llm.ToolRole, history.Compact: llm.User, history.Notice: llm.User,
-	}
-}}
+var roles = map[history.Kind]llm.Role{
+	history.System: llm.System, history.User: llm.User, history.Assistant: llm.Assistant,
+	history.ToolResult: llm.ToolRole, history.Compact: llm.User, history.Notice: llm.User,
+}
 
 // read makes an item of an entry. Parts that do not belong into a message of its
 // role, and blank ones, are left out: some vendor would refuse them.
 func read(ctx context.Context, e history.Entry, blob func(context.Context, chain.Hash) ([]byte, error)) (item, error) {
-	it := item{id: e.ID, kind: e.Kind, first: e.ID, end: e.ID, message: llm.Message{Role: roles.Get()[e.Kind]}}
+	it := item{id: e.ID, kind: e.Kind, first: e.ID, end: e.ID, message: llm.Message{Role: roles[e.Kind]}}
 	var space [4]history.Part // most have one
 	parts, err := e.PartsIn(space[:0])
 	if err != nil {

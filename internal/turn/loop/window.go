@@ -2,11 +2,12 @@ package loop
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
+	"ramet/internal/base/text"
 	"ramet/internal/model/llm"
 )
 
@@ -46,15 +47,15 @@ func (r *turn) counted(u llm.Usage, sent int64) (cutAt int64) {
 }
 
 // windowWords are how vendors tell how much a model reads when a request was too long.
-var windowWords = []*late.Expression{
-	late.Regexp(`[0-9](?: tokens?)? > ([0-9][0-9,]{2,9})`),
-	late.Regexp(`(?i)(?:maximum context length is|context (?:length|window|size|limit)|maximum (?:number of )?tokens|n_ctx)[^0-9.]{0,24}([0-9][0-9,]{2,9})`),
+var windowWords = []func() *regexp.Regexp{
+	text.Regexp(`[0-9](?: tokens?)? > ([0-9][0-9,]{2,9})`),
+	text.Regexp(`(?i)(?:maximum context length is|context (?:length|window|size|limit)|maximum (?:number of )?tokens|n_ctx)[^0-9.]{0,24}([0-9][0-9,]{2,9})`),
 }
 
 // windowIn is the window that a refusal names.
 func windowIn(said string) (int64, bool) {
 	for _, words := range windowWords {
-		if found := words.Get().FindStringSubmatch(said); found != nil {
+		if found := words().FindStringSubmatch(said); found != nil {
 			n, err := strconv.ParseInt(strings.ReplaceAll(found[1], ",", ""), 10, 64)
 			return n, err == nil && n >= 256
 		}
@@ -92,21 +93,21 @@ func (r *turn) tooLong(why error, limit int64) bool {
 
 // limitWords are how vendors name the limit of an answer, of which they speak when it is more than the
 // model may write.
-var limitWords = late.Regexp(`(?i)max_?(completion_|output_?)?tokens|completion tokens|output tokens|maximum tokens`)
+var limitWords = text.Regexp(`(?i)max_?(completion_|output_?)?tokens|completion tokens|output tokens|maximum tokens`)
 
 // numbers are what stands in a refusal as one.
-var numbers = late.Regexp(`[0-9][0-9,]{2,9}`)
+var numbers = text.Regexp(`[0-9][0-9,]{2,9}`)
 
 // tooMuch learns from a request that was refused because more might have been answered than the model may
 // write: tables can be wrong, and a model in none has the limits of its neighbour. It says whether the same
 // request may be taken with the limit that the refusal names.
 func (r *turn) tooMuch(why error, limit int64) bool {
 	said := why.Error()
-	if !fault.Is(why, fault.ProviderBadRequest) || !limitWords.Get().MatchString(said) {
+	if !fault.Is(why, fault.ProviderBadRequest) || !limitWords().MatchString(said) {
 		return false
 	}
 	most := int64(0)
-	for _, word := range numbers.Get().FindAllString(said, -1) {
+	for _, word := range numbers().FindAllString(said, -1) {
 		n, err := strconv.ParseInt(strings.ReplaceAll(word, ",", ""), 10, 64)
 		if strings.Contains(said, word+" (exclusive)") {
 			n--

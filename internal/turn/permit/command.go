@@ -1,11 +1,10 @@
 package permit
 
 import (
+	"ramet/internal/base/text"
 	"slices"
 	"strings"
 	"unicode"
-
-	"ramet/internal/base/late"
 )
 
 // A command pattern is words. Each is matched against one word of a simple command,
@@ -22,7 +21,7 @@ type glob struct {
 	assign bool // NAME=… in front of the command
 }
 
-var assignment = late.Regexp(`^[A-Za-z_][A-Za-z0-9_]*=`)
+var assignment = text.Regexp(`^[A-Za-z_][A-Za-z0-9_]*=`)
 
 // parseCommand reads a pattern that checkCommand has nothing against.
 func parseCommand(pattern string) command {
@@ -53,7 +52,7 @@ func parseCommand(pattern string) command {
 	}
 	for i := range c.words {
 		// Only a name that is written out is one: the first piece holds it all.
-		if !assignment.Get().MatchString(c.words[i].pieces[0]) {
+		if !assignment().MatchString(c.words[i].pieces[0]) {
 			break
 		}
 		c.words[i].assign = true

@@ -2,12 +2,11 @@ package permit
 
 import (
 	"path"
+	"ramet/internal/base/text"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
-
-	"ramet/internal/base/late"
 )
 
 // What cannot be undone, or cannot be known: for such a call no rule is saved. The
@@ -131,9 +130,9 @@ func (m *marker) command(args []arg, depth int) {
 	}
 	m.plain(args, depth)
 	name := program(args[0].text)
-	if slices.Contains(wrappers.Get(), name) {
+	if slices.Contains(wrappers(), name) {
 		m.wrapped(name, args[1:], depth)
-	} else if words, ok := runners.Get()[name]; ok {
+	} else if words, ok := runners[name]; ok {
 		if at := slices.IndexFunc(args[1:], func(a arg) bool { return slices.Contains(strings.Fields(words), a.text) }); at >= 0 {
 			m.wrapped(name, args[at+2:], depth)
 		}
@@ -151,10 +150,10 @@ func (m *marker) wrapped(name string, args []arg, depth int) {
 		if strings.HasPrefix(a.text, "-") && !strings.ContainsAny(a.text, " \t\n") {
 			continue
 		}
-		if variable, value, ok := strings.Cut(a.text, "="); ok && assignment.Get().MatchString(a.text) {
+		if variable, value, ok := strings.Cut(a.text, "="); ok && assignment().MatchString(a.text) {
 			m.assigned(variable, arg{value, a.open}, depth)
 		}
-		if a.open && !named && name != "find" && !assignment.Get().MatchString(a.text) {
+		if a.open && !named && name != "find" && !assignment().MatchString(a.text) {
 			m.add(fed)
 		}
 		named = true
@@ -162,7 +161,7 @@ func (m *marker) wrapped(name string, args []arg, depth int) {
 			m.line(a.text, depth+1)
 		}
 		m.plain(rest, depth)
-		if deleted := program(a.text); (name == "xargs" || name == "parallel" || name == "find") && slices.Contains(slices.Concat(deleters.Get(), enders.Get()), deleted) {
+		if deleted := program(a.text); (name == "xargs" || name == "parallel" || name == "find") && slices.Contains(slices.Concat(deleters(), enders()), deleted) {
 			m.add(deletes + " (" + name + " " + deleted + ")")
 		}
 	}
@@ -179,10 +178,10 @@ func (m *marker) plain(args []arg, depth int) {
 			m.add(forces + " (" + name + " " + a.text + ")")
 		}
 	}
-	if slices.Contains(forcing.Get(), name) && short(rest, 'f') {
+	if slices.Contains(forcing(), name) && short(rest, 'f') {
 		m.add(forces + " (" + name + " -f)")
 	}
-	if slices.Contains(powers.Get(), name) || (name == "chmod" || name == "install") && setsID(rest) || slices.Contains(containers.Get(), name) && slices.ContainsFunc(rest, breaksOut) {
+	if slices.Contains(powers(), name) || (name == "chmod" || name == "install") && setsID(rest) || slices.Contains(containers(), name) && slices.ContainsFunc(rest, breaksOut) {
 		m.add(privileged + " (" + name + ")")
 	}
 	m.told(name, rest, depth)
@@ -196,15 +195,15 @@ func (m *marker) plain(args []arg, depth int) {
 			_, value, _ := strings.Cut(a.text, "=")
 			m.line(value, depth+1)
 		}
-	case slices.Contains(interpreters.Get(), strings.TrimRight(name, "0123456789.")):
+	case slices.Contains(interpreters, strings.TrimRight(name, "0123456789.")):
 		m.interpreter(name, rest, depth)
-	case slices.Contains(shells.Get(), name):
+	case slices.Contains(shells(), name):
 		m.shell(rest, depth)
 	case name == "eval" || name == "trap":
 		m.text(rest, depth)
-	case slices.Contains(deleters.Get(), name):
+	case slices.Contains(deleters(), name):
 		m.rm(name, rest)
-	case slices.Contains(enders.Get(), name) || strings.HasPrefix(name, "mkfs"):
+	case slices.Contains(enders(), name) || strings.HasPrefix(name, "mkfs"):
 		m.add(deletes + " (" + name + ")")
 	case strings.HasPrefix(name, "docker") && has(rest, "down") && (has(rest, "-v") || has(rest, "--volumes")):
 		m.add(deletes + " (" + name + " down -v)")
@@ -305,12 +304,12 @@ func setsID(list []arg) bool {
 		if digits(mode) {
 			return len(strings.TrimLeft(mode, "0")) > 3
 		}
-		return slices.ContainsFunc(strings.Split(mode, ","), setsIDWord.Get().MatchString)
+		return slices.ContainsFunc(strings.Split(mode, ","), setsIDWord().MatchString)
 	})
 }
 
 // setsIDWord is a clause of a symbolic mode.
-var setsIDWord = late.Regexp(`^[ugoa]*[+=][rwxXt]*s`)
+var setsIDWord = text.Regexp(`^[ugoa]*[+=][rwxXt]*s`)
 
 // breaksOut says whether an option gives a container rights over its host.
 func breaksOut(a arg) bool {
@@ -353,7 +352,7 @@ func (m *marker) interpreter(name string, rest []arg, depth int) {
 
 // told marks the lines that a program is told to run by its options.
 func (m *marker) told(name string, rest []arg, depth int) {
-	for _, option := range strings.Fields(lines.Get()[name]) {
+	for _, option := range strings.Fields(lines()[name]) {
 		for i, a := range rest {
 			value, ok := "", false
 			switch {
@@ -369,7 +368,7 @@ func (m *marker) told(name string, rest []arg, depth int) {
 			if !ok || value == "" {
 				continue
 			}
-			if _, behind, ok := strings.Cut(value, "="); ok && assignment.Get().MatchString(value) { // exec=…, ProxyCommand=…
+			if _, behind, ok := strings.Cut(value, "="); ok && assignment().MatchString(value) { // exec=…, ProxyCommand=…
 				value = behind
 			}
 			m.line(strings.TrimLeft(value, ":!|"), depth+1)
@@ -382,7 +381,7 @@ func (m *marker) assigned(variable string, value arg, depth int) {
 	switch {
 	case strings.HasPrefix(variable, "GIT_CONFIG_"):
 		m.add(fed + " (" + variable + ")")
-	case executed.Get().MatchString(variable):
+	case executed().MatchString(variable):
 		if value.open {
 			m.add(fed + " (" + variable + ")")
 		}

@@ -1,15 +1,14 @@
 package permit
 
 import (
+	"ramet/internal/base/text"
 	"slices"
 	"strings"
-
-	"ramet/internal/base/late"
 )
 
 // gitKnown are the commands of git whose meaning no configuration changes. Others may be
 // aliases of the user, for whatever.
-var gitKnown = late.Words(`add am annotate apply archive bisect blame branch bundle cat-file check-attr check-ignore check-mailmap
+var gitKnown = strings.Fields(`add am annotate apply archive bisect blame branch bundle cat-file check-attr check-ignore check-mailmap
 	check-ref-format checkout checkout-index cherry cherry-pick clean clone commit commit-graph commit-tree config count-objects
 	describe diff diff-files diff-index diff-tree difftool fast-export fast-import fetch filter-branch for-each-ref format-patch
 	fsck gc grep hash-object help index-pack init interpret-trailers log ls-files ls-remote ls-tree maintenance merge merge-base
@@ -20,13 +19,13 @@ var gitKnown = late.Words(`add am annotate apply archive bisect blame branch bun
 	write-tree lfs svn filter-repo http-push`)
 
 // gitValued are the options of git itself that take the next word.
-var gitValued = late.Words("-C -c --git-dir --work-tree --namespace --exec-path --super-prefix --config-env --attr-source")
+var gitValued = strings.Fields("-C -c --git-dir --work-tree --namespace --exec-path --super-prefix --config-env --attr-source")
 
 // gitRunning are the settings whose values git runs.
-var gitRunning = late.Regexp(`(?i)(command|pager|pager\..*|editor|helper|external|textconv|cmd|program|driver|clean|smudge|process|fsmonitor|askpass|proxy)$`)
+var gitRunning = text.Regexp(`(?i)(command|pager|pager\..*|editor|helper|external|textconv|cmd|program|driver|clean|smudge|process|fsmonitor|askpass|proxy)$`)
 
 // gitForced are the commands of git whose -f forces.
-var gitForced = late.Words("add branch checkout clean fetch mv notes pull push rebase replace rm submodule switch tag worktree")
+var gitForced = strings.Fields("add branch checkout clean fetch mv notes pull push rebase replace rm submodule switch tag worktree")
 
 // git marks a command of git, wherever in the line it stands.
 func (m *marker) git(args []arg, depth int) {
@@ -35,13 +34,13 @@ func (m *marker) git(args []arg, depth int) {
 		if args[i].text == "--config-env" || strings.HasPrefix(args[i].text, "--config-env=") {
 			m.add(fed)
 		}
-		if slices.Contains(gitValued.Get(), args[i].text) && i+1 < len(args) {
+		if slices.Contains(gitValued, args[i].text) && i+1 < len(args) {
 			i++
 		}
 		if strings.Contains(strings.ToLower(args[i].text), "alias.") {
 			m.add(fed + " (an alias of git)")
 		}
-		if key, value, ok := strings.Cut(args[i].text, "="); ok && gitRunning.Get().MatchString(key) {
+		if key, value, ok := strings.Cut(args[i].text, "="); ok && gitRunning().MatchString(key) {
 			if args[i].open {
 				m.add(fed + " (" + key + ")")
 			}
@@ -63,7 +62,7 @@ func (m *marker) git(args []arg, depth int) {
 	long := func(option string, least int) bool {
 		return slices.ContainsFunc(rest, func(a arg) bool { return len(a.text) >= least && strings.HasPrefix(option, a.text) })
 	}
-	if slices.Contains(gitForced.Get(), verb) && (short(rest, 'f') || long("--force", 4)) {
+	if slices.Contains(gitForced, verb) && (short(rest, 'f') || long("--force", 4)) {
 		m.add(forces + " (git " + verb + ")")
 	}
 	switch verb {
@@ -98,7 +97,7 @@ func (m *marker) git(args []arg, depth int) {
 	case "submodule", "bisect", "rebase", "difftool", "mergetool", "config":
 		m.gitRuns(verb, first, rest, depth)
 	}
-	if !slices.Contains(gitKnown.Get(), verb) {
+	if !slices.Contains(gitKnown, verb) {
 		m.add(fed + " (git " + verb + " may be an alias)")
 	}
 }

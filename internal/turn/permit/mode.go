@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
 	"ramet/internal/base/text"
 )
 
@@ -39,9 +38,7 @@ func (m Mode) Title() string {
 }
 
 // otherNames are what people and older settings call modes.
-var otherNames = late.Value[map[string]Mode]{Make: func() map[string]Mode {
-	return map[string]Mode{"sandbox": Box, "plan": ReadOnly, "readonly": ReadOnly, "accept edits": Edits, "accept-edits": Edits, "acceptedits": Edits}
-}}
+var otherNames = map[string]Mode{"sandbox": Box, "plan": ReadOnly, "readonly": ReadOnly, "accept edits": Edits, "accept-edits": Edits, "acceptedits": Edits}
 
 // ModeNames are all words that ParseMode reads: first our own.
 func ModeNames() []string {
@@ -49,7 +46,7 @@ func ModeNames() []string {
 	for _, m := range Modes() {
 		own = append(own, string(m))
 	}
-	return append(own, slices.Sorted(maps.Keys(otherNames.Get()))...)
+	return append(own, slices.Sorted(maps.Keys(otherNames))...)
 }
 
 // ParseMode reads a mode.
@@ -58,7 +55,7 @@ func ParseMode(s string) (Mode, error) {
 	if m := Mode(word); slices.Contains(Modes(), m) {
 		return m, nil
 	}
-	if m, ok := otherNames.Get()[word]; ok {
+	if m, ok := otherNames[word]; ok {
 		return m, nil
 	}
 	names := ModeNames()

@@ -353,7 +353,7 @@ func nobody(q Question) error {
 	case q.Outside:
 		f = fault.New(fault.Denied, "%s was not permitted outside the box, and nobody can be asked", what(q))
 	}
-	if !slices.Contains(toolNames.Get(), q.Tool) {
+	if !slices.Contains(toolNames(), q.Tool) {
 		return f.WithHint("no rule can permit this tool; it needs a user who can be asked")
 	}
 	if q.NoGrant != "" && q.Outside {

@@ -4,21 +4,21 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"sync"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
 )
 
 // harmless programs neither write nor execute anything, whatever their arguments are:
 // the one case where a pattern wider than the command is proposed.
-var harmlessPrograms = late.Words("basename cat cmp comm cut df dirname du echo grep head ls md5sum nl od pwd readlink realpath sha1sum sha256sum sha512sum stat tail tr wc")
+var harmlessPrograms = strings.Fields("basename cat cmp comm cut df dirname du echo grep head ls md5sum nl od pwd readlink realpath sha1sum sha256sum sha512sum stat tail tr wc")
 
 // propose returns the rule that would permit a call again, and hardly anything else, or why
 // there is none. A rule for a tool of a server is bound to its digest; outside asks for a rule
 // that leaves the box.
 func propose(tool, subject, digest string, outside bool) (Rule, string) {
 	switch {
-	case !slices.Contains(toolNames.Get(), tool):
+	case !slices.Contains(toolNames(), tool):
 		return Rule{}, "no rule can permit this tool"
 	case tool == servers && digest != "":
 		return writable(Rule{Tool: servers, Pattern: subject + "@" + digest}, subject)
@@ -34,7 +34,7 @@ func propose(tool, subject, digest string, outside bool) (Rule, string) {
 		return Rule{}, "the command is too long for a rule"
 	}
 	if commands, ok := takeApart(subject); ok && !outside && len(commands) == 1 {
-		if words := commands[0]; !words[0].assign && !words[0].open && slices.Contains(harmlessPrograms.Get(), words[0].text) {
+		if words := commands[0]; !words[0].assign && !words[0].open && slices.Contains(harmlessPrograms, words[0].text) {
 			return writable(Rule{Tool: shell, Pattern: words[0].text + " *"}, subject)
 		}
 	}
@@ -69,12 +69,12 @@ func final(tool, subject string) string {
 
 // samples are commands that no rule may be saved for. A rule that a person wrote wider
 // must not permit any of them.
-var samples = late.Value[[]string]{Make: func() []string {
+var samples = sync.OnceValue(func() []string {
 	return strings.Split(`rm -rf x|rm -r x|rm x -rf|rm -f x|sudo x|su -c x|doas x|git push|git push origin main|git push --force|git push -f|git -C x push|git reset --hard|git clean -fd|git checkout -- .|
 git branch -D x|npm publish|npm run publish|yarn publish|pnpm publish|cargo publish|twine upload x|gem push x|docker push x|docker run --privileged x|docker system prune|make publish|make deploy|just release|
 gh pr merge|gh release create x|gh api -X DELETE x|kubectl delete x|terraform apply|helm uninstall x|find . -delete|find . -exec rm -rf {} +|xargs rm -rf|env rm -rf x|sh -c "rm -rf x"|bash -c "git push"|eval rm -rf x|
 python3 -c "import shutil; shutil.rmtree('x')"|curl -X POST x|rsync --delete a b|dd of=x|mv -f a b|cp -f a b|ln -sf a b|nohup rm -rf x|timeout 5 rm -rf x|aws s3 rm x|poetry publish|uv publish`, "|")
-}}
+})
 
 // CheckSaved says whether a person may save a rule for a call: it must permit the call,
 // and nothing that no rule is saved for.
@@ -95,7 +95,7 @@ func (q Question) CheckSaved(r Rule) error {
 	case r.Tool != shell || !r.Outside && r.Pattern == exact(q.Subject) || r.Outside:
 		return nil
 	}
-	for _, line := range samples.Get() {
+	for _, line := range samples() {
 		if line = strings.TrimSpace(line); permits([]Rule{r}, shell, line) {
 			return refuse("it would also permit %q", line)
 		}

@@ -3,19 +3,19 @@ package permit
 import (
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/bmatcuk/doublestar/v4"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/late"
 	"ramet/internal/base/text"
 	"ramet/internal/core/toolinfo"
 )
 
 // toolNames lists the names that a rule can begin with.
-var toolNames = late.Value[[]string]{Make: func() []string {
+var toolNames = sync.OnceValue(func() []string {
 	out := []string{servers}
 	for _, t := range toolinfo.All() {
 		if t.Subject != toolinfo.None {
@@ -24,7 +24,7 @@ var toolNames = late.Value[[]string]{Make: func() []string {
 	}
 	slices.Sort(out)
 	return out
-}}
+})
 
 // shell is the tool whose subject is a command line; that of the others is a path, or the
 // host of fetch.
@@ -59,7 +59,7 @@ func Parse(s string) (Rule, error) {
 		return Rule{}, fault.New(fault.InvalidConfig, "rule %.80q: only %s!(COMMAND) runs outside the box", s, shell).
 			WithHint("write the very command between the parentheses")
 	}
-	if tools := toolNames.Get(); !slices.Contains(tools, name) {
+	if tools := toolNames(); !slices.Contains(tools, name) {
 		f := fault.New(fault.InvalidConfig, "rule %.80q: there is no tool %.40q", s, name)
 		return Rule{}, f.WithHint("%s", text.NearestHint(strings.ToLower(name), tools, "the tools are: "+strings.Join(tools, ", ")))
 	}

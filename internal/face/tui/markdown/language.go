@@ -2,8 +2,7 @@ package markdown
 
 import (
 	"strings"
-
-	"ramet/internal/base/late"
+	"sync"
 )
 
 // language is what the lexer has to know of one.
@@ -36,25 +35,23 @@ func languageOf(name string) *language {
 	if name == "" {
 		return nil
 	}
-	all := languages.Get()
+	all := languages()
 	if l, ok := all[name]; ok {
 		return l
 	}
-	return all[aliases.Get()[name]]
+	return all[aliases[name]]
 }
 
-var aliases = late.Value[map[string]string]{Make: func() map[string]string {
-	return map[string]string{
-		"golang": "go", "py": "python", "python3": "python", "js": "javascript", "jsx": "javascript", "mjs": "javascript",
-		"ts": "javascript", "tsx": "javascript", "typescript": "javascript", "rs": "rust", "sh": "shell", "bash": "shell",
-		"zsh": "shell", "console": "shell", "dockerfile": "shell", "makefile": "shell", "jsonc": "json", "json5": "json", "ndjson": "json", "yml": "yaml",
-		"toml": "yaml", "c++": "c", "cpp": "c", "h": "c", "java": "c", "cs": "c", "csharp": "c", "kotlin": "c", "kt": "c",
-		"swift": "c", "scala": "c", "dart": "c", "php": "c", "zig": "c", "proto": "c", "postgresql": "sql", "sqlite": "sql",
-		"mysql": "sql", "patch": "diff",
-	}
-}}
+var aliases = map[string]string{
+	"golang": "go", "py": "python", "python3": "python", "js": "javascript", "jsx": "javascript", "mjs": "javascript",
+	"ts": "javascript", "tsx": "javascript", "typescript": "javascript", "rs": "rust", "sh": "shell", "bash": "shell",
+	"zsh": "shell", "console": "shell", "dockerfile": "shell", "makefile": "shell", "jsonc": "json", "json5": "json", "ndjson": "json", "yml": "yaml",
+	"toml": "yaml", "c++": "c", "cpp": "c", "h": "c", "java": "c", "cs": "c", "csharp": "c", "kotlin": "c", "kt": "c",
+	"swift": "c", "scala": "c", "dart": "c", "php": "c", "zig": "c", "proto": "c", "postgresql": "sql", "sqlite": "sql",
+	"mysql": "sql", "patch": "diff",
+}
 
-var languages = late.Value[map[string]*language]{Make: func() map[string]*language {
+var languages = sync.OnceValue(func() map[string]*language {
 	set := func(words string) map[string]bool {
 		m := map[string]bool{}
 		for _, w := range strings.Fields(words) {
@@ -95,4 +92,4 @@ var languages = late.Value[map[string]*language]{Make: func() map[string]*langua
 			comments: []string{"--"}, block: star, quotes: []quote{{`'`, `'`, true, true}, double}, fold: true},
 		"diff": {diff: true},
 	}
-}}
+})

@@ -13,7 +13,7 @@ import (
 )
 
 // Expressions are built when they are first used, so that no start waits for them
-// (internal/base/late). Here every one whose text stands in the source is built, because one that
+// (text.Regexp). Here every one whose text stands in the source is built, because one that
 // cannot be would fail only where it is used; and none is built at the start.
 func TestEveryLateExpressionCanBeBuilt(t *testing.T) {
 	built := 0
@@ -27,7 +27,7 @@ func TestEveryLateExpressionCanBeBuilt(t *testing.T) {
 			return err
 		}
 		ast.Inspect(f, func(n ast.Node) bool {
-			if called(n, "late", "Regexp") {
+			if called(n, "text", "Regexp") {
 				if text, ok := n.(*ast.CallExpr).Args[0].(*ast.BasicLit); ok {
 					said, _ := strconv.Unquote(text.Value)
 					if _, err := regexp.Compile(said); err != nil {
@@ -50,7 +50,7 @@ func TestEveryLateExpressionCanBeBuilt(t *testing.T) {
 				}
 				for _, value := range spec.Values {
 					if called(value, "regexp", "MustCompile") {
-						t.Errorf("%s: built at every start; use late.Regexp", files.Position(value.Pos()))
+						t.Errorf("%s: built at every start; use text.Regexp", files.Position(value.Pos()))
 					}
 				}
 			}
