@@ -38,15 +38,9 @@ fuzz: ## fuzz every target in turn (FUZZTIME=2m each)
 		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "$$folder"; \
 	done
 
-# The binary of the day from which the limits of speed are: it takes turns with today's.
-bin/before:
-	git worktree add --force --detach bin/before.src 7bae0bd
-	cd bin/before.src && go build -trimpath -o ../before ./cmd/ramet
-	git worktree remove --force bin/before.src
-
-bench: bin/before ## run the benchmarks at full size into docs/benchmarks
+bench: ## run the benchmarks at full size into docs/benchmarks
 	@mkdir -p docs/benchmarks
-	{ $(VERSIONS) && RAMET_BENCH_SCALE=1 RAMET_BENCH_BEFORE=$(CURDIR)/bin/before RAMET_BENCH_GROWTH=$(CURDIR)/docs/benchmarks $(WITHPG) go test -timeout 2h -run '^$$' -bench . -benchtime $(BENCHTIME) ./internal/testkit/bench; } | tee docs/benchmarks/latest.txt
+	{ $(VERSIONS) && RAMET_BENCH_SCALE=1 RAMET_BENCH_GROWTH=$(CURDIR)/docs/benchmarks $(WITHPG) go test -timeout 2h -run '^$$' -bench . -benchtime $(BENCHTIME) ./internal/testkit/bench; } | tee docs/benchmarks/latest.txt
 	{ $(VERSIONS) && RAMET_BENCH_SCALE=1 $(WITHPG) go test -timeout 2h -p 1 -run '^$$' -bench . $$(go list ./... | grep -v /bench$$) | \
 		sed '/no test files/d'; } | tee docs/benchmarks/others.txt
 	{ $(VERSIONS) && RAMET_WEB_BENCH=1 go test -count 1 -timeout 20m -run TestThePageAtFullSize ./internal/face/web; } | tee docs/benchmarks/page.txt

@@ -174,13 +174,13 @@ func newScene(t *testing.T, exe, verb string) *scene {
 
 // reset puts the workspace back.
 func (s *scene) reset(t *testing.T) {
-	for _, end := range []string{"", "-wal", "-shm", "-journal", "-spare"} {
+	for _, end := range []string{"", "-wal", "-shm", "-journal"} {
 		os.Remove(s.db + end)
 	}
 	if s.template == "" {
 		return
 	}
-	for _, end := range []string{"", "-spare"} {
+	for _, end := range []string{""} {
 		data, err := os.ReadFile(s.template + end)
 		if err == nil {
 			err = os.WriteFile(s.db+end, data, 0o600)
@@ -241,7 +241,7 @@ func (s *scene) check(t *testing.T, printed, what string) {
 	if printed == "" {
 		command(t, s.exe, s.db, verbs[s.verb]...) // again: it must finish what was begun
 	}
-	for _, end := range []string{"", "-wal", "-spare"} {
+	for _, end := range []string{"", "-wal"} {
 		if data, _ := os.ReadFile(s.db + end); bytes.Contains(data, []byte("opensesame")) {
 			t.Fatalf("%s, the secret is still in ramet.db%s", what, end)
 		}

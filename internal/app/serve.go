@@ -26,7 +26,6 @@ import (
 
 // serve serves the HTTP API of a workspace, with a kernel of its own.
 func serve(ctx context.Context, ws *session.Workspace, r cli.Service) (err error) {
-	serves.Store(true)
 	closing := &closers{}
 	defer func() { err = errors.Join(err, closing.close()) }()
 	kept, err := openTelemetry(ctx, ws)

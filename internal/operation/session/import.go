@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -41,9 +40,6 @@ func (m *Imports) Take(ctx context.Context, f foreign.Found, plan bool) (Import,
 	if err := m.ws.person(ctx, "import sessions"); err != nil && !plan {
 		return Import{}, err
 	}
-	// An index of millions of lines lives as long as the import: what is thrown away beside
-	// it is not to take as much again.
-	defer debug.SetGCPercent(debug.SetGCPercent(25))
 	w, err := m.open(ctx, f, plan)
 	if err != nil {
 		return Import{}, err

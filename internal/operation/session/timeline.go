@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
 	"ramet/internal/base/text"
 	"ramet/internal/core/history"
@@ -59,9 +60,9 @@ func (w History) Timeline(ctx context.Context, a id.Agent) ([]Point, error) {
 }
 
 func (w History) points(ctx context.Context, log history.Log, r history.Range, in func(history.Entry) bool) ([]Point, error) {
-	label := r.Agent.Short()
-	if a, err := w.ws.Store.Agent(ctx, r.Agent); err == nil {
-		label = a.Label()
+	label, err := w.label(ctx, r.Agent)
+	if err != nil {
+		return nil, err
 	}
 	var entries []history.Entry
 	seen := map[id.Message]bool{}
@@ -93,9 +94,9 @@ func (w History) points(ctx context.Context, log history.Log, r history.Range, i
 			case len(m.Children) > 0:
 				names := ""
 				for _, c := range m.Children {
-					name := c.Short()
-					if child, err := w.ws.Store.Agent(ctx, c); err == nil {
-						name = child.Label()
+					name, err := w.label(ctx, c)
+					if err != nil {
+						return nil, err
 					}
 					names += " " + name
 				}
@@ -122,4 +123,13 @@ func (w History) points(ctx context.Context, log history.Log, r history.Range, i
 		out = append(out, p)
 	}
 	return out, nil
+}
+
+// label returns what an agent is called; the beginning of its id if it is gone.
+func (w History) label(ctx context.Context, of id.Agent) (string, error) {
+	a, err := w.ws.Store.Agent(ctx, of)
+	if fault.Is(err, fault.NotFound) {
+		return of.Short(), nil
+	}
+	return a.Label(), err
 }

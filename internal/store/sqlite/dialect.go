@@ -141,7 +141,6 @@ func (d *dialect) Scrub(ctx context.Context) error {
 		return fault.New(fault.Locked, "%s-wal still holds the deleted bytes: another process is reading", d.path).
 			WithHint("end it and repeat the command")
 	}
-	rest(d.path) // what somebody who was killed has left
 	return nil
 }
 
@@ -224,7 +223,7 @@ func Deliver(path string, fill func(temp string) error) error {
 	}
 	temp := fmt.Sprintf("%s.%s.tmp", path, id.NewAgent().Short())
 	defer func() {
-		for _, end := range []string{"", "-wal", "-shm", "-journal", "-spare"} {
+		for _, end := range []string{"", "-wal", "-shm", "-journal"} {
 			step.Remove(temp + end)
 		}
 	}()

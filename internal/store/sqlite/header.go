@@ -48,7 +48,9 @@ func readHeader(path string) (header, error) {
 	if binary.BigEndian.Uint32(b[24:]) == binary.BigEndian.Uint32(b[92:]) {
 		h.pages = int64(binary.BigEndian.Uint32(b[28:]))
 	}
-	h.walPresent = hasLog(path)
+	if log, err := os.Stat(path + "-wal"); err == nil {
+		h.walPresent = log.Size() > 0
+	}
 	h.unborn, err = unborn(path + "-journal")
 	return h, err
 }

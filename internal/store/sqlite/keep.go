@@ -12,15 +12,8 @@ import (
 // before its first use in any case, so that keeping it from then on costs nothing.
 type keeping struct{ driver.Connector }
 
+// Connect implements driver.Connector.
 func (k keeping) Connect(ctx context.Context) (driver.Conn, error) {
-	c, err := k.connect(ctx)
-	if err != nil {
-		return nil, err // and no connection, not even one that is nil
-	}
-	return c, nil
-}
-
-func (k keeping) connect(ctx context.Context) (*keeper, error) {
 	c, err := k.Connector.Connect(ctx)
 	for until := time.Now().Add(busyTimeout * time.Millisecond); held(err) && time.Now().Before(until) && ctx.Err() == nil; c, err = k.Connector.Connect(ctx) {
 		time.Sleep(5 * time.Millisecond) // SQLite does not wait itself while another makes the log of a new file
@@ -67,8 +60,7 @@ type statement interface {
 	driver.StmtQueryContext
 }
 
-// maxKept bounds the statements of a connection, which may be all there is for who reads and who writes; all our
-// verbs need fewer, except for INSERTs of every length.
+// maxKept bounds the statements of a connection. All our verbs need fewer, except for INSERTs of every length.
 const maxKept = 256
 
 // take returns the kept statement of a query, or nil if it has to be run the
@@ -92,7 +84,16 @@ func (k *keeper) take(ctx context.Context, query string) (*kept, error) {
 	return s, nil
 }
 
+// Before is called before each statement, if it is not nil. The statement is not carried out if it returns an error,
+// which is then the statement's. Only tests set it.
+var Before func(query string) error
+
 func (k *keeper) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	if Before != nil {
+		if err := Before(query); err != nil {
+			return nil, err
+		}
+	}
 	ctx = watched(ctx)
 	s, err := k.take(ctx, query)
 	if err != nil {
@@ -105,6 +106,11 @@ func (k *keeper) ExecContext(ctx context.Context, query string, args []driver.Na
 }
 
 func (k *keeper) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
+	if Before != nil {
+		if err := Before(query); err != nil {
+			return nil, err
+		}
+	}
 	ctx = watched(ctx)
 	s, err := k.take(ctx, query)
 	if err != nil {

@@ -1,7 +1,7 @@
 // Package sqlite keeps a workspace in one SQLite file, embedded in the binary.
 //
-// One connection writes, a few read (WAL); until both is wanted at once, one does both. A commit is on the disk when it
-// returns (synchronous FULL), that of a lease with the next one (decision 062).
+// One connection writes, a few read (WAL). A commit is on the disk when it returns (synchronous FULL), that of a lease
+// with the next one (decision 062).
 // The tables, the version and agent 0 are made in one transaction, so that a
 // process killed at first start leaves nothing half-made. Deleted bytes are
 // overwritten (secure_delete).
@@ -10,7 +10,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"embed"
 	"errors"
 	"fmt"
@@ -74,11 +73,9 @@ const fullLog = "2000"
 
 func (d *dialect) open(ctx context.Context, f file) error {
 	if !f.readOnly {
-		writes := connector(d.path, "_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"+
-			"&_pragma=foreign_keys(1)&_pragma=secure_delete(1)&_pragma=wal_autocheckpoint("+fullLog+")")
-		common := &shared{keeping: writes}
-		d.writer = handle(&sides{own: writes, common: common}, 1)
-		d.readers = handle(&sides{own: connector(d.path, "_pragma=query_only(1)"), common: common}, 4)
+		d.writer = open(d.path, "_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"+
+			"&_pragma=foreign_keys(1)&_pragma=secure_delete(1)&_pragma=wal_autocheckpoint("+fullLog+")", 1)
+		d.readers = open(d.path, "_pragma=query_only(1)", 4)
 		return nil
 	}
 	d.writer = open(d.path, "mode=ro&_txlock=deferred", 1)
@@ -95,34 +92,22 @@ func (d *dialect) open(ctx context.Context, f file) error {
 	return nil
 }
 
+// open makes a handle on a file; params are the driver's.
 func open(path, params string, connections int) *sql.DB {
-	return handle(connector(path, params), connections)
-}
-
-func handle(c driver.Connector, connections int) *sql.DB {
-	db := sql.OpenDB(c)
-	db.SetMaxOpenConns(connections)
-	return db
-}
-
-// connector makes connections to a file; params are the driver's.
-func connector(path, params string) keeping {
 	dsn := "file:" + (&url.URL{Path: path}).EscapedPath() + fmt.Sprintf("?_pragma=busy_timeout(%d)&", busyTimeout) + params
 	database.StartSQLite()
 	c, err := sqlite.NewConnector(dsn)
 	if err != nil {
 		panic(err) // only parameters that are no query string
 	}
-	return keeping{c}
+	db := sql.OpenDB(keeping{c})
+	db.SetMaxOpenConns(connections)
+	return db
 }
 
 // close: the writer is the last, since it has synced the folder of the log already; whoever empties the
 // log and has not does so.
 func (d *dialect) close() error {
-	if !d.readOnly {
-		keep(d.path)
-		defer rest(d.path)
-	}
 	return errors.Join(d.readers.Close(), d.writer.Close())
 }
 
@@ -154,7 +139,7 @@ func prepare(path, mark string) (file, error) {
 		return f, err
 	}
 	if !f.readOnly && info.Size() > 0 {
-		wake(path)
+		removeSpare(path)
 	}
 	return f, nil
 }

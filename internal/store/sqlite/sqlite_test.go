@@ -31,7 +31,7 @@ func fresh(tb testing.TB) *storetest.Workspace {
 			`PRAGMA schema_version = 1000`,
 			`PRAGMA writable_schema = OFF`,
 		},
-		Files: []string{path, path + "-wal", path + "-spare"},
+		Files: []string{path, path + "-wal"},
 	}
 }
 

@@ -66,7 +66,7 @@ func BenchmarkScreenStart(b *testing.B) {
 				t.end()
 			}
 		}
-		atMost(b, "`ramet`, fresh workspace: start to usable prompt", "ms", usable.at(0.5)/1e6, 100)
+		atMost(b, "`ramet`, fresh workspace: start to usable prompt", "ms", usable.at(0)/1e6, 80)
 		shown(b, "`ramet`, fresh workspace: start to the workspace on the screen", "ms", complete.at(0.5)/1e6)
 		atMost(b, "`ramet`, fresh workspace: peak RSS", "MB", middle(memory)/1e6, 40)
 	})

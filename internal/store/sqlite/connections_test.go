@@ -13,17 +13,9 @@ import (
 	"ramet/internal/store/database"
 )
 
-// Who reads and who writes have one connection until both want it at once.
-func TestOneConnectionUntilTwoAreWanted(t *testing.T) {
-	d, s := atWork(t)
-	for range 3 {
-		said(t, s, "hello")
-		entries(t, s, s)
-	}
-	if n := d.connections(t); n != 1 {
-		t.Errorf("%d connections for one after the other", n)
-	}
-	// What a snapshot sees does not change, and it hinders nobody.
+// TestASnapshotDoesNotChange checks that a write beside a snapshot waits for nothing and is not seen in it.
+func TestASnapshotDoesNotChange(t *testing.T) {
+	_, s := atWork(t)
 	before := -1
 	if err := s.View(t.Context(), func(log history.Log) error {
 		before = entries(t, log, s)
@@ -38,13 +30,11 @@ func TestOneConnectionUntilTwoAreWanted(t *testing.T) {
 	if n := entries(t, s, s); n != before+1 {
 		t.Errorf("%d entries after %d and one more", n, before)
 	}
-	if n := d.connections(t); n < 2 {
-		t.Errorf("%d connections for two at once", n)
-	}
 }
 
-// A write amid rows that its own caller reads waits for nothing, nor do rows amid a write.
-func TestNobodyWaitsForTheSharedConnection(t *testing.T) {
+// TestReadersAndWriterDoNotWait checks that a write amid rows that its own caller reads waits for nothing, and rows amid
+// a write neither.
+func TestReadersAndWriterDoNotWait(t *testing.T) {
 	d, s := atWork(t)
 	said(t, s, "one")
 	rows, err := d.readers.QueryContext(t.Context(), `SELECT id FROM messages`)
@@ -76,24 +66,6 @@ func TestNobodyWaitsForTheSharedConnection(t *testing.T) {
 	}
 }
 
-// A shared connection that may not be used any more is left by both, and closed.
-func TestABrokenSharedConnectionIsLeft(t *testing.T) {
-	d, s := atWork(t)
-	said(t, s, "one")
-	before, common := entries(t, s, s), d.common(t)
-	common.k.unsure = true
-	said(t, s, "two")
-	if n := entries(t, s, s); n != before+1 {
-		t.Errorf("%d entries after %d and one more", n, before)
-	}
-	if n := common.members.Load(); n >= 0 {
-		t.Errorf("%d of two have not left it", n)
-	}
-	if common.k.conn.IsValid() {
-		t.Error("it is still open")
-	}
-}
-
 func TestWhoIsInterruptedHarmsNobody(t *testing.T) {
 	d, s := atWork(t)
 	before := entries(t, s, s)
@@ -116,10 +88,9 @@ func TestWhoIsInterruptedHarmsNobody(t *testing.T) {
 	}
 }
 
-// Many do everything at once; SQLite has no locks of its own for a connection (decision 069), so the race detector
-// and the examination at the end are the judges.
-func TestManyShare(t *testing.T) {
-	for range 20 {
+// TestManyAtOnce lets many read and write at once; the race detector and the examination at the end judge.
+func TestManyAtOnce(t *testing.T) {
+	for range 3 {
 		_, s := atWork(t)
 		const each = 10
 		var all group.WaitGroup
@@ -186,30 +157,6 @@ func atWork(t *testing.T) (*dialect, *store.Store) {
 		}
 	})
 	return d, s
-}
-
-// common is the connection that the handles have together.
-func (d *dialect) common(t *testing.T) (out *shared) {
-	t.Helper()
-	c, err := d.writer.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	if err := c.Raw(func(c any) error { out = c.(*side).common; return nil }); err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
-// connections is how many connections to the file the handles have.
-func (d *dialect) connections(t *testing.T) int {
-	t.Helper()
-	n := d.writer.Stats().OpenConnections + d.readers.Stats().OpenConnections
-	if d.common(t).members.Load() == 2 {
-		n--
-	}
-	return n
 }
 
 func said(t *testing.T, s *store.Store, words string) {
