@@ -1,6 +1,7 @@
 package history
 
 import (
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -143,8 +144,8 @@ type Budget struct {
 
 // Decode reads the meta of an entry.
 func (e Entry) Decode() (Meta, error) {
-	m, err := readMeta(e.Meta)
-	if err != nil {
+	var m Meta
+	if err := json.Unmarshal(e.Meta, &m); err != nil {
 		return m, fault.New(fault.HistoryDamaged, "agent %s message %d: meta is not readable: %w", e.Agent, e.ID, err)
 	}
 	return m, nil

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"ramet/internal/base/chain"
-	"ramet/internal/base/text"
 	"ramet/internal/model/llm"
 )
 
@@ -65,9 +64,6 @@ func Encode(parts []Part) ([]byte, []Blob, error) {
 	if len(parts) == 0 {
 		return []byte{}, nil, nil
 	}
-	if words, ok := encodeWords(parts); ok {
-		return words, nil, nil
-	}
 	var blobs []Blob
 	out := make([]Part, len(parts))
 	for i, p := range parts {
@@ -94,37 +90,6 @@ func Encode(parts []Part) ([]byte, []Blob, error) {
 		return nil, nil, fmt.Errorf("encode parts: %w", err)
 	}
 	return []byte(strings.TrimSuffix(b.String(), "\n")), blobs, nil
-}
-
-// encodeWords is Encode for short texts alone, which most messages are, in the bytes of encoding/json: that
-// takes a command that writes one longer to learn what else a part can be than to write it.
-func encodeWords(parts []Part) ([]byte, bool) {
-	b := []byte{'['}
-	for i, p := range parts {
-		// encoding/json escapes the two separators of lines.
-		if !p.isWords() || len(p.Text) > BlobCutoff || strings.Contains(p.Text, "\u2028") || strings.Contains(p.Text, "\u2029") {
-			return nil, false
-		}
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(append(append(b, `{"type":"`...), p.Type...), '"')
-		if p.Text != "" {
-			var ok bool
-			if b, ok = text.AppendQuoted(append(b, `,"text":`...), p.Text); !ok {
-				return nil, false
-			}
-		}
-		b = append(b, '}')
-	}
-	return append(b, ']'), true
-}
-
-// isWords says that a part is a text, of ours, and nothing else.
-func (p *Part) isWords() bool {
-	return (p.Type == Text || p.Type == Facts) && p.Signature == "" && p.CallID == "" && p.Name == "" && len(p.Args) == 0 && !p.IsError && p.MediaType == "" &&
-		len(p.Data) == 0 && p.Blob == nil && p.Size == 0 && p.Malformed == "" && len(p.Opaque) == 0 && p.Origin == "" && p.Show == "" &&
-		len(p.Sources) == 0 && len(p.Memo) == 0
 }
 
 // RedactedText stands where content was deleted.

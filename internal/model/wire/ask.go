@@ -9,7 +9,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/text"
 	"ramet/internal/model/llm"
 )
 
@@ -55,10 +54,7 @@ func bodyOf(r llm.Request, value any) ([]byte, error) {
 
 // AppendText appends a string as JSON, without HTML escapes.
 func AppendText(b []byte, s string) []byte {
-	b, ok := text.AppendQuoted(b, s)
-	if !ok {
-		b, _ = jsontext.AppendQuote(b, s) // what is no UTF-8 is replaced
-	}
+	b, _ = jsontext.AppendQuote(b, s) // what is no UTF-8 is replaced
 	return b
 }
 

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"strconv"
 
-	"ramet/internal/base/text"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // AppendTo appends the JSON form of an entry: the same value as encoding/json writes, in a third of
@@ -39,14 +39,10 @@ func field(b []byte, name, value string) []byte {
 	return quote(append(append(append(b, `,"`...), name...), `":`...), value)
 }
 
-// quote appends a string.
+// quote appends a string; what is no UTF-8 is replaced.
 func quote(b []byte, s string) []byte {
-	quoted, ok := text.AppendQuoted(b, s)
-	if !ok { // what is no UTF-8 has one form in encoding/json alone
-		replaced, _ := plainJSON(s) // a string has always one
-		return append(b, replaced...)
-	}
-	return quoted
+	b, _ = jsontext.AppendQuote(b, s)
+	return b
 }
 
 // plainJSON is encoding/json's, without escapes for HTML.
