@@ -39,10 +39,14 @@ func field(b []byte, name, value string) []byte {
 	return quote(append(append(append(b, `,"`...), name...), `":`...), value)
 }
 
-// quote appends a string; what is no UTF-8 is replaced.
+// quote appends a string. What is no UTF-8 is replaced as encoding/json does it.
 func quote(b []byte, s string) []byte {
-	b, _ = jsontext.AppendQuote(b, s)
-	return b
+	quoted, err := jsontext.AppendQuote(b, s)
+	if err != nil {
+		replaced, _ := plainJSON(s) // a string always has a form
+		return append(b, replaced...)
+	}
+	return quoted
 }
 
 // plainJSON is encoding/json's, without escapes for HTML.
