@@ -306,8 +306,8 @@ func TestWithoutNamespacesNothingIsConfined(t *testing.T) {
 func TestALaterSocketOfASessionIsNotReached(t *testing.T) {
 	r := newRoom(t)
 	session := t.TempDir()
-	was := socketFolders()
-	socketFolders = []string{session}
+	was := socketFolders
+	socketFolders = func() []string { return []string{session} }
 	defer func() { socketFolders = was }()
 	out := newScreen()
 	c := sh(r.root, `echo ready; while ! test -e go; do sleep 0.01; done; test -z "$(ls -A `+session+`)" && echo empty`)
