@@ -113,21 +113,26 @@ func (r repo) brought() (map[string]string, error) {
 	return out, nil
 }
 
-// sumOf stands for what is at a path.
+// sumOf returns a hash of what is at a path. Of a pipe or a device, which may have no end, it is the mode alone.
 func sumOf(path string) string {
 	info, err := os.Lstat(path)
 	if err != nil {
 		return gone
 	}
-	content := []byte(nil)
-	if info.Mode()&fs.ModeSymlink != 0 {
+	var content []byte
+	switch {
+	case info.Mode()&fs.ModeSymlink != 0:
 		target, err := os.Readlink(path)
 		if err != nil {
 			return gone
 		}
 		content = []byte("link " + target)
-	} else if content, err = os.ReadFile(path); err != nil {
-		return gone
+	case !info.Mode().IsRegular():
+		return info.Mode().String()
+	default:
+		if content, err = os.ReadFile(path); err != nil {
+			return gone
+		}
 	}
 	sum := sha256.Sum256(content)
 	return hex.EncodeToString(sum[:]) + " " + info.Mode().String()
