@@ -91,6 +91,9 @@ func wanted(kind, value string) string {
 
 // Prepare is done before every command.
 func (l *Line) Prepare(c *cobra.Command, args []string) error {
+	if err := c.ValidateFlagGroups(); err != nil {
+		return BadFlag(c, err)
+	}
 	l.Reads = reading[c.CommandPath()]
 	return NotEmpty(c, args)
 }
