@@ -18,11 +18,14 @@ import (
 
 	"ramet/internal/core/trust"
 	"ramet/internal/operation"
+	"ramet/internal/operation/public"
 	"ramet/internal/telemetry"
 	"ramet/internal/telemetry/store"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+type AgentNow = public.AgentNow
 
 // site is a server over a real store.
 type site struct {
