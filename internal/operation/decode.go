@@ -24,7 +24,7 @@ func Shape(o Operation, f Face, path ...string) *shape.Shape {
 		if slices.Contains(path, p.Name) {
 			continue
 		}
-		one := p.shape()
+		one := p.shape(f)
 		if p.Help != "" {
 			one = one.With(Expand(o, f, p.Help))
 		}

@@ -18,7 +18,7 @@ import (
 
 // All returns every operation.
 func All() []Operation {
-	return []Operation{&Ps, &Show, &Lineage, &Fork, &Send, &Rename, &Mark, &Read, &Mail, &DeleteMail, &Kill}
+	return []Operation{&Ps, &Show, &Lineage, &Log, &Fork, &Send, &Rename, &Mark, &Read, &Mail, &DeleteMail, &Kill}
 }
 
 // Face is a set of ways to call operations.

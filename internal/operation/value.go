@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
@@ -93,7 +94,17 @@ func (p *Param) parse(of reflect.Type, word string) (any, error) {
 		return yes, p.noValue(word, "true or false", err)
 	case reflect.Int, reflect.Int64:
 		n, err := strconv.ParseInt(word, 10, 64)
-		return n, p.noValue(word, "a number", err)
+		least, most, ok := p.limits(0)
+		if !ok {
+			return n, p.noValue(word, "a number", err)
+		}
+		wanted := fmt.Sprintf("a number from %d to %d", least, most)
+		if err == nil && (n < least || n > most) {
+			e := Invalid(p.Name, fault.InvalidField, "{%s} must be %s", p.Name, wanted)
+			e.About = "must be " + wanted
+			return nil, e
+		}
+		return n, p.noValue(word, wanted, err)
 	}
 	if named := slices.Contains(names(), of); named && word == "" {
 		return nil, Invalid(p.Name, fault.Usage, "{%s} needs a name", p.Name)
@@ -111,12 +122,12 @@ func (p *Param) noValue(word, wanted string, err error) error {
 		return nil
 	}
 	e := Invalid(p.Name, fault.Usage, "%.80q is no value for {%s}", word, p.Name).Hint("it takes " + wanted)
-	e.Malformed = true
+	e.Malformed, e.About = true, "must be "+wanted
 	return e
 }
 
 // shape returns the JSON form of the field.
-func (p *Param) shape() *shape.Shape {
+func (p *Param) shape(f Face) *shape.Shape {
 	if few := p.Words(); few != nil {
 		return shape.Enum(few...)
 	}
@@ -127,6 +138,9 @@ func (p *Param) shape() *shape.Shape {
 	case reflect.Bool:
 		return shape.Bool()
 	case reflect.Int, reflect.Int64:
+		if least, most, ok := p.limits(f); ok {
+			return shape.Range(least, min(most, 1<<53-1))
+		}
 		return shape.Whole()
 	case reflect.Slice:
 		return shape.List(shape.Text(1))

@@ -30,7 +30,7 @@ func groups(e Env, l *Line) []group {
 				}
 				return append(agentCommands(l, servers), resumeCommand(e, l))
 			}},
-		{"history", "History:", "append log clear compact rewind export import", func() []*cobra.Command { return historyCommands(l) }},
+		{"history", "History:", "append clear compact rewind export import", func() []*cobra.Command { return historyCommands(l) }},
 		{"files", "Files:", "files diff restore undo trash", func() []*cobra.Command { return fileCommands(l) }},
 		{"mail", "Mail:", "mail", func() []*cobra.Command { return mailCommands(l) }},
 		{"proof", "Proof and care:", "verify checkpoint key redact gc backup", func() []*cobra.Command { return PrintProof(l) }},

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"ramet/internal/base/id"
+	"ramet/internal/base/printer"
 	"ramet/internal/operation"
 )
 
@@ -160,7 +161,12 @@ func (l *Line) Do(c *cobra.Command, o operation.Operation, in any) error {
 			l.Note(operation.Expand(o, operation.CLI, note))
 		}
 	}
-	return l.Print(o.Result(operation.CLI, in, out))
+	result := o.Result(operation.CLI, in, out)
+	if stream, ok := result.JSON.(printer.Stream); ok {
+		_, parts := stream.Parts()
+		return printLines(l, l.Stdout, parts)
+	}
+	return l.Print(result)
 }
 
 // completer returns the completion of a field by its type.

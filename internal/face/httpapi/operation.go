@@ -123,7 +123,11 @@ func (c *Call) bind(o operation.Operation, in any, fields map[string]string, nam
 			}
 		}
 		if err := p.Set(in, c.Query(p.Name)); err != nil {
-			return badQuery(p.Name, err.Error(), "")
+			about := err.Error()
+			if e, ok := errors.AsType[*operation.FieldError](err); ok && e.About != "" {
+				about = e.About
+			}
+			return badQuery(p.Name, about, "")
 		}
 	}
 	return operation.SetDefaults(o, operation.HTTP, in)
