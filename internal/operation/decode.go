@@ -25,8 +25,10 @@ func Shape(o Operation, f Face, path ...string) *shape.Shape {
 			continue
 		}
 		one := p.shape(f)
-		if p.Help != "" {
-			one = one.With(Expand(o, f, p.Help))
+		if help := Expand(o, f, p.Help); p.Type == reflect.TypeFor[Duration]() {
+			one = one.With(help + ", in seconds")
+		} else if help != "" {
+			one = one.With(help)
 		}
 		fields = append(fields, shape.Field{Name: p.Name, Shape: one, Optional: !p.Required})
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
@@ -26,9 +27,18 @@ type (
 	Driver string
 	// LetterNumber is the number of a letter in its mailbox, from 1.
 	LetterNumber int64
+	// Duration is a time with its unit, such as 90s; in JSON a number of seconds.
+	Duration time.Duration
 	// Role names a definition of agents.
 	Role string
 )
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (d *Duration) UnmarshalJSON(b []byte) error {
+	seconds, err := strconv.ParseFloat(string(b), 64)
+	*d = Duration(seconds * float64(time.Second))
+	return err
+}
 
 // Words is a type of string with few values.
 type Words interface{ Words() []string }
@@ -88,6 +98,10 @@ func (p *Param) parse(of reflect.Type, word string) (any, error) {
 		e.Suggestion = text.NearestWord(word, few)
 		return nil, e
 	}
+	if of == reflect.TypeFor[Duration]() {
+		d, err := time.ParseDuration(word)
+		return d, p.noValue(word, "a time with its unit, such as 90s or 10m", err)
+	}
 	switch of.Kind() {
 	case reflect.Bool:
 		yes, err := strconv.ParseBool(word)
@@ -134,13 +148,17 @@ func (p *Param) shape(f Face) *shape.Shape {
 	if p.Type == reflect.TypeFor[id.Message]() || p.Type == reflect.TypeFor[LetterNumber]() {
 		return shape.Integer(1)
 	}
+	least, most, limited := p.limits(f)
+	switch {
+	case p.Type == reflect.TypeFor[Duration]():
+		return shape.Number(float64(least), float64(most))
+	case limited:
+		return shape.Range(least, min(most, 1<<53-1))
+	}
 	switch p.Type.Kind() {
 	case reflect.Bool:
 		return shape.Bool()
 	case reflect.Int, reflect.Int64:
-		if least, most, ok := p.limits(f); ok {
-			return shape.Range(least, min(most, 1<<53-1))
-		}
 		return shape.Whole()
 	case reflect.Slice:
 		return shape.List(shape.Text(1))

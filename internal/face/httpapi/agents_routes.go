@@ -29,7 +29,6 @@ func agentRoutes(a Agents) []Route {
 		Does(Route{Method: http.MethodPost, Path: one + "/interrupt", Doc: doc("interruptAgent", "Stop the turn of an agent, if there is one")},
 			http.StatusOK, a.interrupt),
 		a.eventRoute(),
-		a.searchRoute(),
 	)
 	table = append(append(table, a.fileRoutes()...), a.trashRoutes()...)
 	return append(append(table, a.permissionRoutes()...), a.modeRoutes()...)
