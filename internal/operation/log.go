@@ -41,9 +41,9 @@ var Log = Op[LogInput, EntryLog]{
 	Doc: Doc{Name: "log", Group: "history", Faces: CLI | MCP, Effect: Reads,
 		Summary: "Show an agent's context, or its stored entries",
 		Model:   "Read the end of an agent's history, 20 entries or {limit}: its context as a model sees it, or with {own} the entries that it stored itself, of every kind. For more, read the resource ramet://agents/{ref}/history.",
-		Help: `Show the context of an agent (agent 0 if none is named) as a model would see it:
-what it inherited, what it said itself, and summaries in the place of what was
-compacted. {own} shows the entries that this agent stored, of every kind.`},
+		Help: `Show the context of an agent (your own if you are an agent, else that of 0) as a model
+would see it: what it inherited, what it said itself, and summaries in the place of what
+was compacted. {own} shows the entries that this agent stored, of every kind.`},
 	Run: readLog,
 	Text: func(w *printer.Writer, _ LogInput, out EntryLog) {
 		for _, one := range out.ranges {

@@ -18,7 +18,8 @@ import (
 
 // All returns every operation.
 func All() []Operation {
-	return []Operation{&Ps, &Show, &Lineage, &Log, &Search, &Wait, &Fork, &Send, &Rename, &Mark, &Read, &Mail, &DeleteMail, &Kill}
+	return []Operation{&Ps, &Show, &Lineage, &Log, &Search, &Wait, &Fork, &Send, &Rename, &Mark, &Read, &Mail, &DeleteMail, &Kill,
+		&ListRuns, &ShowRun, &ReadRunEvents, &VerifyRun}
 }
 
 // Face is a set of ways to call operations.
@@ -55,6 +56,7 @@ type Doc struct {
 	ID        string // OpenAPI operationId
 	Faces     Face
 	Effect    Effect
+	OnRuns    bool   // it works on orchestrated runs; no workspace is opened for it
 	Persons   bool   // agents may not call it
 	ExitCodes bool   // the command's help lists exit codes
 	Quiet     bool   // the terminal shows what it did in the conversation, not its output
@@ -82,7 +84,7 @@ type Operation interface {
 	Describe() *Doc
 	Params() []Param
 	New() any
-	Do(ctx context.Context, w *session.Workspace, in any) (any, error)
+	Do(ctx context.Context, e *Env, in any) (any, error)
 	Result(f Face, in, out any) printer.Result
 	ListNotes(in, out any) []string
 	Answer(f Face) reflect.Type // of the public JSON value
@@ -90,8 +92,9 @@ type Operation interface {
 
 // Env is what an operation works with.
 type Env struct {
-	*session.Workspace
-	Caller Caller
+	*session.Workspace // nil for an operation on runs
+	Runs               *Runs
+	Caller             Caller
 }
 
 // Call carries out the operation through a client.
@@ -113,13 +116,9 @@ func (o *Op[In, Out]) Params() []Param {
 // New implements Operation.
 func (o *Op[In, Out]) New() any { return new(In) }
 
-// Do admits the caller and runs the operation.
-func (o *Op[In, Out]) Do(ctx context.Context, w *session.Workspace, in any) (any, error) {
-	caller, err := admit(ctx, w, &o.Doc)
-	if err != nil {
-		return nil, err
-	}
-	return o.Run(ctx, &Env{w, caller}, *in.(*In))
+// Do implements Operation. The client has admitted the caller.
+func (o *Op[In, Out]) Do(ctx context.Context, e *Env, in any) (any, error) {
+	return o.Run(ctx, e, *in.(*In))
 }
 
 // Result implements Operation.

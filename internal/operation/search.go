@@ -7,7 +7,7 @@ import (
 	"ramet/internal/operation/session"
 )
 
-// SearchInput says what to look for.
+// SearchInput holds the words to look for.
 type SearchInput struct {
 	Words string   `json:"q" help:"the words, whatever their case"`
 	Agent AgentRef `json:"agent,omitempty" help:"only in the history of this agent, inherited messages included: 0, a name, a uuid or the beginning of one"`

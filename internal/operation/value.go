@@ -13,6 +13,7 @@ import (
 	"ramet/internal/base/shape"
 	"ramet/internal/base/text"
 	"ramet/internal/model/llm"
+	"ramet/internal/run"
 )
 
 // The type of a field decides how it is parsed, checked and completed, on every face.
@@ -29,6 +30,8 @@ type (
 	LetterNumber int64
 	// Duration is a time with its unit, such as 90s; in JSON a number of seconds.
 	Duration time.Duration
+	// Path names a file.
+	Path string
 	// Role names a definition of agents.
 	Role string
 )
@@ -82,6 +85,9 @@ func (p *Param) Set(in any, word string) error {
 func (p *Param) parse(of reflect.Type, word string) (any, error) {
 	if of == reflect.TypeFor[id.Message]() {
 		return id.ParseMessage(word)
+	}
+	if of == reflect.TypeFor[RunID]() {
+		return word, run.CheckRunID(word)
 	}
 	if of == reflect.TypeFor[LetterNumber]() {
 		n, err := strconv.ParseInt(word, 10, 64)

@@ -11,7 +11,7 @@ import (
 	"ramet/internal/operation/session"
 )
 
-// WaitInput says what to wait for.
+// WaitInput names agents or a mailbox to wait for.
 type WaitInput struct {
 	Handle  string     `json:"handle,omitempty" faces:"mcp" help:"of a call that was pending; alone"`
 	Agents  []AgentRef `json:"agents,omitempty" arg:"AGENT" help:"for whom; without any, for a letter in your mailbox"`
@@ -21,7 +21,7 @@ type WaitInput struct {
 	Timeout *Duration  `json:"timeout,omitempty" default:"10m0s mcp=45s" range:"mcp=0..45" help:"the longest that it may take"`
 }
 
-// HowMany says for how many agents to wait.
+// HowMany chooses between one of the agents and all of them.
 type HowMany string
 
 // WaitAll waits for all agents, not for one of them.
@@ -47,8 +47,8 @@ var Wait = Op[WaitInput, Waited]{
 		Summary: "Wait until agents have nothing under way, or a letter comes",
 		Model:   "Wait until agents have nothing under way, or a letter comes, or a call that went on is done ({handle}: its answer is then that of the call). Returns after 45 s in any case; then call it again.",
 		Help: `Wait until one of the agents has nothing under way (with {all}: none of them has), or a
-letter lies unread in the mailbox of {mail}; without an agent, for a letter in that of
-agent 0. Nothing is changed, and no letter is marked. Exit code 1 (TIMEOUT) if nothing
+letter lies unread in the mailbox of {mail}; without an agent, for a letter in your own
+mailbox if you are an agent, else in that of 0. Nothing is changed, and no letter is marked. Exit code 1 (TIMEOUT) if nothing
 came in time.`},
 	Run:    wait,
 	Public: func(_ Face, out Waited) any { return out.Waited },
@@ -70,7 +70,7 @@ came in time.`},
 	},
 }
 
-// Waited is how a wait ended.
+// Waited reports how a wait ended.
 type Waited struct {
 	public.Waited
 	timeout time.Duration

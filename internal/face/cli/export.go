@@ -130,7 +130,7 @@ func (o exporting) write(ctx context.Context, l *Line, ws *session.Workspace, a 
 	}
 	blob := func(h chain.Hash) ([]byte, error) { return ws.Store.Blob(ctx, h) }
 	return ws.Store.View(ctx, func(log history.Log) error {
-		return printLines(l, to, func(yield func(printer.Part, error) bool) {
+		return printLines(l, to, "messages", func(yield func(printer.Part, error) bool) {
 			for e, err := range history.Play(ctx, log, a.ID) {
 				part := printer.Part{Size: len(e.Content), Print: func(p *printer.Printer) error {
 					shape, err := public.ReadEntry(e, true, blob)

@@ -21,18 +21,19 @@ type stretch struct {
 	parts   []printer.Part
 	size    int
 	out     bytes.Buffer
+	waits   bool          // for more: what takes long is not told from here on
 	err     error         // that ended it early
 	printed chan struct{} // closed when out and err are there
 }
 
 func newStretch() *stretch { return &stretch{printed: make(chan struct{})} }
 
-// printLines prints the parts of a stream in their order, with all processors: whoever calls reads, some make
-// stretches into lines, and one writes them. What was printed up to an error is written before it is
-// returned. In memory are a few stretches.
-func printLines(l *Line, to io.Writer, all iter.Seq2[printer.Part, error]) error {
+// printLines prints the parts of a stream in their order, with all processors: the calling goroutine reads them, some make
+// stretches into lines, and one writes them. What was printed before an error is written before the error is
+// returned. A few stretches are in memory at a time. what names the parts where their number is shown.
+func printLines(l *Line, to io.Writer, what string, all iter.Seq2[printer.Part, error]) error {
 	printing := runtime.GOMAXPROCS(0)
-	r := &relay{work: make(chan *stretch), order: make(chan *stretch, 2*printing), stop: make(chan struct{}), told: l.Progress("messages")}
+	r := &relay{work: make(chan *stretch), order: make(chan *stretch, 2*printing), stop: make(chan struct{}), told: l.Progress(what)}
 	defer r.told.End()
 	var done sync.WaitGroup
 	plain := *l.Printer() // which looks at the configuration
@@ -70,7 +71,8 @@ func (r *relay) read(all iter.Seq2[printer.Part, error]) {
 		if part.Print != nil {
 			s.parts, s.size = append(s.parts, part), s.size+part.Size
 		}
-		if part.Print == nil || len(s.parts) == stretchEntries || s.size >= stretchBytes {
+		s.waits = part.Print == nil
+		if s.waits || len(s.parts) == stretchEntries || s.size >= stretchBytes {
 			if !r.hand(s) {
 				return
 			}
@@ -102,6 +104,10 @@ func (r *relay) write(to io.Writer) error {
 			return s.err
 		}
 		r.told.Add(len(s.parts))
+		if s.waits {
+			r.told.End()
+			r.told = &Progress{}
+		}
 	}
 	return nil
 }

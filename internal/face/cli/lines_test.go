@@ -57,7 +57,7 @@ func TestLinesComeInOrderUpToTheFirstError(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		i := 0
-		err := printLines(testLine(io.Discard, time.Now), &out, func(yield func(printer.Part, error) bool) {
+		err := printLines(testLine(io.Discard, time.Now), &out, "messages", func(yield func(printer.Part, error) bool) {
 			for part, err := range numberedParts(c.n, c.read) {
 				if c.at != 0 && i >= c.at && err == nil {
 					part.Print = func(*printer.Printer) error { return unshown }
@@ -93,7 +93,7 @@ func TestNobodyReadsOnForAWriterThatFailed(t *testing.T) {
 		for i := 0; yield(numberedPart(i), nil); i++ {
 		}
 	}
-	if err := printLines(testLine(io.Discard, time.Now), &full{left: 3}, endless); err != io.ErrShortWrite {
+	if err := printLines(testLine(io.Discard, time.Now), &full{left: 3}, "messages", endless); err != io.ErrShortWrite {
 		t.Error(err)
 	}
 }
@@ -102,7 +102,7 @@ func TestWhatTakesLongIsTold(t *testing.T) {
 	var told bytes.Buffer
 	at := time.Unix(0, 0)
 	clock := func() time.Time { at = at.Add(300 * time.Millisecond); return at }
-	if err := printLines(testLine(&told, clock), io.Discard, numberedParts(10*stretchEntries, nil)); err != nil {
+	if err := printLines(testLine(&told, clock), io.Discard, "messages", numberedParts(10*stretchEntries, nil)); err != nil {
 		t.Error(err)
 	}
 	if s := told.String(); !strings.Contains(s, "2560 messages, 3 s") || !strings.HasSuffix(s, "\r\x1b[K") || strings.Contains(s, " 0 s") {

@@ -169,7 +169,7 @@ func (l *Line) Do(c *cobra.Command, o operation.Operation, in any) error {
 	if brief, ok := in.(operation.TextInput); ok && !l.JSON {
 		brief.ForText()
 	}
-	out, err := operation.Local{Open: l.Open}.Call(c.Context(), o, in)
+	out, err := operation.Local{Open: l.Open, Runs: l.OpenRuns}.Call(c.Context(), o, in)
 	if err != nil {
 		return operation.Explain(o, operation.CLI, err)
 	}
@@ -180,8 +180,8 @@ func (l *Line) Do(c *cobra.Command, o operation.Operation, in any) error {
 	}
 	result := o.Result(operation.CLI, in, out)
 	if stream, ok := result.JSON.(printer.Stream); ok {
-		_, parts := stream.Parts()
-		return printLines(l, l.Stdout, parts)
+		name, parts := stream.Parts()
+		return printLines(l, l.Stdout, name, parts)
 	}
 	if err := l.Print(result); err != nil {
 		return err
@@ -200,6 +200,8 @@ func (l *Line) completer(p *operation.Param) cobra.CompletionFunc {
 	switch p.Type {
 	case reflect.TypeFor[operation.AgentRef](), reflect.TypeFor[[]operation.AgentRef]():
 		return l.CompleteAgents(1 << 30)
+	case reflect.TypeFor[operation.Path]():
+		return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
 	case reflect.TypeFor[operation.Model]():
 		return l.CompleteModels
 	case reflect.TypeFor[operation.Driver]():

@@ -27,7 +27,10 @@ func (a Agents) operationRoutes() (out []Route) {
 			out = append(out, a.operationRoute(o))
 		}
 	}
-	return out
+	snapshot := a.operationRoute(&operation.ShowRun) // under its older path too
+	snapshot.Path += "/snapshot"
+	snapshot.Doc.ID = "getSnapshot"
+	return append(out, snapshot)
 }
 
 // operationRoute derives the route of one operation. A GET has its fields in the query, any other
