@@ -48,8 +48,8 @@ var Wait = Op[WaitInput, Waited]{
 		Model:   "Wait until agents have nothing under way, or a letter comes, or a call that went on is done ({handle}: its answer is then that of the call). Returns after 45 s in any case; then call it again.",
 		Help: `Wait until one of the agents has nothing under way (with {all}: none of them has), or a
 letter lies unread in the mailbox of {mail}; without an agent, for a letter in your own
-mailbox if you are an agent, else in that of 0. Nothing is changed, and no letter is marked. Exit code 1 (TIMEOUT) if nothing
-came in time.`},
+mailbox if you are an agent, else in that of 0. Nothing is changed, and no letter is
+marked. Exit code 1 (TIMEOUT) if nothing came in time.`},
 	Run:    wait,
 	Public: func(_ Face, out Waited) any { return out.Waited },
 	Text: func(w *printer.Writer, _ WaitInput, out Waited) {
