@@ -7,7 +7,6 @@ import (
 
 	"ramet/internal/base/id"
 	"ramet/internal/face/mcpserver"
-	"ramet/internal/operation"
 )
 
 // ownTools answers what the programs of a kernel's agents ask of ramet: each is its agent, as the
@@ -21,7 +20,7 @@ func ownTools(life context.Context, r request) func(http.ResponseWriter, *http.R
 		if err != nil {
 			return nil, err
 		}
-		return mcpserver.New(life, mcpserver.Options{Version: version, Workspace: r.Workspace, Command: r.Workspace.Command, Runs: operation.OverRunDir(runs)}), nil
+		return mcpserver.New(life, mcpserver.Options{Version: version, Workspace: r.Workspace, Command: r.Workspace.Command, Runs: runs}), nil
 	})
 	return func(w http.ResponseWriter, q *http.Request, by id.Agent) {
 		server, err := serve()

@@ -50,11 +50,11 @@ func serve(ctx context.Context, ws *session.Workspace, r cli.Service) (err error
 	keepTurnlog(ctx, ws, r, &routes{ws: ws, note: r.Warn, kept: kept, closing: closing}, closing)
 	server := httpapi.New(httpapi.Options{
 		Version: version, Token: r.Token, Hosts: r.Hosts,
-		Telemetry: kept, RunLogs: operation.OverRunDir(r.Runs), Runs: session.Runs{Command: r.Command, Begin: r.Begin}, Ledger: httpapi.OverLedger(r.Ledger), Usage: ws.Store,
-		Agents: httpapi.Agents{Client: operation.Within(ws), Workspace: ws, Store: ws.Store, Events: events, Asks: asks},
+		Telemetry: kept, Runs: session.Runs{Command: r.Command, Begin: r.Begin}, Ledger: httpapi.OverLedger(r.Ledger), Usage: ws.Store,
+		Agents: httpapi.Agents{Client: operation.Within(ws).OnRuns(r.Runs), Workspace: ws, Store: ws.Store, Events: events, Asks: asks},
 		Gate:   ws.Project(),
 		MCP: mcpserver.New(ctx, mcpserver.Options{Version: version, Workspace: ws, Command: r.Command, Begin: r.Begin,
-			Runs: operation.OverRunDir(r.Runs), User: r.User}),
+			Runs: r.Runs, User: r.User}),
 		Page: web.Handler(),
 		Reach: func(ctx context.Context) error {
 			_, err := ws.Store.Describe(ctx)
@@ -71,7 +71,7 @@ func serveMCP(ctx context.Context, s cli.MCPService) error {
 	life, end := context.WithCancel(ctx)
 	defer end()
 	server := mcpserver.New(life, mcpserver.Options{Version: version, Workspace: s.Workspace, Command: s.Command, Begin: s.Begin,
-		Runs: operation.OverRunDir(s.Runs), User: s.User})
+		Runs: s.Runs, User: s.User})
 	return server.Serve(ctx, s.By, s.In, s.Out)
 }
 

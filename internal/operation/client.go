@@ -3,6 +3,7 @@ package operation
 import (
 	"context"
 
+	"ramet/internal/base/fault"
 	"ramet/internal/operation/session"
 )
 
@@ -16,6 +17,8 @@ type Client interface {
 type Local struct {
 	// Open returns the workspace. It is not called for an input that is invalid.
 	Open func(context.Context) (*session.Workspace, error)
+	// Runs returns the orchestrated runs; nil: there are none.
+	Runs func() (*Runs, error)
 }
 
 // Within returns a client for an open workspace.
@@ -30,11 +33,27 @@ func (l Local) Call(ctx context.Context, o Operation, in any) (any, error) {
 			return nil, err
 		}
 	}
-	w, err := l.Open(ctx)
+	e, err := l.prepare(ctx, o.Describe())
 	if err != nil {
 		return nil, err
 	}
-	return o.Do(ctx, w, in)
+	return o.Do(ctx, e, in)
+}
+
+// prepare opens what an operation works on, and admits the caller.
+func (l Local) prepare(ctx context.Context, d *Doc) (e *Env, err error) {
+	e = &Env{}
+	if !d.OnRuns {
+		if e.Workspace, err = l.Open(ctx); err == nil {
+			e.Caller, err = admit(ctx, e.Workspace, d)
+		}
+		return e, err
+	}
+	if l.Runs == nil {
+		return nil, fault.New(fault.NotFound, "there are no runs here")
+	}
+	e.Runs, err = l.Runs()
+	return e, err
 }
 
 // Checker is an input with rules that no single field can express. Check needs no workspace.

@@ -24,9 +24,11 @@ func Shape(o Operation, f Face, path ...string) *shape.Shape {
 		if slices.Contains(path, p.Name) {
 			continue
 		}
-		one := p.shape()
-		if p.Help != "" {
-			one = one.With(Expand(o, f, p.Help))
+		one := p.shape(f)
+		if help := Expand(o, f, p.Help); p.Type == reflect.TypeFor[Duration]() {
+			one = one.With(help + ", in seconds")
+		} else if help != "" {
+			one = one.With(help)
 		}
 		fields = append(fields, shape.Field{Name: p.Name, Shape: one, Optional: !p.Required})
 	}

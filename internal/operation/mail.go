@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
 	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
@@ -21,18 +20,7 @@ type MailInput struct {
 	From    AgentRef `json:"from,omitempty" help:"only from this agent, or from you"`
 	Match   string   `json:"match,omitempty" help:"only letters that contain these words"`
 	Deleted bool     `json:"deleted,omitempty" help:"those that were deleted too"`
-	Limit   *int64   `json:"limit,omitempty" default:"http=200" help:"at most so many: 1 to 1000 (default: all; over HTTP 200)"`
-}
-
-// maxLetters limits how many letters can be asked for.
-const maxLetters = 1000
-
-// Check implements Checker.
-func (in *MailInput) Check() error {
-	if in.Limit != nil && (*in.Limit < 1 || *in.Limit > maxLetters) {
-		return Invalid("limit", fault.InvalidField, "{limit} must be a number from 1 to %d", maxLetters)
-	}
-	return nil
+	Limit   *int64   `json:"limit,omitempty" default:"http=200" range:"1..1000" help:"at most so many: 1 to 1000 (default: all; over HTTP 200)"`
 }
 
 // Mail lists a mailbox.

@@ -18,7 +18,8 @@ import (
 
 // All returns every operation.
 func All() []Operation {
-	return []Operation{&Ps, &Fork, &Send, &Rename, &Mark, &Read, &Mail, &DeleteMail, &Kill}
+	return []Operation{&Ps, &Show, &Lineage, &Log, &Search, &Wait, &Fork, &Send, &Rename, &Mark, &Read, &Mail, &DeleteMail, &Kill,
+		&ListRuns, &ShowRun, &ReadRunEvents, &VerifyRun}
 }
 
 // Face is a set of ways to call operations.
@@ -45,19 +46,21 @@ const (
 // Doc describes an operation to people and programs. In texts, {name} stands for a field of the
 // input and becomes --name or name, as the face writes it.
 type Doc struct {
-	Name    string // as typed on the command line: "fork", "worktree list"
-	Slash   string // its slash command, if that has another name
-	Group   string // of the command line's help, and the tag of the OpenAPI document
-	Summary string // one line
-	Help    string // the paragraphs that follow it in --help and /help
-	Model   string // description for models; empty: Summary
-	Route   string // method, path and status: "POST /api/v1/agents/{ref=agent}/fork 201"; {ref=agent} fills the field agent
-	ID      string // OpenAPI operationId
-	Faces   Face
-	Effect  Effect
-	Persons bool   // agents may not call it
-	Quiet   bool   // the terminal shows what it did in the conversation, not its output
-	Tool    string // an agent may call it only if its limits leave it this tool; empty: always
+	Name      string // as typed on the command line: "fork", "worktree list"
+	Slash     string // its slash command, if that has another name
+	Group     string // of the command line's help, and the tag of the OpenAPI document
+	Summary   string // one line
+	Help      string // the paragraphs that follow it in --help and /help
+	Model     string // description for models; empty: Summary
+	Route     string // method, path and status: "POST /api/v1/agents/{ref=agent}/fork 201"; {ref=agent} fills the field agent
+	ID        string // OpenAPI operationId
+	Faces     Face
+	Effect    Effect
+	OnRuns    bool   // it works on orchestrated runs; no workspace is opened for it
+	Persons   bool   // agents may not call it
+	ExitCodes bool   // the command's help lists exit codes
+	Quiet     bool   // the terminal shows what it did in the conversation, not its output
+	Tool      string // an agent may call it only if its limits leave it this tool; empty: always
 }
 
 // Op is one operation.
@@ -81,7 +84,7 @@ type Operation interface {
 	Describe() *Doc
 	Params() []Param
 	New() any
-	Do(ctx context.Context, w *session.Workspace, in any) (any, error)
+	Do(ctx context.Context, e *Env, in any) (any, error)
 	Result(f Face, in, out any) printer.Result
 	ListNotes(in, out any) []string
 	Answer(f Face) reflect.Type // of the public JSON value
@@ -89,8 +92,9 @@ type Operation interface {
 
 // Env is what an operation works with.
 type Env struct {
-	*session.Workspace
-	Caller Caller
+	*session.Workspace // nil for an operation on runs
+	Runs               *Runs
+	Caller             Caller
 }
 
 // Call carries out the operation through a client.
@@ -112,13 +116,9 @@ func (o *Op[In, Out]) Params() []Param {
 // New implements Operation.
 func (o *Op[In, Out]) New() any { return new(In) }
 
-// Do admits the caller and runs the operation.
-func (o *Op[In, Out]) Do(ctx context.Context, w *session.Workspace, in any) (any, error) {
-	caller, err := admit(ctx, w, &o.Doc)
-	if err != nil {
-		return nil, err
-	}
-	return o.Run(ctx, &Env{w, caller}, *in.(*In))
+// Do implements Operation. The client has admitted the caller.
+func (o *Op[In, Out]) Do(ctx context.Context, e *Env, in any) (any, error) {
+	return o.Run(ctx, e, *in.(*In))
 }
 
 // Result implements Operation.
@@ -153,6 +153,9 @@ func (o *Op[In, Out]) Answer(f Face) reflect.Type {
 // Documented is a public value that is described by the zero value of another type, because it
 // encodes itself.
 type Documented interface{ Documented() any }
+
+// Failure is an output with which a command may fail after it is printed; other faces only answer with it.
+type Failure interface{ Err() error }
 
 // TextInput is an input that asks for less where the output is printed as text.
 type TextInput interface{ ForText() }

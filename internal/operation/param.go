@@ -1,8 +1,10 @@
 package operation
 
 import (
+	"math"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -16,6 +18,7 @@ import (
 //	short    a one-letter flag
 //	alias    other names that are accepted, where no other field has them
 //	faces    the faces that offer it: "http mcp"; "-": none. By default all do
+//	range    the numbers that are accepted: "1..1000 mcp=1..20"; one of a face counts only for JSON
 //	default  its value where it is not given: "later http=turn mcp=task"
 type Param struct {
 	Name, Help, Short string
@@ -27,7 +30,7 @@ type Param struct {
 	Current           bool         // in a slash command it is the agent on the screen, unless another is given
 
 	faces, positional Face
-	defaults          string
+	defaults, ranges  string
 	index             int
 	pointer           bool
 }
@@ -38,7 +41,7 @@ func paramsOf(of reflect.Type) []Param {
 		f := of.Field(i)
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		p := Param{Name: name, Help: f.Tag.Get("help"), Short: f.Tag.Get("short"), Aliases: strings.Fields(f.Tag.Get("alias")),
-			Required: options != "omitempty", Type: f.Type, faces: CLI | HTTP | MCP | Slash, defaults: f.Tag.Get("default"), index: i}
+			Required: options != "omitempty", Type: f.Type, faces: CLI | HTTP | MCP | Slash, defaults: f.Tag.Get("default"), ranges: f.Tag.Get("range"), index: i}
 		if p.Type.Kind() == reflect.Pointer {
 			p.Type, p.pointer = p.Type.Elem(), true
 		}
@@ -105,8 +108,11 @@ func (p *Param) Written(f Face) string {
 }
 
 // Default returns the field's value on a face where it is not given; empty: its zero value.
-func (p *Param) Default(f Face) (value string) {
-	for word := range strings.FieldsSeq(p.defaults) {
+func (p *Param) Default(f Face) string { return chooseFor(f, p.defaults) }
+
+// chooseFor returns the word of a tag that counts on a face: "later http=turn".
+func chooseFor(f Face, words string) (value string) {
+	for word := range strings.FieldsSeq(words) {
 		if face, own, ok := strings.Cut(word, "="); !ok {
 			value = word
 		} else if faceNamed(face) == f {
@@ -114,6 +120,16 @@ func (p *Param) Default(f Face) (value string) {
 		}
 	}
 	return value
+}
+
+// limits returns the smallest and the largest number that a face accepts; false: any is.
+func (p *Param) limits(f Face) (least, most int64, ok bool) {
+	low, high, ok := strings.Cut(chooseFor(f, p.ranges), "..")
+	least, _ = strconv.ParseInt(low, 10, 64)
+	if most = math.MaxInt64; high != "" {
+		most, _ = strconv.ParseInt(high, 10, 64)
+	}
+	return least, most, ok
 }
 
 // Get returns the field of an input; nil if it is a pointer that is not set.

@@ -26,6 +26,9 @@ type runCost struct {
 func (k *runCosts) of(ctx context.Context, runID string, r *rundir.Reader) (nano, calls int64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.known == nil {
+		k.known = map[string]runCost{}
+	}
 	c := k.known[runID]
 	if !c.goesOn(ctx, r) {
 		c = runCost{}
@@ -63,25 +66,5 @@ func (c *runCost) add(e run.Event) {
 	var end run.CallEnd
 	if json.Unmarshal(e.Payload, &end) == nil && end.CostUSD != nil {
 		c.nano += int64(math.Round(*end.CostUSD * 1e9))
-	}
-}
-
-// describe says what a run is about.
-func (f runFolder) describe(row *RunLog, state run.Snapshot) {
-	row.Created = state.CreatedAt
-	if c, err := f.store.Config(row.RunID); err == nil {
-		row.Recipe = &c.Recipe
-		for _, key := range []string{"repo", "into"} {
-			if at := c.Set[key]; at != "" {
-				row.Repo = &at
-				break
-			}
-		}
-	}
-	if state.PR != nil {
-		row.PR = state.PR.URL
-		if row.PR == nil {
-			row.PR = state.PR.Bundle
-		}
 	}
 }

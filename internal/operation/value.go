@@ -1,16 +1,19 @@
 package operation
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
 	"ramet/internal/base/shape"
 	"ramet/internal/base/text"
 	"ramet/internal/model/llm"
+	"ramet/internal/run"
 )
 
 // The type of a field decides how it is parsed, checked and completed, on every face.
@@ -25,9 +28,20 @@ type (
 	Driver string
 	// LetterNumber is the number of a letter in its mailbox, from 1.
 	LetterNumber int64
+	// Duration is a time with its unit, such as 90s; in JSON a number of seconds.
+	Duration time.Duration
+	// Path names a file.
+	Path string
 	// Role names a definition of agents.
 	Role string
 )
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (d *Duration) UnmarshalJSON(b []byte) error {
+	seconds, err := strconv.ParseFloat(string(b), 64)
+	*d = Duration(seconds * float64(time.Second))
+	return err
+}
 
 // Words is a type of string with few values.
 type Words interface{ Words() []string }
@@ -72,6 +86,9 @@ func (p *Param) parse(of reflect.Type, word string) (any, error) {
 	if of == reflect.TypeFor[id.Message]() {
 		return id.ParseMessage(word)
 	}
+	if of == reflect.TypeFor[RunID]() {
+		return word, run.CheckRunID(word)
+	}
 	if of == reflect.TypeFor[LetterNumber]() {
 		n, err := strconv.ParseInt(word, 10, 64)
 		if err != nil || n < 1 {
@@ -87,13 +104,27 @@ func (p *Param) parse(of reflect.Type, word string) (any, error) {
 		e.Suggestion = text.NearestWord(word, few)
 		return nil, e
 	}
+	if of == reflect.TypeFor[Duration]() {
+		d, err := time.ParseDuration(word)
+		return d, p.noValue(word, "a time with its unit, such as 90s or 10m", err)
+	}
 	switch of.Kind() {
 	case reflect.Bool:
 		yes, err := strconv.ParseBool(word)
 		return yes, p.noValue(word, "true or false", err)
 	case reflect.Int, reflect.Int64:
 		n, err := strconv.ParseInt(word, 10, 64)
-		return n, p.noValue(word, "a number", err)
+		least, most, ok := p.limits(0)
+		if !ok {
+			return n, p.noValue(word, "a number", err)
+		}
+		wanted := fmt.Sprintf("a number from %d to %d", least, most)
+		if err == nil && (n < least || n > most) {
+			e := Invalid(p.Name, fault.InvalidField, "{%s} must be %s", p.Name, wanted)
+			e.About = "must be " + wanted
+			return nil, e
+		}
+		return n, p.noValue(word, wanted, err)
 	}
 	if named := slices.Contains(names(), of); named && word == "" {
 		return nil, Invalid(p.Name, fault.Usage, "{%s} needs a name", p.Name)
@@ -111,17 +142,24 @@ func (p *Param) noValue(word, wanted string, err error) error {
 		return nil
 	}
 	e := Invalid(p.Name, fault.Usage, "%.80q is no value for {%s}", word, p.Name).Hint("it takes " + wanted)
-	e.Malformed = true
+	e.Malformed, e.About = true, "must be "+wanted
 	return e
 }
 
 // shape returns the JSON form of the field.
-func (p *Param) shape() *shape.Shape {
+func (p *Param) shape(f Face) *shape.Shape {
 	if few := p.Words(); few != nil {
 		return shape.Enum(few...)
 	}
 	if p.Type == reflect.TypeFor[id.Message]() || p.Type == reflect.TypeFor[LetterNumber]() {
 		return shape.Integer(1)
+	}
+	least, most, limited := p.limits(f)
+	switch {
+	case p.Type == reflect.TypeFor[Duration]():
+		return shape.Number(float64(least), float64(most))
+	case limited:
+		return shape.Range(least, min(most, 1<<53-1))
 	}
 	switch p.Type.Kind() {
 	case reflect.Bool:

@@ -33,6 +33,19 @@ type Listing interface {
 	List() (name string, elements iter.Seq[any])
 }
 
+// Stream is a value of many parts that are read while they are printed: on the command line each is a
+// line of its own, elsewhere they are a list of this name.
+type Stream interface {
+	Parts() (name string, parts iter.Seq2[Part, error])
+}
+
+// Part is one of them. One without Print is the point at which a reader waits for more: what came before
+// it is shown.
+type Part struct {
+	Size  int // in bytes, roughly
+	Print func(*Printer) error
+}
+
 // Result is a datum whose JSON form is another value.
 type Result struct {
 	JSON  any
@@ -47,8 +60,11 @@ type lister interface {
 	List() (name string, elements iter.Seq[any])
 }
 
-// Compact returns the JSON form of a value, a Listing too, without white space between its parts.
+// Compact returns the JSON form of a value, a Listing or a Stream too, without white space between its parts.
 func Compact(v any) ([]byte, error) {
+	if s, ok := v.(Stream); ok {
+		return compactStream(s)
+	}
 	list, ok := v.(lister)
 	if !ok {
 		return compactOne(nil, v)
@@ -64,6 +80,25 @@ func Compact(v any) ([]byte, error) {
 		between = ","
 	}
 	return append(out, "]}"...), nil
+}
+
+func compactStream(s Stream) ([]byte, error) {
+	name, parts := s.Parts()
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "{%q:[", name)
+	for part, err := range parts {
+		if err != nil {
+			return nil, err
+		}
+		if part.Print == nil {
+			continue
+		}
+		if err := part.Print(&Printer{Out: &b, JSON: true}); err != nil {
+			return nil, err
+		}
+		b.Bytes()[b.Len()-1] = ',' // the end of its line
+	}
+	return append(bytes.TrimSuffix(b.Bytes(), []byte(",")), "]}"...), nil
 }
 
 func compactOne(out []byte, v any) ([]byte, error) {

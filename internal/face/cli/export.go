@@ -18,6 +18,7 @@ import (
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
 	"ramet/internal/driver/foreign"
+	"ramet/internal/operation"
 	"ramet/internal/operation/public"
 	"ramet/internal/operation/session"
 )
@@ -129,12 +130,19 @@ func (o exporting) write(ctx context.Context, l *Line, ws *session.Workspace, a 
 	}
 	blob := func(h chain.Hash) ([]byte, error) { return ws.Store.Blob(ctx, h) }
 	return ws.Store.View(ctx, func(log history.Log) error {
-		return printLines(l, to, history.Play(ctx, log, a.ID), func(p *printer.Printer, e history.Entry) error {
-			shape, err := public.ReadEntry(e, true, blob)
-			if err != nil {
-				return err
+		return printLines(l, to, "messages", func(yield func(printer.Part, error) bool) {
+			for e, err := range history.Play(ctx, log, a.ID) {
+				part := printer.Part{Size: len(e.Content), Print: func(p *printer.Printer) error {
+					shape, err := public.ReadEntry(e, true, blob)
+					if err != nil {
+						return err
+					}
+					return exportEntry(p, shape, o.format)
+				}}
+				if !yield(part, err) {
+					return
+				}
 			}
-			return exportEntry(p, shape, o.format)
 		})
 	})
 }
@@ -152,7 +160,7 @@ func exportEntry(p *printer.Printer, e public.Entry, format string) error {
 		return markdown(p.Out, e)
 	}
 	p.JSON = true
-	return p.PrintLine(entry{e})
+	return p.PrintLine(operation.LogEntry{Entry: e})
 }
 
 func markdown(to io.Writer, e public.Entry) error {

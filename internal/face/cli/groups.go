@@ -21,7 +21,7 @@ type group struct {
 
 func groups(e Env, l *Line) []group {
 	all := []group{
-		{"agents", "Agents:", "exec serve web acp show wait fork drivers merge worktree kill mode effort instructions skills hooks resume",
+		{"agents", "Agents:", "exec serve web acp fork drivers merge worktree kill mode effort instructions skills hooks resume",
 			func() []*cobra.Command {
 				servers := e.Servers
 				servers.HTTP = func(ctx context.Context, w *session.Workspace, s Service) error {
@@ -30,7 +30,7 @@ func groups(e Env, l *Line) []group {
 				}
 				return append(agentCommands(l, servers), resumeCommand(e, l))
 			}},
-		{"history", "History:", "append log clear compact rewind export import", func() []*cobra.Command { return historyCommands(l) }},
+		{"history", "History:", "append clear compact rewind export import", func() []*cobra.Command { return historyCommands(l) }},
 		{"files", "Files:", "files diff restore undo trash", func() []*cobra.Command { return fileCommands(l) }},
 		{"mail", "Mail:", "mail", func() []*cobra.Command { return mailCommands(l) }},
 		{"proof", "Proof and care:", "verify checkpoint key redact gc backup", func() []*cobra.Command { return PrintProof(l) }},

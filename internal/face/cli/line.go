@@ -15,6 +15,7 @@ import (
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
 	"ramet/internal/ledger"
+	"ramet/internal/operation"
 	"ramet/internal/operation/session"
 )
 
@@ -45,7 +46,8 @@ type Line struct {
 	Streams
 	Background
 	*session.Session
-	JSON bool
+	JSON     bool
+	OpenRuns func() (*operation.Runs, error) // set by the commands of runs
 }
 
 // Find opens the workspace and finds an agent in it.

@@ -8,39 +8,39 @@ import (
 	"sync"
 
 	"ramet/internal/base/printer"
-	"ramet/internal/core/history"
 )
 
-// A stretch of entries is printed at once: so many, or of so many bytes.
+// A stretch of parts is printed at once: so many, or of so many bytes.
 const (
 	stretchEntries = 256
 	stretchBytes   = 256 << 10
 )
 
-// stretch is some entries in a row, and what is printed of them.
+// stretch is some parts in a row, and what is printed of them.
 type stretch struct {
-	entries []history.Entry
+	parts   []printer.Part
 	size    int
 	out     bytes.Buffer
+	waits   bool          // for more: what takes long is not told from here on
 	err     error         // that ended it early
 	printed chan struct{} // closed when out and err are there
 }
 
 func newStretch() *stretch { return &stretch{printed: make(chan struct{})} }
 
-// printLines prints entries in their order, with all processors: whoever calls reads, some make
-// stretches into lines, and one writes them. What was printed up to an error is written before it is
-// returned. In memory are a few stretches.
-func printLines(l *Line, to io.Writer, all iter.Seq2[history.Entry, error], show func(*printer.Printer, history.Entry) error) error {
+// printLines prints the parts of a stream in their order, with all processors: the calling goroutine reads them, some make
+// stretches into lines, and one writes them. What was printed before an error is written before the error is
+// returned. A few stretches are in memory at a time. what names the parts where their number is shown.
+func printLines(l *Line, to io.Writer, what string, all iter.Seq2[printer.Part, error]) error {
 	printing := runtime.GOMAXPROCS(0)
-	r := &relay{work: make(chan *stretch), order: make(chan *stretch, 2*printing), stop: make(chan struct{}), told: l.Progress("messages")}
+	r := &relay{work: make(chan *stretch), order: make(chan *stretch, 2*printing), stop: make(chan struct{}), told: l.Progress(what)}
 	defer r.told.End()
 	var done sync.WaitGroup
 	plain := *l.Printer() // which looks at the configuration
 	for range printing {
 		done.Go(func() {
 			for s := range r.work {
-				s.print(plain, show)
+				s.print(plain)
 			}
 		})
 	}
@@ -58,18 +58,21 @@ type relay struct {
 	told        *Progress
 }
 
-// read cuts the entries into stretches, until they end or the writer does.
-func (r *relay) read(all iter.Seq2[history.Entry, error]) {
+// read cuts the parts into stretches, until they end or the writer does.
+func (r *relay) read(all iter.Seq2[printer.Part, error]) {
 	defer close(r.order)
 	defer close(r.work)
 	s := newStretch()
-	for e, err := range all {
+	for part, err := range all {
 		if err != nil {
 			s.err = err
 			break
 		}
-		s.entries, s.size = append(s.entries, e), s.size+len(e.Content)
-		if len(s.entries) == stretchEntries || s.size >= stretchBytes {
+		if part.Print != nil {
+			s.parts, s.size = append(s.parts, part), s.size+part.Size
+		}
+		s.waits = part.Print == nil
+		if s.waits || len(s.parts) == stretchEntries || s.size >= stretchBytes {
 			if !r.hand(s) {
 				return
 			}
@@ -100,18 +103,22 @@ func (r *relay) write(to io.Writer) error {
 		if s.err != nil {
 			return s.err
 		}
-		r.told.Add(len(s.entries))
+		r.told.Add(len(s.parts))
+		if s.waits {
+			r.told.End()
+			r.told = &Progress{}
+		}
 	}
 	return nil
 }
 
-// print makes lines of the entries, up to the first that cannot be shown: an error of the reader stands
+// print makes lines of the parts, up to the first that cannot be shown: an error of the reader stands
 // behind all of them.
-func (s *stretch) print(p printer.Printer, show func(*printer.Printer, history.Entry) error) {
+func (s *stretch) print(p printer.Printer) {
 	defer close(s.printed)
 	p.Out = &s.out
-	for _, e := range s.entries {
-		if err := show(&p, e); err != nil {
+	for _, part := range s.parts {
+		if err := part.Print(&p); err != nil {
 			s.err = err
 			return
 		}

@@ -10,29 +10,29 @@ import (
 	"testing"
 	"time"
 
-	"ramet/internal/base/id"
 	"ramet/internal/base/printer"
-	"ramet/internal/core/history"
 	"ramet/internal/operation/session"
 )
 
-// numberedHistory are n entries, and then an error, if there is one.
-func numberedHistory(n int, last error) iter.Seq2[history.Entry, error] {
-	return func(yield func(history.Entry, error) bool) {
+// numberedParts are n parts, and then an error, if there is one.
+func numberedParts(n int, last error) iter.Seq2[printer.Part, error] {
+	return func(yield func(printer.Part, error) bool) {
 		for i := range n {
-			if !yield(history.Entry{ID: id.Message(i)}, nil) {
+			if !yield(numberedPart(i), nil) {
 				return
 			}
 		}
 		if last != nil {
-			yield(history.Entry{}, last)
+			yield(printer.Part{}, last)
 		}
 	}
 }
 
-func showNumber(p *printer.Printer, e history.Entry) error {
-	_, err := fmt.Fprintln(p.Out, e.ID)
-	return err
+func numberedPart(i int) printer.Part {
+	return printer.Part{Print: func(p *printer.Printer) error {
+		_, err := fmt.Fprintln(p.Out, i)
+		return err
+	}}
 }
 
 func testLine(stderr io.Writer, now func() time.Time) *Line {
@@ -46,7 +46,7 @@ func TestLinesComeInOrderUpToTheFirstError(t *testing.T) {
 		name string
 		n    int
 		read error
-		at   id.Message // that cannot be shown; 0: all can
+		at   int // that cannot be shown; 0: all can
 		want int
 		err  error
 	}{
@@ -56,11 +56,16 @@ func TestLinesComeInOrderUpToTheFirstError(t *testing.T) {
 		{name: "before the reader fails", n: 100, read: unreadable, at: 50, want: 50, err: unshown},
 	} {
 		var out bytes.Buffer
-		err := printLines(testLine(io.Discard, time.Now), &out, numberedHistory(c.n, c.read), func(p *printer.Printer, e history.Entry) error {
-			if c.at != 0 && e.ID >= c.at {
-				return unshown
+		i := 0
+		err := printLines(testLine(io.Discard, time.Now), &out, "messages", func(yield func(printer.Part, error) bool) {
+			for part, err := range numberedParts(c.n, c.read) {
+				if c.at != 0 && i >= c.at && err == nil {
+					part.Print = func(*printer.Printer) error { return unshown }
+				}
+				if i++; !yield(part, err) {
+					return
+				}
 			}
-			return showNumber(p, e)
 		})
 		var want strings.Builder
 		for i := range c.want {
@@ -84,11 +89,11 @@ func (f *full) Write(b []byte) (int, error) {
 
 // A reader of a history without end stops when nobody takes the lines.
 func TestNobodyReadsOnForAWriterThatFailed(t *testing.T) {
-	endless := func(yield func(history.Entry, error) bool) {
-		for i := 0; yield(history.Entry{ID: id.Message(i)}, nil); i++ {
+	endless := func(yield func(printer.Part, error) bool) {
+		for i := 0; yield(numberedPart(i), nil); i++ {
 		}
 	}
-	if err := printLines(testLine(io.Discard, time.Now), &full{left: 3}, endless, showNumber); err != io.ErrShortWrite {
+	if err := printLines(testLine(io.Discard, time.Now), &full{left: 3}, "messages", endless); err != io.ErrShortWrite {
 		t.Error(err)
 	}
 }
@@ -97,7 +102,7 @@ func TestWhatTakesLongIsTold(t *testing.T) {
 	var told bytes.Buffer
 	at := time.Unix(0, 0)
 	clock := func() time.Time { at = at.Add(300 * time.Millisecond); return at }
-	if err := printLines(testLine(&told, clock), io.Discard, numberedHistory(10*stretchEntries, nil), showNumber); err != nil {
+	if err := printLines(testLine(&told, clock), io.Discard, "messages", numberedParts(10*stretchEntries, nil)); err != nil {
 		t.Error(err)
 	}
 	if s := told.String(); !strings.Contains(s, "2560 messages, 3 s") || !strings.HasSuffix(s, "\r\x1b[K") || strings.Contains(s, " 0 s") {

@@ -9,13 +9,14 @@ import (
 	"github.com/spf13/pflag"
 
 	"ramet/internal/base/id"
+	"ramet/internal/base/printer"
 	"ramet/internal/operation"
 )
 
 // Command derives the command of an operation: usage, flags, help, completion.
 func (l *Line) Command(o operation.Operation) *cobra.Command {
 	d := o.Describe()
-	least, places := 0, []operation.Param{}
+	least, most, places := 0, 0, []operation.Param{}
 	use := []string{d.Name[strings.LastIndexByte(d.Name, ' ')+1:]}
 	for _, p := range operation.Offered(o, operation.CLI) {
 		if !p.IsPositional(operation.CLI) {
@@ -31,15 +32,22 @@ func (l *Line) Command(o operation.Operation) *cobra.Command {
 		} else {
 			word = "[" + word + "]"
 		}
+		most++
+		if p.Type.Kind() == reflect.Slice {
+			word, most = word+"…", 1<<10
+		}
 		use = append(use, word)
 	}
-	c := &cobra.Command{Use: strings.Join(use, " "), Short: d.Summary, Long: operation.Expand(o, operation.CLI, d.Help), Args: CheckArguments(least, len(places)),
+	c := &cobra.Command{Use: strings.Join(use, " "), Short: d.Summary, Long: operation.Expand(o, operation.CLI, d.Help), Args: CheckArguments(least, most),
 		ValidArgsFunction: func(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
-			if len(args) >= len(places) {
+			if len(args) >= most {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return l.completer(&places[len(args)])(c, args, begun)
+			return l.completer(&places[min(len(args), len(places)-1)])(c, args, begun)
 		},
+	}
+	if d.ExitCodes {
+		c.Long += "\n\n" + ExitHelp()
 	}
 	l.addFlags(c, o)
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -59,8 +67,11 @@ func (l *Line) addFlags(c *cobra.Command, o operation.Operation) {
 			continue
 		}
 		help := operation.Expand(o, operation.CLI, p.Help)
-		if p.Type == reflect.TypeFor[operation.Text]() {
+		switch p.Type {
+		case reflect.TypeFor[operation.Text]():
 			help += " (- reads standard input)"
+		case reflect.TypeFor[operation.Duration]():
+			help += ", such as 90s or 10m"
 		}
 		flag := c.Flags().VarPF(&words{kind: flagKind(p.Type), preset: p.Default(operation.CLI)}, p.Name, p.Short, help)
 		if p.Type.Kind() == reflect.Bool {
@@ -97,8 +108,11 @@ func (w *words) String() string {
 
 // flagKind is the type of a flag's value as help shows it.
 func flagKind(t reflect.Type) string {
-	if t == reflect.TypeFor[id.Message]() {
+	switch t {
+	case reflect.TypeFor[id.Message]():
 		return "string"
+	case reflect.TypeFor[operation.Duration]():
+		return "duration"
 	}
 	switch t.Kind() {
 	case reflect.Bool:
@@ -118,6 +132,9 @@ func (l *Line) Bind(c *cobra.Command, o operation.Operation, args []string) (any
 		var given []string
 		if p.IsPositional(operation.CLI) {
 			n := min(1, len(args))
+			if p.Type.Kind() == reflect.Slice {
+				n = len(args)
+			}
 			given, args = args[:n], args[n:]
 		} else if flag := c.Flags().Lookup(p.Name); flag.Changed {
 			given = flag.Value.(*words).given
@@ -137,6 +154,7 @@ func (l *Line) Bind(c *cobra.Command, o operation.Operation, args []string) (any
 				err = operation.Explain(o, operation.CLI, err)
 				if e, ok := errors.AsType[*operation.FieldError](err); ok && e.Malformed {
 					e.Fault.Message = c.CommandPath() + ": " + e.Fault.Message
+					e.Fault.Hint = wanted(flagKind(p.Type), word)
 				}
 				return nil, err
 			}
@@ -151,7 +169,7 @@ func (l *Line) Do(c *cobra.Command, o operation.Operation, in any) error {
 	if brief, ok := in.(operation.TextInput); ok && !l.JSON {
 		brief.ForText()
 	}
-	out, err := operation.Local{Open: l.Open}.Call(c.Context(), o, in)
+	out, err := operation.Local{Open: l.Open, Runs: l.OpenRuns}.Call(c.Context(), o, in)
 	if err != nil {
 		return operation.Explain(o, operation.CLI, err)
 	}
@@ -160,7 +178,18 @@ func (l *Line) Do(c *cobra.Command, o operation.Operation, in any) error {
 			l.Note(operation.Expand(o, operation.CLI, note))
 		}
 	}
-	return l.Print(o.Result(operation.CLI, in, out))
+	result := o.Result(operation.CLI, in, out)
+	if stream, ok := result.JSON.(printer.Stream); ok {
+		name, parts := stream.Parts()
+		return printLines(l, l.Stdout, name, parts)
+	}
+	if err := l.Print(result); err != nil {
+		return err
+	}
+	if failure, ok := out.(operation.Failure); ok {
+		return failure.Err()
+	}
+	return nil
 }
 
 // completer returns the completion of a field by its type.
@@ -169,8 +198,10 @@ func (l *Line) completer(p *operation.Param) cobra.CompletionFunc {
 		return cobra.FixedCompletions(few, cobra.ShellCompDirectiveNoFileComp)
 	}
 	switch p.Type {
-	case reflect.TypeFor[operation.AgentRef]():
+	case reflect.TypeFor[operation.AgentRef](), reflect.TypeFor[[]operation.AgentRef]():
 		return l.CompleteAgents(1 << 30)
+	case reflect.TypeFor[operation.Path]():
+		return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
 	case reflect.TypeFor[operation.Model]():
 		return l.CompleteModels
 	case reflect.TypeFor[operation.Driver]():

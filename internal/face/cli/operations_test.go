@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -22,6 +23,9 @@ func TestOperationsAreOfferedAsTheGoldenFileTells(t *testing.T) {
 	for _, g := range groups(Env{}, newLine(Env{}, session.New(session.System{}, session.Choice{}))) {
 		for _, c := range g.commands() {
 			help[c.Name()] = c.Short + "\n" + c.Long + "\n" + c.UsageString()
+			for _, sub := range c.Commands() {
+				help[c.Name()+" "+sub.Name()] = sub.Short + "\n" + sub.Long + "\n" + sub.UsageString()
+			}
 		}
 	}
 	var b strings.Builder
@@ -40,7 +44,11 @@ func TestOperationsAreOfferedAsTheGoldenFileTells(t *testing.T) {
 			if d.Faces&f != 0 {
 				title := map[operation.Face]string{operation.HTTP: "HTTP " + d.ID + ": " + d.Route, operation.MCP: "MCP: " + d.Model}[f]
 				accepts, _ := json.MarshalIndent(operation.Shape(o, f).Schema(), "", "  ")
-				answers, _ := json.MarshalIndent(shape.Open(types.Fields(o.Answer(f))...).Schema(), "", "  ")
+				answer := shape.Any()
+				if o.Answer(f).Kind() == reflect.Struct {
+					answer = shape.Open(types.Fields(o.Answer(f))...)
+				}
+				answers, _ := json.MarshalIndent(answer.Schema(), "", "  ")
 				fmt.Fprintf(&b, "---- %s\naccepts %s\nanswers %s\n", title, accepts, answers)
 			}
 		}

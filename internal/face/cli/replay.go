@@ -7,6 +7,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/text"
+	"ramet/internal/operation"
 	"ramet/internal/run/rundir"
 )
 
@@ -59,7 +60,7 @@ func replay(l *Line, c *cobra.Command, r *rundir.Reader, x *rundir.Session) erro
 		}
 	}
 	if !bad {
-		return l.Print(runState{Snapshot: state})
+		return l.Print(operation.RunState{Snapshot: state})
 	}
 	for _, line := range lines {
 		fmt.Fprintln(l.Stderr, text.Safe(line))

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"ramet/internal/operation"
 )
 
 // runCommands are the commands of this group.
@@ -25,8 +27,16 @@ trail: init, append, verify.`,
 	}
 	c.PersistentFlags().StringVar(&f.dir, "runs-dir", "", "folder of the runs (default $RAMET_RUNS, else .ramet/runs of the project)")
 	c.PersistentFlags().StringVar(&f.log, "log", "", "where the log is: ndjson, sqlite or postgres://… (default: as the run was made; ndjson for a new one)")
-	c.AddCommand(startCommand(l, f, p), resumeRunCommand(l, f, p), cancelCommand(l, f), recipesCommand(l), recipeCommand(l), initCommand(l, f), appendEventCommand(l, f), eventsCommand(l, f), showRunCommand(l, f, p), listRunsCommand(l, f), replayCommand(l, f), planCommand(l, f, p),
-		verifyRunCommand(l, f), exportRunCommand(l, f), importRunCommand(l, f), forkRunCommand(l, f), rmCommand(l, f), newCommand(l), programCommand(l, p))
+	l.OpenRuns = func() (*operation.Runs, error) {
+		store, err := l.Runs(f.dir)
+		if err != nil {
+			return nil, err
+		}
+		kind, err := f.kind()
+		return &operation.Runs{Store: store, Kind: kind, External: p.External}, err
+	}
+	c.AddCommand(startCommand(l, f, p), resumeRunCommand(l, f, p), cancelCommand(l, f), recipesCommand(l), recipeCommand(l), initCommand(l, f), appendEventCommand(l, f), l.Command(&operation.ReadRunEvents), l.Command(&operation.ShowRun), l.Command(&operation.ListRuns), replayCommand(l, f), planCommand(l, f, p),
+		l.Command(&operation.VerifyRun), exportRunCommand(l, f), importRunCommand(l, f), forkRunCommand(l, f), rmCommand(l, f), newCommand(l), programCommand(l, p))
 	for _, sub := range c.Commands() {
 		if strings.Contains(sub.Use, " ID") {
 			sub.ValidArgsFunction = completeRuns(l, f)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ramet/internal/base/text"
+	"ramet/internal/operation"
 	"ramet/internal/run"
 	"ramet/internal/run/recipe"
 	"ramet/internal/runner"
@@ -154,7 +155,7 @@ func (p *progress) take(kind run.Type, t happened) string {
 		return fmt.Sprintf("gate    %s: %d issues", t.Gate, len(t.Issues))
 	case run.IssueOpened:
 		p.issues[t.Issue.ID] = true
-		return fmt.Sprintf("issue   %s: %s: %s%s", t.Issue.Gate, t.Issue.Severity, t.Issue.Message, inFiles(t.Issue.Files))
+		return fmt.Sprintf("issue   %s: %s: %s%s", t.Issue.Gate, t.Issue.Severity, t.Issue.Message, operation.FormatFiles(t.Issue.Files))
 	case run.IssueResolved:
 		delete(p.issues, t.IssueID)
 		return "mended  " + t.IssueID
@@ -168,13 +169,6 @@ func (p *progress) take(kind run.Type, t happened) string {
 		return "FAILED  " + t.Code + ": " + t.Text
 	}
 	return ""
-}
-
-func inFiles(files []string) string {
-	if len(files) == 0 {
-		return ""
-	}
-	return " (" + strings.Join(files, ", ") + ")"
 }
 
 // shortItem leaves out the run of an item's id.

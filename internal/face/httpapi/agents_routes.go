@@ -14,8 +14,6 @@ func agentRoutes(a Agents) []Route {
 	table := append(a.operationRoutes(),
 		Does(Route{Method: http.MethodGet, Path: "/api/v1/home", Doc: doc("getHome", "List the living as the screens of all agents show them: by what a person can do about them")},
 			http.StatusOK, a.home),
-		Does(Route{Method: http.MethodGet, Path: one, Doc: doc("getAgent", "Get one agent: 0, a name, a uuid or the beginning of one")},
-			http.StatusOK, a.one),
 		Does(Route{Method: http.MethodGet, Path: one + "/messages", Doc: doc("listMessages", "Read a page of an agent's messages, oldest first",
 			Param{Name: "after", About: "only behind this message", Form: "integer"},
 			Param{Name: "before", About: "the newest before this message, instead", Form: "integer"},
@@ -31,8 +29,6 @@ func agentRoutes(a Agents) []Route {
 		Does(Route{Method: http.MethodPost, Path: one + "/interrupt", Doc: doc("interruptAgent", "Stop the turn of an agent, if there is one")},
 			http.StatusOK, a.interrupt),
 		a.eventRoute(),
-		a.searchRoute(),
-		a.lineageRoute(),
 	)
 	table = append(append(table, a.fileRoutes()...), a.trashRoutes()...)
 	return append(append(table, a.permissionRoutes()...), a.modeRoutes()...)

@@ -18,11 +18,16 @@ import (
 
 	"ramet/internal/core/trust"
 	"ramet/internal/operation"
+	"ramet/internal/operation/public"
+	"ramet/internal/operation/session"
+	"ramet/internal/run/rundir"
 	"ramet/internal/telemetry"
 	"ramet/internal/telemetry/store"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+type AgentNow = public.AgentNow
 
 // site is a server over a real store.
 type site struct {
@@ -106,7 +111,8 @@ func startOn(t testing.TB, l net.Listener, dial func(ctx context.Context, networ
 	if s.store, err = store.OpenFile(t.Context(), filepath.Join(home, "telemetry.db")); err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Version: "1.2.3", Token: token, Telemetry: s.store, Now: s.clock.now, RunLogs: noRuns{}}
+	o := Options{Version: "1.2.3", Token: token, Telemetry: s.store, Now: s.clock.now,
+		Agents: Agents{Client: operation.Local{Open: noWorkspace}.OnRuns(&rundir.Store{Root: filepath.Join(home, "runs")})}}
 	for _, f := range change {
 		f(&o)
 	}
@@ -248,18 +254,6 @@ func (s *site) created(t testing.TB, unit string, fields ...any) string {
 	return "/api/v1/runs/" + telemetry.EventID("test", unit)
 }
 
-// noRuns is an empty folder of runs.
-type noRuns struct{}
-
-func (noRuns) List(context.Context) ([]operation.RunLog, error) { return nil, nil }
-func (noRuns) Snapshot(context.Context, string) (json.RawMessage, error) {
-	return nil, notHere("such run")
-}
-func (noRuns) Events(context.Context, string, int64, int64) ([]json.RawMessage, error) {
-	return nil, notHere("such run")
-}
-func (noRuns) Verify(context.Context, string) (operation.RunProof, error) {
-	return operation.RunProof{}, notHere("such run")
-}
+func noWorkspace(context.Context) (*session.Workspace, error) { return nil, notHere("kernel") }
 
 func bodyOf(text []byte) io.ReadCloser { return io.NopCloser(bytes.NewReader(text)) }

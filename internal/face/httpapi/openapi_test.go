@@ -176,7 +176,8 @@ func furnish(t testing.TB) func(*Options) {
 		for _, f := range more {
 			f(o)
 		}
-		o.RunLogs, o.Ledger, o.Usage = operation.OverRunDir(runs), OverLedger(folder), ws
+		o.Ledger, o.Usage = OverLedger(folder), ws
+		o.Agents.Client = o.Agents.Client.(operation.Local).OnRuns(runs)
 		begins := func(_ context.Context, args ...string) (string, error) {
 			return `{"run_id": "r1", "path": "/runs/r1", "run_state": "` + strings.ToUpper(args[1]) + `"}`, nil
 		}
@@ -372,7 +373,7 @@ func TestNoSampleIsLeftOver(t *testing.T) {
 
 // A part that is missing is said to be missing; the table stays whole.
 func TestWithoutPartsTheTableIsTheSame(t *testing.T) {
-	s := start(t, func(o *Options) { o.Telemetry, o.RunLogs, o.Ledger, o.Usage, o.Page = nil, nil, nil, nil, nil })
+	s := start(t, func(o *Options) { o.Telemetry, o.Agents.Client, o.Ledger, o.Usage, o.Page = nil, nil, nil, nil, nil })
 	for _, path := range []string{"/api/v1/runs", "/api/v1/metadata", "/api/v1/run-logs", "/api/v1/run-logs/r1/events", "/api/v1/track", "/api/v1/usage", "/"} {
 		s.ask(t, "GET", path, nil).refused(t, 404, "NOT_FOUND")
 	}

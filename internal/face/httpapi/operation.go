@@ -27,7 +27,10 @@ func (a Agents) operationRoutes() (out []Route) {
 			out = append(out, a.operationRoute(o))
 		}
 	}
-	return out
+	snapshot := a.operationRoute(&operation.ShowRun) // under its older path too
+	snapshot.Path += "/snapshot"
+	snapshot.Doc.ID = "getSnapshot"
+	return append(out, snapshot)
 }
 
 // operationRoute derives the route of one operation. A GET has its fields in the query, any other
@@ -123,7 +126,11 @@ func (c *Call) bind(o operation.Operation, in any, fields map[string]string, nam
 			}
 		}
 		if err := p.Set(in, c.Query(p.Name)); err != nil {
-			return badQuery(p.Name, err.Error(), "")
+			about := err.Error()
+			if e, ok := errors.AsType[*operation.FieldError](err); ok && e.About != "" {
+				about = e.About
+			}
+			return badQuery(p.Name, about, "")
 		}
 	}
 	return operation.SetDefaults(o, operation.HTTP, in)

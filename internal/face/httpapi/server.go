@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"ramet/internal/core/trust"
-	"ramet/internal/operation"
 	"ramet/internal/telemetry"
 )
 
@@ -19,7 +18,6 @@ type Options struct {
 	Hosts   []string // names by which users reach it, besides those of loopback: NAME or NAME:PORT
 
 	Telemetry telemetry.Store
-	RunLogs   operation.RunLogs
 	Runs      RunVerbs
 	Ledger    Ledger
 	Usage     Usage

@@ -3,11 +3,9 @@ package mcpserver
 import (
 	"context"
 	"encoding/json"
-	"strconv"
 
 	"ramet/internal/base/id"
 	"ramet/internal/base/shape"
-	"ramet/internal/operation/public"
 )
 
 // ref is an argument that names an agent.
@@ -35,45 +33,5 @@ func exitTool() tool {
 			}
 			go end() // with it ends whoever waits for the answer
 			return encode(Exited{c})
-		}}
-}
-
-// EntryList is what log answers.
-type EntryList struct {
-	Entries []public.Entry `json:"entries"`
-}
-
-// How many entries log shows.
-const (
-	fewEntries  = 20
-	mostEntries = 200
-)
-
-func logTool() tool {
-	return tool{name: "log", about: "Read the end of an agent's history: its context as a model sees it, or with own the entries that it stored itself, of every kind. For more, read the resource ramet://agents/{ref}/history.", reads: true,
-		args: shape.Object(
-			shape.May("agent", ref("whose; you, if you are an agent, else 0")),
-			shape.May("limit", shape.Number(1, mostEntries).With("how many; 20")),
-			shape.May("own", shape.Bool().With("what it stored itself, of every kind"))),
-		answers: []any{EntryList{}},
-		run: func(ctx context.Context, s *Server, c Caller, args json.RawMessage) (json.RawMessage, error) {
-			a, err := decode[struct {
-				Agent string
-				Limit *float64
-				Own   bool
-			}](args)
-			if err != nil {
-				return nil, err
-			}
-			n := fewEntries
-			if a.Limit != nil {
-				n = int(*a.Limit)
-			}
-			if a.Agent == "" {
-				a.Agent = box(c)
-			}
-			line := command{words: []string{"log", "--limit=" + strconv.Itoa(n)}, rest: []string{a.Agent}}
-			line.yes("own", a.Own)
-			return s.askLines(ctx, line, "entries")
 		}}
 }

@@ -26,6 +26,7 @@ func slow(gate chan struct{}) tool {
 // on when the caller has gone.
 func TestALongCallBecomesAHandle(t *testing.T) {
 	s := New(t.Context(), Options{Patience: time.Millisecond})
+	wait := waitTool().run
 	gate, own, other := make(chan struct{}), id.NewAgent(), id.NewAgent()
 	call, hangUp := context.WithCancel(t.Context())
 	answer, err := s.within(call, own, slow(gate), nil)

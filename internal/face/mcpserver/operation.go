@@ -26,12 +26,17 @@ func operationTool(o operation.Operation) tool {
 			if err := operation.Decode(o, operation.MCP, args, in); err != nil {
 				return nil, explain(o, err)
 			}
-			out, err := operation.Within(s.o.Workspace).Call(ctx, o, in)
-			if err != nil {
-				return nil, explain(o, err)
-			}
-			return printer.Compact(o.Result(operation.MCP, in, out).JSON)
+			return s.call(ctx, o, in)
 		}}
+}
+
+// call carries out an operation and encodes its output.
+func (s *Server) call(ctx context.Context, o operation.Operation, in any) (json.RawMessage, error) {
+	out, err := operation.Within(s.o.Workspace).OnRuns(s.o.Runs).Call(ctx, o, in)
+	if err != nil {
+		return nil, explain(o, err)
+	}
+	return printer.Compact(o.Result(operation.MCP, in, out).JSON)
 }
 
 // explain tells a model which argument is wrong.

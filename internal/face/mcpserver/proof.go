@@ -14,9 +14,6 @@ import (
 	"ramet/internal/run"
 )
 
-// Runs reads orchestrated runs (operation.OverRunDir).
-type Runs = operation.RunLogs
-
 func trackTool() tool {
 	return tool{name: "track", about: "List the ledger of spawned sub-agents of any program, oldest first: who began, who ended and how.", reads: true,
 		args:    shape.Object(shape.May("status", shape.Enum(words(ledger.Statuses())...))),
@@ -67,7 +64,7 @@ type runArgs struct {
 }
 
 func runAnswers() []any {
-	return []any{operation.RunList{}, run.Snapshot{}, operation.EventPage{}, operation.RunProof{}, public.RunMade{}}
+	return []any{operation.RunRows{}, run.Snapshot{}, operation.EventPage{}, operation.RunProof{}, public.RunMade{}}
 }
 
 func runTool() tool {
@@ -105,6 +102,12 @@ func runs(ctx context.Context, s *Server, _ Caller, args json.RawMessage) (json.
 	}
 	verbs := session.Runs{Command: s.o.Command, Begin: s.o.Begin}
 	switch a.Do {
+	case listRuns:
+		return s.call(ctx, &operation.ListRuns, &operation.ListRunsInput{Brief: true})
+	case showRun:
+		return s.call(ctx, &operation.ShowRun, &operation.ShowRunInput{ID: operation.RunID(a.ID)})
+	case verifyRun:
+		return s.call(ctx, &operation.VerifyRun, &operation.VerifyRunInput{ID: operation.RunID(a.ID)})
 	case eventsRun:
 		n := int64(fewEvents)
 		if a.Limit != nil {
@@ -117,14 +120,9 @@ func runs(ctx context.Context, s *Server, _ Caller, args json.RawMessage) (json.
 		return made(verbs.Resume(ctx, a.ID, public.RunResume{Redo: a.Redo, Force: a.Force, FromFailed: a.FromFailed, Accept: a.Accept, Model: a.Model, Limits: a.Limits, NoCache: a.NoCache}))
 	case forkRun:
 		return made(verbs.Fork(ctx, a.ID, public.RunFork{At: a.At, RunID: a.RunID}))
-	case cancelRun:
+	default:
 		return made(verbs.Cancel(ctx, a.ID, public.RunCancel{Reason: a.Reason}))
 	}
-	line := command{words: []string{"run", a.Do}}
-	if a.ID != "" {
-		line.rest = []string{a.ID}
-	}
-	return s.ask(ctx, line)
 }
 
 // made is the answer of a verb of runs.
@@ -137,17 +135,7 @@ func made(m public.RunMade, err error) (json.RawMessage, error) {
 
 // events is a page of a run's log.
 func (s *Server) events(ctx context.Context, runID string, after, limit int64) (json.RawMessage, error) {
-	if err := run.CheckRunID(runID); err != nil {
-		return nil, err
-	}
-	list, err := s.o.Runs.Events(ctx, runID, after, limit)
-	if err != nil {
-		return nil, err
-	}
-	if list == nil {
-		list = []json.RawMessage{}
-	}
-	return encode(operation.EventPage{Events: list, Next: after + int64(len(list))})
+	return s.call(ctx, &operation.ReadRunEvents, &operation.RunEventsInput{ID: operation.RunID(runID), After: after, Limit: &limit})
 }
 
 // Verified is what verify answers.

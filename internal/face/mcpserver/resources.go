@@ -13,6 +13,7 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
 	"ramet/internal/core/history"
+	"ramet/internal/operation"
 	"ramet/internal/operation/public"
 )
 
@@ -83,11 +84,11 @@ func (s *Server) resource(ctx context.Context, uri string) (json.RawMessage, err
 	path := strings.Split(strings.Trim(u.Path, "/"), "/")
 	switch kind := u.Host; {
 	case kind == "agents" && u.Path == "":
-		return s.ask(ctx, command{words: []string{"ps"}})
+		return s.call(ctx, &operation.Ps, &operation.PsInput{})
 	case kind == "runs" && u.Path == "":
-		return s.ask(ctx, command{words: []string{"run", "list"}})
+		return s.call(ctx, &operation.ListRuns, &operation.ListRunsInput{Brief: true})
 	case kind == "agents" && len(path) == 1:
-		return s.ask(ctx, command{words: []string{"show"}, rest: path})
+		return s.call(ctx, &operation.Show, &operation.ShowInput{Agent: operation.AgentRef(path[0])})
 	case kind == "agents" && len(path) == 2 && path[1] == "history":
 		return s.history(ctx, path[0], id.Message(after), int(limit))
 	case kind == "runs" && len(path) == 2 && path[1] == "events":

@@ -16,6 +16,7 @@ import (
 	"ramet/internal/core/history"
 	"ramet/internal/operation"
 	"ramet/internal/operation/session"
+	"ramet/internal/run/rundir"
 )
 
 // Options are what a server is made of.
@@ -28,7 +29,7 @@ type Options struct {
 	// background, and returns what it prints. nil: this system cannot.
 	Begin func(ctx context.Context, args ...string) (string, error)
 	// Runs reads orchestrated runs.
-	Runs Runs
+	Runs *rundir.Store
 	// User is who the person is that asks.
 	User string
 	// Patience is how long a call may take before it becomes a handle; 0: 45 s.

@@ -33,7 +33,7 @@ func tools(c Caller) []tool {
 	if c != "" {
 		own = exitTool()
 	}
-	return []tool{operationTool(&operation.Ps), operationTool(&operation.Fork), promptTool(), operationTool(&operation.Send), operationTool(&operation.Mail), operationTool(&operation.Read), waitTool(), logTool(), operationTool(&operation.Kill), own, runTool(), verifyTool()}
+	return []tool{operationTool(&operation.Ps), operationTool(&operation.Fork), promptTool(), operationTool(&operation.Send), operationTool(&operation.Mail), operationTool(&operation.Read), waitTool(), operationTool(&operation.Log), operationTool(&operation.Kill), own, runTool(), verifyTool()}
 }
 
 // described is the tool as clients are told of it.
@@ -133,12 +133,6 @@ func (c *command) flag(name, value string) {
 	}
 }
 
-func (c *command) yes(name string, wanted bool) {
-	if wanted {
-		c.words = append(c.words, "--"+name)
-	}
-}
-
 func (c command) line() []string {
 	return append(append(c.words, "--json", "--"), c.rest...)
 }
@@ -154,20 +148,4 @@ func (s *Server) ask(ctx context.Context, c command) (json.RawMessage, error) {
 		return nil, fault.New(fault.Failed, "%s answered what is no JSON", c.words[0])
 	}
 	return out, nil
-}
-
-// askLines carries out a command that prints a line for each thing, and gives them as a list
-// of that name.
-func (s *Server) askLines(ctx context.Context, c command, name string) (json.RawMessage, error) {
-	said, err := s.o.Command(ctx, c.line()...)
-	if err != nil {
-		return nil, err
-	}
-	list := []json.RawMessage{}
-	for one := range strings.Lines(said) {
-		if one = strings.TrimSpace(one); one != "" {
-			list = append(list, json.RawMessage(one))
-		}
-	}
-	return encode(map[string]any{name: list})
 }

@@ -10,6 +10,7 @@ import (
 	"ramet/internal/core/agent"
 	"ramet/internal/kernel"
 	"ramet/internal/model/llm"
+	"ramet/internal/operation"
 	"ramet/internal/operation/public"
 	"ramet/internal/operation/session"
 	"ramet/internal/turn/loop"
@@ -68,63 +69,25 @@ func prompt(ctx context.Context, s *Server, _ Caller, args json.RawMessage) (jso
 	return encode(public.Format(loop.Event{Type: public.Result, Agent: to.ID, Outcome: &ran.Outcome, Err: err}))
 }
 
-// How many a wait waits for.
-const (
-	forAny = "any"
-	forAll = "all"
-)
-
+// waitTool derives the tool of the operation, which here also waits for calls that became handles.
 func waitTool() tool {
-	return tool{name: "wait", about: "Wait until agents have nothing under way, or a letter comes, or a call that went on is done (handle: its answer is then that of the call). Returns after 45 s in any case; then call it again.", reads: true,
-		args: shape.Object(
-			shape.May("handle", shape.Text(1).With("of a call that was pending; alone")),
-			shape.May("agents", shape.List(shape.Text(1)).With("for whom; without any, for a letter in your mailbox")),
-			shape.May("for", shape.Enum(forAny, forAll).With("any of them, as if absent, or all")),
-			shape.May("timeout", shape.Number(0, 45).With("seconds, 45"))),
-		answers: append([]any{public.Waited{}, Pending{}, public.Line{}, Verified{}}, runAnswers()...),
-		run:     wait}
-}
-
-func wait(ctx context.Context, s *Server, c Caller, args json.RawMessage) (json.RawMessage, error) {
-	a, err := decode[struct {
-		Handle, For string
-		Agents      []string
-		Timeout     *float64
-	}](args)
-	if err != nil {
-		return nil, err
-	}
-	most := s.o.Patience / 10 * 9
-	if a.Timeout != nil {
-		most = min(most, time.Duration(*a.Timeout*float64(time.Second)))
-	}
-	if a.Handle != "" {
-		if len(a.Agents) > 0 || a.For != "" {
+	t := operationTool(&operation.Wait)
+	t.answers = append(append(t.answers, Pending{}, public.Line{}, Verified{}), runAnswers()...)
+	t.run = func(ctx context.Context, s *Server, c Caller, args json.RawMessage) (json.RawMessage, error) {
+		var in operation.WaitInput
+		if err := operation.Decode(&operation.Wait, operation.MCP, args, &in); err != nil {
+			return nil, explain(&operation.Wait, err)
+		}
+		*in.Timeout = max(1, min(*in.Timeout, operation.Duration(s.o.Patience/10*9)))
+		if in.Handle == "" {
+			return s.call(ctx, &operation.Wait, &in)
+		}
+		if len(in.Agents) > 0 || in.For != "" {
 			return nil, fault.New(fault.InvalidField, "wait: a handle goes alone").WithHint("leave out agents and for")
 		}
-		return s.waitFor(ctx, c, a.Handle, most)
+		return s.waitFor(ctx, c, in.Handle, time.Duration(*in.Timeout))
 	}
-	ws := s.o.Workspace
-	x := session.Wait{All: a.For == forAll}
-	for _, one := range a.Agents {
-		found, err := ws.Find(ctx, one)
-		if err != nil {
-			return nil, err
-		}
-		x.Agents = append(x.Agents, found)
-	}
-	if len(x.Agents) == 0 {
-		own, err := ws.Find(ctx, box(c))
-		if err != nil {
-			return nil, err
-		}
-		x.Mail = &own
-	}
-	done, err := ws.Turns().Wait(ctx, x, most)
-	if err != nil {
-		return nil, err
-	}
-	return encode(public.FormatWaited(done.Over, done.Agents, done.Now, done.Letters))
+	return t
 }
 
 // waitFor is what came of a call that went on; or its handle again.

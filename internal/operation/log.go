@@ -1,0 +1,237 @@
+package operation
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"time"
+
+	"ramet/internal/base/chain"
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/base/printer"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+	"ramet/internal/operation/public"
+)
+
+// LogInput chooses entries of a history.
+type LogInput struct {
+	Agent  AgentRef `json:"agent,omitempty" arg:"AGENT" help:"whose: 0, a name, a uuid or the beginning of one (default: your own if you are an agent, else that of 0)"`
+	Own    bool     `json:"own,omitempty" help:"the entries stored for this agent, of every kind"`
+	Ranges bool     `json:"ranges,omitempty" faces:"cli" help:"the stretches of history that make up the context"`
+	Limit  *int64   `json:"limit,omitempty" short:"n" default:"mcp=20" range:"mcp=1..200" help:"only the last N"`
+	Follow bool     `json:"follow,omitempty" short:"f" faces:"cli" help:"go on as entries are added, until the agent dies"`
+}
+
+// Check implements Checker.
+func (in *LogInput) Check() error {
+	if in.Limit != nil && *in.Limit <= 0 {
+		return Invalid("limit", fault.Usage, "log: {limit} %d shows nothing", *in.Limit).Hint("give 1 or more")
+	}
+	if in.Ranges && (in.Own || in.Follow) {
+		return Invalid("ranges", fault.Usage, "log: {ranges} goes with neither {own} nor {follow}").Hint("leave one of them out")
+	}
+	return nil
+}
+
+// Log reads a history.
+var Log = Op[LogInput, EntryLog]{
+	Doc: Doc{Name: "log", Group: "history", Faces: CLI | MCP, Effect: Reads,
+		Summary: "Show an agent's context, or its stored entries",
+		Model:   "Read the end of an agent's history, 20 entries or {limit}: its context as a model sees it, or with {own} the entries that it stored itself, of every kind. For more, read the resource ramet://agents/{ref}/history.",
+		Help: `Show the context of an agent (your own if you are an agent, else that of 0) as a model
+would see it: what it inherited, what it said itself, and summaries in the place of what
+was compacted. {own} shows the entries that this agent stored, of every kind.`},
+	Run: readLog,
+	Text: func(w *printer.Writer, _ LogInput, out EntryLog) {
+		for _, one := range out.ranges {
+			w.Line("%s", one.String())
+		}
+	},
+	Public: func(_ Face, out EntryLog) any {
+		if out.ranges != nil {
+			return out.ranges
+		}
+		return out
+	},
+}
+
+// EntryLog is a history that is read while it is printed, or its ranges.
+type EntryLog struct {
+	ranges []history.Range
+	parts  iter.Seq2[printer.Part, error]
+}
+
+// Parts implements printer.Stream.
+func (l EntryLog) Parts() (string, iter.Seq2[printer.Part, error]) { return "entries", l.parts }
+
+// Documented implements Documented.
+func (EntryLog) Documented() any {
+	return struct {
+		Entries []public.Entry `json:"entries"`
+	}{}
+}
+
+func readLog(ctx context.Context, e *Env, in LogInput) (out EntryLog, err error) {
+	a, err := e.Target(ctx, in.Agent)
+	if err != nil {
+		return out, err
+	}
+	if in.Ranges {
+		err = e.Store.View(ctx, func(log history.Log) (err error) {
+			out.ranges, err = history.BuildRanges(ctx, log, a.ID)
+			return err
+		})
+		return out, err
+	}
+	r := logReader{LogInput: in, env: e, agent: a}
+	out.parts = func(yield func(printer.Part, error) bool) {
+		more, err := r.readStored(ctx, yield)
+		if err != nil {
+			yield(printer.Part{}, err)
+		} else if more && in.Follow {
+			r.readAdded(ctx, yield)
+		}
+	}
+	return out, nil
+}
+
+// logReader reads the history of one agent.
+type logReader struct {
+	LogInput
+	env   *Env
+	agent agent.Agent
+	last  id.Message // newest entry that was read
+}
+
+// readStored reads what is stored at one moment. It reports whether more is wanted.
+func (r *logReader) readStored(ctx context.Context, yield func(printer.Part, error) bool) (more bool, err error) {
+	err = r.env.Store.View(ctx, func(log history.Log) error {
+		newest, err := r.newest(ctx, log, 1)
+		if err != nil {
+			return err
+		}
+		for _, e := range newest {
+			r.last = e.ID
+		}
+		all, isIn, err := r.choose(ctx, log)
+		if err != nil {
+			return err
+		}
+		for e, err := range all {
+			if err != nil || !yield(r.part(ctx, e, isIn), nil) {
+				return err
+			}
+		}
+		more = true
+		return nil
+	})
+	return more, err
+}
+
+// choose returns the wanted entries, and a function that reports whether one is in the context.
+func (r *logReader) choose(ctx context.Context, log history.Log) (iter.Seq2[history.Entry, error], func(history.Entry) bool, error) {
+	isIn := func(history.Entry) bool { return true }
+	var tail []history.Entry
+	var err error
+	if r.Own {
+		if isIn, err = history.Membership(ctx, log, r.agent.ID); err != nil {
+			return nil, nil, err
+		}
+	}
+	switch {
+	case r.Limit == nil && r.Own:
+		return log.QueryRange(ctx, history.Range{Agent: r.agent.ID}, history.Selection{}), isIn, nil
+	case r.Limit == nil:
+		return history.Play(ctx, log, r.agent.ID), isIn, nil
+	case r.Own:
+		tail, err = r.newest(ctx, log, int(*r.Limit))
+	default:
+		tail, err = history.Tail(ctx, log, r.agent.ID, int(*r.Limit))
+	}
+	return func(yield func(history.Entry, error) bool) {
+		for _, e := range tail {
+			if !yield(e, nil) {
+				return
+			}
+		}
+	}, isIn, err
+}
+
+// newest returns the last n stored entries, oldest first.
+func (r *logReader) newest(ctx context.Context, log history.Log, n int) (out []history.Entry, err error) {
+	for e, err := range log.QueryRange(ctx, history.Range{Agent: r.agent.ID}, history.Selection{Newest: n, Any: true}) {
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, e)
+	}
+	slices.Reverse(out)
+	return out, nil
+}
+
+// part returns an entry that is read in full when it is printed.
+func (r *logReader) part(ctx context.Context, e history.Entry, isIn func(history.Entry) bool) printer.Part {
+	return printer.Part{Size: len(e.Content), Print: func(p *printer.Printer) error {
+		shape, err := public.ReadEntry(e, isIn(e), func(h chain.Hash) ([]byte, error) { return r.env.Store.Blob(ctx, h) })
+		if err != nil {
+			return err
+		}
+		return p.PrintLine(LogEntry{shape})
+	}}
+}
+
+// logPollInterval is the time between two looks for new entries.
+const logPollInterval = 200 * time.Millisecond
+
+// readAdded reads entries as they are added, until the agent dies.
+func (r *logReader) readAdded(ctx context.Context, yield func(printer.Part, error) bool) {
+	tick := time.NewTicker(logPollInterval)
+	defer tick.Stop()
+	reaches := func(e history.Entry) bool { return e.Kind.Reaches() }
+	for dead := r.agent.Status == agent.Dead; ; {
+		for e, err := range r.env.Store.QueryRange(ctx, history.Range{Agent: r.agent.ID, Start: r.last}, history.Selection{}) {
+			if (err != nil || r.Own || reaches(e)) && (!yield(r.part(ctx, e, reaches), err) || err != nil) {
+				return
+			}
+			if r.last = e.ID; e.Kind == history.Killed {
+				dead = true
+				break
+			}
+		}
+		if dead || !yield(printer.Part{}, nil) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			yield(printer.Part{}, ctx.Err())
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// LogEntry is an entry with its id and kind, then what it says.
+type LogEntry struct{ public.Entry }
+
+// AppendJSON implements printer.Appender.
+func (e LogEntry) AppendJSON(b []byte) ([]byte, error) { return e.AppendTo(b) }
+
+// Text implements printer.Datum.
+func (e LogEntry) Text(w *printer.Writer) {
+	label := fmt.Sprintf("%d %s", e.ID, e.Kind)
+	if !e.InContext {
+		label += " (not in the context)"
+	}
+	body := e.Content
+	if body == "" && string(e.Meta) != "{}" {
+		body = string(e.Meta)
+	}
+	if by := e.Permitted(); by != "" {
+		label += " · " + by
+	}
+	w.Line("%v", w.Dim(label))
+	w.Block("  ", body)
+}

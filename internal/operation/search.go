@@ -1,0 +1,32 @@
+package operation
+
+import (
+	"context"
+
+	"ramet/internal/operation/public"
+	"ramet/internal/operation/session"
+)
+
+// SearchInput holds the words to look for.
+type SearchInput struct {
+	Words string   `json:"q" help:"the words, whatever their case"`
+	Agent AgentRef `json:"agent,omitempty" help:"only in the history of this agent, inherited messages included: 0, a name, a uuid or the beginning of one"`
+	Limit *int64   `json:"limit,omitempty" default:"100" range:"1..1000" help:"1 to 1000; 100 if absent"`
+}
+
+// Search finds messages.
+var Search = Op[SearchInput, public.Search]{
+	Doc: Doc{Name: "search", Group: "agents", ID: "searchMessages", Route: "GET /api/v1/search 200", Faces: HTTP, Effect: Reads,
+		Summary: "Find messages that contain some words, newest first"},
+	Run: func(ctx context.Context, e *Env, in SearchInput) (public.Search, error) {
+		ask := session.Search{Words: in.Words, Limit: int(*in.Limit)}
+		if in.Agent != "" {
+			found, err := e.Find(ctx, string(in.Agent))
+			if err != nil {
+				return public.Search{}, err
+			}
+			ask.Of = found.ID
+		}
+		return e.History().Search(ctx, ask)
+	},
+}

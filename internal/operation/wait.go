@@ -1,0 +1,107 @@
+package operation
+
+import (
+	"context"
+	"time"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/printer"
+	"ramet/internal/base/text"
+	"ramet/internal/operation/public"
+	"ramet/internal/operation/session"
+)
+
+// WaitInput names agents or a mailbox to wait for.
+type WaitInput struct {
+	Handle  string     `json:"handle,omitempty" faces:"mcp" help:"of a call that was pending; alone"`
+	Agents  []AgentRef `json:"agents,omitempty" arg:"AGENT" help:"for whom; without any, for a letter in your mailbox"`
+	All     bool       `json:"all,omitempty" faces:"cli" help:"until none of them has anything under way"`
+	For     HowMany    `json:"for,omitempty" faces:"mcp" help:"any of them, as if absent, or all"`
+	Mail    AgentRef   `json:"mail,omitempty" faces:"cli" help:"a letter in the mailbox of this agent ends it too"`
+	Timeout *Duration  `json:"timeout,omitempty" default:"10m0s mcp=45s" range:"mcp=0..45" help:"the longest that it may take"`
+}
+
+// HowMany chooses between one of the agents and all of them.
+type HowMany string
+
+// WaitAll waits for all agents, not for one of them.
+const WaitAll HowMany = "all"
+
+// Words implements Words.
+func (HowMany) Words() []string { return []string{"any", string(WaitAll)} }
+
+// Check implements Checker.
+func (in *WaitInput) Check() error {
+	if *in.Timeout <= 0 {
+		return Invalid("timeout", fault.Usage, "{timeout} must be longer than nothing")
+	}
+	if in.All && len(in.Agents) == 0 {
+		return Invalid("all", fault.Usage, "wait: {all} goes with agents").Hint("name them, or leave it out")
+	}
+	return nil
+}
+
+// Wait waits for agents, or for mail.
+var Wait = Op[WaitInput, Waited]{
+	Doc: Doc{Name: "wait", Group: "agents", Faces: CLI | MCP, Effect: Reads, ExitCodes: true,
+		Summary: "Wait until agents have nothing under way, or a letter comes",
+		Model:   "Wait until agents have nothing under way, or a letter comes, or a call that went on is done ({handle}: its answer is then that of the call). Returns after 45 s in any case; then call it again.",
+		Help: `Wait until one of the agents has nothing under way (with {all}: none of them has), or a
+letter lies unread in the mailbox of {mail}; without an agent, for a letter in your own
+mailbox if you are an agent, else in that of 0. Nothing is changed, and no letter is
+marked. Exit code 1 (TIMEOUT) if nothing came in time.`},
+	Run:    wait,
+	Public: func(_ Face, out Waited) any { return out.Waited },
+	Text: func(w *printer.Writer, _ WaitInput, out Waited) {
+		for _, a := range out.Agents {
+			name := string(a.UUID)
+			if a.Name != nil {
+				name = *a.Name
+			}
+			said := a.State.Word
+			if a.State.Detail != nil {
+				said += ": " + text.Line(*a.State.Detail, public.MaxState)
+			}
+			w.Line("%s %s", name, said)
+		}
+		if n := len(out.Letters); n > 0 {
+			w.Line("%s unread", text.Count(n, "letter"))
+		}
+	},
+}
+
+// Waited reports how a wait ended.
+type Waited struct {
+	public.Waited
+	timeout time.Duration
+}
+
+// Err implements Failure.
+func (w Waited) Err() error {
+	if w.Over {
+		return nil
+	}
+	return fault.New(fault.TimedOut, "nothing came within %s", w.timeout).WithHint("`ramet ps` shows what they do")
+}
+
+func wait(ctx context.Context, e *Env, in WaitInput) (out Waited, err error) {
+	x := session.Wait{All: in.All || in.For == WaitAll}
+	for _, ref := range in.Agents {
+		a, err := e.Find(ctx, string(ref))
+		if err != nil {
+			return out, err
+		}
+		x.Agents = append(x.Agents, a)
+	}
+	if in.Mail != "" || len(x.Agents) == 0 {
+		owner, err := e.Target(ctx, in.Mail)
+		if err != nil {
+			return out, err
+		}
+		x.Mail = &owner
+	}
+	out.timeout = time.Duration(*in.Timeout)
+	done, err := e.Turns().Wait(ctx, x, out.timeout)
+	out.Waited = public.FormatWaited(done.Over, done.Agents, done.Now, done.Letters)
+	return out, err
+}
