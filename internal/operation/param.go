@@ -99,10 +99,13 @@ func (p *Param) Written(f Face) string {
 	case p.IsPositional(f):
 		return p.Metavar
 	case f&(CLI|Slash) != 0:
-		return "--" + p.Name
+		return "--" + p.Flag()
 	}
 	return p.Name
 }
+
+// Flag returns the field's name as a flag: dry_run is --dry-run.
+func (p *Param) Flag() string { return strings.ReplaceAll(p.Name, "_", "-") }
 
 // Default returns the field's value on a face where it is not given; empty: its zero value.
 func (p *Param) Default(f Face) (value string) {

@@ -27,6 +27,12 @@ type (
 	LetterNumber int64
 	// Role names a definition of agents.
 	Role string
+	// TrashRef names files in the trash: the id of an item or of an act, or a path.
+	TrashRef string
+	// Path is a file. The command line makes it absolute.
+	Path string
+	// Size is a number of bytes. On the command line it may have a unit: 500MB.
+	Size int64
 )
 
 // Words is a type of string with few values.
@@ -87,6 +93,13 @@ func (p *Param) parse(of reflect.Type, word string) (any, error) {
 		e.Suggestion = text.NearestWord(word, few)
 		return nil, e
 	}
+	if of == reflect.TypeFor[Size]() {
+		n, ok := text.ParseSize(word)
+		if !ok {
+			return nil, Invalid(p.Name, fault.Usage, "{%s} %.40q is no size", p.Name, word).Hint("write 500MB or 2GB")
+		}
+		return n, nil
+	}
 	switch of.Kind() {
 	case reflect.Bool:
 		yes, err := strconv.ParseBool(word)
@@ -122,6 +135,9 @@ func (p *Param) shape() *shape.Shape {
 	}
 	if p.Type == reflect.TypeFor[id.Message]() || p.Type == reflect.TypeFor[LetterNumber]() {
 		return shape.Integer(1)
+	}
+	if p.Type == reflect.TypeFor[Size]() {
+		return shape.Integer(0)
 	}
 	switch p.Type.Kind() {
 	case reflect.Bool:

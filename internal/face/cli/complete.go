@@ -65,10 +65,7 @@ func (l *Line) CompleteLabels(c *cobra.Command, args []string, begun string) ([]
 }
 
 // CompleteTrash completes with the ids of items in the trash.
-func (l *Line) CompleteTrash(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
+func (l *Line) CompleteTrash(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	return l.complete(c, func(ctx context.Context, ws *session.Workspace) (out []string, _ error) {
 		all, err := ws.Care().ShowTrash(ctx)
 		for _, i := range all.Items {

@@ -14,7 +14,7 @@ import (
 
 // fileCommands are the commands of this group.
 func fileCommands(l *Line) []*cobra.Command {
-	return []*cobra.Command{filesCommand(l), diffCommand(l), restoreCommand(l), undoCommand(l), trashCommand(l)}
+	return []*cobra.Command{filesCommand(l), diffCommand(l), restoreCommand(l), undoCommand(l)}
 }
 
 func filesCommand(l *Line) *cobra.Command {

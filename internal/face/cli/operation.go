@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"path/filepath"
 	"reflect"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"ramet/internal/base/id"
+	"ramet/internal/base/printer"
 	"ramet/internal/operation"
 )
 
@@ -62,13 +64,13 @@ func (l *Line) addFlags(c *cobra.Command, o operation.Operation) {
 		if p.Type == reflect.TypeFor[operation.Text]() {
 			help += " (- reads standard input)"
 		}
-		flag := c.Flags().VarPF(&words{kind: flagKind(p.Type), preset: p.Default(operation.CLI)}, p.Name, p.Short, help)
+		flag := c.Flags().VarPF(&words{kind: flagKind(p.Type), preset: p.Default(operation.CLI)}, p.Flag(), p.Short, help)
 		if p.Type.Kind() == reflect.Bool {
 			flag.NoOptDefVal = "true"
 		}
-		c.RegisterFlagCompletionFunc(p.Name, l.completer(&p))
+		c.RegisterFlagCompletionFunc(p.Flag(), l.completer(&p))
 		for _, alias := range p.Aliases {
-			aliases[alias] = p.Name
+			aliases[alias] = p.Flag()
 		}
 	}
 	c.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
@@ -97,7 +99,7 @@ func (w *words) String() string {
 
 // flagKind is the type of a flag's value as help shows it.
 func flagKind(t reflect.Type) string {
-	if t == reflect.TypeFor[id.Message]() {
+	if t == reflect.TypeFor[id.Message]() || t == reflect.TypeFor[operation.Size]() {
 		return "string"
 	}
 	switch t.Kind() {
@@ -119,7 +121,7 @@ func (l *Line) Bind(c *cobra.Command, o operation.Operation, args []string) (any
 		if p.IsPositional(operation.CLI) {
 			n := min(1, len(args))
 			given, args = args[:n], args[n:]
-		} else if flag := c.Flags().Lookup(p.Name); flag.Changed {
+		} else if flag := c.Flags().Lookup(p.Flag()); flag.Changed {
 			given = flag.Value.(*words).given
 		}
 		if p.Type.Kind() != reflect.Slice && len(given) > 1 {
@@ -132,6 +134,9 @@ func (l *Line) Bind(c *cobra.Command, o operation.Operation, args []string) (any
 					return nil, err
 				}
 				word = text
+			}
+			if p.Type == reflect.TypeFor[operation.Path]() && word != "" && !filepath.IsAbs(word) {
+				word = filepath.Join(l.Dir, word)
 			}
 			if err := p.Set(in, word); err != nil {
 				err = operation.Explain(o, operation.CLI, err)
@@ -151,8 +156,12 @@ func (l *Line) Do(c *cobra.Command, o operation.Operation, in any) error {
 	if brief, ok := in.(operation.TextInput); ok && !l.JSON {
 		brief.ForText()
 	}
-	out, err := operation.Local{Open: l.Open}.Call(c.Context(), o, in)
+	err := l.confirm(c, o, in)
 	if err != nil {
+		return operation.Explain(o, operation.CLI, err)
+	}
+	out, err := operation.Local{Open: l.Open}.Call(c.Context(), o, in)
+	if part := (operation.Incomplete{}); err != nil && !errors.As(err, &part) {
 		return operation.Explain(o, operation.CLI, err)
 	}
 	if !l.JSON {
@@ -160,7 +169,31 @@ func (l *Line) Do(c *cobra.Command, o operation.Operation, in any) error {
 			l.Note(operation.Expand(o, operation.CLI, note))
 		}
 	}
-	return l.Print(o.Result(operation.CLI, in, out))
+	if shown := l.Print(o.Result(operation.CLI, in, out)); err == nil {
+		err = shown
+	}
+	return operation.Explain(o, operation.CLI, err)
+}
+
+// confirm asks a person at a terminal what the input leaves undecided.
+func (l *Line) confirm(c *cobra.Command, o operation.Operation, in any) error {
+	asks, ok := in.(operation.Confirmer)
+	if !ok || l.Password == nil || l.JSON || !asks.Undecided() {
+		return nil
+	}
+	asks.SetDryRun(true)
+	plan, err := operation.Local{Open: l.Open}.Call(c.Context(), o, in)
+	asks.SetDryRun(false)
+	if err != nil {
+		return err
+	}
+	question := ""
+	about := printer.Result{Write: func(w *printer.Writer) { question = o.Question(w, plan) }}
+	(&printer.Printer{Out: l.Stderr, Color: l.Color(l.ErrTerminal), Now: l.Now}).Print(about)
+	if question == "" {
+		return nil
+	}
+	return asks.Decide(l.Yes(question))
 }
 
 // completer returns the completion of a field by its type.
@@ -175,6 +208,10 @@ func (l *Line) completer(p *operation.Param) cobra.CompletionFunc {
 		return l.CompleteModels
 	case reflect.TypeFor[operation.Driver]():
 		return l.CompleteDrivers
+	case reflect.TypeFor[operation.TrashRef]():
+		return l.CompleteTrash
+	case reflect.TypeFor[operation.Path]():
+		return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
 	}
 	return cobra.NoFileCompletions
 }

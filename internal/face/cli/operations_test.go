@@ -21,7 +21,9 @@ func TestOperationsAreOfferedAsTheGoldenFileTells(t *testing.T) {
 	help := map[string]string{}
 	for _, g := range groups(Env{}, newLine(Env{}, session.New(session.System{}, session.Choice{}))) {
 		for _, c := range g.commands() {
-			help[c.Name()] = c.Short + "\n" + c.Long + "\n" + c.UsageString()
+			for _, c := range append(c.Commands(), c) {
+				help[c.CommandPath()] = c.Short + "\n" + c.Long + "\n" + c.UsageString()
+			}
 		}
 	}
 	var b strings.Builder

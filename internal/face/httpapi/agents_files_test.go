@@ -57,11 +57,11 @@ func init() {
 	}
 	samples["GET /api/v1/trash"] = sampleAt("/api/v1/trash")
 	samples["POST /api/v1/trash/restore"] = func(*testing.T, *site) []sample {
-		return []sample{{"/api/v1/trash/restore", RestoreTrashInput{}, 422}, {"/api/v1/trash/restore", RestoreTrashInput{ID: "none.1"}, 404}}
+		return []sample{{"/api/v1/trash/restore", map[string]string{}, 422}, {"/api/v1/trash/restore", map[string]string{"id": "none.1"}, 404}}
 	}
 	samples["POST /api/v1/trash/empty"] = func(*testing.T, *site) []sample {
-		return []sample{{"/api/v1/trash/empty", EmptyTrashInput{}, 422}, {"/api/v1/trash/empty", EmptyTrashInput{Older: "soon"}, 422},
-			{"/api/v1/trash/empty", EmptyTrashInput{All: true, Plan: true}, 200}, {"/api/v1/trash/empty", EmptyTrashInput{Older: "30d", Over: 1}, 200}}
+		return []sample{{"/api/v1/trash/empty", map[string]any{}, 422}, {"/api/v1/trash/empty", map[string]any{"older": "soon"}, 422},
+			{"/api/v1/trash/empty", map[string]any{"all": true, "dry_run": true}, 200}, {"/api/v1/trash/empty", map[string]any{"older": "30d", "over": 1}, 200}}
 	}
 	samples["POST /api/v1/agents/{ref}/restore"] = func(*testing.T, *site) []sample {
 		return []sample{{zero + "/restore", RestoreInput{}, 422}, {zero + "/restore", RestoreInput{Last: true, Paths: []string{"../x"}}, 422},

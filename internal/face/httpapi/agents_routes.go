@@ -34,6 +34,6 @@ func agentRoutes(a Agents) []Route {
 		a.searchRoute(),
 		a.lineageRoute(),
 	)
-	table = append(append(table, a.fileRoutes()...), a.trashRoutes()...)
+	table = append(table, a.fileRoutes()...)
 	return append(append(table, a.permissionRoutes()...), a.modeRoutes()...)
 }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"ramet/internal/base/fault"
 	"ramet/internal/base/shape"
 	"ramet/internal/operation"
@@ -102,6 +104,10 @@ func queryOf(o operation.Operation, named []string) (out []Param) {
 // bind fills an input from the path, and the query or the body.
 func (c *Call) bind(o operation.Operation, in any, fields map[string]string, named []string) error {
 	if c.Body != nil {
+		var members map[string]jsontext.Value
+		if err := c.decode(&members); err != nil { // no object, or no JSON at all
+			return err
+		}
 		if err := operation.Decode(o, operation.HTTP, c.Body, in, named...); err != nil {
 			return err
 		}

@@ -114,8 +114,6 @@ func (m *root) carryOut(c session.Command, said string) tea.Cmd {
 		return m.run(said, append([]string{"diff", "--line-numbers", me}, messages(c)...)...)
 	case "undo":
 		return m.alter(m.now.agent, m.undo(said, me))
-	case "trash":
-		return m.run(said, "trash")
 	case "clear":
 		return m.alter(m.now.agent, m.quiet(said, "clear", me))
 	}

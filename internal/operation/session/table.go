@@ -29,7 +29,7 @@ var table = []CommandRow{
 		[]CommandArgument{{Kind: Label}}},
 	{"diff", "/diff [ID]", "Show how files changed in the last turn, or since a message", "Whoever changed them.", []CommandArgument{{Kind: Message}}},
 	{"undo", "/undo", "Take back what the last turn did to files", "What others could have changed is kept, and listed; about what changed while a command was running you are asked. The conversation stays as it is; /rewind goes back with both. A second /undo takes the first back.", nil},
-	{"trash", "/trash", "List files that were moved to the trash", "Undo, rewind and merge move what they could not bring back there. `ramet trash restore` brings it back, `ramet trash empty` deletes it.", nil},
+	{Name: "trash", Summary: "List files that were moved to the trash", Help: "Undo, rewind and merge move what they could not bring back there. `ramet trash restore` brings it back, `ramet trash empty` deletes it."},
 	{"clear", "/clear", "Begin again with an empty context", "What was said stays in the history.", nil},
 	{"compact", "/compact", "Replace the context by a summary of it", "", nil},
 	{"log", "/log", "Show this agent's lineage: forks, marks, clears", "", nil},
