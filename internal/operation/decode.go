@@ -75,8 +75,11 @@ func Decode(o Operation, f Face, text []byte, in any, path ...string) error {
 	if err := form.Check(plain); err != nil {
 		wrong := (*shape.Error)(nil)
 		if errors.As(err, &wrong) {
-			e := Invalid(strings.TrimPrefix(wrong.Pointer, "/"), fault.InvalidField, "%s %s", wrong.Path(), wrong.What)
-			e.About = wrong.What
+			field, element, _ := strings.Cut(strings.TrimPrefix(wrong.Pointer, "/"), "/")
+			e := Invalid(field, fault.InvalidField, "%s %s", wrong.Path(), wrong.What)
+			if element == "" {
+				e.About = wrong.What
+			}
 			return e
 		}
 		return Invalid("", fault.InvalidField, "%w", err)

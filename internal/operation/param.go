@@ -28,17 +28,19 @@ type Param struct {
 
 	faces, positional Face
 	defaults          string
-	index             int
+	index             []int
 	pointer           bool
 }
 
 func paramsOf(of reflect.Type) []Param {
 	out := make([]Param, 0, of.NumField())
-	for i := range of.NumField() {
-		f := of.Field(i)
+	for _, f := range reflect.VisibleFields(of) {
+		if f.Anonymous {
+			continue
+		}
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		p := Param{Name: name, Help: f.Tag.Get("help"), Short: f.Tag.Get("short"), Aliases: strings.Fields(f.Tag.Get("alias")),
-			Required: options != "omitempty", Type: f.Type, faces: CLI | HTTP | MCP | Slash, defaults: f.Tag.Get("default"), index: i}
+			Required: options != "omitempty", Type: f.Type, faces: CLI | HTTP | MCP | Slash, defaults: f.Tag.Get("default"), index: f.Index}
 		if p.Type.Kind() == reflect.Pointer {
 			p.Type, p.pointer = p.Type.Elem(), true
 		}
@@ -121,7 +123,7 @@ func (p *Param) Default(f Face) (value string) {
 
 // Get returns the field of an input; nil if it is a pointer that is not set.
 func (p *Param) Get(in any) any {
-	v := reflect.ValueOf(in).Elem().Field(p.index)
+	v := reflect.ValueOf(in).Elem().FieldByIndex(p.index)
 	if !p.pointer {
 		return v.Interface()
 	}
@@ -158,7 +160,7 @@ func SetDefaults(o Operation, f Face, in any) error {
 	for i := range params {
 		p := &params[i]
 		value := p.Default(f)
-		if value == "" || !reflect.ValueOf(in).Elem().Field(p.index).IsZero() {
+		if value == "" || !reflect.ValueOf(in).Elem().FieldByIndex(p.index).IsZero() {
 			continue
 		}
 		if err := p.Set(in, value); err != nil {

@@ -27,6 +27,8 @@ type (
 	LetterNumber int64
 	// Role names a definition of agents.
 	Role string
+	// Label names a mark.
+	Label string
 	// TrashRef names files in the trash: the id of an item or of an act, or a path.
 	TrashRef string
 	// Path is a file. The command line makes it absolute.
@@ -59,7 +61,7 @@ func (p *Param) Set(in any, word string) error {
 	if err != nil {
 		return At(p.Name, err)
 	}
-	field := reflect.ValueOf(in).Elem().Field(p.index)
+	field := reflect.ValueOf(in).Elem().FieldByIndex(p.index)
 	typed := reflect.ValueOf(value).Convert(of)
 	switch {
 	case p.pointer:

@@ -30,8 +30,8 @@ func groups(e Env, l *Line) []group {
 				}
 				return append(agentCommands(l, servers), resumeCommand(e, l))
 			}},
-		{"history", "History:", "append log clear compact rewind export import", func() []*cobra.Command { return historyCommands(l) }},
-		{"files", "Files:", "files diff restore undo", func() []*cobra.Command { return fileCommands(l) }},
+		{"history", "History:", "append log clear compact export import", func() []*cobra.Command { return historyCommands(l) }},
+		{"files", "Files:", "", func() []*cobra.Command { return nil }},
 		{"mail", "Mail:", "mail", func() []*cobra.Command { return mailCommands(l) }},
 		{"proof", "Proof and care:", "verify checkpoint key redact gc backup", func() []*cobra.Command { return PrintProof(l) }},
 		{"runs", "Runs:", "run worker schema", func() []*cobra.Command { return runCommands(l, e.Runs) }},

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"context"
 	"errors"
+	"math"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -17,13 +19,17 @@ import (
 // Command derives the command of an operation: usage, flags, help, completion.
 func (l *Line) Command(o operation.Operation) *cobra.Command {
 	d := o.Describe()
-	least, places := 0, []operation.Param{}
+	least, most, places := 0, 0, []operation.Param{}
 	use := []string{d.Name[strings.LastIndexByte(d.Name, ' ')+1:]}
 	for _, p := range operation.Offered(o, operation.CLI) {
 		if !p.IsPositional(operation.CLI) {
 			continue
 		}
 		places = append(places, p)
+		most++
+		if p.Type.Kind() == reflect.Slice {
+			most = math.MaxInt // it is the last one
+		}
 		word := p.Metavar
 		if p.Type == reflect.TypeFor[operation.Text]() {
 			word += "|-"
@@ -35,7 +41,7 @@ func (l *Line) Command(o operation.Operation) *cobra.Command {
 		}
 		use = append(use, word)
 	}
-	c := &cobra.Command{Use: strings.Join(use, " "), Short: d.Summary, Long: operation.Expand(o, operation.CLI, d.Help), Args: CheckArguments(least, len(places)),
+	c := &cobra.Command{Use: strings.Join(use, " "), Short: d.Summary, Long: operation.Expand(o, operation.CLI, d.Help), Args: CheckArguments(least, most),
 		ValidArgsFunction: func(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 			if len(args) >= len(places) {
 				return nil, cobra.ShellCompDirectiveNoFileComp
@@ -120,6 +126,9 @@ func (l *Line) Bind(c *cobra.Command, o operation.Operation, args []string) (any
 		var given []string
 		if p.IsPositional(operation.CLI) {
 			n := min(1, len(args))
+			if p.Type.Kind() == reflect.Slice {
+				n = len(args)
+			}
 			given, args = args[:n], args[n:]
 		} else if flag := c.Flags().Lookup(p.Flag()); flag.Changed {
 			given = flag.Value.(*words).given
@@ -156,13 +165,16 @@ func (l *Line) Do(c *cobra.Command, o operation.Operation, in any) error {
 	if brief, ok := in.(operation.TextInput); ok && !l.JSON {
 		brief.ForText()
 	}
-	err := l.confirm(c, o, in)
-	if err != nil {
-		return operation.Explain(o, operation.CLI, err)
+	return operation.Explain(o, operation.CLI, l.carryOut(c.Context(), operation.Local{Open: l.Open}, o, in))
+}
+
+func (l *Line) carryOut(ctx context.Context, client operation.Client, o operation.Operation, in any) error {
+	if err := l.confirm(ctx, client, o, in); err != nil {
+		return err
 	}
-	out, err := operation.Local{Open: l.Open}.Call(c.Context(), o, in)
+	out, err := client.Call(ctx, o, in)
 	if part := (operation.Incomplete{}); err != nil && !errors.As(err, &part) {
-		return operation.Explain(o, operation.CLI, err)
+		return err
 	}
 	if !l.JSON {
 		for _, note := range o.ListNotes(in, out) {
@@ -172,17 +184,17 @@ func (l *Line) Do(c *cobra.Command, o operation.Operation, in any) error {
 	if shown := l.Print(o.Result(operation.CLI, in, out)); err == nil {
 		err = shown
 	}
-	return operation.Explain(o, operation.CLI, err)
+	return err
 }
 
 // confirm asks a person at a terminal what the input leaves undecided.
-func (l *Line) confirm(c *cobra.Command, o operation.Operation, in any) error {
+func (l *Line) confirm(ctx context.Context, client operation.Client, o operation.Operation, in any) error {
 	asks, ok := in.(operation.Confirmer)
 	if !ok || l.Password == nil || l.JSON || !asks.Undecided() {
 		return nil
 	}
 	asks.SetDryRun(true)
-	plan, err := operation.Local{Open: l.Open}.Call(c.Context(), o, in)
+	plan, err := client.Call(ctx, o, in)
 	asks.SetDryRun(false)
 	if err != nil {
 		return err
@@ -208,6 +220,8 @@ func (l *Line) completer(p *operation.Param) cobra.CompletionFunc {
 		return l.CompleteModels
 	case reflect.TypeFor[operation.Driver]():
 		return l.CompleteDrivers
+	case reflect.TypeFor[operation.Label]():
+		return l.CompleteLabels
 	case reflect.TypeFor[operation.TrashRef]():
 		return l.CompleteTrash
 	case reflect.TypeFor[operation.Path]():

@@ -34,6 +34,5 @@ func agentRoutes(a Agents) []Route {
 		a.searchRoute(),
 		a.lineageRoute(),
 	)
-	table = append(table, a.fileRoutes()...)
 	return append(append(table, a.permissionRoutes()...), a.modeRoutes()...)
 }

@@ -15,7 +15,7 @@ func TestAMessageWaitsForWhatWasAskedBefore(t *testing.T) {
 		"/mode edits":                        "command mode -- ",
 		"/clear":                             "command clear ",
 		"/mark here":                         "call mark ",
-		"/rewind here":                       "command rewind -- ",
+		"/rewind here":                       "call rewind ",
 		"/config effort high":                "command config set -- ",
 		"/permissions --remove 'bash(go *)'": "command rules --remove",
 	} {

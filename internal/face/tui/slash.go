@@ -106,14 +106,15 @@ func (m *root) carryOut(c session.Command, said string) tea.Cmd {
 	case "filter-mail":
 		return m.call(said, &operation.Mail, map[string]string{"from": c.Agent})
 	case "rewind":
+		to := operation.RewindInput{}
 		if c.At != nil {
-			return m.rewind(said, m.now.agent, "--to", c.At.String())
+			to.To = *c.At
+		} else if c.Label != "" {
+			to.Label = new(operation.Label(c.Label))
 		}
-		return m.rewind(said, m.now.agent, optional(c.Label)...)
-	case "diff":
-		return m.run(said, append([]string{"diff", "--line-numbers", me}, messages(c)...)...)
+		return m.rewind(said, m.now.agent, to)
 	case "undo":
-		return m.alter(m.now.agent, m.undo(said, me))
+		return m.alter(m.now.agent, m.undo(said, m.now.agent))
 	case "clear":
 		return m.alter(m.now.agent, m.quiet(said, "clear", me))
 	}
@@ -121,13 +122,6 @@ func (m *root) carryOut(c session.Command, said string) tea.Cmd {
 		return m.call(said, o, c.Values)
 	}
 	return m.tell(bad, "the terminal does not know "+c.Name)
-}
-
-func optional(s string) []string {
-	if s == "" {
-		return nil
-	}
-	return []string{s}
 }
 
 func (m *root) switchTo(ref string) tea.Cmd {

@@ -27,7 +27,7 @@ var table = []CommandRow{
 	{"rewind", "/rewind [LABEL|ID]", "Go back to a mark or a message",
 		"Without an argument: to the newest mark. Nothing is deleted. Where files changed since, it asks: conversation, files or both. A clear is a wall.",
 		[]CommandArgument{{Kind: Label}}},
-	{"diff", "/diff [ID]", "Show how files changed in the last turn, or since a message", "Whoever changed them.", []CommandArgument{{Kind: Message}}},
+	{Name: "diff", Summary: "Show how files changed in the last turn, or since a message", Help: "Whoever changed them."},
 	{"undo", "/undo", "Take back what the last turn did to files", "What others could have changed is kept, and listed; about what changed while a command was running you are asked. The conversation stays as it is; /rewind goes back with both. A second /undo takes the first back.", nil},
 	{Name: "trash", Summary: "List files that were moved to the trash", Help: "Undo, rewind and merge move what they could not bring back there. `ramet trash restore` brings it back, `ramet trash empty` deletes it."},
 	{"clear", "/clear", "Begin again with an empty context", "What was said stays in the history.", nil},
