@@ -36,7 +36,7 @@ func (in *DiffInput) Check() error {
 var Diff = Op[DiffInput, public.FileChanges]{
 	Doc: Doc{Name: "diff", Group: "files", ID: "diffFiles", Route: "GET /api/v1/agents/{ref=agent}/diff 200", Faces: CLI | HTTP | Slash, Effect: Reads,
 		Summary: "Show how an agent's files changed",
-		Help: `Show how the files of an agent's folder changed, whoever changed them: since its last
+		Help: `Show how the files of an agent's folder changed, by the agent or by others: since its last
 turn began; with an ID, since that message was written; with two, between them.`},
 	Run: diff,
 	Public: func(f Face, out public.FileChanges) any {

@@ -19,7 +19,7 @@ import (
 // All returns every operation.
 func All() []Operation {
 	return []Operation{&Ps, &Fork, &Send, &Rename, &Mark, &Read, &Mail, &DeleteMail, &Kill,
-		&Files, &FileStates, &Diff, &Restore, &Undo, &Trash, &RestoreTrash, &EmptyTrash, &Rewind}
+		&Files, &FileStates, &Diff, &Restore, &Undo, &Trash, &RestoreTrash, &EmptyTrash, &Rewind, &Clear, &Compact, &Usage}
 }
 
 // Face is a set of ways to call operations.

@@ -126,7 +126,7 @@ func (e *Env) rewindFiles(ctx context.Context, of AgentRef, r session.Rewinding,
 }
 
 // showRestore returns what became of files. It fails after a restore that kept files about which
-// nobody decided.
+// no option decided.
 func showRestore(done session.Restored, err error, o RestoreOptions) (public.Restore, error) {
 	if err != nil {
 		if f, ok := fault.Of(err); ok && len(done.Changed) > 0 {

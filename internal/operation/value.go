@@ -40,6 +40,9 @@ type (
 // Words is a type of string with few values.
 type Words interface{ Words() []string }
 
+// Refuser is a type with few values that says itself what is wrong with another word.
+type Refuser interface{ Refuse(word string) error }
+
 // Words returns the values of a field that has only few; nil: any.
 func (p *Param) Words() []string {
 	if p.Type == reflect.TypeFor[llm.Effort]() {
@@ -91,6 +94,9 @@ func (p *Param) parse(of reflect.Type, word string) (any, error) {
 		return nil, fault.New(fault.NotFound, `no agent ""`).WithHint("`ramet ps --all` lists the agents")
 	}
 	if few := p.Words(); few != nil && !slices.Contains(few, word) {
+		if own, ok := reflect.Zero(of).Interface().(Refuser); ok {
+			return nil, own.Refuse(word)
+		}
 		e := Invalid(p.Name, fault.Usage, "%.40q is no %s", word, p.Name).Hint(text.NearestHint(word, few, "one of "+strings.Join(few, ", ")))
 		e.Suggestion = text.NearestWord(word, few)
 		return nil, e

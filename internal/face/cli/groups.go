@@ -30,13 +30,13 @@ func groups(e Env, l *Line) []group {
 				}
 				return append(agentCommands(l, servers), resumeCommand(e, l))
 			}},
-		{"history", "History:", "append log clear compact export import", func() []*cobra.Command { return historyCommands(l) }},
+		{"history", "History:", "append log export import", func() []*cobra.Command { return historyCommands(l) }},
 		{"files", "Files:", "", func() []*cobra.Command { return nil }},
 		{"mail", "Mail:", "mail", func() []*cobra.Command { return mailCommands(l) }},
 		{"proof", "Proof and care:", "verify checkpoint key redact gc backup", func() []*cobra.Command { return PrintProof(l) }},
 		{"runs", "Runs:", "run worker schema", func() []*cobra.Command { return runCommands(l, e.Runs) }},
 		{"ledger", "Ledger:", "track", func() []*cobra.Command { return ledgerCommands(l) }},
-		{"models", "Models:", "models auth usage", func() []*cobra.Command { return modelCommands(l, e.Models) }},
+		{"models", "Models:", "models auth", func() []*cobra.Command { return modelCommands(l, e.Models) }},
 		{"mcp", "Tools from elsewhere and for others:", "mcp", func() []*cobra.Command { return mcpCommands(l, e.MCP.With(within(e, l))) }},
 		{"", "", "config rules prompt trust doctor demo", func() []*cobra.Command { return careCommands(l, e.Care) }},
 		{"", "", "version", func() []*cobra.Command { return AboutVersion(l, e.Care) }},

@@ -143,7 +143,7 @@ func (c *Call) explain(o operation.Operation, err error) error {
 	}
 	out := answerOf(e.Fault)
 	if c.Body == nil {
-		if e.Fault.Code == fault.InvalidField {
+		if e.Fault.Code == fault.InvalidField || e.Fault.Code == fault.Usage {
 			return badQuery(e.Field, strings.TrimPrefix(out.Message, e.Field+" "), e.Suggestion)
 		}
 		return out

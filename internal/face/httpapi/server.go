@@ -22,7 +22,6 @@ type Options struct {
 	RunLogs   operation.RunLogs
 	Runs      RunVerbs
 	Ledger    Ledger
-	Usage     Usage
 	Agents    Agents
 	Gate      Gate
 	Page      http.Handler // answers GET / and /assets/…

@@ -13,7 +13,7 @@ func TestAMessageWaitsForWhatWasAskedBefore(t *testing.T) {
 	for line, done := range map[string]string{
 		"/effort high":                       "command effort -- ",
 		"/mode edits":                        "command mode -- ",
-		"/clear":                             "command clear ",
+		"/clear":                             "call clear ",
 		"/mark here":                         "call mark ",
 		"/rewind here":                       "call rewind ",
 		"/config effort high":                "command config set -- ",

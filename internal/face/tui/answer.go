@@ -78,14 +78,6 @@ func (m *root) configure(title, setting, value string) tea.Cmd {
 	})
 }
 
-// quiet is run for what the conversation itself shows.
-func (m *root) quiet(title string, args ...string) tea.Cmd {
-	return m.work(title, func(ctx context.Context, workspace Workspace) (string, error) {
-		_, err := workspace.Command(ctx, args...)
-		return "", err
-	})
-}
-
 // work does something elsewhere and shows what it answers.
 func (m *root) work(title string, do func(context.Context, Workspace) (string, error)) tea.Cmd {
 	workspace, ctx, a := m.workspace, m.ctx, m.now.agent

@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ramet/internal/base/text"
+	"ramet/internal/model/llm"
 	"ramet/internal/operation"
 	"ramet/internal/operation/session"
 	"ramet/internal/turn/permit"
@@ -93,8 +94,6 @@ func (m *root) carryOut(c session.Command, said string) tea.Cmd {
 		return m.beginTour()
 	case "mcp":
 		return m.run(said, "mcp", "list")
-	case "usage":
-		return m.run(said, "usage")
 	case "compact":
 		return m.compact(said)
 	case "export":
@@ -115,8 +114,6 @@ func (m *root) carryOut(c session.Command, said string) tea.Cmd {
 		return m.rewind(said, m.now.agent, to)
 	case "undo":
 		return m.alter(m.now.agent, m.undo(said, m.now.agent))
-	case "clear":
-		return m.alter(m.now.agent, m.quiet(said, "clear", me))
 	}
 	if o := operation.SlashNamed(c.Name); o != nil {
 		return m.call(said, o, c.Values)
@@ -145,10 +142,14 @@ func (m *root) compact(title string) tea.Cmd {
 	if m.busy(m.now) {
 		return m.tell(warn, "the agent is at work")
 	}
-	s, model := m.now, m.now.model
-	s.turns++
+	in := operation.CompactInput{Agent: operation.AgentRef(m.now.agent)}
+	if m.now.model != (llm.Ref{}) {
+		in.Model = operation.Model(m.now.model.String())
+	}
+	m.now.turns++
 	work := m.work(title, func(ctx context.Context, workspace Workspace) (string, error) {
-		return "the older part of the context is a summary now; /rewind undoes it", workspace.Compact(ctx, s.agent, model)
+		_, err := operation.Compact.Call(ctx, workspace, in)
+		return "the older part of the context is a summary now; /rewind undoes it", err
 	})
 	return func() tea.Msg { return compactedMsg{work().(answerMsg)} }
 }

@@ -205,7 +205,6 @@ func (s *stage) restored(in any) any {
 	}
 	return nil
 }
-func (s *stage) Compact(context.Context, id.Agent, llm.Ref) error { return nil }
 func (s *stage) Command(_ context.Context, args ...string) (string, error) {
 	s.said = append(s.said, "command "+strings.Join(args, " "))
 	return s.answer, s.err
