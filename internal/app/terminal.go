@@ -138,15 +138,6 @@ func (d *terminal) Stop(ctx context.Context, a id.Agent, tickets ...string) (boo
 	return d.turnVerbs.Stop(ctx, kernel.Stop{Agent: a, Ticket: tickets[0], Also: tickets[1:]})
 }
 
-func (d *terminal) Compact(ctx context.Context, a id.Agent, model llm.Ref) error {
-	found, err := d.ws.Store.Agent(ctx, a)
-	if err != nil {
-		return err
-	}
-	_, err = d.turnVerbs.Compact(ctx, found, model)
-	return err
-}
-
 // Key stores the key of a vendor, which was asked whether it takes it. It is used from now on.
 func (d *terminal) Key(ctx context.Context, vendor, key string) (string, error) {
 	said, err := d.Command(cli.Given(ctx, key), "auth", "set", "--", vendor)

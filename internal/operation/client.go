@@ -58,3 +58,18 @@ func (l Local) prepare(ctx context.Context, d *Doc) (e *Env, err error) {
 
 // Checker is an input with rules that no single field can express. Check needs no workspace.
 type Checker interface{ Check() error }
+
+// Confirmer is an input that a person at a terminal completes by answering the question of Op.Ask.
+// Elsewhere the operation runs as it is.
+type Confirmer interface {
+	Undecided() bool
+	SetDryRun(bool) // the question is about the output of a dry run
+	Decide(yes bool) error
+}
+
+// Incomplete is the error of an operation that did a part of its work: its output is printed before
+// the error.
+type Incomplete struct{ error }
+
+// Unwrap returns the error.
+func (e Incomplete) Unwrap() error { return e.error }

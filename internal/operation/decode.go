@@ -50,6 +50,7 @@ func Decode(o Operation, f Face, text []byte, in any, path ...string) error {
 		p := findParam(params, name, path)
 		if p == nil {
 			e := Invalid(name, fault.InvalidField, "%s has no field %.80q", o.Describe().Name, name)
+			e.About = "no such field here"
 			e.Suggestion = textpkg.NearestWord(name, namesOf(params, path))
 			return e
 		}
@@ -76,7 +77,12 @@ func Decode(o Operation, f Face, text []byte, in any, path ...string) error {
 	if err := form.Check(plain); err != nil {
 		wrong := (*shape.Error)(nil)
 		if errors.As(err, &wrong) {
-			return Invalid(strings.TrimPrefix(wrong.Pointer, "/"), fault.InvalidField, "%s %s", wrong.Path(), wrong.What)
+			field, element, _ := strings.Cut(strings.TrimPrefix(wrong.Pointer, "/"), "/")
+			e := Invalid(field, fault.InvalidField, "%s %s", wrong.Path(), wrong.What)
+			if element == "" {
+				e.About = wrong.What
+			}
+			return e
 		}
 		return Invalid("", fault.InvalidField, "%w", err)
 	}

@@ -19,6 +19,7 @@ import (
 // All returns every operation.
 func All() []Operation {
 	return []Operation{&Ps, &Show, &Lineage, &Log, &Search, &Wait, &Fork, &Send, &Rename, &Mark, &Read, &Mail, &DeleteMail, &Kill,
+		&Files, &FileStates, &Diff, &Restore, &Undo, &Trash, &RestoreTrash, &EmptyTrash, &Rewind, &Clear, &Compact, &Usage,
 		&ListRuns, &ShowRun, &ReadRunEvents, &VerifyRun}
 }
 
@@ -71,6 +72,9 @@ type Op[In, Out any] struct {
 	Text func(w *printer.Writer, in In, out Out)
 	// Notes returns lines for standard error.
 	Notes func(in In, out Out) []string
+	// Ask prints what a person decides about and returns the question, given the output of a dry
+	// run (see Confirmer); empty: there is nothing to decide.
+	Ask func(w *printer.Writer, plan Out) string
 	// Public returns the documented JSON value of the output on a face; nil: the output itself.
 	// It accepts the zero value, whose type describes the answer in schemas.
 	Public func(f Face, out Out) any
@@ -87,6 +91,7 @@ type Operation interface {
 	Do(ctx context.Context, e *Env, in any) (any, error)
 	Result(f Face, in, out any) printer.Result
 	ListNotes(in, out any) []string
+	Question(w *printer.Writer, plan any) string
 	Answer(f Face) reflect.Type // of the public JSON value
 }
 
@@ -139,6 +144,9 @@ func (o *Op[In, Out]) ListNotes(in, out any) []string {
 	typed, _ := out.(Out)
 	return o.Notes(*in.(*In), typed)
 }
+
+// Question implements Operation.
+func (o *Op[In, Out]) Question(w *printer.Writer, plan any) string { return o.Ask(w, plan.(Out)) }
 
 // Answer implements Operation.
 func (o *Op[In, Out]) Answer(f Face) reflect.Type {

@@ -31,17 +31,19 @@ type Param struct {
 
 	faces, positional Face
 	defaults, ranges  string
-	index             int
+	index             []int
 	pointer           bool
 }
 
 func paramsOf(of reflect.Type) []Param {
 	out := make([]Param, 0, of.NumField())
-	for i := range of.NumField() {
-		f := of.Field(i)
+	for _, f := range reflect.VisibleFields(of) {
+		if f.Anonymous {
+			continue
+		}
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		p := Param{Name: name, Help: f.Tag.Get("help"), Short: f.Tag.Get("short"), Aliases: strings.Fields(f.Tag.Get("alias")),
-			Required: options != "omitempty", Type: f.Type, faces: CLI | HTTP | MCP | Slash, defaults: f.Tag.Get("default"), ranges: f.Tag.Get("range"), index: i}
+			Required: options != "omitempty", Type: f.Type, faces: CLI | HTTP | MCP | Slash, defaults: f.Tag.Get("default"), ranges: f.Tag.Get("range"), index: f.Index}
 		if p.Type.Kind() == reflect.Pointer {
 			p.Type, p.pointer = p.Type.Elem(), true
 		}
@@ -102,10 +104,13 @@ func (p *Param) Written(f Face) string {
 	case p.IsPositional(f):
 		return p.Metavar
 	case f&(CLI|Slash) != 0:
-		return "--" + p.Name
+		return "--" + p.Flag()
 	}
 	return p.Name
 }
+
+// Flag returns the field's name as a flag: dry_run is --dry-run.
+func (p *Param) Flag() string { return strings.ReplaceAll(p.Name, "_", "-") }
 
 // Default returns the field's value on a face where it is not given; empty: its zero value.
 func (p *Param) Default(f Face) string { return chooseFor(f, p.defaults) }
@@ -134,7 +139,7 @@ func (p *Param) limits(f Face) (least, most int64, ok bool) {
 
 // Get returns the field of an input; nil if it is a pointer that is not set.
 func (p *Param) Get(in any) any {
-	v := reflect.ValueOf(in).Elem().Field(p.index)
+	v := reflect.ValueOf(in).Elem().FieldByIndex(p.index)
 	if !p.pointer {
 		return v.Interface()
 	}
@@ -171,7 +176,7 @@ func SetDefaults(o Operation, f Face, in any) error {
 	for i := range params {
 		p := &params[i]
 		value := p.Default(f)
-		if value == "" || !reflect.ValueOf(in).Elem().Field(p.index).IsZero() {
+		if value == "" || !reflect.ValueOf(in).Elem().FieldByIndex(p.index).IsZero() {
 			continue
 		}
 		if err := p.Set(in, value); err != nil {

@@ -54,7 +54,7 @@ func slashRow(o Operation, row session.CommandRow) session.CommandRow {
 		a := session.CommandArgument{Kind: slashKind(&p), Required: p.Required && !p.Current, Field: p.Name}
 		word := slashWord(&p)
 		if !p.IsPositional(Slash) {
-			a.Flag = "--" + p.Name
+			a.Flag = "--" + p.Flag()
 			word = strings.TrimSpace(a.Flag + " " + word)
 		}
 		if !a.Required {

@@ -30,10 +30,16 @@ type (
 	LetterNumber int64
 	// Duration is a time with its unit, such as 90s; in JSON a number of seconds.
 	Duration time.Duration
-	// Path names a file.
-	Path string
 	// Role names a definition of agents.
 	Role string
+	// Label names a mark.
+	Label string
+	// TrashRef names files in the trash: the id of an item or of an act, or a path.
+	TrashRef string
+	// Path is a file. The command line makes it absolute.
+	Path string
+	// Size is a number of bytes. On the command line it may have a unit: 500MB.
+	Size int64
 )
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -45,6 +51,9 @@ func (d *Duration) UnmarshalJSON(b []byte) error {
 
 // Words is a type of string with few values.
 type Words interface{ Words() []string }
+
+// Refuser is a type with few values that says itself what is wrong with another word.
+type Refuser interface{ Refuse(word string) error }
 
 // Words returns the values of a field that has only few; nil: any.
 func (p *Param) Words() []string {
@@ -67,7 +76,7 @@ func (p *Param) Set(in any, word string) error {
 	if err != nil {
 		return At(p.Name, err)
 	}
-	field := reflect.ValueOf(in).Elem().Field(p.index)
+	field := reflect.ValueOf(in).Elem().FieldByIndex(p.index)
 	typed := reflect.ValueOf(value).Convert(of)
 	switch {
 	case p.pointer:
@@ -100,6 +109,9 @@ func (p *Param) parse(of reflect.Type, word string) (any, error) {
 		return nil, fault.New(fault.NotFound, `no agent ""`).WithHint("`ramet ps --all` lists the agents")
 	}
 	if few := p.Words(); few != nil && !slices.Contains(few, word) {
+		if own, ok := reflect.Zero(of).Interface().(Refuser); ok {
+			return nil, own.Refuse(word)
+		}
 		e := Invalid(p.Name, fault.Usage, "%.40q is no %s", word, p.Name).Hint(text.NearestHint(word, few, "one of "+strings.Join(few, ", ")))
 		e.Suggestion = text.NearestWord(word, few)
 		return nil, e
@@ -107,6 +119,13 @@ func (p *Param) parse(of reflect.Type, word string) (any, error) {
 	if of == reflect.TypeFor[Duration]() {
 		d, err := time.ParseDuration(word)
 		return d, p.noValue(word, "a time with its unit, such as 90s or 10m", err)
+	}
+	if of == reflect.TypeFor[Size]() {
+		n, ok := text.ParseSize(word)
+		if !ok {
+			return nil, Invalid(p.Name, fault.Usage, "{%s} %.40q is no size", p.Name, word).Hint("write 500MB or 2GB")
+		}
+		return n, nil
 	}
 	switch of.Kind() {
 	case reflect.Bool:
@@ -158,6 +177,8 @@ func (p *Param) shape(f Face) *shape.Shape {
 	switch {
 	case p.Type == reflect.TypeFor[Duration]():
 		return shape.Number(float64(least), float64(most))
+	case p.Type == reflect.TypeFor[Size]():
+		return shape.Integer(0)
 	case limited:
 		return shape.Range(least, min(most, 1<<53-1))
 	}

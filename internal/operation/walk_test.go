@@ -43,8 +43,10 @@ func TestEveryOperationIsDescribed(t *testing.T) {
 			}
 			ids[d.ID] = true
 			in := reflect.TypeOf(o.New()).Elem()
-			for i := range in.NumField() {
-				checkField(t, in.Field(i))
+			for _, f := range reflect.VisibleFields(in) {
+				if !f.Anonymous {
+					checkField(t, f)
+				}
 			}
 			for _, f := range faces {
 				checkFace(t, o, f)
@@ -120,12 +122,12 @@ func TestNoOperationChangesAForeignAgent(t *testing.T) {
 	}
 }
 
-// sample is a word for a field that names an agent or is required.
+// sample returns a word for a field that names an agent, is required, or is positional.
 func sample(p operation.Param, foreign id.Agent) string {
 	switch {
 	case p.Type == reflect.TypeFor[operation.AgentRef]():
 		return string(foreign)
-	case !p.Required:
+	case !p.Required && !p.IsPositional(operation.CLI):
 		return ""
 	case p.Words() != nil:
 		return p.Words()[0]

@@ -50,11 +50,8 @@ func (l *Line) CompleteDrivers(c *cobra.Command, _ []string, _ string) ([]string
 	})
 }
 
-// CompleteLabels completes the argument behind an agent with the labels of its marks.
-func (l *Line) CompleteLabels(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
-	if len(args) != 1 {
-		return l.CompleteAgents(1)(c, args, begun)
-	}
+// CompleteLabels completes with the labels of the marks of an agent, which is the first argument.
+func (l *Line) CompleteLabels(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	return l.complete(c, func(ctx context.Context, ws *session.Workspace) ([]string, error) {
 		a, err := agent.Find(ctx, ws.Store, args[0])
 		if err != nil {
@@ -65,10 +62,7 @@ func (l *Line) CompleteLabels(c *cobra.Command, args []string, begun string) ([]
 }
 
 // CompleteTrash completes with the ids of items in the trash.
-func (l *Line) CompleteTrash(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
+func (l *Line) CompleteTrash(c *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	return l.complete(c, func(ctx context.Context, ws *session.Workspace) (out []string, _ error) {
 		all, err := ws.Care().ShowTrash(ctx)
 		for _, i := range all.Items {

@@ -34,8 +34,11 @@ func limitsCare(l *Line, keep, most string) (since time.Time, limit int64, err e
 	if since, err = registry.ParseSince(keep, l.Now()); err != nil || keep == "" {
 		return since, 0, fault.New(fault.Usage, "--keep %.40q is neither a date nor an age", keep).WithHint("write 30d, 36h or 2026-11-01")
 	}
-	limit, err = ParseSize("max", most)
-	return since, limit, err
+	limit, ok := text.ParseSize(most)
+	if !ok {
+		return since, 0, fault.New(fault.Usage, "--max %.40q is no size", most).WithHint("write 500MB or 2GB")
+	}
+	return since, limit, nil
 }
 
 // sweptFiles is the datum of gc --files.

@@ -30,13 +30,13 @@ func groups(e Env, l *Line) []group {
 				}
 				return append(agentCommands(l, servers), resumeCommand(e, l))
 			}},
-		{"history", "History:", "append clear compact rewind export import", func() []*cobra.Command { return historyCommands(l) }},
-		{"files", "Files:", "files diff restore undo trash", func() []*cobra.Command { return fileCommands(l) }},
+		{"history", "History:", "append export import", func() []*cobra.Command { return historyCommands(l) }},
+		{"files", "Files:", "", func() []*cobra.Command { return nil }},
 		{"mail", "Mail:", "mail", func() []*cobra.Command { return mailCommands(l) }},
 		{"proof", "Proof and care:", "verify checkpoint key redact gc backup", func() []*cobra.Command { return PrintProof(l) }},
 		{"runs", "Runs:", "run worker schema", func() []*cobra.Command { return runCommands(l, e.Runs) }},
 		{"ledger", "Ledger:", "track", func() []*cobra.Command { return ledgerCommands(l) }},
-		{"models", "Models:", "models auth usage", func() []*cobra.Command { return modelCommands(l, e.Models) }},
+		{"models", "Models:", "models auth", func() []*cobra.Command { return modelCommands(l, e.Models) }},
 		{"mcp", "Tools from elsewhere and for others:", "mcp", func() []*cobra.Command { return mcpCommands(l, e.MCP.With(within(e, l))) }},
 		{"", "", "config rules prompt trust doctor demo", func() []*cobra.Command { return careCommands(l, e.Care) }},
 		{"", "", "version", func() []*cobra.Command { return AboutVersion(l, e.Care) }},
@@ -53,13 +53,20 @@ func (g *group) addOperations(l *Line) {
 	for _, o := range operation.All() {
 		if d := o.Describe(); g.id != "" && d.Group == g.id && d.Faces&operation.CLI != 0 && !slices.Contains(strings.Fields(g.names), d.Name) {
 			derived = append(derived, o)
-			g.names += " " + d.Name
+			if !strings.Contains(d.Name, " ") {
+				g.names += " " + d.Name
+			}
 		}
 	}
 	own := g.commands
 	g.commands = func() []*cobra.Command {
 		out := own()
 		for _, o := range derived {
+			below, _, nested := strings.Cut(o.Describe().Name, " ")
+			if i := slices.IndexFunc(out, func(c *cobra.Command) bool { return c.Name() == below }); nested && i >= 0 {
+				out[i].AddCommand(l.Command(o))
+				continue
+			}
 			out = append(out, l.Command(o))
 		}
 		return out

@@ -6,5 +6,5 @@ import (
 
 // modelCommands are the commands of this group.
 func modelCommands(l *Line, p ModelsPorts) []*cobra.Command {
-	return []*cobra.Command{modelsCommand(l, p), authCommand(l, p), spendingCommand(l)}
+	return []*cobra.Command{modelsCommand(l, p), authCommand(l, p)}
 }

@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"context"
 	"errors"
+	"math"
+	"path/filepath"
 	"reflect"
 	"strings"
 
@@ -23,6 +26,10 @@ func (l *Line) Command(o operation.Operation) *cobra.Command {
 			continue
 		}
 		places = append(places, p)
+		most++
+		if p.Type.Kind() == reflect.Slice {
+			most = math.MaxInt // it is the last one
+		}
 		word := p.Metavar
 		if p.Type == reflect.TypeFor[operation.Text]() {
 			word += "|-"
@@ -73,13 +80,13 @@ func (l *Line) addFlags(c *cobra.Command, o operation.Operation) {
 		case reflect.TypeFor[operation.Duration]():
 			help += ", such as 90s or 10m"
 		}
-		flag := c.Flags().VarPF(&words{kind: flagKind(p.Type), preset: p.Default(operation.CLI)}, p.Name, p.Short, help)
+		flag := c.Flags().VarPF(&words{kind: flagKind(p.Type), preset: p.Default(operation.CLI)}, p.Flag(), p.Short, help)
 		if p.Type.Kind() == reflect.Bool {
 			flag.NoOptDefVal = "true"
 		}
-		c.RegisterFlagCompletionFunc(p.Name, l.completer(&p))
+		c.RegisterFlagCompletionFunc(p.Flag(), l.completer(&p))
 		for _, alias := range p.Aliases {
-			aliases[alias] = p.Name
+			aliases[alias] = p.Flag()
 		}
 	}
 	c.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
@@ -109,7 +116,7 @@ func (w *words) String() string {
 // flagKind is the type of a flag's value as help shows it.
 func flagKind(t reflect.Type) string {
 	switch t {
-	case reflect.TypeFor[id.Message]():
+	case reflect.TypeFor[id.Message](), reflect.TypeFor[operation.Size]():
 		return "string"
 	case reflect.TypeFor[operation.Duration]():
 		return "duration"
@@ -136,7 +143,7 @@ func (l *Line) Bind(c *cobra.Command, o operation.Operation, args []string) (any
 				n = len(args)
 			}
 			given, args = args[:n], args[n:]
-		} else if flag := c.Flags().Lookup(p.Name); flag.Changed {
+		} else if flag := c.Flags().Lookup(p.Flag()); flag.Changed {
 			given = flag.Value.(*words).given
 		}
 		if p.Type.Kind() != reflect.Slice && len(given) > 1 {
@@ -149,6 +156,9 @@ func (l *Line) Bind(c *cobra.Command, o operation.Operation, args []string) (any
 					return nil, err
 				}
 				word = text
+			}
+			if p.Type == reflect.TypeFor[operation.Path]() && word != "" && !filepath.IsAbs(word) {
+				word = filepath.Join(l.Dir, word)
 			}
 			if err := p.Set(in, word); err != nil {
 				err = operation.Explain(o, operation.CLI, err)
@@ -169,9 +179,17 @@ func (l *Line) Do(c *cobra.Command, o operation.Operation, in any) error {
 	if brief, ok := in.(operation.TextInput); ok && !l.JSON {
 		brief.ForText()
 	}
-	out, err := operation.Local{Open: l.Open, Runs: l.OpenRuns}.Call(c.Context(), o, in)
-	if err != nil {
-		return operation.Explain(o, operation.CLI, err)
+	return operation.Explain(o, operation.CLI, l.carryOut(c.Context(), operation.Local{Open: l.Open, Runs: l.OpenRuns}, o, in))
+}
+
+// carryOut asks a person if the input wants it, calls the operation and prints its output.
+func (l *Line) carryOut(ctx context.Context, client operation.Client, o operation.Operation, in any) error {
+	if err := l.confirm(ctx, client, o, in); err != nil {
+		return err
+	}
+	out, err := client.Call(ctx, o, in)
+	if part := (operation.Incomplete{}); err != nil && !errors.As(err, &part) {
+		return err
 	}
 	if !l.JSON {
 		for _, note := range o.ListNotes(in, out) {
@@ -183,13 +201,34 @@ func (l *Line) Do(c *cobra.Command, o operation.Operation, in any) error {
 		name, parts := stream.Parts()
 		return printLines(l, l.Stdout, name, parts)
 	}
-	if err := l.Print(result); err != nil {
+	if failed := l.Print(result); err == nil {
+		err = failed
+	}
+	if failure, ok := out.(operation.Failure); ok && err == nil {
+		err = failure.Err()
+	}
+	return err
+}
+
+// confirm asks a person at a terminal what the input leaves undecided.
+func (l *Line) confirm(ctx context.Context, client operation.Client, o operation.Operation, in any) error {
+	asks, ok := in.(operation.Confirmer)
+	if !ok || l.Password == nil || l.JSON || !asks.Undecided() {
+		return nil
+	}
+	asks.SetDryRun(true)
+	plan, err := client.Call(ctx, o, in)
+	asks.SetDryRun(false)
+	if err != nil {
 		return err
 	}
-	if failure, ok := out.(operation.Failure); ok {
-		return failure.Err()
+	question := ""
+	about := printer.Result{Write: func(w *printer.Writer) { question = o.Question(w, plan) }}
+	(&printer.Printer{Out: l.Stderr, Color: l.Color(l.ErrTerminal), Now: l.Now}).Print(about)
+	if question == "" {
+		return nil
 	}
-	return nil
+	return asks.Decide(l.Yes(question))
 }
 
 // completer returns the completion of a field by its type.
@@ -206,6 +245,12 @@ func (l *Line) completer(p *operation.Param) cobra.CompletionFunc {
 		return l.CompleteModels
 	case reflect.TypeFor[operation.Driver]():
 		return l.CompleteDrivers
+	case reflect.TypeFor[operation.Label]():
+		return l.CompleteLabels
+	case reflect.TypeFor[operation.TrashRef]():
+		return l.CompleteTrash
+	case reflect.TypeFor[operation.Path]():
+		return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
 	}
 	return cobra.NoFileCompletions
 }

@@ -22,9 +22,8 @@ func TestOperationsAreOfferedAsTheGoldenFileTells(t *testing.T) {
 	help := map[string]string{}
 	for _, g := range groups(Env{}, newLine(Env{}, session.New(session.System{}, session.Choice{}))) {
 		for _, c := range g.commands() {
-			help[c.Name()] = c.Short + "\n" + c.Long + "\n" + c.UsageString()
-			for _, sub := range c.Commands() {
-				help[c.Name()+" "+sub.Name()] = sub.Short + "\n" + sub.Long + "\n" + sub.UsageString()
+			for _, c := range append(c.Commands(), c) {
+				help[c.CommandPath()] = c.Short + "\n" + c.Long + "\n" + c.UsageString()
 			}
 		}
 	}

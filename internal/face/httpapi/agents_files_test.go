@@ -57,16 +57,16 @@ func init() {
 	}
 	samples["GET /api/v1/trash"] = sampleAt("/api/v1/trash")
 	samples["POST /api/v1/trash/restore"] = func(*testing.T, *site) []sample {
-		return []sample{{"/api/v1/trash/restore", RestoreTrashInput{}, 422}, {"/api/v1/trash/restore", RestoreTrashInput{ID: "none.1"}, 404}}
+		return []sample{{"/api/v1/trash/restore", map[string]string{}, 422}, {"/api/v1/trash/restore", map[string]string{"id": "none.1"}, 404}}
 	}
 	samples["POST /api/v1/trash/empty"] = func(*testing.T, *site) []sample {
-		return []sample{{"/api/v1/trash/empty", EmptyTrashInput{}, 422}, {"/api/v1/trash/empty", EmptyTrashInput{Older: "soon"}, 422},
-			{"/api/v1/trash/empty", EmptyTrashInput{All: true, Plan: true}, 200}, {"/api/v1/trash/empty", EmptyTrashInput{Older: "30d", Over: 1}, 200}}
+		return []sample{{"/api/v1/trash/empty", map[string]any{}, 422}, {"/api/v1/trash/empty", map[string]any{"older": "soon"}, 422},
+			{"/api/v1/trash/empty", map[string]any{"all": true, "dry_run": true}, 200}, {"/api/v1/trash/empty", map[string]any{"older": "30d", "over": 1}, 200}}
 	}
 	samples["POST /api/v1/agents/{ref}/restore"] = func(*testing.T, *site) []sample {
-		return []sample{{zero + "/restore", RestoreInput{}, 422}, {zero + "/restore", RestoreInput{Last: true, Paths: []string{"../x"}}, 422},
-			{zero + "/restore", RestoreInput{Last: true, Rewind: true}, 422}, {zero + "/restore", RestoreInput{At: 999999}, 404},
-			{zero + "/restore", RestoreInput{Last: true, Plan: true}, 200}, {zero + "/restore", RestoreInput{Last: true, Paths: []string{"main.go"}}, 200}}
+		return []sample{{zero + "/restore", map[string]any{}, 422}, {zero + "/restore", map[string]any{"last": true, "paths": []string{"../x"}}, 422},
+			{zero + "/restore", map[string]any{"last": true, "rewind": true}, 422}, {zero + "/restore", map[string]any{"at": 999999}, 404},
+			{zero + "/restore", map[string]any{"last": true, "dry_run": true}, 200}, {zero + "/restore", map[string]any{"last": true, "paths": []string{"main.go"}}, 200}}
 	}
 }
 
@@ -93,11 +93,11 @@ func TestFilesOverHTTP(t *testing.T) {
 		t.Errorf("%+v", changes)
 	}
 	var done public.Restore
-	s.good(t, "POST", zero+"/restore", RestoreInput{Last: true}, 200, &done)
+	s.good(t, "POST", zero+"/restore", map[string]any{"last": true}, 200, &done)
 	if len(done.Restored)+len(done.Removed) != 0 || len(done.Kept) != 2 || done.Kept[0].Why != "changed while a command was running" {
 		t.Errorf("%+v", done)
 	}
-	s.good(t, "POST", zero+"/restore", RestoreInput{Last: true, Commands: true}, 200, &done)
+	s.good(t, "POST", zero+"/restore", map[string]any{"last": true, "commands": true}, 200, &done)
 	if len(done.Restored) != 1 || len(done.Removed) != 1 || len(done.Kept) != 0 || done.EntryID == nil {
 		t.Errorf("%+v", done)
 	}

@@ -30,6 +30,5 @@ func agentRoutes(a Agents) []Route {
 			http.StatusOK, a.interrupt),
 		a.eventRoute(),
 	)
-	table = append(append(table, a.fileRoutes()...), a.trashRoutes()...)
 	return append(append(table, a.permissionRoutes()...), a.modeRoutes()...)
 }

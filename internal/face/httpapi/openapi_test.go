@@ -30,7 +30,7 @@ import (
 	"ramet/internal/run"
 	"ramet/internal/run/ndjson"
 	"ramet/internal/run/rundir"
-	"ramet/internal/store/sqlite"
+	"ramet/internal/store"
 )
 
 // furnishings give a site more than furnish does; other files of this package add theirs
@@ -154,20 +154,6 @@ func furnish(t testing.TB) func(*Options) {
 	if _, err := folder.Spawn(t.Context(), ledger.Start{ID: "kid-1", Plan: "02", Group: "g", Owner: ledger.SelfOwner()}); err != nil {
 		t.Fatal(err)
 	}
-	ws, err := sqlite.Open(t.Context(), filepath.Join(dir, "ramet.db"), sqlite.Options{Cwd: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { ws.Close() })
-	agents, err := ws.Agents(t.Context(), agent.Filter{})
-	if err != nil || len(agents) != 1 {
-		t.Fatal(agents, err)
-	}
-	for _, c := range []history.Call{{Model: "a/b", Outcome: "stop", Input: 10, Output: 5, Cost: 7, Priced: true, TookMS: 3}, {Model: "a/c", Outcome: "PROVIDER_AUTH"}} {
-		if _, err := ws.Append(t.Context(), agents[0].ID, agent.Passing(), history.Draft{Kind: history.Usage, Meta: history.Meta{Call: &c}}); err != nil {
-			t.Fatal(err)
-		}
-	}
 	var more []func(*Options)
 	for _, f := range furnishings {
 		more = append(more, f(t))
@@ -176,7 +162,8 @@ func furnish(t testing.TB) func(*Options) {
 		for _, f := range more {
 			f(o)
 		}
-		o.Ledger, o.Usage = OverLedger(folder), ws
+		recordCalls(t, o.Agents.Workspace.Store)
+		o.Ledger = OverLedger(folder)
 		o.Agents.Client = o.Agents.Client.(operation.Local).OnRuns(runs)
 		begins := func(_ context.Context, args ...string) (string, error) {
 			return `{"run_id": "r1", "path": "/runs/r1", "run_state": "` + strings.ToUpper(args[1]) + `"}`, nil
@@ -373,11 +360,25 @@ func TestNoSampleIsLeftOver(t *testing.T) {
 
 // A part that is missing is said to be missing; the table stays whole.
 func TestWithoutPartsTheTableIsTheSame(t *testing.T) {
-	s := start(t, func(o *Options) { o.Telemetry, o.Agents.Client, o.Ledger, o.Usage, o.Page = nil, nil, nil, nil, nil })
+	s := start(t, func(o *Options) { o.Telemetry, o.Agents.Client, o.Ledger, o.Page = nil, nil, nil, nil })
 	for _, path := range []string{"/api/v1/runs", "/api/v1/metadata", "/api/v1/run-logs", "/api/v1/run-logs/r1/events", "/api/v1/track", "/api/v1/usage", "/"} {
 		s.ask(t, "GET", path, nil).refused(t, 404, "NOT_FOUND")
 	}
 	s.ask(t, "POST", "/api/v1/runs", record("a")).refused(t, 404, "NOT_FOUND")
+}
+
+// recordCalls adds a call of a model that was paid for and one that failed to the history of agent 0.
+func recordCalls(t testing.TB, s *store.Cleaned) {
+	t.Helper()
+	zero, err := s.Zero(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []history.Call{{Model: "a/b", Outcome: "stop", Input: 10, Output: 5, Cost: 7, Priced: true, TookMS: 3}, {Model: "a/c", Outcome: "PROVIDER_AUTH"}} {
+		if _, err := s.Append(t.Context(), zero.ID, agent.Passing(), history.Draft{Kind: history.Usage, Meta: history.Meta{Call: &c}}); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 func TestRunsAndTheLedgerAreRead(t *testing.T) {

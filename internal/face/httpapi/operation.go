@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"ramet/internal/base/fault"
 	"ramet/internal/base/shape"
 	"ramet/internal/operation"
@@ -105,6 +107,10 @@ func queryOf(o operation.Operation, named []string) (out []Param) {
 // bind fills an input from the path, and the query or the body.
 func (c *Call) bind(o operation.Operation, in any, fields map[string]string, named []string) error {
 	if c.Body != nil {
+		var members map[string]jsontext.Value
+		if err := c.decode(&members); err != nil { // no object, or no JSON at all
+			return err
+		}
 		if err := operation.Decode(o, operation.HTTP, c.Body, in, named...); err != nil {
 			return err
 		}
@@ -144,7 +150,7 @@ func (c *Call) explain(o operation.Operation, err error) error {
 	}
 	out := answerOf(e.Fault)
 	if c.Body == nil {
-		if e.Fault.Code == fault.InvalidField {
+		if e.Fault.Code == fault.InvalidField || e.Fault.Code == fault.Usage {
 			return badQuery(e.Field, strings.TrimPrefix(out.Message, e.Field+" "), e.Suggestion)
 		}
 		return out

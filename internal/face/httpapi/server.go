@@ -20,7 +20,6 @@ type Options struct {
 	Telemetry telemetry.Store
 	Runs      RunVerbs
 	Ledger    Ledger
-	Usage     Usage
 	Agents    Agents
 	Gate      Gate
 	Page      http.Handler // answers GET / and /assets/…

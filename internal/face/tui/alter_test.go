@@ -13,9 +13,9 @@ func TestAMessageWaitsForWhatWasAskedBefore(t *testing.T) {
 	for line, done := range map[string]string{
 		"/effort high":                       "command effort -- ",
 		"/mode edits":                        "command mode -- ",
-		"/clear":                             "command clear ",
+		"/clear":                             "call clear ",
 		"/mark here":                         "call mark ",
-		"/rewind here":                       "command rewind -- ",
+		"/rewind here":                       "call rewind ",
 		"/config effort high":                "command config set -- ",
 		"/permissions --remove 'bash(go *)'": "command rules --remove",
 	} {

@@ -36,13 +36,18 @@ func (m *root) call(title string, o operation.Operation, values map[string]strin
 	if brief, ok := in.(operation.TextInput); ok {
 		brief.ForText()
 	}
-	do := m.work(title, func(ctx context.Context, workspace Workspace) (string, error) {
-		return m.perform(ctx, workspace, o, in)
-	})
+	do := m.operate(title, o, in)
 	if operation.ChangesCurrent(o) {
 		return m.alter(m.now.agent, do)
 	}
 	return do
+}
+
+// operate carries out an operation and shows its output.
+func (m *root) operate(title string, o operation.Operation, in any) tea.Cmd {
+	return m.work(title, func(ctx context.Context, workspace Workspace) (string, error) {
+		return m.perform(ctx, workspace, o, in)
+	})
 }
 
 // perform carries out an operation and returns what is shown of its output.
@@ -70,14 +75,6 @@ func (m *root) configure(title, setting, value string) tea.Cmd {
 			said += "(what runs already, such as this terminal, goes on with the old one until it is started again)\n"
 		}
 		return said, err
-	})
-}
-
-// quiet is run for what the conversation itself shows.
-func (m *root) quiet(title string, args ...string) tea.Cmd {
-	return m.work(title, func(ctx context.Context, workspace Workspace) (string, error) {
-		_, err := workspace.Command(ctx, args...)
-		return "", err
 	})
 }
 

@@ -335,7 +335,7 @@ func TestCommandsBecomeCommandLines(t *testing.T) {
 	me := string(who("zero"))
 	for line, want := range map[string]string{
 		"/mark -x":                `call mark {"agent":"` + me + `","label":"-x"}`,
-		"/clear":                  "command clear " + me,
+		"/clear":                  `call clear {"agent":"` + me + `"}`,
 		`/send ada "-n hello"`:    `call send {"to":"ada","text":"-n hello","from":"you"}`,
 		"/check-mail":             `call mail {"agent":"` + me + `"}`,
 		"/read-mail 3":            `call read {"agent":"` + me + `","number":3}`,

@@ -99,9 +99,9 @@ func TestGoldenScreens(t *testing.T) {
 	everySize(t, family, "complete", func(x *show) { x.press("/re") })
 	everySize(t, family, "files", func(x *show) { x.press("look at @tui") })
 	everySize(t, family, "find", func(x *show) { x.screen(); x.press("ctrl+f", "FAIL") })
-	everySize(t, family, "usage", func(x *show) {
+	everySize(t, family, "output", func(x *show) {
 		x.s.answer = "AGENT  CALLS  TOKENS   COST\n0          3   12345  $0.12\n"
-		x.press("/usage", "enter")
+		x.press("/verify", "enter")
 	})
 	everySize(t, family, "editor", func(x *show) {
 		x.press("the first line", "alt+enter", "a second 你好", "alt+enter", "third")

@@ -61,8 +61,6 @@ type Kernel interface {
 	Stop(ctx context.Context, a id.Agent, tickets ...string) (bool, error)
 	// Call carries out an operation (operation.Client).
 	Call(ctx context.Context, o operation.Operation, in any) (any, error)
-	// Compact replaces the older part of a context by a summary.
-	Compact(ctx context.Context, a id.Agent, model llm.Ref) error
 	// Defined are the commands that the user and the project define: prompts by name, which
 	// Turn puts in their places.
 	Defined() []kit.Command

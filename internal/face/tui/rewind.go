@@ -1,7 +1,7 @@
 package tui
 
 import (
-	"encoding/json"
+	"context"
 	"fmt"
 	"strings"
 
@@ -9,17 +9,16 @@ import (
 
 	"ramet/internal/base/id"
 	"ramet/internal/core/history"
-	"ramet/internal/files"
+	"ramet/internal/operation"
 	"ramet/internal/operation/public"
-	"ramet/internal/operation/session"
 )
 
 // rewinding asks what is to go back: the conversation, the files, or both. It shows what would
 // happen to the files.
 type rewinding struct {
 	agent id.Agent
-	title string   // the command, as it was typed
-	to    []string // where to, as arguments of rewind
+	title string // the command, as it was typed
+	to    operation.RewindInput
 	plan  public.Restore
 	at    int
 	high  int
@@ -31,31 +30,33 @@ type rewindMsg struct {
 }
 
 // rewind goes back to a place. Where that would change files, it is asked what is meant.
-func (m *root) rewind(title string, a id.Agent, to ...string) tea.Cmd {
+func (m *root) rewind(title string, a id.Agent, to operation.RewindInput) tea.Cmd {
 	workspace, ctx := m.workspace, m.ctx
+	to.Agent = operation.AgentRef(a)
 	return m.alter(a, func() tea.Msg {
 		r := rewinding{agent: a, title: title, to: to}
-		text, err := workspace.Command(ctx, r.args("rewind", "--files", "--dry-run", "--json")...)
+		to.Files, to.DryRun = true, true
+		out, err := operation.Rewind.Call(ctx, workspace, to)
 		if err == nil {
-			err = json.Unmarshal([]byte(text), &r.plan)
+			r.plan = *out.Files
 		}
 		return rewindMsg{r, err}
 	})
 }
 
-// args is a command line that goes where it is asked to go.
-func (r rewinding) args(line ...string) []string {
-	if len(r.to) == 2 && r.to[0] == "--to" {
-		return append(append(line, r.to...), string(r.agent))
-	}
-	return append(append(line, "--", string(r.agent)), r.to...)
+// conversation goes back and leaves the files as they are.
+func (r *rewinding) conversation(m *root) tea.Cmd {
+	return m.alter(r.agent, m.work(r.title, func(ctx context.Context, workspace Workspace) (string, error) {
+		_, err := operation.Rewind.Call(ctx, workspace, r.to)
+		return "", err
+	}))
 }
 
 // rewindPlanned asks, or goes back at once where there is nothing to choose.
 func (m *root) rewindPlanned(msg rewindMsg) tea.Cmd {
 	r := msg.rewinding
 	if p := r.plan; msg.err != nil || len(p.Restored)+len(p.Removed)+len(p.Kept) == 0 {
-		return m.alter(r.agent, m.quiet(r.title, r.args("rewind")...))
+		return r.conversation(m)
 	}
 	m.over = &r
 	return nil
@@ -97,24 +98,22 @@ func planLines(plan public.Restore) []string {
 	return out
 }
 
-// undoChange takes back what the last turn did to files, when a person has seen what that is.
-func (m *root) undo(title, me string) tea.Cmd {
+// undo takes back what the last turn did to files, when a person has seen what that is.
+func (m *root) undo(title string, a id.Agent) tea.Cmd {
 	workspace, ctx := m.workspace, m.ctx
 	return func() tea.Msg {
-		msg := undoMsg{title: title, agent: me}
-		text, err := workspace.Command(ctx, "undo", me, "--dry-run", "--json")
-		if err == nil {
-			err = json.Unmarshal([]byte(text), &msg.plan)
-		}
-		msg.err = err
-		return msg
+		in := operation.UndoInput{Agent: operation.AgentRef(a)}
+		in.DryRun = true
+		plan, err := operation.Undo.Call(ctx, workspace, in)
+		return undoMsg{title, a, plan, err}
 	}
 }
 
 type undoMsg struct {
-	title, agent string
-	plan         public.Restore
-	err          error
+	title string
+	agent id.Agent
+	plan  public.Restore
+	err   error
 }
 
 func (m *root) undoPlanned(msg undoMsg) tea.Cmd {
@@ -125,41 +124,24 @@ func (m *root) undoPlanned(msg undoMsg) tea.Cmd {
 	if len(lines) == 0 {
 		return m.tell(good, "the files are as they were")
 	}
-	m.over = m.restoring(msg.title, id.Agent(msg.agent), "Undo what the last turn did to files?\n"+strings.Join(lines, "\n"), msg.plan,
-		func(flags ...string) []string { return append(append([]string{"undo"}, flags...), msg.agent) })
+	m.over = m.restoring(msg.title, msg.agent, "Undo what the last turn did to files?\n"+strings.Join(lines, "\n"), msg.plan,
+		&operation.Undo, func(o operation.RestoreOptions) any {
+			return &operation.UndoInput{Agent: operation.AgentRef(msg.agent), RestoreOptions: o}
+		})
 	return nil
 }
 
 // restoring asks whether to restore files. Those that changed while a command of the agent was
 // running are restored too if the answer is yes: the question says so, and they can be kept.
-func (m *root) restoring(title string, a id.Agent, text string, plan public.Restore, args func(flags ...string) []string) confirm {
-	run := func(flags ...string) func() tea.Cmd {
-		return func() tea.Cmd { return m.alter(a, m.run(title, args(flags...)...)) }
+func (m *root) restoring(title string, a id.Agent, text string, plan public.Restore, o operation.Operation, input func(operation.RestoreOptions) any) confirm {
+	run := func(options operation.RestoreOptions) func() tea.Cmd {
+		return func() tea.Cmd { return m.alter(a, m.operate(title, o, input(options))) }
 	}
-	if len(changedDuring(plan)) == 0 {
-		return confirm{text: text, yes: run()}
+	if len(operation.ChangedDuring(plan)) == 0 {
+		return confirm{text: text, yes: run(operation.RestoreOptions{})}
 	}
 	return confirm{text: text + "\nFiles that changed while a command was running may hold edits of yours. Yes restores them too.",
-		yes: run("--commands"), keep: run("--commands=false")}
-}
-
-// changedDuring lists the files that a plan keeps because they changed while a command was running.
-func changedDuring(plan public.Restore) []string {
-	var out []string
-	for _, k := range plan.Kept {
-		if k.Why == files.Running {
-			out = append(out, line(k.Path, 300))
-		}
-	}
-	return out
-}
-
-// messages are the ids of a command, as arguments.
-func messages(c session.Command) []string {
-	if c.At == nil {
-		return nil
-	}
-	return []string{c.At.String()}
+		yes: run(operation.RestoreOptions{Commands: new(true)}), keep: run(operation.RestoreOptions{Commands: new(false)})}
 }
 
 func (r *rewinding) scroll(n int) { r.at = max(0, min(r.at+n, len(r.lines())-r.high)) }
@@ -178,21 +160,28 @@ func (r *rewinding) key(m *root, k tea.KeyPressMsg) tea.Cmd {
 		r.scroll(r.high)
 	case "c":
 		m.over = nil
-		return m.alter(r.agent, m.quiet(r.title, r.args("rewind")...))
+		return r.conversation(m)
 	case "b":
-		return r.restore(m, func(flags ...string) []string { return r.args(append([]string{"rewind", "--files"}, flags...)...) })
+		return r.restore(m, &operation.Rewind, func(o operation.RestoreOptions) any {
+			both := r.to
+			both.Files, both.RestoreOptions = true, o
+			return &both
+		})
 	case "f":
-		return r.restore(m, func(flags ...string) []string {
-			return append(append([]string{"restore"}, flags...), string(r.agent), r.plan.State.ID.String())
+		return r.restore(m, &operation.Restore, func(o operation.RestoreOptions) any {
+			return &operation.RestoreInput{Agent: operation.AgentRef(r.agent), At: r.plan.State.ID, RestoreOptions: o}
 		})
 	}
 	return nil
 }
 
 // restore restores the files. It asks about those that changed while a command was running.
-func (r *rewinding) restore(m *root, args func(flags ...string) []string) tea.Cmd {
-	doubtful := changedDuring(r.plan)
-	ask := m.restoring(r.title, r.agent, "These files changed while a command was running:\n"+strings.Join(doubtful, "\n"), r.plan, args)
+func (r *rewinding) restore(m *root, o operation.Operation, input func(operation.RestoreOptions) any) tea.Cmd {
+	doubtful := operation.ChangedDuring(r.plan)
+	for i := range doubtful {
+		doubtful[i] = line(doubtful[i], 300)
+	}
+	ask := m.restoring(r.title, r.agent, "These files changed while a command was running:\n"+strings.Join(doubtful, "\n"), r.plan, o, input)
 	if len(doubtful) == 0 {
 		m.over = nil
 		return ask.yes()

@@ -7,11 +7,11 @@ import (
 
 func TestARewindAsksAboutFiles(t *testing.T) {
 	me := string(who("zero"))
-	plan := "command rewind --files --dry-run --json --to 7 " + me
+	plan := `call rewind {"agent":"` + me + `","to":7,"files":true,"dry_run":true}`
 	for key, want := range map[string][]string{
-		"c": {plan, "command rewind --to 7 " + me},
-		"b": {plan, "command rewind --files --to 7 " + me},
-		"f": {plan, "command restore " + me + " 5"},
+		"c": {plan, `call rewind {"agent":"` + me + `","to":7}`},
+		"b": {plan, `call rewind {"agent":"` + me + `","to":7,"files":true}`},
+		"f": {plan, `call restore {"agent":"` + me + `","at":5}`},
 		"n": {plan},
 	} {
 		s := family()
@@ -39,9 +39,9 @@ func TestARewindWithoutFilesAsksNothing(t *testing.T) {
 		x.press(line, "enter")
 		label := ""
 		if line == "/rewind here" {
-			label = " here"
+			label = `,"label":"here"`
 		}
-		want := []string{"command rewind --files --dry-run --json -- " + me + label, "command rewind -- " + me + label}
+		want := []string{`call rewind {"agent":"` + me + `"` + label + `,"files":true,"dry_run":true}`, `call rewind {"agent":"` + me + `"` + label + `}`}
 		if !slices.Equal(s.said, want) {
 			t.Errorf("%q", s.said)
 		}
@@ -52,17 +52,18 @@ func TestARewindWithoutFilesAsksNothing(t *testing.T) {
 // Files that changed while a command was running are asked about, wherever files are restored.
 func TestFilesThatChangedDuringACommandAreAskedAbout(t *testing.T) {
 	me := string(who("zero"))
-	rewind, undo := "command rewind --files --dry-run --json --to 7 "+me, "command undo "+me+" --dry-run --json"
+	begun := ` {"agent":"` + me + `"`
+	rewind, undo := "call rewind"+begun+`,"to":7,"files":true,"dry_run":true}`, "call undo"+begun+`,"dry_run":true}`
 	for _, c := range []struct {
 		keys []string
 		want []string
 	}{
-		{[]string{"/rewind 7", "enter", "b", "y"}, []string{rewind, "command rewind --files --commands --to 7 " + me}},
-		{[]string{"/rewind 7", "enter", "b", "k"}, []string{rewind, "command rewind --files --commands=false --to 7 " + me}},
-		{[]string{"/rewind 7", "enter", "f", "y"}, []string{rewind, "command restore --commands " + me + " 5"}},
+		{[]string{"/rewind 7", "enter", "b", "y"}, []string{rewind, "call rewind" + begun + `,"to":7,"files":true,"commands":true}`}},
+		{[]string{"/rewind 7", "enter", "b", "k"}, []string{rewind, "call rewind" + begun + `,"to":7,"files":true,"commands":false}`}},
+		{[]string{"/rewind 7", "enter", "f", "y"}, []string{rewind, "call restore" + begun + `,"at":5,"commands":true}`}},
 		{[]string{"/rewind 7", "enter", "b", "n"}, []string{rewind}},
-		{[]string{"/undo", "enter", "y"}, []string{undo, "command undo --commands " + me}},
-		{[]string{"/undo", "enter", "k"}, []string{undo, "command undo --commands=false " + me}},
+		{[]string{"/undo", "enter", "y"}, []string{undo, "call undo" + begun + `,"commands":true}`}},
+		{[]string{"/undo", "enter", "k"}, []string{undo, "call undo" + begun + `,"commands":false}`}},
 		{[]string{"/undo", "enter", "esc"}, []string{undo}},
 	} {
 		s := family()

@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ramet/internal/base/text"
+	"ramet/internal/model/llm"
 	"ramet/internal/operation"
 	"ramet/internal/operation/session"
 	"ramet/internal/turn/permit"
@@ -93,8 +94,6 @@ func (m *root) carryOut(c session.Command, said string) tea.Cmd {
 		return m.beginTour()
 	case "mcp":
 		return m.run(said, "mcp", "list")
-	case "usage":
-		return m.run(said, "usage")
 	case "compact":
 		return m.compact(said)
 	case "export":
@@ -106,30 +105,20 @@ func (m *root) carryOut(c session.Command, said string) tea.Cmd {
 	case "filter-mail":
 		return m.call(said, &operation.Mail, map[string]string{"from": c.Agent})
 	case "rewind":
+		to := operation.RewindInput{}
 		if c.At != nil {
-			return m.rewind(said, m.now.agent, "--to", c.At.String())
+			to.To = *c.At
+		} else if c.Label != "" {
+			to.Label = new(operation.Label(c.Label))
 		}
-		return m.rewind(said, m.now.agent, optional(c.Label)...)
-	case "diff":
-		return m.run(said, append([]string{"diff", "--line-numbers", me}, messages(c)...)...)
+		return m.rewind(said, m.now.agent, to)
 	case "undo":
-		return m.alter(m.now.agent, m.undo(said, me))
-	case "trash":
-		return m.run(said, "trash")
-	case "clear":
-		return m.alter(m.now.agent, m.quiet(said, "clear", me))
+		return m.alter(m.now.agent, m.undo(said, m.now.agent))
 	}
 	if o := operation.SlashNamed(c.Name); o != nil {
 		return m.call(said, o, c.Values)
 	}
 	return m.tell(bad, "the terminal does not know "+c.Name)
-}
-
-func optional(s string) []string {
-	if s == "" {
-		return nil
-	}
-	return []string{s}
 }
 
 func (m *root) switchTo(ref string) tea.Cmd {
@@ -153,10 +142,14 @@ func (m *root) compact(title string) tea.Cmd {
 	if m.busy(m.now) {
 		return m.tell(warn, "the agent is at work")
 	}
-	s, model := m.now, m.now.model
-	s.turns++
+	in := operation.CompactInput{Agent: operation.AgentRef(m.now.agent)}
+	if m.now.model != (llm.Ref{}) {
+		in.Model = operation.Model(m.now.model.String())
+	}
+	m.now.turns++
 	work := m.work(title, func(ctx context.Context, workspace Workspace) (string, error) {
-		return "the older part of the context is a summary now; /rewind undoes it", workspace.Compact(ctx, s.agent, model)
+		_, err := operation.Compact.Call(ctx, workspace, in)
+		return "the older part of the context is a summary now; /rewind undoes it", err
 	})
 	return func() tea.Msg { return compactedMsg{work().(answerMsg)} }
 }

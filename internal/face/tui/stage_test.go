@@ -177,7 +177,7 @@ func (s *stage) Call(_ context.Context, o operation.Operation, in any) (any, err
 	if !ok {
 		args, _ := json.Marshal(in)
 		s.said = append(s.said, "call "+o.Describe().Name+" "+string(args))
-		return nil, s.err
+		return s.restored(in), s.err
 	}
 	prompt, name := "", ""
 	if f.Prompt != nil {
@@ -192,7 +192,19 @@ func (s *stage) Call(_ context.Context, o operation.Operation, in any) (any, err
 	}
 	return operation.Forked{Child: *s.born(name, "zero")}, nil
 }
-func (s *stage) Compact(context.Context, id.Agent, llm.Ref) error { return nil }
+
+// restored answers operations that restore files with the plan in s.answer.
+func (s *stage) restored(in any) any {
+	var plan public.Restore
+	json.Unmarshal([]byte(s.answer), &plan)
+	switch in.(type) {
+	case *operation.RewindInput:
+		return operation.Rewound{Files: &plan}
+	case *operation.UndoInput, *operation.RestoreInput:
+		return plan
+	}
+	return nil
+}
 func (s *stage) Command(_ context.Context, args ...string) (string, error) {
 	s.said = append(s.said, "command "+strings.Join(args, " "))
 	return s.answer, s.err

@@ -125,7 +125,7 @@ func (t *timeline) key(m *root, k tea.KeyPressMsg) tea.Cmd {
 		return m.forkNow(operation.ForkInput{Agent: operation.AgentRef(t.agent), At: p.ID}, m.now.model, "fork")
 	case "r":
 		m.over = confirm{text: fmt.Sprintf("Rewind to message %d? Nothing is deleted; of files you are asked.", p.ID), yes: func() tea.Cmd {
-			return m.rewind(fmt.Sprintf("/rewind %d", p.ID), t.agent, "--to", p.ID.String())
+			return m.rewind(fmt.Sprintf("/rewind %d", p.ID), t.agent, operation.RewindInput{To: p.ID})
 		}}
 	case "enter":
 		m.over = nil

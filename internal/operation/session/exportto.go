@@ -18,7 +18,7 @@ const importedNotice = "This conversation was imported from "
 
 // WriteSession writes an agent's context as a session of another program.
 func (w History) WriteSession(ctx context.Context, a agent.Agent, program string, to io.Writer) (*foreign.Writer, error) {
-	about := foreign.Session{Cwd: a.Cwd, Started: w.ws.now().UTC().Truncate(time.Millisecond)}
+	about := foreign.Session{Cwd: a.Cwd, Started: w.ws.Now().UTC().Truncate(time.Millisecond)}
 	if about.Cwd == "" {
 		about.Cwd = w.ws.Place.Project
 	}

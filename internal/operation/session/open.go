@@ -23,7 +23,7 @@ func (s *Session) Open(ctx context.Context) (*Workspace, error) {
 	if s.open != nil {
 		return s.open, nil
 	}
-	w := &Workspace{now: s.Now, learn: s.Learn, find: s.Find, mcp: s.MCP, runHooks: s.Hooks, drivers: s.Drivers, unsay: s.Unsay, Command: s.Command}
+	w := &Workspace{Now: s.Now, learn: s.Learn, find: s.Find, mcp: s.MCP, runHooks: s.Hooks, drivers: s.Drivers, unsay: s.Unsay, Command: s.Command}
 	var err error
 	if w.Place, err = s.Place(); err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (s *Session) finish(ctx context.Context, w *Workspace) {
 // Over is a workspace of parts that are open already, with a kernel or without: tests of
 // faces have no home, no keys and no configuration.
 func Over(s *store.Cleaned, peers control.Folder, k *kernel.Kernel) *Workspace {
-	w := &Workspace{Store: s, Peers: peers, Kernel: k, Config: &config.Config{}, now: time.Now}
+	w := &Workspace{Store: s, Peers: peers, Kernel: k, Config: &config.Config{}, Now: time.Now}
 	w.Trees = Trees{w: w}
 	return w
 }

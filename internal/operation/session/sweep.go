@@ -70,7 +70,7 @@ func (w Care) SweepTrees(ctx context.Context, plan bool) (public.SweptPart, erro
 		if err != nil {
 			return out, err
 		}
-		if why := t.stays(ctx, living, w.ws.now()); why != "" {
+		if why := t.stays(ctx, living, w.ws.Now()); why != "" {
 			out.Kept = append(out.Kept, public.Kept{Path: t.Dir, Why: why})
 			continue
 		}

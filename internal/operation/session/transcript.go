@@ -30,7 +30,7 @@ func (w History) Transcript(ctx context.Context, a agent.Agent, o Exporting) (*f
 	if err != nil {
 		return nil, err
 	}
-	book := &foreign.Transcript{Format: foreign.TranscriptFormat, Made: public.Stamp(w.ws.now()), Agent: a.ID, Blobs: map[string]foreign.TranscriptBlob{}}
+	book := &foreign.Transcript{Format: foreign.TranscriptFormat, Made: public.Stamp(w.ws.Now()), Agent: a.ID, Blobs: map[string]foreign.TranscriptBlob{}}
 	t := &teller{w: w.ws, book: book, hide: o.TranscriptHiding, agents: map[id.Agent]agent.Agent{}}
 	err = w.ws.Store.Proofs(ctx, func(log history.Proofs) error {
 		t.log = log

@@ -108,7 +108,7 @@ func (w Care) EmptyTrash(ctx context.Context, e Emptying) (public.TrashEmptied, 
 		out.Bytes += one.Size
 	}
 	if !e.Plan {
-		failed = errors.Join(failed, w.ws.Files().Past().Trash().Prune(w.ws.now()))
+		failed = errors.Join(failed, w.ws.Files().Past().Trash().Prune(w.ws.Now()))
 	}
 	return out, failed
 }

@@ -80,7 +80,7 @@ type Workspace struct {
 	dead  dead
 	ends  state.Memory // how histories end, for the terminal
 	words spoken
-	now   func() time.Time
+	Now   func() time.Time
 
 	changes changes
 }

@@ -1,4 +1,4 @@
-package cli
+package operation
 
 import (
 	"slices"
@@ -10,7 +10,7 @@ func TestLinesOfADiffHaveTheirNumbers(t *testing.T) {
 	want := []string{"--- a/x", "+++ b/x", "@@ -3,3 +3,3 @@",
 		"    3     3   same", "    4        --- odd", "          4  +new", "    5     5   last", `\ No newline at end of file`,
 		"@@ -9 +9,2 @@", "    9        -gone", "          9  +came", "         10  +++ too"}
-	if got := slices.Collect(numberedFiles(diff)); !slices.Equal(got, want) {
+	if got := slices.Collect(numberDiffLines(diff)); !slices.Equal(got, want) {
 		t.Errorf("%q\nwant\n%q", got, want)
 	}
 }

@@ -1,18 +1,19 @@
-package cli
+package operation
 
 import (
 	"fmt"
 	"iter"
-	"ramet/internal/base/text"
 	"strconv"
 	"strings"
+
+	"ramet/internal/base/text"
 )
 
-var hunkForm = text.Regexp(`^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@`)
+var hunkHeader = text.Regexp(`^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@`)
 
-// numberedFiles are the lines of a unified diff, each with its number before and after. What is no
-// line of a hunk stands as it is.
-func numberedFiles(diff string) iter.Seq[string] {
+// numberDiffLines yields the lines of a unified diff, each with its numbers before and after. Lines
+// outside of hunks have none.
+func numberDiffLines(diff string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		var at, left [2]int // before and after: the next line, and how many the hunk still has
 		for line := range strings.Lines(diff) {
@@ -20,9 +21,9 @@ func numberedFiles(diff string) iter.Seq[string] {
 			sides := []int{}
 			switch {
 			case left[0] == 0 && left[1] == 0:
-				if m := hunkForm().FindStringSubmatch(line); m != nil {
+				if m := hunkHeader().FindStringSubmatch(line); m != nil {
 					for i := range at {
-						at[i], left[i] = number(m[1+2*i], 0), number(m[2+2*i], 1)
+						at[i], left[i] = parseCount(m[1+2*i], 0), parseCount(m[2+2*i], 1)
 					}
 				}
 			case strings.HasPrefix(line, "-"):
@@ -48,7 +49,7 @@ func numberedFiles(diff string) iter.Seq[string] {
 	}
 }
 
-func number(s string, otherwise int) int {
+func parseCount(s string, otherwise int) int {
 	n, err := strconv.Atoi(s)
 	if err != nil {
 		return otherwise

@@ -1,0 +1,197 @@
+package operation
+
+import (
+	"context"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/base/printer"
+	"ramet/internal/base/text"
+	"ramet/internal/files"
+	"ramet/internal/operation/public"
+	"ramet/internal/operation/session"
+)
+
+// RestoreOptions are the options of operations that restore files. They implement Confirmer: a person
+// decides about files that changed while a command of the agent was running.
+type RestoreOptions struct {
+	Force    bool  `json:"force,omitempty" help:"restore also what others could have changed"`
+	Commands *bool `json:"commands,omitempty" default:"http=false" help:"restore also what changed while a command of the agent was running"`
+	DryRun   bool  `json:"dry_run,omitempty" alias:"plan" help:"only say what would happen"`
+}
+
+// Undecided implements Confirmer.
+func (o *RestoreOptions) Undecided() bool { return !o.Force && !o.DryRun && o.Commands == nil }
+
+// SetDryRun implements Confirmer.
+func (o *RestoreOptions) SetDryRun(dry bool) { o.DryRun = dry }
+
+// Decide implements Confirmer.
+func (o *RestoreOptions) Decide(yes bool) error {
+	o.Commands = &yes
+	return nil
+}
+
+const restoreHelp = `
+
+What others than this agent could have changed since (other agents, you, programs) is kept
+as it is, and listed. That includes what changed while a command of the agent was running:
+you may have edited it meanwhile. On a terminal you are asked about these files; elsewhere
+they are kept and the exit code is 4, unless {commands} restores them too, or
+{commands}=false keeps them. {force} restores everything. {dry_run} says what would happen.
+
+Before anything is touched the files are kept as they are: "ramet undo" takes a restore back.
+What cannot be kept (files over 50 MB, files that contain a key) is moved to the trash: see "ramet
+trash". Git's own files and other repositories in the folder are not touched.`
+
+// RestoreInput chooses files and what they are to be.
+type RestoreInput struct {
+	Agent  AgentRef   `json:"agent" arg:"AGENT" help:"whose files"`
+	At     id.Message `json:"at,omitempty" arg:"ID!" help:"what they were when this message was written"`
+	Last   bool       `json:"last,omitempty" faces:"http" help:"before the last turn that changed files, or the last restore, instead"`
+	Rewind bool       `json:"rewind,omitempty" faces:"http" help:"take the conversation back to the message too"`
+	Paths  []string   `json:"paths,omitempty" arg:"-- PATH…" help:"only these, and what is below them (default: all)"`
+	RestoreOptions
+}
+
+// Check implements Checker.
+func (in *RestoreInput) Check() error {
+	switch {
+	case (in.At == 0) != in.Last:
+		return Invalid("at", fault.Usage, "either {at} or {last} says to when")
+	case in.Rewind && (in.Last || len(in.Paths) > 0):
+		return Invalid("rewind", fault.Usage, "{rewind} goes with {at}, and without {paths}")
+	}
+	for _, p := range in.Paths {
+		if _, err := files.CheckPath(p); err != nil {
+			return At("paths", err)
+		}
+	}
+	return nil
+}
+
+// Restore makes files what they were.
+var Restore = Op[RestoreInput, public.Restore]{
+	Doc: Doc{Name: "restore", Group: "files", ID: "restoreFiles", Route: "POST /api/v1/agents/{ref=agent}/restore 200", Faces: CLI | HTTP,
+		Summary: "Make files what they were at a message",
+		Help: `Make the files of an agent's folder what they were when a message was written: those
+that are named, and what is below them, or all.` + restoreHelp},
+	Run: func(ctx context.Context, e *Env, in RestoreInput) (public.Restore, error) {
+		if in.Rewind {
+			return e.rewindFiles(ctx, in.Agent, session.Rewinding{To: in.At}, in.RestoreOptions)
+		}
+		return e.restore(ctx, in.Agent, session.Restoring{At: in.At, Last: in.Last, Paths: in.Paths}, in.RestoreOptions)
+	},
+	Text: func(w *printer.Writer, _ RestoreInput, out public.Restore) { writeRestore(w, out) },
+	Ask:  askRestore,
+}
+
+// UndoInput names an agent whose files are to be what they were.
+type UndoInput struct {
+	Agent AgentRef `json:"agent,omitempty" arg:"AGENT" default:"0" help:"whose files"`
+	RestoreOptions
+}
+
+// Undo takes back what the last turn did to files.
+var Undo = Op[UndoInput, public.Restore]{
+	Doc: Doc{Name: "undo", Group: "files", Faces: CLI,
+		Summary: "Take back what an agent's last turn did to files",
+		Help: `Make the files of an agent's folder (agent 0 if none is named) what they were before its
+last turn that changed some. The conversation stays as it is: "ramet rewind --files" goes
+back with both. After a restore, undo takes that back.` + restoreHelp},
+	Run: func(ctx context.Context, e *Env, in UndoInput) (public.Restore, error) {
+		return e.restore(ctx, in.Agent, session.Restoring{Last: true}, in.RestoreOptions)
+	},
+	Text: func(w *printer.Writer, _ UndoInput, out public.Restore) { writeRestore(w, out) },
+	Ask:  askRestore,
+}
+
+func (e *Env) restore(ctx context.Context, of AgentRef, r session.Restoring, o RestoreOptions) (out public.Restore, err error) {
+	if r.Agent, err = e.Target(ctx, of); err != nil {
+		return out, err
+	}
+	r.Force, r.Commands, r.Plan = o.Force, valueOf(o.Commands), o.DryRun
+	done, err := e.Workspace.Files().Restore(ctx, r)
+	return showRestore(done, err, o)
+}
+
+func (e *Env) rewindFiles(ctx context.Context, of AgentRef, r session.Rewinding, o RestoreOptions) (out public.Restore, err error) {
+	a, err := e.Target(ctx, of)
+	if err != nil {
+		return out, err
+	}
+	r.Force, r.Commands, r.Plan = o.Force, valueOf(o.Commands), o.DryRun
+	done, err := e.Workspace.Files().RewindFiles(ctx, a, r)
+	return showRestore(done, err, o)
+}
+
+// showRestore returns what became of files. It fails after a restore that kept files about which
+// no option decided.
+func showRestore(done session.Restored, err error, o RestoreOptions) (public.Restore, error) {
+	if err != nil {
+		if f, ok := fault.Of(err); ok && len(done.Changed) > 0 {
+			err = fault.New(f.Code, "%w; %s restored before", err, text.Count(len(done.Changed), "file")).WithHint("%s", f.Hint)
+		}
+		return public.Restore{}, err
+	}
+	out := done.Show(o.DryRun)
+	if paths := ChangedDuring(out); len(paths) > 0 && o.Undecided() {
+		return out, Incomplete{fault.New(fault.Conflict, "%s kept that changed while a command of the agent was running: you may have edited them meanwhile", text.Count(len(paths), "file")).
+			WithHint("--commands restores them too, --force everything; --commands=false keeps them without this error")}
+	}
+	return out, nil
+}
+
+// ChangedDuring lists the paths that are kept because they changed while a command was running.
+func ChangedDuring(r public.Restore) (out []string) {
+	for _, k := range r.Kept {
+		if k.Why == files.Running {
+			out = append(out, k.Path)
+		}
+	}
+	return out
+}
+
+// askRestore lists the files that a person decides about.
+func askRestore(w *printer.Writer, plan public.Restore) string {
+	paths := ChangedDuring(plan)
+	for _, p := range paths {
+		w.Line("  %s", text.Name(p))
+	}
+	if len(paths) == 0 {
+		return ""
+	}
+	return "These files changed while a command of the agent was running. If you edited one of them meanwhile, keep them.\nRestore them too? [y/N] "
+}
+
+func writeRestore(w *printer.Writer, out public.Restore) {
+	did := map[bool][2]string{false: {"restored", "removed"}, true: {"restore", "remove"}}[out.Plan]
+	trashed := map[string]string{}
+	for _, t := range out.Trashed {
+		trashed[t.Path] = "in the trash: " + t.ID
+		if out.Plan {
+			trashed[t.Path] = "goes to the trash"
+		}
+	}
+	note := func(path, what string) printer.Styled {
+		if trashed[path] == "" {
+			return ""
+		}
+		return w.Dim("  " + what + trashed[path])
+	}
+	for _, p := range out.Restored {
+		w.Line("%-8s  %s%v", did[0], text.Name(p), note(p, "the old content "+map[bool]string{false: "is "}[out.Plan]))
+	}
+	for _, p := range out.Removed {
+		w.Line("%-8s  %s%v", did[1], text.Name(p), note(p, ""))
+	}
+	for _, k := range out.Kept {
+		w.Line("%-8s  %s  %v", "kept", text.Name(k.Path), w.Dim(k.Why))
+	}
+	if len(out.Restored)+len(out.Removed)+len(out.Kept) == 0 {
+		w.Line("the files are as they were")
+	}
+	if out.State.Partial {
+		w.Line("%v", w.Dim("that state is partial: what it does not hold was left as it is"))
+	}
+}

@@ -1,0 +1,164 @@
+package operation
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/printer"
+	"ramet/internal/base/text"
+	"ramet/internal/core/registry"
+)
+
+// UsageInput chooses calls of models, and how they are added up.
+type UsageInput struct {
+	By    *Grouping `json:"by,omitempty" help:"agent, subtree, model or day (default: agent)"`
+	Since *string   `json:"since,omitempty" help:"only calls since a date (2026-11-01), or of the last hours or days (36h, 7d)"`
+	Disk  bool      `json:"disk,omitempty" faces:"cli" help:"what the workspace takes of the disk"`
+}
+
+// Grouping is a way to add up calls.
+type Grouping string
+
+// Words implements Words.
+func (Grouping) Words() []string { return registry.Groupings }
+
+// Refuse implements Refuser.
+func (Grouping) Refuse(word string) error { return registry.CheckGrouping(word) }
+
+// Check implements Checker.
+func (in *UsageInput) Check() error {
+	if in.Disk && (in.By != nil || in.Since != nil) {
+		return Invalid("disk", fault.Usage, "usage: {disk} goes with neither {by} nor {since}").Hint("leave one of them out")
+	}
+	if _, err := registry.ParseSince(valueOf(in.Since), time.Time{}); err != nil {
+		return Invalid("since", fault.Usage, "{since} %.40q is neither a date nor an age", *in.Since).Hint("write 2026-11-01, 36h or 7d")
+	}
+	return nil
+}
+
+// Usage adds up calls of models.
+var Usage = Op[UsageInput, Used]{
+	Doc: Doc{Name: "usage", Group: "models", ID: "getUsage", Route: "GET /api/v1/usage 200", Faces: CLI | HTTP | Slash, Effect: Reads,
+		Summary: "Show what calls of models used and cost",
+		Help: `Add up the calls of models that agents made: how many, tokens read and written,
+tokens read from and put into caches, cost and time. Each call counts once, although
+forks share their histories. Of agents that other programs drive, what went through
+ramet's gateway counts, else what they report; both are shown.
+
+{disk} shows instead what the workspace takes of the disk.
+
+{by} agent (default), subtree (each agent with everything below it), model, or day
+(UTC). {since} takes a date (2026-11-01) or an age (36h, 7d).`},
+	Run: addUpUsage,
+	Public: func(_ Face, out Used) any {
+		if out.disk != nil {
+			return *out.disk
+		}
+		return out.calls
+	},
+	Text: func(w *printer.Writer, _ UsageInput, out Used) {
+		if out.disk != nil {
+			writeDiskUsage(w, *out.disk)
+			return
+		}
+		writeSpending(w, out.calls)
+	},
+}
+
+// Used is what calls of models used, or what the workspace takes of the disk.
+type Used struct {
+	calls registry.Spending
+	disk  *DiskUsage
+}
+
+// DiskUsage is what the workspace takes of the disk.
+type DiskUsage struct {
+	Places []DiskPlace `json:"places"`
+	Total  int64       `json:"total"`
+}
+
+// DiskPlace is a file or folder of the workspace.
+type DiskPlace struct {
+	What  string `json:"what"`
+	Where string `json:"where"`
+	Bytes int64  `json:"bytes"`
+}
+
+func addUpUsage(ctx context.Context, e *Env, in UsageInput) (out Used, err error) {
+	if in.Disk {
+		all, err := e.Care().Disks()
+		disk := DiskUsage{Places: []DiskPlace{}}
+		for _, d := range all {
+			disk.Places = append(disk.Places, DiskPlace(d))
+			disk.Total += d.Bytes
+		}
+		return Used{disk: &disk}, err
+	}
+	since, err := registry.ParseSince(valueOf(in.Since), e.Now())
+	if err != nil {
+		return out, err
+	}
+	by := "agent"
+	if in.By != nil {
+		by = string(*in.By)
+	}
+	out.calls, err = registry.AddUp(ctx, e.Store, by, since)
+	return out, err
+}
+
+func writeDiskUsage(w *printer.Writer, d DiskUsage) {
+	rows := [][]string{{"WHAT", "BYTES", "WHERE"}}
+	for _, p := range d.Places {
+		rows = append(rows, []string{p.What, strconv.FormatInt(p.Bytes, 10), p.Where})
+	}
+	w.Table(append(rows, []string{"total", strconv.FormatInt(d.Total, 10), ""}))
+}
+
+func writeSpending(w *printer.Writer, d registry.Spending) {
+	if len(d.Rows) == 0 {
+		w.Line("no calls of models")
+		return
+	}
+	rows := [][]string{{strings.ToUpper(d.By), "CALLS", "INPUT", "OUTPUT", "CACHE READ", "CACHE WRITE", "COST", "TIME"}}
+	driven := d.Total.Wire != nil || d.Total.Reported != nil
+	if driven {
+		rows[0] = append(rows[0], "WIRE", "REPORTED")
+	}
+	if d.Total.Imported != nil {
+		rows[0] = append(rows[0], "BEFORE IMPORT")
+	}
+	for _, r := range append(slices.Clip(d.Rows), d.Total) {
+		calls := strconv.FormatInt(r.Calls, 10)
+		if r.Failed > 0 {
+			calls += fmt.Sprintf(" (%d failed)", r.Failed)
+		}
+		cost := r.Cost.String()
+		if r.Unpriced > 0 {
+			cost += fmt.Sprintf(" + %s of unknown price", text.Count(int(r.Unpriced), "call"))
+		}
+		row := []string{r.Key, calls, strconv.FormatInt(r.Input, 10), strconv.FormatInt(r.Output, 10),
+			strconv.FormatInt(r.CacheRead, 10), strconv.FormatInt(r.CacheWrite, 10), cost,
+			(time.Duration(r.TookMS) * time.Millisecond).String()}
+		if driven {
+			row = append(row, formatSpent(r.Wire), formatSpent(r.Reported))
+		}
+		if d.Total.Imported != nil {
+			row = append(row, formatSpent(r.Imported))
+		}
+		rows = append(rows, row)
+	}
+	w.Table(rows)
+}
+
+// formatSpent returns tokens and cost of one account.
+func formatSpent(s *registry.SpentBy) string {
+	if s == nil {
+		return "-"
+	}
+	return strconv.FormatInt(s.Tokens, 10) + " (" + s.Cost.String() + ")"
+}
