@@ -91,7 +91,8 @@ func findMutants(root, folder string) ([]mutant, error) {
 	return all, nil
 }
 
-// mutateFile returns every mutant of one file.
+// mutateFile returns every mutant of one file. Capacities of slices, and what Grow reserves, are left alone: they
+// change no behaviour.
 func mutateFile(file string, source []byte) ([]mutant, error) {
 	files := token.NewFileSet()
 	tree, err := parser.ParseFile(files, file, source, 0)
@@ -120,8 +121,19 @@ func mutateFile(file string, source []byte) ([]mutant, error) {
 		}
 	}
 	failing := map[ast.Stmt]bool{} // returns of an error that is not nil
+	memory := map[ast.Node]bool{}  // expressions that only say how much memory to reserve
 	ast.Inspect(tree, func(n ast.Node) bool {
+		if memory[n] {
+			return false
+		}
 		switch n := n.(type) {
+		case *ast.CallExpr:
+			if name, ok := n.Fun.(*ast.Ident); ok && name.Name == "make" && len(n.Args) == 3 {
+				memory[n.Args[2]] = true
+			}
+			if method, ok := n.Fun.(*ast.SelectorExpr); ok && method.Sel.Name == "Grow" {
+				memory[n.Args[len(n.Args)-1]] = true
+			}
 		case *ast.IfStmt:
 			if _, ok := n.Cond.(*ast.BinaryExpr); !ok {
 				negate(n.Cond)

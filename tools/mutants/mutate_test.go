@@ -18,6 +18,7 @@ func f(a int, ok bool, err error) (bool, error) {
 		return false, err
 	}
 	a = a + 2
+	_ = make([]int, a, a+3)
 	return a < 7, err
 }
 `
@@ -31,6 +32,9 @@ func f(a int, ok bool, err error) (bool, error) {
 		got[after] = true
 		if after == "return true, err" {
 			t.Error("what is next to an error is changed")
+		}
+		if strings.HasPrefix(after, "_ = make") {
+			t.Errorf("a capacity is changed: %s", after)
 		}
 		if text := string(m.apply()); text == source || !strings.HasPrefix(text, "package p") {
 			t.Errorf("%s makes %q", m, text)

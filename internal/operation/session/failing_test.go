@@ -2,6 +2,7 @@ package session
 
 import (
 	"io"
+	"strings"
 	"testing"
 
 	"ramet/internal/base/id"
@@ -20,13 +21,14 @@ func TestNoVerbSucceedsWithAFailedStatement(t *testing.T) {
 	child(t, w, "ada", "bob")
 	ada, bob := found(t, w, "ada"), found(t, w, "bob")
 	ctx := t.Context()
-	said, err := w.History().Append(ctx, ada, history.User, "hello")
+	said, err := w.History().Append(ctx, ada, history.User, "hello"+strings.Repeat(" there", history.BlobCutoff))
 	if err != nil {
 		t.Fatal(err)
 	}
 	prompt, all, zero := "go", true, found(t, w, "0")
-	// Send is not in the table: what it does after its letter is written may fail. Neither are Overview, which leaves
-	// out what it cannot find out, and Transcript, which says of which files it could not.
+	// Transcript comes before there are states of files: it says which it could not compare.
+	// Send is not in the table: what it does after its letter is written may fail. Neither is Overview, which leaves
+	// out what it cannot find out.
 	if _, err := w.Mail().Send(ctx, Letter{From: &bob, To: ada, Body: "a letter"}); err != nil {
 		t.Fatal(err)
 	}
@@ -34,6 +36,7 @@ func TestNoVerbSucceedsWithAFailedStatement(t *testing.T) {
 		name string
 		verb func() error
 	}{
+		{"Transcript", func() error { return failed(w.History().Transcript(ctx, ada, Exporting{})) }},
 		{"Append", func() error { return failed(w.History().Append(ctx, ada, history.User, "again")) }},
 		{"Mark", func() error { return failed(w.History().Mark(ctx, ada, "label")) }},
 		{"Rewind", func() error { return failed(w.History().Rewind(ctx, ada, "label")) }},
@@ -60,6 +63,8 @@ func TestNoVerbSucceedsWithAFailedStatement(t *testing.T) {
 		{"Search", func() error { return failed(w.History().Search(ctx, Search{Words: "hello", Limit: 5})) }},
 		{"Search of one", func() error { return failed(w.History().Search(ctx, Search{Words: "hello", Of: bob.ID, Limit: 5})) }},
 		{"WriteSession", func() error { return failed(w.History().WriteSession(ctx, ada, "claude", io.Discard)) }},
+		{"Changed", func() error { return failed(w.Files().Changed(ctx, ada.ID)) }},
+		{"fingerprint", func() error { return failed(w.Turns().fingerprint(ctx)) }},
 		{"Standing", func() error { return failed(w.Turns().Standing(ctx, ada)) }},
 		{"ShowStates", func() error { return failed(w.Files().ShowStates(ctx, ada)) }},
 		{"Imports", func() error { return failed(w.History().Imports(ctx)) }},
@@ -89,12 +94,12 @@ func TestNoVerbSucceedsWithAFailedStatement(t *testing.T) {
 // failed returns the error of a call.
 func failed[T any](_ T, err error) error { return err }
 
-// A page after an entry has what follows it, oldest first.
+// A page after an entry has what follows it, oldest first, and the beginning of what is too long to show.
 func TestAPageAfterAnEntryIsInOrder(t *testing.T) {
 	w := open(t, nil)
 	zero := found(t, w, "0")
 	var all []id.Message
-	for _, text := range []string{"one", "two", "three"} {
+	for _, text := range []string{"one", "two", strings.Repeat("x", maxShown) + "three"} {
 		e, err := w.History().Append(t.Context(), zero, history.User, text)
 		if err != nil {
 			t.Fatal(err)
@@ -103,6 +108,10 @@ func TestAPageAfterAnEntryIsInOrder(t *testing.T) {
 	}
 	p, err := w.History().Page(t.Context(), zero.ID, Span{After: all[0]})
 	if err != nil || len(p.Entries) != 2 || p.Entries[0].ID != all[1] || p.Entries[1].ID != all[2] || p.Head != all[2] {
-		t.Errorf("%+v %v, want %v", p, err, all[1:])
+		t.Fatalf("%+v %v, want %v", p, err, all[1:])
+	}
+	short, long := p.Entries[0].Parts[0], p.Entries[1].Parts[0]
+	if short.Text != "two" || short.Size != 0 || len(long.Text) != maxShown || long.Size != int64(len("three")) {
+		t.Errorf("%q and %d bytes of %d more", short.Text, len(long.Text), long.Size)
 	}
 }

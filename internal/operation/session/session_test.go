@@ -1,9 +1,12 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,10 +15,13 @@ import (
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
 	"ramet/internal/core/registry"
+	"ramet/internal/driver/foreign"
+	"ramet/internal/kernel"
 	"ramet/internal/model/llm"
 	"ramet/internal/operation/control"
 	"ramet/internal/store"
 	"ramet/internal/store/sqlite"
+	"ramet/internal/turn/permit"
 )
 
 // open is a workspace on a file, without a kernel, that must be whole at the end.
@@ -157,6 +163,10 @@ func TestWhatACommandOfAnAgentMayDo(t *testing.T) {
 		},
 		"prompt": func(a agent.Agent) error { return w.mayPrompt(ctx, a.ID) },
 		"redact": func(a agent.Agent) error { return w.History().Redact(ctx, a, 1) },
+		"clear":  func(a agent.Agent) error { return failed(w.History().Clear(ctx, a)) },
+		"effort": func(a agent.Agent) error { return w.Models().SetEffort(ctx, a, "high") },
+		"rename": func(a agent.Agent) error { return failed(w.Agents().Rename(ctx, a, cmp.Or(a.Name, "zero"))) },
+		"wait":   func(a agent.Agent) error { return failed(w.Turns().Wait(ctx, Wait{Mail: &a}, 0)) },
 		"delete a letter": func(a agent.Agent) error {
 			sent, err := w.Mail().Send(ctx, Letter{To: a, Body: "x"})
 			if err != nil {
@@ -168,11 +178,26 @@ func TestWhatACommandOfAnAgentMayDo(t *testing.T) {
 		"remove worktree": func(a agent.Agent) error { return w.Files().mayTree(ctx, "remove the worktree of", Tree{Owner: &a}) },
 	}
 	never := map[string]bool{"append user": true, "append system": true, "redact": true}
+	for verb, do := range map[string]func(agent.Agent) error{
+		"mode":           func(a agent.Agent) error { return w.Turns().SetMode(ctx, a, permit.Ask) },
+		"program's mode": func(a agent.Agent) error { return w.Programs().setProgramMode(ctx, a, "claude", "plan") },
+		"continue":       func(agent.Agent) error { return failed(w.Turns().ContinueAll(ctx)) },
+		"show trash":     func(agent.Agent) error { return failed(w.Care().ShowTrash(ctx)) },
+		"restore trash":  func(agent.Agent) error { return failed(w.Care().RestoreTrash(ctx, "x", "")) },
+		"empty trash":    func(agent.Agent) error { return failed(w.Care().EmptyTrash(ctx, Emptying{})) },
+		"drop states":    func(agent.Agent) error { return failed(w.Care().GCFiles(ctx, Sweep{})) },
+		"drop trees":     func(agent.Agent) error { return failed(w.Care().SweepTrees(ctx, false)) },
+		"drop caches":    func(agent.Agent) error { return failed(w.Care().SweepCaches(ctx, time.Now(), false)) },
+		"import":         func(agent.Agent) error { return failed((&Imports{ws: w}).Take(ctx, foreign.Found{}, false)) },
+		"remove a tree":  func(agent.Agent) error { return failed(w.Files().RemoveTree(ctx, Tree{}, false)) },
+	} {
+		verbs[verb], never[verb] = do, true
+	}
 	for _, c := range []struct {
 		who string
 		may bool
 	}{{"0", false}, {"up", false}, {"sibling", false}, {"me", true}, {"kid", true}, {"grandkid", true}} {
-		for _, verb := range []string{"append user", "append system", "append note", "mark", "rewind", "fork", "read", "send from", "prompt", "redact", "delete a letter", "merge", "remove worktree"} {
+		for _, verb := range slices.Sorted(maps.Keys(verbs)) {
 			err := verbs[verb](found(t, w, c.who))
 			may := c.may && !never[verb] && !(verb == "prompt" && c.who == "me")
 			if may != (err == nil) || err != nil && !fault.Is(err, fault.Denied) {
@@ -192,6 +217,30 @@ func TestWhatACommandOfAnAgentMayDo(t *testing.T) {
 	sent, err := w.Mail().Send(ctx, Letter{To: found(t, w, "0"), Body: "hello"})
 	if err != nil || sent.From != w.own {
 		t.Errorf("a letter of %q: %v", sent.From, err)
+	}
+}
+
+// Nobody decides anything about an agent that is dead.
+func TestTheDeadAreNotChanged(t *testing.T) {
+	w, ctx := open(t, nil), t.Context()
+	a := child(t, w, "0", "ada")
+	if _, err := w.Agents().Kill(ctx, Kill{Agent: a}); err != nil {
+		t.Fatal(err)
+	}
+	a.Status = agent.Dead
+	for verb, err := range map[string]error{
+		"effort":         w.Models().SetEffort(ctx, a, "high"),
+		"mode":           w.Turns().SetMode(ctx, a, permit.Ask),
+		"program's mode": w.Programs().setProgramMode(ctx, a, "claude", "plan"),
+		"fork":           failed(w.Agents().Fork(ctx, Fork{Parent: a})),
+		"begin":          failed(w.Turns().Begin(ctx, a, kernel.Prompt{Text: "go"}, nil)),
+		"compact":        failed(w.Turns().Compact(ctx, a, llm.Ref{})),
+		"append":         failed(w.History().Append(ctx, a, history.User, "x")),
+		"rename":         failed(w.Agents().Rename(ctx, a, "bob")),
+	} {
+		if !fault.Is(err, fault.DeadAgent) {
+			t.Errorf("%s: %v", verb, err)
+		}
 	}
 }
 

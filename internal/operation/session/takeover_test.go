@@ -2,7 +2,9 @@ package session
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 	"ramet/internal/core/registry"
 	"ramet/internal/kernel"
 	"ramet/internal/operation/control"
+	"ramet/internal/turn/permit"
 )
 
 // deadOwner returns the name of a kernel of this machine that is gone.
@@ -53,8 +56,16 @@ func TestVerbsTakeOverFromDeadKernels(t *testing.T) {
 			return err
 		},
 		"rename": func(w *Workspace, zero agent.Agent) error {
-			_, err := w.Agents().Rename(t.Context(), child(t, w, "0", ""), "ada")
-			return err
+			return failed(w.Agents().Rename(t.Context(), zero, "ada"))
+		},
+		"mark": func(w *Workspace, zero agent.Agent) error { return failed(w.History().Mark(t.Context(), zero, "")) },
+		"rewind": func(w *Workspace, zero agent.Agent) error {
+			return failed(w.History().RewindTo(t.Context(), zero, zero.Head))
+		},
+		"effort": func(w *Workspace, zero agent.Agent) error { return w.Models().SetEffort(t.Context(), zero, "high") },
+		"mode":   func(w *Workspace, zero agent.Agent) error { return w.Turns().SetMode(t.Context(), zero, permit.Ask) },
+		"program's mode": func(w *Workspace, zero agent.Agent) error {
+			return w.Programs().setProgramMode(t.Context(), zero, "claude", "plan")
 		},
 		"order": func(w *Workspace, zero agent.Agent) error {
 			return w.Agents().order(t.Context(), zero.ID, history.NewClear())
@@ -76,6 +87,24 @@ func TestVerbsTakeOverFromDeadKernels(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+	broken, wrong := open(t, nil), errors.New("no kernel starts")
+	broken.start = func(context.Context, Kernel) (*Running, error) { return nil, wrong }
+	if _, err := broken.Store.Acquire(t.Context(), found(t, broken, "0").ID, deadOwner(t, broken), time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	verbs["rewind to a mark"] = func(w *Workspace, zero agent.Agent) error { return failed(w.History().Rewind(t.Context(), zero, "")) }
+	verbs["redact"] = func(w *Workspace, zero agent.Agent) error { return w.History().Redact(t.Context(), zero, zero.Head) }
+	verbs["restore"] = func(w *Workspace, zero agent.Agent) error {
+		return failed(w.Files().Restore(t.Context(), Restoring{Agent: zero}))
+	}
+	for name, verb := range verbs {
+		if name == "import" || strings.Contains(name, "out of date") {
+			continue
+		}
+		if err := verb(broken, found(t, broken, "0")); !errors.Is(err, wrong) && !fault.Is(err, fault.Leased) {
+			t.Errorf("%s, with a dead kernel that nothing takes over from: %v", name, err)
+		}
 	}
 	w := open(t, nil)
 	kernels(w)

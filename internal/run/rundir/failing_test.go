@@ -1,0 +1,191 @@
+package rundir_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"iter"
+	"testing"
+
+	"ramet/internal/base/step"
+	"ramet/internal/run"
+	"ramet/internal/run/rundir"
+)
+
+var errInjected = errors.New("this step fails, for a test")
+
+// failing counts what verbs do on the disk and with logs, and lets one of these steps fail.
+type failing struct {
+	files
+	left   int
+	failed string
+}
+
+func (f *failing) step(what string) error {
+	if f.left--; f.left != 0 {
+		return nil
+	}
+	f.failed = what
+	return errInjected
+}
+
+func (f *failing) Open(ctx context.Context, kind rundir.Kind, dir, id string, at rundir.Position) (run.Log, error) {
+	if err := f.step("open"); err != nil {
+		return nil, err
+	}
+	l, err := f.files.Open(ctx, kind, dir, id, at)
+	if err != nil {
+		return nil, err
+	}
+	return failingLog{l, f}, nil
+}
+
+func (f *failing) OpenWriter(ctx context.Context, kind rundir.Kind, dir, id string, at rundir.Position) (run.Writer, string, error) {
+	if err := f.step("open writer"); err != nil {
+		return nil, "", err
+	}
+	w, said, err := f.files.OpenWriter(ctx, kind, dir, id, at)
+	if err != nil {
+		return nil, said, err
+	}
+	return failingWriter{w, failingLog{w, f}}, said, nil
+}
+
+type failingLog struct {
+	run.Log
+	f *failing
+}
+
+func (l failingLog) Events(ctx context.Context, after int64) iter.Seq2[run.Entry, error] {
+	if err := l.f.step("events"); err != nil {
+		return func(yield func(run.Entry, error) bool) { yield(run.Entry{}, err) }
+	}
+	return l.Log.Events(ctx, after)
+}
+
+func (l failingLog) Last(ctx context.Context) (run.Entry, bool, error) {
+	if err := l.f.step("last"); err != nil {
+		return run.Entry{}, false, err
+	}
+	return l.Log.Last(ctx)
+}
+
+type failingWriter struct {
+	run.Writer
+	log failingLog
+}
+
+func (w failingWriter) Events(ctx context.Context, after int64) iter.Seq2[run.Entry, error] {
+	return w.log.Events(ctx, after)
+}
+
+func (w failingWriter) Last(ctx context.Context) (run.Entry, bool, error) { return w.log.Last(ctx) }
+
+func (w failingWriter) Append(ctx context.Context, drafts ...run.Draft) ([]run.Event, error) {
+	if err := w.log.f.step("append"); err != nil {
+		return nil, err
+	}
+	return w.Writer.Append(ctx, drafts...)
+}
+
+// No verb of a run says that it has succeeded when a step of it on the disk or with its log failed.
+func TestNoVerbOfARunSucceedsWithAFailedStep(t *testing.T) {
+	ctx, f := t.Context(), &failing{}
+	s := newStore(t, t.TempDir())
+	s.Logs = f
+	config := []byte("{}\n")
+	start := func(id string) (*rundir.Session, error) {
+		return s.Begin(ctx, id, rundir.NDJSON, config, map[string]any{"run_id": id, "config_sha256": fmt.Sprintf("%x", sha256.Sum256(config))})
+	}
+	x, err := start("r0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.Append(ctx, rundir.Request{Type: "TEST_NOTE", Payload: []byte(`{}`)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := x.Close(); err != nil {
+		t.Fatal(err)
+	}
+	fork, err := s.Fork(ctx, "r0", "1", "child", rundir.NDJSON)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, err := fork.Checkpoints()
+	if err != nil || len(old) == 0 {
+		t.Fatalf("%d checkpoints, %v", len(old), err)
+	}
+	if err := fork.Close(); err != nil {
+		t.Fatal(err)
+	}
+	session := func(do func(x *rundir.Session) error) func(int) error {
+		return func(int) error {
+			x, err := s.OpenSession(ctx, "child", "")
+			if err != nil {
+				return err
+			}
+			return errors.Join(do(x), x.Close())
+		}
+	}
+	reader := func(do func(r *rundir.Reader) error) func(int) error {
+		return func(int) error {
+			r, err := s.Open(ctx, "child", "")
+			if err != nil {
+				return err
+			}
+			return errors.Join(do(r), r.Close())
+		}
+	}
+	for name, verb := range map[string]func(n int) error{
+		"begin": func(n int) error {
+			x, err := start(fmt.Sprint("b", n))
+			if err != nil {
+				return err
+			}
+			return x.Close()
+		},
+		"fork": func(n int) error {
+			x, err := s.Fork(ctx, "r0", "2", fmt.Sprint("f", n), rundir.NDJSON)
+			if err != nil {
+				return err
+			}
+			return x.Close()
+		},
+		"append": session(func(x *rundir.Session) error {
+			return ignored(x.Append(ctx, rundir.Request{Type: "TEST_NOTE", Payload: []byte(`{}`)}))
+		}),
+		"snapshot": session(func(x *rundir.Session) error { return x.PutSnapshot(false) }),
+		"settle":   session(func(x *rundir.Session) error { return x.Settle() }),
+		"replay":   reader(func(r *rundir.Reader) error { return ignored(r.Replay(ctx)) }),
+		"state":    reader(func(r *rundir.Reader) error { return ignored(r.State(ctx)) }),
+		"truth":    reader(func(r *rundir.Reader) error { return ignored(r.Truth(ctx)) }),
+		"verify":   reader(func(r *rundir.Reader) error { return ignored(r.VerifyLog(ctx)) }),
+		"prove":    reader(func(r *rundir.Reader) error { return ignored(r.ProveInclusion(ctx, "1")) }),
+		"grown":    reader(func(r *rundir.Reader) error { return ignored(r.ProveConsistency(ctx, old[0])) }),
+		"own":      reader(func(r *rundir.Reader) error { return r.Own(ctx) }),
+		"consent":  reader(func(r *rundir.Reader) error { return ignored(r.Consent(ctx)) }),
+	} {
+		for n := 1; n < 200; n++ {
+			f.left, f.failed = n, ""
+			step.Hook = f.step
+			err := verb(n)
+			step.Hook = nil
+			f.left = 0
+			switch {
+			case f.failed == "" && err != nil:
+				t.Errorf("%s: %v", name, err)
+			case f.failed != "" && f.failed != "remove" && err == nil: // a file that is left is no failure
+				t.Errorf("%s succeeds although step %d failed: %s", name, n, f.failed)
+			}
+			if f.failed == "" {
+				if n == 1 {
+					t.Errorf("%s has no steps: the test shows nothing", name)
+				}
+				break
+			}
+		}
+	}
+}
+
+func ignored[T any](_ T, err error) error { return err }
