@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"ramet/internal/core/trust"
 	"regexp"
 	"slices"
 	"strconv"
@@ -18,6 +17,7 @@ import (
 	"syscall"
 	"testing"
 
+	"ramet/internal/core/trust"
 	"ramet/internal/testkit"
 )
 

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"context"
+
 	"ramet/internal/base/id"
 	"ramet/internal/core/state"
 	"ramet/internal/model/llm"

@@ -2,11 +2,12 @@ package kernel
 
 import (
 	"context"
+	"strconv"
+	"strings"
+
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
 	"ramet/internal/driver/gateway"
-	"strconv"
-	"strings"
 )
 
 // Door opens a way to the vendors for the program of an agent: what goes through is set aside

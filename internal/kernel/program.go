@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"context"
+
 	"ramet/internal/core/agent"
 	"ramet/internal/turn/loop"
 )

@@ -1,8 +1,9 @@
 package docs
 
 import (
-	"ramet/internal/base/text"
 	"strings"
+
+	"ramet/internal/base/text"
 )
 
 // kind of a block.

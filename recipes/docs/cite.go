@@ -4,9 +4,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"ramet/internal/base/text"
 	"strconv"
 	"strings"
+
+	"ramet/internal/base/text"
 )
 
 // Most of what one statement may cite.

@@ -11,9 +11,10 @@ import (
 	"go/token"
 	"maps"
 	"path"
-	"ramet/internal/base/text"
 	"slices"
 	"strings"
+
+	"ramet/internal/base/text"
 )
 
 var moduleForm = text.Regexp(`(?m)^module[ \t]+"?([^\s"]+)"?`)

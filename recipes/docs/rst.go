@@ -2,8 +2,9 @@ package docs
 
 import (
 	"path"
-	"ramet/internal/base/text"
 	"strings"
+
+	"ramet/internal/base/text"
 )
 
 var (

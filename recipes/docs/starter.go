@@ -3,10 +3,11 @@ package docs
 import (
 	"fmt"
 	"maps"
-	"ramet/internal/base/text"
 	"regexp"
 	"slices"
 	"strings"
+
+	"ramet/internal/base/text"
 )
 
 // starter is an overview by program: what the project says of itself first, how it is got or

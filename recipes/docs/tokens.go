@@ -1,9 +1,10 @@
 package docs
 
 import (
-	"ramet/internal/base/text"
 	"strings"
 	"unicode"
+
+	"ramet/internal/base/text"
 )
 
 // evidenceToken is a piece of a statement that must be found somewhere.

@@ -2,11 +2,12 @@ package markdown
 
 import (
 	"bytes"
-	"ramet/internal/base/text"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
 	extension "github.com/yuin/goldmark/extension/ast"
+
+	"ramet/internal/base/text"
 )
 
 // HTML is a piece of raw HTML: a block, or what stands within a line.

@@ -1,9 +1,10 @@
 package kit
 
 import (
-	"ramet/internal/base/text"
 	"strconv"
 	"strings"
+
+	"ramet/internal/base/text"
 )
 
 var placeholder = text.Regexp(`\$(ARGUMENTS|[1-9])`)

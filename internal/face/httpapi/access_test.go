@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
-	"ramet/internal/core/trust"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"ramet/internal/core/trust"
 )
 
 var parameterForm = regexp.MustCompile(`\{[^}]*\}`)

@@ -1,11 +1,12 @@
 package tui
 
 import (
+	"time"
+
 	"ramet/internal/base/id"
 	"ramet/internal/operation/public"
 	"ramet/internal/operation/session"
 	"ramet/internal/turn/permit"
-	"time"
 )
 
 // What a root is made of; what each does is in a file of its own.

@@ -2,8 +2,9 @@ package sandbox
 
 import (
 	"errors"
-	"ramet/internal/base/text"
 	"strings"
+
+	"ramet/internal/base/text"
 )
 
 // setting is one line of a git configuration: its name, with everything but a subsection

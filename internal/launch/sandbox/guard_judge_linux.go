@@ -5,11 +5,12 @@ import (
 	"io"
 	"os"
 	"path"
-	"ramet/internal/base/text"
 	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"ramet/internal/base/text"
 )
 
 // judge says why something may not stay; empty: it may.

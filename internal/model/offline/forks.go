@@ -2,9 +2,10 @@ package offline
 
 import (
 	"fmt"
-	"ramet/internal/base/text"
 	"strconv"
 	"strings"
+
+	"ramet/internal/base/text"
 )
 
 // mostChildren is how many children one step forks.

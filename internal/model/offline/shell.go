@@ -1,8 +1,9 @@
 package offline
 
 import (
-	"ramet/internal/base/text"
 	"strings"
+
+	"ramet/internal/base/text"
 )
 
 func run(line string, bare bool) []step {

@@ -1,8 +1,9 @@
 package offline
 
 import (
-	"ramet/internal/base/text"
 	"strings"
+
+	"ramet/internal/base/text"
 )
 
 // part is a piece of an order that may be a step.

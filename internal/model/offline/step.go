@@ -1,10 +1,11 @@
 package offline
 
 import (
-	"ramet/internal/base/text"
 	"regexp"
 	"strings"
 	"sync"
+
+	"ramet/internal/base/text"
 )
 
 // kind is how the calls of a step follow each other.

@@ -2,6 +2,7 @@ package public
 
 import (
 	"bytes"
+
 	"ramet/internal/base/chain"
 	"ramet/internal/base/id"
 	"ramet/internal/core/history"

@@ -1,10 +1,11 @@
 package recipe
 
 import (
+	"sync"
+
 	"ramet/internal/base/shape"
 	"ramet/internal/model/llm"
 	"ramet/internal/run"
-	"sync"
 )
 
 // Shape is the form of a recipe for editors, once YAML is read as JSON. It says less than

@@ -1,8 +1,9 @@
 package rundir
 
 import (
-	"ramet/internal/base/shape"
 	"sync"
+
+	"ramet/internal/base/shape"
 )
 
 // runConfig is the part of a run's configuration that every recipe understands.

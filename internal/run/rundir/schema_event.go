@@ -1,9 +1,10 @@
 package rundir
 
 import (
+	"sync"
+
 	"ramet/internal/base/shape"
 	"ramet/internal/run"
-	"sync"
 )
 
 var (

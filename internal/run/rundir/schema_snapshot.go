@@ -1,9 +1,10 @@
 package rundir
 
 import (
+	"sync"
+
 	"ramet/internal/base/shape"
 	"ramet/internal/run"
-	"sync"
 )
 
 // orNull is for fields that are always there and may have no value.

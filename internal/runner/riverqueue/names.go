@@ -3,6 +3,7 @@ package riverqueue
 import (
 	"crypto/sha256"
 	"fmt"
+
 	"ramet/internal/base/text"
 )
 

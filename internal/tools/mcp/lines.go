@@ -6,10 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"ramet/internal/base/text"
 	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+
+	"ramet/internal/base/text"
 )
 
 // lines hands on what a server says, one message a line, and drops what is none: banners,

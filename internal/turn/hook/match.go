@@ -1,10 +1,11 @@
 package hook
 
 import (
-	"ramet/internal/base/text"
 	"regexp"
 	"slices"
 	"strings"
+
+	"ramet/internal/base/text"
 )
 
 var plainMatcher = text.Regexp(`^[A-Za-z0-9_| -]*$`)

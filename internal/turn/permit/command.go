@@ -1,10 +1,11 @@
 package permit
 
 import (
-	"ramet/internal/base/text"
 	"slices"
 	"strings"
 	"unicode"
+
+	"ramet/internal/base/text"
 )
 
 // A command pattern is words. Each is matched against one word of a simple command,

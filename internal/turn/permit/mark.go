@@ -2,11 +2,12 @@ package permit
 
 import (
 	"path"
-	"ramet/internal/base/text"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"ramet/internal/base/text"
 )
 
 // What cannot be undone, or cannot be known: for such a call no rule is saved. The

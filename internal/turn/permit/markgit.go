@@ -1,9 +1,10 @@
 package permit
 
 import (
-	"ramet/internal/base/text"
 	"slices"
 	"strings"
+
+	"ramet/internal/base/text"
 )
 
 // gitKnown are the commands of git whose meaning no configuration changes. Others may be

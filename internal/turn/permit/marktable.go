@@ -1,10 +1,11 @@
 package permit
 
 import (
-	"ramet/internal/base/text"
 	"slices"
 	"strings"
 	"sync"
+
+	"ramet/internal/base/text"
 )
 
 var (
