@@ -21,7 +21,7 @@ const defaultSchema = "ramet"
 var sessionDefaults = map[string]string{
 	// How long a statement waits for another process.
 	"lock_timeout": "5s",
-	// Somebody who was stopped or cut off within a transaction holds up others no longer.
+	// A client that was stopped or cut off within a transaction blocks others no longer.
 	"idle_in_transaction_session_timeout": "30s",
 	// So that a host that vanished without a word is noticed within half a minute.
 	"tcp_keepalives_idle": "15", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3",

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"os"
-	"strings"
 
 	"ramet/internal/base/step"
 )
@@ -19,9 +18,10 @@ func removeSpare(db string) {
 		return
 	}
 	defer f.Close()
-	var head [4]byte
+	var head [4]byte // of a log in either order of bytes, of one that was put aside, or of one whose wiping was interrupted
 	f.Read(head[:])
-	if begins := string(head[:]); begins == "\x37\x7f\x06\x82" || begins == "\x37\x7f\x06\x83" || strings.HasPrefix("ramet: a log at rest", begins) {
+	switch string(head[:]) {
+	case "\x37\x7f\x06\x82", "\x37\x7f\x06\x83", "rame", "\x00\x00\x00\x00":
 		step.Remove(path)
 	}
 }
