@@ -70,13 +70,13 @@ ramet's gateway counts, else what they report; both are shown.
 	},
 }
 
-// Used is what calls of models used, or what the workspace takes of the disk.
+// Used holds the sums of calls, or the sizes on the disk.
 type Used struct {
 	calls registry.Spending
 	disk  *DiskUsage
 }
 
-// DiskUsage is what the workspace takes of the disk.
+// DiskUsage lists the files and folders of the workspace with their sizes.
 type DiskUsage struct {
 	Places []DiskPlace `json:"places"`
 	Total  int64       `json:"total"`
