@@ -26,10 +26,6 @@ func (l *Line) Command(o operation.Operation) *cobra.Command {
 			continue
 		}
 		places = append(places, p)
-		most++
-		if p.Type.Kind() == reflect.Slice {
-			most = math.MaxInt // it is the last one
-		}
 		word := p.Metavar
 		if p.Type == reflect.TypeFor[operation.Text]() {
 			word += "|-"
@@ -40,8 +36,11 @@ func (l *Line) Command(o operation.Operation) *cobra.Command {
 			word = "[" + word + "]"
 		}
 		most++
-		if p.Type.Kind() == reflect.Slice {
-			word, most = word+"…", 1<<10
+		if p.Type.Kind() == reflect.Slice { // it is the last one
+			most = math.MaxInt
+			if !strings.HasSuffix(p.Metavar, "…") {
+				word += "…"
+			}
 		}
 		use = append(use, word)
 	}
