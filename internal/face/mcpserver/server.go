@@ -125,12 +125,3 @@ func (s *Server) admit(ctx context.Context, c Caller) (context.Context, error) {
 	}
 	return operation.Caller{Agent: c, Face: history.MCP}.Context(ctx), agent.NeedLiving(a)
 }
-
-// box is the mailbox that is meant where none is named: the caller's own, or agent 0's,
-// whose children a person's forks are.
-func box(c Caller) string {
-	if c == "" {
-		return "0"
-	}
-	return string(c)
-}
