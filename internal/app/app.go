@@ -38,7 +38,7 @@ type Stdio struct {
 // Main carries out one command line and returns the exit code.
 func Main(ctx context.Context, args []string, env func(string) string, stdio Stdio) int {
 	sandbox.Main() // which does not return when this process is to confine a command
-	defer keepBallast()
+	tuneGarbageCollection()
 	if watch := switches().Watch; watch != nil {
 		defer watch()()
 	}
