@@ -220,7 +220,7 @@ func TestWhatACommandOfAnAgentMayDo(t *testing.T) {
 	}
 }
 
-// Nobody decides anything about an agent that is dead.
+// Decisions about a dead agent are refused.
 func TestTheDeadAreNotChanged(t *testing.T) {
 	w, ctx := open(t, nil), t.Context()
 	a := child(t, w, "0", "ada")

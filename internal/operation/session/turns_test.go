@@ -64,7 +64,7 @@ func startKernel(t *testing.T, w *Workspace, gates *llmtest.ScriptGates) (*kerne
 	return k, s
 }
 
-// A turn runs in our own kernel, or in the kernel that holds its agent. Whoever asks learns when it began, what it said
+// A turn runs in our own kernel, or in the kernel that holds its agent. The caller learns when it began, what it said
 // and why it could not begin, and can stop it.
 func TestTurnsRunHereAndElsewhere(t *testing.T) {
 	ctx := t.Context()
@@ -161,7 +161,8 @@ func TestTurnsRunHereAndElsewhere(t *testing.T) {
 	}
 }
 
-// What was interrupted goes on, children before their parents; agents of runs are left to their runs.
+// TestEverythingThatWasInterruptedContinues checks that interrupted turns continue, children before their parents, and
+// that agents of runs are left to their runs.
 func TestEverythingThatWasInterruptedContinues(t *testing.T) {
 	w, ctx := open(t, nil), t.Context()
 	dead := deadOwner(t, w)

@@ -13,7 +13,7 @@ import (
 )
 
 // Expressions are built when they are first used, so that no start waits for them
-// (text.Regexp). Here every one whose text stands in the source is built, because one that
+// (text.Regexp). Here every one whose text is in the source is built, because one that
 // cannot be would fail only where it is used; and none is built at the start.
 func TestEveryLateExpressionCanBeBuilt(t *testing.T) {
 	built := 0
