@@ -11,6 +11,7 @@ import (
 	"ramet/internal/driver"
 	"ramet/internal/driver/acp"
 	"ramet/internal/driver/gateway"
+	"ramet/internal/kernel"
 	"ramet/internal/model/catalog"
 )
 
@@ -19,6 +20,8 @@ import (
 type doors struct {
 	request request
 	open    func(context.Context, gateway.Way) (*gateway.Door, error)
+
+	environment func(agent.Agent) *kernel.Environment
 }
 
 // around opens a door for the program of an agent, and points the program at it.
@@ -39,7 +42,7 @@ func (d doors) around(ctx context.Context, a agent.Agent, p driver.Preset, env [
 		if !p.Key {
 			continue
 		}
-		if way.Keys[b.Vendor], err = d.key(b.Vendor); err != nil {
+		if way.Keys[b.Vendor], err = d.key(b.Vendor, a); err != nil {
 			return surroundings{}, err
 		}
 	}
@@ -90,12 +93,12 @@ func upstream(b driver.PresetBase, env []string) (gateway.Upstream, error) {
 }
 
 // key is ramet's own of a vendor.
-func (d doors) key(vendor string) (string, error) {
+func (d doors) key(vendor string, a agent.Agent) (string, error) {
 	v, err := catalog.Find(vendor)
 	if err != nil {
 		return "", err
 	}
-	key := d.request.Keys.Access(v).Key
+	key := keysFor(d.request.Keys, d.environment(a)).Access(v).Key
 	if key.IsZero() {
 		return "", fault.New(fault.ProviderAuth, "there is no key of %s to put in", v.Title).
 			WithHint("`ramet login %s`, or key = false where the program has a login of its own", vendor)

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"slices"
@@ -43,6 +44,11 @@ type request struct {
 // root returns the folder of an agent on this machine.
 func (r request) root(a agent.Agent) (string, error) { return r.Folder(a, r.Cwd) }
 
+// hideKeys hides the keys in a client's environment, as those of this process are.
+func (r request) hideKeys(e *kernel.Environment) {
+	r.Models().For(e).HideKeys()
+}
+
 // kernelFor starts a kernel whose agents may work on items of runs.
 func kernelFor(ctx context.Context, r request, work *runner.Crew) (*session.Running, error) {
 	if _, _, err := r.Turns().Unasked(); err != nil {
@@ -79,6 +85,7 @@ func kernelFor(ctx context.Context, r request, work *runner.Crew) (*session.Runn
 		Timing:   kernel.Timing{Lease: switches().Lease, Pulse: switches().Pulse, Now: switches().Now},
 		Limits:   loop.Limits{Steps: r.Config.Number("steps"), Again: switches().Retry},
 		Clean:    r.Secrets.Own,
+		Lent:     r.hideKeys,
 		Attended: r.Attended,
 		Resident: r.Ask != nil,
 	})
@@ -89,7 +96,11 @@ func kernelFor(ctx context.Context, r request, work *runner.Crew) (*session.Runn
 	}
 	answers, serves := r.Ask.(control.Answerer) // whoever takes answers of other processes serves them
 	server.Serve(k, &k.Events, answers)
-	if err := announce(server, serves, r.Ask != nil); err != nil {
+	err = announce(server, serves, r.Ask != nil)
+	if r.Beside && fault.Is(err, fault.Locked) {
+		err = nil // what is asked for here goes to the one that serves
+	}
+	if err != nil {
 		end()
 		k.Stop()
 		server.Close()
@@ -115,16 +126,40 @@ type models struct {
 	request request
 	drivers *drivers // programs that drive agents instead of a model
 
+	environment func(agent.Agent) *kernel.Environment // nil: that of this process
+
 	mu    sync.Mutex
-	open  map[llm.Ref]kernel.Model
+	open  map[openModel]kernel.Model
 	local learner
 	queue *decorate.Queue
+}
+
+// openModel is a model that was opened for clients of one environment; nil: for this process.
+type openModel struct {
+	ref llm.Ref
+	env *kernel.Environment
+}
+
+// keysFor returns the keys of vendors that the turns of an agent use.
+func keysFor(own *credential.Store, env *kernel.Environment) *credential.Store {
+	if env == nil {
+		return own
+	}
+	return own.With(env.Get)
 }
 
 // model is the one that was asked for, else the agent's own, else the configured
 // one, else the first that is usable, else the one that is built in.
 func (m *models) model(a agent.Agent, asked llm.Ref) (kernel.Model, error) {
+	return m.modelIn(a, asked, m.environment(a))
+}
+
+// modelIn is model for a client of an environment.
+func (m *models) modelIn(a agent.Agent, asked llm.Ref, env *kernel.Environment) (kernel.Model, error) {
 	name := m.request.Config.Model
+	if env != nil {
+		name = cmp.Or(env.Get(kernel.ModelVariable), name)
+	}
 	if a.Provider != "" && a.Model != "" {
 		name = a.Provider + "/" + a.Model
 	}
@@ -136,17 +171,17 @@ func (m *models) model(a agent.Agent, asked llm.Ref) (kernel.Model, error) {
 			return foreign, err
 		}
 	}
-	opened, err := m.named(name)
+	opened, err := m.named(name, env)
 	if err != nil {
 		return opened, err
 	}
-	opened.Others = m.behind(opened.Ref)
+	opened.Others = m.behind(opened.Ref, env)
 	return opened, nil
 }
 
 // behind are the models that stand behind another in the configured list. One that
 // cannot be opened is passed over: it could not take over either.
-func (m *models) behind(first llm.Ref) []kernel.Model {
+func (m *models) behind(first llm.Ref, env *kernel.Environment) []kernel.Model {
 	var out []kernel.Model
 	list := append([]string{m.request.Config.Model}, m.request.Config.Fallback...)
 	at := slices.Index(list, first.String())
@@ -154,25 +189,27 @@ func (m *models) behind(first llm.Ref) []kernel.Model {
 		return nil
 	}
 	for _, name := range list[at+1:] {
-		if other, err := m.named(name); err == nil && other.Ref != first {
+		if other, err := m.named(name, env); err == nil && other.Ref != first {
 			out = append(out, other)
 		}
 	}
 	return out
 }
 
-// named opens a model by its name; empty: the first that is usable.
-func (m *models) named(name string) (kernel.Model, error) {
+// named opens a model by its name for clients of an environment; empty: the first that is usable.
+func (m *models) named(name string, env *kernel.Environment) (kernel.Model, error) {
 	testing := switches()
-	m.local.learn(m.request.Keys, name)
-	usable := func(v catalog.Vendor) bool { ok, _ := m.request.Keys.Usable(v); return ok }
+	keys := keysFor(m.request.Keys, env)
+	m.local.learn(keys, name)
+	usable := func(v catalog.Vendor) bool { ok, _ := keys.Usable(v); return ok }
 	ref, err := dial.Choose(name, usable, testing.Scripts)
 	if err != nil {
 		return kernel.Model{}, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if known, ok := m.open[ref]; ok {
+	at := openModel{ref, env}
+	if known, ok := m.open[at]; ok {
 		return known, nil
 	}
 	opened := kernel.Model{Ref: ref}
@@ -181,19 +218,19 @@ func (m *models) named(name string) (kernel.Model, error) {
 		options.First, options.Stall = testing.Stall, testing.Stall
 	}
 	if v, err := catalog.Find(ref.Vendor); err == nil {
-		access := m.request.Keys.Access(v)
+		access := keys.Access(v)
 		options.Tokens = tokens(v, access)
 		options.Access = dial.Access{Project: access.Google.Project, Location: access.Google.Location, Key: access.Key.Reveal(), Base: access.Base, Region: access.AWS.Region,
 			AWS: dial.AWSCredentials{ID: access.AWS.ID, Secret: access.AWS.Secret.Reveal(), Session: access.AWS.Session.Reveal()}}
 		opened.Info, _ = v.Model(ref.Name)
 	}
-	if n := reads(m.request.Config, m.request.Keys, ref); n > 0 {
+	if n := reads(m.request.Config, keys, ref); n > 0 {
 		opened.Info.Context = n
 	}
 	if opened.Provider, err = dial.Model(ref, options); err != nil {
 		return kernel.Model{}, err
 	}
-	m.open[ref] = opened
+	m.open[at] = opened
 	return opened, nil
 }
 
@@ -232,8 +269,8 @@ func (m *models) taped(work *runner.Crew) func(agent.Agent, llm.Ref) (kernel.Mod
 type tools struct {
 	worded      worded
 	request     request
-	environment []string
-	hidden      []string // from confined commands
+	environment func(agent.Agent) []string // of commands
+	hidden      []string                   // from confined commands
 	// window is how much the model of an agent reads, in tokens; 0: nobody knows. note tells
 	// people something.
 	window func(agent.Agent) int64
@@ -276,20 +313,20 @@ func (t *tools) local(a agent.Agent) (tool.Box, error) {
 	if err != nil {
 		return nil, err
 	}
-	box, err := t.at(root, a.ID, t.jobs)
+	box, err := t.at(root, a, t.jobs)
 	return append(box, talk.New(t.person)...), err
 }
 
 // at are the tools for a folder; without jobs commands end with their calls.
-func (t *tools) at(root string, a id.Agent, jobs *local.Jobs) (tool.Box, error) {
+func (t *tools) at(root string, a agent.Agent, jobs *local.Jobs) (tool.Box, error) {
 	ws := t.request.Workspace
 	keep, err := readOnly(ws, root)
 	if err != nil {
 		return nil, err
 	}
-	made, err := local.New(local.Options{Root: root, Keep: keep, For: a, Env: t.environment, Hide: append(slices.Clip(t.hidden), files.TrashInProject(root)), Cache: confinedCache(ws),
+	made, err := local.New(local.Options{Root: root, Keep: keep, For: a.ID, Env: t.environment(a), Hide: append(slices.Clip(t.hidden), files.TrashInProject(root)), Cache: confinedCache(ws),
 		Quarantine: quarantine(ws), Forbid: reserved(ws), Outputs: ws.Care().Outputs(), Clean: t.request.Secrets.Own, Jobs: jobs,
-		Replaces: ws.Files().Replaces(a, root)})
+		Replaces: ws.Files().Replaces(a.ID, root)})
 	if err != nil {
 		return nil, err
 	}
@@ -306,7 +343,7 @@ func (t *tools) chosen(work *runner.Crew) func(agent.Agent) (tool.Box, error) {
 		if !belongs {
 			return t.box(a)
 		}
-		box, err := t.at(a.Cwd, a.ID, nil)
+		box, err := t.at(a.Cwd, a, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -10,6 +11,7 @@ func TestALetterOfAnotherShellWakesInTheTerminal(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.script(`{"when": "are you there", "repeat": true, "steps": [{"text": "I am here"}]}`)
+	w.ramet("config", "set", "model", "script/"+filepath.Join(w.home, "script")) // no client asks for her turn
 	w.ramet("fork", "--name", "ada")
 	x := w.open(100, 30)
 	x.see("[0]", "script/")

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"os"
 
 	"ramet/internal/base/id"
@@ -34,20 +35,29 @@ func newParts(r request, work *runner.Crew, hide []string, k *kernel.Kernel) *pa
 	note := func(a id.Agent, what string) { k.Events.Publish(loop.Event{Type: loop.Note, Agent: a, Text: what}) }
 	policy := policy(r, k.Asking(r.Ask), note)
 	jobs := local.NewJobs(k.CommandsChanged)
-	drivers := &drivers{request: r, around: doors{r, k.Door}.around, work: work}
-	models := &models{request: r, drivers: drivers, open: map[llm.Ref]kernel.Model{}, queue: decorate.WithQueue(r.Config.Parallels())}
+	environment := func(a agent.Agent) *kernel.Environment { return k.EnvironmentOf(context.Background(), a) }
+	drivers := &drivers{request: r, around: doors{r, k.Door, environment}.around, work: work, variables: func(a agent.Agent) []string { return variables(environment(a)) }}
+	models := &models{request: r, drivers: drivers, environment: environment, open: map[openModel]kernel.Model{}, queue: decorate.WithQueue(r.Config.Parallels())}
 	return &parts{
 		request: r, work: work, policy: policy, jobs: jobs, drivers: drivers, models: models,
-		tools: &tools{request: r, environment: launch.EnvironmentFor(os.Environ()), hidden: hide, jobs: jobs, person: policy, window: models.window, note: note},
+		tools: &tools{request: r, environment: func(a agent.Agent) []string { return launch.EnvironmentFor(variables(environment(a))) }, hidden: hide, jobs: jobs, person: policy, window: models.window, note: note},
 		joins: &joining{request: r, note: note},
 	}
+}
+
+// variables returns the variables of an environment; nil: of this process.
+func variables(e *kernel.Environment) []string {
+	if e == nil {
+		return os.Environ()
+	}
+	return e.Variables
 }
 
 // forKernel returns the parts as the kernel uses them.
 func (p *parts) forKernel() kernel.Parts {
 	r := p.request
 	out := kernel.Parts{
-		Models:  kernel.Models{Model: p.models.model, Effort: llm.Effort(r.Config.Effort), Search: r.Config.Search == "yes"},
+		Models:  kernel.Models{Model: p.models.model, ModelIn: p.models.modelIn, Effort: llm.Effort(r.Config.Effort), Search: r.Config.Search == "yes"},
 		Toolbox: kernel.Toolbox{Tools: p.tools.box, Guard: p.policy, Hooks: hooksOf(r), Files: states(r, p.work)},
 		Prompts: kernel.Prompts{
 			System: func(a agent.Agent) ([]llm.Message, error) {

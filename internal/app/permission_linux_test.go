@@ -123,6 +123,7 @@ func TestWhoDecidedIsRecorded(t *testing.T) {
 
 	// Another process asks no more for what was granted, and what no rule can be saved for
 	// it asks again.
+	w.stopServer() // which has read the script
 	w.script(wants("two", "touch b"), wants("", "touch c"), `{"when": "", "steps": [{"text": "again"}]}`)
 	y := w.open(110, 40)
 	y.see("[0]", "script/")

@@ -43,7 +43,7 @@ func screen(stdio Stdio) func(context.Context, *session.Session, cli.Command) er
 		ctx = database.Telling(ctx, nil) // the screen is no place for lines
 		ctx = history.By(ctx, history.Actor{Who: s.User(), Face: history.Terminal})
 		return tui.Run(ctx, tui.Options{
-			Open:    func(ctx context.Context) (tui.Workspace, error) { return openDesk(ctx, s, command) },
+			Open:    func(ctx context.Context) (tui.Workspace, error) { return openTerminal(ctx, s, command) },
 			State:   stateFile(home, place.DB),
 			Project: place.Project,
 			Cascade: conf.Orphans == "cascade",

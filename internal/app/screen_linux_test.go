@@ -222,6 +222,7 @@ func TestASigkillInMidTurnLosesNothing(t *testing.T) {
 	w.kept("ada", "as I was saying")
 	x.signal(syscall.SIGKILL)
 	x.ends()
+	w.killServer()
 
 	x = w.open(80, 24)
 	x.see("[ada]", "speak", "as I was saying", "interrupted", "Enter goes on", "an unfinished thought")
@@ -508,7 +509,7 @@ func TestNoTerminalMeansHelp(t *testing.T) {
 
 func TestAPanicLeavesTheTerminalAsItWas(t *testing.T) {
 	t.Parallel()
-	x := newWorld(t, "RAMET_TEST_PANIC=1").open(80, 24)
+	x := newWorld(t, "RAMET_TEST_PANIC=1", "RAMET_BACKGROUND=no").open(80, 24)
 	x.see("[0]", "F1 help")
 	x.say("/ps")
 	if code := x.ends(); code != 1 {

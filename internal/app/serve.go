@@ -24,34 +24,45 @@ import (
 	records "ramet/internal/telemetry/store"
 )
 
-// serve serves the HTTP API of a workspace, with a kernel of its own.
-func serve(ctx context.Context, ws *session.Workspace, r cli.Service) (err error) {
-	closing := &closers{}
-	defer func() { err = errors.Join(err, closing.close()) }()
+// service is an open workspace with its kernel, and the HTTP API on it.
+type service struct {
+	ws      *session.Workspace
+	asks    *httpapi.Asks
+	server  *httpapi.Server
+	closing *closers
+}
+
+// startService starts the kernel of a workspace and what its API needs. The caller closes it.
+func startService(ctx context.Context, ws *session.Workspace, r cli.Service) (s *service, err error) {
+	s = &service{ws: ws, asks: httpapi.NewAsks(0), closing: &closers{}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.closing.close())
+		}
+	}()
 	kept, err := openTelemetry(ctx, ws)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	closing.add(kept.Close)
-	asks := httpapi.NewAsks(0)
-	if err := ws.Start(ctx, session.Kernel{Ask: asks, Warn: r.Warn}); err != nil {
-		return err
+	s.closing.add(kept.Close)
+	if err := ws.Start(ctx, session.Kernel{Ask: s.asks, Warn: r.Warn, Beside: r.Beside}); err != nil {
+		return nil, err
 	}
-	closing.add(func() error { ws.Stopped(); return nil })
-	asks.Tell(ws.Kernel.Events.Publish)
+	s.closing.add(func() error { ws.Stopped(); return nil })
+	s.asks.Tell(ws.Kernel.Events.Publish)
 	events, err := httpapi.StartEvents(ctx, httpapi.EventsOptions{Bus: &ws.Kernel.Events, Elsewhere: &ws.Elsewhere, Feed: ws.Store, Hide: hide(ws),
 		Most: ws.Config.Number("max_behind"), Readers: ws.Config.Number("max_streams")})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	closing.add(func() error { events.Stop(); return nil })
+	s.closing.add(func() error { events.Stop(); return nil })
 	go ws.Turns().Follow(ctx)
 	go letGo(ctx, ws, kept, r.Warn)
-	keepTurnlog(ctx, ws, r, &routes{ws: ws, note: r.Warn, kept: kept, closing: closing}, closing)
-	server := httpapi.New(httpapi.Options{
+	keepTurnlog(ctx, ws, r, &routes{ws: ws, note: r.Warn, kept: kept, closing: s.closing}, s.closing)
+	s.server = httpapi.New(httpapi.Options{
 		Version: version, Token: r.Token, Hosts: r.Hosts,
 		Telemetry: kept, Runs: session.Runs{Command: r.Command, Begin: r.Begin}, Ledger: httpapi.OverLedger(r.Ledger),
-		Agents: httpapi.Agents{Client: operation.Within(ws).OnRuns(r.Runs), Workspace: ws, Store: ws.Store, Events: events, Asks: asks},
+		Agents: httpapi.Agents{Client: operation.Within(ws).OnRuns(r.Runs), Workspace: ws, Store: ws.Store, Events: events, Asks: s.asks},
 		Gate:   ws.Project(),
 		MCP: mcpserver.New(ctx, mcpserver.Options{Version: version, Workspace: ws, Command: r.Command, Begin: r.Begin,
 			Runs: r.Runs, User: r.User}),
@@ -61,9 +72,19 @@ func serve(ctx context.Context, ws *session.Workspace, r cli.Service) (err error
 			return err
 		},
 	})
-	code, _ := server.LoginCode()
+	return s, nil
+}
+
+// serve serves the HTTP API of a workspace, with a kernel of its own.
+func serve(ctx context.Context, ws *session.Workspace, r cli.Service) error {
+	s, err := startService(ctx, ws, r)
+	if err != nil {
+		return err
+	}
+	code, _ := s.server.LoginCode()
 	r.Ready(httpapi.URL(r.Listener.Addr()), httpapi.LoginPath(code))
-	return server.Serve(ctx, r.Listener)
+	err = s.server.Serve(ctx, r.Listener)
+	return errors.Join(err, s.closing.close())
 }
 
 // serveMCP serves one MCP client.

@@ -84,7 +84,7 @@ func TestAModelAsksOverHTTP(t *testing.T) {
 }
 
 // A command in the background of an agent at a terminal outlives its turn; another process's
-// ps shows it; Esc in a later turn ends it, and so does the end of the terminal.
+// ps shows it; Esc in a later turn ends it, and so does the end of the background kernel.
 func TestCommandsInTheBackgroundAtTheTerminal(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -124,8 +124,12 @@ func TestCommandsInTheBackgroundAtTheTerminal(t *testing.T) {
 		t.Error("it did not outlive its turn")
 	}
 	x.leave()
+	if free("three.lock") {
+		t.Error("it ended with the terminal")
+	}
+	w.stopServer()
 	if !free("three.lock") {
-		t.Error("it outlived the process")
+		t.Error("it outlived the background kernel")
 	}
 	w.ramet("verify")
 }

@@ -3,11 +3,8 @@ package app
 import (
 	"context"
 	"iter"
-	"os"
-	"os/exec"
 	"strings"
 
-	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
 	"ramet/internal/face/cli"
 	"ramet/internal/face/tui"
@@ -28,50 +25,44 @@ type terminal struct {
 	warnings []string // of the start
 }
 
-func openDesk(ctx context.Context, s *session.Session, command cli.Command) (tui.Workspace, error) {
+// openTerminal opens the workspace of a session: in the background kernel, or in this process if the setting says so or
+// this is a command of an agent.
+func openTerminal(ctx context.Context, s *session.Session, command cli.Command) (tui.Workspace, error) {
+	conf, err := s.Config()
+	if err != nil {
+		return nil, err
+	}
+	if conf.Background == "yes" && s.Person("use the background kernel") == nil {
+		return connectTerminal(ctx, s)
+	}
 	ws, err := s.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	d := &terminal{verbs: verbsOf(ws), ws: ws, asker: newAsker(), command: command}
-	if ws.Config.Background == "yes" {
-		if err := background(ctx, ws); err != nil {
-			d.warnings = append(d.warnings, err.Error())
-		}
-	}
 	if err := ws.Start(ctx, session.Kernel{Ask: d.asker, Warn: func(s string) { d.warnings = append(d.warnings, s) }}); err != nil {
 		return nil, err
 	}
 	return d, nil
 }
 
-// background starts a server that stays when the terminal closes, unless one is there. The
-// usual address first; where somebody else has it, any.
-func background(ctx context.Context, ws *session.Workspace) error {
-	if server, err := ws.Peers.Serving(ctx); server != nil || err != nil {
-		return err
-	}
-	self, err := os.Executable()
-	if err != nil {
-		return fault.New(fault.Failed, "start a server in the background: %w", err)
-	}
-	for _, addr := range []string{"127.0.0.1:8765", "127.0.0.1:0"} {
-		c := exec.CommandContext(ctx, self, "serve", "--background", "--addr", addr, "--db", ws.Place.DB, "--home", ws.Home)
-		c.Dir = ws.Place.Project
-		if err = c.Run(); err == nil {
-			return nil
-		}
-	}
-	return fault.New(fault.Failed, "start a server in the background: %w", err).
-		WithHint("`ramet serve --background` says why; agents end with this terminal")
-}
-
+// Close implements tui.Workspace.
 func (d *terminal) Close() { d.ws.Stopped() }
 
+// GoesOn implements tui.Workspace.
+func (d *terminal) GoesOn() bool { return false }
+
+// Events implements tui.Workspace.
 func (d *terminal) Events(ctx context.Context) iter.Seq[loop.Event] {
+	events := d.subscribe(ctx)
+	go d.turnVerbs.Follow(ctx)
+	return events
+}
+
+// subscribe returns the events of this kernel, and of others that were asked for turns here.
+func (d *terminal) subscribe(ctx context.Context) iter.Seq[loop.Event] {
 	here, _ := d.ws.Kernel.Events.Subscribe(ctx)
 	there, _ := d.ws.Elsewhere.Subscribe(ctx)
-	go d.turnVerbs.Follow(ctx)
 	both := make(chan loop.Event)
 	for _, seq := range []iter.Seq[loop.Event]{here, there} {
 		go func() {
@@ -120,17 +111,21 @@ func (d *terminal) Agents(ctx context.Context) (tui.Agents, error) {
 }
 
 func (d *terminal) Turn(ctx context.Context, a id.Agent, said string, model llm.Ref, ticket string) (bool, error) {
-	p := kernel.Prompt{Text: said, Model: model, Ticket: ticket, Again: said == ""}
-	if strings.HasPrefix(said, "/") {
-		found, err := d.ws.Store.Agent(ctx, a)
+	return d.turn(ctx, session.Turn{Agent: a, Prompt: kernel.Prompt{Text: said, Model: model, Ticket: ticket, Again: said == ""}, Stay: true, Ask: d.asker})
+}
+
+// turn runs a turn whose prompt may be a command.
+func (d *terminal) turn(ctx context.Context, t session.Turn) (bool, error) {
+	if strings.HasPrefix(t.Prompt.Text, "/") {
+		found, err := d.ws.Store.Agent(ctx, t.Agent)
 		if err == nil {
-			err = d.promptVerbs.Word(ctx, found, &p)
+			err = d.promptVerbs.Word(ctx, found, &t.Prompt)
 		}
 		if err != nil {
 			return false, err
 		}
 	}
-	ran, err := d.turnVerbs.Run(ctx, session.Turn{Agent: a, Prompt: p, Stay: true, Ask: d.asker})
+	ran, err := d.turnVerbs.Run(ctx, t)
 	return ran.Said, err
 }
 
@@ -153,6 +148,11 @@ func (d *terminal) Call(ctx context.Context, o operation.Operation, in any) (any
 		probed()
 	}
 	return operation.Within(d.ws).Call(ctx, o, in)
+}
+
+// Print implements tui.Workspace.
+func (d *terminal) Print(ctx context.Context, o operation.Operation, in any) (string, error) {
+	return tui.Print(ctx, d, o, in)
 }
 
 func (d *terminal) Command(ctx context.Context, args ...string) (string, error) {

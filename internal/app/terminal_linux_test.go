@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -58,7 +59,28 @@ func newWorld(t *testing.T, env ...string) *world {
 	}
 	w.env = append([]string{"HOME=" + w.home, "RAMET_HOME=" + filepath.Join(w.home, "ramet"), "PATH=" + os.Getenv("PATH"),
 		"TERM=xterm-256color", "LANG=C.UTF-8", "SHELL=/bin/sh", "RAMET_TEST_LEASE=" + testLease, "RAMET_TEST_PULSE=600ms", "RAMET_START=last"}, env...)
+	t.Cleanup(w.stopServer)
 	return w
+}
+
+// stopServer ends the background kernel that terminals started.
+func (w *world) stopServer() {
+	cmd := exec.Command(w.exe, "server", "stop", "--force")
+	cmd.Dir, cmd.Env = w.project, w.env
+	if out, err := cmd.CombinedOutput(); err != nil && !strings.Contains(string(out), "NOT_FOUND") {
+		w.t.Errorf("stop the background kernel: %v\n%s", err, out)
+	}
+}
+
+// killServer kills the background kernel, and waits until it is gone.
+func (w *world) killServer() {
+	w.t.Helper()
+	var status struct{ PID int }
+	if err := json.Unmarshal([]byte(w.ramet("server", "status", "--json")), &status); err != nil || status.PID == 0 {
+		w.t.Fatalf("no background kernel runs: %v", err)
+	}
+	syscall.Kill(status.PID, syscall.SIGKILL)
+	eventually(w.t, "the background kernel is gone", func() bool { return syscall.Kill(status.PID, 0) != nil })
 }
 
 // ramet runs a command line beside the terminal.

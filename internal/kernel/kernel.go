@@ -72,14 +72,15 @@ type Kernel struct {
 	Options
 	Events bus.Bus[loop.Event]
 
-	ctx      context.Context // ends when the kernel is stopped
-	cancel   context.CancelCauseFunc
-	work     sync.WaitGroup // every goroutine of the kernel
-	memory   memory
-	drafts   drafts
-	windows  windows
-	reserver *gateway.Reserver
-	gate     gate
+	ctx          context.Context // ends when the kernel is stopped
+	cancel       context.CancelCauseFunc
+	work         sync.WaitGroup // every goroutine of the kernel
+	memory       memory
+	drafts       drafts
+	environments environments
+	windows      windows
+	reserver     *gateway.Reserver
+	gate         gate
 
 	mu   sync.Mutex                 // guards what follows, and each process's mutable fields
 	live map[id.Agent]*agentProcess // that have work, or are about to

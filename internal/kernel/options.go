@@ -33,6 +33,9 @@ type Options struct {
 	Gateway
 	Timing
 
+	// Lent is called with each environment that a client lends and none lent before; nil: no one is told.
+	Lent func(*Environment)
+
 	Limits   loop.Limits
 	Clean    func(string) string // see loop.Turn; nil: nothing to hide
 	Attended bool                // a person at a terminal sees what this kernel does
@@ -55,6 +58,8 @@ type Models struct {
 	// Model opens the model of an agent's turn; asked is zero where nobody asked for
 	// one.
 	Model func(a agent.Agent, asked llm.Ref) (Model, error)
+	// ModelIn is Model for a client of an environment that asks for no turn.
+	ModelIn func(a agent.Agent, asked llm.Ref, e *Environment) (Model, error)
 	// Effort is how hard models are to think where the agent was not told; empty: as
 	// their table says.
 	Effort llm.Effort

@@ -23,6 +23,16 @@ func All() []Operation {
 		&ListRuns, &ShowRun, &ReadRunEvents, &VerifyRun}
 }
 
+// Named returns the operation of a name; nil: there is none.
+func Named(name string) Operation {
+	for _, o := range All() {
+		if o.Describe().Name == name {
+			return o
+		}
+	}
+	return nil
+}
+
 // Face is a set of ways to call operations.
 type Face uint8
 
@@ -93,6 +103,7 @@ type Operation interface {
 	ListNotes(in, out any) []string
 	Question(w *printer.Writer, plan any) string
 	Answer(f Face) reflect.Type // of the public JSON value
+	Output() reflect.Type
 }
 
 // Env is what an operation works with.
@@ -157,6 +168,9 @@ func (o *Op[In, Out]) Answer(f Face) reflect.Type {
 	}
 	return reflect.TypeOf(public)
 }
+
+// Output implements Operation.
+func (o *Op[In, Out]) Output() reflect.Type { return reflect.TypeFor[Out]() }
 
 // Documented is a public value that is described by the zero value of another type, because it
 // encodes itself.

@@ -45,8 +45,8 @@ var settings = []Setting{
 		field: func(c *Config) *string { return &c.Allow },
 	},
 	{
-		Key: "background", Default: "no", Allowed: []string{"no", "yes"}, Env: "RAMET_BACKGROUND", UserOnly: true,
-		Help:  "whether the terminal starts a server in the background (ramet serve --background), so that agents go on when it closes",
+		Key: "background", Default: "yes", Allowed: []string{"no", "yes"}, Env: "RAMET_BACKGROUND", UserOnly: true,
+		Help:  "whether the terminal uses the background kernel (ramet server), so that agents go on when it closes",
 		field: func(c *Config) *string { return &c.Background },
 	},
 	{
@@ -172,6 +172,11 @@ var settings = []Setting{
 		Key: "search", Default: "no", Allowed: []string{"no", "yes"}, Env: "RAMET_SEARCH", UserOnly: true,
 		Help:  "whether models may search the web at their vendors, which charge for it; `exec --search` allows it for one turn",
 		field: func(c *Config) *string { return &c.Search },
+	},
+	{
+		Key: "server_idle", Default: "10m", Span: true, Env: "RAMET_SERVER_IDLE", UserOnly: true,
+		Help:  "how long the background kernel stays when no agent, command, question or client keeps it",
+		field: func(c *Config) *string { return &c.ServerIdle },
 	},
 	{
 		Key: "stall", Env: "RAMET_STALL", Span: true, UserOnly: true,

@@ -21,14 +21,14 @@ type group struct {
 
 func groups(e Env, l *Line) []group {
 	all := []group{
-		{"agents", "Agents:", "exec serve web acp fork drivers merge worktree kill mode effort instructions skills hooks resume",
+		{"agents", "Agents:", "exec serve web acp fork drivers merge worktree kill mode effort instructions skills hooks resume server",
 			func() []*cobra.Command {
 				servers := e.Servers
 				servers.HTTP = func(ctx context.Context, w *session.Workspace, s Service) error {
 					s.Command, s.Begin = within(e, l), BeginMCP(l, e.MCP)
 					return e.Servers.HTTP(ctx, w, s)
 				}
-				return append(agentCommands(l, servers), resumeCommand(e, l))
+				return append(agentCommands(l, servers), resumeCommand(e, l), serverCommand(e, l))
 			}},
 		{"history", "History:", "append export import", func() []*cobra.Command { return historyCommands(l) }},
 		{"files", "Files:", "", func() []*cobra.Command { return nil }},

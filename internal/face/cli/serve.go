@@ -33,6 +33,8 @@ type Service struct {
 	// a process of its own.
 	Command, Begin func(ctx context.Context, args ...string) (string, error)
 	User           string
+	// Beside lets the server run although the background kernel holds the workspace.
+	Beside bool
 	// Ready is called once the server answers: at base, with the page at the path login.
 	Ready func(base, login string)
 }
@@ -47,6 +49,10 @@ type ServerPorts struct {
 	CheckHost func(name string) error
 	// AskLogin asks a running server for a link to the page that works once.
 	AskLogin func(ctx context.Context, base string, token trust.Token) (string, error)
+	// Background finds the background kernel of a session's home, whether it runs or not.
+	Background func(*session.Session) (BackgroundKernel, error)
+	// Host is the background kernel, until it ends.
+	Host func(context.Context, HostOptions) error
 	// ACP serves an editor until it closes its side.
 	ACP func(context.Context, ACPService) error
 }
@@ -116,6 +122,10 @@ func serve(l *Line, ctx context.Context, p ServerPorts, addr string, hosts []str
 	service := Service{Listener: listener, Hosts: hosts, Warn: l.Note, User: l.User()}
 	if service.Token, err = trust.OpenToken(home); err != nil {
 		return err
+	}
+	if k, err := p.Background(l.Session); err == nil {
+		_, err = k.Status(ctx)
+		service.Beside = err == nil
 	}
 	if service.Runs, err = l.Runs(""); err != nil {
 		return err

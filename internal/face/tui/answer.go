@@ -8,7 +8,6 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
-	"ramet/internal/base/printer"
 	"ramet/internal/operation"
 )
 
@@ -46,25 +45,8 @@ func (m *root) call(title string, o operation.Operation, values map[string]strin
 // operate carries out an operation and shows its output.
 func (m *root) operate(title string, o operation.Operation, in any) tea.Cmd {
 	return m.work(title, func(ctx context.Context, workspace Workspace) (string, error) {
-		return m.perform(ctx, workspace, o, in)
+		return workspace.Print(ctx, o, in)
 	})
-}
-
-// perform carries out an operation and returns what is shown of its output.
-func (m *root) perform(ctx context.Context, workspace Workspace, o operation.Operation, in any) (string, error) {
-	out, err := workspace.Call(ctx, o, in)
-	if err != nil {
-		return "", operation.Explain(o, operation.Slash, err)
-	}
-	if o.Describe().Quiet {
-		return "", nil
-	}
-	var text strings.Builder
-	for _, note := range o.ListNotes(in, out) {
-		text.WriteString(operation.Expand(o, operation.Slash, note) + "\n")
-	}
-	err = (&printer.Printer{Out: &text, Now: m.o.Now}).Print(o.Result(operation.Slash, in, out))
-	return text.String(), err
 }
 
 // configure changes a setting and says from when on it counts.

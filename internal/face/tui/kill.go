@@ -61,7 +61,7 @@ func (m *root) killNow(victim agent.Agent, cascade bool, reason *string) tea.Cmd
 	}
 	in := &operation.KillInput{Agent: operation.AgentRef(victim.ID), Cascade: &cascade, Reason: reason}
 	return func() tea.Msg {
-		said, err := m.perform(ctx, workspace, &operation.Kill, in)
+		said, err := workspace.Print(ctx, &operation.Kill, in)
 		return answerMsg{agent: back, title: "/kill " + victim.Label(), text: said, err: err, to: to}
 	}
 }

@@ -51,15 +51,32 @@ func (m *root) interrupt() tea.Cmd {
 	return m.tell(accent, "Ctrl+C again leaves")
 }
 
-// leave ends the program; where agents work it asks first.
+// leave ends the program. It asks first if that stops agents.
 func (m *root) leave(sure bool) tea.Cmd {
 	n := m.atWork()
-	if n > 0 && !sure {
+	if n > 0 && !sure && !m.workspace.GoesOn() {
 		m.over = confirm{text: count(n, "agent") + " at work will be stopped, and can go on later. Leave?", yes: func() tea.Cmd { return tea.Quit },
 			needless: func() bool { return m.atWork() == 0 }}
 		return nil
 	}
 	return tea.Quit
+}
+
+// farewell tells a person who left what goes on without the terminal; empty: nothing does.
+func (m *root) farewell() string {
+	n := 0
+	if m.workspace == nil || m.agents == nil || !m.workspace.GoesOn() {
+		return ""
+	}
+	for _, a := range m.agents.living {
+		if m.agents.States[a.ID].Busy() {
+			n++
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return count(n, "agent") + " at work in the background. `ramet` shows them again, `ramet server stop --force` stops them.\n"
 }
 
 // atWork is how many agents are in a turn.

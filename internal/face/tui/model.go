@@ -114,6 +114,9 @@ func Run(ctx context.Context, o Options) error {
 	if m.workspace != nil {
 		m.workspace.Close()
 	}
+	if said := m.farewell(); said != "" {
+		io.WriteString(o.Out, said)
+	}
 	switch {
 	case m.fatal != nil:
 		return m.fatal

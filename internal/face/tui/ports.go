@@ -22,8 +22,10 @@ type Workspace interface {
 	Histories
 	Kernel
 	Models
-	// Close ends the turns that run here and gives everything back.
+	// Close gives everything back. The turns that run in this process end.
 	Close()
+	// GoesOn reports whether turns go on after Close.
+	GoesOn() bool
 }
 
 // Archive is what is read.
@@ -61,6 +63,8 @@ type Kernel interface {
 	Stop(ctx context.Context, a id.Agent, tickets ...string) (bool, error)
 	// Call carries out an operation (operation.Client).
 	Call(ctx context.Context, o operation.Operation, in any) (any, error)
+	// Print carries out an operation and returns what is shown of its output.
+	Print(ctx context.Context, o operation.Operation, in any) (string, error)
 	// Defined are the commands that the user and the project define: prompts by name, which
 	// Turn puts in their places.
 	Defined() []kit.Command

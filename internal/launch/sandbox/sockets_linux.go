@@ -21,7 +21,7 @@ var socketFolders = sync.OnceValue(func() []string {
 // commandSockets match the names in /tmp under which programs listen that run commands for the
 // user: multiplexers, editors. agentSockets match those of agents that sign for the user.
 const (
-	commandSockets = "tmux-* screens zellij-* vscode-* emacs[0-9]* nvim.* kitty*"
+	commandSockets = "tmux-* screens zellij-* ramet-[0-9]* vscode-* emacs[0-9]* nvim.* kitty*"
 	agentSockets   = "ssh-*"
 )
 

@@ -145,6 +145,24 @@ func Open(env func(string) string, home string) (*Store, error) {
 	return s, err
 }
 
+// With returns the stored keys with the variables of another environment.
+func (s *Store) With(env func(string) string) *Store {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return &Store{env: env, path: s.path, file: s.file} // a map that is never changed, only replaced
+}
+
+// Variables returns the names of all variables that say how vendors are reached.
+func Variables() []string {
+	out := []string{awsID, awsSecret, awsSession, awsRegion, googleFile, googleMetadata, googleProject, googleLocation}
+	for _, v := range catalog.Vendors() {
+		if !v.BuiltIn {
+			out = append(out, v.KeyVariable(), v.BaseVariable())
+		}
+	}
+	return out
+}
+
 // Access is how a vendor is reached.
 func (s *Store) Access(v catalog.Vendor) Access {
 	var a Access

@@ -29,6 +29,7 @@ import (
 type Client struct {
 	owner string
 	http  http.Client
+	clean func(string) string // nil: nothing is taken out
 }
 
 // How long a kernel may take to say that it is there, to take news, and to end
@@ -80,7 +81,7 @@ func (p Folder) connect(ctx context.Context, instance string) (conn net.Conn, er
 
 func (p Folder) client(owner, instance string) *Client {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return p.connect(ctx, instance) }
-	return &Client{owner: owner, http: http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}}
+	return &Client{owner: owner, clean: p.Clean, http: http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}}
 }
 
 // Owner is the name of the kernel.
@@ -227,6 +228,16 @@ func (c *Client) post(ctx context.Context, path string, in any) (*http.Response,
 	var body bytes.Buffer
 	if err := public.Encoder(&body).Encode(in); err != nil {
 		return nil, fault.New(fault.Failed, "encode request: %w", err)
+	}
+	if c.clean != nil {
+		clean := c.clean(body.String())
+		body.Reset()
+		body.WriteString(clean)
+	}
+	if turn, ok := in.(execRequest); ok && turn.Prompt.Environment != nil { // which has credentials, and is written nowhere
+		if err := public.Encoder(&body).Encode(turn.Prompt.Environment); err != nil {
+			return nil, fault.New(fault.Failed, "encode request: %w", err)
+		}
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://kernel"+path, &body)
 	if err != nil {

@@ -23,6 +23,9 @@ import (
 
 // Folder is the folder where the kernels of one workspace on this machine meet.
 type Folder struct {
+	// Clean takes our own credentials out of what other kernels are sent: they may not know them. nil: nothing is.
+	Clean func(string) string
+
 	dir  string
 	host string
 }

@@ -273,6 +273,11 @@ func read[In any](w http.ResponseWriter, r *http.Request) (In, error) {
 	if err := d.Decode(&in); err != nil {
 		return in, fault.New(fault.InvalidEvent, "read request: %w", err)
 	}
+	if turn, ok := any(&in).(*execRequest); ok && d.More() {
+		if err := d.Decode(&turn.Prompt.Environment); err != nil {
+			return in, fault.New(fault.InvalidEvent, "read request: %w", err)
+		}
+	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return in, fault.New(fault.InvalidEvent, "read request: something follows it")
 	}

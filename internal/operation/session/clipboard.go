@@ -27,6 +27,11 @@ var clipboards = [][]string{
 
 // Clipboard keeps the image on the clipboard in a file, and gives its path.
 func (w Prompts) Clipboard(ctx context.Context) (string, error) {
+	return PasteImage(ctx, w.ws.Place.Project, w.ws.Home)
+}
+
+// PasteImage keeps the image on the clipboard in a file of ramet's home, and returns its path.
+func PasteImage(ctx context.Context, project, home string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	found := false
@@ -37,7 +42,7 @@ func (w Prompts) Clipboard(ctx context.Context) (string, error) {
 		}
 		found = true
 		var out bytes.Buffer
-		cmd, err := launch.Command(ctx, launch.Program{Purpose: launch.Clipboard, Project: w.ws.Place.Project,
+		cmd, err := launch.Command(ctx, launch.Program{Purpose: launch.Clipboard, Project: project,
 			Command: sandbox.Command{Args: append([]string{program}, args[1:]...)}})
 		if err != nil {
 			return "", err
@@ -46,7 +51,7 @@ func (w Prompts) Clipboard(ctx context.Context) (string, error) {
 		if cmd.Run() != nil || !llm.IsImage(llm.PictureType(out.Bytes())) {
 			continue
 		}
-		return w.keepPasted(out.Bytes())
+		return keepPasted(home, out.Bytes())
 	}
 	if !found {
 		return "", fault.New(fault.NotFound, "there is no program here that reads images from the clipboard").WithHint("install wl-clipboard or xclip (pngpaste on macOS), or name a file with @")
@@ -55,8 +60,8 @@ func (w Prompts) Clipboard(ctx context.Context) (string, error) {
 }
 
 // keepPasted writes an image into the home, once.
-func (w Prompts) keepPasted(data []byte) (string, error) {
-	dir := filepath.Join(w.ws.Home, "pasted")
+func keepPasted(home string, data []byte) (string, error) {
+	dir := filepath.Join(home, "pasted")
 	if err := durable.MakeFolder(dir, 0o700); err != nil {
 		return "", err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"ramet/internal/core/agent"
+	"ramet/internal/kernel"
 	"ramet/internal/model/catalog"
 	"ramet/internal/model/llm"
 )
@@ -19,7 +20,7 @@ type Model struct {
 
 // Model is the model that a turn of the agent would use, and why that one. A kernel must run.
 func (w Models) Model(a agent.Agent, asked llm.Ref) (Model, error) {
-	m, err := w.ws.Kernel.Model(a, asked)
+	m, err := w.open(a, asked)
 	if err != nil {
 		return Model{}, err
 	}
@@ -34,7 +35,7 @@ func (w Models) Model(a agent.Agent, asked llm.Ref) (Model, error) {
 	default:
 		out.Why = "the first whose key is there"
 		if v, err := catalog.Find(m.Ref.Vendor); err == nil {
-			if from := w.ws.Keys.Access(v).KeyFrom; from != "" {
+			if from := w.keys().Access(v).KeyFrom; from != "" {
 				out.Why = "because of " + from
 			}
 		}
@@ -46,11 +47,11 @@ func (w Models) Model(a agent.Agent, asked llm.Ref) (Model, error) {
 // named are asked for their models first.
 func (w Models) Usable() []Model {
 	if w.ws.learn != nil {
-		w.ws.learn(w.ws.Keys)
+		w.ws.learn(w.keys())
 	}
 	var out []Model
 	for _, v := range catalog.Vendors() {
-		if ok, _ := w.ws.Keys.Usable(v); !ok {
+		if ok, _ := w.keys().Usable(v); !ok {
 			continue
 		}
 		for _, m := range v.Table().Models {
@@ -68,7 +69,7 @@ func (w Models) Found(ctx context.Context) []Model {
 	}
 	var unnamed []catalog.Vendor
 	for _, v := range catalog.Vendors() {
-		if v.Local && !v.Added && w.ws.Keys.Access(v).Base == "" {
+		if v.Local && !v.Added && w.keys().Access(v).Base == "" {
 			unnamed = append(unnamed, v)
 		}
 	}
@@ -80,6 +81,32 @@ func (w Models) Found(ctx context.Context) []Model {
 		}
 	}
 	return out
+}
+
+// open opens the model of an agent's next turn.
+func (w Models) open(a agent.Agent, asked llm.Ref) (kernel.Model, error) {
+	if w.env != nil {
+		return w.ws.Kernel.ModelIn(a, asked, w.env)
+	}
+	return w.ws.Kernel.Model(a, asked)
+}
+
+// HideKeys hides the keys in the client's environment as those of this process are hidden, from now on.
+func (w Models) HideKeys() {
+	if w.env == nil {
+		return
+	}
+	w.ws.hiding.Lock()
+	defer w.ws.hiding.Unlock()
+	if w.ws.hidden == nil {
+		w.ws.hidden = map[string]bool{}
+	}
+	for name, value := range w.keys().Values() {
+		if !w.ws.hidden[value] {
+			w.ws.hidden[value] = true
+			w.ws.Secrets.Also(name, value)
+		}
+	}
 }
 
 // KeysChanged lets the workspace use a key that was stored or removed since it was opened, and

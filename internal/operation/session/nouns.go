@@ -1,5 +1,10 @@
 package session
 
+import (
+	"ramet/internal/kernel"
+	"ramet/internal/model/credential"
+)
+
 // The verbs of a workspace, by what they act on. Each type is a view of its workspace: it has no state of its own.
 type (
 	// Agents lists, forks and kills agents.
@@ -7,7 +12,10 @@ type (
 	// Turns runs, stops and awaits turns.
 	Turns struct{ ws *Workspace }
 	// Models chooses models and efforts.
-	Models struct{ ws *Workspace }
+	Models struct {
+		ws  *Workspace
+		env *kernel.Environment // of the client that asks; nil: of this process
+	}
 	// Prompts expands what a user typed into what a model reads.
 	Prompts struct{ ws *Workspace }
 	// History reads and writes conversations.
@@ -33,7 +41,18 @@ func (w *Workspace) Agents() Agents { return Agents{w} }
 func (w *Workspace) Turns() Turns { return Turns{w} }
 
 // Models returns the verbs on models.
-func (w *Workspace) Models() Models { return Models{w} }
+func (w *Workspace) Models() Models { return Models{ws: w} }
+
+// For returns the verbs on models for a client of an environment.
+func (w Models) For(e *kernel.Environment) Models { return Models{w.ws, e} }
+
+// keys returns the keys of vendors that the client uses.
+func (w Models) keys() *credential.Store {
+	if w.env == nil {
+		return w.ws.Keys
+	}
+	return w.ws.Keys.With(w.env.Get)
+}
 
 // Prompts returns the verbs on prompts.
 func (w *Workspace) Prompts() Prompts { return Prompts{w} }

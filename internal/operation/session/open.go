@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"ramet/internal/base/fault"
@@ -41,6 +42,7 @@ func (s *Session) Open(ctx context.Context) (*Workspace, error) {
 		return nil, err
 	}
 	w.credentials = func() map[string]string { return s.credentials(w.Keys) }
+	w.environment = sync.OnceValue(s.Environment)
 	path, err := config.Path(s.Getenv)
 	if err != nil {
 		return nil, err
@@ -48,6 +50,7 @@ func (s *Session) Open(ctx context.Context) (*Workspace, error) {
 	w.settings = &settings{path: path, conf: w.Config, stamp: s.stamp, load: s.Settings}
 	w.user = kit.UserInstructions{Dir: filepath.Dir(path), Home: s.Getenv("HOME")}
 	w.Peers = control.At(w.Home, w.Place.DB)
+	w.Peers.Clean = w.Secrets.Own
 	w.Book = book{ledger.FolderAt(filepath.Join(w.Place.Project, ".ramet"), ledger.FolderOptions{Now: s.Now, Repaired: s.Repaired, Project: w.Place.Project}), w.Place.Project}
 	w.start = func(ctx context.Context, k Kernel) (*Running, error) { return s.Start(ctx, w, k) }
 	fresh, err := s.fresh(w.Place)

@@ -32,9 +32,11 @@ import (
 // System is what a session needs of the program around it.
 type System struct {
 	Getenv func(string) string
-	Dir    string        // where the command was given
-	User   func() string // of the operating system
-	Now    func() time.Time
+	// Environ returns the environment of this process; nil: nothing of it goes along to other kernels.
+	Environ func() []string
+	Dir     string        // where the command was given
+	User    func() string // of the operating system
+	Now     func() time.Time
 	// Open opens the store of a place.
 	Open func(context.Context, config.WorkspaceLocation) (*store.Store, error)
 	// Look reads what the workspace in a file says of itself, and changes nothing.

@@ -32,6 +32,9 @@ func (w *Workspace) Writable(dir string) (string, error) {
 	return trust.WritableFolder(dir, w.Place.Project, filepath.Join(w.Home, "worktrees"))
 }
 
+// Folder returns the real path of the folder in which an agent works.
+func (w Agents) Folder(ctx context.Context, a id.Agent) (string, error) { return w.ws.folder(ctx, a) }
+
 func (w *Workspace) folder(ctx context.Context, a id.Agent) (string, error) {
 	found, err := w.Store.Agent(ctx, a)
 	if err != nil {
@@ -40,13 +43,17 @@ func (w *Workspace) folder(ctx context.Context, a id.Agent) (string, error) {
 	return w.Folder(found, "")
 }
 
-// Shell runs a command of the user's: the user asked for it, so nobody asks. It dies
-// with ramet all the same.
+// Shell runs a command of the user's in the folder of an agent. No permission is asked for, and it ends with ramet.
 func (w Prompts) Shell(ctx context.Context, a id.Agent, line string, output func(string)) error {
 	dir, err := w.ws.folder(ctx, a)
 	if err != nil {
 		return err
 	}
+	return RunShell(ctx, dir, line, output)
+}
+
+// RunShell runs a command of the user's in a folder, with the environment of this process.
+func RunShell(ctx context.Context, dir, line string, output func(string)) error {
 	shell := os.Getenv("SHELL")
 	if shell == "" {
 		shell = "sh"

@@ -103,6 +103,9 @@ func (w Turns) serving(ctx context.Context, t Turn) (*control.Client, error) {
 		t.Show(loop.Event{Type: loop.Note, Agent: t.Agent, Text: err.Error() + "; the turn runs here instead"})
 		return nil, nil
 	}
+	if server != nil && server.Owner() == w.ws.owner() {
+		return nil, nil
+	}
 	return server, err
 }
 
@@ -130,6 +133,7 @@ func stoppedBy(ctx context.Context, err error) bool {
 // runThere runs it in another kernel of this machine. What it asks is asked here too. said
 // is whether the prompt got into the history, as far as that kernel came to tell.
 func (w Turns) runThere(ctx context.Context, other *control.Client, t Turn, stay bool) (o loop.Outcome, said bool, err error) {
+	w.ws.addEnvironment(&t.Prompt)
 	q := questions{workspace: w.ws, kernel: other, asker: t.Ask, open: map[string]context.CancelFunc{}}
 	defer q.close()
 	show := func(e loop.Event) {
@@ -222,6 +226,7 @@ func (w Turns) beginHere(ctx context.Context, who id.Agent, p kernel.Prompt) (in
 
 // beginThere gives a turn to the kernel that holds the agent. What happens is told here too.
 func (w Turns) beginThere(ctx context.Context, other *control.Client, who id.Agent, p kernel.Prompt, work func(func(context.Context))) (int64, error) {
+	w.ws.addEnvironment(&p)
 	began, ended := make(chan int64, 1), make(chan error, 1)
 	work(func(ctx context.Context) {
 		_, err := other.Hand(ctx, who, p, func(e loop.Event) {

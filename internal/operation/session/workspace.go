@@ -51,8 +51,13 @@ type Workspace struct {
 
 	user kit.UserInstructions
 
+	environment func() *kernel.Environment // goes with prompts to other kernels; nil, or of nil: nothing does
+
 	credentials func() map[string]string // our own, as they are now
-	settings    *settings                // as they are now; nil: as they were
+
+	hiding   sync.Mutex      // guards what follows
+	hidden   map[string]bool // keys of clients
+	settings *settings       // as they are now; nil: as they were
 
 	mcp     func(*Workspace) (*mcp.Pool, string, error) // see System
 	servers sync.Mutex                                  // guards what follows
@@ -93,6 +98,8 @@ type Kernel struct {
 	Timeout time.Duration // of all that the kernel is for; 0: none
 	Ask     permit.Asker  // nil: nobody can be asked
 	Warn    func(string)
+	// Beside lets the kernel run although another one serves the workspace.
+	Beside bool
 	// Attended says that a person at a terminal sees what the kernel does.
 	Attended bool
 	// Lent are MCP servers that whoever started the kernel lends an agent, besides those of the

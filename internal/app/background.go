@@ -1,0 +1,188 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/face/cli"
+	"ramet/internal/face/tui"
+	"ramet/internal/kernel"
+	"ramet/internal/model/credential"
+	"ramet/internal/model/llm"
+	"ramet/internal/operation/control"
+	"ramet/internal/operation/public"
+	"ramet/internal/operation/session"
+)
+
+// background is the background kernel as its clients use it.
+type background struct {
+	place control.Place
+	start control.Start
+	http  *http.Client // starts nothing
+}
+
+// backgroundOf finds the background kernel of a session's home, whether it runs or not.
+func backgroundOf(s *session.Session) (*background, error) {
+	home, err := s.HomeDir()
+	if err != nil {
+		return nil, err
+	}
+	place, err := control.FindPlace(s.Getenv, home)
+	if err != nil {
+		return nil, err
+	}
+	b := &background{place: place, start: control.Start{Args: []string{"server", "run", "--home", home}, Env: withoutKeys(os.Environ())}}
+	b.http = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return place.Dial(ctx) }}}
+	return b, nil
+}
+
+// withoutKeys takes the keys of vendors and the choice of a model out of an environment: the background kernel uses
+// those of its clients, and stored ones.
+func withoutKeys(environ []string) []string {
+	keys := append(credential.Variables(), kernel.ModelVariable)
+	return slices.DeleteFunc(slices.Clone(environ), func(pair string) bool {
+		name, _, _ := strings.Cut(pair, "=")
+		return slices.Contains(keys, name)
+	})
+}
+
+// ask asks the kernel that runs.
+func (b *background) ask(ctx context.Context, method, path string, in, out any) error {
+	var body bytes.Buffer
+	if in != nil {
+		if err := public.Encoder(&body).Encode(in); err != nil {
+			return err
+		}
+	}
+	r, err := http.NewRequestWithContext(ctx, method, "http://kernel"+path, &body)
+	if err != nil {
+		return err
+	}
+	answer, err := b.http.Do(r)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return llm.Ended(ctx)
+	case err != nil && control.IsAbsent(err):
+		return fault.New(fault.NotFound, "no background kernel runs").WithHint("`ramet` and `ramet web` start it")
+	case err != nil:
+		return fault.New(fault.Failed, "ask the background kernel: %w", err)
+	}
+	defer answer.Body.Close()
+	got := struct {
+		Output json.RawMessage `json:"output"`
+		Error  *public.Error   `json:"error"`
+	}{}
+	if err := json.NewDecoder(answer.Body).Decode(&got); err != nil {
+		return fault.New(fault.Failed, "read the answer of the background kernel: %w", err)
+	}
+	if got.Error != nil {
+		return got.Error.Fault()
+	}
+	if out == nil || len(got.Output) == 0 {
+		return nil
+	}
+	return json.Unmarshal(got.Output, out)
+}
+
+// ensure starts the kernel if none runs. CONFLICT: one of another version runs.
+func (b *background) ensure(ctx context.Context) error {
+	conn, err := b.place.Ensure(ctx, b.start)
+	if err != nil {
+		return err
+	}
+	conn.Close()
+	now, err := b.Status(ctx)
+	if err != nil {
+		return err
+	}
+	if now.Version != version {
+		return fault.New(fault.Conflict, "the background kernel is version %s, and this is version %s", now.Version, version).
+			WithHint("`ramet server restart` starts it again once no agent works")
+	}
+	return nil
+}
+
+// open opens the workspace of a session in the kernel, which it starts if none runs, and returns its key.
+func (b *background) open(ctx context.Context, s *session.Session) (string, error) {
+	if err := b.ensure(ctx); err != nil {
+		return "", err
+	}
+	in := cli.OpenRequest{Dir: s.Dir, Workspace: s.Workspace}
+	place, err := s.Place()
+	if err != nil {
+		return "", err
+	}
+	if place.Named {
+		in.DB = place.DB
+	}
+	var key string
+	return key, b.ask(ctx, http.MethodPost, "/open", in, &key)
+}
+
+// Status implements cli.BackgroundKernel.
+func (b *background) Status(ctx context.Context) (public.BackgroundKernel, error) {
+	var out public.BackgroundKernel
+	return out, b.ask(ctx, http.MethodGet, "/status", nil, &out)
+}
+
+// Start implements cli.BackgroundKernel.
+func (b *background) Start(ctx context.Context) error { return b.ensure(ctx) }
+
+// Stop implements cli.BackgroundKernel. It returns when nothing of the kernel runs.
+func (b *background) Stop(ctx context.Context, force bool) error {
+	path := "/stop"
+	if force {
+		path += "?force=1"
+	}
+	if err := b.ask(ctx, http.MethodPost, path, nil, nil); err != nil {
+		return err
+	}
+	return b.place.AwaitEnd(ctx)
+}
+
+// ForgetDeaths implements cli.BackgroundKernel.
+func (b *background) ForgetDeaths() { b.place.ForgetDeaths() }
+
+// Link implements cli.BackgroundKernel.
+func (b *background) Link(ctx context.Context, s *session.Session) (string, error) {
+	key, err := b.open(ctx, s)
+	if err != nil {
+		return "", err
+	}
+	var link string
+	return link, b.ask(ctx, http.MethodPost, "/page/"+key, nil, &link)
+}
+
+// connectTerminal opens the workspace of a session for a terminal in this process.
+func connectTerminal(ctx context.Context, s *session.Session) (tui.Workspace, error) {
+	b, err := backgroundOf(s)
+	if err != nil {
+		return nil, err
+	}
+	place, err := s.Place()
+	if err != nil {
+		return nil, err
+	}
+	home, err := s.HomeDir()
+	if err != nil {
+		return nil, err
+	}
+	return tui.Connect(ctx, tui.RemoteOptions{
+		Client: b.http,
+		Open: func(ctx context.Context) (string, error) {
+			key, err := b.open(ctx, s)
+			return "http://kernel/terminal/" + key + "/", err
+		},
+		Environment: s.Environment(),
+		Answered:    answeredHere,
+		Shell:       session.RunShell,
+		Clipboard:   func(ctx context.Context) (string, error) { return session.PasteImage(ctx, place.Project, home) },
+	})
+}

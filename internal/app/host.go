@@ -1,0 +1,376 @@
+package app
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/core/history"
+	"ramet/internal/face/cli"
+	"ramet/internal/face/httpapi"
+	"ramet/internal/face/tui"
+	"ramet/internal/operation/control"
+	"ramet/internal/operation/public"
+)
+
+// host is the background kernel: one process per user, home and machine that holds the workspaces its clients opened.
+// It answers on a socket of the user's and, once somebody asked for the page, on a loopback address.
+//
+// Each workspace is opened once, by the first client that names it, in a goroutine of its own: one that cannot be
+// opened, or whose server does not answer, delays no other. The host ends when nothing keeps it for a while.
+type host struct {
+	o        cli.HostOptions
+	ctx      context.Context
+	end      context.CancelCauseFunc
+	listener *control.Listener
+	started  time.Time
+
+	mu         sync.Mutex
+	workspaces map[string]*hostedWorkspace // by key
+	address    string                      // of the page; empty: nobody asked for it
+	page       http.Server
+	idleSince  time.Time
+}
+
+// hostedWorkspace is a workspace that is open, or being opened.
+type hostedWorkspace struct {
+	key    string
+	opened chan struct{} // closed when what follows is set
+	err    error
+	cli.HostedWorkspace
+	*service
+	terminals http.Handler
+	clients   int // guarded by host.mu
+}
+
+// runHost runs the background kernel until ctx ends, a client stops it, or it was idle for long enough.
+func runHost(ctx context.Context, o cli.HostOptions) error {
+	listener, err := o.Place.Hold()
+	if err != nil {
+		return err
+	}
+	h := &host{o: o, listener: listener, started: time.Now().UTC(), workspaces: map[string]*hostedWorkspace{}}
+	h.ctx, h.end = context.WithCancelCause(ctx)
+	defer h.end(nil)
+	server := http.Server{Handler: h.routes(), ReadHeaderTimeout: 10 * time.Second, ErrorLog: log.New(io.Discard, "", 0)}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener.Acceptor()) }()
+	o.Note(fmt.Sprintf("started, version %s, process %d", version, os.Getpid()))
+	control.Ready(o.Getenv)
+	go h.watchIdle()
+	select {
+	case err = <-served:
+	case <-h.ctx.Done():
+		err = nil
+	}
+	o.Note("ends: " + context.Cause(h.ctx).Error())
+	server.Close()
+	h.page.Close()
+	err = errors.Join(err, h.close())
+	listener.Lived()
+	return errors.Join(err, listener.Close())
+}
+
+// routes are what clients ask for on the user's socket.
+func (h *host) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /status", func(w http.ResponseWriter, r *http.Request) { answerJSON(w, h.status(), nil) })
+	mux.HandleFunc("POST /stop", h.stop)
+	mux.HandleFunc("POST /open", func(w http.ResponseWriter, r *http.Request) {
+		var in cli.OpenRequest
+		err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(&in)
+		var one *hostedWorkspace
+		if err == nil {
+			one, err = h.open(r.Context(), in)
+		}
+		if err != nil {
+			answerJSON(w, nil, err)
+			return
+		}
+		answerJSON(w, one.key, nil)
+	})
+	mux.HandleFunc("POST /page/{key}", func(w http.ResponseWriter, r *http.Request) {
+		link, err := h.link(r.PathValue("key"))
+		answerJSON(w, link, err)
+	})
+	mux.HandleFunc("/terminal/{key}/", func(w http.ResponseWriter, r *http.Request) {
+		one := h.find(r.PathValue("key"))
+		if one == nil {
+			http.NotFound(w, r)
+			return
+		}
+		defer h.attend(one)()
+		ctx := history.By(r.Context(), history.Actor{Who: h.o.User, Face: history.Terminal})
+		http.StripPrefix("/terminal/"+one.key, one.terminals).ServeHTTP(w, r.WithContext(ctx))
+	})
+	return mux
+}
+
+// hostAnswer is an answer on the user's socket.
+type hostAnswer struct {
+	Output any           `json:"output,omitempty"`
+	Error  *public.Error `json:"error,omitempty"`
+}
+
+func answerJSON(w http.ResponseWriter, out any, err error) {
+	_ = public.Encoder(w).Encode(hostAnswer{out, public.FormatError(err)}) // a client that is gone needs no answer
+}
+
+// open returns a workspace, which it opens if nobody has. ctx bounds how long this client waits, not the opening.
+func (h *host) open(ctx context.Context, in cli.OpenRequest) (*hostedWorkspace, error) {
+	place, err := h.o.Locate(in)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256([]byte(place.DB + "\x00" + place.Project))
+	key := hex.EncodeToString(sum[:6])
+	h.mu.Lock()
+	one := h.workspaces[key]
+	if one == nil {
+		one = &hostedWorkspace{key: key, opened: make(chan struct{})}
+		h.workspaces[key] = one
+		go h.start(one, in)
+	}
+	h.mu.Unlock()
+	select {
+	case <-one.opened:
+		return one, one.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// start opens a workspace. One that cannot be opened is forgotten: the next client tries again.
+func (h *host) start(one *hostedWorkspace, in cli.OpenRequest) {
+	defer close(one.opened)
+	ctx := history.By(h.ctx, history.Actor{Who: h.o.User})
+	done := h.listener.Working(in.Dir)
+	defer done()
+	one.HostedWorkspace, one.err = h.o.Open(ctx, in)
+	if one.err == nil {
+		one.service, one.err = startService(ctx, one.Workspace, one.Service)
+		if one.err != nil {
+			one.err = errors.Join(one.err, one.Close())
+		}
+	}
+	if one.err != nil {
+		h.o.Note(fmt.Sprintf("cannot open the workspace of %s: %v", in.Dir, one.err))
+		h.mu.Lock()
+		delete(h.workspaces, one.key)
+		h.mu.Unlock()
+		return
+	}
+	one.terminals = tui.Handler(one.forTerminals(one.Command))
+	h.o.Note("opened the workspace of " + one.Workspace.Place.Project)
+}
+
+// find returns a workspace that is open; nil: there is none of that key.
+func (h *host) find(key string) *hostedWorkspace {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	one := h.workspaces[key]
+	if one == nil {
+		return nil
+	}
+	select {
+	case <-one.opened:
+		if one.err != nil {
+			return nil
+		}
+		return one
+	default:
+		return nil
+	}
+}
+
+// attend counts a request of a client; the result ends it.
+func (h *host) attend(one *hostedWorkspace) func() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	one.clients++
+	return func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		one.clients--
+	}
+}
+
+// all returns the workspaces that are open, by folder.
+func (h *host) all() []*hostedWorkspace {
+	h.mu.Lock()
+	keys := make([]string, 0, len(h.workspaces))
+	for key := range h.workspaces {
+		keys = append(keys, key)
+	}
+	h.mu.Unlock()
+	var out []*hostedWorkspace
+	for _, key := range keys {
+		if one := h.find(key); one != nil {
+			out = append(out, one)
+		}
+	}
+	slices.SortFunc(out, func(a, b *hostedWorkspace) int {
+		return strings.Compare(a.Workspace.Place.Project, b.Workspace.Place.Project)
+	})
+	return out
+}
+
+// status tells what the host does.
+func (h *host) status() public.BackgroundKernel {
+	out := public.BackgroundKernel{Running: true, Version: version, PID: os.Getpid(), StartedAt: &h.started, Log: h.o.Place.Log(), Socket: h.o.Place.Socket(),
+		Workspaces: []public.HeldWorkspace{}}
+	for _, one := range h.all() {
+		out.Workspaces = append(out.Workspaces, h.describe(one))
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	out.Address = h.address
+	if !h.idleSince.IsZero() && h.o.Idle > 0 {
+		until := h.idleSince.Add(h.o.Idle).UTC()
+		out.IdleUntil = &until
+	}
+	return out
+}
+
+func (h *host) describe(one *hostedWorkspace) public.HeldWorkspace {
+	ws := one.Workspace
+	out := public.HeldWorkspace{Key: one.key, Name: ws.Place.Name, Folder: ws.Place.Project, Questions: len(one.asks.List())}
+	for _, now := range ws.Kernel.States() {
+		switch {
+		case now.Busy():
+			out.Working++
+		case now.Commands != "" || now.Word == "":
+			out.Commands++
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	out.Clients = one.clients
+	return out
+}
+
+// stop ends the host. Unless it is forced, agents at work keep it.
+func (h *host) stop(w http.ResponseWriter, r *http.Request) {
+	now := h.status()
+	working := 0
+	for _, one := range now.Workspaces {
+		working += one.Working + one.Commands
+	}
+	if working > 0 && r.URL.Query().Get("force") != "1" {
+		answerJSON(w, nil, fault.New(fault.Conflict, "%d agents work in the background kernel", working).
+			WithHint("--force interrupts them; `ramet exec --continue --all` goes on later"))
+		return
+	}
+	answerJSON(w, now, nil)
+	h.end(errors.New("a client stopped it"))
+}
+
+// idleCheck is how often the host looks whether something keeps it.
+const idleCheck = time.Second
+
+// watchIdle ends the host when nothing kept it for as long as the setting says.
+func (h *host) watchIdle() {
+	tick := time.NewTicker(idleCheck)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-h.ctx.Done():
+			return
+		}
+		kept := false
+		for _, one := range h.all() {
+			kept = kept || h.describe(one).Keeps() != ""
+		}
+		h.mu.Lock()
+		switch now := time.Now(); {
+		case kept:
+			h.idleSince = time.Time{}
+		case h.idleSince.IsZero():
+			h.idleSince = now
+		case h.o.Idle > 0 && now.Sub(h.idleSince) >= h.o.Idle:
+			h.end(fmt.Errorf("nothing happened for %s", h.o.Idle))
+		}
+		h.mu.Unlock()
+	}
+}
+
+// close closes all workspaces side by side: one whose server does not answer delays no other.
+func (h *host) close() error {
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	var errs []error
+	for _, one := range h.all() {
+		all.Go(func() {
+			err := errors.Join(one.closing.close(), one.Close())
+			mu.Lock()
+			defer mu.Unlock()
+			errs = append(errs, err)
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// link returns a link to the page of a workspace that works once. The first one opens the address.
+func (h *host) link(key string) (string, error) {
+	one := h.find(key)
+	if one == nil {
+		return "", fault.New(fault.NotFound, "no workspace is open under that key")
+	}
+	address, err := h.openPage()
+	if err != nil {
+		return "", err
+	}
+	code, _ := one.server.LoginCode()
+	return address + "/p/" + one.key + httpapi.LoginPath(code), nil
+}
+
+// openPage listens on loopback, once: at the usual address or, if another process has it, at any.
+func (h *host) openPage() (string, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.address != "" {
+		return h.address, nil
+	}
+	listener, err := httpapi.Listen(h.ctx, httpapi.DefaultAddr, false)
+	if err != nil {
+		if listener, err = httpapi.Listen(h.ctx, "127.0.0.1:0", false); err != nil {
+			return "", err
+		}
+	}
+	h.address = httpapi.URL(listener.Addr())
+	h.page = http.Server{Handler: h.pages(listener.Addr()), ReadHeaderTimeout: 10 * time.Second, ErrorLog: log.New(io.Discard, "", 0)}
+	go func() { _ = h.page.Serve(listener) }()
+	return h.address, nil
+}
+
+// pages hands requests to the workspace that their path names.
+func (h *host) pages(addr net.Addr) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/p/{key}/", func(w http.ResponseWriter, r *http.Request) {
+		one := h.find(r.PathValue("key"))
+		if one == nil {
+			http.NotFound(w, r)
+			return
+		}
+		if strings.HasSuffix(r.URL.Path, "/events") {
+			defer h.attend(one)()
+		}
+		one.server.Under(addr, "/p/"+one.key).ServeHTTP(w, r)
+	})
+	return mux
+}

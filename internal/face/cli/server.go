@@ -1,0 +1,257 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/printer"
+	"ramet/internal/base/text"
+	"ramet/internal/core/config"
+	"ramet/internal/core/trust"
+	"ramet/internal/ledger"
+	"ramet/internal/operation/control"
+	"ramet/internal/operation/public"
+	"ramet/internal/operation/session"
+)
+
+// BackgroundKernel is the background kernel of a home.
+type BackgroundKernel interface {
+	// Status asks the one that runs. NOT_FOUND: none does.
+	Status(ctx context.Context) (public.BackgroundKernel, error)
+	// Start starts one, unless it runs.
+	Start(ctx context.Context) error
+	// Stop ends it, and returns when nothing of it runs. CONFLICT: agents work, and force is not set.
+	Stop(ctx context.Context, force bool) error
+	// ForgetDeaths lets it start although it died several times.
+	ForgetDeaths()
+	// Link opens the workspace of a session there, and returns a link to its page that works once.
+	Link(ctx context.Context, s *session.Session) (string, error)
+}
+
+// HostOptions is what the process of the background kernel needs of the command line.
+type HostOptions struct {
+	Place  control.Place
+	Getenv func(string) string
+	User   string
+	Idle   time.Duration // how long it stays when nothing keeps it; 0: for ever
+	Note   func(string)  // writes a line to the log
+	// Locate decides which workspace is meant.
+	Locate func(OpenRequest) (config.WorkspaceLocation, error)
+	// Open opens it.
+	Open func(context.Context, OpenRequest) (HostedWorkspace, error)
+}
+
+// OpenRequest names a workspace as a client's command line does.
+type OpenRequest struct{ DB, Workspace, Dir string }
+
+// HostedWorkspace is a workspace that the background kernel opened.
+type HostedWorkspace struct {
+	Workspace *session.Workspace
+	Service   Service
+	Command   Command // carries out command lines on it
+	Close     func() error
+}
+
+func serverCommand(e Env, l *Line) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "server",
+		Short: "The background kernel: status, stop, restart",
+		Long: `Agents that you start in the terminal or on the page run in a background kernel: one process
+for you on this machine. It starts when it is needed, holds all your projects, and goes on when you close a
+terminal. It ends by itself ten minutes after the last agent, command, question and client is gone
+(ramet config set server_idle 1h).`,
+		Args: UnknownCommand,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(serverStatusCommand(e, l), serverStartCommand(e, l), serverStopCommand(e, l), serverRestartCommand(e, l), serverRunCommand(e, l))
+	return c
+}
+
+func serverStatusCommand(e Env, l *Line) *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "Show whether the background kernel runs, and what it does",
+		Args:  CheckArguments(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			k, err := e.Servers.Background(l.Session)
+			if err != nil {
+				return err
+			}
+			now, err := k.Status(c.Context())
+			if fault.Is(err, fault.NotFound) {
+				return l.Print(serverStatus{public.BackgroundKernel{Workspaces: []public.HeldWorkspace{}}})
+			}
+			if err != nil {
+				return err
+			}
+			return l.Print(serverStatus{now})
+		},
+	}
+}
+
+func serverStartCommand(e Env, l *Line) *cobra.Command {
+	return &cobra.Command{
+		Use:   "start",
+		Short: "Start the background kernel, unless it runs",
+		Args:  CheckArguments(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			k, err := serverOf(e, l, "start the background kernel")
+			if err == nil {
+				err = k.Start(c.Context())
+			}
+			return err
+		},
+	}
+}
+
+func serverStopCommand(e Env, l *Line) *cobra.Command {
+	var force bool
+	c := &cobra.Command{
+		Use:   "stop",
+		Short: "End the background kernel, unless agents work",
+		Args:  CheckArguments(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			k, err := serverOf(e, l, "stop the background kernel")
+			if err == nil {
+				err = k.Stop(c.Context(), force)
+			}
+			return err
+		},
+	}
+	c.Flags().BoolVar(&force, "force", false, "interrupt agents that work; they can go on later")
+	return c
+}
+
+func serverRestartCommand(e Env, l *Line) *cobra.Command {
+	var force bool
+	c := &cobra.Command{
+		Use:   "restart",
+		Short: "End the background kernel and start it again, unless agents work",
+		Args:  CheckArguments(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			k, err := serverOf(e, l, "restart the background kernel")
+			if err != nil {
+				return err
+			}
+			if err := k.Stop(c.Context(), force); err != nil && !fault.Is(err, fault.NotFound) {
+				return err
+			}
+			k.ForgetDeaths()
+			return k.Start(c.Context())
+		},
+	}
+	c.Flags().BoolVar(&force, "force", false, "interrupt agents that work; they can go on later")
+	return c
+}
+
+// serverOf returns the background kernel to a person; a command of an agent is refused.
+func serverOf(e Env, l *Line, what string) (BackgroundKernel, error) {
+	if err := l.Person(what); err != nil {
+		return nil, err
+	}
+	return e.Servers.Background(l.Session)
+}
+
+func serverRunCommand(e Env, l *Line) *cobra.Command {
+	return &cobra.Command{
+		Use:    "run",
+		Short:  "Be the background kernel, in the foreground",
+		Args:   CheckArguments(0, 0),
+		Hidden: true,
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := l.Person("run the background kernel"); err != nil {
+				return err
+			}
+			return runServer(c.Context(), e, l)
+		},
+	}
+}
+
+func runServer(ctx context.Context, e Env, l *Line) error {
+	home, err := l.HomeDir()
+	if err != nil {
+		return err
+	}
+	conf, err := l.Config()
+	if err != nil {
+		return err
+	}
+	token, err := trust.OpenToken(home)
+	if err != nil {
+		return err
+	}
+	place, err := control.FindPlace(l.Getenv, home)
+	if err != nil {
+		return err
+	}
+	log, err := place.OpenLog()
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	note := func(what string) { fmt.Fprintln(log, l.Now().UTC().Format(time.RFC3339), text.Line(what, 400)) }
+	idle, _ := time.ParseDuration(conf.ServerIdle) // it was checked
+	open := func(in OpenRequest) (Env, *Line) {
+		s := session.New(e.System, session.Choice{DB: in.DB, Home: home, Workspace: in.Workspace})
+		s.Dir = in.Dir
+		e := e
+		e.Screen = nil
+		return e, newLine(e, s)
+	}
+	return e.Servers.Host(ctx, HostOptions{
+		Place: place, Getenv: l.Getenv, User: l.User(), Idle: idle, Note: note,
+		Locate: func(in OpenRequest) (config.WorkspaceLocation, error) {
+			_, sub := open(in)
+			return sub.Place()
+		},
+		Open: func(ctx context.Context, in OpenRequest) (out HostedWorkspace, err error) {
+			e, sub := open(in)
+			if out.Workspace, err = sub.Open(ctx); err != nil {
+				return out, err
+			}
+			out.Close, out.Command = sub.Close, within(e, sub)
+			runs, err := sub.Runs("")
+			if err != nil {
+				return out, err
+			}
+			project := out.Workspace.Place.Project
+			out.Service = Service{Runs: runs, Token: token, Warn: note, User: l.User(), Beside: true, Command: out.Command, Begin: BeginMCP(sub, e.MCP),
+				Ledger: ledger.FolderAt(filepath.Join(project, ".ramet"), ledger.FolderOptions{Now: l.Now, Project: project})}
+			return out, nil
+		},
+	})
+}
+
+// serverStatus is the datum of server status.
+type serverStatus struct{ public.BackgroundKernel }
+
+// Text implements printer.Datum.
+func (d serverStatus) Text(w *printer.Writer) {
+	if !d.Running {
+		w.Line("No background kernel runs. It starts when it is needed.")
+		return
+	}
+	w.Line("The background kernel runs: version %s, process %d, since %s.", d.Version, d.PID, d.StartedAt.Local().Format(time.DateTime))
+	if d.Address != "" {
+		w.Line("The page is at %s (`ramet web` opens it).", d.Address)
+	}
+	for _, one := range d.Workspaces {
+		state := one.Keeps()
+		if one.Working > 0 {
+			state = text.Count(one.Working, "agent") + " at work"
+		}
+		if state == "" {
+			state = "idle"
+		}
+		w.Line("  %s: %s", one.Folder, state)
+	}
+	if d.IdleUntil != nil {
+		w.Line("Nothing keeps it: it ends at %s.", d.IdleUntil.Local().Format(time.TimeOnly))
+	}
+	w.Line("Its log is %s.", d.Log)
+}

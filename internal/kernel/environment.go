@@ -1,0 +1,82 @@
+package kernel
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+)
+
+// Environment is the part of a client's environment that the turns which it asks for use: the variables
+// of commands, and those that say how vendors are reached. It is kept in memory only.
+type Environment struct {
+	Variables []string // NAME=value
+}
+
+// ModelVariable names the model of a client's turns, where an agent has none of its own.
+const ModelVariable = "RAMET_MODEL"
+
+// Get returns the value of a variable; empty if it is not set.
+func (e *Environment) Get(name string) string {
+	for _, pair := range e.Variables {
+		if value, ok := cutVariable(pair, name); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+func cutVariable(pair, name string) (string, bool) {
+	if len(pair) > len(name) && pair[len(name)] == '=' && pair[:len(name)] == name {
+		return pair[len(name)+1:], true
+	}
+	return "", false
+}
+
+// environments remembers which client's environment an agent works with.
+type environments struct {
+	mu sync.Mutex
+	of map[id.Agent]*Environment
+}
+
+// lend lets the turns of an agent, and of those forked below it from now on, use a client's environment.
+func (k *Kernel) lend(a id.Agent, e *Environment) {
+	if e == nil {
+		return
+	}
+	k.environments.mu.Lock()
+	defer k.environments.mu.Unlock()
+	if k.environments.of == nil {
+		k.environments.of = map[id.Agent]*Environment{}
+	}
+	for _, known := range k.environments.of { // most clients of a workspace have the same
+		if slices.Equal(known.Variables, e.Variables) {
+			k.environments.of[a] = known
+			return
+		}
+	}
+	k.environments.of[a] = e
+	if k.Lent != nil {
+		k.Lent(e)
+	}
+}
+
+// EnvironmentOf returns the environment that an agent works with: that of the client which asked for its
+// turn, else its parent's. nil: no client lent one, so it has that of the kernel's own process.
+func (k *Kernel) EnvironmentOf(ctx context.Context, a agent.Agent) *Environment {
+	for {
+		k.environments.mu.Lock()
+		found, none := k.environments.of[a.ID], len(k.environments.of) == 0
+		k.environments.mu.Unlock()
+		if found != nil || none || a.Parent == "" {
+			return found
+		}
+		parent, err := k.Store.Agent(ctx, a.Parent)
+		if err != nil {
+			return nil
+		}
+		a = parent
+	}
+}

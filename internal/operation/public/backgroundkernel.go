@@ -1,0 +1,42 @@
+package public
+
+import "time"
+
+// BackgroundKernel is what the background kernel says of itself.
+type BackgroundKernel struct {
+	Running    bool            `json:"running"`
+	Version    string          `json:"version,omitempty"`
+	PID        int             `json:"pid,omitempty"`
+	StartedAt  *time.Time      `json:"started_at,omitempty"`
+	Address    string          `json:"address,omitempty"` // of the page and the HTTP API; absent: not opened yet
+	Log        string          `json:"log"`
+	Socket     string          `json:"socket"`
+	IdleUntil  *time.Time      `json:"idle_until,omitempty"` // when it ends if nothing happens; absent: something keeps it
+	Workspaces []HeldWorkspace `json:"workspaces"`
+}
+
+// HeldWorkspace is a workspace that the background kernel holds.
+type HeldWorkspace struct {
+	Key       string `json:"key"`
+	Name      string `json:"name"`
+	Folder    string `json:"folder"`
+	Working   int    `json:"working"`   // agents in a turn
+	Commands  int    `json:"commands"`  // agents that left commands running
+	Questions int    `json:"questions"` // that wait for an answer
+	Clients   int    `json:"clients"`   // that watch what happens
+}
+
+// Keeps says why the workspace keeps the kernel from ending; empty: it does not.
+func (w HeldWorkspace) Keeps() string {
+	switch {
+	case w.Working > 0:
+		return "agents work"
+	case w.Questions > 0:
+		return "questions are open"
+	case w.Commands > 0:
+		return "commands run"
+	case w.Clients > 0:
+		return "clients are connected"
+	}
+	return ""
+}
