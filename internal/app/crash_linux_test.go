@@ -17,7 +17,6 @@ import (
 	"ramet/internal/store/sqlite"
 	"ramet/internal/testkit"
 	"ramet/internal/testkit/probe"
-	"ramet/internal/testkit/steptest"
 )
 
 // The real binary kills itself with SIGKILL before a step by which it changes a
@@ -65,7 +64,7 @@ func TestAKillAtAnyStepLeavesNothingHalfDone(t *testing.T) {
 			points := s.points(t)
 			for _, p := range selected(points, 3) {
 				var out outcome
-				steptest.Kill(t, p, func(variable string) bool {
+				probe.KillAtStep(t, p, func(variable string) bool {
 					out = s.run(t, variable)
 					return out.killed
 				})
@@ -94,7 +93,7 @@ func selected(points []probe.Point, most int) []probe.Point {
 	if testkit.SoakOn() {
 		return points
 	}
-	return steptest.Select(points, most)
+	return probe.SelectSteps(points, most)
 }
 
 // afterMade is what is said besides that a workspace was made.
@@ -120,7 +119,7 @@ func TestADiskThatFailsIsNeverAcknowledged(t *testing.T) {
 			} {
 				for _, p := range selected(only(points, c.op), 3) {
 					// From there on: a disk that fails does not come back.
-					out := s.run(t, steptest.Fail(p.Label, p.N, c.errno))
+					out := s.run(t, probe.FailStep(p.Label, p.N, c.errno))
 					what := fmt.Sprintf("%s from the step %s on", c.errno, p)
 					switch {
 					case out.code == 0 && out.stdout != "":
@@ -220,7 +219,7 @@ func outcomeOf(t *testing.T, cmd *exec.Cmd) outcome {
 // points records the steps of the verb.
 func (s *scene) points(t *testing.T) []probe.Point {
 	t.Helper()
-	return steptest.Record(t, 1, func(variable string) {
+	return probe.RecordSteps(t, 1, func(variable string) {
 		if out := s.run(t, variable); out.code != 0 {
 			t.Fatalf("exit code %d: %s", out.code, out.stderr)
 		}

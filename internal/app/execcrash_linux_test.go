@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"ramet/internal/testkit"
-	"ramet/internal/testkit/steptest"
+	"ramet/internal/testkit/probe"
 )
 
 // The real binary runs a turn and is killed with SIGKILL at many points. After
@@ -103,9 +103,9 @@ func TestATurnKilledAtAStepGoesOn(t *testing.T) {
 		}
 		return !cmd.ProcessState.Exited()
 	}
-	points := steptest.Record(t, 2, func(variable string) { turn(variable) })
+	points := probe.RecordSteps(t, 2, func(variable string) { turn(variable) })
 	for _, p := range selected(points, 2) {
-		steptest.Kill(t, p, turn)
+		probe.KillAtStep(t, p, turn)
 		if err := s.recovered(t, r, time.Now(), toolLoopSays); err != nil {
 			t.Fatalf("killed at %s: %v", p, err)
 		}

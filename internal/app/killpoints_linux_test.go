@@ -20,7 +20,6 @@ import (
 	"ramet/internal/store/sqlite"
 	"ramet/internal/testkit"
 	"ramet/internal/testkit/probe"
-	"ramet/internal/testkit/steptest"
 )
 
 // Everything that ramet keeps is killed again and again while it grows: a command is killed
@@ -131,7 +130,7 @@ func (w *doomed) token() string {
 // learn records the steps of a kind of command, as the world is now.
 func (w *doomed) learn(kind string) []probe.Point {
 	w.t.Helper()
-	return steptest.Record(w.t, 1, func(variable string) {
+	return probe.RecordSteps(w.t, 1, func(variable string) {
 		token := w.token()
 		w.judge(kind, token, w.ramet([]string{variable}, doomedKinds[kind](token)...), "recorded")
 	})

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"ramet/internal/testkit/probe"
-	"ramet/internal/testkit/steptest"
 )
 
 // An undo that is killed at any step that changes the disk has happened or has not, when the
@@ -20,7 +19,7 @@ func TestAKilledUndoIsWholeOrNothing(t *testing.T) {
 	w := newUndone(t, binary(t))
 	points := w.points()
 	for _, p := range selected(points, 2) {
-		steptest.Kill(t, p, func(variable string) bool {
+		probe.KillAtStep(t, p, func(variable string) bool {
 			if out := w.ramet([]string{variable}, "undo", "0", "--commands"); out.killed {
 				return true
 			} else if out.code != 0 {
@@ -77,7 +76,7 @@ func newUndone(t *testing.T, exe string) *undone {
 // points records the steps of an undo in either direction, those that both have.
 func (w *undone) points() []probe.Point {
 	w.t.Helper()
-	return steptest.Record(w.t, 2, func(variable string) {
+	return probe.RecordSteps(w.t, 2, func(variable string) {
 		is := w.which("before an undo")
 		if out := w.ramet([]string{variable}, "undo", "0", "--commands"); out.code != 0 || w.which("after an undo") == is {
 			w.t.Fatal("an undo changed nothing: " + out.stderr)

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"ramet/internal/testkit"
-	"ramet/internal/testkit/steptest"
+	"ramet/internal/testkit/probe"
 )
 
 // rewound is a project whose agent made files, changed some and removed some after a mark.
@@ -27,14 +27,14 @@ type rewound struct {
 func TestAKilledRewindIsWholeOrNothing(t *testing.T) {
 	t.Parallel()
 	s := newRewound(t)
-	points := steptest.Record(t, 1, func(variable string) {
+	points := probe.RecordSteps(t, 1, func(variable string) {
 		if out := s.rewind(t, variable); out.code != 0 || tree(t, s.dir) != s.after {
 			t.Fatalf("exit code %d: %s%s\n%s\nwant\n%s", out.code, out.stdout, out.stderr, tree(t, s.dir), s.after)
 		}
 	})
 	for _, p := range selected(points, 2) {
 		var out outcome
-		steptest.Kill(t, p, func(variable string) bool {
+		probe.KillAtStep(t, p, func(variable string) bool {
 			out = s.rewind(t, variable)
 			return out.killed
 		})

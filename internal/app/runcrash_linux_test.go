@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"ramet/internal/testkit/steptest"
+	"ramet/internal/testkit/probe"
 )
 
 // A run is killed as the agents' workspace is: at every step that changes a file.
@@ -30,11 +30,11 @@ func TestAKilledRunGoesOn(t *testing.T) {
 		t.Run(verb, func(t *testing.T) {
 			t.Parallel()
 			template := newRunScene(t, exe)
-			points := steptest.Record(t, 1, func(variable string) { template.copy().run(variable, args) })
+			points := probe.RecordSteps(t, 1, func(variable string) { template.copy().run(variable, args) })
 			for _, p := range selected(points, 2) {
 				var s *runScene
 				var out outcome
-				steptest.Kill(t, p, func(variable string) bool {
+				probe.KillAtStep(t, p, func(variable string) bool {
 					s = template.copy()
 					out = s.run(variable, args)
 					return out.killed

@@ -27,7 +27,6 @@ import (
 	"ramet/internal/run/recipe"
 	"ramet/internal/run/rundir"
 	"ramet/internal/runner"
-	"ramet/internal/runner/memqueue"
 	"ramet/internal/runner/post"
 	"ramet/internal/store/postgres"
 )
@@ -50,7 +49,7 @@ func carry(ctx context.Context, ws *session.Workspace, r cli.Job) (err error) {
 	if err := c.takeAgent(ctx, closing); err != nil {
 		return err
 	}
-	c.near = memqueue.New()
+	c.near = runner.NewMemoryQueue()
 	closing.add(c.near.Close)
 	if postgres.IsURL(ws.Place.DB) {
 		if err := c.share(ctx, closing); err != nil {
@@ -96,7 +95,7 @@ type carrier struct {
 	executor *runner.Crew
 	own      id.Agent // the run's own agent
 	kept     kernel.Kept
-	near     *memqueue.Queue
+	near     *runner.MemoryQueue
 	hosts    *hosts                               // nil: all is done here
 	copied   func(path string, data []byte) error // keeps a copy of a file for an heir; nil: nobody does
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"ramet/internal/runner"
-	"ramet/internal/runner/memqueue"
 )
 
 // sharing is the queue of a run whose items this process does as well as other hosts: each waits
@@ -13,7 +12,7 @@ import (
 // database's queue, in which there are items of other runs: it could not do those, since it
 // knows no orchestrator but its own.
 type sharing struct {
-	here  *memqueue.Queue
+	here  *runner.MemoryQueue
 	there runner.Queue
 }
 

@@ -7,14 +7,13 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/runner"
-	"ramet/internal/runner/memqueue"
 )
 
 // What another host claimed first stays on the common list: taking it off would end that host's
 // work. What is done here goes from it.
 func TestWhatIsTakenOffTheCommonList(t *testing.T) {
 	common := &listed{}
-	s := sharing{memqueue.New(), common}
+	s := sharing{runner.NewMemoryQueue(), common}
 	defer s.here.Close()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"ramet/internal/testkit/probe"
-	"ramet/internal/testkit/steptest"
 )
 
 // The ledger is killed as the agents' workspace is: at every step that changes a file.
@@ -37,7 +36,7 @@ func TestAKilledLedgerIsWhole(t *testing.T) {
 	for verb := range trackVerbs {
 		t.Run(verb, func(t *testing.T) {
 			t.Parallel()
-			points := steptest.Record(t, 1, func(variable string) {
+			points := probe.RecordSteps(t, 1, func(variable string) {
 				if out := newTrackScene(t, exe, verb).run(variable); out.code != 0 {
 					t.Fatal(out.stderr)
 				}
@@ -45,7 +44,7 @@ func TestAKilledLedgerIsWhole(t *testing.T) {
 			for _, p := range selected(points, 4) {
 				var s *trackScene
 				var out outcome
-				steptest.Kill(t, p, func(variable string) bool {
+				probe.KillAtStep(t, p, func(variable string) bool {
 					s = newTrackScene(t, exe, verb)
 					out = s.run(variable)
 					return out.killed

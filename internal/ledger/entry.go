@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"bytes"
 	"encoding/json"
 	"strconv"
 	"time"
@@ -101,116 +100,69 @@ func read(raw []byte, at int) (Entry, bool) {
 	if !IsJSONObject(raw) {
 		return e, false
 	}
-	for key, value := range EachMember(raw) {
-		e.take(key, value)
+	o, err := ObjectOf(raw)
+	for _, m := range o.Members {
+		e.take(m)
 	}
-	return e, true
+	return e, err == nil
 }
 
-// take reads one member; the key has its quotes. A file can hold thousands of entries:
-// keys are not even copied, unless one is spelled with escapes.
-func (e *Entry) take(key, value []byte) {
-	if bytes.IndexByte(key, '\\') >= 0 {
-		plain, _ := ParseJSONText(key)
-		key = QuoteJSON(plain)
-	}
-	switch string(key) {
-	case `"` + keyOwner + `"`:
-		e.Owner = readOwner(value)
-		return
-	case `"` + keyMinutes + `"`:
-		if n, err := strconv.ParseFloat(string(value), 64); err == nil { // no number is no limit
+// take reads one member.
+func (e *Entry) take(m Member) {
+	words, _ := ParseJSONText(m.Raw)
+	switch m.Key {
+	case keyOwner:
+		e.Owner = readOwner(m.Raw)
+	case keyMinutes:
+		if n, err := strconv.ParseFloat(string(m.Raw), 64); err == nil { // no number is no limit
 			e.Minutes = n
 		}
-		return
-	case `"` + keyRecovered + `"`:
-		e.Recovered = string(value) == "true"
-		return
-	case `"` + keyStatus + `"`:
-		e.Status = readStatus(value)
-		return
+	case keyRecovered:
+		e.Recovered = string(m.Raw) == "true"
+	case keyStatus:
+		e.Status = Status(words)
+	case keyID:
+		e.ID = words
+	case keyType:
+		e.Type = words
+	case keyDescription:
+		e.Description = words
+	case keyPlan:
+		e.Plan = words
+	case keyGroup:
+		e.Group = words
+	case keyResumes:
+		e.Resumes = words
+	case keyResumedBy:
+		e.ResumedBy = words
+	case keyReason:
+		e.Reason = words
+	case keyAt:
+		e.At = parseTime(words)
+	case keyEnded:
+		e.EndedAt = parseTime(words)
 	}
-	var to *string
-	switch string(key) {
-	case `"` + keyID + `"`:
-		to = &e.ID
-	case `"` + keyType + `"`:
-		to = &e.Type
-	case `"` + keyDescription + `"`:
-		to = &e.Description
-	case `"` + keyPlan + `"`:
-		to = &e.Plan
-	case `"` + keyGroup + `"`:
-		to = &e.Group
-	case `"` + keyResumes + `"`:
-		to = &e.Resumes
-	case `"` + keyResumedBy + `"`:
-		to = &e.ResumedBy
-	case `"` + keyReason + `"`:
-		to = &e.Reason
-	case `"` + keyAt + `"`:
-		e.At = moment(value)
-		return
-	case `"` + keyEnded + `"`:
-		e.EndedAt = moment(value)
-		return
-	default:
-		return
-	}
-	*to, _ = ParseJSONText(value)
-}
-
-// take reads what a row is found by.
-func (r *row) take(key, value []byte) {
-	if bytes.IndexByte(key, '\\') >= 0 {
-		plain, _ := ParseJSONText(key)
-		key = QuoteJSON(plain)
-	}
-	switch string(key) {
-	case `"` + keyID + `"`:
-		r.id, _ = ParseJSONText(value)
-	case `"` + keyStatus + `"`:
-		r.status = readStatus(value)
-	}
-}
-
-func readStatus(raw []byte) Status {
-	for _, s := range known {
-		if len(raw) == len(s)+2 && string(raw[1:len(raw)-1]) == string(s) {
-			return s
-		}
-	}
-	s, _ := ParseJSONText(raw)
-	return Status(s)
 }
 
 func readOwner(raw []byte) *Owner {
-	if !IsJSONObject(raw) {
+	o, err := ObjectOf(raw)
+	if err != nil {
 		return nil
 	}
+	host, _ := o.Get(keyHost)
+	pid, _ := o.Get(keyPID)
+	start, _ := o.Get(keyStart)
 	var out Owner
-	for key, value := range EachMember(raw) {
-		switch string(key) {
-		case `"` + keyHost + `"`:
-			out.Host, _ = ParseJSONText(value)
-		case `"` + keyPID + `"`:
-			out.PID, _ = strconv.Atoi(string(value))
-		case `"` + keyStart + `"`:
-			out.Start, _ = ParseJSONText(value)
-		}
-	}
+	out.Host, _ = ParseJSONText(host)
+	out.PID, _ = strconv.Atoi(string(pid))
+	out.Start, _ = ParseJSONText(start)
 	if out.Host == "" || out.PID <= 0 {
 		return nil // nobody can be asked
 	}
 	return &out
 }
 
-// moment reads a time as any tool writes it; zero if it is none.
-func moment(raw []byte) time.Time {
-	s, _ := ParseJSONText(raw)
-	return parseTime(s)
-}
-
+// parseTime reads a time as any tool writes it; zero if it is none.
 func parseTime(s string) time.Time {
 	t, err := time.Parse(time.RFC3339Nano, s)
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
-	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Member is one key of an object with its value as text.
@@ -24,10 +24,11 @@ var errNoObject = errors.New("it is no JSON object")
 // ParseObject reads a whole document, which must be one object. A byte order mark before
 // it is dropped.
 func ParseObject(data []byte) (Object, error) {
-	if err := WalkJSON(data, Visitor{}); err != nil {
-		return Object{}, err
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	if !json.Valid(data) {
+		return Object{}, syntax(data)
 	}
-	return ObjectOf(bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))))
+	return ObjectOf(bytes.TrimSpace(data))
 }
 
 // syntax says where a text stops being JSON.
@@ -48,9 +49,13 @@ func ObjectOf(raw []byte) (Object, error) {
 	if !IsJSONObject(raw) {
 		return Object{}, errNoObject
 	}
-	o := Object{Members: make([]Member, 0, 12)}
-	for key, value := range EachMember(raw) {
-		o.Members = append(o.Members, Member{textOrdered(key), value})
+	parts, err := splitJSON(raw)
+	if err != nil {
+		return Object{}, err
+	}
+	var o Object
+	for i := 0; i < len(parts); i += 2 {
+		o.Members = append(o.Members, Member{textOrdered(parts[i]), parts[i+1]})
 	}
 	return o, nil
 }
@@ -58,98 +63,32 @@ func ObjectOf(raw []byte) (Object, error) {
 // IsJSONObject says whether a value that is known to be valid JSON is an object.
 func IsJSONObject(raw []byte) bool { return len(raw) > 0 && raw[0] == '{' }
 
-// EachMember goes through the members of an object that is known to be valid JSON: the key
-// with its quotes, and the value. It keeps nothing.
-func EachMember(raw []byte) iter.Seq2[[]byte, []byte] {
-	return func(yield func(key, value []byte) bool) {
-		for i := space(raw, 1); raw[i] != '}'; {
-			end := valueOrdered(raw, i)
-			key := raw[i:end]
-			i = space(raw, space(raw, end)+1) // behind the colon
-			end = valueOrdered(raw, i)
-			if !yield(key, raw[i:end:end]) {
-				return
-			}
-			i = next(raw, end)
-		}
-	}
-}
-
 // ParseJSONList splits an array that is known to be valid JSON.
 func ParseJSONList(raw []byte) ([][]byte, error) {
 	if len(raw) == 0 || raw[0] != '[' {
 		return nil, errors.New("it is no JSON array")
 	}
-	var out [][]byte
-	for i := space(raw, 1); raw[i] != ']'; {
-		end := valueOrdered(raw, i)
-		out = append(out, raw[i:end:end])
-		i = next(raw, end)
-	}
-	return out, nil
+	return splitJSON(raw)
 }
 
-// next goes from the end of an element to the next one, or to the closing bracket.
-func next(raw []byte, i int) int {
-	if i = space(raw, i); raw[i] == ',' {
-		i = space(raw, i+1)
+// splitJSON returns the elements of an array, or the keys and values of an object, as they are written.
+func splitJSON(raw []byte) (parts [][]byte, err error) {
+	dec := jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+	if _, err := dec.ReadToken(); err != nil {
+		return nil, err
 	}
-	return i
-}
-
-func space(raw []byte, i int) int {
-	for raw[i] == ' ' || raw[i] == '\n' || raw[i] == '\t' || raw[i] == '\r' {
-		i++
-	}
-	return i
-}
-
-// valueOrdered is the end of the value that begins at i.
-func valueOrdered(raw []byte, i int) int {
-	switch raw[i] {
-	case '"':
-		return quoted(raw, i)
-	case '{', '[':
-		for depth := 0; ; i++ {
-			switch raw[i] {
-			case '"':
-				i = quoted(raw, i) - 1
-			case '{', '[':
-				depth++
-			case '}', ']':
-				if depth--; depth == 0 {
-					return i + 1
-				}
-			}
+	for kind := dec.PeekKind(); kind != '}' && kind != ']'; kind = dec.PeekKind() {
+		part, err := dec.ReadValue()
+		if err != nil {
+			return nil, err
 		}
+		end := int(dec.InputOffset()) // the decoder's own slice does not last
+		parts = append(parts, raw[end-len(part):end:end])
 	}
-	for ; i < len(raw); i++ {
-		switch raw[i] {
-		case ',', ']', '}', ' ', '\n', '\t', '\r':
-			return i
-		}
-	}
-	return i
-}
-
-// quoted is the end of the string that begins at i.
-func quoted(raw []byte, i int) int {
-	for i++; ; i++ {
-		i += bytes.IndexByte(raw[i:], '"')
-		backslashes := 0
-		for raw[i-1-backslashes] == '\\' {
-			backslashes++
-		}
-		if backslashes%2 == 0 { // or the quote is escaped
-			return i + 1
-		}
-	}
+	return parts, nil
 }
 
 func textOrdered(raw []byte) string {
-	if bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw) {
-		return string(raw[1 : len(raw)-1])
-	}
 	var s string
 	if json.Unmarshal(raw, &s) != nil {
 		return ""

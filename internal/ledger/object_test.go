@@ -3,10 +3,7 @@ package ledger
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"reflect"
-	"slices"
-	"strings"
 	"testing"
 )
 
@@ -93,40 +90,6 @@ func decode(data []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
 	return d.Decode(into)
-}
-
-// FuzzValid: what is JSON here is JSON for the standard library, and the other way round.
-func FuzzValid(f *testing.F) {
-	for _, seed := range []string{"", " ", `{"a":[1,-0.5e+10,true,false,null,"\u00e9\n"]}`, `[01]`, `[1.]`, `[1e]`, `[-]`, `"\x"`, "\"\n\"", `"\u12"`, "[1,]", `{"a"}`,
-		"nulll", "1 2", "\"\xff\"", `{"a":1,}`, `[`, `"`, `"\`, "tru", "+1", ".5", "0x1", "1E5", "-0"} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if got, want := valid(data, Visitor{}), json.Valid(data); got != want {
-			t.Errorf("%q is %t, not %t", data, got, want)
-		}
-	})
-}
-
-func TestWalkShowsTheInnerBeforeTheOuter(t *testing.T) {
-	var seen []string
-	err := WalkJSON([]byte(`{"a": [1, {"b": "x"}], "c": {}}`), Visitor{
-		Member:  func(depth int, key, value []byte) { seen = append(seen, fmt.Sprint(depth, string(key), string(value))) },
-		Element: func(depth int, value []byte) { seen = append(seen, fmt.Sprint(depth, string(value))) },
-	})
-	want := []string{`21`, `3"b""x"`, `2{"b": "x"}`, `1"a"[1, {"b": "x"}]`, `1"c"{}`}
-	if err != nil || !slices.Equal(seen, want) {
-		t.Errorf("%v %q", err, seen)
-	}
-}
-
-func TestDepthIsLimitedAsInTheStandardLibrary(t *testing.T) {
-	for _, n := range []int{deepest - 1, deepest, deepest + 1} {
-		data := []byte(strings.Repeat("[", n) + strings.Repeat("]", n))
-		if got, want := valid(data, Visitor{}), json.Valid(data); got != want {
-			t.Errorf("%d deep is %t, not %t", n, got, want)
-		}
-	}
 }
 
 func trimMark(data []byte) []byte {

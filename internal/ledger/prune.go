@@ -17,7 +17,7 @@ func (s *Sheet) Prune() {
 	gone := map[int]bool{}
 	for _, may := range []func(Status) bool{Status.Finished, func(st Status) bool { return st == Resumed }} {
 		for i, r := range s.rows {
-			if over > 0 && last[i] == i && r.ok && may(r.status) {
+			if over > 0 && last[i] == i && r.ok && may(r.Status) {
 				gone[i] = true
 				over -= size[i]
 			}
@@ -61,19 +61,19 @@ func (s *Sheet) lasts() []int {
 func (s *Sheet) nexts() []int {
 	byID := map[string][]int{}
 	for i, r := range s.rows {
-		if r.ok && r.id != "" {
-			byID[r.id] = append(byID[r.id], i)
+		if r.ok && r.ID != "" {
+			byID[r.ID] = append(byID[r.ID], i)
 		}
 	}
 	next := make([]int, len(s.rows))
 	for i, r := range s.rows {
 		next[i] = -1
-		if !r.ok || r.status != Resumed {
+		if !r.ok || r.Status != Resumed {
 			continue
 		}
 		// The first behind it. Others may sort their files; then one before it.
 		for _, j := range byID[s.entry(i).ResumedBy] {
-			if j == i || s.entry(j).Resumes != r.id {
+			if j == i || s.entry(j).Resumes != r.ID {
 				continue
 			}
 			if next[i] < 0 || next[i] < i && j > i {

@@ -11,8 +11,8 @@ func (s *Sheet) Find(id string) (Entry, bool) {
 	for i := len(s.rows) - 1; i >= 0; i-- {
 		r := s.rows[i]
 		switch {
-		case !r.ok || r.id != id:
-		case r.status.Live():
+		case !r.ok || r.ID != id:
+		case r.Status.Live():
 			return s.entry(i), true
 		case found < 0:
 			found = i
@@ -105,7 +105,7 @@ func (s *Sheet) Outcomes() func(Entry) Entry {
 func (s *Sheet) Sweep(judge Judge, now time.Time) []Entry {
 	var out []Entry
 	for i, r := range s.rows {
-		if !r.ok || r.status != Spawned {
+		if !r.ok || r.Status != Spawned {
 			continue
 		}
 		e := s.entry(i)

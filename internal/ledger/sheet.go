@@ -16,18 +16,16 @@ type Sheet struct {
 	changed bool
 }
 
-// row is one element of the entries; one that is no object is no entry. Most are only
-// passed over, so just what they are found by is read at once.
+// row is one element of the entries; one that is no object is no entry: ok is false.
 type row struct {
-	raw    []byte
-	id     string
-	status Status
-	ok     bool
+	Entry
+	ok bool
 }
 
-// entry reads a row.
+// entry returns the entry of a row, with its place.
 func (s *Sheet) entry(i int) Entry {
-	e, _ := read(s.rows[i].raw, i)
+	e := s.rows[i].Entry
+	e.at = i
 	return e
 }
 
@@ -49,39 +47,20 @@ func New() *Sheet {
 // Parse reads a file. It is STORAGE_CORRUPT if it is no JSON, no object, or has
 // entries that are no list; everything else is kept and read as far as it can be.
 func Parse(data []byte) (*Sheet, error) {
-	s := &Sheet{head: Object{Members: []Member{}}}
-	var r row // that is being read
-	var rows []row
-	err := WalkJSON(data, Visitor{
-		Member: func(depth int, key, value []byte) {
-			switch depth {
-			case 1 + entryDepth:
-				r.take(key, value)
-			case 1:
-				name, _ := ParseJSONText(key)
-				s.head.Members = append(s.head.Members, Member{Key: name, Raw: value})
-				if name == keyEntries {
-					s.rows = rows
-				}
-				r, rows = row{}, nil
-			}
-		},
-		Element: func(depth int, value []byte) {
-			if depth == entryDepth {
-				r.raw, r.ok = value, IsJSONObject(value)
-				rows = append(rows, r)
-				r = row{}
-			}
-		},
-	})
-	if err == nil && len(s.head.Members) == 0 {
-		_, err = ParseObject(data) // which may be no object
-	}
-	if err != nil {
+	s := &Sheet{}
+	var err error
+	if s.head, err = ParseObject(data); err != nil {
 		return nil, fault.New(fault.StorageCorrupt, "read %s: %w", FileName, err)
 	}
-	if raw, ok := s.head.Get(keyEntries); ok && string(raw) != "null" && raw[0] != '[' {
-		return nil, fault.New(fault.StorageCorrupt, "read %s: the entries are no list", FileName)
+	if raw, ok := s.head.Get(keyEntries); ok && string(raw) != "null" {
+		elements, err := ParseJSONList(raw)
+		if err != nil {
+			return nil, fault.New(fault.StorageCorrupt, "read %s: the entries are no list", FileName)
+		}
+		for i, element := range elements {
+			e, ok := read(element, i)
+			s.rows = append(s.rows, row{e, ok})
+		}
 	}
 	if bytes.HasSuffix(data, []byte("\n")) {
 		s.tail = "\n"
@@ -91,10 +70,6 @@ func Parse(data []byte) (*Sheet, error) {
 
 // Format writes the sheet. What was not changed is written as it was read.
 func (s *Sheet) Format() []byte {
-	size := 256
-	for _, r := range s.rows {
-		size += len(r.raw) + 8
-	}
 	elements := make([][]byte, len(s.rows))
 	for i, r := range s.rows {
 		elements[i] = r.raw
@@ -103,8 +78,8 @@ func (s *Sheet) Format() []byte {
 	if raw, ok := head.Get(keyVersion); !ok || string(raw) == "null" {
 		head.Set(keyVersion, QuoteJSON(Version))
 	}
-	head.Set(keyEntries, AppendJSONList(make([]byte, 0, size), elements, 1))
-	return append(head.Append(make([]byte, 0, size), 0), s.tail...)
+	head.Set(keyEntries, AppendJSONList(nil, elements, 1))
+	return append(head.Append(nil, 0), s.tail...)
 }
 
 // Changed says that Format would write something else than what was read.
@@ -162,7 +137,7 @@ func (s *Sheet) Entries() []Entry {
 func (s *Sheet) add(e Entry, extra []Member) Entry {
 	e.raw, e.at = nil, len(s.rows)
 	e.raw = e.text(extra)
-	s.rows = append(s.rows, row{e.raw, e.ID, e.Status, true})
+	s.rows = append(s.rows, row{e, true})
 	s.changed = true
 	return e
 }
@@ -170,7 +145,7 @@ func (s *Sheet) add(e Entry, extra []Member) Entry {
 // put replaces an entry where it stands.
 func (s *Sheet) put(e Entry, extra []Member) Entry {
 	e.raw = e.text(extra)
-	s.rows[e.at] = row{e.raw, e.ID, e.Status, true}
+	s.rows[e.at] = row{e, true}
 	s.changed = true
 	return e
 }

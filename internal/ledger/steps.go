@@ -93,7 +93,7 @@ func (s *Sheet) free(id string) error {
 func (s *Sheet) after(id string, now time.Time) time.Time {
 	now = whole(now)
 	for i, r := range s.rows {
-		if !r.ok || r.id != id {
+		if !r.ok || r.ID != id {
 			continue
 		}
 		if at := s.entry(i).At; !now.After(at) {

@@ -216,9 +216,6 @@ func (r *logReader) readAdded(ctx context.Context, yield func(printer.Part, erro
 // LogEntry is an entry with its id and kind, then what it says.
 type LogEntry struct{ public.Entry }
 
-// AppendJSON implements printer.Appender.
-func (e LogEntry) AppendJSON(b []byte) ([]byte, error) { return e.AppendTo(b) }
-
 // Text implements printer.Datum.
 func (e LogEntry) Text(w *printer.Writer) {
 	label := fmt.Sprintf("%d %s", e.ID, e.Kind)

@@ -108,25 +108,13 @@ func (AgentTree) Documented() any {
 // List writes the agents one by one: there may be thousands.
 func (t AgentTree) List() (string, iter.Seq[any]) {
 	return "agents", func(yield func(any) bool) {
-		one := &treeRow{now: &t.now} // reused: each is encoded before the next
 		for _, n := range t.nodes {
-			if one.Agent, one.driven = n.Agent, t.driven[n.ID]; !yield(one) {
+			one := public.FormatNow(*n.Agent, t.now)
+			if one.Driven = t.driven[n.ID]; !yield(one) {
 				return
 			}
 		}
 	}
-}
-
-// treeRow is an agent of a list.
-type treeRow struct {
-	*agent.Agent
-	now    *state.Now
-	driven *public.Driven
-}
-
-// AppendJSON implements printer.Appender.
-func (r *treeRow) AppendJSON(b []byte) ([]byte, error) {
-	return public.AppendNow(b, r.Agent, r.now, r.driven)
 }
 
 func (t AgentTree) withDoing() public.AgentList {
@@ -144,7 +132,6 @@ func writeTree(w *printer.Writer, _ PsInput, t AgentTree) {
 		head = append(head, "DRIVER")
 	}
 	rows := append(make([][]string, 0, len(t.nodes)+1), head)
-	cells := make([]string, 0, len(head)*len(t.nodes)) // of all rows: one list is cheaper than thousands
 	branches := drawBranches(t.nodes)
 	for i, n := range t.nodes {
 		mail := "-"
@@ -157,12 +144,11 @@ func writeTree(w *printer.Writer, _ PsInput, t AgentTree) {
 		}
 		messages := strconv.FormatInt(n.Own, 10) + "/" + strconv.FormatInt(n.Total, 10)
 		now := text.Line(t.now.Of(*n.Agent).String(), public.MaxState)
-		begin := len(cells)
-		cells = append(cells, branches[i]+name, n.ID.Short(), now, messages, mail, w.Age(n.CreatedAt))
+		cells := []string{branches[i] + name, n.ID.Short(), now, messages, mail, w.Age(n.CreatedAt)}
 		if len(t.driven) > 0 {
 			cells = append(cells, describeDriven(t.driven[n.ID]))
 		}
-		rows = append(rows, cells[begin:len(cells):len(cells)])
+		rows = append(rows, cells)
 	}
 	w.Table(rows)
 }

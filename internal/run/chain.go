@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/google/uuid"
+
 	"ramet/internal/base/fault"
 )
 
@@ -13,13 +15,13 @@ import (
 type Chain struct {
 	runID string
 	prev  string
-	ids   map[[16]byte]struct{}
+	ids   map[uuid.UUID]struct{}
 }
 
 // NewChain begins a run's chain. prev is "" unless the run was forked: then it is
 // the hash of the parent's event at the fork point.
 func NewChain(runID, prev string) *Chain {
-	return &Chain{runID: runID, prev: prev, ids: map[[16]byte]struct{}{}}
+	return &Chain{runID: runID, prev: prev, ids: map[uuid.UUID]struct{}{}}
 }
 
 // Begin makes the chain that a log's first event belongs to. The event itself is
@@ -66,7 +68,7 @@ func (c *Chain) fits(e Event) error {
 }
 
 func (c *Chain) take(e Event) error {
-	id := packUUID(e.ID)
+	id, _ := uuid.Parse(e.ID) // ParseLine has checked its form
 	if _, twice := c.ids[id]; twice {
 		return fmt.Errorf("event_id %s stands twice", e.ID)
 	}
@@ -93,30 +95,9 @@ func (c *Chain) RunID() string { return c.runID }
 
 // Has says whether an event of this id was taken.
 func (c *Chain) Has(eventID string) bool {
-	_, has := c.ids[packUUID(eventID)]
+	id, _ := uuid.Parse(eventID)
+	_, has := c.ids[id]
 	return has
-}
-
-// packUUID is the 16 bytes of a UUID whose form was checked.
-func packUUID(s string) (out [16]byte) {
-	if len(s) != 36 {
-		return out
-	}
-	n := 0
-	for i := 0; i < len(s); i++ {
-		if c := s[i]; c != '-' {
-			out[n/2] = out[n/2]<<4 | nibble(c)
-			n++
-		}
-	}
-	return out
-}
-
-func nibble(c byte) byte {
-	if c >= 'a' {
-		return c - 'a' + 10
-	}
-	return c - '0'
 }
 
 // Broken is damage of a log: line from 1, byte from 0.

@@ -30,6 +30,13 @@
 // A checkpoint is a signed head of the Merkle tree (RFC 6962, as in Go's checksum
 // database) whose leaves are the lines, without their line feeds; see Tree.
 //
+// # Reading and writing
+//
+// All forms of a log share verified reading and grouped writing. Lines are parsed and hashed on all cores; only the
+// comparison of neighbours, the run's name and the uniqueness of ids need the order (VerifiedStream). A Committer
+// appends for many callers, which share one durable write: nothing is acknowledged before the sink made it durable,
+// and after a failure that leaves the end of the log unknown nothing more is written.
+//
 // # Evolution
 //
 // Types that a newer version writes are kept and not reduced. The formula and the

@@ -4,8 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"ramet/internal/base/chain"
 )
@@ -180,6 +184,20 @@ func (s Snapshot) Encode() ([]byte, error) {
 	var b bytes.Buffer
 	err := s.Write(&b)
 	return b.Bytes(), err
+}
+
+// Write writes the bytes of snapshot.json as it encodes them: the text of a run of many items is never
+// in memory as a whole.
+func (s Snapshot) Write(w io.Writer) error {
+	err := jsonv2.MarshalWrite(w, s, jsontext.WithIndent("  "), jsontext.EscapeForJS(true), jsonv2.Deterministic(true),
+		jsonv2.FormatNilSliceAsNull(true), jsonv2.FormatNilMapAsNull(true))
+	if err == nil {
+		_, err = io.WriteString(w, "\n")
+	}
+	if err != nil {
+		return fmt.Errorf("encode snapshot: %w", err)
+	}
+	return nil
 }
 
 // DecodeSnapshot reads what Encode wrote, and nothing else.

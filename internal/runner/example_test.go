@@ -13,7 +13,6 @@ import (
 	"ramet/internal/run/recipe"
 	"ramet/internal/run/rundir"
 	"ramet/internal/runner"
-	"ramet/internal/runner/memqueue"
 )
 
 // writer is an executor: it is given an attempt with all that it needs, and gives back
@@ -44,7 +43,7 @@ workers:
 	defer x.Close()
 	files := must(store.OpenFiles("r1"))
 	defer files.Close()
-	queue := memqueue.New()
+	queue := runner.NewMemoryQueue()
 	defer queue.Close()
 
 	r := must(runner.New(ctx, runner.Options{RunID: "r1", Recipe: small, Params: must(small.Bind(nil)), Log: &log{Session: x}, Folder: folder{files},

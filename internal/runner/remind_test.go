@@ -6,12 +6,11 @@ import (
 	"testing"
 
 	"ramet/internal/runner"
-	"ramet/internal/runner/memqueue"
 )
 
 // forgetful is a queue between hosts that loses whatever it is told first.
 type forgetful struct {
-	*memqueue.Queue
+	*runner.MemoryQueue
 	mu   sync.Mutex
 	seen map[string]bool
 }
@@ -24,7 +23,7 @@ func (q *forgetful) Enqueue(ctx context.Context, jobs ...runner.Enqueued) error 
 			q.seen[j.ID] = true
 			continue
 		}
-		if err := q.Queue.Enqueue(ctx, j); err != nil {
+		if err := q.MemoryQueue.Enqueue(ctx, j); err != nil {
 			return err
 		}
 	}
@@ -34,8 +33,8 @@ func (q *forgetful) Enqueue(ctx context.Context, jobs ...runner.Enqueued) error 
 func TestAQueueThatLosesItemsIsToldAgain(t *testing.T) {
 	s := newSite(t, small)
 	lossy := &forgetful{seen: map[string]bool{}}
-	s.far = func(q *memqueue.Queue) runner.Queue {
-		lossy.Queue = q
+	s.far = func(q *runner.MemoryQueue) runner.Queue {
+		lossy.MemoryQueue = q
 		return lossy
 	}
 	if err := s.execute(t.Context()); err != nil {

@@ -23,7 +23,6 @@ import (
 	"ramet/internal/run/recipe"
 	"ramet/internal/run/rundir"
 	"ramet/internal/runner"
-	"ramet/internal/runner/memqueue"
 )
 
 // logs opens real logs in files.
@@ -51,7 +50,7 @@ type site struct {
 	// crash ends everything after that many appended events; 0: never.
 	crash int
 	seen  func(runner.Record)
-	far   func(*memqueue.Queue) runner.Queue // for other hosts; nil: there are none
+	far   func(*runner.MemoryQueue) runner.Queue // for other hosts; nil: there are none
 
 	mu    sync.Mutex
 	items []string // that were done, in order
@@ -194,7 +193,7 @@ func (s *site) execute(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	q := memqueue.New()
+	q := runner.NewMemoryQueue()
 	defer q.Close()
 	l := &log{Session: x}
 	if s.crash > 0 {

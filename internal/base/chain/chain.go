@@ -140,13 +140,6 @@ func (l Link) Hash() Hash { return Sum(l.Bytes()) }
 // would change silently: duplicate keys, invalid UTF-8, and numbers that no
 // double holds.
 func Canonical(text []byte) ([]byte, error) {
-	if out, ok := flat(text); ok {
-		return out, nil
-	}
-	return canonical(text)
-}
-
-func canonical(text []byte) ([]byte, error) {
 	if err := finite(text); err != nil {
 		return nil, err
 	}
@@ -177,8 +170,8 @@ func finite(text []byte) error {
 	}
 }
 
-// modest says of a text that its numbers have no exponents and less digits than a double holds,
-// as almost all have: then nobody has to read them.
+// modest reports whether no number of a text has an exponent or more digits than a double holds. Almost
+// all texts are modest, and their numbers need no parsing.
 func modest(text []byte) bool {
 	const digits = 300
 	within, run := false, 0 // a string; digits up to here

@@ -7,7 +7,6 @@ package printer
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"iter"
@@ -15,6 +14,10 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/text"
@@ -67,16 +70,17 @@ func Compact(v any) ([]byte, error) {
 	}
 	list, ok := v.(lister)
 	if !ok {
-		return compactOne(nil, v)
+		return Marshal(v)
 	}
 	name, elements := list.List()
 	out := append(strconv.AppendQuote([]byte{'{'}, name), ":["...)
 	between := ""
 	for e := range elements {
-		var err error
-		if out, err = compactOne(append(out, between...), e); err != nil {
+		one, err := Marshal(e)
+		if err != nil {
 			return nil, err
 		}
+		out = append(append(out, between...), one...)
 		between = ","
 	}
 	return append(out, "]}"...), nil
@@ -101,15 +105,10 @@ func compactStream(s Stream) ([]byte, error) {
 	return append(bytes.TrimSuffix(b.Bytes(), []byte(",")), "]}"...), nil
 }
 
-func compactOne(out []byte, v any) ([]byte, error) {
-	if quick, ok := v.(Appender); ok {
-		return quick.AppendJSON(out)
-	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
-	return append(out, bytes.TrimSuffix(b.Bytes(), []byte("\n"))...), err
+// Marshal is json.Marshal without HTML escapes.
+func Marshal(v any, options ...jsonv2.Options) ([]byte, error) {
+	options = append([]jsonv2.Options{jsonv1.DefaultOptionsV1(), jsontext.EscapeForHTML(false)}, options...)
+	return jsonv2.Marshal(v, options...)
 }
 
 // Printer writes results to one place in one form.
@@ -144,65 +143,32 @@ func (p *Printer) PrintLine(d Datum) error {
 	return p.text(d)
 }
 
-// Appender is a datum that writes its JSON form itself: one of which there are many.
-type Appender interface {
-	AppendJSON([]byte) ([]byte, error)
-}
-
 func (p *Printer) encode(d any, lines bool) error {
-	if quick, ok := d.(Appender); ok && !lines {
-		b, err := quick.AppendJSON(nil)
-		if err != nil {
-			return err
-		}
-		_, err = io.WriteString(p.Out, text.JSON(string(append(b, '\n'))))
+	var options []jsonv2.Options
+	if lines {
+		options = append(options, jsontext.WithIndent("  "))
+	}
+	out, err := Marshal(d, options...)
+	if err != nil {
 		return err
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(d); err != nil {
-		return err
-	}
-	plain := text.JSON(b.String()) // JSON keeps some codes that a terminal obeys
-	if !lines {
-		_, err := io.WriteString(p.Out, plain)
-		return err
-	}
-	out := bufio.NewWriterSize(p.Out, 64<<10)
-	indent(out, []byte(plain), 0)
-	return out.Flush()
+	_, err = io.WriteString(p.Out, text.JSON(string(out))+"\n") // JSON keeps some codes that a terminal obeys
+	return err
 }
 
-// list prints one element a line, and has one in memory at a time. They are not
-// indented: that would cost a tree of thousands of agents more than reading it.
+// list prints one element a line, and has one in memory at a time.
 func (p *Printer) list(l lister) error {
 	out := bufio.NewWriterSize(p.Out, 64<<10)
 	name, elements := l.List()
 	fmt.Fprintf(out, "{\n  %q: [", name)
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
 	between, end := "\n    ", "]\n}\n"
-	var line []byte
 	for e := range elements {
-		var err error
-		if quick, ok := e.(Appender); ok {
-			line, err = quick.AppendJSON(line[:0])
-		} else {
-			b.Reset()
-			err = enc.Encode(e)
-			line = bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-		}
+		line, err := Marshal(e)
 		if err != nil {
 			return err
 		}
 		out.WriteString(between)
-		if text.PlainJSON(line) {
-			out.Write(line)
-		} else {
-			out.WriteString(text.JSON(string(line)))
-		}
+		out.WriteString(text.JSON(string(line)))
 		between, end = ",\n    ", "\n  ]\n}\n"
 	}
 	out.WriteString(end)
@@ -298,56 +264,32 @@ func (w *Writer) Block(indent, s string) {
 // column is not padded.
 func (w *Writer) Table(rows [][]string) {
 	var widths []int
-	size := 0 // what letters of several bytes take more
 	for _, row := range rows {
 		for i, cell := range row {
 			if i == len(widths) {
 				widths = append(widths, 0)
 			}
 			row[i] = text.Single(cell)
-			width := utf8.RuneCountInString(row[i])
-			size += len(row[i]) - width
-			widths[i] = max(widths[i], width)
+			widths[i] = max(widths[i], utf8.RuneCountInString(row[i]))
 		}
 	}
-	for _, width := range widths {
-		size += (width + 2) * len(rows)
-	}
-	w.b.Grow(size)
 	for n, row := range rows {
-		var line strings.Builder
-		if n > 0 {
-			w.tableRow(&w.b, widths, row)
-			continue
+		line := tableRow(widths, row)
+		if n == 0 {
+			line = w.style(dim, line)
 		}
-		w.tableRow(&line, widths, row)
-		w.b.WriteString(w.style(dim, strings.TrimSuffix(line.String(), "\n")) + "\n")
+		w.b.WriteString(line + "\n")
 	}
 }
 
-// tableRow writes the cells up to the last that is not empty.
-func (w *Writer) tableRow(b *strings.Builder, widths []int, row []string) {
-	for len(row) > 0 && strings.TrimRight(row[len(row)-1], " ") == "" {
-		row = row[:len(row)-1]
-	}
+// tableRow joins the cells of a row.
+func tableRow(widths []int, row []string) string {
+	var b strings.Builder
 	for i, cell := range row {
-		if i == len(row)-1 {
-			b.WriteString(strings.TrimRight(cell, " "))
-			break
-		}
 		b.WriteString(cell)
-		pad(b, widths[i]-utf8.RuneCountInString(cell)+2)
+		b.WriteString(strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2))
 	}
-	b.WriteByte('\n')
-}
-
-// pad writes n spaces.
-func pad(b *strings.Builder, n int) {
-	const spaces = "                                "
-	for ; n > len(spaces); n -= len(spaces) {
-		b.WriteString(spaces)
-	}
-	b.WriteString(spaces[:n])
+	return strings.TrimRight(b.String(), " ")
 }
 
 // Age is how long ago something was, in one unit.

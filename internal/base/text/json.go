@@ -7,9 +7,6 @@ import (
 	"unicode/utf8"
 )
 
-// PlainJSON says that JSON returns a text as it is, for the reason that most do.
-func PlainJSON(line []byte) bool { return plain(line) == len(line) }
-
 // JSON returns a JSON text, of the same value, with nothing in it that a terminal
 // would obey. JSON itself escapes only what is below the space.
 func JSON(s string) string {

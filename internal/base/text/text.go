@@ -48,7 +48,7 @@ func Name(s string) string {
 }
 
 func clean(s string) bool {
-	s = s[plain(s):]
+	s = s[plainLength(s):]
 	for i, r := range s {
 		if r == utf8.RuneError {
 			if _, n := utf8.DecodeRuneInString(s[i:]); n == 1 {
@@ -62,36 +62,18 @@ func clean(s string) bool {
 	return true
 }
 
-// plain is how many bytes of a text, from its start, are printable ASCII, line breaks or tabs: most
+// plainLength returns how many bytes of a text, from its start, are printable ASCII, line breaks or tabs. Most
 // texts are nothing else, and bytes are looked at faster than runes.
-func plain[T string | []byte](s T) int {
-	i := 0
-	for ; len(s)-i >= 8; i += 8 {
-		w := s[i : i+8] // of a known length, so that its bytes are loaded at once
-		x := uint64(w[0]) | uint64(w[1])<<8 | uint64(w[2])<<16 | uint64(w[3])<<24 |
-			uint64(w[4])<<32 | uint64(w[5])<<40 | uint64(w[6])<<48 | uint64(w[7])<<56
-		if printable(x) {
-			continue
-		}
-		for k := i; k < i+8; k++ {
-			if !simple(s[k]) {
-				return k
-			}
+func plainLength(s string) int {
+	for i := range len(s) {
+		if !simple(s[i]) {
+			return i
 		}
 	}
-	for ; i < len(s) && simple(s[i]); i++ {
-	}
-	return i
+	return len(s)
 }
 
 func simple(c byte) bool { return c-0x20 <= 0x7e-0x20 || c == '\n' || c == '\t' }
-
-// printable says whether eight bytes are all from the space to the tilde, with all of them at once: below
-// 0x80, below 0x7f (one more does not reach 0x80), and not below the space (0x60 more does).
-func printable(x uint64) bool {
-	const ones, top = 0x0101010101010101, 0x8080808080808080
-	return x&top == 0 && (x+ones)&top == 0 && (x+(0x80-0x20)*ones)&top == top
-}
 
 // hostile covers C1 controls, line separators and bidirectional overrides.
 // Joiners stay: emoji and scripts need them.
@@ -106,30 +88,12 @@ func hostile(r rune) bool {
 // Single is Safe for what must stay within its line, such as the name of a file: a name with a
 // line break in it could pretend to be two rows of a list.
 func Single(s string) string {
-	s = Safe(s)
-	if strings.IndexByte(s, '\n') < 0 {
-		return s // nearly always
-	}
-	return strings.ReplaceAll(s, "\n", "␊")
-}
-
-// tidy says that a text is printable ASCII with single spaces between its words, as most are in lists.
-func tidy(s string) bool {
-	space := true // before it
-	for i := range len(s) {
-		if c := s[i]; c < 0x20 || c >= 0x7f || c == ' ' && space {
-			return false
-		}
-		space = s[i] == ' '
-	}
-	return !space || s == ""
+	return strings.ReplaceAll(Safe(s), "\n", "␊")
 }
 
 // Line is the text on one line, cut to at most width runes, for lists.
 func Line(s string, width int) string {
-	if !tidy(s) {
-		s = strings.Join(strings.Fields(Safe(s)), " ")
-	}
+	s = strings.Join(strings.Fields(Safe(s)), " ")
 	if utf8.RuneCountInString(s) <= width {
 		return s
 	}

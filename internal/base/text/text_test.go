@@ -45,25 +45,6 @@ func FuzzSafe(f *testing.F) {
 	})
 }
 
-// Eight bytes at a time say what one at a time does.
-func TestPlainLooksAtEachByte(t *testing.T) {
-	for at := range 19 {
-		for c := range 256 {
-			line := []byte("all of it is plain")
-			want := len(line)
-			if at < len(line) {
-				line[at] = byte(c)
-				if !(c >= 0x20 && c < 0x7f || c == '\n' || c == '\t') {
-					want = at
-				}
-			}
-			if got := plain(line); got != want {
-				t.Fatalf("%q: %d, want %d", line, got, want)
-			}
-		}
-	}
-}
-
 // What is tidy is what would come out of the longer way.
 func TestATidyLineIsTheSame(t *testing.T) {
 	signs := []string{"a", "~", " ", "\t", "\n", "\x1f", "\x7f", "ä", "\xff", "\u00a0"}

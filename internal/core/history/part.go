@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	jsonv2 "github.com/go-json-experiment/json"
+
 	"ramet/internal/base/chain"
 	"ramet/internal/model/llm"
 )
@@ -97,21 +99,15 @@ const RedactedText = "[redacted]"
 
 // Parts decodes the content. Parts that stand in blobs name them; Fill gets
 // them.
-func (e Entry) Parts() ([]Part, error) { return e.PartsIn(nil) }
-
-// PartsIn is Parts that lie in space, as far as there is room.
-func (e Entry) PartsIn(space []Part) ([]Part, error) {
+func (e Entry) Parts() ([]Part, error) {
 	if e.Content == nil {
 		return []Part{{Type: Text, Text: RedactedText}}, nil
 	}
 	if len(e.Content) == 0 {
 		return nil, nil
 	}
-	if parts, ok := parse(e.Content, space); ok {
-		return parts, nil
-	}
 	var parts []Part
-	if err := json.Unmarshal(e.Content, &parts); err != nil {
+	if err := jsonv2.Unmarshal(e.Content, &parts); err != nil {
 		return nil, damaged(e, "content is not readable: %v", err)
 	}
 	return parts, nil

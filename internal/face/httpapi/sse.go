@@ -145,10 +145,6 @@ func (e *Events) Publish(one loop.Event) {
 		e.hurry()
 	}
 	h := happening{agent: one.Agent, born: one.Children}
-	if data, ok := e.words(one); ok {
-		e.put(data, h)
-		return
-	}
 	line := EventLine{Line: public.Format(one), Durable: one.Type == loop.Recorded}
 	if one.Entry != nil {
 		h = about(*one.Entry)
@@ -168,13 +164,6 @@ func (e *Events) tell(line EventLine, h happening, entry *history.Entry, other, 
 		own.put(entry.ID)
 	}
 	e.keep([]byte(data), h)
-}
-
-// put tells an event that is no entry.
-func (e *Events) put(data []byte, h happening) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.keep(data, h)
 }
 
 // keep puts an event behind the others; the caller has the mutex.

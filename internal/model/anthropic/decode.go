@@ -58,15 +58,8 @@ type usage struct {
 }
 
 func (d *decoder) Next(_ string, data []byte) ([]llm.Event, bool, error) {
-	if index, text, ok := words(data); ok {
-		i, err := d.goesOn(index)
-		if i >= 0 {
-			d.parts.Add(i, text)
-		}
-		return d.parts.Take(), false, err
-	}
 	var e event
-	if err := json.Unmarshal(data, &e); err != nil {
+	if err := wire.Unmarshal(data, &e); err != nil {
 		return nil, false, wire.Garbled("an event is no JSON: %v", err)
 	}
 	var err error
@@ -147,19 +140,13 @@ func (d *decoder) start(e *event) error {
 	return nil
 }
 
-// goesOn is our index of a block; -1: it is passed over, or never began.
-func (d *decoder) goesOn(index int) (int, error) {
-	i, ok := d.blocks[index]
-	if !ok {
-		return -1, wire.Garbled("content block %d goes on and never began", index)
-	}
-	return i, nil
-}
-
 func (d *decoder) delta(e *event) error {
-	i, err := d.goesOn(e.Index)
+	i, ok := d.blocks[e.Index]
+	if !ok {
+		return wire.Garbled("content block %d goes on and never began", e.Index)
+	}
 	if i < 0 {
-		return err
+		return nil
 	}
 	switch e.Delta.Type {
 	case "text_delta":

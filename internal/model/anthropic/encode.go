@@ -11,14 +11,12 @@ import (
 	"ramet/internal/model/wire"
 )
 
-// request is the body; what is left out here stands before the rest (see
-// AppendJSON).
+// request is the body.
 type request struct {
-	Model     string    `json:"-"`
-	MaxTokens int64     `json:"-"`
-	System    []block   `json:"-"`
-	Messages  []message `json:"-"`
-
+	Model        string        `json:"model,omitempty"`
+	MaxTokens    int64         `json:"max_tokens"`
+	System       []block       `json:"system,omitempty"`
+	Messages     []message     `json:"messages"`
 	Tools        []tool        `json:"tools,omitempty"`
 	ToolChoice   *toolChoice   `json:"tool_choice,omitempty"`
 	Temperature  *float64      `json:"temperature,omitempty"`
@@ -29,8 +27,8 @@ type request struct {
 }
 
 type message struct {
-	Role    string
-	Content []block
+	Role    string  `json:"role"`
+	Content []block `json:"content"`
 }
 
 // tool is one of ours or, with a type, one of the server's own.
@@ -95,16 +93,8 @@ func (p *provider) encode(r llm.Request) (string, any) {
 	marks := wire.Marks(r.CacheAfter)
 	answered, found := looked(r.Messages)
 	leading := true
-	parts := 0
-	for _, m := range r.Messages {
-		parts += len(m.Parts)
-	}
-	room := make([]block, 0, parts) // one piece for all: there may be ten thousand
-	out.Messages = make([]message, 0, len(r.Messages))
 	for i, m := range r.Messages {
-		begin := len(room)
-		room = appendBlocksOf(room, m, leading, ids)
-		blocks := room[begin:len(room):len(room)]
+		blocks := blocksOf(m, leading, ids)
 		if i < answered {
 			blocks = slices.DeleteFunc(blocks, func(b block) bool { return forgotten(b, found) })
 		}
@@ -120,11 +110,11 @@ func (p *provider) encode(r llm.Request) (string, any) {
 		out.add(m.Role, blocks)
 	}
 	if p.Below != "" {
-		out.Version = belowVersion
+		out.Model, out.Version = "", belowVersion
 		return p.Below + url.PathEscape(r.Model) + ":streamRawPredict", out
 	}
 	if p.Framed {
-		out.Version, out.Stream = framedVersion, false
+		out.Model, out.Version, out.Stream = "", framedVersion, false
 		return "/model/" + url.QueryEscape(r.Model) + "/invoke-with-response-stream", out
 	}
 	return "/v1/messages", out
@@ -199,18 +189,14 @@ func (r *request) add(role llm.Role, blocks []block) {
 		n++
 	}
 	last := &r.Messages[n-1]
-	if last.Content == nil {
-		last.Content = blocks
-	} else {
-		last.Content = append(last.Content, blocks...)
-	}
+	last.Content = append(last.Content, blocks...)
 	if who == "user" {
 		slices.SortStableFunc(last.Content, func(a, b block) int { return a.rank() - b.rank() })
 	}
 }
 
-// appendBlocksOf appends what a message is sent as.
-func appendBlocksOf(out []block, m llm.Message, leading bool, ids wire.IDs) []block {
+// blocksOf returns what a message is sent as.
+func blocksOf(m llm.Message, leading bool, ids wire.IDs) (out []block) {
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		switch p.Type {

@@ -2,7 +2,7 @@
 // can talk to, where, in which protocol and with which key, and their models with
 // prices and limits.
 //
-// The models stand in tables.go, as data that costs nothing until it is asked for.
+// The models are in models.json, a table of which is parsed when it is asked for.
 // They are made from charm.land/catwalk by this package's test, which also
 // fails when the two differ; see table_test.go for the conversion of prices.
 // rules.go says of families of models what no list of models does.
@@ -13,9 +13,12 @@
 package catalog
 
 import (
-	"slices"
+	_ "embed"
 	"strings"
 	"sync"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/text"
@@ -179,21 +182,33 @@ type Table struct {
 	Models  []llm.Model `json:"models"`
 }
 
-// builtIn is the model that is a part of ramet.
-var builtIn = Table{Default: Offline, Models: []llm.Model{{Name: Offline, Title: "built-in offline model", Context: 200_000, Output: 8192}}}
-
 // known is the table of a vendor as it is linked; empty where its models are not known.
 func known(name string) Table {
 	if name == Offline {
-		return builtIn
+		return Table{Default: Offline, Models: []llm.Model{{Name: Offline, Title: "built-in offline model", Context: 200_000, Output: 8192}}}
 	}
-	for i := range catwalks {
-		if catwalks[i].vendor == name {
-			return catwalks[i].table
+	var t Table
+	if raw := linked()[name]; raw != nil {
+		if err := json.Unmarshal(raw, &t); err != nil {
+			panic("models.json: " + err.Error())
 		}
 	}
-	return Table{}
+	return t
 }
+
+//go:embed models.json
+var models []byte
+
+// linked returns the tables of models.json, which has the form of an update.
+var linked = sync.OnceValue(func() map[string]jsontext.Value {
+	var all struct {
+		Vendors map[string]jsontext.Value `json:"vendors"`
+	}
+	if err := json.Unmarshal(models, &all); err != nil {
+		panic("models.json: " + err.Error())
+	}
+	return all.Vendors
+})
 
 var (
 	mu     sync.Mutex
@@ -211,7 +226,6 @@ func (v Vendor) Table() Table {
 	t, fresh := updated(name)
 	if !fresh {
 		t = known(name)
-		t.Models = slices.Clone(t.Models) // what is linked stays as it is
 	}
 	for i := range t.Models {
 		t.Models[i].Known = true

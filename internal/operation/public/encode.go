@@ -1,9 +1,10 @@
 package public
 
 import (
-	"bytes"
 	"encoding/json"
 	"io"
+
+	"ramet/internal/base/printer"
 )
 
 // Encoder writes JSON as it is, without HTML escapes: entries keep their bytes, and our
@@ -16,9 +17,5 @@ func Encoder(w io.Writer) *json.Encoder {
 
 // Marshal is json.Marshal without HTML escapes.
 func Marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	if err := Encoder(&b).Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+	return printer.Marshal(v)
 }

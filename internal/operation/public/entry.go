@@ -1,8 +1,6 @@
 package public
 
 import (
-	"bytes"
-
 	"ramet/internal/base/chain"
 	"ramet/internal/base/id"
 	"ramet/internal/core/history"
@@ -20,8 +18,6 @@ type Entry struct {
 	Hash      string         `json:"hash"`
 	InContext bool           `json:"in_context"`
 	Redacted  bool           `json:"redacted"`
-
-	stored []byte // Parts as they are stored; nil: they are not, as those are that stand in blobs
 }
 
 // Raw is JSON that is stored as it is printed.
@@ -35,17 +31,13 @@ func ReadEntry(e history.Entry, inContext bool, blob func(chain.Hash) ([]byte, e
 	if err != nil {
 		return Entry{}, err
 	}
-	stored := e.Content
-	if len(stored) == 0 || bytes.Contains(stored, []byte(`"blob"`)) || bytes.IndexByte(stored, '\n') >= 0 {
-		stored = nil // empty, elsewhere, or not on one line as we write it
-	}
 	if err := history.Fill(parts, blob); err != nil {
 		return Entry{}, err
 	}
 	if parts == nil {
 		parts = []history.Part{}
 	}
-	return Entry{stored: stored, ID: e.ID, AgentUUID: e.Agent, Kind: e.Kind, Content: history.Plain(parts), Parts: parts,
+	return Entry{ID: e.ID, AgentUUID: e.Agent, Kind: e.Kind, Content: history.Plain(parts), Parts: parts,
 		Meta: e.Meta, CreatedAt: Stamp(e.CreatedAt), Hash: e.Hash.String(), InContext: inContext,
 		Redacted: e.Content == nil}, nil
 }

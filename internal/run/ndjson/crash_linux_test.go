@@ -15,7 +15,6 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/testkit/probe"
 	"ramet/internal/testkit/runtest"
-	"ramet/internal/testkit/steptest"
 )
 
 // helper makes this test binary append events to the log that it names, and say
@@ -83,7 +82,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 	for name, begin := range map[string][]byte{"new": nil, "torn": all[:len(all)-40]} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			points := steptest.Record(t, 1, func(variable string) {
+			points := probe.RecordSteps(t, 1, func(variable string) {
 				if _, code := runHelper(t, start(t, begin), variable); code != 0 {
 					t.Fatalf("exit %d", code)
 				}
@@ -91,7 +90,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 			for _, p := range points {
 				var path string
 				var said []string
-				steptest.Kill(t, p, func(variable string) bool {
+				probe.KillAtStep(t, p, func(variable string) bool {
 					path = start(t, begin)
 					var code int
 					said, code = runHelper(t, path, variable)
@@ -149,7 +148,7 @@ const (
 // writes returns the points at which the helper writes its four events into a new log; each is followed by a sync.
 func writes(t *testing.T) (writes, syncs []probe.Point) {
 	t.Helper()
-	made := steptest.Record(t, 1, func(variable string) { runHelper(t, start(t, nil), variable) })
+	made := probe.RecordSteps(t, 1, func(variable string) { runHelper(t, start(t, nil), variable) })
 	for i, p := range made[1:] {
 		if made[i].Label == logWrite && p.Label == logSync {
 			writes, syncs = append(writes, made[i]), append(syncs, p)

@@ -3,7 +3,7 @@
 // What it promises:
 //
 //   - Append returns after write and fdatasync. Callers at the same time share
-//     them (see package runlog).
+//     them (see package run).
 //   - A failed fdatasync is the end of the writer: what is on the disk is not
 //     known any more, and no later sync would tell. A failed write is undone by
 //     cutting the file back to what is durable, so that nothing is ever appended

@@ -9,7 +9,6 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/base/step"
 	"ramet/internal/run"
-	"ramet/internal/run/runlog"
 )
 
 // file is a log open for reading. It implements run.Log.
@@ -76,7 +75,7 @@ func (l *file) Last(ctx context.Context) (run.Entry, bool, error) {
 		return run.Entry{}, false, l.failed(err)
 	}
 	if len(line) <= run.MaxLine {
-		if e, err := runlog.ParseChunk(line); err == nil {
+		if e, err := run.ParseChunk(line); err == nil {
 			return run.Entry{Event: e, Offset: at, Raw: line}, true, nil
 		}
 	}
@@ -100,7 +99,7 @@ func (l *file) failed(err error) error {
 	if _, ours := fault.Of(err); ours || err == nil {
 		return err
 	}
-	if bad := (*runlog.BadChunk)(nil); errors.As(err, &bad) {
+	if bad := (*run.BadChunk)(nil); errors.As(err, &bad) {
 		return run.Broken(l.path, bad.Line, bad.Offset, "%v", bad.Reason)
 	}
 	return durable.Failure("read", l.path, err)

@@ -8,7 +8,6 @@ import (
 	"io"
 
 	"ramet/internal/run"
-	"ramet/internal/run/runlog"
 )
 
 // chunkSize is how much is read at once. Whoever keeps an entry keeps its chunk.
@@ -25,24 +24,24 @@ type lines struct {
 
 // next gives the next lines that are whole. At the end, rest is what has no line
 // feed.
-func (l *lines) next(ctx context.Context) (runlog.Chunk, error) {
+func (l *lines) next(ctx context.Context) (run.Chunk, error) {
 	for {
 		if err := ctx.Err(); err != nil {
-			return runlog.Chunk{}, err
+			return run.Chunk{}, err
 		}
 		data, err := l.read()
 		if err != nil {
-			return runlog.Chunk{}, err
+			return run.Chunk{}, err
 		}
 		whole := bytes.LastIndexByte(data, '\n') + 1
 		if whole == 0 {
 			l.rest = data
 			if len(data) > run.MaxLine {
-				return runlog.Chunk{}, &runlog.BadChunk{Line: l.line, Offset: l.at - int64(len(data)), Reason: fmt.Errorf("the line is longer than %d bytes", run.MaxLine)}
+				return run.Chunk{}, &run.BadChunk{Line: l.line, Offset: l.at - int64(len(data)), Reason: fmt.Errorf("the line is longer than %d bytes", run.MaxLine)}
 			}
 			continue
 		}
-		c := runlog.Chunk{Line: l.line, Offset: l.at - int64(len(data)), Lines: make([][]byte, 0, bytes.Count(data[:whole], []byte{'\n'}))}
+		c := run.Chunk{Line: l.line, Offset: l.at - int64(len(data)), Lines: make([][]byte, 0, bytes.Count(data[:whole], []byte{'\n'}))}
 		for left := data[:whole]; len(left) > 0; {
 			n := bytes.IndexByte(left, '\n')
 			c.Lines = append(c.Lines, left[:n:n])
@@ -81,7 +80,7 @@ func (l *lines) skip(ctx context.Context, line int64) error {
 	start, found := l.at, l.line == line
 	for at := l.at; ; {
 		if err := ctx.Err(); err != nil {
-			return runlog.CancelledRead("read events", err)
+			return run.CancelledRead("read events", err)
 		}
 		n, err := l.r.ReadAt(buf[:min(int64(len(buf)), l.end-at)], at)
 		if err != nil && !errors.Is(err, io.EOF) {

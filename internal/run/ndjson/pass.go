@@ -6,12 +6,11 @@ import (
 	"io"
 
 	"ramet/internal/run"
-	"ramet/internal/run/runlog"
 )
 
 // pass is one way through the lines of a file.
 type pass struct {
-	runlog.VerifiedStream
+	run.VerifiedStream
 	log  *file
 	from *lines
 	size int64 // of the file, when the pass began
@@ -77,7 +76,7 @@ func (p *pass) back() error {
 // judge turns the error that ended a pass into a fault; nil if it ended at a torn
 // tail, which readers ignore.
 func (p *pass) judge(err error) error {
-	bad := (*runlog.BadChunk)(nil)
+	bad := (*run.BadChunk)(nil)
 	if errors.As(err, &bad) {
 		torn, readErr := hole(p.log.f, bad.Offset, p.end)
 		if readErr != nil {
@@ -97,7 +96,7 @@ func (p *pass) unfinished() ([]byte, error) {
 	if len(rest) < 2 {
 		return rest, nil
 	}
-	if _, err := runlog.ParseChunk(rest[:len(rest)-1]); err == nil {
+	if _, err := run.ParseChunk(rest[:len(rest)-1]); err == nil {
 		return nil, run.Broken(p.log.path, p.from.line, p.from.at-int64(len(rest)), "the line ends with %q, not with a line feed", rest[len(rest)-1])
 	}
 	return rest, nil

@@ -9,7 +9,6 @@ import (
 	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
 	"ramet/internal/run"
-	"ramet/internal/run/runlog"
 )
 
 // Repair is what was done to a torn tail.
@@ -63,7 +62,7 @@ func (p *pass) good() int64 {
 
 // finish verifies the rest of the log, repairs its tail and returns where the log
 // ends, in events and in bytes.
-func (p *pass) finish(ctx context.Context) (state runlog.CommitState, size int64, repair *Repair, err error) {
+func (p *pass) finish(ctx context.Context) (state run.CommitState, size int64, repair *Repair, err error) {
 	var rest []byte
 	for _, err = range p.Events(ctx) {
 	}
@@ -76,14 +75,14 @@ func (p *pass) finish(ctx context.Context) (state runlog.CommitState, size int64
 		return state, 0, nil, err
 	}
 	good := p.good()
-	state = runlog.CommitState{Chain: p.Chain, Count: p.Last.Line, Last: p.Last}
+	state = run.CommitState{Chain: p.Chain, Count: p.Last.Line, Last: p.Last}
 	if good == p.size {
 		return state, good, nil, nil
 	}
 	repair = &Repair{Line: state.Count + 1, Offset: good}
-	if e, err := runlog.ParseChunk(rest); err == nil && p.follows(e) {
+	if e, err := run.ParseChunk(rest); err == nil && p.follows(e) {
 		repair.Kept = true
-		state = runlog.CommitState{Chain: p.Chain, Count: repair.Line, Last: run.Entry{Event: e, Line: repair.Line, Offset: good, Raw: rest}}
+		state = run.CommitState{Chain: p.Chain, Count: repair.Line, Last: run.Entry{Event: e, Line: repair.Line, Offset: good, Raw: rest}}
 		good += int64(len(rest))
 	}
 	if repair.Cut = p.size - good; repair.Cut > 0 {

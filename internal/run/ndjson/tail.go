@@ -5,7 +5,6 @@ import (
 	"io"
 
 	"ramet/internal/run"
-	"ramet/internal/run/runlog"
 )
 
 // sector is what a disk writes at least. Where a crash lost a part of a write,
@@ -36,7 +35,7 @@ func hole(r io.ReaderAt, from, end int64) (bool, error) {
 		line, data, _ = bytes.Cut(data, []byte{'\n'})
 		// What the disk did keep may begin in the middle of a line.
 		line = line[bytes.LastIndexByte(line, 0)+1:]
-		if _, err := runlog.ParseChunk(line); err == nil {
+		if _, err := run.ParseChunk(line); err == nil {
 			return false, nil
 		}
 	}

@@ -9,13 +9,12 @@ import (
 	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
 	"ramet/internal/run"
-	"ramet/internal/run/runlog"
 )
 
 // Writer is a log open for appending. It implements run.Writer.
 type Writer struct {
 	*file
-	commits *runlog.Committer
+	commits *run.Committer
 	lock    *durable.Held
 	repair  *Repair
 	closing sync.Once
@@ -36,7 +35,7 @@ func newWriter(ctx context.Context, l *file) (*Writer, error) {
 		return nil, err
 	}
 	w := &Writer{file: l, end: end, repair: repair}
-	w.commits = runlog.NewCommitter(l.path, state, w.commit)
+	w.commits = run.NewCommitter(l.path, state, w.commit)
 	l.size = w.durable // readers of a writer see no more than it acknowledged
 	return w, nil
 }
@@ -97,7 +96,7 @@ func (w *Writer) commit(entries []run.Entry) error {
 		return w.undo(durable.Failure("append to", w.path, err))
 	}
 	if err := datasync(w.f); err != nil {
-		return &runlog.FatalError{Err: syncFailure(w.path, err)}
+		return &run.FatalError{Err: syncFailure(w.path, err)}
 	}
 	w.mu.Lock()
 	w.end += int64(len(data))
@@ -109,10 +108,10 @@ func (w *Writer) commit(entries []run.Entry) error {
 // was written.
 func (w *Writer) undo(cause error) error {
 	if err := w.f.Truncate(w.end); err != nil {
-		return &runlog.FatalError{Err: fault.New(fault.StorageIO, "%w; and cutting it back failed: %v", cause, err)}
+		return &run.FatalError{Err: fault.New(fault.StorageIO, "%w; and cutting it back failed: %v", cause, err)}
 	}
 	if err := datasync(w.f); err != nil {
-		return &runlog.FatalError{Err: syncFailure(w.path, err)}
+		return &run.FatalError{Err: syncFailure(w.path, err)}
 	}
 	return cause
 }

@@ -7,7 +7,7 @@
 //
 // A commit is one transaction, durable when it returns (SQLite: synchronous FULL;
 // PostgreSQL: as the server is set up), shared by those who append at once (see
-// package runlog). There is one writer for each run:
+// package run). There is one writer for each run:
 //
 //   - SQLite: whoever holds the lock on <path>.lock;
 //   - PostgreSQL: whoever holds the advisory lock of the run. It belongs to the

@@ -9,7 +9,6 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/run"
-	"ramet/internal/run/runlog"
 )
 
 // Option of the functions that open logs.
@@ -53,7 +52,7 @@ func (l *rows) Events(ctx context.Context, after int64) iter.Seq2[run.Entry, err
 	return func(yield func(run.Entry, error) bool) {
 		c := &cursor{log: l, line: max(after, 1)}
 		defer c.close()
-		s := &runlog.VerifiedStream{Next: c.next, Given: after > 0}
+		s := &run.VerifiedStream{Next: c.next, Given: after > 0}
 		for e, err := range s.Events(ctx) {
 			if err != nil {
 				yield(run.Entry{}, l.fail("read events", err))
@@ -81,7 +80,7 @@ func (l *rows) Last(ctx context.Context) (run.Entry, bool, error) {
 	if err != nil {
 		return run.Entry{}, false, l.fail("read the last event", err)
 	}
-	if e.Event, err = runlog.ParseChunk(e.Raw); err != nil {
+	if e.Event, err = run.ParseChunk(e.Raw); err != nil {
 		return run.Entry{}, false, run.Broken(l.place, e.Line, 0, "%v", err)
 	}
 	return e, true, nil
@@ -95,11 +94,11 @@ func (l *rows) fail(verb string, err error) error {
 	if _, ours := fault.Of(err); ours {
 		return err
 	}
-	if bad := (*runlog.BadChunk)(nil); errors.As(err, &bad) {
+	if bad := (*run.BadChunk)(nil); errors.As(err, &bad) {
 		return run.Broken(l.place, bad.Line, bad.Offset, "%v", bad.Reason)
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return runlog.CancelledRead(verb, err)
+		return run.CancelledRead(verb, err)
 	}
 	if err = l.fault(err); fault.CodeOf(err) != fault.Failed {
 		return err
@@ -125,15 +124,15 @@ func (c *cursor) close() {
 	}
 }
 
-func (c *cursor) next(ctx context.Context) (runlog.Chunk, error) {
+func (c *cursor) next(ctx context.Context) (run.Chunk, error) {
 	if c.rows == nil {
 		where, args := c.log.where(c.line)
 		var err error
 		if c.rows, err = c.log.db.QueryContext(ctx, `SELECT seq, line FROM run_events WHERE `+where+` ORDER BY seq`, args...); err != nil {
-			return runlog.Chunk{}, err
+			return run.Chunk{}, err
 		}
 	}
-	out := runlog.Chunk{Line: c.line, Offset: c.offset}
+	out := run.Chunk{Line: c.line, Offset: c.offset}
 	for size := 0; size < chunkSize && c.end == nil; {
 		var line []byte
 		if line, c.end = c.row(); c.end != nil {
@@ -162,7 +161,7 @@ func (c *cursor) row() ([]byte, error) {
 		return nil, err
 	}
 	if seq != c.line {
-		return nil, &runlog.BadChunk{Line: c.line, Offset: c.offset, Reason: errors.New("the line is missing")}
+		return nil, &run.BadChunk{Line: c.line, Offset: c.offset, Reason: errors.New("the line is missing")}
 	}
 	c.line++
 	c.offset += int64(len(line)) + 1

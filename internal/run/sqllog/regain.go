@@ -9,7 +9,6 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/run"
-	"ramet/internal/run/runlog"
 	"ramet/internal/store/database"
 )
 
@@ -117,7 +116,7 @@ func (w *Writer) compare(ctx context.Context, entries []run.Entry) (written bool
 		return false, nil
 	}
 	if line == first.Line-1 {
-		if e, err := runlog.ParseChunk(raw); err == nil && e.Hash == first.PrevHash {
+		if e, err := run.ParseChunk(raw); err == nil && e.Hash == first.PrevHash {
 			return false, nil
 		}
 	}

@@ -11,13 +11,12 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/run"
-	"ramet/internal/run/runlog"
 )
 
 // Writer is a log open for appending. It implements run.Writer.
 type Writer struct {
 	*rows
-	commits  *runlog.Committer
+	commits  *run.Committer
 	conn     *sql.Conn // the only one that writes
 	schema   string    // of a table; empty: it is a file
 	sessions []int     // processes of the server for conn, the last, and for those that were lost
@@ -30,7 +29,7 @@ type Writer struct {
 
 // start verifies the log and readies the writer.
 func (w *Writer) start(ctx context.Context, o options) error {
-	s := &runlog.VerifiedStream{Given: o.count > 0}
+	s := &run.VerifiedStream{Given: o.count > 0}
 	c := &cursor{log: w.rows, line: max(o.count, 1)}
 	defer c.close()
 	s.Next = c.next
@@ -52,7 +51,7 @@ func (w *Writer) start(ctx context.Context, o options) error {
 	if !known && s.Last.Hash != o.hash {
 		return w.unknown(o)
 	}
-	w.commits = runlog.NewCommitter(w.place, runlog.CommitState{Chain: s.Chain, Count: s.Last.Line, Last: s.Last}, w.commit)
+	w.commits = run.NewCommitter(w.place, run.CommitState{Chain: s.Chain, Count: s.Last.Line, Last: s.Last}, w.commit)
 	return nil
 }
 
@@ -110,7 +109,7 @@ func (w *Writer) commit(entries []run.Entry) error {
 	for try := 0; try < mostRegained && w.schema != "" && err != nil && stumbled(err); try++ {
 		written, lost := w.regain(entries)
 		if lost != nil {
-			return &runlog.FatalError{Err: w.fail("append", lost)}
+			return &run.FatalError{Err: w.fail("append", lost)}
 		}
 		if written {
 			return nil
@@ -149,7 +148,7 @@ func (w *Writer) write(entries []run.Entry) error {
 func (w *Writer) judge(err error, fatal bool) error {
 	err = w.fail("append", err)
 	if fatal {
-		return &runlog.FatalError{Err: err}
+		return &run.FatalError{Err: err}
 	}
 	return err
 }

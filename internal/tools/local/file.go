@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"sync"
 
 	"ramet/internal/base/step"
 )
@@ -76,13 +75,10 @@ func (s *handle) content() ([]byte, error) {
 	return text, nil
 }
 
-// buffers are used again by searches, which read many files.
-var buffers = sync.Pool{New: func() any { return new([]byte) }}
-
 var errBinary = errors.New("it is no text")
 
-// text reads a whole text file, of at most the largest size, into a buffer.
-func (s *handle) text(buffer *[]byte) ([]byte, error) {
+// text reads a whole text file, of at most the largest size.
+func (s *handle) text() ([]byte, error) {
 	f, err := s.file()
 	if err != nil {
 		return nil, err
@@ -91,29 +87,16 @@ func (s *handle) text(buffer *[]byte) ([]byte, error) {
 	if s.info.Size() > largest {
 		return nil, errTooLarge
 	}
-	if need := int(s.info.Size()) + 1; cap(*buffer) < need {
-		*buffer = make([]byte, need, need+need/2)
+	body, err := io.ReadAll(io.LimitReader(f, largest+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(body) > largest:
+		return nil, errTooLarge
+	case bytes.IndexByte(body[:min(len(body), 8<<10)], 0) >= 0:
+		return nil, errBinary
 	}
-	b := (*buffer)[:cap(*buffer)]
-	for n := 0; ; {
-		if n == len(b) { // it grew
-			b = append(b, make([]byte, len(b))...)
-			*buffer = b
-		}
-		got, err := f.Read(b[n:])
-		first := n == 0
-		n += got
-		switch {
-		case first && bytes.IndexByte(b[:min(n, 8<<10)], 0) >= 0:
-			return nil, errBinary
-		case n > largest:
-			return nil, errTooLarge
-		case err == io.EOF || got == 0:
-			return b[:n], nil
-		case err != nil:
-			return nil, err
-		}
-	}
+	return body, nil
 }
 
 // unchanged is the content of a file that was read before and is still the same.

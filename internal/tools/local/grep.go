@@ -55,14 +55,7 @@ func (l *Local) runGrep(ctx context.Context, c tool.Call) (tool.Answer, error) {
 		return tool.Answer{}, err
 	}
 	g := &grepping{matcher: m, sel: sel, ctx: ctx}
-	if found, ok := l.candidates(ctx, args.Path, m); ok {
-		g.only = found
-	}
 	w, err := l.walk(ctx, args.Path, g.visit)
-	if err == nil && g.only != nil && len(g.found) == 0 { // the answer says where was looked
-		g = &grepping{matcher: m, sel: sel, ctx: ctx}
-		w, err = l.walk(ctx, args.Path, g.visit)
-	}
 	if err != nil {
 		return tool.Answer{}, err
 	}
@@ -82,7 +75,6 @@ type grepping struct {
 	*matcher
 	sel  selection
 	ctx  context.Context
-	only map[string]bool // paths in the root that can have a match; nil: any
 	note string
 
 	mu       sync.Mutex
@@ -96,8 +88,6 @@ type grepping struct {
 func (g *grepping) visit(f *folder) error {
 	var found []aged
 	lines, searched, left, large := 0, 0, 0, 0
-	buffer := buffers.Get().(*[]byte)
-	defer buffers.Put(buffer)
 	for _, e := range f.files {
 		switch {
 		case g.ctx.Err() != nil:
@@ -107,10 +97,12 @@ func (g *grepping) visit(f *folder) error {
 		case !g.sel.takes(path.Join(f.inside, e.Name())):
 			left++
 			continue
-		case g.only != nil && !g.only[path.Join(f.rel, e.Name())]:
+		}
+		s, ok := f.handle(e.Name())
+		if !ok {
 			continue
 		}
-		body, when, err := f.text(e.Name(), buffer)
+		body, err := s.text()
 		if errors.Is(err, errTooLarge) {
 			large++
 		}
@@ -124,7 +116,7 @@ func (g *grepping) visit(f *folder) error {
 		}
 		if n > 0 {
 			lines += n
-			found = append(found, aged{path.Join(f.rel, e.Name()), when, n})
+			found = append(found, aged{s.rel, s.info.ModTime().UnixNano(), n})
 		}
 	}
 	g.mu.Lock()

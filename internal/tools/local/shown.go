@@ -22,7 +22,7 @@ func (l *Local) show(g *grepping, context int) (tool.Answer, error) {
 		if err != nil {
 			continue // it went away
 		}
-		if body, err := s.text(new([]byte)); err == nil && s.rel == f.path {
+		if body, err := s.text(); err == nil && s.rel == f.path {
 			p.file(f.path, body, g.matcher)
 		}
 		s.close()

@@ -22,9 +22,8 @@ const mostVisited = 1_000_000 // names that are looked at
 // while it is visited.
 type folder struct {
 	dir    *os.Root
-	names  *os.File // the same
-	rel    string   // its path in the root
-	inside string   // its path below where the walk began; "" is there
+	rel    string // its path in the root
+	inside string // its path below where the walk began; "" is there
 	files  []fs.DirEntry
 
 	users atomic.Int32
@@ -33,8 +32,16 @@ type folder struct {
 func (f *folder) leave() {
 	if f.users.Add(-1) == 0 {
 		f.dir.Close()
-		f.names.Close()
 	}
+}
+
+// handle returns the place of a file in the folder; ok is false for what is no regular file.
+func (f *folder) handle(name string) (_ *handle, ok bool) {
+	info, err := f.dir.Lstat(name)
+	if err != nil || !info.Mode().IsRegular() {
+		return nil, false
+	}
+	return &handle{dir: f.dir, name: name, rel: path.Join(f.rel, name), info: info}, true
 }
 
 // walk is a search through folders. Links are not followed, but for the first; git's own
@@ -63,12 +70,7 @@ func (l *Local) walk(ctx context.Context, start string, visit func(*folder) erro
 		return w, l.missing(start)
 	}
 	if !s.info.IsDir() {
-		names, err := s.dir.Open(".")
-		if err != nil {
-			return w, explain(start, err)
-		}
-		defer names.Close()
-		return w, visit(&folder{dir: s.dir, names: names, rel: path.Dir(s.rel), files: []fs.DirEntry{fs.FileInfoToDirEntry(s.info)}})
+		return w, visit(&folder{dir: s.dir, rel: path.Dir(s.rel), files: []fs.DirEntry{fs.FileInfoToDirEntry(s.info)}})
 	}
 	top, err := s.dir.OpenRoot(s.name)
 	if err != nil {
@@ -125,11 +127,7 @@ func (w *walk) run(ctx context.Context, top *folder, rules files.IgnoreFolder) e
 func (w *walk) enter(ctx context.Context, f *folder, rules files.IgnoreFolder) {
 	f.users.Store(1)
 	defer f.leave()
-	var entries []fs.DirEntry
-	var err error
-	if f.names, err = f.dir.Open("."); err == nil {
-		entries, err = f.names.ReadDir(-1)
-	}
+	entries, err := fs.ReadDir(f.dir.FS(), ".")
 	if err != nil {
 		w.closed++
 	}

@@ -60,27 +60,13 @@ func (c *Conversation) Messages() []llm.Message { return c.first(c.outs()) }
 // first is a list of the first n messages that are settled, with what is not settled when these are all.
 func (c *Conversation) first(n int) []llm.Message {
 	out := make([]llm.Message, n, n+4)
-	c.copySettled(out, 0)
+	for _, s := range c.segments() {
+		copy(out[min(s.outFirst, n):], s.out)
+	}
 	if n < c.outs() {
 		return out
 	}
 	return c.withOpen(out)
-}
-
-// copySettled fills a list with settled messages, from one of them on. What stands before that is not
-// looked at.
-func (c *Conversation) copySettled(to []llm.Message, from int) {
-	part := func(s *segment) {
-		at, out := s.outFirst-from, s.out
-		if at < 0 {
-			at, out = 0, out[min(-at, len(out)):]
-		}
-		copy(to[min(at, len(to)):], out)
-	}
-	part(&c.own)
-	for s := c.base; s != nil && s.outEnd() > from; s = s.prev {
-		part(s)
-	}
 }
 
 // withOpen is a list and, behind it, what is not settled.

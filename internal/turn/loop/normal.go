@@ -158,7 +158,6 @@ func (c *Conversation) result(p *llm.Part) bool {
 	m.Parts = slices.Clone(m.Parts) // a request may have it
 	r := &m.Parts[where.slot]
 	r.Text, r.IsError = p.Text, p.IsError
-	c.sheet = c.sheet.upTo(where.out) // the same of the list
 	return false
 }
 

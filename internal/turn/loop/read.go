@@ -27,8 +27,7 @@ var roles = map[history.Kind]llm.Role{
 // role, and blank ones, are left out: some vendor would refuse them.
 func read(ctx context.Context, e history.Entry, blob func(context.Context, chain.Hash) ([]byte, error)) (item, error) {
 	it := item{id: e.ID, kind: e.Kind, first: e.ID, end: e.ID, message: llm.Message{Role: roles[e.Kind]}}
-	var space [4]history.Part // most have one
-	parts, err := e.PartsIn(space[:0])
+	parts, err := e.Parts()
 	if err != nil {
 		return it, err
 	}

@@ -22,7 +22,6 @@ func Run(ctx context.Context, t Turn, c *Conversation) (Outcome, error) {
 	if err := c.Answerable(); err != nil {
 		return Outcome{}, err
 	}
-	defer c.rest()
 	err := r.steps(ctx)
 	r.lastState(ctx, err)
 	if err != nil && ctx.Err() != nil && !lost(err) && !storage(err) {

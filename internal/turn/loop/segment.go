@@ -136,7 +136,7 @@ func (c *Conversation) Fork(at id.Message) (*Conversation, bool) {
 	fork := &Conversation{blob: c.blob, shaped: c.shaped, last: min(c.last, at)}
 	switch {
 	case n == c.Len():
-		fork.base, fork.state, fork.loose, fork.sheet = c.base, c.state, c.loose, c.sheet
+		fork.base, fork.state, fork.loose = c.base, c.state, c.loose
 		if c.group != nil {
 			fork.group = c.group.clone()
 		}
@@ -152,13 +152,12 @@ func (c *Conversation) Fork(at id.Message) (*Conversation, bool) {
 			k--
 		}
 		from := c.at(k)
-		fork.base, fork.state, fork.sheet = c.base.cut(k, from.outs), from.state, c.sheet.upTo(from.outs)
+		fork.base, fork.state = c.base.cut(k, from.outs), from.state
 		fork.continues()
 		for i := k; i < n; i++ {
 			fork.push(*c.at(i))
 		}
 	}
-	fork.inherited = fork.base.outEnd()
 	return fork, true
 }
 
@@ -181,7 +180,6 @@ func (c *Conversation) continues() {
 // replay makes everything anew, from items.
 func (c *Conversation) replay(items []item) {
 	c.base, c.own, c.state, c.group, c.late, c.loose = nil, segment{}, state{}, nil, nil, false
-	c.sheet, c.inherited = sheet{}, 0
 	for _, it := range items {
 		c.push(it)
 	}
@@ -212,9 +210,6 @@ type Conversation struct {
 	group  *group              // calls that wait for results
 	late   map[string]position // calls whose results are missing in what was settled
 	loose  bool                // there were such calls: what is settled may differ from what was
-
-	sheet     sheet // what requests were made of, as far as that is still what is settled
-	inherited int   // messages that were settled when it was forked: others have them too
 }
 
 // state is what is known at a place of the conversation.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"ramet/internal/base/fault"
@@ -181,7 +182,7 @@ func (r *turn) ask(ctx context.Context) (reply, error) {
 	}
 	r.out.Steps++
 	r.look(ctx)
-	all := r.c.request(r.System)
+	all := slices.Concat(r.System, r.c.Messages())
 	size := r.fixed + r.c.state.size
 	q := r.request(all, limit)
 	q.CacheHour = r.pauses.ask(time.Now(), r.Paused)

@@ -1,18 +1,17 @@
-package runlog
+package run
 
 import (
 	"context"
 	"errors"
 	"sync"
 
-	"ramet/internal/run"
 	"ramet/internal/store/database"
 )
 
 // CommitSink writes events behind those it wrote before, all or none, and returns when
 // they are durable. It may fill in Offset. After an error none of them is in the
 // log, unless the error is Fatal.
-type CommitSink func(entries []run.Entry) error
+type CommitSink func(entries []Entry) error
 
 // FatalError marks an error after which the end of the log is not known.
 type FatalError struct{ Err error }
@@ -28,9 +27,9 @@ const maxBatch = 16 << 20
 
 // CommitState is where a log ends.
 type CommitState struct {
-	Chain *run.Chain // nil: empty
+	Chain *Chain // nil: empty
 	Count int64
-	Last  run.Entry
+	Last  Entry
 }
 
 // Committer appends to one log.
@@ -42,13 +41,13 @@ type Committer struct {
 	mu    sync.Mutex // guards state
 	state CommitState
 
-	entries []run.Entry // of whoever writes; reused
+	entries []Entry // of whoever writes; reused
 }
 
 // call is one Append on its way.
 type call struct {
-	drafts []run.Draft
-	events []run.Event
+	drafts []Draft
+	events []Event
 	err    error
 	size   int
 }
@@ -69,8 +68,8 @@ func (c *Committer) State() CommitState {
 	return c.state
 }
 
-// Append implements run.Writer.
-func (c *Committer) Append(ctx context.Context, drafts ...run.Draft) ([]run.Event, error) {
+// Append implements Writer.
+func (c *Committer) Append(ctx context.Context, drafts ...Draft) ([]Event, error) {
 	me := &call{drafts: drafts}
 	for _, d := range drafts {
 		if err := d.Check(); err != nil {

@@ -1,4 +1,4 @@
-package runlog
+package run
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/run"
 )
 
 // Chunk is a few whole lines that follow each other.
@@ -44,23 +43,23 @@ type VerifiedStream struct {
 	Given bool
 	// Chain is where the log stands after the last event that was yielded; nil
 	// before the first.
-	Chain *run.Chain
+	Chain *Chain
 	// Last is the last event that was yielded, or taken as given.
-	Last run.Entry
+	Last Entry
 }
 
 // batch is a chunk on its way: ready is closed when its lines were parsed.
 type batch struct {
 	Chunk
-	entries []run.Entry
+	entries []Entry
 	bad     *BadChunk // what ended the entries, if it was a line
 	err     error     // or the reading itself
 	ready   chan struct{}
 }
 
 // Events runs the pass. It can be run once.
-func (s *VerifiedStream) Events(ctx context.Context) iter.Seq2[run.Entry, error] {
-	return func(yield func(run.Entry, error) bool) {
+func (s *VerifiedStream) Events(ctx context.Context) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		var helpers sync.WaitGroup
 		defer helpers.Wait()
@@ -85,14 +84,14 @@ func (s *VerifiedStream) Events(ctx context.Context) iter.Seq2[run.Entry, error]
 			<-b.ready
 			for i := range b.entries {
 				if err := ctx.Err(); err != nil {
-					yield(run.Entry{}, CancelledRead("read events", err))
+					yield(Entry{}, CancelledRead("read events", err))
 					return
 				}
 				if s.given(b.entries[i]) {
 					continue
 				}
 				if err := s.follow(b.entries[i].Event); err != nil {
-					yield(run.Entry{}, &BadChunk{b.entries[i].Line, b.entries[i].Offset, err})
+					yield(Entry{}, &BadChunk{b.entries[i].Line, b.entries[i].Offset, err})
 					return
 				}
 				s.Last = b.entries[i]
@@ -101,19 +100,19 @@ func (s *VerifiedStream) Events(ctx context.Context) iter.Seq2[run.Entry, error]
 				}
 			}
 			if b.bad != nil {
-				yield(run.Entry{}, b.bad)
+				yield(Entry{}, b.bad)
 				return
 			}
 			if err := b.err; err != nil { // the reader still looks at b.err
 				if cause := ctx.Err(); cause != nil {
 					err = CancelledRead("read events", cause)
 				}
-				yield(run.Entry{}, err)
+				yield(Entry{}, err)
 				return
 			}
 		}
 		if !whole { // a cancelled reading is never taken for a short log
-			yield(run.Entry{}, CancelledRead("read events", ctx.Err()))
+			yield(Entry{}, CancelledRead("read events", ctx.Err()))
 		}
 	}
 }
@@ -159,17 +158,17 @@ func send(ctx context.Context, to chan<- *batch, b *batch) bool {
 }
 
 // given takes the first line as it is, where that was asked for.
-func (s *VerifiedStream) given(e run.Entry) bool {
+func (s *VerifiedStream) given(e Entry) bool {
 	if !s.Given || s.Chain != nil {
 		return false
 	}
-	s.Chain, s.Last = run.NewChain(e.RunID, e.Hash), e
+	s.Chain, s.Last = NewChain(e.RunID, e.Hash), e
 	return true
 }
 
-func (s *VerifiedStream) follow(e run.Event) (err error) {
+func (s *VerifiedStream) follow(e Event) (err error) {
 	if s.Chain == nil {
-		if s.Chain, err = run.Begin(e); err != nil {
+		if s.Chain, err = Begin(e); err != nil {
 			return err
 		}
 	}

@@ -1,15 +1,13 @@
-package memqueue
+package runner
 
 import (
 	"context"
 	"sync"
-
-	"ramet/internal/runner"
 )
 
 // Serve does jobs until ctx ends or the queue is closed.
-func (q *Queue) Serve(ctx context.Context, queues []string, parallel int, do func(ctx context.Context, j runner.Enqueued) error) error {
-	if err := runner.CheckServe(queues, parallel); err != nil {
+func (q *MemoryQueue) Serve(ctx context.Context, queues []string, parallel int, do func(ctx context.Context, j Enqueued) error) error {
+	if err := CheckServe(queues, parallel); err != nil {
 		return err
 	}
 	q.mu.Lock()
@@ -48,7 +46,7 @@ func (q *Queue) Serve(ctx context.Context, queues []string, parallel int, do fun
 
 // next waits for the job that has waited longest in some queues, and takes it with a
 // context of its own. Nothing: ctx ended.
-func (q *Queue) next(ctx context.Context, queues []string) (*attempt, context.Context) {
+func (q *MemoryQueue) next(ctx context.Context, queues []string) (*queuedAttempt, context.Context) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for ctx.Err() == nil {
@@ -63,8 +61,8 @@ func (q *Queue) next(ctx context.Context, queues []string) (*attempt, context.Co
 }
 
 // first takes the oldest task out of its line. The caller holds mu.
-func (q *Queue) first(queues []string) *attempt {
-	var first *attempt
+func (q *MemoryQueue) first(queues []string) *queuedAttempt {
+	var first *queuedAttempt
 	for _, name := range queues {
 		line := q.lines[name]
 		for len(line) > 0 && line[0].cancelled {
@@ -85,7 +83,7 @@ func (q *Queue) first(queues []string) *attempt {
 }
 
 // over forgets a task that was done, or lets it wait again: Serve ended before it did.
-func (q *Queue) over(ctx context.Context, t *attempt, err error) {
+func (q *MemoryQueue) over(ctx context.Context, t *queuedAttempt, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	t.cancel()

@@ -1,10 +1,9 @@
-package runlog
+package run
 
 import (
 	"fmt"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/run"
 )
 
 // write links the drafts of a batch and has them written. It returns where the
@@ -27,7 +26,7 @@ func (c *Committer) write(state CommitState, batch []*call) (CommitState, error)
 	}
 	chain := state.Chain
 	if chain == nil {
-		chain = run.NewChain(l.runID, l.entries[0].PrevHash)
+		chain = NewChain(l.runID, l.entries[0].PrevHash)
 	}
 	for i := range l.entries {
 		if err := chain.Follow(l.entries[i].Event); err != nil {
@@ -45,7 +44,7 @@ type linker struct {
 	state   CommitState
 	runID   string // empty: the next draft names it
 	prev    string
-	entries []run.Entry
+	entries []Entry
 	ids     map[string]struct{} // of the batch
 }
 
@@ -67,7 +66,7 @@ func (l *linker) add(one *call) error {
 	if l.ids == nil {
 		l.ids = map[string]struct{}{}
 	}
-	one.events = make([]run.Event, 0, len(one.drafts))
+	one.events = make([]Event, 0, len(one.drafts))
 	for _, d := range one.drafts {
 		if err := l.fits(d); err != nil {
 			return err
@@ -76,14 +75,14 @@ func (l *linker) add(one *call) error {
 		l.prev = e.Hash
 		l.ids[e.ID] = struct{}{}
 		one.events = append(one.events, e)
-		l.entries = append(l.entries, run.Entry{Event: e, Line: l.state.Count + int64(len(l.entries)) + 1, Raw: e.Line()})
+		l.entries = append(l.entries, Entry{Event: e, Line: l.state.Count + int64(len(l.entries)) + 1, Raw: e.Line()})
 	}
 	return nil
 }
 
-func (l *linker) fits(d run.Draft) error {
+func (l *linker) fits(d Draft) error {
 	if l.runID == "" {
-		root, err := run.Root(d.Type, d.Payload)
+		root, err := Root(d.Type, d.Payload)
 		if err != nil {
 			return fault.New(fault.InvalidEvent, "%s: %w", l.place, err)
 		}

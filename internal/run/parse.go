@@ -1,18 +1,14 @@
-package runlog
+package run
 
 import (
 	"bytes"
 	"errors"
 	"fmt"
-
-	"ramet/internal/run"
 )
-
-var errHash = errors.New("event_hash does not fit the event")
 
 // parse makes entries of the lines, up to the first that is none.
 func (b *batch) parse() {
-	b.entries = make([]run.Entry, 0, len(b.Lines))
+	b.entries = make([]Entry, 0, len(b.Lines))
 	offset := b.Offset
 	for i, line := range b.Lines {
 		e, err := ParseChunk(line)
@@ -20,14 +16,14 @@ func (b *batch) parse() {
 			b.bad = &BadChunk{b.Line + int64(i), offset, err}
 			return
 		}
-		b.entries = append(b.entries, run.Entry{Event: e, Line: b.Line + int64(i), Offset: offset, Raw: line})
+		b.entries = append(b.entries, Entry{Event: e, Line: b.Line + int64(i), Offset: offset, Raw: line})
 		offset += int64(len(line)) + 1
 	}
 }
 
 // ParseChunk reads one line and checks its own hash. What it refuses, it explains.
-func ParseChunk(line []byte) (run.Event, error) {
-	e, err := run.ParseLine(line)
+func ParseChunk(line []byte) (Event, error) {
+	e, err := ParseLine(line)
 	if err != nil {
 		return e, explain(line, err)
 	}
@@ -42,8 +38,8 @@ func explain(line []byte, err error) error {
 	switch {
 	case len(line) == 0:
 		return errors.New("the line is blank")
-	case len(line) > run.MaxLine:
-		return fmt.Errorf("the line is longer than %d bytes", run.MaxLine)
+	case len(line) > MaxLine:
+		return fmt.Errorf("the line is longer than %d bytes", MaxLine)
 	case bytes.HasPrefix(line, []byte("\xef\xbb\xbf")):
 		return errors.New("the line begins with a byte order mark")
 	case bytes.HasSuffix(line, []byte("\r")):

@@ -1,4 +1,4 @@
-package runlog
+package run_test
 
 import (
 	"bytes"
@@ -9,18 +9,19 @@ import (
 	"testing/synctest"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/run"
 	_ "ramet/internal/testkit"
 	"ramet/internal/testkit/runtest"
 )
 
 // source gives lines in chunks of n, and then an error.
-func source(lines [][]byte, n int, end error) func(context.Context) (Chunk, error) {
+func source(lines [][]byte, n int, end error) func(context.Context) (run.Chunk, error) {
 	at, offset := 0, int64(0)
-	return func(context.Context) (Chunk, error) {
+	return func(context.Context) (run.Chunk, error) {
 		if at == len(lines) {
-			return Chunk{}, end
+			return run.Chunk{}, end
 		}
-		c := Chunk{Lines: lines[at:min(at+n, len(lines))], Line: int64(at + 1), Offset: offset}
+		c := run.Chunk{Lines: lines[at:min(at+n, len(lines))], Line: int64(at + 1), Offset: offset}
 		at += len(c.Lines)
 		for _, line := range c.Lines {
 			offset += int64(len(line)) + 1
@@ -29,7 +30,7 @@ func source(lines [][]byte, n int, end error) func(context.Context) (Chunk, erro
 	}
 }
 
-func sample(n int) [][]byte {
+func logSample(n int) [][]byte {
 	all := bytes.Split(runtest.LogLines(runtest.LogDrafts(0, n)...), []byte("\n"))
 	return all[:n]
 }
@@ -42,13 +43,13 @@ func orderAndEnd(t *testing.T) {
 	broken := errors.New("the disk")
 	for _, size := range []int{1, 2, 7, 100} {
 		for bad := -1; bad < 50; bad += 3 {
-			lines := sample(50)
+			lines := logSample(50)
 			want := 50
 			if bad >= 0 {
 				lines[bad] = bytes.Replace(lines[bad], []byte(`"ts":"2026`), []byte(`"ts":"2027`), 1)
 				want = bad
 			}
-			s := &VerifiedStream{Next: source(lines, size, broken)}
+			s := &run.VerifiedStream{Next: source(lines, size, broken)}
 			n := 0
 			for e, err := range s.Events(t.Context()) {
 				if err == nil {
@@ -58,7 +59,7 @@ func orderAndEnd(t *testing.T) {
 					}
 					continue
 				}
-				damage := (*BadChunk)(nil)
+				damage := (*run.BadChunk)(nil)
 				if found := errors.As(err, &damage); found != (bad >= 0) || found && damage.Line != int64(bad+1) || !found && !errors.Is(err, broken) {
 					t.Fatalf("chunks of %d, bad %d: %v", size, bad, err)
 				}
@@ -75,9 +76,9 @@ func orderAndEnd(t *testing.T) {
 func TestBreakingOff(t *testing.T) { synctest.Test(t, breakingOff) }
 
 func breakingOff(t *testing.T) {
-	lines := sample(200)
+	lines := logSample(200)
 	for stop := range 60 {
-		s := &VerifiedStream{Next: source(lines, 3, io.EOF)}
+		s := &run.VerifiedStream{Next: source(lines, 3, io.EOF)}
 		n := 0
 		for range s.Events(t.Context()) {
 			if n++; n > stop {
@@ -85,7 +86,7 @@ func breakingOff(t *testing.T) {
 			}
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		s = &VerifiedStream{Next: source(lines, 3, io.EOF)}
+		s = &run.VerifiedStream{Next: source(lines, 3, io.EOF)}
 		n = 0
 		var last error
 		for _, err := range s.Events(ctx) {

@@ -1,4 +1,4 @@
-package memqueue_test
+package runner_test
 
 import (
 	"context"
@@ -7,21 +7,20 @@ import (
 	"time"
 
 	"ramet/internal/runner"
-	"ramet/internal/runner/memqueue"
 	"ramet/internal/testkit/runtest"
 )
 
-func TestQueue(t *testing.T) {
+func TestMemoryQueue(t *testing.T) {
 	runtest.RunQueueTests(t, func(t *testing.T) func(string) runtest.Queue {
 		runtest.Leakless(t)
-		return func(string) runtest.Queue { return memqueue.New() }
+		return func(string) runtest.Queue { return runner.NewMemoryQueue() }
 	})
 }
 
 // BenchmarkQueuedToStarted is the time from Enqueue until the job begins, with a place
 // free; 1 ms is promised. A hundred thousand others wait in another queue.
 func BenchmarkQueuedToStarted(b *testing.B) {
-	q := memqueue.New()
+	q := runner.NewMemoryQueue()
 	defer q.Close()
 	for i := range 100_000 {
 		if err := q.Enqueue(b.Context(), runner.Enqueued{ID: fmt.Sprintf("r:rest:1:%d", i), RunID: "r", Queue: "rest"}); err != nil {

@@ -1,4 +1,4 @@
-package runlog
+package run_test
 
 import (
 	"context"
@@ -35,7 +35,7 @@ func (g *gate) write(entries []run.Entry) error {
 func TestThoseWhoWaitShareTheNextWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
-		c := NewCommitter("the log", CommitState{}, g.write)
+		c := run.NewCommitter("the log", run.CommitState{}, g.write)
 		var wg sync.WaitGroup
 		appendOne := func(n int) {
 			wg.Go(func() {
@@ -74,7 +74,7 @@ func TestThoseWhoWaitShareTheNextWrite(t *testing.T) {
 func TestGivingUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
-		c := NewCommitter("the log", CommitState{}, g.write)
+		c := run.NewCommitter("the log", run.CommitState{}, g.write)
 		var wg sync.WaitGroup
 		start := func(n int, want fault.Code) context.CancelFunc {
 			ctx, cancel := context.WithCancel(t.Context())
@@ -113,7 +113,7 @@ func TestGivingUp(t *testing.T) {
 func TestFailures(t *testing.T) {
 	full := fault.New(fault.StorageFull, "full")
 	var answer error
-	c := NewCommitter("the log", CommitState{}, func([]run.Entry) error { return answer })
+	c := run.NewCommitter("the log", run.CommitState{}, func([]run.Entry) error { return answer })
 	try := func(n int) error {
 		_, err := c.Append(t.Context(), runtest.LogDraft(n))
 		return err
@@ -131,7 +131,7 @@ func TestFailures(t *testing.T) {
 	if err := try(1); err != nil { // its id is not taken
 		t.Error(err)
 	}
-	answer = &FatalError{fault.New(fault.StorageIO, "sync failed")}
+	answer = &run.FatalError{fault.New(fault.StorageIO, "sync failed")}
 	if err := try(2); !fault.Is(err, fault.StorageIO) {
 		t.Error(err)
 	}

@@ -1,18 +1,17 @@
-package memqueue_test
+package runner_test
 
 import (
 	"context"
 	"fmt"
 
 	"ramet/internal/runner"
-	"ramet/internal/runner/memqueue"
 )
 
 // A queue hands out the ids of attempts, the oldest first; a host does them.
-func ExampleQueue() {
+func ExampleMemoryQueue() {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	q := memqueue.New()
+	q := runner.NewMemoryQueue()
 	defer q.Close()
 
 	var queue runner.Queue = q

@@ -1,4 +1,4 @@
-package memqueue
+package runner
 
 import (
 	"context"
@@ -7,11 +7,12 @@ import (
 	"github.com/google/uuid"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/runner"
 )
 
-// Queue is the queue of one process.
-type Queue struct {
+// MemoryQueue is the queue of a run that one process carries out. Nothing is stored: the log says what waits,
+// and the next process enqueues it again. An attempt that is enqueued while a place is free begins at once. After
+// Close nothing of it is left.
+type MemoryQueue struct {
 	host   string
 	ctx    context.Context // ends with Close
 	stop   context.CancelFunc
@@ -19,14 +20,14 @@ type Queue struct {
 
 	mu     sync.Mutex // guards what follows
 	moved  *sync.Cond
-	live   map[string]*attempt   // waiting or being done
-	lines  map[string][]*attempt // those that wait, by queue, the oldest first
+	live   map[string]*queuedAttempt   // waiting or being done
+	lines  map[string][]*queuedAttempt // those that wait, by queue, the oldest first
 	number int64
 }
 
-// attempt is one that waits or is being done.
-type attempt struct {
-	job       runner.Enqueued
+// queuedAttempt is one that waits or is being done.
+type queuedAttempt struct {
+	job       Enqueued
 	number    int64              // the lower, the older
 	cancel    context.CancelFunc // ends what does it; nil: it waits
 	cancelled bool
@@ -34,23 +35,23 @@ type attempt struct {
 }
 
 var (
-	_ runner.Queue = (*Queue)(nil)
-	_ runner.Host  = (*Queue)(nil)
+	_ Queue = (*MemoryQueue)(nil)
+	_ Host  = (*MemoryQueue)(nil)
 )
 
-// New makes an empty queue.
-func New() *Queue {
-	q := &Queue{host: "process-" + uuid.NewString(), live: map[string]*attempt{}, lines: map[string][]*attempt{}}
+// NewMemoryQueue makes an empty queue.
+func NewMemoryQueue() *MemoryQueue {
+	q := &MemoryQueue{host: "process-" + uuid.NewString(), live: map[string]*queuedAttempt{}, lines: map[string][]*queuedAttempt{}}
 	q.ctx, q.stop = context.WithCancel(context.Background())
 	q.moved = sync.NewCond(&q.mu)
 	return q
 }
 
 // Host is the name under which this process does attempts.
-func (q *Queue) Host() string { return q.host }
+func (q *MemoryQueue) Host() string { return q.host }
 
 // Close ends every Serve and waits for it.
-func (q *Queue) Close() error {
+func (q *MemoryQueue) Close() error {
 	q.mu.Lock()
 	q.stop()
 	q.mu.Unlock()
@@ -59,8 +60,8 @@ func (q *Queue) Close() error {
 }
 
 // Enqueue lets attempts wait.
-func (q *Queue) Enqueue(_ context.Context, attempts ...runner.Enqueued) error {
-	if err := runner.CheckEnqueued(attempts); err != nil {
+func (q *MemoryQueue) Enqueue(_ context.Context, attempts ...Enqueued) error {
+	if err := CheckEnqueued(attempts); err != nil {
 		return err
 	}
 	q.mu.Lock()
@@ -79,7 +80,7 @@ func (q *Queue) Enqueue(_ context.Context, attempts ...runner.Enqueued) error {
 }
 
 // Cancel takes an attempt out, or ends the context of whoever does it.
-func (q *Queue) Cancel(_ context.Context, id string) error {
+func (q *MemoryQueue) Cancel(_ context.Context, id string) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	t := q.live[id]
@@ -96,10 +97,10 @@ func (q *Queue) Cancel(_ context.Context, id string) error {
 }
 
 // Takeover has nothing to give back: there is no host but this process.
-func (q *Queue) Takeover(context.Context, string) ([]string, error) { return nil, nil }
+func (q *MemoryQueue) Takeover(context.Context, string) ([]string, error) { return nil, nil }
 
 // open says whether verbs make sense still. The caller holds mu.
-func (q *Queue) open() error {
+func (q *MemoryQueue) open() error {
 	if q.ctx.Err() != nil {
 		return fault.New(fault.Conflict, "the queue is closed")
 	}
@@ -107,9 +108,9 @@ func (q *Queue) open() error {
 }
 
 // add puts an attempt at the end of its line. The caller holds mu.
-func (q *Queue) add(j runner.Enqueued) {
+func (q *MemoryQueue) add(j Enqueued) {
 	q.number++
-	t := &attempt{job: j, number: q.number}
+	t := &queuedAttempt{job: j, number: q.number}
 	q.live[j.ID] = t
 	q.lines[j.Queue] = append(q.lines[j.Queue], t)
 	q.moved.Broadcast()
