@@ -19,7 +19,7 @@ import (
 // All returns every operation.
 func All() []Operation {
 	return []Operation{&Ps, &Show, &Lineage, &Log, &Search, &Wait, &Fork, &Send, &Rename, &Mark, &Read, &Mail, &DeleteMail, &Kill,
-		&Files, &FileStates, &Diff, &Restore, &Undo, &Trash, &RestoreTrash, &EmptyTrash, &Rewind, &Clear, &Compact, &Usage,
+		&Files, &FileStates, &Diff, &Restore, &Undo, &Trash, &RestoreTrash, &EmptyTrash, &Rewind, &Clear, &Compact, &Usage, &SetMode, &ShowMode, &SetEffort,
 		&ListRuns, &ShowRun, &ReadRunEvents, &VerifyRun}
 }
 

@@ -26,6 +26,8 @@ type (
 	Model string
 	// Driver names a program that drives agents.
 	Driver string
+	// Mode is a mode of permission, or one of the program that drives an agent.
+	Mode string
 	// LetterNumber is the number of a letter in its mailbox, from 1.
 	LetterNumber int64
 	// Duration is a time with its unit, such as 90s; in JSON a number of seconds.
@@ -112,9 +114,7 @@ func (p *Param) parse(of reflect.Type, word string) (any, error) {
 		if own, ok := reflect.Zero(of).Interface().(Refuser); ok {
 			return nil, own.Refuse(word)
 		}
-		e := Invalid(p.Name, fault.Usage, "%.40q is no %s", word, p.Name).Hint(text.NearestHint(word, few, "one of "+strings.Join(few, ", ")))
-		e.Suggestion = text.NearestWord(word, few)
-		return nil, e
+		return nil, refuseWord(p.Name, word, few)
 	}
 	if of == reflect.TypeFor[Duration]() {
 		d, err := time.ParseDuration(word)
@@ -149,6 +149,13 @@ func (p *Param) parse(of reflect.Type, word string) (any, error) {
 		return nil, Invalid(p.Name, fault.Usage, "{%s} needs a name", p.Name)
 	}
 	return word, nil
+}
+
+// refuseWord returns the error of a field that has only few values.
+func refuseWord(field, word string, few []string) error {
+	e := Invalid(field, fault.Usage, "%.40q is no %s", word, field).Hint(text.NearestHint(word, few, "one of "+strings.Join(few, ", ")))
+	e.Suggestion = text.NearestWord(word, few)
+	return e
 }
 
 // names are the types of strings that cannot be empty.

@@ -21,7 +21,7 @@ type group struct {
 
 func groups(e Env, l *Line) []group {
 	all := []group{
-		{"agents", "Agents:", "exec serve web acp fork drivers merge worktree kill mode effort instructions skills hooks resume",
+		{"agents", "Agents:", "exec serve web acp fork drivers merge worktree kill instructions skills hooks resume",
 			func() []*cobra.Command {
 				servers := e.Servers
 				servers.HTTP = func(ctx context.Context, w *session.Workspace, s Service) error {

@@ -14,6 +14,7 @@ import (
 	"ramet/internal/base/id"
 	"ramet/internal/base/printer"
 	"ramet/internal/operation"
+	"ramet/internal/turn/permit"
 )
 
 // Command derives the command of an operation: usage, flags, help, completion.
@@ -30,7 +31,7 @@ func (l *Line) Command(o operation.Operation) *cobra.Command {
 		if p.Type == reflect.TypeFor[operation.Text]() {
 			word += "|-"
 		}
-		if p.Required || p.Typed {
+		if p.Required(operation.CLI) {
 			least++
 		} else {
 			word = "[" + word + "]"
@@ -244,12 +245,12 @@ func (l *Line) completer(p *operation.Param) cobra.CompletionFunc {
 		return l.CompleteModels
 	case reflect.TypeFor[operation.Driver]():
 		return l.CompleteDrivers
+	case reflect.TypeFor[operation.Mode]():
+		return cobra.FixedCompletions(permit.ModeNames()[:len(permit.Modes())], cobra.ShellCompDirectiveNoFileComp)
 	case reflect.TypeFor[operation.Label]():
 		return l.CompleteLabels
 	case reflect.TypeFor[operation.TrashRef]():
 		return l.CompleteTrash
-	case reflect.TypeFor[operation.Path]():
-		return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
 	}
 	return cobra.NoFileCompletions
 }

@@ -30,5 +30,5 @@ func agentRoutes(a Agents) []Route {
 			http.StatusOK, a.interrupt),
 		a.eventRoute(),
 	)
-	return append(append(table, a.permissionRoutes()...), a.modeRoutes()...)
+	return append(table, a.permissionRoutes()...)
 }
