@@ -179,7 +179,7 @@ func (l *Line) Do(c *cobra.Command, o operation.Operation, in any) error {
 	if brief, ok := in.(operation.TextInput); ok && !l.JSON {
 		brief.ForText()
 	}
-	return operation.Explain(o, operation.CLI, l.carryOut(c.Context(), operation.Local{Open: l.Open, Runs: l.OpenRuns}, o, in))
+	return operation.Explain(o, operation.CLI, l.carryOut(c.Context(), operation.Local{Open: l.Open, Runs: l.OpenRuns, Own: l.Own}, o, in))
 }
 
 // carryOut asks a person if the input wants it, calls the operation and prints its output.
@@ -203,9 +203,6 @@ func (l *Line) carryOut(ctx context.Context, client operation.Client, o operatio
 	}
 	if failed := l.Print(result); err == nil {
 		err = failed
-	}
-	if failure, ok := out.(operation.Failure); ok && err == nil {
-		err = failure.Err()
 	}
 	return err
 }
