@@ -19,7 +19,11 @@ import (
 // Shape returns the JSON form of an operation's input on a face: the schema of an MCP tool, the
 // body of an HTTP request. Fields in path are left out.
 func Shape(o Operation, f Face, path ...string) *shape.Shape {
-	var fields []shape.Field
+	return shape.Object(Fields(o, f, path...)...)
+}
+
+// Fields returns the fields of Shape.
+func Fields(o Operation, f Face, path ...string) (fields []shape.Field) {
 	for _, p := range Offered(o, f) {
 		if slices.Contains(path, p.Name) {
 			continue
@@ -32,7 +36,7 @@ func Shape(o Operation, f Face, path ...string) *shape.Shape {
 		}
 		fields = append(fields, shape.Field{Name: p.Name, Shape: one, Optional: !p.Required(f)})
 	}
-	return shape.Object(fields...)
+	return fields
 }
 
 // Decode reads an input from JSON. It accepts aliases, takes null and, for optional texts, "" as not

@@ -20,7 +20,7 @@ import (
 func All() []Operation {
 	return []Operation{&Ps, &Show, &Lineage, &Log, &Search, &Wait, &Fork, &Send, &Rename, &Mark, &Read, &Mail, &DeleteMail, &Kill,
 		&Files, &FileStates, &Diff, &Restore, &Undo, &Trash, &RestoreTrash, &EmptyTrash, &Rewind, &Clear, &Compact, &Usage, &SetMode, &ShowMode, &SetEffort,
-		&ListRuns, &ShowRun, &ReadRunEvents, &VerifyRun}
+		&ListRuns, &ShowRun, &ReadRunEvents, &VerifyRun, &StartRun, &ResumeRun, &ForkRun, &CancelRun}
 }
 
 // Face is a set of ways to call operations.

@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"cmp"
 	"math"
 	"reflect"
 	"slices"
@@ -16,6 +17,7 @@ import (
 //	         optional there and in the slash command
 //	slash    it is positional in a slash command, under this name; "-": it is not offered there, and an
 //	         agent is the one on the screen; "[AGENT]": that is so where none is given
+//	flag     the name of its flag, if it has another one
 //	short    a one-letter flag
 //	alias    other names that are accepted, where no other field has them
 //	faces    the faces that offer it: "http mcp"; "-": none. By default all do
@@ -31,6 +33,7 @@ type Param struct {
 	faces, positional Face
 	required          Face
 	defaults, ranges  string
+	flag              string
 	index             []int
 	pointer           bool
 }
@@ -42,7 +45,7 @@ func paramsOf(of reflect.Type) []Param {
 			continue
 		}
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		p := Param{Name: name, Help: f.Tag.Get("help"), Short: f.Tag.Get("short"), Aliases: strings.Fields(f.Tag.Get("alias")),
+		p := Param{Name: name, Help: f.Tag.Get("help"), Short: f.Tag.Get("short"), flag: f.Tag.Get("flag"), Aliases: strings.Fields(f.Tag.Get("alias")),
 			Type: f.Type, faces: CLI | HTTP | MCP | Slash, defaults: f.Tag.Get("default"), ranges: f.Tag.Get("range"), index: f.Index}
 		if options != "omitempty" {
 			p.required = p.faces
@@ -125,7 +128,7 @@ func (p *Param) Written(f Face) string {
 }
 
 // Flag returns the field's name as a flag: dry_run is --dry-run.
-func (p *Param) Flag() string { return strings.ReplaceAll(p.Name, "_", "-") }
+func (p *Param) Flag() string { return cmp.Or(p.flag, strings.ReplaceAll(p.Name, "_", "-")) }
 
 // Default returns the field's value on a face where it is not given; empty: its zero value.
 func (p *Param) Default(f Face) string { return chooseFor(f, p.defaults) }

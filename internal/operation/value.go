@@ -34,12 +34,16 @@ type (
 	Duration time.Duration
 	// Role names a definition of agents.
 	Role string
+	// Recipe names a recipe, or is the path of its file.
+	Recipe string
 	// Label names a mark.
 	Label string
 	// TrashRef names files in the trash: the id of an item or of an act, or a path.
 	TrashRef string
 	// Path is a file. The command line makes it absolute.
 	Path string
+	// Pairs are names with their values: an object in JSON, NAME=VALUE on the command line, repeated.
+	Pairs map[string]string
 	// Size is a number of bytes. On the command line it may have a unit: 500MB.
 	Size int64
 )
@@ -70,6 +74,18 @@ func (p *Param) Words() []string {
 
 // Set parses a word of a command line or query into the field.
 func (p *Param) Set(in any, word string) error {
+	field := reflect.ValueOf(in).Elem().FieldByIndex(p.index)
+	if p.Type == reflect.TypeFor[Pairs]() {
+		name, value, ok := strings.Cut(word, "=")
+		if !ok || name == "" {
+			return Invalid(p.Name, fault.Usage, "{%s} %.60q is no NAME=VALUE", p.Name, word)
+		}
+		if field.IsNil() {
+			field.Set(reflect.ValueOf(Pairs{}))
+		}
+		field.SetMapIndex(reflect.ValueOf(name), reflect.ValueOf(value))
+		return nil
+	}
 	of := p.Type
 	if of.Kind() == reflect.Slice {
 		of = of.Elem()
@@ -78,7 +94,6 @@ func (p *Param) Set(in any, word string) error {
 	if err != nil {
 		return At(p.Name, err)
 	}
-	field := reflect.ValueOf(in).Elem().FieldByIndex(p.index)
 	typed := reflect.ValueOf(value).Convert(of)
 	switch {
 	case p.pointer:
@@ -196,6 +211,8 @@ func (p *Param) shape(f Face) *shape.Shape {
 		return shape.Whole()
 	case reflect.Slice:
 		return shape.List(shape.Text(1))
+	case reflect.Map:
+		return shape.Map(shape.Text(0))
 	}
 	if p.Type == reflect.TypeFor[Text]() {
 		return shape.Text(0) // Check says what is wrong with an empty one

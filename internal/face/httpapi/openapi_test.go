@@ -164,11 +164,10 @@ func furnish(t testing.TB) func(*Options) {
 		}
 		recordCalls(t, o.Agents.Workspace.Store)
 		o.Ledger = OverLedger(folder)
-		o.Agents.Client = o.Agents.Client.(operation.Local).OnRuns(runs)
 		begins := func(_ context.Context, args ...string) (string, error) {
 			return `{"run_id": "r1", "path": "/runs/r1", "run_state": "` + strings.ToUpper(args[1]) + `"}`, nil
 		}
-		o.Runs = session.Runs{Command: begins, Begin: begins}
+		o.Agents.Client = o.Agents.Client.(operation.Local).OnRuns(runs, begins)
 		o.Gate = (&session.Workspace{Home: filepath.Join(dir, "home"), Place: config.WorkspaceLocation{Project: t.TempDir()}}).Project()
 		o.Page = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "the page") })
 	}

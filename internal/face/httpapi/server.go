@@ -18,7 +18,6 @@ type Options struct {
 	Hosts   []string // names by which users reach it, besides those of loopback: NAME or NAME:PORT
 
 	Telemetry telemetry.Store
-	Runs      RunVerbs
 	Ledger    Ledger
 	Agents    Agents
 	Gate      Gate
