@@ -52,7 +52,6 @@ func serve(ctx context.Context, ws *session.Workspace, r cli.Service) (err error
 		Version: version, Token: r.Token, Hosts: r.Hosts,
 		Telemetry: kept, Ledger: httpapi.OverLedger(r.Ledger),
 		Agents: httpapi.Agents{Client: operation.Within(ws).OnRuns(r.Runs, r.Begin), Workspace: ws, Store: ws.Store, Events: events, Asks: asks},
-		Gate:   ws.Project(),
 		MCP: mcpserver.New(ctx, mcpserver.Options{Version: version, Workspace: ws, Command: r.Command, Begin: r.Begin,
 			Runs: r.Runs, User: r.User}),
 		Page: web.Handler(),

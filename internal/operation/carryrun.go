@@ -100,7 +100,7 @@ func (r *Runs) begin(ctx context.Context, name string, in any) (out public.RunMa
 // ForkRunInput chooses an event of a run.
 type ForkRunInput struct {
 	ID    RunID  `json:"id" arg:"ID" help:"of the run"`
-	At    string `json:"at" help:"event_id of the last event to share, or its number in the log"`
+	At    string `json:"at" help:"the event_id of the last event to share, or its number in the log"`
 	RunID RunID  `json:"run_id,omitempty" help:"id of the new run"`
 }
 

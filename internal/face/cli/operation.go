@@ -151,7 +151,7 @@ func (l *Line) Bind(c *cobra.Command, o operation.Operation, args []string) (any
 		} else if flag := c.Flags().Lookup(p.Flag()); flag.Changed {
 			given = flag.Value.(*words).given
 		} else if p.Required(operation.CLI) {
-			return nil, fault.New(fault.Usage, "%s: --%s is missing", o.Describe().Name, p.Flag()).WithHint("it is: %s", p.Help)
+			return nil, fault.New(fault.Usage, "%s: --%s is missing", o.Describe().Name, p.Flag()).WithHint("give %s", p.Help)
 		}
 		if p.Type.Kind() != reflect.Slice && p.Type.Kind() != reflect.Map && len(given) > 1 {
 			given = given[len(given)-1:] // the last one counts, as in every shell

@@ -34,7 +34,6 @@ func (s *Server) routes() []Route {
 	table := s.ownRoutes()
 	table = append(table, records{s.o.Telemetry}.routes()...)
 	table = append(table, tracked{s.o.Ledger}.routes()...)
-	table = append(table, trusted{s.o.Gate}.routes()...)
 	table = append(table, s.mcpRoute())
 	return append(table, agentRoutes(s.o.Agents)...)
 }

@@ -20,7 +20,6 @@ type Options struct {
 	Telemetry telemetry.Store
 	Ledger    Ledger
 	Agents    Agents
-	Gate      Gate
 	Page      http.Handler // answers GET / and /assets/…
 	MCP       MCP          // answers POST /mcp
 	// Reach asks the store for a sign of life, for /health; nil: it is not asked.
