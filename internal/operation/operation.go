@@ -19,7 +19,7 @@ import (
 // All returns every operation.
 func All() []Operation {
 	return []Operation{&Ps, &Show, &Lineage, &Log, &Search, &Wait, &Fork, &Send, &Rename, &Mark, &Read, &Mail, &DeleteMail, &Kill, &PreviewKill, &Interrupt, &ShowTrust, &AcceptTrust,
-		&Files, &FileStates, &Diff, &Restore, &Undo, &Trash, &RestoreTrash, &EmptyTrash, &Rewind, &Clear, &Compact, &Usage, &SetMode, &ShowMode, &SetEffort, &Merge, &ListTrees, &RemoveTree, &Redact, &ListHooks, &ShowInstructions, &ListDrivers,
+		&Files, &FileStates, &Diff, &Restore, &Undo, &Trash, &RestoreTrash, &EmptyTrash, &Rewind, &Clear, &Compact, &Usage, &SetMode, &ShowMode, &SetEffort, &Merge, &ListTrees, &RemoveTree, &Redact, &Verify, &ListHooks, &ShowInstructions, &ListDrivers,
 		&ListRuns, &ShowRun, &ReadRunEvents, &VerifyRun, &StartRun, &ResumeRun, &ForkRun, &CancelRun}
 }
 

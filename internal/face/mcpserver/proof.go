@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"ramet/internal/base/shape"
-	"ramet/internal/core/registry"
 	"ramet/internal/ledger"
 	"ramet/internal/operation"
 )
@@ -104,18 +103,8 @@ func (s *Server) events(ctx context.Context, runID string, after, limit int64) (
 	return s.call(ctx, &operation.ReadRunEvents, &operation.RunEventsInput{ID: operation.RunID(runID), After: after, Limit: &limit})
 }
 
-// Verified is what verify answers.
-type Verified struct {
-	OK bool `json:"ok"`
-	registry.Report
-	Checkpoint *string `json:"checkpoint"`
-}
-
 func verifyTool() tool {
-	return tool{name: "verify", about: "Check the whole workspace: every link, commitment, blob and letter. The first damage is an error that says where it is.", reads: true, long: true,
-		args:    shape.Object(),
-		answers: []any{Verified{}},
-		run: func(ctx context.Context, s *Server, _ Caller, _ json.RawMessage) (json.RawMessage, error) {
-			return s.ask(ctx, command{words: []string{"verify"}})
-		}}
+	t := operationTool(&operation.Verify)
+	t.long = true
+	return t
 }

@@ -92,8 +92,6 @@ func (m *root) carryOut(c session.Command, said string) tea.Cmd {
 		return m.export(said, c.Values["path"])
 	case "import":
 		return m.bringIn(said, c)
-	case "verify":
-		return m.run(said, "verify")
 	case "filter-mail":
 		return m.call(said, &operation.Mail, c.Values)
 	case "rewind":

@@ -50,7 +50,7 @@ var table = []CommandRow{
 	{"skills", "/skills", "List the skills that agents can read", "", nil},
 	{"mcp", "/mcp", "List the MCP servers and their tools", "`ramet mcp` adds, asks and removes them.", nil},
 	{Name: "usage", Summary: "Show tokens and cost"},
-	{"verify", "/verify", "Check that no history was changed", "", nil},
+	{Name: "verify", Summary: "Check that no history was changed", Help: "The first damage is reported with its agent and message."},
 	{"export", "/export [PATH]", "Write this conversation to a file", "", []CommandArgument{{Kind: Path}}},
 	{"import", "/import [PROGRAM|PATH] [--all]", "Bring in sessions of Claude Code, Codex, opencode and pi",
 		"Without anything it lists those that lie where these programs keep them; a program narrows that. --all takes them, PATH the one of a file. Again, it takes what is new. Nothing begins to work because of it.",

@@ -78,12 +78,12 @@ func (t Trees) Child(ctx context.Context, folder string, child id.Agent, name st
 	return at, func() { t.unmake(context.WithoutCancel(ctx), folder, tree) }, nil
 }
 
-// Find finds a worktree that is to be changed: by the agent whose it is or who works in it, or by the uuid of one
+// Find finds a worktree to do something with, such as merge: by the agent whose it is or who works in it, or by the uuid of one
 // that was never born, because a crash came between. into is the folder that it came from.
-func (t Trees) Find(ctx context.Context, ref string) (found Tree, err error) {
+func (t Trees) Find(ctx context.Context, what, ref string) (found Tree, err error) {
 	a, err := t.w.Find(ctx, ref)
 	if err == nil {
-		if err := t.w.may(ctx, "change the worktree of", a); err != nil {
+		if err := t.w.may(ctx, what+" the worktree of", a); err != nil {
 			return found, err
 		}
 	}
