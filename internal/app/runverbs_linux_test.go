@@ -36,6 +36,7 @@ func TestRunsAreBegunAndEndedOverHTTPAndMCP(t *testing.T) {
 	gate, _ := s.pipe(t)
 	waits := s.script(t, `{"repeat": true, "steps": [{"wait": "`+gate+`"}, {"text": "late"}]}`)
 	web := s.serve(t)
+	type object = map[string]any
 	post := func(want int, path string, body any) (made struct {
 		public.RunMade
 		Code string `json:"code"`
@@ -68,26 +69,26 @@ func TestRunsAreBegunAndEndedOverHTTPAndMCP(t *testing.T) {
 		}
 		t.Fatalf("run %s is not %s: %+v", runID, status, runs)
 	}
-	if made := post(http.StatusAccepted, "", public.RunStart{Recipe: file, RunID: "one", Model: says}); made.RunID != "one" || made.Path == "" {
+	if made := post(http.StatusAccepted, "", object{"recipe": file, "run_id": "one", "model": says}); made.RunID != "one" || made.Path == "" {
 		t.Fatalf("%+v", made)
 	}
 	until("one", "done")
-	post(http.StatusCreated, "/one/fork", public.RunFork{At: "2", RunID: "two"})
-	post(http.StatusAccepted, "/two/resume", public.RunResume{Model: says, NoCache: true})
+	post(http.StatusCreated, "/one/fork", object{"at": "2", "run_id": "two"})
+	post(http.StatusAccepted, "/two/resume", object{"model": says, "no_cache": true})
 	until("two", "done")
-	again := post(http.StatusConflict, "/two/resume", public.RunResume{})
+	again := post(http.StatusConflict, "/two/resume", object{})
 	for again.Code == "LOCKED" && t.Context().Err() == nil { // it is done before whoever carried it out has let go of it
-		again = post(http.StatusConflict, "/two/resume", public.RunResume{})
+		again = post(http.StatusConflict, "/two/resume", object{})
 	}
 	if again.Code != "ILLEGAL_TRANSITION" {
 		t.Errorf("%+v", again)
 	}
-	post(http.StatusAccepted, "", public.RunStart{Recipe: file, RunID: "three", Model: waits, NoCache: true})
-	if made := post(http.StatusOK, "/three/cancel", public.RunCancel{Reason: "enough"}); made.State != "CANCELLED" {
+	post(http.StatusAccepted, "", object{"recipe": file, "run_id": "three", "model": waits, "no_cache": true})
+	if made := post(http.StatusOK, "/three/cancel", object{"reason": "enough"}); made.State != "CANCELLED" {
 		t.Errorf("%+v", made)
 	}
 	until("three", "cancelled")
-	for path, body := range map[string]any{"": public.RunStart{Recipe: "no-such"}, "/none/resume": public.RunResume{}, "/none/cancel": public.RunCancel{}, "/none/fork": public.RunFork{At: "1"}} {
+	for path, body := range map[string]any{"": object{"recipe": "no-such"}, "/none/resume": object{}, "/none/cancel": object{}, "/none/fork": object{"at": "1"}} {
 		if made := post(http.StatusNotFound, path, body); made.Code != "NOT_FOUND" {
 			t.Errorf("%s: %+v", path, made)
 		}

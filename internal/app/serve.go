@@ -61,9 +61,8 @@ func startService(ctx context.Context, ws *session.Workspace, r cli.Service) (s 
 	keepTurnlog(ctx, ws, r, &routes{ws: ws, note: r.Warn, kept: kept, closing: s.closing}, s.closing)
 	s.server = httpapi.New(httpapi.Options{
 		Version: version, Token: r.Token, Hosts: r.Hosts,
-		Telemetry: kept, Runs: session.Runs{Command: r.Command, Begin: r.Begin}, Ledger: httpapi.OverLedger(r.Ledger),
-		Agents: httpapi.Agents{Client: operation.Within(ws).OnRuns(r.Runs), Workspace: ws, Store: ws.Store, Events: events, Asks: s.asks},
-		Gate:   ws.Project(),
+		Telemetry: kept, Ledger: httpapi.OverLedger(r.Ledger),
+		Agents: httpapi.Agents{Client: operation.Within(ws).OnRuns(r.Runs, r.Begin), Workspace: ws, Store: ws.Store, Events: events, Asks: s.asks},
 		MCP: mcpserver.New(ctx, mcpserver.Options{Version: version, Workspace: ws, Command: r.Command, Begin: r.Begin,
 			Runs: r.Runs, User: r.User}),
 		Page: web.Handler(),

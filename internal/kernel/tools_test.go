@@ -60,7 +60,7 @@ func TestTheFirstWordsAreMadeOnce(t *testing.T) {
 		if made++; slices.Contains(box.Names(), "shy") {
 			t.Error("they are made for a tool that is taken away")
 		}
-		return System(), "", nil
+		return []llm.Message{llm.Say(llm.System, "Work.")}, "", nil
 	}
 	b.start()
 	if _, err := b.exec(b.zero.ID, "go"); err != nil || made != 1 {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
 	"ramet/internal/operation/session"
 )
 
@@ -19,11 +20,14 @@ type Local struct {
 	Open func(context.Context) (*session.Workspace, error)
 	// Runs returns the orchestrated runs; nil: there are none.
 	Runs func() (*Runs, error)
+	// Own returns the agent whose command this process carries out, and whether there is one; nil: there is none.
+	// A workspace knows it too; operations on runs may have none.
+	Own func() (id.Agent, bool)
 }
 
 // Within returns a client for an open workspace.
 func Within(w *session.Workspace) Local {
-	return Local{Open: func(context.Context) (*session.Workspace, error) { return w, nil }}
+	return Local{Open: func(context.Context) (*session.Workspace, error) { return w, nil }, Own: w.Own}
 }
 
 // Call implements Client.
@@ -42,12 +46,17 @@ func (l Local) Call(ctx context.Context, o Operation, in any) (any, error) {
 
 // prepare opens what an operation works on, and admits the caller.
 func (l Local) prepare(ctx context.Context, d *Doc) (e *Env, err error) {
-	e = &Env{}
+	e = &Env{Open: l.Open}
 	if !d.OnRuns {
 		if e.Workspace, err = l.Open(ctx); err == nil {
 			e.Caller, err = admit(ctx, e.Workspace, d)
 		}
 		return e, err
+	}
+	if d.Persons {
+		if err := session.NeedPerson(ctx, d.Name, l.Own); err != nil {
+			return nil, err
+		}
 	}
 	if l.Runs == nil {
 		return nil, fault.New(fault.NotFound, "there are no runs here")
@@ -67,8 +76,8 @@ type Confirmer interface {
 	Decide(yes bool) error
 }
 
-// Incomplete is the error of an operation that did a part of its work: its output is printed before
-// the error.
+// Incomplete is the error of an operation that did a part of its work, or waited in vain: the command
+// line prints the output before the error.
 type Incomplete struct{ error }
 
 // Unwrap returns the error.

@@ -13,13 +13,17 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
 	"ramet/internal/base/shape"
-	textpkg "ramet/internal/base/text"
+	"ramet/internal/base/text"
 )
 
 // Shape returns the JSON form of an operation's input on a face: the schema of an MCP tool, the
 // body of an HTTP request. Fields in path are left out.
 func Shape(o Operation, f Face, path ...string) *shape.Shape {
-	var fields []shape.Field
+	return shape.Object(Fields(o, f, path...)...)
+}
+
+// Fields returns the fields of Shape.
+func Fields(o Operation, f Face, path ...string) (fields []shape.Field) {
 	for _, p := range Offered(o, f) {
 		if slices.Contains(path, p.Name) {
 			continue
@@ -30,19 +34,19 @@ func Shape(o Operation, f Face, path ...string) *shape.Shape {
 		} else if help != "" {
 			one = one.With(help)
 		}
-		fields = append(fields, shape.Field{Name: p.Name, Shape: one, Optional: !p.Required})
+		fields = append(fields, shape.Field{Name: p.Name, Shape: one, Optional: !p.Required(f)})
 	}
-	return shape.Object(fields...)
+	return fields
 }
 
 // Decode reads an input from JSON. It accepts aliases, takes null and, for optional texts, "" as not
 // given, and refuses unknown names. From models it accepts what they plainly meant (shape.Take).
-func Decode(o Operation, f Face, text []byte, in any, path ...string) error {
-	if len(text) == 0 {
-		text = []byte("{}")
+func Decode(o Operation, f Face, body []byte, in any, path ...string) error {
+	if len(body) == 0 {
+		body = []byte("{}")
 	}
 	var members map[string]jsontext.Value
-	if err := jsonv2.Unmarshal(text, &members); err != nil {
+	if err := jsonv2.Unmarshal(body, &members); err != nil {
 		return Invalid("", fault.InvalidField, "must be an object: %w", err)
 	}
 	params := Offered(o, f)
@@ -51,7 +55,7 @@ func Decode(o Operation, f Face, text []byte, in any, path ...string) error {
 		if p == nil {
 			e := Invalid(name, fault.InvalidField, "%s has no field %.80q", o.Describe().Name, name)
 			e.About = "no such field here"
-			e.Suggestion = textpkg.NearestWord(name, namesOf(params, path))
+			e.Suggestion = text.NearestWord(name, namesOf(params, path))
 			return e
 		}
 		value := members[name]
@@ -62,7 +66,7 @@ func Decode(o Operation, f Face, text []byte, in any, path ...string) error {
 			}
 			members[p.Name] = value
 		}
-		if !p.Required && (string(value) == "null" || string(value) == `""` || string(value) == "0" && p.Type == reflect.TypeFor[id.Message]()) {
+		if !p.Required(f) && (string(value) == "null" || string(value) == `""` || string(value) == "0" && p.Type == reflect.TypeFor[id.Message]()) {
 			delete(members, p.Name)
 		}
 	}
@@ -93,9 +97,9 @@ func Decode(o Operation, f Face, text []byte, in any, path ...string) error {
 }
 
 // GivenName returns the name by which a JSON text gives a field: its own, or an alias.
-func GivenName(o Operation, field string, text []byte) string {
+func GivenName(o Operation, field string, body []byte) string {
 	var members map[string]jsontext.Value
-	if jsonv2.Unmarshal(text, &members) != nil || members[field] != nil {
+	if jsonv2.Unmarshal(body, &members) != nil || members[field] != nil {
 		return field
 	}
 	for _, p := range o.Params() {

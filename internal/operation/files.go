@@ -63,7 +63,7 @@ type FilesListed struct {
 
 func listFiles(ctx context.Context, e *Env, in FilesInput) (out FilesListed, err error) {
 	if in.States {
-		states, err := listStates(ctx, e, StatesInput{in.Agent})
+		states, err := listStates(ctx, e, AgentInput{in.Agent})
 		return FilesListed{states: &states}, err
 	}
 	a, err := e.Target(ctx, in.Agent)
@@ -78,19 +78,19 @@ func listFiles(ctx context.Context, e *Env, in FilesInput) (out FilesListed, err
 	return out, err
 }
 
-// StatesInput names an agent.
-type StatesInput struct {
-	Agent AgentRef `json:"agent" help:"whose files"`
+// AgentInput names an agent.
+type AgentInput struct {
+	Agent AgentRef `json:"agent" arg:"AGENT" help:"0, a name, a uuid or the beginning of one"`
 }
 
 // FileStates lists the states of an agent's files. On the command line it is "files --states".
-var FileStates = Op[StatesInput, public.FileStates]{
+var FileStates = Op[AgentInput, public.FileStates]{
 	Doc: Doc{Name: "states", Group: "files", ID: "listStates", Route: "GET /api/v1/agents/{ref=agent}/states 200", Faces: HTTP, Effect: Reads,
 		Summary: "List the states of an agent's files, oldest first"},
 	Run: listStates,
 }
 
-func listStates(ctx context.Context, e *Env, in StatesInput) (public.FileStates, error) {
+func listStates(ctx context.Context, e *Env, in AgentInput) (public.FileStates, error) {
 	a, err := e.Target(ctx, in.Agent)
 	if err != nil {
 		return public.FileStates{}, err

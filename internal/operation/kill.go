@@ -8,6 +8,7 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
+	"ramet/internal/core/agent"
 	"ramet/internal/core/registry"
 	"ramet/internal/operation/public"
 	"ramet/internal/operation/session"
@@ -61,4 +62,31 @@ func kill(ctx context.Context, e *Env, in KillInput) (registry.Killed, error) {
 		return done, e
 	}
 	return done, err
+}
+
+// PreviewKillInput names agents that a kill would end.
+type PreviewKillInput struct {
+	Agent   AgentRef `json:"agent" help:"the agent to kill"`
+	Cascade *bool    `json:"cascade,omitempty" default:"true" help:"everything below it too, as if absent"`
+}
+
+// PreviewKill counts the agents that a kill would end.
+var PreviewKill = Op[PreviewKillInput, KillPreview]{
+	Doc: Doc{Name: "kill preview", Group: "agents", ID: "previewKill", Route: "GET /api/v1/agents/{ref=agent}/kill-preview 200", Faces: HTTP, Effect: Reads,
+		Summary: "Count those that a kill would end"},
+	Run: func(ctx context.Context, e *Env, in PreviewKillInput) (out KillPreview, err error) {
+		a, err := e.Target(ctx, in.Agent)
+		if err != nil {
+			return out, err
+		}
+		n, _, err := e.Workspace.Agents().Victims(ctx, session.Kill{Agent: a, Cascade: in.Cascade})
+		return KillPreview{n, *in.Cascade, a.Status == agent.Dead}, err
+	},
+}
+
+// KillPreview is what a kill would do.
+type KillPreview struct {
+	Count   int  `json:"count"` // how many agents would end
+	Cascade bool `json:"cascade"`
+	Dead    bool `json:"already_dead"`
 }

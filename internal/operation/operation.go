@@ -18,9 +18,9 @@ import (
 
 // All returns every operation.
 func All() []Operation {
-	return []Operation{&Ps, &Show, &Lineage, &Log, &Search, &Wait, &Fork, &Send, &Rename, &Mark, &Read, &Mail, &DeleteMail, &Kill,
-		&Files, &FileStates, &Diff, &Restore, &Undo, &Trash, &RestoreTrash, &EmptyTrash, &Rewind, &Clear, &Compact, &Usage,
-		&ListRuns, &ShowRun, &ReadRunEvents, &VerifyRun}
+	return []Operation{&Ps, &Show, &Lineage, &Log, &Search, &Wait, &Fork, &Send, &Rename, &Mark, &Read, &Mail, &DeleteMail, &Kill, &PreviewKill, &Interrupt, &ShowTrust, &AcceptTrust,
+		&Files, &FileStates, &Diff, &Restore, &Undo, &Trash, &RestoreTrash, &EmptyTrash, &Rewind, &Clear, &Compact, &Usage, &SetMode, &ShowMode, &SetEffort, &Merge, &ListTrees, &RemoveTree, &Redact, &Verify, &ListHooks, &ShowInstructions, &ListDrivers,
+		&ListRuns, &ShowRun, &ReadRunEvents, &VerifyRun, &StartRun, &ResumeRun, &ForkRun, &CancelRun}
 }
 
 // Named returns the operation of a name; nil: there is none.
@@ -68,7 +68,7 @@ type Doc struct {
 	Faces     Face
 	Effect    Effect
 	OnRuns    bool   // it works on orchestrated runs; no workspace is opened for it
-	Persons   bool   // agents may not call it
+	Persons   bool   // only persons may call it
 	ExitCodes bool   // the command's help lists exit codes
 	Quiet     bool   // the terminal shows what it did in the conversation, not its output
 	Tool      string // an agent may call it only if its limits leave it this tool; empty: always
@@ -111,6 +111,8 @@ type Env struct {
 	*session.Workspace // nil for an operation on runs
 	Runs               *Runs
 	Caller             Caller
+	// Open returns the workspace, for operations on runs that need it in some cases.
+	Open func(context.Context) (*session.Workspace, error)
 }
 
 // Call carries out the operation through a client.
@@ -175,9 +177,6 @@ func (o *Op[In, Out]) Output() reflect.Type { return reflect.TypeFor[Out]() }
 // Documented is a public value that is described by the zero value of another type, because it
 // encodes itself.
 type Documented interface{ Documented() any }
-
-// Failure is an output with which a command may fail after it is printed; other faces only answer with it.
-type Failure interface{ Err() error }
 
 // TextInput is an input that asks for less where the output is printed as text.
 type TextInput interface{ ForText() }

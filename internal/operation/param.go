@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"cmp"
 	"math"
 	"reflect"
 	"slices"
@@ -12,9 +13,11 @@ import (
 //
 //	json     its name; without omitempty it is required
 //	help     what it is for
-//	arg      it is positional on the command line, under this name: "AGENT"; "AGENT!": required there
+//	arg      it is positional on the command line, under this name: "AGENT"; "AGENT!": required there; "[MODE]":
+//	         optional there and in the slash command
 //	slash    it is positional in a slash command, under this name; "-": it is not offered there, and an
 //	         agent is the one on the screen; "[AGENT]": that is so where none is given
+//	flag     the name of its flag, if it has another one
 //	short    a one-letter flag
 //	alias    other names that are accepted, where no other field has them
 //	faces    the faces that offer it: "http mcp"; "-": none. By default all do
@@ -23,14 +26,14 @@ import (
 type Param struct {
 	Name, Help, Short string
 	Aliases           []string
-	Required          bool
 	Type              reflect.Type // without pointer
-	Typed             bool         // required on the command line, even if other faces have a default
 	Metavar           string       // its name as a positional argument
 	Current           bool         // in a slash command it is the agent on the screen, unless another is given
 
 	faces, positional Face
+	required          Face
 	defaults, ranges  string
+	flag              string
 	index             []int
 	pointer           bool
 }
@@ -42,8 +45,11 @@ func paramsOf(of reflect.Type) []Param {
 			continue
 		}
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		p := Param{Name: name, Help: f.Tag.Get("help"), Short: f.Tag.Get("short"), Aliases: strings.Fields(f.Tag.Get("alias")),
-			Required: options != "omitempty", Type: f.Type, faces: CLI | HTTP | MCP | Slash, defaults: f.Tag.Get("default"), ranges: f.Tag.Get("range"), index: f.Index}
+		p := Param{Name: name, Help: f.Tag.Get("help"), Short: f.Tag.Get("short"), flag: f.Tag.Get("flag"), Aliases: strings.Fields(f.Tag.Get("alias")),
+			Type: f.Type, faces: CLI | HTTP | MCP | Slash, defaults: f.Tag.Get("default"), ranges: f.Tag.Get("range"), index: f.Index}
+		if options != "omitempty" {
+			p.required = p.faces
+		}
 		if p.Type.Kind() == reflect.Pointer {
 			p.Type, p.pointer = p.Type.Elem(), true
 		}
@@ -51,8 +57,14 @@ func paramsOf(of reflect.Type) []Param {
 			p.faces = parseFaces(only)
 		}
 		if arg := f.Tag.Get("arg"); arg != "" {
-			p.Metavar, p.Typed = strings.TrimSuffix(arg, "!"), strings.HasSuffix(arg, "!")
+			p.Metavar = strings.Trim(arg, "[]!")
 			p.positional |= CLI
+			if strings.HasSuffix(arg, "!") {
+				p.required |= CLI
+			}
+			if strings.HasPrefix(arg, "[") {
+				p.required &^= CLI | Slash
+			}
 		}
 		switch at := f.Tag.Get("slash"); at {
 		case "":
@@ -63,7 +75,10 @@ func paramsOf(of reflect.Type) []Param {
 			p.faces &^= Slash
 			p.Current = p.Type == reflect.TypeFor[AgentRef]()
 		default:
-			p.Metavar, p.Current = strings.Trim(at, "[]"), strings.HasPrefix(at, "[")
+			p.Metavar = strings.Trim(at, "[]")
+			if p.Current = strings.HasPrefix(at, "["); p.Current {
+				p.required &^= Slash
+			}
 			p.positional |= Slash
 		}
 		out = append(out, p)
@@ -95,6 +110,9 @@ func faceNamed(word string) Face {
 // On reports whether a face offers the field.
 func (p *Param) On(f Face) bool { return p.faces&f != 0 }
 
+// Required reports whether the field must be given on a face.
+func (p *Param) Required(f Face) bool { return p.required&f != 0 }
+
 // IsPositional reports whether the field is a positional argument on a face.
 func (p *Param) IsPositional(f Face) bool { return p.positional&f != 0 }
 
@@ -110,7 +128,7 @@ func (p *Param) Written(f Face) string {
 }
 
 // Flag returns the field's name as a flag: dry_run is --dry-run.
-func (p *Param) Flag() string { return strings.ReplaceAll(p.Name, "_", "-") }
+func (p *Param) Flag() string { return cmp.Or(p.flag, strings.ReplaceAll(p.Name, "_", "-")) }
 
 // Default returns the field's value on a face where it is not given; empty: its zero value.
 func (p *Param) Default(f Face) string { return chooseFor(f, p.defaults) }

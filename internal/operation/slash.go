@@ -51,7 +51,7 @@ func slashRow(o Operation, row session.CommandRow) session.CommandRow {
 	}
 	usage, places := "/"+row.Name, ""
 	for _, p := range Offered(o, Slash) {
-		a := session.CommandArgument{Kind: slashKind(&p), Required: p.Required && !p.Current, Field: p.Name}
+		a := session.CommandArgument{Kind: slashKind(&p), Required: p.Required(Slash), Field: p.Name}
 		word := slashWord(&p)
 		if !p.IsPositional(Slash) {
 			a.Flag = "--" + p.Flag()

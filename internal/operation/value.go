@@ -26,18 +26,24 @@ type (
 	Model string
 	// Driver names a program that drives agents.
 	Driver string
+	// Mode is a mode of permission, or one of the program that drives an agent.
+	Mode string
 	// LetterNumber is the number of a letter in its mailbox, from 1.
 	LetterNumber int64
 	// Duration is a time with its unit, such as 90s; in JSON a number of seconds.
 	Duration time.Duration
 	// Role names a definition of agents.
 	Role string
+	// Recipe names a recipe, or is the path of its file.
+	Recipe string
 	// Label names a mark.
 	Label string
 	// TrashRef names files in the trash: the id of an item or of an act, or a path.
 	TrashRef string
 	// Path is a file. The command line makes it absolute.
 	Path string
+	// Pairs are names with their values: an object in JSON, NAME=VALUE on the command line, repeated.
+	Pairs map[string]string
 	// Size is a number of bytes. On the command line it may have a unit: 500MB.
 	Size int64
 )
@@ -68,6 +74,18 @@ func (p *Param) Words() []string {
 
 // Set parses a word of a command line or query into the field.
 func (p *Param) Set(in any, word string) error {
+	field := reflect.ValueOf(in).Elem().FieldByIndex(p.index)
+	if p.Type == reflect.TypeFor[Pairs]() {
+		name, value, ok := strings.Cut(word, "=")
+		if !ok || name == "" {
+			return Invalid(p.Name, fault.Usage, "{%s} %.60q is no NAME=VALUE", p.Name, word)
+		}
+		if field.IsNil() {
+			field.Set(reflect.ValueOf(Pairs{}))
+		}
+		field.SetMapIndex(reflect.ValueOf(name), reflect.ValueOf(value))
+		return nil
+	}
 	of := p.Type
 	if of.Kind() == reflect.Slice {
 		of = of.Elem()
@@ -76,7 +94,6 @@ func (p *Param) Set(in any, word string) error {
 	if err != nil {
 		return At(p.Name, err)
 	}
-	field := reflect.ValueOf(in).Elem().FieldByIndex(p.index)
 	typed := reflect.ValueOf(value).Convert(of)
 	switch {
 	case p.pointer:
@@ -112,9 +129,7 @@ func (p *Param) parse(of reflect.Type, word string) (any, error) {
 		if own, ok := reflect.Zero(of).Interface().(Refuser); ok {
 			return nil, own.Refuse(word)
 		}
-		e := Invalid(p.Name, fault.Usage, "%.40q is no %s", word, p.Name).Hint(text.NearestHint(word, few, "one of "+strings.Join(few, ", ")))
-		e.Suggestion = text.NearestWord(word, few)
-		return nil, e
+		return nil, refuseWord(p.Name, word, few)
 	}
 	if of == reflect.TypeFor[Duration]() {
 		d, err := time.ParseDuration(word)
@@ -149,6 +164,13 @@ func (p *Param) parse(of reflect.Type, word string) (any, error) {
 		return nil, Invalid(p.Name, fault.Usage, "{%s} needs a name", p.Name)
 	}
 	return word, nil
+}
+
+// refuseWord returns the error of a field that has only few values.
+func refuseWord(field, word string, few []string) error {
+	e := Invalid(field, fault.Usage, "%.40q is no %s", word, field).Hint(text.NearestHint(word, few, "one of "+strings.Join(few, ", ")))
+	e.Suggestion = text.NearestWord(word, few)
+	return e
 }
 
 // names are the types of strings that cannot be empty.
@@ -189,6 +211,8 @@ func (p *Param) shape(f Face) *shape.Shape {
 		return shape.Whole()
 	case reflect.Slice:
 		return shape.List(shape.Text(1))
+	case reflect.Map:
+		return shape.Map(shape.Text(0))
 	}
 	if p.Type == reflect.TypeFor[Text]() {
 		return shape.Text(0) // Check says what is wrong with an empty one

@@ -19,6 +19,7 @@ type WaitInput struct {
 	For     HowMany    `json:"for,omitempty" faces:"mcp" help:"any of them, as if absent, or all"`
 	Mail    AgentRef   `json:"mail,omitempty" faces:"cli" help:"a letter in the mailbox of this agent ends it too"`
 	Timeout *Duration  `json:"timeout,omitempty" default:"10m0s mcp=45s" range:"mcp=0..45" help:"the longest that it may take"`
+	Strict  bool       `json:"strict,omitempty" faces:"-" default:"cli=true" help:"fail if nothing comes in time"`
 }
 
 // HowMany chooses between one of the agents and all of them.
@@ -42,7 +43,7 @@ func (in *WaitInput) Check() error {
 }
 
 // Wait waits for agents, or for mail.
-var Wait = Op[WaitInput, Waited]{
+var Wait = Op[WaitInput, public.Waited]{
 	Doc: Doc{Name: "wait", Group: "agents", Faces: CLI | MCP, Effect: Reads, ExitCodes: true,
 		Summary: "Wait until agents have nothing under way, or a letter comes",
 		Model:   "Wait until agents have nothing under way, or a letter comes, or a call that went on is done ({handle}: its answer is then that of the call). Returns after 45 s in any case; then call it again.",
@@ -50,9 +51,8 @@ var Wait = Op[WaitInput, Waited]{
 letter lies unread in the mailbox of {mail}; without an agent, for a letter in your own
 mailbox if you are an agent, else in that of 0. Nothing is changed, and no letter is
 marked. Exit code 1 (TIMEOUT) if nothing came in time.`},
-	Run:    wait,
-	Public: func(_ Face, out Waited) any { return out.Waited },
-	Text: func(w *printer.Writer, _ WaitInput, out Waited) {
+	Run: wait,
+	Text: func(w *printer.Writer, _ WaitInput, out public.Waited) {
 		for _, a := range out.Agents {
 			name := string(a.UUID)
 			if a.Name != nil {
@@ -70,21 +70,7 @@ marked. Exit code 1 (TIMEOUT) if nothing came in time.`},
 	},
 }
 
-// Waited reports how a wait ended.
-type Waited struct {
-	public.Waited
-	timeout time.Duration
-}
-
-// Err implements Failure.
-func (w Waited) Err() error {
-	if w.Over {
-		return nil
-	}
-	return fault.New(fault.TimedOut, "nothing came within %s", w.timeout).WithHint("`ramet ps` shows what they do")
-}
-
-func wait(ctx context.Context, e *Env, in WaitInput) (out Waited, err error) {
+func wait(ctx context.Context, e *Env, in WaitInput) (out public.Waited, err error) {
 	x := session.Wait{All: in.All || in.For == WaitAll}
 	for _, ref := range in.Agents {
 		a, err := e.Find(ctx, string(ref))
@@ -100,8 +86,10 @@ func wait(ctx context.Context, e *Env, in WaitInput) (out Waited, err error) {
 		}
 		x.Mail = &owner
 	}
-	out.timeout = time.Duration(*in.Timeout)
-	done, err := e.Turns().Wait(ctx, x, out.timeout)
-	out.Waited = public.FormatWaited(done.Over, done.Agents, done.Now, done.Letters)
-	return out, err
+	timeout := time.Duration(*in.Timeout)
+	done, err := e.Turns().Wait(ctx, x, timeout)
+	if err == nil && in.Strict && !done.Over {
+		err = Incomplete{fault.New(fault.TimedOut, "nothing came within %s", timeout).WithHint("`ramet ps` shows what they do")}
+	}
+	return public.FormatWaited(done.Over, done.Agents, done.Now, done.Letters), err
 }

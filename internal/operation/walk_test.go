@@ -24,7 +24,7 @@ var (
 	faces   = []operation.Face{operation.CLI, operation.HTTP, operation.MCP, operation.Slash}
 	tagKey  = regexp.MustCompile(`([a-z]+):"`)
 	name    = regexp.MustCompile(`^[a-z][a-z_-]*$`)
-	tagKeys = []string{"json", "help", "arg", "slash", "short", "alias", "faces", "default", "range"}
+	tagKeys = []string{"json", "help", "arg", "slash", "short", "flag", "alias", "faces", "default", "range"}
 	globals = []string{"db", "home", "workspace", "json", "help"} // flags that every command has
 )
 
@@ -83,10 +83,10 @@ func checkFace(t *testing.T, o operation.Operation, f operation.Face) {
 		}
 		seen[p.Name] = true
 		if p.IsPositional(f) {
-			if p.Required && !least {
+			if p.Required(operation.CLI) && !least {
 				t.Errorf("%s is required after an argument that is not", p.Name)
 			}
-			least = least && p.Required
+			least = least && p.Required(operation.CLI)
 		}
 	}
 	if err := operation.SetDefaults(o, f, o.New()); err != nil {
@@ -127,8 +127,10 @@ func sample(p operation.Param, foreign id.Agent) string {
 	switch {
 	case p.Type == reflect.TypeFor[operation.AgentRef]():
 		return string(foreign)
-	case !p.Required && !p.IsPositional(operation.CLI):
+	case !p.Required(operation.CLI) && !p.IsPositional(operation.CLI):
 		return ""
+	case p.Type == reflect.TypeFor[operation.Mode]():
+		return "ask"
 	case p.Words() != nil:
 		return p.Words()[0]
 	case p.Type.Kind() == reflect.String:

@@ -183,6 +183,9 @@ func (s *Shape) With(desc string) *Shape {
 	return c
 }
 
+// Description returns what With set.
+func (s *Shape) Description() string { return s.desc }
+
 // Error is what is wrong, and where: Pointer is an RFC 6901 JSON pointer, ""
 // for the whole value.
 type Error struct {

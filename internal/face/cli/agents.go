@@ -6,6 +6,6 @@ import (
 
 // agentCommands are the commands of this group.
 func agentCommands(l *Line, p ServerPorts) []*cobra.Command {
-	return []*cobra.Command{execCommand(l), serveHTTPCommand(l, p), webCommand(l, p), acpCommand(l, p.ACP), forkAgentCommand(l), driversCommand(l),
-		mergeCommand(l), worktreeCommand(l), killCommand(l), modeCommand(l), effortCommand(l), instructionsCommand(l), skillsCommand(l), hooksCommand(l)}
+	return []*cobra.Command{execCommand(l), serveHTTPCommand(l, p), webCommand(l, p), acpCommand(l, p.ACP), forkAgentCommand(l),
+		worktreeCommand(), killCommand(l), skillsCommand(l)}
 }

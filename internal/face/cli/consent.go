@@ -11,6 +11,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/core/trust"
+	"ramet/internal/operation"
 	"ramet/internal/run/recipe"
 	"ramet/internal/run/rundir"
 )
@@ -49,9 +50,9 @@ func consent(l *Line, ctx context.Context, store *rundir.Store, runID string, ki
 // consentToStart asks before a run is started whose recipe is a file that acts outside of the run:
 // it may have come with a repository. Each recipe is asked for once, by its bytes. Recipes that are
 // built in are ramet's own.
-func consentToStart(ctx context.Context, l *Line, o beginFlags, runID string, config rundir.Config) error {
+func consentToStart(ctx context.Context, l *Line, o operation.StartRunInput, runID string, config rundir.Config) error {
 	r, err := kept(runID, config)
-	if err != nil || slices.Contains(recipe.Embedded(), o.recipe) || !slices.ContainsFunc(r.Workers, func(w recipe.Worker) bool { return w.External }) {
+	if err != nil || slices.Contains(recipe.Embedded(), string(o.Recipe)) || !slices.ContainsFunc(r.Workers, func(w recipe.Worker) bool { return w.External }) {
 		return err
 	}
 	home, err := l.HomeDir()
@@ -65,13 +66,13 @@ func consentToStart(ctx context.Context, l *Line, o beginFlags, runID string, co
 	if err := l.Person("run start of a recipe that acts outside of the run"); err != nil {
 		return err
 	}
-	if accept := o.accept; accept != digest {
+	if accept := o.Accept; accept != digest {
 		list, err := wouldRun(runID, config)
 		if err != nil {
 			return err
 		}
-		f := fault.New(fault.Untrusted, "recipe %s acts outside the sandbox, and you have not consented to it", trust.Reveal(o.recipe))
-		if err := ask(l, list, f, accept, "ramet run start --recipe "+trust.Reveal(o.recipe)+" --accept "+digest); err != nil {
+		f := fault.New(fault.Untrusted, "recipe %s acts outside the sandbox, and you have not consented to it", trust.Reveal(string(o.Recipe)))
+		if err := ask(l, list, f, accept, "ramet run start --recipe "+trust.Reveal(string(o.Recipe))+" --accept "+digest); err != nil {
 			return err
 		}
 	}

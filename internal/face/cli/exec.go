@@ -20,6 +20,7 @@ import (
 	"ramet/internal/kernel"
 	"ramet/internal/model/catalog"
 	"ramet/internal/model/llm"
+	"ramet/internal/operation"
 	"ramet/internal/operation/session"
 	"ramet/internal/turn/permit"
 )
@@ -275,8 +276,10 @@ func (f *execFlags) prompt(c *cobra.Command) (kernel.Prompt, error) {
 			return p, err
 		}
 	}
-	if p.Effort, err = parseEffort(c, f.effort); err != nil {
-		return p, err
+	if c.Flags().Changed("effort") {
+		if p.Effort, err = operation.ParseEffort(f.effort); err != nil {
+			return p, err
+		}
 	}
 	if c.Flags().Changed("name") {
 		if !f.fork {

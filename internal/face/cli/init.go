@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/printer"
 	"ramet/internal/run"
 	"ramet/internal/run/rundir"
 )
@@ -47,7 +46,7 @@ func initCommand(l *Line, f *runFlags) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return errors.Join(l.Print(runMade{runID, store.Dir(runID), x.Came()}), x.Close())
+			return errors.Join(l.Print(madeRun(store, x)), x.Close())
 		},
 	}
 	c.Flags().StringVar(&runID, "run-id", "", "id of the run (default: made of time and configuration)")
@@ -71,12 +70,3 @@ func readConfig(stdin io.Reader, path string) ([]byte, error) {
 	}
 	return text, rundir.CheckConfig(text)
 }
-
-// runMade is the datum of run init, fork and import.
-type runMade struct {
-	RunID string    `json:"run_id"`
-	Path  string    `json:"path"`
-	State run.State `json:"run_state"`
-}
-
-func (d runMade) Text(w *printer.Writer) { w.Line("%s", d.RunID) }

@@ -11,9 +11,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
 	"ramet/internal/base/printer"
 	"ramet/internal/operation"
+	"ramet/internal/run/recipe"
+	"ramet/internal/turn/permit"
 )
 
 // Command derives the command of an operation: usage, flags, help, completion.
@@ -30,7 +33,7 @@ func (l *Line) Command(o operation.Operation) *cobra.Command {
 		if p.Type == reflect.TypeFor[operation.Text]() {
 			word += "|-"
 		}
-		if p.Required || p.Typed {
+		if p.Required(operation.CLI) {
 			least++
 		} else {
 			word = "[" + word + "]"
@@ -79,6 +82,9 @@ func (l *Line) addFlags(c *cobra.Command, o operation.Operation) {
 		case reflect.TypeFor[operation.Duration]():
 			help += ", such as 90s or 10m"
 		}
+		if p.Required(operation.CLI) {
+			help += " (required)"
+		}
 		flag := c.Flags().VarPF(&words{kind: flagKind(p.Type), preset: p.Default(operation.CLI)}, p.Flag(), p.Short, help)
 		if p.Type.Kind() == reflect.Bool {
 			flag.NoOptDefVal = "true"
@@ -125,7 +131,7 @@ func flagKind(t reflect.Type) string {
 		return "bool"
 	case reflect.Int, reflect.Int64:
 		return "int"
-	case reflect.Slice:
+	case reflect.Slice, reflect.Map:
 		return "strings"
 	}
 	return "string"
@@ -144,8 +150,10 @@ func (l *Line) Bind(c *cobra.Command, o operation.Operation, args []string) (any
 			given, args = args[:n], args[n:]
 		} else if flag := c.Flags().Lookup(p.Flag()); flag.Changed {
 			given = flag.Value.(*words).given
+		} else if p.Required(operation.CLI) {
+			return nil, fault.New(fault.Usage, "%s: --%s is missing", o.Describe().Name, p.Flag()).WithHint("give %s", p.Help)
 		}
-		if p.Type.Kind() != reflect.Slice && len(given) > 1 {
+		if p.Type.Kind() != reflect.Slice && p.Type.Kind() != reflect.Map && len(given) > 1 {
 			given = given[len(given)-1:] // the last one counts, as in every shell
 		}
 		for _, word := range given {
@@ -178,7 +186,7 @@ func (l *Line) Do(c *cobra.Command, o operation.Operation, in any) error {
 	if brief, ok := in.(operation.TextInput); ok && !l.JSON {
 		brief.ForText()
 	}
-	return operation.Explain(o, operation.CLI, l.carryOut(c.Context(), operation.Local{Open: l.Open, Runs: l.OpenRuns}, o, in))
+	return operation.Explain(o, operation.CLI, l.carryOut(c.Context(), operation.Local{Open: l.Open, Runs: l.OpenRuns, Own: l.Own}, o, in))
 }
 
 // carryOut asks a person if the input wants it, calls the operation and prints its output.
@@ -202,9 +210,6 @@ func (l *Line) carryOut(ctx context.Context, client operation.Client, o operatio
 	}
 	if failed := l.Print(result); err == nil {
 		err = failed
-	}
-	if failure, ok := out.(operation.Failure); ok && err == nil {
-		err = failure.Err()
 	}
 	return err
 }
@@ -244,12 +249,18 @@ func (l *Line) completer(p *operation.Param) cobra.CompletionFunc {
 		return l.CompleteModels
 	case reflect.TypeFor[operation.Driver]():
 		return l.CompleteDrivers
+	case reflect.TypeFor[operation.Recipe]():
+		return cobra.FixedCompletions(recipe.Embedded(), cobra.ShellCompDirectiveDefault)
+	case reflect.TypeFor[operation.Pairs]():
+		if p.Name == "limits" {
+			return cobra.FixedCompletions(limitNames(), cobra.ShellCompDirectiveNoSpace)
+		}
+	case reflect.TypeFor[operation.Mode]():
+		return cobra.FixedCompletions(permit.ModeNames()[:len(permit.Modes())], cobra.ShellCompDirectiveNoFileComp)
 	case reflect.TypeFor[operation.Label]():
 		return l.CompleteLabels
 	case reflect.TypeFor[operation.TrashRef]():
 		return l.CompleteTrash
-	case reflect.TypeFor[operation.Path]():
-		return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
 	}
 	return cobra.NoFileCompletions
 }

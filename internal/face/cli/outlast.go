@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/operation"
 	"ramet/internal/run"
 	"ramet/internal/run/rundir"
 	"ramet/internal/runner"
@@ -50,7 +51,7 @@ func metAt(kind rundir.Kind) bool {
 
 // carryOn carries out a run, and goes on with it when its server was out of reach. It closes
 // the session.
-func carryOn(l *Line, ports RunsPorts, ctx context.Context, f *carryFlags, store *rundir.Store, x *rundir.Session, wishes run.Wishes) error {
+func carryOn(l *Line, ports RunsPorts, ctx context.Context, f *operation.CarryOptions, store *rundir.Store, x *rundir.Session, wishes run.Wishes) error {
 	id, kind := x.RunID, x.Kind
 	return outlast(ctx, l, kind, func() (err error) {
 		if x == nil {

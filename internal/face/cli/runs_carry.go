@@ -14,39 +14,20 @@ import (
 	"sync"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"ramet/internal/base/fault"
 	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
 	"ramet/internal/model/catalog"
+	"ramet/internal/operation"
+	"ramet/internal/operation/public"
 	"ramet/internal/run"
 	"ramet/internal/run/recipe"
 	"ramet/internal/run/rundir"
 	"ramet/internal/store/database"
 )
 
-// carryFlags are those of start and resume.
-type carryFlags struct {
-	noCache  bool
-	limits   []string
-	detached bool
-	leave    bool
-	model    string
-}
-
-func (f *carryFlags) add(c *cobra.Command) {
-	c.Flags().BoolVar(&f.noCache, "no-cache", false, "ask the models again, also where an answer to the same request is kept")
-	c.Flags().StringArrayVar(&f.limits, "limit", nil, "another limit than the recipe's, such as calls=200 or runtime=2h; repeats")
-	c.Flags().BoolVar(&f.detached, "detach", false, "go on in the background; follow with \"ramet run events ID --follow\"")
-	c.Flags().StringVar(&f.model, "model", "", "vendor/name of the model (see \"ramet models\")")
-	c.RegisterFlagCompletionFunc("model", cobra.NoFileCompletions)
-	c.Flags().BoolVar(&f.leave, "leave-work", false, "leave the items to \"ramet worker\" hosts of the same PostgreSQL database")
-	c.RegisterFlagCompletionFunc("limit", cobra.FixedCompletions(limitNames(), cobra.ShellCompDirectiveNoSpace))
-}
-
 // carry carries out a run whose log is open, and shows how it goes.
-func carry(l *Line, ports RunsPorts, ctx context.Context, f *carryFlags, store *rundir.Store, x *rundir.Session, wishes run.Wishes) error {
+func carry(l *Line, ports RunsPorts, ctx context.Context, f *operation.CarryOptions, store *rundir.Store, x *rundir.Session, wishes run.Wishes) error {
 	config, err := store.Config(x.RunID)
 	if err != nil {
 		return err
@@ -55,7 +36,7 @@ func carry(l *Line, ports RunsPorts, ctx context.Context, f *carryFlags, store *
 	if err != nil {
 		return err
 	}
-	if err := limit(&r.Limits, f.limits); err != nil {
+	if err := limit(&r.Limits, f.Limits); err != nil {
 		return err
 	}
 	params, err := r.Bind(config.Set)
@@ -67,28 +48,28 @@ func carry(l *Line, ports RunsPorts, ctx context.Context, f *carryFlags, store *
 	if err != nil {
 		return err
 	}
-	if f.model != "" {
-		if _, err := catalog.Parse(f.model); err != nil {
+	if f.Model != "" {
+		if _, err := catalog.Parse(string(f.Model)); err != nil {
 			return err
 		}
-		config.Model = f.model
+		config.Model = string(f.Model)
 	}
 	ws, err := l.Open(ctx)
 	if err != nil {
 		return err
 	}
 	shared := database.IsPostgres(ws.Place.DB)
-	if f.leave && !shared {
+	if f.Leave && !shared {
 		return fault.New(fault.Usage, "--leave-work: nobody else can take work from %s", ws.Place.DB).
 			WithHint("use --db postgres://…")
 	}
 	p := progressOf(l, x.Now(), r)
-	job := Job{Store: store, Session: x, Recipe: r, Params: params, Model: config.Model, Plan: plan, NoCache: f.noCache || config.NoCache,
-		Leave: f.leave, Watch: p.see, Warn: p.note}
-	if l.Leave != nil && f.detached {
-		l.Print(runMade{x.RunID, store.Dir(x.RunID), x.Came()})
+	job := Job{Store: store, Session: x, Recipe: r, Params: params, Model: config.Model, Plan: plan, NoCache: f.NoCache || config.NoCache,
+		Leave: f.Leave, Watch: p.see, Warn: p.note}
+	if l.Leave != nil && f.Detach {
+		l.Print(madeRun(store, x))
 		l.Leave(0)
-		f.detached = false // once is enough, should it have to go on
+		f.Detach = false // once is enough, should it have to go on
 	}
 	err = ports.Carry(ctx, ws, job)
 	p.end()
@@ -96,6 +77,10 @@ func carry(l *Line, ports RunsPorts, ctx context.Context, f *carryFlags, store *
 		return err
 	}
 	return l.Print(runEnd(store, x.Now()))
+}
+
+func madeRun(store *rundir.Store, x *rundir.Session) public.RunMade {
+	return public.RunMade{RunID: x.RunID, Path: store.Dir(x.RunID), State: string(x.Came())}
 }
 
 // looksUp says which workers of a recipe find out by themselves what came of them.
@@ -206,9 +191,10 @@ func whole(set func(*recipe.Limits, int64)) func(*recipe.Limits, string) error {
 }
 
 // limit puts the user's limits over the recipe's.
-func limit(l *recipe.Limits, given []string) error {
-	for _, pair := range given {
-		name, value, _ := strings.Cut(pair, "=")
+func limit(l *recipe.Limits, given operation.Pairs) error {
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		value := given[name]
+		pair := name + "=" + value
 		set, ok := runsLimits()[name]
 		if !ok {
 			hint := "limits: " + strings.Join(limitNames(), ", ")
@@ -222,19 +208,6 @@ func limit(l *recipe.Limits, given []string) error {
 		}
 	}
 	return nil
-}
-
-// settings reads --set k=v.
-func settings(pairs []string) (map[string]string, error) {
-	out := map[string]string{}
-	for _, pair := range pairs {
-		name, value, ok := strings.Cut(pair, "=")
-		if !ok || name == "" {
-			return nil, fault.New(fault.Usage, "--set %.60q is no NAME=VALUE", pair)
-		}
-		out[name] = value
-	}
-	return out, nil
 }
 
 // repository makes a path absolute, so that a run can be resumed from elsewhere; a URL

@@ -35,8 +35,8 @@ trail: init, append, verify.`,
 		kind, err := f.kind()
 		return &operation.Runs{Store: store, Kind: kind, External: p.External}, err
 	}
-	c.AddCommand(startCommand(l, f, p), resumeRunCommand(l, f, p), cancelCommand(l, f), recipesCommand(l), recipeCommand(l), initCommand(l, f), appendEventCommand(l, f), l.Command(&operation.ReadRunEvents), l.Command(&operation.ShowRun), l.Command(&operation.ListRuns), replayCommand(l, f), planCommand(l, f, p),
-		l.Command(&operation.VerifyRun), exportRunCommand(l, f), importRunCommand(l, f), forkRunCommand(l, f), rmCommand(l, f), newCommand(l), programCommand(l, p))
+	c.AddCommand(startCommand(l, f, p), resumeRunCommand(l, f, p), l.Command(&operation.CancelRun), recipesCommand(l), recipeCommand(l), initCommand(l, f), appendEventCommand(l, f), l.Command(&operation.ReadRunEvents), l.Command(&operation.ShowRun), l.Command(&operation.ListRuns), replayCommand(l, f), planCommand(l, f, p),
+		l.Command(&operation.VerifyRun), exportRunCommand(l, f), importRunCommand(l, f), l.Command(&operation.ForkRun), rmCommand(l, f), newCommand(l), programCommand(l, p))
 	for _, sub := range c.Commands() {
 		if strings.Contains(sub.Use, " ID") {
 			sub.ValidArgsFunction = completeRuns(l, f)

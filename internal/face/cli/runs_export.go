@@ -44,7 +44,7 @@ verified first; the lines stay the same to the byte. - reads standard input.`,
 			if err != nil {
 				return err
 			}
-			return errors.Join(l.Print(runMade{x.RunID, store.Dir(x.RunID), x.Came()}), x.Close())
+			return errors.Join(l.Print(madeRun(store, x)), x.Close())
 		},
 	}
 }

@@ -4,68 +4,41 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 
 	"github.com/spf13/cobra"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/files/git"
 	"ramet/internal/model/catalog"
+	"ramet/internal/operation"
 	"ramet/internal/run"
 	"ramet/internal/run/recipe"
 	"ramet/internal/run/rundir"
 	"ramet/internal/store/database"
 )
 
-type beginFlags struct {
-	carryFlags
-	recipe, repo, into, runID, accept string
-	set                               []string
-}
-
 func startCommand(l *Line, f *runFlags, p RunsPorts) *cobra.Command {
-	var o beginFlags
-	c := &cobra.Command{
-		Use:   "start",
-		Short: "Start a run of a recipe and carry it out",
-		Long: `Start a run: agents carry out a recipe, and everything that happens is in the run's
-log. Without --recipe it is ` + "`docs`" + `: documentation of the repository is written and
-one pull request is opened, or, where no forge is configured, made as files.
-
-Commands of a recipe run in the sandbox, those with an external effect outside of it. A recipe
-from a file that has one is carried out only after your consent, once for each version of the
-file: what would run is listed, and you are asked; in a script --accept names exactly that.
-Look at a recipe with ` + "`ramet run recipe`" + `.
-
-Ctrl-C stops the run so that ` + "`ramet run resume`" + ` goes on with it (exit 130). Exit 0 means
-that the run is DONE.
-
-` + ExitHelp(),
-		Example: `  ramet run start --repo .
+	c := l.Command(&operation.StartRun)
+	c.Example = `  ramet run start --repo .
   ramet run start --repo https://example.org/project.git --into ../project-docs
   ramet run start --recipe translate --repo . --set language=German --set to=README.de.md
-  ramet run start --recipe fix --repo . --set issue="Sum of an empty list panics"`,
-		Args: CheckArguments(0, 0),
-		RunE: func(c *cobra.Command, _ []string) error {
-			if there, err := l.GoOn(c.Context(), o.detached); there {
-				return err
-			}
-			return start(l, p, c, f, o)
-		},
+  ramet run start --recipe fix --repo . --set issue="Sum of an empty list panics"`
+	c.RunE = func(c *cobra.Command, args []string) error {
+		in, err := l.Bind(c, &operation.StartRun, args)
+		if err != nil {
+			return err
+		}
+		o := in.(*operation.StartRunInput)
+		if there, err := l.GoOn(c.Context(), o.Detach); there {
+			return err
+		}
+		return start(l, p, c, f, *o)
 	}
-	flags := c.Flags()
-	flags.StringVar(&o.recipe, "recipe", "docs", "name of a recipe, or the path of its file")
-	flags.StringVar(&o.repo, "repo", "", "the repository: a path or a URL")
-	flags.StringVar(&o.into, "into", "", "the repository that is changed, if it is another one")
-	flags.StringArrayVar(&o.set, "set", nil, "a parameter of the recipe, NAME=VALUE; repeats")
-	flags.StringVar(&o.runID, "run-id", "", "id of the run (default: made of time and configuration)")
-	flags.StringVar(&o.accept, "accept", "", "consent to a recipe that acts outside of the run, if it has this digest")
-	o.carryFlags.add(c)
-	c.RegisterFlagCompletionFunc("accept", cobra.NoFileCompletions)
-	c.RegisterFlagCompletionFunc("recipe", cobra.FixedCompletions(recipe.Embedded(), cobra.ShellCompDirectiveDefault))
 	return c
 }
 
-func start(l *Line, p RunsPorts, c *cobra.Command, f *runFlags, o beginFlags) error {
+func start(l *Line, p RunsPorts, c *cobra.Command, f *runFlags, o operation.StartRunInput) error {
 	config, err := newConfig(c.Context(), l, o)
 	if err != nil {
 		return err
@@ -82,16 +55,14 @@ func start(l *Line, p RunsPorts, c *cobra.Command, f *runFlags, o beginFlags) er
 	if err != nil {
 		return err
 	}
-	if o.runID == "" {
-		o.runID = store.NewID(text)
-	}
-	if err := run.CheckRunID(o.runID); err != nil {
-		return err
+	runID := string(o.RunID)
+	if runID == "" {
+		runID = store.NewID(text)
 	}
 	if err := fits(c.Context(), l, p, config); err != nil {
 		return err
 	}
-	if err := consentToStart(c.Context(), l, o, o.runID, config); err != nil {
+	if err := consentToStart(c.Context(), l, o, runID, config); err != nil {
 		return err
 	}
 	if err := l.MakeRuns(f.dir); err != nil {
@@ -102,18 +73,18 @@ func start(l *Line, p RunsPorts, c *cobra.Command, f *runFlags, o beginFlags) er
 	made := false
 	err = outlast(c.Context(), l, kind, func() (err error) {
 		if made { // the server was lost behind that
-			x, err = store.OpenSession(c.Context(), o.runID, kind)
+			x, err = store.OpenSession(c.Context(), runID, kind)
 			return err
 		}
-		defer func() { made = err != nil && store.Has(o.runID) }()
-		x, err = store.Begin(c.Context(), o.runID, kind, text, map[string]any{
-			"run_id": o.runID, "config_sha256": hex.EncodeToString(sum[:]), "recipe": config.Recipe})
+		defer func() { made = err != nil && store.Has(runID) }()
+		x, err = store.Begin(c.Context(), runID, kind, text, map[string]any{
+			"run_id": runID, "config_sha256": hex.EncodeToString(sum[:]), "recipe": config.Recipe})
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	return carryOn(l, p, c.Context(), &o.carryFlags, store, x, run.Wishes{})
+	return carryOn(l, p, c.Context(), &o.CarryOptions, store, x, run.Wishes{})
 }
 
 // logOf is where a new run's log goes: where the agents are, if several hosts share them.
@@ -133,8 +104,8 @@ func logOf(l *Line, f *runFlags) (rundir.Kind, error) {
 }
 
 // newConfig checks everything that can be checked before anything is made.
-func newConfig(ctx context.Context, l *Line, o beginFlags) (rundir.Config, error) {
-	text, err := loadRecipe(o.recipe)
+func newConfig(ctx context.Context, l *Line, o operation.StartRunInput) (rundir.Config, error) {
+	text, err := loadRecipe(string(o.Recipe))
 	if err != nil {
 		return rundir.Config{}, err
 	}
@@ -142,14 +113,12 @@ func newConfig(ctx context.Context, l *Line, o beginFlags) (rundir.Config, error
 	if err != nil {
 		return rundir.Config{}, err
 	}
-	if err := limit(&r.Limits, o.limits); err != nil {
+	if err := limit(&r.Limits, o.Limits); err != nil {
 		return rundir.Config{}, err
 	}
-	set, err := settings(o.set)
-	if err != nil {
-		return rundir.Config{}, err
-	}
-	for _, given := range []struct{ name, flag, value string }{{"repo", "--repo", o.repo}, {"into", "--into", o.into}} {
+	set := map[string]string{}
+	maps.Copy(set, o.Set)
+	for _, given := range []struct{ name, flag, value string }{{"repo", "--repo", o.Repo}, {"into", "--into", o.Into}} {
 		value, err := repository(l, given.flag, given.value)
 		if err != nil {
 			return rundir.Config{}, err
@@ -169,8 +138,9 @@ func newConfig(ctx context.Context, l *Line, o beginFlags) (rundir.Config, error
 	if err := located(r, values); err != nil {
 		return rundir.Config{}, err
 	}
-	if o.model != "" {
-		if _, err := catalog.Parse(o.model); err != nil {
+	model := string(o.Model)
+	if model != "" {
+		if _, err := catalog.Parse(model); err != nil {
 			return rundir.Config{}, err
 		}
 	}
@@ -180,10 +150,10 @@ func newConfig(ctx context.Context, l *Line, o beginFlags) (rundir.Config, error
 	if r, err = recipe.Parse(text); err != nil {
 		return rundir.Config{}, err
 	}
-	if err := knownDrivers(ctx, l, r.Driven(params, o.model), !o.leave); err != nil {
+	if err := knownDrivers(ctx, l, r.Driven(params, model), !o.Leave); err != nil {
 		return rundir.Config{}, err
 	}
-	return rundir.Config{Recipe: r.Name, Text: string(text), Model: o.model, NoCache: o.noCache, Set: set}, nil
+	return rundir.Config{Recipe: r.Name, Text: string(text), Model: model, NoCache: o.NoCache, Set: set}, nil
 }
 
 // located refuses addresses of repositories that git is never given. The configuration keeps

@@ -1,184 +1,28 @@
 package cli
 
 import (
-	"bytes"
-	"context"
-	"os"
-	"path/filepath"
-
 	"github.com/spf13/cobra"
 
-	"ramet/internal/base/fault"
-	"ramet/internal/base/printer"
-	"ramet/internal/base/seal"
-	"ramet/internal/base/text"
 	"ramet/internal/core/registry"
-	"ramet/internal/driver/foreign"
-	"ramet/internal/operation/public"
-	"ramet/internal/operation/session"
+	"ramet/internal/operation"
 )
 
+// verifyStoreCommand is the command of the operation. It shows its progress, and knows the key of this home.
 func verifyStoreCommand(l *Line) *cobra.Command {
-	var checkpoint, key, source string
-	c := &cobra.Command{
-		Use:   "verify",
-		Short: "Check every link, commitment, blob and letter",
-		Long: `Check the whole workspace: every link, commitment, blob, letter and first entry,
-and every field of the registry that the histories vouch for. The first damage
-is reported with agent and message id, exit code 5.
-
-Without --checkpoint nobody can see that the newest entries were cut off, or
-all of it rewritten, by somebody who can write the database: keep what
-"ramet checkpoint" prints somewhere else, and give it here.
-
---source FILE also shows that what was imported from that file (ramet import) is
-exactly what it says, entry by entry.`,
-		Args: CheckArguments(0, 0),
-		RunE: func(c *cobra.Command, _ []string) error {
-			ws, err := l.Open(c.Context())
+	c := l.Command(&operation.Verify)
+	verify := c.RunE
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if given := c.Flags().Lookup("checkpoint").Changed; given && !c.Flags().Lookup("key").Changed {
+			own, err := l.SigningKey()
 			if err != nil {
 				return err
 			}
-			var heads []registry.Head
-			if checkpoint != "" {
-				if heads, err = openCheckpoint(l, c, ws, checkpoint, key); err != nil {
-					return err
-				}
-			}
-			report, err := audit(c.Context(), l, ws, heads)
-			if err != nil {
-				return err
-			}
-			out := verified{OK: true, Report: report, Checkpoint: public.Optional(checkpoint)}
-			if source != "" {
-				if out.Sources, err = sourced(c.Context(), l, ws, source); err != nil {
-					return err
-				}
-			}
-			return l.Print(out)
-		},
+			c.Flags().Set("key", own.Verifier())
+		}
+		told := l.Progress("entries checked")
+		defer told.End()
+		c.SetContext(registry.Watching(c.Context(), told.Add))
+		return verify(c, args)
 	}
-	c.Flags().StringVar(&checkpoint, "checkpoint", "", "file made by \"ramet checkpoint\"")
-	c.Flags().StringVar(&source, "source", "", "the file that was imported")
-	c.Flags().StringVar(&key, "key", "", "verifier key of whoever signed it (default: this home's key)")
 	return c
-}
-
-// audit checks the records, and beside that the engine itself. Damage of a record says more.
-func audit(ctx context.Context, l *Line, ws *session.Workspace, heads []registry.Head) (registry.Report, error) {
-	told := l.Progress("entries checked")
-	defer told.End()
-	asked, cancel := context.WithCancel(ctx)
-	defer cancel()
-	answer := make(chan error, 1)
-	go func() { answer <- sound(asked, ws) }()
-	report, err := ws.Store.Audit(registry.Watching(ctx, told.Add), heads)
-	if err != nil {
-		cancel()
-		<-answer
-		return report, err
-	}
-	return report, <-answer
-}
-
-// sound asks the engine itself: an index that was damaged changes what is
-// found, but no record.
-func sound(ctx context.Context, ws *session.Workspace) error {
-	d, err := ws.Store.Describe(ctx)
-	if err != nil || len(d.Problems) == 0 {
-		return err
-	}
-	return fault.New(fault.StorageCorrupt, "%s: %s", d.Place, d.Problems[0]).
-		WithHint("restore it from a backup")
-}
-
-// openCheckpoint checks signature and workspace of a checkpoint.
-func openCheckpoint(l *Line, c *cobra.Command, ws *session.Workspace, path, key string) ([]registry.Head, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fault.New(fault.NotFound, "read checkpoint: %w", err).
-			WithHint("give the file that keeps what `ramet checkpoint` printed")
-	}
-	if key == "" {
-		own, err := l.SigningKey()
-		if err != nil {
-			return nil, err
-		}
-		key = own.Verifier()
-	}
-	// The signed note ends with its signatures; an empty line later come the heads.
-	note, block := data, []byte(nil)
-	if sig := bytes.Index(data, []byte("\n\n— ")); sig >= 0 {
-		if end := bytes.Index(data[sig+2:], []byte("\n\n")); end >= 0 {
-			note, block = data[:sig+2+end+1], data[sig+2+end+2:]
-		}
-	}
-	text, err := seal.Open(note, key)
-	if err != nil {
-		return nil, err
-	}
-	zero, heads, err := registry.ParseCheckpoint(text, string(block))
-	if err != nil {
-		return nil, err
-	}
-	if have, err := ws.Store.Zero(c.Context()); err != nil {
-		return nil, err
-	} else if have.ID != zero {
-		return nil, fault.New(fault.HistoryDamaged, "the checkpoint is of a workspace whose agent 0 is %s, here it is %s", zero, have.ID).
-			WithHint("it belongs to another workspace, or this one was replaced")
-	}
-	return heads, nil
-}
-
-// verified is the datum of verify.
-type verified struct {
-	OK bool `json:"ok"`
-	registry.Report
-	Checkpoint *string          `json:"checkpoint"`
-	Sources    []public.Sourced `json:"sources,omitempty"`
-}
-
-// sourced compares imports with their file.
-func sourced(ctx context.Context, l *Line, ws *session.Workspace, path string) ([]public.Sourced, error) {
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(l.Dir, path)
-	}
-	found, err := foreign.In(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	var out []public.Sourced
-	for _, f := range found {
-		s, err := ws.History().CompareSource(ctx, f)
-		if fault.Is(err, fault.NotFound) && len(found) > 1 {
-			continue // of a database, others were
-		}
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, public.Sourced{Agent: string(s.Agent.ID), Program: s.Imported.Program, Session: s.Imported.Session, SHA256: s.Imported.SHA256,
-			Entries: s.Entries, Lines: s.Lines, Redacted: s.Redacted, Since: s.Since})
-	}
-	if len(out) == 0 {
-		return nil, fault.New(fault.NotFound, "nothing of %s was imported into this workspace", path).WithHint("`ramet import FILE` does it")
-	}
-	return out, nil
-}
-
-func (v verified) Text(w *printer.Writer) {
-	w.Line("ok: %s, %s, %s, %s", text.Count(v.Agents, "agent"), text.Count(v.Messages, "entry"), text.Count(v.Blobs, "blob"), text.Count(v.Letters, "letter"))
-	if v.Redacted > 0 {
-		w.Line("%s redacted", text.Count(v.Redacted, "entry"))
-	}
-	for _, s := range v.Sources {
-		w.Line("%s of session %s are what the file says (SHA-256 %s)", text.Count(s.Entries, "entry"), s.Session, s.SHA256)
-		if s.Since > 0 {
-			w.Line("the file has grown by %s since: `ramet import` takes them", text.Count(int(s.Since), "byte"))
-		}
-	}
-	if v.Checkpoint != nil {
-		w.Line("all %s of the checkpoint are here", text.Count(v.Heads, "head"))
-	} else {
-		w.Line("%v", w.Dim("not checked against a checkpoint: cut tails and full rewrites would not show"))
-	}
 }

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"ramet/internal/operation"
 	"ramet/internal/operation/public"
 
 	"ramet/internal/turn/loop"
@@ -109,8 +110,8 @@ func TestInterruptElsewhere(t *testing.T) {
 		return ended
 	}
 	ended := run("one")
-	var stopped Interrupted
-	s.good(t, "POST", "/api/v1/agents/0/interrupt", Nothing{}, 200, &stopped)
+	var stopped operation.Interrupted
+	s.good(t, "POST", "/api/v1/agents/0/interrupt", struct{}{}, 200, &stopped)
 	if err := <-ended; err == nil || !stopped.Interrupted {
 		t.Errorf("%v %+v", err, stopped)
 	}
@@ -124,7 +125,7 @@ func TestInterruptElsewhere(t *testing.T) {
 	if a := list.Agents[0]; a.Activity == nil || *a.Activity != "interrupted" || a.Doing != nil {
 		t.Errorf("%+v", a)
 	}
-	s.good(t, "POST", "/api/v1/agents/0/interrupt", Nothing{}, 200, &stopped)
+	s.good(t, "POST", "/api/v1/agents/0/interrupt", struct{}{}, 200, &stopped)
 	if stopped.Interrupted {
 		t.Error("there is nothing to stop")
 	}

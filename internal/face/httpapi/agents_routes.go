@@ -10,7 +10,6 @@ func agentRoutes(a Agents) []Route {
 	doc := func(id, summary string, query ...Param) Doc {
 		return Doc{ID: id, Tag: "agents", Summary: summary, Query: query}
 	}
-	cascade := Param{Name: "cascade", About: "everything below it too, as if absent", Form: "boolean"}
 	table := append(a.operationRoutes(),
 		Does(Route{Method: http.MethodGet, Path: "/api/v1/home", Doc: doc("getHome", "List the living as the screens of all agents show them: by what a person can do about them")},
 			http.StatusOK, a.home),
@@ -24,11 +23,7 @@ func agentRoutes(a Agents) []Route {
 			Param{Name: "offset", About: "bytes to leave out", Form: "integer"})}, http.StatusOK, a.part),
 		Does(Route{Method: http.MethodPost, Path: one + "/prompt", Limit: recordBody, Doc: doc("promptAgent", "Say something to an agent: a turn begins, or waits for the one before")},
 			http.StatusAccepted, a.prompt),
-		Does(Route{Method: http.MethodGet, Path: one + "/kill-preview", Doc: doc("previewKill", "Count those that a kill would end", cascade)},
-			http.StatusOK, a.preview),
-		Does(Route{Method: http.MethodPost, Path: one + "/interrupt", Doc: doc("interruptAgent", "Stop the turn of an agent, if there is one")},
-			http.StatusOK, a.interrupt),
 		a.eventRoute(),
 	)
-	return append(append(table, a.permissionRoutes()...), a.modeRoutes()...)
+	return append(table, a.permissionRoutes()...)
 }

@@ -72,7 +72,8 @@ func init() {
 		},
 		"GET /api/v1/agents/{ref}/mode": sampleAt(zero + "/mode"),
 		"POST /api/v1/agents/{ref}/mode": func(*testing.T, *site) []sample {
-			return []sample{{zero + "/mode", ModeInput{Mode: "ask"}, 200}, {zero + "/mode", ModeInput{Mode: "anything"}, 422}, {"/api/v1/agents/nobody/mode", ModeInput{Mode: "ask"}, 404}}
+			mode := func(word string) map[string]string { return map[string]string{"mode": word} }
+			return []sample{{zero + "/mode", mode("ask"), 200}, {zero + "/mode", mode("anything"), 422}, {zero + "/mode", mode(""), 422}, {"/api/v1/agents/nobody/mode", mode("ask"), 404}}
 		},
 		"GET /api/v1/events": func(*testing.T, *site) []sample { return nil }, // see sse_test.go
 		"GET /api/v1/permissions": func(t *testing.T, s *site) []sample {

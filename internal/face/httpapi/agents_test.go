@@ -117,7 +117,7 @@ func startKernel(ctx context.Context, s *store.Store, owner, replies string, gat
 					return kernel.Model{Ref: ref, Info: llm.Model{Name: ref.Name}, Provider: model}, nil
 				}},
 				Toolbox: kernel.Toolbox{Tools: func(agent.Agent) (tool.Box, error) { return tool.Box{bash{ran}}, nil }, Guard: &permit.Policy{Ask: k.Asking(ask)}},
-				Prompts: kernel.Prompts{System: func(agent.Agent) ([]llm.Message, error) { return kernel.System(), nil }},
+				Prompts: kernel.Prompts{System: func(agent.Agent) ([]llm.Message, error) { return []llm.Message{llm.Say(llm.System, "Work.")}, nil }},
 			}
 		},
 		Peers: kernel.Peers{Gone: place.Gone, Tell: func(ctx context.Context, rings ...registry.Ring) { place.Tell(ctx, owner, rings...) }},
@@ -344,7 +344,7 @@ func TestWhatIsWrongWithAPrompt(t *testing.T) {
 		"no number":       {"0/fork", `{"at": "x"}`, 422, "INVALID_FIELD", "/at"},
 		"letter to dead":  {"kid/send", `{"body": "x"}`, 409, "DEAD_AGENT", ""},
 		"kill of 0":       {"0/kill", killBody{}, 409, "AGENT_ZERO", ""},
-		"interrupt noone": {"nobody/interrupt", Nothing{}, 404, "NOT_FOUND", ""},
+		"interrupt noone": {"nobody/interrupt", struct{}{}, 404, "NOT_FOUND", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := s.ask(t, "POST", "/api/v1/agents/"+c.path, c.body)
@@ -401,7 +401,7 @@ func TestKillIsConfirmedByNumber(t *testing.T) {
 	if _, err := f.Kernel.Kill(t.Context(), registry.Kill{Agent: bob, Reason: "first"}); err != nil {
 		t.Fatal(err)
 	}
-	var p KillPreview
+	var p operation.KillPreview
 	s.good(t, "GET", "/api/v1/agents/ada/kill-preview", nil, 200, &p)
 	if p.Count != 2 { // ada, and eve below the dead
 		t.Errorf("%+v", p)
@@ -472,14 +472,14 @@ func TestInterruptForkSendMail(t *testing.T) {
 `)
 	s := opened(t, f)
 	w := s.watch(t, "?agent=0&subtree=1", "")
-	var stopped Interrupted
-	s.good(t, "POST", "/api/v1/agents/0/interrupt", Nothing{}, 200, &stopped)
+	var stopped operation.Interrupted
+	s.good(t, "POST", "/api/v1/agents/0/interrupt", struct{}{}, 200, &stopped)
 	if stopped.Interrupted {
 		t.Error("there was nothing to stop")
 	}
 	s.good(t, "POST", "/api/v1/agents/0/prompt", PromptInput{Text: "work"}, 202, nil)
 	w.until(isType(loop.TextDelta, f.zero.ID))
-	s.good(t, "POST", "/api/v1/agents/0/interrupt", Nothing{}, 200, &stopped)
+	s.good(t, "POST", "/api/v1/agents/0/interrupt", struct{}{}, 200, &stopped)
 	if end, _ := w.until(isType(loop.TurnEnded, f.zero.ID)); !stopped.Interrupted || end.Error == nil || end.Error.Code != "CANCELLED" {
 		t.Errorf("%+v %+v", stopped, end)
 	}

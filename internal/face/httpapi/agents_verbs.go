@@ -6,7 +6,6 @@ import (
 	"ramet/internal/operation/session"
 
 	"ramet/internal/base/id"
-	"ramet/internal/core/agent"
 	"ramet/internal/kernel"
 	"ramet/internal/model/llm"
 )
@@ -55,43 +54,4 @@ func pointed(pointer string, err error) error {
 	e.status = http.StatusUnprocessableEntity
 	e.Details = append(e.Details, Detail{Pointer: pointer, Message: e.Message})
 	return e
-}
-
-// KillPreview is what a kill would do.
-type KillPreview struct {
-	Count   int  `json:"count"` // how many agents would end
-	Cascade bool `json:"cascade"`
-	Dead    bool `json:"already_dead"`
-}
-
-func (a Agents) preview(c *Call, _ None) (KillPreview, error) {
-	cascade, err := c.Number("cascade", 0, 1, 1)
-	if err != nil {
-		return KillPreview{}, err
-	}
-	found, err := a.find(c)
-	if err != nil {
-		return KillPreview{}, err
-	}
-	all := cascade == 1
-	n, _, err := a.Workspace.Agents().Victims(c.Context(), session.Kill{Agent: found, Cascade: &all})
-	return KillPreview{n, all, found.Status == agent.Dead}, err
-}
-
-// Nothing is a body without fields.
-type Nothing struct{}
-
-// Interrupted says whether there was a turn to stop.
-type Interrupted struct {
-	Agent       id.Agent `json:"agent_uuid"`
-	Interrupted bool     `json:"interrupted"`
-}
-
-func (a Agents) interrupt(c *Call, _ Nothing) (Interrupted, error) {
-	found, err := a.find(c)
-	if err != nil {
-		return Interrupted{}, err
-	}
-	stopped, err := a.Workspace.Turns().Stop(c.Context(), kernel.Stop{Agent: found.ID})
-	return Interrupted{found.ID, stopped}, err
 }

@@ -112,7 +112,7 @@ func startOn(t testing.TB, l net.Listener, dial func(ctx context.Context, networ
 		t.Fatal(err)
 	}
 	o := Options{Version: "1.2.3", Token: token, Telemetry: s.store, Now: s.clock.now,
-		Agents: Agents{Client: operation.Local{Open: noWorkspace}.OnRuns(&rundir.Store{Root: filepath.Join(home, "runs")})}}
+		Agents: Agents{Client: operation.Local{Open: noWorkspace}.OnRuns(&rundir.Store{Root: filepath.Join(home, "runs")}, nil)}}
 	for _, f := range change {
 		f(&o)
 	}

@@ -21,12 +21,10 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/base/seal"
 	"ramet/internal/core/agent"
-	"ramet/internal/core/config"
 	"ramet/internal/core/history"
 	"ramet/internal/core/registry"
 	"ramet/internal/ledger"
 	"ramet/internal/operation"
-	"ramet/internal/operation/session"
 	"ramet/internal/run"
 	"ramet/internal/run/ndjson"
 	"ramet/internal/run/rundir"
@@ -164,12 +162,11 @@ func furnish(t testing.TB) func(*Options) {
 		}
 		recordCalls(t, o.Agents.Workspace.Store)
 		o.Ledger = OverLedger(folder)
-		o.Agents.Client = o.Agents.Client.(operation.Local).OnRuns(runs)
 		begins := func(_ context.Context, args ...string) (string, error) {
 			return `{"run_id": "r1", "path": "/runs/r1", "run_state": "` + strings.ToUpper(args[1]) + `"}`, nil
 		}
-		o.Runs = session.Runs{Command: begins, Begin: begins}
-		o.Gate = (&session.Workspace{Home: filepath.Join(dir, "home"), Place: config.WorkspaceLocation{Project: t.TempDir()}}).Project()
+		o.Agents.Client = o.Agents.Client.(operation.Local).OnRuns(runs, begins)
+		o.Agents.Workspace.Home, o.Agents.Workspace.Place.Project = filepath.Join(dir, "home"), t.TempDir()
 		o.Page = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "the page") })
 	}
 }

@@ -49,7 +49,9 @@ func (a Agents) operationRoute(o operation.Operation) Route {
 		r.Doc.Query = queryOf(o, named)
 	} else {
 		r.Limit = smallBody
-		if slices.ContainsFunc(operation.Offered(o, operation.HTTP), func(p operation.Param) bool { return p.Type == reflect.TypeFor[operation.Text]() }) {
+		if slices.ContainsFunc(operation.Offered(o, operation.HTTP), func(p operation.Param) bool {
+			return p.Type == reflect.TypeFor[operation.Text]() || p.Type == reflect.TypeFor[operation.Pairs]()
+		}) {
 			r.Limit = recordBody
 		}
 		r.Doc.Input = requestBody{reflect.TypeOf(o.New()).Elem().Name(), operation.Shape(o, operation.HTTP, named...)}
@@ -119,7 +121,8 @@ func (c *Call) bind(o operation.Operation, in any, fields map[string]string, nam
 		for name, field := range fields {
 			if field == p.Name {
 				if err := p.Set(in, c.Param(name)); err != nil {
-					return err
+					f, _ := fault.Of(err) // there is no place of the body to point at
+					return f
 				}
 			}
 		}

@@ -88,7 +88,7 @@ func TestAnInterruptedTurnAsksNoMore(t *testing.T) {
 	w := s.watch(t, "", "")
 	s.good(t, "POST", "/api/v1/agents/0/prompt", PromptInput{Text: "first"}, 202, nil)
 	w.until(isType(loop.Asking, ""))
-	s.good(t, "POST", "/api/v1/agents/0/interrupt", Nothing{}, 200, nil)
+	s.good(t, "POST", "/api/v1/agents/0/interrupt", struct{}{}, 200, nil)
 	if e, _ := w.until(isType(loop.Answered, "")); e.Text != "withdrawn" {
 		t.Errorf("%+v", e)
 	}

@@ -33,9 +33,7 @@ func New(o Options) *Server {
 func (s *Server) routes() []Route {
 	table := s.ownRoutes()
 	table = append(table, records{s.o.Telemetry}.routes()...)
-	table = append(table, runLogs{s.o.Runs}.routes()...)
 	table = append(table, tracked{s.o.Ledger}.routes()...)
-	table = append(table, trusted{s.o.Gate}.routes()...)
 	table = append(table, s.mcpRoute())
 	return append(table, agentRoutes(s.o.Agents)...)
 }

@@ -18,10 +18,8 @@ type Options struct {
 	Hosts   []string // names by which users reach it, besides those of loopback: NAME or NAME:PORT
 
 	Telemetry telemetry.Store
-	Runs      RunVerbs
 	Ledger    Ledger
 	Agents    Agents
-	Gate      Gate
 	Page      http.Handler // answers GET / and /assets/…
 	MCP       MCP          // answers POST /mcp
 	// Reach asks the store for a sign of life, for /health; nil: it is not asked.

@@ -32,7 +32,7 @@ func operationTool(o operation.Operation) tool {
 
 // call carries out an operation and encodes its output.
 func (s *Server) call(ctx context.Context, o operation.Operation, in any) (json.RawMessage, error) {
-	out, err := operation.Within(s.o.Workspace).OnRuns(s.o.Runs).Call(ctx, o, in)
+	out, err := operation.Within(s.o.Workspace).OnRuns(s.o.Runs, s.o.Begin).Call(ctx, o, in)
 	if err != nil {
 		return nil, explain(o, err)
 	}

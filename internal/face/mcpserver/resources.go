@@ -99,7 +99,7 @@ func (s *Server) resource(ctx context.Context, uri string) (json.RawMessage, err
 
 // cursor reads where a page begins and how long it is.
 func cursor(q url.Values) (after, limit int64, err error) {
-	limit = fewEvents
+	limit = 50
 	for name, into := range map[string]*int64{"after": &after, "limit": &limit} {
 		if !q.Has(name) || q.Get(name) == "" {
 			continue
@@ -108,8 +108,8 @@ func cursor(q url.Values) (after, limit int64, err error) {
 			return 0, 0, fault.New(fault.InvalidField, "%s must be a number", name)
 		}
 	}
-	if limit < 1 || limit > mostEvents {
-		return 0, 0, fault.New(fault.InvalidField, "limit must be from 1 to %d", mostEvents)
+	if limit < 1 || limit > 1000 {
+		return 0, 0, fault.New(fault.InvalidField, "limit must be from 1 to 1000")
 	}
 	return after, limit, nil
 }

@@ -72,7 +72,7 @@ func prompt(ctx context.Context, s *Server, _ Caller, args json.RawMessage) (jso
 // waitTool derives the tool of the operation, which here also waits for calls that became handles.
 func waitTool() tool {
 	t := operationTool(&operation.Wait)
-	t.answers = append(append(t.answers, Pending{}, public.Line{}, Verified{}), runAnswers()...)
+	t.answers = append(append(t.answers, Pending{}, public.Line{}, operation.Verified{}), runAnswers()...)
 	t.run = func(ctx context.Context, s *Server, c Caller, args json.RawMessage) (json.RawMessage, error) {
 		var in operation.WaitInput
 		if err := operation.Decode(&operation.Wait, operation.MCP, args, &in); err != nil {

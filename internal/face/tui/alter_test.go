@@ -11,8 +11,8 @@ import (
 // What is said after a change is meant for the agent as the change leaves it.
 func TestAMessageWaitsForWhatWasAskedBefore(t *testing.T) {
 	for line, done := range map[string]string{
-		"/effort high":                       "command effort -- ",
-		"/mode edits":                        "command mode -- ",
+		"/effort high":                       "call effort ",
+		"/mode edits":                        "call mode ",
 		"/clear":                             "call clear ",
 		"/mark here":                         "call mark ",
 		"/rewind here":                       "call rewind ",

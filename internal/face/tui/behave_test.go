@@ -342,7 +342,7 @@ func TestCommandsBecomeCommandLines(t *testing.T) {
 		"/filter-mail --from ada": `call mail {"agent":"` + me + `","from":"ada"}`,
 		"/delete-mail 3":          `call delete-mail {"agent":"` + me + `","numbers":[3]}`,
 		"/ps":                     `call ps {"brief":true}`,
-		"/verify":                 "command verify",
+		"/verify":                 "call verify {}",
 		"/rename eve":             `call rename {"agent":"` + me + `","name":"eve"}`,
 	} {
 		x.s.said = nil

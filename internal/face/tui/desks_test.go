@@ -100,7 +100,7 @@ func TestSlashCommandsOfTheProgram(t *testing.T) {
 		"/config theme light":                "command config set -- theme light",
 		"/skills":                            "command skills",
 		"/mcp":                               "command mcp list",
-		"/effort high":                       "command effort -- " + string(who("zero")) + " high",
+		"/effort high":                       `call effort {"agent":"` + string(who("zero")) + `","effort":"high"}`,
 	} {
 		x := perform(t, family(), 80, 24)
 		x.press(line)

@@ -64,17 +64,6 @@ func (e Editor) deleteToEnd() Editor {
 	return e.deleteRight()
 }
 
-// deleteLine deletes the line that the cursor is in.
-func (e Editor) deleteLine() Editor {
-	start, end := e.lineStart(), e.lineEnd()
-	if end < len(e.atoms) {
-		end++
-	} else if start > 0 {
-		start--
-	}
-	return e.remove(start, end)
-}
-
 func (e Editor) remove(from, to int) Editor {
 	from, to = max(from, 0), min(to, len(e.atoms))
 	if from >= to {

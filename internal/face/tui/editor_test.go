@@ -46,12 +46,10 @@ func TestTypingAndDeleting(t *testing.T) {
 	check(t, e.moveTop().deleteToEnd().deleteToEnd(), 20, "|three")
 	check(t, e.deleteToHome(), 20, "one two/|")
 	check(t, e.deleteToHome().deleteToHome(), 20, "one two|")
-	check(t, e.deleteLine(), 20, "one two|")
-	check(t, e.moveTop().deleteLine(), 20, "|three")
 	check(t, e.moveTop().moveWordRight(), 20, "one| two/three")
 	check(t, e.moveTop().deleteWordRight(), 20, "| two/three")
 	check(t, e, 20, "one two/three|") // the value was not changed
-	check(t, Editor{}.deleteLeft().deleteRight().moveLeft().moveRight().undoChange().redoChange().deleteLine(), 5, "|")
+	check(t, Editor{}.deleteLeft().deleteRight().moveLeft().moveRight().undoChange().redoChange(), 5, "|")
 }
 
 func TestClustersAreNeverParted(t *testing.T) {
@@ -176,32 +174,8 @@ func TestStateSurvivesJSON(t *testing.T) {
 	check(t, Editor{}.Restore(EditorState{Parts: []EditorPart{{Text: "ab"}}, Cursor: 1 << 40}), 80, "ab|")
 }
 
-func TestWordAtTheCursor(t *testing.T) {
-	for _, c := range []struct {
-		before, after string
-		want          EditorWord
-	}{
-		{"look at @int", "ernal/x and", EditorWord{Path, "int", 8, 19}},
-		{"@", "", EditorWord{Path, "", 0, 1}},
-		{"mail a@b", "", EditorWord{None, "", 8, 8}},
-		{"/fo", "", EditorWord{Command, "/fo", 0, 3}},
-		{"/fork --na", " x", EditorWord{Command, "/fork --na x", 0, 12}},
-		{"/fork @x", "", EditorWord{Path, "x", 6, 8}},
-		{" /fo", "", EditorWord{None, "", 4, 4}},
-		{"", "/fo", EditorWord{None, "", 0, 0}},
-		{"!ls -l", "", EditorWord{Shell, "ls -l", 1, 6}},
-		{"two\n@日", "本", EditorWord{Path, "日", 4, 11}},
-	} {
-		e := Editor{}.Insert(c.before + c.after).moveTop()
-		for e.Offset() < len(c.before) {
-			e = e.moveRight()
-		}
-		if got := e.wordBefore(); got != c.want {
-			t.Errorf("%s|%s: %+v, want %+v", c.before, c.after, got, c.want)
-		}
-	}
+func TestReplace(t *testing.T) {
 	e := Editor{}.Insert("look at @int and").moveWordLeft().moveLeft()
-	w := e.wordBefore()
-	check(t, e.Replace(w.Start, w.End, "@internal/x.go"), 80, "look at @internal/x.go| and")
-	check(t, e.Replace(w.Start, w.End, "x").undoChange(), 80, "look at @int| and")
+	check(t, e.Replace(8, 12, "@internal/x.go"), 80, "look at @internal/x.go| and")
+	check(t, e.Replace(8, 12, "x").undoChange(), 80, "look at @int| and")
 }

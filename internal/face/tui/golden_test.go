@@ -101,7 +101,7 @@ func TestGoldenScreens(t *testing.T) {
 	everySize(t, family, "find", func(x *show) { x.screen(); x.press("ctrl+f", "FAIL") })
 	everySize(t, family, "output", func(x *show) {
 		x.s.answer = "AGENT  CALLS  TOKENS   COST\n0          3   12345  $0.12\n"
-		x.press("/verify", "enter")
+		x.press("/skills", "enter")
 	})
 	everySize(t, family, "editor", func(x *show) {
 		x.press("the first line", "alt+enter", "a second 你好", "alt+enter", "third")

@@ -9,11 +9,11 @@ import (
 // bringIn lists sessions of other programs, or imports them. A path is meant from the project.
 func (m *root) bringIn(title string, c session.Command) tea.Cmd {
 	args := []string{"import"}
-	if c.All {
+	if c.Values["all"] != "" {
 		args = append(args, "--all")
 	}
-	if c.Path != "" {
-		args = append(args, "--", c.Path)
+	if path := c.Values["path"]; path != "" {
+		args = append(args, "--", path)
 	}
 	return m.run(title, args...)
 }

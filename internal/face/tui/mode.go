@@ -4,6 +4,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ramet/internal/base/id"
+	"ramet/internal/operation"
 	"ramet/internal/turn/permit"
 )
 
@@ -38,7 +39,7 @@ func (m *root) writeMode(a id.Agent, mode permit.Mode) tea.Cmd {
 	m.choosing = true
 	workspace, ctx := m.workspace, m.ctx
 	return m.alter(a, func() tea.Msg {
-		_, err := workspace.Command(ctx, "mode", "--", string(a), string(mode))
+		_, err := operation.SetMode.Call(ctx, workspace, operation.ModeInput{Agent: operation.AgentRef(a), Mode: new(operation.Mode(mode))})
 		return modeMsg{a, mode, err}
 	})
 }

@@ -166,11 +166,11 @@ func TestOneKeyGoesThroughTheModes(t *testing.T) {
 	x := perform(t, family(), 80, 24)
 	x.shows("· ask")
 	x.press("shift+tab")
-	if n := len(x.s.said); n == 0 || x.s.said[n-1] != "command mode -- "+string(who("zero"))+" edits" {
+	if n := len(x.s.said); n == 0 || x.s.said[n-1] != `call mode {"agent":"`+string(who("zero"))+`","mode":"edits"}` {
 		t.Errorf("%q", x.s.said)
 	}
 	x.press("/mode plan", "enter")
-	if n := len(x.s.said); x.s.said[n-1] != "command mode -- "+string(who("zero"))+" read-only" {
+	if n := len(x.s.said); x.s.said[n-1] != `call mode {"agent":"`+string(who("zero"))+`","mode":"read-only"}` {
 		t.Errorf("%q", x.s.said)
 	}
 }

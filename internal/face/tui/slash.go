@@ -40,52 +40,44 @@ func (m *root) slash(said string) tea.Cmd {
 
 // carryOut does what a command says. A notice that something is bad refuses it.
 func (m *root) carryOut(c session.Command, said string) tea.Cmd {
-	me := string(m.now.agent)
 	switch c.Name {
 	case "exit":
 		return m.leave(false)
 	case "help":
-		return m.openHelp(c.Topic)
+		return m.openHelp(c.Values["command"])
 	case "log":
 		return m.openTimeline()
 	case "switch":
-		return m.switchTo(c.Agent)
+		return m.switchTo(c.Values["agent"])
 	case "fork":
 		return m.fork(c, said)
 	case "kill":
 		return m.kill(c)
 	case "model":
-		return m.setModel(c.Model)
-	case "effort":
-		if c.Effort == "" {
-			return m.run(said, "effort", me)
-		}
-		return m.alter(m.now.agent, m.run(said, "effort", "--", me, c.Effort))
+		return m.setModel(c.Values["model"])
 	case "mode":
-		if c.Mode == "" {
-			return m.run(said, "mode", me)
+		word := c.Values["mode"]
+		if word == "" || m.program() != "" { // the program may have a mode of that name
+			break
 		}
-		if m.program() != "" { // it may have one of that name
-			return m.alter(m.now.agent, m.run(said, "mode", "--", me, c.Mode))
-		}
-		mode, err := permit.ParseMode(c.Mode)
+		mode, err := permit.ParseMode(word)
 		if err != nil {
 			return m.tell(bad, explain(err))
 		}
 		return m.setMode(mode)
 	case "key":
-		return m.openKey(c.Vendor)
+		return m.openKey(c.Values["vendor"])
 	case "permissions":
-		if c.Rule != "" {
-			return m.alter(m.now.agent, m.run(said, "rules", "--remove", c.Rule))
+		if rule := c.Values["rule"]; rule != "" {
+			return m.alter(m.now.agent, m.run(said, "rules", "--remove", rule))
 		}
 		return m.run(said, "rules")
 	case "config":
-		switch {
-		case c.Value != "":
-			return m.alter(m.now.agent, m.configure(said, c.Setting, c.Value))
-		case c.Setting != "":
-			return m.run(said, "config", "get", "--", c.Setting)
+		switch setting, value := c.Values["setting"], c.Values["value"]; {
+		case value != "":
+			return m.alter(m.now.agent, m.configure(said, setting, value))
+		case setting != "":
+			return m.run(said, "config", "get", "--", setting)
 		}
 		return m.run(said, "config")
 	case "skills":
@@ -97,21 +89,17 @@ func (m *root) carryOut(c session.Command, said string) tea.Cmd {
 	case "compact":
 		return m.compact(said)
 	case "export":
-		return m.export(said, c.Path)
+		return m.export(said, c.Values["path"])
 	case "import":
 		return m.bringIn(said, c)
-	case "verify":
-		return m.run(said, "verify")
 	case "filter-mail":
-		return m.call(said, &operation.Mail, map[string]string{"from": c.Agent})
+		return m.call(said, &operation.Mail, c.Values)
 	case "rewind":
-		to := operation.RewindInput{}
-		if c.At != nil {
-			to.To = *c.At
-		} else if c.Label != "" {
-			to.Label = new(operation.Label(c.Label))
+		to, err := operation.BindSlash(&operation.Rewind, c.Values, m.now.agent)
+		if err != nil {
+			return m.tell(bad, explain(err))
 		}
-		return m.rewind(said, m.now.agent, to)
+		return m.rewind(said, m.now.agent, *to.(*operation.RewindInput))
 	case "undo":
 		return m.alter(m.now.agent, m.undo(said, m.now.agent))
 	}

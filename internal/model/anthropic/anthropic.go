@@ -44,10 +44,7 @@ type provider struct {
 	Host
 }
 
-// New makes a provider. The base URL is given without /v1.
-func New(o wire.Options) llm.Provider { return At(o, Host{}) }
-
-// At makes a provider for another host of the protocol.
+// At makes a provider for a host of the protocol; the zero value is Anthropic's own. The base URL is given without /v1.
 func At(o wire.Options, at Host) llm.Provider {
 	h := o.Auth("X-Api-Key", "")
 	if at == (Host{}) {

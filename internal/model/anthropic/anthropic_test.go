@@ -13,7 +13,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var suite = llmtest.Suite{
-	New:   func(o wire.Options) llm.Provider { return New(o) },
+	New:   func(o wire.Options) llm.Provider { return At(o, Host{}) },
 	Model: "claude-sonnet-4-6", KeyHeader: "X-Api-Key", Thinking: true, WriteCache: 20,
 	Raw: map[string]string{"text": "end_turn", "thinking": "end_turn", "tools": "tool_use", "cache": "end_turn",
 		"length": "max_tokens", "badargs": "max_tokens", "refusal": "refusal"},

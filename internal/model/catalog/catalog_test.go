@@ -65,7 +65,7 @@ func TestPricesAreThoseOfTheVendors(t *testing.T) {
 
 // Each rule is about something, and says where that was read and when.
 func TestRulesAreAboutModels(t *testing.T) {
-	for i, r := range Rules() {
+	for i, r := range rules {
 		v, err := Find(r.Vendor)
 		if err != nil {
 			t.Fatal(err)

@@ -45,9 +45,6 @@ var rules = []Rule{
 	{Vendor: "openrouter", Families: []string{"*/*"}, Search: 20000000000, Source: "https://openrouter.ai/docs/guides/features/plugins/web-search", Date: "2026-11-15"},
 }
 
-// Rules are all of them, in order.
-func Rules() []Rule { return rules }
-
 // Fits says whether a rule is about a model.
 func (r Rule) Fits(vendor, name string) bool {
 	if r.Vendor != vendor {

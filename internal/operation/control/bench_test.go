@@ -103,7 +103,7 @@ func newKernel(ctx context.Context, s *store.Store, owner, replies string, gate 
 				return kernel.Model{Ref: llm.Ref{Vendor: "script", Name: "test"}, Info: llm.Model{Name: "test"}, Provider: model}, nil
 			}},
 			Toolbox: kernel.Toolbox{Tools: func(agent.Agent) (tool.Box, error) { return nil, nil }, Guard: allow{}},
-			Prompts: kernel.Prompts{System: func(agent.Agent) ([]llm.Message, error) { return kernel.System(), nil }},
+			Prompts: kernel.Prompts{System: func(agent.Agent) ([]llm.Message, error) { return []llm.Message{llm.Say(llm.System, "Work.")}, nil }},
 		},
 		Peers: kernel.Peers{Gone: func(string) bool { return false }, Tell: func(context.Context, ...registry.Ring) {}},
 	})

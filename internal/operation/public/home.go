@@ -5,7 +5,7 @@ import (
 	"ramet/internal/core/agent"
 )
 
-// Home is everybody who lives, as the screens of all agents show them (package home).
+// Home is everybody who lives, as the screens of all agents show them.
 type Home struct {
 	Rows   []HomeRow   `json:"rows"` // by group, in the order in which they are shown
 	Groups []HomeGroup `json:"groups"`

@@ -1,32 +1,11 @@
 package session
 
-import (
-	"strings"
+import "strings"
 
-	"ramet/internal/base/id"
-)
-
-// Command is one line, understood. A field that the command does not have, or that
-// was left out, is empty or nil.
+// Command is one line, parsed.
 type Command struct {
-	Name string // as in the Table
-
-	// Values has the words of arguments that are fields of an operation's input, by Field.
-	Values map[string]string
-
-	Agent   string      // switch: to whom; filter-mail: from whom
-	Label   string      // rewind
-	Model   string      // model
-	Path    string      // export; import: a file, or a program
-	Mode    string      // mode
-	Effort  string      // effort
-	Topic   string      // help: the command asked about
-	Vendor  string      // key
-	Rule    string      // permissions --remove
-	Setting string      // config
-	Value   string      // config
-	At      *id.Message // rewind, where it names an id; diff
-	All     bool        // import
+	Name   string            // as in the Table
+	Values map[string]string // the words of its arguments by their Field, or by their Kind if they have none
 }
 
 // CommandKind is what an argument or option takes.
@@ -60,7 +39,7 @@ type CommandArgument struct {
 	Flag     string // "--name"; empty for one that goes by its place
 	Kind     CommandKind
 	Required bool
-	Field    string // of an operation's input; empty: it is a field of Command
+	Field    string // the field of the operation's input, or the name under which Command has it; empty: the Kind
 	Hidden   bool   // an older name, which is accepted and not offered
 }
 

@@ -25,8 +25,6 @@ type Fork struct {
 	Worktree bool       // files of its own: a git worktree and a branch
 	Clean    bool       // with Worktree: as committed; else with what the parent did not commit
 	Model    llm.Ref    // zero: the parent's
-	Driver   string     // another program that drives it, or Own; empty: as its parent
-	Word     string     // with Driver: that program's own word for a model; empty: its choice
 	Role     string     // the definition that it is made by; empty: none
 	Fresh    bool       // without its parent's context
 	Cwd      string     // where it works; empty: as its parent, or in its worktree
@@ -39,11 +37,6 @@ type Fork struct {
 type Forked struct {
 	Child agent.Agent
 	Tree  *worktree.Tree // nil: it shares its parent's files
-}
-
-// CleanAlone refuses Clean without Worktree, where nothing is copied.
-func CleanAlone() error {
-	return fault.New(fault.Usage, "clean goes with a worktree: without one the files are shared").WithHint("ask for a worktree too, or leave it out")
 }
 
 // CheckPrompt refuses what nobody can have meant to say.
@@ -60,12 +53,6 @@ func CheckPrompt(text string) error {
 // Fork makes a child. It waits for the tools of its parent, until ctx ends. A parent that a
 // kernel of another host holds is forked beside it, at its last final entry.
 func (w Agents) Fork(ctx context.Context, f Fork) (Forked, error) {
-	if f.Driver != "" {
-		var err error
-		if f.Model, err = w.ws.Programs().Driver(f.Driver, f.Word); err != nil {
-			return Forked{}, err
-		}
-	}
 	if err := w.worded(ctx, &f); err != nil {
 		return Forked{}, err
 	}
@@ -154,9 +141,6 @@ func (w Agents) child(ctx context.Context, f *Fork) (registry.Child, error) {
 	c := registry.Child{ID: id.NewAgent(), Name: f.Name, Provider: f.Model.Vendor, Model: f.Model.Name, Cwd: f.Cwd}
 	if err := agent.NeedLiving(f.Parent); err != nil {
 		return c, err
-	}
-	if f.Clean && !f.Worktree {
-		return c, CleanAlone()
 	}
 	if f.Name != "" {
 		if err := agent.CheckName(f.Name); err != nil {
@@ -301,7 +285,7 @@ func (w Agents) forkFinal(ctx context.Context, f registry.Fork) ([]agent.Agent, 
 	return w.ws.Store.Fork(ctx, f)
 }
 
-// Startable says why no turn could begin, before a child is made for one.
+// Startable reports why no turn could begin, before a child is made for one.
 func (w Agents) Startable(a agent.Agent, asked llm.Ref) error {
 	k := w.ws.Kernel
 	if k == nil {

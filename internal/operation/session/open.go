@@ -67,7 +67,7 @@ func (s *Session) Open(ctx context.Context) (*Workspace, error) {
 	}
 	w.Store = store.Clean(opened, w.Secrets.Own)
 	w.Trees, w.prompts = Trees{w: w}, s.Prompts()
-	w.own, _ = s.by()
+	w.own, _ = s.Own()
 	s.open = w
 	s.finish(ctx, w)
 	return w, nil

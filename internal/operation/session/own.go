@@ -35,17 +35,26 @@ func (w *Workspace) asks(ctx context.Context) id.Agent {
 }
 
 // Person refuses what only a person may do.
-func (s *Session) Person(what string) error {
-	own, ok := s.by()
-	if !ok {
+func (s *Session) Person(what string) error { return NeedPerson(context.Background(), what, s.Own) }
+
+// NeedPerson refuses what only a person may do to the agent whose command this process carries out, and to
+// one that calls in its own name (As).
+func NeedPerson(ctx context.Context, what string, own func() (id.Agent, bool)) error {
+	a, _ := ctx.Value(asKey{}).(id.Agent)
+	if own != nil {
+		if by, ok := own(); ok {
+			a = by
+		}
+	}
+	if a == "" {
 		return nil
 	}
-	return fault.New(fault.Denied, "%s: only a person may, and this is a command of agent %s", what, own.Short()).
+	return fault.New(fault.Denied, "%s: only a person may, and this is a command of agent %s", what, a.Short()).
 		WithHint("say what is needed; the person can do it")
 }
 
-// by is the agent whose command this is.
-func (s *Session) by() (id.Agent, bool) {
+// Own returns the agent whose command this process carries out.
+func (s *Session) Own() (id.Agent, bool) {
 	if s.System.Agent == nil {
 		return "", false
 	}
@@ -73,13 +82,11 @@ func (w *Workspace) may(ctx context.Context, what string, a agent.Agent) error {
 
 // person refuses what only a person may do to an agent.
 func (w *Workspace) person(ctx context.Context, what string) error {
-	own := w.asks(ctx)
-	if own == "" {
-		return nil
-	}
-	return fault.New(fault.Denied, "%s: only a person may, and this is a command of agent %s", what, own.Short()).
-		WithHint("say what is needed; the person can do it")
+	return NeedPerson(ctx, what, w.Own)
 }
+
+// Own returns the agent whose command this process carries out.
+func (w *Workspace) Own() (id.Agent, bool) { return w.own, w.own != "" }
 
 // Admit returns the agent that asks, empty for a person, or refuses it: what only persons may do, and
 // what needs a tool that the agent's limits do not leave it.

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -113,12 +114,8 @@ func (p *parser) option(w word) (int, error) {
 		return 0, p.wrong(w.start, "%s takes no value", name)
 	}
 	p.seen = append(p.seen, name)
-	if flag.Kind == Nothing && flag.Field != "" {
-		p.keep(flag, "true")
-		return w.end, nil
-	}
 	if flag.Kind == Nothing {
-		p.command.All = p.command.All || name == "--all"
+		p.keep(flag, "true")
 		return w.end, nil
 	}
 	v := word{text: value, start: w.start, end: w.end, quoted: true}
@@ -153,76 +150,45 @@ func (p *parser) text(a CommandArgument, body string, start int) error {
 	return nil
 }
 
-// keep keeps a word for a field of an operation's input.
+// keep keeps the word of an argument.
 func (p *parser) keep(a CommandArgument, word string) {
 	if p.command.Values == nil {
 		p.command.Values = map[string]string{}
 	}
-	p.command.Values[a.Field] = word
+	p.command.Values[cmp.Or(a.Field, string(a.Kind))] = word
 }
 
-// set puts a word where it belongs.
+// set checks the word of an argument and keeps it.
 func (p *parser) set(a CommandArgument, w word) error {
-	c := &p.command
 	if a.Kind != Text && w.text == "" {
 		return p.wrong(w.start, "the %s is empty", a.Kind)
 	}
-	if a.Field != "" && a.Kind != Text && a.Kind != Message && a.Kind != Number {
-		p.keep(a, w.text)
-		return nil
-	}
+	word := w.text
 	switch a.Kind {
-	case Agent:
-		c.Agent = w.text
-	case CommandModel:
-		c.Model = w.text
-	case Path:
-		c.Path = w.text
-	case Mode:
-		c.Mode = w.text
-	case CommandEffort:
-		c.Effort = w.text
-	case Vendor:
-		c.Vendor = w.text
-	case Rule:
-		c.Rule = w.text
-	case Setting:
-		c.Setting = w.text
-	case Value:
-		c.Value = w.text
 	case Text:
-		return p.text(a, w.text, w.start)
+		return p.text(a, word, w.start)
 	case Topic:
-		c.Topic = strings.TrimPrefix(w.text, "/")
-		if _, ok := FindCommand(c.Topic); !ok {
-			if near := text.NearestWord(c.Topic, CommandNames()); near != "" {
-				return p.wrong(w.start, "/%s is no command; did you mean /%s?", show(c.Topic), near)
+		word = strings.TrimPrefix(word, "/")
+		if _, ok := FindCommand(word); !ok {
+			if near := text.NearestWord(word, CommandNames()); near != "" {
+				return p.wrong(w.start, "/%s is no command; did you mean /%s?", show(word), near)
 			}
-			return p.wrong(w.start, "/%s is no command", show(c.Topic))
+			return p.wrong(w.start, "/%s is no command", show(word))
 		}
 	case Label:
-		if at, err := id.ParseMessage(w.text); err == nil && p.row.Name == "rewind" && !w.quoted {
-			c.At = &at
-			return nil
+		if _, err := id.ParseMessage(word); err == nil && p.row.Name == "rewind" && !w.quoted {
+			a.Field = "to"
 		}
-		c.Label = w.text
 	case Message:
-		at, err := id.ParseMessage(w.text)
-		if err != nil {
-			return p.wrong(w.start, "%s is not a message id", show(w.text))
+		if _, err := id.ParseMessage(word); err != nil {
+			return p.wrong(w.start, "%s is not a message id", show(word))
 		}
-		if a.Field != "" {
-			p.keep(a, w.text)
-			return nil
-		}
-		c.At = &at
 	case Number:
-		n, err := strconv.ParseInt(w.text, 10, 64)
-		if err != nil || n < 1 {
-			return p.wrong(w.start, "%s is not the number of a letter", show(w.text))
+		if n, err := strconv.ParseInt(word, 10, 64); err != nil || n < 1 {
+			return p.wrong(w.start, "%s is not the number of a letter", show(word))
 		}
-		p.keep(a, w.text)
 	}
+	p.keep(a, word)
 	return nil
 }
 

@@ -11,7 +11,7 @@ import (
 // Attended is ctx for what the person at the command line does; where an agent's command
 // is carried out, nobody is there.
 func (s *Session) Attended(ctx context.Context) context.Context {
-	if _, own := s.by(); own || history.ActorOf(ctx) != nil {
+	if _, own := s.Own(); own || history.ActorOf(ctx) != nil {
 		return ctx
 	}
 	return history.ByWhom(ctx, func() history.Actor { return history.Actor{Who: s.User(), Face: history.CLI} })

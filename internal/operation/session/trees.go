@@ -78,14 +78,19 @@ func (t Trees) Child(ctx context.Context, folder string, child id.Agent, name st
 	return at, func() { t.unmake(context.WithoutCancel(ctx), folder, tree) }, nil
 }
 
-// Find finds a worktree: by the agent whose it is or who works in it, or by the uuid of one
+// Find finds a worktree to do something with, such as merge: by the agent whose it is or who works in it, or by the uuid of one
 // that was never born, because a crash came between. into is the folder that it came from.
-func (t Trees) Find(ctx context.Context, ref string) (found Tree, err error) {
-	k, project, err := t.Keeper(ctx)
-	if err != nil {
-		return found, err
-	}
+func (t Trees) Find(ctx context.Context, what, ref string) (found Tree, err error) {
 	a, err := t.w.Find(ctx, ref)
+	if err == nil {
+		if err := t.w.may(ctx, what+" the worktree of", a); err != nil {
+			return found, err
+		}
+	}
+	k, project, failed := t.Keeper(ctx)
+	if failed != nil {
+		return found, failed
+	}
 	if fault.Is(err, fault.NotFound) {
 		trees, lerr := k.List(ctx, project)
 		for _, tree := range trees {

@@ -41,7 +41,7 @@ var strict = []struct {
 	open  func(wire.Options) llm.Provider
 	check func(body object) error
 }{
-	{"anthropic", anthropic.New, func(body object) error {
+	{"anthropic", func(o wire.Options) llm.Provider { return anthropic.At(o, anthropic.Host{}) }, func(body object) error {
 		messages := list(body["messages"])
 		var open []any
 		ids := map[any]bool{}

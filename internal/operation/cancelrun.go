@@ -1,0 +1,121 @@
+package operation
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/base/printer"
+	"ramet/internal/core/agent"
+	"ramet/internal/operation/public"
+	"ramet/internal/operation/session"
+	"ramet/internal/run"
+	"ramet/internal/run/rundir"
+)
+
+// cancelTimeout limits how long a live run may take to end, also on a busy machine.
+const cancelTimeout = 90 * time.Second
+
+// CancelRunInput names a run to end.
+type CancelRunInput struct {
+	ID     RunID  `json:"id" arg:"ID" help:"of the run"`
+	Reason string `json:"reason,omitempty" help:"why, for the log (default: cancelled by the user)"`
+}
+
+// Check implements Checker.
+func (in *CancelRunInput) Check() error {
+	if in.Reason == "" {
+		in.Reason = "cancelled by the user"
+	}
+	return At("reason", session.CheckReason(in.Reason))
+}
+
+// CancelRun ends a run for good.
+var CancelRun = Op[CancelRunInput, public.RunMade]{
+	Doc: Doc{Name: "run cancel", Group: "run logs", ID: "cancelRun", Route: "POST /api/v1/run-logs/{run_id=id}/cancel 200", Faces: CLI | HTTP, Effect: Destroys, OnRuns: true, Persons: true,
+		Summary: "End a run for good, wherever it is being carried out",
+		Help: `End a run for good: its own agent is killed with all its workers, on every host, and the
+run is CANCELLED. It does not go on after that.`},
+	Run: func(ctx context.Context, e *Env, in CancelRunInput) (public.RunMade, error) {
+		n, err := e.cancelRun(ctx, in)
+		return e.Runs.made(n.RunID, n.RunState), err
+	},
+	Text: func(w *printer.Writer, _ CancelRunInput, out public.RunMade) { out.Text(w) },
+}
+
+// cancelRun kills the run's agent, and records the end of the run if no process that carries it out does.
+func (e *Env) cancelRun(ctx context.Context, in CancelRunInput) (n run.Snapshot, err error) {
+	err = e.Runs.read(ctx, in.ID, func(r *rundir.Reader) error {
+		n, err = r.State(ctx)
+		return err
+	})
+	if err != nil {
+		return n, err
+	}
+	if n.RunState.Terminal() {
+		return n, fault.New(fault.IllegalTransition, "run %s is %s already", in.ID, n.RunState)
+	}
+	deadline, cancel := context.WithTimeout(ctx, cancelTimeout)
+	defer cancel()
+	for {
+		// Again each time: a run that has only begun may not have had an agent yet.
+		if err := e.killRun(ctx, in); err != nil && !fault.Is(err, fault.Leased) {
+			return n, err
+		}
+		x, err := e.Runs.OpenSession(deadline, string(in.ID), e.Runs.Kind)
+		if err == nil {
+			n, err = recordCancelled(ctx, x, in.Reason)
+			return n, errors.Join(err, x.Close())
+		}
+		if !fault.Is(err, fault.Locked) {
+			return n, err
+		}
+		select { // the process that carries it out sees that its agent is dead
+		case <-deadline.Done():
+			return n, fault.New(fault.Locked, "run %s was told to end, and is still being carried out: %w", in.ID, err).
+				WithHint("look again in a while with `ramet run show %s`", in.ID)
+		case <-time.After(runPollInterval):
+		}
+	}
+}
+
+func recordCancelled(ctx context.Context, x *rundir.Session, reason string) (run.Snapshot, error) {
+	n := x.Now()
+	if n.RunState.Terminal() {
+		return n, nil
+	}
+	why, err := public.Marshal(map[string]string{"reason": reason})
+	if err != nil {
+		return n, err
+	}
+	step, err := public.Marshal(map[string]string{"old_state": string(n.RunState), "new_state": string(run.Cancelled)})
+	if err != nil {
+		return n, err
+	}
+	_, err = x.Append(ctx, rundir.Request{Type: run.RunCancelled, Payload: why}, rundir.Request{Type: run.RunStateChanged, Payload: step})
+	return x.Now(), err
+}
+
+// killRun kills the run's agent with all its workers. LEASED: the agent is dead, and the process that
+// held it did not confirm; it will notice.
+func (e *Env) killRun(ctx context.Context, in CancelRunInput) error {
+	name, ok, err := e.Runs.Agent(string(in.ID))
+	if err != nil || !ok {
+		return err
+	}
+	ws, err := e.Open(ctx)
+	if err != nil {
+		return err
+	}
+	a, err := ws.Store.Agent(ctx, id.Agent(name))
+	if fault.Is(err, fault.NotFound) {
+		return nil // of another workspace
+	}
+	if err != nil || agent.NeedLiving(a) != nil {
+		return err
+	}
+	_, err = ws.Agents().Kill(ctx, session.Kill{Agent: a, Cascade: new(true), Reason: in.Reason})
+	return err
+}

@@ -1,0 +1,122 @@
+package operation
+
+import (
+	"context"
+	"encoding/json"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/printer"
+	"ramet/internal/operation/public"
+)
+
+// CarryOptions are the options of operations that carry out a run.
+type CarryOptions struct {
+	NoCache bool  `json:"no_cache,omitempty" help:"ask the models again, also where an answer to the same request is kept"`
+	Limits  Pairs `json:"limits,omitempty" flag:"limit" help:"another limit than the recipe's, such as calls=200 or runtime=2h; repeats"`
+	Detach  bool  `json:"detach,omitempty" faces:"cli" help:"go on in the background; follow with \"ramet run events ID --follow\""`
+	Model   Model `json:"model,omitempty" help:"vendor/name of the model (see \"ramet models\")"`
+	Leave   bool  `json:"leave-work,omitempty" faces:"cli" help:"leave the items to \"ramet worker\" hosts of the same PostgreSQL database"`
+}
+
+// StartRunInput describes a run of a recipe.
+type StartRunInput struct {
+	Recipe Recipe `json:"recipe,omitempty" default:"cli=docs" help:"name of a recipe, or the path of its file"`
+	Repo   string `json:"repo,omitempty" help:"the repository: a path or a URL"`
+	Into   string `json:"into,omitempty" help:"the repository that is changed, if it is another one"`
+	Set    Pairs  `json:"set,omitempty" help:"a parameter of the recipe, NAME=VALUE; repeats"`
+	RunID  RunID  `json:"run_id,omitempty" help:"id of the run (default: made of time and configuration)"`
+	Accept string `json:"accept,omitempty" help:"consent to a recipe that acts outside of the run, if it has this digest"`
+	CarryOptions
+}
+
+// StartRun starts a run. The command line carries it out itself, and is what the other faces begin in a
+// process of its own.
+var StartRun = Op[StartRunInput, public.RunMade]{
+	Doc: Doc{Name: "run start", Group: "run logs", ID: "startRun", Route: "POST /api/v1/run-logs 202", Faces: CLI | HTTP, OnRuns: true, Persons: true, ExitCodes: true,
+		Summary: "Start a run of a recipe and carry it out",
+		Help: `Start a run: agents carry out a recipe, and everything that happens is in the run's
+log. Without {recipe} it is ` + "`docs`" + `: documentation of the repository is written and
+one pull request is opened, or, where no forge is configured, made as files.
+
+Commands of a recipe run in the sandbox, those with an external effect outside of it. A recipe
+from a file that has one is carried out only after your consent, once for each version of the
+file: what would run is listed, and you are asked; in a script {accept} names exactly that.
+Look at a recipe with ` + "`ramet run recipe`" + `.
+
+Ctrl-C stops the run so that ` + "`ramet run resume`" + ` goes on with it (exit 130). Exit 0 means
+that the run is DONE.`},
+	Run: func(ctx context.Context, e *Env, in StartRunInput) (public.RunMade, error) {
+		in.Detach = true
+		return e.Runs.begin(ctx, "run start", &in)
+	},
+}
+
+// ResumeRunInput names a run, and what to do again of it.
+type ResumeRunInput struct {
+	ID         RunID    `json:"id" arg:"ID" help:"of the run"`
+	Redo       []string `json:"redo,omitempty" help:"a work item to do again; repeats"`
+	Force      bool     `json:"force,omitempty" help:"do everything again"`
+	FromFailed bool     `json:"from_failed,omitempty" help:"reopen a run that FAILED"`
+	Accept     string   `json:"accept,omitempty" help:"consent to a run that is not yours, if what would run has this digest"`
+	CarryOptions
+}
+
+// ResumeRun goes on with a run, in the same way.
+var ResumeRun = Op[ResumeRunInput, public.RunMade]{
+	Doc: Doc{Name: "run resume", Group: "run logs", ID: "resumeRun", Route: "POST /api/v1/run-logs/{run_id=id}/resume 202", Faces: CLI | HTTP, OnRuns: true, Persons: true, ExitCodes: true,
+		Summary: "Go on with a run that was interrupted",
+		Help: `Go on with a run where its log ends. What was completed is not done again while its
+inputs and outputs are what they were; what was interrupted is done again; of external
+effects without a way to look them up nobody knows whether they happened: they are listed
+(UNKNOWN_OUTCOME) and done again only with {redo}. ` + "`ramet run plan ID`" + ` shows it before.
+
+A run that another host took up (` + "`ramet worker --orchestrate`" + `) brings its files with it; one
+that is DONE there is only fetched.
+
+A run is yours if its checkpoints are signed by the key of your home. One that is not, such
+as one that came with a repository, is carried out only after your consent: what would run
+is listed, and you are asked; in a script {accept} names exactly that.`},
+	Run: func(ctx context.Context, e *Env, in ResumeRunInput) (public.RunMade, error) {
+		in.Detach = true
+		return e.Runs.begin(ctx, "run resume", &in)
+	},
+}
+
+// begin carries out the command line of an operation in a process of its own, which prints what it made and goes on.
+func (r *Runs) begin(ctx context.Context, name string, in any) (out public.RunMade, err error) {
+	if r.Begin == nil {
+		return out, fault.New(fault.Usage, "this system cannot carry out runs in the background")
+	}
+	printed, err := r.Begin(ctx, commandLine(name, in)...)
+	if err != nil {
+		return out, err
+	}
+	if err := json.Unmarshal([]byte(printed), &out); err != nil {
+		return out, fault.New(fault.Failed, "%s: the answer cannot be read: %w", name, err)
+	}
+	return out, nil
+}
+
+// ForkRunInput chooses an event of a run.
+type ForkRunInput struct {
+	ID    RunID  `json:"id" arg:"ID" help:"of the run"`
+	At    string `json:"at" help:"the event_id of the last event to share, or its number in the log"`
+	RunID RunID  `json:"run_id,omitempty" help:"id of the new run"`
+}
+
+// ForkRun makes a run that continues another.
+var ForkRun = Op[ForkRunInput, public.RunMade]{
+	Doc: Doc{Name: "run fork", Group: "run logs", ID: "forkRun", Route: "POST /api/v1/run-logs/{run_id=id}/fork 201", Faces: CLI | HTTP, OnRuns: true, Persons: true,
+		Summary: "Make a run that continues another from one of its events",
+		Help: `Make a run that continues another from one of its events, given as event_id or as
+its number in the log. The events before are shared, not copied, and linked by
+hash; its log is kept where that of the other is, unless --log says otherwise.`},
+	Run: func(ctx context.Context, e *Env, in ForkRunInput) (out public.RunMade, err error) {
+		x, err := e.Runs.Fork(ctx, string(in.ID), in.At, string(in.RunID), e.Runs.Kind)
+		if err != nil {
+			return out, err
+		}
+		return e.Runs.made(x.RunID, x.Came()), x.Close()
+	},
+	Text: func(w *printer.Writer, _ ForkRunInput, out public.RunMade) { out.Text(w) },
+}

@@ -1,0 +1,84 @@
+package operation
+
+import (
+	"context"
+	"strings"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/printer"
+	"ramet/internal/base/text"
+	"ramet/internal/operation/public"
+)
+
+// DriversInput chooses programs.
+type DriversInput struct {
+	Name    Driver `json:"name,omitempty" arg:"NAME" help:"only this one"`
+	NoStart bool   `json:"no_start,omitempty" help:"start none of them"`
+}
+
+// ListDrivers lists the programs that can drive agents.
+var ListDrivers = Op[DriversInput, public.Drivers]{
+	Doc: Doc{Name: "drivers", Group: "agents", Faces: CLI, Effect: Reads, ExitCodes: true,
+		Summary: "List the programs that can drive agents: Claude Code, Codex, …",
+		Help: `List the programs that can drive agents: those that ramet knows, and those of your
+configuration, each with where it was found, its version and what it advertises. Those that
+are installed are started for that, and end at once; with {no_start} nothing is.
+
+[driver.NAME] in your configuration adds a program that speaks the Agent Client Protocol, or
+changes one that ramet knows: command, args, env, mode (that its sessions are put into), asks
+(in that mode it asks before it changes anything), box (it runs confined), state (its own
+folders, which it may write in the box), login, off.
+
+A program that does not ask runs confined: it writes the agent's folder and its own state
+only. Its login is its own: ramet never touches it.`},
+	Run: func(ctx context.Context, e *Env, in DriversInput) (public.Drivers, error) {
+		all := e.Programs().Drivers(ctx, !in.NoStart)
+		if in.Name == "" {
+			return all, nil
+		}
+		for _, d := range all.Drivers {
+			if d.Name == string(in.Name) {
+				return public.Drivers{Drivers: []public.Driver{d}}, nil
+			}
+		}
+		_, err := e.Programs().Driver(string(in.Name), "") // it says which was perhaps meant
+		if err == nil {
+			err = fault.New(fault.NotFound, "no driver %.60q is known", in.Name)
+		}
+		return all, err
+	},
+	Text: writeDrivers,
+}
+
+func writeDrivers(w *printer.Writer, _ DriversInput, d public.Drivers) {
+	rows := [][]string{{"NAME", "STATE", "VERSION", "ASKS", "BOX", "CAN", "WHAT"}}
+	for _, one := range d.Drivers {
+		what := strings.Join(one.Command, " ")
+		switch {
+		case one.Why != nil:
+			what = *one.Why
+		case one.State == "missing" && one.Install != nil:
+			what = *one.Install
+		case one.Path != nil:
+			what = *one.Path
+		}
+		rows = append(rows, []string{one.Name, one.State, or(one.Version), yesNo(one.Asks), yesNo(one.Boxed), orText(strings.Join(one.Can, " ")), text.Line(what, 100)})
+	}
+	w.Table(rows)
+}
+
+func or(s *string) string {
+	if s == nil {
+		return "-"
+	}
+	return *s
+}
+
+func orText(s string) string { return or(public.Optional(s)) }
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}

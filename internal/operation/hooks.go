@@ -1,0 +1,44 @@
+package operation
+
+import (
+	"context"
+	"time"
+
+	"ramet/internal/base/printer"
+	"ramet/internal/base/text"
+	"ramet/internal/operation/public"
+)
+
+// ListHooks lists the commands that run on events.
+var ListHooks = Op[NoInput, public.Hooks]{
+	Doc: Doc{Name: "hooks", Group: "agents", Faces: CLI, Effect: Reads, ExitCodes: true,
+		Summary: "List the commands that run on events of agents",
+		Help: `List the hooks: commands that run when an agent is about to use a tool, has used one, ends
+its turn and so on. They stand in [[hooks]] of your configuration and of the project's, in
+.claude/settings.json and settings.local.json of the project once you accepted them
+(ramet trust), and in .claude/settings.json of your home. Those of a project run confined.`},
+	Run:  func(_ context.Context, e *Env, _ NoInput) (public.Hooks, error) { return e.Project().ListHooks() },
+	Text: writeHooks,
+}
+
+func writeHooks(w *printer.Writer, _ NoInput, d public.Hooks) {
+	if len(d.Hooks) == 0 {
+		w.Line("there are no hooks")
+	} else {
+		rows := [][]string{{"EVENT", "MATCHER", "WHOSE", "TIME", "COMMAND"}}
+		for _, h := range d.Hooks {
+			matcher, whose := h.Matcher, h.Scope
+			if matcher == "" {
+				matcher = "*"
+			}
+			if h.Required {
+				whose += ", required"
+			}
+			rows = append(rows, []string{h.Event, text.Line(matcher, 40), whose, (time.Duration(h.TimeoutMS) * time.Millisecond).String(), text.Line(h.Command, 100)})
+		}
+		w.Table(rows)
+	}
+	for _, n := range d.Notes {
+		w.Line("note: %s", n)
+	}
+}

@@ -1,0 +1,154 @@
+package operation
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/base/printer"
+	"ramet/internal/base/text"
+	"ramet/internal/core/agent"
+	"ramet/internal/operation/public"
+	"ramet/internal/turn/permit"
+)
+
+// ModeInput shows or chooses a mode.
+type ModeInput struct {
+	Agent AgentRef `json:"agent,omitempty" arg:"AGENT" slash:"-" default:"0" help:"the agent whose mode it is"`
+	Mode  *Mode    `json:"mode" arg:"[MODE]" help:"ask, edits, box or read-only; or a mode of the program that drives the agent, as NAME:WORD"`
+}
+
+// SetMode shows or chooses how an agent's calls are permitted.
+var SetMode = Op[ModeInput, ModeNow]{
+	Doc: Doc{Name: "mode", Group: "agents", ID: "setMode", Route: "POST /api/v1/agents/{ref=agent}/mode 200", Faces: CLI | HTTP | Slash, ExitCodes: true,
+		Summary: "Show or choose how an agent's calls are permitted",
+		Help: `Show how the calls of an agent (agent 0 if none is named) are permitted, or choose it:
+
+  ask        files and commands are asked for, unless a rule permits them
+  edits      files are changed unasked, commands are asked for
+  box        files are changed unasked, commands run inside the sandbox
+  read-only  nothing is changed or run
+
+The choice holds at once, also for a turn that is under way, and for everybody below
+the agent who has no mode of its own. Without a choice the setting permission counts.
+
+An agent that another program drives has one of that program's own modes besides: MODE may be the
+program's word for it (NAME:WORD where ramet has the same), from the next turn on. In a mode in
+which the program is not known to ask, it runs confined.`},
+	Run: func(ctx context.Context, e *Env, in ModeInput) (out ModeNow, err error) {
+		a, err := agentOrWord(ctx, e, in.Agent, &in.Mode, permit.ModeNames())
+		if err != nil {
+			return out, err
+		}
+		if in.Mode != nil {
+			if err := e.Programs().ChooseMode(ctx, a, string(*in.Mode)); err != nil {
+				return out, At("mode", err)
+			}
+		}
+		return e.mode(ctx, a)
+	},
+	Text: func(w *printer.Writer, _ ModeInput, out ModeNow) { out.write(w) },
+}
+
+// ShowMode returns how an agent's calls are permitted.
+var ShowMode = Op[AgentInput, ModeNow]{
+	Doc: Doc{Name: "mode show", Group: "permissions", ID: "getMode", Route: "GET /api/v1/agents/{ref=agent}/mode 200", Faces: HTTP, Effect: Reads,
+		Summary: "Get how the calls of an agent are permitted"},
+	Run: func(ctx context.Context, e *Env, in AgentInput) (out ModeNow, err error) {
+		a, err := e.Target(ctx, in.Agent)
+		if err != nil {
+			return out, err
+		}
+		return e.mode(ctx, a)
+	},
+}
+
+// agentOrWord finds the agent that a field names. If it names none, and no word is given, but it is one of
+// the known words or nearly one, it is the word, and agent 0 is meant: "mode box".
+func agentOrWord[W ~string](ctx context.Context, e *Env, ref AgentRef, word **W, known []string) (agent.Agent, error) {
+	a, err := e.Target(ctx, ref)
+	if err == nil || *word != nil {
+		return a, err
+	}
+	near, f := text.NearestWord(strings.ToLower(string(ref)), known), (*fault.Error)(nil)
+	if near == string(ref) || near != "" && errors.As(err, &f) && f.Code == fault.NotFound && !strings.HasPrefix(f.Hint, "did you mean") {
+		*word = new(W(ref))
+		return e.Find(ctx, "0")
+	}
+	return a, err
+}
+
+// ModeNow is how the calls of an agent are permitted.
+type ModeNow struct {
+	Agent  id.Agent    `json:"agent_uuid"`
+	Mode   permit.Mode `json:"mode"`
+	Of     *id.Agent   `json:"of"`     // the agent that the mode was chosen for; null: it is the setting
+	Grants []GrantedTo `json:"grants"` // to it and its ancestors
+	// Program drives the agent, and has modes of its own; absent: none does.
+	Program *public.Program `json:"program,omitempty"`
+}
+
+// GrantedTo is a rule that a person granted to an agent and its subtree.
+type GrantedTo struct {
+	Rule string   `json:"rule"`
+	To   id.Agent `json:"to"`
+	By   *string  `json:"by"` // the person, and the face
+}
+
+func (e *Env) mode(ctx context.Context, a agent.Agent) (ModeNow, error) {
+	found, err := e.Turns().Standing(ctx, a)
+	if err != nil {
+		return ModeNow{}, err
+	}
+	out := ModeNow{Agent: a.ID, Mode: found.Mode, Of: public.Optional(found.Of), Grants: []GrantedTo{}}
+	for _, g := range found.Grants {
+		one := GrantedTo{Rule: g.Rule.String(), To: g.To}
+		if g.By != nil {
+			one.By = new(g.By.String())
+		}
+		out.Grants = append(out.Grants, one)
+	}
+	out.Program, err = e.Programs().Program(ctx, a)
+	return out, err
+}
+
+func (m ModeNow) write(w *printer.Writer) {
+	switch {
+	case m.Of == nil:
+		w.Line("%s (the setting permission)", m.Mode)
+	case *m.Of == m.Agent:
+		w.Line("%s", m.Mode)
+	default:
+		w.Line("%s (of %s)", m.Mode, m.Of.Short())
+	}
+	for _, g := range m.Grants {
+		by := "somebody"
+		if g.By != nil {
+			by = *g.By
+		}
+		w.Line("%s granted to %s by %s", g.Rule, g.To.Short(), by)
+	}
+	if m.Program != nil {
+		writeProgramMode(w, m.Program)
+	}
+}
+
+func writeProgramMode(w *printer.Writer, p *public.Program) {
+	mode := "its own choice"
+	if p.Mode != nil {
+		mode = *p.Mode
+	}
+	if p.Boxed != nil && *p.Boxed {
+		mode += " (confined)"
+	}
+	var words []string
+	for _, c := range p.Modes {
+		words = append(words, c.Word)
+	}
+	if len(words) > 0 {
+		mode += " of " + strings.Join(words, ", ")
+	}
+	w.Line("%s: mode %s", p.Driver, mode)
+}

@@ -1,0 +1,163 @@
+package operation
+
+import (
+	"bytes"
+	"context"
+	"os"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/printer"
+	"ramet/internal/base/seal"
+	"ramet/internal/base/text"
+	"ramet/internal/core/registry"
+	"ramet/internal/driver/foreign"
+	"ramet/internal/operation/public"
+	"ramet/internal/operation/session"
+)
+
+// VerifyInput says what to compare the workspace with.
+type VerifyInput struct {
+	Checkpoint string `json:"checkpoint,omitempty" faces:"cli" help:"file made by \"ramet checkpoint\""`
+	Source     Path   `json:"source,omitempty" faces:"cli" help:"the file that was imported"`
+	Key        string `json:"key,omitempty" faces:"cli" help:"verifier key of whoever signed it (default: this home's key)"`
+}
+
+// Verify checks the whole workspace.
+var Verify = Op[VerifyInput, Verified]{
+	Doc: Doc{Name: "verify", Group: "proof", Faces: CLI | MCP | Slash, Effect: Reads,
+		Summary: "Check every link, commitment, blob and letter",
+		Model:   "Check the whole workspace: every link, commitment, blob and letter. The first damage is an error that says where it is.",
+		Help: `Check the whole workspace: every link, commitment, blob, letter and first entry,
+and every field of the registry that the histories vouch for. The first damage
+is reported with agent and message id, exit code 5.
+
+Without {checkpoint} nobody can see that the newest entries were cut off, or
+all of it rewritten, by somebody who can write the database: keep what
+"ramet checkpoint" prints somewhere else, and give it here.
+
+{source} FILE also shows that what was imported from that file (ramet import) is
+exactly what it says, entry by entry.`},
+	Run: func(ctx context.Context, e *Env, in VerifyInput) (out Verified, err error) {
+		var heads []registry.Head
+		if in.Checkpoint != "" {
+			if heads, err = openCheckpoint(ctx, e.Workspace, in.Checkpoint, in.Key); err != nil {
+				return out, err
+			}
+			out.Checkpoint = &in.Checkpoint
+		}
+		if out.Report, err = audit(ctx, e.Workspace, heads); err != nil {
+			return out, err
+		}
+		if out.OK = true; in.Source != "" {
+			out.Sources, err = compareSources(ctx, e.Workspace, string(in.Source))
+		}
+		return out, err
+	},
+	Text: writeVerified,
+}
+
+// Verified reports what a check found.
+type Verified struct {
+	OK bool `json:"ok"`
+	registry.Report
+	Checkpoint *string          `json:"checkpoint"`
+	Sources    []public.Sourced `json:"sources,omitempty"`
+}
+
+// audit checks the records, and at the same time the database itself. Damage of a record says more.
+func audit(ctx context.Context, ws *session.Workspace, heads []registry.Head) (registry.Report, error) {
+	asked, cancel := context.WithCancel(ctx)
+	defer cancel()
+	answer := make(chan error, 1)
+	go func() { answer <- sound(asked, ws) }()
+	report, err := ws.Store.Audit(ctx, heads)
+	if err != nil {
+		cancel()
+		<-answer
+		return report, err
+	}
+	return report, <-answer
+}
+
+// sound asks the database itself: a damaged index changes what is found, but no record.
+func sound(ctx context.Context, ws *session.Workspace) error {
+	d, err := ws.Store.Describe(ctx)
+	if err != nil || len(d.Problems) == 0 {
+		return err
+	}
+	return fault.New(fault.StorageCorrupt, "%s: %s", d.Place, d.Problems[0]).
+		WithHint("restore it from a backup")
+}
+
+// openCheckpoint checks signature and workspace of a checkpoint.
+func openCheckpoint(ctx context.Context, ws *session.Workspace, path, key string) ([]registry.Head, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fault.New(fault.NotFound, "read checkpoint: %w", err).
+			WithHint("give the file that keeps what `ramet checkpoint` printed")
+	}
+	// The signed note ends with its signatures; an empty line later come the heads.
+	note, block := data, []byte(nil)
+	if sig := bytes.Index(data, []byte("\n\n— ")); sig >= 0 {
+		if end := bytes.Index(data[sig+2:], []byte("\n\n")); end >= 0 {
+			note, block = data[:sig+2+end+1], data[sig+2+end+2:]
+		}
+	}
+	signed, err := seal.Open(note, key)
+	if err != nil {
+		return nil, err
+	}
+	zero, heads, err := registry.ParseCheckpoint(signed, string(block))
+	if err != nil {
+		return nil, err
+	}
+	if have, err := ws.Store.Zero(ctx); err != nil {
+		return nil, err
+	} else if have.ID != zero {
+		return nil, fault.New(fault.HistoryDamaged, "the checkpoint is of a workspace whose agent 0 is %s, here it is %s", zero, have.ID).
+			WithHint("it belongs to another workspace, or this one was replaced")
+	}
+	return heads, nil
+}
+
+// compareSources compares imports with their file.
+func compareSources(ctx context.Context, ws *session.Workspace, path string) ([]public.Sourced, error) {
+	found, err := foreign.In(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	var out []public.Sourced
+	for _, f := range found {
+		s, err := ws.History().CompareSource(ctx, f)
+		if fault.Is(err, fault.NotFound) && len(found) > 1 {
+			continue // of a database, others were
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, public.Sourced{Agent: string(s.Agent.ID), Program: s.Imported.Program, Session: s.Imported.Session, SHA256: s.Imported.SHA256,
+			Entries: s.Entries, Lines: s.Lines, Redacted: s.Redacted, Since: s.Since})
+	}
+	if len(out) == 0 {
+		return nil, fault.New(fault.NotFound, "nothing of %s was imported into this workspace", path).WithHint("`ramet import FILE` does it")
+	}
+	return out, nil
+}
+
+func writeVerified(w *printer.Writer, _ VerifyInput, v Verified) {
+	w.Line("ok: %s, %s, %s, %s", text.Count(v.Agents, "agent"), text.Count(v.Messages, "entry"), text.Count(v.Blobs, "blob"), text.Count(v.Letters, "letter"))
+	if v.Redacted > 0 {
+		w.Line("%s redacted", text.Count(v.Redacted, "entry"))
+	}
+	for _, s := range v.Sources {
+		w.Line("%s of session %s are what the file says (SHA-256 %s)", text.Count(s.Entries, "entry"), s.Session, s.SHA256)
+		if s.Since > 0 {
+			w.Line("the file has grown by %s since: `ramet import` takes them", text.Count(int(s.Since), "byte"))
+		}
+	}
+	if v.Checkpoint != nil {
+		w.Line("all %s of the checkpoint are here", text.Count(v.Heads, "head"))
+	} else {
+		w.Line("%v", w.Dim("not checked against a checkpoint: cut tails and full rewrites would not show"))
+	}
+}
