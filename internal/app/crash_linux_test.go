@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"ramet/internal/core/agent"
@@ -39,8 +40,18 @@ var verbs = map[string][]string{
 	"first":   {"append", "0", "the first message"}, // of a workspace that is not there yet
 }
 
-// prepare makes the workspace on which the verbs run.
-func prepare(t *testing.T, exe, db string) {
+// prepared returns the database of the workspace on which the verbs run, made once for all of them.
+var prepared = sync.OnceValues(func() ([]byte, error) {
+	exe, err := built()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "ramet-prepared-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	db := filepath.Join(dir, "ramet.db")
 	for _, args := range [][]string{
 		{"append", "0", "hello"},
 		{"fork", "--name", "ada"},
@@ -51,9 +62,14 @@ func prepare(t *testing.T, exe, db string) {
 		{"fork", "bob"},
 		{"send", "ada", "--from", "bob", "a waiting letter"},
 	} {
-		command(t, exe, db, args...)
+		cmd := exec.Command(exe, append([]string{"--db", db}, args...)...)
+		cmd.Env = environment(db)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("%s: %w: %s", cmd, err, out)
+		}
 	}
-}
+	return os.ReadFile(db)
+})
 
 func TestAKillAtAnyStepLeavesNothingHalfDone(t *testing.T) {
 	exe := binary(t)
@@ -147,17 +163,19 @@ func only(points []probe.Point, op string) []probe.Point {
 
 // scene is one verb, with the states before and after it.
 type scene struct {
-	exe, verb, template, db string
-	before, after           string
+	exe, verb, db string
+	template      []byte // nil: the verb makes the workspace
+	before, after string
 }
 
 func newScene(t *testing.T, exe, verb string) *scene {
 	dir := t.TempDir()
-	s := &scene{exe: exe, verb: verb, template: filepath.Join(dir, "template.db"), db: filepath.Join(dir, "ramet.db")}
-	if verb == "first" {
-		s.template = "" // looking at its state makes it
-	} else {
-		prepare(t, exe, s.template)
+	s := &scene{exe: exe, verb: verb, db: filepath.Join(dir, "ramet.db")}
+	if verb != "first" { // whose state is made by looking at it
+		var err error
+		if s.template, err = prepared(); err != nil {
+			t.Fatal(err)
+		}
 		s.reset(t)
 	}
 	s.before = state(t, s.db)
@@ -176,17 +194,11 @@ func (s *scene) reset(t *testing.T) {
 	for _, end := range []string{"", "-wal", "-shm", "-journal"} {
 		os.Remove(s.db + end)
 	}
-	if s.template == "" {
+	if s.template == nil {
 		return
 	}
-	for _, end := range []string{""} {
-		data, err := os.ReadFile(s.template + end)
-		if err == nil {
-			err = os.WriteFile(s.db+end, data, 0o600)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	if err := os.WriteFile(s.db, s.template, 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // driven is a stage whose agents the program of these tests drives.
@@ -38,14 +37,10 @@ ACPAGENT_STATE = "`+state+`"
 func (r *running) hangs(t *testing.T, marker string) {
 	t.Helper()
 	r.need(t, "it hangs", func(l seen) bool { return l.Type == "call_started" })
-	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
-		if _, err := os.Stat(marker); err == nil {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatal("its command never ran")
-		}
-	}
+	eventually(t, "its command runs", func() bool {
+		_, err := os.Stat(marker)
+		return err == nil
+	})
 }
 
 // A program that hears neither cancel nor SIGTERM, and whose command left its session, is gone
@@ -60,11 +55,7 @@ func TestNothingOfADriverSurvives(t *testing.T) {
 			marker := filepath.Join(s.dir, "hangs")
 			r := s.exec(t, "kid", "hang touch "+marker+"; "+strings.ReplaceAll(stubborn, `\"`, `"`)+forever)
 			r.hangs(t, marker)
-			for until := time.Now().Add(patience); len(s.survivors()) < 4; time.Sleep(time.Millisecond) { // the command goes on behind its mark
-				if time.Now().After(until) {
-					t.Fatalf("only %d processes run", len(s.survivors()))
-				}
-			}
+			eventually(t, "four processes run", func() bool { return len(s.survivors()) >= 4 }) // the command continues after its mark
 			switch how {
 			case "stop":
 				r.cmd.Process.Signal(syscall.SIGINT)

@@ -264,19 +264,19 @@ func eventually(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// comes says whether something becomes true.
+// comes reports whether is becomes true. Many conditions start a process: the pauses between them are longer the
+// longer they take, so that waiting leaves the processor to what is waited for.
 func comes(is func() bool) bool {
-	late := time.After(patience)
-	look := time.NewTicker(20 * time.Millisecond)
-	defer look.Stop()
-	for !is() {
-		select {
-		case <-look.C:
-		case <-late:
+	for end := time.Now().Add(patience); ; {
+		began := time.Now()
+		if is() {
+			return true
+		}
+		if began.After(end) {
 			return false
 		}
+		time.Sleep(min(max(20*time.Millisecond, 4*time.Since(began)), 250*time.Millisecond))
 	}
-	return true
 }
 
 // expired says whether nobody's lease on an agent is live.

@@ -57,7 +57,7 @@ func overlapWaits() {
 // buildTo makes the real binary, with the switches of tests and without data for debuggers.
 func buildTo(exe string) error { return goBuild(exe, "-tags", probe.Tag, "-ldflags=-s -w") }
 
-// goBuild makes the real binary; without flags it is the one that is released.
+// goBuild makes the real binary; without a tag it is the one that is released.
 func goBuild(exe string, flags ...string) error {
 	cmd := exec.Command("go", append(append([]string{"build", "-buildvcs=false"}, flags...), "-o", exe, "ramet/cmd/ramet")...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -95,7 +95,7 @@ var (
 			return "", err
 		}
 		exe := filepath.Join(dir, "released", "ramet")
-		return exe, goBuild(exe)
+		return exe, goBuild(exe, "-ldflags=-s -w")
 	})
 )
 

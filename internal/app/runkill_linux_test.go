@@ -173,22 +173,25 @@ func accepting(t testing.TB, recipe string) []string {
 
 func TestAHundredItemsKilledAfterAnEvent(t *testing.T) {
 	t.Parallel()
-	killAfterEvents(t, func(events int) int { return events / 2 })
+	killAfterEvents(t, func(events int) []int { return []int{events / 2} })
 }
 
 func TestAHundredItemsKilledAfterEveryEventSoak(t *testing.T) {
 	testkit.SoakOnly(t)
-	killAfterEvents(t, func(events int) int {
+	killAfterEvents(t, func(events int) (at []int) {
+		step := events / 10
 		if testkit.SoakOn() {
-			return 1
+			step = 1
 		}
-		return events / 10
+		for n := 1; n < events; n += step {
+			at = append(at, n)
+		}
+		return at
 	})
 }
 
-// killAfterEvents kills a run after the first event, then after each that is a step further,
-// and after the last one, where the effects are.
-func killAfterEvents(t *testing.T, step func(events int) int) {
+// killAfterEvents kills a run after some of its events, and after the last one, where the effects are.
+func killAfterEvents(t *testing.T, some func(events int) []int) {
 	whole := newErrand(t)
 	if r := whole.must(0, startHundred(whole)...); !strings.HasPrefix(r.out, "run hundred-run is DONE: 100 items, 100 artifacts") {
 		t.Fatal(r.out)
@@ -198,11 +201,7 @@ func killAfterEvents(t *testing.T, step func(events int) int) {
 		t.Fatalf("%d artifacts, %d effects", len(want), len(acted))
 	}
 	whole.needNeutral("hundred-run")
-	var at []int
-	for n := 1; n < events; n += step(events) {
-		at = append(at, n)
-	}
-	for _, n := range append(at, events) {
+	for _, n := range append(some(events), events) {
 		t.Run(strconv.Itoa(n), func(t *testing.T) {
 			t.Parallel()
 			killedAfter(t, n, want, acted)

@@ -21,12 +21,11 @@ import (
 
 func TestScriptsOnSQLite(t *testing.T) { runScripts(t, "sqlite", scripts(t, "script", "sqlite")) }
 
-// The verbs are the same code on both stores, which have a suite of their own. So those
-// scripts run on PostgreSQL that say the most about a store, and all of them in the long tests.
+// The verbs are the same code on both stores, which have a suite of their own. So those scripts run on PostgreSQL that
+// read and write most of what a store keeps; `make soak` runs all of them.
 func TestScriptsOnPostgreSQL(t *testing.T) {
 	common := slices.DeleteFunc(scripts(t, "script"), func(name string) bool {
-		base := filepath.Base(name)
-		return !strings.HasPrefix(base, "run") && !slices.Contains(everywhere, base)
+		return !slices.Contains(onPostgreSQL, strings.TrimSuffix(filepath.Base(name), ".txtar"))
 	})
 	runScripts(t, "postgres", append(common, scripts(t, "postgres")...))
 }
@@ -36,9 +35,10 @@ func TestAllScriptsOnPostgreSQLSoak(t *testing.T) {
 	runScripts(t, "postgres", scripts(t, "script", "postgres"))
 }
 
-// everywhere are the scripts, in addition to those of runs, that run on PostgreSQL too.
-var everywhere = []string{"append.txtar", "compact.txtar", "exec-json.txtar", "exec-resume.txtar", "exec-stop.txtar", "fork.txtar", "gc.txtar",
-	"kill.txtar", "log.txtar", "mail.txtar", "ps.txtar", "redact.txtar", "rewind.txtar", "spending.txtar", "verify.txtar"}
+// onPostgreSQL lists the common scripts that run on PostgreSQL too. Recipes, gates and built-in recipes of runs work on
+// files and see no store.
+var onPostgreSQL = []string{"append", "compact", "exec-json", "exec-resume", "exec-stop", "fork", "gc", "kill", "log", "mail", "ps", "redact", "rewind",
+	"run", "run-agents", "run-answers", "run-bad", "run-fork", "run-plan", "run-proof", "run-resume", "run-standing", "run-start", "spending", "verify"}
 
 // scripts lists the scripts in folders of testdata.
 func scripts(t *testing.T, folders ...string) (files []string) {

@@ -342,7 +342,7 @@ func (s *stage) survivors() map[int]string {
 // quiet waits until nothing of the stage runs any more; what is left after that
 // time is an error.
 func (s *stage) quiet(within time.Duration) error {
-	for end := time.Now().Add(within); ; time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(within); ; time.Sleep(20 * time.Millisecond) {
 		left := s.survivors()
 		if len(left) == 0 {
 			return nil

@@ -116,7 +116,7 @@ func (v *vendor) endless(w http.ResponseWriter, r *http.Request, block, kind, fi
 	flush := http.NewResponseController(w)
 	io.WriteString(w, anthropicEvents("", &reply{in: 10})[0])
 	io.WriteString(w, named("content_block_start", `{"type":"content_block_start","index":0,"content_block":%s}`, block))
-	tick := time.NewTicker(10 * time.Millisecond)
+	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for n := 0; ; n++ {
 		_, err := io.WriteString(w, named("content_block_delta", `{"type":"content_block_delta","index":0,"delta":{"type":"%s","%s":"word %d "}}`, kind, field, n))

@@ -10,7 +10,7 @@
 //     project, and none of its folders is on PATH, NODE_PATH or PYTHONPATH.
 //   - A driver or a program that a project names starts only after its check: the files that it obeys
 //     (Rows) were accepted in exactly these bytes, or are switched off.
-//   - A driver, git and what a project's server or hook starts are not looked up in the
+//   - A driver, git, readers of files and what a project's server or hook starts are not looked up in the
 //     project, whatever PATH says: a file of the project starts only by its path.
 //   - Everything else starts where its caller says.
 //
@@ -57,6 +57,7 @@ const (
 	RunCommand    Purpose = "command of a run"
 	UserCommand   Purpose = "command of the user"
 	Editor        Purpose = "editor"
+	Reader        Purpose = "reader of files"
 )
 
 // Program describes a program that is to be started. Dir is the folder that it works for, and
@@ -82,7 +83,7 @@ func ruleOf(p Purpose) (rule, bool) {
 		return rule{checked: true, outside: true}, true
 	case UserServer, UserHook, Notification, Clipboard, Credential, Editor, Probe:
 		return rule{neutral: true}, true
-	case Git:
+	case Git, Reader:
 		return rule{outside: true}, true
 	case AgentCommand, RunCommand, UserCommand:
 		return rule{}, true

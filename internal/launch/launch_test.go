@@ -80,7 +80,7 @@ func TestDriversAndGitAreNotLookedUpInTheProject(t *testing.T) {
 		}
 	}
 	accepted := func() error { return nil }
-	for purpose, name := range map[Purpose]string{Driver: "agent", Git: "git", ProjectServer: "node", ProjectHook: "node"} {
+	for purpose, name := range map[Purpose]string{Driver: "agent", Git: "git", Reader: "rg", ProjectServer: "node", ProjectHook: "node"} {
 		env := []string{"PATH=bin:./bin::" + filepath.Join(project, "bin") + ":" + tools}
 		cmd, err := Command(t.Context(), Program{Purpose: purpose, Check: accepted, Command: sandbox.Command{Dir: project, Env: env, Args: []string{name}}})
 		if err != nil {

@@ -14,11 +14,11 @@ const limit = 5 * time.Minute
 func WaitUntil(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(limit)
-	for !is() {
+	for began := time.Now(); !is(); began = time.Now() {
 		if time.Now().After(deadline) {
 			t.Fatalf("not within %s: %s", limit, what)
 		}
-		time.Sleep(time.Millisecond)
+		time.Sleep(min(max(time.Millisecond, 4*time.Since(began)), 250*time.Millisecond)) // a look may cost a process
 	}
 }
 

@@ -3,6 +3,7 @@ package docs
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"maps"
 	"os"
 	"os/exec"
@@ -174,6 +175,16 @@ func written(t *testing.T, all map[string]string) *stage {
 	return s
 }
 
+// copy returns a stage with the same files, which the test may change.
+func (s *stage) copy(t *testing.T) *stage {
+	t.Helper()
+	again := &stage{t: t, repo: s.repo, in: t.TempDir(), tree: git.Tree{Dir: t.TempDir(), Git: s.tree.Git}, vars: s.vars}
+	if err := errors.Join(os.CopyFS(again.in, os.DirFS(s.in)), os.CopyFS(again.tree.Dir, os.DirFS(s.tree.Dir))); err != nil {
+		t.Fatal(err)
+	}
+	return again
+}
+
 func (s *stage) page(name string) string {
 	s.t.Helper()
 	data, err := os.ReadFile(filepath.Join(s.tree.Dir, name))
@@ -216,22 +227,27 @@ func TestFromARepositoryToPages(t *testing.T) {
 
 // What the gate finds in trees and drafts, besides what CheckEvidence finds in pages.
 func TestTheGate(t *testing.T) {
+	fresh := written(t, greet)
 	ours := "Theirs.\n\n<!-- ramet:begin overview -->\n\n# greet\n\nOld.\n\n<!-- ramet:end overview -->\n\nTheirs, too.\n"
+	both := maps.Clone(greet)
+	both["docs/index.md"] = ours
+	within := written(t, both)
 	for name, c := range map[string]struct {
-		more, drafts, tree map[string]string
-		remove, code       string
+		within       bool // the page has text of others around ours
+		drafts, tree map[string]string
+		remove, code string
 	}{
 		"in order":                {},
-		"ours within theirs":      {more: map[string]string{"docs/index.md": ours}},
+		"ours within theirs":      {within: true},
 		"a page of no plan":       {tree: map[string]string{"docs/more.md": "# More\n"}, code: "docs/more.md:1: " + pageUnplanned},
 		"a file of no plan":       {tree: map[string]string{"run.sh": "rm\n"}, code: "run.sh:1: " + pageUnplanned},
 		"somebody else's file":    {tree: map[string]string{"greet.go": "package greet\n"}, code: "greet.go:1: " + outsideChanged},
 		"a file that was removed": {remove: "a/b.txt", code: "a/b.txt:1: " + outsideChanged},
 		"a page that was removed": {remove: "docs/index.md", code: "docs/index.md:1: " + pageMissing},
-		"a byte outside": {more: map[string]string{"docs/index.md": ours}, tree: map[string]string{"docs/index.md": strings.Replace(ours, "Theirs.", "Theirs!", 1)},
+		"a byte outside": {within: true, tree: map[string]string{"docs/index.md": strings.Replace(ours, "Theirs.", "Theirs!", 1)},
 			code: "docs/index.md:1: " + outsideChanged},
-		"a blank line outside": {more: map[string]string{"docs/index.md": ours}, tree: map[string]string{"docs/index.md": ours + "\n"}, code: "docs/index.md:1: " + outsideChanged},
-		"the markers are gone": {more: map[string]string{"docs/index.md": ours}, tree: map[string]string{"docs/index.md": "Theirs.\n"}, code: "docs/index.md:1: " + outsideChanged},
+		"a blank line outside": {within: true, tree: map[string]string{"docs/index.md": ours + "\n"}, code: "docs/index.md:1: " + outsideChanged},
+		"the markers are gone": {within: true, tree: map[string]string{"docs/index.md": "Theirs.\n"}, code: "docs/index.md:1: " + outsideChanged},
 		"a page that is not its draft": {tree: map[string]string{"docs/index.md": "<!-- ramet:begin overview -->\n\n# greet\n\nQuantum.\n\n<!-- ramet:end overview -->\n"},
 			code: "docs/index.md:1: " + pageChanged},
 		"a writer elsewhere":     {drafts: map[string]string{"greet.go": "package other\n"}, code: "greet.go:1: " + draftForeign},
@@ -244,9 +260,10 @@ func TestTheGate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			all := maps.Clone(greet)
-			maps.Copy(all, c.more)
-			s := written(t, all)
+			s := fresh.copy(t)
+			if c.within {
+				s = within.copy(t)
+			}
 			if c.drafts != nil {
 				s.draft("overview/changes", c.drafts)
 				if s.drafted(c.drafts) {

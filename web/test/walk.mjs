@@ -7,7 +7,7 @@ import { parsers } from "./parsers.mjs";
 import { Tests } from "./tests.mjs";
 
 const plan = JSON.parse(process.env.RAMET_WEB_PLAN);
-mkdirSync(plan.shots, { recursive: true });
+if (plan.shots) mkdirSync(plan.shots, { recursive: true });
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions"];
 
@@ -15,19 +15,49 @@ const browser = await chromium.launch({ executablePath: plan.chromium, headless:
 const faults = [];
 const began = performance.now();
 
-// open gives a page in a profile of its own, and watches it: nothing may be asked of
-// another host, no dialog may open, nothing may be said on the console.
-async function open(url, options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1024, height: 768 }, reducedMotion: "reduce", ...options });
-  const page = await context.newPage();
-  page.setDefaultTimeout(60_000); // reached only when something is wrong
-  const name = options.name ?? url;
-  page.on("dialog", (d) => { faults.push(`${name}: a dialog opened: ${d.message()}`); d.dismiss(); });
-  page.on("pageerror", (e) => faults.push(`${name}: ${e.stack ?? e}`));
-  page.on("console", (m) => { if (m.type() === "error" && !/Failed to load resource/.test(m.text())) faults.push(`${name}: console: ${m.text()}`); });
-  page.on("request", (r) => { if (!r.url().startsWith(new URL(url).origin) && !r.url().startsWith("data:")) faults.push(`${name}: asks ${r.url()}`); });
-  page.on("popup", () => faults.push(`${name}: a window opened`));
+// open returns a page in a profile without data, and watches it: it may send no request to another host, open no
+// dialog and write no error to the console. A new context costs a second and a half of the processor: a page that a
+// test has closed is emptied and used again, unless it was opened with options of its own.
+let idle = null;
+async function open(url, { name = url, viewport = { width: 1024, height: 768 }, ...own } = {}) {
+  const again = Object.keys(own).length === 0;
+  const page = (again && takeIdle()) || (await watched({ viewport, reducedMotion: "reduce", ...own }, again));
+  Object.assign(page.watch, { name, origin: new URL(url).origin, over: false });
+  if (page.watch.used) {
+    await page.setViewportSize(viewport);
+    await page.context().clearCookies();
+    await page.goto(page.watch.origin + "/robots.txt"); // of the same origin, and without code
+    await page.evaluate(() => { localStorage.clear(); sessionStorage.clear(); });
+  }
   await page.goto(url);
+  return page;
+}
+
+function takeIdle() {
+  const page = idle;
+  idle = null;
+  return page;
+}
+
+// watched makes a page that reports faults under the name of the test that uses it.
+async function watched(options, again) {
+  const context = await browser.newContext(options);
+  const page = await context.newPage(), watch = (page.watch = {}), close = context.close.bind(context);
+  page.setDefaultTimeout(60_000); // reached only when something is wrong
+  if (!plan.shots) page.screenshot = async () => {};
+  const fault = (text) => { if (!watch.over) faults.push(`${watch.name}: ${text}`); };
+  page.on("dialog", (d) => { fault("a dialog opened: " + d.message()); d.dismiss(); });
+  page.on("pageerror", (e) => fault(e.stack ?? e));
+  page.on("console", (m) => { if (m.type() === "error" && !/Failed to load resource/.test(m.text())) fault("console: " + m.text()); });
+  page.on("request", (r) => { if (!r.url().startsWith(watch.origin) && !r.url().startsWith("data:")) fault("asks " + r.url()); });
+  page.on("popup", () => fault("a window opened"));
+  if (again) context.close = async () => {
+    Object.assign(watch, { over: true, used: true });
+    await page.unrouteAll({ behavior: "ignoreErrors" });
+    await page.goto("about:blank");
+    if (idle) await close();
+    else idle = page;
+  };
   return page;
 }
 

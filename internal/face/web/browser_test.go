@@ -24,19 +24,15 @@ const sources = "../../../web"
 const patience = 25 * time.Minute
 
 // TestThePageInABrowser walks through all views in Chromium, in make soak at two sizes: see web/test/walk.mjs.
-// RAMET_WEB_SHOTS names a folder in which to keep the screenshots, RAMET_WEB_ONLY an expression for the
-// names of those tests that are to be run, RAMET_WEB_LATE how late answers may come (see delayed).
+// RAMET_WEB_SHOTS names a folder for screenshots, which are taken only then, RAMET_WEB_ONLY an expression for the
+// names of the tests to run, RAMET_WEB_LATE how late answers may come (see delayed).
 func TestThePageInABrowser(t *testing.T) {
 	readSources(t)
 	testkit.InstallNPM(t, sources)
 	node, chromium := testkit.FindNode(t), need(t, "chromium", "chromium")
-	shots := os.Getenv("RAMET_WEB_SHOTS")
-	if shots == "" {
-		shots = t.TempDir()
-	}
 	plan, err := json.Marshal(map[string]any{
 		"ordinary": newFake(t, ordinary), "big": newFake(t, big), "empty": newFake(t, empty), "closed": newFake(t, closed),
-		"chromium": chromium, "shots": shots, "short": !testkit.SoakOn(), "profile": t.TempDir(), "samples": samples(t), "only": os.Getenv("RAMET_WEB_ONLY"),
+		"chromium": chromium, "shots": os.Getenv("RAMET_WEB_SHOTS"), "short": !testkit.SoakOn(), "profile": t.TempDir(), "samples": samples(t), "only": os.Getenv("RAMET_WEB_ONLY"),
 	})
 	if err != nil {
 		t.Fatal(err)

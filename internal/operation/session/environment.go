@@ -36,7 +36,7 @@ func chooseEnvironment(environ []string, conf *config.Config) *kernel.Environmen
 // agent, and if the configuration cannot be read.
 func (s *Session) Environment() *kernel.Environment {
 	conf, err := s.Config()
-	if _, agents := s.by(); agents || s.Environ == nil || err != nil {
+	if _, agents := s.Own(); agents || s.Environ == nil || err != nil {
 		return nil
 	}
 	return chooseEnvironment(s.Environ(), conf)

@@ -21,6 +21,6 @@
 //   - Stop, and therefore Main, leaves no process and no folder.
 //   - On Linux the server dies with the process that started it, however that
 //     process ends. A killed one leaves its folder, ramet-pg-*, behind.
-//   - Commits are as durable as PostgreSQL makes them by default, so that
-//     benchmarks on this server tell the truth.
+//   - Commits survive a crash of the server. They survive a power failure too
+//     where benchmarks run, so that these tell the truth (see Volatile).
 package pgtest

@@ -33,13 +33,13 @@ func processesIn(dir string) []string {
 
 func TestStopLeavesNothing(t *testing.T) {
 	var log bytes.Buffer
-	s, err := Start(t.Context(), &log)
+	s, err := Start(t.Context(), &log, Volatile...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Stop()
 	if got := execute(t, s.URL(), "SELECT current_setting('server_encoding') || ' ' || current_setting('max_connections')"+
-		" || '[' || current_setting('listen_addresses') || ']'"); got != "UTF8 500[]" {
+		" || '[' || current_setting('listen_addresses') || '] ' || current_setting('fsync')"); got != "UTF8 500[] off" {
 		t.Errorf("settings %s", got)
 	}
 	if len(processesIn(s.dir)) == 0 {

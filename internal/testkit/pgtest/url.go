@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"flag"
 	"fmt"
 	"net/url"
 	"os"
@@ -67,7 +68,11 @@ func serverURL() (string, error) {
 	defer shared.mu.Unlock()
 	if !shared.started {
 		shared.started = true
-		shared.server, shared.err = Start(context.Background(), nil)
+		var settings []string
+		if bench := flag.Lookup("test.bench"); bench == nil || bench.Value.String() == "" {
+			settings = Volatile
+		}
+		shared.server, shared.err = Start(context.Background(), nil, settings...)
 	}
 	if shared.err != nil {
 		return "", shared.err

@@ -3,7 +3,10 @@
 // Withpg runs a command that finds a private PostgreSQL in
 // RAMET_TEST_POSTGRES:
 //
-//	go run ./internal/testkit/withpg -- go test ./...
+//	go run ./internal/testkit/withpg -volatile -- go test ./...
+//
+// With -volatile the server does not wait for the disk (see pgtest.Volatile),
+// which suits tests and not benchmarks.
 //
 // Where the variable is set already, that server is used and nothing is
 // started. Signals go on to the command and all it started (it has a process
@@ -27,14 +30,18 @@ import (
 
 func main() {
 	args := os.Args[1:]
+	var settings []string
+	if len(args) > 0 && args[0] == "-volatile" {
+		args, settings = args[1:], pgtest.Volatile
+	}
 	if len(args) > 0 && args[0] == "--" {
 		args = args[1:]
 	}
 	if len(args) == 0 || args[0] == "-h" || args[0] == "--help" {
-		fmt.Fprintln(os.Stderr, "usage: withpg -- COMMAND [ARGUMENT]...")
+		fmt.Fprintln(os.Stderr, "usage: withpg [-volatile] -- COMMAND [ARGUMENT]...")
 		os.Exit(2)
 	}
-	code, err := run(args)
+	code, err := run(args, settings)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "withpg:", err)
 		code = max(code, 1)
@@ -42,12 +49,12 @@ func main() {
 	os.Exit(code)
 }
 
-func run(args []string) (code int, err error) {
+func run(args, settings []string) (code int, err error) {
 	// From here on no signal ends us before the server is stopped.
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGUSR2)
 	if os.Getenv(pgtest.Env) == "" {
-		server, err := pgtest.Start(context.Background(), nil)
+		server, err := pgtest.Start(context.Background(), nil, settings...)
 		if err != nil {
 			return 1, err
 		}

@@ -52,7 +52,7 @@ func gone(t *testing.T, server string) {
 }
 
 func TestTheCommandFindsAServerAndItsExitCodeCounts(t *testing.T) {
-	cmd := withpg(t, "", "--", "sh", "-c", `echo "$RAMET_TEST_POSTGRES"; test -S "$(echo "$RAMET_TEST_POSTGRES" |
+	cmd := withpg(t, "", "-volatile", "--", "sh", "-c", `echo "$RAMET_TEST_POSTGRES"; test -S "$(echo "$RAMET_TEST_POSTGRES" |
 		sed 's/.*host=\([^&]*\).*/\1/; s,%2F,/,g')/.s.PGSQL.5432" && exit 42`)
 	out, err := cmd.Output()
 	if code := cmd.ProcessState.ExitCode(); code != 42 {
