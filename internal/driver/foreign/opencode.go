@@ -14,6 +14,7 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/core/history"
 	"ramet/internal/model/catalog"
+	"ramet/internal/store/database"
 )
 
 // opencode is opencode: rows of a database, which are written as lines first: one for each
@@ -40,6 +41,7 @@ type openSession struct {
 
 func openDB(path string) (*sql.DB, error) {
 	uri := url.URL{Scheme: "file", Path: path, RawQuery: "mode=ro&_pragma=busy_timeout(5000)&_pragma=query_only(1)"}
+	database.StartSQLite()
 	db, err := sql.Open("sqlite", uri.String())
 	if err != nil {
 		return nil, fault.New(fault.StorageIO, "open %s: %w", path, err)

@@ -29,6 +29,7 @@ const busyTimeout = 5000
 // yet.
 func OpenSQLite(path, params string, connections int) *sql.DB {
 	dsn := "file:" + (&url.URL{Path: path}).EscapedPath() + fmt.Sprintf("?_pragma=busy_timeout(%d)&", busyTimeout) + params
+	StartSQLite()
 	db, err := sql.Open("sqlite", dsn)
 	if err != nil {
 		panic(err) // only an unknown driver's name

@@ -95,6 +95,7 @@ func (d *dialect) open(ctx context.Context, f file) error {
 // open makes a handle on a file; params are the driver's.
 func open(path, params string, connections int) *sql.DB {
 	dsn := "file:" + (&url.URL{Path: path}).EscapedPath() + fmt.Sprintf("?_pragma=busy_timeout(%d)&", busyTimeout) + params
+	database.StartSQLite()
 	c, err := sqlite.NewConnector(dsn)
 	if err != nil {
 		panic(err) // only parameters that are no query string

@@ -11,6 +11,7 @@ import (
 	lib "modernc.org/sqlite/lib"
 
 	"ramet/internal/base/step"
+	"ramet/internal/store/database"
 )
 
 // Functions of a file and of a file system, as C made Go has them.
@@ -30,9 +31,9 @@ type (
 // are left out.
 func CountDatabaseSteps() {
 	methodTables = map[methodsOf]*lib.Tsqlite3_io_methods{}
+	database.StartSQLite()
 	tls := libc.NewTLS()
 	defer tls.Close()
-	lib.Xsqlite3_initialize(tls)
 	at := lib.Xsqlite3_vfs_find(tls, 0)
 	vfs := pointer[lib.Tsqlite3_vfs](at)
 	open, remove := function[openFunc](vfs.FxOpen), function[deleteFunc](vfs.FxDelete)

@@ -11,6 +11,7 @@ import (
 	"ramet/internal/store/database"
 )
 
+// Connections have no locks of their own; what they share has: files, their locks, their memory.
 // Many handles on few files, opened and closed while others write, and queries that are given up in the
 // middle by a clock that knows of no connection.
 func TestManyHandlesOnFewFiles(t *testing.T) {
