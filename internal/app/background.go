@@ -180,7 +180,7 @@ func connectTerminal(ctx context.Context, s *session.Session) (tui.Workspace, er
 			key, err := b.open(ctx, s)
 			return "http://kernel/terminal/" + key + "/", err
 		},
-		Environment: s.Environment(),
+		Environment: session.ClientEnvironment(s),
 		Answered:    answeredHere,
 		Shell:       session.RunShell,
 		Clipboard:   func(ctx context.Context) (string, error) { return session.PasteImage(ctx, place.Project, home) },

@@ -27,7 +27,7 @@ import (
 )
 
 // host is the background kernel: one process per user, home and machine that holds the workspaces its clients opened.
-// It answers on a socket of the user's and, once somebody asked for the page, on a loopback address.
+// It answers on a socket of the user's and, once a client asked for the page, on a loopback address.
 //
 // Each workspace is opened once, by the first client that names it, in a goroutine of its own: one that cannot be
 // opened, or whose server does not answer, delays no other. The host ends when nothing keeps it for a while.
@@ -40,7 +40,7 @@ type host struct {
 
 	mu         sync.Mutex
 	workspaces map[string]*hostedWorkspace // by key
-	address    string                      // of the page; empty: nobody asked for it
+	address    string                      // of the page; empty: not opened yet
 	page       http.Server
 	idleSince  time.Time
 }
@@ -84,7 +84,7 @@ func runHost(ctx context.Context, o cli.HostOptions) error {
 	return errors.Join(err, listener.Close())
 }
 
-// routes are what clients ask for on the user's socket.
+// routes answers clients on the user's socket.
 func (h *host) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /status", func(w http.ResponseWriter, r *http.Request) { answerJSON(w, h.status(), nil) })
@@ -129,7 +129,7 @@ func answerJSON(w http.ResponseWriter, out any, err error) {
 	_ = public.Encoder(w).Encode(hostAnswer{out, public.FormatError(err)}) // a client that is gone needs no answer
 }
 
-// open returns a workspace, which it opens if nobody has. ctx bounds how long this client waits, not the opening.
+// open returns a workspace, which it opens if none did. ctx bounds how long this client waits, not the opening.
 func (h *host) open(ctx context.Context, in cli.OpenRequest) (*hostedWorkspace, error) {
 	place, err := h.o.Locate(in)
 	if err != nil {
@@ -228,7 +228,7 @@ func (h *host) all() []*hostedWorkspace {
 	return out
 }
 
-// status tells what the host does.
+// status describes the host.
 func (h *host) status() public.BackgroundKernel {
 	out := public.BackgroundKernel{Running: true, Version: version, PID: os.Getpid(), StartedAt: &h.started, Log: h.o.Place.Log(), Socket: h.o.Place.Socket(),
 		Workspaces: []public.HeldWorkspace{}}
@@ -271,14 +271,14 @@ func (h *host) stop(w http.ResponseWriter, r *http.Request) {
 	}
 	if working > 0 && r.URL.Query().Get("force") != "1" {
 		answerJSON(w, nil, fault.New(fault.Conflict, "%d agents work in the background kernel", working).
-			WithHint("--force interrupts them; `ramet exec --continue --all` goes on later"))
+			WithHint("--force interrupts them; `ramet exec --continue --all` continues them later"))
 		return
 	}
 	answerJSON(w, now, nil)
 	h.end(errors.New("a client stopped it"))
 }
 
-// idleCheck is how often the host looks whether something keeps it.
+// idleCheck is the time between looks whether something keeps the host.
 const idleCheck = time.Second
 
 // watchIdle ends the host when nothing kept it for as long as the setting says.

@@ -71,7 +71,7 @@ func (h hostedTerminal) Found(ctx context.Context) []tui.Model {
 	return h.ws.Models().For(h.env).Found(ctx)
 }
 
-// Turn implements tui.Workspace. It goes on when the terminal closes.
+// Turn implements tui.Workspace. It continues when the terminal closes.
 func (h hostedTerminal) Turn(ctx context.Context, a id.Agent, said string, model llm.Ref, ticket string) (bool, error) {
 	p := kernel.Prompt{Text: said, Model: model, Ticket: ticket, Again: said == "", Environment: h.env}
 	return h.turn(ctx, session.Turn{Agent: a, Prompt: p, Ask: h.asks})

@@ -98,7 +98,7 @@ type Prompt struct {
 	Again  bool   // what was interrupted goes on: a task is one again
 	Leaves bool   // children go on without it: it need not wait for them
 	Ticket string // by which it can be taken back (Stop); empty: it cannot
-	// Environment is that of the client which asks; nil: the agent has it from its parent, or has the kernel's own.
+	// Environment comes from the client that asks; nil: the agent has it from its parent, or has the kernel's own.
 	Environment *Environment `json:"-"`
 	// Last says that the agent ends with the turn, with everything below it, and for what
 	// reason; err is how the turn ended. nil: it stays. Only who starts a turn in its own

@@ -43,7 +43,7 @@ from a file that has one is carried out only after your consent, once for each v
 file: what would run is listed, and you are asked; in a script {accept} names exactly that.
 Look at a recipe with ` + "`ramet run recipe`" + `.
 
-Ctrl-C stops the run so that ` + "`ramet run resume`" + ` goes on with it (exit 130). Exit 0 means
+Ctrl-C stops the run so that ` + "`ramet run resume`" + ` continues it (exit 130). Exit 0 means
 that the run is DONE.`},
 	Run: func(ctx context.Context, e *Env, in StartRunInput) (public.RunMade, error) {
 		in.Detach = true
@@ -61,7 +61,7 @@ type ResumeRunInput struct {
 	CarryOptions
 }
 
-// ResumeRun goes on with a run, in the same way.
+// ResumeRun continues a run, in the same way.
 var ResumeRun = Op[ResumeRunInput, public.RunMade]{
 	Doc: Doc{Name: "run resume", Group: "run logs", ID: "resumeRun", Route: "POST /api/v1/run-logs/{run_id=id}/resume 202", Faces: CLI | HTTP, OnRuns: true, Persons: true, ExitCodes: true,
 		Summary: "Go on with a run that was interrupted",
@@ -82,7 +82,7 @@ is listed, and you are asked; in a script {accept} names exactly that.`},
 	},
 }
 
-// begin carries out the command line of an operation in a process of its own, which prints what it made and goes on.
+// begin carries out the command line of an operation in a process of its own, which prints what it made and continues.
 func (r *Runs) begin(ctx context.Context, name string, in any) (out public.RunMade, err error) {
 	if r.Begin == nil {
 		return out, fault.New(fault.Usage, "this system cannot carry out runs in the background")

@@ -62,7 +62,7 @@ func ParseEffort(word string) (llm.Effort, error) {
 	return llm.Effort(word), nil
 }
 
-// EffortNow is how hard the model of an agent thinks.
+// EffortNow tells how hard the model of an agent thinks.
 type EffortNow struct {
 	Agent  id.Agent  `json:"agent_uuid"`
 	Effort *string   `json:"effort"` // null: the model is not asked to think

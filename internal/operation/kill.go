@@ -84,7 +84,7 @@ var PreviewKill = Op[PreviewKillInput, KillPreview]{
 	},
 }
 
-// KillPreview is what a kill would do.
+// KillPreview tells which agents a kill would end.
 type KillPreview struct {
 	Count   int  `json:"count"` // how many agents would end
 	Cascade bool `json:"cascade"`

@@ -80,7 +80,7 @@ func agentOrWord[W ~string](ctx context.Context, e *Env, ref AgentRef, word **W,
 	return a, err
 }
 
-// ModeNow is how the calls of an agent are permitted.
+// ModeNow tells how the calls of an agent are permitted.
 type ModeNow struct {
 	Agent  id.Agent    `json:"agent_uuid"`
 	Mode   permit.Mode `json:"mode"`

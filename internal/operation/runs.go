@@ -15,7 +15,7 @@ type Runs struct {
 	Kind rundir.Kind // where the log of a run is, if the user says so
 	// External reports whether a host of a database is alive that may act outside of runs; nil: unknown.
 	External func(ctx context.Context, db string) (bool, error)
-	// Begin carries out a command line in a process of its own, which goes on in the background, and
+	// Begin carries out a command line in a process of its own, which continues in the background, and
 	// returns what it prints first; nil: this system cannot.
 	Begin func(ctx context.Context, args ...string) (string, error)
 

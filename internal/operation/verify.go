@@ -15,11 +15,11 @@ import (
 	"ramet/internal/operation/session"
 )
 
-// VerifyInput says what to compare the workspace with.
+// VerifyInput names what to compare the workspace with.
 type VerifyInput struct {
 	Checkpoint string `json:"checkpoint,omitempty" faces:"cli" help:"file made by \"ramet checkpoint\""`
 	Source     Path   `json:"source,omitempty" faces:"cli" help:"the file that was imported"`
-	Key        string `json:"key,omitempty" faces:"cli" help:"verifier key of whoever signed it (default: this home's key)"`
+	Key        string `json:"key,omitempty" faces:"cli" help:"verifier key of the signer (default: this home's key)"`
 }
 
 // Verify checks the whole workspace.

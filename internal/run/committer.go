@@ -41,7 +41,7 @@ type Committer struct {
 	mu    sync.Mutex // guards state
 	state CommitState
 
-	entries []Entry // of whoever writes; reused
+	entries []Entry // of the writer; reused
 }
 
 // call is one Append on its way.

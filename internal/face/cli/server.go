@@ -33,7 +33,7 @@ type BackgroundKernel interface {
 	Link(ctx context.Context, s *session.Session) (string, error)
 }
 
-// HostOptions is what the process of the background kernel needs of the command line.
+// HostOptions connects the process of the background kernel to the command line.
 type HostOptions struct {
 	Place  control.Place
 	Getenv func(string) string
@@ -62,7 +62,7 @@ func serverCommand(e Env, l *Line) *cobra.Command {
 		Use:   "server",
 		Short: "The background kernel: status, stop, restart",
 		Long: `Agents that you start in the terminal or on the page run in a background kernel: one process
-for you on this machine. It starts when it is needed, holds all your projects, and goes on when you close a
+for you on this machine. It starts when it is needed, holds all your projects, and continues when you close a
 terminal. It ends by itself ten minutes after the last agent, command, question and client is gone
 (ramet config set server_idle 1h).`,
 		Args: UnknownCommand,

@@ -36,7 +36,7 @@ func words[T ~string](list []T) []string {
 	return out
 }
 
-// runVerbs are what the tool run does.
+// runVerbs lists the verbs of the tool run.
 func runVerbs() []operation.Operation {
 	return []operation.Operation{&operation.ListRuns, &operation.ShowRun, &operation.ReadRunEvents, &operation.VerifyRun,
 		&operation.StartRun, &operation.ResumeRun, &operation.ForkRun, &operation.CancelRun}

@@ -112,13 +112,13 @@ type (
 	}
 )
 
-// request is what every call sends: its input, and the client's environment.
+// request carries the input of a call, and the client's environment.
 type request[In any] struct {
 	Environment *kernel.Environment
 	Input       In
 }
 
-// response is what every call but a stream answers.
+// response carries the answer of every call but a stream.
 type response[Out any] struct {
 	Output Out
 	Error  *public.Error

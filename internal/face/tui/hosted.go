@@ -106,7 +106,7 @@ func Print(ctx context.Context, c operation.Client, o operation.Operation, in an
 	return text.String(), err
 }
 
-// Handler answers the calls of terminals. What they ask for goes on when they close; only a stream of events ends.
+// Handler answers the calls of terminals. What they ask for continues when they close; only a stream of events ends.
 func Handler(open OpenFor) http.Handler {
 	mux := http.NewServeMux()
 	for _, c := range allCalls() {
@@ -118,7 +118,7 @@ func Handler(open OpenFor) http.Handler {
 	return mux
 }
 
-// serveTurn runs a turn, which goes on when the client is gone. The answer is a line when the prompt is in the history,
+// serveTurn runs a turn, which continues when the client is gone. The answer is a line when the prompt is in the history,
 // and one when the turn is over.
 func serveTurn(open OpenFor, w http.ResponseWriter, r *http.Request) {
 	in, err := readRequest[turnRequest](w, r)

@@ -62,7 +62,7 @@ func (m *root) leave(sure bool) tea.Cmd {
 	return tea.Quit
 }
 
-// farewell tells a person who left what goes on without the terminal; empty: nothing does.
+// farewell tells a person who left how many agents continue without the terminal; empty: nothing does.
 func (m *root) farewell() string {
 	n := 0
 	if m.workspace == nil || m.agents == nil || !m.workspace.GoesOn() {

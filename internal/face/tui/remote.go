@@ -69,7 +69,7 @@ func (r *Remote) connect(ctx context.Context) error {
 
 func (r *Remote) base() string { return *r.at.Load() }
 
-// Close leaves; what was asked for goes on.
+// Close disconnects. Turns continue.
 func (r *Remote) Close() { r.o.Client.CloseIdleConnections() }
 
 // GoesOn implements Workspace.
@@ -231,7 +231,7 @@ func (r *Remote) Events(ctx context.Context) iter.Seq[loop.Event] {
 	}
 }
 
-// readEvents reads one stream to its end. false: nobody wants more.
+// readEvents reads one stream to its end. false: the caller wants no more.
 func (r *Remote) readEvents(ctx context.Context, yield func(loop.Event) bool) (more bool) {
 	body := <-r.events
 	defer body.Close()
@@ -247,7 +247,7 @@ func (r *Remote) readEvents(ctx context.Context, yield func(loop.Event) bool) (m
 	return more && ctx.Err() == nil
 }
 
-// reconnect tries until it is connected. false: nobody wants more.
+// reconnect tries until it is connected. false: the caller wants no more.
 func (r *Remote) reconnect(ctx context.Context, yield func(loop.Event) bool) bool {
 	for pause := 50 * time.Millisecond; ctx.Err() == nil; pause = min(2*pause, 2*time.Second) {
 		err := r.connect(ctx)
@@ -296,7 +296,7 @@ func (r *Remote) refreshQuestions(ctx context.Context) {
 // show hands a question to the screen.
 func (r *Remote) show(ctx context.Context, q OpenQuestion, over chan struct{}) {
 	answer := func(v permit.Verdict) {
-		go callAnswer.ask(ctx, r, answerRequest{q.Name, r.o.Answered(v)}) // whoever was faster counts
+		go callAnswer.ask(ctx, r, answerRequest{q.Name, r.o.Answered(v)}) // the first answer counts
 	}
 	select {
 	case r.questions <- Question{Question: q.Question, Answer: answer, Over: over}:

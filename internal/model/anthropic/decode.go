@@ -143,7 +143,7 @@ func (d *decoder) start(e *event) error {
 func (d *decoder) delta(e *event) error {
 	i, ok := d.blocks[e.Index]
 	if !ok {
-		return wire.Garbled("content block %d goes on and never began", e.Index)
+		return wire.Garbled("content block %d continues and never began", e.Index)
 	}
 	if i < 0 {
 		return nil

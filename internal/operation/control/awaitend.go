@@ -7,7 +7,7 @@ import (
 	"ramet/internal/base/fault"
 )
 
-// kernelEndWait is how long a kernel may take to end: agents that work get time to write what they did.
+// kernelEndWait limits the end of a kernel: agents that work get time to write what they did.
 const kernelEndWait = 30 * time.Second
 
 // AwaitEnd returns when no kernel holds the lock. TIMEOUT: it did not end within 30 s.

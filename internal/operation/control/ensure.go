@@ -14,7 +14,7 @@ import (
 	"ramet/internal/base/text"
 )
 
-// Start says how the process of the kernel is started: by this program, with these arguments and this
+// Start describes the process of the kernel, which is started by this program, with these arguments and this
 // whole environment. The environment must lead FindPlace to the same home.
 type Start struct {
 	Args, Env []string

@@ -38,7 +38,7 @@ type Listener struct {
 	lived   bool        // see Lived
 }
 
-// restoreEvery is how often the listener checks that its files are in place. Tests replace it.
+// restoreEvery is the time between checks of the listener that its files are in place. Tests replace it.
 var restoreEvery = time.Second
 
 // Hold takes the lock, binds the socket (0600) and records that a kernel began. LOCKED: another kernel

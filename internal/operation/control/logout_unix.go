@@ -13,7 +13,7 @@ import (
 	"ramet/internal/launch/sandbox"
 )
 
-// systemFolders are where programs of systemd are looked up, whatever PATH says; lingerFolder lists the
+// systemFolders lists the folders in which programs of systemd are looked up, whatever PATH says; lingerFolder lists the
 // users whose user manager outlives their sessions. Tests replace both.
 var (
 	systemFolders = []string{"/usr/bin", "/bin", "/run/current-system/sw/bin"}

@@ -21,7 +21,7 @@ import (
 	"ramet/internal/base/step"
 )
 
-// Place is where the background kernel of one user, home and host is reached:
+// Place describes the files of the background kernel of one user, home and host:
 //
 //	<folder>/kernel.sock   the socket
 //	<folder>/kernel.lock   locked while the kernel lives
@@ -49,7 +49,7 @@ func (f socketFolder) socket() string  { return filepath.Join(f.path, socketName
 func (f socketFolder) lock() string    { return filepath.Join(f.path, "kernel.lock") }
 func (f socketFolder) kernels() string { return filepath.Join(f.path, "kernels") }
 
-// runUser is where systemd keeps runtime folders. Tests replace it.
+// runUser is the folder in which systemd keeps runtime folders. Tests replace it.
 var runUser = "/run/user"
 
 // FindPlace finds the place of the kernel for a home. It creates nothing. DENIED: another user owns the

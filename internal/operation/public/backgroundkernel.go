@@ -2,7 +2,7 @@ package public
 
 import "time"
 
-// BackgroundKernel is what the background kernel says of itself.
+// BackgroundKernel describes the background kernel.
 type BackgroundKernel struct {
 	Running    bool            `json:"running"`
 	Version    string          `json:"version,omitempty"`
@@ -26,7 +26,7 @@ type HeldWorkspace struct {
 	Clients   int    `json:"clients"`   // that watch what happens
 }
 
-// Keeps says why the workspace keeps the kernel from ending; empty: it does not.
+// Keeps returns why the workspace keeps the kernel from ending; empty: it does not.
 func (w HeldWorkspace) Keeps() string {
 	switch {
 	case w.Working > 0:

@@ -32,9 +32,9 @@ func chooseEnvironment(environ []string, conf *config.Config) *kernel.Environmen
 	return out
 }
 
-// Environment returns what a prompt of this process takes along to another kernel; nil for a command of an
+// ClientEnvironment returns what a prompt of this process takes along to another kernel; nil for a command of an
 // agent, and if the configuration cannot be read.
-func (s *Session) Environment() *kernel.Environment {
+func ClientEnvironment(s *Session) *kernel.Environment {
 	conf, err := s.Config()
 	if _, agents := s.Own(); agents || s.Environ == nil || err != nil {
 		return nil

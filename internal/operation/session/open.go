@@ -42,7 +42,7 @@ func (s *Session) Open(ctx context.Context) (*Workspace, error) {
 		return nil, err
 	}
 	w.credentials = func() map[string]string { return s.credentials(w.Keys) }
-	w.environment = sync.OnceValue(s.Environment)
+	w.environment = sync.OnceValue(func() *kernel.Environment { return ClientEnvironment(s) })
 	path, err := config.Path(s.Getenv)
 	if err != nil {
 		return nil, err
