@@ -67,7 +67,7 @@ var ResumeRun = Op[ResumeRunInput, public.RunMade]{
 		Summary: "Go on with a run that was interrupted",
 		Help: `Go on with a run where its log ends. What was completed is not done again while its
 inputs and outputs are what they were; what was interrupted is done again; of external
-effects without a way to look them up nobody knows whether they happened: they are listed
+effects without a way to look them up it is unknown whether they happened: they are listed
 (UNKNOWN_OUTCOME) and done again only with {redo}. ` + "`ramet run plan ID`" + ` shows it before.
 
 A run that another host took up (` + "`ramet worker --orchestrate`" + `) brings its files with it; one

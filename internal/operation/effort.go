@@ -62,7 +62,7 @@ func ParseEffort(word string) (llm.Effort, error) {
 	return llm.Effort(word), nil
 }
 
-// EffortNow tells how hard the model of an agent thinks.
+// EffortNow describes the effort of an agent's model.
 type EffortNow struct {
 	Agent  id.Agent  `json:"agent_uuid"`
 	Effort *string   `json:"effort"` // null: the model is not asked to think

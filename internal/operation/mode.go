@@ -80,7 +80,7 @@ func agentOrWord[W ~string](ctx context.Context, e *Env, ref AgentRef, word **W,
 	return a, err
 }
 
-// ModeNow tells how the calls of an agent are permitted.
+// ModeNow describes the permission mode of an agent.
 type ModeNow struct {
 	Agent  id.Agent    `json:"agent_uuid"`
 	Mode   permit.Mode `json:"mode"`

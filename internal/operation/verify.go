@@ -31,9 +31,9 @@ var Verify = Op[VerifyInput, Verified]{
 and every field of the registry that the histories vouch for. The first damage
 is reported with agent and message id, exit code 5.
 
-Without {checkpoint} nobody can see that the newest entries were cut off, or
-all of it rewritten, by somebody who can write the database: keep what
-"ramet checkpoint" prints somewhere else, and give it here.
+Without {checkpoint} it cannot be seen that the newest entries were cut off, or
+all of it rewritten, by a program that can write the database: keep the output of
+"ramet checkpoint" somewhere else, and give it here.
 
 {source} FILE also shows that what was imported from that file (ramet import) is
 exactly what it says, entry by entry.`},
