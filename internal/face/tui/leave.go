@@ -76,7 +76,7 @@ func (m *root) farewell() string {
 	if n == 0 {
 		return ""
 	}
-	return count(n, "agent") + " at work in the background. `ramet` shows them again, `ramet server stop --force` stops them.\n"
+	return count(n, "agent") + " at work in the background. `ramet` shows them again, `ramet interrupt AGENT` stops one.\n"
 }
 
 // atWork is how many agents are in a turn.
