@@ -20,7 +20,7 @@ func (logs) Open(ctx context.Context, kind rundir.Kind, dir, runID string, at ru
 	case kind == rundir.SQLite:
 		return sqllog.OpenFile(ctx, filepath.Join(dir, "events.sqlite"))
 	}
-	return ndjson.Open(ctx, filepath.Join(dir, "events.ndjson"), known(at, ndjson.Trust)...)
+	return ndjson.Open(ctx, filepath.Join(dir, "events.ndjson"), known(at)...)
 }
 
 // Remove takes a log out of a server.
@@ -31,19 +31,19 @@ func (logs) Remove(ctx context.Context, kind rundir.Kind, runID string) error {
 func (logs) OpenWriter(ctx context.Context, kind rundir.Kind, dir, runID string, at rundir.Position) (run.Writer, string, error) {
 	switch {
 	case kind.Remote():
-		w, err := sqllog.OpenTableWriter(ctx, string(kind), runID, known(at, sqllog.Trust)...)
+		w, err := sqllog.OpenTableWriter(ctx, string(kind), runID, known(at)...)
 		if err != nil {
 			return nil, "", err
 		}
 		return w, "", nil
 	case kind == rundir.SQLite:
-		w, err := sqllog.OpenFileWriter(ctx, filepath.Join(dir, "events.sqlite"), known(at, sqllog.Trust)...)
+		w, err := sqllog.OpenFileWriter(ctx, filepath.Join(dir, "events.sqlite"), known(at)...)
 		if err != nil {
 			return nil, "", err
 		}
 		return w, "", nil
 	}
-	w, err := ndjson.OpenWriter(ctx, filepath.Join(dir, "events.ndjson"), known(at, ndjson.Trust)...)
+	w, err := ndjson.OpenWriter(ctx, filepath.Join(dir, "events.ndjson"), known(at)...)
 	if err != nil {
 		return nil, "", err
 	}
@@ -55,9 +55,9 @@ func (logs) OpenWriter(ctx context.Context, kind rundir.Kind, dir, runID string,
 }
 
 // known tells a log where it need not be read again.
-func known[O any](at rundir.Position, trust func(int64, string) O) []O {
+func known(at rundir.Position) []run.Option {
 	if at.Count == 0 {
 		return nil
 	}
-	return []O{trust(at.Count, at.Hash)}
+	return []run.Option{run.Trust(at.Count, at.Hash)}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 
 	"ramet/internal/base/fault"
@@ -54,6 +55,42 @@ type Writer interface {
 	// they are durable. Events of one call are written together. After a failed
 	// sync every later call fails: what is on the disk is not known any more.
 	Append(ctx context.Context, drafts ...Draft) ([]Event, error)
+}
+
+// Option of the functions that open logs.
+type Option func(*Options)
+
+// Options is what is known of a log before it is opened.
+type Options struct {
+	Count int64 // 0: nothing is known
+	Hash  string
+}
+
+// Trust says that the log is known up to its event number count, which has that
+// hash, as a snapshot tells. Then that event is looked for, and only what follows
+// is read. If it is not there: EVENT_CHAIN_BROKEN. A writer does not know the ids
+// before that event, so the ids of drafts have to be new.
+func Trust(count int64, hash string) Option {
+	return func(o *Options) { o.Count, o.Hash = count, hash }
+}
+
+// NewOptions applies options.
+func NewOptions(with []Option) (o Options) {
+	for _, set := range with {
+		set(&o)
+	}
+	return o
+}
+
+// CheckLogFile refuses what cannot be the file of a log.
+func CheckLogFile(path string, info fs.FileInfo) error {
+	switch {
+	case info.IsDir():
+		return fault.New(fault.StorageForeign, "%s is a folder, not an event log", path).WithHint("nothing was changed")
+	case !info.Mode().IsRegular():
+		return fault.New(fault.StorageForeign, "%s is not a file", path).WithHint("nothing was changed")
+	}
+	return nil
 }
 
 // Draft is an event that is not linked yet.

@@ -101,23 +101,8 @@ func (w *words) next() string {
 	return word
 }
 
-// number is a word that is one. Most are short, and are read in one go.
-func (w *words) number() int64 {
-	n, at := int64(0), 0
-	for ; at < len(w.rest) && w.rest[at]-'0' <= 9; at++ {
-		n = n*10 + int64(w.rest[at]-'0')
-	}
-	switch {
-	case at == 0 || at > 18:
-	case at == len(w.rest):
-		w.rest = ""
-		return n
-	case w.rest[at] == registry.Separator[0]:
-		w.rest = w.rest[at+1:]
-		return n
-	}
-	return w.parse(w.next())
-}
+// number is a word that is one.
+func (w *words) number() int64 { return w.parse(w.next()) }
 
 func (w *words) parse(word string) int64 {
 	n, err := strconv.ParseInt(word, 10, 64)

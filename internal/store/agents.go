@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"slices"
 
 	"ramet/internal/base/chain"
 	"ramet/internal/base/fault"
@@ -158,9 +157,6 @@ func (r reader) packed(ctx context.Context, query string) (all []string, err err
 		var one string
 		if err := rows.Scan(&one); err != nil {
 			return nil, r.fail("read agents", cmp.Or(rows.Err(), err))
-		}
-		if len(all) == cap(all) {
-			all = slices.Grow(all, max(64, len(all))) // by itself a long list grows by a quarter: five times its memory in all
 		}
 		all = append(all, one)
 	}

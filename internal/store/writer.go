@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"ramet/internal/base/chain"
@@ -191,11 +190,8 @@ func (p *writer) insertRows() {
 	}
 }
 
-// values is ($1,$2,…),($n,…),… for an INSERT. It is made once for each size.
+// values is ($1,$2,…),($n,…),… for an INSERT.
 func values(rows, columns int) string {
-	if known, ok := lists.Load([2]int{rows, columns}); ok {
-		return known.(string)
-	}
 	var b strings.Builder
 	for i := range rows * columns {
 		switch {
@@ -209,11 +205,8 @@ func values(rows, columns int) string {
 		fmt.Fprintf(&b, "$%d", i+1)
 	}
 	b.WriteString(")")
-	lists.Store([2]int{rows, columns}, b.String())
 	return b.String()
 }
-
-var lists sync.Map // of values, by rows and columns
 
 // insertBlobs writes contents in the order of their hashes, so that two transactions with
 // the same ones do not block each other.

@@ -48,7 +48,6 @@ func Name(s string) string {
 }
 
 func clean(s string) bool {
-	s = s[plainLength(s):]
 	for i, r := range s {
 		if r == utf8.RuneError {
 			if _, n := utf8.DecodeRuneInString(s[i:]); n == 1 {
@@ -61,19 +60,6 @@ func clean(s string) bool {
 	}
 	return true
 }
-
-// plainLength returns how many bytes of a text, from its start, are printable ASCII, line breaks or tabs. Most
-// texts are nothing else, and bytes are looked at faster than runes.
-func plainLength(s string) int {
-	for i := range len(s) {
-		if !simple(s[i]) {
-			return i
-		}
-	}
-	return len(s)
-}
-
-func simple(c byte) bool { return c-0x20 <= 0x7e-0x20 || c == '\n' || c == '\t' }
 
 // hostile covers C1 controls, line separators and bidirectional overrides.
 // Joiners stay: emoji and scripts need them.

@@ -9,6 +9,7 @@ import (
 	"ramet/internal/base/chain"
 	"ramet/internal/base/id"
 	"ramet/internal/base/secret"
+	"ramet/internal/base/text"
 	"ramet/internal/core/history"
 )
 
@@ -45,48 +46,15 @@ func (h TranscriptHiding) json(raw json.RawMessage) json.RawMessage {
 			raw = json.RawMessage(s)
 		}
 	}
-	var v any
-	if json.Unmarshal(raw, &v) != nil {
+	if !json.Valid(raw) {
 		return quotedTranscript(h.words(string(raw)))
 	}
-	changed := false
-	v = mapped(v, func(s string) string {
-		out := h.words(s)
-		changed = changed || out != s
-		return out
-	})
-	if !changed {
-		return raw
-	}
-	out, err := json.Marshal(v)
-	if err != nil {
-		return quotedTranscript(replaced)
-	}
-	return out
+	return text.Strings(raw, h.words)
 }
 
 func quotedTranscript(s string) json.RawMessage {
 	out, _ := json.Marshal(s) // a string always can be
 	return out
-}
-
-// mapped puts every text of a JSON value through f.
-func mapped(v any, f func(string) string) any {
-	switch v := v.(type) {
-	case string:
-		return f(v)
-	case []any:
-		for i := range v {
-			v[i] = mapped(v[i], f)
-		}
-	case map[string]any:
-		out := make(map[string]any, len(v))
-		for k, one := range v {
-			out[f(k)] = mapped(one, f)
-		}
-		return out
-	}
-	return v
 }
 
 // Record makes the entry of a record, with the blobs that it names.
@@ -210,16 +178,16 @@ func (b *Transcript) Find(r *secret.Redactor) []TranscriptFinding {
 	for _, s := range b.Stretches {
 		for _, e := range s.Entries {
 			seen := map[string]bool{}
-			look := func(text string) {
-				for _, f := range r.Find(text) {
+			look := func(said string) {
+				for _, f := range r.Find(said) {
 					if !seen[f.Name] {
 						seen[f.Name] = true
 						out = append(out, TranscriptFinding{e.ID, e.Kind, f.Name, f.Sure})
 					}
 				}
 			}
-			for _, text := range e.texts(b.Blobs) {
-				look(text)
+			for _, said := range e.texts(b.Blobs) {
+				look(said)
 			}
 		}
 	}
@@ -236,11 +204,7 @@ func (e TranscriptEntry) texts(blobs map[string]TranscriptBlob) []string {
 		out = append(out, *e.Content)
 	}
 	for _, raw := range out {
-		var v any
-		if json.Unmarshal([]byte(raw), &v) != nil {
-			continue
-		}
-		mapped(v, func(s string) string {
+		text.Strings([]byte(raw), func(s string) string {
 			if blob, ok := blobs[s]; ok && blob.Text != nil {
 				out = append(out, *blob.Text)
 			}

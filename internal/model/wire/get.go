@@ -38,7 +38,7 @@ func (c *Client) fetch(ctx context.Context, method, path string, body []byte) ([
 	}
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", "ramet")
-	resp, err := over(c.HTTP, req).RoundTrip(req)
+	resp, err := over(c.HTTP).RoundTrip(req)
 	if err != nil {
 		why := &llm.Failure{Says: c.hide(bare(err).Error()), Again: true, Err: err}
 		return nil, fault.New(fault.ProviderUnreachable, "ask %s at %s: %w", c.Vendor, c.place(), why).

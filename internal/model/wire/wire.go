@@ -107,40 +107,23 @@ type Decoder interface {
 
 var errStalled = errors.New("stalled")
 
-// shared keeps connections between calls.
+// shared keeps connections between calls. It does not have answers compressed: a proxy that
+// compresses would hold them back.
 var shared = sync.OnceValue(func() http.RoundTripper {
-	t := transport()
-	t.ForceAttemptHTTP2 = true
-	return t
-})
-
-// near is shared for addresses without TLS, mostly of models on the same machine: they have no
-// HTTP/2, and nothing is prepared for it.
-var near = sync.OnceValue(func() http.RoundTripper {
-	t := transport()
-	t.Protocols = new(http.Protocols)
-	t.Protocols.SetHTTP1(true)
-	return t
-})
-
-// transport does not have answers compressed: a proxy that compresses would hold them back.
-func transport() *http.Transport {
 	return &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
 		DialContext:         (&net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
 		TLSHandshakeTimeout: 15 * time.Second,
 		IdleConnTimeout:     90 * time.Second,
 		DisableCompression:  true,
+		ForceAttemptHTTP2:   true,
 	}
-}
+})
 
 // over is what a request goes over: the client's own, or what all of them share.
-func over(own http.RoundTripper, r *http.Request) http.RoundTripper {
-	switch {
-	case own != nil:
+func over(own http.RoundTripper) http.RoundTripper {
+	if own != nil {
 		return own
-	case r.URL.Scheme == "http":
-		return near()
 	}
 	return shared()
 }
@@ -298,7 +281,7 @@ func (c *Client) post(ctx context.Context, sent llm.Bytes) (*http.Response, erro
 		}
 	}
 	// A client of our own would follow redirects, and take the key along.
-	resp, err := over(c.HTTP, req).RoundTrip(req)
+	resp, err := over(c.HTTP).RoundTrip(req)
 	if err != nil {
 		return nil, err
 	}

@@ -15,16 +15,13 @@ import (
 type file struct {
 	path string
 	f    *step.File
-	options
+	run.Options
 	// size is how much of the file counts.
 	size func() (int64, error)
 }
 
-func newFile(path string, f *step.File, with []Option) *file {
-	l := &file{path: path, f: f}
-	for _, set := range with {
-		set(&l.options)
-	}
+func newFile(path string, f *step.File, with []run.Option) *file {
+	l := &file{path: path, f: f, Options: run.NewOptions(with)}
 	l.size = func() (int64, error) {
 		info, err := f.Stat()
 		if err != nil {

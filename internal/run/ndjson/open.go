@@ -11,24 +11,8 @@ import (
 	"ramet/internal/run"
 )
 
-// Option of Open and OpenWriter.
-type Option func(*options)
-
-type options struct {
-	count int64 // 0: nothing is known
-	hash  string
-}
-
-// Trust says that the log is known up to its event number count, which has that
-// hash, as a snapshot tells. Then that event is looked for from the end, and only
-// what follows is read. If it is not there: EVENT_CHAIN_BROKEN. A writer does not
-// know the ids before that event, so the ids of drafts have to be new.
-func Trust(count int64, hash string) Option {
-	return func(o *options) { o.count, o.hash = count, hash }
-}
-
 // Open opens a log for reading. It reads nothing yet.
-func Open(_ context.Context, path string, with ...Option) (run.Log, error) {
+func Open(_ context.Context, path string, with ...run.Option) (run.Log, error) {
 	if err := checkFile(path); err != nil {
 		return nil, err
 	}
@@ -45,7 +29,7 @@ func Open(_ context.Context, path string, with ...Option) (run.Log, error) {
 // OpenWriter opens a log for appending, and makes it if there is none. It
 // verifies what is there, or what follows after the event to Trust, and repairs
 // a torn tail.
-func OpenWriter(ctx context.Context, path string, with ...Option) (*Writer, error) {
+func OpenWriter(ctx context.Context, path string, with ...run.Option) (*Writer, error) {
 	if err := checkFile(path); err != nil {
 		return nil, err
 	}
@@ -61,7 +45,7 @@ func OpenWriter(ctx context.Context, path string, with ...Option) (*Writer, erro
 	return w, nil
 }
 
-func openLocked(ctx context.Context, path string, with []Option) (*Writer, error) {
+func openLocked(ctx context.Context, path string, with []run.Option) (*Writer, error) {
 	// Of the names that appear here, none is ever half-made or replaced.
 	err := durable.CreateFile(path, nil, 0o600)
 	if err != nil && !fault.Is(err, fault.Conflict) {
@@ -87,10 +71,6 @@ func checkFile(path string) error {
 		return nil
 	case err != nil:
 		return durable.Failure("open", path, err)
-	case info.IsDir():
-		return fault.New(fault.StorageForeign, "%s is a folder, not an event log", path).WithHint("nothing was changed")
-	case !info.Mode().IsRegular():
-		return fault.New(fault.StorageForeign, "%s is not a file", path).WithHint("nothing was changed")
 	}
-	return nil
+	return run.CheckLogFile(path, info)
 }

@@ -42,13 +42,13 @@ func (l *file) begin(ctx context.Context, after int64) (*pass, error) {
 // seek goes to the beginning of a line, from the known one if that is before it or next
 // to it.
 func (p *pass) seek(ctx context.Context, line int64) error {
-	if known := p.log.count; known > 0 && known <= line+1 {
-		at, ok, err := findHash(p.log.f, p.end, p.log.hash)
+	if known := p.log.Count; known > 0 && known <= line+1 {
+		at, ok, err := findHash(p.log.f, p.end, p.log.Hash)
 		if err != nil {
 			return err
 		}
 		if !ok {
-			return run.Broken(p.log.path, known, p.end, "no event has the hash %.16s… that event %d had", p.log.hash, known)
+			return run.Broken(p.log.path, known, p.end, "no event has the hash %.16s… that event %d had", p.log.Hash, known)
 		}
 		p.from.at, p.from.line = at, known
 		if known > line {

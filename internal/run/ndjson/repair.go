@@ -35,7 +35,7 @@ func (r Repair) String() string {
 // next writer would end or cut. It implements run.Torn. Beside a writer it may be a line
 // that is being written.
 func (l *file) Torn(ctx context.Context) (run.Tail, bool, error) {
-	p, err := l.begin(ctx, l.count)
+	p, err := l.begin(ctx, l.Count)
 	if err != nil {
 		return run.Tail{}, false, err
 	}

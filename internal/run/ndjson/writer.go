@@ -26,7 +26,7 @@ type Writer struct {
 }
 
 func newWriter(ctx context.Context, l *file) (*Writer, error) {
-	p, err := l.begin(ctx, l.count)
+	p, err := l.begin(ctx, l.Count)
 	if err != nil {
 		return nil, err
 	}

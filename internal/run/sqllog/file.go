@@ -37,7 +37,7 @@ func OpenFile(ctx context.Context, path string) (run.Log, error) {
 	case err != nil:
 		return nil, durable.Failure("open", path, err)
 	}
-	if err := checkFile(path, info); err != nil {
+	if err := run.CheckLogFile(path, info); err != nil {
 		return nil, err
 	}
 	db := database.OpenSQLite(path, "mode=ro", 4)
@@ -60,9 +60,9 @@ func fileRows(path string, db *sql.DB) *rows {
 
 // OpenFileWriter opens the log in an SQLite file for appending, and makes it if
 // there is none.
-func OpenFileWriter(ctx context.Context, path string, with ...Option) (*Writer, error) {
+func OpenFileWriter(ctx context.Context, path string, with ...run.Option) (*Writer, error) {
 	if info, err := os.Stat(path); err == nil {
-		if err := checkFile(path, info); err != nil {
+		if err := run.CheckLogFile(path, info); err != nil {
 			return nil, err
 		}
 	}
@@ -78,14 +78,10 @@ func OpenFileWriter(ctx context.Context, path string, with ...Option) (*Writer, 
 	return w, nil
 }
 
-func openFile(ctx context.Context, path string, with []Option) (*Writer, error) {
+func openFile(ctx context.Context, path string, with []run.Option) (*Writer, error) {
 	// Made here, so that its name is durable and its mode is ours.
 	if err := durable.CreateFile(path, nil, 0o600); err != nil && !fault.Is(err, fault.Conflict) {
 		return nil, err
-	}
-	var o options
-	for _, set := range with {
-		set(&o)
 	}
 	if _, err := fileOf(path).Peek(ctx); err != nil {
 		return nil, err
@@ -99,7 +95,7 @@ func openFile(ctx context.Context, path string, with []Option) (*Writer, error) 
 	if err != nil {
 		return nil, errors.Join(w.fail("open", err), db.Close())
 	}
-	if err := w.start(ctx, o); err != nil {
+	if err := w.start(ctx, run.NewOptions(with)); err != nil {
 		return nil, errors.Join(err, w.conn.Close(), db.Close())
 	}
 	return w, nil
@@ -110,16 +106,6 @@ func openFile(ctx context.Context, path string, with []Option) (*Writer, error) 
 func unsureFile(err error) bool {
 	f, known := fault.Of(database.SQLiteFault("", err))
 	return !known || f.Code != fault.StorageFull && f.Code != fault.Conflict && f.Code != fault.Locked
-}
-
-func checkFile(path string, info os.FileInfo) error {
-	if info.IsDir() {
-		return fault.New(fault.StorageForeign, "%s is a folder, not an event log", path).WithHint("nothing was changed")
-	}
-	if !info.Mode().IsRegular() {
-		return fault.New(fault.StorageForeign, "%s is not a file", path).WithHint("nothing was changed")
-	}
-	return nil
 }
 
 // ours refuses a stranger's file, and one in which there is no log yet: NOT_FOUND.

@@ -11,21 +11,6 @@ import (
 	"ramet/internal/run"
 )
 
-// Option of the functions that open logs.
-type Option func(*options)
-
-type options struct {
-	count int64 // 0: nothing is known
-	hash  string
-}
-
-// Trust says that the log is known up to its event number count, which has that
-// hash, as a snapshot tells. A writer then verifies only what follows; if that
-// event is another one: EVENT_CHAIN_BROKEN.
-func Trust(count int64, hash string) Option {
-	return func(o *options) { o.count, o.hash = count, hash }
-}
-
 // rows is a log open for reading. It implements run.Log.
 type rows struct {
 	place string

@@ -104,11 +104,7 @@ func tableMissing(ctx context.Context, db *sql.DB, pg database.Postgres) (bool, 
 }
 
 // OpenTableWriter opens the log of a run in a PostgreSQL database for appending.
-func OpenTableWriter(ctx context.Context, address, runID string, with ...Option) (*Writer, error) {
-	var o options
-	for _, set := range with {
-		set(&o)
-	}
+func OpenTableWriter(ctx context.Context, address, runID string, with ...run.Option) (*Writer, error) {
 	l, pg, err := connect(address, runID)
 	if err != nil {
 		return nil, err
@@ -129,7 +125,7 @@ func OpenTableWriter(ctx context.Context, address, runID string, with ...Option)
 		err = w.lock(ctx, pg.Schema)
 	}
 	if err == nil {
-		err = w.start(ctx, o)
+		err = w.start(ctx, run.NewOptions(with))
 	}
 	if err != nil {
 		err = w.fail("open", err)

@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/run"
 	"ramet/internal/testkit/pgtest"
 	"ramet/internal/testkit/runtest"
 )
 
-func openTable(t *testing.T, address, runID string, with ...Option) *Writer {
+func openTable(t *testing.T, address, runID string, with ...run.Option) *Writer {
 	t.Helper()
 	w, err := OpenTableWriter(t.Context(), address, runID, with...)
 	if err != nil {
@@ -137,12 +138,12 @@ func TestDamagedRows(t *testing.T) {
 		}
 		w.Close()
 	}
-	w = openTable(t, address, runtest.LogRunID, Trust(1, hash))
+	w = openTable(t, address, runtest.LogRunID, run.Trust(1, hash))
 	if w.Count() != 10 {
 		t.Errorf("%d events", w.Count())
 	}
 	w.Close()
-	for _, bad := range []Option{Trust(2, hash), Trust(10, hash), Trust(11, hash)} {
+	for _, bad := range []run.Option{run.Trust(2, hash), run.Trust(10, hash), run.Trust(11, hash)} {
 		if _, err := OpenTableWriter(t.Context(), address, runtest.LogRunID, bad); !fault.Is(err, fault.EventChainBroken) {
 			t.Error(err)
 		}

@@ -28,18 +28,18 @@ type Writer struct {
 }
 
 // start verifies the log and readies the writer.
-func (w *Writer) start(ctx context.Context, o options) error {
-	s := &run.VerifiedStream{Given: o.count > 0}
-	c := &cursor{log: w.rows, line: max(o.count, 1)}
+func (w *Writer) start(ctx context.Context, o run.Options) error {
+	s := &run.VerifiedStream{Given: o.Count > 0}
+	c := &cursor{log: w.rows, line: max(o.Count, 1)}
 	defer c.close()
 	s.Next = c.next
-	known := o.count == 0
+	known := o.Count == 0
 	for e, err := range s.Events(ctx) {
 		if err != nil {
 			return w.fail("read events", err)
 		}
 		if !known {
-			if e.PrevHash != o.hash {
+			if e.PrevHash != o.Hash {
 				return w.unknown(o)
 			}
 			known = true
@@ -48,15 +48,15 @@ func (w *Writer) start(ctx context.Context, o options) error {
 			return run.Broken(w.place, e.Line, e.Offset, "it is an event of run %s", e.RunID)
 		}
 	}
-	if !known && s.Last.Hash != o.hash {
+	if !known && s.Last.Hash != o.Hash {
 		return w.unknown(o)
 	}
 	w.commits = run.NewCommitter(w.place, run.CommitState{Chain: s.Chain, Count: s.Last.Line, Last: s.Last}, w.commit)
 	return nil
 }
 
-func (w *Writer) unknown(o options) error {
-	return run.Broken(w.place, o.count, 0, "it does not have the hash %.16s… that event %d had", o.hash, o.count)
+func (w *Writer) unknown(o run.Options) error {
+	return run.Broken(w.place, o.Count, 0, "it does not have the hash %.16s… that event %d had", o.Hash, o.Count)
 }
 
 // Append implements run.Writer.

@@ -18,7 +18,7 @@ import (
 func provider(p Protocol, o wire.Options) llm.Provider {
 	switch p {
 	case Anthropic:
-		return anthropic.New(o)
+		return anthropic.At(o, anthropic.Host{})
 	case Bedrock:
 		o.Header = "Authorization"
 		return anthropic.At(o, anthropic.Host{Framed: true})
