@@ -7,13 +7,18 @@ const flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-ru
 const browser = await chromium.launch({ executablePath: process.argv[2], headless: true, args: flags });
 const context = await browser.newContext({ offline: true });
 
+let shared = null; // a new page costs half a second of the processor
+
 async function look({ file, at, plain, search, books }) {
-  const page = await context.newPage(), asked = [], wrong = [];
+  const page = (!plain && shared) || (await context.newPage()), asked = [], wrong = [];
   page.setDefaultTimeout(120_000); // reached only when something is wrong
-  page.on("request", (r) => asked.push(r.url()));
-  page.on("dialog", (d) => { wrong.push("dialog " + d.message()); d.dismiss(); });
-  page.on("popup", () => wrong.push("a window"));
-  page.on("pageerror", (e) => wrong.push(String(e)));
+  const watch = {
+    request: (r) => asked.push(r.url()),
+    dialog: (d) => { wrong.push("dialog " + d.message()); d.dismiss(); },
+    popup: () => wrong.push("a window"),
+    pageerror: (e) => wrong.push(String(e)),
+  };
+  for (const [event, f] of Object.entries(watch)) page.on(event, f);
   if (plain) await page.addInitScript(() => Object.defineProperty(Crypto.prototype, "subtle", { value: undefined }));
   await page.goto("file://" + file + (at ?? ""));
   await page.waitForFunction(() => document.getElementById("verdict").className !== "busy");
@@ -37,7 +42,9 @@ async function look({ file, at, plain, search, books }) {
     found: document.querySelector(".found")?.innerText ?? "", aimed: document.querySelector(".aimed")?.id ?? "",
     agents: document.querySelectorAll("[data-agent]").length, diffs: document.querySelectorAll(".diff .added, .diff .removed").length, images: document.querySelectorAll("img").length,
   }));
-  await page.close();
+  for (const [event, f] of Object.entries(watch)) page.off(event, f);
+  if (plain) await page.close();
+  else await (shared = page).goto("about:blank");
   return { ...said, proved, asked: asked.filter((u) => !u.startsWith("file://") && !u.startsWith("data:")), files: asked.filter((u) => u.startsWith("file://")).length, wrong };
 }
 

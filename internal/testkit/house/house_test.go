@@ -256,7 +256,7 @@ func TestNoPackageSlowsDownEveryStart(t *testing.T) {
 	}
 
 	binary := filepath.Join(t.TempDir(), "ramet")
-	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", binary, "ramet/cmd/ramet")
+	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-ldflags=-w", "-o", binary, "ramet/cmd/ramet")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as it is released
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", build, err, out)
