@@ -32,7 +32,7 @@ func openTerminal(ctx context.Context, s *session.Session, command cli.Command) 
 	if err != nil {
 		return nil, err
 	}
-	if conf.Background == "yes" && s.Person("use the background kernel") == nil {
+	if _, agents := s.Own(); conf.Background == "yes" && !agents { // it is not a command of an agent
 		return connectTerminal(ctx, s)
 	}
 	ws, err := s.Open(ctx)

@@ -60,6 +60,11 @@ func (l *Line) Find(ctx context.Context, ref string) (*session.Workspace, agent.
 	return w, a, err
 }
 
+// Person refuses what only a person may do.
+func (l *Line) Person(what string) error {
+	return session.NeedPerson(context.Background(), what, l.Own)
+}
+
 // Or0 is the agent that the first argument names, else agent 0.
 func Or0(args []string) string {
 	if len(args) == 0 {

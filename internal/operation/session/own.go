@@ -34,9 +34,6 @@ func (w *Workspace) asks(ctx context.Context) id.Agent {
 	return a
 }
 
-// Person refuses what only a person may do.
-func (s *Session) Person(what string) error { return NeedPerson(context.Background(), what, s.Own) }
-
 // NeedPerson refuses what only a person may do to the agent whose command this process carries out, and to
 // one that calls in its own name (As).
 func NeedPerson(ctx context.Context, what string, own func() (id.Agent, bool)) error {
