@@ -77,11 +77,21 @@ func runHost(ctx context.Context, o cli.HostOptions) error {
 		err = nil
 	}
 	o.Note("ends: " + context.Cause(h.ctx).Error())
-	server.Close()
-	h.page.Close()
+	closeServers(&server, &h.page)
 	err = errors.Join(err, h.close())
 	listener.Lived()
 	return errors.Join(err, listener.Close())
+}
+
+// closeServers closes servers after a moment, in which answers that have begun are sent.
+func closeServers(servers ...*http.Server) {
+	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+	defer cancel()
+	for _, s := range servers {
+		if s.Shutdown(ctx) != nil {
+			s.Close() // streams do not end by themselves
+		}
+	}
 }
 
 // routes answers clients on the user's socket.

@@ -33,8 +33,8 @@ type service struct {
 }
 
 // startService starts the kernel of a workspace and what its API needs. The caller closes it.
-func startService(ctx context.Context, ws *session.Workspace, r cli.Service) (s *service, err error) {
-	s = &service{ws: ws, asks: httpapi.NewAsks(0), closing: &closers{}}
+func startService(ctx context.Context, ws *session.Workspace, r cli.Service) (_ *service, err error) {
+	s := &service{ws: ws, asks: httpapi.NewAsks(0), closing: &closers{}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.closing.close())

@@ -60,13 +60,13 @@ type Writer interface {
 // Option of the functions that open logs.
 type Option func(*Options)
 
-// Options is what is known of a log before it is opened.
+// Options holds what is known of a log before it is opened.
 type Options struct {
 	Count int64 // 0: nothing is known
 	Hash  string
 }
 
-// Trust says that the log is known up to its event number count, which has that
+// Trust reports that the log is known up to its event number count, which has that
 // hash, as a snapshot tells. Then that event is looked for, and only what follows
 // is read. If it is not there: EVENT_CHAIN_BROKEN. A writer does not know the ids
 // before that event, so the ids of drafts have to be new.

@@ -347,9 +347,6 @@ func TestTheWorkInAWorktree(t *testing.T) {
 	if made.Tree == nil || kid.tree()["loose"] == "" || (&worker{t, w, clean.Child, clean.Child.Cwd}).tree()["loose"] != "" {
 		t.Errorf("%+v: %v", made.Tree, kid.tree())
 	}
-	if _, err := w.Agents().Fork(ctx, Fork{Parent: x.a, Clean: true}); !fault.Is(err, fault.Usage) {
-		t.Errorf("clean without a worktree: %v", err)
-	}
 	kid.put("a", "one\n2\nthree\n")
 	kid.put("new", "x\n")
 	seen, enough := w.Elsewhere.Subscribe(ctx)
