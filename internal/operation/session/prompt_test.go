@@ -72,7 +72,7 @@ func TestAFileOfTheUserTakesTheirPlace(t *testing.T) {
 	if _, err := PromptFolder(dir).Text("nothing"); !fault.Is(err, fault.NotFound) {
 		t.Error(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "base.md"), make([]byte, maxText+1), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "base.md"), make([]byte, 64<<10+1), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := PromptFolder(dir).System(nil); !fault.Is(err, fault.InvalidConfig) {
