@@ -70,7 +70,7 @@ func (b *background) ask(ctx context.Context, method, path string, in, out any) 
 	case err != nil && ctx.Err() != nil:
 		return llm.Ended(ctx)
 	case err != nil && control.IsAbsent(err):
-		return fault.New(fault.NotFound, "no background kernel runs").WithHint("`ramet` and `ramet web` start it")
+		return fault.New(fault.NotFound, "no background kernel runs").WithHint("`ramet` starts it")
 	case err != nil:
 		return fault.New(fault.Failed, "ask the background kernel: %w", err)
 	}
@@ -149,16 +149,6 @@ func (b *background) Stop(ctx context.Context, force bool) error {
 
 // ForgetDeaths implements cli.BackgroundKernel.
 func (b *background) ForgetDeaths() { b.place.ForgetDeaths() }
-
-// Link implements cli.BackgroundKernel.
-func (b *background) Link(ctx context.Context, s *session.Session) (string, error) {
-	key, err := b.open(ctx, s)
-	if err != nil {
-		return "", err
-	}
-	var link string
-	return link, b.ask(ctx, http.MethodPost, "/page/"+key, nil, &link)
-}
 
 // connectTerminal opens the workspace of a session for a terminal in this process.
 func connectTerminal(ctx context.Context, s *session.Session) (tui.Workspace, error) {

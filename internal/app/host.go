@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"net"
 	"net/http"
 	"os"
 	"slices"
@@ -20,14 +19,13 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/core/history"
 	"ramet/internal/face/cli"
-	"ramet/internal/face/httpapi"
 	"ramet/internal/face/tui"
 	"ramet/internal/operation/control"
 	"ramet/internal/operation/public"
 )
 
 // host is the background kernel: one process per user, home and machine that holds the workspaces its clients opened.
-// It answers on a socket of the user's and, once a client asked for the page, on a loopback address.
+// It answers on a socket of the user's.
 //
 // Each workspace is opened once, by the first client that names it, in a goroutine of its own: one that cannot be
 // opened, or whose server does not answer, delays no other. The host ends when nothing keeps it for a while.
@@ -40,8 +38,6 @@ type host struct {
 
 	mu         sync.Mutex
 	workspaces map[string]*hostedWorkspace // by key
-	address    string                      // of the page; empty: not opened yet
-	page       http.Server
 	idleSince  time.Time
 }
 
@@ -77,20 +73,18 @@ func runHost(ctx context.Context, o cli.HostOptions) error {
 		err = nil
 	}
 	o.Note("ends: " + context.Cause(h.ctx).Error())
-	closeServers(&server, &h.page)
+	closeServer(&server)
 	err = errors.Join(err, h.close())
 	listener.Lived()
 	return errors.Join(err, listener.Close())
 }
 
-// closeServers closes servers after a moment, in which answers that have begun are sent.
-func closeServers(servers ...*http.Server) {
+// closeServer closes a server after a moment, in which answers that have begun are sent.
+func closeServer(s *http.Server) {
 	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 	defer cancel()
-	for _, s := range servers {
-		if s.Shutdown(ctx) != nil {
-			s.Close() // streams do not end by themselves
-		}
+	if s.Shutdown(ctx) != nil {
+		s.Close() // streams do not end by themselves
 	}
 }
 
@@ -111,10 +105,6 @@ func (h *host) routes() http.Handler {
 			return
 		}
 		answerJSON(w, one.key, nil)
-	})
-	mux.HandleFunc("POST /page/{key}", func(w http.ResponseWriter, r *http.Request) {
-		link, err := h.link(r.PathValue("key"))
-		answerJSON(w, link, err)
 	})
 	mux.HandleFunc("/terminal/{key}/", func(w http.ResponseWriter, r *http.Request) {
 		one := h.find(r.PathValue("key"))
@@ -247,7 +237,6 @@ func (h *host) status() public.BackgroundKernel {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	out.Address = h.address
 	if !h.idleSince.IsZero() && h.o.Idle > 0 {
 		until := h.idleSince.Add(h.o.Idle).UTC()
 		out.IdleUntil = &until
@@ -333,54 +322,4 @@ func (h *host) close() error {
 	}
 	all.Wait()
 	return errors.Join(errs...)
-}
-
-// link returns a link to the page of a workspace that works once. The first one opens the address.
-func (h *host) link(key string) (string, error) {
-	one := h.find(key)
-	if one == nil {
-		return "", fault.New(fault.NotFound, "no workspace is open under that key")
-	}
-	address, err := h.openPage()
-	if err != nil {
-		return "", err
-	}
-	code, _ := one.server.LoginCode()
-	return address + "/p/" + one.key + httpapi.LoginPath(code), nil
-}
-
-// openPage listens on loopback, once: at the usual address or, if another process has it, at any.
-func (h *host) openPage() (string, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.address != "" {
-		return h.address, nil
-	}
-	listener, err := httpapi.Listen(h.ctx, httpapi.DefaultAddr, false)
-	if err != nil {
-		if listener, err = httpapi.Listen(h.ctx, "127.0.0.1:0", false); err != nil {
-			return "", err
-		}
-	}
-	h.address = httpapi.URL(listener.Addr())
-	h.page = http.Server{Handler: h.pages(listener.Addr()), ReadHeaderTimeout: 10 * time.Second, ErrorLog: log.New(io.Discard, "", 0)}
-	go func() { _ = h.page.Serve(listener) }()
-	return h.address, nil
-}
-
-// pages hands requests to the workspace that their path names.
-func (h *host) pages(addr net.Addr) http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("/p/{key}/", func(w http.ResponseWriter, r *http.Request) {
-		one := h.find(r.PathValue("key"))
-		if one == nil {
-			http.NotFound(w, r)
-			return
-		}
-		if strings.HasSuffix(r.URL.Path, "/events") {
-			defer h.attend(one)()
-		}
-		one.server.Under(addr, "/p/"+one.key).ServeHTTP(w, r)
-	})
-	return mux
 }

@@ -24,15 +24,15 @@ import (
 	records "ramet/internal/telemetry/store"
 )
 
-// service is an open workspace with its kernel, and the HTTP API on it.
+// service is an open workspace with a kernel that stays.
 type service struct {
 	ws      *session.Workspace
 	asks    *httpapi.Asks
-	server  *httpapi.Server
+	kept    telemetry.Store
 	closing *closers
 }
 
-// startService starts the kernel of a workspace and what its API needs. The caller closes it.
+// startService starts the kernel of a workspace, and what records its turns. The caller closes it.
 func startService(ctx context.Context, ws *session.Workspace, r cli.Service) (_ *service, err error) {
 	s := &service{ws: ws, asks: httpapi.NewAsks(0), closing: &closers{}}
 	defer func() {
@@ -40,28 +40,37 @@ func startService(ctx context.Context, ws *session.Workspace, r cli.Service) (_ 
 			err = errors.Join(err, s.closing.close())
 		}
 	}()
-	kept, err := openTelemetry(ctx, ws)
-	if err != nil {
+	if s.kept, err = openTelemetry(ctx, ws); err != nil {
 		return nil, err
 	}
-	s.closing.add(kept.Close)
+	s.closing.add(s.kept.Close)
 	if err := ws.Start(ctx, session.Kernel{Ask: s.asks, Warn: r.Warn, Beside: r.Beside}); err != nil {
 		return nil, err
 	}
 	s.closing.add(func() error { ws.Stopped(); return nil })
 	s.asks.Tell(ws.Kernel.Events.Publish)
+	go ws.Turns().Follow(ctx)
+	go letGo(ctx, ws, s.kept, r.Warn)
+	keepTurnlog(ctx, ws, r, &routes{ws: ws, note: r.Warn, kept: s.kept, closing: s.closing}, s.closing)
+	return s, nil
+}
+
+// serve serves the HTTP API of a workspace, with a kernel of its own.
+func serve(ctx context.Context, ws *session.Workspace, r cli.Service) (err error) {
+	s, err := startService(ctx, ws, r)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.closing.close()) }()
 	events, err := httpapi.StartEvents(ctx, httpapi.EventsOptions{Bus: &ws.Kernel.Events, Elsewhere: &ws.Elsewhere, Feed: ws.Store, Hide: hide(ws),
 		Most: ws.Config.Number("max_behind"), Readers: ws.Config.Number("max_streams")})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	s.closing.add(func() error { events.Stop(); return nil })
-	go ws.Turns().Follow(ctx)
-	go letGo(ctx, ws, kept, r.Warn)
-	keepTurnlog(ctx, ws, r, &routes{ws: ws, note: r.Warn, kept: kept, closing: s.closing}, s.closing)
-	s.server = httpapi.New(httpapi.Options{
+	server := httpapi.New(httpapi.Options{
 		Version: version, Token: r.Token, Hosts: r.Hosts,
-		Telemetry: kept, Ledger: httpapi.OverLedger(r.Ledger),
+		Telemetry: s.kept, Ledger: httpapi.OverLedger(r.Ledger),
 		Agents: httpapi.Agents{Client: operation.Within(ws).OnRuns(r.Runs, r.Begin), Workspace: ws, Store: ws.Store, Events: events, Asks: s.asks},
 		MCP: mcpserver.New(ctx, mcpserver.Options{Version: version, Workspace: ws, Command: r.Command, Begin: r.Begin,
 			Runs: r.Runs, User: r.User}),
@@ -71,19 +80,9 @@ func startService(ctx context.Context, ws *session.Workspace, r cli.Service) (_ 
 			return err
 		},
 	})
-	return s, nil
-}
-
-// serve serves the HTTP API of a workspace, with a kernel of its own.
-func serve(ctx context.Context, ws *session.Workspace, r cli.Service) error {
-	s, err := startService(ctx, ws, r)
-	if err != nil {
-		return err
-	}
-	code, _ := s.server.LoginCode()
+	code, _ := server.LoginCode()
 	r.Ready(httpapi.URL(r.Listener.Addr()), httpapi.LoginPath(code))
-	err = s.server.Serve(ctx, r.Listener)
-	return errors.Join(err, s.closing.close())
+	return server.Serve(ctx, r.Listener)
 }
 
 // serveMCP serves one MCP client.

@@ -29,8 +29,6 @@ type BackgroundKernel interface {
 	Stop(ctx context.Context, force bool) error
 	// ForgetDeaths lets it start although it died several times.
 	ForgetDeaths()
-	// Link opens the workspace of a session there, and returns a link to its page that works once.
-	Link(ctx context.Context, s *session.Session) (string, error)
 }
 
 // HostOptions connects the process of the background kernel to the command line.
@@ -61,7 +59,7 @@ func serverCommand(e Env, l *Line) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "server",
 		Short: "The background kernel: status, stop, restart",
-		Long: `Agents that you start in the terminal or on the page run in a background kernel: one process
+		Long: `Agents that you start in the terminal run in a background kernel: one process
 for you on this machine. It starts when it is needed, holds all your projects, and continues when you close a
 terminal. It ends by itself ten minutes after the last agent, command, question and client is gone
 (ramet config set server_idle 1h).`,
@@ -237,9 +235,6 @@ func (d serverStatus) Text(w *printer.Writer) {
 		return
 	}
 	w.Line("The background kernel runs: version %s, process %d, since %s.", d.Version, d.PID, d.StartedAt.Local().Format(time.DateTime))
-	if d.Address != "" {
-		w.Line("The page is at %s (`ramet web` opens it).", d.Address)
-	}
 	for _, one := range d.Workspaces {
 		state := one.Keeps()
 		if one.Working > 0 {

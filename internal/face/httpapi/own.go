@@ -81,7 +81,7 @@ func (s *Server) login(c *Call) error {
 	}
 	http.SetCookie(c.Writer, &http.Cookie{Name: cookieName, Value: session, Path: "/", Expires: until,
 		HttpOnly: true, SameSite: http.SameSiteStrictMode})
-	c.Writer.Header().Set("Location", s.path+"/")
+	c.Writer.Header().Set("Location", "/")
 	return c.Text(http.StatusSeeOther, "text/html; charset=utf-8", []byte("<!doctype html><title>ramet</title><a href=/>ramet</a>\n"))
 }
 

@@ -81,12 +81,6 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return err
 }
 
-// Under returns a handler of a server that another listener serves below a path.
-func (s *Server) Under(addr net.Addr, path string) http.Handler {
-	s.serving.Do(func() { s.hosts, s.path = newHosts(addr, s.o.Hosts), path })
-	return http.StripPrefix(path, http.HandlerFunc(s.gate))
-}
-
 // URL is the address of the page.
 func URL(addr net.Addr) string {
 	host, port, err := net.SplitHostPort(addr.String())

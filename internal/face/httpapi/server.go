@@ -40,8 +40,7 @@ type Server struct {
 	router  *router
 	access  *access
 	pulse   *pulse
-	hosts   hosts  // set by Serve or Under, before the first request
-	path    string // below which it is served
+	hosts   hosts // set by Serve, before the first request
 	counts  counts
 	sums    sums
 	stop    context.Context // ends when streams have to

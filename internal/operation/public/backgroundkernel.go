@@ -8,7 +8,6 @@ type BackgroundKernel struct {
 	Version    string          `json:"version,omitempty"`
 	PID        int             `json:"pid,omitempty"`
 	StartedAt  *time.Time      `json:"started_at,omitempty"`
-	Address    string          `json:"address,omitempty"` // of the page and the HTTP API; absent: not opened yet
 	Log        string          `json:"log"`
 	Socket     string          `json:"socket"`
 	IdleUntil  *time.Time      `json:"idle_until,omitempty"` // when it ends if nothing happens; absent: something keeps it
