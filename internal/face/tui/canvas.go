@@ -20,7 +20,7 @@ type drawing struct {
 
 // canvas writes drawings to a terminal: of each, the lines that differ from what stands there. The
 // library has every cell of the screen read, cleared, drawn and compared for each key, which was
-// most of a key's time (docs/decisions/068); it keeps everything else of the terminal.
+// most of a key's time; it keeps everything else of the terminal.
 type canvas struct {
 	out    io.Writer
 	colors bool   // the terminal has some

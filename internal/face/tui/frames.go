@@ -22,8 +22,8 @@ const burst = 2 * time.Millisecond
 
 // frames says when the screen is written: what a key drew at once, anything else with the next
 // frame, and nothing where nothing was drawn. The library has a ticker for that, which compares
-// an unchanged view 120 times a second and lets a key wait for it; it has no switch
-// (docs/decisions/067). What it has to write itself, modes and the way to our screen, is asked for
+// an unchanged view 120 times a second and lets a key wait for it; it has no switch.
+// What it has to write itself, modes and the way to our screen, is asked for
 // behind every message but those that come often.
 type frames struct {
 	canvas *canvas

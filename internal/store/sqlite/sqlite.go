@@ -1,7 +1,7 @@
 // Package sqlite keeps a workspace in one SQLite file, embedded in the binary.
 //
 // One connection writes, a few read (WAL). A commit is on the disk when it returns (synchronous FULL), that of a lease
-// with the next one (decision 062).
+// with the next one.
 // The tables, the version and agent 0 are made in one transaction, so that a
 // process killed at first start leaves nothing half-made. Deleted bytes are
 // overwritten (secure_delete).
