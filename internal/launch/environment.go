@@ -10,14 +10,14 @@ import (
 	"ramet/internal/base/text"
 )
 
-// EnvironmentFor is what a process for a model or a project gets of an environment.
-func EnvironmentFor(env []string) []string { return choose(env, work) }
+// EnvironmentFor returns what a process for a model or a project gets of an environment.
+func EnvironmentFor(env []string) []string { return chooseVariables(env, work) }
 
-// ReachingVariables is what git gets of it where it speaks to another repository in the user's
+// ReachingVariables returns what git gets of it where it speaks to another repository in the user's
 // name: also the ssh agent, and what helpers need to find the user's credentials.
-func ReachingVariables(env []string) []string { return choose(env, work, reach) }
+func ReachingVariables(env []string) []string { return chooseVariables(env, work, reach) }
 
-func choose(env []string, tables ...[]string) []string {
+func chooseVariables(env []string, tables ...[]string) []string {
 	var named []string
 	if p := permitted.Load(); p != nil {
 		named = *p
@@ -28,17 +28,17 @@ func choose(env []string, tables ...[]string) []string {
 		if !ok || name == "" {
 			continue
 		}
-		known := slices.ContainsFunc(tables, func(t []string) bool { return has(t, name) })
-		if has(named, name) || known && !guarded(value) {
+		known := slices.ContainsFunc(tables, func(t []string) bool { return hasVariable(t, name) })
+		if hasVariable(named, name) || known && !isGuarded(value) {
 			out = append(out, pair)
 		}
 	}
 	return out
 }
 
-// guarded says whether a value has an address with a user in it, and so perhaps a password. Few have an
+// isGuarded reports whether a value has an address with a user in it, and so perhaps a password. Few have an
 // address at all.
-func guarded(value string) bool {
+func isGuarded(value string) bool {
 	return strings.Contains(value, "://") && withUser().MatchString(value)
 }
 
@@ -72,9 +72,9 @@ func CheckVariableName(name string) error {
 		WithHint("name variables without their values, such as VAULT_ADDR; MY_* means all that begin with MY_")
 }
 
-// has looks a name up; one that ends with a star stands for all that begin so. Windows
+// hasVariable looks a name up; one that ends with a star stands for all that begin so. Windows
 // does not tell capital letters from small ones.
-func has(table []string, name string) bool {
+func hasVariable(table []string, name string) bool {
 	return slices.ContainsFunc(table, func(entry string) bool {
 		same := func(a, b string) bool { return a == b || runtime.GOOS == "windows" && strings.EqualFold(a, b) }
 		if start, many := strings.CutSuffix(entry, "*"); many {

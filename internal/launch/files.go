@@ -59,7 +59,7 @@ func projectFiles(project string, args []string, runners bool) []string {
 		}
 	}
 	for i := 0; i < len(out); i++ {
-		add(interpreter(filepath.Join(project, filepath.FromSlash(out[i]))))
+		add(interpreterOf(filepath.Join(project, filepath.FromSlash(out[i]))))
 	}
 	return out
 }
@@ -79,7 +79,7 @@ func ResolveProgram(project string, env, args []string) (path string, line []str
 	}
 	real, err := filepath.EvalSymlinks(file)
 	home, _ := os.UserHomeDir()
-	linked := isNamedBelow(project, file) && !(within(project, home) && isNamedBelow(home, file))
+	linked := isNamedBelow(project, file) && !(isWithin(project, home) && isNamedBelow(home, file))
 	switch {
 	case err != nil || !linked && !ofProject(project, real):
 		return "", args
@@ -99,8 +99,8 @@ func isNamedBelow(folder, path string) bool {
 	return false
 }
 
-// interpreter returns the path in the first line of a script; empty if there is none.
-func interpreter(script string) string {
+// interpreterOf returns the path in the first line of a script; empty if there is none.
+func interpreterOf(script string) string {
 	f, err := os.OpenFile(script, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe is not waited for
 	if err != nil {
 		return ""

@@ -168,7 +168,7 @@ func NeutralFolder(project string) (string, error) {
 		return filepath.VolumeName(project) + string(filepath.Separator), nil
 	}
 	dir := filepath.Join(cache, "ramet", "neutral")
-	if within(project, dir) { // a program that looks upwards would find the project
+	if isWithin(project, dir) { // a program that looks upwards would find the project
 		return filepath.VolumeName(dir) + string(filepath.Separator), nil
 	}
 	if err = os.MkdirAll(dir, 0o700); err == nil {
@@ -183,8 +183,8 @@ func NeutralFolder(project string) (string, error) {
 	return dir, nil
 }
 
-// within reports whether a path is the folder or below it, also where links lead there.
-func within(folder, path string) bool {
+// isWithin reports whether a path is the folder or below it, also where links lead there.
+func isWithin(folder, path string) bool {
 	if folder == "" || path == "" {
 		return false
 	}
@@ -197,7 +197,7 @@ func within(folder, path string) bool {
 // the file system.
 func ofProject(project, dir string) bool {
 	home, _ := os.UserHomeDir()
-	return filepath.Dir(project) != project && within(project, dir) && !(within(project, home) && within(home, dir))
+	return filepath.Dir(project) != project && isWithin(project, dir) && !(isWithin(project, home) && isWithin(home, dir))
 }
 
 // foldersOutside returns a list of folders, such as PATH, without relative ones and those of a project.

@@ -41,7 +41,7 @@ func TestTheUsersProgramsObeyNothingOfTheProject(t *testing.T) {
 		"json/__init__.py": "", "json/tool.py": "open('" + "PWNED" + "', 'w')", "node_modules/.bin/helper": "#!/bin/sh\ntouch \"$RAMET_PROJECT/PWNED\"\n"})
 	env := []string{"HOME=" + os.Getenv("HOME"), "PATH=node_modules/.bin:" + filepath.Join(project, "node_modules", ".bin") + ":" + os.Getenv("PATH")}
 	for _, purpose := range []Purpose{Notification, Credential, Clipboard, Editor, Probe} {
-		if c, err := (Program{Purpose: purpose, Command: sandbox.Command{Args: []string{"true"}, Dir: project}}).prepare(); err != nil || within(project, c.Dir) {
+		if c, err := (Program{Purpose: purpose, Command: sandbox.Command{Args: []string{"true"}, Dir: project}}).prepare(); err != nil || isWithin(project, c.Dir) {
 			t.Errorf("%s starts in %s: %v", purpose, c.Dir, err)
 		}
 	}
@@ -109,7 +109,7 @@ func TestAProjectThatHoldsTheHome(t *testing.T) {
 	if !slices.Contains(env, "PATH="+bin) {
 		t.Errorf("%q", env)
 	}
-	if dir, err := NeutralFolder(project); err != nil || within(project, dir) {
+	if dir, err := NeutralFolder(project); err != nil || isWithin(project, dir) {
 		t.Errorf("%s %v", dir, err)
 	}
 	if env := outsideOf("/", []string{"PATH=/usr/bin:/bin"}); !slices.Contains(env, "PATH=/usr/bin:/bin") {

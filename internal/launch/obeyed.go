@@ -56,7 +56,7 @@ func Rows() []Row { return rows() }
 // no row is taken to obey what any other does.
 func RowOf(program, pack, version string) Row {
 	for _, r := range Rows() {
-		if r.Program == program && !r.Neutral && (r.From == "" || r.Package == pack && !older(version, r.From) && older(version, r.Below)) {
+		if r.Program == program && !r.Neutral && (r.From == "" || r.Package == pack && !isOlder(version, r.From) && isOlder(version, r.Below)) {
 			return r
 		}
 	}
@@ -86,8 +86,8 @@ func ObeyedBy(name string) []string {
 	return out
 }
 
-// older reports whether version a comes before b. One that is no version is older than any.
-func older(a, b string) bool {
+// isOlder reports whether version a comes before b. One that is no version is older than any.
+func isOlder(a, b string) bool {
 	parse := func(v string) (out [3]int, ok bool) {
 		v, _, pre := strings.Cut(v, "-")
 		parts := strings.Split(v, ".")

@@ -48,10 +48,10 @@ func (m Mismatches) Error() string {
 
 func (m Mismatches) Unwrap() error { return m[0] }
 
-// Check says whether a text is one JSON value that fits: a Mismatch, or Mismatches where
+// Check reports whether a text is one JSON value that fits: a Mismatch, or Mismatches where
 // more than one thing is wrong.
 func (s *Schema) Check(value []byte) error {
-	v, err := decode(value)
+	v, err := decodeValue(value)
 	if err != nil {
 		return &Mismatch{"", "not JSON: " + text.Line(err.Error(), 200)}
 	}
@@ -102,7 +102,7 @@ func (c *checker) try(schema, v any, at string, depth int) error {
 	return c.check(schema, v, at, depth)
 }
 
-func wrong(at, format string, args ...any) error {
+func newMismatch(at, format string, args ...any) error {
 	return &Mismatch{at, fmt.Sprintf(format, args...)}
 }
 
@@ -111,11 +111,11 @@ func (c *checker) check(schema, v any, at string, depth int) error {
 		if fits {
 			return nil
 		}
-		return c.told(wrong(at, "nothing may stand here"))
+		return c.told(newMismatch(at, "nothing may stand here"))
 	}
 	if c.steps++; depth > maxLevels || c.steps > c.most {
 		c.steps = c.most + 1 // whatever else is found, nobody knows
-		return c.told(wrong(at, "the schema leads on without end"))
+		return c.told(newMismatch(at, "the schema leads on without end"))
 	}
 	m := schema.(map[string]any) // read has seen to it
 	for _, one := range []func(map[string]any, any, string, int) error{c.checkRef, c.checkKind, c.checkValue, c.checkOthers} {
@@ -147,7 +147,7 @@ func kindOf(v any) string {
 	case bool:
 		return "boolean"
 	case json.Number:
-		if whole(v) {
+		if isWhole(v) {
 			return "integer"
 		}
 		return "number"
@@ -163,19 +163,19 @@ func (c *checker) checkKind(m map[string]any, v any, at string, _ int) error {
 	if many {
 		kind := kindOf(v)
 		if !slices.Contains(list, any(kind)) && !(kind == "integer" && slices.Contains(list, any("number"))) {
-			return wrong(at, "must be of type %s, not %s", strings.Join(texts(list), " or "), kind)
+			return newMismatch(at, "must be of type %s, not %s", strings.Join(toStrings(list), " or "), kind)
 		}
 	}
-	if list, ok := m["enum"].([]any); ok && !slices.ContainsFunc(list, func(one any) bool { return equal(one, v) }) {
-		return wrong(at, "must be one of %s", brief(list))
+	if list, ok := m["enum"].([]any); ok && !slices.ContainsFunc(list, func(one any) bool { return equalValues(one, v) }) {
+		return newMismatch(at, "must be one of %s", briefJSON(list))
 	}
-	if want, ok := m["const"]; ok && !equal(want, v) {
-		return wrong(at, "must be %s", brief(want))
+	if want, ok := m["const"]; ok && !equalValues(want, v) {
+		return newMismatch(at, "must be %s", briefJSON(want))
 	}
 	return nil
 }
 
-func texts(list []any) []string {
+func toStrings(list []any) []string {
 	var out []string
 	for _, one := range list {
 		out = append(out, fmt.Sprint(one))
@@ -183,7 +183,7 @@ func texts(list []any) []string {
 	return out
 }
 
-func brief(v any) string {
+func briefJSON(v any) string {
 	b, _ := json.Marshal(v)
 	return text.Line(string(b), 200)
 }
@@ -202,59 +202,59 @@ func (c *checker) checkValue(m map[string]any, v any, at string, depth int) erro
 	return nil
 }
 
-// limit is the number of a keyword, if it is there.
-func limit(m map[string]any, key string) (float64, bool) {
+// limitOf returns the number of a keyword, if it is there.
+func limitOf(m map[string]any, key string) (float64, bool) {
 	n, ok := m[key].(json.Number)
 	if !ok {
 		return 0, false
 	}
-	return number(n), true
+	return toDouble(n), true
 }
 
-// within holds a count against two keywords.
-func within(m map[string]any, n int, least, most, of, at string) error {
-	if want, ok := limit(m, least); ok && float64(n) < want {
-		return wrong(at, "must have %v or more %s, has %d", want, of, n)
+// checkCount holds a count against two keywords.
+func checkCount(m map[string]any, n int, least, most, of, at string) error {
+	if want, ok := limitOf(m, least); ok && float64(n) < want {
+		return newMismatch(at, "must have %v or more %s, has %d", want, of, n)
 	}
-	if want, ok := limit(m, most); ok && float64(n) > want {
-		return wrong(at, "must have %v or fewer %s, has %d", want, of, n)
+	if want, ok := limitOf(m, most); ok && float64(n) > want {
+		return newMismatch(at, "must have %v or fewer %s, has %d", want, of, n)
 	}
 	return nil
 }
 
 func (c *checker) checkString(m map[string]any, v, at string) error {
-	if err := c.told(within(m, utf8.RuneCountInString(v), "minLength", "maxLength", "characters", at)); err != nil {
+	if err := c.told(checkCount(m, utf8.RuneCountInString(v), "minLength", "maxLength", "characters", at)); err != nil {
 		return err
 	}
 	if expr, ok := m["pattern"].(string); ok && !c.patterns[expr].MatchString(v) {
-		return wrong(at, "%.80q does not fit %s", v, expr)
+		return newMismatch(at, "%.80q does not fit %s", v, expr)
 	}
 	return nil
 }
 
 func checkNumber(m map[string]any, v json.Number, at string) error {
-	if !finite(v) {
-		return wrong(at, "does not fit a double")
+	if !isFinite(v) {
+		return newMismatch(at, "does not fit a double")
 	}
-	n := number(v)
+	n := toDouble(v)
 	for key, bad := range map[string]func(limit float64) bool{
 		"minimum":          func(l float64) bool { return n < l },
 		"maximum":          func(l float64) bool { return n > l },
 		"exclusiveMinimum": func(l float64) bool { return n <= l },
 		"exclusiveMaximum": func(l float64) bool { return n >= l },
 	} {
-		if l, ok := limit(m, key); ok && bad(l) {
-			return wrong(at, "%s is outside of %s %v", v, key, m[key])
+		if l, ok := limitOf(m, key); ok && bad(l) {
+			return newMismatch(at, "%s is outside of %s %v", v, key, m[key])
 		}
 	}
-	if step, ok := m["multipleOf"].(json.Number); ok && !multiple(v, step) {
-		return wrong(at, "%s is no multiple of %s", v, step)
+	if step, ok := m["multipleOf"].(json.Number); ok && !isMultiple(v, step) {
+		return newMismatch(at, "%s is no multiple of %s", v, step)
 	}
 	return nil
 }
 
 func (c *checker) checkArray(m map[string]any, v []any, at string, depth int) error {
-	if err := c.told(within(m, len(v), "minItems", "maxItems", "items", at)); err != nil {
+	if err := c.told(checkCount(m, len(v), "minItems", "maxItems", "items", at)); err != nil {
 		return err
 	}
 	first, _ := m["prefixItems"].([]any)
@@ -269,8 +269,8 @@ func (c *checker) checkArray(m map[string]any, v []any, at string, depth int) er
 				return err
 			}
 		}
-		if m["uniqueItems"] == true && slices.ContainsFunc(v[:i], func(one any) bool { return equal(one, item) }) {
-			if err := c.told(wrong(here, "stands there twice")); err != nil {
+		if m["uniqueItems"] == true && slices.ContainsFunc(v[:i], func(one any) bool { return equalValues(one, item) }) {
+			if err := c.told(newMismatch(here, "stands there twice")); err != nil {
 				return err
 			}
 		}
@@ -286,26 +286,26 @@ func (c *checker) checkArray(m map[string]any, v []any, at string, depth int) er
 		}
 	}
 	least, most := 1.0, math.Inf(1)
-	if l, ok := limit(m, "minContains"); ok {
+	if l, ok := limitOf(m, "minContains"); ok {
 		least = l
 	}
-	if l, ok := limit(m, "maxContains"); ok {
+	if l, ok := limitOf(m, "maxContains"); ok {
 		most = l
 	}
 	if float64(n) < least || float64(n) > most {
-		return wrong(at, "%d of its items fit contains", n)
+		return newMismatch(at, "%d of its items fit contains", n)
 	}
 	return nil
 }
 
 func (c *checker) checkObject(m, v map[string]any, at string, depth int) error {
-	if err := c.told(within(m, len(v), "minProperties", "maxProperties", "members", at)); err != nil {
+	if err := c.told(checkCount(m, len(v), "minProperties", "maxProperties", "members", at)); err != nil {
 		return err
 	}
 	required, _ := m["required"].([]any)
-	for _, name := range texts(required) {
+	for _, name := range toStrings(required) {
 		if _, there := v[name]; !there {
-			if err := c.told(wrong(at+"/"+shape.Escape(name), "is missing")); err != nil {
+			if err := c.told(newMismatch(at+"/"+shape.Escape(name), "is missing")); err != nil {
 				return err
 			}
 		}
@@ -348,7 +348,7 @@ func (c *checker) checkMember(m map[string]any, name string, v any, at string, d
 		return nil
 	}
 	if rest == false {
-		return wrong(here, "no such field here")
+		return newMismatch(here, "no such field here")
 	}
 	return c.check(rest, v, here, depth+1)
 }
@@ -359,9 +359,9 @@ func (c *checker) checkDependent(m, v map[string]any, at string, depth int) erro
 		if _, there := v[name]; !there {
 			continue
 		}
-		for _, other := range texts(required[name].([]any)) {
+		for _, other := range toStrings(required[name].([]any)) {
 			if _, there := v[other]; !there {
-				if err := c.told(wrong(at+"/"+shape.Escape(other), "is missing")); err != nil {
+				if err := c.told(newMismatch(at+"/"+shape.Escape(other), "is missing")); err != nil {
 					return err
 				}
 			}
@@ -398,7 +398,7 @@ func (c *checker) checkOthers(m map[string]any, v any, at string, depth int) err
 			return err == nil
 		})
 		if !fitting {
-			return wrong(at, "fits none of anyOf; why not the first: %v", first)
+			return newMismatch(at, "fits none of anyOf; why not the first: %v", first)
 		}
 	}
 	if list, ok := m["oneOf"].([]any); ok {
@@ -409,11 +409,11 @@ func (c *checker) checkOthers(m map[string]any, v any, at string, depth int) err
 			}
 		}
 		if n != 1 {
-			return wrong(at, "fits %d of oneOf, not one", n)
+			return newMismatch(at, "fits %d of oneOf, not one", n)
 		}
 	}
 	if schema, ok := m["not"]; ok && fits(schema) {
-		return wrong(at, "must not fit what stands in not")
+		return newMismatch(at, "must not fit what stands in not")
 	}
 	schema, ok := m["if"]
 	if !ok {
@@ -429,22 +429,22 @@ func (c *checker) checkOthers(m map[string]any, v any, at string, depth int) err
 	return nil
 }
 
-// number is a number as a double; one that is too small is zero.
-func number(n json.Number) float64 {
+// toDouble returns a number as a double; one that is too small is zero.
+func toDouble(n json.Number) float64 {
 	f, _ := strconv.ParseFloat(n.String(), 64)
 	return f
 }
 
-func finite(n json.Number) bool {
+func isFinite(n json.Number) bool {
 	_, err := strconv.ParseFloat(n.String(), 64)
 	return err == nil
 }
 
-func whole(n json.Number) bool { return finite(n) && number(n) == math.Trunc(number(n)) }
+func isWhole(n json.Number) bool { return isFinite(n) && toDouble(n) == math.Trunc(toDouble(n)) }
 
-// exact is a number as it is written; ok is false for one so small or long that it
+// toRational returns a number as it is written; ok is false for one so small or long that it
 // would take a lot of memory.
-func exact(n json.Number) (*big.Rat, bool) {
+func toRational(n json.Number) (*big.Rat, bool) {
 	_, exponent, _ := strings.Cut(strings.ToLower(n.String()), "e")
 	if e, err := strconv.Atoi(exponent); exponent != "" && (err != nil || e < -400 || e > 400) || len(n) > 500 {
 		return nil, false
@@ -452,35 +452,35 @@ func exact(n json.Number) (*big.Rat, bool) {
 	return new(big.Rat).SetString(n.String())
 }
 
-func multiple(n, step json.Number) bool {
-	a, okA := exact(n)
-	b, okB := exact(step)
+func isMultiple(n, step json.Number) bool {
+	a, okA := toRational(n)
+	b, okB := toRational(step)
 	if !okA || !okB || b.Sign() == 0 {
-		return math.Mod(number(n), number(step)) == 0
+		return math.Mod(toDouble(n), toDouble(step)) == 0
 	}
 	return a.Quo(a, b).IsInt()
 }
 
-// equal compares JSON values; numbers by what they are, not by how they are written.
-func equal(a, b any) bool {
+// equalValues compares JSON values; numbers by what they are, not by how they are written.
+func equalValues(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:
 		b, ok := b.(map[string]any)
-		return ok && maps.EqualFunc(a, b, equal)
+		return ok && maps.EqualFunc(a, b, equalValues)
 	case []any:
 		b, ok := b.([]any)
-		return ok && slices.EqualFunc(a, b, equal)
+		return ok && slices.EqualFunc(a, b, equalValues)
 	case json.Number:
 		b, ok := b.(json.Number)
 		if !ok {
 			return false
 		}
-		x, okX := exact(a)
-		y, okY := exact(b)
+		x, okX := toRational(a)
+		y, okY := toRational(b)
 		if okX && okY {
 			return x.Cmp(y) == 0
 		}
-		return number(a) == number(b)
+		return toDouble(a) == toDouble(b)
 	}
 	return a == b
 }

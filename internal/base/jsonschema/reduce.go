@@ -26,7 +26,7 @@ var (
 		"multipleOf minimum maximum exclusiveMinimum exclusiveMaximum minItems maxItems", Closed: true, Object: true}
 )
 
-// Reduce is the schema in a dialect; ok is false where what is left would forbid
+// Reduce returns the schema in a dialect; ok is false where what is left would forbid
 // something that the whole allows, or where the dialect has no such schemas.
 func (s *Schema) Reduce(d Dialect) (_ json.RawMessage, ok bool) {
 	m, isObject := s.root.(map[string]any)
@@ -37,7 +37,7 @@ func (s *Schema) Reduce(d Dialect) (_ json.RawMessage, ok bool) {
 	if !slices.ContainsFunc([]string{"type", "enum", "const", "anyOf", "oneOf", "$ref"}, says) {
 		return nil, false // it may be anything
 	}
-	r := reducer{Dialect: d, known: words(d.Keywords)}
+	r := reducer{Dialect: d, known: wordSet(d.Keywords)}
 	out := r.reduce(m)
 	if r.lost {
 		return nil, false
@@ -46,22 +46,22 @@ func (s *Schema) Reduce(d Dialect) (_ json.RawMessage, ok bool) {
 	return b, err == nil
 }
 
-// Object says that what fits is always an object.
+// Object reports whether what fits is always an object.
 func (s *Schema) Object() bool {
 	m, ok := s.root.(map[string]any)
 	return ok && m["type"] == "object"
 }
 
-// Strict says that OpenAI can hold answers to the whole schema: every object is
+// Strict reports whether OpenAI can hold answers to the whole schema: every object is
 // closed, all of its members are required, and no keyword is unknown there.
-func (s *Schema) Strict() bool { return s.Object() && strict(s.root) }
+func (s *Schema) Strict() bool { return s.Object() && isStrict(s.root) }
 
-func strict(v any) bool {
+func isStrict(v any) bool {
 	m, ok := v.(map[string]any)
 	if !ok {
 		return false
 	}
-	known := words(OpenAI.Keywords + " $schema $id default examples")
+	known := wordSet(OpenAI.Keywords + " $schema $id default examples")
 	properties, _ := m["properties"].(map[string]any)
 	required, _ := m["required"].([]any)
 	_, hasProperties := m["properties"]
@@ -74,13 +74,13 @@ func strict(v any) bool {
 		switch {
 		case !known[key]:
 			return false
-		case key == "items" && !strict(inner):
+		case key == "items" && !isStrict(inner):
 			return false
 		case lists()[key] && !allStrict(inner.([]any)):
 			return false
 		case named()[key]:
 			for _, one := range inner.(map[string]any) {
-				if !strict(one) {
+				if !isStrict(one) {
 					return false
 				}
 			}
@@ -90,7 +90,7 @@ func strict(v any) bool {
 }
 
 func allStrict(list []any) bool {
-	return !slices.ContainsFunc(list, func(one any) bool { return !strict(one) })
+	return !slices.ContainsFunc(list, func(one any) bool { return !isStrict(one) })
 }
 
 type reducer struct {
@@ -158,7 +158,7 @@ func (r *reducer) object(m, out map[string]any) {
 	}
 }
 
-// endless says whether a schema leads to itself.
+// endless reports whether a schema leads to itself.
 func (s *Schema) endless() bool {
 	var walk func(v any, open []string, depth int) bool
 	walk = func(v any, open []string, depth int) bool {

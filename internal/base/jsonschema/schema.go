@@ -44,11 +44,11 @@ const (
 // Parse reads a schema. INVALID_TEXT says where it cannot be used, and why.
 func Parse(schema []byte) (*Schema, error) {
 	if len(schema) > maxSize {
-		return nil, refuse("", "it has more than %d bytes", maxSize)
+		return nil, refuseAt("", "it has more than %d bytes", maxSize)
 	}
-	root, err := decode(schema)
+	root, err := decodeValue(schema)
 	if err != nil {
-		return nil, refuse("", "it is not JSON: %s", text.Line(err.Error(), 200))
+		return nil, refuseAt("", "it is not JSON: %s", text.Line(err.Error(), 200))
 	}
 	s := &Schema{root: root, patterns: map[string]*regexp.Regexp{}}
 	if err := s.read(root, "", 0); err != nil {
@@ -56,21 +56,21 @@ func Parse(schema []byte) (*Schema, error) {
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, schema); err != nil {
-		return nil, refuse("", "it is not JSON: %s", text.Line(err.Error(), 200))
+		return nil, refuseAt("", "it is not JSON: %s", text.Line(err.Error(), 200))
 	}
 	s.text = compact.Bytes()
 	return s, nil
 }
 
-// Text is the schema as JSON without spaces.
+// Text returns the schema as JSON without spaces.
 func (s *Schema) Text() json.RawMessage { return s.text }
 
-// Ask is how a model is asked for an answer that fits.
+// Ask returns how a model is asked for an answer that fits.
 func (s *Schema) Ask() string {
 	return "When you are done, answer with JSON alone, without a code fence or words around it, that fits this JSON Schema:\n" + string(s.text)
 }
 
-func refuse(at, format string, args ...any) error {
+func refuseAt(at, format string, args ...any) error {
 	if at == "" {
 		at = "its root"
 	}
@@ -78,8 +78,8 @@ func refuse(at, format string, args ...any) error {
 		WithHint("it is a JSON Schema of draft 2020-12 that needs no other file")
 }
 
-// decode reads one JSON value; numbers stay as they are written.
-func decode(b []byte) (any, error) {
+// decodeValue reads one JSON value; numbers stay as they are written.
+func decodeValue(b []byte) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
 	var v any
@@ -98,23 +98,23 @@ func decode(b []byte) (any, error) {
 // The keywords, by what stands in them.
 var (
 	one = sync.OnceValue(func() map[string]bool {
-		return words("additionalProperties items contains not if then else propertyNames")
+		return wordSet("additionalProperties items contains not if then else propertyNames")
 	})
-	lists = sync.OnceValue(func() map[string]bool { return words("anyOf oneOf allOf prefixItems") })
+	lists = sync.OnceValue(func() map[string]bool { return wordSet("anyOf oneOf allOf prefixItems") })
 	named = sync.OnceValue(func() map[string]bool {
-		return words("properties patternProperties $defs definitions dependentSchemas")
+		return wordSet("properties patternProperties $defs definitions dependentSchemas")
 	})
 	plain = sync.OnceValue(func() map[string]bool {
-		return words("type enum const required minLength maxLength pattern minimum maximum exclusiveMinimum exclusiveMaximum multipleOf " +
+		return wordSet("type enum const required minLength maxLength pattern minimum maximum exclusiveMinimum exclusiveMaximum multipleOf " +
 			"minItems maxItems uniqueItems minContains maxContains minProperties maxProperties dependentRequired $ref")
 	})
 	// would forbid something, and are not understood
 	others = sync.OnceValue(func() map[string]bool {
-		return words("unevaluatedProperties unevaluatedItems $dynamicRef $dynamicAnchor $recursiveRef additionalItems dependencies $anchor")
+		return wordSet("unevaluatedProperties unevaluatedItems $dynamicRef $dynamicAnchor $recursiveRef additionalItems dependencies $anchor")
 	})
 )
 
-func words(list string) map[string]bool {
+func wordSet(list string) map[string]bool {
 	out := map[string]bool{}
 	for _, w := range strings.Fields(list) {
 		out[w] = true
@@ -122,7 +122,7 @@ func words(list string) map[string]bool {
 	return out
 }
 
-var types = sync.OnceValue(func() map[string]bool { return words("object array string number integer boolean null") })
+var types = sync.OnceValue(func() map[string]bool { return wordSet("object array string number integer boolean null") })
 
 // read looks at a schema and those within it.
 func (s *Schema) read(v any, at string, depth int) error {
@@ -132,16 +132,16 @@ func (s *Schema) read(v any, at string, depth int) error {
 	m, ok := v.(map[string]any)
 	switch {
 	case !ok:
-		return refuse(at, "a schema is an object, true or false")
+		return refuseAt(at, "a schema is an object, true or false")
 	case depth > maxDepth:
-		return refuse(at, "it is more than %d deep", maxDepth)
+		return refuseAt(at, "it is more than %d deep", maxDepth)
 	}
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		here := at + "/" + shape.Escape(key)
 		var err error
 		switch inner := m[key]; {
 		case others()[key]:
-			err = refuse(here, "this keyword is not understood here")
+			err = refuseAt(here, "this keyword is not understood here")
 		case one()[key]:
 			err = s.read(inner, here, depth+1)
 		case lists()[key]:
@@ -161,7 +161,7 @@ func (s *Schema) read(v any, at string, depth int) error {
 func (s *Schema) readList(v any, at string, depth int) error {
 	list, ok := v.([]any)
 	if !ok || len(list) == 0 {
-		return refuse(at, "it must be a list of schemas")
+		return refuseAt(at, "it must be a list of schemas")
 	}
 	for i, one := range list {
 		if err := s.read(one, fmt.Sprintf("%s/%d", at, i), depth+1); err != nil {
@@ -174,7 +174,7 @@ func (s *Schema) readList(v any, at string, depth int) error {
 func (s *Schema) readNamed(key string, v any, at string, depth int) error {
 	m, ok := v.(map[string]any)
 	if !ok {
-		return refuse(at, "it must be an object of schemas")
+		return refuseAt(at, "it must be an object of schemas")
 	}
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		here := at + "/" + shape.Escape(name)
@@ -199,47 +199,47 @@ func (s *Schema) readPlain(key string, v any, at string) error {
 		}
 		for _, one := range list {
 			if name, ok := one.(string); !ok || !types()[name] {
-				return refuse(at, "%.60s is no type", fmt.Sprintf("%q", one))
+				return refuseAt(at, "%.60s is no type", fmt.Sprintf("%q", one))
 			}
 		}
 	case "enum":
 		if _, ok := v.([]any); !ok {
-			return refuse(at, "it must be a list")
+			return refuseAt(at, "it must be a list")
 		}
 	case "required":
-		return strings0(v, at)
+		return checkStrings(v, at)
 	case "dependentRequired":
 		m, ok := v.(map[string]any)
 		if !ok {
-			return refuse(at, "it must be an object of lists")
+			return refuseAt(at, "it must be an object of lists")
 		}
 		for name, list := range m {
-			if err := strings0(list, at+"/"+shape.Escape(name)); err != nil {
+			if err := checkStrings(list, at+"/"+shape.Escape(name)); err != nil {
 				return err
 			}
 		}
 	case "pattern":
 		expr, ok := v.(string)
 		if !ok {
-			return refuse(at, "it must be a string")
+			return refuseAt(at, "it must be a string")
 		}
 		return s.compile(expr, at)
 	case "uniqueItems":
 		if _, ok := v.(bool); !ok {
-			return refuse(at, "it must be true or false")
+			return refuseAt(at, "it must be true or false")
 		}
 	case "$ref":
 		ref, ok := v.(string)
 		if !ok || !strings.HasPrefix(ref, "#") {
-			return refuse(at, "a reference must begin with #, within the schema")
+			return refuseAt(at, "a reference must begin with #, within the schema")
 		}
 		if _, ok := s.find(ref); !ok {
-			return refuse(at, "%.80q leads nowhere", ref)
+			return refuseAt(at, "%.80q leads nowhere", ref)
 		}
 	case "const":
 	default: // numbers
-		if n, ok := v.(json.Number); !ok || !finite(n) || counts()[key] && (number(n) < 0 || !whole(n)) || key == "multipleOf" && number(n) <= 0 {
-			return refuse(at, "it must be a number that makes sense here")
+		if n, ok := v.(json.Number); !ok || !isFinite(n) || counts()[key] && (toDouble(n) < 0 || !isWhole(n)) || key == "multipleOf" && toDouble(n) <= 0 {
+			return refuseAt(at, "it must be a number that makes sense here")
 		}
 	}
 	return nil
@@ -247,17 +247,17 @@ func (s *Schema) readPlain(key string, v any, at string) error {
 
 // counts are the keywords whose numbers count something.
 var counts = sync.OnceValue(func() map[string]bool {
-	return words("minLength maxLength minItems maxItems minContains maxContains minProperties maxProperties")
+	return wordSet("minLength maxLength minItems maxItems minContains maxContains minProperties maxProperties")
 })
 
-func strings0(v any, at string) error {
+func checkStrings(v any, at string) error {
 	list, ok := v.([]any)
 	if !ok {
-		return refuse(at, "it must be a list of strings")
+		return refuseAt(at, "it must be a list of strings")
 	}
 	for _, one := range list {
 		if _, ok := one.(string); !ok {
-			return refuse(at, "it must be a list of strings")
+			return refuseAt(at, "it must be a list of strings")
 		}
 	}
 	return nil
@@ -269,13 +269,13 @@ func (s *Schema) compile(expr, at string) error {
 	}
 	match, err := regexp.Compile(expr)
 	if err != nil {
-		return refuse(at, "%s: the syntax is that of RE2", text.Line(err.Error(), 200))
+		return refuseAt(at, "%s: the syntax is that of RE2", text.Line(err.Error(), 200))
 	}
 	s.patterns[expr] = match
 	return nil
 }
 
-// find is the schema that a reference names.
+// find returns the schema that a reference names.
 func (s *Schema) find(ref string) (any, bool) {
 	at := s.root
 	path := strings.TrimPrefix(ref, "#")

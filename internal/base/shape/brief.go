@@ -45,7 +45,7 @@ func (s *Shape) briefSchema() map[string]any {
 	return out
 }
 
-// Untold is a member of which models are not told: it is accepted, but seldom of use.
+// Untold returns a member of which models are not told: it is accepted, but seldom of use.
 func (f Field) Untold() Field {
 	f.untold = true
 	return f

@@ -12,11 +12,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Check says whether a JSON text has the shape. Texts that two programs could
+// Check reports whether a JSON text has the shape. Texts that two programs could
 // read differently, with a key twice or with broken UTF-8, are not JSON here.
 func (s *Shape) Check(text []byte) error {
 	if !jsontext.Value(text).IsValid() {
-		return &Error{What: "not JSON: " + syntax(text)}
+		return &Error{What: "not JSON: " + syntaxError(text)}
 	}
 	return s.CheckValid(text)
 }
@@ -30,12 +30,12 @@ func Valid(text []byte) bool {
 // CheckValid is Check for a text that is known to be JSON, and to have no key
 // twice.
 func (s *Shape) CheckValid(text []byte) error {
-	v, _ := next(text, 0)
+	v, _ := nextValue(text, 0)
 	return s.check(v, nil)
 }
 
-// syntax says what is wrong with a text that is no JSON.
-func syntax(text []byte) string {
+// syntaxError describes what is wrong with a text that is no JSON.
+func syntaxError(text []byte) string {
 	dec := jsontext.NewDecoder(bytes.NewReader(text))
 	if _, err := dec.ReadValue(); err != nil {
 		return err.Error()
@@ -58,7 +58,7 @@ func (p *place) pointer() string {
 	case p.key == nil:
 		return p.up.pointer() + "/" + strconv.Itoa(p.index)
 	}
-	return p.up.pointer() + "/" + Escape(string(unquote(p.key)))
+	return p.up.pointer() + "/" + Escape(string(unquoteText(p.key)))
 }
 
 func (p *place) wrong(format string, args ...any) error {
@@ -67,7 +67,7 @@ func (p *place) wrong(format string, args ...any) error {
 
 var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
 
-// Escape is a key as one step of a JSON pointer.
+// Escape returns a key as one step of a JSON pointer.
 func Escape(key string) string { return pointerEscapes.Replace(key) }
 
 // check works on one value, whose syntax is known to be good.
@@ -93,7 +93,7 @@ func (s *Shape) check(v []byte, at *place) error {
 	case arrayKind:
 		return s.checkArray(v, at)
 	case stringKind:
-		return s.checkText(unquote(v), at)
+		return s.checkText(unquoteText(v), at)
 	case integerKind, numberKind:
 		return s.checkNumber(v, at)
 	}
@@ -122,7 +122,7 @@ func (s *Shape) checkEither(v []byte, at *place) error {
 	return first
 }
 
-// fits says whether a value of this kind can have the shape at all.
+// fits reports whether a value of this kind can have the shape at all.
 func (s *Shape) fits(k kind) bool {
 	if s.kind == eitherKind {
 		return slices.ContainsFunc(s.either, func(one *Shape) bool { return one.fits(k) })
@@ -161,16 +161,16 @@ func (s *Shape) checkNumber(v []byte, at *place) error {
 	case s.kind == integerKind && f != math.Trunc(f):
 		return at.wrong("must be an integer")
 	case s.limits && (f < s.min || f > s.max):
-		return at.wrong("must be from %s to %s", number(s.min), number(s.max))
+		return at.wrong("must be from %s to %s", formatNumber(s.min), formatNumber(s.max))
 	}
 	return nil
 }
 
-func number(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+func formatNumber(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
 func (s *Shape) checkText(text []byte, at *place) error {
 	switch {
-	case s.enum != nil && !contains(s.enum, text):
+	case s.enum != nil && !containsText(s.enum, text):
 		return at.wrong("must be one of %s, not %.60q", strings.Join(s.enum, ", "), text)
 	case s.match != nil && !s.match(text):
 		return at.wrong("%.80q does not fit %s", text, s.expr)
@@ -182,7 +182,7 @@ func (s *Shape) checkText(text []byte, at *place) error {
 	return nil
 }
 
-func contains(list []string, text []byte) bool {
+func containsText(list []string, text []byte) bool {
 	for _, one := range list {
 		if one == string(text) {
 			return true
@@ -193,11 +193,11 @@ func contains(list []string, text []byte) bool {
 
 func (s *Shape) checkObject(v []byte, at *place) error {
 	seen, members := uint64(0), 0
-	for i := skip(v, 1); v[i] != '}'; members++ {
+	for i := skipSpace(v, 1); v[i] != '}'; members++ {
 		var key, value []byte
-		key, i = next(v, i)
-		value, i = next(v, i)
-		shape, plain := s.elem, unquote(key)
+		key, i = nextValue(v, i)
+		value, i = nextValue(v, i)
+		shape, plain := s.elem, unquoteText(key)
 		for j := range s.fields {
 			if s.fields[j].Name == string(plain) {
 				shape = s.fields[j].Shape
@@ -227,9 +227,9 @@ func (s *Shape) checkObject(v []byte, at *place) error {
 }
 
 func (s *Shape) checkArray(v []byte, at *place) error {
-	for i, n := skip(v, 1), 0; v[i] != ']'; n++ {
+	for i, n := skipSpace(v, 1), 0; v[i] != ']'; n++ {
 		var value []byte
-		value, i = next(v, i)
+		value, i = nextValue(v, i)
 		if s.most > 0 && n >= s.most {
 			return at.wrong("must have %d elements at most", s.most)
 		}

@@ -9,16 +9,16 @@ import (
 // The functions here take apart a text whose syntax is known to be good, so they
 // look for ends only.
 
-// next gives the value or key at i and where the next thing is: a value, a key, or
+// nextValue gives the value or key at i and where the next thing is: a value, a key, or
 // the bracket that closes.
-func next(text []byte, i int) (v []byte, after int) {
-	from := skip(text, i)
-	to := end(text, from)
-	return text[from:to], skip(text, to)
+func nextValue(text []byte, i int) (v []byte, after int) {
+	from := skipSpace(text, i)
+	to := endOfValue(text, from)
+	return text[from:to], skipSpace(text, to)
 }
 
-// skip goes over what stands between values.
-func skip(text []byte, i int) int {
+// skipSpace goes over what stands between values.
+func skipSpace(text []byte, i int) int {
 	for i < len(text) {
 		switch text[i] {
 		case ' ', '\t', '\r', '\n', ',', ':':
@@ -30,8 +30,8 @@ func skip(text []byte, i int) int {
 	return i
 }
 
-// end is behind the value that begins at i.
-func end(text []byte, i int) int {
+// endOfValue is behind the value that begins at i.
+func endOfValue(text []byte, i int) int {
 	depth := 0
 	for i < len(text) {
 		switch text[i] {
@@ -51,7 +51,7 @@ func end(text []byte, i int) int {
 			i++
 			continue
 		default:
-			for i < len(text) && !ends(text[i]) {
+			for i < len(text) && !endsNumber(text[i]) {
 				i++
 			}
 		}
@@ -62,7 +62,7 @@ func end(text []byte, i int) int {
 	return i
 }
 
-func ends(c byte) bool {
+func endsNumber(c byte) bool {
 	switch c {
 	case ' ', '\t', '\r', '\n', ',', ':', '}', ']':
 		return true
@@ -79,8 +79,8 @@ func endOfString(text []byte, i int) int {
 	return min(i+1, len(text))
 }
 
-// unquote is the text of a string; mostly that is what stands between the quotes.
-func unquote(quoted []byte) []byte {
+// unquoteText returns the text of a string; mostly that is what stands between the quotes.
+func unquoteText(quoted []byte) []byte {
 	if bytes.IndexByte(quoted, '\\') < 0 {
 		return quoted[1 : len(quoted)-1]
 	}

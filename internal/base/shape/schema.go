@@ -1,6 +1,6 @@
 package shape
 
-// Schema is the shape as a JSON Schema (draft 2020-12), ready for encoding.
+// Schema returns the shape as a JSON Schema (draft 2020-12), ready for encoding.
 func (s *Shape) Schema() map[string]any {
 	out := map[string]any{}
 	if s.desc != "" {

@@ -65,22 +65,22 @@ type Field struct {
 	untold   bool
 }
 
-// Must is a member that has to be there.
+// Must returns a member that has to be there.
 func Must(name string, s *Shape) Field { return Field{Name: name, Shape: s} }
 
-// May is a member that can be left out.
+// May returns a member that can be left out.
 func May(name string, s *Shape) Field { return Field{Name: name, Shape: s, Optional: true} }
 
-// Any is every value.
+// Any returns the shape of every value.
 func Any() *Shape { return &Shape{} }
 
 // Null is null.
 func Null() *Shape { return &Shape{kind: nullKind} }
 
-// Text is a string of at least so many characters.
+// Text returns the shape of a string of at least so many characters.
 func Text(least int) *Shape { return &Shape{kind: stringKind, least: least} }
 
-// Match is a string that a regular expression, anchored at both ends, fits. It is
+// Match returns the shape of a string that a regular expression, anchored at both ends, fits. It is
 // compiled when it is first needed, because shapes are made at every start.
 func Match(expr string) *Shape {
 	expr = `^(?:` + expr + `)$`
@@ -88,7 +88,7 @@ func Match(expr string) *Shape {
 	return &Shape{kind: stringKind, expr: expr, match: func(text []byte) bool { return compiled().Match(text) }}
 }
 
-// Hex is a string of so many hex digits in lower case: hashes are in every event,
+// Hex returns the shape of a string of so many hex digits in lower case: hashes are in every event,
 // and a regular expression takes its time.
 func Hex(digits int) *Shape {
 	return &Shape{kind: stringKind, expr: fmt.Sprintf(`^(?:[0-9a-f]{%d})$`, digits), match: func(text []byte) bool {
@@ -101,44 +101,44 @@ func Hex(digits int) *Shape {
 	}}
 }
 
-// Enum is one of some strings.
+// Enum returns the shape of one of some strings.
 func Enum(values ...string) *Shape { return &Shape{kind: stringKind, enum: values} }
 
-// Integer is a whole number from least to what a double holds exactly.
+// Integer returns the shape of a whole number from least to what a double holds exactly.
 func Integer(least int64) *Shape { return Range(least, 1<<53-1) }
 
-// Whole is any whole number.
+// Whole returns the shape of any whole number.
 func Whole() *Shape { return &Shape{kind: integerKind} }
 
-// Range is a whole number from least to most.
+// Range returns the shape of a whole number from least to most.
 func Range(least, most int64) *Shape {
 	return &Shape{kind: integerKind, limits: true, min: float64(least), max: float64(most)}
 }
 
-// Real is any number.
+// Real returns the shape of any number.
 func Real() *Shape { return &Shape{kind: numberKind} }
 
-// Number is a number within limits.
+// Number returns the shape of a number within limits.
 func Number(least, most float64) *Shape {
 	return &Shape{kind: numberKind, limits: true, min: least, max: most}
 }
 
-// Bool is true or false.
+// Bool returns the shape of true or false.
 func Bool() *Shape { return &Shape{kind: boolKind} }
 
 // Object has these members, at most 64, and no others.
 func Object(fields ...Field) *Shape { return &Shape{kind: objectKind, fields: fields} }
 
-// Open is an object that may have other members too.
+// Open returns the shape of an object that may have other members too.
 func Open(fields ...Field) *Shape { return &Shape{kind: objectKind, fields: fields, open: true} }
 
-// Map is an object whose members all have one shape.
+// Map returns the shape of an object whose members all have one shape.
 func Map(elem *Shape) *Shape { return &Shape{kind: objectKind, open: true, elem: elem} }
 
-// List is an array.
+// List returns the shape of an array.
 func List(elem *Shape) *Shape { return &Shape{kind: arrayKind, elem: elem} }
 
-// Either is one of several shapes.
+// Either returns the shape of one of several shapes.
 func Either(shapes ...*Shape) *Shape { return &Shape{kind: eitherKind, either: shapes} }
 
 // OrNull is the shape, or null.
@@ -154,7 +154,7 @@ func (s *Shape) OrNull() *Shape {
 	return c
 }
 
-// Format returns a copy of a string's shape that says what its characters mean, as
+// Format returns the shape of a copy of a string's shape that says what its characters mean, as
 // date-time or uuid. It is told, not checked.
 func (s *Shape) Format(name string) *Shape {
 	c := s.copy()
@@ -162,21 +162,21 @@ func (s *Shape) Format(name string) *Shape {
 	return c
 }
 
-// AtMost returns a copy of an array's shape with so many elements at most.
+// AtMost returns the shape of a copy of an array's shape with so many elements at most.
 func (s *Shape) AtMost(elements int) *Shape {
 	c := s.copy()
 	c.most = elements
 	return c
 }
 
-// AtLeast returns a copy of an object's shape with so many members at least.
+// AtLeast returns the shape of a copy of an object's shape with so many members at least.
 func (s *Shape) AtLeast(members int) *Shape {
 	c := s.copy()
 	c.least = members
 	return c
 }
 
-// With returns a copy with a description for the published schema.
+// With returns the shape of a copy with a description for the published schema.
 func (s *Shape) With(desc string) *Shape {
 	c := s.copy()
 	c.desc = desc

@@ -16,7 +16,7 @@ type Unknown struct {
 	Of   *Shape // what the object should look like
 }
 
-// Path is where the member stands: steps[2].state.
+// Path returns where the member stands: steps[2].state.
 func (u Unknown) Path() string {
 	if u.In == "" {
 		return u.Name
@@ -33,7 +33,7 @@ func (s *Shape) Take(text []byte) (taken []byte, unknown []Unknown) {
 	if s.kind != objectKind || !jsontext.Value(text).IsValid() {
 		return text, nil
 	}
-	v, _ := next(text, 0)
+	v, _ := nextValue(text, 0)
 	if kindOf(v) != objectKind {
 		return text, nil
 	}
@@ -43,7 +43,7 @@ func (s *Shape) Take(text []byte) (taken []byte, unknown []Unknown) {
 func (s *Shape) take(v []byte, at string) ([]byte, []Unknown) {
 	k := kindOf(v)
 	if k == stringKind && s.kind != stringKind {
-		plain := bytes.TrimSpace(unquote(v))
+		plain := bytes.TrimSpace(unquoteText(v))
 		if s.isMeant(plain) {
 			v, k = plain, s.kind
 		}
@@ -62,7 +62,7 @@ func (s *Shape) take(v []byte, at string) ([]byte, []Unknown) {
 	return v, nil
 }
 
-// isMeant says whether what stood in quotes is a value of the shape's kind.
+// isMeant reports whether what stood in quotes is a value of the shape's kind.
 func (s *Shape) isMeant(plain []byte) bool {
 	switch s.kind {
 	case integerKind, numberKind:
@@ -80,12 +80,12 @@ func (s *Shape) takeObject(v []byte, at string) ([]byte, []Unknown) {
 	out := []byte{'{'}
 	var unknown []Unknown
 	same := true
-	for i := skip(v, 1); v[i] != '}'; {
+	for i := skipSpace(v, 1); v[i] != '}'; {
 		var key, value []byte
-		key, i = next(v, i)
-		value, i = next(v, i)
-		here := Unknown{In: at, Name: string(unquote(key)), Of: s}
-		f := s.member(unquote(key))
+		key, i = nextValue(v, i)
+		value, i = nextValue(v, i)
+		here := Unknown{In: at, Name: string(unquoteText(key)), Of: s}
+		f := s.member(unquoteText(key))
 		if f == nil && !s.open {
 			unknown = append(unknown, here)
 			same = false
@@ -116,9 +116,9 @@ func (s *Shape) takeObject(v []byte, at string) ([]byte, []Unknown) {
 func (s *Shape) takeArray(v []byte, at string) ([]byte, []Unknown) {
 	out := []byte{'['}
 	var unknown []Unknown
-	for i, n := skip(v, 1), 0; v[i] != ']'; n++ {
+	for i, n := skipSpace(v, 1), 0; v[i] != ']'; n++ {
 		var value []byte
-		value, i = next(v, i)
+		value, i = nextValue(v, i)
 		if n > 0 {
 			out = append(out, ',')
 		}
@@ -137,16 +137,16 @@ func (s *Shape) member(name []byte) *Field {
 	return nil
 }
 
-// Fields are the members that an object can have, in order.
+// Fields returns the members that an object can have, in order.
 func (s *Shape) Fields() []Field { return s.fields }
 
 // Elements is the shape of a list's elements; nil: it is no list.
 func (s *Shape) Elements() *Shape { return s.elem }
 
-// Words are the texts that a shape allows; none: it allows all, or is no text.
+// Words returns the texts that a shape allows; none: it allows all, or is no text.
 func (s *Shape) Words() []string { return s.enum }
 
-// Path is where it stands as a program would write it: steps[2].state.
+// Path returns where it stands as a program would write it: steps[2].state.
 func (e *Error) Path() string {
 	var out strings.Builder
 	for step := range strings.SplitSeq(strings.TrimPrefix(e.Pointer, "/"), "/") {

@@ -95,10 +95,10 @@ func (t *Types) Named(name string, s *Shape) *Shape {
 	return &Shape{kind: referenceKind, name: t.Prefix + name, to: s}
 }
 
-// Fields are the members of a struct.
+// Fields returns the members of a struct.
 func (t *Types) Fields(of reflect.Type) []Field {
 	var out []Field
-	for _, f := range visible(of) {
+	for _, f := range visibleFields(of) {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if name == "" {
 			name = f.Name
@@ -113,7 +113,7 @@ func (t *Types) Fields(of reflect.Type) []Field {
 	return out
 }
 
-// Schemas are the descriptions that references lead to, by name.
+// Schemas returns the descriptions that references lead to, by name.
 func (t *Types) Schemas() map[string]any {
 	out := map[string]any{}
 	for name, one := range t.named {
@@ -122,7 +122,7 @@ func (t *Types) Schemas() map[string]any {
 	return out
 }
 
-// Names are the names that a struct's members have in JSON; of other types there are none.
+// Names returns the names that a struct's members have in JSON; of other types there are none.
 func Names(of reflect.Type) []string {
 	for of.Kind() == reflect.Pointer {
 		of = of.Elem()
@@ -131,16 +131,16 @@ func Names(of reflect.Type) []string {
 		return nil
 	}
 	var out []string
-	for _, f := range visible(of) {
+	for _, f := range visibleFields(of) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		out = append(out, name)
 	}
 	return out
 }
 
-// visible lists what encoding/json shows of a struct; a field of an embedded struct is
+// visibleFields lists what encoding/json shows of a struct; a field of an embedded struct is
 // hidden by one of the same name outside.
-func visible(of reflect.Type) []reflect.StructField {
+func visibleFields(of reflect.Type) []reflect.StructField {
 	var out []reflect.StructField
 	for _, f := range reflect.VisibleFields(of) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")

@@ -103,7 +103,7 @@ func readAll() (tables, error) {
 		if err != nil {
 			return out, err
 		}
-		info, err := parse(strings.TrimSuffix(e.Name(), ".md"), string(text))
+		info, err := parseInfo(strings.TrimSuffix(e.Name(), ".md"), string(text))
 		if err != nil {
 			return out, err
 		}
@@ -119,8 +119,8 @@ func readAll() (tables, error) {
 	return out, err
 }
 
-// parse reads a description. Every field must be there, and no other.
-func parse(name, text string) (*Info, error) {
+// parseInfo reads a description. Every field must be there, and no other.
+func parseInfo(name, text string) (*Info, error) {
 	header, body, ok := strings.Cut(strings.TrimPrefix(text, "---\n"), "\n---\n")
 	if !ok || strings.TrimSpace(body) == "" {
 		return nil, fmt.Errorf("%s.md: want a header between two lines of --- and a description", name)
@@ -143,13 +143,13 @@ func parse(name, text string) (*Info, error) {
 		Access:    Access(take("access", string(Reads), string(Writes), string(Commands), string(Fetches), string(Processes))),
 		Subject:   Subject(take("subject", string(Command), string(File), string(Folder), string(Host), string(Driver), string(Child), string(None))),
 		Kind:      take("kind", append(Kinds(), "other")...),
-		Names:     list(take("names")),
-		Aliases:   list(take("aliases")),
+		Names:     splitList(take("names")),
+		Aliases:   splitList(take("aliases")),
 		Arguments: map[string]string{},
 		Alone:     take("alone", "yes", "no") == "yes",
 		Removable: take("removable", "yes", "no") == "yes",
 	}
-	for _, pair := range list(take("arguments")) {
+	for _, pair := range splitList(take("arguments")) {
 		ours, theirs, _ := strings.Cut(pair, "=")
 		info.Arguments[ours] = theirs
 	}
@@ -165,7 +165,7 @@ func parse(name, text string) (*Info, error) {
 	return info, err
 }
 
-func list(value string) []string {
+func splitList(value string) []string {
 	if value == "none" {
 		return nil
 	}

@@ -12,14 +12,14 @@ func TestADescriptionHasEveryField(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := string(good)
-	if _, err := parse("edit", text); err != nil {
+	if _, err := parseInfo("edit", text); err != nil {
 		t.Fatal(err)
 	}
 	header, _, _ := strings.Cut(strings.TrimPrefix(text, "---\n"), "\n---\n")
 	for line := range strings.SplitSeq(header, "\n") {
 		key, _, _ := strings.Cut(line, ":")
 		for _, bad := range []string{"", key + ":\n", "un" + line + "\n"} {
-			if _, err := parse("edit", strings.Replace(text, line+"\n", bad, 1)); err == nil {
+			if _, err := parseInfo("edit", strings.Replace(text, line+"\n", bad, 1)); err == nil {
 				t.Errorf("%q instead of %q is accepted", bad, line)
 			}
 		}
@@ -27,11 +27,11 @@ func TestADescriptionHasEveryField(t *testing.T) {
 	for _, line := range []string{"access: wrong", "kind: wrong", "subject: wrong", "recipes: no", "alone: 1", "removable: 1"} {
 		key, _, _ := strings.Cut(line, ":")
 		changed := strings.Replace(text, key+": ", line+"\nold"+key+": ", 1)
-		if _, err := parse("edit", changed); err == nil {
+		if _, err := parseInfo("edit", changed); err == nil {
 			t.Errorf("%s is accepted", line)
 		}
 	}
-	if _, err := parse("edit", "---\n"+header+"\n---\n"); err == nil {
+	if _, err := parseInfo("edit", "---\n"+header+"\n---\n"); err == nil {
 		t.Error("a tool without a description is accepted")
 	}
 }

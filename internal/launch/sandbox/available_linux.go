@@ -8,7 +8,7 @@ import (
 	"ramet/internal/base/fault"
 )
 
-// Available says whether commands can be confined here: nil, or a DENIED fault that
+// Available reports whether commands can be confined here: nil, or a DENIED fault that
 // names what is missing. The answer is found by doing it, once; what
 // killed ramets left in the temporary folder is removed on that occasion.
 func Available() error { return available() }

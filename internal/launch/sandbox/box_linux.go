@@ -16,7 +16,7 @@ import (
 func (b *Box) resolve() (*inside, error) {
 	in := &inside{Network: b.Network, Limits: b.Limits.filled(), Same: map[string]identity{}}
 	for _, w := range b.Write {
-		same, err := identify(w)
+		same, err := identifyFolder(w)
 		if err != nil {
 			return nil, err
 		}
@@ -32,7 +32,7 @@ func (b *Box) resolve() (*inside, error) {
 		patterns += " " + agentSockets
 	}
 	for _, path := range temporarySockets(patterns) {
-		if !slices.ContainsFunc(in.Write, func(w string) bool { return w == path || below(w, path) }) {
+		if !slices.ContainsFunc(in.Write, func(w string) bool { return w == path || isBelow(w, path) }) {
 			hide = append(hide, path)
 		}
 	}
@@ -55,7 +55,7 @@ func (b *Box) resolve() (*inside, error) {
 	in.Fixed = slices.Clone(in.Keep)
 	var err error
 	if !b.Network {
-		if in.Sockets, err = sockets(); err != nil {
+		if in.Sockets, err = findSockets(); err != nil {
 			return nil, fault.New(fault.Denied, "confine command: find sockets: %w", err)
 		}
 		if abi, _ := landlockABI(); abi < socketsABI {
@@ -68,9 +68,9 @@ func (b *Box) resolve() (*inside, error) {
 // identity tells a folder from another one that has its path later.
 type identity struct{ Dev, Ino uint64 }
 
-// identify opens a folder to be written without following any symbolic link: one that a command
+// identifyFolder opens a folder to be written without following any symbolic link: one that a command
 // put in place of its folder would open the rest of the machine to the next command.
-func identify(path string) (identity, error) {
+func identifyFolder(path string) (identity, error) {
 	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS}
 	fd, err := unix.Openat2(unix.AT_FDCWD, path, &how)
 	switch {

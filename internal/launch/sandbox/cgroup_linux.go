@@ -58,7 +58,7 @@ var delegated = sync.OnceValue(func() string {
 	return dir
 })
 
-// groupMount is where the control groups are mounted from their root on; empty: nowhere.
+// groupMount returns where the control groups are mounted from their root on; empty: nowhere.
 func groupMount(mountinfo []byte) string {
 	for line := range strings.Lines(string(mountinfo)) {
 		before, after, ok := strings.Cut(line, " - ")
@@ -70,7 +70,7 @@ func groupMount(mountinfo []byte) string {
 	return ""
 }
 
-// ownGroup is the path of our own control group; empty: there is none of version 2.
+// ownGroup returns the path of our own control group; empty: there is none of version 2.
 func ownGroup(self []byte) string {
 	for line := range strings.Lines(string(self)) {
 		if path, ok := strings.CutPrefix(line, "0::"); ok {
@@ -89,9 +89,9 @@ func delegatedBelow(mount, own string) string {
 	}
 	for path := own; ; path = filepath.Dir(path) {
 		dir := filepath.Join(mount, path)
-		if given(dir) || path == "/" && own == "/" {
+		if isGiven(dir) || path == "/" && own == "/" {
 			controllers, _ := os.ReadFile(filepath.Join(dir, "cgroup.subtree_control"))
-			if f := bytes.Fields(controllers); has(f, "pids") && unix.Access(dir, unix.W_OK|unix.X_OK) == nil {
+			if f := bytes.Fields(controllers); hasWord(f, "pids") && unix.Access(dir, unix.W_OK|unix.X_OK) == nil {
 				return dir
 			}
 		}
@@ -101,7 +101,7 @@ func delegatedBelow(mount, own string) string {
 	}
 }
 
-func given(dir string) bool {
+func isGiven(dir string) bool {
 	if os.Geteuid() != 0 {
 		return unix.Access(filepath.Join(dir, "cgroup.procs"), unix.W_OK) == nil
 	}
@@ -114,7 +114,7 @@ func given(dir string) bool {
 	return false
 }
 
-func has(words [][]byte, word string) bool {
+func hasWord(words [][]byte, word string) bool {
 	for _, w := range words {
 		if string(w) == word {
 			return true
@@ -169,7 +169,7 @@ func (g *group) enter(attr *syscall.SysProcAttr) {
 	}
 }
 
-// hit says which limit the kernel kept; empty: none.
+// hit describes which limit the kernel kept; empty: none.
 func (g *group) hit() string {
 	switch {
 	case g == nil:

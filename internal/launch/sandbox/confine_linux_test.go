@@ -294,7 +294,7 @@ func TestWithoutNamespacesNothingIsConfined(t *testing.T) {
 	}
 	in.Temp = t.TempDir()
 	o := order{Path: "/bin/sh", Args: c.Args, Dir: c.Dir, Env: c.Env, Box: in}
-	if p, err := launch(t.Context(), o, nil, nil); p != nil || !strings.Contains(fmt.Sprint(err), "namespaces") {
+	if p, err := startHelper(t.Context(), o, nil, nil); p != nil || !strings.Contains(fmt.Sprint(err), "namespaces") {
 		t.Errorf("%v", err)
 	}
 	if _, err := os.Stat(r.root + "/ran"); err == nil {
@@ -458,7 +458,7 @@ func TestTheTableOfSocketsIsRead(t *testing.T) {
 		"0000000000000000: 00000002 00000000 00010000 0005 01 1234567 @/tmp/.X11-unix/X0\n":      "1234567|@/tmp/.X11-unix/X0",
 		"0000000000000000: 00000002 00000000 00010000 0005 01 1234567 /a /b: 0001 2 3 4 5 6 7\n": "1234567|/a /b: 0001 2 3 4 5 6 7",
 	} {
-		if inode, path := bound(line); inode+"|"+path != want {
+		if inode, path := parseSocketLine(line); inode+"|"+path != want {
 			t.Errorf("%q: %s %s", line, inode, path)
 		}
 	}

@@ -136,7 +136,7 @@ while :; do sleep 100000; done
 `
 
 // alive counts the processes with a text in their environment.
-func alive(mark string) int { return len(wearers(mark)) }
+func alive(mark string) int { return len(processesWithMark(mark)) }
 
 func TestManyStubbornTreesAreGone(t *testing.T) {
 	many := 12

@@ -21,7 +21,7 @@ func temporaryFolders(write []string) []string {
 	for _, dir := range []string{"/tmp", os.Getenv("TMUX_TMPDIR"), os.TempDir()} {
 		real, err := filepath.EvalSymlinks(dir)
 		if err != nil || !filepath.IsAbs(real) || real == "/" || real == RealPath(home) ||
-			slices.ContainsFunc(write, func(w string) bool { return real == w || below(real, w) }) {
+			slices.ContainsFunc(write, func(w string) bool { return real == w || isBelow(real, w) }) {
 			continue
 		}
 		out = append(out, real)
@@ -30,12 +30,12 @@ func temporaryFolders(write []string) []string {
 	return slices.Compact(out)
 }
 
-// freeze replaces a folder by what is in it now, without its sockets: an entry that is made later is
+// freezeFolder replaces a folder by what is in it now, without its sockets: an entry that is made later is
 // not seen. Entries on the way to needed paths always stay, of others the newest.
-func freeze(dir string, needed []string) error {
+func freezeFolder(dir string, needed []string) error {
 	old, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return at(dir, err)
+		return atPath(dir, err)
 	}
 	defer unix.Close(old)
 	entries, err := os.ReadDir(dir)
@@ -44,22 +44,22 @@ func freeze(dir string, needed []string) error {
 	}
 	isNeeded := func(e fs.DirEntry) bool {
 		path := filepath.Join(dir, e.Name())
-		return slices.ContainsFunc(needed, func(n string) bool { return n == path || below(n, path) })
+		return slices.ContainsFunc(needed, func(n string) bool { return n == path || isBelow(n, path) })
 	}
 	if len(entries) > mostFrozen {
-		entries = newest(entries, isNeeded)
+		entries = newestEntries(entries, isNeeded)
 	}
 	if err := unix.Mount("tmpfs", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "size=4m,mode=1777"); err != nil {
-		return at(dir, err)
+		return atPath(dir, err)
 	}
 	for _, e := range entries {
-		_ = thaw(old, e, filepath.Join(dir, e.Name())) // what cannot be mounted is not seen
+		_ = thawEntry(old, e, filepath.Join(dir, e.Name())) // what cannot be mounted is not seen
 	}
 	return nil
 }
 
-// newest returns the entries that are needed and the newest others, mostFrozen in all if fewer are needed.
-func newest(entries []fs.DirEntry, isNeeded func(fs.DirEntry) bool) []fs.DirEntry {
+// newestEntries returns the entries that are needed and the newest others, mostFrozen in all if fewer are needed.
+func newestEntries(entries []fs.DirEntry, isNeeded func(fs.DirEntry) bool) []fs.DirEntry {
 	var out, others []fs.DirEntry
 	changed := map[string]time.Time{}
 	for _, e := range entries {
@@ -74,8 +74,8 @@ func newest(entries []fs.DirEntry, isNeeded func(fs.DirEntry) bool) []fs.DirEntr
 	return append(out, others[:min(len(others), max(0, mostFrozen-len(out)))]...)
 }
 
-// thaw makes an entry of the folder that was replaced visible at a path.
-func thaw(old int, e fs.DirEntry, path string) error {
+// thawEntry makes an entry of the folder that was replaced visible at a path.
+func thawEntry(old int, e fs.DirEntry, path string) error {
 	switch e.Type() {
 	case fs.ModeSocket:
 		return nil
@@ -83,18 +83,18 @@ func thaw(old int, e fs.DirEntry, path string) error {
 		buf := make([]byte, unix.PathMax)
 		n, err := unix.Readlinkat(old, e.Name(), buf)
 		if err != nil {
-			return at(path, err)
+			return atPath(path, err)
 		}
 		return os.Symlink(string(buf[:n]), path)
 	}
 	tree, err := unix.OpenTree(old, e.Name(), unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_SYMLINK_NOFOLLOW)
 	if err != nil {
-		return at(path, err)
+		return atPath(path, err)
 	}
 	defer unix.Close(tree)
 	var stat unix.Stat_t // it may be another one by now
 	if err := unix.Fstat(tree, &stat); err != nil {
-		return at(path, err)
+		return atPath(path, err)
 	}
 	switch stat.Mode & unix.S_IFMT {
 	case unix.S_IFDIR:
@@ -107,5 +107,5 @@ func thaw(old int, e fs.DirEntry, path string) error {
 	if err == nil {
 		err = unix.MoveMount(tree, "", unix.AT_FDCWD, path, unix.MOVE_MOUNT_F_EMPTY_PATH)
 	}
-	return at(path, err)
+	return atPath(path, err)
 }

@@ -13,8 +13,8 @@ import (
 	"ramet/internal/base/text"
 )
 
-// judge says why something may not stay; empty: it may.
-func judge(root *os.Root, t thing) string {
+// judgeThing returns why something may not stay; empty: it may.
+func judgeThing(root *os.Root, t thing) string {
 	info, err := root.Lstat(t.path)
 	if err != nil {
 		return "" // it is gone
@@ -38,7 +38,7 @@ func judge(root *os.Root, t thing) string {
 	case part:
 		return ""
 	case top:
-		names, err := list(root, ".")
+		names, err := listFolder(root, ".")
 		if err == nil && !takesForRepository(func(part string) bool {
 			return slices.ContainsFunc(names, func(name string) bool { return strings.ToLower(name) == part })
 		}) {
@@ -58,7 +58,7 @@ func judgeFolder(root *os.Root, at string, isDir bool, who string, harmless func
 	if !isDir {
 		return "no folder, where " + who + " expects one"
 	}
-	names, err := list(root, at)
+	names, err := listFolder(root, at)
 	if err != nil {
 		return "a folder that cannot be read"
 	}
@@ -72,7 +72,7 @@ func judgeFolder(root *os.Root, at string, isDir bool, who string, harmless func
 
 // judgeRepository allows what git init and git clone make.
 func judgeRepository(root *os.Root, at string) string {
-	names, err := list(root, at)
+	names, err := listFolder(root, at)
 	if err != nil {
 		return "a repository that cannot be read"
 	}
@@ -120,7 +120,7 @@ func judgeHooks(root *os.Root, at string) string {
 	if err != nil || !info.IsDir() {
 		return "a repository whose hooks lie elsewhere"
 	}
-	names, err := list(root, at)
+	names, err := listFolder(root, at)
 	if err != nil {
 		return "hooks that cannot be read"
 	}
@@ -182,8 +182,8 @@ func readPlain(root *os.Root, at string) (string, error) {
 	return string(text), err
 }
 
-// list names what is in a folder, which must be no link.
-func list(root *os.Root, at string) ([]string, error) {
+// listFolder names what is in a folder, which must be no link.
+func listFolder(root *os.Root, at string) ([]string, error) {
 	if info, err := root.Lstat(at); err != nil || !info.IsDir() {
 		return nil, fmt.Errorf("%s is no folder", at)
 	}

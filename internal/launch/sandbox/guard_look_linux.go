@@ -200,7 +200,7 @@ func (f *folder) read(root int, old map[string]*folder) error {
 			bare[part] = name
 		}
 		if k, ok := kindOf(name); ok {
-			if t, err := seen(fd, name, k); err == nil {
+			if t, err := statThing(fd, name, k); err == nil {
 				t.path = path.Join(f.path, name)
 				f.things = append(f.things, t)
 			}
@@ -209,7 +209,7 @@ func (f *folder) read(root int, old map[string]*folder) error {
 		if e.IsDir() {
 			at := path.Join(f.path, name)
 			if len(at) > deepest {
-				if t, err := seen(fd, name, deep); err == nil {
+				if t, err := statThing(fd, name, deep); err == nil {
 					t.path = at
 					f.things = append(f.things, t)
 				}
@@ -232,7 +232,7 @@ func (f *folder) read(root int, old map[string]*folder) error {
 	return nil
 }
 
-// partsOf are the parts of a repository in the top folder, which cannot be moved away as a whole.
+// partsOf returns the parts of a repository in the top folder, which cannot be moved away as a whole.
 func partsOf(dir int, bare map[string]string, isRepository bool) []thing {
 	k := part
 	if isRepository {
@@ -243,7 +243,7 @@ func partsOf(dir int, bare map[string]string, isRepository bool) []thing {
 		if bare[p] == "" {
 			continue
 		}
-		if t, err := seen(dir, bare[p], k); err == nil {
+		if t, err := statThing(dir, bare[p], k); err == nil {
 			t.path, t.id.Changed = bare[p], -int64(i)-1 // one part does not come in the place of another
 			out = append(out, t)
 		}
@@ -251,8 +251,8 @@ func partsOf(dir int, bare map[string]string, isRepository bool) []thing {
 	return out
 }
 
-// seen is a thing in an open folder.
-func seen(dir int, name string, k kind) (thing, error) {
+// statThing returns a thing in an open folder.
+func statThing(dir int, name string, k kind) (thing, error) {
 	id, stat, err := identifyGuard(dir, name)
 	if stat.Mode&unix.S_IFMT != unix.S_IFDIR && stat.Nlink > 1 {
 		id.Changed = stat.Ctim.Nano() // another name of it may have been written to

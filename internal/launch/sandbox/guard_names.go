@@ -44,12 +44,12 @@ var names = sync.OnceValue(func() map[string]kind {
 // refs or a commondir that says where those are. Whatever has the name will do: a link, a file.
 var parts = []string{"head", "objects", "refs", "commondir", "config", "config.worktree", "hooks", "info", "modules", "worktrees"}
 
-// takesForRepository says whether git takes a folder for a repository that has these parts.
+// takesForRepository reports whether git takes a folder for a repository that has these parts.
 func takesForRepository(has func(part string) bool) bool {
 	return has("head") && (has("commondir") || has("objects") && has("refs"))
 }
 
-// CompletesGuard says whether a folder with something of this name in it is one that git takes for a
+// CompletesGuard reports whether a folder with something of this name in it is one that git takes for a
 // repository, of which the name is a part.
 func CompletesGuard(name string, has func(name string) bool) bool {
 	name = strings.ToLower(name)
@@ -61,14 +61,14 @@ func CompletesGuard(name string, has func(name string) bool) bool {
 // harmlessIn are the files of a settings folder that only describe.
 var harmlessIn = map[string]bool{"extensions.json": true, "readme.md": true, ".gitignore": true, ".gitkeep": true}
 
-// ofRamet says whether a name in a folder of ours does nothing by itself: ramet writes
+// ofRamet reports whether a name in a folder of ours does nothing by itself: ramet writes
 // such while commands run. Runs are data until somebody resumes them; the trash is not read by
 // what it holds.
 func ofRamet(name string) bool {
 	return name == "runs" || name == "trash" || name == ".gitignore" || strings.HasPrefix(strings.TrimPrefix(name, "."), "agent-history.")
 }
 
-// kindOf is the kind of a name, as a file system could take it that does not tell
+// kindOf returns the kind of a name, as a file system could take it that does not tell
 // capital letters.
 func kindOf(name string) (kind, bool) {
 	if name == "" || name[0] != '.' && name[0]|0x20 != 'm' && name[0]|0x20 != 'o' {
@@ -102,7 +102,7 @@ func FirstActing(paths []string, exists func(path string) bool) string {
 	return ""
 }
 
-// ActsByName says whether a file of this path, with slashes, is one that other programs execute or
+// ActsByName reports whether a file of this path, with slashes, is one that other programs execute or
 // obey unasked, or lies in a folder of such.
 func ActsByName(file string) bool {
 	parts := strings.Split(file, "/")

@@ -80,10 +80,10 @@ type PlaceState struct {
 	Never  []string
 }
 
-// Into is the quarantine.
+// Into returns the quarantine.
 func (w *GuardWatch) Into() string { return w.into }
 
-// State is what Resume needs.
+// State returns what Resume needs.
 func (w *GuardWatch) State() *GuardState {
 	s := &GuardState{}
 	for _, p := range w.places {
@@ -92,7 +92,7 @@ func (w *GuardWatch) State() *GuardState {
 	return s
 }
 
-// ResumeGuard is the watch that another process has begun, with a quarantine as this one
+// ResumeGuard returns the watch that another process has begun, with a quarantine as this one
 // sees it.
 func ResumeGuard(s *GuardState, into string) *GuardWatch {
 	w := &GuardWatch{into: into}
@@ -106,7 +106,7 @@ func ResumeGuard(s *GuardState, into string) *GuardWatch {
 	return w
 }
 
-// Kept is what was there when the watch began: to be made read-only.
+// Kept returns what was there when the watch began: to be made read-only.
 func (w *GuardWatch) Kept() []string {
 	var out []string
 	for _, p := range w.places {
@@ -187,21 +187,21 @@ func (p watched) judge(into string, sure func(path string) bool) ([]GuardMoved, 
 		if p.before[t.id] {
 			continue
 		}
-		if why := judge(root, t); why != "" && sure(t.path) {
+		if why := judgeThing(root, t); why != "" && sure(t.path) {
 			out = append(out, q.move(t.path, why))
 		}
 	}
 	for _, rel := range p.never {
-		if at, ok := stands(root, p.index.root, rel); ok && sure(at) {
+		if at, ok := resolvePath(root, p.index.root, rel); ok && sure(at) {
 			out = append(out, q.move(at, "ramet would take it for its own"))
 		}
 	}
 	return out, failed
 }
 
-// stands says whether there is something at a path, and what has to go for it: the path itself, or a
+// resolvePath reports whether there is something at a path, and what has to go for it: the path itself, or a
 // link on the way, wherever that leads.
-func stands(root *os.Root, dir, rel string) (at string, ok bool) {
+func resolvePath(root *os.Root, dir, rel string) (at string, ok bool) {
 	if _, err := os.Lstat(filepath.Join(dir, rel)); err != nil {
 		return "", false
 	}
@@ -239,7 +239,7 @@ func (p watched) search(root *os.Root) (found []thing, err error) {
 	return found, fmt.Errorf("folders in %s that cannot be opened", p.index.root)
 }
 
-// belowGuard says whether a path lies in a folder.
+// belowGuard reports whether a path lies in a folder.
 func belowGuard(p, dir string) bool { return strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/") }
 
 // indexes are remembered for a few folders: an agent works in one, for long.
@@ -266,7 +266,7 @@ func indexOf(dir string) *index {
 	return x
 }
 
-// hooksElsewhere is the folder in which a repository has its hooks, where its
+// hooksElsewhere returns the folder in which a repository has its hooks, where its
 // configuration says so and it lies among the files.
 func hooksElsewhere(dir, repo string) []string {
 	config, err := os.ReadFile(filepath.Join(dir, repo, "config"))

@@ -27,10 +27,10 @@ func Main() {
 	// What is given up below belongs to one thread, and the command is forked from
 	// that thread.
 	runtime.LockOSThread()
-	unix.Exit(help()) // at once; os.Exit waits a second under the race detector
+	unix.Exit(runHelper()) // at once; os.Exit waits a second under the race detector
 }
 
-func help() int {
+func runHelper() int {
 	// Signals are swallowed, not ignored: what is ignored would be so in the command.
 	signal.Notify(make(chan os.Signal, 1))
 	if err := keepFiles(); err != nil {
@@ -65,7 +65,7 @@ func help() int {
 	if err := o.prepare(); err != nil {
 		var s *stepError
 		errors.As(err, &s)
-		say(report{Step: s.step, Why: s.err.Error(), Denied: denied(s.err)})
+		say(report{Step: s.step, Why: s.err.Error(), Denied: isDenied(s.err)})
 		return 125
 	}
 	if o.Dry {
@@ -85,7 +85,7 @@ func help() int {
 	if o.Box != nil {
 		go o.Box.Limits.watch(&hit)
 	}
-	status := reap(child)
+	status := reapChildren(child)
 	if ending.Load() {
 		select {} // the other goroutine has still to clean up
 	}
@@ -126,8 +126,8 @@ type stepError struct {
 
 func (e *stepError) Error() string { return e.step + ": " + e.err.Error() }
 
-// denied says whether the kernel will give the same answer next time.
-func denied(err error) bool {
+// isDenied reports whether the kernel will give the same answer next time.
+func isDenied(err error) bool {
 	for _, e := range []syscall.Errno{unix.EPERM, unix.EACCES, unix.EINVAL, unix.ENOSYS, unix.ENOSPC, unix.EUSERS, unix.EOPNOTSUPP} {
 		if errors.Is(err, e) {
 			return true
@@ -159,7 +159,7 @@ func (o order) prepare() error {
 	case os.Getpid() != 1:
 		steps = append(steps, step("namespaces", func() error { return unix.EPERM }))
 	case o.Box == nil:
-		steps = append(steps, step("mounts", func() error { return share(o.Replace) }), step("privileges", dropAmbient))
+		steps = append(steps, step("mounts", func() error { return shareMounts(o.Replace) }), step("privileges", dropAmbient))
 	default:
 		var rules int
 		steps = append(steps,
@@ -168,7 +168,7 @@ func (o order) prepare() error {
 			step("landlock", func() (err error) { rules, err = o.Box.rules(); return err }),
 			step("limits", o.Box.Limits.bound),
 			step("privileges", dropAll),
-			step("landlock", func() error { return restrict(rules) }),
+			step("landlock", func() error { return restrictThread(rules) }),
 			step("system calls", restrictCalls))
 	}
 	if o.For != nil {

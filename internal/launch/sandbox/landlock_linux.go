@@ -27,7 +27,7 @@ const (
 // devices may be written by everybody: nothing comes of it.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 
-// landlockABI is the version that the kernel has.
+// landlockABI returns the version that the kernel has.
 func landlockABI() (int, error) {
 	n, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	abi := int(n)
@@ -70,16 +70,16 @@ func (b *inside) rules() (int, error) {
 	allow := func(path string, access uint64) error {
 		fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
 		if err != nil {
-			return at(path, err)
+			return atPath(path, err)
 		}
 		defer unix.Close(fd)
 		if err := b.checkSame(path, fd); err != nil {
-			return at(path, err)
+			return atPath(path, err)
 		}
 		rule := unix.LandlockPathBeneathAttr{Allowed_access: access, Parent_fd: int32(fd)}
 		_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, n, unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
 		if errno != 0 {
-			return at(path, errno)
+			return atPath(path, errno)
 		}
 		return nil
 	}
@@ -91,19 +91,19 @@ func (b *inside) rules() (int, error) {
 			return 0, err
 		}
 	}
-	if err := allow("/dev/shm", accessRead|accessWrite); err != nil && !gone(err) {
+	if err := allow("/dev/shm", accessRead|accessWrite); err != nil && !isGone(err) {
 		return 0, err
 	}
 	for _, d := range devices {
-		if err := allow(d, accessFile|attr.Access_fs&unix.LANDLOCK_ACCESS_FS_IOCTL_DEV); err != nil && !gone(err) {
+		if err := allow(d, accessFile|attr.Access_fs&unix.LANDLOCK_ACCESS_FS_IOCTL_DEV); err != nil && !isGone(err) {
 			return 0, err
 		}
 	}
 	return set, nil
 }
 
-// restrict binds this thread, and what it starts, to the ruleset for ever.
-func restrict(set int) error {
+// restrictThread binds this thread, and what it starts, to the ruleset for ever.
+func restrictThread(set int) error {
 	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(set), 0, 0); errno != 0 {
 		return errno
 	}

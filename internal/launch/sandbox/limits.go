@@ -27,7 +27,7 @@ func (l Limits) filled() Limits {
 	return l
 }
 
-// Part is a part of what one command may use, for several that run at a time.
+// Part returns a part of what one command may use, for several that run at a time.
 func (l Limits) Part(of int) Limits {
 	l = l.filled()
 	l.Processes, l.Memory = max(64, l.Processes/of), max(256<<20, l.Memory/int64(of))
@@ -49,5 +49,5 @@ func bytesOf(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// DescribeLimits says what bounds confined commands here, and how.
+// DescribeLimits describes what bounds confined commands here, and how.
 func DescribeLimits() string { return Limits{}.filled().String() + limitsHow() }

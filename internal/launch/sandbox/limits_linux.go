@@ -32,7 +32,7 @@ const between = 100 * time.Millisecond
 // fork that fails ends a loop of shells so soon that nobody could say why.
 const headroom = 4096
 
-// machineMemory is what the machine has; 0: not known.
+// machineMemory returns what the machine has; 0: not known.
 func machineMemory() int64 {
 	var info unix.Sysinfo_t
 	if unix.Sysinfo(&info) != nil {
@@ -75,15 +75,15 @@ func (l Limits) watch(hit *atomic.Pointer[string]) {
 	}
 }
 
-// exceeded says which limit is; empty: none.
+// exceeded describes which limit is; empty: none.
 func (l Limits) exceeded() string {
 	threads, pages := 0, int64(0)
-	pids := processes()
+	pids := listProcesses()
 	for _, pid := range pids {
 		if pid == 1 {
 			continue
 		}
-		t, p := usage(pid)
+		t, p := usageOf(pid)
 		threads += t
 		pages += p
 	}
@@ -98,7 +98,7 @@ func (l Limits) exceeded() string {
 	used := int64(0)
 	for _, pid := range pids {
 		if pid != 1 {
-			used += proportional(pid, page)
+			used += proportionalSize(pid, page)
 		}
 	}
 	if used <= l.Memory {
@@ -107,8 +107,8 @@ func (l Limits) exceeded() string {
 	return fmt.Sprintf("more than %s of memory", bytesOf(l.Memory))
 }
 
-// usage is how many threads a process has, and how many pages in memory.
-func usage(pid int) (threads int, pages int64) {
+// usageOf returns how many threads a process has, and how many pages in memory.
+func usageOf(pid int) (threads int, pages int64) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return 0, 0
@@ -122,9 +122,9 @@ func usage(pid int) (threads int, pages int64) {
 	return threads, pages
 }
 
-// proportional is what a process uses, with its part of what it shares; where that is not
+// proportionalSize returns what a process uses, with its part of what it shares; where that is not
 // told, all of it.
-func proportional(pid int, page int64) int64 {
+func proportionalSize(pid int, page int64) int64 {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/smaps_rollup")
 	if err == nil {
 		if _, rest, ok := bytes.Cut(text, []byte("\nPss:")); ok {
@@ -135,11 +135,11 @@ func proportional(pid int, page int64) int64 {
 			}
 		}
 	}
-	_, pages := usage(pid)
+	_, pages := usageOf(pid)
 	return pages * page
 }
 
-// hit says which limit a command met that has ended.
+// hit describes which limit a command met that has ended.
 func (l Limits) hit(seen *atomic.Pointer[string], code int) string {
 	switch why := seen.Load(); {
 	case why != nil:

@@ -55,7 +55,7 @@ func TestDefaultLimitsLeaveRoom(t *testing.T) {
 	if s := DescribeLimits(); !strings.Contains(s, "processes") || !strings.Contains(s, "GiB") {
 		t.Error(s)
 	}
-	if _, pages := usage(os.Getpid()); pages*int64(os.Getpagesize()) < 1<<20 {
+	if _, pages := usageOf(os.Getpid()); pages*int64(os.Getpagesize()) < 1<<20 {
 		t.Errorf("we ourselves use %d pages", pages)
 	}
 }

@@ -133,7 +133,7 @@ func startIn(ctx context.Context, w way, c Command) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	return launch(ctx, order{Way: w, Path: file, Args: c.Args, Dir: c.Dir, Env: c.Env}, nil, c.Output)
+	return startHelper(ctx, order{Way: w, Path: file, Args: c.Args, Dir: c.Dir, Env: c.Env}, nil, c.Output)
 }
 
 // run runs a command to its end, in the way that Start chooses.

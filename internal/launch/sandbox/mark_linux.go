@@ -23,7 +23,7 @@ const (
 // Mark is for whom a command is started: the bytes of an agent's id.
 type Mark [markSize]byte
 
-// Marked is the mark that this process bears; false: none.
+// Marked returns the mark that this process bears; false: none.
 func Marked() (m Mark, ok bool) {
 	ask := func(n uintptr) uintptr {
 		_, _, errno := unix.RawSyscall(asked+n, 0, 0, 0)
@@ -42,7 +42,7 @@ func Marked() (m Mark, ok bool) {
 	return m, true
 }
 
-// markProgram is the filter of a mark.
+// markProgram returns the filter of a mark.
 func markProgram(m Mark) program {
 	var p program
 	p.load(offsetNumber)

@@ -6,5 +6,5 @@ package sandbox
 // to make it last.
 type Mark [16]byte
 
-// Marked is the mark that this process bears; false: none.
+// Marked returns the mark that this process bears; false: none.
 func Marked() (Mark, bool) { return Mark{}, false }

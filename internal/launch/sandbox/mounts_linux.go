@@ -12,20 +12,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// share gives a contained command its own /proc, where the kernel allows it, and what it is to find
+// shareMounts gives a contained command its own /proc, where the kernel allows it, and what it is to find
 // in place of other files. Mounts from outside still come in; its own do not get out.
-func share(files map[string]string) error {
+func shareMounts(files map[string]string) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
 		return nil // it has the mounts of others then, which are left alone
 	}
 	freshProc()
-	return replace(files)
+	return replaceFiles(files)
 }
 
-// replace mounts files and folders over others, read-only.
-func replace(files map[string]string) error {
+// replaceFiles mounts files and folders over others, read-only.
+func replaceFiles(files map[string]string) error {
 	for path, by := range files {
-		err := bind(by, path)
+		err := bindMount(by, path)
 		if err == nil {
 			err = setReadOnly(path, true)
 		}
@@ -52,17 +52,17 @@ func (b *inside) enclose(files map[string]string, needed ...string) error {
 	}
 	needed = slices.Concat(needed, []string{b.Temp}, b.Write, b.Keep, slices.Collect(maps.Keys(files)), slices.Collect(maps.Values(files)))
 	for _, dir := range b.Freeze {
-		if err := freeze(dir, needed); err != nil {
+		if err := freezeFolder(dir, needed); err != nil {
 			return err
 		}
 	}
-	if err := replace(files); err != nil { // while they can be reached
+	if err := replaceFiles(files); err != nil { // while they can be reached
 		return err
 	}
 	shm := filepath.Join(b.Temp, "shm")
 	writable := append([]string{b.tmp()}, b.Write...)
 	open := []string{b.tmp()} // mounts that can be written
-	if err := bind(b.tmp(), b.tmp()); err != nil {
+	if err := bindMount(b.tmp(), b.tmp()); err != nil {
 		return err
 	}
 	var mounts []int // of folders that can be written
@@ -74,7 +74,7 @@ func (b *inside) enclose(files map[string]string, needed ...string) error {
 	for _, dir := range append(slices.Clone(b.Write), b.ways()...) {
 		fd, readOnly, err := b.mountFolder(dir)
 		if err != nil {
-			return at(dir, err)
+			return atPath(dir, err)
 		}
 		if readOnly {
 			unix.Close(fd)
@@ -82,21 +82,21 @@ func (b *inside) enclose(files map[string]string, needed ...string) error {
 		}
 		mounts = append(mounts, fd)
 	}
-	if err := bind(shm, "/dev/shm"); err == nil {
+	if err := bindMount(shm, "/dev/shm"); err == nil {
 		open = append(open, "/dev/shm")
-	} else if !gone(err) {
+	} else if !isGone(err) {
 		return err
 	}
 	for _, k := range b.Keep {
-		if err := bind(k, k); err != nil && !gone(err) {
+		if err := bindMount(k, k); err != nil && !isGone(err) {
 			return err
 		}
 	}
 	var harmless []string
 	for _, d := range devices {
-		if err := bind(d, d); err == nil {
+		if err := bindMount(d, d); err == nil {
 			harmless = append(harmless, d)
-		} else if !gone(err) {
+		} else if !isGone(err) {
 			return err
 		}
 	}
@@ -120,12 +120,12 @@ func (b *inside) enclose(files map[string]string, needed ...string) error {
 		}
 	}
 	for _, h := range b.Hide {
-		if err := cover(h, writable); err != nil && !gone(err) {
+		if err := coverPath(h, writable); err != nil && !isGone(err) {
 			return err
 		}
 	}
 	for _, s := range b.Sockets {
-		if err := bind(os.DevNull, s); err != nil && !gone(err) {
+		if err := bindMount(os.DevNull, s); err != nil && !isGone(err) {
 			return err
 		}
 	}
@@ -170,16 +170,16 @@ func (b *inside) checkSame(path string, fd int) error {
 	return nil
 }
 
-// ways are the folders on the way from a writable folder to what is hidden or kept in it. As
+// ways returns the folders on the way from a writable folder to what is hidden or kept in it. As
 // mounts they cannot be renamed, with what is in them.
 func (b *inside) ways() []string {
 	var out []string
 	for _, h := range slices.Concat(b.Hide, b.Fixed) {
 		for _, w := range b.Write {
 			kept := func(dir string) bool {
-				return slices.ContainsFunc(b.Keep, func(k string) bool { return dir == k || below(dir, k) })
+				return slices.ContainsFunc(b.Keep, func(k string) bool { return dir == k || isBelow(dir, k) })
 			}
-			for dir := filepath.Dir(h); below(dir, w); dir = filepath.Dir(dir) {
+			for dir := filepath.Dir(h); isBelow(dir, w); dir = filepath.Dir(dir) {
 				if !kept(dir) && !slices.Contains(b.Write, dir) && !slices.Contains(out, dir) {
 					out = append(out, dir)
 				}
@@ -190,7 +190,7 @@ func (b *inside) ways() []string {
 	return out
 }
 
-// tmp is the command's TMPDIR.
+// tmp returns the command's TMPDIR.
 func (b *inside) tmp() string { return filepath.Join(b.Temp, "tmp") }
 
 // clear removes the temporary folder in ramet's stead. Parts of it are mounts here, in a
@@ -209,15 +209,15 @@ func (b *inside) clear() {
 	unix.Unlinkat(parentFD, name, unix.AT_REMOVEDIR)
 }
 
-// cover puts something empty over a path. Writable folders below it stay where
+// coverPath puts something empty over a path. Writable folders below it stay where
 // they are.
-func cover(path string, writable []string) error {
+func coverPath(path string, writable []string) error {
 	info, err := os.Lstat(path)
 	if err != nil {
 		return err
 	}
 	if !info.IsDir() {
-		return bind(os.DevNull, path)
+		return bindMount(os.DevNull, path)
 	}
 	type tree struct {
 		path string
@@ -225,32 +225,32 @@ func cover(path string, writable []string) error {
 	}
 	var saved []tree
 	for _, w := range writable {
-		if !below(w, path) {
+		if !isBelow(w, path) {
 			continue
 		}
 		fd, err := unix.OpenTree(unix.AT_FDCWD, w, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
 		if err != nil {
-			return at(w, err)
+			return atPath(w, err)
 		}
 		defer unix.Close(fd)
 		saved = append(saved, tree{w, fd})
 	}
 	if err := unix.Mount("tmpfs", path, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "size=1m,mode=0755"); err != nil {
-		return at(path, err)
+		return atPath(path, err)
 	}
 	for _, t := range saved {
 		if err := os.MkdirAll(t.path, 0o755); err != nil {
 			return err
 		}
 		if err := unix.MoveMount(t.fd, "", unix.AT_FDCWD, t.path, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
-			return at(t.path, err)
+			return atPath(t.path, err)
 		}
 	}
 	return setReadOnly(path, true)
 }
 
-func bind(from, to string) error {
-	return at(to, unix.Mount(from, to, "", unix.MS_BIND|unix.MS_REC, ""))
+func bindMount(from, to string) error {
+	return atPath(to, unix.Mount(from, to, "", unix.MS_BIND|unix.MS_REC, ""))
 }
 
 func setReadOnly(path string, on bool) error {
@@ -261,23 +261,23 @@ func setReadOnly(path string, on bool) error {
 }
 
 func setMount(path string, attr unix.MountAttr, flags uint) error {
-	return at(path, unix.MountSetattr(unix.AT_FDCWD, path, flags, &attr))
+	return atPath(path, unix.MountSetattr(unix.AT_FDCWD, path, flags, &attr))
 }
 
-func at(path string, err error) error {
+func atPath(path string, err error) error {
 	if err == nil {
 		return nil
 	}
 	return &fs.PathError{Op: "mount", Path: path, Err: err}
 }
 
-// gone says that there is nothing to cover or to keep, or nothing that this user
+// isGone reports whether there is nothing to cover or to keep, or nothing that this user
 // could reach.
-func gone(err error) bool {
+func isGone(err error) bool {
 	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.EACCES)
 }
 
-func below(path, folder string) bool {
+func isBelow(path, folder string) bool {
 	return strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/")
 }
 

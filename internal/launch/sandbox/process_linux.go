@@ -102,7 +102,7 @@ func (p *Process) follow(stop func() bool, reports *bufio.Reader, output *drain,
 		p.result.ExitCode = -1
 	}
 	if len(left) > 0 {
-		p.err = survived(left)
+		p.err = reportSurvivors(left)
 	}
 }
 
@@ -150,7 +150,7 @@ func (p *Process) note(format string, args ...any) {
 	p.result.Notes += fmt.Sprintf(format, args...)
 }
 
-func survived(left []int) error {
+func reportSurvivors(left []int) error {
 	return fault.New(fault.Failed, "kill command: these processes of it survived: %v", left).
 		WithHint("look at them, and kill them by hand")
 }
@@ -159,12 +159,12 @@ func survived(left []int) error {
 // did. Without one, the mark finds what got away from the helper, and it is killed.
 func (p *Process) leftOver() []int {
 	if p.way.Spaces {
-		return dwellers(p.space)
+		return processesOfNamespace(p.space)
 	}
 	// One look can miss a process: while it executes another program it has no environment.
 	gone := 0
 	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
-		left := wearers(p.mark)
+		left := processesWithMark(p.mark)
 		if gone++; len(left) > 0 {
 			gone = 0
 		}

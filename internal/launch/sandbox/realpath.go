@@ -2,7 +2,7 @@ package sandbox
 
 import "path/filepath"
 
-// RealPath is a path without links, as far as it exists.
+// RealPath returns a path without links, as far as it exists.
 func RealPath(path string) string {
 	for dir := path; ; dir = filepath.Dir(dir) {
 		if real, err := filepath.EvalSymlinks(dir); err == nil {

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// reap waits for the command, and for every process that lost its parent on the
+// reapChildren waits for the command, and for every process that lost its parent on the
 // way.
-func reap(child int) syscall.WaitStatus {
+func reapChildren(child int) syscall.WaitStatus {
 	for {
 		var status syscall.WaitStatus
 		pid, err := syscall.Wait4(-1, &status, 0, nil)
@@ -38,7 +38,7 @@ func (o order) sweep() {
 		return
 	}
 	for {
-		below := descendants(os.Getpid())
+		below := findDescendants(os.Getpid())
 		if len(below) == 0 {
 			return
 		}
@@ -54,11 +54,11 @@ func (o order) sweep() {
 	}
 }
 
-// descendants are the processes below one. Those that lost their parent are below
+// findDescendants returns the processes below one. Those that lost their parent are below
 // the nearest subreaper.
-func descendants(root int) []int {
+func findDescendants(root int) []int {
 	children := map[int][]int{}
-	for _, pid := range processes() {
+	for _, pid := range listProcesses() {
 		if parent, ok := parentOf(pid); ok {
 			children[parent] = append(children[parent], pid)
 		}
@@ -70,8 +70,8 @@ func descendants(root int) []int {
 	return below
 }
 
-// processes are all that this /proc shows.
-func processes() []int {
+// listProcesses returns all that this /proc shows.
+func listProcesses() []int {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil
@@ -101,8 +101,8 @@ func parentOf(pid int) (int, bool) {
 	return parent, err == nil
 }
 
-// dwellers are the processes of a PID namespace that is not ours.
-func dwellers(space *os.File) []int {
+// processesOfNamespace returns the processes of a PID namespace that is not ours.
+func processesOfNamespace(space *os.File) []int {
 	if space == nil {
 		return nil
 	}
@@ -112,7 +112,7 @@ func dwellers(space *os.File) []int {
 		return nil
 	}
 	var found []int
-	for _, pid := range processes() {
+	for _, pid := range listProcesses() {
 		if link, err := os.Readlink("/proc/" + strconv.Itoa(pid) + "/ns/pid"); err == nil && link == theirs {
 			found = append(found, pid)
 		}
@@ -120,14 +120,14 @@ func dwellers(space *os.File) []int {
 	return found
 }
 
-// wearers are the processes with a mark, which is a whole variable, in their
+// processesWithMark returns the processes with a mark, which is a whole variable, in their
 // environment.
-func wearers(mark string) []int {
+func processesWithMark(mark string) []int {
 	if len(mark) < len(markName)+20 {
 		return nil // no mark of ours; a short one could be anybody's
 	}
 	var found []int
-	for _, pid := range processes() {
+	for _, pid := range listProcesses() {
 		env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 		if err == nil && pid != os.Getpid() && bytes.Contains(append([]byte{0}, env...), []byte("\x00"+mark+"\x00")) {
 			found = append(found, pid)

@@ -29,19 +29,19 @@ func TestProcessesThatAreCleanedUp(t *testing.T) {
 	if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
 		t.Fatal(line, err)
 	}
-	both := wearers(mark)
+	both := processesWithMark(mark)
 	for len(both) < 2 && t.Context().Err() == nil { // the second one may be about to become sleep, and shows no environment then
 		time.Sleep(time.Millisecond)
-		both = wearers(mark)
+		both = processesWithMark(mark)
 	}
 	if slices.Sort(both); len(both) != 2 || both[0] != cmd.Process.Pid {
 		t.Fatalf("%v have the mark of %d", both, cmd.Process.Pid)
 	}
-	below := descendants(os.Getpid())
+	below := findDescendants(os.Getpid())
 	if !slices.Contains(below, both[0]) || !slices.Contains(below, both[1]) || slices.Contains(below, os.Getpid()) || slices.Contains(below, os.Getppid()) {
 		t.Errorf("%v are below %d, not %v", below, os.Getpid(), both)
 	}
-	if found := descendants(both[1]); len(found) != 0 {
+	if found := findDescendants(both[1]); len(found) != 0 {
 		t.Errorf("%v are below one without children", found)
 	}
 	if parent, ok := parentOf(both[1]); parent != both[0] || !ok {
@@ -51,7 +51,7 @@ func TestProcessesThatAreCleanedUp(t *testing.T) {
 		t.Errorf("the parent of none is %d", parent)
 	}
 	for _, text := range []string{mark[:len(mark)-1], mark[1:], short} {
-		if found := wearers(text); found != nil {
+		if found := processesWithMark(text); found != nil {
 			t.Errorf("%v have the mark %s", found, text)
 		}
 	}
@@ -60,7 +60,7 @@ func TestProcessesThatAreCleanedUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ours.Close()
-	if found := append(dwellers(ours), dwellers(nil)...); found != nil {
+	if found := append(processesOfNamespace(ours), processesOfNamespace(nil)...); found != nil {
 		t.Errorf("processes of our own namespace: %v", found)
 	}
 }

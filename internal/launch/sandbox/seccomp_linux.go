@@ -50,8 +50,8 @@ const (
 	offsetFourth = 40
 )
 
-// filter is the program that the kernel runs before each call of the command.
-func filter() (program, error) {
+// buildFilter returns the program that the kernel runs before each call of the command.
+func buildFilter() (program, error) {
 	arch, ok := architectures[runtime.GOARCH]
 	if !ok {
 		return nil, fmt.Errorf("no filter of system calls is known for %s: %w", runtime.GOARCH, unix.ENOSYS)
@@ -119,7 +119,7 @@ func (p *program) sockets() {
 
 // restrictCalls binds this thread, and what it starts, to the filter for ever.
 func restrictCalls() error {
-	p, err := filter()
+	p, err := buildFilter()
 	if err != nil {
 		return err
 	}

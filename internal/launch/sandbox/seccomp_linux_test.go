@@ -129,7 +129,7 @@ func TestAConfinedCommandLacksSomeSystemCalls(t *testing.T) {
 }
 
 func TestTheFilterIsShort(t *testing.T) {
-	p, err := filter()
+	p, err := buildFilter()
 	if err != nil {
 		t.Fatal(err)
 	}

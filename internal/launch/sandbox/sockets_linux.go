@@ -40,7 +40,7 @@ func temporarySockets(patterns string) []string {
 			if e.Type()&fs.ModeSymlink != 0 || !slices.ContainsFunc(strings.Fields(patterns), matches) {
 				continue
 			}
-			if info, err := e.Info(); err == nil && (ours(info) || os.Geteuid() == 0) {
+			if info, err := e.Info(); err == nil && (isOurs(info) || os.Geteuid() == 0) {
 				out = append(out, filepath.Join(dir, e.Name()))
 			}
 		}
@@ -49,8 +49,8 @@ func temporarySockets(patterns string) []string {
 	return slices.Compact(out)
 }
 
-// sockets are the paths at which somebody listens, or did.
-func sockets() ([]string, error) {
+// findSockets returns the paths at which somebody listens, or did.
+func findSockets() ([]string, error) {
 	table, err := os.ReadFile("/proc/net/unix")
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func sockets() ([]string, error) {
 	var paths []string
 	relative := map[string]string{} // inode to path
 	for line := range strings.Lines(string(table)) {
-		inode, path := bound(line)
+		inode, path := parseSocketLine(line)
 		switch {
 		case path == "" || path[0] == '@':
 		case path[0] == '/':
@@ -75,9 +75,9 @@ func sockets() ([]string, error) {
 	}), nil
 }
 
-// bound reads a line of the kernel's table: Num RefCount Protocol Flags Type St Inode Path,
+// parseSocketLine reads a line of the kernel's table: Num RefCount Protocol Flags Type St Inode Path,
 // of which the path may hold spaces, or be missing.
-func bound(line string) (inode, path string) {
+func parseSocketLine(line string) (inode, path string) {
 	rest := strings.TrimSuffix(line, "\n")
 	for range 7 {
 		rest = strings.TrimLeft(rest, " ")
@@ -109,7 +109,7 @@ func (f *finder) find(relative map[string]string) []string {
 		unknown = unknown || !ok
 	}
 	if unknown {
-		for _, pid := range processes() {
+		for _, pid := range listProcesses() {
 			proc := "/proc/" + strconv.Itoa(pid)
 			cwd, err := os.Readlink(proc + "/cwd")
 			if err != nil {

@@ -85,7 +85,7 @@ func firstWay(ctx context.Context, o order, temp *tempFolder, output io.Writer) 
 			continue
 		}
 		o.Way = ways[i]
-		p, err := launch(ctx, o, temp, output)
+		p, err := startHelper(ctx, o, temp, output)
 		if !errors.As(err, &last) {
 			return p, err
 		}
@@ -106,8 +106,8 @@ func firstWay(ctx context.Context, o order, temp *tempFolder, output io.Writer) 
 	return nil, fault.New(code, "start command: %w", last)
 }
 
-// launch starts the helper in one way, and waits until the command runs.
-func launch(ctx context.Context, o order, temp *tempFolder, output io.Writer) (*Process, error) {
+// startHelper starts the helper in one way, and waits until the command runs.
+func startHelper(ctx context.Context, o order, temp *tempFolder, output io.Writer) (*Process, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fault.New(fault.Cancelled, "start command: %w", err)
 	}
@@ -129,7 +129,7 @@ func launch(ctx context.Context, o order, temp *tempFolder, output io.Writer) (*
 		// Not by its path: the binary may have been replaced meanwhile.
 		Path: "/proc/self/exe", Args: []string{marker}, Env: []string{}, Dir: "/",
 		Stdout: outW, Stderr: outW, ExtraFiles: []*os.File{controlR, reportW},
-		SysProcAttr: attributes(o),
+		SysProcAttr: namespaceAttributes(o),
 	}
 	if o.speaks != nil {
 		cmd.Stdin, cmd.Stdout = o.speaks.In, o.speaks.Out
@@ -163,7 +163,7 @@ func launch(ctx context.Context, o order, temp *tempFolder, output io.Writer) (*
 		// The kernel has groups, but lets nobody begin in one: once more, without.
 		group.remove()
 		pipes.close()
-		return launch(ctx, o, temp, output)
+		return startHelper(ctx, o, temp, output)
 	}
 	controlR.Close()
 	reportW.Close()
@@ -171,7 +171,7 @@ func launch(ctx context.Context, o order, temp *tempFolder, output io.Writer) (*
 	if err != nil {
 		group.remove()
 		pipes.close()
-		return nil, &refusal{step: "start the helper", why: err.Error(), denied: denied(err)}
+		return nil, &refusal{step: "start the helper", why: err.Error(), denied: isDenied(err)}
 	}
 	p := &Process{cmd: cmd, way: o.Way, mark: mark, control: controlW, temp: temp, watch: o.watch, group: group, done: make(chan struct{})}
 	if o.Way.Spaces {
@@ -193,7 +193,7 @@ func launch(ctx context.Context, o order, temp *tempFolder, output io.Writer) (*
 		pipes.close()
 		switch {
 		case len(left) > 0:
-			return nil, survived(left)
+			return nil, reportSurvivors(left)
 		case ctx.Err() != nil:
 			return nil, fault.New(fault.Cancelled, "start command: %w", ctx.Err())
 		case err != nil: // not a refusal: another try could run the command twice
@@ -207,8 +207,8 @@ func launch(ctx context.Context, o order, temp *tempFolder, output io.Writer) (*
 	return p, nil
 }
 
-// attributes are the namespaces of the helper.
-func attributes(o order) *syscall.SysProcAttr {
+// namespaceAttributes returns the namespaces of the helper.
+func namespaceAttributes(o order) *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Setsid: true}
 	if !o.Way.Spaces {
 		return attr

@@ -18,7 +18,7 @@ import (
 // Main does nothing: there is no helper on this system.
 func Main() {}
 
-// Available says whether commands can be confined here: nil, or a DENIED fault that
+// Available reports whether commands can be confined here: nil, or a DENIED fault that
 // names what is missing.
 func Available() error {
 	return fault.New(fault.Denied, "commands cannot be confined on this system: there is no sandbox on %s", runtime.GOOS).

@@ -114,7 +114,7 @@ func removeAbandoned(parent string) {
 
 func removeIfAbandoned(parent *os.Root, name string) {
 	info, err := parent.Lstat(name)
-	if err != nil || !info.IsDir() || !ours(info) {
+	if err != nil || !info.IsDir() || !isOurs(info) {
 		return
 	}
 	dir, err := parent.OpenRoot(name)
@@ -139,8 +139,8 @@ func removeIfAbandoned(parent *os.Root, name string) {
 	parent.RemoveAll(name)
 }
 
-// ours says whether a file belongs to this user.
-func ours(info fs.FileInfo) bool {
+// isOurs reports whether a file belongs to this user.
+func isOurs(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(stat.Uid) == os.Geteuid()
 }

@@ -135,7 +135,7 @@ func TestTheNextRametCleansUp(t *testing.T) {
 // childrenOf are the children of a process, whichever of its threads started them.
 func childrenOf(pid int) []int {
 	var out []int
-	for _, p := range processes() {
+	for _, p := range listProcesses() {
 		if parent, ok := parentOf(p); ok && parent == pid {
 			out = append(out, p)
 		}

@@ -12,7 +12,7 @@ func (p *Process) Terminate() {
 	}
 	// The helper has one child of its own making, and whoever lost its parent.
 	helper := p.cmd.Process.Pid
-	for _, pid := range processes() {
+	for _, pid := range listProcesses() {
 		if parent, ok := parentOf(pid); ok && parent == helper {
 			syscall.Kill(pid, syscall.SIGTERM)
 		}

@@ -68,7 +68,7 @@ func (b block) content() content {
 	out := content{Type: string(p.Type)}
 	switch p.Type {
 	case llm.Text:
-		out.Text, out.Citations = p.Text, citations(p)
+		out.Text, out.Citations = p.Text, citationsOf(p)
 		if b.aside {
 			out.Text = "<system>\n" + p.Text + "\n</system>"
 		}
@@ -98,8 +98,8 @@ type cited struct {
 	Citations []json.RawMessage `json:"citations"`
 }
 
-// citations returns those of a text, which the server wants back with it.
-func citations(p *llm.Part) []json.RawMessage {
+// citationsOf returns those of a text, which the server wants back with it.
+func citationsOf(p *llm.Part) []json.RawMessage {
 	var kept cited
 	if p.Origin == Origin && p.Opaque != nil {
 		json.Unmarshal(p.Opaque, &kept) // what is not ours has none

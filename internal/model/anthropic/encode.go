@@ -72,7 +72,7 @@ func (p *provider) encode(r llm.Request) (string, any) {
 	if out.MaxTokens <= 0 {
 		out.MaxTokens = fallbackTokens
 	}
-	think(&out, r, known)
+	setThinking(&out, r, known)
 	ids := wire.CallIDs(r, Origin)
 	for _, t := range r.Tools {
 		out.Tools = append(out.Tools, tool{Name: t.Name, Description: t.Description, InputSchema: t.Schema})
@@ -91,14 +91,14 @@ func (p *provider) encode(r llm.Request) (string, any) {
 		out.OutputConfig.Format = &format{"json_schema", schema}
 	}
 	marks := wire.Marks(r.CacheAfter)
-	answered, found := looked(r.Messages)
+	answered, found := findSearches(r.Messages)
 	leading := true
 	for i, m := range r.Messages {
 		blocks := blocksOf(m, leading, ids)
 		if i < answered {
-			blocks = slices.DeleteFunc(blocks, func(b block) bool { return forgotten(b, found) })
+			blocks = slices.DeleteFunc(blocks, func(b block) bool { return isUnanswered(b, found) })
 		}
-		blocks = ending(m.Role, blocks)
+		blocks = trimThoughts(m.Role, blocks)
 		if slices.Contains(marks, i) {
 			markLast(blocks, r.CacheHour)
 		}
@@ -120,17 +120,17 @@ func (p *provider) encode(r llm.Request) (string, any) {
 	return "/v1/messages", out
 }
 
-// think asks for thinking. Models since 4.6, and those that nobody knows yet,
+// setThinking asks for thinking. Models since 4.6, and those that nobody knows yet,
 // decide themselves how much and take an effort; before, they take a budget within
 // the limit of the answer. The newer ones do not show what they think unless told.
-func think(out *request, r llm.Request, known llm.Model) {
+func setThinking(out *request, r llm.Request, known llm.Model) {
 	if known.Steady {
 		out.Temperature = nil
 	}
 	word := known.Think(r.Effort)
 	adaptive := !known.Known || slices.Contains(known.Efforts, string(llm.Max))
 	switch {
-	case word == "" || mended(r.Messages, adaptive):
+	case word == "" || mustNotThink(r.Messages, adaptive):
 		return
 	case r.Effort == llm.Off:
 		out.Thinking = &thinking{Type: "disabled"}
@@ -153,10 +153,10 @@ func think(out *request, r llm.Request, known llm.Model) {
 
 var budgets = map[llm.Effort]int64{llm.Minimal: 1024, llm.Low: 2048, llm.Medium: 8192, llm.High: 24576, llm.XHigh: 32768, llm.Max: 49152}
 
-// mended says that the calls whose results come last were not made by a model that
+// mustNotThink reports whether the calls whose results come last were not made by a model that
 // thought here: the server refuses to go on with them thinking. Where the model
 // decides itself whether to think, only another vendor's calls count.
-func mended(messages []llm.Message, adaptive bool) bool {
+func mustNotThink(messages []llm.Message, adaptive bool) bool {
 	for i := len(messages) - 1; i >= 0; i-- {
 		m := messages[i]
 		if m.Role == llm.User {
@@ -219,9 +219,9 @@ func blocksOf(m llm.Message, leading bool, ids wire.IDs) (out []block) {
 	return out
 }
 
-// ending leaves out thoughts at the end of an answer, which are refused too: a blank
+// trimThoughts leaves out thoughts at the end of an answer, which are refused too: a blank
 // text or a search without an answer stood behind them.
-func ending(role llm.Role, blocks []block) []block {
+func trimThoughts(role llm.Role, blocks []block) []block {
 	for role == llm.Assistant && len(blocks) > 0 && blocks[len(blocks)-1].part.Type == llm.Thinking {
 		blocks = blocks[:len(blocks)-1]
 	}

@@ -62,11 +62,11 @@ func (d *decoder) whole(i int) {
 	d.parts.Note(i, asked.Input.Query)
 }
 
-// looked says up to which message the conversation has gone on since, and which
+// findSearches says up to which message the conversation has gone on since, and which
 // searches have been answered. What the server looks for is answered in the same
 // message, or in a later one when it paused or called for a tool of ours meanwhile; a
 // search that was never answered, because the answer broke off, is refused.
-func looked(messages []llm.Message) (answered int, found map[string]bool) {
+func findSearches(messages []llm.Message) (answered int, found map[string]bool) {
 	for i, m := range messages {
 		if m.Role == llm.User {
 			answered = i
@@ -76,7 +76,7 @@ func looked(messages []llm.Message) (answered int, found map[string]bool) {
 			if p.Type != llm.Search || p.Origin != Origin {
 				continue
 			}
-			if _, of := named(p.Opaque); of != "" {
+			if _, of := searchIDs(p.Opaque); of != "" {
 				if found == nil {
 					found = map[string]bool{}
 				}
@@ -87,17 +87,17 @@ func looked(messages []llm.Message) (answered int, found map[string]bool) {
 	return answered, found
 }
 
-// forgotten says that a block is a search without an answer.
-func forgotten(b block, found map[string]bool) bool {
+// isUnanswered reports whether a block is a search without an answer.
+func isUnanswered(b block, found map[string]bool) bool {
 	if b.part.Type != llm.Search {
 		return false
 	}
-	own, _ := named(b.part.Opaque)
+	own, _ := searchIDs(b.part.Opaque)
 	return own != "" && !found[own]
 }
 
-// named is the id of a search, and of the one that it answers.
-func named(raw json.RawMessage) (own, of string) {
+// searchIDs returns the id of a search, and of the one that it answers.
+func searchIDs(raw json.RawMessage) (own, of string) {
 	var block struct {
 		ID string `json:"id"`
 		Of string `json:"tool_use_id"`

@@ -93,7 +93,7 @@ var vendors = []Vendor{
 // Offline is the vendor of the model that is built in.
 const Offline = "offline"
 
-// KeyOwner is the vendor whose key and base URL it takes; empty for one that is
+// KeyOwner returns the vendor whose key and base URL it takes; empty for one that is
 // built in.
 func (v Vendor) KeyOwner() string {
 	switch {
@@ -105,10 +105,10 @@ func (v Vendor) KeyOwner() string {
 	return v.Name
 }
 
-// KeyVariable is the environment variable of its key; empty if it takes none.
+// KeyVariable returns the environment variable of its key; empty if it takes none.
 func (v Vendor) KeyVariable() string { return v.variable("_API_KEY") }
 
-// BaseVariable is the environment variable of its base URL; empty if it has none.
+// BaseVariable returns the environment variable of its base URL; empty if it has none.
 func (v Vendor) BaseVariable() string { return v.variable("_BASE_URL") }
 
 func (v Vendor) variable(ending string) string {
@@ -118,7 +118,7 @@ func (v Vendor) variable(ending string) string {
 	return strings.ToUpper(strings.ReplaceAll(v.KeyOwner(), "-", "_")) + ending
 }
 
-// Speaks is the protocol in which a model of the vendor is asked.
+// Speaks returns the protocol in which a model of the vendor is asked.
 func (v Vendor) Speaks(model string) Protocol {
 	if v.Google && strings.HasPrefix(model, "claude") {
 		return Anthropic
@@ -129,7 +129,7 @@ func (v Vendor) Speaks(model string) Protocol {
 // Vendors lists all of them, in the order in which a default is looked for: those
 // of the user before the one that is built in.
 func Vendors() []Vendor {
-	users, changes := told()
+	users, changes := userVendors()
 	out := make([]Vendor, 0, len(vendors)+len(users))
 	for _, v := range vendors {
 		if v.BuiltIn {
@@ -140,9 +140,9 @@ func Vendors() []Vendor {
 	return out
 }
 
-// Find is the vendor of a name, or NOT_FOUND with what was perhaps meant.
+// Find returns the vendor of a name, or NOT_FOUND with what was perhaps meant.
 func Find(name string) (Vendor, error) {
-	if v, ok := find(name); ok {
+	if v, ok := findVendor(name); ok {
 		return v, nil
 	}
 	all := Vendors()
@@ -154,15 +154,15 @@ func Find(name string) (Vendor, error) {
 		WithHint("%s", text.NearestHint(strings.ToLower(name), names, "known: "+strings.Join(names, ", ")))
 }
 
-// IsLocal says whether there is such a vendor, and it runs on the user's machine. It is asked for every
+// IsLocal reports whether there is such a vendor, and it runs on the user's machine. It is asked for every
 // call, and finds no words for those that are not known.
 func IsLocal(name string) bool {
-	v, ok := find(name)
+	v, ok := findVendor(name)
 	return ok && v.Local
 }
 
-func find(name string) (Vendor, bool) {
-	users, changes := told()
+func findVendor(name string) (Vendor, bool) {
+	users, changes := userVendors()
 	for i := range vendors { // asked for every turn: not all of them are copied
 		if vendors[i].Name == name {
 			return vendors[i].with(changes[name]), true
@@ -182,8 +182,8 @@ type Table struct {
 	Models  []llm.Model `json:"models"`
 }
 
-// known is the table of a vendor as it is linked; empty where its models are not known.
-func known(name string) Table {
+// linkedTable returns the table of a vendor as it is linked; empty where its models are not known.
+func linkedTable(name string) Table {
 	if name == Offline {
 		return Table{Default: Offline, Models: []llm.Model{{Name: Offline, Title: "built-in offline model", Context: 200_000, Output: 8192}}}
 	}
@@ -215,7 +215,7 @@ var (
 	tables = map[string]Table{}
 )
 
-// Table is the vendor's; empty where its models are not known.
+// Table returns the vendor's; empty where its models are not known.
 func (v Vendor) Table() Table {
 	name := v.owner()
 	mu.Lock()
@@ -223,13 +223,13 @@ func (v Vendor) Table() Table {
 	if t, ok := tables[name]; ok {
 		return t
 	}
-	t, fresh := updated(name)
+	t, fresh := updatedTable(name)
 	if !fresh {
-		t = known(name)
+		t = linkedTable(name)
 	}
 	for i := range t.Models {
 		t.Models[i].Known = true
-		t.Models[i] = ruled(name, t.Models[i])
+		t.Models[i] = applyRules(name, t.Models[i])
 	}
 	tables[name] = t
 	return t
@@ -242,7 +242,7 @@ func Learn(v Vendor, t Table) {
 	tables[v.owner()] = t
 }
 
-// owner is the vendor whose models these are.
+// owner returns the vendor whose models these are.
 func (v Vendor) owner() string {
 	if v.Models != "" {
 		return v.Models
@@ -250,7 +250,7 @@ func (v Vendor) owner() string {
 	return v.Name
 }
 
-// Model is what is known about a model; ok is false where it stands in no table:
+// Model returns what is known about a model; ok is false where it stands in no table:
 // then its limits are those of the one most like it, if any is.
 func (v Vendor) Model(name string) (m llm.Model, ok bool) {
 	table := v.Table()
@@ -260,17 +260,17 @@ func (v Vendor) Model(name string) (m llm.Model, ok bool) {
 			return m, m.Known
 		}
 	}
-	m = ruled(v.owner(), guessed(table, name))
+	m = applyRules(v.owner(), guessModel(table, name))
 	m.PDF = v.documents(m)
 	return m, false
 }
 
-// documents says whether a model can be given documents: vendors make images of their pages.
+// documents reports whether a model can be given documents: vendors make images of their pages.
 func (v Vendor) documents(m llm.Model) bool {
 	return (v.Protocol != Chat || v.Files) && !v.BuiltIn && (m.Images || !m.Known)
 }
 
-// Price is what a model costs; ok is false where nobody knows.
+// Price returns what a model costs; ok is false where nobody knows.
 func (v Vendor) Price(name string) (llm.Price, bool) {
 	m, known := v.Model(name)
 	return m.Price, known || v.Local

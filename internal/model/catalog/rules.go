@@ -45,7 +45,7 @@ var rules = []Rule{
 	{Vendor: "openrouter", Families: []string{"*/*"}, Search: 20000000000, Source: "https://openrouter.ai/docs/guides/features/plugins/web-search", Date: "2026-11-15"},
 }
 
-// Fits says whether a rule is about a model.
+// Fits reports whether a rule is about a model.
 func (r Rule) Fits(vendor, name string) bool {
 	if r.Vendor != vendor {
 		return false
@@ -58,7 +58,7 @@ func (r Rule) Fits(vendor, name string) bool {
 	return false
 }
 
-// EffortRule is the rule that says how hard a model of the vendor is to think where
+// EffortRule returns the rule that says how hard a model of the vendor is to think where
 // nobody says; ok is false where none does.
 func (v Vendor) EffortRule(m llm.Model) (out Rule, ok bool) {
 	for _, r := range rules {
@@ -69,8 +69,8 @@ func (v Vendor) EffortRule(m llm.Model) (out Rule, ok bool) {
 	return out, ok
 }
 
-// ruled is a model with what the rules say of it.
-func ruled(vendor string, m llm.Model) llm.Model {
+// applyRules returns a model with what the rules say of it.
+func applyRules(vendor string, m llm.Model) llm.Model {
 	for _, r := range rules {
 		if !r.Fits(vendor, m.Name) {
 			continue
@@ -94,9 +94,9 @@ func ruled(vendor string, m llm.Model) llm.Model {
 // one of its family: more than the maker's name.
 const least = 6
 
-// guessed is a model that is in no table, with the limits of the one whose name is
+// guessModel returns a model that is in no table, with the limits of the one whose name is
 // most like its own. What it costs and whether it thinks is not guessed.
-func guessed(table Table, name string) llm.Model {
+func guessModel(table Table, name string) llm.Model {
 	out, best := llm.Model{Name: name}, least-1
 	for _, m := range table.Models {
 		n := 0

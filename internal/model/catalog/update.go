@@ -18,7 +18,7 @@ type Update struct {
 	Vendors map[string]Table `json:"vendors"`
 }
 
-// Path is the file of a home folder that holds an update.
+// Path returns the file of a home folder that holds an update.
 func Path(home string) string { return filepath.Join(home, "models.json") }
 
 // file is where an update is read from; empty: there is none. mu guards it.
@@ -35,8 +35,8 @@ func UseFile(path string) {
 	}
 }
 
-// updated is the table that the file has for a vendor.
-func updated(name string) (Table, bool) {
+// updatedTable returns the table that the file has for a vendor.
+func updatedTable(name string) (Table, bool) {
 	if file == "" {
 		return Table{}, false
 	}
@@ -109,12 +109,12 @@ func (u Update) Changes() []string {
 		for _, m := range t.Models {
 			if was, known := v.Model(m.Name); !known {
 				out = append(out, fmt.Sprintf("+ %s/%s", v.Name, m.Name))
-			} else if change := difference(was, m); change != "" {
+			} else if change := describeDifference(was, m); change != "" {
 				out = append(out, fmt.Sprintf("~ %s/%s: %s", v.Name, m.Name, change))
 			}
 		}
 		for _, m := range old.Models {
-			if !has(t, m.Name) {
+			if !hasModel(t, m.Name) {
 				out = append(out, fmt.Sprintf("- %s/%s", v.Name, m.Name))
 			}
 		}
@@ -122,7 +122,7 @@ func (u Update) Changes() []string {
 	return out
 }
 
-func has(t Table, name string) bool {
+func hasModel(t Table, name string) bool {
 	for _, m := range t.Models {
 		if m.Name == name {
 			return true
@@ -131,8 +131,8 @@ func has(t Table, name string) bool {
 	return false
 }
 
-// difference says in what two entries of a model differ, in a few words.
-func difference(a, b llm.Model) string {
+// describeDifference describes in what two entries of a model differ, in a few words.
+func describeDifference(a, b llm.Model) string {
 	dollars := func(p llm.Price) string {
 		return fmt.Sprintf("$%.2f in, $%.2f out", float64(p.Input)/1e6, float64(p.Output)/1e6)
 	}

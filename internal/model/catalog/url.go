@@ -7,7 +7,7 @@ import (
 	"ramet/internal/base/fault"
 )
 
-// cloud is where Google's cloud is asked: its location decides.
+// cloud returns where Google's cloud is asked: its location decides.
 func (v Vendor) cloud() string {
 	switch at := v.Place(); at {
 	case "global":
@@ -19,7 +19,7 @@ func (v Vendor) cloud() string {
 	}
 }
 
-// Place is the location in Google's cloud.
+// Place returns the location in Google's cloud.
 func (v Vendor) Place() string {
 	if v.Location == "" {
 		return "global"
@@ -27,12 +27,12 @@ func (v Vendor) Place() string {
 	return v.Location
 }
 
-// Below is the path of the models in Google's cloud, of one who made them.
+// Below returns the path of the models in Google's cloud, of one who made them.
 func (v Vendor) Below(publisher string) string {
 	return "/v1/projects/" + url.PathEscape(v.Project) + "/locations/" + url.PathEscape(v.Place()) + "/publishers/" + publisher + "/models/"
 }
 
-// URL is the base URL under which the vendor is asked: the given one or, if that is
+// URL returns the base URL under which the vendor is asked: the given one or, if that is
 // empty, its usual one. OpenAI's protocols stand below /v1, which people leave out.
 func (v Vendor) URL(given string) (string, error) {
 	base := given

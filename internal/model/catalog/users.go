@@ -16,8 +16,8 @@ var (
 	changes map[string]Vendor
 )
 
-// told is what the user said. Neither is changed once it is there.
-func told() ([]Vendor, map[string]Vendor) {
+// userVendors returns what the user said. Neither is changed once it is there.
+func userVendors() ([]Vendor, map[string]Vendor) {
 	usersMu.Lock()
 	defer usersMu.Unlock()
 	return users, changes
@@ -81,7 +81,7 @@ func Use(list []Vendor) {
 	}
 }
 
-// with is the vendor as the user changed it.
+// with returns the vendor as the user changed it.
 func (v Vendor) with(c Vendor) Vendor {
 	if c.Base != "" {
 		v.Base, v.Moved = c.Base, true

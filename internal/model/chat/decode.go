@@ -84,20 +84,20 @@ func (d *decoder) Next(_ string, data []byte) ([]llm.Event, bool, error) {
 	if err := json.Unmarshal(data, &c); err != nil {
 		return nil, false, wire.Garbled("a chunk is no JSON of the protocol: %v", err)
 	}
-	if present(c.Error) {
+	if isPresent(c.Error) {
 		return nil, false, wire.ParseSaid(data)
 	}
 	if c.Usage != nil {
 		d.count(*c.Usage)
 	}
 	for _, choice := range c.Choices[:min(len(c.Choices), 1)] {
-		if present(choice.Error) {
+		if isPresent(choice.Error) {
 			return nil, false, wire.ParseSaid([]byte(`{"error":` + string(choice.Error) + `}`))
 		}
 		delta := choice.Delta
 		d.details.add(delta.Details)
-		d.think(thinking(delta.Thinking, delta.Reasoning))
-		said, thought := plain(delta.Content)
+		d.think(thinkingText(delta.Thinking, delta.Reasoning))
+		said, thought := plainContent(delta.Content)
 		d.think(thought)
 		d.say(said)
 		if delta.Refusal != "" {
@@ -187,18 +187,18 @@ func (d *decoder) call(c toolCall) {
 
 func (d *decoder) has(i int, id string) bool { return i < len(d.ids) && d.ids[i] == id }
 
-// thinking comes under one of two names, or under both.
-func thinking(one, other string) string {
+// thinkingText comes under one of two names, or under both.
+func thinkingText(one, other string) string {
 	if one != "" {
 		return one
 	}
 	return other
 }
 
-// plain is content as a string, or the texts of a list of pieces. Mistral's lists
+// plainContent is content as a string, or the texts of a list of pieces. Mistral's lists
 // hold thoughts too, which are lists in turn.
-func plain(raw json.RawMessage) (said, thought string) {
-	if !present(raw) || json.Unmarshal(raw, &said) == nil {
+func plainContent(raw json.RawMessage) (said, thought string) {
+	if !isPresent(raw) || json.Unmarshal(raw, &said) == nil {
 		return said, ""
 	}
 	var list []struct {
@@ -210,13 +210,13 @@ func plain(raw json.RawMessage) (said, thought string) {
 	}
 	for _, one := range list {
 		said += one.Text
-		inner, _ := plain(one.Thinking)
+		inner, _ := plainContent(one.Thinking)
 		thought += inner
 	}
 	return said, thought
 }
 
-func present(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+func isPresent(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
 // count converts usage. xAI counts thinking beside what was written, others
 // within; the total tells them apart.
@@ -225,7 +225,7 @@ func (d *decoder) count(u usage) {
 	out := llm.Usage{
 		Input:  wire.Rest(u.Prompt, cached, u.Details.Written),
 		Output: u.Completion, CacheRead: cached, CacheWrite: u.Details.Written,
-		Reasoning: u.CompletionDetails.Reasoning, Billed: dollars(u.Cost),
+		Reasoning: u.CompletionDetails.Reasoning, Billed: parseDollars(u.Cost),
 	}
 	if u.Total == u.Prompt+u.Completion+u.CompletionDetails.Reasoning {
 		out.Output += out.Reasoning
@@ -233,8 +233,8 @@ func (d *decoder) count(u usage) {
 	d.usage = &out
 }
 
-// dollars is an amount as a server writes it, rounded up; 0 where it says none.
-func dollars(n json.Number) llm.Money {
+// parseDollars returns an amount as a server writes it, rounded up; 0 where it says none.
+func parseDollars(n json.Number) llm.Money {
 	amount, err := n.Float64()
 	if err != nil || amount < 0 || amount > 1e6 {
 		return 0

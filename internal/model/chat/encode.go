@@ -143,7 +143,7 @@ func (p *provider) encode(r llm.Request) (string, any) {
 			asLists(out.Messages[from:])
 		}
 		if slices.Contains(marks, i) {
-			mark(out.Messages[from:], r.CacheHour)
+			markLastText(out.Messages[from:], r.CacheHour)
 		}
 	}
 	return "/chat/completions", out
@@ -173,7 +173,7 @@ func (p *provider) form(out *request, r llm.Request) {
 	out.Format = &format{"json_schema", &jsonSchema{"answer", schema, strict}}
 }
 
-// marks are the messages after which a cache is to begin, where the server passes
+// marks returns the messages after which a cache is to begin, where the server passes
 // that on to a model that wants to be told.
 func (p *provider) marks(r llm.Request) []int {
 	if p.Marks == "" || !strings.HasPrefix(r.Model, p.Marks) {
@@ -192,8 +192,8 @@ func asLists(messages []message) {
 	}
 }
 
-// mark marks the last text of the messages.
-func mark(messages []message, hour bool) {
+// markLastText marks the last text of the messages.
+func markLastText(messages []message, hour bool) {
 	control := &cacheControl{Type: "ephemeral"}
 	if hour {
 		control.TTL = "1h"
@@ -242,7 +242,7 @@ func (t dialogue) assistant(m llm.Message) (message, bool) {
 	return out, out.Content != nil || len(out.ToolCalls) > 0
 }
 
-// others is what is not the assistant's: each result is a message of its own,
+// others returns what is not the assistant's: each result is a message of its own,
 // and texts with images a list of pieces.
 func (t dialogue) others(m llm.Message) []message {
 	var out []message

@@ -29,10 +29,10 @@ type Key struct{ value string }
 
 const hidden = "[redacted]"
 
-// Reveal is the key itself.
+// Reveal returns the key itself.
 func (k Key) Reveal() string { return k.value }
 
-// IsZero says that there is none.
+// IsZero reports whether there is none.
 func (k Key) IsZero() bool { return k.value == "" }
 
 // String hides the key.
@@ -62,7 +62,7 @@ type Google struct {
 	Project, Location string
 }
 
-// Reach is the vendor as it is reached.
+// Reach returns the vendor as it is reached.
 func (a Access) Reach(v catalog.Vendor) catalog.Vendor {
 	if v.Google {
 		v.Project, v.Location = a.Google.Project, a.Google.Location
@@ -88,7 +88,7 @@ const (
 	googleProject, googleLocation = "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION"
 )
 
-// google is what is known of Google's cloud: from the configuration, else from the
+// google returns what is known of Google's cloud: from the configuration, else from the
 // environment, else from the file that Google's own tools write.
 func (s *Store) google(v catalog.Vendor) Google {
 	out := Google{File: s.env(googleFile), Metadata: s.env(googleMetadata), Project: v.Project, Location: v.Location}
@@ -118,7 +118,7 @@ type Store struct {
 
 // Reload reads the stored keys again, after one was changed.
 func (s *Store) Reload() error {
-	file, err := read(s.path)
+	file, err := readFile(s.path)
 	if err != nil {
 		return err
 	}
@@ -134,14 +134,14 @@ func (s *Store) stored(vendor string) string {
 	return s.file[vendor]
 }
 
-// Path is the file of a home folder.
+// Path returns the file of a home folder.
 func Path(home string) string { return filepath.Join(home, "credentials.toml") }
 
 // Open reads the keys; a file that is not there has none.
 func Open(env func(string) string, home string) (*Store, error) {
 	s := &Store{env: env, path: Path(home)}
 	var err error
-	s.file, err = read(s.path)
+	s.file, err = readFile(s.path)
 	return s, err
 }
 
@@ -163,7 +163,7 @@ func Variables() []string {
 	return out
 }
 
-// Access is how a vendor is reached.
+// Access returns how a vendor is reached.
 func (s *Store) Access(v catalog.Vendor) Access {
 	var a Access
 	if v.BuiltIn {
@@ -189,7 +189,7 @@ func (s *Store) Access(v catalog.Vendor) Access {
 	return a
 }
 
-// Usable says whether a vendor can be asked, and why not. With a base URL of its
+// Usable reports whether a vendor can be asked, and why not. With a base URL of its
 // own a key is not demanded: proxies and local servers need none.
 func (s *Store) Usable(v catalog.Vendor) (ok bool, why string) {
 	a := s.Access(v)
@@ -206,10 +206,10 @@ func (s *Store) Usable(v catalog.Vendor) (ok bool, why string) {
 	return false, "no key: set " + v.KeyVariable() + " or `ramet auth set " + v.KeyOwner() + "`"
 }
 
-// Stored says whether the file has a key of this vendor.
+// Stored reports whether the file has a key of this vendor.
 func (s *Store) Stored(vendor string) bool { return s.stored(vendor) != "" }
 
-// Values is every key by its name, for a redactor.
+// Values returns every key by its name, for a redactor.
 func (s *Store) Values() map[string]string {
 	out := map[string]string{}
 	for _, name := range []string{awsSecret, awsSession} {

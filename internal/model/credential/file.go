@@ -24,8 +24,8 @@ import (
 // maxFile bounds what is read.
 const maxFile = 1 << 20
 
-// read reads the file: vendor to key.
-func read(path string) (map[string]string, error) {
+// readFile reads the file: vendor to key.
+func readFile(path string) (map[string]string, error) {
 	const verb = "read credentials"
 	// A pipe would hang the reader, so it is not waited for.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -53,11 +53,11 @@ func read(path string) (map[string]string, error) {
 	if len(text) > maxFile {
 		return nil, fault.New(fault.InvalidConfig, "%s: %s has more than %d bytes", verb, path, maxFile)
 	}
-	return parse(path, string(text))
+	return parseFile(path, string(text))
 }
 
-// parse never repeats what stands in the file.
-func parse(path, text string) (map[string]string, error) {
+// parseFile never repeats what stands in the file.
+func parseFile(path, text string) (map[string]string, error) {
 	const form = `write one line for each vendor: anthropic = "…"`
 	keys := map[string]string{}
 	if _, err := toml.Decode(text, &keys); err != nil {
@@ -85,7 +85,7 @@ func Set(ctx context.Context, home, vendor, key string) error {
 	if err := CheckKey(key); err != nil {
 		return err
 	}
-	return change(ctx, home, func(keys map[string]string) error {
+	return changeFile(ctx, home, func(keys map[string]string) error {
 		keys[vendor] = key
 		return nil
 	})
@@ -93,7 +93,7 @@ func Set(ctx context.Context, home, vendor, key string) error {
 
 // Remove deletes a key; NOT_FOUND where there is none.
 func Remove(ctx context.Context, home, vendor string) error {
-	return change(ctx, home, func(keys map[string]string) error {
+	return changeFile(ctx, home, func(keys map[string]string) error {
 		if keys[vendor] == "" {
 			return fault.New(fault.NotFound, "no key of %s is stored", vendor).
 				WithHint("`ramet auth list` says which keys there are, and from where")
@@ -103,11 +103,11 @@ func Remove(ctx context.Context, home, vendor string) error {
 	})
 }
 
-func change(ctx context.Context, home string, do func(map[string]string) error) error {
+func changeFile(ctx context.Context, home string, do func(map[string]string) error) error {
 	path := Path(home)
 	if _, statErr := os.Stat(home); statErr == nil || !errors.Is(statErr, fs.ErrNotExist) {
 		// Nothing to change is found out before anything is made.
-		keys, err := read(path)
+		keys, err := readFile(path)
 		if err != nil {
 			return err
 		}
@@ -121,7 +121,7 @@ func change(ctx context.Context, home string, do func(map[string]string) error) 
 		return err
 	}
 	return durable.While(ctx, path, func() error {
-		keys, err := read(path)
+		keys, err := readFile(path)
 		if err != nil {
 			return err
 		}

@@ -16,7 +16,7 @@ func Patiently(ctx context.Context) context.Context {
 	return context.WithValue(ctx, patientKey{}, true)
 }
 
-// endless says whether a failure is waited for however long it takes: the vendor says that it will
+// endless reports whether a failure is waited for however long it takes: the vendor says that it will
 // pass, or it was reached before and is not any more. An address at which nobody ever answered is
 // a mistake sooner than a loss.
 func (p *retryProvider) endless(ctx context.Context, why *llm.Failure) bool {

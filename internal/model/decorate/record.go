@@ -109,7 +109,7 @@ func (h *hashing) begin(sent llm.Bytes) {
 	}()
 }
 
-// end is the hash of the last request; the zero hash if there was none.
+// end returns the hash of the last request; the zero hash if there was none.
 func (h *hashing) end() chain.Hash {
 	if h.done != nil {
 		<-h.done

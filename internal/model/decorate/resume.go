@@ -38,7 +38,7 @@ type answer struct {
 	pause llm.Finish
 }
 
-// request is what is asked next: the same, with what was said.
+// request returns what is asked next: the same, with what was said.
 func (a *answer) request() llm.Request {
 	r := a.asked
 	if len(a.parts) == 0 {
@@ -82,7 +82,7 @@ func (a *answer) listen(stream iter.Seq[llm.Event], yield func(llm.Event) bool) 
 	return false // a stream without an end: who is around it says so
 }
 
-// cut is the end of an answer that is not gone on with.
+// cut returns the end of an answer that is not gone on with.
 func (a *answer) cut() llm.Event {
 	return llm.Event{Type: llm.Finished, Finish: llm.Finish{Reason: llm.Length, Raw: a.pause.Raw}}
 }

@@ -64,7 +64,7 @@ func (p *retryProvider) Stream(ctx context.Context, r llm.Request) iter.Seq[llm.
 			if !yield(llm.Event{Type: llm.Retry, Retry: notice}) {
 				return
 			}
-			if !pause(ctx, wait) {
+			if !waitFor(ctx, wait) {
 				yield(llm.Fail(llm.Ended(ctx)))
 				return
 			}
@@ -93,7 +93,7 @@ func (p *retryProvider) attempt(ctx context.Context, r llm.Request, yield func(l
 	return cut, shown
 }
 
-// wait is how long to wait before the next attempt, if there is to be one, and of how many; 0: of as
+// wait returns how long to wait before the next attempt, if there is to be one, and of how many; 0: of as
 // many as it takes.
 func (p *retryProvider) wait(ctx context.Context, err error, attempt int) (wait time.Duration, of int, again bool) {
 	why, ok := errors.AsType[*llm.Failure](err)
@@ -116,7 +116,7 @@ func (p *retryProvider) wait(ctx context.Context, err error, attempt int) (wait 
 	return max(wait, why.After), of, true
 }
 
-func pause(ctx context.Context, d time.Duration) bool {
+func waitFor(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

@@ -35,7 +35,7 @@ func WithSight(next llm.Provider, model func(string) llm.Model) llm.Provider {
 
 // Stream implements llm.Provider.
 func (p *sightProvider) Stream(ctx context.Context, r llm.Request) iter.Seq[llm.Event] {
-	all := marks(r)
+	all := streamMarks(r)
 	if len(all) == 0 {
 		return p.next.Stream(ctx, r)
 	}
@@ -56,7 +56,7 @@ func (p *sightProvider) Stream(ctx context.Context, r llm.Request) iter.Seq[llm.
 		if over {
 			return
 		}
-		doubtful := p.doubtful(marks(shown))
+		doubtful := p.doubtful(streamMarks(shown))
 		if len(doubtful) == 0 {
 			yield(refusal)
 			return
@@ -87,7 +87,7 @@ func (p *sightProvider) attempt(ctx context.Context, r llm.Request, yield func(l
 		}
 		shown = shown || e.Content()
 		if e.Type == llm.Finished {
-			p.remember(marks(r), true)
+			p.remember(streamMarks(r), true)
 		}
 		if last = e; !yield(e) || e.Terminal() {
 			return e, true
@@ -96,7 +96,7 @@ func (p *sightProvider) attempt(ctx context.Context, r llm.Request, yield func(l
 	return last, true
 }
 
-// without is a request with sentences instead of what why names a reason for.
+// without returns a request with sentences instead of what why names a reason for.
 func (p *sightProvider) without(r llm.Request, why func(llm.Part) string) llm.Request {
 	r.Messages = slices.Clone(r.Messages)
 	for i, m := range r.Messages {
@@ -112,20 +112,20 @@ func (p *sightProvider) without(r llm.Request, why func(llm.Part) string) llm.Re
 			if !copied {
 				r.Messages[i].Parts, copied = slices.Clone(m.Parts), true
 			}
-			r.Messages[i].Parts[j] = llm.Part{Type: llm.Text, Text: fmt.Sprintf("[%s of %d bytes, %s]", named(part), len(part.Data), reason)}
+			r.Messages[i].Parts[j] = llm.Part{Type: llm.Text, Text: fmt.Sprintf("[%s of %d bytes, %s]", pictureName(part), len(part.Data), reason)}
 		}
 	}
 	return r
 }
 
-func named(p llm.Part) string {
+func pictureName(p llm.Part) string {
 	if p.Name == "" {
 		return p.MediaType
 	}
 	return p.Name + ", " + p.MediaType
 }
 
-func marks(r llm.Request) (out []mark) {
+func streamMarks(r llm.Request) (out []mark) {
 	for _, m := range r.Messages {
 		for _, p := range m.Parts {
 			if p.Type == llm.Image || p.Type == llm.Document {
@@ -149,7 +149,7 @@ func (p *sightProvider) refused(m mark) bool {
 	return known && !taken
 }
 
-// doubtful are those that the vendor has never taken.
+// doubtful returns those that the vendor has never taken.
 func (p *sightProvider) doubtful(all []mark) (out []mark) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

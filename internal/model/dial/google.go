@@ -50,7 +50,7 @@ const (
 	maxAnswer      = 1 << 20
 )
 
-// Token is one that is good for some minutes. PROVIDER_AUTH: there is none to be had.
+// Token returns one that is good for some minutes. PROVIDER_AUTH: there is none to be had.
 func (s *GoogleSource) Token(ctx context.Context) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,13 +72,13 @@ func (s *GoogleSource) Token(ctx context.Context) (string, error) {
 			return "", fault.New(fault.ProviderAuth, "get a token: token_command printed no token").
 				WithHint("it must print a token and nothing else")
 		}
-		return "", refuse("what came is no token")
+		return "", refuseConfig("what came is no token")
 	}
 	s.token, s.until = token, now().Add(lasts)
 	return token, nil
 }
 
-// Last is the token that was used last, so that it can be kept out of messages.
+// Last returns the token that was used last, so that it can be kept out of messages.
 func (s *GoogleSource) Last() string {
 	if !s.mu.TryLock() {
 		return ""
@@ -87,7 +87,7 @@ func (s *GoogleSource) Last() string {
 	return s.token
 }
 
-func refuse(format string, args ...any) *fault.Error {
+func refuseConfig(format string, args ...any) *fault.Error {
 	return fault.New(fault.ProviderAuth, "get a token of Google: "+format, args...).
 		WithHint("set GOOGLE_APPLICATION_CREDENTIALS to the file of a service account, or token_command of the vendor in your configuration")
 }
@@ -132,11 +132,11 @@ type credentials struct {
 func (s *GoogleSource) fromFile(ctx context.Context) (string, time.Duration, error) {
 	b, err := os.ReadFile(s.File)
 	if err != nil {
-		return "", 0, refuse("%v", err)
+		return "", 0, refuseConfig("%v", err)
 	}
 	var c credentials
 	if json.Unmarshal(b, &c) != nil {
-		return "", 0, refuse("%s is not JSON", s.File) // what stands there is not repeated
+		return "", 0, refuseConfig("%s is not JSON", s.File) // what stands there is not repeated
 	}
 	if c.TokenURI == "" {
 		c.TokenURI = "https://oauth2.googleapis.com/token"
@@ -156,7 +156,7 @@ func (s *GoogleSource) fromFile(ctx context.Context) (string, time.Duration, err
 		user := oauth2.Config{ClientID: c.Client, ClientSecret: c.Secret, Endpoint: oauth2.Endpoint{TokenURL: c.TokenURI, AuthStyle: oauth2.AuthStyleInParams}}
 		tokens = user.TokenSource(ctx, &oauth2.Token{RefreshToken: c.Refresh})
 	default:
-		return "", 0, refuse("%s is of type %.40q: a service account or a user is known here", s.File, c.Type)
+		return "", 0, refuseConfig("%s is of type %.40q: a service account or a user is known here", s.File, c.Type)
 	}
 	token, err := tokens.Token()
 	var answered *oauth2.RetrieveError
@@ -164,7 +164,7 @@ func (s *GoogleSource) fromFile(ctx context.Context) (string, time.Duration, err
 	case errors.As(err, &answered):
 		return "", 0, refuseAnswer(answered.Response, answered.Body)
 	case err != nil:
-		return "", 0, refuse("%s: %s", s.File, text.Line(err.Error(), 200))
+		return "", 0, refuseConfig("%s: %s", s.File, text.Line(err.Error(), 200))
 	}
 	return token.AccessToken, max(time.Until(token.Expiry)-early, time.Minute), nil
 }
@@ -179,7 +179,7 @@ func (s *GoogleSource) fromMetadata(ctx context.Context) (string, time.Duration,
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet,
 		"http://"+host+"/computeMetadata/v1/instance/service-accounts/default/token?scopes="+url.QueryEscape(scope), nil)
 	if err != nil {
-		return "", 0, refuse("GCE_METADATA_HOST is no host")
+		return "", 0, refuseConfig("GCE_METADATA_HOST is no host")
 	}
 	req.Header.Set("Metadata-Flavor", "Google")
 	return s.fetch(req)
@@ -193,12 +193,12 @@ func (s *GoogleSource) fetch(req *http.Request) (string, time.Duration, error) {
 	}
 	resp, err := transport.RoundTrip(req) // redirects would take the secrets along
 	if err != nil {
-		return "", 0, refuse("%s does not answer: %v", req.URL.Host, err)
+		return "", 0, refuseConfig("%s does not answer: %v", req.URL.Host, err)
 	}
 	defer resp.Body.Close()
 	b, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
-		return "", 0, refuse("%s: %v", req.URL.Host, err)
+		return "", 0, refuseConfig("%s: %v", req.URL.Host, err)
 	}
 	var out struct {
 		Token string `json:"access_token"`
@@ -218,5 +218,5 @@ func refuseAnswer(resp *http.Response, body []byte) error {
 	}
 	json.Unmarshal(body, &out) // what is no JSON says nothing
 	why, _ := out.Error.(string)
-	return refuse("%s answers with status %d: %s", resp.Request.URL.Host, resp.StatusCode, text.Line(strings.TrimSpace(why+" "+out.Says), 200))
+	return refuseConfig("%s answers with status %d: %s", resp.Request.URL.Host, resp.StatusCode, text.Line(strings.TrimSpace(why+" "+out.Says), 200))
 }

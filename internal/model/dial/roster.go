@@ -28,7 +28,7 @@ const rosterPatience = 10 * time.Second
 // rosterGlance is how long a server on this machine may take to be found.
 const rosterGlance = 500 * time.Millisecond
 
-func client(ctx context.Context, v catalog.Vendor, a ModelAccess, rt http.RoundTripper) (*wire.Client, string, error) {
+func vendorClient(ctx context.Context, v catalog.Vendor, a ModelAccess, rt http.RoundTripper) (*wire.Client, string, error) {
 	base, err := v.URL(a.Base)
 	if err != nil {
 		return nil, "", err
@@ -62,7 +62,7 @@ func client(ctx context.Context, v catalog.Vendor, a ModelAccess, rt http.RoundT
 func TryKey(ctx context.Context, v catalog.Vendor, a ModelAccess, rt http.RoundTripper) error {
 	ctx, cancel := context.WithTimeout(ctx, rosterPatience)
 	defer cancel()
-	c, path, err := client(ctx, v, a, rt)
+	c, path, err := vendorClient(ctx, v, a, rt)
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func TryKey(ctx context.Context, v catalog.Vendor, a ModelAccess, rt http.RoundT
 func AskModels(ctx context.Context, v catalog.Vendor, a ModelAccess, rt http.RoundTripper) ([]llm.Model, error) {
 	ctx, cancel := context.WithTimeout(ctx, rosterPatience)
 	defer cancel()
-	c, path, err := client(ctx, v, a, rt)
+	c, path, err := vendorClient(ctx, v, a, rt)
 	if err != nil {
 		return nil, err
 	}
@@ -85,12 +85,12 @@ func AskModels(ctx context.Context, v catalog.Vendor, a ModelAccess, rt http.Rou
 	if err != nil {
 		return nil, err
 	}
-	return parse(text)
+	return parseModels(text)
 }
 
-// parse reads a list. Servers say how much a model can read in a member of their
+// parseModels reads a list. Servers say how much a model can read in a member of their
 // own: vLLM in max_model_len, llama.cpp in meta, LM Studio in two.
-func parse(text []byte) ([]llm.Model, error) {
+func parseModels(text []byte) ([]llm.Model, error) {
 	var list struct {
 		Data []struct {
 			ID     string `json:"id"`

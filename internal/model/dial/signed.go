@@ -26,7 +26,7 @@ const service = "bedrock"
 
 var endpoint = text.Regexp(`^bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\.amazonaws\.com`)
 
-// AWSRegion is the one that a base URL of Bedrock names; empty if it names none.
+// AWSRegion returns the one that a base URL of Bedrock names; empty if it names none.
 func AWSRegion(hostname string) string {
 	if m := endpoint().FindStringSubmatch(hostname); m != nil {
 		return m[1]
@@ -62,22 +62,22 @@ func (c AWSCredentials) sign(r *http.Request, body []byte, region string, now ti
 	if c.Session != "" {
 		r.Header.Set("X-Amz-Security-Token", c.Session)
 	}
-	names, headers := signable(r)
-	request := strings.Join([]string{r.Method, path(r.URL.EscapedPath()), query(r.URL.Query()), headers, names, hash}, "\n")
+	names, headers := signedHeaders(r)
+	request := strings.Join([]string{r.Method, signedPath(r.URL.EscapedPath()), signedQuery(r.URL.Query()), headers, names, hash}, "\n")
 
 	day := moment[:8]
 	scope := strings.Join([]string{day, region, service, "aws4_request"}, "/")
 	key := []byte("AWS4" + c.Secret)
 	for _, part := range []string{day, region, service, "aws4_request"} {
-		key = mac(key, part)
+		key = computeMAC(key, part)
 	}
-	signature := mac(key, strings.Join([]string{"AWS4-HMAC-SHA256", moment, scope, hexOf([]byte(request))}, "\n"))
+	signature := computeMAC(key, strings.Join([]string{"AWS4-HMAC-SHA256", moment, scope, hexOf([]byte(request))}, "\n"))
 	r.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential="+c.ID+"/"+scope+", SignedHeaders="+names+", Signature="+hex.EncodeToString(signature))
 }
 
-// signable are the names of the headers that are signed, and a line for each.
-func signable(r *http.Request) (names, lines string) {
-	all := map[string]string{"host": host(r)}
+// signedHeaders returns the names of the headers that are signed, and a line for each.
+func signedHeaders(r *http.Request) (names, lines string) {
+	all := map[string]string{"host": hostOf(r)}
 	if r.ContentLength > 0 {
 		all["content-length"] = strconv.FormatInt(r.ContentLength, 10)
 	}
@@ -87,7 +87,7 @@ func signable(r *http.Request) (names, lines string) {
 		}
 		words := make([]string, len(values))
 		for i, value := range values {
-			words[i] = single(value)
+			words[i] = singleSpaced(value)
 		}
 		all[strings.ToLower(name)] = strings.Join(words, ",")
 	}
@@ -99,8 +99,8 @@ func signable(r *http.Request) (names, lines string) {
 	return strings.Join(sorted, ";"), out.String()
 }
 
-// host is the host of a request, which is sent without a port that goes without saying.
-func host(r *http.Request) string {
+// hostOf returns the host of a request, which is sent without a port that goes without saying.
+func hostOf(r *http.Request) string {
 	if r.Host == "" {
 		r.Host = r.URL.Host
 	}
@@ -109,16 +109,16 @@ func host(r *http.Request) string {
 	return r.Host
 }
 
-// single is a value without space at its ends, and with one where there are several.
-func single(value string) string {
+// singleSpaced returns a value without space at its ends, and with one where there are several.
+func singleSpaced(value string) string {
 	for strings.Contains(value, "  ") {
 		value = strings.ReplaceAll(value, "  ", " ")
 	}
 	return strings.TrimSpace(value)
 }
 
-// path is the path as it is sent, escaped once more: so Amazon wants it for all services but one.
-func path(sent string) string {
+// signedPath returns the path as it is sent, escaped once more: so Amazon wants it for all services but one.
+func signedPath(sent string) string {
 	if sent == "" {
 		return "/"
 	}
@@ -133,8 +133,8 @@ func path(sent string) string {
 	return out.String()
 }
 
-// query is a query in order, with its spaces as Amazon writes them.
-func query(q url.Values) string {
+// signedQuery returns a query in order, with its spaces as Amazon writes them.
+func signedQuery(q url.Values) string {
 	for _, values := range q {
 		slices.Sort(values)
 	}
@@ -146,7 +146,7 @@ func hexOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func mac(key []byte, text string) []byte {
+func computeMAC(key []byte, text string) []byte {
 	m := hmac.New(sha256.New, key)
 	m.Write([]byte(text))
 	return m.Sum(nil)

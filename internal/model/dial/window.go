@@ -17,7 +17,7 @@ import (
 func ModelWindow(ctx context.Context, v catalog.Vendor, a ModelAccess, model string, rt http.RoundTripper) (int64, bool) {
 	ctx, cancel := context.WithTimeout(ctx, rosterPatience)
 	defer cancel()
-	c, _, err := client(ctx, v, a, rt)
+	c, _, err := vendorClient(ctx, v, a, rt)
 	if err != nil || !v.Local {
 		return 0, false
 	}
@@ -25,17 +25,17 @@ func ModelWindow(ctx context.Context, v catalog.Vendor, a ModelAccess, model str
 	n := int64(0)
 	switch v.Name {
 	case "ollama":
-		if n = loaded(ctx, c, model); n <= 0 {
-			n = shown(ctx, c, model)
+		if n = loadedWindow(ctx, c, model); n <= 0 {
+			n = trainedWindow(ctx, c, model)
 		}
 	case "llamacpp":
-		n = props(ctx, c)
+		n = serverWindow(ctx, c)
 	}
 	return n, n > 0
 }
 
-// loaded is the window of a model that Ollama holds in memory.
-func loaded(ctx context.Context, c *wire.Client, model string) int64 {
+// loadedWindow returns the window of a model that Ollama holds in memory.
+func loadedWindow(ctx context.Context, c *wire.Client, model string) int64 {
 	var list struct {
 		Models []struct {
 			Name, Model string
@@ -54,9 +54,9 @@ func loaded(ctx context.Context, c *wire.Client, model string) int64 {
 	return 0
 }
 
-// shown is the window that Ollama gives a model: the parameter of its file, else what it was
+// trainedWindow returns the window that Ollama gives a model: the parameter of its file, else what it was
 // trained for.
-func shown(ctx context.Context, c *wire.Client, model string) int64 {
+func trainedWindow(ctx context.Context, c *wire.Client, model string) int64 {
 	ask, err := json.Marshal(map[string]string{"model": model})
 	if err != nil {
 		return 0
@@ -84,8 +84,8 @@ func shown(ctx context.Context, c *wire.Client, model string) int64 {
 	return 0
 }
 
-// props is the window of each conversation at llama.cpp.
-func props(ctx context.Context, c *wire.Client) int64 {
+// serverWindow returns the window of each conversation at llama.cpp.
+func serverWindow(ctx context.Context, c *wire.Client) int64 {
 	text, err := c.Get(ctx, "/props")
 	var about struct {
 		Settings struct {

@@ -77,7 +77,7 @@ func (d *decoder) Next(_ string, data []byte) ([]llm.Event, bool, error) {
 				d.call(p.Call.ID, p.Call.Name, p.Call.Args, p.Signature)
 				continue
 			}
-			if s, ok := serving(p.Served, p.Came); ok {
+			if s, ok := servedIn(p.Served, p.Came); ok {
 				d.serve(s, p.Signature)
 				continue
 			}

@@ -97,16 +97,16 @@ func (p *provider) encode(r llm.Request) (string, any) {
 	known := p.model(r.Model)
 	out := request{Config: config{MaxTokens: r.MaxTokens, Temperature: r.Temperature}, Contents: []content{}}
 	if known.Think(r.Effort) != "" || known.Thinks {
-		out.Config.Thinking = think(r.Effort, known)
+		out.Config.Thinking = thinkingOf(r.Effort, known)
 	}
 	ids := wire.CallIDs(r, Origin)
-	offer(&out, r, known.Search, p.both(known))
+	offerTools(&out, r, known.Search, p.both(known))
 	if schema, ok := wire.Form(r, jsonschema.Gemini); ok {
 		out.Config.Media, out.Config.Schema = "application/json", schema
 	}
 	// Models that think in levels are those that insist on signatures; of one that
 	// nobody knows the worst is to be expected.
-	insists := leveled(known)
+	insists := takesLevels(known)
 	for _, m := range r.Messages {
 		parts := partsOf(m, insists, p.both(known), ids)
 		leading := len(out.Contents) == 0
@@ -142,16 +142,16 @@ func (p *provider) encode(r llm.Request) (string, any) {
 	return p.below + url.PathEscape(r.Model) + ":streamGenerateContent?alt=sse", out
 }
 
-// leveled says that a model is of the third generation or later, or of nobody
+// takesLevels reports whether a model is of the third generation or later, or of nobody
 // knows which.
-func leveled(known llm.Model) bool { return len(known.Efforts) > 0 || !known.Known }
+func takesLevels(known llm.Model) bool { return len(known.Efforts) > 0 || !known.Known }
 
-// both says whether the server's own search may stand beside functions. Models
+// both reports whether the server's own search may stand beside functions. Models
 // before 3 refuse it, and so does Google's cloud.
-func (p *provider) both(known llm.Model) bool { return leveled(known) && p.below == usual }
+func (p *provider) both(known llm.Model) bool { return takesLevels(known) && p.below == usual }
 
-// offer says what may be called: our functions, the server's search, or both.
-func offer(out *request, r llm.Request, searches, both bool) {
+// offerTools says what may be called: our functions, the server's search, or both.
+func offerTools(out *request, r llm.Request, searches, both bool) {
 	var one tools
 	for _, t := range r.Tools {
 		one.Functions = append(one.Functions, function{t.Name, t.Description, t.Schema})
@@ -173,12 +173,12 @@ func offer(out *request, r llm.Request, searches, both bool) {
 	}
 }
 
-// think asks for thoughts. Models before 3 take a budget, the others a level.
-func think(e llm.Effort, known llm.Model) *thinkingConfig {
+// thinkingOf asks for thoughts. Models before 3 take a budget, the others a level.
+func thinkingOf(e llm.Effort, known llm.Model) *thinkingConfig {
 	out := &thinkingConfig{Include: true}
 	switch {
 	case e == "":
-	case leveled(known):
+	case takesLevels(known):
 		out.Level = known.Think(e)
 	default:
 		budget := budgets[e]
@@ -209,7 +209,7 @@ func partsOf(m llm.Message, insists, both bool, ids wire.IDs) []part {
 				out = append(out, part{Text: &p.Text, Thought: true, Signature: signature})
 			}
 		case llm.Search:
-			if told, ok := told(p); ok && both {
+			if told, ok := keptSearch(p); ok && both {
 				out = append(out, part{served: told, Signature: signature})
 			}
 		case llm.ToolCall:

@@ -40,6 +40,6 @@ func At(o wire.Options, below string) llm.Provider {
 
 func (p *provider) Stream(ctx context.Context, r llm.Request) iter.Seq[llm.Event] {
 	return p.client.Ask(ctx, r, p.encode, func() wire.Decoder {
-		return &decoder{parts: wire.Parts{Origin: Origin}, open: -1, perQuery: leveled(p.model(r.Model))}
+		return &decoder{parts: wire.Parts{Origin: Origin}, open: -1, perQuery: takesLevels(p.model(r.Model))}
 	})
 }

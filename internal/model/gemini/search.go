@@ -15,8 +15,8 @@ type served struct {
 	Response json.RawMessage `json:"toolResponse,omitempty"`
 }
 
-// serving is what stands in a part; ok is false where nothing does.
-func serving(call, response json.RawMessage) (s served, ok bool) {
+// servedIn returns what stands in a part; ok is false where nothing does.
+func servedIn(call, response json.RawMessage) (s served, ok bool) {
 	if string(call) != "null" {
 		s.Call = call
 	}
@@ -26,7 +26,7 @@ func serving(call, response json.RawMessage) (s served, ok bool) {
 	return s, len(s.Call)+len(s.Response) > 0
 }
 
-// queries are what was looked for.
+// queries returns what was looked for.
 func (s served) queries() string {
 	var call struct {
 		Args struct {
@@ -41,12 +41,12 @@ func (s served) queries() string {
 	return strings.Join(call.Args.Queries, "; ")
 }
 
-// told is what a part keeps of it; ok is false where it keeps nothing, or another's.
-func told(p llm.Part) (s served, ok bool) {
+// keptSearch returns what a part keeps of it; ok is false where it keeps nothing, or another's.
+func keptSearch(p llm.Part) (s served, ok bool) {
 	if p.Origin != Origin || p.Opaque == nil || json.Unmarshal(p.Opaque, &s) != nil {
 		return served{}, false
 	}
-	return serving(s.Call, s.Response)
+	return servedIn(s.Call, s.Response)
 }
 
 // serve keeps what the server called by itself.

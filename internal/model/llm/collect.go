@@ -77,7 +77,7 @@ func (c *Collector) delta(e *Event, kind PartType) {
 	c.last.text.WriteString(e.Text)
 }
 
-// Result is what Collect returns.
+// Result returns what Collect returns.
 func (c *Collector) Result() (Message, Usage, Finish, error) {
 	m := Message{Role: Assistant, Parts: c.parts}
 	if c.ended && c.err == nil {
@@ -90,7 +90,7 @@ func (c *Collector) Result() (Message, Usage, Finish, error) {
 	return Message{Role: Assistant, Parts: c.shown()}, c.usage, Finish{}, err
 }
 
-// shown is the texts and thoughts that came, whole or not.
+// shown returns the texts and thoughts that came, whole or not.
 func (c *Collector) shown() []Part {
 	var out []Part
 	for _, p := range c.parts {

@@ -40,10 +40,10 @@ type Event struct {
 	Err    error
 }
 
-// Terminal says whether nothing follows.
+// Terminal reports whether nothing follows.
 func (e *Event) Terminal() bool { return e.Type == Finished || e.Type == Failed }
 
-// Content says whether the event shows something of the answer. From then on a
+// Content reports whether the event shows something of the answer. From then on a
 // call cannot be repeated unnoticed.
 func (e *Event) Content() bool {
 	switch e.Type {
@@ -53,7 +53,7 @@ func (e *Event) Content() bool {
 	return false
 }
 
-// Fail is the terminal event of a call that failed.
+// Fail returns the terminal event of a call that failed.
 func Fail(err error) Event { return Event{Type: Failed, Err: err} }
 
 // Reason says why a model stopped.
@@ -76,7 +76,7 @@ type Finish struct {
 	Raw    string `json:"raw"` // the vendor's own word
 }
 
-// Stumbled says that the model wrote a call that its vendor could not read: the same request may end
+// Stumbled reports whether the model wrote a call that its vendor could not read: the same request may end
 // otherwise. Nobody refused anything.
 func (f Finish) Stumbled() bool {
 	return f.Reason == Error && (f.Raw == "MALFORMED_FUNCTION_CALL" || f.Raw == "UNEXPECTED_TOOL_CALL") // of Gemini

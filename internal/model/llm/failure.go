@@ -21,7 +21,7 @@ type Failure struct {
 	Err    error         // the cause; may be nil
 }
 
-// Error is the vendor's message, or the status.
+// Error returns the vendor's message, or the status.
 func (f *Failure) Error() string {
 	switch {
 	case f.Says != "":
@@ -35,7 +35,7 @@ func (f *Failure) Error() string {
 // Unwrap gives the cause.
 func (f *Failure) Unwrap() error { return f.Err }
 
-// Ended is the fault of a call whose context ended.
+// Ended returns the fault of a call whose context ended.
 func Ended(ctx context.Context) error {
 	err := context.Cause(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -44,7 +44,7 @@ func Ended(ctx context.Context) error {
 	return fault.New(fault.Cancelled, "ask model: cancelled: %w", err)
 }
 
-// Cut is the fault of a stream that stopped without a reason.
+// Cut returns the fault of a stream that stopped without a reason.
 func Cut(cause error) error {
 	f := &Failure{Says: "the connection ended before the answer did", Again: true, Err: cause}
 	if cause != nil {

@@ -23,12 +23,12 @@ type Message struct {
 	Parts []Part `json:"parts"`
 }
 
-// Say is a message of one text.
+// Say returns a message of one text.
 func Say(r Role, text string) Message {
 	return Message{Role: r, Parts: []Part{{Type: Text, Text: text}}}
 }
 
-// Text is the text parts of a message, joined.
+// Text returns the text parts of a message, joined.
 func (m Message) Text() string {
 	out := ""
 	for _, p := range m.Parts {
@@ -50,7 +50,7 @@ func (m Message) Words() string {
 	return out
 }
 
-// Calls are the tool calls of a message, in order.
+// Calls returns the tool calls of a message, in order.
 func (m Message) Calls() []Part {
 	var out []Part
 	for _, p := range m.Parts {
@@ -109,7 +109,7 @@ type Source struct {
 	Quote string `json:"quote,omitempty"` // of the page
 }
 
-// Sources are those of a message, each page once, in order.
+// Sources returns those of a message, each page once, in order.
 func (m Message) Sources() []Source {
 	var out []Source
 	seen := map[string]bool{}
@@ -124,7 +124,7 @@ func (m Message) Sources() []Source {
 	return out
 }
 
-// Listed is a list of pages for people; empty where there are none.
+// Listed returns a list of pages for people; empty where there are none.
 func Listed(sources []Source) string {
 	if len(sources) == 0 {
 		return ""

@@ -43,7 +43,7 @@ type Model struct {
 	Known   bool     `json:"-"`                 // it stands in the table: what is false here is false
 }
 
-// Think is the word that asks a model to think as hard as e, or "" where it is
+// Think returns the word that asks a model to think as hard as e, or "" where it is
 // not asked: nobody said how hard, or it is known not to think. A model that
 // nobody knows is asked: whoever named an effort knows it.
 func (m Model) Think(e Effort) string {
@@ -56,7 +56,7 @@ func (m Model) Think(e Effort) string {
 	return string(e)
 }
 
-// Nearest is the model's own word for an effort: the same, else the one that is
+// Nearest returns the model's own word for an effort: the same, else the one that is
 // least far from it, the harder of two. "" where it has none.
 func (m Model) Nearest(e Effort) string {
 	asked := slices.Index(ladder, e)

@@ -8,7 +8,7 @@ import (
 // MostPDF is the size of a document: it is sent with every request.
 const MostPDF = 10 << 20
 
-// PicturePart is an image or a document as a part of a message, and what it is in a few words. An
+// PicturePart returns an image or a document as a part of a message, and what it is in a few words. An
 // error is a sentence without a subject.
 func PicturePart(name string, data []byte) (part Part, said string, err error) {
 	if PictureType(data) == PDF {

@@ -30,7 +30,7 @@ const (
 	PDF  = "application/pdf"
 )
 
-// PictureType says what the first bytes of a file begin: one of the types; empty: something else.
+// PictureType describes what the first bytes of a file begin: one of the types; empty: something else.
 func PictureType(head []byte) string {
 	begins := func(s string) bool { return bytes.HasPrefix(head, []byte(s)) }
 	switch {
@@ -48,7 +48,7 @@ func PictureType(head []byte) string {
 	return ""
 }
 
-// IsImage says whether a type is that of an image.
+// IsImage reports whether a type is that of an image.
 func IsImage(mediaType string) bool { return strings.HasPrefix(mediaType, "image/") }
 
 // Picture is an image that fits.
@@ -60,7 +60,7 @@ type Picture struct {
 	Frames        int         // of an animation, of which the first is shown; else 0
 }
 
-// String says what it is, in a few words for a model.
+// String describes what it is, in a few words for a model.
 func (i Picture) String() string {
 	said := fmt.Sprintf("%s, %d×%d pixels", strings.ToUpper(strings.TrimPrefix(i.MediaType, "image/")), i.Width, i.Height)
 	if i.Was != (image.Point{}) {
@@ -88,7 +88,7 @@ func FitPicture(data []byte) (Picture, error) {
 	case int64(config.Width)*int64(config.Height) > MostPixels:
 		return Picture{}, fmt.Errorf("has %d×%d pixels, and more than %d million are not read", config.Width, config.Height, MostPixels/1_000_000)
 	}
-	whole, frames, err := decode(kind, data)
+	whole, frames, err := decodeImage(kind, data)
 	if err != nil {
 		return Picture{}, err
 	}
@@ -99,13 +99,13 @@ func FitPicture(data []byte) (Picture, error) {
 	}
 	how := 1
 	if kind == JPEG {
-		how = orientation(data)
+		how = readOrientation(data)
 	}
 	return out, out.shrink(whole, how)
 }
 
-// decode reads all of it.
-func decode(kind string, data []byte) (whole image.Image, frames int, err error) {
+// decodeImage reads all of it.
+func decodeImage(kind string, data []byte) (whole image.Image, frames int, err error) {
 	in := bytes.NewReader(data)
 	switch kind {
 	case PNG:
@@ -132,10 +132,10 @@ func (i *Picture) shrink(whole image.Image, how int) error {
 	for long := min(Longest, max(size.X, size.Y)); long > 0; long = long * 3 / 4 {
 		now := whole
 		if long < max(size.X, size.Y) {
-			now = scaled(whole, long)
+			now = scaleImage(whole, long)
 		}
-		now = upright(now, how) // which is slow, and faster for what is small
-		data, kind, err := encode(now, i.MediaType == JPEG)
+		now = turnUpright(now, how) // which is slow, and faster for what is small
+		data, kind, err := encodeImage(now, i.MediaType == JPEG)
 		if err != nil {
 			return fmt.Errorf("could not be made smaller: %w", err)
 		}
@@ -152,8 +152,8 @@ func (i *Picture) shrink(whole image.Image, how int) error {
 	return fmt.Errorf("could not be made small enough")
 }
 
-// scaled is an image with this long side.
-func scaled(from image.Image, long int) image.Image {
+// scaleImage returns an image with this long side.
+func scaleImage(from image.Image, long int) image.Image {
 	size := from.Bounds().Size()
 	most := max(size.X, size.Y)
 	to := image.NewRGBA(image.Rect(0, 0, max(1, size.X*long/most), max(1, size.Y*long/most)))
@@ -161,8 +161,8 @@ func scaled(from image.Image, long int) image.Image {
 	return to
 }
 
-// encode keeps letters sharp (PNG) where that is not too long, and photographs as such.
-func encode(i image.Image, photograph bool) ([]byte, string, error) {
+// encodeImage keeps letters sharp (PNG) where that is not too long, and photographs as such.
+func encodeImage(i image.Image, photograph bool) ([]byte, string, error) {
 	var out bytes.Buffer
 	if !photograph {
 		if err := png.Encode(&out, i); err != nil || out.Len() <= MostBytes {

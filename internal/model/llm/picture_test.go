@@ -172,6 +172,6 @@ func FuzzFit(f *testing.F) {
 		if err == nil && (max(got.Width, got.Height) > Longest || len(got.Data) > MostBytes || PictureType(got.Data) != got.MediaType) {
 			t.Errorf("%v", got)
 		}
-		orientation(data)
+		readOrientation(data)
 	})
 }

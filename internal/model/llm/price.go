@@ -20,7 +20,7 @@ type Long struct {
 	Output int64 `json:"output"`
 }
 
-// Cost is what a usage costs, rounded up to whole nano-dollars: what the vendor
+// Cost returns what a usage costs, rounded up to whole nano-dollars: what the vendor
 // billed, or else its price.
 func (p Price) Cost(u Usage) Money {
 	if u.Billed > 0 {

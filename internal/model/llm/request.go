@@ -45,7 +45,7 @@ func ParseEffort(s string) (Effort, error) {
 		WithHint("%s", text.NearestHint(s, Efforts(), "one of "+strings.Join(Efforts(), ", ")))
 }
 
-// Efforts are the words that ParseEffort reads.
+// Efforts returns the words that ParseEffort reads.
 func Efforts() []string {
 	out := []string{string(Usual)}
 	for _, e := range ladder {
@@ -54,7 +54,7 @@ func Efforts() []string {
 	return out
 }
 
-// Or is the effort where something was said, else the other one.
+// Or returns the effort where something was said, else the other one.
 func (e Effort) Or(other Effort) Effort {
 	if e == "" || e == Usual {
 		return other

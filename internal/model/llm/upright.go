@@ -7,8 +7,8 @@ import (
 	"image/color"
 )
 
-// orientation is how a camera was held, 1 to 8 as Exif has it; 1 where nothing is said.
-func orientation(data []byte) int {
+// readOrientation returns how a camera was held, 1 to 8 as Exif has it; 1 where nothing is said.
+func readOrientation(data []byte) int {
 	for at := 2; at+4 <= len(data) && data[at] == 0xff; {
 		marker, size := data[at+1], int(binary.BigEndian.Uint16(data[at+2:]))
 		end := at + 2 + size
@@ -49,8 +49,8 @@ func exifOrientation(tiff []byte) int {
 	return 1
 }
 
-// upright is an image turned as it was seen.
-func upright(from image.Image, how int) image.Image {
+// turnUpright returns an image turned as it was seen.
+func turnUpright(from image.Image, how int) image.Image {
 	if how <= 1 || how > 8 {
 		return from
 	}
@@ -72,7 +72,7 @@ func (t turned) Bounds() image.Rectangle {
 	return image.Rectangle{Max: size}
 }
 
-// At is a point of the upright image.
+// At returns a point of the upright image.
 func (t turned) At(x, y int) color.Color {
 	in := t.Image.Bounds()
 	w, h := in.Dx()-1, in.Dy()-1

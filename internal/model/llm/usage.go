@@ -17,10 +17,10 @@ type Usage struct {
 	Searches   int64 `json:"searches,omitempty"`   // of the web, at the vendor
 }
 
-// Total is all tokens, each counted once.
+// Total returns all tokens, each counted once.
 func (u Usage) Total() int64 { return u.Input + u.Output + u.CacheRead + u.CacheWrite }
 
-// Plus is the sum of two.
+// Plus returns the sum of two.
 func (u Usage) Plus(v Usage) Usage {
 	return Usage{u.Input + v.Input, u.Output + v.Output, u.CacheRead + v.CacheRead,
 		u.CacheWrite + v.CacheWrite, u.Reasoning + v.Reasoning, u.CacheHour + v.CacheHour, u.Billed + v.Billed, u.Searches + v.Searches}
@@ -29,7 +29,7 @@ func (u Usage) Plus(v Usage) Usage {
 // Money is an amount in nano-dollars (10⁻⁹ USD).
 type Money int64
 
-// String is the amount in dollars with at least two decimals: $0.0123.
+// String returns the amount in dollars with at least two decimals: $0.0123.
 func (m Money) String() string {
 	sign := ""
 	if m < 0 {

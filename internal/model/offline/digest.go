@@ -17,7 +17,7 @@ const (
 	digestSize  = 4 << 10
 )
 
-// wantsDigest says whether the model is asked to summarise.
+// wantsDigest reports whether the model is asked to summarise.
 func wantsDigest(all []llm.Message) bool {
 	last := -1
 	for i, m := range all {

@@ -18,7 +18,7 @@ type GuideTopic struct {
 // GuideTopics lists them.
 func GuideTopics() []GuideTopic { return topics }
 
-// AsksTopic says whether a text is a question, and no order.
+// AsksTopic reports whether a text is a question, and no order.
 func AsksTopic(said string) bool {
 	words := fields(said)
 	if len(words) == 0 {
@@ -52,7 +52,7 @@ func AnswerTopic(question string) (answer string, ok bool) {
 	return "", false
 }
 
-// FindTopic is the topic that has most of the words of a question; a rare word counts for more, and
+// FindTopic returns the topic that has most of the words of a question; a rare word counts for more, and
 // of equal ones the first has it.
 func FindTopic(question string) (GuideTopic, bool) {
 	asked := map[string]bool{}
@@ -86,7 +86,7 @@ func (t GuideTopic) score(asked map[string]bool) float64 {
 	return n
 }
 
-// shared is how many topics a word points at.
+// shared returns how many topics a word points at.
 func shared(word string) float64 {
 	n := 0
 	for _, t := range topics {
@@ -100,7 +100,7 @@ func shared(word string) float64 {
 	return float64(max(n, 1))
 }
 
-// fields are the words of a text, in small letters, without signs.
+// fields returns the words of a text, in small letters, without signs.
 func fields(s string) []string {
 	const longest = 4 << 10
 	if len(s) > longest {

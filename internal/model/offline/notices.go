@@ -2,7 +2,7 @@ package offline
 
 import "strings"
 
-// ordered is what a message in the user's place asks for. Notices of the kernel stand there
+// ordered returns what a message in the user's place asks for. Notices of the kernel stand there
 // too: some ask for something, others for nothing (false).
 func ordered(text string) (string, bool) {
 	switch {

@@ -25,7 +25,7 @@ const summaryHead = "This is a summary of the earlier part of this conversation"
 // conversation whose beginning is missing, and results in a text to summarise.
 var told = text.Regexp(`^(?:\(conversation continues\)$|\[[a-z_]+ answers\])`)
 
-// newestOrder is what the user asked for last, and what was answered since. What
+// newestOrder returns what the user asked for last, and what was answered since. What
 // a compaction left of earlier orders is no order.
 func newestOrder(all []llm.Message) (order string, since []batch) {
 	at := -1

@@ -10,7 +10,7 @@ import (
 // first.
 var quotes = [][2]string{{"```", "```"}, {"`", "`"}, {`"`, `"`}, {"“", "”"}, {"«", "»"}, {"'", "'"}}
 
-// quotedAt is the quoted text that begins at a byte of s: where it ends, and what
+// quotedAt returns the quoted text that begins at a byte of s: where it ends, and what
 // is in it.
 func quotedAt(s string, at int) (end int, inner string, ok bool) {
 	for _, q := range quotes {
@@ -45,7 +45,7 @@ func closes(s string, after int) bool {
 	return after == len(s) || unicode.IsSpace(r) || strings.ContainsRune(").,;:!?", r)
 }
 
-// mask is a text of the same length in which everything quoted is blotted out, so
+// mask returns a text of the same length in which everything quoted is blotted out, so
 // that words are looked for only outside of it.
 func mask(s string) string {
 	b := []byte(s)
@@ -62,7 +62,7 @@ func mask(s string) string {
 	return string(b)
 }
 
-// literal is a text without the quotes around all of it.
+// literal returns a text without the quotes around all of it.
 func literal(s string) (inner string, quoted bool) {
 	s = strings.TrimSpace(s)
 	if s == "" {
@@ -86,7 +86,7 @@ func plain(s string) string {
 	return inner
 }
 
-// allQuoted are the quoted texts of a text, and what stands between them.
+// allQuoted returns the quoted texts of a text, and what stands between them.
 func allQuoted(s string) (inner []string, between string) {
 	for i := 0; i < len(s); {
 		end, in, ok := quotedAt(s, i)

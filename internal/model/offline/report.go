@@ -53,7 +53,7 @@ func (w *work) tell(o outcome) {
 	}
 }
 
-// quote is the first lines of a result, as a block of its own.
+// quote returns the first lines of a result, as a block of its own.
 func quote(o outcome) string {
 	body, limit := o.text, quotedLines
 	if o.tool == "read_mail" {
@@ -80,7 +80,7 @@ func quote(o outcome) string {
 	return b.String()
 }
 
-// oneLine is a line, made safe and cut; its indentation stays.
+// oneLine returns a line, made safe and cut; its indentation stays.
 func oneLine(line string) string {
 	line = strings.ReplaceAll(strings.TrimRight(line, "\r"), "\t", "    ")
 	rest := strings.TrimLeft(line, " ")
@@ -90,7 +90,7 @@ func oneLine(line string) string {
 
 var pasts = map[string]string{"run": "Ran", "read": "Read", "write": "Wrote", "send": "Sent"}
 
-// past tells what was done: "run `ls`" becomes "Ran `ls`".
+// past describes what was done: "run `ls`" becomes "Ran `ls`".
 func past(act string) string {
 	verb, rest, _ := strings.Cut(act, " ")
 	done := pasts[verb]

@@ -95,7 +95,7 @@ func ParseScript(text string, gate ScriptGate) (*ScriptModel, error) {
 	return m, nil
 }
 
-// Left is how many replies that are taken once were not.
+// Left returns how many replies that are taken once were not.
 func (m *ScriptModel) Left() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -162,7 +162,7 @@ func (m *ScriptModel) take(r llm.Request) ([]scriptStep, bool) {
 	return nil, false
 }
 
-// PipeScript is a Gate for a test in another process: the name is the path of a named
+// PipeScript returns a Gate for a test in another process: the name is the path of a named
 // pipe, and the gate opens when something is written to it.
 func PipeScript(ctx context.Context, path string) error {
 	// Opened for writing too, so that opening does not wait for the writer.

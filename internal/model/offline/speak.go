@@ -75,7 +75,7 @@ func (s *speaker) call(c llm.Part) {
 
 func tokens(bytes int) int64 { return int64(bytes+3) / 4 }
 
-// firstBytes is at most n bytes of a text, and no half characters.
+// firstBytes returns at most n bytes of a text, and no half characters.
 func firstBytes(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -42,7 +42,7 @@ func split(order string) []part {
 	return add(out, order[start:], before)
 }
 
-// separates says whether a full stop is the end of a sentence: not the folder "."
+// separates reports whether a full stop is the end of a sentence: not the folder "."
 // and not the number of an item. A quoted block after a colon belongs to it.
 func separates(s string, start, i, j int) bool {
 	if j < len(s) && s[j] == 0 && strings.HasSuffix(strings.TrimSpace(s[:i]), ":") {
@@ -140,7 +140,7 @@ func understandAt(order string, depth int) (steps []step, odd string) {
 
 var another = text.Regexp(`(?i)^(?:one|another|the (?:other|first|second|third|last)(?: one)?)\s`)
 
-// continues says whether what follows belongs to the part before it.
+// continues reports whether what follows belongs to the part before it.
 func continues(p string, next part, got []step, depth int) bool {
 	switch {
 	case forkHead().MatchString(p):

@@ -85,7 +85,7 @@ func (d *decoder) Next(_ string, data []byte) ([]llm.Event, bool, error) {
 	if err := json.Unmarshal(data, &e); err != nil {
 		// Only deltas that are strings are ours; others have another shape.
 		var kind struct{ Type string }
-		if json.Unmarshal(data, &kind) != nil || ours(kind.Type) {
+		if json.Unmarshal(data, &kind) != nil || isOwnKind(kind.Type) {
 			return nil, false, wire.Garbled("an event is no JSON of its kind: %v", err)
 		}
 		return nil, false, nil
@@ -127,7 +127,7 @@ func (d *decoder) Next(_ string, data []byte) ([]llm.Event, bool, error) {
 	return d.parts.Take(), false, err
 }
 
-func ours(kind string) bool {
+func isOwnKind(kind string) bool {
 	return strings.HasPrefix(kind, "response.output_") || strings.HasPrefix(kind, "response.function_call_arguments") ||
 		strings.HasPrefix(kind, "response.reasoning") || kind == "response.completed" || kind == "response.incomplete" ||
 		kind == "response.failed" || kind == "response.refusal.delta"

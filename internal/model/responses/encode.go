@@ -104,14 +104,14 @@ func (p *provider) encode(r llm.Request) (string, any) {
 	}
 	ids := wire.CallIDs(r, ResponsesOrigin)
 	for _, m := range r.Messages {
-		out.Input = append(out.Input, items(m, ids)...)
+		out.Input = append(out.Input, itemsOf(m, ids)...)
 	}
 	return "/responses", out
 }
 
-// items is a message as the protocol has it: a list in which texts, thoughts,
+// itemsOf returns a message as the protocol has it: a list in which texts, thoughts,
 // calls and results stand side by side.
-func items(m llm.Message, ids wire.IDs) []any {
+func itemsOf(m llm.Message, ids wire.IDs) []any {
 	var out []any
 	var said *message
 	say := func(c content, phase string) {
@@ -132,7 +132,7 @@ func items(m llm.Message, ids wire.IDs) []any {
 		switch p.Type {
 		case llm.Text:
 			if p.Text != "" {
-				say(content{Type: kind, Text: p.Text}, phase(p))
+				say(content{Type: kind, Text: p.Text}, phaseOf(p))
 			}
 			continue
 		case llm.Image:
@@ -161,9 +161,9 @@ type spoken struct {
 	Phase string `json:"phase"`
 }
 
-// phase is whether a text was said on the way or at the end. The newer models
+// phaseOf reports whether a text was said on the way or at the end. The newer models
 // want it back.
-func phase(p llm.Part) string {
+func phaseOf(p llm.Part) string {
 	var kept spoken
 	if p.Origin == ResponsesOrigin && p.Opaque != nil {
 		json.Unmarshal(p.Opaque, &kept) // what is not ours has none

@@ -38,7 +38,7 @@ func (p *provider) Stream(ctx context.Context, r llm.Request) iter.Seq[llm.Event
 		private, shown := p.private.Load(), false
 		for e := range p.client.Ask(ctx, r, p.encode, newDecoder) {
 			shown = shown || e.Content()
-			if !private && !shown && unsummarized(e) {
+			if !private && !shown && summariesRefused(e) {
 				p.private.Store(true)
 				p.client.Ask(ctx, r, p.encode, newDecoder)(yield)
 				return
@@ -50,8 +50,8 @@ func (p *provider) Stream(ctx context.Context, r llm.Request) iter.Seq[llm.Event
 	}
 }
 
-// unsummarized says that a request failed because it asked for summaries.
-func unsummarized(e llm.Event) bool {
+// summariesRefused reports whether a request failed because it asked for summaries.
+func summariesRefused(e llm.Event) bool {
 	if e.Type != llm.Failed || !fault.Is(e.Err, fault.ProviderBadRequest) {
 		return false
 	}

@@ -19,10 +19,10 @@ func NewCallID() string {
 	return drawn + hex.EncodeToString(b)
 }
 
-// IsDrawn says whether an id is NewCallID's.
+// IsDrawn reports whether an id is NewCallID's.
 func IsDrawn(id string) bool { return len(id) > len(drawn) && id[:len(drawn)] == drawn }
 
-// CallID is an id that every vendor accepts: of letters, digits, "_" and "-",
+// CallID returns an id that every vendor accepts: of letters, digits, "_" and "-",
 // and not too long. The same id always becomes the same.
 func CallID(id string) string {
 	ok := id != "" && len(id) <= 40
@@ -54,7 +54,7 @@ func CallIDs(r llm.Request, origin string) IDs {
 	return own
 }
 
-// Of is the id under which a call or its result is sent.
+// Of returns the id under which a call or its result is sent.
 func (own IDs) Of(id string) string {
 	if as, ok := own[id]; ok {
 		return as
@@ -62,7 +62,7 @@ func (own IDs) Of(id string) string {
 	return CallID(id)
 }
 
-// Arguments are those of a call: they come as a string, and from some servers as
+// Arguments returns those of a call: they come as a string, and from some servers as
 // the object itself.
 func Arguments(raw json.RawMessage) string {
 	var s string

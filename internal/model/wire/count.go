@@ -2,7 +2,7 @@ package wire
 
 import "ramet/internal/model/llm"
 
-// Rest is what is left of a total that a vendor counted without some parts of it, which
+// Rest returns what is left of a total that a vendor counted without some parts of it, which
 // some vendors count apart and some within. A total below zero stays one: it is no count,
 // and refused as such.
 func Rest(total int64, parts ...int64) int64 {
@@ -18,7 +18,7 @@ func Rest(total int64, parts ...int64) int64 {
 // mostTokens is more than any call takes. What it would cost is still a number.
 const mostTokens = 1 << 32
 
-// Plausible says whether what a vendor counted can be a count: less than nothing would be booked as a
+// Plausible reports whether what a vendor counted can be a count: less than nothing would be booked as a
 // gain, and more than can be booked ends a turn whose answer is there. wrong is the number that cannot.
 func Plausible(u llm.Usage) (wrong int64, ok bool) {
 	for _, n := range []int64{u.Input, u.Output, u.CacheRead, u.CacheWrite, u.Reasoning} {

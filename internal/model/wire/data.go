@@ -6,12 +6,12 @@ import (
 	"ramet/internal/model/llm"
 )
 
-// DataURL is an image or a document as an address that holds it.
+// DataURL returns an image or a document as an address that holds it.
 func DataURL(p llm.Part) string {
 	return "data:" + p.MediaType + ";base64," + base64.StdEncoding.EncodeToString(p.Data)
 }
 
-// FileName is what a document is called: some servers tell by the ending what it is.
+// FileName returns what a document is called: some servers tell by the ending what it is.
 func FileName(p llm.Part) string {
 	if p.Name != "" {
 		return p.Name

@@ -14,22 +14,22 @@ import (
 // framed is the content type of Amazon's event streams.
 const framed = "application/vnd.amazon.eventstream"
 
-// frames reads an answer in Amazon's frames: each is its length, the length of its
+// readFrames reads an answer in Amazon's frames: each is its length, the length of its
 // headers, a checksum of both, headers, a payload, and a checksum of all. The
 // payload of a chunk holds the event of the vendor's protocol in base64; an
 // exception becomes the error event that the protocol has. It is scan for frames:
 // when the input ends, err is why, or nil for its proper end between two frames.
-func frames(in io.Reader, err *error) iter.Seq2[string, []byte] {
+func readFrames(in io.Reader, err *error) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		for {
-			headers, payload, e := frame(in)
+			headers, payload, e := readFrame(in)
 			if e != nil {
 				if !errors.Is(e, io.EOF) {
 					*err = e
 				}
 				return
 			}
-			data, e := unwrap(headers, payload)
+			data, e := unwrapEvent(headers, payload)
 			if e != nil {
 				*err = e
 				return
@@ -41,8 +41,8 @@ func frames(in io.Reader, err *error) iter.Seq2[string, []byte] {
 	}
 }
 
-// frame reads one frame. Its input ending before it begins is io.EOF.
-func frame(in io.Reader) (headers map[string]string, payload []byte, err error) {
+// readFrame reads one frame. Its input ending before it begins is io.EOF.
+func readFrame(in io.Reader) (headers map[string]string, payload []byte, err error) {
 	var prelude [12]byte
 	if _, err := io.ReadFull(in, prelude[:]); err != nil {
 		return nil, nil, err
@@ -58,7 +58,7 @@ func frame(in io.Reader) (headers map[string]string, payload []byte, err error) 
 	}
 	rest := make([]byte, total-12)
 	if _, err := io.ReadFull(in, rest); err != nil {
-		return nil, nil, fmt.Errorf("within a frame: %w", errors.Join(io.ErrUnexpectedEOF, unless(err, io.EOF)))
+		return nil, nil, fmt.Errorf("within a frame: %w", errors.Join(io.ErrUnexpectedEOF, errorUnless(err, io.EOF)))
 	}
 	end := len(rest) - 4
 	sum := crc32.Update(crc32.ChecksumIEEE(prelude[:]), crc32.IEEETable, rest[:end])
@@ -69,7 +69,7 @@ func frame(in io.Reader) (headers map[string]string, payload []byte, err error) 
 	return headers, rest[head:end], err
 }
 
-func unless(err, usual error) error {
+func errorUnless(err, usual error) error {
 	if errors.Is(err, usual) {
 		return nil
 	}
@@ -108,8 +108,8 @@ func frameHeaders(b []byte) (map[string]string, error) {
 	return out, nil
 }
 
-// unwrap is the event in a frame; nil where it holds none.
-func unwrap(headers map[string]string, payload []byte) ([]byte, error) {
+// unwrapEvent returns the event in a frame; nil where it holds none.
+func unwrapEvent(headers map[string]string, payload []byte) ([]byte, error) {
 	if kind := headers[":message-type"]; kind == "exception" || kind == "error" {
 		var said struct{ Message string }
 		json.Unmarshal(payload, &said)

@@ -27,7 +27,7 @@ func (c *Client) Post(ctx context.Context, path string, body []byte) ([]byte, er
 func (c *Client) fetch(ctx context.Context, method, path string, body []byte) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, method, c.Base+path, bytes.NewReader(body))
 	if err != nil {
-		return nil, fault.New(fault.InvalidConfig, "the base URL of %s is not usable: %s", c.Vendor, c.hide(bare(err).Error())).
+		return nil, fault.New(fault.InvalidConfig, "the base URL of %s is not usable: %s", c.Vendor, c.hide(withoutURL(err).Error())).
 			WithHint("correct it, or leave it out")
 	}
 	for name, values := range c.Header {
@@ -38,9 +38,9 @@ func (c *Client) fetch(ctx context.Context, method, path string, body []byte) ([
 	}
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", "ramet")
-	resp, err := over(c.HTTP).RoundTrip(req)
+	resp, err := transportOf(c.HTTP).RoundTrip(req)
 	if err != nil {
-		why := &llm.Failure{Says: c.hide(bare(err).Error()), Again: true, Err: err}
+		why := &llm.Failure{Says: c.hide(withoutURL(err).Error()), Again: true, Err: err}
 		return nil, fault.New(fault.ProviderUnreachable, "ask %s at %s: %w", c.Vendor, c.place(), why).
 			WithHint("check the network and the base URL")
 	}
@@ -53,7 +53,7 @@ func (c *Client) fetch(ctx context.Context, method, path string, body []byte) ([
 	}
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxList))
 	if err != nil {
-		return nil, c.fault(llm.Cut(bare(err)))
+		return nil, c.fault(llm.Cut(withoutURL(err)))
 	}
 	return text, nil
 }

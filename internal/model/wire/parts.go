@@ -51,7 +51,7 @@ func (p *Parts) Add(i int, piece string) {
 	p.emit(llm.Event{Type: kind, Index: i, Text: piece})
 }
 
-// Len is how many bytes of a part came so far.
+// Len returns how many bytes of a part came so far.
 func (p *Parts) Len(i int) int { return p.list[i].text.Len() }
 
 // Sign adds to the signature of a part.
@@ -89,7 +89,7 @@ func (p *Parts) DoneAll() {
 	}
 }
 
-// Last is the index of the last text or call, -1 if there is none.
+// Last returns the index of the last text or call, -1 if there is none.
 func (p *Parts) Last() int {
 	for i := len(p.list) - 1; i >= 0; i-- {
 		if p.list[i].Type == llm.Text || p.list[i].Type == llm.ToolCall {
@@ -99,7 +99,7 @@ func (p *Parts) Last() int {
 	return -1
 }
 
-// Calls says whether there is a tool call.
+// Calls reports whether there is a tool call.
 func (p *Parts) Calls() bool {
 	for _, one := range p.list {
 		if one.Type == llm.ToolCall {

@@ -27,7 +27,7 @@ type Said struct {
 	after  time.Duration
 }
 
-// Error is the text.
+// Error returns the text.
 func (s *Said) Error() string { return s.Text }
 
 // ParseSaid reads the error of an event in mid-stream, be it wrapped in "error"
@@ -134,7 +134,7 @@ func (c *Client) classify(s Said) error {
 	case s.status >= 400 && s.status < 500, s.status == 0 && is("invalid_request", "invalid_argument", "invalid_prompt"):
 		code, again, hint = fault.ProviderBadRequest, false, ""
 	}
-	why := &llm.Failure{Status: s.status, Kind: s.Kind, Param: s.param, Again: again, After: s.after, Says: c.hide(describe(s))}
+	why := &llm.Failure{Status: s.status, Kind: s.Kind, Param: s.param, Again: again, After: s.after, Says: c.hide(describeAnswer(s))}
 	f := fault.New(code, "%s at %s: %w", c.Vendor, c.place(), why)
 	if hint != "" {
 		f = f.WithHint("%s", strings.ReplaceAll(hint, "VENDOR", c.Vendor))
@@ -146,7 +146,7 @@ func containsAny(s string, words []string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(s, w) })
 }
 
-func describe(s Said) string {
+func describeAnswer(s Said) string {
 	out := text.Line(s.Text, 400)
 	if out == "" {
 		out = "it gives no reason"
@@ -165,7 +165,7 @@ func describe(s Said) string {
 	return out
 }
 
-// retryAfter is how long a server asks us to wait: in milliseconds, in seconds,
+// retryAfter returns how long a server asks us to wait: in milliseconds, in seconds,
 // or until a date.
 func retryAfter(h http.Header, otherwise time.Duration) time.Duration {
 	const most = 24 * time.Hour
@@ -186,5 +186,5 @@ func retryAfter(h http.Header, otherwise time.Duration) time.Duration {
 	return otherwise
 }
 
-// Found says whether there was an error to read at all.
+// Found reports whether there was an error to read at all.
 func (s *Said) Found() bool { return s.found }

@@ -10,12 +10,12 @@ import (
 
 var errTooLong = errors.New("event too long")
 
-// scan reads server-sent events: name and data of each. Comments, other
+// scanEvents reads server-sent events: name and data of each. Comments, other
 // fields and events without a byte of data, by which some servers say that they are
 // still there, are passed over. What stands behind the last empty line is only part of
 // an event and is dropped, as the standard demands. When the input ends, err is
 // why, or nil for its proper end. The data is good until the next event.
-func scan(in io.Reader, err *error) iter.Seq2[string, []byte] {
+func scanEvents(in io.Reader, err *error) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		lines := &lineReader{r: bufio.NewReaderSize(in, 16<<10)}
 		name, data, any := "", []byte(nil), false
@@ -65,7 +65,7 @@ type lineReader struct {
 	begun   bool
 }
 
-// next is the next whole line, without its end; a last line without one is not
+// next returns the next whole line, without its end; a last line without one is not
 // whole. It is good until the call after.
 func (l *lineReader) next() ([]byte, error) {
 	l.buf = l.buf[:0]

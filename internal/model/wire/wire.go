@@ -58,7 +58,7 @@ type Options struct {
 	Model  func(name string) llm.Model // what is known about a model; never nil
 }
 
-// Auth is the header of the key: the one that the vendor wants, else the
+// Auth returns the header of the key: the one that the vendor wants, else the
 // protocol's own, with what stands before it there.
 func (o Options) Auth(header, before string) http.Header {
 	out := http.Header{}
@@ -120,8 +120,8 @@ var shared = sync.OnceValue(func() http.RoundTripper {
 	}
 })
 
-// over is what a request goes over: the client's own, or what all of them share.
-func over(own http.RoundTripper) http.RoundTripper {
+// transportOf returns what a request goes over: the client's own, or what all of them share.
+func transportOf(own http.RoundTripper) http.RoundTripper {
 	if own != nil {
 		return own
 	}
@@ -157,9 +157,9 @@ func (c *Client) Stream(ctx context.Context, sent llm.Bytes, d Decoder) iter.Seq
 			most = MaxAnswer
 		}
 		in := &watched{r: io.LimitReader(body, most+1), timer: timer, stall: stall}
-		next := scan
+		next := scanEvents
 		if mediaOf(resp) == framed {
-			next = frames
+			next = readFrames
 		}
 		ended, err := c.read(next(in, &err), &err, d, yield)
 		if ended {
@@ -221,7 +221,7 @@ func (c *Client) read(in iter.Seq2[string, []byte], why *error, d Decoder, yield
 	return false, *why
 }
 
-// patience is how long the server may be silent, before and within its answer.
+// patience returns how long the server may be silent, before and within its answer.
 func (c *Client) patience() (first, stall time.Duration) {
 	first, stall = c.First, c.Stall
 	if first <= 0 {
@@ -238,7 +238,7 @@ type broken struct{ err error }
 
 func (b *broken) Error() string { return "read answer" }
 
-// lost says why there is no (more) answer.
+// lost returns why there is no (more) answer.
 func (c *Client) lost(ctx, open context.Context, err error, stall time.Duration) error {
 	cut, reading := errors.AsType[*broken](err)
 	stalled := errors.Is(context.Cause(open), errStalled)
@@ -250,12 +250,12 @@ func (c *Client) lost(ctx, open context.Context, err error, stall time.Duration)
 	case stalled:
 		err = fmt.Errorf("no byte for %s", stall)
 	case reading:
-		return c.fault(llm.Cut(bare(cut.err)))
+		return c.fault(llm.Cut(withoutURL(cut.err)))
 	}
 	if _, ok := fault.Of(err); ok {
 		return c.fault(err)
 	}
-	why := &llm.Failure{Says: c.hide(bare(err).Error()), Again: !(stalled && c.Once), Err: err}
+	why := &llm.Failure{Says: c.hide(withoutURL(err).Error()), Again: !(stalled && c.Once), Err: err}
 	f := fault.New(fault.ProviderUnreachable, "ask %s at %s: %w", c.Vendor, c.place(), why)
 	if stalled && c.Once {
 		return f.WithHint("give it more time: ramet config set first_byte 30m")
@@ -266,7 +266,7 @@ func (c *Client) lost(ctx, open context.Context, err error, stall time.Duration)
 func (c *Client) post(ctx context.Context, sent llm.Bytes) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.Base+sent.Path, bytes.NewReader(sent.Body))
 	if err != nil {
-		return nil, fault.New(fault.InvalidConfig, "the base URL of %s is not usable: %s", c.Vendor, c.hide(bare(err).Error())).
+		return nil, fault.New(fault.InvalidConfig, "the base URL of %s is not usable: %s", c.Vendor, c.hide(withoutURL(err).Error())).
 			WithHint("correct it, or leave it out")
 	}
 	for name, values := range c.Header {
@@ -281,7 +281,7 @@ func (c *Client) post(ctx context.Context, sent llm.Bytes) (*http.Response, erro
 		}
 	}
 	// A client of our own would follow redirects, and take the key along.
-	resp, err := over(c.HTTP).RoundTrip(req)
+	resp, err := transportOf(c.HTTP).RoundTrip(req)
 	if err != nil {
 		return nil, err
 	}
@@ -292,7 +292,7 @@ func (c *Client) post(ctx context.Context, sent llm.Bytes) (*http.Response, erro
 	return resp, nil
 }
 
-// mediaOf is the type of what comes, without its parameters.
+// mediaOf returns the type of what comes, without its parameters.
 func mediaOf(resp *http.Response) string {
 	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	return media
@@ -323,7 +323,7 @@ func (c *Client) check(resp *http.Response) error {
 	return c.garbled("it answers with status %d and %s", resp.StatusCode, media)
 }
 
-// place is where the vendor is reached, without what may be secret in it.
+// place returns where the vendor is reached, without what may be secret in it.
 func (c *Client) place() string {
 	_, rest, ok := strings.Cut(c.Base, "://")
 	if !ok {
@@ -336,12 +336,12 @@ func (c *Client) place() string {
 	return c.hide(host)
 }
 
-// garbled is the fault of an answer that is not in the protocol.
+// garbled returns the fault of an answer that is not in the protocol.
 func (c *Client) garbled(format string, args ...any) error {
 	return c.fault(Garbled(format, args...))
 }
 
-// Garbled is the fault of an event that is not in the protocol.
+// Garbled returns the fault of an event that is not in the protocol.
 func Garbled(format string, args ...any) error {
 	why := &llm.Failure{Says: fmt.Sprintf(format, args...)}
 	return fault.New(fault.ProviderProtocol, "%w", why).WithHint("check the base URL: something else may answer there")
@@ -377,8 +377,8 @@ func (c *Client) hide(s string) string {
 	return strings.ReplaceAll(s, c.Key, "[redacted]")
 }
 
-// bare drops the URL, which may hold a secret, from an error of net/http.
-func bare(err error) error {
+// withoutURL drops the URL, which may hold a secret, from an error of net/http.
+func withoutURL(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err
 	}

@@ -31,7 +31,7 @@ func TestScanReadsServerSentEvents(t *testing.T) {
 		for _, in := range []io.Reader{strings.NewReader(c.in), iotest.OneByteReader(strings.NewReader(c.in))} {
 			var err error
 			var got []string
-			for event, data := range scan(in, &err) {
+			for event, data := range scanEvents(in, &err) {
 				got = append(got, fmt.Sprintf("[%s|%s]", event, data))
 			}
 			if s := strings.Join(got, " "); s != c.want || err != nil {
@@ -40,7 +40,7 @@ func TestScanReadsServerSentEvents(t *testing.T) {
 		}
 	}
 	var err error
-	for range scan(iotest.ErrReader(io.ErrUnexpectedEOF), &err) {
+	for range scanEvents(iotest.ErrReader(io.ErrUnexpectedEOF), &err) {
 		t.Error("an event of nothing")
 	}
 	if !errors.Is(err, io.ErrUnexpectedEOF) {

@@ -57,17 +57,17 @@ type Page struct {
 	To string
 }
 
-// Host is what permission is given for: the host of an URL in lower case, and the port where
+// Host returns what permission is given for: the host of an URL in lower case, and the port where
 // it is not the usual one. An error is a sentence for the model.
 func Host(raw string) (string, error) {
-	u, err := parse(raw)
+	u, err := parseURL(raw)
 	if err != nil {
 		return "", err
 	}
-	return host(u), nil
+	return hostOf(u), nil
 }
 
-func host(u *url.URL) string {
+func hostOf(u *url.URL) string {
 	name, port := strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")), u.Port()
 	if port == "" || u.Scheme == "https" && port == "443" || u.Scheme == "http" && port == "80" {
 		return name
@@ -75,7 +75,7 @@ func host(u *url.URL) string {
 	return net.JoinHostPort(name, port)
 }
 
-func parse(raw string) (*url.URL, error) {
+func parseURL(raw string) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimSpace(raw))
 	switch {
 	case err != nil:
@@ -100,7 +100,7 @@ func (e errPrivate) Error() string {
 
 // Get reads a page. An error is a sentence for the model.
 func Get(ctx context.Context, raw string, o Options) (Page, error) {
-	u, err := parse(raw)
+	u, err := parseURL(raw)
 	if err != nil {
 		return Page{}, err
 	}
@@ -122,7 +122,7 @@ func Get(ctx context.Context, raw string, o Options) (Page, error) {
 	request.Header.Set("Accept", "text/markdown, text/html;q=0.9, text/plain;q=0.8, */*;q=0.5")
 	answer, err := client.Do(request)
 	if err != nil {
-		return Page{}, explain(ctx, u, err)
+		return Page{}, explainFailure(ctx, u, err)
 	}
 	defer answer.Body.Close()
 	page := Page{URL: answer.Request.URL.String(), Status: answer.StatusCode}
@@ -132,7 +132,7 @@ func Get(ctx context.Context, raw string, o Options) (Page, error) {
 	}
 	body, err := io.ReadAll(io.LimitReader(answer.Body, o.Bytes+1))
 	if err != nil {
-		return page, explain(ctx, u, err)
+		return page, explainFailure(ctx, u, err)
 	}
 	if page.Cut = int64(len(body)) > o.Bytes; page.Cut {
 		body = body[:o.Bytes]
@@ -154,7 +154,7 @@ func (o Options) client() *http.Client {
 		if err != nil {
 			return err
 		}
-		if !public(to.Addr()) && (o.Permit == nil || !o.Permit(to)) {
+		if !isPublic(to.Addr()) && (o.Permit == nil || !o.Permit(to)) {
 			return errPrivate{to.Addr()}
 		}
 		return nil
@@ -165,7 +165,7 @@ func (o Options) client() *http.Client {
 		CheckRedirect: func(next *http.Request, via []*http.Request) error {
 			first := via[0].URL
 			sameHost := strings.EqualFold(next.URL.Hostname(), first.Hostname()) &&
-				(next.URL.Port() == first.Port() || usual(next.URL) && usual(first))
+				(next.URL.Port() == first.Port() || hasUsualPort(next.URL) && hasUsualPort(first))
 			switch {
 			case !sameHost, first.Scheme == "https" && next.URL.Scheme != "https", next.URL.User != nil:
 				return http.ErrUseLastResponse
@@ -178,7 +178,9 @@ func (o Options) client() *http.Client {
 	}
 }
 
-func usual(u *url.URL) bool { return host(u) == strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")) }
+func hasUsualPort(u *url.URL) bool {
+	return hostOf(u) == strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+}
 
 // closed are networks that are not public although the library has no word for them.
 var closed = sync.OnceValue(func() (out []netip.Prefix) {
@@ -191,12 +193,12 @@ var closed = sync.OnceValue(func() (out []netip.Prefix) {
 	return out
 })
 
-// public says whether an address is one of the open net. Those that carry an IPv4 address
+// isPublic reports whether an address is one of the open net. Those that carry an IPv4 address
 // are judged by it.
-func public(a netip.Addr) bool {
+func isPublic(a netip.Addr) bool {
 	a = a.WithZone("").Unmap()
-	if inner, ok := carried(a); ok {
-		return public(inner)
+	if inner, ok := embeddedIPv4(a); ok {
+		return isPublic(inner)
 	}
 	if !a.IsValid() || !a.IsGlobalUnicast() || a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() {
 		return false
@@ -209,8 +211,8 @@ func public(a netip.Addr) bool {
 	return true
 }
 
-// carried is the IPv4 address in one that leads to it: NAT64, 6to4, and the old form.
-func carried(a netip.Addr) (netip.Addr, bool) {
+// embeddedIPv4 returns the IPv4 address in one that leads to it: NAT64, 6to4, and the old form.
+func embeddedIPv4(a netip.Addr) (netip.Addr, bool) {
 	if !a.Is6() {
 		return a, false
 	}
@@ -224,8 +226,8 @@ func carried(a netip.Addr) (netip.Addr, bool) {
 	return a, false
 }
 
-// explain is why nothing was read.
-func explain(ctx context.Context, u *url.URL, err error) error {
+// explainFailure returns why nothing was read.
+func explainFailure(ctx context.Context, u *url.URL, err error) error {
 	var private errPrivate
 	var dns *net.DNSError
 	switch {

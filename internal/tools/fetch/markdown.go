@@ -162,7 +162,7 @@ func rewriteElement(n *html.Node) {
 	}
 	switch n.DataAtom {
 	case atom.A:
-		if attribute(n, "href") == "" { // a name is not a link
+		if attributeOf(n, "href") == "" { // a name is not a link
 			n.Data, n.DataAtom = "span", atom.Span
 		}
 	case atom.Caption: // before the table, not after it
@@ -219,8 +219,8 @@ func countCells(table *html.Node) int {
 		case atom.Tr:
 			rows, columns = rows+1, 0
 		case atom.Td, atom.Th:
-			wide, _ := strconv.Atoi(attribute(n, "colspan"))
-			high, _ := strconv.Atoi(attribute(n, "rowspan"))
+			wide, _ := strconv.Atoi(attributeOf(n, "colspan"))
+			high, _ := strconv.Atoi(attributeOf(n, "rowspan"))
 			columns += max(wide, 1)
 			most = max(most, columns)
 			spanned += max(wide, 1) * max(high, 1)

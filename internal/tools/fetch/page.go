@@ -60,7 +60,7 @@ func (p *Page) readHTML(text string) error {
 	}
 	base := p.URL
 	if at, err := url.Parse(p.URL); err == nil {
-		if to, err := url.Parse(strings.TrimSpace(attribute(findElement(root, atom.Base), "href"))); err == nil {
+		if to, err := url.Parse(strings.TrimSpace(attributeOf(findElement(root, atom.Base), "href"))); err == nil {
 			base = at.ResolveReference(to).String()
 		}
 	}
@@ -99,7 +99,7 @@ func countWords(root *html.Node) (count int) {
 	return count
 }
 
-func attribute(n *html.Node, key string) string {
+func attributeOf(n *html.Node, key string) string {
 	if n != nil {
 		for _, a := range n.Attr {
 			if a.Key == key {

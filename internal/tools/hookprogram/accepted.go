@@ -10,15 +10,15 @@ import (
 	"ramet/internal/turn/hook"
 )
 
-// refusal returns an error, or that a file is not what a person accepted; nil if it names none.
-func refusal(p string, err error) error {
+// refusedFile returns an error, or that a file is not what a person accepted; nil if it names none.
+func refusedFile(p string, err error) error {
 	if err != nil || p == "" {
 		return err
 	}
-	return untrusted(p)
+	return refuseUntrusted(p)
 }
 
-func untrusted(p string) error {
+func refuseUntrusted(p string) error {
 	return fault.New(fault.Untrusted, "%s, which the hook runs, is not what you accepted", p).WithHint("`ramet trust` shows it")
 }
 
@@ -49,7 +49,7 @@ func (f *Found) OfProject(s *trust.Shelf, project string) error {
 		if err != nil {
 			return err
 		}
-		if t.Note != "" && (t.Data != nil || names(project, file)) {
+		if t.Note != "" && (t.Data != nil || namesHooks(project, file)) {
 			f.Notes = append(f.Notes, t.Note)
 		}
 		if ok && t.Data != nil {
@@ -76,8 +76,8 @@ func (f *Found) OfUser(path string) {
 	f.add(path, data, false)
 }
 
-// names says whether a file of a project would name hooks, if it were accepted.
-func names(project, file string) bool {
+// namesHooks reports whether a file of a project would name hooks, if it were accepted.
+func namesHooks(project, file string) bool {
 	g, err := trust.Open(project)
 	if err != nil {
 		return false

@@ -75,7 +75,7 @@ func (r Runner) run(ctx context.Context, h hook.Hook, o hook.Occasion, p hook.Pl
 		out.Failed, out.Objects = err, fault.Is(err, fault.Untrusted)
 		return out
 	}
-	result, err := speak(limited, cmd, h.Input(o, p), &out)
+	result, err := runHook(limited, cmd, h.Input(o, p), &out)
 	out.Exit, out.Took = result.ExitCode, time.Since(begun)
 	switch {
 	case limited.Err() != nil && ctx.Err() == nil:
@@ -88,14 +88,14 @@ func (r Runner) run(ctx context.Context, h hook.Hook, o hook.Occasion, p hook.Pl
 	return out
 }
 
-// command is a hook as it may run.
+// command returns a hook as it may run.
 func (r Runner) command(h hook.Hook, o hook.Occasion, p hook.Place) (launch.Program, error) {
 	dir := p.Dir
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		dir = r.Project
 	}
 	env := append(slices.Clone(r.Env), "CLAUDE_PROJECT_DIR="+r.Project, "RAMET_PROJECT="+r.Project, "RAMET_HOOK="+string(o.Event), "RAMET_AGENT="+p.Agent)
-	cmd := launch.Program{Purpose: launch.UserHook, Project: r.Project, Command: sandbox.Command{Args: []string{shell(r.Env), "-c", h.Command}, Dir: dir, Env: env}}
+	cmd := launch.Program{Purpose: launch.UserHook, Project: r.Project, Command: sandbox.Command{Args: []string{findShell(r.Env), "-c", h.Command}, Dir: dir, Env: env}}
 	if !h.Project {
 		cmd.Env = append(cmd.Env, r.Free...)
 		return cmd, nil
@@ -109,8 +109,8 @@ func (r Runner) command(h hook.Hook, o hook.Occasion, p hook.Place) (launch.Prog
 	return cmd, cmd.Check()
 }
 
-// speak runs a command that is told something, and keeps what it says.
-func speak(ctx context.Context, cmd launch.Program, input []byte, out *hook.Ran) (sandbox.Result, error) {
+// runHook runs a command that is told something, and keeps what it says.
+func runHook(ctx context.Context, cmd launch.Program, input []byte, out *hook.Ran) (sandbox.Result, error) {
 	inR, inW, err := os.Pipe()
 	if err != nil {
 		return sandbox.Result{}, err
@@ -172,8 +172,8 @@ func (b *bounded) bytes() []byte {
 	return bytes.Clone(b.buf.Bytes())
 }
 
-// shell is the one that hooks are written for.
-func shell(env []string) string {
+// findShell returns the one that hooks are written for.
+func findShell(env []string) string {
 	for _, pair := range env {
 		value, ok := strings.CutPrefix(pair, "PATH=")
 		if !ok {

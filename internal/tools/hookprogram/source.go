@@ -32,7 +32,7 @@ const (
 // name, and what lies in folders of hooks.
 func Source() trust.Source {
 	return trust.Source{Kind: Kind, Find: func(g *trust.Ground) ([]trust.Thing, error) {
-		things, commands, err := naming(g)
+		things, commands, err := findHookFiles(g)
 		if err != nil || len(commands) == 0 && len(things) == 0 {
 			return things, err
 		}
@@ -64,8 +64,8 @@ func Source() trust.Source {
 	}}
 }
 
-// naming are the files that name hooks, and the commands that they name.
-func naming(g *trust.Ground) (things []trust.Thing, commands []string, err error) {
+// findHookFiles returns the files that name hooks, and the commands that they name.
+func findHookFiles(g *trust.Ground) (things []trust.Thing, commands []string, err error) {
 	for _, file := range hook.SettingsFiles {
 		found, err := trust.Files(Kind, "runs commands on events of agents, confined", mostFile, file).Find(g)
 		if err != nil {
@@ -119,7 +119,7 @@ func Named(project, command string) []string {
 				continue
 			}
 			isModule, interprets := strings.HasPrefix(word, "-m"), slices.Contains(interpreters(), path.Base(word))
-			if isModule || module || strings.Contains(word, "/") || !interprets && exists(filepath.Join(project, word)) {
+			if isModule || module || strings.Contains(word, "/") || !interprets && fileExists(filepath.Join(project, word)) {
 				words = append(words, word)
 			}
 			switch {
@@ -139,7 +139,7 @@ var interpreters = sync.OnceValue(func() []string {
 	uv uvx pipx go run cd exec env command nice nohup time timeout sudo source . xargs then else do if while until !`)
 })
 
-func exists(path string) bool {
+func fileExists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
 }
@@ -161,14 +161,14 @@ func Unaccepted(g trust.Gate, dir, command string) error {
 		if !nextTo && (p == "" || !strings.Contains(command, p)) {
 			continue
 		}
-		if !exists(filepath.Join(g.Project, filepath.FromSlash(p))) {
-			return untrusted(p)
+		if !fileExists(filepath.Join(g.Project, filepath.FromSlash(p))) {
+			return refuseUntrusted(p)
 		}
 		check = append(check, p)
 	}
 	first, err := g.UnacceptedProgram(g.Project, check)
 	if err != nil || first != "" || dir == g.Project {
-		return refusal(first, err)
+		return refusedFile(first, err)
 	}
 	check = Named(dir, command)
 	if rel, err := filepath.Rel(g.Project, dir); err == nil && filepath.IsLocal(rel) {
@@ -177,5 +177,5 @@ func Unaccepted(g trust.Gate, dir, command string) error {
 		}
 		dir = g.Project
 	}
-	return refusal(g.UnacceptedProgram(dir, check))
+	return refusedFile(g.UnacceptedProgram(dir, check))
 }

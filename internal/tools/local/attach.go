@@ -11,9 +11,9 @@ import (
 
 // attach shows an image or a document to the model that reads the answer, if it can.
 func (l *Local) attach(kind, rel string, size int64, in io.Reader, to llm.Model) (tool.Answer, error) {
-	what := fmt.Sprintf("%s is a PDF of %d bytes", show(rel), size)
+	what := fmt.Sprintf("%s is a PDF of %d bytes", showPath(rel), size)
 	if llm.IsImage(kind) {
-		what = fmt.Sprintf("%s is an image (%s) of %d bytes", show(rel), kind, size)
+		what = fmt.Sprintf("%s is an image (%s) of %d bytes", showPath(rel), kind, size)
 	}
 	switch {
 	case llm.IsImage(kind) && to.Known && !to.Images:
@@ -25,12 +25,12 @@ func (l *Local) attach(kind, rel string, size int64, in io.Reader, to llm.Model)
 	}
 	data, err := io.ReadAll(io.LimitReader(in, llm.MostFile))
 	if err != nil {
-		return tool.Answer{}, explain(rel, err)
+		return tool.Answer{}, explainPath(rel, err)
 	}
 	part, said, err := llm.PicturePart(path.Base(rel), data)
 	if err != nil {
-		return tool.Failed(show(rel) + " " + err.Error() + "."), nil
+		return tool.Failed(showPath(rel) + " " + err.Error() + "."), nil
 	}
-	said = show(rel) + ": " + said
+	said = showPath(rel) + ": " + said
 	return tool.Answer{Text: said + ". It is shown below.", Show: said, File: &part}, nil
 }

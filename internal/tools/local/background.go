@@ -23,12 +23,12 @@ type jobArgs struct {
 	Stop  bool
 }
 
-// job is the tool that looks after commands in the background.
+// job returns the tool that looks after commands in the background.
 func (l *Local) job() tool.Tool {
 	return &one{run: l.runJob, spec: tool.Describe("job", tool.Spec{
 		Args: l.commandShapes().job,
 		Summary: func(args json.RawMessage) string {
-			a, _ := parse[jobArgs](args)
+			a, _ := parseArguments[jobArgs](args)
 			verb := "look at"
 			if a.Stop {
 				verb = "stop"
@@ -39,7 +39,7 @@ func (l *Local) job() tool.Tool {
 }
 
 func (l *Local) runJob(ctx context.Context, c tool.Call) (tool.Answer, error) {
-	args, err := parse[jobArgs](c.Args)
+	args, err := parseArguments[jobArgs](c.Args)
 	if err != nil {
 		return tool.Answer{}, err
 	}
@@ -63,7 +63,7 @@ func (l *Local) runJob(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	if out == "" && running {
 		out = "[nothing new]"
 	}
-	return tool.Answer{Text: ending(out, how), Show: fmt.Sprintf("%s\n%s", text.Line(one.command, 200), ending(out, how)), IsError: failed && !args.Stop}, nil
+	return tool.Answer{Text: appendLine(out, how), Show: fmt.Sprintf("%s\n%s", text.Line(one.command, 200), appendLine(out, how)), IsError: failed && !args.Stop}, nil
 }
 
 // await waits for the end of a command, or for what it prints.
@@ -93,7 +93,7 @@ func (j *job) await(ctx context.Context, patience time.Duration, until string) e
 	}
 }
 
-// unknownJob says what became of a command that does not run here.
+// unknownJob describes what became of a command that does not run here.
 func (l *Local) unknownJob(number int) string {
 	l.mu.Lock()
 	known, ok := l.jobs[number]
@@ -167,7 +167,7 @@ func (l *Local) launch(g tool.Grant, one *job, timeout time.Duration) error {
 	p, err := launch.Start(alive, launch.Program{Purpose: launch.AgentCommand, Command: cmd})
 	if err != nil {
 		one.release()
-		return complain("Nothing was run: %w", err)
+		return sentenceError("Nothing was run: %w", err)
 	}
 	one.kill = p.Kill
 	go one.follow(p, func(r sandbox.Result, err error) (string, bool) {
@@ -176,7 +176,7 @@ func (l *Local) launch(g tool.Grant, one *job, timeout time.Duration) error {
 			late = timeout
 		}
 		one.release()
-		return outcome(r, err, late, g, one.peek)
+		return describeEnding(r, err, late, g, one.peek)
 	}, func() { jobs.told(l.o.For) })
 	jobs.put(l.o.For, one.number, one)
 	return nil
@@ -195,7 +195,7 @@ func (l *Local) began(ctx context.Context, one *job) (tool.Answer, error) {
 	select {
 	case <-one.over:
 		how, _, failed := one.state()
-		return tool.Answer{Text: ending(one.take(), how), IsError: failed, Memo: string(memory)}, nil
+		return tool.Answer{Text: appendLine(one.take(), how), IsError: failed, Memo: string(memory)}, nil
 	case <-time.After(prompt):
 	case <-ctx.Done():
 		return tool.Answer{}, ctx.Err()
@@ -203,14 +203,14 @@ func (l *Local) began(ctx context.Context, one *job) (tool.Answer, error) {
 	return tool.Answer{Text: fmt.Sprintf("Command %d runs in the background. job shows what it prints, and stops it.", one.number), Memo: string(memory)}, nil
 }
 
-// peek is what was printed since the last look, which stays new.
+// peek returns what was printed since the last look, which stays new.
 func (j *job) peek() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.fresh.String()
 }
 
-// file is where everything that it prints lies; empty: nowhere.
+// file returns where everything that it prints lies; empty: nowhere.
 func (j *job) file() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -28,11 +28,11 @@ func (l *Local) bash() tool.Tool {
 	return l.remember(l.runBash, tool.Describe("bash", tool.Spec{
 		Args: l.commandShapes().bash,
 		Subject: func(args json.RawMessage) string {
-			a, _ := parse[bashArgs](args)
+			a, _ := parseArguments[bashArgs](args)
 			return a.Command
 		},
 		Summary: func(args json.RawMessage) string {
-			a, _ := parse[bashArgs](args)
+			a, _ := parseArguments[bashArgs](args)
 			const most = 200 // what a question shows of it: where it runs must not be cut off
 			where := ""
 			if said := l.where(a); said != "" {
@@ -41,17 +41,17 @@ func (l *Local) bash() tool.Tool {
 			return text.Line(a.Command, most-utf8.RuneCountInString(where)) + where
 		},
 		Where: func(args json.RawMessage) string {
-			a, _ := parse[bashArgs](args)
+			a, _ := parseArguments[bashArgs](args)
 			return l.where(a)
 		},
 		Outside: func(args json.RawMessage) string {
-			a, _ := parse[bashArgs](args)
+			a, _ := parseArguments[bashArgs](args)
 			return a.Outside
 		},
 	}))
 }
 
-// where says what a command line does not: in which folder it would run, and whether in the background.
+// where describes what a command line does not: in which folder it would run, and whether in the background.
 func (l *Local) where(a bashArgs) string {
 	var out []string
 	if rel, _ := l.folder(); rel != "." {
@@ -64,7 +64,7 @@ func (l *Local) where(a bashArgs) string {
 }
 
 func (l *Local) runBash(ctx context.Context, c tool.Call) (tool.Answer, error) {
-	args, err := parse[bashArgs](c.Args)
+	args, err := parseArguments[bashArgs](c.Args)
 	if err != nil {
 		return tool.Answer{}, err
 	}
@@ -90,13 +90,13 @@ func (l *Local) runBash(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	var asked *tracker
 	if moves().MatchString(args.Command) {
 		var command string
-		command, asked = track(args.Command)
+		command, asked = trackFolder(args.Command)
 		asked.next = cmd.Output
 		cmd.Args, cmd.Output = l.shell(command), asked
 	}
 	p, err := launch.Start(timed, launch.Program{Purpose: launch.AgentCommand, Command: cmd})
 	if err != nil {
-		return tool.Answer{}, complain("Nothing was run: %w", err)
+		return tool.Answer{}, sentenceError("Nothing was run: %w", err)
 	}
 	result, err := p.Wait()
 	said, memory := "", ""
@@ -105,16 +105,16 @@ func (l *Local) runBash(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	}
 	out.where = all.close()
 	if ctx.Err() != nil {
-		return tool.Answer{Text: ending(out.String(), "[stopped]"), IsError: true}, ctx.Err()
+		return tool.Answer{Text: appendLine(out.String(), "[stopped]"), IsError: true}, ctx.Err()
 	}
-	how, failed := outcome(result, err, timeout, c.Grant, out.String)
+	how, failed := describeEnding(result, err, timeout, c.Grant, out.String)
 	if said != "" {
 		how = strings.TrimPrefix(how+"\n"+said, "\n")
 	}
-	return tool.Answer{Text: ending(out.String(), how), IsError: failed, Memo: memory}, nil
+	return tool.Answer{Text: appendLine(out.String(), how), IsError: failed, Memo: memory}, nil
 }
 
-// command is a command line as it may run, in the folder of commands.
+// command returns a command line as it may run, in the folder of commands.
 func (l *Local) command(line string, g tool.Grant) (sandbox.Command, error) {
 	_, dir := l.folder()
 	cmd := sandbox.Command{Args: l.shell(line), Dir: dir, Env: l.o.Env}
@@ -127,13 +127,13 @@ func (l *Local) command(line string, g tool.Grant) (sandbox.Command, error) {
 		cmd.Env = l.cached(cmd.Env)
 		cmd.Confine = l.confinement()
 	default:
-		return cmd, complain("The call was not permitted (%q). Nothing was run.", g)
+		return cmd, sentenceError("The call was not permitted (%q). Nothing was run.", g)
 	}
 	return cmd, nil
 }
 
-// outcome says how a command ended, in lines below its output; empty: well.
-func outcome(result sandbox.Result, err error, timeout time.Duration, g tool.Grant, printed func() string) (how string, failed bool) {
+// describeEnding describes how a command ended, in lines below its output; empty: well.
+func describeEnding(result sandbox.Result, err error, timeout time.Duration, g tool.Grant, printed func() string) (how string, failed bool) {
 	failed = true
 	switch {
 	case err != nil:
@@ -150,7 +150,7 @@ func outcome(result sandbox.Result, err error, timeout time.Duration, g tool.Gra
 		failed = false
 	}
 	if failed && g == tool.Confine {
-		how += "\n" + boxed(printed())
+		how += "\n" + explainBox(printed())
 	}
 	for line := range strings.Lines(result.Notes) {
 		how = strings.TrimPrefix(how+"\n["+text.Safe(strings.TrimSpace(line))+"]", "\n")
@@ -163,8 +163,8 @@ var refusals = text.Regexp(`(?i)operation not permitted|permission denied|device
 	`network is (unreachable|down)|no route to host|name resolution|resolve (host|address|proxy)|unable to resolve|cannot resolve|could not resolve|name or service not known|no such host|nodename nor servname|` +
 	`unknown host|network error|connection refused|failed to connect|could not connect|can't connect|getaddrinfo`)
 
-// boxed says of a command that failed in the box whether the box may be why.
-func boxed(out string) string {
+// explainBox says of a command that failed in the box whether the box may be why.
+func explainBox(out string) string {
 	const what = "writing only in the workspace and $TMPDIR, no network"
 	if refusals().MatchString(out) {
 		return "[the box may be the cause: it ran confined, " + what + "; if it must have more, call it again with outside and say why]"
@@ -172,8 +172,8 @@ func boxed(out string) string {
 	return "[it ran confined: " + what + "]"
 }
 
-// ending puts a last line under the output.
-func ending(out, how string) string {
+// appendLine puts a last line under the output.
+func appendLine(out, how string) string {
 	switch {
 	case out == "" && how == "":
 		return "[no output]"
@@ -185,7 +185,7 @@ func ending(out, how string) string {
 	return out + how
 }
 
-// shell is the command line as arguments.
+// shell returns the command line as arguments.
 func (l *Local) shell(command string) []string {
 	name := "sh"
 	for _, pair := range l.o.Env {
@@ -211,7 +211,7 @@ func (l *Local) cached(env []string) []string {
 	return append(slices.Clip(env), "XDG_CACHE_HOME="+l.o.Cache, "GOCACHE="+filepath.Join(l.o.Cache, "go-build"))
 }
 
-// confinement is what a command may do that nobody permitted.
+// confinement returns what a command may do that nobody permitted.
 func (l *Local) confinement() *sandbox.Box {
 	box := &sandbox.Box{
 		Write: []string{l.o.Root},

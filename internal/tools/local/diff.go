@@ -13,12 +13,12 @@ const (
 	mostShown  = 64 << 10 // bytes of a diff
 )
 
-// diff is what changed, for people.
-func diff(rel, before, after string) string {
+// diffForPeople returns what changed, for people.
+func diffForPeople(rel, before, after string) string {
 	if len(before)+len(after) > mostDiffed {
-		return fmt.Sprintf("%s: %s before, %s now", show(rel), size(before), size(after))
+		return fmt.Sprintf("%s: %s before, %s now", showPath(rel), sizeOf(before), sizeOf(after))
 	}
-	from, to := "a/"+show(rel), "b/"+show(rel)
+	from, to := "a/"+showPath(rel), "b/"+showPath(rel)
 	if before == "" {
 		from = "/dev/null"
 	}

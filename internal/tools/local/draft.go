@@ -40,7 +40,7 @@ func (d *draft) plain(s string) string {
 	return s
 }
 
-// text is the whole file.
+// text returns the whole file.
 func (d *draft) text() string {
 	out := d.body
 	if d.dos {
@@ -58,15 +58,15 @@ func (d *draft) apply(c change) error {
 	n := strings.Count(d.body, old)
 	switch {
 	case old == "":
-		return complain("old_string is empty. Use write for a new file.")
+		return sentenceError("old_string is empty. Use write for a new file.")
 	case old == new:
-		return complain("old_string and new_string are the same.")
+		return sentenceError("old_string and new_string are the same.")
 	case n == 0:
-		return complain("old_string does not stand in the file.%s", nearby(d.body, old))
+		return sentenceError("old_string does not stand in the file.%s", nearestPlace(d.body, old))
 	case n > 1 && !c.All:
-		return complain("old_string stands in the file %d times, in lines %s. Add lines around it, or set replace_all.", n, places(d.body, old))
+		return sentenceError("old_string stands in the file %d times, in lines %s. Add lines around it, or set replace_all.", n, lineNumbers(d.body, old))
 	case len(d.body)+n*(len(new)-len(old)) > largest: // before it takes the memory
-		return complain("That would make more than %d MiB. Use bash.", largest>>20)
+		return sentenceError("That would make more than %d MiB. Use bash.", largest>>20)
 	}
 	d.places += n
 	d.put(old, new)
@@ -117,7 +117,7 @@ func (d *draft) put(old, new string) {
 // mostEcho is how many lines of its work an edit shows.
 const mostEcho = 40
 
-// excerpt is the lines that are new, with one around, as read shows them.
+// excerpt returns the lines that are new, with one around, as read shows them.
 func (d *draft) excerpt() string {
 	lines := strings.Split(strings.TrimSuffix(d.body, "\n"), "\n")
 	var out strings.Builder
@@ -142,7 +142,7 @@ func (d *draft) excerpt() string {
 	return out.String()
 }
 
-// numberedLine is a line as read shows it.
+// numberedLine returns a line as read shows it.
 func numberedLine(n int, line string) string {
 	line = strings.TrimSuffix(line, "\r")
 	mark := ""

@@ -28,21 +28,21 @@ func (l *Local) edit() tool.Tool {
 	}))
 }
 
-// changes are what a call asks for.
+// changes returns what a call asks for.
 func (a editArgs) changes() ([]change, error) {
 	switch {
 	case len(a.Edits) > 0 && (a.Old != "" || a.New != ""):
-		return nil, complain("Give old_string and new_string, or edits, not both. Nothing was changed.")
+		return nil, sentenceError("Give old_string and new_string, or edits, not both. Nothing was changed.")
 	case len(a.Edits) > 0:
 		return a.Edits, nil
 	case a.Old == "":
-		return nil, complain("old_string is missing: what is to be replaced? Nothing was changed.")
+		return nil, sentenceError("old_string is missing: what is to be replaced? Nothing was changed.")
 	}
 	return []change{a.change}, nil
 }
 
 func (l *Local) runEdit(_ context.Context, c tool.Call) (tool.Answer, error) {
-	args, err := parse[editArgs](c.Args)
+	args, err := parseArguments[editArgs](c.Args)
 	if err != nil {
 		return tool.Answer{}, err
 	}
@@ -67,7 +67,7 @@ func (l *Local) runEdit(_ context.Context, c tool.Call) (tool.Answer, error) {
 	d := newDraft(string(before))
 	for i, one := range changes {
 		if stale && one.All {
-			err = complain("it has changed since it was read, so that replace_all might change what you have not seen. Read it again")
+			err = sentenceError("it has changed since it was read, so that replace_all might change what you have not seen. Read it again")
 		} else {
 			err = d.apply(one)
 		}
@@ -77,24 +77,24 @@ func (l *Local) runEdit(_ context.Context, c tool.Call) (tool.Answer, error) {
 				where = fmt.Sprintf(" edit %d of %d:", i+1, len(changes))
 			}
 			if stale {
-				err = complain("%w (It has changed since it was read.)", err)
+				err = sentenceError("%w (It has changed since it was read.)", err)
 			}
-			return tool.Answer{}, complain("%s:%s %w Nothing was changed.", show(s.rel), where, err)
+			return tool.Answer{}, sentenceError("%s:%s %w Nothing was changed.", showPath(s.rel), where, err)
 		}
 	}
 	after := d.text()
 	if len(after) > largest {
-		return tool.Answer{}, complain("That would make more than %d MiB. Use bash.", largest>>20)
+		return tool.Answer{}, sentenceError("That would make more than %d MiB. Use bash.", largest>>20)
 	}
 	seen, _ := l.sight(s.rel)
 	if err := l.replace(s, before, []byte(after)); err != nil {
 		return tool.Answer{}, err
 	}
-	said := fmt.Sprintf("Edited %s.", show(s.rel))
+	said := fmt.Sprintf("Edited %s.", showPath(s.rel))
 	if d.places > 1 {
-		said = fmt.Sprintf("Edited %s in %d places.", show(s.rel), d.places)
+		said = fmt.Sprintf("Edited %s in %d places.", showPath(s.rel), d.places)
 	}
-	answer := tool.Answer{Show: diff(s.rel, string(before), after)}
+	answer := tool.Answer{Show: diffForPeople(s.rel, string(before), after)}
 	if stale { // what else changed was not seen: write must not undo it
 		l.sawSum(s.rel, seen)
 		said += " Note: it had changed since you saw it, elsewhere; those changes are kept."
@@ -105,7 +105,7 @@ func (l *Local) runEdit(_ context.Context, c tool.Call) (tool.Answer, error) {
 	return answer, nil
 }
 
-// known is the content of a file that the conversation has seen; stale says that it was
+// known returns the content of a file that the conversation has seen; stale says that it was
 // another then.
 func (l *Local) known(s *handle) (content []byte, stale bool, err error) {
 	content, err = s.content()
@@ -115,9 +115,9 @@ func (l *Local) known(s *handle) (content []byte, stale bool, err error) {
 	sum, ok := l.sight(s.rel)
 	switch {
 	case !ok:
-		return nil, false, complain("%s was not read yet. Read it first (the lines that you want to change are enough).", show(s.rel))
+		return nil, false, sentenceError("%s was not read yet. Read it first (the lines that you want to change are enough).", showPath(s.rel))
 	case s.info.Mode().Perm()&0o200 == 0:
-		return nil, false, complain("%s is read-only.", show(s.rel))
+		return nil, false, sentenceError("%s is read-only.", showPath(s.rel))
 	}
 	return content, sum != sha256.Sum256(content), nil
 }

@@ -47,13 +47,13 @@ func (e *ends) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// String is what was kept, fit to be shown, with a line in between that says how
+// String returns what was kept, fit to be shown, with a line in between that says how
 // much is missing.
 func (e *ends) String() string {
 	last := append(append([]byte{}, e.last[e.next:]...), e.last[:e.next]...)
 	missing := e.total - int64(len(e.first)) - int64(len(last))
 	if missing == 0 {
-		return plain(string(e.first) + string(last))
+		return plainOutput(string(e.first) + string(last))
 	}
 	first := wholeRunes(e.first)
 	missing += int64(len(e.first) - len(first))
@@ -65,7 +65,7 @@ func (e *ends) String() string {
 	if e.where != "" {
 		note = "; all of it is in " + e.where + ", for read and grep"
 	}
-	return fmt.Sprintf("%s\n[… %d bytes are left out here%s …]\n%s", strings.TrimSuffix(plain(string(first)), "\n"), missing, note, plain(string(last)))
+	return fmt.Sprintf("%s\n[… %d bytes are left out here%s …]\n%s", strings.TrimSuffix(plainOutput(string(first)), "\n"), missing, note, plainOutput(string(last)))
 }
 
 // escapes are the sequences by which a program moves the cursor, changes colours,
@@ -74,9 +74,9 @@ var escapes = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]*[0-OQ-WYZ\\` + "`" + `-~])`)
 })
 
-// plain is output without escape codes. Of a line that was written over, as
+// plainOutput is output without escape codes. Of a line that was written over, as
 // progress bars do, the last version stays.
-func plain(s string) string {
+func plainOutput(s string) string {
 	if strings.IndexByte(s, '\x1b') >= 0 {
 		s = escapes().ReplaceAllString(s, "")
 	}

@@ -12,24 +12,24 @@ import (
 
 type fetchArgs struct{ URL string }
 
-// fetch is the tool that reads a page of the web.
+// fetch returns the tool that reads a page of the web.
 func (l *Local) fetch() tool.Tool {
 	return &one{run: l.shelved("fetch", l.runFetch), spec: tool.Describe("fetch", tool.Spec{
 		Args: fetchShape(),
 		Subject: func(args json.RawMessage) string {
-			a, _ := parse[fetchArgs](args)
+			a, _ := parseArguments[fetchArgs](args)
 			host, _ := fetch.Host(a.URL) // running it says what is wrong
 			return host
 		},
 		Summary: func(args json.RawMessage) string {
-			a, _ := parse[fetchArgs](args)
+			a, _ := parseArguments[fetchArgs](args)
 			return "fetch " + text.Line(a.URL, 400)
 		},
 	})}
 }
 
 func (l *Local) runFetch(ctx context.Context, c tool.Call) (tool.Answer, error) {
-	args, err := parse[fetchArgs](c.Args)
+	args, err := parseArguments[fetchArgs](c.Args)
 	if err != nil {
 		return tool.Answer{}, err
 	}

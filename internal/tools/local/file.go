@@ -20,20 +20,20 @@ const largest = 16 << 20
 func (s *handle) file() (*os.File, error) {
 	switch {
 	case s.info == nil:
-		return nil, explain(s.rel, fs.ErrNotExist)
+		return nil, explainPath(s.rel, fs.ErrNotExist)
 	case s.info.IsDir():
-		return nil, complain("%s is a folder. glob finds what is in it.", show(s.rel))
+		return nil, sentenceError("%s is a folder. glob finds what is in it.", showPath(s.rel))
 	case !s.info.Mode().IsRegular():
-		return nil, complain("%s is %s, not a regular file.", show(s.rel), kindOf(s.info.Mode()))
+		return nil, sentenceError("%s is %s, not a regular file.", showPath(s.rel), kindOf(s.info.Mode()))
 	}
 	f, err := s.dir.OpenFile(s.name, os.O_RDONLY|nonblock, 0)
 	if err != nil {
-		return nil, explain(s.rel, err)
+		return nil, explainPath(s.rel, err)
 	}
 	now, err := f.Stat()
 	if err != nil || !os.SameFile(s.info, now) || !now.Mode().IsRegular() {
 		f.Close()
-		return nil, complain("%s changed while it was opened. Nothing was done.", show(s.rel))
+		return nil, sentenceError("%s changed while it was opened. Nothing was done.", showPath(s.rel))
 	}
 	s.info = now
 	return f, nil
@@ -67,10 +67,10 @@ func (s *handle) content() ([]byte, error) {
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, largest+1))
 	if err != nil {
-		return nil, explain(s.rel, err)
+		return nil, explainPath(s.rel, err)
 	}
 	if len(text) > largest {
-		return nil, complain("%s has more than %d MiB (%w). Use bash.", show(s.rel), largest>>20, errTooLarge)
+		return nil, sentenceError("%s has more than %d MiB (%w). Use bash.", showPath(s.rel), largest>>20, errTooLarge)
 	}
 	return text, nil
 }
@@ -99,7 +99,7 @@ func (s *handle) text() ([]byte, error) {
 	return body, nil
 }
 
-// unchanged is the content of a file that was read before and is still the same.
+// unchanged returns the content of a file that was read before and is still the same.
 func (l *Local) unchanged(s *handle) ([]byte, error) {
 	text, err := s.content()
 	if err != nil {
@@ -108,11 +108,11 @@ func (l *Local) unchanged(s *handle) ([]byte, error) {
 	sum, ok := l.sight(s.rel)
 	switch {
 	case !ok:
-		return nil, complain("%s was not read yet. Read it first, so that nothing in it is lost.", show(s.rel))
+		return nil, sentenceError("%s was not read yet. Read it first, so that nothing in it is lost.", showPath(s.rel))
 	case sum != sha256.Sum256(text):
-		return nil, complain("%s has changed since it was read. Read it again.", show(s.rel))
+		return nil, sentenceError("%s has changed since it was read. Read it again.", showPath(s.rel))
 	case s.info.Mode().Perm()&0o200 == 0:
-		return nil, complain("%s is read-only.", show(s.rel))
+		return nil, sentenceError("%s is read-only.", showPath(s.rel))
 	}
 	return text, nil
 }
@@ -131,13 +131,13 @@ func (l *Local) replace(s *handle, old, content []byte) (err error) {
 	dir := step.In(s.dir)
 	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 	if err != nil {
-		return explain(s.rel, err)
+		return explainPath(s.rel, err)
 	}
 	defer func() {
 		if err != nil {
 			f.Close()
 			dir.Remove(temp)
-			err = explain(s.rel, err)
+			err = explainPath(s.rel, err)
 		}
 	}()
 	if _, err = io.Copy(f, bytes.NewReader(content)); err != nil {
@@ -165,7 +165,7 @@ func (l *Local) replace(s *handle, old, content []byte) (err error) {
 	return nil
 }
 
-// same says whether the name still stands for what was found.
+// same reports whether the name still stands for what was found.
 func (s *handle) same() error {
 	now, err := s.dir.Lstat(s.name)
 	switch {

@@ -133,7 +133,7 @@ func FuzzEnds(f *testing.F) {
 			t.Errorf("%q is not safe", got)
 		}
 		if len(all) <= int(head)+int(tail) {
-			if want := plain(string(all)); got != want {
+			if want := plainOutput(string(all)); got != want {
 				t.Errorf("%q, want %q", got, want)
 			}
 			return

@@ -26,14 +26,14 @@ func (l *Local) glob() tool.Tool {
 		Args:    globShape(),
 		Subject: l.subject,
 		Summary: func(args json.RawMessage) string {
-			a, _ := parse[globArgs](args)
-			return fmt.Sprintf("find %s in %s", text.Line(a.Pattern, 100), show(l.subject(args)))
+			a, _ := parseArguments[globArgs](args)
+			return fmt.Sprintf("find %s in %s", text.Line(a.Pattern, 100), showPath(l.subject(args)))
 		},
 	})}
 }
 
 func (l *Local) runGlob(ctx context.Context, c tool.Call) (tool.Answer, error) {
-	args, err := parse[globArgs](c.Args)
+	args, err := parseArguments[globArgs](c.Args)
 	if err != nil {
 		return tool.Answer{}, err
 	}
@@ -71,8 +71,8 @@ type aged struct {
 	count int // of what was found in it
 }
 
-// newest puts files in order: what was changed last comes first.
-func newest(a, b aged) int {
+// compareAge puts files in order: what was changed last comes first.
+func compareAge(a, b aged) int {
 	return cmp.Or(cmp.Compare(b.when, a.when), strings.Compare(a.path, b.path))
 }
 
@@ -114,7 +114,7 @@ func (g *globbing) answer(w *walk) tool.Answer {
 		}
 		return tool.Answer{Text: said + note}
 	}
-	slices.SortFunc(g.found, newest)
+	slices.SortFunc(g.found, compareAge)
 	n := len(g.found)
 	if n > mostPaths {
 		g.found = g.found[:mostPaths]
@@ -140,17 +140,17 @@ func (l *Local) pattern(p string) (string, error) {
 	switch {
 	case strings.HasPrefix(clean, "/"), clean == "..", strings.HasPrefix(clean, "../"):
 		// Nothing that is looked at would fit, which says nothing of what is there.
-		return "", complain("%q leads out of the workspace, %s: patterns begin in it, without a stroke. Nothing was looked at.", text.Line(p, 100), l.o.Root)
+		return "", sentenceError("%q leads out of the workspace, %s: patterns begin in it, without a stroke. Nothing was looked at.", text.Line(p, 100), l.o.Root)
 	case !doublestar.ValidatePattern(clean):
-		return "", complain("%q is no valid pattern: look at its brackets and braces.", text.Line(p, 100))
-	case choices(clean) > mostChoices:
-		return "", complain("%q has too many braces.", text.Line(p, 100))
+		return "", sentenceError("%q is no valid pattern: look at its brackets and braces.", text.Line(p, 100))
+	case countBraces(clean) > mostChoices:
+		return "", sentenceError("%q has too many braces.", text.Line(p, 100))
 	}
 	return clean, nil
 }
 
-// choices counts, or overstates, what the braces of a pattern stand for.
-func choices(pattern string) int {
+// countBraces counts, or overstates, what the braces of a pattern stand for.
+func countBraces(pattern string) int {
 	all := 1
 	var open []int // the alternatives in each brace that is open
 	for _, c := range pattern {
@@ -169,7 +169,7 @@ func choices(pattern string) int {
 	return all
 }
 
-// oneLine is a path that takes up one line, whatever is in it.
+// oneLine returns a path that takes up one line, whatever is in it.
 func oneLine(p string) string {
 	if strings.ContainsAny(p, "\n\t") {
 		return fmt.Sprintf("%q", p)

@@ -32,14 +32,14 @@ func (l *Local) grep() tool.Tool {
 		Args:    grepShape(),
 		Subject: l.subject,
 		Summary: func(args json.RawMessage) string {
-			a, _ := parse[grepArgs](args)
-			return fmt.Sprintf("search %s for %s", show(l.subject(args)), text.Line(a.Pattern, 100))
+			a, _ := parseArguments[grepArgs](args)
+			return fmt.Sprintf("search %s for %s", showPath(l.subject(args)), text.Line(a.Pattern, 100))
 		},
 	})}
 }
 
 func (l *Local) runGrep(ctx context.Context, c tool.Call) (tool.Answer, error) {
-	args, err := parse[grepArgs](c.Args)
+	args, err := parseArguments[grepArgs](c.Args)
 	if err != nil {
 		return tool.Answer{}, err
 	}
@@ -145,9 +145,9 @@ func (g *grepping) nothing(w *walk, pattern string) string {
 	return said + g.about()
 }
 
-// names are the files, with or without how often the pattern fits.
+// names returns the files, with or without how often the pattern fits.
 func (g *grepping) names(count bool) tool.Answer {
-	slices.SortFunc(g.found, newest)
+	slices.SortFunc(g.found, compareAge)
 	var out strings.Builder
 	for _, f := range g.found[:min(len(g.found), mostPaths)] {
 		out.WriteString(oneLine(f.path))
@@ -169,7 +169,7 @@ func (g *grepping) total() string {
 	return text.Count(g.lines, "line") + " in " + text.Count(len(g.found), "file")
 }
 
-// about is what was not searched.
+// about returns what was not searched.
 func (g *grepping) about() string {
 	if g.large > 0 {
 		g.note += fmt.Sprintf("\n[%d files over %d MiB were not searched]", g.large, largest>>20)

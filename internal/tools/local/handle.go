@@ -44,14 +44,14 @@ const (
 // mostLinks is how many links a path may go through.
 const mostLinks = 40
 
-// relative is a path as a model writes it, cleaned, with slashes: relative to the
+// relative returns a path as a model writes it, cleaned, with slashes: relative to the
 // root or absolute inside it.
 func (l *Local) relative(p string) (string, error) {
 	if p == "" {
 		p = "."
 	}
 	if strings.IndexByte(p, 0) >= 0 {
-		return "", complain("A path cannot hold a NUL: %s", show(p))
+		return "", sentenceError("A path cannot hold a NUL: %s", showPath(p))
 	}
 	rel := filepath.Clean(p)
 	if filepath.IsAbs(rel) {
@@ -67,10 +67,10 @@ func (l *Local) relative(p string) (string, error) {
 }
 
 func (l *Local) leaves(p string) error {
-	return complain("%s is outside the workspace, %s. Only files in it can be used.", show(p), l.o.Root)
+	return sentenceError("%s is outside the workspace, %s. Only files in it can be used.", showPath(p), l.o.Root)
 }
 
-// hidden says whether this is a folder or file of ramet itself, as where the
+// hidden reports whether this is a folder or file of ramet itself, as where the
 // workspace is the user's home.
 func (l *Local) hidden(info fs.FileInfo) bool {
 	return slices.ContainsFunc(l.own, func(own fs.FileInfo) bool { return os.SameFile(own, info) })
@@ -91,8 +91,8 @@ func (l *Local) owns(dir *os.Root, entry fs.DirEntry) bool {
 	return err != nil || l.hidden(info)
 }
 
-// show is a path in a sentence.
-func show(p string) string { return text.Line(p, 300) }
+// showPath returns a path in a sentence.
+func showPath(p string) string { return text.Line(p, 300) }
 
 // find walks to a place, folder by folder. No folder on the way is a link when it is
 // entered: links are read here and their targets walked to in turn, so that each
@@ -109,7 +109,7 @@ func (l *Local) find(p string, a aim) (found *handle, err error) {
 	}
 	root, err := os.OpenRoot(l.o.Root)
 	if err != nil {
-		return nil, complain("The workspace cannot be opened: %w", err)
+		return nil, sentenceError("The workspace cannot be opened: %w", err)
 	}
 	s := &handle{open: []*os.Root{root}}
 	defer func() {
@@ -136,18 +136,18 @@ func (l *Local) find(p string, a aim) (found *handle, err error) {
 			return nil, err
 		}
 		if len(names) > 0 && isTrash(names[len(names)-1], name) {
-			return nil, complain("%s is ramet's own, and not for tools.", show(p))
+			return nil, sentenceError("%s is ramet's own, and not for tools.", showPath(p))
 		}
 		if a >= toWrite && ofRepository(dir, name) {
-			return nil, complain("%s would be a part of a repository of git, which runs what is written there. Use git itself, with bash.", show(p))
+			return nil, sentenceError("%s would be a part of a repository of git, which runs what is written there. Use git itself, with bash.", showPath(p))
 		}
 		if a >= toWrite && l.forbids(path.Join(append(slices.Clone(names), name)...)) {
-			return nil, complain("%s is ramet's own, and not for tools.", show(p))
+			return nil, sentenceError("%s is ramet's own, and not for tools.", showPath(p))
 		}
 		info, err := dir.Lstat(name)
 		if errors.Is(err, fs.ErrNotExist) && len(todo) > 0 && a == toMake {
 			if err := step.In(dir).Mkdir(name, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
-				return nil, explain(p, err)
+				return nil, explainPath(p, err)
 			}
 			info, err = dir.Lstat(name)
 		}
@@ -156,21 +156,21 @@ func (l *Local) find(p string, a aim) (found *handle, err error) {
 			s.dir, s.name, s.rel = dir, name, path.Join(append(append(names, name), todo...)...)
 			return s, nil
 		case err != nil:
-			return nil, explain(p, err)
+			return nil, explainPath(p, err)
 		case l.hidden(info):
-			return nil, complain("%s is ramet's own, and not for tools.", show(p))
+			return nil, sentenceError("%s is ramet's own, and not for tools.", showPath(p))
 		case info.Mode()&fs.ModeSymlink != 0:
 			if links++; links > mostLinks {
-				return nil, complain("%s goes through too many links.", show(p))
+				return nil, sentenceError("%s goes through too many links.", showPath(p))
 			}
 			target, err := dir.Readlink(name)
 			if err != nil {
-				return nil, explain(p, err)
+				return nil, explainPath(p, err)
 			}
 			if filepath.IsAbs(target) {
 				inside, err := l.relative(target)
 				if err != nil {
-					return nil, complain("%s is a link that leads out of the workspace.", show(p))
+					return nil, sentenceError("%s is a link that leads out of the workspace.", showPath(p))
 				}
 				dirs, names, target = dirs[:1], names[:0], inside
 			}
@@ -178,15 +178,15 @@ func (l *Local) find(p string, a aim) (found *handle, err error) {
 		case info.IsDir() && len(todo) > 0:
 			next, err := dir.OpenRoot(name)
 			if err != nil {
-				return nil, explain(p, err)
+				return nil, explainPath(p, err)
 			}
 			s.open = append(s.open, next)
 			if now, err := next.Stat("."); err != nil || !os.SameFile(info, now) {
-				return nil, complain("%s changed while it was looked up. Nothing was done.", show(p))
+				return nil, sentenceError("%s changed while it was looked up. Nothing was done.", showPath(p))
 			}
 			dirs, names = append(dirs, next), append(names, name)
 		case len(todo) > 0:
-			return nil, complain("%s: %s is not a folder.", show(p), show(path.Join(append(names, name)...)))
+			return nil, sentenceError("%s: %s is not a folder.", showPath(p), showPath(path.Join(append(names, name)...)))
 		default:
 			s.dir, s.name, s.info, s.rel = dir, name, info, path.Join(append(names, name)...)
 			return s, nil
@@ -197,29 +197,29 @@ func (l *Local) find(p string, a aim) (found *handle, err error) {
 		s.rel = path.Join(names...)
 	}
 	if s.info, err = s.dir.Stat("."); err != nil {
-		return nil, explain(p, err)
+		return nil, explainPath(p, err)
 	}
 	return s, nil
 }
 
-// explain says what is wrong with a path, in a sentence.
-func explain(p string, err error) error {
+// explainPath describes what is wrong with a path, in a sentence.
+func explainPath(p string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return complain("There is no %s.", show(p))
+		return sentenceError("There is no %s.", showPath(p))
 	case errors.Is(err, fs.ErrPermission):
-		return complain("%s: permission denied.", show(p))
+		return sentenceError("%s: permission denied.", showPath(p))
 	}
 	var pe *fs.PathError
 	if errors.As(err, &pe) {
 		err = pe.Err
 	}
-	return complain("%s: %v", show(p), err)
+	return sentenceError("%s: %v", showPath(p), err)
 }
 
 // missing says that there is nothing, and what was perhaps meant.
 func (l *Local) missing(p string) error {
-	err := explain(p, fs.ErrNotExist)
+	err := explainPath(p, fs.ErrNotExist)
 	rel, bad := l.relative(p)
 	if bad != nil {
 		return err
@@ -238,7 +238,7 @@ func (l *Local) missing(p string) error {
 	slices.Sort(names)
 	names = slices.DeleteFunc(names, func(n string) bool { return refuseName(n, toWrite) != nil })
 	if near := text.NearestWord(path.Base(rel), names); near != "" {
-		return complain("%w Did you mean %s?", err, show(path.Join(path.Dir(rel), near)))
+		return sentenceError("%w Did you mean %s?", err, showPath(path.Join(path.Dir(rel), near)))
 	}
 	return err
 }

@@ -78,7 +78,7 @@ func (j *job) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// take is what was printed since the last time.
+// take returns what was printed since the last time.
 func (j *job) take() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -89,7 +89,7 @@ func (j *job) take() string {
 	return out
 }
 
-// printed says whether a text was printed since the last look; next is closed when there is
+// printed reports whether a text was printed since the last look; next is closed when there is
 // more.
 func (j *job) printed(text string) (found bool, next <-chan struct{}) {
 	j.mu.Lock()
@@ -100,7 +100,7 @@ func (j *job) printed(text string) (found bool, next <-chan struct{}) {
 	return strings.Contains(j.fresh.String(), text), j.more
 }
 
-// state is how it is, on one line.
+// state returns how it is, on one line.
 func (j *job) state() (said string, running, failed bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -131,7 +131,7 @@ func (j *Jobs) admit(a id.Agent, earlier int) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.closed {
-		return 0, complain("Nothing was run: this process is ending.")
+		return 0, sentenceError("Nothing was run: this process is ending.")
 	}
 	mine, all := 0, 0
 	for of, list := range j.of {
@@ -149,9 +149,9 @@ func (j *Jobs) admit(a id.Agent, earlier int) (int, error) {
 	}
 	switch {
 	case mine >= mostJobs:
-		return 0, complain("Nothing was run: %d commands of yours run in the background, and no more may. Stop one with job.", mine)
+		return 0, sentenceError("Nothing was run: %d commands of yours run in the background, and no more may. Stop one with job.", mine)
 	case all >= mostJobsAll:
-		return 0, complain("Nothing was run: %d commands of agents run in the background, and no more may.", all)
+		return 0, sentenceError("Nothing was run: %d commands of agents run in the background, and no more may.", all)
 	}
 	one := &job{number: earlier + 1, over: make(chan struct{}), kill: func() {}} // its place, until it has begun
 	j.of[a] = append(j.of[a], one)
@@ -206,7 +206,7 @@ func (j *Jobs) put(a id.Agent, number int, made *job) {
 	}
 }
 
-// find is a command of an agent.
+// find returns a command of an agent.
 func (j *Jobs) find(a id.Agent, number int) (*job, bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -218,7 +218,7 @@ func (j *Jobs) find(a id.Agent, number int) (*job, bool) {
 	return nil, false
 }
 
-// Running are the commands of an agent that run, for people: "1 npm run dev".
+// Running returns the commands of an agent that run, for people: "1 npm run dev".
 func (j *Jobs) Running(a id.Agent) []string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -231,7 +231,7 @@ func (j *Jobs) Running(a id.Agent) []string {
 	return out
 }
 
-// Agents are those whose commands run.
+// Agents returns those whose commands run.
 func (j *Jobs) Agents() []id.Agent {
 	j.mu.Lock()
 	defer j.mu.Unlock()

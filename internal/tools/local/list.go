@@ -23,7 +23,7 @@ func (l *Local) list() tool.Tool {
 }
 
 func (l *Local) runList(_ context.Context, c tool.Call) (tool.Answer, error) {
-	args, err := parse[pathArgs](c.Args)
+	args, err := parseArguments[pathArgs](c.Args)
 	if err != nil {
 		return tool.Answer{}, err
 	}
@@ -34,21 +34,21 @@ func (l *Local) runList(_ context.Context, c tool.Call) (tool.Answer, error) {
 	defer s.close()
 	switch {
 	case s.info == nil:
-		return tool.Answer{}, explain(s.rel, fs.ErrNotExist)
+		return tool.Answer{}, explainPath(s.rel, fs.ErrNotExist)
 	case !s.info.IsDir():
-		return tool.Answer{}, complain("%s is not a folder. Use read.", show(s.rel))
+		return tool.Answer{}, sentenceError("%s is not a folder. Use read.", showPath(s.rel))
 	}
 	dir, err := s.dir.OpenFile(s.name, os.O_RDONLY|nonblock, 0)
 	if err != nil {
-		return tool.Answer{}, explain(s.rel, err)
+		return tool.Answer{}, explainPath(s.rel, err)
 	}
 	defer dir.Close()
 	if now, err := dir.Stat(); err != nil || !os.SameFile(s.info, now) {
-		return tool.Answer{}, complain("%s changed while it was opened.", show(s.rel))
+		return tool.Answer{}, sentenceError("%s changed while it was opened.", showPath(s.rel))
 	}
 	entries, err := dir.ReadDir(-1)
 	if err != nil {
-		return tool.Answer{}, explain(s.rel, err)
+		return tool.Answer{}, explainPath(s.rel, err)
 	}
 	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return isGit(plainName(e.Name())) || isTrash(s.rel, e.Name()) })
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
@@ -62,10 +62,10 @@ func (l *Local) runList(_ context.Context, c tool.Call) (tool.Answer, error) {
 	if n := len(entries) - mostNames; n > 0 {
 		fmt.Fprintf(&out, "[%d more are left out]\n", n)
 	}
-	return tool.Answer{Text: out.String(), Show: fmt.Sprintf("%s: %d names", show(s.rel), len(entries))}, nil
+	return tool.Answer{Text: out.String(), Show: fmt.Sprintf("%s: %d names", showPath(s.rel), len(entries))}, nil
 }
 
-// describe is one line about an entry of the folder.
+// describe returns one line about an entry of the folder.
 func (s *handle) describe(e fs.DirEntry) string {
 	name, from := oneLine(e.Name()), e.Name()
 	if s.name != "." {

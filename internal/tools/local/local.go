@@ -137,7 +137,7 @@ func orElse[T comparable](v, other T) T {
 	return v
 }
 
-// Tools are all of them, in the order in which models see them.
+// Tools returns all of them, in the order in which models see them.
 func (l *Local) Tools() tool.Box {
 	box := tool.Box{l.bash(), l.read(), l.write(), l.edit(), l.glob(), l.grep(), l.list(), l.fetch()}
 	if l.o.Jobs != nil {
@@ -152,7 +152,7 @@ type one struct {
 	run  func(ctx context.Context, c tool.Call) (tool.Answer, error)
 }
 
-// Spec is what is known of it.
+// Spec returns what is known of it.
 func (t *one) Spec() tool.Spec { return t.spec }
 
 // Run carries out a call.
@@ -170,8 +170,8 @@ func (t *one) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	return a, nil
 }
 
-// parse reads arguments whose shape was checked, or will be.
-func parse[T any](args json.RawMessage) (T, error) {
+// parseArguments reads arguments whose shape was checked, or will be.
+func parseArguments[T any](args json.RawMessage) (T, error) {
 	var v T
 	err := json.Unmarshal(args, &v)
 	return v, err
@@ -186,7 +186,7 @@ func (l *Local) sawSum(path string, sum [sha256.Size]byte) {
 	l.seen[path] = sum
 }
 
-// sight is the sum of the content that was read last.
+// sight returns the sum of the content that was read last.
 func (l *Local) sight(path string) ([sha256.Size]byte, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -33,18 +33,18 @@ func newMatcher(pattern string, ignoreCase, multi bool) (*matcher, error) {
 	}
 	re, err := regexp.Compile(expr)
 	if err != nil {
-		return nil, complain("The pattern is no regular expression of RE2, which has no look-around and no references: %w. A backslash in front makes a character plain.", err)
+		return nil, sentenceError("The pattern is no regular expression of RE2, which has no look-around and no references: %w. A backslash in front makes a character plain.", err)
 	}
 	m := &matcher{re: re, multi: multi}
 	if tree, err := syntax.Parse(expr, syntax.Perl); err == nil {
-		m.must = []byte(required(tree.Simplify()))
+		m.must = []byte(requiredText(tree.Simplify()))
 	}
 	return m, nil
 }
 
-// required is the longest text that every match of an expression holds, as far as it is
+// requiredText returns the longest text that every match of an expression holds, as far as it is
 // plain to see.
-func required(re *syntax.Regexp) string {
+func requiredText(re *syntax.Regexp) string {
 	switch re.Op {
 	case syntax.OpLiteral:
 		s := string(re.Rune)
@@ -53,15 +53,15 @@ func required(re *syntax.Regexp) string {
 		}
 		return s
 	case syntax.OpCapture, syntax.OpPlus:
-		return required(re.Sub[0])
+		return requiredText(re.Sub[0])
 	case syntax.OpRepeat:
 		if re.Min > 0 {
-			return required(re.Sub[0])
+			return requiredText(re.Sub[0])
 		}
 	case syntax.OpConcat:
 		best := ""
 		for _, sub := range re.Sub {
-			if s := required(sub); len(s) > len(best) {
+			if s := requiredText(sub); len(s) > len(best) {
 				best = s
 			}
 		}
@@ -70,7 +70,7 @@ func required(re *syntax.Regexp) string {
 	return ""
 }
 
-// lines are the places of what fits in a text: whole lines, from the first byte to the end
+// lines returns the places of what fits in a text: whole lines, from the first byte to the end
 // of the last without its line end.
 func (m *matcher) lines(body []byte) iter.Seq2[int, int] {
 	return func(yield func(from, to int) bool) {

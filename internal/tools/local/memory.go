@@ -31,7 +31,7 @@ func (t *remembering) Recall(memos iter.Seq[json.RawMessage]) {
 	clear(t.l.jobs)
 	t.l.dir = "."
 	for text := range memos {
-		m, err := parse[memo](text)
+		m, err := parseArguments[memo](text)
 		if err != nil {
 			continue // another tool's
 		}
@@ -54,7 +54,7 @@ func (l *Local) remember(run func(context.Context, tool.Call) (tool.Answer, erro
 	return &remembering{one{run: run, spec: spec}, l}
 }
 
-// sawMemo is the memo of what is known of a file now; empty: nothing.
+// sawMemo returns the memo of what is known of a file now; empty: nothing.
 func (l *Local) sawMemo(path string) string {
 	sum, ok := l.sight(path)
 	if !ok {

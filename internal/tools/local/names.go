@@ -14,14 +14,14 @@ import (
 func refuseName(name string, a aim) error {
 	switch plain := plainName(name); {
 	case isGit(plain):
-		return complain("What is inside .git is git's own. Use git itself, with bash.")
+		return sentenceError("What is inside .git is git's own. Use git itself, with bash.")
 	case plain == ".ramet" && a >= toWrite:
-		return complain("What is inside .ramet is ramet's own configuration, and is not written by tools.")
+		return sentenceError("What is inside .ramet is ramet's own configuration, and is not written by tools.")
 	}
 	return nil
 }
 
-// ofRepository says whether a name in a folder is a part of a repository without .git, or makes one.
+// ofRepository reports whether a name in a folder is a part of a repository without .git, or makes one.
 func ofRepository(dir *os.Root, name string) bool {
 	return sandbox.CompletesGuard(plainName(name), func(other string) bool {
 		_, err := dir.Lstat(other)
@@ -46,7 +46,7 @@ func gitName(name string) bool {
 	return isGit(plainName(name))
 }
 
-// plainName is the name that some file system would take this one for: without case,
+// plainName returns the name that some file system would take this one for: without case,
 // without marks that are not drawn, without trailing dots, spaces and streams.
 func plainName(name string) string {
 	name, _, _ = strings.Cut(name, ":")

@@ -7,8 +7,8 @@ import (
 	"ramet/internal/base/text"
 )
 
-// places are the numbers of the lines in which a text begins, at most ten of them.
-func places(body, old string) string {
+// lineNumbers returns the numbers of the lines in which a text begins, at most ten of them.
+func lineNumbers(body, old string) string {
 	var lines []string
 	line, from := 1, 0
 	for len(lines) < 10 {
@@ -29,15 +29,15 @@ const (
 	mostNear     = 12   // lines of a similar place that are shown
 )
 
-// nearby shows the place that is most like what was looked for.
-func nearby(body, old string) string {
-	wanted := trimmed(strings.Split(strings.Trim(old, "\n"), "\n"))
+// nearestPlace shows the place that is most like what was looked for.
+func nearestPlace(body, old string) string {
+	wanted := trimLines(strings.Split(strings.Trim(old, "\n"), "\n"))
 	if strings.Join(wanted, "") == "" {
 		return " It consists of spaces and line ends only."
 	}
 	lines := strings.Split(body, "\n")
-	plain := trimmed(lines[:min(len(lines), mostCompared)])
-	if at, like := alike(plain, wanted); like*2 > len(wanted) || like == len(wanted) {
+	plain := trimLines(lines[:min(len(lines), mostCompared)])
+	if at, like := mostAlike(plain, wanted); like*2 > len(wanted) || like == len(wanted) {
 		var out strings.Builder
 		end := min(at+len(wanted), len(lines))
 		for n := at; n < min(end, at+mostNear); n++ {
@@ -62,7 +62,7 @@ func nearby(body, old string) string {
 	return " Read the file again to see what does."
 }
 
-// dosLines are the numbers of lines that end as in DOS, which is not to be seen where they are shown.
+// dosLines returns the numbers of lines that end as in DOS, which is not to be seen where they are shown.
 func dosLines(lines []string, first int) string {
 	var out []string
 	for i, l := range lines {
@@ -73,8 +73,8 @@ func dosLines(lines []string, first int) string {
 	return strings.Join(out, ", ")
 }
 
-// alike finds the place where most lines are the same, and counts these.
-func alike(lines, wanted []string) (at, like int) {
+// mostAlike finds the place where most lines are the same, and counts these.
+func mostAlike(lines, wanted []string) (at, like int) {
 	for i := range lines {
 		n := 0
 		for j, w := range wanted {
@@ -91,7 +91,7 @@ func alike(lines, wanted []string) (at, like int) {
 	return at, like
 }
 
-func trimmed(lines []string) []string {
+func trimLines(lines []string) []string {
 	out := make([]string, len(lines))
 	for i, l := range lines {
 		out[i] = strings.Join(strings.Fields(l), " ")
@@ -99,7 +99,7 @@ func trimmed(lines []string) []string {
 	return out
 }
 
-// firstWord is the first line that says something.
+// firstWord returns the first line that says something.
 func firstWord(lines []string) string {
 	for _, l := range lines {
 		if l != "" {

@@ -8,11 +8,11 @@ import (
 	"ramet/internal/base/text"
 )
 
-// previewEdit is the patch that an edit would make if it were carried out now. Nothing is told
+// previewEdit returns the patch that an edit would make if it were carried out now. Nothing is told
 // where it would be refused, or where the patch is too long to be shown as a whole: whoever
 // answers for it must see all of it.
 func (l *Local) previewEdit(call json.RawMessage) string {
-	args, err := parse[editArgs](call)
+	args, err := parseArguments[editArgs](call)
 	if err != nil {
 		return ""
 	}
@@ -35,7 +35,7 @@ func (l *Local) previewEdit(call json.RawMessage) string {
 
 // previewWrite is that of a write.
 func (l *Local) previewWrite(call json.RawMessage) string {
-	args, err := parse[writeArgs](call)
+	args, err := parseArguments[writeArgs](call)
 	if err != nil {
 		return ""
 	}
@@ -46,7 +46,7 @@ func (l *Local) previewWrite(call json.RawMessage) string {
 	return wholePatch(rel, before, args.Content)
 }
 
-// standing is what a file holds now: nothing, where there is none yet.
+// standing returns what a file holds now: nothing, where there is none yet.
 func (l *Local) standing(path string) (content, rel string, ok bool) {
 	s, err := l.find(path, toName)
 	if err != nil {
@@ -60,12 +60,12 @@ func (l *Local) standing(path string) (content, rel string, ok bool) {
 	return string(b), s.rel, err == nil
 }
 
-// wholePatch is a patch, or nothing where it is too long.
+// wholePatch returns a patch, or nothing where it is too long.
 func wholePatch(rel, before, after string) string {
 	if len(before)+len(after) > mostDiffed {
 		return ""
 	}
-	if d := text.Safe(udiff.Unified("a/"+show(rel), "b/"+show(rel), before, after)); len(d) <= mostShown {
+	if d := text.Safe(udiff.Unified("a/"+showPath(rel), "b/"+showPath(rel), before, after)); len(d) <= mostShown {
 		return d
 	}
 	return ""

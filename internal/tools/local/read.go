@@ -35,7 +35,7 @@ func (l *Local) read() tool.Tool {
 }
 
 func (l *Local) runRead(ctx context.Context, c tool.Call) (tool.Answer, error) {
-	args, err := parse[readArgs](c.Args)
+	args, err := parseArguments[readArgs](c.Args)
 	if err != nil {
 		return tool.Answer{}, err
 	}
@@ -66,13 +66,13 @@ func (l *Local) runRead(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	}
 	start, err := in.Peek(8 << 10)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return tool.Answer{}, explain(s.rel, err)
+		return tool.Answer{}, explainPath(s.rel, err)
 	}
 	if kind := llm.PictureType(start); kind != "" {
 		return l.attach(kind, s.rel, s.info.Size(), in, c.Model)
 	}
 	if bytes.IndexByte(start, 0) >= 0 {
-		return tool.Failed(fmt.Sprintf("%s is a binary file of %d bytes, and is not shown.", show(s.rel), s.info.Size())), nil
+		return tool.Failed(fmt.Sprintf("%s is a binary file of %d bytes, and is not shown.", showPath(s.rel), s.info.Size())), nil
 	}
 	if bytes.HasPrefix(start, []byte(bom)) {
 		in.Discard(len(bom))
@@ -82,7 +82,7 @@ func (l *Local) runRead(ctx context.Context, c tool.Call) (tool.Answer, error) {
 		p.size = s.info.Size()
 	}
 	if err := p.fill(ctx, in, whole); err != nil {
-		return tool.Answer{}, explain(s.rel, err)
+		return tool.Answer{}, explainPath(s.rel, err)
 	}
 	answer := tool.Answer{Text: p.String(), Show: p.brief(s.rel)}
 	if whole {
@@ -175,7 +175,7 @@ func wholeRunes(b []byte) []byte {
 	return b
 }
 
-// String is the page for the model.
+// String returns the page for the model.
 func (p *page) String() string {
 	var notes []string
 	switch {
@@ -204,10 +204,10 @@ func (p *page) String() string {
 
 func (p *page) brief(rel string) string {
 	if p.shown == 0 {
-		return fmt.Sprintf("%s: nothing to show", show(rel))
+		return fmt.Sprintf("%s: nothing to show", showPath(rel))
 	}
-	return fmt.Sprintf("%s: lines %d to %d", show(rel), p.first, p.last())
+	return fmt.Sprintf("%s: lines %d to %d", showPath(rel), p.first, p.last())
 }
 
-// last is the number of the last line on the page.
+// last returns the number of the last line on the page.
 func (p *page) last() int { return p.first + p.shown - 1 }

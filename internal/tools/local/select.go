@@ -14,14 +14,14 @@ type selection struct{ include, exclude string }
 // several patterns can stand behind one another with commas.
 func (l *Local) selection(include, exclude string) (selection, error) {
 	var in, out []string
-	for _, p := range commas(include) {
+	for _, p := range splitCommas(include) {
 		if rest, no := strings.CutPrefix(p, "!"); no {
 			out = append(out, rest)
 		} else {
 			in = append(in, p)
 		}
 	}
-	for _, p := range commas(exclude) {
+	for _, p := range splitCommas(exclude) {
 		out = append(out, strings.TrimPrefix(p, "!"))
 	}
 	var s selection
@@ -33,7 +33,7 @@ func (l *Local) selection(include, exclude string) (selection, error) {
 	return s, err
 }
 
-// oneOf is one pattern for several.
+// oneOf returns one pattern for several.
 func (l *Local) oneOf(patterns []string) (string, error) {
 	for i, p := range patterns {
 		one, err := l.pattern(p)
@@ -53,8 +53,8 @@ func (l *Local) oneOf(patterns []string) (string, error) {
 	return l.pattern("{" + strings.Join(patterns, ",") + "}")
 }
 
-// commas takes a list apart, but not what stands in braces.
-func commas(list string) []string {
+// splitCommas takes a list apart, but not what stands in braces.
+func splitCommas(list string) []string {
 	var parts []string
 	depth, from := 0, 0
 	for i, c := range list + "," {
@@ -73,7 +73,7 @@ func commas(list string) []string {
 	return parts
 }
 
-// takes says whether a file is meant.
+// takes reports whether a file is meant.
 func (s selection) takes(inside string) bool {
 	inside = path.Clean(inside)
 	return (s.include == "" || doublestar.MatchUnvalidated(s.include, inside)) &&

@@ -60,7 +60,7 @@ func (s *spool) open() bool {
 	return true
 }
 
-// where is the file while it is written; empty: there is none.
+// where returns the file while it is written; empty: there is none.
 func (s *spool) where() string {
 	if s.file == nil {
 		return ""
@@ -111,12 +111,12 @@ func (l *Local) shelve(name string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	tidy(dir)
+	removeOldFiles(dir)
 	return os.CreateTemp(dir, name+"-*.txt")
 }
 
-// tidy makes room where there are too many files.
-func tidy(dir string) {
+// removeOldFiles makes room where there are too many files.
+func removeOldFiles(dir string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) < mostShelfs {
 		return
@@ -134,7 +134,7 @@ func tidy(dir string) {
 	}
 }
 
-// shelved is a tool whose long answers lie on the shelf.
+// shelved returns a tool whose long answers lie on the shelf.
 func (l *Local) shelved(name string, run func(context.Context, tool.Call) (tool.Answer, error)) func(context.Context, tool.Call) (tool.Answer, error) {
 	return func(ctx context.Context, c tool.Call) (tool.Answer, error) {
 		a, err := run(ctx, c)
@@ -151,7 +151,7 @@ func (l *Local) shelved(name string, run func(context.Context, tool.Call) (tool.
 	}
 }
 
-// shelf is the tools for the files on the shelf, if a path leads there.
+// shelf returns the tools for the files on the shelf, if a path leads there.
 func (l *Local) shelf(path string) (*Local, bool) {
 	if l.o.Outputs == "" || !filepath.IsAbs(path) {
 		return nil, false

@@ -10,9 +10,9 @@ import (
 	"ramet/internal/turn/tool"
 )
 
-// show is the lines that were found, under the name of their file.
+// show returns the lines that were found, under the name of their file.
 func (l *Local) show(g *grepping, context int) (tool.Answer, error) {
-	slices.SortFunc(g.found, newest)
+	slices.SortFunc(g.found, compareAge)
 	p := &excerpt{around: context}
 	for _, f := range g.found {
 		if p.lines == mostMatches {

@@ -10,10 +10,10 @@ import (
 
 type pathArgs struct{ Path string }
 
-// subject is the file that a call means, links resolved. A path that leads nowhere
+// subject returns the file that a call means, links resolved. A path that leads nowhere
 // stays as it is; running it says why.
 func (l *Local) subject(args json.RawMessage) string {
-	a, err := parse[pathArgs](args)
+	a, err := parseArguments[pathArgs](args)
 	if err != nil {
 		return ""
 	}
@@ -31,23 +31,23 @@ func (l *Local) subject(args json.RawMessage) string {
 // one said nothing about the other.
 func (l *Local) permitted(c tool.Call) error {
 	if now := l.subject(c.Args); c.Subject != "" && now != c.Subject {
-		return elsewhere(c.Subject, now)
+		return refuseMoved(c.Subject, now)
 	}
 	return nil
 }
 
 func (s *handle) permitted(c tool.Call) error {
 	if c.Subject != "" && s.rel != c.Subject {
-		return elsewhere(c.Subject, s.rel)
+		return refuseMoved(c.Subject, s.rel)
 	}
 	return nil
 }
 
-func elsewhere(was, now string) error {
-	return complain("What was permitted was %s, and by now the path leads to %s. Nothing was written.", show(was), show(now))
+func refuseMoved(was, now string) error {
+	return sentenceError("What was permitted was %s, and by now the path leads to %s. Nothing was written.", showPath(was), showPath(now))
 }
 
-// summary is a verb and the file.
+// summary returns a verb and the file.
 func (l *Local) summary(verb string) func(json.RawMessage) string {
-	return func(args json.RawMessage) string { return verb + " " + show(l.subject(args)) }
+	return func(args json.RawMessage) string { return verb + " " + showPath(l.subject(args)) }
 }

@@ -74,16 +74,16 @@ func (l *Local) walk(ctx context.Context, start string, visit func(*folder) erro
 	}
 	top, err := s.dir.OpenRoot(s.name)
 	if err != nil {
-		return w, explain(start, err)
+		return w, explainPath(start, err)
 	}
 	if now, err := top.Stat("."); err != nil || !os.SameFile(s.info, now) {
 		top.Close()
-		return w, complain("%s changed while it was opened.", show(start))
+		return w, sentenceError("%s changed while it was opened.", showPath(start))
 	}
 	return w, w.run(ctx, &folder{dir: top, rel: s.rel}, l.rules(s.rel))
 }
 
-// rules are what is ignored in a folder. In one that is ignored itself, and was named all
+// rules returns what is ignored in a folder. In one that is ignored itself, and was named all
 // the same, only its own rules hold.
 func (l *Local) rules(rel string) files.IgnoreFolder {
 	f := files.TopIgnore(l.o.Root, l.o.Env)
@@ -185,7 +185,7 @@ func openFolder(dir *os.Root, name string) (*os.Root, error) {
 	return next, nil
 }
 
-// ruleFile is the content of a file of rules in an open folder; nil where there is none.
+// ruleFile returns the content of a file of rules in an open folder; nil where there is none.
 func ruleFile(dir *os.Root, name string) []byte {
 	info, err := dir.Lstat(name)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > largest {
@@ -203,7 +203,7 @@ func ruleFile(dir *os.Root, name string) []byte {
 	return text
 }
 
-// note is what was left out.
+// note returns what was left out.
 func (w *walk) note() string {
 	note := ""
 	if w.far {

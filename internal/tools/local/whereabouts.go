@@ -23,8 +23,8 @@ type tracker struct {
 	found bool
 }
 
-// track changes a command so that it says where it ends.
-func track(command string) (string, *tracker) {
+// trackFolder changes a command so that it says where it ends.
+func trackFolder(command string) (string, *tracker) {
 	mark := "\x01" + rand.Text() + "\x01"
 	return fmt.Sprintf(`exec 9>&1; trap 'printf "%s%%s" "$PWD" >&9' EXIT; %s`, mark, command), &tracker{mark: []byte(mark)}
 }
@@ -65,7 +65,7 @@ func (t *tracker) end() string {
 	return ""
 }
 
-// folder is where commands run, in the root and on the disk. Where the folder of the last
+// folder returns where commands run, in the root and on the disk. Where the folder of the last
 // command went away it is the root again.
 func (l *Local) folder() (rel, dir string) {
 	l.mu.Lock()
@@ -107,7 +107,7 @@ func (l *Local) move(from, ended string) (said, memory string) {
 		return said, ""
 	}
 	if said == "" {
-		said = fmt.Sprintf("[the next command runs in %s]", where(to))
+		said = fmt.Sprintf("[the next command runs in %s]", folderPhrase(to))
 	}
 	b, err := json.Marshal(memo{Dir: to})
 	if err != nil {
@@ -116,10 +116,10 @@ func (l *Local) move(from, ended string) (said, memory string) {
 	return said, string(b)
 }
 
-// where is a folder in a sentence.
-func where(rel string) string {
+// folderPhrase returns a folder in a sentence.
+func folderPhrase(rel string) string {
 	if rel == "." {
 		return "the workspace folder"
 	}
-	return show(rel)
+	return showPath(rel)
 }

@@ -77,7 +77,7 @@ func TestTheFolderIsKept(t *testing.T) {
 func FuzzTracker(f *testing.F) {
 	f.Add([]byte("some \x01 output\x01"), []byte("/a"), uint8(1), true)
 	f.Fuzz(func(t *testing.T, before, dir []byte, step uint8, marked bool) {
-		_, tr := track("x")
+		_, tr := trackFolder("x")
 		var out bytes.Buffer
 		tr.next = &out
 		all := bytes.Clone(before)

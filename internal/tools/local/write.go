@@ -16,19 +16,19 @@ func (l *Local) write() tool.Tool {
 		Args:    writeShape(),
 		Subject: l.subject, Preview: l.previewWrite,
 		Summary: func(args json.RawMessage) string {
-			a, _ := parse[writeArgs](args)
-			return fmt.Sprintf("write %s (%s)", show(l.subject(args)), size(a.Content))
+			a, _ := parseArguments[writeArgs](args)
+			return fmt.Sprintf("write %s (%s)", showPath(l.subject(args)), sizeOf(a.Content))
 		},
 	}))
 }
 
 func (l *Local) runWrite(_ context.Context, c tool.Call) (tool.Answer, error) {
-	args, err := parse[writeArgs](c.Args)
+	args, err := parseArguments[writeArgs](c.Args)
 	if err != nil {
 		return tool.Answer{}, err
 	}
 	if len(args.Content) > largest {
-		return tool.Answer{}, complain("That is more than %d MiB. Use bash.", largest>>20)
+		return tool.Answer{}, sentenceError("That is more than %d MiB. Use bash.", largest>>20)
 	}
 	l.writing.Lock()
 	defer l.writing.Unlock()
@@ -45,28 +45,28 @@ func (l *Local) runWrite(_ context.Context, c tool.Call) (tool.Answer, error) {
 	}
 	if s.info == nil {
 		if strings.HasSuffix(args.Path, "/") {
-			return tool.Answer{}, complain("%s names a folder. Give the file a name.", show(args.Path))
+			return tool.Answer{}, sentenceError("%s names a folder. Give the file a name.", showPath(args.Path))
 		}
 		if err := l.replace(s, nil, []byte(args.Content)); err != nil {
 			return tool.Answer{}, err
 		}
-		return tool.Answer{Text: fmt.Sprintf("Made %s (%s).", show(s.rel), size(args.Content)), Show: diff(s.rel, "", args.Content), Memo: l.sawMemo(s.rel)}, nil
+		return tool.Answer{Text: fmt.Sprintf("Made %s (%s).", showPath(s.rel), sizeOf(args.Content)), Show: diffForPeople(s.rel, "", args.Content), Memo: l.sawMemo(s.rel)}, nil
 	}
 	old, err := l.unchanged(s)
 	if err != nil {
 		return tool.Answer{}, err
 	}
 	if string(old) == args.Content {
-		return tool.Answer{Text: fmt.Sprintf("%s has this content already.", show(s.rel))}, nil
+		return tool.Answer{Text: fmt.Sprintf("%s has this content already.", showPath(s.rel))}, nil
 	}
 	if err := l.replace(s, old, []byte(args.Content)); err != nil {
 		return tool.Answer{}, err
 	}
-	return tool.Answer{Text: fmt.Sprintf("Replaced %s (%s).", show(s.rel), size(args.Content)), Show: diff(s.rel, string(old), args.Content), Memo: l.sawMemo(s.rel)}, nil
+	return tool.Answer{Text: fmt.Sprintf("Replaced %s (%s).", showPath(s.rel), sizeOf(args.Content)), Show: diffForPeople(s.rel, string(old), args.Content), Memo: l.sawMemo(s.rel)}, nil
 }
 
-// size is how long a text is, for people.
-func size(s string) string {
+// sizeOf returns how long a text is, for people.
+func sizeOf(s string) string {
 	lines := strings.Count(s, "\n")
 	if s != "" && !strings.HasSuffix(s, "\n") {
 		lines++

@@ -8,7 +8,7 @@ import (
 	"ramet/internal/core/trust"
 )
 
-// Address is where a service is, for people: as it is configured, without what stands before its host and
+// Address returns where a service is, for people: as it is configured, without what stands before its host and
 // behind its path. Keys stand there.
 func (s Server) Address() string {
 	shown := s.Shown
@@ -27,7 +27,7 @@ func (s Server) Address() string {
 	return shown
 }
 
-// says is what an error says, with the address for people instead of the one that was asked.
+// says returns what an error says, with the address for people instead of the one that was asked.
 func (s Server) says(err error) string {
 	out := err.Error()
 	if u, wrong := url.Parse(s.URL); s.URL != "" && wrong == nil {

@@ -8,7 +8,7 @@ import (
 	"ramet/internal/base/durable"
 )
 
-// kept is what is remembered of a server's tools; ok is false if nothing is, or nothing that
+// kept returns what is remembered of a server's tools; ok is false if nothing is, or nothing that
 // can be read: then it is asked.
 func (p *Pool) kept(s Server) (l List, ok bool) {
 	data, err := os.ReadFile(p.file(s))

@@ -71,7 +71,7 @@ func (p *Pool) call(ctx context.Context, server, name string, args json.RawMessa
 	}
 	answer, err := c.session.CallTool(limited, &sdk.CallToolParams{Name: name, Arguments: args})
 	if err == nil {
-		return shown(answer), nil
+		return resultOf(answer), nil
 	}
 	var said *jsonrpc.Error
 	switch {
@@ -80,7 +80,7 @@ func (p *Pool) call(ctx context.Context, server, name string, args json.RawMessa
 	case errors.As(err, &said) && said.Code == codeTooLong:
 		return Result{Outcome: Unknown, Text: "The answer of " + server + " was too long to be read: " + text.Line(trust.Reveal(said.Message), 200) + "."}, nil
 	case errors.As(err, &said) && !errors.Is(err, sdk.ErrConnectionClosed):
-		return Result{Outcome: Failed, Text: fmt.Sprintf("%s answers with an error (%d): %s", server, said.Code, bounded(said.Message, mostText))}, nil
+		return Result{Outcome: Failed, Text: fmt.Sprintf("%s answers with an error (%d): %s", server, said.Code, boundText(said.Message, mostText))}, nil
 	case limited.Err() != nil:
 		return Result{Outcome: Unknown, Text: fmt.Sprintf("%s did not answer within %s: the outcome is unknown. It may have happened; look before you repeat it.", server, h.server.timeout())}, nil
 	case c.alive(limited):
@@ -112,8 +112,8 @@ func (h *holder) called(ctx context.Context) (over func()) {
 	}
 }
 
-// shown is an answer as a model reads it.
-func shown(a *sdk.CallToolResult) Result {
+// resultOf returns an answer as a model reads it.
+func resultOf(a *sdk.CallToolResult) Result {
 	var parts []string
 	out := Result{Outcome: Done}
 	for _, c := range a.Content {
@@ -142,7 +142,7 @@ func shown(a *sdk.CallToolResult) Result {
 			parts = append(parts, string(raw))
 		}
 	}
-	if out.Text = cut(trust.Reveal(strings.Join(parts, "\n"))); strings.TrimSpace(out.Text) == "" {
+	if out.Text = cutMiddle(trust.Reveal(strings.Join(parts, "\n"))); strings.TrimSpace(out.Text) == "" {
 		out.Text = "[no output]"
 	}
 	if a.IsError {
@@ -151,8 +151,8 @@ func shown(a *sdk.CallToolResult) Result {
 	return out
 }
 
-// cut is both ends of a text that is too long.
-func cut(s string) string {
+// cutMiddle is both ends of a text that is too long.
+func cutMiddle(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(s) <= mostAnswer {
 		return s

@@ -76,7 +76,7 @@ func (p *Pool) speak(ctx, life context.Context, s Server, c *connection) error {
 	}
 	client := sdk.NewClient(&sdk.Implementation{Name: "ramet", Version: p.Version}, &sdk.ClientOptions{
 		Capabilities: &sdk.ClientCapabilities{
-			RootsV2:     roots(s),
+			RootsV2:     rootsOf(s),
 			Elicitation: &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{}}},
 		ElicitationHandler: func(ctx context.Context, r *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 			return p.elicit(ctx, s.Name, r.Params)
@@ -94,10 +94,10 @@ func (p *Pool) speak(ctx, life context.Context, s Server, c *connection) error {
 	return nil
 }
 
-// roots returns the capability to be asked for roots, or nil if there are none.
+// rootsOf returns the capability to be asked for roots, or nil if there are none.
 //
 //lint:ignore SA1019 servers of today ask for roots
-func roots(s Server) *sdk.RootCapabilities {
+func rootsOf(s Server) *sdk.RootCapabilities {
 	if len(s.Roots) == 0 {
 		return nil
 	}
@@ -105,14 +105,14 @@ func roots(s Server) *sdk.RootCapabilities {
 	return &sdk.RootCapabilities{}
 }
 
-// reach is the way to a server.
+// reach returns the way to a server.
 func (c *connection) reach(life context.Context, s Server) (sdk.Transport, error) {
 	if len(s.Command) == 0 {
 		client := s.Client
 		if client == nil {
 			client = &http.Client{}
 		}
-		return &sdk.StreamableClientTransport{Endpoint: s.URL, HTTPClient: headed(client, s), OAuthHandler: c.oauth, MaxRetries: -1, MaxEventSize: mostMessage}, nil
+		return &sdk.StreamableClientTransport{Endpoint: s.URL, HTTPClient: withHeaders(client, s), OAuthHandler: c.oauth, MaxRetries: -1, MaxEventSize: mostMessage}, nil
 	}
 	inR, inW, err := os.Pipe()
 	if err != nil {
@@ -162,7 +162,7 @@ func (c *connection) close() {
 	}
 }
 
-// alive says whether a server still answers.
+// alive reports whether a server still answers.
 func (c *connection) alive(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, pingTime)
 	defer cancel()
@@ -175,7 +175,7 @@ func (c *connection) alive(ctx context.Context) bool {
 // broke to exit.
 const pingTime = 10 * time.Second
 
-// ending says how the process ended, if it has; empty: it runs, or is none.
+// ending describes how the process ended, if it has; empty: it runs, or is none.
 func (c *connection) ending() string {
 	if c.process == nil {
 		return ""
@@ -203,7 +203,7 @@ func (c *connection) ending() string {
 	}
 }
 
-// failure is why a server could not be spoken with.
+// failure returns why a server could not be spoken with.
 func (c *connection) failure(ctx context.Context, s Server, err error) error {
 	why := s.says(err)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -221,8 +221,8 @@ func (c *connection) failure(ctx context.Context, s Server, err error) error {
 	return f.WithHint("`ramet mcp tools %s` tries again", s.Name)
 }
 
-// headed adds the headers of a server to each request that goes to it.
-func headed(c *http.Client, s Server) *http.Client {
+// withHeaders adds the headers of a server to each request that goes to it.
+func withHeaders(c *http.Client, s Server) *http.Client {
 	at, err := url.Parse(s.URL)
 	if len(s.Headers) == 0 || err != nil {
 		return c

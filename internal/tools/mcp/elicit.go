@@ -77,7 +77,7 @@ func (p *Pool) elicit(ctx context.Context, server string, q *sdk.ElicitParams) (
 	if for_.agent == "" {
 		return decline, nil
 	}
-	e := elicitation{server: server, message: bounded(q.Message, 1000), for_: for_, ask: ask}
+	e := elicitation{server: server, message: boundText(q.Message, 1000), for_: for_, ask: ask}
 	if q.Mode == "url" || q.URL != "" {
 		return e.url(ctx, q.URL)
 	}

@@ -23,7 +23,7 @@ const (
 	bestFound   = 5
 )
 
-// Box is the tools of lists, for one agent. If there are many, or their definitions have more
+// Box returns the tools of lists, for one agent. If there are many, or their definitions have more
 // than so many bytes (0: any number), the model gets one tool with which it finds them.
 func (p *Pool) Box(lists []List, most int) tool.Box {
 	var all tool.Box
@@ -150,7 +150,7 @@ type words map[string]float64
 func wordsOf(r remote) words {
 	out := words{}
 	add := func(s string, weight float64) {
-		for _, w := range split(s) {
+		for _, w := range splitWords(s) {
 			out[w] = max(out[w], weight)
 		}
 	}
@@ -169,9 +169,9 @@ func wordsOf(r remote) words {
 	return out
 }
 
-// split is a text in words as they are compared: small letters, camel case apart, without the
+// splitWords returns a text in words as they are compared: small letters, camel case apart, without the
 // endings of English plurals.
-func split(s string) []string {
+func splitWords(s string) []string {
 	var b strings.Builder
 	var last rune
 	for _, r := range s {
@@ -194,9 +194,9 @@ func split(s string) []string {
 	return out
 }
 
-// best are the tools that fit a query best. A word that many tools have says little.
+// best returns the tools that fit a query best. A word that many tools have says little.
 func (f *finder) best(query string) []remote {
-	asked := split(query)
+	asked := splitWords(query)
 	rare := map[string]float64{}
 	for _, w := range asked {
 		n := 0

@@ -39,7 +39,7 @@ func addDigests(s Server, before List, tools []Definition) {
 // addedLater is the First of a tool that the server did not have when it was first asked.
 const addedLater = "later"
 
-// Changed says how a tool differs from what was first seen of its server; empty if it does not.
+// Changed describes how a tool differs from what was first seen of its server; empty if it does not.
 func (d Definition) Changed() string {
 	switch d.First {
 	case "", d.Digest:
@@ -50,7 +50,7 @@ func (d Definition) Changed() string {
 	return "its description or arguments changed since it was first seen"
 }
 
-// unproven says why a rule by name alone does not permit a tool of a server; empty if it does.
+// unproven returns why a rule by name alone does not permit a tool of a server; empty if it does.
 func (s Server) unproven(d Definition) string {
 	if s.Project {
 		return "a project's server can take any name"

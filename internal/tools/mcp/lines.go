@@ -43,7 +43,7 @@ func (l *lines) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// next is the next message with its end of line, or nothing.
+// next returns the next message with its end of line, or nothing.
 func (l *lines) next() ([]byte, error) {
 	var line []byte
 	long, tail := 0, []byte(nil)
@@ -80,7 +80,7 @@ func (l *lines) next() ([]byte, error) {
 	}
 }
 
-// isMessage says whether a line is a message of the protocol, or several: whatever else would end the
+// isMessage reports whether a line is a message of the protocol, or several: whatever else would end the
 // conversation.
 func isMessage(line []byte) bool {
 	if len(line) == 0 || line[0] != '{' && line[0] != '[' {
@@ -105,7 +105,7 @@ var (
 	idLast  = text.Regexp(`"id"\s*:\s*([0-9]+|"[^"\\]{1,100}")\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
 )
 
-// tooLong is the answer that stands for one that is too long; nothing if nobody can know what
+// tooLong returns the answer that stands for one that is too long; nothing if nobody can know what
 // it answers.
 func tooLong(head, tail []byte, size int) []byte {
 	m := idFirst().FindSubmatch(head)

@@ -19,8 +19,8 @@ import (
 // mostNotes is how many notes a list has; a bad server would have as many as tools.
 const mostNotes = 20
 
-// listed asks a server for its tools.
-func listed(ctx context.Context, s Server, session *sdk.ClientSession) (List, error) {
+// listTools asks a server for its tools.
+func listTools(ctx context.Context, s Server, session *sdk.ClientSession) (List, error) {
 	out := List{Server: s.Name, Fingerprint: s.Fingerprint(), At: time.Now().UTC(), Tools: []Definition{}}
 	taken := map[string]bool{}
 	left := 0
@@ -37,7 +37,7 @@ func listed(ctx context.Context, s Server, session *sdk.ClientSession) (List, er
 	}
 	out.Resources = init.Capabilities.Resources != nil
 	if init.Capabilities.Prompts != nil {
-		found, err := prompts(ctx, session)
+		found, err := listPrompts(ctx, session)
 		if err != nil {
 			return out, err
 		}
@@ -72,7 +72,7 @@ func listed(ctx context.Context, s Server, session *sdk.ClientSession) (List, er
 				note("tool %q: it has invisible characters, which are spelled out", t.Name)
 				schema = seen
 			}
-			d := Definition{Name: name(s.Name, t.Name, taken), Tool: t.Name, Title: text.Line(trust.Reveal(t.Title), 200), Description: bounded(t.Description, mostText), Schema: schema}
+			d := Definition{Name: toolName(s.Name, t.Name, taken), Tool: t.Name, Title: text.Line(trust.Reveal(t.Title), 200), Description: boundText(t.Description, mostText), Schema: schema}
 			if t.Annotations != nil {
 				d.ReadOnly = t.Annotations.ReadOnlyHint
 			}
@@ -91,9 +91,9 @@ func listed(ctx context.Context, s Server, session *sdk.ClientSession) (List, er
 	return out, nil
 }
 
-// name is a tool's name as models call it: server__tool, a word of at most 64 characters that
+// toolName returns a tool's name as models call it: server__tool, a word of at most 64 characters that
 // no other has.
-func name(server, tool string, taken map[string]bool) string {
+func toolName(server, tool string, taken map[string]bool) string {
 	word := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
 			return r
@@ -119,8 +119,8 @@ func name(server, tool string, taken map[string]bool) string {
 	return out
 }
 
-// bounded returns a text of a server with invisible characters spelled out, cut to at most so many bytes.
-func bounded(s string, most int) string {
+// boundText returns a text of a server with invisible characters spelled out, cut to at most so many bytes.
+func boundText(s string, most int) string {
 	s = trust.Reveal(strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "\uFFFD"))
 	if len(s) <= most {
 		return s

@@ -43,7 +43,7 @@ func (p *Pool) passFile(s Server) string {
 	return filepath.Join(p.Cache, "passes", hex.EncodeToString(sum[:16])+".json")
 }
 
-// pass is the one of a server; nil: nobody logged in.
+// pass returns the one of a server; nil: nobody logged in.
 func (p *Pool) pass(s Server) *pass {
 	var out pass
 	data, err := os.ReadFile(p.passFile(s))
@@ -145,7 +145,7 @@ func (p *Pool) Login(ctx context.Context, server string, show func(address strin
 		client = &http.Client{Timeout: connectTime}
 	}
 	handler, err := auth.NewAuthorizationCodeHandler(&auth.AuthorizationCodeHandlerConfig{
-		PreregisteredClient: s.Login.known(), DynamicClientRegistrationConfig: introduction(back.address),
+		PreregisteredClient: s.Login.known(), DynamicClientRegistrationConfig: clientRegistration(back.address),
 		RedirectURL: back.address, RequestRefreshToken: true, AcceptUnadvertisedIss: true, Client: client,
 		AuthorizationCodeFetcher: func(ctx context.Context, a *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
 			asked = true
@@ -172,7 +172,7 @@ func (p *Pool) Login(ctx context.Context, server string, show func(address strin
 	return asked, nil
 }
 
-// known is a client that the service knows already; nil: it is not configured.
+// known returns a client that the service knows already; nil: it is not configured.
 func (c Client) known() *oauthex.ClientCredentials {
 	if c.ID == "" {
 		return nil
@@ -184,8 +184,8 @@ func (c Client) known() *oauthex.ClientCredentials {
 	return out
 }
 
-// introduction is how ramet makes itself known to a service that comes back to this address.
-func introduction(address string) *auth.DynamicClientRegistrationConfig {
+// clientRegistration returns how ramet makes itself known to a service that comes back to this address.
+func clientRegistration(address string) *auth.DynamicClientRegistrationConfig {
 	return &auth.DynamicClientRegistrationConfig{Metadata: &oauthex.ClientRegistrationMetadata{ClientName: "ramet",
 		RedirectURIs: []string{address}, GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"}, TokenEndpointAuthMethod: "none"}}
 }

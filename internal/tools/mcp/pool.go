@@ -174,7 +174,7 @@ func (p *Pool) changed(name string) {
 	}
 }
 
-// Running says whether a server runs, or is spoken with, now.
+// Running reports whether a server runs, or is spoken with, now.
 func (p *Pool) Running(name string) bool {
 	p.begin()
 	h := p.held[name]

@@ -23,7 +23,7 @@ type Argument struct {
 	Needed bool   `json:"needed,omitempty"`
 }
 
-// Hint is what its arguments are, for people.
+// Hint returns what its arguments are, for people.
 func (p Prompt) Hint() string {
 	var out []string
 	for _, a := range p.Args {
@@ -36,8 +36,8 @@ func (p Prompt) Hint() string {
 	return strings.Join(out, " ")
 }
 
-// prompts asks a server for its prompts. Those whose names nobody could type are left out.
-func prompts(ctx context.Context, s *sdk.ClientSession) ([]Prompt, error) {
+// listPrompts asks a server for its prompts. Those whose names nobody could type are left out.
+func listPrompts(ctx context.Context, s *sdk.ClientSession) ([]Prompt, error) {
 	var out []Prompt
 	for p, err := range s.Prompts(ctx, nil) {
 		if err != nil || len(out) == mostResources {
@@ -57,13 +57,13 @@ func prompts(ctx context.Context, s *sdk.ClientSession) ([]Prompt, error) {
 	return out, nil
 }
 
-// Prompt is what a prompt of a server says with these arguments: each by its name (name=value), or
+// Prompt returns what a prompt of a server says with these arguments: each by its name (name=value), or
 // by its place; what is too many belongs to the last.
 func (p *Pool) Prompt(ctx context.Context, server string, one Prompt, words []string) (string, error) {
 	args := map[string]string{}
 	free := one.Args
 	for i, w := range words {
-		if name, value, ok := strings.Cut(w, "="); ok && named(one.Args, name) {
+		if name, value, ok := strings.Cut(w, "="); ok && hasArgument(one.Args, name) {
 			args[name] = value
 			continue
 		}
@@ -96,7 +96,7 @@ func (p *Pool) Prompt(ctx context.Context, server string, one Prompt, words []st
 			if m == nil || m.Content == nil {
 				continue
 			}
-			said := shown(&sdk.CallToolResult{Content: []sdk.Content{m.Content}}).Text
+			said := resultOf(&sdk.CallToolResult{Content: []sdk.Content{m.Content}}).Text
 			if m.Role != "user" {
 				said = "(" + text.Line(string(m.Role), 20) + ") " + said
 			}
@@ -107,7 +107,7 @@ func (p *Pool) Prompt(ctx context.Context, server string, one Prompt, words []st
 	return strings.Join(out, "\n\n"), err
 }
 
-func named(args []Argument, name string) bool {
+func hasArgument(args []Argument, name string) bool {
 	for _, a := range args {
 		if a.Name == name {
 			return true

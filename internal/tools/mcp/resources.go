@@ -87,7 +87,7 @@ func (p *Pool) Read(ctx context.Context, server, uri string) (Result, error) {
 				content = append(content, &sdk.EmbeddedResource{Resource: c})
 			}
 		}
-		out = shown(&sdk.CallToolResult{Content: content})
+		out = resultOf(&sdk.CallToolResult{Content: content})
 		return nil
 	})
 	return out, err
@@ -115,7 +115,7 @@ func (p *Pool) with(ctx context.Context, server string, ask func(context.Context
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.As(err, &said) && !errors.Is(err, sdk.ErrConnectionClosed):
-		return fault.New(fault.Failed, "MCP server %s answers with an error (%d): %s", server, said.Code, bounded(said.Message, mostText))
+		return fault.New(fault.Failed, "MCP server %s answers with an error (%d): %s", server, said.Code, boundText(said.Message, mostText))
 	case limited.Err() != nil:
 		return fault.New(fault.TimedOut, "MCP server %s did not answer within %s", server, h.server.timeout())
 	}
@@ -130,7 +130,7 @@ type library struct {
 	reads        bool
 }
 
-// libraries are the tools for the resources of a server that has some.
+// libraries returns the tools for the resources of a server that has some.
 func (p *Pool) libraries(l List) tool.Box {
 	if !l.Resources {
 		return nil
@@ -139,7 +139,7 @@ func (p *Pool) libraries(l List) tool.Box {
 	for _, d := range l.Tools {
 		taken[d.Name] = true
 	}
-	return tool.Box{library{p, l.Server, name(l.Server, listResources, taken), false}, library{p, l.Server, name(l.Server, readResource, taken), true}}
+	return tool.Box{library{p, l.Server, toolName(l.Server, listResources, taken), false}, library{p, l.Server, toolName(l.Server, readResource, taken), true}}
 }
 
 func (l library) Spec() tool.Spec {
@@ -159,7 +159,7 @@ func (l library) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	if !l.reads {
 		found, err := l.pool.Resources(ctx, l.server)
 		if err != nil {
-			return refused(ctx, err)
+			return answerRefused(ctx, err)
 		}
 		var b strings.Builder
 		for _, r := range found {
@@ -168,7 +168,7 @@ func (l library) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
 		if len(found) == 0 {
 			b.WriteString("It has none.")
 		}
-		return tool.Answer{Text: cut(trust.Reveal(b.String()))}, nil
+		return tool.Answer{Text: cutMiddle(trust.Reveal(b.String()))}, nil
 	}
 	var args struct{ URI string }
 	if err := json.Unmarshal(c.Args, &args); err != nil || args.URI == "" {
@@ -176,7 +176,7 @@ func (l library) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	}
 	out, err := l.pool.Read(ctx, l.server, args.URI)
 	if err != nil {
-		return refused(ctx, err)
+		return answerRefused(ctx, err)
 	}
 	answer := tool.Answer{Text: out.Text}
 	if out.Image != nil && (c.Model.Images || !c.Model.Known) {
@@ -187,7 +187,7 @@ func (l library) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	return answer, nil
 }
 
-func refused(ctx context.Context, err error) (tool.Answer, error) {
+func answerRefused(ctx context.Context, err error) (tool.Answer, error) {
 	if ctx.Err() != nil {
 		return tool.Answer{}, ctx.Err()
 	}

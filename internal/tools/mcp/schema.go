@@ -96,7 +96,7 @@ func (r *resolver) value(v any, on []string, depth int) any {
 	return v
 }
 
-// reference is what a $ref stands for, with what stands beside it.
+// reference returns what a $ref stands for, with what stands beside it.
 func (r *resolver) reference(v map[string]any, ref string, on []string, depth int) any {
 	beside := maps.Clone(v)
 	delete(beside, "$ref")

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Known is what is remembered of a server's tools, without asking it.
+// Known returns what is remembered of a server's tools, without asking it.
 func (p *Pool) Known(name string) (List, bool) {
 	h, err := p.holder(name)
 	if err != nil {
@@ -38,7 +38,7 @@ func (p *Pool) Ask(ctx context.Context, name string) (List, error) {
 	h.mu.Lock()
 	h.stale = false
 	h.mu.Unlock()
-	l, err := listed(ctx, h.server, c.session)
+	l, err := listTools(ctx, h.server, c.session)
 	give(err != nil)
 	if err != nil {
 		return List{}, c.failure(ctx, h.server, err)
@@ -52,7 +52,7 @@ func (p *Pool) Ask(ctx context.Context, name string) (List, error) {
 	return l, nil
 }
 
-// Lists are the tools of all servers. Those of whom nothing is known are asked, side by side
+// Lists returns the tools of all servers. Those of whom nothing is known are asked, side by side
 // and for at most so long; why are the ones of which nothing is known then.
 func (p *Pool) Lists(ctx context.Context, patience time.Duration) (lists []List, why []string) {
 	p.begin()

@@ -20,8 +20,8 @@ type allowed struct {
 	all   bool
 }
 
-// allow reads a list of tools. What nobody knows allows nothing.
-func allow(list []string) *allowed {
+// parseAllowed reads a list of tools. What nobody knows allows nothing.
+func parseAllowed(list []string) *allowed {
 	a := &allowed{given: list, names: map[string]bool{}, rules: map[string][]permit.Rule{}}
 	whole := map[string]bool{}
 	for _, one := range list {
@@ -29,7 +29,7 @@ func allow(list []string) *allowed {
 		if one == "*" {
 			a.all = true
 		}
-		name = ours(name)
+		name = ownName(name)
 		if !patterned || strings.Trim(pattern, "*)") == "" {
 			a.names[name], whole[name] = true, true
 			continue
@@ -49,8 +49,8 @@ func allow(list []string) *allowed {
 	return a
 }
 
-// ours is a tool's name here.
-func ours(name string) string {
+// ownName returns a tool's name here.
+func ownName(name string) string {
 	name = strings.TrimSpace(name)
 	if rest, ok := strings.CutPrefix(name, "mcp__"); ok {
 		return rest
@@ -61,8 +61,8 @@ func ours(name string) string {
 	return name
 }
 
-// removable reports whether a list can take a tool away.
-func removable(name string) bool {
+// isRemovable reports whether a list can take a tool away.
+func isRemovable(name string) bool {
 	info := toolinfo.Find(name)
 	return info == nil || info.Removable
 }
@@ -74,12 +74,12 @@ func (a *allowed) String() string {
 	return strings.Join(a.given, ", ")
 }
 
-// leave is what is left of a tool; nil: nothing.
+// leave returns what is left of a tool; nil: nothing.
 func (a *allowed) leave(t tool.Tool) tool.Tool {
 	name := tool.NameOf(t)
 	server, _, isServers := strings.Cut(name, "__")
 	switch {
-	case a.all || !removable(name):
+	case a.all || !isRemovable(name):
 		return t
 	case isServers && a.names[server]: // all of one server
 		return t
@@ -113,9 +113,9 @@ func (l limited) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	return l.Tool.Run(ctx, c)
 }
 
-// Allows says whether a list leaves this call of a tool.
+// Allows reports whether a list leaves this call of a tool.
 func Allows(list []string, spec tool.Spec, args json.RawMessage) bool {
-	switch left := allow(list).leave(specified{spec}).(type) {
+	switch left := parseAllowed(list).leave(specified{spec}).(type) {
 	case nil:
 		return false
 	case limited:
@@ -133,12 +133,12 @@ func (specified) Run(context.Context, tool.Call) (tool.Answer, error) {
 	return tool.Failed("Nothing was done."), nil
 }
 
-// Words is a list of tools in our own words, with what some are limited to; nil: all.
+// Words returns a list of tools in our own words, with what some are limited to; nil: all.
 func Words(list []string) []string {
 	if list == nil || slices.Contains(list, "*") {
 		return nil
 	}
-	a := allow(list)
+	a := parseAllowed(list)
 	out := []string{}
 	for _, name := range slices.Sorted(maps.Keys(a.names)) {
 		if len(a.rules[name]) == 0 {

@@ -28,7 +28,7 @@ var askSpec = sync.OnceValue(func() tool.Spec {
 			shape.May("choices", shape.List(shape.Text(1))),
 		),
 		Summary: func(raw json.RawMessage) string {
-			args, err := decode[askArgs](raw)
+			args, err := decodeArguments[askArgs](raw)
 			if err != nil {
 				return text.Line(string(raw), 120)
 			}
@@ -44,7 +44,7 @@ func (ask) Spec() tool.Spec { return askSpec() }
 
 // Run implements tool.Tool.
 func (a ask) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
-	args, err := decode[askArgs](c.Args)
+	args, err := decodeArguments[askArgs](c.Args)
 	if err != nil {
 		return tool.Failed("The arguments are not readable: " + err.Error()), nil
 	}

@@ -18,7 +18,7 @@ var planSpec = sync.OnceValue(func() tool.Spec {
 			shape.Must("state", shape.Enum(tool.StepOpen, tool.StepDoing, tool.StepDone, tool.StepDropped)),
 		)))),
 		Summary: func(raw json.RawMessage) string {
-			args, err := decode[tool.Plan](raw)
+			args, err := decodeArguments[tool.Plan](raw)
 			if err != nil {
 				return text.Line(string(raw), 120)
 			}
@@ -34,7 +34,7 @@ func (plan) Spec() tool.Spec { return planSpec() }
 
 // Run implements tool.Tool.
 func (plan) Run(_ context.Context, c tool.Call) (tool.Answer, error) {
-	args, err := decode[tool.Plan](c.Args)
+	args, err := decodeArguments[tool.Plan](c.Args)
 	switch {
 	case err != nil:
 		return tool.Failed("The arguments are not readable: " + err.Error()), nil

@@ -17,5 +17,5 @@ func Roles(roles []kit.Role, most int) string {
 	for _, r := range roles {
 		b.WriteString("- " + r.Name + ": " + text.Line(r.Description, 300) + "\n")
 	}
-	return clip(b.String(), most)
+	return clipLines(b.String(), most)
 }

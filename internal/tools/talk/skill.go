@@ -25,12 +25,12 @@ const SkillName = "skill"
 // mostBody is how much of a skill is read at once.
 const mostBody = 64 << 10
 
-// NewSkill is the tool for a turn of an agent, with the skills that there are and the limits that
+// NewSkill returns the tool for a turn of an agent, with the skills that there are and the limits that
 // hold for it.
 func NewSkill(skills []kit.Skill, limits ...history.Limit) tool.Tool {
 	r := &reader{skills: skills}
 	for _, l := range limits {
-		r.limits = append(r.limits, allow(l.Tools))
+		r.limits = append(r.limits, parseAllowed(l.Tools))
 	}
 	return r
 }
@@ -55,7 +55,7 @@ type role struct {
 	Tools []string `json:"tools"`
 }
 
-// Entry is what an agent that is made for a role is told first.
+// Entry returns what an agent that is made for a role is told first.
 func Entry(r kit.Role) (history.Draft, error) {
 	d, err := history.Say(history.System, "You are the agent "+r.Name+", defined in "+r.Path+":\n\n"+r.Prompt)
 	if err != nil {
@@ -98,9 +98,9 @@ func (r *reader) Run(_ context.Context, c tool.Call) (tool.Answer, error) {
 	if len(body) > mostBody {
 		body = strings.ToValidUTF8(body[:mostBody], "") + fmt.Sprintf("\n[… %d bytes are left out here; read %s …]", len(body)-mostBody, s.Path)
 	}
-	said := fmt.Sprintf("Skill %s. What it refers to lies in %s%s\n\n%s", s.Name, s.Dir, files(s.Dir), body)
+	said := fmt.Sprintf("Skill %s. What it refers to lies in %s%s\n\n%s", s.Name, s.Dir, listSkillFiles(s.Dir), body)
 	if s.Allowed != nil {
-		left := allow(s.Allowed)
+		left := parseAllowed(s.Allowed)
 		r.mu.Lock()
 		r.active = append(r.active, left)
 		r.now = append(r.now, history.Limit{By: "skill " + s.Name, Tools: s.Allowed})
@@ -110,8 +110,8 @@ func (r *reader) Run(_ context.Context, c tool.Call) (tool.Answer, error) {
 	return tool.Answer{Text: said, Show: "read the skill " + s.Name + " (" + s.Path + ")"}, nil
 }
 
-// files names what lies beside a skill.
-func files(dir string) string {
+// listSkillFiles names what lies beside a skill.
+func listSkillFiles(dir string) string {
 	var names []string
 	_ = filepath.WalkDir(dir, func(at string, d fs.DirEntry, err error) error {
 		if err != nil || len(names) > 40 {
@@ -135,7 +135,7 @@ func (r *reader) Recall(memos iter.Seq[json.RawMessage]) {
 	for raw := range memos {
 		var m memo
 		if json.Unmarshal(raw, &m) == nil && m.Role != nil && m.Role.Tools != nil {
-			found = append(found, allow(m.Role.Tools))
+			found = append(found, parseAllowed(m.Role.Tools))
 		}
 	}
 	r.mu.Lock()
@@ -189,14 +189,14 @@ func List(skills []kit.Skill, most int) string {
 			b.WriteString("\n")
 		}
 		if b.Len() <= most || width == 0 {
-			return clip(b.String(), most)
+			return clipLines(b.String(), most)
 		}
 	}
 	return ""
 }
 
-// clip cuts a list at a line.
-func clip(s string, most int) string {
+// clipLines cuts a list at a line.
+func clipLines(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}

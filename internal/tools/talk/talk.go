@@ -25,11 +25,11 @@ type Person interface {
 	Inquire(ctx context.Context, q permit.Question) (permit.Verdict, error)
 }
 
-// New is the tools.
+// New returns the tools.
 func New(p Person) tool.Box { return tool.Box{plan{}, ask{p}} }
 
-// decode reads arguments that have the shape of T.
-func decode[T any](raw json.RawMessage) (T, error) {
+// decodeArguments reads arguments that have the shape of T.
+func decodeArguments[T any](raw json.RawMessage) (T, error) {
 	var args T
 	err := json.Unmarshal(raw, &args)
 	return args, err

@@ -66,7 +66,7 @@ func (r Ran) read(o Occasion) answer {
 	case r.Failed != nil || r.TimedOut || r.Exit != 0 && r.Exit != 2:
 		return r.failure(o)
 	case r.Exit == 2:
-		return r.objection(o, strings.TrimSpace(clip(r.Err)))
+		return r.objection(o, strings.TrimSpace(clipOutput(r.Err)))
 	}
 	out := bytes.TrimSpace(r.Out)
 	words := o.Event == UserPromptSubmit || o.Event == SessionStart // they are for the model
@@ -83,12 +83,12 @@ func (r Ran) read(o Occasion) answer {
 	}
 	a := answer{outcome: Passed}
 	if words {
-		a.context = clip(out)
+		a.context = clipOutput(out)
 	}
 	return a
 }
 
-// spoken is an answer in JSON.
+// spoken returns an answer in JSON.
 func (r Ran) spoken(o Occasion, s said) answer {
 	a := answer{outcome: Passed}
 	decision, why := s.Specific.Decision, s.Specific.Reason
@@ -97,26 +97,26 @@ func (r Ran) spoken(o Occasion, s said) answer {
 	}
 	switch decision {
 	case "deny", "block":
-		a = r.objection(o, clip([]byte(why)))
+		a = r.objection(o, clipOutput([]byte(why)))
 	case "ask":
-		a.asks, a.why = o.Event == PreToolUse, clip([]byte(why))
+		a.asks, a.why = o.Event == PreToolUse, clipOutput([]byte(why))
 	}
-	if a.context = strings.TrimPrefix(a.context+"\n"+clip([]byte(s.Specific.Context)), "\n"); s.System != "" {
-		a.tell = clip([]byte(s.System))
+	if a.context = strings.TrimPrefix(a.context+"\n"+clipOutput([]byte(s.Specific.Context)), "\n"); s.System != "" {
+		a.tell = clipOutput([]byte(s.System))
 	}
 	if o.Event == PreToolUse && len(s.Specific.Input) > 0 && s.Specific.Input[0] == '{' {
 		a.args = s.Specific.Input
 	}
 	if s.Continue != nil && !*s.Continue {
 		a.halts, a.outcome = true, Objected
-		if a.why = clip([]byte(s.Stop)); a.why == "" {
+		if a.why = clipOutput([]byte(s.Stop)); a.why == "" {
 			a.why = "a hook stopped it"
 		}
 	}
 	return a
 }
 
-// objection is a hook that says no.
+// objection returns a hook that says no.
 func (r Ran) objection(o Occasion, why string) answer {
 	if why == "" {
 		why = "it did not say why"
@@ -133,7 +133,7 @@ func (r Ran) objection(o Occasion, why string) answer {
 	return a
 }
 
-// failure is a hook that says nothing.
+// failure returns a hook that says nothing.
 func (r Ran) failure(o Occasion) answer {
 	a := answer{outcome: Failed}
 	switch {
@@ -155,7 +155,7 @@ func (r Ran) failure(o Occasion) answer {
 	return a
 }
 
-func clip(b []byte) string {
+func clipOutput(b []byte) string {
 	s := strings.TrimSpace(strings.ToValidUTF8(strings.ReplaceAll(string(b), "\x00", ""), "\uFFFD"))
 	if len(s) > most {
 		return strings.ToValidUTF8(s[:most], "") + "\n[cut]"

@@ -54,7 +54,7 @@ var (
 	Ours   = sync.OnceValue(func() []Event { return append(slices.Clone(Theirs), Fork, Kill, Mail, Interrupted, RunState) })
 )
 
-// objects says whether something is about to happen that a hook can keep from happening.
+// objects reports whether something is about to happen that a hook can keep from happening.
 func (e Event) objects() bool {
 	switch e {
 	case PreToolUse, UserPromptSubmit, Stop, SubagentStop, PreCompact, Fork, Kill, Mail:
@@ -78,7 +78,7 @@ type Hook struct {
 	From     string // where it stands, for people
 }
 
-// Patience is how long it may take.
+// Patience returns how long it may take.
 func (h Hook) Patience() time.Duration {
 	if h.Timeout > 0 {
 		return h.Timeout

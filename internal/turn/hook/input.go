@@ -5,7 +5,7 @@ import (
 	"maps"
 )
 
-// Input is what a hook reads on an occasion: one JSON object.
+// Input returns what a hook reads on an occasion: one JSON object.
 func (h Hook) Input(o Occasion, p Place) []byte {
 	in := map[string]any{}
 	maps.Copy(in, o.Fields)
@@ -26,7 +26,7 @@ func (h Hook) Input(o Occasion, p Place) []byte {
 			in["tool_input"] = args
 		}
 		if o.Event == PostToolUse {
-			in["tool_response"] = response(h, o, args)
+			in["tool_response"] = toolResponse(h, o, args)
 		}
 	}
 	raw, err := json.Marshal(in)
@@ -36,8 +36,8 @@ func (h Hook) Input(o Occasion, p Place) []byte {
 	return append(raw, '\n')
 }
 
-// response is what a tool answered.
-func response(h Hook, o Occasion, args json.RawMessage) map[string]any {
+// toolResponse returns what a tool answered.
+func toolResponse(h Hook, o Occasion, args json.RawMessage) map[string]any {
 	out := map[string]any{"success": true, "content": o.Answer}
 	if !h.Theirs {
 		return out
@@ -54,7 +54,7 @@ func response(h Hook, o Occasion, args json.RawMessage) map[string]any {
 	return out
 }
 
-// theirMode is the other program's word for how calls are permitted.
+// theirMode returns the other program's word for how calls are permitted.
 func theirMode(mode string) string {
 	switch mode {
 	case "edits", "box":

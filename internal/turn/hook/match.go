@@ -10,7 +10,7 @@ import (
 
 var plainMatcher = text.Regexp(`^[A-Za-z0-9_| -]*$`)
 
-// Fits says whether a hook runs on an occasion. A matcher of plain names, with | between them, is
+// Fits reports whether a hook runs on an occasion. A matcher of plain names, with | between them, is
 // one of them; any other is a regular expression, which may fit anywhere in the name. One that is
 // not readable fits everything, for it may be a guard.
 func (h Hook) Fits(o Occasion) bool {

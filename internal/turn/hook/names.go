@@ -9,7 +9,7 @@ import (
 	"ramet/internal/core/toolinfo"
 )
 
-// theirNames are the names that the other program has for a tool. A tool of a server is mcp__ and
+// theirNames returns the names that the other program has for a tool. A tool of a server is mcp__ and
 // its name; one that the other program does not have keeps ours.
 func theirNames(tool string, args json.RawMessage) []string {
 	if info := toolinfo.Find(tool); info != nil && len(info.Names) > 0 {
@@ -40,7 +40,7 @@ func argumentsOf(tool string) map[string]string {
 // modes are the forms in which grep answers, ours to theirs.
 var modes = map[string]string{"lines": "content", "files": "files_with_matches", "count": "count"}
 
-// toTheirs is a tool's arguments in the other program's words. Files have whole paths there.
+// toTheirs returns a tool's arguments in the other program's words. Files have whole paths there.
 func toTheirs(tool, dir string, args json.RawMessage) json.RawMessage {
 	var ours map[string]any
 	if json.Unmarshal(args, &ours) != nil {

@@ -49,14 +49,14 @@ func Judge(o Occasion, p Place, ran []Ran) Verdict {
 		if a.tell != "" && !slices.Contains(v.Tell, a.tell) {
 			v.Tell = append(v.Tell, a.tell)
 		}
-		v.Entries = append(v.Entries, entry(o, r, a))
+		v.Entries = append(v.Entries, draftFiring(o, r, a))
 	}
 	v.Context = strings.Join(context, "\n")
 	return v
 }
 
-// entry drafts what the history keeps of a firing.
-func entry(o Occasion, r Ran, a answer) history.Draft {
+// draftFiring drafts what the history keeps of a firing.
+func draftFiring(o Occasion, r Ran, a answer) history.Draft {
 	return history.Draft{Kind: history.Command, Meta: history.Meta{Command: history.HookCommand, Hook: &history.Hook{
 		Event: string(o.Event), About: text.Line(o.Tool+o.About, 120), Program: text.Line(r.Hook.Command, 200), From: text.Line(r.Hook.From, 200),
 		Outcome: a.outcome, Why: text.Line(a.why, 300), Exit: r.Exit, TookMS: r.Took.Milliseconds(), Confined: r.Hook.Project,

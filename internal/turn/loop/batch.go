@@ -54,8 +54,8 @@ func (r *turn) batch(ctx context.Context, jobs []*job) error {
 	case broken != nil: // it may have happened
 	case err == nil:
 	case ctx.Err() != nil:
-		return ended(ctx)
-	case !isFault || lost(err) || storage(err):
+		return contextFault(ctx)
+	case !isFault || lostAgent(err) || isStorageFault(err):
 		return err
 	default:
 		for _, j := range permitted {
@@ -80,7 +80,7 @@ func (r *turn) batch(ctx context.Context, jobs []*job) error {
 		if r.waits(j) {
 			j.answer = tool.Failed("The tool gave no result for this call; what it did is not known.")
 			if broken != nil {
-				j.answer = panicked(broken)
+				j.answer = answerPanic(broken)
 			}
 			if err := r.conclude(ctx, j); err != nil {
 				return err
@@ -117,7 +117,7 @@ func (r *turn) told(j *job, entries []history.Entry) (answer string, failed bool
 				continue
 			}
 			if out.IsError, out.Text = p.IsError, p.Show; out.Text == "" {
-				out.Text = start(p.Text, maxShow)
+				out.Text = clipEnd(p.Text, maxShow)
 			}
 		}
 	}

@@ -17,7 +17,7 @@ const (
 	answerLeast = 1024
 )
 
-// longest is how long the next answer may be at most: the model's limit, or what
+// longest returns how long the next answer may be at most: the model's limit, or what
 // its window leaves where that is less. It is always sent, so that what is
 // recorded of a call is what was asked.
 func (r *turn) longest() int64 {
@@ -46,7 +46,7 @@ const fewest = 4096
 // mostSearches is how often a model may search the web in one call, at most.
 const mostSearches = 16
 
-// allowed is the limit of the next answer in tokens. What the call may come to is set aside
+// allowed returns the limit of the next answer in tokens. What the call may come to is set aside
 // until what it came to is written (spent).
 func (r *turn) allowed(ctx context.Context) (int64, error) {
 	longest := r.longest()
@@ -63,7 +63,7 @@ func (r *turn) allowed(ctx context.Context) (int64, error) {
 	return max(1, got.Output), nil
 }
 
-// uncounted is a call with what it can have taken at most, where a budget binds and the vendor did
+// uncounted returns a call with what it can have taken at most, where a budget binds and the vendor did
 // not say what it took, or not all of it: else whoever is never told could spend for ever. No token
 // has less than a byte; came is how many of the answer did, whole says that it came to its end.
 func (r *turn) uncounted(c decorate.RecordedCall, came int64, whole bool) decorate.RecordedCall {
@@ -86,7 +86,7 @@ func (r *turn) uncounted(c decorate.RecordedCall, came int64, whole bool) decora
 	return c
 }
 
-// atMost is how much the next request can be: no token has less than a byte; and what the
+// atMost returns how much the next request can be: no token has less than a byte; and what the
 // vendor counted before is known.
 func (r *turn) atMost() int64 {
 	bytes := r.fixed + r.c.state.size
@@ -99,7 +99,7 @@ func (r *turn) atMost() int64 {
 // aside is what vendors add to a request: the words around tools and roles.
 const aside = 1024
 
-// price is what is known of the price: a model without one costs nothing where its
+// price returns what is known of the price: a model without one costs nothing where its
 // vendor is this machine, and an unknown amount elsewhere.
 func (r *turn) price(string) (llm.Price, bool) {
 	if r.Model.Price != (llm.Price{}) {
@@ -108,7 +108,7 @@ func (r *turn) price(string) (llm.Price, bool) {
 	return llm.Price{}, r.Ref.Vendor == "offline" || r.Ref.Vendor == "script" || catalog.IsLocal(r.Ref.Vendor)
 }
 
-// full says that room should be made.
+// full reports whether room should be made.
 func (r *turn) full() bool {
 	window := r.window()
 	return window > 0 && r.tokens() > window/100*int64(r.Limits.Fill)
@@ -125,7 +125,7 @@ func (r *turn) spent(c decorate.RecordedCall) {
 	r.emit(Event{Type: Spent, Usage: c.Usage, Cost: c.Cost})
 }
 
-// window is how much the model reads and writes, in tokens; 0: nobody knows.
+// window returns how much the model reads and writes, in tokens; 0: nobody knows.
 func (r *turn) window() int64 {
 	out := r.Model.Context
 	for _, n := range []int64{r.Learnt.get(), r.narrow} {
@@ -136,7 +136,7 @@ func (r *turn) window() int64 {
 	return out
 }
 
-// tokens is how much the next request would be, about.
+// tokens returns how much the next request would be, about.
 func (r *turn) tokens() int64 {
 	m := &r.meter
 	if m.tokens > 0 {

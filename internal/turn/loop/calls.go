@@ -51,13 +51,13 @@ func (r *turn) act(ctx context.Context, calls []llm.Part, cut bool) error {
 
 // leave writes results for what has none, at the end of everything.
 func (r *turn) leave(ctx context.Context, jobs []*job, err error) error {
-	if r.out.Ended && (err == nil || lost(err)) {
+	if r.out.Ended && (err == nil || lostAgent(err)) {
 		return nil // it ended itself, and its history with it
 	}
 	if err == nil && ctx.Err() != nil {
-		err = ended(ctx)
+		err = contextFault(ctx)
 	}
-	if err != nil && lost(err) {
+	if err != nil && lostAgent(err) {
 		return err
 	}
 	var drafts []history.Draft
@@ -90,7 +90,7 @@ func (r *turn) leave(ctx context.Context, jobs []*job, err error) error {
 func (r *turn) singles(ctx context.Context, jobs []*job) error {
 	for len(jobs) > 0 && !r.out.Ended && ctx.Err() == nil {
 		n := 1
-		for reads(jobs[0]) && n < len(jobs) && reads(jobs[n]) {
+		for onlyReads(jobs[0]) && n < len(jobs) && onlyReads(jobs[n]) {
 			n++
 		}
 		if err := r.together(ctx, jobs[:n]); err != nil {
@@ -101,7 +101,7 @@ func (r *turn) singles(ctx context.Context, jobs []*job) error {
 	return nil
 }
 
-func reads(j *job) bool { return j.tool != nil && j.spec.Access == tool.Reads }
+func onlyReads(j *job) bool { return j.tool != nil && j.spec.Access == tool.Reads }
 
 // together runs jobs side by side and writes their results in order, each as soon
 // as it is there.
@@ -137,7 +137,7 @@ func (r *turn) together(ctx context.Context, jobs []*job) error {
 		if j.err != nil && ctx.Err() == nil && stopped == nil {
 			stopped = j.err
 		}
-		if j.err != nil || stopped != nil && lost(stopped) {
+		if j.err != nil || stopped != nil && lostAgent(stopped) {
 			continue // leave answers it
 		}
 		if err := r.conclude(ctx, j); err != nil {

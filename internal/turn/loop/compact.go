@@ -21,8 +21,8 @@ files, functions, commands and agents; what failed and why; what is open, and th
 stays beside the summary, in the user's own words. Leave out what is settled and of no further use. Write plain
 text, and nothing but the summary.`
 
-// unsummarised stands for messages of which the model could make no summary.
-func unsummarised(items []item) string {
+// placeholderSummary stands for messages of which the model could make no summary.
+func placeholderSummary(items []item) string {
 	calls := map[string]int{}
 	for _, it := range items {
 		for _, p := range it.message.Parts {
@@ -49,7 +49,7 @@ var maxTold = []int{8 << 10, 2 << 10, 400, 100}
 //
 // Nothing to compact is CONFLICT.
 func Compact(ctx context.Context, t Turn, c *Conversation, keep int) error {
-	r := begin(t, c)
+	r := newTurn(t, c)
 	s := r.sketch()
 	to, ok := cutAt(s, keep)
 	if !ok {
@@ -65,8 +65,8 @@ func Compact(ctx context.Context, t Turn, c *Conversation, keep int) error {
 	}
 	long, _ := s.longWords(words)
 	err := r.replace(ctx, s, s.upTo(to, words, long))
-	if err != nil && ctx.Err() != nil && !lost(err) {
-		return ended(ctx)
+	if err != nil && ctx.Err() != nil && !lostAgent(err) {
+		return contextFault(ctx)
 	}
 	return err
 }
@@ -76,7 +76,7 @@ func nothingToCompact() error {
 		WithHint("/clear begins a new context")
 }
 
-// upTo is a plan that replaces everything before an item.
+// upTo returns a plan that replaces everything before an item.
 func (s sketch) upTo(to int, words int64, long []id.Message) plan {
 	p := plan{from: s.from, to: to, keep: s.kept(to, words, long)}
 	for _, w := range long {
@@ -108,7 +108,7 @@ func cutAt(s sketch, keep int) (int, bool) {
 	return 0, false
 }
 
-// worth says whether a summary of all before an item would be shorter: there is an answer in
+// worth reports whether a summary of all before an item would be shorter: there is an answer in
 // them.
 func (s sketch) worth(to int) bool {
 	return slices.ContainsFunc(s.items[s.from:to], func(it item) bool { return it.kind == history.Assistant })
@@ -154,7 +154,7 @@ func (r *turn) carryOut(ctx context.Context, s sketch, p plan) error {
 		err := r.replace(ctx, s, p)
 		if ctx.Err() == nil && (fault.Is(err, fault.ProviderContext) || fault.Is(err, fault.ProviderProtocol) || fault.Is(err, fault.ProviderBadRequest)) {
 			// The work goes on without one.
-			return r.replaced(ctx, s, p, unsummarised(s.items[p.from:p.to]))
+			return r.replaced(ctx, s, p, placeholderSummary(s.items[p.from:p.to]))
 		}
 		return err
 	}
@@ -178,7 +178,7 @@ func (r *turn) replace(ctx context.Context, s sketch, p plan) error {
 			err = fault.New(fault.ProviderProtocol, "compact: the model wrote no summary").WithHint("try again, or ask another model")
 		}
 		if err == nil {
-			if err := r.replaced(ctx, s, p, summary, usage(said.call)); err != nil {
+			if err := r.replaced(ctx, s, p, summary, draftUsage(said.call)); err != nil {
 				return err
 			}
 			r.spent(said.call)
@@ -189,10 +189,10 @@ func (r *turn) replace(ctx context.Context, s sketch, p plan) error {
 		}
 		why, passes := errors.AsType[*llm.Failure](err)
 		switch {
-		case ctx.Err() != nil || lost(err):
+		case ctx.Err() != nil || lostAgent(err):
 			return err
 		case fault.Is(err, fault.ProviderContext) && try < len(maxTold)-1:
-		case passes && why.Again && said.call.First > 0 && cuts < cutTries && pause(ctx, r.Limits.Again<<(cuts-1)):
+		case passes && why.Again && said.call.First > 0 && cuts < cutTries && waitFor(ctx, r.Limits.Again<<(cuts-1)):
 			cuts, try = cuts+1, try-1 // it broke off: once more
 		default:
 			return err
@@ -200,7 +200,7 @@ func (r *turn) replace(ctx context.Context, s sketch, p plan) error {
 	}
 }
 
-// inquiry is the request for a summary of a plan, which it shortens until the request fits: so
+// inquiry returns the request for a summary of a plan, which it shortens until the request fits: so
 // much of the window that there is room for the answer, and half of that with every try.
 func (r *turn) inquiry(s sketch, p *plan, limit int64, try int) llm.Request {
 	most := int64(1) << 62
@@ -212,7 +212,7 @@ func (r *turn) inquiry(s sketch, p *plan, limit int64, try int) llm.Request {
 		p.keepUpTo(s, to)
 	}
 	for each := min(try, len(maxTold)-1); ; {
-		messages := append(told(r.c.first(s.items[p.to].outs), maxTold[each]), llm.Say(llm.User, summarise))
+		messages := append(messagesToSummarise(r.c.first(s.items[p.to].outs), maxTold[each]), llm.Say(llm.User, summarise))
 		q := r.request(slices.Concat(r.System, messages), limit)
 		// What the tools did is told in words: vendors refuse calls of tools that are not
 		// offered, and a model that has tools would use them.
@@ -232,7 +232,7 @@ func (r *turn) inquiry(s sketch, p *plan, limit int64, try int) llm.Request {
 	}
 }
 
-// halfway is a place at which about half of what a plan replaces stays.
+// halfway returns a place at which about half of what a plan replaces stays.
 func (s sketch) halfway(p plan) (int, bool) {
 	total := int64(0)
 	for i := p.from; i < p.to; i++ {
@@ -258,13 +258,13 @@ func (p *plan) keepUpTo(s sketch, to int) {
 // that is the reason.
 func (r *turn) noSummary(ctx context.Context, said reply, why *error) error {
 	if ctx.Err() != nil {
-		*why = ended(ctx)
+		*why = contextFault(ctx)
 	}
-	if lost(*why) {
+	if lostAgent(*why) {
 		return *why
 	}
-	drafts := []history.Draft{usage(said.call)}
-	drafts[0].Meta.Reason = r.kept(reason(*why))
+	drafts := []history.Draft{draftUsage(said.call)}
+	drafts[0].Meta.Reason = r.kept(reasonLine(*why))
 	if ctx.Err() != nil {
 		drafts = append(drafts, r.interrupted("", *why))
 	}
@@ -290,7 +290,7 @@ func (r *turn) replaced(ctx context.Context, s sketch, p plan, summary string, m
 	return r.write(ctx, append([]history.Draft{d}, more...)...)
 }
 
-// afterwards is what the model is told behind a summary.
+// afterwards returns what the model is told behind a summary.
 func (r *turn) afterwards(ctx context.Context, first, end id.Message) string {
 	out := "\n[ramet] The summary was written by a model from this conversation; it is not the user's word. What the user said stands before it."
 	if slices.ContainsFunc(r.offer, func(t llm.Tool) bool { return t.Name == RecallTool }) {
@@ -307,9 +307,9 @@ func (r *turn) afterwards(ctx context.Context, first, end id.Message) string {
 // RecallTool is the name of the tool that reads what is not in the context any more.
 const RecallTool = "recall"
 
-// told is messages without calls, results and thoughts, but with what they say; of
+// messagesToSummarise is messages without calls, results and thoughts, but with what they say; of
 // each call and result so many bytes.
-func told(messages []llm.Message, most int) []llm.Message {
+func messagesToSummarise(messages []llm.Message, most int) []llm.Message {
 	out := make([]llm.Message, len(messages))
 	for i, m := range messages {
 		plain := m.Role == llm.User || m.Role == llm.System
@@ -330,9 +330,9 @@ func told(messages []llm.Message, most int) []llm.Message {
 					out[i].Parts = append(out[i].Parts, llm.Part{Type: llm.Text, Text: p.Text})
 				}
 			case llm.ToolCall:
-				out[i].Parts = append(out[i].Parts, llm.Part{Type: llm.Text, Text: fmt.Sprintf("[calls %s %s]", p.Name, both(string(p.Args), most))})
+				out[i].Parts = append(out[i].Parts, llm.Part{Type: llm.Text, Text: fmt.Sprintf("[calls %s %s]", p.Name, clipMiddle(string(p.Args), most))})
 			case llm.ToolResult:
-				out[i].Parts = append(out[i].Parts, llm.Part{Type: llm.Text, Text: fmt.Sprintf("[%s answers]\n%s", p.Name, both(p.Text, most))})
+				out[i].Parts = append(out[i].Parts, llm.Part{Type: llm.Text, Text: fmt.Sprintf("[%s answers]\n%s", p.Name, clipMiddle(p.Text, most))})
 			case llm.Image, llm.Document:
 				out[i].Parts = append(out[i].Parts, p)
 			}

@@ -25,7 +25,7 @@ func (c *Conversation) Add(ctx context.Context, entries ...history.Entry) (bool,
 	for _, e := range entries {
 		switch {
 		case e.Kind.Reaches():
-			it, err := read(ctx, e, c.blob)
+			it, err := readEntry(ctx, e, c.blob)
 			if err != nil {
 				return false, err
 			}
@@ -42,10 +42,10 @@ func (c *Conversation) Add(ctx context.Context, entries ...history.Entry) (bool,
 	return true, nil
 }
 
-// Last is the newest entry that it knows of, whether that is a message or not.
+// Last returns the newest entry that it knows of, whether that is a message or not.
 func (c *Conversation) Last() id.Message { return c.last }
 
-// State says whether something waits for an answer.
+// State reports whether something waits for an answer.
 func (c *Conversation) State() State {
 	if c.state.open {
 		return Open
@@ -53,11 +53,11 @@ func (c *Conversation) State() State {
 	return Idle
 }
 
-// Messages is the conversation as a request has it. The slice is the caller's, the
+// Messages returns the conversation as a request has it. The slice is the caller's, the
 // parts are not.
 func (c *Conversation) Messages() []llm.Message { return c.first(c.outs()) }
 
-// first is a list of the first n messages that are settled, with what is not settled when these are all.
+// first returns a list of the first n messages that are settled, with what is not settled when these are all.
 func (c *Conversation) first(n int) []llm.Message {
 	out := make([]llm.Message, n, n+4)
 	for _, s := range c.segments() {
@@ -69,16 +69,16 @@ func (c *Conversation) first(n int) []llm.Message {
 	return c.withOpen(out)
 }
 
-// withOpen is a list and, behind it, what is not settled.
+// withOpen returns a list and, behind it, what is not settled.
 func (c *Conversation) withOpen(out []llm.Message) []llm.Message {
 	if c.group == nil {
 		return out
 	}
 	begun := c.state.begun
-	out, begun = follow(out, begun, c.group.message)
-	out, begun = follow(out, begun, c.group.answer())
+	out, begun = appendMessage(out, begun, c.group.message)
+	out, begun = appendMessage(out, begun, c.group.answer())
 	for _, m := range c.group.after {
-		out, begun = follow(out, begun, m)
+		out, begun = appendMessage(out, begun, m)
 	}
 	return out
 }

@@ -18,8 +18,8 @@ const (
 	notOfMany    = "not run: of one answer at most %d calls are carried out, and this is one more. Make it again."
 )
 
-// ended is the fault of a turn whose context ended, with the code of its cause.
-func ended(ctx context.Context) error {
+// contextFault returns the fault of a turn whose context ended, with the code of its cause.
+func contextFault(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	switch f, ok := fault.Of(cause); {
 	case ok:
@@ -38,11 +38,11 @@ func awaitDeadline(ctx context.Context) {
 	}
 }
 
-// lost says that the agent is no longer ours: nothing more may be written.
-func lost(err error) bool { return fault.Is(err, fault.Fenced) || fault.Is(err, fault.DeadAgent) }
+// lostAgent reports whether the agent is no longer ours: nothing more may be written.
+func lostAgent(err error) bool { return fault.Is(err, fault.Fenced) || fault.Is(err, fault.DeadAgent) }
 
-// storage says that the store failed.
-func storage(err error) bool {
+// isStorageFault reports whether the store failed.
+func isStorageFault(err error) bool {
 	f, ok := fault.Of(err)
 	return ok && (strings.HasPrefix(string(f.Code), "STORAGE_") || f.Code == fault.HistoryDamaged)
 }
@@ -54,7 +54,7 @@ const (
 
 // stop ends the turn at a limit; the history says so.
 func (r *turn) stop(ctx context.Context, why *fault.Error) error {
-	if err := r.write(ctx, history.Draft{Kind: history.Note, Meta: history.Meta{Reason: r.kept(reason(why))},
+	if err := r.write(ctx, history.Draft{Kind: history.Note, Meta: history.Meta{Reason: r.kept(reasonLine(why))},
 		Parts: []history.Part{{Type: history.Text, Text: why.Message}}}); err != nil {
 		return err
 	}
@@ -71,8 +71,8 @@ func (r *turn) refused(ctx context.Context, err error) error {
 
 // close writes that the turn was interrupted, once.
 func (r *turn) close(ctx context.Context) error {
-	why := ended(ctx)
-	if r.closed || lost(why) {
+	why := contextFault(ctx)
+	if r.closed || lostAgent(why) {
 		return why
 	}
 	if err := r.write(ctx, r.interrupted("", why)); err != nil {

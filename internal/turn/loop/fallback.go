@@ -9,9 +9,9 @@ import (
 	"ramet/internal/model/decorate"
 )
 
-// down says that a vendor cannot answer now, whatever it is asked: it was not
+// isVendorDown reports whether a vendor cannot answer now, whatever it is asked: it was not
 // reached, failed on its side, or takes no more requests.
-func down(err error) bool {
+func isVendorDown(err error) bool {
 	for _, code := range []fault.Code{fault.ProviderUnreachable, fault.ProviderOverloaded, fault.ProviderRateLimit, fault.StreamCut} {
 		if fault.Is(err, code) {
 			return true
@@ -25,8 +25,8 @@ func down(err error) bool {
 func (r *turn) fallBack(ctx context.Context, failed decorate.RecordedCall, why error) error {
 	next := r.Others[0]
 	told := fmt.Sprintf("%s does not answer (%s); %s goes on in its place until the turn ends", r.Ref, fault.CodeOf(why), next.Ref)
-	spent := usage(failed)
-	spent.Meta.Reason = r.kept(reason(why))
+	spent := draftUsage(failed)
+	spent.Meta.Reason = r.kept(reasonLine(why))
 	note := history.Draft{Kind: history.Note, Meta: history.Meta{Reason: spent.Meta.Reason}, Parts: []history.Part{{Type: history.Text, Text: told}}}
 	if err := r.write(ctx, spent, note); err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"ramet/internal/turn/tool"
 )
 
-// mayWrite says whether calls of a tool can change files.
+// mayWrite reports whether calls of a tool can change files.
 func mayWrite(s tool.Spec) bool { return s.Access == tool.Writes || s.Access == tool.Commands }
 
 // look begins to take a state, while the model is asked.
@@ -61,7 +61,7 @@ const farewell = 100 * time.Millisecond
 
 // lastState tells the state after calls that no message of the model followed.
 func (r *turn) lastState(ctx context.Context, why error) {
-	if r.Files == nil || !r.files.wrote || why != nil && (lost(why) || storage(why)) || r.out.Ended {
+	if r.Files == nil || !r.files.wrote || why != nil && (lostAgent(why) || isStorageFault(why)) || r.out.Ended {
 		return
 	}
 	waiting := ctx

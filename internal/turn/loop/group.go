@@ -53,7 +53,7 @@ func (g *group) fill(slot int, p *llm.Part) {
 	g.results[slot] = llm.Result(g.call(slot), p.Text, p.IsError)
 }
 
-// answer is the message behind the one that calls, whatever is missing in it.
+// answer returns the message behind the one that calls, whatever is missing in it.
 func (g *group) answer() llm.Message {
 	parts, nameless, ours := slices.Clip(g.results), g.nameless, false
 	for i := range g.slots {
@@ -72,7 +72,7 @@ func (g *group) answer() llm.Message {
 	return llm.Message{Role: llm.ToolRole, Parts: append(parts, g.extras...)}
 }
 
-// clone is a group for a fork.
+// clone returns a group for a fork.
 func (g *group) clone() *group {
 	out := *g
 	out.slots = slices.Clone(g.slots)

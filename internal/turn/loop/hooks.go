@@ -34,13 +34,13 @@ func (r *turn) fire(ctx context.Context, o hook.Occasion) (hook.Verdict, error) 
 		return v, err
 	}
 	if ctx.Err() != nil {
-		return v, ended(ctx)
+		return v, contextFault(ctx)
 	}
 	return v, nil
 }
 
-// halted is the end of a turn that hooks want.
-func halted(v hook.Verdict) *fault.Error {
+// hookFault returns the end of a turn that hooks want.
+func hookFault(v hook.Verdict) *fault.Error {
 	return fault.New(fault.Denied, "a hook ended the turn: %s", v.Why).WithHint("it stands in %s", v.From)
 }
 
@@ -52,7 +52,7 @@ func (r *turn) objected(ctx context.Context, j *job) (context.Context, error) {
 	case err != nil:
 		return ctx, err
 	case v.Halts:
-		return ctx, r.stop(ctx, halted(v))
+		return ctx, r.stop(ctx, hookFault(v))
 	case v.Denied:
 		r.hinder(j, v, "A hook did not let this happen: "+v.Why)
 		return ctx, nil
@@ -64,7 +64,7 @@ func (r *turn) objected(ctx context.Context, j *job) (context.Context, error) {
 			return ctx, nil
 		}
 		j.made.Args = found.Args
-		j.note = strings.TrimPrefix(j.note+"\n[note: a hook changed the arguments to "+text.Line(string(plain(found.Args)), 2000)+"]", "\n")
+		j.note = strings.TrimPrefix(j.note+"\n[note: a hook changed the arguments to "+text.Line(string(plainArguments(found.Args)), 2000)+"]", "\n")
 	}
 	if v.Context != "" {
 		j.note = strings.TrimPrefix(j.note+"\n[hook: "+v.Context+"]", "\n")
@@ -85,7 +85,7 @@ func (r *turn) hinder(j *job, v hook.Verdict, said string) {
 	r.out.Denied++
 }
 
-func plain(raw json.RawMessage) json.RawMessage {
+func plainArguments(raw json.RawMessage) json.RawMessage {
 	var v any
 	if json.Unmarshal(raw, &v) != nil {
 		return raw
@@ -101,7 +101,7 @@ func (r *turn) happened(ctx context.Context, j *job, answer string) (string, err
 	}
 	v, err := r.fire(ctx, hook.Occasion{Event: hook.PostToolUse, Tool: j.spec.Name, CallID: j.call.CallID, Args: j.made.Args, Answer: answer})
 	if v.Halts && r.halt == nil {
-		r.halt = halted(v)
+		r.halt = hookFault(v)
 	}
 	if err != nil || v.Context == "" {
 		return "", err
@@ -170,7 +170,7 @@ func (r *turn) afterCompact(ctx context.Context) error {
 	return err
 }
 
-// Role is the definition that the agent was made by, as its conversation has it; empty: none.
+// Role returns the definition that the agent was made by, as its conversation has it; empty: none.
 func (c *Conversation) Role() string {
 	name := ""
 	for raw := range c.memos() {

@@ -17,7 +17,7 @@ import (
 // error is the end of the turn.
 func (r *turn) permit(ctx context.Context, j *job) error {
 	if ctx.Err() != nil {
-		return ended(ctx)
+		return contextFault(ctx)
 	}
 	line := string(j.call.Args)
 	if j.tool != nil && j.spec.Summary != nil {
@@ -40,7 +40,7 @@ func (r *turn) permit(ctx context.Context, j *job) error {
 	case err == nil:
 		// A person's yes is durable before anything happens because of it.
 		if record != nil && record.By == history.ByPerson {
-			if err := r.write(ctx, permitted(j)); err != nil {
+			if err := r.write(ctx, draftPermission(j)); err != nil {
 				return err
 			}
 		}
@@ -62,7 +62,7 @@ func (r *turn) run(ctx context.Context, j *job) {
 	defer out.flush()
 	defer func() {
 		if broken := recover(); broken != nil {
-			j.answer, j.err = panicked(broken), nil
+			j.answer, j.err = answerPanic(broken), nil
 		}
 	}()
 	defer r.writes(j)()
@@ -70,7 +70,7 @@ func (r *turn) run(ctx context.Context, j *job) {
 	j.answer, j.err = j.tool.Run(ctx, j.made)
 }
 
-func panicked(broken any) tool.Answer {
+func answerPanic(broken any) tool.Answer {
 	return tool.Answer{IsError: true, Text: "The tool itself broke; what it did before is not known.",
 		Show: "panic: " + text.Line(fmt.Sprint(broken), maxLine)}
 }
@@ -92,7 +92,7 @@ func (r *turn) conclude(ctx context.Context, j *job) error {
 			a.Text = strings.TrimSuffix(a.Text, "\n") + "\n" + said
 		}
 	}
-	a.Text, a.Show = both(r.kept(a.Text), maxResult), start(r.kept(a.Show), maxShow)
+	a.Text, a.Show = clipMiddle(r.kept(a.Text), maxResult), clipEnd(r.kept(a.Show), maxShow)
 	if a.Show == a.Text {
 		a.Show = ""
 	}
@@ -101,14 +101,14 @@ func (r *turn) conclude(ctx context.Context, j *job) error {
 	}
 	r.out.Ended = r.out.Ended || a.Ends
 	err := r.keep(ctx, j, a)
-	if err != nil && !(a.Ends && lost(err)) {
+	if err != nil && !(a.Ends && lostAgent(err)) {
 		return err
 	}
 	j.written = true
 	r.count(j, a.IsError)
 	people := a.Show
 	if people == "" {
-		people = start(a.Text, maxShow)
+		people = clipEnd(a.Text, maxShow)
 	}
 	r.emit(Event{Type: CallEnded, CallID: j.call.CallID, Tool: j.call.Name, Text: people, IsError: a.IsError})
 	return nil
@@ -126,7 +126,7 @@ func (r *turn) keep(ctx context.Context, j *job, a tool.Answer) error {
 	return r.write(ctx, j.result(a))
 }
 
-// waits says whether a call has no result yet.
+// waits reports whether a call has no result yet.
 func (r *turn) waits(j *job) bool {
 	return slices.ContainsFunc(r.c.Unanswered(), func(p llm.Part) bool { return p.CallID == j.call.CallID })
 }

@@ -11,7 +11,7 @@ import (
 // join writes what the calls of a message brought with them, and tells the model of tools
 // that were opened.
 func (r *turn) join(ctx context.Context, calls []llm.Part) error {
-	if open := r.Tools.Open(); !offered(r.offer, open.Told()) {
+	if open := r.Tools.Open(); !offersExactly(r.offer, open.Told()) {
 		r.fixed -= sizeOfTools(r.offer)
 		r.tell(open)
 	}
@@ -37,7 +37,7 @@ func (r *turn) tell(open tool.Box) {
 	r.fixed += sizeOfTools(r.offer)
 }
 
-// sizeOfTools is how much a model has to read of tools, about.
+// sizeOfTools returns how much a model has to read of tools, about.
 func sizeOfTools(offer []llm.Tool) (n int64) {
 	for _, t := range offer {
 		n += int64(len(t.Name) + len(t.Description) + len(t.Schema))
@@ -45,7 +45,7 @@ func sizeOfTools(offer []llm.Tool) (n int64) {
 	return n
 }
 
-// offered says whether the model was told of exactly these tools.
-func offered(offer []llm.Tool, box tool.Box) bool {
+// offersExactly reports whether the model was told of exactly these tools.
+func offersExactly(offer []llm.Tool, box tool.Box) bool {
 	return slices.EqualFunc(offer, box, func(o llm.Tool, t tool.Tool) bool { return o.Name == tool.NameOf(t) })
 }

@@ -9,7 +9,7 @@ import (
 	"ramet/internal/model/llm"
 )
 
-// LastCall is the newest call of a tool behind an entry that has a result, and that result.
+// LastCall returns the newest call of a tool behind an entry that has a result, and that result.
 func (c *Conversation) LastCall(tool string, after id.Message) (args json.RawMessage, result llm.Part, ok bool) {
 	for i := c.Len() - 1; i >= 0 && c.at(i).id > after; i-- {
 		for _, p := range c.at(i).message.Parts {
@@ -24,7 +24,7 @@ func (c *Conversation) LastCall(tool string, after id.Message) (args json.RawMes
 	return nil, result, false
 }
 
-// BeforeCalls is the newest entry before the model's last message; false: nothing stands
+// BeforeCalls returns the newest entry before the model's last message; false: nothing stands
 // before it.
 func (c *Conversation) BeforeCalls() (id.Message, bool) {
 	for i := c.Len() - 1; i > 0; i-- {
@@ -35,7 +35,7 @@ func (c *Conversation) BeforeCalls() (id.Message, bool) {
 	return 0, false
 }
 
-// returns says whether a rewind changes nothing: the context ends where it leads to.
+// returns reports whether a rewind changes nothing: the context ends where it leads to.
 func (c *Conversation) returns(e history.Entry) bool {
 	m, err := e.Decode()
 	if err != nil || c.group != nil || c.loose {
@@ -46,7 +46,7 @@ func (c *Conversation) returns(e history.Entry) bool {
 	return err == nil && c.shaped <= to && n > 0 && c.at(n-1).id <= to
 }
 
-// Aside is the newest facts that stand in the conversation; empty: none do.
+// Aside returns the newest facts that stand in the conversation; empty: none do.
 func (c *Conversation) Aside() string {
 	for _, s := range c.segments() {
 		for i := len(s.items) - 1; i >= 0; i-- {
@@ -61,7 +61,7 @@ func (c *Conversation) Aside() string {
 	return ""
 }
 
-// Newest is the newest message of somebody, as a request has it; false: there is none.
+// Newest returns the newest message of somebody, as a request has it; false: there is none.
 func (c *Conversation) Newest(r llm.Role) (llm.Message, bool) {
 	lists := [][]llm.Message{c.withOpen(nil)}
 	for _, s := range c.segments() {

@@ -72,16 +72,16 @@ func (c *Conversation) answer(m llm.Message) {
 	c.group = g
 }
 
-// unique is an id that no call before has: the same, or with its place.
+// unique returns an id that no call before has: the same, or with its place.
 func (c *Conversation) unique(name string, slot int) string {
 	index := c.Len() - 1
 	out := name
 	for n := 0; out == "" || c.own.taken(out) || c.base.taken(out); n++ {
 		switch n {
 		case 0:
-			out = numbered(name, index)
+			out = numberCallID(name, index)
 		default:
-			out = numbered(name, index, slot+n)
+			out = numberCallID(name, index, slot+n)
 		}
 	}
 	if c.own.names == nil {
@@ -161,7 +161,7 @@ func (c *Conversation) result(p *llm.Part) bool {
 	return false
 }
 
-// sharedLate says whether one of the results belongs into what others share.
+// sharedLate reports whether one of the results belongs into what others share.
 func (c *Conversation) sharedLate(parts []llm.Part) bool {
 	for i := range parts {
 		if where, ok := c.late[parts[i].CallID]; ok && where.out < c.own.outFirst {
@@ -203,16 +203,16 @@ func (c *Conversation) put(m llm.Message) {
 		c.group.after = append(c.group.after, m)
 		return
 	}
-	c.own.out, c.state.begun = follow(c.own.out, c.state.begun, m)
+	c.own.out, c.state.begun = appendMessage(c.own.out, c.state.begun, m)
 }
 
-// follow appends a message, and lets the user open the conversation.
-func follow(out []llm.Message, begun bool, m llm.Message) ([]llm.Message, bool) {
+// appendMessage appends a message, and lets the user open the conversation.
+func appendMessage(out []llm.Message, begun bool, m llm.Message) ([]llm.Message, bool) {
 	if !begun && m.Role == llm.Assistant {
 		out = append(out, llm.Say(llm.User, goesOn))
 	}
 	return append(out, m), begun || m.Role != llm.System
 }
 
-// outs is how many messages are settled.
+// outs returns how many messages are settled.
 func (c *Conversation) outs() int { return c.own.outFirst + len(c.own.out) }

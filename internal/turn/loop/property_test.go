@@ -77,7 +77,7 @@ func inPieces(t tester, whole *history.Context, want *Conversation) {
 	r := NewReader(&whole.Outline)
 	r.room = 2
 	for _, e := range whole.Messages {
-		it, err := read(context.Background(), e, want.blob)
+		it, err := readEntry(context.Background(), e, want.blob)
 		if err != nil {
 			t.Fatalf("%v", err)
 		}
@@ -193,7 +193,7 @@ func acceptable(list []llm.Message) error {
 				if seen[p.CallID] || p.CallID == "" {
 					return bad("call %q is not the first of this id", p.CallID)
 				}
-				if word(p.Name) != p.Name || !strings.HasPrefix(string(p.Args), "{") || !json.Valid(p.Args) {
+				if importedName(p.Name) != p.Name || !strings.HasPrefix(string(p.Args), "{") || !json.Valid(p.Args) {
 					return bad("call %+v", p)
 				}
 				seen[p.CallID] = true

@@ -23,9 +23,9 @@ var roles = map[history.Kind]llm.Role{
 	history.ToolResult: llm.ToolRole, history.Compact: llm.User, history.Notice: llm.User,
 }
 
-// read makes an item of an entry. Parts that do not belong into a message of its
+// readEntry makes an item of an entry. Parts that do not belong into a message of its
 // role, and blank ones, are left out: some vendor would refuse them.
-func read(ctx context.Context, e history.Entry, blob func(context.Context, chain.Hash) ([]byte, error)) (item, error) {
+func readEntry(ctx context.Context, e history.Entry, blob func(context.Context, chain.Hash) ([]byte, error)) (item, error) {
 	it := item{id: e.ID, kind: e.Kind, first: e.ID, end: e.ID, message: llm.Message{Role: roles[e.Kind]}}
 	parts, err := e.Parts()
 	if err != nil {
@@ -36,7 +36,7 @@ func read(ctx context.Context, e history.Entry, blob func(context.Context, chain
 		return it, err
 	}
 	if e.Kind == history.Compact {
-		if it.first, it.end, err = replaced(e); err != nil {
+		if it.first, it.end, err = replacedRange(e); err != nil {
 			return it, err
 		}
 		parts = []history.Part{{Type: history.Text, Text: summaryHead + history.Plain(parts)}}
@@ -46,19 +46,19 @@ func read(ctx context.Context, e history.Entry, blob func(context.Context, chain
 		if parts[i].Memo != nil {
 			it.memo = parts[i].Memo
 		}
-		if list = append(list, llm.Part{}); !convert(&list[len(list)-1], it.message.Role, &parts[i]) {
+		if list = append(list, llm.Part{}); !convertPart(&list[len(list)-1], it.message.Role, &parts[i]) {
 			list = list[:len(list)-1]
 		}
 	}
 	if e.Kind == history.Assistant {
-		list = said(list)
+		list = sayableParts(list)
 	}
 	it.message.Parts = list[:len(list):len(list)]
 	return it, nil
 }
 
-// replaced is what a summary stands for.
-func replaced(e history.Entry) (first, end id.Message, err error) {
+// replacedRange returns what a summary stands for.
+func replacedRange(e history.Entry) (first, end id.Message, err error) {
 	m, err := e.Decode()
 	if err != nil {
 		return 0, 0, err
@@ -70,9 +70,9 @@ func replaced(e history.Entry) (first, end id.Message, err error) {
 	return first, end, err
 }
 
-// convert writes a part in the words of models, and says whether it may stand in a message of the
+// convertPart writes a part in the words of models, and says whether it may stand in a message of the
 // role. Parts are large, and there are many: they are not handed on by value.
-func convert(out *llm.Part, r llm.Role, p *history.Part) bool {
+func convertPart(out *llm.Part, r llm.Role, p *history.Part) bool {
 	*out = llm.Part{Type: llm.PartType(p.Type), Text: p.Text, CallID: p.CallID, Name: p.Name, Args: p.Args,
 		IsError: p.IsError, MediaType: p.MediaType, Data: p.Data, Malformed: p.Malformed,
 		Signature: p.Signature, Opaque: p.Opaque, Origin: p.Origin, Sources: p.Sources}
@@ -88,7 +88,7 @@ func convert(out *llm.Part, r llm.Role, p *history.Part) bool {
 	case history.Thinking, history.Search:
 		return r == llm.Assistant
 	case history.ToolCall:
-		out.Name = word(p.Name)
+		out.Name = importedName(p.Name)
 		if !bytes.HasPrefix(bytes.TrimLeft(p.Args, " \t\r\n"), []byte("{")) {
 			out.Args = json.RawMessage("{}")
 		}
@@ -99,9 +99,9 @@ func convert(out *llm.Part, r llm.Role, p *history.Part) bool {
 	return false
 }
 
-// said is the parts of an answer up to the last that is no thought: vendors
+// sayableParts returns the parts of an answer up to the last that is no thought: vendors
 // refuse an answer that ends in one. Without a text or a call it is none.
-func said(parts []llm.Part) []llm.Part {
+func sayableParts(parts []llm.Part) []llm.Part {
 	n, substance := 0, false
 	for i := range parts {
 		if p := &parts[i]; p.Type != llm.Thinking && p.Type != llm.Search {
@@ -115,10 +115,10 @@ func said(parts []llm.Part) []llm.Part {
 	return parts[:n]
 }
 
-// word is a tool's name as vendors accept it: a model may have called something
+// importedName returns a tool's name as vendors accept it: a model may have called something
 // by a name that no tool could have. What other programs call our tools has our name: in an
 // imported conversation a model goes on calling what it called before.
-func word(name string) string {
+func importedName(name string) string {
 	if own := toolinfo.FindForeign(name); own != nil {
 		return own.Name
 	}
@@ -144,11 +144,11 @@ func word(name string) string {
 // and about this much for a large one.
 const imageSize = 5000
 
-// documentSize is what a document counts as: text and images of its pages, of which nobody
+// documentSize returns what a document counts as: text and images of its pages, of which nobody
 // knows how many there are.
 func documentSize(p *llm.Part) int64 { return imageSize + int64(len(p.Data))/4 }
 
-// sizeOf is how much a model has to read, about.
+// sizeOf returns how much a model has to read, about.
 func sizeOf(m llm.Message) int64 {
 	n := 16
 	for i := range m.Parts {
@@ -164,8 +164,8 @@ func sizeOf(m llm.Message) int64 {
 	return int64(n)
 }
 
-// numbered makes an id of a call differ from all others.
-func numbered(name string, n ...int) string {
+// numberCallID makes an id of a call differ from all others.
+func numberCallID(name string, n ...int) string {
 	if name == "" {
 		name = "call"
 	}

@@ -86,7 +86,7 @@ var errLater = errors.New("its content is a blob")
 func (r *Reader) read(batch []history.Entry) {
 	later := func(context.Context, chain.Hash) ([]byte, error) { return nil, errLater }
 	for i := range batch {
-		it, err := read(context.Background(), batch[i], later)
+		it, err := readEntry(context.Background(), batch[i], later)
 		switch {
 		case err != nil: // also what only the real blob can tell
 			e := batch[i]
@@ -103,7 +103,7 @@ func (r *Reader) read(batch []history.Entry) {
 // is copied while it grows. Where results may still be put into what is settled, it stays in one piece.
 func (r *Reader) push(it item) {
 	if r.short[it.id] && it.kind != history.Compact {
-		it = shorten(it)
+		it = shortenItem(it)
 	}
 	own := &r.talk.own
 	if len(own.items) == cap(own.items) && !r.talk.loose {
@@ -125,7 +125,7 @@ func (r *Reader) Conversation(ctx context.Context, blob func(context.Context, ch
 	for _, w := range r.later {
 		if w.entry != nil {
 			var err error
-			if w.item, err = read(ctx, *w.entry, blob); err != nil {
+			if w.item, err = readEntry(ctx, *w.entry, blob); err != nil {
 				return nil, err
 			}
 		}

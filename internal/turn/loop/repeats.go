@@ -58,7 +58,7 @@ func (r *repeats) note(call llm.Part, result string, failed bool, most int) stri
 	key := keyOf(call)
 	s := r.streaks[key]
 	if s == nil {
-		s = &streak{tool: word(call.Name)}
+		s = &streak{tool: importedName(call.Name)}
 		r.streaks[key] = s
 	}
 	switch {
@@ -80,7 +80,7 @@ func (r *repeats) note(call llm.Part, result string, failed bool, most int) stri
 	return ""
 }
 
-// worst is the call that failed most often in a row.
+// worst returns the call that failed most often in a row.
 func (r *repeats) worst() (tool string, times int) {
 	for _, s := range r.streaks {
 		if s.failed > times {

@@ -74,7 +74,7 @@ func (s sketch) plan(need, window int64) plan {
 	return best
 }
 
-// under is a plan that keeps what the measures say.
+// under returns a plan that keeps what the measures say.
 func (s sketch) under(m measures, need, window int64) plan {
 	edge := s.edge(m)
 	words, spared := s.longWords(m.words)
@@ -86,7 +86,7 @@ func (s sketch) under(m measures, need, window int64) plan {
 		}
 	}
 	if p.frees >= need {
-		p.short = merged(p.short, words)
+		p.short = mergeIDs(p.short, words)
 		return p
 	}
 	if to, frees, ok := s.cut(m, edge, spared, need, window); ok && frees > p.frees {
@@ -102,19 +102,19 @@ func (s sketch) under(m measures, need, window int64) plan {
 			return w <= s.ends[to] && !slices.Contains(p.keep, w)
 		})
 	}
-	p.short = merged(p.short, words)
+	p.short = mergeIDs(p.short, words)
 	return p
 }
 
-// result is what the short form of a result spares; 0: it is none.
+// result returns what the short form of a result spares; 0: it is none.
 func (s sketch) result(i int) int64 {
 	if s.items[i].kind != history.ToolResult {
 		return 0
 	}
-	return spares(s.items[i])
+	return bytesSaved(s.items[i])
 }
 
-// edge is the first of the newest items.
+// edge returns the first of the newest items.
 func (s sketch) edge(m measures) int {
 	edge := len(s.items)
 	for left := m.newest; edge > s.from && s.sizes[edge-1] <= left; edge-- {
@@ -130,17 +130,17 @@ func (s sketch) edge(m measures) int {
 	return edge
 }
 
-// longWords are the messages of the user that are shown in short because all of them
+// longWords returns the messages of the user that are shown in short because all of them
 // together are more than they may be, and what that spares: the longest first.
 func (s sketch) longWords(most int64) (short []id.Message, spared int64) {
 	total := int64(0)
 	var long []int
 	for i := s.from; i < len(s.items); i++ {
-		if !speaks(s.items[i].kind) {
+		if !isPrompt(s.items[i].kind) {
 			continue
 		}
 		total += s.sizes[i]
-		if spares(s.items[i]) > 0 {
+		if bytesSaved(s.items[i]) > 0 {
 			long = append(long, i)
 		}
 	}
@@ -150,7 +150,7 @@ func (s sketch) longWords(most int64) (short []id.Message, spared int64) {
 			break
 		}
 		short = append(short, s.items[i].id)
-		spared += spares(s.items[i])
+		spared += bytesSaved(s.items[i])
 	}
 	slices.Sort(short)
 	return short, spared
@@ -177,7 +177,7 @@ func (s sketch) cut(m measures, edge int, spared, need, window int64) (to int, f
 		}
 		gone += s.sizes[i]
 		worth = worth || s.items[i].kind == history.Assistant
-		if speaks(s.items[i].kind) {
+		if isPrompt(s.items[i].kind) {
 			words += s.sizes[i]
 		}
 		if i < edge {
@@ -187,14 +187,14 @@ func (s sketch) cut(m measures, edge int, spared, need, window int64) (to int, f
 	return to, frees, ok && frees > 0
 }
 
-// boundary says whether a summary may end before an item: no call is separated from its
+// boundary reports whether a summary may end before an item: no call is separated from its
 // result, and no summary from the words that stay before it.
 func (s sketch) boundary(i int) bool {
 	it := s.items[i]
 	return it.clean && it.kind != history.ToolResult && s.ends[i] < it.first
 }
 
-// kept are the user's words that stay before a summary of all up to an item. If they are more
+// kept returns the user's words that stay before a summary of all up to an item. If they are more
 // than they may be, the oldest go, but never the first, the last, and the one that the turn
 // answers: the assignment is among these.
 func (s sketch) kept(to int, most int64, short []id.Message) []id.Message {
@@ -202,13 +202,13 @@ func (s sketch) kept(to int, most int64, short []id.Message) []id.Message {
 	total := int64(0)
 	size := func(i int) int64 {
 		if slices.Contains(short, s.items[i].id) {
-			return s.sizes[i] - spares(s.items[i])
+			return s.sizes[i] - bytesSaved(s.items[i])
 		}
 		return s.sizes[i]
 	}
 	first, last := -1, -1
 	for i := s.from; i < len(s.items); i++ {
-		if !speaks(s.items[i].kind) {
+		if !isPrompt(s.items[i].kind) {
 			continue
 		}
 		if first < 0 {
@@ -230,11 +230,11 @@ func (s sketch) kept(to int, most int64, short []id.Message) []id.Message {
 	return out
 }
 
-// speaks says whether entries of a kind are kept beside a summary: what the user said, and what the
+// isPrompt reports whether entries of a kind are kept beside a summary: what the user said, and what the
 // kernel told the agent, about itself and in the user's name.
-func speaks(k history.Kind) bool { return k == history.User || k == history.Notice }
+func isPrompt(k history.Kind) bool { return k == history.User || k == history.Notice }
 
-func merged(a, b []id.Message) []id.Message {
+func mergeIDs(a, b []id.Message) []id.Message {
 	out := append(slices.Clone(a), b...)
 	slices.Sort(out)
 	return slices.Compact(out)

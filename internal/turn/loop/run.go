@@ -18,13 +18,13 @@ import (
 // When ctx ends, the history gets an interrupted entry, and the fault has the code
 // of the cause. Nothing that the turn started runs on when Run returns.
 func Run(ctx context.Context, t Turn, c *Conversation) (Outcome, error) {
-	r := begin(t, c)
+	r := newTurn(t, c)
 	if err := c.Answerable(); err != nil {
 		return Outcome{}, err
 	}
 	err := r.steps(ctx)
 	r.lastState(ctx, err)
-	if err != nil && ctx.Err() != nil && !lost(err) && !storage(err) {
+	if err != nil && ctx.Err() != nil && !lostAgent(err) && !isStorageFault(err) {
 		err = r.close(ctx)
 	}
 	return r.out, err
@@ -49,7 +49,7 @@ func Remember(box tool.Box, c *Conversation) tool.Box {
 	return box.Open()
 }
 
-func begin(t Turn, c *Conversation) *turn {
+func newTurn(t Turn, c *Conversation) *turn {
 	if t.Limits.Steps <= 0 {
 		t.Limits.Steps = 500
 	}
@@ -71,7 +71,7 @@ func begin(t Turn, c *Conversation) *turn {
 		out.fixed += sizeOf(m)
 	}
 	for i := c.Len() - 1; i >= 0 && out.task == 0; i-- {
-		if it := c.at(i); speaks(it.kind) {
+		if it := c.at(i); isPrompt(it.kind) {
 			out.task = it.id
 		}
 	}
@@ -87,7 +87,7 @@ func (r *turn) steps(ctx context.Context) error {
 	}
 	for {
 		if ctx.Err() != nil {
-			return ended(ctx)
+			return contextFault(ctx)
 		}
 		if r.out.Steps >= r.Limits.Steps && !r.Limits.Attended && !r.bound {
 			return r.stop(ctx, fault.New(fault.BudgetExceeded, "the turn has taken the %d steps that it may take while nobody is there", r.Limits.Steps).
@@ -124,7 +124,7 @@ func Unknown(calls []llm.Part, waits func(llm.Part) bool) []history.Draft {
 		default:
 			said = unknownOutcome
 		}
-		out[i] = result(call, tool.Failed(said))
+		out[i] = draftResult(call, tool.Failed(said))
 	}
 	return out
 }

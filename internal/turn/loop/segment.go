@@ -53,7 +53,7 @@ func (s *segment) outEnd() int {
 	return s.outFirst + len(s.out)
 }
 
-// taken says whether a call before has this id.
+// taken reports whether a call before has this id.
 func (s *segment) taken(name string) bool {
 	for ; s != nil; s = s.prev {
 		if i, ok := s.names[name]; ok && i < s.end() { // a part of a segment has the names of the whole
@@ -63,7 +63,7 @@ func (s *segment) taken(name string) bool {
 	return false
 }
 
-// cut is the first n items, of which so many messages were made.
+// cut returns the first n items, of which so many messages were made.
 func (s *segment) cut(n, outs int) *segment {
 	for s != nil && s.first >= n {
 		s = s.prev
@@ -86,7 +86,7 @@ func (c *Conversation) items() []item {
 	return out
 }
 
-// segments are what the conversation is made of, newest first. Who goes through all items goes through
+// segments returns what the conversation is made of, newest first. Who goes through all items goes through
 // these: every fork leaves one, and at looks for its item among them.
 func (c *Conversation) segments() []*segment {
 	out := []*segment{&c.own}
@@ -96,7 +96,7 @@ func (c *Conversation) segments() []*segment {
 	return out
 }
 
-// memos are what tools kept in their results, oldest first.
+// memos returns what tools kept in their results, oldest first.
 func (c *Conversation) memos() iter.Seq[json.RawMessage] {
 	return func(yield func(json.RawMessage) bool) {
 		for _, s := range slices.Backward(c.segments()) {
@@ -109,7 +109,7 @@ func (c *Conversation) memos() iter.Seq[json.RawMessage] {
 	}
 }
 
-// at is one item.
+// at returns one item.
 func (c *Conversation) at(i int) *item {
 	if i >= c.own.first {
 		return &c.own.items[i-c.own.first]
@@ -121,7 +121,7 @@ func (c *Conversation) at(i int) *item {
 	return &s.items[i-s.first]
 }
 
-// Fork is the conversation as it was just after an entry. It shares what both have
+// Fork returns the conversation as it was just after an entry. It shares what both have
 // in memory, and costs the same however much that is. It returns false when the
 // context was shaped after that entry: then only the history knows how it was.
 func (c *Conversation) Fork(at id.Message) (*Conversation, bool) {
@@ -222,7 +222,7 @@ type state struct {
 // State says whether the model is to speak.
 type State string
 
-// Len is how many entries of the history are in it.
+// Len returns how many entries of the history are in it.
 func (c *Conversation) Len() int { return c.base.end() + len(c.own.items) }
 
 // The states of a conversation.

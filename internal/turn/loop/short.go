@@ -18,8 +18,8 @@ const (
 	shortGain   = 256     // a form that spares less is not worth it
 )
 
-// shorten is an item in its short form.
-func shorten(it item) item {
+// shortenItem returns an item in its short form.
+func shortenItem(it item) item {
 	parts := make([]llm.Part, len(it.message.Parts))
 	for i, p := range it.message.Parts {
 		switch {
@@ -38,7 +38,7 @@ func shorten(it item) item {
 	return it
 }
 
-// leftOut is the ends of a text of an entry.
+// leftOut returns the ends of a text of an entry.
 func leftOut(s string, of id.Message, ends int) string {
 	if len(s) <= 2*ends+shortGain {
 		return s
@@ -53,9 +53,9 @@ func leftOut(s string, of id.Message, ends int) string {
 	return fmt.Sprintf("%s\n[… %d bytes of entry %d are left out here …]\n%s", head, len(s)-len(head)-len(tail), of, tail)
 }
 
-// spares is how many bytes the short form of an item is shorter; 0: it has none.
-func spares(it item) int64 {
-	if it.short || it.kind != history.ToolResult && !speaks(it.kind) {
+// bytesSaved returns how many bytes the short form of an item is shorter; 0: it has none.
+func bytesSaved(it item) int64 {
+	if it.short || it.kind != history.ToolResult && !isPrompt(it.kind) {
 		return 0
 	}
 	n := int64(0)

@@ -40,7 +40,7 @@ func (r *turn) step(ctx context.Context) (more bool, err error) {
 		if !ok {
 			continue
 		}
-		parts = append(parts, stored(p))
+		parts = append(parts, storedPart(p))
 		if p.Type == llm.ToolCall {
 			calls = append(calls, p)
 		}
@@ -56,7 +56,7 @@ func (r *turn) step(ctx context.Context) (more bool, err error) {
 	if len(parts) > 0 {
 		drafts = append(drafts, history.Draft{Kind: history.Assistant, Parts: parts})
 	}
-	if err := r.write(ctx, append(drafts, usage(said.call))...); err != nil {
+	if err := r.write(ctx, append(drafts, draftUsage(said.call))...); err != nil {
 		return false, err
 	}
 	r.spent(said.call)
@@ -156,14 +156,14 @@ func (r *turn) listen(ctx context.Context) (reply, error) {
 		}
 		wait := max(r.Limits.Again<<(try-1), why.After)
 		r.emit(Event{Type: Retrying, Attempt: llm.Attempt{Number: try, Of: cutTries, Wait: wait, Err: err}})
-		if !pause(ctx, wait) {
-			return said, ended(ctx)
+		if !waitFor(ctx, wait) {
+			return said, contextFault(ctx)
 		}
 		r.closed = false // it goes on
 	}
 }
 
-func pause(ctx context.Context, d time.Duration) bool {
+func waitFor(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -189,7 +189,7 @@ func (r *turn) ask(ctx context.Context) (reply, error) {
 	said, shown, err := r.stream(ctx, q, true)
 	r.pauses.answered(time.Now())
 	r.sent, said.sent, said.limit = len(all)-len(r.System), size, limit
-	if err != nil && shown == "" && ctx.Err() == nil && down(err) && len(r.Others) > 0 {
+	if err != nil && shown == "" && ctx.Err() == nil && isVendorDown(err) && len(r.Others) > 0 {
 		if err := r.fallBack(ctx, said.call, err); err != nil {
 			return said, err
 		}
@@ -205,13 +205,13 @@ func (r *turn) ask(ctx context.Context) (reply, error) {
 func (r *turn) broken(ctx context.Context, call decorate.RecordedCall, shown string, why error) error {
 	awaitDeadline(ctx)
 	if ctx.Err() != nil {
-		why = ended(ctx)
+		why = contextFault(ctx)
 	}
-	if lost(why) {
+	if lostAgent(why) {
 		return why
 	}
-	spent := usage(call)
-	spent.Meta.Reason = r.kept(reason(why))
+	spent := draftUsage(call)
+	spent.Meta.Reason = r.kept(reasonLine(why))
 	drafts := []history.Draft{spent}
 	if shown != "" || ctx.Err() != nil {
 		drafts = append(drafts, r.interrupted(shown, why))
@@ -223,7 +223,7 @@ func (r *turn) broken(ctx context.Context, call decorate.RecordedCall, shown str
 	return why
 }
 
-// request is what the model is asked: the system's words and all that follows. Up to the end
+// request returns what the model is asked: the system's words and all that follows. Up to the end
 // of the system's words, of the last request and of this one it will be sent again.
 func (r *turn) request(all []llm.Message, limit int64) llm.Request {
 	out := llm.Request{Model: r.Ref.Name, Messages: all, Tools: r.offer, Untold: r.untold, MaxTokens: limit, CacheKey: r.Tree, Effort: r.Effort.Or(r.Model.Effort),

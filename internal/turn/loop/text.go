@@ -21,21 +21,23 @@ const (
 	window    = 512       // in which a credential is looked for that came in pieces
 )
 
-// kept is a text as it is kept: without our credentials, and such that both stores
+// kept returns a text as it is kept: without our credentials, and such that both stores
 // and every vendor take it.
-func (r *turn) kept(s string) string { return storable(r.Clean(s)) }
+func (r *turn) kept(s string) string { return toStorable(r.Clean(s)) }
 
-// storable is UTF-8 without NUL.
-func storable(s string) string {
+// toStorable is UTF-8 without NUL.
+func toStorable(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	return strings.ReplaceAll(s, "\x00", "\u2400")
 }
 
-// reason is one line about a failure.
-func reason(err error) string { return text.Line(fmt.Sprintf("%s: %v", fault.CodeOf(err), err), 400) }
+// reasonLine returns one line about a failure.
+func reasonLine(err error) string {
+	return text.Line(fmt.Sprintf("%s: %v", fault.CodeOf(err), err), 400)
+}
 
-// both is the beginning and the end of a text that is too long.
-func both(s string, limit int) string {
+// clipMiddle returns the beginning and the end of a text that is too long.
+func clipMiddle(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}
@@ -49,8 +51,8 @@ func both(s string, limit int) string {
 	return fmt.Sprintf("%s\n[… %d bytes are left out here …]\n%s", head, len(s)-len(head)-len(tail), tail)
 }
 
-// start is the beginning of a text that is too long.
-func start(s string, limit int) string {
+// clipEnd returns the beginning of a text that is too long.
+func clipEnd(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}
@@ -60,12 +62,12 @@ func start(s string, limit int) string {
 	return s[:limit] + "…"
 }
 
-// part is what the model said, as it is kept. What was signed and had to be
+// part returns what the model said, as it is kept. What was signed and had to be
 // changed is not signed any more. false: there is nothing in it.
 func (r *turn) part(p llm.Part) (llm.Part, bool) {
 	before := p
 	p.Text, p.Malformed, p.Args = r.kept(p.Text), r.kept(p.Malformed), r.args(p.Args)
-	p.Name, p.CallID = storable(p.Name), storable(p.CallID)
+	p.Name, p.CallID = toStorable(p.Name), toStorable(p.CallID)
 	same := p.Text == before.Text && p.Malformed == before.Malformed && bytes.Equal(p.Args, before.Args)
 	if r.Clean(string(p.Opaque)) != string(p.Opaque) {
 		same = false
@@ -78,11 +80,11 @@ func (r *turn) part(p llm.Part) (llm.Part, bool) {
 	return p, p.Type == llm.ToolCall || !empty
 }
 
-// pages are what a text rests on, as it is kept.
+// pages returns what a text rests on, as it is kept.
 func (r *turn) pages(list []llm.Source) []llm.Source {
 	var out []llm.Source
 	for _, s := range list {
-		out = append(out, llm.Source{URL: r.kept(s.URL), Title: r.kept(s.Title), Quote: start(r.kept(s.Quote), maxShow)})
+		out = append(out, llm.Source{URL: r.kept(s.URL), Title: r.kept(s.Title), Quote: clipEnd(r.kept(s.Quote), maxShow)})
 	}
 	return out
 }
@@ -90,8 +92,8 @@ func (r *turn) pages(list []llm.Source) []llm.Source {
 // args cleans the texts in arguments and leaves everything else as it was sent.
 func (r *turn) args(raw json.RawMessage) json.RawMessage { return text.Strings(raw, r.kept) }
 
-// stored is a part as the history has it.
-func stored(p llm.Part) history.Part {
+// storedPart returns a part as the history has it.
+func storedPart(p llm.Part) history.Part {
 	return history.Part{Type: history.PartType(p.Type), Text: p.Text, CallID: p.CallID, Name: p.Name, Args: p.Args,
 		MediaType: p.MediaType, Data: p.Data, Malformed: p.Malformed, Signature: p.Signature, Opaque: p.Opaque, Origin: p.Origin, Sources: p.Sources}
 }
@@ -108,7 +110,7 @@ type shown struct {
 	told bool   // the journal knows that there is something new
 }
 
-// add says whether the journal is to be told: it is once, until it asks for the words.
+// add reports whether the journal is to be told: it is once, until it asks for the words.
 func (s *shown) add(piece string) (tell bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,7 +119,7 @@ func (s *shown) add(piece string) (tell bool) {
 	return tell
 }
 
-// words are those that have ended.
+// words returns those that have ended.
 func (s *shown) words() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,5 +158,5 @@ func (s *shown) look(n int) string {
 
 // Notice drafts what the kernel says to an agent.
 func Notice(what string) history.Draft {
-	return history.Draft{Kind: history.Notice, Parts: []history.Part{{Type: history.Text, Text: storable(what)}}}
+	return history.Draft{Kind: history.Notice, Parts: []history.Part{{Type: history.Text, Text: toStorable(what)}}}
 }

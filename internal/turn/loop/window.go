@@ -52,7 +52,7 @@ var windowWords = []func() *regexp.Regexp{
 	text.Regexp(`(?i)(?:maximum context length is|context (?:length|window|size|limit)|maximum (?:number of )?tokens|n_ctx)[^0-9.]{0,24}([0-9][0-9,]{2,9})`),
 }
 
-// windowIn is the window that a refusal names.
+// windowIn returns the window that a refusal names.
 func windowIn(said string) (int64, bool) {
 	for _, words := range windowWords {
 		if found := words().FindStringSubmatch(said); found != nil {

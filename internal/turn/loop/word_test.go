@@ -7,7 +7,7 @@ func TestToolsOfOtherProgramsHaveOurNames(t *testing.T) {
 		"MultiEdit": "edit", "BashOutput": "job", "KillShell": "job", "Agent": "fork", "TodoWrite": "plan", "todowrite": "plan",
 		"shell": "bash", "find": "glob", "bash": "bash", "server__find": "server__find", "Unknown": "Unknown",
 	} {
-		if got := word(theirs); got != ours {
+		if got := importedName(theirs); got != ours {
 			t.Errorf("%s: got %s, want %s", theirs, got, ours)
 		}
 	}

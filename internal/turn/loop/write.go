@@ -17,7 +17,7 @@ func (r *turn) write(ctx context.Context, drafts ...history.Draft) error {
 	if len(drafts) == 0 {
 		return nil
 	}
-	ctx, cancel := linger(ctx)
+	ctx, cancel := extendContext(ctx)
 	defer cancel()
 	entries, err := r.Journal.Append(ctx, drafts...)
 	if err != nil {
@@ -28,7 +28,7 @@ func (r *turn) write(ctx context.Context, drafts ...history.Draft) error {
 
 // catchUp takes what tools wrote.
 func (r *turn) catchUp(ctx context.Context) ([]history.Entry, error) {
-	ctx, cancel := linger(ctx)
+	ctx, cancel := extendContext(ctx)
 	defer cancel()
 	entries, err := r.Journal.Since(ctx, r.c.Last())
 	if err != nil {
@@ -72,34 +72,34 @@ func (r *turn) reread(ctx context.Context) error {
 	return nil
 }
 
-// result drafts the answer to a call.
-func result(call llm.Part, a tool.Answer) history.Draft {
+// draftResult drafts the answer to a call.
+func draftResult(call llm.Part, a tool.Answer) history.Draft {
 	p := history.Part{Type: history.Result, CallID: call.CallID, Name: call.Name, Text: a.Text, IsError: a.IsError, Show: a.Show}
 	if a.Memo != "" {
 		p.Memo = json.RawMessage(a.Memo)
 	}
 	parts := []history.Part{p}
 	if a.File != nil { // several stand behind their results: each says whose it is
-		parts = append(parts, history.Part{Type: history.Text, Text: a.File.Name + ":"}, stored(*a.File))
+		parts = append(parts, history.Part{Type: history.Text, Text: a.File.Name + ":"}, storedPart(*a.File))
 	}
 	return history.Draft{Kind: history.ToolResult, Parts: parts, Meta: history.Meta{Actor: a.By}}
 }
 
 // result drafts the answer to a call, with who let it run.
 func (j *job) result(a tool.Answer) history.Draft {
-	d := result(j.call, a)
+	d := draftResult(j.call, a)
 	d.Meta.Permission = j.record
 	return d
 }
 
-// permitted drafts a person's yes to a call.
-func permitted(j *job) history.Draft {
+// draftPermission drafts a person's yes to a call.
+func draftPermission(j *job) history.Draft {
 	return history.Draft{Kind: history.Command, Meta: history.Meta{Command: history.PermitCommand,
-		CallID: storable(j.call.CallID), Permission: j.record, Actor: j.record.Actor}}
+		CallID: toStorable(j.call.CallID), Permission: j.record, Actor: j.record.Actor}}
 }
 
-// usage drafts the record of a call of the model.
-func usage(c decorate.RecordedCall) history.Draft {
+// draftUsage drafts the record of a call of the model.
+func draftUsage(c decorate.RecordedCall) history.Draft {
 	out := &history.Call{
 		Model: c.Model.String(), Outcome: c.Outcome,
 		Input: c.Usage.Input, Output: c.Usage.Output, CacheRead: c.Usage.CacheRead, CacheWrite: c.Usage.CacheWrite,
@@ -126,7 +126,7 @@ func Stopped(by *history.Actor, why error) error { return StoppedBy{by, why} }
 
 // interrupted drafts the end of a reply that is no answer, or of a turn.
 func (r *turn) interrupted(shown string, why error) history.Draft {
-	d := history.Draft{Kind: history.Interrupted, Meta: history.Meta{Reason: r.kept(reason(why))}}
+	d := history.Draft{Kind: history.Interrupted, Meta: history.Meta{Reason: r.kept(reasonLine(why))}}
 	var stopped StoppedBy
 	if errors.As(why, &stopped) {
 		d.Meta.Actor = stopped.By

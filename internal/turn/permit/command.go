@@ -64,7 +64,7 @@ func parseCommand(pattern string) command {
 	return c
 }
 
-// checkCommand says what is wrong with a pattern, and where.
+// checkCommand describes what is wrong with a pattern, and where.
 func checkCommand(pattern string) (at int, why string) {
 	if trailing := len(pattern) - len(strings.TrimRight(pattern, `\`)); trailing%2 == 1 {
 		return len(pattern) - 1, "a backslash before nothing"
@@ -83,7 +83,7 @@ func checkCommand(pattern string) (at int, why string) {
 	return 0, "a pattern that names no command (bash without a pattern permits all)"
 }
 
-// fits says whether the pattern permits a simple command.
+// fits reports whether the pattern permits a simple command.
 func (c command) fits(words []word) bool {
 	if len(words) < len(c.words) || len(words) > len(c.words) && !c.more {
 		return false
@@ -106,7 +106,7 @@ func (g glob) fits(s string) bool {
 	if len(rest) == 0 {
 		return s == first
 	}
-	if !strings.HasPrefix(s, first) || climbs(s) {
+	if !strings.HasPrefix(s, first) || leavesFolder(s) {
 		return false
 	}
 	s = s[len(first):]
@@ -120,7 +120,7 @@ func (g glob) fits(s string) bool {
 	return strings.HasSuffix(s, rest[len(rest)-1])
 }
 
-func climbs(s string) bool {
+func leavesFolder(s string) bool {
 	for part := range strings.SplitSeq(s, "/") {
 		if part == ".." {
 			return true

@@ -32,7 +32,7 @@ func (p *Policy) Inquire(ctx context.Context, q Question) (Verdict, error) {
 	return v, nil
 }
 
-// Chosen is the text of a choice that the model proposed.
+// Chosen returns the text of a choice that the model proposed.
 func (q Question) Chosen(c Choice) (string, bool) {
 	n, err := strconv.Atoi(string(c))
 	if err != nil || n < 1 || n > len(q.Choices) || strconv.Itoa(n) != string(c) {
@@ -41,7 +41,7 @@ func (q Question) Chosen(c Choice) (string, bool) {
 	return q.Choices[n-1], true
 }
 
-// answers are the options of a question of the model's own. The first is as harmless as a no.
+// answers returns the options of a question of the model's own. The first is as harmless as a no.
 func (q Question) answers() []Option {
 	out := []Option{{Choice: Refuse, Text: "no answer: it decides itself"}, {Choice: Because, Text: "in other words \u2026"}}
 	for i, c := range q.Choices {

@@ -24,11 +24,11 @@ type word struct {
 // as substitutions, loops, functions, here documents, and files that are written
 // or read by the shell.
 func takeApart(line string) (commands [][]word, ok bool) {
-	if len(line) > maxLine || !utf8.ValidString(line) || strings.ContainsFunc(line, odd) {
+	if len(line) > maxLine || !utf8.ValidString(line) || strings.ContainsFunc(line, isOddRune) {
 		return nil, false
 	}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(strings.NewReader(line), "")
-	if err != nil || strings.Contains(line, "\\\n") && commented(file) {
+	if err != nil || strings.Contains(line, "\\\n") && hasComment(file) {
 		return nil, false
 	}
 	t := taker{ok: true}
@@ -36,9 +36,9 @@ func takeApart(line string) (commands [][]word, ok bool) {
 	return t.commands, t.ok && len(t.commands) > 0
 }
 
-// commented says whether there is a comment. The parser joins it with the next line
+// hasComment reports whether there is a comment. The parser joins it with the next line
 // after a backslash, and shells do not.
-func commented(file *syntax.File) (found bool) {
+func hasComment(file *syntax.File) (found bool) {
 	syntax.Walk(file, func(n syntax.Node) bool {
 		_, comment := n.(*syntax.Comment)
 		found = found || comment
@@ -47,8 +47,8 @@ func commented(file *syntax.File) (found bool) {
 	return found
 }
 
-// odd are characters about which shells and parsers disagree.
-func odd(r rune) bool {
+// isOddRune are characters about which shells and parsers disagree.
+func isOddRune(r rune) bool {
 	return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.IsSpace(r) && r > 0x7f
 }
 
@@ -68,7 +68,7 @@ func (t *taker) statement(s *syntax.Stmt) {
 		t.ok = false
 	}
 	for _, r := range s.Redirs {
-		t.ok = t.ok && harmless(r)
+		t.ok = t.ok && isHarmless(r)
 	}
 	switch c := s.Cmd.(type) {
 	case *syntax.CallExpr:
@@ -107,9 +107,9 @@ func (t *taker) call(c *syntax.CallExpr) {
 	t.commands = append(t.commands, words)
 }
 
-// harmless are redirections to or from nothing, and from one descriptor to another.
-func harmless(r *syntax.Redirect) bool {
-	if r.N != nil && !digits(r.N.Value) || r.Word == nil || r.Hdoc != nil {
+// isHarmless are redirections to or from nothing, and from one descriptor to another.
+func isHarmless(r *syntax.Redirect) bool {
+	if r.N != nil && !isDigits(r.N.Value) || r.Word == nil || r.Hdoc != nil {
 		return false
 	}
 	to, ok := readWord(r.Word)
@@ -120,12 +120,12 @@ func harmless(r *syntax.Redirect) bool {
 	case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.RdrIn, syntax.RdrAll, syntax.AppAll:
 		return to.text == "/dev/null"
 	case syntax.DplOut, syntax.DplIn:
-		return digits(to.text) || to.text == "-"
+		return isDigits(to.text) || to.text == "-"
 	}
 	return false
 }
 
-func digits(s string) bool {
+func isDigits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
@@ -135,11 +135,11 @@ func readWord(w *syntax.Word) (out word, ok bool) {
 	for i, part := range w.Parts {
 		switch p := part.(type) {
 		case *syntax.Lit:
-			text, ok := unescape(p.Value, "")
+			text, ok := removeBackslashes(p.Value, "")
 			if !ok {
 				return word{}, false
 			}
-			out.open = out.open || i == 0 && strings.HasPrefix(p.Value, "~") || expands(p.Value)
+			out.open = out.open || i == 0 && strings.HasPrefix(p.Value, "~") || isExpanded(p.Value)
 			b.WriteString(text)
 		case *syntax.SglQuoted:
 			if p.Dollar {
@@ -153,13 +153,13 @@ func readWord(w *syntax.Word) (out word, ok bool) {
 			for _, inner := range p.Parts {
 				switch q := inner.(type) {
 				case *syntax.Lit:
-					text, ok := unescape(q.Value, "$`\"\\\n")
+					text, ok := removeBackslashes(q.Value, "$`\"\\\n")
 					if !ok {
 						return word{}, false
 					}
 					b.WriteString(text)
 				case *syntax.ParamExp:
-					if !plain(q) {
+					if !isPlainExpansion(q) {
 						return word{}, false
 					}
 					out.open = true
@@ -168,7 +168,7 @@ func readWord(w *syntax.Word) (out word, ok bool) {
 				}
 			}
 		case *syntax.ParamExp:
-			if !plain(p) {
+			if !isPlainExpansion(p) {
 				return word{}, false
 			}
 			out.open = true
@@ -180,16 +180,16 @@ func readWord(w *syntax.Word) (out word, ok bool) {
 	return out, true
 }
 
-// plain is $NAME or ${NAME}, whose value is only put in. Everything longer can
+// isPlainExpansion is $NAME or ${NAME}, whose value is only put in. Everything longer can
 // assign, or evaluate what a variable holds.
-func plain(p *syntax.ParamExp) bool {
+func isPlainExpansion(p *syntax.ParamExp) bool {
 	return p.Param != nil && syntax.ValidName(p.Param.Value) && p.Flags == nil && !p.Excl && !p.Length && !p.Width && !p.IsSet &&
 		p.Split == syntax.OptUnset && p.GlobSubst == syntax.OptUnset && p.RcExpand == syntax.OptUnset &&
 		p.NestedParam == nil && p.Index == nil && len(p.Modifiers) == 0 && p.Slice == nil && p.Repl == nil && p.Names == 0 && p.Exp == nil
 }
 
-// unescape takes backslashes away: all, or those before one of some characters.
-func unescape(s, special string) (string, bool) {
+// removeBackslashes takes backslashes away: all, or those before one of some characters.
+func removeBackslashes(s, special string) (string, bool) {
 	if !strings.Contains(s, `\`) {
 		return s, true
 	}
@@ -213,8 +213,8 @@ func unescape(s, special string) (string, bool) {
 	return b.String(), true
 }
 
-// expands says whether unquoted text stands for file names or several words.
-func expands(s string) bool {
+// isExpanded reports whether unquoted text stands for file names or several words.
+func isExpanded(s string) bool {
 	for i := 0; i < len(s); i++ {
 		switch s[i] {
 		case '\\':

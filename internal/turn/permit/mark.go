@@ -16,8 +16,8 @@ import (
 // texts that a shell is given. They rather mark too much: then a call is asked for
 // once more.
 
-// marks says why no rule may be saved for a command line; none: one may.
-func marks(line string) []string {
+// markCommandLine returns why no rule may be saved for a command line; none: one may.
+func markCommandLine(line string) []string {
 	var m marker
 	m.line(line, 0)
 	return m.found
@@ -105,7 +105,7 @@ func readArg(w *syntax.Word) arg {
 		for _, part := range list {
 			switch p := part.(type) {
 			case *syntax.Lit:
-				text, _ := unescape(p.Value, special)
+				text, _ := removeBackslashes(p.Value, special)
 				b.WriteString(text)
 				out.open = out.open || special == "" && strings.Contains(p.Value, "{")
 			case *syntax.SglQuoted:
@@ -130,7 +130,7 @@ func (m *marker) command(args []arg, depth int) {
 		m.add(fed)
 	}
 	m.plain(args, depth)
-	name := program(args[0].text)
+	name := programName(args[0].text)
 	if slices.Contains(wrappers(), name) {
 		m.wrapped(name, args[1:], depth)
 	} else if words, ok := runners[name]; ok {
@@ -162,7 +162,7 @@ func (m *marker) wrapped(name string, args []arg, depth int) {
 			m.line(a.text, depth+1)
 		}
 		m.plain(rest, depth)
-		if deleted := program(a.text); (name == "xargs" || name == "parallel" || name == "find") && slices.Contains(slices.Concat(deleters(), enders()), deleted) {
+		if deleted := programName(a.text); (name == "xargs" || name == "parallel" || name == "find") && slices.Contains(slices.Concat(deleters(), enders()), deleted) {
 			m.add(deletes + " (" + name + " " + deleted + ")")
 		}
 	}
@@ -173,13 +173,13 @@ func (m *marker) plain(args []arg, depth int) {
 	if !m.reads(len(args)) {
 		return
 	}
-	name, rest := program(args[0].text), args[1:]
+	name, rest := programName(args[0].text), args[1:]
 	for _, a := range rest {
 		if strings.HasPrefix(a.text, "--force") {
 			m.add(forces + " (" + name + " " + a.text + ")")
 		}
 	}
-	if slices.Contains(forcing(), name) && short(rest, 'f') {
+	if slices.Contains(forcing(), name) && hasShortOption(rest, 'f') {
 		m.add(forces + " (" + name + " -f)")
 	}
 	if slices.Contains(powers(), name) || (name == "chmod" || name == "install") && setsID(rest) || slices.Contains(containers(), name) && slices.ContainsFunc(rest, breaksOut) {
@@ -188,7 +188,7 @@ func (m *marker) plain(args []arg, depth int) {
 	m.told(name, rest, depth)
 	switch {
 	case name == "source" || name == ".":
-		if len(rest) > 0 && streams(rest[0]) {
+		if len(rest) > 0 && isStream(rest[0]) {
 			m.add(fed)
 		}
 	case name == "alias":
@@ -206,9 +206,9 @@ func (m *marker) plain(args []arg, depth int) {
 		m.rm(name, rest)
 	case slices.Contains(enders(), name) || strings.HasPrefix(name, "mkfs"):
 		m.add(deletes + " (" + name + ")")
-	case strings.HasPrefix(name, "docker") && has(rest, "down") && (has(rest, "-v") || has(rest, "--volumes")):
+	case strings.HasPrefix(name, "docker") && hasOption(rest, "down") && (hasOption(rest, "-v") || hasOption(rest, "--volumes")):
 		m.add(deletes + " (" + name + " down -v)")
-	case name == "find" && has(rest, "-delete"):
+	case name == "find" && hasOption(rest, "-delete"):
 		m.add(deletes + " (find -delete)")
 	case name == "rsync" && slices.ContainsFunc(rest, func(a arg) bool { return strings.HasPrefix(a.text, "--del") }):
 		m.add(deletes + " (rsync --delete)")
@@ -234,7 +234,7 @@ func (m *marker) rm(name string, rest []arg) {
 			m.add(deletes + " (" + name + " " + a.text + ")")
 		}
 	}
-	if short(rest, 'r') || short(rest, 'R') || name == "rimraf" || name == "rd" {
+	if hasShortOption(rest, 'r') || hasShortOption(rest, 'R') || name == "rimraf" || name == "rd" {
 		m.add(deletes + " (" + name + " -r)")
 	}
 }
@@ -248,12 +248,12 @@ func (m *marker) shell(rest []arg, depth int) {
 			continue
 		}
 		told = true
-		if a.open || streams(a) {
+		if a.open || isStream(a) {
 			m.add(fed)
 		}
 		m.line(a.text, depth+1)
 	}
-	if !told || has(rest, "-s") {
+	if !told || hasOption(rest, "-s") {
 		m.add(fed)
 	}
 }
@@ -276,17 +276,17 @@ func (m *marker) text(rest []arg, depth int) {
 	}
 }
 
-// program is the name of a program, without the way to it.
-func program(s string) string {
+// programName returns the name of a program, without the way to it.
+func programName(s string) string {
 	return strings.TrimSuffix(strings.ToLower(path.Base(strings.ReplaceAll(s, `\`, "/"))), ".exe")
 }
 
-func has(list []arg, option string) bool {
+func hasOption(list []arg, option string) bool {
 	return slices.ContainsFunc(list, func(a arg) bool { return a.text == option })
 }
 
-// short says whether a letter is among the short options.
-func short(list []arg, letter byte) bool {
+// hasShortOption reports whether a letter is among the short options.
+func hasShortOption(list []arg, letter byte) bool {
 	for _, a := range list {
 		if a.text == "--" {
 			return false
@@ -298,11 +298,11 @@ func short(list []arg, letter byte) bool {
 	return false
 }
 
-// setsID says whether a mode for chmod lets others run a file as its owner.
+// setsID reports whether a mode for chmod lets others run a file as its owner.
 func setsID(list []arg) bool {
 	return slices.ContainsFunc(list, func(a arg) bool {
 		mode := strings.TrimPrefix(strings.TrimPrefix(a.text, "--mode="), "-m")
-		if digits(mode) {
+		if isDigits(mode) {
 			return len(strings.TrimLeft(mode, "0")) > 3
 		}
 		return slices.ContainsFunc(strings.Split(mode, ","), setsIDWord().MatchString)
@@ -312,14 +312,14 @@ func setsID(list []arg) bool {
 // setsIDWord is a clause of a symbolic mode.
 var setsIDWord = text.Regexp(`^[ugoa]*[+=][rwxXt]*s`)
 
-// breaksOut says whether an option gives a container rights over its host.
+// breaksOut reports whether an option gives a container rights over its host.
 func breaksOut(a arg) bool {
 	return strings.HasPrefix(a.text, "--privileged") || strings.HasPrefix(a.text, "--cap-add") || strings.HasPrefix(a.text, "--security-opt") ||
 		a.text == "--pid=host" || a.text == "--userns=host"
 }
 
-// streams says whether a file is what another program prints, or the input.
-func streams(a arg) bool {
+// isStream reports whether a file is what another program prints, or the input.
+func isStream(a arg) bool {
 	return a.open && a.text == "" || a.text == "-" || a.text == "/dev/stdin" || strings.HasPrefix(a.text, "/dev/fd/") || strings.HasPrefix(a.text, "/proc/self/fd/")
 }
 
@@ -328,11 +328,11 @@ func streams(a arg) bool {
 func (m *marker) interpreter(name string, rest []arg, depth int) {
 	for i, a := range rest {
 		switch {
-		case streams(a):
+		case isStream(a):
 			m.add(fed + " (" + name + ")")
 			return
 		case !strings.HasPrefix(a.text, "-"):
-			if a.text == "setup.py" && (has(rest, "upload") || has(rest, "register")) {
+			if a.text == "setup.py" && (hasOption(rest, "upload") || hasOption(rest, "register")) {
 				m.add(publishes + " (setup.py)")
 			}
 			return

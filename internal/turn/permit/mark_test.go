@@ -57,11 +57,11 @@ func TestMarks(t *testing.T) {
 		"git checkout HEAD src": throws, "git checkout HEAD~1 a.go b.go": throws,
 		"psql -c 'DROP TABLE x'": deletes, "perl -e 'system(\"x\")'": fed, "rm 'x": unreadable, strings.Repeat("(", 5000): unreadable,
 	} {
-		found := marks(line)
+		found := markCommandLine(line)
 		if !strings.Contains(strings.Join(found, ", "), want) {
 			t.Errorf("%.80q: %q, want %q", line, found, want)
 		}
-		if why := final("bash", line); !strings.Contains(why, want) {
+		if why := unsavableReason("bash", line); !strings.Contains(why, want) {
 			t.Errorf("%.80q: %q does not say %q", line, why, want)
 		}
 	}
@@ -76,7 +76,7 @@ func TestMarks(t *testing.T) {
 		"source venv/bin/activate", "source $HOME/.nvm/nvm.sh", "alias ll='ls -l'", "ssh h ls", "ssh -o BatchMode=yes h ls", "chmod u=rwx x", "chmod go-s x", "install -m 755 a b", "git checkout -b x origin/main", "git checkout --track origin/x",
 		"git checkout main", "git switch -c x", "git add -A", "git diff", "git branch -a", "git stash", "git worktree list", "for f in a b; do go vet $f; done", "cd x && go test", "kubectl get pods", "gh pr list", "sed -i s/a/b/ x", "chmod +x y", "chmod 0755 x",
 	} {
-		if found := marks(line); len(found) > 0 {
+		if found := markCommandLine(line); len(found) > 0 {
 			t.Errorf("%q: %q", line, found)
 		}
 	}
@@ -84,10 +84,10 @@ func TestMarks(t *testing.T) {
 
 // Texts for shells in texts for shells, and rows of wrappers, cost little.
 func TestMarksAreBounded(t *testing.T) {
-	marks(strings.Repeat("env ", 4000) + "ls")
-	marks(strings.Repeat("sh -c ", 2500) + "ls")
+	markCommandLine(strings.Repeat("env ", 4000) + "ls")
+	markCommandLine(strings.Repeat("sh -c ", 2500) + "ls")
 	for _, row := range []string{"env python -m ", "env git submodule foreach ", "uv run env -S ", "env git bisect run env "} {
-		if found := marks(strings.Repeat(row, 600) + "ls"); !slices.Contains(found, unreadable) {
+		if found := markCommandLine(strings.Repeat(row, 600) + "ls"); !slices.Contains(found, unreadable) {
 			t.Errorf("%s…: %v", row, found)
 		}
 	}
@@ -97,6 +97,6 @@ func TestMarksAreBounded(t *testing.T) {
 		if len(deep) > maxLine {
 			break
 		}
-		marks(deep)
+		markCommandLine(deep)
 	}
 }

@@ -63,14 +63,14 @@ func (m *marker) git(args []arg, depth int) {
 	long := func(option string, least int) bool {
 		return slices.ContainsFunc(rest, func(a arg) bool { return len(a.text) >= least && strings.HasPrefix(option, a.text) })
 	}
-	if slices.Contains(gitForced, verb) && (short(rest, 'f') || long("--force", 4)) {
+	if slices.Contains(gitForced, verb) && (hasShortOption(rest, 'f') || long("--force", 4)) {
 		m.add(forces + " (git " + verb + ")")
 	}
 	switch verb {
 	case "push", "send-pack", "http-push", "send-email":
 		m.add(pushes + " (git " + verb + ")")
 	case "subtree", "lfs", "svn":
-		if has(rest, "push") || has(rest, "dcommit") {
+		if hasOption(rest, "push") || hasOption(rest, "dcommit") {
 			m.add(pushes + " (git " + verb + ")")
 		}
 	case "reset":
@@ -78,21 +78,21 @@ func (m *marker) git(args []arg, depth int) {
 			m.add(throws + " (git reset)")
 		}
 	case "clean", "restore", "filter-branch", "filter-repo", "prune":
-		if verb != "clean" || !short(rest, 'n') && !long("--dry-run", 4) {
+		if verb != "clean" || !hasShortOption(rest, 'n') && !long("--dry-run", 4) {
 			m.add(throws + " (git " + verb + ")")
 		}
 	case "checkout", "switch":
-		if has(rest, "--") || has(rest, ".") || files(verb, rest) || short(rest, 'B') || short(rest, 'C') || long("--discard-changes", 5) {
+		if hasOption(rest, "--") || hasOption(rest, ".") || checksOutFiles(verb, rest) || hasShortOption(rest, 'B') || hasShortOption(rest, 'C') || long("--discard-changes", 5) {
 			m.add(throws + " (git " + verb + ")")
 		}
 	case "branch", "tag", "update-ref", "replace", "notes", "remote", "stash", "reflog", "worktree", "gc":
-		if short(rest, 'd') || short(rest, 'D') || short(rest, 'M') || long("--delete", 4) || slices.ContainsFunc(rest, func(a arg) bool {
+		if hasShortOption(rest, 'd') || hasShortOption(rest, 'D') || hasShortOption(rest, 'M') || long("--delete", 4) || slices.ContainsFunc(rest, func(a arg) bool {
 			return slices.Contains([]string{"drop", "clear", "delete", "expire", "remove", "rm", "prune"}, a.text) || strings.HasPrefix(a.text, "--prune=")
 		}) {
 			m.add(throws + " (git " + verb + ")")
 		}
 	case "rm":
-		if short(rest, 'r') {
+		if hasShortOption(rest, 'r') {
 			m.add(deletes + " (git rm -r)")
 		}
 	case "submodule", "bisect", "rebase", "difftool", "mergetool", "config":
@@ -103,8 +103,8 @@ func (m *marker) git(args []arg, depth int) {
 	}
 }
 
-// files says whether a checkout takes files out of a commit, over what was done in them.
-func files(verb string, rest []arg) bool {
+// checksOutFiles reports whether a checkout takes files out of a commit, over what was done in them.
+func checksOutFiles(verb string, rest []arg) bool {
 	names := 0
 	for _, a := range rest {
 		switch {

@@ -103,7 +103,7 @@ func (m *marker) outward(name string, rest []arg) {
 	}
 }
 
-// says is whether it is a word, however it is written, or an option with or without its value.
+// says reports whether it is a word, however it is written, or an option with or without its value.
 func (a arg) says(word string) bool {
 	switch {
 	case !strings.HasPrefix(word, "-"):
@@ -139,7 +139,7 @@ func (m *marker) code(name string, rest []arg) {
 	}
 	given := known == ""
 	for i := 0; i < len(known); i++ {
-		given = given || short(rest, known[i])
+		given = given || hasShortOption(rest, known[i])
 	}
 	if !ok || !given {
 		return

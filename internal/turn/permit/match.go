@@ -8,18 +8,18 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// permits says whether rules permit a tool to act on a subject.
+// permits reports whether rules permit a tool to act on a subject.
 func permits(rules []Rule, tool, subject string) bool {
-	_, ok := match(rules, tool, subject)
+	_, ok := matchRules(rules, tool, subject)
 	return ok
 }
 
-// Permits says whether rules permit a tool to act on a subject.
+// Permits reports whether rules permit a tool to act on a subject.
 func Permits(rules []Rule, tool, subject string) bool { return permits(rules, tool, subject) }
 
-// match finds the rules that together permit a tool to act on a subject: one, or
+// matchRules finds the rules that together permit a tool to act on a subject: one, or
 // for a command line one for each of its commands.
-func match(rules []Rule, tool, subject string) (by []Rule, ok bool) {
+func matchRules(rules []Rule, tool, subject string) (by []Rule, ok bool) {
 	var patterns []Rule
 	for _, r := range rules {
 		switch {
@@ -52,11 +52,11 @@ func match(rules []Rule, tool, subject string) (by []Rule, ok bool) {
 // fit one.
 func matchLine(patterns []Rule, line string) (by []Rule, ok bool) {
 	for _, r := range patterns {
-		if r.Pattern == exact(line) && (r.Outside || lined(r.Pattern)) {
+		if r.Pattern == exactPattern(line) && (r.Outside || isShellPattern(r.Pattern)) {
 			return []Rule{r}, true
 		}
 	}
-	patterns = slices.DeleteFunc(slices.Clone(patterns), func(r Rule) bool { return r.Outside || lined(r.Pattern) })
+	patterns = slices.DeleteFunc(slices.Clone(patterns), func(r Rule) bool { return r.Outside || isShellPattern(r.Pattern) })
 	if len(patterns) == 0 {
 		return nil, false
 	}
@@ -76,13 +76,13 @@ func matchLine(patterns []Rule, line string) (by []Rule, ok bool) {
 	return by, true
 }
 
-// exact is the pattern of one command line and no other.
-func exact(line string) string { return escape(line, `\*()`) }
+// exactPattern returns the pattern of one command line and no other.
+func exactPattern(line string) string { return escapePattern(line, `\*()`) }
 
-// lined says whether a pattern is a line as a shell reads it, with quotes, variables
+// isShellPattern reports whether a pattern is a line as a shell reads it, with quotes, variables
 // or several commands, so that its words mean nothing by themselves. Of any other
 // pattern the words count, in which a ~ or \\* is only that character: it does not
 // permit what a shell would make of it.
-func lined(pattern string) bool {
-	return !starred(pattern) && strings.ContainsAny(pattern, "\"'$`;&|<>")
+func isShellPattern(pattern string) bool {
+	return !hasStar(pattern) && strings.ContainsAny(pattern, "\"'$`;&|<>")
 }

@@ -233,7 +233,7 @@ func TestProposalsAreTheVeryCommand(t *testing.T) {
 		{"edit", "a*b{c}", `edit(a\*b\{c\})`},
 		{"strange", "x", ""},
 	} {
-		got, why := propose(c.tool, c.subject, "", false)
+		got, why := proposeRule(c.tool, c.subject, "", false)
 		if c.want == "" && (got != Rule{} || why == "") || c.want != "" && got.String() != c.want {
 			t.Errorf("%s %q: %q (%s), want %q", c.tool, c.subject, got, why, c.want)
 		}
@@ -246,7 +246,7 @@ func TestProposalsAreTheVeryCommand(t *testing.T) {
 			}
 		}
 	}
-	if got, _ := propose("bash", "ls -la", "", true); got.String() != "bash!(ls -la)" {
+	if got, _ := proposeRule("bash", "ls -la", "", true); got.String() != "bash!(ls -la)" {
 		t.Errorf("outside: %s", got)
 	}
 }
@@ -271,7 +271,7 @@ func FuzzMatch(f *testing.F) {
 			}
 		}
 		commands, ok := takeApart(line)
-		if permits([]Rule{r}, "bash", line) && r.Pattern != exact(line) {
+		if permits([]Rule{r}, "bash", line) && r.Pattern != exactPattern(line) {
 			if !ok || len(commands) == 0 {
 				t.Errorf("%s permits %q, which was not understood", r, line)
 			}
@@ -284,9 +284,9 @@ func FuzzMatch(f *testing.F) {
 				}
 			}
 		}
-		if r, why := propose("bash", line, "", false); why == "" && !permits([]Rule{r}, "bash", line) {
+		if r, why := proposeRule("bash", line, "", false); why == "" && !permits([]Rule{r}, "bash", line) {
 			t.Errorf("%q does not permit %q", r, line)
 		}
-		marks(line)
+		markCommandLine(line)
 	})
 }

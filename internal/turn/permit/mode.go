@@ -23,13 +23,13 @@ const (
 // Modes lists them.
 func Modes() []Mode { return []Mode{Ask, Edits, Box, ReadOnly} }
 
-// Next is the mode that the key goes to.
+// Next returns the mode that the key goes to.
 func (m Mode) Next() Mode {
 	all := Modes()
 	return all[(slices.Index(all, m)+1)%len(all)] // the first, if it is none
 }
 
-// Title is the mode for people.
+// Title returns the mode for people.
 func (m Mode) Title() string {
 	if m == Edits {
 		return "accept edits"
@@ -40,7 +40,7 @@ func (m Mode) Title() string {
 // otherNames are what people and older settings call modes.
 var otherNames = map[string]Mode{"sandbox": Box, "plan": ReadOnly, "readonly": ReadOnly, "accept edits": Edits, "accept-edits": Edits, "acceptedits": Edits}
 
-// ModeNames are all words that ParseMode reads: first our own.
+// ModeNames returns all words that ParseMode reads: first our own.
 func ModeNames() []string {
 	var own []string
 	for _, m := range Modes() {

@@ -123,11 +123,11 @@ func (p *Policy) Decide(ctx context.Context, s tool.Spec, c tool.Call) (tool.Gra
 	if s.Subject != nil {
 		q.Subject = s.Subject(c.Args)
 	}
-	q.Summary = summary(s, c.Args, q.Subject)
+	q.Summary = summariseCall(s, c.Args, q.Subject)
 	if s.Access == tool.Servers {
 		q.Tool, q.Subject = servers, s.Name
 	}
-	q.Whole = whole(s, c.Args, q.Subject)
+	q.Whole = fullSubject(s, c.Args, q.Subject)
 	if starts != "" {
 		q.Tool, q.Subject = forks, starts
 	}
@@ -143,7 +143,7 @@ func (p *Policy) Decide(ctx context.Context, s tool.Spec, c tool.Call) (tool.Gra
 		return one.grant, one.record, err
 	}
 	if p.Ask == nil {
-		return "", one.refuse(history.ByNobody), nobody(one.question)
+		return "", one.refuse(history.ByNobody), refuseUnasked(one.question)
 	}
 	release, err := p.asking.take(ctx)
 	if err != nil {
@@ -182,7 +182,7 @@ func (d *decision) unasked(ctx context.Context) (decided bool, err error) {
 	q.Mode, q.Why, q.Outside = d.mode, "", false
 	if d.mode == ReadOnly && d.spec.Access != tool.Fetches {
 		d.record = d.refuse(history.ByMode)
-		return true, fault.New(fault.Denied, "%s was not permitted: this agent only reads (mode %s)", what(*q), ReadOnly).
+		return true, fault.New(fault.Denied, "%s was not permitted: this agent only reads (mode %s)", describeCall(*q), ReadOnly).
 			WithHint("look, and write down what you would do; the user can change the mode")
 	}
 	if why, must := tool.Insisted(ctx); must {
@@ -198,7 +198,7 @@ func (d *decision) unasked(ctx context.Context) (decided bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	rules, changed := bind(rules, d.spec)
+	rules, changed := bindRules(rules, d.spec)
 	by, permitted := matchHeld(rules, q.Tool, q.Subject)
 	if !permitted && d.spec.As != "" {
 		by, permitted = matchHeld(rules, d.spec.As, "")
@@ -234,8 +234,8 @@ func (d *decision) unasked(ctx context.Context) (decided bool, err error) {
 	if acts {
 		q.Why = "other programs execute or obey files of this name unasked"
 	}
-	if q.Rule, q.NoGrant = propose(q.Tool, q.Subject, d.spec.Digest, q.Outside); q.NoGrant == "" {
-		q.NoRule = final(q.Tool, q.Subject)
+	if q.Rule, q.NoGrant = proposeRule(q.Tool, q.Subject, d.spec.Digest, q.Outside); q.NoGrant == "" {
+		q.NoRule = unsavableReason(q.Tool, q.Subject)
 	} else {
 		q.NoRule = q.NoGrant
 	}
@@ -254,7 +254,7 @@ func (d *decision) ask(ctx context.Context) error {
 		return ctx.Err()
 	case err != nil:
 		d.record = d.refuse(history.ByNobody)
-		return fault.New(fault.Denied, "%s was not permitted: the user could not be asked: %w", what(q), err)
+		return fault.New(fault.Denied, "%s was not permitted: the user could not be asked: %w", describeCall(q), err)
 	}
 	if err := q.Check(v); err != nil {
 		v = Verdict{Choice: Refuse, Words: "the answer was not understood: " + err.Error(), By: v.By}
@@ -286,9 +286,9 @@ func (d *decision) ask(ctx context.Context) error {
 	default:
 		d.record.Choice = string(Refuse)
 		if strings.TrimSpace(v.Words) != "" {
-			return fault.New(fault.Denied, "the user did not permit %s and says: %s", what(q), v.Words)
+			return fault.New(fault.Denied, "the user did not permit %s and says: %s", describeCall(q), v.Words)
 		}
-		return fault.New(fault.Denied, "the user did not permit %s", what(q)).
+		return fault.New(fault.Denied, "the user did not permit %s", describeCall(q)).
 			WithHint("do not try it in another way; go on without it, or ask what to do instead")
 	}
 	d.grant, d.record.Answer = tool.Free, history.Allowed
@@ -313,7 +313,7 @@ func (d *decision) byRule(g tool.Grant, by []held) bool {
 	return true
 }
 
-// refuse is the record of a refusal.
+// refuse returns the record of a refusal.
 func (d *decision) refuse(by string) *history.Permission {
 	return &history.Permission{Answer: history.Refused, By: by, Mode: string(d.mode), At: history.Moment(d.policy.now())}
 }
@@ -344,14 +344,14 @@ func (p *Policy) confinable() error {
 	return p.Confinable()
 }
 
-// nobody is the refusal where nobody can be asked.
-func nobody(q Question) error {
-	f := fault.New(fault.Denied, "%s was not permitted: no rule permits it, and nobody can be asked", what(q))
+// refuseUnasked returns the refusal where nobody can be asked.
+func refuseUnasked(q Question) error {
+	f := fault.New(fault.Denied, "%s was not permitted: no rule permits it, and nobody can be asked", describeCall(q))
 	switch {
 	case q.Why != "":
-		f = fault.New(fault.Denied, "%s was not permitted: %s; and nobody can be asked", what(q), q.Why)
+		f = fault.New(fault.Denied, "%s was not permitted: %s; and nobody can be asked", describeCall(q), q.Why)
 	case q.Outside:
-		f = fault.New(fault.Denied, "%s was not permitted outside the box, and nobody can be asked", what(q))
+		f = fault.New(fault.Denied, "%s was not permitted outside the box, and nobody can be asked", describeCall(q))
 	}
 	if !slices.Contains(toolNames(), q.Tool) {
 		return f.WithHint("no rule can permit this tool; it needs a user who can be asked")
@@ -365,17 +365,17 @@ func nobody(q Question) error {
 	return f.WithHint("the user can permit it with --allow '%s'", strings.ReplaceAll(q.Rule.String(), "'", `'\''`))
 }
 
-// what is a call in one line.
-func what(q Question) string {
+// describeCall returns a call in one line.
+func describeCall(q Question) string {
 	if q.Summary == "" {
 		return q.Tool
 	}
 	return q.Tool + " (" + q.Summary + ")"
 }
 
-// whole is what a call would do, to its last argument, where its subject does not say it: that of a server's
+// fullSubject returns what a call would do, to its last argument, where its subject does not say it: that of a server's
 // tool is its name, that of a page its host.
-func whole(s tool.Spec, args json.RawMessage, subject string) string {
+func fullSubject(s tool.Spec, args json.RawMessage, subject string) string {
 	if s.Access != tool.Servers && s.Access != tool.Fetches && subject != "" {
 		return ""
 	}
@@ -390,7 +390,7 @@ func whole(s tool.Spec, args json.RawMessage, subject string) string {
 	return s.Name + " " + b.String()
 }
 
-func summary(s tool.Spec, args json.RawMessage, subject string) string {
+func summariseCall(s tool.Spec, args json.RawMessage, subject string) string {
 	const width = 200
 	if s.Summary != nil {
 		return text.Line(s.Summary(args), width)

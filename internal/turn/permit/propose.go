@@ -13,36 +13,36 @@ import (
 // the one case where a pattern wider than the command is proposed.
 var harmlessPrograms = strings.Fields("basename cat cmp comm cut df dirname du echo grep head ls md5sum nl od pwd readlink realpath sha1sum sha256sum sha512sum stat tail tr wc")
 
-// propose returns the rule that would permit a call again, and hardly anything else, or why
+// proposeRule returns the rule that would permit a call again, and hardly anything else, or why
 // there is none. A rule for a tool of a server is bound to its digest; outside asks for a rule
 // that leaves the box.
-func propose(tool, subject, digest string, outside bool) (Rule, string) {
+func proposeRule(tool, subject, digest string, outside bool) (Rule, string) {
 	switch {
 	case !slices.Contains(toolNames(), tool):
 		return Rule{}, "no rule can permit this tool"
 	case tool == servers && digest != "":
-		return writable(Rule{Tool: servers, Pattern: subject + "@" + digest}, subject)
+		return checkWritable(Rule{Tool: servers, Pattern: subject + "@" + digest}, subject)
 	case tool == servers:
-		return writable(Rule{Tool: servers, Pattern: subject}, subject)
+		return checkWritable(Rule{Tool: servers, Pattern: subject}, subject)
 	case tool != shell && (!fs.ValidPath(subject) || subject == "."):
 		return Rule{}, "the path leaves the workspace, or is none"
 	case tool != shell:
-		return writable(Rule{Tool: tool, Pattern: escape(subject, `\*?[]{}()`)}, subject)
+		return checkWritable(Rule{Tool: tool, Pattern: escapePattern(subject, `\*?[]{}()`)}, subject)
 	case strings.ContainsAny(subject, "\n\r"):
 		return Rule{}, "the command has several lines, and a rule is one line"
-	case len(exact(subject)) > maxPattern:
+	case len(exactPattern(subject)) > maxPattern:
 		return Rule{}, "the command is too long for a rule"
 	}
 	if commands, ok := takeApart(subject); ok && !outside && len(commands) == 1 {
 		if words := commands[0]; !words[0].assign && !words[0].open && slices.Contains(harmlessPrograms, words[0].text) {
-			return writable(Rule{Tool: shell, Pattern: words[0].text + " *"}, subject)
+			return checkWritable(Rule{Tool: shell, Pattern: words[0].text + " *"}, subject)
 		}
 	}
-	return writable(Rule{Tool: shell, Pattern: exact(subject), Outside: outside}, subject)
+	return checkWritable(Rule{Tool: shell, Pattern: exactPattern(subject), Outside: outside}, subject)
 }
 
-// writable gives back only a rule that can be written down and does permit the call.
-func writable(r Rule, subject string) (Rule, string) {
+// checkWritable gives back only a rule that can be written down and does permit the call.
+func checkWritable(r Rule, subject string) (Rule, string) {
 	if again, err := Parse(r.String()); err == nil && again == r && permits([]Rule{r}, r.Tool, subject) {
 		return r, ""
 	}
@@ -55,12 +55,12 @@ func writable(r Rule, subject string) (Rule, string) {
 	return Rule{}, "it has characters that no rule can hold"
 }
 
-// final says why no rule is saved for a call at all; empty: one may be.
-func final(tool, subject string) string {
+// unsavableReason returns why no rule is saved for a call at all; empty: one may be.
+func unsavableReason(tool, subject string) string {
 	if tool != shell {
 		return ""
 	}
-	found := marks(subject)
+	found := markCommandLine(subject)
 	if len(found) == 0 {
 		return ""
 	}
@@ -76,7 +76,7 @@ gh pr merge|gh release create x|gh api -X DELETE x|kubectl delete x|terraform ap
 python3 -c "import shutil; shutil.rmtree('x')"|curl -X POST x|rsync --delete a b|dd of=x|mv -f a b|cp -f a b|ln -sf a b|nohup rm -rf x|timeout 5 rm -rf x|aws s3 rm x|poetry publish|uv publish`, "|")
 })
 
-// CheckSaved says whether a person may save a rule for a call: it must permit the call,
+// CheckSaved reports whether a person may save a rule for a call: it must permit the call,
 // and nothing that no rule is saved for.
 func (q Question) CheckSaved(r Rule) error {
 	refuse := func(why string, args ...any) error {
@@ -92,7 +92,7 @@ func (q Question) CheckSaved(r Rule) error {
 		return refuse("a rule for a tool of a server is bound to its description: write %s", q.Rule)
 	case q.Outside && !r.Outside:
 		return refuse("it would not let the command out of the box: write bash!(COMMAND)")
-	case r.Tool != shell || !r.Outside && r.Pattern == exact(q.Subject) || r.Outside:
+	case r.Tool != shell || !r.Outside && r.Pattern == exactPattern(q.Subject) || r.Outside:
 		return nil
 	}
 	for _, line := range samples() {
@@ -100,18 +100,18 @@ func (q Question) CheckSaved(r Rule) error {
 			return refuse("it would also permit %q", line)
 		}
 	}
-	if found := marks(plainWords(r.Pattern)); len(found) > 0 {
+	if found := markCommandLine(plainWords(r.Pattern)); len(found) > 0 {
 		return refuse("%s", strings.Join(found, ", "))
 	}
 	return nil
 }
 
-// plainWords is a pattern as if it were a command.
+// plainWords returns a pattern as if it were a command.
 func plainWords(pattern string) string {
 	return strings.NewReplacer(`\`, "", "*", "x").Replace(pattern)
 }
 
-func escape(s, special string) string {
+func escapePattern(s, special string) string {
 	var b strings.Builder
 	for _, r := range s {
 		if strings.ContainsRune(special, r) {

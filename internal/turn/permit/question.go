@@ -40,7 +40,7 @@ type Question struct {
 	NoRule  string // why nothing can be saved; empty: something can
 }
 
-// Does is all that a person must have seen who permits the call.
+// Does returns all that a person must have seen who permits the call.
 func (q Question) Does() string {
 	if q.Whole != "" {
 		return q.Whole
@@ -83,7 +83,7 @@ type Option struct {
 	No     string `json:"no,omitempty"`   // why it cannot be chosen; empty: it can
 }
 
-// Options are the choices, in the order of all faces: no first.
+// Options returns the choices, in the order of all faces: no first.
 func (q Question) Options() []Option {
 	if q.Says != "" {
 		return q.answers()

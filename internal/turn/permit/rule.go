@@ -66,11 +66,11 @@ func Parse(s string) (Rule, error) {
 	if !patterned {
 		return Rule{Tool: name}, nil
 	}
-	pattern, at, why := inner(rest)
+	pattern, at, why := parsePattern(rest)
 	if why == "" {
 		at, why = checkPattern(name, pattern)
 	}
-	if why == "" && outside && starred(pattern) {
+	if why == "" && outside && hasStar(pattern) {
 		at, why = 0, "a * in a rule that runs outside the box, which takes the very command"
 	}
 	if why != "" {
@@ -118,7 +118,7 @@ func ParseAll(s string) ([]Rule, error) {
 	return out, nil
 }
 
-// String is what Parse reads.
+// String returns what Parse reads.
 func (r Rule) String() string {
 	name := r.Tool
 	if r.Outside {
@@ -130,8 +130,8 @@ func (r Rule) String() string {
 	return name + "(" + r.Pattern + ")"
 }
 
-// starred says whether a pattern has a * that stands for something.
-func starred(pattern string) bool {
+// hasStar reports whether a pattern has a * that stands for something.
+func hasStar(pattern string) bool {
 	for i := 0; i < len(pattern); i++ {
 		switch pattern[i] {
 		case '\\':
@@ -143,9 +143,9 @@ func starred(pattern string) bool {
 	return false
 }
 
-// inner is what stands before the closing parenthesis, which must be the last
+// parsePattern returns what stands before the closing parenthesis, which must be the last
 // character; else where and what is wrong.
-func inner(rest string) (pattern string, at int, why string) {
+func parsePattern(rest string) (pattern string, at int, why string) {
 	escaped := false
 	for i, c := range rest {
 		switch {

@@ -34,9 +34,9 @@ func matchServer(patterns []Rule, name string) ([]Rule, bool) {
 	return nil, false
 }
 
-// bind returns the rules that hold for a tool of a server as it is now. If one of the others names the
+// bindRules returns the rules that hold for a tool of a server as it is now. If one of the others names the
 // tool, why says why that one does not hold.
-func bind(rules []held, s tool.Spec) (bound []held, why string) {
+func bindRules(rules []held, s tool.Spec) (bound []held, why string) {
 	if s.Digest == "" {
 		return rules, ""
 	}

@@ -45,7 +45,7 @@ func Look(ctx context.Context, log Log, a id.Agent) (Standing, error) {
 		if err != nil {
 			return out, err
 		}
-		mode, grants, err := orders(ctx, log, a)
+		mode, grants, err := readOrders(ctx, log, a)
 		if err != nil {
 			return out, err
 		}
@@ -64,8 +64,8 @@ func Look(ctx context.Context, log Log, a id.Agent) (Standing, error) {
 	return out, nil
 }
 
-// orders reads what persons ordered in one history.
-func orders(ctx context.Context, log Log, a id.Agent) (mode Mode, grants []Grant, err error) {
+// readOrders reads what persons ordered in one history.
+func readOrders(ctx context.Context, log Log, a id.Agent) (mode Mode, grants []Grant, err error) {
 	for e, err := range log.QueryRange(ctx, history.Range{Agent: a}, history.Selection{Orders: true}) {
 		if err != nil {
 			return "", nil, err
@@ -90,7 +90,7 @@ func orders(ctx context.Context, log Log, a id.Agent) (mode Mode, grants []Grant
 	return mode, grants, nil
 }
 
-// ModeEntry is the record of a mode that a person chose.
+// ModeEntry returns the record of a mode that a person chose.
 func ModeEntry(m Mode) history.Draft {
 	return history.Draft{Kind: history.Command, Meta: history.Meta{Command: history.ModeCommand, Mode: string(m)}}
 }
@@ -141,7 +141,7 @@ func (p *Policy) standing(ctx context.Context, a id.Agent) (Standing, error) {
 	return out, nil
 }
 
-// rules are all that could permit a call of an agent.
+// rules returns all that could permit a call of an agent.
 func (p *Policy) rules(s Standing) ([]held, error) {
 	var out []held
 	for _, r := range s.allowed {
@@ -172,9 +172,9 @@ func matchHeld(rules []held, tool, subject string) ([]held, bool) {
 		plain[i] = r.Rule
 	}
 	leaving := slices.DeleteFunc(slices.Clone(plain), func(r Rule) bool { return !r.Outside })
-	by, ok := match(leaving, tool, subject)
+	by, ok := matchRules(leaving, tool, subject)
 	if !ok {
-		by, ok = match(slices.DeleteFunc(plain, func(r Rule) bool { return r.Outside }), tool, subject)
+		by, ok = matchRules(slices.DeleteFunc(plain, func(r Rule) bool { return r.Outside }), tool, subject)
 	}
 	out := make([]held, len(by))
 	for i, r := range by {

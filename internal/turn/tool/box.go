@@ -15,7 +15,7 @@ import (
 // Box is the tools of one agent, in the order in which models see them.
 type Box []Tool
 
-// Told is the tools of which a model is told.
+// Told returns the tools of which a model is told.
 func (b Box) Told() Box {
 	var covers []Cover
 	for _, t := range b {
@@ -24,19 +24,19 @@ func (b Box) Told() Box {
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(b), func(t Tool) bool {
-		return untold(t) || slices.ContainsFunc(covers, func(c Cover) bool { return c.Covers(NameOf(t)) })
+		return isUntold(t) || slices.ContainsFunc(covers, func(c Cover) bool { return c.Covers(NameOf(t)) })
 	})
 }
 
-// Tell is a tool of which models are told, because somebody chose it by its name.
+// Tell returns a tool of which models are told, because somebody chose it by its name.
 func Tell(t Tool) Tool {
-	if !untold(t) {
+	if !isUntold(t) {
 		return t
 	}
 	return chosen{t}
 }
 
-func untold(t Tool) bool {
+func isUntold(t Tool) bool {
 	_, named := t.(Named)
 	return !named && t.Spec().Untold
 }
@@ -49,7 +49,7 @@ func (c chosen) Spec() Spec {
 	return s
 }
 
-// Names are those of the tools.
+// Names returns those of the tools.
 func (b Box) Names() []string {
 	out := make([]string, len(b))
 	for i, t := range b {
@@ -58,7 +58,7 @@ func (b Box) Names() []string {
 	return out
 }
 
-// Offer is the tools as a model is told of them.
+// Offer returns the tools as a model is told of them.
 func (b Box) Offer() []llm.Tool {
 	b = b.Told()
 	out := make([]llm.Tool, len(b))
@@ -73,7 +73,7 @@ func (b Box) Offer() []llm.Tool {
 	return out
 }
 
-// Open is the tools and those that chests among them have opened, as far as they are left.
+// Open returns the tools and those that chests among them have opened, as far as they are left.
 func (b Box) Open() Box {
 	out := b
 	for _, t := range b {
@@ -120,10 +120,10 @@ func (b Box) Find(call llm.Part) (Found, Answer, bool) {
 	}
 	form := b[i].Spec().Args
 	args, unknown := form.Take(call.Args)
-	meant, near := misnamed(call.Name, unknown)
+	meant, near := nearestMembers(call.Name, unknown)
 	err := form.Check(args)
 	if err != nil || near && b[i].Spec().Access == Processes {
-		return Found{}, wrong(call.Name, form, err, meant), false
+		return Found{}, refuseArguments(call.Name, form, err, meant), false
 	}
 	found := Found{Tool: b[i], Args: args}
 	if meant != "" {
@@ -132,8 +132,8 @@ func (b Box) Find(call llm.Part) (Found, Answer, bool) {
 	return found, Answer{}, true
 }
 
-// wrong refuses arguments; meant is about those that the tool does not have.
-func wrong(name string, form *shape.Shape, err error, meant string) Answer {
+// refuseArguments refuses arguments; meant is about those that the tool does not have.
+func refuseArguments(name string, form *shape.Shape, err error, meant string) Answer {
 	said := fmt.Sprintf("The arguments of %s are wrong", name)
 	if e := (*shape.Error)(nil); errors.As(err, &e) && e.Pointer != "" {
 		said += ": " + text.Line(e.Path(), 80) + ": " + e.What
@@ -146,9 +146,9 @@ func wrong(name string, form *shape.Shape, err error, meant string) Answer {
 	return Failed(said + ". " + fieldsOf(form) + " Nothing was run.")
 }
 
-// misnamed says of arguments that a tool does not have what they should perhaps be called; near
+// nearestMembers says of arguments that a tool does not have what they should perhaps be called; near
 // says that there is such a name.
-func misnamed(name string, unknown []shape.Unknown) (says string, near bool) {
+func nearestMembers(name string, unknown []shape.Unknown) (says string, near bool) {
 	var said []string
 	for _, u := range unknown[:min(len(unknown), 5)] {
 		one := fmt.Sprintf("%s is no field of %s", text.Line(u.Path(), 80), name)
@@ -161,7 +161,7 @@ func misnamed(name string, unknown []shape.Unknown) (says string, near bool) {
 	return strings.Join(said, ", "), near
 }
 
-// meantField is the field whose name is near, or a part of what was written.
+// meantField returns the field whose name is near, or a part of what was written.
 func meantField(form *shape.Shape, unknown string) string {
 	var names []string
 	plain := strings.ToLower(strings.ReplaceAll(unknown, "-", "_"))
@@ -180,10 +180,10 @@ func fieldsOf(form *shape.Shape) string {
 	if len(form.Fields()) == 0 {
 		return "It has no fields."
 	}
-	return "Fields: " + members(form) + "."
+	return "Fields: " + listMembers(form) + "."
 }
 
-func members(form *shape.Shape) string {
+func listMembers(form *shape.Shape) string {
 	var names []string
 	for _, f := range form.Fields() {
 		var about []string
@@ -194,7 +194,7 @@ func members(form *shape.Shape) string {
 			about = append(about, strings.Join(words, " | "))
 		}
 		if each := f.Shape.Elements(); each != nil && len(each.Fields()) > 0 {
-			about = append(about, "each with "+members(each))
+			about = append(about, "each with "+listMembers(each))
 		}
 		if about != nil {
 			f.Name += " (" + strings.Join(about, "; ") + ")"

@@ -103,7 +103,7 @@ type Named interface {
 	Name() string
 }
 
-// NameOf is the name of a tool.
+// NameOf returns the name of a tool.
 func NameOf(t Tool) string {
 	if n, ok := t.(Named); ok {
 		return n.Name()
@@ -135,7 +135,7 @@ func (c *Culprit) Error() string { return c.Err.Error() }
 // Unwrap implements errors.
 func (c *Culprit) Unwrap() error { return c.Err }
 
-// Others is what those calls are told that were not the cause.
+// Others returns what those calls are told that were not the cause.
 func (c *Culprit) Others(tool string) string {
 	of := "another " + tool
 	if c.Name != "" {
@@ -228,5 +228,5 @@ type Answer struct {
 	Ends bool
 }
 
-// Failed is an answer that says what went wrong.
+// Failed returns an answer that says what went wrong.
 func Failed(text string) Answer { return Answer{Text: text, IsError: true} }
