@@ -38,7 +38,7 @@ import (
 	"ramet/internal/launch/sandbox"
 )
 
-// Purpose says why a program is started.
+// Purpose names the reason for which a program is started.
 type Purpose string
 
 // The purposes.
@@ -70,7 +70,7 @@ type Program struct {
 	Check func() error
 }
 
-// rule says how programs of a purpose start.
+// rule describes how programs of a purpose start.
 type rule struct {
 	neutral bool // in an empty folder
 	outside bool // found, with the interpreter that it names, outside of the project

@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// Row says what a program obeys, unasked, in the folder where it works: names that make it execute
+// Row lists what a program obeys, unasked, in its working folder: names that make it execute
 // something, or that change where it sends what. Texts that only its model reads (CLAUDE.md,
 // AGENTS.md, GEMINI.md, .goosehints) are not among them.
 type Row struct {

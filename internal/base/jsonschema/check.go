@@ -15,7 +15,7 @@ import (
 	"ramet/internal/base/text"
 )
 
-// Mismatch is why a value does not fit: OUTPUT_INVALID is for the caller to say.
+// Mismatch explains why a value does not fit: OUTPUT_INVALID is for the caller to say.
 type Mismatch struct {
 	Pointer string // to the value; empty: the whole
 	What    string
@@ -31,7 +31,7 @@ func (m *Mismatch) Error() string {
 // Mismatches are all that is wrong with a value, in its order. The first is its cause.
 type Mismatches []*Mismatch
 
-// mostTold is how many of them are told.
+// mostTold limits how many of them are reported.
 const mostTold = 20
 
 func (m Mismatches) Error() string {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Dialect is what a vendor's own feature for structured answers takes.
+// Dialect describes the schemas that a vendor's own feature for structured answers accepts.
 type Dialect struct {
 	Keywords string // that it knows, with spaces; all others are left out
 	Closed   bool   // it wants additionalProperties to be false in every object

@@ -43,7 +43,7 @@ func syntaxError(text []byte) string {
 	return "something follows the value"
 }
 
-// place is where a value stands. It becomes a pointer only when something is
+// place is the position of a value. It becomes a pointer only when something is
 // wrong: most values are right.
 type place struct {
 	up    *place

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 )
 
-// Shape is what a JSON value must look like.
+// Shape describes the form of a JSON value.
 type Shape struct {
 	kind   kind
 	desc   string
@@ -186,7 +186,7 @@ func (s *Shape) With(desc string) *Shape {
 // Description returns what With set.
 func (s *Shape) Description() string { return s.desc }
 
-// Error is what is wrong, and where: Pointer is an RFC 6901 JSON pointer, ""
+// Error describes what is wrong, and where: Pointer is an RFC 6901 JSON pointer, ""
 // for the whole value.
 type Error struct {
 	Pointer string

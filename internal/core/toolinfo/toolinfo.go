@@ -16,7 +16,7 @@ import (
 	"ramet/internal/base/fault"
 )
 
-// Access is what a tool can do to the world; permission depends on it.
+// Access names the effect that a tool can have; permission depends on it.
 type Access string
 
 // The kinds of access.
@@ -29,7 +29,7 @@ const (
 	Processes Access = "processes" // acts on agents: unasked, within budget and descent
 )
 
-// Subject is what a call is about: permission rules match it, and instructions of folders follow it.
+// Subject names what a call acts on: permission rules match it, and instructions of folders follow it.
 type Subject string
 
 // The subjects.
@@ -57,7 +57,7 @@ type Info struct {
 	Aliases []string
 	// Arguments maps arguments of the tool to their names in Claude Code, where they differ.
 	Arguments map[string]string
-	// NotInRecipes is why workers of recipes cannot use the tool; empty if they can.
+	// NotInRecipes explains why workers of recipes cannot use the tool; empty if they can.
 	NotInRecipes string
 	// Alone reports whether an agent that works alone is told of the tool from the start.
 	Alone bool

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// lull is how long the output may be silent, after the end of the command, before
+// lull is the time for which the output must be silent, after the end of the command, before
 // it is taken to be complete. It matters only where somebody who outlives the
 // command, such as a daemon, was handed the pipe.
 const lull = 250 * time.Millisecond

@@ -27,7 +27,7 @@ type thing struct {
 	id   guardIdentity
 }
 
-// folder is what was seen in one.
+// folder holds what was seen in a folder.
 type folder struct {
 	path   string        // below the root; "." is the root
 	id     guardIdentity // with the time of its last change
@@ -38,7 +38,7 @@ type folder struct {
 	things []thing
 }
 
-// deepest is how long the path of a folder is that is looked into. What lies deeper is taken
+// deepest limits the length of the path of a folder that is looked into. What lies deeper is taken
 // as one thing: the kernel takes no path over 4,096 bytes, and a look that fails finds nothing.
 const deepest = 3000
 

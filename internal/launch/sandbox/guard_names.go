@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// kind is what a name stands for, and so how it is judged.
+// kind classifies a name, and so how it is judged.
 type kind string
 
 const (

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// quarantine is where things of one folder go.
+// quarantine receives the things of one folder.
 type quarantine struct {
 	root *os.Root // the folder
 	dir  string   // its path

@@ -25,11 +25,11 @@ func limitsHow() string {
 	return " (looked at ten times a second; files by the kernel; no control groups of version 2 are delegated to this process)"
 }
 
-// between is how often the helper looks.
+// between is the interval at which the helper looks.
 const between = 100 * time.Millisecond
 
-// headroom is how many processes more than allowed there may be until the helper looks. A
-// fork that fails ends a loop of shells so soon that nobody could say why.
+// headroom is the number of processes above the limit that there may be until the helper looks. A
+// fork that fails ends a loop of shells before its cause could be reported.
 const headroom = 4096
 
 // machineMemory returns what the machine has; 0: not known.

@@ -14,13 +14,13 @@ const (
 	guardFD   = 6
 )
 
-// way is how a command is held together.
+// way describes how a command's processes are held together.
 type way struct {
 	Spaces bool // namespaces; else a subreaper
 	User   bool // with a user namespace, which an ordinary user needs
 }
 
-// order is what the helper is told. It goes as gob, which leaves texts as they are;
+// order is sent to the helper. It is encoded as gob, which leaves texts as they are;
 // JSON would not, where they are no UTF-8.
 type order struct {
 	Way      way
@@ -54,7 +54,7 @@ type inside struct {
 	Limits            Limits // without zeros
 }
 
-// report is what the helper says, one line of JSON each time: that the command
+// report is a line of JSON from the helper: that the command
 // runs or why not, and how it ended.
 type report struct {
 	Step   string // what failed; empty: nothing

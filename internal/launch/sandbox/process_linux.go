@@ -16,7 +16,7 @@ import (
 	"ramet/internal/base/fault"
 )
 
-// patience is how long a helper without namespaces may take to end its descendants.
+// patience limits how long a helper without namespaces may take to end its descendants.
 const patience = 10 * time.Second
 
 // Process is a command that was started.
@@ -119,7 +119,7 @@ func (p *Process) patrol() (end func()) {
 	return func() { close(stop); <-ended }
 }
 
-// patrolEvery is how often. A look at a large workspace takes a fiftieth of it.
+// patrolEvery is the interval. A look at a large workspace takes a fiftieth of it.
 const patrolEvery = time.Second
 
 // look sees what the command left under names that others execute.
@@ -140,7 +140,7 @@ func (p *Process) look() {
 	}
 }
 
-// mostMoved is how many things are told one by one.
+// mostMoved limits how many things are reported one by one.
 const mostMoved = 10
 
 func (p *Process) note(format string, args ...any) {

@@ -70,7 +70,7 @@ import (
 	"ramet/internal/base/fault"
 )
 
-// Command is what to run.
+// Command describes a command to run.
 type Command struct {
 	Args    []string // the program, looked up in the PATH of Env, and its arguments
 	Path    string   // the program's file; empty: what Args[0] finds
@@ -85,7 +85,7 @@ type Command struct {
 	For     *Mark     // for whom it is started: it bears this for ever (Marked); nil: for nobody
 }
 
-// Speech is how one talks with a command that stays: the ends of two pipes that are the
+// Speech connects to a command that stays: the ends of two pipes that are the
 // command's. Its standard error goes to Output. Start closes both files, whatever comes of it.
 type Speech struct {
 	In  *os.File // it reads this
@@ -99,7 +99,7 @@ func (s *Speech) close() {
 	}
 }
 
-// Box is what a confined command may do. All paths are absolute; what does not
+// Box limits a confined command. All paths are absolute; what does not
 // exist is left out, but for folders to be written.
 type Box struct {
 	Write   []string // folders below which it may write, by their real paths: no symbolic link is followed
@@ -115,7 +115,7 @@ type Box struct {
 	Limits  Limits   // when one is reached, everything of the command is killed
 }
 
-// Result is how a command ended.
+// Result describes how a command ended.
 type Result struct {
 	ExitCode int            // 128 + signal where a signal ended it
 	Signal   syscall.Signal // 0: none

@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-// socketFolders are where sessions and displays put their sockets. They are covered
+// socketFolders hold the sockets of sessions and displays. They are covered
 // whole, so that a socket which is bound there later is not seen either.
 var socketFolders = sync.OnceValue(func() []string {
 	return []string{fmt.Sprintf("/run/user/%d", os.Geteuid()), "/tmp/.X11-unix", "/tmp/.ICE-unix"}
@@ -49,7 +49,7 @@ func temporarySockets(patterns string) []string {
 	return slices.Compact(out)
 }
 
-// findSockets returns the paths at which somebody listens, or did.
+// findSockets returns the paths of sockets on which a process listens, or did.
 func findSockets() ([]string, error) {
 	table, err := os.ReadFile("/proc/net/unix")
 	if err != nil {

@@ -86,7 +86,7 @@ func (t *tempFolder) remove() {
 	t.lock.Close()
 }
 
-// unlockedAge is how old a folder without a lock must be before it is removed: earlier
+// unlockedAge is the least age at which a folder without a lock is removed: earlier
 // versions made such folders, and one may still be running.
 const unlockedAge = 24 * time.Hour
 

@@ -22,7 +22,7 @@ const Origin = "anthropic"
 // protocol demands one. Every model since Claude 4 may write as much.
 const fallbackTokens = 32000
 
-// Host is where the protocol is spoken otherwise than at Anthropic's.
+// Host describes a host that speaks the protocol differently from Anthropic's.
 type Host struct {
 	// Framed is Amazon's: the model stands in the path and not in the body, which
 	// names its version instead, and answers come in frames.

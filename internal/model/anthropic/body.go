@@ -93,7 +93,7 @@ func (b block) content() content {
 	return out
 }
 
-// cited is what is kept of a text that rests on pages.
+// cited holds the citations of a text.
 type cited struct {
 	Citations []json.RawMessage `json:"citations"`
 }

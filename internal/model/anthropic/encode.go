@@ -120,7 +120,7 @@ func (p *provider) encode(r llm.Request) (string, any) {
 	return "/v1/messages", out
 }
 
-// setThinking asks for thinking. Models since 4.6, and those that nobody knows yet,
+// setThinking asks for thinking. Models since 4.6, and those that are not known yet,
 // decide themselves how much and take an effort; before, they take a budget within
 // the limit of the answer. The newer ones do not show what they think unless told.
 func setThinking(out *request, r llm.Request, known llm.Model) {

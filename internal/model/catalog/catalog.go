@@ -25,7 +25,7 @@ import (
 	"ramet/internal/model/llm"
 )
 
-// Protocol is how a vendor is talked to.
+// Protocol names a vendor's protocol.
 type Protocol string
 
 // The protocols.
@@ -250,7 +250,7 @@ func (v Vendor) owner() string {
 	return v.Name
 }
 
-// Model returns what is known about a model; ok is false where it stands in no table:
+// Model returns what is known about a model; ok is false if no table has it:
 // then its limits are those of the one most like it, if any is.
 func (v Vendor) Model(name string) (m llm.Model, ok bool) {
 	table := v.Table()
@@ -270,7 +270,7 @@ func (v Vendor) documents(m llm.Model) bool {
 	return (v.Protocol != Chat || v.Files) && !v.BuiltIn && (m.Images || !m.Known)
 }
 
-// Price returns what a model costs; ok is false where nobody knows.
+// Price returns what a model costs; ok is false if unknown.
 func (v Vendor) Price(name string) (llm.Price, bool) {
 	m, known := v.Model(name)
 	return m.Price, known || v.Local

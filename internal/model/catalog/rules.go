@@ -6,8 +6,8 @@ import (
 	"ramet/internal/model/llm"
 )
 
-// Rule is what holds for the models of a family and stands in no list of models:
-// how hard they are to think where nobody says, and what they want or charge
+// Rule describes the models of a family where no list of models does:
+// how hard they think by default, and what they want or charge
 // otherwise than others. Each has the page that says so and the day on which it did;
 // of two, the later one wins.
 type Rule struct {
@@ -90,7 +90,7 @@ func applyRules(vendor string, m llm.Model) llm.Model {
 	return m
 }
 
-// least is how much of its name a model must share with another to be taken for
+// least is the number of bytes of its name that a model must share with another to be taken for
 // one of its family: more than the maker's name.
 const least = 6
 

@@ -21,7 +21,7 @@ type Update struct {
 // Path returns the file of a home folder that holds an update.
 func Path(home string) string { return filepath.Join(home, "models.json") }
 
-// file is where an update is read from; empty: there is none. mu guards it.
+// file is the path of an update; empty: there is none. mu guards it.
 var file string
 
 // UseFile names the file of an update. One that is not there, or not whole, changes

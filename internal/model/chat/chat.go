@@ -16,7 +16,7 @@ import (
 	"ramet/internal/model/wire"
 )
 
-// Dialect is what servers differ in.
+// Dialect describes the differences between servers.
 type Dialect struct {
 	// Thoughts is the field in which a server wants plain thinking back; empty
 	// where it wants none.
@@ -30,7 +30,7 @@ type Dialect struct {
 	Marks string
 	// Cost: it says what it charged when asked to.
 	Cost bool
-	// Forms is how it holds an answer to a schema: Schema, Object, Apart; empty: it
+	// Forms names how it holds an answer to a schema: Schema, Object, Apart; empty: it
 	// cannot.
 	Forms string
 	// Plugin is its own search of the web; empty: it has none.

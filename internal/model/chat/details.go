@@ -39,7 +39,7 @@ func (d *details) add(pieces []json.RawMessage) {
 	}
 }
 
-// find returns the detail that a piece goes on with; nil if it begins one.
+// find returns the detail that a piece continues; nil if it begins one.
 func (d *details) find(piece map[string]any) map[string]any {
 	if piece["index"] == nil {
 		return nil

@@ -26,7 +26,7 @@ type request struct {
 	Plugins       []plugin      `json:"plugins,omitempty"`
 }
 
-// format is what an answer must look like.
+// format describes the form of an answer.
 type format struct {
 	Type   string      `json:"type"`
 	Schema *jsonSchema `json:"json_schema,omitempty"`

@@ -44,7 +44,7 @@ func (k Key) GoString() string { return hidden }
 // MarshalText hides the key.
 func (k Key) MarshalText() ([]byte, error) { return []byte(hidden), nil }
 
-// Access is how a vendor is reached.
+// Access holds a vendor's address and credentials.
 type Access struct {
 	Key      Key
 	KeyFrom  string // a variable, or the file; empty without a key
@@ -56,7 +56,7 @@ type Access struct {
 	TokenCommand string
 }
 
-// Google is what gets tokens for Google's cloud, and for what.
+// Google configures tokens for Google's cloud.
 type Google struct {
 	File, Metadata    string // of an account; host of the metadata server. Empty: the usual
 	Project, Location string
@@ -70,7 +70,7 @@ func (a Access) Reach(v catalog.Vendor) catalog.Vendor {
 	return v
 }
 
-// AWS is what signs requests to Amazon where there is no key.
+// AWS signs requests to Amazon where there is no key.
 type AWS struct {
 	ID, Region      string
 	Secret, Session Key

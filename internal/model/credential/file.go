@@ -56,7 +56,7 @@ func readFile(path string) (map[string]string, error) {
 	return parseFile(path, string(text))
 }
 
-// parseFile never repeats what stands in the file.
+// parseFile reads the keys in a text. Its errors never repeat the text.
 func parseFile(path, text string) (map[string]string, error) {
 	const form = `write one line for each vendor: anthropic = "…"`
 	keys := map[string]string{}

@@ -19,7 +19,7 @@ type Queue struct {
 	waiting []*place
 }
 
-// place is where a call waits.
+// place is the place of a waiting call.
 type place struct {
 	vendor string
 	in     chan struct{} // closed when it may run

@@ -10,7 +10,7 @@ import (
 	"ramet/internal/model/llm"
 )
 
-// RecordedCall is what happened.
+// RecordedCall is the record of a call.
 type RecordedCall struct {
 	Model    llm.Ref
 	Request  chain.Hash // of the bytes sent, see llm.Bytes; zero if none were
@@ -37,7 +37,7 @@ type Recorder interface {
 	Record(context.Context, RecordedCall) error
 }
 
-// RecordOptions is what to record with.
+// RecordOptions configure WithRecord.
 type RecordOptions struct {
 	Vendor   string
 	Recorder Recorder

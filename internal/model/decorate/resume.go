@@ -7,7 +7,7 @@ import (
 	"ramet/internal/model/llm"
 )
 
-// most is how often an answer is gone on with.
+// most limits how often an answer is resumed.
 const most = 8
 
 type resumeProvider struct{ next llm.Provider }
@@ -27,7 +27,7 @@ func (p resumeProvider) Stream(ctx context.Context, r llm.Request) iter.Seq[llm.
 	}
 }
 
-// answer is what has come so far.
+// answer is the answer so far.
 type answer struct {
 	asked llm.Request
 	parts []llm.Part

@@ -11,7 +11,7 @@ import (
 	"ramet/internal/model/llm"
 )
 
-// RetryOptions is how patient to be; zero values are the defaults.
+// RetryOptions configure retries; zero values are the defaults.
 type RetryOptions struct {
 	Attempts int           // in all; 5
 	First    time.Duration // the first wait; 500 ms. It doubles each time

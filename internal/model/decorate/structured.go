@@ -17,7 +17,7 @@ type structuredProvider struct {
 	refused map[key]bool
 }
 
-// key is what was refused: a schema, by a model, with tools or without.
+// key names a refused schema: by which model, with tools or without.
 type key struct {
 	model  string
 	schema chain.Hash

@@ -33,7 +33,7 @@ import (
 	"ramet/internal/model/wire"
 )
 
-// Access is how a vendor is reached.
+// Access holds a vendor's address and credentials.
 type Access struct {
 	Key  string // empty: none
 	Base string // base URL; empty: the vendor's own
@@ -45,7 +45,7 @@ type Access struct {
 	Project, Location string
 }
 
-// Options is what Model depends on.
+// Options are the dependencies of Model.
 type Options struct {
 	Access Access
 	// Tokens are asked for one before each call, where they take the place of a key.

@@ -22,7 +22,7 @@ import (
 	"ramet/internal/launch/sandbox"
 )
 
-// GoogleSource is where tokens come from: Command, else File, else the metadata server.
+// GoogleSource is the source of tokens: Command, else File, else the metadata server.
 type GoogleSource struct {
 	File     string            // of a service account or a user; empty: none
 	Command  string            // prints a token, run with sh -c; empty: none
@@ -41,9 +41,9 @@ const (
 	// usual is the metadata server, by its address: the name may be anybody's where
 	// no such server is.
 	usual = "169.254.169.254"
-	// early is how long before its end a token is not used any more.
+	// early is the time before its end from which a token is not used any more.
 	early = 4 * time.Minute
-	// commandLasts is how long what a command printed is used: it says no end.
+	// commandLasts is the time for which the token that a command printed is used: it has no end.
 	commandLasts   = 5 * time.Minute
 	googlePatience = 30 * time.Second
 	googleGlance   = 3 * time.Second // of the metadata server, which is near or not there

@@ -14,7 +14,7 @@ import (
 	"ramet/internal/model/wire"
 )
 
-// ModelAccess is how a vendor is reached.
+// ModelAccess holds a vendor's address and credentials.
 type ModelAccess struct {
 	Key  string // empty: none
 	Base string // base URL; empty: the vendor's own
@@ -22,10 +22,10 @@ type ModelAccess struct {
 	Token func(context.Context) (string, error)
 }
 
-// rosterPatience is how long a list may take.
+// rosterPatience limits how long a list may take.
 const rosterPatience = 10 * time.Second
 
-// rosterGlance is how long a server on this machine may take to be found.
+// rosterGlance limits how long a server on this machine may take to be found.
 const rosterGlance = 500 * time.Millisecond
 
 func vendorClient(ctx context.Context, v catalog.Vendor, a ModelAccess, rt http.RoundTripper) (*wire.Client, string, error) {

@@ -21,7 +21,7 @@ type AWSCredentials struct {
 	ID, Secret, Session string // the last is empty for lasting ones
 }
 
-// service is what Bedrock is called in signatures.
+// service is the name of Bedrock in signatures.
 const service = "bedrock"
 
 var endpoint = text.Regexp(`^bedrock-runtime(?:-fips)?\.([a-z0-9-]+)\.amazonaws\.com`)

@@ -20,7 +20,7 @@ type decoder struct {
 	told     bool         // the server told what it looked for
 }
 
-// grounding is what an answer rests on.
+// grounding holds the sources of an answer.
 type grounding struct {
 	Queries []string `json:"webSearchQueries"`
 	Chunks  []struct {

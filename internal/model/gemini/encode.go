@@ -54,8 +54,8 @@ type tools struct {
 	Search    *struct{}  `json:"googleSearch,omitempty"`
 }
 
-// calls says whether functions may be called, and that the server tells what it
-// calls by itself: so it wants it where its own tools stand beside functions.
+// calls sets whether functions may be called, and that the server reports the calls that it
+// makes itself: it demands this where its own tools are next to functions.
 type calls struct {
 	Functions struct {
 		Mode string `json:"mode"`
@@ -142,15 +142,15 @@ func (p *provider) encode(r llm.Request) (string, any) {
 	return p.below + url.PathEscape(r.Model) + ":streamGenerateContent?alt=sse", out
 }
 
-// takesLevels reports whether a model is of the third generation or later, or of nobody
-// knows which.
+// takesLevels reports whether a model is of the third generation or later, or of an unknown
+// one.
 func takesLevels(known llm.Model) bool { return len(known.Efforts) > 0 || !known.Known }
 
 // both reports whether the server's own search may stand beside functions. Models
 // before 3 refuse it, and so does Google's cloud.
 func (p *provider) both(known llm.Model) bool { return takesLevels(known) && p.below == usual }
 
-// offerTools says what may be called: our functions, the server's search, or both.
+// offerTools adds the tools that may be called: our functions, the server's search, or both.
 func offerTools(out *request, r llm.Request, searches, both bool) {
 	var one tools
 	for _, t := range r.Tools {

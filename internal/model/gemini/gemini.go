@@ -25,7 +25,7 @@ type provider struct {
 	below  string // the path of the models
 }
 
-// usual is where the models stand at Gemini's own API.
+// usual is the path of the models at Gemini's own API.
 const usual = "/v1beta/models/"
 
 // New makes a provider. The base URL is given without the version.

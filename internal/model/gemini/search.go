@@ -8,14 +8,14 @@ import (
 	"ramet/internal/model/wire"
 )
 
-// served is what the server called by itself, or what came of it. It goes back as
+// served is a call that the server made itself, or its result. It is sent back as
 // it came.
 type served struct {
 	Call     json.RawMessage `json:"toolCall,omitempty"`
 	Response json.RawMessage `json:"toolResponse,omitempty"`
 }
 
-// servedIn returns what stands in a part; ok is false where nothing does.
+// servedIn returns the server's own call or result in a part; ok is false if there is none.
 func servedIn(call, response json.RawMessage) (s served, ok bool) {
 	if string(call) != "null" {
 		s.Call = call

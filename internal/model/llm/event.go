@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// EventType says what happened in a stream.
+// EventType names a kind of event in a stream.
 type EventType string
 
 // The events. Sent and Retry tell about the call, the deltas, Start and Done
@@ -56,7 +56,7 @@ func (e *Event) Content() bool {
 // Fail returns the terminal event of a call that failed.
 func Fail(err error) Event { return Event{Type: Failed, Err: err} }
 
-// Reason says why a model stopped.
+// Reason names why a model stopped.
 type Reason string
 
 // The reasons. ToolCalls means that the model waits for results; Paused that its
@@ -70,7 +70,7 @@ const (
 	Error     Reason = "error"
 )
 
-// Finish is how an answer ended.
+// Finish describes how an answer ended.
 type Finish struct {
 	Reason Reason `json:"reason"`
 	Raw    string `json:"raw"` // the vendor's own word

@@ -9,7 +9,7 @@ import (
 	"ramet/internal/base/fault"
 )
 
-// Failure is what is known about a call that failed; errors.As finds it in the
+// Failure describes a call that failed; errors.As finds it in the
 // fault.
 type Failure struct {
 	Status int           // of HTTP; 0 where there was no answer

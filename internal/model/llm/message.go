@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Role says who speaks.
+// Role names the author of a message.
 type Role string
 
 // The roles.
@@ -61,7 +61,7 @@ func (m Message) Calls() []Part {
 	return out
 }
 
-// PartType says what a part of a message is.
+// PartType names a kind of part of a message.
 type PartType string
 
 // The parts that a message is made of.
@@ -87,7 +87,7 @@ type Part struct {
 	MediaType string          `json:"media_type,omitempty"` // image, document
 	Data      []byte          `json:"data,omitempty"`       // image, document
 
-	// Malformed is what the model sent as arguments of a tool call when that was
+	// Malformed holds the arguments of a tool call as the model sent them when that was
 	// no JSON object, or only the beginning of one. Args is {} then, so that every
 	// vendor takes the message back; such a call must not be run.
 	Malformed string `json:"malformed,omitempty"`

@@ -25,7 +25,7 @@ func ParseRef(s string) (Ref, error) {
 	return Ref{strings.ToLower(vendor), name}, nil
 }
 
-// Model is what is known about a model.
+// Model describes a model.
 type Model struct {
 	Name    string   `json:"name"`              // the vendor's name for it
 	Title   string   `json:"title"`             // for people

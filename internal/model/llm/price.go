@@ -1,6 +1,6 @@
 package llm
 
-// Price is what one token costs, in pico-dollars (10⁻¹² USD), which is the
+// Price is the price of one token, in pico-dollars (10⁻¹² USD), which is the
 // price of a million tokens in micro-dollars.
 type Price struct {
 	Input      int64 `json:"input"`
@@ -12,7 +12,7 @@ type Price struct {
 	Search     int64 `json:"search,omitempty"` // of one search of the web, in pico-dollars too
 }
 
-// Long is what is charged for a whole call whose context is long, in percent of
+// Long is the charge for a whole call whose context is long, in percent of
 // the usual price.
 type Long struct {
 	Above  int64 `json:"above"` // tokens read, from a cache or not; 0: there is no such price

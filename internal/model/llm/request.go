@@ -17,7 +17,7 @@ type Tool struct {
 	Schema      json.RawMessage `json:"schema"` // JSON Schema of the arguments, an object
 }
 
-// Effort is how hard a model should think. Empty leaves it to the vendor.
+// Effort names how hard a model should think. Empty leaves it to the vendor.
 type Effort string
 
 // The efforts. A model that does not know one gets the nearest it has.
@@ -62,7 +62,7 @@ func (e Effort) Or(other Effort) Effort {
 	return e
 }
 
-// Request is what a model is asked.
+// Request is a request to a model.
 type Request struct {
 	Model string `json:"model"` // the vendor's name for it
 	// Messages may be the beginning of later requests too, also of others that ask at the same time: whoever

@@ -8,7 +8,7 @@ import (
 	"ramet/internal/model/llm"
 )
 
-// summarise is what those who compact a conversation ask for.
+// summarise is in requests to compact a conversation.
 const summarise = "Summarise the conversation above"
 
 const (

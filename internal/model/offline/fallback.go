@@ -2,7 +2,7 @@ package offline
 
 import "ramet/internal/base/text"
 
-// fallback is how an order says what to write if the one who reads it can do no better: a file,
+// fallback matches the part of an order that says what to write if the model can do no better: a file,
 // and a text between lines of five tildes.
 var fallback = text.Regexp("(?s)[Ii]f you can do no better, write to `([^`\n]+)` this text:\n\n~~~~~\n(.*?)\n~~~~~\n")
 

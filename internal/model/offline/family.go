@@ -7,7 +7,7 @@ import (
 	"ramet/internal/base/text"
 )
 
-// strangers is how many letters of others are read while children are awaited.
+// strangers limits how many letters of others are read while waiting for children.
 const strangers = 8
 
 // agentID is an id as results tell it.

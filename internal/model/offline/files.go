@@ -122,7 +122,7 @@ func read(m []string) []step {
 	return []step{{kind: together, calls: calls}}
 }
 
-// mostCalls is how many calls one answer makes.
+// mostCalls limits the calls of one answer.
 const mostCalls = 16
 
 // name shows a word of the order in a report.

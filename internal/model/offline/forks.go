@@ -8,7 +8,7 @@ import (
 	"ramet/internal/base/text"
 )
 
-// mostChildren is how many children one step forks.
+// mostChildren limits the children that one step forks.
 const mostChildren = 8
 
 var (

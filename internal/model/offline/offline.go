@@ -51,7 +51,7 @@ import (
 // Label begins every text of the model.
 const Label = "[offline model] "
 
-// most is how many answers one order takes at most.
+// most limits the answers to one order.
 const most = 50
 
 // Model is the provider. It holds nothing.
@@ -81,7 +81,7 @@ func (Model) Stream(ctx context.Context, r llm.Request) iter.Seq[llm.Event] {
 	}
 }
 
-// answer is what the model decided: calls, or a text.
+// answer is the decision of the model: calls, or a text.
 type answer struct {
 	calls []llm.Part
 	text  string

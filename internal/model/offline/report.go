@@ -14,7 +14,7 @@ const (
 	quotedWidth = 160
 )
 
-// Examples is what the model understands.
+// Examples lists orders that the model understands.
 const Examples = "I understand plain orders, such as:\n\n" +
 	"- run `go test ./...`\n" +
 	"- list the files; read README.md; search for TODO in *.go; find *.md\n" +

@@ -7,7 +7,7 @@ import (
 	"ramet/internal/model/llm"
 )
 
-// piece is how many bytes of text one delta brings, about.
+// piece is the size of a delta of text in bytes, about.
 const piece = 24
 
 // speaker streams one answer.

@@ -8,7 +8,7 @@ import (
 	"ramet/internal/base/text"
 )
 
-// kind is how the calls of a step follow each other.
+// kind names how the calls of a step follow each other.
 type kind int
 
 const (

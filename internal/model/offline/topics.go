@@ -1,6 +1,6 @@
 package offline
 
-// topics are what newcomers ask about. Of those that fit a question equally well the first is
+// topics are questions of newcomers. Of those that fit a question equally well the first is
 // the answer.
 var topics = []GuideTopic{
 	{"Fork an agent", "fork branch copy child children parallel helper helpers second another+agent two+agents try+approaches clone split subagent spawn delegate",

@@ -156,7 +156,7 @@ func itemsOf(m llm.Message, ids wire.IDs) []any {
 	return out
 }
 
-// spoken is what is kept of a message besides its text.
+// spoken holds the properties of a message besides its text.
 type spoken struct {
 	Phase string `json:"phase"`
 }

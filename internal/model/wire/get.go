@@ -10,7 +10,7 @@ import (
 	"ramet/internal/model/llm"
 )
 
-// maxList is how long an answer of Get may be.
+// maxList limits the length of an answer of Get.
 const maxList = 8 << 20
 
 // Get reads something that is no stream, such as a list of models. Failures are

@@ -73,7 +73,7 @@ func (p *Parts) Cite(i int, s llm.Source) {
 // Keep sets the opaque data of a part.
 func (p *Parts) Keep(i int, data []byte) { p.list[i].Opaque = append([]byte(nil), data...) }
 
-// Done says that a part is whole.
+// Done marks a part as whole.
 func (p *Parts) Done(i int) {
 	p.list[i].done = true
 	for p.next < len(p.list) && p.list[p.next].done {
@@ -82,7 +82,7 @@ func (p *Parts) Done(i int) {
 	}
 }
 
-// DoneAll says that all are whole.
+// DoneAll marks all parts as whole.
 func (p *Parts) DoneAll() {
 	for i := range p.list {
 		p.Done(i)

@@ -43,7 +43,7 @@ const (
 	maxError  = 64 << 10 // of the body of a failure
 )
 
-// Options is what an adapter needs to know.
+// Options configure an adapter's client.
 type Options struct {
 	Vendor string // its name, for messages
 	Base   string // base URL
@@ -347,7 +347,7 @@ func Garbled(format string, args ...any) error {
 	return fault.New(fault.ProviderProtocol, "%w", why).WithHint("check the base URL: something else may answer there")
 }
 
-// fault says whose fault it is, and takes the key out.
+// fault adds whose fault it is to an error, and removes the key.
 func (c *Client) fault(err error) error {
 	if said, ok := errors.AsType[*Said](err); ok {
 		err = c.classify(*said)

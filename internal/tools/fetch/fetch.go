@@ -45,7 +45,7 @@ type Options struct {
 	Permit func(netip.AddrPort) bool
 }
 
-// Page is what a server answered.
+// Page is a server's answer.
 type Page struct {
 	URL    string // where it was found, behind redirects
 	Title  string // of HTML
@@ -53,7 +53,7 @@ type Page struct {
 	Status int
 	Text   string // Markdown, or the text itself
 	Cut    bool   // there was more
-	// To is where the server sends to, on another host; nothing of it was read.
+	// To is the target of a redirect to another host; nothing of it was read.
 	To string
 }
 

@@ -31,14 +31,14 @@ type Runner struct {
 	Project string   // its folder
 	Env     []string // of every hook
 	Free    []string // what the user's own get besides
-	// Box is what a hook of the project may do, in the folder of an agent; an error: nothing
+	// Box returns the limits of a hook of the project, in the folder of an agent; an error: nothing
 	// can be confined.
 	Box func(dir string) (*sandbox.Box, error)
 	// Accepted refuses a command to be run in a folder if its files in the project are not what a person accepted.
 	Accepted func(dir, command string) error
 }
 
-// mostOutput is how much is kept of what a hook says.
+// mostOutput limits how many bytes of a hook's output are kept.
 const mostOutput = 1 << 20
 
 // Fire runs the hooks that fit, and puts together what they say. When ctx ends they are killed.

@@ -16,7 +16,7 @@ import (
 	"ramet/internal/turn/hook"
 )
 
-// Kind is that of files which name hooks, and of those that hooks run.
+// Kind is the kind of files that name hooks, and of those that hooks run.
 const Kind trust.Kind = "hooks"
 
 // Folders are those in which projects keep the programs of hooks.

@@ -13,7 +13,7 @@ import (
 	"ramet/internal/turn/tool"
 )
 
-// prompt is how soon a command in the background must fail to be told at once.
+// prompt is the time within which the failure of a background command is reported at once.
 const prompt = 300 * time.Millisecond
 
 type jobArgs struct {
@@ -113,7 +113,7 @@ func (l *Local) unknownJob(number int) string {
 	return said
 }
 
-// jobMemo is what the history keeps of a command in the background.
+// jobMemo is the record of a background command in the history.
 type jobMemo struct {
 	Number  int    `json:"number"`
 	By      string `json:"by"`

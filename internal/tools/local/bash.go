@@ -158,7 +158,7 @@ func describeEnding(result sandbox.Result, err error, timeout time.Duration, g t
 	return how, failed
 }
 
-// refusals are what programs say when a file may not be written, or there is no network.
+// refusals match the messages of programs if a file may not be written, or there is no network.
 var refusals = text.Regexp(`(?i)operation not permitted|permission denied|device or resource busy|read-only file ?system|\bE(PERM|ACCES|ROFS|NETUNREACH|HOSTUNREACH|AI_AGAIN|NOTFOUND|CONNREFUSED)\b|` +
 	`network is (unreachable|down)|no route to host|name resolution|resolve (host|address|proxy)|unable to resolve|cannot resolve|could not resolve|name or service not known|no such host|nodename nor servname|` +
 	`unknown host|network error|connection refused|failed to connect|could not connect|can't connect|getaddrinfo`)
@@ -211,7 +211,7 @@ func (l *Local) cached(env []string) []string {
 	return append(slices.Clip(env), "XDG_CACHE_HOME="+l.o.Cache, "GOCACHE="+filepath.Join(l.o.Cache, "go-build"))
 }
 
-// confinement returns what a command may do that nobody permitted.
+// confinement returns the box of a command that no person permitted.
 func (l *Local) confinement() *sandbox.Box {
 	box := &sandbox.Box{
 		Write: []string{l.o.Root},

@@ -86,7 +86,7 @@ func (d *draft) put(old, new string) {
 		at += i + len(old)
 	}
 	grown := len(new) - len(old)
-	// moved is where a place of the body comes to lie; one within what is replaced, at its beginning
+	// moved returns the new offset of a place of the body; of one within the replaced text, its beginning
 	// or behind its end.
 	moved := func(at, within int) int {
 		before, _ := slices.BinarySearch(starts, at-len(old)+1) // those that end there or earlier
@@ -114,7 +114,7 @@ func (d *draft) put(old, new string) {
 	d.body = strings.ReplaceAll(d.body, old, new)
 }
 
-// mostEcho is how many lines of its work an edit shows.
+// mostEcho limits how many changed lines an edit shows.
 const mostEcho = 40
 
 // excerpt returns the lines that are new, with one around, as read shows them.

@@ -127,7 +127,7 @@ func (g *globbing) answer(w *walk) tool.Answer {
 	return tool.Answer{Text: strings.Join(lines, "\n") + note, Show: fmt.Sprintf("%d files", n)}
 }
 
-// mostChoices is how many patterns without braces one pattern may stand for: each
+// mostChoices limits how many patterns without braces one pattern may stand for: each
 // is tried for each name.
 const mostChoices = 1000
 

@@ -126,7 +126,7 @@ func (g *grepping) visit(f *folder) error {
 	return nil
 }
 
-// nothing says that no line fits, and where was looked.
+// nothing returns the answer that no line fits, and where was looked.
 func (g *grepping) nothing(w *walk, pattern string) string {
 	said := fmt.Sprintf("No line fits (%d files searched", g.searched)
 	if g.left > 0 {

@@ -31,7 +31,7 @@ func (s *handle) close() {
 	}
 }
 
-// aim is what a place is looked up for.
+// aim names the purpose of a lookup.
 type aim int
 
 const (
@@ -41,7 +41,7 @@ const (
 	toMake      // and folders on the way are made
 )
 
-// mostLinks is how many links a path may go through.
+// mostLinks limits how many links a path may go through.
 const mostLinks = 40
 
 // relative returns a path as a model writes it, cleaned, with slashes: relative to the
@@ -217,7 +217,7 @@ func explainPath(p string, err error) error {
 	return sentenceError("%s: %v", showPath(p), err)
 }
 
-// missing says that there is nothing, and what was perhaps meant.
+// missing returns the error that there is nothing, with what was perhaps meant.
 func (l *Local) missing(p string) error {
 	err := explainPath(p, fs.ErrNotExist)
 	rel, bad := l.relative(p)

@@ -44,11 +44,11 @@ import (
 	"ramet/internal/turn/tool"
 )
 
-// Options are what the tools of one agent need.
+// Options configure the tools of one agent.
 type Options struct {
 	Root string   // the agent's folder: absolute, a real path
 	Env  []string // the complete environment of commands; see launch.EnvironmentFor
-	// Keep is what confined commands may not write, besides .git and .ramet.
+	// Keep lists paths that confined commands may not write, besides .git and .ramet.
 	Keep []string
 	// Hide is ramet's home, database and configuration, and what the user hides: confined
 	// commands may not read it, and file tools do not touch it where it lies in the root.
@@ -56,14 +56,14 @@ type Options struct {
 	// Write are further folders that confined commands may write; those that do not
 	// exist are left out.
 	Write []string
-	// Cache is where confined commands keep what compilers cache; made when needed.
+	// Cache is the folder in which confined commands keep compilers' caches; made when needed.
 	// Empty: nowhere.
 	Cache string
-	// Quarantine is where what a confined command leaves under a name that other programs
-	// execute is moved to; empty: it stays.
+	// Quarantine is the folder to which files that a confined command leaves under a name that other programs
+	// execute are moved; empty: they stay.
 	Quarantine string
 	Forbid     []string // files that neither a confined command nor a tool may make
-	// Outputs is where answers lie that are too long for a conversation: read and grep find
+	// Outputs is the folder of answers that are too long for a conversation: read and grep find
 	// them there. Empty: what is too long is lost.
 	Outputs string
 	// Clean takes ramet's own secrets out of them; nil: there are none.
@@ -72,7 +72,7 @@ type Options struct {
 	// and what it will hold; may be nil.
 	Replaces func(path string, old, content []byte)
 	Limits   Limits
-	// Jobs is where commands go on that are left in the background; nil: there are none.
+	// Jobs holds the commands that continue in the background; nil: there are none.
 	Jobs  *Jobs
 	Fetch fetch.Options // for tests: the zero value keeps what package fetch promises
 	// For is the agent for which commands are started: they bear its mark.

@@ -10,7 +10,7 @@ import (
 	"ramet/internal/turn/tool"
 )
 
-// memo is what a result keeps for later calls: of this process, of another, of a fork.
+// memo is kept in a result for later calls: of this process, of another, of a fork.
 type memo struct {
 	Dir string            `json:"dir,omitempty"` // where commands run from then on, in the root
 	Saw map[string]string `json:"saw,omitempty"` // path in the root: the SHA-256 of the content that the model has seen

@@ -33,7 +33,7 @@ func (l *Local) previewEdit(call json.RawMessage) string {
 	return wholePatch(rel, before, d.text())
 }
 
-// previewWrite is that of a write.
+// previewWrite returns the patch of a write.
 func (l *Local) previewWrite(call json.RawMessage) string {
 	args, err := parseArguments[writeArgs](call)
 	if err != nil {

@@ -53,7 +53,7 @@ func (l *Local) oneOf(patterns []string) (string, error) {
 	return l.pattern("{" + strings.Join(patterns, ",") + "}")
 }
 
-// splitCommas takes a list apart, but not what stands in braces.
+// splitCommas splits a list at its commas, except within braces.
 func splitCommas(list string) []string {
 	var parts []string
 	depth, from := 0, 0

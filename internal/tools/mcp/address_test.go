@@ -28,7 +28,7 @@ func TestHeadersGoToTheirServiceAlone(t *testing.T) {
 	}))
 	defer own.Close()
 	s := Server{URL: own.URL + "/mcp", Headers: map[string]string{"Authorization": "Bearer t", "X-Key": "k"}}
-	answer, err := withHeaders(&http.Client{}, s).Post(s.URL, "", nil)
+	answer, err := addHeaders(&http.Client{}, s).Post(s.URL, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,7 +26,7 @@ const (
 	Unknown = "unknown" // nobody knows
 )
 
-// Result is what came of a call.
+// Result is the result of a call.
 type Result struct {
 	Outcome string
 	Text    string
@@ -161,7 +161,7 @@ func cutMiddle(s string) string {
 	return fmt.Sprintf("%s\n[… %d bytes are left out here …]\n%s", head, len(s)-len(head)-len(tail), tail)
 }
 
-// Memo is what a result keeps of a call of a server.
+// Memo is kept in the result of a call of a server.
 type Memo struct {
 	MCP *Called `json:"mcp"`
 }

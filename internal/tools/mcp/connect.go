@@ -23,7 +23,7 @@ import (
 	"ramet/internal/launch/sandbox"
 )
 
-// connectTime is how long a server may take until it has said who it is and what it can.
+// connectTime limits how long a server may take to say who it is and what it can do.
 const connectTime = 60 * time.Second
 
 // connection is a server that is spoken with.
@@ -112,7 +112,7 @@ func (c *connection) reach(life context.Context, s Server) (sdk.Transport, error
 		if client == nil {
 			client = &http.Client{}
 		}
-		return &sdk.StreamableClientTransport{Endpoint: s.URL, HTTPClient: withHeaders(client, s), OAuthHandler: c.oauth, MaxRetries: -1, MaxEventSize: mostMessage}, nil
+		return &sdk.StreamableClientTransport{Endpoint: s.URL, HTTPClient: addHeaders(client, s), OAuthHandler: c.oauth, MaxRetries: -1, MaxEventSize: mostMessage}, nil
 	}
 	inR, inW, err := os.Pipe()
 	if err != nil {
@@ -171,7 +171,7 @@ func (c *connection) alive(ctx context.Context) bool {
 	return err == nil || errors.As(err, &said) && !errors.Is(err, sdk.ErrConnectionClosed)
 }
 
-// pingTime is how long a server may take to answer a ping, and a process whose connection
+// pingTime limits how long a server may take to answer a ping, and a process whose connection
 // broke to exit.
 const pingTime = 10 * time.Second
 
@@ -221,8 +221,8 @@ func (c *connection) failure(ctx context.Context, s Server, err error) error {
 	return f.WithHint("`ramet mcp tools %s` tries again", s.Name)
 }
 
-// withHeaders adds the headers of a server to each request that goes to it.
-func withHeaders(c *http.Client, s Server) *http.Client {
+// addHeaders adds the headers of a server to each request that goes to it.
+func addHeaders(c *http.Client, s Server) *http.Client {
 	at, err := url.Parse(s.URL)
 	if len(s.Headers) == 0 || err != nil {
 		return c

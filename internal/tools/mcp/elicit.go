@@ -19,7 +19,7 @@ import (
 // Inquire puts a question to a person: DENIED where nobody is there.
 type Inquire func(ctx context.Context, q permit.Question) (permit.Verdict, error)
 
-// Attend says who is asked what servers want to know, from now on.
+// Attend sets the function that answers questions of servers from now on.
 func (p *Pool) Attend(ask Inquire) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -97,7 +97,7 @@ func isMessage(line []byte) bool {
 	})
 }
 
-// ends is how much of both ends of a message is looked at.
+// ends limits how much of both ends of a message is read.
 const ends = 4 << 10
 
 var (
@@ -105,7 +105,7 @@ var (
 	idLast  = text.Regexp(`"id"\s*:\s*([0-9]+|"[^"\\]{1,100}")\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
 )
 
-// tooLong returns the answer that stands for one that is too long; nothing if nobody can know what
+// tooLong returns the answer that stands for one that is too long; nothing if it cannot be known what
 // it answers.
 func tooLong(head, tail []byte, size int) []byte {
 	m := idFirst().FindSubmatch(head)

@@ -16,7 +16,7 @@ import (
 	"ramet/internal/core/trust"
 )
 
-// mostNotes is how many notes a list has; a bad server would have as many as tools.
+// mostNotes limits the notes of a list; a bad server would have as many as tools.
 const mostNotes = 20
 
 // listTools asks a server for its tools.

@@ -25,7 +25,7 @@ import (
 	"ramet/internal/base/text"
 )
 
-// pass is what a service gave a person who logged in there. It is kept under the name and the
+// pass holds the tokens that a service gave a person who logged in there. It is kept under the name and the
 // address of the server, in a file that only its owner can read: whoever names another address by
 // the same name does not get it.
 type pass struct {
@@ -43,7 +43,7 @@ func (p *Pool) passFile(s Server) string {
 	return filepath.Join(p.Cache, "passes", hex.EncodeToString(sum[:16])+".json")
 }
 
-// pass returns the one of a server; nil: nobody logged in.
+// pass returns the one of a server; nil if no person logged in.
 func (p *Pool) pass(s Server) *pass {
 	var out pass
 	data, err := os.ReadFile(p.passFile(s))
@@ -190,7 +190,7 @@ func clientRegistration(address string) *auth.DynamicClientRegistrationConfig {
 		RedirectURIs: []string{address}, GrantTypes: []string{"authorization_code", "refresh_token"}, ResponseTypes: []string{"code"}, TokenEndpointAuthMethod: "none"}}
 }
 
-// returning is where a browser comes back to.
+// returning is the server to which a browser is redirected.
 type returning struct {
 	address string
 	server  *http.Server

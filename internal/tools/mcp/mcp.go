@@ -91,7 +91,7 @@ type Definition struct {
 	First       string          `json:"first,omitempty"`     // the digest under which it was first seen
 }
 
-// List is what a server offers.
+// List holds the tools of a server.
 type List struct {
 	Server      string       `json:"server"`
 	Fingerprint string       `json:"fingerprint"`

@@ -11,7 +11,7 @@ import (
 	"ramet/internal/base/fault"
 )
 
-// ProjectFile is where a project names its servers.
+// ProjectFile is the file in which a project names its servers.
 const ProjectFile = ".mcp.json"
 
 // Named is a server as a project names it.

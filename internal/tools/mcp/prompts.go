@@ -36,7 +36,7 @@ func (p Prompt) Hint() string {
 	return strings.Join(out, " ")
 }
 
-// listPrompts asks a server for its prompts. Those whose names nobody could type are left out.
+// listPrompts asks a server for its prompts. Those whose names cannot be typed are left out.
 func listPrompts(ctx context.Context, s *sdk.ClientSession) ([]Prompt, error) {
 	var out []Prompt
 	for p, err := range s.Prompts(ctx, nil) {

@@ -26,7 +26,7 @@ type Resource struct {
 	Template    bool   `json:"template,omitempty"`
 }
 
-// mostResources is how many resources, and how many prompts, of one server are listed.
+// mostResources limits how many resources, and how many prompts, of one server are listed.
 const mostResources = 1000
 
 // The tools by which resources of a server are found and read.

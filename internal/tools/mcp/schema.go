@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// mostDepth is how deep a schema may be nested, references followed.
+// mostDepth limits how deep a schema may be nested, references followed.
 const mostDepth = 40
 
 // schemaOf makes a schema one that every vendor takes: an object that says so, with its

@@ -20,7 +20,7 @@ type allowed struct {
 	all   bool
 }
 
-// parseAllowed reads a list of tools. What nobody knows allows nothing.
+// parseAllowed reads a list of tools. An unknown name allows nothing.
 func parseAllowed(list []string) *allowed {
 	a := &allowed{given: list, names: map[string]bool{}, rules: map[string][]permit.Rule{}}
 	whole := map[string]bool{}

@@ -13,7 +13,7 @@ import (
 	"ramet/internal/turn/tool"
 )
 
-// mostChoices is how many answers a model may propose.
+// mostChoices limits how many answers a model may propose.
 const mostChoices = 4
 
 type askArgs struct {

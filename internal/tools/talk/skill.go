@@ -22,7 +22,7 @@ import (
 // SkillName is the tool's.
 const SkillName = "skill"
 
-// mostBody is how much of a skill is read at once.
+// mostBody limits how much of a skill is read at once.
 const mostBody = 64 << 10
 
 // NewSkill returns the tool for a turn of an agent, with the skills that there are and the limits that
@@ -45,7 +45,7 @@ type reader struct {
 	now    []history.Limit // what active is made of
 }
 
-// memo is what a role is called, for hooks, and where its tools stood before they were limits.
+// memo holds the name of a role, for hooks, and its tools from the time before they were limits.
 type memo struct {
 	Role *role `json:"role,omitempty"`
 }

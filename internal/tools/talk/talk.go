@@ -18,7 +18,7 @@ import (
 	"ramet/internal/turn/tool"
 )
 
-// Person is who is asked.
+// Person answers questions.
 type Person interface {
 	// Inquire puts a question of a model, and waits for the answer as long as that takes.
 	// DENIED: nobody can be asked, or nobody answered.

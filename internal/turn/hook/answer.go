@@ -12,7 +12,7 @@ import (
 	"ramet/internal/base/text"
 )
 
-// Ran is how the program of a hook ended.
+// Ran describes how the program of a hook ended.
 type Ran struct {
 	Hook     Hook
 	Exit     int
@@ -23,10 +23,10 @@ type Ran struct {
 	Took     time.Duration
 }
 
-// most is how much of what a hook says is used.
+// most limits how many bytes of a hook's output are used.
 const most = 16 << 10
 
-// answer is what one hook says.
+// answer is the answer of one hook.
 type answer struct {
 	denied, asks bool
 	why          string

@@ -63,7 +63,7 @@ func (e Event) objects() bool {
 	return false
 }
 
-// Patience is how long a hook may take that does not say so itself.
+// Patience is the default time limit of a hook.
 const Patience = 60 * time.Second
 
 // Hook is one that is named somewhere.
@@ -94,7 +94,7 @@ type Occasion struct {
 	Tool, CallID string
 	Args         json.RawMessage
 	Answer       string
-	// About is what matchers see where it is no tool: a source, a trigger, a kind of agent, a
+	// About is matched on occasions without a tool: a source, a trigger, a kind of agent, a
 	// kind of notification, a state.
 	About string
 	// Fields are further members of what hooks are told.
@@ -103,7 +103,7 @@ type Occasion struct {
 	Shown bool
 }
 
-// Place is where and for whom hooks run; its fields are members of what they are told.
+// Place describes where and for which agent hooks run; its fields are members of their input.
 type Place struct {
 	Session string // the agent that a person talks with
 	Agent   string // the agent that it happens to

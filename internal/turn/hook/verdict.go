@@ -9,7 +9,7 @@ import (
 	"ramet/internal/core/history"
 )
 
-// Verdict is what all hooks of an occasion say together. The zero Verdict lets it happen.
+// Verdict combines the answers of all hooks of an occasion. The zero Verdict lets it happen.
 type Verdict struct {
 	Denied  bool
 	Halts   bool   // the turn is to end

@@ -40,10 +40,10 @@ func (r *turn) longest() int64 {
 	return most
 }
 
-// fewest is what the limit of an answer is not lowered below.
+// fewest is the lowest limit of an answer.
 const fewest = 4096
 
-// mostSearches is how often a model may search the web in one call, at most.
+// mostSearches limits how often a model may search the web in one call.
 const mostSearches = 16
 
 // allowed returns the limit of the next answer in tokens. What the call may come to is set aside
@@ -96,7 +96,7 @@ func (r *turn) atMost() int64 {
 	return bytes + aside
 }
 
-// aside is what vendors add to a request: the words around tools and roles.
+// aside estimates the tokens that vendors add to a request: the words around tools and roles.
 const aside = 1024
 
 // price returns what is known of the price: a model without one costs nothing where its
@@ -125,7 +125,7 @@ func (r *turn) spent(c decorate.RecordedCall) {
 	r.emit(Event{Type: Spent, Usage: c.Usage, Cost: c.Cost})
 }
 
-// window returns how much the model reads and writes, in tokens; 0: nobody knows.
+// window returns how much the model reads and writes, in tokens; 0 if unknown.
 func (r *turn) window() int64 {
 	out := r.Model.Context
 	for _, n := range []int64{r.Learnt.get(), r.narrow} {

@@ -14,7 +14,7 @@ import (
 	"ramet/internal/model/llm"
 )
 
-// summarise is what the model is asked for.
+// summarise asks the model for a summary.
 const summarise = `Summarise the conversation above. The summary will stand in its place, and you will go on from it, so keep
 everything that is still needed: what the user wants and has decided; what was done and found out, with names of
 files, functions, commands and agents; what failed and why; what is open, and the next step. What the user said
@@ -38,7 +38,7 @@ func placeholderSummary(items []item) string {
 	return out + ")"
 }
 
-// maxTold is how much of a call or result is told in what is summarised: less, should
+// maxTold limits each call or result in the text to be summarised: less, should
 // that be too long.
 var maxTold = []int{8 << 10, 2 << 10, 400, 100}
 

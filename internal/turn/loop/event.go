@@ -7,7 +7,7 @@ import (
 	"ramet/internal/model/llm"
 )
 
-// EventType says what happened.
+// EventType names a kind of event.
 type EventType string
 
 // The events of a turn. The first group is of this package, the second of the

@@ -56,7 +56,7 @@ func (r *turn) writes(j *job) (end func()) {
 	return r.Files.Begin()
 }
 
-// farewell is how long the end of a turn that was stopped may be held up by its files.
+// farewell limits how long files may delay the end of a turn that was stopped.
 const farewell = 100 * time.Millisecond
 
 // lastState tells the state after calls that no message of the model followed.

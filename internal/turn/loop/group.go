@@ -22,7 +22,7 @@ type slot struct {
 	filled bool   // its result is there
 }
 
-// call is that of a slot.
+// call returns the call of a slot.
 func (g *group) call(slot int) llm.Part { return g.message.Parts[g.slots[slot].part] }
 
 // missing lists the slots that nothing fills.

@@ -18,7 +18,7 @@ import (
 // Hooks tells the hooks of a turn of something, and returns what they say together.
 type Hooks func(ctx context.Context, o hook.Occasion) hook.Verdict
 
-// mostStops is how often hooks may keep a turn from ending.
+// mostStops limits how often hooks may keep a turn from ending.
 const mostStops = 8
 
 // fire tells hooks of something, and the history of them.

@@ -61,7 +61,7 @@ func (c *Conversation) Aside() string {
 	return ""
 }
 
-// Newest returns the newest message of somebody, as a request has it; false: there is none.
+// Newest returns the newest message of a role, as a request has it; false if there is none.
 func (c *Conversation) Newest(r llm.Role) (llm.Message, bool) {
 	lists := [][]llm.Message{c.withOpen(nil)}
 	for _, s := range c.segments() {

@@ -4,7 +4,7 @@ import (
 	"sync"
 )
 
-// Window is what was learnt of a model while it was asked, and no table says: how much it
+// Window records the size of a model's context as learnt from its refusals, which no table has: how much it
 // reads. The turns of a kernel that ask the same model share one; the zero Window knows
 // nothing.
 type Window struct {
@@ -33,7 +33,7 @@ func (w *Window) learn(tokens int64) {
 	}
 }
 
-// meter is what is known of tokens and bytes. Vendors count in their own way, and their
+// meter relates tokens to bytes. Vendors count in their own way, and their
 // counts come with each answer; between two of them bytes are counted.
 type meter struct {
 	tokens int64   // of the last call; 0: nobody counted

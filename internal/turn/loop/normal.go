@@ -7,7 +7,7 @@ import (
 	"ramet/internal/model/llm"
 )
 
-// place is where a result would stand.
+// position is the place of a result.
 type position struct{ out, slot int }
 
 // push takes the next item.

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// longestLine is how much of a line that does not end is held back.
+// longestLine limits how much of an unfinished line is held back.
 const longestLine = 4 << 10
 
 // printer passes on what a tool prints, line by line: a credential never stands

@@ -14,7 +14,7 @@ import (
 	"ramet/internal/model/llm"
 )
 
-// summaryHead is what the model is told about a summary.
+// summaryHead introduces a summary to the model.
 const summaryHead = "This is a summary of the earlier part of this conversation:\n\n"
 
 // roles are the roles of entries. A summary and a notice stand where the user speaks.
@@ -70,7 +70,7 @@ func replacedRange(e history.Entry) (first, end id.Message, err error) {
 	return first, end, err
 }
 
-// convertPart writes a part in the words of models, and says whether it may stand in a message of the
+// convertPart writes a part in the words of models, and reports whether it may be in a message of the
 // role. Parts are large, and there are many: they are not handed on by value.
 func convertPart(out *llm.Part, r llm.Role, p *history.Part) bool {
 	*out = llm.Part{Type: llm.PartType(p.Type), Text: p.Text, CallID: p.CallID, Name: p.Name, Args: p.Args,
@@ -140,12 +140,12 @@ func importedName(name string) string {
 	return name[:min(64, len(name))]
 }
 
-// imageSize is what an image counts as, in bytes of text: vendors charge by area,
+// imageSize estimates an image in bytes of text: vendors charge by area,
 // and about this much for a large one.
 const imageSize = 5000
 
-// documentSize returns what a document counts as: text and images of its pages, of which nobody
-// knows how many there are.
+// documentSize estimates a document in bytes of text: text and images of its pages; it is not
+// known how many there are.
 func documentSize(p *llm.Part) int64 { return imageSize + int64(len(p.Data))/4 }
 
 // sizeOf returns how much a model has to read, about.

@@ -35,7 +35,7 @@ type waiting struct {
 	entry *history.Entry
 }
 
-// batchSize is how many entries are worth waking somebody.
+// batchSize is the number of entries for which the other goroutine is woken.
 const batchSize = 128
 
 // NewReader makes a reader of the context that the outline tells of.
@@ -115,7 +115,7 @@ func (r *Reader) push(it item) {
 	r.talk.last = max(r.talk.last, it.id)
 }
 
-// Conversation is that of everything that was taken. It is called once.
+// Conversation returns the conversation of all entries taken so far. It is called once.
 func (r *Reader) Conversation(ctx context.Context, blob func(context.Context, chain.Hash) ([]byte, error)) (*Conversation, error) {
 	r.working.Wait()
 	if r.talk.Len() == 0 { // it is short

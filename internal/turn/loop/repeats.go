@@ -19,7 +19,7 @@ type repeats struct {
 	streaks map[string]*streak
 }
 
-// streak is how a call ended in the answers before, which all made the same calls.
+// streak counts how a call ended in the answers before, which all made the same calls.
 type streak struct {
 	tool   string
 	failed int // times in a row

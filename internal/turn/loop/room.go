@@ -30,7 +30,7 @@ func measuresOf(window int64) []measures {
 	return []measures{{window / 8, window / 4, true}, {window / 16, window / 8, true}, {0, window / 16, false}}
 }
 
-// plan is how room is made.
+// plan describes how room is made.
 type plan struct {
 	from, to int          // the items that a summary replaces; the same: none
 	keep     []id.Message // of these, what stays

@@ -212,14 +212,14 @@ type Conversation struct {
 	loose  bool                // there were such calls: what is settled may differ from what was
 }
 
-// state is what is known at a place of the conversation.
+// state holds the facts at a place of the conversation.
 type state struct {
 	begun bool  // somebody besides the system spoke
 	open  bool  // something waits for an answer
 	size  int64 // bytes of all messages, about
 }
 
-// State says whether the model is to speak.
+// State names whose turn it is.
 type State string
 
 // Len returns how many entries of the history are in it.

@@ -13,7 +13,7 @@ import (
 	"ramet/internal/model/llm"
 )
 
-// roomTries is how often a request that is too long is asked again, each time shorter.
+// roomTries limits how often a request that is too long is sent again, each time shorter.
 const roomTries = 8
 
 // reply is a whole answer of the model.
@@ -141,7 +141,7 @@ func (r *turn) answer(ctx context.Context) (reply, error) {
 	}
 }
 
-// cutTries is how often an answer is asked for that breaks off after its first word.
+// cutTries limits how often an answer is asked for that breaks off after its first word.
 const cutTries = 4
 
 // listen asks until an answer is whole: one that broke off after its first word, or in which the model

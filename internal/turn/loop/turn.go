@@ -50,7 +50,7 @@ type Budget interface {
 	Left(ctx context.Context) error
 }
 
-// Worst is what a call may come to.
+// Worst bounds the cost of a call.
 type Worst struct {
 	Model  llm.Ref
 	Input  int64 // tokens that are read, at most
@@ -61,7 +61,7 @@ type Worst struct {
 	Search int64 // searches of the web, at most
 }
 
-// Reserved is what was set aside.
+// Reserved is an amount set aside in a budget.
 type Reserved struct {
 	Output int64 // what may be written
 	Bound  bool  // a limit binds
@@ -70,7 +70,7 @@ type Reserved struct {
 	Settle func(context.Context)
 }
 
-// Turn is what a turn depends on.
+// Turn holds the dependencies of a turn.
 type Turn struct {
 	Agent    id.Agent
 	Provider llm.Provider
@@ -79,7 +79,7 @@ type Turn struct {
 	Effort   llm.Effort    // how hard it is to think; empty: as is usual for it
 	Others   []Alternative // models that take over, in this order, when a vendor is down
 	Search   bool          // it may search the web at its vendor
-	// Schema is what the last word must fit; nil: anything.
+	// Schema must match the last answer; nil: anything does.
 	Schema  *jsonschema.Schema
 	System  []llm.Message // overlays, in front of the context; not part of any history
 	Tree    string        // the same for all agents that share a beginning: their requests meet a warm cache
@@ -96,10 +96,10 @@ type Turn struct {
 	// Heard takes what the user said since the turn began, behind the results of a step. nil:
 	// nobody says anything.
 	Heard func(context.Context) Heard
-	// Facts is what an agent should know when the older part of its conversation is a
+	// Facts returns the text that an agent needs when the older part of its conversation is a
 	// summary: who it is, who works for it. nil or empty: nothing.
 	Facts func(context.Context) string
-	// Joins says what is written behind the results of a message's calls. nil: nothing.
+	// Joins returns the entries to write after the results of a message's calls. nil: none.
 	Joins Join
 	// Acting is held from before a message that calls tools is written until all
 	// its results are: no fork comes between. nil: nobody forks.
@@ -113,7 +113,7 @@ type Turn struct {
 	Emit  func(Event) // never nil; called by one goroutine at a time
 }
 
-// Heard is what the user said while the agent worked.
+// Heard holds the messages of the user while the agent worked.
 type Heard struct {
 	Drafts  []history.Draft
 	Written func(error) // is told, once, whether they stand in the history
@@ -125,14 +125,14 @@ type Limits struct {
 	Repeats int // identical answers whose calls fail in a row; 0: 3
 	// Fill is the part of the model's context, in percent, above which room is made; 0: 80.
 	Fill int
-	// Attended says that a person sees what the turn does, and can stop it. Where nobody does,
+	// Attended reports that a person watches the turn and can stop it. Otherwise,
 	// vendors that have too much to do and networks that were lost are waited for as long as
 	// the turn may take.
 	Attended bool
 	Again    time.Duration // before an answer that was cut is asked for again; it doubles each time. 0: 500 ms
 }
 
-// Outcome is how a turn ended.
+// Outcome describes how a turn ended.
 type Outcome struct {
 	Text   string // the model's last text
 	Steps  int
@@ -158,7 +158,7 @@ type Alternative struct {
 type Files interface {
 	// Take begins to take the state as it is, and returns at once.
 	Take(ctx context.Context) Taking
-	// Begin says that a call begins that may write; end, that it is over.
+	// Begin reports the start of a call that may write; end, its end.
 	Begin() (end func())
 }
 
@@ -170,7 +170,7 @@ type Taking interface {
 	Done(ctx context.Context, when history.When) (history.Draft, bool)
 }
 
-// Join says what follows from the calls of one message: entries that are written behind
+// Join returns what follows from the calls of one message: entries that are written after
 // their results, before the model is asked again. known are the memos that the conversation
 // holds (see tool.Memory).
 type Join func(ctx context.Context, known iter.Seq[json.RawMessage], calls []tool.Call) ([]history.Draft, error)

@@ -46,7 +46,7 @@ func (r *turn) counted(u llm.Usage, sent int64) (cutAt int64) {
 	return 0
 }
 
-// windowWords are how vendors tell how much a model reads when a request was too long.
+// windowWords match a model's context size in a vendor's refusal of a request that was too long.
 var windowWords = []func() *regexp.Regexp{
 	text.Regexp(`[0-9](?: tokens?)? > ([0-9][0-9,]{2,9})`),
 	text.Regexp(`(?i)(?:maximum context length is|context (?:length|window|size|limit)|maximum (?:number of )?tokens|n_ctx)[^0-9.]{0,24}([0-9][0-9,]{2,9})`),
@@ -91,11 +91,11 @@ func (r *turn) tooLong(why error, limit int64) bool {
 	return false
 }
 
-// limitWords are how vendors name the limit of an answer, of which they speak when it is more than the
+// limitWords match a vendor's name for the limit of an answer, used when it is more than the
 // model may write.
 var limitWords = text.Regexp(`(?i)max_?(completion_|output_?)?tokens|completion tokens|output tokens|maximum tokens`)
 
-// numbers are what stands in a refusal as one.
+// numbers match the numbers in a refusal.
 var numbers = text.Regexp(`[0-9][0-9,]{2,9}`)
 
 // tooMuch learns from a request that was refused because more might have been answered than the model may

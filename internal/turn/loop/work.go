@@ -12,7 +12,7 @@ import (
 	"ramet/internal/turn/tool"
 )
 
-// lastWords is how long a turn whose context ended may take to close its history.
+// lastWords limits how long a turn whose context ended may take to close its history.
 const lastWords = 5 * time.Second
 
 // turn is a turn under way.
@@ -81,7 +81,7 @@ type job struct {
 	over    chan struct{} // closed when it ran
 }
 
-// stating is what a turn knows of its files.
+// stating tracks the files of a turn.
 type stating struct {
 	taking Taking
 	wrote  bool // a call may have written since the last state

@@ -121,7 +121,7 @@ type StoppedBy struct {
 // Unwrap gives the error itself.
 func (s StoppedBy) Unwrap() error { return s.error }
 
-// Stopped is why, with the person who wants it.
+// Stopped wraps the reason of an end with the person who wants it.
 func Stopped(by *history.Actor, why error) error { return StoppedBy{by, why} }
 
 // interrupted drafts the end of a reply that is no answer, or of a turn.

@@ -9,10 +9,10 @@ import (
 )
 
 // Inquire puts a question that is the model's own, and not about a call, to the user. It
-// takes its turn with the others. DENIED: nobody can be asked, or nobody answered.
+// takes its turn with the others. DENIED: no person can be asked, or none answered.
 func (p *Policy) Inquire(ctx context.Context, q Question) (Verdict, error) {
 	if p.Ask == nil {
-		return Verdict{}, fault.New(fault.Denied, "nobody can be asked")
+		return Verdict{}, fault.New(fault.Denied, "no person can be asked")
 	}
 	release, err := p.asking.take(ctx)
 	if err != nil {

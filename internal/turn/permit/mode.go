@@ -9,7 +9,7 @@ import (
 	"ramet/internal/base/text"
 )
 
-// Mode is how the calls of an agent are permitted.
+// Mode names how the calls of an agent are permitted.
 type Mode string
 
 // The modes, in the order in which one key goes through them.
@@ -37,7 +37,7 @@ func (m Mode) Title() string {
 	return string(m)
 }
 
-// otherNames are what people and older settings call modes.
+// otherNames maps the names that people and older settings use for modes.
 var otherNames = map[string]Mode{"sandbox": Box, "plan": ReadOnly, "readonly": ReadOnly, "accept edits": Edits, "accept-edits": Edits, "acceptedits": Edits}
 
 // ModeNames returns all words that ParseMode reads: first our own.

@@ -39,7 +39,7 @@
 //     cannot be written down is not granted.
 //   - Without the sandbox nothing runs unasked that would have needed it. There is
 //     no silent fallback: the question, or the refusal, says why.
-//   - Where nobody can be asked, the call is refused, and the refusal names the
+//   - Where no person can be asked, the call is refused, and the refusal names the
 //     rule that would permit it.
 //   - Every decision about a call that changes something comes with its record:
 //     who, when, from where, by which rule.
@@ -65,7 +65,7 @@ import (
 	"ramet/internal/turn/tool"
 )
 
-// Policy is what the user permits. Its methods are safe for concurrent use;
+// Policy decides calls by the user's rules and modes. Its methods are safe for concurrent use;
 // the fields are set before.
 type Policy struct {
 	Rules []Rule // of the command line
@@ -73,17 +73,17 @@ type Policy struct {
 	// back there counts for the next call. An error: none of them holds, and the question says
 	// why. nil: there are none.
 	Settings func() ([]Rule, Mode, error)
-	// Mode is that of agents for whom nobody chose one, the settings neither; empty: Ask.
+	// Mode applies to agents for which neither a person nor the settings chose one; empty: Ask.
 	Mode Mode
-	// Confinable says whether there is a sandbox, or why not. nil: there is none.
+	// Confinable returns nil if there is a sandbox, else why not. A nil function: there is none.
 	Confinable func() error
-	// Ask asks the user. nil: nobody can be asked.
+	// Ask asks the user. nil: no person can be asked.
 	Ask Asker
-	// Log is where modes and grants of agents are read. nil: there are none.
+	// Log reads modes and grants of agents. nil: there are none.
 	Log Log
 	// Book keeps the rules of the project. nil: none can be saved.
 	Book Book
-	// Acts says whether a file of this path is one that other programs execute or obey
+	// Acts reports whether a file of this path is one that other programs execute or obey
 	// unasked: no mode lets it be written. nil: none is.
 	Acts func(path string) bool
 	// Boxed is told of the first rule that permits a command which runs confined all
@@ -344,14 +344,14 @@ func (p *Policy) confinable() error {
 	return p.Confinable()
 }
 
-// refuseUnasked returns the refusal where nobody can be asked.
+// refuseUnasked returns the refusal for a turn without a person.
 func refuseUnasked(q Question) error {
-	f := fault.New(fault.Denied, "%s was not permitted: no rule permits it, and nobody can be asked", describeCall(q))
+	f := fault.New(fault.Denied, "%s was not permitted: no rule permits it, and no person can be asked", describeCall(q))
 	switch {
 	case q.Why != "":
-		f = fault.New(fault.Denied, "%s was not permitted: %s; and nobody can be asked", describeCall(q), q.Why)
+		f = fault.New(fault.Denied, "%s was not permitted: %s; and no person can be asked", describeCall(q), q.Why)
 	case q.Outside:
-		f = fault.New(fault.Denied, "%s was not permitted outside the box, and nobody can be asked", describeCall(q))
+		f = fault.New(fault.Denied, "%s was not permitted outside the box, and no person can be asked", describeCall(q))
 	}
 	if !slices.Contains(toolNames(), q.Tool) {
 		return f.WithHint("no rule can permit this tool; it needs a user who can be asked")

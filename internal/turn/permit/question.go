@@ -15,7 +15,7 @@ type Asker interface {
 	Ask(ctx context.Context, q Question) (Verdict, error)
 }
 
-// Question is what the user is asked.
+// Question is a question to the user.
 type Question struct {
 	Agent   id.Agent
 	CallID  string // the model's name for the call
@@ -33,7 +33,7 @@ type Question struct {
 	// call is asked about, and the rest is empty.
 	Says    string
 	Choices []string
-	// Rule is what a grant for the agent would hold, and what would be saved for the
+	// Rule would be in a grant for the agent, or saved for the
 	// project; the zero one where nothing can be.
 	Rule    Rule
 	NoGrant string // why nothing can be granted but this one call; empty: something can

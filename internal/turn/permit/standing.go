@@ -11,20 +11,20 @@ import (
 	"ramet/internal/core/history"
 )
 
-// Log is where it is read what persons decided about agents.
+// Log reads the decisions of persons about agents.
 type Log interface {
 	Agent(ctx context.Context, a id.Agent) (agent.Agent, error)
 	QueryRange(ctx context.Context, r history.Range, s history.Selection) iter.Seq2[history.Entry, error]
 }
 
-// Grant is what a person permitted an agent and those below it.
+// Grant is a permission that a person gave an agent and its subtree.
 type Grant struct {
 	Rule Rule
 	To   id.Agent
 	By   *history.Actor
 }
 
-// Standing is what persons decided about an agent so far.
+// Standing holds the decisions of persons about an agent so far.
 type Standing struct {
 	Mode   Mode // empty: nobody chose one
 	Of     id.Agent
@@ -109,7 +109,7 @@ const (
 	fromProject  = "project"
 )
 
-// standing is that of an agent, with what this process granted.
+// standing returns the decisions about an agent, with the grants of this process.
 func (p *Policy) standing(ctx context.Context, a id.Agent) (Standing, error) {
 	out := Standing{living: []id.Agent{a}}
 	if p.Log != nil {

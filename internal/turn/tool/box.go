@@ -28,7 +28,7 @@ func (b Box) Told() Box {
 	})
 }
 
-// Tell returns a tool of which models are told, because somebody chose it by its name.
+// Tell returns a tool that is offered to models, because a person chose it by its name.
 func Tell(t Tool) Tool {
 	if !isUntold(t) {
 		return t
@@ -58,7 +58,7 @@ func (b Box) Names() []string {
 	return out
 }
 
-// Offer returns the tools as a model is told of them.
+// Offer returns the tools in the form of a request to a model.
 func (b Box) Offer() []llm.Tool {
 	b = b.Told()
 	out := make([]llm.Tool, len(b))

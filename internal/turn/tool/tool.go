@@ -24,7 +24,7 @@ import (
 	"ramet/internal/model/llm"
 )
 
-// Access is what a tool can do to the world; permission depends on it.
+// Access names the effect that a tool can have; permission depends on it.
 type Access = toolinfo.Access
 
 // The kinds of access.
@@ -37,7 +37,7 @@ const (
 	Processes = toolinfo.Processes
 )
 
-// Spec is what is known of a tool without running it.
+// Spec describes a tool.
 type Spec struct {
 	Name        string
 	Description string // Markdown, for the model
@@ -48,22 +48,22 @@ type Spec struct {
 	// Digest identifies a tool of a server: how the server is reached, and the tool's description and
 	// arguments. A rule that is saved for the tool holds for this digest only. Empty: rules hold by name.
 	Digest string
-	// Unproven is why rules that name the tool or its server, and no digest, do not permit it unless they
+	// Unproven explains why rules that name the tool or its server, and no digest, do not permit it unless they
 	// were given on the command line; empty: they do.
 	Unproven string
-	// Subject is what a permission rule is held against: a path relative to the
+	// Subject returns the text that permission rules match: a path relative to the
 	// workspace with forward slashes, or a command line. nil: nothing.
 	Subject func(args json.RawMessage) string
 	// As is another tool whose rules permit this one too, where they hold for everything.
 	As string
-	// Untold says that models are not told of it, unless somebody chose it for them (Tell); a
+	// Untold hides the tool from models, unless a person chose it for them (Tell); a
 	// call of it is carried out all the same. Such a tool is nothing but a Tool.
 	Untold bool
 	// Summary is one line for people about a call: what exactly would be done. nil:
 	// the arguments.
 	Summary func(args json.RawMessage) string
-	// Preview is what a call would change in a file, as a patch with the numbers of its lines; empty:
-	// nothing, or nobody knows. nil: no call changes one. It is asked for when a person is.
+	// Preview returns the change that a call would make in a file, as a patch with the numbers of its lines; empty:
+	// none, or unknown. nil: no call changes one. It is called when a person is asked.
 	Preview func(args json.RawMessage) string
 	// Where says in which folder a call would run, and whether in the background, as words behind its name;
 	// empty: in the agent's own, and waited for. nil: it makes no difference.
@@ -71,7 +71,7 @@ type Spec struct {
 	// Starts returns what other program a call would start for an agent, although its tool acts on
 	// agents only; empty if none. nil: no call does.
 	Starts func(args json.RawMessage) string
-	// Outside is why a call asks to run outside the box; empty: it does not. nil: none
+	// Outside returns why a call asks to run outside the box; empty: it does not. nil: none
 	// can.
 	Outside func(args json.RawMessage) string
 }
@@ -173,7 +173,7 @@ type Cover interface {
 // Narrower is a tool by which others are taken away: what a skill or a role leaves an agent.
 type Narrower interface {
 	Tool
-	// Narrow is what is left of the tools. It never has one that was not among them; a tool
+	// Narrow returns the tools that are left. It never adds one that was not among them; a tool
 	// in another's place has its name.
 	Narrow(Box) Box
 }
@@ -185,7 +185,7 @@ type Limiter interface {
 	Limits() []history.Limit
 }
 
-// Grant is how a call may act.
+// Grant names how a call may act.
 type Grant string
 
 // The grants.
@@ -201,7 +201,7 @@ type Call struct {
 	Name  string
 	Args  json.RawMessage // a JSON object of the tool's shape
 	Grant Grant
-	// Subject is what was permitted, of a tool that writes files: a link that was put there since leads
+	// Subject names the permitted file, of a tool that writes files: a link that was put there since leads
 	// nowhere. Empty: whatever it is now.
 	Subject string
 	Output  func([]byte) // takes what a command prints, as it comes; never nil
@@ -221,10 +221,10 @@ type Answer struct {
 	// fits (llm.FitPicture). nil: none.
 	File *llm.Part
 	By   *history.Actor // the person whose answer it is; nil: nobody's
-	// Recorded says that the result stands in the history already: the tool wrote
+	// Recorded reports that the result is in the history already: the tool wrote
 	// it together with what it changed.
 	Recorded bool
-	// Ends says that the turn is over, because the agent is.
+	// Ends reports that the turn is over, because the agent is.
 	Ends bool
 }
 
