@@ -38,7 +38,7 @@ type drivers struct {
 	// around is asked before the program of an agent starts, with its environment; nil: there is
 	// nothing around it.
 	around func(ctx context.Context, a agent.Agent, p driver.Preset, env []string) (surroundings, error)
-	work   *runner.Crew // nil: no agent works on items of runs
+	work   *runner.WorkerPool // nil: no agent works on items of runs
 	pool   driver.Pool
 	// variables returns the environment that an agent's program may use parts of.
 	variables func(agent.Agent) []string

@@ -50,7 +50,7 @@ func (r request) hideKeys(e *kernel.Environment) {
 }
 
 // kernelFor starts a kernel whose agents may work on items of runs.
-func kernelFor(ctx context.Context, r request, work *runner.Crew) (*session.Running, error) {
+func kernelFor(ctx context.Context, r request, work *runner.WorkerPool) (*session.Running, error) {
 	if _, _, err := r.Turns().Unasked(); err != nil {
 		return nil, err
 	}
@@ -255,7 +255,7 @@ func tokens(v catalog.Vendor, a credential.Access) *dial.GoogleSource {
 }
 
 // taped records the calls of agents that work on items of runs.
-func (m *models) taped(work *runner.Crew) func(agent.Agent, llm.Ref) (kernel.Model, error) {
+func (m *models) taped(work *runner.WorkerPool) func(agent.Agent, llm.Ref) (kernel.Model, error) {
 	return func(a agent.Agent, asked llm.Ref) (kernel.Model, error) {
 		opened, err := m.model(a, asked)
 		if err != nil {
@@ -334,7 +334,7 @@ func (t *tools) at(root string, a agent.Agent, jobs *local.Jobs) (tool.Box, erro
 }
 
 // chosen gives agents that work on items of runs tools for the folders of their items.
-func (t *tools) chosen(work *runner.Crew) func(agent.Agent) (tool.Box, error) {
+func (t *tools) chosen(work *runner.WorkerPool) func(agent.Agent) (tool.Box, error) {
 	return func(a agent.Agent) (tool.Box, error) {
 		belongs, err := work.Belongs(a)
 		if err != nil {
@@ -369,7 +369,7 @@ func announce(s *control.Server, serves, stays bool) error {
 
 // noTrees refuses worktrees to agents that work on items of runs: what they make must be
 // in the folder of the item.
-func noTrees(work *runner.Crew, next treeMaker) treeMaker {
+func noTrees(work *runner.WorkerPool, next treeMaker) treeMaker {
 	return func(ctx context.Context, parent agent.Agent, child id.Agent, name string) (process.Place, func(), error) {
 		belongs, err := work.Belongs(parent)
 		if err == nil && belongs {

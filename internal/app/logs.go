@@ -59,5 +59,5 @@ func known(at rundir.Position) []run.Option {
 	if at.Count == 0 {
 		return nil
 	}
-	return []run.Option{run.Trust(at.Count, at.Hash)}
+	return []run.Option{run.TrustUpTo(at.Count, at.Hash)}
 }

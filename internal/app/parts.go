@@ -20,7 +20,7 @@ import (
 // parts is what the turns of one kernel are made of.
 type parts struct {
 	request request
-	work    *runner.Crew // nil: no agent works on items of runs
+	work    *runner.WorkerPool // nil: no agent works on items of runs
 	policy  *permit.Policy
 	jobs    *local.Jobs
 	drivers *drivers
@@ -31,7 +31,7 @@ type parts struct {
 
 // newParts makes the parts of a kernel that runs nothing yet. hide is what confined commands may not
 // read.
-func newParts(r request, work *runner.Crew, hide []string, k *kernel.Kernel) *parts {
+func newParts(r request, work *runner.WorkerPool, hide []string, k *kernel.Kernel) *parts {
 	note := func(a id.Agent, what string) { k.Events.Publish(loop.Event{Type: loop.Note, Agent: a, Text: what}) }
 	policy := policy(r, k.Asking(r.Ask), note)
 	jobs := local.NewJobs(k.CommandsChanged)

@@ -16,7 +16,7 @@ import (
 // overviewOnly is the docs recipe with one section.
 func overviewOnly(t *testing.T, e *errand) string {
 	t.Helper()
-	text, err := recipe.Load("docs")
+	text, err := recipe.LoadEmbedded("docs")
 	if err != nil {
 		t.Fatal(err)
 	}

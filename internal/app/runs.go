@@ -27,7 +27,7 @@ import (
 	"ramet/internal/run/recipe"
 	"ramet/internal/run/rundir"
 	"ramet/internal/runner"
-	"ramet/internal/runner/post"
+	"ramet/internal/runner/mailbox"
 	"ramet/internal/store/postgres"
 )
 
@@ -42,7 +42,7 @@ func carry(ctx context.Context, ws *session.Workspace, r cli.Job) (err error) {
 		return err
 	}
 	closing.add(files.Close)
-	c := &carrier{Job: r, ws: ws, files: files, site: runner.Site{Dir: files.Dir(), Params: r.Params}, limits: runner.Limits(r.Recipe.Limits)}
+	c := &carrier{Job: r, ws: ws, files: files, site: runner.Site{Dir: files.Dir(), Params: r.Params}, limits: runner.WithDefaults(r.Recipe.Limits)}
 	if err := c.start(ctx, closing); err != nil {
 		return err
 	}
@@ -91,8 +91,8 @@ type carrier struct {
 	files    *rundir.Files
 	site     runner.Site
 	limits   recipe.Limits
-	common   runner.CrewOptions
-	executor *runner.Crew
+	common   runner.WorkerPoolOptions
+	executor *runner.WorkerPool
 	own      id.Agent // the run's own agent
 	kept     kernel.Kept
 	near     *runner.MemoryQueue
@@ -111,7 +111,7 @@ func (c *carrier) start(ctx context.Context, closing *closers) error {
 		return err
 	}
 	var err error
-	if c.common, err = crewOf(c.ws, c.NoCache); err != nil {
+	if c.common, err = poolOf(c.ws, c.NoCache); err != nil {
 		return err
 	}
 	c.common.Form, c.common.External = c.Recipe.Fits, !c.Inherited || c.External // else the user has the run carried out
@@ -121,7 +121,7 @@ func (c *carrier) start(ctx context.Context, closing *closers) error {
 	for _, name := range runner.BuiltinNames() {
 		c.common.Builtins[name] = workers.Do
 	}
-	c.executor = runner.NewCrew(c.common)
+	c.executor = runner.NewWorkerPool(c.common)
 	k, err := kernelFor(ctx, request{c.ws, session.Kernel{Warn: c.Warn}}, c.executor)
 	if err != nil {
 		return err
@@ -158,7 +158,7 @@ func (c *carrier) options(ctx context.Context) runner.Options {
 // run's folder, and of everything else as much as the limit allows.
 func (c *carrier) serve(ctx context.Context, orchestrator runner.Orchestrator) error {
 	do := func(ctx context.Context, j runner.Enqueued) error {
-		return runner.Serve(ctx, j, c.near.Host(), orchestrator, c.executor)
+		return runner.ServeAttempt(ctx, j, c.near.Host(), orchestrator, c.executor)
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -177,7 +177,7 @@ func (c *carrier) serve(ctx context.Context, orchestrator runner.Orchestrator) e
 		part(1, func() error { return c.near.Serve(ctx, queues(c.Recipe), c.limits.Parallel, do) })
 	default:
 		part(1, func() error {
-			return post.Serve(ctx, c.hosts.orchestrator, c.Session.RunID, c.hosts.epoch, orchestrator)
+			return mailbox.ServeRun(ctx, c.hosts.orchestrator, c.Session.RunID, c.hosts.epoch, orchestrator)
 		})
 		if !c.Leave {
 			part(2, func() error {
@@ -233,20 +233,20 @@ func queues(r *recipe.Recipe) []string {
 	return out
 }
 
-// crewOf is what workers of this host have in common.
-func crewOf(ws *session.Workspace, noCache bool) (runner.CrewOptions, error) {
+// poolOf makes what workers of this host have in common.
+func poolOf(ws *session.Workspace, noCache bool) (runner.WorkerPoolOptions, error) {
 	hide, err := hidden(ws)
 	if err != nil {
-		return runner.CrewOptions{}, err
+		return runner.WorkerPoolOptions{}, err
 	}
-	o := runner.CrewOptions{
+	o := runner.WorkerPoolOptions{
 		Store: ws.Store, Dir: os.TempDir(), Owner: ledger.SelfOwner(), Quarantine: quarantine(ws),
 		Env: append(launch.EnvironmentFor(os.Environ()), programVariable()...), Hide: hide,
 		Redact:  secret.Remember(ws.Secrets).All,
 		BaseURL: func(ref llm.Ref) string { return baseURL(ws, ref) },
 	}
 	if !noCache {
-		o.Cache = runner.CrewCache{Dir: filepath.Join(ws.Home, "cache", "llm")}
+		o.Cache = runner.AnswerFolder{Dir: filepath.Join(ws.Home, "cache", "llm")}
 	}
 	return o, nil
 }

@@ -38,7 +38,7 @@ func (s sharing) Takeover(ctx context.Context, host string) ([]string, error) {
 func (s sharing) serve(ctx context.Context, queues []string, parallel int, o runner.Orchestrator, e runner.Executor) error {
 	return s.here.Serve(ctx, queues, parallel, func(its context.Context, j runner.Enqueued) error {
 		mine := claims{Orchestrator: o}
-		err := runner.Serve(its, j, s.here.Host(), &mine, e)
+		err := runner.ServeAttempt(its, j, s.here.Host(), &mine, e)
 		if mine.got && ctx.Err() == nil {
 			s.there.Cancel(ctx, j.ID) // whoever takes it all the same is refused
 		}

@@ -10,7 +10,7 @@ import (
 
 // states takes the states of the folders that agents work in. Agents of runs have none: what
 // they make is in the outputs of their items.
-func states(r request, work *runner.Crew) func(agent.Agent) loop.Files {
+func states(r request, work *runner.WorkerPool) func(agent.Agent) loop.Files {
 	if r.NoTools {
 		return nil
 	}

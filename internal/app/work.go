@@ -17,7 +17,7 @@ import (
 	"ramet/internal/ledger"
 	"ramet/internal/operation/session"
 	"ramet/internal/runner"
-	"ramet/internal/runner/post"
+	"ramet/internal/runner/mailbox"
 	"ramet/internal/runner/riverqueue"
 )
 
@@ -26,17 +26,17 @@ func work(ctx context.Context, ws *session.Workspace, r cli.Host) (err error) {
 	ctx = history.Unattended(ctx) // what a run does its orchestrator does
 	closing := &closers{}
 	defer func() { err = errors.Join(err, closing.close()) }()
-	options, err := crewOf(ws, false)
+	options, err := poolOf(ws, false)
 	if err != nil {
 		return err
 	}
 	options.Book = func(runner.Attempt) ledger.Book { return ws.Book }
 	if options.External = r.External; r.External {
 		for _, name := range r.Queues {
-			r.Queues = append(r.Queues, runner.Outside(name))
+			r.Queues = append(r.Queues, runner.ExternalQueue(name))
 		}
 	}
-	executor := runner.NewCrew(options)
+	executor := runner.NewWorkerPool(options)
 	k, err := kernelFor(ctx, request{ws, session.Kernel{Warn: r.Note}}, executor)
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func work(ctx context.Context, ws *session.Workspace, r cli.Host) (err error) {
 
 // external says whether a host is alive that does what acts outside of runs.
 func external(ctx context.Context, db string) (found bool, err error) {
-	orchestrator, err := post.Open(ctx, db)
+	orchestrator, err := mailbox.Open(ctx, db)
 	if err != nil {
 		return false, err
 	}
@@ -86,7 +86,7 @@ func external(ctx context.Context, db string) (found bool, err error) {
 	lease := cmp.Or(switches().Lease, kernel.LeaseTTL)
 	listed, err := orchestrator.Hosts(ctx)
 	for _, o := range listed {
-		found = found || !o.Gone(lease) && slices.ContainsFunc(o.Queues, runner.IsOutside)
+		found = found || !o.Gone(lease) && slices.ContainsFunc(o.Queues, runner.IsExternalQueue)
 	}
 	return found, err
 }
@@ -94,7 +94,7 @@ func external(ctx context.Context, db string) (found bool, err error) {
 // hosts is a database that several hosts take work from.
 type hosts struct {
 	queue        *riverqueue.Queue
-	orchestrator *post.Client
+	orchestrator *mailbox.Client
 	lease        time.Duration
 	epoch        int64    // how new we are as an orchestrator
 	own          []string // names of this process
@@ -106,7 +106,7 @@ func openHosts(ctx context.Context, url, name string, closing *closers) (*hosts,
 		h.lease = kernel.LeaseTTL
 	}
 	var err error
-	if h.orchestrator, err = post.Open(ctx, url); err != nil {
+	if h.orchestrator, err = mailbox.Open(ctx, url); err != nil {
 		return nil, err
 	}
 	closing.add(h.orchestrator.Close)
@@ -156,7 +156,7 @@ func (h *hosts) forget(ctx context.Context, name string) error {
 
 // beat shows others that this process is alive, until ctx ends.
 func (h *hosts) beat(ctx context.Context, queues []string, parallel int) error {
-	return h.orchestrator.Beat(ctx, post.Host{Name: h.queue.Host(), Queues: queues, Parallel: parallel, Version: version}, cmp.Or(3*switches().Pulse, h.lease))
+	return h.orchestrator.Beat(ctx, mailbox.Host{Name: h.queue.Host(), Queues: queues, Parallel: parallel, Version: version}, cmp.Or(3*switches().Pulse, h.lease))
 }
 
 // clear removes what the database held for a run that is over.

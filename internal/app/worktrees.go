@@ -6,7 +6,7 @@ import (
 )
 
 // treesOf are the worktrees in which agents work; agents of a run have none of this kind.
-func treesOf(r request, work *runner.Crew) acts.Trees {
+func treesOf(r request, work *runner.WorkerPool) acts.Trees {
 	if work != nil {
 		return nil
 	}

@@ -26,16 +26,16 @@ var events = []struct{ name, matcher string }{
 // InstallClaudeHook adds our hooks to a settings file, which may be empty. Ours that are there
 // already are replaced.
 func InstallClaudeHook(settings []byte, command string) ([]byte, error) {
-	root, hooks, err := open(settings)
+	root, hooks, err := readSettings(settings)
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range events {
-		groups, _, err := without(hooks, e.name)
+		groups, _, err := withoutOurs(hooks, e.name)
 		if err != nil {
 			return nil, err
 		}
-		hooks.Set(e.name, AppendJSONList(nil, append(groups, group(e.matcher, command)), 2))
+		hooks.Set(e.name, AppendJSONList(nil, append(groups, makeGroup(e.matcher, command)), 2))
 	}
 	root.Set("hooks", hooks.Append(nil, 1))
 	return append(root.Append(nil, 0), '\n'), nil
@@ -44,7 +44,7 @@ func InstallClaudeHook(settings []byte, command string) ([]byte, error) {
 // UninstallClaudeHook takes our hooks out, and with them the lists and objects that hold nothing
 // else then. changed is false if there were none.
 func UninstallClaudeHook(settings []byte) (out []byte, changed bool, err error) {
-	root, hooks, err := open(settings)
+	root, hooks, err := readSettings(settings)
 	if err != nil {
 		return nil, false, err
 	}
@@ -53,7 +53,7 @@ func UninstallClaudeHook(settings []byte) (out []byte, changed bool, err error) 
 		if !mine().Match(raw) {
 			continue
 		}
-		groups, found, err := without(hooks, name)
+		groups, found, err := withoutOurs(hooks, name)
 		if err != nil {
 			return nil, false, err
 		}
@@ -88,39 +88,39 @@ func namesClaude(o Object) []string {
 	return out
 }
 
-// open reads a settings file and its hooks.
-func open(settings []byte) (root, hooks Object, err error) {
+// readSettings reads a settings file and its hooks.
+func readSettings(settings []byte) (root, hooks Object, err error) {
 	if len(settings) == 0 {
 		return root, hooks, nil
 	}
 	if root, err = ParseObject(settings); err != nil {
-		return root, hooks, wrong("the file", err)
+		return root, hooks, settingsFault("the file", err)
 	}
 	raw, ok := root.Get("hooks")
 	if !ok || string(raw) == "null" {
 		return root, hooks, nil
 	}
 	if hooks, err = ObjectOf(raw); err != nil {
-		return root, hooks, wrong("hooks", err)
+		return root, hooks, settingsFault("hooks", err)
 	}
 	return root, hooks, nil
 }
 
-func wrong(where string, err error) error {
+func settingsFault(where string, err error) error {
 	return fault.New(fault.InvalidConfig, "read settings of Claude Code: %s: %w", where, err).
 		WithHint("repair the file; nothing was changed")
 }
 
-// without gives the groups of an event without our commands, and says whether there
+// withoutOurs gives the groups of an event without our commands, and reports whether there
 // were any. A group in which none of them stands is not ours to judge.
-func without(hooks Object, event string) (kept [][]byte, found bool, err error) {
+func withoutOurs(hooks Object, event string) (kept [][]byte, found bool, err error) {
 	raw, ok := hooks.Get(event)
 	if !ok || string(raw) == "null" {
 		return nil, false, nil
 	}
 	groups, err := ParseJSONList(raw)
 	if err != nil {
-		return nil, false, wrong("hooks."+event, err)
+		return nil, false, settingsFault("hooks."+event, err)
 	}
 	for _, g := range groups {
 		o, err := ObjectOf(g)
@@ -128,7 +128,7 @@ func without(hooks Object, event string) (kept [][]byte, found bool, err error) 
 			kept = append(kept, g)
 			continue
 		}
-		rest, ours := others(o)
+		rest, ours := otherHooks(o)
 		switch {
 		case !ours:
 			kept = append(kept, g)
@@ -141,15 +141,15 @@ func without(hooks Object, event string) (kept [][]byte, found bool, err error) 
 	return kept, found, nil
 }
 
-// others are the commands of a group that are not ours; ours says whether one was.
-func others(group Object) (rest [][]byte, ours bool) {
+// otherHooks returns the commands of a group that are not ours, and whether there was one of ours.
+func otherHooks(group Object) (rest [][]byte, ours bool) {
 	raw, _ := group.Get("hooks")
 	list, err := ParseJSONList(raw)
 	if err != nil {
 		return nil, false
 	}
 	for _, h := range list {
-		if own(h) {
+		if isOurs(h) {
 			ours = true
 		} else {
 			rest = append(rest, h)
@@ -158,8 +158,8 @@ func others(group Object) (rest [][]byte, ours bool) {
 	return rest, ours
 }
 
-// own says whether a hook runs our command.
-func own(hook []byte) bool {
+// isOurs reports whether a hook runs our command.
+func isOurs(hook []byte) bool {
 	o, err := ObjectOf(hook)
 	if err != nil {
 		return false
@@ -169,8 +169,8 @@ func own(hook []byte) bool {
 	return ok && mine().MatchString(command)
 }
 
-// group is one element of an event's list.
-func group(matcher, command string) []byte {
+// makeGroup is one element of an event's list.
+func makeGroup(matcher, command string) []byte {
 	hook := Object{Members: []Member{
 		{Key: "type", Raw: QuoteJSON("command")},
 		{Key: "command", Raw: QuoteJSON(command)},

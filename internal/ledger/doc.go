@@ -44,5 +44,5 @@ const (
 // layout is how times are written: UTC, milliseconds.
 const layout = "2006-01-02T15:04:05.000Z"
 
-// whole drops what the file does not hold of a time.
-func whole(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
+// truncateTime drops what the file does not hold of a time.
+func truncateTime(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }

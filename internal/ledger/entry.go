@@ -47,7 +47,7 @@ const (
 	keyVersion, keyLimit, keyEntries = "version", "max_entries", "entries"
 )
 
-// Overdue says whether the time that the entry was allowed is over.
+// Overdue reports whether the time that the entry was allowed is over.
 func (e Entry) Overdue(now time.Time) bool {
 	due, limited := e.Due()
 	return e.Status == Spawned && limited && now.After(due)
@@ -94,8 +94,8 @@ var ours = map[string]bool{keyID: true, keyType: true, keyDescription: true, key
 	keyStatus: true, keyEnded: true, keyResumes: true, keyResumedBy: true, keyOwner: true, keyMinutes: true,
 	keyReason: true, keyRecovered: true}
 
-// read takes an entry from its text.
-func read(raw []byte, at int) (Entry, bool) {
+// readEntry takes an entry from its text.
+func readEntry(raw []byte, at int) (Entry, bool) {
 	e := Entry{raw: raw, at: at}
 	if !IsJSONObject(raw) {
 		return e, false
@@ -178,7 +178,7 @@ func (e Entry) text(extra []Member) []byte {
 	old, known := Entry{}, false
 	if e.raw != nil {
 		o, _ = ObjectOf(e.raw)
-		old, known = read(e.raw, e.at)
+		old, known = readEntry(e.raw, e.at)
 	}
 	put := func(key string, changed, always bool, raw []byte) {
 		if changed || always && !known {

@@ -102,7 +102,7 @@ func (f *Folder) Peek() (View, error) {
 	return v, err
 }
 
-// look reads without a lock, and says whether all is sound. The sheet is nil if it
+// look reads without a lock, and reports whether all is sound. The sheet is nil if it
 // cannot be read.
 func (f *Folder) look() (v View, sound bool, err error) {
 	if err := f.gate.Stays(); err != nil {
@@ -178,7 +178,7 @@ func (f *Folder) save(data []byte) error {
 // sweep removes what killed writers left. Under the lock nobody else is writing, and
 // the file itself is whole, so nothing in them counts.
 func (f *Folder) sweep() {
-	for _, path := range leftovers(f.dir) {
+	for _, path := range findLeftovers(f.dir) {
 		if strings.HasPrefix(filepath.Base(path), ".") { // ours
 			step.Remove(path) // if not: nothing reads it
 		}
@@ -237,42 +237,14 @@ func (f *Folder) point(sheet *Sheet, to string) (repaired bool, err error) {
 		return false, nil
 	case to == "":
 		err = step.Remove(path)
-	case named == "":
-		err = create(path, to)
-	case !over(path, named, to):
-		err = replace(path, to)
+	default:
+		err = writePointer(path, to)
 	}
 	return repaired, durable.Failure("write pointer", path, err)
 }
 
-// create writes a pointer where there is none. Whoever reads it while it is still empty
-// looks again under the lock.
-func create(path, text string) error {
-	file, err := step.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = file.WriteString(text)
-	return errors.Join(err, file.Close())
-}
-
-// over writes a pointer over another one of the same length, in the same file, if nothing else has
-// that file.
-func over(path, old, text string) bool {
-	file, err := durable.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		return false
-	}
-	info, err := file.Stat()
-	ok := err == nil && len(old) == len(text) && info.Size() == int64(len(text)) && alone(info)
-	if ok {
-		_, err = file.WriteAt([]byte(text), 0)
-	}
-	return errors.Join(err, file.Close()) == nil && ok
-}
-
-// replace writes another one in its place. Neither is synced.
-func replace(path, text string) error {
+// writePointer writes the pointer without a sync, in place of the one before.
+func writePointer(path, text string) error {
 	temp := path + ".tmp"
 	step.Remove(temp) // a killed writer's; or a link, which is not to be followed
 	file, err := step.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)

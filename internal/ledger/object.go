@@ -26,13 +26,13 @@ var errNoObject = errors.New("it is no JSON object")
 func ParseObject(data []byte) (Object, error) {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	if !json.Valid(data) {
-		return Object{}, syntax(data)
+		return Object{}, syntaxError(data)
 	}
 	return ObjectOf(bytes.TrimSpace(data))
 }
 
-// syntax says where a text stops being JSON.
-func syntax(data []byte) error {
+// syntaxError reports the place where a text stops being JSON.
+func syntaxError(data []byte) error {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return errors.New("it is empty")
 	}
@@ -60,7 +60,7 @@ func ObjectOf(raw []byte) (Object, error) {
 	return o, nil
 }
 
-// IsJSONObject says whether a value that is known to be valid JSON is an object.
+// IsJSONObject reports whether a value that is known to be valid JSON is an object.
 func IsJSONObject(raw []byte) bool { return len(raw) > 0 && raw[0] == '{' }
 
 // ParseJSONList splits an array that is known to be valid JSON.
@@ -143,11 +143,11 @@ func (o Object) Append(out []byte, depth int) []byte {
 	}
 	out = append(out, '{')
 	for i, m := range o.Members {
-		out = line(out, i, depth+1)
+		out = appendLine(out, i, depth+1)
 		out = append(append(out, QuoteJSON(m.Key)...), ": "...)
 		out = append(out, m.Raw...)
 	}
-	return append(line(out, 0, depth), '}')
+	return append(appendLine(out, 0, depth), '}')
 }
 
 // AppendJSONList writes an array likewise.
@@ -157,13 +157,13 @@ func AppendJSONList(out []byte, elements [][]byte, depth int) []byte {
 	}
 	out = append(out, '[')
 	for i, e := range elements {
-		out = append(line(out, i, depth+1), e...)
+		out = append(appendLine(out, i, depth+1), e...)
 	}
-	return append(line(out, 0, depth), ']')
+	return append(appendLine(out, 0, depth), ']')
 }
 
-// line begins the line of the n-th element.
-func line(out []byte, n, depth int) []byte {
+// appendLine begins the line of the n-th element.
+func appendLine(out []byte, n, depth int) []byte {
 	if n > 0 {
 		out = append(out, ',')
 	}

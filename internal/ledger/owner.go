@@ -14,7 +14,7 @@ import (
 func (f *Folder) Judge() Judge {
 	now, host := f.now(), hostname()
 	return func(e Entry) (string, bool) {
-		if e.Owner != nil && e.Owner.Host == host && dead(e.Owner.PID, e.Owner.Start) {
+		if e.Owner != nil && e.Owner.Host == host && ownerDead(e.Owner.PID, e.Owner.Start) {
 			return fmt.Sprintf("its owner, process %d, has ended", e.Owner.PID), true
 		}
 		if e.Overdue(now) {
@@ -48,9 +48,9 @@ func hostname() string {
 	return host
 }
 
-// dead says that a process is known to have ended: there is none with that id, or one
+// ownerDead reports whether a process is known to have ended: there is none with that id, or one
 // that began at another time.
-func dead(pid int, start string) bool {
+func ownerDead(pid int, start string) bool {
 	if start != "" && !sameNumbers(start) {
 		return false
 	}

@@ -30,8 +30,8 @@ var here = sync.OnceValue(func() string {
 	return string(boot[:min(8, len(boot))]) + "." + strings.Trim(space, "pid:[]") + "."
 })
 
-// sameNumbers says whether the number of a process means here what it meant to whoever
-// wrote it down: in another PID namespace of the same boot it does not.
+// sameNumbers reports whether the number of a process means here what it meant where it
+// was written: in another PID namespace of the same boot it does not.
 func sameNumbers(start string) bool {
 	theirs, ours := strings.Split(start, "."), strings.Split(here(), ".")
 	return len(theirs) == 3 && (theirs[0] != ours[0] || theirs[1] == ours[1])

@@ -11,10 +11,10 @@ func TestAnotherBootIsDeadAndAnotherNamespaceIsUnknown(t *testing.T) {
 	if len(part) != 3 || len(part[0]) != 8 {
 		t.Fatalf("it began at %q", me.Start)
 	}
-	if !dead(me.PID, "00000000."+part[1]+"."+part[2]) {
+	if !ownerDead(me.PID, "00000000."+part[1]+"."+part[2]) {
 		t.Error("a process of another boot lives")
 	}
-	if dead(me.PID, part[0]+".1.1") {
+	if ownerDead(me.PID, part[0]+".1.1") {
 		t.Error("a number of another namespace is taken for one of this")
 	}
 }

@@ -68,13 +68,13 @@ func TestAProcessThatOnlyHasTheNumberIsNotTheOwner(t *testing.T) {
 	if me.Start == "" {
 		t.Log("this system does not tell when a process began")
 	}
-	if dead(me.PID, me.Start) {
+	if ownerDead(me.PID, me.Start) {
 		t.Error("this process is dead")
 	}
-	if me.Start != "" && !dead(me.PID, me.Start+"1") {
+	if me.Start != "" && !ownerDead(me.PID, me.Start+"1") {
 		t.Error("another that began at another time is taken for it")
 	}
-	if dead(os.Getpid(), "") {
+	if ownerDead(os.Getpid(), "") {
 		t.Error("without a time the number alone must do")
 	}
 }

@@ -89,7 +89,7 @@ func (f *Folder) keep(data []byte) (string, error) {
 
 // rebuild makes a new sheet of what is left.
 func (f *Folder) rebuild() (*Sheet, string) {
-	for _, path := range leftovers(f.dir) {
+	for _, path := range findLeftovers(f.dir) {
 		if strings.Contains(filepath.Base(path), corrupt) {
 			continue // half of a copy of what could not be read
 		}
@@ -127,9 +127,9 @@ func readSheet(path string) *Sheet {
 	return sheet
 }
 
-// leftovers are the temporary files of writers that were killed, newest first: ours
+// findLeftovers are the temporary files of writers that were killed, newest first: ours
 // (.agent-history.json and digits), and what other tools use.
-func leftovers(dir string) []string {
+func findLeftovers(dir string) []string {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil

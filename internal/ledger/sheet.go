@@ -58,7 +58,7 @@ func Parse(data []byte) (*Sheet, error) {
 			return nil, fault.New(fault.StorageCorrupt, "read %s: the entries are no list", FileName)
 		}
 		for i, element := range elements {
-			e, ok := read(element, i)
+			e, ok := readEntry(element, i)
 			s.rows = append(s.rows, row{e, ok})
 		}
 	}

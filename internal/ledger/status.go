@@ -36,7 +36,7 @@ func (s Status) Next() []Status {
 	return nil
 }
 
-// Known says whether it is one of ours.
+// Known reports whether it is one of ours.
 func (s Status) Known() bool { return slices.Contains(known, s) }
 
 // Live says that something can still happen to the entry.
@@ -45,8 +45,8 @@ func (s Status) Live() bool { return len(s.Next()) > 0 }
 // Finished says that the work has ended, well or not.
 func (s Status) Finished() bool { return s == Completed || s == Failed || s == Timeout }
 
-// illegal is the refusal of a step.
-func illegal(e Entry, to Status) *fault.Error {
+// illegalStep is the refusal of a step.
+func illegalStep(e Entry, to Status) *fault.Error {
 	f := fault.New(fault.IllegalTransition, "%s is %s and does not become %s", e.ID, e.Status, to)
 	switch next := e.Status.Next(); {
 	case len(next) > 0:

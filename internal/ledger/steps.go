@@ -91,13 +91,13 @@ func (s *Sheet) free(id string) error {
 
 // after is now, but later than any entry of the same id: (id, time) is the key.
 func (s *Sheet) after(id string, now time.Time) time.Time {
-	now = whole(now)
+	now = truncateTime(now)
 	for i, r := range s.rows {
 		if !r.ok || r.ID != id {
 			continue
 		}
 		if at := s.entry(i).At; !now.After(at) {
-			now = whole(at).Add(time.Millisecond)
+			now = truncateTime(at).Add(time.Millisecond)
 		}
 	}
 	return now
@@ -127,9 +127,9 @@ func (e Entry) Move(to Status, reason string, now time.Time) (Entry, error) {
 		legal = legal || s == to && to != Resumed // which is Resume's
 	}
 	if !legal {
-		return e, illegal(e, to)
+		return e, illegalStep(e, to)
 	}
-	if now = whole(now); now.Before(e.At) {
+	if now = truncateTime(now); now.Before(e.At) {
 		now = e.At // the clock went backwards
 	}
 	e.Status, e.EndedAt = to, now
@@ -153,14 +153,14 @@ func (s *Sheet) Resume(old string, st Start, now time.Time, judge Judge) (Entry,
 	if e.Status == Spawned {
 		why, gone := judge(e)
 		if !gone {
-			return Entry{}, illegal(e, Resumed).WithHint("it is not known to be dead; `ramet track interrupt %s` first (legal from %s: completed, failed, timeout, interrupted)", old, e.Status)
+			return Entry{}, illegalStep(e, Resumed).WithHint("it is not known to be dead; `ramet track interrupt %s` first (legal from %s: completed, failed, timeout, interrupted)", old, e.Status)
 		}
 		if e, err = e.Move(Interrupted, why, now); err != nil {
 			return Entry{}, err
 		}
 	}
 	if e.Status != Interrupted {
-		return Entry{}, illegal(e, Resumed)
+		return Entry{}, illegalStep(e, Resumed)
 	}
 	st = st.inherit(e)
 	if err := st.Check(); err != nil {
@@ -171,7 +171,7 @@ func (s *Sheet) Resume(old string, st Start, now time.Time, judge Judge) (Entry,
 			return Entry{}, err
 		}
 	}
-	if now = whole(now); now.Before(e.At) {
+	if now = truncateTime(now); now.Before(e.At) {
 		now = e.At
 	}
 	e.Status, e.ResumedBy = Resumed, st.ID

@@ -31,7 +31,7 @@ func ParseSummary(data []byte) (s Summary, ok bool) {
 		if !found {
 			continue
 		}
-		switch value = scalar(value); key {
+		switch value = trimScalar(value); key {
 		case "plan":
 			s.Plan = value
 		case "status":
@@ -45,8 +45,8 @@ func ParseSummary(data []byte) (s Summary, ok bool) {
 	return Summary{}, false // it never ended: this is no front matter
 }
 
-// scalar is a value without its quotes and without a comment behind it.
-func scalar(s string) string {
+// trimScalar is a value without its quotes and without a comment behind it.
+func trimScalar(s string) string {
 	s = strings.TrimSpace(s)
 	if s != "" && (s[0] == '"' || s[0] == '\'') {
 		if inner, _, closed := strings.Cut(s[1:], s[:1]); closed {

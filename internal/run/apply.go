@@ -80,11 +80,11 @@ func (r *Reducer) fits(e Event) error {
 	_, known := payloads()[e.Type]
 	switch {
 	case r.s.EventCount == 0 && e.Type != RunCreated:
-		return refuse(e, "a run begins with %s", RunCreated)
+		return refuseEvent(e, "a run begins with %s", RunCreated)
 	case r.s.EventCount > 0 && e.Type == RunCreated:
-		return refuse(e, "the run was created already")
+		return refuseEvent(e, "the run was created already")
 	case e.RunID != r.s.RunID && e.Type != RunForked:
-		return refuse(e, "it is an event of run %s", e.RunID)
+		return refuseEvent(e, "it is an event of run %s", e.RunID)
 	case known && r.s.RunState.Terminal() && !slices.Contains(afterEnd[r.s.RunState], e.Type):
 		return fault.New(fault.InvalidStateTransition, "event %s (%s): the run is %s", e.ID, e.Type, r.s.RunState).
 			WithHint("what is over does not go on; a FAILED run can be reopened")
@@ -92,22 +92,22 @@ func (r *Reducer) fits(e Event) error {
 	return nil
 }
 
-func refuse(e Event, format string, args ...any) error {
+func refuseEvent(e Event, format string, args ...any) error {
 	return fault.New(fault.InvalidEvent, "event %s (%s): %s", e.ID, e.Type, fmt.Sprintf(format, args...))
 }
 
-// payload decodes the payload of an event whose form was checked.
-func payload[P any](e Event) (P, error) {
+// readPayload decodes the payload of an event whose form was checked.
+func readPayload[P any](e Event) (P, error) {
 	var p P
 	if err := fast.Unmarshal(e.Payload, &p); err != nil {
-		return p, refuse(e, "payload: %v", err)
+		return p, refuseEvent(e, "payload: %v", err)
 	}
 	return p, nil
 }
 
-// moment is the time of an event, by itself: a pointer into the event would keep
+// eventTime is the time of an event, by itself: a pointer into the event would keep
 // all of it in memory, its line included.
-func moment(e Event) *string {
+func eventTime(e Event) *string {
 	ts := e.TS
 	return &ts
 }
@@ -133,34 +133,34 @@ func (r *Reducer) checkReopening(to State) error {
 
 var reducers = map[Type]func(*Reducer, Event) error{
 	RunCreated: func(r *Reducer, e Event) error {
-		p, err := payload[Creation](e)
+		p, err := readPayload[Creation](e)
 		if err == nil && p.RunID != e.RunID {
-			err = refuse(e, "its payload names run %s", p.RunID)
+			err = refuseEvent(e, "its payload names run %s", p.RunID)
 		}
 		return err
 	},
 	RunForked: func(r *Reducer, e Event) error {
-		p, err := payload[Fork](e)
+		p, err := readPayload[Fork](e)
 		switch {
 		case err != nil:
 			return err
 		case e.RunID == r.s.RunID:
-			return refuse(e, "a run does not fork from itself")
+			return refuseEvent(e, "a run does not fork from itself")
 		case p.ParentRunID != r.s.RunID || p.EventCount != r.s.EventCount || p.EventHash != r.s.LastEventHash:
-			return refuse(e, "it forks run %s after %d events, but what stands before it is run %s with %d",
+			return refuseEvent(e, "it forks run %s after %d events, but what stands before it is run %s with %d",
 				p.ParentRunID, p.EventCount, r.s.RunID, r.s.EventCount)
 		}
 		r.s.RunID = e.RunID
 		return nil
 	},
 	RunStateChanged: func(r *Reducer, e Event) error {
-		p, err := payload[Step](e)
+		p, err := readPayload[Step](e)
 		if err != nil {
 			return err
 		}
 		if p.Old != r.s.RunState {
 			return fault.New(fault.InvalidStateTransition, "event %s leaves %s, but the run is %s", e.ID, p.Old, r.s.RunState).
-				WithHint("allowed from %s: %s", r.s.RunState, join(r.s.RunState.Next(p.Reason)))
+				WithHint("allowed from %s: %s", r.s.RunState, joinWords(r.s.RunState.Next(p.Reason)))
 		}
 		if err := checkStep(p.Old, p.New, p.Reason); err != nil {
 			return err
@@ -182,14 +182,14 @@ var reducers = map[Type]func(*Reducer, Event) error{
 		return nil
 	},
 	RunFailed: func(r *Reducer, e Event) error {
-		p, err := payload[ItemError](e)
+		p, err := readPayload[ItemError](e)
 		if err == nil {
 			r.fail(p.Code, p.Message, e.TS)
 		}
 		return err
 	},
 	RunCancelled: func(r *Reducer, e Event) error {
-		p, err := payload[Why](e)
+		p, err := readPayload[Why](e)
 		if err == nil {
 			r.fail(string(Cancelled), p.Reason, e.TS)
 		}
@@ -210,7 +210,7 @@ var reducers = map[Type]func(*Reducer, Event) error{
 		return nil
 	},
 	ResumeRewind: func(r *Reducer, e Event) error {
-		p, err := payload[Rewind](e)
+		p, err := readPayload[Rewind](e)
 		if err != nil {
 			return err
 		}
@@ -223,7 +223,7 @@ var reducers = map[Type]func(*Reducer, Event) error{
 		return nil
 	},
 	ArtifactWritten: func(r *Reducer, e Event) error {
-		a, err := payload[Artifact](e)
+		a, err := readPayload[Artifact](e)
 		if err != nil {
 			return err
 		}
@@ -242,31 +242,31 @@ var reducers = map[Type]func(*Reducer, Event) error{
 	WorkItemFailed:      (*Reducer).failed,
 	WorkItemInvalidated: (*Reducer).invalidated,
 	GateRunStarted: func(r *Reducer, e Event) error {
-		p, err := payload[GateStart](e)
+		p, err := readPayload[GateStart](e)
 		if err == nil {
 			g := r.gate(p.Gate)
-			g.StartedAt, g.FinishedAt, g.OK, g.Issues = moment(e), nil, nil, []string{}
+			g.StartedAt, g.FinishedAt, g.OK, g.Issues = eventTime(e), nil, nil, []string{}
 			g.Runs++
 		}
 		return err
 	},
 	GateRunFinished: func(r *Reducer, e Event) error {
-		p, err := payload[GateEnd](e)
+		p, err := readPayload[GateEnd](e)
 		if err != nil {
 			return err
 		}
 		i, known := r.findGate(p.Gate)
 		if !known || r.s.Gates[i].FinishedAt != nil {
-			return refuse(e, "gate %q is not running", p.Gate)
+			return refuseEvent(e, "gate %q is not running", p.Gate)
 		}
 		g := &r.s.Gates[i]
-		g.FinishedAt, g.OK, g.Issues = moment(e), &p.OK, p.Issues
+		g.FinishedAt, g.OK, g.Issues = eventTime(e), &p.OK, p.Issues
 		return nil
 	},
 	IssueOpened:   (*Reducer).issueOpened,
 	IssueResolved: (*Reducer).issueResolved,
 	SectionStateChanged: func(r *Reducer, e Event) error {
-		p, err := payload[SectionStep](e)
+		p, err := readPayload[SectionStep](e)
 		if err != nil {
 			return err
 		}
@@ -284,7 +284,7 @@ var reducers = map[Type]func(*Reducer, Event) error{
 		return nil
 	},
 	PullRequestOpened: func(r *Reducer, e Event) error {
-		p, err := payload[PR](e)
+		p, err := readPayload[PR](e)
 		p.OpenedAt = e.TS
 		if err == nil {
 			r.s.PR = &p

@@ -179,7 +179,7 @@ func keyBefore(a, b []byte, special bool) bool {
 	if !special {
 		return bytes.Compare(a[1:len(a)-1], b[1:len(b)-1]) < 0
 	}
-	ua, ub := units(a), units(b)
+	ua, ub := utf16Units(a), utf16Units(b)
 	for i := range min(len(ua), len(ub)) {
 		if ua[i] != ub[i] {
 			return ua[i] < ub[i]
@@ -188,7 +188,7 @@ func keyBefore(a, b []byte, special bool) bool {
 	return len(ua) < len(ub)
 }
 
-func units(quoted []byte) []uint16 {
+func utf16Units(quoted []byte) []uint16 {
 	text, _ := jsontext.AppendUnquote(nil, quoted) // its syntax was checked
 	return utf16.Encode([]rune(string(text)))
 }
@@ -204,7 +204,7 @@ func canonicalNumber(b []byte) (int, error) {
 	if digits[0] == '-' {
 		digits = digits[1:]
 	}
-	if plain(digits) && (digits[0] != '0' || len(digits) == 1 && n == 1) {
+	if isShortInteger(digits) && (digits[0] != '0' || len(digits) == 1 && n == 1) {
 		return n, nil
 	}
 	v := jsontext.Value(bytes.Clone(b[:n]))
@@ -220,7 +220,7 @@ func canonicalNumber(b []byte) (int, error) {
 	return n, nil
 }
 
-func plain(digits []byte) bool {
+func isShortInteger(digits []byte) bool {
 	if len(digits) == 0 || len(digits) > 15 {
 		return false
 	}

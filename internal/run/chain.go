@@ -24,10 +24,10 @@ func NewChain(runID, prev string) *Chain {
 	return &Chain{runID: runID, prev: prev, ids: map[uuid.UUID]struct{}{}}
 }
 
-// Begin makes the chain that a log's first event belongs to. The event itself is
+// BeginChain makes the chain that a log's first event belongs to. The event itself is
 // still to be taken, with Next or Follow.
-func Begin(first Event) (*Chain, error) {
-	prev, err := Root(first.Type, first.Payload)
+func BeginChain(first Event) (*Chain, error) {
+	prev, err := RootHash(first.Type, first.Payload)
 	if err != nil {
 		return nil, err
 	}
@@ -77,9 +77,9 @@ func (c *Chain) take(e Event) error {
 	return nil
 }
 
-// Root is the prev_hash of a log's first event: "" unless it continues another
+// RootHash is the prev_hash of a log's first event: "" unless it continues another
 // run (RUN_FORKED); then the hash of that run's event, which its payload names.
-func Root(t Type, payload []byte) (string, error) {
+func RootHash(t Type, payload []byte) (string, error) {
 	if t != RunForked {
 		return "", nil
 	}
@@ -93,15 +93,15 @@ func (c *Chain) Prev() string { return c.prev }
 // RunID is the run whose events these are.
 func (c *Chain) RunID() string { return c.runID }
 
-// Has says whether an event of this id was taken.
+// Has reports whether an event of this id was taken.
 func (c *Chain) Has(eventID string) bool {
 	id, _ := uuid.Parse(eventID)
 	_, has := c.ids[id]
 	return has
 }
 
-// Broken is damage of a log: line from 1, byte from 0.
-func Broken(place string, line, offset int64, format string, args ...any) error {
+// ChainBroken is damage of a log: line from 1, byte from 0.
+func ChainBroken(place string, line, offset int64, format string, args ...any) error {
 	return fault.New(fault.EventChainBroken, "%s line %d (byte %d): %s", place, line, offset, fmt.Sprintf(format, args...)).
 		WithHint("the log was changed or cut; compare with a copy kept elsewhere")
 }

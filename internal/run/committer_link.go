@@ -82,7 +82,7 @@ func (l *linker) add(one *call) error {
 
 func (l *linker) fits(d Draft) error {
 	if l.runID == "" {
-		root, err := Root(d.Type, d.Payload)
+		root, err := RootHash(d.Type, d.Payload)
 		if err != nil {
 			return fault.New(fault.InvalidEvent, "%s: %w", l.place, err)
 		}

@@ -15,9 +15,9 @@ type Course struct {
 	ended Type            // what said how the run ended; empty: it goes on
 }
 
-// Minded says whether an event of this type is judged by the course of the run. Who
+// NeedsCourse reports whether an event of this type is judged by the course of the run. Who
 // appends others need not read the log for it.
-func Minded(t Type) bool {
+func NeedsCourse(t Type) bool {
 	switch t {
 	case LLMCallFinished, LLMCallFailed, RunCompleted, RunFailed, RunCancelled:
 		return true
@@ -82,7 +82,7 @@ func (c *Course) Admit(state State, t Type, payload []byte) error {
 	return nil
 }
 
-// EndsRun says whether a RUN_STATE_CHANGED goes to a state that is terminal.
+// EndsRun reports whether a RUN_STATE_CHANGED goes to a state that is terminal.
 func EndsRun(t Type, payload []byte) bool {
 	to, ok := stepTo(payload)
 	return t == RunStateChanged && ok && to.Terminal()

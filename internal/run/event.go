@@ -33,7 +33,7 @@ func (e Event) Sum() string {
 	return string(text[:])
 }
 
-// Intact says whether the event has the hash that the formula gives.
+// Intact reports whether the event has the hash that the formula gives.
 func (e Event) Intact() bool {
 	text := e.sum()
 	return e.Hash == string(text[:])
@@ -198,7 +198,7 @@ func isType(b []byte) bool {
 	return len(b) > 0
 }
 
-// IsRunID says whether s can be the id of a run.
+// IsRunID reports whether s can be the id of a run.
 func IsRunID(s string) bool {
 	for i := range len(s) {
 		c := s[i]
@@ -221,7 +221,7 @@ func CheckRunID(s string) error {
 // timeForm is the form of a time: 0 stands for a digit.
 const timeForm = "0000-00-00T00:00:00"
 
-// IsTime says whether s is an RFC 3339 time in UTC, with at most nine digits
+// IsTime reports whether s is an RFC 3339 time in UTC, with at most nine digits
 // behind the second. It looks at the form itself, because time.Parse also takes
 // hours of one digit and a comma for the point.
 func IsTime(s string) bool {

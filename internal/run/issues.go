@@ -1,22 +1,22 @@
 package run
 
 func (o NewIssue) issue(ts string) Issue {
-	return Issue{ErrorCode: o.ErrorCode, Files: o.Files, Gate: o.Gate, IssueID: o.IssueID, Location: canonical(o.Location),
+	return Issue{ErrorCode: o.ErrorCode, Files: o.Files, Gate: o.Gate, IssueID: o.IssueID, Location: canonicalLocation(o.Location),
 		Message: o.Message, OpenedAt: ts, Severity: o.Severity, Status: o.Status, SuggestedFix: o.SuggestedFix}
 }
 
 func (r *Reducer) issueOpened(e Event) error {
-	p, err := payload[Opening](e)
+	p, err := readPayload[Opening](e)
 	if err != nil {
 		return err
 	}
 	issue := p.Issue.issue(e.TS)
 	if issue.Status == IssueDone {
-		return refuse(e, "issue %s is opened as RESOLVED", issue.IssueID)
+		return refuseEvent(e, "issue %s is opened as RESOLVED", issue.IssueID)
 	}
 	if i, known := r.open[issue.IssueID]; known {
 		if r.s.Issues[i].Status != IssueDone {
-			return refuse(e, "issue %s is open already", issue.IssueID)
+			return refuseEvent(e, "issue %s is open already", issue.IssueID)
 		}
 		r.s.Issues[i] = issue // it came back
 		return nil
@@ -27,14 +27,14 @@ func (r *Reducer) issueOpened(e Event) error {
 }
 
 func (r *Reducer) issueResolved(e Event) error {
-	p, err := payload[Resolution](e)
+	p, err := readPayload[Resolution](e)
 	if err != nil {
 		return err
 	}
 	i, known := r.open[p.IssueID]
 	if !known || r.s.Issues[i].Status == IssueDone {
-		return refuse(e, "issue %s is not open", p.IssueID)
+		return refuseEvent(e, "issue %s is not open", p.IssueID)
 	}
-	r.s.Issues[i].Status, r.s.Issues[i].ResolvedAt = IssueDone, moment(e)
+	r.s.Issues[i].Status, r.s.Issues[i].ResolvedAt = IssueDone, eventTime(e)
 	return nil
 }

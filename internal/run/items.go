@@ -14,18 +14,18 @@ func ItemID(runID, worker string, attempt int64, scope string) string {
 }
 
 func (r *Reducer) queued(e Event) error {
-	w, err := payload[Item](e)
+	w, err := readPayload[Item](e)
 	if err != nil {
 		return err
 	}
 	if want := ItemID(r.s.RunID, w.Worker, w.Attempt, w.ScopeKey); w.WorkItemID != want {
-		return refuse(e, "work_item_id is %q, by its fields it is %q", w.WorkItemID, want)
+		return refuseEvent(e, "work_item_id is %q, by its fields it is %q", w.WorkItemID, want)
 	}
 	if _, twice := r.items[w.WorkItemID]; twice {
-		return refuse(e, "work item %s was queued before", w.WorkItemID)
+		return refuseEvent(e, "work item %s was queued before", w.WorkItemID)
 	}
 	if strings.Contains(w.Worker, ":") {
-		return refuse(e, "a worker's name holds no colon")
+		return refuseEvent(e, "a worker's name holds no colon")
 	}
 	w.Status = Pending
 	r.items[w.WorkItemID] = len(r.s.WorkItems)
@@ -43,18 +43,18 @@ type itemPayload struct {
 
 // item finds the work item of an event and demands one of some statuses.
 func (r *Reducer) item(e Event, from ...Status) (*Item, itemPayload, error) {
-	p, err := payload[itemPayload](e)
+	p, err := readPayload[itemPayload](e)
 	if err != nil {
 		return nil, p, err
 	}
 	i, known := r.items[p.WorkItemID]
 	if !known {
-		return nil, p, refuse(e, "no work item %s was queued", p.WorkItemID)
+		return nil, p, refuseEvent(e, "no work item %s was queued", p.WorkItemID)
 	}
 	w := &r.s.WorkItems[i]
 	if !slices.Contains(from, w.Status) {
 		return nil, p, fault.New(fault.InvalidStateTransition, "event %s (%s): work item %s is %s", e.ID, e.Type, w.WorkItemID, w.Status).
-			WithHint("it must be %s", join(from))
+			WithHint("it must be %s", joinWords(from))
 	}
 	return w, p, nil
 }
@@ -62,7 +62,7 @@ func (r *Reducer) item(e Event, from ...Status) (*Item, itemPayload, error) {
 func (r *Reducer) started(e Event) error {
 	w, _, err := r.item(e, Pending)
 	if err == nil {
-		w.Status, w.StartedAt = InProgress, moment(e)
+		w.Status, w.StartedAt = InProgress, eventTime(e)
 	}
 	return err
 }
@@ -70,7 +70,7 @@ func (r *Reducer) started(e Event) error {
 func (r *Reducer) finished(e Event) error {
 	w, p, err := r.item(e, InProgress)
 	if err == nil {
-		w.Status, w.FinishedAt, w.Outputs = Completed, moment(e), p.Outputs
+		w.Status, w.FinishedAt, w.Outputs = Completed, eventTime(e), p.Outputs
 	}
 	return err
 }
@@ -78,7 +78,7 @@ func (r *Reducer) finished(e Event) error {
 func (r *Reducer) failed(e Event) error {
 	w, p, err := r.item(e, Pending, InProgress)
 	if err == nil {
-		w.Status, w.FinishedAt, w.Error, w.Retryable = ItemFailed, moment(e), p.Error, p.Retryable
+		w.Status, w.FinishedAt, w.Error, w.Retryable = ItemFailed, eventTime(e), p.Error, p.Retryable
 	}
 	return err
 }

@@ -66,11 +66,11 @@ type Options struct {
 	Hash  string
 }
 
-// Trust reports that the log is known up to its event number count, which has that
+// TrustUpTo reports that the log is known up to its event number count, which has that
 // hash, as a snapshot tells. Then that event is looked for, and only what follows
 // is read. If it is not there: EVENT_CHAIN_BROKEN. A writer does not know the ids
 // before that event, so the ids of drafts have to be new.
-func Trust(count int64, hash string) Option {
+func TrustUpTo(count int64, hash string) Option {
 	return func(o *Options) { o.Count, o.Hash = count, hash }
 }
 

@@ -25,7 +25,7 @@ func (b *batch) parse() {
 func ParseChunk(line []byte) (Event, error) {
 	e, err := ParseLine(line)
 	if err != nil {
-		return e, explain(line, err)
+		return e, explainLine(line, err)
 	}
 	if !e.Intact() {
 		return e, errHash
@@ -33,8 +33,8 @@ func ParseChunk(line []byte) (Event, error) {
 	return e, nil
 }
 
-// explain names the usual accidents, which a parser can only call unexpected.
-func explain(line []byte, err error) error {
+// explainLine names the usual accidents, which a parser can only call unexpected.
+func explainLine(line []byte, err error) error {
 	switch {
 	case len(line) == 0:
 		return errors.New("the line is blank")

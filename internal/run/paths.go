@@ -10,7 +10,7 @@ import (
 	"ramet/internal/base/fault"
 )
 
-// IsPath says whether a path names something below the folder of a run: relative, with
+// IsPath reports whether a path names something below the folder of a run: relative, with
 // slashes, without a step upwards and without NUL. It looks at nothing on the disk:
 // whoever opens it does so below the folder, whatever links lie there.
 func IsPath(p string) bool {
@@ -33,7 +33,7 @@ func CheckPaths(t Type, payload []byte) error {
 		return nil
 	}
 	if err := fast.Unmarshal(payload, &p); err != nil {
-		return invalid(t, "%v", err)
+		return invalidPayload(t, "%v", err)
 	}
 	var all []string
 	for _, one := range []string{p.Path, p.Bundle} {

@@ -89,7 +89,7 @@ func TestEveryTypeHasAFormAndAnExample(t *testing.T) {
 		t.Errorf("%d examples of %d types", len(examples), len(run.Types()))
 	}
 	for _, kind := range run.Types() {
-		if _, ok := run.Payload(kind); !ok {
+		if _, ok := run.PayloadShape(kind); !ok {
 			t.Errorf("%s has no form", kind)
 		}
 		if err := runtest.Draft(1, kind, examples[kind]).Check(); err != nil {

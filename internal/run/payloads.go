@@ -229,10 +229,10 @@ func EvidencePath(callID string, attempt int64) string {
 	return EvidenceFolder + callID + ".a" + strconv.FormatInt(attempt, 10) + ".json"
 }
 
-// Read reads the payload of an event as far as it has the form of P. It is for those who
+// ReadPayload reads the payload of an event as far as it has the form of P. It is for those who
 // follow a log that others wrote, and have no use for an error: members of another form,
 // and what stands behind them, may stay empty.
-func Read[P any](payload []byte) (p P) {
+func ReadPayload[P any](payload []byte) (p P) {
 	json.Unmarshal(payload, &p) // what does not fit is empty
 	return p
 }

@@ -62,13 +62,13 @@ type Wishes struct {
 	Redo       []string // work items to do again, completed or not
 	Force      bool     // everything again
 	FromFailed bool     // reopen a FAILED run
-	// LooksUp says whether a worker finds out by itself what came of an effect of which nobody
-	// knows; nil: none does.
+	// LooksUp reports whether a worker can look up the unknown outcome of an effect
+	// by itself; nil: none can.
 	LooksUp func(worker string) bool
 }
 
-// named says whether a wish means an item: by its id, as it is told to people (without the
-// run), or by that of an earlier attempt.
+// named reports whether a wish means an item: by its id, with the run or without,
+// or by that of an earlier attempt.
 func (w Item) named(runID, wish string) bool {
 	worker, rest, ok := strings.Cut(strings.TrimPrefix(wish, runID+":"), ":")
 	number, scope, more := strings.Cut(rest, ":")
@@ -88,7 +88,7 @@ func PlanResume(s Snapshot, disk Disk, w Wishes) (Plan, error) {
 		return p, err
 	}
 	found := map[string]bool{}
-	for _, item := range Latest(s.WorkItems) {
+	for _, item := range LatestAttempts(s.WorkItems) {
 		redo := false
 		for _, id := range w.Redo {
 			if item.named(s.RunID, id) {
@@ -106,7 +106,7 @@ func PlanResume(s Snapshot, disk Disk, w Wishes) (Plan, error) {
 		}
 	}
 	for _, a := range s.Artifacts {
-		if why := compare(disk, a.Path, &a.SHA256); why != "" {
+		if why := compareFile(disk, a.Path, &a.SHA256); why != "" {
 			p.Artifacts = append(p.Artifacts, Changed{a.Name, a.Path, why})
 		}
 	}
@@ -137,8 +137,8 @@ func (p *Plan) entry(s Snapshot, w Wishes) error {
 	return nil
 }
 
-// Latest are the newest attempts, by worker and scope, in the order of queueing.
-func Latest(items []Item) []Item {
+// LatestAttempts are the newest attempts, by worker and scope, in the order of queueing.
+func LatestAttempts(items []Item) []Item {
 	type unit struct{ worker, scope string }
 	newest := map[unit]int{}
 	for i, w := range items {
@@ -164,7 +164,7 @@ func (p *Plan) decide(s Snapshot, w Item, disk Disk, wishes Wishes, again bool) 
 	case again && (w.Status == Completed || w.Status == ItemSkipped):
 		p.again(s, w, askedFor)
 	case w.Status == Completed:
-		if why := stale(disk, w); why != "" {
+		if why := staleReason(disk, w); why != "" {
 			p.again(s, w, why)
 		} else {
 			p.Skip = append(p.Skip, Skipped{w.WorkItemID, "completed; its inputs and outputs are unchanged"})
@@ -202,24 +202,24 @@ func (p *Plan) again(s Snapshot, w Item, why string) {
 	p.Queue = append(p.Queue, Queued{ItemID(s.RunID, w.Worker, n, w.ScopeKey), w.Worker, w.ScopeKey, n, why, why == askedFor})
 }
 
-// stale says why a completed item must be done again, or nothing.
-func stale(disk Disk, w Item) string {
+// staleReason returns the reason to do a completed item again, or nothing.
+func staleReason(disk Disk, w Item) string {
 	for _, f := range w.Inputs {
-		if why := compare(disk, f.Path, f.SHA256); why != "" {
+		if why := compareFile(disk, f.Path, f.SHA256); why != "" {
 			return fmt.Sprintf("its input %s %s", f.Path, why)
 		}
 	}
 	for _, f := range w.Outputs {
-		if why := compare(disk, f.Path, f.SHA256); why != "" {
+		if why := compareFile(disk, f.Path, f.SHA256); why != "" {
 			return fmt.Sprintf("its output %s %s", f.Path, why)
 		}
 	}
 	return ""
 }
 
-// compare says what is wrong with a file. One whose hash was not recorded must
+// compareFile returns what is wrong with a file. One whose hash was not recorded must
 // only be there.
-func compare(disk Disk, path string, sha256 *string) string {
+func compareFile(disk Disk, path string, sha256 *string) string {
 	have, ok := disk(path)
 	switch {
 	case !ok:

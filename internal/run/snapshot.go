@@ -76,7 +76,7 @@ type Item struct {
 	Worker         string     `json:"worker"`
 }
 
-// External says whether the item changes the world outside the run.
+// External reports whether the item changes the world outside the run.
 func (w Item) External() bool { return w.Effect != nil && *w.Effect == EffectExternal }
 
 // File goes into or comes out of a work item. In events it may also be a bare
@@ -227,9 +227,9 @@ func (s Snapshot) Clone() Snapshot {
 	return s
 }
 
-// canonical brings a payload's free part into one form, so that equal events
+// canonicalLocation brings a payload's free part into one form, so that equal events
 // give equal snapshots.
-func canonical(raw json.RawMessage) json.RawMessage {
+func canonicalLocation(raw json.RawMessage) json.RawMessage {
 	if out, err := chain.Canonical(raw); err == nil && len(raw) > 0 {
 		return out
 	}

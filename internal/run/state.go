@@ -51,14 +51,14 @@ func States() []State {
 		Validating, Fixing, ReadyForPR, PROpened, Done, Failed, Cancelled}
 }
 
-// Terminal says whether the run is over.
+// Terminal reports whether the run is over.
 func (s State) Terminal() bool { return s == Done || s == Failed || s == Cancelled }
 
-// Transitional says whether work is going on in this state, so that a resume
+// Transitional reports whether work is going on in this state, so that a resume
 // has to step back from it.
 func (s State) Transitional() bool { _, ok := rewinds[s]; return ok }
 
-// Stable says whether a resume can go on from this state as it is.
+// Stable reports whether a resume can go on from this state as it is.
 func (s State) Stable() bool { return !s.Terminal() && !s.Transitional() }
 
 // RewindTo is the stable state that a resume steps back to.
@@ -98,7 +98,7 @@ func checkStep(from, to State, reason string) error {
 	if len(next) == 0 {
 		return err.WithHint("%s is the end", from)
 	}
-	return err.WithHint("allowed from %s: %s", from, join(next))
+	return err.WithHint("allowed from %s: %s", from, joinWords(next))
 }
 
 // SectionState of a part of the product.
@@ -155,10 +155,10 @@ func checkSectionStep(section string, from, to SectionState) error {
 		return nil
 	}
 	return fault.New(fault.InvalidStateTransition, "section %.60q does not go from %s to %s", section, from, to).
-		WithHint("allowed from %s: %s", from, join(sectionNext[from]))
+		WithHint("allowed from %s: %s", from, joinWords(sectionNext[from]))
 }
 
-func join[S ~string](list []S) string {
+func joinWords[S ~string](list []S) string {
 	out := make([]string, len(list))
 	for i, s := range list {
 		out[i] = string(s)

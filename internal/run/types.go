@@ -53,8 +53,8 @@ func Types() []Type {
 var (
 	hash256  = sync.OnceValue(func() *shape.Shape { return shape.Hex(64) })
 	name     = shape.Text(1)
-	runState = sync.OnceValue(func() *shape.Shape { return shape.Enum(texts(States())...) })
-	section  = sync.OnceValue(func() *shape.Shape { return shape.Enum(texts(SectionStates())...) })
+	runState = sync.OnceValue(func() *shape.Shape { return shape.Enum(asStrings(States())...) })
+	section  = sync.OnceValue(func() *shape.Shape { return shape.Enum(asStrings(SectionStates())...) })
 	runID    = sync.OnceValue(func() *shape.Shape { return shape.Match(`[A-Za-z0-9_-]{1,64}`) })
 	// A file that goes into or comes out of a work item: its path, or more.
 	file = sync.OnceValue(func() *shape.Shape {
@@ -124,7 +124,7 @@ var payloads = sync.OnceValue(func() map[Type]*shape.Shape {
 	}
 })
 
-func texts[S ~string](list []S) []string {
+func asStrings[S ~string](list []S) []string {
 	out := make([]string, len(list))
 	for i, s := range list {
 		out[i] = string(s)
@@ -132,8 +132,8 @@ func texts[S ~string](list []S) []string {
 	return out
 }
 
-// Payload is the shape of a type's payload, and whether this version knows it.
-func Payload(t Type) (*shape.Shape, bool) {
+// PayloadShape is the shape of a type's payload, and whether this version knows it.
+func PayloadShape(t Type) (*shape.Shape, bool) {
 	s, ok := payloads()[t]
 	return s, ok
 }
@@ -153,7 +153,7 @@ func checkPayload(t Type, payload []byte, check func(*shape.Shape, []byte) error
 		s = anObject
 	}
 	if err := check(s, payload); err != nil {
-		return invalid(t, "%v", err)
+		return invalidPayload(t, "%v", err)
 	}
 	if t == LLMCallFinished {
 		return checkTokens(payload)
@@ -165,15 +165,15 @@ func checkPayload(t Type, payload []byte, check func(*shape.Shape, []byte) error
 func checkTokens(payload []byte) error {
 	var p CallEnd
 	if err := json.Unmarshal(payload, &p); err != nil {
-		return invalid(LLMCallFinished, "%v", err)
+		return invalidPayload(LLMCallFinished, "%v", err)
 	}
 	if p.Usage.Total != p.Usage.Input+p.Usage.Output {
-		return invalid(LLMCallFinished, "/token_usage/total_tokens: is %d, the sum is %d", p.Usage.Total, p.Usage.Input+p.Usage.Output)
+		return invalidPayload(LLMCallFinished, "/token_usage/total_tokens: is %d, the sum is %d", p.Usage.Total, p.Usage.Input+p.Usage.Output)
 	}
 	return nil
 }
 
-func invalid(t Type, format string, args ...any) error {
+func invalidPayload(t Type, format string, args ...any) error {
 	return fault.New(fault.InvalidEvent, "payload of %.60s: %s", t, fmt.Sprintf(format, args...)).
 		WithHint("`ramet schema event` prints the form")
 }
@@ -205,5 +205,5 @@ func ParseFork(e Event) (Fork, error) {
 	if err := CheckPayload(e.Type, e.Payload); err != nil {
 		return Fork{}, err
 	}
-	return payload[Fork](e)
+	return readPayload[Fork](e)
 }

@@ -139,16 +139,16 @@ func (s *VerifiedStream) read(ctx context.Context, order, work chan<- *batch) (w
 		}
 		if b.err != nil {
 			close(b.ready)
-		} else if !send(ctx, work, b) {
+		} else if !sendBatch(ctx, work, b) {
 			return false
 		}
-		if !send(ctx, order, b) || b.err != nil {
+		if !sendBatch(ctx, order, b) || b.err != nil {
 			return false
 		}
 	}
 }
 
-func send(ctx context.Context, to chan<- *batch, b *batch) bool {
+func sendBatch(ctx context.Context, to chan<- *batch, b *batch) bool {
 	select {
 	case to <- b:
 		return true
@@ -168,7 +168,7 @@ func (s *VerifiedStream) given(e Entry) bool {
 
 func (s *VerifiedStream) follow(e Event) (err error) {
 	if s.Chain == nil {
-		if s.Chain, err = Begin(e); err != nil {
+		if s.Chain, err = BeginChain(e); err != nil {
 			return err
 		}
 	}

@@ -26,27 +26,27 @@ func (r *Run) assignment(w recipe.Worker, e *attempt, t Task) string {
 		number = r.fixed[e.scope] + 1
 	}
 	fmt.Fprintf(&b, "[ramet] You are a worker of the recipe %s: item %s, attempt %d of %d%s. Nobody reads along and nobody can be asked.\n",
-		r.Recipe.Name, item, number, max(most, number), within(t.Timeout))
+		r.Recipe.Name, item, number, max(most, number), describeTimeout(t.Timeout))
 	if t.Driver != "" {
-		b.WriteString(driven(t.Tools))
+		b.WriteString(describeConfinement(t.Tools))
 	} else if len(t.Tools) == 0 {
 		b.WriteString("You have no tools: all that you need is in this message.\n")
 	} else {
-		fmt.Fprintf(&b, "Your tools: %s.%s\n", strings.Join(t.Tools, ", "), confined(t.Tools))
+		fmt.Fprintf(&b, "Your tools: %s.%s\n", strings.Join(t.Tools, ", "), describeSandbox(t.Tools))
 	}
 	b.WriteString("Deliver:\n")
 	for _, o := range t.Outputs {
 		b.WriteString("- " + r.delivery(o) + "\n")
 	}
-	if l := r.limits; changes(t) && (l.Files > 0 || l.LinesPerFile > 0) {
-		fmt.Fprintf(&b, "Limits of the run:%s%s.\n", limited(l.Files, "files changed"), limited(l.LinesPerFile, "lines in a file"))
+	if l := r.limits; makesPatch(t) && (l.Files > 0 || l.LinesPerFile > 0) {
+		fmt.Fprintf(&b, "Limits of the run:%s%s.\n", describeLimit(l.Files, "files changed"), describeLimit(l.LinesPerFile, "lines in a file"))
 	}
 	b.WriteString(r.refusal(e, t.Prompt))
 	return b.String()
 }
 
-// driven is what a program is told of what it may use.
-func driven(tools []string) string {
+// describeConfinement tells a program what it may use.
+func describeConfinement(tools []string) string {
 	out := "You are confined: you write only in your folder.\n"
 	if tools != nil {
 		out += "Of what you ask for you are permitted: " + strings.Join(append(slices.Clone(tools), "reading"), ", ") + ".\n"
@@ -54,21 +54,21 @@ func driven(tools []string) string {
 	return out
 }
 
-func within(limit time.Duration) string {
+func describeTimeout(limit time.Duration) string {
 	if limit <= 0 {
 		return ""
 	}
 	return ", at most " + limit.String()
 }
 
-func limited(n int, what string) string {
+func describeLimit(n int, what string) string {
 	if n <= 0 {
 		return ""
 	}
 	return fmt.Sprintf(" at most %d %s", n, what)
 }
 
-func confined(tools []string) string {
+func describeSandbox(tools []string) string {
 	for _, t := range tools {
 		if t == "bash" {
 			return " Commands of bash are confined: they write only in your folder, and have no network."
@@ -77,7 +77,7 @@ func confined(tools []string) string {
 	return ""
 }
 
-func changes(t Task) bool {
+func makesPatch(t Task) bool {
 	for _, o := range t.Outputs {
 		if o.Patch {
 			return true

@@ -14,7 +14,7 @@ func BenchmarkItem(b *testing.B) {
 	for _, ledgered := range []bool{true, false} {
 		for _, parallel := range []int{1, 4} {
 			b.Run(fmt.Sprintf("ledger=%v/parallel=%d", ledgered, parallel), func(b *testing.B) {
-				s := newStageCrew(b, `{"repeat": true, "steps": [{"text": "done"}, {"usage": {"input": 10, "output": 5}}]}`, func(o *CrewOptions) {
+				s := newStageCrew(b, `{"repeat": true, "steps": [{"text": "done"}, {"usage": {"input": 10, "output": 5}}]}`, func(o *WorkerPoolOptions) {
 					if !ledgered {
 						o.Book = func(Attempt) ledger.Book { return nil }
 					}

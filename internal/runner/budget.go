@@ -55,7 +55,7 @@ func (r *Run) recount(ctx context.Context) error {
 			clear(r.fixed)
 			r.rounds = 0
 		case run.RunStateChanged:
-			if run.Read[run.Step](e.Payload).New == run.Fixing {
+			if run.ReadPayload[run.Step](e.Payload).New == run.Fixing {
 				r.rounds++
 			}
 		case run.WorkItemFinished, run.WorkItemFailed:
@@ -82,9 +82,9 @@ func (r *Run) notice(e run.Entry) {
 	case run.LLMCallFinished, run.LLMCallFailed:
 		delete(r.calls, callID(e.Payload))
 	case run.GateRunStarted:
-		r.looking = append(r.looking, gateRun{run.Read[run.GateStart](e.Payload).Gate, e.SpanID})
+		r.looking = append(r.looking, gateRun{run.ReadPayload[run.GateStart](e.Payload).Gate, e.SpanID})
 	case run.GateRunFinished:
-		gate := run.Read[run.GateEnd](e.Payload).Gate
+		gate := run.ReadPayload[run.GateEnd](e.Payload).Gate
 		r.looking = slices.DeleteFunc(r.looking, func(g gateRun) bool { return g.gate == gate })
 	}
 }
@@ -93,12 +93,12 @@ func (r *Run) notice(e run.Entry) {
 func (r *Run) closing() []Record {
 	var records []Record
 	for _, id := range slices.Sorted(maps.Keys(r.calls)) {
-		e := event(run.LLMCallFailed, run.CallFailure{CallID: id, Class: string(fault.Interrupted), Summary: run.Gone, Retryable: true})
+		e := newRecord(run.LLMCallFailed, run.CallFailure{CallID: id, Class: string(fault.Interrupted), Summary: run.Gone, Retryable: true})
 		e.Span = r.calls[id]
 		records = append(records, e)
 	}
 	for _, g := range r.looking {
-		e := event(run.GateRunFinished, run.GateEnd{Gate: g.gate, Issues: []string{}})
+		e := newRecord(run.GateRunFinished, run.GateEnd{Gate: g.gate, Issues: []string{}})
 		e.Span = g.span
 		records = append(records, e)
 	}

@@ -133,7 +133,7 @@ func (j *builtinAttempt) merge(ctx context.Context, tree git.Tree) ([]Issue, err
 		if err != nil {
 			return nil, err
 		}
-		who := author(in.Path)
+		who := patchAuthor(in.Path)
 		var conflicts []string
 		acting, err := actingFile(ctx, tree, patch)
 		if err == nil && acting == "" {
@@ -162,7 +162,7 @@ func (j *builtinAttempt) merge(ctx context.Context, tree git.Tree) ([]Issue, err
 	return slices.DeleteFunc(issues, func(i Issue) bool { return mended[IssueID(i)] }), nil
 }
 
-// author is who made a patch, by where it lies.
-func author(at string) string {
+// patchAuthor names the item that made a patch, by its path.
+func patchAuthor(at string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(at, ".patch"), "/changes")
 }

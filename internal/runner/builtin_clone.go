@@ -76,7 +76,7 @@ func (j *builtinAttempt) clone(ctx context.Context) (Result, error) {
 		}
 		in.Inputs = append(in.Inputs, pinned{name, c.Commit})
 		clones = append(clones, Clone{Name: name, URL: from.String(), Commit: c.Commit})
-		issues = append(issues, left(name, c)...)
+		issues = append(issues, cloneWarnings(name, c)...)
 	}
 	target := in.target()
 	if in.Base, err = git.Bundle(ctx, git.Tree{Dir: j.at("work/" + target.Name)}, target.Commit, j.at(bundleFile)); err != nil {
@@ -120,11 +120,11 @@ func (j *builtinAttempt) pins() (builtinInputs, error) {
 	if err != nil {
 		return in, durable.Failure("read", builtinInputsFile, err)
 	}
-	return in, decode(data, &in)
+	return in, decodeStrict(data, &in)
 }
 
-// left are warnings about what is not in a clone.
-func left(name string, c git.Cloned) []Issue {
+// cloneWarnings are warnings about what is not in a clone.
+func cloneWarnings(name string, c git.Cloned) []Issue {
 	var out []Issue
 	if c.Dirty {
 		out = append(out, Issue{Gate: "clone", Severity: Warn, Code: "NOT_COMMITTED",
@@ -162,10 +162,10 @@ func (j *builtinAttempt) free(ctx context.Context, target pinned, branch, base s
 	if current != branch && (strings.Contains(keyOf(about.Message), base) || git.Behind(ctx, tree, now, target.Commit)) {
 		return nil // of this work, or of an earlier run over the same files, or merged
 	}
-	return taken(to, branch)
+	return branchTaken(to, branch)
 }
 
-func taken(to git.Remote, branch string) error {
+func branchTaken(to git.Remote, branch string) error {
 	return fault.New(fault.Conflict, "%s has a branch %s already, and it is not of this work", to, branch).
 		WithHint("choose another with --set branch=NAME, or remove that one there")
 }

@@ -30,8 +30,8 @@ func encodeBuiltin(v any) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// decode reads one of the files; a field that is not known is refused.
-func decode(data []byte, into any) error {
+// decodeStrict reads one of the files; a field that is not known is refused.
+func decodeStrict(data []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {

@@ -19,8 +19,8 @@ import (
 	"ramet/internal/run/recipe"
 )
 
-// homely gives the command a home that it may write, which is known only inside.
-const homely = `HOME=$TMPDIR XDG_CACHE_HOME=$TMPDIR/.cache XDG_CONFIG_HOME=$TMPDIR/.config; export HOME XDG_CACHE_HOME XDG_CONFIG_HOME; exec sh -c "$1"`
+// homeScript gives the command a home that it may write, which is known only inside.
+const homeScript = `HOME=$TMPDIR XDG_CACHE_HOME=$TMPDIR/.cache XDG_CONFIG_HOME=$TMPDIR/.config; export HOME XDG_CACHE_HOME XDG_CONFIG_HOME; exec sh -c "$1"`
 
 // command lets a command of the user look at the tree.
 func (g *BuiltinGates) command(ctx context.Context, gate recipe.Gate, site Site) ([]Issue, error) {
@@ -39,7 +39,7 @@ func (g *BuiltinGates) command(ctx context.Context, gate recipe.Gate, site Site)
 	if err != nil {
 		return nil, err
 	}
-	inputs, err := supply(gate, site)
+	inputs, err := copyInputs(gate, site)
 	if err != nil {
 		return nil, err
 	}
@@ -48,17 +48,17 @@ func (g *BuiltinGates) command(ctx context.Context, gate recipe.Gate, site Site)
 	if err != nil {
 		return nil, err
 	}
-	hide, err := around(g.Hide, tree)
+	hide, err := hideAround(g.Hide, tree)
 	if err != nil {
 		return nil, err
 	}
-	before, err := fingerprint(ctx, tree, ofRun(site, tree))
+	before, err := fingerprintTree(ctx, tree, ofRun(site, tree))
 	if err != nil {
 		return nil, err
 	}
 	out := &gateOutput{}
 	process, err := launch.Start(ctx, launch.Program{Purpose: launch.RunCommand, Command: sandbox.Command{
-		Args: []string{"sh", "-c", homely, "sh", gate.Command}, Dir: tree, Env: env, Output: out,
+		Args: []string{"sh", "-c", homeScript, "sh", gate.Command}, Dir: tree, Env: env, Output: out,
 		Confine: &sandbox.Box{Hide: hide},
 	}})
 	if fault.Is(err, fault.Denied) {
@@ -73,12 +73,12 @@ func (g *BuiltinGates) command(ctx context.Context, gate recipe.Gate, site Site)
 		return nil, err
 	}
 	// Also after a timeout: the tree is what is published.
-	after, err := fingerprint(context.WithoutCancel(ctx), tree, ofRun(site, tree))
+	after, err := fingerprintTree(context.WithoutCancel(ctx), tree, ofRun(site, tree))
 	if err != nil {
 		return nil, err
 	}
 	var issues []Issue
-	if changed := differing(before, after); len(changed) > 0 {
+	if changed := changedNames(before, after); len(changed) > 0 {
 		issues = blocker("GATE_WROTE", fmt.Sprintf("the tree was changed while the gate looked at it: %s; gates only look", someOf(changed, 10)),
 			"make the command write elsewhere: $TMPDIR is its own")
 	}
@@ -88,9 +88,9 @@ func (g *BuiltinGates) command(ctx context.Context, gate recipe.Gate, site Site)
 	return append(issues, g.complaints(gate, site, tree, out, result)...), nil
 }
 
-// supply copies the inputs of a gate to where its command may read them, which the run's folder
+// copyInputs copies the inputs of a gate to where its command may read them, which the run's folder
 // is not; empty: it has none.
-func supply(gate recipe.Gate, site Site) (dir string, err error) {
+func copyInputs(gate recipe.Gate, site Site) (dir string, err error) {
 	if len(gate.Inputs) == 0 {
 		return "", nil
 	}
@@ -160,7 +160,7 @@ func realTree(site Site) (string, error) {
 	return tree, nil
 }
 
-// ofRun says whether a gate looks at the folder of the run itself.
+// ofRun reports whether a gate looks at the folder of the run itself.
 func ofRun(site Site, tree string) bool {
 	dir, err := filepath.EvalSymlinks(site.Dir)
 	return err == nil && dir == tree
@@ -195,9 +195,9 @@ func (g *BuiltinGates) environment(gate recipe.Gate, inputs string) ([]string, e
 	return out, nil
 }
 
-// around hides folders so that the tree can still be seen: of a folder above it, what is
+// hideAround hides folders so that the tree can still be seen: of a folder above it, what is
 // beside the way to the tree is hidden.
-func around(hide []string, tree string) ([]string, error) {
+func hideAround(hide []string, tree string) ([]string, error) {
 	var out []string
 	for _, h := range hide {
 		real, err := filepath.EvalSymlinks(h)

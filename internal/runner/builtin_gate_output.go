@@ -83,7 +83,7 @@ func placedIssues(gate string, severity Severity, tree, printed string, missed b
 	at := map[string]int{}
 	lines := 0
 	for line := range strings.Lines(printed) {
-		i, ok := placed(gate, severity, tree, strings.TrimRight(line, "\n"))
+		i, ok := parsePlace(gate, severity, tree, strings.TrimRight(line, "\n"))
 		if !ok {
 			continue
 		}
@@ -150,8 +150,8 @@ var (
 	placeForm = text.Regexp(`^\s*(?:\./)?([^\s:][^:]*):([0-9]{1,9})(?::[0-9]{1,9})?:?\s+(\S.*)$`)
 )
 
-// placed reads a line that names a place in the tree.
-func placed(gate string, severity Severity, tree, line string) (Issue, bool) {
+// parsePlace reads a line that names a place in the tree.
+func parsePlace(gate string, severity Severity, tree, line string) (Issue, bool) {
 	m := placeForm().FindStringSubmatch(line)
 	if m == nil {
 		return Issue{}, false

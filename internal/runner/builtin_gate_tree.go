@@ -14,17 +14,17 @@ import (
 	"ramet/internal/base/durable"
 )
 
-// fingerprint tells the state of every file below a folder: its kind, mode, size and
+// fingerprintTree tells the state of every file below a folder: its kind, mode, size and
 // content, and of git's own files the time instead of the content.
 //
 // Where the folder is that of a run, what the engine itself writes there is no part of it.
-func fingerprint(ctx context.Context, folder string, run bool) (map[string]string, error) {
+func fingerprintTree(ctx context.Context, folder string, run bool) (map[string]string, error) {
 	out := map[string]string{}
 	err := filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if run && filepath.Dir(path) == folder && !slices.Contains(made, e.Name()) {
+		if run && filepath.Dir(path) == folder && !slices.Contains(madeFolders, e.Name()) {
 			if e.IsDir() {
 				return fs.SkipDir
 			}
@@ -70,8 +70,8 @@ func fingerprint(ctx context.Context, folder string, run bool) (map[string]strin
 	return out, nil
 }
 
-// made are the folders of a run that hold what its workers made.
-var made = []string{"artifacts", "drafts", "reports", "work"}
+// madeFolders are the folders of a run that hold what its workers made.
+var madeFolders = []string{"artifacts", "drafts", "reports", "work"}
 
 func inGit(name string) bool {
 	return strings.HasPrefix(filepath.ToSlash(name), ".git/")
@@ -90,8 +90,8 @@ func gateHash(path string) (string, error) {
 	return string(sum.Sum(nil)), nil
 }
 
-// differing are the names whose state is not the same.
-func differing(before, after map[string]string) []string {
+// changedNames are the names whose state is not the same.
+func changedNames(before, after map[string]string) []string {
 	var out []string
 	for name, mark := range before {
 		if after[name] != mark {

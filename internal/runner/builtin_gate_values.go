@@ -17,9 +17,9 @@ func (g *BuiltinGates) find(text string) []FoundSecret {
 	return out
 }
 
-// allowed are the patterns of paths that may be changed: what the gate says, else the
+// allowedPaths are the patterns of paths that may be changed: what the gate says, else the
 // parameter allowed_paths, else all that are safe.
-func allowed(gate recipe.Gate, site Site) []string {
+func allowedPaths(gate recipe.Gate, site Site) []string {
 	for _, list := range []string{gate.With["allow"], site.Params["allowed_paths"]} {
 		if patterns := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\t' }); len(patterns) > 0 {
 			return patterns

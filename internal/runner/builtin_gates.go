@@ -159,7 +159,7 @@ func (g *BuiltinGates) site(gate recipe.Gate, site Site) (*CheckSite, func(), er
 	if body, err := fs.ReadFile(artifacts, gateBody); err == nil {
 		s.Texts["the body of the pull request"] = string(body)
 	}
-	s.Allowed = allowed(gate, site)
+	s.Allowed = allowedPaths(gate, site)
 	s.Limits = CheckLimits{Files: g.Limits.Files, LinesPerFile: g.Limits.LinesPerFile}
 	if err := gateLimit(gate, "files", &s.Limits.Files); err != nil {
 		return fail(err)

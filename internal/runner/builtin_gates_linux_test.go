@@ -167,7 +167,7 @@ func TestAnIssueIsNotItsWords(t *testing.T) {
 
 func TestACommandCannotWriteTheTree(t *testing.T) {
 	s := written(t)
-	before, err := fingerprint(t.Context(), s.Dir, false)
+	before, err := fingerprintTree(t.Context(), s.Dir, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,11 +180,11 @@ func TestACommandCannotWriteTheTree(t *testing.T) {
 			t.Errorf("%s: %+v", command, got)
 		}
 	}
-	after, err := fingerprint(t.Context(), s.Dir, false)
+	after, err := fingerprintTree(t.Context(), s.Dir, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := differing(before, after); len(d) > 0 {
+	if d := changedNames(before, after); len(d) > 0 {
 		t.Error(d)
 	}
 	if _, err := os.Stat("/tmp/ramet-gate-escape"); err == nil {

@@ -187,7 +187,7 @@ func (j *builtinAttempt) ours(ctx context.Context, repo git.Tree, to git.Remote,
 	case git.Behind(ctx, repo, now, out.BaseCommit):
 		return false, nil // what was merged may be left behind
 	}
-	return false, taken(to, out.Branch)
+	return false, branchTaken(to, out.Branch)
 }
 
 // files makes files of the pull request.
@@ -211,7 +211,7 @@ func (j *builtinAttempt) files(ctx context.Context, repo git.Tree, to git.Remote
 			}
 		}
 	}
-	made, err := forge.Local(ctx, repo, forge.Change{Branch: out.Branch, Base: out.BaseCommit, Commit: commit, Title: out.Title, Patch: patch, Body: body})
+	made, err := forge.LocalFiles(ctx, repo, forge.Change{Branch: out.Branch, Base: out.BaseCommit, Commit: commit, Title: out.Title, Patch: patch, Body: body})
 	if err != nil {
 		return Result{}, err
 	}

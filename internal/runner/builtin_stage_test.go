@@ -221,10 +221,10 @@ func (s *builtinStage) try(name string) (Result, error) {
 		return r, err
 	}
 	for _, f := range r.Files {
-		fits := slices.IndexFunc(it.Task.Outputs, func(o Output) bool { return recipe.Covers(o.Path, f.Path) })
+		fits := slices.IndexFunc(it.Task.Outputs, func(o Output) bool { return recipe.CoversPath(o.Path, f.Path) })
 		if fits < 0 {
 			s.t.Errorf("%s made %s, which it did not promise", name, f.Path)
-		} else if form, ok := recipe.Form(it.Task.Outputs[fits].Schema); ok {
+		} else if form, ok := recipe.FindForm(it.Task.Outputs[fits].Schema); ok {
 			if err := form.Check(f.Data); err != nil {
 				s.t.Errorf("%s: %v\n%s", f.Path, err, f.Data)
 			}
@@ -245,7 +245,7 @@ func (s *builtinStage) do(names ...string) Result {
 		}
 		if name == "clone" {
 			var in builtinInputs
-			if err := decode([]byte(s.content(builtinInputsFile)), &in); err != nil {
+			if err := decodeStrict([]byte(s.content(builtinInputsFile)), &in); err != nil {
 				s.t.Fatal(err)
 			}
 			s.base = in.Base

@@ -89,7 +89,7 @@ func (j *builtinAttempt) input(ctx context.Context, name string) ([]byte, error)
 func (j *builtinAttempt) given(ctx context.Context, name string) ([]byte, bool, error) {
 	found := -1
 	for i, in := range j.it.Inputs {
-		if in.Path == "artifacts/"+name || found < 0 && named(name, path.Base(in.Path)) {
+		if in.Path == "artifacts/"+name || found < 0 && matchesName(name, path.Base(in.Path)) {
 			found = i
 		}
 	}
@@ -106,7 +106,7 @@ func (j *builtinAttempt) read(ctx context.Context, name string, into any) error 
 	if err != nil {
 		return err
 	}
-	return decode(data, into)
+	return decodeStrict(data, into)
 }
 
 // result makes the files that the item promises of contents by name, in which a star stands
@@ -119,9 +119,9 @@ func (j *builtinAttempt) result(contents map[string][]byte) (Result, error) {
 		for _, o := range j.it.Task.Outputs {
 			folder, all := strings.CutSuffix(o.Path, "/**")
 			switch {
-			case !all && named(name, path.Base(o.Path)):
+			case !all && matchesName(name, path.Base(o.Path)):
 				r.Files = append(r.Files, Blob{Path: o.Path, Data: contents[name]})
-			case all && path.Dir(name) != "." && named(path.Dir(name), path.Base(folder)):
+			case all && path.Dir(name) != "." && matchesName(path.Dir(name), path.Base(folder)):
 				r.Files = append(r.Files, Blob{Path: path.Join(folder, path.Base(name)), Data: contents[name]})
 			default:
 				continue
@@ -138,8 +138,8 @@ func (j *builtinAttempt) result(contents map[string][]byte) (Result, error) {
 	return r, nil
 }
 
-// named says whether a name is the one that a pattern means.
-func named(pattern, name string) bool {
+// matchesName reports whether a name is the one that a pattern means.
+func matchesName(pattern, name string) bool {
 	ok, err := path.Match(pattern, name)
 	return err == nil && ok
 }
@@ -160,7 +160,7 @@ func (j *builtinAttempt) remote(address string) (git.Remote, forge.Forge, bool, 
 	if err != nil || j.Env == nil {
 		return r, nil, false, err
 	}
-	f, ok, err := forge.Detect(r, j.Env)
+	f, ok, err := forge.DetectForge(r, j.Env)
 	if ok {
 		r = f.Sign(r)
 	}

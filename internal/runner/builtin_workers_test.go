@@ -14,7 +14,7 @@ import (
 func (s *builtinStage) pr() pr {
 	s.t.Helper()
 	var p pr
-	if err := decode([]byte(s.content("artifacts/pr.json")), &p); err != nil {
+	if err := decodeStrict([]byte(s.content("artifacts/pr.json")), &p); err != nil {
 		s.t.Fatal(err)
 	}
 	return p
@@ -292,7 +292,7 @@ func TestPagesGoIntoAnotherRepository(t *testing.T) {
 	s.do("apply", "pull-request")
 	// The files of both are there as bundles.
 	var in builtinInputs
-	if err := decode([]byte(s.content(builtinInputsFile)), &in); err != nil || in.Source == "" || in.Source == in.Base || s.content(sourceFile) == s.content(bundleFile) {
+	if err := decodeStrict([]byte(s.content(builtinInputsFile)), &in); err != nil || in.Source == "" || in.Source == in.Base || s.content(sourceFile) == s.content(bundleFile) {
 		t.Errorf("%+v %v", in, err)
 	}
 	if p := s.pr(); p.BaseCommit != r.Clones[1].Commit || slices.Contains(p.AffectedPaths, "greet.go") {

@@ -109,7 +109,7 @@ func (s *CheckSite) added(found findings) findings {
 	})
 }
 
-// isNew says whether the patch made a file.
+// isNew reports whether the patch made a file.
 func (s *CheckSite) isNew(p string) bool {
 	return slices.ContainsFunc(s.Changes, func(c FileChange) bool { return c.Path == p && c.OldMode == "" })
 }

@@ -14,7 +14,7 @@ import (
 var delimiter = text.Regexp(`^[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+\|?[ \t]*$|^[ \t>]*\|[ \t]*:?-+:?[ \t]*\|[ \t]*$`)
 
 // blocks looks at code and tables.
-func (l looker) blocks() {
+func (l pageChecker) blocks() {
 	l.walk(func(n ast.Node) {
 		switch n := n.(type) {
 		case *ast.FencedCodeBlock:
@@ -27,9 +27,9 @@ func (l looker) blocks() {
 	})
 }
 
-// columns counts the cells of a row as Markdown does: a bar counts unless a backslash
+// countColumns counts the cells of a row as Markdown does: a bar counts unless a backslash
 // stands before it, in code too.
-func columns(line string) int {
+func countColumns(line string) int {
 	line = strings.Trim(strings.TrimLeft(line, " \t>"), " \t")
 	line = strings.TrimPrefix(line, "|")
 	if strings.HasSuffix(line, "|") && !strings.HasSuffix(line, `\|`) {
@@ -44,7 +44,7 @@ func columns(line string) int {
 	return n
 }
 
-func (l looker) table(t *extension.Table) {
+func (l pageChecker) table(t *extension.Table) {
 	for row := t.FirstChild(); row != nil; row = row.NextSibling() {
 		line := 0
 		for c := row.FirstChild(); c != nil && line == 0; c = c.NextSibling() {
@@ -60,7 +60,7 @@ func (l looker) table(t *extension.Table) {
 		if bar := strings.Index(text, "|"); bar > 0 && listMark().MatchString(text[:bar]) {
 			text = text[bar:]
 		}
-		if got := columns(text); got != len(t.Alignments) {
+		if got := countColumns(text); got != len(t.Alignments) {
 			l.add(CheckError, "MD_TABLE_COLUMNS", line, fmt.Sprintf("a row has %d cells and the table %d columns: give all rows as many, and write \\| for a bar in a cell: %.80s", got, len(t.Alignments), strings.TrimSpace(text)), "")
 		}
 	}
@@ -69,7 +69,7 @@ func (l looker) table(t *extension.Table) {
 var listMark = text.Regexp(`^[ \t>]*(?:[-*+]|[0-9]+[.)])[ \t]+$`)
 
 // brokenTable finds what was meant as a table and is none.
-func (l looker) brokenTable(p *ast.Paragraph) {
+func (l pageChecker) brokenTable(p *ast.Paragraph) {
 	for i := 1; i < p.Lines().Len(); i++ {
 		s := p.Lines().At(i)
 		text := strings.TrimRight(string(s.Value(l.page.Source)), "\r\n")
@@ -81,7 +81,7 @@ func (l looker) brokenTable(p *ast.Paragraph) {
 }
 
 // fence looks at whether code ends where it should.
-func (l looker) fence(n *ast.FencedCodeBlock) {
+func (l pageChecker) fence(n *ast.FencedCodeBlock) {
 	if !markdown.IsClosed(n) {
 		l.add(CheckError, "MD_FENCE_OPEN", l.page.LineOf(n), "a code block is not closed: end it with a line of the same fence", "")
 	}

@@ -130,7 +130,7 @@ func (r *reader) mode(at *string) func(string) error {
 }
 
 func (r *reader) name(at *string) func(string) error {
-	return func(v string) (err error) { *at, err = unquote(v); return err }
+	return func(v string) (err error) { *at, err = unquoteName(v); return err }
 }
 
 // index is "abc..def" and the mode where it stays.
@@ -145,7 +145,7 @@ func (r *reader) index(v string) error {
 // side is the name above the first hunk. It is the surest of all, and must agree.
 func (r *reader) side(v, prefix string, counts bool) error {
 	v, _, _ = strings.Cut(v, "\t")
-	path, err := unquote(v)
+	path, err := unquoteName(v)
 	if err != nil || path == "/dev/null" || !counts {
 		return err
 	}
@@ -186,7 +186,7 @@ func samePath(s string) (string, error) {
 	if strings.HasPrefix(s, `"`) || strings.HasSuffix(s, `"`) {
 		// Quoted: the second of the two is at the end, quoted or not.
 		if i := strings.LastIndex(strings.TrimSuffix(s, `"`), ` "b/`); i >= 0 {
-			path, err := unquote(s[i+1:])
+			path, err := unquoteName(s[i+1:])
 			return strings.TrimPrefix(path, "b/"), err
 		}
 		return "", nil
@@ -200,8 +200,8 @@ func samePath(s string) (string, error) {
 	return "", nil
 }
 
-// unquote reads a name as git writes it: in quotes with C's escapes where needed.
-func unquote(s string) (string, error) {
+// unquoteName reads a name as git writes it: in quotes with C's escapes where needed.
+func unquoteName(s string) (string, error) {
 	if !strings.HasPrefix(s, `"`) {
 		return s, nil
 	}

@@ -27,7 +27,7 @@ var (
 )
 
 // tag looks at one tag of HTML.
-func (l looker) tag(t markdown.Tag) {
+func (l pageChecker) tag(t markdown.Tag) {
 	switch {
 	case slices.Contains(harmful, t.Name):
 		l.add(CheckError, "MD_HTML_HARMFUL", t.Line, fmt.Sprintf("<%s> does not belong in a page: leave it out", t.Name), "")

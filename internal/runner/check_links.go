@@ -26,7 +26,7 @@ func CheckLinks(s *CheckSite) []Finding {
 		for _, l := range page.Links() {
 			s.follow(&out, p, page, l)
 		}
-		undefined(&out, p, page)
+		findUndefined(&out, p, page)
 	}
 	return s.added(out).sorted()
 }
@@ -35,14 +35,14 @@ func CheckLinks(s *CheckSite) []Finding {
 func (s *CheckSite) follow(out *findings, p string, page *markdown.Page, l markdown.Link) {
 	to := strings.TrimSpace(l.To)
 	wrong := func(code, format string, args ...any) {
-		out.add(CheckError, code, p, l.Line, fmt.Sprintf("%s %s: ", what(l), quote(l.To))+fmt.Sprintf(format, args...), "")
+		out.add(CheckError, code, p, l.Line, fmt.Sprintf("%s %s: ", describeLink(l), quoteAddress(l.To))+fmt.Sprintf(format, args...), "")
 	}
 	if to == "" {
 		return // the gate of Markdown tells
 	}
 	if scheme, ok := schemeOf(to); ok {
-		external(to, scheme, wrong, func(format string, args ...any) {
-			out.add(CheckWarn, "LINK_SCHEME", p, l.Line, fmt.Sprintf("%s %s: ", what(l), quote(l.To))+fmt.Sprintf(format, args...), "")
+		checkExternal(to, scheme, wrong, func(format string, args ...any) {
+			out.add(CheckWarn, "LINK_SCHEME", p, l.Line, fmt.Sprintf("%s %s: ", describeLink(l), quoteAddress(l.To))+fmt.Sprintf(format, args...), "")
 		})
 		return
 	}
@@ -70,7 +70,7 @@ func (s *CheckSite) follow(out *findings, p string, page *markdown.Page, l markd
 		anchor = fragment
 	}
 	if at == "" {
-		if anchor != "" && !anchors(page, anchor) {
+		if anchor != "" && !hasAnchor(page, anchor) {
 			wrong("LINK_ANCHOR", "the page has no such heading; name one that it has")
 		}
 		return
@@ -96,7 +96,7 @@ func (s *CheckSite) arrive(at, target, anchor string, wrong func(code, format st
 		return
 	case k == nothing:
 		if other, ok := s.nearly(target); ok {
-			wrong("LINK_CASE", "there is %s only; capital letters matter", quote(other))
+			wrong("LINK_CASE", "there is %s only; capital letters matter", quoteAddress(other))
 			return
 		}
 		wrong("LINK_MISSING", "there is no such file; link to one that exists, or leave the link out")
@@ -124,7 +124,7 @@ func (s *CheckSite) arrive(at, target, anchor string, wrong func(code, format st
 		s.numbered(target, lines, wrong)
 		return
 	}
-	if page := s.page(target); isPage(target) && page != nil && !anchors(page, anchor) {
+	if page := s.page(target); isPage(target) && page != nil && !hasAnchor(page, anchor) {
 		wrong("LINK_ANCHOR", "the page has no such heading; name one that it has")
 	}
 }
@@ -171,7 +171,7 @@ func (s *CheckSite) nearly(target string) (string, bool) {
 	return at, true
 }
 
-func anchors(p *markdown.Page, name string) bool {
+func hasAnchor(p *markdown.Page, name string) bool {
 	// GitHub scrolls to the top for "top", whatever the page has.
 	return name == "top" || p.Anchors()[strings.TrimPrefix(name, "user-content-")]
 }
@@ -192,8 +192,8 @@ func schemeOf(to string) (string, bool) {
 	return "", false
 }
 
-// external looks at an address elsewhere.
-func external(to, scheme string, wrong func(code, format string, args ...any), warn func(format string, args ...any)) {
+// checkExternal looks at an address elsewhere.
+func checkExternal(to, scheme string, wrong func(code, format string, args ...any), warn func(format string, args ...any)) {
 	switch scheme {
 	case "javascript", "vbscript", "data", "file", "blob", "about":
 		wrong("LINK_FORBIDDEN", "%s: such addresses do not belong in a page; leave it out", scheme)
@@ -221,8 +221,8 @@ func external(to, scheme string, wrong func(code, format string, args ...any), w
 
 var reference = text.Regexp(`(^|[^\w\])\\!])!?\[([^\[\]\n]+)\]\[([^\[\]\n]*)\]`)
 
-// undefined finds links to definitions that the page lacks: they are shown as they are.
-func undefined(out *findings, p string, page *markdown.Page) {
+// findUndefined finds links to definitions that the page lacks: they are shown as they are.
+func findUndefined(out *findings, p string, page *markdown.Page) {
 	for _, span := range page.Prose() {
 		text := page.Source[span.From:span.To]
 		for _, m := range reference().FindAllSubmatchIndex(text, -1) {
@@ -230,16 +230,16 @@ func undefined(out *findings, p string, page *markdown.Page) {
 			if name == "" {
 				name = string(text[m[4]:m[5]])
 			}
-			out.add(CheckError, "LINK_UNDEFINED", p, page.Line(span.From+m[4]), fmt.Sprintf("link to %s: the page does not define it; add a line [%s]: with the address, or write the address in the link", quote(name), name), "")
+			out.add(CheckError, "LINK_UNDEFINED", p, page.Line(span.From+m[4]), fmt.Sprintf("link to %s: the page does not define it; add a line [%s]: with the address, or write the address in the link", quoteAddress(name), name), "")
 		}
 	}
 }
 
-func what(l markdown.Link) string {
+func describeLink(l markdown.Link) string {
 	if l.Image {
 		return "image"
 	}
 	return "link"
 }
 
-func quote(s string) string { return fmt.Sprintf("%.200q", s) }
+func quoteAddress(s string) string { return fmt.Sprintf("%.200q", s) }

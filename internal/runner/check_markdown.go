@@ -29,19 +29,19 @@ func CheckMarkdown(s *CheckSite) []Finding {
 	return s.added(out).sorted()
 }
 
-// looker looks at one page.
-type looker struct {
+// pageChecker looks at one page.
+type pageChecker struct {
 	out  *findings
 	path string
 	page *markdown.Page
 }
 
-func (l looker) add(s CheckSeverity, code string, line int, message, fix string) {
+func (l pageChecker) add(s CheckSeverity, code string, line int, message, fix string) {
 	l.out.add(s, code, l.path, line, message, fix)
 }
 
 func markdownPage(out *findings, p string, data []byte, own bool) {
-	l := looker{out: out, path: p}
+	l := pageChecker{out: out, path: p}
 	if !l.bytes(data) {
 		return
 	}
@@ -59,7 +59,7 @@ func markdownPage(out *findings, p string, data []byte, own bool) {
 }
 
 // bytes looks at the page as a file; false: it is not worth a closer look.
-func (l looker) bytes(data []byte) bool {
+func (l pageChecker) bytes(data []byte) bool {
 	if !utf8.Valid(data) {
 		l.add(CheckError, "MD_NOT_UTF8", 0, "the page is not UTF-8: write it again as UTF-8", "")
 		return false
@@ -89,16 +89,16 @@ func (l looker) bytes(data []byte) bool {
 		if r == '\r' && strings.HasPrefix(string(data[i:min(len(data), i+2)]), "\r\n") {
 			continue
 		}
-		if unseen(r) {
+		if isInvisible(r) {
 			l.add(CheckError, "MD_CONTROL_CHARACTER", line, fmt.Sprintf("a character that nobody sees (%U): leave it out", r), "")
 		}
 	}
 	return true
 }
 
-// unseen are control characters, and marks that turn text around or hide it. Joiners
+// isInvisible are control characters, and marks that turn text around or hide it. Joiners
 // stay: scripts and emoji need them.
-func unseen(r rune) bool {
+func isInvisible(r rune) bool {
 	return r != '\n' && r != '\t' && unicode.IsControl(r) ||
 		r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x2028 || r == 0x2029 || r == 0xfeff ||
 		r >= 0xe0000 && r <= 0xe007f || // tags: a text within the text
@@ -108,7 +108,7 @@ func unseen(r rune) bool {
 var conflict = text.Regexp(`^(?:<{7}|>{7}|\|{7})(?: |$)`)
 
 // lines looks for what merging left behind. Code may show such lines.
-func (l looker) lines() {
+func (l pageChecker) lines() {
 	inCode := l.codeLines()
 	for n := 1; n <= l.page.Lines(); n++ {
 		if !inCode[n] && conflict().Match(l.page.Text(n)) {
@@ -117,7 +117,7 @@ func (l looker) lines() {
 	}
 }
 
-func (l looker) codeLines() map[int]bool {
+func (l pageChecker) codeLines() map[int]bool {
 	out := map[int]bool{}
 	l.walk(func(n ast.Node) {
 		if k := n.Kind(); k == ast.KindFencedCodeBlock || k == ast.KindCodeBlock {
@@ -129,7 +129,7 @@ func (l looker) codeLines() map[int]bool {
 	return out
 }
 
-func (l looker) walk(visit func(ast.Node)) {
+func (l pageChecker) walk(visit func(ast.Node)) {
 	ast.Walk(l.page.Root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if entering {
 			visit(n)
@@ -139,7 +139,7 @@ func (l looker) walk(visit func(ast.Node)) {
 }
 
 // headings looks at the outline.
-func (l looker) headings(own bool) {
+func (l pageChecker) headings(own bool) {
 	titles, before := 0, 0
 	for _, h := range l.page.Headings() {
 		if h.Empty {
@@ -179,7 +179,7 @@ func isMarkdown(language string) bool {
 
 // firstText is the first block, if it is neither the title nor HTML: badges and comments
 // may stand before it.
-func (l looker) firstText() ast.Node {
+func (l pageChecker) firstText() ast.Node {
 	for n := l.page.Root.FirstChild(); n != nil; n = n.NextSibling() {
 		if n.Kind() == ast.KindHTMLBlock {
 			continue
@@ -193,7 +193,7 @@ func (l looker) firstText() ast.Node {
 }
 
 // links looks at links and images as text; where they lead is another gate's.
-func (l looker) links() {
+func (l pageChecker) links() {
 	for _, k := range l.page.Links() {
 		to := strings.TrimSpace(k.To)
 		switch {
@@ -210,7 +210,7 @@ func (l looker) links() {
 }
 
 // html looks at raw HTML: comments, and tags that do no harm.
-func (l looker) html() {
+func (l pageChecker) html() {
 	for _, h := range l.page.HTML() {
 		for _, c := range h.Comments() {
 			line := l.page.Line(c.From)

@@ -35,7 +35,7 @@ func CheckPaths(s *CheckSite) []Finding {
 
 // place looks at the name of a path.
 func (s *CheckSite) place(out *findings, p string) {
-	if why := unsafe(p); why != "" {
+	if why := unsafePath(p); why != "" {
 		out.add(CheckBlocker, "PATH_UNSAFE", p, 0, fmt.Sprintf("%.300q %s: change nothing there", p, why), "undo the change")
 		return
 	}
@@ -47,8 +47,8 @@ func (s *CheckSite) place(out *findings, p string) {
 	out.add(CheckBlocker, "PATH_OUTSIDE", p, 0, fmt.Sprintf("the file may not be changed, only %s: undo the change", strings.Join(s.Allowed, ", ")), "undo the change, or write the file where it is allowed")
 }
 
-// unsafe says what is wrong with a path, whatever is allowed.
-func unsafe(p string) string {
+// unsafePath returns what is wrong with a path, whatever is allowed.
+func unsafePath(p string) string {
 	switch {
 	case p == "":
 		return "is no path"
@@ -72,14 +72,14 @@ func unsafe(p string) string {
 			return "is git's own"
 		case lower == ".gitmodules":
 			return "names other repositories"
-		case strings.ContainsAny(name, `:*?"<>|`) || lower != strings.ToLower(name) || reserved(stem):
+		case strings.ContainsAny(name, `:*?"<>|`) || lower != strings.ToLower(name) || isReservedName(stem):
 			return "cannot be a name on Windows"
 		}
 	}
 	return ""
 }
 
-func reserved(stem string) bool {
+func isReservedName(stem string) bool {
 	switch stem {
 	case "con", "prn", "aux", "nul":
 		return true

@@ -1,5 +1,5 @@
 // Package runner carries out runs: the orchestrator of a recipe, the workers of one host (Crew), the built-in
-// workers and gates that recipes name with `uses`, and the recorder of model calls (NewTape).
+// workers and gates that recipes name with `uses`, and the recorder of model calls (NewRecorder).
 //
 //   - The log is the truth. An event is durable before anything follows from it; a process that opens the log
 //     again continues exactly there.
@@ -23,7 +23,7 @@
 //	host: Executor.Do; every model call is reported (Orchestrator.Report)
 //	host: Orchestrator.Deliver → (orchestrator: files, ARTIFACT_WRITTEN…, WORK_ITEM_FINISHED)
 //
-// On one machine the host calls the orchestrator directly; between machines it goes through package post.
+// On one machine the host calls the orchestrator directly; between machines it goes through package mailbox.
 //
 // # Workers
 //

@@ -10,12 +10,12 @@ import (
 
 // about gives an event the span of an item.
 func (e Record) about(itemID string) Record {
-	e.Span = Span(itemID)
+	e.Span = SpanOf(itemID)
 	return e
 }
 
-// event makes a record; the payload is one of ours, so it can be encoded.
-func event(t run.Type, payload any) Record {
+// newRecord makes a record; the payload is one of ours, so it can be encoded.
+func newRecord(t run.Type, payload any) Record {
 	data, err := json.Marshal(payload)
 	if err != nil {
 		panic(err)
@@ -23,15 +23,15 @@ func event(t run.Type, payload any) Record {
 	return Record{Type: t, Payload: data}
 }
 
-// Span is the span of something that has a name in a run.
-func Span(name string) string {
+// SpanOf is the span of something that has a name in a run.
+func SpanOf(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	return hex.EncodeToString(sum[:8])
 }
 
 // callID is the call that a report is about.
 func callID(payload []byte) string {
-	return run.Read[run.CacheHit](payload).CallID // as in every event of a call; the log checks its form
+	return run.ReadPayload[run.CacheHit](payload).CallID // as in every event of a call; the log checks its form
 }
 
 func hashOf(data []byte) string {
@@ -41,16 +41,16 @@ func hashOf(data []byte) string {
 
 // step is the event of a transition.
 func (r *Run) step(to run.State, reason string) Record {
-	return event(run.RunStateChanged, run.Step{Old: r.state, New: to, Reason: reason})
+	return newRecord(run.RunStateChanged, run.Step{Old: r.state, New: to, Reason: reason})
 }
 
 // failing is the event of a failure; the attempt remembers it.
 func (r *Run) failing(e *attempt, f Failure) Record {
 	e.status, e.code, e.failure, e.answer, e.retry = run.ItemFailed, f.Code, f.Message, f.Answer, f.Retryable
-	return event(run.WorkItemFailed, run.ItemFailure{WorkItemID: e.id, Error: run.ItemError{Code: f.Code, Message: f.Message}, Retryable: f.Retryable}).about(e.id)
+	return newRecord(run.WorkItemFailed, run.ItemFailure{WorkItemID: e.id, Error: run.ItemError{Code: f.Code, Message: f.Message}, Retryable: f.Retryable}).about(e.id)
 }
 
-// invalidating is the event of an item that was done and has to be done again.
-func invalidating(e *attempt, why string) Record {
-	return event(run.WorkItemInvalidated, run.Invalidation{WorkItemID: e.id, Reason: why}).about(e.id)
+// invalidateRecord is the event of an item that was done and has to be done again.
+func invalidateRecord(e *attempt, why string) Record {
+	return newRecord(run.WorkItemInvalidated, run.Invalidation{WorkItemID: e.id, Reason: why}).about(e.id)
 }

@@ -53,7 +53,7 @@ workers:
 	plan := must(run.PlanResume(x.Now(), store.Disk("r1"), run.Wishes{}))
 	err := r.Execute(ctx, plan, func(ctx context.Context) error {
 		return queue.Serve(ctx, []string{runner.Work}, 1, func(ctx context.Context, e runner.Enqueued) error {
-			return runner.Serve(ctx, e, queue.Host(), orchestrator, executor)
+			return runner.ServeAttempt(ctx, e, queue.Host(), orchestrator, executor)
 		})
 	})
 	fmt.Println(err, x.Now().RunState, string(must(files.Read("artifacts/hello.txt"))))

@@ -75,7 +75,7 @@ func (r *Run) end(ctx context.Context, err error) error {
 	case err == nil:
 		return nil
 	case ok:
-		if cerr := r.finish(ctx, run.Cancelled, event(run.RunCancelled, run.Why{Reason: cancelled.Reason})); cerr != nil {
+		if cerr := r.finish(ctx, run.Cancelled, newRecord(run.RunCancelled, run.Why{Reason: cancelled.Reason})); cerr != nil {
 			return cerr
 		}
 		return fault.New(fault.Cancelled, "run %s was cancelled", r.RunID)
@@ -83,7 +83,7 @@ func (r *Run) end(ctx context.Context, err error) error {
 		return fault.New(fault.Interrupted, "run %s was interrupted in %s", r.RunID, r.state).
 			WithHint("`ramet run resume %s` goes on with it", r.RunID)
 	case fatal[code]:
-		if ferr := r.finish(ctx, run.Failed, event(run.RunFailed, run.ItemError{Code: string(code), Message: err.Error()})); ferr != nil {
+		if ferr := r.finish(ctx, run.Failed, newRecord(run.RunFailed, run.ItemError{Code: string(code), Message: err.Error()})); ferr != nil {
 			return ferr
 		}
 	}

@@ -61,8 +61,8 @@ func (r *Run) unmended(issue run.Issue, why string) error {
 // gate runs one gate.
 func (r *Run) gate(ctx context.Context, g recipe.Gate) error {
 	r.mu.Lock()
-	began := event(run.GateRunStarted, run.GateStart{Gate: g.Name})
-	began.Span = Span(fmt.Sprintf("%s gate %s %d", r.RunID, g.Name, r.events()))
+	began := newRecord(run.GateRunStarted, run.GateStart{Gate: g.Name})
+	began.Span = SpanOf(fmt.Sprintf("%s gate %s %d", r.RunID, g.Name, r.events()))
 	err := r.append(ctx, began)
 	r.mu.Unlock()
 	if err != nil {
@@ -99,10 +99,10 @@ func (r *Run) gate(ctx context.Context, g recipe.Gate) error {
 	for _, id := range r.opened {
 		if i := r.issues[id]; i.Gate == g.Name && i.Status != run.IssueDone {
 			ids = append(ids, id)
-			ok = ok && !blocking(i)
+			ok = ok && !isBlocking(i)
 		}
 	}
-	ended := event(run.GateRunFinished, run.GateEnd{Gate: g.Name, OK: ok, Issues: ids})
+	ended := newRecord(run.GateRunFinished, run.GateEnd{Gate: g.Name, OK: ok, Issues: ids})
 	ended.Span = began.Span
 	return r.append(ctx, append(records, ended)...)
 }
@@ -120,17 +120,17 @@ func (r *Run) found(gate string, issues []Issue) []Record {
 		}
 		now[id] = true
 		if old, known := r.issues[id]; known && old.Status != run.IssueDone {
-			if old.Message == i.Message && bytes.Equal(old.Location, place(i)) {
+			if old.Message == i.Message && bytes.Equal(old.Location, locationJSON(i)) {
 				continue
 			}
 			// Told in other words: whoever mends it reads the newest.
-			records = append(records, event(run.IssueResolved, run.Resolution{IssueID: id}))
+			records = append(records, newRecord(run.IssueResolved, run.Resolution{IssueID: id}))
 		}
 		records = append(records, r.open(id, i))
 	}
 	for _, id := range r.opened {
 		if i := r.issues[id]; i.Gate == gate && i.Status != run.IssueDone && !now[id] {
-			records = append(records, event(run.IssueResolved, run.Resolution{IssueID: id}))
+			records = append(records, newRecord(run.IssueResolved, run.Resolution{IssueID: id}))
 			i.Status = run.IssueDone
 			r.issues[id] = i
 		}
@@ -144,7 +144,7 @@ func (r *Run) open(id string, i Issue) Record {
 	if i.Code != "" {
 		found.ErrorCode = &i.Code
 	}
-	found.Location = place(i)
+	found.Location = locationJSON(i)
 	if i.Fix != "" {
 		found.SuggestedFix = &i.Fix
 	}
@@ -153,11 +153,11 @@ func (r *Run) open(id string, i Issue) Record {
 	}
 	r.issues[id] = run.Issue{IssueID: id, Gate: found.Gate, Severity: found.Severity, Message: found.Message, Files: found.Files,
 		Status: found.Status, ErrorCode: found.ErrorCode, Location: found.Location, SuggestedFix: found.SuggestedFix}
-	return event(run.IssueOpened, run.Opening{Issue: found})
+	return newRecord(run.IssueOpened, run.Opening{Issue: found})
 }
 
-// place is where an issue is, for the log.
-func place(i Issue) json.RawMessage {
+// locationJSON returns the place of an issue, for the log.
+func locationJSON(i Issue) json.RawMessage {
 	if i.Line <= 0 {
 		return nil
 	}
@@ -179,7 +179,7 @@ func IssueID(i Issue) string {
 	return i.Gate + "-" + hashOf([]byte(name))[:12]
 }
 
-func blocking(i run.Issue) bool {
+func isBlocking(i run.Issue) bool {
 	return i.Status != run.IssueDone && (i.Severity == string(Error) || i.Severity == string(Blocker))
 }
 
@@ -187,7 +187,7 @@ func blocking(i run.Issue) bool {
 func (r *Run) worst() (run.Issue, bool) {
 	for _, severity := range []Severity{Blocker, Error} {
 		for _, id := range r.opened {
-			if i := r.issues[id]; blocking(i) && i.Severity == string(severity) {
+			if i := r.issues[id]; isBlocking(i) && i.Severity == string(severity) {
 				return i, true
 			}
 		}
@@ -195,7 +195,7 @@ func (r *Run) worst() (run.Issue, bool) {
 	return run.Issue{}, false
 }
 
-// mendable says whether an issue is about files, and the recipe has somebody to mend it.
+// mendable reports whether an issue is about files, and the recipe has a worker to fix it.
 func (r *Run) mendable(i run.Issue) bool {
 	if len(i.Files) == 0 {
 		return false

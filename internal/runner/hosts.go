@@ -21,13 +21,13 @@ func (r *Run) reap(ctx context.Context) {
 	defer tick.Stop()
 	missed := map[string]time.Time{} // since when hosts that have items are on no list
 	remind := time.Now()
-	for last := wall(); ; last = wall() {
+	for last := wallTime(); ; last = wallTime() {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
-		if wall().Sub(last) > asleep {
+		if wallTime().Sub(last) > asleep {
 			if err := r.wakeUp(ctx); err != nil {
 				r.Stop(err)
 				return
@@ -55,8 +55,8 @@ func (r *Run) reap(ctx context.Context) {
 // see post.
 const asleep = 10 * time.Second
 
-// wall is the time without the part that stands still while a machine sleeps.
-func wall() time.Time { return time.Now().Round(0) }
+// wallTime is the time without the part that stands still while a machine sleeps.
+func wallTime() time.Time { return time.Now().Round(0) }
 
 // wakeUp comes back after the process or its machine was stopped: workers have given up what
 // they were doing, as nobody answered them.
@@ -143,7 +143,7 @@ func (r *Run) Lose(ctx context.Context, host string) error {
 		f := Failure{Code: string(fault.Interrupted), Message: "host " + host + " is gone", Retryable: true}
 		if w, _ := r.worker(e.worker); w.External {
 			f.Message += "; whether it acted is not known"
-			if !looks(w) { // else the next attempt finds out
+			if !looksUpOutcome(w) { // else the next attempt finds out
 				f.Code, f.Retryable, f.Unknown = string(fault.UnknownOutcome), false, true
 			}
 		}

@@ -26,7 +26,7 @@ func (r *Run) level(ctx context.Context, workers []recipe.Worker) error {
 		return err
 	}
 	r.mu.Lock()
-	err = r.ahead(workers)
+	err = r.checkLater(workers)
 	r.mu.Unlock()
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (r *Run) wanted(workers []recipe.Worker) ([]item, error) {
 			out = append(out, item{w.Name, r.mending})
 			continue
 		}
-		scopes, err := recipe.Scopes(w, sections, r.Folder.Read)
+		scopes, err := recipe.ItemScopes(w, sections, r.Folder.Read)
 		if err != nil {
 			return nil, err
 		}
@@ -115,12 +115,12 @@ func (r *Run) require(ctx context.Context, u item) ([]Record, error) {
 	switch {
 	case e.status == run.Completed && w.Each.Issue:
 		// It was mended before, and is still there.
-		records = append(records, invalidating(e, stillOpen))
+		records = append(records, invalidateRecord(e, stillOpen))
 		e.code, e.failure = "STILL_OPEN", stillOpen
 	case e.status == run.Completed && r.fresh(e, in):
 		return nil, nil
 	case e.status == run.Completed:
-		records = append(records, invalidating(e, "its inputs or outputs changed"))
+		records = append(records, invalidateRecord(e, "its inputs or outputs changed"))
 	case e.status == run.ItemSkipped:
 		return nil, nil
 	case e.status == run.ItemFailed && !e.retry:
@@ -129,7 +129,7 @@ func (r *Run) require(ctx context.Context, u item) ([]Record, error) {
 	case e.status == run.Pending && !slices.Equal(e.inputs, in):
 		records = append(records, r.failing(e, Failure{Code: string(fault.Interrupted), Message: "its inputs changed while it waited", Retryable: true}))
 	}
-	if err := r.roomy(w, e, in); err != nil {
+	if err := r.checkSize(w, e, in); err != nil {
 		return nil, err
 	}
 	e.wanted, e.tries, e.unsure = true, 0, 0
@@ -161,7 +161,7 @@ func (r *Run) queue(e *attempt, w recipe.Worker, in []Input) Record {
 	if w.External {
 		q.Effect, q.IdempotencyKey = run.EffectExternal, r.expand(w.Key, e.scope)
 	}
-	return event(run.WorkItemQueued, q).about(e.id)
+	return newRecord(run.WorkItemQueued, q).about(e.id)
 }
 
 // feed enqueues what the log has queued, as far as there is room. The caller holds mu.
@@ -178,9 +178,9 @@ func (r *Run) feed(ctx context.Context) error {
 		e.sent = true
 		r.outstanding++
 	}
-	err := enqueue(ctx, r.Near, near)
+	err := enqueueAll(ctx, r.Near, near)
 	if err == nil {
-		err = enqueue(ctx, r.Far, far)
+		err = enqueueAll(ctx, r.Far, far)
 	}
 	if err != nil {
 		r.stopLocked(err)
@@ -188,14 +188,14 @@ func (r *Run) feed(ctx context.Context) error {
 	return err
 }
 
-func enqueue(ctx context.Context, q Queue, attempts []Enqueued) error {
+func enqueueAll(ctx context.Context, q Queue, attempts []Enqueued) error {
 	if len(attempts) == 0 {
 		return nil
 	}
 	return q.Enqueue(ctx, attempts...)
 }
 
-// fresh says whether a completed item need not be done again.
+// fresh reports whether a completed item need not be done again.
 func (r *Run) fresh(e *attempt, in []Input) bool {
 	if !slices.Equal(e.inputs, in) {
 		return false

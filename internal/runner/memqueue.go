@@ -99,7 +99,7 @@ func (q *MemoryQueue) Cancel(_ context.Context, id string) error {
 // Takeover has nothing to give back: there is no host but this process.
 func (q *MemoryQueue) Takeover(context.Context, string) ([]string, error) { return nil, nil }
 
-// open says whether verbs make sense still. The caller holds mu.
+// open reports whether verbs make sense still. The caller holds mu.
 func (q *MemoryQueue) open() error {
 	if q.ctx.Err() != nil {
 		return fault.New(fault.Conflict, "the queue is closed")

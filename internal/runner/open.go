@@ -13,7 +13,7 @@ func New(ctx context.Context, o Options) (*Run, error) {
 	if o.Far == nil {
 		o.Far = o.Near
 	}
-	r := &Run{Options: o, limits: Limits(o.Recipe.Limits), wake: make(chan struct{}, 1), calls: map[string]string{}, fixed: map[string]int{},
+	r := &Run{Options: o, limits: WithDefaults(o.Recipe.Limits), wake: make(chan struct{}, 1), calls: map[string]string{}, fixed: map[string]int{},
 		items: map[item]*attempt{}, byID: map[string]*attempt{}, issues: map[string]run.Issue{}, gates: map[string]bool{},
 		sections: map[string]run.SectionState{}, hashes: map[string]string{}, passed: map[string]bool{}}
 	r.load(o.Log.Now())
@@ -37,7 +37,7 @@ func (r *Run) load(s run.Snapshot) {
 		}
 		delete(r.byID, e.id)
 		e.id, e.number, e.status, e.outputs = w.WorkItemID, w.Attempt, w.Status, w.Outputs
-		e.inputs, e.code, e.retry, e.failure = inputs(w.Inputs), "", false, ""
+		e.inputs, e.code, e.retry, e.failure = itemInputs(w.Inputs), "", false, ""
 		if w.Error != nil {
 			e.code, e.failure = w.Error.Code, w.Error.Message
 		}
@@ -53,7 +53,7 @@ func (r *Run) load(s run.Snapshot) {
 	}
 }
 
-func inputs(files []run.File) []Input {
+func itemInputs(files []run.File) []Input {
 	out := make([]Input, len(files))
 	for i, f := range files {
 		out[i].Path = f.Path

@@ -26,7 +26,7 @@ type Options struct {
 	// is near.
 	Near, Far Queue
 	Gates     Inspector
-	// Form says whether an output has the form of that name.
+	// Form reports whether an output has the form of that name.
 	Form func(schema string, data []byte) error
 	// Acting returns the first of some paths that other programs would execute or obey unasked
 	// in the run's folder, or nothing. exists reports what is there already.
@@ -95,8 +95,8 @@ const (
 	fixRounds   = 20
 )
 
-// Limits are the recipe's, with the defaults.
-func Limits(l recipe.Limits) recipe.Limits {
+// WithDefaults are the recipe's, with the defaults.
+func WithDefaults(l recipe.Limits) recipe.Limits {
 	if l.Parallel == 0 {
 		l.Parallel = parallel
 	}

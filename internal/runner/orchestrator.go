@@ -47,7 +47,7 @@ func (r *Run) Claim(ctx context.Context, itemID, host string) (Attempt, error) {
 	}
 	if e.status == run.Pending {
 		e.status, e.host = run.InProgress, host
-		e.claimed = r.writing.stage(event(run.WorkItemStarted, run.Started{WorkItemID: itemID}).about(itemID))
+		e.claimed = r.writing.stage(newRecord(run.WorkItemStarted, run.Started{WorkItemID: itemID}).about(itemID))
 	}
 	if b := e.claimed; b != nil { // told twice, it is waited for twice
 		if err := r.await(ctx, b); err != nil {
@@ -160,7 +160,7 @@ func (r *Run) prompt(w recipe.Worker, e *attempt, read func(string) ([]byte, err
 			data.Issue.Line = at.Line
 		}
 	}
-	return recipe.Render(w, data)
+	return recipe.RenderPrompt(w, data)
 }
 
 // Fetch reads an input of an item and makes sure that it is what the log says.
@@ -218,7 +218,7 @@ func (r *Run) Report(ctx context.Context, itemID string, p Report) error {
 			return err
 		}
 	}
-	record := Record{Type: p.Type, Payload: p.Payload, Span: Span(itemID + " " + callID(p.Payload)), Parent: Span(itemID)}
+	record := Record{Type: p.Type, Payload: p.Payload, Span: SpanOf(itemID + " " + callID(p.Payload)), Parent: SpanOf(itemID)}
 	b := r.writing.stage(record)
 	if e.reported == nil {
 		e.reported = map[string]*group{}
@@ -262,7 +262,7 @@ func (r *Run) Deliver(ctx context.Context, itemID string, res Result, f *Failure
 	}
 	if f == nil {
 		if err := r.accept(e.item, res); err != nil {
-			f = &Failure{Code: string(fault.CodeOf(err)), Message: message(err), Retryable: true, Answer: r.answered(e.item, res)}
+			f = &Failure{Code: string(fault.CodeOf(err)), Message: errorMessage(err), Retryable: true, Answer: r.answered(e.item, res)}
 		}
 	}
 	if f == nil {
@@ -300,7 +300,7 @@ func (r *Run) Deliver(ctx context.Context, itemID string, res Result, f *Failure
 	return r.settle(ctx, e, &res, nil)
 }
 
-func message(err error) string {
+func errorMessage(err error) string {
 	if f, ok := fault.Of(err); ok {
 		return f.Message
 	}
@@ -366,7 +366,7 @@ func (r *Run) accept(u item, res Result) error {
 			used[b.Path] = true
 			if o.Schema != "" && r.Form != nil {
 				if err := r.Form(o.Schema, b.Data); err != nil {
-					return fault.New(fault.OutputInvalid, "%s: %s", b.Path, message(err))
+					return fault.New(fault.OutputInvalid, "%s: %s", b.Path, errorMessage(err))
 				}
 			}
 		}

@@ -97,7 +97,7 @@ func (p *Pace) Serve(ctx context.Context, j Enqueued, host string, d Orchestrato
 		return err
 	}
 	defer p.leave(j.RunID)
-	return Serve(ctx, j, host, learning{d, func(limit int) { p.learn(j.RunID, limit) }}, s)
+	return ServeAttempt(ctx, j, host, learning{d, func(limit int) { p.learn(j.RunID, limit) }}, s)
 }
 
 // learning tells what a run allows when an item of it is claimed.

@@ -20,19 +20,19 @@ func QueueOf(w recipe.Worker) string {
 		name = w.Queue
 	}
 	if w.External {
-		name = Outside(name)
+		name = ExternalQueue(name)
 	}
 	return name
 }
 
-// Outside is the queue, beside another, of the items that act outside the run: only hosts
+// ExternalQueue is the queue, beside another, of the items that act outside the run: only hosts
 // whose users let them do that serve it. No recipe can give a queue such a name.
-func Outside(queue string) string { return queue + outside }
+func ExternalQueue(queue string) string { return queue + externalSuffix }
 
-// IsOutside says whether it is one of those.
-func IsOutside(queue string) bool { return strings.HasSuffix(queue, outside) }
+// IsExternalQueue reports whether it is one of those.
+func IsExternalQueue(queue string) bool { return strings.HasSuffix(queue, externalSuffix) }
 
-const outside = "/external"
+const externalSuffix = "/external"
 
 func (r *Run) queueName(e *attempt) string {
 	w, _ := r.worker(e.worker)

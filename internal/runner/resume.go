@@ -17,14 +17,14 @@ func (r *Run) begin(ctx context.Context, p run.Plan) error {
 	back := run.State("")
 	switch {
 	case p.Reopen:
-		records = append(records, event(run.RunReopened, run.Why{}), r.step(p.Resume, run.ReasonReopen))
+		records = append(records, newRecord(run.RunReopened, run.Why{}), r.step(p.Resume, run.ReasonReopen))
 		back = p.Resume
 	case p.Rewind:
 		reason := run.ReasonRewind
 		if to, ok := r.state.RewindTo(); !ok || to != p.Resume {
 			reason = run.ReasonForce
 		}
-		records = append(records, event(run.ResumeRewind, run.Rewind{From: r.state, To: p.Resume}),
+		records = append(records, newRecord(run.ResumeRewind, run.Rewind{From: r.state, To: p.Resume}),
 			r.step(p.Resume, reason))
 		back = p.Resume
 	}
@@ -50,7 +50,7 @@ func (r *Run) begin(ctx context.Context, p run.Plan) error {
 		// It is queued when its state needs it. What only depends on something that changed
 		// is looked at then: it may come out as it was.
 		if q.Asked && (e.status == run.Completed || e.status == run.ItemSkipped) || e.status == run.ItemFailed && !e.retry {
-			records = append(records, invalidating(e, q.Why))
+			records = append(records, invalidateRecord(e, q.Why))
 			e.status, e.code, e.retry = run.ItemFailed, run.Invalidated, true
 		}
 	}
@@ -96,7 +96,7 @@ func (r *Run) outcomes(p run.Plan, records *[]Record) error {
 			continue
 		}
 		w, _ := r.worker(e.worker)
-		if !looks(w) {
+		if !looksUpOutcome(w) {
 			lost = append(lost, u.WorkItemID)
 			continue
 		}

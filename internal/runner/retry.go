@@ -16,7 +16,7 @@ var again = map[fault.Code]bool{
 	fault.StreamCut: true, fault.Interrupted: true,
 }
 
-// Retryable says whether the work may be tried again as it is: what failed was the
+// Retryable reports whether the work may be tried again as it is: what failed was the
 // attempt, and not the task. Nothing that was refused, is not permitted, cannot be paid
 // or has not its form gets better by itself.
 func Retryable(err error) bool {
@@ -41,17 +41,17 @@ func Final(err error) error {
 	return &final{err}
 }
 
-// Refused keeps what somebody answered with the reason why that was not good enough: the next
+// WithAnswer keeps an answer with the reason why it was refused: the next
 // attempt is shown it.
-func Refused(err error, answer string) error {
+func WithAnswer(err error, answer string) error {
 	if err == nil || answer == "" {
 		return err
 	}
 	return &refused{err, answer}
 }
 
-// Answer is what an error says was refused.
-func Answer(err error) string {
+// RefusedAnswer returns the answer that an error says was refused.
+func RefusedAnswer(err error) string {
 	if r, ok := errors.AsType[*refused](err); ok {
 		return r.answer
 	}

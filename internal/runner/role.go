@@ -10,11 +10,11 @@ import (
 // nano is how many parts of a dollar budgets count in.
 const nano = 1e9
 
-// begins drafts what the agent of an item begins with: what it may not exceed, by its definition or because a
+// agentEntries drafts what the agent of an item begins with: what it may not exceed, by its definition or because a
 // program drives it, and what a definition says first. nil: nothing.
-func begins(t Task) ([]history.Draft, error) {
+func agentEntries(t Task) ([]history.Draft, error) {
 	var out []history.Draft
-	if b := budget(t); b != nil {
+	if b := itemBudget(t); b != nil {
 		out = append(out, history.Draft{Kind: history.Command, Meta: history.Meta{Command: registry.BudgetCommand, Budget: b}})
 	}
 	d := t.Role
@@ -32,8 +32,8 @@ func begins(t Task) ([]history.Draft, error) {
 	return append(out, said), err
 }
 
-// budget is the smaller of what the definition allows and what the run has left; nil: no limit.
-func budget(t Task) *history.Budget {
+// itemBudget is the smaller of what the definition allows and what the run has left; nil: no limit.
+func itemBudget(t Task) *history.Budget {
 	var tokens, cost int64
 	least := func(a, b int64) int64 {
 		if a == 0 || b > 0 && b < a {

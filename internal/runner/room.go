@@ -16,8 +16,8 @@ const bytesOfToken = 3
 // anyScope stands for scopes that are not known yet.
 const anyScope = "*"
 
-// Crowded is an item that would be given more than half of what its model can read.
-type Crowded struct {
+// OversizedItem is an item that would be given more than half of what its model can read.
+type OversizedItem struct {
 	Worker string `json:"worker"`
 	Scope  string `json:"scope_key"` // *: whichever
 	Model  string `json:"model"`     // empty: the configured one
@@ -25,7 +25,7 @@ type Crowded struct {
 	Window int64  `json:"window"`
 }
 
-func (c Crowded) String() string {
+func (c OversizedItem) String() string {
 	model := c.Model
 	if model == "" {
 		model = "the configured model"
@@ -37,8 +37,8 @@ func (c Crowded) String() string {
 	return fmt.Sprintf("%s would be given about %d tokens, more than half of the %d that %s can read", item, c.Tokens, c.Window, model)
 }
 
-// Refuse is the error of items that are crowded; nil of none.
-func Refuse(all []Crowded) error {
+// RefuseOversized is the error of items that are crowded; nil of none.
+func RefuseOversized(all []OversizedItem) error {
 	if len(all) == 0 {
 		return nil
 	}
@@ -50,12 +50,12 @@ func Refuse(all []Crowded) error {
 		WithHint("give it less: more items with `each`, smaller inputs, or tools to read with; or a model that reads more (--model; the setting `context`, if this one does)")
 }
 
-// FindCrowded tells which items of a run would be given too much, as far as that is known now: what
+// FindOversized tells which items of a run would be given too much, as far as that is known now: what
 // a resume by the plan would make anew counts as empty. Of the options it needs recipe, parameters,
 // model and window. files is nil for a run that is not made yet.
-func FindCrowded(o Options, files Files, now run.Snapshot, p run.Plan) []Crowded {
-	o.Folder = kept{files}
-	r := &Run{Options: o, limits: Limits(o.Recipe.Limits), items: map[item]*attempt{}, byID: map[string]*attempt{},
+func FindOversized(o Options, files Files, now run.Snapshot, p run.Plan) []OversizedItem {
+	o.Folder = readOnlyFiles{files}
+	r := &Run{Options: o, limits: WithDefaults(o.Recipe.Limits), items: map[item]*attempt{}, byID: map[string]*attempt{},
 		issues: map[string]run.Issue{}, sections: map[string]run.SectionState{}, hashes: map[string]string{}, passed: map[string]bool{}}
 	r.load(now)
 	r.know()
@@ -72,7 +72,7 @@ func FindCrowded(o Options, files Files, now run.Snapshot, p run.Plan) []Crowded
 			delete(r.passed, u.worker)
 		}
 	}
-	return r.crowded(r.Recipe.Workers)
+	return r.oversizedItems(r.Recipe.Workers)
 }
 
 // Files are those of a run, for reading.
@@ -81,32 +81,32 @@ type Files interface {
 	Below(path string) ([]string, error)
 }
 
-// kept is a folder that nobody writes; of nil it is empty.
-type kept struct{ Files }
+// readOnlyFiles is a folder that is only read; of nil it is empty.
+type readOnlyFiles struct{ Files }
 
-var errKept = sync.OnceValue(func() *fault.Error { return fault.New(fault.Usage, "these files are only read") })
+var errReadOnly = sync.OnceValue(func() *fault.Error { return fault.New(fault.Usage, "these files are only read") })
 
-func (k kept) Read(path string) ([]byte, error) {
+func (k readOnlyFiles) Read(path string) ([]byte, error) {
 	if k.Files == nil {
 		return nil, fault.New(fault.NotFound, "there is no %s", path)
 	}
 	return k.Files.Read(path)
 }
 
-func (k kept) Below(path string) ([]string, error) {
+func (k readOnlyFiles) Below(path string) ([]string, error) {
 	if k.Files == nil {
 		return nil, nil
 	}
 	return k.Files.Below(path)
 }
 
-func (k kept) Hash(string) (string, bool)           { return "", false }
-func (k kept) Remove(string) error                  { return errKept() }
-func (k kept) Stage(string, []byte) (Staged, error) { return nil, errKept() }
+func (k readOnlyFiles) Hash(string) (string, bool)           { return "", false }
+func (k readOnlyFiles) Remove(string) error                  { return errReadOnly() }
+func (k readOnlyFiles) Stage(string, []byte) (Staged, error) { return nil, errReadOnly() }
 
-// ahead looks at what comes after a level, as far as that is known: work that cannot be finished
+// checkLater looks at what comes after a level, as far as that is known: work that cannot be finished
 // is not begun. The caller holds mu.
-func (r *Run) ahead(level []recipe.Worker) error {
+func (r *Run) checkLater(level []recipe.Worker) error {
 	if r.Window == nil || r.state == run.Fixing { // what is mended changes what comes after
 		return nil
 	}
@@ -117,17 +117,17 @@ func (r *Run) ahead(level []recipe.Worker) error {
 			later = append(later, w)
 		}
 	}
-	return Refuse(r.crowded(later))
+	return RefuseOversized(r.oversizedItems(later))
 }
 
-// crowded are the items of workers that would be given too much.
-func (r *Run) crowded(workers []recipe.Worker) []Crowded {
-	var out []Crowded
+// oversizedItems are the items of workers that would be given too much.
+func (r *Run) oversizedItems(workers []recipe.Worker) []OversizedItem {
+	var out []OversizedItem
 	for _, w := range workers {
 		if w.Prompt == "" {
 			continue
 		}
-		scopes, whole := r.foreseen(w)
+		scopes, whole := r.knownScopes(w)
 		for _, scope := range scopes {
 			e := attempt{item: item{w.Name, scope}}
 			if old := r.items[e.item]; old != nil && (old.status == run.Completed || old.status == run.ItemSkipped) {
@@ -138,23 +138,23 @@ func (r *Run) crowded(workers []recipe.Worker) []Crowded {
 			}
 		}
 		if whole {
-			r.sized(w)
+			r.markMeasured(w)
 		}
 	}
 	return out
 }
 
-// sized remembers that all items of a worker were measured with all that they are given.
-func (r *Run) sized(w recipe.Worker) {
+// markMeasured remembers that all items of a worker were measured with all that they are given.
+func (r *Run) markMeasured(w recipe.Worker) {
 	if r.measured == nil {
 		r.measured = map[string]bool{}
 	}
 	r.measured[w.Name] = true
 }
 
-// foreseen are scopes of a worker that are worth measuring: all, where all is there that its
+// knownScopes are scopes of a worker that are worth measuring: all, where all is there that its
 // items are given; else one, for what they have in common.
-func (r *Run) foreseen(w recipe.Worker) (scopes []string, whole bool) {
+func (r *Run) knownScopes(w recipe.Worker) (scopes []string, whole bool) {
 	whole = !w.Each.Issue
 	for _, in := range w.Inputs {
 		whole = whole && r.there(w, in)
@@ -168,7 +168,7 @@ func (r *Run) foreseen(w recipe.Worker) (scopes []string, whole bool) {
 		whole = whole && r.there(w, planFile)
 	}
 	if sections, err := r.sectionNames(); err == nil && (whole || w.Each.From == "") {
-		scopes, err = recipe.Scopes(w, sections, r.Folder.Read)
+		scopes, err = recipe.ItemScopes(w, sections, r.Folder.Read)
 		if err != nil {
 			scopes = nil // whoever begins them says so
 		}
@@ -182,8 +182,8 @@ func (r *Run) foreseen(w recipe.Worker) (scopes []string, whole bool) {
 	return scopes, whole
 }
 
-// there says whether an input of a worker is made: nobody who makes it has still to do so, or
-// does it again when something is mended.
+// there reports whether an input of a worker is made: no worker has still to make it, or
+// makes it again when an issue is fixed.
 func (r *Run) there(w recipe.Worker, input string) bool {
 	key := [2]string{w.Name, input}
 	makers, known := r.makers[key]
@@ -202,15 +202,15 @@ func (r *Run) there(w recipe.Worker, input string) bool {
 	return true
 }
 
-// beyond says whether nothing is mended any more.
+// beyond reports whether nothing is mended any more.
 func (r *Run) beyond() bool {
 	all := run.States()
 	return slices.Index(all, r.state) >= slices.Index(all, run.ReadyForPR)
 }
 
-// roomy refuses an item that would be given too much, before anything of its level is done. The
+// checkSize refuses an item that would be given too much, before anything of its level is done. The
 // caller holds mu.
-func (r *Run) roomy(w recipe.Worker, e *attempt, in []Input) error {
+func (r *Run) checkSize(w recipe.Worker, e *attempt, in []Input) error {
 	if w.Prompt == "" || r.Window == nil || r.measured[w.Name] && e.failure == "" {
 		return nil
 	}
@@ -218,24 +218,24 @@ func (r *Run) roomy(w recipe.Worker, e *attempt, in []Input) error {
 	would.inputs = in
 	c, full := r.measure(w, &would, false)
 	if full {
-		return Refuse([]Crowded{c})
+		return RefuseOversized([]OversizedItem{c})
 	}
 	if len(w.Inputs) == 0 && !w.Each.Issue {
-		r.sized(w) // one is like the other
+		r.markMeasured(w) // one is like the other
 	}
 	return nil
 }
 
 // measure says how much an item would be given, and whether that is too much. With partly what
 // is not there yet is empty.
-func (r *Run) measure(w recipe.Worker, e *attempt, partly bool) (Crowded, bool) {
-	c := Crowded{Worker: w.Name, Scope: e.scope, Model: r.model(w)}
+func (r *Run) measure(w recipe.Worker, e *attempt, partly bool) (OversizedItem, bool) {
+	c := OversizedItem{Worker: w.Name, Scope: e.scope, Model: r.model(w)}
 	if c.Window = r.Window(c.Model); c.Window <= 0 {
 		return c, false
 	}
 	read := r.Folder.Read
 	if partly {
-		read = r.foresee(w, e)
+		read = r.readKnown(w, e)
 	}
 	prompt, err := r.prompt(w, e, read)
 	if err != nil {
@@ -246,8 +246,8 @@ func (r *Run) measure(w recipe.Worker, e *attempt, partly bool) (Crowded, bool) 
 	return c, c.Tokens > c.Window/2
 }
 
-// foresee gives an item the inputs that are there, and reads what is not as empty.
-func (r *Run) foresee(w recipe.Worker, e *attempt) func(string) ([]byte, error) {
+// readKnown gives an item the inputs that are there, and reads what is not as empty.
+func (r *Run) readKnown(w recipe.Worker, e *attempt) func(string) ([]byte, error) {
 	there := map[string]bool{}
 	for _, in := range w.Inputs {
 		if r.there(w, in) {
@@ -263,7 +263,7 @@ func (r *Run) foresee(w recipe.Worker, e *attempt) func(string) ([]byte, error) 
 	}
 	return func(path string) ([]byte, error) {
 		for in := range there {
-			if recipe.Covers(in, path) {
+			if recipe.CoversPath(in, path) {
 				if data, err := r.Folder.Read(path); err == nil {
 					return data, nil
 				}

@@ -212,14 +212,14 @@ func (s *site) execute(ctx context.Context) error {
 		return err
 	}
 	return r.Execute(ctx, plan, func(ctx context.Context) error {
-		return q.Serve(ctx, []string{runner.Local, runner.Work, runner.Outside(runner.Work)}, 4, func(ctx context.Context, j runner.Enqueued) error {
-			return runner.Serve(ctx, j, q.Host(), r, s)
+		return q.Serve(ctx, []string{runner.Local, runner.Work, runner.ExternalQueue(runner.Work)}, 4, func(ctx context.Context, j runner.Enqueued) error {
+			return runner.ServeAttempt(ctx, j, q.Host(), r, s)
 		})
 	})
 }
 
 func form(name string, data []byte) error {
-	s, ok := recipe.Form(name)
+	s, ok := recipe.FindForm(name)
 	if !ok {
 		return fmt.Errorf("no form %s", name)
 	}
@@ -631,7 +631,7 @@ func TestAResumeClosesWhatACrashLeftOpen(t *testing.T) {
 		case run.LLMCallStarted, run.LLMCallFinished, run.GateRunStarted, run.GateRunFinished:
 			spans[e.SpanID] = append(spans[e.SpanID], string(e.Type))
 		case run.LLMCallFailed:
-			if p := run.Read[run.CallFailure](e.Payload); p.Class != string(fault.Interrupted) {
+			if p := run.ReadPayload[run.CallFailure](e.Payload); p.Class != string(fault.Interrupted) {
 				t.Errorf("%+v", p)
 			}
 			spans[e.SpanID] = append(spans[e.SpanID], string(e.Type))

@@ -58,7 +58,7 @@ func (r *Run) section(name string, to run.SectionState) []Record {
 	}
 	var records []Record
 	for _, next := range run.SectionPath(now, to) {
-		records = append(records, event(run.SectionStateChanged, run.SectionStep{Section: name, Old: now, New: next}))
+		records = append(records, newRecord(run.SectionStateChanged, run.SectionStep{Section: name, Old: now, New: next}))
 		now = next
 	}
 	r.sections[name] = now

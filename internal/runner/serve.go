@@ -8,12 +8,12 @@ import (
 	"ramet/internal/base/fault"
 )
 
-// lastWords is how long a worker that was stopped may take to say so.
-const lastWords = 5 * time.Second
+// deliverTime limits how long a worker that was stopped may take to report that.
+const deliverTime = 5 * time.Second
 
-// Serve does one attempt: it claims it, has it done, and delivers. One that is not current
+// ServeAttempt does one attempt: it claims it, has it done, and delivers. One that is not current
 // any more is no error: nothing is left to do.
-func Serve(ctx context.Context, j Enqueued, host string, d Orchestrator, s Executor) error {
+func ServeAttempt(ctx context.Context, j Enqueued, host string, d Orchestrator, s Executor) error {
 	it, err := d.Claim(ctx, j.ID, host)
 	if fault.Is(err, fault.Fenced) {
 		return nil
@@ -23,22 +23,22 @@ func Serve(ctx context.Context, j Enqueued, host string, d Orchestrator, s Execu
 	}
 	// It may be the lease of its agent that was lost, on a machine that had no time: the orchestrator waits for
 	// this attempt then, and hears of it. Where it does not, it says so.
-	result, err := do(ctx, it, d, s)
-	say, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+	result, err := doItem(ctx, it, d, s)
+	say, cancel := context.WithTimeout(context.WithoutCancel(ctx), deliverTime)
 	if ctx.Err() == nil {
 		cancel()
 		say, cancel = context.WithCancel(ctx)
 	}
 	defer cancel()
-	err = d.Deliver(say, it.ID, result, failure(ctx, it, err))
+	err = d.Deliver(say, it.ID, result, describeFailure(ctx, it, err))
 	if fault.Is(err, fault.Fenced) {
 		return nil
 	}
 	return err
 }
 
-// do keeps the host alive when an item breaks.
-func do(ctx context.Context, it Attempt, d Orchestrator, s Executor) (res Result, err error) {
+// doItem keeps the host alive when an item breaks.
+func doItem(ctx context.Context, it Attempt, d Orchestrator, s Executor) (res Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fault.New(fault.Failed, "work item %s broke: %v\n%s", it.ID, p, debug.Stack())
@@ -53,13 +53,13 @@ func do(ctx context.Context, it Attempt, d Orchestrator, s Executor) (res Result
 	return s.Do(ctx, it, d)
 }
 
-// failure is how an error is told.
-func failure(ctx context.Context, it Attempt, err error) *Failure {
+// describeFailure returns an error as the orchestrator receives it.
+func describeFailure(ctx context.Context, it Attempt, err error) *Failure {
 	if err == nil {
 		return nil
 	}
 	lost := ctx.Err() != nil || fault.Is(err, fault.Fenced)
-	f := &Failure{Code: string(fault.CodeOf(err)), Message: message(err), Retryable: Retryable(err), Answer: Answer(err)}
+	f := &Failure{Code: string(fault.CodeOf(err)), Message: errorMessage(err), Retryable: Retryable(err), Answer: RefusedAnswer(err)}
 	switch {
 	case fault.Is(err, fault.UnknownOutcome):
 		f.Unknown, f.Retryable = true, false

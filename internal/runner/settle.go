@@ -57,7 +57,7 @@ func (r *Run) settle(ctx context.Context, e *attempt, res *Result, f *Failure) e
 // afterFailure are the events of a failure, and whether the item is tried again.
 func (r *Run) afterFailure(e *attempt, f Failure) ([]Record, bool) {
 	w, _ := r.worker(e.worker)
-	if f.Unknown && w.External && looks(w) {
+	if f.Unknown && w.External && looksUpOutcome(w) {
 		f.Retryable = true // the next attempt looks first
 		if e.unsure++; e.unsure < mostUnsure {
 			f.Code = string(fault.Interrupted)
@@ -85,15 +85,15 @@ func (r *Run) afterFailure(e *attempt, f Failure) ([]Record, bool) {
 // cannot say three times, as a lookup that is broken, cannot say the next time either.
 const mostUnsure = 3
 
-// looks says whether an attempt of a worker that acts outside the run finds out first whether it
+// looksUpOutcome reports whether an attempt of a worker that acts outside the run finds out first whether it
 // has happened.
-func looks(w recipe.Worker) bool { return w.Lookup != "" || w.Uses != "" }
+func looksUpOutcome(w recipe.Worker) bool { return w.Lookup != "" || w.Uses != "" }
 
-// passing says whether a resume tries again what failed: it was neither the task's fault
+// passing reports whether a resume tries again what failed: it was neither the task's fault
 // nor can it have acted. A key is put right, a disk has room again.
 func (r *Run) passing(w recipe.Worker, f Failure) bool {
 	code := fault.Code(f.Code)
-	return !fatal[code] && code != fault.UnknownOutcome && (!w.External || looks(w))
+	return !fatal[code] && code != fault.UnknownOutcome && (!w.External || looksUpOutcome(w))
 }
 
 // finishing are the events of an item that gave back what it promised.
@@ -101,7 +101,7 @@ func (r *Run) finishing(e *attempt, res Result) []Record {
 	w, _ := r.worker(e.worker)
 	var records []Record
 	if len(res.Clones) > 0 {
-		records = append(records, event(run.InputsCloned, run.Clones{Inputs: res.Clones}))
+		records = append(records, newRecord(run.InputsCloned, run.Clones{Inputs: res.Clones}))
 	}
 	e.outputs = nil
 	for _, b := range res.Files {
@@ -111,18 +111,18 @@ func (r *Run) finishing(e *attempt, res Result) []Record {
 		}
 		form := "bytes"
 		for _, o := range w.Outputs {
-			if o.Schema != "" && recipe.Covers(r.expand(o.Path, e.scope), b.Path) {
+			if o.Schema != "" && recipe.CoversPath(r.expand(o.Path, e.scope), b.Path) {
 				form = o.Schema
 			}
 		}
-		records = append(records, event(run.ArtifactWritten, run.Writing{Name: b.Path, Path: b.Path, SHA256: sum, SchemaID: form, WriterWorker: e.worker}).about(e.id))
+		records = append(records, newRecord(run.ArtifactWritten, run.Writing{Name: b.Path, Path: b.Path, SHA256: sum, SchemaID: form, WriterWorker: e.worker}).about(e.id))
 		e.outputs = append(e.outputs, run.File{Path: b.Path, SHA256: &sum})
 	}
 	outputs := []run.FileRef{}
 	for _, o := range e.outputs {
 		outputs = append(outputs, run.FileRef{Path: o.Path, SHA256: *o.SHA256})
 	}
-	records = append(records, event(run.WorkItemFinished, run.Finished{WorkItemID: e.id, Outputs: outputs}).about(e.id))
+	records = append(records, newRecord(run.WorkItemFinished, run.Finished{WorkItemID: e.id, Outputs: outputs}).about(e.id))
 	e.status = run.Completed
 	if w.Each.Issue {
 		r.fixed[e.scope]++
@@ -141,9 +141,9 @@ func (r *Run) finishing(e *attempt, res Result) []Record {
 
 func (r *Run) pullRequest(where string) Record {
 	if isURL(where) {
-		return event(run.PullRequestOpened, run.Proposal{URL: where})
+		return newRecord(run.PullRequestOpened, run.Proposal{URL: where})
 	}
-	return event(run.PullRequestOpened, run.Proposal{Bundle: where})
+	return newRecord(run.PullRequestOpened, run.Proposal{Bundle: where})
 }
 
 func isURL(s string) bool {

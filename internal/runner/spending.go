@@ -16,7 +16,7 @@ func (s *spending) add(t run.Type, payload []byte) {
 	case run.LLMCallStarted:
 		s.calls++
 	case run.LLMCallFinished:
-		p := run.Read[run.CallEnd](payload) // the log checks its form
+		p := run.ReadPayload[run.CallEnd](payload) // the log checks its form
 		s.tokens += p.Usage.Total
 		if p.CostUSD != nil {
 			s.dollars += *p.CostUSD

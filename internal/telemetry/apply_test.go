@@ -141,7 +141,7 @@ func TestApplyIsMerging(t *testing.T) {
 			choices[f.name] = texts
 		}
 	}
-	names := changeable()
+	names := changeableFields()
 	rapid.Check(t, func(t *rapid.T) {
 		r := must(ParseNew([]byte(with()))).Record
 		r.CreatedAt, r.UpdatedAt = noon, noon

@@ -31,10 +31,10 @@ func ParseBatch(body []byte) ([]Item, error) {
 		}
 		token, err := dec.ReadToken()
 		if err != nil {
-			return nil, malformed(err).err(what)
+			return nil, malformedBody(err).err(what)
 		}
 		if name := token.String(); want == '"' && name != "runs" {
-			return nil, (&Invalid{Fields: []FieldError{unknown(name, []string{"runs"})}}).err(what)
+			return nil, (&Invalid{Fields: []FieldError{unknownField(name, []string{"runs"})}}).err(what)
 		}
 	}
 	for dec.PeekKind() != ']' {
@@ -43,35 +43,35 @@ func ParseBatch(body []byte) ([]Item, error) {
 		}
 		value, err := dec.ReadValue()
 		if err != nil {
-			return nil, malformed(err).err(what)
+			return nil, malformedBody(err).err(what)
 		}
 		n, err := ParseNew(value)
 		item := Item{New: n, EventID: n.EventID}
 		if err != nil {
-			item.Err = under("/runs/"+strconv.Itoa(len(out)), err)
+			item.Err = underPointer("/runs/"+strconv.Itoa(len(out)), err)
 			item.EventID = eventIDOf(value)
 		}
 		out = append(out, item)
 	}
 	for range 2 { // the closing brackets
 		if token, err := dec.ReadToken(); err != nil {
-			return nil, malformed(err).err(what)
+			return nil, malformedBody(err).err(what)
 		} else if token.Kind() == '"' {
-			return nil, (&Invalid{Fields: []FieldError{unknown(token.String(), []string{"runs"})}}).err(what)
+			return nil, (&Invalid{Fields: []FieldError{unknownField(token.String(), []string{"runs"})}}).err(what)
 		}
 	}
 	if kind := dec.PeekKind(); kind != 0 {
 		return nil, (&Invalid{Malformed: true, Fields: []FieldError{{Message: "not JSON: something follows the object"}}}).err(what)
 	}
 	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil, malformed(err).err(what)
+		return nil, malformedBody(err).err(what)
 	}
 	return out, nil
 }
 
 // eventIDOf finds the id in a record that is refused, for the answer.
 func eventIDOf(body []byte) string {
-	sent, _ := members(body)
+	sent, _ := readMembers(body)
 	for _, m := range sent {
 		if m.name == "event_id" && m.value.Kind() == '"' {
 			s, _ := readString(m.value)

@@ -37,7 +37,7 @@ func ParseCursor(s string) (place int64, err error) {
 			}
 		}
 	}
-	return 0, (&Invalid{Fields: []FieldError{*inQuery("cursor", wrong("%.40q is not a cursor that was handed out", s))}}).err("list of telemetry runs")
+	return 0, (&Invalid{Fields: []FieldError{*inQuery("cursor", complain("%.40q is not a cursor that was handed out", s))}}).err("list of telemetry runs")
 }
 
 func inQuery(name string, complaint *FieldError) *FieldError {

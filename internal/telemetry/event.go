@@ -10,7 +10,7 @@ import (
 func timeOf(e run.Event, before time.Time) time.Time {
 	t, err := time.Parse(time.RFC3339Nano, e.TS)
 	if err != nil || t.Year() < 1970 || t.Year() > 9999 {
-		return later(time.Unix(0, 0).UTC(), before)
+		return laterTime(time.Unix(0, 0).UTC(), before)
 	}
 	return t.UTC().Truncate(time.Microsecond)
 }

@@ -33,46 +33,46 @@ type field struct {
 
 var fields = sync.OnceValue(func() []field {
 	return []field{
-		required(idTelemetry("event_id", func(r *Record) *string { return &r.EventID }, readEventID), true),
-		required(idTelemetry("run_id", func(r *Record) *string { return &r.RunID }, readRunID), true),
-		idTelemetry("parent_run_id", func(r *Record) *string { return &r.ParentRunID }, readRunID),
-		required(line("agent_name", MaxName, func(r *Record) *string { return &r.AgentName }), false),
-		required(word("job_type", func(r *Record) *JobType { return &r.JobType }, readJobType), true),
-		word("status", func(r *Record) *Status { return &r.Status }, readStatus),
+		requiredField(idField("event_id", func(r *Record) *string { return &r.EventID }, readEventID), true),
+		requiredField(idField("run_id", func(r *Record) *string { return &r.RunID }, readRunID), true),
+		idField("parent_run_id", func(r *Record) *string { return &r.ParentRunID }, readRunID),
+		requiredField(lineField("agent_name", MaxName, func(r *Record) *string { return &r.AgentName }), false),
+		requiredField(wordField("job_type", func(r *Record) *JobType { return &r.JobType }, readJobType), true),
+		wordField("status", func(r *Record) *Status { return &r.Status }, readStatus),
 		{name: "start_time", must: true, read: func(v jsontext.Value) (func(*Record), *FieldError) {
 			t, complaint := readTime(v)
 			return func(r *Record) { r.StartTime = t }, complaint
 		}},
-		moment("end_time", func(r *Record) **time.Time { return &r.EndTime }),
+		timeField("end_time", func(r *Record) **time.Time { return &r.EndTime }),
 		{name: "created_at", service: true},
 		{name: "updated_at", service: true},
 		{name: "duration_ms", form: Count, read: func(v jsontext.Value) (func(*Record), *FieldError) {
 			n, complaint := readCount(v)
 			return func(r *Record) { r.DurationMS = new(n) }, complaint
 		}, empty: func(r *Record) { r.DurationMS = nil }},
-		line("product", MaxName, func(r *Record) *string { return &r.Product }),
-		count("items_discovered", func(r *Record) *int64 { return &r.ItemsDiscovered }),
-		count("items_succeeded", func(r *Record) *int64 { return &r.ItemsSucceeded }),
-		count("items_failed", func(r *Record) *int64 { return &r.ItemsFailed }),
-		count("items_skipped", func(r *Record) *int64 { return &r.ItemsSkipped }),
-		lines("input_summary", MaxSummary, func(r *Record) *string { return &r.InputSummary }),
-		lines("output_summary", MaxSummary, func(r *Record) *string { return &r.OutputSummary }),
-		line("source_ref", MaxRef, func(r *Record) *string { return &r.SourceRef }),
-		line("target_ref", MaxRef, func(r *Record) *string { return &r.TargetRef }),
-		lines("error_summary", MaxSummary, func(r *Record) *string { return &r.ErrorSummary }),
-		lines("error_details", MaxDetails, func(r *Record) *string { return &r.ErrorDetails }),
-		line("git_repo", MaxRef, func(r *Record) *string { return &r.GitRepo }),
-		line("git_branch", MaxName, func(r *Record) *string { return &r.GitBranch }),
-		idTelemetry("git_commit_hash", func(r *Record) *string { return &r.GitCommitHash }, readCommit),
-		line("git_commit_source", MaxName, func(r *Record) *string { return &r.GitCommitSource }),
-		line("git_commit_author", MaxName, func(r *Record) *string { return &r.GitCommitAuthor }),
-		moment("git_commit_timestamp", func(r *Record) **time.Time { return &r.GitCommitTimestamp }),
-		line("git_run_tag", MaxName, func(r *Record) *string { return &r.GitRunTag }),
-		line("host", MaxName, func(r *Record) *string { return &r.Host }),
-		line("environment", MaxName, func(r *Record) *string { return &r.Environment }),
-		line("trigger_type", MaxName, func(r *Record) *string { return &r.TriggerType }),
-		object("metrics_json", func(r *Record) *json.RawMessage { return &r.Metrics }),
-		object("context_json", func(r *Record) *json.RawMessage { return &r.Context }),
+		lineField("product", MaxName, func(r *Record) *string { return &r.Product }),
+		countField("items_discovered", func(r *Record) *int64 { return &r.ItemsDiscovered }),
+		countField("items_succeeded", func(r *Record) *int64 { return &r.ItemsSucceeded }),
+		countField("items_failed", func(r *Record) *int64 { return &r.ItemsFailed }),
+		countField("items_skipped", func(r *Record) *int64 { return &r.ItemsSkipped }),
+		linesField("input_summary", MaxSummary, func(r *Record) *string { return &r.InputSummary }),
+		linesField("output_summary", MaxSummary, func(r *Record) *string { return &r.OutputSummary }),
+		lineField("source_ref", MaxRef, func(r *Record) *string { return &r.SourceRef }),
+		lineField("target_ref", MaxRef, func(r *Record) *string { return &r.TargetRef }),
+		linesField("error_summary", MaxSummary, func(r *Record) *string { return &r.ErrorSummary }),
+		linesField("error_details", MaxDetails, func(r *Record) *string { return &r.ErrorDetails }),
+		lineField("git_repo", MaxRef, func(r *Record) *string { return &r.GitRepo }),
+		lineField("git_branch", MaxName, func(r *Record) *string { return &r.GitBranch }),
+		idField("git_commit_hash", func(r *Record) *string { return &r.GitCommitHash }, readCommit),
+		lineField("git_commit_source", MaxName, func(r *Record) *string { return &r.GitCommitSource }),
+		lineField("git_commit_author", MaxName, func(r *Record) *string { return &r.GitCommitAuthor }),
+		timeField("git_commit_timestamp", func(r *Record) **time.Time { return &r.GitCommitTimestamp }),
+		lineField("git_run_tag", MaxName, func(r *Record) *string { return &r.GitRunTag }),
+		lineField("host", MaxName, func(r *Record) *string { return &r.Host }),
+		lineField("environment", MaxName, func(r *Record) *string { return &r.Environment }),
+		lineField("trigger_type", MaxName, func(r *Record) *string { return &r.TriggerType }),
+		objectField("metrics_json", func(r *Record) *json.RawMessage { return &r.Metrics }),
+		objectField("context_json", func(r *Record) *json.RawMessage { return &r.Context }),
 	}
 })
 
@@ -112,22 +112,22 @@ var byName = sync.OnceValue(func() map[string]*field {
 	return out
 })
 
-// required is a field without which there is no record. A fixed one never changes.
-func required(f field, fixed bool) field {
+// requiredField is a field without which there is no record. A fixed one never changes.
+func requiredField(f field, fixed bool) field {
 	read := f.read
 	f.must, f.fixed, f.empty = true, fixed, nil
 	f.read = func(v jsontext.Value) (func(*Record), *FieldError) {
 		if string(v) == `""` {
-			return nil, wrong("must not be empty")
+			return nil, complain("must not be empty")
 		}
 		return read(v)
 	}
 	return f
 }
 
-// idTelemetry is a field whose values have a form; the empty string is nothing.
-func idTelemetry(name string, at func(*Record) *string, read func(string) (string, *FieldError)) field {
-	f := line(name, MaxName, at)
+// idField is a field whose values have a form; the empty string is nothing.
+func idField(name string, at func(*Record) *string, read func(string) (string, *FieldError)) field {
+	f := lineField(name, MaxName, at)
 	line := f.read
 	f.read = func(v jsontext.Value) (func(*Record), *FieldError) {
 		if _, complaint := line(v); complaint != nil || string(v) == `""` {
@@ -142,7 +142,7 @@ func idTelemetry(name string, at func(*Record) *string, read func(string) (strin
 	return f
 }
 
-func word[T ~string](name string, at func(*Record) *T, read func(string) (T, *FieldError)) field {
+func wordField[T ~string](name string, at func(*Record) *T, read func(string) (T, *FieldError)) field {
 	return field{name: name, read: func(v jsontext.Value) (func(*Record), *FieldError) {
 		s, complaint := readLine(v, MaxName)
 		if complaint != nil {
@@ -153,36 +153,36 @@ func word[T ~string](name string, at func(*Record) *T, read func(string) (T, *Fi
 	}}
 }
 
-func line(name string, limit int, at func(*Record) *string) field {
-	return textTelemetry(name, limit, at, readLine)
+func lineField(name string, limit int, at func(*Record) *string) field {
+	return textField(name, limit, at, readLine)
 }
 
-func lines(name string, limit int, at func(*Record) *string) field {
-	return textTelemetry(name, limit, at, readText)
+func linesField(name string, limit int, at func(*Record) *string) field {
+	return textField(name, limit, at, readText)
 }
 
-func textTelemetry(name string, limit int, at func(*Record) *string, read func(jsontext.Value, int) (string, *FieldError)) field {
+func textField(name string, limit int, at func(*Record) *string, read func(jsontext.Value, int) (string, *FieldError)) field {
 	return field{name: name, read: func(v jsontext.Value) (func(*Record), *FieldError) {
 		s, complaint := read(v, limit)
 		return func(r *Record) { *at(r) = s }, complaint
 	}, empty: func(r *Record) { *at(r) = "" }}
 }
 
-func count(name string, at func(*Record) *int64) field {
+func countField(name string, at func(*Record) *int64) field {
 	return field{name: name, form: Count, read: func(v jsontext.Value) (func(*Record), *FieldError) {
 		n, complaint := readCount(v)
 		return func(r *Record) { *at(r) = n }, complaint
 	}, empty: func(r *Record) { *at(r) = 0 }}
 }
 
-func moment(name string, at func(*Record) **time.Time) field {
+func timeField(name string, at func(*Record) **time.Time) field {
 	return field{name: name, read: func(v jsontext.Value) (func(*Record), *FieldError) {
 		t, complaint := readTime(v)
 		return func(r *Record) { *at(r) = &t }, complaint
 	}, empty: func(r *Record) { *at(r) = nil }}
 }
 
-func object(name string, at func(*Record) *json.RawMessage) field {
+func objectField(name string, at func(*Record) *json.RawMessage) field {
 	return field{name: name, form: Object, read: func(v jsontext.Value) (func(*Record), *FieldError) {
 		text, complaint := readObject(v, MaxObject)
 		return func(r *Record) { *at(r) = text }, complaint

@@ -16,16 +16,16 @@ const (
 
 // parameters are the fields of a filter, as a query names them.
 var parameters = map[string]func(f *Filter, s string) *FieldError{
-	"agent_name":      func(f *Filter, s string) *FieldError { return plain(&f.AgentName, s) },
-	"run_id":          func(f *Filter, s string) *FieldError { return plain(&f.RunID, s) },
-	"parent_run_id":   func(f *Filter, s string) *FieldError { return plain(&f.ParentRunID, s) },
-	"trace_id":        func(f *Filter, s string) *FieldError { return plain(&f.TraceID, s) },
+	"agent_name":      func(f *Filter, s string) *FieldError { return readFilterText(&f.AgentName, s) },
+	"run_id":          func(f *Filter, s string) *FieldError { return readFilterText(&f.RunID, s) },
+	"parent_run_id":   func(f *Filter, s string) *FieldError { return readFilterText(&f.ParentRunID, s) },
+	"trace_id":        func(f *Filter, s string) *FieldError { return readFilterText(&f.TraceID, s) },
 	"status":          func(f *Filter, s string) (bad *FieldError) { f.Status, bad = parseStatus(s); return },
 	"job_type":        func(f *Filter, s string) (bad *FieldError) { f.JobType, bad = readJobType(s); return },
-	"created_before":  func(f *Filter, s string) *FieldError { return instant(&f.CreatedBefore, s) },
-	"created_after":   func(f *Filter, s string) *FieldError { return instant(&f.CreatedAfter, s) },
-	"start_time_from": func(f *Filter, s string) *FieldError { return instant(&f.StartFrom, s) },
-	"start_time_to":   func(f *Filter, s string) *FieldError { return instant(&f.StartTo, s) },
+	"created_before":  func(f *Filter, s string) *FieldError { return readQueryTime(&f.CreatedBefore, s) },
+	"created_after":   func(f *Filter, s string) *FieldError { return readQueryTime(&f.CreatedAfter, s) },
+	"start_time_from": func(f *Filter, s string) *FieldError { return readQueryTime(&f.StartFrom, s) },
+	"start_time_to":   func(f *Filter, s string) *FieldError { return readQueryTime(&f.StartTo, s) },
 	"cursor": func(f *Filter, s string) *FieldError {
 		_, err := ParseCursor(s)
 		if err != nil {
@@ -37,7 +37,7 @@ var parameters = map[string]func(f *Filter, s string) *FieldError{
 	"limit": func(f *Filter, s string) *FieldError {
 		n, err := strconv.Atoi(s)
 		if err != nil || n < 1 || n > MaxLimit {
-			return wrong("must be a number from 1 to %d, not %.20q", MaxLimit, s)
+			return complain("must be a number from 1 to %d, not %.20q", MaxLimit, s)
 		}
 		f.Limit = n
 		return nil
@@ -54,11 +54,11 @@ func ParseFilter(query map[string][]string) (Filter, error) {
 		var complaint *FieldError
 		switch {
 		case read == nil:
-			unknown := unknown(name, slices.Sorted(maps.Keys(parameters)))
+			unknown := unknownField(name, slices.Sorted(maps.Keys(parameters)))
 			unknown.Message = "no such parameter"
 			complaint = &unknown
 		case len(values) > 1:
-			complaint = wrong("stands there twice")
+			complaint = complain("stands there twice")
 		case len(values) == 1 && values[0] != "":
 			complaint = read(&f, values[0])
 		}
@@ -72,21 +72,21 @@ func ParseFilter(query map[string][]string) (Filter, error) {
 	return f, nil
 }
 
-// plain is a text to compare with. What no record can hold is refused here, because
+// readFilterText is a text to compare with. What no record can hold is refused here, because
 // not every database takes it.
-func plain(to *string, s string) *FieldError {
+func readFilterText(to *string, s string) *FieldError {
 	if len(s) > MaxName {
-		return wrong("has %d bytes, over the limit of %d", len(s), MaxName)
+		return complain("has %d bytes, over the limit of %d", len(s), MaxName)
 	}
 	if s != strings.ToValidUTF8(s, "") {
-		return wrong("is not UTF-8")
+		return complain("is not UTF-8")
 	}
 	*to = s
 	return oneLine(s)
 }
 
-// instant reads a time of a query, where an unescaped + has become a space.
-func instant(to *time.Time, s string) *FieldError {
+// readQueryTime reads a time of a query, where an unescaped + has become a space.
+func readQueryTime(to *time.Time, s string) *FieldError {
 	if i := strings.LastIndexByte(s, ' '); i > len("2006-01-02T15:04") {
 		s = s[:i] + "+" + s[i+1:]
 	}
@@ -101,12 +101,12 @@ func (f Filter) Check() error {
 	for _, one := range []struct{ name, value string }{
 		{"agent_name", f.AgentName}, {"run_id", f.RunID}, {"parent_run_id", f.ParentRunID}, {"trace_id", f.TraceID},
 	} {
-		if complaint := plain(new(string), one.value); complaint != nil {
+		if complaint := readFilterText(new(string), one.value); complaint != nil {
 			trouble.add(*inQuery(one.name, complaint))
 		}
 	}
 	if f.Limit < 0 || f.Limit > MaxLimit {
-		trouble.add(*inQuery("limit", wrong("must be a number from 1 to %d", MaxLimit)))
+		trouble.add(*inQuery("limit", complain("must be a number from 1 to %d", MaxLimit)))
 	}
 	return trouble.err("list of telemetry runs")
 }

@@ -12,18 +12,18 @@ import (
 // a log; it is used by one goroutine at a time.
 type Follow struct {
 	run    string
-	begun  run.Event    // RUN_CREATED or RUN_FORKED
-	origin followFields // of the context of launches
-	recipe string       // what the run carries out
-	state  run.State    // empty: not known
-	last   time.Time    // of the last event
-	n      int          // launches so far
-	now    *launch      // the newest launch, which may have ended; nil: none yet
-	why    reason       // of the end that was announced
+	begun  run.Event   // RUN_CREATED or RUN_FORKED
+	origin fieldValues // of the context of launches
+	recipe string      // what the run carries out
+	state  run.State   // empty: not known
+	last   time.Time   // of the last event
+	n      int         // launches so far
+	now    *launch     // the newest launch, which may have ended; nil: none yet
+	why    reason      // of the end that was announced
 	items  map[string]*item
 	spans  map[string]*item // the same, by span
 	calls  map[string]*call // by trace and span
-	here   followFields     // what the process says of itself; nil: all was said
+	here   fieldValues      // what the process says of itself; nil: all was said
 	out    []Delivery
 }
 
@@ -41,38 +41,38 @@ func (f *Follow) Next(e run.Event) []Delivery {
 	}
 	f.launchFor(e, at)
 	if f.here != nil {
-		f.add(patch(f.now.eventID, f.here))
+		f.add(patchDelivery(f.now.eventID, f.here))
 		f.here = nil
 	}
 	switch e.Type {
 	case run.RunStateChanged:
 		f.step(e, at)
 	case run.RunFailed:
-		why := run.Read[run.ItemError](e.Payload)
+		why := run.ReadPayload[run.ItemError](e.Payload)
 		f.ending(reason{orFailed(why.Code), why.Message, ""})
 	case run.RunCancelled:
-		f.ending(reason{string(fault.Cancelled), run.Read[run.Why](e.Payload).Reason, ""})
+		f.ending(reason{string(fault.Cancelled), run.ReadPayload[run.Why](e.Payload).Reason, ""})
 	case run.InputsCloned:
-		f.cloned(run.Read[run.Clones](e.Payload).Inputs)
+		f.cloned(run.ReadPayload[run.Clones](e.Payload).Inputs)
 	case run.PullRequestOpened:
-		p := run.Read[run.Proposal](e.Payload)
-		if ref := lineFollow(withoutUser(p.URL+p.Bundle), MaxRef); ref != "" {
-			f.add(patch(f.now.eventID, followFields{"target_ref": ref}))
+		p := run.ReadPayload[run.Proposal](e.Payload)
+		if ref := cutLine(withoutUser(p.URL+p.Bundle), MaxRef); ref != "" {
+			f.add(patchDelivery(f.now.eventID, fieldValues{"target_ref": ref}))
 		}
 	case run.WorkItemQueued:
-		f.queued(run.Read[run.Queueing](e.Payload), at)
+		f.queued(run.ReadPayload[run.Queueing](e.Payload), at)
 	case run.WorkItemStarted:
-		f.started(e, run.Read[run.Started](e.Payload), at)
+		f.started(e, run.ReadPayload[run.Started](e.Payload), at)
 	case run.WorkItemFinished:
-		p := run.Read[run.Finished](e.Payload)
+		p := run.ReadPayload[run.Finished](e.Payload)
 		f.finished(e, p.WorkItemID, reason{}, len(p.Outputs), at)
 	case run.WorkItemFailed:
-		p := run.Read[run.ItemFailure](e.Payload)
+		p := run.ReadPayload[run.ItemFailure](e.Payload)
 		f.finished(e, p.WorkItemID, reason{orFailed(p.Error.Code), p.Error.Message, ""}, 0, at)
 	case run.GateRunStarted:
-		f.gateBegins(e, run.Read[run.GateStart](e.Payload).Gate, at)
+		f.gateBegins(e, run.ReadPayload[run.GateStart](e.Payload).Gate, at)
 	case run.GateRunFinished:
-		f.gateEnds(run.Read[run.GateEnd](e.Payload), at)
+		f.gateEnds(run.ReadPayload[run.GateEnd](e.Payload), at)
 	case run.LLMCallStarted, run.LLMCallFinished, run.LLMCallFailed, run.LLMCacheHit:
 		f.call(e, at)
 	}
@@ -84,18 +84,18 @@ func (f *Follow) add(d ...Delivery) { f.out = append(f.out, d...) }
 
 // reset begins a run. The events before a fork belong to the run that was forked.
 func (f *Follow) reset(e run.Event) {
-	p := run.Read[run.Creation](e.Payload) // of another event only the recipe, which it has not
+	p := run.ReadPayload[run.Creation](e.Payload) // of another event only the recipe, which it has not
 	here := f.here
 	*f = Follow{run: e.RunID, begun: e, recipe: p.Recipe, here: here,
-		items: map[string]*item{}, spans: map[string]*item{}, calls: map[string]*call{}, origin: followFields{}}
+		items: map[string]*item{}, spans: map[string]*item{}, calls: map[string]*call{}, origin: fieldValues{}}
 	switch e.Type {
 	case run.RunCreated:
 		f.state = run.Created
 		if p.ConfigSHA256 != "" {
-			f.origin["config_sha256"] = lineFollow(p.ConfigSHA256, MaxName)
+			f.origin["config_sha256"] = cutLine(p.ConfigSHA256, MaxName)
 		}
 	case run.RunForked:
-		f.origin["forked_from"] = lineFollow(run.Read[run.Fork](e.Payload).ParentRunID, MaxName)
+		f.origin["forked_from"] = cutLine(run.ReadPayload[run.Fork](e.Payload).ParentRunID, MaxName)
 	}
 }
 
@@ -116,9 +116,9 @@ func (f *Follow) Here(a RunAbout) {
 	f.here = nil
 	for name, value := range map[string]string{"host": a.Host, "environment": a.Environment, "trigger_type": a.TriggerType,
 		"git_branch": a.GitBranch, "git_run_tag": a.GitRunTag} {
-		if value = lineFollow(value, MaxName); value != "" {
+		if value = cutLine(value, MaxName); value != "" {
 			if f.here == nil {
-				f.here = followFields{}
+				f.here = fieldValues{}
 			}
 			f.here[name] = value
 		}
@@ -137,9 +137,9 @@ func (f *Follow) Stop(code, message string, at time.Time) []Delivery {
 	if why.code == interrupted { // by a signal: somebody wanted it
 		status = Cancelled
 	}
-	at = later(f.last, momentFollow(at))
+	at = laterTime(f.last, truncateTime(at))
 	var out []Delivery
-	end := func(r record, more followFields) { out = append(out, r.end(status, at, why, more)) } // of a copy: it may go on
+	end := func(r record, more fieldValues) { out = append(out, r.end(status, at, why, more)) } // of a copy: it may go on
 	for _, c := range slices.Backward(f.now.open) {
 		if c.call != nil {
 			end(*c.record, c.call.cut())
@@ -160,7 +160,7 @@ func (f *Follow) Partial(why string) []Delivery {
 	if f.now == nil || !f.now.ended || f.state != run.Done {
 		return nil
 	}
-	return []Delivery{patch(f.now.eventID, followFields{"status": Partial, "error_summary": linesFollow(why, MaxSummary)})}
+	return []Delivery{patchDelivery(f.now.eventID, fieldValues{"status": Partial, "error_summary": cutLines(why, MaxSummary)})}
 }
 
 // Launch is the run_id of the newest launch; empty: there was none.
@@ -171,7 +171,7 @@ func (f *Follow) Launch() string {
 	return f.now.runID
 }
 
-func orFailed(code string) string { return or(code, string(fault.Failed)) }
+func orFailed(code string) string { return firstNonEmpty(code, string(fault.Failed)) }
 
 // interrupted is the code of what ended with its process.
 const interrupted = string(fault.Interrupted)

@@ -11,17 +11,17 @@ import (
 // call is one call of a model.
 type call struct {
 	record
-	about followFields // its context; nil: its end was told
+	about fieldValues // its context; nil: its end was told
 }
 
 // cut is what changes when a call ends without saying how: nobody wrote its evidence.
-func (c *call) cut() followFields {
+func (c *call) cut() fieldValues {
 	if c.about["evidence_path"] == nil {
 		return nil
 	}
 	about := maps.Clone(c.about)
 	delete(about, "evidence_path")
-	return followFields{"context_json": about.object()}
+	return fieldValues{"context_json": about.object()}
 }
 
 // call takes any event of a model's call. The record is found by trace and span, so that
@@ -58,11 +58,11 @@ type ending struct {
 	why     reason
 	took    int64 // milliseconds
 	timed   bool  // somebody measured it
-	metrics followFields
+	metrics fieldValues
 }
 
-func (d ending) fields() followFields {
-	out := followFields{"metrics_json": d.metrics.object()}
+func (d ending) fields() fieldValues {
+	out := fieldValues{"metrics_json": d.metrics.object()}
 	if d.timed {
 		out["duration_ms"] = d.took
 	}
@@ -73,33 +73,33 @@ func (d ending) fields() followFields {
 func endOf(e run.Event) ending {
 	switch e.Type {
 	case run.LLMCallFailed:
-		p := run.Read[run.CallFailure](e.Payload)
+		p := run.ReadPayload[run.CallFailure](e.Payload)
 		why := reason{orFailed(p.Class), p.Summary, p.Details}
-		about := followFields{"error_class": lineFollow(why.code, MaxName), "finish_reason": "error", "retryable": p.Retryable}
+		about := fieldValues{"error_class": cutLine(why.code, MaxName), "finish_reason": "error", "retryable": p.Retryable}
 		if p.HTTPStatus != 0 {
 			about["http_status"] = p.HTTPStatus
 		}
-		return measured(ending{status: why.status(), why: why, metrics: about}, p.LatencyMS)
+		return withLatency(ending{status: why.status(), why: why, metrics: about}, p.LatencyMS)
 	case run.LLMCacheHit:
-		return ending{status: Success, metrics: followFields{"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}}
+		return ending{status: Success, metrics: fieldValues{"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}}
 	}
-	p := run.Read[run.CallEnd](e.Payload)
-	used := followFields{"input_tokens": p.Usage.Input, "output_tokens": p.Usage.Output, "total_tokens": p.Usage.Total}
+	p := run.ReadPayload[run.CallEnd](e.Payload)
+	used := fieldValues{"input_tokens": p.Usage.Input, "output_tokens": p.Usage.Output, "total_tokens": p.Usage.Total}
 	if p.CostUSD != nil {
 		used["api_cost_usd"] = *p.CostUSD
 	}
 	if p.FinishReason != "" {
-		used["finish_reason"] = lineFollow(p.FinishReason, MaxName)
+		used["finish_reason"] = cutLine(p.FinishReason, MaxName)
 	}
 	out := ending{status: Success, metrics: used}
 	if p.FinishReason == "error" {
 		out.status, out.why = Failure, reason{string(fault.Failed), "the model or its vendor refused to go on", ""}
 	}
-	return measured(out, p.LatencyMS)
+	return withLatency(out, p.LatencyMS)
 }
 
-// measured adds how long a call took, if it can have.
-func measured(d ending, ms int64) ending {
+// withLatency adds how long a call took, if it can have.
+func withLatency(d ending, ms int64) ending {
 	if ms >= 0 && ms < 1<<53 {
 		d.took, d.timed = ms, true
 	}
@@ -109,7 +109,7 @@ func measured(d ending, ms int64) ending {
 // callBegins creates the record of a call; of one whose start nobody wrote, and of an
 // answer of the cache, finished.
 func (f *Follow) callBegins(e run.Event, at time.Time) *call {
-	p := run.Read[run.CallStart](e.Payload) // of another event, the id alone
+	p := run.ReadPayload[run.CallStart](e.Payload) // of another event, the id alone
 	l, parent, attempt, name := f.now, f.now.parent(), 1, p.CallID
 	it := f.spans[e.ParentSpan]
 	who := orchestrator
@@ -119,24 +119,24 @@ func (f *Follow) callBegins(e run.Event, at time.Time) *call {
 			parent = &it.record
 		}
 	}
-	c := &call{about: followFields{"trace_id": e.TraceID, "span_id": e.SpanID, "parent_span_id": or(e.ParentSpan, parent.span), "call_id": lineFollow(name, MaxRef)}}
+	c := &call{about: fieldValues{"trace_id": e.TraceID, "span_id": e.SpanID, "parent_span_id": firstNonEmpty(e.ParentSpan, parent.span), "call_id": cutLine(name, MaxRef)}}
 	for field, value := range map[string]string{"model": p.Model, "provider_base_url": p.BaseURL, "provider": p.Vendor, "prompt_hash": p.PromptHash} {
 		if value != "" {
-			c.about[field] = lineFollow(value, MaxRef)
+			c.about[field] = cutLine(value, MaxRef)
 		}
 	}
 	if p.MaxTokens > 0 { // it is the event of a start, which has both
 		c.about["temperature"], c.about["max_tokens"] = p.Temperature, p.MaxTokens
 	}
 	if it != nil && name != "" {
-		c.about["evidence_path"] = lineFollow(run.EvidencePath(name, int64(attempt)), MaxRef)
+		c.about["evidence_path"] = cutLine(run.EvidencePath(name, int64(attempt)), MaxRef)
 	}
 	c.record = l.below(LLMCall, l.fresh(LLMCall, name, attempt, e.TraceID+e.SpanID), attempt)
 	c.start, c.span = at, e.SpanID
 	r := Record{EventID: c.eventID, RunID: c.runID, ParentRunID: parent.runID, AgentName: who, JobType: LLMCall,
 		Status: Running, StartTime: at}
 	if e.Type == run.LLMCacheHit {
-		c.about["cached"], c.about["cache_key"] = true, lineFollow(run.Read[run.CacheHit](e.Payload).CacheKey, MaxName)
+		c.about["cached"], c.about["cache_key"] = true, cutLine(run.ReadPayload[run.CacheHit](e.Payload).CacheKey, MaxName)
 	}
 	r.Context = c.about.object()
 	f.calls[e.TraceID+e.SpanID] = c
@@ -144,7 +144,7 @@ func (f *Follow) callBegins(e run.Event, at time.Time) *call {
 		endOf(e).finish(&r, at)
 		c.start, c.ended, c.about = r.StartTime, true, nil
 	}
-	f.add(create(r))
+	f.add(createDelivery(r))
 	return c
 }
 

@@ -37,20 +37,20 @@ type record struct {
 	ended   bool
 }
 
-// create is the delivery of a new record. Texts are cut to what a record holds.
-func create(r Record) Delivery {
-	r.AgentName = lineFollow(r.AgentName, MaxName)
+// createDelivery is the delivery of a new record. Texts are cut to what a record holds.
+func createDelivery(r Record) Delivery {
+	r.AgentName = cutLine(r.AgentName, MaxName)
 	if r.AgentName == "" {
 		r.AgentName = "unknown"
 	}
-	r.Product = lineFollow(r.Product, MaxName)
-	r.Host = lineFollow(r.Host, MaxName)
-	r.Environment = lineFollow(r.Environment, MaxName)
-	r.TriggerType = lineFollow(r.TriggerType, MaxName)
-	r.InputSummary = linesFollow(r.InputSummary, MaxSummary)
-	r.OutputSummary = linesFollow(r.OutputSummary, MaxSummary)
-	r.ErrorSummary = linesFollow(r.ErrorSummary, MaxSummary)
-	r.ErrorDetails = linesFollow(r.ErrorDetails, MaxDetails)
+	r.Product = cutLine(r.Product, MaxName)
+	r.Host = cutLine(r.Host, MaxName)
+	r.Environment = cutLine(r.Environment, MaxName)
+	r.TriggerType = cutLine(r.TriggerType, MaxName)
+	r.InputSummary = cutLines(r.InputSummary, MaxSummary)
+	r.OutputSummary = cutLines(r.OutputSummary, MaxSummary)
+	r.ErrorSummary = cutLines(r.ErrorSummary, MaxSummary)
+	r.ErrorDetails = cutLines(r.ErrorDetails, MaxDetails)
 	body, err := FormatNew(r)
 	if err != nil {
 		panic("follow: a record that cannot be encoded: " + err.Error()) // it is all ours
@@ -58,10 +58,10 @@ func create(r Record) Delivery {
 	return Delivery{http.MethodPost, r.EventID, body}
 }
 
-// followFields are the changes of a patch, or an object inside a record.
-type followFields map[string]any
+// fieldValues are the changes of a patch, or an object inside a record.
+type fieldValues map[string]any
 
-func (f followFields) object() json.RawMessage {
+func (f fieldValues) object() json.RawMessage {
 	text, err := json.Marshal(map[string]any(f))
 	if err == nil {
 		text, err = chain.Canonical(text)
@@ -72,36 +72,36 @@ func (f followFields) object() json.RawMessage {
 	return text
 }
 
-// patch is the delivery of a change.
-func patch(eventID string, f followFields) Delivery {
+// patchDelivery is the delivery of a change.
+func patchDelivery(eventID string, f fieldValues) Delivery {
 	return Delivery{http.MethodPatch, eventID, f.object()}
 }
 
 // end is the delivery of how a record ended. more may be nil.
-func (r *record) end(status Status, at time.Time, why reason, more followFields) Delivery {
+func (r *record) end(status Status, at time.Time, why reason, more fieldValues) Delivery {
 	again := r.ended
 	r.ended = true
-	at = later(r.start, at)
-	f := followFields{"status": status, "end_time": stamp(at), "duration_ms": at.Sub(r.start).Milliseconds()}
+	at = laterTime(r.start, at)
+	f := fieldValues{"status": status, "end_time": formatTime(at), "duration_ms": at.Sub(r.start).Milliseconds()}
 	if why.code != "" {
 		f["error_summary"] = why.summary()
 	} else if again { // it was closed too early
 		f["error_summary"], f["error_details"] = nil, nil
 	}
 	if why.details != "" {
-		f["error_details"] = linesFollow(why.details, MaxDetails)
+		f["error_details"] = cutLines(why.details, MaxDetails)
 	}
 	for k, v := range more {
 		f[k] = v
 	}
-	return patch(r.eventID, f)
+	return patchDelivery(r.eventID, f)
 }
 
 // reason is why something did not end well.
 type reason struct{ code, message, details string }
 
 func (w reason) summary() string {
-	return linesFollow(join(w.code, w.message), MaxSummary)
+	return cutLines(joinReason(w.code, w.message), MaxSummary)
 }
 
 // status of what ended for a reason.
@@ -117,7 +117,7 @@ func (w reason) status() Status {
 	return Failure
 }
 
-func later(a, b time.Time) time.Time {
+func laterTime(a, b time.Time) time.Time {
 	if b.Before(a) { // clocks are put back
 		return a
 	}

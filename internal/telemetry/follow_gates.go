@@ -19,10 +19,10 @@ func (f *Follow) gateBegins(e run.Event, name string, at time.Time) {
 	l.gateRuns[name]++
 	g := l.below(Gate, name, l.gateRuns[name])
 	g.start, g.span = at, e.SpanID
-	f.add(create(Record{EventID: g.eventID, RunID: g.runID, ParentRunID: l.parent().runID, AgentName: name, JobType: Gate,
+	f.add(createDelivery(Record{EventID: g.eventID, RunID: g.runID, ParentRunID: l.parent().runID, AgentName: name, JobType: Gate,
 		Status: Running, StartTime: at,
-		Context: followFields{"trace_id": e.TraceID, "span_id": e.SpanID, "parent_span_id": or(e.ParentSpan, l.parent().span),
-			"gate": lineFollow(name, MaxName)}.object()}))
+		Context: fieldValues{"trace_id": e.TraceID, "span_id": e.SpanID, "parent_span_id": firstNonEmpty(e.ParentSpan, l.parent().span),
+			"gate": cutLine(name, MaxName)}.object()}))
 	l.gates[name] = &g
 	l.open = append(l.open, &child{record: &g})
 }
@@ -35,10 +35,10 @@ func (f *Follow) gateEnds(p run.GateEnd, at time.Time) {
 	}
 	delete(l.gates, name)
 	l.closed(g)
-	found := followFields{"metrics_json": followFields{"issues": len(p.Issues)}.object(), "output_summary": plural(len(p.Issues), "open issue")}
+	found := fieldValues{"metrics_json": fieldValues{"issues": len(p.Issues)}.object(), "output_summary": countNoun(len(p.Issues), "open issue")}
 	if p.OK {
 		f.add(g.end(Success, at, reason{}, found))
 		return
 	}
-	f.add(g.end(Failure, at, reason{string(fault.GateFailed), plural(len(p.Issues), "open issue"), ""}, found))
+	f.add(g.end(Failure, at, reason{string(fault.GateFailed), countNoun(len(p.Issues), "open issue"), ""}, found))
 }

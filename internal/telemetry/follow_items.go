@@ -44,7 +44,7 @@ func (f *Follow) queued(p run.Queueing, at time.Time) {
 	if it.begun {
 		return
 	}
-	it.worker, it.scope, it.effect, it.inputs, it.queued = p.Worker, p.ScopeKey, p.Effect, len(p.Inputs), stamp(at)
+	it.worker, it.scope, it.effect, it.inputs, it.queued = p.Worker, p.ScopeKey, p.Effect, len(p.Inputs), formatTime(at)
 	if p.Attempt > 0 && p.Attempt < 1<<31 {
 		it.attempt = int(p.Attempt)
 	}
@@ -73,9 +73,9 @@ func (f *Follow) begin(it *item, e run.Event, at time.Time, over func(*Record)) 
 	if f.spans[e.SpanID] == nil {
 		f.spans[e.SpanID] = it
 	}
-	about := followFields{"trace_id": e.TraceID, "span_id": e.SpanID, "parent_span_id": or(e.ParentSpan, l.parent().span),
-		"work_item_id": lineFollow(it.id, MaxRef), "worker": lineFollow(it.worker, MaxName), "attempt": it.attempt}
-	for name, value := range map[string]string{"scope_key": lineFollow(it.scope, MaxRef), "effect": it.effect, "queued_at": it.queued} {
+	about := fieldValues{"trace_id": e.TraceID, "span_id": e.SpanID, "parent_span_id": firstNonEmpty(e.ParentSpan, l.parent().span),
+		"work_item_id": cutLine(it.id, MaxRef), "worker": cutLine(it.worker, MaxName), "attempt": it.attempt}
+	for name, value := range map[string]string{"scope_key": cutLine(it.scope, MaxRef), "effect": it.effect, "queued_at": it.queued} {
 		if value != "" {
 			about[name] = value
 		}
@@ -83,12 +83,12 @@ func (f *Follow) begin(it *item, e run.Event, at time.Time, over func(*Record)) 
 	r := Record{EventID: it.eventID, RunID: it.runID, ParentRunID: l.parent().runID, AgentName: it.worker, JobType: Worker,
 		Status: Running, StartTime: at, Context: about.object()}
 	if it.inputs > 0 {
-		r.InputSummary = plural(it.inputs, "file")
+		r.InputSummary = countNoun(it.inputs, "file")
 	}
 	if over != nil {
 		over(&r)
 	}
-	f.add(create(r))
+	f.add(createDelivery(r))
 	if r.Status == Running {
 		l.open = append(l.open, &child{record: &it.record, item: it})
 	} else {
@@ -111,7 +111,7 @@ func (f *Follow) finished(e run.Event, id string, why reason, outputs int, at ti
 			}
 		})
 	case it.ended && why.code == interrupted: // with its launch; the reason that is told now is the better one
-		f.add(patch(it.eventID, followFields{"status": why.status(), "error_summary": why.summary()}))
+		f.add(patchDelivery(it.eventID, fieldValues{"status": why.status(), "error_summary": why.summary()}))
 		return
 	case it.ended:
 		f.add(it.end(why.status(), at, why, nil))
@@ -119,9 +119,9 @@ func (f *Follow) finished(e run.Event, id string, why reason, outputs int, at ti
 	default:
 		f.abandonCalls(it, at)
 		f.now.closed(&it.record)
-		var more followFields
+		var more fieldValues
 		if why.code == "" {
-			more = followFields{"output_summary": plural(outputs, "file")}
+			more = fieldValues{"output_summary": countNoun(outputs, "file")}
 		}
 		f.add(it.end(why.status(), at, why, more))
 	}
@@ -150,22 +150,22 @@ func (f *Follow) abandonCalls(it *item, at time.Time) {
 // fresh is a unit whose run_id was not given below this launch; else the id of what it
 // stands for tells it apart. Two that have one sum are told apart for nothing, and always alike.
 func (l *launch) fresh(job JobType, unit string, attempt int, id string) string {
-	name := sum(RunID(l.runID, job, unit, attempt))
+	name := nameHash(RunID(l.runID, job, unit, attempt))
 	if l.names[name] {
 		unit += "~" + spanOf(id)
-		name = sum(RunID(l.runID, job, unit, attempt))
+		name = nameHash(RunID(l.runID, job, unit, attempt))
 	}
 	l.names[name] = true
 	return unit
 }
 
-func sum(name string) uint64 {
+func nameHash(name string) uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(name))
 	return h.Sum64()
 }
 
-func plural(n int, what string) string {
+func countNoun(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}

@@ -30,21 +30,21 @@ type child struct {
 
 type counts struct{ discovered, succeeded, failed int64 }
 
-func (c counts) fields() followFields {
-	return followFields{"items_discovered": c.discovered, "items_succeeded": c.succeeded, "items_failed": c.failed}
+func (c counts) fields() fieldValues {
+	return fieldValues{"items_discovered": c.discovered, "items_succeeded": c.succeeded, "items_failed": c.failed}
 }
 
-// resumes says whether an event is one that a resume begins with, or may continue with.
-func resumes(e run.Event) (begins, continues bool) {
+// isResume reports whether an event is one that a resume begins with, or may continue with.
+func isResume(e run.Event) (begins, continues bool) {
 	switch e.Type {
 	case run.RunReopened, run.ResumeRewind:
 		return true, true
 	case run.RunStateChanged:
-		why := run.Read[run.Step](e.Payload).Reason
+		why := run.ReadPayload[run.Step](e.Payload).Reason
 		back := why == run.ReasonReopen || why == run.ReasonRewind || why == run.ReasonForce
 		return back, back
 	case run.WorkItemFailed:
-		why := run.Read[run.ItemFailure](e.Payload).Error
+		why := run.ReadPayload[run.ItemFailure](e.Payload).Error
 		lost := why.Code == interrupted && why.Message == run.Gone
 		return lost, lost
 	case run.WorkItemInvalidated:
@@ -55,7 +55,7 @@ func resumes(e run.Event) (begins, continues bool) {
 
 // launchFor makes sure that there is a launch that the event belongs to.
 func (f *Follow) launchFor(e run.Event, at time.Time) {
-	begins, continues := resumes(e)
+	begins, continues := isResume(e)
 	switch {
 	case f.now == nil:
 		f.launch(f.begun, e, at)
@@ -84,11 +84,11 @@ func (f *Follow) launch(from, first run.Event, at time.Time) {
 	l := &launch{visits: map[run.State]int{}, gates: map[string]*record{}, gateRuns: map[string]int{}, names: map[uint64]bool{}}
 	l.record = record{eventID: EventID(f.run, string(Launch), "", strconv.Itoa(f.n)), runID: runID, span: span, start: at}
 	f.now, f.why = l, reason{}
-	about := followFields{"trace_id": first.TraceID, "span_id": span, "launch": f.n}
+	about := fieldValues{"trace_id": first.TraceID, "span_id": span, "launch": f.n}
 	for k, v := range f.origin {
 		about[k] = v
 	}
-	f.add(create(Record{EventID: l.eventID, RunID: runID, AgentName: orchestrator, JobType: Launch, Status: Running,
+	f.add(createDelivery(Record{EventID: l.eventID, RunID: runID, AgentName: orchestrator, JobType: Launch, Status: Running,
 		StartTime: at, Product: f.recipe, Context: about.object()}))
 	switch first.Type {
 	case run.RunStateChanged, run.RunReopened, run.ResumeRewind: // says itself which state it is
@@ -125,14 +125,14 @@ func (f *Follow) enter(e run.Event, state run.State, at time.Time) {
 	}
 	r := Record{EventID: n.eventID, RunID: n.runID, ParentRunID: l.runID, AgentName: orchestrator, JobType: Node,
 		Status: Running, StartTime: at,
-		Context: followFields{"trace_id": e.TraceID, "span_id": n.span, "parent_span_id": or(e.ParentSpan, l.span), "state": lineFollow(string(state), MaxName)}.object()}
+		Context: fieldValues{"trace_id": e.TraceID, "span_id": n.span, "parent_span_id": firstNonEmpty(e.ParentSpan, l.span), "state": cutLine(string(state), MaxName)}.object()}
 	if end, over := ends[state]; over {
 		n.ended = true
 		r.Status, r.EndTime = end, &at
 		r.DurationMS = new(int64(0))
 	}
 	l.node = &n
-	f.add(create(r))
+	f.add(createDelivery(r))
 }
 
 // ends are the states in which a run is over.
@@ -140,7 +140,7 @@ var ends = map[run.State]Status{run.Done: Success, run.Failed: Failure, run.Canc
 
 // step leaves a state and enters another.
 func (f *Follow) step(e run.Event, at time.Time) {
-	p := run.Read[run.Step](e.Payload)
+	p := run.ReadPayload[run.Step](e.Payload)
 	l, to := f.now, p.New
 	if to == "" {
 		return
@@ -157,7 +157,7 @@ func (f *Follow) step(e run.Event, at time.Time) {
 		if over && end != Success {
 			f.add(l.node.end(end, at, why, nil))
 		} else {
-			f.add(l.node.end(Success, at, reason{}, followFields{"error_summary": nil})) // see Stop
+			f.add(l.node.end(Success, at, reason{}, fieldValues{"error_summary": nil})) // see Stop
 		}
 	}
 	f.state = to
@@ -181,7 +181,7 @@ func (f *Follow) ending(why reason) {
 		return
 	}
 	if end := ends[f.state]; end == Failure || end == Cancelled {
-		f.add(patch(f.now.eventID, followFields{"error_summary": why.summary()}))
+		f.add(patchDelivery(f.now.eventID, fieldValues{"error_summary": why.summary()}))
 	}
 }
 
@@ -217,7 +217,7 @@ func (f *Follow) closeAll(at time.Time, how Status, why reason) {
 }
 
 func (f *Follow) close(c *child, at time.Time, how Status, why reason) {
-	var more followFields
+	var more fieldValues
 	if c.call != nil {
 		more = c.call.cut()
 	}
@@ -241,15 +241,15 @@ func (f *Follow) cloned(clones []run.Clone) {
 		return
 	}
 	first := clones[at]
-	from := lineFollow(withoutUser(first.URL), MaxRef)
-	about := followFields{"git_repo": from, "source_ref": from}
+	from := cutLine(withoutUser(first.URL), MaxRef)
+	about := fieldValues{"git_repo": from, "source_ref": from}
 	if isCommit(first.Commit) {
 		about["git_commit_hash"], about["git_commit_source"] = first.Commit, "input"
 	}
-	f.add(patch(f.now.eventID, about))
+	f.add(patchDelivery(f.now.eventID, about))
 }
 
-func or(a, b string) string {
+func firstNonEmpty(a, b string) string {
 	if a != "" {
 		return a
 	}

@@ -11,19 +11,21 @@ import (
 	"ramet/internal/base/text"
 )
 
-// stamp is a time as bodies hold it.
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z") }
+// formatTime is a time as bodies hold it.
+func formatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z") }
 
-// lineFollow is a text on one line, of at most so many bytes.
-func lineFollow(s string, limit int) string { return cut(text.Line(head(s, 4*limit), limit), limit) }
+// cutLine is a text on one line, of at most so many bytes.
+func cutLine(s string, limit int) string {
+	return cutText(text.Line(cutHead(s, 4*limit), limit), limit)
+}
 
-// linesFollow is a text of at most so many bytes, without what drives a terminal.
-func linesFollow(s string, limit int) string { return cut(text.Safe(head(s, limit)), limit) }
+// cutLines is a text of at most so many bytes, without what drives a terminal.
+func cutLines(s string, limit int) string { return cutText(text.Safe(cutHead(s, limit)), limit) }
 
-// head keeps long texts from being looked at as a whole.
-func head(s string, limit int) string { return s[:min(len(s), limit)] }
+// cutHead keeps long texts from being looked at as a whole.
+func cutHead(s string, limit int) string { return s[:min(len(s), limit)] }
 
-func cut(s string, limit int) string {
+func cutText(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}
@@ -35,7 +37,7 @@ func cut(s string, limit int) string {
 	return s + mark
 }
 
-func join(code, message string) string {
+func joinReason(code, message string) string {
 	if message == "" {
 		return code
 	}
@@ -43,12 +45,12 @@ func join(code, message string) string {
 }
 
 // spanOf is the span of something that has a name.
-func spanOf(name string) string { return digest(name)[:16] }
+func spanOf(name string) string { return hexDigest(name)[:16] }
 
 // traceOf is the trace of something that has a name.
-func traceOf(name string) string { return digest("trace " + name)[:32] }
+func traceOf(name string) string { return hexDigest("trace " + name)[:32] }
 
-func digest(s string) string {
+func hexDigest(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:])
 }
@@ -63,7 +65,7 @@ func withoutUser(s string) string {
 	return u.String()
 }
 
-// isCommit says whether s can be the hash of a commit.
+// isCommit reports whether s can be the hash of a commit.
 func isCommit(s string) bool {
 	return len(s) >= 7 && len(s) <= 64 && strings.Trim(s, "0123456789abcdefABCDEF") == ""
 }

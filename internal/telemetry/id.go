@@ -52,7 +52,7 @@ func readEventID(s string) (string, *FieldError) {
 		ok = form[i] == '-' && s[i] == '-' || form[i] == 'x' && (s[i] >= '0' && s[i] <= '9' || c >= 'a' && c <= 'f')
 	}
 	if !ok {
-		return "", wrong("must be a UUID like %s", form)
+		return "", complain("must be a UUID like %s", form)
 	}
 	return strings.ToLower(s), nil
 }
@@ -85,7 +85,7 @@ var commitForm = text.Regexp(`^[0-9a-fA-F]{7,64}$`)
 
 func readCommit(s string) (string, *FieldError) {
 	if !commitForm().MatchString(s) {
-		return "", wrong("must be a commit's hash: 7 to 64 hex digits")
+		return "", complain("must be a commit's hash: 7 to 64 hex digits")
 	}
 	return s, nil
 }

@@ -55,7 +55,7 @@ func Details(err error) []FieldError {
 	return nil
 }
 
-// Malformed says whether an error is about a body that is no JSON at all.
+// Malformed reports whether an error is about a body that is no JSON at all.
 func Malformed(err error) bool {
 	e := (*Invalid)(nil)
 	return errors.As(err, &e) && e.Malformed
@@ -75,8 +75,8 @@ func (e *Invalid) err(what string) error {
 	return fault.New(fault.InvalidField, "%s: %w", what, e)
 }
 
-// under is a copy of the error about a part of a larger body.
-func under(pointer string, err error) error {
+// underPointer is a copy of the error about a part of a larger body.
+func underPointer(pointer string, err error) error {
 	f, _ := fault.Of(err)
 	e := (*Invalid)(nil)
 	if f == nil || !errors.As(err, &e) {
@@ -90,6 +90,6 @@ func under(pointer string, err error) error {
 	return moved.err(strings.TrimPrefix(pointer, "/"))
 }
 
-func wrong(format string, args ...any) *FieldError {
+func complain(format string, args ...any) *FieldError {
 	return &FieldError{Message: fmt.Sprintf(format, args...)}
 }

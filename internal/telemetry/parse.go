@@ -20,7 +20,7 @@ func ParseNew(body []byte) (New, error) {
 }
 
 func parseNew(body []byte) (New, *Invalid) {
-	sent, trouble := members(body)
+	sent, trouble := readMembers(body)
 	if trouble != nil {
 		return New{}, trouble
 	}
@@ -31,13 +31,13 @@ func parseNew(body []byte) (New, *Invalid) {
 		f := byName()[m.name]
 		switch {
 		case f == nil:
-			trouble.add(unknown(m.name, fieldNames()))
+			trouble.add(unknownField(m.name, fieldNames()))
 		case f.service:
 		case m.value.Kind() != 'n':
 			seen[m.name] = true
 			set, complaint := f.read(m.value)
 			if complaint != nil {
-				trouble.add(at(m.name, complaint))
+				trouble.add(atField(m.name, complaint))
 				continue
 			}
 			set(&n.Record)
@@ -58,7 +58,7 @@ func parseNew(body []byte) (New, *Invalid) {
 	if n.DurationMS == nil && n.EndTime != nil {
 		n.DurationMS = new(n.EndTime.Sub(n.StartTime).Milliseconds())
 	}
-	form, complaint := canonical(body)
+	form, complaint := canonicalJSON(body)
 	if complaint != nil {
 		trouble.add(*complaint)
 		return New{}, trouble
@@ -73,7 +73,7 @@ func FormatNew(r Record) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	sent, trouble := members(text)
+	sent, trouble := readMembers(text)
 	if trouble != nil {
 		return nil, trouble.err("telemetry run")
 	}
@@ -97,7 +97,7 @@ func ParsePatch(body []byte) (Patch, error) {
 }
 
 func parsePatch(body []byte) (Patch, *Invalid) {
-	sent, trouble := members(body)
+	sent, trouble := readMembers(body)
 	if trouble != nil {
 		return Patch{}, trouble
 	}
@@ -109,27 +109,27 @@ func parsePatch(body []byte) (Patch, *Invalid) {
 		var complaint *FieldError
 		switch {
 		case f == nil:
-			trouble.add(unknown(m.name, changeable()))
+			trouble.add(unknownField(m.name, changeableFields()))
 			continue
 		case f.service:
-			complaint = wrong("is set by the service")
+			complaint = complain("is set by the service")
 		case f.fixed:
-			complaint = wrong("stays as it was created")
+			complaint = complain("stays as it was created")
 		case m.value.Kind() != 'n':
 			c.set, complaint = f.read(m.value)
 		case f.empty == nil:
-			complaint = wrong("must not be null")
+			complaint = complain("must not be null")
 		default:
 			c.set = f.empty
 		}
 		if complaint != nil {
-			trouble.add(at(m.name, complaint))
+			trouble.add(atField(m.name, complaint))
 			continue
 		}
 		p.changes = append(p.changes, c)
 	}
 	if len(sent) == 0 {
-		trouble.add(*wrong("names no field to change"))
+		trouble.add(*complain("names no field to change"))
 	}
 	if len(trouble.Fields) > 0 {
 		return Patch{}, trouble
@@ -142,7 +142,7 @@ func parsePatch(body []byte) (Patch, *Invalid) {
 func (r *Record) check(blame string) *FieldError {
 	switch {
 	case r.EndTime != nil && r.EndTime.Before(r.StartTime):
-		complaint := wrong("end_time %s is before start_time %s", r.EndTime.Format(time.RFC3339Nano), r.StartTime.Format(time.RFC3339Nano))
+		complaint := complain("end_time %s is before start_time %s", r.EndTime.Format(time.RFC3339Nano), r.StartTime.Format(time.RFC3339Nano))
 		complaint.Pointer = blame
 		return complaint
 	case r.ParentRunID == r.RunID:
@@ -151,7 +151,7 @@ func (r *Record) check(blame string) *FieldError {
 	return nil
 }
 
-func at(name string, complaint *FieldError) FieldError {
+func atField(name string, complaint *FieldError) FieldError {
 	out := *complaint
 	out.Pointer = "/" + escapes.Replace(name) + out.Pointer
 	return out
@@ -159,16 +159,16 @@ func at(name string, complaint *FieldError) FieldError {
 
 var escapes = strings.NewReplacer("~", "~0", "/", "~1")
 
-func unknown(name string, known []string) FieldError {
-	f := at(name, wrong("no such field"))
+func unknownField(name string, known []string) FieldError {
+	f := atField(name, complain("no such field"))
 	f.Suggestion = text.NearestWord(name, known)
 	return f
 }
 
 func fieldNames() []string { return slices.Sorted(maps.Keys(byName())) }
 
-// changeable are the fields of a patch.
-func changeable() (out []string) {
+// changeableFields are the fields of a patch.
+func changeableFields() (out []string) {
 	for _, f := range fields() {
 		if !f.fixed && !f.service {
 			out = append(out, f.name)

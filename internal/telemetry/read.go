@@ -24,61 +24,61 @@ type member struct {
 	value jsontext.Value
 }
 
-// members takes an object apart. It refuses what two programs could read
+// readMembers takes an object apart. It refuses what two programs could read
 // differently.
-func members(body []byte) ([]member, *Invalid) {
-	if trouble := sound(body); trouble != nil {
+func readMembers(body []byte) ([]member, *Invalid) {
+	if trouble := checkBody(body); trouble != nil {
 		return nil, trouble
 	}
 	dec := jsontext.NewDecoder(bytes.NewBuffer(body))
 	if kind := dec.PeekKind(); kind != '{' && kind != 0 {
 		if _, err := dec.ReadValue(); err != nil {
-			return nil, malformed(err)
+			return nil, malformedBody(err)
 		}
 		return nil, &Invalid{Fields: []FieldError{{Message: "must be an object"}}}
 	}
 	if _, err := dec.ReadToken(); err != nil {
-		return nil, malformed(err)
+		return nil, malformedBody(err)
 	}
 	var out []member
 	for dec.PeekKind() == '"' {
 		name, err := dec.ReadToken()
 		if err != nil {
-			return nil, malformed(err)
+			return nil, malformedBody(err)
 		}
 		m := member{name: name.String()}
 		value, err := dec.ReadValue()
 		if err != nil {
-			return nil, malformed(err)
+			return nil, malformedBody(err)
 		}
 		end := int(dec.InputOffset()) // the decoder's own slice does not last
 		m.value = body[end-len(value) : end : end]
 		out = append(out, m)
 	}
 	if _, err := dec.ReadToken(); err != nil { // the closing bracket
-		return nil, malformed(err)
+		return nil, malformedBody(err)
 	}
 	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil, &Invalid{Malformed: true, Fields: []FieldError{*wrong("not JSON: something follows the object at byte %d", dec.InputOffset())}}
+		return nil, &Invalid{Malformed: true, Fields: []FieldError{*complain("not JSON: something follows the object at byte %d", dec.InputOffset())}}
 	}
 	return out, nil
 }
 
-// sound refuses what is empty, too long or too deep, before a parser sees it.
-func sound(body []byte) *Invalid {
+// checkBody refuses what is empty, too long or too deep, before a parser sees it.
+func checkBody(body []byte) *Invalid {
 	switch {
 	case len(bytes.TrimSpace(body)) == 0:
-		return &Invalid{Malformed: true, Fields: []FieldError{*wrong("is empty, where a JSON object belongs")}}
+		return &Invalid{Malformed: true, Fields: []FieldError{*complain("is empty, where a JSON object belongs")}}
 	case len(body) > MaxBody:
-		return &Invalid{Fields: []FieldError{*wrong("has %d bytes, over the limit of %d", len(body), MaxBody)}}
-	case depth(body) > MaxDepth:
+		return &Invalid{Fields: []FieldError{*complain("has %d bytes, over the limit of %d", len(body), MaxBody)}}
+	case nestingDepth(body) > MaxDepth:
 		return &Invalid{Fields: []FieldError{*tooDeep(body)}}
 	}
 	return nil
 }
 
-// depth is how deep a text is nested, if it is JSON.
-func depth(text []byte) (deepest int) {
+// nestingDepth returns the nesting depth of a JSON text.
+func nestingDepth(text []byte) (deepest int) {
 	now, inside := 0, false
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
@@ -99,7 +99,7 @@ func depth(text []byte) (deepest int) {
 
 // tooDeep points at the first value that is nested too deep.
 func tooDeep(text []byte) *FieldError {
-	complaint := wrong("nested deeper than %d", MaxDepth)
+	complaint := complain("nested deeper than %d", MaxDepth)
 	dec := jsontext.NewDecoder(bytes.NewBuffer(text))
 	for {
 		if _, err := dec.ReadToken(); err != nil {
@@ -112,33 +112,33 @@ func tooDeep(text []byte) *FieldError {
 	}
 }
 
-// malformed says where a text stops being JSON.
-func malformed(err error) *Invalid {
+// malformedBody reports the place where a text stops being JSON.
+func malformedBody(err error) *Invalid {
 	out := &Invalid{Malformed: true}
 	var e *jsontext.SyntacticError
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
 		out.add(FieldError{Message: "not JSON: it is cut off"})
 	case !errors.As(err, &e):
-		out.add(*wrong("not JSON: %v", err))
+		out.add(*complain("not JSON: %v", err))
 	case errors.Is(err, jsontext.ErrDuplicateName):
 		out.add(FieldError{Pointer: string(e.JSONPointer), Message: "the same key twice"})
 	default:
-		f := wrong("not JSON at byte %d: %v", e.ByteOffset, e.Err)
+		f := complain("not JSON at byte %d: %v", e.ByteOffset, e.Err)
 		f.Pointer = string(e.JSONPointer)
 		out.add(*f)
 	}
 	return out
 }
 
-// canonical is the RFC 8785 form of a sound text; what has none is a number that no
+// canonicalJSON is the RFC 8785 form of a sound text; what has none is a number that no
 // double holds.
-func canonical(text []byte) ([]byte, *FieldError) {
+func canonicalJSON(text []byte) ([]byte, *FieldError) {
 	out, err := chain.Canonical(text)
 	if err == nil {
 		return out, nil
 	}
-	complaint := wrong("%v", err)
+	complaint := complain("%v", err)
 	dec := jsontext.NewDecoder(bytes.NewBuffer(text))
 	for {
 		token, err := dec.ReadToken()

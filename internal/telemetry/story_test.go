@@ -15,7 +15,7 @@ import (
 
 var epoch = time.Date(2026, 1, 15, 14, 22, 10, 0, time.UTC)
 
-func spanOfItem(id string) string { return runner.Span(id) }
+func spanOfItem(id string) string { return runner.SpanOf(id) }
 
 func itemOf(payload []byte) string {
 	var p struct {
@@ -43,9 +43,9 @@ func log(t *testing.T, text string) (events []run.Event) {
 		json.Unmarshal(e.Payload, &p)
 		switch {
 		case strings.HasPrefix(kind, "LLM_"):
-			e.SpanID, e.ParentSpan = runner.Span(p.Item+" "+p.CallID), runner.Span(p.Item)
+			e.SpanID, e.ParentSpan = runner.SpanOf(p.Item+" "+p.CallID), runner.SpanOf(p.Item)
 		case strings.HasPrefix(kind, "WORK_ITEM_"):
-			e.SpanID = runner.Span(itemOf(e.Payload))
+			e.SpanID = runner.SpanOf(itemOf(e.Payload))
 		}
 		events = append(events, e)
 	}
@@ -290,7 +290,7 @@ func TestARunThatWasOnlyMadeIsNotLaunched(t *testing.T) {
 
 func TestATurnOutsideRuns(t *testing.T) {
 	s := newService()
-	turn, d := telemetry.BeginFollow(telemetry.TurnStart{Agent: "019b0000-0000-7000-8000-000000000001", Name: "bob", Key: "host.7/1/2026", Model: "script/m", At: epoch,
+	turn, d := telemetry.BeginTurn(telemetry.TurnStart{Agent: "019b0000-0000-7000-8000-000000000001", Name: "bob", Key: "host.7/1/2026", Model: "script/m", At: epoch,
 		Host: "h", TriggerType: "prompt"})
 	begun := d[0].EventID
 	d = append(d, turn.Call(telemetry.TurnCall{ID: "9dfb1406", Model: "script/m", BaseURL: "https://u:p@models.example", Request: "abc", Outcome: "tool_calls", At: epoch.Add(2 * time.Second),
@@ -317,7 +317,7 @@ func TestATurnOutsideRuns(t *testing.T) {
 	if turn.End(telemetry.TurnEnd{At: epoch}) != nil {
 		t.Error("a turn ended twice")
 	}
-	_, other := telemetry.BeginFollow(telemetry.TurnStart{Agent: "019b0000-0000-7000-8000-000000000001", Key: "host.7/2/2026", At: epoch})
+	_, other := telemetry.BeginTurn(telemetry.TurnStart{Agent: "019b0000-0000-7000-8000-000000000001", Key: "host.7/2/2026", At: epoch})
 	if err := s.take(other...); err != nil || s.records[other[0].EventID].RunID == s.records[begun].RunID {
 		t.Fatal(err)
 	}

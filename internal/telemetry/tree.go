@@ -16,10 +16,10 @@ const (
 	MaxLevels = 200
 )
 
-// Grow makes the tree of a record out of the records below it, in any order. Those that
+// BuildTree makes the tree of a record out of the records below it, in any order. Those that
 // do not hang on it are left out, and a circle of parents is cut where it comes back.
 // Children stand in the order of their start.
-func Grow(root Record, below []Record) Branch {
+func BuildTree(root Record, below []Record) Branch {
 	order := make([]int, len(below)) // records are large to move
 	for i := range order {
 		order[i] = i
@@ -187,7 +187,7 @@ func (r Record) TraceID() string {
 			return ""
 		}
 		var id string
-		if plain(&id, value.String()) != nil {
+		if readFilterText(&id, value.String()) != nil {
 			return ""
 		}
 		return id

@@ -30,19 +30,19 @@ func TestGrow(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 20 {
 		random.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-		tree := Grow(leaf("a", "", 0), all)
+		tree := BuildTree(leaf("a", "", 0), all)
 		if got := drawn(tree); got != "a(c b(e f d))" || tree.Sums.Records != 6 {
 			t.Error(got, tree.Sums)
 		}
 	}
 	circle := []Record{leaf("a", "c", 0), leaf("b", "a", 0), leaf("c", "b", 0), leaf("s", "s", 0)}
-	if got := drawn(Grow(circle[0], circle)); got != "a(b(c))" {
+	if got := drawn(BuildTree(circle[0], circle)); got != "a(b(c))" {
 		t.Error(got)
 	}
-	if got := drawn(Grow(circle[3], circle)); got != "s" {
+	if got := drawn(BuildTree(circle[3], circle)); got != "s" {
 		t.Error(got)
 	}
-	if text, err := json.Marshal(Grow(leaf("a", "", 0), nil)); err != nil || !strings.Contains(string(text), `"children":[]`) {
+	if text, err := json.Marshal(BuildTree(leaf("a", "", 0), nil)); err != nil || !strings.Contains(string(text), `"children":[]`) {
 		t.Errorf("%s, %v", text, err)
 	}
 }
@@ -53,7 +53,7 @@ func TestDeepChain(t *testing.T) {
 	for i := range 5000 {
 		all = append(all, leaf(fmt.Sprint("r", i+1), fmt.Sprint("r", i), i))
 	}
-	tree := Grow(leaf("r0", "", 0), all)
+	tree := BuildTree(leaf("r0", "", 0), all)
 	if tree.Sums.Records != 5001 {
 		t.Error(tree.Sums)
 	}

@@ -54,18 +54,18 @@ type TurnEnd struct {
 	Code, Message string // of the fault
 }
 
-// BeginFollow creates the record of a turn.
-func BeginFollow(s TurnStart) (*Turn, []Delivery) {
-	t := &Turn{agent: s.Agent, name: or(s.Name, s.Agent), trace: traceOf(s.Agent + " " + s.Key)}
+// BeginTurn creates the record of a turn.
+func BeginTurn(s TurnStart) (*Turn, []Delivery) {
+	t := &Turn{agent: s.Agent, name: firstNonEmpty(s.Name, s.Agent), trace: traceOf(s.Agent + " " + s.Key)}
 	launch := "agent-" + s.Agent
 	t.record = record{runID: RunID(launch, Worker, spanOf(s.Key), 1),
-		eventID: EventID("agent", s.Agent, string(Worker), s.Key), start: momentFollow(s.At)}
+		eventID: EventID("agent", s.Agent, string(Worker), s.Key), start: truncateTime(s.At)}
 	t.span = spanOf(t.runID)
-	about := followFields{"trace_id": t.trace, "span_id": t.span, "agent_uuid": s.Agent, "turn": lineFollow(s.Key, MaxName)}
+	about := fieldValues{"trace_id": t.trace, "span_id": t.span, "agent_uuid": s.Agent, "turn": cutLine(s.Key, MaxName)}
 	if s.Model != "" {
-		about["model"] = lineFollow(s.Model, MaxName)
+		about["model"] = cutLine(s.Model, MaxName)
 	}
-	return t, []Delivery{create(Record{EventID: t.eventID, RunID: t.runID, ParentRunID: s.ParentRunID, AgentName: t.name,
+	return t, []Delivery{createDelivery(Record{EventID: t.eventID, RunID: t.runID, ParentRunID: s.ParentRunID, AgentName: t.name,
 		JobType: Worker, Status: Running, StartTime: t.start, Host: s.Host, Environment: s.Environment,
 		TriggerType: s.TriggerType, Context: about.object()})}
 }
@@ -75,23 +75,23 @@ func (t *Turn) Call(c TurnCall) []Delivery {
 	t.calls++
 	input := c.Input + c.CacheRead + c.CacheWrite
 	took := min(max(c.TookMS, 0), 1<<40)
-	end := momentFollow(c.At)
-	start := later(t.start, end.Add(-time.Duration(took)*time.Millisecond))
-	end = later(start, end)
+	end := truncateTime(c.At)
+	start := laterTime(t.start, end.Add(-time.Duration(took)*time.Millisecond))
+	end = laterTime(start, end)
 	launch := "agent-" + t.agent
-	runID := RunID(launch, LLMCall, lineFollow(c.ID, MaxName), 1)
+	runID := RunID(launch, LLMCall, cutLine(c.ID, MaxName), 1)
 	r := Record{EventID: EventID("agent", t.agent, string(LLMCall), c.ID), RunID: runID, ParentRunID: t.runID,
 		AgentName: t.name, JobType: LLMCall, StartTime: start, EndTime: &end, DurationMS: &took}
-	about := followFields{"trace_id": t.trace, "span_id": spanOf(runID), "parent_span_id": t.span, "call_id": lineFollow(c.ID, MaxName), "agent_uuid": t.agent}
+	about := fieldValues{"trace_id": t.trace, "span_id": spanOf(runID), "parent_span_id": t.span, "call_id": cutLine(c.ID, MaxName), "agent_uuid": t.agent}
 	for name, value := range map[string]string{"model": c.Model, "provider_base_url": withoutUser(c.BaseURL), "request_hash": c.Request} {
 		if value != "" {
-			about[name] = lineFollow(value, MaxRef)
+			about[name] = cutLine(value, MaxRef)
 		}
 	}
-	used := followFields{"input_tokens": input, "output_tokens": c.Output, "total_tokens": input + c.Output,
+	used := fieldValues{"input_tokens": input, "output_tokens": c.Output, "total_tokens": input + c.Output,
 		"cache_read_tokens": c.CacheRead, "cache_write_tokens": c.CacheWrite}
 	if c.Priced {
-		used["api_cost_usd"] = dollars(c.NanoUSD)
+		used["api_cost_usd"] = formatDollars(c.NanoUSD)
 	}
 	var why reason
 	switch c.Outcome {
@@ -103,14 +103,14 @@ func (t *Turn) Call(c TurnCall) []Delivery {
 	case "abandoned":
 		why = reason{string(fault.Cancelled), "whoever asked did not wait for the end", ""}
 	default:
-		used["finish_reason"], used["error_class"] = "error", lineFollow(c.Outcome, MaxName)
+		used["finish_reason"], used["error_class"] = "error", cutLine(c.Outcome, MaxName)
 		why = reason{orFailed(c.Outcome), "", ""}
 	}
 	if r.Status = why.status(); why.code != "" {
 		r.ErrorSummary = why.summary()
 	}
 	r.Context, r.Metrics = about.object(), used.object()
-	return []Delivery{create(r)}
+	return []Delivery{createDelivery(r)}
 }
 
 // End ends the turn.
@@ -123,13 +123,13 @@ func (t *Turn) End(e TurnEnd) []Delivery {
 	if e.Code == interrupted { // by a signal: somebody wanted it
 		status = Cancelled
 	}
-	sums := followFields{"llm_calls": t.calls}
-	return []Delivery{t.end(status, momentFollow(e.At), why, followFields{"metrics_json": sums.object()})}
+	sums := fieldValues{"llm_calls": t.calls}
+	return []Delivery{t.end(status, truncateTime(e.At), why, fieldValues{"metrics_json": sums.object()})}
 }
 
-func momentFollow(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
+func truncateTime(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
-// dollars is an amount of nano-dollars, exactly.
-func dollars(nano int64) json.Number {
+// formatDollars is an amount of nano-dollars, exactly.
+func formatDollars(nano int64) json.Number {
 	return json.Number(strconv.FormatFloat(float64(nano)/1e9, 'f', -1, 64))
 }

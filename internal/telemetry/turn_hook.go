@@ -21,16 +21,16 @@ type TurnHook struct {
 // for; one that failed or took too long did not.
 func (t *Turn) Hook(h TurnHook) []Delivery {
 	took := min(max(h.TookMS, 0), 1<<40)
-	end := momentFollow(h.At)
-	start := later(t.start, end.Add(-time.Duration(took)*time.Millisecond))
-	end = later(start, end)
-	runID := RunID("agent-"+t.agent, Gate, lineFollow(h.ID, MaxName), 1)
+	end := truncateTime(h.At)
+	start := laterTime(t.start, end.Add(-time.Duration(took)*time.Millisecond))
+	end = laterTime(start, end)
+	runID := RunID("agent-"+t.agent, Gate, cutLine(h.ID, MaxName), 1)
 	r := Record{EventID: EventID("agent", t.agent, "hook", h.ID), RunID: runID, ParentRunID: t.runID,
 		AgentName: t.name, JobType: Gate, StartTime: start, EndTime: &end, DurationMS: &took}
-	about := followFields{"trace_id": t.trace, "span_id": spanOf(runID), "parent_span_id": t.span, "agent_uuid": t.agent, "hook_event": lineFollow(h.Event, MaxName),
-		"program": lineFollow(h.Program, MaxName), "from": lineFollow(h.From, MaxName), "outcome": lineFollow(h.Outcome, MaxName)}
+	about := fieldValues{"trace_id": t.trace, "span_id": spanOf(runID), "parent_span_id": t.span, "agent_uuid": t.agent, "hook_event": cutLine(h.Event, MaxName),
+		"program": cutLine(h.Program, MaxName), "from": cutLine(h.From, MaxName), "outcome": cutLine(h.Outcome, MaxName)}
 	if h.About != "" {
-		about["about"] = lineFollow(h.About, MaxName)
+		about["about"] = cutLine(h.About, MaxName)
 	}
 	var why reason
 	switch h.Outcome {
@@ -43,5 +43,5 @@ func (t *Turn) Hook(h TurnHook) []Delivery {
 		r.ErrorSummary = why.summary()
 	}
 	r.Context = about.object()
-	return []Delivery{create(r)}
+	return []Delivery{createDelivery(r)}
 }

@@ -18,14 +18,14 @@ type TurnTool struct {
 // Tool creates the record of a call of a server, finished.
 func (t *Turn) Tool(c TurnTool) []Delivery {
 	took := min(max(c.TookMS, 0), 1<<40)
-	end := momentFollow(c.At)
-	start := later(t.start, end.Add(-time.Duration(took)*time.Millisecond))
-	end = later(start, end)
-	runID := RunID("agent-"+t.agent, MCPToolCall, lineFollow(c.ID, MaxName), 1)
+	end := truncateTime(c.At)
+	start := laterTime(t.start, end.Add(-time.Duration(took)*time.Millisecond))
+	end = laterTime(start, end)
+	runID := RunID("agent-"+t.agent, MCPToolCall, cutLine(c.ID, MaxName), 1)
 	r := Record{EventID: EventID("agent", t.agent, string(MCPToolCall), c.ID), RunID: runID, ParentRunID: t.runID,
 		AgentName: t.name, JobType: MCPToolCall, StartTime: start, EndTime: &end, DurationMS: &took}
-	about := followFields{"trace_id": t.trace, "span_id": spanOf(runID), "parent_span_id": t.span, "agent_uuid": t.agent,
-		"server": lineFollow(c.Server, MaxName), "tool": lineFollow(c.Tool, MaxName), "outcome": lineFollow(c.Outcome, MaxName)}
+	about := fieldValues{"trace_id": t.trace, "span_id": spanOf(runID), "parent_span_id": t.span, "agent_uuid": t.agent,
+		"server": cutLine(c.Server, MaxName), "tool": cutLine(c.Tool, MaxName), "outcome": cutLine(c.Outcome, MaxName)}
 	var why reason
 	switch c.Outcome {
 	case "done":
@@ -38,5 +38,5 @@ func (t *Turn) Tool(c TurnTool) []Delivery {
 		r.ErrorSummary = why.summary()
 	}
 	r.Context = about.object()
-	return []Delivery{create(r)}
+	return []Delivery{createDelivery(r)}
 }

@@ -113,7 +113,7 @@ func (b *Turnlog) rewind() {
 	clear(b.early)
 }
 
-// read follows one page, and says whether there may be another.
+// read follows one page, and reports whether there may be another.
 func (b *Turnlog) read(ctx context.Context) (more bool, err error) {
 	changes, next, err := b.Feed.Changes(ctx, b.at, page)
 	if err != nil {
@@ -193,7 +193,7 @@ func (b *Turnlog) begin(ctx context.Context, e history.Entry, c history.Call) (*
 		s.Key, s.At, s.TriggerType = "entry "+strconv.FormatInt(int64(said.ID), 10), said.CreatedAt, "prompt"
 		delete(b.asked, e.Agent)
 	}
-	begun, deliveries := BeginFollow(s)
+	begun, deliveries := BeginTurn(s)
 	b.Put(deliveries...)
 	t := &turn{begun}
 	b.open[e.Agent] = t
@@ -233,7 +233,7 @@ func (b *Turnlog) end(a id.Agent, how TurnEnd) {
 	}
 }
 
-// below says whether an agent stands below a run, or is its own.
+// below reports whether an agent stands below a run, or is its own.
 func (b *Turnlog) below(ctx context.Context, a id.Agent) (bool, error) {
 	if known, ok := b.runs[a]; ok {
 		return known, nil

@@ -18,11 +18,11 @@ import (
 
 func readString(v jsontext.Value) (string, *FieldError) {
 	if v.Kind() != '"' {
-		return "", wrong("must be a string")
+		return "", complain("must be a string")
 	}
 	text, err := jsontext.AppendUnquote(nil, v)
 	if err != nil {
-		return "", wrong("%v", err)
+		return "", complain("%v", err)
 	}
 	return string(text), nil
 }
@@ -34,9 +34,9 @@ func readText(v jsontext.Value, limit int) (string, *FieldError) {
 	case complaint != nil:
 		return "", complaint
 	case len(s) > limit:
-		return "", wrong("has %d bytes, over the limit of %d", len(s), limit)
+		return "", complain("has %d bytes, over the limit of %d", len(s), limit)
 	case strings.IndexByte(s, 0) >= 0:
-		return "", wrong("holds a NUL at byte %d", strings.IndexByte(s, 0))
+		return "", complain("holds a NUL at byte %d", strings.IndexByte(s, 0))
 	}
 	return s, nil
 }
@@ -53,7 +53,7 @@ func readLine(v jsontext.Value, limit int) (string, *FieldError) {
 func oneLine(s string) *FieldError {
 	for i, r := range s {
 		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
-			return wrong("holds the control character %U at byte %d", r, i)
+			return complain("holds the control character %U at byte %d", r, i)
 		}
 	}
 	return nil
@@ -63,17 +63,17 @@ func oneLine(s string) *FieldError {
 func checkRunID(s string) *FieldError {
 	switch {
 	case s == "":
-		return wrong("must not be empty")
+		return complain("must not be empty")
 	case len(s) > MaxName:
-		return wrong("has %d bytes, over the limit of %d", len(s), MaxName)
+		return complain("has %d bytes, over the limit of %d", len(s), MaxName)
 	case s[0] == '.' || s[0] == '-':
-		return wrong("must not begin with %q", s[:1])
+		return complain("must not begin with %q", s[:1])
 	case strings.Contains(s, ".."):
-		return wrong("must not hold %q", "..")
+		return complain("must not hold %q", "..")
 	}
 	for i, r := range s {
 		if !inRunID(r) {
-			return wrong("holds %q at byte %d; use A-Z a-z 0-9 and . _ : @ + = ~ -", r, i)
+			return complain("holds %q at byte %d; use A-Z a-z 0-9 and . _ : @ + = ~ -", r, i)
 		}
 	}
 	return nil
@@ -87,16 +87,16 @@ func inRunID(r rune) bool {
 // hold.
 func readCount(v jsontext.Value) (int64, *FieldError) {
 	if v.Kind() != '0' {
-		return 0, wrong("must be an integer")
+		return 0, complain("must be an integer")
 	}
 	n, err := strconv.ParseInt(string(v), 10, 64)
 	switch {
 	case v[0] == '-':
-		return 0, wrong("must not be negative")
+		return 0, complain("must not be negative")
 	case bytes.ContainsAny(v, ".eE"):
-		return 0, wrong("must be an integer")
+		return 0, complain("must be an integer")
 	case err != nil || n > 1<<53-1:
-		return 0, wrong("must be at most %d", int64(1<<53-1))
+		return 0, complain("must be at most %d", int64(1<<53-1))
 	}
 	return n, nil
 }
@@ -112,12 +112,12 @@ func readTime(v jsontext.Value) (time.Time, *FieldError) {
 }
 
 func parseTime(s string) (time.Time, *FieldError) {
-	t, ok := rfc3339(s)
+	t, ok := parseRFC3339(s)
 	if !ok {
-		complaint := wrong("%.60q is not an RFC 3339 time", s)
+		complaint := complain("%.60q is not an RFC 3339 time", s)
 		upper := strings.ToUpper(strings.Replace(s, " ", "T", 1))
 		for _, zone := range []string{"Z", ""} {
-			if _, ok := rfc3339(upper + zone); ok {
+			if _, ok := parseRFC3339(upper + zone); ok {
 				complaint.Suggestion = upper + zone
 				if zone != "" {
 					complaint.Message = "carries no zone, such as Z or +02:00"
@@ -129,7 +129,7 @@ func parseTime(s string) (time.Time, *FieldError) {
 	}
 	t = t.UTC().Truncate(time.Microsecond)
 	if t.Year() < 1970 || t.Year() > 9999 {
-		return time.Time{}, wrong("must be from 1970 to 9999, in UTC")
+		return time.Time{}, complain("must be from 1970 to 9999, in UTC")
 	}
 	return t, nil
 }
@@ -137,9 +137,9 @@ func parseTime(s string) (time.Time, *FieldError) {
 // timeForm is the form of a time up to its second: 0 stands for a digit.
 const timeForm = "0000-00-00T00:00:00"
 
-// rfc3339 looks at the form itself, because time.Parse also takes hours of one digit and
+// parseRFC3339 looks at the form itself, because time.Parse also takes hours of one digit and
 // a comma for the point.
-func rfc3339(s string) (time.Time, bool) {
+func parseRFC3339(s string) (time.Time, bool) {
 	if len(s) <= len(timeForm) || len(s) > len(timeForm)+len(".123456789+00:00") || strings.IndexByte(s, ',') >= 0 {
 		return time.Time{}, false
 	}
@@ -161,18 +161,18 @@ func readObject(v jsontext.Value, limit int) (json.RawMessage, *FieldError) {
 			return nil, complaint
 		}
 		if text = []byte(s); len(text) <= limit {
-			if _, trouble := members(text); trouble != nil {
+			if _, trouble := readMembers(text); trouble != nil {
 				trouble.Fields[0].Message = "as a string it must hold an object: " + trouble.Fields[0].Message
 				return nil, &trouble.Fields[0]
 			}
 		}
 	} else if v.Kind() != '{' {
-		return nil, wrong("must be an object, or a string that holds one")
+		return nil, complain("must be an object, or a string that holds one")
 	}
 	if len(text) > limit {
-		return nil, wrong("has %d bytes, over the limit of %d", len(text), limit)
+		return nil, complain("has %d bytes, over the limit of %d", len(text), limit)
 	}
-	return canonical(text)
+	return canonicalJSON(text)
 }
 
 var (
@@ -202,7 +202,7 @@ func oneOf[T ~string](s string, all []T) (T, *FieldError) {
 		}
 		words[i] = string(one)
 	}
-	complaint := wrong("must be one of %s, not %.60q", strings.Join(words, ", "), s)
+	complaint := complain("must be one of %s, not %.60q", strings.Join(words, ", "), s)
 	complaint.Suggestion = text.NearestWord(s, words)
 	return "", complaint
 }

@@ -41,8 +41,8 @@ type splitter struct {
 	found  []Finding
 }
 
-// split gives the blocks of a draft, and what could not be read.
-func split(draft string) ([]block, []Finding) {
+// splitBlocks gives the blocks of a draft, and what could not be read.
+func splitBlocks(draft string) ([]block, []Finding) {
 	s := &splitter{}
 	n := 0
 	for line := range strings.Lines(strings.ReplaceAll(draft, "\r\n", "\n")) {

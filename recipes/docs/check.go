@@ -22,8 +22,8 @@ const (
 	draftForeign   = "DRAFT_FOREIGN"   // a writer touched something that is not its draft
 )
 
-// check is the gate. It prints what is wrong, a line for each: PATH:LINE: CODE: what.
-func check(ctx context.Context, c Call) error {
+// runCheck is the gate. It prints what is wrong, a line for each: PATH:LINE: CODE: what.
+func runCheck(ctx context.Context, c Call) error {
 	var in pins
 	var p Plan
 	var d drafts
@@ -78,7 +78,7 @@ func (g *gate) pages(repo *Repository) {
 			}
 			continue
 		}
-		to := links(g.plan, page)
+		to := pageLinks(g.plan, page)
 		link := func(at string) (string, bool) {
 			title, ok := to[at]
 			return title, ok
@@ -92,7 +92,7 @@ func (g *gate) pages(repo *Repository) {
 // files holds the tree against the base: whatever differs is a page of the plan, and in it
 // nothing but what stands between our markers.
 func (g *gate) files() error {
-	wanted, err := published(g.base, g.plan, g.drafts)
+	wanted, err := publishedFiles(g.base, g.plan, g.drafts)
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (g *gate) files() error {
 			return nil
 		}
 		seen[name] = true
-		now, old, there, err := both(g.tree, g.base, name)
+		now, old, there, err := readBoth(g.tree, g.base, name)
 		if err != nil || bytes.Equal(now, old) && there {
 			return err
 		}
@@ -142,8 +142,8 @@ func (g *gate) changed(name string, now, old []byte) {
 			section = p.Section
 		}
 	}
-	a, b, ok, err := cut(now, name, section)
-	c, d, was, _ := cut(old, name, section)
+	a, b, ok, err := findSection(now, name, section)
+	c, d, was, _ := findSection(old, name, section)
 	if old != nil && (err != nil || !ok || !was || !bytes.Equal(now[:a], old[:c]) || !bytes.Equal(now[b:], old[d:])) {
 		g.say(outsideChanged, name, 1, "something outside the markers of %s was changed: undo it", section)
 		return
@@ -172,19 +172,19 @@ func (g *gate) gone(seen map[string]bool, wanted []string) error {
 	})
 }
 
-// both reads a file of two trees; of a link, where it leads.
-func both(tree, base fs.FS, name string) (now, old []byte, there bool, err error) {
-	if now, err = content(tree, name); err != nil {
+// readBoth reads a file of two trees; of a link, where it leads.
+func readBoth(tree, base fs.FS, name string) (now, old []byte, there bool, err error) {
+	if now, err = readContent(tree, name); err != nil {
 		return nil, nil, false, err
 	}
-	old, err = content(base, name)
+	old, err = readContent(base, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return now, nil, false, nil
 	}
 	return now, old, true, err
 }
 
-func content(fsys fs.FS, name string) ([]byte, error) {
+func readContent(fsys fs.FS, name string) ([]byte, error) {
 	info, err := fs.Lstat(fsys, name)
 	if err != nil {
 		return nil, err

@@ -14,8 +14,8 @@ import (
 	"ramet/internal/files/git"
 )
 
-// compose makes pages of the drafts, in the worktree that it is called in.
-func compose(ctx context.Context, c Call) error {
+// runCompose makes pages of the drafts, in the worktree that it is called in.
+func runCompose(ctx context.Context, c Call) error {
 	var in pins
 	var p Plan
 	var refs drafts
@@ -47,14 +47,14 @@ func compose(ctx context.Context, c Call) error {
 			out.Pages[page.Path] = PinCites(text, repo)
 			continue
 		}
-		if why, err := os.ReadFile(filepath.Join(source.Dir, filepath.FromSlash(none(page)))); err == nil {
+		if why, err := os.ReadFile(filepath.Join(source.Dir, filepath.FromSlash(nonePath(page)))); err == nil {
 			out.None[page.Path] = strings.Join(strings.Fields(string(why)), " ")
 		}
 	}
 	if err := c.accuse(p, out, repo); err != nil {
 		return err
 	}
-	made, err := published(os.DirFS(c.Dir), p, out)
+	made, err := publishedFiles(os.DirFS(c.Dir), p, out)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func compose(ctx context.Context, c Call) error {
 			return err
 		}
 	}
-	for name, v := range map[string]any{pagesFile: out, "artifacts/body.md": body(p, out, made), "artifacts/title.txt": []byte("Documentation of " + strings.Join(strings.Fields(p.Title), " ") + "\n")} {
+	for name, v := range map[string]any{pagesFile: out, "artifacts/body.md": writeBody(p, out, made), "artifacts/title.txt": []byte("Documentation of " + strings.Join(strings.Fields(p.Title), " ") + "\n")} {
 		if err := c.write(name, v); err != nil {
 			return err
 		}
@@ -88,7 +88,7 @@ func (c Call) apply(ctx context.Context, source git.Tree, commit string, p Plan)
 		return nil, fault.New(fault.StorageIO, "read the drafts: %w", err)
 	}
 	slices.SortFunc(patches, func(a, b string) int { // fixes come after what they mend
-		return strings.Compare(order(c.Inputs, a), order(c.Inputs, b))
+		return strings.Compare(patchOrder(c.Inputs, a), patchOrder(c.Inputs, b))
 	})
 	for _, name := range patches {
 		data, err := os.ReadFile(name)
@@ -105,15 +105,15 @@ func (c Call) apply(ctx context.Context, source git.Tree, commit string, p Plan)
 	}
 	return slices.DeleteFunc(changed, func(name string) bool {
 		return slices.ContainsFunc(p.Pages, func(page Page) bool {
-			return page.Draft != "" && (name == page.Draft || name == none(page))
+			return page.Draft != "" && (name == page.Draft || name == nonePath(page))
 		})
 	}), nil
 }
 
-// none is where a writer says that a page cannot be written.
-func none(page Page) string { return strings.TrimSuffix(page.Draft, ".md") + ".none" }
+// nonePath returns the file in which a writer reports that a page cannot be written.
+func nonePath(page Page) string { return strings.TrimSuffix(page.Draft, ".md") + ".none" }
 
-func order(inputs, name string) string {
+func patchOrder(inputs, name string) string {
 	rel, _ := filepath.Rel(inputs, name)
 	if rel = filepath.ToSlash(rel); strings.HasPrefix(rel, "drafts/fixes/") {
 		return "2" + rel
@@ -121,8 +121,8 @@ func order(inputs, name string) string {
 	return "1" + rel
 }
 
-// published are the files that the drafts make of a tree. What is the same as before is left out.
-func published(base fs.FS, p Plan, d drafts) (map[string][]byte, error) {
+// publishedFiles are the files that the drafts make of a tree. What is the same as before is left out.
+func publishedFiles(base fs.FS, p Plan, d drafts) (map[string][]byte, error) {
 	out := map[string][]byte{}
 	for _, page := range p.Pages {
 		draft, ok := d.Pages[page.Path]
@@ -136,12 +136,12 @@ func published(base fs.FS, p Plan, d drafts) (map[string][]byte, error) {
 		if err != nil {
 			old = nil
 		}
-		made, err := put(old, page.Path, page.Section, render(p, page, prune(StripMarks(draft), p, page, dead(base, p, d))))
+		made, err := putSection(old, page.Path, page.Section, renderPage(p, page, pruneLinks(StripMarks(draft), p, page, deadPages(base, p, d))))
 		if err != nil {
 			return nil, err
 		}
 		if old == nil {
-			made = append([]byte(above(p, page)), made...)
+			made = append([]byte(pageHead(p, page)), made...)
 		}
 		if string(made) != string(old) {
 			out[page.Path] = made
@@ -150,8 +150,8 @@ func published(base fs.FS, p Plan, d drafts) (map[string][]byte, error) {
 	return out, nil
 }
 
-// dead says which planned pages will not be there: their writers gave them up.
-func dead(base fs.FS, p Plan, d drafts) map[string]bool {
+// deadPages says which planned pages will not be there: their writers gave them up.
+func deadPages(base fs.FS, p Plan, d drafts) map[string]bool {
 	out := map[string]bool{}
 	for _, page := range p.Pages {
 		_, written := d.Pages[page.Path]
@@ -162,12 +162,12 @@ func dead(base fs.FS, p Plan, d drafts) map[string]bool {
 	return out
 }
 
-// prune takes links to pages out that will not be there: an item of a list that is nothing else
+// pruneLinks takes links to pages out that will not be there: an item of a list that is nothing else
 // goes, and of any other link its words stay. A section that is empty then goes too.
-func prune(text string, p Plan, page Page, dead map[string]bool) string {
+func pruneLinks(text string, p Plan, page Page, dead map[string]bool) string {
 	gone := map[string]bool{}
 	for to := range dead {
-		gone[relative(page.Path, to)] = true
+		gone[relativePath(page.Path, to)] = true
 	}
 	if len(gone) == 0 {
 		return text
@@ -196,8 +196,8 @@ func prune(text string, p Plan, page Page, dead map[string]bool) string {
 	return strings.Join(out, "\n") + "\n"
 }
 
-// above is what a new page has above our markers, as its system wants it.
-func above(p Plan, page Page) string {
+// pageHead returns the text above our markers of a new page, as its system needs it.
+func pageHead(p Plan, page Page) string {
 	switch {
 	case p.System == "sphinx" && strings.HasSuffix(page.Path, ".rst"):
 		return ":orphan:\n\n"
@@ -209,15 +209,15 @@ func above(p Plan, page Page) string {
 	return ""
 }
 
-// render is the text between our markers.
-func render(p Plan, page Page, text string) string {
+// renderPage is the text between our markers.
+func renderPage(p Plan, page Page, text string) string {
 	if p.System == "hugo" { // the title is in the front matter
 		if first, rest, _ := strings.Cut(text, "\n"); strings.HasPrefix(first, "# ") {
 			text = rest
 		}
 	}
 	if strings.HasSuffix(page.Path, ".rst") {
-		return restructured(text)
+		return toRST(text)
 	}
 	return text
 }

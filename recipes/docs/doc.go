@@ -56,7 +56,7 @@ type Call struct {
 }
 
 // Programs are the programs by name.
-var Programs = map[string]func(context.Context, Call) error{"plan": plan, "compose": compose, "check": check}
+var Programs = map[string]func(context.Context, Call) error{"plan": runPlan, "compose": runCompose, "check": runCheck}
 
 // Names of files.
 const (

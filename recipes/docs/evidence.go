@@ -11,7 +11,7 @@ import (
 
 // CheckEvidence holds a draft against the repository. Its first line is the title.
 func CheckEvidence(draft, title string, r *Repository, link Link) []Finding {
-	blocks, found := split(draft)
+	blocks, found := splitBlocks(draft)
 	c := &checker{repo: r, link: link, found: found}
 	c.title(blocks, title)
 	for i, b := range blocks {
@@ -19,7 +19,7 @@ func CheckEvidence(draft, title string, r *Repository, link Link) []Finding {
 		switch {
 		case b.kind == heading && b.level == 1:
 		case b.kind == heading:
-			c.statement(b, c.cited(below(blocks, i)))
+			c.statement(b, c.cited(sectionBlocks(blocks, i)))
 		case b.kind == code && len(b.cites) > 0:
 			c.listing(b)
 		case len(b.cites) > 0:
@@ -58,8 +58,8 @@ func (c *checker) title(blocks []block, title string) {
 	}
 }
 
-// below are the blocks of the section that a heading begins.
-func below(blocks []block, at int) []block {
+// sectionBlocks are the blocks of the section that a heading begins.
+func sectionBlocks(blocks []block, at int) []block {
 	for i := at + 1; i < len(blocks); i++ {
 		if blocks[i].kind == heading && blocks[i].level <= blocks[at].level {
 			return blocks[at:i]
@@ -106,15 +106,15 @@ func (c *checker) cited(blocks []block) proof {
 		}
 	}
 	p := proof{text: b.String(), stems: map[string]bool{}}
-	p.flat = flatten(p.text)
+	p.flat = flattenSpace(p.text)
 	for w := range words(p.text) {
 		p.stems[StemWord(w)] = true
 	}
 	return p
 }
 
-// flatten makes white space one.
-func flatten(text string) string {
+// flattenSpace makes white space one.
+func flattenSpace(text string) string {
 	var out []string
 	for line := range strings.Lines(text) {
 		out = append(out, strings.Fields(line)...)
@@ -128,7 +128,7 @@ var unproved = map[string]string{
 
 // statement holds a text against what it cites.
 func (c *checker) statement(b block, p proof) {
-	all, hidden := tokens(b.text, c.link)
+	all, hidden := readTokens(b.text, c.link)
 	if hidden != "" {
 		c.say(HiddenText, b.line, "%s is in the text: write plain words", hidden)
 		return
@@ -145,17 +145,17 @@ func (c *checker) statement(b block, p proof) {
 	}
 }
 
-// holds says whether a token stands in what is cited.
+// holds reports whether a token occurs in the cited lines.
 func (c *checker) holds(t evidenceToken, p proof) bool {
 	switch t.code {
 	case FactWord:
 		return c.word(t.text, p)
 	case FactNumber:
-		return occurs(p.text, t.text, true)
+		return occursAlone(p.text, t.text, true)
 	case FactAddress:
 		return strings.Contains(p.text, t.text) || strings.Contains(p.text, strings.TrimSuffix(t.text, "/"))
 	}
-	if occurs(p.flat, flatten(t.text), false) || t.raw != "" && t.raw != t.text && occurs(p.flat, t.raw, false) {
+	if occursAlone(p.flat, flattenSpace(t.text), false) || t.raw != "" && t.raw != t.text && occursAlone(p.flat, t.raw, false) {
 		return true
 	}
 	// A name in capitals may be written otherwise where it is code: HTTP and http, URLs and url.
@@ -163,10 +163,10 @@ func (c *checker) holds(t evidenceToken, p proof) bool {
 	if strings.HasSuffix(bare, "s") && strings.ToUpper(bare[:len(bare)-1]) == bare[:len(bare)-1] {
 		bare = bare[:len(bare)-1]
 	}
-	return wordForm().MatchString(bare) && occurs(strings.ToLower(p.flat), strings.ToLower(bare), false)
+	return wordForm().MatchString(bare) && occursAlone(strings.ToLower(p.flat), strings.ToLower(bare), false)
 }
 
-// word says whether a plain word is known.
+// word reports whether a plain word is known.
 func (c *checker) word(text string, p proof) bool {
 	text, _, _ = strings.Cut(strings.ReplaceAll(text, "’", "'"), "'") // don't, it's
 	if text == "" || CommonWords(text) {
@@ -176,8 +176,8 @@ func (c *checker) word(text string, p proof) bool {
 	return p.stems[stem] || c.repo.stems[stem]
 }
 
-// occurs says whether a piece stands in a text by itself, and not within a longer one.
-func occurs(text, piece string, number bool) bool {
+// occursAlone reports whether a piece occurs in a text by itself, and not within a longer one.
+func occursAlone(text, piece string, number bool) bool {
 	if piece == "" {
 		return true
 	}
@@ -204,7 +204,7 @@ func occurs(text, piece string, number bool) bool {
 	}
 }
 
-// digitBefore says whether a text ends in a digit and a dot.
+// digitBefore reports whether a text ends in a digit and a dot.
 func digitBefore(text string) bool {
 	return len(text) > 1 && text[len(text)-2] >= '0' && text[len(text)-2] <= '9'
 }
@@ -215,7 +215,7 @@ func (c *checker) listing(b block) {
 	n := b.line
 	for line := range strings.Lines(b.text) {
 		n++
-		if flat := flatten(line); flat != "" && !strings.Contains(p.flat, flat) {
+		if flat := flattenSpace(line); flat != "" && !strings.Contains(p.flat, flat) {
 			c.say(FactBlock, n, "the line %.200q is not in the cited lines: write it as it stands there", strings.TrimSpace(line))
 		}
 	}
@@ -226,7 +226,7 @@ func (c *checker) listing(b block) {
 
 // bare looks at prose without a citation: it may hold nothing that could be wrong.
 func (c *checker) bare(b block) {
-	all, hidden := tokens(b.text, c.link)
+	all, hidden := readTokens(b.text, c.link)
 	if hidden != "" {
 		c.say(HiddenText, b.line, "%s is in the text: write plain words", hidden)
 		return
@@ -246,7 +246,7 @@ func (c *checker) sections(blocks []block) {
 			continue
 		}
 		says, cites := 0, 0
-		for _, one := range below(blocks, i)[1:] {
+		for _, one := range sectionBlocks(blocks, i)[1:] {
 			cites += len(one.cites)
 			says += c.weight(one)
 		}

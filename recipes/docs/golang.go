@@ -28,7 +28,7 @@ func GoReference(r *Repository) []ReferencePage {
 				modules[path.Dir(f)] = m[1]
 			}
 		}
-		if strings.HasSuffix(f, ".go") && !strings.HasSuffix(f, "_test.go") && public(path.Dir(f)) {
+		if strings.HasSuffix(f, ".go") && !strings.HasSuffix(f, "_test.go") && isPublicPath(path.Dir(f)) {
 			dirs[path.Dir(f)] = append(dirs[path.Dir(f)], f)
 		}
 	}
@@ -46,8 +46,8 @@ func GoReference(r *Repository) []ReferencePage {
 	return out
 }
 
-// public says whether others can import what lies in a folder.
-func public(dir string) bool {
+// isPublicPath reports whether others can import what lies in a folder.
+func isPublicPath(dir string) bool {
 	for part := range strings.SplitSeq(dir, "/") {
 		if part == "internal" || part == "testdata" || part == "examples" || part == "example" || part != "." && (part[0] == '_' || part[0] == '.') {
 			return false
@@ -89,7 +89,7 @@ func goPage(r *Repository, name string, files []string) (page ReferencePage, ok 
 	var about []Cite // go/doc takes the comments away
 	for _, f := range files {
 		file, err := parser.ParseFile(p.fset, f, r.Text(f), parser.ParseComments)
-		if err != nil || file.Name.Name == "main" || ignored(file) || len(parsed) > 0 && parsed[0].Name.Name != file.Name.Name {
+		if err != nil || file.Name.Name == "main" || isIgnored(file) || len(parsed) > 0 && parsed[0].Name.Name != file.Name.Name {
 			continue
 		}
 		parsed = append(parsed, file)
@@ -114,8 +114,8 @@ func goPage(r *Repository, name string, files []string) (page ReferencePage, ok 
 	return page, page.Names > 0
 }
 
-// ignored says whether a build tag keeps a file out of every build.
-func ignored(f *ast.File) bool {
+// isIgnored reports whether a build tag keeps a file out of every build.
+func isIgnored(f *ast.File) bool {
 	for _, group := range f.Comments {
 		for _, c := range group.List {
 			if c.Pos() < f.Package && (c.Text == "//go:build ignore" || c.Text == "// +build ignore") {
@@ -134,15 +134,15 @@ func (p *goPackage) remember(files []*ast.File) []*ast.File {
 		for _, d := range f.Decls {
 			switch d := d.(type) {
 			case *ast.FuncDecl:
-				if old := kept[receiver(d)+d.Name.Name]; old == nil || old.Doc == nil && d.Doc != nil {
-					kept[receiver(d)+d.Name.Name] = d
+				if old := kept[receiverName(d)+d.Name.Name]; old == nil || old.Doc == nil && d.Doc != nil {
+					kept[receiverName(d)+d.Name.Name] = d
 				}
 				bare := *d
 				bare.Doc, bare.Body = nil, nil
-				p.at[d], p.code[d] = p.place(start(d, d.Doc), d.Type.End()), p.spell(&bare)
+				p.at[d], p.code[d] = p.place(startPos(d, d.Doc), d.Type.End()), p.spell(&bare)
 				p.line[d] = p.place(d.Name.Pos(), d.Name.End())
 			case *ast.GenDecl:
-				p.at[d] = p.place(start(d, d.Doc), d.End())
+				p.at[d] = p.place(startPos(d, d.Doc), d.End())
 				for _, s := range d.Specs {
 					if v, ok := s.(*ast.ValueSpec); ok && p.line[d].From == 0 {
 						if i := slices.IndexFunc(v.Names, (*ast.Ident).IsExported); i >= 0 {
@@ -150,7 +150,7 @@ func (p *goPackage) remember(files []*ast.File) []*ast.File {
 						}
 					}
 					if t, ok := s.(*ast.TypeSpec); ok {
-						p.at[t.Name.Name] = p.place(start(t, t.Doc), t.End())
+						p.at[t.Name.Name] = p.place(startPos(t, t.Doc), t.End())
 						p.line[t.Name.Name] = p.place(t.Name.Pos(), t.Name.End())
 						if !d.Lparen.IsValid() {
 							p.at[t.Name.Name] = p.at[d]
@@ -163,21 +163,21 @@ func (p *goPackage) remember(files []*ast.File) []*ast.File {
 	for _, f := range files {
 		f.Decls = slices.DeleteFunc(f.Decls, func(d ast.Decl) bool {
 			fn, ok := d.(*ast.FuncDecl)
-			return ok && kept[receiver(fn)+fn.Name.Name] != fn
+			return ok && kept[receiverName(fn)+fn.Name.Name] != fn
 		})
 	}
 	return files
 }
 
-func start(n ast.Node, c *ast.CommentGroup) token.Pos {
+func startPos(n ast.Node, c *ast.CommentGroup) token.Pos {
 	if c != nil && c.Pos() < n.Pos() {
 		return c.Pos()
 	}
 	return n.Pos()
 }
 
-// receiver is the type of a method and a dot.
-func receiver(fn *ast.FuncDecl) string {
+// receiverName is the type of a method and a dot.
+func receiverName(fn *ast.FuncDecl) string {
 	if fn.Recv == nil || len(fn.Recv.List) == 0 {
 		return ""
 	}
@@ -273,16 +273,16 @@ func (p *goPackage) blocks(text string) []string {
 	for _, b := range p.doc.Parser().Parse(text).Content {
 		switch b := b.(type) {
 		case *comment.Paragraph:
-			out = append(out, inline(b.Text))
+			out = append(out, inlineText(b.Text))
 		case *comment.Heading:
-			out = append(out, "**"+inline(b.Text)+"**")
+			out = append(out, "**"+inlineText(b.Text)+"**")
 		case *comment.Code:
 			out = append(out, "```\n"+strings.TrimRight(b.Text, "\n")+"\n```")
 		case *comment.List:
 			for _, item := range b.Items {
 				for _, inner := range item.Content {
 					if para, ok := inner.(*comment.Paragraph); ok {
-						out = append(out, "- "+inline(para.Text))
+						out = append(out, "- "+inlineText(para.Text))
 					}
 				}
 			}
@@ -291,8 +291,8 @@ func (p *goPackage) blocks(text string) []string {
 	return out
 }
 
-// inline is the text of a paragraph. Links to other names are their words.
-func inline(list []comment.Text) string {
+// inlineText is the text of a paragraph. Links to other names are their words.
+func inlineText(list []comment.Text) string {
 	var b strings.Builder
 	for _, t := range list {
 		switch t := t.(type) {
@@ -304,16 +304,16 @@ func inline(list []comment.Text) string {
 			if t.Auto {
 				b.WriteString(t.URL)
 			} else {
-				b.WriteString(plain(t.Text))
+				b.WriteString(plainText(t.Text))
 			}
 		case *comment.DocLink:
-			b.WriteString(plain(t.Text))
+			b.WriteString(plainText(t.Text))
 		}
 	}
-	return escape(b.String())
+	return escapeMarkdown(b.String())
 }
 
-func plain(list []comment.Text) string {
+func plainText(list []comment.Text) string {
 	var b strings.Builder
 	for _, t := range list {
 		switch t := t.(type) {

@@ -21,11 +21,11 @@ import (
 // mostPages is how many pages a reference has; a larger one is for a tool of the language.
 const mostPages = 60
 
-// plan says what pages there are to be. It looks at the source, and at the repository that the
+// runPlan decides which pages are needed. It looks at the source, and at the repository that the
 // pages go into.
 //
 // Values: docs_dir, title, sections (of the recipe, as JSON), repo (for the name).
-func plan(ctx context.Context, c Call) error {
+func runPlan(ctx context.Context, c Call) error {
 	var in pins
 	if err := c.read(inputsFile, &in); err != nil {
 		return err
@@ -42,11 +42,11 @@ func plan(ctx context.Context, c Call) error {
 		commit = in.Base
 	}
 	m := &planner{repo: repo, target: os.DirFS(target.Dir), refs: drafts{Pages: map[string]string{}}}
-	linked, err := symlinks(ctx, target, commit)
+	linked, err := listSymlinks(ctx, target, commit)
 	if err != nil {
 		return err
 	}
-	if m.system, err = recognise(m.target, linked, c.Value("docs_dir")); err != nil {
+	if m.system, err = findSystem(m.target, linked, c.Value("docs_dir")); err != nil {
 		return err
 	}
 	var wanted []Section
@@ -67,8 +67,8 @@ func plan(ctx context.Context, c Call) error {
 	return m.deliver(c)
 }
 
-// symlinks are the symbolic links of a commit, and where they lead.
-func symlinks(ctx context.Context, t git.Tree, commit string) (map[string]string, error) {
+// listSymlinks are the symbolic links of a commit, and where they lead.
+func listSymlinks(ctx context.Context, t git.Tree, commit string) (map[string]string, error) {
 	list, err := t.Run(ctx, "ls-tree", "-r", "-z", commit)
 	if err != nil {
 		return nil, err
@@ -177,7 +177,7 @@ func (m *planner) free(section string, names ...string) (string, bool, error) {
 			if err != nil {
 				return "", false, fault.New(fault.StorageIO, "read %s: %w", at, err)
 			}
-			if _, _, ours, err := cut(page, at+m.system.ext, section); err != nil || ours {
+			if _, _, ours, err := findSection(page, at+m.system.ext, section); err != nil || ours {
 				return at + m.system.ext, err == nil, err
 			}
 		}
@@ -285,9 +285,9 @@ type assignment struct {
 func (m *planner) assignment(s Section) (assignment, string) {
 	i := slices.IndexFunc(m.Pages, func(p Page) bool { return p.Section == s.Name })
 	p := m.Pages[i]
-	a := assignment{Project: m.Title, Title: p.Title, Brief: s.Brief, Draft: p.Draft, Page: p.Path, Links: links(m.Plan, p)}
+	a := assignment{Project: m.Title, Title: p.Title, Brief: s.Brief, Draft: p.Draft, Page: p.Path, Links: pageLinks(m.Plan, p)}
 	if page, err := fs.ReadFile(m.target, p.Path); err == nil {
-		if from, to, ok, err := cut(page, p.Path, s.Name); ok && err == nil {
+		if from, to, ok, err := findSection(page, p.Path, s.Name); ok && err == nil {
 			a.Current = string(page[from:to])
 		}
 	}
@@ -296,24 +296,24 @@ func (m *planner) assignment(s Section) (assignment, string) {
 		text = m.starter(p)
 	}
 	if text == "" {
-		file, text = none(p), "Nobody was there to write it."
+		file, text = nonePath(p), "No writer was available."
 	}
 	return a, fmt.Sprintf("write to `%s` this text:\n\n~~~~~\n%s\n~~~~~\n", file, strings.TrimSpace(text))
 }
 
-// links are the addresses of the other pages, as seen from one.
-func links(p Plan, from Page) map[string]string {
+// pageLinks are the addresses of the other pages, as seen from one.
+func pageLinks(p Plan, from Page) map[string]string {
 	out := map[string]string{}
 	for _, other := range p.Pages {
 		if other.Path != from.Path && (other.Section != "reference" && !strings.HasPrefix(other.Section, "reference-") || len(out) < 20) {
-			out[relative(from.Path, other.Path)] = other.Title
+			out[relativePath(from.Path, other.Path)] = other.Title
 		}
 	}
 	return out
 }
 
-// relative is the way from one page to another.
-func relative(from, to string) string {
+// relativePath is the way from one page to another.
+func relativePath(from, to string) string {
 	a, b := strings.Split(path.Dir(from), "/"), strings.Split(path.Dir(to), "/")
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
 		a, b = a[1:], b[1:]

@@ -86,7 +86,7 @@ func pythonModules(r *Repository) [][2]string {
 		}
 		parts := strings.Split(name, "/")
 		root := strings.TrimSuffix(f, strings.Join(parts, "/")+".py")
-		if len(parts) < 2 || !r.Has(root+parts[0]+"/__init__.py") || slices.ContainsFunc(parts, private) {
+		if len(parts) < 2 || !r.Has(root+parts[0]+"/__init__.py") || slices.ContainsFunc(parts, isPrivatePart) {
 			continue
 		}
 		if parts[len(parts)-1] == "__init__" {
@@ -97,8 +97,8 @@ func pythonModules(r *Repository) [][2]string {
 	return out
 }
 
-// private says whether a part of a module's path is no business of users.
-func private(part string) bool {
+// isPrivatePart reports whether a part of a module's path is no business of users.
+func isPrivatePart(part string) bool {
 	switch part {
 	case "tests", "test", "testing", "docs", "doc", "examples", "setup", "conftest", "vendored", "__main__":
 		return true
@@ -110,7 +110,7 @@ func pythonPage(r *Repository, m pythonModule) (ReferencePage, bool) {
 	var b strings.Builder
 	lines := strings.Split(r.Text(m.File), "\n")
 	if m.Doc != "" {
-		entry{at: []Cite{clip(m.File, m.From, m.End)}, doc: []string{escape(m.Doc)}}.write(&b, r)
+		entry{at: []Cite{clipCite(m.File, m.From, m.End)}, doc: []string{escapeMarkdown(m.Doc)}}.write(&b, r)
 	}
 	p := ReferencePage{Name: m.Module, Short: strings.ReplaceAll(m.Module, ".", "-")}
 	class := false // that was written
@@ -119,12 +119,12 @@ func pythonPage(r *Repository, m pythonModule) (ReferencePage, bool) {
 		if n.From < 1 || n.To > len(lines) || method && !class {
 			continue
 		}
-		e := entry{heading: path.Ext("." + n.Name)[1:], level: 2, lang: "python", code: dedent(lines[n.From-1 : n.To]), at: []Cite{clip(m.File, n.From, max(n.To, n.End))}}
+		e := entry{heading: path.Ext("." + n.Name)[1:], level: 2, lang: "python", code: dedentLines(lines[n.From-1 : n.To]), at: []Cite{clipCite(m.File, n.From, max(n.To, n.End))}}
 		if method {
 			e.level = 3
 		}
 		if n.Doc != "" {
-			e.doc = []string{escape(n.Doc)}
+			e.doc = []string{escapeMarkdown(n.Doc)}
 		}
 		ok := e.write(&b, r)
 		if !method {
@@ -138,12 +138,12 @@ func pythonPage(r *Repository, m pythonModule) (ReferencePage, bool) {
 	return p, p.Names > 0
 }
 
-func clip(file string, from, to int) Cite {
+func clipCite(file string, from, to int) Cite {
 	return Cite{File: file, From: from, To: min(to, from+mostLines-1)}
 }
 
-// dedent takes the indentation of the first line off all, and the colon off the last.
-func dedent(lines []string) string {
+// dedentLines takes the indentation of the first line off all, and the colon off the last.
+func dedentLines(lines []string) string {
 	indent := lines[0][:len(lines[0])-len(strings.TrimLeft(lines[0], " \t"))]
 	var out []string
 	for _, l := range lines {

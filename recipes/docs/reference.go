@@ -30,7 +30,7 @@ func (e entry) write(b *strings.Builder, r *Repository) bool {
 	mark := MarkStatements(e.at...)
 	code := ""
 	for _, try := range []string{e.code, firstLine(e.code)} {
-		if piece := fmt.Sprintf("```%s\n%s\n```\n%s\n\n", e.lang, try, mark); try != "" && proved(piece, r) {
+		if piece := fmt.Sprintf("```%s\n%s\n```\n%s\n\n", e.lang, try, mark); try != "" && passesCheck(piece, r) {
 			code = piece
 			break
 		}
@@ -38,7 +38,7 @@ func (e entry) write(b *strings.Builder, r *Repository) bool {
 	if e.code != "" && code == "" && e.line.From > 0 {
 		mark = MarkStatements(append(slices.Clone(e.at), e.line)...)
 		piece := fmt.Sprintf("```%s\n%s\n```\n%s\n\n", e.lang, strings.TrimSpace(r.Line(e.line)), mark)
-		if proved(piece, r) {
+		if passesCheck(piece, r) {
 			code = piece
 		}
 	}
@@ -46,19 +46,19 @@ func (e entry) write(b *strings.Builder, r *Repository) bool {
 		return false
 	}
 	if e.heading != "" {
-		head := fmt.Sprintf("%s %s\n\n", strings.Repeat("#", e.level), escape(e.heading))
-		if !proved(head+code, r) {
+		head := fmt.Sprintf("%s %s\n\n", strings.Repeat("#", e.level), escapeMarkdown(e.heading))
+		if !passesCheck(head+code, r) {
 			return false
 		}
 		b.WriteString(head)
 	}
 	b.WriteString(code)
 	for _, text := range e.doc {
-		piece := cited(text, mark)
-		if !proved(piece, r) {
-			piece = cited(strings.ReplaceAll(text, "`", "\\`"), mark)
+		piece := citeBlock(text, mark)
+		if !passesCheck(piece, r) {
+			piece = citeBlock(strings.ReplaceAll(text, "`", "\\`"), mark)
 		}
-		if proved(piece, r) {
+		if passesCheck(piece, r) {
 			b.WriteString(piece)
 		}
 	}
@@ -70,24 +70,24 @@ func firstLine(code string) string {
 	return line
 }
 
-// cited puts a citation behind a block of text, or below one of code.
-func cited(text, mark string) string {
+// citeBlock puts a citation behind a block of text, or below one of code.
+func citeBlock(text, mark string) string {
 	if strings.HasPrefix(text, "```") {
 		return text + "\n" + mark + "\n\n"
 	}
 	return text + " " + mark + "\n\n"
 }
 
-// proved says whether a piece of a page would pass.
-func proved(piece string, r *Repository) bool {
+// passesCheck reports whether a piece of a page would pass.
+func passesCheck(piece string, r *Repository) bool {
 	none := func(string) (string, bool) { return "", false }
 	return len(CheckEvidence("# x\n\n"+piece, "x", r, none)) == 0
 }
 
 var special = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", "&lt;", ">", "&gt;", "&", "&amp;", "#", `\#`, "|", `\|`, "~", `\~`)
 
-// escape makes Markdown of a plain text. Backticks stay: they mean the same nearly everywhere.
-func escape(text string) string {
+// escapeMarkdown makes Markdown of a plain text. Backticks stay: they mean the same nearly everywhere.
+func escapeMarkdown(text string) string {
 	parts := strings.Split(strings.Join(strings.Fields(text), " "), "`")
 	for i := range parts {
 		if i%2 == 0 || len(parts)%2 == 0 {

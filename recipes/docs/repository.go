@@ -25,7 +25,7 @@ const (
 // foreign are folders whose text is not the repository's own, and that are no evidence.
 var foreign = []string{".git", "node_modules", "vendor", "third_party", "bower_components", "site-packages"}
 
-// ForeignPath says whether a file is not the repository's own.
+// ForeignPath reports whether a file is not the repository's own.
 func ForeignPath(name string) bool {
 	for part := range strings.SplitSeq(path.Dir(name), "/") {
 		if slices.Contains(foreign, part) {
@@ -67,7 +67,7 @@ func OpenRepository(fsys fs.FS) (*Repository, error) {
 		}
 		size += len(data)
 		r.Files, r.known[name] = append(r.Files, name), true
-		for word := range words(theirs(string(data))) {
+		for word := range words(withoutOurText(string(data))) {
 			r.stems[StemWord(word)] = true
 		}
 		return nil
@@ -82,8 +82,8 @@ const (
 	rstMark   = ".. ramet:"
 )
 
-// theirs is a text in which the lines between our markers are empty.
-func theirs(text string) string {
+// withoutOurText is a text in which the lines between our markers are empty.
+func withoutOurText(text string) string {
 	return strings.Join(theirLines(slices.Collect(strings.Lines(text))), "")
 }
 
@@ -102,7 +102,7 @@ func theirLines(lines []string) []string {
 	return out
 }
 
-// Has says whether a file is one of the repository's own texts.
+// Has reports whether a file is one of the repository's own texts.
 func (r *Repository) Has(name string) bool { return r.known[name] }
 
 // Text is a whole file.

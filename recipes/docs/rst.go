@@ -19,9 +19,9 @@ var (
 // underlines are those of headings by level.
 const underlines = `==-~^"'`
 
-// restructured is a page of ours as reStructuredText: headings, paragraphs, lists, code, tables
+// toRST is a page of ours as reStructuredText: headings, paragraphs, lists, code, tables
 // and links, which is all that pages have.
-func restructured(text string) string {
+func toRST(text string) string {
 	var out []string
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	for i := 0; i < len(lines); i++ {
@@ -49,7 +49,7 @@ func restructured(text string) string {
 				rows = append(rows, lines[i])
 			}
 			i--
-			out = append(out, table(rows)...)
+			out = append(out, tableRST(rows)...)
 			continue
 		}
 		out = append(out, inlineRST(line))
@@ -64,8 +64,8 @@ func restructured(text string) string {
 	return strings.Join(flat, "\n")
 }
 
-// table is a table as a list.
-func table(rows []string) []string {
+// tableRST is a table as a list.
+func tableRST(rows []string) []string {
 	out := []string{"", ".. list-table::", "   :header-rows: 1", ""}
 	for _, row := range rows {
 		if mdRule().MatchString(row) {

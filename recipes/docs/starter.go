@@ -26,7 +26,7 @@ func (m *planner) starter(p Page) string {
 	if !said {
 		return ""
 	}
-	if all := links(m.Plan, p); len(all) > 0 {
+	if all := pageLinks(m.Plan, p); len(all) > 0 {
 		b.WriteString("## Read on\n\n")
 		for _, to := range slices.Sorted(maps.Keys(all)) {
 			fmt.Fprintf(&b, "- [%s](%s)\n", all[to], to)
@@ -115,7 +115,7 @@ func readPieces(text string) []piece {
 			open = false
 		case strings.HasPrefix(bare, "#"):
 			under, open = bare, false
-		case underline(bare) && open && len(out[last].lines) == 1:
+		case isUnderline(bare) && open && len(out[last].lines) == 1:
 			under, open = out[last].lines[0], false
 			out = out[:last]
 		case open:
@@ -128,8 +128,8 @@ func readPieces(text string) []piece {
 	return out
 }
 
-// underline says whether a line makes a heading of the one above it.
-func underline(s string) bool {
+// isUnderline reports whether a line makes a heading of the one above it.
+func isUnderline(s string) bool {
 	return len(s) >= 3 && strings.Trim(s, s[:1]) == "" && strings.ContainsAny(s[:1], "=-~^\"'*+")
 }
 
@@ -173,7 +173,7 @@ func (m *planner) fromManifest(b *strings.Builder) bool {
 	return false
 }
 
-// proved says whether a piece of a page would pass the gate.
+// proved reports whether a piece of a page would pass the gate.
 func (m *planner) proved(text string) bool {
 	if strings.Contains(text, "~~~") {
 		return false

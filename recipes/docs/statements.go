@@ -15,7 +15,7 @@ type Statement struct {
 
 // SplitStatements are those of a draft that cite something. Code is left out: it is compared line by line.
 func SplitStatements(draft string, r *Repository) []Statement {
-	blocks, _ := split(draft)
+	blocks, _ := splitBlocks(draft)
 	out := []Statement{}
 	for _, b := range blocks {
 		if b.kind != prose || len(b.cites) == 0 {

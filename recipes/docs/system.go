@@ -17,11 +17,11 @@ type system struct {
 	notes []string
 }
 
-// recognise finds the documentation system of a repository. Where the user names a folder, that
+// findSystem finds the documentation system of a repository. Where the user names a folder, that
 // is where pages go. links are the symbolic links of the repository: its trees here have plain
 // files in their place.
-func recognise(tree fs.FS, links map[string]string, wanted string) (system, error) {
-	s, found := known(tree)
+func findSystem(tree fs.FS, links map[string]string, wanted string) (system, error) {
+	s, found := knownSystem(tree)
 	if !found {
 		s = system{dir: "docs", ext: ".md"}
 	}
@@ -32,12 +32,12 @@ func recognise(tree fs.FS, links map[string]string, wanted string) (system, erro
 		return s, fault.New(fault.Usage, "%.100q is no folder of a repository's files", s.dir).WithHint("name one with --set docs_dir=docs")
 	}
 	var err error
-	s.dir, err = resolve(tree, links, s.dir, 0)
+	s.dir, err = resolveLinks(tree, links, s.dir, 0)
 	return s, err
 }
 
-// resolve follows symbolic links on the way to a folder, as long as they stay in the repository.
-func resolve(tree fs.FS, links map[string]string, dir string, depth int) (string, error) {
+// resolveLinks follows symbolic links on the way to a folder, as long as they stay in the repository.
+func resolveLinks(tree fs.FS, links map[string]string, dir string, depth int) (string, error) {
 	at := "."
 	parts := strings.Split(dir, "/")
 	for i, part := range parts {
@@ -56,7 +56,7 @@ func resolve(tree fs.FS, links map[string]string, dir string, depth int) (string
 			return "", fault.New(fault.Conflict, "%s is a symbolic link out of the repository (to %.200s): pages put there would be somewhere else", at, to).
 				WithHint("name a folder of the repository with --set docs_dir=NAME")
 		}
-		return resolve(tree, links, path.Join(append([]string{target}, parts[i+1:]...)...), depth+1)
+		return resolveLinks(tree, links, path.Join(append([]string{target}, parts[i+1:]...)...), depth+1)
 	}
 	return dir, nil
 }
@@ -66,8 +66,8 @@ var (
 	bookSrc   = text.Regexp(`(?m)^src\s*=\s*"([^"]+)"`)
 )
 
-// known looks for the files that documentation systems are configured with.
-func known(tree fs.FS) (system, bool) {
+// knownSystem looks for the files that documentation systems are configured with.
+func knownSystem(tree fs.FS) (system, bool) {
 	read := func(name string) (string, bool) {
 		data, err := fs.ReadFile(tree, name)
 		return string(data), err == nil
@@ -94,7 +94,7 @@ func known(tree fs.FS) (system, bool) {
 		for _, ext := range []string{"js", "ts", "mjs", "cjs"} {
 			if _, ok := read(path.Join(root, "docusaurus.config."+ext)); ok {
 				s := system{name: "docusaurus", dir: path.Join(root, "docs"), ext: ".md"}
-				if _, err := fs.Stat(tree, s.dir); err != nil && folder(tree, "docs") {
+				if _, err := fs.Stat(tree, s.dir); err != nil && isFolder(tree, "docs") {
 					s.dir = "docs"
 				}
 				return s, true
@@ -114,11 +114,11 @@ func known(tree fs.FS) (system, bool) {
 	for _, root := range []string{".", "docs", "site", "website"} {
 		for _, name := range []string{"hugo.toml", "hugo.yaml", "hugo.json", "config.toml", "config.yaml"} {
 			conf, ok := read(path.Join(root, name))
-			if !ok || !strings.HasPrefix(name, "hugo") && !(strings.Contains(strings.ToLower(conf), "baseurl") && folder(tree, path.Join(root, "content"))) {
+			if !ok || !strings.HasPrefix(name, "hugo") && !(strings.Contains(strings.ToLower(conf), "baseurl") && isFolder(tree, path.Join(root, "content"))) {
 				continue
 			}
 			s := system{name: "hugo", dir: path.Join(root, "content"), ext: ".md"}
-			if folder(tree, path.Join(s.dir, "docs")) {
+			if isFolder(tree, path.Join(s.dir, "docs")) {
 				s.dir = path.Join(s.dir, "docs")
 			}
 			return s, true
@@ -127,7 +127,7 @@ func known(tree fs.FS) (system, bool) {
 	return system{}, false
 }
 
-func folder(tree fs.FS, name string) bool {
+func isFolder(tree fs.FS, name string) bool {
 	info, err := fs.Stat(tree, name)
 	return err == nil && info.IsDir()
 }

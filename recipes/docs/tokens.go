@@ -14,7 +14,7 @@ type evidenceToken struct {
 	raw  string // with the marks around it that Markdown has, too: _examples/; empty: the same
 }
 
-// Link says whether an address of a page leads to something that is there, and how that is
+// Link reports whether an address of a page leads to something that is there, and how that is
 // called; only such links need no evidence.
 type Link func(to string) (title string, ok bool)
 
@@ -28,8 +28,8 @@ var (
 	plainEnt   = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&quot;", `"`, "&amp;", "&")
 )
 
-// tokens reads a statement. hidden is what a reader would not see as it is written.
-func tokens(text string, link Link) (out []evidenceToken, hidden string) {
+// readTokens reads a statement. hidden is what a reader would not see as it is written.
+func readTokens(text string, link Link) (out []evidenceToken, hidden string) {
 	for _, r := range text {
 		if unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Co, r) || unicode.IsControl(r) && r != '\n' && r != '\t' {
 			return nil, "a character that nobody sees"

@@ -26,7 +26,7 @@ var common = sync.OnceValue(func() map[string]bool {
 	return out
 })
 
-// CommonWords says whether a word claims nothing by itself.
+// CommonWords reports whether a word claims nothing by itself.
 func CommonWords(word string) bool {
 	word = strings.ToLower(word)
 	return common()[word] || common()[StemWord(word)]

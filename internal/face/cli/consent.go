@@ -52,7 +52,7 @@ func consent(l *Line, ctx context.Context, store *rundir.Store, runID string, ki
 // built in are ramet's own.
 func consentToStart(ctx context.Context, l *Line, o operation.StartRunInput, runID string, config rundir.Config) error {
 	r, err := kept(runID, config)
-	if err != nil || slices.Contains(recipe.Embedded(), string(o.Recipe)) || !slices.ContainsFunc(r.Workers, func(w recipe.Worker) bool { return w.External }) {
+	if err != nil || slices.Contains(recipe.EmbeddedNames(), string(o.Recipe)) || !slices.ContainsFunc(r.Workers, func(w recipe.Worker) bool { return w.External }) {
 		return err
 	}
 	home, err := l.HomeDir()

@@ -250,7 +250,7 @@ func (l *Line) completer(p *operation.Param) cobra.CompletionFunc {
 	case reflect.TypeFor[operation.Driver]():
 		return l.CompleteDrivers
 	case reflect.TypeFor[operation.Recipe]():
-		return cobra.FixedCompletions(recipe.Embedded(), cobra.ShellCompDirectiveDefault)
+		return cobra.FixedCompletions(recipe.EmbeddedNames(), cobra.ShellCompDirectiveDefault)
 	case reflect.TypeFor[operation.Pairs]():
 		if p.Name == "limits" {
 			return cobra.FixedCompletions(limitNames(), cobra.ShellCompDirectiveNoSpace)

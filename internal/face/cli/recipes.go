@@ -19,8 +19,8 @@ func recipesCommand(l *Line) *cobra.Command {
 		Use: "recipes", Short: "List the recipes that are built in", Args: CheckArguments(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			out := recipes{Recipes: []recipeRow{}}
-			for _, name := range recipe.Embedded() {
-				source, err := recipe.Load(name)
+			for _, name := range recipe.EmbeddedNames() {
+				source, err := recipe.LoadEmbedded(name)
 				if err != nil {
 					return err
 				}
@@ -99,7 +99,7 @@ first, and everything that is wrong with it is told with its line.`,
 			return l.Print(recipeText{args[0], string(source)})
 		},
 	}
-	c.ValidArgsFunction = cobra.FixedCompletions(recipe.Embedded(), cobra.ShellCompDirectiveDefault)
+	c.ValidArgsFunction = cobra.FixedCompletions(recipe.EmbeddedNames(), cobra.ShellCompDirectiveDefault)
 	return c
 }
 
@@ -113,13 +113,13 @@ func (d recipeText) Text(w *printer.Writer) { w.Block("", d.YAML) }
 
 // loadRecipe finds a recipe by its name, or reads a file.
 func loadRecipe(name string) ([]byte, error) {
-	if slices.Contains(recipe.Embedded(), name) {
-		return recipe.Load(name)
+	if slices.Contains(recipe.EmbeddedNames(), name) {
+		return recipe.LoadEmbedded(name)
 	}
 	source, err := readRecipe(name)
 	if err != nil {
 		return nil, fault.New(fault.NotFound, "no recipe %.200q: %w", name, err).
-			WithHint("%s", text.NearestHint(name, recipe.Embedded(), "recipes: "+strings.Join(recipe.Embedded(), ", ")+"; or give the path of a file"))
+			WithHint("%s", text.NearestHint(name, recipe.EmbeddedNames(), "recipes: "+strings.Join(recipe.EmbeddedNames(), ", ")+"; or give the path of a file"))
 	}
 	return source, nil
 }

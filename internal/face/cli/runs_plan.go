@@ -32,7 +32,7 @@ func planCommand(l *Line, f *runFlags, ports RunsPorts) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				d := runPlan{Plan: p, Crowded: []runner.Crowded{}}
+				d := runPlan{Plan: p, Crowded: []runner.OversizedItem{}}
 				if failed == nil && config.Text != "" && old != nil {
 					d.Refused = old.Error()
 				}
@@ -60,7 +60,7 @@ func planCommand(l *Line, f *runFlags, ports RunsPorts) *cobra.Command {
 type runPlan struct {
 	run.Plan
 	// Crowded are items that would be refused: they would be given too much.
-	Crowded []runner.Crowded `json:"crowded"`
+	Crowded []runner.OversizedItem `json:"crowded"`
 	// Refused is why this version would not carry the run out at all.
 	Refused string `json:"refused,omitempty"`
 }

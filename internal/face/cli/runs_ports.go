@@ -19,11 +19,11 @@ type RunsPorts struct {
 	Windows func(context.Context, *session.Session) (func(model string) int64, error)
 	// Work takes items of runs from a database until ctx ends.
 	Work func(context.Context, *session.Workspace, Host) error
-	// External says whether a host of a PostgreSQL database is alive that does what acts
+	// External reports whether a host of a PostgreSQL database is alive that does what acts
 	// outside of runs.
 	External func(ctx context.Context, db string) (bool, error)
-	// Estates opens what the orchestrators of a PostgreSQL database leave behind.
-	Estates func(ctx context.Context, db string) (RunFolders, error)
+	// Handovers opens what the orchestrators of a PostgreSQL database leave behind.
+	Handovers func(ctx context.Context, db string) (HandoverPort, error)
 	// Programs are those of recipes, by recipe and name.
 	Programs func() map[string]RunProgram
 	// OpenAPI writes the description of the HTTP API.
@@ -56,21 +56,21 @@ type Host struct {
 	Note     func(string) // what happens, a line each
 }
 
-// RunFolders are runs of a database that were begun on other hosts, or that others went on with.
-type RunFolders interface {
+// HandoverPort are runs of a database that were begun on other hosts, or that others went on with.
+type HandoverPort interface {
 	// Every is how often it is worth looking for orphans.
 	Every() time.Duration
 	// Orphans names the runs whose orchestrators are gone for a lease, and did not say so.
 	Orphans(ctx context.Context) ([]string, error)
-	// Inherit makes this process the one that may take a run up; ok is false if it is somebody
-	// else's.
-	Inherit(ctx context.Context, runID string) (Legacy, bool, error)
+	// Claim makes this process the one that may take a run over; ok is false if another process
+	// may.
+	Claim(ctx context.Context, runID string) (HandedRun, bool, error)
 	// Evict ends the session of whoever wrote the log before.
 	Evict(ctx context.Context, runID string) error
 	// Fetch copies the files of a run that its folder lacks, and says how many.
 	Fetch(ctx context.Context, runID string, into *rundir.Files) (int, error)
-	// Offer lets others take up what was inherited.
-	Offer(ctx context.Context, runID string)
+	// Release lets others take up what was inherited.
+	Release(ctx context.Context, runID string)
 	// Over deletes what an heir of a run needs: it is over. Its files stay for whoever began it.
 	Over(ctx context.Context, runID string) error
 	// Forget deletes all that is kept of a run that is over.
@@ -78,9 +78,9 @@ type RunFolders interface {
 	Close() error
 }
 
-// Legacy is what is left to an heir.
-type Legacy struct {
-	rundir.Estate
+// HandedRun holds the record that the host of a takeover needs.
+type HandedRun struct {
+	rundir.Handover
 	Model   string
 	Limits  recipe.Limits // as its user had them
 	NoCache bool

@@ -19,11 +19,11 @@ func fits(ctx context.Context, l *Line, p RunsPorts, config rundir.Config) error
 	if err != nil {
 		return err
 	}
-	return runner.Refuse(all)
+	return runner.RefuseOversized(all)
 }
 
 // crowdedRuns are the items of a run that would be given too much.
-func crowdedRuns(ctx context.Context, l *Line, p RunsPorts, config rundir.Config, files runner.Files, now run.Snapshot, plan run.Plan) ([]runner.Crowded, error) {
+func crowdedRuns(ctx context.Context, l *Line, p RunsPorts, config rundir.Config, files runner.Files, now run.Snapshot, plan run.Plan) ([]runner.OversizedItem, error) {
 	r, err := recipe.Parse([]byte(config.Text))
 	if err != nil {
 		return nil, err
@@ -35,5 +35,5 @@ func crowdedRuns(ctx context.Context, l *Line, p RunsPorts, config rundir.Config
 	if o.Window, err = p.Windows(ctx, l.Session); err != nil {
 		return nil, err
 	}
-	return runner.FindCrowded(o, files, now, plan), nil
+	return runner.FindOversized(o, files, now, plan), nil
 }

@@ -196,7 +196,7 @@ func withAgents(ctx context.Context, l *Line, r *recipe.Recipe, text []byte) ([]
 	if err != nil {
 		return nil, err
 	}
-	return recipe.Define(text, agents)
+	return recipe.AddAgents(text, agents)
 }
 
 // knownDrivers refuses workers whose driver nobody knows; with installed, also those whose program is not here.

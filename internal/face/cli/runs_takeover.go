@@ -15,22 +15,22 @@ import (
 	"ramet/internal/store/database"
 )
 
-// heir takes up runs whose orchestrators are gone.
-type heir struct {
+// runTakeover takes up runs whose orchestrators are gone.
+type runTakeover struct {
 	*Line
-	ports    RunsPorts
-	store    *rundir.Store
-	kind     rundir.Kind // where the logs are
-	estates  RunFolders
-	external bool // also those that act outside
-	all      sync.WaitGroup
+	ports     RunsPorts
+	store     *rundir.Store
+	kind      rundir.Kind // where the logs are
+	handovers HandoverPort
+	external  bool // also those that act outside
+	all       sync.WaitGroup
 
 	mu    sync.Mutex // guards what follows
 	taken map[string]bool
 }
 
-// inherit begins to take up runs, until ctx ends or leave is called, which waits for the end.
-func inherit(ctx context.Context, l *Line, p RunsPorts, external bool) (leave func(), err error) {
+// startTakeover begins to take up runs, until ctx ends or leave is called, which waits for the end.
+func startTakeover(ctx context.Context, l *Line, p RunsPorts, external bool) (leave func(), err error) {
 	place, err := l.Place()
 	if err != nil {
 		return nil, err
@@ -39,22 +39,22 @@ func inherit(ctx context.Context, l *Line, p RunsPorts, external bool) (leave fu
 	if err != nil {
 		return nil, err
 	}
-	estates, err := p.Estates(ctx, place.DB)
+	estates, err := p.Handovers(ctx, place.DB)
 	if err != nil {
 		return nil, err
 	}
-	h := &heir{Line: l, ports: p, store: store, kind: rundir.Kind(place.DB), estates: estates, external: external, taken: map[string]bool{}}
+	h := &runTakeover{Line: l, ports: p, store: store, kind: rundir.Kind(place.DB), handovers: estates, external: external, taken: map[string]bool{}}
 	ctx, stop := context.WithCancel(ctx)
 	h.all.Go(func() { h.look(ctx) })
 	return func() { stop(); h.all.Wait(); estates.Close() }, nil
 }
 
 // look finds runs and begins with each.
-func (h *heir) look(ctx context.Context) {
-	tick := time.NewTicker(h.estates.Every())
+func (h *runTakeover) look(ctx context.Context) {
+	tick := time.NewTicker(h.handovers.Every())
 	defer tick.Stop()
 	for {
-		orphans, _ := h.estates.Orphans(ctx) // what cannot be asked now is asked again
+		orphans, _ := h.handovers.Orphans(ctx) // what cannot be asked now is asked again
 		for _, runID := range orphans {
 			if h.begin(runID) {
 				h.all.Go(func() { h.take(ctx, runID) })
@@ -68,9 +68,9 @@ func (h *heir) look(ctx context.Context) {
 	}
 }
 
-// begin says whether a run is new to this process: it is taken up once, and not again if that
+// begin reports whether a run is new to this process: it is taken up once, and not again if that
 // cannot be done here.
-func (h *heir) begin(runID string) bool {
+func (h *runTakeover) begin(runID string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.taken[runID] {
@@ -81,15 +81,15 @@ func (h *heir) begin(runID string) bool {
 }
 
 // again lets a run be taken up once more.
-func (h *heir) again(runID string) {
+func (h *runTakeover) again(runID string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.taken, runID)
 }
 
 // take carries a run out, if it is still nobody's.
-func (h *heir) take(ctx context.Context, runID string) {
-	legacy, ok, err := h.estates.Inherit(ctx, runID)
+func (h *runTakeover) take(ctx context.Context, runID string) {
+	legacy, ok, err := h.handovers.Claim(ctx, runID)
 	if err == nil && !ok {
 		h.again(runID)
 		return
@@ -111,11 +111,11 @@ func (h *heir) take(ctx context.Context, runID string) {
 }
 
 // carry makes the run's folder here, and goes on with it.
-func (h *heir) carry(ctx context.Context, runID string, legacy Legacy) (err error) {
+func (h *runTakeover) carry(ctx context.Context, runID string, legacy HandedRun) (err error) {
 	begun := false
 	defer func() {
 		if err != nil && !begun {
-			h.estates.Offer(ctx, runID) // another host may know better
+			h.handovers.Release(ctx, runID) // another host may know better
 		}
 	}()
 	r, params, err := h.read(runID, legacy)
@@ -125,23 +125,23 @@ func (h *heir) carry(ctx context.Context, runID string, legacy Legacy) (err erro
 	if err := h.MakeRuns(""); err != nil {
 		return err
 	}
-	if err := h.store.Receive(ctx, runID, legacy.Estate); err != nil {
+	if err := h.store.Receive(ctx, runID, legacy.Handover); err != nil {
 		return err
 	}
-	if _, err := fetchFiles(ctx, h.estates, h.store, runID); err != nil {
+	if _, err := fetchFiles(ctx, h.handovers, h.store, runID); err != nil {
 		return err
 	}
-	if err := h.estates.Evict(ctx, runID); err != nil {
+	if err := h.handovers.Evict(ctx, runID); err != nil {
 		return err
 	}
-	x, err := h.store.TakeUp(ctx, runID, h.kind)
+	x, err := h.store.TakeOver(ctx, runID, h.kind)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, x.Close()) }()
 	if x.Came().Terminal() {
 		begun = true
-		return h.estates.Over(ctx, runID)
+		return h.handovers.Over(ctx, runID)
 	}
 	plan, err := run.PlanResume(x.Now(), h.store.Disk(runID), run.Wishes{})
 	if err != nil {
@@ -159,7 +159,7 @@ func (h *heir) carry(ctx context.Context, runID string, legacy Legacy) (err erro
 }
 
 // read reads what was left, and refuses what may not be done here.
-func (h *heir) read(runID string, legacy Legacy) (*recipe.Recipe, map[string]string, error) {
+func (h *runTakeover) read(runID string, legacy HandedRun) (*recipe.Recipe, map[string]string, error) {
 	config, err := rundir.ParseConfig(legacy.Config)
 	if err != nil {
 		return nil, nil, err
@@ -183,7 +183,7 @@ func fetch(ctx context.Context, l *Line, p RunsPorts, store *rundir.Store, x *ru
 	if err != nil || !database.SameSchema(string(x.Kind), place.DB) {
 		return false, err
 	}
-	estates, err := p.Estates(ctx, place.DB)
+	estates, err := p.Handovers(ctx, place.DB)
 	if err != nil {
 		return false, err
 	}
@@ -198,7 +198,7 @@ func fetch(ctx context.Context, l *Line, p RunsPorts, store *rundir.Store, x *ru
 	return true, l.Print(runEnd(store, x.Now()))
 }
 
-func fetchFiles(ctx context.Context, estates RunFolders, store *rundir.Store, runID string) (n int, err error) {
+func fetchFiles(ctx context.Context, estates HandoverPort, store *rundir.Store, runID string) (n int, err error) {
 	files, err := store.OpenFiles(runID)
 	if err != nil {
 		return 0, err

@@ -19,7 +19,7 @@ func TestAnHeirRefusesAgentsThatTheRecipeDoesNotHold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _, err = (&heir{}).read("r1", Legacy{Estate: rundir.Estate{Config: config}})
+		_, _, err = (&runTakeover{}).read("r1", HandedRun{Handover: rundir.Handover{Config: config}})
 		return err
 	}
 	if err := read(text); !fault.Is(err, fault.InvalidRecipe) || !strings.Contains(err.Error(), `does not hold agent "reviewer"`) {
@@ -59,7 +59,7 @@ workers:
 	}
 	var offered []string
 	estates := offers{told: &offered}
-	err = (&heir{estates: estates}).carry(t.Context(), "r1", Legacy{Estate: rundir.Estate{Config: config}})
+	err = (&runTakeover{handovers: estates}).carry(t.Context(), "r1", HandedRun{Handover: rundir.Handover{Config: config}})
 	if !fault.Is(err, fault.InvalidRecipe) {
 		t.Fatalf("%v", err)
 	}
@@ -75,7 +75,7 @@ workers:
 
 // offers are estates of which one verb is used.
 type offers struct {
-	RunFolders
+	HandoverPort
 	told *[]string
 }
 

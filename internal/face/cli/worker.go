@@ -63,7 +63,7 @@ The models' keys are those of this host. Ctrl-C gives back what is being done.`,
 				return err
 			}
 			if orchestrate {
-				leave, err := inherit(c.Context(), l, p, external)
+				leave, err := startTakeover(c.Context(), l, p, external)
 				if err != nil {
 					return err
 				}

@@ -97,7 +97,7 @@ func (l *file) failed(err error) error {
 		return err
 	}
 	if bad := (*run.BadChunk)(nil); errors.As(err, &bad) {
-		return run.Broken(l.path, bad.Line, bad.Offset, "%v", bad.Reason)
+		return run.ChainBroken(l.path, bad.Line, bad.Offset, "%v", bad.Reason)
 	}
 	return durable.Failure("read", l.path, err)
 }

@@ -39,7 +39,7 @@ func FuzzReadLog(f *testing.F) {
 				break
 			}
 			if chain == nil {
-				if chain, err = run.Begin(e.Event); err != nil {
+				if chain, err = run.BeginChain(e.Event); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -48,7 +48,7 @@ func (p *pass) seek(ctx context.Context, line int64) error {
 			return err
 		}
 		if !ok {
-			return run.Broken(p.log.path, known, p.end, "no event has the hash %.16s… that event %d had", p.log.Hash, known)
+			return run.ChainBroken(p.log.path, known, p.end, "no event has the hash %.16s… that event %d had", p.log.Hash, known)
 		}
 		p.from.at, p.from.line = at, known
 		if known > line {
@@ -60,13 +60,13 @@ func (p *pass) seek(ctx context.Context, line int64) error {
 	if err := p.from.skip(ctx, line); !errors.Is(err, io.EOF) {
 		return err
 	}
-	return run.Broken(p.log.path, p.from.line, p.from.at, "the log ends here, before event %d", line)
+	return run.ChainBroken(p.log.path, p.from.line, p.from.at, "the log ends here, before event %d", line)
 }
 
 // back goes to the line before.
 func (p *pass) back() error {
 	if p.from.at == 0 {
-		return run.Broken(p.log.path, 1, 0, "it is the event that was number %d", p.from.line)
+		return run.ChainBroken(p.log.path, 1, 0, "it is the event that was number %d", p.from.line)
 	}
 	feed, err := lastFeed(p.log.f, p.from.at-1)
 	p.from.at, p.from.line = feed+1, p.from.line-1
@@ -78,7 +78,7 @@ func (p *pass) back() error {
 func (p *pass) judge(err error) error {
 	bad := (*run.BadChunk)(nil)
 	if errors.As(err, &bad) {
-		torn, readErr := hole(p.log.f, bad.Offset, p.end)
+		torn, readErr := isHole(p.log.f, bad.Offset, p.end)
 		if readErr != nil {
 			return p.log.failed(readErr)
 		}
@@ -97,7 +97,7 @@ func (p *pass) unfinished() ([]byte, error) {
 		return rest, nil
 	}
 	if _, err := run.ParseChunk(rest[:len(rest)-1]); err == nil {
-		return nil, run.Broken(p.log.path, p.from.line, p.from.at-int64(len(rest)), "the line ends with %q, not with a line feed", rest[len(rest)-1])
+		return nil, run.ChainBroken(p.log.path, p.from.line, p.from.at-int64(len(rest)), "the line ends with %q, not with a line feed", rest[len(rest)-1])
 	}
 	return rest, nil
 }

@@ -107,7 +107,7 @@ func (p *pass) follows(e run.Event) bool {
 	chain := p.Chain
 	if chain == nil {
 		var err error
-		if chain, err = run.Begin(e); err != nil {
+		if chain, err = run.BeginChain(e); err != nil {
 			return false
 		}
 	}

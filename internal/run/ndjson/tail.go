@@ -15,10 +15,10 @@ const sector = 512
 // than is written at once.
 const longestHole = run.MaxLine + 32<<20
 
-// hole says whether the file, from a line that is no event on, is what a crash
+// isHole reports whether the file, from a line that is no event on, is what a crash
 // leaves of a write that the disk did in another order: NULs up to the end of a
 // sector, and no event behind. Two NULs at least: one may be a flipped bit.
-func hole(r io.ReaderAt, from, end int64) (bool, error) {
+func isHole(r io.ReaderAt, from, end int64) (bool, error) {
 	if end-from > longestHole {
 		return false, nil
 	}

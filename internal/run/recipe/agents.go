@@ -51,7 +51,7 @@ func (p *parser) agents(m member) {
 		d := Definition{Name: m.key, From: p.text(f["from"], of("from")), Prompt: p.text(f["prompt"], of("prompt")), Effort: p.word(f["effort"], of("effort"), llm.Efforts()),
 			Driver: p.driver(f["driver"], of("driver")), Model: p.text(f["model"], of("model")), Tokens: p.integer(f["tokens"], of("tokens"), 1, 1<<53-1), CostUSD: p.amount(f["cost_usd"], of("cost_usd"))}
 		if _, there := f["tools"]; there {
-			d.Tools = append([]string{}, texts(p.list(f["tools"], of("tools"), maxSections))...)
+			d.Tools = append([]string{}, textsOf(p.list(f["tools"], of("tools"), maxSections))...)
 		}
 		if why := badModel(d.Driver, d.Model); d.Model != "" && why != "" {
 			p.say(f["model"].value.Line, "%s is %.60q: %s", of("model"), d.Model, why)
@@ -102,9 +102,9 @@ func (r *Recipe) Undefined() []string {
 	return out
 }
 
-// Define is the text of a recipe with these agents in it besides its own. What it says
+// AddAgents is the text of a recipe with these agents in it besides its own. What it says
 // otherwise stays.
-func Define(text []byte, agents []Definition) ([]byte, error) {
+func AddAgents(text []byte, agents []Definition) ([]byte, error) {
 	if len(agents) == 0 {
 		return text, nil
 	}

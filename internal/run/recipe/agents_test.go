@@ -28,7 +28,7 @@ func TestAgentsArePutIntoARecipe(t *testing.T) {
 		{Name: "none", Prompt: "Do nothing.", Tools: []string{}},
 		{Name: "plain", Prompt: "yes", Model: "v/m"},
 	}
-	text, err := Define([]byte(reviewed), agents)
+	text, err := AddAgents([]byte(reviewed), agents)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestAgentsArePutIntoARecipe(t *testing.T) {
 		t.Errorf("%v\n%s", r.Undefined(), text)
 	}
 	// Those that a recipe holds stay.
-	again, err := Define(text, []Definition{{Name: "more", Prompt: "x"}})
+	again, err := AddAgents(text, []Definition{{Name: "more", Prompt: "x"}})
 	if err != nil {
 		t.Fatal(err)
 	}

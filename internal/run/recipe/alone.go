@@ -7,7 +7,7 @@ import (
 )
 
 // alone looks at a worker without the others.
-func (p *parser) alone(s *sheet) {
+func (p *parser) alone(s *workerLines) {
 	what := "worker " + s.Name
 	refuse := func(key, why string) {
 		if line, there := s.lines[key]; there {
@@ -42,7 +42,7 @@ func (p *parser) alone(s *sheet) {
 	}
 }
 
-func (p *parser) effects(s *sheet, what string) {
+func (p *parser) effects(s *workerLines, what string) {
 	switch {
 	case s.External && s.Key == "":
 		p.say(s.lines["effect"], "%s acts outside the run and has no key: add one that is the same whenever the effect is", what)
@@ -59,7 +59,7 @@ func (p *parser) effects(s *sheet, what string) {
 }
 
 // placed looks at the paths that a worker names.
-func (p *parser) placed(s *sheet, what string) {
+func (p *parser) placed(s *workerLines, what string) {
 	for _, in := range s.inputs {
 		p.path(in, "input", what)
 	}
@@ -98,7 +98,7 @@ func (p *parser) placed(s *sheet, what string) {
 	}
 }
 
-// path says whether a path can be used.
+// path reports whether a path can be used.
 func (p *parser) path(path lined, kind, what string) bool {
 	of := kind + " of " + what
 	if !p.names(path.line, of, path.text, "scope") {
@@ -120,7 +120,7 @@ func (p *parser) path(path lined, kind, what string) bool {
 	return true
 }
 
-// names says whether all names in braces are known: parameters, and some others.
+// names reports whether all names in braces are known: parameters, and some others.
 func (p *parser) names(line int, of, text string, others ...string) bool {
 	known := slices.Clone(others)
 	for _, one := range p.recipe.Parameters {
@@ -129,7 +129,7 @@ func (p *parser) names(line int, of, text string, others ...string) bool {
 	good := true
 	for _, found := range braces().FindAllStringSubmatch(text, -1) {
 		if !slices.Contains(known, found[1]) {
-			p.say(line, "%s names {%.60s}, which is no parameter: %s", of, found[1], instead(found[1], known))
+			p.say(line, "%s names {%.60s}, which is no parameter: %s", of, found[1], suggestWord(found[1], known))
 			good = false
 		}
 	}
@@ -137,7 +137,7 @@ func (p *parser) names(line int, of, text string, others ...string) bool {
 }
 
 // promised looks at what the outputs are made of.
-func (p *parser) promised(s *sheet, what string) {
+func (p *parser) promised(s *workerLines, what string) {
 	if len(s.Outputs) == 0 && !s.External && s.lines["outputs"] == 0 {
 		p.say(s.Line, "%s makes nothing: add outputs", what)
 	}

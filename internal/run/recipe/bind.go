@@ -27,7 +27,7 @@ func (r *Recipe) Bind(params map[string]string) (map[string]string, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(params)) {
 		if !slices.Contains(known, name) {
-			return nil, fault.New(fault.Usage, "recipe %s has no parameter %.60q", r.Name, name).WithHint("%s", instead(name, known))
+			return nil, fault.New(fault.Usage, "recipe %s has no parameter %.60q", r.Name, name).WithHint("%s", suggestWord(name, known))
 		}
 		if value := params[name]; value != "" {
 			if err := fault.CheckText(fault.Usage, "parameter "+name, value, 64<<10); err != nil {
@@ -61,10 +61,10 @@ func (r *Recipe) Values(bound map[string]string, base string) map[string]string 
 	return values
 }
 
-// Scopes are the scopes of a worker's items, in order. The sections are those that the run
+// ItemScopes are the scopes of a worker's items, in order. The sections are those that the run
 // has, and readFile reads a file of the run. A worker for issues has none here: its scope is
 // the id of the issue.
-func Scopes(w Worker, sections []string, readFile func(path string) ([]byte, error)) ([]string, error) {
+func ItemScopes(w Worker, sections []string, readFile func(path string) ([]byte, error)) ([]string, error) {
 	switch {
 	case w.Each.Once:
 		return []string{"all"}, nil
@@ -103,13 +103,13 @@ func checkScopes(what string, list []string) ([]string, error) {
 	return slices.Clone(list), nil
 }
 
-// Expand puts values into the names in braces of a path. A value may be a whole path, or a
+// ExpandPath puts values into the names in braces of a path. A value may be a whole path, or a
 // word in one; what comes out is as good a path as one in a recipe.
-func Expand(path, scope string, params map[string]string) (string, error) {
+func ExpandPath(path, scope string, params map[string]string) (string, error) {
 	const hint = "give the parameter another value"
 	whole := braces().FindString(path) == path
 	var odd string
-	out, err := expand(path, scope, params, func(name, value string) {
+	out, err := expandNames(path, scope, params, func(name, value string) {
 		if !whole && (value == "" || strings.ContainsAny(value, "/")) || name == "scope" && !ValidScope(value) {
 			odd = name
 		}
@@ -131,7 +131,7 @@ func Expand(path, scope string, params map[string]string) (string, error) {
 
 // ExpandText puts values into the names in braces of a key or a `with` value.
 func ExpandText(s, scope string, params map[string]string) (string, error) {
-	return expand(s, scope, params, func(string, string) {})
+	return expandNames(s, scope, params, func(string, string) {})
 }
 
 func valueOf(name, scope string, params map[string]string) string {
@@ -141,7 +141,7 @@ func valueOf(name, scope string, params map[string]string) string {
 	return params[name]
 }
 
-func expand(s, scope string, params map[string]string, each func(name, value string)) (string, error) {
+func expandNames(s, scope string, params map[string]string, each func(name, value string)) (string, error) {
 	var lacking string
 	out := braces().ReplaceAllStringFunc(s, func(found string) string {
 		name := found[1 : len(found)-1]
@@ -170,7 +170,7 @@ func (r *Recipe) CheckPaths(values map[string]string) error {
 			paths = append(paths, w.Worktree)
 		}
 		for _, p := range paths {
-			if _, err := Expand(p, "scope", values); err != nil {
+			if _, err := ExpandPath(p, "scope", values); err != nil {
 				return err
 			}
 		}

@@ -88,15 +88,15 @@ func TestScopes(t *testing.T) {
 		{from, `{"a":1}`, "is no JSON list of texts"},
 		{from, `["a"] x`, "is no JSON list of texts"},
 	} {
-		got, err := Scopes(Worker{Name: "w", Each: c.each}, sections, file(c.text))
+		got, err := ItemScopes(Worker{Name: "w", Each: c.each}, sections, file(c.text))
 		if text := fmt.Sprint(got, err); !strings.Contains(text, c.want) || err != nil && !fault.Is(err, fault.OutputInvalid) {
 			t.Errorf("%+v %s: %s, want %s", c.each, c.text, text, c.want)
 		}
 	}
-	if _, err := Scopes(Worker{Each: Each{From: "artifacts/none"}}, nil, file("")); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := ItemScopes(Worker{Each: Each{From: "artifacts/none"}}, nil, file("")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v", err)
 	}
-	if _, err := Scopes(Worker{Each: Each{Sections: true}}, []string{"a/b"}, nil); !fault.Is(err, fault.OutputInvalid) {
+	if _, err := ItemScopes(Worker{Each: Each{Sections: true}}, []string{"a/b"}, nil); !fault.Is(err, fault.OutputInvalid) {
 		t.Errorf("%v", err)
 	}
 }
@@ -123,7 +123,7 @@ func TestExpand(t *testing.T) {
 		{"{empty}", "x", "", "is empty"},
 		{"{none}", "x", "", "has no value here"},
 	} {
-		got, err := Expand(c.path, c.scope, params)
+		got, err := ExpandPath(c.path, c.scope, params)
 		if c.refused == "" && (err != nil || got != c.want) {
 			t.Errorf("%s: %q, %v, want %q", c.path, got, err, c.want)
 		}
@@ -141,7 +141,7 @@ func TestCovers(t *testing.T) {
 		{"drafts/**", "drafts/a", true}, {"drafts/**", "drafts/a/b", true}, {"drafts/**", "drafts", false},
 		{"drafts/**", "drafts/", false}, {"drafts/**", "draftsx/a", false}, {"drafts/a", "drafts/a", true}, {"drafts/a", "drafts/ab", false},
 	} {
-		if Covers(c.pattern, c.path) != c.want {
+		if CoversPath(c.pattern, c.path) != c.want {
 			t.Errorf("%s covers %s: %v", c.pattern, c.path, !c.want)
 		}
 	}

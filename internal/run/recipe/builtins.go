@@ -33,7 +33,7 @@ type role struct {
 	folder  bool   // all files below a folder do, too
 }
 
-// fits says whether a path of a recipe is what a role means.
+// fits reports whether a path of a recipe is what a role means.
 func (r role) fits(at string) bool {
 	folder, below := strings.CutSuffix(at, "/**")
 	switch {
@@ -71,17 +71,17 @@ var (
 // workers are the built-ins that `uses` of a worker names.
 var workers = sync.OnceValue(func() map[string]builtIn {
 	return map[string]builtIn{
-		"clone": {with: params("repo! commit into into_commit branch"), once: true,
+		"clone": {with: parseParameters("repo! commit into into_commit branch"), once: true,
 			outputs: []role{pinned, {pattern: baseBundle}, {pattern: sourceBundle, may: true}}},
-		"apply": {with: params("files to"), once: true,
+		"apply": {with: parseParameters("files to"), once: true,
 			inputs:  []role{pinned, {pattern: baseBundle}, patches, {pattern: "*", may: true}},
 			outputs: []role{patched}},
-		"pull-request": {with: params("branch! base_branch title body repo into"), effect: true,
+		"pull-request": {with: parseParameters("branch! base_branch title body repo into"), effect: true,
 			inputs:  []role{pinned, bundle, patched, {pattern: "*.md", may: true}, {pattern: "title.txt", may: true}, {pattern: "*", may: true}},
 			outputs: []role{{pattern: "*.json"}, {pattern: "dir/**"}}},
 		"report": {inputs: []role{{pattern: "findings.json"}, {pattern: "*.diff"}},
 			outputs: []role{{pattern: "*.sarif"}, {pattern: "*.md"}}},
-		"comment": {with: params("repo! pull!"), effect: true,
+		"comment": {with: parseParameters("repo! pull!"), effect: true,
 			inputs: []role{{pattern: "*.md"}}, outputs: []role{{pattern: "*.json"}}},
 	}
 })
@@ -90,11 +90,11 @@ var workers = sync.OnceValue(func() map[string]builtIn {
 // they look at.
 var builtInGates = sync.OnceValue(func() map[string]builtInGate {
 	return map[string]builtInGate{
-		"markdown": {"apply", params("patch")},
-		"links":    {"apply", params("patch")},
-		"secrets":  {"apply", params("patch")},
-		"paths":    {"apply", params("patch allow")},
-		"limits":   {"apply", params("patch files lines_per_file")},
+		"markdown": {"apply", parseParameters("patch")},
+		"links":    {"apply", parseParameters("patch")},
+		"secrets":  {"apply", parseParameters("patch")},
+		"paths":    {"apply", parseParameters("patch allow")},
+		"limits":   {"apply", parseParameters("patch files lines_per_file")},
 	}
 })
 
@@ -103,8 +103,8 @@ type builtInGate struct {
 	with  []parameter
 }
 
-// params reads names, of which those with ! must be given.
-func params(list string) []parameter {
+// parseParameters reads names, of which those with ! must be given.
+func parseParameters(list string) []parameter {
 	var out []parameter
 	for _, word := range strings.Fields(list) {
 		name, needs := strings.CutSuffix(word, "!")
@@ -132,7 +132,7 @@ func (p *parser) declared() {
 }
 
 // fits holds a worker against what its built-in declares.
-func (p *parser) fits(s *sheet, b builtIn) {
+func (p *parser) fits(s *workerLines, b builtIn) {
 	what := "worker " + s.Name
 	p.keys(b.with, s.With, s.lines["with"], s.Line, what, s.Uses)
 	p.roles(b.inputs, s.Inputs, s.inputs, s.Line, "input", what, s.Uses)
@@ -162,7 +162,7 @@ func (p *parser) fits(s *sheet, b builtIn) {
 func (p *parser) keys(known []parameter, with map[string]string, line, at int, what, uses string) {
 	for _, key := range slices.Sorted(maps.Keys(with)) {
 		if !slices.Contains(parameterNames(known), key) {
-			p.say(line, "%s gives %s a parameter %.60q, which it has not: %s", what, uses, key, instead(key, parameterNames(known)))
+			p.say(line, "%s gives %s a parameter %.60q, which it has not: %s", what, uses, key, suggestWord(key, parameterNames(known)))
 		}
 	}
 	for _, k := range known {
@@ -192,7 +192,7 @@ func (p *parser) roles(known []role, paths []string, lines []lined, at int, kind
 
 // declaredTogether looks at what built-ins need of each other.
 func (p *parser) declaredTogether() {
-	of := map[string]*sheet{}
+	of := map[string]*workerLines{}
 	for _, s := range p.workers {
 		if b := workers()[s.Uses]; b.once && of[s.Uses] != nil {
 			p.say(s.Line, "workers %s and %s both use %s, which a recipe has once: keep one", of[s.Uses].Name, s.Name, s.Uses)
@@ -200,7 +200,7 @@ func (p *parser) declaredTogether() {
 		of[s.Uses] = s
 	}
 	p.addresses(of["clone"])
-	made := slices.ContainsFunc(p.workers, func(s *sheet) bool {
+	made := slices.ContainsFunc(p.workers, func(s *workerLines) bool {
 		return slices.ContainsFunc(s.Outputs, func(o Output) bool { return o.Path == pinnedFile })
 	})
 	for _, s := range p.workers {
@@ -230,7 +230,7 @@ func (p *parser) declaredTogether() {
 
 // addresses tells the built-ins that work with repositories where these are, as whoever
 // clones them was told.
-func (p *parser) addresses(clone *sheet) {
+func (p *parser) addresses(clone *workerLines) {
 	parameter := slices.ContainsFunc(p.recipe.Parameters, func(one Parameter) bool { return one.Name == "repo" })
 	for i, w := range p.recipe.Workers {
 		b, ok := workers()[w.Uses]

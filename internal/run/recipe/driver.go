@@ -44,7 +44,7 @@ func badModel(driver, model string) string {
 // Asks is what a worker's agents ask, with the values of parameters: vendor/name, or driver/NAME/MODEL; empty:
 // the recipe does not say.
 func (w Worker) Asks(values map[string]string) string {
-	driver, model := bound(w.Driver, values), bound(w.Model, values)
+	driver, model := bindValue(w.Driver, values), bindValue(w.Model, values)
 	if driver == "" || driver == ownDriver {
 		return model
 	}
@@ -90,7 +90,7 @@ func (r *Recipe) Driven(values map[string]string, others string) []DrivenWorker 
 // checkAsked looks at parameters that are drivers and models of workers.
 func (r *Recipe) checkAsked(values map[string]string) error {
 	for _, w := range r.Workers {
-		driver, model := bound(w.Driver, values), bound(w.Model, values)
+		driver, model := bindValue(w.Driver, values), bindValue(w.Model, values)
 		if driver != "" && !driverRule().MatchString(driver) {
 			return fault.New(fault.Usage, "parameter %s is %.60q, and drives worker %s", strings.Trim(w.Driver, "{}"), driver, w.Name).WithHint("name a driver; `ramet drivers` lists them")
 		}
@@ -101,8 +101,8 @@ func (r *Recipe) checkAsked(values map[string]string) error {
 	return nil
 }
 
-// bound is a value that may be a parameter.
-func bound(s string, values map[string]string) string {
+// bindValue is a value that may be a parameter.
+func bindValue(s string, values map[string]string) string {
 	if name := strings.Trim(s, "{}"); name != s {
 		return values[name]
 	}

@@ -12,8 +12,8 @@ import (
 // skeleton is what New begins with; it is no recipe by itself.
 const skeleton = "skeleton"
 
-// Embedded are the names of the recipes that are built in.
-func Embedded() []string {
+// EmbeddedNames are the names of the recipes that are built in.
+func EmbeddedNames() []string {
 	entries, err := recipes.Files.ReadDir(".")
 	if err != nil {
 		panic("recipe: " + err.Error()) // it is in the program
@@ -28,11 +28,11 @@ func Embedded() []string {
 	return out
 }
 
-// Load is the text of a recipe that is built in, comments included.
-func Load(name string) ([]byte, error) {
-	if !slices.Contains(Embedded(), name) {
+// LoadEmbedded is the text of a recipe that is built in, comments included.
+func LoadEmbedded(name string) ([]byte, error) {
+	if !slices.Contains(EmbeddedNames(), name) {
 		return nil, fault.New(fault.NotFound, "no recipe %.60q is built in", name).
-			WithHint("%s; another one is given as the path of its file", instead(name, Embedded()))
+			WithHint("%s; another one is given as the path of its file", suggestWord(name, EmbeddedNames()))
 	}
 	return builtInText(name)
 }
@@ -48,7 +48,7 @@ func New(name string) ([]byte, error) {
 		return nil, fault.New(fault.InvalidName, "%.60q is no name for a recipe", name).
 			WithHint("begin with a small letter, then at most 39 small letters, digits and -")
 	}
-	if slices.Contains(Embedded(), name) {
+	if slices.Contains(EmbeddedNames(), name) {
 		return nil, fault.New(fault.Conflict, "there is a recipe %s already", name).WithHint("`ramet run recipe %s` prints it; choose another name", name)
 	}
 	words, err := builtInText(skeleton)

@@ -19,7 +19,7 @@ import (
 var formsText []byte
 
 var forms = sync.OnceValue(func() map[string]*Schema {
-	var n notebook
+	var n mistakeList
 	all := map[string]*Schema{"json": {}, "markdown": {Format: "markdown"}, "text": {Format: "text"}}
 	root := n.document(formsText)
 	if root != nil {
@@ -33,19 +33,19 @@ var forms = sync.OnceValue(func() map[string]*Schema {
 	return all
 })
 
-// Forms are the names of the built-in schemas, sorted: json, markdown, text, and the files
+// FormNames are the names of the built-in schemas, sorted: json, markdown, text, and the files
 // of built-ins.
-func Forms() []string { return slices.Sorted(maps.Keys(forms())) }
+func FormNames() []string { return slices.Sorted(maps.Keys(forms())) }
 
-// Form finds a built-in schema.
-func Form(name string) (*Schema, bool) {
+// FindForm finds a built-in schema.
+func FindForm(name string) (*Schema, bool) {
 	s, ok := forms()[name]
 	return s, ok
 }
 
 func (p *parser) schemas(m member) {
 	for _, m := range p.named(m, "schemas", "schema", maxSections) {
-		if _, taken := Form(m.key); taken {
+		if _, taken := FindForm(m.key); taken {
 			p.say(m.line, "there is a built-in schema %s: choose another name", m.key)
 			continue
 		}
@@ -63,7 +63,7 @@ var belongs = map[string]string{"properties": "object", "required": "object", "a
 	"items": "array", "minItems": "array", "enum": "string", "minLength": "string", "pattern": "string"}
 
 // schema reads a form. Where it is none, that was said.
-func (n *notebook) schema(node *yaml.Node, what string) *Schema {
+func (n *mistakeList) schema(node *yaml.Node, what string) *Schema {
 	said := len(n.found)
 	form := n.form(node, what, 0)
 	if len(n.found) > said {
@@ -83,7 +83,7 @@ func (n *notebook) schema(node *yaml.Node, what string) *Schema {
 
 // form reads the part of JSON Schema that a recipe may use, so that what is misspelt or has no
 // meaning is told with its line.
-func (n *notebook) form(node *yaml.Node, what string, depth int) map[string]any {
+func (n *mistakeList) form(node *yaml.Node, what string, depth int) map[string]any {
 	out := map[string]any{}
 	if depth > maxDepth {
 		n.say(node.Line, "%s is more than %d deep: make it flatter", what, maxDepth)
@@ -104,7 +104,7 @@ func (n *notebook) form(node *yaml.Node, what string, depth int) map[string]any 
 	if m, ok := f["items"]; ok {
 		out["items"] = n.form(m.value, what+"/items", depth+1)
 	}
-	if list := texts(n.list(f["enum"], "enum of "+what, maxSections)); len(list) > 0 {
+	if list := textsOf(n.list(f["enum"], "enum of "+what, maxSections)); len(list) > 0 {
 		out["enum"] = list
 	}
 	for key, length := range map[string]int64{
@@ -125,7 +125,7 @@ func (n *notebook) form(node *yaml.Node, what string, depth int) map[string]any 
 }
 
 // formOfObject reads what a form says of members.
-func (n *notebook) formOfObject(f map[string]member, what string, depth int, out map[string]any) {
+func (n *mistakeList) formOfObject(f map[string]member, what string, depth int, out map[string]any) {
 	properties := map[string]any{}
 	if m, ok := f["properties"]; ok {
 		for _, m := range n.members(m.value, "properties of "+what) {
@@ -133,7 +133,7 @@ func (n *notebook) formOfObject(f map[string]member, what string, depth int, out
 		}
 		out["properties"] = properties
 	}
-	required := texts(n.list(f["required"], "required of "+what, maxSections))
+	required := textsOf(n.list(f["required"], "required of "+what, maxSections))
 	if len(required) > 0 {
 		out["required"] = required
 	}

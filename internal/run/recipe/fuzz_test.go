@@ -89,7 +89,7 @@ func FuzzRender(f *testing.F) {
 				}
 				return []byte(who), nil
 			}}
-		_, err = Render(w, data)
+		_, err = RenderPrompt(w, data)
 		if _, ok := fault.Of(err); err != nil && !ok {
 			t.Fatalf("%v", err)
 		}

@@ -68,5 +68,5 @@ var (
 	braces     = text.Regexp(`\{([a-z_][a-z0-9_]*)\}`)
 )
 
-// ValidScope says whether a scope can name items and files.
+// ValidScope reports whether a scope can name items and files.
 func ValidScope(s string) bool { return scopeRule().MatchString(s) && s != "." && s != ".." }

@@ -33,16 +33,16 @@ func (m Mistakes) Error() string {
 	return strings.Join(texts, "; ")
 }
 
-// notebook gathers mistakes.
-type notebook struct{ found Mistakes }
+// mistakeList gathers mistakes.
+type mistakeList struct{ found Mistakes }
 
-func (n *notebook) say(line int, format string, args ...any) {
+func (n *mistakeList) say(line int, format string, args ...any) {
 	// It quotes the file, and a file may hold escape codes.
 	n.found = append(n.found, Mistake{max(line, 1), text.Safe(fmt.Sprintf(format, args...))})
 }
 
 // fault is all of them as one, or nothing.
-func (n *notebook) fault() error {
+func (n *mistakeList) fault() error {
 	if len(n.found) == 0 {
 		return nil
 	}
@@ -52,8 +52,8 @@ func (n *notebook) fault() error {
 	return fault.New(fault.InvalidRecipe, "%w", slices.Compact(n.found))
 }
 
-// instead says what to write instead of a word that is not known.
-func instead(word string, known []string) string {
+// suggestWord suggests a known word for one that is not known.
+func suggestWord(word string, known []string) string {
 	if near := text.NearestWord(word, known); near != "" && word != "" {
 		return fmt.Sprintf("did you mean %s?", near)
 	}

@@ -91,7 +91,7 @@ func (r *Recipe) Makers(w Worker, input string) []string {
 	return out
 }
 
-// makes says whether a worker makes something that a pattern means.
+// makes reports whether a worker makes something that a pattern means.
 func (g *graph) makes(worker string, in pattern) bool {
 	return slices.ContainsFunc(g.outputs[worker], in.meets)
 }
@@ -110,7 +110,7 @@ func (g *graph) before(state run.State, worker string) []string {
 		}
 		again, mine := g.first[other] != state, g.first[worker] != state
 		switch {
-		case again && mine && index(g.first[other]) > index(g.first[worker]):
+		case again && mine && stateIndex(g.first[other]) > stateIndex(g.first[worker]):
 			continue
 		case again && !mine && i > slices.Index(stand, worker):
 			continue
@@ -162,5 +162,5 @@ func (g *graph) circle(state run.State) []string {
 	return found
 }
 
-// index is the place of a state in an undisturbed run.
-func index(s run.State) int { return slices.Index(run.States(), s) }
+// stateIndex is the place of a state in an undisturbed run.
+func stateIndex(s run.State) int { return slices.Index(run.States(), s) }

@@ -32,9 +32,9 @@ func Parse(data []byte) (*Recipe, error) {
 
 // parser is a recipe that is being read, with the lines of what stands in it.
 type parser struct {
-	notebook
+	mistakeList
 	recipe  *Recipe
-	workers []*sheet
+	workers []*workerLines
 	stands  map[run.State][]lined // names of workers
 	all     int                   // scopes so far
 
@@ -149,13 +149,13 @@ func (p *parser) states(m member) {
 		switch state := run.State(m.key); {
 		case slices.Contains(working, state):
 			p.stands[state] = p.list(m, m.key, maxWorkers)
-			p.recipe.States[state] = texts(p.stands[state])
+			p.recipe.States[state] = textsOf(p.stands[state])
 		case state == run.Validating:
 			p.say(m.line, "VALIDATING has no workers: what is to be checked stands under gates")
 		case slices.Contains(run.States(), state):
 			p.say(m.line, "%s has no workers: take it out", m.key)
 		default:
-			p.say(m.line, "there is no state %.60q: %s", m.key, instead(m.key, known))
+			p.say(m.line, "there is no state %.60q: %s", m.key, suggestWord(m.key, known))
 		}
 	}
 	if len(p.stands) == 0 {
@@ -177,7 +177,7 @@ func (p *parser) gate(m member) {
 	}
 	p.gateInputs = append(p.gateInputs, gateInput{m.key, inputs})
 	g := Gate{Name: m.key, Line: m.line, Uses: p.word(f["uses"], "uses of "+what, gates()), Command: p.text(f["command"], "command of "+what),
-		With: p.with(f["with"], what), Inputs: texts(inputs),
+		With: p.with(f["with"], what), Inputs: textsOf(inputs),
 		Severity: p.word(f["severity"], "severity of "+what, severities), Timeout: p.duration(f["timeout"], "timeout of "+what)}
 	p.oneOf(m, f, what, "uses", "command")
 	if s, there := f["severity"]; there && g.Uses != "" {

@@ -30,7 +30,7 @@ func mustParse(t testing.TB, text string) *Recipe {
 
 func embedded(t testing.TB) *Recipe {
 	t.Helper()
-	text, err := Load("docs")
+	text, err := LoadEmbedded("docs")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,8 +99,8 @@ func TestTheEmbeddedRecipeIsWhatItWas(t *testing.T) {
 }
 
 func TestEveryEmbeddedRecipeCanBeLoaded(t *testing.T) {
-	for _, name := range Embedded() {
-		text, err := Load(name)
+	for _, name := range EmbeddedNames() {
+		text, err := LoadEmbedded(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,11 +108,11 @@ func TestEveryEmbeddedRecipeCanBeLoaded(t *testing.T) {
 			t.Errorf("%s calls itself %q, %q", name, r.Name, r.Description)
 		}
 		text[0] = 'X' // of the caller
-		if again, _ := Load(name); again[0] == 'X' {
+		if again, _ := LoadEmbedded(name); again[0] == 'X' {
 			t.Error("the caller can change what is built in")
 		}
 	}
-	if _, err := Load("docks"); !fault.Is(err, fault.NotFound) || !strings.Contains(err.Error(), "did you mean docs?") {
+	if _, err := LoadEmbedded("docks"); !fault.Is(err, fault.NotFound) || !strings.Contains(err.Error(), "did you mean docs?") {
 		t.Errorf("%v", err)
 	}
 }
@@ -125,8 +125,8 @@ func examples(t testing.TB) map[string]string {
 		t.Fatalf("no examples: %v", err)
 	}
 	all := map[string]string{"good": good}
-	for _, name := range Embedded() {
-		text, err := Load(name)
+	for _, name := range EmbeddedNames() {
+		text, err := LoadEmbedded(name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -42,15 +42,15 @@ func badPath(path string) string {
 	return ""
 }
 
-// belowOnly says whether a path holds no odd character but the stars of its end.
+// belowOnly reports whether a path holds no odd character but the stars of its end.
 func belowOnly(path string) bool {
 	rest, ok := strings.CutSuffix(path, "/**")
 	return ok && !strings.ContainsAny(rest, `\:*?"<>|`)
 }
 
-// Covers says whether a path is the one that a pattern, without names in braces, means:
+// CoversPath reports whether a path is the one that a pattern, without names in braces, means:
 // itself or, if it ends in /**, any file below.
-func Covers(pattern, path string) bool {
+func CoversPath(pattern, path string) bool {
 	folder, below := strings.CutSuffix(pattern, "**")
 	if !below {
 		return pattern == path
@@ -117,7 +117,7 @@ func (s *scopeSet) meets(other *scopeSet) bool {
 	return found
 }
 
-// meets says whether two patterns can mean the same file. Where it cannot be known, they
+// meets reports whether two patterns can mean the same file. Where it cannot be known, they
 // can.
 func (p pattern) meets(q pattern) bool {
 	if len(p.parts) > len(q.parts) {
@@ -159,7 +159,7 @@ func (a part) meets(as *scopeSet, b part, bs *scopeSet) bool {
 		(strings.HasSuffix(a.tail, b.tail) || strings.HasSuffix(b.tail, a.tail))
 }
 
-// fills says whether names in braces can become a plain word.
+// fills reports whether names in braces can become a plain word.
 func (a part) fills(scopes *scopeSet, word string) bool {
 	if len(word) <= len(a.head)+len(a.tail) || !strings.HasPrefix(word, a.head) || !strings.HasSuffix(word, a.tail) {
 		return false

@@ -43,8 +43,8 @@ type RenderData struct {
 	Read    func(path string) ([]byte, error)
 }
 
-// Render is a worker's prompt for one item. An input that cannot be read is an error.
-func Render(w Worker, d RenderData) (string, error) {
+// RenderPrompt is a worker's prompt for one item. An input that cannot be read is an error.
+func RenderPrompt(w Worker, d RenderData) (string, error) {
 	var out strings.Builder
 	pieces, _, err := (&promptScanner{rest: w.Prompt}).scan(0)
 	if err == nil {
@@ -70,7 +70,7 @@ func (d RenderData) param(name string) (string, error) {
 
 // input is the content of a file, or of all below a folder.
 func (d RenderData) input(path string) (string, error) {
-	path, err := Expand(path, d.Scope, d.Params)
+	path, err := ExpandPath(path, d.Scope, d.Params)
 	if err != nil {
 		return "", err
 	}
@@ -86,7 +86,7 @@ func (d RenderData) input(path string) (string, error) {
 	}
 	var all bytes.Buffer
 	for _, one := range d.Inputs {
-		if !Covers(path, one) {
+		if !CoversPath(path, one) {
 			continue
 		}
 		data, err := read(one)
@@ -106,7 +106,7 @@ func (d RenderData) input(path string) (string, error) {
 }
 
 // checkPrompt reports the mistakes of a prompt without filling it.
-func (p *parser) checkPrompt(s *sheet, what string) {
+func (p *parser) checkPrompt(s *workerLines, what string) {
 	pieces, _, err := (&promptScanner{rest: s.Prompt}).scan(0)
 	if wrong, ok := err.(*promptError); ok {
 		p.say(s.prompt+wrong.line, "prompt of %s: %s", what, wrong.what)
@@ -116,7 +116,7 @@ func (p *parser) checkPrompt(s *sheet, what string) {
 }
 
 // checkPieces looks at placeholders; dot says whether a range is around them.
-func (p *parser) checkPieces(s *sheet, what string, list []piece, dot bool) {
+func (p *parser) checkPieces(s *workerLines, what string, list []piece, dot bool) {
 	for _, one := range list {
 		if one.verb == "" {
 			continue
@@ -130,7 +130,7 @@ func (p *parser) checkPieces(s *sheet, what string, list []piece, dot bool) {
 }
 
 // checkPlaceholder returns what is wrong with a placeholder, or nothing.
-func (p *parser) checkPlaceholder(s *sheet, one piece, dot bool) string {
+func (p *parser) checkPlaceholder(s *workerLines, one piece, dot bool) string {
 	parts := map[string][]string{"section": sectionParts, "issue": issueParts}[one.name]
 	switch {
 	case one.verb == "range" && (one.name != "issue" || one.part != "Files"):
@@ -140,13 +140,13 @@ func (p *parser) checkPlaceholder(s *sheet, one piece, dot bool) string {
 	case one.name == ".":
 		return ""
 	case !slices.Contains(functions, one.name):
-		return fmt.Sprintf("calls %.60s, which is no function: %s", one.name, instead(one.name, functions))
+		return fmt.Sprintf("calls %.60s, which is no function: %s", one.name, suggestWord(one.name, functions))
 	case one.name == "section" && !s.Each.Sections:
 		return "uses section, and the worker is not for sections: add `each: sections`, or take it out"
 	case one.name == "issue" && !s.Each.Issue:
 		return "uses issue, and the worker is not for an issue: add `each: issue`, or take it out"
 	case !slices.Contains(parts, one.part) && (parts != nil || one.part != ""):
-		return fmt.Sprintf("uses %.60s.%.60s, which is no part: %s", one.name, one.part, instead(one.part, parts))
+		return fmt.Sprintf("uses %.60s.%.60s, which is no part: %s", one.name, one.part, suggestWord(one.part, parts))
 	case one.name != "param" && one.name != "input":
 		if one.arg != "" {
 			return fmt.Sprintf("gives %s an argument, which takes none: take it out", one.name)
@@ -155,7 +155,7 @@ func (p *parser) checkPlaceholder(s *sheet, one piece, dot bool) string {
 	case one.arg == "":
 		return fmt.Sprintf(`gives %s something else than one name in quotes: write %[1]s "name"`, one.name)
 	case one.name == "input":
-		if !slices.ContainsFunc(s.Inputs, func(in string) bool { return in == one.arg || Covers(in, one.arg) }) {
+		if !slices.ContainsFunc(s.Inputs, func(in string) bool { return in == one.arg || CoversPath(in, one.arg) }) {
 			return fmt.Sprintf("uses the input %.100q, which is none of the worker's: add it to inputs", one.arg)
 		}
 		return ""
@@ -165,7 +165,7 @@ func (p *parser) checkPlaceholder(s *sheet, one piece, dot bool) string {
 		known = append(known, parameter.Name)
 	}
 	if !slices.Contains(known, one.arg) {
-		return fmt.Sprintf("names the parameter %.60q, which is none: %s", one.arg, instead(one.arg, known))
+		return fmt.Sprintf("names the parameter %.60q, which is none: %s", one.arg, suggestWord(one.arg, known))
 	}
 	return ""
 }

@@ -38,7 +38,7 @@ func TestRender(t *testing.T) {
 		{`{{if failure}}a{{else}}b{{end}}{{if param "none"}}{{else}}{{if issue.Files}}c{{end}}{{end}}`, "ac"},
 		{"{{ scope\n}}", "one"},
 	} {
-		got, err := Render(Worker{Name: "w", Prompt: c.prompt}, data)
+		got, err := RenderPrompt(Worker{Name: "w", Prompt: c.prompt}, data)
 		if err != nil || got != c.want {
 			t.Errorf("%s: %q, %v, want %q", c.prompt, got, err, c.want)
 		}
@@ -67,12 +67,12 @@ func TestAPromptThatCannotBeFilledIsAFault(t *testing.T) {
 		{`{{`, RenderData{}, fault.InvalidRecipe, "prompt of worker w"},
 		{`{{input "work/big"}}`, RenderData{Read: func(string) ([]byte, error) { return bytes.Repeat([]byte("x"), maxPrompt+1), nil }}, fault.Failed, "more than 16777216 bytes"},
 	} {
-		_, err := Render(Worker{Name: "w", Prompt: c.prompt}, c.data)
+		_, err := RenderPrompt(Worker{Name: "w", Prompt: c.prompt}, c.data)
 		if !fault.Is(err, c.code) || c.want != "lies" && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %s %s", c.prompt, err, c.code, c.want)
 		}
 	}
-	_, err := Render(Worker{Name: "w", Prompt: `{{input "work/x"}}`}, RenderData{Read: files(nil)})
+	_, err := RenderPrompt(Worker{Name: "w", Prompt: `{{input "work/x"}}`}, RenderData{Read: files(nil)})
 	if !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the cause is lost: %v", err)
 	}
@@ -97,7 +97,7 @@ func TestTheEmbeddedPromptsCanBeFilled(t *testing.T) {
 			if w.Each.Issue {
 				data.Issue = &Issue{ID: "i", Message: "the message", Files: []string{"docs/a.md"}}
 			}
-			got, err := Render(w, data)
+			got, err := RenderPrompt(w, data)
 			if err != nil || failure != "" && !strings.Contains(got, failure) || strings.Contains(got, "<no value>") {
 				t.Errorf("%s: %v\n%s", w.Name, err, got)
 			}

@@ -168,10 +168,10 @@ func (r *Recipe) Schema(name string) (*Schema, bool) {
 	if s, ok := r.Schemas[name]; ok {
 		return s, true
 	}
-	return Form(name)
+	return FindForm(name)
 }
 
-// Fits says whether data is of a form: OUTPUT_INVALID, with the form's name and the place.
+// Fits reports whether data is of a form: OUTPUT_INVALID, with the form's name and the place.
 func (r *Recipe) Fits(form string, data []byte) error {
 	s, ok := r.Schema(form)
 	if !ok {

@@ -19,7 +19,7 @@ type Schema struct {
 	form *jsonschema.Schema // of JSON; nil: any value has it
 }
 
-// Check says whether data has the form: OUTPUT_INVALID with a JSON pointer to each value
+// Check reports whether data has the form: OUTPUT_INVALID with a JSON pointer to each value
 // that has not.
 func (s *Schema) Check(data []byte) error {
 	switch s.Format {

@@ -14,7 +14,7 @@ import (
 
 // parseSchema reads a schema by itself.
 func parseSchema(data []byte) (*Schema, error) {
-	var n notebook
+	var n mistakeList
 	var s *Schema
 	if root := n.document(data); root != nil {
 		s = n.schema(root, "the schema")
@@ -116,7 +116,7 @@ func library(t *testing.T, form, doc string) error {
 
 func TestForms(t *testing.T) {
 	want := []string{"findings", "inputs", "json", "markdown", "pr", "text"}
-	if got := Forms(); !slices.Equal(got, want) {
+	if got := FormNames(); !slices.Equal(got, want) {
 		t.Errorf("forms %v", got)
 	}
 	hash := strings.Repeat("a", 64)

@@ -57,7 +57,7 @@ func (p *parser) standings() map[string]run.State {
 			before, again := first[one.text]
 			switch {
 			case !slices.Contains(names, one.text):
-				p.say(one.line, "%s names a worker %.60q that is not defined: %s", state, one.text, instead(one.text, names))
+				p.say(one.line, "%s names a worker %.60q that is not defined: %s", state, one.text, suggestWord(one.text, names))
 			case !again:
 				first[one.text] = state
 			case state != run.Fixing && before != run.Fixing:
@@ -111,7 +111,7 @@ func (p *parser) missing(g *graph) {
 				switch {
 				case maker.Name == s.Name:
 					made[maker.Name] = "only the worker itself makes it"
-				case index(at) > index(mine):
+				case stateIndex(at) > stateIndex(mine):
 					made[maker.Name] = "worker " + maker.Name + " makes it later, in " + string(at)
 				case at == run.Fixing && mine != run.Fixing:
 					made[maker.Name] = "worker " + maker.Name + " makes it only in FIXING, which may never be entered"
@@ -132,8 +132,8 @@ func (p *parser) missing(g *graph) {
 func (p *parser) missingForGates(g *graph) {
 	for _, one := range p.gateInputs {
 		for _, in := range one.inputs {
-			made := slices.ContainsFunc(p.workers, func(s *sheet) bool {
-				return index(g.first[s.Name]) < index(run.Validating) && g.makes(s.Name, newPattern(in.text, nil))
+			made := slices.ContainsFunc(p.workers, func(s *workerLines) bool {
+				return stateIndex(g.first[s.Name]) < stateIndex(run.Validating) && g.makes(s.Name, newPattern(in.text, nil))
 			})
 			if !made && !p.given(in.text) {
 				p.say(in.line, "input %.100q of gate %s is made by nobody before %s: add it to the outputs of a worker", in.text, one.gate, run.Validating)
@@ -142,7 +142,7 @@ func (p *parser) missingForGates(g *graph) {
 	}
 }
 
-// given says whether a path holds a parameter, so that it is the user's matter.
+// given reports whether a path holds a parameter, so that it is the user's matter.
 func (p *parser) given(path string) bool {
 	for _, found := range braces().FindAllStringSubmatch(path, -1) {
 		if found[1] != "scope" {

@@ -12,7 +12,7 @@ import (
 
 // text reads a value that must be a text. A number where a text is wanted is asked to be
 // quoted: 1.10 would not be what was written.
-func (n *notebook) text(m member, what string) string {
+func (n *mistakeList) text(m member, what string) string {
 	switch {
 	case m.value == nil:
 		return ""
@@ -29,7 +29,7 @@ func (n *notebook) text(m member, what string) string {
 }
 
 // scalar reads a text, a number or a truth value as it was written.
-func (n *notebook) scalar(m member, what string) string {
+func (n *mistakeList) scalar(m member, what string) string {
 	if m.value == nil {
 		return ""
 	}
@@ -41,16 +41,16 @@ func (n *notebook) scalar(m member, what string) string {
 }
 
 // word reads a text out of some.
-func (n *notebook) word(m member, what string, known []string) string {
+func (n *mistakeList) word(m member, what string, known []string) string {
 	word := n.text(m, what)
 	if word != "" && !slices.Contains(known, word) {
-		n.say(m.value.Line, "%s is %.60q: %s", what, word, instead(word, known))
+		n.say(m.value.Line, "%s is %.60q: %s", what, word, suggestWord(word, known))
 		return ""
 	}
 	return word
 }
 
-func (n *notebook) truth(m member, what string) bool {
+func (n *mistakeList) truth(m member, what string) bool {
 	if m.value == nil {
 		return false
 	}
@@ -62,14 +62,14 @@ func (n *notebook) truth(m member, what string) bool {
 }
 
 // integer reads a whole number from least to most; 0 where there is none.
-func (n *notebook) integer(m member, what string, least, most int64) int64 {
+func (n *mistakeList) integer(m member, what string, least, most int64) int64 {
 	if m.value == nil {
 		return 0
 	}
 	number, err := strconv.ParseInt(strings.ReplaceAll(m.value.Value, "_", ""), 10, 64)
 	switch {
 	case m.value.Kind != yaml.ScalarNode || m.value.ShortTag() != "!!int" || err != nil:
-		n.say(m.value.Line, "%s is %s: make it a whole number", what, quote(m.value))
+		n.say(m.value.Line, "%s is %s: make it a whole number", what, quoteNode(m.value))
 	case number < least || number > most:
 		n.say(m.value.Line, "%s is %d: make it a number from %d to %d", what, number, least, most)
 	default:
@@ -79,7 +79,7 @@ func (n *notebook) integer(m member, what string, least, most int64) int64 {
 }
 
 // amount reads a number that is not negative.
-func (n *notebook) amount(m member, what string) float64 {
+func (n *mistakeList) amount(m member, what string) float64 {
 	if m.value == nil {
 		return 0
 	}
@@ -87,7 +87,7 @@ func (n *notebook) amount(m member, what string) float64 {
 	number, err := strconv.ParseFloat(m.value.Value, 64)
 	switch {
 	case m.value.Kind != yaml.ScalarNode || tag != "!!int" && tag != "!!float" || err != nil || math.IsNaN(number) || math.IsInf(number, 0):
-		n.say(m.value.Line, "%s is %s: make it a number", what, quote(m.value))
+		n.say(m.value.Line, "%s is %s: make it a number", what, quoteNode(m.value))
 	case number < 0:
 		n.say(m.value.Line, "%s is %v: make it 0 or more", what, number)
 	default:
@@ -96,8 +96,8 @@ func (n *notebook) amount(m member, what string) float64 {
 	return 0
 }
 
-// quote shows a value that is not of the kind it should be.
-func quote(node *yaml.Node) string {
+// quoteNode shows a value that is not of the kind it should be.
+func quoteNode(node *yaml.Node) string {
 	if node.Kind == yaml.ScalarNode {
 		if len(node.Value) > 60 {
 			return strconv.Quote(node.Value[:60])
@@ -107,14 +107,14 @@ func quote(node *yaml.Node) string {
 	return kindOf(node)
 }
 
-func (n *notebook) duration(m member, what string) time.Duration {
+func (n *mistakeList) duration(m member, what string) time.Duration {
 	if m.value == nil {
 		return 0
 	}
 	took, err := time.ParseDuration(m.value.Value)
 	switch {
 	case m.value.Kind != yaml.ScalarNode || err != nil:
-		n.say(m.value.Line, "%s is %s: write a duration, such as 90s, 5m or 1h30m", what, quote(m.value))
+		n.say(m.value.Line, "%s is %s: write a duration, such as 90s, 5m or 1h30m", what, quoteNode(m.value))
 	case took < time.Millisecond || took > maxDuration:
 		n.say(m.value.Line, "%s is %s: make it 1ms or more, and at most %s", what, took, maxDuration)
 	default:
@@ -130,7 +130,7 @@ type lined struct {
 }
 
 // list reads a list of texts, each once.
-func (n *notebook) list(m member, what string, most int) []lined {
+func (n *mistakeList) list(m member, what string, most int) []lined {
 	if m.value == nil {
 		return nil
 	}
@@ -159,7 +159,7 @@ func (n *notebook) list(m member, what string, most int) []lined {
 	return all
 }
 
-func texts(list []lined) []string {
+func textsOf(list []lined) []string {
 	var all []string
 	for _, one := range list {
 		all = append(all, one.text)

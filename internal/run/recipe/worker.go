@@ -12,8 +12,8 @@ import (
 	"ramet/internal/model/llm"
 )
 
-// sheet is a worker with the lines of what stands in it.
-type sheet struct {
+// workerLines is a worker with the lines of its keys.
+type workerLines struct {
 	*Worker
 	inputs  []lined
 	outputs []lined // paths
@@ -29,7 +29,7 @@ func (p *parser) worker(m member) {
 		return
 	}
 	w := &Worker{Name: m.key, Line: m.line}
-	s := &sheet{Worker: w, lines: map[string]int{}}
+	s := &workerLines{Worker: w, lines: map[string]int{}}
 	for key, m := range f {
 		s.lines[key] = m.line
 	}
@@ -47,11 +47,11 @@ func (p *parser) worker(m member) {
 	w.With = p.with(f["with"], what)
 	w.Each = p.each(f["each"], of("each"))
 	s.inputs = p.list(f["inputs"], of("inputs"), maxPaths)
-	w.Inputs = texts(s.inputs)
+	w.Inputs = textsOf(s.inputs)
 	p.outputs(s, f["outputs"], what)
 	for _, one := range p.list(f["tools"], of("tools"), maxPaths) {
 		if t := toolinfo.Find(one.text); t == nil {
-			p.say(one.line, "%s names no tool %.60q: %s", what, one.text, instead(one.text, tools()))
+			p.say(one.line, "%s names no tool %.60q: %s", what, one.text, suggestWord(one.text, tools()))
 		} else if t.NotInRecipes != "" {
 			p.say(one.line, "%s cannot use %s, because %s: leave it out", what, t.Name, t.NotInRecipes)
 		}
@@ -71,7 +71,7 @@ func (p *parser) worker(m member) {
 		}
 	}
 	w.Worktree = p.text(f["worktree"], of("worktree"))
-	w.Patches = texts(p.list(f["patches"], of("patches"), maxPaths))
+	w.Patches = textsOf(p.list(f["patches"], of("patches"), maxPaths))
 	w.Any = p.word(f["expect"], of("expect"), []string{"changes", "any"}) == "any"
 	w.External = p.word(f["effect"], of("effect"), []string{"local", "external"}) == "external"
 	w.Key = p.text(f["key"], of("key"))
@@ -88,7 +88,7 @@ func (p *parser) worker(m member) {
 }
 
 // oneOf demands one of some keys.
-func (n *notebook) oneOf(m member, f map[string]member, what string, keys ...string) {
+func (n *mistakeList) oneOf(m member, f map[string]member, what string, keys ...string) {
 	if m.value.Kind != yaml.MappingNode {
 		return
 	}
@@ -108,7 +108,7 @@ func (n *notebook) oneOf(m member, f map[string]member, what string, keys ...str
 }
 
 // with reads the values that go to a built-in or, as variables, to a command.
-func (n *notebook) with(m member, what string) map[string]string {
+func (n *mistakeList) with(m member, what string) map[string]string {
 	if m.value == nil {
 		return nil
 	}
@@ -124,7 +124,7 @@ func (n *notebook) with(m member, what string) map[string]string {
 }
 
 // outputs reads paths, or mappings that say more.
-func (p *parser) outputs(s *sheet, m member, what string) {
+func (p *parser) outputs(s *workerLines, m member, what string) {
 	if m.value == nil {
 		return
 	}
@@ -162,9 +162,9 @@ func (p *parser) form(m member, name, of string) {
 	if _, known := p.recipe.Schema(name); name == "" || known {
 		return
 	}
-	all := append(slices.Collect(maps.Keys(p.recipe.Schemas)), Forms()...)
+	all := append(slices.Collect(maps.Keys(p.recipe.Schemas)), FormNames()...)
 	slices.Sort(all)
-	p.say(m.value.Line, "schema of %s is %.60q: %s", of, name, instead(name, all))
+	p.say(m.value.Line, "schema of %s is %.60q: %s", of, name, suggestWord(name, all))
 }
 
 func (p *parser) each(m member, what string) Each {
@@ -192,7 +192,7 @@ func (p *parser) each(m member, what string) Each {
 	first, err1 := strconv.Atoi(from)
 	last, err2 := strconv.Atoi(to)
 	if m.value.ShortTag() != "!!str" || !isRange || err1 != nil || err2 != nil || first < 0 {
-		p.say(m.value.Line, "%s is %s: %s", what, quote(m.value), forms)
+		p.say(m.value.Line, "%s is %s: %s", what, quoteNode(m.value), forms)
 		return Each{}
 	}
 	if last < first {
@@ -237,7 +237,7 @@ func (p *parser) scopes(m member, what string) []string {
 		switch {
 		case node.Kind != yaml.ScalarNode:
 		case !ValidScope(name):
-			p.say(node.Line, "%s names %s: use 1 to 80 letters, digits, dots, _ and -", what, quote(node))
+			p.say(node.Line, "%s names %s: use 1 to 80 letters, digits, dots, _ and -", what, quoteNode(node))
 		case seen[name]:
 			p.say(node.Line, "%.60q stands twice in %s: keep one", name, what)
 		default:

@@ -15,7 +15,7 @@ import (
 )
 
 // document reads the one YAML document of a file; nil where something is wrong already.
-func (n *notebook) document(data []byte) *yaml.Node {
+func (n *mistakeList) document(data []byte) *yaml.Node {
 	line := func(at int) int { return bytes.Count(data[:at], []byte("\n")) + 1 }
 	switch {
 	case len(data) > MaxSize:
@@ -60,14 +60,14 @@ func (n *notebook) document(data []byte) *yaml.Node {
 var yamlLine = text.Regexp(`^(?:yaml: )?(?:line ([0-9]+): )?`)
 
 // syntax tells what the YAML library found.
-func (n *notebook) syntax(err error) {
+func (n *mistakeList) syntax(err error) {
 	found := yamlLine().FindStringSubmatch(err.Error())
 	at, _ := strconv.Atoi(found[1])
 	n.say(at, "not YAML: %s: correct the line or the one before", text.Line(err.Error()[len(found[0]):], 200))
 }
 
 // plain refuses what makes YAML mean more than it says.
-func (n *notebook) plain(root *yaml.Node) {
+func (n *mistakeList) plain(root *yaml.Node) {
 	for open := []*yaml.Node{root}; len(open) > 0; {
 		node := open[len(open)-1]
 		open = append(open[:len(open)-1], node.Content...)
@@ -113,7 +113,7 @@ type member struct {
 }
 
 // members reads a mapping in its order, each key once.
-func (n *notebook) members(node *yaml.Node, what string) []member {
+func (n *mistakeList) members(node *yaml.Node, what string) []member {
 	if node.Kind != yaml.MappingNode {
 		n.say(node.Line, "%s is %s: make it a mapping, `key: value`", what, kindOf(node))
 		return nil
@@ -137,11 +137,11 @@ func (n *notebook) members(node *yaml.Node, what string) []member {
 }
 
 // fields reads a mapping with known keys.
-func (n *notebook) fields(node *yaml.Node, what string, known ...string) map[string]member {
+func (n *mistakeList) fields(node *yaml.Node, what string, known ...string) map[string]member {
 	found := map[string]member{}
 	for _, m := range n.members(node, what) {
 		if !slices.Contains(known, m.key) {
-			n.say(m.line, "%s has no key %.60q: %s", what, m.key, instead(m.key, known))
+			n.say(m.line, "%s has no key %.60q: %s", what, m.key, suggestWord(m.key, known))
 			continue
 		}
 		if m.value.Kind == yaml.ScalarNode && m.value.ShortTag() == "!!null" {

@@ -36,10 +36,10 @@ func (x *Session) follow(ctx context.Context) error {
 	return nil
 }
 
-// mendEnd lets a run end of which a crash kept the first half: it is written how it
+// completeEnd lets a run end of which a crash kept the first half: it is written how it
 // ended, but not the step to that state. Whoever comes with both again writes the
 // step alone.
-func (x *Session) mendEnd(ctx context.Context, drafts []run.Draft) ([]run.Draft, error) {
+func (x *Session) completeEnd(ctx context.Context, drafts []run.Draft) ([]run.Draft, error) {
 	end := slices.IndexFunc(drafts, func(d run.Draft) bool {
 		return d.Type == run.RunCompleted || d.Type == run.RunFailed || d.Type == run.RunCancelled
 	})

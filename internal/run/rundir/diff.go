@@ -8,10 +8,10 @@ import (
 // maxDiff is how many differing lines are shown.
 const maxDiff = 20
 
-// diff shows where two texts differ, line by line, as people read it: - is what
+// diffLines shows where two texts differ, line by line, as people read it: - is what
 // the log says, + what the file says. Equal lines at the beginning and the end
 // are left out.
-func diff(want, have []byte) []string {
+func diffLines(want, have []byte) []string {
 	a, b := strings.Split(string(want), "\n"), strings.Split(string(have), "\n")
 	from := 0
 	for from < len(a) && from < len(b) && a[from] == b[from] {

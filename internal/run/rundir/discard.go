@@ -33,7 +33,7 @@ func (s *Store) Remove(ctx context.Context, runID string, anyway bool) error {
 		}
 	}
 	if child, err := s.continues(ctx, runID); err != nil || child != "" {
-		return errors.Join(err, conflict(runID, child))
+		return errors.Join(err, continuedConflict(runID, child))
 	}
 	kind, err := s.kind(runID, "")
 	if err == nil && kind.Remote() {
@@ -59,7 +59,7 @@ func (s *Store) Remove(ctx context.Context, runID string, anyway bool) error {
 	return durable.Failure("remove", gone, step.RemoveAll(gone))
 }
 
-func conflict(runID, child string) error {
+func continuedConflict(runID, child string) error {
 	if child == "" {
 		return nil
 	}

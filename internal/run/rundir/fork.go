@@ -34,7 +34,7 @@ func (s *Store) Begin(ctx context.Context, runID string, kind Kind, config []byt
 	})
 }
 
-// brokenOff says whether a server holds nothing of the run but the first event, as it would be
+// brokenOff reports whether a server holds nothing of the run but the first event, as it would be
 // written now: whoever began it lost the server, and left no folder.
 func (x *Session) brokenOff(ctx context.Context, payload []byte) (bool, error) {
 	last, any, err := x.log.Last(ctx)
@@ -48,7 +48,7 @@ func (x *Session) brokenOff(ctx context.Context, payload []byte) (bool, error) {
 	if last.Line == 1 && last.Type == run.RunCreated && bytes.Equal(last.Payload, want) {
 		return true, nil
 	}
-	return false, exists(x.RunID)
+	return false, runExists(x.RunID)
 }
 
 // build makes a run under another name and gives it its own when all of it is
@@ -63,7 +63,7 @@ func (s *Store) build(ctx context.Context, runID string, kind Kind, config []byt
 	}
 	err := s.alone(ctx, func() error {
 		if _, err := os.Lstat(s.Dir(runID)); err == nil {
-			return exists(runID)
+			return runExists(runID)
 		}
 		aside := &Store{Root: filepath.Join(s.Root, ".new-"+runID), Project: s.Project, Server: s.Server, Logs: s.Logs, Key: s.Key, Now: s.Now}
 		if err := step.RemoveAll(aside.Root); err != nil { // left by one that was killed
@@ -74,7 +74,7 @@ func (s *Store) build(ctx context.Context, runID string, kind Kind, config []byt
 			return err
 		}
 		if err := step.Rename(aside.Dir(runID), s.Dir(runID)); errors.Is(err, fs.ErrExist) {
-			return exists(runID)
+			return runExists(runID)
 		} else if err != nil {
 			return fault.New(fault.StorageIO, "name run %s: %w", runID, err)
 		}
@@ -110,7 +110,7 @@ func (s *Store) fill(ctx context.Context, runID string, kind Kind, config []byte
 func (x *Session) unbegun(ctx context.Context) error {
 	_, any, err := x.log.Last(ctx)
 	if err == nil && any {
-		err = exists(x.RunID)
+		err = runExists(x.RunID)
 	}
 	return err
 }
@@ -177,7 +177,7 @@ func (s *Store) keep(parentID string, x *Session, state run.Snapshot) error {
 		return err
 	}
 	defer to.Close()
-	sums := Vouched(state)
+	sums := VouchedFiles(state)
 	for _, name := range slices.Sorted(maps.Keys(sums)) {
 		if have, ok := from.Hash(name); !ok || have != sums[name] || !run.IsPath(name) {
 			continue
@@ -197,11 +197,11 @@ func (s *Store) keep(parentID string, x *Session, state run.Snapshot) error {
 	return nil
 }
 
-// Vouched are the files that a state vouches for, by path, with their hashes: the outputs of
+// VouchedFiles are the files that a state vouches for, by path, with their hashes: the outputs of
 // what is done, and artifacts.
-func Vouched(state run.Snapshot) map[string]string {
+func VouchedFiles(state run.Snapshot) map[string]string {
 	sums := map[string]string{}
-	for _, item := range run.Latest(state.WorkItems) {
+	for _, item := range run.LatestAttempts(state.WorkItems) {
 		for _, f := range item.Outputs {
 			if item.Status == run.Completed && f.SHA256 != nil {
 				sums[f.Path] = *f.SHA256
@@ -225,7 +225,7 @@ func (r *Reader) until(ctx context.Context, at string) (run.Snapshot, run.Fork, 
 			return run.Snapshot{}, run.Fork{}, err
 		}
 		if err := reducer.Apply(e.Event); err != nil {
-			return run.Snapshot{}, run.Fork{}, unfit(r.RunID, e, err)
+			return run.Snapshot{}, run.Fork{}, unfitEvent(r.RunID, e, err)
 		}
 		if e.ID == at || reducer.Count() == number {
 			return reducer.Snapshot(), run.Fork{ParentRunID: e.RunID, EventID: e.ID, EventHash: e.Hash, EventCount: reducer.Count()}, nil
@@ -267,7 +267,7 @@ func readLines(data []byte) ([]run.Draft, error) {
 			err = errors.New("the last line has no line feed")
 		}
 		if err != nil {
-			return nil, run.Broken("the export", n, offset, "%v", err)
+			return nil, run.ChainBroken("the export", n, offset, "%v", err)
 		}
 		if chain == nil {
 			if e.Type == run.RunForked {
@@ -276,13 +276,13 @@ func readLines(data []byte) ([]run.Draft, error) {
 			chain, reducer = run.NewChain(e.RunID, ""), run.NewReducer(run.New(e.RunID))
 		}
 		if err := chain.Next(e); err != nil {
-			return nil, run.Broken("the export", n, offset, "%v", err)
+			return nil, run.ChainBroken("the export", n, offset, "%v", err)
 		}
 		if err := run.CheckPayload(e.Type, e.Payload); err != nil {
-			return nil, run.Broken("the export", n, offset, "%v", err)
+			return nil, run.ChainBroken("the export", n, offset, "%v", err)
 		}
 		if err := reducer.Apply(e); err != nil {
-			return nil, run.Broken("the export", n, offset, "%v", err)
+			return nil, run.ChainBroken("the export", n, offset, "%v", err)
 		}
 		drafts = append(drafts, run.Draft{ID: e.ID, RunID: e.RunID, TS: e.TS, Type: e.Type, Payload: e.Payload,
 			TraceID: e.TraceID, SpanID: e.SpanID, ParentSpan: e.ParentSpan})

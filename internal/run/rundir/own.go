@@ -17,17 +17,17 @@ import (
 	"ramet/internal/run"
 )
 
-// Own says whether a run is this home's: every checkpoint in its folder is signed by the
+// Own reports whether a run is this home's: every checkpoint in its folder is signed by the
 // home's key and fits the log, there is one, the configuration is the one that the first
 // event names, and the same holds for the runs that it continues. Else it is UNTRUSTED,
 // and says why: its folder may have come from anywhere.
 func (r *Reader) Own(ctx context.Context) error {
 	if why, err := r.foreign(ctx); err != nil || why != "" {
-		return errors.Join(err, untrusted(r.RunID, why))
+		return errors.Join(err, untrustedRun(r.RunID, why))
 	}
 	for up := r.parent; up != nil; up = up.parent {
 		if why, err := up.foreign(ctx); err != nil || why != "" {
-			return errors.Join(err, untrusted(up.RunID, why))
+			return errors.Join(err, untrustedRun(up.RunID, why))
 		}
 	}
 	began, err := r.began(ctx)
@@ -36,12 +36,12 @@ func (r *Reader) Own(ctx context.Context) error {
 	}
 	sum, err := r.store.ConfigSum(r.RunID)
 	if err == nil && sum != began {
-		return untrusted(r.RunID, configFile+" is not the one that the run began with")
+		return untrustedRun(r.RunID, configFile+" is not the one that the run began with")
 	}
 	return err
 }
 
-func untrusted(runID, why string) error {
+func untrustedRun(runID, why string) error {
 	if why == "" {
 		return nil
 	}
@@ -153,7 +153,7 @@ func (x *Session) Adopt(ctx context.Context, consent string) error {
 	return x.Settle()
 }
 
-// vouches says whether what is signed may be signed: the run is new, or was signed by us
+// vouches reports whether what is signed may be signed: the run is new, or was signed by us
 // before. What lay in a folder is not vouched for because somebody appended to it.
 func (x *Session) vouches() bool {
 	if x.ours {

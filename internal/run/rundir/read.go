@@ -141,7 +141,7 @@ func (r *Reader) prefix(ctx context.Context, after int64, yield func(run.Entry, 
 		}
 		n++
 		if n == r.fork.EventCount && (e.Hash != r.fork.EventHash || e.ID != r.fork.EventID) {
-			yield(e, run.Broken(place(r.parent.RunID), e.Line, e.Offset, "run %s was forked from another event %d", r.RunID, n))
+			yield(e, run.ChainBroken(runPlace(r.parent.RunID), e.Line, e.Offset, "run %s was forked from another event %d", r.RunID, n))
 			return false
 		}
 		if !yield(e, nil) {
@@ -151,7 +151,7 @@ func (r *Reader) prefix(ctx context.Context, after int64, yield func(run.Entry, 
 			return true
 		}
 	}
-	yield(run.Entry{}, tooFar(place(r.parent.RunID), r.fork.EventCount, n))
+	yield(run.Entry{}, tooFar(runPlace(r.parent.RunID), r.fork.EventCount, n))
 	return false
 }
 
@@ -163,7 +163,7 @@ func (r *Reader) Replay(ctx context.Context) (run.Snapshot, error) {
 			return reducer.Snapshot(), err
 		}
 		if err := reducer.Apply(e.Event); err != nil {
-			return reducer.Snapshot(), unfit(r.RunID, e, err)
+			return reducer.Snapshot(), unfitEvent(r.RunID, e, err)
 		}
 	}
 	return reducer.Snapshot(), nil
@@ -178,9 +178,9 @@ func (r *Reader) reducer() *run.Reducer {
 	return run.NewReducer(run.New(root.RunID))
 }
 
-// unfit is an event that is linked and cannot have happened.
-func unfit(runID string, e run.Entry, err error) error {
-	return run.Broken(place(runID), e.Line, e.Offset, "%v", err)
+// unfitEvent is an event that is linked and cannot have happened.
+func unfitEvent(runID string, e run.Entry, err error) error {
+	return run.ChainBroken(runPlace(runID), e.Line, e.Offset, "%v", err)
 }
 
 // Stored reads snapshot.json as it is; ok is false if there is none. A damaged
@@ -224,17 +224,17 @@ func (r *Reader) State(ctx context.Context) (run.Snapshot, error) {
 		}
 		if first {
 			if e.Hash != s.LastEventHash {
-				return s, run.Broken(place(r.RunID), e.Line, e.Offset, "it is not the event that the snapshot ends with")
+				return s, run.ChainBroken(runPlace(r.RunID), e.Line, e.Offset, "it is not the event that the snapshot ends with")
 			}
 			first = false
 			continue
 		}
 		if err := reducer.Apply(e.Event); err != nil {
-			return s, unfit(r.RunID, e, err)
+			return s, unfitEvent(r.RunID, e, err)
 		}
 	}
 	if first {
-		return s, tooFar(place(r.RunID), s.EventCount, s.EventCount-1)
+		return s, tooFar(runPlace(r.RunID), s.EventCount, s.EventCount-1)
 	}
 	return reducer.Snapshot(), nil
 }
@@ -252,7 +252,7 @@ func (r *Reader) Truth(ctx context.Context) (run.Snapshot, error) {
 			return stored, err
 		}
 		if err := reducer.Apply(e.Event); err != nil {
-			return stored, unfit(r.RunID, e, err)
+			return stored, unfitEvent(r.RunID, e, err)
 		}
 		if ok && reducer.Count() == stored.EventCount {
 			if err := sameSnapshot(reducer, raw, r.RunID); err != nil {
@@ -261,7 +261,7 @@ func (r *Reader) Truth(ctx context.Context) (run.Snapshot, error) {
 		}
 	}
 	if ok && reducer.Count() < stored.EventCount {
-		return stored, tooFar(place(r.RunID), stored.EventCount, reducer.Count())
+		return stored, tooFar(runPlace(r.RunID), stored.EventCount, reducer.Count())
 	}
 	return reducer.Snapshot(), nil
 }
@@ -278,15 +278,15 @@ func (r *Reader) Difference(ctx context.Context, stored run.Snapshot, raw []byte
 			break
 		}
 		if err := reducer.Apply(e.Event); err != nil {
-			return nil, unfit(r.RunID, e, err)
+			return nil, unfitEvent(r.RunID, e, err)
 		}
 	}
 	if reducer.Count() < stored.EventCount {
-		return nil, tooFar(place(r.RunID), stored.EventCount, reducer.Count())
+		return nil, tooFar(runPlace(r.RunID), stored.EventCount, reducer.Count())
 	}
 	want, err := reducer.Snapshot().Encode()
 	if err != nil || bytes.Equal(want, raw) {
 		return nil, err
 	}
-	return diff(want, raw), nil
+	return diffLines(want, raw), nil
 }

@@ -51,7 +51,7 @@ func (r *Reader) Removable(ctx context.Context, artifacts bool) ([]Sized, error)
 		names[name] = true
 	}
 	if artifacts {
-		w := newWitness(r.RunID)
+		w := newFileAudit(r.RunID)
 		for e, err := range r.Events(ctx, 0) {
 			if err != nil {
 				return nil, err

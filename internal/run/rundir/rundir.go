@@ -48,7 +48,7 @@ const (
 	SQLite Kind = "sqlite"
 )
 
-// Remote says whether the log is in a server.
+// Remote reports whether the log is in a server.
 func (k Kind) Remote() bool { return strings.Contains(string(k), "://") }
 
 // Logs opens logs; the adapters stand behind it.
@@ -98,7 +98,7 @@ const (
 // Dir is the folder of one run.
 func (s *Store) Dir(runID string) string { return filepath.Join(s.Root, runID) }
 
-// Has says whether a run has a folder.
+// Has reports whether a run has a folder.
 func (s *Store) Has(runID string) bool {
 	_, err := os.Lstat(s.Dir(runID))
 	return err == nil
@@ -236,7 +236,7 @@ func (s *Store) Disk(runID string) run.Disk {
 	}
 }
 
-func exists(runID string) error {
+func runExists(runID string) error {
 	return fault.New(fault.Conflict, "run %s exists already", runID).
 		WithHint("nothing was changed; choose another --run-id, or go on with that run")
 }
@@ -246,4 +246,4 @@ func tooFar(place string, snapshot, log int64) error {
 		WithHint("the log was cut; restore it from a copy")
 }
 
-func place(runID string) string { return fmt.Sprintf("run %s", runID) }
+func runPlace(runID string) string { return fmt.Sprintf("run %s", runID) }

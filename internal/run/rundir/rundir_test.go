@@ -38,7 +38,7 @@ func (files) Open(ctx context.Context, kind rundir.Kind, dir, _ string, at rundi
 		return sqllog.OpenFile(ctx, filepath.Join(dir, "events.sqlite"))
 	}
 	if at.Count > 0 {
-		return ndjson.Open(ctx, filepath.Join(dir, "events.ndjson"), run.Trust(at.Count, at.Hash))
+		return ndjson.Open(ctx, filepath.Join(dir, "events.ndjson"), run.TrustUpTo(at.Count, at.Hash))
 	}
 	return ndjson.Open(ctx, filepath.Join(dir, "events.ndjson"))
 }
@@ -53,7 +53,7 @@ func (files) OpenWriter(ctx context.Context, kind rundir.Kind, dir, _ string, at
 	}
 	var with []run.Option
 	if at.Count > 0 {
-		with = append(with, run.Trust(at.Count, at.Hash))
+		with = append(with, run.TrustUpTo(at.Count, at.Hash))
 	}
 	w, err := ndjson.OpenWriter(ctx, filepath.Join(dir, "events.ndjson"), with...)
 	if err != nil {

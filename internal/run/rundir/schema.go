@@ -45,7 +45,7 @@ func SchemaNames() []string {
 	return names
 }
 
-func find(name string) (published, error) {
+func findSchema(name string) (published, error) {
 	for _, p := range all() {
 		if p.name == name {
 			return p, nil
@@ -61,7 +61,7 @@ func (p published) id() string { return "urn:ramet:schema:" + p.name + ":1" }
 
 // MakeSchema is the text of a schema: two spaces, sorted keys, a line feed at the end.
 func MakeSchema(name string) ([]byte, error) {
-	p, err := find(name)
+	p, err := findSchema(name)
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ func eventSchema() map[string]any {
 	doc := envelope().Schema()
 	var rules []any
 	for _, t := range run.Types() {
-		payload, known := run.Payload(t)
+		payload, known := run.PayloadShape(t)
 		if !known {
 			continue
 		}

@@ -10,7 +10,7 @@ import (
 // orNull is for fields that are always there and may have no value.
 func orNull(s *shape.Shape) *shape.Shape { return shape.Either(s, shape.Null()) }
 
-func words[S ~string](list ...S) *shape.Shape {
+func enumOf[S ~string](list ...S) *shape.Shape {
 	out := make([]string, len(list))
 	for i, word := range list {
 		out[i] = string(word)
@@ -21,7 +21,7 @@ func words[S ~string](list ...S) *shape.Shape {
 var (
 	schemaText = shape.Text(0)
 	name       = shape.Text(1)
-	runState   = sync.OnceValue(func() *shape.Shape { return words(run.States()...) })
+	runState   = sync.OnceValue(func() *shape.Shape { return enumOf(run.States()...) })
 	file       = sync.OnceValue(func() *shape.Shape {
 		return shape.Object(shape.Must("name", orNull(name)), shape.Must("path", name), shape.Must("sha256", orNull(hash())))
 	})
@@ -39,7 +39,7 @@ var issue = sync.OnceValue(func() *shape.Shape {
 		shape.Must("opened_at", moment()),
 		shape.Must("resolved_at", orNull(moment())),
 		shape.Must("severity", shape.Enum("info", "warn", "error", "blocker")),
-		shape.Must("status", words(run.IssueOpen, run.IssueInProgress, run.IssueDone)),
+		shape.Must("status", enumOf(run.IssueOpen, run.IssueInProgress, run.IssueDone)),
 		shape.Must("suggested_fix", orNull(schemaText)),
 	)
 })
@@ -99,7 +99,7 @@ var workItem = sync.OnceValue(func() *shape.Shape {
 		shape.Must("retryable", orNull(shape.Bool())),
 		shape.Must("scope_key", name),
 		shape.Must("started_at", orNull(moment())),
-		shape.Must("status", words(run.Pending, run.InProgress, run.Completed, run.ItemFailed, run.ItemSkipped)),
+		shape.Must("status", enumOf(run.Pending, run.InProgress, run.Completed, run.ItemFailed, run.ItemSkipped)),
 		shape.Must("work_item_id", name.With("{run_id}:{worker}:{attempt}:{scope_key}")),
 		shape.Must("worker", name),
 	)
@@ -119,7 +119,7 @@ var snapshot = sync.OnceValue(func() *shape.Shape {
 		shape.Must("run_id", runID()),
 		shape.Must("run_state", runState()),
 		shape.Must("schema_version", shape.Enum(run.SchemaVersion)),
-		shape.Must("section_states", shape.Map(words(run.SectionStates()...))),
+		shape.Must("section_states", shape.Map(enumOf(run.SectionStates()...))),
 		shape.Must("updated_at", moment()),
 		shape.Must("work_items", shape.List(workItem()).With("In the order they were queued.")),
 	)

@@ -19,7 +19,7 @@ import (
 // (santhosh-tekuri/jsonschema) compiles all metaschemas when a program starts,
 // which every command would pay for.
 func ValidateOutput(name string, doc []byte) error {
-	p, err := find(name)
+	p, err := findSchema(name)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func checkEvent(doc []byte) error {
 	if err := json.Unmarshal(doc, &e); err != nil {
 		return &shape.Error{What: "not JSON: " + err.Error()}
 	}
-	payload, known := run.Payload(e.Type)
+	payload, known := run.PayloadShape(e.Type)
 	if !known {
 		return nil
 	}

@@ -51,7 +51,7 @@ func (s *Store) Standing(ctx context.Context, n run.Snapshot) Standing {
 		return Standing{Status: Kept}
 	}
 	out := Standing{Status: Stopped}
-	for _, item := range run.Latest(n.WorkItems) {
+	for _, item := range run.LatestAttempts(n.WorkItems) {
 		if item.Status == run.ItemFailed && item.Error != nil {
 			out.Reason = item.Error.Code + ": " + item.Error.Message
 		}

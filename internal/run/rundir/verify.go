@@ -90,7 +90,7 @@ func OpenCheckpoint(note []byte, verifier string) (run.Checkpoint, error) {
 // checkpoints in the folder and those kept elsewhere, and the files whose hashes are
 // in the log.
 func (r *Reader) Verify(ctx context.Context, elsewhere ...run.Checkpoint) (Proof, error) {
-	w := newWitness(r.RunID)
+	w := newFileAudit(r.RunID)
 	p, err := r.verify(ctx, w, elsewhere)
 	if err != nil {
 		return p, err
@@ -123,13 +123,13 @@ func (r *Reader) VerifyAll(ctx context.Context, elsewhere ...run.Checkpoint) (Pr
 
 // VerifyLog is Verify without the files.
 func (r *Reader) VerifyLog(ctx context.Context, elsewhere ...run.Checkpoint) (Proof, error) {
-	w := newWitness(r.RunID)
+	w := newFileAudit(r.RunID)
 	p, err := r.verify(ctx, w, elsewhere)
 	p.Unchecked = w.all()
 	return p, err
 }
 
-func (r *Reader) verify(ctx context.Context, w *witness, elsewhere []run.Checkpoint) (Proof, error) {
+func (r *Reader) verify(ctx context.Context, w *fileAudit, elsewhere []run.Checkpoint) (Proof, error) {
 	p := Proof{RunID: r.RunID, Snapshot: "none"}
 	stored, raw, hasSnapshot, err := r.Stored()
 	if err != nil {
@@ -155,13 +155,13 @@ func (r *Reader) verify(ctx context.Context, w *witness, elsewhere []run.Checkpo
 		}
 		// A log that another program wrote may be linked and still say nonsense.
 		if err := errors.Join(run.CheckPayload(e.Type, e.Payload), reducer.Apply(e.Event)); err != nil {
-			return p, unfit(r.RunID, e, err)
+			return p, unfitEvent(r.RunID, e, err)
 		}
 		w.note(e.Event)
 		p.Events++
 		if p.Events > r.inherited() {
 			tree.Add(e.Raw)
-			if err := meet(&p, &tree, due, e); err != nil {
+			if err := checkDue(&p, &tree, due, e); err != nil {
 				return p, err
 			}
 		}
@@ -177,7 +177,7 @@ func (r *Reader) verify(ctx context.Context, w *witness, elsewhere []run.Checkpo
 		return p, cutShort(r.RunID, p.Lines, size)
 	}
 	if hasSnapshot && p.Snapshot == "none" {
-		return p, tooFar(place(r.RunID), stored.EventCount, p.Events)
+		return p, tooFar(runPlace(r.RunID), stored.EventCount, p.Events)
 	}
 	p.Elsewhere = len(elsewhere) > 0
 	w.items = reducer.Snapshot().WorkItems
@@ -202,10 +202,10 @@ func cutShort(runID string, have, signed int64) error {
 		WithHint("the log was cut; restore it from a copy")
 }
 
-func meet(p *Proof, tree *run.Tree, due map[int64][]run.Checkpoint, e run.Entry) error {
+func checkDue(p *Proof, tree *run.Tree, due map[int64][]run.Checkpoint, e run.Entry) error {
 	for _, c := range due[tree.Size()] {
 		if c.Root != tree.Root() {
-			return run.Broken(place(p.RunID), e.Line, e.Offset, "the lines up to here are not those that were signed")
+			return run.ChainBroken(runPlace(p.RunID), e.Line, e.Offset, "the lines up to here are not those that were signed")
 		}
 		p.Checkpoints++
 		p.Covered = tree.Size()

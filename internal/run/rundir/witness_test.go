@@ -17,7 +17,7 @@ func TestChangedFilesAreNamedUpToALimit(t *testing.T) {
 		gone, named int
 		more        string
 	}{{1, 1, ""}, {10, 10, ""}, {11, 10, "; and 1 more"}, {13, 10, "; and 3 more"}} {
-		w := &witness{runID: "r", sums: map[string]string{}}
+		w := &fileAudit{runID: "r", sums: map[string]string{}}
 		for i := range c.gone {
 			w.sums[fmt.Sprintf("f%02d", i)] = "0"
 		}

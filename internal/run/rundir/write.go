@@ -150,11 +150,11 @@ func (x *Session) Append(ctx context.Context, requests ...Request) ([]run.Event,
 	// Reduced before they are written: nothing gets into the log that could not
 	// be replayed. If writing fails, the state is read from the log again.
 	transition := false
-	drafts, err := x.mendEnd(ctx, drafts)
+	drafts, err := x.completeEnd(ctx, drafts)
 	if err != nil {
 		return nil, err
 	}
-	if slices.ContainsFunc(drafts, func(d run.Draft) bool { return run.Minded(d.Type) }) {
+	if slices.ContainsFunc(drafts, func(d run.Draft) bool { return run.NeedsCourse(d.Type) }) {
 		// Before the first: those that come with it are not in the log yet.
 		if err := x.follow(ctx); err != nil {
 			return nil, err

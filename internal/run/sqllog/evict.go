@@ -12,11 +12,11 @@ import (
 // evictTime is how long a session that was ended may take to end.
 const evictTime = 10 * time.Second
 
-// Evict ends the session that writes the log of a run, whoever's it is: its host is taken for
+// EvictWriter ends the session that writes the log of a run, on any host: its host is taken for
 // gone. If it is not, it finds the log written by another, and is FENCED. Who connects again
 // in the meantime has the run: LOCKED.
-func Evict(ctx context.Context, address, runID string) (err error) {
-	l, pg, err := connect(address, runID)
+func EvictWriter(ctx context.Context, address, runID string) (err error) {
+	l, pg, err := connectTable(address, runID)
 	if err != nil {
 		return err
 	}

@@ -41,14 +41,14 @@ func OpenFile(ctx context.Context, path string) (run.Log, error) {
 		return nil, err
 	}
 	db := database.OpenSQLite(path, "mode=ro", 4)
-	if err := ours(ctx, db, path); fault.Is(err, fault.StorageReadOnly) {
+	if err := checkOurs(ctx, db, path); fault.Is(err, fault.StorageReadOnly) {
 		// A folder where not even the shared-memory file of WAL can be made.
 		if err := db.Close(); err != nil {
 			return nil, err
 		}
 		db = database.OpenSQLite(path, "mode=ro&immutable=1", 4)
 	}
-	if err := ours(ctx, db, path); err != nil {
+	if err := checkOurs(ctx, db, path); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return fileRows(path, db), nil
@@ -108,8 +108,8 @@ func unsureFile(err error) bool {
 	return !known || f.Code != fault.StorageFull && f.Code != fault.Conflict && f.Code != fault.Locked
 }
 
-// ours refuses a stranger's file, and one in which there is no log yet: NOT_FOUND.
-func ours(ctx context.Context, db *sql.DB, path string) error {
+// checkOurs refuses a stranger's file, and one in which there is no log yet: NOT_FOUND.
+func checkOurs(ctx context.Context, db *sql.DB, path string) error {
 	version, err := fileOf(path).Version(ctx, db)
 	if err == nil && version == 0 {
 		err = fault.New(fault.NotFound, "%s holds no events yet", path)

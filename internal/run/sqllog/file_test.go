@@ -70,12 +70,12 @@ func TestFileTrustAndDamage(t *testing.T) {
 	if _, err := OpenFileWriter(t.Context(), path); !fault.Is(err, fault.EventChainBroken) || !strings.Contains(err.Error(), "line 8 ") {
 		t.Error(err)
 	}
-	w = openTestFile(t, path, run.Trust(50, events[49].Hash))
+	w = openTestFile(t, path, run.TrustUpTo(50, events[49].Hash))
 	if _, err := w.Append(t.Context(), runtest.LogDraft(100)); err != nil || w.Count() != 101 {
 		t.Error(w.Count(), err)
 	}
 	w.Close()
-	if _, err := OpenFileWriter(t.Context(), path, run.Trust(51, events[49].Hash)); !fault.Is(err, fault.EventChainBroken) {
+	if _, err := OpenFileWriter(t.Context(), path, run.TrustUpTo(51, events[49].Hash)); !fault.Is(err, fault.EventChainBroken) {
 		t.Error(err)
 	}
 }

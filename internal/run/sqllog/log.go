@@ -48,7 +48,7 @@ func (l *rows) Events(ctx context.Context, after int64) iter.Seq2[run.Entry, err
 			}
 		}
 		if after > 0 && s.Chain == nil {
-			yield(run.Entry{}, run.Broken(l.place, after, 0, "the log ends before event %d", after))
+			yield(run.Entry{}, run.ChainBroken(l.place, after, 0, "the log ends before event %d", after))
 		}
 	}
 }
@@ -66,7 +66,7 @@ func (l *rows) Last(ctx context.Context) (run.Entry, bool, error) {
 		return run.Entry{}, false, l.fail("read the last event", err)
 	}
 	if e.Event, err = run.ParseChunk(e.Raw); err != nil {
-		return run.Entry{}, false, run.Broken(l.place, e.Line, 0, "%v", err)
+		return run.Entry{}, false, run.ChainBroken(l.place, e.Line, 0, "%v", err)
 	}
 	return e, true, nil
 }
@@ -80,7 +80,7 @@ func (l *rows) fail(verb string, err error) error {
 		return err
 	}
 	if bad := (*run.BadChunk)(nil); errors.As(err, &bad) {
-		return run.Broken(l.place, bad.Line, bad.Offset, "%v", bad.Reason)
+		return run.ChainBroken(l.place, bad.Line, bad.Offset, "%v", bad.Reason)
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return run.CancelledRead(verb, err)

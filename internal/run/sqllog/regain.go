@@ -21,19 +21,19 @@ const (
 	mostRegained = 20
 )
 
-// stumbled says whether a connection is lost, or what came of a commit is not known: whoever
+// connectionLost reports whether a connection is lost, or what came of a commit is not known: a writer that
 // has the run again can look.
-func stumbled(err error) bool {
+func connectionLost(err error) bool {
 	return database.Lost(err) || fault.Is(err, fault.UnknownOutcome) || fault.Is(database.PostgresFault("", err), fault.StorageUnreachable)
 }
 
-// regain takes the run again on another connection, and says whether entries are in the log.
+// regain takes the run again on another connection, and reports whether entries are in the log.
 // FENCED: somebody else has the run now, or had it.
 func (w *Writer) regain(entries []run.Entry) (written bool, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), regainTime)
 	defer cancel()
 	for {
-		if written, err = w.reopen(ctx, entries); err == nil || !stumbled(err) {
+		if written, err = w.reopen(ctx, entries); err == nil || !connectionLost(err) {
 			return written, err
 		}
 		select {

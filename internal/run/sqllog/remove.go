@@ -8,7 +8,7 @@ import (
 // RemoveTable takes the events of a run out of a PostgreSQL database. A run that has none is
 // nothing.
 func RemoveTable(ctx context.Context, address, runID string) error {
-	l, pg, err := connect(address, runID)
+	l, pg, err := connectTable(address, runID)
 	if err != nil {
 		return err
 	}

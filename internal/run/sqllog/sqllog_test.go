@@ -25,7 +25,7 @@ func freshFile(tb testing.TB) runtest.LogPlace {
 // would take most of the time.
 func tables(t *testing.T) runtest.FreshLog {
 	address := pgtest.URL(t)
-	l, pg, err := connect(address, runtest.LogRunID)
+	l, pg, err := connectTable(address, runtest.LogRunID)
 	if err != nil {
 		t.Fatal(err)
 	}

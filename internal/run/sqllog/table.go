@@ -29,7 +29,7 @@ const tableSchema = `CREATE TABLE IF NOT EXISTS run_events (
 // OpenTable opens the log of a run in a PostgreSQL database for reading, and makes
 // nothing there. A run that has no rows is an empty log.
 func OpenTable(ctx context.Context, address, runID string) (run.Log, error) {
-	l, pg, err := connect(address, runID)
+	l, pg, err := connectTable(address, runID)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +43,7 @@ func OpenTable(ctx context.Context, address, runID string) (run.Log, error) {
 	return l, nil
 }
 
-func connect(address, runID string) (*rows, database.Postgres, error) {
+func connectTable(address, runID string) (*rows, database.Postgres, error) {
 	if err := run.CheckRunID(runID); err != nil {
 		return nil, database.Postgres{}, err
 	}
@@ -105,7 +105,7 @@ func tableMissing(ctx context.Context, db *sql.DB, pg database.Postgres) (bool, 
 
 // OpenTableWriter opens the log of a run in a PostgreSQL database for appending.
 func OpenTableWriter(ctx context.Context, address, runID string, with ...run.Option) (*Writer, error) {
-	l, pg, err := connect(address, runID)
+	l, pg, err := connectTable(address, runID)
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ func TestWhoLostTheRunWritesNoMore(t *testing.T) {
 	}
 	// Every session of this process but the one that asks, until all are gone:
 	// the server ends them some time after it said yes.
-	admin, _, err := connect(address, "admin")
+	admin, _, err := connectTable(address, "admin")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestDamagedRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Close()
-	l, _, err := connect(address, runtest.LogRunID)
+	l, _, err := connectTable(address, runtest.LogRunID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,12 +138,12 @@ func TestDamagedRows(t *testing.T) {
 		}
 		w.Close()
 	}
-	w = openTable(t, address, runtest.LogRunID, run.Trust(1, hash))
+	w = openTable(t, address, runtest.LogRunID, run.TrustUpTo(1, hash))
 	if w.Count() != 10 {
 		t.Errorf("%d events", w.Count())
 	}
 	w.Close()
-	for _, bad := range []run.Option{run.Trust(2, hash), run.Trust(10, hash), run.Trust(11, hash)} {
+	for _, bad := range []run.Option{run.TrustUpTo(2, hash), run.TrustUpTo(10, hash), run.TrustUpTo(11, hash)} {
 		if _, err := OpenTableWriter(t.Context(), address, runtest.LogRunID, bad); !fault.Is(err, fault.EventChainBroken) {
 			t.Error(err)
 		}
@@ -155,7 +155,7 @@ func TestPlacesThatAreNoTable(t *testing.T) {
 	if _, err := OpenTable(t.Context(), address, runtest.LogRunID); !fault.Is(err, fault.NotFound) {
 		t.Error(err)
 	}
-	l, pg, err := connect(address, runtest.LogRunID)
+	l, pg, err := connectTable(address, runtest.LogRunID)
 	if err != nil {
 		t.Fatal(err)
 	}

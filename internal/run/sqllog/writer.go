@@ -20,7 +20,7 @@ type Writer struct {
 	conn     *sql.Conn // the only one that writes
 	schema   string    // of a table; empty: it is a file
 	sessions []int     // processes of the server for conn, the last, and for those that were lost
-	// unsure says whether an error leaves open what is in the log.
+	// unsure reports whether an error leaves open what is in the log.
 	unsure  func(error) bool
 	before  func()       // ends a session's lock, before the session
 	after   func() error // ends a file's lock, after all else
@@ -45,7 +45,7 @@ func (w *Writer) start(ctx context.Context, o run.Options) error {
 			known = true
 		}
 		if w.run != "" && e.RunID != w.run {
-			return run.Broken(w.place, e.Line, e.Offset, "it is an event of run %s", e.RunID)
+			return run.ChainBroken(w.place, e.Line, e.Offset, "it is an event of run %s", e.RunID)
 		}
 	}
 	if !known && s.Last.Hash != o.Hash {
@@ -56,7 +56,7 @@ func (w *Writer) start(ctx context.Context, o run.Options) error {
 }
 
 func (w *Writer) unknown(o run.Options) error {
-	return run.Broken(w.place, o.Count, 0, "it does not have the hash %.16s… that event %d had", o.Hash, o.Count)
+	return run.ChainBroken(w.place, o.Count, 0, "it does not have the hash %.16s… that event %d had", o.Hash, o.Count)
 }
 
 // Append implements run.Writer.
@@ -106,7 +106,7 @@ func (w *Writer) stop() error {
 // context of one caller does not end what many wait for.
 func (w *Writer) commit(entries []run.Entry) error {
 	err := w.write(entries)
-	for try := 0; try < mostRegained && w.schema != "" && err != nil && stumbled(err); try++ {
+	for try := 0; try < mostRegained && w.schema != "" && err != nil && connectionLost(err); try++ {
 		written, lost := w.regain(entries)
 		if lost != nil {
 			return &run.FatalError{Err: w.fail("append", lost)}
@@ -131,7 +131,7 @@ func (w *Writer) write(entries []run.Entry) error {
 		for n*step <= min(len(entries), maxRows) {
 			n *= step
 		}
-		if err := insert(ctx, tx, entries[:n]); err != nil {
+		if err := insertLines(ctx, tx, entries[:n]); err != nil {
 			undone := tx.Rollback()
 			return w.judge(err, undone != nil || w.unsure(err))
 		}
@@ -159,7 +159,7 @@ const (
 	maxRows = 64
 )
 
-func insert(ctx context.Context, tx *sql.Tx, entries []run.Entry) error {
+func insertLines(ctx context.Context, tx *sql.Tx, entries []run.Entry) error {
 	var text strings.Builder
 	text.WriteString(`INSERT INTO run_events (run_id, seq, event_id, line) VALUES `)
 	args := make([]any, 0, 4*len(entries))

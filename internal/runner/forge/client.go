@@ -48,13 +48,13 @@ type remote struct {
 }
 
 func newClient(k kind, api *url.URL, owner, repo, token string) *remote {
-	return &remote{kind: k, api: api, owner: owner, repo: repo, token: token, limit: requestTime, most: answerLimit, pause: pause,
+	return &remote{kind: k, api: api, owner: owner, repo: repo, token: token, limit: requestTime, most: answerLimit, pause: waitPause,
 		hide: secret.New(map[string]string{"token": token}),
-		http: &http.Client{CheckRedirect: stay}}
+		http: &http.Client{CheckRedirect: sameHostRedirect}}
 }
 
-// stay follows redirects on the same host only, and never from https to http.
-func stay(next *http.Request, via []*http.Request) error {
+// sameHostRedirect follows redirects on the same host only, and never from https to http.
+func sameHostRedirect(next *http.Request, via []*http.Request) error {
 	from := via[0].URL
 	if len(via) > 3 || next.URL.Host != from.Host || next.URL.Scheme != from.Scheme {
 		return errors.New("it sends us elsewhere")
@@ -62,7 +62,7 @@ func stay(next *http.Request, via []*http.Request) error {
 	return nil
 }
 
-func pause(ctx context.Context, d time.Duration) error {
+func waitPause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -186,7 +186,7 @@ func retryAfter(h http.Header) time.Duration {
 	return 0
 }
 
-// passing says whether a failure may pass.
+// passing reports whether a failure may pass.
 func (a answer) passing() bool {
 	return a.status == 0 || a.status == http.StatusTooManyRequests || a.status >= 500
 }
@@ -213,7 +213,7 @@ func (f *remote) fault(ctx context.Context, a answer) error {
 	case a.status == 0 && ctx.Err() != nil:
 		return fault.New(fault.Cancelled, "ask %s: %w", f, ctx.Err())
 	case a.status == 0:
-		return fault.New(fault.ForgeRefused, "%s does not answer: %s", f, f.clean(bare(a.err))).WithHint("look at the network and at its address, then resume the run")
+		return fault.New(fault.ForgeRefused, "%s does not answer: %s", f, f.clean(bareError(a.err))).WithHint("look at the network and at its address, then resume the run")
 	case a.status == 401:
 		return fault.New(fault.Denied, "%s does not accept the token: %s", f, said).WithHint("it may have expired: make a new one, then resume the run")
 	case a.status == 403:
@@ -234,8 +234,8 @@ func (f *remote) fault(ctx context.Context, a answer) error {
 	return fault.New(fault.ForgeRefused, "%s answers %d: %s", f, a.status, said).WithHint("look at its address: something else may answer there")
 }
 
-// bare is an error without the address, which the reader knows.
-func bare(err error) string {
+// bareError is an error without the address, which the reader knows.
+func bareError(err error) string {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err
 	}

@@ -26,8 +26,8 @@ type note struct {
 
 func (n note) comment() Comment { return Comment{n.ID, n.URL} }
 
-// Mark is the line, which no reader sees, by which a comment of a key is known again.
-func Mark(key string) string {
+// CommentMark is the line, which no reader sees, by which a comment of a key is known again.
+func CommentMark(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return "<!-- ramet " + hex.EncodeToString(sum[:12]) + " -->"
 }
@@ -35,8 +35,8 @@ func Mark(key string) string {
 // Comment says something below a pull request, once for a key: where that was said before, with
 // other words, the words are changed.
 func (f *remote) Comment(ctx context.Context, pull int64, key, body string) (Comment, error) {
-	mark := Mark(key)
-	body = cut(strings.TrimRight(body, "\n"), bodyLimit) + "\n\n" + mark
+	mark := CommentMark(key)
+	body = cutText(strings.TrimRight(body, "\n"), bodyLimit) + "\n\n" + mark
 	have, ok, err := f.findComment(ctx, pull, mark)
 	for attempt := 1; ; attempt++ {
 		switch {
@@ -45,7 +45,7 @@ func (f *remote) Comment(ctx context.Context, pull int64, key, body string) (Com
 		case err != nil:
 			return Comment{}, fault.New(fault.UnknownOutcome, "whether %s has the comment below pull request %d is not known: %w", f, pull, err).
 				WithHint("look at it there, then resume with --redo")
-		case ok && same(have.Body, body):
+		case ok && sameBody(have.Body, body):
 			return have.comment(), nil
 		}
 		var made note
@@ -69,8 +69,8 @@ func (f *remote) Comment(ctx context.Context, pull int64, key, body string) (Com
 	}
 }
 
-// same compares what was sent with what a forge kept of it: GitHub gives lines other ends.
-func same(kept, sent string) bool {
+// sameBody compares what was sent with what a forge kept of it: GitHub gives lines other ends.
+func sameBody(kept, sent string) bool {
 	plain := func(s string) string { return strings.TrimSpace(strings.ReplaceAll(s, "\r\n", "\n")) }
 	return plain(kept) == plain(sent)
 }

@@ -15,13 +15,13 @@ func Variables() []string {
 	return []string{"GITHUB_TOKEN", "GH_TOKEN", "GITEA_TOKEN", "FORGEJO_TOKEN"}
 }
 
-// Detect finds the forge of a repository, if there is a token for it.
+// DetectForge finds the forge of a repository, if there is a token for it.
 //
 //	GITHUB_TOKEN, GH_TOKEN        for github.com, or the host of GITHUB_API_URL
 //	GITEA_TOKEN, FORGEJO_TOKEN    for the host of GITEA_URL or FORGEJO_URL, codeberg.org, gitea.com
 //
 // INVALID_CONFIG: a variable cannot be used.
-func Detect(r git.Remote, env func(string) string) (Forge, bool, error) {
+func DetectForge(r git.Remote, env func(string) string) (Forge, bool, error) {
 	if r.Local() {
 		return nil, false, nil
 	}
@@ -40,20 +40,20 @@ func Detect(r git.Remote, env func(string) string) (Forge, bool, error) {
 			return nil, false, err
 		}
 		if ofGitHub(r, api) {
-			return client(r, kindGitHub, api, "", token, from)
+			return makeForge(r, kindGitHub, api, "", token, from)
 		}
 	}
 	if token, from := find("GITEA_TOKEN", "FORGEJO_TOKEN"); token != "" {
 		base, variable := find("GITEA_URL", "FORGEJO_URL")
-		usual := "https://" + name(r.Host())
+		usual := "https://" + hostName(r.Host())
 		api, err := parseBase(base, variable, usual)
 		if err != nil {
 			return nil, false, err
 		}
-		known := name(r.Host()) == "codeberg.org" || name(r.Host()) == "gitea.com"
+		known := hostName(r.Host()) == "codeberg.org" || hostName(r.Host()) == "gitea.com"
 		if base != "" && sameHost(r, api) || base == "" && known {
 			prefix := strings.Trim(api.Path, "/")
-			return client(r, kindGitea, api.JoinPath("api", "v1"), prefix, token, from)
+			return makeForge(r, kindGitea, api.JoinPath("api", "v1"), prefix, token, from)
 		}
 	}
 	return nil, false, nil
@@ -68,23 +68,23 @@ func parseBase(value, variable, usual string) (*url.URL, error) {
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "https" && u.Scheme != "http" {
 		return nil, fault.New(fault.InvalidConfig, "%s is no address of a forge", variable).WithHint("https://host is one, without a user")
 	}
-	if u.Scheme == "http" && !loopback(u.Hostname()) {
+	if u.Scheme == "http" && !isLoopback(u.Hostname()) {
 		return nil, fault.New(fault.InvalidConfig, "%s would send a token to %s without encryption", variable, u.Hostname()).WithHint("use https")
 	}
 	u.Host = strings.ToLower(u.Host)
 	return u, nil
 }
 
-func loopback(host string) bool {
+func isLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// ofGitHub says whether an API is that of the repository's host.
+// ofGitHub reports whether an API is that of the repository's host.
 func ofGitHub(r git.Remote, api *url.URL) bool {
-	switch name(r.Host()) {
+	switch hostName(r.Host()) {
 	case "github.com", "www.github.com", "ssh.github.com":
-		return api.Hostname() == "api.github.com" || loopback(api.Hostname())
+		return api.Hostname() == "api.github.com" || isLoopback(api.Hostname())
 	}
 	return sameHost(r, api)
 }
@@ -95,19 +95,19 @@ func sameHost(r git.Remote, api *url.URL) bool {
 	if r.Scheme() == "https" || r.Scheme() == "http" {
 		return r.Host() == api.Host || r.Host() == host
 	}
-	return name(r.Host()) == api.Hostname() || name(r.Host()) == strings.TrimPrefix(api.Hostname(), "api.")
+	return hostName(r.Host()) == api.Hostname() || hostName(r.Host()) == strings.TrimPrefix(api.Hostname(), "api.")
 }
 
-// name is a host without its port.
-func name(host string) string {
+// hostName is a host without its port.
+func hostName(host string) string {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		return strings.ToLower(h)
 	}
 	return strings.ToLower(strings.Trim(host, "[]"))
 }
 
-// client makes a forge of what was found.
-func client(r git.Remote, k kind, api *url.URL, prefix, token, from string) (Forge, bool, error) {
+// makeForge makes a forge of what was found.
+func makeForge(r git.Remote, k kind, api *url.URL, prefix, token, from string) (Forge, bool, error) {
 	if strings.ContainsFunc(token, func(c rune) bool { return c <= ' ' || c > '~' }) {
 		return nil, false, fault.New(fault.InvalidConfig, "%s holds no token: there are characters in it that none has", from)
 	}

@@ -28,7 +28,7 @@ func meet(t *testing.T, s *testkit.ForgeServer, kind string) (*remote, *[]time.D
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, ok, err := Detect(r, func(name string) string { return s.Env(kind)[name] })
+	f, ok, err := DetectForge(r, func(name string) string { return s.Env(kind)[name] })
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
@@ -344,7 +344,7 @@ func TestDetect(t *testing.T) {
 			name, value, _ := strings.Cut(pair, "=")
 			env[name] = value
 		}
-		f, ok, err := Detect(r, func(name string) string { return env[name] })
+		f, ok, err := DetectForge(r, func(name string) string { return env[name] })
 		got := ""
 		if err != nil {
 			got = string(fault.CodeOf(err))
@@ -397,7 +397,7 @@ func TestLocalFilesHoldTheBranch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		files, err := Local(t.Context(), tree, Change{Branch: "ramet/docs", Base: base, Commit: commit, Title: "T", Patch: patch, Body: []byte("body\n")})
+		files, err := LocalFiles(t.Context(), tree, Change{Branch: "ramet/docs", Base: base, Commit: commit, Title: "T", Patch: patch, Body: []byte("body\n")})
 		if err != nil {
 			t.Fatal(err)
 		}

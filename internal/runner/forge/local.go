@@ -20,10 +20,10 @@ type Change struct {
 	Body   []byte
 }
 
-// Local makes the files that stand for a pull request where there is no forge, by name:
+// LocalFiles makes the files that stand for a pull request where there is no forge, by name:
 // branch.bundle, changes.patch, body.md and README, which says how to take them over. They
 // hold nothing but what the change says.
-func Local(ctx context.Context, repo git.Tree, c Change) (map[string][]byte, error) {
+func LocalFiles(ctx context.Context, repo git.Tree, c Change) (map[string][]byte, error) {
 	dir, err := os.MkdirTemp("", "ramet-bundle-")
 	if err != nil {
 		return nil, durable.Failure("make a folder for", "the bundle", err)

@@ -38,7 +38,7 @@ func (p pull) pr() PR {
 	return PR{Number: p.Number, URL: p.URL, Open: p.State == "open", Commit: p.Head.SHA}
 }
 
-// usable says whether an answer is that of a pull request at all.
+// usable reports whether an answer is that of a pull request at all.
 func (p pull) usable() bool {
 	u, err := url.Parse(p.URL)
 	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && u.User == nil && p.Number > 0
@@ -104,7 +104,7 @@ func (f *remote) Open(ctx context.Context, q Request) (PR, error) {
 	if pr, ok, err := f.Find(ctx, q.Head, q.Base); err != nil || ok && pr.Open {
 		return pr, err
 	}
-	q.Title, q.Body = cut(q.Title, titleLimit), cut(q.Body, bodyLimit)
+	q.Title, q.Body = cutText(q.Title, titleLimit), cutText(q.Body, bodyLimit)
 	send := map[string]string{"title": q.Title, "head": q.Head, "base": q.Base, "body": q.Body}
 	for attempt := 1; ; attempt++ {
 		var made pull
@@ -139,8 +139,8 @@ func (f *remote) Open(ctx context.Context, q Request) (PR, error) {
 	}
 }
 
-// cut shortens a text to a number of characters.
-func cut(s string, most int) string {
+// cutText shortens a text to a number of characters.
+func cutText(s string, most int) string {
 	if utf8.RuneCountInString(s) <= most {
 		return s
 	}

@@ -8,7 +8,7 @@
 //     that is handed out twice is done once, and one whose item is over ends at once.
 //   - A job of a living host is never handed out a second time, however long it takes:
 //     River's jobs have no timeout, and its rescue by age leaves alone what has none.
-//     Whether a host is alive is not for River to say (see package post); what a dead one
+//     Whether a host is alive is not for River to say (see package mailbox); what a dead one
 //     had is put in again by Takeover.
 //   - What a lost connection leaves behind is found within seconds: jobs that River takes
 //     for ours and nobody does here are put in again, cancelled ones end.

@@ -7,7 +7,7 @@ import (
 )
 
 // Besides names the schema of the queue.
-func Besides(schema string) string { return besides(schema) }
+func Besides(schema string) string { return companionSchema(schema) }
 
 // Names are what River is told for a queue and a host.
 func Names(queue, host string) (string, string) { return queueName(queue), clientName(host) }

@@ -37,9 +37,9 @@ func (l label) json() []byte {
 	return data
 }
 
-// insertion is how a job is put into River. One attempt: whether there is another is for
+// insertParams describes how a job is put into River. One attempt: whether there is another is for
 // the log to say.
-func insertion(a args) river.InsertManyParams {
+func insertParams(a args) river.InsertManyParams {
 	return river.InsertManyParams{Args: a, InsertOpts: &river.InsertOpts{
 		Queue: queueName(a.Queue), MaxAttempts: 1, Metadata: label{a.ID, a.RunID}.json(),
 		UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: rivertype.JobStates()},
@@ -57,11 +57,11 @@ func argsOf(row *rivertype.JobRow) (a args, err error) {
 // givenUp is the mark of a row that is running for River, and that nobody counts on.
 const givenUp = "given up"
 
-func abandoned(row *rivertype.JobRow) bool {
+func isAbandoned(row *rivertype.JobRow) bool {
 	return row.State == rivertype.JobStateRunning && len(row.Output()) > 0
 }
 
-func ended(row *rivertype.JobRow) bool {
+func hasEnded(row *rivertype.JobRow) bool {
 	switch row.State {
 	case rivertype.JobStateCompleted, rivertype.JobStateCancelled, rivertype.JobStateDiscarded:
 		return true
@@ -69,7 +69,7 @@ func ended(row *rivertype.JobRow) bool {
 	return false
 }
 
-// takenBy says whether a row is with a client of River.
+// takenBy reports whether a row is with a client of River.
 func takenBy(row *rivertype.JobRow, client string) bool {
 	n := len(row.AttemptedBy)
 	return row.State == rivertype.JobStateRunning && n > 0 && row.AttemptedBy[n-1] == client

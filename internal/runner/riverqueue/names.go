@@ -14,13 +14,13 @@ var (
 	oddities   = text.Regexp(`[^a-zA-Z0-9._]+`)
 )
 
-// besides names the schema that belongs to another: "ramet_river" to "ramet".
-func besides(schema string) string {
+// companionSchema names the schema that belongs to another: "ramet_river" to "ramet".
+func companionSchema(schema string) string {
 	const longest = 46 // of River's, so that its channels have names
 	if name := schema + "_river"; len(name) <= longest && schemaRule().MatchString(name) {
 		return name
 	}
-	return fmt.Sprintf("ramet_%x_river", sum(schema, 16))
+	return fmt.Sprintf("ramet_%x_river", shortSum(schema, 16))
 }
 
 // queueName is what a queue is called in River.
@@ -28,16 +28,16 @@ func queueName(name string) string {
 	if len(name) <= 60 && queueRule().MatchString(name) {
 		return "q-" + name
 	}
-	return fmt.Sprintf("x-%x", sum(name, 16))
+	return fmt.Sprintf("x-%x", shortSum(name, 16))
 }
 
 // clientName is what a host is called in River: readable, and no other's.
 func clientName(host string) string {
 	plain := oddities().ReplaceAllString(host, "-")
-	return fmt.Sprintf("h-%.60s-%x", plain, sum(host, 8))
+	return fmt.Sprintf("h-%.60s-%x", plain, shortSum(host, 8))
 }
 
-func sum(text string, bytes int) []byte {
+func shortSum(text string, bytes int) []byte {
 	all := sha256.Sum256([]byte(text))
 	return all[:bytes]
 }

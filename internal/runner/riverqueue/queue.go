@@ -50,8 +50,8 @@ func Open(ctx context.Context, address, host string) (*Queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	q := &Queue{host: host, place: pg.Place, schema: besides(pg.Schema)}
-	if q.pool, err = connect(ctx, pg); err != nil {
+	q := &Queue{host: host, place: pg.Place, schema: companionSchema(pg.Schema)}
+	if q.pool, err = connectPool(ctx, pg); err != nil {
 		return nil, q.fail(err)
 	}
 	err = database.Patience{Place: q.place, Tries: openTries}.Persist(ctx, q.migrate)
@@ -65,8 +65,8 @@ func Open(ctx context.Context, address, host string) (*Queue, error) {
 	return q, nil
 }
 
-// connect opens the connections of a queue.
-func connect(ctx context.Context, pg database.Postgres) (*pgxpool.Pool, error) {
+// connectPool opens the connections of a queue.
+func connectPool(ctx context.Context, pg database.Postgres) (*pgxpool.Pool, error) {
 	config, err := pgxpool.ParseConfig(pg.Config.ConnString())
 	if err != nil {
 		return nil, err

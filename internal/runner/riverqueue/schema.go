@@ -40,7 +40,7 @@ func (q *Queue) migrate(ctx context.Context) error {
 	})
 }
 
-// upToDate says whether River's tables are there. Those of a newer River are, too: it
+// upToDate reports whether River's tables are there. Those of a newer River are, too: it
 // changes them so that an older one goes on.
 func upToDate(ctx context.Context, m *rivermigrate.Migrator[pgx.Tx]) (bool, error) {
 	found, err := m.Validate(ctx, nil)

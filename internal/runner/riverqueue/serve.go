@@ -155,7 +155,7 @@ func (s *service) Work(ctx context.Context, job *river.Job[args]) error {
 	if interrupted {
 		return river.JobSnooze(0)
 	}
-	return outcome(err)
+	return keptError(err)
 }
 
 // enter takes a place. There may be none while River hands out of several queues: it has a
@@ -172,8 +172,8 @@ func (s *service) enter(ctx context.Context) bool {
 	return false
 }
 
-// outcome is what is kept of an error: its code. Texts may hold what a repository holds.
-func outcome(err error) error {
+// keptError returns the part of an error that is stored: its code. Texts may hold contents of a repository.
+func keptError(err error) error {
 	if err == nil {
 		return nil
 	}

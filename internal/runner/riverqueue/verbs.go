@@ -43,7 +43,7 @@ func (q *Queue) put(ctx context.Context, tx pgx.Tx, jobs []args) error {
 		jobs = jobs[len(now):]
 		params := make([]river.InsertManyParams, len(now))
 		for i, a := range now {
-			params[i] = insertion(a)
+			params[i] = insertParams(a)
 		}
 		results, err := q.insert(ctx, tx, params)
 		if err != nil {
@@ -52,12 +52,12 @@ func (q *Queue) put(ctx context.Context, tx pgx.Tx, jobs []args) error {
 		for i, r := range results {
 			switch next := now[i]; {
 			case !r.UniqueSkippedAsDuplicate:
-			case ended(r.Job):
+			case hasEnded(r.Job):
 				if _, err := q.client.JobDeleteTx(ctx, tx, r.Job.ID); err != nil && !errors.Is(err, river.ErrNotFound) {
 					return err
 				}
 				jobs = append(jobs, next)
-			case abandoned(r.Job):
+			case isAbandoned(r.Job):
 				next.Round++
 				jobs = append(jobs, next)
 			}
@@ -73,7 +73,7 @@ func (q *Queue) Cancel(ctx context.Context, id string) error {
 			if err != nil {
 				return err
 			}
-			if ended(row) || abandoned(row) {
+			if hasEnded(row) || isAbandoned(row) {
 				continue
 			}
 			err = pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
@@ -91,7 +91,7 @@ func (q *Queue) Cancel(ctx context.Context, id string) error {
 // drop cancels a row and marks it if it is being done. ok: somebody had it until now.
 func (q *Queue) drop(ctx context.Context, tx pgx.Tx, id int64) (ok bool, err error) {
 	row, err := q.client.JobCancelTx(ctx, tx, id)
-	if errors.Is(err, river.ErrNotFound) || err == nil && (ended(row) || abandoned(row)) {
+	if errors.Is(err, river.ErrNotFound) || err == nil && (hasEnded(row) || isAbandoned(row)) {
 		return false, nil
 	}
 	if err == nil {
@@ -177,7 +177,7 @@ func (q *Queue) taken(ctx context.Context, client string) iter.Seq2[*rivertype.J
 		Where(`@client = ANY(attempted_by)`, river.NamedArgs{"client": client}) // the last of them counts
 	return func(yield func(*rivertype.JobRow, error) bool) {
 		for row, err := range q.rows(ctx, params) {
-			if err == nil && (!takenBy(row, client) || abandoned(row)) {
+			if err == nil && (!takenBy(row, client) || isAbandoned(row)) {
 				continue
 			}
 			if !yield(row, err) {

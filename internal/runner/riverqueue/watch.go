@@ -59,7 +59,7 @@ func (s *service) compare() error {
 	return s.putAgain(s.ctx, lost, func(string) {})
 }
 
-// begun says whether a row is being done here.
+// begun reports whether a row is being done here.
 func (s *service) begun(id int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

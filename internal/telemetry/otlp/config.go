@@ -37,11 +37,11 @@ func Configure(env func(string) string, version string) (c Config, ok bool, err 
 	case strings.EqualFold(strings.TrimSpace(env("OTEL_SDK_DISABLED")), "true"), exporter == "none":
 		return c, false, nil
 	case exporter != "" && exporter != "otlp":
-		return c, false, invalid("OTEL_TRACES_EXPORTER", "ramet has the exporters otlp and none")
+		return c, false, invalidVariable("OTEL_TRACES_EXPORTER", "ramet has the exporters otlp and none")
 	case exporter == "" && of("ENDPOINT") == "":
 		return c, false, nil
 	}
-	if c.Endpoint, err = endpoint(env); err != nil {
+	if c.Endpoint, err = readEndpoint(env); err != nil {
 		return c, false, err
 	}
 	switch protocol := of("PROTOCOL"); protocol {
@@ -49,35 +49,35 @@ func Configure(env func(string) string, version string) (c Config, ok bool, err 
 	case "http/json":
 		c.JSON = true
 	default:
-		return c, false, invalid("OTEL_EXPORTER_OTLP_PROTOCOL", "ramet speaks http/protobuf and http/json")
+		return c, false, invalidVariable("OTEL_EXPORTER_OTLP_PROTOCOL", "ramet speaks http/protobuf and http/json")
 	}
 	switch of("COMPRESSION") {
 	case "", "none":
 	case "gzip":
 		c.Gzip = true
 	default:
-		return c, false, invalid("OTEL_EXPORTER_OTLP_COMPRESSION", "use gzip or none")
+		return c, false, invalidVariable("OTEL_EXPORTER_OTLP_COMPRESSION", "use gzip or none")
 	}
 	c.Timeout = 10 * time.Second
 	if ms := of("TIMEOUT"); ms != "" {
 		n, err := strconv.Atoi(ms)
 		if err != nil || n < 1 || n > 3_600_000 {
-			return c, false, invalid("OTEL_EXPORTER_OTLP_TIMEOUT", "use milliseconds, such as 10000")
+			return c, false, invalidVariable("OTEL_EXPORTER_OTLP_TIMEOUT", "use milliseconds, such as 10000")
 		}
 		c.Timeout = time.Duration(n) * time.Millisecond
 	}
-	if c.Headers, err = pairs(of("HEADERS")); err != nil {
-		return c, false, invalid("OTEL_EXPORTER_OTLP_HEADERS", "use name=value,name=value, with special characters as %xx")
+	if c.Headers, err = parsePairs(of("HEADERS")); err != nil {
+		return c, false, invalidVariable("OTEL_EXPORTER_OTLP_HEADERS", "use name=value,name=value, with special characters as %xx")
 	}
-	if c.Resource, err = resource(env, version); err != nil {
+	if c.Resource, err = readResource(env, version); err != nil {
 		return c, false, err
 	}
 	return c, true, nil
 }
 
-// endpoint of the traces: the variable of traces as it is, the one of all signals with the
+// readEndpoint of the traces: the variable of traces as it is, the one of all signals with the
 // path of traces behind it.
-func endpoint(env func(string) string) (string, error) {
+func readEndpoint(env func(string) string) (string, error) {
 	name := "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
 	address := strings.TrimSpace(env(name))
 	if address == "" {
@@ -90,18 +90,18 @@ func endpoint(env func(string) string) (string, error) {
 	}
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return "", invalid(name, "use something like http://localhost:4318")
+		return "", invalidVariable(name, "use something like http://localhost:4318")
 	}
 	return address, nil
 }
 
-// invalid never shows the value: there may be a secret in it.
-func invalid(name, hint string) error {
+// invalidVariable never shows the value: there may be a secret in it.
+func invalidVariable(name, hint string) error {
 	return fault.New(fault.InvalidConfig, "%s is not understood", name).WithHint("%s", hint)
 }
 
-// pairs reads name=value,name=value with percent-encoded values.
-func pairs(s string) (map[string]string, error) {
+// parsePairs reads name=value,name=value with percent-encoded values.
+func parsePairs(s string) (map[string]string, error) {
 	out := map[string]string{}
 	for _, one := range strings.Split(s, ",") {
 		if one = strings.TrimSpace(one); one == "" {
@@ -120,10 +120,10 @@ func pairs(s string) (map[string]string, error) {
 
 var errPairs = sync.OnceValue(func() *fault.Error { return fault.New(fault.InvalidConfig, "not name=value,name=value") })
 
-func resource(env func(string) string, version string) ([]Attribute, error) {
-	more, err := pairs(env("OTEL_RESOURCE_ATTRIBUTES"))
+func readResource(env func(string) string, version string) ([]Attribute, error) {
+	more, err := parsePairs(env("OTEL_RESOURCE_ATTRIBUTES"))
 	if err != nil {
-		return nil, invalid("OTEL_RESOURCE_ATTRIBUTES", "use name=value,name=value, with special characters as %xx")
+		return nil, invalidVariable("OTEL_RESOURCE_ATTRIBUTES", "use name=value,name=value, with special characters as %xx")
 	}
 	name := strings.TrimSpace(env("OTEL_SERVICE_NAME"))
 	if name == "" {
@@ -136,7 +136,7 @@ func resource(env func(string) string, version string) ([]Attribute, error) {
 	if _, said := more["service.version"]; !said && version != "" {
 		out = append(out, Attribute{"service.version", version})
 	}
-	for _, key := range sorted(more) {
+	for _, key := range sortedKeys(more) {
 		if key != "service.name" {
 			out = append(out, Attribute{key, more[key]})
 		}

@@ -37,8 +37,8 @@ func (s span) proto() []byte {
 	}
 	b = data(b, 5, s.name)
 	b = number(b, 6, uint64(s.kind()))
-	b = fixed(b, 7, nano(s.start))
-	b = fixed(b, 8, nano(s.end))
+	b = fixed(b, 7, unixNano(s.start))
+	b = fixed(b, 8, unixNano(s.end))
 	for _, a := range s.attributes {
 		b = data(b, 9, keyValue(a))
 	}
@@ -60,7 +60,7 @@ func (s span) kind() int {
 	return 1
 }
 
-func nano(t time.Time) uint64 { return uint64(max(0, t.UnixNano())) }
+func unixNano(t time.Time) uint64 { return uint64(max(0, t.UnixNano())) }
 
 func keyValue(a attribute) []byte { return data(data(nil, 1, a.key), 2, anyValue(a.value)) }
 
@@ -110,7 +110,7 @@ func encodeJSON(resource []Attribute, spans []span) []byte {
 			status["code"] = s.status
 		}
 		one := object{"traceId": hex.EncodeToString(s.trace), "spanId": hex.EncodeToString(s.id), "name": s.name, "kind": s.kind(),
-			"startTimeUnixNano": strconv.FormatUint(nano(s.start), 10), "endTimeUnixNano": strconv.FormatUint(nano(s.end), 10),
+			"startTimeUnixNano": strconv.FormatUint(unixNano(s.start), 10), "endTimeUnixNano": strconv.FormatUint(unixNano(s.end), 10),
 			"attributes": attributes, "status": status}
 		if len(s.parent) > 0 {
 			one["parentSpanId"] = hex.EncodeToString(s.parent)

@@ -144,9 +144,9 @@ func (x *Exporter) add(s span) {
 		return
 	}
 	x.queue = append(x.queue, s)
-	signal(x.wake)
+	signalOnce(x.wake)
 	if len(x.queue) >= maxBatch {
-		signal(x.now)
+		signalOnce(x.now)
 	}
 }
 
@@ -184,7 +184,7 @@ func (x *Exporter) Flush(ctx context.Context) error {
 		if left <= 0 || closed {
 			return nil
 		}
-		signal(x.now)
+		signalOnce(x.now)
 		select {
 		case <-moved:
 		case <-ctx.Done():
@@ -281,7 +281,7 @@ func (x *Exporter) deliver(ctx context.Context, spans []span) (int64, error) {
 			}
 			return 0, nil
 		}
-		if wait < 0 || try >= len(x.Pauses) || !sleep(ctx, max(x.Pauses[try], wait)) {
+		if wait < 0 || try >= len(x.Pauses) || !sleepContext(ctx, max(x.Pauses[try], wait)) {
 			return all, fault.New(fault.Failed, "%d spans are lost: %w", all, err)
 		}
 	}
@@ -342,7 +342,7 @@ func (x *Exporter) refused(answer []byte) int64 {
 	return max(0, n)
 }
 
-func sleep(ctx context.Context, d time.Duration) bool {
+func sleepContext(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -353,7 +353,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-func signal(c chan struct{}) {
+func signalOnce(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:

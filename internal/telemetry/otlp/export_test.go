@@ -302,7 +302,7 @@ func TestOnlyWhatEndsHereIsSent(t *testing.T) {
 func TestATurnIsATrace(t *testing.T) {
 	r := newReceiver(t)
 	x := start(t, r.config(t, nil), Options{})
-	turn, d := telemetry.BeginFollow(telemetry.TurnStart{Agent: "019b0000-0000-7000-8000-000000000001", Name: "bob", Key: "k", At: epoch})
+	turn, d := telemetry.BeginTurn(telemetry.TurnStart{Agent: "019b0000-0000-7000-8000-000000000001", Name: "bob", Key: "k", At: epoch})
 	x.Put(d...)
 	x.Put(turn.Call(telemetry.TurnCall{ID: "c", Model: "openai/gpt", Outcome: "stop", At: epoch.Add(time.Second), CacheRead: 3, CacheWrite: 4})...)
 	x.Put(turn.End(telemetry.TurnEnd{At: epoch.Add(2 * time.Second)})...)
@@ -398,7 +398,7 @@ func TestACollectorThatHangs(t *testing.T) {
 	<-r.asked
 	at := epoch
 	for i := range maxQueue + 10 {
-		turn, d := telemetry.BeginFollow(telemetry.TurnStart{Agent: "a", Key: fmt.Sprint(i), At: at})
+		turn, d := telemetry.BeginTurn(telemetry.TurnStart{Agent: "a", Key: fmt.Sprint(i), At: at})
 		x.Put(append(d, turn.End(telemetry.TurnEnd{At: at})...)...)
 	}
 	late, cancel := context.WithCancel(t.Context())
@@ -458,7 +458,7 @@ func TestConfigure(t *testing.T) {
 func FuzzPairs(f *testing.F) {
 	f.Add("a=b,c=%20d, =,x")
 	f.Fuzz(func(t *testing.T, s string) {
-		got, err := pairs(s)
+		got, err := parsePairs(s)
 		if err != nil && got != nil {
 			t.Fatal("both")
 		}

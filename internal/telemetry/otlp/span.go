@@ -13,7 +13,7 @@ import (
 	"ramet/internal/telemetry"
 )
 
-func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // span is one that has ended.
 type span struct {

@@ -26,9 +26,9 @@ func TestACrashAtEveryByte(t *testing.T) {
 		text = formatDelivery(text, d)
 		switch i {
 		case 1:
-			text = format(text, line{Sent: &sent})
+			text = formatLine(text, line{Sent: &sent})
 		case 2:
-			text = format(text, line{Mark: "run", At: &at})
+			text = formatLine(text, line{Mark: "run", At: &at})
 		}
 	}
 	extra := turns(1)
@@ -103,14 +103,14 @@ func FuzzRead(f *testing.F) {
 		text = formatDelivery(text, d)
 	}
 	sent, at := 1, int64(3)
-	text = format(text, line{Sent: &sent})
-	text = format(text, line{Mark: "m", At: &at})
+	text = formatLine(text, line{Sent: &sent})
+	text = formatLine(text, line{Mark: "m", At: &at})
 	f.Add(text)
 	f.Add(text[:len(text)-1])
 	f.Add([]byte("{}\n{\"sent\":-1}\n{\"sent\":99999999999999999999}\n{\"open\":{}}\n\n"))
 	f.Add([]byte("{\"method\":\"PATCH\",\"path\":\"/api/v1/runs/../x\",\"body\":{}}\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		c, err := read(bytes.NewReader(text))
+		c, err := readFile(bytes.NewReader(text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,7 +131,7 @@ func FuzzRead(f *testing.F) {
 				t.Fatalf("%q is a delivery to %s", one, d.Path())
 			}
 		}
-		again, err := read(bytes.NewReader(text[:c.size]))
+		again, err := readFile(bytes.NewReader(text[:c.size]))
 		if err != nil || len(again.waiting) != len(c.waiting) || len(again.bad) != len(c.bad) {
 			t.Fatalf("read again: %v", err)
 		}

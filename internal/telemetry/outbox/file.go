@@ -37,7 +37,7 @@ func (b *Outbox) settle() {
 	b.queue = b.queue[n:]
 	b.done += int64(n)
 	b.sent += filed
-	b.write(format(nil, line{Sent: &b.sent}))
+	b.write(formatLine(nil, line{Sent: &b.sent}))
 	if used := b.used(); b.torn || used > roomy && used > b.size/2 {
 		b.rewrite()
 	}
@@ -65,14 +65,14 @@ func (b *Outbox) tell() {
 func (b *Outbox) rewrite() {
 	var text []byte
 	if b.to.Name != "" {
-		text = format(text, line{To: b.to.Name, Token: b.to.Token})
+		text = formatLine(text, line{To: b.to.Name, Token: b.to.Token})
 	}
 	for _, name := range slices.Sorted(maps.Keys(b.marks)) {
 		at := b.marks[name]
-		text = format(text, line{Mark: name, At: &at})
+		text = formatLine(text, line{Mark: name, At: &at})
 	}
 	for _, o := range b.running() {
-		text = format(text, line{Open: &o})
+		text = formatLine(text, line{Open: &o})
 	}
 	var left []*entry
 	var places []int64
@@ -119,8 +119,8 @@ func (b *Outbox) textOf(e *entry) ([]byte, error) {
 	return text, nil
 }
 
-// letter is a dead one.
-type letter struct {
+// deadDelivery is a dead one.
+type deadDelivery struct {
 	At     string          `json:"at"`
 	Method string          `json:"method,omitempty"`
 	Path   string          `json:"path,omitempty"`
@@ -132,7 +132,7 @@ type letter struct {
 
 // setAside keeps what nobody takes. l is nil for a line that cannot be read.
 func (b *Outbox) setAside(l *line, raw []byte, status int, answer string) error {
-	dead := letter{At: b.Now().UTC().Format(time.RFC3339Nano), Status: status, Answer: b.hide(answer)}
+	dead := deadDelivery{At: b.Now().UTC().Format(time.RFC3339Nano), Status: status, Answer: b.hide(answer)}
 	if l != nil {
 		dead.Method, dead.Path, dead.Body = l.Method, l.Path, l.Body
 	} else {
@@ -165,7 +165,7 @@ func (b *Outbox) disowned() (map[string]bool, error) {
 		return nil, durable.Failure("read", deadPath(b.path), err)
 	}
 	for row := range bytes.Lines(text) {
-		var l letter
+		var l deadDelivery
 		if json.Unmarshal(row, &l) != nil || l.Answer != anotherRun || l.Method != http.MethodPost {
 			continue // one that was cut off, too
 		}

@@ -79,7 +79,7 @@ func (l line) delivery() (telemetry.Delivery, bool) {
 	}
 	switch l.Method {
 	case http.MethodPost:
-		d.EventID = glance(l.Body).EventID
+		d.EventID = readSeen(l.Body).EventID
 	case http.MethodPatch:
 		d.EventID = strings.TrimPrefix(l.Path, telemetry.Collection+"/")
 	}
@@ -95,7 +95,7 @@ type seen struct {
 	StartTime time.Time `json:"start_time"`
 }
 
-func glance(body []byte) (s seen) {
+func readSeen(body []byte) (s seen) {
 	json.Unmarshal(body, &s) // what is wrong with it is the service's to say
 	return s
 }
@@ -110,7 +110,7 @@ func formatDelivery(b []byte, d telemetry.Delivery) []byte {
 	return append(b, "}\n"...)
 }
 
-func format(b []byte, l line) []byte {
+func formatLine(b []byte, l line) []byte {
 	text, err := json.Marshal(l)
 	if err != nil {
 		panic(err) // it is all ours
@@ -130,8 +130,8 @@ type contents struct {
 	size    int64    // of all whole lines
 }
 
-// read takes in a file, up to its last whole line.
-func read(r io.Reader) (contents, error) {
+// readFile takes in a file, up to its last whole line.
+func readFile(r io.Reader) (contents, error) {
 	c := contents{marks: map[string]int64{}, open: map[string]Live{}}
 	in := bufio.NewReaderSize(r, 1<<16)
 	for {
@@ -171,15 +171,15 @@ func (c *contents) take(text []byte) {
 		c.open[l.Open.EventID] = *l.Open
 	default:
 		d, _ := l.delivery()
-		note(c.open, d)
+		noteRunning(c.open, d)
 		c.waiting = append(c.waiting, &entry{offset: c.size, length: len(text), post: d.Method == http.MethodPost})
 		c.total++
 	}
 }
 
-// note keeps count of what is running.
-func note(open map[string]Live, d telemetry.Delivery) {
-	s := glance(d.Body)
+// noteRunning keeps count of what is running.
+func noteRunning(open map[string]Live, d telemetry.Delivery) {
+	s := readSeen(d.Body)
 	switch {
 	case d.Method == http.MethodPost && (s.Status == "" || s.Status == string(telemetry.Running)):
 		open[d.EventID] = Live{d.EventID, s.RunID, s.StartTime}

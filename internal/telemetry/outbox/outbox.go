@@ -93,7 +93,7 @@ func (b *Outbox) load() error {
 	if b.file, err = durable.OpenFile(b.path, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
 		return err
 	}
-	c, err := read(b.file)
+	c, err := readFile(b.file)
 	if err == nil {
 		err = b.file.Truncate(c.size)
 	}
@@ -133,18 +133,18 @@ func (b *Outbox) PutMarked(name string, at int64, all ...telemetry.Delivery) {
 	var text []byte
 	var fresh []*entry
 	for _, d := range all {
-		if !fit(&d) {
+		if !fitLine(&d) {
 			b.trouble(fault.New(fault.InvalidText, "telemetry delivery %s %.80s is no request", d.Method, d.EventID))
 			continue
 		}
 		begin := len(text)
 		text = formatDelivery(text, d)
 		fresh = append(fresh, &entry{offset: b.size + int64(begin), length: len(text) - begin, post: d.Method == http.MethodPost})
-		note(b.open, d)
+		noteRunning(b.open, d)
 	}
 	if name != "" {
 		b.marks[name] = at
-		text = format(text, line{Mark: name, At: &at})
+		text = formatLine(text, line{Mark: name, At: &at})
 	}
 	begin := b.size
 	if !b.write(text) { // it is kept in memory until the file can be written
@@ -154,11 +154,11 @@ func (b *Outbox) PutMarked(name string, at int64, all ...telemetry.Delivery) {
 	}
 	b.queue = append(b.queue, fresh...)
 	b.put += int64(len(fresh))
-	signal(b.wake)
+	signalOnce(b.wake)
 }
 
-// fit makes sure that a delivery is one line that can be read again.
-func fit(d *telemetry.Delivery) bool {
+// fitLine makes sure that a delivery is one line that can be read again.
+func fitLine(d *telemetry.Delivery) bool {
 	if bytes.IndexByte(d.Body, '\n') >= 0 {
 		var one bytes.Buffer
 		if json.Compact(&one, d.Body) != nil {
@@ -192,7 +192,7 @@ func (b *Outbox) trouble(err error) {
 	b.Report(err)
 }
 
-// Made says whether a delivery changes a record that was created here and has not ended.
+// Made reports whether a delivery changes a record that was created here and has not ended.
 func (b *Outbox) Made(d telemetry.Delivery) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -248,7 +248,7 @@ func (b *Outbox) running() []Live {
 
 // Wake has what waits sent at once, also to a service that did not answer lately. It
 // waits for nothing.
-func (b *Outbox) Wake() { signal(b.now) }
+func (b *Outbox) Wake() { signalOnce(b.now) }
 
 // Flush returns when all that was put before is sent or refused. If the service does not
 // answer, or ctx ends, it says how many deliveries wait; they are kept and sent later.
@@ -306,7 +306,7 @@ func (b *Outbox) Close() error {
 	return errors.Join(durable.Failure("close", b.path, b.file.Close()), b.held.Unlock())
 }
 
-func signal(c chan struct{}) {
+func signalOnce(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:

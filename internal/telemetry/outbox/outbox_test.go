@@ -76,12 +76,12 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		json.Unmarshal(body, &in)
 		results := []map[string]any{}
 		for _, one := range in.Runs {
-			s.take("POST", glance(one).EventID, one)
-			results = append(results, map[string]any{"event_id": glance(one).EventID, "outcome": "created", "status": 201})
+			s.take("POST", readSeen(one).EventID, one)
+			results = append(results, map[string]any{"event_id": readSeen(one).EventID, "outcome": "created", "status": 201})
 		}
 		json.NewEncoder(w).Encode(map[string]any{"results": results})
 	case r.Method == "POST" && r.URL.Path == "/api/v1/runs":
-		s.take("POST", glance(body).EventID, body)
+		s.take("POST", readSeen(body).EventID, body)
 		w.WriteHeader(201)
 	case r.Method == "PATCH":
 		s.take("PATCH", strings.TrimPrefix(r.URL.Path, "/api/v1/runs/"), body)
@@ -130,7 +130,7 @@ func (s *service) check(t *testing.T, want []telemetry.Delivery) {
 func turns(n int) (out []telemetry.Delivery) {
 	at := time.Date(2026, 1, 15, 0, 0, 0, 0, time.UTC)
 	for i := range n {
-		turn, d := telemetry.BeginFollow(telemetry.TurnStart{Agent: "019b0000-0000-7000-8000-000000000001", Key: fmt.Sprint(i), At: at.Add(time.Duration(i) * time.Second)})
+		turn, d := telemetry.BeginTurn(telemetry.TurnStart{Agent: "019b0000-0000-7000-8000-000000000001", Key: fmt.Sprint(i), At: at.Add(time.Duration(i) * time.Second)})
 		out = append(out, d...)
 		out = append(out, turn.Call(telemetry.TurnCall{ID: fmt.Sprintf("call%d", i), Outcome: "stop", At: at})...)
 		out = append(out, turn.End(telemetry.TurnEnd{At: at.Add(time.Hour)})...)

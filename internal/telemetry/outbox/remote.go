@@ -156,18 +156,18 @@ func (r *remote) ask(ctx context.Context, method, path string, body []byte) (int
 	}
 	res, err := r.client.Do(req)
 	if err != nil {
-		return 0, nil, fmt.Errorf("the telemetry service does not answer: %w", bare(err))
+		return 0, nil, fmt.Errorf("the telemetry service does not answer: %w", bareError(err))
 	}
 	defer res.Body.Close()
 	answer, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
 	if err != nil && res.StatusCode < 300 {
-		return 0, nil, fmt.Errorf("the telemetry service broke off its answer: %w", bare(err))
+		return 0, nil, fmt.Errorf("the telemetry service broke off its answer: %w", bareError(err))
 	}
 	return res.StatusCode, answer, nil
 }
 
-// bare is an error without the address, in which there may be a password.
-func bare(err error) error {
+// bareError is an error without the address, in which there may be a password.
+func bareError(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err
 	}

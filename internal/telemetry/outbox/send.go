@@ -91,7 +91,7 @@ func (b *Outbox) waiting() bool {
 	return len(b.queue) > 0
 }
 
-// few says whether something waits, and less than a round sends.
+// few reports whether something waits, and less than a round sends.
 func (b *Outbox) few() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -122,7 +122,7 @@ func (b *Outbox) round(ctx context.Context, down bool) error {
 		pauses = nil
 	}
 	for try := 0; ; try++ {
-		err := b.wire.send(ctx, creations(parcels))
+		err := b.wire.send(ctx, onlyCreations(parcels))
 		b.disown(parcels)
 		if err == nil {
 			err = b.wire.send(ctx, parcels)
@@ -135,13 +135,13 @@ func (b *Outbox) round(ctx context.Context, down bool) error {
 		if try >= len(pauses) {
 			return err
 		}
-		if !sleep(ctx, pauses[try]) {
+		if !sleepContext(ctx, pauses[try]) {
 			return ctx.Err()
 		}
 	}
 }
 
-func creations(all []*parcel) (out []*parcel) {
+func onlyCreations(all []*parcel) (out []*parcel) {
 	for _, p := range all {
 		if p.Method == http.MethodPost {
 			out = append(out, p)
@@ -165,7 +165,7 @@ func (b *Outbox) disown(all []*parcel) {
 	}
 }
 
-func sleep(ctx context.Context, d time.Duration) bool {
+func sleepContext(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

@@ -20,7 +20,7 @@ type To struct {
 	Token bool   // the service is asked with a token
 }
 
-// Service says whether it is one that is asked over HTTP.
+// Service reports whether it is one that is asked over HTTP.
 func (t To) Service() bool {
 	return strings.HasPrefix(t.Name, "http://") || strings.HasPrefix(t.Name, "https://")
 }

@@ -48,7 +48,7 @@ func BenchmarkSinglyAgainstBareDriver(b *testing.B) {
 		for b.Loop() {
 			bare := next()
 			bare.CreatedAt, bare.UpdatedAt = time.Now(), time.Now()
-			columns, err := values(&bare.Record)
+			columns, err := columnValues(&bare.Record)
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -20,21 +20,21 @@ func (s *Store) change(ctx context.Context, tx *sql.Tx, c *call, now time.Time) 
 		return err
 	}
 	found := false
-	if err := each(rows, func(w *row) { c.record, found = w.record, true }); err != nil {
+	if err := eachRow(rows, func(w *row) { c.record, found = w.record, true }); err != nil {
 		return err
 	}
 	if !found {
 		c.refused = notFound(c.eventID)
 		return nil
 	}
-	before, err := values(&c.record)
+	before, err := columnValues(&c.record)
 	if err != nil {
 		return err
 	}
 	if c.record, c.refused = telemetry.Apply(c.record, c.patch, now); c.refused != nil {
 		return nil
 	}
-	after, err := values(&c.record)
+	after, err := columnValues(&c.record)
 	if err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func (s *Store) change(ctx context.Context, tx *sql.Tx, c *call, now time.Time) 
 	var set []string
 	args := []any{c.eventID}
 	for i, value := range after {
-		if !same(before[i], value) {
+		if !sameValue(before[i], value) {
 			args = append(args, value)
 			set = append(set, fmt.Sprintf("%s = $%d", columns[i], len(args)))
 		}
@@ -54,7 +54,7 @@ func (s *Store) change(ctx context.Context, tx *sql.Tx, c *call, now time.Time) 
 	return err
 }
 
-func same(a, b any) bool {
+func sameValue(a, b any) bool {
 	x, isBytes := a.([]byte)
 	y, areBytes := b.([]byte)
 	if isBytes && areBytes {

@@ -61,7 +61,7 @@ func (s *Store) create(ctx context.Context, tx *sql.Tx, batch []*call, now time.
 				c.results[i] = telemetry.Result{Outcome: telemetry.Created, Record: record}
 				continue
 			}
-			c.results[i] = judge(n, known)
+			c.results[i] = judgeRefused(n, known)
 		}
 	}
 	return nil
@@ -73,7 +73,7 @@ func (s *Store) insert(ctx context.Context, tx *sql.Tx, news []*telemetry.New, n
 	for _, n := range news {
 		record := n.Record
 		record.CreatedAt, record.UpdatedAt = now, now
-		values, err := values(&record)
+		values, err := columnValues(&record)
 		if err != nil {
 			return err
 		}
@@ -109,7 +109,7 @@ func (s *Store) lookUp(ctx context.Context, tx *sql.Tx, all []*telemetry.New, ma
 			if err != nil {
 				return err
 			}
-			if err := each(rows, func(w *row) {
+			if err := eachRow(rows, func(w *row) {
 				known[w.record.EventID] = w
 				known["run "+w.record.RunID] = w
 			}); err != nil {
@@ -141,8 +141,8 @@ func (s *Store) lookUp(ctx context.Context, tx *sql.Tx, all []*telemetry.New, ma
 	return known, find("run_id", missing)
 }
 
-// judge says what comes of a record that was not created.
-func judge(n *telemetry.New, known map[string]*row) telemetry.Result {
+// judgeRefused returns the result for a record that was not created.
+func judgeRefused(n *telemetry.New, known map[string]*row) telemetry.Result {
 	if one := known[n.EventID]; one != nil {
 		if one.hash == n.BodyHash {
 			return telemetry.Result{Outcome: telemetry.Duplicate, Record: one.record}

@@ -75,7 +75,7 @@ func TestNewFile(t *testing.T) {
 func TestSchemas(t *testing.T) {
 	address := pgtest.URL(t)
 	dropAfter(t, address)
-	pg, err := parse(address)
+	pg, err := parseAddress(address)
 	if err != nil {
 		t.Fatal(err)
 	}

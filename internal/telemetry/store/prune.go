@@ -76,7 +76,7 @@ func MeasureFile(ctx context.Context, path string) (Size, bool, error) {
 
 // MeasureServer is the same of the records beside a workspace in a PostgreSQL database.
 func MeasureServer(ctx context.Context, address string) (Size, bool, error) {
-	pg, err := parse(address)
+	pg, err := parseAddress(address)
 	if err != nil {
 		return Size{}, false, err
 	}

@@ -32,7 +32,7 @@ func (s *Store) read(ctx context.Context, text string, args ...any) (records []t
 	if err != nil {
 		return nil, nil, err
 	}
-	err = each(rows, func(w *row) {
+	err = eachRow(rows, func(w *row) {
 		if len(records) == cap(records) {
 			// Doubled, because records are large to move.
 			records = slices.Grow(records, max(16, len(records)))
@@ -118,7 +118,7 @@ func (s *Store) Tree(ctx context.Context, eventID string) (telemetry.Branch, err
 	if i := slices.IndexFunc(records, func(r telemetry.Record) bool { return r.EventID == root.EventID }); i >= 0 {
 		root = records[i]
 	}
-	return telemetry.Grow(root, records), nil
+	return telemetry.BuildTree(root, records), nil
 }
 
 // maxNames bounds the names that Metadata gives.

@@ -21,8 +21,8 @@ var columns = []string{
 // selectRecord reads rows for each.
 const selectRecord = `SELECT seq, body_hash, record, metrics_json, context_json FROM telemetry_runs`
 
-// values of the columns. Empty is NULL.
-func values(r *telemetry.Record) ([]any, error) {
+// columnValues of the columns. Empty is NULL.
+func columnValues(r *telemetry.Record) ([]any, error) {
 	rest := *r
 	rest.Metrics, rest.Context = nil, nil // have columns of their own
 	text, err := json.Marshal(&rest)
@@ -30,20 +30,20 @@ func values(r *telemetry.Record) ([]any, error) {
 		return nil, fmt.Errorf("format record %s: %w", r.EventID, err)
 	}
 	return []any{
-		r.EventID, r.RunID, maybe(r.ParentRunID), r.AgentName, string(r.JobType), string(r.Status),
-		r.StartTime.UnixMicro(), r.CreatedAt.UnixMicro(), maybe(r.TraceID()),
-		text, object(r.Metrics), object(r.Context),
+		r.EventID, r.RunID, nullText(r.ParentRunID), r.AgentName, string(r.JobType), string(r.Status),
+		r.StartTime.UnixMicro(), r.CreatedAt.UnixMicro(), nullText(r.TraceID()),
+		text, nullBytes(r.Metrics), nullBytes(r.Context),
 	}, nil
 }
 
-func maybe(s string) any {
+func nullText(s string) any {
 	if s == "" {
 		return nil
 	}
 	return s
 }
 
-func object(b []byte) any {
+func nullBytes(b []byte) any {
 	if b == nil {
 		return nil
 	}
@@ -83,8 +83,8 @@ type row struct {
 	record telemetry.Record
 }
 
-// each reads all rows and closes them. What it hands out is the caller's to keep.
-func each(rows *sql.Rows, f func(w *row)) error {
+// eachRow reads all rows and closes them. What it hands out is the caller's to keep.
+func eachRow(rows *sql.Rows, f func(w *row)) error {
 	defer rows.Close()
 	var record, metrics, context sql.RawBytes
 	for rows.Next() {

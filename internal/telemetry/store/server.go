@@ -16,8 +16,8 @@ import (
 // the tables of others.
 const suffix = "_telemetry"
 
-// parse reads the URL of a workspace.
-func parse(address string) (database.Postgres, error) {
+// parseAddress reads the URL of a workspace.
+func parseAddress(address string) (database.Postgres, error) {
 	pg, err := database.ParsePostgres(address)
 	if err != nil {
 		return pg, err
@@ -36,7 +36,7 @@ func parse(address string) (database.Postgres, error) {
 // there is none. The URL is that of the workspace; the records are in a schema of their
 // own, named after the workspace's with "_telemetry" behind it.
 func OpenServer(ctx context.Context, address string) (*Store, error) {
-	pg, err := parse(address)
+	pg, err := parseAddress(address)
 	if err != nil {
 		return nil, err
 	}

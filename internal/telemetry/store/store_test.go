@@ -49,7 +49,7 @@ func serverPlace(tb testing.TB) place {
 
 // dropAfter removes the schema that pgtest does not know of.
 func dropAfter(tb testing.TB, address string) {
-	pg, err := parse(address)
+	pg, err := parseAddress(address)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -5,15 +5,15 @@ import "strings"
 // The steps that make the tables, oldest first. A step that was released is never
 // changed; the number of steps is the version.
 func fileSteps() []string {
-	return []string{table("INTEGER PRIMARY KEY", "BLOB", "INTEGER") + " STRICT" + indexes}
+	return []string{tableText("INTEGER PRIMARY KEY", "BLOB", "INTEGER") + " STRICT" + indexes}
 }
 
 func serverSteps() []string {
-	return []string{table("BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "BYTEA", "BIGINT") + indexes}
+	return []string{tableText("BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "BYTEA", "BIGINT") + indexes}
 }
 
-// table is written once for both engines, which call the same types by other names.
-func table(seq, bytes, integer string) string {
+// tableText is written once for both engines, which call the same types by other names.
+func tableText(seq, bytes, integer string) string {
 	return strings.NewReplacer("SEQ", seq, "BYTES", bytes, "INT", integer).Replace(`CREATE TABLE telemetry_runs (
 	seq           SEQ,
 	event_id      TEXT  NOT NULL UNIQUE,

@@ -20,7 +20,7 @@ func (s *Store) totals(ctx context.Context) (out []telemetry.Total, err error) {
 	if err != nil {
 		return nil, err
 	}
-	err = scan(rows, func() error {
+	err = scanRows(rows, func() error {
 		var t telemetry.Total
 		if err := rows.Scan(&t.JobType, &t.Status, &t.Records); err != nil {
 			return err
@@ -36,7 +36,7 @@ func (s *Store) totals(ctx context.Context) (out []telemetry.Total, err error) {
 		return nil, err
 	}
 	var raw sql.RawBytes
-	err = scan(rows, func() error {
+	err = scanRows(rows, func() error {
 		r := telemetry.Record{JobType: telemetry.LLMCall}
 		if err := rows.Scan(&r.Status, &raw); err != nil {
 			return err
@@ -57,7 +57,7 @@ func (s *Store) totals(ctx context.Context) (out []telemetry.Total, err error) {
 	return out, err
 }
 
-func scan(rows *sql.Rows, each func() error) error {
+func scanRows(rows *sql.Rows, each func() error) error {
 	defer rows.Close()
 	for rows.Next() {
 		if err := each(); err != nil {

@@ -16,7 +16,7 @@ func (s *Store) Create(ctx context.Context, news []telemetry.New) ([]telemetry.R
 		return nil, nil
 	}
 	for i := range news {
-		if err := whole(&news[i]); err != nil {
+		if err := checkWhole(&news[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -27,8 +27,8 @@ func (s *Store) Create(ctx context.Context, news []telemetry.New) ([]telemetry.R
 	return c.results, nil
 }
 
-// whole refuses what ParseNew cannot have made.
-func whole(n *telemetry.New) error {
+// checkWhole refuses what ParseNew cannot have made.
+func checkWhole(n *telemetry.New) error {
 	id, err := telemetry.ParseEventID(n.EventID)
 	if err == nil && (id != n.EventID || n.RunID == "" || len(n.BodyHash) != 64) {
 		err = fault.New(fault.InvalidField, "telemetry run %s lacks its run_id or the hash of its body", n.EventID)

@@ -1,0 +1,192 @@
+package mailbox
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"ramet/internal/base/fault"
+)
+
+// ask puts a request and waits for its answer.
+func (c *Client) ask(ctx context.Context, itemID, verb string, body []byte, contents ...blob) ([]byte, error) {
+	runID, err := runOf(itemID)
+	if err != nil {
+		return nil, err
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return nil, err
+	}
+	woken := make(chan struct{}, 1)
+	c.mu.Lock()
+	c.waiting[id] = woken
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		delete(c.waiting, id)
+		c.mu.Unlock()
+	}()
+	for {
+		if err := c.put(ctx, id, runID, itemID, verb, body, contents); err != nil {
+			return nil, err
+		}
+		// A server that crashed may have forgotten the last moment: it is told again.
+		if said, err := c.await(ctx, id, runID, woken); !errors.Is(err, errForgotten) {
+			return said, err
+		}
+	}
+}
+
+var errForgotten = errors.New("the request is not there any more")
+
+// put writes a request, with what belongs to it. Only where the run has an orchestrator: nothing
+// is left behind for a run that was cleared.
+func (c *Client) put(ctx context.Context, id uuid.UUID, runID, itemID, verb string, body []byte, contents []blob) error {
+	since, pause := time.Now(), firstPause
+	for {
+		var orchestrator bool
+		err := c.persist(ctx, func(ctx context.Context) error {
+			return pgx.BeginFunc(ctx, c.pool, func(tx pgx.Tx) (err error) {
+				if orchestrator, err = hasOrchestrator(ctx, tx, runID); err != nil || !orchestrator {
+					return err
+				}
+				if err := putBlobs(ctx, tx, runID, contents); err != nil {
+					return err
+				}
+				if _, err := tx.Exec(ctx, `INSERT INTO requests (id, run_id, item_id, verb, body) VALUES ($1, $2, $3, $4, $5) ON CONFLICT (id) DO NOTHING`,
+					id, runID, itemID, verb, body); err != nil {
+					return err
+				}
+				_, err = tx.Exec(ctx, `SELECT pg_notify($1, $2)`, c.asked(), runID)
+				return err
+			})
+		})
+		if err != nil {
+			return err
+		}
+		if orchestrator {
+			c.met(runID, true)
+			return nil
+		}
+		if c.met(runID, false) {
+			return runOver(runID) // it had one, which was cleared
+		}
+		if time.Since(since) > leaseTime {
+			return noOrchestrator(runID)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause): // it may be about to begin
+		}
+		pause = min(2*pause, netPoll)
+	}
+}
+
+// met reports whether this client has been at a run's orchestrator; now: it is.
+func (c *Client) met(runID string, now bool) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now {
+		c.served[runID] = true
+	}
+	return c.served[runID]
+}
+
+func runOver(runID string) error { return fault.New(fault.Fenced, "run %s is over", runID) }
+
+func noOrchestrator(runID string) error {
+	return fault.New(fault.NotFound, "nobody carries out run %s", runID).WithHint("resume it: ramet run resume %s", runID)
+}
+
+// hasOrchestrator reports whether a run has an orchestrator, and keeps it from being cleared until the
+// transaction ends.
+func hasOrchestrator(ctx context.Context, tx pgx.Tx, runID string) (bool, error) {
+	tag, err := tx.Exec(ctx, `SELECT FROM desks WHERE run_id = $1 FOR KEY SHARE`, runID)
+	return tag.RowsAffected() == 1, err
+}
+
+// await looks for an answer when it is called, and now and then by itself.
+func (c *Client) await(ctx context.Context, id uuid.UUID, runID string, woken <-chan struct{}) ([]byte, error) {
+	since := time.Now()
+	poll := time.NewTicker(netPoll)
+	defer poll.Stop()
+	for {
+		var a answer
+		var state state
+		err := c.persist(ctx, func(ctx context.Context) (err error) {
+			a, state, err = c.look(ctx, id, runID)
+			return err
+		})
+		switch {
+		case err != nil:
+			return nil, err
+		case state.answered:
+			// Read, so it may go. If this is lost, Clear does it.
+			c.once(ctx, `DELETE FROM requests WHERE id = $1`, id)
+			return a.body, a.fault()
+		case !state.asked && state.orchestrator:
+			return nil, errForgotten
+		case !state.asked:
+			return nil, runOver(runID)
+		case !state.served && time.Since(since) > leaseTime:
+			c.once(ctx, `DELETE FROM requests WHERE id = $1`, id)
+			return nil, noOrchestrator(runID)
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-woken:
+		case <-poll.C:
+		}
+	}
+}
+
+// answer is what an orchestrator said.
+type answer struct {
+	code, message, hint string
+	body                []byte
+}
+
+func (a answer) fault() error {
+	if a.code == "" {
+		return nil
+	}
+	return &fault.Error{Code: fault.Code(a.code), Message: a.message, Hint: a.hint}
+}
+
+// answerOf is what travels of an error.
+func answerOf(body []byte, err error) answer {
+	if err == nil {
+		return answer{body: body}
+	}
+	if f, ok := fault.Of(err); ok {
+		return answer{code: string(f.Code), message: f.Message, hint: f.Hint, body: []byte{}}
+	}
+	return answer{code: string(fault.Failed), message: err.Error(), body: []byte{}}
+}
+
+// state is how things are with a request.
+type state struct {
+	asked, answered bool
+	orchestrator    bool // the run has an orchestrator
+	served          bool // and somebody sits there
+}
+
+func (c *Client) look(ctx context.Context, id uuid.UUID, runID string) (a answer, s state, err error) {
+	var owner *string // nil: the orchestrator said that it leaves
+	var epoch, ago *int64
+	err = c.pool.QueryRow(ctx, `SELECT r.id IS NOT NULL, a.id IS NOT NULL, EXISTS (SELECT FROM desks WHERE run_id = $2), d.*,
+			coalesce(a.code, ''), coalesce(a.message, ''), coalesce(a.hint, ''), coalesce(a.body, '')
+		FROM (VALUES (1)) AS one LEFT JOIN requests r ON r.id = $1 LEFT JOIN answers a ON a.id = $1
+		LEFT JOIN (SELECT `+leaseColumns+` FROM desks WHERE run_id = $2 AND seen_at > '-infinity') d ON true`,
+		id, runID).Scan(&s.asked, &s.answered, &s.orchestrator, &owner, &epoch, &ago, &a.code, &a.message, &a.hint, &a.body)
+	if err == nil && owner != nil {
+		s.served = !orchestratorLease{*owner, *epoch, time.Duration(*ago) * time.Microsecond}.gone(leaseTime)
+	}
+	return a, s, err
+}

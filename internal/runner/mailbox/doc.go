@@ -1,0 +1,28 @@
+// Package mailbox is the orchestrator between machines: workers reach the orchestrator of a run
+// through a PostgreSQL database, and share no disk with it.
+//
+// # Promises
+//
+//   - A worker's Client is a runner.Orchestrator. Each call is one request with an id of its own.
+//     It is put again after a lost connection until it is answered or its context ends;
+//     put twice it is one row, and what was answered once is answered from the row.
+//   - Serve, beside the orchestrator, takes the requests of its run, calls the orchestrator, and
+//     answers. A request that was taken and not answered, because the orchestrator died,
+//     is taken again by the next one; the orchestrator's verbs allow that.
+//   - Errors travel with their codes: FENCED stays FENCED.
+//   - Only the newest Serve of a run answers. Its epoch says how new it is; the check
+//     and the answer are one statement.
+//   - Nobody waits for an orchestrator that is gone: where none has been seen for a
+//     while, the call ends with NOT_FOUND, so that hosts are free for other runs.
+//   - Contents are kept by their SHA-256 and compared with it by whoever reads them.
+//   - Contents may be secrets of a repository. Rows are deleted when they have been read,
+//     and everything of a run when it is over (Clear). No password is stored.
+//   - An orchestrator leaves a will and copies of its files (PutWill, PutFile), before the log
+//     speaks of them. A run whose orchestrator has not been seen for a lease, and did not say
+//     that it leaves, can be taken up by one heir (Inherit); from then on the other is refused.
+//   - Hosts are alive by the clock of the database, not by their own.
+//
+// Notifications carry ids only and are a call to look; who missed one looks by himself
+// before long. A pooler that lends sessions for single transactions delivers none: it
+// works behind one, slower.
+package mailbox

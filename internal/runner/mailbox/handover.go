@@ -1,0 +1,171 @@
+package mailbox
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"ramet/internal/base/fault"
+)
+
+// PutHandover stores the record that a host needs to take the run over, in place of the one before.
+func (c *Client) PutHandover(ctx context.Context, runID string, body []byte) error {
+	return c.persist(ctx, func(ctx context.Context) error {
+		return c.durable(ctx, `INSERT INTO wills (run_id, body) VALUES ($1, $2) ON CONFLICT (run_id) DO UPDATE SET body = excluded.body`, runID, body)
+	})
+}
+
+// PutFile keeps a copy of a file of the run's folder. One that is too large is not kept: an
+// heir has it made again.
+func (c *Client) PutFile(ctx context.Context, runID, path string, data []byte) error {
+	if len(data) > largest {
+		return nil
+	}
+	b, err := newBlob(data)
+	if err != nil {
+		return err
+	}
+	return c.persist(ctx, func(ctx context.Context) error {
+		return c.durable(ctx, `INSERT INTO files AS f (run_id, path, sha256, data) VALUES ($1, $2, $3, $4)
+			ON CONFLICT (run_id, path) DO UPDATE SET sha256 = excluded.sha256, data = excluded.data WHERE f.sha256 <> excluded.sha256`, runID, path, b.sha256, b.data)
+	})
+}
+
+// Copied are the hashes of the files that copies are kept of, by path.
+func (c *Client) Copied(ctx context.Context, runID string) (sums map[string]string, err error) {
+	err = c.persist(ctx, func(ctx context.Context) error {
+		rows, err := c.pool.Query(ctx, `SELECT path, sha256 FROM files WHERE run_id = $1`, runID)
+		if err != nil {
+			return err
+		}
+		sums = map[string]string{}
+		var path, sum string
+		_, err = pgx.ForEachRow(rows, []any{&path, &sum}, func() error { sums[path] = sum; return nil })
+		return err
+	})
+	return sums, err
+}
+
+func (c *Client) durable(ctx context.Context, query string, args ...any) error {
+	return pgx.BeginFunc(ctx, c.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, waitForDisk); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, query, args...)
+		return err
+	})
+}
+
+// Files hands over the copies that are not there yet, one at a time: there says which hash a
+// file has now. A copy that is not what was put is STORAGE_CORRUPT.
+func (c *Client) Files(ctx context.Context, runID string, there func(path string) (sha256 string, ok bool), take func(path string, data []byte) error) (taken int, err error) {
+	type copied struct{ path, sum string }
+	var all []copied
+	err = c.persist(ctx, func(ctx context.Context) error {
+		rows, err := c.pool.Query(ctx, `SELECT path, sha256 FROM files WHERE run_id = $1 ORDER BY path`, runID)
+		if err != nil {
+			return err
+		}
+		all, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (f copied, err error) { return f, row.Scan(&f.path, &f.sum) })
+		return err
+	})
+	for _, f := range all {
+		if sum, ok := there(f.path); ok && sum == f.sum {
+			continue
+		}
+		var data []byte
+		err := c.persist(ctx, func(ctx context.Context) error {
+			return c.pool.QueryRow(ctx, `SELECT data FROM files WHERE run_id = $1 AND path = $2 AND sha256 = $3`, runID, f.path, f.sum).Scan(&data)
+		})
+		if errors.Is(err, pgx.ErrNoRows) {
+			continue // replaced or cleared meanwhile
+		}
+		if err != nil {
+			return taken, err
+		}
+		if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != f.sum {
+			return taken, fault.New(fault.StorageCorrupt, "%s: the copy of %s of run %s was changed", c.place, f.path, runID)
+		}
+		if err := take(f.path, data); err != nil {
+			return taken, err
+		}
+		taken++
+	}
+	return taken, err
+}
+
+// orchestratorLease is the row that tells who carries out a run.
+type orchestratorLease struct {
+	owner string
+	epoch int64
+	seen  time.Duration // ago, by the clock of the database
+}
+
+// leaseColumns are those of a desk whose orchestrator did not say that it leaves.
+const leaseColumns = `owner::text, epoch, (extract(epoch FROM clock_timestamp() - seen_at) * 1000000)::bigint`
+
+func (d *orchestratorLease) scan(row pgx.CollectableRow, before ...any) error {
+	var ago int64
+	err := row.Scan(append(before, &d.owner, &d.epoch, &ago)...)
+	d.seen = time.Duration(ago) * time.Microsecond
+	return err
+}
+
+func (d orchestratorLease) gone(lease time.Duration) bool {
+	return ownerGone(d.owner, d.epoch, d.seen, max(lease, leaseTime))
+}
+
+// OrphanedRuns names the runs that an heir may take up: their orchestrators left a will, and are gone. One that
+// said that it leaves has no heir.
+func (c *Client) OrphanedRuns(ctx context.Context, lease time.Duration) (runs []string, err error) {
+	err = c.persist(ctx, func(ctx context.Context) error {
+		runs = nil
+		rows, err := c.pool.Query(ctx, `SELECT run_id, `+leaseColumns+` FROM desks JOIN wills USING (run_id) WHERE seen_at > '-infinity' ORDER BY run_id`)
+		if err != nil {
+			return err
+		}
+		_, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (d orchestratorLease, err error) {
+			var runID string
+			if err = d.scan(row, &runID); err == nil && d.gone(lease) {
+				runs = append(runs, runID)
+			}
+			return d, err
+		})
+		return err
+	})
+	return runs, err
+}
+
+// ClaimHandover makes the caller the one who may take a run up for a lease, and gives the will. ok is
+// false if its orchestrator is not gone, or another heir was quicker. The orchestrator before, if it is alive after
+// all, is refused from now on.
+func (c *Client) ClaimHandover(ctx context.Context, runID string, lease time.Duration) (will []byte, ok bool, err error) {
+	err = c.persist(ctx, func(ctx context.Context) error {
+		rows, err := c.pool.Query(ctx, `SELECT seen_at, `+leaseColumns+` FROM desks WHERE run_id = $1 AND seen_at > '-infinity'`, runID)
+		if err != nil {
+			return err
+		}
+		var at time.Time
+		left, err := pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (d orchestratorLease, err error) { return d, d.scan(row, &at) })
+		if err == nil && left.gone(lease) {
+			err = c.pool.QueryRow(ctx, `WITH claimed AS (UPDATE desks SET seen_at = clock_timestamp(), owner = $4 WHERE run_id = $1 AND owner = $2 AND seen_at = $3 RETURNING run_id)
+				SELECT body FROM wills JOIN claimed USING (run_id)`, runID, left.owner, at, uuid.New()).Scan(&will)
+			ok = err == nil
+		}
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		return err
+	})
+	return will, ok, err
+}
+
+// Release records that a run has no orchestrator, and that any host may take it over.
+func (c *Client) Release(ctx context.Context, runID string) {
+	c.once(context.WithoutCancel(ctx), `UPDATE desks SET seen_at = 'epoch' WHERE run_id = $1`, runID)
+}

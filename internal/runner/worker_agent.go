@@ -1,0 +1,341 @@
+package runner
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+	"time"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/base/text"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+	"ramet/internal/core/registry"
+	"ramet/internal/kernel"
+	"ramet/internal/ledger"
+	"ramet/internal/model/llm"
+	"ramet/internal/turn/loop"
+)
+
+// endTime limits how long the end of an item may take to be written after its context
+// ended.
+const endTime = 30 * time.Second
+
+// agent lets an agent do an item.
+func (c *WorkerPool) agent(ctx context.Context, it Attempt, d Orchestrator) (res Result, err error) {
+	p, err := c.makeWorkdir(ctx, it, d, needsFolder(it))
+	if err != nil {
+		return res, err
+	}
+	defer p.remove()
+	s := &agentAttempt{item: it, orchestrator: d, agent: id.NewAgent()}
+	c.openAttempt(s)
+	defer func() {
+		if broken := recover(); broken != nil {
+			c.endAttempt(ctx, s, fault.New(fault.Failed, "the item broke"))
+			panic(broken)
+		}
+		if failed := c.endAttempt(ctx, s, err); failed != nil && err == nil {
+			res, err = Result{}, failed
+		}
+	}()
+	said, err := c.work(ctx, s, p.work)
+	if err == nil {
+		res, err = p.collect(ctx, it, []byte(said))
+	}
+	if err == nil {
+		err = c.inspect(it, res)
+	}
+	switch {
+	case err == nil:
+		c.rememberAnswers(s)
+	case ctx.Err() == nil && !fault.Is(err, fault.Interrupted) && !fault.Is(err, fault.Killed) && !fault.Is(err, fault.Fenced):
+		c.dropAnswers(s.calls.Keys())
+	}
+	if fault.Is(err, fault.OutputInvalid) {
+		err = WithAnswer(err, said)
+	}
+	return res, err
+}
+
+// needsFolder reports whether the agent of an item has files at all.
+func needsFolder(it Attempt) bool {
+	file := func(o Output) bool { return !o.Answer }
+	return it.Task.Driver != "" || it.Task.Tree != nil || len(it.Task.Tools) > 0 || slices.ContainsFunc(it.Task.Outputs, file)
+}
+
+// work forks the agent, lets it take its turn, and gives its last words.
+func (c *WorkerPool) work(ctx context.Context, s *agentAttempt, dir string) (string, error) {
+	// An agent that is forked has not started: the ledger may take as long as that.
+	entered := make(chan error, 1)
+	go func() { entered <- c.recordStart(ctx, s) }()
+	err := c.fork(ctx, s, dir)
+	if entering := <-entered; entering != nil {
+		return "", entering
+	}
+	if err != nil {
+		return "", err
+	}
+	forks := slices.Contains(s.item.Task.Tools, "fork")
+	prompt := kernel.Prompt{Last: killReason, Schema: s.item.Task.Form, Held: s.held}
+	if s.item.Task.Driver != "" {
+		prompt.Schema = nil // no program can be asked for one; inspect looks
+	}
+	if forks {
+		prompt.Last = nil // its children may still write files
+	}
+	turn, err := c.kernel.Exec(ctx, s.agent, prompt)
+	if err != nil {
+		return "", explainTurn(ctx, s, err)
+	}
+	outcome, err := turn.Wait()
+	s.dead = outcome.Ended && !forks
+	if fault.Is(err, fault.OutputInvalid) {
+		err = nil // inspect says what is wrong, with all outputs
+	}
+	if err == nil && forks {
+		err = turn.Tasks(ctx)
+	}
+	return outcome.Text, explainTurn(ctx, s, err)
+}
+
+// killReason returns the reason recorded for the death of an item's agent.
+func killReason(err error) string {
+	if err == nil {
+		return "item finished"
+	}
+	return "item failed: " + string(fault.CodeOf(err))
+}
+
+// explainTurn says in the words of a run how a turn ended.
+func explainTurn(ctx context.Context, s *agentAttempt, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case fault.Is(err, fault.DeadAgent):
+		return fault.New(fault.Killed, "the agent of %s %s was killed", s.item.Worker, s.item.Scope)
+	case ctx.Err() == nil && (fault.Is(err, fault.Cancelled) || fault.Is(err, fault.Interrupted)):
+		return fault.New(fault.Interrupted, "the agent of %s %s was stopped: %w", s.item.Worker, s.item.Scope, err)
+	}
+	return err
+}
+
+// fork makes the agent of an item. Its prompt is its first message.
+func (c *WorkerPool) fork(ctx context.Context, s *agentAttempt, dir string) error {
+	words := s.item.Task.Prompt
+	if s.item.Task.Command != "" {
+		words = "[ramet] This agent is a command of the recipe:\n" + s.item.Task.Command
+	}
+	if more := s.item.Task.Assignment; more != "" {
+		words = strings.TrimRight(words, " \n") + "\n\n" + more
+	}
+	said, err := history.Say(history.User, words)
+	if err != nil {
+		return err
+	}
+	role, err := agentEntries(s.item.Task)
+	if err != nil {
+		return err
+	}
+	child := registry.Child{ID: s.agent, Cwd: dir, Entries: append(role, said)}
+	if s.item.Task.Model != "" && s.item.Task.Command == "" {
+		ref, err := llm.ParseRef(s.item.Task.Model)
+		if err != nil {
+			return err
+		}
+		child.Provider, child.Model = ref.Vendor, ref.Name
+	}
+	if e := s.item.Task.Effort; e != "" {
+		child.Entries = append([]history.Draft{registry.EffortEntry(llm.Effort(e))}, child.Entries...)
+	}
+	for _, child.Name = range agentNames(s.item) {
+		// The orchestrator holds the run's agent, perhaps on another host.
+		fork := registry.Fork{Parent: id.Agent(s.item.Agent), Claim: agent.Beside(), Children: []registry.Child{child}}
+		if err = c.createAgent(ctx, s, fork); !fault.Is(err, fault.Conflict) || child.Name == "" {
+			break
+		}
+		if err := c.killPredecessor(ctx, s, child.Name); err != nil {
+			return err
+		}
+		if err = c.createAgent(ctx, s, fork); !fault.Is(err, fault.Conflict) {
+			break
+		}
+	}
+	if fault.Is(err, fault.DeadAgent) {
+		return fault.New(fault.DeadAgent, "the agent of run %s is dead: nobody can be forked from it: %w", s.item.RunID, err)
+	}
+	return err
+}
+
+// createAgent makes the agent. One that takes a turn is held from its birth.
+func (c *WorkerPool) createAgent(ctx context.Context, s *agentAttempt, f registry.Fork) (err error) {
+	if s.item.Task.Command != "" {
+		_, err = c.kernel.Fork(ctx, f, "")
+		return err
+	}
+	s.held, err = c.kernel.Bear(ctx, f)
+	return err
+}
+
+// killPredecessor ends what an earlier attempt at the same item left: its host died, or lost it.
+func (c *WorkerPool) killPredecessor(ctx context.Context, s *agentAttempt, name string) error {
+	old, ok, err := c.Store.Named(ctx, name)
+	if err != nil || !ok || old.Status != agent.Running || old.Parent != id.Agent(s.item.Agent) {
+		return err
+	}
+	if other, _ := c.at(old.ID); other != nil && other.item.ID == s.item.ID {
+		return fault.New(fault.Conflict, "item %s is being done here already", s.item.ID)
+	}
+	_, err = c.kernel.Kill(ctx, registry.Kill{Agent: old.ID, Cascade: true, By: old.Parent, Reason: "another attempt took its place"})
+	return err
+}
+
+// maxAgentName is the longest name of an agent.
+const maxAgentName = 63
+
+// agentNames returns possible names for the agent of an item, best first; the last is empty.
+// The second is for a name that an agent of another run has.
+func agentNames(it Attempt) []string {
+	whole := it.Worker + "-" + it.Scope
+	plain := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.' || r == '_' || r == '-':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r + 'a' - 'A'
+		}
+		return '-'
+	}, whole)
+	if plain[0] < 'a' || plain[0] > 'z' {
+		plain = "w" + plain
+	}
+	if plain != whole || len(plain) > maxAgentName-7 {
+		plain = plain[:min(len(plain), maxAgentName-7-7)] + "-" + shortHash(whole)
+	}
+	return []string{plain, plain + "-" + shortHash(it.RunID), ""}
+}
+
+func shortHash(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:3])
+}
+
+// dropAnswers takes answers out of the cache that led to nothing: the next request asks the model again.
+func (c *WorkerPool) dropAnswers(keys []string) {
+	if c.Cache == nil {
+		return
+	}
+	for _, key := range keys {
+		if err := c.Cache.Drop(key); err != nil {
+			c.kernel.Events.Publish(loop.Event{Type: loop.Note, Text: "an answer that was no good stays in the cache: " + err.Error()})
+		}
+	}
+}
+
+// rememberAnswers remembers which answers an item was done with: its run may fail all the same.
+func (c *WorkerPool) rememberAnswers(s *agentAttempt) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.answers[s.item.RunID] = append(c.answers[s.item.RunID], s.calls.Keys()...)
+}
+
+// Forget takes the answers of a run that failed out of the cache.
+func (c *WorkerPool) Forget(runID string) {
+	c.mu.Lock()
+	keys := c.answers[runID]
+	delete(c.answers, runID)
+	c.mu.Unlock()
+	c.dropAnswers(keys)
+}
+
+// recordStart records the item in the ledger before its agent exists.
+func (c *WorkerPool) recordStart(ctx context.Context, s *agentAttempt) error {
+	book := c.book(s.item)
+	if book == nil {
+		return nil
+	}
+	scope := text.Line(s.item.Scope, 200)
+	_, err := book.Spawn(ctx, ledger.Start{ID: string(s.agent), Type: s.item.Worker, Plan: s.item.RunID, Group: scope,
+		Description: s.item.Worker + " " + scope, Owner: c.Owner, Minutes: s.item.Task.Timeout.Minutes()})
+	s.entered = err == nil
+	return err
+}
+
+func (c *WorkerPool) book(it Attempt) ledger.Book {
+	if c.Book == nil {
+		return nil
+	}
+	return c.Book(it)
+}
+
+// endAttempt ends the agent and all below it, and records how the item ended.
+func (c *WorkerPool) endAttempt(ctx context.Context, s *agentAttempt, err error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+	defer cancel()
+	idle, rest := c.closeAttempt(s)
+	defer rest()
+	var failed error
+	if !s.dead {
+		_, failed = c.kernel.Kill(ctx, registry.Kill{Agent: s.agent, By: s.agent, Cascade: true, Reason: killReason(err)})
+	}
+	if fault.Is(failed, fault.NotFound) { // it was never born
+		failed = nil
+	}
+	if err == nil {
+		err = failed
+	}
+	if err != nil {
+		c.recordFailure(ctx, s, err)
+		return failed
+	}
+	book := c.book(s.item)
+	if book == nil || !s.entered {
+		return nil
+	}
+	// Nobody waits for the end of what went well: it is written together with the next beginning,
+	// or at once when there is none.
+	c.ends.Go(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+		defer cancel()
+		if err := book.Ended(ctx, string(s.agent), idle); err != nil {
+			c.noteMissingEnd(s, err)
+		}
+	})
+	return nil
+}
+
+// recordFailure records in the ledger how an item failed.
+func (c *WorkerPool) recordFailure(ctx context.Context, s *agentAttempt, err error) {
+	if closing := c.recordEnd(ctx, s, err); closing != nil {
+		c.noteMissingEnd(s, closing)
+	}
+}
+
+func (c *WorkerPool) noteMissingEnd(s *agentAttempt, why error) {
+	c.note(s, "its end is not in the ledger: "+why.Error())
+}
+
+func (c *WorkerPool) recordEnd(ctx context.Context, s *agentAttempt, err error) error {
+	book := c.book(s.item)
+	if book == nil || !s.entered {
+		return nil
+	}
+	var failed error
+	switch code := fault.CodeOf(err); {
+	case code == fault.TimedOut:
+		_, failed = book.Finish(ctx, string(s.agent), ledger.Timeout, text.Line(err.Error(), 200))
+	case code == fault.Cancelled || code == fault.Interrupted || code == fault.Fenced:
+		_, failed = book.Interrupt(ctx, string(s.agent), text.Line(err.Error(), 200))
+	default:
+		_, failed = book.Finish(ctx, string(s.agent), ledger.Failed, string(code))
+	}
+	return failed
+}
+
+// note tells those who watch the kernel of something that does not stop the item.
+func (c *WorkerPool) note(s *agentAttempt, words string) {
+	c.kernel.Events.Publish(loop.Event{Type: loop.Note, Agent: s.agent, Text: words})
+}
