@@ -329,3 +329,22 @@ func TestStoppedEndsTheKernel(t *testing.T) {
 		t.Errorf("stopped %d times, kernel %v", stopped, w.Kernel)
 	}
 }
+
+// Closing a workspace ends its kernel before it closes the store, so that a turn can still write how it ended.
+func TestCloseEndsTheKernelBeforeTheStore(t *testing.T) {
+	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ramet.db"), sqlite.Options{Cwd: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := Over(store.Clean(s, nil), control.Folder{}, nil)
+	stopped := false
+	w.stop = func() {
+		if _, err := s.Agents(t.Context(), agent.Filter{}); err != nil {
+			t.Errorf("the store was closed first: %v", err)
+		}
+		stopped = true
+	}
+	if err := w.close(); err != nil || !stopped {
+		t.Errorf("kernel stopped: %v, %v", stopped, err)
+	}
+}
