@@ -76,7 +76,7 @@ soak: ## run the tests that take hours, into docs/benchmarks/soak.txt (SEED=n re
 stress: ## run the suite on a busy machine, on one processor, shuffled, then with the race detector (nightly)
 	tools/stress
 
-english: ## measure names and comments, and check changed lines for plain English
+english: ## measure names and comments, and check changed lines and the messages of clean folders
 	go run -C tools ./english count
 	go run -C tools ./english check
 

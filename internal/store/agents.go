@@ -51,7 +51,7 @@ func unreadable(rows *sql.Rows, a id.Agent, m id.Message, err error) error {
 
 func damaged(a id.Agent, m id.Message, err error) error {
 	return fault.New(fault.HistoryDamaged, "agent %s message %d: its row is not readable: %w", a, m, err).
-		WithHint("somebody or something changed the stored record; compare with a backup")
+		WithHint("the stored record was changed from outside; compare with a backup")
 }
 
 // toHash gives the zero Hash, which fits nothing, for bytes that are none.

@@ -1,9 +1,10 @@
 package main
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 	"testing"
 )
 
@@ -15,7 +16,15 @@ func TestWordsIn(t *testing.T) {
 	}
 }
 
-func TestOnlyChangedLinesAreChecked(t *testing.T) {
+func TestRulesMatchTheirExamples(t *testing.T) {
+	for _, r := range slices.Concat(commentRules, messageRules) {
+		if !r.pattern.MatchString(r.example) {
+			t.Errorf("%q does not match %q", r.pattern, r.example)
+		}
+	}
+}
+
+func TestCheckFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "x.go")
 	const source = `package x
 
@@ -24,31 +33,26 @@ func near() string { return "nobody answers here" }
 
 // far is what is far.
 func far() {}
+
+// The widest one.
+func widest() {}
+
+// longest returns the longest one.
+func longest() string { return "nobody" }
 `
 	if err := os.WriteFile(file, []byte(source), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct {
-		lines []int
-		want  []string
-	}{
-		{nil, nil},
-		{[]int{3}, []string{"3: ", "3: ", "3: "}},
-		{[]int{4}, []string{"4: "}},
-		{[]int{6}, []string{"6: "}},
-	} {
-		lines := map[int]bool{}
-		for _, n := range c.lines {
-			lines[n] = true
-		}
-		found, err := checkFile(file, lines)
-		if err != nil || len(found) != len(c.want) {
-			t.Fatalf("%v: %q, %v", c.lines, found, err)
-		}
-		for i, f := range found {
-			if !strings.HasPrefix(f, c.want[i]) {
-				t.Errorf("%v: %q", c.lines, f)
-			}
-		}
+	found, err := checkFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[finding]int{}
+	for _, f := range found {
+		got[finding{line: f.line, message: f.message}]++
+	}
+	want := map[finding]int{{line: 3}: 3, {line: 4, message: true}: 1, {line: 6}: 2, {line: 9}: 1}
+	if !maps.Equal(got, want) {
+		t.Errorf("%v", found)
 	}
 }

@@ -90,14 +90,14 @@ var reserved = []string{"you", "user", "parent", "kernel"}
 // CheckName refuses names that break the rule, and words that mean somebody else.
 func CheckName(name string) error {
 	if slices.Contains(reserved, name) || name == "0" {
-		return fault.New(fault.InvalidName, "no agent can be called %q: the word means somebody else", name).
+		return fault.New(fault.InvalidName, "no agent can be called %q: the word has another meaning", name).
 			WithHint("choose another name")
 	}
 	if named(name) {
 		return nil
 	}
 	return fault.New(fault.InvalidName, "%.80q is not a name for an agent", name).
-		WithHint("a name begins with a-z and goes on with a-z 0-9 . _ -, at most 63 characters")
+		WithHint("a name begins with a-z, followed by a-z 0-9 . _ -, at most 63 characters")
 }
 
 // NeedLiving refuses the dead.

@@ -190,7 +190,7 @@ var settings = []Setting{
 	},
 	{
 		Key: "steps", Default: "500", Number: true, Env: "RAMET_STEPS", UserOnly: true,
-		Help:  "how many answers of its model a turn may take while nobody is at a terminal or the page and no budget (--max-cost, --max-tokens) binds it",
+		Help:  "how many answers of its model a turn may take while no terminal or page is open and no budget (--max-cost, --max-tokens) binds it",
 		field: func(c *Config) *string { return &c.Steps },
 	},
 	{
@@ -205,7 +205,7 @@ var settings = []Setting{
 	},
 	{
 		Key: "wake", Default: "family", Allowed: []string{"family", "all", "never"}, Env: "RAMET_WAKE", UserOnly: true,
-		Help:  "whose letters begin a turn of an agent that does nothing: family means yours and its ancestors', all everybody's, never nobody's",
+		Help:  "whose mail starts a turn of an idle agent: family means yours and its ancestors', all means everyone's, never means none",
 		field: func(c *Config) *string { return &c.Wake },
 	},
 }

@@ -124,7 +124,7 @@ func (p Permission) String() string {
 			who = p.Actor.String()
 		}
 		out += " by " + who
-		if words := map[string]string{"once": "once", "agent": "for this agent and those below it", "project": "for this project"}[p.Choice]; words != "" {
+		if words := map[string]string{"once": "once", "agent": "for this agent and its children", "project": "for this project"}[p.Choice]; words != "" {
 			out += ", " + words
 		}
 		if p.Rule != "" {
@@ -143,7 +143,7 @@ func (p Permission) String() string {
 	case ByHook:
 		out += " by a hook (" + p.From + ")"
 	default:
-		out += ": nobody could be asked"
+		out += ": no person was there to ask"
 	}
 	if p.Confined {
 		out += ", in the box"

@@ -123,7 +123,7 @@ func (b *builder) file(r InstructionReader, t trust.Text, by string, depth int) 
 		if !ok {
 			continue // a word behind an @, and no file
 		}
-		if next.Data == nil && !strings.Contains(next.Note, "nobody has accepted it") {
+		if next.Data == nil && !strings.Contains(next.Note, "it has not been accepted") {
 			continue // a folder, and the like
 		}
 		if next.Note != "" && !b.seen[next.Path] {

@@ -117,7 +117,7 @@ func TestNothingActsThatNobodyAccepted(t *testing.T) {
 	s.project("x/AGENTS.md", "new", "y/z.md", "plain")
 	w := s.below(".", nil, "x/file.go", "y/z.md")
 	same(t, w, "")
-	if len(w.Notes) != 1 || !strings.Contains(w.Notes[0], "x/AGENTS.md is not used: nobody has accepted it") {
+	if len(w.Notes) != 1 || !strings.Contains(w.Notes[0], "x/AGENTS.md is not used: it has not been accepted") {
 		t.Errorf("notes %q", w.Notes)
 	}
 	s.accept()

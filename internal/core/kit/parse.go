@@ -29,7 +29,7 @@ func ParseSkill(folder, data string) (s Skill, err error) {
 	remark := func(format string, args ...any) { s.Remarks = append(s.Remarks, fmt.Sprintf(format, args...)) }
 	switch {
 	case s.Description == "":
-		return s, fmt.Errorf("it has no description, so nobody would know when to use it")
+		return s, fmt.Errorf("it has no description, so a model would not know when to use it")
 	case s.Body == "":
 		return s, fmt.Errorf("it has no text")
 	}

@@ -76,7 +76,7 @@ func (k *Kit) project(s Shelf, project string, kind trust.Kind, folder string) e
 		}
 	}
 	if fresh > 0 {
-		k.Notes = append(k.Notes, text.Count(fresh, "file")+" in "+folder+" not used: nobody has accepted them (`ramet trust` shows them)")
+		k.Notes = append(k.Notes, text.Count(fresh, "file")+" in "+folder+" not used: they have not been accepted (`ramet trust` shows them)")
 	}
 	if changed > 0 {
 		k.Notes = append(k.Notes, text.Count(changed, "file")+" in "+folder+" changed since you accepted them; what you accepted is used (`ramet trust` shows it)")

@@ -102,7 +102,7 @@ func NewAuditor(heads []Head) *Auditor {
 
 func damage(a id.Agent, m id.Message, format string, args ...any) error {
 	return fault.New(fault.HistoryDamaged, "agent %s message %d: "+format, append([]any{a, m}, args...)...).
-		WithHint("somebody or something changed the stored record; compare with a backup")
+		WithHint("the stored record was changed from outside; compare with a backup")
 }
 
 // Agent takes one row of the registry. size counts the messages of its context

@@ -80,7 +80,7 @@ func (s stage) trusted(what string, want bool) {
 
 func TestWhatWasAcceptedIsUsedUntilAChangeIsAccepted(t *testing.T) {
 	s := newStage(t)
-	s.says("", "AGENTS.md is not used: nobody has accepted it")
+	s.says("", "AGENTS.md is not used: it has not been accepted")
 	s.trusted("at first", false)
 	s.accept()
 	s.says("Be kind.\n", "")
@@ -104,7 +104,7 @@ func TestWhatWasAcceptedIsUsedUntilAChangeIsAccepted(t *testing.T) {
 	s.accept()
 	s.says("Be Claude.\n", "")
 	s.write("AGENTS.md", "Be new.\n")
-	s.says("Be Claude.\n", "AGENTS.md is not used: nobody has accepted it")
+	s.says("Be Claude.\n", "AGENTS.md is not used: it has not been accepted")
 	s.accept()
 	s.says("Be new.\n", "")
 

@@ -67,7 +67,7 @@ func (g Gate) CopyAccepted(dir string, names []string, to string) error {
 	}
 	for _, t := range things {
 		if !c.holds(t) {
-			return fault.New(fault.Untrusted, "nobody has accepted %s", t.Path).WithHint("look at it and accept it with `ramet trust`")
+			return fault.New(fault.Untrusted, "%s has not been accepted", t.Path).WithHint("look at it and accept it with `ramet trust`")
 		}
 		file := filepath.Join(to, filepath.FromSlash(t.Path))
 		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, t.Data, 0o700)); err != nil {

@@ -155,5 +155,5 @@ func note(i Item, older bool) string {
 	case older:
 		return " is not used: you trusted this folder with an older version, which kept no text; accept it again" + look
 	}
-	return " is not used: nobody has accepted it" + look
+	return " is not used: it has not been accepted" + look
 }

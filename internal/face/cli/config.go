@@ -137,7 +137,7 @@ func (l settingList) Text(w *printer.Writer) {
 	}
 	w.Table(rows)
 	for _, path := range l.Ignored {
-		w.Line("%s is not used as it is now: nobody has accepted it so (`ramet trust`)", path)
+		w.Line("%s is not used as it is now: it has not been accepted this way (`ramet trust`)", path)
 	}
 }
 

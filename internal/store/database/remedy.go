@@ -29,7 +29,7 @@ func remedy(err error) string {
 	case said && strings.HasPrefix(e.Code, "28"):
 		return "check user and password of the URL"
 	case said && e.Code == "57P01":
-		return "somebody ended the connection, or the server is stopping: repeat it"
+		return "the connection was ended, or the server is stopping: repeat it"
 	case said && e.Code == "57P02":
 		return "the server crashed and comes back by itself: wait, then repeat"
 	case said && (e.Code == "57P05" || e.Code == "25P03"):
@@ -55,7 +55,7 @@ func remedy(err error) string {
 	case errors.As(err, &certificate):
 		return "its certificate is not accepted: give its authority with sslrootcert=FILE in the URL, and the host by the name in the certificate"
 	case strings.Contains(reason(err), noTLS):
-		return "it offers no TLS: switch that on there, or, if nobody can listen on the way, add sslmode=disable to the URL"
+		return "it offers no TLS: switch that on there, or, if the network between is private, add sslmode=disable to the URL"
 	case strings.Contains(err.Error(), "tls: "):
 		return "its TLS cannot be used: see sslmode and sslrootcert of the URL"
 	}
