@@ -22,7 +22,7 @@ func TestNamesFollowTheRule(t *testing.T) {
 		}
 	}
 	for _, word := range []string{"you", "parent", "kernel", "0"} {
-		if err := CheckName(word); !fault.Is(err, fault.InvalidName) || !strings.Contains(err.Error(), "means somebody else") {
+		if err := CheckName(word); !fault.Is(err, fault.InvalidName) || !strings.Contains(err.Error(), "the word has another meaning") {
 			t.Errorf("%q: %v", word, err)
 		}
 	}
