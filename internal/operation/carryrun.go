@@ -32,7 +32,7 @@ type StartRunInput struct {
 // StartRun starts a run. The command line carries it out itself, and is what the other faces begin in a
 // process of its own.
 var StartRun = Op[StartRunInput, public.RunMade]{
-	Doc: Doc{Name: "run start", Group: "run logs", ID: "startRun", Route: "POST /api/v1/run-logs 202", Faces: CLI | HTTP, OnRuns: true, Persons: true, ExitCodes: true,
+	Doc: Doc{Name: "run start", Group: "run logs", ID: "startRun", Route: "POST /api/v1/run-logs 202", Faces: CLI | HTTP, OnRuns: true, Persons: true,
 		Summary: "Start a run of a recipe and carry it out",
 		Help: `Start a run: agents carry out a recipe, and everything that happens is in the run's
 log. Without {recipe} it is ` + "`docs`" + `: documentation of the repository is written and
@@ -63,7 +63,7 @@ type ResumeRunInput struct {
 
 // ResumeRun continues a run, in the same way.
 var ResumeRun = Op[ResumeRunInput, public.RunMade]{
-	Doc: Doc{Name: "run resume", Group: "run logs", ID: "resumeRun", Route: "POST /api/v1/run-logs/{run_id=id}/resume 202", Faces: CLI | HTTP, OnRuns: true, Persons: true, ExitCodes: true,
+	Doc: Doc{Name: "run resume", Group: "run logs", ID: "resumeRun", Route: "POST /api/v1/run-logs/{run_id=id}/resume 202", Faces: CLI | HTTP, OnRuns: true, Persons: true,
 		Summary: "Go on with a run that was interrupted",
 		Help: `Go on with a run where its log ends. What was completed is not done again while its
 inputs and outputs are what they were; what was interrupted is done again; of external

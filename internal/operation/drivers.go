@@ -18,7 +18,7 @@ type DriversInput struct {
 
 // ListDrivers lists the programs that can drive agents.
 var ListDrivers = Op[DriversInput, public.Drivers]{
-	Doc: Doc{Name: "drivers", Group: "agents", Faces: CLI, Effect: Reads, ExitCodes: true,
+	Doc: Doc{Name: "drivers", Group: "agents", Faces: CLI, Effect: Reads,
 		Summary: "List the programs that can drive agents: Claude Code, Codex, …",
 		Help: `List the programs that can drive agents: those that ramet knows, and those of your
 configuration, each with where it was found, its version and what it advertises. Those that

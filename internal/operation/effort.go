@@ -18,7 +18,7 @@ type EffortInput struct {
 
 // SetEffort shows or chooses how hard an agent's model thinks.
 var SetEffort = Op[EffortInput, EffortNow]{
-	Doc: Doc{Name: "effort", Group: "agents", Faces: CLI | Slash, ExitCodes: true,
+	Doc: Doc{Name: "effort", Group: "agents", Faces: CLI | Slash,
 		Summary: "Show or choose how hard an agent's model thinks",
 		Help: `Show how hard the model of an agent (agent 0 if none is named) thinks, or choose it:
 none, minimal, low, medium, high, xhigh, max; default is what ` + "`ramet models`" + ` shows for

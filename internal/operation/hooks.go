@@ -11,7 +11,7 @@ import (
 
 // ListHooks lists the commands that run on events.
 var ListHooks = Op[NoInput, public.Hooks]{
-	Doc: Doc{Name: "hooks", Group: "agents", Faces: CLI, Effect: Reads, ExitCodes: true,
+	Doc: Doc{Name: "hooks", Group: "agents", Faces: CLI, Effect: Reads,
 		Summary: "List the commands that run on events of agents",
 		Help: `List the hooks: commands that run when an agent is about to use a tool, has used one, ends
 its turn and so on. They stand in [[hooks]] of your configuration and of the project's, in

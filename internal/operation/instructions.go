@@ -16,7 +16,7 @@ type InstructionsInput struct {
 
 // ShowInstructions prints the instructions of an agent.
 var ShowInstructions = Op[InstructionsInput, public.Instructions]{
-	Doc: Doc{Name: "instructions", Group: "agents", Faces: CLI, Effect: Reads, ExitCodes: true,
+	Doc: Doc{Name: "instructions", Group: "agents", Faces: CLI, Effect: Reads,
 		Summary: "Print the instructions that stand before an agent, and where they are from",
 		Help: `Print what stands before the conversation of an agent (agent 0 if none is named), in
 the order in which its model reads it: your own AGENTS.md, beside your configuration;

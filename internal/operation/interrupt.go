@@ -10,7 +10,7 @@ import (
 
 // Interrupt stops the turn of an agent.
 var Interrupt = Op[AgentInput, Interrupted]{
-	Doc: Doc{Name: "interrupt", Group: "agents", ID: "interruptAgent", Route: "POST /api/v1/agents/{ref=agent}/interrupt 200", Faces: CLI | HTTP, Persons: true, ExitCodes: true,
+	Doc: Doc{Name: "interrupt", Group: "agents", ID: "interruptAgent", Route: "POST /api/v1/agents/{ref=agent}/interrupt 200", Faces: CLI | HTTP, Persons: true,
 		Summary: "Stop the turn of an agent, if there is one",
 		Help: `Stop the turn of an agent, wherever it runs, and return when it is over. Its history says so,
 and "ramet exec --continue" continues it. Agents below it are not stopped.`},

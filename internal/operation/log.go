@@ -38,7 +38,7 @@ func (in *LogInput) Check() error {
 
 // Log reads a history.
 var Log = Op[LogInput, EntryLog]{
-	Doc: Doc{Name: "log", Group: "history", Faces: CLI | MCP, Effect: Reads,
+	Doc: Doc{Name: "log", Aliases: "logs history", Group: "history", Faces: CLI | MCP, Effect: Reads,
 		Summary: "Show an agent's context, or its stored entries",
 		Model:   "Read the end of an agent's history, 20 entries or {limit}: its context as a model sees it, or with {own} the entries that it stored itself, of every kind. For more, read the resource ramet://agents/{ref}/history.",
 		Help: `Show the context of an agent (your own if you are an agent, else that of 0) as a model

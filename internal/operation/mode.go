@@ -22,7 +22,7 @@ type ModeInput struct {
 
 // SetMode shows or chooses how an agent's calls are permitted.
 var SetMode = Op[ModeInput, ModeNow]{
-	Doc: Doc{Name: "mode", Group: "agents", ID: "setMode", Route: "POST /api/v1/agents/{ref=agent}/mode 200", Faces: CLI | HTTP | Slash, ExitCodes: true,
+	Doc: Doc{Name: "mode", Group: "agents", ID: "setMode", Route: "POST /api/v1/agents/{ref=agent}/mode 200", Faces: CLI | HTTP | Slash,
 		Summary: "Show or choose how an agent's calls are permitted",
 		Help: `Show how the calls of an agent (agent 0 if none is named) are permitted, or choose it:
 

@@ -57,21 +57,21 @@ const (
 // Doc describes an operation to people and programs. In texts, {name} stands for a field of the
 // input and becomes --name or name, as the face writes it.
 type Doc struct {
-	Name      string // as typed on the command line: "fork", "worktree list"
-	Slash     string // its slash command, if that has another name
-	Group     string // of the command line's help, and the tag of the OpenAPI document
-	Summary   string // one line
-	Help      string // the paragraphs that follow it in --help and /help
-	Model     string // description for models; empty: Summary
-	Route     string // method, path and status: "POST /api/v1/agents/{ref=agent}/fork 201"; {ref=agent} fills the field agent
-	ID        string // OpenAPI operationId
-	Faces     Face
-	Effect    Effect
-	OnRuns    bool   // it works on orchestrated runs; no workspace is opened for it
-	Persons   bool   // only persons may call it
-	ExitCodes bool   // the command's help lists exit codes
-	Quiet     bool   // the terminal shows what it did in the conversation, not its output
-	Tool      string // an agent may call it only if its limits leave it this tool; empty: always
+	Name    string // as typed on the command line: "fork", "worktree list"
+	Slash   string // its slash command, if that has another name
+	Aliases string // other names of its command, between spaces: words that people try
+	Group   string // of the command line's help, and the tag of the OpenAPI document
+	Summary string // one line
+	Help    string // the paragraphs that follow it in --help and /help
+	Model   string // description for models; empty: Summary
+	Route   string // method, path and status: "POST /api/v1/agents/{ref=agent}/fork 201"; {ref=agent} fills the field agent
+	ID      string // OpenAPI operationId
+	Faces   Face
+	Effect  Effect
+	OnRuns  bool   // it works on orchestrated runs; no workspace is opened for it
+	Persons bool   // only persons may call it
+	Quiet   bool   // the terminal shows what it did in the conversation, not its output
+	Tool    string // an agent may call it only if its limits leave it this tool; empty: always
 }
 
 // Op is one operation.

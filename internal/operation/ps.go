@@ -28,7 +28,7 @@ func (in *PsInput) ForText() { in.Brief = true }
 
 // Ps lists agents.
 var Ps = Op[PsInput, AgentTree]{
-	Doc: Doc{Name: "ps", Group: "agents", ID: "listAgents", Route: "GET /api/v1/agents 200", Faces: CLI | HTTP | MCP | Slash, Effect: Reads,
+	Doc: Doc{Name: "ps", Aliases: "ls list agents", Group: "agents", ID: "listAgents", Route: "GET /api/v1/agents 200", Faces: CLI | HTTP | MCP | Slash, Effect: Reads,
 		Summary: "Show the tree of agents",
 		Model:   "List agents, parents before children, and what each of them does.",
 		Help: `Show the tree of agents: name, short id, state, own/total messages, unread mail, age.

@@ -44,7 +44,7 @@ func (in *WaitInput) Check() error {
 
 // Wait waits for agents, or for mail.
 var Wait = Op[WaitInput, public.Waited]{
-	Doc: Doc{Name: "wait", Group: "agents", Faces: CLI | MCP, Effect: Reads, ExitCodes: true,
+	Doc: Doc{Name: "wait", Group: "agents", Faces: CLI | MCP, Effect: Reads,
 		Summary: "Wait until agents have nothing under way, or a letter comes",
 		Model:   "Wait until agents have nothing under way, or a letter comes, or a call that went on is done ({handle}: its answer is then that of the call). Returns after 45 s in any case; then call it again.",
 		Help: `Wait until one of the agents has nothing under way (with {all}: none of them has), or a

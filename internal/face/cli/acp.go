@@ -25,9 +25,7 @@ serve" holds the workspace, it goes on there.
 
 In Zed's settings:
 
-  "agent_servers": {"ramet": {"command": "ramet", "args": ["acp"]}}
-
-` + ExitHelp(),
+  "agent_servers": {"ramet": {"command": "ramet", "args": ["acp"]}}`,
 		Args: CheckArguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return serve(c.Context(), ACPService{In: l.Stdin, Out: l.Stdout, User: l.User(), Dir: l.Dir, Log: l.Note,

@@ -105,12 +105,11 @@ other, are killed with their whole subtree, and come back after a crash where th
 Where standard input or output is no terminal, ramet alone prints this help.
 
 The workspace is that of the project you stand in; --db, RAMET_DB and
---workspace choose another.
-
-`
+--workspace choose another. "ramet help exit-codes" lists the exit codes.`
 
 // newRoot has the commands that a command line may mean; without one, all.
 func newRoot(e Env, l *Line, args []string) *cobra.Command {
+	version := false
 	root := &cobra.Command{
 		Use:               "ramet",
 		Short:             "An operating environment for LLM agents",
@@ -120,6 +119,9 @@ func newRoot(e Env, l *Line, args []string) *cobra.Command {
 		Args:              UnknownCommand,
 		PersistentPreRunE: l.Prepare,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if version {
+				return l.Print(e.Care.Version())
+			}
 			if e.Screen == nil || l.JSON {
 				return c.Help()
 			}
@@ -134,6 +136,7 @@ func newRoot(e Env, l *Line, args []string) *cobra.Command {
 	flags.StringVar(&l.Choice.Home, "home", "", "ramet's home folder (default $RAMET_HOME, else the XDG data folder + /ramet)")
 	flags.StringVar(&l.Choice.Workspace, "workspace", "", "a project's folder, or the name of a known workspace")
 	flags.BoolVar(&l.JSON, "json", false, "print JSON")
+	root.Flags().BoolVarP(&version, "version", "v", false, "print the version")
 	root.SetFlagErrorFunc(BadFlag)
 	root.SetHelpCommand(HelpCommand())
 	root.SetHelpFunc(showHelp)
@@ -151,7 +154,7 @@ func newRoot(e Env, l *Line, args []string) *cobra.Command {
 		root.CompletionOptions.DisableDefaultCmd = true
 		return root
 	}
-	root.Long = about + ExitHelp()
+	root.Long = about
 	AddCompletion(root)
 	return root
 }

@@ -72,9 +72,7 @@ With --driver another program drives the agent: Claude Code, Codex, or any that 
 Agent Client Protocol. It uses its own tools and login; what it says and does stands in the
 history, what it asks is asked here, and the agent is stopped, killed and forked as any other.
 
-With --json every event is one line of JSON.
-
-` + ExitHelp(),
+With --json every event is one line of JSON.`,
 		Args:              execArgs(l, &f),
 		ValidArgsFunction: l.CompleteAgents(1),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -54,7 +54,7 @@ func (g *group) addOperations(l *Line) {
 		if d := o.Describe(); g.id != "" && d.Group == g.id && d.Faces&operation.CLI != 0 && !slices.Contains(strings.Fields(g.names), d.Name) {
 			derived = append(derived, o)
 			if !strings.Contains(d.Name, " ") {
-				g.names += " " + d.Name
+				g.names += " " + d.Name + " " + d.Aliases
 			}
 		}
 	}

@@ -31,7 +31,7 @@ func trackMove(l *Line, f *trackFlags, verb string, to ledger.Status, short stri
 		Short: short,
 		Long: short + `. The same status twice changes nothing.
 
-Exit codes: 3 NOT_FOUND, 4 ILLEGAL_TRANSITION (the legal ones are named), 6 STORAGE_….`,
+It exits with 3 (NOT_FOUND), 4 (ILLEGAL_TRANSITION, which names the legal ones) or 6 (STORAGE_…).`,
 		Args: CheckArguments(1, 1),
 		ValidArgsFunction: completeTracked(l, f, func(from ledger.Status) bool {
 			return from == ledger.Spawned || from == ledger.Interrupted && to == ledger.Failed

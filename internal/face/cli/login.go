@@ -16,9 +16,7 @@ func loginCommand(l *Line) *cobra.Command {
 		Long: `Log in at a service (OAuth, with PKCE). ramet prints an address: open it in your browser, on
 this machine, and log in there; the browser comes back to ramet on the loopback. What the
 service gives is kept in ramet's home, for this address of this server alone, and is
-renewed as long as the service does so. "ramet mcp logout" forgets it.
-
-` + ExitHelp(),
+renewed as long as the service does so. "ramet mcp logout" forgets it.`,
 		Args: CheckArguments(1, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := l.Person("mcp login"); err != nil {

@@ -27,9 +27,7 @@ for a tool, and any rule for a project's server, names the tool's digest:
 mcp(SERVER__TOOL@DIGEST).
 
 ramet is a server too: other people's agents fork, prompt, mail and kill agents here with
-the tools of "ramet mcp serve"; "ramet mcp install" says how they are told of it.
-
-` + ExitHelp(),
+the tools of "ramet mcp serve"; "ramet mcp install" says how they are told of it.`,
 		Args: UnknownCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -99,9 +97,7 @@ func addCommand(l *Line) *cobra.Command {
 service. A program runs with the network, and writes a cache of its own and the folders
 that --root names. Of the environment it gets the usual variables and those of --env; a
 value can name another variable (--env 'TOKEN=$MY_TOKEN'), so that no secret stands in
-the file. ramet mcp tools NAME asks it for its tools.
-
-` + ExitHelp(),
+the file. ramet mcp tools NAME asks it for its tools.`,
 		Args: CheckArguments(1, 1<<10),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := l.Person("mcp add"); err != nil {
@@ -213,9 +209,7 @@ func acceptCommand(l *Line) *cobra.Command {
 		Short: "Accept the tools of an MCP server as they are now",
 		Long: `Rules that name your MCP server or one of its tools do not permit a tool that the server
 added or described otherwise since it was first asked. This accepts all its tools as they
-are now, and lists them: read their descriptions ("ramet mcp tools SERVER --json") first.
-
-` + ExitHelp(),
+are now, and lists them: read their descriptions ("ramet mcp tools SERVER --json") first.`,
 		Args: CheckArguments(1, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := l.Person("mcp accept"); err != nil {
@@ -259,7 +253,7 @@ func callCommand(l *Line) *cobra.Command {
 	return &cobra.Command{
 		Use:   "call SERVER TOOL [JSON|-]",
 		Short: "Call a tool of an MCP server yourself",
-		Long:  "Call a tool of an MCP server with arguments in JSON ({} if none are given; - reads\nstandard input), and print what it answers. Exit 1 if it says that it failed.\n\n" + ExitHelp(),
+		Long:  "Call a tool of an MCP server with arguments in JSON ({} if none are given; - reads\nstandard input), and print what it answers. Exit 1 if it says that it failed.",
 		Args:  CheckArguments(2, 3),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := l.Person("mcp call"); err != nil {

@@ -46,9 +46,7 @@ func installMCPCommand(l *Line) *cobra.Command {
 		Short: "Let another program's agents use ramet's tools",
 		Long: `Add "ramet mcp serve" to the MCP servers of a program: claude (.mcp.json of the project),
 codex (~/.codex/config.toml), opencode (opencode.json), cursor (.cursor/mcp.json). What
-is in the file stays; --print shows what belongs there, and writes nothing.
-
-` + ExitHelp(),
+is in the file stays; --print shows what belongs there, and writes nothing.`,
 		Args:      CheckArguments(1, 1),
 		ValidArgs: clientNames(),
 		RunE: func(c *cobra.Command, args []string) error {

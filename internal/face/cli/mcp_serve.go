@@ -73,9 +73,7 @@ Children work in this process, and what is under way ends with it (ramet exec --
 --all goes on); if "ramet serve" holds the workspace they work there, and go on. Calls
 that no rule or mode permits are denied: nobody can be asked here.
 
-"ramet serve" offers the same at /mcp.
-
-` + ExitHelp(),
+"ramet serve" offers the same at /mcp.`,
 		Args: CheckArguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			ctx := c.Context()
@@ -137,9 +135,7 @@ func tokenCommand(l *Line) *cobra.Command {
 		Long: `Print a token for "ramet mcp serve" (in RAMET_TOKEN) and for /mcp of "ramet serve" (as
 bearer): whoever shows it is this agent, may act on it and on those below it, and writes
 letters in its name. It opens nothing else. It is good while the agent lives and the
-token of ramet's home stays the same.
-
-` + ExitHelp(),
+token of ramet's home stays the same.`,
 		Args:              CheckArguments(1, 1),
 		ValidArgsFunction: l.CompleteAgents(1),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -48,15 +48,13 @@ func (l *Line) Command(o operation.Operation) *cobra.Command {
 		use = append(use, word)
 	}
 	c := &cobra.Command{Use: strings.Join(use, " "), Short: d.Summary, Long: operation.Expand(o, operation.CLI, d.Help), Args: CheckArguments(least, most),
+		Aliases: strings.Fields(d.Aliases),
 		ValidArgsFunction: func(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 			if len(args) >= most {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
 			return l.completer(&places[min(len(args), len(places)-1)])(c, args, begun)
 		},
-	}
-	if d.ExitCodes {
-		c.Long += "\n\n" + ExitHelp()
 	}
 	l.addFlags(c, o)
 	c.RunE = func(c *cobra.Command, args []string) error {

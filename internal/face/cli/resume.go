@@ -24,9 +24,7 @@ func resumeCommand(e Env, l *Line) *cobra.Command {
 		Short: "Go on in one of your projects: choose, and the terminal opens there",
 		Long: `List the projects that have a workspace in ramet's home, the last used first, and open the
 terminal in the one that is chosen, or in the one that is named by its folder or workspace.
-Where there is no terminal, they are printed.
-
-` + ExitHelp(),
+Where there is no terminal, they are printed.`,
 		Args: CheckArguments(0, 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			all, err := l.Projects(c.Context())

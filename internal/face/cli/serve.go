@@ -83,9 +83,7 @@ they leave. It ends with Ctrl-C; --background leaves it running.
 
 Every route but /health needs the token in $RAMET_HOME/token; ` + "`ramet web`" + ` prints a link to the
 page that works once. An address that others can reach needs --allow-remote, and the names
-they use, --host NAME.
-
-` + ExitHelp(),
+they use, --host NAME.`,
 		Args: CheckArguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := l.Person("serve"); err != nil { // who has the page answers questions and chooses modes

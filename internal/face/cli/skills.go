@@ -34,16 +34,14 @@ func skillsCommand(l *Line) *cobra.Command {
 		Long: `List the skills that agents can read: SKILL.md files in .agents/skills and .claude/skills
 of the project, once you accepted them (ramet trust), of your home, and in skills beside
 your configuration. An agent is told their names and descriptions, and reads one with
-the tool skill. allowed-tools takes tools away until the turn ends, and adds none.
-
-` + ExitHelp(),
+the tool skill. allowed-tools takes tools away until the turn ends, and adds none.`,
 		Args: CheckArguments(0, 0),
 		RunE: list(false),
 	}
 	c.AddCommand(&cobra.Command{
 		Use:   "check",
 		Short: "Check the skills, and other definitions, against their format",
-		Long:  "Check the skills, agents and commands that the user and the project define. Exit 1 if a\nfile defines nothing.\n\n" + ExitHelp(),
+		Long:  "Check the skills, agents and commands that the user and the project define. Exit 1 if a\nfile defines nothing.",
 		Args:  CheckArguments(0, 0),
 		RunE:  list(true),
 	})

@@ -34,9 +34,7 @@ each turn tells you once that there is one. A link that leads out of the project
 not followed.
 
 Where standard input is no terminal nobody can be asked: then --yes accepts what is
-there, and --accept only what was listed (see "digest" in --list --json).
-
-` + ExitHelp(),
+there, and --accept only what was listed (see "digest" in --list --json).`,
 		Args: CheckArguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error { return trustCare(c.Context(), l, f) },
 	}

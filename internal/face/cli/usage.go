@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -25,8 +24,11 @@ func UnknownCommand(c *cobra.Command, args []string) error {
 		names = append(names, sub.Name())
 	}
 	err := fault.New(fault.Usage, "unknown command %.80q", args[0])
-	if near := text.NearestWord(args[0], names); near != "" {
+	if near := text.NearestWord(args[0], names); near != "" && (c.HasParent() || guesses[args[0]] == "") {
 		return err.WithHint("did you mean `%s %s`?", c.CommandPath(), near)
+	}
+	if advice := guesses[args[0]]; advice != "" && !c.HasParent() {
+		return err.WithHint("%s", advice)
 	}
 	return err.WithHint("`%s --help` lists the commands", c.CommandPath())
 }
@@ -113,9 +115,13 @@ func NotEmpty(c *cobra.Command, _ []string) error {
 // that does not exist.
 func HelpCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "help [COMMAND]",
+		Use:   "help [COMMAND|exit-codes]",
 		Short: "Help about any command",
 		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 1 && args[0] == "exit-codes" {
+				_, err := fmt.Fprintln(c.OutOrStdout(), exitCodes())
+				return err
+			}
 			topic, rest, err := c.Root().Find(args)
 			if err != nil {
 				return err
@@ -129,9 +135,8 @@ func HelpCommand() *cobra.Command {
 	}
 }
 
-// ExitHelp is the table of exit codes for --help. Twenty commands have it in their text, so it
-// is written once.
-var ExitHelp = sync.OnceValue(func() string {
+// exitCodes returns the table of exit codes.
+func exitCodes() string {
 	var b strings.Builder
 	b.WriteString("Exit codes: 0 ok")
 	last := 0
@@ -146,4 +151,4 @@ var ExitHelp = sync.OnceValue(func() string {
 		b.WriteString(string(row.Code))
 	}
 	return b.String()
-})
+}
