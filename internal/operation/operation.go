@@ -18,9 +18,9 @@ import (
 
 // All returns every operation.
 func All() []Operation {
-	return []Operation{&Ps, &Show, &Lineage, &Log, &Search, &Wait, &Fork, &Send, &Rename, &Mark, &Read, &Mail, &DeleteMail, &Kill, &PreviewKill, &Interrupt, &ShowTrust, &AcceptTrust,
-		&Files, &FileStates, &Diff, &Restore, &Undo, &Trash, &RestoreTrash, &EmptyTrash, &Rewind, &Clear, &Compact, &Usage, &SetMode, &ShowMode, &SetEffort, &Merge, &ListTrees, &RemoveTree, &Redact, &Verify, &ListHooks, &ShowInstructions, &ListDrivers,
-		&ListRuns, &ShowRun, &ReadRunEvents, &VerifyRun, &StartRun, &ResumeRun, &ForkRun, &CancelRun}
+	return []Operation{&Ps, &Show, &Lineage, &Log, &Search, &Wait, &Fork, &Send, &Rename, &Mark, &Append, &Read, &Mail, &DeleteMail, &Kill, &PreviewKill, &Interrupt, &ShowTrust, &AcceptTrust,
+		&Files, &FileStates, &Diff, &Restore, &Undo, &Trash, &RestoreTrash, &EmptyTrash, &Rewind, &Clear, &Compact, &Usage, &SetMode, &ShowMode, &SetEffort, &Merge, &ListTrees, &RemoveTree, &Redact, &Verify, &Checkpoint, &GC, &Backup, &ListHooks, &ListSkills, &CheckSkills, &ShowInstructions, &ListDrivers,
+		&ListRuns, &ShowRun, &ReadRunEvents, &VerifyRun, &StartRun, &ResumeRun, &ForkRun, &CancelRun, &RemoveRuns}
 }
 
 // Named returns the operation of a name; nil: there is none.

@@ -7,5 +7,5 @@ import (
 // agentCommands are the commands of this group.
 func agentCommands(l *Line, p ServerPorts) []*cobra.Command {
 	return []*cobra.Command{execCommand(l), serveHTTPCommand(l, p), webCommand(l, p), acpCommand(l, p.ACP), forkAgentCommand(l),
-		worktreeCommand(), killCommand(l), skillsCommand(l)}
+		worktreeCommand(), killCommand(l)}
 }

@@ -24,7 +24,7 @@ type CarePorts struct {
 
 // PrintProof are the commands of proof and care.
 func PrintProof(l *Line) []*cobra.Command {
-	return []*cobra.Command{verifyStoreCommand(l), checkpointCommand(l), keyCommand(l), gcCommand(l), backupCommand(l)}
+	return []*cobra.Command{verifyStoreCommand(l), keyCommand(l)}
 }
 
 // careCommands are the commands about settings and the program.

@@ -21,7 +21,7 @@ type group struct {
 
 func groups(e Env, l *Line) []group {
 	all := []group{
-		{"agents", "Agents:", "exec serve web acp fork worktree kill skills resume server",
+		{"agents", "Agents:", "exec serve web acp fork worktree kill resume server",
 			func() []*cobra.Command {
 				servers := e.Servers
 				servers.HTTP = func(ctx context.Context, w *session.Workspace, s Service) error {
@@ -30,10 +30,10 @@ func groups(e Env, l *Line) []group {
 				}
 				return append(agentCommands(l, servers), resumeCommand(e, l), serverCommand(e, l))
 			}},
-		{"history", "History:", "append export import", func() []*cobra.Command { return historyCommands(l) }},
+		{"history", "History:", "export import", func() []*cobra.Command { return historyCommands(l) }},
 		{"files", "Files:", "", func() []*cobra.Command { return nil }},
 		{"mail", "Mail:", "mail", func() []*cobra.Command { return mailCommands(l) }},
-		{"proof", "Proof and care:", "verify checkpoint key gc backup", func() []*cobra.Command { return PrintProof(l) }},
+		{"proof", "Proof and care:", "verify key", func() []*cobra.Command { return PrintProof(l) }},
 		{"runs", "Runs:", "run worker schema", func() []*cobra.Command { return runCommands(l, e.Runs) }},
 		{"ledger", "Ledger:", "track", func() []*cobra.Command { return ledgerCommands(l) }},
 		{"models", "Models:", "models auth", func() []*cobra.Command { return modelCommands(l, e.Models) }},

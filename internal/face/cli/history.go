@@ -6,5 +6,5 @@ import (
 
 // historyCommands are the commands of this group.
 func historyCommands(l *Line) []*cobra.Command {
-	return []*cobra.Command{appendMessageCommand(l), exportHistoryCommand(l), importHistoryCommand(l)}
+	return []*cobra.Command{exportHistoryCommand(l), importHistoryCommand(l)}
 }

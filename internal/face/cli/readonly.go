@@ -10,8 +10,8 @@ import (
 // reading are the commands that change nothing: a database that was named and is not
 // there is not made for them. What completes arguments does not make one either.
 var reading = map[string]bool{"ramet export": true, "ramet mail": true,
-	"ramet read": true, "ramet verify": true, "ramet checkpoint": true, "ramet doctor": true,
-	"ramet backup": true, "ramet gc": true, "ramet worktree list": true, "ramet models": true,
+	"ramet read": true, "ramet verify": true, "ramet doctor": true,
+	"ramet gc": true, "ramet worktree list": true, "ramet models": true,
 	"ramet __complete": true, "ramet __completeNoDesc": true}
 
 // TellFinished says that a restore of files is finished that another process had begun.

@@ -36,7 +36,7 @@ trail: init, append, verify.`,
 		return &operation.Runs{Store: store, Kind: kind, External: p.External}, err
 	}
 	c.AddCommand(startCommand(l, f, p), resumeRunCommand(l, f, p), l.Command(&operation.CancelRun), recipesCommand(l), recipeCommand(l), initCommand(l, f), appendEventCommand(l, f), l.Command(&operation.ReadRunEvents), l.Command(&operation.ShowRun), l.Command(&operation.ListRuns), replayCommand(l, f), planCommand(l, f, p),
-		l.Command(&operation.VerifyRun), exportRunCommand(l, f), importRunCommand(l, f), l.Command(&operation.ForkRun), rmCommand(l, f), newCommand(l), programCommand(l, p))
+		l.Command(&operation.VerifyRun), exportRunCommand(l, f), importRunCommand(l, f), l.Command(&operation.ForkRun), l.Command(&operation.RemoveRuns), newCommand(l), programCommand(l, p))
 	for _, sub := range c.Commands() {
 		if strings.Contains(sub.Use, " ID") {
 			sub.ValidArgsFunction = completeRuns(l, f)
@@ -51,7 +51,7 @@ trail: init, append, verify.`,
 // completeRuns completes with the ids of runs.
 func completeRuns(l *Line, f *runFlags) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		if len(args) > 0 && !strings.HasSuffix(c.Use, "...") {
+		if len(args) > 0 && !strings.HasSuffix(c.Use, "…") {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		store, err := l.Runs(f.dir)

@@ -251,13 +251,18 @@ func (s *Session) Peers() (control.Folder, error) {
 	return control.At(home, place.DB), err
 }
 
-// SigningKey signs checkpoints. It is made at first use.
+// SigningKey returns the key that signs checkpoints in a home. It is made at first use.
+func SigningKey(home string) (*seal.Key, error) {
+	return seal.LoadKey(filepath.Join(home, "keys", "log.ed25519"))
+}
+
+// SigningKey returns the key of the session's home.
 func (s *Session) SigningKey() (*seal.Key, error) {
 	home, err := s.HomeDir()
 	if err != nil {
 		return nil, err
 	}
-	return seal.LoadKey(filepath.Join(home, "keys", "log.ed25519"))
+	return SigningKey(home)
 }
 
 // MakeProjectFolder makes the .ramet folder of the project that dir is in, which git is to

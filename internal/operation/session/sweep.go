@@ -17,7 +17,6 @@ import (
 	"ramet/internal/core/agent"
 	"ramet/internal/core/config"
 	"ramet/internal/operation/public"
-	"ramet/internal/run/rundir"
 )
 
 // SweepBlobs drops the contents that no message names.
@@ -192,9 +191,13 @@ func clearFolder(dir string) error {
 
 // SweepRun takes away the evidence of a run that ended, and with artifacts every file that its
 // log names. The log says so.
-func (s *Session) SweepRun(ctx context.Context, runs *rundir.Store, runID string, artifacts, plan bool) (public.SweptPart, error) {
+func (w Care) SweepRun(ctx context.Context, runID string, artifacts, plan bool) (public.SweptPart, error) {
 	what := map[bool]string{false: "evidence", true: "artifacts"}[artifacts]
 	out := part(what, "you named run "+runID+"; its log says that they were removed")
+	runs, err := w.ws.RunStore()
+	if err != nil {
+		return out, err
+	}
 	r, err := runs.Open(ctx, runID, "")
 	if err != nil {
 		return out, err

@@ -1,0 +1,26 @@
+package operation
+
+import (
+	"context"
+
+	"ramet/internal/base/printer"
+)
+
+// BackupInput names the file of a backup.
+type BackupInput struct {
+	Path Path `json:"path" arg:"FILE" help:"the new file"`
+}
+
+// Backup copies the workspace into a new file.
+var Backup = Op[BackupInput, BackupInput]{
+	Doc: Doc{Name: "backup", Group: "proof", Faces: CLI, Effect: Reads, Summary: "Copy the workspace into a new file",
+		Help: `Copy the workspace, as it is at one moment, into a new SQLite file that opens
+with --db FILE, also when the workspace itself is in PostgreSQL. Writers are
+not stopped. An existing file is never replaced.`},
+	Run: func(ctx context.Context, e *Env, in BackupInput) (BackupInput, error) {
+		return in, e.Store.Backup(ctx, string(in.Path))
+	},
+	Text: func(w *printer.Writer, _ BackupInput, out BackupInput) {
+		w.Line("workspace copied to %s", string(out.Path))
+	},
+}
