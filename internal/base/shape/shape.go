@@ -154,7 +154,7 @@ func (s *Shape) OrNull() *Shape {
 	return c
 }
 
-// Format returns the shape of a copy of a string's shape that says what its characters mean, as
+// Format returns a copy of a string's shape that says what its characters mean, as
 // date-time or uuid. It is told, not checked.
 func (s *Shape) Format(name string) *Shape {
 	c := s.copy()
@@ -162,21 +162,21 @@ func (s *Shape) Format(name string) *Shape {
 	return c
 }
 
-// AtMost returns the shape of a copy of an array's shape with so many elements at most.
+// AtMost returns a copy of an array's shape with so many elements at most.
 func (s *Shape) AtMost(elements int) *Shape {
 	c := s.copy()
 	c.most = elements
 	return c
 }
 
-// AtLeast returns the shape of a copy of an object's shape with so many members at least.
+// AtLeast returns a copy of an object's shape with so many members at least.
 func (s *Shape) AtLeast(members int) *Shape {
 	c := s.copy()
 	c.least = members
 	return c
 }
 
-// With returns the shape of a copy with a description for the published schema.
+// With returns a copy with a description for the published schema.
 func (s *Shape) With(desc string) *Shape {
 	c := s.copy()
 	c.desc = desc
