@@ -13,6 +13,6 @@ func (w *work) answerFallback(order string) (ok bool) {
 	if m == nil {
 		return false
 	}
-	w.carryOut(one("write", "write "+name(m[1]), map[string]any{"path": m[1], "content": m[2] + "\n"})[0])
+	w.carryOut(oneCall("write", "write "+showName(m[1]), map[string]any{"path": m[1], "content": m[2] + "\n"})[0])
 	return true
 }

@@ -30,7 +30,7 @@ func (w *work) fork(s step) bool {
 			w.say("I am the child, and was told nothing else.")
 			return true
 		case who != "":
-			w.say("%s: it is %s.", past(o.act), name(who))
+			w.say("%s: it is %s.", past(o.act), showName(who))
 		default:
 			w.tell(o)
 		}

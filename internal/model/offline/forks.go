@@ -2,6 +2,7 @@ package offline
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,18 +13,16 @@ import (
 const mostChildren = 8
 
 var (
-	forkHead    = text.Regexp(`(?i)^(?:forks?|(?:spawns?|starts?|creates?|makes?)\s+(?:off\s+)?(?:(?:a|an|one|two|three|four|five|six|seven|eight|some|\d+)\s+)?(?:new\s+)?(?:child|children|agents?|helpers?|workers?|sub-?agents?))(?:[\s:,]|$)`)
-	forkVerb    = text.Regexp(`(?i)^(?:forks?|spawns?|starts?|creates?|makes?)\b(?:\s+off\b)?(?:\s+yourself\b)?\s*`)
-	counted     = text.Regexp(`(?i)^(an?|one|two|three|four|five|six|seven|eight|\d{1,6})\b\s*`)
-	noun        = text.Regexp(`(?i)^(?:(?:new|more|other|child|small)\s+)*(?:child|children|kids?|agents?|helpers?|workers?|sub-?agents?|times)\b\s*`)
-	named       = text.Regexp(`(?i)^,?\s*(?:named|called|with the names?)\s+([a-z][a-z0-9._-]*(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+)[a-z][a-z0-9._-]*)*)`)
-	ownTree     = text.Regexp(`(?i)^,?\s*(?:each\s+)?(?:in|with)\s+(?:its|their|an?|his|her)?\s*(?:own\s+)?(?:git\s+)?worktrees?\b`)
-	noContext   = text.Regexp(`(?i)^,?\s*(?:without|with\s+no)\s+(?:any\s+|my\s+|the\s+)?(?:context|history)\b`)
-	unwaited    = text.Regexp(`(?i)(?:,?\s*(?:and|but)\s+(?:do\s+not|don't)\s+wait(?:\s+for\s+(?:it|them))?|,?\s+in\s+the\s+background|,?\s+without\s+waiting(?:\s+for\s+(?:it|them))?)$`)
-	forTask     = text.Regexp(`(?i)^[\s:,]*(?:(?:to|that|which|who|each\s+to|and\s+(?:let|have|make)\s+(?:it|them|each)|and\s+(?:ask|tell)\s+(?:it|them|each)\s+to|with\s+the\s+(?:task|prompt|order))\b[\s:,]*)?`)
-	perChild    = text.Regexp(`(?i)(?:^|[\s,;]+(?:and\s+)?)(?:one|another|the\s+(?:other|first|second|third|fourth|last)(?:\s+one)?)\s+(?:(?:child|of\s+them|to|should|shall|must|that|which|who)\s+)*`)
-	thirdPerson = text.Regexp(`(?i)^(run|read|list|show|open|print|write|save|create|make|replace|change|find|send|tell|wait|check|kill|fork|say|answer|exit|quit|grep|scan|execute|put|mail|spawn|start)s\b`)
-	searches    = text.Regexp(`(?i)^searches\b`)
+	forkHead  = text.Regexp(`(?i)^(?:forks?|(?:spawns?|starts?|creates?|makes?)\s+(?:off\s+)?(?:(?:a|an|one|two|three|four|five|six|seven|eight|some|\d+)\s+)?(?:new\s+)?(?:child|children|agents?|helpers?|workers?|sub-?agents?))(?:[\s:,]|$)`)
+	forkVerb  = text.Regexp(`(?i)^(?:forks?|spawns?|starts?|creates?|makes?)\b(?:\s+off\b)?(?:\s+yourself\b)?\s*`)
+	counted   = text.Regexp(`(?i)^(an?|one|two|three|four|five|six|seven|eight|\d{1,6})\b\s*`)
+	noun      = text.Regexp(`(?i)^(?:(?:new|more|other|child|small)\s+)*(?:child|children|kids?|agents?|helpers?|workers?|sub-?agents?|times)\b\s*`)
+	named     = text.Regexp(`(?i)^,?\s*(?:named|called|with the names?)\s+([a-z][a-z0-9._-]*(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+)[a-z][a-z0-9._-]*)*)`)
+	ownTree   = text.Regexp(`(?i)^,?\s*(?:each\s+)?(?:in|with)\s+(?:its|their|an?|his|her)?\s*(?:own\s+)?(?:git\s+)?worktrees?\b`)
+	noContext = text.Regexp(`(?i)^,?\s*(?:without|with\s+no)\s+(?:any\s+|my\s+|the\s+)?(?:context|history)\b`)
+	unwaited  = text.Regexp(`(?i)(?:,?\s*(?:and|but)\s+(?:do\s+not|don't)\s+wait(?:\s+for\s+(?:it|them))?|,?\s+in\s+the\s+background|,?\s+without\s+waiting(?:\s+for\s+(?:it|them))?)$`)
+	forTask   = text.Regexp(`(?i)^[\s:,]*(?:(?:to|that|which|who|each\s+to|and\s+(?:let|have|make)\s+(?:it|them|each)|and\s+(?:ask|tell)\s+(?:it|them|each)\s+to|with\s+the\s+(?:task|prompt|order))\b[\s:,]*)?`)
+	perChild  = text.Regexp(`(?i)(?:^|[\s,;]+(?:and\s+)?)(?:one|another|the\s+(?:other|first|second|third|fourth|last)(?:\s+one)?)\s+(?:(?:child|of\s+them|to|should|shall|must|that|which|who)\s+)*`)
 )
 
 var numbers = map[string]int{"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8}
@@ -33,9 +32,9 @@ const ready = "say I am ready"
 
 // parseFork understands how many children are to be forked, under which names, and
 // what each shall do.
-func parseFork(s string, depth int) []step {
+func (p parser) parseFork(s string) []step {
 	out := step{kind: forking}
-	if tail := unwaited().FindString(mask(s)); tail != "" {
+	if tail := unwaited().FindString(s); tail != "" {
 		out.leave = true
 		s = strings.TrimSpace(s[:len(s)-len(tail)])
 	}
@@ -72,7 +71,7 @@ func parseFork(s string, depth int) []step {
 			args["context"], rest, again = "none", rest[len(m):], true
 		}
 	}
-	tasks := tasksOf(rest[len(forTask().FindString(rest)):], count, depth)
+	tasks := p.tasksOf(rest[len(forTask().FindString(rest)):], count)
 	if tasks == nil {
 		return nil
 	}
@@ -88,27 +87,27 @@ func parseFork(s string, depth int) []step {
 		act := "fork a child"
 		if i < len(names) {
 			one["name"] = names[i]
-			act += " named " + name(names[i])
+			act += " named " + showName(names[i])
 		}
-		out.calls = append(out.calls, call{"fork", one, fmt.Sprintf("%s to %s", act, name(tasks[min(i, len(tasks)-1)]))})
+		out.calls = append(out.calls, call{"fork", one, fmt.Sprintf("%s to %s", act, showName(tasks[min(i, len(tasks)-1)]))})
 	}
 	return []step{out}
 }
 
 // tasksOf finds what the children shall do: one order for all, or one for each.
 // nil: it is not understood.
-func tasksOf(s string, count, depth int) []string {
+func (p parser) tasksOf(s string, count int) []string {
 	s = strings.TrimSpace(s)
 	if s == "" {
 		return []string{ready}
 	}
-	// Prompts in quotes are taken as they are: a child may be another model.
-	if quoted, between := allQuoted(s); len(quoted) > 0 && strings.Trim(joint().ReplaceAllString(" "+between+" ", ""), " ,") == "" && s[0] != '`' {
+	// Prompts in quotes are used as they are: a child may be another model.
+	if quoted := p.allQuoted(s); quoted != nil {
 		return quoted
 	}
-	var tasks []string
-	hidden := mask(s)
-	if at := perChild().FindAllStringIndex(hidden, -1); at != nil && at[0][0] == 0 {
+	tasks := []string{s}
+	if at := perChild().FindAllStringIndex(s, -1); at != nil && at[0][0] == 0 {
+		tasks = nil
 		for i, a := range at {
 			end := len(s)
 			if i+1 < len(at) {
@@ -116,29 +115,27 @@ func tasksOf(s string, count, depth int) []string {
 			}
 			tasks = append(tasks, s[a[1]:end])
 		}
-	} else if parts := joined(s); count > 1 && len(parts) == count {
-		tasks = parts // if each of them is an order
-		for _, p := range parts {
-			if parse(imperative(p), depth+1) == nil {
-				tasks = []string{s}
-				break
-			}
-		}
-	} else {
-		tasks = []string{s}
+	} else if parts := joint().Split(s, -1); count > 1 && len(parts) == count &&
+		!slices.ContainsFunc(parts, func(one string) bool { return p.parse(imperative(one)) == nil }) {
+		tasks = parts
 	}
 	for i, t := range tasks {
-		tasks[i] = imperative(t)
-		if steps, _ := understandAt(tasks[i], depth+1); steps == nil {
+		tasks[i] = p.restore(imperative(t))
+		if steps, _ := understandAt(tasks[i], p.depth+1); steps == nil {
 			return nil
 		}
 	}
 	return tasks
 }
 
-// imperative makes an order of what somebody does: reads, runs.
-func imperative(s string) string {
-	s = tidy(s)
-	s = searches().ReplaceAllString(s, "search")
-	return thirdPerson().ReplaceAllString(s, "$1")
+// allQuoted returns the texts of a list of nothing but quoted texts; nil if it is none, or begins with a command.
+func (p parser) allQuoted(s string) (out []string) {
+	for _, one := range joint().Split(s, -1) {
+		inner, quoted := p.literal(one)
+		if !quoted || out == nil && strings.HasPrefix(p.restore(one), "`") {
+			return nil
+		}
+		out = append(out, inner)
+	}
+	return out
 }
