@@ -1,17 +1,21 @@
 package sandbox
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
 
 	"ramet/internal/base/fault"
 )
@@ -462,4 +466,106 @@ func TestTheTableOfSocketsIsRead(t *testing.T) {
 			t.Errorf("%q: %s %s", line, inode, path)
 		}
 	}
+}
+
+// A command finds other files in place of some, and changes neither.
+func TestFilesAreReplaced(t *testing.T) {
+	dir, copies := t.TempDir(), t.TempDir()
+	for name, text := range map[string]string{dir + "/file": "theirs", dir + "/folder/a": "theirs", copies + "/file": "ours", copies + "/folder/b": "ours"} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	boxes := []*Box{nil}
+	if Available() == nil {
+		boxes = append(boxes, &Box{Write: []string{dir}, Hide: []string{copies}})
+	}
+	for _, box := range boxes {
+		cmd := sh(dir, `cat file folder/*; (echo changed > file; touch folder/c; rm -r folder; mv file other) 2>&- || exit 0`)
+		cmd.Confine = box
+		cmd.Replace = map[string]string{dir + "/file": copies + "/file", dir + "/folder": copies + "/folder"}
+		if r, out := run(t, cmd); r.ExitCode != 0 || out != "oursours" {
+			t.Errorf("confined %v: %+v %q", box != nil, r, out)
+		}
+		for name, want := range map[string]string{dir + "/file": "theirs", dir + "/folder/a": "theirs", copies + "/file": "ours", copies + "/folder/b": "ours", dir + "/folder/c": "", copies + "/folder/c": ""} {
+			if text, _ := os.ReadFile(name); string(text) != want {
+				t.Errorf("confined %v: %s is %q", box != nil, name, text)
+			}
+		}
+	}
+}
+
+// playPoor is a user whom the kernel allows no namespaces, as on systems that switch
+// them off: it says what it gets.
+func playPoor() {
+	if err := os.WriteFile("/proc/sys/user/max_user_namespaces", []byte("0"), 0); err != nil {
+		fmt.Println("forbid namespaces:", err)
+		os.Exit(1)
+	}
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var none [2]unix.CapUserData
+	if err := unix.Capset(&header, &none[0]); err != nil { // of this thread, from which we fork
+		fmt.Println("drop privileges:", err)
+		os.Exit(1)
+	}
+	err := Available()
+	fmt.Printf("confined: %t %v\n", fault.Is(err, fault.Denied), err)
+	mark := "TREE=" + newMark()
+	out := newScreen()
+	cmd := sh("/", stubborn, mark)
+	cmd.Output = out
+	p, err := Start(context.Background(), cmd)
+	if err != nil {
+		fmt.Println("start:", err)
+		os.Exit(1)
+	}
+	for !strings.Contains(out.String(), "ready") {
+		<-out.more
+	}
+	for alive(mark) <= 4 { // the test that started this process ends it otherwise
+		runtime.Gosched()
+	}
+	stood := alive(mark) > 4
+	p.Kill()
+	r, err := p.Wait()
+	fmt.Printf("contained by %+v: %t %+v %v %d\n", p.way, stood, r, err, alive(mark))
+}
+
+func TestWithoutUserNamespaces(t *testing.T) {
+	id := os.Geteuid()
+	attr := &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER, Pdeathsig: syscall.SIGKILL, AmbientCaps: []uintptr{unix.CAP_SYS_RESOURCE}}
+	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 65534, HostID: id, Size: 1}}
+	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 65534, HostID: os.Getegid(), Size: 1}}
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), role+"=poor")
+	cmd.SysProcAttr = attr
+	out, err := cmd.CombinedOutput()
+	want := "contained by {Spaces:false User:false}: true {ExitCode:137 Signal:killed Killed:true Notes:} <nil> 0\n"
+	if err != nil || !strings.HasPrefix(string(out), "confined: true commands cannot be confined") || !strings.HasSuffix(string(out), want) {
+		t.Errorf("%v\n%s\nwant %s", err, out, want)
+	}
+}
+
+func BenchmarkStart(b *testing.B) {
+	for name, box := range map[string]*Box{"contained": nil, "confined": {Write: []string{b.TempDir()}}} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				cmd := Command{Args: []string{"/bin/true"}, Dir: "/", Confine: box}
+				p, err := Start(b.Context(), cmd)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if _, err := p.Wait(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	b.Run("bare", func(b *testing.B) {
+		for b.Loop() {
+			if err := exec.Command("/bin/true").Run(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }

@@ -1,15 +1,20 @@
 package sandbox
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/testkit"
@@ -334,5 +339,151 @@ func TestAsAnOrdinaryUser(t *testing.T) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}, Pdeathsig: syscall.SIGKILL}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("as user %d: %v\n%s", nobody, err, out)
+	}
+}
+
+// playMarked says which mark it bears.
+func playMarked() {
+	m, ok := Marked()
+	fmt.Printf("%v %x\n", ok, m[:])
+}
+
+// Whatever a command does to get rid of it, it bears its mark; and the mark of a command that
+// it starts for somebody else is the other's.
+func TestAMarkLasts(t *testing.T) {
+	if m, ok := Marked(); ok {
+		t.Skipf("this test runs in a command of %x", m[:])
+	}
+	// A copy: an ordinary user cannot reach the folder of the test binary.
+	program, err := os.ReadFile("/proc/self/exe")
+	self := filepath.Join(t.TempDir(), "self")
+	if err == nil {
+		err = os.WriteFile(self, program, 0o700)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	mark := Mark{1, 2, 3, 0, 255, 38}
+	want := fmt.Sprintf("true %x", mark[:])
+	for _, line := range []string{
+		`SANDBOX_TEST_ROLE=marked "$0"`,
+		`env -i SANDBOX_TEST_ROLE=marked setsid "$0"`,
+		`(SANDBOX_TEST_ROLE=marked "$0" &) ; sleep 1`,
+		`SANDBOX_TEST_ROLE=marked unshare --user --pid --fork --mount-proc "$0" || SANDBOX_TEST_ROLE=marked "$0"`,
+	} {
+		var out bytes.Buffer
+		p, err := Start(t.Context(), Command{Args: []string{"sh", "-c", line, self}, Dir: t.TempDir(), Env: os.Environ(), Output: &out, For: &mark})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Wait(); err != nil || !strings.Contains(out.String(), want) {
+			t.Errorf("%s: %v, %q, want %q", line, err, out.String(), want)
+		}
+	}
+	var out bytes.Buffer
+	p, err := Start(t.Context(), Command{Args: []string{"sh", "-c", `SANDBOX_TEST_ROLE=marked "$0"`, self}, Dir: t.TempDir(), Env: os.Environ(), Output: &out})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Wait(); err != nil || !strings.HasPrefix(out.String(), "false ") {
+		t.Errorf("one for nobody: %v, %q", err, out.String())
+	}
+}
+
+// Cleaning up finds a process by its ancestors, by a whole mark in its environment, or by a namespace that is not ours.
+func TestProcessesThatAreCleanedUp(t *testing.T) {
+	mark, short := newMark(), "SHORT="+strings.Repeat("x", len(markName)+19-len("SHORT="))
+	cmd := exec.Command("/bin/sh", "-c", "sleep 100000 & echo ready; wait")
+	cmd.Env = []string{sandboxPath, mark, short}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	defer syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
+		t.Fatal(line, err)
+	}
+	both := processesWithMark(mark)
+	for len(both) < 2 && t.Context().Err() == nil { // the second one may be about to become sleep, and shows no environment then
+		time.Sleep(time.Millisecond)
+		both = processesWithMark(mark)
+	}
+	if slices.Sort(both); len(both) != 2 || both[0] != cmd.Process.Pid {
+		t.Fatalf("%v have the mark of %d", both, cmd.Process.Pid)
+	}
+	below := findDescendants(os.Getpid())
+	if !slices.Contains(below, both[0]) || !slices.Contains(below, both[1]) || slices.Contains(below, os.Getpid()) || slices.Contains(below, os.Getppid()) {
+		t.Errorf("%v are below %d, not %v", below, os.Getpid(), both)
+	}
+	if found := findDescendants(both[1]); len(found) != 0 {
+		t.Errorf("%v are below one without children", found)
+	}
+	if parent, ok := parentOf(both[1]); parent != both[0] || !ok {
+		t.Errorf("the parent of %v is %d", both, parent)
+	}
+	if parent, ok := parentOf(-1); ok {
+		t.Errorf("the parent of none is %d", parent)
+	}
+	for _, text := range []string{mark[:len(mark)-1], mark[1:], short} {
+		if found := processesWithMark(text); found != nil {
+			t.Errorf("%v have the mark %s", found, text)
+		}
+	}
+	ours, err := os.Open("/proc/self/ns/pid")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ours.Close()
+	if found := append(processesOfNamespace(ours), processesOfNamespace(nil)...); found != nil {
+		t.Errorf("processes of our own namespace: %v", found)
+	}
+}
+
+// A command that stays is spoken with over its own pipes; what it complains goes elsewhere.
+func TestACommandIsSpokenWith(t *testing.T) {
+	for _, confine := range []*Box{nil, {Network: true}} {
+		if confine != nil && Available() != nil {
+			continue
+		}
+		inR, inW, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		outR, outW, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		errs := newScreen()
+		cmd := sh(t.TempDir(), `echo ready >&2; while read -r line; do echo "heard $line"; done; echo bye >&2; exit 3`)
+		cmd.Speaks, cmd.Output, cmd.Confine = &Speech{In: inR, Out: outW}, errs, confine
+		p, err := Start(t.Context(), cmd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answers := bufio.NewReader(outR)
+		for _, word := range []string{"one", "two"} {
+			if _, err := inW.WriteString(word + "\n"); err != nil {
+				t.Fatal(err)
+			}
+			if line, err := answers.ReadString('\n'); line != "heard "+word+"\n" {
+				t.Errorf("%q, %v", line, err)
+			}
+		}
+		inW.Close()
+		if r, err := p.Wait(); err != nil || r.ExitCode != 3 {
+			t.Errorf("%+v, %v", r, err)
+		}
+		if errs.String() != "ready\nbye\n" {
+			t.Errorf("complained %q", errs)
+		}
+		if _, err := answers.ReadByte(); err == nil {
+			t.Error("its end is still open")
+		}
+		outR.Close()
 	}
 }

@@ -113,3 +113,25 @@ func resultOf(state *os.ProcessState) Result {
 	}
 	return r
 }
+
+// limitsHow: there are no confined commands here.
+func limitsHow() string { return "" }
+
+func machineMemory() int64 { return 0 }
+
+// Mark is for whom a command is started: the bytes of an agent's id. Only Linux has a way
+// to make it last.
+type Mark [16]byte
+
+// Marked returns the mark that this process bears; false: none.
+func Marked() (Mark, bool) { return Mark{}, false }
+
+// Terminate asks the command to end, and returns at once. Where nobody can be asked, nothing
+// happens: Kill sees to it.
+func (p *Process) Terminate() {
+	select {
+	case <-p.done:
+	default:
+		p.cmd.Process.Signal(syscall.SIGTERM)
+	}
+}

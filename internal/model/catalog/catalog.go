@@ -14,6 +14,7 @@ package catalog
 
 import (
 	_ "embed"
+	"net/url"
 	"strings"
 	"sync"
 
@@ -274,4 +275,109 @@ func (v Vendor) documents(m llm.Model) bool {
 func (v Vendor) Price(name string) (llm.Price, bool) {
 	m, known := v.Model(name)
 	return m.Price, known || v.Local
+}
+
+// cloud returns where Google's cloud is asked: its location decides.
+func (v Vendor) cloud() string {
+	switch at := v.Place(); at {
+	case "global":
+		return "https://aiplatform.googleapis.com"
+	case "us", "eu":
+		return "https://aiplatform." + at + ".rep.googleapis.com"
+	default:
+		return "https://" + at + "-aiplatform.googleapis.com"
+	}
+}
+
+// Place returns the location in Google's cloud.
+func (v Vendor) Place() string {
+	if v.Location == "" {
+		return "global"
+	}
+	return v.Location
+}
+
+// Below returns the path of the models in Google's cloud, of one who made them.
+func (v Vendor) Below(publisher string) string {
+	return "/v1/projects/" + url.PathEscape(v.Project) + "/locations/" + url.PathEscape(v.Place()) + "/publishers/" + publisher + "/models/"
+}
+
+// URL returns the base URL under which the vendor is asked: the given one or, if that is
+// empty, its usual one. OpenAI's protocols stand below /v1, which people leave out.
+func (v Vendor) URL(given string) (string, error) {
+	base := given
+	if base == "" {
+		base = v.Base
+	}
+	if base == "" && v.Google {
+		base = v.cloud()
+	}
+	if base == "" {
+		return "", fault.New(fault.InvalidConfig, "%s has no usual address", v.Name).WithHint("set %s", v.BaseVariable())
+	}
+	u, err := url.Parse(base)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		// It is not repeated: there may be a password in it.
+		return "", fault.New(fault.InvalidConfig, "%s is no URL with http or https and a host", v.BaseVariable()).
+			WithHint("correct it, or leave it out")
+	}
+	if u.RawQuery != "" || u.Fragment != "" {
+		return "", fault.New(fault.InvalidConfig, "%s has a query or a fragment", v.BaseVariable()).WithHint("leave it out")
+	}
+	if strings.Trim(u.Path, "/") == "" && (v.Protocol == Chat || v.Protocol == Responses) {
+		if u.Path = "/v1"; v.Under != "" {
+			u.Path = v.Under
+		}
+	}
+	return strings.TrimRight(u.String(), "/"), nil
+}
+
+// Choose decides which model is meant: the one that was asked for, else the
+// default of the first vendor that is usable, else the one that is built in.
+func Choose(asked string, usable func(Vendor) bool) (llm.Ref, error) {
+	if asked != "" {
+		ref, err := Parse(asked)
+		if err != nil {
+			return llm.Ref{}, err
+		}
+		_, err = Find(ref.Vendor)
+		return ref, err
+	}
+	for _, v := range Vendors() {
+		if v.Named || !v.BuiltIn && !usable(v) {
+			continue // its table, which may be long, is not read
+		}
+		if name := v.Table().Default; name != "" {
+			return llm.Ref{Vendor: v.Name, Name: name}, nil
+		}
+	}
+	panic("catalog: no model is built in")
+}
+
+// Parse reads a model as a person writes it: vendor/name. If the vendor is missing, or is all there is,
+// the hint of the error names the model that was probably meant.
+func Parse(said string) (llm.Ref, error) {
+	ref, err := llm.ParseRef(said)
+	f, ok := fault.Of(err)
+	if !ok {
+		return ref, err
+	}
+	var words []string
+	full := map[string]string{} // by what may be said for it
+	for _, v := range Vendors() {
+		for _, m := range v.Table().Models {
+			for _, word := range []string{v.Name + "/" + m.Name, m.Name} {
+				if full[word] == "" {
+					words, full[word] = append(words, word), v.Name+"/"+m.Name
+				}
+			}
+		}
+		if usual := v.Table().Default; usual != "" && full[v.Name] == "" {
+			words, full[v.Name] = append(words, v.Name), v.Name+"/"+usual
+		}
+	}
+	if near := text.NearestWord(strings.ToLower(said), words); near != "" && said != "" {
+		return ref, f.WithHint("did you mean %q?", full[near])
+	}
+	return ref, err
 }

@@ -6,9 +6,12 @@ import (
 	"strings"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"ramet/internal/base/fault"
 	"ramet/internal/model/llm"
 	"ramet/internal/model/wire"
+	"ramet/internal/testkit/llmtest"
 )
 
 // says answers with these chunks and keeps what was sent.
@@ -211,3 +214,16 @@ func TestMarksForThoseWhoWantThem(t *testing.T) {
 		}
 	}
 }
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var suite = llmtest.Suite{
+	New:   func(o wire.Options) llm.Provider { return New(o, Dialect{}) },
+	Model: "llama", KeyHeader: "Authorization", KeyPrefix: "Bearer ", Thinking: true, Reasoning: 8, WriteCache: 20,
+	Raw: map[string]string{"text": "stop", "thinking": "stop", "tools": "tool_calls", "cache": "stop",
+		"length": "length", "badargs": "length", "refusal": "refusal"},
+}
+
+func TestConformance(t *testing.T) { llmtest.Run(t, suite) }
+
+func FuzzStream(f *testing.F) { llmtest.Fuzz(f, suite) }

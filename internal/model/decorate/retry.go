@@ -1,3 +1,22 @@
+// Package decorate wraps llm.Provider with what every vendor needs. Package dial stacks the decorators:
+//
+//   - WithRecord calls a Recorder with every call: a hash of the request, usage, cost, duration and end. It
+//     is outside of retries, so one call is one record. The record is made before the terminal event is
+//     passed on; if that fails, the call has failed. A consumer that breaks off leaves a record too.
+//   - WithResume continues an answer that a vendor paused, as some do after web searches. The caller sees
+//     one answer with the tokens of all requests. A vendor that pauses without output, or for ever, has
+//     cut the answer.
+//   - WithRetry repeats calls that failed for a temporary reason, with backoff, jitter and the server's
+//     Retry-After, and reports each as a Retry event. It repeats only while nothing of an answer was
+//     shown, and at most RetryOptions.Attempts times, except for calls made Patiently.
+//   - WithStructured asks again without the schema where a vendor refused it, and does not send that model
+//     a schema again.
+//   - WithSight replaces images and documents by a sentence for models and protocols that cannot read
+//     them, and asks once more without them where a vendor refused.
+//   - WithQueue limits how many calls run at the same time, in all and for each vendor, first come, first
+//     served. A call that waits for a busy vendor does not delay those to others.
+//
+// All of them stop at once when the context ends.
 package decorate
 
 import (
@@ -5,6 +24,7 @@ import (
 	"errors"
 	"iter"
 	"math/rand/v2"
+	"net/http"
 	"sync/atomic"
 	"time"
 
@@ -124,5 +144,39 @@ func waitFor(ctx context.Context, d time.Duration) bool {
 		return false
 	case <-t.C:
 		return ctx.Err() == nil
+	}
+}
+
+type patientKey struct{}
+
+// Patiently is ctx for calls that nobody waits for at a terminal: a vendor that has too much to do,
+// and a network that was lost, are waited for as long as ctx lasts.
+func Patiently(ctx context.Context) context.Context {
+	return context.WithValue(ctx, patientKey{}, true)
+}
+
+// endless reports whether a failure is waited for however long it takes: the vendor says that it will
+// pass, or it was reached before and is not any more. An address at which nobody ever answered is
+// a mistake sooner than a loss.
+func (p *retryProvider) endless(ctx context.Context, why *llm.Failure) bool {
+	if patient, _ := ctx.Value(patientKey{}).(bool); !patient || !why.Again {
+		return false
+	}
+	switch why.Status {
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable, 529:
+		return true
+	}
+	return why.Status == 0 && p.reached.Load()
+}
+
+// notice remembers that the vendor was reached.
+func (p *retryProvider) notice(e *llm.Event) {
+	answered := e.Content()
+	if e.Type == llm.Failed {
+		why, ok := errors.AsType[*llm.Failure](e.Err)
+		answered = ok && why.Status != 0
+	}
+	if answered && !p.reached.Load() { // all streams look at it, with every word
+		p.reached.Store(true)
 	}
 }

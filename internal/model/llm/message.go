@@ -1,9 +1,12 @@
 package llm
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"ramet/internal/base/text"
 )
 
 // Role names the author of a message.
@@ -158,4 +161,49 @@ func NewCall(id, name, args string) Part {
 // Result answers a tool call.
 func Result(call Part, text string, isError bool) Part {
 	return Part{Type: ToolResult, CallID: call.CallID, Name: call.Name, Text: text, IsError: isError}
+}
+
+// MostPDF is the size of a document: it is sent with every request.
+const MostPDF = 10 << 20
+
+// PicturePart returns an image or a document as a part of a message, and what it is in a few words. An
+// error is a sentence without a subject.
+func PicturePart(name string, data []byte) (part Part, said string, err error) {
+	if PictureType(data) == PDF {
+		if err := checkPDF(data); err != nil {
+			return part, "", err
+		}
+		return Part{Type: Document, Name: name, MediaType: PDF, Data: data}, fmt.Sprintf("PDF, %d bytes", len(data)), nil
+	}
+	i, err := FitPicture(data)
+	if err != nil {
+		return part, "", err
+	}
+	return Part{Type: Image, Name: name, MediaType: i.MediaType, Data: i.Data}, i.String(), nil
+}
+
+// checkPDF refuses what every vendor would.
+func checkPDF(data []byte) error {
+	switch {
+	case len(data) > MostPDF:
+		return fmt.Errorf("is a PDF of %d bytes, more than the %d MiB that are sent", len(data), MostPDF>>20)
+	case bytes.Contains(data, []byte("/Encrypt")):
+		return fmt.Errorf("is a PDF with a password, which nobody could read")
+	case !bytes.Contains(data[max(0, len(data)-2048):], []byte("%%EOF")):
+		return fmt.Errorf("is a PDF whose end is missing")
+	}
+	return nil
+}
+
+// ended is the last line of a command's output that says how it ended; we may have said
+// something behind it.
+var ended = text.Regexp(`\[exit code -?\d+\]\s*(\n\[ramet\] [^\n]*\s*)?$`)
+
+// Failure returns a result for protocols that have no other place for saying that it is one of a
+// failure. What a command printed stays as it was printed where its end says so by itself.
+func (p Part) Failure() string {
+	if !p.IsError || ended().MatchString(p.Text) {
+		return p.Text
+	}
+	return "error: " + p.Text
 }

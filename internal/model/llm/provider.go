@@ -1,3 +1,34 @@
+// Package llm defines how ramet talks to models of all vendors: Message, Request, the stream of Events that
+// answers it, and Provider, the port that every vendor implements. It also makes images and documents fit
+// for a model.
+//
+// # The stream
+//
+// A call is an iterator. Everything that happens comes through it, failures included, and it ends with
+// exactly one terminal event: Finish, or Failed. A stream that stops without one was cut, which is a
+// failure (STREAM_CUT) and never an answer: none of its tool calls is passed on.
+//
+// Deltas are for screens. Done brings one whole part, in the order of the message, with its signature. The
+// message is the list of its Done parts; Collect makes it.
+//
+// # Thinking, and what vendors keep in it
+//
+// Vendors sign or encrypt what a model thought and demand it back unchanged. A Part keeps that in Signature
+// and Opaque, with Origin, the protocol that can read it. An adapter sends both back byte for byte where the
+// origin is its own, and leaves foreign thinking out, so that a history can move from one vendor to another.
+//
+// # Tokens and money
+//
+// Usage counts each token once: Input is what was read neither from nor into a cache. Vendors count
+// otherwise, and adapters convert. Totals are computed here. Money is whole nano-dollars, so that sums do not
+// drift.
+//
+// # Pictures
+//
+// The type of a file follows from its first bytes. FitPicture returns PNG, JPEG or WebP within the size that
+// every vendor accepts; what fits already is unchanged. An image is decoded whole, because a vendor that
+// refuses a damaged one would refuse the conversation from then on. A GIF becomes its first frame, a photo is
+// rotated as its camera says, and memory is bounded whatever a header claims.
 package llm
 
 import (

@@ -3,8 +3,12 @@ package local
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 
+	"github.com/aymanbagabas/go-udiff"
+
+	"ramet/internal/base/text"
 	"ramet/internal/turn/tool"
 )
 
@@ -120,4 +124,88 @@ func (l *Local) known(s *handle) (content []byte, stale bool, err error) {
 		return nil, false, sentenceError("%s is read-only.", showPath(s.rel))
 	}
 	return content, sum != sha256.Sum256(content), nil
+}
+
+const (
+	mostDiffed = 1 << 20  // bytes that are compared line by line
+	mostShown  = 64 << 10 // bytes of a diff
+)
+
+// diffForPeople returns what changed, for people.
+func diffForPeople(rel, before, after string) string {
+	if len(before)+len(after) > mostDiffed {
+		return fmt.Sprintf("%s: %s before, %s now", showPath(rel), sizeOf(before), sizeOf(after))
+	}
+	from, to := "a/"+showPath(rel), "b/"+showPath(rel)
+	if before == "" {
+		from = "/dev/null"
+	}
+	d := text.Safe(udiff.Unified(from, to, before, after))
+	if len(d) > mostShown {
+		d = string(wholeRunes([]byte(d[:mostShown]))) + "\n[the rest of the changes is not shown]\n"
+	}
+	return d
+}
+
+// previewEdit returns the patch that an edit would make if it were carried out now. Nothing is told
+// where it would be refused, or where the patch is too long to be shown as a whole: whoever
+// answers for it must see all of it.
+func (l *Local) previewEdit(call json.RawMessage) string {
+	args, err := parseArguments[editArgs](call)
+	if err != nil {
+		return ""
+	}
+	changes, err := args.changes()
+	if err != nil {
+		return ""
+	}
+	before, rel, ok := l.standing(args.Path)
+	if !ok {
+		return ""
+	}
+	d := newDraft(before)
+	for _, one := range changes {
+		if d.apply(one) != nil {
+			return ""
+		}
+	}
+	return wholePatch(rel, before, d.text())
+}
+
+// previewWrite returns the patch of a write.
+func (l *Local) previewWrite(call json.RawMessage) string {
+	args, err := parseArguments[writeArgs](call)
+	if err != nil {
+		return ""
+	}
+	before, rel, ok := l.standing(args.Path)
+	if !ok {
+		return ""
+	}
+	return wholePatch(rel, before, args.Content)
+}
+
+// standing returns what a file holds now: nothing, where there is none yet.
+func (l *Local) standing(path string) (content, rel string, ok bool) {
+	s, err := l.find(path, toName)
+	if err != nil {
+		return "", "", false
+	}
+	defer s.close()
+	if s.info == nil {
+		return "", s.rel, true
+	}
+	b, err := s.content()
+	return string(b), s.rel, err == nil
+}
+
+// wholePatch returns a patch, or nothing where it is too long.
+func wholePatch(rel, before, after string) string {
+	if len(before)+len(after) > mostDiffed {
+		return ""
+	}
+	if d := text.Safe(udiff.Unified("a/"+showPath(rel), "b/"+showPath(rel), before, after)); len(d) <= mostShown {
+		return d
+	}
+	return ""
 }

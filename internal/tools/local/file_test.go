@@ -1,10 +1,19 @@
 package local
 
 import (
+	"bytes"
+	"encoding/json"
+	"image"
+	"image/png"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
+
+	"ramet/internal/model/llm"
+	"ramet/internal/turn/tool"
 )
 
 func TestReadShowsLinesWithNumbers(t *testing.T) {
@@ -225,4 +234,222 @@ func TestWhatIsRametsOwnIsNotForTools(t *testing.T) {
 			t.Errorf("%s: %s", name, got.Text)
 		}
 	}
+}
+
+func TestReadShowsImagesAndDocuments(t *testing.T) {
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := New(Options{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var small, large bytes.Buffer
+	for out, size := range map[*bytes.Buffer]int{&small: 20, &large: 3000} {
+		if err := png.Encode(out, image.NewGray(image.Rect(0, 0, size, size/2))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, body := range map[string][]byte{
+		"a.png": small.Bytes(), "big.png": large.Bytes(), "cut.png": small.Bytes()[:40], "odd.txt": small.Bytes(),
+		"a.pdf": []byte("%PDF-1.7\n1 0 obj\n%%EOF\n"), "locked.pdf": []byte("%PDF-1.7\n/Encrypt 2 0 R\n%%EOF\n"), "cut.pdf": []byte("%PDF-1.7\n1 0 obj\n"),
+	} {
+		if err := os.WriteFile(filepath.Join(root, name), body, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sees, blind, stranger := llm.Model{Known: true, Images: true, PDF: true}, llm.Model{Known: true}, llm.Model{}
+	for _, c := range []struct {
+		path  string
+		to    llm.Model
+		want  string
+		shown string // the media type
+	}{
+		{"a.png", sees, "a.png: PNG, 20×10 pixels. It is shown below.", "image/png"},
+		{"a.png", stranger, "a.png: PNG, 20×10 pixels", "image/png"},
+		{"odd.txt", sees, "PNG, 20×10", "image/png"},
+		{"big.png", sees, "2000×1000 pixels, made smaller from 3000×1500", "image/png"},
+		{"a.png", blind, "cannot see images", ""},
+		{"cut.png", sees, "cut.png is damaged", ""},
+		{"a.pdf", sees, "a.pdf: PDF, 23 bytes. It is shown below.", "application/pdf"},
+		{"a.pdf", blind, "which the model that you are cannot be given", ""},
+		{"locked.pdf", sees, "password", ""},
+		{"cut.pdf", sees, "end is missing", ""},
+	} {
+		args, err := json.Marshal(map[string]any{"path": c.path})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := l.read().Run(t.Context(), tool.Call{Args: args, Model: c.to, Output: func([]byte) {}})
+		if err != nil || !strings.Contains(a.Text, c.want) || a.IsError != (c.shown == "") || (a.File != nil) != (c.shown != "") {
+			t.Errorf("%s: %+v %v", c.path, a, err)
+			continue
+		}
+		if a.File != nil && (a.File.MediaType != c.shown || a.File.Name != c.path || len(a.File.Data) == 0) {
+			t.Errorf("%s: %s %s", c.path, a.File.MediaType, a.File.Name)
+		}
+		if a.Memo != "" {
+			t.Errorf("%s: what was only looked at may not be edited: %s", c.path, a.Memo)
+		}
+	}
+}
+
+var named = regexp.MustCompile(`all of it is in (\S+), for read and grep`)
+
+// shelfDesk is a desk with a shelf for long answers.
+func shelfDesk(t *testing.T, files ...string) *desk {
+	t.Helper()
+	d := newDesk(t, files...)
+	o := d.local.o
+	o.Outputs, o.Limits = filepath.Join(d.outside, "outputs"), Limits{}
+	o.Clean = func(s string) string { return strings.ReplaceAll(s, "s3cr3t", "[secret]") }
+	var err error
+	if d.local, err = New(o); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestLongOutputLiesInAFile(t *testing.T) {
+	d := shelfDesk(t)
+	if got := d.works("bash", args{"command": "seq 1000"}, "500\n"); strings.Contains(got.Text, "left out") {
+		t.Errorf("%q", got.Text)
+	}
+	if _, err := os.Stat(d.local.o.Outputs); err == nil {
+		t.Error("a short output made a file")
+	}
+	got := d.works("bash", args{"command": "seq 20000; echo s3cr3t"}, "1\n2\n3\n")
+	where := named.FindStringSubmatch(got.Text)
+	if len(got.Text) > longest+300 || where == nil || !strings.Contains(got.Text, "20000\n") || !filepath.IsAbs(where[1]) {
+		t.Fatalf("%d bytes: %q", len(got.Text), got.Text)
+	}
+	d.works("read", args{"path": where[1], "offset": 12345, "limit": 1}, " 12345\t12345\n")
+	d.works("grep", args{"path": where[1], "pattern": "^1234.$"}, "12340: 12340")
+	if got := d.works("read", args{"path": where[1], "offset": 20001}, "[secret]"); got.Memo != "" {
+		t.Errorf("%+v", got)
+	}
+	if info, err := os.Stat(where[1]); err != nil || info.Mode().Perm() != 0o600 {
+		t.Error(info, err)
+	}
+	d.fails("write", args{"path": where[1], "content": "x"}, "outside the workspace")
+	d.fails("edit", args{"path": where[1], "old_string": "1234\n", "new_string": "x"}, "outside the workspace")
+	d.fails("read", args{"path": filepath.Join(d.local.o.Outputs, "../secret")}, "outside the workspace")
+	d.fails("read", args{"path": filepath.Join(filepath.Dir(where[1]), "none")}, "There is no")
+}
+
+func TestLongAnswersLieInAFile(t *testing.T) {
+	d := shelfDesk(t)
+	for i := range 300 {
+		d.put(strings.Repeat("long", 20)+"/"+strings.Repeat("name", 10)+string(rune('a'+i%26))+strings.Repeat("x", i/26), "needle in this file\n")
+	}
+	for name, a := range map[string]args{"grep": {"pattern": "needle"}, "glob": {"pattern": "**"}} {
+		got := d.works(name, a, "left out here")
+		where := named.FindStringSubmatch(got.Text)
+		if len(got.Text) > longest+300 || where == nil {
+			t.Fatalf("%s: %d bytes: %q", name, len(got.Text), got.Text)
+		}
+		d.works("read", args{"path": where[1], "limit": 1}, "long")
+	}
+}
+
+func TestTheShelfHasAnEnd(t *testing.T) {
+	d := shelfDesk(t)
+	for range mostShelfs + 5 {
+		f, err := d.local.shelve("x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+	}
+	if left, err := os.ReadDir(d.local.o.Outputs); err != nil || len(left) > mostShelfs {
+		t.Error(len(left), err)
+	}
+}
+
+func TestSearchesPassOverWhatIsIgnored(t *testing.T) {
+	d := newDesk(t, ".gitignore", "node_modules\n*.log\n", ".ignore", "vendored/\n", "node_modules/a/index.js", "needle", "src/node_modules/b.js", "needle",
+		"x.log", "needle", "vendored/v.go", "needle", "src/a.go", "needle\n", "bin", "needle\x00")
+	for _, c := range []struct {
+		name string
+		a    args
+		want string
+	}{
+		{"grep", args{"pattern": "needle"}, "src/a.go\n1: needle"},
+		{"glob", args{"pattern": "**/*.{js,log,go}"}, "src/a.go"},
+		// What is named is searched.
+		{"grep", args{"pattern": "needle", "path": "node_modules"}, "node_modules/a/index.js\n1: needle"},
+		{"grep", args{"pattern": "needle", "path": "src/node_modules"}, "src/node_modules/b.js\n1: needle"},
+		{"grep", args{"pattern": "needle", "path": "x.log"}, "x.log\n1: needle"},
+		{"grep", args{"pattern": "needle", "path": "bin"}, "No line fits (0 files searched)."},
+		{"grep", args{"pattern": "nowhere"}, "No line fits (3 files searched; ignored ones are not: name one, or its folder, as path)."},
+		{"glob", args{"pattern": "*.nothing"}, "No file fits (4 looked at, ignored ones not; name an ignored folder as path to look into it)."},
+	} {
+		if got := d.works(c.name, c.a, c.want); got.Text != c.want {
+			t.Errorf("%s %v: %q, want %q", c.name, c.a, got.Text, c.want)
+		}
+	}
+}
+
+func TestWhatWasChangedLastComesFirst(t *testing.T) {
+	d := newDesk(t, "a", "x\n", "b", "x\n", "c", "x\n", "d/e", "x\n")
+	d.age("c", time.Minute)
+	d.age("d/e", time.Second)
+	for mode, want := range map[string]string{"files": "d/e\nc\na\nb", "count": "d/e: 1\nc: 1\na: 1\nb: 1\n[4 lines in 4 files]", "lines": "d/e\n1: x\nc\n1: x\na\n1: x\nb\n1: x"} {
+		if got := d.works("grep", args{"pattern": "x", "mode": mode}, ""); got.Text != want {
+			t.Errorf("%s: %q, want %q", mode, got.Text, want)
+		}
+	}
+	if got := d.works("glob", args{"pattern": "**"}, ""); got.Text != "d/e\nc\na\nb" {
+		t.Errorf("%q", got.Text)
+	}
+}
+
+func TestGrepShowsWhatIsAround(t *testing.T) {
+	d := newDesk(t, "a.go", "1\n2\nhit 3\n4\n5\n6\n7\nhit 8\r\nhit 9\n", "b_test.go", "hit\n", "c.md", "one\ntwo {\n  three\n}\n")
+	for _, c := range []struct {
+		a    args
+		want string
+	}{
+		{args{"pattern": "hit", "context": 1, "exclude": "*_test.go"}, "a.go\n2- 2\n3: hit 3\n4- 4\n--\n7- 7\n8: hit 8\n9: hit 9"},
+		{args{"pattern": "hit", "include": "!*_test.go"}, "a.go\n3: hit 3\n8: hit 8\n9: hit 9"},
+		{args{"pattern": "hit$", "include": "*_test.go,*.md"}, "b_test.go\n1: hit"},
+		{args{"pattern": `two \{.*\}`, "multiline": true}, "c.md\n2: two {\n3:   three\n4: }"},
+		{args{"pattern": `two \{\n\s+three`}, "c.md\n2: two {\n3:   three"},
+		{args{"pattern": `two.*three`}, "No line fits (3 files searched)."},
+		{args{"pattern": `two\|three`}, `No line fits (3 files searched). In RE2 \| is a plain |.`},
+		{args{"pattern": `^$`}, "No line fits (3 files searched)."},
+		{args{"pattern": `t[^\n]*o`}, "c.md\n2: two {"},
+	} {
+		if got := d.works("grep", c.a, c.want); got.Text != c.want {
+			t.Errorf("%v: %q, want %q", c.a, got.Text, c.want)
+		}
+	}
+	d.fails("grep", args{"pattern": "a(?=b)"}, "no look-around")
+	d.fails("read", args{"path": "c.mdd"}, "There is no c.mdd. Did you mean c.md?")
+}
+
+// What a matcher knows beforehand never hides a line.
+func FuzzRequired(f *testing.F) {
+	for _, p := range []string{"abc", "a+bc*", "(ab|ac)d", "x{2,3}yz", "(?i)ab", "a|", `\babc\b`, "a.c", "(abc)?d", "[a]bc"} {
+		f.Add(p, "abc\nxxyz\nabd d\n")
+	}
+	f.Fuzz(func(t *testing.T, pattern, body string) {
+		m, err := newMatcher(pattern, false, false)
+		if err != nil || m.multi || len(m.must) == 0 {
+			return
+		}
+		bare := *m
+		bare.must = nil
+		var with, without []string
+		for from, to := range m.lines([]byte(body)) {
+			with = append(with, body[from:to])
+		}
+		for from, to := range bare.lines([]byte(body)) {
+			without = append(without, body[from:to])
+		}
+		if strings.Join(with, "\n") != strings.Join(without, "\n") {
+			t.Errorf("%q (needs %q) in %q: %q, without %q", pattern, m.must, body, with, without)
+		}
+	})
 }

@@ -32,6 +32,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -193,3 +194,6 @@ func (l *Local) sight(path string) ([sha256.Size]byte, bool) {
 	sum, ok := l.seen[path]
 	return sum, ok
 }
+
+// sentenceError makes an error that is a sentence for the model.
+func sentenceError(format string, args ...any) error { return fmt.Errorf(format, args...) }

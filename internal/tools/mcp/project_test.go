@@ -1,8 +1,14 @@
 package mcp
 
 import (
+	"cmp"
+	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"ramet/internal/core/trust"
 )
 
 func TestProjectsNameServers(t *testing.T) {
@@ -44,6 +50,63 @@ func TestVariablesAreExpanded(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%s: %s, want %s", in, got, want)
+		}
+	}
+}
+
+// What a project's server loads counts in trust with its bytes, also where a variable names it.
+func TestTrustCoversTheFilesOfAServer(t *testing.T) {
+	project := t.TempDir()
+	for name, text := range map[string]string{ProjectFile: `{"mcpServers":{"a":{"command":"node","args":["dist/server"],"env":{"NODE_OPTIONS":"--require ./early.js"}}}}`,
+		"dist/server.js": "", "early.js": "", "other.js": ""} {
+		file := filepath.Join(project, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ground, err := trust.Open(project)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ground.Close()
+	found, err := Source().Find(ground)
+	var paths []string
+	for _, thing := range found {
+		paths = append(paths, thing.Path)
+	}
+	if got := strings.Join(paths, " "); err != nil || got != "dist/server.js early.js" {
+		t.Errorf("%q %v", got, err)
+	}
+}
+
+// A link that is swapped after the check starts nothing else: what was checked is started, in the
+// project or elsewhere.
+func TestTheProgramThatWasCheckedIsStarted(t *testing.T) {
+	for _, goodIn := range []string{"", t.TempDir()} {
+		project := t.TempDir()
+		link, good, evil := filepath.Join(project, "x"), filepath.Join(cmp.Or(goodIn, project), "good"), filepath.Join(project, "evil")
+		for _, name := range []string{good, evil} {
+			if err := os.WriteFile(name, []byte("#!/bin/sh\ntouch ran-"+filepath.Base(name)+"\n"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Symlink(good, link); err != nil {
+			t.Fatal(err)
+		}
+		s := Server{Name: "s", Project: true, Command: []string{"./x"}, Dir: project, Env: os.Environ(), Check: func(file string, _ []string) error {
+			if file != good {
+				t.Errorf("%s is checked", file)
+			}
+			return errors.Join(os.Remove(link), os.Symlink(evil, link))
+		}}
+		p := &Pool{Cache: t.TempDir(), Servers: []Server{s}}
+		if _, err := p.connect(t.Context(), t.Context(), s); err == nil {
+			t.Error("a script answers")
+		}
+		_, ranGood := os.Stat(filepath.Join(project, "ran-good"))
+		_, ranEvil := os.Stat(filepath.Join(project, "ran-evil"))
+		if ranGood != nil || ranEvil == nil {
+			t.Errorf("good: %v, evil: %v", ranGood, ranEvil)
 		}
 	}
 }

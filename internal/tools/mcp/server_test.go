@@ -241,3 +241,92 @@ func call(t *testing.T, p *Pool, name, args string) Result {
 }
 
 var _ io.Writer = &lastWords{}
+
+func filtered(in string, most int) string {
+	out, err := io.ReadAll(newLines(io.NopCloser(strings.NewReader(in)), most))
+	if err != nil {
+		return "error: " + err.Error()
+	}
+	return string(out)
+}
+
+func TestOnlyMessagesAreHandedOn(t *testing.T) {
+	const one, two = `{"jsonrpc":"2.0","id":1,"result":{}}` + "\n", `{"jsonrpc":"2.0","method":"x"}` + "\n"
+	got := filtered("Welcome to my server!\n\n"+one+"\x1b[31mdebug\x1b[0m\n[info] ready\n{\"level\":30}\n[]\n[1]\n{\"id\":1,\"result\":{}}\n"+two+"["+one[:len(one)-1]+"]\n{\"cut", 1000)
+	if got != one+two+"["+one[:len(one)-1]+"]\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestALongAnswerBecomesAShortOne(t *testing.T) {
+	long := strings.Repeat("x", 300_000)
+	const next = `{"jsonrpc":"2.0","method":"next"}` + "\n"
+	for _, form := range []string{
+		`{"jsonrpc":"2.0","id":7,"result":{"text":"%s"}}`,
+		`{"result":{"text":"%s"},"jsonrpc":"2.0","id":7}`,
+		`{"result":{"text":"%s","id":3},"id":7,"jsonrpc":"2.0"}`,
+		`{"id": 7, "result":{"id":1,"text":"%s"}}`,
+	} {
+		got := filtered(fmt.Sprintf(form, long)+"\n"+next, 100_000)
+		if !strings.HasPrefix(got, `{"jsonrpc":"2.0","id":7,"error":`) || !strings.HasSuffix(got, "\n"+next) || len(got) > 500 {
+			t.Errorf("%s: %.200q", form, got)
+		}
+	}
+	if got := filtered(`{"method":"`+long+"\"}\n"+next, 100_000); got != next {
+		t.Errorf("%.200q", got)
+	}
+}
+
+func FuzzLinesAreWholeMessages(f *testing.F) {
+	f.Add("a\n{}\n[", 8)
+	f.Fuzz(func(t *testing.T, s string, most int) {
+		if most < 1 || most > 1<<20 {
+			return
+		}
+		for line := range strings.Lines(filtered(s, most)) {
+			if !strings.HasSuffix(line, "\n") || !strings.ContainsAny(strings.TrimSpace(line)[:1], "{[") {
+				t.Fatalf("%q", line)
+			}
+		}
+	})
+}
+
+func TestSchemasBecomeOnesThatEveryVendorTakes(t *testing.T) {
+	for _, c := range []struct{ in, want, note string }{
+		{`true`, `{"type":"object"}`, "no object"},
+		{`null`, `{"type":"object"}`, ""},
+		{`[]`, `{"type":"object"}`, "no object"},
+		{`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`, `{"properties":{"a":{"type":"string"}},"required":["a"],"type":"object"}`, ""},
+		{`{"properties":{"a":{"$ref":"#/$defs/A","description":"d"}},"$defs":{"A":{"type":"integer"}},"$schema":"x"}`, `{"properties":{"a":{"description":"d","type":"integer"}},"type":"object"}`, ""},
+		{`{"properties":{"a":{"$ref":"#/definitions/A~1b"}},"definitions":{"A/b":{"$ref":"#/definitions/C"},"C":{"enum":[1]}}}`, `{"properties":{"a":{"enum":[1]}},"type":"object"}`, ""},
+		{`{"properties":{"n":{"$ref":"#/$defs/N"}},"$defs":{"N":{"type":"object","properties":{"next":{"$ref":"#/$defs/N"}}}}}`, `{"properties":{"n":{"properties":{"next":{}},"type":"object"}},"type":"object"}`, "refers to itself"},
+		{`{"properties":{"n":{"$ref":"https://example.com/x.json"}}}`, `{"properties":{"n":{}},"type":"object"}`, "not in it"},
+		{`{"type":"string","properties":3}`, `{"type":"object"}`, ""},
+	} {
+		var given any
+		if err := json.Unmarshal([]byte(c.in), &given); err != nil {
+			t.Fatal(err)
+		}
+		got, note, err := schemaOf(given)
+		if err != nil || string(got) != c.want || (c.note == "") != (note == "") || !strings.Contains(note, c.note) {
+			t.Errorf("%s: %s (%q, %v)", c.in, got, note, err)
+		}
+	}
+}
+
+func TestSchemasAreBounded(t *testing.T) {
+	long := map[string]any{"description": strings.Repeat("x", mostSchema)}
+	if _, _, err := schemaOf(long); err == nil {
+		t.Error("a long one is taken")
+	}
+	// Each level names the next twice: small, and huge when put in place.
+	defs := map[string]any{}
+	for i := range 30 {
+		next := map[string]any{"$ref": "#/$defs/d" + string(rune('A'+i+1))}
+		defs["d"+string(rune('A'+i))] = map[string]any{"properties": map[string]any{"l": next, "r": next}}
+	}
+	bomb := map[string]any{"$defs": defs, "properties": map[string]any{"a": map[string]any{"$ref": "#/$defs/dA"}}}
+	if _, _, err := schemaOf(bomb); err == nil {
+		t.Error("a bomb is taken")
+	}
+}

@@ -13,7 +13,13 @@ package talk
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
 
+	"ramet/internal/base/shape"
+	"ramet/internal/base/text"
+	"ramet/internal/core/kit"
 	"ramet/internal/turn/permit"
 	"ramet/internal/turn/tool"
 )
@@ -33,4 +39,52 @@ func decodeArguments[T any](raw json.RawMessage) (T, error) {
 	var args T
 	err := json.Unmarshal(raw, &args)
 	return args, err
+}
+
+// Roles tells a model which agents are defined, in at most so many bytes; empty: none is.
+func Roles(roles []kit.Role, most int) string {
+	if len(roles) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("Agents that `fork` can make by their definitions (agent: NAME).\n")
+	for _, r := range roles {
+		b.WriteString("- " + r.Name + ": " + text.Line(r.Description, 300) + "\n")
+	}
+	return clipLines(b.String(), most)
+}
+
+var planSpec = sync.OnceValue(func() tool.Spec {
+	return tool.Describe("plan", tool.Spec{
+		Args: shape.Object(shape.Must("steps", shape.List(shape.Object(
+			shape.Must("step", shape.Text(1)),
+			shape.Must("state", shape.Enum(tool.StepOpen, tool.StepDoing, tool.StepDone, tool.StepDropped)),
+		)))),
+		Summary: func(raw json.RawMessage) string {
+			args, err := decodeArguments[tool.Plan](raw)
+			if err != nil {
+				return text.Line(string(raw), 120)
+			}
+			return args.Progress()
+		},
+	})
+})
+
+// plan is the tool that shows people what the agent intends to do.
+type plan struct{}
+
+func (plan) Spec() tool.Spec { return planSpec() }
+
+// Run implements tool.Tool.
+func (plan) Run(_ context.Context, c tool.Call) (tool.Answer, error) {
+	args, err := decodeArguments[tool.Plan](c.Args)
+	switch {
+	case err != nil:
+		return tool.Failed("The arguments are not readable: " + err.Error()), nil
+	case len(args.Steps) == 0:
+		return tool.Failed("A plan has steps."), nil
+	case len(args.Steps) > tool.MaxPlanSteps:
+		return tool.Failed(fmt.Sprintf("A plan has at most %d steps; this one has %d.", tool.MaxPlanSteps, len(args.Steps))), nil
+	}
+	return args.Answer(), nil
 }

@@ -18,9 +18,14 @@ package hook
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
+
+	"ramet/internal/base/text"
+	"ramet/internal/core/history"
 )
 
 // Event is an occasion on which hooks run.
@@ -110,4 +115,93 @@ type Place struct {
 	Name    string // of that agent; empty: it has none
 	Dir     string // its folder
 	Mode    string // how its calls are permitted
+}
+
+var plainMatcher = text.Regexp(`^[A-Za-z0-9_| -]*$`)
+
+// Fits reports whether a hook runs on an occasion. A matcher of plain names, with | between them, is
+// one of them; any other is a regular expression, which may fit anywhere in the name. One that is
+// not readable fits everything, for it may be a guard.
+func (h Hook) Fits(o Occasion) bool {
+	if h.Event != o.Event {
+		return false
+	}
+	if h.Matcher == "" || h.Matcher == "*" {
+		return true
+	}
+	var names []string
+	switch {
+	case o.Tool != "":
+		if names = theirNames(o.Tool, o.Args); !h.Theirs {
+			names = append(names, o.Tool)
+		}
+	case o.About != "":
+		names = []string{o.About}
+	default:
+		return true // there is nothing that could be matched
+	}
+	if plainMatcher().MatchString(h.Matcher) {
+		for one := range strings.SplitSeq(h.Matcher, "|") {
+			if slices.Contains(names, strings.TrimSpace(one)) {
+				return true
+			}
+		}
+		return false
+	}
+	re, err := regexp.Compile(h.Matcher)
+	return err != nil || slices.ContainsFunc(names, re.MatchString)
+}
+
+// Verdict combines the answers of all hooks of an occasion. The zero Verdict lets it happen.
+type Verdict struct {
+	Denied  bool
+	Halts   bool   // the turn is to end
+	Asks    bool   // a person is to be asked, whatever rules permit
+	Why     string // of any of these
+	From    string // where the hook stands that says so
+	Context string // for the model; empty: nothing
+	Args    json.RawMessage
+	Tell    []string // for people
+	Entries []history.Draft
+}
+
+// Judge puts the answers of hooks together: a no outweighs everything, and the first counts of
+// what only one can say.
+func Judge(o Occasion, p Place, ran []Ran) Verdict {
+	var v Verdict
+	var context []string
+	for _, r := range ran {
+		a := r.read(o)
+		if a.denied && !v.Denied {
+			v.Denied, v.Why, v.From = true, a.why, r.Hook.From
+		}
+		if a.halts && !v.Halts {
+			v.Halts, v.Why, v.From = true, a.why, r.Hook.From
+		}
+		if a.asks && !v.Denied && !v.Halts && !v.Asks {
+			v.Asks, v.Why, v.From = true, a.why, r.Hook.From
+		}
+		if a.context != "" {
+			context = append(context, a.context)
+		}
+		if a.args != nil && v.Args == nil {
+			if v.Args = a.args; r.Hook.Theirs {
+				v.Args = toOurs(o.Tool, p.Dir, a.args)
+			}
+		}
+		if a.tell != "" && !slices.Contains(v.Tell, a.tell) {
+			v.Tell = append(v.Tell, a.tell)
+		}
+		v.Entries = append(v.Entries, draftFiring(o, r, a))
+	}
+	v.Context = strings.Join(context, "\n")
+	return v
+}
+
+// draftFiring drafts what the history keeps of a firing.
+func draftFiring(o Occasion, r Ran, a answer) history.Draft {
+	return history.Draft{Kind: history.Command, Meta: history.Meta{Command: history.HookCommand, Hook: &history.Hook{
+		Event: string(o.Event), About: text.Line(o.Tool+o.About, 120), Program: text.Line(r.Hook.Command, 200), From: text.Line(r.Hook.From, 200),
+		Outcome: a.outcome, Why: text.Line(a.why, 300), Exit: r.Exit, TookMS: r.Took.Milliseconds(), Confined: r.Hook.Project,
+	}}}
 }

@@ -2,8 +2,10 @@ package loop
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +13,8 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/core/history"
+	"ramet/internal/model/decorate"
+	"ramet/internal/model/llm"
 	"ramet/internal/turn/tool"
 )
 
@@ -416,5 +420,206 @@ func TestALineThatNeverEndsIsShown(t *testing.T) {
 	}
 	if n != 3*(longestLine/2)-1 || pieces != 4 {
 		t.Errorf("%d letters in %d pieces", n, pieces)
+	}
+}
+
+func TestWhatCallsBringJoinsBehindTheirResults(t *testing.T) {
+	look := device{"look", tool.Reads, func(context.Context, tool.Call) (tool.Answer, error) { return tool.Answer{Text: "seen"}, nil }}
+	s := newStage(t, `{"steps": [{"call": "look", "args": {"n": 1}}, {"call": "look", "args": {"n": 2}}]}
+{"steps": [{"call": "look", "args": {"n": 3}}]}
+{"steps": [{"text": "ok"}]}`, look)
+	var asked []string
+	s.turn.Joins = func(_ context.Context, known iter.Seq[json.RawMessage], calls []tool.Call) ([]history.Draft, error) {
+		for _, c := range calls {
+			asked = append(asked, string(c.Args))
+		}
+		if len(slices.Collect(known)) > 0 {
+			return nil, nil
+		}
+		d := says(history.System, "be careful here")
+		d.Parts[0].Memo = json.RawMessage(`{"told":true}`)
+		return []history.Draft{d}, nil
+	}
+	s.must()
+	if got := strings.Join(asked, " "); got != `{"n": 1} {"n": 2} {"n": 3}` {
+		t.Errorf("asked %s", got)
+	}
+	if log := s.log(); strings.Count(log, "be careful here") != 1 || !strings.Contains(log, "be careful here\nassistant") {
+		t.Errorf("the history is\n%s", log)
+	}
+	second := s.requests[1].Messages
+	if last := second[len(second)-1].Text(); last != "be careful here" {
+		t.Errorf("the model reads %q last", last)
+	}
+}
+
+// Who let a call run stands in the entry of its result; a person's yes stands in the history
+// before anything runs.
+func TestWhoLetACallRunIsInItsEntry(t *testing.T) {
+	for by, want := range map[string]string{history.ByPerson: "assistant usage permit ran result assistant usage", history.ByRule: "assistant usage ran result assistant usage"} {
+		var seen []string
+		act := noisy("act", tool.Commands)
+		s := newStage(t, `{"steps": [{"call": "act"}]}
+{"steps": [{"text": "done"}]}`, act)
+		s.record = &history.Permission{Answer: history.Allowed, By: by, At: "2026-11-01T00:00:00.000Z", Actor: &history.Actor{Who: "ann", Face: history.Page}}
+		s.onEvent = func(e Event) {
+			if e.Type == CallOutput && (len(seen) == 0 || seen[len(seen)-1] != "ran") {
+				seen = append(seen, "ran")
+			}
+		}
+		s.broken = func(drafts []history.Draft) error {
+			for _, d := range drafts {
+				switch {
+				case d.Meta.Command == history.PermitCommand && d.Meta.CallID != "" && d.Meta.Actor.Who == "ann" && d.Meta.Permission == s.record:
+					seen = append(seen, "permit")
+				case d.Kind == history.ToolResult && d.Meta.Permission == s.record:
+					seen = append(seen, "result")
+				default:
+					seen = append(seen, string(d.Kind))
+				}
+			}
+			return nil
+		}
+		s.must()
+		if got := strings.Join(seen, " "); got != want {
+			t.Errorf("%s: %s, want %s", by, got, want)
+		}
+	}
+}
+
+// A vendor that has too much to do is waited for where nobody is there; but not while another model
+// can take over.
+func TestWhoIsWaitedFor(t *testing.T) {
+	busy := func(times int) (llm.Provider, *int) {
+		n := 0
+		return decorate.WithRetry(llm.Func(func(_ context.Context, r llm.Request) iter.Seq[llm.Event] {
+			return func(yield func(llm.Event) bool) {
+				if n++; n <= times {
+					yield(llm.Fail(fault.New(fault.ProviderRateLimit, "busy: %w", &llm.Failure{Status: 429, Again: true})))
+					return
+				}
+				yield(llm.Event{Type: llm.Done, Part: &llm.Part{Type: llm.Text, Text: "at last"}})
+				yield(llm.Event{Type: llm.Finished, Finish: llm.Finish{Reason: llm.Stop}})
+			}
+		}), decorate.RetryOptions{Attempts: 2, First: 1, Most: 1}), &n
+	}
+	s := newStage(t, ``)
+	var asked *int
+	s.turn.Provider, asked = busy(30)
+	if out := s.must(); out.Text != "at last" || *asked != 31 {
+		t.Errorf("%+v after %d", out, *asked)
+	}
+	s = newStage(t, ``)
+	s.turn.Limits.Attended = true
+	s.turn.Provider, asked = busy(30)
+	if _, err := s.run(t.Context()); !fault.Is(err, fault.ProviderRateLimit) || *asked != 2 {
+		t.Errorf("somebody is there: %v after %d", err, *asked)
+	}
+	s = newStage(t, `{"steps": [{"text": "instead"}]}`)
+	other := s.turn.Provider
+	s.turn.Provider, asked = busy(30)
+	s.turn.Others = []Alternative{{Ref: llm.Ref{Vendor: "script", Name: "y"}, Provider: other}}
+	if out := s.must(); out.Text != "instead" || *asked != 2 {
+		t.Errorf("%+v after %d", out, *asked)
+	}
+}
+
+// Answers count, not the calls of one: three equal calls that fail side by side are one failure.
+func TestEqualCallsOfOneAnswerCountOnce(t *testing.T) {
+	s := newStage(t, `{"steps": [{"call": "act"}, {"call": "act"}, {"call": "act"}]}
+{"steps": [{"call": "act"}, {"call": "act"}, {"call": "act"}]}
+{"steps": [{"text": "I give up"}]}`, fails("act", "no"))
+	if out := s.must(); out.Text != "I give up" || strings.Count(s.log(), "The same call failed 2 times in a row") != 1 {
+		t.Errorf("%+v\n%s", out, s.log())
+	}
+}
+
+// The same test that fails with edits between, or beside it, is no circle.
+func TestWorkThatFailsIsNoCircle(t *testing.T) {
+	var lines []string
+	for i := range 6 {
+		lines = append(lines, fmt.Sprintf(`{"steps": [{"call": "edit", "args": {"n": %d}}, {"call": "act"}]}`, i))
+	}
+	s := newStage(t, strings.Join(lines, "\n")+"\n"+`{"steps": [{"text": "done"}]}`, fails("act", "no"), echo("edit", tool.Writes))
+	if out := s.must(); out.Text != "done" || strings.Contains(s.log(), "[ramet]") {
+		t.Errorf("%+v\n%s", out, s.log())
+	}
+}
+
+func TestTenEqualSuccessesAreNoticed(t *testing.T) {
+	s := newStage(t, strings.Repeat(`{"steps": [{"call": "act"}]}`+"\n", 12)+`{"steps": [{"text": "done"}]}`, echo("act", tool.Commands))
+	if out := s.must(); out.Worked != 12 {
+		t.Errorf("%+v", out)
+	}
+	if n := strings.Count(s.log(), "[ramet] You have made this call 10 times in a row"); n != 1 || !strings.Contains(s.log(), "call_10=act{}\n[ramet]") {
+		t.Errorf("it is told %d times:\n%s", n, s.log())
+	}
+}
+
+func TestTooManyCallsOfOneAnswer(t *testing.T) {
+	calls := make([]string, mostCalls+6)
+	for i := range calls {
+		calls[i] = fmt.Sprintf(`{"call": "look", "args": {"n": %d}}`, i)
+	}
+	s := newStage(t, `{"steps": [`+strings.Join(calls, ", ")+`]}
+{"steps": [{"text": "done"}]}`, echo("look", tool.Reads))
+	out := s.must()
+	if out.Worked != mostCalls || out.Calls != mostCalls+6 || strings.Count(s.log(), "=not run: of one answer at most 64 calls") != 6 {
+		t.Errorf("%+v\n%s", out, s.log())
+	}
+}
+
+// Looking for credentials is done when somebody wants the words, not for every piece; and no
+// piece of one is handed out before it was looked at as a whole.
+func TestShownWordsAreLookedAtWhenTheyAreWanted(t *testing.T) {
+	const key = "sk-0123456789abcdef"
+	looks := 0
+	s := shown{clean: func(text string) string {
+		looks++
+		return strings.ReplaceAll(text, key, "[hidden]")
+	}}
+	said := strings.Repeat("plain words ", 100) + "the key is " + key + " and so on"
+	for i := range len(said) {
+		s.add(said[i : i+1])
+		if i%200 == 0 {
+			if got := s.words(); strings.Contains(got, "sk-") {
+				t.Fatalf("a piece of the key is out: %q", got[max(0, len(got)-40):])
+			}
+		}
+	}
+	if want := strings.ReplaceAll(said, key, "[hidden]"); s.whole() != want {
+		t.Errorf("%q", s.whole())
+	}
+	if looks > len(said)/100 {
+		t.Errorf("%d looks at %d pieces", looks, len(said))
+	}
+}
+
+func TestNoPieceOfAKeyIsHandedOut(t *testing.T) {
+	const key = "sk-0123456789abcdef"
+	s := shown{clean: func(text string) string { return strings.ReplaceAll(text, key, "[hidden]") }}
+	for _, piece := range strings.Split("my key is "+key+" now", "") {
+		s.add(piece)
+		if got := s.words(); strings.Contains(got, "sk-") {
+			t.Fatalf("a piece of the key is out: %q", got)
+		}
+	}
+	if got := s.whole(); got != "my key is [hidden] now" {
+		t.Errorf("%q", got)
+	}
+}
+
+// The journal is told of the first words, and again of those that come after it asked.
+func TestTheJournalIsToldUntilItAsks(t *testing.T) {
+	s := shown{clean: func(text string) string { return text }}
+	for round := range 3 {
+		for i := range 5 {
+			if tell := s.add("word "); tell != (i == 0) {
+				t.Errorf("round %d, piece %d: told %t", round, i, tell)
+			}
+		}
+		if got, want := s.words(), strings.Repeat("word ", 5*(round+1)); got != want {
+			t.Errorf("%q", got)
+		}
 	}
 }

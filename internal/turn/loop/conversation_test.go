@@ -1,14 +1,22 @@
 package loop
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"ramet/internal/base/chain"
+	"ramet/internal/base/id"
 	"ramet/internal/core/history"
 	"ramet/internal/model/llm"
+	"ramet/internal/turn/tool"
 )
 
 func TestHistoriesBecomeAcceptable(t *testing.T) {
@@ -249,5 +257,133 @@ func TestForksGrowSideBySide(t *testing.T) {
 	work.Wait()
 	if got := short(c.Messages()); got != "u t:q | a a() b() | t a=Ra b=interrupted: outcome unknown!"+strings.Repeat(" | u t:meanwhile", 8) {
 		t.Error(got)
+	}
+}
+
+// rememberer is a tool that keeps its arguments, and says what it recalls.
+type rememberer struct {
+	device
+	recalled [][]string
+}
+
+func (k *rememberer) Recall(memos iter.Seq[json.RawMessage]) {
+	var all []string
+	for m := range memos {
+		all = append(all, string(m))
+	}
+	k.recalled = append(k.recalled, all)
+}
+
+func TestMemosAreRecalledWhenATurnBegins(t *testing.T) {
+	k := &rememberer{device: device{"look", tool.Reads, func(_ context.Context, c tool.Call) (tool.Answer, error) {
+		return tool.Answer{Text: "x", Memo: string(c.Args)}, nil
+	}}}
+	s := newStage(t, `{"steps": [{"call": "look", "args": {"n": 1}}, {"call": "look", "args": {"n": 2}}]}
+{"steps": [{"text": "ok"}]}
+{"steps": [{"text": "again"}]}`, k)
+	s.must()
+	if _, err := s.Append(t.Context(), says(history.User, "more")); err != nil {
+		t.Fatal(err)
+	}
+	_, s.c = s.book.replay(t)
+	s.must()
+	want := [][]string{nil, {`{"n":1}`, `{"n":2}`}}
+	if !slices.EqualFunc(k.recalled, want, slices.Equal) {
+		t.Errorf("%q, want %q", k.recalled, want)
+	}
+}
+
+// Each fork leaves a segment. Memos are read in one pass through them, however many there are.
+func TestMemosOfAnAgentThatForkedOften(t *testing.T) {
+	b := newBook()
+	_, c := b.replay(t)
+	var want []string
+	for i := range 50 {
+		result := answers("a")
+		result.Parts[0].Memo = json.RawMessage(fmt.Sprintf(`{"n":%d}`, i))
+		grows(t, c, b.write(says(history.User, "q"), calls("", "a"), result))
+		if _, ok := c.Fork(c.Last()); !ok {
+			t.Fatal("not forked")
+		}
+		want = append(want, string(result.Parts[0].Memo))
+	}
+	if n := len(c.segments()); n < 50 {
+		t.Fatal(n, "segments")
+	}
+	var got []string
+	for m := range c.memos() {
+		got = append(got, string(m))
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A long history is read by several at once; it makes the same conversation as one
+// that comes entry by entry, blobs included, which nobody asks for before the end.
+func TestALongHistoryIsReadInItsOrder(t *testing.T) {
+	blobs := map[chain.Hash][]byte{}
+	var entries []history.Entry
+	for i := range 3*batchSize + 7 {
+		text := fmt.Sprintf("message %d", i)
+		if i%100 == 50 {
+			text += strings.Repeat("x", history.BlobCutoff)
+		}
+		kind := history.User
+		if i%2 == 1 {
+			kind = history.Assistant
+		}
+		content, made, err := history.Encode([]history.Part{{Type: history.Text, Text: text}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range made {
+			blobs[b.Hash] = b.Data
+		}
+		entries = append(entries, history.Entry{ID: id.Message(i + 1), Kind: kind, Content: content})
+	}
+	all := false
+	blob := func(_ context.Context, h chain.Hash) ([]byte, error) {
+		if !all {
+			t.Error("a blob was asked for while entries were still coming")
+		}
+		return blobs[h], nil
+	}
+	r := NewReader(&history.Outline{})
+	for _, e := range entries {
+		r.Take(e)
+	}
+	all = true
+	got, err := r.Conversation(t.Context(), blob)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &Conversation{blob: blob}
+	if fresh, err := want.Add(t.Context(), entries...); err != nil || !fresh {
+		t.Fatal(fresh, err)
+	}
+	if got.Last() != want.Last() || got.Len() != want.Len() || !reflect.DeepEqual(got.Messages(), want.Messages()) {
+		t.Errorf("%d entries up to %d, want %d up to %d", got.Len(), got.Last(), want.Len(), want.Last())
+	}
+}
+
+func TestWhatCannotBeReadEndsTheReading(t *testing.T) {
+	broken := errors.New("the disk is gone")
+	for name, content := range map[string]string{
+		"damaged": `[{"type":"text","text":`,
+		"a blob":  `[{"type":"text","blob":"` + chain.Sum(nil).String() + `","size":9000}]`,
+	} {
+		r := NewReader(&history.Outline{})
+		for i := range batchSize + 1 {
+			e := history.Entry{ID: id.Message(i + 1), Kind: history.User, Content: []byte(`[{"type":"text","text":"a"}]`)}
+			if i == batchSize/2 {
+				e.Content = []byte(content)
+			}
+			r.Take(e)
+		}
+		c, err := r.Conversation(t.Context(), func(context.Context, chain.Hash) ([]byte, error) { return nil, broken })
+		if c != nil || err == nil || errors.Is(err, errLater) || (name == "a blob") != errors.Is(err, broken) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

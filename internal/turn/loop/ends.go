@@ -80,3 +80,60 @@ func (r *turn) close(ctx context.Context) error {
 	}
 	return why
 }
+
+// goesOn asks, when the model has said its last word, whether the turn may end there. What
+// it is told instead is a notice, and it is asked again.
+func (r *turn) goesOn(ctx context.Context) (bool, error) {
+	if r.out.Ended {
+		return false, nil
+	}
+	if r.Ending != nil {
+		what, err := r.Ending(ctx)
+		if err != nil {
+			return false, err
+		}
+		if what != "" {
+			return true, r.write(ctx, Notice(r.kept(what)))
+		}
+	}
+	return r.mayStop(ctx)
+}
+
+// fits holds the last word of the model against the schema that it was to fit. One
+// that does not is asked for once more, with the reason and without calls; a second
+// one is OUTPUT_INVALID.
+func (r *turn) fits(ctx context.Context) (again bool, err error) {
+	if r.Schema == nil {
+		return false, nil
+	}
+	said := Unfence(r.out.Text)
+	why := r.Schema.Check([]byte(said))
+	switch {
+	case why == nil:
+		r.out.Text = said
+		return false, nil
+	case r.mending:
+		return false, r.stop(ctx, fault.New(fault.OutputInvalid, "the answer does not fit the schema: %v", why).
+			WithHint("ask for less at once, or ask another model; `ramet log` shows what it said"))
+	}
+	r.mending = true
+	return true, r.write(ctx, Notice("Your answer does not fit what was asked for: "+r.kept(why.Error())+". "+r.Schema.Ask()))
+}
+
+// Unfence takes a Markdown fence from around a whole answer: models like to put one
+// there.
+func Unfence(said string) string {
+	inner := strings.TrimSpace(said)
+	if !strings.HasPrefix(inner, "```") || !strings.HasSuffix(inner, "\n```") {
+		return inner
+	}
+	_, inner, ok := strings.Cut(inner, "\n")
+	if !ok {
+		return strings.TrimSpace(said)
+	}
+	inner = strings.TrimSuffix(inner, "```")
+	if strings.Contains(inner, "\n```") {
+		return strings.TrimSpace(said)
+	}
+	return strings.TrimSpace(inner)
+}

@@ -1,6 +1,10 @@
 package loop
 
 import (
+	"bytes"
+	"sync"
+	"unicode/utf8"
+
 	"ramet/internal/base/id"
 	"ramet/internal/core/history"
 	states "ramet/internal/core/state"
@@ -54,4 +58,78 @@ type Event struct {
 	Outcome  *Outcome
 	State    *states.State
 	Err      error
+}
+
+// longestLine limits how much of an unfinished line is held back.
+const longestLine = 4 << 10
+
+// printer passes on what a tool prints, line by line: a credential never stands
+// on two, and no letter is torn.
+type printer struct {
+	turn *turn
+	job  *job
+	mu   sync.Mutex // a tool may print from several goroutines
+	rest []byte
+}
+
+func (p *printer) print(piece []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rest = append(p.rest, piece...)
+	n := bytes.LastIndexAny(p.rest, "\n\r") + 1
+	if n == 0 && len(p.rest) >= longestLine {
+		n = len(p.rest)
+		for i := 1; i < utf8.UTFMax && i < n; i++ {
+			if last := p.rest[n-i:]; utf8.RuneStart(last[0]) {
+				if !utf8.FullRune(last) {
+					n -= i
+				}
+				break
+			}
+		}
+	}
+	p.pass(n)
+}
+
+func (p *printer) flush() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.pass(len(p.rest))
+}
+
+func (p *printer) pass(n int) {
+	if n == 0 {
+		return
+	}
+	text := p.turn.kept(string(p.rest[:n]))
+	p.rest = append(p.rest[:0], p.rest[n:]...)
+	p.turn.emit(Event{Type: CallOutput, CallID: p.job.call.CallID, Tool: p.job.call.Name, Text: text})
+}
+
+// wordwise shows what a model says while it says it. A credential that comes in pieces
+// must not be shown in pieces, so a word is held back until it ends; what is not
+// ASCII is no credential and waits for nothing.
+type wordwise struct {
+	turn *turn
+	kind EventType
+	rest string
+}
+
+func (v *wordwise) show(piece string) {
+	all := v.rest + piece
+	n := len(all)
+	for n > 0 && len(all)-n < window && all[n-1] > ' ' && all[n-1] < 0x7f {
+		n--
+	}
+	v.pass(all[:n], all[n:])
+}
+
+// drop shows the rest.
+func (v *wordwise) drop() { v.pass(v.rest, "") }
+
+func (v *wordwise) pass(text, rest string) {
+	v.rest = rest
+	if text != "" {
+		v.turn.emit(Event{Type: v.kind, Text: v.turn.Clean(text)})
+	}
 }

@@ -414,3 +414,65 @@ func TestTheLimitOfAnAnswerIsLearnt(t *testing.T) {
 		}
 	}
 }
+
+// A text is left as it is up to its limit, and is then cut between letters.
+func TestLongTextsAreCutBetweenLetters(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		limit int
+		want  string
+	}{{"", 3, ""}, {"abc", 3, "abc"}, {"abcd", 3, "abc…"}, {"abж", 3, "ab…"}, {"abж", 4, "abж"}, {"жж", 1, "…"}} {
+		if got := clipEnd(c.text, c.limit); got != c.want {
+			t.Errorf("the first %d bytes of %q are %q, want %q", c.limit, c.text, got, c.want)
+		}
+	}
+	for n := range 40 {
+		text := strings.Repeat("ж", n)
+		if got := clipMiddle(text, 20); len(text) <= 20 && got != text || len(text) > 20 && (!strings.HasPrefix(got, "жжж") || !strings.HasSuffix(got, "жжж") || !strings.Contains(got, "bytes are left out")) {
+			t.Errorf("%d letters: %q", n, got)
+		}
+	}
+}
+
+func TestTheLongCacheIsForThoseWhoPause(t *testing.T) {
+	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		before time.Duration
+		gaps   []time.Duration
+		want   string
+	}{
+		"one after the other":   {0, []time.Duration{time.Second, time.Minute}, "---"},
+		"a child took long":     {0, []time.Duration{time.Second, 10 * time.Minute, time.Second}, "--++"},
+		"a person came back":    {20 * time.Minute, []time.Duration{time.Second}, "++"},
+		"the day after":         {20 * time.Hour, []time.Duration{time.Second}, "--"},
+		"just within the short": {5 * time.Minute, nil, "-"},
+	} {
+		var p pauses
+		now, got := at, ""
+		for i := 0; i <= len(c.gaps); i++ {
+			if p.ask(now, c.before) {
+				got += "+"
+			} else {
+				got += "-"
+			}
+			p.answered(now)
+			if i < len(c.gaps) {
+				now = now.Add(c.gaps[i])
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+func TestToolsOfOtherProgramsHaveOurNames(t *testing.T) {
+	for theirs, ours := range map[string]string{
+		"MultiEdit": "edit", "BashOutput": "job", "KillShell": "job", "Agent": "fork", "TodoWrite": "plan", "todowrite": "plan",
+		"shell": "bash", "find": "glob", "bash": "bash", "server__find": "server__find", "Unknown": "Unknown",
+	} {
+		if got := importedName(theirs); got != ours {
+			t.Errorf("%s: got %s, want %s", theirs, got, ours)
+		}
+	}
+}

@@ -308,3 +308,60 @@ func (k *keeper) Record(_ context.Context, c decorate.RecordedCall) error {
 	k.call = c
 	return nil
 }
+
+// A cache is kept for five minutes by default, and can be kept for an hour, which
+// costs more to write and pays for those who are asked again after a longer pause:
+// parents that wait for their children, conversations that people come back to.
+const (
+	shortCache = 5 * time.Minute
+	longCache  = time.Hour
+)
+
+// pauses notices that an agent is one of those: between two requests more time
+// went by than the short cache lasts, and less than the long one.
+type pauses struct {
+	last time.Time // when the last answer was whole
+	long bool
+}
+
+// ask tells of a request, and answers whether what it marks should be kept for
+// an hour. before is how long the agent did nothing before its turn.
+func (p *pauses) ask(now time.Time, before time.Duration) bool {
+	gap := before
+	if !p.last.IsZero() {
+		gap = now.Sub(p.last)
+	}
+	p.long = p.long || gap > shortCache && gap <= longCache
+	return p.long
+}
+
+func (p *pauses) answered(now time.Time) { p.last = now }
+
+// isVendorDown reports whether a vendor cannot answer now, whatever it is asked: it was not
+// reached, failed on its side, or takes no more requests.
+func isVendorDown(err error) bool {
+	for _, code := range []fault.Code{fault.ProviderUnreachable, fault.ProviderOverloaded, fault.ProviderRateLimit, fault.StreamCut} {
+		if fault.Is(err, code) {
+			return true
+		}
+	}
+	return false
+}
+
+// fallBack lets the next model go on until the turn ends; the history says so, and
+// has the call that failed.
+func (r *turn) fallBack(ctx context.Context, failed decorate.RecordedCall, why error) error {
+	next := r.Others[0]
+	told := fmt.Sprintf("%s does not answer (%s); %s goes on in its place until the turn ends", r.Ref, fault.CodeOf(why), next.Ref)
+	spent := draftUsage(failed)
+	spent.Meta.Reason = r.kept(reasonLine(why))
+	note := history.Draft{Kind: history.Note, Meta: history.Meta{Reason: spent.Meta.Reason}, Parts: []history.Part{{Type: history.Text, Text: told}}}
+	if err := r.write(ctx, spent, note); err != nil {
+		return err
+	}
+	r.spent(failed)
+	r.emit(Event{Type: Note, Text: told})
+	r.Ref, r.Model, r.Provider, r.Learnt, r.Others = next.Ref, next.Model, next.Provider, next.Learnt, r.Others[1:]
+	r.sent, r.narrow, r.brief, r.meter = 0, 0, 0, meter{}
+	return nil
+}

@@ -1,5 +1,0 @@
-package sandbox
-
-import "io/fs"
-
-func executable(fs.FileInfo) bool { return true }
