@@ -245,7 +245,7 @@ func parseConfig(text string) ([]setting, error) {
 			continue
 		}
 		m := key().FindStringSubmatch(line)
-		// A line that goes on, or a value in quotes, may hide what it means.
+		// A line that continues, or a value in quotes, may hide what it means.
 		if m == nil || at == "" || strings.ContainsAny(m[2], "\\") || strings.Count(m[2], `"`)%2 == 1 {
 			return nil, errConfig
 		}

@@ -203,7 +203,7 @@ func dropAmbient() error {
 func dropAll() error {
 	// The command lives in this thread's Landlock domain and with its capabilities, so
 	// it could trace it, and through it the other threads, which have given up
-	// nothing. Nobody traces a process that cannot be dumped.
+	// nothing. No process traces one that cannot be dumped.
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return err
 	}

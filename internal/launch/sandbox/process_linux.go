@@ -222,7 +222,7 @@ func (p *Process) Terminate() {
 		return
 	default:
 	}
-	// The helper has one child of its own making, and whoever lost its parent.
+	// The helper has one child of its own making, and the processes that lost their parent.
 	helper := p.cmd.Process.Pid
 	for _, pid := range listProcesses() {
 		if parent, ok := parentOf(pid); ok && parent == helper {

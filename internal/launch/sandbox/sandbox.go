@@ -190,8 +190,8 @@ func RealPath(path string) string {
 }
 
 // lull is the time for which the output must be silent, after the end of the command, before
-// it is taken to be complete. It matters only where somebody who outlives the
-// command, such as a daemon, was handed the pipe.
+// it is taken to be complete. It matters only if a process that outlives the
+// command, such as a daemon, inherited the pipe.
 const lull = 250 * time.Millisecond
 
 // drain hands on what comes out of a pipe. The command can always write, so that a

@@ -269,8 +269,8 @@ var available = sync.OnceValue(func() error {
 // marker is the name under which the binary is its own helper.
 const marker = "ramet-sandbox"
 
-// The helper's descriptors: it is told what to do on the one, whose end is also
-// the end of ramet, and tells what happened on the other. The third is the folder
+// The helper's descriptors: it reads its order from the one, whose end is also
+// the end of ramet, and reports on the other. The third is the folder
 // in which a confined command's temporary folder is, and the fourth, where names are
 // looked after, that in which the quarantine is or will be.
 const (
@@ -300,7 +300,7 @@ type order struct {
 	Dry      bool    // prepare all and run nothing
 	For      *Mark   // what it bears; nil: nothing
 
-	// Guarded lets the helper look after names in ramet's stead; nil: nobody does.
+	// Guarded lets the helper look after names in ramet's stead; nil: it does not.
 	Guarded    *GuardState
 	Quarantine string // its name in the folder of guardFD
 

@@ -126,8 +126,7 @@ type Mark [16]byte
 // Marked returns the mark that this process bears; false: none.
 func Marked() (Mark, bool) { return Mark{}, false }
 
-// Terminate asks the command to end, and returns at once. Where nobody can be asked, nothing
-// happens: Kill sees to it.
+// Terminate asks the command to end, and returns at once. Here it does nothing: Kill ends it.
 func (p *Process) Terminate() {
 	select {
 	case <-p.done:

@@ -296,7 +296,7 @@ func (d *decoder) keep() {
 
 // details is OpenRouter's reasoning_details: signed or encrypted thinking in
 // pieces, which it wants back whole and in order. Pieces of the same index, type
-// and id are one; a piece without an id goes on with the last of its index and
+// and id are one; a piece without an id continues the last one of its index and
 // type.
 type details struct {
 	list []map[string]any

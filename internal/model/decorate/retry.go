@@ -149,14 +149,14 @@ func waitFor(ctx context.Context, d time.Duration) bool {
 
 type patientKey struct{}
 
-// Patiently is ctx for calls that nobody waits for at a terminal: a vendor that has too much to do,
+// Patiently returns ctx for calls without a person at a terminal: a vendor that has too much to do,
 // and a network that was lost, are waited for as long as ctx lasts.
 func Patiently(ctx context.Context) context.Context {
 	return context.WithValue(ctx, patientKey{}, true)
 }
 
 // endless reports whether a failure is waited for however long it takes: the vendor says that it will
-// pass, or it was reached before and is not any more. An address at which nobody ever answered is
+// pass, or it was reached before and is not any more. An address that never answered is
 // a mistake sooner than a loss.
 func (p *retryProvider) endless(ctx context.Context, why *llm.Failure) bool {
 	if patient, _ := ctx.Value(patientKey{}).(bool); !patient || !why.Again {

@@ -176,7 +176,7 @@ func FindModels(ctx context.Context, vendors []catalog.Vendor, rt http.RoundTrip
 
 // ModelWindow asks a local server how many tokens a model of it reads and writes in all, where the
 // server has a page that says so: Ollama's /api/ps (as it is loaded) and /api/show (as it would
-// be), llama.cpp's /props. Others say it in their list of models (Learn). false: nobody knows.
+// be), llama.cpp's /props. Others say it in their list of models (Learn). False if unknown.
 func ModelWindow(ctx context.Context, v catalog.Vendor, a ModelAccess, model string, rt http.RoundTripper) (int64, bool) {
 	ctx, cancel := context.WithTimeout(ctx, rosterPatience)
 	defer cancel()

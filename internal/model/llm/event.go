@@ -215,7 +215,7 @@ func (c *Collector) Add(e Event) {
 	case Failed:
 		c.err, c.ended = e.Err, true
 		if c.err == nil {
-			c.err = fault.New(fault.ProviderProtocol, "ask model: it failed and nobody said why")
+			c.err = fault.New(fault.ProviderProtocol, "ask model: it failed without a reason")
 		}
 	}
 }

@@ -188,7 +188,7 @@ func checkPDF(data []byte) error {
 	case len(data) > MostPDF:
 		return fmt.Errorf("is a PDF of %d bytes, more than the %d MiB that are sent", len(data), MostPDF>>20)
 	case bytes.Contains(data, []byte("/Encrypt")):
-		return fmt.Errorf("is a PDF with a password, which nobody could read")
+		return fmt.Errorf("is a PDF with a password, which cannot be read")
 	case !bytes.Contains(data[max(0, len(data)-2048):], []byte("%%EOF")):
 		return fmt.Errorf("is a PDF whose end is missing")
 	}

@@ -270,7 +270,7 @@ func readFiles(p parser, m []string) []step {
 }
 
 var (
-	// aside is what may be around a quoted command.
+	// aside matches the words that may be around a quoted command.
 	aside = text.Regexp(`(?i)^\s*(?:(?:in|with|the|a|shell|command|bash|now|again|once|here)\s*)*$`)
 	// vague begins a description of a thing that does not name it.
 	vague = text.Regexp(`(?i)^(?:the|an?|all|some|my|our|your|it|this|that|these|those)(?:\s|$)`)

@@ -192,7 +192,7 @@ func (w *work) fork(s step) bool {
 	if !ok {
 		return false
 	}
-	var children []id.Agent // those that were not heard of; empty: nobody knows its id
+	var children []id.Agent // those that have not written; empty: its id is unknown
 	for _, o := range out {
 		who := agentID().FindString(o.text)
 		switch {

@@ -148,8 +148,8 @@ func diffForPeople(rel, before, after string) string {
 }
 
 // previewEdit returns the patch that an edit would make if it were carried out now. Nothing is told
-// where it would be refused, or where the patch is too long to be shown as a whole: whoever
-// answers for it must see all of it.
+// where it would be refused, or where the patch is too long to be shown as a whole: the person who
+// permits it must see all of it.
 func (l *Local) previewEdit(call json.RawMessage) string {
 	args, err := parseArguments[editArgs](call)
 	if err != nil {

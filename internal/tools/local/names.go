@@ -83,8 +83,8 @@ func (l *Local) subject(args json.RawMessage) string {
 	return path.Clean(filepath.ToSlash(a.Path))
 }
 
-// permitted refuses a call whose path leads to another file than when it was permitted: whoever was asked about
-// one said nothing about the other.
+// permitted refuses a call whose path leads to another file than when it was permitted: the permission for
+// one says nothing about the other.
 func (l *Local) permitted(c tool.Call) error {
 	if now := l.subject(c.Args); c.Subject != "" && now != c.Subject {
 		return refuseMoved(c.Subject, now)

@@ -352,7 +352,7 @@ func isVendorDown(err error) bool {
 // has the call that failed.
 func (r *turn) fallBack(ctx context.Context, failed decorate.RecordedCall, why error) error {
 	next := r.Others[0]
-	told := fmt.Sprintf("%s does not answer (%s); %s goes on in its place until the turn ends", r.Ref, fault.CodeOf(why), next.Ref)
+	told := fmt.Sprintf("%s does not answer (%s); %s answers in its place until the turn ends", r.Ref, fault.CodeOf(why), next.Ref)
 	spent := draftUsage(failed)
 	spent.Meta.Reason = r.kept(reasonLine(why))
 	note := history.Draft{Kind: history.Note, Meta: history.Meta{Reason: spent.Meta.Reason}, Parts: []history.Part{{Type: history.Text, Text: told}}}

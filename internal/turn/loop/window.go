@@ -157,7 +157,7 @@ func (w *Window) learn(tokens int64) {
 // meter relates tokens to bytes. Vendors count in their own way, and their
 // counts come with each answer; between two of them bytes are counted.
 type meter struct {
-	tokens int64   // of the last call; 0: nobody counted
+	tokens int64   // of the last call; 0: not counted
 	size   int64   // bytes of the conversation then
 	in     int64   // tokens that were read, of them
 	sent   int64   // bytes that were sent, the fixed part included

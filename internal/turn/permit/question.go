@@ -162,7 +162,7 @@ func (p *Policy) Inquire(ctx context.Context, q Question) (Verdict, error) {
 	case ctx.Err() != nil:
 		return v, ctx.Err()
 	case err != nil:
-		return v, fault.New(fault.Denied, "nobody answered: %w", err)
+		return v, fault.New(fault.Denied, "no person answered: %w", err)
 	}
 	if q.Check(v) != nil {
 		v = Verdict{Choice: Refuse, By: v.By}
