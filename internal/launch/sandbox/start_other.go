@@ -114,7 +114,7 @@ func resultOf(state *os.ProcessState) Result {
 	return r
 }
 
-// limitsHow: there are no confined commands here.
+// limitsHow returns nothing: there are no confined commands here.
 func limitsHow() string { return "" }
 
 func machineMemory() int64 { return 0 }

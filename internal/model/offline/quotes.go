@@ -67,7 +67,7 @@ func (q quotes) literal(s string) (inner string, quoted bool) {
 	return one.inner, true
 }
 
-// plain is literal without the report.
+// plain returns the text of literal alone.
 func (q quotes) plain(s string) string {
 	inner, _ := q.literal(s)
 	return inner

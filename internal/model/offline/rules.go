@@ -78,7 +78,7 @@ func buildRules() ruleSet {
 			if pronoun[strings.ToLower(m[to])] {
 				return nil
 			}
-			return oneCall("send", "send a letter to "+showName(m[to]), map[string]any{"to": m[to], "text": p.plain(m[body])})
+			return oneCall("send", "send mail to "+showName(m[to]), map[string]any{"to": m[to], "text": p.plain(m[body])})
 		}
 	}
 	s.add("send mail message", `AGENT:? LIT`, send(1, 2))
@@ -152,7 +152,7 @@ func readMail(_ parser, m []string) []step {
 	if n, err := strconv.Atoi(m[1]); err == nil {
 		args["number"] = n
 	}
-	out := oneCall("read_mail", "read a letter", args)
+	out := oneCall("read_mail", "read mail", args)
 	out[0].anyMail = len(args) == 0
 	return out
 }

@@ -155,7 +155,7 @@ func (w *work) letters(wait call) (heads []string, ok bool) {
 	}
 	o := out[0]
 	if heads = letterHead().FindAllString(o.text, -1); !o.failed && len(heads) > 0 {
-		o.tool, o.act = "read_mail", "read a letter"
+		o.tool, o.act = "read_mail", "read mail"
 	}
 	w.tell(o)
 	return heads, true
@@ -164,12 +164,12 @@ func (w *work) letters(wait call) (heads []string, ok bool) {
 // ordered returns what a message in the user's place asks for. Notices of the kernel stand there
 // too: some ask for something, others for nothing (false).
 func ordered(text string) (string, bool) {
+	if _, body, ok := strings.Cut(text, "It is the user's word, as if they had said it here:\n\n"); ok { // their mail
+		return body, strings.TrimSpace(body) != ""
+	}
 	switch {
 	case strings.HasPrefix(text, "You are the child "):
 		return "", false
-	case strings.HasPrefix(text, "A letter from the user, "):
-		_, body, _ := strings.Cut(text, "\n\n")
-		return body, strings.TrimSpace(body) != ""
 	case strings.HasSuffix(text, ": read_mail."):
 		return "read my mail", true
 	case strings.HasPrefix(text, "Your turn is not over: ") && strings.Contains(text, " still work"):
@@ -238,7 +238,7 @@ func (w *work) hear(children []id.Agent) bool {
 	return true
 }
 
-// sender is which of the children wrote a letter: its first line tells. One whose
+// sender finds the child that wrote a letter by the first line. A child whose
 // id is not known may have written any.
 func sender(letter string, children []id.Agent) int {
 	first, _, _ := strings.Cut(letter, "\n")
