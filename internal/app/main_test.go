@@ -3,9 +3,7 @@ package app_test
 import (
 	"context"
 	"flag"
-	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"runtime"
@@ -18,6 +16,7 @@ import (
 
 	"ramet/internal/app"
 	"ramet/internal/launch/sandbox"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/pgtest"
 	"ramet/internal/testkit/probe"
 )
@@ -54,19 +53,6 @@ func overlapWaits() {
 	}
 }
 
-// buildTo makes the real binary, with the switches of tests and without data for debuggers.
-func buildTo(exe string) error { return goBuild(exe, "-tags", probe.Tag, "-ldflags=-s -w") }
-
-// goBuild makes the real binary; without a tag it is the one that is released.
-func goBuild(exe string, flags ...string) error {
-	cmd := exec.Command("go", append(append([]string{"build", "-buildvcs=false"}, flags...), "-o", exe, "ramet/cmd/ramet")...)
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", cmd, err, out)
-	}
-	return nil
-}
-
 // builtBinary tells a test that runs once more in another process where it is.
 const builtBinary = "RAMET_TEST_BINARY"
 
@@ -87,7 +73,7 @@ var (
 		}
 		exe := filepath.Join(dir, "probed", "ramet")
 		os.Setenv(builtBinary, exe)
-		return exe, buildTo(exe)
+		return exe, testkit.BuildRamet(exe, "probed", "-tags", probe.Tag)
 	})
 	released = sync.OnceValues(func() (string, error) {
 		dir, err := builds()
@@ -95,7 +81,7 @@ var (
 			return "", err
 		}
 		exe := filepath.Join(dir, "released", "ramet")
-		return exe, goBuild(exe, "-ldflags=-s -w")
+		return exe, testkit.BuildRamet(exe, "released")
 	})
 )
 

@@ -34,12 +34,7 @@ var tasksBinary = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	file := filepath.Join(dir, "ramet")
-	cmd := exec.Command("go", "build", "-buildvcs=false", "-o", file, "ramet/cmd/ramet")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", &exec.Error{Name: string(out), Err: err}
-	}
-	return file, nil
+	return file, testkit.BuildRamet(file, "released")
 })
 
 func (w *world) put(name, body string) {

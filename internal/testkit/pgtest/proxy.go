@@ -38,6 +38,13 @@ type Proxy struct {
 	barred int // connections that were not let in
 	asked  int // messages of clients, each with all that was sent at once
 	lose   func(commit int) (Fate, bool)
+	cuts   []CutPoint // still to come
+}
+
+// CutPoint is a cut to come: at the next message of a client that contains a word.
+type CutPoint struct {
+	Word string
+	Sent bool // the server receives the message, and its answer is lost
 }
 
 // Fate is what becomes of a commit.
@@ -190,6 +197,20 @@ func (p *Proxy) LoseNext(fate Fate) {
 	p.Lose(func(commit int) (Fate, bool) { return fate, commit == 1 })
 }
 
+// CutAt plans cuts, one after the other, in place of those that are still to come.
+func (p *Proxy) CutAt(cuts ...CutPoint) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cuts = cuts
+}
+
+// CutsLeft returns how many planned cuts have not been made.
+func (p *Proxy) CutsLeft() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.cuts)
+}
+
 // Lost is how many commits were lost.
 func (p *Proxy) Lost() int {
 	p.mu.Lock()
@@ -319,6 +340,12 @@ var commits = func() [][]byte {
 func (p *Proxy) said(one *pair, message []byte) (pass, end bool) {
 	p.mu.Lock()
 	p.asked++
+	if len(p.cuts) > 0 && bytes.Contains(message, []byte(p.cuts[0].Word)) {
+		sent := p.cuts[0].Sent
+		p.cuts = p.cuts[1:]
+		p.mu.Unlock()
+		return sent, true
+	}
 	p.mu.Unlock()
 	if !slices.ContainsFunc(commits, func(c []byte) bool { return bytes.Contains(message, c) }) {
 		return true, false
