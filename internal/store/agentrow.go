@@ -101,7 +101,7 @@ func (w *words) next() string {
 	return word
 }
 
-// number is a word that is one.
+// number returns a word that is one.
 func (w *words) number() int64 { return w.parse(w.next()) }
 
 func (w *words) parse(word string) int64 {
@@ -110,7 +110,7 @@ func (w *words) parse(word string) int64 {
 	return n
 }
 
-// moment is a time, or nothing: SQLite takes several times as long to write a zero as to write nothing.
+// moment returns a time, or nothing: SQLite takes several times as long to write a zero as to write nothing.
 func (w *words) moment() time.Time {
 	if strings.HasPrefix(w.rest, registry.Separator) {
 		w.rest = w.rest[1:]
@@ -119,7 +119,7 @@ func (w *words) moment() time.Time {
 	return fromMicros(w.number())
 }
 
-// limit is a number, or nothing.
+// limit returns a number, or nothing.
 func (w *words) limit() agent.Limit {
 	word := w.next()
 	if word == "" {

@@ -40,16 +40,16 @@ type reader struct {
 	d Dialect
 }
 
-// unreadable is the fault of a row that holds what the schema never let in. Its
+// unreadableRow returns the fault of a row that holds what the schema never let in. Its
 // first columns say whose it is.
-func unreadable(rows *sql.Rows, a id.Agent, m id.Message, err error) error {
+func unreadableRow(rows *sql.Rows, a id.Agent, m id.Message, err error) error {
 	if rows.Err() != nil {
 		return rows.Err() // the row was not there to be read
 	}
-	return damaged(a, m, err)
+	return damagedRow(a, m, err)
 }
 
-func damaged(a id.Agent, m id.Message, err error) error {
+func damagedRow(a id.Agent, m id.Message, err error) error {
 	return fault.New(fault.HistoryDamaged, "agent %s message %d: its row is not readable: %w", a, m, err).
 		WithHint("the stored record was changed from outside; compare with a backup")
 }
@@ -72,7 +72,7 @@ func (r reader) agents(ctx context.Context, where string, args ...any) ([]agent.
 	s := scanAgents()
 	for rows.Next() {
 		if err := s.read(rows.Scan); err != nil {
-			return nil, r.fail("read agents", unreadable(rows, s.ID, s.Genesis, err))
+			return nil, r.fail("read agents", unreadableRow(rows, s.ID, s.Genesis, err))
 		}
 		list = append(list, s.Agent)
 	}
@@ -132,7 +132,7 @@ func (r reader) Agents(ctx context.Context, f agent.Filter) ([]agent.Agent, erro
 	list := make([]agent.Agent, len(packed)) // at once: one that grows is copied again and again
 	for i := range list {
 		if err := row.take(packed[i]); err != nil {
-			return nil, r.fail("read agents", damaged(row.ID, row.Genesis, err))
+			return nil, r.fail("read agents", damagedRow(row.ID, row.Genesis, err))
 		}
 		list[i] = row.Agent
 	}
@@ -179,7 +179,7 @@ func (r reader) Heads(ctx context.Context) ([]registry.Head, error) {
 	for rows.Next() {
 		var h registry.Head
 		if err := rows.Scan(&uuid, &h.Message, &hash); err != nil {
-			return nil, r.fail("read heads", unreadable(rows, id.Agent(uuid), h.Message, err))
+			return nil, r.fail("read heads", unreadableRow(rows, id.Agent(uuid), h.Message, err))
 		}
 		h.Agent, h.Hash = id.Agent(uuid), toHash(hash)
 		out = append(out, h)

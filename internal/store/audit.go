@@ -58,7 +58,7 @@ func (r reader) auditLetters(ctx context.Context, u *registry.Auditor) error {
 		var salt []byte
 		l, err := scanLetter(rows.Scan, &salt)
 		if err != nil {
-			return unreadable(rows, l.From, 0, err)
+			return unreadableRow(rows, l.From, 0, err)
 		}
 		if err := u.Letter(l, salt); err != nil {
 			return err
@@ -79,7 +79,7 @@ func (r reader) auditBlobs(ctx context.Context, u *registry.Auditor) error {
 			return err
 		}
 		h := toHash(hash)
-		data, err := unpack(h, packed)
+		data, err := unpackBlob(h, packed)
 		if err != nil {
 			data = nil // the auditor knows whose it is
 		}
@@ -102,7 +102,7 @@ func (r reader) auditRefs(ctx context.Context, u *registry.Auditor) error {
 		var m id.Message
 		var hash sql.RawBytes
 		if err := rows.Scan(&m, &hash); err != nil {
-			return unreadable(rows, "", m, err)
+			return unreadableRow(rows, "", m, err)
 		}
 		u.Ref(m, toHash(hash))
 	}

@@ -93,7 +93,7 @@ func (s *recordScan) scan(rows *sql.Rows) (history.Record, error) {
 		s.into = []any{(*number)(&s.row.ID), &s.agentText, &s.kind, &s.content, &s.meta, &s.created, &s.hash, &s.salt, &s.commitment, &s.row.Seq}
 	}
 	if err := rows.Scan(s.into...); err != nil {
-		return s.row, unreadable(rows, id.Agent(s.agentText), s.row.ID, err)
+		return s.row, unreadableRow(rows, id.Agent(s.agentText), s.row.ID, err)
 	}
 	e := s.row
 	s.share.share(&e.Entry, s.agentText, s.kind, s.meta)

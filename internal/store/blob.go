@@ -22,9 +22,9 @@ var (
 	})
 )
 
-func pack(data []byte) []byte { return packer().EncodeAll(data, nil) }
+func packBlob(data []byte) []byte { return packer().EncodeAll(data, nil) }
 
-func unpack(h chain.Hash, packed []byte) ([]byte, error) {
+func unpackBlob(h chain.Hash, packed []byte) ([]byte, error) {
 	data, err := unpacker().DecodeAll(packed, nil)
 	if err != nil {
 		return nil, fault.New(fault.HistoryDamaged, "blob %s is not readable: %w", h, err)

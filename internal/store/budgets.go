@@ -96,7 +96,7 @@ func (r reader) Calls(ctx context.Context, since time.Time) iter.Seq2[history.En
 	}
 }
 
-// givers are an agent and its ancestors that have limits, nearest first.
+// givers returns an agent and its ancestors that have limits, nearest first.
 func (r reader) givers(ctx context.Context, a id.Agent) ([]id.Agent, error) {
 	rows, err := r.q.QueryContext(ctx, `
 		WITH RECURSIVE line(uuid, parent_uuid, genesis_id, tokens, cost) AS (

@@ -124,7 +124,7 @@ func (c *Cleaned) drafts(drafts []history.Draft) []history.Draft {
 	return out
 }
 
-// part is a part without credentials. What a vendor signed and had to be changed is signed
+// part returns a part without credentials. What a vendor signed and had to be changed is signed
 // no more.
 func (c *Cleaned) part(p history.Part) history.Part {
 	before := p

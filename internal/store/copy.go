@@ -37,7 +37,7 @@ func copyTable(ctx context.Context, from, to *sql.Tx, name, columns, order strin
 	}
 	defer rows.Close()
 	n := strings.Count(columns, ",") + 1
-	insert := `INSERT INTO ` + name + ` (` + columns + `) VALUES ` + values(1, n)
+	insert := `INSERT INTO ` + name + ` (` + columns + `) VALUES ` + placeholderRows(1, n)
 	row, into := make([]any, n), make([]any, n)
 	for i := range row {
 		into[i] = &row[i]

@@ -97,7 +97,7 @@ func endingsOf(d Dialect, all bool) string {
 	told := func(nothing string) string { // unless a condition says that there is nothing to look for
 		return `a.uuid || CASE WHEN ` + nothing + ` THEN ' - ' ELSE
 			CASE WHEN a.parent_uuid IS NOT NULL AND a.created_at = coalesce(` + newest(`created_at`, ` AND kind = 'user'`) + `, 0) THEN ' born ' ELSE ' - ' END ||
-			coalesce(` + newest(`kind || ' ' || meta`, ` AND (kind IN (`+quoted(state.Telling)+`) OR kind IN (`+quoted(state.Reasoned)+`) AND meta LIKE '%"reason":%')`) + `, '') END`
+			coalesce(` + newest(`kind || ' ' || meta`, ` AND (kind IN (`+quoteKinds(state.Telling)+`) OR kind IN (`+quoteKinds(state.Reasoned)+`) AND meta LIKE '%"reason":%')`) + `, '') END`
 	}
 	if !all {
 		return `SELECT ` + told(`a.head_id = a.genesis_id`) + `, NULL FROM agents a WHERE a.status = 'running'`
@@ -107,7 +107,7 @@ func endingsOf(d Dialect, all bool) string {
 		FROM agents a LEFT JOIN messages k ON k.id = CASE WHEN a.status = 'dead' THEN a.head_id END AND k.kind = 'killed' WHERE true`
 }
 
-func quoted(kinds []history.Kind) string {
+func quoteKinds(kinds []history.Kind) string {
 	out := make([]string, len(kinds))
 	for i, k := range kinds {
 		out[i] = "'" + string(k) + "'"

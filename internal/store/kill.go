@@ -64,7 +64,7 @@ func (s *Store) Kill(ctx context.Context, k registry.Kill) (registry.Killed, err
 		p.tell = s.d.Announce(registry.RingKilled, names...)
 		return p.flush(ctx, dying...)
 	})
-	return out, sought(err, "a death of agent %s (`ramet ps --all`)", k.Agent)
+	return out, seekOutcome(err, "a death of agent %s (`ramet ps --all`)", k.Agent)
 }
 
 // lockSubtree locks an agent and everything below it, through the dead, in

@@ -30,7 +30,7 @@ func (r reader) lastWords(ctx context.Context, by id.Agent, victims []agent.Agen
 	if err != nil {
 		return nil, 0, r.fail("read open work", err)
 	}
-	open, err := names(rows, held)
+	open, err := readNames(rows, held)
 	if err != nil {
 		return nil, 0, r.fail("read open work", err)
 	}
@@ -46,8 +46,8 @@ func (r reader) lastWords(ctx context.Context, by id.Agent, victims []agent.Agen
 	return out, n, nil
 }
 
-// names reads those that are wanted.
-func names(rows *sql.Rows, wanted map[id.Agent]bool) ([]id.Agent, error) {
+// readNames reads the agents that are wanted.
+func readNames(rows *sql.Rows, wanted map[id.Agent]bool) ([]id.Agent, error) {
 	defer rows.Close()
 	var out []id.Agent
 	for rows.Next() {
@@ -78,11 +78,11 @@ func (r reader) openWork(ctx context.Context, a id.Agent) ([]history.Draft, erro
 	return out, err
 }
 
-// unanswered are the calls of the newest answer that have no result.
+// unanswered returns the calls of the newest answer that have no result.
 func (r reader) unanswered(ctx context.Context, a id.Agent) ([]history.Part, error) {
 	answer := `coalesce((SELECT id FROM messages WHERE ` + r.d.Backwards(`$1`, `0`, `$2`, ` AND kind = 'assistant'`) + ` LIMIT 1), 1) - 1`
 	rows, err := r.q.QueryContext(ctx, `SELECT id, kind, content FROM messages WHERE `+
-		r.d.Backwards(`$1`, answer, `$2`, ` AND kind IN ('user', 'notice', 'assistant', 'tool_result', 'interrupted', 'clear', 'rewind')`), string(a), limit(history.Bound{}))
+		r.d.Backwards(`$1`, answer, `$2`, ` AND kind IN ('user', 'notice', 'assistant', 'tool_result', 'interrupted', 'clear', 'rewind')`), string(a), limitOf(history.Bound{}))
 	if err != nil {
 		return nil, r.fail("read open calls", err)
 	}

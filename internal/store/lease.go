@@ -39,7 +39,7 @@ func (s leases) Acquire(ctx context.Context, name id.Agent, owner string, ttl ti
 	return held, err
 }
 
-// takes is the statement that takes an agent which nobody holds.
+// takes returns the statement that takes an agent which no kernel holds.
 func (s *core) takes() string {
 	return `UPDATE agents SET lease_owner = $2, lease_epoch = lease_epoch + 1, lease_until = ` + s.d.Now() + ` + $3
 		WHERE uuid = $1 AND lease_owner IS NULL AND status = 'running' RETURNING ` + agentColumns
@@ -159,7 +159,7 @@ func (r reader) Leased(ctx context.Context) ([]agent.Agent, time.Time, error) {
 	return list, fromMicros(now), err
 }
 
-// now is the database's time.
+// now returns the database's time.
 func (r reader) now(ctx context.Context) (now int64, err error) {
 	if at, here := r.d.Clock(); here {
 		return micros(at), nil

@@ -30,7 +30,7 @@ const told = `kind = 'usage' AND meta LIKE '%"driver":%'`
 // text of somebody's the quotes are escaped.
 const ordered = `kind = 'command' AND meta NOT LIKE '%"command":"` + history.DriverCommand + `"%'`
 
-// kindIn is the domain's predicate in SQL.
+// kindIn returns the domain's predicate in SQL.
 func kindIn(belongs func(history.Kind) bool) string {
 	var names []string
 	for _, k := range history.Kinds() {
@@ -80,7 +80,7 @@ func (r reader) Lineage(ctx context.Context, leaf id.Agent) ([]history.Ancestor,
 func (r reader) FindClear(ctx context.Context, a id.Agent, within history.Bound) (id.Message, bool, error) {
 	var m id.Message
 	err := r.q.QueryRowContext(ctx, `SELECT id FROM messages WHERE `+r.d.Backwards(`$1`, `0`, `$2`, ` AND `+shaping()+` AND kind = 'clear'`)+` LIMIT 1`,
-		string(a), limit(within)).Scan(&m)
+		string(a), limitOf(within)).Scan(&m)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, false, nil
 	}
@@ -90,8 +90,8 @@ func (r reader) FindClear(ctx context.Context, a id.Agent, within history.Bound)
 	return m, true, nil
 }
 
-// limit is the bound as a number: the largest there is for no limit.
-func limit(b history.Bound) int64 {
+// limitOf returns the bound as a number: the largest there is for no limit.
+func limitOf(b history.Bound) int64 {
 	if m, set := b.Limit(); set {
 		return int64(m)
 	}
@@ -111,12 +111,12 @@ func (r reader) QueryRange(ctx context.Context, rg history.Range, s history.Sele
 		columns, es.words, es.agent = wordColumns, true, rg.Agent
 	}
 	query := `SELECT ` + columns + ` FROM messages WHERE `
-	args := []any{string(rg.Agent), int64(rg.Start), limit(rg.End)}
+	args := []any{string(rg.Agent), int64(rg.Start), limitOf(rg.End)}
 	if s.Newest > 0 && !s.Words {
-		query += r.d.Backwards(`$1`, `$2`, `$3`, selected(s)) + ` ` + atMost + `$4`
+		query += r.d.Backwards(`$1`, `$2`, `$3`, selectedWhere(s)) + ` ` + atMost + `$4`
 		args = append(args, s.Newest)
 	} else {
-		query += `agent_uuid = $1 AND id > $2 AND id <= $3` + selected(s) + ` ORDER BY id`
+		query += `agent_uuid = $1 AND id > $2 AND id <= $3` + selectedWhere(s) + ` ORDER BY id`
 	}
 	return func(yield func(history.Entry, error) bool) {
 		rows, err := r.q.QueryContext(ctx, query, args...)
@@ -145,8 +145,8 @@ func (r reader) QueryRange(ctx context.Context, rg history.Range, s history.Sele
 	}
 }
 
-// selected is the condition of a selection; where there is an index for it, that of the index.
-func selected(s history.Selection) string {
+// selectedWhere returns the condition of a selection; where there is an index for it, that of the index.
+func selectedWhere(s history.Selection) string {
 	switch {
 	case s.Words:
 		// Of what does not reach the model these are most; the engines take longer to look for each kind.
@@ -201,7 +201,7 @@ func (s *entryScan) scan(rows *sql.Rows) (history.Entry, error) {
 		if s.words {
 			who = s.agent
 		}
-		return s.row, unreadable(rows, who, s.row.ID, err)
+		return s.row, unreadableRow(rows, who, s.row.ID, err)
 	}
 	e := s.row
 	if s.words {
@@ -308,14 +308,14 @@ func (r reader) Blob(ctx context.Context, h chain.Hash) ([]byte, error) {
 	if err != nil {
 		return nil, r.fail("read blob", err)
 	}
-	return unpack(h, packed)
+	return unpackBlob(h, packed)
 }
 
-// seq is how many own messages an agent has up to a bound.
+// seq returns how many own messages an agent has up to a bound.
 func (r reader) seq(ctx context.Context) func(id.Agent, history.Bound) (int64, error) {
 	return func(a id.Agent, within history.Bound) (int64, error) {
 		var n int64
-		err := r.q.QueryRowContext(ctx, `SELECT seq FROM messages WHERE `+r.d.Backwards(`$1`, `0`, `$2`, ``)+` LIMIT 1`, string(a), limit(within)).Scan(&n)
+		err := r.q.QueryRowContext(ctx, `SELECT seq FROM messages WHERE `+r.d.Backwards(`$1`, `0`, `$2`, ``)+` LIMIT 1`, string(a), limitOf(within)).Scan(&n)
 		if errors.Is(err, sql.ErrNoRows) {
 			return 0, nil
 		}

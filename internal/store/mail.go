@@ -21,8 +21,8 @@ const letterColumns = `id, number, coalesce(from_uuid, ''), to_uuid, body, creat
 // ofKernel stands in from_uuid before the agent that a notice of the kernel is about.
 const ofKernel = "kernel:"
 
-// origin is what from_uuid says.
-func origin(from, about id.Agent) string {
+// originOf returns the value of the column from_uuid.
+func originOf(from, about id.Agent) string {
 	if from == id.Kernel {
 		return ofKernel + string(about)
 	}
@@ -53,7 +53,7 @@ func (r reader) Letters(ctx context.Context, owner id.Agent, f mail.Filter) ([]m
 		where += ` AND from_uuid IS NULL`
 	} else if f.From != nil {
 		where += ` AND from_uuid IN ($2, $3)`
-		args = append(args, string(*f.From), origin(id.Kernel, *f.From))
+		args = append(args, string(*f.From), originOf(id.Kernel, *f.From))
 	}
 	rows, err := r.q.QueryContext(ctx, `SELECT `+letterColumns+` FROM mail `+where+
 		` ORDER BY (read_at IS NOT NULL), number`, args...)
@@ -164,7 +164,7 @@ func (s letters) Send(ctx context.Context, m registry.Send) (mail.Letter, error)
 		}
 		salt := chain.NewSalt()
 		post := Statement{`INSERT INTO mail (id, number, from_uuid, to_uuid, body, salt, created_at, in_reply_to, who, face)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, []any{out.ID, out.Number, null(origin(m.From, m.About)), string(m.To), m.Body, salt[:],
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, []any{out.ID, out.Number, null(originOf(m.From, m.About)), string(m.To), m.Body, salt[:],
 			now, null(out.InReplyTo), out.Who, out.Face}}
 		tell := s.d.Announce(registry.RingMail, m.To)
 		if !m.From.Keeps() {
@@ -180,7 +180,7 @@ func (s letters) Send(ctx context.Context, m registry.Send) (mail.Letter, error)
 		p.put, p.tell = append(p.put, post), tell
 		return p.flush(ctx, from)
 	})
-	return out, sought(err, "letter %d of agent %s (`ramet mail`)", out.Number, out.To)
+	return out, seekOutcome(err, "letter %d of agent %s (`ramet mail`)", out.Number, out.To)
 }
 
 // Read implements registry.Registry.

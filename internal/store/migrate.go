@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Migrations are the numbered files NNN_name.sql of a folder, in order. The
+// Migrations returns the numbered files NNN_name.sql of a folder, in order. The
 // number of the newest is the version of the schema.
 func Migrations(files fs.FS) ([]string, error) {
 	names, err := fs.Glob(files, "migrations/*.sql")

@@ -11,7 +11,7 @@ import (
 // (content.Shared). Their table is made by the first who shares something.
 type Packs struct{ s *Store }
 
-// Packs are those of this database.
+// Packs returns the packs of this database.
 func (s *Store) Packs() Packs { return Packs{s} }
 
 const packTable = `CREATE TABLE IF NOT EXISTS file_packs (name TEXT PRIMARY KEY, data `

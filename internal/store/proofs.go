@@ -16,7 +16,7 @@ func (s *Store) Proofs(ctx context.Context, look func(history.Proofs) error) err
 func (r reader) Records(ctx context.Context, rg history.Range) iter.Seq2[history.Record, error] {
 	return func(yield func(history.Record, error) bool) {
 		rows, err := r.q.QueryContext(ctx, `SELECT `+entryColumns+`, salt, commitment, seq, content IS NOT NULL FROM messages
-			WHERE agent_uuid = $1 AND id > $2 AND id <= $3 ORDER BY id`, string(rg.Agent), int64(rg.Start), limit(rg.End))
+			WHERE agent_uuid = $1 AND id > $2 AND id <= $3 ORDER BY id`, string(rg.Agent), int64(rg.Start), limitOf(rg.End))
 		if err != nil {
 			yield(history.Record{}, r.fail("read records", err))
 			return

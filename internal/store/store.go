@@ -137,9 +137,9 @@ func (s *core) write(ctx context.Context, verb string, fn func(Tx) error) error 
 	return nil
 }
 
-// sought tells, of a change whose outcome is not known, what to look for: it was done if that
+// seekOutcome adds to an unknown outcome what to look for: it was done if that
 // is there.
-func sought(err error, format string, args ...any) error {
+func seekOutcome(err error, format string, args ...any) error {
 	f, ok := fault.Of(err)
 	if !ok || f.Code != fault.UnknownOutcome {
 		return err

@@ -54,12 +54,12 @@ func (r reader) shapes(ctx context.Context, most int, out *registry.Ties) error 
 		out.Shaping, out.More = out.Shaping[:most], true
 	}
 	slices.Reverse(out.Shaping)
-	out.Times, err = r.times(ctx, targets(out.Shaping))
+	out.Times, err = r.times(ctx, rewindTargets(out.Shaping))
 	return err
 }
 
-// targets are the entries to which rewinds go back.
-func targets(entries []history.Entry) (out []id.Message) {
+// rewindTargets returns the entries to which rewinds go back.
+func rewindTargets(entries []history.Entry) (out []id.Message) {
 	for _, e := range entries {
 		if e.Kind != history.Rewind {
 			continue

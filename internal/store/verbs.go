@@ -55,7 +55,7 @@ func (s *Store) Append(ctx context.Context, name id.Agent, c agent.Claim, drafts
 		return p.flush(ctx, a)
 	})
 	if len(out) > 0 {
-		err = sought(err, "message %d (`ramet log`)", out[0].ID)
+		err = seekOutcome(err, "message %d (`ramet log`)", out[0].ID)
 	}
 	return out, err
 }
@@ -111,7 +111,7 @@ func (s *Store) Fork(ctx context.Context, f registry.Fork) ([]agent.Agent, error
 		return p.flush(ctx, append(reshaped, parent)...)
 	})
 	if err != nil {
-		return nil, sought(err, "agent %s (`ramet ps --all`)", f.Children[0].ID)
+		return nil, seekOutcome(err, "agent %s (`ramet ps --all`)", f.Children[0].ID)
 	}
 	return born, nil
 }

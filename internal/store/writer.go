@@ -171,10 +171,10 @@ const chunk = 16
 
 const rowColumns = 10
 
-// insertsRows is the statement that inserts n entries.
+// insertsRows returns the statement that inserts n entries.
 func insertsRows(n int) string {
 	return `INSERT INTO messages
-		(id, agent_uuid, kind, content, meta, created_at, hash, salt, commitment, seq) VALUES ` + values(n, rowColumns)
+		(id, agent_uuid, kind, content, meta, created_at, hash, salt, commitment, seq) VALUES ` + placeholderRows(n, rowColumns)
 }
 
 func (p *writer) insertRows() {
@@ -190,8 +190,8 @@ func (p *writer) insertRows() {
 	}
 }
 
-// values is ($1,$2,…),($n,…),… for an INSERT.
-func values(rows, columns int) string {
+// placeholderRows returns ($1,$2,…),($n,…),… for an INSERT.
+func placeholderRows(rows, columns int) string {
 	var b strings.Builder
 	for i := range rows * columns {
 		switch {
@@ -214,7 +214,7 @@ func (p *writer) insertBlobs(ctx context.Context) error {
 	slices.SortStableFunc(p.blob, func(a, b ref) int { return bytes.Compare(a.Hash[:], b.Hash[:]) })
 	for _, b := range p.blob {
 		if _, err := p.tx.ExecContext(ctx, `INSERT INTO blobs (hash, size, data) VALUES ($1, $2, $3)
-			ON CONFLICT (hash) DO UPDATE SET size = excluded.size`, b.Hash[:], len(b.Data), pack(b.Data)); err != nil {
+			ON CONFLICT (hash) DO UPDATE SET size = excluded.size`, b.Hash[:], len(b.Data), packBlob(b.Data)); err != nil {
 			return err
 		}
 		if _, err := p.tx.ExecContext(ctx, `INSERT INTO blob_refs (message_id, hash) VALUES ($1, $2)

@@ -33,7 +33,7 @@ func (b *Bus[T]) Publish(v T) {
 	}
 }
 
-// Heard says whether there is a reader, for publishers that have to find out first what there
+// Heard reports whether there is a reader, for publishers that have to find out first what there
 // is to say. Those who only overhear are no reason to.
 func (b *Bus[T]) Heard() bool {
 	b.mu.Lock()

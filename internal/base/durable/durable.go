@@ -32,13 +32,13 @@ import (
 // WriteFile puts data at path, replacing what was there. The mode is exactly
 // perm, whatever the umask. A symbolic link at path is replaced, not followed.
 func WriteFile(path string, data []byte, perm fs.FileMode) error {
-	return Write(path, perm, whole(data))
+	return Write(path, perm, writeWhole(data))
 }
 
 // Write is WriteFile for what is not in memory as a whole: content writes it.
 func Write(path string, perm fs.FileMode, content func(io.Writer) error) error {
 	const verb = "write file"
-	t, err := prepare(path, content, perm)
+	t, err := preparePending(path, content, perm)
 	if err != nil {
 		return failure(verb, path, err)
 	}
@@ -54,7 +54,7 @@ func Write(path string, perm fs.FileMode, content func(io.Writer) error) error {
 // and whoever reads it must be able to tell.
 func PutFile(path string, data []byte, perm fs.FileMode) error {
 	const verb = "write file"
-	t, err := prepare(path, whole(data), perm)
+	t, err := preparePending(path, writeWhole(data), perm)
 	if err != nil {
 		return failure(verb, path, err)
 	}
@@ -67,14 +67,14 @@ func PutFile(path string, data []byte, perm fs.FileMode) error {
 // (errors.Is fs.ErrExist). Of any number of racing processes exactly one
 // succeeds, and the others can read its whole content at once.
 func CreateFile(path string, data []byte, perm fs.FileMode) error {
-	return Create(path, perm, whole(data))
+	return Create(path, perm, writeWhole(data))
 }
 
 // Create is CreateFile for what is not in memory as a whole: content writes it. A fault of content
 // is the error.
 func Create(path string, perm fs.FileMode, content func(io.Writer) error) error {
 	const verb = "create file"
-	t, err := prepare(path, content, perm)
+	t, err := preparePending(path, content, perm)
 	if _, told := fault.Of(err); told {
 		return err
 	}
@@ -88,7 +88,7 @@ func Create(path string, perm fs.FileMode, content func(io.Writer) error) error 
 	// link(2) refuses an existing name, and the name appears with its content;
 	// O_EXCL on path itself would show an empty file first.
 	if err := step.Link(t.Name(), path); errors.Is(err, fs.ErrExist) {
-		return fault.New(fault.Conflict, "%s %s: %w", verb, path, bare(err))
+		return fault.New(fault.Conflict, "%s %s: %w", verb, path, dropPath(err))
 	} else if err != nil {
 		return failure(verb, path, err)
 	}

@@ -19,7 +19,7 @@ func failure(verb, path string, err error) error {
 	if err == nil {
 		return nil
 	}
-	err = bare(err)
+	err = dropPath(err)
 	says := func(code fault.Code) *fault.Error {
 		return fault.New(code, "%s %s: %w", verb, path, err)
 	}
@@ -41,13 +41,13 @@ func failure(verb, path string, err error) error {
 // CrowdedHint is what to do where too many files are open.
 const CrowdedHint = "too many files are open: end what holds them, or raise the limit (`ulimit -n`)"
 
-// Crowded says whether something failed because too many files are open, here or in
+// Crowded reports whether something failed because too many files are open, here or in
 // the whole system: then neither the path nor its owner is to blame.
 func Crowded(err error) bool { return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) }
 
-// bare drops the path that the os package adds: it is often the temporary
+// dropPath drops the path that the os package adds: it is often the temporary
 // file's, which means nothing to the user.
-func bare(err error) error {
+func dropPath(err error) error {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err
 	}

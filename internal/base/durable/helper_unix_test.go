@@ -15,7 +15,7 @@ import (
 func bequeath(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err == nil {
-		err = errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_EX), own(path))
+		err = errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_EX), writeOwner(path))
 	}
 	if err != nil {
 		return err

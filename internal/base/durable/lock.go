@@ -31,16 +31,16 @@ type Held struct {
 func TryLock(path string) (*Held, error) {
 	file := lockFile(path)
 	ok, err := file.TryLock()
-	if err == nil && !ok && orphaned(path) {
-		ok, err = inherit(file)
+	if err == nil && !ok && isOrphaned(path) {
+		ok, err = waitForDeadHolder(file)
 	}
 	if err != nil {
 		return nil, failure("lock", path, err)
 	}
 	if !ok {
-		return nil, refusal(path, nil)
+		return nil, refuseHeldLock(path, nil)
 	}
-	return claim(path, file)
+	return signLockFile(path, file)
 }
 
 // lockFile does not follow a link: a lock would be made, and written, where that leads.
@@ -52,8 +52,8 @@ func lockFile(path string) *flock.Flock {
 // its own: up to then it has what its parent had open, the lock too.
 const lastBreath = time.Second
 
-// inherit waits for a lock whose holder is dead.
-func inherit(file *flock.Flock) (bool, error) {
+// waitForDeadHolder waits for a lock whose holder is dead.
+func waitForDeadHolder(file *flock.Flock) (bool, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), lastBreath)
 	defer cancel()
 	ok, err := file.TryLockContext(ctx, retryEvery)
@@ -75,11 +75,11 @@ func Lock(ctx context.Context, path string) (*Held, error) {
 	ok, err := file.TryLockContext(ctx, retryEvery)
 	switch {
 	case ok:
-		return claim(path, file)
+		return signLockFile(path, file)
 	case errors.Is(err, context.Canceled):
 		return nil, fault.New(fault.Cancelled, "wait for lock %s: %w", path, err)
 	case errors.Is(err, context.DeadlineExceeded):
-		return nil, refusal(path, err)
+		return nil, refuseHeldLock(path, err)
 	default:
 		return nil, failure("lock", path, err)
 	}
@@ -89,7 +89,7 @@ func Lock(ctx context.Context, path string) (*Held, error) {
 func (h *Held) Unlock() (err error) {
 	h.release.Do(func() {
 		// The owner's line goes first: later it would be the next holder's.
-		err = disown(h.path)
+		err = clearOwner(h.path)
 		if unlockErr := h.file.Unlock(); unlockErr != nil {
 			err = failure("unlock", h.path, unlockErr)
 		}
@@ -97,18 +97,18 @@ func (h *Held) Unlock() (err error) {
 	return err
 }
 
-// claim signs the lock file. A lock that cannot be signed is given back, so
+// signLockFile signs the lock file. A lock that cannot be signed is given back, so
 // that a full disk is met here and not at the first write under the lock.
-func claim(path string, file *flock.Flock) (*Held, error) {
-	if err := own(path); err != nil {
+func signLockFile(path string, file *flock.Flock) (*Held, error) {
+	if err := writeOwner(path); err != nil {
 		file.Unlock()
 		return nil, err
 	}
 	return &Held{path: path, file: file}, nil
 }
 
-// refusal says who holds the lock.
-func refusal(path string, cause error) error {
+// refuseHeldLock returns the fault that names the holder of the lock.
+func refuseHeldLock(path string, cause error) error {
 	holder := "another process"
 	if o, ok := ownerOf(path); ok {
 		holder = o.String()

@@ -27,9 +27,9 @@ func (o owner) String() string {
 	return fmt.Sprintf("process %d on %q since %s", o.PID, o.Host, o.Since.UTC().Format(time.RFC3339))
 }
 
-// own writes this process as the owner. Nothing is fsynced: after a power cut
+// writeOwner writes this process as the owner. Nothing is fsynced: after a power cut
 // nobody holds the lock.
-func own(path string) error {
+func writeOwner(path string) error {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"
@@ -38,19 +38,19 @@ func own(path string) error {
 	if err != nil {
 		return failure("lock", path, err)
 	}
-	return failure("lock", path, overwrite(path, append(line, '\n')))
+	return failure("lock", path, overwriteInPlace(path, append(line, '\n')))
 }
 
-// disown empties the owner line.
-func disown(path string) error {
-	return failure("unlock", path, overwrite(path, []byte("\n")))
+// clearOwner empties the owner line.
+func clearOwner(path string) error {
+	return failure("unlock", path, overwriteInPlace(path, []byte("\n")))
 }
 
-// overwrite works on the file in place: the lock belongs to the inode, so the
+// overwriteInPlace works on the file in place: the lock belongs to the inode, so the
 // file must never be replaced. What an older, longer line leaves behind the new one
 // stays: only the first line counts, and cutting a file costs more than all the rest,
 // because some file systems write it out at once then.
-func overwrite(path string, line []byte) error {
+func overwriteInPlace(path string, line []byte) error {
 	f, err := step.OpenFile(path, os.O_WRONLY|noFollow, 0)
 	if err != nil {
 		return err
@@ -62,8 +62,8 @@ func overwrite(path string, line []byte) error {
 	return f.Close()
 }
 
-// orphaned says whether the owner was a process of this machine that is no more.
-func orphaned(path string) bool {
+// isOrphaned reports whether the owner was a process of this machine that is no more.
+func isOrphaned(path string) bool {
 	o, ok := ownerOf(path)
 	if host, err := os.Hostname(); !ok || err != nil || o.Host != host {
 		return false

@@ -17,8 +17,8 @@ type pending struct {
 	shut bool
 }
 
-// prepare writes data to a pending file for path.
-func prepare(path string, content func(io.Writer) error, perm fs.FileMode) (*pending, error) {
+// preparePending writes data to a pending file for path.
+func preparePending(path string, content func(io.Writer) error, perm fs.FileMode) (*pending, error) {
 	f, err := step.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"*")
 	if err != nil {
 		return nil, err
@@ -35,8 +35,8 @@ func prepare(path string, content func(io.Writer) error, perm fs.FileMode) (*pen
 	return p, nil
 }
 
-// whole is the content of a file that is in memory.
-func whole(data []byte) func(io.Writer) error {
+// writeWhole returns a function that writes data, for files that are in memory.
+func writeWhole(data []byte) func(io.Writer) error {
 	return func(w io.Writer) error {
 		_, err := w.Write(data)
 		return err

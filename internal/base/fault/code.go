@@ -142,7 +142,7 @@ var table = []Row{
 // Table returns every code with its exit code, in order.
 func Table() []Row { return slices.Clone(table) }
 
-// Exit is the process exit code of an error; 0 for nil.
+// Exit returns the process exit code of an error; 0 for nil.
 func Exit(err error) int {
 	if err == nil {
 		return 0

@@ -34,7 +34,7 @@ func (e *Error) WithHint(format string, args ...any) *Error {
 	return &c
 }
 
-// Error is the message, followed by the hint where there is one.
+// Error returns the message, followed by the hint where there is one.
 func (e *Error) Error() string {
 	if e.Hint == "" {
 		return e.Message
@@ -54,7 +54,7 @@ func Of(err error) (*Error, bool) {
 	return nil, false
 }
 
-// CodeOf is the code of the first fault in the chain, or Failed for an error
+// CodeOf returns the code of the first fault in the chain, or Failed for an error
 // that carries none.
 func CodeOf(err error) Code {
 	if f, ok := Of(err); ok {
@@ -63,7 +63,7 @@ func CodeOf(err error) Code {
 	return Failed
 }
 
-// Is says whether the chain holds a fault with this code.
+// Is reports whether the chain holds a fault with this code.
 func Is(err error, code Code) bool {
 	f, ok := Of(err)
 	return ok && f.Code == code

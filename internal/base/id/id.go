@@ -18,7 +18,7 @@ type Agent string
 // Kernel is ramet itself as a sender of notices. It is no identity: no agent has it.
 const Kernel Agent = "kernel"
 
-// Keeps says whether it can be an agent's, who keeps a history: neither the user nor
+// Keeps reports whether it can be an agent's, who keeps a history: neither the user nor
 // the kernel does.
 func (a Agent) Keeps() bool { return a != "" && a != Kernel }
 
@@ -50,7 +50,7 @@ func ParseAgent(s string) (Agent, error) {
 	return Agent(s), nil
 }
 
-// Bytes are the drawn bytes of an identity; false for what is none.
+// Bytes returns the drawn bytes of an identity; false for what is none.
 func (a Agent) Bytes() (b [agentBytes]byte, ok bool) {
 	drawn, err := base64.RawURLEncoding.Strict().DecodeString(string(a))
 	if err != nil || len(drawn) != agentBytes {
@@ -59,10 +59,10 @@ func (a Agent) Bytes() (b [agentBytes]byte, ok bool) {
 	return [agentBytes]byte(drawn), true
 }
 
-// AgentOf is the identity of drawn bytes.
+// AgentOf returns the identity of drawn bytes.
 func AgentOf(b [agentBytes]byte) Agent { return Agent(base64.RawURLEncoding.EncodeToString(b[:])) }
 
-// IsPrefix says whether s could be the beginning of an identity.
+// IsPrefix reports whether s could be the beginning of an identity.
 func IsPrefix(s string) bool {
 	if s == "" || len(s) > agentChars || s[0] == '-' || s[0] == '_' {
 		return false
@@ -76,7 +76,7 @@ func IsPrefix(s string) bool {
 	return true
 }
 
-// Short is the first eight characters, for people.
+// Short returns the first eight characters, for people.
 func (a Agent) Short() string {
 	if len(a) <= shortChars {
 		return string(a)
@@ -98,5 +98,5 @@ func ParseMessage(s string) (Message, error) {
 	return Message(n), nil
 }
 
-// String is the decimal form, as it is hashed and printed.
+// String returns the decimal form, as it is hashed and printed.
 func (m Message) String() string { return strconv.FormatInt(int64(m), 10) }

@@ -292,20 +292,20 @@ func tableRow(widths []int, row []string) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// Age is how long ago something was, in one unit.
+// Age returns how long ago something was, in one unit.
 func (w *Writer) Age(t time.Time) string {
 	switch d := w.now.Sub(t); {
 	case d < 0:
 		return "0s"
 	case d < time.Minute:
-		return count(d/time.Second, "s")
+		return countUnits(d/time.Second, "s")
 	case d < time.Hour:
-		return count(d/time.Minute, "m")
+		return countUnits(d/time.Minute, "m")
 	case d < 48*time.Hour:
-		return count(d/time.Hour, "h")
+		return countUnits(d/time.Hour, "h")
 	default:
-		return count(d/(24*time.Hour), "d")
+		return countUnits(d/(24*time.Hour), "d")
 	}
 }
 
-func count(n time.Duration, unit string) string { return strconv.FormatInt(int64(n), 10) + unit }
+func countUnits(n time.Duration, unit string) string { return strconv.FormatInt(int64(n), 10) + unit }

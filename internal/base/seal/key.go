@@ -51,7 +51,7 @@ func LoadKey(path string) (*Key, error) {
 	return readKey(path)
 }
 
-// Verifier is the public key: ramet+hash+base64.
+// Verifier returns the public key: ramet+hash+base64.
 func (k *Key) Verifier() string { return k.verifier }
 
 // String shows the public key, so that a Key in a log gives nothing away.

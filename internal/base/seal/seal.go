@@ -63,7 +63,7 @@ func (e *OtherKeyError) Error() string {
 
 // Sign seals a text. A text that could not be opened again is fault.InvalidText.
 func (k *Key) Sign(text string) ([]byte, error) {
-	if err := sealable(text); err != nil {
+	if err := checkSealable(text); err != nil {
 		return nil, err
 	}
 	signed, err := note.Sign(&note.Note{Text: text}, k.signer)
@@ -76,8 +76,8 @@ func (k *Key) Sign(text string) ([]byte, error) {
 	return signed, nil
 }
 
-// sealable holds the rules of note.Open, which note.Sign does not check.
-func sealable(text string) error {
+// checkSealable holds the rules of note.Open, which note.Sign does not check.
+func checkSealable(text string) error {
 	switch {
 	case !strings.HasSuffix(text, "\n"):
 		return fault.New(fault.InvalidText, "sign text: it does not end in a newline")

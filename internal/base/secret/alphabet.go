@@ -13,7 +13,7 @@ func newAlphabet(letters string) *alphabet {
 
 func (a *alphabet) has(c byte) bool { return c < 128 && a[c>>6]&(1<<(c&63)) != 0 }
 
-// run is the end of the characters from i on that are in the alphabet.
+// run returns the end of the characters from i on that are in the alphabet.
 func (a *alphabet) run(s string, i int) int {
 	for i < len(s) && a.has(s[i]) {
 		i++
@@ -21,7 +21,7 @@ func (a *alphabet) run(s string, i int) int {
 	return i
 }
 
-// meets says that the alphabets have a character in common.
+// meets reports whether the alphabets have a character in common.
 func (a *alphabet) meets(b *alphabet) bool { return a[0]&b[0] != 0 || a[1]&b[1] != 0 }
 
 const (
@@ -30,8 +30,8 @@ const (
 	large  = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 )
 
-// letters are the characters of an alphabet that forms name, "" for none of that name.
-func letters(name string) string {
+// alphabetLetters returns the characters of an alphabet that forms name, "" for none of that name.
+func alphabetLetters(name string) string {
 	const alnum = small + large + digits
 	switch name {
 	case "digit":
@@ -70,7 +70,7 @@ func letters(name string) string {
 	return ""
 }
 
-// letters are the characters of the alphabet, each a string.
+// letters returns the characters of the alphabet, each a string.
 func (a *alphabet) letters() []string {
 	var out []string
 	for c := range byte(128) {

@@ -29,9 +29,9 @@ type assignment struct {
 	from, to int    // the value
 }
 
-// assignments are those in a text that can be keys by the characters of the value and a
+// findAssignments returns the assignments in a text that can be keys by the characters of the value and a
 // word in the name.
-func assignments(s string) []assignment {
+func findAssignments(s string) []assignment {
 	var out []assignment
 	sorts := sorts()
 	run := values{sorts: sorts}
@@ -57,7 +57,7 @@ type values struct {
 	end   int
 }
 
-// assigned is the value that begins at i or a few bytes later; to is -1 when what follows
+// assigned returns the value that begins at i or a few bytes later; to is -1 when what follows
 // cannot be one. Calls go through s from left to right.
 func (v *values) assigned(s string, i int) (from, to int) {
 	for skipped := 0; skipped <= 5 && i < len(s); skipped++ {
@@ -70,7 +70,7 @@ func (v *values) assigned(s string, i int) (from, to int) {
 			return i, v.end
 		}
 		if v.sorts[s[i]]&beforeValue == 0 {
-			if n := scheme(s[i:]); n > 0 {
+			if n := schemeLength(s[i:]); n > 0 {
 				i += n
 				continue
 			}
@@ -81,8 +81,8 @@ func (v *values) assigned(s string, i int) (from, to int) {
 	return 0, -1
 }
 
-// scheme is how long the word is that says what kind of credential follows in a header.
-func scheme(s string) int {
+// schemeLength returns the length of the word that names the kind of credential in a header.
+func schemeLength(s string) int {
 	if s[0] != 'B' && s[0]|0x20 != 't' {
 		return 0
 	}
@@ -94,7 +94,7 @@ func scheme(s string) int {
 	return 0
 }
 
-// canBeKey says that a value has letters and digits, is not too long, and does not go on
+// canBeKey reports whether a value has letters and digits, is not too long, and does not go on
 // as a call, an index or an expression does.
 func canBeKey(s string, from, to int) bool {
 	if to-from > maxAssigned || to < len(s) && strings.IndexByte("([{$@*~", s[to]) >= 0 {
@@ -107,7 +107,7 @@ func canBeKey(s string, from, to int) bool {
 	return hasLetter && hasDigit
 }
 
-// nameBefore is the name before the operator that ends at i, in small letters; ok when
+// nameBefore returns the name before the operator that ends at i, in small letters; ok when
 // one of the rule's words is in it.
 func nameBefore(sorts *[256]byte, s string, i int) (name string, ok bool) {
 	for n := 0; n < 3 && i > 0 && strings.IndexByte(":=|?", s[i-1]) >= 0; n++ {
@@ -128,7 +128,7 @@ func hasWord(name string, words []string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(name, w) })
 }
 
-// endsAsDigest says that the last word of a name is an algorithm's: what follows is the
+// endsAsDigest reports whether the last word of a name is an algorithm's: what follows is the
 // digest of what the name is about, as in go.sum.
 func endsAsDigest(name string) bool {
 	last := name[strings.LastIndexAny(name, " \t._-")+1:]
@@ -142,7 +142,7 @@ func endsAsDigest(name string) bool {
 // looksRandom is the judgement of the rule on a value.
 func looksRandom(v string) bool {
 	v = strings.Trim(v, "=.-_/+")
-	if len(v) < minAssigned || entropy(v) < minBits || written(v) || counted(v) > 0.4 || wordy(v) > 0.35 {
+	if len(v) < minAssigned || entropy(v) < minBits || isPlaceholder(v) || countedShare(v) > 0.4 || wordShare(v) > 0.35 {
 		return false
 	}
 	// A constant of a program, such as 0x9e3779b97f4a7c15.

@@ -45,15 +45,15 @@ func crcOfGrafana(key string) bool {
 
 // sumOfBech32 is the checksum of BIP 173, which age takes for its keys.
 func sumOfBech32(key string) bool {
-	sum, ok := bech32(key)
+	sum, ok := bech32Remainder(key)
 	return ok && sum == 1
 }
 
 const bech32Letters = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
 
-// bech32 is the remainder of a key, 1 for a right one; ok when it has only characters of a
+// bech32Remainder returns the remainder of a key, 1 for a right one; ok when it has only characters of a
 // key.
-func bech32(key string) (sum uint32, ok bool) {
+func bech32Remainder(key string) (sum uint32, ok bool) {
 	key = strings.ToLower(key)
 	at := strings.LastIndexByte(key, '1')
 	if at < 1 {

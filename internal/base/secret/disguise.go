@@ -17,10 +17,10 @@ type pattern struct {
 	before, after bool
 }
 
-// disguises are the forms a value is looked for in. Percent-encoding is not
+// disguisesOf returns the forms of a value that are searched for. Percent-encoding is not
 // among them: the text is decoded instead, since there are many ways to encode
 // and one to decode.
-func disguises(value string) []pattern {
+func disguisesOf(value string) []pattern {
 	texts := map[string]bool{value: true}
 	texts[strings.ReplaceAll(value, " ", "+")] = true // a space in a form
 	for _, html := range []bool{false, true} {
@@ -33,7 +33,7 @@ func disguises(value string) []pattern {
 	return append(out, base64Forms(value)...)
 }
 
-// jsonEscaped is the value as it stands within a JSON string.
+// jsonEscaped returns the value as it stands within a JSON string.
 func jsonEscaped(value string, html bool) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
@@ -44,7 +44,7 @@ func jsonEscaped(value string, html bool) string {
 	return strings.TrimSuffix(b.String(), "\n")[1 : b.Len()-2]
 }
 
-// base64Forms are the forms of the value within base64, one for each of the
+// base64Forms returns the forms of the value within base64, one for each of the
 // three places its first byte can have in a group.
 func base64Forms(value string) []pattern {
 	var out []pattern
@@ -93,7 +93,7 @@ func percentDecoded(s string) (plain string, ok bool) {
 	return b.String(), ok
 }
 
-// percentPlaces is where each byte of percentDecoded(s) stands in s, and the
+// percentPlaces returns where each byte of percentDecoded(s) is in s, and the
 // end. It is a step of its own because most texts hold no secret.
 func percentPlaces(s string) []int {
 	places := make([]int, 0, len(s)+1)

@@ -25,9 +25,9 @@ func (r *Redactor) Find(s string) []Found {
 	units := unitsIn(s, markers)
 	named, random := rules.assigned(s)
 	maybe := slices.DeleteFunc(random, func(sp span) bool { return harmless().MatchString(s[sp.from:sp.to]) })
-	sure := respect(append(r.ownSpans(s), everywhere(s, append(rules.formed(s), named...), markers)...), units)
+	sure := respectUnits(append(r.ownSpans(s), findEverywhere(s, append(rules.formed(s), named...), markers)...), units)
 	// What is known already is not told again as something that may be one.
-	rest := slices.DeleteFunc(respect(everywhere(s, maybe, markers), units), func(m span) bool {
+	rest := slices.DeleteFunc(respectUnits(findEverywhere(s, maybe, markers), units), func(m span) bool {
 		return slices.ContainsFunc(sure, func(k span) bool { return k.from < m.to && m.from < k.to })
 	})
 	var out []Found

@@ -62,7 +62,7 @@ func parseForm(text string) (*form, error) {
 
 func parseSet(text string) (piece, error) {
 	name, lengths, _ := strings.Cut(text, ":")
-	chars := letters(name)
+	chars := alphabetLetters(name)
 	if chars == "" {
 		return piece{}, fmt.Errorf("no such alphabet")
 	}
@@ -112,7 +112,7 @@ func (f *form) isFirm(i int) bool {
 	return true
 }
 
-// match is the end of the form when it begins at i, or -1. Of several ends it is the
+// match returns the end of the form when it begins at i, or -1. Of several ends it is the
 // last.
 func (f *form) match(t *text, i int) int { return t.match(f.pieces, i) }
 
@@ -125,7 +125,7 @@ type text struct {
 
 func newText(s string) *text { return &text{s, map[string]span{}} }
 
-// run is the end of the characters of a piece's alphabet from i on, not more than the
+// run returns the end of the characters of a piece's alphabet from i on, not more than the
 // piece has.
 func (t *text) run(p *piece, i int) int {
 	r, ok := t.runs[p.name]
@@ -164,10 +164,10 @@ func (t *text) match(pieces []piece, i int) int {
 	return i
 }
 
-// last is the alphabet of the last piece, nil when that is a literal.
+// last returns the alphabet of the last piece, nil when that is a literal.
 func (f *form) last() *alphabet { return f.pieces[len(f.pieces)-1].set }
 
-// changing is a key without what all keys of the form have in common.
+// changing returns a key without what all keys of the form have in common.
 func (f *form) changing(key string) string {
 	for _, p := range f.pieces {
 		if p.set == nil {

@@ -40,7 +40,7 @@ func newIndex(kinds []kind) *index {
 }
 
 func (x *index) add(e entry) {
-	h := hash(e.gram)
+	h := hashPrefix(e.gram)
 	x.may[h/64] |= 1 << (h % 64)
 	x.at[h/64] = append(x.at[h/64], e)
 }
@@ -54,7 +54,7 @@ func gramOf(s string) uint32 { return uint32(s[0]) | uint32(s[1])<<8 | uint32(s[
 // character that can follow it, or with those that can precede it.
 func (f *form) grams() (grams []string, shift int) {
 	if len(f.anchor) >= gramLen {
-		at := rarest(f.anchor)
+		at := rarestIndex(f.anchor)
 		return []string{f.anchor[at : at+gramLen]}, -at
 	}
 	at := slices.IndexFunc(f.pieces, func(p piece) bool { return p.literal == f.anchor })
@@ -75,9 +75,9 @@ func (f *form) grams() (grams []string, shift int) {
 	panic("secret: a form without an anchor")
 }
 
-// rarest is where the three bytes of an anchor begin that are least like a text's: small
+// rarestIndex returns the index of the three bytes of an anchor that are rarest in texts: small
 // letters are common.
-func rarest(anchor string) int {
+func rarestIndex(anchor string) int {
 	best, most := 0, -1
 	for i := range len(anchor) - gramLen + 1 {
 		n := 0
@@ -93,7 +93,7 @@ func rarest(anchor string) int {
 	return best
 }
 
-// find is every key of the index in a text.
+// find returns every key of the index in a text.
 func (x *index) find(s string) []span {
 	if len(s) < gramLen {
 		return nil
@@ -103,7 +103,7 @@ func (x *index) find(s string) []span {
 	g := uint32(s[0])<<8 | uint32(s[1])<<16
 	for end := gramLen - 1; end < len(s); end++ {
 		g = g>>8 | uint32(s[end])<<16
-		h := hash(g)
+		h := hashPrefix(g)
 		if x.may[h/64]&(1<<(h%64)) == 0 {
 			continue
 		}
@@ -113,7 +113,7 @@ func (x *index) find(s string) []span {
 				continue
 			}
 			if from, to := e.key(t, end+1-gramLen+e.shift); to > 0 {
-				out = append(out, span{from, to, marker(e.kind.name)})
+				out = append(out, span{from, to, markerFor(e.kind.name)})
 				break
 			}
 		}
@@ -121,7 +121,7 @@ func (x *index) find(s string) []span {
 	return out
 }
 
-// key is the place of the key whose anchor stands at a; to is 0 when there is none.
+// key returns the place of the key whose anchor stands at a; to is 0 when there is none.
 func (e *entry) key(t *text, a int) (from, to int) {
 	s := t.string
 	if a < 0 || !strings.HasPrefix(s[a:], e.form.anchor) {
@@ -135,16 +135,16 @@ func (e *entry) key(t *text, a int) (from, to int) {
 		if e.kind.sum != nil && e.kind.sum(s[from:to]) {
 			return from, to
 		}
-		if starts(s, from) && ends(s, to, e.form.last()) && !written(e.form.changing(s[from:to])) {
+		if canStartAt(s, from) && canEndAt(s, to, e.form.last()) && !isPlaceholder(e.form.changing(s[from:to])) {
 			return from, to
 		}
 	}
 	return 0, 0
 }
 
-// starts says that a key can begin at i: no letter or digit stands before it, unless that
+// canStartAt reports whether a key can begin at i: no letter or digit stands before it, unless that
 // is the end of an escape (\n, %3D).
-func starts(s string, i int) bool {
+func canStartAt(s string, i int) bool {
 	if i == 0 || !isAlnum(s[i]) || !isAlnum(s[i-1]) {
 		return true
 	}
@@ -158,8 +158,8 @@ func starts(s string, i int) bool {
 	return isCode
 }
 
-// ends says that a key whose last characters are of an alphabet can end before i.
-func ends(s string, i int, last *alphabet) bool {
+// canEndAt reports whether a key whose last characters are of an alphabet can end before i.
+func canEndAt(s string, i int, last *alphabet) bool {
 	return i == len(s) || !isAlnum(s[i]) && s[i] != '_' && (last == nil || !last.has(s[i]))
 }
 

@@ -12,9 +12,9 @@ type kind struct {
 	sum  func(key string) bool // the checksum, where one is published
 }
 
-// published are the kinds that are known wherever they stand. The more particular ones
+// publishedKinds returns the kinds that are recognized everywhere. The more particular ones
 // come first.
-func published() []kind {
+func publishedKinds() []kind {
 	var all []kind
 	for _, table := range [][]kind{modelKinds, codeKinds, cloudKinds, dataKinds, serviceKinds, moneyKinds, commonKinds} {
 		all = append(all, table...)
@@ -22,7 +22,7 @@ func published() []kind {
 	return all
 }
 
-// parsed are the forms of a kind. The tables are part of the program, so an error in one is
+// parsed returns the forms of a kind. The tables are part of the program, so an error in one is
 // a bug; a test goes through all of them.
 func (k *kind) parsed() []*form {
 	var out []*form

@@ -30,7 +30,7 @@ func sampleOf(random *rand.Rand, f *form) string {
 const asked = 200
 
 func TestEveryKindIsFound(t *testing.T) {
-	kinds := published()
+	kinds := publishedKinds()
 	if len(kinds) < 80 {
 		t.Errorf("only %d kinds", len(kinds))
 	}
@@ -80,7 +80,7 @@ func TestEveryNamedKindIsFound(t *testing.T) {
 // A kind is not taken for another one.
 func TestAKindIsToldByItsName(t *testing.T) {
 	r, random := New(nil), rand.New(rand.NewPCG(3, 4))
-	for _, k := range published() {
+	for _, k := range publishedKinds() {
 		wrong := map[string]int{}
 		total := 0
 		for _, f := range k.parsed() {
@@ -127,7 +127,7 @@ func TestAChecksumMakesUpForWhatIsGluedToAKey(t *testing.T) {
 	for range 52 {
 		age += strings.ToUpper(bech32Letters[random.IntN(32):][:1])
 	}
-	sum, _ := bech32(age + "QQQQQQ")
+	sum, _ := bech32Remainder(age + "QQQQQQ")
 	for i := range 6 {
 		age += strings.ToUpper(bech32Letters[(sum^1)>>(25-5*i)&31:][:1])
 	}

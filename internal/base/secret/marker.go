@@ -11,8 +11,8 @@ const (
 	maxName  = 64
 )
 
-// marker is what stands in a secret's place.
-func marker(name string) string {
+// markerFor returns the text that replaces a secret.
+func markerFor(name string) string {
 	clean := func(c byte) byte {
 		switch {
 		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '_', c == '.', c == '-':
@@ -40,15 +40,15 @@ type span struct {
 	label    string // the marker that replaces it
 }
 
-// replace puts markers in place of the spans. Known markers in s are treated
+// replaceSpans puts markers in place of the spans. Known markers in s are treated
 // as one unit: a span within one is no secret, a span that touches one takes
 // all of it. Markers that are not known are text like any other: a secret must
 // not hide in something that looks like a marker.
-func replace(s string, spans []span, markers []string) string {
+func replaceSpans(s string, spans []span, markers []string) string {
 	if len(spans) == 0 {
 		return s
 	}
-	spans = respect(spans, unitsIn(s, markers))
+	spans = respectUnits(spans, unitsIn(s, markers))
 	if len(spans) == 0 {
 		return s
 	}
@@ -96,7 +96,7 @@ func unitsIn(s string, markers []string) []span {
 	}
 }
 
-func respect(spans, units []span) []span {
+func respectUnits(spans, units []span) []span {
 	if len(units) == 0 {
 		return spans
 	}

@@ -20,8 +20,8 @@ func newMatcher(patterns []pattern) *matcher {
 		if len(p.text) < bucketLen {
 			continue
 		}
-		x := prefix(p.text, 0)
-		h := hash(x)
+		x := prefixAt(p.text, 0)
+		h := hashPrefix(x)
 		m.may[h/64] |= 1 << (h % 64)
 		m.byPrefix[p.text[:bucketLen]] = append(m.byPrefix[p.text[:bucketLen]], p)
 	}
@@ -36,10 +36,10 @@ func (m *matcher) find(s string, spans []span) []span {
 	if len(s) < prefixLen {
 		return spans
 	}
-	x := prefix(s, 0) << 8
+	x := prefixAt(s, 0) << 8
 	for end := prefixLen - 1; end < len(s); end++ {
 		x = x>>8 | uint32(s[end])<<24
-		h := hash(x)
+		h := hashPrefix(x)
 		if m.may[h/64]&(1<<(h%64)) == 0 {
 			continue
 		}
@@ -56,7 +56,7 @@ func (m *matcher) find(s string, spans []span) []span {
 	return spans
 }
 
-// spanAt is the pattern's place when it begins at i, with the characters that
+// spanAt returns the pattern's place when it begins at i, with the characters that
 // hold some bits of it, and the padding behind them.
 func (p pattern) spanAt(s string, i int) span {
 	from, to := i, i+len(p.text)
@@ -77,8 +77,8 @@ func isBase64(c byte) bool {
 		c == '+' || c == '/' || c == '-' || c == '_'
 }
 
-func prefix(s string, i int) uint32 {
+func prefixAt(s string, i int) uint32 {
 	return uint32(s[i]) | uint32(s[i+1])<<8 | uint32(s[i+2])<<16 | uint32(s[i+3])<<24
 }
 
-func hash(x uint32) uint32 { return x * 0x9E3779B1 >> 16 }
+func hashPrefix(x uint32) uint32 { return x * 0x9E3779B1 >> 16 }

@@ -11,7 +11,7 @@ const (
 	pemRun     = 32      // a line of a key has at least so many characters of base64
 )
 
-// privateKeys are the private keys in PEM and in OpenPGP's armour. One whose end is
+// privateKeys returns the private keys in PEM and in OpenPGP's armour. One whose end is
 // missing, as in a text that was cut, goes as far as its lines look like one.
 func privateKeys(s string) []span {
 	var out []span
@@ -29,16 +29,16 @@ func privateKeys(s string) []span {
 		at += len(label) + len("-----")
 		to := at + pemBody(s[at:min(len(s), at+pemMost)])
 		if to > at {
-			out = append(out, span{from, to, marker("private-key")})
+			out = append(out, span{from, to, markerFor("private-key")})
 			at = to
 		}
 	}
 }
 
-// pemBody is how long the key is whose first line stands before s, with its last line; 0
+// pemBody returns how long the key is whose first line stands before s, with its last line; 0
 // when there is none.
 func pemBody(s string) int {
-	set := newAlphabet(letters("base64"))
+	set := newAlphabet(alphabetLetters("base64"))
 	body, _, dashed := strings.Cut(s, "-----")
 	last := 0 // the end of the last line of base64
 	for i := 0; i < len(body); {

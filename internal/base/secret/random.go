@@ -9,7 +9,7 @@ import (
 // characters are spread, how much of it reads like words, and how often a character is the
 // successor of the one before it.
 
-// entropy is how many bits a character of s carries, going by how often each occurs.
+// entropy returns how many bits a character of s carries, going by how often each occurs.
 func entropy(s string) float64 {
 	var count [256]int
 	for i := range len(s) {
@@ -33,19 +33,19 @@ var pairs = [26]string{
 	"bcdegilmnprst", "aei", "aehiors", "pt", "ops", "eo",
 }
 
-// common says whether letter b often follows letter a.
-func common(a, b byte) bool { return strings.IndexByte(pairs[a|0x20-'a'], b|0x20) >= 0 }
+// isCommonPair reports whether letter b often follows letter a.
+func isCommonPair(a, b byte) bool { return strings.IndexByte(pairs[a|0x20-'a'], b|0x20) >= 0 }
 
-// wordy is which part of s reads like words: runs of three letters or more, in one case or
+// wordShare returns the share of s that reads like words: runs of three letters or more, in one case or
 // with a capital first, most of whose pairs are common ones.
-func wordy(s string) float64 {
+func wordShare(s string) float64 {
 	words := 0
 	for i := 0; i < len(s); {
 		end := wordEnd(s, i)
 		if n := end - i; n >= 3 {
 			good := 0
 			for j := i + 1; j < end; j++ {
-				if common(s[j-1], s[j]) {
+				if isCommonPair(s[j-1], s[j]) {
 					good++
 				}
 			}
@@ -58,7 +58,7 @@ func wordy(s string) float64 {
 	return float64(words) / float64(len(s))
 }
 
-// wordEnd is where the letters that begin at i stop being one word.
+// wordEnd returns where the letters that begin at i stop being one word.
 func wordEnd(s string, i int) int {
 	end := i
 	for end < len(s) && isLetter(s[end]) {
@@ -70,9 +70,9 @@ func wordEnd(s string, i int) int {
 	return end
 }
 
-// counted is which part of s is the successor of the character before it, or the same:
+// countedShare returns the share of s that is the successor of the character before it, or the same:
 // abcdef, 123456, xxxx.
-func counted(s string) float64 {
+func countedShare(s string) float64 {
 	n := 0
 	for i := 1; i < len(s); i++ {
 		if d := int(s[i]) - int(s[i-1]); d == 0 || d == 1 {
@@ -82,14 +82,14 @@ func counted(s string) float64 {
 	return float64(n) / float64(len(s))
 }
 
-// written says that a key's changing part was made up by somebody: an example, or the name
+// isPlaceholder reports whether a key's changing part was made up: an example, or the name
 // of a variable.
-func written(body string) bool {
+func isPlaceholder(body string) bool {
 	if len(body) == 0 {
 		return false
 	}
 	most := math.Log2(float64(min(len(body), 16)))
-	return entropy(body) < 0.6*most || wordy(body) > 0.6 || saysExample(body)
+	return entropy(body) < 0.6*most || wordShare(body) > 0.6 || saysExample(body)
 }
 
 func saysExample(s string) bool {

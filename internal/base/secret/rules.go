@@ -25,12 +25,12 @@ type namedForm struct {
 
 // known builds the rules at the first call: most commands never need them.
 var known = sync.OnceValue(func() *rules {
-	anywhere := published()
+	anywhere := publishedKinds()
 	r := &rules{anywhere: newIndex(anywhere), named: map[string][]namedForm{}}
 	for _, k := range namedKinds {
 		for _, f := range k.parsed() {
 			for _, vendor := range strings.Fields(k.near) {
-				r.named[vendor] = append(r.named[vendor], namedForm{f, marker(k.name)})
+				r.named[vendor] = append(r.named[vendor], namedForm{f, markerFor(k.name)})
 			}
 		}
 	}
@@ -39,40 +39,40 @@ var known = sync.OnceValue(func() *rules {
 	}
 	slices.Sort(r.vendors)
 	for _, k := range slices.Concat(anywhere, namedKinds) {
-		r.markers = append(r.markers, marker(k.name))
+		r.markers = append(r.markers, markerFor(k.name))
 	}
-	r.markers = append(r.markers, marker("private-key"), marker(genericRule))
+	r.markers = append(r.markers, markerFor("private-key"), markerFor(genericRule))
 	slices.Sort(r.markers)
 	r.markers = slices.Compact(r.markers)
 	return r
 })
 
-// once is one pass over the known kinds. Those of vendors come first: what they find has
+// once makes one pass over the known kinds. Those of vendors come first: what they find has
 // the better name.
 func (r *rules) once(s string, markers []string) string {
-	s = replace(s, everywhere(s, r.formed(s), markers), markers)
+	s = replaceSpans(s, findEverywhere(s, r.formed(s), markers), markers)
 	named, random := r.assigned(s)
-	return replace(s, everywhere(s, append(named, random...), markers), markers)
+	return replaceSpans(s, findEverywhere(s, append(named, random...), markers), markers)
 }
 
-// formed are the keys that are known by their form, wherever they stand.
+// formed returns the keys that are known by their form, wherever they stand.
 func (r *rules) formed(s string) []span { return append(r.anywhere.find(s), privateKeys(s)...) }
 
-// assigned are the values that are keys by the name they are given to: named those of a
+// assigned returns the values that are keys by the name they are given to: named those of a
 // vendor's form beside the vendor's name, random those that just look like it.
 func (r *rules) assigned(s string) (named, random []span) {
-	for _, a := range assignments(s) {
+	for _, a := range findAssignments(s) {
 		value := s[a.from:a.to]
 		if label := r.vendorOf(a.name, value); label != "" {
 			named = append(named, span{a.from, a.to, label})
 		} else if looksRandom(value) {
-			random = append(random, span{a.from, a.to, marker(genericRule)})
+			random = append(random, span{a.from, a.to, markerFor(genericRule)})
 		}
 	}
 	return named, random
 }
 
-// vendorOf is the marker of the kind whose form the value has and whose vendor the name
+// vendorOf returns the marker of the kind whose form the value has and whose vendor the name
 // speaks of.
 func (r *rules) vendorOf(name, value string) string {
 	for _, vendor := range r.vendors {
@@ -80,7 +80,7 @@ func (r *rules) vendorOf(name, value string) string {
 			continue
 		}
 		for _, f := range r.named[vendor] {
-			if f.form.match(newText(value), 0) == len(value) && !written(value) && counted(value) <= 0.4 {
+			if f.form.match(newText(value), 0) == len(value) && !isPlaceholder(value) && countedShare(value) <= 0.4 {
 				return f.label
 			}
 		}
@@ -88,9 +88,9 @@ func (r *rules) vendorOf(name, value string) string {
 	return ""
 }
 
-// everywhere adds the places where the same keys stand once more, even where nothing
+// findEverywhere adds the places where the same keys occur again, even where nothing
 // around tells. A few bytes that are the same are a coincidence.
-func everywhere(s string, spans []span, markers []string) []span {
+func findEverywhere(s string, spans []span, markers []string) []span {
 	if len(spans) == 0 {
 		return nil
 	}
@@ -98,7 +98,7 @@ func everywhere(s string, spans []span, markers []string) []span {
 	seen := map[pattern]bool{}
 	for i, sp := range spans {
 		if !slices.Contains(markers, sp.label) {
-			spans[i].label = marker(nameless)
+			spans[i].label = markerFor(nameless)
 		}
 		p := pattern{text: s[sp.from:sp.to], label: spans[i].label}
 		if len(p.text) >= MinValue && !seen[p] {

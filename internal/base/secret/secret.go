@@ -71,12 +71,12 @@ const mostOver = 200
 // New makes a redactor of our own credentials: name to exact value. Of names
 // that share a value the first in order is shown.
 func New(values map[string]string) *Redactor {
-	r := of(sorted(values))
+	r := newRedactor(sortByName(values))
 	r.values = values
 	return r
 }
 
-func sorted(values map[string]string) []named {
+func sortByName(values map[string]string) []named {
 	out := make([]named, 0, len(values))
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		out = append(out, named{name, values[name]})
@@ -84,10 +84,10 @@ func sorted(values map[string]string) []named {
 	return out
 }
 
-func of(all []named) *Redactor {
-	r := &Redactor{markers: []string{marker(nameless)}}
+func newRedactor(all []named) *Redactor {
+	r := &Redactor{markers: []string{markerFor(nameless)}}
 	for _, one := range all {
-		r.markers = append(r.markers, marker(one.name))
+		r.markers = append(r.markers, markerFor(one.name))
 	}
 	slices.Sort(r.markers)
 	r.markers = slices.Compact(r.markers)
@@ -98,19 +98,19 @@ func of(all []named) *Redactor {
 		if len(one.value) < MinValue {
 			continue
 		}
-		for _, p := range disguises(one.value) {
+		for _, p := range disguisesOf(one.value) {
 			// Looking for a piece of a marker would never come to an end.
 			if containedIn(p.text, r.markers) {
 				continue
 			}
-			p.label = marker(one.name)
+			p.label = markerFor(one.name)
 			patterns = append(patterns, p)
 			texts = append(texts, p.text)
 		}
 	}
 	r.own = newMatcher(patterns)
 	r.every = sync.OnceValue(func() []string {
-		return slices.Concat(r.markers, without(known().markers, texts))
+		return slices.Concat(r.markers, withoutShowing(known().markers, texts))
 	})
 	return r
 }
@@ -158,11 +158,11 @@ func (r *Redactor) renewed() {
 		}
 		return false
 	})
-	all := sorted(r.values)
+	all := sortByName(r.values)
 	for _, one := range r.also {
 		all = append(all, one.named)
 	}
-	r.later.Store(of(all))
+	r.later.Store(newRedactor(all))
 }
 
 func (r *Redactor) now() *Redactor {
@@ -200,20 +200,20 @@ func (r *Redactor) All(s string) string {
 	}
 }
 
-// without leaves out the markers that would show one of our own values.
-func without(markers, texts []string) []string {
+// withoutShowing leaves out the markers that would show one of our own values.
+func withoutShowing(markers, texts []string) []string {
 	return slices.DeleteFunc(slices.Clone(markers), func(m string) bool {
 		return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(m, text) })
 	})
 }
 
-// ownOnce is one pass. Each pass that changes anything leaves fewer bytes
+// ownOnce makes one pass. Each pass that changes anything leaves fewer bytes
 // outside markers, so passes come to an end.
 func (r *Redactor) ownOnce(s string, markers []string) string {
-	return replace(s, r.ownSpans(s), markers)
+	return replaceSpans(s, r.ownSpans(s), markers)
 }
 
-// ownSpans are the pieces of a text that hold our own credentials.
+// ownSpans returns the pieces of a text that hold our own credentials.
 func (r *Redactor) ownSpans(s string) []span {
 	if r.own == nil {
 		return nil

@@ -14,13 +14,13 @@ func Of(f *os.File) *File { return &File{f} }
 
 // OpenFile is os.OpenFile.
 func OpenFile(path string, flag int, perm fs.FileMode) (*File, error) {
-	return opened(os.OpenFile(path, flag, perm))
+	return wrapFile(os.OpenFile(path, flag, perm))
 }
 
 // CreateTemp is os.CreateTemp.
-func CreateTemp(dir, pattern string) (*File, error) { return opened(os.CreateTemp(dir, pattern)) }
+func CreateTemp(dir, pattern string) (*File, error) { return wrapFile(os.CreateTemp(dir, pattern)) }
 
-func opened(f *os.File, err error) (*File, error) {
+func wrapFile(f *os.File, err error) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -28,7 +28,7 @@ func opened(f *os.File, err error) (*File, error) {
 }
 
 func (f *File) Write(b []byte) (int, error) {
-	if err := at("write", f.Name()); err != nil {
+	if err := atPath("write", f.Name()); err != nil {
 		return 0, err
 	}
 	return f.File.Write(b)
@@ -37,7 +37,7 @@ func (f *File) Write(b []byte) (int, error) {
 func (f *File) WriteString(s string) (int, error) { return f.Write([]byte(s)) }
 
 func (f *File) WriteAt(b []byte, offset int64) (int, error) {
-	if err := at("write", f.Name()); err != nil {
+	if err := atPath("write", f.Name()); err != nil {
 		return 0, err
 	}
 	return f.File.WriteAt(b, offset)
@@ -45,28 +45,28 @@ func (f *File) WriteAt(b []byte, offset int64) (int, error) {
 
 // ReadFrom lets io.Copy use what the system has for copying a file.
 func (f *File) ReadFrom(from io.Reader) (int64, error) {
-	if err := at("write", f.Name()); err != nil {
+	if err := atPath("write", f.Name()); err != nil {
 		return 0, err
 	}
 	return f.File.ReadFrom(from)
 }
 
 func (f *File) Truncate(size int64) error {
-	if err := at("truncate", f.Name()); err != nil {
+	if err := atPath("truncate", f.Name()); err != nil {
 		return err
 	}
 	return f.File.Truncate(size)
 }
 
 func (f *File) Chmod(mode fs.FileMode) error {
-	if err := at("chmod", f.Name()); err != nil {
+	if err := atPath("chmod", f.Name()); err != nil {
 		return err
 	}
 	return f.File.Chmod(mode)
 }
 
 func (f *File) Sync() error {
-	if err := at("sync", f.Name()); err != nil {
+	if err := atPath("sync", f.Name()); err != nil {
 		return err
 	}
 	return f.File.Sync()

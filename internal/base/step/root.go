@@ -9,12 +9,12 @@ import (
 type Root struct{ *os.Root }
 
 // OpenRoot is os.OpenRoot.
-func OpenRoot(path string) (*Root, error) { return entered(os.OpenRoot(path)) }
+func OpenRoot(path string) (*Root, error) { return wrapRoot(os.OpenRoot(path)) }
 
 // In returns a root that was opened by other means.
 func In(r *os.Root) *Root { return &Root{r} }
 
-func entered(r *os.Root, err error) (*Root, error) {
+func wrapRoot(r *os.Root, err error) (*Root, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -22,23 +22,23 @@ func entered(r *os.Root, err error) (*Root, error) {
 }
 
 // OpenRoot opens a folder in this one.
-func (r *Root) OpenRoot(name string) (*Root, error) { return entered(r.Root.OpenRoot(name)) }
+func (r *Root) OpenRoot(name string) (*Root, error) { return wrapRoot(r.Root.OpenRoot(name)) }
 
 func (r *Root) OpenFile(name string, flag int, perm fs.FileMode) (*File, error) {
-	return opened(r.Root.OpenFile(name, flag, perm))
+	return wrapFile(r.Root.OpenFile(name, flag, perm))
 }
 
 func (r *Root) Open(name string) (*File, error) { return r.OpenFile(name, os.O_RDONLY, 0) }
 
 func (r *Root) Remove(name string) error {
-	if err := at("remove", name); err != nil {
+	if err := atPath("remove", name); err != nil {
 		return err
 	}
 	return r.Root.Remove(name)
 }
 
 func (r *Root) RemoveAll(name string) error {
-	if err := at("remove", name); err != nil {
+	if err := atPath("remove", name); err != nil {
 		return err
 	}
 	return r.Root.RemoveAll(name)
@@ -52,28 +52,28 @@ func (r *Root) Rename(from, to string) error {
 }
 
 func (r *Root) Mkdir(name string, perm fs.FileMode) error {
-	if err := at("mkdir", name); err != nil {
+	if err := atPath("mkdir", name); err != nil {
 		return err
 	}
 	return r.Root.Mkdir(name, perm)
 }
 
 func (r *Root) MkdirAll(name string, perm fs.FileMode) error {
-	if err := at("mkdir", name); err != nil {
+	if err := atPath("mkdir", name); err != nil {
 		return err
 	}
 	return r.Root.MkdirAll(name, perm)
 }
 
 func (r *Root) Symlink(target, name string) error {
-	if err := at("symlink", name); err != nil {
+	if err := atPath("symlink", name); err != nil {
 		return err
 	}
 	return r.Root.Symlink(target, name)
 }
 
 func (r *Root) Chmod(name string, mode fs.FileMode) error {
-	if err := at("chmod", name); err != nil {
+	if err := atPath("chmod", name); err != nil {
 		return err
 	}
 	return r.Root.Chmod(name, mode)

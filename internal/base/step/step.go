@@ -42,7 +42,7 @@ func Link(from, to string) error {
 
 // Remove is os.Remove.
 func Remove(path string) error {
-	if err := at("remove", path); err != nil {
+	if err := atPath("remove", path); err != nil {
 		return err
 	}
 	return os.Remove(path)
@@ -58,7 +58,7 @@ func RemoveAll(path string) error {
 			}
 		}
 		if _, err := os.Lstat(path); err == nil {
-			if err := at("remove", path); err != nil {
+			if err := atPath("remove", path); err != nil {
 				return err
 			}
 		}
@@ -68,7 +68,7 @@ func RemoveAll(path string) error {
 
 // Mkdir is os.Mkdir.
 func Mkdir(path string, perm fs.FileMode) error {
-	if err := at("mkdir", path); err != nil {
+	if err := atPath("mkdir", path); err != nil {
 		return err
 	}
 	return os.Mkdir(path, perm)
@@ -85,7 +85,7 @@ func MkdirAll(path string, perm fs.FileMode) error {
 				return err
 			}
 		}
-		if err := at("mkdir", path); err != nil {
+		if err := atPath("mkdir", path); err != nil {
 			return err
 		}
 	}
@@ -94,7 +94,7 @@ func MkdirAll(path string, perm fs.FileMode) error {
 
 // Chmod is os.Chmod.
 func Chmod(path string, mode fs.FileMode) error {
-	if err := at("chmod", path); err != nil {
+	if err := atPath("chmod", path); err != nil {
 		return err
 	}
 	return os.Chmod(path, mode)
@@ -102,14 +102,14 @@ func Chmod(path string, mode fs.FileMode) error {
 
 // WriteFile is os.WriteFile.
 func WriteFile(path string, data []byte, perm fs.FileMode) error {
-	if err := at("write", path); err != nil {
+	if err := atPath("write", path); err != nil {
 		return err
 	}
 	return os.WriteFile(path, data, perm)
 }
 
-// at is At for a path, with the error that package os would return.
-func at(op, path string) error {
+// atPath does what At does for a path, with the error that package os would return.
+func atPath(op, path string) error {
 	if err := At(op); err != nil {
 		return &fs.PathError{Op: op, Path: path, Err: err}
 	}

@@ -36,7 +36,7 @@ func NextCell(s string) (cluster string, width, used int) {
 	return cluster, min(max(width, 0), 2), used
 }
 
-// Width is the number of cells of a text on one line.
+// Width returns the number of cells of a text on one line.
 func Width(s string) int {
 	total := 0
 	for s != "" {

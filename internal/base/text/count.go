@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Count is a number with its noun, in the right form.
+// Count returns a number with its noun, in the right form.
 func Count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

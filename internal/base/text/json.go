@@ -10,16 +10,16 @@ import (
 // JSON returns a JSON text, of the same value, with nothing in it that a terminal
 // would obey. JSON itself escapes only what is below the space.
 func JSON(s string) string {
-	if clean(s) {
+	if isClean(s) {
 		return s
 	}
 	var b strings.Builder
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRuneInString(s[i:])
 		switch {
-		case r == 0x7f || hostile(r) && r <= 0xffff:
+		case r == 0x7f || isHostile(r) && r <= 0xffff:
 			fmt.Fprintf(&b, `\u%04x`, r)
-		case hostile(r):
+		case isHostile(r):
 			hi, lo := utf16.EncodeRune(r)
 			fmt.Fprintf(&b, `\u%04x\u%04x`, hi, lo)
 		default:

@@ -30,7 +30,7 @@ func Mentions(s string) []Mention {
 	return out
 }
 
-// fenceOf is the run of three or more backticks or tildes that a line begins with.
+// fenceOf returns the run of three or more backticks or tildes that a line begins with.
 func fenceOf(line string) string {
 	for _, c := range []string{"`", "~"} {
 		n := len(line) - len(strings.TrimLeft(line, c))

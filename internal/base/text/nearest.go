@@ -18,7 +18,7 @@ func NearestWord(word string, candidates []string) string {
 	}
 	best, bestDistance := "", max(1, len(word)/3)+1
 	for _, c := range candidates {
-		if d := distance(word, c); d < bestDistance {
+		if d := editDistance(word, c); d < bestDistance {
 			best, bestDistance = c, d
 		}
 	}
@@ -50,9 +50,9 @@ func NearestWords(word string, candidates []string, most int) []string {
 	return out
 }
 
-// distance counts the insertions, deletions, replacements and swaps of
+// editDistance counts the insertions, deletions, replacements and swaps of
 // neighbours that turn a into b.
-func distance(a, b string) int {
+func editDistance(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {
 		last[j] = j

@@ -15,7 +15,7 @@ func Strings(raw []byte, f func(string) string) []byte {
 		return raw
 	}
 	changed := false
-	v = each(v, func(s string) string {
+	v = applyToStrings(v, func(s string) string {
 		out := f(s)
 		changed = changed || out != s
 		return out
@@ -32,19 +32,19 @@ func Strings(raw []byte, f func(string) string) []byte {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }
 
-// each applies f to every text in a decoded value.
-func each(v any, f func(string) string) any {
+// applyToStrings applies f to every text in a decoded value.
+func applyToStrings(v any, f func(string) string) any {
 	switch v := v.(type) {
 	case string:
 		return f(v)
 	case []any:
 		for i := range v {
-			v[i] = each(v[i], f)
+			v[i] = applyToStrings(v[i], f)
 		}
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for name, one := range v {
-			out[f(name)] = each(one, f)
+			out[f(name)] = applyToStrings(one, f)
 		}
 		return out
 	}

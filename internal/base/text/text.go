@@ -15,7 +15,7 @@ import (
 // characters (but line feed and tab), bytes that are not UTF-8, and the marks
 // that reorder or hide text are shown as what they are.
 func Safe(s string) string {
-	if clean(s) {
+	if isClean(s) {
 		return s
 	}
 	var b strings.Builder
@@ -31,7 +31,7 @@ func Safe(s string) string {
 			b.WriteRune('\u2400' + r) // the picture of that control character
 		case r == 0x7f:
 			b.WriteRune('\u2421')
-		case hostile(r):
+		case isHostile(r):
 			b.WriteRune('\uFFFD')
 		default:
 			b.WriteString(s[i : i+n])
@@ -47,23 +47,23 @@ func Name(s string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(Safe(s), "\n", "\u240A"), "\t", "\u2409")
 }
 
-func clean(s string) bool {
+func isClean(s string) bool {
 	for i, r := range s {
 		if r == utf8.RuneError {
 			if _, n := utf8.DecodeRuneInString(s[i:]); n == 1 {
 				return false
 			}
 		}
-		if (r < 0x20 && r != '\n' && r != '\t') || r == 0x7f || hostile(r) {
+		if (r < 0x20 && r != '\n' && r != '\t') || r == 0x7f || isHostile(r) {
 			return false
 		}
 	}
 	return true
 }
 
-// hostile covers C1 controls, line separators and bidirectional overrides.
+// isHostile covers C1 controls, line separators and bidirectional overrides.
 // Joiners stay: emoji and scripts need them.
-func hostile(r rune) bool {
+func isHostile(r rune) bool {
 	return r >= 0x80 && (r <= 0x9f || // most texts are ASCII and end here
 		r == 0x2028 || r == 0x2029 ||
 		r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 ||
@@ -77,7 +77,7 @@ func Single(s string) string {
 	return strings.ReplaceAll(Safe(s), "\n", "␊")
 }
 
-// Line is the text on one line, cut to at most width runes, for lists.
+// Line returns the text on one line, cut to at most width runes, for lists.
 func Line(s string, width int) string {
 	s = strings.Join(strings.Fields(Safe(s)), " ")
 	if utf8.RuneCountInString(s) <= width {

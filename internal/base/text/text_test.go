@@ -39,7 +39,7 @@ func FuzzSafe(f *testing.F) {
 	f.Add("\x1b[2J\xff\u202e\r\r\n")
 	f.Fuzz(func(t *testing.T, in string) {
 		out := Safe(in)
-		if !utf8.ValidString(out) || !clean(out) || Safe(out) != out {
+		if !utf8.ValidString(out) || !isClean(out) || Safe(out) != out {
 			t.Fatalf("Safe(%q) = %q", in, out)
 		}
 	})
@@ -62,12 +62,12 @@ func TestATidyLineIsTheSame(t *testing.T) {
 
 func TestWhatIsNoCharacterIsHostile(t *testing.T) {
 	for r := rune(0xa0); r <= unicode.MaxRune; r++ {
-		if unicode.Is(unicode.Noncharacter_Code_Point, r) && !hostile(r) {
+		if unicode.Is(unicode.Noncharacter_Code_Point, r) && !isHostile(r) {
 			t.Errorf("%U is let through", r)
 		}
 	}
 	for _, r := range "äß€─│日👩\u200d\ufffd" {
-		if hostile(r) {
+		if isHostile(r) {
 			t.Errorf("%U is not let through", r)
 		}
 	}

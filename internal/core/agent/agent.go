@@ -53,10 +53,10 @@ type Agent struct {
 	Budget Budget   // its own; those of its ancestors bind it too
 }
 
-// IsZero says whether this is agent 0.
+// IsZero reports whether this is agent 0.
 func (a Agent) IsZero() bool { return a.Parent == "" }
 
-// Label is what people call the agent: its name, else 0, else its short id.
+// Label returns what people call the agent: its name, else 0, else its short id.
 func (a Agent) Label() string {
 	switch {
 	case a.Name != "":
@@ -70,9 +70,9 @@ func (a Agent) Label() string {
 // longestName is how long a name may be.
 const longestName = 63
 
-// named says whether a name keeps the rule: [a-z][a-z0-9._-]*. Every command that names an agent
+// isValidName reports whether a name keeps the rule: [a-z][a-z0-9._-]*. Every command that names an agent
 // asks, so it is no expression that would be compiled for that.
-func named(name string) bool {
+func isValidName(name string) bool {
 	if name == "" || len(name) > longestName || name[0] < 'a' || name[0] > 'z' {
 		return false
 	}
@@ -93,7 +93,7 @@ func CheckName(name string) error {
 		return fault.New(fault.InvalidName, "no agent can be called %q: the word has another meaning", name).
 			WithHint("choose another name")
 	}
-	if named(name) {
+	if isValidName(name) {
 		return nil
 	}
 	return fault.New(fault.InvalidName, "%.80q is not a name for an agent", name).

@@ -23,7 +23,7 @@ type Budget struct {
 	Cost   Limit // in billionths of a US dollar
 }
 
-// IsZero says whether nothing is limited.
+// IsZero reports whether nothing is limited.
 func (b Budget) IsZero() bool { return b == Budget{} }
 
 // Limit is an upper limit, or none at all. The zero Limit is none; AtMost(0)
@@ -33,10 +33,10 @@ type Limit struct {
 	set bool
 }
 
-// AtMost is a limit.
+// AtMost returns a limit.
 func AtMost(n int64) Limit { return Limit{n, true} }
 
-// MaybeAtMost is a limit, or none for nil.
+// MaybeAtMost returns a limit, or none for nil.
 func MaybeAtMost(n *int64) Limit {
 	if n == nil {
 		return Limit{}
@@ -47,6 +47,6 @@ func MaybeAtMost(n *int64) Limit {
 // Get returns the number, and whether there is a limit.
 func (l Limit) Get() (int64, bool) { return l.at, l.set }
 
-// Left is what remains of a limit after spending, never less than 0; ok is
+// Left returns what remains of a limit after spending, never less than 0; ok is
 // false where there is no limit.
 func (l Limit) Left(spent int64) (n int64, ok bool) { return max(0, l.at-spent), l.set }

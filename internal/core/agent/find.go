@@ -33,10 +33,10 @@ func Find(ctx context.Context, d Directory, ref string) (Agent, error) {
 		}
 	}
 	if !id.IsPrefix(ref) {
-		return Agent{}, unknown(ctx, d, ref)
+		return Agent{}, unknownAgent(ctx, d, ref)
 	}
 	if len(ref) < minPrefix {
-		if near := unknown(ctx, d, ref); near.Hint != noNames {
+		if near := unknownAgent(ctx, d, ref); near.Hint != noNames {
 			return Agent{}, near
 		}
 		return Agent{}, fault.New(fault.InvalidID, "%q is too short for an agent's uuid", ref).
@@ -48,15 +48,15 @@ func Find(ctx context.Context, d Directory, ref string) (Agent, error) {
 	}
 	switch len(found) {
 	case 0:
-		return Agent{}, unknown(ctx, d, ref)
+		return Agent{}, unknownAgent(ctx, d, ref)
 	case 1:
 		return found[0], nil
 	}
-	return Agent{}, fault.New(fault.Ambiguous, "%q fits several agents: %s", ref, listed(found)).
+	return Agent{}, fault.New(fault.Ambiguous, "%q fits several agents: %s", ref, listNames(found)).
 		WithHint("give more characters")
 }
 
-func listed(found []Agent) string {
+func listNames(found []Agent) string {
 	var b strings.Builder
 	for i, a := range found {
 		if i == maxListed {
@@ -76,7 +76,7 @@ func listed(found []Agent) string {
 
 const noNames = "`ramet ps --all` lists the agents"
 
-func unknown(ctx context.Context, d Directory, ref string) *fault.Error {
+func unknownAgent(ctx context.Context, d Directory, ref string) *fault.Error {
 	err := fault.New(fault.NotFound, "no agent %q", text.Line(ref, 80))
 	names, _ := d.Names(ctx) // where they cannot be had, none is near
 	return err.WithHint("%s", text.NearestHint(ref, names, noNames))

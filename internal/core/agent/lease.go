@@ -20,7 +20,7 @@ type Lease struct {
 	Until time.Time // in the database's time
 }
 
-// Live says whether somebody holds the lease at this moment.
+// Live reports whether a process holds the lease at this moment.
 func (l Lease) Live(now time.Time) bool { return l.Owner != "" && now.Before(l.Until) }
 
 // Claim is what a write says about its right to write. Make one with Passing,
@@ -47,7 +47,7 @@ func Held(owner string, epoch int64) Claim { return Claim{held: true, owner: own
 // holder decides by; the row is locked while it is written.
 func Beside() Claim { return Claim{beside: true} }
 
-// IsBeside says whether a claim needs no lease.
+// IsBeside reports whether a claim needs no lease.
 func (c Claim) IsBeside() bool { return c.beside }
 
 // At adds the demand that the newest own entry is still this one, for writers
@@ -69,10 +69,10 @@ func Admit(a Agent, c Claim, now time.Time) (Lease, error) {
 	lease := a.Lease
 	switch {
 	case c.held && (c.epoch != lease.Epoch || c.owner != lease.Owner):
-		return lease, fenced(a, c)
+		return lease, refuseFenced(a, c)
 	case c.beside: // the lease stays whose it is
 	case !c.held && lease.Live(now):
-		return lease, leased(a)
+		return lease, refuseLeased(a)
 	case !c.held && lease.Owner != "":
 		// An expired holder may still be asleep somewhere: shut it out.
 		lease = Lease{Epoch: lease.Epoch + 1}
@@ -88,7 +88,7 @@ func Admit(a Agent, c Claim, now time.Time) (Lease, error) {
 // live. An owner that holds it already keeps its epoch.
 func Grant(a Agent, owner string, now time.Time, ttl time.Duration) (Lease, error) {
 	if a.Lease.Live(now) && a.Lease.Owner != owner {
-		return a.Lease, leased(a)
+		return a.Lease, refuseLeased(a)
 	}
 	next := Lease{Owner: owner, Epoch: a.Lease.Epoch + 1, Until: now.Add(ttl)}
 	if a.Lease.Live(now) {
@@ -101,7 +101,7 @@ func Grant(a Agent, owner string, now time.Time, ttl time.Duration) (Lease, erro
 // that ran out but was taken by nobody is still ours.
 func Renewed(a Agent, owner string, epoch int64, now time.Time, ttl time.Duration) (Lease, error) {
 	if a.Lease.Owner != owner || a.Lease.Epoch != epoch {
-		return a.Lease, fenced(a, Held(owner, epoch))
+		return a.Lease, refuseFenced(a, Held(owner, epoch))
 	}
 	return Lease{Owner: owner, Epoch: epoch, Until: now.Add(ttl)}, nil
 }
@@ -156,12 +156,12 @@ func FindHolder(ctx context.Context, l Leases, a id.Agent, dead func(owner strin
 	return Lease{}, false, err
 }
 
-func leased(a Agent) error {
+func refuseLeased(a Agent) error {
 	return fault.New(fault.Leased, "agent %s is held by %s until %s", a.Label(), a.Lease.Owner,
 		a.Lease.Until.UTC().Format(time.RFC3339)).WithHint("use that process, or wait until it ends")
 }
 
-func fenced(a Agent, c Claim) error {
+func refuseFenced(a Agent, c Claim) error {
 	return fault.New(fault.Fenced, "lease %d of %s on agent %s is over: epoch is %d", c.epoch, c.owner, a.Label(),
 		a.Lease.Epoch).WithHint("nothing was written; acquire the lease again and read the history anew")
 }

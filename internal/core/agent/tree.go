@@ -37,7 +37,7 @@ func Tree(all []Agent, show func(*Agent) bool) []Node {
 	}
 	// Children as lists through two arrays, newest first while they are made:
 	// going backwards, each is put in front of its younger siblings.
-	first, next, homes := fill(len(all)+1), fill(len(all)), fill(len(all))
+	first, next, homes := fillWithNone(len(all)+1), fillWithNone(len(all)), fillWithNone(len(all))
 	for i := len(all) - 1; i >= 0; i-- {
 		if shown[i] {
 			homes[i] = home(i)
@@ -64,8 +64,8 @@ func Tree(all []Agent, show func(*Agent) bool) []Node {
 	return nodes
 }
 
-// fill makes a list of n times none.
-func fill(n int) []int32 {
+// fillWithNone makes a list of n times none.
+func fillWithNone(n int) []int32 {
 	out := make([]int32, n)
 	for i := range out {
 		out[i] = none

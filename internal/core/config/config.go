@@ -153,7 +153,7 @@ func Load(o Options) (*Config, error) {
 		v := c.values[s.Key]
 		if o.Check != nil && v.Layer != Default {
 			if err := o.Check(s.Key, v.Text); err != nil {
-				return nil, at(v.Where, err)
+				return nil, atPlace(v.Where, err)
 			}
 		}
 		*s.field(c) = v.Text
@@ -164,7 +164,7 @@ func Load(o Options) (*Config, error) {
 	return c, nil
 }
 
-// Patience is how long a model's server may be silent, before and within its
+// Patience returns how long a model's server may be silent, before and within its
 // answer; 0 is the usual.
 func (c *Config) Patience() (first, stall time.Duration) {
 	first, _ = time.ParseDuration(c.FirstByte) // Load has checked both
@@ -172,17 +172,17 @@ func (c *Config) Patience() (first, stall time.Duration) {
 	return first, stall
 }
 
-// Get is the value of a key and where it came from; an unknown key is
+// Get returns the value of a key and where it came from; an unknown key is
 // fault.InvalidConfig.
 func (c *Config) Get(key string) (Value, error) {
-	s, err := lookup(key)
+	s, err := lookupSetting(key)
 	if err != nil {
 		return Value{}, err
 	}
 	return c.values[s.Key], nil
 }
 
-// Number is the value of a setting that is a whole number.
+// Number returns the value of a setting that is a whole number.
 func (c *Config) Number(key string) int {
 	n, _ := strconv.Atoi(c.values[key].Text) // it was checked
 	return n
@@ -197,7 +197,7 @@ func (c *Config) addFile(path string, layer Layer) error {
 }
 
 func (c *Config) addText(path, text string, layer Layer) error {
-	entries, err := parse(path, text)
+	entries, err := parseEntries(path, text)
 	if err != nil {
 		return err
 	}
@@ -259,7 +259,7 @@ func (c *Config) addEnvironment(s Setting, env func(string) string) error {
 		return nil
 	}
 	if err := s.check(text); err != nil {
-		return at(s.Env, err)
+		return atPlace(s.Env, err)
 	}
 	c.values[s.Key] = Value{Text: text, Layer: Environment, Where: s.Env}
 	return nil
@@ -267,12 +267,12 @@ func (c *Config) addEnvironment(s Setting, env func(string) string) error {
 
 func (c *Config) addFlags(flags map[string]string) error {
 	for _, key := range sortedKeys(flags) {
-		s, err := lookup(key)
+		s, err := lookupSetting(key)
 		if err != nil {
 			return err
 		}
 		if err := s.check(flags[key]); err != nil {
-			return at("--"+key, err)
+			return atPlace("--"+key, err)
 		}
 		c.values[key] = Value{Text: flags[key], Layer: Flag, Where: "--" + key}
 	}

@@ -9,8 +9,8 @@ import (
 // Settings of two words can be said as a table, as many programs have them: files.shared = true
 // is files_shared = "yes".
 
-// dotted are the entries of such a table; none: it is another one, or no table.
-func dotted(meta *toml.MetaData, table string, value toml.Primitive) []entry {
+// dottedEntries returns the entries of such a table; none: it is another one, or no table.
+func dottedEntries(meta *toml.MetaData, table string, value toml.Primitive) []entry {
 	var parts map[string]toml.Primitive
 	if meta.PrimitiveDecode(value, &parts) != nil {
 		return nil
@@ -18,7 +18,7 @@ func dotted(meta *toml.MetaData, table string, value toml.Primitive) []entry {
 	var out []entry
 	for _, name := range sortedKeys(parts) {
 		key := table + "_" + name
-		if _, err := lookup(key); err != nil {
+		if _, err := lookupSetting(key); err != nil {
 			return nil
 		}
 		e := entry{key: key, line: lineOf(meta, parts[name])}
@@ -31,5 +31,5 @@ func dotted(meta *toml.MetaData, table string, value toml.Primitive) []entry {
 	return out
 }
 
-// plain is the setting that a name with a dot is for.
-func plain(key string) string { return strings.ReplaceAll(key, ".", "_") }
+// undotted returns the setting that a name with a dot means.
+func undotted(key string) string { return strings.ReplaceAll(key, ".", "_") }

@@ -71,7 +71,7 @@ func (d Driver) Check() error {
 				WithHint("known: %s; with what the program expects behind the address, as in openai/v1", strings.Join(wireVendors, ", "))
 		}
 	}
-	for name := range merged(d.Env, d.Bases) {
+	for name := range mergeMaps(d.Env, d.Bases) {
 		if !envName().MatchString(name) {
 			return wrong("%.80q is no name of a variable", name)
 		}
@@ -87,7 +87,7 @@ func (d Driver) Check() error {
 // wireVendors are those whose endpoints ramet can stand in front of.
 var wireVendors = []string{"anthropic", "openai", "gemini"}
 
-func merged(a, b map[string]string) map[string]string {
+func mergeMaps(a, b map[string]string) map[string]string {
 	out := maps.Clone(a)
 	if out == nil {
 		out = map[string]string{}
@@ -122,7 +122,7 @@ func (c *Config) addDrivers(path, content string, layer Layer) error {
 			return fault.New(fault.InvalidConfig, "%s: driver %s: %v", where, name, err)
 		}
 		if err := d.Check(); err != nil {
-			return at(where, err)
+			return atPlace(where, err)
 		}
 		if d.Project = layer == Project; d.Project {
 			if d.Box != nil && !*d.Box || d.Key {

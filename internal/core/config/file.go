@@ -30,18 +30,18 @@ type entry struct {
 
 func (e entry) where(path string) string { return fmt.Sprintf("%s:%d", path, e.line) }
 
-// check is the setting the entry is for, if its value is allowed.
+// check returns the setting the entry is for, if its value is allowed.
 func (e entry) check(path string) (Setting, error) {
-	s, err := lookup(e.key)
+	s, err := lookupSetting(e.key)
 	if err != nil {
-		return s, at(e.where(path), err)
+		return s, atPlace(e.where(path), err)
 	}
 	if !e.isText && !(s.List && e.isList) {
 		return s, fault.New(fault.InvalidConfig, "%s: %s is not a string", e.where(path), e.key).
 			WithHint("write it in quotes: %s = \"…\"", e.key)
 	}
 	if err := s.check(e.text); err != nil {
-		return s, at(e.where(path), err)
+		return s, atPlace(e.where(path), err)
 	}
 	return s, nil
 }
@@ -50,7 +50,7 @@ func (e entry) check(path string) (Setting, error) {
 func readText(path string) (string, error) {
 	const verb = "read configuration"
 	f, err := openPlain(path)
-	if missing(err) {
+	if isMissing(err) {
 		return "", nil
 	}
 	if err != nil {
@@ -85,12 +85,12 @@ func openPlain(path string) (*os.File, error) {
 	return f, nil
 }
 
-// missing says that there is no file, be it that its folder is none.
-func missing(err error) bool {
+// isMissing reports whether there is no file, or no folder for it.
+func isMissing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-func parse(path, text string) ([]entry, error) {
+func parseEntries(path, text string) ([]entry, error) {
 	var values map[string]toml.Primitive
 	meta, err := toml.Decode(text, &values)
 	if err != nil {
@@ -103,7 +103,7 @@ func parse(path, text string) ([]entry, error) {
 			continue // of a table that was seen already
 		}
 		delete(values, key[0])
-		if several := dotted(&meta, key[0], value); several != nil {
+		if several := dottedEntries(&meta, key[0], value); several != nil {
 			entries = append(entries, several...)
 			continue
 		}
@@ -141,7 +141,7 @@ type locate struct{}
 
 func (*locate) UnmarshalTOML(any) error { return errors.New("here") }
 
-// lineOf is the line a value stands in; a table that is only implied by "a.b"
+// lineOf returns the line of a value; a table that is only implied by "a.b"
 // stands where its first part does.
 func lineOf(meta *toml.MetaData, value toml.Primitive) int {
 	p, ok := errors.AsType[toml.ParseError](meta.PrimitiveDecode(value, &locate{}))

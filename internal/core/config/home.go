@@ -6,21 +6,21 @@ import (
 	"ramet/internal/base/fault"
 )
 
-// Home is the folder of ramet's own data: the flag, else RAMET_HOME, else
+// Home returns the folder of ramet's own data: the flag, else RAMET_HOME, else
 // ramet in the XDG data folder. It need not exist yet.
 func Home(env func(string) string, flag string) (string, error) {
 	for _, dir := range []string{flag, env("RAMET_HOME")} {
 		if dir != "" {
-			return absolute(dir)
+			return absolutePath(dir)
 		}
 	}
 	return underXDG(env, "XDG_DATA_HOME", ".local/share", "RAMET_HOME")
 }
 
-// Path is the user's configuration file. It need not exist.
+// Path returns the user's configuration file. It need not exist.
 func Path(env func(string) string) (string, error) {
 	if path := env("RAMET_CONFIG"); path != "" {
-		return absolute(path)
+		return absolutePath(path)
 	}
 	dir, err := underXDG(env, "XDG_CONFIG_HOME", ".config", "RAMET_CONFIG")
 	return filepath.Join(dir, "config.toml"), err
@@ -39,7 +39,7 @@ func underXDG(env func(string) string, variable, fallback, instead string) (stri
 		WithHint("set %s", instead)
 }
 
-func absolute(path string) (string, error) {
+func absolutePath(path string) (string, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return "", fault.New(fault.InvalidConfig, "find %s: %w", path, err)

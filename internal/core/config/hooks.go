@@ -74,7 +74,7 @@ func ParseHooks(path, source string, project bool) ([]Hook, error) {
 	return out, nil
 }
 
-// hookLines are the lines that hooks begin in, which the toml package does not tell.
+// hookLines returns the lines that hooks begin in, which the toml package does not tell.
 func hookLines(source string) []int {
 	var out []int
 	n := 0

@@ -8,7 +8,7 @@ import (
 // maxAttempts bounds the lines one value may take; a setting needs one.
 const maxAttempts = 100
 
-// replacements are the ways to put a value in place of the key's, which is
+// replacements returns the ways to put a value in place of the key's, which is
 // known to stand in the given line or, if it takes several, to end there or
 // begin there.
 func replacements(text string, line int, key, value string) iter.Seq[string] {
@@ -20,7 +20,7 @@ func replacements(text string, line int, key, value string) iter.Seq[string] {
 				continue
 			}
 			space := old[:len(old)-len(strings.TrimLeft(old, " \t"))]
-			changed := strings.Join(lines[:first], "") + head + "=" + space + value + remark(old[len(space):])
+			changed := strings.Join(lines[:first], "") + head + "=" + space + value + trailingRemark(old[len(space):])
 			for next := first + 1; next <= min(len(lines), first+maxAttempts); next++ {
 				if !yield(changed + strings.Join(lines[next:], "")) {
 					return
@@ -30,9 +30,9 @@ func replacements(text string, line int, key, value string) iter.Seq[string] {
 	}
 }
 
-// remark is what follows the value in its line: spaces, a comment, the line's
+// trailingRemark returns what follows the value in its line: spaces, a comment, the line's
 // end.
-func remark(old string) string {
+func trailingRemark(old string) string {
 	end := strings.IndexAny(old, "#\r\n") // of a number, a date, true or false
 	if quote := strings.IndexAny(old, `"'`); quote == 0 {
 		for end = 1; end < len(old) && old[end] != old[0]; end++ {
@@ -55,7 +55,7 @@ func remark(old string) string {
 	return lineEnd(old) // the rest belongs to a value of several lines
 }
 
-// insertions are the ways to add a line: at the end, else before a table,
+// insertions returns the ways to add a line: at the end, else before a table,
 // since what follows a table's head belongs to it.
 func insertions(text, line string) iter.Seq[string] {
 	return func(yield func(string) bool) {
@@ -86,7 +86,7 @@ func insertions(text, line string) iter.Seq[string] {
 	}
 }
 
-// lineEnd is how the last line ends: "\n", "\r\n" or not at all.
+// lineEnd returns how the last line ends: "\n", "\r\n" or not at all.
 func lineEnd(text string) string {
 	switch {
 	case strings.HasSuffix(text, "\r\n"):

@@ -27,7 +27,7 @@ func checkParallel(item string) error {
 	return nil
 }
 
-// Parallels are how many models may be asked at a time: in all, and at each vendor.
+// Parallels returns how many models may be asked at a time: in all, and at each vendor.
 func (c *Config) Parallels() (all int, each map[string]int) {
 	each = map[string]int{}
 	for _, item := range Items(c.Parallel) {

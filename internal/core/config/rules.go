@@ -20,7 +20,7 @@ import (
 //
 //	<home>/rules/<name of the folder>-<hash of its real path>
 
-// RulesFile is where the rules of a project stand.
+// RulesFile returns where the rules of a project stand.
 func RulesFile(home, project string) (string, error) {
 	real, err := realPath(project)
 	if err != nil {
@@ -114,7 +114,7 @@ func changeRules(ctx context.Context, home, project string, change func([]string
 	})
 }
 
-// realPath is a folder without links on its way.
+// realPath returns a folder without links on its way.
 func realPath(dir string) (string, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {

@@ -103,12 +103,12 @@ var envName = text.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // addServers reads the servers of the user's file.
 func (c *Config) addServers(path, content string) error {
-	found, err := servers(path, content)
+	found, err := parseServers(path, content)
 	c.Servers = found
 	return err
 }
 
-func servers(path, content string) ([]Server, error) {
+func parseServers(path, content string) ([]Server, error) {
 	var file struct {
 		MCP map[string]toml.Primitive `toml:"mcp"`
 	}
@@ -127,7 +127,7 @@ func servers(path, content string) ([]Server, error) {
 			return nil, fault.New(fault.InvalidConfig, "%s: MCP server %s: %v", where, name, err)
 		}
 		if err := s.Check(); err != nil {
-			return nil, at(where, err)
+			return nil, atPlace(where, err)
 		}
 		out = append(out, s)
 	}
@@ -185,7 +185,7 @@ func RemoveServer(ctx context.Context, path, name string) error {
 				out.WriteString(line)
 			}
 		}
-		left, err := servers(path, out.String())
+		left, err := parseServers(path, out.String())
 		if err != nil || len(left) != len(now)-1 {
 			return "", byHand(path, 1, "mcp."+name)
 		}
@@ -208,7 +208,7 @@ func changeServers(ctx context.Context, path string, do func(content string, now
 		if err != nil {
 			return err
 		}
-		now, err := servers(path, content)
+		now, err := parseServers(path, content)
 		if err != nil {
 			return err
 		}
@@ -227,7 +227,7 @@ func changeServers(ctx context.Context, path string, do func(content string, now
 	})
 }
 
-// sameRest says whether two files differ in their servers only.
+// sameRest reports whether two files differ in their servers only.
 func sameRest(a, b string) bool {
 	rest := func(content string) string {
 		var all map[string]any

@@ -21,7 +21,7 @@ import (
 // Concurrent calls follow each other; ctx bounds the wait. Nothing is written
 // when the key or value is wrong or the file is no TOML.
 func Set(ctx context.Context, path, key, value string) error {
-	s, err := lookup(key)
+	s, err := lookupSetting(key)
 	if err != nil {
 		return err
 	}
@@ -36,16 +36,16 @@ func Set(ctx context.Context, path, key, value string) error {
 	if err := durable.MakeFolder(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	return durable.While(ctx, path, func() error { return change(path, s.Key, value) })
+	return durable.While(ctx, path, func() error { return changeSetting(path, s.Key, value) })
 }
 
-// change is Set with the file locked.
-func change(path, key, value string) error {
+// changeSetting does the work of Set while the file is locked.
+func changeSetting(path, key, value string) error {
 	text, err := readText(path)
 	if err != nil {
 		return err
 	}
-	edited, err := edit(path, text, key, value)
+	edited, err := editText(path, text, key, value)
 	if err != nil || edited == text {
 		return err
 	}
@@ -56,11 +56,11 @@ func change(path, key, value string) error {
 	return durable.WriteFile(path, []byte(edited), perm)
 }
 
-// edit is text with key set to value. TOML is not made to be edited by lines,
+// editText returns text with key set to value. TOML is not made to be edited by lines,
 // so each attempt is read back: only one that sets the key and changes nothing
 // else is taken.
-func edit(path, text, key, value string) (string, error) {
-	entries, err := parse(path, text)
+func editText(path, text, key, value string) (string, error) {
+	entries, err := parseEntries(path, text)
 	if err != nil {
 		return "", err
 	}
@@ -80,7 +80,7 @@ func edit(path, text, key, value string) (string, error) {
 	}
 	for _, e := range entries {
 		if e.key == key {
-			for attempt := range replacements(text, e.line-1, key, quoted(value)) {
+			for attempt := range replacements(text, e.line-1, key, quoteTOML(value)) {
 				if fits(attempt) {
 					return attempt, nil
 				}
@@ -88,7 +88,7 @@ func edit(path, text, key, value string) (string, error) {
 			return "", byHand(path, e.line, key)
 		}
 	}
-	for attempt := range insertions(text, key+" = "+quoted(value)) {
+	for attempt := range insertions(text, key+" = "+quoteTOML(value)) {
 		if fits(attempt) {
 			return attempt, nil
 		}
@@ -101,7 +101,7 @@ func byHand(path string, line int, key string) error {
 		WithHint("edit the file by hand")
 }
 
-// quoted is a TOML string; check has kept control characters out.
-func quoted(value string) string {
+// quoteTOML returns a TOML string; check has kept control characters out.
+func quoteTOML(value string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value) + `"`
 }

@@ -126,7 +126,7 @@ func TestSettersDoNotLoseEachOthersValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	entries, err := parse(path, text)
+	entries, err := parseEntries(path, text)
 	if err != nil || len(entries) != 4 {
 		t.Errorf("%v, %v", entries, err)
 	}
@@ -158,19 +158,19 @@ func FuzzEdit(f *testing.F) {
 	f.Add("x = \"\"\"\n[\nmodel = 1\"\"\"\n", `"\`)
 	f.Add("model = {a = 1}", "")
 	f.Fuzz(func(t *testing.T, text, value string) {
-		s, err := lookup("model")
+		s, err := lookupSetting("model")
 		if err != nil || s.check(value) != nil {
 			return
 		}
-		edited, err := edit("c", text, "model", value)
+		edited, err := editText("c", text, "model", value)
 		if err != nil {
 			if !fault.Is(err, fault.InvalidConfig) {
 				t.Errorf("%T %v", err, err)
 			}
 			return
 		}
-		before, err1 := parse("c", text)
-		after, err2 := parse("c", edited)
+		before, err1 := parseEntries("c", text)
+		after, err2 := parseEntries("c", edited)
 		if err1 != nil || err2 != nil {
 			t.Fatal(err1, err2)
 		}
@@ -186,7 +186,7 @@ func FuzzEdit(f *testing.F) {
 		if values(before) != values(after) {
 			t.Errorf("%q became %q", text, edited)
 		}
-		again, err := edit("c", edited, "model", value)
+		again, err := editText("c", edited, "model", value)
 		if err != nil || again != edited {
 			t.Errorf("a second edit of %q gave %q, %v", edited, again, err)
 		}

@@ -210,7 +210,7 @@ var settings = []Setting{
 	},
 }
 
-// Items are the parts of a list: of several values with ; between them.
+// Items returns the parts of a list: of several values with ; between them.
 func Items(value string) []string {
 	var out []string
 	for item := range strings.SplitSeq(value, ";") {
@@ -227,10 +227,10 @@ const maxNumber = 1_000_000
 // Settings returns the table, in the order of the keys.
 func Settings() []Setting { return slices.Clone(settings) }
 
-// lookup finds a key or says which one was perhaps meant.
-func lookup(key string) (Setting, error) {
+// lookupSetting finds a key, or suggests the one that was probably meant.
+func lookupSetting(key string) (Setting, error) {
 	for _, s := range settings {
-		if s.Key == key || s.Key == plain(key) {
+		if s.Key == key || s.Key == undotted(key) {
 			return s, nil
 		}
 	}
@@ -288,8 +288,8 @@ func checkPath(path string) error {
 	return fault.New(fault.InvalidConfig, "hide cannot hold %.80q", path).WithHint("name it from the root, or from your home: ~/…")
 }
 
-// HiddenPaths are the paths of Hide. What begins with ~ is left out where nobody knows
-// the home.
+// HiddenPaths returns the paths of Hide. What begins with ~ is left out where the home is
+// unknown.
 func (c *Config) HiddenPaths(env func(string) string) []string {
 	var out []string
 	for _, path := range Items(c.Hide) {
@@ -304,8 +304,8 @@ func (c *Config) HiddenPaths(env func(string) string) []string {
 	return out
 }
 
-// at puts a place before a fault's message.
-func at(where string, err error) error {
+// atPlace puts a place before a fault's message.
+func atPlace(where string, err error) error {
 	f, ok := fault.Of(err)
 	if !ok {
 		return fault.New(fault.InvalidConfig, "%s: %w", where, err)

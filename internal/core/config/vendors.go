@@ -97,7 +97,7 @@ func (c *Config) addVendors(path, source string, layer Layer, e entry) error {
 			}
 		}
 		if err := catalog.CheckUser(v); err != nil {
-			return at(e.where(path), err)
+			return atPlace(e.where(path), err)
 		}
 		c.Vendors = append(c.Vendors, v)
 	}

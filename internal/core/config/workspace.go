@@ -50,16 +50,16 @@ func (c WorkspaceChoice) locate() (WorkspaceLocation, error) {
 	}
 	switch {
 	case c.DB != "":
-		return named(c.DB, c.Dir, project), nil
+		return locateByName(c.DB, c.Dir, project), nil
 	case c.Workspace != "":
 		return c.known()
 	case c.ConfigDB != "":
-		return named(c.ConfigDB, c.Dir, project), nil
+		return locateByName(c.ConfigDB, c.Dir, project), nil
 	}
 	return c.of(project), nil
 }
 
-func named(db, dir, project string) WorkspaceLocation {
+func locateByName(db, dir, project string) WorkspaceLocation {
 	if !strings.Contains(db, "://") && !filepath.IsAbs(db) {
 		db = filepath.Join(dir, db)
 	}
@@ -71,7 +71,7 @@ func (c WorkspaceChoice) of(project string) WorkspaceLocation {
 	return WorkspaceLocation{DB: filepath.Join(c.Home, "workspaces", name, "ramet.db"), Project: project, Name: name}
 }
 
-// known is a project's folder, or a workspace by its name.
+// known returns a project's folder, or a workspace by its name.
 func (c WorkspaceChoice) known() (WorkspaceLocation, error) {
 	dir := c.Workspace
 	if !filepath.IsAbs(dir) {
@@ -101,7 +101,7 @@ func (c WorkspaceChoice) known() (WorkspaceLocation, error) {
 		WithHint("give the whole name")
 }
 
-// ProjectFolder is the folder of the project that dir belongs to.
+// ProjectFolder returns the folder of the project that dir belongs to.
 func ProjectFolder(dir string) (string, error) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -125,7 +125,7 @@ func ProjectFolder(dir string) (string, error) {
 // WorkspaceName is that of a project's workspace: its folder's, made fit for a file
 // name, and eight hex digits of its path.
 func WorkspaceName(project string) string {
-	base := strings.Trim(fit(filepath.Base(project)), "-.")
+	base := strings.Trim(fitName(filepath.Base(project)), "-.")
 	if base == "" {
 		base = "root"
 	}
@@ -136,9 +136,9 @@ func WorkspaceName(project string) string {
 	return fmt.Sprintf("%s-%x", base, sum[:4])
 }
 
-// fit has one - for each run of what is neither a letter nor a digit of ASCII nor one of the
+// fitName puts one - for each run of what is neither a letter nor a digit of ASCII nor one of the
 // three signs that names have.
-func fit(name string) string {
+func fitName(name string) string {
 	var out strings.Builder
 	for i := range len(name) {
 		switch {

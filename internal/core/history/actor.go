@@ -58,7 +58,7 @@ func Unattended(ctx context.Context) context.Context {
 	return context.WithValue(ctx, actorKey{}, func() *Actor { return nil })
 }
 
-// ActorOf is the person of ctx; nil: nobody.
+// ActorOf returns the person of ctx; nil if there is none.
 func ActorOf(ctx context.Context) *Actor {
 	if who, ok := ctx.Value(actorKey{}).(func() *Actor); ok {
 		return who()
@@ -111,10 +111,10 @@ const (
 // permitForm is how moments stand in meta.
 const permitForm = "2006-01-02T15:04:05.000Z"
 
-// Moment is a time as meta has it.
+// Moment returns a time as meta has it.
 func Moment(t time.Time) string { return t.UTC().Format(permitForm) }
 
-// String is one line for people: every face shows the same.
+// String returns one line for people: every face shows the same.
 func (p Permission) String() string {
 	out := p.Answer
 	switch p.By {

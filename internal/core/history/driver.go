@@ -33,20 +33,20 @@ const DriverCommand = "driver"
 // on, and for the children born after it.
 const DriverModeCommand = "driver_mode"
 
-// Wired says that an entry is one call that went through our gateway.
+// Wired reports whether an entry is one call that went through our gateway.
 func (m Meta) Wired() bool {
 	return m.Driver != nil && m.Driver.Attested == Wire && m.Driver.Session == "" && m.Call != nil
 }
 
-// Summed says that an entry ends a turn whose calls stand in entries of their own.
+// Summed reports whether an entry ends a turn whose calls stand in entries of their own.
 func (m Meta) Summed() bool { return m.Driver != nil && m.Driver.Wire != nil }
 
-// Brought says that an entry tells what an answer used before it was imported.
+// Brought reports whether an entry tells what an answer used before it was imported.
 func (m Meta) Brought() bool {
 	return m.Driver != nil && m.Driver.Attested == FromFile && m.Driver.Used != nil
 }
 
-// Spoke is the model of an entry about usage.
+// Spoke returns the model of an entry about usage.
 func (m Meta) Spoke() string {
 	if m.Call != nil {
 		return m.Call.Model
@@ -69,5 +69,5 @@ type Used struct {
 	Cost       int64  `json:"cost_nano_usd"`
 }
 
-// Tokens is all tokens, each counted once.
+// Tokens returns all tokens, each counted once.
 func (u Used) Tokens() int64 { return u.Input + u.Output + u.CacheRead + u.CacheWrite }

@@ -30,7 +30,7 @@ type Record struct {
 	Seq        int64 // how many own entries up to this one reach the model
 }
 
-// Redacted says whether the content was deleted.
+// Redacted reports whether the content was deleted.
 func (r Record) Redacted() bool { return r.Content == nil && r.Salt == nil }
 
 // Meta is what an entry says beside its content. Ids are decimal strings: they
@@ -132,7 +132,7 @@ type Call struct {
 	TookMS     int64  `json:"took_ms"`
 }
 
-// Tokens is all tokens of the call, each counted once.
+// Tokens returns all tokens of the call, each counted once.
 func (c Call) Tokens() int64 { return c.Input + c.Output + c.CacheRead + c.CacheWrite }
 
 // Budget is what an agent and everything below it may spend in all, from its
@@ -211,7 +211,7 @@ func NewCompact(summary string, start, end id.Message) (Draft, error) {
 	return d, err
 }
 
-// IDs is a list of messages as meta has it.
+// IDs returns a list of messages as meta has it.
 func IDs(list []id.Message) []string {
 	var out []string
 	for _, m := range list {

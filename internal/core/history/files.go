@@ -34,7 +34,7 @@ const (
 	OnRequest    When = "kept"     // a person set a mark, or is about to restore files
 )
 
-// Partial says that the state does not hold everything.
+// Partial reports whether the state does not hold everything.
 func (s State) Partial() bool { return s.Seen < s.Of }
 
 // NewState drafts a files entry.
@@ -70,7 +70,7 @@ func StateAt(ctx context.Context, log Log, leaf id.Agent, at id.Message) (Stated
 	return found, ok, err
 }
 
-// newestIn is the newest state of a lineage up to a bound.
+// newestIn returns the newest state of a lineage up to a bound.
 func newestIn(ctx context.Context, log Log, lineage []Ancestor, end Bound) (Stated, bool, error) {
 	for _, step := range lineage {
 		if found, ok, err := newestState(ctx, log, Range{Agent: step.Agent, End: end}); err != nil || ok {
@@ -126,7 +126,7 @@ func endsTurn(e Entry) bool {
 	return false
 }
 
-// StateBefore is the state that an agent's history tells before an entry.
+// StateBefore returns the state that an agent's history tells before an entry.
 func StateBefore(ctx context.Context, log Log, leaf id.Agent, entry id.Message) (Stated, bool, error) {
 	lineage, err := log.Lineage(ctx, leaf)
 	if err != nil {
@@ -142,7 +142,7 @@ func States(ctx context.Context, log Log, a id.Agent) ([]Stated, error) {
 		if err != nil {
 			return nil, err
 		}
-		s, err := stated(e)
+		s, err := newStated(e)
 		if err != nil {
 			return nil, err
 		}
@@ -151,7 +151,7 @@ func States(ctx context.Context, log Log, a id.Agent) ([]Stated, error) {
 	return out, nil
 }
 
-// newestState is the newest state of a range that is one.
+// newestState returns the newest state of a range that is one.
 func newestState(ctx context.Context, log Log, r Range) (Stated, bool, error) {
 	for {
 		var last id.Message
@@ -159,7 +159,7 @@ func newestState(ctx context.Context, log Log, r Range) (Stated, bool, error) {
 			if err != nil {
 				return Stated{}, false, err
 			}
-			s, err := stated(e)
+			s, err := newStated(e)
 			if err != nil || s.Root != "" {
 				return s, err == nil, err
 			}
@@ -172,22 +172,22 @@ func newestState(ctx context.Context, log Log, r Range) (Stated, bool, error) {
 	}
 }
 
-// firstState is the oldest state of a range.
+// firstState returns the oldest state of a range.
 func firstState(ctx context.Context, log Log, r Range) (Stated, bool, error) {
 	for e, err := range log.QueryRange(ctx, r, Selection{States: true}) {
 		if err != nil {
 			return Stated{}, false, err
 		}
-		s, err := stated(e)
+		s, err := newStated(e)
 		return s, err == nil, err
 	}
 	return Stated{}, false, nil
 }
 
-func stated(e Entry) (Stated, error) {
+func newStated(e Entry) (Stated, error) {
 	m, err := e.Decode()
 	if err == nil && m.Files == nil {
-		err = damaged(e, "tells no state")
+		err = damagedEntry(e, "tells no state")
 	}
 	if err != nil {
 		return Stated{Entry: e}, err

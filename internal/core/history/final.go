@@ -9,7 +9,7 @@ import (
 // lookBack is how many entries are read at once to find the last final one.
 const lookBack = 64
 
-// LastFinal is the newest own entry of an agent behind which no call of a tool waits for
+// LastFinal returns the newest own entry of an agent behind which no call of a tool waits for
 // its result: the point at which the agent can be forked while somebody else lets it work.
 func LastFinal(ctx context.Context, log Log, a id.Agent) (id.Message, error) {
 	answered := map[string]bool{}
@@ -53,7 +53,7 @@ func LastFinal(ctx context.Context, log Log, a id.Agent) (id.Message, error) {
 	}
 }
 
-// callsOf are the calls that an entry makes; results that it holds are noted.
+// callsOf returns the calls that an entry makes; results that it holds are noted.
 func callsOf(e Entry, answered map[string]bool) ([]string, error) {
 	if e.Kind != Assistant && e.Kind != ToolResult && e.Kind != Interrupted {
 		return nil, nil

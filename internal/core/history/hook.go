@@ -18,7 +18,7 @@ type Hook struct {
 	Confined bool   `json:"confined,omitempty"`
 }
 
-// String is one line for people.
+// String returns one line for people.
 func (h Hook) String() string {
 	out := h.Event
 	if h.About != "" {

@@ -28,7 +28,7 @@ type Imported struct {
 	Call     string `json:"call,omitempty"` // the call in that session that it worked for
 }
 
-// Part says that it is no session that its program could take up by its name: what a
+// Part reports whether it is no session that its program could take up by its name: what a
 // sub-agent of Claude Code did.
 func (i Imported) Part() bool { return strings.HasPrefix(i.Session, "agent-") }
 

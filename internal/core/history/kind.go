@@ -38,13 +38,13 @@ func Kinds() []Kind {
 		Interrupted, Redact, Mail, Command, Note, Files, Import}
 }
 
-// Reaches says whether entries of this kind are messages of the context. It
+// Reaches reports whether entries of this kind are messages of the context. It
 // is the one place that decides.
 func (k Kind) Reaches() bool {
 	return k == User || k == Assistant || k == ToolResult || k == System || k == Notice
 }
 
-// Shapes says whether entries of this kind change what other entries mean, so
+// Shapes reports whether entries of this kind change what other entries mean, so
 // that the reducer must see them.
 func (k Kind) Shapes() bool {
 	return k == Clear || k == Rewind || k == Compact || k == Mark

@@ -68,7 +68,7 @@ func (o *Outline) Apply(e Entry) error {
 		return nil
 	}
 	if e.ID <= o.last {
-		return damaged(e, "stands after message %d", o.last)
+		return damagedEntry(e, "stands after message %d", o.last)
 	}
 	m, err := e.Decode()
 	if err != nil {
@@ -93,7 +93,7 @@ func (o *Outline) Apply(e Entry) error {
 func (o *Outline) rewind(e Entry, m Meta) error {
 	target, err := metaID(m.Target)
 	if err != nil || target >= e.ID || target < o.wall {
-		return damaged(e, "rewinds to %q, which lies behind the clear %d or ahead", m.Target, o.wall)
+		return damagedEntry(e, "rewinds to %q, which lies behind the clear %d or ahead", m.Target, o.wall)
 	}
 	s := o.stateAt(target)
 	if target > s.open {
@@ -121,7 +121,7 @@ func (o *Outline) compact(e Entry, m Meta) error {
 			return err
 		}
 	} else if len(keep) > 0 {
-		return damaged(e, "keeps messages and replaces none")
+		return damagedEntry(e, "keeps messages and replaces none")
 	}
 	if len(short) > 0 {
 		o.short = &shortened{short, o.short}
@@ -135,12 +135,12 @@ func (o *Outline) replace(e Entry, m Meta, keep []id.Message) (tip *segment, ope
 	first, err1 := metaID(m.StartID)
 	end, err2 := metaID(m.EndID)
 	if err1 != nil || err2 != nil || first > end || first <= o.wall || end >= e.ID {
-		return nil, 0, damaged(e, "compacts %q to %q, which is no stretch of its context", m.StartID, m.EndID)
+		return nil, 0, damagedEntry(e, "compacts %q to %q, which is no stretch of its context", m.StartID, m.EndID)
 	}
 	var before, after []segment
 	for s := (&segment{start: o.open, end: e.ID, prev: o.tip}); s != nil; s = s.prev {
 		if s.summary != nil && s.start < end && s.end >= first && (s.start+1 < first || s.end > end) {
-			return nil, 0, damaged(e, "compacts a part of the summary for %d to %d", s.start+1, s.end)
+			return nil, 0, damagedEntry(e, "compacts a part of the summary for %d to %d", s.start+1, s.end)
 		}
 		if s.end > end {
 			after = append(after, segment{start: max(s.start, end), end: s.end, summary: s.summary})
@@ -155,7 +155,7 @@ func (o *Outline) replace(e Entry, m Meta, keep []id.Message) (tip *segment, ope
 	}
 	for _, k := range keep {
 		if k < first || k > end {
-			return nil, 0, damaged(e, "keeps message %d, which it does not replace", k)
+			return nil, 0, damagedEntry(e, "keeps message %d, which it does not replace", k)
 		}
 		push(segment{start: k - 1, end: k})
 	}
@@ -177,7 +177,7 @@ func (o *Outline) metaIDs(e Entry, list []string) ([]id.Message, error) {
 	for i, s := range list {
 		m, err := metaID(s)
 		if err != nil || m >= e.ID || i > 0 && m <= out[i-1] {
-			return nil, damaged(e, "names message %q, which is none before it, or not in order", s)
+			return nil, damagedEntry(e, "names message %q, which is none before it, or not in order", s)
 		}
 		out[i] = m
 	}
@@ -191,7 +191,7 @@ func (o *Outline) metaIDs(e Entry, list []string) ([]id.Message, error) {
 	for _, m := range out {
 		i := sort.Search(len(held), func(i int) bool { return held[i].end >= m })
 		if i == len(held) || m <= held[i].start {
-			return nil, damaged(e, "names message %d, which is not in its context", m)
+			return nil, damagedEntry(e, "names message %d, which is not in its context", m)
 		}
 	}
 	return out, nil
@@ -202,7 +202,7 @@ func (o *Outline) enter(at id.Message, tip *segment, open id.Message) {
 	o.states = append(slices.Clip(o.states), state{at, tip, open, o.short})
 }
 
-// stateAt is the state as it was just after a message.
+// stateAt returns the state as it was just after a message.
 func (o *Outline) stateAt(m id.Message) state {
 	i := sort.Search(len(o.states), func(i int) bool { return o.states[i].at > m })
 	if i == 0 {
@@ -236,7 +236,7 @@ func (o *Outline) Short() map[id.Message]bool {
 	return out
 }
 
-// Shaped is the newest clear, rewind or compact; 0 if there is none.
+// Shaped returns the newest clear, rewind or compact; 0 if there is none.
 func (o *Outline) Shaped() id.Message {
 	if n := len(o.states); n > 0 {
 		return o.states[n-1].at
@@ -244,7 +244,7 @@ func (o *Outline) Shaped() id.Message {
 	return o.wall
 }
 
-// Wall is the most recent clear; 0 if there is none.
+// Wall returns the most recent clear; 0 if there is none.
 func (o *Outline) Wall() id.Message { return o.wall }
 
 // Marks lists the marks behind the wall, oldest first.

@@ -27,7 +27,7 @@ const (
 	BlobCutoff          = 8 << 10    // larger texts, images and documents are stored as blobs
 )
 
-// IsData says whether the content of such a part is in Data.
+// IsData reports whether the content of such a part is in Data.
 func (t PartType) IsData() bool { return t == Image || t == Document }
 
 // Part is one piece of a message. The Data of an image or a document, and the Text of
@@ -108,7 +108,7 @@ func (e Entry) Parts() ([]Part, error) {
 	}
 	var parts []Part
 	if err := jsonv2.Unmarshal(e.Content, &parts); err != nil {
-		return nil, damaged(e, "content is not readable: %v", err)
+		return nil, damagedEntry(e, "content is not readable: %v", err)
 	}
 	return parts, nil
 }
@@ -134,7 +134,7 @@ func Fill(parts []Part, read func(chain.Hash) ([]byte, error)) error {
 	return nil
 }
 
-// Plain is what a person reads of a message: its texts and results, calls in
+// Plain returns what a person reads of a message: its texts and results, calls in
 // short, and the pages that it rests on; thinking is left out.
 func Plain(parts []Part) string {
 	var out []string
@@ -165,7 +165,7 @@ func Plain(parts []Part) string {
 	return strings.Join(out, "\n") + llm.Listed(llm.Message{Parts: []llm.Part{{Sources: sources}}}.Sources())
 }
 
-// About is an image or a document in a few words.
+// About returns an image or a document in a few words.
 func (p Part) About() string {
 	what := string(p.Type)
 	if p.Name != "" {

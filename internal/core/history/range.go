@@ -29,10 +29,10 @@ func UpTo(m id.Message) Bound { return Bound{m, true} }
 // Limit returns the message, and whether there is a limit.
 func (b Bound) Limit() (id.Message, bool) { return b.at, b.set }
 
-// Admits says whether a message lies within the bound.
+// Admits reports whether a message lies within the bound.
 func (b Bound) Admits(m id.Message) bool { return !b.set || m <= b.at }
 
-// Min is the tighter of two bounds.
+// Min returns the tighter of two bounds.
 func (b Bound) Min(o Bound) Bound {
 	if !b.set || o.set && o.at < b.at {
 		return o
@@ -65,7 +65,7 @@ type Range struct {
 	End   Bound      `json:"end_id"`   // inclusive; null is no limit
 }
 
-// Holds says whether an entry id lies in the range.
+// Holds reports whether an entry id lies in the range.
 func (r Range) Holds(m id.Message) bool { return m > r.Start && r.End.Admits(m) }
 
 // Ancestor is one step of a lineage.
@@ -147,11 +147,11 @@ func rangesUntil(ctx context.Context, log Log, leaf id.Agent, end Bound) ([]Rang
 	return ranges, nil
 }
 
-func damaged(e Entry, format string, args ...any) error {
+func damagedEntry(e Entry, format string, args ...any) error {
 	return fault.New(fault.HistoryDamaged, "agent %s message %d: "+format, append([]any{e.Agent, e.ID}, args...)...)
 }
 
-// String is a range as people read it.
+// String returns a range as people read it.
 func (r Range) String() string {
 	end := "no limit"
 	if m, set := r.End.Limit(); set {

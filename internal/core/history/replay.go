@@ -24,7 +24,7 @@ func Replay(ctx context.Context, log Log, leaf id.Agent) (*Context, error) {
 		return nil, err
 	}
 	c := &Context{Outline: outline}
-	for e, err := range play(ctx, log, Pieces(ranges, &outline), Selection{}) {
+	for e, err := range playPieces(ctx, log, Pieces(ranges, &outline), Selection{}) {
 		if err != nil {
 			return nil, err
 		}
@@ -45,7 +45,7 @@ func Recall(ctx context.Context, log Log, leaf id.Agent, begin func(*Outline) (t
 		return err
 	}
 	take := begin(&outline)
-	for e, err := range play(ctx, log, Pieces(ranges, &outline), Selection{Words: true}) {
+	for e, err := range playPieces(ctx, log, Pieces(ranges, &outline), Selection{Words: true}) {
 		if err != nil {
 			return err
 		}
@@ -62,7 +62,7 @@ func Play(ctx context.Context, log Log, leaf id.Agent) iter.Seq2[Entry, error] {
 			yield(Entry{}, err)
 			return
 		}
-		play(ctx, log, Pieces(ranges, &outline), Selection{})(yield)
+		playPieces(ctx, log, Pieces(ranges, &outline), Selection{})(yield)
 	}
 }
 
@@ -112,7 +112,7 @@ func SurveyOf(ctx context.Context, log Log, lineage []Ancestor) ([]Range, Outlin
 // before a clear is not sent by a server for nothing.
 const aPage = 64
 
-// shapedBefore are the shaping entries of a range, newest first.
+// shapedBefore returns the shaping entries of a range, newest first.
 func shapedBefore(ctx context.Context, log Log, r Range) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for n := aPage; n == aPage; {
@@ -128,7 +128,7 @@ func shapedBefore(ctx context.Context, log Log, r Range) iter.Seq2[Entry, error]
 	}
 }
 
-func play(ctx context.Context, log Log, pieces []Piece, s Selection) iter.Seq2[Entry, error] {
+func playPieces(ctx context.Context, log Log, pieces []Piece, s Selection) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for _, p := range pieces {
 			if p.Summary != nil {

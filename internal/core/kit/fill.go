@@ -9,11 +9,11 @@ import (
 
 var placeholder = text.Regexp(`\$(ARGUMENTS|[1-9])`)
 
-// Fill is the prompt of a command with arguments: $ARGUMENTS is all of them, $1 the first. A
+// Fill returns the prompt of a command with arguments: $ARGUMENTS is all of them, $1 the first. A
 // command that names none gets them at its end.
 func (c Command) Fill(args string) string {
 	args = strings.TrimSpace(args)
-	given := fields(args)
+	given := splitFields(args)
 	named := false
 	out := placeholder().ReplaceAllStringFunc(c.Body, func(p string) string {
 		named = true
@@ -31,8 +31,8 @@ func (c Command) Fill(args string) string {
 	return out
 }
 
-// fields are the words of arguments; quotes hold words together.
-func fields(s string) []string {
+// splitFields returns the words of arguments; quotes hold words together.
+func splitFields(s string) []string {
 	var out []string
 	var b strings.Builder
 	quote, open := rune(0), false
@@ -68,7 +68,7 @@ type Shell struct {
 
 var shellForm = text.Regexp("!`([^`\n]+)`")
 
-// Shells are the command lines of a command's own text, written !`LINE`. Arguments bring none.
+// Shells returns the command lines of a command's own text, written !`LINE`. Arguments bring none.
 func Shells(body string) []Shell {
 	var out []Shell
 	for _, m := range shellForm().FindAllStringSubmatchIndex(body, -1) {
@@ -77,5 +77,5 @@ func Shells(body string) []Shell {
 	return out
 }
 
-// Words are the words of a line; quotes hold some together.
-func Words(line string) []string { return fields(line) }
+// Words returns the words of a line; quotes hold some together.
+func Words(line string) []string { return splitFields(line) }

@@ -14,8 +14,8 @@ const mostFront = 64 << 10
 // texts, or lists of them.
 type front map[string][]string
 
-// split takes a file apart. A file without front matter is all body.
-func split(data string) (front, string, error) {
+// splitFront takes a file apart. A file without front matter is all body.
+func splitFront(data string) (front, string, error) {
 	data = strings.TrimPrefix(strings.ToValidUTF8(data, "\uFFFD"), "\ufeff")
 	data = strings.ReplaceAll(data, "\r\n", "\n")
 	rest, ok := strings.CutPrefix(data, "---\n")
@@ -86,7 +86,7 @@ func plainFront(head string) (front, error) {
 	return out, nil
 }
 
-// text is the value of the first key that has one.
+// text returns the value of the first key that has one.
 func (f front) text(keys ...string) string {
 	for _, k := range keys {
 		if v := f[k]; len(v) > 0 {
@@ -96,7 +96,7 @@ func (f front) text(keys ...string) string {
 	return ""
 }
 
-// list is a list of words: of YAML, or with commas or spaces between them, but for those in
+// list returns a list of words: of YAML, or with commas or spaces between them, but for those in
 // parentheses. nil: the key is not there.
 func (f front) list(keys ...string) []string {
 	for _, k := range keys {
@@ -106,14 +106,14 @@ func (f front) list(keys ...string) []string {
 		}
 		out := []string{}
 		for _, one := range v {
-			out = append(out, words(one)...)
+			out = append(out, splitWords(one)...)
 		}
 		return out
 	}
 	return nil
 }
 
-func words(s string) []string {
+func splitWords(s string) []string {
 	var out []string
 	depth, start := 0, 0
 	take := func(end int) {

@@ -32,7 +32,7 @@ type InstructionReader interface {
 	First(kind trust.Kind, paths ...string) (trust.Text, error)
 }
 
-// String is the words as a model reads them.
+// String returns the words as a model reads them.
 func (w InstructionWords) String() string {
 	var b strings.Builder
 	for i, t := range w.Texts {

@@ -17,7 +17,7 @@ type joined struct {
 	Size int    `json:"size"`
 }
 
-// KnownInstructions is what joined a conversation so far, by the memos that it holds: bytes by path.
+// KnownInstructions returns what joined a conversation so far, by the memos that it holds: bytes by path.
 func KnownInstructions(memos iter.Seq[json.RawMessage]) map[string]int {
 	out := map[string]int{}
 	for raw := range memos {
@@ -32,7 +32,7 @@ func KnownInstructions(memos iter.Seq[json.RawMessage]) map[string]int {
 	return out
 }
 
-// Entry is the words as they join a conversation; ok is false if there are none.
+// Entry returns the words as they join a conversation; ok is false if there are none.
 func (w InstructionWords) Entry() (d history.Draft, ok bool, err error) {
 	if len(w.Texts) == 0 {
 		return d, false, nil

@@ -7,14 +7,14 @@ import (
 	"ramet/internal/core/trust"
 )
 
-// InstructionsBefore is what stands before the conversation of an agent whose folder is dir, a path below
+// InstructionsBefore returns what stands before the conversation of an agent whose folder is dir, a path below
 // the project with slashes; "." is the project's own.
 func InstructionsBefore(u UserInstructions, r InstructionReader, dir string) (InstructionWords, error) {
 	b := builder{seen: map[string]bool{}, room: MostInstructions}
 	if err := b.user(u); err != nil {
 		return InstructionWords{}, err
 	}
-	for _, folder := range folders(".", dir) {
+	for _, folder := range foldersBetween(".", dir) {
 		if err := b.folder(r, folder); err != nil {
 			return InstructionWords{}, err
 		}
@@ -22,7 +22,7 @@ func InstructionsBefore(u UserInstructions, r InstructionReader, dir string) (In
 	return b.words, nil
 }
 
-// InstructionsBelow is what joins when files of a project are touched by an agent whose folder is dir.
+// InstructionsBelow returns what joins when files of a project are touched by an agent whose folder is dir.
 // known says what the conversation has already; used is how many bytes that is.
 func InstructionsBelow(r InstructionReader, dir string, files []string, known func(path string) bool, used int) (InstructionWords, error) {
 	b := builder{seen: map[string]bool{}, known: known, room: max(0, MostInstructions-used)}
@@ -30,7 +30,7 @@ func InstructionsBelow(r InstructionReader, dir string, files []string, known fu
 		if !trust.LookedAt(f) {
 			continue
 		}
-		for _, folder := range folders(dir, path.Dir(f)) {
+		for _, folder := range foldersBetween(dir, path.Dir(f)) {
 			if folder == dir || b.seen["\x00"+folder] {
 				continue // it stands before the conversation, or was looked at
 			}
@@ -43,9 +43,9 @@ func InstructionsBelow(r InstructionReader, dir string, files []string, known fu
 	return b.words, nil
 }
 
-// folders are the folders from one down to another below it, both included; if it is not
+// foldersBetween returns the folders from one down to another below it, both included; if it is not
 // below, none but itself where both are the same.
-func folders(from, to string) []string {
+func foldersBetween(from, to string) []string {
 	from, to = path.Clean(from), path.Clean(to)
 	if from == to {
 		return []string{from}

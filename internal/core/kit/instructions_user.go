@@ -20,7 +20,7 @@ type UserInstructions struct {
 	Home string // what ~ stands for; empty: nothing
 }
 
-// File is the user's own instructions.
+// File returns the user's own instructions.
 func (u UserInstructions) File() string { return filepath.Join(u.Dir, "AGENTS.md") }
 
 // instructMostFile bounds what is read of one file.

@@ -110,7 +110,7 @@ const (
 // Folders of a project, the stronger first.
 var Folders = []string{".agents", ".claude"}
 
-// Sources are the things of a project that act, for trust.
+// Sources returns the things of a project that act, for trust.
 func Sources() []trust.Source {
 	var out []trust.Source
 	for _, top := range Folders {
@@ -124,28 +124,28 @@ func Sources() []trust.Source {
 
 // Skill finds a skill.
 func (k Kit) Skill(name string) (Skill, bool) {
-	return find(k.Skills, func(s Skill) bool { return s.Name == name })
+	return findFirst(k.Skills, func(s Skill) bool { return s.Name == name })
 }
 
 // Role finds a role.
 func (k Kit) Role(name string) (Role, bool) {
-	return find(k.Roles, func(r Role) bool { return r.Name == name })
+	return findFirst(k.Roles, func(r Role) bool { return r.Name == name })
 }
 
 // Command finds a command.
 func (k Kit) Command(name string) (Command, bool) {
-	return find(k.Commands, func(c Command) bool { return c.Name == name })
+	return findFirst(k.Commands, func(c Command) bool { return c.Name == name })
 }
 
-func find[T any](all []T, is func(T) bool) (out T, ok bool) {
+func findFirst[T any](all []T, is func(T) bool) (out T, ok bool) {
 	if i := slices.IndexFunc(all, is); i >= 0 {
 		return all[i], true
 	}
 	return out, false
 }
 
-// unique keeps the first of each name, sorted, and tells which others stand behind it.
-func unique[T any](k *Kit, kind string, all []T, of func(T) (string, Origin)) []T {
+// keepFirst keeps the first of each name, sorted, and notes which others it hides.
+func keepFirst[T any](k *Kit, kind string, all []T, of func(T) (string, Origin)) []T {
 	first := map[string]Origin{}
 	out := slices.DeleteFunc(all, func(t T) bool {
 		name, from := of(t)

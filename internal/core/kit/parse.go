@@ -20,7 +20,7 @@ var nameForm = text.Regexp(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 // ParseSkill reads a SKILL.md that lies in a folder of this name. What is against the format
 // and can be used all the same is a remark.
 func ParseSkill(folder, data string) (s Skill, err error) {
-	f, body, err := split(data)
+	f, body, err := splitFront(data)
 	if err != nil {
 		return s, err
 	}
@@ -53,7 +53,7 @@ func ParseSkill(folder, data string) (s Skill, err error) {
 
 // ParseRole reads the definition of an agent from a file of this name.
 func ParseRole(file, data string) (Role, error) {
-	f, body, err := split(data)
+	f, body, err := splitFront(data)
 	if err != nil {
 		return Role{}, err
 	}
@@ -77,7 +77,7 @@ func ParseRole(file, data string) (Role, error) {
 
 // ParseCommand reads a command from a file below a folder of commands.
 func ParseCommand(file, data string) (Command, error) {
-	f, body, err := split(data)
+	f, body, err := splitFront(data)
 	if err != nil {
 		return Command{}, err
 	}

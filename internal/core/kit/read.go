@@ -38,9 +38,9 @@ func Read(s Shelf, project string, users ...string) (Kit, error) {
 			}
 		}
 	}
-	k.Skills = unique(&k, "skill", k.Skills, func(s Skill) (string, Origin) { return s.Name, s.Origin })
-	k.Roles = unique(&k, "agent", k.Roles, func(r Role) (string, Origin) { return r.Name, r.Origin })
-	k.Commands = unique(&k, "command", k.Commands, func(c Command) (string, Origin) { return c.Name, c.Origin })
+	k.Skills = keepFirst(&k, "skill", k.Skills, func(s Skill) (string, Origin) { return s.Name, s.Origin })
+	k.Roles = keepFirst(&k, "agent", k.Roles, func(r Role) (string, Origin) { return r.Name, r.Origin })
+	k.Commands = keepFirst(&k, "command", k.Commands, func(c Command) (string, Origin) { return c.Name, c.Origin })
 	return k, nil
 }
 
@@ -54,7 +54,7 @@ func (k *Kit) project(s Shelf, project string, kind trust.Kind, folder string) e
 			continue
 		}
 		accepted[p] = true
-		if !defines(kind, rel) {
+		if !definesByName(kind, rel) {
 			continue
 		}
 		t, ok, err := s.Text(kind, p)
@@ -69,7 +69,7 @@ func (k *Kit) project(s Shelf, project string, kind trust.Kind, folder string) e
 		}
 		k.take(kind, rel, string(t.Data), Origin{Path: p, Dir: filepath.Join(project, filepath.FromSlash(path.Dir(p))), Project: true})
 	}
-	there, _ := below(filepath.Join(project, filepath.FromSlash(folder)), kind) // what cannot be looked at `ramet trust` tells
+	there, _ := filesBelow(filepath.Join(project, filepath.FromSlash(folder)), kind) // what cannot be looked at `ramet trust` tells
 	for _, rel := range there {
 		if !accepted[folder+"/"+rel] {
 			fresh++
@@ -86,7 +86,7 @@ func (k *Kit) project(s Shelf, project string, kind trust.Kind, folder string) e
 
 // user reads what a user defines below a folder.
 func (k *Kit) user(folder string, kind trust.Kind) error {
-	there, flaws := linked(folder, kind)
+	there, flaws := linkedBelow(folder, kind)
 	k.Flaws = append(k.Flaws, flaws...)
 	for _, rel := range there {
 		file := filepath.Join(folder, filepath.FromSlash(rel))
@@ -143,8 +143,8 @@ func (k *Kit) take(kind trust.Kind, rel, data string, from Origin) {
 	}
 }
 
-// defines says whether a file below a folder defines something by its name.
-func defines(kind trust.Kind, rel string) bool {
+// definesByName reports whether a file below a folder defines something by its name.
+func definesByName(kind trust.Kind, rel string) bool {
 	if kind == Skills {
 		return path.Base(rel) == "SKILL.md" && strings.Contains(rel, "/")
 	}
@@ -155,9 +155,9 @@ func defines(kind trust.Kind, rel string) bool {
 // mostLooked bounds how many files of a folder are looked at.
 const mostLooked = 20_000
 
-// below are the files below a folder that define something, by their paths with slashes, and what
+// filesBelow returns the files below a folder that define something, by their paths with slashes, and what
 // could not be looked at. No link is followed.
-func below(folder string, kind trust.Kind) (out []string, flaws []Flaw) {
+func filesBelow(folder string, kind trust.Kind) (out []string, flaws []Flaw) {
 	n := 0
 	_ = filepath.WalkDir(folder, func(at string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -176,7 +176,7 @@ func below(folder string, kind trust.Kind) (out []string, flaws []Flaw) {
 			}
 			return nil
 		}
-		if rel, err := filepath.Rel(folder, at); err == nil && defines(kind, filepath.ToSlash(rel)) {
+		if rel, err := filepath.Rel(folder, at); err == nil && definesByName(kind, filepath.ToSlash(rel)) {
 			out = append(out, filepath.ToSlash(rel))
 		}
 		return nil
@@ -184,9 +184,9 @@ func below(folder string, kind trust.Kind) (out []string, flaws []Flaw) {
 	return out, flaws
 }
 
-// linked is below for a user, who keeps such folders elsewhere and links to them: the folder may be
+// linkedBelow does what filesBelow does for a user, who keeps such folders elsewhere and links to them: the folder may be
 // a link, and so may each in it.
-func linked(folder string, kind trust.Kind) (out []string, flaws []Flaw) {
+func linkedBelow(folder string, kind trust.Kind) (out []string, flaws []Flaw) {
 	// Most are not there, which one look tells; to resolve one looks at every folder above it.
 	if _, err := os.Lstat(folder); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -198,7 +198,7 @@ func linked(folder string, kind trust.Kind) (out []string, flaws []Flaw) {
 		}
 		return nil, flaws
 	}
-	out, flaws = below(real, kind)
+	out, flaws = filesBelow(real, kind)
 	entries, _ := os.ReadDir(real) // what cannot be read is told already
 	for _, e := range entries {
 		if e.Type()&fs.ModeSymlink == 0 {
@@ -215,11 +215,11 @@ func linked(folder string, kind trust.Kind) (out []string, flaws []Flaw) {
 			flaws = append(flaws, Flaw{filepath.Join(folder, e.Name()), "it leads back to where it lies"})
 			continue
 		}
-		there, more := below(at, kind)
+		there, more := filesBelow(at, kind)
 		for _, rel := range there {
 			out = append(out, e.Name()+"/"+rel)
 		}
-		if kind == Skills && slices.Contains(names(at), "SKILL.md") {
+		if kind == Skills && slices.Contains(entryNames(at), "SKILL.md") {
 			out = append(out, e.Name()+"/SKILL.md")
 		}
 		flaws = append(flaws, more...)
@@ -228,8 +228,8 @@ func linked(folder string, kind trust.Kind) (out []string, flaws []Flaw) {
 	return out, flaws
 }
 
-// names are those of what lies in a folder.
-func names(folder string) []string {
+// entryNames returns the names of the entries of a folder.
+func entryNames(folder string) []string {
 	entries, _ := os.ReadDir(folder)
 	out := make([]string, len(entries))
 	for i, e := range entries {

@@ -47,7 +47,7 @@ const (
 // MostUnread is how many letters may wait in a mailbox, unless somebody says otherwise.
 const MostUnread = 1000
 
-// Unread says whether the letter still waits.
+// Unread reports whether the letter still waits.
 func (l Letter) Unread() bool { return l.ReadAt.IsZero() }
 
 // CheckBody refuses what is no letter.

@@ -100,7 +100,7 @@ func NewAuditor(heads []Head) *Auditor {
 	return u
 }
 
-func damage(a id.Agent, m id.Message, format string, args ...any) error {
+func damagedHistory(a id.Agent, m id.Message, format string, args ...any) error {
 	return fault.New(fault.HistoryDamaged, "agent %s message %d: "+format, append([]any{a, m}, args...)...).
 		WithHint("the stored record was changed from outside; compare with a backup")
 }
@@ -109,10 +109,10 @@ func damage(a id.Agent, m id.Message, format string, args ...any) error {
 // as the store would; it is asked only where entries in passing do not tell.
 func (u *Auditor) Agent(a agent.Agent, size func() (int64, error)) error {
 	if a.IsZero() && u.report.Agents > 0 {
-		return damage(a.ID, 0, "a second agent without parent")
+		return damagedHistory(a.ID, 0, "a second agent without parent")
 	}
 	if _, twice := u.agents[a.ID]; twice {
-		return damage(a.ID, 0, "stands twice in the registry")
+		return damagedHistory(a.ID, 0, "stands twice in the registry")
 	}
 	u.agents[a.ID] = &audited{Agent: a, size: size}
 	u.order = append(u.order, a.ID)
@@ -127,10 +127,10 @@ func (u *Auditor) Agent(a agent.Agent, size func() (int64, error)) error {
 func (u *Auditor) Record(r history.Record) error {
 	a, known := u.agents[r.Agent]
 	if !known {
-		return damage(r.Agent, r.ID, "its agent is not in the registry")
+		return damagedHistory(r.Agent, r.ID, "its agent is not in the registry")
 	}
 	if r.ID <= u.last {
-		return damage(r.Agent, r.ID, "stands after message %d", u.last)
+		return damagedHistory(r.Agent, r.ID, "stands after message %d", u.last)
 	}
 	u.last = r.ID
 	if a.head == 0 {
@@ -141,7 +141,7 @@ func (u *Auditor) Record(r history.Record) error {
 	link := chain.Link{ID: int64(r.ID), CreatedAt: r.CreatedAt.UnixMicro(), Agent: string(r.Agent), Kind: string(r.Kind),
 		Meta: r.Meta, Commitment: r.Commitment, Prev: a.prev}
 	if link.Hash() != r.Hash {
-		return damage(r.Agent, r.ID, "its hash does not fit what is stored and what stands before it")
+		return damagedHistory(r.Agent, r.ID, "its hash does not fit what is stored and what stands before it")
 	}
 	switch {
 	case r.Kind.Reaches():
@@ -153,7 +153,7 @@ func (u *Auditor) Record(r history.Record) error {
 		a.reshaped = true
 	}
 	if r.Seq != a.seq {
-		return damage(r.Agent, r.ID, "is counted as %d, but is number %d", r.Seq, a.seq)
+		return damagedHistory(r.Agent, r.ID, "is counted as %d, but is number %d", r.Seq, a.seq)
 	}
 	if err := u.content(r); err != nil {
 		return err
@@ -164,7 +164,7 @@ func (u *Auditor) Record(r history.Record) error {
 	}
 	if h, ok := u.heads[r.ID]; ok && h.Agent == r.Agent {
 		if h.Hash != r.Hash {
-			return damage(r.Agent, r.ID, "differs from the checkpoint")
+			return damagedHistory(r.Agent, r.ID, "differs from the checkpoint")
 		}
 		delete(u.heads, r.ID)
 		u.report.Heads++
@@ -185,33 +185,33 @@ func (u *Auditor) genesis(a *audited, e history.Entry) error {
 	}
 	switch {
 	case e.Kind != history.Fork || m.Name == nil:
-		return damage(e.Agent, e.ID, "a history must begin with its fork, not with %s", e.Kind)
+		return damagedHistory(e.Agent, e.ID, "a history must begin with its fork, not with %s", e.Kind)
 	case m.Parent != want.Parent || m.ForkMessage != want.ForkMessage:
-		return damage(e.Agent, e.ID, "was forked from %q at %q, but the registry says %q at %q",
+		return damagedHistory(e.Agent, e.ID, "was forked from %q at %q, but the registry says %q at %q",
 			m.Parent, m.ForkMessage, want.Parent, want.ForkMessage)
 	case m.Cwd != a.Cwd:
-		return damage(e.Agent, e.ID, "its folder differs from the registry")
+		return damagedHistory(e.Agent, e.ID, "its folder differs from the registry")
 	case e.CreatedAt.UnixMicro() != a.CreatedAt.UnixMicro():
-		return damage(e.Agent, e.ID, "was made at %s, but the registry says %s", e.CreatedAt, a.CreatedAt)
+		return damagedHistory(e.Agent, e.ID, "was made at %s, but the registry says %s", e.CreatedAt, a.CreatedAt)
 	case e.ID != a.Genesis:
-		return damage(e.Agent, e.ID, "is its first entry, but the registry says %d", a.Genesis)
+		return damagedHistory(e.Agent, e.ID, "is its first entry, but the registry says %d", a.Genesis)
 	}
 	if a.IsZero() {
 		if a.ForkMessage != 0 {
-			return damage(e.Agent, e.ID, "is the root, but the registry says that it was forked at %d", a.ForkMessage)
+			return damagedHistory(e.Agent, e.ID, "is the root, but the registry says that it was forked at %d", a.ForkMessage)
 		}
 		return nil
 	}
 	if born, named := u.children[a.ID]; !named || born.agent != a.Parent {
-		return damage(e.Agent, e.ID, "its parent %s says nothing of its birth", a.Parent)
+		return damagedHistory(e.Agent, e.ID, "its parent %s says nothing of its birth", a.Parent)
 	}
 	delete(u.children, a.ID)
 	parent, known := u.agents[a.Parent]
 	if !known {
-		return damage(e.Agent, e.ID, "its parent %s is not in the registry", a.Parent)
+		return damagedHistory(e.Agent, e.ID, "its parent %s is not in the registry", a.Parent)
 	}
 	if a.Depth != parent.Depth+1 {
-		return damage(e.Agent, e.ID, "stands %d generations deep under a parent at %d", a.Depth, parent.Depth)
+		return damagedHistory(e.Agent, e.ID, "stands %d generations deep under a parent at %d", a.Depth, parent.Depth)
 	}
 	at := u.forks[a.ForkMessage]
 	a.prev, a.total, a.reshaped = at.hash, at.total, at.reshaped
@@ -225,7 +225,7 @@ func (u *Auditor) content(r history.Record) error {
 		return nil
 	}
 	if r.Content == nil || len(r.Salt) != len(chain.Salt{}) || chain.Commit(chain.Salt(r.Salt), r.Content) != r.Commitment {
-		return damage(r.Agent, r.ID, "its content does not fit its commitment")
+		return damagedHistory(r.Agent, r.ID, "its content does not fit its commitment")
 	}
 	if !bytes.Contains(r.Content, []byte(`"blob"`)) {
 		return nil
@@ -287,15 +287,15 @@ func (u *Auditor) Letter(l mail.Letter, salt []byte) error {
 	}
 	proof, ok := u.mailed[l.ID]
 	if !ok {
-		return damage(l.From, 0, "letter %d is in no history of its sender", l.ID)
+		return damagedHistory(l.From, 0, "letter %d is in no history of its sender", l.ID)
 	}
 	delete(u.mailed, l.ID)
 	if proof.from != l.From || proof.to != string(l.To) {
-		return damage(proof.from, proof.at, "letter %d went from %s to %s, not from %s to %s",
+		return damagedHistory(proof.from, proof.at, "letter %d went from %s to %s, not from %s to %s",
 			l.ID, proof.from, proof.to, l.From, l.To)
 	}
 	if len(salt) != len(chain.Salt{}) || chain.Commit(chain.Salt(salt), []byte(l.Body)).String() != proof.body {
-		return damage(proof.from, proof.at, "letter %d does not fit its commitment", l.ID)
+		return damagedHistory(proof.from, proof.at, "letter %d does not fit its commitment", l.ID)
 	}
 	return nil
 }
@@ -306,7 +306,7 @@ func (u *Auditor) Blob(h chain.Hash, data []byte) error {
 	owner, named := u.blobs[h]
 	switch whole := chain.Sum(data) == h; {
 	case !whole && named:
-		return damage(owner.agent, owner.message, "blob %s does not hash to its name", h)
+		return damagedHistory(owner.agent, owner.message, "blob %s does not hash to its name", h)
 	case !whole:
 		// If it lost its name, whoever misses it says more.
 		u.stray = fault.New(fault.HistoryDamaged, "blob %s, which no message names, does not hash to its name", h).
@@ -330,25 +330,25 @@ func (u *Auditor) Report() (Report, error) {
 		}
 	}
 	for m, a := range u.redacted {
-		return u.report, damage(a, m, "its content is gone, and no entry says that it was redacted")
+		return u.report, damagedHistory(a, m, "its content is gone, and no entry says that it was redacted")
 	}
 	for ref, p := range u.refs {
-		return u.report, damage(p.agent, p.message, "blob %s is not known to be named by it: gc would drop it", ref.hash)
+		return u.report, damagedHistory(p.agent, p.message, "blob %s is not known to be named by it: gc would drop it", ref.hash)
 	}
 	for h, m := range u.blobs {
-		return u.report, damage(m.agent, m.message, "blob %s is missing", h)
+		return u.report, damagedHistory(m.agent, m.message, "blob %s is missing", h)
 	}
 	if u.stray != nil {
 		return u.report, u.stray
 	}
 	for child, p := range u.children {
-		return u.report, damage(p.agent, p.message, "its child %s is missing", child)
+		return u.report, damagedHistory(p.agent, p.message, "its child %s is missing", child)
 	}
 	for l, p := range u.mailed {
-		return u.report, damage(p.from, p.at, "letter %d is missing", l)
+		return u.report, damagedHistory(p.from, p.at, "letter %d is missing", l)
 	}
 	for _, h := range u.heads {
-		return u.report, damage(h.Agent, h.Message, "stands in the checkpoint and is missing here: the history was cut or rewritten")
+		return u.report, damagedHistory(h.Agent, h.Message, "stands in the checkpoint and is missing here: the history was cut or rewritten")
 	}
 	return u.report, nil
 }
@@ -356,28 +356,28 @@ func (u *Auditor) Report() (Report, error) {
 func (u *Auditor) row(a *audited) error {
 	switch {
 	case a.head == 0:
-		return damage(a.ID, 0, "has no first entry")
+		return damagedHistory(a.ID, 0, "has no first entry")
 	case a.head != a.Head || a.prev != a.HeadHash:
-		return damage(a.ID, a.head, "is its newest entry, but the registry says %d", a.Head)
+		return damagedHistory(a.ID, a.head, "is its newest entry, but the registry says %d", a.Head)
 	case a.name != a.Name:
-		return damage(a.ID, a.head, "is called %q in its history and %q in the registry", a.name, a.Name)
+		return damagedHistory(a.ID, a.head, "is called %q in its history and %q in the registry", a.name, a.Name)
 	case a.dead != (a.Status == agent.Dead) || a.Status != agent.Dead && a.Status != agent.Running:
-		return damage(a.ID, a.head, "is %q in the registry, against its history", a.Status)
+		return damagedHistory(a.ID, a.head, "is %q in the registry, against its history", a.Status)
 	case a.dead && (a.ended.UnixMicro() != a.EndedAt.UnixMicro() || a.reason != a.EndReason):
-		return damage(a.ID, a.head, "ended at %s (%s), but the registry says %s (%s)", a.ended, a.reason, a.EndedAt, a.EndReason)
+		return damagedHistory(a.ID, a.head, "ended at %s (%s), but the registry says %s (%s)", a.ended, a.reason, a.EndedAt, a.EndReason)
 	case !a.dead && (!a.EndedAt.IsZero() || a.EndReason != ""):
-		return damage(a.ID, a.head, "has an end in the registry and none in its history")
+		return damagedHistory(a.ID, a.head, "has an end in the registry and none in its history")
 	case a.seq != a.Own:
-		return damage(a.ID, a.head, "has %d own messages, but the registry says %d", a.seq, a.Own)
+		return damagedHistory(a.ID, a.head, "has %d own messages, but the registry says %d", a.seq, a.Own)
 	case a.bill.Spent != a.Spent:
-		return damage(a.ID, a.head, "has spent %d tokens and %d nano-dollars, but the registry says %d and %d",
+		return damagedHistory(a.ID, a.head, "has spent %d tokens and %d nano-dollars, but the registry says %d and %d",
 			a.bill.Spent.Tokens, a.bill.Spent.Cost, a.Spent.Tokens, a.Spent.Cost)
 	case a.bill.Provider != a.Provider || a.bill.Model != a.Model:
-		return damage(a.ID, a.head, "uses %s/%s in its history and %s/%s in the registry", a.bill.Provider, a.bill.Model, a.Provider, a.Model)
+		return damagedHistory(a.ID, a.head, "uses %s/%s in its history and %s/%s in the registry", a.bill.Provider, a.bill.Model, a.Provider, a.Model)
 	case a.bill.Budget != a.Budget:
-		return damage(a.ID, a.head, "has another budget in its history than in the registry")
+		return damagedHistory(a.ID, a.head, "has another budget in its history than in the registry")
 	case a.IsZero() && a.Depth != 0:
-		return damage(a.ID, a.head, "is the root, but stands %d generations deep", a.Depth)
+		return damagedHistory(a.ID, a.head, "is the root, but stands %d generations deep", a.Depth)
 	}
 	n := a.total
 	if a.reshaped {
@@ -387,7 +387,7 @@ func (u *Auditor) row(a *audited) error {
 		}
 	}
 	if n != a.Total {
-		return damage(a.ID, a.head, "has %d messages in its context, but the registry says %d", n, a.Total)
+		return damagedHistory(a.ID, a.head, "has %d messages in its context, but the registry says %d", n, a.Total)
 	}
 	return nil
 }

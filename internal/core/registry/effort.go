@@ -18,14 +18,14 @@ func EffortEntry(e llm.Effort) history.Draft {
 	return history.Draft{Kind: history.Command, Meta: history.Meta{Command: EffortCommand, Effort: string(e)}}
 }
 
-// Effort is the effort that an agent was told, itself or before it was born, and by
+// Effort returns the effort that an agent was told, itself or before it was born, and by
 // whose history. Nobody was told: both are empty.
 func Effort(ctx context.Context, log history.Log, a id.Agent) (_ llm.Effort, of id.Agent, _ error) {
 	told, of, err := LastOrder(ctx, log, a, func(m history.Meta) bool { return m.Command == EffortCommand })
 	return llm.Effort(told.Effort), of, err
 }
 
-// EffortSince is the effort that an agent was told, of which is known what it was when an entry was its
+// EffortSince returns the effort that an agent was told, of which is known what it was when an entry was its
 // newest: only what it was told since is read.
 func EffortSince(ctx context.Context, log history.Log, a id.Agent, known llm.Effort, at id.Message) (llm.Effort, error) {
 	for e, err := range log.QueryRange(ctx, history.Range{Agent: a, Start: at, End: history.NoLimit}, history.Selection{Orders: true}) {

@@ -39,7 +39,7 @@ type Allowance struct {
 	Held   agent.Spending // by calls under way there, at worst (Hold); those of dead kernels too
 }
 
-// Left is what may still be set aside: what neither is spent nor may be. false: no limit.
+// Left returns what may still be set aside: what neither is spent nor may be. false: no limit.
 func (l Allowance) Left() (tokens, cost int64, tokensLimited, costLimited bool) {
 	used := l.Spent.Plus(l.Held)
 	tokens, tokensLimited = l.Budget.Tokens.Left(used.Tokens)

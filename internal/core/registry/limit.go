@@ -28,7 +28,7 @@ type Limit struct {
 	Of id.Agent
 }
 
-// Limits are all that hold for an agent: its own, and those of its ancestors when it was born,
+// Limits returns all that hold for an agent: its own, and those of its ancestors when it was born,
 // the oldest first. It has what each of them leaves.
 func Limits(ctx context.Context, log history.Log, a id.Agent) ([]Limit, error) {
 	line, err := log.Lineage(ctx, a)

@@ -7,7 +7,7 @@ import (
 	"ramet/internal/core/history"
 )
 
-// LastOrder is the newest command that an agent was given and that is asked for: to itself, or to
+// LastOrder returns the newest command that an agent was given and that is asked for: to itself, or to
 // an ancestor before the agent was born. of is in whose history it stands; empty: nobody was.
 func LastOrder(ctx context.Context, log history.Log, a id.Agent, is func(history.Meta) bool) (told history.Meta, of id.Agent, _ error) {
 	line, err := log.Lineage(ctx, a)

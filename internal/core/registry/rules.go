@@ -16,7 +16,7 @@ import (
 // The entries that verbs write of themselves. Stores call these, so that both
 // write the same.
 
-// Genesis is the first entry of every history: it binds what the row says.
+// Genesis returns the first entry of every history: it binds what the row says.
 func Genesis(a agent.Agent) history.Draft {
 	m := history.Meta{Name: &a.Name, Provider: a.Provider, Model: a.Model, Cwd: a.Cwd}
 	if !a.IsZero() {
@@ -25,7 +25,7 @@ func Genesis(a agent.Agent) history.Draft {
 	return history.Draft{Kind: history.Fork, Meta: m}
 }
 
-// ForkEntry is the parent's record of a fork.
+// ForkEntry returns the parent's record of a fork.
 func ForkEntry(children []Child, run string) history.Draft {
 	ids := make([]id.Agent, len(children))
 	for i, c := range children {
@@ -39,13 +39,13 @@ func KilledEntry(by id.Agent, reason string) history.Draft {
 	return history.Draft{Kind: history.Killed, Meta: history.Meta{By: string(by), Reason: reason}}
 }
 
-// CutOff is what was shown of a reply whose agent is killed.
+// CutOff returns what was shown of a reply whose agent is killed.
 func CutOff(shown string) history.Draft {
 	return history.Draft{Kind: history.Interrupted, Meta: history.Meta{Reason: "the agent was killed"},
 		Parts: []history.Part{{Type: history.Text, Text: shown}}}
 }
 
-// NoResult is the result of a call whose agent is killed while it runs.
+// NoResult returns the result of a call whose agent is killed while it runs.
 func NoResult(call history.Part) history.Draft {
 	return history.Draft{Kind: history.ToolResult, Parts: []history.Part{{Type: history.Result, CallID: call.CallID, Name: call.Name,
 		Text: "interrupted: the agent was killed; whether the call took effect is not known", IsError: true}}}
@@ -56,7 +56,7 @@ func RenameEntry(name string) history.Draft {
 	return history.Draft{Kind: history.Command, Meta: history.Meta{Command: "rename", Name: &name}}
 }
 
-// MailEntry is the sender's record of a letter; reason is that of a report.
+// MailEntry returns the sender's record of a letter; reason is that of a report.
 func MailEntry(l mail.Letter, body chain.Hash, reason string) history.Draft {
 	return history.Draft{Kind: history.Mail, Meta: history.Meta{
 		LetterID: id.Message(l.ID).String(), To: string(l.To), Body: body.String(), Reason: reason}}
@@ -148,7 +148,7 @@ func CheckField(what, s string) error {
 // Check refuses a kill that could not be recorded.
 func (k Kill) Check() error { return CheckField("the reason", k.Reason) }
 
-// Born is the row of a new child, before its first entry.
+// Born returns the row of a new child, before its first entry.
 func Born(parent agent.Agent, c Child, at time.Time) agent.Agent {
 	a := agent.Agent{
 		ID: c.ID, Name: c.Name, Parent: parent.ID, ForkMessage: parent.Head, Depth: parent.Depth + 1,
@@ -164,7 +164,7 @@ func Born(parent agent.Agent, c Child, at time.Time) agent.Agent {
 	return a
 }
 
-// NameTaken is the refusal of a name that a living agent has.
+// NameTaken returns the refusal of a name that a living agent has.
 func NameTaken(name string) error {
 	return fault.New(fault.Conflict, "a living agent is called %q already", name).
 		WithHint("choose another name, or kill or rename that one")

@@ -123,8 +123,8 @@ func ParseSince(text string, now time.Time) (time.Time, error) {
 		WithHint("write 2026-11-01, 36h or 7d")
 }
 
-// day is when a call was made.
-func day(e history.Entry, m history.Meta) string {
+// dayOf returns the day of a call.
+func dayOf(e history.Entry, m history.Meta) string {
 	at := e.CreatedAt
 	if t, err := time.Parse(time.RFC3339, m.OriginalTime); err == nil && m.Brought() {
 		at = t
@@ -179,7 +179,7 @@ func AddUp(ctx context.Context, from Receipts, by string, since time.Time) (Spen
 		case "model":
 			count(m.Spoke(), nil, m)
 		case "day":
-			count(day(e, m), nil, m)
+			count(dayOf(e, m), nil, m)
 		case "agent":
 			count(known[e.Agent].Label(), &e.Agent, m)
 		case "subtree":

@@ -30,7 +30,7 @@ type Speakers interface {
 // mostWords is how long such a line may be.
 const mostWords = 400
 
-// AskedWords is the line of what a user's voice said.
+// AskedWords returns the line of what a user's voice said.
 func AskedWords(parts []history.Part) string {
 	said := text.Line(history.Plain(parts), mostWords)
 	for _, p := range parts {
@@ -41,7 +41,7 @@ func AskedWords(parts []history.Part) string {
 	return said
 }
 
-// SaidWords is the last line of what a model said, or, where it said nothing, its last call.
+// SaidWords returns the last line of what a model said, or, where it said nothing, its last call.
 func SaidWords(parts []history.Part) string {
 	var call string
 	for i := len(parts) - 1; i >= 0; i-- {
@@ -52,16 +52,16 @@ func SaidWords(parts []history.Part) string {
 			}
 		case history.ToolCall:
 			if call == "" {
-				call = text.Line(p.Name+" "+subject(p.Args), mostWords)
+				call = text.Line(p.Name+" "+subjectOf(p.Args), mostWords)
 			}
 		}
 	}
 	return call
 }
 
-// subject is what a call is about: the first of the arguments that tools of every kind
+// subjectOf returns what a call is about: the first of the arguments that tools of every kind
 // have for that.
-func subject(args []byte) string {
+func subjectOf(args []byte) string {
 	var given map[string]any
 	if json.Unmarshal(args, &given) != nil {
 		return ""
@@ -74,7 +74,7 @@ func subject(args []byte) string {
 	return ""
 }
 
-// LastLine is the last line of a text that says something.
+// LastLine returns the last line of a text that says something.
 func LastLine(said string) string {
 	for said = strings.TrimSpace(said); said != ""; {
 		at := strings.LastIndexByte(said, '\n')

@@ -34,47 +34,47 @@ var (
 // Well is the reason of a letter in which an agent reports that its task ended well.
 const Well = "done"
 
-// Why is the reason of an entry that tells of a failure: code and words, on one line.
+// Why returns the reason of an entry that tells of a failure: code and words, on one line.
 func Why(err error) string {
 	return text.Line(string(fault.CodeOf(err))+": "+err.Error(), 400)
 }
 
-// After is what a task is whose turn ended so.
+// After returns the state of a task whose turn ended this way.
 func After(err error) State {
 	if err == nil {
 		return State{Word: Done}
 	}
-	return told(Why(err))
+	return stateOfReason(Why(err))
 }
 
-// state is what the history tells of an agent that nobody holds.
+// state returns what the history tells of an agent that no kernel holds.
 func (e Ending) state() State {
 	switch e.Kind {
 	case history.Interrupted, history.Note, history.Mail, history.Usage:
 	default:
 		return State{Word: Idle} // whatever stands in its meta
 	}
-	m, err := tell(e.Meta)
+	m, err := readEnding(e.Meta)
 	if err != nil {
 		return State{Word: Idle} // verify tells of damage
 	}
 	switch e.Kind {
 	case history.Interrupted:
-		return told(m.Reason)
+		return stateOfReason(m.Reason)
 	case history.Note, history.Mail:
 		if m.Reason == Well {
 			return State{Word: Done}
 		}
-		return told(m.Reason)
+		return stateOfReason(m.Reason)
 	case history.Usage:
 		return e.called(m)
 	}
 	return State{Word: Idle}
 }
 
-// tell reads of what an entry says of itself only what tells how a turn ended: to learn all that can
+// readEnding reads only those fields of an entry that tell how a turn ended: to learn all that can
 // be in one takes a command that lists agents longer than to list them.
-func tell(meta []byte) (history.Meta, error) {
+func readEnding(meta []byte) (history.Meta, error) {
 	var of struct {
 		Reason string `json:"reason"`
 		Call   *struct {
@@ -98,11 +98,11 @@ func tell(meta []byte) (history.Meta, error) {
 	return m, nil
 }
 
-// called is what the record of the last call of a model tells.
+// called returns what the record of the last call of a model tells.
 func (e Ending) called(m history.Meta) State {
 	switch {
 	case m.Reason != "":
-		return told(m.Reason)
+		return stateOfReason(m.Reason)
 	case m.Call == nil:
 		return State{Word: Idle}
 	case m.Wired() && e.Born: // one of many calls of a program, which say nothing of its turn
@@ -119,8 +119,8 @@ func (e Ending) called(m history.Meta) State {
 	return State{Word: Idle}
 }
 
-// told reads a reason: what was stopped is interrupted, all else failed.
-func told(why string) State {
+// stateOfReason reads a reason: what was stopped is interrupted, all else failed.
+func stateOfReason(why string) State {
 	code, words, coded := strings.Cut(why, ": ")
 	if !coded || code != strings.ToUpper(code) || strings.ContainsAny(code, " ") {
 		return State{Word: Interrupted, Detail: why} // the process ended

@@ -23,7 +23,7 @@ type remembered struct {
 // many is from how many on it is cheaper to read all.
 const many = 256
 
-// endings is how the histories of these agents end. Their rows were read before.
+// endings returns how the histories of these agents end. Their rows were read before.
 func (m *Memory) endings(ctx context.Context, s Store, agents []agent.Agent) (map[id.Agent]Ending, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

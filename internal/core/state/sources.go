@@ -85,12 +85,12 @@ func (s Sources) held(ctx context.Context) (Now, error) {
 		}
 	}
 	if s.Kernels != nil {
-		asked := map[string]bool{instance(s.Owner): true}
+		asked := map[string]bool{instanceOf(s.Owner): true}
 		for owner := range others {
-			asked[instance(owner)] = true
+			asked[instanceOf(owner)] = true
 		}
 		for _, owner := range s.Kernels() {
-			if !asked[instance(owner)] {
+			if !asked[instanceOf(owner)] {
 				others[owner] = true
 			}
 		}
@@ -104,8 +104,8 @@ func (s Sources) held(ctx context.Context) (Now, error) {
 	return n, nil
 }
 
-// instance is what tells a kernel from all others, whoever names it.
-func instance(owner string) string { return owner[strings.LastIndexByte(owner, ':')+1:] }
+// instanceOf returns the part of an owner that identifies its kernel.
+func instanceOf(owner string) string { return owner[strings.LastIndexByte(owner, ':')+1:] }
 
 // ask asks other kernels, side by side.
 func (s Sources) ask(ctx context.Context, owners map[string]bool, into map[id.Agent]State) {
@@ -130,10 +130,10 @@ func (s Sources) ask(ctx context.Context, owners map[string]bool, into map[id.Ag
 	asked.Wait()
 }
 
-// Of is the state of an agent.
+// Of returns the state of an agent.
 func (n Now) Of(a agent.Agent) State {
 	return Of(a, n.held[a.ID], n.doing[a.ID], n.endings[a.ID])
 }
 
-// Held says whether a kernel holds an agent, or held it when it ended.
+// Held reports whether a kernel holds an agent, or held it when it ended.
 func (n Now) Held(a id.Agent) Holder { return n.held[a] }

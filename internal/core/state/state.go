@@ -52,7 +52,7 @@ const (
 	Elsewhere = "works elsewhere"
 )
 
-// Runs is the detail of a working agent whose tool runs.
+// Runs returns the detail of a working agent whose tool runs.
 func Runs(tool string) string { return "runs " + text.Line(tool, 40) }
 
 // State is a word, and what there is to say about it.
@@ -63,13 +63,13 @@ type State struct {
 	Commands string `json:"commands,omitempty"`
 }
 
-// Busy says whether there is something to stop.
+// Busy reports whether there is something to stop.
 func (s State) Busy() bool { return s.Word == Working || s.Word == Asks || s.Word == Waits }
 
-// Finished says whether it has done what it was there for, well or not.
+// Finished reports whether it has done what it was there for, well or not.
 func (s State) Finished() bool { return s.Word == Done || s.Word == Failed }
 
-// String is the state on one line.
+// String returns the state on one line.
 func (s State) String() string {
 	said := string(s.Word)
 	if s.Detail != "" {
@@ -81,7 +81,7 @@ func (s State) String() string {
 	return said
 }
 
-// Short is the state in so few letters: of a working agent what it does.
+// Short returns the state in so few letters: of a working agent what it does.
 func (s State) Short(letters int) string {
 	switch {
 	case s.Word == Working && s.Detail != "":
@@ -102,20 +102,20 @@ const (
 	Gone
 )
 
-// Of is what an agent does. doing is what the kernel tells that holds it; its zero value
+// Of returns what an agent does. doing is what the kernel tells that holds it; its zero value
 // is of one that cannot be asked.
 func Of(a agent.Agent, by Holder, doing State, last Ending) State {
-	now := of(&a, by, doing, last)
+	now := stateFrom(&a, by, doing, last)
 	if a.Status != agent.Dead {
 		now.Commands = doing.Commands
 	}
 	return now
 }
 
-func of(a *agent.Agent, by Holder, doing State, last Ending) State {
+func stateFrom(a *agent.Agent, by Holder, doing State, last Ending) State {
 	switch {
 	case a.Status == agent.Dead:
-		return ended(a, last)
+		return endedState(a, last)
 	case doing.Word != "":
 		return doing
 	case by == Kernel:
@@ -126,11 +126,11 @@ func of(a *agent.Agent, by Holder, doing State, last Ending) State {
 	return last.state()
 }
 
-// ended is how a dead agent ended. Who ends himself is judged by what he did before; whom
+// endedState returns how a dead agent ended. One that ended itself is judged by what it did before; whom
 // others end after the fact, too.
-func ended(a *agent.Agent, last Ending) State {
+func endedState(a *agent.Agent, last Ending) State {
 	if last.By != a.ID && last.Reason != Over {
-		return State{Word: Killed, Detail: reason(last.Reason)}
+		return State{Word: Killed, Detail: extraReason(last.Reason)}
 	}
 	now := last.state()
 	if now.Word == Idle {
@@ -143,8 +143,8 @@ func ended(a *agent.Agent, last Ending) State {
 // any more: they stay what they were.
 const Over = "it was over"
 
-// reason is why, if that is more than the word says.
-func reason(why string) string {
+// extraReason returns the reason, if it says more than the state.
+func extraReason(why string) string {
 	if why == "" || why == string(Killed) {
 		return ""
 	}

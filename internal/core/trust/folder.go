@@ -76,7 +76,7 @@ func (f Folder) Make(perm fs.FileMode) (*os.Root, error) {
 	return in, nil
 }
 
-// Stays says whether the folder, or the file in its place, is where its path says: in
+// Stays reports whether the folder, or the file in its place, is where its path says: in
 // the project, if the path is. It need not be there.
 func (f Folder) Stays() error {
 	base, rel := f.base()
@@ -132,7 +132,7 @@ func (f Folder) plain(root *os.Root, names, below []string) error {
 	return nil
 }
 
-// base is the folder that is opened by its path, and the way from there.
+// base returns the folder that is opened by its path, and the way from there.
 func (f Folder) base() (base, rel string) {
 	if f.Project != "" {
 		rel, err := filepath.Rel(f.Project, f.Dir)
@@ -147,7 +147,7 @@ func (f Folder) failure(verb string, err error) error {
 	switch {
 	case Escapes(err):
 		return fault.New(fault.Denied, "%s is a link that leads out of the project", f.Dir).WithHint("%s", f.Hint)
-	case missing(err):
+	case isMissing(err):
 		return fs.ErrNotExist
 	}
 	return durable.Failure(verb, f.Dir, err)

@@ -39,7 +39,7 @@ func (g Gate) Review() (Review, error) {
 		return Review{}, err
 	}
 	defer ground.Close()
-	found, err := find(ground, g.sources())
+	found, err := findThings(ground, g.sources())
 	if err != nil {
 		return Review{}, err
 	}
@@ -85,12 +85,12 @@ func (g Gate) Accept(ctx context.Context, r Review) error {
 		if !i.acts() {
 			continue
 		}
-		if err := keep(g.Home, i.Thing); err != nil {
+		if err := keepBytes(g.Home, i.Thing); err != nil {
 			return err
 		}
 		c.Things = append(c.Things, kept{i.Kind, i.Path, i.SHA256(), len(i.Data)})
 	}
-	return change(ctx, g.Home, func(rec *record) error {
+	return changeRecord(ctx, g.Home, func(rec *record) error {
 		old, _ := rec.of(r.Project)
 		for _, k := range old.Things {
 			if !slices.Contains(r.kinds, k.Kind) {
@@ -109,13 +109,13 @@ func (g Gate) Revoke(ctx context.Context) error {
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		return err
 	}
-	return change(ctx, g.Home, func(rec *record) error {
+	return changeRecord(ctx, g.Home, func(rec *record) error {
 		delete(rec.Folders, real)
 		return nil
 	})
 }
 
-// Accepts says whether a person has accepted exactly this thing.
+// Accepts reports whether a person has accepted exactly this thing.
 func (g Gate) Accepts(t Thing) (bool, error) {
 	real, err := realPath(g.Project)
 	if err != nil {

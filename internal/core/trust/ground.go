@@ -35,7 +35,7 @@ func Open(dir string) (*Ground, error) {
 // Close gives back the handle.
 func (g *Ground) Close() error { return g.root.Close() }
 
-// Dir is the project's folder.
+// Dir returns the project's folder.
 func (g *Ground) Dir() string { return g.dir }
 
 // Read reads a plain file of at most so many bytes. A link is followed inside of the
@@ -47,7 +47,7 @@ func (g *Ground) Read(name string, most int64) ([]byte, error) {
 	switch {
 	case Escapes(err):
 		return nil, Unfit(leadsOut)
-	case missing(err):
+	case isMissing(err):
 		return nil, fs.ErrNotExist
 	case errors.Is(err, syscall.ELOOP):
 		return nil, Unfit("it is a link that leads nowhere")
@@ -77,13 +77,13 @@ type Unfit string
 
 func (u Unfit) Error() string { return string(u) }
 
-// Escapes says that a handle refused a path because it leads out of its folder.
+// Escapes reports whether a handle refused a path because it leads out of its folder.
 func Escapes(err error) bool {
 	// The error has no name of its own in package os.
 	return err != nil && strings.Contains(err.Error(), "path escapes from parent")
 }
 
-// missing says that there is no file, be it that its folder is none.
-func missing(err error) bool {
+// isMissing reports whether there is no file, or no folder for it.
+func isMissing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }

@@ -26,7 +26,7 @@ const mostFound = 2000
 // notLookedAt are folders whose files are other projects', or ramet's own.
 var notLookedAt = []string{".git", ".hg", ".svn", ".ramet", "node_modules"}
 
-// LookedAt says whether instructions at a path of a project can act at all: those in folders
+// LookedAt reports whether instructions at a path of a project can act at all: those in folders
 // of other projects never do.
 func LookedAt(p string) bool {
 	for dir := range strings.SplitSeq(path.Dir(p), "/") {
@@ -37,9 +37,9 @@ func LookedAt(p string) bool {
 	return true
 }
 
-// instructions is the source of the files of instructions in all folders of a project, and
+// instructionsSource returns the source of the files of instructions in all folders of a project, and
 // of what they import.
-func instructions() Source {
+func instructionsSource() Source {
 	return Source{Instructions, func(g *Ground) ([]Thing, error) {
 		found, err := g.named(InstructionFiles)
 		if err != nil {
@@ -103,7 +103,7 @@ type Import struct {
 	Outside bool   // it leads out of the project, or into another
 }
 
-// Imports are what the instructions at a path of a project name. Whether there are such files
+// Imports returns what the instructions at a path of a project name. Whether there are such files
 // nobody has looked.
 func Imports(from, body string) []Import {
 	var out []Import
@@ -115,7 +115,7 @@ func Imports(from, body string) []Import {
 	return out
 }
 
-// plain says whether there is a file, or a link, at a path.
+// plain reports whether there is a file, or a link, at a path.
 func (g *Ground) plain(p string) bool {
 	info, err := g.root.Lstat(filepath.FromSlash(p))
 	if err == nil && info.Mode().Type() == fs.ModeSymlink {

@@ -40,15 +40,15 @@ func Invisible(data []byte) []Mark {
 			what, r = "not UTF-8", rune(data[i])
 		} else {
 			after, _ := utf8.DecodeRune(data[i+n:])
-			what = unseen(before, r, after)
+			what = describeInvisible(before, r, after)
 		}
 		switch last := len(out) - 1; {
 		case what == "":
-		case last >= 0 && out[last].Line == line && out[last].What == what && unseen(0, before, 0) == what:
+		case last >= 0 && out[last].Line == line && out[last].What == what && describeInvisible(0, before, 0) == what:
 			out[last].Count++
-			out[last].Hidden += spelled(r)
+			out[last].Hidden += tagLetter(r)
 		default:
-			out = append(out, Mark{Line: line, What: what, Rune: r, Count: 1, Hidden: spelled(r)})
+			out = append(out, Mark{Line: line, What: what, Rune: r, Count: 1, Hidden: tagLetter(r)})
 		}
 		if r == '\n' {
 			line++
@@ -75,7 +75,7 @@ func Reveal(s string) string {
 		switch {
 		case r == utf8.RuneError && n == 1:
 			fmt.Fprintf(&b, "‹%02X›", s[i])
-		case unseen(0, r, after) != "":
+		case describeInvisible(0, r, after) != "":
 			fmt.Fprintf(&b, "‹U+%04X›", r)
 		default:
 			b.WriteRune(r)
@@ -84,16 +84,16 @@ func Reveal(s string) string {
 	return b.String()
 }
 
-// spelled is the letter that a tag character stands for.
-func spelled(r rune) string {
+// tagLetter returns the letter that a tag character stands for.
+func tagLetter(r rune) string {
 	if r > 0xE0020 && r < 0xE007F || r == 0xE0020 {
 		return string(r - 0xE0000)
 	}
 	return ""
 }
 
-// unseen says what sort of invisible character one is between its neighbours.
-func unseen(before, r, after rune) string {
+// describeInvisible names the sort of an invisible character between its neighbours.
+func describeInvisible(before, r, after rune) string {
 	switch {
 	case r == '\n' || r == '\t':
 		return ""
@@ -107,24 +107,24 @@ func unseen(before, r, after rune) string {
 		return "tag"
 	case r >= 0x202A && r <= 0x202E, r >= 0x2066 && r <= 0x2069, r == 0x200E, r == 0x200F, r == 0x061C:
 		return "bidi"
-	case r == 0x200D && pictorial(before) && pictorial(after):
+	case r == 0x200D && isPictorial(before) && isPictorial(after):
 		return "" // one picture of two
 	case r == 0x200C && unicode.IsLetter(before) && unicode.IsLetter(after):
 		return "" // scripts need it within words
 	case r >= 0x200B && r <= 0x200D, r >= 0x2060 && r <= 0x2065, r >= 0x206A && r <= 0x206F, r == 0xFEFF, r == 0x00AD, r == 0x034F, r == 0x180E,
 		r == 0x115F, r == 0x1160, r == 0x3164, r == 0xFFA0, r >= 0xFFF9 && r <= 0xFFFB, r == 0x2028, r == 0x2029:
 		return "zero-width"
-	case r == 0xFE0F && before >= 0x80 && !variation(before), r == 0xFE0F && strings.ContainsRune("#*0123456789", before) && before != 0:
+	case r == 0xFE0F && before >= 0x80 && !isVariation(before), r == 0xFE0F && strings.ContainsRune("#*0123456789", before) && before != 0:
 		return "" // the coloured form of what stands before it
-	case variation(r):
+	case isVariation(r):
 		return "variation"
 	}
 	return ""
 }
 
-func variation(r rune) bool { return r >= 0xFE00 && r <= 0xFE0F || r >= 0xE0100 && r <= 0xE01EF }
+func isVariation(r rune) bool { return r >= 0xFE00 && r <= 0xFE0F || r >= 0xE0100 && r <= 0xE01EF }
 
-// pictorial says whether a character may be part of a joined picture.
-func pictorial(r rune) bool {
+// isPictorial reports whether a character may be part of a joined picture.
+func isPictorial(r rune) bool {
 	return r == 0xFE0F || r >= 0x1F3FB && r <= 0x1F3FF || unicode.Is(unicode.So, r) || unicode.Is(unicode.Sm, r) && r > 0x2000
 }

@@ -67,7 +67,7 @@ func TestInvisibleAgreesWithUnicode(t *testing.T) {
 		case strings.ContainsRune(zeroWidth, r):
 			want = "zero-width"
 		}
-		if got := unseen('a', r, '.'); got != want {
+		if got := describeInvisible('a', r, '.'); got != want {
 			t.Errorf("U+%04X is %q, want %q", r, got, want)
 		}
 	}
@@ -79,7 +79,7 @@ func TestInvisibleAgreesWithUnicode(t *testing.T) {
 		{'ن', 0x200C, 'م', ""}, {'ن', 0x200C, ' ', "zero-width"}, {' ', 0x200C, 'م', "zero-width"}, {0xFE0F, 0x200D, 0x1F3FB, ""}, {0x1F3FF, 0x200D, '♂', ""},
 		{'❤', 0xFE0F, 0, ""}, {'#', 0xFE0F, 0, ""}, {0, 0xFE0F, 0, "variation"}, {0xFE0F, 0xFE0F, 0, "variation"}, {0xE01EF, 0xFE0F, 0, "variation"}, {0x7F, 0xFE0F, 0, "variation"}, {0x80, 0xFE0F, 0, ""},
 	} {
-		if got := unseen(c.before, c.r, c.after); got != c.want {
+		if got := describeInvisible(c.before, c.r, c.after); got != c.want {
 			t.Errorf("U+%04X between U+%04X and U+%04X is %q, want %q", c.r, c.before, c.after, got, c.want)
 		}
 	}

@@ -17,9 +17,9 @@ const Obeyed Kind = "driver settings"
 // mostObeyed bounds the files below one folder of settings.
 const mostObeyed = 2000
 
-// obeyed is the source of all files that drivers obey. What another source finds too is listed
+// obeyedSource returns the source of all files that drivers obey. What another source finds too is listed
 // there only.
-func obeyed() Source {
+func obeyedSource() Source {
 	return Source{Obeyed, func(g *Ground) ([]Thing, error) { return g.obeyed(launch.ObeyedNames()) }}
 }
 

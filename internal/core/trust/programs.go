@@ -12,7 +12,7 @@ const (
 	reachedOver = "it is reached over a link that leads out of the project"
 )
 
-// Programs is the source of files that the programs of a project consist of. A link that leads out of
+// Programs returns the source of files that the programs of a project consist of. A link that leads out of
 // the project, such as .venv/bin/python, counts with the path that it leads to: what is there belongs
 // to the user, like a program that a command line names by such a path.
 func Programs(kind Kind, does string, paths ...string) Source {

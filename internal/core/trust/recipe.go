@@ -16,7 +16,7 @@ func AcceptsRecipe(home, digest string) (bool, error) {
 
 // AcceptRecipe records the consent.
 func AcceptRecipe(ctx context.Context, home, digest string) error {
-	return change(ctx, home, func(r *record) error {
+	return changeRecord(ctx, home, func(r *record) error {
 		r.Recipes = append(r.Recipes, digest)
 		return nil
 	})

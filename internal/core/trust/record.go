@@ -80,7 +80,7 @@ func readRecord(home string) (record, error) {
 	return r, nil
 }
 
-// of is what was accepted in a folder; ok is false if nothing ever was.
+// of returns what was accepted in a folder; ok is false if nothing ever was.
 func (r record) of(real string) (c consent, ok bool) {
 	raw, ok := r.Folders[real]
 	if !ok {
@@ -92,8 +92,8 @@ func (r record) of(real string) (c consent, ok bool) {
 	return c, true
 }
 
-// change changes the record under its lock.
-func change(ctx context.Context, home string, do func(*record) error) error {
+// changeRecord changes the record under its lock.
+func changeRecord(ctx context.Context, home string, do func(*record) error) error {
 	if err := durable.MakeFolder(home, 0o700); err != nil {
 		return err
 	}
@@ -114,8 +114,8 @@ func change(ctx context.Context, home string, do func(*record) error) error {
 	})
 }
 
-// keep keeps the bytes of a thing, before the record names them.
-func keep(home string, t Thing) error {
+// keepBytes keeps the bytes of a thing, before the record names them.
+func keepBytes(home string, t Thing) error {
 	path := bytesPath(home, t.SHA256())
 	if err := durable.MakeFolder(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -123,7 +123,7 @@ func keep(home string, t Thing) error {
 	return durable.WriteFile(path, t.Data, 0o600)
 }
 
-// bytes are those that were kept; they must be what was accepted.
+// bytes returns the bytes that were kept; they must be what was accepted.
 func (k kept) bytes(home string) ([]byte, error) {
 	path := bytesPath(home, k.SHA256)
 	data, err := os.ReadFile(path)
@@ -134,7 +134,7 @@ func (k kept) bytes(home string) ([]byte, error) {
 		WithHint("accept it again: ramet trust")
 }
 
-// realPath is the one name of a folder: a link must not carry trust along.
+// realPath returns the one name of a folder: a link must not carry trust along.
 func realPath(dir string) (string, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {

@@ -29,7 +29,7 @@ type Item struct {
 	accepted *kept // nil: nothing
 }
 
-// acts says whether accepting lets it act.
+// acts reports whether accepting lets it act.
 func (i Item) acts() bool { return i.Refused == "" && i.Change != Gone }
 
 // Review is a project at one moment.
@@ -43,10 +43,10 @@ type Review struct {
 	home  string
 }
 
-// Trusted says that everything is as it was accepted.
+// Trusted reports whether everything is as it was accepted.
 func (r Review) Trusted() bool { return r.Given && len(r.Changes()) == 0 }
 
-// Changes are the items that a person would have to accept.
+// Changes returns the items that a person would have to accept.
 func (r Review) Changes() []Item {
 	var out []Item
 	for _, i := range r.Items {
@@ -72,7 +72,7 @@ func (r Review) Digest() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Was are the bytes that were accepted of an item; none if nothing was.
+// Was returns the bytes that were accepted of an item; none if nothing was.
 func (r Review) Was(i Item) ([]byte, error) {
 	if i.accepted == nil {
 		return nil, nil

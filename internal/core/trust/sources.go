@@ -16,17 +16,17 @@ const (
 // ConfigurationFile is the project's own configuration, by its place in it.
 const ConfigurationFile = ".ramet/config.toml"
 
-// Standard are the sources of every project.
+// Standard returns the sources of every project.
 func Standard() []Source {
 	return []Source{
 		Files(Configuration, "changes settings of ramet in this project", mostConfiguration, ConfigurationFile),
-		instructions(),
+		instructionsSource(),
 		Files(Servers, "names programs and services whose tools agents may ask for; programs start with the network, and write caches and the folders named", mostConfiguration, ".mcp.json"),
-		obeyed(),
+		obeyedSource(),
 	}
 }
 
-// Files is the source of files at given places.
+// Files returns the source of files at given places.
 func Files(kind Kind, does string, most int64, paths ...string) Source {
 	return Source{kind, func(g *Ground) ([]Thing, error) {
 		var out []Thing
@@ -43,14 +43,14 @@ func Files(kind Kind, does string, most int64, paths ...string) Source {
 	}}
 }
 
-// Below is the source of all files below a folder: each of them acts, also one that is
+// Below returns the source of all files below a folder: each of them acts, also one that is
 // added later. There may be at most so many.
 func Below(kind Kind, does string, most int64, count int, folder string) Source {
 	return Source{kind, func(g *Ground) ([]Thing, error) {
 		var out []Thing
 		err := fs.WalkDir(g.root.FS(), path.Clean(folder), func(name string, d fs.DirEntry, err error) error {
 			switch {
-			case missing(err):
+			case isMissing(err):
 				return nil
 			case Escapes(err):
 				out = append(out, Thing{Path: name, Does: does, Refused: leadsOut})
@@ -81,7 +81,7 @@ func (g *Ground) thing(p, does string, most int64) (t Thing, ok bool, err error)
 	case Escapes(err):
 		t.Refused = reachedOver
 		return t, true, nil
-	case missing(err):
+	case isMissing(err):
 		return t, false, nil
 	}
 	if err == nil && info.Mode().Type() == fs.ModeSymlink {

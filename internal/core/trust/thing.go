@@ -29,7 +29,7 @@ type Thing struct {
 	Refused string
 }
 
-// SHA256 is the hash of the bytes that act, in lower-case hexadecimal.
+// SHA256 returns the hash of the bytes that act, in lower-case hexadecimal.
 func (t Thing) SHA256() string {
 	sum := sha256.Sum256(t.Data)
 	return hex.EncodeToString(sum[:])
@@ -53,8 +53,8 @@ func compareNames(a, b name) int {
 	return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.path, b.path))
 }
 
-// find runs all sources, in the order of kinds and paths.
-func find(g *Ground, sources []Source) ([]Thing, error) {
+// findThings runs all sources, in the order of kinds and paths.
+func findThings(g *Ground, sources []Source) ([]Thing, error) {
 	var out []Thing
 	for _, s := range sources {
 		found, err := s.Find(g)

@@ -29,7 +29,7 @@ func (Token) String() string { return "[redacted]" }
 // GoString hides the token.
 func (Token) GoString() string { return "[redacted]" }
 
-// TokenPath is where the token of a home folder is.
+// TokenPath returns where the token of a home folder is.
 func TokenPath(home string) string { return filepath.Join(home, "token") }
 
 // OpenToken reads the token of a home folder, and makes it first if there is none. Of
@@ -88,13 +88,13 @@ func ReadToken(home string) (Token, error) {
 // A token that a user wrote has to be long, too.
 const minToken, maxToken = 32, 1024
 
-// For is a token that stands for one agent. It is made of the token itself, so that nothing
+// For returns a token that stands for one agent. It is made of the token itself, so that nothing
 // has to be kept: it is good for as long as the token is, and the agent lives.
 func (t Token) For(a id.Agent) string { return agentPrefix + string(a) + "." + t.stamp(a) }
 
 const agentPrefix = "ramet-agent."
 
-// Agent is the agent for which a token was made; false: it is none of ours.
+// Agent returns the agent for which a token was made; false: it is none of ours.
 func (t Token) Agent(said string) (id.Agent, bool) {
 	name, stamp, ok := strings.Cut(strings.TrimPrefix(said, agentPrefix), ".")
 	if !ok || t.value == "" || !strings.HasPrefix(said, agentPrefix) {

@@ -11,7 +11,7 @@ type Text struct {
 
 const look = " (`ramet trust` shows it)"
 
-// Configuration is the project's own, as a person accepted it.
+// Configuration returns the project's own, as a person accepted it.
 func (g Gate) Configuration() (Text, error) {
 	s, err := g.Shelf()
 	if err != nil {
@@ -56,7 +56,7 @@ func (g Gate) Shelf() (*Shelf, error) {
 // Close gives back the project's folder.
 func (s *Shelf) Close() error { return s.ground.Close() }
 
-// Paths are the places of what was accepted of a kind, sorted as they were accepted.
+// Paths returns the places of what was accepted of a kind, sorted as they were accepted.
 func (s *Shelf) Paths(kind Kind) []string {
 	var out []string
 	for _, k := range s.order {
@@ -67,7 +67,7 @@ func (s *Shelf) Paths(kind Kind) []string {
 	return out
 }
 
-// Text is what was accepted at a place, and how it differs from what lies there; ok is false
+// Text returns what was accepted at a place, and how it differs from what lies there; ok is false
 // where nothing does and nothing was.
 func (s *Shelf) Text(kind Kind, p string) (t Text, ok bool, err error) {
 	item, ok, err := s.item(kind, p)
@@ -84,12 +84,12 @@ func (s *Shelf) Text(kind Kind, p string) (t Text, ok bool, err error) {
 		}
 	}
 	if item.Change != Same || item.Refused != "" {
-		t.Note = p + note(item, s.older)
+		t.Note = p + unusedNote(item, s.older)
 	}
 	return t, true, nil
 }
 
-// First is the first of some places where something was accepted.
+// First returns the first of some places where something was accepted.
 func (s *Shelf) First(kind Kind, paths ...string) (Text, error) {
 	var out Text
 	for _, p := range paths {
@@ -113,7 +113,7 @@ func (s *Shelf) First(kind Kind, paths ...string) (Text, error) {
 	return out, nil
 }
 
-// item is what lies at a place and what was accepted there.
+// item returns what lies at a place and what was accepted there.
 func (s *Shelf) item(kind Kind, p string) (Item, bool, error) {
 	most := int64(mostInstructions)
 	if kind == Configuration {
@@ -142,7 +142,7 @@ func (s *Shelf) item(kind Kind, p string) (Item, bool, error) {
 	return item, true, nil
 }
 
-func note(i Item, older bool) string {
+func unusedNote(i Item, older bool) string {
 	switch {
 	case i.Change == Gone:
 		return " is gone; the text that you accepted is used until you accept that" + look

@@ -46,7 +46,7 @@ func WritableFolder(dir string, within ...string) (string, error) {
 			at = next
 			continue
 		}
-		if slices.ContainsFunc(within, func(w string) bool { return contains(w, at) }) {
+		if slices.ContainsFunc(within, func(w string) bool { return containsPath(w, at) }) {
 			return "", fault.New(fault.Denied, "%s is a symbolic link in a folder that agents write, and is not followed", next).
 				WithHint("look where it leads; remove it, or name the folder itself")
 		}
@@ -66,8 +66,8 @@ func WritableFolder(dir string, within ...string) (string, error) {
 	return at, nil
 }
 
-// contains reports whether path is the folder dir or lies below it.
-func contains(dir, path string) bool {
+// containsPath reports whether path is the folder dir or lies below it.
+func containsPath(dir, path string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(rel)
 }

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// noSpace says whether the disk that holds a file is full.
+// noSpace reports whether the disk that holds a file is full.
 func noSpace(path string) bool {
 	var disk unix.Statfs_t
 	return unix.Statfs(filepath.Dir(path), &disk) == nil && disk.Bavail == 0

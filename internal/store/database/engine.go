@@ -13,7 +13,7 @@ import (
 // connection has no lock of its own, which the engine would take several times for every column of every
 // row: the driver's connections must not be used by two goroutines at a time anyway, and database/sql sees
 // to that. What connections share is locked as ever. An engine that somebody has used before stays as it is.
-func StartSQLite() { startOnce.Do(start) }
+func StartSQLite() { startOnce.Do(startEngine) }
 
 var (
 	startOnce sync.Once
@@ -27,16 +27,16 @@ var (
 	locks   map[uintptr]*sync.Mutex // those of files, which nothing else in Go's memory points to
 )
 
-func start() {
+func startEngine() {
 	locks = map[uintptr]*sync.Mutex{}
 	methods = lib.Tsqlite3_mutex_methods{
-		FxMutexInit:  entry(func(*libc.TLS) int32 { return lib.SQLITE_OK }),
-		FxMutexEnd:   entry(func(*libc.TLS) int32 { return lib.SQLITE_OK }),
-		FxMutexAlloc: entry(newLock),
-		FxMutexFree:  entry(dropLock),
-		FxMutexEnter: entry(enter),
-		FxMutexTry:   entry(try),
-		FxMutexLeave: entry(leave),
+		FxMutexInit:  entryPoint(func(*libc.TLS) int32 { return lib.SQLITE_OK }),
+		FxMutexEnd:   entryPoint(func(*libc.TLS) int32 { return lib.SQLITE_OK }),
+		FxMutexAlloc: entryPoint(newLock),
+		FxMutexFree:  entryPoint(dropLock),
+		FxMutexEnter: entryPoint(enterLock),
+		FxMutexTry:   entryPoint(tryLock),
+		FxMutexLeave: entryPoint(leaveLock),
 	}
 	tls := libc.NewTLS()
 	defer tls.Close()
@@ -67,21 +67,21 @@ func dropLock(_ *libc.TLS, a uintptr) {
 	delete(locks, a)
 }
 
-func enter(_ *libc.TLS, a uintptr) {
-	if l := at(a); l != &nobody {
+func enterLock(_ *libc.TLS, a uintptr) {
+	if l := lockAt(a); l != &nobody {
 		l.Lock()
 	}
 }
 
-func try(_ *libc.TLS, a uintptr) int32 {
-	if l := at(a); l != &nobody && !l.TryLock() {
+func tryLock(_ *libc.TLS, a uintptr) int32 {
+	if l := lockAt(a); l != &nobody && !l.TryLock() {
 		return lib.SQLITE_BUSY
 	}
 	return lib.SQLITE_OK
 }
 
-func leave(_ *libc.TLS, a uintptr) {
-	if l := at(a); l != &nobody {
+func leaveLock(_ *libc.TLS, a uintptr) {
+	if l := lockAt(a); l != &nobody {
 		l.Unlock()
 	}
 }
@@ -89,7 +89,7 @@ func leave(_ *libc.TLS, a uintptr) {
 func address(l *sync.Mutex) uintptr { return uintptr(unsafe.Pointer(l)) }
 
 // at: Go's memory does not move, and somebody above holds the lock alive.
-func at(a uintptr) *sync.Mutex { return *(**sync.Mutex)(unsafe.Pointer(&a)) }
+func lockAt(a uintptr) *sync.Mutex { return *(**sync.Mutex)(unsafe.Pointer(&a)) }
 
-// entry is a function as C made Go points to it.
-func entry[F any](f F) uintptr { return *(*uintptr)(unsafe.Pointer(&f)) }
+// entryPoint returns a function as C made Go points to it.
+func entryPoint[F any](f F) uintptr { return *(*uintptr)(unsafe.Pointer(&f)) }

@@ -65,7 +65,7 @@ func (t *transaction) judge(cause error) error {
 }
 
 func (c *connector) unknown(id string, cause error) error {
-	return fault.New(fault.UnknownOutcome, "%s: whether it was done is not known: the answer to the commit of transaction %s was lost: %s", c.pg.Place, id, reason(cause)).
+	return fault.New(fault.UnknownOutcome, "%s: whether it was done is not known: the answer to the commit of transaction %s was lost: %s", c.pg.Place, id, innermostReason(cause)).
 		WithHint("when the server answers again, `select pg_xact_status('%s')` there tells it", id)
 }
 
@@ -77,7 +77,7 @@ func (c *connector) outcome(ctx context.Context, id, life string, pid uint32) (v
 		return unknown, err
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
-	got, err := plain(ctx, conn, fmt.Sprintf("select coalesce(pg_xact_status('%s'), ''), %s", id, lifeOfServer))
+	got, err := execPlain(ctx, conn, fmt.Sprintf("select coalesce(pg_xact_status('%s'), ''), %s", id, lifeOfServer))
 	if err != nil {
 		if stateOf(err) == "22023" { // a number that was not given yet: it was, and was lost in a crash
 			return undone, nil
@@ -90,7 +90,7 @@ func (c *connector) outcome(ctx context.Context, id, life string, pid uint32) (v
 	case now != life && status == "in progress":
 		return undone, nil // it is another one's number now, so ours was lost
 	case status == "in progress":
-		_, err := plain(ctx, conn, fmt.Sprintf("select pg_terminate_backend(pid) from pg_stat_activity where pid = %d and backend_xid = '%s'::xid8::xid", pid, id))
+		_, err := execPlain(ctx, conn, fmt.Sprintf("select pg_terminate_backend(pid) from pg_stat_activity where pid = %d and backend_xid = '%s'::xid8::xid", pid, id))
 		return pending, err
 	case now != life || status == "":
 		return unknown, nil
@@ -107,11 +107,11 @@ func (c *connector) working(pid uint32) bool {
 		return false
 	}
 	defer conn.Close(context.WithoutCancel(ctx))
-	got, err := plain(ctx, conn, fmt.Sprintf("select state from pg_stat_activity where pid = %d", pid))
+	got, err := execPlain(ctx, conn, fmt.Sprintf("select state from pg_stat_activity where pid = %d", pid))
 	return err == nil && len(got.rows) == 1 && strings.HasPrefix(got.rows[0][0], "active")
 }
 
-// aside is a connection beside the others, for a question.
+// aside returns a connection beside the others, for a question.
 func (c *connector) aside(ctx context.Context) (*pgx.Conn, error) {
 	config, _ := c.pg.wired()
 	return pgx.ConnectConfig(ctx, config)

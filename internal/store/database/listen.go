@@ -20,7 +20,7 @@ func Watchful(config *pgx.ConnConfig) {
 	config.DialFunc, config.ConnectTimeout = dialer.DialContext, dialPatience()
 }
 
-// Channel is a name for notifications about a schema, whose own name may be too long.
+// Channel returns a name for notifications about a schema, whose own name may be too long.
 func Channel(prefix, schema string) string {
 	sum := sha256.Sum256([]byte(schema))
 	return fmt.Sprintf("%s_%x", prefix, sum[:16])
@@ -39,7 +39,7 @@ func Listen(ctx context.Context, config *pgx.ConnConfig, strict bool, ready func
 		ready()
 	}
 	for {
-		err := hear(ctx, config, channels, connected, heard)
+		err := hearUntilLost(ctx, config, channels, connected, heard)
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -55,8 +55,8 @@ func Listen(ctx context.Context, config *pgx.ConnConfig, strict bool, ready func
 	}
 }
 
-// hear listens until its connection is lost.
-func hear(ctx context.Context, config *pgx.ConnConfig, channels []string, connected func(), heard func(channel, payload string)) error {
+// hearUntilLost listens until its connection is lost.
+func hearUntilLost(ctx context.Context, config *pgx.ConnConfig, channels []string, connected func(), heard func(channel, payload string)) error {
 	config = config.Copy()
 	Watchful(config)
 	conn, err := pgx.ConnectConfig(ctx, config)

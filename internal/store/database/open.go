@@ -18,8 +18,8 @@ import (
 	"ramet/internal/base/fault"
 )
 
-// grace returns how long a server may be silent beyond the time that it waits for locks.
-func grace() time.Duration { return seconds(10) }
+// silenceGrace returns how long a server may be silent beyond the time that it waits for locks.
+func silenceGrace() time.Duration { return seconds(10) }
 
 // patience returns how long to retry when a connection was lost or cannot be opened.
 func patience() time.Duration { return seconds(8) }
@@ -45,7 +45,7 @@ func (pg Postgres) Open(connections int) *sql.DB {
 	return db
 }
 
-// lockTimeout is how long the server lets a statement wait for a lock.
+// lockTimeout returns how long the server lets a statement wait for a lock.
 func (pg Postgres) lockTimeout() time.Duration {
 	text := pg.Config.RuntimeParams["lock_timeout"]
 	if n, err := strconv.Atoi(text); err == nil {
@@ -70,13 +70,13 @@ func (c *connector) Driver() driver.Driver { return stdlib.GetDefaultDriver() }
 // met are the servers that this process has been connected to, over any handle.
 var met sync.Map
 
-// Met says whether this process has been connected to a server.
+// Met reports whether this process has been connected to a server.
 func Met(pg Postgres) bool {
-	_, ok := met.Load(server(pg.Config))
+	_, ok := met.Load(serverName(pg.Config))
 	return ok
 }
 
-func server(c *pgx.ConnConfig) string {
+func serverName(c *pgx.ConnConfig) string {
 	return fmt.Sprintf("%s@%s:%d/%s", c.User, c.Host, c.Port, c.Database)
 }
 
@@ -97,10 +97,10 @@ func (c *connector) session(ctx context.Context) (*session, error) {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		s, err := c.dial(ctx)
 		if err == nil {
-			met.Store(server(c.pg.Config), true)
+			met.Store(serverName(c.pg.Config), true)
 			return s, nil
 		}
-		if !passing(c.pg.Place, err) || ctx.Err() != nil || time.Now().Add(pause).After(until) {
+		if !mayPass(c.pg.Place, err) || ctx.Err() != nil || time.Now().Add(pause).After(until) {
 			return nil, err
 		}
 		select {
@@ -111,7 +111,7 @@ func (c *connector) session(ctx context.Context) (*session, error) {
 	}
 }
 
-// patience is how long a server that is away is waited for.
+// patience returns how long a server that is away is waited for.
 func (pg Postgres) patience() time.Duration {
 	if within := pg.Config.ConnectTimeout; within > 0 { // the URL says so
 		return min(within, patience())
@@ -119,10 +119,10 @@ func (pg Postgres) patience() time.Duration {
 	return patience()
 }
 
-// passing says whether a server that cannot be reached may be reached soon. Who is refused
+// mayPass reports whether a server that cannot be reached may be reachable soon. A client that is refused
 // for what it asked for is not, a host without an address has no server, and
 // TLS that cannot be used stays so.
-func passing(place string, err error) bool {
+func mayPass(place string, err error) bool {
 	switch code := stateOf(err); {
 	case code == "57P03", code == "53300", code == "57P01", code == "57P02":
 		return true
@@ -145,7 +145,7 @@ func (c *connector) dial(ctx context.Context) (*session, error) {
 	return &session{Conn: conn.(*stdlib.Conn), of: c, wire: *below}, nil
 }
 
-// wired is a configuration whose connections are made over a wire, and where that will be.
+// wired returns a configuration whose connections are made over a wire, and where that will be.
 func (pg Postgres) wired() (*pgx.ConnConfig, **wire) {
 	config := pg.Config.Copy()
 	within := config.ConnectTimeout

@@ -236,15 +236,15 @@ func (a *answers) Next(dest []driver.Value) error {
 		return err
 	}
 	for i, v := range values {
-		if dest[i], err = plainly(v); err != nil {
+		if dest[i], err = plainValue(v); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// plainly is a value as database/sql knows it.
-func plainly(v any) (driver.Value, error) {
+// plainValue converts a value to the types of database/sql.
+func plainValue(v any) (driver.Value, error) {
 	switch v := v.(type) {
 	case int16:
 		return int64(v), nil

@@ -37,7 +37,7 @@ type Postgres struct {
 	Place  string // for people; never a password
 }
 
-// IsPostgres says whether an address names a PostgreSQL database.
+// IsPostgres reports whether an address names a PostgreSQL database.
 func IsPostgres(s string) bool {
 	return strings.HasPrefix(s, "postgres://") || strings.HasPrefix(s, "postgresql://")
 }
@@ -66,7 +66,7 @@ func ParsePostgres(address string) (Postgres, error) {
 	u.RawQuery = q.Encode()
 	config, err := pgx.ParseConfig(u.String())
 	if err != nil {
-		return Postgres{}, fault.New(fault.InvalidConfig, "the PostgreSQL URL is not understood: %s", reason(err)).
+		return Postgres{}, fault.New(fault.InvalidConfig, "the PostgreSQL URL is not understood: %s", innermostReason(err)).
 			WithHint("write it as postgres://user@host:5432/database?schema=ramet")
 	}
 	config.RuntimeParams["search_path"] = pgx.Identifier{schema}.Sanitize()
@@ -76,14 +76,14 @@ func ParsePostgres(address string) (Postgres, error) {
 			config.RuntimeParams[name] = value
 		}
 	}
-	return Postgres{Config: config, Schema: schema, Place: place(config, schema)}, nil
+	return Postgres{Config: config, Schema: schema, Place: placeOf(config, schema)}, nil
 }
 
-// reason is the innermost cause, which names no connection string. Of several
+// innermostReason returns the innermost cause, which names no connection string. Of several
 // attempts, with and without TLS or to several addresses, what a server said counts
 // most; then the first speaks for all, unless it only was refused TLS and tried
 // without.
-func reason(err error) string {
+func innermostReason(err error) string {
 	var said *pgconn.PgError
 	if errors.As(err, &said) {
 		return said.Message
@@ -112,7 +112,7 @@ func reason(err error) string {
 // noTLS is what the driver says where a server does not speak TLS.
 const noTLS = "server refused TLS"
 
-func place(c *pgx.ConnConfig, schema string) string {
+func placeOf(c *pgx.ConnConfig, schema string) string {
 	host := c.Host
 	if !strings.HasPrefix(host, "/") {
 		host = fmt.Sprintf("%s:%d", c.Host, c.Port)
@@ -134,12 +134,12 @@ func PostgresFault(place string, err error) error {
 	var e *pgconn.PgError
 	if errors.As(err, &connect) || errors.As(err, &network) {
 		if durable.Crowded(err) {
-			return fault.New(fault.StorageIO, "%s: %s", place, reason(err)).WithHint(durable.CrowdedHint)
+			return fault.New(fault.StorageIO, "%s: %s", place, innermostReason(err)).WithHint(durable.CrowdedHint)
 		}
-		return fault.New(fault.StorageUnreachable, "%s: %s", place, reason(err)).WithHint("%s", remedy(err))
+		return fault.New(fault.StorageUnreachable, "%s: %s", place, innermostReason(err)).WithHint("%s", remedyFor(err))
 	}
 	if Lost(err) {
-		return fault.New(fault.StorageUnreachable, "%s: the connection was lost: %s", place, reason(err)).WithHint("%s", remedy(err))
+		return fault.New(fault.StorageUnreachable, "%s: the connection was lost: %s", place, innermostReason(err)).WithHint("%s", remedyFor(err))
 	}
 	if !errors.As(err, &e) {
 		return err
@@ -159,13 +159,13 @@ func PostgresFault(place string, err error) error {
 	case strings.HasPrefix(e.Code, "23"):
 		return f(fault.Conflict)
 	case strings.HasPrefix(e.Code, "28") || e.Code == "3D000" || strings.HasPrefix(e.Code, "08") || strings.HasPrefix(e.Code, "57P") || e.Code == "53300":
-		return f(fault.StorageUnreachable).WithHint("%s", remedy(err))
+		return f(fault.StorageUnreachable).WithHint("%s", remedyFor(err))
 	case strings.HasPrefix(e.Code, "XX"):
-		return f(fault.StorageCorrupt).WithHint("%s", remedy(err))
+		return f(fault.StorageCorrupt).WithHint("%s", remedyFor(err))
 	case strings.HasPrefix(e.Code, "58"):
-		return f(fault.StorageIO).WithHint("%s", remedy(err))
+		return f(fault.StorageIO).WithHint("%s", remedyFor(err))
 	case strings.HasPrefix(e.Code, "53"):
-		return f(fault.StorageIO).WithHint("%s", remedy(err))
+		return f(fault.StorageIO).WithHint("%s", remedyFor(err))
 	}
 	return err
 }

@@ -11,9 +11,9 @@ import (
 // lostRemedy is what to do when a connection that was there is there no more.
 const lostRemedy = "nothing was done: check that the server runs, then repeat"
 
-// remedy is what to do about a server that cannot be used: by what it said, if it said
+// remedyFor returns the hint for a server that cannot be used: by what it said, if it said
 // anything.
-func remedy(err error) string {
+func remedyFor(err error) string {
 	var e *pgconn.PgError
 	var certificate *tls.CertificateVerificationError
 	said := errors.As(err, &e)
@@ -54,7 +54,7 @@ func remedy(err error) string {
 		return "the server refuses connections: see its log"
 	case errors.As(err, &certificate):
 		return "its certificate is not accepted: give its authority with sslrootcert=FILE in the URL, and the host by the name in the certificate"
-	case strings.Contains(reason(err), noTLS):
+	case strings.Contains(innermostReason(err), noTLS):
 		return "it offers no TLS: switch that on there, or, if the network between is private, add sslmode=disable to the URL"
 	case strings.Contains(err.Error(), "tls: "):
 		return "its TLS cannot be used: see sslmode and sslrootcert of the URL"
@@ -66,8 +66,8 @@ func remedy(err error) string {
 	return "check that the server runs and that the URL names it"
 }
 
-// ofTLS says whether somebody cannot be reached for what TLS is used there, or is not.
+// ofTLS reports whether a server cannot be reached because TLS is used there in another way, or not at all.
 func ofTLS(err error) bool {
 	var certificate *tls.CertificateVerificationError
-	return errors.As(err, &certificate) || strings.Contains(reason(err), noTLS) || strings.Contains(err.Error(), "tls: ")
+	return errors.As(err, &certificate) || strings.Contains(innermostReason(err), noTLS) || strings.Contains(err.Error(), "tls: ")
 }

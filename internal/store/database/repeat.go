@@ -17,7 +17,7 @@ import (
 	"ramet/internal/base/fault"
 )
 
-// Transient says whether a transaction may succeed when it is repeated: it was the victim
+// Transient reports whether a transaction may succeed when it is repeated: it was the victim
 // of a deadlock, or of two who made the same. SQLite has no such errors: its waiting is
 // the busy timeout's work.
 func Transient(err error) bool {
@@ -59,7 +59,7 @@ func Repeat(ctx context.Context, do func() error) error {
 	}
 }
 
-// nothingDone says whether a transaction was lost with its connection, and may be had with
+// nothingDone reports whether a transaction was lost with its connection, and may be had with
 // another one. A commit whose outcome is not known is none of those.
 func nothingDone(err error) bool {
 	var undone *Undone
@@ -74,7 +74,7 @@ func nothingDone(err error) bool {
 	return !judged && Lost(err)
 }
 
-// stateOf is the SQLSTATE of what a server said; empty: it said nothing.
+// stateOf returns the SQLSTATE of what a server said; empty: it said nothing.
 func stateOf(err error) string {
 	var e *pgconn.PgError
 	if errors.As(err, &e) {
@@ -83,7 +83,7 @@ func stateOf(err error) string {
 	return ""
 }
 
-// Lost says whether an error is that of a connection that is no more.
+// Lost reports whether an error is that of a connection that is no more.
 func Lost(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false

@@ -1,6 +1,6 @@
 package database
 
-// SameSchema says whether two addresses lead to one schema of one PostgreSQL server, as far as
+// SameSchema reports whether two addresses lead to one schema of one PostgreSQL server, as far as
 // they tell.
 func SameSchema(a, b string) bool {
 	if !IsPostgres(a) || !IsPostgres(b) {

@@ -38,7 +38,7 @@ var (
 
 // asks says what the server may be silent for while a statement is carried out.
 func (s *session) asks(ctx context.Context) {
-	m := &manner{silence: s.of.pg.lockTimeout() + grace(), tell: func() { s.of.tell(ctx) }}
+	m := &manner{silence: s.of.pg.lockTimeout() + silenceGrace(), tell: func() { s.of.tell(ctx) }}
 	if patient, _ := ctx.Value(unhurried{}).(bool); patient || !s.writes {
 		pid := s.Conn.Conn().PgConn().PID()
 		m.working = func() bool { return s.of.working(pid) }
@@ -142,7 +142,7 @@ func (s *session) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, e
 	if s.Conn.Conn().IsClosed() {
 		return nil, driver.ErrBadConn
 	}
-	level, err := isolation(sql.IsolationLevel(o.Isolation))
+	level, err := isolationClause(sql.IsolationLevel(o.Isolation))
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +170,7 @@ func (s *session) beginReading(ctx context.Context) error {
 	return err
 }
 
-func isolation(level sql.IsolationLevel) (string, error) {
+func isolationClause(level sql.IsolationLevel) (string, error) {
 	switch level {
 	case sql.LevelDefault:
 		return "", nil
@@ -192,10 +192,10 @@ type answer struct {
 
 // plain carries out statements without arguments, in one round trip.
 func (s *session) plain(ctx context.Context, text string) (answer, error) {
-	return plain(ctx, s.Conn.Conn(), text)
+	return execPlain(ctx, s.Conn.Conn(), text)
 }
 
-func plain(ctx context.Context, conn *pgx.Conn, text string) (out answer, err error) {
+func execPlain(ctx context.Context, conn *pgx.Conn, text string) (out answer, err error) {
 	results, err := conn.PgConn().Exec(ctx, text).ReadAll()
 	if err != nil {
 		return out, err

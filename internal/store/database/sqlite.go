@@ -38,7 +38,7 @@ func OpenSQLite(path, params string, connections int) *sql.DB {
 	return db
 }
 
-// halfDone says whether a file cannot be read only because a journal must be rolled back first,
+// halfDone reports whether a file cannot be read only because a journal must be rolled back first,
 // which takes the right to write.
 func halfDone(err error) bool {
 	e, ok := errors.AsType[*driver.Error](err)
@@ -72,7 +72,7 @@ func SQLiteFault(path string, err error) error {
 	case lib.SQLITE_CORRUPT:
 		return f(fault.StorageCorrupt, "the database is damaged").WithHint("restore it from a backup")
 	case lib.SQLITE_CANTOPEN:
-		if err := crowded(path); err != nil {
+		if err := findCrowding(path); err != nil {
 			return err
 		}
 		fallthrough
@@ -86,9 +86,9 @@ func SQLiteFault(path string, err error) error {
 	return err
 }
 
-// crowded finds out whether a file could not be opened because too many are: SQLite
+// findCrowding finds out whether a file could not be opened because too many are: SQLite
 // does not say so.
-func crowded(path string) error {
+func findCrowding(path string) error {
 	f, err := os.Open(filepath.Dir(path))
 	if err == nil {
 		f.Close()

@@ -101,7 +101,7 @@ func (f File) Build(ctx context.Context, tx *sql.Tx) error {
 	if err != nil {
 		return err
 	}
-	return run(ctx, tx, append(f.Steps[version:len(f.Steps):len(f.Steps)], fmt.Sprintf(`PRAGMA application_id = %d; PRAGMA user_version = %d`, f.ID, len(f.Steps))))
+	return runTexts(ctx, tx, append(f.Steps[version:len(f.Steps):len(f.Steps)], fmt.Sprintf(`PRAGMA application_id = %d; PRAGMA user_version = %d`, f.ID, len(f.Steps))))
 }
 
 // Tables are those of ours in a schema of PostgreSQL. A table of one row holds their
@@ -120,7 +120,7 @@ func (t Tables) Version(ctx context.Context, q Rower) (int, error) {
 	var others, version int
 	if err := q.QueryRowContext(ctx, `SELECT coalesce(bool_or(c.relname = $2), false), count(*) FILTER (WHERE c.relname <> ALL ($3::text[]))
 		FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind IN ('r', 'p')`,
-		t.Schema, t.Marker, array(t.Beside)).Scan(&ours, &others); err != nil {
+		t.Schema, t.Marker, arrayLiteral(t.Beside)).Scan(&ours, &others); err != nil {
 		return 0, err
 	}
 	switch {
@@ -160,7 +160,7 @@ func (t Tables) Migrate(ctx context.Context, db *sql.DB, also func(*sql.Tx) erro
 		}
 		texts = append(texts, t.Steps[version:]...)
 		texts = append(texts, fmt.Sprintf(`UPDATE %s SET version = %d`, t.marker(), len(t.Steps)))
-		if err := run(ctx, tx, texts); err != nil || also == nil {
+		if err := runTexts(ctx, tx, texts); err != nil || also == nil {
 			return err
 		}
 		return also(tx)
@@ -200,7 +200,7 @@ func inTx(ctx context.Context, db *sql.DB, do func(*sql.Tx) error) error {
 	return tx.Commit()
 }
 
-func run(ctx context.Context, tx *sql.Tx, texts []string) error {
+func runTexts(ctx context.Context, tx *sql.Tx, texts []string) error {
 	for _, text := range texts {
 		if _, err := tx.ExecContext(ctx, text); err != nil {
 			return fmt.Errorf("migrate: %w", err)
@@ -209,5 +209,5 @@ func run(ctx context.Context, tx *sql.Tx, texts []string) error {
 	return nil
 }
 
-// array writes names of tables as PostgreSQL reads an array.
-func array(names []string) string { return "{" + strings.Join(names, ",") + "}" }
+// arrayLiteral writes names of tables as PostgreSQL reads an array.
+func arrayLiteral(names []string) string { return "{" + strings.Join(names, ",") + "}" }

@@ -59,9 +59,9 @@ type wire struct {
 	writes time.Time
 }
 
-// near says whether a deadline that is set already does for one that is wanted: to set one costs as
+// isNear reports whether the deadline already set is close enough to the wanted one: setting one costs as
 // much as a small answer. Whoever it ends too early waits on.
-func near(set, wanted time.Time) bool {
+func isNear(set, wanted time.Time) bool {
 	now := time.Now()
 	return set.After(now) && !set.After(wanted) && 2*set.Sub(now) > wanted.Sub(now)
 }
@@ -79,7 +79,7 @@ func (w *wire) arm(look time.Time) (m *manner, err error) {
 	defer w.mu.Unlock()
 	if !w.until.IsZero() && w.until.Before(look) {
 		look = w.until
-	} else if near(w.reads, look) {
+	} else if isNear(w.reads, look) {
 		return w.manner, nil
 	}
 	w.reads = look
@@ -102,7 +102,7 @@ func (w *wire) SetReadDeadline(t time.Time) error {
 	return w.Conn.SetReadDeadline(t)
 }
 
-// ended says whether the deadline from outside has passed.
+// ended reports whether the deadline from outside has passed.
 func (w *wire) ended() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -135,18 +135,18 @@ type silence struct {
 	whose *manner     // that the wait is judged by
 }
 
-// step returns how often a wait is looked at after its caller was told of it.
-func step() time.Duration { return seconds(1) }
+// lookInterval returns the time between two looks at a wait after its caller was notified of it.
+func lookInterval() time.Duration { return seconds(1) }
 
-// look is when it is looked at next.
+// look returns when it is looked at next.
 func (s *silence) look() time.Time {
 	if !s.told {
 		return s.began.Add(tellAfter())
 	}
-	return time.Now().Add(step())
+	return time.Now().Add(lookInterval())
 }
 
-// judge says whether the wait goes on.
+// judge returns an error if the server was silent for too long.
 func (s *silence) judge(m *manner) error {
 	if m == nil || m != s.whose && s.whose != nil { // nothing is asked, or something else
 		*s = silence{began: time.Now(), whose: m}
@@ -212,7 +212,7 @@ func (w *wire) armWrite(began time.Time) (*manner, error) {
 		return nil, w.Conn.SetWriteDeadline(w.writes)
 	}
 	until := began.Add(w.manner.silence)
-	if near(w.writes, until) {
+	if isNear(w.writes, until) {
 		return w.manner, nil
 	}
 	w.writes = until

@@ -18,17 +18,17 @@ import (
 // maxRung is how many ids go into one payload, which may have 8,000 bytes.
 const maxRung = 300
 
-// channel is the bell's name: that of the schema may be too long for one.
-func channel(schema string) string { return database.Channel("ramet", schema) }
+// channelOf returns the name of the channel: the schema's own name may be too long.
+func channelOf(schema string) string { return database.Channel("ramet", schema) }
 
 func (d *dialect) Announce(what string, agents ...id.Agent) []store.Statement {
 	return []store.Statement{{
 		Query: `SELECT pg_notify($1, said) FROM unnest($2::text[]) AS said`,
-		Args:  []any{channel(d.schema), payloads(what, agents)},
+		Args:  []any{channelOf(d.schema), ringPayloads(what, agents)},
 	}}
 }
 
-func payloads(what string, agents []id.Agent) []string {
+func ringPayloads(what string, agents []id.Agent) []string {
 	var out []string
 	for len(agents) > 0 {
 		n := min(maxRung, len(agents))
@@ -42,9 +42,9 @@ func payloads(what string, agents []id.Agent) []string {
 	return out
 }
 
-// rings reads a payload. Anybody who may connect can notify: what is not ours to
+// parseRings reads a payload. Any client that may connect can notify: what is not ours to
 // the last letter is only a call to look.
-func rings(payload string) []registry.Ring {
+func parseRings(payload string) []registry.Ring {
 	words := strings.Split(payload, " ")
 	if what := words[0]; what != registry.RingMail && what != registry.RingKilled && what != registry.RingForked && what != registry.RingStop || len(words) < 2 {
 		return []registry.Ring{{}}
@@ -63,8 +63,8 @@ func rings(payload string) []registry.Ring {
 // Listen rings whenever it has connected, too: something may have been rung before.
 func (d *dialect) Listen(ctx context.Context, ring func(registry.Ring)) error {
 	return database.Listen(ctx, d.config, true, func() { ring(registry.Ring{}) }, func(_, payload string) {
-		for _, r := range rings(payload) {
+		for _, r := range parseRings(payload) {
 			ring(r)
 		}
-	}, channel(d.schema))
+	}, channelOf(d.schema))
 }

@@ -162,7 +162,7 @@ func TestTheBellSurvivesALostConnection(t *testing.T) {
 	for range 3 {
 		var cut int
 		if err := raw.QueryRow(`SELECT count(*) FROM (SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = $1) AS cut`,
-			`LISTEN "`+channel(schemaOf(t, s))+`"`).Scan(&cut); err != nil || cut < 1 { // one that was cut before may still be going
+			`LISTEN "`+channelOf(schemaOf(t, s))+`"`).Scan(&cut); err != nil || cut < 1 { // one that was cut before may still be going
 			t.Fatalf("%d connections cut, %v", cut, err)
 		}
 		l.wants(registry.Ring{}) // look yourself: it may have missed something
@@ -208,18 +208,18 @@ func TestPayloadsFitAndComeBack(t *testing.T) {
 			want = append(want, killedRing(agents[i]))
 		}
 		var got []registry.Ring
-		for _, p := range payloads(registry.RingKilled, agents) {
+		for _, p := range ringPayloads(registry.RingKilled, agents) {
 			if len(p) >= 8000 {
 				t.Errorf("a payload of %d bytes", len(p))
 			}
-			got = append(got, rings(p)...)
+			got = append(got, parseRings(p)...)
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%d agents came back as %d", n, len(got))
 		}
 	}
 	for _, schema := range []string{"ramet", strings.Repeat("s", 63), `a"b`} {
-		if c := channel(schema); len(c) > 63 || c == channel(schema+"x") {
+		if c := channelOf(schema); len(c) > 63 || c == channelOf(schema+"x") {
 			t.Errorf("channel %s", c)
 		}
 	}
@@ -233,7 +233,7 @@ func FuzzRings(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, payload string) {
-		got := rings(payload)
+		got := parseRings(payload)
 		if len(got) == 1 && got[0] == (registry.Ring{}) {
 			return
 		}

@@ -121,7 +121,7 @@ const fewStatements = 5
 
 func (d *dialect) Run(ctx context.Context, tx store.Tx, statements []store.Statement) error {
 	if len(statements) > 1 && len(statements) <= fewStatements {
-		statements = []store.Statement{join(statements)}
+		statements = []store.Statement{joinStatements(statements)}
 	}
 	for i, s := range statements {
 		one := ctx
@@ -141,9 +141,9 @@ func (d *dialect) Finish(ctx context.Context, tx store.Tx, statements []store.St
 	return err == nil, err
 }
 
-// join makes all but the last part of a WITH. Parts that write are carried out
+// joinStatements makes all but the last part of a WITH. Parts that write are carried out
 // whether anybody reads them or not; one that only selects must be the last.
-func join(statements []store.Statement) store.Statement {
+func joinStatements(statements []store.Statement) store.Statement {
 	var texts [fewStatements]string
 	n := 0
 	for i, s := range statements {
@@ -152,7 +152,7 @@ func join(statements []store.Statement) store.Statement {
 	}
 	known, ok := joined.Load(texts)
 	if !ok {
-		known, _ = joined.LoadOrStore(texts, with(statements))
+		known, _ = joined.LoadOrStore(texts, withClause(statements))
 	}
 	out := store.Statement{Query: known.(string), Args: make([]any, 0, n)}
 	for _, s := range statements {
@@ -164,7 +164,7 @@ func join(statements []store.Statement) store.Statement {
 // joined holds the texts that with made: they are few, and each is sent often.
 var joined sync.Map
 
-func with(statements []store.Statement) string {
+func withClause(statements []store.Statement) string {
 	var query strings.Builder
 	before, last := 0, len(statements)-1
 	for i, s := range statements {

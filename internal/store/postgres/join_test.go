@@ -8,7 +8,7 @@ import (
 )
 
 func TestStatementsJoinIntoOne(t *testing.T) {
-	got := join([]store.Statement{
+	got := joinStatements([]store.Statement{
 		{Query: `INSERT INTO a VALUES ($1, $2), ($3, $4)`, Args: []any{1, 2, 3, 4}},
 		{Query: `DELETE FROM b`},
 		{Query: `UPDATE c SET x = $2 || '!' WHERE y = $1`, Args: []any{"y", "x"}},

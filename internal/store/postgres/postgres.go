@@ -28,7 +28,7 @@ type Options struct {
 	Export func(ctx context.Context, path string, from *sql.Tx) error
 }
 
-// IsURL says whether a --db names a PostgreSQL database.
+// IsURL reports whether a --db names a PostgreSQL database.
 func IsURL(s string) bool {
 	return database.IsPostgres(s)
 }

@@ -45,9 +45,9 @@ func (d *dialect) Clock() (time.Time, bool) { return time.Now(), true }
 
 // NextMessages: rows are never deleted, so the largest id is the last one.
 func (d *dialect) NextMessages(ctx context.Context, tx store.Tx, n int) ([]id.Message, error) {
-	first, err := next(ctx, tx, "messages")
+	first, err := nextID(ctx, tx, "messages")
 	out := make([]id.Message, n)
-	ascend(out, first)
+	fillAscending(out, first)
 	return out, err
 }
 
@@ -62,21 +62,21 @@ func (d *dialect) Draws(locks string, _ int) string {
 func (d *dialect) Row(ctx context.Context, tx store.Tx, into []any, ids []id.Message, query string, args ...any) error {
 	var first int64
 	err := tx.QueryRowContext(ctx, query, args...).Scan(append([]any{&first}, into...)...)
-	ascend(ids, first)
+	fillAscending(ids, first)
 	return err
 }
 
-func ascend(ids []id.Message, first int64) {
+func fillAscending(ids []id.Message, first int64) {
 	for i := range ids {
 		ids[i] = id.Message(first + int64(i))
 	}
 }
 
 func (d *dialect) NextLetter(ctx context.Context, tx store.Tx) (int64, error) {
-	return next(ctx, tx, "mail")
+	return nextID(ctx, tx, "mail")
 }
 
-func next(ctx context.Context, tx store.Tx, table string) (int64, error) {
+func nextID(ctx context.Context, tx store.Tx, table string) (int64, error) {
 	var n int64
 	err := tx.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) + 1 FROM `+table).Scan(&n)
 	return n, err
@@ -125,7 +125,7 @@ func (d *dialect) Fault(err error) error {
 		return err
 	}
 	if err = database.SQLiteFault(d.path, err); fault.Is(err, fault.StorageForeign) {
-		return foreign(d.path)
+		return foreignFile(d.path)
 	}
 	return err
 }
@@ -185,15 +185,15 @@ func (d *dialect) Backup(ctx context.Context, path string) error {
 		// Our readers may not even write elsewhere (query_only). The copy gets
 		// secure_delete from its source, or stale copies of rows would stay in
 		// its pages, where no later redaction reaches them.
-		db := open(d.path, "mode=ro&_pragma=secure_delete(1)", 1)
+		db := openHandle(d.path, "mode=ro&_pragma=secure_delete(1)", 1)
 		_, err := db.ExecContext(store.Lasting(ctx), `VACUUM INTO $1`, temp)
-		return errors.Join(blame(path, err), db.Close())
+		return errors.Join(blameCopy(path, err), db.Close())
 	})
 }
 
-// blame names the copy, not the database, where it is the copy that could not
+// blameCopy names the copy, not the database, where it is the copy that could not
 // be written.
-func blame(path string, err error) error {
+func blameCopy(path string, err error) error {
 	var e *driver.Error
 	if !errors.As(err, &e) {
 		return err
@@ -205,8 +205,8 @@ func blame(path string, err error) error {
 	return err
 }
 
-// held says whether it is another process that has the database.
-func held(err error) bool {
+// isHeld reports whether another process holds the database.
+func isHeld(err error) bool {
 	var e *driver.Error
 	return errors.As(err, &e) && e.Code()&0xff == lib.SQLITE_BUSY
 }
@@ -215,7 +215,7 @@ func held(err error) bool {
 // and on the disk. An existing file is never replaced.
 func Deliver(path string, fill func(temp string) error) error {
 	if _, err := os.Lstat(path); err == nil {
-		return exists(path)
+		return backupExists(path)
 	}
 	if info, err := os.Stat(filepath.Dir(path)); err != nil || !info.IsDir() {
 		return fault.New(fault.NotFound, "no folder %s for the copy", filepath.Dir(path)).
@@ -230,23 +230,23 @@ func Deliver(path string, fill func(temp string) error) error {
 	if err := fill(temp); err != nil {
 		return err
 	}
-	if err := errors.Join(step.Chmod(temp, 0o600), sync(temp)); err != nil {
-		return unwritable(path, err)
+	if err := errors.Join(step.Chmod(temp, 0o600), syncFile(temp)); err != nil {
+		return unwritableFile(path, err)
 	}
 	// A link, not a rename: it fails if somebody made the file meanwhile.
 	if err := step.Link(temp, path); errors.Is(err, fs.ErrExist) {
-		return exists(path)
+		return backupExists(path)
 	} else if err != nil {
-		return unwritable(path, err)
+		return unwritableFile(path, err)
 	}
 	return durable.SyncFolder(filepath.Dir(path))
 }
 
-func exists(path string) error {
+func backupExists(path string) error {
 	return fault.New(fault.Conflict, "%s exists already", path).WithHint("a backup never replaces a file; choose another name")
 }
 
-func sync(path string) error {
+func syncFile(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err

@@ -34,7 +34,7 @@ func TestAFileThatGrowsIsNotCut(t *testing.T) {
 	if _, err := f.WriteAt(head[:], 0); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := examine(path); !fault.Is(err, fault.StorageCorrupt) {
+	if _, _, err := examineFile(path); !fault.Is(err, fault.StorageCorrupt) {
 		t.Errorf("a file that stays too short: %v", err)
 	}
 	before := meanwhile
@@ -44,7 +44,7 @@ func TestAFileThatGrowsIsNotCut(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if _, _, err := examine(path); err != nil {
+	if _, _, err := examineFile(path); err != nil {
 		t.Errorf("a file that becomes longer: %v", err)
 	}
 }

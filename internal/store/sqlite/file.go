@@ -12,7 +12,7 @@ import (
 // a workspace kept elsewhere can be carried away as one file.
 func Export(ctx context.Context, path string, from *sql.Tx) error {
 	return Deliver(path, func(temp string) error {
-		if err := create(temp); err != nil {
+		if err := createFile(temp); err != nil {
 			return err
 		}
 		d := &dialect{path: temp}

@@ -51,16 +51,16 @@ func readHeader(path string) (header, error) {
 	if log, err := os.Stat(path + "-wal"); err == nil {
 		h.walPresent = log.Size() > 0
 	}
-	h.unborn, err = unborn(path + "-journal")
+	h.unborn, err = isUnborn(path + "-journal")
 	return h, err
 }
 
 // journalMagic begins the journal of a transaction that was not ended.
 const journalMagic = "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7"
 
-// unborn says whether a journal is that of the first transaction of a file: the power failed
+// isUnborn reports whether a journal is that of the first transaction of a file: the power failed
 // before there was anything in it.
-func unborn(journal string) (bool, error) {
+func isUnborn(journal string) (bool, error) {
 	f, err := os.Open(journal)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -81,24 +81,24 @@ const magic = "SQLite format 3\x00"
 func (h header) check(path string, size int64) error {
 	switch {
 	case size == 0 && h.walPresent:
-		return cut(path) // SQLite would throw the log away
+		return truncatedFile(path) // SQLite would throw the log away
 	case size == 0, h.unborn:
 		return nil // new, or killed before its first commit
 	case h.bytes < 100 && h.magic[:min(h.bytes, len(magic))] == magic[:min(h.bytes, len(magic))]:
-		return cut(path)
+		return truncatedFile(path)
 	case h.magic != magic:
-		return foreign(path)
+		return foreignFile(path)
 	case h.pages > 0 && size < h.pages*h.pageSize && !h.walPresent:
 		// With a log, this may be a checkpoint that was broken off after its
 		// first page, by a crash or a full disk. SQLite goes on with it.
-		return cut(path)
+		return truncatedFile(path)
 	case h.appID != applicationID && (h.appID != 0 || h.pages > 1 && !h.walPresent):
-		return foreign(path)
+		return foreignFile(path)
 	}
 	return nil
 }
 
-func cut(path string) error {
+func truncatedFile(path string) error {
 	return fault.New(fault.StorageCorrupt, "%s is cut: it is shorter than its header says", path).
 		WithHint("restore it from a backup; nothing was changed")
 }

@@ -15,7 +15,7 @@ type keeping struct{ driver.Connector }
 // Connect implements driver.Connector.
 func (k keeping) Connect(ctx context.Context) (driver.Conn, error) {
 	c, err := k.Connector.Connect(ctx)
-	for until := time.Now().Add(busyTimeout * time.Millisecond); held(err) && time.Now().Before(until) && ctx.Err() == nil; c, err = k.Connector.Connect(ctx) {
+	for until := time.Now().Add(busyTimeout * time.Millisecond); isHeld(err) && time.Now().Before(until) && ctx.Err() == nil; c, err = k.Connector.Connect(ctx) {
 		time.Sleep(5 * time.Millisecond) // SQLite does not wait itself while another makes the log of a new file
 	}
 	if err != nil {
@@ -94,7 +94,7 @@ func (k *keeper) ExecContext(ctx context.Context, query string, args []driver.Na
 			return nil, err
 		}
 	}
-	ctx = watched(ctx)
+	ctx = withoutWatch(ctx)
 	s, err := k.take(ctx, query)
 	if err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func (k *keeper) QueryContext(ctx context.Context, query string, args []driver.N
 			return nil, err
 		}
 	}
-	ctx = watched(ctx)
+	ctx = withoutWatch(ctx)
 	s, err := k.take(ctx, query)
 	if err != nil {
 		return nil, err

@@ -9,7 +9,7 @@ import (
 
 func opened(t *testing.T) *sql.DB {
 	t.Helper()
-	db := open(filepath.Join(t.TempDir(), "kept.db"), "", 1)
+	db := openHandle(filepath.Join(t.TempDir(), "kept.db"), "", 1)
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)

@@ -52,13 +52,13 @@ func TestWhatIsOverIsNotBegun(t *testing.T) {
 // Only a context that the driver need not watch costs no goroutine.
 func TestWhatIsSoonDoneIsNotWatched(t *testing.T) {
 	ctx, end := context.WithCancel(store.Unsynced(t.Context()))
-	if brief := watched(ctx); brief.Done() != nil || !store.IsUnsynced(brief) {
+	if brief := withoutWatch(ctx); brief.Done() != nil || !store.IsUnsynced(brief) {
 		t.Error("a statement that takes microseconds is watched, or its context is another one")
 	}
-	if watched(store.Lasting(ctx)).Done() == nil {
+	if withoutWatch(store.Lasting(ctx)).Done() == nil {
 		t.Error("one that lasts is not")
 	}
-	if end(); watched(ctx).Err() == nil {
+	if end(); withoutWatch(ctx).Err() == nil {
 		t.Error("one that is over would begin")
 	}
 }

@@ -11,7 +11,7 @@ import (
 // Look reads the outline of the workspace in a file without changing anything: an old one stays
 // old, and no file appears beside it.
 func Look(ctx context.Context, path string) (store.Outline, error) {
-	_, h, err := examine(path)
+	_, h, err := examineFile(path)
 	if err != nil {
 		return store.Outline{}, err
 	}
@@ -19,7 +19,7 @@ func Look(ctx context.Context, path string) (store.Outline, error) {
 	if !h.walPresent { // nobody writes: what lies in the file is all, and SQLite would begin a log to read it
 		how += "&immutable=1"
 	}
-	db := open(path, how, 1)
+	db := openHandle(path, how, 1)
 	defer db.Close()
 	out, err := look(ctx, path, db)
 	if err != nil {

@@ -15,22 +15,22 @@ import (
 // file that held a workspace and is empty now was emptied by somebody. What tells them
 // apart is a mark, kept elsewhere, that is made once the tables are there.
 
-func marked(mark string) bool {
+func isMarked(mark string) bool {
 	_, err := os.Lstat(mark)
 	return mark != "" && err == nil
 }
 
-// mark remembers that a database was begun. Where that cannot be written, work goes on
+// markBegun remembers that a database was begun. Where that cannot be written, work continues
 // without.
-func mark(at, path string) {
+func markBegun(at, path string) {
 	if at == "" || durable.MakeFolder(filepath.Dir(at), 0o700) != nil {
 		return
 	}
 	_ = durable.CreateFile(at, []byte(path+"\n"), 0o600)
 }
 
-// unmark forgets a database that is gone: who removed it may begin anew.
-func unmark(mark string) error {
+// unmarkBegun forgets a database that is gone, so that a new one can begin.
+func unmarkBegun(mark string) error {
 	if mark == "" {
 		return nil
 	}
@@ -40,7 +40,7 @@ func unmark(mark string) error {
 	return nil
 }
 
-func emptied(path string) error {
+func emptiedFile(path string) error {
 	return fault.New(fault.StorageCorrupt, "%s is empty, and held a workspace before", path).
 		WithHint("restore it from a backup, or remove it to begin anew; nothing was changed")
 }

@@ -49,7 +49,7 @@ func Open(ctx context.Context, path string, o Options) (*store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := prepare(path, o.Mark)
+	f, err := prepareFile(path, o.Mark)
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func Open(ctx context.Context, path string, o Options) (*store.Store, error) {
 		return nil, errors.Join(d.Fault(err), d.close())
 	}
 	if !f.begun {
-		mark(o.Mark, path)
+		markBegun(o.Mark, path)
 	}
 	return store.New(d.writer, d.readers, d, d.close), nil
 }
@@ -73,13 +73,13 @@ const fullLog = "2000"
 
 func (d *dialect) open(ctx context.Context, f file) error {
 	if !f.readOnly {
-		d.writer = open(d.path, "_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"+
+		d.writer = openHandle(d.path, "_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"+
 			"&_pragma=foreign_keys(1)&_pragma=secure_delete(1)&_pragma=wal_autocheckpoint("+fullLog+")", 1)
-		d.readers = open(d.path, "_pragma=query_only(1)", 4)
+		d.readers = openHandle(d.path, "_pragma=query_only(1)", 4)
 		return nil
 	}
-	d.writer = open(d.path, "mode=ro&_txlock=deferred", 1)
-	d.readers = open(d.path, "mode=ro", 4)
+	d.writer = openHandle(d.path, "mode=ro&_txlock=deferred", 1)
+	d.readers = openHandle(d.path, "mode=ro", 4)
 	if err := d.readers.PingContext(ctx); err == nil {
 		return nil
 	}
@@ -87,13 +87,13 @@ func (d *dialect) open(ctx context.Context, f file) error {
 	if err := d.close(); err != nil {
 		return err
 	}
-	d.writer = open(d.path, "mode=ro&immutable=1", 1)
-	d.readers = open(d.path, "mode=ro&immutable=1", 4)
+	d.writer = openHandle(d.path, "mode=ro&immutable=1", 1)
+	d.readers = openHandle(d.path, "mode=ro&immutable=1", 4)
 	return nil
 }
 
-// open makes a handle on a file; params are the driver's.
-func open(path, params string, connections int) *sql.DB {
+// openHandle makes a handle on a file; params are the driver's.
+func openHandle(path, params string, connections int) *sql.DB {
 	dsn := "file:" + (&url.URL{Path: path}).EscapedPath() + fmt.Sprintf("?_pragma=busy_timeout(%d)&", busyTimeout) + params
 	database.StartSQLite()
 	c, err := sqlite.NewConnector(dsn)
@@ -117,23 +117,23 @@ type file struct {
 	begun    bool // it held a workspace before
 }
 
-// prepare makes the folder of a new file, and refuses what is not a whole
+// prepareFile makes the folder of a new file, and refuses what is not a whole
 // SQLite file of ours. Switching a stranger's file to WAL would change it, so
 // this looks at the header itself.
-func prepare(path, mark string) (file, error) {
-	info, h, err := examine(path)
+func prepareFile(path, mark string) (file, error) {
+	info, h, err := examineFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err := unmark(mark); err != nil {
+		if err := unmarkBegun(mark); err != nil {
 			return file{}, err
 		}
-		return file{}, create(path)
+		return file{}, createFile(path)
 	}
 	if info == nil {
 		return file{}, err
 	}
-	f := file{readOnly: readOnly(path, info), begun: marked(mark)}
+	f := file{readOnly: readOnly(path, info), begun: isMarked(mark)}
 	if f.begun && info.Size() == 0 && !h.walPresent {
-		return file{}, emptied(path)
+		return file{}, emptiedFile(path)
 	}
 	if err != nil {
 		return f, err
@@ -144,11 +144,11 @@ func prepare(path, mark string) (file, error) {
 	return f, nil
 }
 
-// examine looks at a file, and says whether it is a whole one of ours. There is none of it if it could not be looked at.
+// examineFile reads the header of a file and reports whether it is a complete one of ours; no header if it could not be read.
 //
 // Size, header and log are three looks. Between them another process may carry its log into the file and remove it, so that
 // the header is newer than the size, and nobody sees the log. Then they fit the next time; what was cut stays so.
-func examine(path string) (info os.FileInfo, h header, err error) {
+func examineFile(path string) (info os.FileInfo, h header, err error) {
 	for range 5 {
 		if info, err = os.Stat(path); err != nil {
 			return nil, h, fault.New(fault.StorageIO, "open database: %w", err).WithHint("choose another place with --db or --home")
@@ -170,19 +170,19 @@ func examine(path string) (info os.FileInfo, h header, err error) {
 // meanwhile lets others go on.
 var meanwhile = func() { time.Sleep(10 * time.Millisecond) }
 
-func create(path string) error {
+func createFile(path string) error {
 	if err := durable.MakeFolder(filepath.Dir(path), 0o700); err != nil {
-		return unwritable(path, err)
+		return unwritableFile(path, err)
 	}
 	// Made here, empty, so that nobody else can read it from its first byte.
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return unwritable(path, err)
+		return unwritableFile(path, err)
 	}
 	return f.Close()
 }
 
-func unwritable(path string, err error) error {
+func unwritableFile(path string, err error) error {
 	code := fault.StorageIO
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, errReadOnlyFS) {
 		code = fault.StorageReadOnly
@@ -203,7 +203,7 @@ func (d *dialect) migrate(ctx context.Context, o Options, begun bool) error {
 		return err
 	}
 	if version == 0 && begun {
-		return emptied(d.path)
+		return emptiedFile(d.path)
 	}
 	if d.readOnly {
 		return fault.New(fault.StorageReadOnly, "%s has schema version %d and cannot be brought to %d: it cannot be written", d.path, version, len(f.Steps)).
@@ -213,7 +213,7 @@ func (d *dialect) migrate(ctx context.Context, o Options, begun bool) error {
 	return f.Migrate(ctx, d.writer, func(tx *sql.Tx) error { return store.Ensure(ctx, tx, d, o.Cwd) })
 }
 
-// file is what a file of ours says of itself.
+// file returns what a file of ours says of itself.
 func (d *dialect) file() (database.File, error) {
 	steps, err := store.Migrations(migrations)
 	return database.File{Path: d.path, ID: applicationID, What: whatItIs, Hint: whatToDo, Steps: steps}, err
@@ -225,6 +225,6 @@ const (
 	whatToDo = "nothing was changed; give another path with --db"
 )
 
-func foreign(path string) error {
+func foreignFile(path string) error {
 	return database.File{Path: path, What: whatItIs, Hint: whatToDo}.Foreign()
 }

@@ -20,7 +20,7 @@ func fresh(tb testing.TB) *storetest.Workspace {
 		Open:     func() (*store.Store, error) { return openAt(path) },
 		OpenFile: openAt,
 		Raw: func(tb testing.TB) *sql.DB {
-			db := open(path, "_pragma=synchronous(OFF)&_pragma=ignore_check_constraints(1)", 1)
+			db := openHandle(path, "_pragma=synchronous(OFF)&_pragma=ignore_check_constraints(1)", 1)
 			tb.Cleanup(func() { db.Close() })
 			return db
 		},

@@ -11,7 +11,7 @@ import (
 // BeginTx begins a transaction that is on the disk when it is committed, or, if it may be, in the log
 // only, which the next one syncs.
 func (k *keeper) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
-	ctx = watched(ctx)
+	ctx = withoutWatch(ctx)
 	if !store.IsUnsynced(ctx) {
 		return k.conn.BeginTx(ctx, o)
 	}
@@ -33,7 +33,7 @@ func (k *keeper) synchronous(how string) error {
 	return err
 }
 
-// IsValid says whether the connection may be used again.
+// IsValid reports whether the connection may be used again.
 func (k *keeper) IsValid() bool { return !k.unsure && k.conn.IsValid() }
 
 // hasty is a transaction that does not wait for the disk.

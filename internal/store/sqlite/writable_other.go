@@ -4,7 +4,7 @@ package sqlite
 
 import "os"
 
-// writable says whether the system lets us write a file: it is opened, and nothing is written.
+// writable reports whether the system lets us write a file: it is opened, and nothing is written.
 func writable(path string) bool {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err == nil {

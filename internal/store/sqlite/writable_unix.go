@@ -4,5 +4,5 @@ package sqlite
 
 import "golang.org/x/sys/unix"
 
-// writable says whether the system lets us write a file.
+// writable reports whether the system lets us write a file.
 func writable(path string) bool { return unix.Access(path, unix.W_OK) == nil }
