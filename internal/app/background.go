@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -103,10 +104,58 @@ func (b *background) ensure(ctx context.Context) error {
 		return err
 	}
 	if now.Version != version {
-		return fault.New(fault.Conflict, "the background kernel is version %s, and this is version %s", now.Version, version).
-			WithHint("`ramet server restart` starts it again once no agent works")
+		return otherVersion(now.Version, version)
 	}
 	return nil
+}
+
+// otherVersion refuses a client of another version: a newer one must not change a database that an older kernel holds.
+func otherVersion(kernel, client string) error {
+	return fault.New(fault.Conflict, "the background kernel is version %s, and this is version %s", kernel, client).
+		WithHint("`ramet server restart` starts it again once no agent works")
+}
+
+// carryElsewhere carries out a command line in the background kernel.
+func carryElsewhere(ctx context.Context, l *cli.Line, args []string, start bool) (exit int, ran bool, err error) {
+	b, err := backgroundOf(l.Session)
+	if err != nil {
+		return 0, start, err
+	}
+	if start {
+		if err := b.ensure(ctx); err != nil {
+			return 0, true, err
+		}
+	}
+	in := cli.CommandRequest{Version: version, Args: args, Dir: l.Dir, Environ: session.ClientVariables(l.Session), Terminal: l.Terminal,
+		ErrTerminal: l.ErrTerminal, Input: l.Password != nil}
+	var body bytes.Buffer
+	if err := public.Encoder(&body).Encode(in); err != nil {
+		return 0, true, err
+	}
+	r, err := http.NewRequestWithContext(context.WithoutCancel(ctx), http.MethodPost, "http://kernel/command", &body)
+	if err != nil {
+		return 0, true, err
+	}
+	r.Header.Set("Connection", "Upgrade")
+	r.Header.Set("Upgrade", "ramet")
+	answer, err := b.http.Do(r)
+	if err != nil {
+		if control.IsAbsent(err) {
+			return 0, false, nil
+		}
+		return 0, true, fault.New(fault.Failed, "ask the background kernel: %w", err)
+	}
+	defer answer.Body.Close()
+	conn, ok := answer.Body.(io.ReadWriter)
+	if !ok {
+		var refused hostAnswer
+		if err := json.NewDecoder(answer.Body).Decode(&refused); err != nil {
+			return 0, true, fault.New(fault.Failed, "read the answer of the background kernel: %w", err)
+		}
+		return 0, true, refused.Error.Fault()
+	}
+	exit, err = relay(ctx, conn, l.Streams)
+	return exit, true, err
 }
 
 // open opens the workspace of a session in the kernel, which it starts if none runs, and returns its key.
@@ -114,13 +163,9 @@ func (b *background) open(ctx context.Context, s *session.Session) (string, erro
 	if err := b.ensure(ctx); err != nil {
 		return "", err
 	}
-	in := cli.OpenRequest{Dir: s.Dir, Workspace: s.Workspace}
-	place, err := s.Place()
+	in, err := cli.NameWorkspace(s)
 	if err != nil {
 		return "", err
-	}
-	if place.Named {
-		in.DB = place.DB
 	}
 	var key string
 	return key, b.ask(ctx, http.MethodPost, "/open", in, &key)

@@ -22,6 +22,7 @@ import (
 	"ramet/internal/face/tui"
 	"ramet/internal/operation/control"
 	"ramet/internal/operation/public"
+	"ramet/internal/operation/session"
 )
 
 // host is the background kernel: one process per user, home and machine that holds the workspaces its clients opened.
@@ -38,6 +39,7 @@ type host struct {
 
 	mu         sync.Mutex
 	workspaces map[string]*hostedWorkspace // by key
+	commands   int                         // of clients that are being carried out
 	idleSince  time.Time
 }
 
@@ -106,6 +108,7 @@ func (h *host) routes() http.Handler {
 		}
 		answerJSON(w, one.key, nil)
 	})
+	mux.HandleFunc("POST /command", h.command)
 	mux.HandleFunc("/terminal/{key}/", func(w http.ResponseWriter, r *http.Request) {
 		one := h.find(r.PathValue("key"))
 		if one == nil {
@@ -117,6 +120,50 @@ func (h *host) routes() http.Handler {
 		http.StripPrefix("/terminal/"+one.key, one.terminals).ServeHTTP(w, r.WithContext(ctx))
 	})
 	return mux
+}
+
+// command carries out a command line of a client, on the connection that asked for it.
+func (h *host) command(w http.ResponseWriter, r *http.Request) {
+	var in cli.CommandRequest
+	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxCommand)).Decode(&in)
+	if err == nil && in.Version != version {
+		err = otherVersion(version, in.Version)
+	}
+	if err != nil {
+		answerJSON(w, nil, err)
+		return
+	}
+	w.Header().Set("Connection", "Upgrade")
+	w.Header().Set("Upgrade", "ramet")
+	w.WriteHeader(http.StatusSwitchingProtocols)
+	conn, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	h.count(1)
+	defer h.count(-1)
+	hold := func(ctx context.Context, in cli.OpenRequest) (*session.Workspace, error) {
+		one, err := h.open(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		return one.Workspace, nil
+	}
+	serveClient(h.ctx, struct {
+		io.Reader
+		io.Writer
+	}{buffered, conn}, in, func(ctx context.Context, s cli.Streams) int { return h.o.Run(ctx, in, s, hold) })
+}
+
+// maxCommand bounds a command line with its environment.
+const maxCommand = 16 << 20
+
+// count counts commands that are being carried out: they keep the host.
+func (h *host) count(n int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.commands += n
 }
 
 // hostAnswer is an answer on the user's socket.
@@ -295,6 +342,7 @@ func (h *host) watchIdle() {
 			kept = kept || h.describe(one).Keeps() != ""
 		}
 		h.mu.Lock()
+		kept = kept || h.commands > 0
 		switch now := time.Now(); {
 		case kept:
 			h.idleSince = time.Time{}

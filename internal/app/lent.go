@@ -49,14 +49,12 @@ func (l *lending) pool(servers []mcp.Server, cache string) *mcp.Pool {
 // borrowed is the pool of the workspace, which may be nil, with the servers that somebody lends an
 // agent; one that the workspace has under the same name is used instead.
 func (t *tools) borrowed(ctx context.Context, a agent.Agent, own *mcp.Pool) *mcp.Pool {
-	if t.request.Lent == nil {
-		return own
-	}
+	given := t.request.Servers().Lent(ctx, a.ID)
 	var all []mcp.Server
 	if own != nil {
 		all = slices.Clone(own.Servers)
 	}
-	given := slices.DeleteFunc(slices.Clone(t.request.Lent(ctx, a.ID)), func(c config.Server) bool {
+	given = slices.DeleteFunc(slices.Clone(given), func(c config.Server) bool {
 		return slices.ContainsFunc(all, func(s mcp.Server) bool { return s.Name == c.Name })
 	})
 	if len(given) == 0 {

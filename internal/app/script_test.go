@@ -3,6 +3,7 @@ package app_test
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -87,6 +88,17 @@ func settle(e *testscript.Env, store string) error {
 		}
 		e.Setenv("PATH", filepath.Dir(exe)+string(filepath.ListSeparator)+e.Getenv("PATH"))
 	}
+	e.Defer(func() { // the background kernel that a script started
+		cmd := exec.Command("ramet", "server", "stop", "--force")
+		cmd.Env = e.Vars
+		cmd.Path, _ = exec.LookPath(filepath.Join(filepath.SplitList(e.Getenv("PATH"))[0], "ramet"))
+		if _, err := os.Stat(filepath.Join(e.Getenv("DATA"), "server.log")); err != nil || cmd.Path == "" {
+			return
+		}
+		if out, err := cmd.CombinedOutput(); err != nil && !strings.Contains(string(out), "NOT_FOUND") {
+			e.T().Fatal("stop the background kernel: ", string(out))
+		}
+	})
 	if store == "postgres" {
 		e.Setenv("RAMET_DB", pgtest.URL(e.T().(testing.TB)))
 	}

@@ -48,6 +48,7 @@ func startService(ctx context.Context, ws *session.Workspace, r cli.Service) (_ 
 		return nil, err
 	}
 	s.closing.add(func() error { ws.Stopped(); return nil })
+	ws.Answers = s.asks
 	s.asks.Tell(ws.Kernel.Events.Publish)
 	go ws.Turns().Follow(ctx)
 	go letGo(ctx, ws, s.kept, r.Warn)
@@ -89,6 +90,9 @@ func serve(ctx context.Context, ws *session.Workspace, r cli.Service) (err error
 func serveMCP(ctx context.Context, s cli.MCPService) error {
 	life, end := context.WithCancel(ctx)
 	defer end()
+	if s.Stays {
+		life = context.WithoutCancel(ctx)
+	}
 	server := mcpserver.New(life, mcpserver.Options{Version: version, Workspace: s.Workspace, Command: s.Command, Begin: s.Begin,
 		Runs: s.Runs, User: s.User})
 	return server.Serve(ctx, s.By, s.In, s.Out)

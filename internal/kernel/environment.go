@@ -41,8 +41,8 @@ type environments struct {
 	of map[id.Agent]*Environment
 }
 
-// lend lets the turns of an agent, and of those forked below it from now on, use a client's environment.
-func (k *Kernel) lend(a id.Agent, e *Environment) {
+// Lend lets the turns of an agent, and of those forked below it from now on, use a client's environment; nil changes nothing.
+func (k *Kernel) Lend(a id.Agent, e *Environment) {
 	if e == nil {
 		return
 	}

@@ -200,7 +200,7 @@ type Turn struct{ job *job }
 // Exec asks for one turn of an agent. One that is under way is waited for. When
 // ctx ends the turn is stopped; its history says so.
 func (k *Kernel) Exec(ctx context.Context, a id.Agent, prompt Prompt) (*Turn, error) {
-	k.lend(a, prompt.Environment)
+	k.Lend(a, prompt.Environment)
 	j := &job{ctx: history.Unattended(ctx), prompt: prompt, task: prompt.Task, entered: prompt.Task, by: history.ActorOf(ctx)}
 	if prompt.Again {
 		if err := k.again(ctx, a, j); err != nil {

@@ -24,8 +24,7 @@ type conversation struct {
 	cwd   string
 
 	mu      sync.Mutex
-	model   llm.Ref // for the next prompt; zero: the agent's own
-	lent    []config.Server
+	model   llm.Ref  // for the next prompt; zero: the agent's own
 	tickets []string // of prompts that are not answered yet
 	telling telling
 }
@@ -84,9 +83,7 @@ func (s *Server) opened(d *desk, a agent.Agent, lent []config.Server) *conversat
 		c = &conversation{desk: d, agent: a.ID, cwd: a.Cwd}
 		s.open[c.id()] = c
 	}
-	c.mu.Lock()
-	c.lent = lent
-	c.mu.Unlock()
+	d.Servers().Lend(a.ID, lent)
 	go c.tellCommands(context.Background())
 	return c
 }

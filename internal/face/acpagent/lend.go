@@ -1,13 +1,11 @@
 package acpagent
 
 import (
-	"context"
 	"strings"
 
 	sdk "github.com/coder/acp-go-sdk"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/id"
 	"ramet/internal/core/config"
 )
 
@@ -64,15 +62,4 @@ func serverName(name string) string {
 	}
 	name = strings.Trim(name, "-")
 	return name[:min(len(name), 32)]
-}
-
-// lent are the servers of an agent: those of the nearest session above it.
-func (s *Server) lent(ctx context.Context, a id.Agent) []config.Server {
-	c, _, err := s.above(ctx, a)
-	if err != nil {
-		return nil
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.lent
 }

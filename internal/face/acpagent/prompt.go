@@ -55,7 +55,6 @@ func (c *conversation) prompt(taken context.Context, p kernel.Prompt) (out sdk.P
 	}
 	c.mu.Lock()
 	p.Model = c.model
-	here := len(c.lent) > 0
 	c.mu.Unlock()
 	fresh := a.Head == a.Genesis || a.Own == 0
 	if err := c.Prompts().Word(ctx, a, &p); err != nil {
@@ -71,7 +70,7 @@ func (c *conversation) prompt(taken context.Context, p kernel.Prompt) (out sdk.P
 			c.server.o.Log("stop: " + err.Error())
 		}
 	})()
-	ran, err := c.Turns().Run(ctx, session.Turn{Agent: c.agent, Prompt: p, Here: here, Stay: true, Ask: asker{c.server}, Show: c.happened})
+	ran, err := c.run(ctx, session.Turn{Agent: c.agent, Prompt: p, Here: len(c.Servers().Lent(ctx, c.agent)) > 0, Stay: true, Ask: asker{c.server}, Show: c.happened})
 	if ran.Turn != nil {
 		c.happen.wait(ran.Turn.ID())
 	}
@@ -94,6 +93,27 @@ func (c *conversation) prompt(taken context.Context, p kernel.Prompt) (out sdk.P
 		return sdk.PromptResponse{StopReason: sdk.StopReasonCancelled, Usage: usage}, nil
 	}
 	return out, err
+}
+
+// run runs a turn. If ctx ends, the turn does too, unless its kernel stays.
+func (c *conversation) run(ctx context.Context, t session.Turn) (session.Ran, error) {
+	if !c.stays {
+		return c.Turns().Run(ctx, t)
+	}
+	t.Ask = nil // questions are forwarded already
+	var ran session.Ran
+	var err error
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		ran, err = c.Turns().Run(context.WithoutCancel(ctx), t)
+	}()
+	select {
+	case <-over:
+		return ran, err
+	case <-ctx.Done():
+		return session.Ran{}, ctx.Err()
+	}
 }
 
 func spent(u llm.Usage) *sdk.Usage {
@@ -130,12 +150,12 @@ func (s *Server) cancel(m message) {
 	})
 }
 
-// hangUp stops the turns of this process, and stops waiting for those that run elsewhere.
+// hangUp stops the turns of kernels that do not stay, and stops waiting for the others.
 func (s *Server) hangUp() {
 	var stopping sync.WaitGroup
 	for _, c := range s.conversations() {
 		stopping.Go(func() {
-			if !c.busy() {
+			if c.stays || !c.busy() {
 				return
 			}
 			if _, err := c.Kernel.Interrupt(s.ctx, c.halting()); err != nil {

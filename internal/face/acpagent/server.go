@@ -23,9 +23,9 @@ type Options struct {
 	Dir     string // where the command was given
 	// Place names the workspace of a folder, without opening it.
 	Place func(dir string) (string, error)
-	// Open opens the workspace of a folder and starts its kernel. Lent are the servers that
-	// the editor lends an agent; closed ends both.
-	Open func(ctx context.Context, dir string, k session.Kernel) (w *session.Workspace, closed func(), err error)
+	// Open opens the workspace of a folder, and starts its kernel unless one runs that is not the editor's (stays):
+	// then turns continue when the editor is gone. closed ends what was opened.
+	Open func(ctx context.Context, dir string, k session.Kernel) (w *session.Workspace, stays bool, closed func(), err error)
 	// Log takes what has no place in the protocol; nil: nobody does.
 	Log func(string)
 }
@@ -227,6 +227,7 @@ func (s *Server) authenticate(ctx context.Context, r sdk.AuthenticateRequest) (o
 type desk struct {
 	*session.Workspace
 	server *Server
+	stays  bool // its kernel runs on when the editor is gone
 	closed func()
 	happen *happenings
 }
@@ -250,12 +251,15 @@ func (s *Server) at(ctx context.Context, dir string) (*desk, error) {
 	s.shut()
 	// For as long as the server serves, and not only for the request.
 	d := &desk{server: s, happen: newHappenings()}
-	d.Workspace, d.closed, err = s.o.Open(s.ctx, dir, session.Kernel{Ask: asker{s}, Warn: s.o.Log, Lent: s.lent})
+	d.Workspace, d.stays, d.closed, err = s.o.Open(s.ctx, dir, session.Kernel{Ask: asker{s}, Warn: s.o.Log})
 	if err != nil {
 		return nil, err
 	}
 	s.desk, s.place = d, place
 	go d.follow(s.ctx)
+	if d.stays {
+		go d.Turns().ForwardQuestions(s.ctx, asker{s})
+	}
 	return d, nil
 }
 

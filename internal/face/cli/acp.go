@@ -20,8 +20,8 @@ the agent.
 
 The editor's user is asked about calls that no rule permits, chooses mode, model and
 effort, and sees differences, plans and thoughts. MCP servers that the editor names are
-started confined. When the editor closes the pipe, what is under way ends; if "ramet
-serve" holds the workspace, it goes on there.
+started confined. The agents run in the background kernel, which the command starts: they
+continue when the editor closes.
 
 In Zed's settings:
 
@@ -33,29 +33,28 @@ In Zed's settings:
 					place, err := l.Session.In(dir).Place()
 					return place.DB, err
 				},
-				Open: func(ctx context.Context, dir string, k session.Kernel) (*session.Workspace, func(), error) {
+				Open: func(ctx context.Context, dir string, k session.Kernel) (*session.Workspace, bool, func(), error) {
 					return openAt(ctx, l, dir, k)
 				}})
 		},
 	}
 }
 
-// openAt opens the workspace of a folder, with a kernel.
-func openAt(ctx context.Context, l *Line, dir string, k session.Kernel) (*session.Workspace, func(), error) {
+// openAt opens the workspace of a folder, with a kernel: that of this process, which stays, or one of its own.
+func openAt(ctx context.Context, l *Line, dir string, k session.Kernel) (w *session.Workspace, stays bool, closed func(), err error) {
 	s := l.Session.In(dir)
-	closed := func() {
+	closed = func() {
 		if err := s.Close(); err != nil {
 			l.Note(err.Error())
 		}
 	}
-	ws, err := s.Open(ctx)
-	if err != nil {
-		return nil, nil, err
+	if w, err = s.Open(ctx); err != nil || s.Held() {
+		return w, true, closed, err
 	}
 	k.Attended = true
-	if err := ws.Start(ctx, k); err != nil {
+	if err := w.Start(ctx, k); err != nil {
 		closed()
-		return nil, nil, err
+		return nil, false, nil, err
 	}
-	return ws, closed, nil
+	return w, false, closed, nil
 }

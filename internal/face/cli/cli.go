@@ -49,6 +49,11 @@ type Command func(ctx context.Context, args ...string) (string, error)
 func Run(ctx context.Context, args []string, e Env) int {
 	l := newLine(e, session.New(e.System, session.Choice{}))
 	ctx = l.Attended(ctx)
+	if e.Servers.Elsewhere != nil {
+		l.elsewhere = func(ctx context.Context, start bool) (int, bool, error) {
+			return e.Servers.Elsewhere(ctx, l, args, start)
+		}
+	}
 	root := newRoot(e, l, args)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)

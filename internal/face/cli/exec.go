@@ -164,6 +164,9 @@ func runExec(l *Line, c *cobra.Command, f execFlags, args []string) (failed erro
 	if f.all && !f.resume {
 		return fault.New(fault.Usage, "--all is for --continue: it goes on with everything that was interrupted")
 	}
+	for i, image := range f.images {
+		f.images[i] = l.path(image)
+	}
 	if prompt.Files, err = session.Attach(f.images...); err != nil {
 		return err
 	}
@@ -172,7 +175,7 @@ func runExec(l *Line, c *cobra.Command, f execFlags, args []string) (failed erro
 	}
 	form := "" // that the answer is to have, for the model
 	if c.Flags().Changed("schema") {
-		schema, err := f.form()
+		schema, err := f.form(l)
 		if err != nil {
 			return err
 		}
@@ -213,10 +216,15 @@ func runExec(l *Line, c *cobra.Command, f execFlags, args []string) (failed erro
 		w.live = &live{out: l.Stdout}
 	}
 	kernel.Warn = w.note
-	if err := ws.Start(ctx, kernel); err != nil {
-		return err
+	if l.Held() {
+		l.Stay() // a client that is lost stops nothing
+		ws.Turns().Lend(ctx, a.ID)
+	} else {
+		if err := ws.Start(ctx, kernel); err != nil {
+			return err
+		}
+		defer ws.Stopped()
 	}
-	defer ws.Stopped()
 	if f.all {
 		return continueAll(l, ctx, ws, w)
 	}
@@ -314,8 +322,8 @@ func (f *execFlags) prompt(c *cobra.Command) (kernel.Prompt, error) {
 }
 
 // form reads the schema that the answer is to fit.
-func (f execFlags) form() (*jsonschema.Schema, error) {
-	b, err := os.ReadFile(f.schema)
+func (f execFlags) form(l *Line) (*jsonschema.Schema, error) {
+	b, err := os.ReadFile(l.path(f.schema))
 	if err != nil {
 		return nil, fault.New(fault.NotFound, "read the schema: %w", err)
 	}
@@ -408,6 +416,9 @@ func turn(l *Line, ctx context.Context, ws *session.Workspace, a agent.Agent, p 
 		Here:  len(f.allow) > 0 || f.cwd != "" || f.noTools, // the server has its own way
 		Tasks: !f.noWait, Said: w.said, Show: w.show, Ask: asker(l)})
 	w.end()
+	if l.Held() && ctx.Err() != nil { // as if this process ended, and its children with it
+		err = errors.Join(err, ws.Turns().StopBelow(context.WithoutCancel(ctx), a.ID))
+	}
 	if !ran.Began {
 		return err
 	}

@@ -28,6 +28,8 @@ type Streams struct {
 	// Password asks for a secret on the terminal without showing what is typed; nil where
 	// standard input is no terminal.
 	Password func(prompt string) (string, error)
+	// Stay lets the command continue when its client is gone; nil: the command runs in the process of its user.
+	Stay func()
 }
 
 // Background is how a command goes on without its user.
@@ -48,6 +50,8 @@ type Line struct {
 	*session.Session
 	JSON     bool
 	OpenRuns func() (*operation.Runs, error) // set by the commands of runs
+	// elsewhere carries out the command line in the background kernel; nil: this is not to be done.
+	elsewhere func(ctx context.Context, start bool) (exit int, ran bool, err error)
 }
 
 // Find opens the workspace and finds an agent in it.
@@ -79,6 +83,14 @@ func (l *Line) FindOr0(ctx context.Context, args []string) (*session.Workspace, 
 		return l.Find(ctx, "0")
 	}
 	return l.Find(ctx, args[0])
+}
+
+// path returns the path of a file that the user names.
+func (l *Line) path(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(l.Dir, name)
 }
 
 // Text is an argument, or standard input for "-".

@@ -33,6 +33,7 @@ type MCPService struct {
 	By             id.Agent // whose token the client has; empty: the user's
 	In             io.Reader
 	Out            io.Writer
+	Stays          bool // the kernel, and with it what the client began
 }
 
 // With are the ports with a way to carry out commands in this process.
@@ -69,9 +70,8 @@ send, mail, read, wait, log, kill, track, run and verify, and agents, histories 
 as resources. Who asks is you, or the agent whose token is in RAMET_TOKEN (see "ramet
 mcp token"): that one may act on itself and on those below it.
 
-Children work in this process, and what is under way ends with it (ramet exec --continue
---all goes on); if "ramet serve" holds the workspace they work there, and go on. Calls
-that no rule or mode permits are denied: nobody can be asked here.
+Agents run in the background kernel, which the command starts: they continue when the
+client closes. Calls that no rule or mode permits are asked about in a terminal or on the page.
 
 "ramet serve" offers the same at /mcp.`,
 		Args: CheckArguments(0, 0),
@@ -94,12 +94,14 @@ that no rule or mode permits are denied: nobody can be asked here.
 					return err
 				}
 			}
-			if err := ws.Start(ctx, session.Kernel{Warn: l.Note}); err != nil {
-				return err
+			if !l.Held() {
+				if err := ws.Start(ctx, session.Kernel{Warn: l.Note}); err != nil {
+					return err
+				}
+				defer ws.Stopped()
 			}
-			defer ws.Stopped()
 			return p.Serve(ctx, MCPService{Workspace: ws, Runs: runs, Command: p.command, Begin: BeginMCP(l, p), User: l.User(),
-				By: by, In: l.Stdin, Out: l.Stdout})
+				By: by, In: l.Stdin, Out: l.Stdout, Stays: l.Held()})
 		},
 	}
 }

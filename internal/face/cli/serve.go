@@ -51,6 +51,8 @@ type ServerPorts struct {
 	AskLogin func(ctx context.Context, base string, token trust.Token) (string, error)
 	// Background finds the background kernel of a session's home, whether it runs or not.
 	Background func(*session.Session) (BackgroundKernel, error)
+	// Elsewhere carries out command lines in the background kernel; nil: this process is that kernel.
+	Elsewhere Elsewhere
 	// Host is the background kernel, until it ends.
 	Host func(context.Context, HostOptions) error
 	// ACP serves an editor until it closes its side.
@@ -64,7 +66,7 @@ type ACPService struct {
 	User, Dir string
 	Log       func(string)
 	Place     func(dir string) (string, error)
-	Open      func(ctx context.Context, dir string, k session.Kernel) (*session.Workspace, func(), error)
+	Open      func(ctx context.Context, dir string, k session.Kernel) (w *session.Workspace, stays bool, closed func(), err error)
 }
 
 // defaultAddr is where the API is, unless the user says otherwise.

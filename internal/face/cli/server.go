@@ -42,10 +42,23 @@ type HostOptions struct {
 	Locate func(OpenRequest) (config.WorkspaceLocation, error)
 	// Open opens it.
 	Open func(context.Context, OpenRequest) (HostedWorkspace, error)
+	// Run carries out the command line of a client and returns its exit code. hold returns a workspace that the kernel
+	// holds, which it opens if need be.
+	Run func(ctx context.Context, in CommandRequest, s Streams, hold func(context.Context, OpenRequest) (*session.Workspace, error)) int
 }
 
 // OpenRequest names a workspace as a client's command line does.
 type OpenRequest struct{ DB, Workspace, Dir string }
+
+// NameWorkspace names the workspace of a session to the background kernel.
+func NameWorkspace(s *session.Session) (OpenRequest, error) {
+	in := OpenRequest{Dir: s.Dir, Workspace: s.Workspace}
+	place, err := s.Place()
+	if place.Named {
+		in.DB = place.DB
+	}
+	return in, err
+}
 
 // HostedWorkspace is a workspace that the background kernel opened.
 type HostedWorkspace struct {
@@ -201,8 +214,17 @@ func runServer(ctx context.Context, e Env, l *Line) error {
 		e.Screen = nil
 		return e, newLine(e, s)
 	}
+	run := func(ctx context.Context, in CommandRequest, s Streams, hold func(context.Context, OpenRequest) (*session.Workspace, error)) int {
+		return runFor(ctx, e, home, in, s, func(ctx context.Context, s *session.Session) (*session.Workspace, error) {
+			in, err := NameWorkspace(s)
+			if err != nil {
+				return nil, err
+			}
+			return hold(ctx, in)
+		})
+	}
 	return e.Servers.Host(ctx, HostOptions{
-		Place: place, Getenv: l.Getenv, User: l.User(), Idle: idle, Note: note,
+		Run: run, Place: place, Getenv: l.Getenv, User: l.User(), Idle: idle, Note: note,
 		Locate: func(in OpenRequest) (config.WorkspaceLocation, error) {
 			_, sub := open(in)
 			return sub.Place()

@@ -97,7 +97,13 @@ func (l *Line) Prepare(c *cobra.Command, args []string) error {
 		return BadFlag(c, err)
 	}
 	l.Reads = reading[c.CommandPath()]
-	return NotEmpty(c, args)
+	if err := NotEmpty(c, args); err != nil {
+		return err
+	}
+	if l.Hold != nil {
+		l.Choice.Home = "" // a kernel has one home
+	}
+	return l.carryElsewhere(c)
 }
 
 // NotEmpty refuses --db "" and its like: they come from variables that are not

@@ -1,9 +1,11 @@
 package session
 
 import (
+	"context"
 	"slices"
 	"strings"
 
+	"ramet/internal/base/id"
 	"ramet/internal/core/config"
 	"ramet/internal/driver"
 	"ramet/internal/kernel"
@@ -42,9 +44,46 @@ func ClientEnvironment(s *Session) *kernel.Environment {
 	return chooseEnvironment(s.Environ(), conf)
 }
 
+type clientKey struct{}
+
+// WithClient returns a context for what a client of the background kernel asks for: its turns use the client's
+// environment.
+func WithClient(ctx context.Context, e *kernel.Environment) context.Context {
+	return context.WithValue(ctx, clientKey{}, e)
+}
+
+// clientOf returns the environment of the client that asks; nil: there is none.
+func clientOf(ctx context.Context) *kernel.Environment {
+	e, _ := ctx.Value(clientKey{}).(*kernel.Environment)
+	return e
+}
+
+// Lend lets the turns of an agent use the environment of the client that asks, before one begins.
+func (w Turns) Lend(ctx context.Context, a id.Agent) {
+	if w.ws.Kernel != nil {
+		w.ws.Kernel.Lend(a, clientOf(ctx))
+	}
+}
+
 // addEnvironment adds the environment of this process to a prompt that has none.
 func (w *Workspace) addEnvironment(p *kernel.Prompt) {
 	if p.Environment == nil && w.environment != nil {
 		p.Environment = w.environment()
 	}
+}
+
+// ClientVariables returns the part of the environment of this process that goes with a command line to the background
+// kernel: what goes with prompts, and what command lines read. Other variables stay here.
+func ClientVariables(s *Session) []string {
+	var out []string
+	if e := ClientEnvironment(s); e != nil {
+		out = slices.Clone(e.Variables)
+	}
+	for _, pair := range s.Environ() {
+		reads := slices.ContainsFunc([]string{"RAMET_", "XDG_", "NO_COLOR=", "HOME=", "TERM="}, func(start string) bool { return strings.HasPrefix(pair, start) })
+		if reads && !slices.Contains(out, pair) {
+			out = append(out, pair)
+		}
+	}
+	return out
 }

@@ -16,6 +16,9 @@ import (
 	"ramet/internal/store"
 )
 
+// Held reports whether the workspace that is open belongs to this process, and its kernel runs for others too.
+func (s *Session) Held() bool { return s.held }
+
 // Opened is the workspace, if it is open.
 func (s *Session) Opened() *Workspace { return s.open }
 
@@ -23,6 +26,9 @@ func (s *Session) Opened() *Workspace { return s.open }
 func (s *Session) Open(ctx context.Context) (*Workspace, error) {
 	if s.open != nil {
 		return s.open, nil
+	}
+	if s.Hold != nil {
+		return s.openHeld(ctx)
 	}
 	w := &Workspace{Now: s.Now, learn: s.Learn, find: s.Find, mcp: s.MCP, runHooks: s.Hooks, drivers: s.Drivers, unsay: s.Unsay, Command: s.Command}
 	var err error
@@ -73,6 +79,23 @@ func (s *Session) Open(ctx context.Context) (*Workspace, error) {
 	return w, nil
 }
 
+// openHeld opens a workspace that this process holds for all its sessions.
+func (s *Session) openHeld(ctx context.Context) (*Workspace, error) {
+	place, err := s.Place()
+	if err != nil {
+		return nil, err
+	}
+	fresh, err := s.fresh(place)
+	if err != nil {
+		return nil, err
+	}
+	s.open, err = s.Hold(ctx, s)
+	if s.held = err == nil; fresh && s.held && s.Made != nil {
+		s.Made(place.DB)
+	}
+	return s.open, err
+}
+
 // finish finishes what a process that was killed left half restored, whatever this one is for. What
 // cannot be is tried again by whoever needs the files, and they say why.
 func (s *Session) finish(ctx context.Context, w *Workspace) {
@@ -97,7 +120,7 @@ func Over(s *store.Cleaned, peers control.Folder, k *kernel.Kernel) *Workspace {
 
 // Close closes the workspace. What runs here ends.
 func (s *Session) Close() error {
-	if s.open == nil {
+	if s.open == nil || s.held {
 		return nil
 	}
 	return s.open.close()
@@ -113,7 +136,7 @@ func (s *Session) Within() *Session {
 // are its own.
 func (s *Session) Anew() *Session {
 	sub := *s
-	sub.open = nil
+	sub.open, sub.held = nil, false
 	return &sub
 }
 

@@ -39,6 +39,9 @@ type System struct {
 	Now     func() time.Time
 	// Open opens the store of a place.
 	Open func(context.Context, config.WorkspaceLocation) (*store.Store, error)
+	// Hold returns the workspace of a session which this process holds for all its sessions; nil: each session opens
+	// its own.
+	Hold func(context.Context, *Session) (*Workspace, error)
 	// Look reads what the workspace in a file says of itself, and changes nothing.
 	Look func(ctx context.Context, path string) (store.Outline, error)
 	// Start starts a kernel on an open workspace.
@@ -94,6 +97,7 @@ type Session struct {
 	stamp fs.FileInfo // of the user's file before it was read; nil: there was none
 	keys  *credential.Store
 	open  *Workspace
+	held  bool // open is held for other sessions too
 }
 
 // New makes a session. Nothing is read yet.
@@ -121,7 +125,7 @@ func (s *Session) configOf(project string) (*config.Config, error) {
 		return nil, err
 	}
 	s.stamp, _ = os.Stat(path)
-	if s.conf, err = s.settings(project); err == nil {
+	if s.conf, err = s.settings(project); err == nil && s.Hold == nil { // else it holds already what the process goes by
 		catalog.Use(s.conf.Vendors)
 		err = launch.PermitVariables(config.Items(s.conf.Env))
 	}

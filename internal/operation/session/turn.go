@@ -1,8 +1,10 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"iter"
 	"slices"
 	"time"
 
@@ -53,6 +55,7 @@ func (w Turns) Run(ctx context.Context, t Turn) (Ran, error) {
 	if err := w.ws.mayPrompt(ctx, t.Agent); err != nil {
 		return Ran{}, err
 	}
+	t.Prompt.Environment = cmp.Or(t.Prompt.Environment, clientOf(ctx))
 	if w.ws.asks(ctx) != "" {
 		t.Ask = nil // an agent answers no question
 	}
@@ -111,6 +114,7 @@ func (w Turns) serving(ctx context.Context, t Turn) (*control.Client, error) {
 
 // runHere runs it in our own kernel.
 func (w Turns) runHere(ctx context.Context, t Turn) (*kernel.Turn, loop.Outcome, error) {
+	defer w.askHere(ctx, t)()
 	turn, err := w.ws.Kernel.Exec(ctx, t.Agent, t.Prompt)
 	if err != nil {
 		return nil, loop.Outcome{}, err
@@ -125,6 +129,53 @@ func (w Turns) runHere(ctx context.Context, t Turn) (*kernel.Turn, loop.Outcome,
 	return turn, outcome, err
 }
 
+// askHere puts the questions of a turn and its children to t.Ask too, until the result is called.
+func (w Turns) askHere(ctx context.Context, t Turn) (enough func()) {
+	if t.Ask == nil || w.ws.Answers == nil {
+		return func() {}
+	}
+	asking, enough := context.WithCancel(ctx)
+	family := control.Family{t.Agent: true}
+	seen, _ := w.ws.Kernel.Events.Subscribe(asking)
+	go w.forward(asking, seen, family.Knows, t.Ask)
+	return enough
+}
+
+// ForwardQuestions puts all questions of the kernel to ask too, until ctx ends. A question that ask returns an error for
+// still waits for others.
+func (w Turns) ForwardQuestions(ctx context.Context, ask permit.Asker) {
+	if w.ws.Answers != nil {
+		seen, _ := w.ws.Kernel.Events.Subscribe(ctx)
+		w.forward(ctx, seen, func(loop.Event) bool { return true }, ask)
+	}
+}
+
+func (w Turns) forward(ctx context.Context, seen iter.Seq[loop.Event], wanted func(loop.Event) bool, ask permit.Asker) {
+	q := questions{workspace: w.ws, answers: w.ws.Answers, asker: ask, open: map[string]context.CancelFunc{}}
+	defer q.close()
+	for e := range seen {
+		if wanted(e) {
+			q.see(ctx, e)
+		}
+	}
+}
+
+// StopBelow stops the turns of an agent and of all below it.
+func (w Turns) StopBelow(ctx context.Context, a id.Agent) error {
+	all, err := w.ws.Agents().Everybody(ctx)
+	if err != nil {
+		return err
+	}
+	below := map[id.Agent]bool{a: true}
+	for _, one := range all.All { // parents come before children
+		if below[one.ID] = below[one.ID] || below[one.Parent]; below[one.ID] && all.States[one.ID].Busy() {
+			_, stopped := w.Stop(ctx, kernel.Stop{Agent: one.ID})
+			err = errors.Join(err, stopped)
+		}
+	}
+	return err
+}
+
 // stoppedBy says that somebody wanted the turn to end, and not that it failed.
 func stoppedBy(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || fault.Is(err, fault.Interrupted) || fault.Is(err, fault.Cancelled) || fault.Is(err, fault.TimedOut)
@@ -134,7 +185,7 @@ func stoppedBy(ctx context.Context, err error) bool {
 // is whether the prompt got into the history, as far as that kernel came to tell.
 func (w Turns) runThere(ctx context.Context, other *control.Client, t Turn, stay bool) (o loop.Outcome, said bool, err error) {
 	w.ws.addEnvironment(&t.Prompt)
-	q := questions{workspace: w.ws, kernel: other, asker: t.Ask, open: map[string]context.CancelFunc{}}
+	q := questions{workspace: w.ws, answers: remoteAnswers{ctx, other}, asker: t.Ask, open: map[string]context.CancelFunc{}}
 	defer q.close()
 	show := func(e loop.Event) {
 		if e.Type == loop.TurnEnded && fault.Is(e.Err, fault.Leased) {
@@ -175,6 +226,7 @@ func (w Turns) Begin(ctx context.Context, a agent.Agent, p kernel.Prompt, work f
 	if err := CheckPrompt(p.Text); err != nil {
 		return 0, err
 	}
+	p.Environment = cmp.Or(p.Environment, clientOf(ctx))
 	if err := agent.NeedLiving(a); err != nil {
 		return 0, err
 	}
@@ -262,6 +314,7 @@ func (w Turns) Compact(ctx context.Context, a agent.Agent, model llm.Ref) (agent
 	if err := agent.NeedLiving(a); err != nil {
 		return a, err
 	}
+	w.Lend(ctx, a.ID)
 	k := w.ws.Kernel
 	if k == nil {
 		r, err := w.ws.start(ctx, Kernel{NoTools: true})

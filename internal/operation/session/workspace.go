@@ -44,6 +44,8 @@ type Workspace struct {
 
 	// Kernel is the one of this process; nil: there is none.
 	Kernel *kernel.Kernel
+	// Answers takes answers to the questions of Kernel; nil: nobody is asked, or who is asked answers.
+	Answers control.Answerer
 	// Command carries out command lines in this process; nil: nobody does. See Session.
 	Command func(ctx context.Context, args ...string) (string, error)
 	// Elsewhere carries what happens in other kernels to turns that were asked for here.
@@ -88,6 +90,7 @@ type Workspace struct {
 	Now   func() time.Time
 
 	changes changes
+	lent    lentServers
 }
 
 // Kernel says how a kernel of this process works.
@@ -102,9 +105,6 @@ type Kernel struct {
 	Beside bool
 	// Attended says that a person at a terminal sees what the kernel does.
 	Attended bool
-	// Lent are MCP servers that whoever started the kernel lends an agent, besides those of the
-	// workspace; nil: none.
-	Lent func(context.Context, id.Agent) []config.Server
 }
 
 // Running is a kernel, and how to end it.

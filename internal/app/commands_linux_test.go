@@ -1,0 +1,92 @@
+package app_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// Commands use the background kernel if one runs, and agree with its terminals: exec is shown there, what it asks can be
+// answered there, it has the exit code and streams that it has alone, and a client that is lost stops nothing.
+func TestCommandsAreClientsOfTheKernel(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	gate := filepath.Join(w.home, "gate")
+	if err := syscall.Mkfifo(gate, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	long := `{"when": "think", "steps": [{"text": "a long thought begins"}, {"wait": "` + gate + `"}, {"text": ", and its end"}]}`
+	w.script(long, long,
+		`{"when": "make it", "steps": [{"call": "bash", "args": {"command": "echo one > made.txt"}}, {"text": "made"}]}`,
+		`{"when": "from a pipe", "steps": [{"text": "I read it"}]}`)
+	if out := w.ramet("ps"); w.server().Running {
+		t.Fatalf("ps started a kernel: %s", out)
+	}
+	w.ramet("server", "start")
+	x := w.open(90, 24)
+	x.see("[0]")
+
+	// The answer goes to standard output, standard input is that of the client, and so are folder and exit code.
+	cmd := exec.Command(w.exe, "exec", "-")
+	cmd.Dir, cmd.Env, cmd.Stdin = w.project, w.env, strings.NewReader("from a pipe\n")
+	if out, err := cmd.Output(); err != nil || string(out) != "I read it\n" {
+		t.Errorf("exec prints %q, %v", out, err)
+	}
+	x.see("from a pipe", "I read it")
+	cmd = exec.Command(w.exe, "exec", "nobody", "hello")
+	cmd.Dir, cmd.Env = w.project, w.env
+	if out, err := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != 3 || !strings.Contains(string(out), "error[NOT_FOUND]") {
+		t.Errorf("exec of an unknown agent: %v, %s", err, out)
+	}
+
+	// A question of exec is shown in the terminal.
+	asks := exec.Command(w.exe, "exec", "make it")
+	asks.Dir, asks.Env = w.project, w.env
+	if err := asks.Start(); err != nil {
+		t.Fatal(err)
+	}
+	x.see("wants to use bash")
+	if out := w.ramet("ps"); !strings.Contains(out, "asks: bash") {
+		t.Errorf("ps says %s", out)
+	}
+	x.decide("once")
+	if err := asks.Wait(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(w.project, "made.txt")); err != nil {
+		t.Error(err)
+	}
+
+	// A client that is lost stops nothing; interrupt does, and so does Ctrl-C.
+	lost := exec.Command(w.exe, "exec", "think")
+	lost.Dir, lost.Env = w.project, w.env
+	if err := lost.Start(); err != nil {
+		t.Fatal(err)
+	}
+	x.see("a long thought")
+	if err := lost.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	lost.Wait() // it was killed
+	eventually(t, "the agent works", func() bool { return w.server().Workspaces[0].Working == 1 })
+	w.ramet("interrupt", "0")
+	x.see(" interrupted ")
+	stopped := exec.Command(w.exe, "exec", "think")
+	stopped.Dir, stopped.Env = w.project, w.env
+	if err := stopped.Start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the agent works", func() bool { return w.server().Workspaces[0].Working == 1 })
+	if err := stopped.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if stopped.Wait(); stopped.ProcessState.ExitCode() != 130 {
+		t.Errorf("exit code %d after Ctrl-C", stopped.ProcessState.ExitCode())
+	}
+	eventually(t, "nothing works", func() bool { return w.server().Workspaces[0].Working == 0 })
+	x.leave()
+	w.ramet("verify")
+}

@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"ramet/internal/operation"
+	"ramet/internal/operation/session"
+)
+
+// CommandRequest is a command line that a client sends to the background kernel. The kernel carries it out on the
+// workspaces that it holds, with the client's folder, environment and streams.
+type CommandRequest struct {
+	Version                      string
+	Args                         []string
+	Dir                          string
+	Environ                      []string // see ClientVariables
+	Terminal, ErrTerminal, Input bool     // standard output, standard error and standard input are terminals
+}
+
+// Elsewhere carries out a command line in the background kernel if one runs, or, with start, in one that it starts.
+// ran is false if the command line is to be carried out in this process.
+type Elsewhere func(ctx context.Context, l *Line, args []string, start bool) (exit int, ran bool, err error)
+
+// carryElsewhere lets the background kernel carry out a command line that acts on agents, so that every face sees the
+// same states. The error is Exited if the kernel did.
+func (l *Line) carryElsewhere(c *cobra.Command) error {
+	uses, starts := usesKernel(c)
+	if l.elsewhere == nil || !uses {
+		return nil
+	}
+	if _, agents := l.Own(); agents { // the user's socket is not for commands of agents
+		return nil
+	}
+	exit, ran, err := l.elsewhere(c.Context(), starts)
+	if err == nil && ran {
+		err = Exited(exit)
+	}
+	return err
+}
+
+// usesKernel reports whether a command is carried out in the background kernel if one runs, and whether it starts one.
+func usesKernel(c *cobra.Command) (uses, starts bool) {
+	switch name := strings.TrimPrefix(c.CommandPath(), "ramet "); name {
+	case "acp", "mcp serve":
+		return true, true
+	case "exec":
+		for _, own := range []string{"allow", "cwd", "no-tools"} { // they are about this process's own kernel
+			if c.Flags().Changed(own) {
+				return false, false
+			}
+		}
+		noWait, _ := c.Flags().GetBool("no-wait")
+		return true, noWait
+	case "append":
+		return true, false
+	default:
+		o := operation.Named(name)
+		return o != nil && !o.Describe().OnRuns, false
+	}
+}
+
+// runFor carries out the command line of a client in the background kernel. hold returns the workspace of a session,
+// which the kernel holds.
+func runFor(ctx context.Context, e Env, home string, in CommandRequest, s Streams, hold func(context.Context, *session.Session) (*session.Workspace, error)) int {
+	variables := map[string]string{}
+	for _, pair := range in.Environ {
+		name, value, _ := strings.Cut(pair, "=")
+		variables[name] = value
+	}
+	variables["RAMET_HOME"] = home
+	e.Streams, e.Background, e.Screen, e.Pick = s, Background{}, nil, nil
+	e.Servers.Elsewhere = nil
+	e.System.Dir, e.System.Getenv = in.Dir, func(name string) string { return variables[name] }
+	e.System.Environ = func() []string { return in.Environ }
+	e.System.Agent = nil
+	client := session.ClientEnvironment(session.New(e.System, session.Choice{}))
+	e.System.Hold = func(ctx context.Context, s *session.Session) (*session.Workspace, error) {
+		w, err := hold(ctx, s)
+		if err == nil {
+			w.Models().For(client).HideKeys() // before anything of the client is written
+		}
+		return w, err
+	}
+	return Run(session.WithClient(ctx, client), in.Args, e)
+}
