@@ -587,7 +587,8 @@ func TestACPBadInputEndsNothing(t *testing.T) {
 	}
 }
 
-func TestACPEndsWithItsInput(t *testing.T) {
+// When the editor is gone, its agent works on in the background kernel.
+func TestACPAgentsContinueWithoutTheirEditor(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, binary(t))
 	e := s.edit(t)
@@ -600,6 +601,10 @@ func TestACPEndsWithItsInput(t *testing.T) {
 	if code := e.cmd.ProcessState.ExitCode(); code != 0 {
 		t.Errorf("exit code %d: %s", code, e.stderr)
 	}
+	if out := s.must(t, "ps"); !strings.Contains(out, "runs bash") {
+		t.Errorf("ps says %s", out)
+	}
+	s.must(t, "server", "stop", "--force")
 	if err := s.quiet(patience); err != nil {
 		t.Error(err)
 	}
@@ -636,7 +641,11 @@ func TestACPTwoSessionsAndSIGKILL(t *testing.T) {
 	three := e.begin(s.script(t, `{"steps": [{"text": "three began "}, {"wait": "`+gate+`"}]}`, `{"repeat": true, "steps": [{"text": "taken up"}]}`))
 	go e.Prompt(e.ctx, sdk.PromptRequest{SessionId: three, Prompt: []sdk.ContentBlock{sdk.TextBlock("wait again")}})
 	e.until(three, "agent: three began")
-	if err := e.cmd.Process.Signal(syscall.SIGKILL); err != nil {
+	var kernel struct{ PID int }
+	if err := json.Unmarshal([]byte(s.must(t, "server", "status", "--json")), &kernel); err != nil || kernel.PID == 0 {
+		t.Fatal(kernel, err)
+	}
+	if err := syscall.Kill(kernel.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	<-e.over
@@ -672,6 +681,7 @@ func TestACPLendsServers(t *testing.T) {
 	})
 	server := httptest.NewServer(mcpsdk.NewStreamableHTTPHandler(func(*http.Request) *mcpsdk.Server { return mcp }, nil))
 	t.Cleanup(server.Close)
+	t.Cleanup(func() { s.must(t, "server", "stop", "--force") })
 	e := s.edit(t)
 	e.choose = func(sdk.RequestPermissionRequest) string { return "once" }
 	script := func() string {

@@ -104,6 +104,7 @@ func (w Agents) Fork(ctx context.Context, f Fork) (Forked, error) {
 		}
 		child.Cwd, out.Tree = tree.Cwd, &tree
 	}
+	w.ws.Turns().Lend(ctx, child.ID)
 	born, err := w.fork(ctx, f.Parent.ID, child, f.Start)
 	if err != nil {
 		if out.Tree != nil {

@@ -38,6 +38,7 @@ func (w Mail) Send(ctx context.Context, l Letter) (mail.Letter, error) {
 	if err := w.ws.Project().fires(ctx, about, kernel.Mailing(registry.Send{From: about.ID, To: l.To.ID, Body: l.Body})); err != nil {
 		return mail.Letter{}, err
 	}
+	w.ws.Turns().Lend(ctx, l.To.ID) // it may wake
 	order := registry.Send{Claim: agent.Passing(), To: l.To.ID, Body: l.Body, Most: w.ws.Config.Number("max_unread")}
 	if l.From == nil {
 		return w.send(ctx, order)
