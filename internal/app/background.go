@@ -115,12 +115,40 @@ func otherVersion(kernel, client string) error {
 		WithHint("`ramet server restart` starts it again once no agent works")
 }
 
-// carryElsewhere carries out a command line in the background kernel.
+// carryElsewhere carries out a command line in the background kernel. It offers to restart one of another version.
 func carryElsewhere(ctx context.Context, l *cli.Line, args []string, start bool) (exit int, ran bool, err error) {
 	b, err := backgroundOf(l.Session)
 	if err != nil {
 		return 0, start, err
 	}
+	exit, ran, err = b.carry(ctx, l, args, start)
+	if fault.Is(err, fault.Conflict) && b.mayRestart(ctx, l, err) {
+		if err := b.Stop(ctx, false); err != nil {
+			return 0, true, err
+		}
+		return b.carry(ctx, l, args, true)
+	}
+	return exit, ran, err
+}
+
+// mayRestart asks the user whether a kernel of another version is to be restarted. One with agents at work is not.
+func (b *background) mayRestart(ctx context.Context, l *cli.Line, why error) bool {
+	if l.Password == nil || !l.ErrTerminal || l.JSON {
+		return false
+	}
+	now, err := b.Status(ctx)
+	for _, one := range now.Workspaces {
+		if one.Working+one.Commands > 0 {
+			return false
+		}
+	}
+	e, _ := fault.Of(why)
+	return err == nil && l.Yes(e.Message+". No agent works: restart it? [y/N] ")
+}
+
+// carry carries out a command line in the kernel; with start, in one that it starts if none runs. CONFLICT: the kernel
+// is of another version.
+func (b *background) carry(ctx context.Context, l *cli.Line, args []string, start bool) (exit int, ran bool, err error) {
 	if start {
 		if err := b.ensure(ctx); err != nil {
 			return 0, true, err
