@@ -71,7 +71,7 @@ func relay(ctx context.Context, conn io.ReadWriter, s cli.Streams) (exit int, er
 	}
 }
 
-// errLost is why a command ends whose client is gone.
+// errLost ends a command whose client is gone.
 var errLost = errors.New("the client is gone")
 
 // clientStreams are the streams of a client, in the kernel.

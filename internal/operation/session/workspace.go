@@ -44,7 +44,7 @@ type Workspace struct {
 
 	// Kernel is the one of this process; nil: there is none.
 	Kernel *kernel.Kernel
-	// Answers takes answers to the questions of Kernel; nil: nobody is asked, or who is asked answers.
+	// Answers takes answers to the questions of Kernel; nil: no question can be answered from elsewhere.
 	Answers control.Answerer
 	// Command carries out command lines in this process; nil: nobody does. See Session.
 	Command func(ctx context.Context, args ...string) (string, error)
