@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"ramet/internal/base/text"
+	"ramet/internal/run"
 )
 
 // formatTime is a time as bodies hold it.
@@ -68,4 +69,13 @@ func withoutUser(s string) string {
 // isCommit reports whether s can be the hash of a commit.
 func isCommit(s string) bool {
 	return len(s) >= 7 && len(s) <= 64 && strings.Trim(s, "0123456789abcdefABCDEF") == ""
+}
+
+// timeOf is an event's time; of one that has none, the time of the event before.
+func timeOf(e run.Event, before time.Time) time.Time {
+	t, err := time.Parse(time.RFC3339Nano, e.TS)
+	if err != nil || t.Year() < 1970 || t.Year() > 9999 {
+		return laterTime(time.Unix(0, 0).UTC(), before)
+	}
+	return t.UTC().Truncate(time.Microsecond)
 }

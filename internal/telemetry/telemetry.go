@@ -220,3 +220,10 @@ func (p Patch) Fields() []string {
 func (p Patch) has(name string) bool {
 	return slices.ContainsFunc(p.changes, func(c change) bool { return c.name == name })
 }
+
+// Total adds up the records of one job type and status, for /metrics.
+type Total struct {
+	JobType JobType
+	Status  Status
+	Sums
+}

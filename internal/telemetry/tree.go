@@ -1,12 +1,10 @@
 package telemetry
 
 import (
-	"bytes"
 	"cmp"
+	"encoding/json"
 	"math"
 	"slices"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 const (
@@ -57,11 +55,10 @@ func BuildTree(root Record, below []Record) Branch {
 	}
 	// From the leaves up: a host stands before those that it hosts.
 	var out Branch
-	var c counter
 	for at := len(nodes) - 1; at >= 0; at-- {
 		n := &nodes[at]
 		slices.Reverse(n.kids)
-		b := Branch{Record: *n.record, Sums: c.sums(n.record), Children: n.kids}
+		b := Branch{Record: *n.record, Sums: SumsOf(*n.record), Children: n.kids}
 		if b.Children == nil {
 			b.Children = []Branch{}
 		}
@@ -81,17 +78,9 @@ func BuildTree(root Record, below []Record) Branch {
 	return out
 }
 
-// SumsOf are the sums of one record. Tokens, cost and time are counted where a model
+// SumsOf returns the sums of one record. Tokens, cost and time are counted where a model
 // was called, so that a launch that repeats the sum of its calls does not double it.
-func SumsOf(r Record) Sums { return new(counter).sums(&r) }
-
-// counter reads the metrics of many records with one decoder.
-type counter struct {
-	dec  jsontext.Decoder
-	text bytes.Buffer
-}
-
-func (c *counter) sums(r *Record) Sums {
+func SumsOf(r Record) Sums {
 	s := Sums{Records: 1}
 	if r.JobType != LLMCall {
 		return s
@@ -100,50 +89,23 @@ func (c *counter) sums(r *Record) Sums {
 	if r.DurationMS != nil {
 		s.DurationMS = *r.DurationMS
 	}
-	total := false
-	dec := &c.dec
-	c.text = *bytes.NewBuffer(r.Metrics)
-	dec.Reset(&c.text)
-	if token, err := dec.ReadToken(); err != nil || token.Kind() != '{' {
+	var metrics map[string]any
+	if json.Unmarshal(r.Metrics, &metrics) != nil {
 		return s
 	}
-	for dec.PeekKind() == '"' {
-		name, err := dec.ReadToken()
-		if err != nil {
-			return s
-		}
-		var to *int64
-		switch name.String() {
-		case "input_tokens":
-			to = &s.InputTokens
-		case "output_tokens":
-			to = &s.OutputTokens
-		case "total_tokens":
-			to = &s.TotalTokens
-		case "api_cost_usd":
-		default:
-			dec.SkipValue()
-			continue
-		}
-		if dec.PeekKind() != '0' {
-			dec.SkipValue()
-			continue
-		}
-		value, err := dec.ReadToken()
-		if err != nil {
-			return s
-		}
-		f, err := value.Float()
-		switch {
-		case err != nil || f < 0: // says nothing
-		case to == nil:
-			s.CostUSD = f
-		default:
-			*to = int64(min(f, 1<<53))
-			total = total || to == &s.TotalTokens
-		}
+	amount := func(name string) (float64, bool) {
+		f, ok := metrics[name].(float64)
+		return max(f, 0), ok && f >= 0
 	}
-	if !total {
+	tokens := func(name string) (int64, bool) {
+		f, ok := amount(name)
+		return int64(min(f, 1<<53)), ok
+	}
+	s.InputTokens, _ = tokens("input_tokens")
+	s.OutputTokens, _ = tokens("output_tokens")
+	s.CostUSD, _ = amount("api_cost_usd")
+	total, ok := tokens("total_tokens")
+	if s.TotalTokens = total; !ok {
 		s.TotalTokens = s.InputTokens + s.OutputTokens
 	}
 	return s
@@ -165,32 +127,15 @@ func (s *Sums) Add(o Sums) {
 	s.CostUSD = min(s.CostUSD+o.CostUSD, math.MaxFloat64)
 }
 
-// TraceID is the trace that a record's context names, if it can be looked for.
+// TraceID returns the trace that a record's context names, if it can be looked for.
 func (r Record) TraceID() string {
-	dec := jsontext.NewDecoder(bytes.NewBuffer(r.Context))
-	if token, err := dec.ReadToken(); err != nil || token.Kind() != '{' {
+	var about map[string]any
+	if json.Unmarshal(r.Context, &about) != nil {
 		return ""
 	}
-	for dec.PeekKind() == '"' {
-		name, err := dec.ReadToken()
-		if err != nil {
-			return ""
-		}
-		if name.String() != "trace_id" {
-			if dec.SkipValue() != nil {
-				return ""
-			}
-			continue
-		}
-		value, err := dec.ReadToken()
-		if err != nil || value.Kind() != '"' {
-			return ""
-		}
-		var id string
-		if readFilterText(&id, value.String()) != nil {
-			return ""
-		}
-		return id
+	id, _ := about["trace_id"].(string)
+	if readFilterText(new(string), id) != nil {
+		return ""
 	}
-	return ""
+	return id
 }

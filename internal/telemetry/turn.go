@@ -70,19 +70,34 @@ func BeginTurn(s TurnStart) (*Turn, []Delivery) {
 		TriggerType: s.TriggerType, Context: about.object()})}
 }
 
-// Call creates the record of a call, finished: what is under way has no entry yet.
+// childEnd returns the record of something below the turn that has ended, and the first fields of its context.
+// kind and id give the record its id.
+func (t *Turn) childEnd(job JobType, kind, id string, at time.Time, tookMS int64) (Record, fieldValues) {
+	took := min(max(tookMS, 0), 1<<40)
+	end := truncateTime(at)
+	start := laterTime(t.start, end.Add(-time.Duration(took)*time.Millisecond))
+	end = laterTime(start, end)
+	runID := RunID("agent-"+t.agent, job, cutLine(id, MaxName), 1)
+	r := Record{EventID: EventID("agent", t.agent, kind, id), RunID: runID, ParentRunID: t.runID, AgentName: t.name, JobType: job,
+		StartTime: start, EndTime: &end, DurationMS: &took}
+	return r, fieldValues{"trace_id": t.trace, "span_id": spanOf(runID), "parent_span_id": t.span, "agent_uuid": t.agent}
+}
+
+// endedDelivery creates a record that ended well, or for a reason.
+func endedDelivery(r Record, why reason, about fieldValues) []Delivery {
+	if r.Status = why.status(); why.code != "" {
+		r.ErrorSummary = why.summary()
+	}
+	r.Context = about.object()
+	return []Delivery{createDelivery(r)}
+}
+
+// Call creates the record of a call, finished: a call under way has no entry yet.
 func (t *Turn) Call(c TurnCall) []Delivery {
 	t.calls++
 	input := c.Input + c.CacheRead + c.CacheWrite
-	took := min(max(c.TookMS, 0), 1<<40)
-	end := truncateTime(c.At)
-	start := laterTime(t.start, end.Add(-time.Duration(took)*time.Millisecond))
-	end = laterTime(start, end)
-	launch := "agent-" + t.agent
-	runID := RunID(launch, LLMCall, cutLine(c.ID, MaxName), 1)
-	r := Record{EventID: EventID("agent", t.agent, string(LLMCall), c.ID), RunID: runID, ParentRunID: t.runID,
-		AgentName: t.name, JobType: LLMCall, StartTime: start, EndTime: &end, DurationMS: &took}
-	about := fieldValues{"trace_id": t.trace, "span_id": spanOf(runID), "parent_span_id": t.span, "call_id": cutLine(c.ID, MaxName), "agent_uuid": t.agent}
+	r, about := t.childEnd(LLMCall, string(LLMCall), c.ID, c.At, c.TookMS)
+	about["call_id"] = cutLine(c.ID, MaxName)
 	for name, value := range map[string]string{"model": c.Model, "provider_base_url": withoutUser(c.BaseURL), "request_hash": c.Request} {
 		if value != "" {
 			about[name] = cutLine(value, MaxRef)
@@ -106,11 +121,8 @@ func (t *Turn) Call(c TurnCall) []Delivery {
 		used["finish_reason"], used["error_class"] = "error", cutLine(c.Outcome, MaxName)
 		why = reason{orFailed(c.Outcome), "", ""}
 	}
-	if r.Status = why.status(); why.code != "" {
-		r.ErrorSummary = why.summary()
-	}
-	r.Context, r.Metrics = about.object(), used.object()
-	return []Delivery{createDelivery(r)}
+	r.Metrics = used.object()
+	return endedDelivery(r, why, about)
 }
 
 // End ends the turn.
@@ -132,4 +144,65 @@ func truncateTime(t time.Time) time.Time { return t.UTC().Truncate(time.Microsec
 // formatDollars is an amount of nano-dollars, exactly.
 func formatDollars(nano int64) json.Number {
 	return json.Number(strconv.FormatFloat(float64(nano)/1e9, 'f', -1, 64))
+}
+
+// TurnHook is a hook that ran, as its entry in the history tells it.
+type TurnHook struct {
+	ID      string // of the entry: its hash
+	Event   string // such as PreToolUse
+	About   string // the tool, or what else the event is about; empty: nothing
+	Program string
+	From    string
+	Outcome string // passed, objected, failed, timed out
+	Why     string
+	At      time.Time
+	TookMS  int64
+}
+
+// Hook creates the record of a hook, finished: a gate of the turn. One that objected did what it is
+// for; one that failed or took too long did not.
+func (t *Turn) Hook(h TurnHook) []Delivery {
+	r, about := t.childEnd(Gate, "hook", h.ID, h.At, h.TookMS)
+	for name, value := range map[string]string{"hook_event": h.Event, "program": h.Program, "from": h.From, "outcome": h.Outcome} {
+		about[name] = cutLine(value, MaxName)
+	}
+	if h.About != "" {
+		about["about"] = cutLine(h.About, MaxName)
+	}
+	var why reason
+	switch h.Outcome {
+	case "failed":
+		why = reason{"FAILED", h.Why, ""}
+	case "timed out":
+		why = reason{"TIMED_OUT", h.Why, ""}
+	}
+	return endedDelivery(r, why, about)
+}
+
+// TurnTool is a call of a tool of an MCP server that ended, as its result in the history
+// tells it.
+type TurnTool struct {
+	ID      string // of the entry and the call: a name that stays
+	Server  string
+	Tool    string
+	Outcome string // done, failed, refused, unknown
+	At      time.Time
+	TookMS  int64
+}
+
+// Tool creates the record of a call of a server, finished.
+func (t *Turn) Tool(c TurnTool) []Delivery {
+	r, about := t.childEnd(MCPToolCall, string(MCPToolCall), c.ID, c.At, c.TookMS)
+	for name, value := range map[string]string{"server": c.Server, "tool": c.Tool, "outcome": c.Outcome} {
+		about[name] = cutLine(value, MaxName)
+	}
+	var why reason
+	switch c.Outcome {
+	case "done":
+	case "unknown":
+		why = reason{"INTERRUPTED", "nobody knows whether it happened", ""}
+	default:
+		why = reason{"FAILED", "the server could not do it, or could not be asked", ""}
+	}
+	return endedDelivery(r, why, about)
 }

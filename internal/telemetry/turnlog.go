@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -39,22 +40,19 @@ type Turnlog struct {
 	TurnlogOptions
 	at    registry.Cursor
 	kept  registry.Cursor // what the file says
-	open  map[id.Agent]*turn
+	open  map[id.Agent]*Turn
 	asked map[id.Agent]history.Entry // the newest words of the user, before a call followed
-	last  map[id.Agent]*turn         // that ended, for hooks that ran then
+	last  map[id.Agent]*Turn         // that ended, for hooks that ran then
 	early map[id.Agent][]TurnHook
 	runs  map[id.Agent]bool // whether an agent stands below a run
 }
-
-// turn is one that has not ended.
-type turn struct{ *Turn }
 
 // page is how many entries are read at once.
 const page = 500
 
 // KeepTurnlog follows until ctx ends.
 func KeepTurnlog(ctx context.Context, o TurnlogOptions) error {
-	b := &Turnlog{TurnlogOptions: o, open: map[id.Agent]*turn{}, asked: map[id.Agent]history.Entry{}, last: map[id.Agent]*turn{}, early: map[id.Agent][]TurnHook{}, runs: map[id.Agent]bool{}}
+	b := &Turnlog{TurnlogOptions: o, open: map[id.Agent]*Turn{}, asked: map[id.Agent]history.Entry{}, last: map[id.Agent]*Turn{}, early: map[id.Agent][]TurnHook{}, runs: map[id.Agent]bool{}}
 	if b.Look == 0 {
 		b.Look = time.Second
 	}
@@ -182,7 +180,7 @@ func (b *Turnlog) follow(ctx context.Context, e history.Entry) error {
 }
 
 // begin begins a turn with its first call: when the user spoke, or when it was asked.
-func (b *Turnlog) begin(ctx context.Context, e history.Entry, c history.Call) (*turn, error) {
+func (b *Turnlog) begin(ctx context.Context, e history.Entry, c history.Call) (*Turn, error) {
 	a, err := b.Agents.Agent(ctx, e.Agent)
 	if err != nil {
 		return nil, err
@@ -193,9 +191,8 @@ func (b *Turnlog) begin(ctx context.Context, e history.Entry, c history.Call) (*
 		s.Key, s.At, s.TriggerType = "entry "+strconv.FormatInt(int64(said.ID), 10), said.CreatedAt, "prompt"
 		delete(b.asked, e.Agent)
 	}
-	begun, deliveries := BeginTurn(s)
+	t, deliveries := BeginTurn(s)
 	b.Put(deliveries...)
-	t := &turn{begun}
 	b.open[e.Agent] = t
 	b.hooked(e.Agent, t)
 	return t, nil
@@ -203,7 +200,7 @@ func (b *Turnlog) begin(ctx context.Context, e history.Entry, c history.Call) (*
 
 // call records a call; one that does not lead to another ends the turn. Those of another program
 // that went over the wire never do: its turn ends with an entry that sums them up, and is no call.
-func (b *Turnlog) call(t *turn, e history.Entry, m history.Meta) {
+func (b *Turnlog) call(t *Turn, e history.Entry, m history.Meta) {
 	c := *m.Call
 	if !m.Summed() {
 		b.Put(t.Call(TurnCall{ID: e.Hash.String(), Model: c.Model, Request: c.Request, Outcome: c.Outcome, At: e.CreatedAt, TookMS: c.TookMS,
@@ -250,4 +247,68 @@ func (b *Turnlog) below(ctx context.Context, a id.Agent) (bool, error) {
 	}
 	b.runs[a] = found
 	return found, nil
+}
+
+// mostEarly is how many hooks of an agent are kept whose turn has not begun.
+const mostEarly = 100
+
+// hook records a hook that ran: below the turn that is under way, or the last one; one that ran
+// before its turn began, when that begins.
+func (b *Turnlog) hook(e history.Entry) {
+	var m history.Meta
+	if json.Unmarshal(e.Meta, &m) != nil || m.Hook == nil {
+		return
+	}
+	h := TurnHook{ID: e.Hash.String(), Event: m.Hook.Event, About: m.Hook.About, Program: m.Hook.Program, From: m.Hook.From,
+		Outcome: m.Hook.Outcome, Why: m.Hook.Why, At: e.CreatedAt, TookMS: m.Hook.TookMS}
+	t := b.open[e.Agent]
+	switch m.Hook.Event {
+	case "UserPromptSubmit", "SessionStart", "SubagentStart":
+	default:
+		if t == nil {
+			t = b.last[e.Agent]
+		}
+	}
+	if t != nil {
+		b.Put(t.Hook(h)...)
+	} else if len(b.early[e.Agent]) < mostEarly {
+		b.early[e.Agent] = append(b.early[e.Agent], h)
+	}
+}
+
+// hooked records the hooks that ran before a turn began.
+func (b *Turnlog) hooked(a id.Agent, t *Turn) {
+	for _, h := range b.early[a] {
+		b.Put(t.Hook(h)...)
+	}
+	delete(b.early, a)
+}
+
+// served is what the result of a tool of an MCP server keeps of the call (package mcp).
+type served struct {
+	MCP *struct {
+		Server  string `json:"server"`
+		Tool    string `json:"tool"`
+		Outcome string `json:"outcome"`
+		TookMS  int64  `json:"took_ms"`
+	} `json:"mcp"`
+}
+
+// tools records the calls of MCP servers among results.
+func (b *Turnlog) tools(t *Turn, e history.Entry) error {
+	if t == nil {
+		return nil // of a turn whose beginning nobody saw
+	}
+	parts, err := e.Parts()
+	if err != nil {
+		return err
+	}
+	for _, p := range parts {
+		var s served
+		if p.Memo == nil || json.Unmarshal(p.Memo, &s) != nil || s.MCP == nil {
+			continue
+		}
+		b.Put(t.Tool(TurnTool{ID: e.Hash.String() + " " + p.CallID, Server: s.MCP.Server, Tool: s.MCP.Tool, Outcome: s.MCP.Outcome, At: e.CreatedAt, TookMS: s.MCP.TookMS})...)
+	}
+	return nil
 }

@@ -62,28 +62,34 @@ func (s *Store) build(ctx context.Context, runID string, kind Kind, config []byt
 		return nil, err
 	}
 	err := s.alone(ctx, func() error {
-		if _, err := os.Lstat(s.Dir(runID)); err == nil {
+		if s.Has(runID) {
 			return runExists(runID)
 		}
-		aside := &Store{Root: filepath.Join(s.Root, ".new-"+runID), Project: s.Project, Server: s.Server, Logs: s.Logs, Key: s.Key, Now: s.Now}
-		if err := step.RemoveAll(aside.Root); err != nil { // left by one that was killed
-			return fault.New(fault.StorageIO, "remove %s: %w", aside.Root, err)
-		}
-		defer step.RemoveAll(aside.Root)
-		if err := aside.fill(ctx, runID, kind, config, begin); err != nil {
-			return err
-		}
-		if err := step.Rename(aside.Dir(runID), s.Dir(runID)); errors.Is(err, fs.ErrExist) {
-			return runExists(runID)
-		} else if err != nil {
-			return fault.New(fault.StorageIO, "name run %s: %w", runID, err)
-		}
-		return durable.SyncFolder(s.Root)
+		return s.makeAside(runID, func(aside *Store) error { return aside.fill(ctx, runID, kind, config, begin) })
 	})
 	if err != nil {
 		return nil, err
 	}
 	return s.OpenSession(ctx, runID, kind)
+}
+
+// makeAside makes the folder of a run under another name, and gives it its own when fill is done.
+func (s *Store) makeAside(runID string, fill func(*Store) error) error {
+	aside := *s
+	aside.Root = filepath.Join(s.Root, ".new-"+runID)
+	if err := step.RemoveAll(aside.Root); err != nil { // left by one that was killed
+		return durable.Failure("remove", aside.Root, err)
+	}
+	defer step.RemoveAll(aside.Root)
+	if err := fill(&aside); err != nil {
+		return err
+	}
+	if err := step.Rename(aside.Dir(runID), s.Dir(runID)); errors.Is(err, fs.ErrExist) {
+		return runExists(runID)
+	} else if err != nil {
+		return durable.Failure("name run", s.Dir(runID), err)
+	}
+	return durable.SyncFolder(s.Root)
 }
 
 // alone makes a run while nobody else makes one in this folder: two of one name would take
@@ -219,17 +225,16 @@ func VouchedFiles(state run.Snapshot) map[string]string {
 // until replays a run up to and including one event.
 func (r *Reader) until(ctx context.Context, at string) (run.Snapshot, run.Fork, error) {
 	number, _ := strconv.ParseInt(at, 10, 64)
-	reducer := r.reducer()
-	for e, err := range r.Events(ctx, 0) {
-		if err != nil {
-			return run.Snapshot{}, run.Fork{}, err
+	var found run.Fork
+	reducer, err := r.replay(ctx, func(reducer *run.Reducer, e run.Entry) (bool, error) {
+		if e.ID != at && reducer.Count() != number {
+			return false, nil
 		}
-		if err := reducer.Apply(e.Event); err != nil {
-			return run.Snapshot{}, run.Fork{}, unfitEvent(r.RunID, e, err)
-		}
-		if e.ID == at || reducer.Count() == number {
-			return reducer.Snapshot(), run.Fork{ParentRunID: e.RunID, EventID: e.ID, EventHash: e.Hash, EventCount: reducer.Count()}, nil
-		}
+		found = run.Fork{ParentRunID: e.RunID, EventID: e.ID, EventHash: e.Hash, EventCount: reducer.Count()}
+		return true, nil
+	})
+	if err != nil || found.EventCount > 0 {
+		return reducer.Snapshot(), found, err
 	}
 	return run.Snapshot{}, run.Fork{}, fault.New(fault.NotFound, "run %s has no event %.60q", r.RunID, at).
 		WithHint("`ramet run events %s` lists them; give an event_id or a number", r.RunID)

@@ -145,7 +145,7 @@ func (x *Session) Adopt(ctx context.Context, consent string) error {
 	if now != consent {
 		return fault.New(fault.Untrusted, "run %s has changed since you were asked", x.RunID).WithHint("nothing was done; look again")
 	}
-	path := x.path(checkpointFile)
+	path := x.file(checkpointFile)
 	if err := step.Rename(path, path+".foreign"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return durable.Failure("rename", path, err)
 	}

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"iter"
 	"os"
-	"path/filepath"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/run"
@@ -157,16 +156,28 @@ func (r *Reader) prefix(ctx context.Context, after int64, yield func(run.Entry, 
 
 // Replay reduces all events.
 func (r *Reader) Replay(ctx context.Context) (run.Snapshot, error) {
+	reducer, err := r.replay(ctx, nil)
+	return reducer.Snapshot(), err
+}
+
+// replay reduces all events. see, if it is not nil, is called after each and stops the replay with done.
+func (r *Reader) replay(ctx context.Context, see func(reducer *run.Reducer, e run.Entry) (done bool, err error)) (*run.Reducer, error) {
 	reducer := r.reducer()
 	for e, err := range r.Events(ctx, 0) {
 		if err != nil {
-			return reducer.Snapshot(), err
+			return reducer, err
 		}
 		if err := reducer.Apply(e.Event); err != nil {
-			return reducer.Snapshot(), unfitEvent(r.RunID, e, err)
+			return reducer, unfitEvent(r.RunID, e, err)
+		}
+		if see == nil {
+			continue
+		}
+		if done, err := see(reducer, e); done || err != nil {
+			return reducer, err
 		}
 	}
-	return reducer.Snapshot(), nil
+	return reducer, nil
 }
 
 // reducer begins with the oldest ancestor's name: RUN_FORKED changes it.
@@ -186,7 +197,7 @@ func unfitEvent(runID string, e run.Entry, err error) error {
 // Stored reads snapshot.json as it is; ok is false if there is none. A damaged
 // one is EVENT_CHAIN_BROKEN.
 func (r *Reader) Stored() (s run.Snapshot, raw []byte, ok bool, err error) {
-	path := filepath.Join(r.store.Dir(r.RunID), snapshotFile)
+	path := r.file(snapshotFile)
 	raw, err = os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, nil, false, nil
@@ -246,19 +257,14 @@ func (r *Reader) Truth(ctx context.Context) (run.Snapshot, error) {
 	if err != nil {
 		return stored, err
 	}
-	reducer := r.reducer()
-	for e, err := range r.Events(ctx, 0) {
-		if err != nil {
-			return stored, err
-		}
-		if err := reducer.Apply(e.Event); err != nil {
-			return stored, unfitEvent(r.RunID, e, err)
-		}
+	reducer, err := r.replay(ctx, func(reducer *run.Reducer, _ run.Entry) (bool, error) {
 		if ok && reducer.Count() == stored.EventCount {
-			if err := sameSnapshot(reducer, raw, r.RunID); err != nil {
-				return stored, err
-			}
+			return false, sameSnapshot(reducer, raw, r.RunID)
 		}
+		return false, nil
+	})
+	if err != nil {
+		return stored, err
 	}
 	if ok && reducer.Count() < stored.EventCount {
 		return stored, tooFar(runPlace(r.RunID), stored.EventCount, reducer.Count())
@@ -269,17 +275,11 @@ func (r *Reader) Truth(ctx context.Context) (run.Snapshot, error) {
 // Difference compares a stored snapshot with the replay of as many events, and
 // tells the lines that differ; none if it is what it should be.
 func (r *Reader) Difference(ctx context.Context, stored run.Snapshot, raw []byte) ([]string, error) {
-	reducer := r.reducer()
-	for e, err := range r.Events(ctx, 0) {
-		if err != nil {
-			return nil, err
-		}
-		if reducer.Count() == stored.EventCount {
-			break
-		}
-		if err := reducer.Apply(e.Event); err != nil {
-			return nil, unfitEvent(r.RunID, e, err)
-		}
+	reducer, err := r.replay(ctx, func(reducer *run.Reducer, _ run.Entry) (bool, error) {
+		return reducer.Count() == stored.EventCount, nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	if reducer.Count() < stored.EventCount {
 		return nil, tooFar(runPlace(r.RunID), stored.EventCount, reducer.Count())

@@ -75,7 +75,7 @@ func (x *Session) grow(line []byte) {
 
 // edge is the tree that the last writer kept, if it can be read.
 func (x *Session) edge() (*run.Tree, bool) {
-	text, err := os.ReadFile(x.path(edgeFile))
+	text, err := os.ReadFile(x.file(edgeFile))
 	if err != nil {
 		return nil, false
 	}
@@ -83,33 +83,43 @@ func (x *Session) edge() (*run.Tree, bool) {
 	return edge, err == nil
 }
 
-// notes are the checkpoints in the folder, and whether all are signed with our key. Those
-// of others cannot be checked, but what they say must be true all the same.
+// notes returns the checkpoints in the folder, and whether all are signed with our key. Those
+// of others cannot be checked, but their claims must be true all the same.
 func (r *Reader) notes() (out []run.Checkpoint, ours bool, err error) {
+	ours = true
+	out, err = r.readNotes(func(note, verifier string) (run.Checkpoint, error) {
+		c, err := OpenCheckpoint([]byte(note), verifier)
+		if isForeignKey(err) {
+			ours = false
+			return readUnsigned(note)
+		}
+		return c, err
+	})
+	return out, ours, err
+}
+
+// readNotes reads the checkpoints in the folder with open.
+func (r *Reader) readNotes(open func(note, verifier string) (run.Checkpoint, error)) ([]run.Checkpoint, error) {
 	text, err := os.ReadFile(r.file(checkpointFile))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, true, nil
+		return nil, nil
 	}
 	if err != nil {
-		return nil, false, fault.New(fault.StorageIO, "read %s: %w", r.file(checkpointFile), err)
+		return nil, fault.New(fault.StorageIO, "read %s: %w", r.file(checkpointFile), err)
 	}
 	key, err := r.store.Key()
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	ours = true
+	var out []run.Checkpoint
 	for _, note := range splitNotes(string(text)) {
-		c, err := OpenCheckpoint([]byte(note), key.Verifier())
-		if isForeignKey(err) {
-			ours = false
-			c, err = readUnsigned(note)
-		}
+		c, err := open(note, key.Verifier())
 		if err != nil {
-			return nil, false, err
+			return nil, err
 		}
 		out = append(out, c)
 	}
-	return out, ours, nil
+	return out, nil
 }
 
 // isForeignKey reports whether a note is signed with another key.

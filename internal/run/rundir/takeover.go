@@ -5,12 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"os"
-	"path/filepath"
 
-	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
-	"ramet/internal/base/step"
 	"ramet/internal/run"
 )
 
@@ -35,24 +31,15 @@ func (s *Store) Receive(ctx context.Context, runID string, e Handover) error {
 }
 
 func (s *Store) receive(runID string, e Handover) error {
-	if _, err := os.Lstat(s.Dir(runID)); err == nil {
+	if s.Has(runID) {
 		return s.received(runID, e)
 	}
-	aside := &Store{Root: filepath.Join(s.Root, ".new-"+runID), Project: s.Project}
-	if err := step.RemoveAll(aside.Root); err != nil { // left by one that was killed
-		return durable.Failure("remove", aside.Root, err)
-	}
-	defer step.RemoveAll(aside.Root)
-	if err := aside.create(runID, e.Kind, e.Config); err != nil {
-		return err
-	}
-	if err := aside.receiveAgent(runID, e); err != nil {
-		return err
-	}
-	if err := step.Rename(aside.Dir(runID), s.Dir(runID)); err != nil {
-		return durable.Failure("name run", s.Dir(runID), err)
-	}
-	return durable.SyncFolder(s.Root)
+	return s.makeAside(runID, func(aside *Store) error {
+		if err := aside.create(runID, e.Kind, e.Config); err != nil {
+			return err
+		}
+		return aside.receiveAgent(runID, e)
+	})
 }
 
 func (s *Store) received(runID string, e Handover) error {

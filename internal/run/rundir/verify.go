@@ -3,8 +3,8 @@ package rundir
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"ramet/internal/base/fault"
@@ -30,31 +30,10 @@ type Proof struct {
 
 // Checkpoints reads the notes in the run's folder, those signed with our key.
 func (r *Reader) Checkpoints() ([]run.Checkpoint, error) {
-	text, err := os.ReadFile(r.file(checkpointFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fault.New(fault.StorageIO, "read %s: %w", r.file(checkpointFile), err)
-	}
-	key, err := r.store.Key()
-	if err != nil {
-		return nil, err
-	}
-	var out []run.Checkpoint
-	for _, note := range splitNotes(string(text)) {
-		c, err := OpenCheckpoint([]byte(note), key.Verifier())
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, c)
-	}
-	return out, nil
+	return r.readNotes(func(note, verifier string) (run.Checkpoint, error) { return OpenCheckpoint([]byte(note), verifier) })
 }
 
-func (r *Reader) file(name string) string {
-	return r.store.Dir(r.RunID) + string(os.PathSeparator) + name
-}
+func (r *Reader) file(name string) string { return filepath.Join(r.store.Dir(r.RunID), name) }
 
 // splitNotes cuts a file of notes apart: each ends with its signatures and an
 // empty line. An unfinished last one is left out: it was never acknowledged.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -117,8 +116,6 @@ func (x *Session) load(ctx context.Context) error {
 	return x.growTree(ctx)
 }
 
-func (x *Session) path(name string) string { return filepath.Join(x.store.Dir(x.RunID), name) }
-
 // Now is the run's state at the end of the log.
 func (x *Session) Now() run.Snapshot { return x.reducer.Snapshot() }
 
@@ -223,7 +220,7 @@ func (x *Session) draft(q Request) (run.Draft, error) {
 // Settle writes the snapshot and signs the head of the log. The log is never
 // read for this.
 func (x *Session) Settle() error {
-	if err := durable.Write(x.path(snapshotFile), 0o600, x.reducer.Write); err != nil {
+	if err := durable.Write(x.file(snapshotFile), 0o600, x.reducer.Write); err != nil {
 		return err
 	}
 	return x.sign()
@@ -241,10 +238,10 @@ func (x *Session) sign() error {
 	if err != nil {
 		return err
 	}
-	if err := appendFile(x.path(checkpointFile), append(note, '\n')); err != nil {
+	if err := appendFile(x.file(checkpointFile), append(note, '\n')); err != nil {
 		return err
 	}
-	return durable.WriteFile(x.path(edgeFile), []byte(x.before.Edge()), 0o600)
+	return durable.WriteFile(x.file(edgeFile), []byte(x.before.Edge()), 0o600)
 }
 
 func appendFile(path string, data []byte) error {
@@ -260,10 +257,10 @@ func appendFile(path string, data []byte) error {
 // kept beside it.
 func (x *Session) PutSnapshot(damaged bool) error {
 	if damaged {
-		bad := x.path(snapshotFile) + ".bad-" + x.store.Now().UTC().Format("20060102T150405Z")
-		if err := step.Rename(x.path(snapshotFile), bad); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		bad := x.file(snapshotFile) + ".bad-" + x.store.Now().UTC().Format("20060102T150405Z")
+		if err := step.Rename(x.file(snapshotFile), bad); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fault.New(fault.StorageIO, "keep %s: %w", bad, err)
 		}
 	}
-	return durable.Write(x.path(snapshotFile), 0o600, x.reducer.Write)
+	return durable.Write(x.file(snapshotFile), 0o600, x.reducer.Write)
 }
