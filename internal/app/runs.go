@@ -42,7 +42,7 @@ func carry(ctx context.Context, ws *session.Workspace, r cli.Job) (err error) {
 		return err
 	}
 	closing.add(files.Close)
-	c := &carrier{Job: r, ws: ws, files: files, site: runner.Site{Dir: files.Dir(), Params: r.Params}, limits: runner.WithDefaults(r.Recipe.Limits)}
+	c := &carrier{Job: r, ws: ws, files: files, site: runner.Site{Dir: files.Dir(), Params: r.Params}, limits: r.Recipe.Limits.WithDefaults()}
 	if err := c.start(ctx, closing); err != nil {
 		return err
 	}

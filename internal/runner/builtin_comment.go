@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -27,7 +26,7 @@ func (j *builtinAttempt) comment(ctx context.Context) (Result, error) {
 	}
 	number := strings.TrimPrefix(strings.TrimSpace(j.value("pull")), "#")
 	if number == "" {
-		return j.said(commented{Why: "no pull request was named"})
+		return j.encoded("*.json", commented{Why: "no pull request was named"})
 	}
 	pull, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || pull < 1 {
@@ -49,7 +48,7 @@ func (j *builtinAttempt) comment(ctx context.Context) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	return j.said(commented{Posted: true, Pull: pull, URL: made.URL})
+	return j.encoded("*.json", commented{Posted: true, Pull: pull, URL: made.URL})
 }
 
 // origin is where a folder of this machine was cloned from; anything else is an address already.
@@ -63,12 +62,4 @@ func (j *builtinAttempt) origin(ctx context.Context, address string) (string, er
 		return "", fault.New(fault.NotFound, "%.200s has no origin: nobody knows on which forge it is", address).WithHint("`git remote add origin URL` there, or give the URL as repo")
 	}
 	return strings.TrimSpace(out), nil
-}
-
-func (j *builtinAttempt) said(c commented) (Result, error) {
-	text, err := json.MarshalIndent(c, "", "  ")
-	if err != nil {
-		return Result{}, fault.New(fault.OutputInvalid, "write what was said: %w", err)
-	}
-	return j.result(map[string][]byte{"*.json": append(text, '\n')})
 }

@@ -7,26 +7,17 @@ import (
 	"ramet/internal/base/fault"
 )
 
-// encodeBuiltin gives the bytes of one of the files: sorted keys, two spaces, a line feed.
+// encodeBuiltin returns the bytes of one of the files: sorted keys, two spaces, a line feed.
 func encodeBuiltin(v any) ([]byte, error) {
-	plain, err := json.Marshal(v)
+	data, err := encodePayload(v)
+	var out bytes.Buffer
+	if err == nil {
+		err = json.Indent(&out, data, "", "  ")
+	}
 	if err != nil {
 		return nil, fault.New(fault.Failed, "encode %T: %w", v, err)
 	}
-	// Through a map, so that keys are sorted whatever the order of the fields.
-	d := json.NewDecoder(bytes.NewReader(plain))
-	d.UseNumber()
-	var tree any
-	if err := d.Decode(&tree); err != nil {
-		return nil, fault.New(fault.Failed, "encode %T: %w", v, err)
-	}
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(tree); err != nil {
-		return nil, fault.New(fault.Failed, "encode %T: %w", v, err)
-	}
+	out.WriteByte('\n')
 	return out.Bytes(), nil
 }
 

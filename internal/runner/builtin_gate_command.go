@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,7 +12,6 @@ import (
 
 	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
-	"ramet/internal/base/text"
 	"ramet/internal/launch"
 	"ramet/internal/launch/sandbox"
 	"ramet/internal/run/recipe"
@@ -31,9 +29,12 @@ func (g *BuiltinGates) command(ctx context.Context, gate recipe.Gate, site Site)
 	if available == nil {
 		available = sandbox.Available
 	}
-	if err := available(); err != nil {
+	unconfined := func(err error) []Issue {
 		return blocker("GATE_UNCONFINED", "the command was not run: "+err.Error(),
-			"run it where commands can be confined, or take the gate out of the recipe"), nil
+			"run it where commands can be confined, or take the gate out of the recipe")
+	}
+	if err := available(); err != nil {
+		return unconfined(err), nil
 	}
 	tree, err := realTree(site)
 	if err != nil {
@@ -62,8 +63,7 @@ func (g *BuiltinGates) command(ctx context.Context, gate recipe.Gate, site Site)
 		Confine: &sandbox.Box{Hide: hide},
 	}})
 	if fault.Is(err, fault.Denied) {
-		return blocker("GATE_UNCONFINED", "the command was not run: "+err.Error(),
-			"run it where commands can be confined, or take the gate out of the recipe"), nil
+		return unconfined(err), nil
 	}
 	if err != nil {
 		return nil, err
@@ -166,33 +166,13 @@ func ofRun(site Site, tree string) bool {
 	return err == nil && dir == tree
 }
 
-var gateVariable = text.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
-
-// environment is what the command sees.
+// environment returns the variables of the command.
 func (g *BuiltinGates) environment(gate recipe.Gate, inputs string) ([]string, error) {
-	all := map[string]string{}
-	for _, pair := range g.Env {
-		if name, value, ok := strings.Cut(pair, "="); ok {
-			all[name] = value
-		}
-	}
-	for name, value := range gate.With {
-		if !gateVariable().MatchString(name) {
-			return nil, fault.New(fault.InvalidRecipe, "gate %s: %.80q is no name of a variable", gate.Name, name).WithHint("use letters, digits and _")
-		}
-		all[name] = value
-	}
+	more := map[string]string{}
 	if inputs != "" {
-		all["RAMET_INPUTS"] = inputs
+		more["RAMET_INPUTS"] = inputs
 	}
-	if all["PATH"] == "" {
-		all["PATH"] = "/usr/local/bin:/usr/bin:/bin"
-	}
-	out := make([]string, 0, len(all))
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		out = append(out, name+"="+all[name])
-	}
-	return out, nil
+	return commandEnvironment("gate "+gate.Name, append([]string{"PATH=/usr/local/bin:/usr/bin:/bin"}, g.Env...), gate.With, more)
 }
 
 // hideAround hides folders so that the tree can still be seen: of a folder above it, what is

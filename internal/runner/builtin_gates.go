@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"ramet/internal/base/fault"
@@ -109,7 +110,7 @@ func (g *BuiltinGates) builtIn(ctx context.Context, gate recipe.Gate, site Site)
 }
 
 func issueOf(gate string, f Finding) Issue {
-	i := Issue{Gate: gate, Severity: Severity(f.Severity), Code: f.Code, Message: f.Message, Line: f.Line, Fix: f.Fix, Rule: f.Message}
+	i := Issue{Gate: gate, Severity: f.Severity, Code: f.Code, Message: f.Message, Line: f.Line, Fix: f.Fix, Rule: f.Message}
 	if f.File != "" {
 		i.Files = []string{f.File}
 	}
@@ -137,7 +138,7 @@ func (g *BuiltinGates) site(gate recipe.Gate, site Site) (*CheckSite, func(), er
 		opened = append(opened, root)
 		return root.FS(), nil
 	}
-	s := &CheckSite{Secrets: g.find, Texts: map[string]string{}}
+	s := &CheckSite{Secrets: g.redactor().Find, Texts: map[string]string{}}
 	fail := func(err error) (*CheckSite, func(), error) { closeAll(); return nil, nil, err }
 	var err error
 	if s.Tree, err = open(gateTree); err != nil {
@@ -160,7 +161,7 @@ func (g *BuiltinGates) site(gate recipe.Gate, site Site) (*CheckSite, func(), er
 		s.Texts["the body of the pull request"] = string(body)
 	}
 	s.Allowed = allowedPaths(gate, site)
-	s.Limits = CheckLimits{Files: g.Limits.Files, LinesPerFile: g.Limits.LinesPerFile}
+	s.Limits = g.Limits
 	if err := gateLimit(gate, "files", &s.Limits.Files); err != nil {
 		return fail(err)
 	}
@@ -168,4 +169,29 @@ func (g *BuiltinGates) site(gate recipe.Gate, site Site) (*CheckSite, func(), er
 		return fail(err)
 	}
 	return s, closeAll, nil
+}
+
+// allowedPaths are the patterns of paths that may be changed: what the gate says, else the
+// parameter allowed_paths, else all that are safe.
+func allowedPaths(gate recipe.Gate, site Site) []string {
+	for _, list := range []string{gate.With["allow"], site.Params["allowed_paths"]} {
+		if patterns := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\t' }); len(patterns) > 0 {
+			return patterns
+		}
+	}
+	return []string{"**"}
+}
+
+// gateLimit reads a limit that the gate has of its own.
+func gateLimit(gate recipe.Gate, name string, into *int) error {
+	text := gate.With[name]
+	if text == "" {
+		return nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return fault.New(fault.InvalidRecipe, "gate %s: %s is %.40q and must be a number", gate.Name, name, text).WithHint("write a number, 0 for no limit")
+	}
+	*into = n
+	return nil
 }

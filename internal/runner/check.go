@@ -5,21 +5,14 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
-)
 
-// CheckSeverity of a finding; the words are those of issues.
-type CheckSeverity string
-
-// The severities.
-const (
-	CheckWarn    CheckSeverity = "warn"
-	CheckError   CheckSeverity = "error"
-	CheckBlocker CheckSeverity = "blocker"
+	"ramet/internal/base/secret"
+	"ramet/internal/run/recipe"
 )
 
 // Finding is something that a gate found.
 type Finding struct {
-	Severity CheckSeverity
+	Severity Severity
 	Code     string // SCREAMING_SNAKE
 	Message  string // what is wrong, and what to do
 	File     string // in the written tree; empty: it is about something else
@@ -29,30 +22,17 @@ type Finding struct {
 
 // CheckSite is what gates look at. Gates say which parts they need.
 type CheckSite struct {
-	Tree    fs.FS        // the written tree
-	Changes []FileChange // what differs from the base
-	Allowed []string     // patterns of paths that may be changed, with ** for folders
-	Limits  CheckLimits
+	Tree    fs.FS         // the written tree
+	Changes []FileChange  // what differs from the base
+	Allowed []string      // patterns of paths that may be changed, with ** for folders
+	Limits  recipe.Limits // Files and LinesPerFile count
 
 	// Secrets finds secrets in a text; nil: nothing is looked for.
-	Secrets func(text string) []FoundSecret
+	Secrets func(text string) []secret.Found
 	// Texts are other texts that are published, by name: the body of the pull request.
 	Texts map[string]string
 
 	cache *cache
-}
-
-// CheckLimits of what may be changed. 0 is no limit.
-type CheckLimits struct {
-	Files        int
-	LinesPerFile int
-}
-
-// FoundSecret is something that looks like a secret.
-type FoundSecret struct {
-	Name string // of what it is; never the secret itself
-	Line int
-	Sure bool // its form is known; else it only looks random
 }
 
 // CheckGates are the built-in gates by name.
@@ -67,7 +47,7 @@ var CheckGates = map[string]func(*CheckSite) []Finding{
 // findings collects what a gate finds.
 type findings []Finding
 
-func (f *findings) add(s CheckSeverity, code, file string, line int, message, fix string) {
+func (f *findings) add(s Severity, code, file string, line int, message, fix string) {
 	*f = append(*f, Finding{Severity: s, Code: code, File: file, Line: line, Message: message, Fix: fix})
 }
 

@@ -61,7 +61,7 @@ func (l pageChecker) table(t *extension.Table) {
 			text = text[bar:]
 		}
 		if got := countColumns(text); got != len(t.Alignments) {
-			l.add(CheckError, "MD_TABLE_COLUMNS", line, fmt.Sprintf("a row has %d cells and the table %d columns: give all rows as many, and write \\| for a bar in a cell: %.80s", got, len(t.Alignments), strings.TrimSpace(text)), "")
+			l.add(Error, "MD_TABLE_COLUMNS", line, fmt.Sprintf("a row has %d cells and the table %d columns: give all rows as many, and write \\| for a bar in a cell: %.80s", got, len(t.Alignments), strings.TrimSpace(text)), "")
 		}
 	}
 }
@@ -74,7 +74,7 @@ func (l pageChecker) brokenTable(p *ast.Paragraph) {
 		s := p.Lines().At(i)
 		text := strings.TrimRight(string(s.Value(l.page.Source)), "\r\n")
 		if delimiter().MatchString(text) {
-			l.add(CheckError, "MD_TABLE_COLUMNS", l.page.Line(s.Start), "a table is not shown as one, since its first two rows differ in their number of columns: give both as many", "")
+			l.add(Error, "MD_TABLE_COLUMNS", l.page.Line(s.Start), "a table is not shown as one, since its first two rows differ in their number of columns: give both as many", "")
 			return
 		}
 	}
@@ -83,6 +83,6 @@ func (l pageChecker) brokenTable(p *ast.Paragraph) {
 // fence looks at whether code ends where it should.
 func (l pageChecker) fence(n *ast.FencedCodeBlock) {
 	if !markdown.IsClosed(n) {
-		l.add(CheckError, "MD_FENCE_OPEN", l.page.LineOf(n), "a code block is not closed: end it with a line of the same fence", "")
+		l.add(Error, "MD_FENCE_OPEN", l.page.LineOf(n), "a code block is not closed: end it with a line of the same fence", "")
 	}
 }

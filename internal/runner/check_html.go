@@ -30,26 +30,26 @@ var (
 func (l pageChecker) tag(t markdown.Tag) {
 	switch {
 	case slices.Contains(harmful, t.Name):
-		l.add(CheckError, "MD_HTML_HARMFUL", t.Line, fmt.Sprintf("<%s> does not belong in a page: leave it out", t.Name), "")
+		l.add(Error, "MD_HTML_HARMFUL", t.Line, fmt.Sprintf("<%s> does not belong in a page: leave it out", t.Name), "")
 		return
 	case !slices.Contains(tags, t.Name):
 		fix := ""
 		if wordLike().MatchString(t.Text) {
 			fix = fmt.Sprintf("write `%s` with backticks", t.Text)
 		}
-		l.add(CheckError, "MD_HTML", t.Line, fmt.Sprintf("%.100s is read as HTML and not shown: put it in backticks, or write &lt; for its <", t.Text), fix)
+		l.add(Error, "MD_HTML", t.Line, fmt.Sprintf("%.100s is read as HTML and not shown: put it in backticks, or write &lt; for its <", t.Text), fix)
 		return
 	}
 	if handler().MatchString(quoted().ReplaceAllString(t.Text, `="" `)) {
-		l.add(CheckError, "MD_HTML_HARMFUL", t.Line, fmt.Sprintf("<%s> has a handler of events: leave the on… attribute out", t.Name), "")
+		l.add(Error, "MD_HTML_HARMFUL", t.Line, fmt.Sprintf("<%s> has a handler of events: leave the on… attribute out", t.Name), "")
 	}
 	if styling().MatchString(quoted().ReplaceAllString(t.Text, `="" `)) {
-		l.add(CheckWarn, "MD_HTML_STYLE", t.Line, fmt.Sprintf("<%s> has a style, which is not shown: leave it out", t.Name), "")
+		l.add(Warn, "MD_HTML_STYLE", t.Line, fmt.Sprintf("<%s> has a style, which is not shown: leave it out", t.Name), "")
 	}
 	for _, m := range address().FindAllStringSubmatch(t.Text, -1) {
 		to := html.UnescapeString(m[1] + m[2] + m[3])
 		if s, ok := schemeOf(to); ok && (s == "javascript" || s == "vbscript" || s == "data") {
-			l.add(CheckError, "MD_HTML_HARMFUL", t.Line, fmt.Sprintf("<%s> has a %s: address: leave it out", t.Name, s), "")
+			l.add(Error, "MD_HTML_HARMFUL", t.Line, fmt.Sprintf("<%s> has a %s: address: leave it out", t.Name, s), "")
 		}
 	}
 }

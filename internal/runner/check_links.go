@@ -35,14 +35,14 @@ func CheckLinks(s *CheckSite) []Finding {
 func (s *CheckSite) follow(out *findings, p string, page *markdown.Page, l markdown.Link) {
 	to := strings.TrimSpace(l.To)
 	wrong := func(code, format string, args ...any) {
-		out.add(CheckError, code, p, l.Line, fmt.Sprintf("%s %s: ", describeLink(l), quoteAddress(l.To))+fmt.Sprintf(format, args...), "")
+		out.add(Error, code, p, l.Line, fmt.Sprintf("%s %s: ", describeLink(l), quoteAddress(l.To))+fmt.Sprintf(format, args...), "")
 	}
 	if to == "" {
 		return // the gate of Markdown tells
 	}
 	if scheme, ok := schemeOf(to); ok {
 		checkExternal(to, scheme, wrong, func(format string, args ...any) {
-			out.add(CheckWarn, "LINK_SCHEME", p, l.Line, fmt.Sprintf("%s %s: ", describeLink(l), quoteAddress(l.To))+fmt.Sprintf(format, args...), "")
+			out.add(Warn, "LINK_SCHEME", p, l.Line, fmt.Sprintf("%s %s: ", describeLink(l), quoteAddress(l.To))+fmt.Sprintf(format, args...), "")
 		})
 		return
 	}
@@ -230,7 +230,7 @@ func findUndefined(out *findings, p string, page *markdown.Page) {
 			if name == "" {
 				name = string(text[m[4]:m[5]])
 			}
-			out.add(CheckError, "LINK_UNDEFINED", p, page.Line(span.From+m[4]), fmt.Sprintf("link to %s: the page does not define it; add a line [%s]: with the address, or write the address in the link", quoteAddress(name), name), "")
+			out.add(Error, "LINK_UNDEFINED", p, page.Line(span.From+m[4]), fmt.Sprintf("link to %s: the page does not define it; add a line [%s]: with the address, or write the address in the link", quoteAddress(name), name), "")
 		}
 	}
 }

@@ -21,7 +21,7 @@ func CheckMarkdown(s *CheckSite) []Finding {
 	for _, p := range s.pages() {
 		data, err := fs.ReadFile(s.Tree, p)
 		if err != nil {
-			out.add(CheckError, "FILE_UNREADABLE", p, 0, "the file cannot be read: write it again", "")
+			out.add(Error, "FILE_UNREADABLE", p, 0, "the file cannot be read: write it again", "")
 			continue
 		}
 		markdownPage(&out, p, data, s.isNew(p))
@@ -36,7 +36,7 @@ type pageChecker struct {
 	page *markdown.Page
 }
 
-func (l pageChecker) add(s CheckSeverity, code string, line int, message, fix string) {
+func (l pageChecker) add(s Severity, code string, line int, message, fix string) {
 	l.out.add(s, code, l.path, line, message, fix)
 }
 
@@ -47,7 +47,7 @@ func markdownPage(out *findings, p string, data []byte, own bool) {
 	}
 	page, err := markdown.Parse(data)
 	if err != nil {
-		l.add(CheckError, "MD_UNREADABLE", 0, "the page cannot be read as Markdown: "+err.Error(), "")
+		l.add(Error, "MD_UNREADABLE", 0, "the page cannot be read as Markdown: "+err.Error(), "")
 		return
 	}
 	l.page = page
@@ -61,21 +61,21 @@ func markdownPage(out *findings, p string, data []byte, own bool) {
 // bytes looks at the page as a file; false: it is not worth a closer look.
 func (l pageChecker) bytes(data []byte) bool {
 	if !utf8.Valid(data) {
-		l.add(CheckError, "MD_NOT_UTF8", 0, "the page is not UTF-8: write it again as UTF-8", "")
+		l.add(Error, "MD_NOT_UTF8", 0, "the page is not UTF-8: write it again as UTF-8", "")
 		return false
 	}
 	if len(bytes.TrimSpace(data)) == 0 {
-		l.add(CheckError, "MD_EMPTY", 0, "the page is empty: write it, or leave it out", "")
+		l.add(Error, "MD_EMPTY", 0, "the page is empty: write it, or leave it out", "")
 		return false
 	}
 	if !bytes.HasSuffix(data, []byte("\n")) {
-		l.add(CheckError, "MD_NO_FINAL_NEWLINE", 0, "the last line does not end: end the file with a line feed", "")
+		l.add(Error, "MD_NO_FINAL_NEWLINE", 0, "the last line does not end: end the file with a line feed", "")
 	}
 	if bytes.HasPrefix(data, []byte("\n")) || bytes.HasPrefix(data, []byte("\r\n")) || bytes.HasSuffix(data, []byte("\n\n")) || bytes.HasSuffix(data, []byte("\n\r\n")) {
-		l.add(CheckWarn, "MD_BLANK_EDGE", 0, "the page begins or ends with blank lines: leave them out", "")
+		l.add(Warn, "MD_BLANK_EDGE", 0, "the page begins or ends with blank lines: leave them out", "")
 	}
 	if n := bytes.Count(data, []byte("\r\n")); n > 0 && n != bytes.Count(data, []byte("\n")) {
-		l.add(CheckWarn, "MD_MIXED_LINE_ENDS", 0, "lines end in two ways: use line feeds alone", "")
+		l.add(Warn, "MD_MIXED_LINE_ENDS", 0, "lines end in two ways: use line feeds alone", "")
 	}
 	line := 1
 	for i, r := range string(data) {
@@ -83,14 +83,14 @@ func (l pageChecker) bytes(data []byte) bool {
 			line++
 		}
 		if i == 0 && r == '\uFEFF' {
-			l.add(CheckWarn, "MD_BYTE_ORDER_MARK", 1, "the page begins with a byte order mark: leave it out", "")
+			l.add(Warn, "MD_BYTE_ORDER_MARK", 1, "the page begins with a byte order mark: leave it out", "")
 			continue
 		}
 		if r == '\r' && strings.HasPrefix(string(data[i:min(len(data), i+2)]), "\r\n") {
 			continue
 		}
 		if isInvisible(r) {
-			l.add(CheckError, "MD_CONTROL_CHARACTER", line, fmt.Sprintf("a character that nobody sees (%U): leave it out", r), "")
+			l.add(Error, "MD_CONTROL_CHARACTER", line, fmt.Sprintf("an invisible character (%U): leave it out", r), "")
 		}
 	}
 	return true
@@ -112,7 +112,7 @@ func (l pageChecker) lines() {
 	inCode := l.codeLines()
 	for n := 1; n <= l.page.Lines(); n++ {
 		if !inCode[n] && conflict().Match(l.page.Text(n)) {
-			l.add(CheckError, "MD_CONFLICT", n, "a mark of a merge conflict: settle the conflict and remove the marks", "")
+			l.add(Error, "MD_CONFLICT", n, "a mark of a merge conflict: settle the conflict and remove the marks", "")
 		}
 	}
 }
@@ -143,16 +143,16 @@ func (l pageChecker) headings(own bool) {
 	titles, before := 0, 0
 	for _, h := range l.page.Headings() {
 		if h.Empty {
-			l.add(CheckError, "MD_HEADING_EMPTY", h.Line, "a heading has no text: give it one, or leave it out", "")
+			l.add(Error, "MD_HEADING_EMPTY", h.Line, "a heading has no text: give it one, or leave it out", "")
 		}
 		if h.Level == 1 {
 			titles++
 			if titles == 2 && own {
-				l.add(CheckError, "MD_MANY_TITLES", h.Line, fmt.Sprintf("a second title, %.200q: a page has one heading of the first level; make it one of the second", h.Text), "")
+				l.add(Error, "MD_MANY_TITLES", h.Line, fmt.Sprintf("a second title, %.200q: a page has one heading of the first level; make it one of the second", h.Text), "")
 			}
 		}
 		if before > 0 && h.Level > before+1 {
-			l.add(CheckError, "MD_HEADING_JUMP", h.Line, fmt.Sprintf("heading %.200q is of level %d below one of level %d: make it level %d", h.Text, h.Level, before, before+1), "")
+			l.add(Error, "MD_HEADING_JUMP", h.Line, fmt.Sprintf("heading %.200q is of level %d below one of level %d: make it level %d", h.Text, h.Level, before, before+1), "")
 		}
 		before = h.Level
 	}
@@ -160,15 +160,15 @@ func (l pageChecker) headings(own bool) {
 		return
 	}
 	if titles == 0 {
-		l.add(CheckError, "MD_NO_TITLE", 0, "the page has no title: begin it with a heading of the first level", "")
+		l.add(Error, "MD_NO_TITLE", 0, "the page has no title: begin it with a heading of the first level", "")
 		if fence, ok := l.page.Root.FirstChild().(*ast.FencedCodeBlock); ok && l.page.Root.ChildCount() == 1 && isMarkdown(string(fence.Language(l.page.Source))) {
-			l.add(CheckError, "MD_WRAPPED", 1, "the whole page stands in a code block: take the fences away", "")
+			l.add(Error, "MD_WRAPPED", 1, "the whole page stands in a code block: take the fences away", "")
 		}
 		return
 	}
 	if first, ok := l.page.Root.FirstChild().(*ast.Heading); !ok || first.Level != 1 {
 		if n := l.firstText(); n != nil {
-			l.add(CheckError, "MD_TEXT_BEFORE_TITLE", l.page.LineOf(n), "something stands before the title: begin the page with the title", "remove it, or move it below the title")
+			l.add(Error, "MD_TEXT_BEFORE_TITLE", l.page.LineOf(n), "something stands before the title: begin the page with the title", "remove it, or move it below the title")
 		}
 	}
 }
@@ -198,13 +198,13 @@ func (l pageChecker) links() {
 		to := strings.TrimSpace(k.To)
 		switch {
 		case k.Image && to == "":
-			l.add(CheckError, "MD_IMAGE_EMPTY", k.Line, "an image has no address: give it one, or leave it out", "")
+			l.add(Error, "MD_IMAGE_EMPTY", k.Line, "an image has no address: give it one, or leave it out", "")
 		case to == "" || to == "#":
-			l.add(CheckError, "MD_LINK_EMPTY", k.Line, fmt.Sprintf("link %.200q leads nowhere: give it an address, or leave it out", k.Text), "")
+			l.add(Error, "MD_LINK_EMPTY", k.Line, fmt.Sprintf("link %.200q leads nowhere: give it an address, or leave it out", k.Text), "")
 		case k.Empty && k.Image:
-			l.add(CheckWarn, "MD_IMAGE_TEXT", k.Line, fmt.Sprintf("image %.200q has no text for those who do not see it: describe it", to), "")
+			l.add(Warn, "MD_IMAGE_TEXT", k.Line, fmt.Sprintf("image %.200q has no text for those who do not see it: describe it", to), "")
 		case k.Empty:
-			l.add(CheckError, "MD_LINK_EMPTY", k.Line, fmt.Sprintf("the link to %.200q has no text: name what it leads to", to), "")
+			l.add(Error, "MD_LINK_EMPTY", k.Line, fmt.Sprintf("the link to %.200q has no text: name what it leads to", to), "")
 		}
 	}
 }
@@ -215,7 +215,7 @@ func (l pageChecker) html() {
 		for _, c := range h.Comments() {
 			line := l.page.Line(c.From)
 			if c.Unclosed {
-				l.add(CheckError, "MD_COMMENT_OPEN", line, "a comment is not closed and hides what follows: end it with -->", "")
+				l.add(Error, "MD_COMMENT_OPEN", line, "a comment is not closed and hides what follows: end it with -->", "")
 			}
 		}
 		for _, t := range h.Tags() {
@@ -225,7 +225,7 @@ func (l pageChecker) html() {
 	for _, s := range l.page.Prose() {
 		text := l.page.Source[s.From:s.To]
 		if i := placeholder().FindIndex(text); i != nil {
-			l.add(CheckWarn, "MD_PLACEHOLDER", l.page.Line(s.From+i[0]), fmt.Sprintf("%q is left to be written: write it, or leave it out", text[i[0]:i[1]]), "")
+			l.add(Warn, "MD_PLACEHOLDER", l.page.Line(s.From+i[0]), fmt.Sprintf("%q is left to be written: write it, or leave it out", text[i[0]:i[1]]), "")
 		}
 	}
 }

@@ -16,7 +16,7 @@ func CheckPaths(s *CheckSite) []Finding {
 	var out findings
 	for _, pattern := range s.Allowed {
 		if !doublestar.ValidatePattern(pattern) {
-			out.add(CheckBlocker, "PATH_PATTERN", "", 0, fmt.Sprintf("allowed path %.200q is no pattern: write one like src/**", pattern), "")
+			out.add(Blocker, "PATH_PATTERN", "", 0, fmt.Sprintf("allowed path %.200q is no pattern: write one like src/**", pattern), "")
 		}
 	}
 	for _, c := range s.Changes {
@@ -36,7 +36,7 @@ func CheckPaths(s *CheckSite) []Finding {
 // place looks at the name of a path.
 func (s *CheckSite) place(out *findings, p string) {
 	if why := unsafePath(p); why != "" {
-		out.add(CheckBlocker, "PATH_UNSAFE", p, 0, fmt.Sprintf("%.300q %s: change nothing there", p, why), "undo the change")
+		out.add(Blocker, "PATH_UNSAFE", p, 0, fmt.Sprintf("%.300q %s: change nothing there", p, why), "undo the change")
 		return
 	}
 	for _, pattern := range s.Allowed {
@@ -44,7 +44,7 @@ func (s *CheckSite) place(out *findings, p string) {
 			return
 		}
 	}
-	out.add(CheckBlocker, "PATH_OUTSIDE", p, 0, fmt.Sprintf("the file may not be changed, only %s: undo the change", strings.Join(s.Allowed, ", ")), "undo the change, or write the file where it is allowed")
+	out.add(Blocker, "PATH_OUTSIDE", p, 0, fmt.Sprintf("the file may not be changed, only %s: undo the change", strings.Join(s.Allowed, ", ")), "undo the change, or write the file where it is allowed")
 }
 
 // unsafePath returns what is wrong with a path, whatever is allowed.
@@ -91,15 +91,15 @@ func isReservedName(stem string) bool {
 func (s *CheckSite) mode(out *findings, c FileChange) {
 	switch {
 	case c.NewMode == "120000":
-		out.add(CheckBlocker, "PATH_SYMLINK", c.Path, 0, "the file is a symbolic link: write a plain file", "")
+		out.add(Blocker, "PATH_SYMLINK", c.Path, 0, "the file is a symbolic link: write a plain file", "")
 	case c.NewMode == "160000":
-		out.add(CheckBlocker, "PATH_SUBMODULE", c.Path, 0, "the path is another repository: leave it as it was", "undo the change")
+		out.add(Blocker, "PATH_SUBMODULE", c.Path, 0, "the path is another repository: leave it as it was", "undo the change")
 	case c.OldMode != "" && c.NewMode != "" && c.OldMode != c.NewMode:
-		out.add(CheckError, "PATH_MODE", c.Path, 0, fmt.Sprintf("the mode of the file was changed from %s to %s: leave it as it was", c.OldMode, c.NewMode), "")
+		out.add(Error, "PATH_MODE", c.Path, 0, fmt.Sprintf("the mode of the file was changed from %s to %s: leave it as it was", c.OldMode, c.NewMode), "")
 	case c.OldMode == "" && c.NewMode != "" && c.NewMode != "100644":
-		out.add(CheckError, "PATH_MODE", c.Path, 0, fmt.Sprintf("the new file has mode %s: pages are not executable, make it 100644", c.NewMode), "")
+		out.add(Error, "PATH_MODE", c.Path, 0, fmt.Sprintf("the new file has mode %s: pages are not executable, make it 100644", c.NewMode), "")
 	case c.Deleted:
-		out.add(CheckWarn, "PATH_DELETED", c.Path, 0, "the file was removed: make sure that nothing else needs it", "")
+		out.add(Warn, "PATH_DELETED", c.Path, 0, "the file was removed: make sure that nothing else needs it", "")
 		return
 	}
 	if c.Deleted || !fs.ValidPath(c.Path) {
@@ -110,16 +110,16 @@ func (s *CheckSite) mode(out *findings, c FileChange) {
 		switch s.kind(p) {
 		case link:
 			if c.NewMode != "120000" || p != c.Path {
-				out.add(CheckBlocker, "PATH_SYMLINK", c.Path, 0, fmt.Sprintf("%s is a symbolic link: write a plain file", p), "")
+				out.add(Blocker, "PATH_SYMLINK", c.Path, 0, fmt.Sprintf("%s is a symbolic link: write a plain file", p), "")
 			}
 			return
 		case strange:
-			out.add(CheckBlocker, "PATH_NO_FILE", c.Path, 0, fmt.Sprintf("%s is neither file nor folder: remove it", p), "")
+			out.add(Blocker, "PATH_NO_FILE", c.Path, 0, fmt.Sprintf("%s is neither file nor folder: remove it", p), "")
 			return
 		}
 	}
 	if s.kind(c.Path) == nothing {
-		out.add(CheckError, "PATH_MISSING", c.Path, 0, "the patch has this file and the tree does not: apply the patches again", "")
+		out.add(Error, "PATH_MISSING", c.Path, 0, "the patch has this file and the tree does not: apply the patches again", "")
 	}
 }
 
@@ -138,7 +138,7 @@ func (s *CheckSite) clashes(out *findings) {
 			seen[p] = true
 			for other := range s.entries(path.Dir(p)) {
 				if at := path.Join(path.Dir(p), other); other != path.Base(p) && strings.EqualFold(other, path.Base(p)) {
-					out.add(CheckError, "PATH_CASE_CLASH", c.Path, 0, fmt.Sprintf("%s and %s differ in capital letters only: use one of the names", p, at), "")
+					out.add(Error, "PATH_CASE_CLASH", c.Path, 0, fmt.Sprintf("%s and %s differ in capital letters only: use one of the names", p, at), "")
 				}
 			}
 		}

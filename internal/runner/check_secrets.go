@@ -15,9 +15,9 @@ func CheckSecrets(s *CheckSite) []Finding {
 	look := func(name, of, text string) {
 		for _, found := range s.Secrets(text) {
 			if found.Sure {
-				out.add(CheckBlocker, "SECRET", name, found.Line, of+fmt.Sprintf("this looks like a secret (%s): take it out, and write a placeholder such as YOUR_TOKEN", found.Name), "replace it by a placeholder; if it is real, revoke it")
+				out.add(Blocker, "SECRET", name, found.Line, of+fmt.Sprintf("this looks like a secret (%s): take it out, and write a placeholder such as YOUR_TOKEN", found.Name), "replace it by a placeholder; if it is real, revoke it")
 			} else {
-				out.add(CheckWarn, "SECRET_MAYBE", name, found.Line, of+fmt.Sprintf("this might be a secret (%s): look at it, and write a placeholder if it is", found.Name), "")
+				out.add(Warn, "SECRET_MAYBE", name, found.Line, of+fmt.Sprintf("this might be a secret (%s): look at it, and write a placeholder if it is", found.Name), "")
 			}
 		}
 	}
@@ -27,7 +27,7 @@ func CheckSecrets(s *CheckSite) []Finding {
 	for _, p := range s.changed() {
 		data, err := fs.ReadFile(s.Tree, p)
 		if err != nil {
-			out.add(CheckError, "FILE_UNREADABLE", p, 0, "the file cannot be read, so nobody knows whether it holds a secret: write it again", "")
+			out.add(Error, "FILE_UNREADABLE", p, 0, "the file cannot be read, so it may hold a secret: write it again", "")
 			continue
 		}
 		look(p, "", string(data))

@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"ramet/internal/base/secret"
+	"ramet/internal/run/recipe"
 )
 
 func sorted(s []string) []string { return slices.Sorted(slices.Values(s)) }
@@ -88,14 +91,14 @@ func TestPathsBehindALink(t *testing.T) {
 func TestLimits(t *testing.T) {
 	s := treeCheck("a.md", "1\n2\n3", "b.md", "1\n2\n", "c.md", "")
 	for _, c := range []struct {
-		limits CheckLimits
+		limits recipe.Limits
 		want   []string
 	}{
-		{CheckLimits{}, []string{}},
-		{CheckLimits{Files: 3, LinesPerFile: 3}, []string{}},
-		{CheckLimits{Files: 2}, []string{"LIMIT_FILES :0"}},
-		{CheckLimits{LinesPerFile: 2}, []string{"LIMIT_LINES a.md:0"}},
-		{CheckLimits{LinesPerFile: 1}, []string{"LIMIT_LINES a.md:0", "LIMIT_LINES b.md:0"}},
+		{recipe.Limits{}, []string{}},
+		{recipe.Limits{Files: 3, LinesPerFile: 3}, []string{}},
+		{recipe.Limits{Files: 2}, []string{"LIMIT_FILES :0"}},
+		{recipe.Limits{LinesPerFile: 2}, []string{"LIMIT_LINES a.md:0"}},
+		{recipe.Limits{LinesPerFile: 1}, []string{"LIMIT_LINES a.md:0", "LIMIT_LINES b.md:0"}},
 	} {
 		s.Limits = c.limits
 		found := CheckSize(s)
@@ -109,18 +112,18 @@ func TestLimits(t *testing.T) {
 func TestSecretsAreToldWithoutThem(t *testing.T) {
 	s := treeCheck("a.md", "x\nkey hunter2\n", "b.md", "clean\n")
 	s.Texts = map[string]string{"the body": "maybe"}
-	s.Secrets = func(text string) []FoundSecret {
+	s.Secrets = func(text string) []secret.Found {
 		switch {
 		case strings.Contains(text, "hunter2"):
-			return []FoundSecret{{Name: "password", Line: 2, Sure: true}}
+			return []secret.Found{{Name: "password", Line: 2, Sure: true}}
 		case text == "maybe":
-			return []FoundSecret{{Name: "generic", Line: 1}}
+			return []secret.Found{{Name: "generic", Line: 1}}
 		}
 		return nil
 	}
 	found := CheckSecrets(s)
 	sound(t, found)
-	if got := toldCheck(found); !slices.Equal(got, []string{"SECRET_MAYBE :1", "SECRET a.md:2"}) || found[0].Severity != CheckWarn || found[1].Severity != CheckBlocker {
+	if got := toldCheck(found); !slices.Equal(got, []string{"SECRET_MAYBE :1", "SECRET a.md:2"}) || found[0].Severity != Warn || found[1].Severity != Blocker {
 		t.Error(found)
 	}
 	for _, f := range found {

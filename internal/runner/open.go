@@ -13,7 +13,7 @@ func New(ctx context.Context, o Options) (*Run, error) {
 	if o.Far == nil {
 		o.Far = o.Near
 	}
-	r := &Run{Options: o, limits: WithDefaults(o.Recipe.Limits), wake: make(chan struct{}, 1), calls: map[string]string{}, fixed: map[string]int{},
+	r := &Run{Options: o, limits: o.Recipe.Limits.WithDefaults(), wake: make(chan struct{}, 1), calls: map[string]string{}, fixed: map[string]int{},
 		items: map[item]*attempt{}, byID: map[string]*attempt{}, issues: map[string]run.Issue{}, gates: map[string]bool{},
 		sections: map[string]run.SectionState{}, hashes: map[string]string{}, passed: map[string]bool{}}
 	r.load(o.Log.Now())

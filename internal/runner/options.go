@@ -86,28 +86,3 @@ type Staged interface {
 	Commit() error
 	Discard()
 }
-
-// Defaults of limits that a recipe leaves open.
-const (
-	parallel    = 4
-	attempts    = 2
-	fixAttempts = 3
-	fixRounds   = 20
-)
-
-// WithDefaults are the recipe's, with the defaults.
-func WithDefaults(l recipe.Limits) recipe.Limits {
-	if l.Parallel == 0 {
-		l.Parallel = parallel
-	}
-	if l.Attempts == 0 {
-		l.Attempts = attempts
-	}
-	if l.FixAttempts == 0 {
-		l.FixAttempts = fixAttempts
-	}
-	if l.FixRounds == 0 {
-		l.FixRounds = fixRounds
-	}
-	return l
-}

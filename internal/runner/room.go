@@ -55,7 +55,7 @@ func RefuseOversized(all []OversizedItem) error {
 // model and window. files is nil for a run that is not made yet.
 func FindOversized(o Options, files Files, now run.Snapshot, p run.Plan) []OversizedItem {
 	o.Folder = readOnlyFiles{files}
-	r := &Run{Options: o, limits: WithDefaults(o.Recipe.Limits), items: map[item]*attempt{}, byID: map[string]*attempt{},
+	r := &Run{Options: o, limits: o.Recipe.Limits.WithDefaults(), items: map[item]*attempt{}, byID: map[string]*attempt{},
 		issues: map[string]run.Issue{}, sections: map[string]run.SectionState{}, hashes: map[string]string{}, passed: map[string]bool{}}
 	r.load(now)
 	r.know()

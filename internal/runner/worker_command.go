@@ -226,22 +226,28 @@ func (c *WorkerPool) sh(ctx context.Context, it Attempt, p *workdir, line string
 
 var variable = text.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// environment is what a command sees.
+// environment returns the variables of a command.
 func (c *WorkerPool) environment(it Attempt, p *workdir) ([]string, error) {
+	return commandEnvironment("worker "+it.Worker, c.Env, it.Task.With,
+		map[string]string{"RAMET_KEY": it.Task.Key, "RAMET_SCOPE": it.Scope, "RAMET_INPUTS": p.inputs()})
+}
+
+// commandEnvironment returns the variables of base, those of with over them, and more over both, sorted by name.
+// owner is the worker or gate whose values with has.
+func commandEnvironment(owner string, base []string, with, more map[string]string) ([]string, error) {
 	all := map[string]string{}
-	for _, pair := range c.Env {
+	for _, pair := range base {
 		if name, value, ok := strings.Cut(pair, "="); ok {
 			all[name] = value
 		}
 	}
-	for name, value := range it.Task.With {
+	for name := range with {
 		if !variable().MatchString(name) {
-			return nil, fault.New(fault.InvalidRecipe, "worker %s: %.80q is no name of a variable", it.Worker, name).
-				WithHint("use letters, digits and _")
+			return nil, fault.New(fault.InvalidRecipe, "%s: %.80q is no name of a variable", owner, name).WithHint("use letters, digits and _")
 		}
-		all[name] = value
 	}
-	all["RAMET_KEY"], all["RAMET_SCOPE"], all["RAMET_INPUTS"] = it.Task.Key, it.Scope, p.inputs()
+	maps.Copy(all, with)
+	maps.Copy(all, more)
 	out := make([]string, 0, len(all))
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		out = append(out, name+"="+all[name])

@@ -200,7 +200,7 @@ func (t *Turn) Tool(c TurnTool) []Delivery {
 	switch c.Outcome {
 	case "done":
 	case "unknown":
-		why = reason{"INTERRUPTED", "nobody knows whether it happened", ""}
+		why = reason{"INTERRUPTED", "it is not known whether it happened", ""}
 	default:
 		why = reason{"FAILED", "the server could not do it, or could not be asked", ""}
 	}

@@ -249,7 +249,7 @@ func (b *Turnlog) below(ctx context.Context, a id.Agent) (bool, error) {
 	return found, nil
 }
 
-// mostEarly is how many hooks of an agent are kept whose turn has not begun.
+// mostEarly limits the hooks of an agent that are kept until its turn begins.
 const mostEarly = 100
 
 // hook records a hook that ran: below the turn that is under way, or the last one; one that ran
@@ -284,7 +284,7 @@ func (b *Turnlog) hooked(a id.Agent, t *Turn) {
 	delete(b.early, a)
 }
 
-// served is what the result of a tool of an MCP server keeps of the call (package mcp).
+// served holds the part of a result that package mcp keeps of the call of a tool.
 type served struct {
 	MCP *struct {
 		Server  string `json:"server"`
@@ -297,7 +297,7 @@ type served struct {
 // tools records the calls of MCP servers among results.
 func (b *Turnlog) tools(t *Turn, e history.Entry) error {
 	if t == nil {
-		return nil // of a turn whose beginning nobody saw
+		return nil // of a turn whose beginning was not followed
 	}
 	parts, err := e.Parts()
 	if err != nil {

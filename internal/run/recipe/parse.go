@@ -72,6 +72,7 @@ func (p *parser) read(root *yaml.Node) {
 		p.gate(m)
 	}
 	p.limits(f["limits"])
+	r.Limits = r.Limits.WithDefaults()
 }
 
 // named reads a mapping of names to what they mean.
@@ -197,25 +198,18 @@ func (p *parser) gate(m member) {
 
 func (p *parser) limits(m member) {
 	l := &p.recipe.Limits
-	*l = Limits{Parallel: defaultParallel, Attempts: defaultAttempts, FixAttempts: defaultFixAttempts, FixRounds: defaultFixRounds}
 	if m.value == nil {
 		return
 	}
 	f := p.fields(m.value, "limits", "parallel", "attempts", "fix_attempts", "fix_rounds", "runtime", "calls", "tokens", "cost_usd", "files", "lines_per_file")
-	count := func(key string, least, most, otherwise int64) int64 {
-		if n := p.integer(f[key], key, least, most); n != 0 {
-			return n
-		}
-		return otherwise
-	}
-	l.Parallel = int(count("parallel", 1, 1000, defaultParallel))
-	l.Attempts = int(count("attempts", 1, 100, defaultAttempts))
-	l.FixAttempts = int(count("fix_attempts", 1, 100, defaultFixAttempts))
-	l.FixRounds = int(count("fix_rounds", 1, 1000, defaultFixRounds))
+	l.Parallel = int(p.integer(f["parallel"], "parallel", 1, 1000))
+	l.Attempts = int(p.integer(f["attempts"], "attempts", 1, 100))
+	l.FixAttempts = int(p.integer(f["fix_attempts"], "fix_attempts", 1, 100))
+	l.FixRounds = int(p.integer(f["fix_rounds"], "fix_rounds", 1, 1000))
 	l.Runtime = p.duration(f["runtime"], "runtime")
-	l.Calls = count("calls", 0, 1<<53-1, 0)
-	l.Tokens = count("tokens", 0, 1<<53-1, 0)
+	l.Calls = p.integer(f["calls"], "calls", 0, 1<<53-1)
+	l.Tokens = p.integer(f["tokens"], "tokens", 0, 1<<53-1)
 	l.CostUSD = p.amount(f["cost_usd"], "cost_usd")
-	l.Files = int(count("files", 0, math.MaxInt32, 0))
-	l.LinesPerFile = int(count("lines_per_file", 0, math.MaxInt32, 0))
+	l.Files = int(p.integer(f["files"], "files", 0, math.MaxInt32))
+	l.LinesPerFile = int(p.integer(f["lines_per_file"], "lines_per_file", 0, math.MaxInt32))
 }

@@ -36,6 +36,7 @@
 package recipe
 
 import (
+	"cmp"
 	"time"
 
 	"ramet/internal/base/fault"
@@ -141,6 +142,15 @@ type Limits struct {
 	CostUSD      float64
 	Files        int
 	LinesPerFile int
+}
+
+// WithDefaults returns the limits with the default of each that must not be 0.
+func (l Limits) WithDefaults() Limits {
+	l.Parallel = cmp.Or(l.Parallel, defaultParallel)
+	l.Attempts = cmp.Or(l.Attempts, defaultAttempts)
+	l.FixAttempts = cmp.Or(l.FixAttempts, defaultFixAttempts)
+	l.FixRounds = cmp.Or(l.FixRounds, defaultFixRounds)
+	return l
 }
 
 // Worker finds a worker by its name.

@@ -17,9 +17,9 @@
 //   - Contents are kept by their SHA-256 and compared with it by whoever reads them.
 //   - Contents may be secrets of a repository. Rows are deleted when they have been read,
 //     and everything of a run when it is over (Clear). No password is stored.
-//   - An orchestrator leaves a will and copies of its files (PutWill, PutFile), before the log
-//     speaks of them. A run whose orchestrator has not been seen for a lease, and did not say
-//     that it leaves, can be taken up by one heir (Inherit); from then on the other is refused.
+//   - An orchestrator keeps a handover record and copies of its files (PutHandover, PutFile), before the log
+//     names them. A run whose orchestrator has not been seen for a lease, and did not release
+//     it, can be taken over by one host (ClaimHandover); from then on the other is refused.
 //   - Hosts are alive by the clock of the database, not by their own.
 //
 // Notifications carry ids only and are a call to look; who missed one looks by himself

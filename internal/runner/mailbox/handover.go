@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -20,8 +22,8 @@ func (c *Client) PutHandover(ctx context.Context, runID string, body []byte) err
 	})
 }
 
-// PutFile keeps a copy of a file of the run's folder. One that is too large is not kept: an
-// heir has it made again.
+// PutFile keeps a copy of a file of the run's folder. One that is too large is not kept: the
+// next orchestrator has it made again.
 func (c *Client) PutFile(ctx context.Context, runID, path string, data []byte) error {
 	if len(data) > largest {
 		return nil
@@ -64,23 +66,17 @@ func (c *Client) durable(ctx context.Context, query string, args ...any) error {
 // Files hands over the copies that are not there yet, one at a time: there says which hash a
 // file has now. A copy that is not what was put is STORAGE_CORRUPT.
 func (c *Client) Files(ctx context.Context, runID string, there func(path string) (sha256 string, ok bool), take func(path string, data []byte) error) (taken int, err error) {
-	type copied struct{ path, sum string }
-	var all []copied
-	err = c.persist(ctx, func(ctx context.Context) error {
-		rows, err := c.pool.Query(ctx, `SELECT path, sha256 FROM files WHERE run_id = $1 ORDER BY path`, runID)
-		if err != nil {
-			return err
-		}
-		all, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (f copied, err error) { return f, row.Scan(&f.path, &f.sum) })
-		return err
-	})
-	for _, f := range all {
-		if sum, ok := there(f.path); ok && sum == f.sum {
+	sums, err := c.Copied(ctx, runID)
+	if err != nil {
+		return 0, err
+	}
+	for _, path := range slices.Sorted(maps.Keys(sums)) {
+		if sum, ok := there(path); ok && sum == sums[path] {
 			continue
 		}
 		var data []byte
 		err := c.persist(ctx, func(ctx context.Context) error {
-			return c.pool.QueryRow(ctx, `SELECT data FROM files WHERE run_id = $1 AND path = $2 AND sha256 = $3`, runID, f.path, f.sum).Scan(&data)
+			return c.pool.QueryRow(ctx, `SELECT data FROM files WHERE run_id = $1 AND path = $2 AND sha256 = $3`, runID, path, sums[path]).Scan(&data)
 		})
 		if errors.Is(err, pgx.ErrNoRows) {
 			continue // replaced or cleared meanwhile
@@ -88,15 +84,15 @@ func (c *Client) Files(ctx context.Context, runID string, there func(path string
 		if err != nil {
 			return taken, err
 		}
-		if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != f.sum {
-			return taken, fault.New(fault.StorageCorrupt, "%s: the copy of %s of run %s was changed", c.place, f.path, runID)
+		if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != sums[path] {
+			return taken, fault.New(fault.StorageCorrupt, "%s: the copy of %s of run %s was changed", c.place, path, runID)
 		}
-		if err := take(f.path, data); err != nil {
+		if err := take(path, data); err != nil {
 			return taken, err
 		}
 		taken++
 	}
-	return taken, err
+	return taken, nil
 }
 
 // orchestratorLease is the row that tells who carries out a run.
@@ -120,8 +116,8 @@ func (d orchestratorLease) gone(lease time.Duration) bool {
 	return ownerGone(d.owner, d.epoch, d.seen, max(lease, leaseTime))
 }
 
-// OrphanedRuns names the runs that an heir may take up: their orchestrators left a will, and are gone. One that
-// said that it leaves has no heir.
+// OrphanedRuns names the runs that another host may take over: their orchestrators left a handover record and are
+// gone, without having released the run.
 func (c *Client) OrphanedRuns(ctx context.Context, lease time.Duration) (runs []string, err error) {
 	err = c.persist(ctx, func(ctx context.Context) error {
 		runs = nil
@@ -141,10 +137,10 @@ func (c *Client) OrphanedRuns(ctx context.Context, lease time.Duration) (runs []
 	return runs, err
 }
 
-// ClaimHandover makes the caller the one who may take a run up for a lease, and gives the will. ok is
-// false if its orchestrator is not gone, or another heir was quicker. The orchestrator before, if it is alive after
+// ClaimHandover lets the caller take a run over for a lease, and returns the handover record. ok is
+// false if its orchestrator is not gone, or another host was quicker. The orchestrator before, if it is alive after
 // all, is refused from now on.
-func (c *Client) ClaimHandover(ctx context.Context, runID string, lease time.Duration) (will []byte, ok bool, err error) {
+func (c *Client) ClaimHandover(ctx context.Context, runID string, lease time.Duration) (record []byte, ok bool, err error) {
 	err = c.persist(ctx, func(ctx context.Context) error {
 		rows, err := c.pool.Query(ctx, `SELECT seen_at, `+leaseColumns+` FROM desks WHERE run_id = $1 AND seen_at > '-infinity'`, runID)
 		if err != nil {
@@ -154,7 +150,7 @@ func (c *Client) ClaimHandover(ctx context.Context, runID string, lease time.Dur
 		left, err := pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (d orchestratorLease, err error) { return d, d.scan(row, &at) })
 		if err == nil && left.gone(lease) {
 			err = c.pool.QueryRow(ctx, `WITH claimed AS (UPDATE desks SET seen_at = clock_timestamp(), owner = $4 WHERE run_id = $1 AND owner = $2 AND seen_at = $3 RETURNING run_id)
-				SELECT body FROM wills JOIN claimed USING (run_id)`, runID, left.owner, at, uuid.New()).Scan(&will)
+				SELECT body FROM wills JOIN claimed USING (run_id)`, runID, left.owner, at, uuid.New()).Scan(&record)
 			ok = err == nil
 		}
 		if errors.Is(err, pgx.ErrNoRows) {
@@ -162,7 +158,7 @@ func (c *Client) ClaimHandover(ctx context.Context, runID string, lease time.Dur
 		}
 		return err
 	})
-	return will, ok, err
+	return record, ok, err
 }
 
 // Release records that a run has no orchestrator, and that any host may take it over.
