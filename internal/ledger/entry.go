@@ -2,8 +2,13 @@ package ledger
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/text"
 )
 
 // Entry is one sub-agent as the file tells it. A field that is missing there, or has
@@ -231,4 +236,117 @@ func (o Owner) text() []byte {
 // MarshalJSON is the owner as in the file.
 func (o Owner) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]any{keyHost: o.Host, keyPID: o.PID, keyStart: o.Start})
+}
+
+// Status is the state of an entry. Other tools may write others than these; they
+// are kept, and nothing is done to them.
+type Status string
+
+const (
+	Spawned     Status = "spawned"     // started, under way
+	Completed   Status = "completed"   // ended well
+	Interrupted Status = "interrupted" // stopped in the middle
+	Resumed     Status = "resumed"     // was interrupted, and another entry continues it
+	Failed      Status = "failed"      // ended in an error
+	Timeout     Status = "timeout"     // used up its time
+)
+
+var known = []Status{Spawned, Completed, Interrupted, Resumed, Failed, Timeout}
+
+// Statuses returns all that ramet knows.
+func Statuses() []Status { return slices.Clone(known) }
+
+// Next lists where a status may go; nowhere for one that is final or unknown.
+func (s Status) Next() []Status {
+	switch s {
+	case Spawned:
+		return []Status{Completed, Failed, Timeout, Interrupted}
+	case Interrupted:
+		return []Status{Resumed, Failed}
+	}
+	return nil
+}
+
+// Known reports whether it is one of ours.
+func (s Status) Known() bool { return slices.Contains(known, s) }
+
+// Live reports whether the status can still change.
+func (s Status) Live() bool { return len(s.Next()) > 0 }
+
+// Finished reports whether the work has ended, well or not.
+func (s Status) Finished() bool { return s == Completed || s == Failed || s == Timeout }
+
+// illegalStep returns the refusal of a step.
+func illegalStep(e Entry, to Status) *fault.Error {
+	f := fault.New(fault.IllegalTransition, "%s is %s and does not become %s", e.ID, e.Status, to)
+	switch next := e.Status.Next(); {
+	case len(next) > 0:
+		words := make([]string, len(next))
+		for i, s := range next {
+			words[i] = string(s)
+		}
+		return f.WithHint("legal from %s: %s", e.Status, strings.Join(words, ", "))
+	case e.Status == Resumed && e.ResumedBy != "":
+		return f.WithHint("%s continues it; legal from %s: nothing", e.ResumedBy, e.Status)
+	case e.Status.Known():
+		return f.WithHint("%s is final; legal from it: nothing", e.Status)
+	}
+	return f.WithHint("ramet does not know this status; legal from it: nothing")
+}
+
+// Shown is an entry as ramet shows it. Its JSON is public (docs/json.md, TRACKED); what
+// is absent is null.
+type Shown struct {
+	ID          string          `json:"agent_id"`
+	Type        *string         `json:"agent_type"`
+	Description string          `json:"task_description"`
+	Plan        *string         `json:"plan"`
+	Group       *string         `json:"task_group"`
+	At          *string         `json:"timestamp"`
+	Status      Status          `json:"status"`
+	EndedAt     *string         `json:"completion_timestamp"`
+	Resumes     *string         `json:"resumes"`
+	ResumedBy   *string         `json:"resumed_by"`
+	Owner       *Owner          `json:"owner"`
+	Minutes     *float64        `json:"timeout_minutes"`
+	Reason      *string         `json:"reason"`
+	Recovered   bool            `json:"recovered"`
+	Gone        *string         `json:"gone"`    // why a spawned one is taken to be dead
+	Outcome     Status          `json:"outcome"` // at the end of its chain of resumes
+	Extra       json.RawMessage `json:"extra"`   // what other tools wrote; drives no terminal
+}
+
+// Show returns an entry as it is shown.
+func (e Entry) Show(gone string, outcome Status) Shown {
+	extra := text.JSON(strings.ToValidUTF8(string(Object{Members: e.Extra()}.Append(nil, 0)), "\uFFFD"))
+	return Shown{e.ID, orNil(e.Type), e.Description, orNil(e.Plan), orNil(e.Group), orNil(shownTime(e.At)), e.Status,
+		orNil(shownTime(e.EndedAt)), orNil(e.Resumes), orNil(e.ResumedBy), e.Owner, orNil(e.Minutes),
+		orNil(e.Reason), e.Recovered, orNil(gone), outcome, json.RawMessage(extra)}
+}
+
+// Shower shows entries of one sheet. judge tells which of those that are spawned are gone.
+func (s *Sheet) Shower(judge Judge) func(Entry) Shown {
+	outcome := s.Outcomes()
+	return func(e Entry) Shown {
+		gone := ""
+		if e.Status == Spawned {
+			gone, _ = judge(e)
+		}
+		return e.Show(gone, outcome(e).Status)
+	}
+}
+
+func orNil[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}
+
+func shownTime(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02T15:04:05.000000Z")
 }

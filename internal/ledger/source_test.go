@@ -60,7 +60,7 @@ func TestStateResumed_IsFinalForTheOldEntryAndTheNewOneGoesOn(t *testing.T) {
 	resume(t, s, "a", "b", minute(2))
 	for _, to := range []Status{Completed, Failed, Timeout, Interrupted} {
 		_, err := s.Move("a", to, "", minute(3))
-		refused(t, err, fault.IllegalTransition, "b goes on for it")
+		refused(t, err, fault.IllegalTransition, "b continues it")
 	}
 	move(t, s, "b", Completed, minute(3))
 	draws(t, s, "a:resumed b:completed")

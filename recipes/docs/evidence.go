@@ -287,3 +287,60 @@ func (c *checker) share(blocks []block) {
 		c.say(UncitedMuch, 1, "%d of %d words have no citation: at most a third may", bare, all)
 	}
 }
+
+// Finding is something that is wrong with a page.
+type Finding struct {
+	Code    string
+	Line    int // of the draft, from 1
+	Message string
+}
+
+// The codes of findings.
+const (
+	CiteForm       = "CITE_FORM"       // no citation that can be read
+	CiteFile       = "CITE_FILE"       // no such file, or one that is no evidence
+	CiteLines      = "CITE_LINES"      // the file has no such lines
+	CiteHash       = "CITE_HASH"       // the lines are others
+	CiteMuch       = "CITE_MUCH"       // so many lines that anything could stand in them
+	FactCode       = "FACT_CODE"       // a name or piece of code that the lines do not have
+	FactNumber     = "FACT_NUMBER"     // a number or version
+	FactFlag       = "FACT_FLAG"       // a flag
+	FactPath       = "FACT_PATH"       // a path
+	FactAddress    = "FACT_ADDRESS"    // a URL
+	FactWord       = "FACT_WORD"       // a word that the repository does not use
+	FactBlock      = "FACT_BLOCK"      // a line of a code block
+	UncitedFact    = "UNCITED_FACT"    // a fact without a citation
+	UncitedSection = "UNCITED_SECTION" // a section without one
+	UncitedMuch    = "UNCITED_MUCH"    // more than a third of a page
+	HiddenText     = "HIDDEN_TEXT"     // something that readers do not see
+	PageEmpty      = "PAGE_EMPTY"      // nothing but a title
+	PageTitle      = "PAGE_TITLE"      // not the title that was planned
+)
+
+// Statement is a statement of a page with a citation, for a judge.
+type Statement struct {
+	ID    int    `json:"id"`   // from 1, in the order of the page
+	Line  int    `json:"line"` // of the draft
+	Text  string `json:"statement"`
+	Lines string `json:"lines"` // that it cites, each place below its name
+}
+
+// SplitStatements returns those of a draft that cite something. Code is left out: it is compared line by line.
+func SplitStatements(draft string, r *Repository) []Statement {
+	blocks, _ := splitBlocks(draft)
+	out := []Statement{}
+	for _, b := range blocks {
+		if b.kind != prose || len(b.cites) == 0 {
+			continue
+		}
+		var lines strings.Builder
+		for _, c := range b.cites {
+			fmt.Fprintf(&lines, "%s:%d-%d\n", c.File, c.From, c.To)
+			if found := r.proves(c); len(found) <= maxLines {
+				lines.WriteString(strings.Join(found, ""))
+			}
+		}
+		out = append(out, Statement{ID: len(out) + 1, Line: b.line, Text: strings.TrimSpace(b.text), Lines: lines.String()})
+	}
+	return out
+}

@@ -2,6 +2,7 @@ package recipe
 
 import (
 	"bytes"
+	"encoding/json"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -64,4 +65,15 @@ func checkText(data []byte, markdown bool) error {
 		return fault.New(fault.OutputInvalid, "the Markdown is wrapped in a code fence").WithHint("give it plain")
 	}
 	return nil
+}
+
+// JSON returns the form as a JSON Schema; nil where it is none of JSON.
+func (s *Schema) JSON() json.RawMessage {
+	switch {
+	case s.Format != "" && s.Format != "json":
+		return nil
+	case s.form == nil:
+		return json.RawMessage("{}")
+	}
+	return s.form.Text()
 }

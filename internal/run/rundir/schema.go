@@ -3,12 +3,19 @@ package rundir
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
 
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"ramet/internal/base/fault"
+	"ramet/internal/base/shape"
 	"ramet/internal/base/text"
+	"ramet/internal/run"
+	"ramet/internal/run/recipe"
 )
 
 // published is one schema: how it is made, what checks a document, and the code of
@@ -76,4 +83,64 @@ func MakeSchema(name string) ([]byte, error) {
 		return nil, fmt.Errorf("encode schema %s: %w", name, err)
 	}
 	return text.Bytes(), nil
+}
+
+// recipeSchema returns the schema of recipes, which is made when a command needs it.
+func recipeSchema() map[string]any { return recipe.Shape().Schema() }
+
+func checkRecipe(doc []byte) error { return recipe.Shape().Check(doc) }
+
+// runConfig is the part of a run's configuration that every recipe understands.
+var runConfig = sync.OnceValue(func() *shape.Shape {
+	return shape.Open(
+		shape.May("recipe", name.With("The name of a recipe, or the path of its file.")),
+		shape.May("inputs", shape.List(shape.Open(
+			shape.Must("name", name),
+			shape.Must("url", name),
+			shape.May("commit", name.With("Pins the input; without it, the newest commit when the run begins."))))),
+		shape.May("limits", shape.Map(shape.Number(0, 1<<53-1)).With("Budgets by name.")),
+		shape.May("set", shape.Map(schemaText).With("Values for the recipe.")),
+	)
+})
+
+// ValidateOutput holds a JSON document against a schema. A refusal wraps a
+// *shape.Error, which says where.
+//
+// It asks the shapes from which the schemas are generated, not a schema library:
+// the tests hold the two to the same verdict, and the library that they ask
+// (santhosh-tekuri/jsonschema) compiles all metaschemas when a program starts,
+// which every command would pay for.
+func ValidateOutput(name string, doc []byte) error {
+	p, err := findSchema(name)
+	if err != nil {
+		return err
+	}
+	err = p.check(doc)
+	if what := (*shape.Error)(nil); errors.As(err, &what) {
+		return fault.New(p.code, "%s: %w", p.name, what).WithHint("`ramet schema %s` prints the form", p.name)
+	}
+	return err
+}
+
+// checkEvent returns the envelope and then the payload, whose form the type decides.
+func checkEvent(doc []byte) error {
+	if err := envelope().Check(doc); err != nil {
+		return err
+	}
+	var e struct {
+		Type    run.Type       `json:"type"`
+		Payload jsontext.Value `json:"payload"`
+	}
+	if err := jsonv2.Unmarshal(doc, &e); err != nil {
+		return &shape.Error{What: "not JSON: " + err.Error()}
+	}
+	payload, known := run.PayloadShape(e.Type)
+	if !known {
+		return nil
+	}
+	err := payload.Check(e.Payload)
+	if what := (*shape.Error)(nil); errors.As(err, &what) {
+		return &shape.Error{Pointer: "/payload" + what.Pointer, What: what.What}
+	}
+	return err
 }

@@ -96,3 +96,58 @@ func runOf(itemID string) (string, error) {
 	}
 	return "", fault.New(fault.InvalidID, "%.100q is not the id of a work item", itemID)
 }
+
+// firstPause is the first delay before looking again.
+const firstPause = 50 * time.Millisecond
+
+// persist does something that may be done twice, until it is done, refused, or ctx ends.
+func (c *Client) persist(ctx context.Context, do func(ctx context.Context) error) error {
+	return database.Patience{Place: c.place, Attempt: attempt}.Persist(ctx, do)
+}
+
+// once does something that may as well not be done.
+func (c *Client) once(ctx context.Context, query string, args ...any) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	c.pool.Exec(ctx, query, args...)
+}
+
+// fail turns an error of the driver into a fault.
+func (c *Client) fail(err error) error { return database.Patience{Place: c.place}.Fault(err) }
+
+// asked and answered name the two channels. One carries ids of runs, the other ids of requests.
+func (c *Client) asked() string    { return database.Channel("ramet_asked", c.schema) }
+func (c *Client) answered() string { return database.Channel("ramet_answered", c.schema) }
+
+// listen wakes those who wait, until ctx ends. Who missed a word looks by himself, too.
+func (c *Client) listen(ctx context.Context) {
+	database.Listen(ctx, c.config, false, c.wakeAll, func(channel, payload string) { c.wake(channel == c.asked(), payload) }, c.asked(), c.answered())
+}
+
+func (c *Client) wake(asked bool, payload string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if asked {
+		notify(c.serving[payload])
+	} else if id, err := uuid.Parse(payload); err == nil {
+		notify(c.waiting[id])
+	}
+}
+
+func (c *Client) wakeAll() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, w := range c.serving {
+		notify(w)
+	}
+	for _, w := range c.waiting {
+		notify(w)
+	}
+}
+
+func notify(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default: // it will look anyway; the channel may be nil
+	}
+}

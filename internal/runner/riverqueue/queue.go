@@ -2,6 +2,8 @@ package riverqueue
 
 import (
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/base/text"
 	"ramet/internal/runner"
 	"ramet/internal/store/database"
 )
@@ -128,4 +131,39 @@ func (q *Queue) Close() error {
 		q.pool.Close()
 	})
 	return nil
+}
+
+// What River takes for a schema, for a queue, and for the parts of a client's name.
+var (
+	schemaRule = text.Regexp(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
+	queueRule  = text.Regexp(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+	oddities   = text.Regexp(`[^a-zA-Z0-9._]+`)
+)
+
+// companionSchema names the schema that belongs to another: "ramet_river" to "ramet".
+func companionSchema(schema string) string {
+	const longest = 46 // of River's, so that its channels have names
+	if name := schema + "_river"; len(name) <= longest && schemaRule().MatchString(name) {
+		return name
+	}
+	return fmt.Sprintf("ramet_%x_river", shortSum(schema, 16))
+}
+
+// queueName returns what a queue is called in River.
+func queueName(name string) string {
+	if len(name) <= 60 && queueRule().MatchString(name) {
+		return "q-" + name
+	}
+	return fmt.Sprintf("x-%x", shortSum(name, 16))
+}
+
+// clientName returns what a host is called in River: readable, and no other's.
+func clientName(host string) string {
+	plain := oddities().ReplaceAllString(host, "-")
+	return fmt.Sprintf("h-%.60s-%x", plain, shortSum(host, 8))
+}
+
+func shortSum(text string, bytes int) []byte {
+	all := sha256.Sum256([]byte(text))
+	return all[:bytes]
 }
