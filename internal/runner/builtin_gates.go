@@ -171,7 +171,7 @@ func (g *BuiltinGates) site(gate recipe.Gate, site Site) (*CheckSite, func(), er
 	return s, closeAll, nil
 }
 
-// allowedPaths are the patterns of paths that may be changed: what the gate says, else the
+// allowedPaths returns the patterns of paths that may be changed: those of the gate, else the
 // parameter allowed_paths, else all that are safe.
 func allowedPaths(gate recipe.Gate, site Site) []string {
 	for _, list := range []string{gate.With["allow"], site.Params["allowed_paths"]} {
