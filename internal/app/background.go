@@ -118,8 +118,11 @@ func otherVersion(kernel, client string) error {
 // carryElsewhere carries out a command line in the background kernel. It offers to restart one of another version.
 func carryElsewhere(ctx context.Context, l *cli.Line, args []string, start bool) (exit int, ran bool, err error) {
 	b, err := backgroundOf(l.Session)
+	if err != nil && !start {
+		return 0, false, nil // no kernel can run; what else is wrong is reported in this process
+	}
 	if err != nil {
-		return 0, start, err
+		return 0, true, err
 	}
 	exit, ran, err = b.carry(ctx, l, args, start)
 	if fault.Is(err, fault.Conflict) && b.mayRestart(ctx, l, err) {

@@ -85,9 +85,9 @@ func (l *Line) FindOr0(ctx context.Context, args []string) (*session.Workspace, 
 	return l.Find(ctx, args[0])
 }
 
-// path returns the path of a file that the user names.
+// path returns the path of a file that the user names. In the kernel it doesn't depend on the process's folder.
 func (l *Line) path(name string) string {
-	if filepath.IsAbs(name) {
+	if filepath.IsAbs(name) || l.Hold == nil {
 		return name
 	}
 	return filepath.Join(l.Dir, name)
