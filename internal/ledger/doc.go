@@ -41,7 +41,7 @@ const (
 	PointerName = "current-agent-id.txt"
 )
 
-// layout is how times are written: UTC, milliseconds.
+// layout is the layout of times: UTC, milliseconds.
 const layout = "2006-01-02T15:04:05.000Z"
 
 // truncateTime drops what the file does not hold of a time.

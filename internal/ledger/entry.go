@@ -69,7 +69,7 @@ func (e Entry) Due() (time.Time, bool) {
 	return e.At.Add(time.Duration(e.Minutes * float64(time.Minute))), true
 }
 
-// Extra is what others wrote into the entry, in order.
+// Extra returns the members that others wrote into the entry, in order.
 func (e Entry) Extra() []Member {
 	o, err := ObjectOf(e.raw)
 	if err != nil {
@@ -222,7 +222,7 @@ func (e Entry) text(extra []Member) []byte {
 	return o.Append(nil, entryDepth)
 }
 
-// entryDepth is how deep in the document an entry stands.
+// entryDepth is the depth of an entry in the document.
 const entryDepth = 2
 
 func (o Owner) text() []byte {

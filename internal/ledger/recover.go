@@ -13,7 +13,7 @@ import (
 	"ramet/internal/base/fault"
 )
 
-// RepairResult is what had to be repaired.
+// RepairResult describes a repair.
 type RepairResult struct {
 	Corrupt string // where the file that could not be read is kept; empty if it could be
 	From    string // what the new one was made of

@@ -82,10 +82,10 @@ func (s *Sheet) Format() []byte {
 	return append(head.Append(nil, 0), s.tail...)
 }
 
-// Changed says that Format would write something else than what was read.
+// Changed reports whether Format would write something else than what was read.
 func (s *Sheet) Changed() bool { return s.changed }
 
-// Limit is how many entries the file wants to hold.
+// Limit returns the number of entries that the file is to hold.
 func (s *Sheet) Limit() int {
 	raw, _ := s.head.Get(keyLimit)
 	n, err := strconv.Atoi(string(raw))
@@ -95,7 +95,7 @@ func (s *Sheet) Limit() int {
 	return n
 }
 
-// Len is how many elements the entries have, whatever they are.
+// Len returns the number of elements of the entries, whatever they are.
 func (s *Sheet) Len() int { return len(s.rows) }
 
 // Writable refuses a file whose version is not ours to write: a later major version

@@ -7,7 +7,7 @@ import (
 	"ramet/internal/base/text"
 )
 
-// Start is what is known of a sub-agent before it starts.
+// Start describes a sub-agent before it starts.
 type Start struct {
 	ID          string // ours, allocated before the start
 	Type        string

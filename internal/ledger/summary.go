@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Summary is what the front matter of a SUMMARY.md says about a plan.
+// Summary holds the front matter of a SUMMARY.md about a plan.
 type Summary struct {
 	Plan, Status, Agent string
 	CompletedAt         time.Time

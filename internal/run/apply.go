@@ -44,10 +44,10 @@ func (r *Reducer) Write(w io.Writer) error { return r.s.Write(w) }
 // State is the run's state so far.
 func (r *Reducer) State() State { return r.s.RunState }
 
-// Count is how many events were applied.
+// Count returns the number of events that were applied.
 func (r *Reducer) Count() int64 { return r.s.EventCount }
 
-// Hash is that of the last event applied.
+// Hash returns the hash of the last event applied.
 func (r *Reducer) Hash() string { return r.s.LastEventHash }
 
 // Apply takes the next event, or refuses it and stays as it was.

@@ -27,7 +27,7 @@ func (f *FatalError) Unwrap() error { return f.Err }
 // be larger.
 const maxBatch = 16 << 20
 
-// CommitState is where a log ends.
+// CommitState describes the end of a log.
 type CommitState struct {
 	Chain *Chain // nil: empty
 	Count int64
@@ -63,7 +63,7 @@ func NewCommitter(place string, state CommitState, sink CommitSink) *Committer {
 	return c
 }
 
-// State is where the log ends now: what is durable.
+// State returns the durable end of the log.
 func (c *Committer) State() CommitState {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -196,7 +196,7 @@ type CallEnd struct {
 	ToolCalls    int      `json:"tool_calls_count,omitempty"`
 }
 
-// Tokens is what a call used; the total is the sum.
+// Tokens counts the tokens of a call; the total is the sum.
 type Tokens struct {
 	Input  int64 `json:"input_tokens"`
 	Output int64 `json:"output_tokens"`
@@ -221,7 +221,7 @@ type CacheHit struct {
 	OutputHash string `json:"output_hash"`
 }
 
-// EvidenceFolder is where the bytes of model calls lie in the folder of a run.
+// EvidenceFolder holds the bytes of model calls in the folder of a run.
 const EvidenceFolder = "evidence/llm_calls/"
 
 // EvidencePath is the file of a call that an attempt made.

@@ -9,7 +9,7 @@ import (
 	"ramet/internal/base/fault"
 )
 
-// Plan is what a resume would do.
+// Plan lists what a resume would do.
 type Plan struct {
 	RunID     string      `json:"run_id"`
 	From      State       `json:"from_state"`   // as the log left it
@@ -57,7 +57,7 @@ type Changed struct {
 	Why  string `json:"why"`
 }
 
-// Wishes are what the user asked of a resume.
+// Wishes are the user's options of a resume.
 type Wishes struct {
 	Redo       []string // work items to do again, completed or not
 	Force      bool     // everything again

@@ -14,7 +14,7 @@ import (
 	"ramet/internal/base/chain"
 )
 
-// Snapshot is what the events of a run amount to. It is a cache: always equal to
+// Snapshot is the state of a run after some of its events. It is a cache: always equal to
 // the replay of its first EventCount events. The fields stand in the order of
 // their names, so that encoding gives sorted keys.
 type Snapshot struct {
@@ -97,7 +97,7 @@ func (f *File) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*plain)(f))
 }
 
-// ItemError is why a work item failed. In events it may also be a bare string.
+// ItemError is the reason why a work item failed. In events it may also be a bare string.
 type ItemError struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
@@ -155,7 +155,7 @@ type PR struct {
 	URL      *string `json:"url"`
 }
 
-// Failure is why a run ended early, and in which state: from there it is resumed
+// Failure is the reason why a run ended early, and the state in which it did: from there it is resumed
 // when it is reopened.
 type Failure struct {
 	Code      string `json:"code"`

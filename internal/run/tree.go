@@ -107,7 +107,7 @@ type Checkpoint struct {
 
 const checkpointOrigin = "ramet/1 run"
 
-// Text is what is signed.
+// Text returns the text that is signed.
 func (c Checkpoint) Text() string {
 	return fmt.Sprintf("%s\n%s\n%d\n%s\n", checkpointOrigin, c.RunID, c.Size, c.Root)
 }

@@ -118,7 +118,7 @@ func (s *VerifiedStream) Events(ctx context.Context) iter.Seq2[Entry, error] {
 	}
 }
 
-// CancelledRead says that a verb was broken off by its context.
+// CancelledRead returns the fault of a verb that was cancelled by its context.
 func CancelledRead(verb string, cause error) error {
 	code := fault.Cancelled
 	if errors.Is(cause, context.DeadlineExceeded) {

@@ -86,7 +86,7 @@ func makesPatch(t Task) bool {
 	return false
 }
 
-// delivery says what one output is to be.
+// delivery describes one output for the prompt.
 func (r *Run) delivery(o Output) string {
 	form := r.form(o.Schema)
 	folder, all := strings.CutSuffix(o.Path, "/**")
@@ -103,7 +103,7 @@ func (r *Run) delivery(o Output) string {
 	return "the file " + o.Path + " in your folder, " + form.file + fmt.Sprintf(", at most %d MiB.", maxOutputMiB) + form.schema
 }
 
-// maxOutputMiB is how large an output may be.
+// maxOutputMiB limits the size of an output.
 const maxOutputMiB = 64
 
 // described is a form in words.
@@ -126,10 +126,10 @@ func (r *Run) form(name string) described {
 	return d
 }
 
-// maxRefused is how much of an answer that was refused is shown.
+// maxRefused limits the part of a refused answer that is shown.
 const maxRefused = 8 << 10
 
-// refusal is what was wrong with the attempt before, and what it had answered.
+// refusal describes the failure of the attempt before, and its answer.
 func (r *Run) refusal(e *attempt, prompt string) string {
 	if e.code == "" || e.code == string(fault.Interrupted) || e.code == run.Invalidated || e.failure == "" {
 		return ""
@@ -151,7 +151,7 @@ func (r *Run) refusal(e *attempt, prompt string) string {
 	return out
 }
 
-// attempts is how often an item of a worker is tried.
+// attempts returns how often an item of a worker is tried.
 func (r *Run) attempts(w recipe.Worker) int {
 	switch {
 	case w.Attempts > 0:

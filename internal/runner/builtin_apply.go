@@ -48,7 +48,7 @@ func (j *builtinAttempt) apply(ctx context.Context) (Result, error) {
 	return r, err
 }
 
-// bundle is where the files that the run began with are, made sure of.
+// bundle returns the bundle of the files that the run began with, and makes it if it is missing.
 func (j *builtinAttempt) bundle(ctx context.Context) (string, error) {
 	at := j.at(bundleFile)
 	if _, err := os.Stat(at); err == nil {

@@ -51,7 +51,7 @@ func (j *builtinAttempt) comment(ctx context.Context) (Result, error) {
 	return j.encoded("*.json", commented{Posted: true, Pull: pull, URL: made.URL})
 }
 
-// origin is where a folder of this machine was cloned from; anything else is an address already.
+// origin returns the address from which a folder of this machine was cloned; anything else is an address already.
 func (j *builtinAttempt) origin(ctx context.Context, address string) (string, error) {
 	at, err := git.Locate(address)
 	if err != nil || !at.Local() {

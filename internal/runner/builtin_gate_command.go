@@ -143,7 +143,7 @@ func copyInput(from *os.Root, name, dir string) error {
 	return durable.Failure("write", to, os.WriteFile(to, data, 0o600))
 }
 
-// realTree is what a command looks at: the written tree, or where a recipe has none, the
+// realTree returns the folder that a command checks: the written tree, or where a recipe has none, the
 // folder of the run.
 func realTree(site Site) (string, error) {
 	dir := filepath.Join(site.Dir, filepath.FromSlash(gateTree))
@@ -212,7 +212,7 @@ func hideAround(hide []string, tree string) ([]string, error) {
 	return out, nil
 }
 
-// changedFiles are what the run changed, for issues that name no file.
+// changedFiles returns the files that the run changed, for issues that name no file.
 func changedFiles(site Site) []string {
 	patch, err := os.ReadFile(filepath.Join(site.Dir, filepath.FromSlash(site.Patch)))
 	if err != nil {
@@ -232,7 +232,7 @@ func changedFiles(site Site) []string {
 	return out[:min(len(out), mostFiles)]
 }
 
-// mostFiles is how many files an issue names.
+// mostFiles limits the files that an issue names.
 const mostFiles = 20
 
 // someOf is a list for people.

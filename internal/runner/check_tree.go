@@ -18,7 +18,7 @@ const (
 	strange // a device, a pipe
 )
 
-// cache is what a site was found to hold. Names are compared as they are written, also
+// cache remembers the folders and pages of a site. Names are compared as they are written, also
 // where the file system takes capital letters for small ones.
 type cache struct {
 	folders map[string]map[string]kind
@@ -57,7 +57,7 @@ func (s *CheckSite) entries(dir string) map[string]kind {
 	return names
 }
 
-// kind is what stands at a path of the tree. Symbolic links are not followed, so that
+// kind returns the kind of a path of the tree. Symbolic links are not followed, so that
 // what lies below one is nothing.
 func (s *CheckSite) kind(p string) kind {
 	if p == "." {

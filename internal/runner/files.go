@@ -9,7 +9,7 @@ import (
 	"ramet/internal/run/recipe"
 )
 
-// inputsFile says what was cloned.
+// inputsFile lists the repositories that were cloned.
 const inputsFile = "artifacts/inputs.json"
 
 // know finds the values of all names in braces, as far as they are known: the base is

@@ -15,7 +15,7 @@ import (
 	"ramet/internal/run/recipe"
 )
 
-// gateTime is how long a gate may take that says nothing about it.
+// gateTime limits a gate that has no timeout.
 const gateTime = 2 * time.Minute
 
 // validate runs the gates and decides: on to the pull request, or an issue is mended, or

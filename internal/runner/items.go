@@ -10,11 +10,11 @@ import (
 	"ramet/internal/run/recipe"
 )
 
-// window is how many items are in the queue at once: enough for all hosts, and few
+// window limits the items that are in the queue at once: enough for all hosts, and few
 // enough that a long list costs no memory there.
 const window = 256
 
-// batch is how many items one append queues.
+// batch limits the items that one append queues.
 const batch = 128
 
 // level does the items of workers that do not wait for each other.

@@ -9,7 +9,7 @@ import (
 	"ramet/internal/run/recipe"
 )
 
-// Options is what a run is carried out with.
+// Options configures a run.
 type Options struct {
 	RunID  string
 	Recipe *recipe.Recipe

@@ -75,7 +75,7 @@ func (r *Run) item(e *attempt) (Attempt, error) {
 	return Attempt{ID: e.id, RunID: r.RunID, Worker: e.worker, Scope: e.scope, Number: e.number, Agent: r.Agent, Inputs: e.inputs, Task: t, Parallel: r.limits.Parallel}, nil
 }
 
-// task is what an item has to do, without its prompt.
+// task returns the task of an item, without its prompt.
 func (r *Run) task(w recipe.Worker, e *attempt) Task {
 	t := Task{Uses: w.Uses, Command: w.Command, Tools: w.Tools, Model: r.model(w), Effort: w.Effort, Timeout: w.Timeout, External: w.External, With: map[string]string{}}
 	if w.Prompt != "" {

@@ -31,7 +31,7 @@ type Input struct {
 	SHA256 string `json:"sha256"`
 }
 
-// Task is what is to be done. Exactly one of Uses, Prompt and Command is set.
+// Task describes the work of an attempt. Exactly one of Uses, Prompt and Command is set.
 type Task struct {
 	Uses    string `json:"uses,omitempty"`    // a built-in, see Executor
 	Prompt  string `json:"prompt,omitempty"`  // of an agent, as its recipe has it
@@ -64,7 +64,7 @@ type Task struct {
 	Lookup   string `json:"lookup,omitempty"`
 }
 
-// Left is what is left of the limits of a run; 0: there is none.
+// Left is the rest of the limits of a run; 0: there is none.
 type Left struct {
 	Tokens  int64   `json:"tokens,omitempty"`
 	CostUSD float64 `json:"cost_usd,omitempty"`
@@ -83,14 +83,14 @@ type Output struct {
 	Answer bool `json:"answer,omitempty"`
 }
 
-// Tree is where a worktree begins.
+// Tree is the start of a worktree.
 type Tree struct {
 	Bundle  string   `json:"bundle"`            // path of a git bundle among the inputs, with one commit
 	Commit  string   `json:"commit"`            // that commit
 	Patches []string `json:"patches,omitempty"` // paths among the inputs, applied in order first
 }
 
-// Result is what an item gave back.
+// Result is the result of an item.
 type Result struct {
 	Files  []Blob  `json:"files"`            // one for each output
 	Issues []Issue `json:"issues,omitempty"` // what it could not do and somebody has to mend
@@ -160,7 +160,7 @@ type Report struct {
 	Evidence *Blob    `json:"evidence,omitempty"` // path below the run's folder
 }
 
-// Failure is why an item failed.
+// Failure is the reason why an item failed.
 type Failure struct {
 	Code      string `json:"code"`
 	Message   string `json:"message"`

@@ -40,7 +40,7 @@ type Enqueued struct {
 	Queue string // name of the queue
 }
 
-// CheckEnqueued says what is wrong with attempts that are to be enqueued.
+// CheckEnqueued returns an error if attempts cannot be enqueued.
 func CheckEnqueued(attempts []Enqueued) error {
 	for _, j := range attempts {
 		if j.ID == "" || j.Queue == "" || len(j.Queue) > 100 {
@@ -50,7 +50,7 @@ func CheckEnqueued(attempts []Enqueued) error {
 	return nil
 }
 
-// CheckServe says what is wrong with what a host wants to serve.
+// CheckServe returns an error if a host cannot serve these queues.
 func CheckServe(queues []string, parallel int) error {
 	if len(queues) == 0 || parallel < 1 {
 		return fault.New(fault.Usage, "a host needs the name of a queue and room for at least one attempt")

@@ -25,7 +25,7 @@ type AnswerCache interface {
 // format is the version of what is kept, and of what keys are made of.
 const format = "ramet-answer/1"
 
-// answers is what the cache holds: one whole answer.
+// answers is an entry of the cache: one whole answer.
 type answers struct {
 	Format string        `json:"format"`
 	Key    string        `json:"key"`

@@ -31,7 +31,7 @@ func (c *call) finish(ctx context.Context, f llm.Finish) error {
 	return c.last(ctx, run.LLMCallFinished, payload, w)
 }
 
-// cost is what the call came to; false: nobody knows.
+// cost returns the cost of the call; false: it is not known.
 func (c *call) cost(used llm.Usage) (llm.Money, bool) {
 	if c.Cost != nil {
 		return c.Cost()

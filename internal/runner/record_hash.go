@@ -22,7 +22,7 @@ func hashJSON(v any) (canonical, text string, err error) {
 	return chain.Sum(c).String(), text, nil
 }
 
-// identity is what a request is known by.
+// identity holds the hashes of a request.
 type identity struct {
 	prompt string
 	tools  string // empty: there are none

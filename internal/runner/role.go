@@ -7,7 +7,7 @@ import (
 	"ramet/internal/core/registry"
 )
 
-// nano is how many parts of a dollar budgets count in.
+// nano is the number of parts of a dollar that budgets count in.
 const nano = 1e9
 
 // agentEntries drafts what the agent of an item begins with: what it may not exceed, by its definition or because a

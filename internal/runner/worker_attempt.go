@@ -33,7 +33,7 @@ type agentAttempt struct {
 	held    time.Time // since when the kernel has the agent's lease; zero: it has not
 }
 
-// reading is how long it may take to find out whom an agent works for.
+// reading limits how long it may take to find the item of an agent.
 const reading = 30 * time.Second
 
 func (c *WorkerPool) openAttempt(s *agentAttempt) {
@@ -251,7 +251,7 @@ func (g *guard) Decide(ctx context.Context, spec tool.Spec, call tool.Call) (too
 	return tool.Confine, g.record(spec), nil
 }
 
-// record says that the rules of runs decided.
+// record returns a permission that the rules of runs gave.
 func (g *guard) record(spec tool.Spec) *history.Permission {
 	if spec.Access == tool.Reads || spec.Access == tool.Processes {
 		return nil

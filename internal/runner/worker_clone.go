@@ -12,7 +12,7 @@ import (
 	"ramet/internal/model/llm"
 )
 
-// maxClones is how many repositories are kept that nobody uses.
+// maxClones limits the unused repositories that are kept.
 const maxClones = 4
 
 // clones are repositories made of bundles, by the hash of the bundle: the items of a run

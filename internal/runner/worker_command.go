@@ -67,7 +67,7 @@ func (c *WorkerPool) delivered(ctx context.Context, it Attempt, p *workdir, out 
 	return res, err
 }
 
-// lookTime is how long it may take to look up what came of a command that was stopped.
+// lookTime limits the lookup of the outcome of a command that was stopped.
 const lookTime = time.Minute
 
 // external runs a command that acts outside the run, unless that has happened.

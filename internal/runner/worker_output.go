@@ -94,7 +94,7 @@ func stripFence(said []byte) []byte {
 	return inner
 }
 
-// maxFiles is how many files a folder may hold that is an output.
+// maxFiles limits the files of a folder that is an output.
 const maxFiles = 10_000
 
 // filesOf are the files that an output means: itself, or all below its folder.

@@ -70,7 +70,7 @@ func (c *WorkerPool) makeWorktree(ctx context.Context, it Attempt, d Orchestrato
 	return t, err
 }
 
-// patch is what was changed since the beginning, new files included and those left out
+// patch returns the changes since the beginning, new files included and those left out
 // that are outputs of their own.
 func (t *itemWorktree) patch(ctx context.Context, without []string) ([]byte, error) {
 	return git.Diff(ctx, t.Tree, without...)

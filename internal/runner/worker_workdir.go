@@ -15,7 +15,7 @@ import (
 	"ramet/internal/turn/loop"
 )
 
-// place is where an item is done.
+// workdir is the folder of an item.
 type workdir struct {
 	pool *WorkerPool
 	dir  string        // its folder; empty: it has none
@@ -51,7 +51,7 @@ func (c *WorkerPool) makeWorkdir(ctx context.Context, it Attempt, d Orchestrator
 	return p, err
 }
 
-// inputs is where a command finds its inputs, under their paths: beside its worktree, as
+// inputs returns the folder of a command's inputs, under their paths: next to its worktree, as
 // they are no part of a patch.
 func (p *workdir) inputs() string { return filepath.Join(p.dir, "inputs") }
 

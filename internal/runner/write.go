@@ -61,7 +61,7 @@ func (r *Run) written(ctx context.Context, b *group) error {
 	return b.err
 }
 
-// events is how many the log has.
+// events returns the number of events in the log.
 func (r *Run) events() int64 {
 	r.writing.turn.Lock()
 	defer r.writing.turn.Unlock()

@@ -52,7 +52,7 @@ func (f *Follow) call(e run.Event, at time.Time) {
 	f.add(c.end(end.status, at, end.why, more))
 }
 
-// ending is how a call ended.
+// ending describes the end of a call.
 type ending struct {
 	status  Status
 	why     reason

@@ -27,7 +27,7 @@ type Delivery struct {
 // Collection is the path under which records are created.
 const Collection = "/api/v1/runs"
 
-// Path is where the request goes.
+// Path returns the path of the request.
 func (d Delivery) Path() string {
 	if d.Method == http.MethodPost {
 		return Collection
@@ -104,7 +104,7 @@ func (r *record) end(status Status, at time.Time, why reason, more fieldValues) 
 	return patchDelivery(r.eventID, f)
 }
 
-// reason is why something did not end well.
+// reason is the reason why something did not end well.
 type reason struct{ code, message, details string }
 
 func (w reason) summary() string {

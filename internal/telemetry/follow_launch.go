@@ -234,7 +234,7 @@ func (l *launch) closed(r *record) {
 	}
 }
 
-// cloned tells what the run works on.
+// cloned records the repository that the run works on.
 func (f *Follow) cloned(clones []run.Clone) {
 	at := slices.IndexFunc(clones, func(c run.Clone) bool { return c.URL != "" })
 	if at < 0 {

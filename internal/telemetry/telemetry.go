@@ -50,7 +50,7 @@ import (
 	"ramet/internal/base/fault"
 )
 
-// JobType says what kind of thing ran.
+// JobType is the kind of job of a record.
 type JobType string
 
 // The job types.
@@ -150,7 +150,7 @@ type Branch struct {
 	Children []Branch `json:"children"`
 }
 
-// Metadata is what there is to filter by.
+// Metadata lists the values to filter by.
 type Metadata struct {
 	AgentNames []string  `json:"agent_names"`
 	JobTypes   []JobType `json:"job_types"`
@@ -191,7 +191,7 @@ type New struct {
 	BodyHash string // SHA-256 of the canonical form
 }
 
-// Result is what came of one create.
+// Result is the result of one create.
 type Result struct {
 	Outcome Outcome
 	Record  Record // as it is now

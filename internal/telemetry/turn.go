@@ -48,7 +48,7 @@ type TurnCall struct {
 	Priced     bool // false: nobody knows the price
 }
 
-// TurnEnd is how a turn ended. Code is empty if it ended well.
+// TurnEnd describes the end of a turn. Code is empty if it ended well.
 type TurnEnd struct {
 	At            time.Time
 	Code, Message string // of the fault

@@ -18,7 +18,7 @@ import (
 	"ramet/internal/core/registry"
 )
 
-// TurnlogOptions is what a turnlog is kept with.
+// TurnlogOptions configures a turnlog.
 type TurnlogOptions struct {
 	Feed   registry.Feed
 	Agents agent.Directory
@@ -47,7 +47,7 @@ type Turnlog struct {
 	runs  map[id.Agent]bool // whether an agent stands below a run
 }
 
-// page is how many entries are read at once.
+// page limits the entries that are read at once.
 const page = 500
 
 // KeepTurnlog follows until ctx ends.

@@ -134,7 +134,7 @@ func (g *gate) files() error {
 	return g.gone(seen, slices.Sorted(maps.Keys(wanted)))
 }
 
-// changed says what is wrong with a page that is not what its draft makes.
+// changed reports a page that differs from what its draft makes.
 func (g *gate) changed(name string, now, old []byte) {
 	section := ""
 	for _, p := range g.plan.Pages {

@@ -81,7 +81,7 @@ type Plan struct {
 	Notes    []string  `json:"notes"` // what is left out, and why
 }
 
-// Section is what a recipe says of a section.
+// Section is a section of a recipe.
 type Section struct {
 	Name  string `json:"name"`
 	Title string `json:"title"`

@@ -88,14 +88,14 @@ func (c *checker) cites(b block) {
 	}
 }
 
-// proof is what is cited.
+// proof holds the cited text.
 type proof struct {
 	text  string // as it is
 	flat  string // white space made one, for code
 	stems map[string]bool
 }
 
-// cited is what blocks cite, as far as it holds.
+// cited returns the text that blocks cite, as far as it exists.
 func (c *checker) cited(blocks []block) proof {
 	var b strings.Builder
 	for _, one := range blocks {
@@ -256,7 +256,7 @@ func (c *checker) sections(blocks []block) {
 	}
 }
 
-// weight is how many words a block says, links to other pages aside.
+// weight returns the number of words of a block, links to other pages aside.
 func (c *checker) weight(b block) int {
 	if b.kind == heading {
 		return 0

@@ -200,7 +200,7 @@ func receiverName(fn *ast.FuncDecl) string {
 	}
 }
 
-// mostLines is how many lines of a declaration are cited.
+// mostLines limits the lines of a declaration that are cited.
 const mostLines = 150
 
 func (p *goPackage) place(from, to token.Pos) Cite {

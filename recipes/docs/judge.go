@@ -17,7 +17,7 @@ const (
 	judgeSilent = "JUDGE_SILENT" // nobody said whether it does
 )
 
-// verdicts is what the judge says of a section.
+// verdicts holds the judge's verdicts on a section.
 type verdicts struct {
 	Verdicts []struct {
 		ID    int    `json:"id"`
@@ -72,7 +72,7 @@ func (g *gate) judged(c Call, repo *Repository) error {
 	return nil
 }
 
-// sentence says what the judge denies of a page.
+// sentence reports the statements of a page that the judge denies.
 func (g *gate) sentence(page Page, said []Statement, v verdicts) {
 	for _, s := range said {
 		heard := false

@@ -18,7 +18,7 @@ import (
 	"ramet/internal/files/git"
 )
 
-// mostPages is how many pages a reference has; a larger one is for a tool of the language.
+// mostPages limits the pages of a reference; a larger one is for a tool of the language.
 const mostPages = 60
 
 // runPlan decides which pages are needed. It looks at the source, and at the repository that the
@@ -106,7 +106,7 @@ var (
 	majorSuffix = text.Regexp(`/v[0-9]+$`)
 )
 
-// project is how the project is called: as its manifest says, or its folder.
+// project returns the name of the project: that of its manifest, or of its folder.
 func (m *planner) project(address string) string {
 	if found := goModule().FindStringSubmatch(m.repo.Text("go.mod")); found != nil {
 		return path.Base(majorSuffix().ReplaceAllString(found[1], ""))
@@ -126,7 +126,7 @@ func (m *planner) project(address string) string {
 	return cmp.Or(strings.TrimSuffix(address, ".git"), "project")
 }
 
-// sectionName is what stands in markers and names of files.
+// sectionName matches the names in markers and file names.
 var sectionName = text.Regexp(`^[a-z0-9][a-z0-9-]{0,62}$`)
 
 // written plans the pages that writers write: one for each section of the recipe.
@@ -270,7 +270,7 @@ func (m *planner) deliver(c Call) error {
 	return c.write("artifacts/sections/all.json", names)
 }
 
-// assignment is what a writer is given.
+// assignment is the input of a writer.
 type assignment struct {
 	Project string            `json:"project"`
 	Title   string            `json:"title"`
@@ -281,7 +281,7 @@ type assignment struct {
 	Current string            `json:"current,omitempty"` // what is there now
 }
 
-// assignment is what the writer of a section is given, and a text for one who can do no better.
+// assignment returns the input of a section's writer, and a text for a model that can do no better.
 func (m *planner) assignment(s Section) (assignment, string) {
 	i := slices.IndexFunc(m.Pages, func(p Page) bool { return p.Section == s.Name })
 	p := m.Pages[i]

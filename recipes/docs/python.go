@@ -17,7 +17,7 @@ import (
 //go:embed python.py
 var pythonScript string
 
-// pythonModule is what the script tells of a module.
+// pythonModule holds the script's output on a module.
 type pythonModule struct {
 	Module, File, Doc, Error string
 	From, End                int

@@ -9,7 +9,7 @@ import (
 	"ramet/internal/base/text"
 )
 
-// system is how a repository keeps its documentation.
+// system describes the documentation system of a repository.
 type system struct {
 	name  string
 	dir   string // of its pages

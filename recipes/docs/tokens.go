@@ -124,7 +124,7 @@ var (
 	partsForm = text.Regexp(`^[\p{L}\p{M}'’]+(?:[-/][\p{L}\p{M}'’]+)+$`)
 )
 
-// classify says what a word is.
+// classify returns the kind of a word.
 func classify(word string) []evidenceToken {
 	called := strings.Contains(word, "()")
 	raw := strings.TrimRight(strings.TrimLeft(word, openers[2:]), closers[2:]) // * and _ may be its own

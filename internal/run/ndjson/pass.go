@@ -89,7 +89,7 @@ func (p *pass) judge(err error) error {
 	return p.log.failed(err)
 }
 
-// unfinished is what follows the last line feed, NULs at the end aside. A whole
+// unfinished returns the bytes after the last line feed, NULs at the end aside. A whole
 // line and one byte more was not left by a crash: that byte was a line feed.
 func (p *pass) unfinished() ([]byte, error) {
 	rest := p.from.rest

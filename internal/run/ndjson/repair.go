@@ -13,7 +13,7 @@ import (
 	"ramet/internal/run"
 )
 
-// Repair is what was done to a torn tail.
+// Repair describes the repair of a torn tail.
 type Repair struct {
 	Line   int64  // the line that was torn, from 1
 	Offset int64  // where it begins
@@ -54,7 +54,7 @@ func (l *file) Torn(ctx context.Context) (run.Tail, bool, error) {
 	return tail, tail.Bytes > 0, nil
 }
 
-// good is where the last whole line ends.
+// good returns the offset at which the last whole line ends.
 func (p *pass) good() int64 {
 	if p.Chain == nil {
 		return 0
@@ -120,7 +120,7 @@ func (p *pass) follows(e run.Event) bool {
 	return true
 }
 
-// mostNULs is how many NULs of a tail are kept: they tell nothing, and a file
+// mostNULs limits the NULs of a tail that are kept: they tell nothing, and a file
 // system may leave a great many.
 const mostNULs = 1 << 20
 

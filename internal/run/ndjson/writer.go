@@ -46,7 +46,7 @@ func (w *Writer) durable() (int64, error) {
 	return w.end, nil
 }
 
-// Repaired tells what was done to a torn tail when the log was opened.
+// Repaired returns the repair of a torn tail when the log was opened.
 func (w *Writer) Repaired() (Repair, bool) {
 	if w.repair == nil {
 		return Repair{}, false
@@ -65,7 +65,7 @@ func (w *Writer) Last(context.Context) (run.Entry, bool, error) {
 	return s.Last, s.Count > 0, nil
 }
 
-// Count is how many events the log has.
+// Count returns the number of events in the log.
 func (w *Writer) Count() int64 { return w.commits.State().Count }
 
 // Close waits for what is being written and gives back the lock.
@@ -77,7 +77,7 @@ func (w *Writer) Close() (err error) {
 	return err
 }
 
-// largestRoom is how much memory is kept between commits.
+// largestRoom limits the memory that is kept between commits.
 const largestRoom = 1 << 20
 
 // commit writes lines behind what is durable. It is a group.Sink.

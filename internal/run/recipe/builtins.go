@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// builtIn is what a built-in declares: which parameters it has, what it must be given and
+// builtIn declares a built-in: which parameters it has, what it must be given and
 // what it makes. A recipe that does not fit is refused when it is read, and not after all
 // the work that comes before.
 type builtIn struct {

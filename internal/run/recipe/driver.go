@@ -27,7 +27,7 @@ func (p *parser) driver(m member, what string) string {
 	return name
 }
 
-// badModel is why a worker with that driver cannot ask a model; empty: it can.
+// badModel returns why a worker with that driver cannot ask a model; empty: it can.
 func badModel(driver, model string) string {
 	if driver == "" || driver == ownDriver {
 		if _, err := llm.ParseRef(model); err != nil {
@@ -41,7 +41,7 @@ func badModel(driver, model string) string {
 	return ""
 }
 
-// Asks is what a worker's agents ask, with the values of parameters: vendor/name, or driver/NAME/MODEL; empty:
+// Asks returns the model that a worker's agents ask, with the values of parameters: vendor/name, or driver/NAME/MODEL; empty:
 // the recipe does not say.
 func (w Worker) Asks(values map[string]string) string {
 	driver, model := bindValue(w.Driver, values), bindValue(w.Model, values)

@@ -9,7 +9,7 @@ import (
 	"ramet/recipes"
 )
 
-// skeleton is what New begins with; it is no recipe by itself.
+// skeleton is the text that New starts from; it is no recipe by itself.
 const skeleton = "skeleton"
 
 // EmbeddedNames are the names of the recipes that are built in.

@@ -41,7 +41,7 @@ type parser struct {
 	gateInputs []gateInput
 }
 
-// gateInput is what a gate reads, with the lines.
+// gateInput holds the inputs of a gate, with their lines.
 type gateInput struct {
 	gate   string
 	inputs []lined

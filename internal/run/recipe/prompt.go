@@ -20,7 +20,7 @@ var (
 	issueParts   = []string{"ID", "Gate", "Severity", "Code", "Message", "Files", "Line", "Fix"}
 )
 
-// Issue is what a prompt can say about the issue that is being mended.
+// Issue holds the fields of an issue that a prompt can name.
 type Issue struct {
 	ID       string
 	Gate     string
@@ -32,7 +32,7 @@ type Issue struct {
 	Fix      string // a suggestion
 }
 
-// RenderData is what a prompt is filled with.
+// RenderData holds the values that fill a prompt.
 type RenderData struct {
 	Scope   string
 	Params  map[string]string

@@ -63,7 +63,7 @@ type Recipe struct {
 	Limits      Limits
 }
 
-// Parameter is what --set gives a value to.
+// Parameter is a parameter of a recipe; --set gives it a value.
 type Parameter struct {
 	Name     string
 	Default  string

@@ -59,7 +59,7 @@ func (n *mistakeList) document(data []byte) *yaml.Node {
 
 var yamlLine = text.Regexp(`^(?:yaml: )?(?:line ([0-9]+): )?`)
 
-// syntax tells what the YAML library found.
+// syntax reports the error of the YAML library.
 func (n *mistakeList) syntax(err error) {
 	found := yamlLine().FindStringSubmatch(err.Error())
 	at, _ := strconv.Atoi(found[1])

@@ -85,7 +85,7 @@ func (w *fileAudit) replaced(item string, outputs []run.File) {
 
 func (w *fileAudit) all() int { return len(w.sums) + w.inherited }
 
-// mostNamed is how many changed files are named.
+// mostNamed limits the changed files that are named.
 const mostNamed = 10
 
 // check compares the files. Those of a run whose folder is on another machine cannot be.

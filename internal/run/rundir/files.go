@@ -18,7 +18,7 @@ import (
 	"ramet/internal/base/step"
 )
 
-// Files are what a run made, below its folder. Paths are relative, with slashes; none
+// Files are the files of a run, below its folder. Paths are relative, with slashes; none
 // leads out of the folder, also not over a symbolic link.
 type Files struct {
 	dir  string

@@ -48,7 +48,7 @@ func untrustedRun(runID, why string) error {
 	return fault.New(fault.Untrusted, "run %s is not yours: %s", runID, why)
 }
 
-// foreign is why the log of this run is not ours; empty: it is.
+// foreign returns why the log of this run is not ours; empty: it is.
 func (r *Reader) foreign(ctx context.Context) (why string, err error) {
 	notes, err := r.Checkpoints()
 	switch f, known := fault.Of(err); {

@@ -110,7 +110,7 @@ func (r *Reader) Close() error {
 	return err
 }
 
-// inherited is how many events come from the parent.
+// inherited returns the number of events that come from the parent.
 func (r *Reader) inherited() int64 {
 	if r.parent == nil {
 		return 0

@@ -125,7 +125,7 @@ func (s *Store) create(runID string, kind Kind, config []byte) error {
 	return durable.WriteFile(filepath.Join(dir, kindFile), []byte(withoutPassword(kind)+"\n"), 0o600)
 }
 
-// withoutPassword is what the folder may say about a server: PGPASSWORD, a pass
+// withoutPassword returns the part of a server's address that the folder may hold: PGPASSWORD, a pass
 // file or the flag supply the rest.
 func withoutPassword(kind Kind) string {
 	u, err := url.Parse(string(kind))

@@ -17,7 +17,7 @@ var (
 	runID = sync.OnceValue(func() *shape.Shape { return shape.Match(`[A-Za-z0-9_-]{1,64}`) })
 )
 
-// envelope is what all events have in common.
+// envelope is the shape that all events have in common.
 var envelope = sync.OnceValue(func() *shape.Shape {
 	return shape.Object(
 		shape.Must("event_id", shape.Match(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`).With("A UUID, unique in the run.")),

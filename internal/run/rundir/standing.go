@@ -7,7 +7,7 @@ import (
 	"ramet/internal/run"
 )
 
-// Status is what a run does, in one word, on every face.
+// Status is the status of a run in one word, on every face.
 type Status string
 
 // The statuses.

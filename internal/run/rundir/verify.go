@@ -12,7 +12,7 @@ import (
 	"ramet/internal/run"
 )
 
-// Proof is what a verification found in order.
+// Proof counts what a verification found in order.
 type Proof struct {
 	RunID       string `json:"run_id"`
 	Events      int64  `json:"events"`      // ancestors' included

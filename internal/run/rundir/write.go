@@ -122,7 +122,7 @@ func (x *Session) Now() run.Snapshot { return x.reducer.Snapshot() }
 // Came is the state that the run came to: Now without the rest, which is large where items are many.
 func (x *Session) Came() run.State { return x.reducer.State() }
 
-// Count is how many events the log has.
+// Count returns the number of events in the log.
 func (x *Session) Count() int64 { return x.reducer.Count() }
 
 // Request asks for an event.

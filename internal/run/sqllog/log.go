@@ -91,7 +91,7 @@ func (l *rows) fail(verb string, err error) error {
 	return fault.New(fault.StorageIO, "%s: %s: %w", l.place, verb, err)
 }
 
-// chunkSize is how many bytes of lines go to one worker.
+// chunkSize limits the bytes of lines that go to one worker.
 const chunkSize = 128 << 10
 
 // cursor cuts the rows of one query into chunks.

@@ -12,7 +12,7 @@ import (
 	"ramet/internal/store/database"
 )
 
-// regainTime is how long a writer whose connection was lost tries to have its run back,
+// regainTime limits how long a writer whose connection was lost tries to have its run back,
 // regainPause how long it waits in between, and mostRegained how often it has the run back
 // for one write.
 const (

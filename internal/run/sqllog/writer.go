@@ -75,7 +75,7 @@ func (w *Writer) Last(context.Context) (run.Entry, bool, error) {
 	return s.Last, s.Count > 0, nil
 }
 
-// Count is how many events the log has.
+// Count returns the number of events in the log.
 func (w *Writer) Count() int64 { return w.commits.State().Count }
 
 // Close waits for what is being written and gives back the lock.

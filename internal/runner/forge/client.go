@@ -87,7 +87,7 @@ func (f *remote) Sign(r git.Remote) git.Remote {
 	return r.WithToken(user, f.token)
 }
 
-// answer is what the forge said. status 0: nothing was heard, or not all of it.
+// answer is the answer of the forge. status 0: nothing was heard, or not all of it.
 type answer struct {
 	status int
 	after  time.Duration // that it wants us to wait; 0: it does not say
@@ -147,7 +147,7 @@ func (f *remote) once(ctx context.Context, method string, query url.Values, send
 	return a
 }
 
-// words is what a forge says about a failure.
+// words returns the message of a forge about a failure.
 func (f *remote) words(data []byte) string {
 	var said struct {
 		Message string
@@ -203,7 +203,7 @@ func (f *remote) wait(ctx context.Context, a answer, attempt int) error {
 	return nil
 }
 
-// fault says what went wrong and what to do.
+// fault returns the fault of an answer, with a remedy.
 func (f *remote) fault(ctx context.Context, a answer) error {
 	said := a.says
 	if said == "" {

@@ -10,7 +10,7 @@ import (
 	"ramet/internal/files/git"
 )
 
-// Change is what a pull request brings.
+// Change is the content of a pull request.
 type Change struct {
 	Branch string
 	Base   string // commit that it is made on

@@ -146,7 +146,7 @@ func (c *Client) await(ctx context.Context, id uuid.UUID, runID string, woken <-
 	}
 }
 
-// answer is what an orchestrator said.
+// answer is the answer of an orchestrator.
 type answer struct {
 	code, message, hint string
 	body                []byte
@@ -159,7 +159,7 @@ func (a answer) fault() error {
 	return &fault.Error{Code: fault.Code(a.code), Message: a.message, Hint: a.hint}
 }
 
-// answerOf is what travels of an error.
+// answerOf returns the answer that carries an error.
 func answerOf(body []byte, err error) answer {
 	if err == nil {
 		return answer{body: body}
@@ -170,7 +170,7 @@ func answerOf(body []byte, err error) answer {
 	return answer{code: string(fault.Failed), message: err.Error(), body: []byte{}}
 }
 
-// state is how things are with a request.
+// state is the state of a request.
 type state struct {
 	asked, answered bool
 	orchestrator    bool // the run has an orchestrator

@@ -13,7 +13,7 @@ import (
 	"ramet/internal/runner"
 )
 
-// atOnce is how many requests of a run are answered at the same time. The log writes
+// atOnce limits the requests of a run that are answered at the same time. The log writes
 // those that come together with one sync.
 const atOnce = 8
 

@@ -23,7 +23,7 @@ func (args) Kind() string { return "ramet.item" }
 
 func (a args) job() runner.Enqueued { return runner.Enqueued{ID: a.ID, RunID: a.RunID, Queue: a.Queue} }
 
-// label is what rows are found by.
+// label is the metadata by which rows are found.
 type label struct {
 	ID    string `json:"ramet_id,omitempty"`
 	RunID string `json:"ramet_run,omitempty"`

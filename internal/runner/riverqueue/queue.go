@@ -19,7 +19,7 @@ import (
 	"ramet/internal/store/database"
 )
 
-// patience is how long an end may take.
+// patience limits how long an end may take.
 const patience = 10 * time.Second
 
 // Queue is the queue between hosts.
@@ -89,7 +89,7 @@ func (q *Queue) newClient(config *river.Config, log slog.Handler) (*river.Client
 	return river.NewClient(riverpgxv5.New(q.pool), config)
 }
 
-// tries is how often a verb is tried while connections are lost. All may be repeated.
+// tries limits the attempts at a verb while connections are lost. All may be repeated.
 const tries = 30
 
 // openTries limits how often we try to open the queue: some ten seconds, as the caller has

@@ -14,7 +14,7 @@ import (
 	"ramet/internal/runner"
 )
 
-// page is how many rows are looked at or changed at a time.
+// page limits the rows that are read or changed at a time.
 const page = 1000
 
 // Enqueue lets jobs wait for any host, all or none of them.

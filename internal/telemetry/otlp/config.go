@@ -10,7 +10,7 @@ import (
 	"ramet/internal/base/fault"
 )
 
-// Config is where spans go.
+// Config describes the destination of spans.
 type Config struct {
 	Endpoint string // whole address of the traces
 	Headers  map[string]string

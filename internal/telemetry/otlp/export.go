@@ -25,7 +25,7 @@ const (
 	maxOpen  = 1 << 16
 )
 
-// Options is how spans are sent.
+// Options configures the sending of spans.
 type Options struct {
 	Client *http.Client    // nil: one of our own
 	Pauses []time.Duration // before each further try; nil: 1, 2 and 4 s
@@ -162,7 +162,7 @@ func (x *Exporter) finished(n int64) {
 	x.moved = make(chan struct{})
 }
 
-// Dropped is how many spans were not taken.
+// Dropped returns the number of spans that were dropped.
 func (x *Exporter) Dropped() int64 {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -287,7 +287,7 @@ func (x *Exporter) deliver(ctx context.Context, spans []span) (int64, error) {
 	}
 }
 
-// maxWait is how long a collector can make us wait.
+// maxWait limits how long a collector can make us wait.
 const maxWait = 30 * time.Second
 
 // ask sends one request. wait is how long the collector wants to be left alone before
@@ -327,7 +327,7 @@ func (x *Exporter) ask(ctx context.Context, body []byte, kind string) (lost int6
 	return 0, wait, fmt.Errorf("the OpenTelemetry collector answered %d %s", res.StatusCode, http.StatusText(res.StatusCode))
 }
 
-// refused is how many spans of a request that was taken were not.
+// refused returns the number of spans that the collector rejected in a request that it accepted.
 func (x *Exporter) refused(answer []byte) int64 {
 	if !x.JSON {
 		return rejected(answer)

@@ -32,7 +32,7 @@ type attribute struct {
 	value any
 }
 
-// about is what records hold in their objects.
+// about holds the members of a record's objects.
 type about struct {
 	TraceID      string   `json:"trace_id"`
 	SpanID       string   `json:"span_id"`
@@ -171,7 +171,7 @@ func providerOf(a about) (provider, model string) {
 	return provider, name
 }
 
-// ended says how it ended.
+// ended sets the status and the error of the span.
 func (s *span) ended(r telemetry.Record, a about) {
 	switch r.Status {
 	case telemetry.Success:

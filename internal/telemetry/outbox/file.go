@@ -44,7 +44,7 @@ func (b *Outbox) settle() {
 	b.tell()
 }
 
-// used is how much of the file is about what is done.
+// used returns the number of bytes at the start of the file that are done.
 func (b *Outbox) used() int64 {
 	for _, e := range b.queue {
 		if e.line == nil {

@@ -71,7 +71,7 @@ func parseLine(text []byte) (line, error) {
 	return l, nil
 }
 
-// delivery is what a line asks for.
+// delivery returns the delivery of a line.
 func (l line) delivery() (telemetry.Delivery, bool) {
 	d := telemetry.Delivery{Method: l.Method, Body: l.Body}
 	if len(l.Body) == 0 || l.Body[0] != '{' {
@@ -87,7 +87,7 @@ func (l line) delivery() (telemetry.Delivery, bool) {
 	return d, err == nil && id == d.EventID && l.Path == d.Path()
 }
 
-// seen is what the outbox itself reads of a body.
+// seen holds the fields of a body that the outbox itself reads.
 type seen struct {
 	EventID   string    `json:"event_id"`
 	RunID     string    `json:"run_id"`
@@ -118,7 +118,7 @@ func formatLine(b []byte, l line) []byte {
 	return append(append(b, text...), '\n')
 }
 
-// contents is what a file amounts to.
+// contents is the state that the lines of a file give.
 type contents struct {
 	waiting []*entry
 	marks   map[string]int64

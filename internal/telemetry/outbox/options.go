@@ -17,7 +17,7 @@ import (
 	"ramet/internal/telemetry"
 )
 
-// Options is where deliveries go, and how. Exactly one of URL and Local is set.
+// Options describes the destination of deliveries. Exactly one of URL and Local is set.
 type Options struct {
 	URL   string // of the service, such as http://127.0.0.1:8765
 	Token string // bearer token; empty: none

@@ -207,14 +207,14 @@ func (b *Outbox) Marked(name string) int64 {
 	return b.marks[name]
 }
 
-// Unsent is how many deliveries wait.
+// Unsent returns the number of deliveries that wait.
 func (b *Outbox) Unsent() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return int(b.put - b.done)
 }
 
-// Dead is how many deliveries were refused since the outbox was opened.
+// Dead returns the number of deliveries that were refused since the outbox was opened.
 func (b *Outbox) Dead() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -129,7 +129,7 @@ func (r *remote) batch(ctx context.Context, posts []*parcel) error {
 	return left
 }
 
-// grace is how long a request on its way may take when the outbox is closed.
+// grace limits a request on its way when the outbox is closed.
 const grace = 500 * time.Millisecond
 
 // maxAnswer is how much of an answer is read: of a batch it has a line for each record.

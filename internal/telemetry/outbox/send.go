@@ -10,7 +10,7 @@ import (
 	"ramet/internal/telemetry"
 )
 
-// window is how many deliveries are looked at together.
+// window limits the deliveries that are sent together.
 const window = 128
 
 // wire carries deliveries to where they are kept.

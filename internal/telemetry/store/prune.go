@@ -50,7 +50,7 @@ func (s *Store) pruneSome(ctx context.Context, before int64) (n int64, err error
 	return n, err
 }
 
-// Size is how much room records take.
+// Size is the size of the records.
 type Size struct {
 	Records int64
 	Bytes   int64 // with indexes; of a file, all of it

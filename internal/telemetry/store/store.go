@@ -34,7 +34,7 @@ import (
 	"ramet/internal/telemetry"
 )
 
-// dialect is what the engines do differently.
+// dialect holds the differences between the engines.
 type dialect struct {
 	place     string // for people; never a password
 	forUpdate string // ends a SELECT that locks its rows
@@ -82,7 +82,7 @@ func newStore(ctx context.Context, d dialect, writer, readers *sql.DB) (*Store, 
 	return s, s.fail("open", err)
 }
 
-// Place says where the records are, for people.
+// Place returns the place of the records, for people.
 func (s *Store) Place() string { return s.place }
 
 // Close waits for what is being written and gives back the database.
