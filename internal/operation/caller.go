@@ -9,7 +9,7 @@ import (
 	"ramet/internal/operation/session"
 )
 
-// Caller is who calls operations. A face puts it into the context; no input contains it.
+// Caller identifies the caller of operations. A face puts it into the context; no input contains it.
 type Caller struct {
 	Agent id.Agent     // the calling agent; empty: a person
 	Who   string       // the person, for the record

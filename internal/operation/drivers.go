@@ -62,19 +62,19 @@ func writeDrivers(w *printer.Writer, _ DriversInput, d public.Drivers) {
 		case one.Path != nil:
 			what = *one.Path
 		}
-		rows = append(rows, []string{one.Name, one.State, or(one.Version), yesNo(one.Asks), yesNo(one.Boxed), orText(strings.Join(one.Can, " ")), text.Line(what, 100)})
+		rows = append(rows, []string{one.Name, one.State, orDash(one.Version), yesNo(one.Asks), yesNo(one.Boxed), orText(strings.Join(one.Can, " ")), text.Line(what, 100)})
 	}
 	w.Table(rows)
 }
 
-func or(s *string) string {
+func orDash(s *string) string {
 	if s == nil {
 		return "-"
 	}
 	return *s
 }
 
-func orText(s string) string { return or(public.Optional(s)) }
+func orText(s string) string { return orDash(public.Optional(s)) }
 
 func yesNo(b bool) string {
 	if b {

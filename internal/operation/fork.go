@@ -36,7 +36,7 @@ type ForkInput struct {
 	State    bool       `json:"state,omitempty" faces:"-" default:"http=true" help:"tell what the child does"`
 }
 
-// Start says what happens to the prompt of a child.
+// Start chooses when a child begins to work on its prompt.
 type Start string
 
 // The ways to start.

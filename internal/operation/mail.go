@@ -55,7 +55,7 @@ type FoundLetters struct {
 	More    int             `json:"more,omitempty"`
 }
 
-// Mailbox is what was found in a mailbox.
+// Mailbox holds the letters that were found in a mailbox.
 type Mailbox struct {
 	owner   string
 	letters []mail.Letter

@@ -44,7 +44,7 @@ const (
 	Slash // the terminal's slash commands
 )
 
-// Effect says what an operation does to stored data.
+// Effect tells reads, changes and deletions of stored data apart.
 type Effect uint8
 
 // The effects. The zero value is the careful one.
@@ -106,7 +106,7 @@ type Operation interface {
 	Output() reflect.Type
 }
 
-// Env is what an operation works with.
+// Env holds the workspace, the runs and the caller of an operation.
 type Env struct {
 	*session.Workspace // nil for an operation on runs
 	Runs               *Runs

@@ -85,7 +85,7 @@ func (d RunState) Text(w *printer.Writer) {
 	}
 	for _, item := range d.WorkItems {
 		if item.Status == run.InProgress || item.Status == run.ItemFailed && item.Error != nil && isLatest(d.WorkItems, item) {
-			w.Line("item       %s %s%s", item.WorkItemID, string(item.Status), because(item.Error))
+			w.Line("item       %s %s%s", item.WorkItemID, string(item.Status), abortReason(item.Error))
 		}
 	}
 	for _, id := range d.stuck {
@@ -129,7 +129,7 @@ func withReason(reason string) string {
 	return ": " + reason
 }
 
-func because(e *run.ItemError) string {
+func abortReason(e *run.ItemError) string {
 	if e == nil {
 		return ""
 	}

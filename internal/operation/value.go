@@ -160,7 +160,7 @@ func (p *Param) parse(of reflect.Type, word string) (any, error) {
 		}
 		return n, p.noValue(word, wanted, err)
 	}
-	if named := slices.Contains(names(), of); named && word == "" {
+	if named := slices.Contains(nameTypes(), of); named && word == "" {
 		return nil, Invalid(p.Name, fault.Usage, "{%s} needs a name", p.Name)
 	}
 	return word, nil
@@ -173,8 +173,8 @@ func refuseWord(field, word string, few []string) error {
 	return e
 }
 
-// names are the types of strings that cannot be empty.
-func names() []reflect.Type {
+// nameTypes returns the types of strings that cannot be empty.
+func nameTypes() []reflect.Type {
 	return []reflect.Type{reflect.TypeFor[Model](), reflect.TypeFor[Driver](), reflect.TypeFor[Role]()}
 }
 

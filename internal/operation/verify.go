@@ -45,7 +45,7 @@ exactly what it says, entry by entry.`},
 			}
 			out.Checkpoint = &in.Checkpoint
 		}
-		if out.Report, err = audit(ctx, e.Workspace, heads); err != nil {
+		if out.Report, err = auditRecords(ctx, e.Workspace, heads); err != nil {
 			return out, err
 		}
 		if out.OK = true; in.Source != "" {
@@ -64,12 +64,12 @@ type Verified struct {
 	Sources    []public.Sourced `json:"sources,omitempty"`
 }
 
-// audit checks the records, and at the same time the database itself. Damage of a record says more.
-func audit(ctx context.Context, ws *session.Workspace, heads []registry.Head) (registry.Report, error) {
+// auditRecords checks the records, and at the same time the database itself. Damage of a record says more.
+func auditRecords(ctx context.Context, ws *session.Workspace, heads []registry.Head) (registry.Report, error) {
 	asked, cancel := context.WithCancel(ctx)
 	defer cancel()
 	answer := make(chan error, 1)
-	go func() { answer <- sound(asked, ws) }()
+	go func() { answer <- checkDatabase(asked, ws) }()
 	report, err := ws.Store.Audit(ctx, heads)
 	if err != nil {
 		cancel()
@@ -79,8 +79,8 @@ func audit(ctx context.Context, ws *session.Workspace, heads []registry.Head) (r
 	return report, <-answer
 }
 
-// sound asks the database itself: a damaged index changes what is found, but no record.
-func sound(ctx context.Context, ws *session.Workspace) error {
+// checkDatabase asks the database itself: a damaged index changes what is found, but no record.
+func checkDatabase(ctx context.Context, ws *session.Workspace) error {
 	d, err := ws.Store.Describe(ctx)
 	if err != nil || len(d.Problems) == 0 {
 		return err

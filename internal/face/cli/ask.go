@@ -105,7 +105,7 @@ func parseWords(q permit.Question, said string) (permit.Verdict, bool) {
 	return permit.Verdict{Choice: permit.Because, Words: said}, said != ""
 }
 
-// noAnswer says what to type to somebody who typed something else: nothing is decided by Enter alone.
+// noAnswer asks a person who typed something else for a valid answer: Enter alone decides nothing.
 func noAnswer(said string, words bool) string {
 	said = strings.ToLower(strings.TrimSpace(said))
 	near := text.NearestWord(said, []string{"once", "agent", "project", "no"})

@@ -182,7 +182,7 @@ func printKey(l *Line, v catalog.Vendor, done string) error {
 	return l.Print(keyChange{shapeKey(v, keys), done})
 }
 
-// keyShape is what is told of a key, and the datum of auth set and auth rm.
+// keyShape describes a key without showing it. It is the output of auth set and auth rm.
 type keyShape struct {
 	Vendor   string  `json:"vendor"`
 	HasKey   bool    `json:"has_key"`

@@ -9,15 +9,15 @@ import (
 	"ramet/internal/operation/session"
 )
 
-// CarePorts are what these commands need besides the session.
+// CarePorts holds the functions that these commands need besides the session.
 type CarePorts struct {
 	Version func() Version
 	Tour    Tour
-	// Sandbox says whether commands can be confined here, or why not.
+	// Sandbox returns an error if commands cannot be confined here.
 	Sandbox func() error
-	// Limits says what bounds confined commands here, and how.
+	// Limits describes the limits of confined commands here.
 	Limits func() string
-	// Telemetry says how much room the records beside a workspace take, and since when they
+	// Telemetry returns the size of the records of a workspace, and since when they
 	// are kept; false: there are none.
 	Telemetry func(ctx context.Context, ws *session.Workspace) (records, bytes int64, since time.Time, there bool, err error)
 }

@@ -70,7 +70,7 @@ func Run(ctx context.Context, args []string, e Env) int {
 	if code := fault.CodeOf(err); ctx.Err() != nil && (code == fault.Failed || code == fault.Interrupted) {
 		err = fault.New(fault.Interrupted, "stopped by a signal")
 	}
-	err = crowded(err)
+	err = explainDescriptors(err)
 	// Before the flags are parsed nobody knows about --json; then look.
 	asJSON := l.JSON || hasFlag(args, "--json")
 	(&printer.Printer{Out: e.Stderr, JSON: asJSON, Color: l.Color(e.ErrTerminal)}).Fail(l.Hide(err))
@@ -92,7 +92,7 @@ func hasFlag(args []string, flag string) bool {
 	return slices.Contains(args[:end], flag)
 }
 
-// about is what the help of ramet itself begins with.
+// about is the beginning of ramet's own help.
 const about = `Work with many LLM agents at once. They are processes that last: they fork, mail each
 other, are killed with their whole subtree, and come back after a crash where they were.
 
@@ -172,7 +172,7 @@ func Given(ctx context.Context, input string) context.Context {
 	return context.WithValue(ctx, inputKey{}, input)
 }
 
-func given(ctx context.Context) string {
+func inputOf(ctx context.Context) string {
 	input, _ := ctx.Value(inputKey{}).(string)
 	return input
 }
@@ -185,7 +185,7 @@ func within(e Env, l *Line) Command {
 		}
 		var out, warnings bytes.Buffer
 		e := e // several may be carried out at a time
-		e.Streams = Streams{Stdin: strings.NewReader(given(ctx)), Stdout: &out, Stderr: &warnings}
+		e.Streams = Streams{Stdin: strings.NewReader(inputOf(ctx)), Stdout: &out, Stderr: &warnings}
 		e.Screen = nil
 		sub := newLine(e, l.Within())
 		chosen := sub.Choice // the flags begin empty

@@ -11,7 +11,7 @@ import (
 	"ramet/internal/operation/session"
 )
 
-// completeWithin is how long a shell is kept waiting for names: less than a command waits for
+// completeWithin limits the time to complete names for a shell: less than a command waits for
 // a server that is away.
 const completeWithin = 2 * time.Second
 

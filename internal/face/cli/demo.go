@@ -21,7 +21,7 @@ type DemoStep struct {
 	Exit    int    `json:"exit"`
 }
 
-// DemoStage is where the tour is given.
+// DemoStage is the throw-away workspace of the tour.
 type DemoStage struct {
 	Show func(DemoStep) error // a step that was done
 	// Next waits between chapters until somebody wants to go on; nil: nobody is there, and the tour
@@ -84,11 +84,11 @@ func (g *guide) run(ctx context.Context, want int, args ...string) (string, erro
 	if err != nil {
 		return "", err
 	}
-	if err := g.show(DemoStep{Command: "ramet " + quoted(args), Output: out, Exit: exit}); err != nil {
+	if err := g.show(DemoStep{Command: "ramet " + quoteArguments(args), Output: out, Exit: exit}); err != nil {
 		return "", err
 	}
 	if exit != want {
-		return "", fmt.Errorf("demo: ramet %s ended with %d, not %d", quoted(args), exit, want)
+		return "", fmt.Errorf("demo: ramet %s ended with %d, not %d", quoteArguments(args), exit, want)
 	}
 	return strings.TrimSpace(out), nil
 }
@@ -105,7 +105,7 @@ func (g *guide) quiet(ctx context.Context, args ...string) (out string, exit int
 	return b.String(), cmd.ProcessState.ExitCode(), err
 }
 
-func quoted(args []string) string {
+func quoteArguments(args []string) string {
 	out := make([]string, len(args))
 	for i, a := range args {
 		switch out[i] = a; {

@@ -40,7 +40,7 @@ func (g *guide) question(ctx context.Context) error {
 		return err
 	}
 	defer g.leave()
-	if err := g.show(DemoStep{Command: "ramet " + quoted([]string{"exec", order})}); err != nil {
+	if err := g.show(DemoStep{Command: "ramet " + quoteArguments([]string{"exec", order})}); err != nil {
 		return err
 	}
 	return g.attached(ctx, "exec", order)
@@ -65,17 +65,17 @@ func (g *guide) survive(ctx context.Context) error {
 	for lines := bufio.NewScanner(out); !started && lines.Scan(); {
 		started = strings.Contains(lines.Text(), `"type":"call_started"`)
 	}
-	running := started && g.until(func() bool { return alive(marker) })
+	running := started && g.until(func() bool { return isAlive(marker) })
 	cmd.Process.Kill()
 	cmd.Wait() // being killed is the point
 	if !started {
 		return fmt.Errorf("demo: the agent did not begin to run %q", marker)
 	}
-	if err := g.show(DemoStep{Command: "ramet " + quoted([]string{"exec", "--allow", "bash", args[4]}), Output: "Killed\n", Exit: 137}); err != nil {
+	if err := g.show(DemoStep{Command: "ramet " + quoteArguments([]string{"exec", "--allow", "bash", args[4]}), Output: "Killed\n", Exit: 137}); err != nil {
 		return err
 	}
 	if runtime.GOOS == "linux" { // where processes can be looked at, and contained
-		if !running || !g.until(func() bool { return !alive(marker) }) {
+		if !running || !g.until(func() bool { return !isAlive(marker) }) {
 			return fmt.Errorf("demo: was %q running: %t; it should have been, and should be gone", marker, running)
 		}
 		if err := g.show(DemoStep{Output: "The command died with it.\n"}); err != nil {
@@ -100,8 +100,8 @@ func (g *guide) until(fact func() bool) bool {
 	return true
 }
 
-// alive says whether a process runs this command line.
-func alive(line string) bool {
+// isAlive reports whether a process runs this command line.
+func isAlive(line string) bool {
 	words := strings.ReplaceAll(line, " ", "\x00") + "\x00"
 	found, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {

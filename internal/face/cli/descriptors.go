@@ -7,9 +7,9 @@ import (
 	"ramet/internal/base/fault"
 )
 
-// crowded gives a failure for want of file descriptors its own words, whatever it met
+// explainDescriptors gives a failure for want of file descriptors its own words, whatever it met
 // first: a configuration or a folder that cannot be opened is not a bad one.
-func crowded(err error) error {
+func explainDescriptors(err error) error {
 	f, ok := fault.Of(err)
 	if !durable.Crowded(err) || ok && f.Hint == durable.CrowdedHint {
 		return err

@@ -11,7 +11,7 @@ import (
 func examineInstallation(out *checkup, v Version) {
 	out.add("program", v.String(), nil)
 	exe, err := os.Executable()
-	if found, lookErr := exec.LookPath("ramet"); err == nil && lookErr == nil && !same(exe, found) {
+	if found, lookErr := exec.LookPath("ramet"); err == nil && lookErr == nil && !sameFile(exe, found) {
 		exe += "; the shell finds " + found
 	}
 	out.add("installed", exe, err)
@@ -32,7 +32,7 @@ func platform(goos string) string {
 	}
 }
 
-func same(a, b string) bool {
+func sameFile(a, b string) bool {
 	x, err := os.Stat(a)
 	if err != nil {
 		return false

@@ -429,7 +429,7 @@ func turn(l *Line, ctx context.Context, ws *session.Workspace, a agent.Agent, p 
 			WithHint("permit what it needs with --allow; standard error says which"))
 	}
 	if !f.noWait && ctx.Err() == nil { // what was reported to a turn that failed is not lost either
-		lost := unread(ctx, ws, a, before, outcome, w, err == nil)
+		lost := printUnread(ctx, ws, a, before, outcome, w, err == nil)
 		if err == nil || !fault.Is(lost, fault.Unread) {
 			err = errors.Join(err, lost)
 		}

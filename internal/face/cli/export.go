@@ -175,9 +175,9 @@ func markdown(to io.Writer, e public.Entry) error {
 		case history.Text:
 			fmt.Fprintf(&b, "\n%s\n", plainly(p.Text))
 		case history.ToolCall:
-			fmt.Fprintf(&b, "\n%s\n", fence("json", fmt.Sprintf("%s %s", p.Name, p.Args)))
+			fmt.Fprintf(&b, "\n%s\n", fenceText("json", fmt.Sprintf("%s %s", p.Name, p.Args)))
 		case history.Result:
-			fmt.Fprintf(&b, "\n%s\n", fence("", p.Text))
+			fmt.Fprintf(&b, "\n%s\n", fenceText("", p.Text))
 		case history.Image, history.Document:
 			fmt.Fprintf(&b, "\n(%s, %s, %d bytes)\n", p.Type, p.MediaType, len(p.Data))
 		}
@@ -186,7 +186,7 @@ func markdown(to io.Writer, e public.Entry) error {
 	return err
 }
 
-// plainly is what somebody said as it stands; or quoted, where a reader could take some of it for another
+// plainly returns a text as it is, or quoted where a reader could take some of it for another
 // message, or where it would swallow those that follow.
 func plainly(s string) string {
 	open := "" // the marks of a block of code
@@ -205,14 +205,14 @@ func plainly(s string) string {
 		case block:
 			open = marks
 		case strings.HasPrefix(bare, "<"), hasAny(strings.ToLower(bare), "<!--", "<sub", "<h1", "<h2", "<h3"):
-			return fence("", s)
+			return fenceText("", s)
 		case strings.HasPrefix(bare, "#") && isKind(strings.Trim(bare, "# \t")),
 			i+1 < len(lines) && isKind(bare) && strings.Trim(lines[i+1], "-= \t") == "":
-			return fence("", s)
+			return fenceText("", s)
 		}
 	}
 	if open != "" {
-		return fence("", s)
+		return fenceText("", s)
 	}
 	return s
 }
@@ -221,11 +221,11 @@ func hasAny(s string, parts ...string) bool {
 	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(s, p) })
 }
 
-// isKind says whether a headline would be that of a message.
+// isKind reports whether a headline would be that of a message.
 func isKind(s string) bool { return slices.Contains(history.Kinds(), history.Kind(strings.ToLower(s))) }
 
-// fence quotes a text so that no line of it can end the quotation.
-func fence(language, s string) string {
+// fenceText quotes a text so that no line of it can end the quotation.
+func fenceText(language, s string) string {
 	marks := "```"
 	for strings.Contains(s, marks) {
 		marks += "`"

@@ -61,7 +61,7 @@ func (o exporting) html(ctx context.Context, l *Line, ws *session.Workspace, a a
 	return l.Print(exported{done})
 }
 
-// historyTold is how many findings are told one by one.
+// historyTold limits the findings that are listed one by one.
 const historyTold = 50
 
 // stop tells of what was found, and refuses unless that was asked for.

@@ -64,7 +64,7 @@ work because it was imported. --dry-run writes nothing.`,
 	return c
 }
 
-// named says that a file was named.
+// named reports whether a file was named.
 func (o importing) named(args []string) bool {
 	return len(args) == 2 || len(args) == 1 && !slices.Contains(foreign.Programs(), args[0])
 }
@@ -109,7 +109,7 @@ func (o importing) find(ctx context.Context, l *Line, args []string) ([]foreign.
 	return out, nil
 }
 
-// chosen says whether a session is one of those that are meant.
+// chosen reports whether a session was chosen.
 func (o importing) chosen(l *Line, s foreign.Session) bool {
 	if o.session != "" && s.ID != o.session {
 		return false
@@ -258,10 +258,10 @@ func (i imports) Text(w *printer.Writer) {
 			w.Line("%s: %s %swritten from session %s of %s, %s; %d of %s", who, text.Count(one.Entries, "entry"), would, one.Session, one.Program,
 				text.Count(one.Branches, "fork"), one.Taken, text.Count(int(one.Lines), "line"))
 		}
-		for _, why := range sorted(one.Skipped) {
+		for _, why := range sortedKeys(one.Skipped) {
 			w.Line("%v", w.Dim("  skipped "+text.Count(int(one.Skipped[why]), "line")+": "+why))
 		}
-		for _, kind := range sorted(one.Unknown) {
+		for _, kind := range sortedKeys(one.Unknown) {
 			w.Line("%v", w.Dim("  kept as it came: "+text.Count(int(one.Unknown[kind]), "line")+" of a type that is not known here, "+text.Line(kind, 80)))
 		}
 		if u := one.Used; u != nil {
@@ -279,7 +279,7 @@ func (i imports) Text(w *printer.Writer) {
 	}
 }
 
-func sorted(m map[string]int64) []string {
+func sortedKeys(m map[string]int64) []string {
 	var out []string
 	for k, n := range m {
 		if n > 0 {

@@ -166,7 +166,7 @@ func settingsFile(l *Line, scope string) (string, error) {
 		return "", fault.New(fault.Usage, "--scope %.40q is no scope", scope).WithHint("use local, project or user")
 	}
 	if scope != "user" {
-		if err := session.Stays(project, path, "write that file yourself, with what --print shows"); err != nil {
+		if err := session.CheckInside(project, path, "write that file yourself, with what --print shows"); err != nil {
 			return "", err
 		}
 	}

@@ -35,7 +35,7 @@ func ledgerOf(l *Line, c *cobra.Command, f *trackFlags, from string) (*ledger.Fo
 		}
 		dir = filepath.Join(here, dir)
 	}
-	if err := session.Stays(project, dir, "give the folder itself with --state"); err != nil {
+	if err := session.CheckInside(project, dir, "give the folder itself with --state"); err != nil {
 		return nil, err
 	}
 	return ledger.FolderAt(dir, ledger.FolderOptions{Now: l.Now, Repaired: l.TellRepair, Project: project}), nil

@@ -17,7 +17,7 @@ import (
 // maxHookInput bounds what is read of a hook's input.
 const maxHookInput = 16 << 20
 
-// trackHook is what "track install claude-code" installs; nobody types it. It prints
+// hookCommand makes the command that "track install claude-code" installs as a hook. It prints
 // nothing to standard output, which could become part of a conversation, and never exits
 // with 2, which would keep a sub-agent from stopping.
 func hookCommand(l *Line, f *trackFlags) *cobra.Command {

@@ -9,8 +9,8 @@ import (
 	"ramet/internal/ledger"
 )
 
-// look reads the ledger and makes data of its entries.
-func look(l *Line, c *cobra.Command, f *trackFlags) (ledger.View, ledger.Judge, func(ledger.Entry) tracked, error) {
+// readEntries reads the ledger and makes data of its entries.
+func readEntries(l *Line, c *cobra.Command, f *trackFlags) (ledger.View, ledger.Judge, func(ledger.Entry) tracked, error) {
 	folder, err := ledgerOf(l, c, f, l.Dir)
 	if err != nil {
 		return ledger.View{}, nil, nil, err
@@ -31,7 +31,7 @@ func activeCommand(l *Line, f *trackFlags) *cobra.Command {
 newest that is spawned. Exit code 3 if there is none.`,
 		Args: CheckArguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			v, _, show, err := look(l, c, f)
+			v, _, show, err := readEntries(l, c, f)
 			if err != nil {
 				return err
 			}
@@ -52,7 +52,7 @@ func interruptedCommand(l *Line, f *trackFlags) *cobra.Command {
 timeout that is over. Exit code 3 if there is none.`,
 		Args: CheckArguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			v, judge, show, err := look(l, c, f)
+			v, judge, show, err := readEntries(l, c, f)
 			if err != nil {
 				return err
 			}
@@ -75,7 +75,7 @@ func historyCommand(l *Line, f *trackFlags) *cobra.Command {
 			if plan == "" {
 				return fault.New(fault.Usage, "%s: --plan is missing", c.CommandPath()).WithHint("usage: %s", c.UseLine())
 			}
-			v, _, show, err := look(l, c, f)
+			v, _, show, err := readEntries(l, c, f)
 			if err != nil {
 				return err
 			}
@@ -97,7 +97,7 @@ func listLedgerCommand(l *Line, f *trackFlags) *cobra.Command {
 		Short: "Show all sub-agents, oldest first",
 		Args:  CheckArguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			v, _, show, err := look(l, c, f)
+			v, _, show, err := readEntries(l, c, f)
 			if err != nil {
 				return err
 			}

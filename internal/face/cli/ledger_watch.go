@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// watchEvery is how often watch looks. It reads one small file.
+// watchEvery is the interval at which watch reads one small file.
 const watchEvery = time.Second
 
 func watchCommand(l *Line, f *trackFlags) *cobra.Command {

@@ -19,7 +19,7 @@ import (
 	"ramet/internal/operation/session"
 )
 
-// Streams is where a command reads and writes.
+// Streams holds the input and the outputs of a command.
 type Streams struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
@@ -32,7 +32,7 @@ type Streams struct {
 	Stay func()
 }
 
-// Background is how a command goes on without its user.
+// Background continues a command without its user.
 type Background struct {
 	// Detach carries out the same command line again in the background, shows what it
 	// prints, and returns the exit code it has for its user, while it may go on. nil:
@@ -157,12 +157,12 @@ type Exited int
 
 func (e Exited) Error() string { return "exit " + strconv.Itoa(int(e)) }
 
-// TellRepair says what was repaired of a ledger, where it is in nobody's way.
+// TellRepair prints which part of a ledger was repaired, on standard error.
 func (l *Line) TellRepair(r ledger.RepairResult) {
 	fmt.Fprintf(l.Stderr, "LEDGER_RECOVERED: %s\n", RepairSentence(r))
 }
 
-// RepairSentence says what was repaired.
+// RepairSentence describes a repair.
 func RepairSentence(r ledger.RepairResult) string {
 	return fmt.Sprintf("%s could not be read and is kept as %s; made again from the %s, with %s",
 		ledger.FileName, filepath.Base(r.Corrupt), r.From, text.Count(r.Entries, "entry"))

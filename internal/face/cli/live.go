@@ -44,7 +44,7 @@ func (v *live) endLine() {
 	v.open = false
 }
 
-// rest is what of an answer is not on the screen yet; false: the answer is not what was shown last.
+// rest returns the part of an answer that is not on the screen yet; false: the answer is not the one shown last.
 func (v *live) rest(answer string) (string, bool) {
 	if v == nil {
 		return "", false

@@ -108,10 +108,10 @@ the file. ramet mcp tools NAME asks it for its tools.`,
 				s.Command, s.Args = args[1], args[2:]
 			}
 			var err error
-			if s.Env, err = pairs("--env", env); err != nil {
+			if s.Env, err = parsePairs("--env", env); err != nil {
 				return err
 			}
-			if s.Headers, err = pairs("--header", headers); err != nil {
+			if s.Headers, err = parsePairs("--header", headers); err != nil {
 				return err
 			}
 			path, err := config.Path(l.Getenv)
@@ -135,8 +135,8 @@ the file. ramet mcp tools NAME asks it for its tools.`,
 	return c
 }
 
-// pairs reads NAME=VALUE.
-func pairs(flag string, given []string) (map[string]string, error) {
+// parsePairs reads NAME=VALUE.
+func parsePairs(flag string, given []string) (map[string]string, error) {
 	if len(given) == 0 {
 		return nil, nil
 	}

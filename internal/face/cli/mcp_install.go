@@ -144,7 +144,7 @@ func (c client) with(before []byte) (string, error) {
 	return string(all.Append(nil, 0)) + "\n", nil
 }
 
-// serverName is what we are called there.
+// serverName is ramet's name there.
 const serverName = "ramet"
 
 // withTable adds a table to a TOML file that has none of ours.

@@ -78,7 +78,7 @@ type modelShape struct {
 	knownPrice llm.Price
 }
 
-// effortRule is where it was read how hard a family of models is to think, and when.
+// effortRule names the source and date of a default effort for a family of models.
 type effortRule struct {
 	Families []string `json:"families"`
 	Source   string   `json:"source"`
@@ -166,7 +166,7 @@ func (l modelList) Text(w *printer.Writer) {
 		if !m.Usable {
 			note = "not usable"
 		}
-		rows = append(rows, []string{mark, m.Model, tokens(m.Context), price(m.knownPrice.Input), price(m.knownPrice.Output), effort(m.Effort), note})
+		rows = append(rows, []string{mark, m.Model, formatTokens(m.Context), formatPrice(m.knownPrice.Input), formatPrice(m.knownPrice.Output), formatEffort(m.Effort), note})
 	}
 	if len(rows) > 1 {
 		w.Table(rows)
@@ -200,7 +200,7 @@ func (l modelList) Text(w *printer.Writer) {
 	}
 }
 
-func tokens(n *int64) string {
+func formatTokens(n *int64) string {
 	switch {
 	case n == nil:
 		return "?"
@@ -210,15 +210,15 @@ func tokens(n *int64) string {
 	return strconv.FormatInt(*n/1000, 10) + "k"
 }
 
-// effort is a word, or a dash for a model that decides itself or does not think.
-func effort(word *string) string {
+// formatEffort returns the word, or a dash for a model that decides itself or does not think.
+func formatEffort(word *string) string {
 	if word == nil {
 		return "-"
 	}
 	return *word
 }
 
-func price(pico int64) string { return fmt.Sprintf("%.2f", float64(pico)/1e6) }
+func formatPrice(pico int64) string { return fmt.Sprintf("%.2f", float64(pico)/1e6) }
 
 // withoutUser takes a name and a password out of a URL.
 func withoutUser(base string) string {

@@ -169,7 +169,7 @@ func (l *Line) Bind(c *cobra.Command, o operation.Operation, args []string) (any
 				err = operation.Explain(o, operation.CLI, err)
 				if e, ok := errors.AsType[*operation.FieldError](err); ok && e.Malformed {
 					e.Fault.Message = c.CommandPath() + ": " + e.Fault.Message
-					e.Fault.Hint = wanted(flagKind(p.Type), word)
+					e.Fault.Hint = describeValue(flagKind(p.Type), word)
 				}
 				return nil, err
 			}

@@ -63,7 +63,7 @@ func carryOn(l *Line, ports RunsPorts, ctx context.Context, f *operation.CarryOp
 		if x.Came() == run.Done {
 			return l.Print(runEnd(store, x.Now()))
 		}
-		err = carry(l, ports, ctx, f, store, x, wishes)
+		err = carryOutRun(l, ports, ctx, f, store, x, wishes)
 		wishes = run.Wishes{}
 		return err
 	})

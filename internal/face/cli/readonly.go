@@ -14,10 +14,10 @@ var reading = map[string]bool{"ramet export": true, "ramet mail": true,
 	"ramet gc": true, "ramet worktree list": true, "ramet models": true,
 	"ramet __complete": true, "ramet __completeNoDesc": true}
 
-// TellFinished says that a restore of files is finished that another process had begun.
+// TellFinished prints that a restore of files was finished that another process had begun.
 func (l *Line) TellFinished(d files.RestoreDone) { l.Note(d.Finished()) }
 
-// TellMade says that a database was made.
+// TellMade prints that a database was made.
 func (l *Line) TellMade(db string) {
 	fmt.Fprintf(l.Stderr, "made %s: a new workspace\n", text.Line(db, 400))
 }

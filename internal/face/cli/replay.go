@@ -23,19 +23,19 @@ is shown, and the exit code is 5. --check writes nothing.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if check {
 				return withReader(l, c, f, args[0], func(_ *rundir.Store, r *rundir.Reader) error {
-					return replay(l, c, r, nil)
+					return replayRun(l, c, r, nil)
 				})
 			}
-			return withSession(l, c, f, args[0], (*rundir.Store).OpenAfresh, func(x *rundir.Session) error { return replay(l, c, x.Reader, x) })
+			return withSession(l, c, f, args[0], (*rundir.Store).OpenAfresh, func(x *rundir.Session) error { return replayRun(l, c, x.Reader, x) })
 		},
 	}
 	c.Flags().BoolVar(&check, "check", false, "compare only, write nothing")
 	return c
 }
 
-// replay compares the stored snapshot with the log, and, with a session, replaces
+// replayRun compares the stored snapshot with the log, and, with a session, replaces
 // it.
-func replay(l *Line, c *cobra.Command, r *rundir.Reader, x *rundir.Session) error {
+func replayRun(l *Line, c *cobra.Command, r *rundir.Reader, x *rundir.Session) error {
 	stored, raw, ok, damage := r.Stored()
 	var lines []string
 	if damage == nil && ok {

@@ -81,7 +81,7 @@ func (l ruleList) Text(w *printer.Writer) {
 	}
 }
 
-// ConfinedRules is what the user of a rule is told that permits commands where these
+// ConfinedRules returns the note about rules that permit commands where these
 // run confined.
 func ConfinedRules(rules ...string) string {
 	return "the box holds for rules too: with permission = \"sandbox\", or in mode box, what " + strings.Join(rules, ", ") +

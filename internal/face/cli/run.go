@@ -21,7 +21,7 @@ import (
 	"ramet/internal/ledger"
 )
 
-// grace is how long a command that used up its time has to end by itself.
+// grace is the time that a command which used up its own has to end by itself.
 const grace = 5 * time.Second
 
 func runWithLedgerCommand(l *Line, f *trackFlags) *cobra.Command {
@@ -88,7 +88,7 @@ func runTracked(l *Line, c *cobra.Command, f *trackFlags, flags *startFlags, arg
 	}
 	cmd.Args[0] = args[0]
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = l.Stdin, l.Stdout, l.Stderr
-	end := attend(cmd, signals, isTerminal(l.Stdin), time.Duration(e.Minutes*float64(time.Minute)))
+	end := runCommand(cmd, signals, isTerminal(l.Stdin), time.Duration(e.Minutes*float64(time.Minute)))
 	status, reason := end.verdict(e)
 	// The record is due also when a signal has cancelled everything else.
 	_, err = folder.Move(context.WithoutCancel(c.Context()), e.ID, status, reason)
@@ -114,7 +114,7 @@ func isTerminal(r any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// ending is how a command ended.
+// ending describes the end of a command.
 type ending struct {
 	code   int
 	by     string // the signal that ended it
@@ -123,8 +123,8 @@ type ending struct {
 	failed error // it could not even start
 }
 
-// attend runs a command to its end. A limit of 0 is none.
-func attend(cmd *exec.Cmd, signals <-chan os.Signal, terminal bool, limit time.Duration) (end ending) {
+// runCommand runs a command to its end. A limit of 0 is none.
+func runCommand(cmd *exec.Cmd, signals <-chan os.Signal, terminal bool, limit time.Duration) (end ending) {
 	prepare(cmd, terminal)
 	started, ended := make(chan error, 1), make(chan error, 1)
 	go func() {
@@ -173,7 +173,7 @@ func attend(cmd *exec.Cmd, signals <-chan os.Signal, terminal bool, limit time.D
 	}
 }
 
-// verdict is what the ledger says of it.
+// verdict returns the status for the ledger.
 func (end ending) verdict(e ledger.Entry) (ledger.Status, string) {
 	switch {
 	case end.failed != nil:

@@ -49,8 +49,8 @@ state of the run, linked, and on the disk when its id is printed.`,
 	return c
 }
 
-// unsettled is what follows an event that was written when the folder could not be brought up to
-// it: whoever repeated it would have it twice.
+// unsettled returns the error for an event that was written when the folder could not be brought up to
+// it: repeating the command would write it twice.
 func unsettled(runID string, err error) error {
 	f, ok := fault.Of(err)
 	if !ok {

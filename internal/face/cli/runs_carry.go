@@ -26,17 +26,17 @@ import (
 	"ramet/internal/store/database"
 )
 
-// carry carries out a run whose log is open, and shows how it goes.
-func carry(l *Line, ports RunsPorts, ctx context.Context, f *operation.CarryOptions, store *rundir.Store, x *rundir.Session, wishes run.Wishes) error {
+// carryOutRun carries out a run whose log is open, and shows how it goes.
+func carryOutRun(l *Line, ports RunsPorts, ctx context.Context, f *operation.CarryOptions, store *rundir.Store, x *rundir.Session, wishes run.Wishes) error {
 	config, err := store.Config(x.RunID)
 	if err != nil {
 		return err
 	}
-	r, err := kept(x.RunID, config)
+	r, err := readStartedRecipe(x.RunID, config)
 	if err != nil {
 		return err
 	}
-	if err := limit(&r.Limits, f.Limits); err != nil {
+	if err := mergeLimits(&r.Limits, f.Limits); err != nil {
 		return err
 	}
 	params, err := r.Bind(config.Set)
@@ -112,7 +112,7 @@ func runEnd(store *rundir.Store, n run.Snapshot) ended {
 	return d
 }
 
-// proposesNothing says whether the worker of the pull request found nothing to propose.
+// proposesNothing reports whether the worker of the pull request found nothing to propose.
 func proposesNothing(store *rundir.Store, n run.Snapshot) bool {
 	files, err := store.OpenFiles(n.RunID)
 	if err != nil {
@@ -148,14 +148,14 @@ func (d ended) Text(w *printer.Writer) {
 // runsLimits by name.
 var runsLimits = sync.OnceValue(func() map[string]func(l *recipe.Limits, value string) error {
 	return map[string]func(l *recipe.Limits, value string) error{
-		"parallel":       whole(func(l *recipe.Limits, n int64) { l.Parallel = int(n) }),
-		"attempts":       whole(func(l *recipe.Limits, n int64) { l.Attempts = int(n) }),
-		"fix_attempts":   whole(func(l *recipe.Limits, n int64) { l.FixAttempts = int(n) }),
-		"fix_rounds":     whole(func(l *recipe.Limits, n int64) { l.FixRounds = int(n) }),
-		"calls":          whole(func(l *recipe.Limits, n int64) { l.Calls = n }),
-		"tokens":         whole(func(l *recipe.Limits, n int64) { l.Tokens = n }),
-		"files":          whole(func(l *recipe.Limits, n int64) { l.Files = int(n) }),
-		"lines_per_file": whole(func(l *recipe.Limits, n int64) { l.LinesPerFile = int(n) }),
+		"parallel":       copySet(func(l *recipe.Limits, n int64) { l.Parallel = int(n) }),
+		"attempts":       copySet(func(l *recipe.Limits, n int64) { l.Attempts = int(n) }),
+		"fix_attempts":   copySet(func(l *recipe.Limits, n int64) { l.FixAttempts = int(n) }),
+		"fix_rounds":     copySet(func(l *recipe.Limits, n int64) { l.FixRounds = int(n) }),
+		"calls":          copySet(func(l *recipe.Limits, n int64) { l.Calls = n }),
+		"tokens":         copySet(func(l *recipe.Limits, n int64) { l.Tokens = n }),
+		"files":          copySet(func(l *recipe.Limits, n int64) { l.Files = int(n) }),
+		"lines_per_file": copySet(func(l *recipe.Limits, n int64) { l.LinesPerFile = int(n) }),
 		"cost_usd": func(l *recipe.Limits, value string) (err error) {
 			l.CostUSD, err = strconv.ParseFloat(value, 64)
 			switch {
@@ -177,7 +177,7 @@ var runsLimits = sync.OnceValue(func() map[string]func(l *recipe.Limits, value s
 
 func limitNames() []string { return slices.Sorted(maps.Keys(runsLimits())) }
 
-func whole(set func(*recipe.Limits, int64)) func(*recipe.Limits, string) error {
+func copySet(set func(*recipe.Limits, int64)) func(*recipe.Limits, string) error {
 	return func(l *recipe.Limits, value string) error {
 		n, err := strconv.ParseInt(value, 10, 32)
 		if err == nil && n < 0 {
@@ -190,8 +190,8 @@ func whole(set func(*recipe.Limits, int64)) func(*recipe.Limits, string) error {
 	}
 }
 
-// limit puts the user's limits over the recipe's.
-func limit(l *recipe.Limits, given operation.Pairs) error {
+// mergeLimits puts the user's limits over the recipe's.
+func mergeLimits(l *recipe.Limits, given operation.Pairs) error {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		value := given[name]
 		pair := name + "=" + value
@@ -210,9 +210,9 @@ func limit(l *recipe.Limits, given operation.Pairs) error {
 	return nil
 }
 
-// repository makes a path absolute, so that a run can be resumed from elsewhere; a URL
+// locateRepository makes a path absolute, so that a run can be resumed from elsewhere; a URL
 // stays what it is.
-func repository(l *Line, flag, value string) (string, error) {
+func locateRepository(l *Line, flag, value string) (string, error) {
 	if value == "" || strings.Contains(value, "://") || scpLike(value) {
 		return value, nil
 	}
@@ -227,7 +227,7 @@ func repository(l *Line, flag, value string) (string, error) {
 	return path, nil
 }
 
-// scpLike says whether it is host:path.
+// scpLike reports whether an address has the form host:path.
 func scpLike(s string) bool {
 	host, _, ok := strings.Cut(s, ":")
 	return ok && !strings.ContainsAny(host, `/\`) && len(host) > 1

@@ -23,7 +23,7 @@ func planCommand(l *Line, f *runFlags, ports RunsPorts) *cobra.Command {
 					return err
 				}
 				config, failed := store.Config(r.RunID) // a run of another program has none
-				made, old := kept(r.RunID, config)
+				made, old := readStartedRecipe(r.RunID, config)
 				ours := failed == nil && old == nil
 				if ours {
 					wishes.LooksUp = looksUp(made)
@@ -61,7 +61,7 @@ type runPlan struct {
 	run.Plan
 	// Crowded are items that would be refused: they would be given too much.
 	Crowded []runner.OversizedItem `json:"crowded"`
-	// Refused is why this version would not carry the run out at all.
+	// Refused is the reason why this version would not carry out the run at all.
 	Refused string `json:"refused,omitempty"`
 }
 

@@ -15,7 +15,7 @@ import (
 type RunsPorts struct {
 	// Carry carries out a run until it is over or has to stop; nil only when it is DONE.
 	Carry func(context.Context, *session.Workspace, Job) error
-	// Windows tells how many tokens models can read; 0: nobody knows.
+	// Windows returns how many tokens models can read; 0: unknown.
 	Windows func(context.Context, *session.Session) (func(model string) int64, error)
 	// Work takes items of runs from a database until ctx ends.
 	Work func(context.Context, *session.Workspace, Host) error
@@ -58,7 +58,7 @@ type Host struct {
 
 // HandoverPort are runs of a database that were begun on other hosts, or that others went on with.
 type HandoverPort interface {
-	// Every is how often it is worth looking for orphans.
+	// Every is the interval between looks for orphans.
 	Every() time.Duration
 	// Orphans names the runs whose orchestrators are gone for a lease, and did not say so.
 	Orphans(ctx context.Context) ([]string, error)

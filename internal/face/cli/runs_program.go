@@ -16,8 +16,8 @@ import (
 // with its inputs below $RAMET_INPUTS, and variables.
 type RunProgram func(ctx context.Context, dir, inputs string, l *Line) error
 
-// programCommand is what commands of built-in recipes call ("$RAMET" run program docs plan);
-// nobody types it. It opens no workspace: in the sandbox there is none.
+// programCommand makes the command that built-in recipes call ("$RAMET" run program docs plan);
+// people do not type it. It opens no workspace: in the sandbox there is none.
 func programCommand(l *Line, p RunsPorts) *cobra.Command {
 	return &cobra.Command{
 		Use:    "program RECIPE NAME",

@@ -80,7 +80,7 @@ func (p *progress) tick() {
 	}
 }
 
-// happened is what the payloads of events hold, as far as it is shown.
+// happened holds the fields of payloads that are shown.
 type happened struct {
 	ID      string        `json:"work_item_id"`
 	Worker  string        `json:"worker"`

@@ -46,12 +46,12 @@ func resumeRunCommand(l *Line, f *runFlags, p RunsPorts) *cobra.Command {
 		if x.Repaired != "" {
 			fmt.Fprintf(l.Stderr, "LOG_TAIL_REPAIRED: %s\n", x.Repaired)
 		}
-		home, err := fetch(c.Context(), l, p, store, x)
+		home, err := fetchFromHost(c.Context(), l, p, store, x)
 		if err != nil || home {
 			return errors.Join(err, x.Close())
 		}
 		if x.Came() == run.Done { // which carry refuses
-			return errors.Join(carry(l, p, c.Context(), &o.CarryOptions, store, x, wishes), x.Close())
+			return errors.Join(carryOutRun(l, p, c.Context(), &o.CarryOptions, store, x, wishes), x.Close())
 		}
 		return carryOn(l, p, c.Context(), &o.CarryOptions, store, x, wishes)
 	}

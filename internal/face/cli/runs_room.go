@@ -9,9 +9,9 @@ import (
 	"ramet/internal/runner"
 )
 
-// fits refuses a run that is not made yet and could not be carried out: an item would be given more
+// checkFits refuses a run that is not made yet and could not be carried out: an item would be given more
 // than half of what its model can read, whatever the others make.
-func fits(ctx context.Context, l *Line, p RunsPorts, config rundir.Config) error {
+func checkFits(ctx context.Context, l *Line, p RunsPorts, config rundir.Config) error {
 	if _, err := l.Open(ctx); err != nil { // the model may be that of agent 0
 		return err
 	}

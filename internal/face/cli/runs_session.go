@@ -26,7 +26,7 @@ func (f *runFlags) kind() (rundir.Kind, error) {
 	return "", fault.New(fault.Usage, "--log %.40q is no kind of log", f.log).WithHint("use ndjson, sqlite or postgres://…")
 }
 
-// newKind is where a new run's log goes.
+// newKind returns the kind of a new run's log.
 func (f *runFlags) newKind() (rundir.Kind, error) {
 	k, err := f.kind()
 	if k == "" {

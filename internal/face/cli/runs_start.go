@@ -59,7 +59,7 @@ func start(l *Line, p RunsPorts, c *cobra.Command, f *runFlags, o operation.Star
 	if runID == "" {
 		runID = store.NewID(text)
 	}
-	if err := fits(c.Context(), l, p, config); err != nil {
+	if err := checkFits(c.Context(), l, p, config); err != nil {
 		return err
 	}
 	if err := consentToStart(c.Context(), l, o, runID, config); err != nil {
@@ -87,7 +87,7 @@ func start(l *Line, p RunsPorts, c *cobra.Command, f *runFlags, o operation.Star
 	return carryOn(l, p, c.Context(), &o.CarryOptions, store, x, run.Wishes{})
 }
 
-// logOf is where a new run's log goes: where the agents are, if several hosts share them.
+// logOf returns the place of a new run's log: the agents' database, if several hosts share it.
 func logOf(l *Line, f *runFlags) (rundir.Kind, error) {
 	kind, err := f.kind()
 	if err != nil || kind != "" {
@@ -113,13 +113,13 @@ func newConfig(ctx context.Context, l *Line, o operation.StartRunInput) (rundir.
 	if err != nil {
 		return rundir.Config{}, err
 	}
-	if err := limit(&r.Limits, o.Limits); err != nil {
+	if err := mergeLimits(&r.Limits, o.Limits); err != nil {
 		return rundir.Config{}, err
 	}
 	set := map[string]string{}
 	maps.Copy(set, o.Set)
 	for _, given := range []struct{ name, flag, value string }{{"repo", "--repo", o.Repo}, {"into", "--into", o.Into}} {
-		value, err := repository(l, given.flag, given.value)
+		value, err := locateRepository(l, given.flag, given.value)
 		if err != nil {
 			return rundir.Config{}, err
 		}
@@ -135,7 +135,7 @@ func newConfig(ctx context.Context, l *Line, o operation.StartRunInput) (rundir.
 	if err := r.CheckPaths(values); err != nil {
 		return rundir.Config{}, err
 	}
-	if err := located(r, values); err != nil {
+	if err := checkAddresses(r, values); err != nil {
 		return rundir.Config{}, err
 	}
 	model := string(o.Model)
@@ -156,10 +156,10 @@ func newConfig(ctx context.Context, l *Line, o operation.StartRunInput) (rundir.
 	return rundir.Config{Recipe: r.Name, Text: string(text), Model: model, NoCache: o.NoCache, Set: set}, nil
 }
 
-// located refuses addresses of repositories that git is never given. The configuration keeps
+// checkAddresses refuses addresses of repositories that git is never given. The configuration keeps
 // parameters as they are, and nobody can change them there: an address with a password would lie
 // in it, and no resume could help.
-func located(r *recipe.Recipe, values map[string]string) error {
+func checkAddresses(r *recipe.Recipe, values map[string]string) error {
 	for _, w := range r.Workers {
 		if w.Uses == "" {
 			continue

@@ -164,7 +164,7 @@ func (h *runTakeover) read(runID string, legacy HandedRun) (*recipe.Recipe, map[
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := kept(runID, config)
+	r, err := readStartedRecipe(runID, config)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -176,9 +176,9 @@ func (h *runTakeover) read(runID string, legacy HandedRun) (*recipe.Recipe, map[
 	return r, params, err
 }
 
-// fetch brings the files that another host made for a run whose log is in a server. home: the
+// fetchFromHost brings the files that another host made for a run whose log is in a server. home: the
 // run is DONE, and nothing else is left to do.
-func fetch(ctx context.Context, l *Line, p RunsPorts, store *rundir.Store, x *rundir.Session) (home bool, err error) {
+func fetchFromHost(ctx context.Context, l *Line, p RunsPorts, store *rundir.Store, x *rundir.Session) (home bool, err error) {
 	place, err := l.Place()
 	if err != nil || !database.SameSchema(string(x.Kind), place.DB) {
 		return false, err

@@ -19,7 +19,7 @@ type ModelsPorts struct {
 	Find func(ctx context.Context, vendors []catalog.Vendor) map[string][]string
 }
 
-// survey is what was seen of local servers.
+// survey holds the models of local servers that answered.
 type survey struct {
 	silent map[string]error    // asked for their models in vain
 	found  map[string][]string // the models of those that nobody named

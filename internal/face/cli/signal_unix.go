@@ -13,7 +13,7 @@ func forwarded() []os.Signal {
 	return []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2}
 }
 
-// fromKeyboard says that a terminal sends it to everybody who runs in front.
+// fromKeyboard reports whether a terminal sends a signal to all processes in the foreground.
 func fromKeyboard(sig os.Signal) bool { return sig == syscall.SIGINT || sig == syscall.SIGQUIT }
 
 // prepare gives the command a process group, so that what it starts is reached too. On

@@ -8,7 +8,7 @@ import (
 	"ramet/internal/ledger"
 )
 
-// startFlags are what spawn, resume and run know of a sub-agent.
+// startFlags describe a sub-agent to spawn, resume and run.
 type startFlags struct {
 	ledger.Start
 	ownerPID int

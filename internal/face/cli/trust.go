@@ -67,7 +67,7 @@ func trustCare(ctx context.Context, l *Line, f trustFlags) error {
 	if err != nil {
 		return err
 	}
-	shape, err := session.Listed(r)
+	shape, err := session.FormatReview(r)
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func trustCare(ctx context.Context, l *Line, f trustFlags) error {
 	if f.accept == "" {
 		f.accept = listed.Digest
 	}
-	if err := session.Accept(ctx, g, r, f.accept); err != nil {
+	if err := session.AcceptReview(ctx, g, r, f.accept); err != nil {
 		return err
 	}
 	listed.Trusted, listed.Given = true, true

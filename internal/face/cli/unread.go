@@ -17,14 +17,14 @@ import (
 	"ramet/internal/turn/loop"
 )
 
-// unread prints what children reported during a turn and its agent did not read, nor those
+// printUnread prints what children reported during a turn and its agent did not read, nor those
 // below it who have children of their own: a result that nobody reads is lost, whatever they said.
-func unread(ctx context.Context, ws *session.Workspace, a agent.Agent, before int64, o loop.Outcome, w *watcher, well bool) error {
+func printUnread(ctx context.Context, ws *session.Workspace, a agent.Agent, before int64, o loop.Outcome, w *watcher, well bool) error {
 	left, err := ws.Mail().Unread(ctx, a.ID, before)
 	if err != nil {
 		return err
 	}
-	below, err := missed(ctx, ws, w)
+	below, err := listMissed(ctx, ws, w)
 	if err != nil || len(left) == 0 && len(below) == 0 {
 		return err
 	}
@@ -49,8 +49,8 @@ type missing struct {
 	left []mail.Letter
 }
 
-// missed is what those did not read who had children meanwhile and live.
-func missed(ctx context.Context, ws *session.Workspace, w *watcher) (out []missing, err error) {
+// listMissed returns the reports that agents did not read who had children meanwhile and live.
+func listMissed(ctx context.Context, ws *session.Workspace, w *watcher) (out []missing, err error) {
 	for _, p := range w.forked() {
 		m := missing{}
 		if m.who, err = ws.Store.Agent(ctx, p); err != nil {
@@ -59,7 +59,7 @@ func missed(ctx context.Context, ws *session.Workspace, w *watcher) (out []missi
 		if m.left, err = ws.Mail().Unread(ctx, p, 0); err != nil {
 			return nil, err
 		}
-		if m.left, err = reports(ctx, ws, m.who, m.left); err != nil {
+		if m.left, err = listReports(ctx, ws, m.who, m.left); err != nil {
 			return nil, err
 		}
 		if len(m.left) > 0 && m.who.Status == agent.Running {
@@ -69,10 +69,10 @@ func missed(ctx context.Context, ws *session.Workspace, w *watcher) (out []missi
 	return out, nil
 }
 
-// reports are the letters of an agent's own children, and about them.
-func reports(ctx context.Context, ws *session.Workspace, a agent.Agent, letters []mail.Letter) (out []mail.Letter, err error) {
+// listReports returns the letters of an agent's own children, and about them.
+func listReports(ctx context.Context, ws *session.Workspace, a agent.Agent, letters []mail.Letter) (out []mail.Letter, err error) {
 	for _, l := range letters {
-		from, err := ws.Store.Agent(ctx, author(l))
+		from, err := ws.Store.Agent(ctx, authorOf(l))
 		if err != nil {
 			return nil, err
 		}
@@ -83,8 +83,8 @@ func reports(ctx context.Context, ws *session.Workspace, a agent.Agent, letters 
 	return out, nil
 }
 
-// author is whom a letter is from, or about, if the kernel wrote it.
-func author(l mail.Letter) id.Agent {
+// authorOf returns the sender of a letter, or its subject if the kernel wrote it.
+func authorOf(l mail.Letter) id.Agent {
 	if l.From == id.Kernel {
 		return l.About
 	}
@@ -103,7 +103,7 @@ func (w *watcher) unread(ctx context.Context, ws *session.Workspace, a agent.Age
 
 // letter prints one that was not read.
 func (w *watcher) letter(ctx context.Context, ws *session.Workspace, to agent.Agent, l mail.Letter) error {
-	from := author(l)
+	from := authorOf(l)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.l.JSON {
@@ -185,7 +185,7 @@ func leftOver(ctx context.Context, ws *session.Workspace, turns []session.Contin
 		}
 		failed = errors.Join(failed, err)
 	}
-	below, err := missed(ctx, ws, w)
+	below, err := listMissed(ctx, ws, w)
 	failed = errors.Join(failed, err)
 	for _, m := range below {
 		failed = errors.Join(failed, tell(m.who, 0))

@@ -60,7 +60,7 @@ docs/models.md tells the form.`,
 	return c
 }
 
-// most is how long a table may be.
+// most limits the size of a table.
 const mostOfATable = 8 << 20
 
 // readTable reads a file, or what an address gives.

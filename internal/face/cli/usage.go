@@ -52,12 +52,12 @@ func CheckArguments(least, most int) cobra.PositionalArgs {
 
 func takesText(c *cobra.Command) bool { return strings.Contains(c.Use, "TEXT") }
 
-// BadFlag says what is wrong with a flag, in our words.
+// BadFlag returns a fault for a wrong flag.
 func BadFlag(c *cobra.Command, err error) error {
 	path := c.CommandPath()
 	if value, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		return fault.New(fault.Usage, "%s: %.80q is no value for --%s", path, value.GetValue(), value.GetFlag().Name).
-			WithHint("%s", wanted(value.GetFlag().Value.Type(), value.GetValue()))
+			WithHint("%s", describeValue(value.GetFlag().Value.Type(), value.GetValue()))
 	}
 	f := fault.New(fault.Usage, "%s: %w", path, err)
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
@@ -75,8 +75,8 @@ func BadFlag(c *cobra.Command, err error) error {
 	return f.WithHint("see `%s --help`", path)
 }
 
-// wanted says what a flag of a kind takes.
-func wanted(kind, value string) string {
+// describeValue returns a hint about the values of a kind of flag.
+func describeValue(kind, value string) string {
 	switch kind {
 	case "duration":
 		if _, err := strconv.ParseFloat(value, 64); err == nil {

@@ -6,7 +6,7 @@ import (
 	"ramet/internal/base/printer"
 )
 
-// Version says what this binary is. It is the datum of version.
+// Version describes this binary. It is the output of version.
 type Version struct {
 	Version  string `json:"version"`
 	Go       string `json:"go"`

@@ -114,7 +114,7 @@ func (w *watcher) line(one public.Line) {
 	}
 }
 
-// progress is what people are told of an event; most are not worth a line.
+// progress returns the line about an event for people; most events have none.
 func (w *watcher) progress(e loop.Event) string {
 	who := ""
 	if e.Agent != "" && e.Agent != w.root {

@@ -206,7 +206,7 @@ func (m *root) paste(s string) tea.Cmd {
 	if q := m.asking(); q != nil && q.Paste(s, m.o.Now()) {
 		return nil
 	}
-	m.now.input.paste(session.Pasted(s))
+	m.now.input.paste(session.ReplacePasted(s))
 	m.typing()
 	return m.edited()
 }

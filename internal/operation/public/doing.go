@@ -26,5 +26,5 @@ func FormatDoing(a agent.Agent, now state.Now) AgentNow {
 	return out
 }
 
-// MaxState is how much of a state a row of a table shows.
+// MaxState limits the length of a state in a row of a table.
 const MaxState = 48

@@ -2,7 +2,7 @@ package public
 
 import "ramet/internal/core/registry"
 
-// Driven is what a list tells of an agent that another program drives.
+// Driven describes an agent that another program drives, in lists.
 type Driven struct {
 	Driver   string `json:"driver"`
 	Asks     *bool  `json:"asks"`     // the program asks before it changes anything; null: nobody here knows it

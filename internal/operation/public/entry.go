@@ -42,5 +42,5 @@ func ReadEntry(e history.Entry, inContext bool, blob func(chain.Hash) ([]byte, e
 		Redacted: e.Content == nil}, nil
 }
 
-// Permitted is who let a call run, or not, for people; empty: nobody had to.
+// Permitted returns, for people, who permitted or refused a call; empty: it was not asked for.
 func (e Entry) Permitted() string { return history.Entry{Meta: e.Meta}.Permitted() }

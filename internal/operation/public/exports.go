@@ -1,6 +1,6 @@
 package public
 
-// Exported is what went into a file.
+// Exported describes a file that a conversation was written to.
 type Exported struct {
 	Path     string          `json:"path"`
 	Bytes    int64           `json:"bytes"`

@@ -76,7 +76,7 @@ type FileChanges struct {
 	Changes []FileChange `json:"changes"`
 }
 
-// Restore is what a restore did, or would do.
+// Restore describes the result of a restore, or its plan.
 type Restore struct {
 	State    FileState `json:"state"`    // that was gone back to
 	Restored []string  `json:"restored"` // paths that got a content or a mode

@@ -47,7 +47,7 @@ type HomeRow struct {
 	Run    *HomeRun    `json:"run"`    // of a run's agent
 }
 
-// HomeChange is what a worktree holds that the parent's folder has not.
+// HomeChange counts the changes in a worktree that the parent's folder does not have.
 type HomeChange struct {
 	Branch  string `json:"branch"`
 	Files   int    `json:"files"`
@@ -55,7 +55,7 @@ type HomeChange struct {
 	Removed int    `json:"removed"`
 }
 
-// HomeRun is how far a run is.
+// HomeRun is the progress of a run.
 type HomeRun struct {
 	ID    string `json:"run_id"`
 	State string `json:"run_state"`

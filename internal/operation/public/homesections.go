@@ -9,7 +9,7 @@ import (
 	"ramet/internal/core/state"
 )
 
-// HomeSection is what a person can do about an agent.
+// HomeSection groups agents by what a person can do about them.
 type HomeSection string
 
 // The groups, in their order on the screen.
@@ -42,20 +42,20 @@ func GroupOf(s state.State) HomeSection {
 // RunPrefix begins the names of the agents that runs work with.
 const RunPrefix = "run-"
 
-// HomeUpdate is what an agent's worktree holds that its parent's folder has not.
+// HomeUpdate counts the changes in an agent's worktree that its parent's folder does not have.
 type HomeUpdate struct {
 	Branch         string
 	Files          int
 	Added, Removed int
 }
 
-// HomeProgress is how far a run is.
+// HomeProgress is the progress of a run.
 type HomeProgress struct {
 	ID, State string
 	Done, Of  int
 }
 
-// HomeFacts are what is known of a workspace at one moment.
+// HomeFacts holds the facts about a workspace at one moment.
 type HomeFacts struct {
 	All     []agent.Agent // the living and the dead, in the order of creation
 	States  map[id.Agent]state.State

@@ -14,13 +14,13 @@ type ForeignSession struct {
 	Imported bool    `json:"imported"`
 }
 
-// Sessions is what import --list prints.
+// Sessions is the output of import --list.
 type Sessions struct {
 	Sessions []ForeignSession `json:"sessions"`
 	Failed   []ImportFailure  `json:"failed"` // what could not be read
 }
 
-// Import is what came of importing one.
+// Import is the result of importing one session.
 type Import struct {
 	ForeignSession
 	Agent    *string          `json:"agent_uuid"`
@@ -43,7 +43,7 @@ type ImportFailure struct {
 	Why     string `json:"why"`
 }
 
-// Imports is what import prints.
+// Imports is the output of import.
 type Imports struct {
 	Imported []Import        `json:"imported"`
 	Failed   []ImportFailure `json:"failed"`

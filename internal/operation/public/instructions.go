@@ -1,6 +1,6 @@
 package public
 
-// Instructions are what stands before an agent's conversation.
+// Instructions are the texts before an agent's conversation.
 type Instructions struct {
 	Agent string        `json:"agent"`
 	Size  int           `json:"size"` // bytes of all texts

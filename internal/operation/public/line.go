@@ -55,7 +55,7 @@ type Attempt struct {
 	Error  *Error `json:"error"`
 }
 
-// Outcome is how a turn ended.
+// Outcome is the result of a turn.
 type Outcome struct {
 	Text   string    `json:"text"`
 	Steps  int       `json:"steps"`
@@ -101,7 +101,7 @@ func Format(e loop.Event) Line {
 	return l
 }
 
-// Event is what Format made a line of.
+// Event returns the event that Format made the line from.
 func (l Line) Event() loop.Event {
 	e := loop.Event{Type: l.Type, Agent: l.Agent, Text: l.Text, CallID: l.CallID, Tool: l.Tool, IsError: l.IsError,
 		Children: l.Children, Turn: l.Turn, Ask: l.Ask, State: l.State, Err: l.Error.Fault()}

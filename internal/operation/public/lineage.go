@@ -72,7 +72,7 @@ func FormatLineageAgent(a agent.Agent, now state.State, until string, run bool) 
 	return out
 }
 
-// maxPoint is how long a label may be.
+// maxPoint limits the length of a label.
 const maxPoint = 200
 
 // FormatPoint is the shape of an entry that shapes; ok is false where it cannot be read.

@@ -1,6 +1,6 @@
 package public
 
-// ServerLogin is what came of a login at an MCP server.
+// ServerLogin is the result of a login at an MCP server.
 type ServerLogin struct {
 	Server  string `json:"server"`
 	Outcome string `json:"outcome"`

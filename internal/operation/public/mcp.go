@@ -39,7 +39,7 @@ type ServerTool struct {
 	Changed     *string         `json:"changed"` // since the server was first asked; then rules by name do not permit it
 }
 
-// ServerCall is what came of a call.
+// ServerCall is the result of a call.
 type ServerCall struct {
 	Server  string `json:"server"`
 	Tool    string `json:"tool"`

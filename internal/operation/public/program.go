@@ -1,6 +1,6 @@
 package public
 
-// Program is what the program that drives an agent offers its user, by the program's own words, as
+// Program lists the commands and choices that a driving program offers its user, by the program's own words, as
 // it told when it ran last.
 type Program struct {
 	Driver   string   `json:"driver"`

@@ -2,7 +2,7 @@ package public
 
 import "ramet/internal/base/id"
 
-// Search is what was said in a workspace, or in one agent's history, that holds some words.
+// Search lists the messages of a workspace, or of one agent's history, that contain some words.
 type Search struct {
 	Found []Hit `json:"found"` // newest first
 	More  bool  `json:"more"`  // there is more than was asked for, or than could be looked at in time

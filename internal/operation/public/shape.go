@@ -38,7 +38,7 @@ type Agent struct {
 	Budget        Budget      `json:"budget"`
 }
 
-// State is what an agent does, or how it ended (package state).
+// State is the public shape of an agent's state (package state).
 type State struct {
 	Word     string  `json:"word"`
 	Detail   *string `json:"detail"`
@@ -69,19 +69,19 @@ func activity(by state.Holder) string {
 	return ""
 }
 
-// Spent is what an agent's own calls of models came to.
+// Spent sums up an agent's own calls of models.
 type Spent struct {
 	Tokens int64 `json:"tokens"`
 	Cost   int64 `json:"cost_nano_usd"`
 }
 
-// Budget is what an agent and everything below it may spend.
+// Budget limits the spending of an agent and its subtree.
 type Budget struct {
 	Tokens *int64 `json:"tokens"`
 	Cost   *int64 `json:"cost_nano_usd"`
 }
 
-// Lease is who holds an agent.
+// Lease names the holder of an agent.
 type Lease struct {
 	Owner string `json:"owner"`
 	Epoch int64  `json:"epoch"`
@@ -135,7 +135,7 @@ func FormatLetter(l mail.Letter) Letter {
 	return out
 }
 
-// Killed is what a kill did.
+// Killed is the result of a kill.
 type Killed struct {
 	Agent  Agent      `json:"agent"`
 	Killed []id.Agent `json:"killed"`

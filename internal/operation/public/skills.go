@@ -1,6 +1,6 @@
 package public
 
-// Skills are what agents can read when they need it.
+// Skills lists the skills of agents.
 type Skills struct {
 	Skills []Skill  `json:"skills"`
 	Flaws  []Flaw   `json:"flaws"`  // files that define nothing

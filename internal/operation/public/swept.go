@@ -1,6 +1,6 @@
 package public
 
-// Swept is what a gc took away, or would.
+// Swept lists the things that a gc dropped, or would drop.
 type Swept struct {
 	Plan  bool        `json:"plan"` // nothing was done
 	Bytes int64       `json:"bytes"`

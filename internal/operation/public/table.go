@@ -36,7 +36,7 @@ func MakeHome(f HomeFacts) HomeTable {
 			if up := &rows[r.up]; up.row.Group == g && !up.folded() {
 				r.row.Indent = up.row.Indent + 1
 			} else {
-				r.row.Path = path(rows, r)
+				r.row.Path = pathOf(rows, r)
 			}
 		}
 		groups[g] = append(groups[g], i)
@@ -48,7 +48,7 @@ func MakeHome(f HomeFacts) HomeTable {
 		for _, i := range groups[g] {
 			t.Rows = append(t.Rows, rows[i].row)
 		}
-		mark(t.Rows[from:])
+		markLast(t.Rows[from:])
 	}
 	return t
 }
@@ -97,14 +97,14 @@ func (f HomeFacts) rows(nodes []agent.Node) []standing {
 	return out
 }
 
-// folded says that the row of its run stands for it.
+// folded reports whether the row of its run represents it.
 func (s *standing) folded() bool { return s.run >= 0 && s.row.Group != NeedsYou }
 
-// mostPath is how many of those above a row are named.
+// mostPath limits how many ancestors of a row are named.
 const mostPath = 4
 
-// path names those above a row, root first; of many, the nearest.
-func path(rows []standing, s *standing) []string {
+// pathOf names those above a row, root first; of many, the nearest.
+func pathOf(rows []standing, s *standing) []string {
 	var out []string
 	for up := s.up; up >= 0; up = rows[up].up {
 		if len(out) == mostPath {
@@ -132,8 +132,8 @@ func newestFirst(rows []standing, group []int) []int {
 	return slices.Concat(families...)
 }
 
-// mark marks the last child under each row.
-func mark(rows []HomeEntry) {
+// markLast marks the last child under each row.
+func markLast(rows []HomeEntry) {
 	var later []bool // by indent: whether one follows under the same parent
 	for i := len(rows) - 1; i >= 0; i-- {
 		n := rows[i].Indent

@@ -12,7 +12,7 @@ type TrashItem struct {
 	Agent   *string `json:"agent_uuid"`
 }
 
-// Trash is what a trash holds, the oldest first.
+// Trash lists the contents of a trash, the oldest first.
 type Trash struct {
 	Items []TrashItem `json:"items"`
 	Bytes int64       `json:"bytes"`
@@ -24,12 +24,12 @@ type TrashRestored struct {
 	To string `json:"to"`
 }
 
-// TrashRestores is what was brought back.
+// TrashRestores lists the items that were restored.
 type TrashRestores struct {
 	Restored []TrashRestored `json:"restored"`
 }
 
-// TrashEmptied is what was deleted for good, or would be.
+// TrashEmptied counts the items that were deleted for good, or would be.
 type TrashEmptied struct {
 	Plan  bool        `json:"plan"` // nothing was done
 	Items []TrashItem `json:"items"`

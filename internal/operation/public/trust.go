@@ -1,6 +1,6 @@
 package public
 
-// Trust is what in a project acts, and how it differs from what a person accepted.
+// Trust lists the things in a project that act, and how they differ from what a person accepted.
 type Trust struct {
 	Project string  `json:"project"`
 	Trusted bool    `json:"trusted"` // everything that acts was accepted as it is

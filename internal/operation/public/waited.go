@@ -6,7 +6,7 @@ import (
 	"ramet/internal/core/state"
 )
 
-// Waited is how a wait ended.
+// Waited is the result of a wait.
 type Waited struct {
 	Over    bool     `json:"over"` // what was waited for has come
 	Agents  []Agent  `json:"agents"`

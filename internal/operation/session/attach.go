@@ -14,7 +14,7 @@ import (
 	"ramet/internal/model/llm"
 )
 
-// mostAttached is how many images and documents go with one prompt.
+// mostAttached limits the images and documents of one prompt.
 const mostAttached = 20
 
 // Attach reads files that are to go with a prompt: images, which are made small enough, and
@@ -71,7 +71,7 @@ func readShown(path string) ([]byte, error) {
 	return data, err
 }
 
-// IsShown says whether a file is an image or a document that can go with a prompt.
+// IsShown reports whether a file is an image or a document that can go with a prompt.
 func IsShown(path string) bool {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {
@@ -98,12 +98,12 @@ func (w Prompts) mentioned(ctx context.Context, a id.Agent, text string, anywher
 		return nil, nil // whoever runs the turn says so, if it matters
 	}
 	var paths []string
-	for _, said := range mentions(text) {
-		for path := range readings(said) {
+	for _, said := range findMentions(text) {
+		for path := range readMention(said) {
 			if !filepath.IsAbs(path) {
 				path = filepath.Join(dir, path)
 			}
-			if !anywhere && !inside(dir, path) || !IsShown(path) {
+			if !anywhere && !isInside(dir, path) || !IsShown(path) {
 				continue
 			}
 			paths = append(paths, path)
@@ -113,8 +113,8 @@ func (w Prompts) mentioned(ctx context.Context, a id.Agent, text string, anywher
 	return Attach(paths...)
 }
 
-// inside says whether a file lies in a folder, links followed.
-func inside(dir, path string) bool {
+// isInside reports whether a file is in a folder, links followed.
+func isInside(dir, path string) bool {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return false
@@ -123,8 +123,8 @@ func inside(dir, path string) bool {
 	return err == nil && strings.HasPrefix(real, strings.TrimSuffix(top, string(filepath.Separator))+string(filepath.Separator))
 }
 
-// mentions are what stands behind an @ that begins a word; in quotes it may have spaces.
-func mentions(text string) (out []string) {
+// findMentions returns the texts after each @ that begins a word; in quotes a text may have spaces.
+func findMentions(text string) (out []string) {
 	for i := 0; i < len(text); i++ {
 		if text[i] != '@' || i > 0 && !strings.ContainsRune(" \n\t(", rune(text[i-1])) {
 			continue
@@ -146,16 +146,16 @@ func mentions(text string) (out []string) {
 	return out
 }
 
-// readings are what a mention may mean: itself, or without what ends a sentence.
-func readings(said string) func(func(string) bool) {
+// readMention returns the paths that a mention may mean: itself, or itself without the punctuation that ends a sentence.
+func readMention(said string) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		_ = yield(said) && yield(strings.TrimRight(said, ".,;:!?)'\""))
 	}
 }
 
-// Pasted is what stands for a pasted text: a mention, where the text is the path of an image or
+// ReplacePasted returns the text to insert for a pasted one: a mention, where the text is the path of an image or
 // a document as terminals write it when a file is dropped on them; else the text itself.
-func Pasted(text string) string {
+func ReplacePasted(text string) string {
 	path := strings.TrimSpace(text)
 	if path == "" || len(path) > 4096 || strings.ContainsAny(path, "\n\r") {
 		return text
@@ -190,7 +190,7 @@ func seesImages(m llm.Model, name string) error {
 	return nil
 }
 
-// CheckSees says whether the model of an agent's next turn can see images.
+// CheckSees returns an error if the model of an agent's next turn cannot see images.
 func (w Models) CheckSees(ctx context.Context, a id.Agent, asked llm.Ref) error {
 	row, err := w.ws.Store.Agent(ctx, a)
 	if err != nil {

@@ -13,7 +13,7 @@ type book struct {
 }
 
 func (b book) Spawn(ctx context.Context, st ledger.Start) (ledger.Entry, error) {
-	if err := Stays(b.project, b.Dir(), "make it a folder"); err != nil {
+	if err := CheckInside(b.project, b.Dir(), "make it a folder"); err != nil {
 		return ledger.Entry{}, err
 	}
 	if err := MakeProjectFolder(b.project); err != nil {

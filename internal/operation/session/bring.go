@@ -14,11 +14,11 @@ import (
 	"ramet/internal/files/worktree"
 )
 
-// origin is what the files of a worktree shall be.
+// origin describes the files that a new worktree gets.
 type origin struct {
 	Folder string // of the parent
 	Clean  bool   // as committed
-	// State is what they were; nil: as they are now in the folder.
+	// State holds the files at a message; nil: as they are now in the folder.
 	State *history.Stated
 }
 
@@ -50,7 +50,7 @@ func (t Trees) makeTree(ctx context.Context, k worktree.Keeper, o origin, child 
 	return tree, nil
 }
 
-// takesStates says whether states are taken of a folder.
+// takesStates reports whether states are recorded for a folder.
 func (w Files) takesStates(folder string) bool {
 	if w.ws.Config.Files == "no" || w.ws.Place.DB == "" { // no place is set
 		return false
@@ -87,7 +87,7 @@ func (w Files) bring(ctx context.Context, o origin, tree worktree.Tree) (files.R
 	if s.Root == (chain.Hash{}) {
 		return files.RestoreDone{}, nil
 	}
-	have, err := committed(ctx, tree.Cwd)
+	have, err := readCommitted(ctx, tree.Cwd)
 	if err != nil {
 		return files.RestoreDone{}, err
 	}
@@ -99,8 +99,8 @@ func (w Files) bring(ctx context.Context, o origin, tree worktree.Tree) (files.R
 	return done, err
 }
 
-// committed is what the commit that is checked out in a folder holds there.
-func committed(ctx context.Context, dir string) (map[string]files.Committed, error) {
+// readCommitted returns the files of the commit that is checked out in a folder.
+func readCommitted(ctx context.Context, dir string) (map[string]files.Committed, error) {
 	out, err := git.Run(ctx, dir, "ls-tree", "-r", "-z", "HEAD")
 	if err != nil {
 		return nil, err

@@ -23,7 +23,7 @@ func FormatCommand(said string) (name, rest string, ok bool) {
 	return after[:end], strings.TrimSpace(after[end:]), end > 0
 }
 
-// IsCommandName says whether the word behind a slash can only be meant as the name of a command. A path
+// IsCommandName reports whether the word after a slash can only be meant as the name of a command. A path
 // (/etc/hosts), a comment (/* so */), an expression (/x+/) are none: such a text is meant as it
 // stands.
 func IsCommandName(word string) bool {

@@ -27,13 +27,13 @@ type Sweep struct {
 	Plan  bool      // only say what would be dropped
 }
 
-// SweptFiles is what was dropped, or would be.
+// SweptFiles counts the states that were dropped, or would be.
 type SweptFiles struct {
 	files.Swept
 	Disk int64 // what all of it took before
 }
 
-// youngFor is how long contents stay that no entry names yet.
+// youngFor is the minimum age at which contents that no entry names are dropped.
 const youngFor = time.Hour
 
 // GCFiles drops old states of files.
@@ -81,7 +81,7 @@ func (w Care) namedStates(ctx context.Context) ([]files.Named, error) {
 	return out, nil
 }
 
-// Disk is what the workspace takes of the disk.
+// Disk is the space that one part of the workspace uses.
 type Disk struct {
 	What  string
 	Where string
@@ -136,7 +136,7 @@ func sizeOf(path string) (total int64, err error) {
 	return total, err
 }
 
-// Outputs is where answers of tools lie that are too long for a conversation.
+// Outputs returns the folder of answers of tools that are too long for a conversation.
 func (w Care) Outputs() string {
 	return filepath.Join(w.ws.Home, "outputs", config.WorkspaceName(w.ws.Place.Project))
 }

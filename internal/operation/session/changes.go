@@ -33,7 +33,7 @@ type changedAt struct {
 // changePause lies between two looks at one worktree.
 const changePause = 3 * time.Second
 
-// of is what is known. What is out of date is looked up, and then told of.
+// of returns the known changes. What is out of date is looked up, and then told of.
 func (c *changes) of(ctx context.Context, w *Workspace, living []agent.Agent) map[id.Agent]public.HomeUpdate {
 	out := map[id.Agent]public.HomeUpdate{}
 	k, _, err := w.Trees.Keeper(ctx)
@@ -76,7 +76,7 @@ func (c *changes) look(ctx context.Context, w *Workspace, stale []agent.Agent) {
 		now := changedAt{head: a.Head, at: time.Now()}
 		if work, ok, err := w.Trees.Look(ctx, a); err == nil && ok {
 			now.HomeUpdate = public.HomeUpdate{Branch: work.Branch, Files: len(work.Files)}
-			now.Added, now.Removed = insertions(work.Stat)
+			now.Added, now.Removed = countInsertions(work.Stat)
 		}
 		c.mu.Lock()
 		if c.known == nil {
@@ -93,8 +93,8 @@ func (c *changes) look(ctx context.Context, w *Workspace, stale []agent.Agent) {
 
 var statWords = text.Regexp(`(\d+) (insertion|deletion)`)
 
-// insertions reads git's short statistics.
-func insertions(stat string) (added, removed int) {
+// countInsertions reads git's short statistics.
+func countInsertions(stat string) (added, removed int) {
 	for _, m := range statWords().FindAllStringSubmatch(stat, -1) {
 		n, _ := strconv.Atoi(m[1])
 		if m[2] == "insertion" {
@@ -106,7 +106,7 @@ func insertions(stat string) (added, removed int) {
 	return added, removed
 }
 
-// Changed is what an agent changed, as a patch: what its worktree holds that its parent's folder
+// Changed returns the changes of an agent as a patch: those in its worktree that its parent's folder
 // has not, or, where it has none, what became of its files since its last turn began.
 func (w Files) Changed(ctx context.Context, of id.Agent) (string, error) {
 	a, err := w.ws.Store.Agent(ctx, of)

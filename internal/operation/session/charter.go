@@ -13,8 +13,8 @@ import (
 	"ramet/internal/turn/hook"
 )
 
-// Charter is what the user and the project lay down for agents. What counts of the project is
-// decided when it is opened, so that all that is read of it is from before somebody accepted
+// Charter holds the instructions, skills, roles, commands and hooks for agents. What counts of the project is
+// decided when it is opened, so that all that is read of it is from before a person accepted
 // something, or from after. It is read anew for each turn, and belongs to one goroutine.
 type Charter struct {
 	w *Workspace
@@ -30,13 +30,13 @@ func (w Project) Charter() (Charter, error) {
 // Close gives back the project's folder.
 func (c Charter) Close() error { return c.s.Close() }
 
-// Instructions are what stands before the conversation of an agent, whose tools may work in
+// Instructions returns the texts before the conversation of an agent, whose tools may work in
 // another folder instead.
 func (c Charter) Instructions(a agent.Agent, instead string) (kit.InstructionWords, error) {
 	return kit.InstructionsBefore(c.w.user, c.s, c.w.Project().within(a, instead))
 }
 
-// Kit is what the user and the project define: skills, roles, commands.
+// Kit returns the skills, roles and commands that the user and the project define.
 func (c Charter) Kit() (kit.Kit, error) {
 	return kit.Read(c.s, c.w.Place.Project, c.w.Prompts().definitions()...)
 }

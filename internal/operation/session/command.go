@@ -8,7 +8,7 @@ type Command struct {
 	Values map[string]string // the words of its arguments by their Field, or by their Kind if they have none
 }
 
-// CommandKind is what an argument or option takes.
+// CommandKind is the kind of value of an argument or option.
 type CommandKind string
 
 // The kinds of arguments. Those of agents, labels, models, paths and commands can

@@ -15,7 +15,7 @@ type CommandCandidate struct {
 	Takes   string // of a command: its arguments
 }
 
-// CompletionSources are what can be completed besides commands and options. A nil one has
+// CompletionSources return the candidates besides commands and options. A nil one has
 // nothing.
 type CompletionSources struct {
 	Agents, Labels, Models, Modes func() []CommandCandidate
@@ -26,8 +26,8 @@ type CompletionSources struct {
 	topics []CommandCandidate // the commands
 }
 
-// Completion says what can stand at the cursor. The bytes of the line from Start to
-// End are what the candidate chosen replaces, written with Insert.
+// Completion lists the candidates at the cursor. The bytes of the line from Start to
+// End are replaced by the chosen candidate, written with Insert.
 type Completion struct {
 	Start, End int
 	Word       string      // what is typed of it so far, without quotes
@@ -50,15 +50,15 @@ func (c Completion) Insert(chosen CommandCandidate) string {
 	return QuoteWord(chosen.Text) + " "
 }
 
-// Complete tells what can stand at the cursor, a place in bytes: first what begins
-// with the word there, then what has it inside. Nothing to offer is an empty list.
+// Complete returns the candidates at the cursor, a place in bytes: first those that begin
+// with the word there, then those that contain it. It returns an empty list if there are none.
 func (t Rows) Complete(line string, cursor int, sources CompletionSources) Completion {
 	cursor = min(max(cursor, 0), len(line))
 	for cursor > 0 && cursor < len(line) && !utf8.RuneStart(line[cursor]) {
 		cursor--
 	}
 	head := line[:cursor]
-	first, ok := next(head, 0)
+	first, ok := nextWord(head, 0)
 	if !ok || first.end == cursor {
 		c := Completion{Start: first.start, End: wordEnd(line, first.start, cursor), Kind: Topic, Word: strings.TrimPrefix(first.text, "/")}
 		for _, row := range t {
@@ -82,7 +82,7 @@ func (r CommandRow) complete(line string, from, cursor int, sources CompletionSo
 	var expects *CommandArgument // the option whose value comes
 	var used []string
 	for {
-		w, ok := next(line[:cursor], from)
+		w, ok := nextWord(line[:cursor], from)
 		if !ok || w.end == cursor { // the word at the cursor, perhaps still empty
 			c := Completion{Start: w.start, End: wordEnd(line, w.start, cursor), Word: w.text}
 			switch {
@@ -161,9 +161,9 @@ func (c *Completion) filter(typed string) {
 	c.Candidates = slices.Concat(same, begin, hold)
 }
 
-// wordEnd is where the word that the cursor stands in ends.
+// wordEnd returns the end of the word at the cursor.
 func wordEnd(line string, start, cursor int) int {
-	if w, ok := next(line, start); ok && w.start <= cursor && w.open == 0 {
+	if w, ok := nextWord(line, start); ok && w.start <= cursor && w.open == 0 {
 		return max(w.end, cursor)
 	}
 	return cursor

@@ -23,7 +23,7 @@ type Continued struct {
 	// Behind is the newest letter of its parent, where that one does not go on itself; what comes
 	// behind it nobody may read.
 	Behind int64
-	// Alone says that its parent does not go on.
+	// Alone reports that its parent does not continue.
 	Alone bool
 }
 

@@ -25,7 +25,7 @@ type FileChange struct {
 	Note string
 }
 
-// mostDiffed is how many bytes are compared line by line.
+// mostDiffed limits the bytes that are compared line by line.
 const mostDiffed = 1 << 20
 
 // DiffFiles compares the files of an agent at two messages. Without the second: with what they
@@ -150,13 +150,13 @@ func (w Files) compare(ctx context.Context, c files.Change) (diff, note string, 
 		content[i] = string(kept)
 	}
 	if b, a := c.Before, c.After; b != nil && a != nil && b.Mode != a.Mode {
-		note = fmt.Sprintf("mode %v → %v", mode(b), mode(a))
+		note = fmt.Sprintf("mode %v → %v", formatMode(b), formatMode(a))
 	}
 	return udiff.Unified(name[0], name[1], content[0], content[1]), note, nil
 }
 
-// mode is how ls shows it.
-func mode(n *files.Node) fs.FileMode {
+// formatMode returns the permissions as ls shows them.
+func formatMode(n *files.Node) fs.FileMode {
 	switch n.Kind {
 	case files.Link:
 		return fs.ModeSymlink | 0o777

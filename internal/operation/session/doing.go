@@ -35,7 +35,7 @@ func (w Agents) StatesAmong(ctx context.Context, all bool, nodes []agent.Node) (
 	return w.States(ctx, all, telling...)
 }
 
-// State is what one agent does.
+// State returns the state of one agent.
 func (w Agents) State(ctx context.Context, a agent.Agent) (state.State, error) {
 	now, err := w.States(ctx, false, a.ID)
 	return now.Of(a), err

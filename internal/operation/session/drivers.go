@@ -17,7 +17,7 @@ import (
 // Own is the driver that is no other program: ramet's own loop.
 const Own = "ramet"
 
-// Driver is what a person means with a driver and a model, either of which may be empty:
+// Driver returns the model that a driver and a model name, either of which may be empty:
 // driver/NAME with the program's own word for a model, or a model of ramet's own loop. Zero:
 // nothing was said.
 func (w Programs) Driver(name, model string) (llm.Ref, error) {
@@ -50,7 +50,7 @@ func (w Programs) Drivers(ctx context.Context, ask bool) public.Drivers {
 	return w.ws.drivers(ctx, w.ws, ask)
 }
 
-// DrivenAmong is what is known of those agents of a list that other programs drive.
+// DrivenAmong returns what is known of the agents of a list that other programs drive.
 func (w Programs) DrivenAmong(ctx context.Context, nodes []agent.Node) (map[id.Agent]*public.Driven, error) {
 	out := map[id.Agent]*public.Driven{}
 	for _, n := range nodes {
@@ -66,7 +66,7 @@ func (w Programs) DrivenAmong(ctx context.Context, nodes []agent.Node) (map[id.A
 	return out, nil
 }
 
-// DrivenOf is what is known of an agent that another program drives; nil: none does.
+// DrivenOf returns what is known of an agent that another program drives; nil: none does.
 func (w Programs) DrivenOf(ctx context.Context, a agent.Agent) (*public.Driven, error) {
 	name := a.Driver()
 	if name == "" {
@@ -91,7 +91,7 @@ func (w Programs) DrivenOf(ctx context.Context, a agent.Agent) (*public.Driven, 
 	return out, nil
 }
 
-// belowRun says whether an agent stands below the agent of a run.
+// belowRun reports whether an agent is in the subtree of the agent of a run.
 func (w Programs) belowRun(ctx context.Context, a agent.Agent) (bool, error) {
 	for !a.IsZero() {
 		above, err := w.ws.Store.Agent(ctx, a.Parent)

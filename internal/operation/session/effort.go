@@ -10,14 +10,14 @@ import (
 	"ramet/internal/model/llm"
 )
 
-// Effort is how hard the model of an agent thinks, and why so hard.
+// Effort holds the effort of an agent's model, and where it was chosen.
 type Effort struct {
 	Word llm.Effort // empty: it is not asked to think
 	Of   id.Agent   // who was told; empty: nobody was
 	Set  bool       // nobody was told, and the configuration says so
 }
 
-// Effort is how hard the model of an agent would think.
+// Effort returns the effort that the model of an agent would have.
 func (w Models) Effort(ctx context.Context, a agent.Agent) (Effort, error) {
 	told, of, err := registry.Effort(ctx, w.ws.Store, a.ID)
 	if err != nil {
@@ -32,7 +32,7 @@ func (w Models) Effort(ctx context.Context, a agent.Agent) (Effort, error) {
 	return Effort{Word: w.known(a).Effort}, nil
 }
 
-// known is what is known of the model that an agent would use, without asking anybody.
+// known returns the model that an agent would use, as far as it is known without asking a server.
 // What nobody knows is empty; who asks for a turn is told why.
 func (w Models) known(a agent.Agent) llm.Model {
 	name := w.ws.Config.Model

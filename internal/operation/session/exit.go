@@ -8,8 +8,8 @@ import (
 	"ramet/internal/core/mail"
 )
 
-// Leave is how an agent that asks ends itself: its last words are in its parent's mailbox when it
-// returns, and end, which whoever asked calls after its answer, ends the agent and what it runs; its
+// Leave ends the agent that asks: its last words are in its parent's mailbox when it
+// returns, and end, which the caller calls after its answer, ends the agent and what it runs; its
 // children live on.
 func (w Turns) Leave(ctx context.Context, result string) (end func(), err error) {
 	own := w.ws.asks(ctx)

@@ -21,7 +21,7 @@ import (
 	"ramet/internal/turn/tool"
 )
 
-// Expanded is what a command of the user's or the project's says.
+// Expanded is the prompt that a command of the user's or the project's expands to.
 type Expanded struct {
 	Name  string
 	Text  string
@@ -165,7 +165,7 @@ func (w Prompts) left(ctx context.Context, a agent.Agent, c kit.Command) ([]hist
 	return out, err
 }
 
-// mostIncluded is how much of files that a prompt names is put behind it.
+// mostIncluded limits the bytes of named files that are appended to a prompt.
 const mostIncluded = 64 << 10
 
 // included are the files of the agent's folder that a prompt names behind an @.

@@ -13,7 +13,7 @@ import (
 	"ramet/internal/model/llm"
 )
 
-// importedNotice is how the notice of an import begins.
+// importedNotice is the beginning of the notice of an import.
 const importedNotice = "This conversation was imported from "
 
 // WriteSession writes an agent's context as a session of another program.

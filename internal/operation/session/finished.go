@@ -21,7 +21,7 @@ func (w Agents) KillFinished(ctx context.Context) ([]agent.Agent, error) {
 	}
 	var ended []agent.Agent
 	gone, whole := map[id.Agent]bool{}, true
-	for _, a := range over(all, now) {
+	for _, a := range listFinished(all, now) {
 		if gone[a.ID] {
 			continue
 		}
@@ -37,9 +37,9 @@ func (w Agents) KillFinished(ctx context.Context) ([]agent.Agent, error) {
 	return ended, nil
 }
 
-// over are the agents that are finished, with nobody at work or interrupted below; parents come
+// listFinished returns the agents that are finished and have none at work or interrupted in their subtree; parents come
 // before children.
-func over(all []agent.Agent, now state.Now) []agent.Agent {
+func listFinished(all []agent.Agent, now state.Now) []agent.Agent {
 	open := map[id.Agent]bool{} // it, or somebody below it, may go on
 	parent := map[id.Agent]id.Agent{}
 	for _, a := range all {

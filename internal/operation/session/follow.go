@@ -12,11 +12,11 @@ import (
 	"ramet/internal/turn/loop"
 )
 
-// followEvery is how often the store is asked whether something changed that no kernel of
-// this machine told: a face must not be late by more than 200 ms.
+// followEvery is the interval at which the store is asked for changes that no kernel of
+// this machine reported: a face must not be late by more than 200 ms.
 const followEvery = 150 * time.Millisecond
 
-// followAnyway is how often it is asked where the system tells of changes: leases run out
+// followAnyway is the interval where the system reports changes: leases run out
 // without one.
 const followAnyway = 5 * time.Second
 
@@ -61,7 +61,7 @@ func (w Turns) Follow(ctx context.Context) {
 	}
 }
 
-// stirred tells that the files of the database changed; nil: nobody can tell.
+// stirred receives a value when the files of the database change; nil: the system cannot report that.
 func (w Turns) stirred(ctx context.Context) <-chan struct{} {
 	if w.ws.Place.DB == "" || database.IsPostgres(w.ws.Place.DB) {
 		return nil

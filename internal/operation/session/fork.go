@@ -33,7 +33,7 @@ type Fork struct {
 	Start kernel.StartMode
 }
 
-// Forked is what came of it.
+// Forked is a child that was made.
 type Forked struct {
 	Child agent.Agent
 	Tree  *worktree.Tree // nil: it shares its parent's files

@@ -10,7 +10,7 @@ import (
 	"ramet/internal/core/config"
 )
 
-// fresh says whether the workspace is going to be made in a file that the user named. A
+// fresh reports whether the workspace is going to be made in a file that the user named. A
 // command that only reads is refused: the name is more likely to be wrong.
 func (s *Session) fresh(p config.WorkspaceLocation) (bool, error) {
 	if !p.Named || strings.Contains(p.DB, "://") {

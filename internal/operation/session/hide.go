@@ -11,9 +11,9 @@ import (
 // Hide takes the password of a database URL and the keys that were read out of an error,
 // should any layer have repeated them.
 func (s *Session) Hide(err error) error {
-	known := []string{password(s.DB), password(s.Getenv("RAMET_DB"))}
+	known := []string{findPassword(s.DB), findPassword(s.Getenv("RAMET_DB"))}
 	if s.conf != nil {
-		known = append(known, password(s.conf.DB))
+		known = append(known, findPassword(s.conf.DB))
 	}
 	if s.keys != nil {
 		for _, key := range s.keys.Values() {
@@ -39,8 +39,8 @@ func (s *Session) Hide(err error) error {
 	return err
 }
 
-// password finds the password in a database URL.
-func password(db string) string {
+// findPassword finds the password in a database URL.
+func findPassword(db string) string {
 	u, err := url.Parse(db)
 	if err != nil {
 		return ""

@@ -44,7 +44,7 @@ func (w Project) HooksOf(a agent.Agent, instead string) loop.Hooks {
 	}
 }
 
-// placed is where something happens to an agent.
+// placed returns the folder and project in which something happens to an agent.
 func (w Project) placed(ctx context.Context, a agent.Agent, instead string) hook.Place {
 	p := hook.Place{Session: string(a.ID), Agent: string(a.ID), Name: a.Name, Dir: w.ws.Place.Project}
 	for up := a.Parent; up != ""; {

@@ -19,7 +19,7 @@ import (
 	"ramet/internal/driver/foreign"
 )
 
-// Import is what came of importing one session.
+// Import is the result of importing one session.
 type Import struct {
 	Session  foreign.Session
 	Agent    agent.Agent // that it became; zero where only the plan was asked for, and it is new
@@ -197,7 +197,7 @@ func (w *bringer) work(ctx context.Context) error {
 	return nil
 }
 
-// about is what the import entry tells.
+// about returns the content of an import entry.
 func (w *bringer) about() history.Imported {
 	s := w.src
 	out := history.Imported{Program: s.Program, Version: s.Version, Session: s.ID, Path: s.Path, SHA256: s.SHA256, Bytes: s.Bytes, Lines: s.Lines,
@@ -231,7 +231,7 @@ func (w *bringer) begin(ctx context.Context) error {
 	for _, n := range w.out.Notes {
 		entries = append(entries, history.Draft{Kind: history.Note, Parts: []history.Part{{Type: history.Text, Text: n}}})
 	}
-	born, err := w.fork(ctx, parent, slug(w.src.Program, w.src.Called()), entries)
+	born, err := w.fork(ctx, parent, makeSlug(w.src.Program, w.src.Called()), entries)
 	if err != nil {
 		return err
 	}
@@ -297,7 +297,7 @@ func (w *bringer) root(ctx context.Context, node foreign.Node) error {
 	return nil
 }
 
-// mostNamesakes is how many sessions that begin alike have names.
+// mostNamesakes limits how many sessions that begin alike get names.
 const mostNamesakes = 9
 
 // fork makes an agent behind another one.
@@ -347,7 +347,7 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// stored says where an entry is, if all of it is somewhere.
+// stored returns the place of an entry, if all of it is stored.
 func (w *bringer) stored(i foreign.Item) (position, bool) {
 	var at position
 	for _, one := range i.At {
@@ -464,7 +464,7 @@ func (w *bringer) put(ctx context.Context, a id.Agent, item foreign.Item) error 
 	if err != nil {
 		return err
 	}
-	w.stale = w.stale || gives(said.Parts)
+	w.stale = w.stale || givesTask(said.Parts)
 	d := history.Draft{Kind: said.Kind, Parts: said.Parts, Meta: history.Meta{OriginalTime: said.Time, Source: history.FormatBytes(fresh)}}
 	if said.Kind == history.Compact || said.Kind == history.Rewind {
 		if err := w.flush(ctx, a); err != nil {

@@ -75,7 +75,7 @@ func (c *calls) note(e history.Entry) error {
 // longResult is as long as no result is that tells of a sub-agent before it tells what that found.
 const longResult = 1 << 20
 
-// taskOf is what a call gives somebody to do; empty: nothing.
+// taskOf returns the task that a call gives a sub-agent; empty: none.
 func taskOf(args json.RawMessage) string {
 	var a struct{ Prompt, Message, Task string }
 	if json.Unmarshal(args, &a) != nil {
@@ -146,13 +146,13 @@ func (w *bringer) subAgent(ctx context.Context) (id.Agent, []history.Draft, bool
 	return up.agent, []history.Draft{history.NewClear()}, true, nil
 }
 
-// reachable says that an agent can be made behind a message: whose agent is alive, and has not
+// reachable reports whether an agent can be forked after a message: its agent is alive, and has not
 // been cleared since.
 func (w *bringer) reachable(ctx context.Context, at position) bool {
 	return agent.NeedLiving(w.agents[at.agent]) == nil && history.Lookup(ctx, w.ws.Store, at.agent, at.message) == nil
 }
 
-// behind is how an agent begins that was called at a position and knows nothing of what was before.
+// behind returns the start of an agent that was called at a position and knows nothing of what was before.
 func behind(at position) []history.Draft {
 	return []history.Draft{history.NewRewind(at.message, ""), history.NewClear()}
 }
@@ -186,7 +186,7 @@ func (w *bringer) sideAgent(ctx context.Context, node foreign.Node) (*position, 
 	return &at, nil
 }
 
-// gives says that an entry gives somebody a task.
-func gives(parts []history.Part) bool {
+// givesTask reports whether an entry gives a sub-agent a task.
+func givesTask(parts []history.Part) bool {
 	return slices.ContainsFunc(parts, func(p history.Part) bool { return p.Type == history.ToolCall && taskOf(p.Args) != "" })
 }

@@ -29,7 +29,7 @@ type brought struct {
 	first history.Imported
 }
 
-// heading is how many entries of an agent may stand before the one that says what it is.
+// heading limits the entries of an agent before the one that describes its import.
 const heading = 5
 
 // Imports looks at what was imported so far.
@@ -83,7 +83,7 @@ type tip struct {
 	size    int
 }
 
-// held is what is stored of a session.
+// held describes the stored part of a session.
 type held struct {
 	newest    history.Imported
 	positions *positions
@@ -140,14 +140,14 @@ func (m *Imports) of(program, session string) (brought, bool) {
 	return list[len(list)-1], true
 }
 
-// Has says whether a session was imported.
+// Has reports whether a session was imported.
 func (m *Imports) Has(s foreign.Session) bool {
 	_, ok := m.of(s.Program, s.ID)
 	return ok
 }
 
-// slug is a name for an agent, of a program and what the session is called.
-func slug(program, called string) string {
+// makeSlug returns a name for an agent, made of the program and the title of its session.
+func makeSlug(program, called string) string {
 	var b strings.Builder
 	b.WriteString(program)
 	dash := true

@@ -42,7 +42,7 @@ func (w *bringer) base(ctx context.Context) (*position, error) {
 	return nil, nil
 }
 
-// mostBehind is how many lines may stand behind the last one that an agent can stand at.
+// mostBehind limits the lines after the last one that an agent can be at.
 const mostBehind = 1000
 
 // parent is whose child stands at a position, begins how it begins.

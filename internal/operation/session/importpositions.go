@@ -6,13 +6,13 @@ import (
 	"ramet/internal/driver/foreign"
 )
 
-// position is where a line of a source stands.
+// position is the place of a line of a source.
 type position struct {
 	agent   id.Agent
 	message id.Message
 }
 
-// positions are where the lines of a source stand. There may be millions: one takes 12 bytes.
+// positions holds the places of the lines of a source. There may be millions: one takes 12 bytes.
 type positions struct {
 	src     *foreign.Source
 	message []id.Message
@@ -26,7 +26,7 @@ func newPositions(src *foreign.Source) *positions {
 	return &positions{src: src, message: make([]id.Message, n), agent: make([]int32, n), number: map[id.Agent]int32{}}
 }
 
-// set says where a line stands; one that is not in the source is passed over.
+// set records the place of a line; one that is not in the source is ignored.
 func (s *positions) set(at history.Bytes, where position) {
 	i, ok := s.src.Index(at.Offset)
 	if !ok {
@@ -41,7 +41,7 @@ func (s *positions) set(at history.Bytes, where position) {
 	s.message[i], s.agent[i] = where.message, n
 }
 
-// get says where the line at an offset stands.
+// get returns the place of the line at an offset.
 func (s *positions) get(offset int64) (position, bool) {
 	i, ok := s.src.Index(offset)
 	if !ok || s.agent[i] == 0 {

@@ -26,7 +26,7 @@ func (w *bringer) spent(t *tip, said foreign.Said, whole bool) {
 		return
 	}
 	if u.Cost == 0 {
-		u.Cost = int64(priced(u))
+		u.Cost = int64(costOf(u))
 	}
 	about := &history.Driver{Name: w.src.Program, Version: w.src.Version, Attested: history.FromFile, Used: &u}
 	last := &t.drafts[len(t.drafts)-1]
@@ -55,7 +55,7 @@ func answerOf(program, at string, u history.Used) answer {
 	return answer{program, u.Model, at, u.Input, u.Output, u.CacheRead, u.CacheWrite}
 }
 
-// twice says that an answer was counted already, in another import of it: other programs fork by copying the file.
+// twice reports whether an answer was counted already, in another import of it: other programs fork by copying the file.
 // Whoever is imported first tells what it used.
 func (w *bringer) twice(at string, u history.Used) bool {
 	if at == "" {
@@ -110,8 +110,8 @@ func (m *Imports) parts(a id.Agent) []id.Agent {
 	return out
 }
 
-// priced is what it cost by the prices that are known here; 0: nobody knows them.
-func priced(u history.Used) llm.Money {
+// costOf returns the cost by the prices that are known here; 0: unknown.
+func costOf(u history.Used) llm.Money {
 	vendor, name, _ := strings.Cut(u.Model, "/")
 	v, err := catalog.Find(vendor)
 	if err != nil {

@@ -14,7 +14,7 @@ const (
 	batchBytes  = 4 << 20
 )
 
-// batch is what is written at once. While one is on its way into the store, the next lines are read: an
+// batch holds entries that are written together. While one is on its way into the store, the next lines are read: an
 // import takes as long as the longer of the two, not as both.
 type batch struct {
 	agent   id.Agent

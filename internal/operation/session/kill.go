@@ -65,7 +65,7 @@ func (w Agents) Kill(ctx context.Context, k Kill) (registry.Killed, error) {
 			return registry.Killed{}, err
 		}
 		if n != *k.Confirm {
-			return registry.Killed{}, miscounted(n)
+			return registry.Killed{}, refuseCount(n)
 		}
 	}
 	if err := w.ws.may(ctx, "kill", k.Agent); err != nil {
@@ -117,8 +117,8 @@ func (w Agents) killed(ctx context.Context, a agent.Agent, order registry.Kill) 
 	}
 }
 
-// miscounted refuses a kill that would end another number of agents than was confirmed.
-func miscounted(n int) error {
+// refuseCount refuses a kill that would end another number of agents than was confirmed.
+func refuseCount(n int) error {
 	return Miscounted{n, fault.New(fault.Conflict, "this would end %s, and that is not what was confirmed", text.Count(n, "agent"))}
 }
 

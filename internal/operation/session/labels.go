@@ -31,10 +31,10 @@ func (w Agents) Labels(ctx context.Context, a id.Agent) (out []string, err error
 		return nil
 	})
 	slices.Reverse(out)
-	return unique(out), err
+	return uniqueLabels(out), err
 }
 
-func unique(all []string) (out []string) {
+func uniqueLabels(all []string) (out []string) {
 	for _, s := range all {
 		if !slices.Contains(out, s) {
 			out = append(out, s)

@@ -20,7 +20,7 @@ type Launched struct {
 // Done is closed when the turn is over.
 func (l *Launched) Done() <-chan struct{} { return l.done }
 
-// Ran is how it went; only after Done.
+// Ran returns the result. It may only be called after Done.
 func (l *Launched) Ran() (Ran, error) { return l.ran, l.err }
 
 // Launch begins a turn as Run does, and returns when it has begun, or waits behind another

@@ -9,7 +9,7 @@ import (
 	"ramet/internal/operation/public"
 )
 
-// maxDrawn is how many points, and how many letters, a picture has.
+// maxDrawn limits the points, and the letters, of a picture.
 const maxDrawn = 5000
 
 // Lineage is everybody who ever was, in time, with what shaped their histories and the letters

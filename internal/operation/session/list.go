@@ -27,7 +27,7 @@ func (w Agents) List(ctx context.Context, all, brief bool) ([]agent.Node, error)
 	return agent.Tree(append(list, dead...), show), nil
 }
 
-// orphaned says whether the parent of somebody is not in the tree.
+// orphaned reports whether the parent of an agent is not in the tree.
 func orphaned(nodes []agent.Node) bool {
 	return slices.ContainsFunc(nodes, func(n agent.Node) bool { return n.Home == "" && !n.IsZero() })
 }

@@ -8,7 +8,7 @@ import (
 	"ramet/internal/operation/public"
 )
 
-// loginTime is how long a person may take to log in.
+// loginTime limits the time a person may take to log in.
 const loginTime = 10 * time.Minute
 
 // LoginServer lets a person log in at an MCP server; show is given the address to open.

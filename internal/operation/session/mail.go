@@ -13,7 +13,7 @@ import (
 	"ramet/internal/operation/control"
 )
 
-// Letter is what somebody sends.
+// Letter is mail to be sent.
 type Letter struct {
 	From *agent.Agent // nil: the person
 	To   agent.Agent
@@ -75,8 +75,8 @@ func (w Mail) send(ctx context.Context, s registry.Send) (mail.Letter, error) {
 	return l, nil
 }
 
-// fate is what becomes of a letter that no kernel sent: who works is told of it, others
-// wait until somebody lets them work.
+// fate delivers a letter that no kernel sent: an agent that works is notified, others
+// read it in their next turn.
 func (w Mail) fate(ctx context.Context, from, to id.Agent) (mail.Fate, string) {
 	a, err := w.ws.Store.Agent(ctx, to)
 	if err != nil {

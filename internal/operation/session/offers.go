@@ -14,13 +14,13 @@ import (
 	"ramet/internal/turn/permit"
 )
 
-// Offers is where it is kept what programs that drive agents offered.
+// Offers returns the store of what programs that drive agents offered.
 func (w Programs) Offers() *driver.Offers {
 	w.ws.offering.Do(func() { w.ws.offers = &driver.Offers{Folder: filepath.Join(w.ws.Home, "drivers")} })
 	return w.ws.offers
 }
 
-// Program is what is known of the program that drives an agent; nil: none does.
+// Program returns what is known of the program that drives an agent; nil: none does.
 func (w Programs) Program(ctx context.Context, a agent.Agent) (*public.Program, error) {
 	name := a.Driver()
 	if name == "" {

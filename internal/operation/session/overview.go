@@ -12,7 +12,7 @@ import (
 	"ramet/internal/run"
 )
 
-// Overview is what is known of everybody, for the screens of all agents (home.Make). What
+// Overview returns the facts about all agents, for the screens of all agents (public.MakeHome). What
 // worktrees hold is looked up beside it: an event without an agent tells when there is more.
 func (w Agents) Overview(ctx context.Context) (public.HomeFacts, error) {
 	all, err := w.Everybody(ctx)
@@ -70,7 +70,7 @@ func (s *spoken) of(ctx context.Context, from registry.Speakers, agents []agent.
 	return out, nil
 }
 
-// progress is how far the runs are whose agents live. What cannot be read is left out: run
+// progress returns the progress of the runs whose agents live. What cannot be read is left out: run
 // show tells why.
 func (w Agents) progress(ctx context.Context, living []agent.Agent) map[id.Agent]public.HomeProgress {
 	out := map[id.Agent]public.HomeProgress{}

@@ -109,7 +109,7 @@ func (w *Workspace) maySay(ctx context.Context, a agent.Agent, kind history.Kind
 	return w.may(ctx, "append to", a)
 }
 
-// sender is who a letter is from: the agent whose command this is writes in its own name.
+// sender returns the sender of a letter: the agent whose command this is writes in its own name.
 func (w *Workspace) sender(ctx context.Context, from *agent.Agent) (*agent.Agent, error) {
 	by := w.asks(ctx)
 	if by == "" {

@@ -10,7 +10,7 @@ import (
 	"ramet/internal/core/history"
 )
 
-// maxShown is how much of one large content is read for the screen.
+// maxShown limits the bytes of one content that are read for the screen.
 const maxShown = 1 << 20
 
 // Span asks for a page: the newest entries older than Before (0: the newest of all),

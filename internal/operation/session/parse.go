@@ -15,7 +15,7 @@ import (
 // Parse understands one line.
 func (t Rows) Parse(line string) (Command, error) {
 	p := parser{line: line}
-	w, ok := next(line, 0)
+	w, ok := nextWord(line, 0)
 	name := strings.TrimPrefix(w.text, "/")
 	if !ok || name == "" {
 		return Command{}, fault.New(fault.Usage, "no command at column %d", p.column(w.end)).
@@ -47,7 +47,7 @@ func (p *parser) arguments(from int) error {
 	places := p.row.places()
 	taken := 0
 	for {
-		w, ok := next(p.line, from)
+		w, ok := nextWord(p.line, from)
 		if !ok {
 			break
 		}
@@ -59,7 +59,7 @@ func (p *parser) arguments(from int) error {
 		switch {
 		case isFlag && w.text == "--" && place.Kind == Text:
 			from = w.end
-			if w, ok = next(p.line, from); !ok {
+			if w, ok = nextWord(p.line, from); !ok {
 				continue
 			}
 			return p.rest(place, w.start, true)
@@ -120,7 +120,7 @@ func (p *parser) option(w word) (int, error) {
 	}
 	v := word{text: value, start: w.start, end: w.end, quoted: true}
 	if !inline {
-		if v, ok = next(p.line, w.end); !ok || strings.HasPrefix(v.text, "--") && !v.quoted {
+		if v, ok = nextWord(p.line, w.end); !ok || strings.HasPrefix(v.text, "--") && !v.quoted {
 			return 0, p.wrong(v.start, "%s wants the %s after it", name, flag.Kind)
 		}
 		if v.open != 0 {

@@ -33,7 +33,7 @@ type states struct {
 	used   map[string]*files.PastFolder
 }
 
-// StatesFolder is where the states of files of a workspace lie: beside its database.
+// StatesFolder returns the folder of a workspace's states of files, next to its database.
 func StatesFolder(home string, at config.WorkspaceLocation) string {
 	if !strings.Contains(at.DB, "://") {
 		return at.DB + ".files"
@@ -105,7 +105,7 @@ type keeping struct {
 	last    *history.State
 }
 
-// firstPass is how long the first look at a folder is waited for.
+// firstPass limits the wait for the first look at a folder.
 const firstPass = 5 * time.Second
 
 // taking is a state that is being taken (loop.Taking).
@@ -236,8 +236,8 @@ func (k *keeping) told(ctx context.Context) (history.State, error) {
 	return *k.last, nil
 }
 
-// stateOf is what an entry tells of a state that was taken, and whether it differs from what
-// was told last.
+// stateOf returns the state of files for an entry, and whether it differs from the one that
+// was recorded last.
 func (w Files) stateOf(f *files.PastFolder, t files.Taken, err error, last history.State) (history.State, bool) {
 	if err != nil {
 		s := history.State{None: text.Line(string(fault.CodeOf(err))+": "+err.Error(), 300)}

@@ -17,7 +17,7 @@ func (s *Session) Attended(ctx context.Context) context.Context {
 	return history.ByWhom(ctx, func() history.Actor { return history.Actor{Who: s.User(), Face: history.CLI} })
 }
 
-// Standing is how the calls of an agent are permitted: the mode that was chosen for it, or
+// Standing holds the permissions of an agent: the mode that was chosen for it, or
 // the setting (then Of is empty), and what persons granted.
 func (w Turns) Standing(ctx context.Context, a agent.Agent) (permit.Standing, error) {
 	found, err := permit.Look(ctx, w.ws.Store, a.ID)
@@ -28,8 +28,8 @@ func (w Turns) Standing(ctx context.Context, a agent.Agent) (permit.Standing, er
 	return found, err
 }
 
-// Unasked is what the user's settings let be done unasked, and in which mode agents work for whom nobody
-// chose one. They are read when they are asked for, as saved rules are: what a person takes back, here or in
+// Unasked returns what the user's settings permit without a question, and the mode of agents for which none
+// was chosen. They are read on each call, as saved rules are: what a person takes back, here or in
 // another process, counts for the next call.
 func (w Turns) Unasked() (rules []permit.Rule, mode permit.Mode, err error) {
 	conf := w.ws.Config

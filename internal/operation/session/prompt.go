@@ -32,7 +32,7 @@ var blocks = []block{
 // maxText bounds a text of the user's.
 const maxText = 64 << 10
 
-// PromptFolder is where the texts are found that take the place of ours; empty: nowhere.
+// PromptFolder is the folder of texts that replace the built-in ones; empty: none do.
 type PromptFolder string
 
 // PromptNames lists the texts.
@@ -44,7 +44,7 @@ func PromptNames() []string {
 	return out
 }
 
-// System is what an agent with these tools is told first.
+// System returns the system prompt of an agent with these tools.
 func (f PromptFolder) System(tools []string) (string, error) {
 	var out []string
 	for _, b := range blocks {

@@ -101,7 +101,7 @@ type Restoring struct {
 	Rewind *history.Draft
 }
 
-// Restored is what came of it.
+// Restored is the result of a restore.
 type Restored struct {
 	To      history.Stated
 	Plan    files.RestorePlan
@@ -179,7 +179,7 @@ func (w Files) Restore(ctx context.Context, r Restoring) (Restored, error) {
 	return out, err
 }
 
-// verb is what the trash calls a restore.
+// verb returns the name of a restore in the trash.
 func (r Restoring) verb() string {
 	switch {
 	case r.Rewind != nil:

@@ -11,8 +11,8 @@ import (
 	"ramet/internal/files"
 )
 
-// restoreNote is what the journal of a restore has for the history: it is written when the
-// files are as they shall be, by whoever gets them there.
+// restoreNote is the entry for the history in the journal of a restore: it is written when the
+// files are as they shall be, by the process that gets them there.
 type restoreNote struct {
 	Agent id.Agent   `json:"agent"`
 	After id.Message `json:"after"` // the agent's newest entry before

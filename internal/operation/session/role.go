@@ -14,7 +14,7 @@ func (w Agents) Role(name string) (process.Role, error) {
 	if err != nil {
 		return process.Role{}, err
 	}
-	r, err := defined(k, name)
+	r, err := findDefinition(k, name)
 	if err != nil {
 		return process.Role{}, err
 	}

@@ -59,7 +59,7 @@ func (s *Session) runOwner(ctx context.Context, own string) (string, error) {
 	return lease.Owner, nil
 }
 
-// RunStore is where the runs of the workspace lie.
+// RunStore returns the store of the workspace's runs.
 func (w *Workspace) RunStore() (*rundir.Store, error) {
 	if w.runs == nil {
 		return nil, fault.New(fault.NotFound, "this workspace has no runs")

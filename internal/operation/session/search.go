@@ -52,7 +52,7 @@ func (w History) Search(ctx context.Context, s Search) (public.Search, error) {
 					out.More = true
 					return nil
 				}
-				if around, ok := holds(e, want); ok {
+				if around, ok := containsWords(e, want); ok {
 					out.Found = append(out.Found, public.Hit{Agent: e.Agent, ID: e.ID, Kind: string(e.Kind), At: public.Stamp(e.CreatedAt), Around: around})
 				}
 			}
@@ -83,8 +83,8 @@ func (w History) searched(ctx context.Context, log history.Log, of id.Agent) ([]
 	return out, nil
 }
 
-// holds finds words in what an entry says.
-func holds(e history.Entry, want string) (around string, ok bool) {
+// containsWords finds words in what an entry says.
+func containsWords(e history.Entry, want string) (around string, ok bool) {
 	if len(e.Content) == 0 {
 		return "", false
 	}
@@ -95,7 +95,7 @@ func holds(e history.Entry, want string) (around string, ok bool) {
 	for _, p := range parts {
 		for _, said := range []string{p.Text, string(p.Args)} {
 			if at := strings.Index(strings.ToLower(said), want); at >= 0 {
-				return near(said, at, len(want)), true
+				return excerptAt(said, at, len(want)), true
 			}
 		}
 	}
@@ -105,8 +105,8 @@ func holds(e history.Entry, want string) (around string, ok bool) {
 	return "", false
 }
 
-// near is one line of a text around a place in it.
-func near(said string, at, long int) string {
+// excerptAt returns one line of a text around a place in it.
+func excerptAt(said string, at, long int) string {
 	const before, behind = 80, 160
 	at = min(at, len(said)) // lower case may be longer or shorter
 	from, till := max(0, at-before), min(len(said), at+long+behind)

@@ -12,7 +12,7 @@ import (
 	"ramet/internal/tools/mcp"
 )
 
-// served is what a prompt of an MCP server says ("/server:prompt arguments"); ok is false where no
+// served returns the text of a prompt of an MCP server ("/server:prompt arguments"); ok is false where no
 // server of that name has one of that name.
 func (w Prompts) served(ctx context.Context, name, args string) (said string, ok bool, err error) {
 	server, prompt, isServers := strings.Cut(name, ":")
@@ -76,7 +76,7 @@ func (w Prompts) withResources(ctx context.Context, said string) (string, []hist
 	}
 	var parts []history.Part
 	out := said
-	for _, m := range mentions(said) {
+	for _, m := range findMentions(said) {
 		server, uri, ok := strings.Cut(m, ":")
 		if !ok || uri == "" || !has(pool, server) {
 			continue

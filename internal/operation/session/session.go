@@ -29,7 +29,7 @@ import (
 	"ramet/internal/turn/permit"
 )
 
-// System is what a session needs of the program around it.
+// System holds the parts of the program that a session needs.
 type System struct {
 	Getenv func(string) string
 	// Environ returns the environment of this process; nil: nothing of it goes along to other kernels.
@@ -71,7 +71,7 @@ type System struct {
 	Tokens []string
 }
 
-// Choice is what the user said about the workspace; empty: nothing.
+// Choice holds the user's choice of a workspace; empty: none.
 type Choice struct{ DB, Home, Workspace string }
 
 // Session is one person's command, or one program that a person uses. It is used by one
@@ -245,7 +245,7 @@ func (s *Session) Place() (config.WorkspaceLocation, error) {
 	return config.LocateWorkspace(choice)
 }
 
-// Peers is where the kernels of the workspace are found.
+// Peers returns the folder of the workspace's kernels.
 func (s *Session) Peers() (control.Folder, error) {
 	place, err := s.Place()
 	if err != nil {

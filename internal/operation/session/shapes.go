@@ -14,14 +14,14 @@ import (
 
 var kindNames = map[files.Kind]string{files.File: "file", files.Link: "link", files.Dir: "folder", files.Repo: "repository", files.Other: "other"}
 
-// shown is a path as text; what is no UTF-8 in it is marked.
-func shown(path string) string { return strings.ToValidUTF8(path, "\uFFFD") }
+// escapePath returns a path as text, with marks in place of invalid UTF-8.
+func escapePath(path string) string { return strings.ToValidUTF8(path, "\uFFFD") }
 
 // ShowFiles is a state with all its files.
 func (w Files) ShowFiles(s history.Stated) (public.FileList, error) {
 	out := public.FileList{FileState: public.FormatFileState(s), Files: []public.File{}}
 	err := w.ListFiles(s.State, func(p string, n files.Node, has bool) error {
-		one := public.File{Path: shown(p), RawPath: public.RawName(p), Kind: kindNames[n.Kind], Mode: mode(&n).String(),
+		one := public.File{Path: escapePath(p), RawPath: public.RawName(p), Kind: kindNames[n.Kind], Mode: formatMode(&n).String(),
 			Size: n.Size, Restorable: has && n.Known()}
 		if n.Known() && n.Kind != files.Repo {
 			one.Hash = n.Hash.String()
@@ -42,16 +42,16 @@ func (w Files) ShowStates(ctx context.Context, a agent.Agent) (public.FileStates
 	return out, err
 }
 
-// ShowChanges is how files differ.
+// ShowChanges returns the public shape of changes of files.
 func ShowChanges(all []FileChange) public.FileChanges {
 	out := public.FileChanges{Changes: []public.FileChange{}}
 	for _, c := range all {
-		out.Changes = append(out.Changes, public.FileChange{Path: shown(c.Path), RawPath: public.RawName(c.Path), Verb: c.Verb(), Diff: c.Diff, Note: c.Note})
+		out.Changes = append(out.Changes, public.FileChange{Path: escapePath(c.Path), RawPath: public.RawName(c.Path), Verb: c.Verb(), Diff: c.Diff, Note: c.Note})
 	}
 	return out
 }
 
-// Show is what a restore did; plan: what it would do.
+// Show returns the public shape of a restore; plan: nothing was done.
 func (r Restored) Show(plan bool) public.Restore {
 	out := public.Restore{State: public.FormatFileState(r.To), Restored: []string{}, Removed: []string{}, Kept: []public.Kept{}, Trashed: []public.Trashed{}, Plan: plan}
 	changed := map[string]bool{}
@@ -60,24 +60,24 @@ func (r Restored) Show(plan bool) public.Restore {
 	}
 	for _, p := range r.Plan.Restores() {
 		if plan || changed[p] {
-			out.Restored = append(out.Restored, shown(p))
+			out.Restored = append(out.Restored, escapePath(p))
 		}
 	}
 	for _, p := range r.Plan.Removes() {
 		if plan || changed[p] {
-			out.Removed = append(out.Removed, shown(p))
+			out.Removed = append(out.Removed, escapePath(p))
 		}
 	}
 	for _, k := range r.Plan.Kept {
-		out.Kept = append(out.Kept, public.Kept{Path: shown(k.Path), Why: k.Why})
+		out.Kept = append(out.Kept, public.Kept{Path: escapePath(k.Path), Why: k.Why})
 	}
 	if plan {
 		for _, p := range r.Plan.Trashes() {
-			out.Trashed = append(out.Trashed, public.Trashed{Path: shown(p)})
+			out.Trashed = append(out.Trashed, public.Trashed{Path: escapePath(p)})
 		}
 	}
 	for _, e := range r.Trashed {
-		out.Trashed = append(out.Trashed, public.Trashed{Path: shown(e.Path), ID: e.Name()})
+		out.Trashed = append(out.Trashed, public.Trashed{Path: escapePath(e.Path), ID: e.Name()})
 	}
 	if r.Entry != nil {
 		n := int64(r.Entry.ID)

@@ -2,8 +2,8 @@ package session
 
 import "ramet/internal/core/trust"
 
-// Stays refuses a path of the project that leads out of it: a repository must not choose
+// CheckInside refuses a path of the project that leads out of it: a repository must not choose
 // what is written elsewhere. What the user names outside is the user's will.
-func Stays(project, path, hint string) error {
+func CheckInside(project, path, hint string) error {
 	return trust.Folder{Project: project, Dir: path, Hint: hint}.Stays()
 }

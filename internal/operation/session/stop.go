@@ -66,7 +66,7 @@ func (w Turns) stopNear(ctx context.Context, s kernel.Stop, holder string) (bool
 	return stopped || too, err
 }
 
-// farTime is how long a kernel of another host may take to stop: its tools have their
+// farTime limits the wait for a kernel of another host to stop: its tools have their
 // ladder, and it may notice late.
 const farTime = 10 * time.Second
 
@@ -81,7 +81,7 @@ func (w Turns) stopFar(ctx context.Context, a id.Agent, holder string) (bool, er
 		return false, err
 	}
 	if !heard {
-		return false, unreached(before, "nothing carries a word to another host from a file")
+		return false, notReached(before, "nothing carries a word to another host from a file")
 	}
 	late := time.NewTimer(farTime)
 	defer late.Stop()
@@ -98,14 +98,14 @@ func (w Turns) stopFar(ctx context.Context, a id.Agent, holder string) (bool, er
 		select {
 		case <-tick.C:
 		case <-late.C:
-			return false, unreached(before, "it was asked to stop, and did not within "+farTime.String())
+			return false, notReached(before, "it was asked to stop, and did not within "+farTime.String())
 		case <-ctx.Done():
 			return false, llm.Ended(ctx)
 		}
 	}
 }
 
-func unreached(a agent.Agent, why string) error {
+func notReached(a agent.Agent, why string) error {
 	return fault.New(fault.Leased, "agent %s is not stopped: it works in %s, another host; %s", a.Label(), a.Lease.Owner, why).
 		WithHint("stop it there, or end it with `ramet kill %s`: then nothing of it is written any more", a.Label())
 }

@@ -21,7 +21,7 @@ import (
 
 // SweepBlobs drops the contents that no message names.
 func (w Care) SweepBlobs(ctx context.Context, plan bool) (public.SweptPart, error) {
-	out := part("blobs", "no message names them")
+	out := newPart("blobs", "no message names them")
 	sweep := w.ws.Store.GC
 	if plan {
 		sweep = w.ws.Store.PlanGC
@@ -33,20 +33,20 @@ func (w Care) SweepBlobs(ctx context.Context, plan bool) (public.SweptPart, erro
 
 // SweepStates drops old states of files.
 func (w Care) SweepStates(ctx context.Context, s Sweep) (public.SweptPart, error) {
-	out := part("states", fmt.Sprintf("older than %s, or over %d bytes together", s.Since.UTC().Format(time.DateOnly), s.Most))
+	out := newPart("states", fmt.Sprintf("older than %s, or over %d bytes together", s.Since.UTC().Format(time.DateOnly), s.Most))
 	gone, err := w.GCFiles(ctx, s)
 	out.Count, out.Bytes = gone.States, gone.Bytes
 	return out, err
 }
 
-func part(what, why string) public.SweptPart {
+func newPart(what, why string) public.SweptPart {
 	return public.SweptPart{What: what, Why: why, Kept: []public.Kept{}}
 }
 
 // SweepTrees removes the worktrees of agents that ended, and of children that were never born.
 // What is not committed, or merged nowhere, stays; and so does one in which somebody works.
 func (w Care) SweepTrees(ctx context.Context, plan bool) (public.SweptPart, error) {
-	out := part("worktrees", "their agents ended, and all that is in them is committed and merged; what git does not have goes to the trash")
+	out := newPart("worktrees", "their agents ended, and all that is in them is committed and merged; what git does not have goes to the trash")
 	if err := w.ws.person(ctx, "remove worktrees"); err != nil && !plan {
 		return out, err
 	}
@@ -89,7 +89,7 @@ func (w Care) SweepTrees(ctx context.Context, plan bool) (public.SweptPart, erro
 	return out, nil
 }
 
-// stays says why a worktree of the dead is kept; empty: it is not.
+// stays returns the reason why a worktree of a dead agent is kept; empty: it is not.
 func (t Tree) stays(ctx context.Context, all []agent.Agent, now time.Time) string {
 	for _, a := range all {
 		if a.Status == agent.Running && (a.Cwd == t.Dir || strings.HasPrefix(a.Cwd, t.Dir+"/")) {
@@ -105,7 +105,7 @@ func (t Tree) stays(ctx context.Context, all []agent.Agent, now time.Time) strin
 	return ""
 }
 
-// refusal says whose worktree it is, and why it is not removed.
+// refusal describes the worktree, and why it is not removed.
 func (t Tree) refusal(err error) string {
 	why := err.Error()
 	if f, ok := fault.Of(err); ok {
@@ -117,7 +117,7 @@ func (t Tree) refusal(err error) string {
 // SweepCaches drops answers of models that were kept for runs and are older than a moment, and
 // what commands and servers cached, if nothing of it changed since.
 func (w Care) SweepCaches(ctx context.Context, since time.Time, plan bool) (public.SweptPart, error) {
-	out := part("caches", "not used since "+since.UTC().Format(time.DateOnly)+"; they are made again when needed")
+	out := newPart("caches", "not used since "+since.UTC().Format(time.DateOnly)+"; they are made again when needed")
 	if err := w.ws.person(ctx, "drop caches"); err != nil && !plan {
 		return out, err
 	}
@@ -143,7 +143,7 @@ func (w Care) SweepCaches(ctx context.Context, since time.Time, plan bool) (publ
 		return out, err
 	}
 	for _, dir := range append(servers, filepath.Join(w.ws.Home, "cache", "confined", config.WorkspaceName(w.ws.Place.Project))) {
-		size, newest := weigh(dir)
+		size, newest := weighFolder(dir)
 		if newest.IsZero() || !newest.Before(since) {
 			continue
 		}
@@ -158,8 +158,8 @@ func (w Care) SweepCaches(ctx context.Context, since time.Time, plan bool) (publ
 	return out, nil
 }
 
-// weigh is how large a folder is, and when something in it last changed; zero: there is none.
-func weigh(dir string) (size int64, newest time.Time) {
+// weighFolder returns the size of a folder, and the time of its last change; zero: there is none.
+func weighFolder(dir string) (size int64, newest time.Time) {
 	filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return nil // it is not there, or not ours
@@ -193,7 +193,7 @@ func clearFolder(dir string) error {
 // log names. The log says so.
 func (w Care) SweepRun(ctx context.Context, runID string, artifacts, plan bool) (public.SweptPart, error) {
 	what := map[bool]string{false: "evidence", true: "artifacts"}[artifacts]
-	out := part(what, "you named run "+runID+"; its log says that they were removed")
+	out := newPart(what, "you named run "+runID+"; its log says that they were removed")
 	runs, err := w.ws.RunStore()
 	if err != nil {
 		return out, err

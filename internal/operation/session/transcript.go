@@ -14,7 +14,7 @@ import (
 	"ramet/internal/operation/public"
 )
 
-// Exporting says what goes into a transcript.
+// Exporting chooses the parts of a transcript.
 type Exporting struct {
 	Alone bool // without the agents below
 	foreign.TranscriptHiding
@@ -123,7 +123,7 @@ func (t *teller) agent(ctx context.Context, a agent.Agent) error {
 
 // stretches reads every entry once, whoever looks back on it.
 func (t *teller) stretches(ctx context.Context) error {
-	for _, r := range merged(t.ranges) {
+	for _, r := range mergeRanges(t.ranges) {
 		s := foreign.TranscriptStretch{Agent: r.Agent, On: r.Start, Entries: []foreign.TranscriptEntry{}}
 		_, bounded := r.End.Limit()
 		s.Last = !bounded
@@ -160,8 +160,8 @@ func (t *teller) stretches(ctx context.Context) error {
 	return nil
 }
 
-// merged joins ranges of one agent that overlap.
-func merged(list []history.Range) []history.Range {
+// mergeRanges joins ranges of one agent that overlap.
+func mergeRanges(list []history.Range) []history.Range {
 	end := func(r history.Range) id.Message {
 		if m, ok := r.End.Limit(); ok {
 			return m

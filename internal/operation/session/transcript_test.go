@@ -24,7 +24,7 @@ func TestOverlappingRangesAreMerged(t *testing.T) {
 		{"two agents", []history.Range{of("b", 0, 9), of("a", 0, 9)}, []history.Range{of("a", 0, 9), of("b", 0, 9)}},
 		{"without an end", []history.Range{{Agent: "a"}, of("a", 3, 9)}, []history.Range{{Agent: "a"}}},
 	} {
-		if got := merged(c.in); !slices.Equal(got, c.want) {
+		if got := mergeRanges(c.in); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}

@@ -34,7 +34,7 @@ func formatTrashItem(e files.TrashEntry) public.TrashItem {
 	case kind == "":
 		kind = "file"
 	}
-	return public.TrashItem{ID: e.Name(), Path: shown(e.Original()), RawPath: public.RawName(e.Original()), Kind: kind, Size: e.Size,
+	return public.TrashItem{ID: e.Name(), Path: escapePath(e.Original()), RawPath: public.RawName(e.Original()), Kind: kind, Size: e.Size,
 		At: public.Stamp(e.At), Act: e.Verb, Agent: public.Optional(string(e.Agent))}
 }
 
@@ -73,7 +73,7 @@ func (w Care) restoreEntry(ctx context.Context, e files.TrashEntry, to string) (
 	return k.Return(ctx, e, to)
 }
 
-// Emptying says what is deleted from the trash. The zero value means everything.
+// Emptying chooses the items to delete from the trash. The zero value means all.
 type Emptying struct {
 	Before time.Time // what was moved before; zero: whenever
 	Over   int64     // what is larger than that many bytes

@@ -130,7 +130,7 @@ func (t Tree) Label() string {
 	return t.Child.Short()
 }
 
-// State is what a worktree holds that its home has not.
+// State returns the work in a worktree that its home does not have.
 func (t Tree) State(ctx context.Context) (worktree.State, error) {
 	return t.keep.State(ctx, t.Tree, t.Home)
 }

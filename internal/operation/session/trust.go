@@ -23,29 +23,29 @@ func (s *Session) Gate(ctx context.Context) (trust.Gate, error) {
 		return trust.Gate{}, err
 	}
 	project, err := config.ProjectFolder(s.Dir)
-	return gate(ctx, home, project), err
+	return openGate(ctx, home, project), err
 }
 
-func gate(ctx context.Context, home, project string) trust.Gate {
+func openGate(ctx context.Context, home, project string) trust.Gate {
 	return trust.Gate{Home: home, Project: project, Sources: slices.Concat(trust.Standard(), kit.Sources(), []trust.Source{hookprogram.Source(), mcp.Source(), driver.PresetSource(), worktree.Programs(ctx)})}
 }
 
 // Trust lists what acts in the project of the workspace.
 func (w Project) Trust(ctx context.Context) (public.Trust, error) {
-	r, err := gate(ctx, w.ws.Home, w.ws.Place.Project).Review()
+	r, err := openGate(ctx, w.ws.Home, w.ws.Place.Project).Review()
 	if err != nil {
 		return public.Trust{}, err
 	}
-	return Listed(r)
+	return FormatReview(r)
 }
 
 // Accept lets act what was listed under a digest; if it is something else by now,
 // UNTRUSTED, and nothing is accepted.
 func (w Project) Accept(ctx context.Context, digest string) (public.Trust, error) {
-	g := gate(ctx, w.ws.Home, w.ws.Place.Project)
+	g := openGate(ctx, w.ws.Home, w.ws.Place.Project)
 	r, err := g.Review()
 	if err == nil {
-		err = Accept(ctx, g, r, digest)
+		err = AcceptReview(ctx, g, r, digest)
 	}
 	if err != nil {
 		return public.Trust{}, err
@@ -53,8 +53,8 @@ func (w Project) Accept(ctx context.Context, digest string) (public.Trust, error
 	return w.Trust(ctx)
 }
 
-// Accept accepts a review, if it has the digest that a person named.
-func Accept(ctx context.Context, g trust.Gate, r trust.Review, digest string) error {
+// AcceptReview accepts a review, if it has the digest that a person named.
+func AcceptReview(ctx context.Context, g trust.Gate, r trust.Review, digest string) error {
 	if now := r.Digest(); now != digest {
 		return fault.New(fault.Untrusted, "what would act is not %.64s: it is %s", digest, now).
 			WithHint("nothing was accepted; look again with `ramet trust --list`")
@@ -62,8 +62,8 @@ func Accept(ctx context.Context, g trust.Gate, r trust.Review, digest string) er
 	return g.Accept(ctx, r)
 }
 
-// Listed is a review as it is shown.
-func Listed(r trust.Review) (public.Trust, error) {
+// FormatReview returns the public shape of a review.
+func FormatReview(r trust.Review) (public.Trust, error) {
 	out := public.Trust{Project: r.Project, Trusted: r.Trusted(), Given: r.Given, Digest: r.Digest(), Things: []public.Thing{}}
 	for _, i := range r.Items {
 		t := public.Thing{Kind: string(i.Kind), Path: i.Path, Size: len(i.Data), Does: i.Does, Change: string(i.Change),

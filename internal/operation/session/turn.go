@@ -38,7 +38,7 @@ type Turn struct {
 	Show func(loop.Event)
 }
 
-// Ran is how a turn went.
+// Ran is the result of a turn.
 type Ran struct {
 	Outcome loop.Outcome
 	Turn    *kernel.Turn // nil: another kernel ran it
@@ -176,7 +176,7 @@ func (w Turns) StopBelow(ctx context.Context, a id.Agent) error {
 	return err
 }
 
-// stoppedBy says that somebody wanted the turn to end, and not that it failed.
+// stoppedBy reports whether a turn was stopped on purpose, instead of failing.
 func stoppedBy(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || fault.Is(err, fault.Interrupted) || fault.Is(err, fault.Cancelled) || fault.Is(err, fault.TimedOut)
 }
@@ -205,13 +205,13 @@ func (w Turns) runThere(ctx context.Context, other *control.Client, t Turn, stay
 	return o, said || o.Began, err
 }
 
-// sameWords says whether an entry is what was said.
+// sameWords reports whether an entry has the text of a prompt.
 func sameWords(e history.Entry, said string) bool {
 	parts, err := e.Parts()
 	return err == nil && said != "" && len(parts) > 0 && (parts[0].Text == said || len(said) > history.BlobCutoff)
 }
 
-// beginTime is how long Begin waits to see whether a turn begins here: one that is in order
+// beginTime limits how long Begin waits for a turn to begin here: one that is in order
 // begins long before. thereTime is the same elsewhere, where it mostly waits for the turn
 // for which the agent is held.
 const (

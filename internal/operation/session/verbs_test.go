@@ -288,7 +288,7 @@ func TestFilesThatAPromptNames(t *testing.T) {
 		strings.ReplaceAll(spaced, " ", `\ `): `@"` + spaced + `" `, spaced: `@"` + spaced + `" `, `"` + spaced + `"`: `@"` + spaced + `" `,
 		"": "", "dot.png": "dot.png", other + "\n" + other: other + "\n" + other, filepath.Join(x.dir, "text.txt"): filepath.Join(x.dir, "text.txt"), "''": "''",
 	} {
-		if got := Pasted(text); got != want {
+		if got := ReplacePasted(text); got != want {
 			t.Errorf("pasted %q: %q, want %q", text, got, want)
 		}
 	}
@@ -400,7 +400,7 @@ func TestTheWorkInAWorktree(t *testing.T) {
 		}
 	}
 	for stat, want := range map[string][2]int{"": {}, " 2 files changed, 3 insertions(+), 1 deletion(-)": {3, 1}, " 1 file changed, 12 deletions(-)": {0, 12}} {
-		if added, removed := insertions(stat); [2]int{added, removed} != want {
+		if added, removed := countInsertions(stat); [2]int{added, removed} != want {
 			t.Errorf("%q: %d %d", stat, added, removed)
 		}
 	}

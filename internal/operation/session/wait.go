@@ -11,14 +11,14 @@ import (
 	"ramet/internal/model/llm"
 )
 
-// Wait is what somebody waits for: that agents have nothing under way, or a letter.
+// Wait holds the conditions to wait for: that agents have nothing under way, or a letter.
 type Wait struct {
 	Agents []agent.Agent // nobody: for a letter alone
 	All    bool          // until none of them is busy; else until one is not
 	Mail   *agent.Agent  // a letter that lies unread in this mailbox ends it too; nil: none does
 }
 
-// Waited is how a wait ended.
+// Waited is the result of a wait.
 type Waited struct {
 	Over    bool          // what was waited for has come; else the time was over
 	Agents  []agent.Agent // as they are now

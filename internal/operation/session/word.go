@@ -14,8 +14,8 @@ type word struct {
 	open       rune // the quote that was not closed, or a backslash at the end
 }
 
-// next reads the word that begins at or after from, and says whether there is one.
-func next(line string, from int) (word, bool) {
+// nextWord reads the word that begins at or after from, and reports whether there is one.
+func nextWord(line string, from int) (word, bool) {
 	at := from
 	for at < len(line) {
 		r, n := utf8.DecodeRuneInString(line[at:])

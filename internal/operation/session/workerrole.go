@@ -22,7 +22,7 @@ func (w Agents) WorkerRoles(names []string) ([]recipe.Definition, error) {
 	}
 	var out []recipe.Definition
 	for _, name := range names {
-		r, err := defined(k, name)
+		r, err := findDefinition(k, name)
 		if err != nil {
 			return nil, err
 		}
@@ -41,8 +41,8 @@ func (w Agents) WorkerRoles(names []string) ([]recipe.Definition, error) {
 	return out, nil
 }
 
-// defined finds a definition.
-func defined(k kit.Kit, name string) (kit.Role, error) {
+// findDefinition finds a definition.
+func findDefinition(k kit.Kit, name string) (kit.Role, error) {
 	if r, ok := k.Role(name); ok {
 		return r, nil
 	}

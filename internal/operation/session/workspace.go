@@ -93,7 +93,7 @@ type Workspace struct {
 	lent    lentServers
 }
 
-// Kernel says how a kernel of this process works.
+// Kernel configures the kernel of this process.
 type Kernel struct {
 	Cwd     string // where tools work instead of the agents' own folders; empty: there
 	NoTools bool   // nothing but speaking, and acting on agents
@@ -103,7 +103,7 @@ type Kernel struct {
 	Warn    func(string)
 	// Beside lets the kernel run although another one serves the workspace.
 	Beside bool
-	// Attended says that a person at a terminal sees what the kernel does.
+	// Attended is set where a person at a terminal sees what the kernel does.
 	Attended bool
 }
 

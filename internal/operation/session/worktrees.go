@@ -39,7 +39,7 @@ func (t Trees) Keep(ctx context.Context, a agent.Agent) (process.Work, bool, err
 	return tree.work(ctx)
 }
 
-// Look says what its worktree holds.
+// Look returns the state of an agent's worktree.
 func (t Trees) Look(ctx context.Context, a agent.Agent) (process.Work, bool, error) {
 	tree, ok, err := t.Of(ctx, a)
 	if err != nil || !ok {
@@ -53,7 +53,7 @@ func (t Tree) work(ctx context.Context) (process.Work, bool, error) {
 	return process.Work{Branch: w.Branch, Commits: w.Commits, Stat: w.Stat, Files: w.Files, Dirty: w.Dirty}, true, err
 }
 
-// Diff is what a child changed that its parent has not.
+// Diff returns the changes of a child that its parent does not have.
 func (t Trees) Diff(ctx context.Context, child, parent agent.Agent, path string) (string, error) {
 	tree, err := t.need(ctx, child)
 	if err != nil {
