@@ -79,4 +79,4 @@ type offers struct {
 	told *[]string
 }
 
-func (o offers) Offer(_ context.Context, runID string) { *o.told = append(*o.told, runID) }
+func (o offers) Release(_ context.Context, runID string) { *o.told = append(*o.told, runID) }
