@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"strings"
 	"testing"
 )
 
@@ -52,5 +54,41 @@ func TestTheCauseStaysReachable(t *testing.T) {
 	}
 	if got := err.WithHint("check the folder").Error(); got != "open log: permission denied: check the folder" {
 		t.Errorf("message %q", got)
+	}
+}
+
+func TestCheckText(t *testing.T) {
+	for in, want := range map[string]string{
+		"ok":                     "",
+		"äöü 日本 👩‍👩‍👧\n\t":       "",
+		"":                       "body is empty: write something",
+		strings.Repeat("x", 101): "body has 101 bytes, over the limit of 100: make it shorter, or say it in several pieces",
+		"ab\xffcd":               "body is not valid UTF-8 at byte 2: convert it first, for instance with iconv",
+		"\uFFFDx\xf0":            "body is not valid UTF-8 at byte 4: convert it first, for instance with iconv",
+		"a\x00b":                 "body holds a NUL at byte 1: binary data belongs in a file",
+	} {
+		got := ""
+		if err := CheckText(InvalidText, "body", in, 100); err != nil {
+			got = err.Error()
+		}
+		if got != want {
+			t.Errorf("CheckText(%.20q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+// The table in docs/json.md is this package's table, word for word.
+func TestTheDocumentedTableIsThisOne(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/json.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want strings.Builder
+	want.WriteString("| exit | code | meaning |\n|---|---|---|\n")
+	for _, row := range Table() {
+		fmt.Fprintf(&want, "| %d | `%s` | %s |\n", row.Exit, row.Code, row.Meaning)
+	}
+	if !strings.Contains(string(text), want.String()) {
+		t.Errorf("docs/json.md wants this table:\n%s", want.String())
 	}
 }

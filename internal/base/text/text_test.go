@@ -1,6 +1,8 @@
 package text
 
 import (
+	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -78,5 +80,65 @@ func TestNameStandsOnOneLine(t *testing.T) {
 		if got := Name(name); got != want {
 			t.Errorf("%q: %q, not %q", name, got, want)
 		}
+	}
+}
+
+func FuzzJSONKeepsItsValueAndDrivesNothing(f *testing.F) {
+	f.Add("plain")
+	f.Add("\x1b[31m \u009b31m \u202e \u2028 \ufeff \U0001fffe \x7f é")
+	f.Fuzz(func(t *testing.T, s string) {
+		in, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := JSON(string(in))
+		if Safe(out) != out {
+			t.Errorf("%q would drive a terminal", out)
+		}
+		var want, got string
+		if json.Unmarshal(in, &want) != nil || json.Unmarshal([]byte(out), &got) != nil || want != got {
+			t.Errorf("%q became %q", want, got)
+		}
+	})
+}
+
+func TestStrings(t *testing.T) {
+	hide := func(s string) string { return strings.ReplaceAll(s, "key", "***") }
+	for _, c := range []struct{ in, want string }{
+		{`{"a": "plain",  "n": 1e999}`, `{"a": "plain",  "n": 1e999}`}, // untouched, spaces and all
+		{`{"a":["the key",{"key":1}]}`, `{"a":["the ***",{"***":1}]}`},
+		{`{"a":"<key>"}`, `{"a":"<***>"}`},
+		{`"key"`, `"***"`},
+		{`{"a": key`, `{"a": key`}, // no JSON
+		{`12345678901234567890`, `12345678901234567890`},
+	} {
+		if got := string(Strings([]byte(c.in), hide)); got != c.want {
+			t.Errorf("%s: %s, want %s", c.in, got, c.want)
+		}
+	}
+}
+
+func TestWord(t *testing.T) {
+	names := []string{"reviewer", "writer", "planner", "a"}
+	for in, want := range map[string]string{
+		"reviwer": "reviewer", "wrietr": "writer", "planner": "planner",
+		"zzzzzz": "", "": "a", "b": "a", "plan": "", "writers": "writer",
+	} {
+		if got := NearestWord(in, names); got != want {
+			t.Errorf("Word(%q) = %q, want %q", in, got, want)
+		}
+	}
+	if got := NearestWord("x", nil); got != "" {
+		t.Errorf("no candidates: %q", got)
+	}
+}
+
+func TestWords(t *testing.T) {
+	names := []string{"reviews", "review", "review", "deploy", "revue"}
+	if got := NearestWords("reviewe", names, 2); !slices.Equal(got, []string{"reviews", "review"}) {
+		t.Errorf("%q", got)
+	}
+	if got := NearestWords("xyzzy", names, 2); got != nil {
+		t.Errorf("%q", got)
 	}
 }

@@ -9,6 +9,7 @@ package agent
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"ramet/internal/base/chain"
@@ -131,4 +132,23 @@ type Directory interface {
 	Prefixed(ctx context.Context, prefix string, limit int) ([]Agent, error)
 	// Names lists the names of the living.
 	Names(ctx context.Context) ([]string, error)
+}
+
+// DriverVendor is the vendor of agents that another program drives: driver/NAME or driver/NAME/MODEL.
+const DriverVendor = "driver"
+
+// SplitDriver splits a provider and model into a driver's name and the model that its program is to use.
+// ok is false if no program drives such an agent.
+func SplitDriver(provider, ref string) (name, model string, ok bool) {
+	if provider != DriverVendor {
+		return "", "", false
+	}
+	name, model, _ = strings.Cut(ref, "/")
+	return name, model, true
+}
+
+// Driver returns the name of the program that drives the agent, or "" for ramet's own loop.
+func (a Agent) Driver() string {
+	name, _, _ := SplitDriver(a.Provider, a.Model)
+	return name
 }

@@ -26,8 +26,10 @@
 package config
 
 import (
+	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"ramet/internal/base/fault"
@@ -277,4 +279,79 @@ func (c *Config) addFlags(flags map[string]string) error {
 		c.values[key] = Value{Text: flags[key], Layer: Flag, Where: "--" + key}
 	}
 	return nil
+}
+
+// parseParallel reads one part of the setting parallel: a number, for all, or vendor=number.
+func parseParallel(item string) (vendor string, n int, ok bool) {
+	count := item
+	if name, after, one := strings.Cut(item, "="); one {
+		vendor, count = strings.TrimSpace(name), strings.TrimSpace(after)
+		if vendor == "" || strings.ContainsAny(vendor, " \t") {
+			return "", 0, false
+		}
+	}
+	n, err := strconv.Atoi(count)
+	return vendor, n, err == nil && n >= 1 && n <= maxNumber
+}
+
+func checkParallel(item string) error {
+	if _, _, ok := parseParallel(item); !ok {
+		return fault.New(fault.InvalidConfig, "parallel cannot hold %.40q", item).WithHint("a number, or vendor=number: 16; ollama=1")
+	}
+	return nil
+}
+
+// Parallels returns how many models may be asked at a time: in all, and at each vendor.
+func (c *Config) Parallels() (all int, each map[string]int) {
+	each = map[string]int{}
+	for _, item := range Items(c.Parallel) {
+		switch vendor, n, ok := parseParallel(item); {
+		case ok && vendor == "":
+			all = n
+		case ok:
+			each[vendor] = n
+		}
+	}
+	return all, each
+}
+
+// Home returns the folder of ramet's own data: the flag, else RAMET_HOME, else
+// ramet in the XDG data folder. It need not exist yet.
+func Home(env func(string) string, flag string) (string, error) {
+	for _, dir := range []string{flag, env("RAMET_HOME")} {
+		if dir != "" {
+			return absolutePath(dir)
+		}
+	}
+	return underXDG(env, "XDG_DATA_HOME", ".local/share", "RAMET_HOME")
+}
+
+// Path returns the user's configuration file. It need not exist.
+func Path(env func(string) string) (string, error) {
+	if path := env("RAMET_CONFIG"); path != "" {
+		return absolutePath(path)
+	}
+	dir, err := underXDG(env, "XDG_CONFIG_HOME", ".config", "RAMET_CONFIG")
+	return filepath.Join(dir, "config.toml"), err
+}
+
+// underXDG follows the XDG base directory specification, by which a relative
+// path in the variable is to be ignored.
+func underXDG(env func(string) string, variable, fallback, instead string) (string, error) {
+	if base := env(variable); filepath.IsAbs(base) {
+		return filepath.Join(base, "ramet"), nil
+	}
+	if home := env("HOME"); filepath.IsAbs(home) {
+		return filepath.Join(home, fallback, "ramet"), nil
+	}
+	return "", fault.New(fault.InvalidConfig, "neither %s nor HOME names a folder", variable).
+		WithHint("set %s", instead)
+}
+
+func absolutePath(path string) (string, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", fault.New(fault.InvalidConfig, "find %s: %w", path, err)
+	}
+	return abs, nil
 }

@@ -3,10 +3,14 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"ramet/internal/base/fault"
+	_ "ramet/internal/testkit"
 )
 
 func mkdir(t *testing.T, parts ...string) string {
@@ -91,4 +95,15 @@ func TestTheStrongestChoiceWins(t *testing.T) {
 	if !fault.Is(err, fault.NotFound) {
 		t.Errorf("unknown: %v", err)
 	}
+}
+
+// Workspaces that there are keep their names.
+func TestNamesAreMadeFitAsEver(t *testing.T) {
+	unfit := regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+	rapid.Check(t, func(t *rapid.T) {
+		name := string(rapid.OneOf(rapid.SliceOf(rapid.Byte()), rapid.Map(rapid.StringMatching(`[ a-c.é/-]*`), func(s string) []byte { return []byte(s) })).Draw(t, "name"))
+		if got, want := fitName(name), unfit.ReplaceAllString(name, "-"); got != want {
+			t.Fatalf("%q: %q, not %q", name, got, want)
+		}
+	})
 }

@@ -2,6 +2,7 @@ package history
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 
@@ -218,4 +219,13 @@ func IDs(list []id.Message) []string {
 		out = append(out, m.String())
 	}
 	return out
+}
+
+// Encode writes meta as JSON. Empty fields are left out.
+func (m *Meta) Encode() ([]byte, error) {
+	out, err := json.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("encode meta: %w", err)
+	}
+	return out, nil
 }

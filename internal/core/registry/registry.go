@@ -159,3 +159,80 @@ type Description struct {
 	Now      time.Time // the database's time
 	Problems []string  // what the engine's own check found
 }
+
+// Ties are how everybody's histories hang together, besides forks: what turned them, and the
+// letters between them.
+type Ties struct {
+	Shaping []history.Entry          // what shaped them (Kind.Shapes), by id
+	Times   map[id.Message]time.Time // when the entries were written to which those of Shaping go back
+	Letters []mail.Letter            // of all mailboxes, hidden ones too, by id; without their bodies
+	More    bool                     // older ones were left out
+}
+
+// Tied is a workspace whose ties can be read.
+type Tied interface {
+	// Ties reads the newest of each, at most so many, as they are at one moment. What it
+	// costs does not depend on how much was said.
+	Ties(ctx context.Context, most int) (Ties, error)
+}
+
+// LastOrder returns the newest command that an agent was given and that is asked for: to itself, or to
+// an ancestor before the agent was born. of is in whose history it stands; empty: nobody was.
+func LastOrder(ctx context.Context, log history.Log, a id.Agent, is func(history.Meta) bool) (told history.Meta, of id.Agent, _ error) {
+	line, err := log.Lineage(ctx, a)
+	if err != nil {
+		return told, "", err
+	}
+	end := history.NoLimit
+	for _, one := range line {
+		for e, err := range log.QueryRange(ctx, history.Range{Agent: one.Agent, End: end}, history.Selection{Orders: true}) {
+			if err != nil {
+				return told, "", err
+			}
+			m, err := e.Decode()
+			if err != nil {
+				return told, "", err
+			}
+			if is(m) {
+				told, of = m, one.Agent
+			}
+		}
+		if of != "" {
+			return told, of, nil
+		}
+		end = history.UpTo(one.ForkMessage)
+	}
+	return told, "", nil
+}
+
+// Task is how an agent began its work.
+type Task struct {
+	Then  history.Then // what its report does; empty: no agent forked it for a task
+	Alone bool         // it knows nothing but its task, and no definition made it
+}
+
+// TaskOf reads an agent's task: the first that a user's voice says in its own history.
+func TaskOf(ctx context.Context, log history.Log, a id.Agent) (Task, error) {
+	task, _, err := FirstTask(ctx, log, a)
+	return task, err
+}
+
+// FirstTask is TaskOf, and whether a user's voice has spoken: from then on the task stays what it is.
+func FirstTask(ctx context.Context, log history.Log, a id.Agent) (_ Task, told bool, _ error) {
+	wall, defined := false, false
+	for e, err := range log.QueryRange(ctx, history.Range{Agent: a}, history.Selection{}) {
+		if err != nil {
+			return Task{}, false, err
+		}
+		switch e.Kind {
+		case history.Clear:
+			wall = true
+		case history.System:
+			defined = true
+		case history.User:
+			m, err := e.Decode()
+			return Task{m.Then, wall && !defined && m.Then != ""}, err == nil, err
+		}
+	}
+	return Task{}, false, nil
+}

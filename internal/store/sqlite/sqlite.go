@@ -23,6 +23,7 @@ import (
 
 	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
+	"ramet/internal/base/step"
 	"ramet/internal/store"
 	"ramet/internal/store/database"
 )
@@ -227,4 +228,61 @@ const (
 
 func foreignFile(path string) error {
 	return database.File{Path: path, What: whatItIs, Hint: whatToDo}.Foreign()
+}
+
+// removeSpare removes the second name that older versions gave to SQLite's log, to keep its blocks. SQLite never
+// reads it. A file of that name that is no log is left alone.
+func removeSpare(db string) {
+	path := db + "-spare"
+	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
+		return
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	var head [4]byte // of a log in either order of bytes, of one that was put aside, or of one whose wiping was interrupted
+	f.Read(head[:])
+	switch string(head[:]) {
+	case "\x37\x7f\x06\x82", "\x37\x7f\x06\x83", "rame", "\x00\x00\x00\x00":
+		step.Remove(path)
+	}
+}
+
+// Export writes a new workspace file from the rows of another store, so that
+// a workspace kept elsewhere can be carried away as one file.
+func Export(ctx context.Context, path string, from *sql.Tx) error {
+	return Deliver(path, func(temp string) error {
+		if err := createFile(temp); err != nil {
+			return err
+		}
+		d := &dialect{path: temp}
+		if err := d.open(ctx, file{}); err != nil {
+			return err
+		}
+		return errors.Join(d.fill(ctx, from), d.close())
+	})
+}
+
+func (d *dialect) fill(ctx context.Context, from *sql.Tx) error {
+	f, err := d.file()
+	if err != nil {
+		return err
+	}
+	tx, err := d.writer.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	if err := f.Build(store.Lasting(ctx), tx); err != nil {
+		return err
+	}
+	if err := store.Copy(ctx, from, tx); err != nil {
+		return d.Fault(err)
+	}
+	if err := tx.Commit(); err != nil {
+		return d.Fault(err)
+	}
+	return d.Scrub(ctx) // everything into the one file, before it gets its name
 }
