@@ -269,8 +269,8 @@ func (s *Store) Describe(ctx context.Context) (registry.Description, error) {
 
 type unsynced struct{}
 
-// Unsynced lets a change be committed without waiting for the disk, where everybody who could have seen
-// it ends with the machine: what a power cut takes away then is that change alone, and nobody is left who
+// Unsynced lets a change be committed without waiting for the disk, where every process that could have seen
+// it ends with the machine: what a power cut takes away then is that change alone, and no process is left that
 // knew of it. Whatever is committed after it, and waits, takes it along. So it is with leases in a file:
 // their holders are processes of this machine. A server's clients survive it, and a lease must, too.
 func Unsynced(ctx context.Context) context.Context { return context.WithValue(ctx, unsynced{}, true) }

@@ -83,7 +83,7 @@ func checkCount(of string, n int64) error {
 	return nil
 }
 
-// Accounts are what an agent that another program drives has spent, by who says so.
+// Accounts hold the spending of an agent that another program drives, by its source.
 type Accounts struct {
 	Wire     *SpentBy // it went through ramet's gateway; nil: nothing did
 	Reported *SpentBy // the program said so; nil: it said nothing

@@ -400,7 +400,7 @@ func Watching(ctx context.Context, checked func(more int)) context.Context {
 	return context.WithValue(ctx, watcher{}, checked)
 }
 
-// Watcher is who wants to be told; nobody: a function that does nothing.
+// Watcher returns the function given to Watching, or one that does nothing.
 func Watcher(ctx context.Context) func(more int) {
 	if told, ok := ctx.Value(watcher{}).(func(int)); ok {
 		return told

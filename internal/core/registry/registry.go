@@ -160,7 +160,7 @@ type Description struct {
 	Problems []string  // what the engine's own check found
 }
 
-// Ties are how everybody's histories hang together, besides forks: what turned them, and the
+// Ties hold the connections between all histories, besides forks: what turned them, and the
 // letters between them.
 type Ties struct {
 	Shaping []history.Entry          // what shaped them (Kind.Shapes), by id
@@ -177,7 +177,7 @@ type Tied interface {
 }
 
 // LastOrder returns the newest command that an agent was given and that is asked for: to itself, or to
-// an ancestor before the agent was born. of is in whose history it stands; empty: nobody was.
+// an ancestor before the agent was born. of is the agent whose history contains it; empty: there is none.
 func LastOrder(ctx context.Context, log history.Log, a id.Agent, is func(history.Meta) bool) (told history.Meta, of id.Agent, _ error) {
 	line, err := log.Lineage(ctx, a)
 	if err != nil {
@@ -205,7 +205,7 @@ func LastOrder(ctx context.Context, log history.Log, a id.Agent, is func(history
 	return told, "", nil
 }
 
-// Task is how an agent began its work.
+// Task records how an agent began its work.
 type Task struct {
 	Then  history.Then // what its report does; empty: no agent forked it for a task
 	Alone bool         // it knows nothing but its task, and no definition made it
@@ -217,7 +217,7 @@ func TaskOf(ctx context.Context, log history.Log, a id.Agent) (Task, error) {
 	return task, err
 }
 
-// FirstTask is TaskOf, and whether a user's voice has spoken: from then on the task stays what it is.
+// FirstTask returns what TaskOf does, and whether a user's voice has spoken: from then on the task stays what it is.
 func FirstTask(ctx context.Context, log history.Log, a id.Agent) (_ Task, told bool, _ error) {
 	wall, defined := false, false
 	for e, err := range log.QueryRange(ctx, history.Range{Agent: a}, history.Selection{}) {

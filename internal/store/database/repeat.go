@@ -175,7 +175,7 @@ func (p Patience) Fault(err error) error {
 
 // Tx is a transaction on PostgreSQL that writes. It is a session of its own for as long as it
 // lasts: database/sql has a goroutine wait beside each of its own transactions for the end of
-// their context, which whoever asks something with that context learns anyway.
+// their context, which a caller that asks something with that context learns anyway.
 type Tx struct {
 	*sql.Conn
 	tx   driver.Tx

@@ -66,7 +66,7 @@ func (d *dialect) migrate(ctx context.Context, o Options) error {
 // committed. It needs a session of its own: behind a pooler that lends sessions
 // for single transactions it stays silent.
 
-// maxRung is how many ids go into one payload, which may have 8,000 bytes.
+// maxRung limits the ids in one payload, which may have 8,000 bytes.
 const maxRung = 300
 
 // channelOf returns the name of the channel: the schema's own name may be too long.
