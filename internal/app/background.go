@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -17,6 +18,7 @@ import (
 	"ramet/internal/kernel"
 	"ramet/internal/model/credential"
 	"ramet/internal/model/llm"
+	"ramet/internal/operation"
 	"ramet/internal/operation/control"
 	"ramet/internal/operation/public"
 	"ramet/internal/operation/session"
@@ -56,32 +58,49 @@ func withoutKeys(environ []string) []string {
 
 // ask asks the kernel that runs.
 func (b *background) ask(ctx context.Context, method, path string, in, out any) error {
+	answer, err := b.send(ctx, method, path, in)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	return decodeAnswer(json.NewDecoder(answer.Body), out)
+}
+
+// send sends a request to the kernel that runs.
+func (b *background) send(ctx context.Context, method, path string, in any) (*http.Response, error) {
 	var body bytes.Buffer
 	if in != nil {
 		if err := public.Encoder(&body).Encode(in); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	r, err := http.NewRequestWithContext(ctx, method, "http://kernel"+path, &body)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	answer, err := b.http.Do(r)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return llm.Ended(ctx)
+		return nil, llm.Ended(ctx)
 	case err != nil && control.IsAbsent(err):
-		return fault.New(fault.NotFound, "no background kernel runs").WithHint("`ramet` starts it")
+		return nil, fault.New(fault.NotFound, "no background kernel runs").WithHint("`ramet` starts it")
 	case err != nil:
-		return fault.New(fault.Failed, "ask the background kernel: %w", err)
+		return nil, fault.New(fault.Failed, "ask the background kernel: %w", err)
 	}
-	defer answer.Body.Close()
+	return answer, nil
+}
+
+// errUndecoded says that an answer of the kernel cannot be read, or that it has ended.
+var errUndecoded = errors.New("read the answer of the background kernel")
+
+// decodeAnswer reads one answer of the kernel into out.
+func decodeAnswer(from *json.Decoder, out any) error {
 	got := struct {
 		Output json.RawMessage `json:"output"`
 		Error  *public.Error   `json:"error"`
 	}{}
-	if err := json.NewDecoder(answer.Body).Decode(&got); err != nil {
-		return fault.New(fault.Failed, "read the answer of the background kernel: %w", err)
+	if err := from.Decode(&got); err != nil {
+		return fault.New(fault.Failed, "%w: %s", errUndecoded, err.Error())
 	}
 	if got.Error != nil {
 		return got.Error.Fault()
@@ -206,6 +225,12 @@ func (b *background) open(ctx context.Context, s *session.Session) (string, erro
 func (b *background) Status(ctx context.Context) (public.BackgroundKernel, error) {
 	var out public.BackgroundKernel
 	return out, b.ask(ctx, http.MethodGet, "/status", nil, &out)
+}
+
+// ListAgents implements cli.BackgroundKernel.
+func (b *background) ListAgents(ctx context.Context, in operation.PsInput) ([]cli.ProjectAgents, error) {
+	var out []cli.ProjectAgents
+	return out, b.ask(ctx, http.MethodPost, "/agents", in, &out)
 }
 
 // Start implements cli.BackgroundKernel.

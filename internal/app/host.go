@@ -14,12 +14,17 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/core/config"
 	"ramet/internal/core/history"
 	"ramet/internal/face/cli"
+	"ramet/internal/face/httpapi"
 	"ramet/internal/face/tui"
+	"ramet/internal/kernel"
+	"ramet/internal/operation"
 	"ramet/internal/operation/control"
 	"ramet/internal/operation/public"
 	"ramet/internal/operation/session"
@@ -37,6 +42,8 @@ type host struct {
 	listener *control.Listener
 	started  time.Time
 
+	web *website
+
 	mu         sync.Mutex
 	workspaces map[string]*hostedWorkspace // by key
 	commands   int                         // of clients that are being carried out
@@ -50,8 +57,13 @@ type hostedWorkspace struct {
 	err    error
 	cli.HostedWorkspace
 	*service
-	terminals http.Handler
-	clients   int // guarded by host.mu
+	terminals   http.Handler
+	environment atomic.Pointer[kernel.Environment] // of turns that are asked for over HTTP
+
+	preparing sync.Mutex
+	project   atomic.Pointer[httpapi.Project] // answers HTTP; nil: nothing asked yet
+
+	clients int // guarded by host.mu
 }
 
 // runHost runs the background kernel until ctx ends, a client stops it, or it was idle for long enough.
@@ -61,21 +73,28 @@ func runHost(ctx context.Context, o cli.HostOptions) error {
 		return err
 	}
 	h := &host{o: o, listener: listener, started: time.Now().UTC(), workspaces: map[string]*hostedWorkspace{}}
+	h.web = &website{host: h}
 	h.ctx, h.end = context.WithCancelCause(ctx)
 	defer h.end(nil)
 	server := http.Server{Handler: h.routes(), ReadHeaderTimeout: 10 * time.Second, ErrorLog: log.New(io.Discard, "", 0)}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener.Acceptor()) }()
-	o.Note(fmt.Sprintf("started, version %s, process %d", version, os.Getpid()))
+	o.Note(fmt.Sprintf(control.LogStarted+"%s, process %d", version, os.Getpid()))
 	control.Ready(o.Getenv)
 	go h.watchIdle()
+	if _, lives := httpapi.LastAddress(o.Sessions); lives { // browsers try to connect again
+		if err := h.web.open(h.ctx, cli.ServeRequest{}); err != nil {
+			o.Note(err.Error())
+		}
+	}
 	select {
 	case err = <-served:
 	case <-h.ctx.Done():
 		err = nil
 	}
-	o.Note("ends: " + context.Cause(h.ctx).Error())
+	o.Note(control.LogEnds + context.Cause(h.ctx).Error())
 	closeServer(&server)
+	h.web.close()
 	err = errors.Join(err, h.close())
 	listener.Lived()
 	return errors.Join(err, listener.Close())
@@ -95,6 +114,8 @@ func (h *host) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /status", func(w http.ResponseWriter, r *http.Request) { answerJSON(w, h.status(), nil) })
 	mux.HandleFunc("POST /stop", h.stop)
+	mux.HandleFunc("POST /serve", h.web.serve)
+	mux.HandleFunc("POST /agents", h.listAgents)
 	mux.HandleFunc("POST /open", func(w http.ResponseWriter, r *http.Request) {
 		var in cli.OpenRequest
 		err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(&in)
@@ -182,8 +203,7 @@ func (h *host) open(ctx context.Context, in cli.OpenRequest) (*hostedWorkspace, 
 	if err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256([]byte(place.DB + "\x00" + place.Project))
-	key := hex.EncodeToString(sum[:6])
+	key := keyOf(place)
 	h.mu.Lock()
 	one := h.workspaces[key]
 	if one == nil {
@@ -198,6 +218,12 @@ func (h *host) open(ctx context.Context, in cli.OpenRequest) (*hostedWorkspace, 
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// keyOf names a workspace on the user's socket and in paths of the page.
+func keyOf(place config.WorkspaceLocation) string {
+	sum := sha256.Sum256([]byte(place.DB + "\x00" + place.Project))
+	return hex.EncodeToString(sum[:6])
 }
 
 // start opens a workspace. One that cannot be opened is forgotten: the next client tries again.
@@ -277,7 +303,7 @@ func (h *host) all() []*hostedWorkspace {
 
 // status describes the host.
 func (h *host) status() public.BackgroundKernel {
-	out := public.BackgroundKernel{Running: true, Version: version, PID: os.Getpid(), StartedAt: &h.started, Log: h.o.Place.Log(), Socket: h.o.Place.Socket(),
+	out := public.BackgroundKernel{Running: true, Version: version, PID: os.Getpid(), StartedAt: &h.started, Log: h.o.Place.Log(), Socket: h.o.Place.Socket(), URL: h.web.url(),
 		Workspaces: []public.HeldWorkspace{}}
 	for _, one := range h.all() {
 		out.Workspaces = append(out.Workspaces, h.describe(one))
@@ -293,7 +319,7 @@ func (h *host) status() public.BackgroundKernel {
 
 func (h *host) describe(one *hostedWorkspace) public.HeldWorkspace {
 	ws := one.Workspace
-	out := public.HeldWorkspace{Key: one.key, Name: ws.Place.Name, Folder: ws.Place.Project, Questions: len(one.asks.List())}
+	out := public.HeldWorkspace{Key: one.key, Name: ws.Place.Name, Folder: ws.Place.Project, Questions: len(one.asks.List()), Served: h.web.serves(one)}
 	for _, now := range ws.Kernel.States() {
 		switch {
 		case now.Busy():
@@ -306,6 +332,32 @@ func (h *host) describe(one *hostedWorkspace) public.HeldWorkspace {
 	defer h.mu.Unlock()
 	out.Clients = one.clients
 	return out
+}
+
+// listTime is how long one project may take to list its agents.
+const listTime = 3 * time.Second
+
+// listAgents lists the agents of all workspaces side by side: one whose server does not answer delays no other.
+func (h *host) listAgents(w http.ResponseWriter, r *http.Request) {
+	var in operation.PsInput
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(&in); err != nil {
+		answerJSON(w, nil, err)
+		return
+	}
+	all := h.all()
+	out := make([]cli.ProjectAgents, len(all))
+	var work sync.WaitGroup
+	for i, one := range all {
+		work.Go(func() {
+			ctx, cancel := context.WithTimeout(r.Context(), listTime)
+			defer cancel()
+			place := one.Workspace.Place
+			out[i] = cli.ProjectAgents{Name: place.Name, Folder: place.Project, Open: true}
+			cli.ListAgents(ctx, operation.Within(one.Workspace), in, &out[i])
+		})
+	}
+	work.Wait()
+	answerJSON(w, out, nil)
 }
 
 // stop ends the host. Unless it is forced, agents at work keep it.

@@ -15,8 +15,6 @@ import (
 	"ramet/internal/face/cli"
 	"ramet/internal/face/httpapi"
 	"ramet/internal/face/mcpserver"
-	"ramet/internal/face/web"
-	"ramet/internal/operation"
 	"ramet/internal/operation/session"
 	"ramet/internal/run/rundir"
 	"ramet/internal/store/postgres"
@@ -44,7 +42,7 @@ func startService(ctx context.Context, ws *session.Workspace, r cli.Service) (_ 
 		return nil, err
 	}
 	s.closing.add(s.kept.Close)
-	if err := ws.Start(ctx, session.Kernel{Ask: s.asks, Warn: r.Warn, Beside: r.Beside}); err != nil {
+	if err := ws.Start(ctx, session.Kernel{Ask: s.asks, Warn: r.Warn, Beside: true}); err != nil {
 		return nil, err
 	}
 	s.closing.add(func() error { ws.Stopped(); return nil })
@@ -54,36 +52,6 @@ func startService(ctx context.Context, ws *session.Workspace, r cli.Service) (_ 
 	go letGo(ctx, ws, s.kept, r.Warn)
 	keepTurnlog(ctx, ws, r, &routes{ws: ws, note: r.Warn, kept: s.kept, closing: s.closing}, s.closing)
 	return s, nil
-}
-
-// serve serves the HTTP API of a workspace, with a kernel of its own.
-func serve(ctx context.Context, ws *session.Workspace, r cli.Service) (err error) {
-	s, err := startService(ctx, ws, r)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.closing.close()) }()
-	events, err := httpapi.StartEvents(ctx, httpapi.EventsOptions{Bus: &ws.Kernel.Events, Elsewhere: &ws.Elsewhere, Feed: ws.Store, Hide: hide(ws),
-		Most: ws.Config.Number("max_behind"), Readers: ws.Config.Number("max_streams")})
-	if err != nil {
-		return err
-	}
-	s.closing.add(func() error { events.Stop(); return nil })
-	server := httpapi.New(httpapi.Options{
-		Version: version, Token: r.Token, Hosts: r.Hosts,
-		Telemetry: s.kept, Ledger: httpapi.OverLedger(r.Ledger),
-		Agents: httpapi.Agents{Client: operation.Within(ws).OnRuns(r.Runs, r.Begin), Workspace: ws, Store: ws.Store, Events: events, Asks: s.asks},
-		MCP: mcpserver.New(ctx, mcpserver.Options{Version: version, Workspace: ws, Command: r.Command, Begin: r.Begin,
-			Runs: r.Runs, User: r.User}),
-		Page: web.Handler(),
-		Reach: func(ctx context.Context) error {
-			_, err := ws.Store.Describe(ctx)
-			return err
-		},
-	})
-	code, _ := server.LoginCode()
-	r.Ready(httpapi.URL(r.Listener.Addr()), httpapi.LoginPath(code))
-	return server.Serve(ctx, r.Listener)
 }
 
 // serveMCP serves one MCP client.

@@ -49,6 +49,17 @@ func serveWith(t *testing.T, cmd *exec.Cmd, home string) *served {
 		if err := cmd.Wait(); err != nil && cmd.ProcessState.ExitCode() != 130 {
 			t.Errorf("serve: %v", err)
 		}
+		exe := cmd.Path // another program may trace it
+		for _, arg := range cmd.Args {
+			if filepath.Base(arg) == "ramet" {
+				exe = arg
+			}
+		}
+		stop := exec.Command(exe, "server", "stop", "--force") // the kernel stays without its client
+		stop.Dir, stop.Env = cmd.Dir, cmd.Env
+		if out, err := stop.CombinedOutput(); err != nil && !strings.Contains(string(out), "NOT_FOUND") {
+			t.Errorf("stop the kernel: %v\n%s", err, out)
+		}
 	})
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {

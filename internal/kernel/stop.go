@@ -21,10 +21,7 @@ type Stop struct {
 // nothing of it runs, and its history says so. Prompts that wait go on waiting, but for the
 // those that are taken back. false: there was nothing to stop.
 func (k *Kernel) Interrupt(ctx context.Context, s Stop) (bool, error) {
-	withdrawn := k.withdraw(s.Ticket)
-	for _, ticket := range s.Also {
-		withdrawn = k.withdraw(ticket) || withdrawn
-	}
+	withdrawn := k.Withdraw(append([]string{s.Ticket}, s.Also...)...)
 	stopped, err := k.end(ctx, s.Agent, loop.Stopped(history.ActorOf(ctx), errInterrupted()))
-	return stopped || withdrawn, err
+	return stopped || len(withdrawn) > 0, err
 }

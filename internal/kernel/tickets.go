@@ -47,6 +47,16 @@ func (k *Kernel) take(j *job, begins func()) bool {
 // nothing is what a job begins that ends without a turn of its own.
 func nothing() {}
 
+// Withdraw takes prompts back, should they still wait or come later, and returns the tickets of those that waited.
+func (k *Kernel) Withdraw(tickets ...string) (taken []string) {
+	for _, ticket := range tickets {
+		if k.withdraw(ticket) {
+			taken = append(taken, ticket)
+		}
+	}
+	return taken
+}
+
 // withdraw ends a job that waits; one that is not known yet is refused when it comes.
 func (k *Kernel) withdraw(ticket string) bool {
 	if ticket == "" {

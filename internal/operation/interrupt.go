@@ -9,28 +9,39 @@ import (
 )
 
 // Interrupt stops the turn of an agent.
-var Interrupt = Op[AgentInput, Interrupted]{
+var Interrupt = Op[InterruptInput, Interrupted]{
 	Doc: Doc{Name: "interrupt", Group: "agents", ID: "interruptAgent", Route: "POST /api/v1/agents/{ref=agent}/interrupt 200", Faces: CLI | HTTP, Persons: true,
 		Summary: "Stop the turn of an agent, if there is one",
 		Help: `Stop the turn of an agent, wherever it runs, and return when it is over. Its history says so,
 and "ramet exec --continue" continues it. Agents below it are not stopped.`},
-	Run: func(ctx context.Context, e *Env, in AgentInput) (out Interrupted, err error) {
+	Run: func(ctx context.Context, e *Env, in InterruptInput) (out Interrupted, err error) {
 		a, err := e.Target(ctx, in.Agent)
 		if err != nil {
 			return out, err
 		}
-		stopped, err := e.Turns().Stop(ctx, kernel.Stop{Agent: a.ID})
-		return Interrupted{a.ID, stopped}, err
+		if e.Kernel != nil {
+			out.TakenBack = e.Kernel.Withdraw(in.Tickets...)
+		}
+		out.Agent = a.ID
+		out.Interrupted, err = e.Turns().Stop(ctx, kernel.Stop{Agent: a.ID})
+		return out, err
 	},
-	Text: func(w *printer.Writer, _ AgentInput, out Interrupted) {
+	Text: func(w *printer.Writer, _ InterruptInput, out Interrupted) {
 		if !out.Interrupted {
 			w.Line("there was no turn to stop")
 		}
 	},
 }
 
+// InterruptInput names the agent whose turn is stopped.
+type InterruptInput struct {
+	Agent   AgentRef `json:"agent" arg:"AGENT" help:"0, a name, a uuid or the beginning of one"`
+	Tickets []string `json:"tickets,omitempty" faces:"http" help:"those of prompts that are taken back if they still wait"`
+}
+
 // Interrupted reports whether there was a turn to stop.
 type Interrupted struct {
 	Agent       id.Agent `json:"agent_uuid"`
 	Interrupted bool     `json:"interrupted"`
+	TakenBack   []string `json:"taken_back,omitempty"` // tickets of prompts that waited
 }

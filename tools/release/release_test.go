@@ -188,7 +188,7 @@ func theArchive(t *testing.T, out string) {
 	files := untar(t, out, "ramet-1.2.3-rc.1-linux-amd64.tar.gz")
 	const top = "ramet-1.2.3-rc.1-linux-amd64/"
 	for _, name := range []string{"bin/ramet", "share/man/man1/ramet.1", "share/man/man1/ramet-run-show.1", "share/doc/ramet/LICENSE",
-		"share/doc/ramet/licences/std/LICENSE", "share/doc/ramet/licences/page.txt", "share/bash-completion/completions/ramet", "lib/systemd/user/ramet-serve@.service"} {
+		"share/doc/ramet/licences/std/LICENSE", "share/doc/ramet/licences/page.txt", "share/bash-completion/completions/ramet", "lib/systemd/user/ramet.service"} {
 		if files[top+name] == "" {
 			t.Errorf("no %s", name)
 		}

@@ -52,14 +52,13 @@ func (r *Release) shared() (Tree, error) {
 
 // units are those of systemd for a user's own manager.
 func units() (tree Tree, err error) {
-	for _, name := range []string{"ramet-serve@.service", "ramet-worker.service"} {
-		text, err := files.ReadFile("files/" + name)
-		if err != nil {
-			return nil, err
-		}
-		tree = append(tree, File{Path: "lib/systemd/user/" + name, Mode: 0o644, Data: text})
+	worker, err := files.ReadFile("files/ramet-worker.service")
+	if err != nil {
+		return nil, err
 	}
-	return tree, nil
+	const folder = "lib/systemd/user/"
+	return Tree{{Path: folder + "ramet.service", Mode: 0o644, Data: cli.SystemdUnit("/usr/bin/ramet", "")},
+		{Path: folder + "ramet-worker.service", Mode: 0o644, Data: worker}}, nil
 }
 
 // every visits a command and those below it that a person may use.

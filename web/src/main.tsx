@@ -1,9 +1,11 @@
 // The page: header, the view that the address names, and what is true everywhere.
 import { Component, render, type ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { signedOut } from "./api/client";
+import { api, signedOut } from "./api/client";
+import type { Project } from "./api/types";
 import { Cell, useCell } from "./cell";
 import { Empty, Failure, Title } from "./parts/small";
+import { nameOf, projects, readProjects } from "./project";
 import { go, route, to, type Route } from "./route";
 import { apply, theme, turn } from "./theme";
 import { AgentView } from "./views/agent";
@@ -14,7 +16,7 @@ import { RecordsView } from "./views/records";
 import { SearchView } from "./views/search";
 import { TimelineView } from "./views/timeline";
 import { UsageView } from "./views/usage";
-import { money } from "./text/format";
+import { money, plural } from "./text/format";
 import { agents, asks, link, start } from "./world";
 import "./style/base.css";
 import "./style/views.css";
@@ -47,6 +49,32 @@ function View({ at }: { at: Route }) {
   }
 }
 
+// Switch shows the project of the page, and goes to another.
+function Switch() {
+  const { current, all } = useCell(projects);
+  if (!current) return null;
+  const more = (p: Project) => (p.questions ? ` (${plural(p.questions, "question")})` : p.working ? ` (${p.working} at work)` : "");
+  return (
+    <select class="project" aria-label="Project" value={current} onFocus={() => { readProjects(); }} title={all.find((p) => p.key === current)?.folder}
+      onChange={(e) => { location.assign("/p/" + e.currentTarget.value + "/"); }}>
+      {all.map((p) => <option key={p.key} value={p.key} disabled={p.gone} title={p.folder}>{nameOf(p)}{p.key !== current && more(p)}{p.gone && " (folder is gone)"}</option>)}
+    </select>
+  );
+}
+
+// Choose is the page where the address names no project and several are open.
+function Choose() {
+  const { all } = useCell(projects);
+  return (
+    <main class="door" id="main">
+      <Title say="Projects" />
+      <ul class="projects">
+        {all.map((p) => <li key={p.key}>{p.gone ? nameOf(p) : <a href={"/p/" + p.key + "/"}>{nameOf(p)}</a>} <span class="soft">{p.folder}{p.questions > 0 && " \u00b7 " + plural(p.questions, "question")}{p.working > 0 && ` \u00b7 ${p.working} at work`}{p.gone && " \u00b7 the folder is gone"}</span></li>)}
+      </ul>
+    </main>
+  );
+}
+
 const places: [string, string][] = [["agents", "Agents"], ["runs", "Runs"], ["usage", "Usage"]];
 
 function Header({ at }: { at: Route }) {
@@ -67,6 +95,7 @@ function Header({ at }: { at: Route }) {
   return (
     <header class="top">
       <a class="brand" href={to(["agents"])}>ramet</a>
+      <Switch />
       <nav aria-label="Main">
         {places.map(([key, word]) => (
           <a key={key} href={to([key])} {...(here === key ? { "aria-current": "page" as const } : {})}>{word}{key === "agents" && open.length > 0 && <span class="unread">{open.length}<span class="hidden"> requests for permission</span></span>}</a>
@@ -78,6 +107,7 @@ function Header({ at }: { at: Route }) {
       <Counts />
       <span class={"link " + now} role="status"><i aria-hidden="true" /><span class="say">{now === "live" ? "live" : now === "connecting" ? "connecting" : "no connection, trying again"}</span></span>
       <button type="button" class="quiet theme" onClick={turn} title="Change the colours"><span class="hidden">Colours: </span>{look === "system" ? "Auto" : look === "dark" ? "Dark" : "Light"}</button>
+      <button type="button" class="quiet" onClick={() => { api.signOut().finally(() => out.set(true)); }}>Sign out</button>
     </header>
   );
 }
@@ -110,7 +140,9 @@ function SignedOut() {
 
 function Page() {
   const at = useCell(route);
+  const known = useCell(projects);
   if (useCell(out)) return <SignedOut />;
+  if (known.state === "ready" && !known.current && known.all.length > 0) return <Choose />;
   return (
     <>
       <a class="skip" href="#main" onClick={(e) => { e.preventDefault(); document.getElementById("main")?.focus(); }}>Skip to the content</a>
@@ -123,3 +155,4 @@ function Page() {
 apply();
 render(<Page />, document.getElementById("page")!);
 start();
+readProjects();

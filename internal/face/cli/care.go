@@ -17,6 +17,8 @@ type CarePorts struct {
 	Sandbox func() error
 	// Limits describes the limits of confined commands here.
 	Limits func() string
+	// Background finds the background kernel.
+	Background func(*session.Session) (BackgroundKernel, error)
 	// Telemetry returns the size of the records of a workspace, and since when they
 	// are kept; false: there are none.
 	Telemetry func(ctx context.Context, ws *session.Workspace) (records, bytes int64, since time.Time, there bool, err error)

@@ -20,8 +20,8 @@ func doctorCommand(l *Line, p CarePorts) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
 		Short: "Check that everything ramet needs is in order",
-		Long: `Check configuration, home folder, key, database (its engine's own check, version,
-durable write, clock), sandbox and git, and tell which program this is, where it is
+		Long: `Check configuration, home folder, key, the background kernel, database (its engine's own check,
+version, durable write, clock), sandbox and git, and tell which program this is, where it is
 installed and what its platform lacks. Exit code 1 if something is wrong. "ramet verify"
 checks the histories themselves.`,
 		Args: CheckArguments(0, 0),
@@ -105,6 +105,7 @@ func examine(l *Line, ctx context.Context, p CarePorts) checkup {
 	} else {
 		out.add("key", "", err)
 	}
+	examineKernel(l, ctx, &out, p)
 	examineStore(l, ctx, &out)
 	examineTelemetry(l, ctx, &out, p)
 

@@ -1,14 +1,12 @@
 package cli
 
 import (
-	"context"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"ramet/internal/operation"
-	"ramet/internal/operation/session"
 )
 
 // group is a part of the help screen. Its commands are made when they are needed: all of
@@ -20,15 +18,11 @@ type group struct {
 }
 
 func groups(e Env, l *Line) []group {
+	e.Care.Background = e.Servers.Background
 	all := []group{
-		{"agents", "Agents:", "exec serve web acp fork worktree kill resume server",
+		{"agents", "Agents:", "exec serve web acp fork worktree kill resume server service ps",
 			func() []*cobra.Command {
-				servers := e.Servers
-				servers.HTTP = func(ctx context.Context, w *session.Workspace, s Service) error {
-					s.Command, s.Begin = within(e, l), BeginMCP(l, e.MCP)
-					return e.Servers.HTTP(ctx, w, s)
-				}
-				return append(agentCommands(l, servers), resumeCommand(e, l), serverCommand(e, l))
+				return append(agentCommands(l, e.Servers), resumeCommand(e, l), serverCommand(e, l), serviceCommand(l), addAllProjects(e, l, l.Command(&operation.Ps)))
 			}},
 		{"history", "History:", "export import", func() []*cobra.Command { return historyCommands(l) }},
 		{"files", "Files:", "", func() []*cobra.Command { return nil }},

@@ -14,6 +14,7 @@ import (
 	"ramet/internal/core/config"
 	"ramet/internal/core/trust"
 	"ramet/internal/ledger"
+	"ramet/internal/operation"
 	"ramet/internal/operation/control"
 	"ramet/internal/operation/public"
 	"ramet/internal/operation/session"
@@ -23,10 +24,15 @@ import (
 type BackgroundKernel interface {
 	// Status asks the one that runs. NOT_FOUND: none does.
 	Status(ctx context.Context) (public.BackgroundKernel, error)
+	// ListAgents lists the agents of the projects that it holds. NOT_FOUND: none runs.
+	ListAgents(ctx context.Context, in operation.PsInput) ([]ProjectAgents, error)
 	// Start starts one, unless it runs.
 	Start(ctx context.Context) error
 	// Stop ends it, and returns when nothing of it runs. CONFLICT: agents work, and force is not set.
 	Stop(ctx context.Context, force bool) error
+	// Serve serves the page of a workspace, and calls ready when it answers, again after each restart. It returns
+	// when ctx or the kernel ends, or at once unless the request keeps the kernel for this client.
+	Serve(ctx context.Context, in ServeRequest, ready func(Served)) error
 	// ForgetDeaths lets it start although it died several times.
 	ForgetDeaths()
 }
@@ -36,10 +42,15 @@ type HostOptions struct {
 	Place  control.Place
 	Getenv func(string) string
 	User   string
-	Idle   time.Duration // how long it stays when nothing keeps it; 0: for ever
-	Note   func(string)  // writes a line to the log
+	Token  trust.Token
+	// Sessions is the file that keeps the sessions of browsers.
+	Sessions string
+	Idle     time.Duration // how long it stays when nothing keeps it; 0: for ever
+	Note     func(string)  // writes a line to the log
 	// Locate decides which workspace is meant.
 	Locate func(OpenRequest) (config.WorkspaceLocation, error)
+	// Projects lists the projects of the home.
+	Projects func(context.Context) (public.Projects, error)
 	// Open opens it.
 	Open func(context.Context, OpenRequest) (HostedWorkspace, error)
 	// Run carries out the command line of a client and returns its exit code. hold returns a workspace that the kernel
@@ -224,7 +235,8 @@ func runServer(ctx context.Context, e Env, l *Line) error {
 		})
 	}
 	return e.Servers.Host(ctx, HostOptions{
-		Run: run, Place: place, Getenv: l.Getenv, User: l.User(), Idle: idle, Note: note,
+		Run: run, Place: place, Getenv: l.Getenv, User: l.User(), Idle: idle, Note: note, Token: token, Sessions: filepath.Join(home, "sessions.json"),
+		Projects: l.Projects,
 		Locate: func(in OpenRequest) (config.WorkspaceLocation, error) {
 			_, sub := open(in)
 			return sub.Place()
@@ -240,7 +252,7 @@ func runServer(ctx context.Context, e Env, l *Line) error {
 				return out, err
 			}
 			project := out.Workspace.Place.Project
-			out.Service = Service{Runs: runs, Token: token, Warn: note, User: l.User(), Beside: true, Command: out.Command, Begin: BeginMCP(sub, e.MCP),
+			out.Service = Service{Runs: runs, Warn: note, User: l.User(), Command: out.Command, Begin: BeginMCP(sub, e.MCP),
 				Ledger: ledger.FolderAt(filepath.Join(project, ".ramet"), ledger.FolderOptions{Now: l.Now, Project: project})}
 			return out, nil
 		},

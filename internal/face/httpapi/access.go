@@ -33,13 +33,15 @@ const (
 // cookieName is the name of the cookie that holds a session.
 const cookieName = "ramet_session"
 
-// access knows who may ask. Secrets are kept as hashes: whoever reads this memory gets
-// no session. Nothing of it outlives the process.
+// access knows which clients may ask. Secrets are kept as hashes: reading this memory, or the file of sessions,
+// gives no session.
 type access struct {
 	token trust.Token
 	now   func() time.Time
+	file  string // keeps sessions; empty: they end with the server
 
 	mu       sync.Mutex
+	address  string
 	codes    passes
 	sessions passes
 }
@@ -47,8 +49,12 @@ type access struct {
 // passes are secrets that end.
 type passes map[[sha256.Size]byte]time.Time
 
-func newAccess(t trust.Token, now func() time.Time) *access {
-	return &access{token: t, now: now, codes: passes{}, sessions: passes{}}
+func newAccess(o Options) *access {
+	a := &access{token: o.Token, now: o.Now, file: o.Sessions, codes: passes{}, sessions: passes{}}
+	if kept, err := readSessions(a.file); err == nil {
+		a.sessions = kept.passes()
+	}
+	return a
 }
 
 // who says who sent a request, or why nobody. A wrong token is not made good by a
@@ -89,7 +95,16 @@ func (a *access) login(code string) (session string, until time.Time, ok bool) {
 		return "", time.Time{}, false
 	}
 	session, until = a.pass(a.sessions, sessionTime, maxSessions)
+	_ = a.save() // a session that cannot be stored ends with the server
 	return session, until, true
+}
+
+// end ends a session.
+func (a *access) end(session string) error {
+	if !a.use(a.sessions, session) {
+		return nil
+	}
+	return a.save()
 }
 
 // pass makes a secret and keeps its hash.

@@ -166,7 +166,7 @@ func TestOnlyHealthAndLoginArePublic(t *testing.T) {
 
 // Without a token nobody is let in, not even with an empty one.
 func TestWithoutATokenNobodyHoldsIt(t *testing.T) {
-	s := start(t, func(o *Options) { o.Token = trust.Token{} })
+	s := start(t, func(o *siteOptions) { o.Token = trust.Token{} })
 	for _, said := range []string{"Bearer ", "Bearer", "bearer  ", ""} {
 		s.ask(t, "GET", "/api/v1/runs", nil, func(r *http.Request) { r.Header.Set("Authorization", said) }).refused(t, 401, "UNAUTHENTICATED")
 	}
@@ -235,7 +235,7 @@ func TestALoginCodeOpensOnceAndNotForLong(t *testing.T) {
 }
 
 func TestTheOldestPassesGo(t *testing.T) {
-	a := newAccess(trust.Token{}, time.Now)
+	a := newAccess(Options{Token: trust.Token{}, Now: time.Now})
 	first, _ := a.pass(a.codes, codeTime, maxCodes)
 	for range maxCodes {
 		a.pass(a.codes, codeTime, maxCodes)
@@ -265,7 +265,7 @@ func TestABrowserIsToldHowToComeIn(t *testing.T) {
 }
 
 func TestNamesThatTheUserGaveAreHosts(t *testing.T) {
-	s := start(t, func(o *Options) { o.Hosts = []string{"Box.example", "proxy.example:443", "fd00::1"} })
+	s := start(t, func(o *siteOptions) { o.Hosts = []string{"Box.example", "proxy.example:443", "fd00::1"} })
 	_, port, _ := strings.Cut(s.host, ":")
 	for _, c := range []struct {
 		host, origin string
@@ -311,7 +311,7 @@ func (s *site) rows(t *testing.T) int64 {
 }
 
 func TestAPassIsNeverKept(t *testing.T) {
-	a := newAccess(trust.Token{}, time.Now)
+	a := newAccess(Options{Token: trust.Token{}, Now: time.Now})
 	code, _ := a.pass(a.codes, codeTime, maxCodes)
 	session, _, _ := a.login(code)
 	if memory := fmt.Sprintf("%s %s", a.codes, a.sessions); strings.Contains(memory, session) || strings.Contains(memory, code) {

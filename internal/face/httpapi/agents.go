@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"ramet/internal/kernel"
 	"ramet/internal/operation"
 	"ramet/internal/operation/session"
 
@@ -17,6 +18,8 @@ type Agents struct {
 	Store     AgentStore
 	Events    *Events // what happens in the kernel and in the store
 	Asks      *Asks   // what the kernel's policy asks; nil: nothing is asked
+	// Environment returns the environment of prompts; nil: that of the kernel's process.
+	Environment func() *kernel.Environment
 }
 
 // AgentStore is what routes read of a workspace.

@@ -84,7 +84,7 @@ func lastState(t *testing.T, s *site) int64 {
 func TestFilesOverHTTP(t *testing.T) {
 	f := newFloor(t, `{"repeat": true, "steps": [{"text": "yes"}]}`)
 	f.project(t)
-	s := start(t, func(o *Options) { o.Agents = f.Agents })
+	s := start(t, func(o *siteOptions) { o.Agents = f.Agents })
 	const zero = "/api/v1/agents/0"
 	var changes public.FileChanges
 	s.good(t, "GET", fmt.Sprint(zero, "/diff?state=", lastState(t, s)), nil, 200, &changes)

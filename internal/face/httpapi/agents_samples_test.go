@@ -11,13 +11,13 @@ import (
 // The samples of agents (see openapi_test.go) share one floor and come in the order of
 // the table.
 func init() {
-	furnishings = append(furnishings, func(t testing.TB) func(*Options) {
+	furnishings = append(furnishings, func(t testing.TB) func(*siteOptions) {
 		f := newFloor(t, `
 {"when": "permit me", "steps": [{"call": "bash", "args": {"command": "rm -rf old"}}]}
 {"repeat": true, "steps": [{"text": "yes"}]}
 `)
 		f.project(t)
-		return func(o *Options) { o.Agents = f.Agents }
+		return func(o *siteOptions) { o.Agents = f.Agents }
 	})
 	const zero = "/api/v1/agents/0"
 	for name, give := range map[string]func(*testing.T, *site) []sample{

@@ -147,7 +147,7 @@ func (b bash) Run(_ context.Context, c tool.Call) (tool.Answer, error) {
 // opened is a site with a floor.
 func opened(t testing.TB, f *floor) *site {
 	t.Helper()
-	return start(t, func(o *Options) { o.Agents = f.Agents })
+	return start(t, func(o *siteOptions) { o.Agents = f.Agents })
 }
 
 // good asks for something that must go well, and reads it.

@@ -16,6 +16,7 @@ type PromptInput struct {
 	Model string `json:"model,omitempty"` // vendor/name; empty: the agent's own
 
 	Effort string `json:"effort,omitempty"` // how hard the model thinks from now on; empty: as before
+	Ticket string `json:"ticket,omitempty"` // names the prompt, so that it can be taken back (interrupt); empty: it cannot
 }
 
 // TurnBegun is a turn that was asked for. What comes of it is told by events.
@@ -25,7 +26,7 @@ type TurnBegun struct {
 }
 
 func (a Agents) prompt(c *Call, in PromptInput) (TurnBegun, error) {
-	p := kernel.Prompt{Text: in.Text}
+	p := kernel.Prompt{Text: in.Text, Environment: a.environment(), Ticket: in.Ticket}
 	if err := session.CheckPrompt(in.Text); err != nil {
 		return TurnBegun{}, pointed("/text", err)
 	}
@@ -46,6 +47,13 @@ func (a Agents) prompt(c *Call, in PromptInput) (TurnBegun, error) {
 	}
 	n, err := a.Workspace.Turns().Begin(c.Context(), found, p, a.Events.beside)
 	return TurnBegun{Agent: found.ID, Turn: n}, err
+}
+
+func (a Agents) environment() *kernel.Environment {
+	if a.Environment == nil {
+		return nil
+	}
+	return a.Environment()
 }
 
 // pointed says which field an error is about.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
 	"ramet/internal/core/history"
 )
 
@@ -22,6 +23,10 @@ type Call struct {
 	query   url.Values
 	params  map[string]string
 	by      sender
+	agent   id.Agent // whose token it has, if by is process
+	project *Project // nil for routes of the server itself that no open project was named to
+	prefix  string   // of the path: /p/KEY, or empty
+	key     string   // of the prefix
 }
 
 // Context ends when the client goes or the server stops. What is written with it is the

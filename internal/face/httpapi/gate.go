@@ -63,10 +63,11 @@ func shield(h http.Header) {
 // admit checks everything that is not the route's own business. The route is given, if
 // the path has one, even when the request is refused.
 func (s *Server) admit(w *answer, r *http.Request) (*Route, *Call, error) {
-	if err := s.hosts.check(r); err != nil {
+	if err := s.hosts.Load().check(r); err != nil {
 		return nil, nil, err
 	}
-	here, params := s.router.find(r.URL)
+	prefix, key, path := cutProject(r.URL)
+	here, params := s.router.find(path)
 	route := here[r.Method]
 	if route == nil && r.Method == http.MethodHead {
 		if get := here[http.MethodGet]; get != nil && !get.Stream && !get.Once {
@@ -85,10 +86,15 @@ func (s *Server) admit(w *answer, r *http.Request) (*Route, *Call, error) {
 	case route == nil:
 		return nil, nil, here.refuse()
 	}
-	if err := s.hosts.checkChange(r, by); err != nil {
+	if err := s.hosts.Load().checkChange(r, by); err != nil {
 		return route, nil, err
 	}
-	c := &Call{Writer: w, Request: r, params: params, by: by}
+	cut := *r
+	cut.URL = path
+	c := &Call{Writer: w, Request: &cut, params: params, by: by, prefix: prefix, key: key}
+	if by == process {
+		c.agent, _ = s.access.agent(r)
+	}
 	if c.query, err = parseQuery(r.URL.RawQuery, route.Doc.Query); err != nil {
 		return route, nil, err
 	}
@@ -98,10 +104,60 @@ func (s *Server) admit(w *answer, r *http.Request) (*Route, *Call, error) {
 	}
 	// From here on it is the route that takes its time; a deadline would end its context.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
-	return route, c, nil
+	return s.choose(route, c)
+}
+
+// openTime is how long a request waits for its project to be opened.
+const openTime = 20 * time.Second
+
+// choose finds the project of a request, and the route there. An agent's token opens no project.
+func (s *Server) choose(route *Route, c *Call) (*Route, *Call, error) {
+	held := s.o.Projects.HeldProject(c.key)
+	if route.number == 0 {
+		c.project = held
+		return route, c, nil
+	}
+	if c.project = held; held == nil && c.by == process {
+		return route, nil, fault.New(fault.NotFound, "no open project has the key %.40q", c.key)
+	}
+	if held == nil {
+		ctx, cancel := context.WithTimeout(c.Request.Context(), openTime)
+		defer cancel()
+		var err error
+		c.project, err = s.o.Projects.OpenProject(ctx, c.key)
+		if err != nil && ctx.Err() != nil {
+			err = fault.New(fault.StorageUnreachable, "the project was not open within %s", openTime).WithHint("ask again")
+		}
+		if err != nil {
+			return route, nil, err
+		}
+	}
+	return &c.project.table[route.number-1], c, nil
+}
+
+// cutProject cuts the part of a path that names a project, /p/KEY.
+func cutProject(u *url.URL) (prefix, key string, rest *url.URL) {
+	after, ok := strings.CutPrefix(u.EscapedPath(), "/p/")
+	key, path, more := strings.Cut(after, "/")
+	if !ok || !more || !isKey(key) {
+		return "", "", u
+	}
+	cut := *u
+	cut.Path, cut.RawPath = u.Path[len("/p/")+len(key):], "/"+path
+	return "/p/" + key, key, &cut
+}
+
+// isKey reports whether a text can be the key of a project: letters and digits.
+func isKey(s string) bool {
+	return s != "" && len(s) <= 64 && !strings.ContainsFunc(s, func(r rune) bool {
+		return (r < '0' || r > '9') && (r < 'a' || r > 'z')
+	})
 }
 
 func (s *Server) serve(route *Route, c *Call) error {
+	if c.project != nil && c.project.parts.Attend != nil {
+		defer c.project.parts.Attend()()
+	}
 	if route.Stream {
 		ctx, cancel := context.WithCancel(c.Request.Context())
 		defer cancel()

@@ -101,7 +101,7 @@ func (g *gated) Metadata(ctx context.Context) (telemetry.Metadata, error) {
 func TestARouteTakesItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &gated{entered: make(chan struct{}), let: make(chan struct{})}
-		s := startInMemory(t, func(o *Options) { o.Telemetry = g })
+		s := startInMemory(t, func(o *siteOptions) { o.Telemetry = g })
 		answered := make(chan reply)
 		go func() { answered <- s.ask(t, "GET", "/api/v1/metadata", nil) }()
 		<-g.entered
@@ -115,7 +115,7 @@ func TestARouteTakesItsTime(t *testing.T) {
 
 func TestWhatHasBegunEndsBeforeTheServer(t *testing.T) {
 	g := &gated{entered: make(chan struct{}), let: make(chan struct{})}
-	s := start(t, func(o *Options) { o.Telemetry = g })
+	s := start(t, func(o *siteOptions) { o.Telemetry = g })
 	answered := make(chan reply)
 	go func() { answered <- s.ask(t, "GET", "/api/v1/metadata", nil) }()
 	<-g.entered
@@ -158,7 +158,7 @@ func TestAStreamEndsWithTheServer(t *testing.T) {
 func TestErrorsBecomeStatuses(t *testing.T) {
 	g := &gated{}
 	var told []string
-	s := start(t, func(o *Options) {
+	s := start(t, func(o *siteOptions) {
 		o.Telemetry = g
 		o.Panicked = func(route string, stack []byte) { told = append(told, route+string(stack)) }
 	})

@@ -2,15 +2,12 @@ package httpapi
 
 import (
 	"net"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"strconv"
 	"strings"
 	"testing"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/core/trust"
 )
 
 func TestOnlyLoopbackIsListenedOn(t *testing.T) {
@@ -52,45 +49,13 @@ func TestATakenPortIsSaidToBeTakenByWhom(t *testing.T) {
 	}
 }
 
-func TestAskLogin(t *testing.T) {
+// The proof in /health is made for the Host that was asked: what another server relays proves nothing for that one.
+func TestHealthProvesTheToken(t *testing.T) {
 	s := start(t)
-	token := s.o.Token
-	link, err := AskLogin(t.Context(), s.base+"/", token)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := s.ask(t, "GET", strings.TrimPrefix(link, s.base), nil, func(r *http.Request) { r.Header.Del("Authorization") }); got.status != 303 {
-		t.Errorf("%d: %s", got.status, got.body)
-	}
-	if _, err := AskLogin(t.Context(), s.base, otherToken(t)); !fault.Is(err, fault.Conflict) {
-		t.Errorf("with another token: %v", err)
-	}
-	if _, err := AskLogin(t.Context(), s.base, trust.Token{}); !fault.Is(err, fault.Conflict) {
-		t.Errorf("without a token: %v", err)
-	}
-	if _, err := AskLogin(t.Context(), "http://127.0.0.1:1", token); !fault.Is(err, fault.NotFound) {
-		t.Errorf("where nobody is: %v", err)
-	}
-	if _, err := AskLogin(t.Context(), "::", token); !fault.Is(err, fault.Usage) {
-		t.Errorf("nowhere: %v", err)
-	}
-}
-
-// Whoever took our port never sees the token, even if it has the real server answer the
-// challenge.
-func TestAThiefOfThePortGetsNoToken(t *testing.T) {
-	s := start(t)
-	thief := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Authorization") != "" {
-			t.Error("the token was sent")
-		}
-		relayed := s.ask(t, "GET", r.URL.RequestURI(), nil, func(q *http.Request) { q.Header.Del("Authorization") })
-		w.WriteHeader(relayed.status)
-		_, _ = w.Write(relayed.body)
-	}))
-	defer thief.Close()
-	if _, err := AskLogin(t.Context(), thief.URL, s.o.Token); !fault.Is(err, fault.Conflict) {
-		t.Error(err)
+	var got Health
+	s.ask(t, "GET", "/health?challenge=abc", nil, withoutToken).into(t, &got)
+	if want := s.o.Token.Prove(s.host, "abc"); got.Proof != want || want == s.o.Token.Prove("127.0.0.1:1", "abc") {
+		t.Errorf("the proof is %q, not %q", got.Proof, want)
 	}
 }
 
@@ -104,14 +69,4 @@ func TestURL(t *testing.T) {
 			t.Errorf("%s: %s", addr, got)
 		}
 	}
-}
-
-// otherToken returns the token of another home.
-func otherToken(t *testing.T) trust.Token {
-	t.Helper()
-	token, err := trust.OpenToken(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return token
 }

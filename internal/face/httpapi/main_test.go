@@ -16,6 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"ramet/internal/base/fault"
 	"ramet/internal/core/trust"
 	"ramet/internal/operation"
 	"ramet/internal/operation/public"
@@ -41,6 +42,30 @@ type site struct {
 	stop       func() error // ends it and gives what Serve returned; more than once is fine
 }
 
+// siteOptions configure a server, and the one project that it has unless Projects says otherwise.
+type siteOptions struct {
+	Options
+	Parts
+}
+
+// onlyProject is a home with one project.
+type onlyProject struct{ *Project }
+
+func (p onlyProject) HeldProject(key string) *Project {
+	if key == "" || key == p.parts.Key {
+		return p.Project
+	}
+	return nil
+}
+
+func (p onlyProject) OpenProject(_ context.Context, key string) (*Project, error) {
+	return nil, fault.New(fault.NotFound, "no project has the key %s", key)
+}
+
+func (p onlyProject) ListProjects(context.Context) ([]public.KnownProject, error) {
+	return []public.KnownProject{{Key: p.parts.Key, Open: true}}, nil
+}
+
 // clock is one that tests move.
 type clock struct{ ahead atomic.Int64 }
 
@@ -48,7 +73,7 @@ func (c *clock) now() time.Time        { return time.Now().Add(time.Duration(c.a
 func (c *clock) move(by time.Duration) { c.ahead.Add(int64(by)) }
 
 // start makes a site. change may alter its options.
-func start(t testing.TB, change ...func(*Options)) *site {
+func start(t testing.TB, change ...func(*siteOptions)) *site {
 	t.Helper()
 	l, err := Listen(t.Context(), "127.0.0.1:0", false)
 	if err != nil {
@@ -59,7 +84,7 @@ func start(t testing.TB, change ...func(*Options)) *site {
 
 // startInMemory makes a site whose connections are pipes, so that it can run in a
 // synctest bubble.
-func startInMemory(t testing.TB, change ...func(*Options)) *site {
+func startInMemory(t testing.TB, change ...func(*siteOptions)) *site {
 	t.Helper()
 	l := &pipeListener{accepted: make(chan net.Conn), closed: make(chan struct{})}
 	return startOn(t, l, l.dial, change...)
@@ -100,7 +125,7 @@ func (l *pipeListener) dial(ctx context.Context, _, _ string) (net.Conn, error) 
 	}
 }
 
-func startOn(t testing.TB, l net.Listener, dial func(ctx context.Context, network, address string) (net.Conn, error), change ...func(*Options)) *site {
+func startOn(t testing.TB, l net.Listener, dial func(ctx context.Context, network, address string) (net.Conn, error), change ...func(*siteOptions)) *site {
 	t.Helper()
 	home := t.TempDir()
 	token, err := trust.OpenToken(home)
@@ -111,12 +136,15 @@ func startOn(t testing.TB, l net.Listener, dial func(ctx context.Context, networ
 	if s.store, err = store.OpenFile(t.Context(), filepath.Join(home, "telemetry.db")); err != nil {
 		t.Fatal(err)
 	}
-	o := Options{Version: "1.2.3", Token: token, Telemetry: s.store, Now: s.clock.now,
-		Agents: Agents{Client: operation.Local{Open: noWorkspace}.OnRuns(&rundir.Store{Root: filepath.Join(home, "runs")}, nil)}}
+	o := siteOptions{Options{Version: "1.2.3", Token: token, Now: s.clock.now}, Parts{Key: "one", Telemetry: s.store,
+		Agents: Agents{Client: operation.Local{Open: noWorkspace}.OnRuns(&rundir.Store{Root: filepath.Join(home, "runs")}, nil)}}}
 	for _, f := range change {
 		f(&o)
 	}
-	s.Server = New(o)
+	if o.Projects == nil {
+		o.Projects = onlyProject{NewProject(o.Parts)}
+	}
+	s.Server = New(o.Options)
 	s.base, s.host = URL(l.Addr()), l.Addr().String()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})

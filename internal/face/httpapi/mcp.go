@@ -18,24 +18,20 @@ type MCP interface {
 // mcpBody is the most bytes of a request over MCP: a prompt, and what is around it.
 const mcpBody = 4 << 20
 
-func (s *Server) mcpRoute() Route {
-	return Route{Method: http.MethodPost, Path: "/mcp", Access: Processes, Limit: mcpBody, Stream: true, Serve: s.mcp,
+func mcpRoute(server MCP) Route {
+	return Route{Method: http.MethodPost, Path: "/mcp", Access: Processes, Limit: mcpBody, Stream: true, Serve: func(c *Call) error { return c.serveMCP(server) },
 		Doc: Doc{ID: "callMCP", Tag: "mcp", Summary: "Speak the Model Context Protocol (streamable HTTP, without sessions): one JSON-RPC message",
 			Input: json.RawMessage{}, Answers: []Answer{
 				{Status: http.StatusOK, About: "A JSON-RPC response", Body: json.RawMessage{}},
 				{Status: http.StatusAccepted, About: "A notification was taken"}}}}
 }
 
-func (s *Server) mcp(c *Call) error {
-	if s.o.MCP == nil {
+func (c *Call) serveMCP(server MCP) error {
+	if server == nil {
 		return notHere("mcp server")
-	}
-	var by id.Agent
-	if c.by == process {
-		by, _ = s.access.agent(c.Request)
 	}
 	r := c.Request.Clone(c.Request.Context())
 	r.Body = io.NopCloser(bytes.NewReader(c.Body))
-	s.o.MCP.ServeMCP(c.Writer, r, by)
+	server.ServeMCP(c.Writer, r, c.agent)
 	return nil
 }

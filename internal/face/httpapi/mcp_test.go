@@ -16,13 +16,13 @@ func (nameless) ServeMCP(w http.ResponseWriter, _ *http.Request, by id.Agent) {
 }
 
 func init() {
-	furnishings = append(furnishings, func(testing.TB) func(*Options) { return func(o *Options) { o.MCP = nameless{} } })
+	furnishings = append(furnishings, func(testing.TB) func(*siteOptions) { return func(o *siteOptions) { o.MCP = nameless{} } })
 	samples["POST /mcp"] = func(*testing.T, *site) []sample { return nil } // see below, and the real clients of internal/app
 }
 
 // The token of an agent opens /mcp alone, as that agent; one that was changed opens nothing.
 func TestTheTokenOfAnAgentOpensOneRoute(t *testing.T) {
-	s := start(t, func(o *Options) { o.MCP = nameless{} })
+	s := start(t, func(o *siteOptions) { o.MCP = nameless{} })
 	who := id.NewAgent()
 	token := s.o.Token.For(who)
 	show := func(token string) func(*http.Request) {

@@ -19,12 +19,14 @@ func (s *Server) metrics(c *Call) error {
 	var m exposition
 	m.head("ramet_build_info", "gauge", "What answers.")
 	m.sample("ramet_build_info", 1, "version", s.o.Version, "go", runtime.Version())
-	if store, ok := s.o.Telemetry.(totaler); ok {
-		totals, err := s.sums.get(c.Context(), store)
-		if err != nil {
-			return err
+	if c.project != nil {
+		if store, ok := c.project.parts.Telemetry.(totaler); ok {
+			totals, err := c.project.sums.get(c.Context(), store)
+			if err != nil {
+				return err
+			}
+			m.records(totals)
 		}
-		m.records(totals)
 	}
 	s.counts.write(&m)
 	return c.Text(http.StatusOK, metricsMedia, []byte(m.String()))

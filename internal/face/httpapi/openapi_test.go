@@ -33,7 +33,7 @@ import (
 
 // furnishings give a site more than furnish does; other files of this package add theirs
 // with an init function.
-var furnishings []func(testing.TB) func(*Options)
+var furnishings []func(testing.TB) func(*siteOptions)
 
 // sample is a request that goes well, or the one refusal that a route has of its own.
 type sample struct {
@@ -52,6 +52,8 @@ var samples = map[string]func(t *testing.T, s *site) []sample{
 		return []sample{{LoginPath(code), nil, 303}, {"/login?code=x", nil, 401}}
 	},
 	"POST /api/v1/login-codes": func(*testing.T, *site) []sample { return []sample{{"/api/v1/login-codes", nil, 201}} },
+	"POST /api/v1/sign-out":    func(*testing.T, *site) []sample { return []sample{{"/api/v1/sign-out", nil, 204}} },
+	"GET /api/v1/projects":     sampleAt("/api/v1/projects"),
 	"GET /metrics":             sampleAt("/metrics"),
 	"GET /openapi.json":        sampleAt("/openapi.json"),
 	"GET /":                    sampleAt("/"),
@@ -129,7 +131,7 @@ func sampleOf(unit, below string, fields ...any) func(*testing.T, *site) []sampl
 
 // furnish gives a site everything there is: a run and a damaged one, a ledger, and a workspace with
 // calls of models.
-func furnish(t testing.TB) func(*Options) {
+func furnish(t testing.TB) func(*siteOptions) {
 	t.Helper()
 	dir := t.TempDir()
 	key, err := seal.LoadKey(filepath.Join(dir, "keys", "key"))
@@ -152,11 +154,11 @@ func furnish(t testing.TB) func(*Options) {
 	if _, err := folder.Spawn(t.Context(), ledger.Start{ID: "kid-1", Plan: "02", Group: "g", Owner: ledger.SelfOwner()}); err != nil {
 		t.Fatal(err)
 	}
-	var more []func(*Options)
+	var more []func(*siteOptions)
 	for _, f := range furnishings {
 		more = append(more, f(t))
 	}
-	return func(o *Options) {
+	return func(o *siteOptions) {
 		for _, f := range more {
 			f(o)
 		}
@@ -357,7 +359,7 @@ func TestNoSampleIsLeftOver(t *testing.T) {
 
 // A part that is missing is said to be missing; the table stays whole.
 func TestWithoutPartsTheTableIsTheSame(t *testing.T) {
-	s := start(t, func(o *Options) { o.Telemetry, o.Agents.Client, o.Ledger, o.Page = nil, nil, nil, nil })
+	s := start(t, func(o *siteOptions) { o.Telemetry, o.Agents.Client, o.Ledger, o.Page = nil, nil, nil, nil })
 	for _, path := range []string{"/api/v1/runs", "/api/v1/metadata", "/api/v1/run-logs", "/api/v1/run-logs/r1/events", "/api/v1/track", "/api/v1/usage", "/"} {
 		s.ask(t, "GET", path, nil).refused(t, 404, "NOT_FOUND")
 	}

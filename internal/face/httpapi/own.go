@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"ramet/internal/operation/public"
 )
 
 // Health says that the server is there, and whether its store is, and nothing of what they
@@ -47,6 +49,9 @@ func (s *Server) ownRoutes() []Route {
 		{Method: http.MethodGet, Path: "/login", Access: Public, Once: true, Doc: login, Serve: s.login},
 		Does(Route{Method: http.MethodPost, Path: "/api/v1/login-codes",
 			Doc: doc("createLoginCode", "Make a one-time code for the page; needs the token itself")}, http.StatusCreated, s.loginCode),
+		Does(Route{Method: http.MethodPost, Path: "/api/v1/sign-out", Doc: doc("signOut", "End the session of this browser")}, http.StatusNoContent, s.signOut),
+		Does(Route{Method: http.MethodGet, Path: "/api/v1/projects", Doc: doc("listProjects", "List the projects of this user: a path that begins with /p/KEY means the project with that key")},
+			http.StatusOK, s.listProjects),
 		{Method: http.MethodGet, Path: "/metrics", Doc: metrics, Serve: s.metrics},
 		{Method: http.MethodGet, Path: "/openapi.json", Doc: openapi, Serve: func(c *Call) error {
 			return c.Text(http.StatusOK, "application/json", s.Document())
@@ -58,8 +63,10 @@ func (s *Server) ownRoutes() []Route {
 
 func (s *Server) health(c *Call, _ None) (Health, error) {
 	out := Health{Status: storeOK, Version: s.o.Version}
-	if state := s.pulse.state(c.Request.Context()); state != "" {
-		out.Status = state
+	if c.project != nil {
+		if state := c.project.pulse.state(c.Request.Context()); state != "" {
+			out.Status = state
+		}
 	}
 	challenge := c.Query("challenge")
 	if len(challenge) > 128 {
@@ -81,8 +88,35 @@ func (s *Server) login(c *Call) error {
 	}
 	http.SetCookie(c.Writer, &http.Cookie{Name: cookieName, Value: session, Path: "/", Expires: until,
 		HttpOnly: true, SameSite: http.SameSiteStrictMode})
-	c.Writer.Header().Set("Location", "/")
-	return c.Text(http.StatusSeeOther, "text/html; charset=utf-8", []byte("<!doctype html><title>ramet</title><a href=/>ramet</a>\n"))
+	c.Writer.Header().Set("Location", c.prefix+"/")
+	return c.Text(http.StatusSeeOther, "text/html; charset=utf-8", []byte("<!doctype html><title>ramet</title><a href="+c.prefix+"/>ramet</a>\n"))
+}
+
+// signOut ends the session of a browser.
+func (s *Server) signOut(c *Call, _ None) (None, error) {
+	for _, cookie := range c.Request.CookiesNamed(cookieName) {
+		if err := s.access.end(cookie.Value); err != nil {
+			return None{}, err
+		}
+	}
+	http.SetCookie(c.Writer, &http.Cookie{Name: cookieName, Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	return None{}, nil
+}
+
+// ProjectList lists the projects that the page can show.
+type ProjectList struct {
+	Current  string                `json:"current"` // the key of the project that was asked; empty: none
+	Projects []public.KnownProject `json:"projects"`
+}
+
+func (s *Server) listProjects(c *Call, _ None) (ProjectList, error) {
+	out := ProjectList{}
+	if c.project != nil {
+		out.Current = c.project.parts.Key
+	}
+	var err error
+	out.Projects, err = s.o.Projects.ListProjects(c.Context())
+	return out, err
 }
 
 // loginCode is for `ramet web` in another process. A session cannot make itself longer.
@@ -108,7 +142,8 @@ func (s *Server) page(c *Call) error {
 
 // wantsPage says whether somebody looks at the answer in a browser.
 func wantsPage(r *http.Request) bool {
-	return (r.URL.Path == "/" || r.URL.Path == "/login") && strings.Contains(r.Header.Get("Accept"), "text/html")
+	_, _, path := cutProject(r.URL)
+	return (path.Path == "/" || path.Path == "/login") && strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
 // knock is what a browser without a session is shown.

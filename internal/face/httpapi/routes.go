@@ -16,6 +16,7 @@ type Route struct {
 	Once   bool  // HEAD is refused: a GET that uses something up (/login)
 	Doc    Doc
 	Serve  func(*Call) error // an error becomes the answer, if nothing was written yet
+	number int               // in the tables of projects, from 1 on; 0: it is a route of the server itself
 }
 
 // Access says who may ask.

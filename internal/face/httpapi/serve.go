@@ -23,19 +23,11 @@ func New(o Options) *Server {
 	if o.BodyTime == 0 {
 		o.BodyTime = 30 * time.Second
 	}
-	s := &Server{o: o, access: newAccess(o.Token, o.Now), pulse: newPulse(o.Reach)}
+	s := &Server{o: o, access: newAccess(o)}
 	s.stop, s.stopped = context.WithCancel(context.Background())
-	s.table = s.routes()
+	s.table = append(Parts{}.routes(), s.ownRoutes()...)
 	s.router = newRouter(s.table)
 	return s
-}
-
-func (s *Server) routes() []Route {
-	table := s.ownRoutes()
-	table = append(table, records{s.o.Telemetry}.routes()...)
-	table = append(table, tracked{s.o.Ledger}.routes()...)
-	table = append(table, s.mcpRoute())
-	return append(table, agentRoutes(s.o.Agents)...)
 }
 
 // Times of connections.
@@ -53,7 +45,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if !first {
 		return errors.Join(errors.New("httpapi: a server serves once"), l.Close())
 	}
-	s.hosts = newHosts(l.Addr(), s.o.Hosts)
+	s.addr = l.Addr()
+	s.SetHosts(s.o.Hosts)
+	s.access.rememberAddress(l.Addr().String())
 	server := &http.Server{
 		Handler:           http.HandlerFunc(s.gate),
 		ReadHeaderTimeout: s.o.HeaderTime,
@@ -79,6 +73,12 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	<-ended
 	return err
+}
+
+// SetHosts replaces the names by which users reach the server, in addition to those of loopback.
+func (s *Server) SetHosts(names []string) {
+	all := newHosts(s.addr, names)
+	s.hosts.Store(&all)
 }
 
 // URL is the address of the page.

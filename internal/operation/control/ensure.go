@@ -97,13 +97,15 @@ func (p Place) Ensure(ctx context.Context, start Start) (net.Conn, error) {
 
 // withLog adds what was logged since the file was as in before, or its last lines.
 func (p Place) withLog(err *fault.Error, before os.FileInfo) error {
-	lines := p.readLog(before)
-	if lines == "" {
+	text := p.readLog(before)
+	if text == "" {
 		return err.WithHint("it wrote nothing to %s", p.Log())
 	}
-	return err.WithHint("the end of %s:\n%s", p.Log(), lines)
+	lines := strings.Split(text, "\n")
+	return err.WithHint("the end of %s:\n%s", p.Log(), strings.Join(lines[max(0, len(lines)-maxLines):], "\n"))
 }
 
+// readLog reads the end of what was logged since the file was as in before; nil: ever.
 func (p Place) readLog(before os.FileInfo) string {
 	f, err := os.Open(p.Log())
 	if err != nil {
@@ -123,7 +125,6 @@ func (p Place) readLog(before os.FileInfo) string {
 		return ""
 	}
 	lines := strings.Split(strings.TrimRight(string(tail), "\n"), "\n")
-	lines = lines[max(0, len(lines)-maxLines):]
 	for i, line := range lines {
 		lines[i] = text.Line(line, maxLineWidth)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"ramet/internal/base/durable"
@@ -84,6 +85,34 @@ func (l *Log) rotate() error {
 		}
 	}
 	return l.open()
+}
+
+// What the kernel logs first and last.
+const (
+	LogStarted = "started, version "
+	LogEnds    = "ends: "
+)
+
+// LastEnd returns the line of the log that says why the kernel ended last, or how it died; empty if it never ended.
+func (p Place) LastEnd() string {
+	end, last, runs := "", "", false
+	for line := range strings.Lines(p.readLog(nil)) {
+		line = strings.TrimSpace(line)
+		switch {
+		case strings.Contains(line, " "+LogStarted):
+			if runs {
+				end = "it died; before that: " + last
+			}
+			runs = true
+		case strings.Contains(line, " "+LogEnds):
+			end, runs = line, false
+		}
+		last = line
+	}
+	if runs && !p.Alive() {
+		end = "it died; before that: " + last
+	}
+	return end
 }
 
 // Close closes the log. The output of the process still goes to its file.

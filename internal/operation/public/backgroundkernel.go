@@ -10,6 +10,7 @@ type BackgroundKernel struct {
 	StartedAt  *time.Time      `json:"started_at,omitempty"`
 	Log        string          `json:"log"`
 	Socket     string          `json:"socket"`
+	URL        string          `json:"url,omitempty"`        // of the page; absent: nothing asked for it yet
 	IdleUntil  *time.Time      `json:"idle_until,omitempty"` // when it ends if nothing happens; absent: something keeps it
 	Workspaces []HeldWorkspace `json:"workspaces"`
 }
@@ -23,6 +24,7 @@ type HeldWorkspace struct {
 	Commands  int    `json:"commands"`  // agents that left commands running
 	Questions int    `json:"questions"` // that wait for an answer
 	Clients   int    `json:"clients"`   // that watch what happens
+	Served    int    `json:"served"`    // requests of "ramet serve"
 }
 
 // Keeps returns why the workspace keeps the kernel from ending; empty: it does not.
@@ -36,6 +38,8 @@ func (w HeldWorkspace) Keeps() string {
 		return "commands run"
 	case w.Clients > 0:
 		return "clients are connected"
+	case w.Served > 0:
+		return "the page is served"
 	}
 	return ""
 }

@@ -1,6 +1,7 @@
 // The API, one function per route. Every failure is a Refusal, which says what to
 // show; 401 is also told to whoever listens (signedOut).
-import type { Agent, Ask, Branch, Choice, FileChange, Hit, Home, Lineage, Letter, LogRow, Message, Mode, Piece, Run, RunEvent, Snapshot, Tracked, Trust, Usage, Verified } from "./types";
+import { prefix } from "./prefix";
+import type { Agent, Ask, Branch, Choice, FileChange, Hit, Home, Lineage, Letter, LogRow, Message, Mode, Piece, Project, Run, RunEvent, Snapshot, Tracked, Trust, Usage, Verified } from "./types";
 
 export class Refusal extends Error {
   constructor(readonly status: number, readonly code: string, message: string, readonly details: { pointer?: string; message: string; suggestion?: string }[] = []) {
@@ -14,7 +15,7 @@ const at = (path: string, query: Record<string, string | number | undefined | nu
   const q = new URLSearchParams();
   for (const [key, value] of Object.entries(query)) if (value !== undefined && value !== null && value !== "") q.set(key, String(value));
   const tail = q.toString();
-  return "/api/v1" + path + (tail ? "?" + tail : "");
+  return prefix + "/api/v1" + path + (tail ? "?" + tail : "");
 };
 
 const seg = encodeURIComponent;
@@ -42,7 +43,7 @@ async function ask<T>(method: string, url: string, body?: unknown, signal?: Abor
     });
   } catch (cause) {
     if (signal?.aborted) throw cause;
-    throw new Refusal(0, "UNREACHABLE", "the server does not answer; is ramet serve still running?");
+    throw new Refusal(0, "UNREACHABLE", "The server does not answer. `ramet web` starts it again.");
   }
   if (!answer.ok) throw await refusal(answer);
   if (answer.status === 204) return undefined as T;
@@ -53,6 +54,8 @@ const get = <T>(url: string, signal?: AbortSignal) => ask<T>("GET", url, undefin
 const post = <T>(url: string, body: unknown = {}) => ask<T>("POST", url, body);
 
 export const api = {
+  projects: () => get<{ current: string; projects: Project[] }>(at("/projects")),
+  signOut: () => post<unknown>(at("/sign-out")),
   agents: (s?: AbortSignal) => get<{ agents: Agent[] | null }>(at("/agents", { all: 1 }), s).then((x) => x.agents ?? []),
   some: (uuids: string[], s?: AbortSignal) => get<{ agents: Agent[] | null }>(at("/agents", { of: uuids.join(",") }), s).then((x) => x.agents ?? []),
   home: (s?: AbortSignal) => get<Home>(at("/home"), s),
@@ -68,11 +71,12 @@ export const api = {
   changes: (ref: string, state: number, s?: AbortSignal) => get<{ changes: FileChange[] | null }>(at("/agents/" + seg(ref) + "/diff", { state }), s).then((x) => x.changes ?? []),
   lastChanges: (ref: string, s?: AbortSignal) => get<{ changes: FileChange[] | null }>(at("/agents/" + seg(ref) + "/diff"), s).then((x) => x.changes ?? []),
   mail: (ref: string, s?: AbortSignal) => get<{ letters: Letter[] | null }>(at("/agents/" + seg(ref) + "/mail"), s).then((x) => x.letters ?? []),
-  prompt: (ref: string, text: string, more: { model?: string; effort?: string } = {}) => post<{ agent_uuid: string; turn: number }>(at("/agents/" + seg(ref) + "/prompt"), { text, ...more }),
+  prompt: (ref: string, text: string, more: { model?: string; effort?: string; ticket?: string } = {}) => post<{ agent_uuid: string; turn: number }>(at("/agents/" + seg(ref) + "/prompt"), { text, ...more }),
   send: (ref: string, body: string) => post<Letter>(at("/agents/" + seg(ref) + "/send"), { body }),
   fork: (ref: string, name: string, prompt: string, after = 0) =>
     post<Agent>(at("/agents/" + seg(ref) + "/fork"), { ...(name && { name }), ...(prompt && { prompt }), ...(after && { at: after }) }),
-  interrupt: (ref: string) => post<unknown>(at("/agents/" + seg(ref) + "/interrupt")),
+  interrupt: (ref: string, tickets: string[]) =>
+    post<{ taken_back: string[] | null }>(at("/agents/" + seg(ref) + "/interrupt"), tickets.length ? { tickets } : {}).then((x) => ({ taken_back: x.taken_back ?? [] })),
   victims: (ref: string) => get<{ count: number }>(at("/agents/" + seg(ref) + "/kill-preview")).then((x) => x.count),
   kill: (ref: string, confirm: number) => post<{ count: number }>(at("/agents/" + seg(ref) + "/kill"), { cascade: true, confirm }),
   asks: (s?: AbortSignal) => get<{ asks: Ask[] | null }>(at("/permissions"), s).then((x) => x.asks ?? []),

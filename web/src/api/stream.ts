@@ -1,6 +1,7 @@
 // The live events, over one connection that is made again whenever it ends. It goes
 // on behind the last event seen, so that nothing is missed or told twice; where the
 // server cannot go on from there, the listener is told to read everything anew.
+import { prefix } from "./prefix";
 import { refusal } from "./client";
 import type { Line } from "./types";
 
@@ -56,7 +57,7 @@ export function listen(to: Listener): () => void {
     stop = new AbortController();
     let watch = setTimeout(() => stop.abort(), silence);
     try {
-      const answer = await fetch("/api/v1/events" + (cursor ? "?cursor=" + encodeURIComponent(cursor) : ""), {
+      const answer = await fetch(prefix + "/api/v1/events" + (cursor ? "?cursor=" + encodeURIComponent(cursor) : ""), {
         signal: stop.signal, credentials: "same-origin", cache: "no-store",
         headers: { Accept: "text/event-stream", ...(cursor && { "Last-Event-ID": cursor }) },
       });

@@ -432,3 +432,13 @@ export interface Tracked {
   completion_timestamp: string | null;
   reason: string | null;
 }
+
+export interface Project {
+  key: string; // names it in addresses: /p/KEY/
+  name: string;
+  folder: string;
+  open: boolean;
+  working: number;
+  questions: number;
+  gone: boolean;
+}

@@ -1,15 +1,16 @@
 // Where a prompt or a letter is written. Enter sends it, Shift+Enter begins a line.
 import { useEffect, useRef, useState } from "preact/hooks";
+import { useCell } from "../cell";
+import { drafts, returned, ticketFor } from "../stop";
 import { api } from "../api/client";
 import type { Agent, Program } from "../api/types";
 import { Commands, said, wishOf } from "./program";
 import { Failure, useBusy } from "./small";
 
-const drafts = new Map<string, string>(); // what was begun stays when one looks elsewhere
-
 export function Composer({ a, program, mail, write, sent, stop }: { a: Agent; program: Program | undefined; mail: boolean; write: boolean; sent: () => void; stop: (() => void) | null }) {
   const key = a.uuid + (mail ? " mail" : "");
   const [, again] = useState({});
+  useCell(returned);
   const text = drafts.get(key) ?? "";
   const { busy, error, run } = useBusy();
   const box = useRef<HTMLTextAreaElement>(null), more = useRef(""); // more: what is to be sent next, when what is being sent has arrived
@@ -26,7 +27,7 @@ export function Composer({ a, program, mail, write, sent, stop }: { a: Agent; pr
     if (!text.trim() || busy) return;
     run(async () => {
       const wish = wishOf(a.uuid);
-      await (mail ? api.send(a.uuid, text) : api.prompt(a.uuid, text, wish));
+      await (mail ? api.send(a.uuid, text) : api.prompt(a.uuid, text, { ...wish, ticket: ticketFor(a.uuid, text) }));
       if (!mail) said(a.uuid, wish);
       if (drafts.get(key) === text) set("");
       sent();

@@ -6,6 +6,7 @@ import type { Agent, State } from "../api/types";
 import { Cell, useCell, type Loaded } from "../cell";
 import { age, time } from "../text/format";
 import { oneLine, visible } from "../text/visible";
+import { projectName } from "../project";
 import { to } from "../route";
 import { agents, label } from "../world";
 
@@ -104,10 +105,10 @@ export function Show<T>({ of, what, again, children }: { of: Loaded<T>; what: st
 // that the keyboard and readers go on from there.
 let entered = false;
 export function Title({ children, say }: { children?: ComponentChildren; say: string }) {
-  const h = useRef<HTMLHeadingElement>(null);
+  const h = useRef<HTMLHeadingElement>(null), project = useCell(projectName);
   useEffect(() => {
-    document.title = oneLine(say, 60) + " \u00b7 ramet";
-  }, [say]);
+    document.title = [oneLine(say, 60), project, "ramet"].filter(Boolean).join(" \u00b7 ");
+  }, [say, project]);
   useEffect(() => {
     if (entered) h.current?.focus({ preventScroll: true });
     entered = true;

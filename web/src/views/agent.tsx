@@ -17,6 +17,7 @@ import { put, route, to } from "../route";
 import { money, short, time } from "../text/format";
 import { Markdown } from "../text/markdown";
 import { agents, named } from "../world";
+import { stopTurn } from "../stop";
 
 export function AgentView({ uuid }: { uuid: string }) {
   const world = useCell(agents), wide = useWide(1100);
@@ -40,7 +41,7 @@ function One({ a }: { a: Agent }) {
   const had = useRef<HowPermitted | null>(null); // stays while it is read again
   if (now.state === "ready") had.current = now.value;
   const mode = had.current;
-  const interrupt = () => stop.run(async () => { await api.interrupt(a.uuid); });
+  const interrupt = () => stop.run(async () => { await stopTurn(a.uuid); });
   return (
     <div class="pane agent">
       <div class="agenthead">

@@ -1,0 +1,189 @@
+package app_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// other is the same home in another project.
+func (w *world) other(name string) *world {
+	w.t.Helper()
+	there := *w
+	there.project = filepath.Join(filepath.Dir(w.project), name)
+	if err := os.MkdirAll(filepath.Join(there.project, ".ramet"), 0o700); err != nil {
+		w.t.Fatal(err)
+	}
+	return &there
+}
+
+// link is the link to the page of a project, and what it has before its path.
+func (w *world) link() (base, link string) {
+	w.t.Helper()
+	cmd := exec.CommandContext(w.t.Context(), w.exe, "web")
+	cmd.Dir, cmd.Env = w.project, w.env
+	out, err := cmd.Output()
+	if err != nil {
+		w.t.Fatalf("web: %v %s", err, out)
+	}
+	link = strings.TrimSpace(string(out))
+	base, _, _ = strings.Cut(link, "/login")
+	return base, link
+}
+
+// names are the names of the agents that a page lists.
+func (s *served) names(path string) string {
+	s.t.Helper()
+	var list struct{ Agents []struct{ Name string } }
+	if code := s.ask("GET", path, "", &list); code != http.StatusOK {
+		s.t.Fatalf("%s: %d", path, code)
+	}
+	var out []string
+	for _, a := range list.Agents {
+		out = append(out, a.Name)
+	}
+	return strings.Join(out, " ")
+}
+
+// All projects are at one address, and each path has its own. A project that is not open is opened when it is asked for.
+func TestOneAddressForAllProjects(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	there, third := w.other("second"), w.other("third")
+	third.ramet("fork", "--name", "tri")
+	site := w.serve()
+	w.ramet("fork", "--name", "uno")
+	base, link := there.link()
+	if strings.Split(base, "/p/")[0] != strings.Split(site.base, "/p/")[0] || base == site.base {
+		t.Fatalf("the pages are at %s and %s", site.base, base)
+	}
+	there.ramet("fork", "--name", "duo")
+	two := &served{t, base, site.token}
+	if one, two := site.names("/api/v1/agents"), two.names("/api/v1/agents"); !strings.Contains(one, "uno") || strings.Contains(one, "duo") || !strings.Contains(two, "duo") || strings.Contains(two, "uno") {
+		t.Errorf("the agents are %q and %q", one, two)
+	}
+	// A path without a project means that of `ramet serve`.
+	address := &served{t, strings.Split(site.base, "/p/")[0], site.token}
+	if got := address.names("/api/v1/agents"); !strings.Contains(got, "uno") {
+		t.Errorf("without a project: %q", got)
+	}
+	var list struct {
+		Current  string
+		Projects []struct {
+			Key, Folder string
+			Open        bool
+		}
+	}
+	two.ask("GET", "/api/v1/projects", "", &list)
+	if len(list.Projects) != 3 || !strings.HasSuffix(base, "/p/"+list.Current) {
+		t.Fatalf("the projects: %+v", list)
+	}
+	last := list.Projects[2]
+	if last.Folder != third.project || last.Open {
+		t.Errorf("the third project: %+v", last)
+	}
+	if got := address.names("/p/" + last.Key + "/api/v1/agents"); !strings.Contains(got, "tri") {
+		t.Errorf("the third project: %q", got)
+	}
+	// The link signs a browser in for all of them.
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	answer, err := client.Get(link)
+	if err != nil || answer.StatusCode != http.StatusSeeOther || !strings.HasPrefix(base, address.base) || answer.Header.Get("Location") != strings.TrimPrefix(base, address.base)+"/" {
+		t.Fatalf("%v %+v", err, answer)
+	}
+	answer.Body.Close()
+	cookie := answer.Cookies()[0]
+	visit := func(url string) int {
+		r, err := http.NewRequestWithContext(t.Context(), "GET", url, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.AddCookie(cookie)
+		answer, err := client.Do(r)
+		if err != nil {
+			return 0
+		}
+		answer.Body.Close()
+		return answer.StatusCode
+	}
+	if code := visit(site.base + "/api/v1/agents"); code != http.StatusOK {
+		t.Errorf("the session in the first project: %d", code)
+	}
+	// The page is at the same address when the kernel was killed, and the browser is signed in.
+	pid := w.server().PID
+	syscall.Kill(pid, syscall.SIGKILL)
+	eventually(t, "the page is back", func() bool { return visit(site.base+"/api/v1/agents") == http.StatusOK })
+	if now := w.server(); now.PID == pid || now.URL != address.base {
+		t.Errorf("it is %+v", now)
+	}
+	// Closed by the restart, and opened on demand.
+	if code := visit(base + "/api/v1/agents"); code != http.StatusOK {
+		t.Errorf("the session in the second project: %d", code)
+	}
+}
+
+// A question that a terminal asked is answered over HTTP, and the other way round.
+func TestAQuestionIsAnsweredOnThePage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	x := w.open(90, 24)
+	x.see("[0]")
+	base, _ := w.link()
+	token, err := os.ReadFile(filepath.Join(w.home, "ramet", "token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	site := &served{t, base, strings.TrimSpace(string(token))}
+	question := func() string {
+		var list struct{ Asks []struct{ ID string } }
+		site.ask("GET", "/api/v1/permissions", "", &list)
+		if len(list.Asks) == 0 {
+			return ""
+		}
+		return list.Asks[0].ID
+	}
+	x.say("run echo one > made.txt")
+	x.see("wants to use bash")
+	eventually(t, "the page has the question", func() bool { return question() != "" })
+	var none json.RawMessage
+	if code := site.tell("/api/v1/permissions/"+question(), `{"answer":"once"}`, &none); code != http.StatusNoContent {
+		t.Fatalf("%d %s", code, none)
+	}
+	x.see("● bash", " idle ")
+	if code := site.tell("/api/v1/agents/0/prompt", `{"text":"run echo two > made.txt"}`, &none); code != http.StatusAccepted {
+		t.Fatalf("%d %s", code, none)
+	}
+	x.see("wants to use bash")
+	x.decide("once")
+	eventually(t, "the page has no question", func() bool { return question() == "" })
+	eventually(t, "it is written", func() bool {
+		text, _ := os.ReadFile(filepath.Join(w.project, "made.txt"))
+		return string(text) == "two\n"
+	})
+	x.leave()
+}
+
+// What serves in the background stays until it is stopped.
+func TestServeInTheBackground(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "RAMET_SERVER_IDLE=1s")
+	base := strings.Fields(w.ramet("serve", "--background", "--addr", "127.0.0.1:0"))[0]
+	now := w.server()
+	if len(now.Workspaces) != 1 || now.Workspaces[0].Keeps() != "the page is served" || !strings.HasPrefix(base, now.URL) {
+		t.Errorf("%+v", now)
+	}
+	cmd := exec.Command(w.exe, "serve", "--addr", "127.0.0.1:1")
+	cmd.Dir, cmd.Env = w.project, w.env
+	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "error[CONFLICT]") {
+		t.Errorf("at another address: %s", out)
+	}
+	w.ramet("server", "stop")
+	if now := w.server(); now.Running {
+		t.Errorf("it runs: %+v", now)
+	}
+}
