@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -33,7 +34,7 @@ func ListAgents(ctx context.Context, c operation.Client, in operation.PsInput, o
 		}
 		r := operation.Ps.Result(operation.CLI, &in, found)
 		var text, table strings.Builder
-		if err := (&printer.Printer{Out: &text, JSON: true}).Print(r); err != nil {
+		if err := (&printer.Printer{Out: &text, JSON: true, Now: time.Now}).Print(r); err != nil {
 			return err
 		}
 		var list struct{ Agents json.RawMessage }
@@ -41,7 +42,7 @@ func ListAgents(ctx context.Context, c operation.Client, in operation.PsInput, o
 			return err
 		}
 		out.List = list.Agents
-		err = (&printer.Printer{Out: &table}).Print(r)
+		err = (&printer.Printer{Out: &table, Now: time.Now}).Print(r)
 		out.Table = table.String()
 		return err
 	}()
