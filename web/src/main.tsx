@@ -2,10 +2,11 @@
 import { Component, render, type ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { api, signedOut } from "./api/client";
+import { prefix } from "./api/prefix";
 import type { Project } from "./api/types";
 import { Cell, useCell } from "./cell";
 import { Empty, Failure, Title } from "./parts/small";
-import { nameOf, projects, readProjects } from "./project";
+import { nameOf, projects, readProjects, undecided } from "./project";
 import { go, route, to, type Route } from "./route";
 import { apply, theme, turn } from "./theme";
 import { AgentView } from "./views/agent";
@@ -80,7 +81,7 @@ const places: [string, string][] = [["agents", "Agents"], ["runs", "Runs"], ["us
 function Header({ at }: { at: Route }) {
   const open = useCell(asks), now = useCell(link), look = useCell(theme);
   const box = useRef<HTMLInputElement>(null);
-  const [typed, setTyped] = useState("");
+  const [typed, setTyped] = useState(""), [kept, setKept] = useState(false);
   useEffect(() => {
     const key = (e: KeyboardEvent) => {
       const on = e.target as HTMLElement;
@@ -107,7 +108,7 @@ function Header({ at }: { at: Route }) {
       <Counts />
       <span class={"link " + now} role="status"><i aria-hidden="true" /><span class="say">{now === "live" ? "live" : now === "connecting" ? "connecting" : "no connection, trying again"}</span></span>
       <button type="button" class="quiet theme" onClick={turn} title="Change the colours"><span class="hidden">Colours: </span>{look === "system" ? "Auto" : look === "dark" ? "Dark" : "Light"}</button>
-      <button type="button" class="quiet" onClick={() => { api.signOut().finally(() => out.set(true)); }}>Sign out</button>
+      <button type="button" class="quiet" onClick={() => { api.signOut().then(() => out.set(true), () => setKept(true)); }}>{kept ? "Could not sign out, try again" : "Sign out"}</button>
     </header>
   );
 }
@@ -142,7 +143,7 @@ function Page() {
   const at = useCell(route);
   const known = useCell(projects);
   if (useCell(out)) return <SignedOut />;
-  if (known.state === "ready" && !known.current && known.all.length > 0) return <Choose />;
+  if (undecided(known)) return <Choose />;
   return (
     <>
       <a class="skip" href="#main" onClick={(e) => { e.preventDefault(); document.getElementById("main")?.focus(); }}>Skip to the content</a>
@@ -154,5 +155,5 @@ function Page() {
 
 apply();
 render(<Page />, document.getElementById("page")!);
-start();
-readProjects();
+if (prefix) start();
+readProjects().then(() => { if (!prefix && !undecided(projects.get())) start(); });

@@ -15,6 +15,9 @@ export const projects = new Cell<Projects>({ state: "loading", current: "", all:
 // nameOf is the last part of a project's folder.
 export const nameOf = (p: Project) => p.folder.split(/[/\\]/).filter(Boolean).at(-1) ?? p.name;
 
+// undecided reports whether the address names no project, and there are several.
+export const undecided = (p: Projects) => p.state === "ready" && p.all.length > 0 && !p.all.some((one) => one.key === p.current);
+
 export const projectName = new Cell("");
 
 export async function readProjects(): Promise<void> {

@@ -279,6 +279,9 @@ func (d serverStatus) Text(w *printer.Writer) {
 		}
 		w.Line("  %s: %s", one.Folder, state)
 	}
+	if d.URL != "" {
+		w.Line("The page is at %s; `ramet web` prints a link.", d.URL)
+	}
 	if d.IdleUntil != nil {
 		w.Line("Nothing keeps it: it ends at %s.", d.IdleUntil.Local().Format(time.TimeOnly))
 	}

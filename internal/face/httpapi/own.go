@@ -110,8 +110,8 @@ type ProjectList struct {
 }
 
 func (s *Server) listProjects(c *Call, _ None) (ProjectList, error) {
-	out := ProjectList{}
-	if c.project != nil {
+	out := ProjectList{Current: c.key}
+	if c.key == "" && c.project != nil {
 		out.Current = c.project.parts.Key
 	}
 	var err error

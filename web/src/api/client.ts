@@ -55,7 +55,7 @@ const post = <T>(url: string, body: unknown = {}) => ask<T>("POST", url, body);
 
 export const api = {
   projects: () => get<{ current: string; projects: Project[] }>(at("/projects")),
-  signOut: () => post<unknown>(at("/sign-out")),
+  signOut: () => ask<unknown>("POST", at("/sign-out")),
   agents: (s?: AbortSignal) => get<{ agents: Agent[] | null }>(at("/agents", { all: 1 }), s).then((x) => x.agents ?? []),
   some: (uuids: string[], s?: AbortSignal) => get<{ agents: Agent[] | null }>(at("/agents", { of: uuids.join(",") }), s).then((x) => x.agents ?? []),
   home: (s?: AbortSignal) => get<Home>(at("/home"), s),
