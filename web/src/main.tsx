@@ -108,7 +108,7 @@ function Header({ at }: { at: Route }) {
       <Counts />
       <span class={"link " + now} role="status"><i aria-hidden="true" /><span class="say">{now === "live" ? "live" : now === "connecting" ? "connecting" : "no connection, trying again"}</span></span>
       <button type="button" class="quiet theme" onClick={turn} title="Change the colours"><span class="hidden">Colours: </span>{look === "system" ? "Auto" : look === "dark" ? "Dark" : "Light"}</button>
-      <button type="button" class="quiet" onClick={() => { api.signOut().then(() => out.set(true), () => setKept(true)); }}>{kept ? "Could not sign out, try again" : "Sign out"}</button>
+      <button type="button" class="quiet out" onClick={() => { api.signOut().then(() => out.set(true), () => setKept(true)); }}>{kept ? "Could not sign out, try again" : "Sign out"}</button>
     </header>
   );
 }
