@@ -187,3 +187,37 @@ func TestServeInTheBackground(t *testing.T) {
 		t.Errorf("it runs: %+v", now)
 	}
 }
+
+// The log is the user's only, and has neither a prompt nor a secret.
+func TestTheLogOfTheKernel(t *testing.T) {
+	t.Parallel()
+	const key, password = "sk-ant-api03-0123456789abcdefghijklmnopqrstuvwxyzABCDEFGH", "hunter2-is-long"
+	w := newWorld(t, "ANTHROPIC_API_KEY="+key, "ANTHROPIC_BASE_URL=http://127.0.0.1:9")
+	cmd := exec.Command(w.exe, "--db", "postgres://me:"+password+"@127.0.0.1:9/none", "web", "--addr", "127.0.0.1:0")
+	cmd.Dir, cmd.Env = w.project, append(w.env, "RAMET_TEST_PATIENT=1")
+	if out, err := cmd.CombinedOutput(); err == nil || strings.Contains(string(out), password) {
+		t.Errorf("a database that does not answer: %v %s", err, out)
+	}
+	site := w.serve()
+	var none json.RawMessage
+	if code := site.tell("/api/v1/agents/0/prompt", `{"text":"a secret plan with `+key+`", "model":"anthropic/claude-sonnet-4-5"}`, &none); code != http.StatusAccepted {
+		t.Fatalf("%d %s", code, none)
+	}
+	path := filepath.Join(w.home, "ramet", "server.log")
+	eventually(t, "the log has its lines", func() bool {
+		text, _ := os.ReadFile(path)
+		return strings.Contains(string(text), "cannot open the workspace") && strings.Contains(string(text), "the page is at")
+	})
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, not := range []string{key, password, "a secret plan"} {
+		if strings.Contains(string(text), not) {
+			t.Errorf("the log has %q: %s", not, text)
+		}
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v %v", info.Mode(), err)
+	}
+}

@@ -20,7 +20,7 @@ type group struct {
 func groups(e Env, l *Line) []group {
 	e.Care.Background = e.Servers.Background
 	all := []group{
-		{"agents", "Agents:", "exec serve web acp fork worktree kill resume server service ps",
+		{"agents", "Agents:", "exec serve web acp fork worktree kill resume server service ps ls list agents",
 			func() []*cobra.Command {
 				return append(agentCommands(l, e.Servers), resumeCommand(e, l), serverCommand(e, l), serviceCommand(l), addAllProjects(e, l, l.Command(&operation.Ps)))
 			}},

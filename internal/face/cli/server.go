@@ -216,7 +216,11 @@ func runServer(ctx context.Context, e Env, l *Line) error {
 		return err
 	}
 	defer log.Close()
-	note := func(what string) { fmt.Fprintln(log, l.Now().UTC().Format(time.RFC3339), text.Line(what, 400)) }
+	secrets, err := l.Secrets()
+	if err != nil {
+		return err
+	}
+	note := func(what string) { fmt.Fprintln(log, l.Now().UTC().Format(time.RFC3339), text.Line(secrets.All(what), 400)) }
 	idle, _ := time.ParseDuration(conf.ServerIdle) // it was checked
 	open := func(in OpenRequest) (Env, *Line) {
 		s := session.New(e.System, session.Choice{DB: in.DB, Home: home, Workspace: in.Workspace})
@@ -252,7 +256,8 @@ func runServer(ctx context.Context, e Env, l *Line) error {
 				return out, err
 			}
 			project := out.Workspace.Place.Project
-			out.Service = Service{Runs: runs, Warn: note, User: l.User(), Command: out.Command, Begin: BeginMCP(sub, e.MCP),
+			warn := func(what string) { note(out.Workspace.Secrets.All(what)) } // clients brought keys of their own
+			out.Service = Service{Runs: runs, Warn: warn, User: l.User(), Command: out.Command, Begin: BeginMCP(sub, e.MCP),
 				Ledger: ledger.FolderAt(filepath.Join(project, ".ramet"), ledger.FolderOptions{Now: l.Now, Project: project})}
 			return out, nil
 		},
