@@ -76,17 +76,17 @@ func runHost(ctx context.Context, o cli.HostOptions) error {
 	h.web = &website{host: h}
 	h.ctx, h.end = context.WithCancelCause(ctx)
 	defer h.end(nil)
+	if _, lives := httpapi.LastAddress(o.Sessions); lives { // browsers try to connect again, before any client asks for another address
+		if err := h.web.open(h.ctx, cli.ServeRequest{}); err != nil {
+			o.Note(err.Error())
+		}
+	}
 	server := http.Server{Handler: h.routes(), ReadHeaderTimeout: 10 * time.Second, ErrorLog: log.New(io.Discard, "", 0)}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener.Acceptor()) }()
 	o.Note(fmt.Sprintf(control.LogStarted+"%s, process %d", version, os.Getpid()))
 	control.Ready(o.Getenv)
 	go h.watchIdle()
-	if _, lives := httpapi.LastAddress(o.Sessions); lives { // browsers try to connect again
-		if err := h.web.open(h.ctx, cli.ServeRequest{}); err != nil {
-			o.Note(err.Error())
-		}
-	}
 	select {
 	case err = <-served:
 	case <-h.ctx.Done():
