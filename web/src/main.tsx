@@ -143,6 +143,7 @@ function Page() {
   const at = useCell(route);
   const known = useCell(projects);
   if (useCell(out)) return <SignedOut />;
+  if (!prefix && known.state === "loading") return null;
   if (undecided(known)) return <Choose />;
   return (
     <>
