@@ -329,7 +329,7 @@ func (b *background) Serve(ctx context.Context, in cli.ServeRequest, ready func(
 			return err
 		}
 		err := b.serveOnce(ctx, in, ready)
-		if !errors.Is(err, errLost) {
+		if !errors.Is(err, errKernelDied) {
 			return err
 		}
 		select {
@@ -340,8 +340,8 @@ func (b *background) Serve(ctx context.Context, in cli.ServeRequest, ready func(
 	}
 }
 
-// errLost says that the kernel died while it served.
-var errLost = errors.New("the background kernel died")
+// errKernelDied says that the kernel died while it served.
+var errKernelDied = errors.New("the background kernel died")
 
 func (b *background) serveOnce(ctx context.Context, in cli.ServeRequest, ready func(cli.Served)) error {
 	answer, err := b.send(ctx, http.MethodPost, "/serve", in)
@@ -356,7 +356,7 @@ func (b *background) serveOnce(ctx context.Context, in cli.ServeRequest, ready f
 		case ctx.Err() != nil:
 			return nil
 		case errors.Is(err, errUndecoded) && !first && in.Keep == cli.KeepClient:
-			return errLost
+			return errKernelDied
 		case err != nil:
 			return err
 		}
