@@ -220,7 +220,9 @@ func runServer(ctx context.Context, e Env, l *Line) error {
 	if err != nil {
 		return err
 	}
-	note := func(what string) { fmt.Fprintln(log, l.Now().UTC().Format(time.RFC3339), text.Line(secrets.All(what), 400)) }
+	note := func(what string) {
+		fmt.Fprintln(log, l.Now().UTC().Format(time.RFC3339), text.Line(secrets.All(what), 400))
+	}
 	idle, _ := time.ParseDuration(conf.ServerIdle) // it was checked
 	open := func(in OpenRequest) (Env, *Line) {
 		s := session.New(e.System, session.Choice{DB: in.DB, Home: home, Workspace: in.Workspace})
