@@ -90,7 +90,7 @@ func (b *background) send(ctx context.Context, method, path string, in any) (*ht
 	return answer, nil
 }
 
-// errUndecoded says that an answer of the kernel cannot be read, or that it has ended.
+// errUndecoded reports an answer of the kernel that cannot be read, or has ended.
 var errUndecoded = errors.New("read the answer of the background kernel")
 
 // decodeAnswer reads one answer of the kernel into out.

@@ -334,7 +334,7 @@ func (h *host) describe(one *hostedWorkspace) public.HeldWorkspace {
 	return out
 }
 
-// listTime is how long one project may take to list its agents.
+// listTime limits how long one project takes to list its agents.
 const listTime = 3 * time.Second
 
 // listAgents lists the agents of all workspaces side by side: one whose server does not answer delays no other.

@@ -100,7 +100,7 @@ func (w *website) hosts() (out []string) {
 	return out
 }
 
-// serve opens a workspace to the page, and answers where it is. Unless the request is only for a link, it goes on until
+// serve opens a workspace to the page, and answers where it is. Unless the request is only for a link, it continues until
 // the client leaves or the host ends.
 func (w *website) serve(out http.ResponseWriter, r *http.Request) {
 	var in cli.ServeRequest
@@ -340,7 +340,7 @@ func (b *background) Serve(ctx context.Context, in cli.ServeRequest, ready func(
 	}
 }
 
-// errKernelDied says that the kernel died while it served.
+// errKernelDied reports a kernel that died while it served.
 var errKernelDied = errors.New("the background kernel died")
 
 func (b *background) serveOnce(ctx context.Context, in cli.ServeRequest, ready func(cli.Served)) error {

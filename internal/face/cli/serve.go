@@ -15,7 +15,7 @@ import (
 	"ramet/internal/run/rundir"
 )
 
-// Service is what the background kernel needs for the clients of a workspace, in addition to the workspace.
+// Service gives the background kernel what it needs for the clients of a workspace, in addition to the workspace.
 type Service struct {
 	Runs   *rundir.Store
 	Ledger *ledger.Folder
@@ -42,7 +42,7 @@ const (
 	KeepKernel = "kernel" // it stays until it is stopped
 )
 
-// Served says where the page of a workspace is.
+// Served names the address of the page of a workspace.
 type Served struct {
 	URL   string    `json:"url"`
 	Login string    `json:"login"` // opens the page once

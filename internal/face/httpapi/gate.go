@@ -107,7 +107,7 @@ func (s *Server) admit(w *answer, r *http.Request) (*Route, *Call, error) {
 	return s.choose(route, c)
 }
 
-// openTime is how long a request waits for its project to be opened.
+// openTime limits how long a request waits for its project to be opened.
 const openTime = 20 * time.Second
 
 // choose finds the project of a request, and the route there. An agent's token opens no project.

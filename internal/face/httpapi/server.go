@@ -41,7 +41,7 @@ type Projects interface {
 	ListProjects(ctx context.Context) ([]public.KnownProject, error)
 }
 
-// Parts are what the routes of one project work on. The table of routes is the same whatever is
+// Parts gives the routes of one project what they work on. The table of routes is the same whatever is
 // missing: a part that is not there answers NOT_FOUND.
 type Parts struct {
 	Key       string // of the project
