@@ -149,12 +149,45 @@ func clean(s string) string {
 // line is a foreign text on one line of at most w cells.
 func line(s string, w int) string { return cut(text.Line(s, 4*w+16), w) }
 
-// wrap breaks a harmless text into lines of at most w cells.
+// wrap breaks a harmless text into lines no wider than w, between words where it can. Spaces at a break are dropped.
 func wrap(s string, w int) []string {
-	if w < 1 {
-		w = 1
+	var out []string
+	for l := range strings.SplitSeq(s, "\n") {
+		for {
+			end := lineEnd(l, max(w, 1))
+			rest := strings.TrimLeft(l[end:], " ")
+			if rest == "" {
+				out = append(out, l[:end])
+				break
+			}
+			out, l = append(out, strings.TrimRight(l[:end], " ")), rest
+		}
 	}
-	return strings.Split(ansi.Wrap(s, w, " -/"), "\n")
+	return out
+}
+
+// lineEnd returns where the first line of a text ends: after the last space, dash or slash that fits into w cells,
+// or else after the last character that does.
+func lineEnd(s string, w int) int {
+	cells, end, word := 0, 0, 0
+	for end < len(s) {
+		if n := styleEnd(s[end:]); s[end] == 0x1b && n > 0 {
+			end += n
+			continue
+		}
+		_, wide, n := text.NextCell(s[end:])
+		if cells += wide; cells > w && end > 0 {
+			if s[end] == ' ' || word == 0 {
+				return end
+			}
+			return word
+		}
+		end += n
+		if strings.IndexByte(" -/", s[end-1]) >= 0 && strings.TrimLeft(s[:end], " ") != "" {
+			word = end
+		}
+	}
+	return end
 }
 
 func strip(s string) string { return ansi.Strip(s) }
