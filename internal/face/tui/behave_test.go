@@ -294,7 +294,7 @@ func TestNothingForeignDrivesTheTerminal(t *testing.T) {
 	x.take(askedMsg{Question{Question: permit.Question{Agent: zero, Tool: evil, Subject: evil, Why: evil}, Answer: func(permit.Verdict) {}}})
 	harmless := func() {
 		t.Helper()
-		lines, _, _ := x.draw()
+		lines := x.draw().lines
 		for _, l := range lines {
 			if rest := ansiOurs.ReplaceAllString(l, ""); strings.ContainsAny(rest, "\x1b\x07\r\u009b\u202e") || !json.Valid([]byte(`"`+strings.NewReplacer(`"`, "", `\`, "").Replace(rest)+`"`)) {
 				t.Errorf("a line holds %q", rest)

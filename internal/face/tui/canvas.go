@@ -11,78 +11,40 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// drawing is a whole screen: its lines, how wide it is, and where the cursor stands; y is -1 where
-// there is none.
+// drawing is a whole screen: its lines, how wide it is, and the place of the cursor; y is -1 without one.
 type drawing struct {
 	lines       []string
 	width, x, y int
 }
 
-// canvas writes drawings to a terminal: of each, the lines that differ from what stands there. The
-// library has every cell of the screen read, cleared, drawn and compared for each key, which was
-// most of a key's time; it keeps everything else of the terminal.
+// canvas writes drawings to a terminal: of each, the lines that differ from those before.
 type canvas struct {
 	out    io.Writer
-	colors bool   // the terminal has some
-	spoilt func() // somebody else wrote: what is shown must be written anew
+	colors bool // the terminal has some
 
-	mu     sync.Mutex
-	open   bool    // the screen is ours; guarded by mu, as all below
-	shown  drawing // what stands there
-	known  bool    // and it does
-	synced bool    // the terminal shows all of a write at once
-	buf    bytes.Buffer
+	mu    sync.Mutex
+	open  bool    // the screen is ours; guarded by mu, as all below
+	shown drawing // what was written last
+	known bool    // the terminal shows it
+	buf   bytes.Buffer
 }
 
-func newCanvas(out io.Writer, env []string, spoilt func()) *canvas {
-	return &canvas{out: out, colors: colorprofile.Detect(out, env) > colorprofile.ASCII, spoilt: spoilt}
+func newCanvas(out io.Writer, env []string) canvas {
+	return canvas{out: out, colors: colorprofile.Detect(out, env) > colorprofile.ASCII}
 }
 
-// file is a terminal, as the library looks for it.
-type file interface {
-	io.ReadWriteCloser
-	Fd() uintptr
-}
-
-// output is what the library writes to instead of the terminal.
-func (c *canvas) output() io.Writer {
-	if f, ok := c.out.(file); ok {
-		return through{f, c}
-	}
-	return c
-}
-
-// through is a terminal to which a canvas writes.
-type through struct {
-	file
-	canvas *canvas
-}
-
-func (t through) Write(b []byte) (int, error) { return t.canvas.Write(b) }
-
-// Write passes on what the library writes: modes, questions to the terminal, the way to our screen and
-// back. Behind it nothing is known of what stands there.
-func (c *canvas) Write(b []byte) (int, error) {
+// forget has all of the next drawing written.
+func (c *canvas) forget() {
 	c.mu.Lock()
-	n, err := c.out.Write(b)
-	enter, leave := bytes.LastIndex(b, []byte(ansi.SetModeAltScreenSaveCursor)), bytes.LastIndex(b, []byte(ansi.ResetModeAltScreenSaveCursor))
-	if enter != leave {
-		c.open = enter > leave
-	}
 	c.known = false
-	open := c.open
 	c.mu.Unlock()
-	if open {
-		c.spoilt()
-	}
-	return n, err
 }
 
-// together says that the terminal can be told where a frame begins and ends.
-func (c *canvas) together() {
+// send writes a control sequence that changes nothing on the screen.
+func (c *canvas) send(sequence string) {
 	c.mu.Lock()
-	c.synced = true
-	c.mu.Unlock()
+	defer c.mu.Unlock()
+	io.WriteString(c.out, sequence)
 }
 
 // show writes a drawing, where the screen is ours.
@@ -106,16 +68,14 @@ func (c *canvas) show(d drawing) {
 		return
 	}
 	c.shown, c.known = d, true
-	c.out.Write(c.frame(d)) // who cannot write to a terminal is told of it by its hangup
+	c.out.Write(c.frame(d)) // a terminal that is gone ends the program by its hangup
 }
 
-// frame is what is written of a drawing: lines cannot wrap, and the cursor does not run about.
+// frame returns what is written of a drawing: lines cannot wrap, the cursor is hidden meanwhile, and a terminal that can
+// shows all of it at once.
 func (c *canvas) frame(d drawing) []byte {
 	var out bytes.Buffer
-	if c.synced {
-		out.WriteString(ansi.SetModeSynchronizedOutput)
-	}
-	out.WriteString(ansi.ResetModeTextCursorEnable)
+	out.WriteString(ansi.SetModeSynchronizedOutput + ansi.ResetModeTextCursorEnable)
 	if c.buf.Len() > 0 {
 		out.WriteString(ansi.ResetModeAutoWrap)
 		out.Write(c.buf.Bytes())
@@ -125,9 +85,7 @@ func (c *canvas) frame(d drawing) []byte {
 		fmt.Fprintf(&out, "\x1b[%d;%dH", d.y+1, d.x+1)
 		out.WriteString(ansi.SetModeTextCursorEnable)
 	}
-	if c.synced {
-		out.WriteString(ansi.ResetModeSynchronizedOutput)
-	}
+	out.WriteString(ansi.ResetModeSynchronizedOutput)
 	return out.Bytes()
 }
 

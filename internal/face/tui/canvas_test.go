@@ -3,10 +3,12 @@ package tui
 import (
 	"fmt"
 	"math/rand/v2"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
 
+	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/vt"
 )
@@ -14,9 +16,9 @@ import (
 // onPaper is a canvas that writes to a terminal, which is empty.
 func onPaper(w, h int) (*canvas, *vt.Emulator) {
 	screen := vt.NewEmulator(w, h)
-	c := newCanvas(writes(func(b []byte) { screen.Write(b) }), []string{"TERM=xterm-256color", "CLICOLOR_FORCE=1"}, func() {})
+	c := newCanvas(writes(func(b []byte) { screen.Write(b) }), []string{"TERM=xterm-256color", "CLICOLOR_FORCE=1"})
 	c.open = true
-	return c, screen
+	return &c, screen
 }
 
 // Whatever came before, what stands on a terminal is what was drawn last, in every cell.
@@ -51,7 +53,8 @@ func TestWhatIsWrittenIsWhatWasDrawn(t *testing.T) {
 		}
 		d := drawing{lines, w, random.IntN(w), random.IntN(h)}
 		if i%50 == 49 {
-			c.Write([]byte("\x1b[2J\x1b[Hsomebody else")) // and all of it is written again
+			screen.Write([]byte("\x1b[2J\x1b[Hsomebody else"))
+			c.forget() // and all of it is written again
 		}
 		c.show(d)
 		fresh, want := onPaper(w, h)
@@ -68,7 +71,7 @@ func TestWhatIsWrittenIsWhatWasDrawn(t *testing.T) {
 // A conversation that grows by a line costs little more than that line; what is drawn again, nothing.
 func TestWhatStandsThereIsNotWritten(t *testing.T) {
 	written := 0
-	c := newCanvas(writes(func(b []byte) { written += len(b) }), nil, func() {})
+	c := newCanvas(writes(func(b []byte) { written += len(b) }), nil)
 	c.open = true
 	var lines []string
 	for i := range 40 {
@@ -86,22 +89,79 @@ func TestWhatStandsThereIsNotWritten(t *testing.T) {
 	}
 }
 
-// While another program has the terminal, or before it is ours, nothing is drawn into it.
+// While another program has the terminal, or before it is ours, nothing is drawn into it. It is given back as it was.
 func TestOthersScreensAreLeftAlone(t *testing.T) {
 	var got strings.Builder
-	spoilt := 0
-	c := newCanvas(writes(func(b []byte) { got.Write(b) }), nil, func() { spoilt++ })
+	term := newTerminal(Options{Out: writes(func(b []byte) { got.Write(b) })}, "title")
 	d := drawing{[]string{"ours"}, 80, 0, -1}
-	for _, others := range []string{"", ansi.SetModeAltScreenSaveCursor, ansi.ResetModeAltScreenSaveCursor} {
-		c.Write([]byte(others))
+	shows := func(want bool) {
+		t.Helper()
 		got.Reset()
-		c.show(d)
-		if want := others == ansi.SetModeAltScreenSaveCursor; strings.Contains(got.String(), "ours") != want {
-			t.Errorf("behind %q it is written: %v", others, !want)
+		term.show(d)
+		if strings.Contains(got.String(), "ours") != want {
+			t.Errorf("it is written: %v", !want)
 		}
 	}
-	if spoilt != 1 {
-		t.Errorf("it was told %d times that it must write again", spoilt)
+	shows(false)
+	for range 2 {
+		if err := term.enter(); err != nil {
+			t.Fatal(err)
+		}
+		shows(true)
+		shows(false) // it is there
+		if err := (alone{exec.Command("true"), term}).Run(); err != nil {
+			t.Fatal(err)
+		}
+		shows(true)
+		term.leave()
+		term.leave()
+		shows(false)
+	}
+}
+
+// What a program draws is written, and a panic, in a command too, leaves the terminal before it is reported.
+func TestAProgramIsShown(t *testing.T) {
+	var got strings.Builder
+	o := Options{Env: []string{"TERM=xterm"}, Out: writes(func(b []byte) { got.Write(b) })}
+	if err := newTerminal(o, "title").run(t.Context(), still{}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(got.String(), "still") {
+		t.Errorf("written: %q", got.String())
+	}
+	term := newTerminal(o, "title")
+	if err := term.enter(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if r := recover(); r != "broken" || term.open {
+			t.Errorf("it panicked with %v; the terminal is ours: %v", r, term.open)
+		}
+	}()
+	term.guard(func() tea.Msg { return tea.BatchMsg{func() tea.Msg { panic("broken") }} })().(tea.BatchMsg)[0]()
+}
+
+type still struct{}
+
+func (still) Init() tea.Cmd          { return tea.Quit }
+func (still) Update(tea.Msg) tea.Cmd { return nil }
+func (still) draw() drawing          { return drawing{[]string{"still"}, 80, 0, -1} }
+
+type writes func([]byte)
+
+func (w writes) Write(b []byte) (int, error) { w(b); return len(b), nil }
+
+// What is counted quickly is what the library counts.
+func TestNarrowTextsAreCountedAsTheLibraryDoes(t *testing.T) {
+	for _, s := range []string{"", "plain", bold.of("bold") + " x", "├─┤ ▌ ░▒▓ ❯ a · b › c … −7 “so”", "日本", "a\u0301", "─\u0301", "❯\ufe0f", "\x1b[31", "\x1b]0;t\a x", "\x1b[2Kx", "é", "👩‍👩‍👧", "\xff"} {
+		if got, want := width(s), ansi.StringWidth(s); got != want {
+			t.Errorf("%q has %d cells, not %d", s, want, got)
+		}
+	}
+	for r := '─'; r <= '▟'; r++ {
+		if n := ansi.StringWidth(string(r)); n != 1 {
+			t.Errorf("%c has %d cells", r, n)
+		}
 	}
 }
 
@@ -118,7 +178,7 @@ func TestLinesAreHarmless(t *testing.T) {
 		}
 	}
 	var got strings.Builder
-	c := newCanvas(writes(func(b []byte) { got.Write(b) }), []string{"TERM=xterm", "NO_COLOR=1"}, func() {})
+	c := newCanvas(writes(func(b []byte) { got.Write(b) }), []string{"TERM=xterm", "NO_COLOR=1"})
 	c.open = true
 	c.show(drawing{[]string{bad.of("red") + bold.of("bold")}, 80, 0, -1})
 	if s := got.String(); strings.Contains(s, "31m") || !strings.Contains(s, "\x1b[1mbold") {

@@ -24,11 +24,11 @@ func TestHighContrastHasNothingFaint(t *testing.T) {
 		x := perform(t, crew(), 120, 40)
 		x.theme = markdown.Dark()
 		act(x)
-		if lines, _, _ := x.draw(); !faint.MatchString(strings.Join(lines, "\n")) {
+		if lines := x.draw().lines; !faint.MatchString(strings.Join(lines, "\n")) {
 			t.Errorf("%s: nothing is faint with the dark theme: this test sees nothing", name)
 		}
 		x.theme = markdown.Contrast()
-		lines, _, _ := x.draw()
+		lines := x.draw().lines
 		for _, l := range lines {
 			if faint.MatchString(l) {
 				t.Errorf("%s: %q", name, l)

@@ -5,6 +5,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"ramet/internal/operation/session"
 )
 
@@ -163,7 +165,7 @@ func (m *root) copyText(s string) tea.Cmd {
 	if s == "" {
 		return m.tell(faint, "there is nothing to copy")
 	}
-	return tea.Batch(tea.SetClipboard(s), m.tell(good, "copied "+count(strings.Count(s, "\n")+1, "line")))
+	return tea.Batch(m.send(ansi.SetSystemClipboard(s)), m.tell(good, "copied "+count(strings.Count(s, "\n")+1, "line")))
 }
 
 // typed gives a key to the prompt.

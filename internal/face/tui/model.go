@@ -89,8 +89,8 @@ type root struct {
 	fresh     map[id.Agent]state.State // what agents did since the last look began
 	hall      hall
 	tour      tour
-	usable    []Model       // by vendors that have a key, on the first screen
-	drawn     func(drawing) // takes what is drawn; nil: nobody does
+	usable    []Model // by vendors that have a key, on the first screen
+	terminal  *terminal
 	fatal     error
 }
 
@@ -105,9 +105,7 @@ func Run(ctx context.Context, o Options) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	m := newRoot(ctx, o)
-	frames := newFrames(o)
-	m.drawn = frames.drawn
-	_, err := frames.program(ctx, o, m).Run()
+	err := m.terminal.run(ctx, m)
 	m.keepNow()
 	m.desk.leave()
 	cancel()
@@ -129,7 +127,7 @@ func Run(ctx context.Context, o Options) error {
 }
 
 func newRoot(ctx context.Context, o Options) *root {
-	m := &root{o: o, ctx: ctx, screens: map[id.Agent]*screen{}, models: map[id.Agent]chosen{}, mine: map[id.Agent]bool{}, fresh: map[id.Agent]state.State{}, w: 80, h: 24}
+	m := &root{o: o, ctx: ctx, terminal: newTerminal(o, "ramet"), screens: map[id.Agent]*screen{}, models: map[id.Agent]chosen{}, mine: map[id.Agent]bool{}, fresh: map[id.Agent]state.State{}, w: 80, h: 24}
 	m.desk, m.memory = sit(o.State)
 	m.theme = markdown.Basic()
 	m.past.at = len(m.memory.Said)
@@ -138,7 +136,7 @@ func newRoot(ctx context.Context, o Options) *root {
 }
 
 // Init begins.
-func (m *root) Init() tea.Cmd { return tea.Batch(m.open, tea.RequestBackgroundColor) }
+func (m *root) Init() tea.Cmd { return m.open }
 
 // paint chooses the colours of texts by what the terminal can show.
 func (m *root) paint() {
@@ -172,6 +170,14 @@ func (m *root) later(d time.Duration, msg tea.Msg) tea.Cmd {
 		return m.o.Later(d, msg)
 	}
 	return tea.Tick(d, func(time.Time) tea.Msg { return msg })
+}
+
+// send writes a control sequence to the terminal.
+func (m *root) send(sequence string) tea.Cmd {
+	return func() tea.Msg {
+		m.terminal.send(sequence)
+		return nil
+	}
 }
 
 // screen finds the screen of an agent, or makes it.

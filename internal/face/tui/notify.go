@@ -20,7 +20,7 @@ func (m *root) notify(what string) tea.Cmd {
 	if sequence == "" {
 		return nil
 	}
-	return tea.Raw(sequence)
+	return m.send(sequence)
 }
 
 // notifyEnd tells of a turn that ended by itself.

@@ -12,8 +12,7 @@ import (
 func Pick(ctx context.Context, o Options, title string, lines [][2]string) (int, bool, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	frames := newFrames(o)
-	chosen := &choosing{root: &root{o: o, ctx: ctx, w: 80, h: 24, drawn: frames.drawn}, at: -1}
+	chosen := &choosing{root: &root{o: o, ctx: ctx, w: 80, h: 24}, at: -1}
 	var choices []choice
 	for i, l := range lines {
 		choices = append(choices, choice{line(l[0], 400), line(l[1], 60), i})
@@ -22,7 +21,7 @@ func Pick(ctx context.Context, o Options, title string, lines [][2]string) (int,
 		chosen.at = i
 		return nil
 	})
-	_, err := frames.program(ctx, o, chosen).Run()
+	err := newTerminal(o, title).run(ctx, chosen)
 	if ctx.Err() != nil {
 		return 0, false, ctx.Err()
 	}
@@ -37,30 +36,32 @@ type choosing struct {
 
 func (c *choosing) Init() tea.Cmd { return nil }
 
-func (c *choosing) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+func (c *choosing) Update(msg tea.Msg) tea.Cmd {
+	p, open := c.root.over.(*picker)
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		c.root.w, c.root.h = msg.Width, msg.Height
+	case tea.MouseWheelMsg:
+		c.root.wheel(msg)
 	case tea.KeyPressMsg:
-		if msg.String() == "ctrl+c" {
-			return c, tea.Quit
+		if open && msg.String() != "ctrl+c" {
+			p.key(c.root, msg)
 		}
-		if c.root.over.key(c.root, msg); c.root.over == nil {
-			return c, tea.Quit
+		if msg.String() == "ctrl+c" || c.root.over == nil {
+			return tea.Quit
 		}
 	case tea.PasteMsg:
-		c.root.over.(*picker).paste(msg.Content)
+		if open {
+			p.paste(msg.Content)
+		}
 	}
-	return c, nil
+	return nil
 }
 
-func (c *choosing) View() tea.View {
-	v := tea.NewView(blank)
-	v.AltScreen = true
-	var lines []string
+func (c *choosing) draw() drawing {
+	d := drawing{width: c.root.w, y: -1}
 	if w, h := max(c.root.w, 10), max(c.root.h, 4); c.root.over != nil {
-		lines = slices.Clone(fill(c.root.over.view(c.root, w, h), h)[:min(h, c.root.h)])
+		d.lines = slices.Clone(fill(c.root.over.view(c.root, w, h), h)[:min(h, c.root.h)])
 	}
-	c.root.drawn(drawing{lines, c.root.w, 0, -1})
-	return v
+	return d
 }

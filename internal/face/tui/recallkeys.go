@@ -71,8 +71,7 @@ func (m *root) openEditor() tea.Cmd {
 		os.Remove(f.Name())
 		return m.tell(bad, explain(err))
 	}
-	editor.Stdout = m.o.Out // the terminal itself
-	return tea.ExecProcess(editor, func(err error) tea.Msg { return editedMsg{s, f.Name(), err} })
+	return m.terminal.runCommand(editor, func(err error) tea.Msg { return editedMsg{s, f.Name(), err} })
 }
 
 // written takes what the editor left; where it failed, the prompt stays as it was.

@@ -49,7 +49,7 @@ func TestAMarkKeepsTheLine(t *testing.T) {
 		x.theme = theme
 		ground := "\x1b[1;" + string(theme.Ground) + "m"
 		count := func() int {
-			lines, _, _ := x.draw()
+			lines := x.draw().lines
 			return strings.Count(strings.Join(lines, "\n"), ground)
 		}
 		before := count()

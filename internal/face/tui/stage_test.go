@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"iter"
 	"os"
 	"path/filepath"
@@ -264,7 +265,7 @@ func (x *show) wait(d time.Duration) { *x.at = x.at.Add(d) }
 func perform(t *testing.T, s *stage, w, h int) *show {
 	t.Helper()
 	at := clock
-	o := Options{Open: func(context.Context) (Workspace, error) { return s, nil }, Now: func() time.Time { return at }, Follow: true, Project: t.TempDir(), Later: func(time.Duration, tea.Msg) tea.Cmd { return nil }}
+	o := Options{Out: io.Discard, Open: func(context.Context) (Workspace, error) { return s, nil }, Now: func() time.Time { return at }, Follow: true, Project: t.TempDir(), Later: func(time.Duration, tea.Msg) tea.Cmd { return nil }}
 	x := &show{newRoot(t.Context(), o), t, s, &at}
 	x.theme = markdown.Basic()
 	x.take(tea.WindowSizeMsg{Width: w, Height: h})
@@ -328,7 +329,8 @@ func (x *show) press(keys ...string) {
 // screen is what is shown, without colours. Each line fits.
 func (x *show) screen() string {
 	x.t.Helper()
-	lines, _, y := x.draw()
+	d := x.draw()
+	lines, y := d.lines, d.y
 	if len(lines) != x.h {
 		x.t.Errorf("%d lines on a screen of %d", len(lines), x.h)
 	}

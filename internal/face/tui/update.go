@@ -9,9 +9,9 @@ import (
 )
 
 // Update follows what happened.
-func (m *root) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+func (m *root) Update(msg tea.Msg) tea.Cmd {
 	cmd := m.follow(msg)
-	return m, tea.Batch(cmd, m.moot(), m.saveSoon(), m.tick())
+	return tea.Batch(cmd, m.moot(), m.saveSoon(), m.tick())
 }
 
 func (m *root) follow(msg tea.Msg) tea.Cmd {

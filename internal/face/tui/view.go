@@ -5,41 +5,26 @@ import (
 	"slices"
 	"strings"
 
-	tea "charm.land/bubbletea/v2"
-
 	"ramet/internal/base/id"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/state"
 )
 
-// View draws everything. Who writes it is not the library, which gets its modes only.
-func (m *root) View() tea.View {
-	v := tea.NewView(blank)
-	v.AltScreen = true
-	v.MouseMode = tea.MouseModeCellMotion
-	v.WindowTitle = "ramet"
-	v.ReportFocus = m.o.Notify != nil
-	lines, x, y := m.draw()
-	if m.drawn != nil {
-		m.drawn(drawing{slices.Clone(lines[:min(len(lines), m.h)]), m.w, x, y})
-	}
-	return v
-}
-
-// draw gives exactly h lines, and where the cursor stands; y is -1 where there is
-// none.
-func (m *root) draw() (lines []string, x, y int) {
+// draw draws everything: exactly h lines.
+func (m *root) draw() drawing {
+	d := drawing{width: m.w}
 	if m.hall.on {
-		lines, x, y = m.drawHome()
+		d.lines, d.x, d.y = m.drawHome()
 	} else {
-		lines, x, y = m.drawTalk()
+		d.lines, d.x, d.y = m.drawTalk()
 	}
+	d.lines = slices.Clone(d.lines[:min(len(d.lines), m.h)])
 	if m.theme.Clear {
-		for i, l := range lines {
-			lines[i] = unfaint(l)
+		for i, l := range d.lines {
+			d.lines[i] = unfaint(l)
 		}
 	}
-	return lines, x, y
+	return d
 }
 
 // drawTalk draws a conversation, and what is about it.
