@@ -122,13 +122,12 @@ func TestKillCascadeCountsAndAsks(t *testing.T) {
 	x.say("/switch ada")
 	x.see("[ada]")
 	x.say("/kill --cascade")
-	x.see("Kill ada and 2 agents below it (3 in all)?", "y yes")
-	x.press("n")
+	x.see("Kill ada and its subtree?", "kills 3 agents", "Kill all 3")
+	x.press(escape)
 	x.gone("Kill ada")
 	x.see("[ada]")
 	x.say("/kill --cascade")
-	x.see("Kill ada and 2 agents")
-	x.press("y")
+	x.choose("Kill all 3")
 	x.see("[0]", "killed 2 agents below it", "↓1")
 	x.say("/switch ada")
 	x.see("[ada]", "killed: killed by the user")
@@ -419,10 +418,26 @@ func TestAForkWaitsForToolsAndCanBeCancelled(t *testing.T) {
 	}
 }
 
+// choose chooses an answer of the box above the prompt, and confirms it.
+func (t *terminal) choose(answer string) {
+	t.t.Helper()
+	t.see("  "+answer, "Enter confirm")
+	for range 4 {
+		if strings.Contains(t.text(), "❯ "+answer) {
+			break
+		}
+		t.press("\x1b[B")
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.see("❯ " + answer)
+	t.press(enter)
+}
+
 // leaveSure leaves also where agents are at work.
 func (t *terminal) leaveSure() {
 	t.t.Helper()
-	t.press("/exit", enter, "y")
+	t.press("/exit", enter)
+	t.choose("Stop and leave")
 	if code := t.ends(); code != 0 {
 		t.t.Errorf("it ended with %d\n%s", code, t.text())
 	}

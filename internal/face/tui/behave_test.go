@@ -462,12 +462,12 @@ func TestLeavingIsNotAskedForLongerThanSomebodyWorks(t *testing.T) {
 	x := perform(t, family(), 80, 24)
 	event(x, loop.Event{Type: loop.TurnStarted, Agent: who("zero")})
 	x.leave(false)
-	x.shows("1 agent at work will be stopped")
-	if x.moot() != nil || x.over == nil {
+	x.shows("1 agent is still running")
+	if x.settleBox() != nil || x.over == nil {
 		t.Fatal("it left while somebody works")
 	}
 	event(x, loop.Event{Type: loop.TurnEnded, Agent: who("zero")})
-	if leaves := x.moot(); leaves == nil || leaves() != tea.Quit() || x.over != nil {
+	if leaves := x.settleBox(); leaves == nil || leaves() != tea.Quit() || x.over != nil {
 		t.Errorf("over %v", x.over)
 	}
 }

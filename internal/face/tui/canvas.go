@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"runtime"
 	"sync"
 
 	"github.com/charmbracelet/colorprofile"
@@ -56,9 +55,6 @@ func (c *canvas) show(d drawing) {
 	}
 	c.known = c.known && len(d.lines) == len(c.shown.lines) && d.width == c.shown.width
 	c.buf.Reset()
-	if c.known {
-		c.scroll(d)
-	}
 	for y, l := range d.lines {
 		if !c.known || l != c.shown.lines[y] {
 			c.line(y, l, d.width)
@@ -107,54 +103,6 @@ func (c *canvas) line(y int, l string, w int) {
 	if sure && n < w {
 		c.buf.WriteString(ansi.EraseLineRight)
 	}
-}
-
-// scroll moves what stands elsewhere in the new drawing, where that is most of what changed: a
-// conversation that grows is written by a line.
-func (c *canvas) scroll(d drawing) {
-	if runtime.GOOS == "windows" { // its terminal moves the cursor out of the region
-		return
-	}
-	old := c.shown.lines
-	top, bottom := 0, len(old)-1
-	for top <= bottom && old[top] == d.lines[top] {
-		top++
-	}
-	for bottom > top && old[bottom] == d.lines[bottom] {
-		bottom--
-	}
-	by, most := 0, (bottom-top+1)/2
-	for n := top - bottom; n <= bottom-top; n++ {
-		if same := agree(old, d.lines, top, bottom, n); n != 0 && same > most {
-			by, most = n, same
-		}
-	}
-	if by == 0 {
-		return
-	}
-	move := ansi.ScrollUp(by)
-	if by < 0 {
-		move = ansi.ScrollDown(-by)
-	}
-	fmt.Fprintf(&c.buf, "\x1b[m\x1b[%d;%dr%s\x1b[r", top+1, bottom+1, move)
-	moved := append([]string(nil), old...)
-	for y := top; y <= bottom; y++ {
-		moved[y] = ""
-		if from := y + by; from >= top && from <= bottom {
-			moved[y] = old[from]
-		}
-	}
-	c.shown.lines = moved
-}
-
-// agree counts the lines of a region that stood n further below.
-func agree(old, lines []string, top, bottom, n int) (same int) {
-	for y := max(top, top-n); y <= min(bottom, bottom-n); y++ {
-		if lines[y] != "" && lines[y] == old[y+n] {
-			same++
-		}
-	}
-	return same
 }
 
 // harmless keeps the words and the styles of a line. Foreign texts were made harmless before; nothing

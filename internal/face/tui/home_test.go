@@ -154,7 +154,7 @@ func TestHomeConfirmsWhatCannotBeUndone(t *testing.T) {
 		x.press("down")
 	}
 	x.press("k")
-	if got := x.screen(); !strings.Contains(got, "2 in all") || !strings.Contains(got, "port, broken") {
+	if got := x.screen(); !strings.Contains(got, "kills 2 agents") || !strings.Contains(got, "port, broken") {
 		t.Errorf("neither the count nor the names:\n%s", got)
 	}
 	x.press("esc")

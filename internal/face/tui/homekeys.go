@@ -3,7 +3,6 @@ package tui
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -205,51 +204,6 @@ func (m *root) homeQuestion() tea.Cmd {
 	return m.tell(faint, "nobody asks for anything")
 }
 
-// ways is a question with keys for its answers.
-type ways struct {
-	text string
-	keys []way
-	open time.Time // when it appeared: Enter does not count before the quiet time is over
-}
-
-type way struct {
-	key, says string
-	do        func() tea.Cmd
-}
-
-func (ways) small() {}
-
-func (q ways) key(m *root, k tea.KeyPressMsg) tea.Cmd {
-	name := k.String()
-	if name == "esc" || name == "n" || name == "q" {
-		m.over = nil
-		return nil
-	}
-	if name == "enter" && m.o.Now().Sub(q.open) < SinceAppeared {
-		return nil
-	}
-	for _, w := range q.keys {
-		if w.key == name {
-			m.over = nil
-			return w.do()
-		}
-	}
-	return nil
-}
-
-func (q ways) view(m *root, w, h int) []string {
-	bar := warn.of("▌ ")
-	var out []string
-	for _, l := range wrap(clean(q.text), w-2) {
-		out = append(out, bar+bold.of(l))
-	}
-	keys := ""
-	for _, one := range q.keys {
-		keys += accented.of(map[bool]string{true: "Enter", false: one.key}[one.key == "enter"]) + " " + one.says + "   "
-	}
-	return append(out, cut(bar+keys+accented.of("Esc")+" no", w))
-}
-
 // homeFork asks whether to fork, and with which files.
 func (m *root) homeFork(r public.HomeEntry) tea.Cmd {
 	fork := func(worktree bool) func() tea.Cmd {
@@ -257,8 +211,8 @@ func (m *root) homeFork(r public.HomeEntry) tea.Cmd {
 			return m.forkNow(operation.ForkInput{Agent: operation.AgentRef(r.ID), Worktree: worktree}, m.screen(r.ID).model, "fork")
 		}
 	}
-	m.over = ways{text: "Fork " + r.Name + "? The child knows what " + r.Name + " knows; what it is to do can be said next.", open: m.o.Now(),
-		keys: []way{{"enter", "fork", fork(false)}, {"w", "with a worktree of its own", fork(true)}}}
+	m.ask("Fork "+r.Name+"?\nThe child knows what "+r.Name+" knows. You can tell it what to do next.",
+		option{"", "Fork", fork(false)}, option{"w", "Fork with a worktree of its own", fork(true)}, cancel)
 	return nil
 }
 
@@ -288,11 +242,11 @@ func (m *root) homeKill(r public.HomeEntry) tea.Cmd {
 	names := m.agents.named(r.ID, mostNamed)
 	kill := func(all bool) func() tea.Cmd { return func() tea.Cmd { return m.killNow(victim, all, nil) } }
 	if r.Below == 0 {
-		m.over = ways{text: "Kill " + r.Name + "? Nobody is below it.", keys: []way{{"y", "kill 1", kill(false)}}}
+		m.ask(killText(r.Name, 1), cancel, option{"y", "Kill 1 agent", kill(false)})
 		return nil
 	}
-	m.over = ways{text: fmt.Sprintf("Kill %s and %s below it (%d in all): %s?", r.Name, count(r.Below, "agent"), r.Below+1, strings.Join(names, ", ")),
-		keys: []way{{"y", fmt.Sprintf("kill all %d", r.Below+1), kill(true)}, {"o", "only " + r.Name + ", the others live on", kill(false)}}}
+	m.ask(killText(r.Name, r.Below+1)+"\n"+strings.Join(names, ", "), cancel,
+		option{"y", fmt.Sprintf("Kill all %d", r.Below+1), kill(true)}, option{"o", "Kill only " + r.Name + ", and keep its children", kill(false)})
 	return nil
 }
 

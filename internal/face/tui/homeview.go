@@ -28,9 +28,8 @@ func (m *root) drawHome() (lines []string, x, y int) {
 	var above []string
 	switch {
 	case m.over != nil:
-		if small, ok := m.over.(interface{ small() }); ok {
-			small.small()
-			above = m.over.view(m, w, h/2)
+		if b, ok := m.over.(*box); ok {
+			above = b.view(m, w, h/2)
 		}
 	case l.line:
 		above = m.above(w, room)
@@ -42,7 +41,7 @@ func (m *root) drawHome() (lines []string, x, y int) {
 	}
 	room = max(0, room-len(above))
 	var middle []string
-	if _, small := m.over.(interface{ small() }); m.over != nil && !small {
+	if _, small := m.over.(*box); m.over != nil && !small {
 		middle = m.over.view(m, w, room)
 	} else {
 		middle = m.homeMiddle(w, room)

@@ -26,14 +26,14 @@ func (m *root) kill(c session.Command) tea.Cmd {
 		return m.tell(bad, "error[AGENT_ZERO]: agent 0 is the root of the workspace and cannot be killed")
 	}
 	cascade, below := in.Cascade != nil || m.o.Cascade, m.agents.below(victim.ID)
-	text := "Kill " + victim.Label()
+	text, label := killText(victim.Label(), 1), "Kill 1 agent"
 	switch {
 	case below > 0 && cascade:
-		text += " and " + count(below, "agent") + " below it (" + fmt.Sprint(below+1) + " in all)"
+		text, label = killText(victim.Label(), below+1), fmt.Sprintf("Kill all %d", below+1)
 	case below > 0:
-		text += "; " + count(below, "agent") + " below it live on"
+		text += " " + count(below, "agent") + " in its subtree will keep running."
 	}
-	m.over = confirm{text: text + "?", yes: func() tea.Cmd { return m.killNow(victim, cascade, in.Reason) }}
+	m.ask(text, cancel, option{"", label, func() tea.Cmd { return m.killNow(victim, cascade, in.Reason) }})
 	return nil
 }
 

@@ -55,8 +55,11 @@ func (m *root) interrupt() tea.Cmd {
 func (m *root) leave(sure bool) tea.Cmd {
 	n := m.atWork()
 	if n > 0 && !sure && !m.workspace.GoesOn() {
-		m.over = confirm{text: count(n, "agent") + " at work will be stopped, and can go on later. Leave?", yes: func() tea.Cmd { return tea.Quit },
-			needless: func() bool { return m.atWork() == 0 }}
+		text := "1 agent is still running. Leaving stops it; you can resume it later."
+		if n > 1 {
+			text = count(n, "agent") + " are still running. Leaving stops them; you can resume them later."
+		}
+		m.ask(text, cancel, option{"y", "Stop and leave", func() tea.Cmd { return tea.Quit }}).needless = func() bool { return m.atWork() == 0 }
 		return nil
 	}
 	return tea.Quit

@@ -6,54 +6,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// confirm is a question with yes and no.
-type confirm struct {
-	text     string
-	yes      func() tea.Cmd
-	keep     func() tea.Cmd // do it, but keep the files in doubt; nil: there is no such choice
-	needless func() bool    // whether there is nothing to ask any more: then yes is what was wanted; nil: there always is
-}
-
-// moot does what a question stands before, once there is nothing to ask.
-func (m *root) moot() tea.Cmd {
-	c, ok := m.over.(confirm)
-	if !ok || c.needless == nil || !c.needless() {
-		return nil
-	}
-	m.over = nil
-	return c.yes()
-}
-
-func (confirm) small() {}
-
-func (c confirm) key(m *root, k tea.KeyPressMsg) tea.Cmd {
-	switch k.String() {
-	case "y", "Y":
-		m.over = nil
-		return c.yes()
-	case "k", "K":
-		if c.keep != nil {
-			m.over = nil
-			return c.keep()
-		}
-	case "n", "N", "esc", "q":
-		m.over = nil
-	}
-	return nil
-}
-
-func (c confirm) view(m *root, w, h int) []string {
-	var out []string
-	for _, l := range wrap(clean(c.text), w-2) {
-		out = append(out, warn.of("▌ ")+bold.of(l))
-	}
-	answers := accented.of("y") + " yes   "
-	if c.keep != nil {
-		answers += accented.of("k") + " keep those files   "
-	}
-	return append(out, warn.of("▌ ")+answers+accented.of("n")+" no")
-}
-
 // sheet is a text that is read.
 type sheet struct {
 	title string

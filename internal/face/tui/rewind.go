@@ -2,8 +2,6 @@ package tui
 
 import (
 	"context"
-	"fmt"
-	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -13,15 +11,12 @@ import (
 	"ramet/internal/operation/public"
 )
 
-// rewinding asks what is to go back: the conversation, the files, or both. It shows what would
-// happen to the files.
+// rewinding is a rewind that was asked for, and what it would do to files.
 type rewinding struct {
 	agent id.Agent
 	title string // the command, as it was typed
 	to    operation.RewindInput
 	plan  public.Restore
-	at    int
-	high  int
 }
 
 type rewindMsg struct {
@@ -52,13 +47,27 @@ func (r *rewinding) conversation(m *root) tea.Cmd {
 	}))
 }
 
-// rewindPlanned asks, or goes back at once where there is nothing to choose.
+// rewindPlanned asks whether to rewind the conversation, the files or both; without changed files it rewinds at once.
 func (m *root) rewindPlanned(msg rewindMsg) tea.Cmd {
 	r := msg.rewinding
-	if p := r.plan; msg.err != nil || len(p.Restored)+len(p.Removed)+len(p.Kept) == 0 {
+	lines := planLines(r.plan)
+	if msg.err != nil || len(lines) == 0 {
 		return r.conversation(m)
 	}
-	m.over = &r
+	m.ask(joinLines("Rewind ("+r.title+")?", lines), cancel,
+		option{"", "Rewind the conversation", func() tea.Cmd { return r.conversation(m) }},
+		option{"", "Restore the files", func() tea.Cmd {
+			return r.restore(m, &operation.Restore, func(o operation.RestoreOptions) any {
+				return &operation.RestoreInput{Agent: operation.AgentRef(r.agent), At: r.plan.State.ID, RestoreOptions: o}
+			})
+		}},
+		option{"", "Both", func() tea.Cmd {
+			return r.restore(m, &operation.Rewind, func(o operation.RestoreOptions) any {
+				both := r.to
+				both.Files, both.RestoreOptions = true, o
+				return &both
+			})
+		}})
 	return nil
 }
 
@@ -76,8 +85,6 @@ func filesLandmark(s *history.State) string {
 	}
 	return ""
 }
-
-func (r *rewinding) lines() []string { return planLines(r.plan) }
 
 // planLines lists what a restore would do, a line for each file.
 func planLines(plan public.Restore) []string {
@@ -124,82 +131,36 @@ func (m *root) undoPlanned(msg undoMsg) tea.Cmd {
 	if len(lines) == 0 {
 		return m.tell(good, "the files are as they were")
 	}
-	m.over = m.restoring(msg.title, msg.agent, "Undo what the last turn did to files?\n"+strings.Join(lines, "\n"), msg.plan,
-		&operation.Undo, func(o operation.RestoreOptions) any {
-			return &operation.UndoInput{Agent: operation.AgentRef(msg.agent), RestoreOptions: o}
-		})
+	m.restoring(msg.title, msg.agent, joinLines("Restore the files to their state before the last turn?", lines), msg.plan, &operation.Undo, func(o operation.RestoreOptions) any {
+		return &operation.UndoInput{Agent: operation.AgentRef(msg.agent), RestoreOptions: o}
+	})
 	return nil
 }
 
-// restoring asks whether to restore files. Those that changed while a command of the agent was
-// running are restored too if the answer is yes: the question says so, and they can be kept.
-func (m *root) restoring(title string, a id.Agent, text string, plan public.Restore, o operation.Operation, input func(operation.RestoreOptions) any) confirm {
-	run := func(options operation.RestoreOptions) func() tea.Cmd {
-		return func() tea.Cmd { return m.alter(a, m.operate(title, o, input(options))) }
+// restoring asks whether to restore files. Those that changed while a command of the agent was running may hold a person's
+// edits: they can be kept.
+func (m *root) restoring(title string, a id.Agent, text string, plan public.Restore, o operation.Operation, input func(operation.RestoreOptions) any) {
+	restore := func(label string, options operation.RestoreOptions) option {
+		return option{"", label, func() tea.Cmd { return m.alter(a, m.operate(title, o, input(options))) }}
 	}
 	if len(operation.ChangedDuring(plan)) == 0 {
-		return confirm{text: text, yes: run(operation.RestoreOptions{})}
+		m.ask(text, cancel, restore("Restore", operation.RestoreOptions{}))
+		return
 	}
-	return confirm{text: text + "\nFiles that changed while a command was running may hold edits of yours. Yes restores them too.",
-		yes: run(operation.RestoreOptions{Commands: new(true)}), keep: run(operation.RestoreOptions{Commands: new(false)})}
-}
-
-func (r *rewinding) scroll(n int) { r.at = max(0, min(r.at+n, len(r.lines())-r.high)) }
-
-func (r *rewinding) key(m *root, k tea.KeyPressMsg) tea.Cmd {
-	switch k.String() {
-	case "esc", "q", "n":
-		m.over = nil
-	case "up", "k":
-		r.scroll(-1)
-	case "down", "j":
-		r.scroll(1)
-	case "pgup":
-		r.scroll(-r.high)
-	case "pgdown":
-		r.scroll(r.high)
-	case "c":
-		m.over = nil
-		return r.conversation(m)
-	case "b":
-		return r.restore(m, &operation.Rewind, func(o operation.RestoreOptions) any {
-			both := r.to
-			both.Files, both.RestoreOptions = true, o
-			return &both
-		})
-	case "f":
-		return r.restore(m, &operation.Restore, func(o operation.RestoreOptions) any {
-			return &operation.RestoreInput{Agent: operation.AgentRef(r.agent), At: r.plan.State.ID, RestoreOptions: o}
-		})
-	}
-	return nil
+	m.ask(text+"\nFiles that changed while a command was running may contain edits of yours.", cancel,
+		restore("Restore all of them", operation.RestoreOptions{Commands: new(true)}),
+		restore("Keep files that changed while a command was running", operation.RestoreOptions{Commands: new(false)}))
 }
 
 // restore restores the files. It asks about those that changed while a command was running.
 func (r *rewinding) restore(m *root, o operation.Operation, input func(operation.RestoreOptions) any) tea.Cmd {
 	doubtful := operation.ChangedDuring(r.plan)
+	if len(doubtful) == 0 {
+		return m.alter(r.agent, m.operate(r.title, o, input(operation.RestoreOptions{})))
+	}
 	for i := range doubtful {
 		doubtful[i] = line(doubtful[i], 300)
 	}
-	ask := m.restoring(r.title, r.agent, "These files changed while a command was running:\n"+strings.Join(doubtful, "\n"), r.plan, o, input)
-	if len(doubtful) == 0 {
-		m.over = nil
-		return ask.yes()
-	}
-	m.over = ask
+	m.restoring(r.title, r.agent, joinLines("These files changed while a command was running:", doubtful), r.plan, o, input)
 	return nil
-}
-
-func (r *rewinding) view(m *root, w, h int) []string {
-	lines := r.lines()
-	r.high = max(1, min(len(lines), h-3))
-	r.scroll(0)
-	out := []string{headline("go back: "+r.title, w)}
-	for _, l := range lines[r.at:min(len(lines), r.at+r.high)] {
-		out = append(out, " "+cut(clean(l), w-1))
-	}
-	if more := len(lines) - r.at - r.high; more > 0 {
-		out = append(out, faint.of(cut(fmt.Sprintf(" … %d more (↓)", more), w)))
-	}
-	return append(out, cut(accented.of("c")+" conversation   "+accented.of("f")+" files   "+accented.of("b")+" both   "+faint.of("Esc neither"), w))
 }

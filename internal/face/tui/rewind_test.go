@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 )
@@ -8,21 +9,21 @@ import (
 func TestARewindAsksAboutFiles(t *testing.T) {
 	me := string(who("zero"))
 	plan := `call rewind {"agent":"` + me + `","to":7,"files":true,"dry_run":true}`
-	for key, want := range map[string][]string{
-		"c": {plan, `call rewind {"agent":"` + me + `","to":7}`},
-		"b": {plan, `call rewind {"agent":"` + me + `","to":7,"files":true}`},
-		"f": {plan, `call restore {"agent":"` + me + `","at":5}`},
-		"n": {plan},
+	for answer, want := range map[string][]string{
+		"Rewind the conversation": {plan, `call rewind {"agent":"` + me + `","to":7}`},
+		"Both":                    {plan, `call rewind {"agent":"` + me + `","to":7,"files":true}`},
+		"Restore the files":       {plan, `call restore {"agent":"` + me + `","at":5}`},
+		"Cancel":                  {plan},
 	} {
 		s := family()
 		s.answer = `{"state": {"id": 5}, "restored": ["a.txt"], "removed": ["new.txt"], "kept": [{"path": "mine", "why": "others could have changed it"}]}`
 		x := perform(t, s, 80, 24)
 		x.press("/rewind 7", "enter")
-		x.shows("go back: /rewind 7", "restore  a.txt", "remove   new.txt", "keep     mine  (others could have changed it)", "conversation", "both")
-		x.press(key)
-		x.hides("go back:")
+		x.shows("Rewind (/rewind 7)?", "restore  a.txt", "remove   new.txt", "keep     mine  (others could have changed it)")
+		x.answer(answer)
+		x.hides("Rewind (/rewind")
 		if !slices.Equal(s.said, want) {
-			t.Errorf("%s: %q, want %q", key, s.said, want)
+			t.Errorf("%s: %q, want %q", answer, s.said, want)
 		}
 	}
 }
@@ -45,7 +46,7 @@ func TestARewindWithoutFilesAsksNothing(t *testing.T) {
 		if !slices.Equal(s.said, want) {
 			t.Errorf("%q", s.said)
 		}
-		x.hides("go back:")
+		x.hides("Rewind (/rewind")
 	}
 }
 
@@ -55,27 +56,49 @@ func TestFilesThatChangedDuringACommandAreAskedAbout(t *testing.T) {
 	begun := ` {"agent":"` + me + `"`
 	rewind, undo := "call rewind"+begun+`,"to":7,"files":true,"dry_run":true}`, "call undo"+begun+`,"dry_run":true}`
 	for _, c := range []struct {
-		keys []string
-		want []string
+		line    string
+		answers []string
+		want    []string
 	}{
-		{[]string{"/rewind 7", "enter", "b", "y"}, []string{rewind, "call rewind" + begun + `,"to":7,"files":true,"commands":true}`}},
-		{[]string{"/rewind 7", "enter", "b", "k"}, []string{rewind, "call rewind" + begun + `,"to":7,"files":true,"commands":false}`}},
-		{[]string{"/rewind 7", "enter", "f", "y"}, []string{rewind, "call restore" + begun + `,"at":5,"commands":true}`}},
-		{[]string{"/rewind 7", "enter", "b", "n"}, []string{rewind}},
-		{[]string{"/undo", "enter", "y"}, []string{undo, "call undo" + begun + `,"commands":true}`}},
-		{[]string{"/undo", "enter", "k"}, []string{undo, "call undo" + begun + `,"commands":false}`}},
-		{[]string{"/undo", "enter", "esc"}, []string{undo}},
+		{"/rewind 7", []string{"Both", "Restore all"}, []string{rewind, "call rewind" + begun + `,"to":7,"files":true,"commands":true}`}},
+		{"/rewind 7", []string{"Both", "Keep files"}, []string{rewind, "call rewind" + begun + `,"to":7,"files":true,"commands":false}`}},
+		{"/rewind 7", []string{"Restore the files", "Restore all"}, []string{rewind, "call restore" + begun + `,"at":5,"commands":true}`}},
+		{"/rewind 7", []string{"Both", "Cancel"}, []string{rewind}},
+		{"/undo", []string{"Restore all"}, []string{undo, "call undo" + begun + `,"commands":true}`}},
+		{"/undo", []string{"Keep files"}, []string{undo, "call undo" + begun + `,"commands":false}`}},
+		{"/undo", []string{"Cancel"}, []string{undo}},
 	} {
 		s := family()
 		s.answer = `{"state": {"id": 5}, "restored": ["a.txt"], "removed": [], "kept": [{"path": "notes.txt", "why": "changed while a command was running"}]}`
 		x := perform(t, s, 80, 24)
-		last := len(c.keys) - 1
-		x.press(c.keys[:last]...)
-		x.shows("notes.txt", "keep those files")
-		x.press(c.keys[last])
-		x.hides("keep those files")
-		if !slices.Equal(s.said, c.want) {
-			t.Errorf("%q: %q, want %q", c.keys, s.said, c.want)
+		x.press(c.line, "enter")
+		for _, answer := range c.answers {
+			x.shows("notes.txt")
+			x.answer(answer)
 		}
+		x.hides("Enter confirm")
+		if !slices.Equal(s.said, c.want) {
+			t.Errorf("%q: %q, want %q", c.answers, s.said, c.want)
+		}
+	}
+}
+
+// A sentence that is typed while a box asks goes into the prompt and decides nothing.
+func TestASentenceAnswersNoBox(t *testing.T) {
+	for _, line := range []string{"/undo", "/rewind 7", "/kill ada"} {
+		s := family()
+		s.answer = `{"state": {"id": 5}, "restored": ["a.txt"], "removed": [], "kept": [{"path": "notes.txt", "why": "changed while a command was running"}]}`
+		x := perform(t, s, 80, 24)
+		x.press(line, "enter")
+		asked := len(s.said)
+		x.wait(2 * SinceAppeared)
+		x.press("down", "why did you keep both? you can fix it, bye")
+		x.shows("Enter confirm", "❯ why did you keep both? you can fix it, bye", "❯ Cancel")
+		x.press("enter") // sends the sentence
+		if len(s.said) != asked+1 || s.said[asked] != fmt.Sprintf("turn zer %q", "why did you keep both? you can fix it, bye") {
+			t.Errorf("%s: %q", line, s.said)
+		}
+		x.press("esc")
+		x.hides("Enter confirm")
 	}
 }

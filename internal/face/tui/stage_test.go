@@ -326,6 +326,24 @@ func (x *show) press(keys ...string) {
 	}
 }
 
+// answer chooses an answer of a box, and confirms it.
+func (x *show) answer(label string) {
+	x.t.Helper()
+	b, ok := x.over.(*box)
+	if !ok {
+		x.t.Fatalf("nothing asks:\n%s", x.screen())
+	}
+	x.wait(2 * SinceAppeared)
+	for _, o := range b.options {
+		if strings.HasPrefix(o.label, label) {
+			x.press("enter")
+			return
+		}
+		x.press("down")
+	}
+	x.t.Fatalf("there is no answer %q:\n%s", label, x.screen())
+}
+
 // screen is what is shown, without colours. Each line fits.
 func (x *show) screen() string {
 	x.t.Helper()

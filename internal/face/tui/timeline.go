@@ -124,9 +124,9 @@ func (t *timeline) key(m *root, k tea.KeyPressMsg) tea.Cmd {
 		m.over = nil
 		return m.forkNow(operation.ForkInput{Agent: operation.AgentRef(t.agent), At: p.ID}, m.now.model, "fork")
 	case "r":
-		m.over = confirm{text: fmt.Sprintf("Rewind to message %d? Nothing is deleted; of files you are asked.", p.ID), yes: func() tea.Cmd {
+		m.ask(fmt.Sprintf("Rewind to message %d? Nothing is deleted. You will be asked about files.", p.ID), cancel, option{"", "Rewind", func() tea.Cmd {
 			return m.rewind(fmt.Sprintf("/rewind %d", p.ID), t.agent, operation.RewindInput{To: p.ID})
-		}}
+		}})
 	case "enter":
 		m.over = nil
 		return m.readAt(p)

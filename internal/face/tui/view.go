@@ -46,7 +46,7 @@ func (m *root) drawTalk() (lines []string, x, y int) {
 	lines = append(m.middle(w, room), above...)
 	y += len(lines) + 1
 	lines = append(lines, bottom...)
-	if m.over != nil || m.search.on {
+	if _, typing := m.over.(*box); m.over != nil && !typing || m.search.on {
 		y = -1
 	}
 	if q := m.asking(); q != nil && q.Stage != Choosing {
@@ -98,8 +98,8 @@ func (m *root) queued(w int) []string {
 
 // told is what stands above the separator where nobody asks.
 func (m *root) told(w int) []string {
-	if c, ok := m.over.(confirm); ok {
-		return c.view(m, w, m.h/2)
+	if b, ok := m.over.(*box); ok {
+		return b.view(m, w, m.h*2/3)
 	}
 	out := m.queued(w)
 	if l := m.progress(w); l != "" {
@@ -163,7 +163,7 @@ func (m *root) middle(w, h int) []string {
 	if h <= 0 {
 		return nil
 	}
-	if _, small := m.over.(confirm); m.over != nil && !small {
+	if _, small := m.over.(*box); m.over != nil && !small {
 		return fill(m.over.view(m, w, h), h)
 	}
 	side := 0
