@@ -13,7 +13,7 @@ import (
 
 // terminal is the device that a program is shown on: its modes, and the canvas that writes its screen. Bubble Tea reads
 // keys and runs the loop, without its renderer: that compares every cell of the screen 60 times a second, for which an
-// idle terminal pays with one percent of a core and a key with a millisecond (docs/decisions/067-when-a-frame-is-written.md).
+// idle terminal pays with one percent of a core and a key with a millisecond (decision 074).
 type terminal struct {
 	canvas
 	o         Options
