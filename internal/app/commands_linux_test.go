@@ -48,11 +48,11 @@ func TestCommandsAreClientsOfTheKernel(t *testing.T) {
 	if err := asks.Start(); err != nil {
 		t.Fatal(err)
 	}
-	x.see("wants to use bash")
+	x.see("wants to run")
 	if out := w.ramet("ps"); !strings.Contains(out, "asks: ") {
 		t.Errorf("ps says %s", out)
 	}
-	x.decide("once")
+	x.decide("Allow once")
 	if err := asks.Wait(); err != nil {
 		t.Error(err)
 	}

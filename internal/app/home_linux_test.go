@@ -30,7 +30,7 @@ func TestHomeOnTheScreen(t *testing.T) {
 	x.see("offline/offline")
 	for _, child := range []struct{ line, ends string }{
 		{`/fork --name docs "search for 8080 in ."`, "done"},
-		{`/fork --name tests "run wc -l server.go"`, "wants to use bash"},
+		{`/fork --name tests "run wc -l server.go"`, "wants to run"},
 	} {
 		x.say(child.line)
 		x.see(child.ends)
@@ -59,21 +59,21 @@ func TestHomeOnTheScreen(t *testing.T) {
 	}
 	shot()
 	to("tests")
-	x.see("? bash wc -l server.go", "waits for your permission") // what it asks, at the right
+	x.see("? bash wc -l server.go", "waiting for your approval") // what it asks, at the right
 	shot()
 	album(x, "home", "needs you", "asks", "done", "idle", "Space answer")
 	albumPage(w)
 	x.press(" ")
-	x.see("tests wants to use bash", "❯ no", "once", "Enter answer", "↑↓ choose")
+	x.see("tests wants to run", "❯ No", "Allow once", "Enter answer", "↑↓ select")
 	shot()
 	for range 2 {
 		before := highlight(x.text())
 		x.press(down)
 		x.until("another highlight", func(s string) bool { return highlight(s) != before })
 	}
-	x.see("❯ once")
+	x.see("❯ Allow once")
 	shot()
-	album(x, "answer", "tests wants to use bash", "❯ once", "Enter answer")
+	album(x, "answer", "tests wants to run", "❯ Allow once", "Enter answer")
 	x.press(enter)
 	x.see("tests done", "│ 7 server.go", "Ran wc -l server.go") // the row stays where the cursor is
 	shot()
@@ -96,8 +96,8 @@ func TestHomeOnTheScreen(t *testing.T) {
 	x.press(enter)
 	x.leave()
 	x = w.open(100, 14, "resume") // another day, from any folder
-	x.see("project", "2 agents", "Enter goes")
-	album(x, "resume", "type to search", "2 agents", "Enter goes")
+	x.see("project", "2 agents", "Enter open")
+	album(x, "resume", "type to search", "2 agents", "Enter open")
 	x.press(enter)
 	x.see("[0]", "forked tests", "offline/offline")
 	x.leave()
@@ -115,7 +115,7 @@ func TestHomeOnTheScreen(t *testing.T) {
 	if len(parts) != len(frames) {
 		t.Fatalf("the picture has %d parts, the story %d: go test ./internal/app -run TestHomeOnTheScreen -update", len(parts), len(frames))
 	}
-	for i, says := range []string{"needs you", "waits for your permission", "Enter answer", "once", "done", "docs", "Kill docs"} {
+	for i, says := range []string{"needs you", "waiting for your approval", "Enter answer", "once", "done", "docs", "Kill docs"} {
 		if !strings.Contains(words("<g"+parts[i]), says) {
 			t.Errorf("part %d of the picture does not say %q: go test ./internal/app -run TestHomeOnTheScreen -update", i, says)
 		}

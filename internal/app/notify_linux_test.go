@@ -40,7 +40,7 @@ command = "touch $HOME/other"
 	x := w.open(100, 30)
 	x.see("[0]", "script/")
 	x.say("/gret hello")
-	x.see("/gret is no command", "did you mean /greet?")
+	x.see("unknown command /gret", "did you mean /greet?")
 	x.press("\x15") // ^U
 	x.say("/greet hello")
 	x.see("good day", " idle ")
@@ -49,17 +49,17 @@ command = "touch $HOME/other"
 	}
 	x.press("\x1b[O") // another window is in front
 	x.say("go")
-	x.see("wants to use bash", "touch made")
-	x.writes("\x1b]777;notify;ramet;", "asks for permission: touch made")
+	x.see("wants to run", "touch made")
+	x.writes("\x1b]777;notify;ramet;", "needs approval: touch made")
 	x.press("\x1b[I")
-	x.decide("no")
+	x.decide("No")
 	x.see("so be it", " idle ")
 	x.press("\x1b[O")
 	x.say("fail, there is nothing left to say")
 	x.writes("failed: ")
 	w.holds("ours", `"hook_event_name":"Notification"`, `"notification_type":"permission_prompt"`, `touch made`)
 	w.holds("theirs", `"hook_event_name":"Notification"`, `"message":"Agent `, `needs your permission for `)
-	w.holds("told", "asks for permission: touch made", "failed: ")
+	w.holds("told", "needs approval: touch made", "failed: ")
 	if _, err := os.Stat(filepath.Join(w.home, "other")); err == nil {
 		t.Error("a hook ran that another kind is for")
 	}
@@ -69,7 +69,7 @@ command = "touch $HOME/other"
 	server := w.serve()
 	for _, c := range [][2]string{{"prompt", `{"text":"/gret web"}`}, {"fork", `{"prompt":"/gret web"}`}} {
 		var answer json.RawMessage
-		if code := server.ask("POST", "/api/v1/agents/0/"+c[0], c[1], &answer); code != http.StatusBadRequest || !bytes.Contains(answer, []byte("/gret is no command")) || !bytes.Contains(answer, []byte("did you mean /greet?")) {
+		if code := server.ask("POST", "/api/v1/agents/0/"+c[0], c[1], &answer); code != http.StatusBadRequest || !bytes.Contains(answer, []byte("unknown command /gret")) || !bytes.Contains(answer, []byte("did you mean /greet?")) {
 			t.Errorf("%s: %d %s", c[0], code, answer)
 		}
 	}

@@ -31,19 +31,19 @@ func TestATurnWithToolsAsksFirst(t *testing.T) {
 	x := w.open(80, 24)
 	x.see("Three things to try")
 	x.say("run echo one > made.txt")
-	x.see("wants to use bash", "echo one > made.txt", "❯ no")
+	x.see("wants to run", "echo one > made.txt", "❯ No")
 	if _, err := os.Stat(filepath.Join(w.project, "made.txt")); err == nil {
 		t.Error("it ran before it was permitted")
 	}
-	x.decide("once")
+	x.decide("Allow once")
 	x.see("● bash", "[offline model] Ran", "idle", "(terminal), once")
 	if got, err := os.ReadFile(filepath.Join(w.project, "made.txt")); err != nil || string(got) != "one\n" {
 		t.Errorf("it made %q, %v", got, err)
 	}
 	x.say("run touch never.txt")
-	x.see("wants to use bash", "touch never.txt", "bash(touch never.txt)")
-	x.decide("no, because")
-	x.see("no, because: ▏")
+	x.see("wants to run", "touch never.txt", "bash(touch never.txt)")
+	x.decide("No, because")
+	x.see("No, because: ▏")
 	x.press("not today")
 	x.see("not today▏")
 	x.press(enter)
@@ -52,15 +52,15 @@ func TestATurnWithToolsAsksFirst(t *testing.T) {
 		t.Error("it ran although it was refused")
 	}
 	x.say("write 'some words' to notes.txt")
-	x.see("wants to use write", "notes.txt", "1 +some words")
-	x.decide("once")
+	x.see("wants to write", "notes.txt", "1 +some words")
+	x.decide("Allow once")
 	x.see("● write", "idle")
 	if got, err := os.ReadFile(filepath.Join(w.project, "notes.txt")); err != nil || !strings.Contains(string(got), "some words") {
 		t.Errorf("it wrote %q, %v", got, err)
 	}
 	x.say("run git --version")
-	x.see("wants to use bash", "git --version", "for this agent")
-	x.decide("for this agent")
+	x.see("wants to run", "git --version", "Allow for this agent")
+	x.decide("Allow for this agent")
 	x.see("git version", "idle")
 	x.say("run git --version")
 	x.until("no question", func(s string) bool { return strings.Count(s, "● bash git --version") == 2 })
@@ -224,7 +224,7 @@ func TestASigkillInMidTurnLosesNothing(t *testing.T) {
 	w.killServer()
 
 	x = w.open(80, 24)
-	x.see("[ada]", "speak", "as I was saying", "interrupted", "Enter goes on", "an unfinished thought")
+	x.see("[ada]", "speak", "as I was saying", "interrupted", "Enter continues", "an unfinished thought")
 	x.press(ctrlC)
 	x.gone("an unfinished thought")
 	x.press(enter)
@@ -292,8 +292,8 @@ func TestTenThousandLines(t *testing.T) {
 	x.say("!seq 1 10000")
 	x.see("● !", "10000", "above")
 	x.say("run seq 20001 30000")
-	x.see("wants to use bash")
-	x.decide("once")
+	x.see("wants to run")
+	x.decide("Allow once")
 	x.see("[offline model] Ran seq", "30000", "idle")
 	x.press(ctrlO) // all open: the lines are there to be scrolled
 	x.see("30000")
@@ -356,7 +356,7 @@ func TestCtrlCTwiceLeaves(t *testing.T) {
 	x := newWorld(t).open(80, 24)
 	x.see("[0]")
 	x.press(ctrlC)
-	x.see("Ctrl+C again leaves")
+	x.see("Press Ctrl+C again to quit")
 	x.press(ctrlC)
 	if code := x.ends(); code != 0 {
 		t.Errorf("it ended with %d", code)
@@ -403,11 +403,11 @@ func TestAForkWaitsForToolsAndCanBeCancelled(t *testing.T) {
 	x.say("run echo begun; read line < gate; echo went on")
 	x.see("begun", "runs bash")
 	x.say("/fork --name never")
-	x.see("the fork waits for running tools")
+	x.see("The fork is waiting for running tools")
 	x.press(escape)
 	x.see("nothing was forked", "runs bash")
 	x.say("/fork --name later")
-	x.see("the fork waits for running tools")
+	x.see("The fork is waiting for running tools")
 	if err := os.WriteFile(gate, []byte("x\n"), 0); err != nil {
 		t.Fatal(err)
 	}
@@ -418,7 +418,7 @@ func TestAForkWaitsForToolsAndCanBeCancelled(t *testing.T) {
 	}
 }
 
-// choose chooses an answer of the box above the prompt, and confirms it.
+// choose goes down to an answer of the box above the prompt, and confirms it.
 func (t *terminal) choose(answer string) {
 	t.t.Helper()
 	t.see("  "+answer, "Enter confirm")
@@ -426,18 +426,17 @@ func (t *terminal) choose(answer string) {
 		if strings.Contains(t.text(), "❯ "+answer) {
 			break
 		}
-		t.press("\x1b[B")
-		time.Sleep(50 * time.Millisecond)
+		before := highlight(t.text())
+		t.press(down)
+		t.until("another highlight", func(s string) bool { return highlight(s) != before })
 	}
-	t.see("❯ " + answer)
 	t.press(enter)
 }
 
 // leaveSure leaves also where agents are at work.
 func (t *terminal) leaveSure() {
 	t.t.Helper()
-	t.press("/exit", enter)
-	t.choose("Stop and leave")
+	t.press("/exit", enter, down, enter) // it asks if an agent is still working
 	if code := t.ends(); code != 0 {
 		t.t.Errorf("it ended with %d\n%s", code, t.text())
 	}
@@ -454,8 +453,8 @@ func TestABackgroundAgentAsksWithoutStealingTheScreen(t *testing.T) {
 	x.press(ctrlUp)
 	x.see("[0]", "1 question: Ctrl+P") // a notice says it too, but not for ever
 	x.press("\x10")                    // Ctrl+P
-	x.see("[ada]", "wants to use bash", "echo from ada")
-	x.decide("once")
+	x.see("[ada]", "wants to run", "echo from ada")
+	x.decide("Allow once")
 	x.see("from ada", "done")
 	x.press(ctrlUp)
 	x.see("[0]")

@@ -37,7 +37,7 @@ func TestClosingATerminalStopsNoAgent(t *testing.T) {
 	x.say("think")
 	x.see("a long thought")
 	x.leave()
-	x.see("1 agent at work in the background", "`ramet` shows them again")
+	x.see("1 agent still working in the background", "`ramet` shows them again")
 
 	y := w.open(90, 24)
 	y.see("think", "Esc stops")
@@ -62,8 +62,8 @@ func TestATerminalOutlivesItsKernel(t *testing.T) {
 	x := w.open(90, 24)
 	x.see("[0]")
 	x.say("run sleep 1000")
-	x.see("wants to use bash")
-	x.decide("once")
+	x.see("wants to run")
+	x.decide("Allow once")
 	x.see("runs bash")
 	x.press("an unfinished thought")
 	first := w.server().PID
@@ -83,9 +83,9 @@ func TestAQuestionIsAnsweredInAnotherTerminal(t *testing.T) {
 	x.see("[0]")
 	y.see("[0]")
 	x.say("run echo one > made.txt")
-	x.see("wants to use bash")
-	y.see("wants to use bash")
-	y.decide("once")
+	x.see("wants to run")
+	y.see("wants to run")
+	y.decide("Allow once")
 	x.see("● bash", " idle ")
 	y.see("● bash", " idle ")
 	x.leave()
@@ -112,7 +112,7 @@ func TestOneKernelIsStarted(t *testing.T) {
 	x := w.open(90, 24)
 	x.see("[0]")
 	x.say("run sleep 1000")
-	x.see("wants to use bash")
+	x.see("wants to run")
 	cmd := exec.Command(w.exe, "server", "stop")
 	cmd.Dir, cmd.Env = w.project, w.env
 	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "error[CONFLICT]") || !strings.Contains(string(out), "--force") {

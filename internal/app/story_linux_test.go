@@ -26,9 +26,9 @@ func TestTheStory(t *testing.T) {
 	x.see("Three things to try", "offline/offline")
 	album(x, "first", "Three things to try", "/tour shows around", "/key takes a key", "offline/offline")
 	x.say("replace :8080 with :9090 in server.go")
-	x.see("wants to use edit", "server.go", "❯ no", "↑↓ choose")
-	album(x, "question", "wants to use edit", "❯ no", "once", "for this project", "↑↓ choose")
-	x.decide("once")
+	x.see("wants to edit", "server.go", "❯ No", "↑↓ select")
+	album(x, "question", "wants to edit", "❯ No", "Allow once", "Always allow", "↑↓ select")
+	x.decide("Allow once")
 	x.see("● edit", "[offline model]", "idle")
 	x.say(`/fork --name docs "search for 9090 in ."`)
 	x.see("[docs]", "[offline model]", "done")
@@ -38,12 +38,12 @@ func TestTheStory(t *testing.T) {
 	x.say(`/send docs "The port is 9090 now."`)
 	x.see("letter 1 to docs")
 	x.say(`/fork --name tests "run wc -l server.go"`)
-	x.see("[tests]", "wants to use bash", "wc -l server.go")
+	x.see("[tests]", "wants to run", "wc -l server.go")
 	x.press(ctrlT)
-	x.see("3 agents", "├ docs", "└ tests", "? bash wc -l server.go", "waits for your permission", "asks · ", "k · $0.00 ─", "context 1%", "↑↓ choose") // all that comes by itself
+	x.see("3 agents", "├ docs", "└ tests", "? bash wc -l server.go", "waiting for your approval", "asks · ", "k · $0.00 ─", "context 1%", "↑↓ select") // all that comes by itself
 	got := picture(x)
 	x.press(ctrlT)
-	x.decide("once")
+	x.decide("Allow once")
 	x.see("● bash", "done")
 	x.leave()
 

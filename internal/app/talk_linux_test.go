@@ -29,7 +29,7 @@ func TestAModelAsksAtTheTerminal(t *testing.T) {
 	x.decide("PostgreSQL")
 	x.see("And which port?", "in other words")
 	x.decide("in other words")
-	x.see("your words: ")
+	x.see("Your answer: ")
 	x.press("the usual one")
 	x.see("your words: the usual one")
 	x.press(enter)

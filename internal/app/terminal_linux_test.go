@@ -239,7 +239,7 @@ func (t *terminal) say(line string) {
 // are its own.
 func (t *terminal) decide(choice string) {
 	t.t.Helper()
-	t.see("↑↓ choose")
+	t.see("↑↓ select")
 	for range 5 {
 		if strings.Contains(t.text(), "❯ "+choice) {
 			break

@@ -134,16 +134,16 @@ func TestAChangeIsAcceptedInTheTerminal(t *testing.T) {
 	x.say("hello")
 	x.see("AGENTS.md has changed since you accepted it", "F2 shows it")
 	x.press("\x1bOQ") // F2
-	x.see("-Be kind.", "+Be quick.", "Ctrl+A accepts exactly this")
+	x.see("-Be kind.", "+Be quick.", "Ctrl+A accept exactly this")
 	x.press("yes, of course", "\r")
 	x.gone("Ctrl+A accepts")
 	if said := w.ramet("trust", "--list"); !strings.Contains(said, "changed  instructions") {
 		t.Errorf("letters accepted it:\n%s", said)
 	}
 	x.press("\x1bOQ")
-	x.see("Ctrl+A accepts exactly this")
+	x.see("Ctrl+A accept exactly this")
 	x.press("\x01")
-	x.see("accepted; it counts from the next turn on")
+	x.see("accepted; in effect from the next turn")
 	if said := w.ramet("trust"); !strings.Contains(said, "is trusted with what is listed") {
 		t.Errorf("then\n%s", said)
 	}

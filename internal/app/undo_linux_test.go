@@ -30,7 +30,7 @@ func TestFilesAreUndoneInTheTerminal(t *testing.T) {
 		t.Errorf("%q, %v", text, err)
 	}
 	x.say("/undo")
-	x.choose("Restore all of them")
+	x.choose("Restore")
 	x.see("restored  made")
 	x.say("/rewind before")
 	x.see("Rewind (/rewind before)?", "keep     made")

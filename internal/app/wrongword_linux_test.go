@@ -17,13 +17,13 @@ func TestAWrongWordNamesTheNearestAndStays(t *testing.T) {
 		{"/model ofline", `"ofline" names no model: did you mean "offline/offline"?`},
 		{"/config them", `unknown key "them": did you mean "theme"?`},
 		{"/config theme drak", `theme cannot be "drak": did you mean "dark"?`},
-		{"/key antropic", `antropic is no vendor that takes a key: did you mean "anthropic"?`},
+		{"/key antropic", `antropic is not a vendor with a key: did you mean "anthropic"?`},
 		{"/filter-mail --from revewer", `✗ /filter-mail --from revewer: error[NOT_FOUND]: no agent "revewer": did you mean "reviewer"?`},
 		{"/send revewer hello", `✗ /send revewer hello: error[NOT_FOUND]: no agent "revewer": did you mean "reviewer"?`},
 		{"/switch revewer", `no agent revewer: did you mean "reviewer"?`},
 		{"/fork --driver cluade look", `no driver "cluade" is known: did you mean "claude"?`},
 		{"/import cluade", `✗ /import cluade: `},
-		{"/help forkk", "/forkk is no command; did you mean /fork?"},
+		{"/help forkk", "unknown command /forkk; did you mean /fork?"},
 	} {
 		x.say(one[0])
 		x.see(one[1], "❯ "+one[0])

@@ -83,8 +83,8 @@ func TestParseSaysWhereAndWhatInstead(t *testing.T) {
 	for in, want := range map[string]string{
 		``:                               "no command at column 1: /help lists the commands",
 		`/`:                              "no command at column 2: /help lists the commands",
-		`  /frok`:                        `/frok is no command, at column 3: did you mean /fork? usage: /fork [--name NAME] [--role ROLE] [--at ID] [--model MODEL] [--driver PROGRAM] [--effort EFFORT] [--worktree] [--clean] ["PROMPT"]`,
-		`/xyzzy`:                         "/xyzzy is no command, at column 1: /help lists the commands",
+		`  /frok`:                        `unknown command /frok, at column 3: did you mean /fork? usage: /fork [--name NAME] [--role ROLE] [--at ID] [--model MODEL] [--driver PROGRAM] [--effort EFFORT] [--worktree] [--clean] ["PROMPT"]`,
+		`/xyzzy`:                         "unknown command /xyzzy, at column 1: /help lists the commands",
 		`/kill --cascde`:                 "/kill, column 7: --cascde is no option of /kill; did you mean --cascade?: usage: /kill [--cascade] [--reason REASON] [AGENT]",
 		`/kill a --cascade=yes`:          "/kill, column 9: --cascade takes no value: usage: /kill [--cascade] [--reason REASON] [AGENT]",
 		`/kill a b`:                      "/kill, column 9: b is one argument too many: usage: /kill [--cascade] [--reason REASON] [AGENT]",
@@ -101,8 +101,8 @@ func TestParseSaysWhereAndWhatInstead(t *testing.T) {
 		`/rename`:                        "/rename, column 8: the name is missing: usage: /rename NAME",
 		`/read-mail x`:                   "/read-mail, column 12: x is not the number of a letter: usage: /read-mail [--peek] [N]",
 		`/export a\`:                     "/export, column 10: nothing follows the backslash: usage: /export [PATH]",
-		`/help fokr`:                     "/help, column 7: /fokr is no command; did you mean /fork?: usage: /help [COMMAND]",
-		"/\x1b[2J":                       "/␛[2J is no command, at column 1: /help lists the commands",
+		`/help fokr`:                     "/help, column 7: unknown command /fokr; did you mean /fork?: usage: /help [COMMAND]",
+		"/\x1b[2J":                       "unknown command /␛[2J, at column 1: /help lists the commands",
 		`/switch --model`:                "/switch, column 9: --model is no option of /switch: usage: /switch AGENT",
 		`/filter-mail --from a --from b`: "/filter-mail, column 23: --from stands twice: usage: /filter-mail --from AGENT",
 	} {

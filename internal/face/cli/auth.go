@@ -74,7 +74,7 @@ not stored. If it cannot be reached, the key is stored all the same. --untried a
 // try asks the vendor whether it takes a key, and gives the words that tell how
 // that went.
 func (p ModelsPorts) try(ctx context.Context, l *Line, v catalog.Vendor, key string) (string, error) {
-	const stored = "the key of %s is stored"
+	const stored = "saved the key for %s"
 	if p.Try == nil {
 		return stored, nil
 	}
@@ -85,12 +85,12 @@ func (p ModelsPorts) try(ctx context.Context, l *Line, v catalog.Vendor, key str
 	err = p.Try(ctx, v, key, keys.Access(v).Base)
 	switch {
 	case err == nil:
-		return "the key of %s is good, and stored", nil
+		return "checked and saved the key for %s", nil
 	case fault.Is(err, fault.ProviderAuth):
 		return "", fault.New(fault.ProviderAuth, "nothing was stored: %w", err).
 			WithHint("check the key; --untried stores it all the same")
 	}
-	return stored + "; it could not be tried: " + strings.ReplaceAll(text.Line(err.Error(), 200), "%", "%%"), nil
+	return stored + ", but couldn't check it: " + strings.ReplaceAll(text.Line(err.Error(), 200), "%", "%%"), nil
 }
 
 func authRemoveCommand(l *Line) *cobra.Command {

@@ -97,7 +97,7 @@ With --json every event is one line of JSON.`,
 	flags.BoolVar(&f.clean, "clean", false, "with --fork --worktree: only what is committed")
 	flags.BoolVar(&f.worktree, "worktree", false, "with --fork: give the child files of its own, a git worktree and a branch")
 	flags.StringVar(&f.role, "role", "", "with --fork: make the child by a definition of .agents/agents or .claude/agents")
-	flags.BoolVar(&f.fresh, "fresh", false, "begin behind a clear, without the context so far")
+	flags.BoolVar(&f.fresh, "fresh", false, "start with an empty context")
 	flags.BoolVar(&f.resume, "continue", false, "go on with what is there, without a new prompt")
 	flags.BoolVar(&f.all, "all", false, "with --continue: go on with everything that was interrupted")
 	flags.BoolVar(&f.again, "resume", false, "go on with an interrupted task in a new child, forked where it stopped")

@@ -443,7 +443,7 @@ func TestDefinedCommandsArePromptsAndOwnOnesComeFirst(t *testing.T) {
 func TestASlashIsNotAlwaysACommand(t *testing.T) {
 	x := perform(t, family(), 80, 24)
 	x.press("/zpa it", "enter")
-	x.shows("/zpa is no command", "did you mean /zap?")
+	x.shows("unknown command /zpa", "did you mean /zap?")
 	if x.now.input.text() != "/zpa it" || len(x.s.said) > 0 {
 		t.Fatalf("prompt %q, said %q", x.now.input.text(), x.s.said)
 	}

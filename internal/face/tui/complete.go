@@ -182,7 +182,7 @@ func (c *completion) view(w, h int) []string {
 	var out []string
 	if len(c.Candidates) > room && room > 3 {
 		room--
-		out = append(out, faint.of(cut(fmt.Sprintf(" %d of %d · ↑↓ choose · Tab takes", c.at+1, len(c.Candidates)), w)))
+		out = append(out, faint.of(cut(fmt.Sprintf(" %d of %d · ↑↓ select · Tab complete", c.at+1, len(c.Candidates)), w)))
 	}
 	from := max(0, min(c.at-room/2, len(c.Candidates)-room))
 	for i := from; i < len(c.Candidates) && i < from+room; i++ {

@@ -30,7 +30,7 @@ func (m *root) goOnAll() tea.Cmd {
 		return m.tell(plain, "nothing was interrupted")
 	}
 	slices.SortStableFunc(cut, func(a, b agent.Agent) int { return cmp.Compare(b.Depth, a.Depth) })
-	cmds := []tea.Cmd{m.tell(plain, "going on with "+text.Count(len(cut), "agent"))}
+	cmds := []tea.Cmd{m.tell(plain, "resuming "+text.Count(len(cut), "agent"))}
 	for _, a := range cut {
 		cmds = append(cmds, m.begin(m.screen(a.ID), ""))
 	}

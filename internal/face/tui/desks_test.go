@@ -52,7 +52,7 @@ func TestAKeyIsTakenInPlaceAndNotShown(t *testing.T) {
 	x.press("/key antropic", "enter")
 	x.shows(`did you mean "anthropic"?`)
 	x.press("ctrl+c", "/key anthropic", "enter", "sk-secret")
-	x.shows("•••••••••", "not shown")
+	x.shows("•••••••••", "isn't shown")
 	if got := x.screen(); strings.Contains(got, "secret") {
 		t.Errorf("the key is shown:\n%s", got)
 	}
@@ -61,9 +61,9 @@ func TestAKeyIsTakenInPlaceAndNotShown(t *testing.T) {
 	if x.over == nil || !strings.Contains(x.note.text, errTest.Error()) {
 		t.Error("a refused key closes the place where it can be mended, silently")
 	}
-	x.s.err, x.s.answer = nil, "the key of Anthropic is good, and stored"
+	x.s.err, x.s.answer = nil, "checked and saved the key for Anthropic"
 	x.press("sk-other", "enter")
-	x.shows("is good, and stored")
+	x.shows("checked and saved the key")
 	if x.over != nil || !slices.Contains(x.s.said, "key anthropic sk-other") {
 		t.Errorf("%q", x.s.said)
 	}

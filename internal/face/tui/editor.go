@@ -19,10 +19,6 @@ type Editor struct {
 
 	undo, redo []snapshot
 	typing     bool // the last change was typing: the next letter belongs to it
-
-	history [][]atom // oldest first
-	back    int      // how many entries back; 0 is the draft
-	draft   snapshot // while back > 0
 }
 
 // atom is one cluster, a line feed, or a paste.
@@ -102,16 +98,6 @@ func (e Editor) Replace(start, end int, s string) Editor {
 	e = e.remember()
 	from := e.atomAt(start)
 	return e.splice(from, max(from, e.atomAt(end)), cleanEditor(s))
-}
-
-// Clear empties the editor. It can be undone.
-func (e Editor) Clear() Editor {
-	if e.Empty() {
-		return e
-	}
-	e = e.remember()
-	e.atoms, e.cursor, e.back = nil, 0, 0
-	return e
 }
 
 // undoChange takes the last change back.

@@ -6,8 +6,6 @@ import "strings"
 type EditorState struct {
 	Parts  []EditorPart `json:"parts,omitempty"`
 	Cursor int          `json:"cursor"` // bytes of the text before it
-	// Draft is what was being written when an entry of the history was looked at.
-	Draft *EditorState `json:"draft,omitempty"`
 }
 
 // EditorPart is a stretch of typed text, or one paste.
@@ -16,19 +14,9 @@ type EditorPart struct {
 	Paste string `json:"paste,omitempty"`
 }
 
-// State is what must be kept to go on after a restart. Undo and history are not
-// in it.
+// State returns what must be kept to continue after a restart. The changes that could be undone are not in it.
 func (e Editor) State() EditorState {
-	s := stateOf(snapshot{e.atoms, e.cursor})
-	if e.back > 0 {
-		draft := stateOf(e.draft)
-		s.Draft = &draft
-	}
-	return s
-}
-
-func stateOf(from snapshot) EditorState {
-	s := EditorState{Cursor: sizeOf(from.atoms[:from.cursor])}
+	s := EditorState{Cursor: e.Offset()}
 	var typed strings.Builder
 	flush := func() {
 		if typed.Len() > 0 {
@@ -36,7 +24,7 @@ func stateOf(from snapshot) EditorState {
 			typed.Reset()
 		}
 	}
-	for _, a := range from.atoms {
+	for _, a := range e.atoms {
 		if a.paste() {
 			flush()
 			s.Parts = append(s.Parts, EditorPart{Paste: a.text})
@@ -48,23 +36,8 @@ func stateOf(from snapshot) EditorState {
 	return s
 }
 
-// Restore returns the editor with the draft of a state, and the history that it
-// has. A state that was damaged gives what can be read of it. A draft behind an
-// entry of the history comes back with Down.
-func (e Editor) Restore(s EditorState) Editor {
-	e = Editor{history: e.history}
-	if s.Draft != nil && len(e.history) > 0 {
-		behind := s.Draft.snapshot()
-		e.back, e.draft = 1, behind
-	} else if s.Draft != nil && len(s.Draft.Parts) > 0 {
-		s = *s.Draft
-	}
-	now := s.snapshot()
-	e.atoms, e.cursor = now.atoms, now.cursor
-	return e
-}
-
-func (s EditorState) snapshot() snapshot {
+// Restore returns an editor with the draft of a state. A damaged state gives what can be read of it.
+func (Editor) Restore(s EditorState) Editor {
 	var e Editor
 	for _, p := range s.Parts {
 		if p.Paste != "" {
@@ -72,5 +45,6 @@ func (s EditorState) snapshot() snapshot {
 		}
 		e.atoms = append(e.atoms, cutEditor(cleanEditor(p.Text))...)
 	}
-	return snapshot{e.atoms, e.atomAt(s.Cursor)}
+	e.cursor = e.atomAt(s.Cursor)
+	return e
 }

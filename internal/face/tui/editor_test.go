@@ -96,7 +96,6 @@ func TestUndoTakesWordsAndBringsThemBack(t *testing.T) {
 	check(t, e.undoChange().undoChange().undoChange(), 20, "|")
 	check(t, e.undoChange().undoChange().redoChange().redoChange().redoChange(), 20, "one two|")
 	check(t, e.undoChange().Insert("!").redoChange(), 20, "one!|")
-	check(t, e.Clear().undoChange(), 20, "one two|")
 	check(t, e.deleteWordLeft().undoChange(), 20, "one two|")
 	// Two futures of one editor do not disturb each other.
 	a, b := e.Insert(" a"), e.Insert(" b")
@@ -129,31 +128,9 @@ func TestALargePasteIsOnePiece(t *testing.T) {
 	}
 }
 
-func TestHistoryKeepsTheDraft(t *testing.T) {
-	e := Editor{}.WithHistory([]string{"first", "second\nof two"}).Insert("draft").moveLeft()
-	check(t, e.moveUp(20), 20, "second/of two|")
-	check(t, e.moveUp(20).moveUp(20), 20, "second|/of two")
-	older := e.moveUp(20).moveUp(20).moveUp(20)
-	check(t, older, 20, "first|")
-	check(t, older.moveUp(20), 20, "first|")
-	check(t, older.moveDown(20), 20, "second/of two|")
-	check(t, older.moveDown(20).moveDown(20), 20, "draf|t")
-	check(t, older.undoChange(), 20, "second|/of two")
-	sent, next := older.Insert("!").Submit()
-	if sent != "first!" || !next.Empty() {
-		t.Errorf("%q", sent)
-	}
-	check(t, next.moveUp(20), 20, "first!|")
-	_, same := next.Insert("first!").Submit()
-	check(t, same.moveUp(20).moveUp(20), 20, "second/of two|")
-	if _, e := (Editor{}).Submit(); len(e.history) != 0 {
-		t.Error("nothing was remembered")
-	}
-}
-
 func TestStateSurvivesJSON(t *testing.T) {
-	e := Editor{}.WithHistory([]string{"old"}).Insert("say 日").paste(strings.Repeat("l\n", 50)).Insert("e\u0301 end").moveLeft().moveLeft()
-	for name, e := range map[string]Editor{"draft": e, "history": e.moveUp(80), "empty": {}} {
+	e := Editor{}.Insert("say 日").paste(strings.Repeat("l\n", 50)).Insert("e\u0301 end").moveLeft().moveLeft()
+	for name, e := range map[string]Editor{"draft": e, "empty": {}} {
 		b, err := json.Marshal(e.State())
 		if err != nil {
 			t.Fatal(err)
@@ -162,14 +139,12 @@ func TestStateSurvivesJSON(t *testing.T) {
 		if err := json.Unmarshal(b, &s); err != nil {
 			t.Fatal(err)
 		}
-		got := Editor{}.WithHistory([]string{"old"}).Restore(s)
+		got := Editor{}.Restore(s)
 		if shown(got, 30) != shown(e, 30) || got.Text() != e.Text() || !reflect.DeepEqual(got.State(), e.State()) {
 			t.Errorf("%s: %q became %q", name, shown(e, 30), shown(got, 30))
 		}
 		check(t, got.moveDown(80).moveBottom(), 80, shown(e.moveDown(80).moveBottom(), 80))
 	}
-	// Without the history, the draft is what counts.
-	check(t, Editor{}.Restore(e.moveUp(80).State()).moveBottom(), 80, "say 日[pasted 50 lines]e\u0301 end|")
 	check(t, Editor{}.Restore(EditorState{Parts: []EditorPart{{Text: "a\x1b"}}, Cursor: -7}), 80, "|a␛")
 	check(t, Editor{}.Restore(EditorState{Parts: []EditorPart{{Text: "ab"}}, Cursor: 1 << 40}), 80, "ab|")
 }

@@ -107,28 +107,24 @@ func (e Editor) place(lines []editorLine, width int) (row, col int) {
 	return row, min(e.cells(lines[row].start, e.cursor, width), width-1)
 }
 
-// moveUp moves one row up; from the first row, to the entry before in the history.
+// moveUp moves one row up.
 func (e Editor) moveUp(width int) Editor {
 	width = max(width, 1)
 	lines := e.lines(width)
 	if row, col := e.place(lines, width); row > 0 {
 		return e.toRow(lines[row-1], col, width)
 	}
-	return e.recall(e.back + 1)
+	return e
 }
 
-// moveDown moves one row down; from the last row, to the next entry in the history and
-// at last back to the draft.
+// moveDown moves one row down, and from the last row to the end.
 func (e Editor) moveDown(width int) Editor {
 	width = max(width, 1)
 	lines := e.lines(width)
 	if row, col := e.place(lines, width); row < len(lines)-1 {
 		return e.toRow(lines[row+1], col, width)
 	}
-	if e.back == 0 {
-		return e.moveBottom()
-	}
-	return e.recall(e.back - 1)
+	return e.moveBottom()
 }
 
 func (e Editor) toRow(l editorLine, col, width int) Editor {

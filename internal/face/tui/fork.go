@@ -34,7 +34,7 @@ func (m *root) forkNow(in operation.ForkInput, model llm.Ref, said string) tea.C
 	parent := id.Agent(in.Agent)
 	s := m.screen(parent)
 	if s.barrier != nil {
-		return m.tell(warn, "a fork of this agent is waiting already")
+		return m.tell(warn, "a fork of this agent is already waiting")
 	}
 	known, ok := m.agents.get(parent)
 	if !ok {
@@ -74,7 +74,7 @@ func (m *root) forked(msg forkedMsg) tea.Cmd {
 	cmds := []tea.Cmd{m.look(), m.catchUp(s)}
 	said := "forked " + msg.child.Label()
 	if parent, ok := m.agents.get(msg.parent); ok && parent.Cwd != msg.child.Cwd {
-		said += "; its files are its own: `ramet merge " + msg.child.Label() + "` brings them back"
+		said += "; it has its own copy of the files: `ramet merge " + msg.child.Label() + "` merges them"
 	} else {
 		said += "; files are shared with " + m.agents.label(msg.parent)
 	}
@@ -90,7 +90,7 @@ func (m *root) forked(msg forkedMsg) tea.Cmd {
 		cmds = append(cmds, m.goTo(msg.child.ID))
 	}
 	if len(m.agents.living) == 2 {
-		said += "; Left at an empty prompt shows everybody"
+		said += "; press ← on an empty prompt to see all agents"
 	}
 	cmds = append(cmds, m.tell(good, said))
 	return tea.Batch(cmds...)

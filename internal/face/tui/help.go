@@ -17,7 +17,7 @@ func (m *root) openHelp(topic string) tea.Cmd {
 	if topic != "" {
 		row, ok := operation.SlashRows().Find(strings.TrimPrefix(topic, "/"))
 		if !ok {
-			return m.tell(bad, "no command "+topic)
+			return m.tell(bad, "unknown command "+topic)
 		}
 		s.title = row.Usage
 		s.lines = append([]string{"", row.Summary + ".", ""}, wrap(row.Help, w)...)
@@ -37,7 +37,7 @@ func (m *root) openHelp(topic string) tea.Cmd {
 }
 
 func describe(name, what string, w int) []string {
-	const column = 20
+	const column = 24
 	if w < 60 {
 		out := []string{accent.of(name)}
 		for _, l := range wrap(what, w-2) {
@@ -58,7 +58,7 @@ func describe(name, what string, w int) []string {
 
 // welcome is what is shown where nobody has said anything yet.
 func (m *root) welcome(w int) []string {
-	out := []string{accented.of("ramet") + " runs agents as processes: they fork, mail each other, and survive.", ""}
+	out := []string{accented.of("ramet") + " runs agents as processes: they fork, mail each other, and survive crashes.", ""}
 	model, known := m.models[m.now.agent]
 	switch {
 	case !known:
@@ -66,15 +66,15 @@ func (m *root) welcome(w int) []string {
 	case model.err != nil:
 		out = append(out, bad.of("No model: "+line(model.err.Error(), 3*w)))
 	case model.BuiltIn:
-		out = append(out, bold.of("Model: "+model.Ref.String())+", which is built in, because no key is set: it carries out plain orders (run, read, write, search, fork, send), without a network, and answers “how do I …?”.",
-			accent.of("/tour")+" shows around in two minutes. For a model that thinks: "+accent.of("/key")+" takes a key and tries it.")
+		out = append(out, bold.of("Model: "+model.Ref.String())+", a tiny built-in model, because no API key is set. It works offline, understands simple commands (run, read, write, search, fork, send) and answers “how do I …?”.",
+			accent.of("/tour")+": a two-minute tour. "+accent.of("/key")+": add an API key for a real model.")
 	default:
 		out = append(out, bold.of("Model: "+model.Ref.String())+", "+model.Why+". /model changes it.")
 	}
 	out = append(out, m.whatElse()...)
 	out = append(out, "", "Three things to try:",
-		"  "+accent.of("run go version")+"            it asks before anything runs",
-		"  "+accent.of(`/fork "list the files"`)+"    a child with this context; Ctrl+↑ comes back",
+		"  "+accent.of("run go version")+"            asks before it runs anything",
+		"  "+accent.of(`/fork "list the files"`)+"    a child with this context; Ctrl+↑ returns",
 		"  "+accent.of("Ctrl+T")+"                    the tree of agents; F1 shows all keys", "")
 	var lines []string
 	for _, l := range out {
@@ -95,10 +95,10 @@ func (m *root) whatElse() []string {
 		if len(v) == 0 || v[0].BuiltIn {
 			continue
 		}
-		out = append(out, "Also usable of "+line(v[0].Ref.Vendor, 30)+": "+namesOf(v), toUse(v[0], "or /model, which lists all"))
+		out = append(out, "Also available from "+line(v[0].Ref.Vendor, 30)+": "+namesOf(v), toUse(v[0], "(/model lists all)"))
 	}
 	for _, v := range byVendor(m.found) {
-		out = append(out, line(v[0].Title, 40)+" answers on this machine: "+namesOf(v), toUse(v[0], "uses it for this agent"))
+		out = append(out, line(v[0].Title, 40)+" is running on this machine: "+namesOf(v), toUse(v[0], "uses it for this agent"))
 	}
 	return out
 }
@@ -136,29 +136,29 @@ func namesOf(all []Model) string {
 
 // keyHelp is what the keys do, for the help screen.
 var keyHelp = [][2]string{
-	{"Enter", "send; on an empty prompt: go on with what was interrupted"},
+	{"Enter", "send; on an empty prompt: resume what was interrupted"},
 	{"Alt+Enter, Ctrl+J", "new line"},
-	{"Esc, Ctrl+C", "stop the turn; Ctrl+C twice on an empty prompt leaves"},
+	{"Esc, Ctrl+C", "stop the turn; Ctrl+C twice on an empty prompt quits"},
 	{"Ctrl+↑ ↓ ← →", "go to the parent, newest child, siblings"},
 	{"Ctrl+T", "tree of agents"},
 	{"Ctrl+G", "go to an agent by a few letters"},
-	{"← on an empty prompt", "Home: everybody, by what you can do about them"},
-	{"Ctrl+R", "find a former prompt"},
-	{"Ctrl+X", "write the prompt in your $EDITOR"},
-	{"Alt+R", "go on with everything that was interrupted"},
-	{"Ctrl+P", "go to the agent that asks for permission"},
-	{"↑ ↓, Enter", "while it asks: choose; decide, on an empty prompt"},
+	{"← on an empty prompt", "Home: all agents, by what needs your attention"},
+	{"Ctrl+R", "find an earlier prompt"},
+	{"Ctrl+X", "edit the prompt in your $EDITOR"},
+	{"Alt+R", "resume everything that was interrupted"},
+	{"Ctrl+P", "go to the agent that needs approval"},
+	{"↑ ↓, Enter", "answer a question, on an empty prompt"},
 	{"Shift+Tab", "mode: ask, accept edits, box, read-only"},
 	{"Ctrl+L", "lineage: forks, marks; fork or rewind from there"},
-	{"Ctrl+O", "open or close all calls and thoughts"},
-	{"Alt+↑ ↓", "pick a block; Enter opens it, c copies it"},
+	{"Ctrl+O", "expand or collapse all calls and thoughts"},
+	{"Alt+↑ ↓", "select a block; Enter opens it, c copies it"},
 	{"Ctrl+V", "paste the image on the clipboard; a dropped file, or @FILE, shows one too"},
 	{"Ctrl+F", "search in the conversation"},
 	{"PgUp, PgDn, wheel", "scroll; Ctrl+Home, Ctrl+End: to the ends"},
 	{"Alt+C", "copy the last answer"},
-	{"↑ ↓", "at the edge of the prompt: former prompts"},
+	{"↑ ↓", "at the edge of the prompt: earlier prompts"},
 	{"Tab", "complete /commands, @files"},
 	{"!command", "run a command yourself; the model does not see it"},
-	{"F2", "what acts in the project, and what has changed in it"},
+	{"F2", "what is active in the project, and what changed"},
 	{"F1", "this help"},
 }

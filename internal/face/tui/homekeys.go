@@ -201,7 +201,7 @@ func (m *root) homeQuestion() tea.Cmd {
 			return tea.Batch(m.putHome((from+1+n)%len(h.lines)), m.homeWrite(a))
 		}
 	}
-	return m.tell(faint, "nobody asks for anything")
+	return m.tell(faint, "no agent needs approval")
 }
 
 // homeFork asks whether to fork, and with which files.
@@ -282,7 +282,7 @@ func (m *root) homeMail(r public.HomeEntry) tea.Cmd {
 	workspace, ctx := m.workspace, m.ctx
 	return func() tea.Msg {
 		said, err := workspace.Command(ctx, "mail", string(r.ID))
-		return sheetMsg{title: "mail of " + r.Name, text: said, err: err}
+		return sheetMsg{title: r.Name + "'s mail", text: said, err: err}
 	}
 }
 
@@ -291,7 +291,7 @@ func (m *root) homeDiff(r public.HomeEntry) tea.Cmd {
 	workspace, ctx := m.workspace, m.ctx
 	return func() tea.Msg {
 		said, err := workspace.Changed(ctx, r.ID)
-		return sheetMsg{title: "what " + r.Name + " changed", text: said, diff: true, err: err}
+		return sheetMsg{title: r.Name + "'s changes", text: said, diff: true, err: err}
 	}
 }
 
@@ -300,7 +300,7 @@ func (m *root) sheeted(msg sheetMsg) tea.Cmd {
 		return m.tell(bad, explain(msg.err))
 	}
 	if strings.TrimSpace(msg.text) == "" {
-		return m.tell(faint, msg.title+": nothing")
+		return m.tell(faint, msg.title+": none")
 	}
 	if m.over != nil {
 		return nil
@@ -318,22 +318,22 @@ type previewMsg struct{}
 
 // homeHelp is what the keys of Home do.
 func homeHelp(w int) *sheet {
-	s := &sheet{title: "Home: everybody at a glance"}
+	s := &sheet{title: "Home: all agents at a glance"}
 	s.lines = append(s.lines, "")
-	s.lines = append(s.lines, wrap("Rows stand by what you can do: those who need you (they ask, failed, or were interrupted), those who work or wait, those who are done, the idle. Children stand under their parents; a run is one row with those who work for it.", w-2)...)
+	s.lines = append(s.lines, wrap("Agents are grouped by what needs your attention: those that need you (asking, failed or interrupted), working, done, idle. Children are listed under their parents; a run is one row with its workers.", w-2)...)
 	s.lines = append(s.lines, "")
 	for _, k := range [][2]string{
 		{"↑ ↓ PgUp PgDn", "move; Home and End go to the first and the last"},
-		{"Enter", "open the conversation; on … shows what is folded"},
-		{"Space", "write to the agent under the cursor, or answer what it asks; Esc comes back"},
-		{"Ctrl+P", "go to the next one that asks, before its question"},
-		{"f", "fork it; Enter confirms, w gives the child a worktree of its own"},
-		{"k", "kill it, after the count and the names were shown"},
+		{"Enter", "open the conversation; on … show the rest"},
+		{"Space", "write to the selected agent, or answer its question; Esc returns"},
+		{"Ctrl+P", "go to the next question"},
+		{"f", "fork it; w gives the child a worktree of its own"},
+		{"k", "kill it, after you confirm"},
 		{"m", "its mail"},
 		{"d", "what it changed"},
-		{"/", "only rows with these words; Esc shows all"},
-		{"p", "the preview at the right, from 120 columns on"},
-		{"Esc", "back to the conversation; Left at an empty prompt comes here again"},
+		{"/", "filter the rows; Esc shows all"},
+		{"p", "show or hide the preview (120 columns or more)"},
+		{"Esc", "back to the conversation; ← on an empty prompt returns here"},
 	} {
 		s.lines = append(s.lines, describe(k[0], k[1], w-2)...)
 	}

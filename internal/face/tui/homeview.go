@@ -61,21 +61,13 @@ func (m *root) homeHead(w int) string {
 	left := accented.of(" ramet") + "  " + bold.of(line(filepath.Base(m.o.Project), 24))
 	parts := []string{count(t.Agents, "agent")}
 	if t.Asking > 0 {
-		asks := fmt.Sprintf("%d asks", t.Asking)
-		if t.Asking > 1 {
-			asks = fmt.Sprintf("%d ask", t.Asking)
-		}
-		parts = append(parts, warn.of(asks))
+		parts = append(parts, warn.of(fmt.Sprintf("%d asking", t.Asking)))
 	}
 	if n := t.Counts[public.NeedsYou] - t.Asking; n > 0 {
 		parts = append(parts, bad.of(fmt.Sprintf("%d stopped", n)))
 	}
 	if n := t.Counts[public.Working]; n > 0 {
-		work := fmt.Sprintf("%d work", n)
-		if n == 1 {
-			work = "1 works"
-		}
-		parts = append(parts, work)
+		parts = append(parts, fmt.Sprintf("%d working", n))
 	}
 	right := strings.Join(parts, faint.of(" · ")) + "   " + money(llm.Money(t.Spent.Cost))
 	if most, ok := t.Budget.Cost.Get(); ok {
@@ -138,7 +130,7 @@ func (m *root) homeList(w, h int) []string {
 	l.high = max(1, h)
 	if len(l.lines) == 0 {
 		if l.filter != "" {
-			return []string{"", faint.of("  nobody fits " + line(l.filter, 40) + " · Esc shows all")}
+			return []string{"", faint.of("  No agent matches " + line(l.filter, 40) + " · Esc shows all")}
 		}
 		return []string{"", faint.of("  reading…")}
 	}
@@ -324,7 +316,7 @@ func (m *root) preview(w, h int) []string {
 		head = append(head, cut(faint.of(r.Change.Branch)+" "+changeOf(r.Change), w))
 	}
 	if r.Below > 0 {
-		head = append(head, faint.of(count(r.Below, "agent")+" below it"))
+		head = append(head, faint.of(count(r.Below, "agent")+" in its subtree"))
 	}
 	if r.Asked != "" {
 		for i, l := range wrap(line("“"+r.Asked+"”", 4*w), w) {

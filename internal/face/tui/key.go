@@ -35,13 +35,13 @@ func (m *root) openKey(name string) tea.Cmd {
 		choices = append(choices, choice{line(v.Name, 30) + "  " + line(v.Title, 40), v.KeyVariable(), i})
 	}
 	if name == "" {
-		m.over = newPicker("a key for", choices, 0, func(m *root, i int) tea.Cmd {
+		m.over = newPicker("add a key for", choices, 0, func(m *root, i int) tea.Cmd {
 			m.over = &keyEntry{vendor: all[i]}
 			return nil
 		})
 		return nil
 	}
-	return m.tell(bad, line(name, 40)+" is no vendor that takes a key: "+text.NearestHint(strings.ToLower(name), names, "/key lists them"))
+	return m.tell(bad, line(name, 40)+" is not a vendor with a key: "+text.NearestHint(strings.ToLower(name), names, "/key lists them"))
 }
 
 // keyEntry takes a key and shows only how long it is. It is never part of the screen's memory.
@@ -81,11 +81,11 @@ func (e *keyEntry) key(m *root, k tea.KeyPressMsg) tea.Cmd {
 }
 
 func (e *keyEntry) view(m *root, w, h int) []string {
-	out := []string{headline("the key of "+line(e.vendor.Title, 40), w), ""}
+	out := []string{headline("API key for "+line(e.vendor.Title, 40), w), ""}
 	out = append(out, cut(" "+strings.Repeat("•", min(utf8.RuneCountInString(e.typed), max(0, w-4)))+"▏", w), "")
-	about := "Type or paste it: it is not shown, is tried with the vendor, and stored in ramet's home, where only you can read it. No agent sees it."
+	about := "Type or paste it; it isn't shown. It is checked with the vendor and saved in ramet's home, where only you can read it. No agent sees it."
 	if e.trying {
-		about = "asking " + line(e.vendor.Title, 40) + " whether it takes it…"
+		about = "checking the key with " + line(e.vendor.Title, 40) + "…"
 	}
 	for _, l := range wrap(about, max(1, w-2)) {
 		out = append(out, faint.of(" "+l))
@@ -93,7 +93,7 @@ func (e *keyEntry) view(m *root, w, h int) []string {
 	for len(out) < h-1 {
 		out = append(out, "")
 	}
-	return append(out, faint.of(cut("Enter tries and stores it · Esc leaves it", w)))
+	return append(out, faint.of(cut("Enter check and save · Esc cancel", w)))
 }
 
 // keyed follows what became of a key. One that is refused can be mended where it stands.

@@ -48,7 +48,7 @@ func (m *root) interrupt() tea.Cmd {
 		return m.leave(false)
 	}
 	m.ctrlC = m.o.Now()
-	return m.tell(accent, "Ctrl+C again leaves")
+	return m.tell(accent, "Press Ctrl+C again to quit")
 }
 
 // leave ends the program. It asks first if that stops agents.
@@ -79,7 +79,7 @@ func (m *root) farewell() string {
 	if n == 0 {
 		return ""
 	}
-	return count(n, "agent") + " at work in the background. `ramet` shows them again, `ramet interrupt AGENT` stops one.\n"
+	return count(n, "agent") + " still working in the background. Run `ramet` to see them, or `ramet interrupt AGENT` to stop one.\n"
 }
 
 // atWork is how many agents are in a turn.

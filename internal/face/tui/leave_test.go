@@ -50,7 +50,7 @@ func TestTheSecondCtrlCIsWaitedForWhileItIsOffered(t *testing.T) {
 	now := clock
 	x.o.Now = func() time.Time { return now }
 	x.interrupt()
-	x.shows("Ctrl+C again leaves")
+	x.shows("Press Ctrl+C again to quit")
 	now = now.Add(noticeFor)
 	was := x.note.number
 	if x.interrupt(); x.note.number != was+1 { // it is gone, and offered again

@@ -58,12 +58,12 @@ func (l *live) take(e loop.Event, now time.Time) {
 		}
 	case loop.Asking:
 		if b := l.call(e.CallID); b != nil {
-			b.waiting = "waits for your permission"
+			b.waiting = "waiting for your approval"
 		}
 	case loop.Retrying:
 		// What was shown of a failed attempt is nothing that was said.
 		l.text, l.thinking = nil, nil
-		l.note = "the model failed, trying again: " + e.Attempt.Err.Error()
+		l.note = "retrying after an error: " + e.Attempt.Err.Error()
 	case loop.Compacting:
 		l.note = "compacting: " + e.Text
 	case loop.Waiting:

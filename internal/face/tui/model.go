@@ -119,7 +119,7 @@ func Run(ctx context.Context, o Options) error {
 	case m.fatal != nil:
 		return m.fatal
 	case errors.Is(err, tea.ErrProgramPanic):
-		return fault.New(fault.Failed, "the terminal broke: %w", err).WithHint("the agents are as they were; start ramet again")
+		return fault.New(fault.Failed, "the terminal broke: %w", err).WithHint("your agents are unharmed; start ramet again")
 	case errors.Is(err, context.Canceled), errors.Is(err, tea.ErrProgramKilled):
 		return fault.New(fault.Interrupted, "stopped by a signal")
 	}

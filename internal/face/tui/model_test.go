@@ -160,7 +160,7 @@ func FuzzEditor(f *testing.F) {
 	f.Add("👩\u200d", "👧\u0301", 1)
 	f.Fuzz(func(t *testing.T, first, second string, width int) {
 		width = 1 + (width&0x7fffffff)%60
-		e := Editor{}.WithHistory([]string{second}).Insert(first).moveLeft().paste(second)
+		e := Editor{}.Insert(first).moveLeft().paste(second)
 		for _, e := range []Editor{e, e.moveUp(width), e.moveWordLeft().deleteWordRight(), e.undoChange(), e.Replace(1, 3, second), e.Restore(e.State())} {
 			sound(t, e, width)
 		}

@@ -38,7 +38,7 @@ func TestSpaceOnHomeIsNoTyping(t *testing.T) {
 	x.press(" ")
 	x.wait(600_000_000)
 	x.press("down", "down")
-	x.shows("❯ once")
+	x.shows("❯ Allow once")
 	x.press("enter")
 	if answered.Choice != permit.Once {
 		t.Errorf("the answer is %+v", answered)

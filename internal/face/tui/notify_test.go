@@ -36,7 +36,7 @@ func TestWhoLooksElsewhereIsTold(t *testing.T) {
 	ask()
 	x.take(tea.FocusMsg{})
 	end(nil)
-	if want := []string{"ada is done: well", "ada failed: no", "ada asks for permission: ls"}; !slices.Equal(told, want) {
+	if want := []string{"ada is done: well", "ada failed: no", "ada needs approval: ls"}; !slices.Equal(told, want) {
 		t.Errorf("%q", told)
 	}
 }

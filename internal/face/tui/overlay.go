@@ -42,7 +42,7 @@ func (s *sheet) view(m *root, w, h int) []string {
 	for len(out) < h-1 {
 		out = append(out, "")
 	}
-	return append(out, faint.of(cut("↑↓ PgUp PgDn scroll · Esc closes", w)))
+	return append(out, faint.of(cut("↑↓ PgUp PgDn scroll · Esc close", w)))
 }
 
 // headline is the title of what is in front.
@@ -137,10 +137,10 @@ func (p *picker) view(m *root, w, h int) []string {
 		out = append(out, l)
 	}
 	if len(p.found) == 0 {
-		out = append(out, faint.of(" nothing fits"))
+		out = append(out, faint.of(" no match"))
 	}
 	for len(out) < h-1 {
 		out = append(out, "")
 	}
-	return append(out, faint.of(cut("type to search · ↑↓ choose · Enter goes · Esc closes", w)))
+	return append(out, faint.of(cut("type to search · ↑↓ select · Enter open · Esc close", w)))
 }

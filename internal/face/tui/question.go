@@ -149,7 +149,7 @@ func (m *root) typing() {
 // toQuestion goes to the agent that asks.
 func (m *root) toQuestion() tea.Cmd {
 	if len(m.questions) == 0 {
-		return m.tell(faint, "nobody asks for anything")
+		return m.tell(faint, "no agent needs approval")
 	}
 	return m.goTo(m.questions[0].QuestionModel.Agent)
 }
@@ -165,7 +165,7 @@ func (q *asked) press(m *root, k tea.KeyPressMsg) (cmd tea.Cmd, taken bool) {
 		return nil, true
 	}
 	if k.String() == "enter" && q.blind && q.permits() {
-		return m.tell(bad, "nothing is permitted unseen: make the window larger"), true
+		return m.tell(bad, "make the window larger: nothing is allowed unseen"), true
 	}
 	v, taken := q.Press(QuestionKey{Name: k.String(), Text: k.Text}, m.now.input.text(), m.o.Now())
 	if v != nil {
@@ -230,17 +230,17 @@ func (q *asked) view(m *root, w, h int) []string {
 // asks is what an agent does that has a question.
 func (q *asked) asks() string {
 	if q.Says != "" {
-		return " asks you something"
+		return " has a question for you"
 	}
-	return " asks for permission"
+	return " needs approval"
 }
 
 // awaits is what the call waits for.
 func (q *asked) awaits() string {
 	if q.Says != "" {
-		return "waits for your answer"
+		return "waiting for your answer"
 	}
-	return "waits for your permission"
+	return "waiting for your approval"
 }
 
 // what is the line above a question, and what it is about.
@@ -252,6 +252,15 @@ func (q *asked) what(agent string) (line, subject string) {
 		subject = cmp.Or(q.Does(), q.Summary)
 	}
 	line = agent + " wants to use " + text.Line(q.Tool, 20)
+	switch q.Tool {
+	case "bash":
+		line = agent + " wants to run"
+	case "write", "edit":
+		line = agent + " wants to " + q.Tool
+	}
+	if agent == "0" {
+		line = "Agent " + line
+	}
 	if q.Outside {
 		line += " outside the box"
 	}
@@ -269,7 +278,7 @@ const maxWhy = 3
 func (q *asked) choices(w int, now time.Time, most int) (out []string, focus int) {
 	bar := warn.of("▌ ")
 	if q.Reason != "" {
-		for _, l := range wrap("because: "+clean(q.Reason), w-4) {
+		for _, l := range wrap("Reason: "+clean(q.Reason), w-4) {
 			if out = append(out, bar+"  "+l); len(out) == 3 {
 				break
 			}
@@ -287,7 +296,11 @@ func (q *asked) choices(w int, now time.Time, most int) (out []string, focus int
 			mark, st, focus = accented.of("❯ "), bold, len(out)
 		}
 		if o.No != "" { // why not is said whole, as far as there is room
-			for j, l := range wrap(clean(o.Text+": no. "+o.No), w-6) {
+			refusal := "Can't be allowed for longer than once: "
+			if o.Choice == permit.ForProject {
+				refusal = "Can't always be allowed: "
+			}
+			for j, l := range wrap(clean(refusal+o.No), w-6) {
 				if j < most {
 					out = append(out, bar+mark+faint.of(l))
 				}
@@ -300,9 +313,9 @@ func (q *asked) choices(w int, now time.Time, most int) (out []string, focus int
 		}
 		out = append(out, bar+mark+st.of(line(text, w-6)))
 	}
-	help := "what you type goes to the prompt"
+	help := "typing goes to your message"
 	if !q.Quiet(now) {
-		help = "↑↓ choose · Enter on an empty prompt decides · text goes to the prompt"
+		help = "↑↓ select · Enter confirm · typing goes to your message"
 	}
 	return append(out, bar+faint.of(cut(help, w-2))), focus
 }
@@ -310,13 +323,13 @@ func (q *asked) choices(w int, now time.Time, most int) (out []string, focus int
 // field is what is said or edited, and what its keys do.
 func (q *asked) field(w int, now time.Time) []string {
 	bar := warn.of("▌ ")
-	title, help := "no, because: ", "Enter tells the model · Esc back"
+	title, help := "No, because: ", "Enter send · Esc back"
 	if q.Says != "" {
-		title = "your words: "
+		title = "Your answer: "
 	}
 	if q.Stage == Editing {
-		if title, help = "save for this project: ", "edit it if you like · Esc back"; !q.Quiet(now) {
-			help = "edit it if you like · Enter saves it and permits the call · Esc back"
+		if title, help = "Always allow in this project: ", "edit the rule if you like · Esc back"; !q.Quiet(now) {
+			help = "edit the rule if you like · Enter save and allow · Esc back"
 		}
 	}
 	before, after := q.Field.Around()

@@ -63,7 +63,7 @@ func TestNoSentenceIsAnAnswer(t *testing.T) {
 		if len(*got) != 0 || len(x.now.queue) != 1 || x.now.queue[0] != strings.TrimSpace(text) || x.now.input.text() != "" {
 			t.Fatalf("%q: answers %v, queued %q, prompt %q", text, *got, x.now.queue, x.now.input.text())
 		}
-		x.shows("(queued)", "❯ no")
+		x.shows("(queued)", "❯ No")
 	}
 }
 
@@ -85,7 +85,7 @@ func TestAQuestionIsAnsweredWithArrowsAndEnter(t *testing.T) {
 		if len(*got) != 1 || (*got)[0] != c.want {
 			t.Errorf("%q: %+v", c.keys, *got)
 		}
-		x.hides("wants to use bash")
+		x.hides("wants to run")
 	}
 }
 
@@ -93,9 +93,9 @@ func TestARuleIsEditedBeforeItIsSaved(t *testing.T) {
 	x := perform(t, family(), 80, 24)
 	got := ask(x, proposed(t, "go test ./..."))
 	x.wait(time.Second)
-	x.shows("for this project, by a rule that you see first: bash(go test ./...)")
+	x.shows("Always allow in this project…: bash(go test ./...)")
 	x.press("down", "down", "down", "down", "enter")
-	x.shows("save for this project: bash(go test ./...)")
+	x.shows("Always allow in this project: bash(go test ./...)")
 	x.wait(time.Second)
 	for range len("./...)") {
 		x.press("backspace")
@@ -118,10 +118,10 @@ func TestWhatCannotBeSavedSaysWhy(t *testing.T) {
 	q := proposed(t, "git push")
 	q.NoRule, q.Outside, q.Reason = "it pushes (git push)", true, "the network"
 	ask(x, q)
-	x.shows("outside the box", "because: the network", "for this project, by a rule that you see first: no. it pushes (git push)")
+	x.shows("outside the box", "Reason: the network", "Can't always be allowed: it pushes (git push)")
 	x.wait(time.Second)
 	x.press("down", "down", "down", "down", "down")
-	x.shows("❯ for this agent")
+	x.shows("❯ Allow for this agent")
 }
 
 func TestNoBecauseTellsTheModel(t *testing.T) {
@@ -130,7 +130,7 @@ func TestNoBecauseTellsTheModel(t *testing.T) {
 	x.wait(time.Second)
 	x.press("down", "enter", "use just")
 	x.wait(time.Second)
-	x.shows("no, because: use just")
+	x.shows("No, because: use just")
 	x.press("enter")
 	if len(*got) != 1 || (*got)[0].Choice != permit.Because || (*got)[0].Words != "use just" {
 		t.Errorf("%+v", *got)
@@ -188,7 +188,7 @@ func TestTheClockOfACallIsItsOwn(t *testing.T) {
 		t.Error("nothing would show when keys are the question's")
 	}
 	x.wait(time.Second)
-	if got := strip(x.screen()); !strings.Contains(got, "↑↓ choose") {
+	if got := strip(x.screen()); !strings.Contains(got, "↑↓ select") {
 		t.Errorf("after its quiet time the question says nothing of keys:\n%s", got)
 	}
 	if x.moving() {
@@ -227,7 +227,7 @@ func TestTheHighlightedAnswerIsInSight(t *testing.T) {
 				}
 				x.wait(2 * time.Second)
 				room := size[1] > 4
-				for i, want := range []string{"❯ no", "❯ no, because", "❯ once"} {
+				for i, want := range []string{"❯ No", "❯ No, because", "❯ Allow once"} {
 					if i > 0 {
 						x.press("down")
 					}
@@ -250,7 +250,7 @@ func TestAQuestionShowsWhatNobodySees(t *testing.T) {
 	q := proposed(t, "curl https://exam\u200bple.com/\U000E0041")
 	q.Where = "in sub/deep, in the background"
 	ask(x, q)
-	x.shows("wants to use bash in sub/deep, in the background:", "curl https://exam‹U+200B›ple.com/‹U+E0041›\n", "bash(curl https://exam‹U+200B›ple")
+	x.shows("wants to run in sub/deep, in the background:", "curl https://exam‹U+200B›ple.com/‹U+E0041›\n", "bash(curl https://exam‹U+200B›ple")
 }
 
 // Of a tool of a server all arguments are shown, not its name alone.

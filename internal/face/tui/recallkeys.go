@@ -12,7 +12,7 @@ import (
 	"ramet/internal/launch/sandbox"
 )
 
-// openPast lets the user find a former prompt by a few letters; the newest is at the top.
+// openPast lets the user find an earlier prompt by a few letters; the newest is at the top.
 func (m *root) openPast() tea.Cmd {
 	var choices []choice
 	seen := map[string]bool{}
@@ -23,9 +23,9 @@ func (m *root) openPast() tea.Cmd {
 		}
 	}
 	if len(choices) == 0 {
-		return m.tell(faint, "nothing was said here yet")
+		return m.tell(faint, "there are no earlier prompts")
 	}
-	m.over = newPicker("what you said before", choices, 0, func(m *root, i int) tea.Cmd {
+	m.over = newPicker("earlier prompts", choices, 0, func(m *root, i int) tea.Cmd {
 		m.now.input.set(m.memory.Said[i], len(m.memory.Said[i]))
 		return m.edited()
 	})
@@ -50,7 +50,7 @@ func (m *root) openEditor() tea.Cmd {
 		}
 	}
 	if name == "" {
-		return m.tell(warn, "no editor is set: export EDITOR=vi, for one")
+		return m.tell(warn, "no editor is set; try: export EDITOR=vi")
 	}
 	f, err := os.CreateTemp("", "ramet-prompt-*.md")
 	if err != nil {

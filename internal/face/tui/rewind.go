@@ -77,11 +77,11 @@ func filesLandmark(s *history.State) string {
 	case s == nil:
 		return ""
 	case s.None != "":
-		return "the files are not kept: " + s.None
+		return "files are not saved: " + s.None
 	case s.When == history.AfterRestore:
 		return count(int(s.Changed), "file") + " restored"
 	case s.When == history.AfterCalls && s.Changed > 0:
-		return count(int(s.Changed), "file") + " changed · /diff shows them, /undo takes them back"
+		return count(int(s.Changed), "file") + " changed · /diff shows them, /undo restores them"
 	}
 	return ""
 }
@@ -90,7 +90,7 @@ func filesLandmark(s *history.State) string {
 func planLines(plan public.Restore) []string {
 	trashed := map[string]string{}
 	for _, t := range plan.Trashed {
-		trashed[t.Path] = "  (the present content goes to the trash)"
+		trashed[t.Path] = "  (the current content moves to the trash)"
 	}
 	var out []string
 	for _, p := range plan.Restored {
@@ -129,7 +129,7 @@ func (m *root) undoPlanned(msg undoMsg) tea.Cmd {
 	}
 	lines := planLines(msg.plan)
 	if len(lines) == 0 {
-		return m.tell(good, "the files are as they were")
+		return m.tell(good, "nothing to restore: the files are unchanged")
 	}
 	m.restoring(msg.title, msg.agent, joinLines("Restore the files to their state before the last turn?", lines), msg.plan, &operation.Undo, func(o operation.RestoreOptions) any {
 		return &operation.UndoInput{Agent: operation.AgentRef(msg.agent), RestoreOptions: o}

@@ -116,7 +116,7 @@ func (m *root) searchOn(s *screen) tea.Cmd {
 }
 
 func (f *search) view(w int) string {
-	state := "Enter next above · ↓ below · Esc ends"
+	state := "Enter previous · ↓ next · Esc close"
 	if f.of > 0 {
 		state = fmt.Sprintf("%d of %d · ", f.at, f.of) + state
 	}

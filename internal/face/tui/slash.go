@@ -128,7 +128,7 @@ func (m *root) noAgent(ref string) tea.Cmd {
 
 func (m *root) compact(title string) tea.Cmd {
 	if m.busy(m.now) {
-		return m.tell(warn, "the agent is at work")
+		return m.tell(warn, "the agent is working")
 	}
 	in := operation.CompactInput{Agent: operation.AgentRef(m.now.agent)}
 	if m.now.model != (llm.Ref{}) {
@@ -137,7 +137,7 @@ func (m *root) compact(title string) tea.Cmd {
 	m.now.turns++
 	work := m.work(title, func(ctx context.Context, workspace Workspace) (string, error) {
 		_, err := operation.Compact.Call(ctx, workspace, in)
-		return "the older part of the context is a summary now; /rewind undoes it", err
+		return "summarized the older part of the context; /rewind undoes it", err
 	})
 	return func() tea.Msg { return compactedMsg{work().(answerMsg)} }
 }

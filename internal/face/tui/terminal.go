@@ -21,7 +21,7 @@ type terminal struct {
 	in, shows *term.State // how input and output were set before they became ours; nil: they are no terminal
 }
 
-// program is what a terminal shows.
+// program handles messages and draws the screen that a terminal shows.
 type program interface {
 	Init() tea.Cmd
 	Update(tea.Msg) tea.Cmd

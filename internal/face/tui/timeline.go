@@ -194,5 +194,5 @@ func (t *timeline) view(m *root, w, h int) []string {
 	for len(out) < h-1 {
 		out = append(out, "")
 	}
-	return append(out, faint.of(cut("Enter read · f fork here · r rewind here · Esc closes", w)))
+	return append(out, faint.of(cut("Enter read · f fork here · r rewind here · Esc close", w)))
 }

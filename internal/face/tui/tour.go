@@ -15,13 +15,13 @@ type tour struct {
 }
 
 var tourSteps = []struct{ says, line string }{
-	{"An agent does what it is told, and asks before anything runs. ↑ ↓ choose, Enter decides.", "run `date`"},
-	{"A fork is a child that knows all that its parent knows. It works beside it; Ctrl+↑ comes back.", `/fork --name ada "list the files"`},
-	{"Home shows everybody by what you can do about them: press ← here, arrows move, Esc comes back.", ""},
-	{"Agents, and you, write letters; a waiting agent wakes up.", `/send ada "thank you"`},
-	{"Nothing is ever lost: every point of a history can be read, forked from, or gone back to.", "/log"},
-	{"Whoever is not needed is ended; the count is shown first, and the history stays.", "/kill ada"},
-	{"That is all of it. /key takes a key for a model that thinks, F1 shows every key, and “how do I …?” is answered.", ""},
+	{"An agent does what you ask, and asks you before it runs anything. ↑ ↓ select, Enter confirms.", "run `date`"},
+	{"A fork is a child that knows everything its parent knows and works in parallel. Ctrl+↑ returns to the parent.", `/fork --name ada "list the files"`},
+	{"Home shows all agents by what needs your attention: press ← here; arrows move, Esc returns.", ""},
+	{"Agents send each other mail, and so can you; a waiting agent wakes up.", `/send ada "thank you"`},
+	{"Nothing is ever lost: you can read, fork from or rewind to any point of a history.", "/log"},
+	{"Kill the agents that you no longer need. You see the count first, and the history stays.", "/kill ada"},
+	{"That's it. /key adds an API key for a real model, F1 shows every key, and you can ask “how do I …?”", ""},
 }
 
 func (m *root) beginTour() tea.Cmd {
@@ -46,7 +46,7 @@ func (m *root) tourOn() tea.Cmd {
 
 func (t *tour) view(w int) []string {
 	step := tourSteps[t.at]
-	next := "Enter goes on"
+	next := "Enter continues"
 	switch {
 	case step.line != "" && !t.typed:
 		next = "Enter puts " + step.line + " into the prompt"

@@ -70,9 +70,9 @@ func (m *root) openJump(dead bool) tea.Cmd {
 			choices = append(choices, choice{a.Label() + " " + short(a), word, i})
 		}
 	}
-	title := "go to · Ctrl+G: the dead too"
+	title := "go to · Ctrl+G: include dead agents"
 	if dead {
-		title = "go to · Ctrl+G: the living"
+		title = "go to · Ctrl+G: live agents only"
 	}
 	p := newPicker(title, choices, at, func(m *root, i int) tea.Cmd {
 		if i >= len(m.agents.All) {

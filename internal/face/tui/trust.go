@@ -62,7 +62,7 @@ func (m *root) reviewed(msg reviewMsg) tea.Cmd {
 	if err != nil {
 		return m.tell(bad, explain(err))
 	}
-	r := &review{sheet: sheet{title: "what acts in " + line(d.Project, 200)}}
+	r := &review{sheet: sheet{title: "what is active in " + line(d.Project, 200)}}
 	if !d.Trusted {
 		r.digest = d.Digest
 	}
@@ -70,12 +70,12 @@ func (m *root) reviewed(msg reviewMsg) tea.Cmd {
 	for _, t := range d.Things {
 		what := t.Does
 		if t.Refused != nil {
-			what = "does nothing: " + *t.Refused
+			what = "inactive: " + *t.Refused
 		}
 		say(bold.of(line(fmt.Sprintf("%s  %s %s, %s", t.Change, t.Kind, t.Path, count(t.Size, "byte")), 400)))
 		say("  " + faint.of(line(what, 400)))
 		for _, i := range t.Invisible {
-			say("  " + bad.of(line("cannot be seen: "+i, 400)))
+			say("  " + bad.of(line("invisible: "+i, 400)))
 		}
 		for l := range strings.SplitSeq(strings.TrimSuffix(t.Diff, "\n"), "\n") {
 			switch l = clean(l); {
@@ -91,7 +91,7 @@ func (m *root) reviewed(msg reviewMsg) tea.Cmd {
 		say("")
 	}
 	if len(d.Things) == 0 {
-		say("nothing in it acts")
+		say("nothing in this project is active")
 	}
 	m.over = r
 	return nil
@@ -109,14 +109,14 @@ func (r *review) key(m *root, k tea.KeyPressMsg) tea.Cmd {
 	digest := r.digest
 	return m.alter(m.now.agent, m.work("trust", func(ctx context.Context, workspace Workspace) (string, error) {
 		_, err := workspace.Command(ctx, "trust", "--accept", digest)
-		return "accepted; it counts from the next turn on", err
+		return "accepted; in effect from the next turn", err
 	}))
 }
 
 func (r *review) view(m *root, w, h int) []string {
 	out := r.sheet.view(m, w, h)
 	if r.digest != "" {
-		out[len(out)-1] = faint.of(cut("↑↓ PgUp PgDn scroll · Ctrl+A accepts exactly this · Esc closes", w))
+		out[len(out)-1] = faint.of(cut("↑↓ PgUp PgDn scroll · Ctrl+A accept exactly this · Esc close", w))
 	}
 	return out
 }

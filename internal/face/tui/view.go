@@ -131,7 +131,7 @@ func (m *root) progress(w int) string {
 	}
 	word, st := m.state(a)
 	if s.barrier != nil {
-		return warn.of(cut(spinner[m.frame%4]+" the fork waits for running tools · Esc cancels", w))
+		return warn.of(cut(spinner[m.frame%4]+" The fork is waiting for running tools · Esc cancels", w))
 	}
 	if m.busy(s) || s.stopping {
 		text := spinner[m.frame%4] + " " + word
@@ -146,9 +146,9 @@ func (m *root) progress(w int) string {
 	now := m.agents.States[a.ID]
 	switch {
 	case a.Status == agent.Dead:
-		return faint.of(line(now.String()+", "+a.EndedAt.Local().Format("2006-01-02 15:04")+": it can be read, not written to", w))
+		return faint.of(line(now.String()+", "+a.EndedAt.Local().Format("2006-01-02 15:04")+". You can read it, but it can't receive messages.", w))
 	case now.Word == state.Interrupted:
-		return warn.of(cut("interrupted · Enter goes on, or say something else", w))
+		return warn.of(cut("Interrupted. Press Enter to resume, or type a new message.", w))
 	case now.Word == state.Failed:
 		return bad.of(line(now.String(), w))
 	case now.Word == state.Idle || now.Word == state.Done || now.Word == "":
@@ -211,7 +211,7 @@ func (m *root) conversation(w, h int) []string {
 	}
 	if s.at != nil && len(lines) > 0 {
 		lines = append([]string(nil), lines...)
-		lines[len(lines)-1] = faint.of(fit("↓ PgDn goes on, Ctrl+End to the end", w))
+		lines[len(lines)-1] = faint.of(fit("↓ more below · PgDn scroll · Ctrl+End end", w))
 	}
 	m.hits = hits
 	return fill(lines, h)
@@ -273,7 +273,7 @@ func (m *root) where(a agent.Agent, room int) string {
 // status is the last line: the model, how full its context is, what it cost.
 func (m *root) status(w int) string {
 	if m.workspace == nil {
-		return faint.of(fit("opening the workspace… you can type already", w))
+		return faint.of(fit("Opening the workspace… you can start typing.", w))
 	}
 	var parts []string
 	model, ok := m.models[m.now.agent]

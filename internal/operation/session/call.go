@@ -37,8 +37,8 @@ func IsCommandName(word string) bool {
 
 // UnknownCommand refuses a call of a name that is none of the known ones, and says which are near.
 func UnknownCommand(name string, known []string) *fault.Error {
-	e := fault.New(fault.Usage, "/%s is no command", show(name))
-	const asItStands = "a space before the slash says it as it stands"
+	e := fault.New(fault.Usage, "unknown command /%s", show(name))
+	const asItStands = "to send it as text, start with a space"
 	near := text.NearestWords(strings.ToLower(name), known, 3)
 	for _, k := range known { // of a folder or a server, whose name was left out
 		if len(near) == 0 && strings.HasSuffix(strings.ToLower(k), ":"+strings.ToLower(name)) {

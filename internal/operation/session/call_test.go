@@ -38,10 +38,10 @@ func TestWhatCallsACommand(t *testing.T) {
 func TestAnUnknownCommandNamesTheNearest(t *testing.T) {
 	known := []string{"review", "git:look", "reviews", "deploy"}
 	for name, want := range map[string]string{
-		"reviewe":   "/reviewe is no command: did you mean /review or /reviews? a space before the slash says it as it stands",
-		"look":      "/look is no command: did you mean /git:look? a space before the slash says it as it stands",
-		"xyzzy":     "/xyzzy is no command: a space before the slash says it as it stands",
-		"\x1b[2Jhi": "/␛[2Jhi is no command: a space before the slash says it as it stands",
+		"reviewe":   "unknown command /reviewe: did you mean /review or /reviews? to send it as text, start with a space",
+		"look":      "unknown command /look: did you mean /git:look? to send it as text, start with a space",
+		"xyzzy":     "unknown command /xyzzy: to send it as text, start with a space",
+		"\x1b[2Jhi": "unknown command /␛[2Jhi: to send it as text, start with a space",
 	} {
 		e := UnknownCommand(name, known)
 		if e.Code != fault.Usage || e.Message+": "+e.Hint != want {

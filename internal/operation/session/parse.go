@@ -22,7 +22,7 @@ func (t Rows) Parse(line string) (Command, error) {
 			WithHint("/help lists the commands")
 	}
 	if p.row, ok = t.Find(name); !ok {
-		e := fault.New(fault.Usage, "/%s is no command, at column %d", show(name), p.column(w.start))
+		e := fault.New(fault.Usage, "unknown command /%s, at column %d", show(name), p.column(w.start))
 		if near := text.NearestWord(strings.ToLower(name), CommandNames()); near != "" {
 			row, _ := t.Find(near)
 			return Command{}, e.WithHint("did you mean /%s? usage: %s", near, row.Usage)
@@ -171,9 +171,9 @@ func (p *parser) set(a CommandArgument, w word) error {
 		word = strings.TrimPrefix(word, "/")
 		if _, ok := FindCommand(word); !ok {
 			if near := text.NearestWord(word, CommandNames()); near != "" {
-				return p.wrong(w.start, "/%s is no command; did you mean /%s?", show(word), near)
+				return p.wrong(w.start, "unknown command /%s; did you mean /%s?", show(word), near)
 			}
-			return p.wrong(w.start, "/%s is no command", show(word))
+			return p.wrong(w.start, "unknown command /%s", show(word))
 		}
 	case Label:
 		if _, err := id.ParseMessage(word); err == nil && p.row.Name == "rewind" && !w.quoted {

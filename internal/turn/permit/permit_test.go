@@ -85,7 +85,7 @@ func TestDecisions(t *testing.T) {
 		"for the agent":                     {&Policy{Ask: says(ForAgent, "")}, bash, "rm x", tool.Free, ""},
 		"for the project":                   {&Policy{Ask: says(ForProject, ""), Book: &book{}}, bash, "rm x", tool.Free, ""},
 		"nowhere to save":                   {&Policy{Ask: says(ForProject, "")}, bash, "rm x", "", "the answer was not understood"},
-		"nothing to save":                   {&Policy{Ask: says(ForProject, ""), Book: &book{}}, bash, "rm -rf x", "", "cannot be undone"},
+		"nothing to save":                   {&Policy{Ask: says(ForProject, ""), Book: &book{}}, bash, "rm -rf x", "", "destructive"},
 		"nothing to grant":                  {&Policy{Ask: says(ForAgent, "")}, bash, "a\nb", "", "several lines"},
 		"refused":                           {&Policy{Ask: says(Refuse, " ")}, bash, "rm \x1b[2Jx", "", "the user did not permit bash (rm ␛[2Jx): do not try it in another way"},
 		"refused, with words":               {&Policy{Ask: says(Because, "use mv")}, bash, "rm x", "", "the user did not permit bash (rm x) and says: use mv"},

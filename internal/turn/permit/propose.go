@@ -64,7 +64,7 @@ func unsavableReason(tool, subject string) string {
 	if len(found) == 0 {
 		return ""
 	}
-	return "no rule is saved for what cannot be undone or foreseen: " + strings.Join(found, ", ")
+	return "it is destructive or unpredictable: " + strings.Join(found, ", ")
 }
 
 // samples are commands that no rule may be saved for. A rule that a person wrote wider

@@ -94,14 +94,14 @@ func (q Question) Options() []Option {
 	if q.Rule != (Rule{}) {
 		rule = q.Rule.String()
 	}
-	agent := Option{Choice: ForAgent, Text: "for this agent and those below it, until it ends", Rule: rule, No: q.NoGrant}
-	project := Option{Choice: ForProject, Text: "for this project, by a rule that you see first", Rule: rule, No: q.NoRule}
+	agent := Option{Choice: ForAgent, Text: "Allow for this agent and its children", Rule: rule, No: q.NoGrant}
+	project := Option{Choice: ForProject, Text: "Always allow in this project…", Rule: rule, No: q.NoRule}
 	for _, o := range []*Option{&agent, &project} {
 		if o.No != "" {
 			o.Rule = ""
 		}
 	}
-	return []Option{{Choice: Refuse, Text: "no"}, {Choice: Because, Text: "no, because \u2026"}, {Choice: Once, Text: "once"}, agent, project}
+	return []Option{{Choice: Refuse, Text: "No"}, {Choice: Because, Text: "No, because \u2026"}, {Choice: Once, Text: "Allow once"}, agent, project}
 }
 
 // maxWords bounds what a person tells the model with a refusal.
