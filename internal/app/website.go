@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"sync"
 	"time"
@@ -328,7 +329,7 @@ func (b *background) Serve(ctx context.Context, in cli.ServeRequest, ready func(
 		if err := b.ensure(ctx); err != nil {
 			return err
 		}
-		err := b.serveOnce(ctx, in, ready)
+		err := b.serveOnce(ctx, &in, ready)
 		if !errors.Is(err, errKernelDied) {
 			return err
 		}
@@ -343,7 +344,7 @@ func (b *background) Serve(ctx context.Context, in cli.ServeRequest, ready func(
 // errKernelDied reports a kernel that died while it served.
 var errKernelDied = errors.New("the background kernel died")
 
-func (b *background) serveOnce(ctx context.Context, in cli.ServeRequest, ready func(cli.Served)) error {
+func (b *background) serveOnce(ctx context.Context, in *cli.ServeRequest, ready func(cli.Served)) error {
 	answer, err := b.send(ctx, http.MethodPost, "/serve", in)
 	if err != nil {
 		return err
@@ -361,6 +362,9 @@ func (b *background) serveOnce(ctx context.Context, in cli.ServeRequest, ready f
 			return err
 		}
 		ready(served)
+		if at, err := url.Parse(served.URL); err == nil && !in.Remote {
+			in.Addr = at.Host // a kernel that is started again listens there
+		}
 		if in.Keep != cli.KeepClient {
 			return nil
 		}
