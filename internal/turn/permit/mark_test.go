@@ -89,6 +89,27 @@ func TestMarks(t *testing.T) {
 	}
 }
 
+// Code that deletes is found in the argument of every program that takes code, also in that of one with a version in its name.
+func TestCodeIsJudgedForEveryInterpreter(t *testing.T) {
+	lines := []string{"python3.13 -c 'DROP TABLE x'", "ruby3.2 -e 'DROP TABLE x'", "php8.4 -r 'DROP TABLE x'", "lua5.4 -e 'DROP TABLE x'"}
+	for name, options := range inline {
+		if options == "" {
+			lines = append(lines, name+" 'DROP TABLE x'")
+		}
+		for _, option := range options {
+			lines = append(lines, name+" -"+string(option)+" 'DROP TABLE x'", name+" -"+string(option)+"'DROP TABLE x'")
+		}
+	}
+	for _, line := range lines {
+		if found := markCommandLine(line); !strings.Contains(strings.Join(found, ", "), deletes+" (in the code for ") {
+			t.Errorf("%s: %q", line, found)
+		}
+	}
+	if found := markCommandLine("perhaps5 -e 'DROP TABLE x'"); len(found) > 0 {
+		t.Errorf("of a program that is not known: %q", found)
+	}
+}
+
 // Texts for shells in texts for shells, and rows of wrappers, cost little.
 func TestMarksAreBounded(t *testing.T) {
 	markCommandLine(strings.Repeat("env ", 4000) + "ls")
