@@ -131,8 +131,8 @@ func (w Turns) runHere(ctx context.Context, t Turn) (*kernel.Turn, loop.Outcome,
 
 // askHere puts the questions of a turn and its children to t.Ask too, until the result is called.
 func (w Turns) askHere(ctx context.Context, t Turn) (enough func()) {
-	if t.Ask == nil || w.ws.Answers == nil {
-		return func() {}
+	if own, ok := t.Ask.(control.Answerer); t.Ask == nil || w.ws.Answers == nil || ok && own == w.ws.Answers {
+		return func() {} // the kernel's own asker has them already
 	}
 	asking, enough := context.WithCancel(ctx)
 	family := control.Family{t.Agent: true}
