@@ -43,7 +43,7 @@ func TestTheTourIsTakenWithEnter(t *testing.T) {
 		{"Crash: 24 times", "Told the id of what they wrote: ", "all of those are there", "step "},
 		{"Kill: ", "$ ramet kill ada --cascade", "$ ramet ps --all", "killed"},
 		{"Prove: ", "$ ramet verify", "ok: ", "error[HISTORY_DAMAGED]"},
-		{"Page: ", "$ ramet web", "http://127.0.0.1:", "/login?code=", "Open it, if you like; "},
+		{"Page: ", "$ ramet web", "http://127.0.0.1:", "/p/", "/login?code=", "Open it, if you like; "},
 	} {
 		hear(chapter...)
 		if strings.HasPrefix(chapter[0], "Question") {

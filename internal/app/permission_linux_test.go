@@ -102,7 +102,7 @@ func TestWhoDecidedIsRecorded(t *testing.T) {
 	x.leave()
 
 	log := w.ramet("log", "0")
-	for _, want := range []string{"(terminal), once, 20", "(terminal), for this agent and those below it: bash(touch b)", "allowed by rule bash(touch b), granted by ",
+	for _, want := range []string{"(terminal), once, 20", "(terminal), for this agent and its children: bash(touch b)", "allowed by rule bash(touch b), granted by ",
 		"(terminal), for this project: bash(touch c)", "allowed by rule bash(touch c) (project)", "refused by "} {
 		if !strings.Contains(log, want) {
 			t.Errorf("the log does not say %q:\n%s", want, log)
@@ -222,7 +222,7 @@ func TestServedTurnsKeepGrants(t *testing.T) {
 	answer(id, `{"answer":"because","words":"not on a Sunday"}`, 204)
 	<-turn.over
 	log := s.must(t, "log", "0")
-	for _, want := range []string{"allowed by token holder (http), for this agent and those below it: bash(touch a)", "allowed by rule bash(touch a), granted by token holder (http)",
+	for _, want := range []string{"allowed by token holder (http), for this agent and its children: bash(touch a)", "allowed by rule bash(touch a), granted by token holder (http)",
 		"for this project: bash(touch *)", "allowed by rule bash(touch *) (project)", "refused by token holder (http)", "not on a Sunday"} {
 		if !strings.Contains(log, want) {
 			t.Errorf("the log does not say %q:\n%s", want, log)
@@ -283,7 +283,7 @@ func TestWhatIsTakenBackCountsAtOnce(t *testing.T) {
 		}
 	}
 	x.say("/config steps 300")
-	x.see("300\n", "goes on with the old one")
+	x.see("300\n", "keep the old value until they restart")
 }
 
 // A link that appears where a file was to be written, while the person thinks about it, is not followed: what was

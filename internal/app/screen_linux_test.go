@@ -17,7 +17,7 @@ import (
 func TestTheFirstStartShowsWhatToDo(t *testing.T) {
 	t.Parallel()
 	x := newWorld(t).open(80, 24)
-	x.see("offline/offline", "built in", "/tour", "/key takes a key", "Three things to try", "[0]", "F1 help")
+	x.see("offline/offline", "built-in", "/tour", "/key: add an API key", "Three things to try", "[0]", "F1 help")
 	x.press("?")
 	x.see("Commands", "/fork")
 	x.press(escape)
@@ -224,7 +224,7 @@ func TestASigkillInMidTurnLosesNothing(t *testing.T) {
 	w.killServer()
 
 	x = w.open(80, 24)
-	x.see("[ada]", "speak", "as I was saying", "interrupted", "Enter continues", "an unfinished thought")
+	x.see("[ada]", "speak", "as I was saying", "interrupted", "Press Enter to resume", "an unfinished thought")
 	x.press(ctrlC)
 	x.gone("an unfinished thought")
 	x.press(enter)
@@ -300,7 +300,7 @@ func TestTenThousandLines(t *testing.T) {
 	for range 30 {
 		x.press(pgUp)
 	}
-	x.until("scrolled up", func(s string) bool { return strings.Contains(s, "PgDn goes on") })
+	x.until("scrolled up", func(s string) bool { return strings.Contains(s, "PgDn scroll") })
 	x.press(ctrlF)
 	x.see("find:")
 	x.press("seq 20001", enter)

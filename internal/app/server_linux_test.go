@@ -37,7 +37,7 @@ func TestClosingATerminalStopsNoAgent(t *testing.T) {
 	x.say("think")
 	x.see("a long thought")
 	x.leave()
-	x.see("1 agent still working in the background", "`ramet` shows them again")
+	x.see("1 agent still working in the background", "Run `ramet` to see them")
 
 	y := w.open(90, 24)
 	y.see("think", "Esc stops")

@@ -235,7 +235,7 @@ func TestAServerOutlivesItsStore(t *testing.T) {
 	hurry := h.hurries()
 	network := h.through()
 	cmd := exec.Command(h.exe, "--db", h.db, "serve", "--addr", "127.0.0.1:0")
-	cmd.Dir, cmd.Env = h.dir, append([]string{"HOME=" + h.home, "RAMET_HOME=" + filepath.Join(h.home, "data"), "PATH=" + os.Getenv("PATH")}, h.env...)
+	cmd.Dir, cmd.Env = h.dir, append([]string{"HOME=" + h.home, "RAMET_HOME=" + filepath.Join(h.home, "data"), "PATH=" + os.Getenv("PATH"), "RAMET_TEST_SCRIPTS=1"}, h.env...)
 	s := serveWith(t, cmd, filepath.Join(h.home, "data"))
 	health := func() string {
 		var said struct{ Status string }

@@ -31,7 +31,7 @@ func TestAModelAsksAtTheTerminal(t *testing.T) {
 	x.decide("in other words")
 	x.see("Your answer: ")
 	x.press("the usual one")
-	x.see("your words: the usual one")
+	x.see("Your answer: the usual one")
 	x.press(enter)
 	x.see("Anything else?")
 	x.decide("no answer")
@@ -91,7 +91,7 @@ func TestCommandsInTheBackgroundAtTheTerminal(t *testing.T) {
 	serve := func(lock string) string {
 		return `{"call": "bash", "args": {"command": "flock ` + lock + ` sh -c 'echo ready; sleep 1000'", "background": true}}`
 	}
-	w.script(`{"when": "one", "steps": [`+serve("one.lock")+`]}`, `{"when": "Command 1 runs", "steps": [{"text": "it runs"}]}`,
+	w.script(`{"when": "one", "steps": [`+serve("one.lock")+`]}`, `{"when": "Command 1 runs", "steps": [{"text": "job started"}]}`,
 		`{"when": "two", "steps": [{"call": "bash", "args": {"command": "sleep 1000"}}]}`,
 		`{"when": "three", "steps": [`+serve("three.lock")+`]}`, `{"when": "Command 2 runs", "steps": [{"text": "it runs again"}]}`)
 	free := func(lock string) bool {
@@ -101,7 +101,7 @@ func TestCommandsInTheBackgroundAtTheTerminal(t *testing.T) {
 	x := w.open(110, 40)
 	x.see("[0]", "script/")
 	x.say("one")
-	x.see("it runs", " idle ")
+	x.see("job started", " idle ")
 	if free("one.lock") {
 		t.Error("it did not outlive its turn")
 	}
@@ -114,7 +114,7 @@ func TestCommandsInTheBackgroundAtTheTerminal(t *testing.T) {
 	x.say("two")
 	x.see("runs bash")
 	x.press(escape)
-	x.see("interrupted · Enter goes on", " interrupted ")
+	x.see("Interrupted. Press Enter to resume", " interrupted ")
 	if !free("one.lock") {
 		t.Error("it outlived the stop")
 	}

@@ -148,7 +148,7 @@ func TestAQuestionIsAnsweredOnThePage(t *testing.T) {
 		return list.Asks[0].ID
 	}
 	x.say("run echo one > made.txt")
-	x.see("wants to use bash")
+	x.see("wants to run")
 	eventually(t, "the page has the question", func() bool { return question() != "" })
 	var none json.RawMessage
 	if code := site.tell("/api/v1/permissions/"+question(), `{"answer":"once"}`, &none); code != http.StatusNoContent {
@@ -158,8 +158,8 @@ func TestAQuestionIsAnsweredOnThePage(t *testing.T) {
 	if code := site.tell("/api/v1/agents/0/prompt", `{"text":"run echo two > made.txt"}`, &none); code != http.StatusAccepted {
 		t.Fatalf("%d %s", code, none)
 	}
-	x.see("wants to use bash")
-	x.decide("once")
+	x.see("wants to run")
+	x.decide("Allow once")
 	eventually(t, "the page has no question", func() bool { return question() == "" })
 	eventually(t, "it is written", func() bool {
 		text, _ := os.ReadFile(filepath.Join(w.project, "made.txt"))
