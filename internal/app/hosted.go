@@ -39,7 +39,7 @@ func (h hostedTerminal) Folder(ctx context.Context, a id.Agent) (string, error) 
 	return h.agentVerbs.Folder(ctx, a)
 }
 
-// Questions is not used: terminals ask for OpenQuestions.
+// Questions returns nil. Nothing uses it: terminals ask for OpenQuestions.
 func (h hostedTerminal) Questions(context.Context) <-chan tui.Question { return nil }
 
 // OpenQuestions implements tui.Hosted.

@@ -154,7 +154,7 @@ func (m *models) model(a agent.Agent, asked llm.Ref) (kernel.Model, error) {
 	return m.modelIn(a, asked, m.environment(a))
 }
 
-// modelIn is model for a client of an environment.
+// modelIn returns the model of an agent, as model does, for a client of an environment.
 func (m *models) modelIn(a agent.Agent, asked llm.Ref, env *kernel.Environment) (kernel.Model, error) {
 	name := m.request.Config.Model
 	if env != nil {

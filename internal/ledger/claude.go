@@ -170,7 +170,7 @@ func isOurs(hook []byte) bool {
 	return ok && mine().MatchString(command)
 }
 
-// makeGroup is one element of an event's list.
+// makeGroup returns one element of an event's list.
 func makeGroup(matcher, command string) []byte {
 	hook := Object{Members: []Member{
 		{Key: "type", Raw: QuoteJSON("command")},

@@ -127,8 +127,8 @@ func readSheet(path string) *Sheet {
 	return sheet
 }
 
-// findLeftovers are the temporary files of writers that were killed, newest first: ours
-// (.agent-history.json and digits), and what other tools use.
+// findLeftovers returns the temporary files of writers that were killed, newest first: ours
+// (.agent-history.json and digits), and those of other tools.
 func findLeftovers(dir string) []string {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -45,7 +45,7 @@ func ParseSummary(data []byte) (s Summary, ok bool) {
 	return Summary{}, false // it never ended: this is no front matter
 }
 
-// trimScalar is a value without its quotes and without a comment behind it.
+// trimScalar returns a value without its quotes and without a comment behind it.
 func trimScalar(s string) string {
 	s = strings.TrimSpace(s)
 	if s != "" && (s[0] == '"' || s[0] == '\'') {

@@ -105,7 +105,7 @@ func readPayload[P any](e Event) (P, error) {
 	return p, nil
 }
 
-// eventTime is the time of an event, by itself: a pointer into the event would keep
+// eventTime returns a copy of the time of an event: a pointer into the event would keep
 // all of it in memory, its line included.
 func eventTime(e Event) *string {
 	ts := e.TS

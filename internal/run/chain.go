@@ -77,7 +77,7 @@ func (c *Chain) take(e Event) error {
 	return nil
 }
 
-// RootHash is the prev_hash of a log's first event: "" unless it continues another
+// RootHash returns the prev_hash of a log's first event: "" unless it continues another
 // run (RUN_FORKED); then the hash of that run's event, which its payload names.
 func RootHash(t Type, payload []byte) (string, error) {
 	if t != RunForked {
@@ -100,7 +100,7 @@ func (c *Chain) Has(eventID string) bool {
 	return has
 }
 
-// ChainBroken is damage of a log: line from 1, byte from 0.
+// ChainBroken returns the error of a damaged log. Lines count from 1, bytes from 0.
 func ChainBroken(place string, line, offset int64, format string, args ...any) error {
 	return fault.New(fault.EventChainBroken, "%s line %d (byte %d): %s", place, line, offset, fmt.Sprintf(format, args...)).
 		WithHint("the log was changed or cut; compare with a copy kept elsewhere")

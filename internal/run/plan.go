@@ -137,7 +137,7 @@ func (p *Plan) entry(s Snapshot, w Wishes) error {
 	return nil
 }
 
-// LatestAttempts are the newest attempts, by worker and scope, in the order of queueing.
+// LatestAttempts returns the newest attempts, by worker and scope, in the order of queueing.
 func LatestAttempts(items []Item) []Item {
 	type unit struct{ worker, scope string }
 	newest := map[unit]int{}

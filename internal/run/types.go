@@ -132,7 +132,7 @@ func asStrings[S ~string](list []S) []string {
 	return out
 }
 
-// PayloadShape is the shape of a type's payload, and whether this version knows it.
+// PayloadShape returns the shape of a type's payload, and whether this version knows it.
 func PayloadShape(t Type) (*shape.Shape, bool) {
 	s, ok := payloads()[t]
 	return s, ok

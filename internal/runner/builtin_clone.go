@@ -123,7 +123,7 @@ func (j *builtinAttempt) pins() (builtinInputs, error) {
 	return in, decodeStrict(data, &in)
 }
 
-// cloneWarnings are warnings about what is not in a clone.
+// cloneWarnings returns warnings about changes and submodules that are not in a clone.
 func cloneWarnings(name string, c git.Cloned) []Issue {
 	var out []Issue
 	if c.Dirty {

@@ -90,7 +90,7 @@ func gateHash(path string) (string, error) {
 	return string(sum.Sum(nil)), nil
 }
 
-// changedNames are the names whose state is not the same.
+// changedNames returns the names whose state is not the same, sorted.
 func changedNames(before, after map[string]string) []string {
 	var out []string
 	for name, mark := range before {

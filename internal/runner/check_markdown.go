@@ -96,8 +96,8 @@ func (l pageChecker) bytes(data []byte) bool {
 	return true
 }
 
-// isInvisible are control characters, and marks that turn text around or hide it. Joiners
-// stay: scripts and emoji need them.
+// isInvisible reports whether a character is a control character, or a mark that turns text
+// around or hides it. Joiners stay: scripts and emoji need them.
 func isInvisible(r rune) bool {
 	return r != '\n' && r != '\t' && unicode.IsControl(r) ||
 		r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r == 0x2028 || r == 0x2029 || r == 0xfeff ||

@@ -23,7 +23,7 @@ func newRecord(t run.Type, payload any) Record {
 	return Record{Type: t, Payload: data}
 }
 
-// SpanOf is the span of something that has a name in a run.
+// SpanOf returns the span of something that has a name in a run.
 func SpanOf(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	return hex.EncodeToString(sum[:8])
@@ -50,7 +50,7 @@ func (r *Run) failing(e *attempt, f Failure) Record {
 	return newRecord(run.WorkItemFailed, run.ItemFailure{WorkItemID: e.id, Error: run.ItemError{Code: f.Code, Message: f.Message}, Retryable: f.Retryable}).about(e.id)
 }
 
-// invalidateRecord is the event of an item that was done and has to be done again.
+// invalidateRecord returns the event of an item that was done and has to be done again.
 func invalidateRecord(e *attempt, why string) Record {
 	return newRecord(run.WorkItemInvalidated, run.Invalidation{WorkItemID: e.id, Reason: why}).about(e.id)
 }

@@ -55,7 +55,7 @@ func (r *Run) reap(ctx context.Context) {
 // see post.
 const asleep = 10 * time.Second
 
-// wallTime is the time without the part that stands still while a machine sleeps.
+// wallTime returns the time without the part that stands still while a machine sleeps.
 func wallTime() time.Time { return time.Now().Round(0) }
 
 // wakeUp comes back after the process or its machine was stopped: workers have given up what

@@ -47,7 +47,7 @@ func NewMemoryQueue() *MemoryQueue {
 	return q
 }
 
-// Host is the name under which this process does attempts.
+// Host returns the name under which this process does attempts.
 func (q *MemoryQueue) Host() string { return q.host }
 
 // Close ends every Serve and waits for it.
@@ -79,7 +79,7 @@ func (q *MemoryQueue) Enqueue(_ context.Context, attempts ...Enqueued) error {
 	return nil
 }
 
-// Cancel takes an attempt out, or ends the context of whoever does it.
+// Cancel takes an attempt out, or ends the context of the goroutine that does it.
 func (q *MemoryQueue) Cancel(_ context.Context, id string) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -78,7 +78,7 @@ func answerParts(m llm.Message) []llm.Part {
 	return m.Parts
 }
 
-// finishReason is one of the four words that the log knows; the evidence has the vendor's.
+// finishReason returns one of the four words that the log knows; the evidence has the vendor's.
 func finishReason(r llm.Reason, m llm.Message) string {
 	switch {
 	case r == llm.Stop || r == llm.Length || r == llm.ToolCalls || r == llm.Error:

@@ -59,7 +59,7 @@ func (c *call) newEvidence() *evidence {
 	return w
 }
 
-// bodySettings are the members of a body that are not the conversation.
+// bodySettings returns the members of a body that are not the conversation.
 func bodySettings(body []byte) map[string]json.RawMessage {
 	var out map[string]json.RawMessage
 	if json.Unmarshal(body, &out) != nil {
@@ -71,7 +71,7 @@ func bodySettings(body []byte) map[string]json.RawMessage {
 	return out
 }
 
-// withoutImages is a request without the bytes of its images, which their hashes stand for.
+// withoutImages returns a request without the bytes of its images, which their hashes stand for.
 func withoutImages(r llm.Request) llm.Request {
 	r.CacheAfter, r.CacheKey, r.CacheHour = nil, "", false
 	messages := make([]llm.Message, len(r.Messages))

@@ -56,7 +56,7 @@ func (p *provider) identify(r llm.Request) (identity, error) {
 	return out, err
 }
 
-// bareAddress is an address without what may be secret in it.
+// bareAddress returns an address without the parts that may be secret: user, query and fragment.
 func bareAddress(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

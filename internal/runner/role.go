@@ -32,7 +32,8 @@ func agentEntries(t Task) ([]history.Draft, error) {
 	return append(out, said), err
 }
 
-// itemBudget is the smaller of what the definition allows and what the run has left; nil: no limit.
+// itemBudget returns the smaller of the budget that the definition allows and the one that the run has left;
+// nil: no limit.
 func itemBudget(t Task) *history.Budget {
 	var tokens, cost int64
 	least := func(a, b int64) int64 {

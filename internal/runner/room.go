@@ -37,7 +37,7 @@ func (c OversizedItem) String() string {
 	return fmt.Sprintf("%s would be given about %d tokens, more than half of the %d that %s can read", item, c.Tokens, c.Window, model)
 }
 
-// RefuseOversized is the error of items that are crowded; nil of none.
+// RefuseOversized returns the error of items that are given too much; nil if there are none.
 func RefuseOversized(all []OversizedItem) error {
 	if len(all) == 0 {
 		return nil
@@ -120,7 +120,7 @@ func (r *Run) checkLater(level []recipe.Worker) error {
 	return RefuseOversized(r.oversizedItems(later))
 }
 
-// oversizedItems are the items of workers that would be given too much.
+// oversizedItems returns the items of workers that would be given too much.
 func (r *Run) oversizedItems(workers []recipe.Worker) []OversizedItem {
 	var out []OversizedItem
 	for _, w := range workers {
@@ -152,8 +152,8 @@ func (r *Run) markMeasured(w recipe.Worker) {
 	r.measured[w.Name] = true
 }
 
-// knownScopes are scopes of a worker that are worth measuring: all, where all is there that its
-// items are given; else one, for what they have in common.
+// knownScopes returns the scopes of a worker that are worth measuring: all, where all is there that
+// its items are given; else one, for the part that they have in common.
 func (r *Run) knownScopes(w recipe.Worker) (scopes []string, whole bool) {
 	whole = !w.Each.Issue
 	for _, in := range w.Inputs {

@@ -207,7 +207,7 @@ func (c *WorkerPool) inspect(it Attempt, res Result) error {
 	return invalidOutputs(it, wrong)
 }
 
-// invalidOutputs is the fault of outputs that are not as promised; all of them are named.
+// invalidOutputs returns the fault of outputs that are not as promised; all of them are named.
 func invalidOutputs(it Attempt, wrong []string) error {
 	if len(wrong) == 0 {
 		return nil

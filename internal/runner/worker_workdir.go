@@ -105,7 +105,7 @@ func fetchInput(ctx context.Context, it Attempt, d Orchestrator, path string) ([
 	return data, nil
 }
 
-// inputHash is the hash of an input.
+// inputHash returns the hash of an input.
 func inputHash(it Attempt, path string) (string, error) {
 	for _, in := range it.Inputs {
 		if in.Path == path {

@@ -163,7 +163,7 @@ func explainFailure(ctx context.Context, err error) error {
 	return err
 }
 
-// contextFault is the fault of an item whose context ended.
+// contextFault returns the fault of an item whose context ended.
 func contextFault(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	if f, ok := fault.Of(cause); ok {

@@ -112,7 +112,7 @@ var byName = sync.OnceValue(func() map[string]*field {
 	return out
 })
 
-// requiredField is a field without which there is no record. A fixed one never changes.
+// requiredField returns a field without which there is no record. A fixed one never changes.
 func requiredField(f field, fixed bool) field {
 	read := f.read
 	f.must, f.fixed, f.empty = true, fixed, nil
@@ -125,7 +125,7 @@ func requiredField(f field, fixed bool) field {
 	return f
 }
 
-// idField is a field whose values have a form; the empty string is nothing.
+// idField returns a field whose values have a form; the empty string counts as no value.
 func idField(name string, at func(*Record) *string, read func(string) (string, *FieldError)) field {
 	f := lineField(name, MaxName, at)
 	line := f.read

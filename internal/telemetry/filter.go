@@ -72,8 +72,8 @@ func ParseFilter(query map[string][]string) (Filter, error) {
 	return f, nil
 }
 
-// readFilterText is a text to compare with. What no record can hold is refused here, because
-// not every database takes it.
+// readFilterText reads a text to compare with. It refuses texts that no record can hold, because
+// not every database takes them.
 func readFilterText(to *string, s string) *FieldError {
 	if len(s) > MaxName {
 		return complain("has %d bytes, over the limit of %d", len(s), MaxName)

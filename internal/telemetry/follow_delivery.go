@@ -44,7 +44,7 @@ type record struct {
 	ended   bool
 }
 
-// createDelivery is the delivery of a new record. Texts are cut to what a record holds.
+// createDelivery returns the delivery of a new record. Texts are cut to the lengths that a record holds.
 func createDelivery(r Record) Delivery {
 	r.AgentName = cutLine(r.AgentName, MaxName)
 	if r.AgentName == "" {
@@ -79,7 +79,7 @@ func (f fieldValues) object() json.RawMessage {
 	return text
 }
 
-// patchDelivery is the delivery of a change.
+// patchDelivery returns the delivery of a change.
 func patchDelivery(eventID string, f fieldValues) Delivery {
 	return Delivery{http.MethodPatch, eventID, f.object()}
 }

@@ -75,7 +75,8 @@ func (e *Invalid) err(what string) error {
 	return fault.New(fault.InvalidField, "%s: %w", what, e)
 }
 
-// underPointer is a copy of the error about a part of a larger body.
+// underPointer returns a copy of an error about a part of a larger body, with the pointer of that part before
+// those of its fields.
 func underPointer(pointer string, err error) error {
 	f, _ := fault.Of(err)
 	e := (*Invalid)(nil)

@@ -173,7 +173,7 @@ func unknownField(name string, known []string) FieldError {
 
 func fieldNames() []string { return slices.Sorted(maps.Keys(byName())) }
 
-// changeableFields are the fields of a patch.
+// changeableFields returns the names of the fields that a patch may have.
 func changeableFields() (out []string) {
 	for _, f := range fields() {
 		if !f.fixed && !f.service {

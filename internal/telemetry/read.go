@@ -131,8 +131,8 @@ func malformedBody(err error) *Invalid {
 	return out
 }
 
-// canonicalJSON is the RFC 8785 form of a sound text; what has none is a number that no
-// double holds.
+// canonicalJSON returns the RFC 8785 form of a sound text. Only a number that no double
+// holds has none.
 func canonicalJSON(text []byte) ([]byte, *FieldError) {
 	out, err := chain.Canonical(text)
 	if err == nil {

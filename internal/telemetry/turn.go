@@ -141,7 +141,7 @@ func (t *Turn) End(e TurnEnd) []Delivery {
 
 func truncateTime(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
-// formatDollars is an amount of nano-dollars, exactly.
+// formatDollars writes an amount of nano-dollars in dollars, exactly.
 func formatDollars(nano int64) json.Number {
 	return json.Number(strconv.FormatFloat(float64(nano)/1e9, 'f', -1, 64))
 }

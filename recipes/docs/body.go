@@ -8,8 +8,8 @@ import (
 
 const shownCites = 12 // of each page
 
-// writeBody is the text of the pull request: what changed, on what it rests, what was left out, how
-// to check it and how to go back.
+// writeBody writes the text of the pull request: what changed, on what it rests, what was left out,
+// how to check it and how to go back.
 func writeBody(p Plan, d drafts, made map[string][]byte) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Documentation of %s\n\nWritten from the text of the repository at commit `%s`.\n\n## What changed\n\n", strings.Join(strings.Fields(p.Title), " "), p.Commit)

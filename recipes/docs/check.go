@@ -22,7 +22,7 @@ const (
 	draftForeign   = "DRAFT_FOREIGN"   // a writer touched something that is not its draft
 )
 
-// runCheck is the gate. It prints what is wrong, a line for each: PATH:LINE: CODE: what.
+// runCheck runs the gate. It prints what is wrong, a line for each: PATH:LINE: CODE: what.
 func runCheck(ctx context.Context, c Call) error {
 	var in pins
 	var p Plan

@@ -123,7 +123,7 @@ func patchOrder(inputs, name string) string {
 	return "1" + rel
 }
 
-// publishedFiles are the files that the drafts make of a tree. What is the same as before is left out.
+// publishedFiles returns the files that the drafts make of a tree. Files that are the same as before are left out.
 func publishedFiles(base fs.FS, p Plan, d drafts) (map[string][]byte, error) {
 	out := map[string][]byte{}
 	for _, page := range p.Pages {
@@ -211,7 +211,7 @@ func pageHead(p Plan, page Page) string {
 	return ""
 }
 
-// renderPage is the text between our markers.
+// renderPage returns the text between our markers.
 func renderPage(p Plan, page Page, text string) string {
 	if p.System == "hugo" { // the title is in the front matter
 		if first, rest, _ := strings.Cut(text, "\n"); strings.HasPrefix(first, "# ") {

@@ -58,7 +58,7 @@ func (c *checker) title(blocks []block, title string) {
 	}
 }
 
-// sectionBlocks are the blocks of the section that a heading begins.
+// sectionBlocks returns the blocks of the section that a heading begins.
 func sectionBlocks(blocks []block, at int) []block {
 	for i := at + 1; i < len(blocks); i++ {
 		if blocks[i].kind == heading && blocks[i].level <= blocks[at].level {

@@ -176,7 +176,7 @@ func startPos(n ast.Node, c *ast.CommentGroup) token.Pos {
 	return n.Pos()
 }
 
-// receiverName is the type of a method and a dot.
+// receiverName returns the type of a method and a dot; "" for a function.
 func receiverName(fn *ast.FuncDecl) string {
 	if fn.Recv == nil || len(fn.Recv.List) == 0 {
 		return ""
@@ -291,7 +291,7 @@ func (p *goPackage) blocks(text string) []string {
 	return out
 }
 
-// inlineText is the text of a paragraph. Links to other names are their words.
+// inlineText returns the text of a paragraph. Of links to other names, only their words are in it.
 func inlineText(list []comment.Text) string {
 	var b strings.Builder
 	for _, t := range list {

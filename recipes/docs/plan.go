@@ -67,7 +67,7 @@ func runPlan(ctx context.Context, c Call) error {
 	return m.deliver(c)
 }
 
-// listSymlinks are the symbolic links of a commit, and where they lead.
+// listSymlinks returns the symbolic links of a commit, and where they lead.
 func listSymlinks(ctx context.Context, t git.Tree, commit string) (map[string]string, error) {
 	list, err := t.Run(ctx, "ls-tree", "-r", "-z", commit)
 	if err != nil {
@@ -301,7 +301,7 @@ func (m *planner) assignment(s Section) (assignment, string) {
 	return a, fmt.Sprintf("write to `%s` this text:\n\n~~~~~\n%s\n~~~~~\n", file, strings.TrimSpace(text))
 }
 
-// pageLinks are the addresses of the other pages, as seen from one.
+// pageLinks returns the addresses of the other pages, as seen from one, with their titles.
 func pageLinks(p Plan, from Page) map[string]string {
 	out := map[string]string{}
 	for _, other := range p.Pages {
@@ -312,7 +312,7 @@ func pageLinks(p Plan, from Page) map[string]string {
 	return out
 }
 
-// relativePath is the way from one page to another.
+// relativePath returns the way from one page to another.
 func relativePath(from, to string) string {
 	a, b := strings.Split(path.Dir(from), "/"), strings.Split(path.Dir(to), "/")
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {

@@ -82,7 +82,7 @@ const (
 	rstMark   = ".. ramet:"
 )
 
-// withoutOurText is a text in which the lines between our markers are empty.
+// withoutOurText returns a text in which the lines between our markers are empty.
 func withoutOurText(text string) string {
 	return strings.Join(theirLines(slices.Collect(strings.Lines(text))), "")
 }

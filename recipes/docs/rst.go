@@ -19,7 +19,7 @@ var (
 // underlines are those of headings by level.
 const underlines = `==-~^"'`
 
-// toRST is a page of ours as reStructuredText: headings, paragraphs, lists, code, tables
+// toRST returns a page of ours as reStructuredText: headings, paragraphs, lists, code, tables
 // and links, which is all that pages have.
 func toRST(text string) string {
 	var out []string
@@ -64,7 +64,7 @@ func toRST(text string) string {
 	return strings.Join(flat, "\n")
 }
 
-// tableRST is a table as a list.
+// tableRST returns a table as a list.
 func tableRST(rows []string) []string {
 	out := []string{"", ".. list-table::", "   :header-rows: 1", ""}
 	for _, row := range rows {

@@ -105,7 +105,7 @@ func compactStream(s Stream) ([]byte, error) {
 	return append(bytes.TrimSuffix(b.Bytes(), []byte(",")), "]}"...), nil
 }
 
-// Marshal is json.Marshal without HTML escapes.
+// Marshal encodes a value as json.Marshal does, but without HTML escapes.
 func Marshal(v any, options ...jsonv2.Options) ([]byte, error) {
 	options = append([]jsonv2.Options{jsonv1.DefaultOptionsV1(), jsontext.EscapeForHTML(false)}, options...)
 	return jsonv2.Marshal(v, options...)

@@ -30,7 +30,7 @@ func skipSpace(text []byte, i int) int {
 	return i
 }
 
-// endOfValue is behind the value that begins at i.
+// endOfValue returns the index behind the value that begins at i.
 func endOfValue(text []byte, i int) int {
 	depth := 0
 	for i < len(text) {

@@ -7,7 +7,8 @@ import (
 	"ramet/internal/operation"
 )
 
-// verifyStoreCommand is the command of the operation. It shows its progress, and knows the key of this home.
+// verifyStoreCommand returns the command of the operation. The command shows its progress, and uses the key of
+// this home if none is given.
 func verifyStoreCommand(l *Line) *cobra.Command {
 	c := l.Command(&operation.Verify)
 	verify := c.RunE

@@ -54,7 +54,7 @@ func runAnswers() (out []any) {
 	return out
 }
 
-// runTool is all operations on runs as one tool. An argument that several have is described once.
+// runTool returns all operations on runs as one tool. An argument that several have is described once.
 func runTool() tool {
 	var names []string
 	var fields []shape.Field

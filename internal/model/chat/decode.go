@@ -195,8 +195,8 @@ func thinkingText(one, other string) string {
 	return other
 }
 
-// plainContent is content as a string, or the texts of a list of pieces. Mistral's lists
-// hold thoughts too, which are lists in turn.
+// plainContent returns content that is a string, or joins the texts of a list of pieces.
+// Mistral's lists hold thoughts too, which are lists in turn.
 func plainContent(raw json.RawMessage) (said, thought string) {
 	if !isPresent(raw) || json.Unmarshal(raw, &said) == nil {
 		return said, ""

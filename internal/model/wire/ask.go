@@ -37,13 +37,13 @@ func (c *Client) Ask(ctx context.Context, r llm.Request, encode func(llm.Request
 	}
 }
 
-// Marshal is json.Marshal without HTML escapes, which cost tokens in some
-// vendors' logs and clarity in all of them.
+// Marshal encodes a value as json.Marshal does, but without HTML escapes, which cost
+// tokens in some vendors' logs and clarity in all of them.
 func Marshal(v any) ([]byte, error) {
 	return jsonv2.Marshal(v, jsonv1.DefaultOptionsV1(), jsontext.EscapeForHTML(false))
 }
 
-// Unmarshal is json.Unmarshal, in less time: an answer has thousands of events.
+// Unmarshal decodes JSON as json.Unmarshal does, in less time: an answer has thousands of events.
 func Unmarshal(data []byte, v any) error { return jsonv2.Unmarshal(data, v, jsonv1.DefaultOptionsV1()) }
 
 // Form returns the schema of a request in the words of a vendor; ok is false where none

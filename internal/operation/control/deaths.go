@@ -32,7 +32,8 @@ func (p Place) readKernels() (out []Death) {
 	return out
 }
 
-// writeKernels is called with the lock held. If it fails, deaths are not counted.
+// writeKernels replaces the list of kernels, or removes it if it is empty. The caller holds the lock. If it
+// fails, deaths are not counted.
 func (p Place) writeKernels(kernels []Death) {
 	if len(kernels) == 0 {
 		step.Remove(p.folder.kernels())

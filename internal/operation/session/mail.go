@@ -137,7 +137,7 @@ func (w Mail) Hide(ctx context.Context, owner id.Agent, numbers ...int64) error 
 	if err != nil {
 		return err
 	}
-	if err := w.ws.may(ctx, "delete letters of", a); err != nil {
+	if err := w.ws.may(ctx, "delete mail of", a); err != nil {
 		return err
 	}
 	letters, err := w.ws.Store.Letters(ctx, owner, mail.Filter{})

@@ -102,8 +102,8 @@ func (r *Recipe) Undefined() []string {
 	return out
 }
 
-// AddAgents is the text of a recipe with these agents in it besides its own. What it says
-// otherwise stays.
+// AddAgents returns the text of a recipe with these agents in it besides its own. The rest of
+// it stays.
 func AddAgents(text []byte, agents []Definition) ([]byte, error) {
 	if len(agents) == 0 {
 		return text, nil

@@ -61,8 +61,8 @@ func (r *Recipe) Values(bound map[string]string, base string) map[string]string 
 	return values
 }
 
-// ItemScopes are the scopes of a worker's items, in order. The sections are those that the run
-// has, and readFile reads a file of the run. A worker for issues has none here: its scope is
+// ItemScopes returns the scopes of a worker's items, in order. The sections are those that the
+// run has, and readFile reads a file of the run. A worker for issues has none here: its scope is
 // the id of the issue.
 func ItemScopes(w Worker, sections []string, readFile func(path string) ([]byte, error)) ([]string, error) {
 	switch {

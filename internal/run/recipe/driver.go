@@ -101,7 +101,7 @@ func (r *Recipe) checkAsked(values map[string]string) error {
 	return nil
 }
 
-// bindValue is a value that may be a parameter.
+// bindValue returns a value, or that of the parameter which it names in braces.
 func bindValue(s string, values map[string]string) string {
 	if name := strings.Trim(s, "{}"); name != s {
 		return values[name]

@@ -12,7 +12,7 @@ import (
 // skeleton is the text that New starts from; it is no recipe by itself.
 const skeleton = "skeleton"
 
-// EmbeddedNames are the names of the recipes that are built in.
+// EmbeddedNames returns the names of the recipes that are built in.
 func EmbeddedNames() []string {
 	entries, err := recipes.Files.ReadDir(".")
 	if err != nil {
@@ -28,7 +28,7 @@ func EmbeddedNames() []string {
 	return out
 }
 
-// LoadEmbedded is the text of a recipe that is built in, comments included.
+// LoadEmbedded returns the text of a recipe that is built in, comments included.
 func LoadEmbedded(name string) ([]byte, error) {
 	if !slices.Contains(EmbeddedNames(), name) {
 		return nil, fault.New(fault.NotFound, "no recipe %.60q is built in", name).

@@ -33,8 +33,8 @@ var forms = sync.OnceValue(func() map[string]*Schema {
 	return all
 })
 
-// FormNames are the names of the built-in schemas, sorted: json, markdown, text, and the files
-// of built-ins.
+// FormNames returns the names of the built-in schemas, sorted: json, markdown, text, and the
+// files of built-ins.
 func FormNames() []string { return slices.Sorted(maps.Keys(forms())) }
 
 // FindForm finds a built-in schema.

@@ -164,7 +164,7 @@ func (g *graph) circle(state run.State) []string {
 	return found
 }
 
-// stateIndex is the place of a state in an undisturbed run.
+// stateIndex returns the place of a state in an undisturbed run.
 func stateIndex(s run.State) int { return slices.Index(run.States(), s) }
 
 // badPath returns what is wrong with a path in a recipe, or in what became of it, or

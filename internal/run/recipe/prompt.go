@@ -43,7 +43,7 @@ type RenderData struct {
 	Read    func(path string) ([]byte, error)
 }
 
-// RenderPrompt is a worker's prompt for one item. An input that cannot be read is an error.
+// RenderPrompt returns a worker's prompt for one item. An input that cannot be read is an error.
 func RenderPrompt(w Worker, d RenderData) (string, error) {
 	var out strings.Builder
 	pieces, _, err := (&promptScanner{rest: w.Prompt}).scan(0)

@@ -203,8 +203,8 @@ func (s *Store) keep(parentID string, x *Session, state run.Snapshot) error {
 	return nil
 }
 
-// VouchedFiles are the files that a state vouches for, by path, with their hashes: the outputs of
-// what is done, and artifacts.
+// VouchedFiles returns the files that a state vouches for, by path, with their hashes: the outputs
+// of completed items, and artifacts.
 func VouchedFiles(state run.Snapshot) map[string]string {
 	sums := map[string]string{}
 	for _, item := range run.LatestAttempts(state.WorkItems) {

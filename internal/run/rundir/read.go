@@ -191,7 +191,7 @@ func (r *Reader) reducer() *run.Reducer {
 	return run.NewReducer(run.New(root.RunID))
 }
 
-// unfitEvent is an event that is linked and cannot have happened.
+// unfitEvent returns the error of an event that is linked and cannot have happened.
 func unfitEvent(runID string, e run.Entry, err error) error {
 	return run.ChainBroken(runPlace(runID), e.Line, e.Offset, "%v", err)
 }

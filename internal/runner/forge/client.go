@@ -234,7 +234,7 @@ func (f *remote) fault(ctx context.Context, a answer) error {
 	return fault.New(fault.ForgeRefused, "%s answers %d: %s", f, a.status, said).WithHint("look at its address: something else may answer there")
 }
 
-// bareError is an error without the address, which the reader knows.
+// bareError returns the text of an error without the address, which the reader knows.
 func bareError(err error) string {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		err = u.Err

@@ -26,7 +26,7 @@ type note struct {
 
 func (n note) comment() Comment { return Comment{n.ID, n.URL} }
 
-// CommentMark is the line, which no reader sees, by which a comment of a key is known again.
+// CommentMark returns the line, which no reader sees, by which a comment of a key is recognized.
 func CommentMark(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return "<!-- ramet " + hex.EncodeToString(sum[:12]) + " -->"

@@ -98,7 +98,7 @@ func sameHost(r git.Remote, api *url.URL) bool {
 	return hostName(r.Host()) == api.Hostname() || hostName(r.Host()) == strings.TrimPrefix(api.Hostname(), "api.")
 }
 
-// hostName is a host without its port.
+// hostName returns a host without its port, in lower case.
 func hostName(host string) string {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		return strings.ToLower(h)

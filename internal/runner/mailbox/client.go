@@ -17,13 +17,13 @@ import (
 
 // Times. Variables, so that tests need not wait.
 var (
-	// netPoll is how often one looks without having been called.
+	// netPoll is the interval in which one looks without having been called.
 	netPoll = time.Second
 	// leaseBeat is the interval in which an orchestrator renews its lease, and leaseTime after
 	// how long it is taken for gone.
 	leaseBeat = 3 * time.Second
 	leaseTime = 15 * time.Second
-	// attempt is what one try of a statement may take, a large content with it.
+	// attempt is the time that one try of a statement may take, a large content with it.
 	attempt = 30 * time.Second
 )
 
@@ -57,7 +57,7 @@ func Open(ctx context.Context, address string) (*Client, error) {
 	}
 	c := &Client{config: pg.Config, schema: companionSchema(pg.Schema), place: pg.Place, waiting: map[uuid.UUID]chan<- struct{}{}, serving: map[string]chan<- struct{}{}, served: map[string]bool{}}
 	c.config.RuntimeParams["search_path"] = pgx.Identifier{c.schema}.Sanitize()
-	// What is lost when the server crashes is said again: nobody waits for its disk.
+	// Messages that are lost when the server crashes are sent again: no client waits for its disk.
 	c.config.RuntimeParams["synchronous_commit"] = "off"
 	database.Watchful(c.config)
 	config, err := pgxpool.ParseConfig(pg.Config.ConnString())
@@ -87,7 +87,7 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// runOf is the run that an item belongs to: the first part of its id.
+// runOf returns the run that an item belongs to: the first part of its id.
 func runOf(itemID string) (string, error) {
 	for i := range len(itemID) {
 		if itemID[i] == ':' {

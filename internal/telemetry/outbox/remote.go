@@ -166,7 +166,7 @@ func (r *remote) ask(ctx context.Context, method, path string, body []byte) (int
 	return res.StatusCode, answer, nil
 }
 
-// bareError is an error without the address, in which there may be a password.
+// bareError returns an error without the address, in which there may be a password.
 func bareError(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err

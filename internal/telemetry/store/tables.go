@@ -12,7 +12,8 @@ func serverSteps() []string {
 	return []string{tableText("BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "BYTEA", "BIGINT") + indexes}
 }
 
-// tableText is written once for both engines, which call the same types by other names.
+// tableText returns the statement that makes the table. It is written once for both engines, which call the same
+// types by other names.
 func tableText(seq, bytes, integer string) string {
 	return strings.NewReplacer("SEQ", seq, "BYTES", bytes, "INT", integer).Replace(`CREATE TABLE telemetry_runs (
 	seq           SEQ,

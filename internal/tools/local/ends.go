@@ -74,7 +74,7 @@ var escapes = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]*[0-OQ-WYZ\\` + "`" + `-~])`)
 })
 
-// plainOutput is output without escape codes. Of a line that was written over, as
+// plainOutput returns output without escape codes. Of a line that was written over, as
 // progress bars do, the last version stays.
 func plainOutput(s string) string {
 	if strings.IndexByte(s, '\x1b') >= 0 {

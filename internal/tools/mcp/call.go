@@ -151,7 +151,7 @@ func resultOf(a *sdk.CallToolResult) Result {
 	return out
 }
 
-// cutMiddle is both ends of a text that is too long.
+// cutMiddle returns a text, or both ends of one that is too long.
 func cutMiddle(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(s) <= mostAnswer {

@@ -307,8 +307,8 @@ func (r *turn) afterwards(ctx context.Context, first, end id.Message) string {
 // RecallTool is the name of the tool that reads what is not in the context any more.
 const RecallTool = "recall"
 
-// messagesToSummarise is messages without calls, results and thoughts, but with what they say; of
-// each call and result so many bytes.
+// messagesToSummarise returns messages without thoughts, and with calls and results as text, of each so many
+// bytes at most.
 func messagesToSummarise(messages []llm.Message, most int) []llm.Message {
 	out := make([]llm.Message, len(messages))
 	for i, m := range messages {

@@ -25,7 +25,7 @@ const (
 // and every vendor take it.
 func (r *turn) kept(s string) string { return toStorable(r.Clean(s)) }
 
-// toStorable is UTF-8 without NUL.
+// toStorable returns a text as valid UTF-8 without NUL.
 func toStorable(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	return strings.ReplaceAll(s, "\x00", "\u2400")

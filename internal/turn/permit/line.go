@@ -47,7 +47,7 @@ func hasComment(file *syntax.File) (found bool) {
 	return found
 }
 
-// isOddRune are characters about which shells and parsers disagree.
+// isOddRune reports whether shells and parsers disagree about a character.
 func isOddRune(r rune) bool {
 	return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.IsSpace(r) && r > 0x7f
 }
@@ -107,7 +107,7 @@ func (t *taker) call(c *syntax.CallExpr) {
 	t.commands = append(t.commands, words)
 }
 
-// isHarmless are redirections to or from nothing, and from one descriptor to another.
+// isHarmless reports whether a redirection is to or from nothing, or from one descriptor to another.
 func isHarmless(r *syntax.Redirect) bool {
 	if r.N != nil && !isDigits(r.N.Value) || r.Word == nil || r.Hdoc != nil {
 		return false
@@ -180,8 +180,8 @@ func readWord(w *syntax.Word) (out word, ok bool) {
 	return out, true
 }
 
-// isPlainExpansion is $NAME or ${NAME}, whose value is only put in. Everything longer can
-// assign, or evaluate what a variable holds.
+// isPlainExpansion reports whether an expansion is $NAME or ${NAME}, whose value is only put in.
+// Everything longer can assign, or evaluate the value of a variable.
 func isPlainExpansion(p *syntax.ParamExp) bool {
 	return p.Param != nil && syntax.ValidName(p.Param.Value) && p.Flags == nil && !p.Excl && !p.Length && !p.Width && !p.IsSet &&
 		p.Split == syntax.OptUnset && p.GlobSubst == syntax.OptUnset && p.RcExpand == syntax.OptUnset &&
