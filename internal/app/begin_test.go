@@ -16,7 +16,7 @@ import (
 
 // patience bounds every wait for a condition. It only ends a test that would hang: no machine
 // is as slow as that.
-const patience = 45 * time.Second
+const patience = 10 * time.Minute
 
 // begin starts ramet and lets it run. There is one at a time.
 func begin(ts *testscript.TestScript, _ bool, args []string) {

@@ -24,7 +24,7 @@ func TestTheStory(t *testing.T) {
 	w.write("server.go", "package main\n\nimport \"net/http\"\n\nfunc main() {\n\thttp.ListenAndServe(\":8080\", nil)\n}\n")
 	x := w.open(100, 30)
 	x.see("Three things to try", "offline/offline")
-	album(x, "first", "Three things to try", "/tour: a two-minute tour", "/key: add an API key", "offline/offline")
+	album(x, "first", "Three things to try", "/tour", "a two-minute tour", "/key", "add an API key", "offline/offline")
 	x.say("replace :8080 with :9090 in server.go")
 	x.see("wants to edit", "server.go", "❯ No", "↑↓ select")
 	album(x, "question", "wants to edit", "❯ No", "Allow once", "Always allow", "↑↓ select")

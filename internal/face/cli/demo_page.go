@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// serve starts a server in the demo's world and says the link to its page.
+// serve starts a server in the demo's world and returns the link to its page.
 func (g *guide) serve(ctx context.Context) (link string, err error) {
 	if g.server == nil {
 		cmd := g.command(ctx, "serve", "--addr", "127.0.0.1:0")
@@ -43,7 +43,7 @@ func (g *guide) serve(ctx context.Context) (link string, err error) {
 	return strings.TrimSpace(said), nil
 }
 
-// leave ends the server, if there is one.
+// leave ends the server, if there is one, and the background kernel of the demo's own home.
 func (g *guide) leave() {
 	if g.server == nil {
 		return
@@ -51,6 +51,7 @@ func (g *guide) leave() {
 	g.server.Process.Signal(os.Interrupt)
 	g.server.Wait() // however it ended, it is gone
 	g.server = nil
+	g.quiet(context.Background(), "server", "stop", "--force") // the demo's folder is removed next
 }
 
 // page shows where the page is. A person may look at it.
