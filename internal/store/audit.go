@@ -117,7 +117,6 @@ func (s *Store) PlanGC(ctx context.Context) (registry.Swept, error) { return s.g
 
 func (s *core) gc(ctx context.Context, drop bool) (registry.Swept, error) {
 	var out registry.Swept
-	ctx = Lasting(ctx)
 	err := s.write(ctx, "gc", func(tx Tx) error {
 		if err := s.d.LockBlobs(ctx, tx); err != nil {
 			return err

@@ -135,7 +135,6 @@ func (r reader) givers(ctx context.Context, a id.Agent) ([]id.Agent, error) {
 // spentBelow adds up what an agent and everything below it spent.
 func (r reader) spentBelow(ctx context.Context, a agent.Agent) (s agent.Spending, err error) {
 	const sum = `SELECT CAST(coalesce(sum(spent_tokens), 0) AS BIGINT), CAST(coalesce(sum(spent_cost), 0) AS BIGINT) FROM `
-	ctx = Lasting(ctx)
 	if a.IsZero() { // everybody is below it
 		err = r.q.QueryRowContext(ctx, sum+`agents`).Scan(&s.Tokens, &s.Cost)
 		return s, err

@@ -22,7 +22,7 @@ func (s leases) Acquire(ctx context.Context, name id.Agent, owner string, ttl ti
 		return agent.Agent{}, err
 	}
 	var held agent.Agent
-	err := s.write(Unsynced(ctx), "acquire lease", func(tx Tx) error {
+	err := s.write(ctx, "acquire lease", func(tx Tx) error {
 		scan := scanAgents()
 		err := scan.read(tx.QueryRowContext(ctx, s.takes(), string(name), owner, ttl.Microseconds()).Scan)
 		if held = scan.Agent; !errors.Is(err, sql.ErrNoRows) {
@@ -70,7 +70,7 @@ const releases = `UPDATE agents SET lease_owner = NULL, lease_until = NULL
 
 // Release implements agent.Leases.
 func (s leases) Release(ctx context.Context, name id.Agent, owner string, epoch int64) error {
-	return s.write(Unsynced(ctx), "release lease", func(tx Tx) error {
+	return s.write(ctx, "release lease", func(tx Tx) error {
 		done, err := tx.ExecContext(ctx, releases, string(name), owner, epoch)
 		if err != nil {
 			return err
@@ -86,7 +86,7 @@ func (s leases) Release(ctx context.Context, name id.Agent, owner string, epoch 
 func (s *core) relet(ctx context.Context, verb string, name id.Agent,
 	decide func(agent.Agent, time.Time) (agent.Lease, error)) (agent.Lease, error) {
 	var held agent.Agent
-	err := s.write(Unsynced(ctx), verb, func(tx Tx) (err error) {
+	err := s.write(ctx, verb, func(tx Tx) (err error) {
 		held, err = s.reletIn(ctx, tx, name, decide)
 		return err
 	})
@@ -126,7 +126,7 @@ func (s leases) RenewAll(ctx context.Context, owner string, ttl time.Duration) (
 			UPDATE agents SET lease_until = ` + s.d.Now() + ` + $2 FROM mine WHERE genesis_id = held`
 	}
 	var held string
-	err := s.write(Unsynced(ctx), "renew leases", func(tx Tx) error {
+	err := s.write(ctx, "renew leases", func(tx Tx) error {
 		if _, err := tx.ExecContext(ctx, renew, owner, ttl.Microseconds()); err != nil {
 			return err
 		}

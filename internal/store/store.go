@@ -267,27 +267,6 @@ func (s *Store) Describe(ctx context.Context) (registry.Description, error) {
 	return d, nil
 }
 
-type unsynced struct{}
-
-// Unsynced lets a change be committed without waiting for the disk, where every process that could have seen
-// it ends with the machine: what a power cut takes away then is that change alone, and no process is left that
-// knew of it. Whatever is committed after it, and waits, takes it along. So it is with leases in a file:
-// their holders are processes of this machine. A server's clients survive it, and a lease must, too.
-func Unsynced(ctx context.Context) context.Context { return context.WithValue(ctx, unsynced{}, true) }
-
-// IsUnsynced says so of a transaction that begins.
-func IsUnsynced(ctx context.Context) bool { return ctx.Value(unsynced{}) != nil }
-
-type lasting struct{}
-
-// Lasting says of statements that they may take long before their first row: over everything there is,
-// or over all of a table. Such a one ends with its context, which in a file takes a goroutine that watches
-// it; the others, most of which take less than a goroutine does, end by themselves.
-func Lasting(ctx context.Context) context.Context { return context.WithValue(ctx, lasting{}, true) }
-
-// IsLasting says so of a statement that begins.
-func IsLasting(ctx context.Context) bool { return ctx.Value(lasting{}) != nil }
-
 // Call implements registry.Bell.
 func (s *Store) Call(ctx context.Context, r registry.Ring) (bool, error) {
 	said := s.d.Announce(r.What, r.Agent)

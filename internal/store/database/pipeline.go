@@ -26,9 +26,6 @@ func isLast(ctx context.Context) bool {
 	return is
 }
 
-// Number is a column with the number of the transaction, by which its outcome is judged.
-const Number = `pg_current_xact_id()::text`
-
 // opens queues what begins a transaction, if it has not begun.
 func (t *transaction) opens(b *pgx.Batch) bool {
 	if t.begun {
@@ -36,9 +33,9 @@ func (t *transaction) opens(b *pgx.Batch) bool {
 	}
 	b.Queue("begin" + t.level)
 	if t.life == "" {
-		b.Queue("select " + Number + ", " + lifeOfServer)
+		b.Queue("select pg_current_xact_id()::text, " + lifeOfServer)
 	} else {
-		b.Queue("select " + Number + ", ''")
+		b.Queue("select pg_current_xact_id()::text, ''")
 	}
 	return true
 }
@@ -138,62 +135,6 @@ func (t *transaction) query(ctx context.Context, query string, args []any) (driv
 		return nil, err
 	}
 	return &answers{rows: rows, results: results, first: true, more: more}, nil
-}
-
-type places struct{}
-
-// Row says of a statement that its one row is wanted, in these places; the last column is Number.
-// It is asked with Exec, which counts the row: a question costs database/sql a goroutine and a
-// copy of each value, and the number of the transaction one more statement.
-func Row(ctx context.Context, into ...any) context.Context {
-	return context.WithValue(ctx, places{}, append(into, nil))
-}
-
-func placesOf(ctx context.Context) ([]any, bool) {
-	into, ok := ctx.Value(places{}).([]any)
-	return into, ok
-}
-
-// row asks for one row, with the beginning of the transaction if it is the first statement.
-func (t *transaction) row(ctx context.Context, query string, args []any, into []any) (driver.Result, error) {
-	b := &pgx.Batch{}
-	opens := false
-	begins := !t.begun && t.life != "" // the row brings the number
-	if begins {
-		b.Queue("begin" + t.level)
-	} else {
-		opens = t.opens(b)
-	}
-	b.Queue(query, args...)
-	results := t.Conn.Conn().SendBatch(ctx, b)
-	n, err := t.rowOf(results, begins, opens, into)
-	if cerr := results.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil && t.id == "" { // no row, no number
-		err = t.Conn.Conn().QueryRow(ctx, "select "+Number).Scan(&t.id)
-	}
-	return driver.RowsAffected(n), err
-}
-
-func (t *transaction) rowOf(r pgx.BatchResults, begins, opens bool, into []any) (n int64, err error) {
-	switch {
-	case begins:
-		if _, err = r.Exec(); err == nil {
-			t.begun = true
-		}
-	case opens:
-		err = t.opened(r)
-	}
-	if err != nil {
-		return 0, err
-	}
-	into[len(into)-1] = &t.id
-	err = r.QueryRow().Scan(into...)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return 0, nil
-	}
-	return 1, err
 }
 
 // answers are the rows of the first question of a transaction.

@@ -72,12 +72,9 @@ func (s *session) ResetSession(ctx context.Context) error {
 func (s *session) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	s.asks(ctx)
 	if t := s.open; t != nil {
-		into, wanted := placesOf(ctx)
 		switch {
 		case t.ended:
 			return nil, errOver
-		case wanted:
-			return t.row(ctx, query, valuesOf(args), into)
 		case !t.begun && len(args) == 0:
 			if err := t.begin(ctx); err != nil {
 				return nil, err

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -67,41 +66,21 @@ const fewIds = 8
 
 // Draws: the numbers are drawn for a row that came out of the inner part, and is locked by then: a part that
 // locks is carried out by itself, never merged into what is around it.
-// The last column is the transaction's own number, which database.Row takes.
 func (d *dialect) Draws(locks string, n int) string {
 	if n > fewIds {
 		return ""
 	}
-	key := drawing{locks, n}
-	known, ok := draws.Load(key)
-	if !ok {
-		known, _ = draws.LoadOrStore(key, `SELECT locked.*`+strings.Repeat(`, nextval('message_ids')`, n)+`, `+
-			database.Number+` FROM (`+locks+`) AS locked`)
-	}
-	return known.(string)
+	return `SELECT locked.*` + strings.Repeat(`, nextval('message_ids')`, n) + ` FROM (` + locks + `) AS locked`
 }
 
 func (d *dialect) Row(ctx context.Context, tx store.Tx, into []any, ids []id.Message, query string, args ...any) error {
 	for i := range ids {
 		into = append(into, (*int64)(&ids[i]))
 	}
-	done, err := tx.ExecContext(database.Row(ctx, into...), query, args...)
-	if err != nil {
-		return err
-	}
+	err := tx.QueryRowContext(ctx, query, args...).Scan(into...)
 	slices.Sort(ids)
-	if n, err := done.RowsAffected(); err != nil || n > 0 {
-		return err
-	}
-	return sql.ErrNoRows
+	return err
 }
-
-type drawing struct {
-	locks string
-	n     int
-}
-
-var draws sync.Map // the texts that Draws made
 
 func (d *dialect) NextLetter(ctx context.Context, tx store.Tx) (int64, error) {
 	var n int64
@@ -144,25 +123,12 @@ func (d *dialect) Finish(ctx context.Context, tx store.Tx, statements []store.St
 // joinStatements makes all but the last part of a WITH. Parts that write are carried out
 // whether anybody reads them or not; one that only selects must be the last.
 func joinStatements(statements []store.Statement) store.Statement {
-	var texts [fewStatements]string
-	n := 0
-	for i, s := range statements {
-		texts[i] = s.Query
-		n += len(s.Args)
-	}
-	known, ok := joined.Load(texts)
-	if !ok {
-		known, _ = joined.LoadOrStore(texts, withClause(statements))
-	}
-	out := store.Statement{Query: known.(string), Args: make([]any, 0, n)}
+	out := store.Statement{Query: withClause(statements)}
 	for _, s := range statements {
 		out.Args = append(out.Args, s.Args...)
 	}
 	return out
 }
-
-// joined holds the texts that with made: they are few, and each is sent often.
-var joined sync.Map
 
 func withClause(statements []store.Statement) string {
 	var query strings.Builder

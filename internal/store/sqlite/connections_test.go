@@ -70,7 +70,7 @@ func TestWhoIsInterruptedHarmsNobody(t *testing.T) {
 	d, s := atWork(t)
 	before := entries(t, s, s)
 	for range 20 {
-		ctx, end := context.WithCancel(store.Lasting(t.Context()))
+		ctx, end := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() {
 			var n int

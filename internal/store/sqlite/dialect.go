@@ -134,7 +134,7 @@ func (d *dialect) Fault(err error) error {
 // when the content was deleted.
 func (d *dialect) Scrub(ctx context.Context) error {
 	var busy, logged, moved int
-	if err := d.writer.QueryRowContext(store.Lasting(ctx), `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &logged, &moved); err != nil {
+	if err := d.writer.QueryRowContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &logged, &moved); err != nil {
 		return err
 	}
 	if busy != 0 {
@@ -186,7 +186,7 @@ func (d *dialect) Backup(ctx context.Context, path string) error {
 		// secure_delete from its source, or stale copies of rows would stay in
 		// its pages, where no later redaction reaches them.
 		db := openHandle(d.path, "mode=ro&_pragma=secure_delete(1)", 1)
-		_, err := db.ExecContext(store.Lasting(ctx), `VACUUM INTO $1`, temp)
+		_, err := db.ExecContext(ctx, `VACUUM INTO $1`, temp)
 		return errors.Join(blameCopy(path, err), db.Close())
 	})
 }
@@ -260,7 +260,7 @@ func (d *dialect) Describe(ctx context.Context) (registry.Description, error) {
 		Scan(&out.Version, &out.Schema); err != nil {
 		return out, err
 	}
-	rows, err := d.readers.QueryContext(store.Lasting(ctx), `SELECT quick_check FROM pragma_quick_check LIMIT 20`)
+	rows, err := d.readers.QueryContext(ctx, `SELECT quick_check FROM pragma_quick_check LIMIT 20`)
 	if err != nil {
 		return out, err
 	}
@@ -275,15 +275,4 @@ func (d *dialect) Describe(ctx context.Context) (registry.Description, error) {
 		}
 	}
 	return out, rows.Err()
-}
-
-// withoutWatch returns the context that the driver gets. For one that can end it starts a goroutine with each
-// statement, and another thread wakes up for it. A statement of ours has its first row in microseconds;
-// rows behind it end with their context in any case, since database/sql closes them. So only what is said
-// to last is watched, and what is over already is not begun.
-func withoutWatch(ctx context.Context) context.Context {
-	if ctx.Done() == nil || ctx.Err() != nil || store.IsLasting(ctx) {
-		return ctx
-	}
-	return context.WithoutCancel(ctx)
 }

@@ -44,8 +44,7 @@ type conn interface {
 // connection: database/sql lets one goroutine use it at a time.
 type keeper struct {
 	conn
-	kept   map[string]*kept
-	unsure bool // whether it waits for the disk
+	kept map[string]*kept
 }
 
 // kept is a compiled statement.
@@ -94,7 +93,6 @@ func (k *keeper) ExecContext(ctx context.Context, query string, args []driver.Na
 			return nil, err
 		}
 	}
-	ctx = withoutWatch(ctx)
 	s, err := k.take(ctx, query)
 	if err != nil {
 		return nil, err
@@ -111,7 +109,6 @@ func (k *keeper) QueryContext(ctx context.Context, query string, args []driver.N
 			return nil, err
 		}
 	}
-	ctx = withoutWatch(ctx)
 	s, err := k.take(ctx, query)
 	if err != nil {
 		return nil, err

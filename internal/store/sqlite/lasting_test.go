@@ -4,16 +4,14 @@ import (
 	"context"
 	"errors"
 	"testing"
-
-	"ramet/internal/store"
 )
 
 // endless has its first row never.
 const endless = `WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n`
 
-func TestWhatLastsEndsWithItsContext(t *testing.T) {
+func TestAStatementEndsWithItsContext(t *testing.T) {
 	db := opened(t)
-	ctx, end := context.WithCancel(store.Lasting(t.Context()))
+	ctx, end := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() {
 		var n int
@@ -46,19 +44,5 @@ func TestWhatIsOverIsNotBegun(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
-	}
-}
-
-// Only a context that the driver need not watch costs no goroutine.
-func TestWhatIsSoonDoneIsNotWatched(t *testing.T) {
-	ctx, end := context.WithCancel(store.Unsynced(t.Context()))
-	if brief := withoutWatch(ctx); brief.Done() != nil || !store.IsUnsynced(brief) {
-		t.Error("a statement that takes microseconds is watched, or its context is another one")
-	}
-	if withoutWatch(store.Lasting(ctx)).Done() == nil {
-		t.Error("one that lasts is not")
-	}
-	if end(); withoutWatch(ctx).Err() == nil {
-		t.Error("one that is over would begin")
 	}
 }

@@ -1,7 +1,6 @@
 // Package sqlite keeps a workspace in one SQLite file, embedded in the binary.
 //
-// One connection writes, a few read (WAL). A commit is on the disk when it returns (synchronous FULL), that of a lease
-// with the next one.
+// One connection writes, a few read (WAL). A commit is on the disk when it returns (synchronous FULL).
 // The tables, the version and agent 0 are made in one transaction, so that a
 // process killed at first start leaves nothing half-made. Deleted bytes are
 // overwritten (secure_delete).
@@ -210,7 +209,6 @@ func (d *dialect) migrate(ctx context.Context, o Options, begun bool) error {
 		return fault.New(fault.StorageReadOnly, "%s has schema version %d and cannot be brought to %d: it cannot be written", d.path, version, len(f.Steps)).
 			WithHint("check the owner and mode of the file and its folder")
 	}
-	ctx = store.Lasting(ctx) // an index of a long history
 	return f.Migrate(ctx, d.writer, func(tx *sql.Tx) error { return store.Ensure(ctx, tx, d, o.Cwd) })
 }
 
@@ -275,7 +273,7 @@ func (d *dialect) fill(ctx context.Context, from *sql.Tx) error {
 		return err
 	}
 	defer tx.Rollback()
-	if err := f.Build(store.Lasting(ctx), tx); err != nil {
+	if err := f.Build(ctx, tx); err != nil {
 		return err
 	}
 	if err := store.Copy(ctx, from, tx); err != nil {
