@@ -132,7 +132,7 @@ type Greeting struct {
 // greet asks the program who it is.
 func (s *session) greet(ctx context.Context) error {
 	var out sdk.InitializeResponse
-	err := s.wire.call(ctx, sdk.AgentMethodInitialize, sdk.InitializeRequest{
+	err := s.conn.Call(ctx, sdk.AgentMethodInitialize, sdk.InitializeRequest{
 		ProtocolVersion: sdk.ProtocolVersionNumber,
 		ClientInfo:      &sdk.Implementation{Name: "ramet", Version: s.program.Version},
 	}, &out)
@@ -200,17 +200,17 @@ func (s *session) place(ctx context.Context, at driver.Place) (begun, error) {
 	}
 	switch {
 	case at.Resume != "" && s.greeting.Resume:
-		return known(at.Resume, s.wire.call(ctx, sdk.AgentMethodSessionResume, sdk.ResumeSessionRequest{Meta: s.setup.Meta, Cwd: s.setup.Dir, McpServers: servers, SessionId: sdk.SessionId(at.Resume)}, &out))
+		return known(at.Resume, s.conn.Call(ctx, sdk.AgentMethodSessionResume, sdk.ResumeSessionRequest{Meta: s.setup.Meta, Cwd: s.setup.Dir, McpServers: servers, SessionId: sdk.SessionId(at.Resume)}, &out))
 	case at.Resume != "" && s.greeting.Load:
-		return known(at.Resume, s.wire.call(ctx, sdk.AgentMethodSessionLoad, sdk.LoadSessionRequest{Meta: s.setup.Meta, Cwd: s.setup.Dir, McpServers: servers, SessionId: sdk.SessionId(at.Resume)}, &out))
+		return known(at.Resume, s.conn.Call(ctx, sdk.AgentMethodSessionLoad, sdk.LoadSessionRequest{Meta: s.setup.Meta, Cwd: s.setup.Dir, McpServers: servers, SessionId: sdk.SessionId(at.Resume)}, &out))
 	case at.Resume != "":
 		return out, fault.New(fault.NotFound, "%s takes up no sessions", s.program.Driver)
 	case at.Fork != "" && s.greeting.Fork:
-		return known("", s.wire.call(ctx, sdk.AgentMethodSessionFork, forkRequest{sdk.LoadSessionRequest{Meta: s.setup.Meta, Cwd: s.setup.Dir, McpServers: servers, SessionId: sdk.SessionId(at.Fork)}}, &out))
+		return known("", s.conn.Call(ctx, sdk.AgentMethodSessionFork, forkRequest{sdk.LoadSessionRequest{Meta: s.setup.Meta, Cwd: s.setup.Dir, McpServers: servers, SessionId: sdk.SessionId(at.Fork)}}, &out))
 	case at.Fork != "":
 		return out, fault.New(fault.NotFound, "%s forks no sessions", s.program.Driver)
 	}
-	err := s.wire.call(ctx, sdk.AgentMethodSessionNew, sdk.NewSessionRequest{Meta: s.setup.Meta, Cwd: s.setup.Dir, McpServers: servers}, &out)
+	err := s.conn.Call(ctx, sdk.AgentMethodSessionNew, sdk.NewSessionRequest{Meta: s.setup.Meta, Cwd: s.setup.Dir, McpServers: servers}, &out)
 	if err == nil && out.SessionID == "" {
 		err = fault.New(fault.ProviderProtocol, "%s began a session without a name", s.program.Driver)
 	}

@@ -158,11 +158,11 @@ func (s *session) set(ctx context.Context, what, value string) error {
 	switch {
 	case at >= 0 && !(what == aMode && made.Modes != nil) && !(what == aModel && made.Models != nil):
 		req := sdk.SetSessionConfigOptionRequest{ValueId: &sdk.SetSessionConfigOptionValueId{ConfigId: sdk.SessionConfigId(made.Options[at].ID), SessionId: id, Value: sdk.SessionConfigValueId(value)}}
-		err = s.wire.call(ctx, sdk.AgentMethodSessionSetConfigOption, req, nil)
+		err = s.conn.Call(ctx, sdk.AgentMethodSessionSetConfigOption, req, nil)
 	case what == aModel:
-		err = s.wire.call(ctx, sdk.AgentMethodSessionSetModel, sdk.UnstableSetSessionModelRequest{ModelId: sdk.UnstableModelId(value), SessionId: id}, nil)
+		err = s.conn.Call(ctx, sdk.AgentMethodSessionSetModel, sdk.UnstableSetSessionModelRequest{ModelId: sdk.UnstableModelId(value), SessionId: id}, nil)
 	default:
-		err = s.wire.call(ctx, sdk.AgentMethodSessionSetMode, sdk.SetSessionModeRequest{ModeId: sdk.SessionModeId(value), SessionId: id}, nil)
+		err = s.conn.Call(ctx, sdk.AgentMethodSessionSetMode, sdk.SetSessionModeRequest{ModeId: sdk.SessionModeId(value), SessionId: id}, nil)
 	}
 	if err != nil {
 		return s.refused(what, value, err)

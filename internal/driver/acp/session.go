@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"bufio"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -29,7 +30,8 @@ type session struct {
 	program  *Program
 	setup    Setup
 	greeting Greeting
-	wire     *wire
+	conn     *Conn
+	in, out  *os.File // the program reads in and writes out
 	process  *sandbox.Process
 	errors   *complaints
 	kill     context.CancelFunc
@@ -68,7 +70,8 @@ func start(p *Program, setup Setup, w driver.Wish, why launch.Purpose) (*session
 		}
 		return nil, err
 	}
-	s.wire = &wire{in: inW, out: outR, heard: s.heard, odd: s.odd, clean: p.Clean}
+	s.in, s.out = inW, outR
+	s.conn = &Conn{Write: s.write, MaxLine: maxLine, Take: s.take, Bad: s.reportBad, Clean: p.Clean}
 	go s.follow()
 	return s, nil
 }
@@ -78,19 +81,58 @@ func (s *session) follow() {
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
-		s.wire.read()
+		s.conn.Read(s.out)
 	}()
 	s.result, s.broken = s.process.Wait()
-	s.wire.out.SetReadDeadline(time.Now().Add(farewell)) // it ends with the last who could write it, where that is certain
+	s.out.SetReadDeadline(time.Now().Add(farewell)) // it ends with the last who could write it, where that is certain
 	<-read
 	s.kill()
-	s.wire.in.Close()
-	s.wire.out.Close()
+	s.in.Close()
+	s.out.Close()
 	s.errors.close()
 	if s.setup.Ended != nil {
 		s.setup.Ended()
 	}
 	close(s.ended)
+}
+
+const (
+	maxLine   = 24 << 20         // bytes of one message
+	writeTime = 30 * time.Second // for the program to read a message
+	codeAuth  = -32000           // the program wants its user to log in
+)
+
+// write writes a message to the program.
+func (s *session) write(line []byte) error {
+	s.in.SetWriteDeadline(time.Now().Add(writeTime))
+	_, err := s.in.Write(line)
+	return err
+}
+
+// take handles a request or a notification of the program.
+func (s *session) take(m Message) {
+	var once sync.Once
+	s.handle(m.Method, m.Params, func(result any, failed *sdk.RequestError) {
+		once.Do(func() {
+			if m.WantsAnswer() {
+				s.conn.Answer(m.ID, result, failed)
+			}
+		})
+	})
+}
+
+// reportBad reports a line of the program that is no message. A last line that was cut off is dropped.
+func (s *session) reportBad(b BadLine) {
+	start := clip(b.Text)
+	switch {
+	case errors.Is(b.Err, bufio.ErrTooLong):
+		s.odd(fmt.Sprintf("a line of %d bytes was left out", b.Size))
+	case b.Cut && !json.Valid(b.Text):
+	case b.Err == nil:
+		s.odd("it answers a request that was not sent: " + start)
+	default:
+		s.odd("it says something that is no message: " + start)
+	}
 }
 
 // About implements driver.Session.
@@ -133,19 +175,20 @@ func (s *session) Prompt(ctx context.Context, what []llm.Part, on func(driver.Up
 		s.mu.Unlock()
 	}
 	defer over()
-	answer, err := s.wire.ask(sdk.AgentMethodSessionPrompt, req, over)
+	answer, err := s.conn.Ask(sdk.AgentMethodSessionPrompt, req, over)
 	if err != nil {
 		return driver.Stop{}, s.failed(ctx, err)
 	}
-	var m message
+	var m Message
+	var open bool
 	select {
-	case m = <-answer:
+	case m, open = <-answer:
 	case <-ctx.Done():
-		s.wire.tell(sdk.AgentMethodSessionCancel, sdk.CancelNotification{SessionId: id}) // who does not hear it is ended
-		m = <-answer
+		s.conn.Notify(sdk.AgentMethodSessionCancel, sdk.CancelNotification{SessionId: id}) // a program that ignores it is ended
+		m, open = <-answer
 	}
 	var out sdk.PromptResponse
-	if err := m.into(&out); err != nil {
+	if err := m.decode(open, &out); err != nil {
 		return driver.Stop{}, s.failed(ctx, err)
 	}
 	stop := driver.Stop{Reason: string(out.StopReason)}
@@ -196,7 +239,7 @@ func (s *session) failed(ctx context.Context, err error) error {
 		if _, ours := fault.Of(err); !ours {
 			err = fault.New(fault.Failed, "%s: %s", name, spoken(said))
 		}
-	case errors.Is(err, errGone):
+	case errors.Is(err, ErrGone):
 		err = s.gone(ctx)
 	default:
 		if _, ours := fault.Of(err); !ours {

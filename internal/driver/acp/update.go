@@ -12,8 +12,8 @@ import (
 	"ramet/internal/model/llm"
 )
 
-// heard takes what the program asks and tells, in order.
-func (s *session) heard(method string, params json.RawMessage, reply func(any, *sdk.RequestError)) {
+// handle handles a request or a notification of the program. They arrive in order.
+func (s *session) handle(method string, params json.RawMessage, reply func(any, *sdk.RequestError)) {
 	switch method {
 	case sdk.ClientMethodSessionUpdate:
 		reply(nil, nil)

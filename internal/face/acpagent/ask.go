@@ -29,7 +29,7 @@ func (k asker) Ask(ctx context.Context, q permit.Question) (permit.Verdict, erro
 	}
 	r := sdk.RequestPermissionRequest{SessionId: c.id(), ToolCall: asked(q, own), Options: options(q, own)}
 	var answer sdk.RequestPermissionResponse
-	if err := k.s.wire.call(ctx, sdk.ClientMethodSessionRequestPermission, r, &answer); err != nil {
+	if err := k.s.conn.Call(ctx, sdk.ClientMethodSessionRequestPermission, r, &answer); err != nil {
 		var refused *sdk.RequestError
 		if errors.As(err, &refused) {
 			return permit.Verdict{}, fault.New(fault.Denied, "the editor cannot ask: %s", refused.Message)

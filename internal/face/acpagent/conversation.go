@@ -33,7 +33,7 @@ func (c *conversation) id() sdk.SessionId { return sdk.SessionId(c.agent) }
 
 // tell sends an update.
 func (c *conversation) tell(u sdk.SessionUpdate) {
-	c.server.wire.tell(sdk.ClientMethodSessionUpdate, sdk.SessionNotification{SessionId: c.id(), Update: u})
+	c.server.conn.Notify(sdk.ClientMethodSessionUpdate, sdk.SessionNotification{SessionId: c.id(), Update: u})
 }
 
 // folder refuses what is no folder.

@@ -14,6 +14,7 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
 	"ramet/internal/core/history"
+	"ramet/internal/driver/acp"
 	"ramet/internal/kernel"
 	"ramet/internal/model/llm"
 	"ramet/internal/operation/session"
@@ -126,18 +127,18 @@ func spent(u llm.Usage) *sdk.Usage {
 }
 
 // cancel stops what a session does. Nobody waits for an answer to it: the prompt has one.
-func (s *Server) cancel(m message) {
+func (s *Server) cancel(m acp.Message) {
 	r, err := params[sdk.CancelNotification](m.Params)
 	var c *conversation
 	if err == nil {
 		c, err = s.find(r.SessionId)
 	}
-	if m.asks() { // it is none of those that are only told; but who asks is answered
+	if m.WantsAnswer() { // it is none of those that are only told; but who asks is answered
 		if err != nil {
-			s.wire.answer(m.ID, nil, failure(err))
+			s.conn.Answer(m.ID, nil, failure(err))
 			return
 		}
-		defer s.wire.answer(m.ID, struct{}{}, nil)
+		defer s.conn.Answer(m.ID, struct{}{}, nil)
 	}
 	if err != nil {
 		s.o.Log("cancel: " + err.Error())

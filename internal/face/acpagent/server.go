@@ -12,6 +12,7 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
 	"ramet/internal/core/history"
+	"ramet/internal/driver/acp"
 	"ramet/internal/operation/session"
 	"ramet/internal/turn/permit"
 )
@@ -33,7 +34,7 @@ type Options struct {
 // Server speaks with one editor.
 type Server struct {
 	o    Options
-	wire *wire
+	conn *acp.Conn
 	ctx  context.Context // the person's, for as long as the server serves
 	talk context.Context // ends when nobody hears what turns tell any more
 	// silence ends talk.
@@ -69,11 +70,11 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	s.ctx = history.By(ctx, history.Actor{Who: s.o.User, Face: history.ACP})
 	s.talk, s.silence = context.WithCancel(s.ctx)
 	defer s.silence()
-	s.wire = &wire{out: out, broken: end}
+	s.conn = s.newConn(out, end)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		s.wire.read(in, s.heard)
+		s.conn.Read(in)
 	}()
 	select {
 	case <-ended:
@@ -90,15 +91,19 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	case <-ctx.Done():
 	case <-time.After(lastWords):
 	}
-	end(errGone)
+	end(acp.ErrGone)
 	s.opening.Lock()
 	defer s.opening.Unlock()
 	s.shut()
 	return nil
 }
 
-// heard takes one message. It does not wait for what takes long.
-func (s *Server) heard(m message) {
+// takeMessage handles one message. Requests that take long are answered by goroutines of their own.
+func (s *Server) takeMessage(m acp.Message) {
+	if hasBadID(m) {
+		s.refuseLine(acp.BadLine{Message: m})
+		return
+	}
 	if m.Method == sdk.AgentMethodSessionCancel {
 		s.cancel(m)
 		return
@@ -107,17 +112,17 @@ func (s *Server) heard(m message) {
 		s.takeBack(m)
 		return
 	}
-	if !m.asks() {
-		return // of what else is only told there is nothing that matters here
+	if !m.WantsAnswer() {
+		return // no other notification matters here
 	}
 	h, known := handlers()[m.Method]
 	if !known {
-		s.wire.answer(m.ID, nil, sdk.NewMethodNotFound(m.Method))
+		s.conn.Answer(m.ID, nil, sdk.NewMethodNotFound(m.Method))
 		return
 	}
 	work, err := h(s, m.Params)
 	if err != nil {
-		s.wire.answer(m.ID, nil, failure(err))
+		s.conn.Answer(m.ID, nil, failure(err))
 		return
 	}
 	ctx, done := s.begun(m)
@@ -125,10 +130,10 @@ func (s *Server) heard(m message) {
 		defer done()
 		result, err := work(ctx)
 		if err != nil {
-			s.wire.answer(m.ID, nil, failure(err))
+			s.conn.Answer(m.ID, nil, failure(err))
 			return
 		}
-		s.wire.answer(m.ID, result, nil)
+		s.conn.Answer(m.ID, result, nil)
 	})
 }
 

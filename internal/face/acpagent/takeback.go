@@ -3,13 +3,15 @@ package acpagent
 import (
 	"context"
 	"encoding/json"
+
+	"ramet/internal/driver/acp"
 )
 
 // cancelRequest is the notification by which any request is taken back.
 const cancelRequest = "$/cancel_request"
 
 // begun is a context for answering a request, which ends when the request is taken back.
-func (s *Server) begun(m message) (ctx context.Context, done func()) {
+func (s *Server) begun(m acp.Message) (ctx context.Context, done func()) {
 	ctx, cancel := context.WithCancel(s.ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -23,7 +25,7 @@ func (s *Server) begun(m message) (ctx context.Context, done func()) {
 }
 
 // takeBack ends a request that is being answered: a prompt is cancelled.
-func (s *Server) takeBack(m message) {
+func (s *Server) takeBack(m acp.Message) {
 	var p struct {
 		ID json.RawMessage `json:"requestId"`
 	}
