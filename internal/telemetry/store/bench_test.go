@@ -1,13 +1,9 @@
-//go:build unix
-
 package store
 
 import (
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -32,52 +28,6 @@ func llmCall(n, parent int) []byte {
 		telemetry.EventID("bench", fmt.Sprint(n)), n, parent, n%20, n, n, n+256, n%256, n)
 }
 
-func median(t []time.Duration) time.Duration {
-	slices.Sort(t)
-	return t[len(t)/2]
-}
-
-// One caller, one record at a time, against the driver alone with the same statement in
-// a transaction. Both sides take turns, so that a busy machine disturbs both alike. One
-// iteration is one record of each side.
-func BenchmarkSinglyAgainstBareDriver(b *testing.B) {
-	benchBoth(b, func(b *testing.B, s *Store) {
-		var ours, theirs []time.Duration
-		n := 0
-		next := func() telemetry.New { n++; return parseNew(b, string(llmCall(n, 1))) }
-		for b.Loop() {
-			bare := next()
-			bare.CreatedAt, bare.UpdatedAt = time.Now(), time.Now()
-			columns, err := columnValues(&bare.Record)
-			if err != nil {
-				b.Fatal(err)
-			}
-			args := append([]any{bare.BodyHash}, columns...)
-			begin := time.Now()
-			tx, err := s.writer.BeginTx(b.Context(), nil)
-			if err == nil {
-				_, err = tx.Stmt(s.inserts[1]).Exec(args...)
-			}
-			if err == nil {
-				err = tx.Commit()
-			}
-			if err != nil {
-				b.Fatal(err)
-			}
-			theirs = append(theirs, time.Since(begin))
-			one := []telemetry.New{next()}
-			begin = time.Now()
-			if r := create(b, s, one...)[0]; r.Outcome != telemetry.Created {
-				b.Fatal(r)
-			}
-			ours = append(ours, time.Since(begin))
-		}
-		b.ReportMetric(0, "ns/op")
-		b.ReportMetric(float64(median(theirs))/float64(median(ours)), "of-bare-rate")
-		b.ReportMetric(1e9/float64(median(ours)), "records/s")
-	})
-}
-
 // Batches of a hundred from four callers, read from their bodies. One iteration is one
 // batch.
 func BenchmarkBatches(b *testing.B) {
@@ -94,7 +44,7 @@ func BenchmarkCrowd(b *testing.B) {
 func shared(b *testing.B, s *Store, callers, size int) {
 	var next, done atomic.Int64
 	var wg sync.WaitGroup
-	begin, cpu := time.Now(), cpuTime(b)
+	begin := time.Now()
 	for range callers {
 		wg.Go(func() {
 			for {
@@ -115,24 +65,13 @@ func shared(b *testing.B, s *Store, callers, size int) {
 		})
 	}
 	wg.Wait()
-	took, work := time.Since(begin), cpuTime(b)-cpu
+	took := time.Since(begin)
 	if done.Load() != int64(b.N*size) {
 		b.Fatalf("%d of %d were created", done.Load(), b.N*size)
 	}
 	rate := float64(done.Load()) / took.Seconds()
 	b.ReportMetric(rate, "records/s")
 	b.ReportMetric(rate/5000, "of-5000/s")
-	b.ReportMetric(float64(work.Microseconds())/float64(done.Load()), "cpu-µs/record")
-}
-
-// cpuTime is what this process has used, which is comparable on a busy machine too. A
-// server's share is not in it.
-func cpuTime(b *testing.B) time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // A launch with ten thousand records below it, among as many others.
@@ -153,7 +92,6 @@ func BenchmarkTreeOfTenThousand(b *testing.B) {
 		}
 		create(b, s, news...)
 		b.ResetTimer()
-		cpu := cpuTime(b)
 		for b.Loop() {
 			tree, err := s.Tree(b.Context(), news[0].EventID)
 			if err != nil || tree.Sums.Records != 10_000 || tree.Sums.Calls != 9_900 {
@@ -161,7 +99,6 @@ func BenchmarkTreeOfTenThousand(b *testing.B) {
 			}
 		}
 		b.ReportMetric(b.Elapsed().Seconds()*1000/float64(b.N), "ms/tree")
-		b.ReportMetric(float64((cpuTime(b)-cpu).Milliseconds())/float64(b.N), "cpu-ms/tree")
 	})
 }
 

@@ -27,7 +27,6 @@ func OpenFile(ctx context.Context, path string) (*Store, error) {
 	}
 	d := dialect{
 		place: path,
-		mark:  func(int) string { return "?" },
 		fault: func(err error) error { return database.SQLiteFault(path, err) },
 		fatal: func(err error) bool {
 			// What could not be written was rolled back; after a failed sync SQLite may

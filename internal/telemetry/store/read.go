@@ -143,25 +143,18 @@ func (s *Store) Metadata(ctx context.Context) (telemetry.Metadata, error) {
 	return m, s.fail("read metadata", err)
 }
 
-// distinct jumps along an index from value to value, so that it costs as many steps as
-// there are values, not rows.
+// distinct calls f with the values of a column, at most maxNames.
 func (s *Store) distinct(ctx context.Context, column string, f func(string)) error {
-	rows, err := s.readers.QueryContext(ctx, strings.ReplaceAll(`WITH RECURSIVE each (v) AS (
-		SELECT min(COLUMN) FROM telemetry_runs
-		UNION ALL SELECT (SELECT min(COLUMN) FROM telemetry_runs WHERE COLUMN > each.v) FROM each WHERE each.v IS NOT NULL
-	) SELECT v FROM each WHERE v IS NOT NULL LIMIT `+fmt.Sprint(maxNames), "COLUMN", column))
+	rows, err := s.readers.QueryContext(ctx, fmt.Sprintf(`SELECT DISTINCT %[1]s FROM telemetry_runs ORDER BY %[1]s LIMIT %[2]d`, column, maxNames))
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
-	for rows.Next() {
+	return scanRows(rows, func() error {
 		var v string
-		if err := rows.Scan(&v); err != nil {
-			return err
-		}
+		err := rows.Scan(&v)
 		f(v)
-	}
-	return rows.Err()
+		return err
+	})
 }
 
 // Totals adds up all records by job type and status, for /metrics. It reads the metrics

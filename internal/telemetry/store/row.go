@@ -21,7 +21,7 @@ var columns = []string{
 // selectRecord reads rows for each.
 const selectRecord = `SELECT seq, body_hash, record, metrics_json, context_json FROM telemetry_runs`
 
-// columnValues of the columns. Empty is NULL.
+// columnValues returns the values of the columns. An empty text is NULL.
 func columnValues(r *telemetry.Record) ([]any, error) {
 	rest := *r
 	rest.Metrics, rest.Context = nil, nil // have columns of their own
@@ -50,40 +50,31 @@ func nullBytes(b []byte) any {
 	return b
 }
 
-// insertText is the statement that creates so many records and names those that it
-// created: one whose event_id or run_id is taken is passed over. mark stands for the n-th
-// value.
-func insertText(rows int, mark func(n int) string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, `INSERT INTO telemetry_runs (body_hash, %s) VALUES `, strings.Join(columns, ", "))
-	n := 0
-	for i := range rows {
-		for j := range len(columns) + 1 {
-			n++
-			switch {
-			case j > 0:
-				b.WriteByte(',')
-			case i > 0:
-				b.WriteString(",(")
-			default:
-				b.WriteByte('(')
-			}
-			b.WriteString(mark(n))
-		}
-		b.WriteByte(')')
+// insertRecord creates a record, unless its event_id or run_id is taken.
+func insertRecord() string {
+	marks := make([]string, len(columns)+1)
+	for i := range marks {
+		marks[i] = fmt.Sprintf("$%d", i+1)
 	}
-	b.WriteString(` ON CONFLICT DO NOTHING RETURNING event_id, run_id`)
-	return b.String()
+	return fmt.Sprintf(`INSERT INTO telemetry_runs (body_hash, %s) VALUES (%s) ON CONFLICT DO NOTHING`, strings.Join(columns, ", "), strings.Join(marks, ", "))
 }
 
-// row is one that was read.
+// updateRecord changes a record. Its last value is the event_id.
+func updateRecord() string {
+	set := make([]string, len(columns))
+	for i, column := range columns {
+		set[i] = fmt.Sprintf("%s = $%d", column, i+1)
+	}
+	return fmt.Sprintf(`UPDATE telemetry_runs SET %s WHERE event_id = $%d`, strings.Join(set, ", "), len(columns)+1)
+}
+
 type row struct {
 	seq    int64
 	hash   string
 	record telemetry.Record
 }
 
-// eachRow reads all rows and closes them. What it hands out is the caller's to keep.
+// eachRow calls f for every row, and closes them. f may keep what it gets.
 func eachRow(rows *sql.Rows, f func(w *row)) error {
 	defer rows.Close()
 	var record, metrics, context sql.RawBytes

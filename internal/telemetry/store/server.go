@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -45,7 +44,6 @@ func OpenServer(ctx context.Context, address string) (*Store, error) {
 		forUpdate: ` FOR UPDATE`,
 		takeTurn:  `SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || '.telemetry_runs', 0))`,
 		patience:  30 * time.Second, // of a server that does not answer
-		mark:      func(n int) string { return "$" + strconv.Itoa(n) },
 		fault: func(err error) error {
 			return database.ServerFault(pg.Place, "send it again; what was kept already is found by its id", err)
 		},

@@ -43,9 +43,6 @@ type dialect struct {
 	takeTurn string
 	// patience is how long a transaction may take; 0 where nothing can keep it waiting.
 	patience time.Duration
-	// mark stands for the n-th value of a long statement. SQLite's driver looks for the
-	// name of each one among all, so there they have none.
-	mark func(n int) string
 	// fault turns a driver's error into one of ours, or returns it as it is.
 	fault func(error) error
 	// fatal: it is not known what is on the disk.
@@ -58,8 +55,8 @@ type Store struct {
 	writer, readers *sql.DB
 	now             func() time.Time
 	line            *database.Line[*call]
-	inserts         map[int]*sql.Stmt // by the number of rows
-	find            *sql.Stmt         // one record, to be changed
+	insert, update  *sql.Stmt
+	find            *sql.Stmt // one record, to be changed
 	closing         sync.Once
 }
 
@@ -68,18 +65,18 @@ var _ telemetry.Store = (*Store)(nil)
 // newStore takes over handles on tables that are there. writer has one connection:
 // there is one transaction at a time.
 func newStore(ctx context.Context, d dialect, writer, readers *sql.DB) (*Store, error) {
-	s := &Store{dialect: d, writer: writer, readers: readers, now: time.Now, inserts: map[int]*sql.Stmt{}}
+	s := &Store{dialect: d, writer: writer, readers: readers, now: time.Now}
 	s.line = newLine(d.place, s.carry)
-	for _, rows := range steps {
-		stmt, err := writer.PrepareContext(ctx, insertText(rows, d.mark))
-		if err != nil {
+	for _, one := range []struct {
+		to   **sql.Stmt
+		text string
+	}{{&s.insert, insertRecord()}, {&s.update, updateRecord()}, {&s.find, selectRecord + ` WHERE event_id = $1` + d.forUpdate}} {
+		var err error
+		if *one.to, err = writer.PrepareContext(ctx, one.text); err != nil {
 			return nil, s.fail("open", err)
 		}
-		s.inserts[rows] = stmt
 	}
-	var err error
-	s.find, err = writer.PrepareContext(ctx, selectRecord+` WHERE event_id = $1`+d.forUpdate)
-	return s, s.fail("open", err)
+	return s, nil
 }
 
 // Place returns the place of the records, for people.

@@ -1,11 +1,8 @@
 package store
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
-	"fmt"
-	"strings"
 	"time"
 
 	"ramet/internal/base/fault"
@@ -100,7 +97,7 @@ func (s *Store) once(batch []*call) error {
 	}
 	defer tx.Rollback() // after a commit this does nothing
 	now := s.now().UTC().Truncate(time.Microsecond)
-	if err := s.create(ctx, tx, batch, now); err != nil {
+	if err := s.createAll(ctx, tx, batch, now); err != nil {
 		return err
 	}
 	for _, c := range batch {
@@ -168,40 +165,15 @@ func (s *Store) change(ctx context.Context, tx *sql.Tx, c *call, now time.Time) 
 		c.refused = notFound(c.eventID)
 		return nil
 	}
-	before, err := columnValues(&c.record)
-	if err != nil {
-		return err
-	}
 	if c.record, c.refused = telemetry.Apply(c.record, c.patch, now); c.refused != nil {
 		return nil
 	}
-	after, err := columnValues(&c.record)
+	values, err := columnValues(&c.record)
 	if err != nil {
 		return err
 	}
-	// Only what is another: an index whose column is written is written too.
-	var set []string
-	args := []any{c.eventID}
-	for i, value := range after {
-		if !sameValue(before[i], value) {
-			args = append(args, value)
-			set = append(set, fmt.Sprintf("%s = $%d", columns[i], len(args)))
-		}
-	}
-	if len(set) == 0 {
-		return nil
-	}
-	_, err = tx.ExecContext(ctx, `UPDATE telemetry_runs SET `+strings.Join(set, ", ")+` WHERE event_id = $1`, args...)
+	_, err = tx.StmtContext(ctx, s.update).ExecContext(ctx, append(values, c.eventID)...)
 	return err
-}
-
-func sameValue(a, b any) bool {
-	x, isBytes := a.([]byte)
-	y, areBytes := b.([]byte)
-	if isBytes && areBytes {
-		return bytes.Equal(x, y)
-	}
-	return isBytes == areBytes && a == b
 }
 
 func notFound(eventID string) error {
