@@ -2,5 +2,5 @@
 
 package files
 
-// alive: nobody knows here, so that changes are foreign.
+// alive returns true: this system does not tell, so that changes count as foreign.
 func alive(int) bool { return true }

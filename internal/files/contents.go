@@ -23,7 +23,7 @@ type Contents struct {
 	// git reads an object of a repository by its id.
 	git func(ctx context.Context, repo, oid string) ([]byte, error)
 
-	shared   SharedContents // nil: nobody shares
+	shared   SharedContents // nil: not shared
 	caughtUp atomic.Bool    // the others have all that is here
 
 	mu         sync.RWMutex
@@ -33,23 +33,23 @@ type Contents struct {
 	generation string
 }
 
-// place is where an object is.
+// place locates an object.
 type place struct {
 	pack string
 	repo int
 	entry
 }
 
-// NewContents is the store in a folder, which is made when something is kept. git reads an object of a
+// NewContents returns the store in a folder, which is made when something is kept. git reads an object of a
 // repository by its id.
 func NewContents(dir string, git func(ctx context.Context, repo, oid string) ([]byte, error)) *Contents {
 	return &Contents{dir: dir, git: git, packs: map[string]bool{}, where: map[chain.Hash]place{}}
 }
 
-// Dir is the folder.
+// Dir returns the folder.
 func (s *Contents) Dir() string { return s.dir }
 
-// PackDir is where its packs are.
+// PackDir returns where its packs are.
 func (s *Contents) PackDir() string { return filepath.Join(s.dir, "packs") }
 
 // Refresh takes in what other processes did. Its answer changes when something was dropped
@@ -106,7 +106,7 @@ func (s *Contents) take(name, repo string, entries []entry) {
 	}
 }
 
-// find is where an object is; packs of other processes are looked at when it is not known.
+// find returns where an object is; packs of other processes are looked at when it is not known.
 func (s *Contents) find(h chain.Hash) (place, string, bool, error) {
 	s.mu.RLock()
 	p, ok := s.where[h]
@@ -129,7 +129,7 @@ func (s *Contents) find(h chain.Hash) (place, string, bool, error) {
 	return p, repo, ok, nil
 }
 
-// Has says whether an object was there when the store was last looked at (Refresh).
+// Has reports whether an object was there when the store was last looked at (Refresh).
 func (s *Contents) Has(h chain.Hash) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -137,7 +137,7 @@ func (s *Contents) Has(h chain.Hash) bool {
 	return ok
 }
 
-// depth is how many deltas stand between a folder and one that is whole.
+// depth returns how many deltas stand between a folder and one that is whole.
 func (s *Contents) depth(h chain.Hash) (byte, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -151,7 +151,7 @@ func (s *Contents) depth(h chain.Hash) (byte, bool) {
 	return p.form - firstDelta + 1, true
 }
 
-// Size is how large an object is, and how much of the disk it takes; 0: git has it.
+// Size returns how large an object is, and how much of the disk it takes; 0: git has it.
 func (s *Contents) Size(h chain.Hash) (whole, kept int64, ok bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -231,7 +231,7 @@ func (s *Contents) read(ctx context.Context, p place, repo string) ([]byte, erro
 	return whole.Bytes(), err
 }
 
-// base is the folder that another one is kept as a delta of.
+// base returns the folder that another one is kept as a delta of.
 func (s *Contents) base(p place) (chain.Hash, bool, error) {
 	if p.form == zipped || p.form == inGit {
 		return chain.Hash{}, false, nil

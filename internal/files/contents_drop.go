@@ -15,13 +15,13 @@ import (
 	"ramet/internal/base/step"
 )
 
-// DroppedContents is what Drop would free, or freed.
+// DroppedContents describes what Drop would free, or freed.
 type DroppedContents struct {
 	Objects int
 	Bytes   int64
 }
 
-// Disk is how much of the disk the packs take.
+// Disk returns how much of the disk the packs take.
 func (s *Contents) Disk() (int64, error) {
 	var total int64
 	names, err := os.ReadDir(s.PackDir())
@@ -36,7 +36,7 @@ func (s *Contents) Disk() (int64, error) {
 	return total, nil
 }
 
-// Plan says what Drop would free. Objects of packs that are younger than since stay: an entry
+// Plan returns what Drop would free. Objects of packs that are younger than since stay: an entry
 // that names them may be about to be written.
 func (s *Contents) Plan(keep func(chain.Hash) bool, since time.Time) (DroppedContents, error) {
 	keep, err := s.withBases(keep)
@@ -77,7 +77,7 @@ func (s *Contents) withBases(keep func(chain.Hash) bool) (func(chain.Hash) bool,
 }
 
 // Drop drops all objects but those to be kept. What stays is written into one pack before
-// anything is removed; whoever is killed in between leaves objects twice, and loses none.
+// anything is removed; a process that is killed in between leaves objects twice, and loses none.
 func (s *Contents) Drop(keep func(chain.Hash) bool, since time.Time) (DroppedContents, error) {
 	keep, err := s.withBases(keep)
 	if err != nil {
@@ -112,7 +112,7 @@ func (s *Contents) Drop(keep func(chain.Hash) bool, since time.Time) (DroppedCon
 	return d, err
 }
 
-// doomed are the packs that hold something to be dropped, or are many and small.
+// doomed returns the packs that hold something to be dropped, or are many and small.
 func (s *Contents) doomed(keep func(chain.Hash) bool, since time.Time) (DroppedContents, map[string]bool, error) {
 	var d DroppedContents
 	if _, err := s.Refresh(); err != nil {

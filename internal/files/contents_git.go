@@ -9,7 +9,7 @@ import (
 	"ramet/internal/base/durable"
 )
 
-// Oids are the ids that git has for contents, of those that are named by it.
+// Oids returns the ids that git has for contents, of those that are named by it.
 func (s *Contents) Oids() (map[chain.Hash]string, error) {
 	if _, err := s.Refresh(); err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 	"ramet/internal/base/text"
 )
 
-// SharedContents is where the hosts of a workspace share their packs. A pack never changes.
+// SharedContents holds the packs that the hosts of a workspace share. A pack never changes.
 type SharedContents interface {
 	// Names lists all packs.
 	Names(ctx context.Context) ([]string, error)
@@ -34,7 +34,7 @@ const largestShared = 256 << 20
 
 var packName = text.Regexp(`^[0-9a-f]{16}-[A-Z0-9]{8}\.pack$`)
 
-// sharing is how long others are waited for.
+// sharing sets how long others are waited for.
 const sharing = time.Minute
 
 // share gives a pack to the others; the first time also those that they do not have, because

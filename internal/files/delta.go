@@ -16,7 +16,7 @@ import (
 //	a Folder has them
 const deltaFormat = "ramet/files-delta/1\n"
 
-// Delta is a folder as what differs from another one.
+// Delta returns a folder as what differs from another one.
 func Delta(base, f Folder) []byte {
 	out := append([]byte(nil), deltaFormat...)
 	h := base.Hash()
@@ -40,7 +40,7 @@ func Delta(base, f Folder) []byte {
 	return append(out, other.Bytes()...)
 }
 
-// DeltaBase is the folder that a delta differs from; false: it is no delta.
+// DeltaBase returns the folder that a delta differs from; false: it is no delta.
 func DeltaBase(b []byte) (h chain.Hash, ok bool) {
 	if len(b) < len(deltaFormat)+len(h)+4 || string(b[:len(deltaFormat)]) != deltaFormat {
 		return h, false
@@ -49,7 +49,7 @@ func DeltaBase(b []byte) (h chain.Hash, ok bool) {
 	return h, true
 }
 
-// ApplyDelta is the folder that a delta stands for.
+// ApplyDelta returns the folder that a delta stands for.
 func ApplyDelta(base Folder, b []byte) (Folder, error) {
 	if _, ok := DeltaBase(b); !ok {
 		return nil, broken("it is no delta")

@@ -21,7 +21,7 @@ type Change struct {
 	Nested        string // the other repository that the path is in; empty: it is in none
 }
 
-// Verb is what happened, for people.
+// Verb returns what happened, for people.
 func (c Change) Verb() string {
 	switch {
 	case c.Before == nil:
@@ -119,7 +119,7 @@ func (d *differ) repository(at string, before, after chain.Hash) error {
 	return d.folders(at, before, after)
 }
 
-// read is a folder; nothing, or one that is not known, is empty.
+// read returns a folder; nothing, or one that is not known, is empty.
 func (d *differ) read(h chain.Hash) (Folder, error) {
 	if h == (chain.Hash{}) {
 		return nil, nil
@@ -127,7 +127,7 @@ func (d *differ) read(h chain.Hash) (Folder, error) {
 	return d.src.Folder(h)
 }
 
-// Find is the node at a path of a state; nil: there is none. The empty path is the state
+// Find returns the node at a path of a state; nil: there is none. The empty path is the state
 // itself.
 func Find(src Source, root chain.Hash, p string) (*Node, error) {
 	at := &Node{Kind: Dir, Hash: root}
@@ -171,7 +171,7 @@ func List(src Source, root chain.Hash, visit func(path string, n Node) error) er
 	return walk("", root)
 }
 
-// Within says whether a path is one of those named, or lies below one; none named: all do.
+// Within reports whether a path is one of those named, or lies below one; none named: all do.
 func Within(p string, named []string) bool {
 	for _, n := range named {
 		if p == n || n == "." || strings.HasPrefix(p, n+"/") {
@@ -181,7 +181,7 @@ func Within(p string, named []string) bool {
 	return len(named) == 0
 }
 
-// CheckPath is a path below a folder as a person writes it, cleaned.
+// CheckPath returns a path below a folder as a person writes it, cleaned.
 func CheckPath(p string) (string, error) {
 	clean := path.Clean(p)
 	if p == "" || strings.HasPrefix(clean, "/") || clean == ".." || strings.HasPrefix(clean, "../") || strings.Contains(p, "\x00") {

@@ -11,7 +11,7 @@ import (
 // IgnoreNames are the files that hold rules, the strongest first.
 var IgnoreNames = []string{".rgignore", ".ignore", ".gitignore"}
 
-// most is how much of a file of rules is read.
+// most limits how much of a file of rules is read.
 const most = 1 << 20
 
 // layer is the rules that begin in one folder.
@@ -31,7 +31,7 @@ type IgnoreFolder struct {
 	prefix string // where it is, seen from the folder of the layer: "" or "a/b/"
 }
 
-// TopIgnore is a folder where a walk begins, with the rules of its repository from the folders
+// TopIgnore returns a folder where a walk begins, with the rules of its repository from the folders
 // above. env has HOME and XDG_CONFIG_HOME.
 func TopIgnore(dir string, env []string) IgnoreFolder {
 	return TopIgnoreWith(dir, env, ReadIgnore(dir))
@@ -71,8 +71,8 @@ func TopIgnoreWith(dir string, env []string, own func(name string) []byte) Ignor
 	return f
 }
 
-// Enter is a folder in this one. read gives the content of a file in it, nil where there is
-// none; has says whether a name is there, so that nothing is read in vain.
+// Enter returns a folder in this one. read gives the content of a file in it, nil where there is
+// none; has reports whether a name is there, so that nothing is read in vain.
 func (f IgnoreFolder) Enter(name string, has func(string) bool, read func(string) []byte) IgnoreFolder {
 	f.prefix += name + "/"
 	rules := false
@@ -132,7 +132,7 @@ func (f IgnoreFolder) Sum() uint64 {
 	return f.layer.sum
 }
 
-// Ignores says whether a name in the folder is left out.
+// Ignores reports whether a name in the folder is left out.
 func (f IgnoreFolder) Ignores(name string, dir bool) bool {
 	for kind := range IgnoreNames {
 		path := f.prefix + name
@@ -185,7 +185,7 @@ func readFile(path string) []byte {
 	return b
 }
 
-// globalExcludes is the file that core.excludesFile of the user's git names, or else git's
+// globalExcludes returns the file that core.excludesFile of the user's git names, or else git's
 // own default.
 func globalExcludes(env []string) []byte {
 	home, config := "", ""

@@ -15,7 +15,7 @@ type rule struct {
 	anchored bool // held against the whole path, not the last name
 }
 
-// kind is how a pattern is compared: most are plain names and endings.
+// kind describes how a pattern is compared: most are plain names and endings.
 type kind int
 
 const (
@@ -24,7 +24,7 @@ const (
 	ending // "*" and a plain rest
 )
 
-// verdict is what rules say of a path.
+// verdict is the decision of rules about a path.
 type verdict int
 
 const (
@@ -33,7 +33,7 @@ const (
 	kept
 )
 
-// judge is the word of the last rule that fits.
+// judge returns the word of the last rule that fits.
 func judge(rules []rule, path string, dir bool) verdict {
 	if len(rules) == 0 {
 		return ignoreSilent

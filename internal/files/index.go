@@ -7,7 +7,7 @@ import (
 	"ramet/internal/base/chain"
 )
 
-// Index is what the last walk of a folder saw. It does not change once it is made; nil is
+// Index records what the last walk of a folder saw. It does not change once it is made; nil is
 // one that knows nothing.
 type Index struct {
 	// Generation is that of the store when its contents were there.
@@ -62,13 +62,13 @@ func (f *seenFolder) inOrder() func(name string) *seen {
 	}
 }
 
-// equal says whether everything that is known of a folder is the same.
+// equal reports whether everything that is known of a folder is the same.
 func (f *seenFolder) equal(other *seenFolder) bool {
 	return other != nil && f.rules == other.rules && f.ctime == other.ctime && f.hash == other.hash &&
 		slices.Equal(f.nodes, other.nodes) && slices.Equal(f.out, other.out)
 }
 
-// plain is the folder as states have it.
+// plain returns the folder as states have it.
 func (f *seenFolder) plain() Folder {
 	if f == nil {
 		return nil
@@ -80,13 +80,13 @@ func (f *seenFolder) plain() Folder {
 	return out
 }
 
-// ignored says whether a name was left out, by the same rules.
+// ignored reports whether a name was left out, by the same rules.
 func (f *seenFolder) ignored(name string) bool {
 	_, ok := slices.BinarySearch(f.out, name)
 	return ok
 }
 
-// Root is the hash of the whole.
+// Root returns the hash of the whole.
 func (x *Index) Root() chain.Hash {
 	if x == nil || x.top == nil {
 		return chain.Hash{}
@@ -95,7 +95,7 @@ func (x *Index) Root() chain.Hash {
 }
 
 // Changed is when a path was last changed, in nanoseconds: of a file its ctime, of what is
-// not there that of the nearest folder above. false: nobody knows.
+// not there that of the nearest folder above. false: unknown.
 func (x *Index) Changed(path string) (int64, bool) {
 	if x == nil || x.top == nil {
 		return 0, false

@@ -6,7 +6,7 @@ import (
 
 // ChangeTime tells of paths that changed between two walks when that was, in nanoseconds: of a file its
 // ctime, of what is not there that of the nearest folder above. What only came with a folder that
-// was moved kept its ctime: it changed when that folder did. false: nobody knows.
+// was moved kept its ctime: it changed when that folder did. false: unknown.
 func ChangeTime(before, after *Index, changes []Change) func(path string) (int64, bool) {
 	left := map[uint64]ScanStat{} // what is not where it was
 	for _, c := range changes {
@@ -26,7 +26,7 @@ func ChangeTime(before, after *Index, changes []Change) func(path string) (int64
 	}
 }
 
-// newest is the first folder on the way to a path that was not there before; the path itself if
+// newest returns the first folder on the way to a path that was not there before; the path itself if
 // all were.
 func newest(before *Index, path string) string {
 	for i, c := range path {
@@ -37,7 +37,7 @@ func newest(before *Index, path string) string {
 	return path
 }
 
-// at is what a walk saw at a path; nil: nothing.
+// at returns what a walk saw at a path; nil: nothing.
 func (x *Index) at(path string) *seen {
 	if x == nil || x.top == nil {
 		return nil

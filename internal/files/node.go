@@ -10,7 +10,7 @@ import (
 	"ramet/internal/base/fault"
 )
 
-// Kind is what a node is.
+// Kind classifies a node.
 type Kind byte
 
 // The kinds.
@@ -31,14 +31,14 @@ type Node struct {
 	Hash chain.Hash
 }
 
-// Known says whether the content is known.
+// Known reports whether the content is known.
 func (n Node) Known() bool { return n.Hash != chain.Hash{} }
 
-// Closed says that a state does not tell what is below it: another repository, or a folder that
+// Closed reports whether a state does not tell what is below it: another repository, or a folder that
 // could not be read.
 func (n Node) Closed() bool { return n.Kind == Repo || n.Kind == Dir && !n.Known() }
 
-// Same says whether two nodes stand for the same thing; nil is nothing.
+// Same reports whether two nodes stand for the same thing; nil is nothing.
 func Same(a, b *Node) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -46,7 +46,7 @@ func Same(a, b *Node) bool {
 	return *a == *b
 }
 
-// Perm is the mode as Go has it.
+// Perm returns the mode as Go has it.
 func (n Node) Perm() fs.FileMode {
 	out := fs.FileMode(n.Mode & 0o777)
 	for bit, mode := range map[uint16]fs.FileMode{0o4000: fs.ModeSetuid, 0o2000: fs.ModeSetgid, 0o1000: fs.ModeSticky} {
@@ -57,7 +57,7 @@ func (n Node) Perm() fs.FileMode {
 	return out
 }
 
-// Folder is what a folder holds, in the order of names.
+// Folder lists the nodes of a folder, in the order of names.
 type Folder []Node
 
 // format is the first line of a folder's bytes.
@@ -65,7 +65,7 @@ const format = "ramet/files/1\n"
 
 const nodeSize = 1 + 2 + 8 + len(chain.Hash{}) + 2 // without the name
 
-// Bytes are the bytes that are hashed and kept. The nodes must be in order.
+// Bytes returns the bytes that are hashed and kept. The nodes must be in order.
 func (f Folder) Bytes() []byte {
 	size := len(format)
 	for _, n := range f {
@@ -86,7 +86,7 @@ func (f Folder) Bytes() []byte {
 // Hash names the folder.
 func (f Folder) Hash() chain.Hash { return chain.Sum(f.Bytes()) }
 
-// Find is the node of a name.
+// Find returns the node of a name.
 func (f Folder) Find(name string) *Node {
 	i, ok := slices.BinarySearchFunc(f, name, func(n Node, name string) int { return strings.Compare(n.Name, name) })
 	if !ok {
@@ -131,7 +131,7 @@ func validName(name string) bool {
 	return name != "" && name != "." && name != ".." && !strings.ContainsAny(name, "/\x00") && !IsGit(name)
 }
 
-// IsGit says whether a name is git's own, in any spelling that a file system could take for
+// IsGit reports whether a name is git's own, in any spelling that a file system could take for
 // it.
 func IsGit(name string) bool {
 	return strings.EqualFold(strings.TrimRight(name, ". "), ".git") || strings.EqualFold(name, "git~1")

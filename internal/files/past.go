@@ -15,7 +15,7 @@ import (
 	"ramet/internal/files/git"
 )
 
-// PastOptions are what the past of a workspace depends on.
+// PastOptions configures the past of a workspace.
 type PastOptions struct {
 	Dir        string   // where it lies; made when needed
 	Home       string   // the user's own: no folder to take states of
@@ -41,7 +41,7 @@ type Past struct {
 	folders map[string]*PastFolder
 }
 
-// OpenPast is the past in a folder. Nothing is read yet.
+// OpenPast returns the past in a folder. Nothing is read yet.
 func OpenPast(o PastOptions) *Past {
 	p := &Past{o: o, folders: map[string]*PastFolder{}}
 	p.store = NewContents(o.Dir, p.cat)
@@ -54,7 +54,7 @@ func OpenPast(o PastOptions) *Past {
 	return p
 }
 
-// hidden are the places of ramet's own files, when a folder is looked at first; some come later,
+// hidden returns the places of ramet's own files, when a folder is looked at first; some come later,
 // so that the folder they will be in counts.
 func (p *Past) hidden() []string {
 	folders := map[string]string{} // most of them lie in one
@@ -73,7 +73,7 @@ func (p *Past) hidden() []string {
 	return out
 }
 
-// realPast is the one name of a path, as far as it exists.
+// realPast returns the one name of a path, as far as it exists.
 func realPast(path string) string {
 	if r, err := filepath.EvalSymlinks(path); err == nil {
 		return r
@@ -95,13 +95,13 @@ func (p *Past) repository(repo string) string {
 	return repo
 }
 
-// Trash is where files go that a restore takes away and could not bring back.
+// Trash returns where files go that a restore takes away and could not bring back.
 func (p *Past) Trash() Trash { return p.trash }
 
 // Store has the contents of states.
 func (p *Past) Store() *Contents { return p.store }
 
-// Folder is a folder whose states are taken. The user's home, and what holds it, is refused:
+// Folder returns a folder whose states are taken. The user's home, and what holds it, is refused:
 // DENIED.
 func (p *Past) Folder(dir string) (*PastFolder, error) {
 	root, err := filepath.EvalSymlinks(dir)
@@ -125,13 +125,13 @@ func (p *Past) Folder(dir string) (*PastFolder, error) {
 	return f, nil
 }
 
-// inside says whether a path is a folder, or lies below it.
+// inside reports whether a path is a folder, or lies below it.
 func inside(path, folder string) bool {
 	rel, err := filepath.Rel(folder, path)
 	return err == nil && (rel == "." || filepath.IsLocal(rel))
 }
 
-// Disk is how much of the disk the past takes, without the trash.
+// Disk returns how much of the disk the past takes, without the trash.
 func (p *Past) Disk() (int64, error) {
 	var total int64
 	err := filepath.WalkDir(p.o.Dir, func(at string, e os.DirEntry, err error) error {
@@ -149,5 +149,5 @@ func (p *Past) Disk() (int64, error) {
 	return total, durable.Failure("read", p.o.Dir, err)
 }
 
-// now is the time.
+// now returns the time.
 func now() int64 { return time.Now().UnixNano() }

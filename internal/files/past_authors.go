@@ -6,12 +6,12 @@ import (
 	"ramet/internal/base/id"
 )
 
-// authors tells whose changes of the folder are. own has the paths that a restore changed which is
+// authors returns whose changes of the folder are. own has the paths that a restore changed which is
 // just done, and whose it is; when tells when a path changed.
 //
 // A restore that is under way, and the tools of ours that write files, say what they write: a change
 // that leads to just that is theirs for sure. Of what changed while a call of one agent was running
-// nobody knows whether the agent changed it or a person. Only folders count as the agent's own then:
+// it is unknown whether the agent changed it or a person. Only folders count as the agent's own then:
 // one is removed only when it is empty, so that nothing in it can be lost.
 func (f *PastFolder) authors(when func(path string) (int64, bool), own map[string]id.Agent) func(Change) author {
 	spans, _ := f.past.calls.read() // without notes everything is foreign
@@ -39,7 +39,7 @@ func (f *PastFolder) authors(when func(path string) (int64, bool), own map[strin
 
 func isFolder(n *Node) bool { return n == nil || n.Kind == Dir }
 
-// restored is what a restore that is under way makes of a path.
+// restored records the result that a restore under way has for a path.
 type restored struct {
 	agent id.Agent
 	to    *Node

@@ -37,10 +37,10 @@ func (p *Past) Bring(ctx context.Context, from, to string, s PastState, have map
 	return p.journal.Do(ctx, plan, func(RestoreDone) error { return nil })
 }
 
-// differing is what a checkout has to get or lose, and what cannot be had.
+// differing returns what a checkout has to get or lose, and what cannot be had.
 func (p *Past) differing(from string, s PastState, have map[string]Committed, same func(Node, Committed) bool) (wants []RestoreWant, left []RestoreLeft, err error) {
 	there, folders := map[string]bool{}, map[string]bool{}
-	var closed []string // what is below these nobody knows: it stays as committed
+	var closed []string // what is below these is unknown: it stays as committed
 	for name := range have {
 		for dir := path.Dir(name); dir != "." && !folders[dir]; dir = path.Dir(dir) {
 			folders[dir] = true
@@ -81,7 +81,7 @@ func (p *Past) differing(from string, s PastState, have map[string]Committed, sa
 	return wants, left, nil
 }
 
-// mayBe says whether a folder has a file that may still be what a state says.
+// mayBe reports whether a folder has a file that may still be what a state says.
 func mayBe(folder, at string, n Node) bool {
 	if folder == "" || n.Kind != File {
 		return false

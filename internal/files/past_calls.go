@@ -34,7 +34,7 @@ type calls struct {
 	number atomic.Int64
 }
 
-// written is what a tool put at a path last.
+// written describes what a tool put at a path last.
 type written struct {
 	agent id.Agent
 	hash  chain.Hash
@@ -64,7 +64,7 @@ type callLine struct {
 const slack = 10 * time.Millisecond
 
 // Begin notes that a call of an agent that may write in a folder begins; end that it is over.
-// What cannot be noted makes changes foreign, and hinders nobody.
+// What cannot be noted makes changes foreign, and stops nothing.
 func (p *Past) Begin(a id.Agent, root string) (end func()) {
 	c := &p.calls
 	name := fmt.Sprintf("%d.%d.%d", os.Getpid(), processStart(), c.number.Add(1))
@@ -170,7 +170,7 @@ func (c *calls) take(text []byte) {
 	}
 }
 
-// gone says whether the process that began a call is dead.
+// gone reports whether the process that began a call is dead.
 func gone(name string) bool {
 	var pid int
 	var start, n int64
@@ -180,7 +180,7 @@ func gone(name string) bool {
 	return !alive(pid)
 }
 
-// whose is the one agent with an open call in a folder at a moment; empty: there was none,
+// whose returns the one agent with an open call in a folder at a moment; empty: there was none,
 // or there were several.
 func whose(spans []span, root string, at int64) id.Agent {
 	var one id.Agent

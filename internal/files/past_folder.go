@@ -28,7 +28,7 @@ type PastFolder struct {
 	tail    tail
 }
 
-// Root is its real path.
+// Root returns its real path.
 func (f *PastFolder) Root() string { return f.root }
 
 // Taken is a state that was taken.
@@ -43,11 +43,11 @@ type Taken struct {
 	Before  chain.Hash
 }
 
-// Partial says that the state does not hold everything.
+// Partial reports whether the state does not hold everything.
 func (t Taken) Partial() bool { return t.Seen < t.Of }
 
 // Take takes the state of the folder as it is. stop is asked often: true ends the walk, and
-// the state is partial then; nil: nobody stops it.
+// the state is partial then; nil: nothing stops it.
 func (f *PastFolder) Take(ctx context.Context, stop func() bool) (Taken, error) {
 	return f.take(ctx, stop, nil)
 }
@@ -88,7 +88,7 @@ func (f *PastFolder) take(ctx context.Context, stop func() bool, own map[string]
 	}
 }
 
-// mostWalks is how often a folder is walked because other processes noted states meanwhile. Then
+// mostWalks limits how often a folder is walked because other processes noted states meanwhile. Then
 // what the last walk saw is noted, and some changes may become foreign.
 const mostWalks = 5
 
@@ -158,7 +158,7 @@ func (f *PastFolder) save() {
 	}
 }
 
-// sayRoot tells people whose states these are; nothing reads it, so nobody waits for the disk.
+// sayRoot tells people whose states these are; nothing reads it, so that it is not synced.
 func (f *PastFolder) sayRoot() {
 	path := filepath.Join(f.dir, "path")
 	if info, err := os.Lstat(path); err != nil || info.Size() == 0 {

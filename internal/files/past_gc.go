@@ -30,7 +30,7 @@ type PastLimits struct {
 	Young time.Time
 }
 
-// Swept is what was dropped, or would be.
+// Swept counts what was dropped, or would be.
 type Swept struct {
 	States  int   // that can be restored no more
 	Kept    int   // that can
@@ -145,7 +145,7 @@ func (m *marking) add(h chain.Hash) {
 	m.bytes += kept
 }
 
-// lastStates are the newest states of all folders.
+// lastStates returns the newest states of all folders.
 func (p *Past) lastStates() ([]Named, error) {
 	names, err := filepath.Glob(filepath.Join(p.o.Dir, "folders", "*"))
 	if err != nil {

@@ -13,7 +13,7 @@ const lockEvery = 5 * time.Millisecond
 // PastState is a state to go back to.
 type PastState struct {
 	Root    chain.Hash
-	Step    int64 // 0: nobody knows; then everything is foreign
+	Step    int64 // 0: unknown; then everything is foreign
 	Partial bool
 }
 
@@ -90,7 +90,7 @@ func (f *PastFolder) taken(ctx context.Context, d RestoreDone) (Taken, error) {
 	return f.take(ctx, nil, own)
 }
 
-// Pending says whether a restore was begun that is not finished; perhaps somebody is at it.
+// Pending reports whether a restore was begun that is not finished; perhaps another process is finishing it.
 func (p *Past) Pending() bool { return p.journal.Pending() }
 
 // Recover finishes what a process that was killed left half restored, and tells of it.

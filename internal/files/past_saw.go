@@ -10,7 +10,7 @@ import (
 
 // Saw takes a state of the folder before a tool of an agent overwrites a file, where the file is
 // neither what the last state says nor what a tool of that agent wrote: the state keeps what the
-// tool replaces, and notes whose it was. The tool goes on if no state can be taken.
+// tool replaces, and notes whose it was. The tool continues if no state can be taken.
 func (f *PastFolder) Saw(ctx context.Context, a id.Agent, path string, content []byte) error {
 	h := chain.Sum(content)
 	f.mu.Lock()

@@ -26,7 +26,7 @@ type pastStep struct {
 	// During has for paths that changed while a call of one agent was running whose call that was.
 	// The agent may have changed them, or a person; in By they are foreign.
 	During map[string]id.Agent `json:"during,omitempty"`
-	// Lost says that nobody knows what changed.
+	// Lost reports that what changed is unknown.
 	Lost bool `json:"lost,omitempty"`
 }
 
@@ -59,7 +59,7 @@ func (f *PastFolder) steps(after int64) (found []pastStep, last pastStep, err er
 	}
 }
 
-// latest is the newest step; N is 0 where there is none. Only what was added since is read.
+// latest returns the newest step; N is 0 where there is none. Only what was added since is read.
 func (f *PastFolder) latest() (pastStep, error) {
 	file, err := durable.OpenFile(f.stepsFile(), os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -95,7 +95,7 @@ func (f *PastFolder) latest() (pastStep, error) {
 	}
 }
 
-// tail is how far the steps were read. It belongs to whoever holds the folder's mutex.
+// tail describes how far the steps were read. The folder's mutex guards it.
 type tail struct {
 	info   os.FileInfo
 	offset int64
@@ -109,13 +109,13 @@ type noted struct {
 	changes []Change
 }
 
-// author is whose a change is.
+// author names the agent that made a change.
 type author struct {
 	agent id.Agent // empty: it is foreign to all
 	sure  bool     // false: it happened while a call of the agent was running
 }
 
-// errStale says that other states were noted since a walk began: what it saw may be older.
+// errStale reports that other states were noted since a walk began: what it saw may be older.
 var errStale = errors.New("a newer state is noted")
 
 // anyStep is a since that no state is too new for.

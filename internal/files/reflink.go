@@ -6,7 +6,7 @@ import (
 	"os"
 )
 
-// ErrCannotClone says that contents are not shared between two places.
+// ErrCannotClone reports that contents are not shared between two places.
 var ErrCannotClone = errors.New("the file system shares no contents here")
 
 // CloneFile makes a file in a folder, where nothing of that name may be, with the content of src.

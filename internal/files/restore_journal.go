@@ -20,7 +20,7 @@ import (
 	"ramet/internal/base/text"
 )
 
-// RestoreJournal is where plans lie while they are carried out: a folder of its own.
+// RestoreJournal keeps plans while they are carried out, in a folder of its own.
 type RestoreJournal struct {
 	Dir string
 	// Get reads a content.
@@ -56,7 +56,7 @@ type pageNode struct {
 	Hash chain.Hash `json:"hash"`
 }
 
-// RestoreDone is what came of a plan.
+// RestoreDone reports the outcome of a plan.
 type RestoreDone struct {
 	RestorePlan
 	Changed []string // paths that are as they were now, or gone
@@ -74,7 +74,7 @@ func (d RestoreDone) Finished() string {
 }
 
 // RestoreAfter tells of what was done. When it fails, the plan stays in the journal, and is finished
-// later: the files are as they shall be, but nobody knows.
+// later: the files are as they shall be, but that is recorded nowhere.
 type RestoreAfter func(RestoreDone) error
 
 // Do carries out a plan, and tells after. One restore at a time for each journal; another is
@@ -109,14 +109,14 @@ func (j RestoreJournal) Do(ctx context.Context, p RestorePlan, after RestoreAfte
 	return out, err
 }
 
-// Pending says whether there is a plan that is not carried out.
+// Pending reports whether there is a plan that is not carried out.
 func (j RestoreJournal) Pending() bool {
 	names, err := filepath.Glob(filepath.Join(j.Dir, "*.json"))
 	return err == nil && len(names) > 0
 }
 
 // Finish carries out what others left in the middle, tells after, and returns what it did.
-// While somebody restores, there is nothing to finish.
+// While another process restores, there is nothing to finish.
 func (j RestoreJournal) Finish(ctx context.Context, after RestoreAfter) ([]RestoreDone, error) {
 	names, err := filepath.Glob(filepath.Join(j.Dir, "*.json"))
 	if err != nil || len(names) == 0 {

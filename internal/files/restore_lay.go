@@ -15,7 +15,7 @@ type RestoreWant struct {
 	Node *Node
 }
 
-// LayFiles makes a plan of what is wanted, whatever stands there now: for a folder that nobody
+// LayFiles makes a plan of what is wanted, whatever stands there now: for a folder that nothing
 // uses yet.
 func LayFiles(root string, wants []RestoreWant) (RestorePlan, error) {
 	p := RestorePlan{Root: root}
@@ -37,7 +37,7 @@ func LayFiles(root string, wants []RestoreWant) (RestorePlan, error) {
 	return p, nil
 }
 
-// at is what stands at a path; nil: nothing.
+// at returns what stands at a path; nil: nothing.
 func (w *work) at(p string) (*Node, error) {
 	dir, close, err := w.enter(path.Dir(p))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrNoFolder) {

@@ -39,7 +39,7 @@ const (
 	Twin     = "another name differs from it in case only"
 )
 
-// RestorePlan is what a restore would do.
+// RestorePlan lists what a restore would do.
 type RestorePlan struct {
 	Root  string   // the folder
 	Agent id.Agent // whose restore it is; empty: no agent's
@@ -54,11 +54,11 @@ type RestorePlan struct {
 	Verb  string
 	Trash string // the act in the trash; empty: there is none
 	Room  int64  // bytes that it needs on the disk; 0: unknown
-	// Note says in JSON for whom this is, so that whoever finishes it can tell them.
+	// Note says in JSON for whom this is, so that the process that finishes it can tell them.
 	Note json.RawMessage
 }
 
-// RestoreWish is what is to be restored.
+// RestoreWish says what is to be restored.
 type RestoreWish struct {
 	Root     string
 	From, To chain.Hash // as it is; as it shall be
@@ -69,7 +69,7 @@ type RestoreWish struct {
 	Force bool // do not ask Keep
 	// LeftOut says of a path that To does not have that it was left out, as ignored; nil: none was.
 	LeftOut func(path string, dir bool) bool
-	// Has says whether a content can be had.
+	// Has reports whether a content can be had.
 	Has func(chain.Hash) bool
 }
 
@@ -80,7 +80,7 @@ func MakePlan(src Source, w RestoreWish) (RestorePlan, error) {
 	if err != nil {
 		return p, err
 	}
-	var closed []string // what was below these then nobody knows
+	var closed []string // what was below these then is unknown
 	for _, c := range changes {
 		if c.After != nil && c.After.Closed() {
 			closed = append(closed, c.Path)
@@ -93,7 +93,7 @@ func MakePlan(src Source, w RestoreWish) (RestorePlan, error) {
 			continue
 		}
 		if w.Partial && c.After == nil {
-			continue // nobody knows whether it was there
+			continue // it is unknown whether it was there
 		}
 		if why := w.against(c); why != "" {
 			p.Kept = append(p.Kept, RestoreLeft{c.Path, why})
@@ -104,7 +104,7 @@ func MakePlan(src Source, w RestoreWish) (RestorePlan, error) {
 	return p, nil
 }
 
-// against says why a path is kept; empty: it is not.
+// against returns why a path is kept; empty: it is not.
 func (w RestoreWish) against(c Change) string {
 	if c.Nested != "" {
 		return Nested
@@ -129,12 +129,12 @@ func (w RestoreWish) against(c Change) string {
 	return ""
 }
 
-// Restores are the paths that would get a content, or a mode.
+// Restores returns the paths that would get a content, or a mode.
 func (p RestorePlan) Restores() []string {
 	return p.paths(func(s RestoreStep) bool { return s.After != nil && s.After.Kind != Dir })
 }
 
-// Removes are the paths that would be removed.
+// Removes returns the paths that would be removed.
 func (p RestorePlan) Removes() []string {
 	return p.paths(func(s RestoreStep) bool { return s.After == nil && s.Before.Kind != Dir })
 }
@@ -149,7 +149,7 @@ func (p RestorePlan) paths(that func(RestoreStep) bool) []string {
 	return out
 }
 
-// twins are the paths that another one differs from in case only, both to be there.
+// twins returns the paths that another one differs from in case only, both to be there.
 func (p RestorePlan) twins() map[string]bool {
 	seen, out := map[string]string{}, map[string]bool{}
 	for _, s := range p.Steps {

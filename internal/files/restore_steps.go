@@ -290,7 +290,7 @@ func (w *work) write(dir *step.Root, temp string, content io.Reader, to Node) er
 	return f.Sync()
 }
 
-// folds says whether the disk takes names that differ in case for one.
+// folds reports whether the disk takes names that differ in case for one.
 func (w *work) folds(dir *step.Root) (bool, error) {
 	temp := ".ramet-" + strings.ToLower(rand.Text())
 	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -327,7 +327,7 @@ func (w *work) enter(rel string) (dir *step.Root, close func(), err error) {
 	return dir, close, nil
 }
 
-// look is what stands at a name; nil: nothing.
+// look returns what stands at a name; nil: nothing.
 func look(dir *step.Root, name string) (*Node, error) {
 	info, err := dir.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -369,7 +369,7 @@ func sumRestore(dir *step.Root, name string) (h chain.Hash, err error) {
 	return h, nil
 }
 
-// bits are the twelve bits of chmod.
+// bits returns the twelve bits of chmod.
 func bits(m fs.FileMode) uint16 {
 	out := uint16(m.Perm())
 	for mode, bit := range map[fs.FileMode]uint16{fs.ModeSetuid: 0o4000, fs.ModeSetgid: 0o2000, fs.ModeSticky: 0o1000} {

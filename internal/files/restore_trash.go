@@ -45,7 +45,7 @@ func (p RestorePlan) Trashes() []string {
 	return p.paths(func(s RestoreStep) bool { return s.Trash > 0 })
 }
 
-// blockSize is what a file system takes for a small file, more or less.
+// blockSize approximates what a file system takes for a small file.
 const blockSize = 4 << 10
 
 // CountRoom counts the bytes that a plan writes: files that are stored. What it removes for good
@@ -118,7 +118,7 @@ func (w *work) replace(dir *step.Root, s RestoreStep, now *Node, put func() erro
 	return err
 }
 
-// errNone says that nothing in the trash is the file that a step wants.
+// errNone reports that nothing in the trash is the file that a step wants.
 var errNone = errors.New(Unkept)
 
 // takeBack puts a file from the trash in its place, in one step.
@@ -154,7 +154,7 @@ func (w *work) takeBack(dir *step.Root, s RestoreStep, now *Node) (string, error
 	return explain(err)
 }
 
-// original is the path of a step as the trash records it.
+// original returns the path of a step as the trash records it.
 func (w *work) original(s RestoreStep) string {
 	return filepath.Join(w.root.Name(), filepath.FromSlash(s.Path))
 }

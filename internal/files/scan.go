@@ -15,7 +15,7 @@ import (
 	"ramet/internal/base/durable"
 )
 
-// ScanOptions are what a walk depends on.
+// ScanOptions configures a walk.
 type ScanOptions struct {
 	Root    string   // real path
 	Hide    []string // real paths that are ramet's own
@@ -23,17 +23,17 @@ type ScanOptions struct {
 	Env     []string // has HOME, where global excludes are
 	// Largest is the size up to which contents are kept; 0: Largest.
 	Largest int64
-	// Most is how many bytes of contents one walk keeps at most; what is over is known by its
+	// Most gives how many bytes of contents one walk keeps at most; what is over is known by its
 	// hash only. 0: MostKept.
 	Most int64
-	// Secret says that a content holds a credential of ours; nil: none does.
+	// Secret reports whether a content holds a credential of ours; nil: none does.
 	Secret func([]byte) bool
 }
 
 // LargestKept is the size up to which contents are kept.
 const LargestKept = 50 << 20
 
-// MostKeptBytes is how many bytes of contents one walk keeps: a folder of data must not fill the
+// MostKeptBytes limits how many bytes of contents one walk keeps: a folder of data must not fill the
 // disk a second time.
 const MostKeptBytes = 1 << 30
 
@@ -71,7 +71,7 @@ func NewScan(o ScanOptions) *Scanner {
 	return s
 }
 
-// ScanResult is what a walk found.
+// ScanResult reports what a walk found.
 type ScanResult struct {
 	Root  chain.Hash
 	Index *Index
@@ -80,7 +80,7 @@ type ScanResult struct {
 	Read     int64 // files that were read
 }
 
-// Partial says that something was not looked at.
+// Partial reports whether something was not looked at.
 func (r ScanResult) Partial() bool { return r.Seen < r.Of }
 
 // Walk looks at everything. What is new goes to keep; has says what is kept already, where
@@ -130,16 +130,16 @@ type walk struct {
 	kept           atomic.Int64 // bytes that are new
 }
 
-// over says that the walk is to end.
+// over reports whether the walk is to end.
 func (w *walk) over() bool { return w.ctx.Err() != nil || w.stop != nil && w.stop() }
 
-// own says whether a name in a folder is never part of a state.
+// own reports whether a name in a folder is never part of a state.
 func (w *walk) own(folder, name string) bool {
 	return IsGit(name) || strings.HasPrefix(name, ".ramet") && (name == ".ramet" || strings.HasPrefix(name, ".ramet-")) ||
 		len(w.hide) > 0 && w.hide[join(folder, name)]
 }
 
-// join is the path of a name in a folder.
+// join returns the path of a name in a folder.
 func join(folder, name string) string {
 	if folder == "" {
 		return name
@@ -154,7 +154,7 @@ func namesOf(p ScanPlace) ([]string, error) {
 	return names, err
 }
 
-// folder walks an open folder. before is what it was; nil: nobody knows. Where nothing
+// folder walks an open folder. before is what it was; nil: unknown. Where nothing
 // changed it returns before itself.
 func (w *walk) folder(p ScanPlace, rel string, names []string, rules IgnoreFolder, st ScanStat, before *seenFolder, nested bool) (*seenFolder, error) {
 	space := spaces.Get().(*[]seen)
@@ -198,7 +198,7 @@ func (w *walk) folder(p ScanPlace, rel string, names []string, rules IgnoreFolde
 // what was known of them stays.
 var spaces = sync.Pool{New: func() any { return new([]seen) }}
 
-// leftOut says whether a name is ignored; before: it was, by the same rules.
+// leftOut reports whether a name is ignored; before: it was, by the same rules.
 func (w *walk) leftOut(rules IgnoreFolder, at, name string, st ScanStat, before bool) bool {
 	if w.o.Ignored {
 		return false
@@ -207,7 +207,7 @@ func (w *walk) leftOut(rules IgnoreFolder, at, name string, st ScanStat, before 
 	return (before || rules.Ignores(name, dir)) && !(w.git != nil && w.isTracked(at, dir))
 }
 
-// isTracked says whether git tracks a path, or something below it.
+// isTracked reports whether git tracks a path, or something below it.
 func (w *walk) isTracked(at string, dir bool) bool {
 	if _, ok := w.tracked().id(at); ok {
 		return true
@@ -308,7 +308,7 @@ func (w *walk) enter(p ScanPlace, rel string, rules IgnoreFolder, n, was *seen, 
 	return nil
 }
 
-// isRepository says whether a folder with these names is a repository of its own. A disk may
+// isRepository reports whether a folder with these names is a repository of its own. A disk may
 // take .GIT for the same name.
 func isRepository(p ScanPlace, names []string) bool {
 	if !slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, ".git") }) {

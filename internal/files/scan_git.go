@@ -71,7 +71,7 @@ func signature(file string) string {
 	return info.ModTime().String() + " " + hex.EncodeToString([]byte{byte(info.Size()), byte(info.Size() >> 8), byte(info.Size() >> 16), byte(info.Size() >> 24)})
 }
 
-// tracked is what git's index names below root. Where git does not answer, nothing is
+// tracked returns what git's index names below root. Where git does not answer, nothing is
 // tracked, and everything is kept.
 func (r *repo) tracked(ctx context.Context, root string) tracked {
 	if r == nil {
@@ -99,7 +99,7 @@ func (r *repo) tracked(ctx context.Context, root string) tracked {
 // longer to make than everything that is asked of it.
 type tracked []byte
 
-// record is one that begins at an offset: its fields, its name, and where the next begins.
+// record returns one that begins at an offset: its fields, its name, and where the next begins.
 func (t tracked) record(at int) (fields, name []byte, next int) {
 	end := bytes.IndexByte(t[at:], 0)
 	if end < 0 {
@@ -109,7 +109,7 @@ func (t tracked) record(at int) (fields, name []byte, next int) {
 	return fields, name, min(at+end+1, len(t))
 }
 
-// find is where the first record begins whose name is not before one.
+// find returns where the first record begins whose name is not before one.
 func (t tracked) find(name string) int {
 	low, high := 0, len(t)
 	for low < high {
@@ -142,7 +142,7 @@ func (t tracked) id(name string) (string, bool) {
 	return "", false
 }
 
-// below says whether something in a folder is tracked.
+// below reports whether something in a folder is tracked.
 func (t tracked) below(dir string) bool {
 	at := t.find(dir + "/")
 	if at == len(t) {
@@ -152,14 +152,14 @@ func (t tracked) below(dir string) bool {
 	return strings.HasPrefix(string(got), dir+"/")
 }
 
-// ScanPosition is where a repository stands.
+// ScanPosition describes where a repository stands.
 type ScanPosition struct {
 	Head   string // commit; empty: none
 	Branch string // empty: none is checked out
 	Index  string // SHA-256 of git's index; empty: there is none
 }
 
-// Repository is the folder of the repository, which its worktrees share; empty: there is
+// Repository returns the folder of the repository, which its worktrees share; empty: there is
 // none.
 func (s *Scanner) Repository() string {
 	if s.git == nil {
@@ -168,7 +168,7 @@ func (s *Scanner) Repository() string {
 	return s.git.common
 }
 
-// Position tells where the repository of the folder stands.
+// Position returns where the repository of the folder stands.
 func (s *Scanner) Position() ScanPosition {
 	r := s.git
 	if r == nil {

@@ -8,7 +8,7 @@ import (
 )
 
 // LeftOut says of paths that a state does not have whether its own rules left them out: then
-// nobody knows whether they were there. read reads a content; nil: it cannot be had.
+// it is unknown whether they were there. read reads a content; nil: it cannot be had.
 func (s *Scanner) LeftOut(src Source, root chain.Hash, read func(chain.Hash) []byte) func(at string, dir bool) bool {
 	if s.o.Ignored {
 		return func(string, bool) bool { return false }
@@ -58,7 +58,7 @@ func (t *rulesThen) folder(at string) rulesOf {
 	return out
 }
 
-// file is a file of rules as it was; nil: there was none, or it cannot be had.
+// file returns a file of rules as it was; nil: there was none, or it cannot be had.
 func (t *rulesThen) file(at string) []byte {
 	n, err := Find(t.src, t.root, at)
 	if err != nil || n == nil || n.Kind != File || !n.Known() || n.Size > mostRules {

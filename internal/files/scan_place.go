@@ -16,7 +16,7 @@ type ScanPlace interface {
 	Enter(name string) (ScanPlace, error)
 	// Open opens a regular file in it, and waits for nothing.
 	Open(name string) (ScanFile, error)
-	// Target is where a link leads.
+	// Target returns where a link leads.
 	Target(name string) (string, error)
 	Close() error
 }
@@ -27,7 +27,7 @@ type ScanFile interface {
 	Self() (ScanStat, error)
 }
 
-// ScanStat is what identifies a file as it is now. Times are in nanoseconds.
+// ScanStat describes what identifies a file as it is now. Times are in nanoseconds.
 type ScanStat struct {
 	Kind          Kind
 	Mode          uint16

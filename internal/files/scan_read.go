@@ -192,10 +192,10 @@ func (s *twoSums) oid() string {
 	return hex.EncodeToString(s.gits.Sum(nil))
 }
 
-// mostRules is how long a file of rules may be.
+// mostRules limits how long a file of rules may be.
 const mostRules = 1 << 20
 
-// rulesIn is a file of rules in an open folder; nil where there is none.
+// rulesIn returns a file of rules in an open folder; nil where there is none.
 func rulesIn(p ScanPlace, name string) []byte {
 	st, err := p.Stat(name)
 	if err != nil || st.Kind != File || st.Size > mostRules {

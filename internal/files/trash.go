@@ -166,13 +166,13 @@ type TrashEntry struct {
 // Entry returns item n of an act, whether or not it is in the trash.
 func (a TrashAct) Entry(n int) TrashEntry { return TrashEntry{a, a.Items[n-1], n} }
 
-// Name is what the commands call the entry.
+// Name returns what the commands call the entry.
 func (e TrashEntry) Name() string { return e.TrashAct.ID + "." + strconv.Itoa(e.N) }
 
-// Original is the path that it was moved from.
+// Original returns the path that it was moved from.
 func (e TrashEntry) Original() string { return filepath.Join(e.Root, filepath.FromSlash(e.Path)) }
 
-// where is the path of the item in the trash.
+// where returns the path of the item in the trash.
 func (e TrashEntry) where() string { return filepath.Join(e.Place, e.TrashAct.ID, strconv.Itoa(e.N)) }
 
 // List lists what is in the trash, the oldest first.

@@ -186,7 +186,7 @@ func (t Trash) forgetAct(a TrashAct) {
 	}
 }
 
-// unusedFor is how long the record of an act stays that moved nothing: its process may be
+// unusedFor sets how long the record of an act stays that moved nothing: its process may be
 // about to.
 const unusedFor = time.Hour
 

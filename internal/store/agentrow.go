@@ -89,7 +89,7 @@ func (s *agentScan) split() bool {
 	return true
 }
 
-// words are what stands between separators.
+// words reads the texts between separators.
 type words struct {
 	rest string
 	bad  bool

@@ -42,7 +42,7 @@ func (r reader) auditRecords(ctx context.Context, u *registry.Auditor) error {
 	return err
 }
 
-// readRecords hands all records over, until nobody takes them any more (gone).
+// readRecords hands all records over, until the receiver is gone (gone).
 func (r reader) readRecords(ctx context.Context, batches chan<- []history.Record, gone <-chan struct{}) error {
 	rows, err := r.q.QueryContext(ctx, `SELECT `+entryColumns+`, salt, commitment, seq FROM messages ORDER BY id`)
 	if err != nil {
@@ -115,7 +115,7 @@ func (h *held) Scan(v any) error {
 		if h.bytes = v; h.lends || v == nil {
 			h.bytes = append([]byte{}, v...)
 		}
-	case string: // bytes that somebody stored as a text are the same bytes
+	case string: // bytes that were stored as a text are the same bytes
 		h.bytes = []byte(v)
 	case nil:
 		h.bytes = nil

@@ -12,7 +12,7 @@ import (
 	"ramet/internal/core/registry"
 )
 
-// Cleaned is a store into which none of our credentials gets: whoever writes, each text of
+// Cleaned is a store into which none of our credentials gets: whatever the caller, each text of
 // an entry, a letter, a kept reply and a reason passes through the cleaner first. What is
 // read back, shown and sent to a model is made of what was stored, so this is the one
 // place. Contents that are stored as bytes (images) are not looked into.

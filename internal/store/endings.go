@@ -61,7 +61,7 @@ func (r reader) endings(ctx context.Context, query string, only []id.Agent) (map
 	return out, nil
 }
 
-// death is who ended an agent, and why: what the meta of a killed entry names.
+// death describes who ended an agent, and why: what the meta of a killed entry names.
 type death struct {
 	meta string
 	by   id.Agent
@@ -86,7 +86,7 @@ func (d *death) read(meta string) {
 
 // The queries give few columns, since each costs the SQLite driver as much as a small look: who,
 // whether the last prompt is that of its birth, and kind and meta of what tells how it ended; the
-// meta of its death. Whoever has said nothing since its birth has no such entry; where the newest words
+// meta of its death. An agent that has said nothing since its birth has no such entry; where the newest words
 // of a user stand, however much followed, messages_words knows. A death is the last entry of a history, unless something
 // of it was redacted afterwards; what was before it counts only for those who ended themselves or were over, and is
 // looked for only there.

@@ -50,7 +50,7 @@ func (s *Store) Kill(ctx context.Context, k registry.Kill) (registry.Killed, err
 		dying, names := make([]*agent.Agent, len(out.Victims)), make([]id.Agent, len(out.Victims))
 		for i := range out.Victims {
 			v := &out.Victims[i]
-			// The epoch first: whoever held the lease can write no more.
+			// The epoch first: the process that held the lease can write no more.
 			v.Lease = agent.Lease{Epoch: v.Lease.Epoch + 1}
 			if _, err := p.write(v, append(words[v.ID], registry.KilledEntry(k.By, k.Reason))...); err != nil {
 				return err

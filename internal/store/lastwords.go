@@ -11,8 +11,8 @@ import (
 )
 
 // lastWords drafts what ends the open work of victims, before their histories end: what was
-// shown of a reply, and results for calls that nobody will answer. Who ends himself has
-// said everything. Only agents that somebody holds are in the middle of something.
+// shown of a reply, and results for calls that will not be answered. An agent that ends itself has
+// said everything. Only agents that are held are in the middle of something.
 func (r reader) lastWords(ctx context.Context, by id.Agent, victims []agent.Agent) (map[id.Agent][]history.Draft, int, error) {
 	held := map[id.Agent]bool{}
 	for _, v := range victims {

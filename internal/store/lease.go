@@ -15,7 +15,7 @@ import (
 	"ramet/internal/core/registry"
 )
 
-// Acquire implements agent.Leases. An agent that nobody holds, which most are, is taken and
+// Acquire implements agent.Leases. An agent that no process holds, which most are, is taken and
 // read in one statement, by what agent.Grant says of such a one.
 func (s leases) Acquire(ctx context.Context, name id.Agent, owner string, ttl time.Duration) (agent.Agent, error) {
 	if err := registry.CheckField("the owner of a lease", owner); err != nil {

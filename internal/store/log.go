@@ -27,7 +27,7 @@ var (
 const told = `kind = 'usage' AND meta LIKE '%"driver":%'`
 
 // ordered must be the condition of the index messages_orders: commands, but not those that each turn of a driver begins with. In a
-// text of somebody's the quotes are escaped.
+// text inside the meta the quotes are escaped.
 const ordered = `kind = 'command' AND meta NOT LIKE '%"command":"` + history.DriverCommand + `"%'`
 
 // kindIn returns the domain's predicate in SQL.

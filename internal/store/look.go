@@ -7,7 +7,7 @@ import (
 	"ramet/internal/base/id"
 )
 
-// Outline is what a workspace says of itself to who only passes by.
+// Outline sums up a workspace, for lists of workspaces.
 type Outline struct {
 	Folder string // of agent 0
 	Agents int    // that live

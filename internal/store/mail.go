@@ -18,7 +18,7 @@ import (
 const letterColumns = `id, number, coalesce(from_uuid, ''), to_uuid, body, created_at, coalesce(read_at, 0),
 	coalesce(deleted_at, 0), coalesce(in_reply_to, 0), who, face`
 
-// ofKernel stands in from_uuid before the agent that a notice of the kernel is about.
+// ofKernel is in from_uuid before the agent that a notice of the kernel is about.
 const ofKernel = "kernel:"
 
 // originOf returns the value of the column from_uuid.

@@ -16,7 +16,7 @@ func (s *Store) Packs() Packs { return Packs{s} }
 
 const packTable = `CREATE TABLE IF NOT EXISTS file_packs (name TEXT PRIMARY KEY, data `
 
-// Names lists all packs. Where nobody shared anything, there is none.
+// Names lists all packs. Where nothing was shared, there is none.
 func (p Packs) Names(ctx context.Context) ([]string, error) {
 	var out []string
 	err := p.s.write(ctx, "list shared files", func(tx Tx) error {

@@ -7,7 +7,7 @@ import (
 	"ramet/internal/core/history"
 )
 
-// Proofs is View for those who show entries with what proves them.
+// Proofs does what View does for those who show entries with what proves them.
 func (s *Store) Proofs(ctx context.Context, look func(history.Proofs) error) error {
 	return s.View(ctx, func(log history.Log) error { return look(log.(reader)) })
 }

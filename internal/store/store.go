@@ -26,20 +26,20 @@ import (
 	"ramet/internal/store/database"
 )
 
-// Dialect is what the engines do differently.
+// Dialect adapts the store to an engine.
 type Dialect interface {
 	// ForUpdate ends a SELECT that locks its rows; "" where the transaction
 	// locks the whole database.
 	ForUpdate() string
 	// Now is an expression for the database's time in microseconds.
 	Now() string
-	// Clock is that time where it is also this process's; false: the database must be asked.
+	// Clock returns that time where it is also this process's; false: the database must be asked.
 	Clock() (time.Time, bool)
 	// Bytes is the type of a column of bytes.
 	Bytes() string
 	// Begin begins a transaction that writes.
 	Begin(ctx context.Context) (Transaction, error)
-	// Lends says whether bytes that the driver hands out change with the next row,
+	// Lends reports whether bytes that the driver hands out change with the next row,
 	// so that they must be copied to be kept.
 	Lends() bool
 	// NextMessages reserves n ascending message ids, above all that were
@@ -70,7 +70,7 @@ type Dialect interface {
 	// ones until the transaction ends, so that none comes back behind it.
 	LockReplies(ctx context.Context, tx Tx) error
 	// Announce makes the statements that let the listeners of this workspace
-	// hear of agents when the transaction commits; none where nobody can listen.
+	// hear of agents when the transaction commits; none where listening is impossible.
 	Announce(what string, agents ...id.Agent) []Statement
 	// Listen is registry.Bell on this engine.
 	Listen(ctx context.Context, ring func(registry.Ring)) error
@@ -111,10 +111,10 @@ type core struct {
 	close  func() error
 }
 
-// leases is who works with which agent.
+// leases implements agent.Leases.
 type leases struct{ *core }
 
-// letters is what is done to mailboxes.
+// letters changes mailboxes.
 type letters struct{ *core }
 
 // New makes a store from its handles. writes go to writer, everything else to
@@ -155,7 +155,7 @@ func (s *core) once(ctx context.Context, fn func(Tx) error) error {
 	defer tx.Rollback() // after a commit this does nothing
 	err = fn(tx)
 	if _, ended := s.ended.LoadAndDelete(tx); ended {
-		tx.Commit() // done is done: nobody's end changes that
+		tx.Commit() // it is committed: a cancelled context does not change that
 		return nil
 	}
 	if err != nil {
@@ -186,7 +186,7 @@ func fromMicros(n int64) time.Time {
 	return time.UnixMicro(n).UTC()
 }
 
-// null is NULL for the zero value.
+// null does what NULL does for the zero value.
 func null[T comparable](v T) any {
 	var zero T
 	if v == zero {

@@ -104,7 +104,7 @@ func (s *Store) Fork(ctx context.Context, f registry.Fork) ([]agent.Agent, error
 			}
 		}
 		if f.Claim.IsBeside() {
-			// Whoever holds the parent may be in the middle of a reply: it follows our entry now.
+			// The process that holds the parent may be in the middle of a reply: it follows our entry now.
 			p.later(`UPDATE replies SET after_id = $1 WHERE agent_uuid = $2 AND after_id = $3`, int64(parent.Head), string(parent.ID), int64(head))
 			p.tell = s.d.Announce(registry.RingForked, parent.ID)
 		}

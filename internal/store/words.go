@@ -12,7 +12,7 @@ import (
 	"ramet/internal/core/registry"
 )
 
-// wordsAtOnce is how many agents one question names.
+// wordsAtOnce limits how many agents one question names.
 const wordsAtOnce = 500
 
 // Words implements registry.Speakers: for each agent a look at the end of its own history,

@@ -165,7 +165,7 @@ func (p *writer) later(query string, args ...any) {
 	p.put = append(p.put, Statement{query, args})
 }
 
-// chunk is how many rows go into one INSERT: enough to make statements rare,
+// chunk limits how many rows go into one INSERT: enough to make statements rare,
 // few enough for every engine's limit of parameters.
 const chunk = 16
 

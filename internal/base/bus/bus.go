@@ -46,7 +46,7 @@ func (b *Bus[T]) Heard() bool {
 	return false
 }
 
-// mostRoom is how many values a reader keeps room for between two batches.
+// mostRoom limits how many values a reader keeps room for between two batches.
 const mostRoom = 512
 
 func (q *queue[T]) ring() {
@@ -63,7 +63,7 @@ func (b *Bus[T]) Subscribe(ctx context.Context) (values iter.Seq[T], enough func
 	return b.listen(ctx, &queue[T]{wake: make(chan struct{}, 1)})
 }
 
-// Overhear is Subscribe for a reader who wants what is said anyway: nobody has to find out
+// Overhear does what Subscribe does for a reader who wants what is said anyway: no process has to find out
 // something for it.
 func (b *Bus[T]) Overhear(ctx context.Context) (values iter.Seq[T], enough func()) {
 	return b.listen(ctx, &queue[T]{wake: make(chan struct{}, 1), quiet: true})
@@ -107,14 +107,14 @@ func (b *Bus[T]) join(ctx context.Context, q *queue[T]) *Box[T] {
 	return &Box[T]{bus: b, queue: q}
 }
 
-// Box is what lies ready for a reader that looks when it likes. It is used by one goroutine at a time.
+// Box holds values for a reader that polls. It is used by one goroutine at a time.
 type Box[T any] struct {
 	bus   *Bus[T]
 	queue *queue[T]
 	batch []T // what was taken last, whose room is for the one after the next
 }
 
-// Box is Subscribe for such a reader: many values may be taken at once, and nobody is woken for each.
+// Box does what Subscribe does for such a reader: many values may be taken at once, and no process is woken for each.
 func (b *Bus[T]) Box(ctx context.Context) *Box[T] {
 	return b.join(ctx, &queue[T]{wake: make(chan struct{}, 1)})
 }

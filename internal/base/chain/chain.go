@@ -26,7 +26,7 @@
 // # Evolution
 //
 // A change of any byte above is a new format word. Entries of old formats
-// verify for ever; golden vectors in the tests fix them.
+// verify forever; golden vectors in the tests fix them.
 package chain
 
 import (
@@ -50,7 +50,7 @@ type Hash [sha256.Size]byte
 // Sum hashes bytes.
 func Sum(b []byte) Hash { return sha256.Sum256(b) }
 
-// String is 64 hex digits, or nothing for the zero Hash.
+// String returns 64 hex digits, or nothing for the zero Hash.
 func (h Hash) String() string {
 	if h == (Hash{}) {
 		return ""
@@ -107,7 +107,7 @@ func Commit(salt Salt, content []byte) Hash {
 	return Hash(h.Sum(nil))
 }
 
-// Link is what the hash of one entry covers.
+// Link describes what the hash of one entry covers.
 type Link struct {
 	ID         int64  // id.Message
 	CreatedAt  int64  // microseconds since 1970, UTC
@@ -118,7 +118,7 @@ type Link struct {
 	Prev       Hash
 }
 
-// Bytes are the exact bytes that Hash sums. Agent and Kind are words without
+// Bytes returns the exact bytes that Hash sums. Agent and Kind are words without
 // characters that JSON would escape; stores guarantee that, and a row that was
 // given others gives bytes that no hash fits.
 func (l Link) Bytes() []byte {
@@ -133,7 +133,7 @@ func (l Link) Bytes() []byte {
 	return append(l.Prev.appendTo(b), `"]`...)
 }
 
-// Hash is the hash of the entry.
+// Hash returns the hash of the entry.
 func (l Link) Hash() Hash { return Sum(l.Bytes()) }
 
 // Canonical brings a JSON text into RFC 8785 form. It refuses what that form

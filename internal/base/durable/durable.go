@@ -35,7 +35,7 @@ func WriteFile(path string, data []byte, perm fs.FileMode) error {
 	return Write(path, perm, writeWhole(data))
 }
 
-// Write is WriteFile for what is not in memory as a whole: content writes it.
+// Write does what WriteFile does for what is not in memory as a whole: content writes it.
 func Write(path string, perm fs.FileMode, content func(io.Writer) error) error {
 	const verb = "write file"
 	t, err := preparePending(path, content, perm)
@@ -49,9 +49,9 @@ func Write(path string, perm fs.FileMode, content func(io.Writer) error) error {
 	return failure(verb, path, syncFolder(filepath.Dir(path)))
 }
 
-// PutFile is WriteFile for what can be made again, such as an answer in a cache: nobody waits for the
+// PutFile does what WriteFile does for what can be made again, such as an answer in a cache: no process waits for the
 // disk. Other processes see the old content or the new one; after a power cut it may be neither,
-// and whoever reads it must be able to tell.
+// and a caller that reads it must be able to tell.
 func PutFile(path string, data []byte, perm fs.FileMode) error {
 	const verb = "write file"
 	t, err := preparePending(path, writeWhole(data), perm)
@@ -62,7 +62,7 @@ func PutFile(path string, data []byte, perm fs.FileMode) error {
 	return failure(verb, path, t.rename())
 }
 
-// CreateFile is WriteFile for something that is made once: when path exists,
+// CreateFile does what WriteFile does for something that is made once: when path exists,
 // even as a dangling link, it is left alone and the error is fault.Conflict
 // (errors.Is fs.ErrExist). Of any number of racing processes exactly one
 // succeeds, and the others can read its whole content at once.
@@ -70,7 +70,7 @@ func CreateFile(path string, data []byte, perm fs.FileMode) error {
 	return Create(path, perm, writeWhole(data))
 }
 
-// Create is CreateFile for what is not in memory as a whole: content writes it. A fault of content
+// Create does what CreateFile does for what is not in memory as a whole: content writes it. A fault of content
 // is the error.
 func Create(path string, perm fs.FileMode, content func(io.Writer) error) error {
 	const verb = "create file"
@@ -98,7 +98,7 @@ func Create(path string, perm fs.FileMode, content func(io.Writer) error) error 
 	return failure(verb, path, syncFolder(filepath.Dir(path)))
 }
 
-// OpenFile is os.OpenFile for a file of our own: where the name is a link, it is not
+// OpenFile calls os.OpenFile for a file of our own: where the name is a link, it is not
 // followed, and the error is fault.Denied.
 func OpenFile(path string, flag int, perm fs.FileMode) (*step.File, error) {
 	f, err := step.OpenFile(path, flag|noFollow, perm)

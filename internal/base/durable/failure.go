@@ -38,7 +38,7 @@ func failure(verb, path string, err error) error {
 	}
 }
 
-// CrowdedHint is what to do where too many files are open.
+// CrowdedHint is the hint for when too many files are open.
 const CrowdedHint = "too many files are open: end what holds them, or raise the limit (`ulimit -n`)"
 
 // Crowded reports whether something failed because too many files are open, here or in

@@ -16,7 +16,7 @@ import (
 // folder that is already there keeps its mode.
 func MakeFolder(path string, perm fs.FileMode) error { return MakeFolders(perm, path) }
 
-// MakeFolders is MakeFolder for several. The names are made first and then synced: a file system
+// MakeFolders does what MakeFolder does for several. The names are made first and then synced: a file system
 // with a journal writes it once for all of them.
 func MakeFolders(perm fs.FileMode, paths ...string) error {
 	var changed []string // folders with new names, those above first

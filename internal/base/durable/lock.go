@@ -12,7 +12,7 @@ import (
 	"ramet/internal/base/fault"
 )
 
-// retryEvery is how often a waiting Lock asks again. The kernel can wait for
+// retryEvery sets how often a waiting Lock asks again. The kernel can wait for
 // us, but such a wait cannot be cancelled.
 const retryEvery = 10 * time.Millisecond
 
@@ -48,7 +48,7 @@ func lockFile(path string) *flock.Flock {
 	return flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDONLY|noFollow))
 }
 
-// lastBreath is how long a child of a killed holder may take until it runs a program of
+// lastBreath sets how long a child of a killed holder may take until it runs a program of
 // its own: up to then it has what its parent had open, the lock too.
 const lastBreath = time.Second
 

@@ -28,7 +28,7 @@ func (o owner) String() string {
 }
 
 // writeOwner writes this process as the owner. Nothing is fsynced: after a power cut
-// nobody holds the lock.
+// no process holds the lock.
 func writeOwner(path string) error {
 	host, err := os.Hostname()
 	if err != nil {

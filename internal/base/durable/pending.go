@@ -43,7 +43,7 @@ func writeWhole(data []byte) func(io.Writer) error {
 	}
 }
 
-// replace gives the file its name, whoever had it before.
+// replace gives the file its name, replacing any other file of that name.
 func (p *pending) replace() error {
 	if err := p.Sync(); err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 
 const changes = unix.IN_MODIFY | unix.IN_CREATE | unix.IN_DELETE | unix.IN_MOVED_TO | unix.IN_MOVED_FROM | unix.IN_ATTRIB
 
-// WatchFolder begins to watch a folder, until ctx ends. false: nobody will tell.
+// WatchFolder begins to watch a folder, until ctx ends. false: changes are not reported.
 func WatchFolder(ctx context.Context, dir string) (<-chan struct{}, bool) {
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {

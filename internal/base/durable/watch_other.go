@@ -4,5 +4,5 @@ package durable
 
 import "context"
 
-// WatchFolder begins to watch a folder, until ctx ends. false: nobody will tell.
+// WatchFolder begins to watch a folder, until ctx ends. false: changes are not reported.
 func WatchFolder(context.Context, string) (<-chan struct{}, bool) { return nil, false }

@@ -3,7 +3,7 @@
 // says what to do, and the exit code that scripts see.
 //
 // Domain and adapters create faults, everything between passes them on with
-// %w, the edges print them. Nobody branches on the text; Is and CodeOf branch
+// %w, the edges print them. No process branches on the text; Is and CodeOf branch
 // on the code.
 package fault
 

@@ -12,7 +12,7 @@ import (
 
 // Agent is the identity of an agent: 16 random bytes in base64url, 22
 // characters, never beginning with - or _ so that it is never taken for a
-// flag. The empty Agent names nobody: no parent, or the user as a sender.
+// flag. The empty Agent names no agent: no parent, or the user as a sender.
 type Agent string
 
 // Kernel is ramet itself as a sender of notices. It is no identity: no agent has it.

@@ -85,7 +85,7 @@ type checker struct {
 	found   Mismatches
 }
 
-// told notes what is wrong and goes on, or gives it back where one thing is enough.
+// told notes what is wrong and continues, or gives it back where one thing is enough.
 func (c *checker) told(err error) error {
 	if wrong, ok := err.(*Mismatch); ok && c.gathers {
 		c.found = append(c.found, wrong)
@@ -94,7 +94,7 @@ func (c *checker) told(err error) error {
 	return err
 }
 
-// try looks whether a value fits, for somebody who has another choice.
+// try looks whether a value fits, for a caller that has another choice.
 func (c *checker) try(schema, v any, at string, depth int) error {
 	was := c.gathers
 	c.gathers = false
@@ -114,7 +114,7 @@ func (c *checker) check(schema, v any, at string, depth int) error {
 		return c.told(newMismatch(at, "nothing may stand here"))
 	}
 	if c.steps++; depth > maxLevels || c.steps > c.most {
-		c.steps = c.most + 1 // whatever else is found, nobody knows
+		c.steps = c.most + 1 // whatever else is found is unknown
 		return c.told(newMismatch(at, "the schema leads on without end"))
 	}
 	m := schema.(map[string]any) // read has seen to it

@@ -95,7 +95,7 @@ func decodeValue(b []byte) (any, error) {
 	return v, nil
 }
 
-// The keywords, by what stands in them.
+// The keywords, by what is in them.
 var (
 	one = sync.OnceValue(func() map[string]bool {
 		return wordSet("additionalProperties items contains not if then else propertyNames")

@@ -33,7 +33,7 @@ type Tag struct {
 	Line int
 }
 
-// HTML are the pieces of raw HTML, top to bottom but for rows of tables, where comments behind a row come first.
+// HTML returns the pieces of raw HTML, top to bottom but for rows of tables, where comments behind a row come first.
 func (p *Page) HTML() []HTML {
 	var out []HTML
 	p.walk(func(n ast.Node) bool {
@@ -145,7 +145,7 @@ func (h HTML) pieces() (comments []Comment, rest []Span) {
 	return comments, rest
 }
 
-// Comments are the comments in it.
+// Comments returns the comments in it.
 func (h HTML) Comments() []Comment {
 	comments, _ := h.pieces()
 	return comments
@@ -153,7 +153,7 @@ func (h HTML) Comments() []Comment {
 
 var tagForm = text.Regexp(`(?s)</?([A-Za-z][A-Za-z0-9:-]*)(?:[^<>"']|"[^"]*"|'[^']*')*>?|<[?!][^>]*>?`)
 
-// Tags are the tags in it, comments aside. What only looks like one is told too.
+// Tags returns the tags in it, comments aside. What only looks like one is told too.
 func (h HTML) Tags() []Tag {
 	_, rest := h.pieces()
 	var all strings.Builder

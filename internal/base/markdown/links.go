@@ -21,7 +21,7 @@ type Link struct {
 
 var pointing = text.Regexp(`(?i)\s(?:href|src)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))`)
 
-// Links are the links and images of a page, those of HTML included.
+// Links returns the links and images of a page, those of HTML included.
 func (p *Page) Links() []Link {
 	var out []Link
 	p.walk(func(n ast.Node) bool {
@@ -73,7 +73,7 @@ func holdsImage(n ast.Node) bool {
 // Span is a piece of a page.
 type Span struct{ From, To int }
 
-// Prose are the pieces of text that are neither code, nor HTML, nor part of a link, with
+// Prose returns the pieces of text that are neither code, nor HTML, nor part of a link, with
 // neighbours in one piece.
 func (p *Page) Prose() []Span {
 	var out []Span

@@ -61,7 +61,7 @@ func Parse(source []byte) (page *Page, err error) {
 	return p, nil
 }
 
-// Line is the number, from 1, of the line that a byte stands on.
+// Line returns the number, from 1, of the line that a byte stands on.
 func (p *Page) Line(offset int) int {
 	i, found := slices.BinarySearch(p.starts, offset)
 	if found {
@@ -70,7 +70,7 @@ func (p *Page) Line(offset int) int {
 	return max(i, 1)
 }
 
-// Lines is how many lines the page has.
+// Lines returns how many lines the page has.
 func (p *Page) Lines() int {
 	if len(p.Source) == 0 {
 		return 0
@@ -78,7 +78,7 @@ func (p *Page) Lines() int {
 	return len(p.starts)
 }
 
-// Text is a line without its end.
+// Text returns a line without its end.
 func (p *Page) Text(line int) []byte {
 	if line < 1 || line > p.Lines() {
 		return nil
@@ -93,7 +93,7 @@ func (p *Page) Text(line int) []byte {
 // LineOf returns the line that a node begins on.
 func (p *Page) LineOf(n ast.Node) int { return p.Line(max(n.Pos(), p.Front)) }
 
-// frontMatter is the length of the YAML that a page may begin with.
+// frontMatter returns the length of the YAML that a page may begin with.
 func frontMatter(source []byte) int {
 	line := func(at int) ([]byte, int) {
 		end := bytes.IndexByte(source[at:], '\n')
@@ -128,7 +128,7 @@ func frontMatter(source []byte) int {
 	return 0
 }
 
-// masked is the page with blank lines in place of its first bytes.
+// masked returns the page with blank lines in place of its first bytes.
 func masked(source []byte, front int) []byte {
 	if front == 0 {
 		return source

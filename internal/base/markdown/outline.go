@@ -19,7 +19,7 @@ type Heading struct {
 	Empty bool // there is nothing in it, not even an image
 }
 
-// Headings are the headings in their order, those in quotes and lists included.
+// Headings returns the headings in their order, those in quotes and lists included.
 func (p *Page) Headings() []Heading {
 	var out []Heading
 	seen := map[string]int{}
@@ -42,7 +42,7 @@ func (p *Page) Headings() []Heading {
 	return out
 }
 
-// Slug is the name that GitHub gives to a heading, repetitions aside.
+// Slug returns the name that GitHub gives to a heading, repetitions aside.
 func Slug(heading string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(heading) {
@@ -58,7 +58,7 @@ func Slug(heading string) string {
 
 var anchor = text.Regexp(`(?i)\s(?:id|name)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))`)
 
-// Anchors are what links can name in the page: headings, and the ids of HTML.
+// Anchors returns what links can name in the page: headings, and the ids of HTML.
 func (p *Page) Anchors() map[string]bool {
 	out := map[string]bool{}
 	for _, h := range p.Headings() {
@@ -75,7 +75,7 @@ func (p *Page) Anchors() map[string]bool {
 	return out
 }
 
-// Plain is the text below a node as it is read: without marks, and without images.
+// Plain returns the text below a node as it is read: without marks, and without images.
 func (p *Page) Plain(n ast.Node) string {
 	var b strings.Builder
 	p.plain(&b, n)

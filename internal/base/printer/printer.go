@@ -208,7 +208,7 @@ type failure struct {
 type failed struct {
 	Code    fault.Code `json:"code"`
 	Message string     `json:"message"`
-	Hint    *string    `json:"hint"` // null if nobody knows what to do
+	Hint    *string    `json:"hint"` // null if it is unknown what to do
 }
 
 // Writer collects text. Its methods make texts from outside safe.

@@ -57,7 +57,7 @@ func (k *Key) Verifier() string { return k.verifier }
 // String shows the public key, so that a Key in a log gives nothing away.
 func (k *Key) String() string { return k.verifier }
 
-// GoString is String for %#v.
+// GoString does what String does for %#v.
 func (k *Key) GoString() string { return k.verifier }
 
 func readKey(path string) (*Key, error) {

@@ -1,4 +1,4 @@
-// Package seal signs texts, so that a record that was changed by somebody
+// Package seal signs texts, so that a record that was changed later
 // without the key is found out.
 //
 // # The bytes
@@ -17,7 +17,7 @@
 //
 // The text is UTF-8 without control characters other than newline, and ends in
 // a newline. A sealed text is at most MaxSealed bytes: signing and opening
-// refuse more, so that nobody is made to hash without end; seal the hash of
+// refuse more, so that hashing ends; seal the hash of
 // what is larger.
 //
 // The keys are texts too:

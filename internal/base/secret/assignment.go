@@ -11,7 +11,7 @@ import (
 // ("input_tokens": 12), so the parts are looked at in the order of what they cost: the
 // operator, the characters behind it, then the name before it.
 
-// keyWords are the words of the rule. One of them must stand in the name.
+// keyWords are the words of the rule. One of them must are in the name.
 var keyWords = [...]string{"access", "api", "auth", "key", "credential", "creds", "passwd", "password", "secret", "token"}
 
 // openWords are in the names of what anybody may know.
@@ -140,7 +140,7 @@ func endsAsDigest(name string) bool {
 	return false
 }
 
-// looksRandom is the judgement of the rule on a value.
+// looksRandom returns the judgement of the rule on a value.
 func looksRandom(v string) bool {
 	v = strings.Trim(v, "=.-_/+")
 	if len(v) < minAssigned || entropy(v) < minBits || isPlaceholder(v) || countedShare(v) > 0.4 || wordShare(v) > 0.35 {

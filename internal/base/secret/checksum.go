@@ -14,7 +14,7 @@ import (
 // base62 is the order of digits that GitHub and npm use.
 const base62 = digits + large + small
 
-// crcOfGitHub: the last six characters are the CRC-32 of those between the prefix and
+// crcOfGitHub reports whether the last six characters are the CRC-32 of those between the prefix and
 // them, in base 62.
 func crcOfGitHub(key string) bool {
 	at := strings.IndexByte(key, '_') + 1
@@ -32,7 +32,7 @@ func crcOfGitHub(key string) bool {
 	return true
 }
 
-// crcOfGrafana: the last eight characters are the CRC-32 of what stands before the last
+// crcOfGrafana reports whether the last eight characters are the CRC-32 of what stands before the last
 // underscore, in hex, the lowest byte first.
 func crcOfGrafana(key string) bool {
 	at := strings.LastIndexByte(key, '_')
@@ -43,7 +43,7 @@ func crcOfGrafana(key string) bool {
 	return strings.EqualFold(key[at+1:], fmt.Sprintf("%08x", sum))
 }
 
-// sumOfBech32 is the checksum of BIP 173, which age takes for its keys.
+// sumOfBech32 returns the checksum of BIP 173, which age takes for its keys.
 func sumOfBech32(key string) bool {
 	sum, ok := bech32Remainder(key)
 	return ok && sum == 1

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// form is how the keys of one kind are written: pieces in a row. In the table it is a
+// form describes the keys of one kind as a row of pieces. In the table it is a
 // text in which <alphabet:length> stands for characters of an alphabet and everything else
 // for itself:
 //
@@ -116,7 +116,7 @@ func (f *form) isFirm(i int) bool {
 // last.
 func (f *form) match(t *text, i int) int { return t.match(f.pieces, i) }
 
-// text is what is looked through. It remembers for each alphabet where the last run of its
+// text describes what is looked through. It remembers for each alphabet where the last run of its
 // characters was, so that no run is walked once for each of the keys that can begin in it.
 type text struct {
 	string

@@ -6,7 +6,7 @@ import (
 )
 
 // index finds the forms that can begin at each place of a text, in one pass: a bit for the
-// hash of the next three bytes says whether the anchor of any can, which is nearly always
+// hash of the next three bytes reports whether the anchor of any can, which is nearly always
 // no.
 type index struct {
 	may [1 << 16 / 64]uint64
@@ -45,12 +45,12 @@ func (x *index) add(e entry) {
 	x.at[h/64] = append(x.at[h/64], e)
 }
 
-// gramLen is how many bytes of a text are looked up at each place.
+// gramLen sets how many bytes of a text are looked up at each place.
 const gramLen = 3
 
 func gramOf(s string) uint32 { return uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 }
 
-// grams are three bytes of the anchor. An anchor that is shorter has many: with each
+// grams returns three bytes of the anchor. An anchor that is shorter has many: with each
 // character that can follow it, or with those that can precede it.
 func (f *form) grams() (grams []string, shift int) {
 	if len(f.anchor) >= gramLen {

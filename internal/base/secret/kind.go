@@ -6,7 +6,7 @@ import "strings"
 type kind struct {
 	name  string // for the marker
 	forms string // one or several, with spaces between
-	// near is what must stand in the name that the key is given to, for forms that are
+	// near holds what must are in the name that the key is given to, for forms that are
 	// common to many things; one of several words, with spaces between.
 	near string
 	sum  func(key string) bool // the checksum, where one is published

@@ -2,18 +2,18 @@ package secret
 
 import "strings"
 
-// prefixLen is how many bytes of a pattern are hashed, and bucketLen how many tell it from
+// prefixLen sets how many bytes of a pattern are hashed, and bucketLen how many tell it from
 // others: keys of one kind begin alike. No pattern is shorter, since no value is.
 const prefixLen, bucketLen = 4, MinValue
 
 // matcher finds many patterns in one pass: a bit for the hash of the next four
-// bytes says whether any pattern can begin here, which is nearly always no.
+// bytes reports whether any pattern can begin here, which is nearly always no.
 type matcher struct {
 	may      [1 << 16 / 64]uint64
 	byPrefix map[string][]pattern
 }
 
-// newMatcher is nil when there is nothing to look for.
+// newMatcher returns nil if there is nothing to look for.
 func newMatcher(patterns []pattern) *matcher {
 	m := &matcher{byPrefix: map[string][]pattern{}}
 	for _, p := range patterns {

@@ -14,13 +14,13 @@ type Memory struct {
 	clean map[[32]byte]struct{}
 }
 
-// remembered is how many texts are known at most; then it begins anew.
+// remembered limits how many texts are known at most; then it begins anew.
 const remembered = 1 << 14
 
 // Remember makes a memory for a redactor.
 func Remember(r *Redactor) *Memory { return &Memory{redactor: r, clean: map[[32]byte]struct{}{}} }
 
-// All is Redactor.All, and says whether anything was replaced.
+// All calls Redactor.All, and reports whether anything was replaced.
 func (m *Memory) All(s string) (out string, replaced bool) {
 	key := sha256.Sum256([]byte(s))
 	m.mu.Lock()

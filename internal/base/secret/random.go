@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// What is random is told from what somebody wrote by three measures: how evenly the
+// What is random is told from what a person wrote by three measures: how evenly the
 // characters are spread, how much of it reads like words, and how often a character is the
 // successor of the one before it.
 

@@ -11,7 +11,7 @@
 // Known formats are kinds of keys, in tables written from what vendors publish of them:
 // the prefix, the alphabet, the length and, where there is one, the checksum. Keys whose
 // form many things have are known beside their vendor's name; any other by a name with a
-// word like "token" in it and a value that looks random. What somebody wrote (an example,
+// word like "token" in it and a value that looks random. What a person wrote (an example,
 // the name of a variable) is told from what is random, and stays. Nothing outside the
 // program can change the tables, nor can a remark in the text. gitleaks judges them
 // (tools/oracle); docs/benchmarks has its judgement.
@@ -65,7 +65,7 @@ type passing struct {
 	over bool
 }
 
-// mostOver is how many values are remembered whose time is over.
+// mostOver limits how many values are remembered whose time is over.
 const mostOver = 200
 
 // New makes a redactor of our own credentials: name to exact value. Of names

@@ -21,13 +21,13 @@ func (s *Shape) Check(text []byte) error {
 	return s.CheckValid(text)
 }
 
-// Valid is json.Valid, in a third of its time: the arguments of all calls of a conversation are looked at
+// Valid calls json.Valid, in a third of its time: the arguments of all calls of a conversation are looked at
 // with each request.
 func Valid(text []byte) bool {
 	return jsontext.Value(text).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
-// CheckValid is Check for a text that is known to be JSON, and to have no key
+// CheckValid does what Check does for a text that is known to be JSON, and to have no key
 // twice.
 func (s *Shape) CheckValid(text []byte) error {
 	v, _ := nextValue(text, 0)
@@ -47,7 +47,7 @@ func syntaxError(text []byte) string {
 // wrong: most values are right.
 type place struct {
 	up    *place
-	key   []byte // as it stands in the text, with quotes; nil in an array
+	key   []byte // as it is in the text, with quotes; nil in an array
 	index int
 }
 

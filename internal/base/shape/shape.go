@@ -35,7 +35,7 @@ type Shape struct {
 	told atomic.Value // Brief, as []byte, once it was asked for
 }
 
-// copy is a shape that is about to become another.
+// copy returns a shape that is about to become another.
 func (s *Shape) copy() *Shape {
 	c := *s
 	c.told = atomic.Value{}
@@ -74,7 +74,7 @@ func May(name string, s *Shape) Field { return Field{Name: name, Shape: s, Optio
 // Any returns the shape of every value.
 func Any() *Shape { return &Shape{} }
 
-// Null is null.
+// Null returns the shape of null.
 func Null() *Shape { return &Shape{kind: nullKind} }
 
 // Text returns the shape of a string of at least so many characters.
@@ -141,7 +141,7 @@ func List(elem *Shape) *Shape { return &Shape{kind: arrayKind, elem: elem} }
 // Either returns the shape of one of several shapes.
 func Either(shapes ...*Shape) *Shape { return &Shape{kind: eitherKind, either: shapes} }
 
-// OrNull is the shape, or null.
+// OrNull returns the shape, or null.
 func (s *Shape) OrNull() *Shape {
 	switch {
 	case s.kind == anyKind || s.kind == referenceKind || s.enum != nil:

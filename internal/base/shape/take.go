@@ -140,7 +140,7 @@ func (s *Shape) member(name []byte) *Field {
 // Fields returns the members that an object can have, in order.
 func (s *Shape) Fields() []Field { return s.fields }
 
-// Elements is the shape of a list's elements; nil: it is no list.
+// Elements returns the shape of a list's elements; nil: it is no list.
 func (s *Shape) Elements() *Shape { return s.elem }
 
 // Words returns the texts that a shape allows; none: it allows all, or is no text.

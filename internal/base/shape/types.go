@@ -11,7 +11,7 @@ import (
 
 // Types makes shapes of Go types, by the rules of encoding/json. A struct with a name is
 // described once, and referred to: a document has the descriptions under Prefix. Members that
-// nobody knows are allowed, as encoding/json allows them.
+// it does not name are allowed, as encoding/json allows them.
 type Types struct {
 	Prefix string                    // of a reference: the name follows
 	Words  map[reflect.Type][]string // types of string that have few values
@@ -23,7 +23,7 @@ type Types struct {
 // Shaped types say themselves what they look like.
 type Shaped interface{ Shape(*Types) *Shape }
 
-// Of is the shape of a type.
+// Of returns the shape of a type.
 func (t *Types) Of(of reflect.Type) *Shape {
 	switch {
 	case of.Kind() == reflect.Pointer:

@@ -12,12 +12,12 @@ type File struct{ *os.File }
 // Of returns a file that was opened by other means.
 func Of(f *os.File) *File { return &File{f} }
 
-// OpenFile is os.OpenFile.
+// OpenFile calls os.OpenFile.
 func OpenFile(path string, flag int, perm fs.FileMode) (*File, error) {
 	return wrapFile(os.OpenFile(path, flag, perm))
 }
 
-// CreateTemp is os.CreateTemp.
+// CreateTemp calls os.CreateTemp.
 func CreateTemp(dir, pattern string) (*File, error) { return wrapFile(os.CreateTemp(dir, pattern)) }
 
 func wrapFile(f *os.File, err error) (*File, error) {

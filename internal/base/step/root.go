@@ -8,7 +8,7 @@ import (
 // Root is an os.Root in which changes are steps.
 type Root struct{ *os.Root }
 
-// OpenRoot is os.OpenRoot.
+// OpenRoot calls os.OpenRoot.
 func OpenRoot(path string) (*Root, error) { return wrapRoot(os.OpenRoot(path)) }
 
 // In returns a root that was opened by other means.

@@ -24,7 +24,7 @@ func At(label string) error {
 	return Hook(label)
 }
 
-// Rename is os.Rename.
+// Rename calls os.Rename.
 func Rename(from, to string) error {
 	if err := At("rename"); err != nil {
 		return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
@@ -32,7 +32,7 @@ func Rename(from, to string) error {
 	return os.Rename(from, to)
 }
 
-// Link is os.Link.
+// Link calls os.Link.
 func Link(from, to string) error {
 	if err := At("link"); err != nil {
 		return &os.LinkError{Op: "link", Old: from, New: to, Err: err}
@@ -40,7 +40,7 @@ func Link(from, to string) error {
 	return os.Link(from, to)
 }
 
-// Remove is os.Remove.
+// Remove calls os.Remove.
 func Remove(path string) error {
 	if err := atPath("remove", path); err != nil {
 		return err
@@ -48,7 +48,7 @@ func Remove(path string) error {
 	return os.Remove(path)
 }
 
-// RemoveAll is os.RemoveAll. If steps are counted, each file and folder is one.
+// RemoveAll calls os.RemoveAll. If steps are counted, each file and folder is one.
 func RemoveAll(path string) error {
 	if Hook != nil {
 		entries, _ := os.ReadDir(path)
@@ -66,7 +66,7 @@ func RemoveAll(path string) error {
 	return os.RemoveAll(path)
 }
 
-// Mkdir is os.Mkdir.
+// Mkdir calls os.Mkdir.
 func Mkdir(path string, perm fs.FileMode) error {
 	if err := atPath("mkdir", path); err != nil {
 		return err
@@ -74,7 +74,7 @@ func Mkdir(path string, perm fs.FileMode) error {
 	return os.Mkdir(path, perm)
 }
 
-// MkdirAll is os.MkdirAll. If steps are counted, each new folder is one.
+// MkdirAll calls os.MkdirAll. If steps are counted, each new folder is one.
 func MkdirAll(path string, perm fs.FileMode) error {
 	if Hook != nil {
 		if _, err := os.Stat(path); err == nil {
@@ -92,7 +92,7 @@ func MkdirAll(path string, perm fs.FileMode) error {
 	return os.MkdirAll(path, perm)
 }
 
-// Chmod is os.Chmod.
+// Chmod calls os.Chmod.
 func Chmod(path string, mode fs.FileMode) error {
 	if err := atPath("chmod", path); err != nil {
 		return err
@@ -100,7 +100,7 @@ func Chmod(path string, mode fs.FileMode) error {
 	return os.Chmod(path, mode)
 }
 
-// WriteFile is os.WriteFile.
+// WriteFile calls os.WriteFile.
 func WriteFile(path string, data []byte, perm fs.FileMode) error {
 	if err := atPath("write", path); err != nil {
 		return err

@@ -8,7 +8,7 @@ type Mention struct {
 	Path       string
 }
 
-// Mentions finds the paths that a Markdown text names, in their order. What stands in code,
+// Mentions finds the paths that a Markdown text names, in their order. What is in code,
 // between backticks or fences, names nothing; nor does an @ inside of a word.
 func Mentions(s string) []Mention {
 	var out []Mention

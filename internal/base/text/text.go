@@ -45,7 +45,7 @@ func Safe(s string) string {
 	return b.String()
 }
 
-// Name is Safe for what stands on one line: a line feed in the name of a file would let it say
+// Name does what Safe does for what stands on one line: a line feed in the name of a file would let it say
 // a line of its own.
 func Name(s string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(Safe(s), "\n", "\u240A"), "\t", "\u2409")
@@ -75,7 +75,7 @@ func isHostile(r rune) bool {
 		r >= 0xfdd0 && r <= 0xfdef || r&0xfffe == 0xfffe) // no characters
 }
 
-// Single is Safe for what must stay within its line, such as the name of a file: a name with a
+// Single does what Safe does for what must stay within its line, such as the name of a file: a name with a
 // line break in it could pretend to be two rows of a list.
 func Single(s string) string {
 	return strings.ReplaceAll(Safe(s), "\n", "␊")

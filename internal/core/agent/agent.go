@@ -68,7 +68,7 @@ func (a Agent) Label() string {
 	return a.ID.Short()
 }
 
-// longestName is how long a name may be.
+// longestName limits how long a name may be.
 const longestName = 63
 
 // isValidName reports whether a name keeps the rule: [a-z][a-z0-9._-]*. Every command that names an agent
@@ -85,10 +85,10 @@ func isValidName(name string) bool {
 	return true
 }
 
-// reserved are words that mean somebody else.
+// reserved are words with another meaning.
 var reserved = []string{"you", "user", "parent", "kernel"}
 
-// CheckName refuses names that break the rule, and words that mean somebody else.
+// CheckName refuses names that break the rule, and words with another meaning.
 func CheckName(name string) error {
 	if slices.Contains(reserved, name) || name == "0" {
 		return fault.New(fault.InvalidName, "no agent can be called %q: the word has another meaning", name).

@@ -1,14 +1,14 @@
 package agent
 
-// Spending is what calls of models used, from birth on: an agent's own, or
+// Spending describes what calls of models used, from birth on: an agent's own, or
 // those of a whole subtree.
 type Spending struct {
 	Tokens int64
 	Cost   int64 // in billionths of a US dollar
 }
 
-// most is where counts stop: the largest number that the JSON of a history
-// keeps exactly. Nobody can spend it; a server that lies about usage can.
+// most bounds counts: the largest number that the JSON of a history
+// keeps exactly. No process can spend it; a server that lies about usage can.
 const most = 1<<53 - 1
 
 // Plus adds, and stops at the largest number that can be told exactly.
@@ -16,7 +16,7 @@ func (s Spending) Plus(o Spending) Spending {
 	return Spending{Tokens: min(s.Tokens+o.Tokens, most), Cost: min(s.Cost+o.Cost, most)}
 }
 
-// Budget is what an agent and everything below it, the dead included, may spend
+// Budget describes what an agent and everything below it, the dead included, may spend
 // in all. The zero Budget limits nothing.
 type Budget struct {
 	Tokens Limit

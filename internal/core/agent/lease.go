@@ -15,7 +15,7 @@ import (
 // A lease fences the registry, not the outside world: a tool that was started
 // before the lease was lost may still be changing files.
 type Lease struct {
-	Owner string    // who holds it; empty: nobody
+	Owner string    // the process that holds it; empty: none
 	Epoch int64     // raised whenever the right changes hands
 	Until time.Time // in the database's time
 }
@@ -23,7 +23,7 @@ type Lease struct {
 // Live reports whether a process holds the lease at this moment.
 func (l Lease) Live(now time.Time) bool { return l.Owner != "" && now.Before(l.Until) }
 
-// Claim is what a write says about its right to write. Make one with Passing,
+// Claim describes what a write says about its right to write. Make one with Passing,
 // or with Held under a lease.
 type Claim struct {
 	held   bool
@@ -36,13 +36,13 @@ type Claim struct {
 }
 
 // Passing takes the lease for the duration of one verb, inside its
-// transaction: refused with LEASED while somebody else's is live.
+// transaction: refused with LEASED while another owner's is live.
 func Passing() Claim { return Claim{} }
 
 // Held writes under a lease that was acquired before.
 func Held(owner string, epoch int64) Claim { return Claim{held: true, owner: owner, epoch: epoch} }
 
-// Beside writes whoever holds the lease, and leaves the lease as it is. It is for a fork
+// Beside writes regardless of who holds the lease, and leaves the lease as it is. It is for a fork
 // alone: its entry in the parent's history says who was born and is nothing that the
 // holder decides by; the row is locked while it is written.
 func Beside() Claim { return Claim{beside: true} }
@@ -98,7 +98,7 @@ func Grant(a Agent, owner string, now time.Time, ttl time.Duration) (Lease, erro
 }
 
 // Renewed prolongs a lease that is still ours; FENCED if it is not. A lease
-// that ran out but was taken by nobody is still ours.
+// that ran out but was taken by no process is still ours.
 func Renewed(a Agent, owner string, epoch int64, now time.Time, ttl time.Duration) (Lease, error) {
 	if a.Lease.Owner != owner || a.Lease.Epoch != epoch {
 		return a.Lease, refuseFenced(a, Held(owner, epoch))
@@ -125,7 +125,7 @@ func OwnerGone(l Lease, now time.Time, dead func(owner string) bool) bool {
 	return !l.Live(now) || dead(l.Owner)
 }
 
-// CannotKnow is the dead of OwnerGone where processes of other hosts are judged: only their leases tell.
+// CannotKnow returns the dead of OwnerGone where processes of other hosts are judged: only their leases tell.
 func CannotKnow(string) bool { return false }
 
 // OwnersGone returns OwnerGone for one look at many leases. It asks dead, which has to ask the system, once
@@ -183,7 +183,7 @@ type Leases interface {
 	// Release gives it back. Giving back a lost lease is no error.
 	Release(ctx context.Context, a id.Agent, owner string, epoch int64) error
 	// RenewAll prolongs every lease that owner has, also one that ran out and
-	// was taken by nobody, in one transaction. It returns what owner holds now,
+	// was taken by no process, in one transaction. It returns what owner holds now,
 	// in no order: what is missing was lost to a kill or to another owner.
 	RenewAll(ctx context.Context, owner string, ttl time.Duration) ([]Holding, error)
 	// Leased lists the running agents whose lease has an owner, live or run

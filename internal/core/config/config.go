@@ -36,7 +36,7 @@ import (
 	"ramet/internal/model/catalog"
 )
 
-// Layer says where a value came from.
+// Layer names the source of a value.
 type Layer string
 
 // The layers, weakest first.
@@ -99,19 +99,19 @@ type Config struct {
 	Servers []Server
 	// Hooks are the commands that run on events: the user's, then those of the project's file.
 	Hooks []Hook
-	// Drivers are what the user's file says of programs that drive agents, by name.
+	// Drivers holds what the user's file says of programs that drive agents, by name.
 	Drivers []Driver
 	// Vendors are the user's own, and what he says of others.
 	Vendors []catalog.Vendor
 
-	// Ignored lists project files that do not count as they are now, because nobody
+	// Ignored lists project files that do not count as they are now, because no person
 	// has accepted them so, that the caller can say so.
 	Ignored []string
 
 	values map[string]Value
 }
 
-// Options is what Load depends on.
+// Options configures Load.
 type Options struct {
 	Env     func(string) string // os.Getenv; an empty variable counts as unset
 	Project ProjectFile         // the project's own configuration

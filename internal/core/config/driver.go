@@ -13,7 +13,7 @@ import (
 	"ramet/internal/base/text"
 )
 
-// Driver is what the user says of a program that drives agents: the table [driver.NAME] of the
+// Driver describes what the user says of a program that drives agents: the table [driver.NAME] of the
 // configuration. Of one that ramet knows it changes what it names.
 type Driver struct {
 	Name    string            `toml:"-"`
@@ -84,7 +84,7 @@ func (d Driver) Check() error {
 	return nil
 }
 
-// wireVendors are those whose endpoints ramet can stand in front of.
+// wireVendors are those whose endpoints ramet can are in front of.
 var wireVendors = []string{"anthropic", "openai", "gemini"}
 
 func mergeMaps(a, b map[string]string) map[string]string {

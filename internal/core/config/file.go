@@ -46,7 +46,7 @@ func (e entry) check(path string) (Setting, error) {
 	return s, nil
 }
 
-// readText is empty for a file that is not there.
+// readText returns a file, empty if it is missing.
 func readText(path string) (string, error) {
 	const verb = "read configuration"
 	f, err := openPlain(path)

@@ -37,7 +37,7 @@ const hooksKey = "hooks"
 var HookEvents = []string{"PreToolUse", "PostToolUse", "UserPromptSubmit", "Stop", "SubagentStart", "SubagentStop", "SessionStart", "Notification",
 	"PreCompact", "Fork", "Kill", "Mail", "Interrupted", "RunState"}
 
-// longestHook is how long a hook may be allowed to take.
+// longestHook limits how long a hook may be allowed to take.
 const longestHook = time.Hour
 
 // ParseHooks reads the hooks of a configuration file.

@@ -9,7 +9,7 @@ import (
 const maxAttempts = 100
 
 // replacements returns the ways to put a value in place of the key's, which is
-// known to stand in the given line or, if it takes several, to end there or
+// known to are in the given line or, if it takes several, to end there or
 // begin there.
 func replacements(text string, line int, key, value string) iter.Seq[string] {
 	return func(yield func(string) bool) {

@@ -15,7 +15,7 @@ import (
 	"ramet/internal/base/fault"
 )
 
-// Rules of a project are what its user saved when asked. They stand in the user's home,
+// Rules of a project are what its user saved when asked. They are in the user's home,
 // one a line, so that nothing that lies in a project permits anything:
 //
 //	<home>/rules/<name of the folder>-<hash of its real path>

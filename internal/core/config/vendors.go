@@ -18,7 +18,7 @@ import (
 //	base = "https://api.mistral.ai/v1"
 const vendorsKey = "vendors"
 
-// vendorFields are what an entry may say, by name.
+// vendorFields lists what an entry may say, by name.
 var vendorFields = map[string]func(*catalog.Vendor, any) error{
 	"base":          func(v *catalog.Vendor, x any) error { return textConfig(&v.Base, x) },
 	"title":         func(v *catalog.Vendor, x any) error { return textConfig(&v.Title, x) },

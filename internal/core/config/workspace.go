@@ -11,7 +11,7 @@ import (
 	"ramet/internal/base/text"
 )
 
-// WorkspaceChoice is what the user said, strongest first.
+// WorkspaceChoice describes what the user said, strongest first.
 type WorkspaceChoice struct {
 	DB        string // --db or RAMET_DB: a file or a postgres:// URL
 	Workspace string // --workspace: a project's folder, or the name of a known workspace
@@ -21,7 +21,7 @@ type WorkspaceChoice struct {
 	Project   string // that of Dir; empty: it is looked for
 }
 
-// WorkspaceLocation is where the workspace is.
+// WorkspaceLocation describes where the workspace is.
 type WorkspaceLocation struct {
 	DB      string // absolute path, or URL
 	Project string // real path of the project's folder; where agent 0 lives
@@ -122,7 +122,7 @@ func ProjectFolder(dir string) (string, error) {
 	}
 }
 
-// WorkspaceName is that of a project's workspace: its folder's, made fit for a file
+// WorkspaceName returns the name of a project's workspace: its folder's, made fit for a file
 // name, and eight hex digits of its path.
 func WorkspaceName(project string) string {
 	base := strings.Trim(fitName(filepath.Base(project)), "-.")

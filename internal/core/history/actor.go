@@ -16,7 +16,7 @@ type Actor struct {
 	Face Face   `json:"face"` // where it was done
 }
 
-// Face is where a person meets ramet.
+// Face names the place where a person meets ramet.
 type Face string
 
 // The faces.
@@ -38,14 +38,14 @@ func (a Actor) String() string {
 
 type actorKey struct{}
 
-// By says that a person does what ctx is for: stores put the actor into each entry
+// By returns a context for what a person does: stores put the actor into each entry
 // that is written with it. It is set where a person's wish comes in, and ends where a
 // model's work begins (Unattended).
 func By(ctx context.Context, a Actor) context.Context {
 	return context.WithValue(ctx, actorKey{}, func() *Actor { return &a })
 }
 
-// ByWhom is By for a person whose name is looked up when something is first written: most commands write nothing.
+// ByWhom does what By does for a person whose name is looked up when something is first written: most commands write nothing.
 func ByWhom(ctx context.Context, who func() Actor) context.Context {
 	return context.WithValue(ctx, actorKey{}, sync.OnceValue(func() *Actor {
 		a := who()
@@ -53,7 +53,7 @@ func ByWhom(ctx context.Context, who func() Actor) context.Context {
 	}))
 }
 
-// Unattended is ctx for what no person does.
+// Unattended returns a context for what no person does.
 func Unattended(ctx context.Context) context.Context {
 	return context.WithValue(ctx, actorKey{}, func() *Actor { return nil })
 }
@@ -81,8 +81,8 @@ const (
 	ModeCommand   = "mode"   // a person chose how calls are permitted: Mode, Actor
 )
 
-// Permission is who let a call run or did not, when, and why. It stands in the meta of
-// the call's result; a person's yes stands in an entry of its own before the call runs,
+// Permission describes who let a call run or did not, when, and why. It is in the meta of
+// the call's result; a person's yes is in an entry of its own before the call runs,
 // so that it is not lost with the process.
 type Permission struct {
 	Answer   string `json:"answer"`             // allowed or refused
@@ -108,7 +108,7 @@ const (
 	ByHook   = "hook" // From: where it stands
 )
 
-// permitForm is how moments stand in meta.
+// permitForm sets how moments are in meta.
 const permitForm = "2006-01-02T15:04:05.000Z"
 
 // Moment returns a time as meta has it.
@@ -154,7 +154,7 @@ func (p Permission) String() string {
 	return out
 }
 
-// Permitted is who let the call run whose result this is, or not, for people; empty: nobody had to.
+// Permitted returns who let the call run whose result this is, or not, for people; empty: no person had to.
 func (e Entry) Permitted() string {
 	if !bytes.Contains(e.Meta, []byte(`"permission"`)) {
 		return "" // as of most: nothing has to be decoded

@@ -1,6 +1,6 @@
 package history
 
-// Driver says that an entry is of another program that drives the agent, and how we know
+// Driver reports that an entry is of another program that drives the agent, and how we know
 // what it tells.
 type Driver struct {
 	Name     string `json:"name"`              // of the driver, as the user calls it
@@ -22,7 +22,7 @@ type Driver struct {
 const (
 	Reported = "reported" // the program said so
 	Wire     = "wire"     // it went through our gateway
-	FromFile = "imported" // it stands in the file of a session that was imported, and counts for no budget
+	FromFile = "imported" // it is in the file of a session that was imported, and counts for no budget
 )
 
 // DriverCommand begins a turn of another program: everything before it in the context is in
@@ -38,7 +38,7 @@ func (m Meta) Wired() bool {
 	return m.Driver != nil && m.Driver.Attested == Wire && m.Driver.Session == "" && m.Call != nil
 }
 
-// Summed reports whether an entry ends a turn whose calls stand in entries of their own.
+// Summed reports whether an entry ends a turn whose calls are in entries of their own.
 func (m Meta) Summed() bool { return m.Driver != nil && m.Driver.Wire != nil }
 
 // Brought reports whether an entry tells what an answer used before it was imported.
@@ -58,7 +58,7 @@ func (m Meta) Spoke() string {
 // over the wire.
 const MismatchCommand = "mismatch"
 
-// Used is what a turn used.
+// Used describes what a turn used.
 type Used struct {
 	Model      string `json:"model,omitempty"` // vendor/name; of what was imported
 	Input      int64  `json:"input"`

@@ -34,7 +34,7 @@ type Record struct {
 // Redacted reports whether the content was deleted.
 func (r Record) Redacted() bool { return r.Content == nil && r.Salt == nil }
 
-// Meta is what an entry says beside its content. Ids are decimal strings: they
+// Meta describes what an entry says beside its content. Ids are decimal strings: they
 // are hashed in RFC 8785 form, whose numbers are doubles.
 type Meta struct {
 	// fork, the first entry of a child: where it comes from, and what it is.
@@ -69,7 +69,7 @@ type Meta struct {
 	Call   *Call   `json:"call,omitempty"`   // usage
 	Budget *Budget `json:"budget,omitempty"` // command budget
 
-	Actor      *Actor      `json:"actor,omitempty"`      // the person who did it; nobody: a model, or ramet itself
+	Actor      *Actor      `json:"actor,omitempty"`      // the person who did it; nil: a model, or ramet itself
 	Permission *Permission `json:"permission,omitempty"` // tool_result, command permit: who let the call run, or not
 	CallID     string      `json:"call_id,omitempty"`    // command permit: of which call
 	Mode       string      `json:"mode,omitempty"`       // command mode
@@ -101,7 +101,7 @@ func (l Limit) String() string {
 	return "only the tools " + strings.Join(l.Tools, ", ") + ", by " + l.By
 }
 
-// Then is what the report of a task does.
+// Then describes what the report of a task does.
 type Then string
 
 // It lies in the parent's mailbox; or it begins a turn of a parent that does nothing.
@@ -113,7 +113,7 @@ const (
 // ThenCommand verbs children over: their reports wake their parent.
 const ThenCommand = "then"
 
-// Call is what a usage entry tells of one call of a model. Money and tokens are
+// Call describes what a usage entry tells of one call of a model. Money and tokens are
 // whole numbers below 2^53, which RFC 8785 keeps as they are.
 type Call struct {
 	Model      string `json:"model"`              // vendor/name
@@ -126,7 +126,7 @@ type Call struct {
 	CacheWrite int64  `json:"cache_write"`
 	Reasoning  int64  `json:"reasoning"`
 	Cost       int64  `json:"cost_nano_usd"`
-	Priced     bool   `json:"priced"`          // false: nobody knows the price, and Cost is 0
+	Priced     bool   `json:"priced"`          // false: the price is unknown, and Cost is 0
 	Asked      int64  `json:"asked,omitempty"` // what another program wanted to have written at most, where the gateway lowered that
 	Attempts   int    `json:"attempts"`
 	FirstMS    int64  `json:"first_ms"`
@@ -136,7 +136,7 @@ type Call struct {
 // Tokens returns all tokens of the call, each counted once.
 func (c Call) Tokens() int64 { return c.Input + c.Output + c.CacheRead + c.CacheWrite }
 
-// Budget is what an agent and everything below it may spend in all, from its
+// Budget describes what an agent and everything below it may spend in all, from its
 // birth on; nil is no limit.
 type Budget struct {
 	Tokens *int64 `json:"tokens,omitempty"`

@@ -6,7 +6,7 @@ import (
 	"ramet/internal/base/id"
 )
 
-// State is what a files entry tells: what the files of the agent's folder were. Numbers are
+// State describes what a files entry tells: what the files of the agent's folder were. Numbers are
 // below 2^53, which RFC 8785 keeps as they are.
 type State struct {
 	Root    string `json:"root,omitempty"` // of the tree of folders (package files), in hex; empty: there is none
@@ -23,7 +23,7 @@ type State struct {
 	Index   string `json:"index,omitempty"` // and SHA-256 of its index
 }
 
-// When is what a state was taken for.
+// When describes what a state was taken for.
 type When string
 
 // The moments at which states are taken.

@@ -6,11 +6,11 @@ import (
 	"ramet/internal/base/id"
 )
 
-// lookBack is how many entries are read at once to find the last final one.
+// lookBack limits how many entries are read at once to find the last final one.
 const lookBack = 64
 
 // LastFinal returns the newest own entry of an agent behind which no call of a tool waits for
-// its result: the point at which the agent can be forked while somebody else lets it work.
+// its result: the point at which the agent can be forked while another process lets it work.
 func LastFinal(ctx context.Context, log Log, a id.Agent) (id.Message, error) {
 	answered := map[string]bool{}
 	var head id.Message // newest of all

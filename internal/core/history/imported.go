@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Imported is what an import entry tells of a session of another program. What ramet can
+// Imported describes what an import entry tells of a session of another program. What ramet can
 // prove begins with it: that the entries behind it, with a Source, are what the file of
 // this hash says, and that nothing was changed since.
 type Imported struct {

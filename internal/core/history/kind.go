@@ -5,7 +5,7 @@ import (
 	"ramet/internal/base/text"
 )
 
-// Kind says what an entry is.
+// Kind classifies an entry.
 type Kind string
 
 // The kinds. The first five reach the model; of compact, its summary does.

@@ -32,7 +32,7 @@ type segment struct {
 	prev       *segment
 }
 
-// shortened are messages that stand in the context in a short form: those of one
+// shortened are messages that are in the context in a short form: those of one
 // compact, and those of the ones before.
 type shortened struct {
 	ids  []id.Message
@@ -221,7 +221,7 @@ func (o *Outline) Spans() []Span {
 	return spans
 }
 
-// Short lists the messages that stand in the context in a short form. Those that are
+// Short lists the messages that are in the context in a short form. Those that are
 // not in the context any more may be among them.
 func (o *Outline) Short() map[id.Message]bool {
 	if o.short == nil {

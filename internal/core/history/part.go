@@ -11,7 +11,7 @@ import (
 	"ramet/internal/model/llm"
 )
 
-// PartType says what a part of a message is.
+// PartType classifies a part of a message.
 type PartType string
 
 // The parts a message is made of.
@@ -31,7 +31,7 @@ const (
 func (t PartType) IsData() bool { return t == Image || t == Document }
 
 // Part is one piece of a message. The Data of an image or a document, and the Text of
-// anything else, of more than BlobCutoff bytes stands in a blob: then Blob
+// anything else, of more than BlobCutoff bytes is in a blob: then Blob
 // names it, and the field is empty until the part is filled.
 type Part struct {
 	Type      PartType        `json:"type"`
@@ -97,7 +97,7 @@ func Encode(parts []Part) ([]byte, []Blob, error) {
 // RedactedText stands where content was deleted.
 const RedactedText = "[redacted]"
 
-// Parts decodes the content. Parts that stand in blobs name them; Fill gets
+// Parts decodes the content. Parts that are in blobs name them; Fill gets
 // them.
 func (e Entry) Parts() ([]Part, error) {
 	if e.Content == nil {

@@ -103,7 +103,7 @@ type Log interface {
 	Blob(ctx context.Context, h chain.Hash) ([]byte, error)
 }
 
-// Viewer shows histories as they are at one moment. Whoever reads a context in
+// Viewer shows histories as they are at one moment. A caller that reads a context in
 // several steps needs that: a clear between the steps would tear it.
 type Viewer interface {
 	// View calls look with a log that does not change. One query of it is read to
@@ -124,7 +124,7 @@ func BuildRanges(ctx context.Context, log Log, leaf id.Agent) ([]Range, error) {
 	return rangesUntil(ctx, log, leaf, NoLimit)
 }
 
-// rangesUntil is BuildRanges as it was when the leaf ended with an entry.
+// rangesUntil does what BuildRanges does as it was when the leaf ended with an entry.
 func rangesUntil(ctx context.Context, log Log, leaf id.Agent, end Bound) ([]Range, error) {
 	lineage, err := log.Lineage(ctx, leaf)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"ramet/internal/base/id"
 )
 
-// Context is what a model and a screen see of an agent: the messages in order,
+// Context describes what a model and a screen see of an agent: the messages in order,
 // and summaries in the place of what they replace.
 type Context struct {
 	Messages []Entry
@@ -36,7 +36,7 @@ func Replay(ctx context.Context, log Log, leaf id.Agent) (*Context, error) {
 	return c, nil
 }
 
-// Recall is Replay for a model. begin is told the outline and says who takes the messages; they are
+// Recall does what Replay does for a model. begin is told the outline and says who takes the messages; they are
 // handed out as they are read, and of each only ID, Agent, Kind and Content are: that takes half the
 // time. Summaries are whole.
 func Recall(ctx context.Context, log Log, leaf id.Agent, begin func(*Outline) (take func(Entry))) error {
@@ -75,7 +75,7 @@ func Survey(ctx context.Context, log Log, leaf id.Agent) ([]Range, Outline, erro
 	return SurveyOf(ctx, log, lineage)
 }
 
-// SurveyOf is Survey for a lineage that was read. Of each agent one query tells where its newest clear is
+// SurveyOf does what Survey does for a lineage that was read. Of each agent one query tells where its newest clear is
 // and what shaped the context since.
 func SurveyOf(ctx context.Context, log Log, lineage []Ancestor) ([]Range, Outline, error) {
 	var ranges []Range
@@ -108,7 +108,7 @@ func SurveyOf(ctx context.Context, log Log, lineage []Ancestor) ([]Range, Outlin
 	return ranges, o, nil
 }
 
-// aPage is how many shaping entries are asked for at a time: most contexts have fewer, and what stands
+// aPage sets how many shaping entries are asked for at a time: most contexts have fewer, and what stands
 // before a clear is not sent by a server for nothing.
 const aPage = 64
 
@@ -224,7 +224,7 @@ func Lookup(ctx context.Context, log Log, leaf id.Agent, target id.Message) erro
 	return LookupAt(ctx, log, leaf, target, NoLimit)
 }
 
-// LookupAt is Lookup for a rewind with which, or before which, the agent's own entries end: a
+// LookupAt does what Lookup does for a rewind with which, or before which, the agent's own entries end: a
 // wall behind it is none to it.
 func LookupAt(ctx context.Context, log Log, leaf id.Agent, target id.Message, end Bound) error {
 	ranges, err := rangesUntil(ctx, log, leaf, end)

@@ -60,7 +60,7 @@ func splitFields(s string) []string {
 	return out
 }
 
-// Shell is a command line that stands in a prompt, to be replaced by what it prints.
+// Shell is a command line that is in a prompt, to be replaced by what it prints.
 type Shell struct {
 	Start, End int
 	Line       string

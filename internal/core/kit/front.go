@@ -10,7 +10,7 @@ import (
 // mostFront bounds the front matter, which is read by a parser that follows references.
 const mostFront = 64 << 10
 
-// front is what stands before a text between two lines of three dashes, by key; values are
+// front describes what stands before a text between two lines of three dashes, by key; values are
 // texts, or lists of them.
 type front map[string][]string
 

@@ -7,7 +7,7 @@ import (
 	"ramet/internal/core/trust"
 )
 
-// MostInstructions is how much of it all an agent is told, in bytes.
+// MostInstructions limits how much of it all an agent is told, in bytes.
 const MostInstructions = 128 << 10
 
 // InstructionText is one file of it.

@@ -7,7 +7,7 @@ import (
 	"ramet/internal/core/history"
 )
 
-// memo is what an entry keeps about the words that joined with it.
+// memo records, in an entry, which instructions joined with it.
 type memo struct {
 	Instructions []joined `json:"instructions"`
 }

@@ -14,7 +14,7 @@ import (
 	"ramet/internal/core/trust"
 )
 
-// UserInstructions is where a user's own instructions are.
+// UserInstructions describes where a user's own instructions are.
 type UserInstructions struct {
 	Dir  string // the folder of the configuration; empty: there are none
 	Home string // what ~ stands for; empty: nothing
@@ -26,7 +26,7 @@ func (u UserInstructions) File() string { return filepath.Join(u.Dir, "AGENTS.md
 // instructMostFile bounds what is read of one file.
 const instructMostFile = 1 << 20
 
-// user adds the user's own instructions. Nobody has to accept them.
+// user adds the user's own instructions. No person has to accept them.
 func (b *builder) user(u UserInstructions) error {
 	if u.Dir == "" {
 		return nil

@@ -35,7 +35,7 @@ import (
 	"ramet/internal/model/llm"
 )
 
-// Origin is where a definition is from.
+// Origin locates a definition.
 type Origin struct {
 	Path    string // below the project, or the user's, absolute
 	Dir     string // its folder, absolute: where what it refers to lies

@@ -1,5 +1,5 @@
 // Package mail is letters between agents. Mail is pulled, never pushed: it
-// lies in a mailbox until its owner reads it, in order of arrival. Whoever shows it
+// lies in a mailbox until its owner reads it, in order of arrival. A caller that shows it
 // says who sent it and when. Letters of agents are data and carry no authority; those
 // of the user are the user's word; those of the kernel are notices about an agent.
 package mail
@@ -27,24 +27,24 @@ type Letter struct {
 	ReadAt    time.Time // zero: unread
 	DeletedAt time.Time // zero: not hidden
 	InReplyTo int64     // id of the letter it answers; 0: none
-	Who, Face string    // of the user's letters: which person, and from where; empty: nobody knows
+	Who, Face string    // of the user's letters: which person, and from where; empty: unknown
 
-	// Fate is what becomes of a letter that was just sent, and Why where it waits.
+	// Fate holds what becomes of a letter that was just sent, and Why where it waits.
 	Fate Fate
 	Why  string
 }
 
-// Fate is what becomes of a letter that was just sent. It is not stored.
+// Fate describes what becomes of a letter that was just sent. It is not stored.
 type Fate string
 
-// The fates; empty: nobody knows.
+// The fates; empty: unknown.
 const (
 	Wakes Fate = "wakes" // it begins a turn of its receiver
 	Meets Fate = "meets" // its receiver works, and is told of it before its turn ends
-	Waits Fate = "waits" // nobody begins a turn for it
+	Waits Fate = "waits" // no turn begins for it
 )
 
-// MostUnread is how many letters may wait in a mailbox, unless somebody says otherwise.
+// MostUnread limits how many letters may wait in a mailbox, unless the settings say otherwise.
 const MostUnread = 1000
 
 // Unread reports whether the letter still waits.

@@ -58,7 +58,7 @@ type position struct {
 	message id.Message
 }
 
-// forkPoint is what a child takes over from its parent.
+// forkPoint describes what a child takes over from its parent.
 type forkPoint struct {
 	hash     chain.Hash
 	total    int64
@@ -77,7 +77,7 @@ type letterProof struct {
 	body string
 }
 
-// Report is what was checked.
+// Report counts what was checked.
 type Report struct {
 	Agents   int `json:"agents"`
 	Messages int `json:"messages"`
@@ -309,7 +309,7 @@ func (u *Auditor) Blob(h chain.Hash, data []byte) error {
 	case !whole && named:
 		return damagedHistory(owner.agent, owner.message, "blob %s does not hash to its name", h)
 	case !whole:
-		// If it lost its name, whoever misses it says more.
+		// If it lost its name, a caller that misses it says more.
 		u.stray = fault.New(fault.HistoryDamaged, "blob %s, which no message names, does not hash to its name", h).
 			WithHint("`ramet gc` drops it")
 	}

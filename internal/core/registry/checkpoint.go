@@ -12,7 +12,7 @@ import (
 )
 
 // A checkpoint is the state of all histories at one moment, to be kept
-// elsewhere: whoever has it can later find cut tails and rewritten entries.
+// elsewhere: a caller that has it can later find cut tails and rewritten entries.
 //
 // Its text, which is signed as a note, is four lines:
 //

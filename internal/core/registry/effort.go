@@ -19,7 +19,7 @@ func EffortEntry(e llm.Effort) history.Draft {
 }
 
 // Effort returns the effort that an agent was told, itself or before it was born, and by
-// whose history. Nobody was told: both are empty.
+// whose history. No process was told: both are empty.
 func Effort(ctx context.Context, log history.Log, a id.Agent) (_ llm.Effort, of id.Agent, _ error) {
 	told, of, err := LastOrder(ctx, log, a, func(m history.Meta) bool { return m.Command == EffortCommand })
 	return llm.Effort(told.Effort), of, err

@@ -10,7 +10,7 @@ import (
 	"ramet/internal/core/history"
 )
 
-// Reply is what was shown of a reply that is not in the history yet.
+// Reply describes what was shown of a reply that is not in the history yet.
 type Reply struct {
 	Agent id.Agent
 	Claim agent.Claim // the right to write; not stored
@@ -47,16 +47,16 @@ func (l Allowance) Left() (tokens, cost int64, tokensLimited, costLimited bool) 
 	return tokens, cost, tokensLimited, costLimited
 }
 
-// Hold is what a call of a model may come to at worst. It is set aside before the call is
-// sent, and given back when what it came to stands in the history.
+// Hold describes what a call of a model may come to at worst. It is set aside before the call is
+// sent, and given back when what it came to is in the history.
 type Hold struct {
-	ID    string // drawn by whoever sends the call
+	ID    string // drawn by the sender of the call
 	Agent id.Agent
 	Owner string // the kernel that sends it
 	Worst agent.Spending
 }
 
-// Short says that a hold does not fit.
+// Short is the error of a hold that does not fit.
 type Short struct{ Allowance Allowance }
 
 func (s Short) Error() string {
@@ -70,19 +70,19 @@ type Budgets interface {
 	// at the ancestors; each limit costs a look at all agents below it.
 	// Unknown: NOT_FOUND.
 	Allowances(ctx context.Context, a id.Agent) ([]Allowance, error)
-	// Spent is what the agent and everything below it, the dead included, spent so
+	// Spent returns what the agent and everything below it, the dead included, spent so
 	// far.
 	Spent(ctx context.Context, a id.Agent) (agent.Spending, error)
-	// Held is what their calls may come to at worst that are under way, or of which nobody knows what they
+	// Held returns what their calls may come to at worst that are under way, or of which it is unknown what they
 	// came to.
 	Held(ctx context.Context, a id.Agent) (agent.Spending, error)
 	// Reserve sets a hold aside in every limit that binds its agent, or in none: then it is
 	// Short, and says which limit it does not fit. No two holds are set aside in the same
-	// rest, whoever asks. Without limits it does nothing. The same hold again changes
+	// rest, for every caller. Without limits it does nothing. The same hold again changes
 	// nothing. A dead agent: DEAD_AGENT.
 	Reserve(ctx context.Context, h Hold) error
 	// Settle gives a hold back. What the call came to was written before, or nothing was
-	// sent; whoever does not know leaves the hold, which then counts as spent.
+	// sent; a caller that does not know leaves the hold, which then counts as spent.
 	Settle(ctx context.Context, hold string) error
 	// Calls streams the usage entries of all histories, in order of id, since a
 	// moment. Each call of a model is one entry of one history, so forks count
@@ -95,7 +95,7 @@ const (
 	RingMail   = "mail"   // a letter came for the agent
 	RingKilled = "killed" // the agent was killed
 	RingForked = "forked" // another host forked the agent while a kernel held it
-	RingStop   = "stop"   // somebody at another host wants the agent's turn to end
+	RingStop   = "stop"   // a process on another host wants the agent's turn to end
 )
 
 // Ring is a call to look at an agent. The zero Ring says: something may have
@@ -105,8 +105,8 @@ type Ring struct {
 	What  string // RingMail, RingKilled, RingForked or RingStop
 }
 
-// Bell tells what other processes did to agents, so that nobody has to poll. It
-// only calls to look: what happened stands in the store.
+// Bell reports what other processes did to agents, so that no process has to poll. It
+// only calls to look: what happened is in the store.
 type Bell interface {
 	// Listen calls ring for each letter and each end of an agent that becomes
 	// durable, until ctx ends, and returns nil then. It rings Ring{} when it has
@@ -115,9 +115,9 @@ type Bell interface {
 	// not begin at all. ring is called by one goroutine at a time, must return
 	// soon, and may be called for the caller's own doings.
 	//
-	// On SQLite nobody outside this process can ring, so that nothing can be missed
+	// On SQLite no other process can ring, so that nothing can be missed
 	// before it listens: nothing comes.
 	Listen(ctx context.Context, ring func(Ring)) error
-	// Call rings for those who listen. false: nobody outside this process can hear it.
+	// Call rings for those who listen. false: no other process can hear it.
 	Call(ctx context.Context, r Ring) (bool, error)
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // ToolsCommand is the command of an entry that limits the tools of an agent, and of all that
-// are born below it. No clear, no rewind and no compaction takes it back: whoever is limited
+// are born below it. No clear, no rewind and no compaction takes it back: an agent that is limited
 // cannot make anybody who is not.
 const ToolsCommand = "tools"
 

@@ -51,7 +51,7 @@ type Fork struct {
 	Children []Child
 	Entries  []history.Draft // the parent's, behind its fork entry
 	Run      string          // they are made for this run: no matter of the parent's conversation
-	// Holder has the lease of the children from their birth, for Tenure; empty: nobody has it.
+	// Holder has the lease of the children from their birth, for Tenure; empty: none.
 	Holder string
 	Tenure time.Duration
 }
@@ -72,7 +72,7 @@ type Kill struct {
 	Reason  string
 }
 
-// Killed is what a kill did.
+// Killed reports the outcome of a kill.
 type Killed struct {
 	Agent   agent.Agent   // the one named, as it is now
 	Victims []agent.Agent // those that were running, the one named first, parents before children
@@ -88,7 +88,7 @@ type Send struct {
 	Body      string
 	InReplyTo int64 // number of a letter in the sender's mailbox; 0: none
 	Most      int   // how many unread letters the mailbox may hold with it, else CONFLICT; 0: any number
-	// Reason says that the letter reports how the sender's task ended (state.Well, or why
+	// Reason reports that the letter reports how the sender's task ended (state.Well, or why
 	// not); its history keeps that. Empty: it reports nothing.
 	Reason string
 }
@@ -102,7 +102,7 @@ type Read struct {
 	Entries func(mail.Letter) []history.Draft // nil: the history says nothing
 }
 
-// Feed is what happened in a workspace. Entries of one history and letters of one
+// Feed reads what happened in a workspace. Entries of one history and letters of one
 // mailbox come in their order; between histories the order may differ from reader
 // to reader, as their transactions ended.
 type Feed interface {
@@ -135,21 +135,21 @@ type Upkeep interface {
 	Heads(ctx context.Context) ([]Head, error)
 	// GC drops blobs that no entry names.
 	GC(ctx context.Context) (Swept, error)
-	// PlanGC says what GC would drop.
+	// PlanGC returns what GC would drop.
 	PlanGC(ctx context.Context) (Swept, error)
 	// Backup writes a consistent copy into a new SQLite file.
 	Backup(ctx context.Context, path string) error
-	// Describe tells what the store is.
+	// Describe returns what the store is.
 	Describe(ctx context.Context) (Description, error)
 }
 
-// Swept is what a GC dropped.
+// Swept counts what a GC dropped.
 type Swept struct {
 	Blobs int64 `json:"blobs"`
 	Bytes int64 `json:"bytes"`
 }
 
-// Description is what doctor tells of a store.
+// Description describes what doctor tells of a store.
 type Description struct {
 	Engine   string // sqlite or postgres
 	Version  string // of the engine

@@ -15,7 +15,7 @@ import (
 	"ramet/internal/model/llm"
 )
 
-// Groupings are what usage can be added up by.
+// Groupings list what usage can be added up by.
 var Groupings = []string{"agent", "subtree", "model", "day"}
 
 // CheckGrouping refuses what is none.
@@ -27,13 +27,13 @@ func CheckGrouping(by string) error {
 		WithHint("use %s", strings.Join(Groupings, ", "))
 }
 
-// Receipts is where the calls of models are read.
+// Receipts reads the calls of models.
 type Receipts interface {
 	Agents(ctx context.Context, f agent.Filter) ([]agent.Agent, error)
 	Calls(ctx context.Context, since time.Time) iter.Seq2[history.Entry, error]
 }
 
-// Spending is what calls of models used and cost, added up. Its JSON is public
+// Spending describes what calls of models used and cost, added up. Its JSON is public
 // (docs/json.md, usage).
 type Spending struct {
 	By    string     `json:"by"`
@@ -52,7 +52,7 @@ type SpentRow struct {
 	CacheRead  int64     `json:"cache_read"`
 	CacheWrite int64     `json:"cache_write"`
 	Cost       llm.Money `json:"cost_nano_usd"`
-	Unpriced   int64     `json:"unpriced"` // calls whose price nobody knows
+	Unpriced   int64     `json:"unpriced"` // calls whose price is unknown
 	TookMS     int64     `json:"took_ms"`
 	// Of agents that other programs drive: what went through ramet's gateway, and what the programs
 	// reported; absent where there was none. The numbers above count what went over the wire, and
@@ -70,7 +70,7 @@ func (r *SpentRow) account(m history.Meta) {
 	r.Wire, r.Reported, r.Imported = by.Wire, by.Reported, by.Imported
 }
 
-// SpentBy is what was spent, by one account.
+// SpentBy describes what was spent, by one account.
 type SpentBy struct {
 	Tokens int64     `json:"tokens"`
 	Cost   llm.Money `json:"cost_nano_usd"`

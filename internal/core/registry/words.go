@@ -27,7 +27,7 @@ type Speakers interface {
 	Words(ctx context.Context, of ...id.Agent) (map[id.Agent]Words, error)
 }
 
-// mostWords is how long such a line may be.
+// mostWords limits how long such a line may be.
 const mostWords = 400
 
 // AskedWords returns the line of what a user's voice said.

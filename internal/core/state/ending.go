@@ -10,16 +10,16 @@ import (
 	"ramet/internal/core/history"
 )
 
-// Ending is what the end of an agent's own history tells.
+// Ending describes what the end of an agent's own history tells.
 type Ending struct {
 	Kind history.Kind // of its newest entry that Telling names; empty: there is none
 	Meta []byte       // of that entry
-	// Born says that the newest words of a user in it came with the fork: what followed
+	// Born reports that the newest words of a user in it came with the fork: what followed
 	// was the task.
 	Born bool
-	// By is who ended a dead agent; empty: the user.
+	// By holds who ended a dead agent; empty: the user.
 	By id.Agent
-	// Reason is why it was ended.
+	// Reason gives why it was ended.
 	Reason string
 }
 
@@ -52,7 +52,7 @@ func (e Ending) state() State {
 	switch e.Kind {
 	case history.Interrupted, history.Note, history.Mail, history.Usage:
 	default:
-		return State{Word: Idle} // whatever stands in its meta
+		return State{Word: Idle} // whatever is in its meta
 	}
 	m, err := readEnding(e.Meta)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"ramet/internal/core/agent"
 )
 
-// Store is what is read of a workspace.
+// Store reads a workspace.
 type Store interface {
-	// Leased lists the agents that somebody holds, or held; and the database's time.
+	// Leased lists the agents that are held, or were; and the database's time.
 	Leased(ctx context.Context) ([]agent.Agent, time.Time, error)
 	// Endings reads how histories end: of those named, else of the living, and of the
 	// dead too where all is set. Living agents that were not named and have said nothing since
@@ -21,16 +21,16 @@ type Store interface {
 	Endings(ctx context.Context, all bool, only ...id.Agent) (map[id.Agent]Ending, error)
 }
 
-// Sources is where the states of a workspace's agents are found out.
+// Sources finds the states of a workspace's agents.
 type Sources struct {
 	Store Store
-	// Gone says that the kernel of that name is known to be dead.
+	// Gone reports whether the kernel of that name is known to be dead.
 	Gone func(owner string) bool
 	// Here is the name of the kernel of this process, and what its agents do; may be nil.
 	Owner string
 	Here  func() map[id.Agent]State
 	// Kernels are all that can be asked, whether or not they hold an agent: commands may run
-	// for an idle one. nil: nobody knows.
+	// for an idle one. nil: unknown.
 	Kernels func() []string
 	// There asks another kernel; ok is false where it cannot be asked. nil: none can.
 	There func(ctx context.Context, owner string) (doing map[id.Agent]State, ok bool)
@@ -49,7 +49,7 @@ func (s Sources) Look(ctx context.Context, all bool, only ...id.Agent) (Now, err
 	if err != nil {
 		return Now{}, err
 	}
-	// Last: whoever was at work a moment ago has written how that ended by now.
+	// Last: a process that was at work a moment ago has written how that ended by now.
 	n.endings, err = s.Store.Endings(ctx, all, only...)
 	return n, err
 }

@@ -8,7 +8,7 @@
 //	done         its task ended well
 //	failed       its last turn, or its task, ended badly; why
 //	interrupted  its last turn was stopped, or the process that ran it ended; why
-//	killed       somebody ended it; why
+//	killed       a person or an agent ended it; why
 //
 // Of is the one function that decides. It knows nothing but what it is given: the row of
 // the registry, who holds the lease, what that kernel tells, and the entries that end the
@@ -25,7 +25,7 @@ import (
 	"ramet/internal/core/agent"
 )
 
-// Word is what an agent does, or how it ended.
+// Word describes what an agent does, or how it ended.
 type Word string
 
 // The words.
@@ -92,10 +92,10 @@ func (s State) Short(letters int) string {
 	return text.Line(string(s.Word), letters)
 }
 
-// Holder is who holds the lease of an agent.
+// Holder classifies the holder of an agent's lease.
 type Holder int
 
-// Nobody does; a kernel does; one did that is known to be gone, or whose lease ran out.
+// No process does; a kernel does; one did that is known to be gone, or whose lease ran out.
 const (
 	Nobody Holder = iota
 	Kernel

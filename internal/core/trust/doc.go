@@ -16,7 +16,7 @@
 //     Digest is its name, for programs.
 //   - The record is the user's: one that others can write is refused.
 //
-// A Source finds things of one Kind. Whoever adds a kind of file that acts adds a
+// A Source finds things of one Kind. A caller that adds a kind of file that acts adds a
 // Source, and nothing else: listing, accepting, keeping and comparing are the same for
 // all. A Source of a folder finds every file below it, so that a new file in a trusted
 // folder is a change.

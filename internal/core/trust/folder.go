@@ -92,7 +92,7 @@ func (f Folder) Stays() error {
 }
 
 // Plain opens the folder, or one below it, and refuses it if a name in it is a link:
-// ramet makes none there, and whoever writes would write elsewhere. Names are all, if
+// ramet makes none there, and a caller that writes would write elsewhere. Names are all, if
 // none are given.
 func (f Folder) Plain(names []string, below ...string) (*os.Root, error) {
 	root, err := f.Open(below...)

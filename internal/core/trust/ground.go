@@ -72,7 +72,7 @@ func (g *Ground) Read(name string, most int64) ([]byte, error) {
 	return data, nil
 }
 
-// Unfit is why something in a project cannot act.
+// Unfit describes why something in a project cannot act.
 type Unfit string
 
 func (u Unfit) Error() string { return string(u) }

@@ -17,10 +17,10 @@ import (
 // accepted.
 var InstructionFiles = []string{"AGENTS.override.md", "AGENTS.md", "CLAUDE.md"}
 
-// ImportDepth is how many files may stand between instructions and what they import.
+// ImportDepth sets how many files may stand between instructions and what they import.
 const ImportDepth = 5
 
-// mostFound is how many files of instructions a project may have.
+// mostFound limits how many files of instructions a project may have.
 const mostFound = 2000
 
 // notLookedAt are folders whose files are other projects', or ramet's own.
@@ -104,7 +104,7 @@ type Import struct {
 }
 
 // Imports returns what the instructions at a path of a project name. Whether there are such files
-// nobody has looked.
+// no person has looked.
 func Imports(from, body string) []Import {
 	var out []Import
 	for _, m := range text.Mentions(body) {

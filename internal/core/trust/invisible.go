@@ -12,7 +12,7 @@ type Mark struct {
 	Line int    `json:"line"`
 	What string `json:"what"` // zero-width, bidi, tag, variation, escape, not UTF-8
 	Rune rune   `json:"rune"`
-	// Count is how many of this sort follow each other.
+	// Count gives how many of this sort follow each other.
 	Count int `json:"count"`
 	// Hidden is the text that tag characters spell, which models read.
 	Hidden string `json:"hidden,omitempty"`

@@ -22,7 +22,7 @@ type record struct {
 	Recipes []string                   `json:"recipes,omitempty"` // digests of those that may act outside of runs
 }
 
-// consent is what was accepted in one folder.
+// consent records what was accepted in one folder.
 type consent struct {
 	At     time.Time `json:"at"`
 	Things []kept    `json:"things"`
@@ -45,7 +45,7 @@ func bytesPath(home, sum string) string { return filepath.Join(home, "trust", su
 // most is how large the record may be.
 const mostRecord = 8 << 20
 
-// readRecord refuses a record that somebody else could have written.
+// readRecord refuses a record that another person could have written.
 func readRecord(home string) (record, error) {
 	path := recordPath(home)
 	empty := record{Version: 2, Folders: map[string]json.RawMessage{}}

@@ -11,13 +11,13 @@ import (
 	"ramet/internal/base/text"
 )
 
-// Change is how a thing differs from what was accepted.
+// Change describes how a thing differs from what was accepted.
 type Change string
 
 // The changes.
 const (
 	Same    Change = "same"
-	New     Change = "new"     // nobody accepted it
+	New     Change = "new"     // no person accepted it
 	Changed Change = "changed" // what was accepted is used
 	Gone    Change = "gone"    // what was accepted is used
 )

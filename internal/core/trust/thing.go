@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Kind says how a thing acts.
+// Kind describes how a thing acts.
 type Kind string
 
 // The kinds there are.
@@ -25,7 +25,7 @@ type Thing struct {
 	Does string // what it would do, for people
 	Link string // where a link leads; empty: it is none
 	Data []byte // the bytes that act
-	// Refused is why it cannot act at all, whoever accepts it; empty: it can.
+	// Refused gives why it cannot act even if accepted; empty: it can.
 	Refused string
 }
 

@@ -21,7 +21,7 @@ func (g Gate) Configuration() (Text, error) {
 	return s.First(Configuration, ConfigurationFile)
 }
 
-// Shelf is what a person accepted in a project, by its places, beside what lies there now.
+// Shelf holds what a person accepted in a project, by its places, next to what lies there now.
 // Nothing is looked for: who asks names the places. It belongs to one goroutine.
 type Shelf struct {
 	ground *Ground

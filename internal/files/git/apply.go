@@ -69,7 +69,7 @@ func Apply(ctx context.Context, t Tree, patch []byte) (conflicts []string, err e
 	return conflicts, restore(ctx, c, before, nil)
 }
 
-// applied says whether the tree holds what a patch makes of a file.
+// applied reports whether the tree holds what a patch makes of a file.
 func applied(ctx context.Context, c Command, only string) bool {
 	_, err := c.Run(ctx, "apply", "--reverse", "--check", "--cached", "--whitespace=nowarn", only)
 	return err == nil
@@ -84,7 +84,7 @@ func restore(ctx context.Context, c Command, tree string, why error) error {
 	return why
 }
 
-// ApplyTo is the tree that comes out when a patch is applied to a commit exactly as it
+// ApplyTo returns the tree that comes out when a patch is applied to a commit exactly as it
 // is; no file is touched. CONFLICT: it does not fit.
 func ApplyTo(ctx context.Context, t Tree, commit string, patch []byte) (tree string, err error) {
 	err = t.aside(ctx, commit, func(c Command) error {
@@ -103,7 +103,7 @@ func ApplyTo(ctx context.Context, t Tree, commit string, patch []byte) (tree str
 	return tree, err
 }
 
-// CommitTree makes a commit of a tree on top of another, in somebody's name.
+// CommitTree makes a commit of a tree on top of another, in the name of an identity.
 func CommitTree(ctx context.Context, t Tree, by Identity, tree, parent, message string, date time.Time) (string, error) {
 	return writeBy(ctx, t, by, tree, message, date, parent)
 }
@@ -128,7 +128,7 @@ func merge(ctx context.Context, c Command, args ...string) error {
 	return err
 }
 
-// failure says that git did not get as far as to say no to a patch.
+// failure reports whether git did not get as far as to say no to a patch.
 func failure(err error) bool {
 	return err != nil && (!fault.Is(err, fault.Failed) || !said(err, ""))
 }
@@ -153,7 +153,7 @@ func patched(ctx context.Context, c Command) ([]string, error) {
 
 var preimage = text.Regexp(`(?m)^index ([0-9a-f]{40,64})\.\.[0-9a-f]{40,64}`)
 
-// complete says whether everything that a patch was made from is in the repository. Only
+// complete reports whether everything that a patch was made from is in the repository. Only
 // then can git merge, and know what is applied already.
 func complete(ctx context.Context, t Tree, patch []byte) bool {
 	c, err := t.command()

@@ -134,7 +134,7 @@ func write(ctx context.Context, t Tree, tree, message string, date time.Time, pa
 	return writeBy(ctx, t, ours, tree, message, date, parents...)
 }
 
-// writeBy makes a commit of a tree in somebody's name.
+// writeBy makes a commit of a tree in the name of an identity.
 func writeBy(ctx context.Context, t Tree, by Identity, tree, message string, date time.Time, parents ...string) (string, error) {
 	c, err := t.command()
 	if err != nil {

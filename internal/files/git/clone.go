@@ -32,7 +32,7 @@ func Clone(ctx context.Context, from Remote, dir, commit string) (Cloned, error)
 		if err := CheckCommit(commit); err != nil {
 			return out, err
 		}
-		if keep(ctx, Tree{Dir: dir}, commit) { // nobody need be asked
+		if keep(ctx, Tree{Dir: dir}, commit) { // no remote need be asked
 			var err error
 			out.Commit = commit
 			out.Submodules, err = submodules(ctx, Tree{Dir: dir}, commit)
@@ -64,7 +64,7 @@ func Clone(ctx context.Context, from Remote, dir, commit string) (Cloned, error)
 	return out, err
 }
 
-// keep says whether a tree stands on a commit, and puts it right.
+// keep makes sure that a tree stands on a commit.
 func keep(ctx context.Context, t Tree, commit string) bool {
 	if info, err := os.Stat(t.git()); err != nil || !info.IsDir() {
 		return false
@@ -177,7 +177,7 @@ func (r Remote) inspect(ctx context.Context) (tame []string, err error) {
 	return append(tame, fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(tame)/2)), nil
 }
 
-// dirty says whether something in a folder is not committed. Ignored files do not count.
+// dirty reports whether something in a folder is not committed. Ignored files do not count.
 func (r Remote) dirty(ctx context.Context, tame []string) bool {
 	out, err := Command{Dir: r.at, User: true, Env: tame}.Run(ctx,
 		"status", "--porcelain", "-z", "--untracked-files=normal", "--ignore-submodules=all")
@@ -195,7 +195,7 @@ func Fetch(ctx context.Context, t Tree, from Remote, commit string) error {
 	return t.fetch(ctx, from, commit)
 }
 
-// About is what a commit says about itself.
+// About describes what a commit says about itself.
 type About struct {
 	Tree    string
 	Date    time.Time

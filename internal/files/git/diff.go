@@ -13,7 +13,7 @@ import (
 	"ramet/internal/base/fault"
 )
 
-// Diff is what was changed in the tree since its commit, with new and deleted files, as
+// Diff returns what was changed in the tree since its commit, with new and deleted files, as
 // a patch that Apply takes. The files without, what the repository ignores and what is in
 // submodules is not in it. Empty: nothing was changed. OUTPUT_INVALID: there is another
 // repository in the folder, which no patch can hold.
@@ -111,7 +111,7 @@ func (t Tree) aside(ctx context.Context, tree string, do func(Command) error) er
 }
 
 // stage puts what is in the folder into the index. It is not `git add`, which would run
-// git inside of submodules, with the configuration that somebody put there.
+// git inside of submodules, with the configuration found there.
 func (t Tree) stage(ctx context.Context, c Command, without []string) error {
 	known, err := c.Run(ctx, "ls-files", "-z", "--stage")
 	if err != nil {
@@ -150,7 +150,7 @@ func (t Tree) stage(ctx context.Context, c Command, without []string) error {
 	return err
 }
 
-// holds says whether there is a file or a link at a path, and no link on the way to it.
+// holds reports whether there is a file or a link at a path, and no link on the way to it.
 func (t Tree) holds(path string) bool {
 	at := t.Dir
 	parts := strings.Split(path, "/")

@@ -11,7 +11,7 @@ import (
 // one may be.
 var reach = map[string]bool{"GIT_SSH": true, "GIT_SSH_COMMAND": true, "GIT_SSH_VARIANT": true, "GIT_SSL_CAINFO": true, "GIT_SSL_CAPATH": true}
 
-// environment is what programs for a project get of ours, without what would lead git
+// environment returns what programs for a project get of ours, without what would lead git
 // elsewhere, and in English. Where another repository may be reached, what is needed for
 // it is there too.
 func environment(env []string, user bool, allow []string) []string {
@@ -41,7 +41,7 @@ func environment(env []string, user bool, allow []string) []string {
 	return append(out, "GIT_ALLOW_PROTOCOL="+strings.Join(allow, ":"), "GIT_ASKPASS=", "SSH_ASKPASS=", "GCM_INTERACTIVE=never")
 }
 
-// Fields are the texts between NULs.
+// Fields returns the texts between NULs.
 func Fields(out string) []string {
 	return strings.FieldsFunc(out, func(r rune) bool { return r == 0 })
 }

@@ -9,8 +9,8 @@
 //   - Bytes depend on commits alone. The user's configuration has a say only in how
 //     another repository is reached: certificates, proxies, ssh, credential helpers.
 //   - Another repository is asked only where a Remote is named, by the protocols of that
-//     Remote. Git never waits for somebody to type.
-//   - A token stands in the environment of one git and nowhere else: not in arguments,
+//     Remote. Git never waits for input.
+//   - A token is in the environment of one git and nowhere else: not in arguments,
 //     URLs, configuration or faults, and no hook sees it.
 //   - In a repository made here files have the bytes of their blobs: no line ends are
 //     changed, nothing is fetched for LFS or submodules. In trees made of bundles, where
@@ -39,7 +39,7 @@ import (
 )
 
 // quiet keeps git from running anything of the repository's own, from waiting for
-// somebody, and from going on in the background.
+// a person, and from running on in the background.
 var quiet = []string{
 	"-c", "core.hooksPath=" + os.DevNull,
 	"-c", "core.fsmonitor=false",
@@ -59,7 +59,7 @@ var alone = []string{
 	"-c", "core.quotePath=false",
 }
 
-// Command is how git is run. The zero value reads no configuration but the repository's
+// Command describes how git is run. The zero value reads no configuration but the repository's
 // and reaches no other repository.
 type Command struct {
 	Dir   string    // where
@@ -153,7 +153,7 @@ func (c Command) hidden(s string) string {
 	return s
 }
 
-// verb is the first argument that is no setting.
+// verb returns the first argument that is no setting.
 func verb(args []string) string {
 	for len(args) > 2 && args[0] == "-c" {
 		args = args[2:]

@@ -8,10 +8,10 @@ import (
 // Identity is in whose name a commit is made.
 type Identity struct{ Name, Email string }
 
-// ours is who makes commits that nobody else sees.
+// ours is the identity for commits that nothing outside ramet sees.
 var ours = Identity{"ramet", "ramet@localhost"}
 
-// UserIdentity is the user, as git is configured: in the repository, where it is a folder of
+// UserIdentity returns the user, as git is configured: in the repository, where it is a folder of
 // this machine, and in the user's own files. Without both a name and an address it is ramet.
 func UserIdentity(ctx context.Context, of Remote) Identity {
 	var c Command

@@ -46,7 +46,7 @@ func Push(ctx context.Context, t Tree, to Remote, branch, commit, was string) er
 	case lookup == nil && now == commit:
 		return nil // it arrived, whatever was said about it
 	case lookup != nil && fault.Is(err, fault.Denied):
-		return err // nobody who is not let in changes anything
+		return err // repeating changes nothing for a user who is not let in
 	case lookup != nil:
 		return fault.New(fault.UnknownOutcome, "whether %s has the branch %s is not known: %w", to, branch, err).
 			WithHint("look at it there, then resume with --redo")
@@ -84,7 +84,7 @@ func quotePath(path string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(path) + `"`
 }
 
-// reason is what git says about the reference.
+// reason returns what git says about the reference.
 func reason(err error) string {
 	f, _ := fault.Of(err)
 	for line := range strings.Lines(f.Err.Error()) {

@@ -25,7 +25,7 @@ type Remote struct {
 // scp is the short form of an ssh address. One letter is a drive of Windows.
 var scp = text.Regexp(`^(?:([A-Za-z0-9._-]+)@)?([A-Za-z0-9.-]{2,}|\[[0-9A-Fa-f:.]+\]):([^:].*)$`)
 
-// Locate says where a repository is. A folder that exists is a folder, whatever it is
+// Locate returns where a repository is. A folder that exists is a folder, whatever it is
 // called. USAGE: an address that is not understood, or that git must not be given.
 func Locate(address string) (Remote, error) {
 	// Never the address itself in a refusal before it is known to hold no password.
@@ -96,7 +96,7 @@ func locateURL(address, scheme, rest string, refuse func(why, hint string) (Remo
 	return Remote{at: address, scheme: scheme, host: strings.ToLower(u.Host), path: path}, nil
 }
 
-// tokenLike says whether the user of a URL is more than a name.
+// tokenLike reports whether the user of a URL is more than a name.
 func tokenLike(user string) bool {
 	for _, start := range []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-"} {
 		if strings.HasPrefix(user, start) {
@@ -114,22 +114,22 @@ func folder(path string) (Remote, error) {
 	return Remote{at: at, scheme: "file", path: filepath.ToSlash(at)}, nil
 }
 
-// String is the address. It holds no password.
+// String returns the address. It holds no password.
 func (r Remote) String() string { return r.at }
 
 // GoString hides the token as well.
 func (r Remote) GoString() string { return r.at }
 
-// Local says that it is a folder of this machine.
+// Local reports whether it is a folder of this machine.
 func (r Remote) Local() bool { return r.scheme == "file" }
 
-// Host is where it is, with a port if the address has one; empty for a folder.
+// Host returns where it is, with a port if the address has one; empty for a folder.
 func (r Remote) Host() string { return r.host }
 
 // Scheme is file, https, http, ssh or git.
 func (r Remote) Scheme() string { return r.scheme }
 
-// Path is the repository on its host: owner/name, with .git if the address has it.
+// Path returns the repository on its host: owner/name, with .git if the address has it.
 func (r Remote) Path() string { return r.path }
 
 // WithToken lets git sign in with a token. It is used over https only, and over http on
@@ -172,7 +172,7 @@ func (r Remote) command(ctx context.Context, c Command) (Command, []string) {
 	}
 	if os.Getenv("GIT_SSH_COMMAND") == "" && os.Getenv("GIT_SSH") == "" {
 		own, _ := Command{Dir: c.Dir, User: true}.Run(ctx, "config", "--get", "core.sshCommand")
-		if strings.TrimSpace(own) == "" { // it must not ask on the terminal, nor wait for ever
+		if strings.TrimSpace(own) == "" { // it must not ask on the terminal, nor wait forever
 			c.Env = append(c.Env, "GIT_SSH_COMMAND=ssh -oBatchMode=yes -oConnectTimeout=30 -oServerAliveInterval=15")
 		}
 	}
@@ -207,11 +207,11 @@ func (r Remote) explain(err error) error {
 	return because(fault.Failed, "is not reached", "look at the network and at the address, then repeat")
 }
 
-// nowhere is where git runs that needs no repository. Others can write the temporary folder, and
+// nowhere names where git runs that needs no repository. Others can write the temporary folder, and
 // git would look for a repository there.
 const nowhere = string(filepath.Separator)
 
-// refs is what a remote answers about some references.
+// refs returns what a remote answers about some references.
 func (r Remote) refs(ctx context.Context, patterns ...string) (map[string]string, string, error) {
 	if err := r.exists(); err != nil {
 		return nil, "", err
@@ -247,7 +247,7 @@ func (r Remote) exists() error {
 	return nil
 }
 
-// RemoteHead is the commit of the default branch of a remote, and the name of that
+// RemoteHead returns the commit of the default branch of a remote, and the name of that
 // branch, which is empty where the remote has a commit checked out without a branch.
 // CONFLICT: it has none.
 func RemoteHead(ctx context.Context, r Remote) (commit, branch string, err error) {
@@ -267,7 +267,7 @@ func RemoteHead(ctx context.Context, r Remote) (commit, branch string, err error
 	return "", "", fault.New(fault.Conflict, "the repository %s is empty", r).WithHint("commit something first")
 }
 
-// RemoteBranch is the commit that a branch of a remote has; ok is false where there is
+// RemoteBranch returns the commit that a branch of a remote has; ok is false where there is
 // no such branch.
 func RemoteBranch(ctx context.Context, r Remote, branch string) (commit string, ok bool, err error) {
 	if err := checkBranch(ctx, branch); err != nil {

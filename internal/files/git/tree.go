@@ -10,7 +10,7 @@ import (
 	"ramet/internal/base/fault"
 )
 
-// Tree is a folder of files and the repository that it is compared with. Where somebody
+// Tree is a folder of files and the repository that it is compared with. Where a process
 // else writes into the folder, the repository lies elsewhere, so that they cannot tell
 // git what to do.
 type Tree struct {
@@ -82,7 +82,7 @@ func (t Tree) make(ctx context.Context, commit string, links bool) error {
 	return nil
 }
 
-// format is how objects are named in the repository of a commit.
+// format returns how objects are named in the repository of a commit.
 func format(commit string) string {
 	if len(commit) == 64 {
 		return "sha256"
@@ -90,19 +90,19 @@ func format(commit string) string {
 	return "sha1"
 }
 
-// Head is the commit that the tree stands on.
+// Head returns the commit that the tree stands on.
 func Head(ctx context.Context, t Tree) (string, error) {
 	out, err := t.Run(ctx, "rev-parse", "--verify", "HEAD^{commit}")
 	return strings.TrimSpace(out), err
 }
 
-// Has says whether a commit is in the repository.
+// Has reports whether a commit is in the repository.
 func Has(ctx context.Context, t Tree, commit string) bool {
 	_, err := t.Run(ctx, "cat-file", "-e", commit+"^{commit}")
 	return err == nil
 }
 
-// Behind says whether a commit is in the history of another, or is that one.
+// Behind reports whether a commit is in the history of another, or is that one.
 func Behind(ctx context.Context, t Tree, commit, other string) bool {
 	_, err := t.Run(ctx, "merge-base", "--is-ancestor", commit, other)
 	return err == nil

@@ -25,7 +25,7 @@ import (
 // child's.
 const broughtFile = "ramet-brought"
 
-// gone is what stands for a file that the parent had removed.
+// gone names what stands for a file that the parent had removed.
 const gone = "-"
 
 // NoteBrought notes what was brought into a tree: paths in the folder where the child works.
@@ -86,7 +86,7 @@ func (r repo) keepBrought(ctx context.Context, paths []string) error {
 	return err
 }
 
-// begun is the commit from which an agent's own changes are counted, where it and the folder that
+// begun returns the commit from which an agent's own changes are counted, where it and the folder that
 // it came from parted at base: what was brought, as long as that lies just behind base.
 func (r repo) begun(ctx context.Context, base string) string {
 	out, err := run(ctx, r.top, "rev-list", "--max-count=1", "--parents", broughtRef)
@@ -138,7 +138,7 @@ func sumOf(path string) string {
 	return hex.EncodeToString(sum[:]) + " " + info.Mode().String()
 }
 
-// changes are the paths that are not committed; of a new folder each file, if all is set or
+// changes returns the paths that are not committed; of a new folder each file, if all is set or
 // something was brought. Ignored files do not count, nor what is inside of submodules (git would
 // have to run there), nor what is as it came from the parent.
 func (r repo) changes(ctx context.Context, all bool) ([]string, error) {
@@ -157,7 +157,7 @@ func (r repo) changes(ctx context.Context, all bool) ([]string, error) {
 	}), err
 }
 
-// status are the paths of which git says that they are not committed.
+// status returns the paths of which git says that they are not committed.
 func (r repo) status(ctx context.Context, untracked string) ([]string, error) {
 	out, err := run(ctx, r.top, "status", "--porcelain", "-z", "--no-renames", "--untracked-files="+untracked, "--ignore-submodules=dirty")
 	var paths []string

@@ -56,7 +56,7 @@ func (k Keeper) share(ctx context.Context, r repo, t Tree) error {
 	return nil
 }
 
-// shares says whether clones can be made of the parent's files, by trying one.
+// shares reports whether clones can be made of the parent's files, by trying one.
 func (k Keeper) shares(r repo) bool {
 	head, err := os.Open(filepath.Join(r.git, "HEAD"))
 	if err != nil {
@@ -68,7 +68,7 @@ func (k Keeper) shares(r repo) bool {
 		return false
 	}
 	defer to.Close()
-	const probe = ".probe" // nobody else makes worktrees here now
+	const probe = ".probe" // nothing else makes worktrees here now
 	to.Remove(probe)
 	defer to.Remove(probe)
 	return k.clone(to.Root, probe, 0o600, head) == nil
@@ -80,7 +80,7 @@ type tracked struct {
 	perm os.FileMode
 }
 
-// asCommitted are the files of a commit that are the same in the folder, as far as git knows.
+// asCommitted returns the files of a commit that are the same in the folder, as far as git knows.
 func (r repo) asCommitted(ctx context.Context, commit string) ([]tracked, error) {
 	differ, err := run(ctx, r.top, "diff-index", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules=all", commit, "--")
 	if err != nil {

@@ -68,7 +68,7 @@ func (k Keeper) Of(ctx context.Context, project, cwd string) (t Tree, ok bool, e
 	return Tree{}, false, err
 }
 
-// owner is whose worktree would lie at a path.
+// owner returns whose worktree would lie at a path.
 func (k Keeper) owner(path string) (id.Agent, bool) {
 	path = filepath.FromSlash(path)
 	if dir := filepath.Dir(path); dir != real(k.Dir) && dir != k.Dir {
@@ -78,7 +78,7 @@ func (k Keeper) owner(path string) (id.Agent, bool) {
 	return child, err == nil
 }
 
-// State is how a worktree stands to the folder that it would be merged into.
+// State describes how a worktree stands to the folder that it would be merged into.
 type State struct {
 	Dirty bool // something in it is not committed
 	Ahead int  // commits that the other has not

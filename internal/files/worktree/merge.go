@@ -12,7 +12,7 @@ import (
 	"ramet/internal/files/git"
 )
 
-// Merged is what a merge did.
+// Merged reports the outcome of a merge.
 type Merged struct {
 	Into      string             // the folder, real path
 	Branch    string             // where it came from; empty: no branch
@@ -21,7 +21,7 @@ type Merged struct {
 	Files     []string           // that changed in the folder
 	Committed bool               // the child had changes that were not committed, and now are
 	Trashed   []files.TrashEntry // ignored files in the folder that were in its way
-	// TreeTrashed is what the trash calls the folder of the tree, if it was removed and held more
+	// TreeTrashed holds what the trash calls the folder of the tree, if it was removed and held more
 	// than git has.
 	TreeTrashed string
 }

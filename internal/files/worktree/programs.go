@@ -18,10 +18,10 @@ import (
 // acts are the local settings with which a repository names programs of its own.
 var acts = []string{"filter.*.clean", "filter.*.smudge", "filter.*.process", "merge.*.driver"}
 
-// mostProgram is how large a file may be that such a setting names.
+// mostProgram limits how large a file may be that such a setting names.
 const mostProgram = 4 << 20
 
-// Programs is the source of the programs that git would run because the configuration of
+// Programs returns the source of the programs that git would run because the configuration of
 // the repository says so; a folder that is in none has none. What the user's own
 // configuration names is the user's.
 func Programs(ctx context.Context) trust.Source {
@@ -74,7 +74,7 @@ func (r repo) programs(ctx context.Context) ([]trust.Thing, error) {
 	return things, nil
 }
 
-// program says whether a setting names a program.
+// program reports whether a setting names a program.
 func program(key string) bool {
 	key = strings.ToLower(key)
 	return slices.ContainsFunc(acts, func(a string) bool {
@@ -83,7 +83,7 @@ func program(key string) bool {
 	})
 }
 
-// named is a line for each file of the repository that a command names.
+// named returns a line for each file of the repository that a command names.
 func named(ground *trust.Ground, command string) (string, error) {
 	var b strings.Builder
 	for _, word := range strings.Fields(command) {
@@ -107,7 +107,7 @@ func named(ground *trust.Ground, command string) (string, error) {
 	return b.String(), nil
 }
 
-// harmless refuses a repository whose own configuration would run programs that nobody
+// harmless refuses a repository whose own configuration would run programs that no person
 // accepted.
 func (r repo) harmless(ctx context.Context, accepts func(trust.Thing) (bool, error)) error {
 	things, err := r.programs(ctx)

@@ -7,7 +7,7 @@ import (
 	"ramet/internal/base/fault"
 )
 
-// Removed is what Remove did.
+// Removed reports the outcome of Remove.
 type Removed struct {
 	Tree
 	BranchDeleted bool

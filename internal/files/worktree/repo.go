@@ -14,7 +14,7 @@ import (
 // repo is a checked-out repository, seen from one of its folders.
 type repo struct {
 	top    string // its folder, real path
-	prefix string // where we stand in it; empty at the top
+	prefix string // where we are in it; empty at the top
 	common string // the repository itself, which its worktrees share
 	git    string // what belongs to this worktree alone
 }
@@ -40,7 +40,7 @@ func open(ctx context.Context, dir string) (repo, error) {
 	return repo{top: filepath.FromSlash(parts[0]), common: real(parts[1]), git: filepath.FromSlash(parts[2]), prefix: strings.TrimSuffix(parts[3], "/")}, nil
 }
 
-// real is the one name of a path, as far as it exists.
+// real returns the one name of a path, as far as it exists.
 func real(path string) string {
 	if r, err := filepath.EvalSymlinks(filepath.FromSlash(path)); err == nil {
 		return r
@@ -48,7 +48,7 @@ func real(path string) string {
 	return filepath.Clean(path)
 }
 
-// head is the commit that is checked out.
+// head returns the commit that is checked out.
 func (r repo) head(ctx context.Context) (string, error) {
 	out, err := run(ctx, r.top, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
 	if f := (*git.Failed)(nil); errors.As(err, &f) && f.Exit == 1 {
@@ -58,13 +58,13 @@ func (r repo) head(ctx context.Context) (string, error) {
 	return strings.TrimSpace(out), err
 }
 
-// dirty says whether something is not committed (changes).
+// dirty reports whether something is not committed (changes).
 func (r repo) dirty(ctx context.Context) (bool, error) {
 	paths, err := r.changes(ctx, false)
 	return len(paths) > 0, err
 }
 
-// signature are the settings that git lacks to write a commit.
+// signature returns the settings that git lacks to write a commit.
 func (r repo) signature(ctx context.Context) ([]string, error) {
 	var out []string
 	for key, value := range map[string]string{"user.name": "ramet", "user.email": "ramet@localhost"} {
@@ -79,7 +79,7 @@ func (r repo) signature(ctx context.Context) ([]string, error) {
 	return out, nil
 }
 
-// merging is the commit that a merge under way brings in.
+// merging returns the commit that a merge under way brings in.
 func (r repo) merging() (string, bool) {
 	b, err := os.ReadFile(filepath.Join(r.git, "MERGE_HEAD"))
 	return strings.TrimSpace(string(b)), err == nil

@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// mostConfig is how large a configuration may be that is looked at here; git looks at larger ones.
+// mostConfig limits how large a configuration may be that is looked at here; git looks at larger ones.
 const mostConfig = 64 << 10
 
-// acting are what a repository's own configuration must hold, in whatever case, to name a program
+// acting lists what a repository's own configuration must hold, in whatever case, to name a program
 // that acts (acts), or another file that might: git reads the name of a section in one piece, on
 // one line, right behind its bracket.
 var acting = [][]byte{[]byte("[filter"), []byte("[merge"), []byte("[include"), []byte("worktreeconfig")}
 
-// tame says that the repository of a folder has its own configuration in one file, and that this
+// tame reports whether the repository of a folder has its own configuration in one file, and that this
 // file names no program: what git would say, without starting it. False: git must be asked. The
-// repository must be one in git's eyes too, which else goes on to look above the folder, and finds
+// repository must be one in git's eyes too, which else continues to look above the folder, and finds
 // the configuration of another.
 func tame(top string) bool {
 	at := filepath.Join(top, ".git")
@@ -47,7 +47,7 @@ func tame(top string) bool {
 	return true
 }
 
-// headed says that git takes these words for the HEAD of a repository.
+// headed reports whether git takes these words for the HEAD of a repository.
 func headed(head string) bool {
 	head = strings.TrimSuffix(head, "\n")
 	return strings.HasPrefix(head, "ref: refs/") || (len(head) == 40 || len(head) == 64) && strings.Trim(head, "0123456789abcdef") == ""

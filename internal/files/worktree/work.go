@@ -14,7 +14,7 @@ import (
 // Trailer names, at the end of a commit that was made for an agent, whose work it is.
 const Trailer = "Ramet-Agent"
 
-// Holds says whether a folder lies in one of the worktrees, there or not.
+// Holds reports whether a folder lies in one of the worktrees, there or not.
 func (k Keeper) Holds(cwd string) bool {
 	rest, err := filepath.Rel(real(k.Dir), filepath.Clean(cwd))
 	if err == nil && rest != "." && filepath.IsLocal(rest) {
@@ -24,7 +24,7 @@ func (k Keeper) Holds(cwd string) bool {
 	return err == nil && rest != "." && filepath.IsLocal(rest)
 }
 
-// Lost says whether a folder should lie in a worktree that is not there.
+// Lost reports whether a folder should lie in a worktree that is not there.
 func (k Keeper) Lost(cwd string) bool {
 	_, err := os.Stat(cwd)
 	return k.Holds(cwd) && os.IsNotExist(err)
@@ -52,7 +52,7 @@ func (k Keeper) Commit(ctx context.Context, t Tree, label, uuid string) error {
 	})
 }
 
-// Work is what a tree holds that the folder it came from has not, and that is its agent's own:
+// Work lists what a tree holds that the folder it came from has not, and that is its agent's own:
 // what came from there without being committed, and is as it came, does not count.
 type Work struct {
 	Branch  string
@@ -81,7 +81,7 @@ func (k Keeper) Work(ctx context.Context, t Tree, into string) (Work, error) {
 	return w, err
 }
 
-// own is what the agent of a tree changed.
+// own lists the changes of a tree's agent.
 type own struct {
 	files []string        // since it left the folder it came from
 	dirty []string        // of these, what is not committed
@@ -117,7 +117,7 @@ func (r repo) own(ctx context.Context, base string) (own, error) {
 	return o, err
 }
 
-// counted are the files whose lines can be compared: git knows them, and they are the agent's.
+// counted returns the files whose lines can be compared: git knows them, and they are the agent's.
 func (o own) counted() map[string]bool {
 	out := make(map[string]bool, len(o.files))
 	for _, name := range o.files {
@@ -156,7 +156,7 @@ func (r repo) stat(ctx context.Context, o own) (string, error) {
 	return strings.Join(words, ", "), nil
 }
 
-// Diff is what the agent of a tree changed since it left the folder it came from, committed or
+// Diff returns what the agent of a tree changed since it left the folder it came from, committed or
 // not; of one path, if there is one. New files that are not committed are only named.
 func (k Keeper) Diff(ctx context.Context, t Tree, into, path string) (string, error) {
 	from, base, err := k.since(ctx, t, into)
@@ -190,7 +190,7 @@ func (k Keeper) Diff(ctx context.Context, t Tree, into, path string) (string, er
 	return out, err
 }
 
-// since is the tree, and the commit at which it and the folder it came from parted.
+// since returns the tree, and the commit at which it and the folder it came from parted.
 func (k Keeper) since(ctx context.Context, t Tree, into string) (repo, string, error) {
 	from, to, err := k.both(ctx, t, into)
 	if err != nil {
@@ -204,7 +204,7 @@ func (k Keeper) since(ctx context.Context, t Tree, into string) (repo, string, e
 	return from, strings.TrimSpace(base), err
 }
 
-// Stands is the branch that is checked out in a folder, and how many files there are not
+// Stands returns the branch that is checked out in a folder, and how many files there are not
 // committed; none: the folder is in no repository, or on no branch. Programs of the repository are
 // not run: where its configuration names some, nothing is said. Every turn asks this, so git is
 // started once where the configuration can be seen to name none (tame), and else twice.
@@ -233,7 +233,7 @@ func Stands(ctx context.Context, dir string) (branch string, changed int, err er
 	return branch, changed, nil
 }
 
-// above is the next folder, from this one upwards, that has a .git; empty: none has. A folder of
+// above returns the next folder, from this one upwards, that has a .git; empty: none has. A folder of
 // that name without a HEAD is no repository, and git passes it by.
 func above(dir string) string {
 	for dir = real(dir); ; {

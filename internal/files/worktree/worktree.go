@@ -7,7 +7,7 @@
 // It promises:
 //
 //   - A worktree begins with the commit that is checked out in the parent's folder.
-//     What is not committed there is not in it, and Tree.Left says so, until somebody brings
+//     What is not committed there is not in it, and Tree.Left says so, until a person brings
 //     it (NoteBrought): while it is as it came it is the parent's work, which is neither
 //     merged nor counted as the child's.
 //   - Where the file system can, its files share their blocks with the parent's.
@@ -24,7 +24,7 @@
 //     (filters, merge drivers) run only if a person accepted them; else UNTRUSTED. No other
 //     repository is asked for anything. Variables GIT_… count for nothing.
 //
-// Files that git ignores are nobody's work here: they are not merged. Git says what is wrong in its own words where nothing
+// Files that git ignores are no agent's work here: they are not merged. Git says what is wrong in its own words where nothing
 // better is known.
 package worktree
 
@@ -48,7 +48,7 @@ import (
 // Keeper keeps the worktrees of one workspace.
 type Keeper struct {
 	Dir string // where they lie; see Folder. Made when needed
-	// Accepts says whether the user has accepted a program that the repository's own
+	// Accepts reports whether the user has accepted a program that the repository's own
 	// configuration names; nil: none.
 	Accepts func(trust.Thing) (bool, error)
 	// Trash gets what git does not have, when a tree is removed or a merge needs its place; one
@@ -58,7 +58,7 @@ type Keeper struct {
 	Clone func(dir *os.Root, name string, perm os.FileMode, src *os.File) error
 }
 
-// Folder is where the worktrees of a workspace lie, by its name.
+// Folder returns where the worktrees of a workspace lie, by its name.
 func Folder(home, workspace string) string {
 	return filepath.Join(home, "workspaces", workspace, "worktrees")
 }
@@ -72,7 +72,7 @@ type Tree struct {
 	Cwd     string   // where in it the child works; only from Make
 	Left    bool     // the parent has changes that are not committed, and not here; only from Make
 	Missing []string // the names of those changes
-	// Brought is how many files came from the parent that are not committed there; whoever
+	// Brought gives how many files came from the parent that are not committed there; whoever
 	// brought them says so.
 	Brought int
 	Gone    bool // the folder is not there any more; only from List
@@ -203,7 +203,7 @@ func (r repo) free(ctx context.Context, name string, child id.Agent) (string, er
 	}
 }
 
-// ours is what our branches begin with in this repository: beside a branch that
+// ours returns what our branches begin with in this repository: beside a branch that
 // is called ramet there can be no ramet/x.
 func (r repo) ours(ctx context.Context) (string, error) {
 	out, err := run(ctx, r.top, "for-each-ref", "--format=%(refname)", "refs/heads/ramet")
@@ -213,7 +213,7 @@ func (r repo) ours(ctx context.Context) (string, error) {
 	return prefix, err
 }
 
-// taken says whether there is a branch of that name, or one below it.
+// taken reports whether there is a branch of that name, or one below it.
 func (r repo) taken(ctx context.Context, branch string) (bool, error) {
 	out, err := run(ctx, r.top, "for-each-ref", "refs/heads/"+branch)
 	return out != "", err

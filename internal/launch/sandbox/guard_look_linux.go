@@ -50,7 +50,7 @@ type index struct {
 	root string
 
 	mu  sync.Mutex
-	top *folder // nil: nobody has looked
+	top *folder // nil: not looked at yet
 }
 
 // look finds everything with a guarded name, and the folders that cannot be read.

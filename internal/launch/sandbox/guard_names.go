@@ -19,7 +19,7 @@ const (
 	hooks           kind = "hooks"      // a folder whose programs git runs
 	top             kind = "top"        // a part of the folder itself, which git takes for a repository
 	part            kind = "part"       // the same, where git does not yet
-	deep            kind = "deep"       // a folder that lies so deep that nobody looks into it
+	deep            kind = "deep"       // a folder that lies so deep that it is not looked into
 )
 
 // names are the ones that are looked after, in small letters.
@@ -62,7 +62,7 @@ func CompletesGuard(name string, has func(name string) bool) bool {
 var harmlessIn = map[string]bool{"extensions.json": true, "readme.md": true, ".gitignore": true, ".gitkeep": true}
 
 // ofRamet reports whether a name in a folder of ours does nothing by itself: ramet writes
-// such while commands run. Runs are data until somebody resumes them; the trash is not read by
+// such while commands run. Runs are data until they are resumed; the trash is not read by
 // what it holds.
 func ofRamet(name string) bool {
 	return name == "runs" || name == "trash" || name == ".gitignore" || strings.HasPrefix(strings.TrimPrefix(name, "."), "agent-history.")

@@ -127,7 +127,7 @@ func (q *quarantine) copyFile(at, to string) error {
 		return err
 	}
 	defer from.Close()
-	// Without the right to execute: nobody should by accident.
+	// Without the right to execute: so that it does not run by accident.
 	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Main is the helper. The binary calls it before anything else: it returns at once
+// Main runs the helper. The binary calls it before anything else: it returns at once
 // in every process that is not the helper, and never in the helper.
 func Main() {
 	if len(os.Args) == 0 || os.Args[0] != marker {
@@ -104,7 +104,7 @@ func runHelper() int {
 }
 
 // keepFiles keeps all files but the three streams from the command: our own, and
-// those that whoever started ramet left open. An open folder leads out of every box.
+// those that the program which started ramet left open. An open folder leads out of every box.
 func keepFiles() error {
 	if unix.CloseRange(controlFD, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) == nil {
 		return nil

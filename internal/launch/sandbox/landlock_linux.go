@@ -102,7 +102,7 @@ func (b *inside) rules() (int, error) {
 	return set, nil
 }
 
-// restrictThread binds this thread, and what it starts, to the ruleset for ever.
+// restrictThread binds this thread, and what it starts, to the ruleset forever.
 func restrictThread(set int) error {
 	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(set), 0, 0); errno != 0 {
 		return errno

@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A command that is started for somebody bears a mark that says for whom. It is a filter of
+// A command that is started for an agent or person bears a mark that says for whom. It is a filter of
 // system calls, which the kernel hands on to everything that the command starts and lets
-// nobody take off: not another session, not another namespace, not an empty environment.
+// nothing takes off: not another session, not another namespace, not an empty environment.
 //
 // The filter permits everything. It answers questions that no kernel understands: the call
 // asked+markSize fails with the error marked, and the call asked+n with answer plus the n-th
@@ -56,7 +56,7 @@ func markProgram(m Mark) program {
 	return p
 }
 
-// bear lets this thread, and what it starts, bear a mark for ever. Without the privilege to
+// bear lets this thread, and what it starts, bear a mark forever. Without the privilege to
 // do just that, the means to gain privileges are given up with it.
 func (m Mark) wear() error {
 	p := markProgram(m)

@@ -17,7 +17,7 @@ func reapChildren(child int) syscall.WaitStatus {
 		pid, err := syscall.Wait4(-1, &status, 0, nil)
 		switch {
 		case err == syscall.EINTR:
-		case err != nil: // somebody else reaped it, as only sweep does
+		case err != nil: // it was reaped already, which only sweep does
 			select {}
 		case pid == child:
 			return status

@@ -9,7 +9,7 @@
 //     namespace. The kernel ends a namespace with its init. Init ends with the command, and when a pipe
 //     from ramet is closed, which the kernel does however ramet dies. An ordinary user needs a user
 //     namespace for it: inside, set-user-id programs (sudo) have no effect, and files of others belong
-//     to nobody. The command has its own /proc where the kernel allows one; in some containers it sees
+//     to no process. The command has its own /proc where the kernel allows one; in some containers it sees
 //     that of the host. What it mounts is gone with it.
 //   - Linux without namespaces: the helper is a subreaper, and kills its descendants until none is left.
 //     A command that kills the helper first escapes; processes that kept its environment are found by it
@@ -82,9 +82,9 @@ type Command struct {
 	// Replace maps files and folders to others that the command finds in their place, read-only. Where the
 	// kernel allows no mounts it finds what is there.
 	Replace map[string]string
-	Output  io.Writer // takes both streams as they come; nil: nobody
+	Output  io.Writer // takes both streams as they come; nil: they are discarded
 	Speaks  *Speech   // nil: it reads nothing, and what it says goes to Output
-	For     *Mark     // for whom it is started: it bears this for ever (Marked); nil: for nobody
+	For     *Mark     // for whom it is started: it bears this forever (Marked); nil: no mark
 }
 
 // Speech connects to a command that stays: the ends of two pipes that are the
@@ -112,7 +112,7 @@ type Box struct {
 	// command leaves below Guarded under a name that other programs execute (package
 	// guard). What has such a name already is kept. Empty: names are not looked after.
 	Guard   string
-	Guarded []string // of Write, those in which somebody else works too; caches are not
+	Guarded []string // of Write, those in which another program works too; caches are not
 	Forbid  []string // with Guard: files that must not come into being, whatever they hold
 	Limits  Limits   // when one is reached, everything of the command is killed
 }

@@ -117,7 +117,7 @@ func (p *program) sockets() {
 	*p = append(*p, in...)
 }
 
-// restrictCalls binds this thread, and what it starts, to the filter for ever.
+// restrictCalls binds this thread, and what it starts, to the filter forever.
 func restrictCalls() error {
 	p, err := buildFilter()
 	if err != nil {
@@ -126,7 +126,7 @@ func restrictCalls() error {
 	return p.install()
 }
 
-// install binds this thread, and what it starts, to a filter for ever.
+// install binds this thread, and what it starts, to a filter forever.
 func (p program) install() error {
 	prog := unix.SockFprog{Len: uint16(len(p)), Filter: &p[0]}
 	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&prog)))

@@ -94,7 +94,7 @@ func parseSocketLine(line string) (inode, path string) {
 // every process, so it remembers.
 type finder struct {
 	mu    sync.Mutex
-	known map[string][]string // inode to paths; none: nobody knows
+	known map[string][]string // inode to paths; none: it is unknown
 }
 
 var whereBound finder
@@ -113,7 +113,7 @@ func (f *finder) find(relative map[string]string) []string {
 			proc := "/proc/" + strconv.Itoa(pid)
 			cwd, err := os.Readlink(proc + "/cwd")
 			if err != nil {
-				continue // of somebody else
+				continue // of another program
 			}
 			files, _ := os.ReadDir(proc + "/fd")
 			for _, file := range files {

@@ -161,7 +161,7 @@ func startHelper(ctx context.Context, o order, temp *tempFolder, output io.Write
 	}
 	err := cmd.Start()
 	if err != nil && group != nil && !groupless.Swap(true) {
-		// The kernel has groups, but lets nobody begin in one: once more, without.
+		// The kernel has groups, but allows no process to begin in one: once more, without.
 		group.remove()
 		pipes.close()
 		return startHelper(ctx, o, temp, output)

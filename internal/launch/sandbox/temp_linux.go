@@ -14,7 +14,7 @@ import (
 	"ramet/internal/base/fault"
 )
 
-// A confined command's temporary folder. Somebody holds a lock in it for as long as
+// A confined command's temporary folder. Another process holds a lock in it for as long as
 // the command may live, so that what a killed ramet left can be told from what is in
 // use:
 //
@@ -44,7 +44,7 @@ func newTemp() (*tempFolder, error) {
 	}
 }
 
-// tryTemp makes one, unless somebody who cleans up takes it for abandoned before its
+// tryTemp makes one, unless another process that cleans up takes it for abandoned before its
 // lock is held.
 func tryTemp() (t *tempFolder, taken bool, err error) {
 	dir, err := os.MkdirTemp("", tempPrefix)
@@ -91,7 +91,7 @@ func (t *tempFolder) remove() {
 const unlockedAge = 24 * time.Hour
 
 // removeAbandoned removes what ramets left that were killed together with their
-// helpers: folders of this user whose lock nobody holds. Links are not followed, and
+// helpers: folders of this user whose lock no process holds. Links are not followed, and
 // whatever cannot be judged stays.
 func removeAbandoned(parent string) {
 	root, err := os.OpenRoot(parent)
@@ -145,7 +145,7 @@ func isOurs(info fs.FileInfo) bool {
 	return ok && int(stat.Uid) == os.Geteuid()
 }
 
-// removeAll removes a folder, also where somebody closed folders in it.
+// removeAll removes a folder, also where another process closed folders in it.
 func removeAll(dir string) {
 	if os.RemoveAll(dir) == nil {
 		return

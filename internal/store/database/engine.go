@@ -8,11 +8,11 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// StartSQLite sets the engine up as ramet uses it, once; whoever makes a handle does it first. Nobody asks
+// StartSQLite sets the engine up as ramet uses it, once; it must precede the first handle. Nothing asks
 // the engine how much memory it holds, so it does not count, which takes a lock for every piece. And a
 // connection has no lock of its own, which the engine would take several times for every column of every
 // row: the driver's connections must not be used by two goroutines at a time anyway, and database/sql sees
-// to that. What connections share is locked as ever. An engine that somebody has used before stays as it is.
+// to that. What connections share is locked as ever. An engine that was used before stays as it is.
 func StartSQLite() { startOnce.Do(startEngine) }
 
 var (
@@ -88,7 +88,7 @@ func leaveLock(_ *libc.TLS, a uintptr) {
 
 func address(l *sync.Mutex) uintptr { return uintptr(unsafe.Pointer(l)) }
 
-// at: Go's memory does not move, and somebody above holds the lock alive.
+// lockAt returns the lock at an address: Go's memory does not move, and the map or a variable keeps the lock alive.
 func lockAt(a uintptr) *sync.Mutex { return *(**sync.Mutex)(unsafe.Pointer(&a)) }
 
 // entryPoint returns a function as C made Go points to it.

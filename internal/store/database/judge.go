@@ -29,7 +29,7 @@ func (u *Undone) Unwrap() error { return u.Err }
 // to be committed says nothing of ours any more.
 const lifeOfServer = `(select coalesce(stats_reset::text, '-') from pg_stat_bgwriter)`
 
-// verdict is what came of a transaction.
+// verdict is the outcome of a transaction.
 type verdict int
 
 const (

@@ -29,9 +29,9 @@ type Line[C any] struct {
 
 	mu      sync.Mutex // guards all below
 	waiting []*waiter[C]
-	leading bool // somebody writes
+	leading bool // a call is being written
 	idle    *sync.Cond
-	failed  error // for ever
+	failed  error // forever
 	closed  bool
 }
 
@@ -50,7 +50,7 @@ func NewLine[C any](o LineOptions[C]) *Line[C] {
 	return l
 }
 
-// Do returns when a call was carried out, or could not be. What came of it stands in the
+// Do returns when a call was carried out, or could not be. What came of it is in the
 // call, if there is no error.
 func (l *Line[C]) Do(ctx context.Context, call C) error {
 	me := &waiter[C]{call: call, wake: make(chan bool, 1)}
@@ -80,7 +80,7 @@ func (l *Line[C]) Do(ctx context.Context, call C) error {
 	return me.err
 }
 
-// wait until the call is carried out, or may lead. A call that nobody has begun with can
+// wait until the call is carried out, or may lead. A call that has not begun can
 // still be taken back.
 func (l *Line[C]) wait(ctx context.Context, me *waiter[C]) (lead bool, err error) {
 	select {
@@ -156,7 +156,7 @@ func (l *Line[C]) take() []*waiter[C] {
 	return batch
 }
 
-// Usable says why nothing is written any more.
+// Usable returns an error if nothing is written any more.
 func (l *Line[C]) Usable() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

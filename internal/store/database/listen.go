@@ -28,7 +28,7 @@ func Channel(prefix, schema string) string {
 
 // Listen hears notifications until ctx ends, and connects again by itself. Whenever it has
 // connected it says ready: something may have been told before. Who cannot connect at all is
-// told why, if strict; otherwise it goes on trying.
+// told why, if strict; otherwise it continues trying.
 //
 // It needs a session of its own: behind a pooler that lends sessions for single
 // transactions it stays silent.

@@ -30,7 +30,7 @@ func patience() time.Duration { return seconds(8) }
 //   - A transaction that writes knows its number from its first round trip on. When the
 //     answer to a commit is lost, the server is asked on another connection what came of
 //     it. So an error of Commit means that nothing was done, unless it is UNKNOWN_OUTCOME.
-//   - Nobody waits without end: 10 s for a connection, and for as long as it waits for locks
+//   - No process waits without end: 10 s for a connection, and for as long as it waits for locks
 //     and 10 s more for a server that says nothing. One that is busy with a reading, or with
 //     what is done Unhurried, is waited for as long as it says so when asked.
 //   - A server that is away for a moment is waited for, 8 s or the connect_timeout of the URL
@@ -61,7 +61,7 @@ func (pg Postgres) lockTimeout() time.Duration {
 type connector struct {
 	pg   Postgres
 	dead atomic.Int64 // when an idle session was found to be dead, in Unix nanoseconds
-	told atomic.Int64 // when somebody was told last that it waits, in Unix nanoseconds
+	told atomic.Int64 // when a caller was notified last that it waits, in Unix nanoseconds
 }
 
 // Driver implements driver.Connector.
@@ -165,10 +165,10 @@ func (pg Postgres) wired() (*pgx.ConnConfig, **wire) {
 	return config, below
 }
 
-// tellAgain is how long nobody is told the same again.
+// tellAgain sets how long the same is not reported again.
 const tellAgain = 30 * time.Second
 
-// tell says for whom somebody waits.
+// tell notifies a caller of the server that it waits for.
 func (c *connector) tell(ctx context.Context) {
 	say, _ := ctx.Value(telling{}).(func(string))
 	if say == nil {
@@ -182,7 +182,7 @@ func (c *connector) tell(ctx context.Context) {
 
 type telling struct{}
 
-// Telling has whoever waits for a server for two seconds, with this context, say so; nil:
+// Telling lets a caller that waits for a server for two seconds, with this context, say so; nil:
 // say nothing.
 func Telling(ctx context.Context, say func(string)) context.Context {
 	return context.WithValue(ctx, telling{}, say)

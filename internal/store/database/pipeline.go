@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Statements go to the server together where nobody has to look at an answer in between: the
+// Statements go to the server together where no answer is needed in between: the
 // beginning of a transaction with its first statement, and its commit with its last one.
 
 type last struct{}
@@ -75,7 +75,7 @@ func (t *transaction) exec(ctx context.Context, query string, args []any) (drive
 	opens := t.opens(b)
 	b.Queue(query, args...)
 	if ends {
-		ctx = context.WithoutCancel(ctx) // nobody would know what came of it
+		ctx = context.WithoutCancel(ctx) // or its outcome would be unknown
 		b.Queue("commit")
 	}
 	results := t.Conn.Conn().SendBatch(ctx, b)

@@ -109,7 +109,7 @@ func innermostReason(err error) string {
 	}
 }
 
-// noTLS is what the driver says where a server does not speak TLS.
+// noTLS is part of the driver's error if a server does not support TLS.
 const noTLS = "server refused TLS"
 
 func placeOf(c *pgx.ConnConfig, schema string) string {
@@ -127,7 +127,7 @@ func PostgresFault(place string, err error) error {
 		return err
 	}
 	if errors.Is(err, context.Canceled) {
-		return err // nobody waits for it any more
+		return err // the caller no longer waits for it
 	}
 	var connect *pgconn.ConnectError
 	var network *net.OpError

@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// lostRemedy is what to do when a connection that was there is there no more.
+// lostRemedy is the hint for when a connection that was there is there no more.
 const lostRemedy = "nothing was done: check that the server runs, then repeat"
 
 // remedyFor returns the hint for a server that cannot be used: by what it said, if it said

@@ -115,7 +115,7 @@ const (
 	lastPause  = 2 * time.Second
 )
 
-// Patience is how long somebody goes on trying while connections are lost.
+// Patience limits how long an operation is retried while connections are lost.
 type Patience struct {
 	Place   string
 	Tries   int           // 0: until the context ends

@@ -106,7 +106,7 @@ func (r *reread) again() bool {
 		}
 		return ok
 	}
-	// A session of its own: whoever has the other one for itself must learn that it is lost.
+	// A session of its own: the caller that owns the other one must learn that it is lost.
 	for until := time.Now().Add(patience()); time.Now().Before(until); {
 		if r.side != nil {
 			r.side.Close()
@@ -135,7 +135,7 @@ func (r *reread) Close() error {
 	return err
 }
 
-// resume goes on with a transaction that only reads on another connection, if everything that was read in it is still
+// resume continues with a transaction that only reads on another connection, if everything that was read in it is still
 // the same there. It returns the rows of the last question, which is the one that is open.
 func (s *session) resume(ctx context.Context, open *question) (last driver.Rows, ok bool) {
 	for until := time.Now().Add(patience()); time.Now().Before(until); {

@@ -36,7 +36,7 @@ var (
 	_ driver.Validator       = (*session)(nil)
 )
 
-// asks says what the server may be silent for while a statement is carried out.
+// asks sets how long the server may be silent while a statement is carried out.
 func (s *session) asks(ctx context.Context) {
 	m := &manner{silence: s.of.pg.lockTimeout() + silenceGrace(), tell: func() { s.of.tell(ctx) }}
 	if patient, _ := ctx.Value(unhurried{}).(bool); patient || !s.writes {
@@ -130,7 +130,7 @@ func (s *session) QueryContext(ctx context.Context, query string, args []driver.
 	return s.rereads(ctx, q, rows), nil
 }
 
-// idleReader is how long a transaction that only reads may be silent: who writes an export
+// idleReader sets how long a transaction that only reads may be silent: who writes an export
 // may be busy with that.
 const idleReader = "10min"
 
@@ -181,7 +181,7 @@ func isolationClause(level sql.IsolationLevel) (string, error) {
 	return "", fmt.Errorf("unsupported isolation: %v", level)
 }
 
-// answer is what came back of the last of some statements.
+// answer describes what came back of the last of some statements.
 type answer struct {
 	tag  string
 	rows [][]string
@@ -223,7 +223,7 @@ type transaction struct {
 	id    string // by which the server knows it; empty: it only reads, or has not begun
 }
 
-// Commit implements driver.Tx. Once it is asked for, it is not cancelled any more: nobody
+// Commit implements driver.Tx. Once it is asked for, it is not cancelled any more: no process
 // would know what came of it.
 func (t *transaction) Commit() error {
 	defer t.over()

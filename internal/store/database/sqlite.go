@@ -22,7 +22,7 @@ import (
 	"ramet/internal/base/fault"
 )
 
-// busyTimeout is how long a statement waits for another process, in milliseconds.
+// busyTimeout sets how long a statement waits for another process, in milliseconds.
 const busyTimeout = 5000
 
 // OpenSQLite makes a handle on a file; params are the driver's. Nothing is opened

@@ -21,12 +21,12 @@ type Rower interface {
 type File struct {
 	Path  string
 	ID    int      // of the application
-	What  string   // it is, for whoever gave another: "a ramet database"
+	What  string   // it is, for a caller that gave another: "a ramet database"
 	Hint  string   // for that one; empty: to give another path
 	Steps []string // from each version to the next
 }
 
-// Version is that of our tables, 0 for an empty file. A stranger's file is refused, and one
+// Version returns the version of our tables, 0 for an empty file. A stranger's file is refused, and one
 // of a newer ramet.
 func (f File) Version(ctx context.Context, q Rower) (int, error) {
 	var app, version, objects int
@@ -41,7 +41,7 @@ func (f File) Version(ctx context.Context, q Rower) (int, error) {
 	if app == f.ID {
 		return version, checkVersion(f.Path, version, len(f.Steps))
 	}
-	// Somebody may be making it: one moment counts.
+	// Another process may be making it: one moment counts.
 	if err := q.QueryRowContext(ctx, `SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)
 		FROM pragma_application_id, pragma_user_version`).Scan(&app, &version, &objects); err != nil {
 		return 0, err
@@ -52,7 +52,7 @@ func (f File) Version(ctx context.Context, q Rower) (int, error) {
 	return version, checkVersion(f.Path, version, len(f.Steps))
 }
 
-// Foreign says that a file is somebody else's.
+// Foreign returns the error for a file of another program.
 func (f File) Foreign() error {
 	hint := "nothing was changed; give another path"
 	if f.Hint != "" {
@@ -61,8 +61,8 @@ func (f File) Foreign() error {
 	return fault.New(fault.StorageForeign, "%s is not %s", f.Path, f.What).WithHint("%s", hint)
 }
 
-// Peek is Version without changing the file: opening one for writing switches it to WAL. What
-// a writer left half done when the power failed nobody can read before it is rolled back.
+// Peek does what Version does without changing the file: opening one for writing switches it to WAL. What
+// a writer left half done when the power failed must be rolled back before it can be read.
 func (f File) Peek(ctx context.Context) (int, error) {
 	version, err := f.peek(ctx, "mode=ro")
 	if halfDone(err) {
@@ -109,11 +109,11 @@ func (f File) Build(ctx context.Context, tx *sql.Tx) error {
 type Tables struct {
 	Place, Schema string
 	Marker        string   // the table with the version
-	Beside        []string // tables of ours that may stand in the same schema, and are not meant
+	Beside        []string // tables of ours that may are in the same schema, and are not meant
 	Steps         []string // from each version to the next
 }
 
-// Version is that of our tables, 0 if there are none. A schema with somebody else's tables
+// Version returns the version of our tables, 0 if there are none. A schema with another program's tables
 // is refused, and one of a newer ramet.
 func (t Tables) Version(ctx context.Context, q Rower) (int, error) {
 	var ours bool

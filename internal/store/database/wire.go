@@ -37,16 +37,16 @@ func tellAfter() time.Duration { return seconds(2) }
 // ErrSilent is the cause where a server did not say anything for too long.
 var ErrSilent = errors.New("the server does not answer")
 
-// manner is how long a server may be silent while something is asked of it.
+// manner describes how long a server may be silent while something is asked of it.
 type manner struct {
 	silence time.Duration
 	// working asks, on another connection, whether the server is still busy with what was
-	// asked on this one; then it may go on being silent. nil: nobody asks, silence is the end.
+	// asked on this one; then it may go on being silent. nil: silence is the end.
 	working func() bool
-	tell    func() // that somebody waits; nil: nobody wants to know
+	tell    func() // reports that a caller waits; nil: not wanted
 }
 
-// wire is the network below a connection. Whoever reads from it while something was asked
+// wire is the network below a connection. A caller that reads from it while something was asked
 // does not wait without end: what counts is progress, not length, so each byte that comes
 // begins a new wait.
 type wire struct {
@@ -60,13 +60,13 @@ type wire struct {
 }
 
 // isNear reports whether the deadline already set is close enough to the wanted one: setting one costs as
-// much as a small answer. Whoever it ends too early waits on.
+// much as a small answer. A wait that it ends too early is continued.
 func isNear(set, wanted time.Time) bool {
 	now := time.Now()
 	return set.After(now) && !set.After(wanted) && 2*set.Sub(now) > wanted.Sub(now)
 }
 
-// ask says that from now on something is asked; nil: that nothing is any more.
+// ask sets what is asked from now on; nil: nothing.
 func (w *wire) ask(m *manner) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -94,7 +94,7 @@ func (w *wire) SetDeadline(t time.Time) error {
 	return w.Conn.SetDeadline(t)
 }
 
-// SetReadDeadline: see SetDeadline.
+// SetReadDeadline does for reads what SetDeadline does.
 func (w *wire) SetReadDeadline(t time.Time) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -176,7 +176,7 @@ func (s *silence) judge(m *manner) error {
 	return fmt.Errorf("%w for %s", ErrSilent, m.silence.Round(time.Second))
 }
 
-// probeTime is what it may take to ask whether a server is still busy for us.
+// probeTime limits how long it may take to ask whether a server is still busy for us.
 const probeTime = 5 * time.Second
 
 // Write gives up where the other side takes nothing for as long as it may be silent.

@@ -38,10 +38,10 @@ func (d *dialect) ForUpdate() string { return ` FOR UPDATE` }
 
 func (d *dialect) Now() string { return `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint` }
 
-// Clock: the server may be on another machine.
+// Clock implements store.Dialect: the server may be on another machine.
 func (d *dialect) Clock() (time.Time, bool) { return time.Time{}, false }
 
-// NextMessages: other transactions may draw numbers in between; only the order
+// NextMessages implements store.Dialect: other transactions may draw numbers in between; only the order
 // counts.
 func (d *dialect) NextMessages(ctx context.Context, tx store.Tx, n int) ([]id.Message, error) {
 	rows, err := tx.QueryContext(ctx, `SELECT nextval('message_ids') FROM generate_series(1, $1)`, n)
@@ -64,7 +64,7 @@ func (d *dialect) NextMessages(ctx context.Context, tx store.Tx, n int) ([]id.Me
 // fewIds are drawn with the lock; more would make one more text to plan for each number of them.
 const fewIds = 8
 
-// Draws: the numbers are drawn for a row that came out of the inner part, and is locked by then: a part that
+// Draws implements store.Dialect: the numbers are drawn for a row that came out of the inner part, and is locked by then: a part that
 // locks is carried out by itself, never merged into what is around it.
 func (d *dialect) Draws(locks string, n int) string {
 	if n > fewIds {
@@ -88,7 +88,7 @@ func (d *dialect) NextLetter(ctx context.Context, tx store.Tx) (int64, error) {
 	return n, err
 }
 
-// Backwards: an index has them in this order. So has the one of all ids, and where the server thinks that much of all
+// Backwards implements store.Dialect: an index has them in this order. So has the one of all ids, and where the server thinks that much of all
 // there is belongs to the agent it walks through what others said since: who knows agents only as a range has one way to put it in order.
 func (d *dialect) Backwards(agent, above, upTo, wanted string) string {
 	return `(agent_uuid, id) > (` + agent + `, ` + above + `) AND (agent_uuid, id) <= (` + agent + `, ` + upTo + `)` + wanted + ` ORDER BY agent_uuid DESC, id DESC`
@@ -168,14 +168,14 @@ func (d *dialect) Bytes() string { return "BYTEA" }
 
 func (d *dialect) Lends() bool { return true }
 
-// LockBlobs: every writer of blobs has a weaker lock on the table until it
+// LockBlobs implements store.Dialect: every writer of blobs has a weaker lock on the table until it
 // commits, so this waits for them and holds off new ones.
 func (d *dialect) LockBlobs(ctx context.Context, tx store.Tx) error {
 	_, err := tx.ExecContext(ctx, `LOCK TABLE blobs IN EXCLUSIVE MODE`)
 	return err
 }
 
-// LockReplies: as LockBlobs. Whoever had to wait looks at the agents afterwards,
+// LockReplies implements store.Dialect: as LockBlobs. A transaction that had to wait looks at the agents afterwards,
 // since a statement's snapshot is taken when it has its locks.
 func (d *dialect) LockReplies(ctx context.Context, tx store.Tx) error {
 	_, err := tx.ExecContext(ctx, `LOCK TABLE replies IN EXCLUSIVE MODE`)
@@ -252,7 +252,7 @@ func (d *dialect) Changes(ctx context.Context, after registry.Cursor, limit int)
 	return out, next, err
 }
 
-// Latest: whoever is in the snapshot has been seen.
+// Latest implements store.Dialect: every transaction in the snapshot has been seen.
 func (d *dialect) Latest(ctx context.Context) (registry.Cursor, error) {
 	var c cursor
 	if err := d.db.QueryRowContext(ctx, `SELECT pg_current_snapshot()::text`).Scan(&c.Seen); err != nil {

@@ -31,7 +31,7 @@ type dialect struct {
 	readers  *sql.DB
 }
 
-// ForUpdate: a writing transaction is immediate and has the whole file.
+// ForUpdate implements store.Dialect: a writing transaction is immediate and has the whole file.
 func (d *dialect) Begin(ctx context.Context) (store.Transaction, error) {
 	return d.writer.BeginTx(ctx, nil)
 }
@@ -40,10 +40,10 @@ func (d *dialect) ForUpdate() string { return "" }
 
 func (d *dialect) Now() string { return `CAST(unixepoch('now', 'subsec') * 1000000 AS INTEGER)` }
 
-// Clock: SQLite reads the same one.
+// Clock implements store.Dialect: SQLite reads the same one.
 func (d *dialect) Clock() (time.Time, bool) { return time.Now(), true }
 
-// NextMessages: rows are never deleted, so the largest id is the last one.
+// NextMessages implements store.Dialect: rows are never deleted, so the largest id is the last one.
 func (d *dialect) NextMessages(ctx context.Context, tx store.Tx, n int) ([]id.Message, error) {
 	first, err := nextID(ctx, tx, "messages")
 	out := make([]id.Message, n)
@@ -51,7 +51,7 @@ func (d *dialect) NextMessages(ctx context.Context, tx store.Tx, n int) ([]id.Me
 	return out, err
 }
 
-// Draws: the database is in this process, but each question takes the way through database/sql. A
+// Draws implements store.Dialect: the database is in this process, but each question takes the way through database/sql. A
 // transaction that writes has the whole file, so that the numbers behind the largest are its own: the
 // first is asked for, and one statement is compiled for any number of them. It stands before what else is asked: a
 // question around the other takes a third longer to compile.
@@ -82,7 +82,7 @@ func nextID(ctx context.Context, tx store.Tx, table string) (int64, error) {
 	return n, err
 }
 
-// Backwards: an index has them in this order.
+// Backwards implements store.Dialect: an index has them in this order.
 func (d *dialect) Backwards(agent, above, upTo, wanted string) string {
 	return `agent_uuid = ` + agent + ` AND id > ` + above + ` AND id <= ` + upTo + wanted + ` ORDER BY id DESC`
 }
@@ -96,7 +96,7 @@ func (d *dialect) Run(ctx context.Context, tx store.Tx, statements []store.State
 	return nil
 }
 
-// Finish leaves the commit to the caller: nobody is far away.
+// Finish leaves the commit to the caller: the database is in this process.
 func (d *dialect) Finish(ctx context.Context, tx store.Tx, statements []store.Statement) (bool, error) {
 	return false, d.Run(ctx, tx, statements)
 }
@@ -107,10 +107,10 @@ func (d *dialect) LockReplies(context.Context, store.Tx) error { return nil }
 
 func (d *dialect) Bytes() string { return "BLOB" }
 
-// Lends: the driver makes a copy for each row.
+// Lends implements store.Dialect: the driver makes a copy for each row.
 func (d *dialect) Lends() bool { return false }
 
-// Announce: a file has no listeners; whoever writes it tells the others itself.
+// Announce implements store.Dialect: a file has no listeners; the process that writes it notifies the others itself.
 func (d *dialect) Announce(string, ...id.Agent) []store.Statement { return nil }
 
 func (d *dialect) Listen(ctx context.Context, _ func(registry.Ring)) error {
@@ -144,7 +144,7 @@ func (d *dialect) Scrub(ctx context.Context) error {
 	return nil
 }
 
-// Changes: one writer at a time commits in the order of ids, so the last ids
+// Changes implements store.Dialect: one writer at a time commits in the order of ids, so the last ids
 // seen are the cursor.
 func (d *dialect) Changes(ctx context.Context, after registry.Cursor, limit int) ([]registry.Change, registry.Cursor, error) {
 	var at store.Position
@@ -166,7 +166,7 @@ func (d *dialect) Changes(ctx context.Context, after registry.Cursor, limit int)
 	return out, cursorAt(at), nil
 }
 
-// Latest: the largest ids are the last ones.
+// Latest implements store.Dialect: the largest ids are the last ones.
 func (d *dialect) Latest(ctx context.Context) (registry.Cursor, error) {
 	var at store.Position
 	err := d.readers.QueryRowContext(ctx, `SELECT coalesce((SELECT max(id) FROM messages), 0), coalesce((SELECT max(id) FROM mail), 0)`).
@@ -178,7 +178,7 @@ func cursorAt(at store.Position) registry.Cursor {
 	return registry.Cursor(base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, "sqlite %d %d", at.Entry, at.Letter)))
 }
 
-// Backup: VACUUM INTO copies one moment without stopping writers, but does not
+// Backup implements store.Dialect: VACUUM INTO copies one moment without stopping writers, but does not
 // sync; so it works on a temporary name.
 func (d *dialect) Backup(ctx context.Context, path string) error {
 	return Deliver(path, func(temp string) error {
@@ -233,7 +233,7 @@ func Deliver(path string, fill func(temp string) error) error {
 	if err := errors.Join(step.Chmod(temp, 0o600), syncFile(temp)); err != nil {
 		return unwritableFile(path, err)
 	}
-	// A link, not a rename: it fails if somebody made the file meanwhile.
+	// A link, not a rename: it fails if another process made the file meanwhile.
 	if err := step.Link(temp, path); errors.Is(err, fs.ErrExist) {
 		return backupExists(path)
 	} else if err != nil {

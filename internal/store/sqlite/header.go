@@ -90,7 +90,7 @@ func (h header) check(path string, size int64) error {
 		return foreignFile(path)
 	case h.pages > 0 && size < h.pages*h.pageSize && !h.walPresent:
 		// With a log, this may be a checkpoint that was broken off after its
-		// first page, by a crash or a full disk. SQLite goes on with it.
+		// first page, by a crash or a full disk. SQLite continues with it.
 		return truncatedFile(path)
 	case h.appID != applicationID && (h.appID != 0 || h.pages > 1 && !h.walPresent):
 		return foreignFile(path)

@@ -28,7 +28,7 @@ func (k keeping) Connect(ctx context.Context) (driver.Conn, error) {
 	return &keeper{conn: full, kept: map[string]*kept{}}, nil
 }
 
-// conn is what database/sql uses of the driver's connections.
+// conn has the methods of the driver's connections that database/sql uses.
 type conn interface {
 	driver.Conn
 	driver.ConnBeginTx
@@ -40,7 +40,7 @@ type conn interface {
 	driver.Validator
 }
 
-// keeper is a connection with its statements. Its owner is whoever holds the
+// keeper is a connection with its statements. Its owner is the holder of the
 // connection: database/sql lets one goroutine use it at a time.
 type keeper struct {
 	conn

@@ -16,7 +16,7 @@ func Look(ctx context.Context, path string) (store.Outline, error) {
 		return store.Outline{}, err
 	}
 	how := "mode=ro"
-	if !h.walPresent { // nobody writes: what lies in the file is all, and SQLite would begin a log to read it
+	if !h.walPresent { // no process writes: what lies in the file is all, and SQLite would begin a log to read it
 		how += "&immutable=1"
 	}
 	db := openHandle(path, how, 1)

@@ -12,7 +12,7 @@ import (
 )
 
 // A new file is empty for a moment, and a first start that is killed leaves it so. A
-// file that held a workspace and is empty now was emptied by somebody. What tells them
+// file that held a workspace and is empty now was emptied by another process. What tells them
 // apart is a mark, kept elsewhere, that is made once the tables are there.
 
 func isMarked(mark string) bool {

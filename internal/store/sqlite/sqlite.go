@@ -33,13 +33,13 @@ var migrations embed.FS
 // applicationID marks our files: "ramt" in SQLite's header.
 const applicationID = 0x72616d74
 
-// busyTimeout is how long a verb waits for another process, in milliseconds.
+// busyTimeout sets how long a verb waits for another process, in milliseconds.
 const busyTimeout = 5000
 
 // Options of Open.
 type Options struct {
 	Cwd  string // folder of agent 0, if it has to be made
-	Mark string // a file elsewhere that says that this database was begun; empty: nobody remembers
+	Mark string // a file elsewhere that says that this database was begun; empty: this is not recorded
 }
 
 // Open opens the workspace in a file, and makes it if there is none. A file that has
@@ -66,7 +66,7 @@ func Open(ctx context.Context, path string, o Options) (*store.Store, error) {
 	return store.New(d.writer, d.readers, d, d.close), nil
 }
 
-// fullLog is how many pages the log has when a write empties it, which takes that write several times as
+// fullLog sets how many pages the log has when a write empties it, which takes that write several times as
 // long as another. A fork adds eight: with SQLite's own thousand it would be one fork in 120. More would
 // cost all others: as long as the log grows, a commit takes longer than in a log that has its size.
 const fullLog = "2000"
@@ -105,13 +105,13 @@ func openHandle(path, params string, connections int) *sql.DB {
 	return db
 }
 
-// close: the writer is the last, since it has synced the folder of the log already; whoever empties the
+// close closes the writer last, since it has synced the folder of the log already; a connection that empties the
 // log and has not does so.
 func (d *dialect) close() error {
 	return errors.Join(d.readers.Close(), d.writer.Close())
 }
 
-// file is what can be known of a database file before SQLite touches it.
+// file holds what can be read from a database file before SQLite opens it.
 type file struct {
 	readOnly bool
 	begun    bool // it held a workspace before
@@ -147,7 +147,7 @@ func prepareFile(path, mark string) (file, error) {
 // examineFile reads the header of a file and reports whether it is a complete one of ours; no header if it could not be read.
 //
 // Size, header and log are three looks. Between them another process may carry its log into the file and remove it, so that
-// the header is newer than the size, and nobody sees the log. Then they fit the next time; what was cut stays so.
+// the header is newer than the size, and no process sees the log. Then they fit the next time; what was cut stays so.
 func examineFile(path string) (info os.FileInfo, h header, err error) {
 	for range 5 {
 		if info, err = os.Stat(path); err != nil {
@@ -174,7 +174,7 @@ func createFile(path string) error {
 	if err := durable.MakeFolder(filepath.Dir(path), 0o700); err != nil {
 		return unwritableFile(path, err)
 	}
-	// Made here, empty, so that nobody else can read it from its first byte.
+	// Made here, empty, so that no other user can read it from its first byte.
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return unwritableFile(path, err)
@@ -218,7 +218,7 @@ func (d *dialect) file() (database.File, error) {
 	return database.File{Path: d.path, ID: applicationID, What: whatItIs, Hint: whatToDo, Steps: steps}, err
 }
 
-// What is said to whoever gives another file.
+// What is said to a caller that gives another file.
 const (
 	whatItIs = "a ramet database"
 	whatToDo = "nothing was changed; give another path with --db"

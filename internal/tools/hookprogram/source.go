@@ -95,7 +95,7 @@ func findHookFiles(g *trust.Ground) (things []trust.Thing, commands []string, er
 	}
 	hooks, err := config.ParseHooks(trust.ConfigurationFile, string(data), true)
 	if err != nil {
-		return things, commands, nil // whoever loads it says so
+		return things, commands, nil // the loader says so
 	}
 	for _, h := range hooks {
 		commands = append(commands, h.Command)

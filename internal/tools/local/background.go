@@ -121,7 +121,7 @@ type jobMemo struct {
 	File    string `json:"file,omitempty"`
 }
 
-// begin starts a command that goes on after its call.
+// begin starts a command that continues after its call.
 func (l *Local) begin(ctx context.Context, c tool.Call, args bashArgs) (tool.Answer, error) {
 	jobs := l.o.Jobs
 	if jobs == nil {

@@ -53,10 +53,10 @@ type job struct {
 	over    chan struct{} // closed when all below is final
 
 	mu    sync.Mutex
-	fresh *ends // what was printed since somebody looked
+	fresh *ends // what was printed since the last look
 	limit [2]int
 	all   *spool
-	more  chan struct{} // closed at the next output; nil: nobody waits
+	more  chan struct{} // closed at the next output; nil: nothing waits
 	seen  int64         // bytes that were handed out
 	total int64
 	how   string // how it ended; empty: it runs

@@ -15,7 +15,7 @@
 //   - write replaces a file only if the conversation has seen it and it did not change
 //     since; edit changes one that the conversation has seen, where it reads as the model
 //     says, and keeps what else changed. A reader sees the old file or the new one.
-//   - What earlier calls saw, and where commands run, stands in the history (tool.Memory):
+//   - What earlier calls saw, and where commands run, is in the history (tool.Memory):
 //     forks and later processes know the same.
 //   - Commands see the environment that was given and no input. What they start dies
 //     with them. Where they are not set free (tool.Confine) they run in the sandbox: writing

@@ -11,7 +11,7 @@ import (
 // matcher finds the lines that a pattern fits.
 type matcher struct {
 	re    *regexp.Regexp
-	must  []byte // a text that stands in every match; empty: none is known
+	must  []byte // a text that is in every match; empty: none is known
 	multi bool   // a match may span lines
 }
 

@@ -41,7 +41,7 @@ func isTrash(folder, name string) bool {
 // isGit knows also the short name that Windows gives to .git.
 func isGit(plain string) bool { return plain == ".git" || plain == "git~1" }
 
-// gitName says the same of a name as it stands in a folder, at once for most.
+// gitName says the same of a name as it is in a folder, at once for most.
 func gitName(name string) bool {
 	if name == "" || name[0] < utf8.RuneSelf && !strings.ContainsRune(".gG", rune(name[0])) {
 		return false

@@ -123,7 +123,7 @@ func (w *walk) run(ctx context.Context, top *folder, rules files.IgnoreFolder) e
 	return context.Cause(ctx)
 }
 
-// enter hands on what is in a folder, and goes on below it.
+// enter hands on what is in a folder, and continues below it.
 func (w *walk) enter(ctx context.Context, f *folder, rules files.IgnoreFolder) {
 	f.users.Store(1)
 	defer f.leave()

@@ -14,7 +14,7 @@ import (
 var moves = text.Regexp(`\b(cd|pushd|popd)\b`)
 
 // tracker asks a shell in which folder it ends: a trap prints that behind a mark, which
-// nobody can guess, on the output as the shell found it. The mark and what follows are no
+// cannot be guessed, on the output as the shell found it. The mark and what follows are no
 // output. A shell that ends without its trap does not say.
 type tracker struct {
 	mark  []byte

@@ -23,7 +23,7 @@ const (
 	Done    = "done"    // the server answered
 	Failed  = "failed"  // the server said that it could not
 	Refused = "refused" // nothing was asked: the server does not run
-	Unknown = "unknown" // nobody knows
+	Unknown = "unknown" // whether it was done is unknown
 )
 
 // Result is the result of a call.

@@ -32,7 +32,7 @@ type connection struct {
 	process *sandbox.Process // nil: it is far away
 	words   *lastWords
 	begun   time.Time
-	oauth   auth.OAuthHandler // nil: nobody logged in
+	oauth   auth.OAuthHandler // nil: no person logged in
 }
 
 // lastWords keeps the end of what a server complains.
@@ -207,7 +207,7 @@ func (c *connection) ending() string {
 func (c *connection) failure(ctx context.Context, s Server, err error) error {
 	why := s.says(err)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		why = fmt.Sprintf("it did not answer within %s", time.Since(c.begun).Round(time.Second)) // whoever asks may have less patience
+		why = fmt.Sprintf("it did not answer within %s", time.Since(c.begun).Round(time.Second)) // the caller may have less patience
 	}
 	if how := c.ending(); how != "" && !strings.HasPrefix(how, "it was ended by signal 9") {
 		why += "; " + how

@@ -16,7 +16,7 @@ import (
 	"ramet/internal/turn/permit"
 )
 
-// Inquire puts a question to a person: DENIED where nobody is there.
+// Inquire puts a question to a person: DENIED where no person is there.
 type Inquire func(ctx context.Context, q permit.Question) (permit.Verdict, error)
 
 // Attend sets the function that answers questions of servers from now on.
@@ -57,7 +57,7 @@ type field struct {
 	} `json:"oneOf"`
 }
 
-// elicit asks a person what a server wants to know, for whoever called it last. Nobody who could be
+// elicit asks a person what a server wants to know, for the agent that called it last. No person who could be
 // asked declines, and so does a question that cannot be put.
 func (p *Pool) elicit(ctx context.Context, server string, q *sdk.ElicitParams) (*sdk.ElicitResult, error) {
 	p.mu.Lock()
@@ -106,7 +106,7 @@ func (p *Pool) elicit(ctx context.Context, server string, q *sdk.ElicitParams) (
 		if said, ok, err := e.put(ctx, e.message, "yes"); err != nil || !ok || said != "yes" {
 			return decline, err
 		}
-	case len(content) == 0: // nobody said anything, which accepts nothing
+	case len(content) == 0: // no person said anything, which accepts nothing
 		return decline, nil
 	}
 	return &sdk.ElicitResult{Action: "accept", Content: content}, nil
@@ -128,7 +128,7 @@ func (e elicitation) put(ctx context.Context, says string, choices ...string) (s
 	case ctx.Err() != nil:
 		return "", false, ctx.Err()
 	case err != nil:
-		return "", false, nil // nobody is there
+		return "", false, nil // no person is there
 	}
 	if chosen, ok := q.Chosen(v.Choice); ok {
 		return chosen, true, nil

@@ -15,7 +15,7 @@ import (
 
 // lines hands on what a server says, one message a line, and drops what is none: banners,
 // blank lines, what it logs ("[info] ready", {"level":"info"}). A message that is too long becomes an answer that says so, so that the
-// conversation goes on.
+// conversation continues.
 type lines struct {
 	from io.ReadCloser
 	in   *bufio.Reader

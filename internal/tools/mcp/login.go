@@ -26,7 +26,7 @@ import (
 )
 
 // pass holds the tokens that a service gave a person who logged in there. It is kept under the name and the
-// address of the server, in a file that only its owner can read: whoever names another address by
+// address of the server, in a file that only its owner can read: so that naming another address by
 // the same name does not get it.
 type pass struct {
 	URL      string           `json:"url"`

@@ -5,19 +5,19 @@
 //
 //   - Nothing starts before it is needed. What tools a server has is kept, by a fingerprint of
 //     how it is started; a server whose tools are known starts with the first call.
-//   - One process for each server of a pool, whoever calls, held as every command is (package
+//   - One process for each server of a pool, for all callers, held as every command is (package
 //     sandbox): it ends with ramet, whatever it does, and with everything that it started. One
-//     that nobody has called for a while is stopped.
+//     that was not called for a while is stopped.
 //   - A call is made once. When the server ends, or does not answer in time, the answer says
 //     that the outcome is unknown, and nothing is repeated. A server that keeps ending is not
-//     started for ever.
+//     started forever.
 //   - What a server says is data: names are made words, schemas objects, answers are bounded,
 //     what it prints besides is dropped, and what is left out is said.
 //   - Hints of a server (that a tool only reads) are shown, and permit nothing.
 //   - A tool that was added or described otherwise since its server was first asked says so, and
 //     rules that only name it do not permit it. Invisible characters are spelled out.
 //
-// Whoever makes a Server decides what it may do: the box, the variables, the folders.
+// The maker of a Server decides what it may do: the box, the variables, the folders.
 package mcp
 
 import (

@@ -19,7 +19,7 @@ type Pool struct {
 	Servers []Server
 	Cache   string        // folder where it is remembered what tools they have
 	Version string        // of ramet, for the servers
-	Idle    time.Duration // after which a server that nobody called is stopped; 0: ten minutes
+	Idle    time.Duration // after which an unused server is stopped; 0: ten minutes
 
 	once   sync.Once
 	life   context.Context // ends with the pool
@@ -28,7 +28,7 @@ type Pool struct {
 	held   map[string]*holder
 	lists  map[string]List // of this process, guarded by mu
 	closed bool
-	// inquire asks a person; nil: nobody is asked. Guarded by mu.
+	// inquire asks a person; nil: no person is asked. Guarded by mu.
 	inquire Inquire
 }
 
@@ -138,7 +138,7 @@ func (p *Pool) give(h *holder, c *connection, broken bool) {
 	}
 }
 
-// rest stops a server that nobody uses.
+// rest stops an unused server.
 func (p *Pool) rest(h *holder) {
 	h.turn <- struct{}{}
 	defer func() { <-h.turn }()

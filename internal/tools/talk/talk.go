@@ -2,7 +2,7 @@
 // ask puts a question) and the tool skill, which reads a skill.
 //
 // They run without asking. A plan is recorded like every result, and people are shown the list. A question uses the same
-// mechanism as permission questions (package permit) on every face; where nobody can be asked, the answer says so at
+// mechanism as permission questions (package permit) on every face; where no person can be asked, the answer says so at
 // once.
 //
 // A skill or a role only takes tools away. The limits of a role are in the history (registry.Limits) and apply to the
@@ -27,7 +27,7 @@ import (
 // Person answers questions.
 type Person interface {
 	// Inquire puts a question of a model, and waits for the answer as long as that takes.
-	// DENIED: nobody can be asked, or nobody answered.
+	// DENIED: no person can be asked, or no person answered.
 	Inquire(ctx context.Context, q permit.Question) (permit.Verdict, error)
 }
 

@@ -147,7 +147,7 @@ func (r Ran) failure(o Occasion) answer {
 			a.why += ": " + words
 		}
 	}
-	if !errors.Is(r.Failed, context.Canceled) { // else somebody wanted it
+	if !errors.Is(r.Failed, context.Canceled) { // else it was wanted
 		a.tell = fmt.Sprintf("the hook of %s (%s) failed: %s", o.Event, text.Line(r.Hook.Command, 80), a.why)
 	}
 	guards := o.Event != Stop && o.Event != SubagentStop && o.Event != PreCompact

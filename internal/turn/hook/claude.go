@@ -14,7 +14,7 @@ import (
 // SettingsFiles are the files of a project that name hooks in the other program's form.
 var SettingsFiles = []string{".claude/settings.json", ".claude/settings.local.json"}
 
-// ParseSettings reads the hooks of such a file. Whatever else stands in it is not read; an event
+// ParseSettings reads the hooks of such a file. Whatever else is in it is not read; an event
 // that does not happen here, and a kind of hook that is none of a command, is a note.
 func ParseSettings(from string, data []byte) (hooks []Hook, notes []string, err error) {
 	var file struct {

@@ -1,7 +1,7 @@
 // Package hook is what programs of the user and of the project are told while agents work, and
 // what follows from their answers. It is pure: package hook/program runs the programs.
 //
-// Hooks stand in two places. Those of .claude/settings.json and settings.local.json keep the
+// Hooks are in two places. Those of .claude/settings.json and settings.local.json keep the
 // contract of the program that these files belong to: its events, its names of tools and
 // arguments, its exit codes and answers. Those of ramet's own configuration ([[hooks]]) have
 // further events, ramet's names, and may be required.

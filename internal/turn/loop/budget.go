@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// longAnswer is the limit of an answer where nobody knows how much the model may
+	// longAnswer is the limit of an answer where it is unknown how much the model may
 	// write nor how much it may read.
 	longAnswer = 32_000
 	// answerLeast is the least that an answer is given room for.
@@ -64,7 +64,7 @@ func (r *turn) allowed(ctx context.Context) (int64, error) {
 }
 
 // uncounted returns a call with what it can have taken at most, where a budget binds and the vendor did
-// not say what it took, or not all of it: else whoever is never told could spend for ever. No token
+// not say what it took, or not all of it: else an agent that is never told could spend forever. No token
 // has less than a byte; came is how many of the answer did, whole says that it came to its end.
 func (r *turn) uncounted(c decorate.RecordedCall, came int64, whole bool) decorate.RecordedCall {
 	u := &c.Usage
@@ -117,7 +117,7 @@ func (r *turn) full() bool {
 // spent counts and tells what a call cost, which was just written.
 func (r *turn) spent(c decorate.RecordedCall) {
 	if r.settle != nil {
-		r.settle(context.Background()) // whoever went away meanwhile
+		r.settle(context.Background()) // although the caller may be gone
 		r.settle = nil
 	}
 	r.out.Usage = r.out.Usage.Plus(c.Usage)

@@ -153,7 +153,7 @@ func (r *turn) carryOut(ctx context.Context, s sketch, p plan) error {
 	if p.to > p.from {
 		err := r.replace(ctx, s, p)
 		if ctx.Err() == nil && (fault.Is(err, fault.ProviderContext) || fault.Is(err, fault.ProviderProtocol) || fault.Is(err, fault.ProviderBadRequest)) {
-			// The work goes on without one.
+			// The work continues without one.
 			return r.replaced(ctx, s, p, placeholderSummary(s.items[p.from:p.to]))
 		}
 		return err

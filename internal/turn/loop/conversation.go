@@ -122,7 +122,7 @@ func (c *Conversation) returns(e history.Entry) bool {
 	return err == nil && c.shaped <= to && n > 0 && c.at(n-1).id <= to
 }
 
-// Aside returns the newest facts that stand in the conversation; empty: none do.
+// Aside returns the newest facts that are in the conversation; empty: none do.
 func (c *Conversation) Aside() string {
 	for _, s := range c.segments() {
 		for i := len(s.items) - 1; i >= 0; i-- {

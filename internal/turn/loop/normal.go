@@ -130,7 +130,7 @@ func (c *Conversation) results(parts []llm.Part) {
 	}
 }
 
-// result puts a result where it belongs, and says whether that is at the end.
+// result puts a result where it belongs, and reports whether that is at the end.
 func (c *Conversation) result(p *llm.Part) bool {
 	if c.group != nil {
 		found := false

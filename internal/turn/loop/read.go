@@ -117,7 +117,7 @@ func sayableParts(parts []llm.Part) []llm.Part {
 
 // importedName returns a tool's name as vendors accept it: a model may have called something
 // by a name that no tool could have. What other programs call our tools has our name: in an
-// imported conversation a model goes on calling what it called before.
+// imported conversation a model continues calling what it called before.
 func importedName(name string) string {
 	if own := toolinfo.FindForeign(name); own != nil {
 		return own.Name

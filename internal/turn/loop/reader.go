@@ -62,7 +62,7 @@ func (r *Reader) Take(e history.Entry) {
 	}
 }
 
-// work reads what is there. It ends with that, so that nobody waits for entries which do not come.
+// work reads what is there. It ends with that, so that nothing waits for entries which do not come.
 func (r *Reader) work() {
 	for {
 		r.mu.Lock()

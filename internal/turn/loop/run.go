@@ -59,7 +59,7 @@ func (c *Conversation) Answerable() error {
 		WithHint("say something first")
 }
 
-// Remember lets tools know what stands in a conversation, and is what is left and open of them.
+// Remember lets tools know what is in a conversation, and is what is left and open of them.
 func Remember(box tool.Box, c *Conversation) tool.Box {
 	for _, one := range box {
 		if m, ok := one.(tool.Memory); ok {
@@ -130,7 +130,7 @@ func (r *turn) steps(ctx context.Context) error {
 	}
 }
 
-// Unknown drafts results for calls that nobody can answer any more: of an answer whose calls were
+// Unknown drafts results for calls that can no longer be answered: of an answer whose calls were
 // carried out one after another until the process ended. The first of them may have happened, the
 // others had not begun, nor had one that waits is true of: it was being asked for.
 func Unknown(calls []llm.Part, waits func(llm.Part) bool) []history.Draft {

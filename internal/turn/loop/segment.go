@@ -214,7 +214,7 @@ type Conversation struct {
 
 // state holds the facts at a place of the conversation.
 type state struct {
-	begun bool  // somebody besides the system spoke
+	begun bool  // a message besides the system's came
 	open  bool  // something waits for an answer
 	size  int64 // bytes of all messages, about
 }

@@ -26,7 +26,7 @@ type reply struct {
 	limit   int64     // of the answer, in tokens
 }
 
-// step asks the model once and carries out what it calls. It says whether the
+// step asks the model once and carries out what it calls. It reports whether the
 // model is to be asked again.
 func (r *turn) step(ctx context.Context) (more bool, err error) {
 	said, err := r.answer(ctx)
@@ -159,7 +159,7 @@ func (r *turn) listen(ctx context.Context) (reply, error) {
 		if !waitFor(ctx, wait) {
 			return said, contextFault(ctx)
 		}
-		r.closed = false // it goes on
+		r.closed = false // it continues
 	}
 }
 

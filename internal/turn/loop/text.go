@@ -99,7 +99,7 @@ func storedPart(p llm.Part) history.Part {
 }
 
 // shown collects what was shown of a reply. Looking for credentials takes time, so it is done
-// when somebody wants the words, not for every piece; one that comes in pieces is found when
+// when the words are wanted, not for every piece; one that comes in pieces is found when
 // it is whole, and a word is handed out when it has ended.
 type shown struct {
 	clean func(string) string
@@ -131,7 +131,7 @@ func (s *shown) words() string {
 	return s.look(n)
 }
 
-// whole is everything.
+// whole returns everything.
 func (s *shown) whole() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

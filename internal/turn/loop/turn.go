@@ -83,7 +83,7 @@ type Turn struct {
 	Schema  *jsonschema.Schema
 	System  []llm.Message // overlays, in front of the context; not part of any history
 	Tree    string        // the same for all agents that share a beginning: their requests meet a warm cache
-	Paused  time.Duration // since the agent last did something; 0: nobody knows
+	Paused  time.Duration // since the agent last did something; 0: unknown
 	Tools   tool.Box
 	Journal Journal
 	Guard   Guard
@@ -94,7 +94,7 @@ type Turn struct {
 	Task    bool    // the turn is the task of a child
 	Learnt  *Window // what other turns learnt of the model; nil: they are not told, nor heard
 	// Heard takes what the user said since the turn began, behind the results of a step. nil:
-	// nobody says anything.
+	// no person says anything.
 	Heard func(context.Context) Heard
 	// Facts returns the text that an agent needs when the older part of its conversation is a
 	// summary: who it is, who works for it. nil or empty: nothing.
@@ -102,10 +102,10 @@ type Turn struct {
 	// Joins returns the entries to write after the results of a message's calls. nil: none.
 	Joins Join
 	// Acting is held from before a message that calls tools is written until all
-	// its results are: no fork comes between. nil: nobody forks.
+	// its results are: no fork comes between. nil: no forks.
 	Acting func(context.Context) (release func(), err error)
 	// Ending is asked when the model has said its last word: what it returns is a notice,
-	// with which the turn goes on; nothing: the turn ends. nil: it ends.
+	// with which the turn continues; nothing: the turn ends. nil: it ends.
 	Ending func(context.Context) (string, error)
 	// Clean takes our own credentials out of a text before it is kept, sent or
 	// shown. nil: there are none.
@@ -116,12 +116,12 @@ type Turn struct {
 // Heard holds the messages of the user while the agent worked.
 type Heard struct {
 	Drafts  []history.Draft
-	Written func(error) // is told, once, whether they stand in the history
+	Written func(error) // is told, once, whether they are in the history
 }
 
 // Limits bound one turn.
 type Limits struct {
-	Steps   int // answers of the model, while nobody is there and no budget binds; 0: 500
+	Steps   int // answers of the model, while no person is there and no budget binds; 0: 500
 	Repeats int // identical answers whose calls fail in a row; 0: 3
 	// Fill is the part of the model's context, in percent, above which room is made; 0: 80.
 	Fill int
@@ -142,7 +142,7 @@ type Outcome struct {
 	Denied int  // of these, how many were not permitted
 	Worked int  // of these, how many did what they were asked
 	Ended  bool // the agent ended itself
-	Began  bool // of the kernel: what was asked stands in the history
+	Began  bool // of the kernel: what was asked is in the history
 }
 
 // Alternative is a model that takes over when the vendor of another is down.

@@ -65,7 +65,7 @@ func windowIn(said string) (int64, bool) {
 }
 
 // tooLong learns from a request that was refused because it was too long, with so much of an
-// answer to follow. It says whether the same conversation may fit with a shorter one.
+// answer to follow. It reports whether the same conversation may fit with a shorter one.
 func (r *turn) tooLong(why error, limit int64) bool {
 	sent := r.tokens()
 	named, ok := windowIn(why.Error())
@@ -100,7 +100,7 @@ var limitWords = text.Regexp(`(?i)max_?(completion_|output_?)?tokens|completion 
 var numbers = text.Regexp(`[0-9][0-9,]{2,9}`)
 
 // tooMuch learns from a request that was refused because more might have been answered than the model may
-// write: tables can be wrong, and a model in none has the limits of its neighbour. It says whether the same
+// write: tables can be wrong, and a model in none has the limits of its neighbour. It reports whether the same
 // request may be taken with the limit that the refusal names.
 func (r *turn) tooMuch(why error, limit int64) bool {
 	said := why.Error()

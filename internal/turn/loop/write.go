@@ -114,7 +114,7 @@ func draftUsage(c decorate.RecordedCall) history.Draft {
 
 // StoppedBy is the cause of a turn's end that a person asked for.
 type StoppedBy struct {
-	By *history.Actor // nil: nobody knows
+	By *history.Actor // nil: unknown
 	error
 }
 

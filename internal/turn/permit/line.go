@@ -203,7 +203,7 @@ func removeBackslashes(s, special string) (string, bool) {
 		switch {
 		case i == len(s):
 			return "", false
-		case s[i] == '\n': // the line goes on
+		case s[i] == '\n': // the line continues
 		case special != "" && strings.IndexByte(special, s[i]) < 0:
 			b.WriteString(s[i-1 : i+1])
 		default:

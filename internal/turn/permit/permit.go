@@ -87,9 +87,9 @@ type Policy struct {
 	// unasked: no mode lets it be written. nil: none is.
 	Acts func(path string) bool
 	// Boxed is told of the first rule that permits a command which runs confined all
-	// the same, at most once. nil: nobody is.
+	// the same, at most once. nil: not reported.
 	Boxed func(a id.Agent, r Rule)
-	// Warn is told what went wrong beside a decision. nil: nobody is.
+	// Warn is told what went wrong beside a decision. nil: not reported.
 	Warn func(a id.Agent, what string)
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time

@@ -25,7 +25,7 @@ type Question struct {
 	Summary string // one line: what would be done
 	Subject string // the whole command line, or the path; may hold anything
 	Whole   string // all that the call would do, where the subject is not; may hold anything
-	Patch   string // all that would change in a file; empty: nothing, or nobody knows
+	Patch   string // all that would change in a file; empty: nothing, or it is unknown
 	Mode    Mode   // of the agent
 	Outside bool   // it would run outside the box that the mode puts commands into
 	Where   string // in which folder it would run, and whether in the background; empty: in the agent's own, and waited for

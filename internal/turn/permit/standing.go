@@ -26,7 +26,7 @@ type Grant struct {
 
 // Standing holds the decisions of persons about an agent so far.
 type Standing struct {
-	Mode   Mode // empty: nobody chose one
+	Mode   Mode // empty: no person chose one
 	Of     id.Agent
 	Grants []Grant
 

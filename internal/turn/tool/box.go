@@ -116,7 +116,7 @@ func (b Box) Find(call llm.Part) (Found, Answer, bool) {
 		return Found{}, Failed("The arguments are no complete JSON object. Nothing was run; send the call again, whole."), false
 	}
 	if b[i].Spec().Schema != nil {
-		return Found{Tool: b[i], Args: call.Args}, Answer{}, true // whoever answers it checks it
+		return Found{Tool: b[i], Args: call.Args}, Answer{}, true // the one that answers it checks it
 	}
 	form := b[i].Spec().Args
 	args, unknown := form.Take(call.Args)
@@ -175,7 +175,7 @@ func meantField(form *shape.Shape, unknown string) string {
 	return text.NearestWord(unknown, names)
 }
 
-// fieldsOf lists what a tool takes, with the members of what stands in lists.
+// fieldsOf lists what a tool takes, with the members of what is in lists.
 func fieldsOf(form *shape.Shape) string {
 	if len(form.Fields()) == 0 {
 		return "It has no fields."

@@ -44,7 +44,7 @@ type Spec struct {
 	Name        string
 	Description string // Markdown, for the model
 	Args        *shape.Shape
-	// Schema is a JSON Schema of the arguments that somebody else checks; then Args is nil.
+	// Schema is a JSON Schema of the arguments that another program checks; then Args is nil.
 	Schema json.RawMessage
 	Access Access
 	// Digest identifies a tool of a server: how the server is reached, and the tool's description and
@@ -146,7 +146,7 @@ func (c *Culprit) Others(tool string) string {
 	return "not carried out, because " + of + " of the same message was refused: " + c.Error() + ". Call again."
 }
 
-// Memory is a tool that knows of earlier calls only what stands in the history, so that
+// Memory is a tool that knows of earlier calls only what is in the history, so that
 // forks and later processes know the same.
 type Memory interface {
 	Tool
@@ -180,8 +180,8 @@ type Narrower interface {
 	Narrow(Box) Box
 }
 
-// Limiter is a Narrower that says by which lists it narrows for now, so that whoever is born
-// meanwhile has no more than its parent. Lists that stand in the history hold anyway.
+// Limiter is a Narrower that says by which lists it narrows for now, so that an agent that is born
+// meanwhile has no more than its parent. Lists that are in the history hold anyway.
 type Limiter interface {
 	Narrower
 	Limits() []history.Limit
@@ -222,7 +222,7 @@ type Answer struct {
 	// File is an image or a document that the model sees beside the text, with its name. It
 	// fits (llm.FitPicture). nil: none.
 	File *llm.Part
-	By   *history.Actor // the person whose answer it is; nil: nobody's
+	By   *history.Actor // the person whose answer it is; nil: no person's
 	// Recorded reports that the result is in the history already: the tool wrote
 	// it together with what it changed.
 	Recorded bool
