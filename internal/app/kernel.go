@@ -11,6 +11,7 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
 	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
 	"ramet/internal/core/registry"
 	"ramet/internal/files"
 	"ramet/internal/kernel"
@@ -179,6 +180,31 @@ func (m *models) modelIn(a agent.Agent, asked llm.Ref, env *kernel.Environment) 
 	return opened, nil
 }
 
+// entriesOfLast bounds how many entries are read to find the model that an agent used last.
+const entriesOfLast = 200
+
+// last returns the model that an agent used last, where neither it, its client nor a setting names one. Zero: there is
+// none, or this process has the environment of its user.
+func (m *models) last(a agent.Agent) llm.Ref {
+	env := m.environment(a)
+	if m.request.Ask == nil || m.request.Config.Model != "" || a.Model != "" || env != nil && env.Get(kernel.ModelVariable) != "" {
+		return llm.Ref{}
+	}
+	for e, err := range m.request.Store.QueryRange(context.Background(), history.Range{Agent: a.ID}, history.Selection{Newest: entriesOfLast, Any: true}) {
+		if err != nil {
+			return llm.Ref{}
+		}
+		if e.Kind != history.Usage {
+			continue
+		}
+		if meta, err := e.Decode(); err == nil && meta.Call != nil {
+			ref, _ := llm.ParseRef(meta.Call.Model)
+			return ref
+		}
+	}
+	return llm.Ref{}
+}
+
 // behind are the models that stand behind another in the configured list. One that
 // cannot be opened is passed over: it could not take over either.
 func (m *models) behind(first llm.Ref, env *kernel.Environment) []kernel.Model {
@@ -213,6 +239,14 @@ func (m *models) named(name string, env *kernel.Environment) (kernel.Model, erro
 		return known, nil
 	}
 	opened := kernel.Model{Ref: ref}
+	if v, err := catalog.Find(ref.Vendor); err == nil && env != nil {
+		if ok, _ := keys.Usable(v); !ok {
+			if err := m.request.Models().KeysChanged(); err != nil { // a key may have been stored since
+				return opened, err
+			}
+			keys = keysFor(m.request.Keys, env)
+		}
+	}
 	options := dial.Options{Scripts: testing.Scripts, Retry: decorate.RetryOptions{First: testing.Retry}, Queue: m.queue}
 	if options.First, options.Stall = m.request.Config.Patience(); testing.Stall > 0 {
 		options.First, options.Stall = testing.Stall, testing.Stall

@@ -57,7 +57,7 @@ func variables(e *kernel.Environment) []string {
 func (p *parts) forKernel() kernel.Parts {
 	r := p.request
 	out := kernel.Parts{
-		Models:  kernel.Models{Model: p.models.model, ModelIn: p.models.modelIn, Effort: llm.Effort(r.Config.Effort), Search: r.Config.Search == "yes"},
+		Models:  kernel.Models{Model: p.models.model, ModelIn: p.models.modelIn, LastModel: p.models.last, Effort: llm.Effort(r.Config.Effort), Search: r.Config.Search == "yes"},
 		Toolbox: kernel.Toolbox{Tools: p.tools.box, Guard: p.policy, Hooks: hooksOf(r), Files: states(r, p.work)},
 		Prompts: kernel.Prompts{
 			System: func(a agent.Agent) ([]llm.Message, error) {

@@ -37,12 +37,38 @@ func cutVariable(pair, name string) (string, bool) {
 
 // environments remembers which client's environment an agent works with.
 type environments struct {
-	mu sync.Mutex
-	of map[id.Agent]*Environment
+	mu      sync.Mutex
+	of      map[id.Agent]*Environment
+	changed chan struct{} // closed when one is lent; nil: no turn waits for that
+}
+
+// lent returns a channel that is closed when a client lends an environment.
+func (e *environments) lent() <-chan struct{} {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.changed == nil {
+		e.changed = make(chan struct{})
+	}
+	return e.changed
+}
+
+// tell notifies the turns that wait for a key.
+func (e *environments) tell() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.changed != nil {
+		close(e.changed)
+		e.changed = nil
+	}
 }
 
 // Lend lets the turns of an agent, and of those forked below it from now on, use a client's environment; nil changes nothing.
 func (k *Kernel) Lend(a id.Agent, e *Environment) {
+	k.lend(a, e)
+	k.environments.tell()
+}
+
+func (k *Kernel) lend(a id.Agent, e *Environment) {
 	if e == nil {
 		return
 	}

@@ -95,7 +95,10 @@ func (p *agentProcess) refuse(err error) {
 
 // do carries out one job.
 func (p *agentProcess) do(j *job) {
-	if j.woken && !p.woken(j) { // nobody takes such a job back
+	if j.woken && p.awaitKey(j) {
+		return
+	}
+	if j.woken && !p.woken(j) { // no client withdraws such a job
 		j.finish(p.kernel, loop.Outcome{}, nil)
 		p.settled(p.kernel.ctx) // until now it was about to work
 		return
@@ -200,7 +203,8 @@ type Turn struct{ job *job }
 // Exec asks for one turn of an agent. One that is under way is waited for. When
 // ctx ends the turn is stopped; its history says so.
 func (k *Kernel) Exec(ctx context.Context, a id.Agent, prompt Prompt) (*Turn, error) {
-	k.Lend(a, prompt.Environment)
+	k.lend(a, prompt.Environment)
+	defer k.environments.tell() // a turn that waits for its key finds this prompt, and the key
 	j := &job{ctx: history.Unattended(ctx), prompt: prompt, task: prompt.Task, entered: prompt.Task, by: history.ActorOf(ctx)}
 	if prompt.Again {
 		if err := k.again(ctx, a, j); err != nil {

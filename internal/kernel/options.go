@@ -60,6 +60,9 @@ type Models struct {
 	Model func(a agent.Agent, asked llm.Ref) (Model, error)
 	// ModelIn is Model for a client of an environment that asks for no turn.
 	ModelIn func(a agent.Agent, asked llm.Ref, e *Environment) (Model, error)
+	// LastModel returns the model with which an agent continues that a letter wakes, where neither it nor a setting
+	// names one: the model that it used last. Zero: Model chooses. nil: Model chooses for all.
+	LastModel func(a agent.Agent) llm.Ref
 	// Effort is how hard models are to think where the agent was not told; empty: as
 	// their table says.
 	Effort llm.Effort

@@ -4,6 +4,7 @@
 //	working      a turn is under way; how: thinks, writes, runs bash, compacts, stopping
 //	asks         a call waits for a person's permission
 //	waits        for mail, and of whom
+//	needs a key  a turn that a letter began waits for the key of its model; its variable
 //	idle         nothing is under way
 //	done         its task ended well
 //	failed       its last turn, or its task, ended badly; why
@@ -33,6 +34,7 @@ const (
 	Working     Word = "working"
 	Asks        Word = "asks"
 	Waits       Word = "waits"
+	NeedsKey    Word = "needs a key"
 	Idle        Word = "idle"
 	Done        Word = "done"
 	Failed      Word = "failed"
@@ -64,7 +66,12 @@ type State struct {
 }
 
 // Busy reports whether there is something to stop.
-func (s State) Busy() bool { return s.Word == Working || s.Word == Asks || s.Word == Waits }
+func (s State) Busy() bool {
+	return s.Word == Working || s.Word == Asks || s.Word == Waits || s.Word == NeedsKey
+}
+
+// Resumes reports whether a prompt without words continues what the agent did.
+func (s State) Resumes() bool { return s.Word == Interrupted || s.Word == NeedsKey }
 
 // Finished reports whether it has done what it was there for, well or not.
 func (s State) Finished() bool { return s.Word == Done || s.Word == Failed }
@@ -86,6 +93,8 @@ func (s State) Short(letters int) string {
 	switch {
 	case s.Word == Working && s.Detail != "":
 		return text.Line(s.Detail, letters)
+	case s.Word == NeedsKey && s.Detail != "":
+		return text.Line(s.String(), letters)
 	case s.Word == Waits && s.Detail != "":
 		return text.Line("waits "+s.Detail, letters)
 	}

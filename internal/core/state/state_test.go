@@ -50,6 +50,7 @@ func TestOneFunction(t *testing.T) {
 		{"damaged", agent.Running, state.Nobody, state.State{}, state.Ending{Kind: history.Usage, Meta: []byte("{")}, "idle"},
 		{"at work here", agent.Running, state.Kernel, state.State{Word: state.Working, Detail: state.Runs("bash")}, answered, "working: runs bash"},
 		{"asks", agent.Running, state.Kernel, state.State{Word: state.Asks}, answered, "asks"},
+		{"needs a key", agent.Running, state.Nobody, state.State{Word: state.NeedsKey, Detail: "X_API_KEY"}, answered, "needs a key: X_API_KEY"},
 		{"at work where nobody can be asked", agent.Running, state.Kernel, state.State{}, answered, "working: works elsewhere"},
 		{"its kernel is gone", agent.Running, state.Gone, state.State{}, answered, "interrupted: the process that ran it ended"},
 		{"killed", agent.Dead, state.Nobody, state.State{}, dead("", "killed", answered), "killed"},

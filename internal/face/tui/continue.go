@@ -9,7 +9,6 @@ import (
 
 	"ramet/internal/base/text"
 	"ramet/internal/core/agent"
-	"ramet/internal/core/state"
 	"ramet/internal/operation/session"
 )
 
@@ -21,8 +20,8 @@ func (m *root) goOnAll() tea.Cmd {
 	}
 	var cut []agent.Agent
 	for _, a := range m.agents.All {
-		if a.Status == agent.Running && m.agents.States[a.ID].Word == state.Interrupted && !strings.HasPrefix(a.Name, session.RunName) &&
-			!m.busy(m.screen(a.ID)) {
+		if a.Status == agent.Running && m.agents.States[a.ID].Resumes() && !strings.HasPrefix(a.Name, session.RunName) &&
+			!m.occupied(m.screen(a.ID)) {
 			cut = append(cut, a)
 		}
 	}

@@ -10,6 +10,14 @@ func (m *root) busy(s *screen) bool {
 	return s.working() || m.agents != nil && m.agents.States[s.agent].Busy()
 }
 
+// needsKey reports whether an agent waits for the key of its model, which a prompt of this terminal may bring.
+func (m *root) needsKey(s *screen) bool {
+	return !s.working() && m.agents != nil && m.agents.States[s.agent].Word == state.NeedsKey
+}
+
+// occupied reports whether prompts to an agent wait.
+func (m *root) occupied(s *screen) bool { return m.busy(s) && !m.needsKey(s) }
+
 // stoppable says whether there is something to stop where the user is.
 func (m *root) stoppable() bool { return m.now.barrier != nil || m.now.shell != nil || m.busy(m.now) }
 
@@ -51,7 +59,7 @@ func (m *root) clock(s *screen) {
 // while a person is asked, but that keys become the question's when its quiet time is over.
 func (m *root) moving() bool {
 	q := m.question()
-	return m.busy(m.now) && (q == nil || q.Quiet(m.o.Now()))
+	return m.occupied(m.now) && (q == nil || q.Quiet(m.o.Now()))
 }
 
 // tone is how a state is drawn.
@@ -59,7 +67,7 @@ func tone(s state.State) style {
 	switch s.Word {
 	case state.Working, state.Waits:
 		return good
-	case state.Asks, state.Interrupted:
+	case state.Asks, state.NeedsKey, state.Interrupted:
 		return warn
 	case state.Failed:
 		return bad

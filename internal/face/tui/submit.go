@@ -5,7 +5,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"ramet/internal/core/state"
 )
 
 // submit sends what stands in the prompt.
@@ -40,11 +39,11 @@ func (m *root) prompt(said string) tea.Cmd {
 // goOn continues what was interrupted.
 func (m *root) goOn() tea.Cmd {
 	a, ok := m.agent()
-	if !ok || m.busy(m.now) || m.workspace == nil {
+	if !ok || m.occupied(m.now) || m.workspace == nil {
 		return nil
 	}
 	unanswered := m.now.transcript.read && m.now.open()
-	if m.agents.States[a.ID].Word != state.Interrupted && !unanswered {
+	if !m.agents.States[a.ID].Resumes() && !unanswered {
 		return nil
 	}
 	if _, err := m.writable(); err != nil {

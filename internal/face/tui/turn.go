@@ -21,7 +21,7 @@ func (m *root) sent(said string) {
 
 // next begins the turn of the oldest message that waits, if the agent is free and is as it was meant to be.
 func (m *root) next(s *screen) tea.Cmd {
-	if m.workspace == nil || s.agent == "" || m.busy(s) || s.stopping || len(s.changes) > 0 || len(s.queue) == 0 {
+	if m.workspace == nil || s.agent == "" || m.occupied(s) || s.stopping || len(s.changes) > 0 || len(s.queue) == 0 {
 		return nil
 	}
 	said := s.queue[0]

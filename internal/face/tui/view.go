@@ -133,6 +133,9 @@ func (m *root) progress(w int) string {
 	if s.barrier != nil {
 		return warn.of(cut(spinner[m.frame%4]+" The fork is waiting for running tools · Esc cancels", w))
 	}
+	if m.needsKey(s) && !s.stopping {
+		return warn.of(line(m.agents.States[a.ID].String()+". Press Enter to resume with your key, or Esc to stop.", w))
+	}
 	if m.busy(s) || s.stopping {
 		text := spinner[m.frame%4] + " " + word
 		if !s.live.since.IsZero() {

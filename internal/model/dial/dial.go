@@ -112,7 +112,7 @@ func Model(ref llm.Ref, o Options) (llm.Provider, error) {
 			WithHint("set GOOGLE_CLOUD_PROJECT, or project in [vendors.%s] of your configuration", v.Name)
 	}
 	if o.Access.Key == "" && o.Access.Base == "" && !v.Local && !v.Free && o.Tokens == nil {
-		return nil, fault.New(fault.ProviderAuth, "there is no key for %s", v.Name).
+		return nil, fault.New(fault.ProviderAuth, "%w", &llm.MissingKey{Vendor: v.Name, Variable: v.KeyVariable()}).
 			WithHint("set %s, or store one with `ramet auth set %s`", v.KeyVariable(), v.KeyOwner())
 	}
 	if strings.ContainsFunc(o.Access.Key, func(r rune) bool { return r <= ' ' || r > '~' }) {

@@ -12,7 +12,7 @@
 // MakeHome returns the rows of the home screen for the terminal, the page and HTTP: one for each living agent,
 // grouped by what a person can do about it.
 //
-//	needs you   asks, failed, interrupted
+//	needs you   asks, needs a key, failed, interrupted
 //	working     works, waits, or left a command running
 //	done        its task succeeded; the newest first
 //	idle        nothing is running

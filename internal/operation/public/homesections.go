@@ -26,7 +26,7 @@ func HomeSections() []HomeSection { return []HomeSection{NeedsYou, Working, Done
 // GroupOf is the group of a state.
 func GroupOf(s state.State) HomeSection {
 	switch s.Word {
-	case state.Asks, state.Failed, state.Interrupted:
+	case state.Asks, state.NeedsKey, state.Failed, state.Interrupted:
 		return NeedsYou
 	case state.Working, state.Waits:
 		return Working
@@ -114,6 +114,9 @@ func (f HomeFacts) row(a agent.Agent) HomeEntry {
 	}
 	if r.Group == NeedsYou && r.State.Word != state.Asks && r.State.Detail != "" {
 		r.Said = r.State.Detail
+	}
+	if r.State.Word == state.NeedsKey {
+		r.Said = r.State.String()
 	}
 	if r.Group == Working && !w.AskedAt.IsZero() {
 		r.Since, r.Ticks = w.AskedAt, true

@@ -10,7 +10,6 @@ import (
 	"ramet/internal/base/id"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/mail"
-	"ramet/internal/core/state"
 	"ramet/internal/kernel"
 	"ramet/internal/turn/loop"
 )
@@ -51,7 +50,7 @@ func (w Turns) ContinueAll(ctx context.Context) ([]Continued, error) {
 	var cut []agent.Agent
 	for _, a := range all.All { // parents come before children
 		runs[a.ID] = strings.HasPrefix(a.Name, RunName) || runs[a.Parent]
-		if a.Status == agent.Running && !runs[a.ID] && all.States[a.ID].Word == state.Interrupted {
+		if a.Status == agent.Running && !runs[a.ID] && all.States[a.ID].Resumes() {
 			cut = append(cut, a)
 		}
 	}

@@ -8,7 +8,7 @@ export interface Money {
 
 // State is what an agent does, or how it ended.
 export interface State {
-  word: "working" | "asks" | "waits" | "idle" | "done" | "failed" | "interrupted" | "killed";
+  word: "working" | "asks" | "waits" | "needs a key" | "idle" | "done" | "failed" | "interrupted" | "killed";
   detail?: string | null;
 }
 

@@ -27,13 +27,13 @@ export function Badge({ tone, title, children }: { tone: Tone; title?: string | 
 }
 
 const stateTones: Record<State["word"], Tone> = {
-  working: "busy", asks: "warn", waits: "busy", idle: "quiet", done: "good", failed: "bad", interrupted: "warn", killed: "quiet",
+  working: "busy", asks: "warn", waits: "busy", "needs a key": "warn", idle: "quiet", done: "good", failed: "bad", interrupted: "warn", killed: "quiet",
 };
 
 // stateOf is what an agent does, as the server says it; busy says that it can be stopped.
 export function stateOf(a: Agent): { word: string; more: string; tone: Tone; busy: boolean } {
   const s = a.state ?? { word: "idle" as const }, detail = s.detail ?? "";
-  const busy = s.word === "working" || s.word === "asks" || s.word === "waits";
+  const busy = s.word === "working" || s.word === "asks" || s.word === "waits" || s.word === "needs a key";
   const word = s.word === "working" && detail ? detail : s.word === "waits" && detail ? "waits " + detail : s.word;
   return { word: oneLine(word, 40), more: oneLine(s.word + (detail ? ": " + detail : ""), 300), tone: stateTones[s.word] ?? "quiet", busy };
 }
