@@ -7,15 +7,14 @@ import (
 	"ramet/internal/base/chain"
 )
 
-// Cursors are opaque: what is in them may change with any version. They hold the place
-// of the last record of a page, so that records that come later, which stand before it,
-// move nothing.
+// Cursors are opaque: their content may change with any version. They hold the place of the last record of a
+// page, so that newer records, which are listed before it, move nothing.
 const (
 	cursorVersion = 1
 	cursorBytes   = 1 + 8 + 4
 )
 
-// FormatCursor makes the cursor that goes on after a place in the order of arrival.
+// FormatCursor makes the cursor of the page after a place in the order of arrival.
 func FormatCursor(place int64) string {
 	b := binary.BigEndian.AppendUint64([]byte{cursorVersion}, uint64(place))
 	return base64.RawURLEncoding.EncodeToString(append(b, cursorSum(b)...))

@@ -18,7 +18,7 @@ const (
 	MaxObject  = 256 << 10 // metrics_json, context_json
 )
 
-// field is one of a record, as requests name it.
+// field describes a field of a record, as requests name it.
 type field struct {
 	name    string
 	must    bool // has to be there to create a record
@@ -76,7 +76,7 @@ var fields = sync.OnceValue(func() []field {
 	}
 })
 
-// Form is what a field takes beyond what the type of the record's field says.
+// Form is a restriction of a field beyond the type that it has in the record.
 type Form string
 
 // The forms.
@@ -85,7 +85,7 @@ const (
 	Object Form = "object" // an object, or a string that holds one
 )
 
-// Input is a field as clients send it, for those who describe requests.
+// Input is a field as clients send it, for descriptions of requests.
 type Input struct {
 	Name    string
 	Must    bool // it has to be there to create a record
@@ -95,7 +95,7 @@ type Input struct {
 	Form    Form // empty: as the record has it
 }
 
-// Inputs are all fields that requests may name.
+// Inputs returns all fields that requests may name.
 func Inputs() []Input {
 	out := make([]Input, len(fields()))
 	for i, f := range fields() {

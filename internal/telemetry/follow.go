@@ -23,11 +23,11 @@ type Follow struct {
 	items  map[string]*item
 	spans  map[string]*item // the same, by span
 	calls  map[string]*call // by trace and span
-	here   fieldValues      // what the process says of itself; nil: all was said
+	here   fieldValues      // about this process; nil: it was delivered
 	out    []Delivery
 }
 
-// Next takes the next event of the log and gives what follows from it.
+// Next reads the next event of the log and returns the deliveries that follow from it.
 func (f *Follow) Next(e run.Event) []Delivery {
 	f.out = nil
 	at := timeOf(e, f.last)
@@ -99,8 +99,7 @@ func (f *Follow) reset(e run.Event) {
 	}
 }
 
-// RunAbout is what only the process knows that carries out a launch. Empty fields say
-// nothing.
+// RunAbout describes the process that carries out a launch. Empty fields are not recorded.
 type RunAbout struct {
 	Host        string
 	Environment string
@@ -109,9 +108,8 @@ type RunAbout struct {
 	GitRunTag   string
 }
 
-// Here says who carries out what follows: the present launch, or the next, is told with
-// the next event. Call it after the events that were in the log already, so that they
-// give what they gave before.
+// Here describes the process that carries out the present launch, or the next one. The next event delivers it.
+// Call it after the events that were in the log already, so that they give the same deliveries again.
 func (f *Follow) Here(a RunAbout) {
 	f.here = nil
 	for name, value := range map[string]string{"host": a.Host, "environment": a.Environment, "trigger_type": a.TriggerType,
@@ -125,16 +123,15 @@ func (f *Follow) Here(a RunAbout) {
 	}
 }
 
-// Stop says that the process ends without the run having ended, for a reason (a fault's
-// code and message), so that nothing stays running in the telemetry that does not run.
-// The log does not say so; if a later process continues the launch, its end counts.
+// Stop closes the records of a process that ends before the run does, for a reason (a fault's code and message).
+// The log does not hold this; if a later process continues the launch, its end counts.
 func (f *Follow) Stop(code, message string, at time.Time) []Delivery {
 	if f.now == nil || f.now.ended {
 		return nil
 	}
 	why := reason{orFailed(code), message, ""}
 	status := why.status()
-	if why.code == interrupted { // by a signal: somebody wanted it
+	if why.code == interrupted { // by a signal: it was wanted
 		status = Cancelled
 	}
 	at = laterTime(f.last, truncateTime(at))
@@ -142,7 +139,7 @@ func (f *Follow) Stop(code, message string, at time.Time) []Delivery {
 	end := func(r record, more fieldValues) { out = append(out, r.end(status, at, why, more)) } // of a copy: it may go on
 	for _, c := range slices.Backward(f.now.open) {
 		if c.call != nil {
-			end(*c.record, c.call.cut())
+			end(*c.record, c.call.lostEvidence())
 		} else {
 			end(*c.record, nil)
 		}
@@ -154,8 +151,8 @@ func (f *Follow) Stop(code, message string, at time.Time) []Delivery {
 	return out
 }
 
-// Partial says that not all of the newest launch was delivered: what arrived is true, and
-// something is missing. It says nothing of a launch that did not end well.
+// Partial marks the newest launch as partial, because not all of it was delivered. A launch that did not end well
+// stays as it is.
 func (f *Follow) Partial(why string) []Delivery {
 	if f.now == nil || !f.now.ended || f.state != run.Done {
 		return nil
@@ -163,7 +160,7 @@ func (f *Follow) Partial(why string) []Delivery {
 	return []Delivery{patchDelivery(f.now.eventID, fieldValues{"status": Partial, "error_summary": cutLines(why, MaxSummary)})}
 }
 
-// Launch is the run_id of the newest launch; empty: there was none.
+// Launch returns the run_id of the newest launch, or "" before the first.
 func (f *Follow) Launch() string {
 	if f.now == nil {
 		return ""

@@ -11,11 +11,11 @@ import (
 // call is one call of a model.
 type call struct {
 	record
-	about fieldValues // its context; nil: its end was told
+	about fieldValues // its context; nil once its end is delivered
 }
 
-// cut is what changes when a call ends without saying how: nobody wrote its evidence.
-func (c *call) cut() fieldValues {
+// lostEvidence returns the change for a call that was cut off: its evidence was never written.
+func (c *call) lostEvidence() fieldValues {
 	if c.about["evidence_path"] == nil {
 		return nil
 	}
@@ -24,8 +24,8 @@ func (c *call) cut() fieldValues {
 	return fieldValues{"context_json": about.object()}
 }
 
-// call takes any event of a model's call. The record is found by trace and span, so that
-// there is one for each, whatever the log says first.
+// call reads an event of a model's call. The record is found by trace and span, so that there is one for each call,
+// whichever event comes first.
 func (f *Follow) call(e run.Event, at time.Time) {
 	c, known := f.calls[e.TraceID+e.SpanID], true
 	if c == nil {
@@ -48,7 +48,7 @@ func (f *Follow) call(e run.Event, at time.Time) {
 	if c.ended && c.about != nil { // it was taken for cut off, and then it came
 		more["context_json"] = c.about.object()
 	}
-	c.about = nil // all is told of it, and there are many calls
+	c.about = nil // there are many calls
 	f.add(c.end(end.status, at, end.why, more))
 }
 
@@ -57,7 +57,7 @@ type ending struct {
 	status  Status
 	why     reason
 	took    int64 // milliseconds
-	timed   bool  // somebody measured it
+	timed   bool  // took was measured
 	metrics fieldValues
 }
 
@@ -106,8 +106,8 @@ func withLatency(d ending, ms int64) ending {
 	return d
 }
 
-// callBegins creates the record of a call; of one whose start nobody wrote, and of an
-// answer of the cache, finished.
+// callBegins creates the record of a call. That of a call without a start in the log, and of an answer from the
+// cache, is finished.
 func (f *Follow) callBegins(e run.Event, at time.Time) *call {
 	p := run.ReadPayload[run.CallStart](e.Payload) // of another event, the id alone
 	l, parent, attempt, name := f.now, f.now.parent(), 1, p.CallID

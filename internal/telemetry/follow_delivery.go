@@ -35,7 +35,7 @@ func (d Delivery) Path() string {
 	return Collection + "/" + d.EventID
 }
 
-// record is what is remembered of one that was created.
+// record remembers a record that was created.
 type record struct {
 	eventID string
 	runID   string
@@ -84,7 +84,7 @@ func patchDelivery(eventID string, f fieldValues) Delivery {
 	return Delivery{http.MethodPatch, eventID, f.object()}
 }
 
-// end is the delivery of how a record ended. more may be nil.
+// end delivers the end of a record. more may be nil.
 func (r *record) end(status Status, at time.Time, why reason, more fieldValues) Delivery {
 	again := r.ended
 	r.ended = true
@@ -104,14 +104,13 @@ func (r *record) end(status Status, at time.Time, why reason, more fieldValues) 
 	return patchDelivery(r.eventID, f)
 }
 
-// reason is the reason why something did not end well.
 type reason struct{ code, message, details string }
 
 func (w reason) summary() string {
 	return cutLines(joinReason(w.code, w.message), MaxSummary)
 }
 
-// status of what ended for a reason.
+// status returns the status of a record that ended for a reason.
 func (w reason) status() Status {
 	switch w.code {
 	case "":

@@ -1,7 +1,6 @@
 package telemetry
 
 import (
-	"hash/fnv"
 	"strconv"
 	"strings"
 	"time"
@@ -111,7 +110,7 @@ func (f *Follow) finished(e run.Event, id string, why reason, outputs int, at ti
 				r.ErrorSummary = why.summary()
 			}
 		})
-	case it.ended && why.code == interrupted: // with its launch; the reason that is told now is the better one
+	case it.ended && why.code == interrupted: // with its launch; this reason is the better one
 		f.add(patchDelivery(it.eventID, fieldValues{"status": why.status(), "error_summary": why.summary()}))
 		return
 	case it.ended:
@@ -133,7 +132,7 @@ func (f *Follow) finished(e run.Event, id string, why reason, outputs int, at ti
 	}
 }
 
-// abandonCalls closes the calls of an item that ends: whoever made them is gone.
+// abandonCalls closes the calls of an item that ends.
 func (f *Follow) abandonCalls(it *item, at time.Time) {
 	l := f.now
 	kept := l.open[:0]
@@ -148,22 +147,15 @@ func (f *Follow) abandonCalls(it *item, at time.Time) {
 	l.open = kept
 }
 
-// fresh is a unit whose run_id was not given below this launch; else the id of what it
-// stands for tells it apart. Two that have one sum are told apart for nothing, and always alike.
+// fresh returns a name for a unit whose run_id is not used below this launch yet. The id tells apart units of one name.
 func (l *launch) fresh(job JobType, unit string, attempt int, id string) string {
-	name := nameHash(RunID(l.runID, job, unit, attempt))
+	name := RunID(l.runID, job, unit, attempt)
 	if l.names[name] {
 		unit += "~" + spanOf(id)
-		name = nameHash(RunID(l.runID, job, unit, attempt))
+		name = RunID(l.runID, job, unit, attempt)
 	}
 	l.names[name] = true
 	return unit
-}
-
-func nameHash(name string) uint64 {
-	h := fnv.New64a()
-	h.Write([]byte(name))
-	return h.Sum64()
 }
 
 func countNoun(n int, what string) string {

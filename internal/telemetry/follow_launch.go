@@ -8,7 +8,7 @@ import (
 	"ramet/internal/run"
 )
 
-// launch is one process's work at the run.
+// launch is the work of one process on the run.
 type launch struct {
 	record
 	node     *record // of the state that the run is in; nil: not known
@@ -16,7 +16,7 @@ type launch struct {
 	gates    map[string]*record // that are running
 	gateRuns map[string]int
 	open     []*child        // in the order of beginning
-	names    map[uint64]bool // sums of the run_ids below it: there are many
+	names    map[string]bool // the run_ids below it
 	counts   counts
 	resuming bool // only events of a resume so far
 }
@@ -81,7 +81,7 @@ func (f *Follow) launch(from, first run.Event, at time.Time) {
 	if from.Type == run.WorkItemFailed || span == "" { // the span of an item, which has its own record
 		span = spanOf(runID)
 	}
-	l := &launch{visits: map[run.State]int{}, gates: map[string]*record{}, gateRuns: map[string]int{}, names: map[uint64]bool{}}
+	l := &launch{visits: map[run.State]int{}, gates: map[string]*record{}, gateRuns: map[string]int{}, names: map[string]bool{}}
 	l.record = record{eventID: EventID(f.run, string(Launch), "", strconv.Itoa(f.n)), runID: runID, span: span, start: at}
 	f.now, f.why = l, reason{}
 	about := fieldValues{"trace_id": first.TraceID, "span_id": span, "launch": f.n}
@@ -107,7 +107,7 @@ func (l *launch) below(job JobType, unit string, attempt int) record {
 	return record{runID: runID, eventID: EventID(l.runID, string(job), unit, strconv.Itoa(attempt))}
 }
 
-// parent is what a child without a nearer parent belongs to.
+// parent returns the record that a child without a nearer parent belongs to.
 func (l *launch) parent() *record {
 	if l.node != nil {
 		return l.node
@@ -174,7 +174,7 @@ func (f *Follow) step(e run.Event, at time.Time) {
 	f.why = reason{}
 }
 
-// ending remembers why the run will end; of one that has ended, it is told at once.
+// ending remembers why the run will end. The reason of one that has ended is delivered at once.
 func (f *Follow) ending(why reason) {
 	if !f.now.ended {
 		f.why = why
@@ -219,7 +219,7 @@ func (f *Follow) closeAll(at time.Time, how Status, why reason) {
 func (f *Follow) close(c *child, at time.Time, how Status, why reason) {
 	var more fieldValues
 	if c.call != nil {
-		more = c.call.cut()
+		more = c.call.lostEvidence()
 	}
 	f.add(c.end(how, at, why, more))
 }
@@ -234,7 +234,7 @@ func (l *launch) closed(r *record) {
 	}
 }
 
-// cloned records the repository that the run works on.
+// cloned records the first repository that the run works on.
 func (f *Follow) cloned(clones []run.Clone) {
 	at := slices.IndexFunc(clones, func(c run.Clone) bool { return c.URL != "" })
 	if at < 0 {

@@ -16,9 +16,8 @@ import (
 // drawn once and never changes.
 var namespace = [16]byte{0x6f, 0x0b, 0x53, 0x4c, 0x1e, 0xd8, 0x5a, 0x47, 0x9e, 0x21, 0x7c, 0x90, 0x4d, 0x36, 0xb2, 0xaf}
 
-// EventID is the event_id of what the parts name: run, unit, attempt. The same parts
-// give the same id on every machine and for ever; parts that are split elsewhere
-// ("ab","c" and "a","bc") give another. It is a UUID of version 5: SHA-1 over the
+// EventID returns the event_id of the parts run, unit and attempt. The same parts give the same id on every
+// machine, always; parts that are split elsewhere ("ab","c" and "a","bc") give another. It is a UUID of version 5: SHA-1 over the
 // namespace and, of each part, its length as 8 bytes, big-endian, and its bytes.
 func EventID(parts ...string) string {
 	h := sha1.New()
@@ -57,9 +56,8 @@ func readEventID(s string) (string, *FieldError) {
 	return strings.ToLower(s), nil
 }
 
-// RunID is the run_id of what ran below a launch: <launch>-<job_type>-<unit>-a<attempt>.
-// What run_ids cannot hold is replaced, and a long one cut; then a hash of the whole
-// keeps two units apart.
+// RunID returns the run_id of a record below a launch: <launch>-<job_type>-<unit>-a<attempt>. Characters that
+// run_ids cannot hold are replaced, and a long one is cut; then a hash of the whole keeps two units apart.
 func RunID(launch string, job JobType, unit string, attempt int) string {
 	whole := fmt.Sprintf("%s-%s-%s-a%d", launch, job, unit, attempt)
 	if checkRunID(whole) == nil {

@@ -8,9 +8,8 @@ import (
 	"ramet/internal/base/fault"
 )
 
-// FieldError is one thing that is wrong with a request, and where: Pointer is an RFC
-// 6901 JSON pointer into the body, "" for the whole; of a parameter of the query it is
-// "/query/NAME".
+// FieldError is an error in a request. Pointer is an RFC 6901 JSON pointer into the body, "" for the whole body,
+// "/query/NAME" for a parameter of the query.
 type FieldError struct {
 	Pointer    string `json:"pointer"`
 	Message    string `json:"message"`
@@ -28,11 +27,11 @@ func (e FieldError) Error() string {
 	return s
 }
 
-// Invalid is all that is wrong with a request. It comes inside a fault INVALID_FIELD.
+// Invalid holds all errors in a request. A fault INVALID_FIELD wraps it.
 type Invalid struct {
 	Fields []FieldError // one or more, at most maxComplaints
-	// Malformed says that the body is no JSON at all, or not one that two programs
-	// are sure to read alike (a key twice, broken UTF-8).
+	// Malformed is set for a body that is no JSON, or that two programs may read differently (a key twice, broken
+	// UTF-8).
 	Malformed bool
 }
 
@@ -47,7 +46,7 @@ func (e *Invalid) Error() string {
 	return s
 }
 
-// Details are the fields that an error is about; none if it is about something else.
+// Details returns the fields that an error is about; none if it is about something else.
 func Details(err error) []FieldError {
 	if e := (*Invalid)(nil); errors.As(err, &e) {
 		return e.Fields
@@ -67,7 +66,7 @@ func (e *Invalid) add(f FieldError) {
 	}
 }
 
-// err is the fault, or nil if nothing is wrong.
+// err returns the fault, or nil if nothing is wrong.
 func (e *Invalid) err(what string) error {
 	if len(e.Fields) == 0 {
 		return nil

@@ -73,7 +73,7 @@ func parseNew(body []byte) (New, *Invalid) {
 	return n, trouble
 }
 
-// FormatNew is a body that creates a record; ParseNew reads it.
+// FormatNew returns the body that creates a record; ParseNew reads it.
 func FormatNew(r Record) ([]byte, error) {
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -143,8 +143,7 @@ func parsePatch(body []byte) (Patch, *Invalid) {
 	return p, trouble
 }
 
-// check is what must hold between fields. blame is the field that is told of an end
-// before the start.
+// check compares fields with each other. blame is the pointer of the error about an end before the start.
 func (r *Record) check(blame string) *FieldError {
 	switch {
 	case r.EndTime != nil && r.EndTime.Before(r.StartTime):

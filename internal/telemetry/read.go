@@ -24,8 +24,7 @@ type member struct {
 	value jsontext.Value
 }
 
-// readMembers takes an object apart. It refuses what two programs could read
-// differently.
+// readMembers splits an object into its members. It refuses texts that two programs could read differently.
 func readMembers(body []byte) ([]member, *Invalid) {
 	if trouble := checkBody(body); trouble != nil {
 		return nil, trouble
@@ -71,41 +70,22 @@ func checkBody(body []byte) *Invalid {
 		return &Invalid{Malformed: true, Fields: []FieldError{*complain("is empty, where a JSON object belongs")}}
 	case len(body) > MaxBody:
 		return &Invalid{Fields: []FieldError{*complain("has %d bytes, over the limit of %d", len(body), MaxBody)}}
-	case nestingDepth(body) > MaxDepth:
-		return &Invalid{Fields: []FieldError{*tooDeep(body)}}
+	}
+	if complaint := checkDepth(body); complaint != nil {
+		return &Invalid{Fields: []FieldError{*complaint}}
 	}
 	return nil
 }
 
-// nestingDepth returns the nesting depth of a JSON text.
-func nestingDepth(text []byte) (deepest int) {
-	now, inside := 0, false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case inside && c == '\\':
-			i++
-		case c == '"':
-			inside = !inside
-		case inside:
-		case c == '{' || c == '[':
-			now++
-			deepest = max(deepest, now)
-		case c == '}' || c == ']':
-			now--
-		}
-	}
-	return deepest
-}
-
-// tooDeep points at the first value that is nested too deep.
-func tooDeep(text []byte) *FieldError {
-	complaint := complain("nested deeper than %d", MaxDepth)
+// checkDepth points at the first value that is nested too deep. Other errors are found later.
+func checkDepth(text []byte) *FieldError {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(text))
 	for {
 		if _, err := dec.ReadToken(); err != nil {
-			return complaint // no JSON either
+			return nil
 		}
 		if dec.StackDepth() > MaxDepth {
+			complaint := complain("nested deeper than %d", MaxDepth)
 			complaint.Pointer = string(dec.StackPointer())
 			return complaint
 		}

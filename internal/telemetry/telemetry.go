@@ -210,7 +210,7 @@ type change struct {
 	set  func(*Record)
 }
 
-// Fields are the names of the fields that a patch changes.
+// Fields returns the names of the fields that a patch changes.
 func (p Patch) Fields() []string {
 	out := make([]string, len(p.changes))
 	for i, c := range p.changes {

@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	// MaxTree is how many records a tree may have.
+	// MaxTree limits the records of a tree.
 	MaxTree = 100_000
-	// MaxLevels is how deep a tree is drawn; what is deeper hangs on the last level.
+	// MaxLevels limits the levels of a tree; deeper records are children of the last level.
 	MaxLevels = 200
 )
 
@@ -51,7 +51,7 @@ func BuildTree(root Record, below []Record) Branch {
 			nodes[host].count++
 			nodes = append(nodes, node{record: &below[i], host: host, level: nodes[host].level + 1})
 		}
-		delete(of, run) // nobody comes twice
+		delete(of, run) // a record appears once
 	}
 	// From the leaves up: a host stands before those that it hosts.
 	var out Branch

@@ -8,8 +8,8 @@ import (
 	"ramet/internal/base/fault"
 )
 
-// Turn makes the telemetry of one turn of an agent outside runs: a worker, and an
-// llm_call below it for each call of a model. It is used by one goroutine at a time.
+// Turn makes the telemetry of one turn of an agent outside runs: a worker, with an llm_call below it for each call
+// of a model. It is used by one goroutine at a time.
 type Turn struct {
 	record
 	agent, name, trace string
@@ -45,7 +45,7 @@ type TurnCall struct {
 	CacheRead  int64
 	CacheWrite int64
 	NanoUSD    int64
-	Priced     bool // false: nobody knows the price
+	Priced     bool // NanoUSD is known
 }
 
 // TurnEnd describes the end of a turn. Code is empty if it ended well.
@@ -132,7 +132,7 @@ func (t *Turn) End(e TurnEnd) []Delivery {
 	}
 	why := reason{e.Code, e.Message, ""}
 	status := why.status()
-	if e.Code == interrupted { // by a signal: somebody wanted it
+	if e.Code == interrupted { // by a signal: it was wanted
 		status = Cancelled
 	}
 	sums := fieldValues{"llm_calls": t.calls}

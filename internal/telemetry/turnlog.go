@@ -29,13 +29,13 @@ type TurnlogOptions struct {
 	// Path is the file that says how far the histories were followed.
 	Path string
 	Host string
-	// Look is how often the feed is read; 0: a second.
+	// Look is the interval between reads of the feed; 0: a second.
 	Look time.Duration
-	// Tell is told that the store cannot be read now, and when it can again; nil: nobody is.
+	// Tell receives a message when the store cannot be read, and when it can again; may be nil.
 	Tell func(string)
 }
 
-// Turnlog is kept by one goroutine at a time.
+// Turnlog follows the histories of a workspace. It is used by one goroutine at a time.
 type Turnlog struct {
 	TurnlogOptions
 	at    registry.Cursor
@@ -44,7 +44,7 @@ type Turnlog struct {
 	asked map[id.Agent]history.Entry // the newest words of the user, before a call followed
 	last  map[id.Agent]*Turn         // that ended, for hooks that ran then
 	early map[id.Agent][]TurnHook
-	runs  map[id.Agent]bool // whether an agent stands below a run
+	runs  map[id.Agent]bool // whether an agent is below a run
 }
 
 // page limits the entries that are read at once.
@@ -71,7 +71,7 @@ func KeepTurnlog(ctx context.Context, o TurnlogOptions) error {
 		case ctx.Err() != nil:
 			return nil
 		case fault.Is(err, fault.InvalidID):
-			b.at = "" // of another database: from the beginning, told twice is the same
+			b.at = "" // of another database: from the beginning, which does no harm
 		case fault.Is(err, fault.StorageUnreachable) || fault.Is(err, fault.Locked):
 			if more = false; !away {
 				b.tell("turns of agents are recorded when the store answers again: " + err.Error())
@@ -101,8 +101,7 @@ func (b *Turnlog) tell(what string) {
 	}
 }
 
-// rewind goes back to the place that was kept: what was read behind it, perhaps not to its
-// end, is read again, and told twice is the same.
+// rewind goes back to the place that was kept. Entries after it are read again; the same deliveries twice do no harm.
 func (b *Turnlog) rewind() {
 	b.at = b.kept
 	clear(b.open)
@@ -126,8 +125,8 @@ func (b *Turnlog) read(ctx context.Context) (more bool, err error) {
 		}
 	}
 	b.at = next
-	// A turn that is under way is read again from its beginning by the next one who
-	// follows; so the place is kept only where no turn is.
+	// The next process reads a turn that is under way again from its beginning; so the place is kept only between
+	// turns.
 	if len(b.open) == 0 && b.at != b.kept {
 		if err := durable.WriteFile(b.Path, []byte(string(b.at)+"\n"), 0o600); err != nil {
 			return false, err
@@ -137,7 +136,7 @@ func (b *Turnlog) read(ctx context.Context) (more bool, err error) {
 	return len(changes) == page, nil
 }
 
-// follow takes one entry.
+// follow reads one entry.
 func (b *Turnlog) follow(ctx context.Context, e history.Entry) error {
 	switch e.Kind {
 	case history.User, history.Usage, history.Interrupted, history.Killed, history.ToolResult, history.Command:
@@ -194,12 +193,12 @@ func (b *Turnlog) begin(ctx context.Context, e history.Entry, c history.Call) (*
 	t, deliveries := BeginTurn(s)
 	b.Put(deliveries...)
 	b.open[e.Agent] = t
-	b.hooked(e.Agent, t)
+	b.recordEarlyHooks(e.Agent, t)
 	return t, nil
 }
 
-// call records a call; one that does not lead to another ends the turn. Those of another program
-// that went over the wire never do: its turn ends with an entry that sums them up, and is no call.
+// call records a call; one that does not lead to another ends the turn. A call of another program through the
+// gateway never does: its turn ends with an entry that sums up its calls.
 func (b *Turnlog) call(t *Turn, e history.Entry, m history.Meta) {
 	c := *m.Call
 	if !m.Summed() {
@@ -230,7 +229,7 @@ func (b *Turnlog) end(a id.Agent, how TurnEnd) {
 	}
 }
 
-// below reports whether an agent stands below a run, or is its own.
+// below reports whether an agent belongs to a run.
 func (b *Turnlog) below(ctx context.Context, a id.Agent) (bool, error) {
 	if known, ok := b.runs[a]; ok {
 		return known, nil
@@ -276,8 +275,8 @@ func (b *Turnlog) hook(e history.Entry) {
 	}
 }
 
-// hooked records the hooks that ran before a turn began.
-func (b *Turnlog) hooked(a id.Agent, t *Turn) {
+// recordEarlyHooks records the hooks that ran before a turn began.
+func (b *Turnlog) recordEarlyHooks(a id.Agent, t *Turn) {
 	for _, h := range b.early[a] {
 		b.Put(t.Hook(h)...)
 	}

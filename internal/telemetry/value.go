@@ -213,7 +213,7 @@ func Statuses() []Status { return slices.Clone(statuses) }
 // JobTypes lists all of them.
 func JobTypes() []JobType { return slices.Clone(jobTypes) }
 
-// StatusWords are the words that requests may use: the statuses, and their aliases.
+// StatusWords returns the words that requests may use: the statuses, and their aliases.
 func StatusWords() []string {
 	var out []string
 	for _, s := range statuses {

@@ -17,14 +17,13 @@ type Config struct {
 	JSON     bool // http/json instead of http/protobuf
 	Gzip     bool
 	Timeout  time.Duration
-	Resource []Attribute // who sends
+	Resource []Attribute // the sender
 }
 
 // Attribute of a resource.
 type Attribute struct{ Key, Value string }
 
-// Configure reads the OTEL_* variables. Not ok: spans are not asked for. version is that
-// of ramet.
+// Configure reads the OTEL_* variables; not ok if they ask for no spans. version is that of ramet.
 func Configure(env func(string) string, version string) (c Config, ok bool, err error) {
 	of := func(name string) string { // that of traces goes before the one of all signals
 		if v := strings.TrimSpace(env("OTEL_EXPORTER_OTLP_TRACES_" + name)); v != "" {
@@ -75,8 +74,8 @@ func Configure(env func(string) string, version string) (c Config, ok bool, err 
 	return c, true, nil
 }
 
-// readEndpoint of the traces: the variable of traces as it is, the one of all signals with the
-// path of traces behind it.
+// readEndpoint returns the endpoint of traces: their own variable unchanged, or that of all signals followed by the
+// path of traces.
 func readEndpoint(env func(string) string) (string, error) {
 	name := "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"
 	address := strings.TrimSpace(env(name))

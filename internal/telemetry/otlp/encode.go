@@ -16,16 +16,16 @@ const scope = "ramet/internal/telemetry"
 // common/v1/common.proto.
 
 func encodeProto(resource []Attribute, spans []span) []byte {
-	var who []byte
+	var sender []byte
 	for _, a := range resource {
-		who = data(who, 1, keyValue(attribute{a.Key, a.Value}))
+		sender = data(sender, 1, keyValue(attribute{a.Key, a.Value}))
 	}
 	var scoped []byte
 	scoped = data(scoped, 1, data(nil, 1, scope))
 	for _, s := range spans {
 		scoped = data(scoped, 2, s.proto())
 	}
-	all := data(nil, 1, who)
+	all := data(nil, 1, sender)
 	all = data(all, 2, scoped)
 	return data(nil, 1, all)
 }
@@ -53,7 +53,7 @@ func (s span) proto() []byte {
 	return data(b, 15, status)
 }
 
-// kind of the span: internal or client.
+// kind returns the kind of the span: internal or client.
 func (s span) kind() int {
 	if s.client {
 		return 3
@@ -91,11 +91,11 @@ func anyValue(v any) []byte {
 
 type object = map[string]any
 
-// encodeJSON is the same in OTLP's JSON: ids are hex, 64-bit numbers are text.
+// encodeJSON encodes spans as OTLP's JSON: ids are hex, 64-bit numbers are text.
 func encodeJSON(resource []Attribute, spans []span) []byte {
-	who := []object{}
+	sender := []object{}
 	for _, a := range resource {
-		who = append(who, jsonPair(attribute{a.Key, a.Value}))
+		sender = append(sender, jsonPair(attribute{a.Key, a.Value}))
 	}
 	list := []object{}
 	for _, s := range spans {
@@ -118,7 +118,7 @@ func encodeJSON(resource []Attribute, spans []span) []byte {
 		}
 		list = append(list, one)
 	}
-	out, err := json.Marshal(object{"resourceSpans": []object{{"resource": object{"attributes": who},
+	out, err := json.Marshal(object{"resourceSpans": []object{{"resource": object{"attributes": sender},
 		"scopeSpans": []object{{"scope": object{"name": scope}, "spans": list}}}}})
 	if err != nil {
 		panic("otlp: " + err.Error()) // numbers come from JSON, so they are finite
@@ -151,7 +151,7 @@ func jsonValue(v any) object {
 // The wire format of protocol buffers, as far as spans need it. The library for it is what tests
 // read with; before main it looks at the program's file, and every command would wait for that.
 
-// kind tells in which form the value of a field is written.
+// kind is the form in which the value of a field is written.
 type kind uint64
 
 // The kinds.
@@ -164,7 +164,7 @@ const (
 	fixed32 kind = 5
 )
 
-// head writes which field follows, and how.
+// head writes the number of the field that follows, and its kind.
 func head(b []byte, field int, k kind) []byte {
 	return binary.AppendUvarint(b, uint64(field)<<3|uint64(k))
 }
@@ -239,7 +239,7 @@ func extent(b []byte, k kind) (v, length uint64, n int) {
 	return v, length, n
 }
 
-// rejected reads how many spans a collector did not take, out of a protobuf answer.
+// rejected reads the number of spans that a collector rejected from a protobuf answer.
 func rejected(answer []byte) int64 {
 	var n int64
 	each(answer, func(field int, k kind, _ uint64, inner []byte) {

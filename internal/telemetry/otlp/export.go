@@ -30,7 +30,7 @@ type Options struct {
 	Client *http.Client    // nil: one of our own
 	Pauses []time.Duration // before each further try; nil: 1, 2 and 4 s
 	Delay  time.Duration   // how long spans wait for others; 0: 1 s
-	Report func(error)     // told of what was dropped, by one goroutine; nil: see Dropped
+	Report func(error)     // receives what was dropped, from one goroutine; nil: see Dropped
 }
 
 // Exporter sends spans in the background. All methods are safe for concurrent use; those of
@@ -81,15 +81,14 @@ func New(c Config, o Options) *Exporter {
 	return x
 }
 
-// Put takes what happened: the spans of the records that ended with it are sent.
+// Put sends the spans of the records that end with the deliveries.
 func (x *Exporter) Put(all ...telemetry.Delivery) {
 	if x != nil {
 		x.take(all, true)
 	}
 }
 
-// Learn takes what happened before, in another process, so that records that began there
-// can end here. It sends nothing.
+// Learn reads deliveries of an earlier process, so that records that began there can end here. It sends nothing.
 func (x *Exporter) Learn(all ...telemetry.Delivery) {
 	if x != nil {
 		x.take(all, false)
@@ -120,7 +119,7 @@ func (x *Exporter) take(all []telemetry.Delivery, send bool) {
 	}
 }
 
-// apply gives the record as a delivery leaves it; not ok: it is none of ours, or was sent.
+// apply returns the record after a delivery; not ok if it is unknown, or was sent.
 func (x *Exporter) apply(d telemetry.Delivery) (telemetry.Record, bool) {
 	if d.Method == http.MethodPost {
 		n, err := telemetry.ParseNew(d.Body)
@@ -169,7 +168,7 @@ func (x *Exporter) Dropped() int64 {
 	return x.dropped
 }
 
-// Flush returns when all that was put before was sent or dropped, or when ctx ends.
+// Flush returns when everything that was put before is sent or dropped, or when ctx ends.
 func (x *Exporter) Flush(ctx context.Context) error {
 	if x == nil {
 		return nil
@@ -193,7 +192,7 @@ func (x *Exporter) Flush(ctx context.Context) error {
 	}
 }
 
-// Close stops sending; Flush first. What waits is dropped.
+// Close stops sending; call Flush first. Spans that wait are dropped.
 func (x *Exporter) Close() {
 	x.mu.Lock()
 	x.closed = true
@@ -236,7 +235,7 @@ func (x *Exporter) serve(ctx context.Context) {
 	}
 }
 
-// gather waits for more spans, or until somebody wants them sent.
+// gather waits for more spans, or until they are to be sent at once.
 func (x *Exporter) gather(ctx context.Context) bool {
 	t := time.NewTimer(x.Delay)
 	defer t.Stop()
@@ -258,7 +257,7 @@ func (x *Exporter) batch() []span {
 	return out
 }
 
-// deliver sends a batch, with all its tries, and says how many spans were lost.
+// deliver sends a batch, with all retries, and returns how many spans were lost.
 func (x *Exporter) deliver(ctx context.Context, spans []span) (int64, error) {
 	encode, kind := encodeProto, "application/x-protobuf"
 	if x.JSON {
@@ -287,11 +286,10 @@ func (x *Exporter) deliver(ctx context.Context, spans []span) (int64, error) {
 	}
 }
 
-// maxWait limits how long a collector can make us wait.
+// maxWait limits the delay that a collector can ask for.
 const maxWait = 30 * time.Second
 
-// ask sends one request. wait is how long the collector wants to be left alone before
-// another try; negative: there is no use in one.
+// ask sends one request. wait is the delay that the collector asks for before a retry; negative: do not retry.
 func (x *Exporter) ask(ctx context.Context, body []byte, kind string) (lost int64, wait time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, x.Timeout)
 	defer cancel()

@@ -15,11 +15,11 @@ import (
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// span is one that has ended.
+// span is a span that has ended.
 type span struct {
 	trace, id, parent []byte
 	name              string
-	client            bool // it asks somebody; else it is internal
+	client            bool // else it is internal
 	start, end        time.Time
 	attributes        []attribute
 	status            int // 0: not said, 1: ok, 2: error
@@ -59,7 +59,7 @@ type about struct {
 	HTTPStatus   *int64   `json:"http_status"`
 }
 
-// spanOf is the span of a record that ended; not ok: it has no ids, or has not ended.
+// spanOf returns the span of a record; not ok if it has no ids, or has not ended.
 func spanOf(r telemetry.Record) (span, bool) {
 	var a about
 	json.Unmarshal(r.Context, &a) // what does not fit is left out
@@ -103,7 +103,7 @@ func spanOf(r telemetry.Record) (span, bool) {
 	return s, true
 }
 
-// call has the names of the conventions for generative AI.
+// call adds the attributes of the conventions for generative AI.
 func (s *span) call(a about) {
 	s.client = true
 	provider, model := providerOf(a)
@@ -144,8 +144,8 @@ var providers = map[string]string{"api.anthropic.com": "anthropic", "api.openai.
 	"api.mistral.ai": "mistral_ai", "api.deepseek.com": "deepseek", "api.groq.com": "groq", "api.x.ai": "x_ai", "api.cohere.com": "cohere",
 	"api.perplexity.ai": "perplexity"}
 
-// providerOf is who has the model, and its name there. A model may be vendor/name; else
-// the address tells.
+// providerOf returns the provider of the model, and its name there. A model may be vendor/name; else the address
+// names the provider.
 func providerOf(a about) (provider, model string) {
 	u, err := url.Parse(a.BaseURL)
 	switch {

@@ -16,11 +16,11 @@ import (
 	"ramet/internal/base/fault"
 )
 
-// roomy is how much of the file may be about what is done before it is written anew.
-const roomy = 1 << 20
+// maxDone limits the bytes of finished deliveries in the file before it is written anew.
+const maxDone = 1 << 20
 
-// settle takes what is done from the head of the queue, and writes that down.
-func (b *Outbox) settle() {
+// removeDone takes finished deliveries from the head of the queue, and writes that down.
+func (b *Outbox) removeDone() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	n, filed := 0, 0
@@ -38,13 +38,13 @@ func (b *Outbox) settle() {
 	b.done += int64(n)
 	b.sent += filed
 	b.write(formatLine(nil, line{Sent: &b.sent}))
-	if used := b.used(); b.torn || used > roomy && used > b.size/2 {
+	if used := b.used(); b.torn || used > maxDone && used > b.size/2 {
 		b.rewrite()
 	}
-	b.tell()
+	b.notify()
 }
 
-// used returns the number of bytes at the start of the file that are done.
+// used returns the number of bytes at the start of the file that are no longer needed.
 func (b *Outbox) used() int64 {
 	for _, e := range b.queue {
 		if e.line == nil {
@@ -54,14 +54,14 @@ func (b *Outbox) used() int64 {
 	return b.size
 }
 
-// tell wakes whoever waits; the caller holds mu.
-func (b *Outbox) tell() {
+// notify wakes the goroutines in Flush; the caller holds mu.
+func (b *Outbox) notify() {
 	close(b.moved)
 	b.moved = make(chan struct{})
 }
 
-// rewrite writes the file anew, without what is done. The caller holds mu. If that fails
-// the old file goes on.
+// rewrite writes the file anew, without finished deliveries. The caller holds mu. If that fails, the old file stays
+// in use.
 func (b *Outbox) rewrite() {
 	var text []byte
 	if b.to.Name != "" {
@@ -107,7 +107,7 @@ func (b *Outbox) rewrite() {
 	}
 }
 
-// textOf is the line of an entry. The caller holds mu.
+// textOf returns the line of an entry. The caller holds mu.
 func (b *Outbox) textOf(e *entry) ([]byte, error) {
 	if e.line != nil {
 		return e.line, nil
@@ -119,7 +119,7 @@ func (b *Outbox) textOf(e *entry) ([]byte, error) {
 	return text, nil
 }
 
-// deadDelivery is a dead one.
+// deadDelivery is a line of the dead letters.
 type deadDelivery struct {
 	At     string          `json:"at"`
 	Method string          `json:"method,omitempty"`
@@ -130,7 +130,7 @@ type deadDelivery struct {
 	Answer string          `json:"answer"`
 }
 
-// setAside keeps what nobody takes. l is nil for a line that cannot be read.
+// setAside writes a dead letter. l is nil for a line that cannot be read.
 func (b *Outbox) setAside(l *line, raw []byte, status int, answer string) error {
 	dead := deadDelivery{At: b.Now().UTC().Format(time.RFC3339Nano), Status: status, Answer: b.hide(answer)}
 	if l != nil {
@@ -154,7 +154,7 @@ func (b *Outbox) setAside(l *line, raw []byte, status int, answer string) error 
 	return durable.Failure("write", path, err)
 }
 
-// disowned reads from the dead letters which records are another's.
+// disowned reads from the dead letters which records belong to another run.
 func (b *Outbox) disowned() (map[string]bool, error) {
 	out := map[string]bool{}
 	text, err := os.ReadFile(deadPath(b.path))

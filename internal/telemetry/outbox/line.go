@@ -13,7 +13,7 @@ import (
 	"ramet/internal/telemetry"
 )
 
-// line is one of the file; exactly one group of fields is set.
+// line is a line of the file; exactly one group of fields is set.
 type line struct {
 	Method string          `json:"method,omitempty"`
 	Path   string          `json:"path,omitempty"`
@@ -87,7 +87,7 @@ func (l line) delivery() (telemetry.Delivery, bool) {
 	return d, err == nil && id == d.EventID && l.Path == d.Path()
 }
 
-// seen holds the fields of a body that the outbox itself reads.
+// seen holds the fields of a body that the outbox reads.
 type seen struct {
 	EventID   string    `json:"event_id"`
 	RunID     string    `json:"run_id"`
@@ -96,7 +96,7 @@ type seen struct {
 }
 
 func readSeen(body []byte) (s seen) {
-	json.Unmarshal(body, &s) // what is wrong with it is the service's to say
+	json.Unmarshal(body, &s) // the service reports errors in it
 	return s
 }
 
@@ -130,7 +130,7 @@ type contents struct {
 	size    int64    // of all whole lines
 }
 
-// readFile takes in a file, up to its last whole line.
+// readFile reads a file, up to its last whole line.
 func readFile(r io.Reader) (contents, error) {
 	c := contents{marks: map[string]int64{}, open: map[string]Live{}}
 	in := bufio.NewReaderSize(r, 1<<16)
@@ -177,7 +177,7 @@ func (c *contents) take(text []byte) {
 	}
 }
 
-// noteRunning keeps count of what is running.
+// noteRunning keeps the records that are running.
 func noteRunning(open map[string]Live, d telemetry.Delivery) {
 	s := readSeen(d.Body)
 	switch {

@@ -35,7 +35,7 @@ func (l local) send(ctx context.Context, all []*parcel) error {
 		}
 		var left error
 		for i, r := range results {
-			if fault.Is(r.Err, fault.IDReused) && l.others(ctx, news[i].Record) {
+			if fault.Is(r.Err, fault.IDReused) && l.belongsToAnother(ctx, news[i].Record) {
 				whose[i].done, whose[i].refusal = true, &refusal{0, anotherRun}
 				continue
 			}
@@ -50,15 +50,15 @@ func (l local) send(ctx context.Context, all []*parcel) error {
 	return l.patch(ctx, all)
 }
 
-// others says that the record of this id is of something else: runs of two projects may have one
-// name, and so may one that was removed and begun again. A trace tells them apart.
-func (l local) others(ctx context.Context, r telemetry.Record) bool {
+// belongsToAnother reports whether the stored record of this id is another run's: runs of two projects may have one
+// name, and so may a run that was removed and begun again. Their traces differ.
+func (l local) belongsToAnother(ctx context.Context, r telemetry.Record) bool {
 	kept, err := l.store.Get(ctx, r.EventID)
 	return err == nil && r.TraceID() != "" && kept.TraceID() != r.TraceID()
 }
 
-// patch changes records, side by side, so that the store writes many at once; changes of one
-// record stay in their order.
+// patch changes records concurrently, so that the store writes many at once; changes of one record stay in their
+// order.
 func (l local) patch(ctx context.Context, all []*parcel) error {
 	of := map[string][]*parcel{}
 	for _, p := range all {
@@ -89,7 +89,7 @@ func (l local) patch(ctx context.Context, all []*parcel) error {
 	return left
 }
 
-// settle takes the answer of a store: nil, a refusal, or an error to be tried again.
+// settle handles the answer of a store: nil, a refusal, or an error to be tried again.
 func (p *parcel) settle(err error) error {
 	if err == nil {
 		p.done = true

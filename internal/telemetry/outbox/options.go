@@ -25,18 +25,18 @@ type Options struct {
 	Client *http.Client
 	// Local is a store of this process, for a ramet that keeps its own telemetry.
 	Local telemetry.Store
-	// Name says which store Local is, or which destination Nowhere is.
+	// Name names the store Local, or the destination that Nowhere cannot reach.
 	Name string
-	// Nowhere is set where this process has no way to the destination: everything waits.
+	// Nowhere is set if this process has no way to the destination: everything waits.
 	Nowhere bool
-	// Pauses are how long is waited before each further try; nil: 1, 2 and 4 s.
+	// Pauses lists the delays before each retry; nil: 1, 2 and 4 s.
 	Pauses []time.Duration
-	// Later is how long a service that did not answer is left alone; 0: 30 s.
+	// Later is the delay before a service that did not answer is tried again; 0: 30 s.
 	Later time.Duration
 	// Timeout of one request; 0: 5 s.
 	Timeout time.Duration
-	// Report is told of what was refused and of trouble with the file, by one goroutine at
-	// a time; it must not call the outbox. nil: see Dead and Err.
+	// Report receives refusals and errors of the file, from one goroutine at a time; it must not call the outbox.
+	// nil: see Dead and Err.
 	Report func(error)
 	Now    func() time.Time // nil: time.Now
 }
@@ -77,7 +77,7 @@ func (o *Options) complete() error {
 	return nil
 }
 
-// To is the destination as the file knows it.
+// To returns the destination as the file names it.
 func (o *Options) To() To {
 	if o.URL == "" {
 		return To{Name: o.Name}
@@ -101,12 +101,12 @@ type To struct {
 	Token bool   // the service is asked with a token
 }
 
-// Service reports whether it is one that is asked over HTTP.
+// Service reports whether the destination is reached over HTTP.
 func (t To) Service() bool {
 	return strings.HasPrefix(t.Name, "http://") || strings.HasPrefix(t.Name, "https://")
 }
 
-// Address returns the URL of a service as a file may know it: without user and password.
+// Address returns the URL of a service as the file may hold it: without user and password.
 func Address(service string) string {
 	u, err := url.Parse(service)
 	if err != nil {
@@ -116,8 +116,8 @@ func Address(service string) string {
 	return strings.TrimRight(u.String(), "/")
 }
 
-// Destination reads where the outbox at a path delivers to. It says nothing, and neither
-// does one that an older version wrote.
+// Destination reads the destination of the outbox at a path. It is empty for a file that is missing, unfinished, or
+// of an older version.
 func Destination(path string) (To, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -138,8 +138,8 @@ func Destination(path string) (To, error) {
 	return To{l.To, l.Token}, nil
 }
 
-// address makes the file say where it goes, or refuses one that goes elsewhere.
-func (b *Outbox) address() error {
+// bindDestination writes the destination into the file, or refuses a file with another one.
+func (b *Outbox) bindDestination() error {
 	own := b.Options.To()
 	switch {
 	case own.Name == "" || own == b.to:

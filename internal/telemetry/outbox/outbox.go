@@ -18,8 +18,7 @@ import (
 	"ramet/internal/telemetry"
 )
 
-// Outbox is open: what is put is sent in the background. All methods are safe for
-// concurrent use.
+// Outbox sends deliveries in the background. All methods are safe for concurrent use.
 type Outbox struct {
 	Options
 	path string
@@ -31,7 +30,7 @@ type Outbox struct {
 	wake  chan struct{} // has room for one: there is something to do
 	now   chan struct{} // has room for one: do it at once
 
-	others map[string]bool // records that are another's, by event_id; serve's own
+	others map[string]bool // records of other runs, by event_id; only serve uses it
 
 	mu     sync.Mutex // guards what follows, and the file
 	file   *step.File
@@ -48,8 +47,8 @@ type Outbox struct {
 	failed int64 // the last of these that was given up
 	why    error // of that one
 	dead   int
-	told   bool          // that another run has this id
-	err    error         // trouble with the file
+	told   bool          // it was reported that another run has this id
+	err    error         // of the file
 	moved  chan struct{} // closed and made anew when done or failed changes
 	closed bool
 }
@@ -116,14 +115,14 @@ func (b *Outbox) load() error {
 	if b.err != nil {
 		return b.err
 	}
-	return b.address()
+	return b.bindDestination()
 }
 
-// Put adds deliveries. It waits for nobody.
+// Put adds deliveries. It does not wait until they are sent.
 func (b *Outbox) Put(all ...telemetry.Delivery) { b.PutMarked("", 0, all...) }
 
-// PutMarked is Put, and remembers under a name how far somebody got: of a run, how many
-// events of its log were followed. Both are kept, or neither.
+// PutMarked adds deliveries and stores a number under a name: of a run, how many events of its log were followed.
+// Both are kept, or neither.
 func (b *Outbox) PutMarked(name string, at int64, all ...telemetry.Delivery) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -157,7 +156,7 @@ func (b *Outbox) PutMarked(name string, at int64, all ...telemetry.Delivery) {
 	signalOnce(b.wake)
 }
 
-// fitLine makes sure that a delivery is one line that can be read again.
+// fitLine brings a delivery into one line, and reports whether it can be read again.
 func fitLine(d *telemetry.Delivery) bool {
 	if bytes.IndexByte(d.Body, '\n') >= 0 {
 		var one bytes.Buffer
@@ -186,7 +185,7 @@ func (b *Outbox) write(text []byte) bool {
 	return true
 }
 
-// trouble remembers and reports; the caller holds mu.
+// trouble remembers and reports an error of the file; the caller holds mu.
 func (b *Outbox) trouble(err error) {
 	b.err = err
 	b.Report(err)
@@ -200,7 +199,7 @@ func (b *Outbox) Made(d telemetry.Delivery) bool {
 	return open && d.Method == http.MethodPatch
 }
 
-// Marked is how far PutMarked was told to have got under a name; 0: never.
+// Marked returns the number that PutMarked stored last under a name, or 0.
 func (b *Outbox) Marked(name string) int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -221,16 +220,15 @@ func (b *Outbox) Dead() int {
 	return b.dead
 }
 
-// Err is the last trouble with the file; nil: none.
+// Err returns the last error of the file, or nil.
 func (b *Outbox) Err() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.err
 }
 
-// Running are the records that were put as running and whose end was not, oldest first.
-// After a crash they are those of which nobody will tell the end: close them with
-// follow.Lost, unless a log does.
+// Running returns the records that were put as running and whose end was not, oldest first. After a crash only a
+// log can still deliver their ends.
 func (b *Outbox) Running() []Live {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -246,12 +244,11 @@ func (b *Outbox) running() []Live {
 	})
 }
 
-// Wake has what waits sent at once, also to a service that did not answer lately. It
-// waits for nothing.
+// Wake starts sending at once, also to a service that did not answer lately. It does not wait.
 func (b *Outbox) Wake() { signalOnce(b.now) }
 
-// Flush returns when all that was put before is sent or refused. If the service does not
-// answer, or ctx ends, it says how many deliveries wait; they are kept and sent later.
+// Flush returns when everything that was put before is sent or refused. If the service does not answer, or ctx ends,
+// the error holds how many deliveries wait; they are kept and sent later.
 func (b *Outbox) Flush(ctx context.Context) error {
 	b.mu.Lock()
 	target, begun := b.put, b.rounds // a round that is under way may have begun before
@@ -284,7 +281,7 @@ func (b *Outbox) unsent(n int64, why error) error {
 	return err.WithHint("they stay in %s and are sent when the service answers", b.path)
 }
 
-// Close stops sending and gives the outbox to others. What waits stays in the file.
+// Close stops sending and unlocks the outbox. Deliveries that wait stay in the file.
 func (b *Outbox) Close() error {
 	b.mu.Lock()
 	already := b.closed

@@ -73,7 +73,7 @@ func (r *remote) send(ctx context.Context, all []*parcel) error {
 	return nil
 }
 
-// answered takes the status of an answer: 2xx, a refusal, or an error to be tried again.
+// answered handles the status of an answer: 2xx, a refusal, or an error to be tried again.
 func (p *parcel) answered(status int, answer []byte) error {
 	switch {
 	case status >= 500:
@@ -119,7 +119,7 @@ func (r *remote) batch(ctx context.Context, posts []*parcel) error {
 	for i, result := range said.Results {
 		p := posts[i]
 		if result.EventID != "" && result.EventID != p.EventID || result.Status == 0 {
-			r.single = true // it speaks another language
+			r.single = true // it speaks another protocol
 			return nil
 		}
 		if err := p.answered(result.Status, result.Error); err != nil {
@@ -132,7 +132,7 @@ func (r *remote) batch(ctx context.Context, posts []*parcel) error {
 // grace limits a request on its way when the outbox is closed.
 const grace = 500 * time.Millisecond
 
-// maxAnswer is how much of an answer is read: of a batch it has a line for each record.
+// maxAnswer limits the bytes that are read of an answer. That of a batch has a line for each record.
 const maxAnswer = 1 << 20
 
 // ask sends one request. An error means that there was no answer.

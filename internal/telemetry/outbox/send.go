@@ -15,8 +15,8 @@ const window = 128
 
 // wire carries deliveries to where they are kept.
 type wire interface {
-	// send delivers what is not done, creations before changes, else in order, and says
-	// of each what came of it. An error means that the rest can be tried again.
+	// send sends the parcels that are not done, creations before changes, else in order, and sets the outcome of
+	// each. An error means that the rest can be tried again.
 	send(ctx context.Context, all []*parcel) error
 	close()
 }
@@ -28,7 +28,7 @@ type parcel struct {
 	refusal *refusal
 }
 
-// refusal is the answer to what is never tried again.
+// refusal is the answer to a delivery that is never tried again.
 type refusal struct {
 	status int // of HTTP; 0: it was no HTTP
 	answer string
@@ -42,7 +42,7 @@ func (b *Outbox) serve(ctx context.Context) {
 	defer later.Stop()
 	for {
 		wake := b.wake
-		if down { // only time or a wish makes another try
+		if down { // only the timer or Wake makes another try
 			wake = nil
 		}
 		select {
@@ -70,13 +70,12 @@ func (b *Outbox) serve(ctx context.Context) {
 	}
 }
 
-// gathering is how long deliveries are let come together: one writing for many costs the
-// work that they tell of less.
-const gathering = 100 * time.Millisecond
+// gatherTime is the wait for further deliveries: one write for many slows the work down less.
+const gatherTime = 100 * time.Millisecond
 
-// gather waits for more, unless somebody waits for us.
+// gather waits for more deliveries, unless a caller of Flush waits.
 func (b *Outbox) gather(ctx context.Context) {
-	t := time.NewTimer(gathering)
+	t := time.NewTimer(gatherTime)
 	defer t.Stop()
 	select {
 	case <-t.C:
@@ -107,11 +106,10 @@ func (b *Outbox) giveUp(err error) {
 	if b.torn {
 		b.rewrite()
 	}
-	b.tell()
+	b.notify()
 }
 
-// round sends the head of the queue, with all its tries; once, if the service was down
-// before.
+// round sends the head of the queue, with all retries; without them if the service was down before.
 func (b *Outbox) round(ctx context.Context, down bool) error {
 	entries, parcels, err := b.take()
 	if err != nil {
@@ -150,10 +148,10 @@ func onlyCreations(all []*parcel) (out []*parcel) {
 	return out
 }
 
-// anotherRun is why a record is refused whose id another has. Its changes would be made to that one.
+// anotherRun is the refusal of a record whose id another has. Its changes would change that one.
 const anotherRun = "another run of this id is recorded already"
 
-// disown refuses the changes of records that are another's.
+// disown refuses the changes of records that belong to another run.
 func (b *Outbox) disown(all []*parcel) {
 	for _, p := range all {
 		if p.refusal != nil && p.refusal.answer == anotherRun {
@@ -176,7 +174,7 @@ func sleepContext(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// take reads the head of the queue. A line that cannot be read any more is given up.
+// take reads the head of the queue. A line that is damaged by now is given up.
 func (b *Outbox) take() ([]*entry, []*parcel, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -211,10 +209,10 @@ func (b *Outbox) account(entries []*entry, parcels []*parcel) {
 			b.mu.Unlock()
 		}
 	}
-	b.settle()
+	b.removeDone()
 }
 
-// refused keeps and reports a delivery that nobody takes.
+// refused keeps and reports a delivery that was refused.
 func (b *Outbox) refused(p *parcel) {
 	l := line{Method: p.Method, Path: p.Path(), Body: p.Body}
 	err := b.setAside(&l, nil, p.refusal.status, p.refusal.answer)

@@ -65,7 +65,7 @@ func prepareFile(path string) error {
 	if err := durable.MakeFolder(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	// Made here, so that its name is durable and nobody else can read it.
+	// Made here, so that its name is durable and other users cannot read it.
 	if err := durable.CreateFile(path, nil, 0o600); err != nil && !fault.Is(err, fault.Conflict) {
 		return err
 	}

@@ -12,11 +12,11 @@ import (
 	"ramet/internal/store/database"
 )
 
-// pruneAtOnce is how many records one transaction of Prune takes away: others write meanwhile.
+// pruneAtOnce limits the records that one transaction of Prune removes, so that others can write meanwhile.
 const pruneAtOnce = 1000
 
-// Prune takes away the records that were made before a moment and have ended, but for those
-// above a record that stays; it says how many. The space is used again for new ones.
+// Prune removes the records that were created before a moment and have ended, except those above a record that
+// stays, and returns how many. New records use the space again.
 func (s *Store) Prune(ctx context.Context, before time.Time) (int64, error) {
 	var all int64
 	for {
@@ -57,8 +57,7 @@ type Size struct {
 	Oldest  time.Time
 }
 
-// MeasureFile is the size of the records in an SQLite file; false: there are none. Nothing is
-// made or changed.
+// MeasureFile returns the size of the records in an SQLite file, and false if there is none. It changes nothing.
 func MeasureFile(ctx context.Context, path string) (Size, bool, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -74,7 +73,7 @@ func MeasureFile(ctx context.Context, path string) (Size, bool, error) {
 	return out, err == nil, database.SQLiteFault(path, errors.Join(err, db.Close()))
 }
 
-// MeasureServer is the same of the records beside a workspace in a PostgreSQL database.
+// MeasureServer returns the size of the records beside a workspace in a PostgreSQL database.
 func MeasureServer(ctx context.Context, address string) (Size, bool, error) {
 	pg, err := parseAddress(address)
 	if err != nil {

@@ -2,23 +2,21 @@
 // PostgreSQL server that several hosts share. It is written once over database/sql; what
 // the engines do differently is a dialect.
 //
-// It promises, beside what telemetry.Store says:
+// In addition to telemetry.Store it promises:
 //
 //   - What was acknowledged is on the disk (SQLite: WAL, synchronous FULL; PostgreSQL: as
 //     the server is set up).
 //   - Callers who write at the same time share one transaction (see database.Line), so that the
 //     cost of a commit is shared too. What is wrong with one call does not touch the
 //     others.
-//   - Records are listed in the order of their arrival, newest first. A page goes on from
-//     the last record of the page before, so that what arrives meanwhile moves nothing.
+//   - Records are listed in the order of their arrival, newest first. A page continues after the last record of the
+//     page before, so that records that arrive meanwhile move nothing.
 //   - After a commit of SQLite that may or may not be on the disk nothing is written any
 //     more; start again.
 //
-// A row is a record as JSON, without its objects metrics_json and
-// context_json, which stand beside it in their RFC 8785 form; copies of the fields that
-// are looked for, times in microseconds; the trace_id of the context; and the hash of the
-// body that created it. So a new field needs no new column, and reading ten thousand
-// records costs five columns each, not forty.
+// A row holds the record as JSON, without the objects metrics_json and context_json, which have columns of their own
+// in their RFC 8785 form; copies of the fields that queries use, times in microseconds; the trace_id of the context;
+// and the hash of the body that created it. A new field needs no new column.
 package store
 
 import (
@@ -41,7 +39,7 @@ type dialect struct {
 	// takeTurn waits until no other transaction writes records; empty where the engine
 	// has one writer at a time anyway.
 	takeTurn string
-	// patience is how long a transaction may take; 0 where nothing can keep it waiting.
+	// patience limits the time of a transaction; 0 where nothing can keep it waiting.
 	patience time.Duration
 	// fault turns a driver's error into one of ours, or returns it as it is.
 	fault func(error) error

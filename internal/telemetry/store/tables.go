@@ -2,8 +2,8 @@ package store
 
 import "strings"
 
-// The steps that make the tables, oldest first. A step that was released is never
-// changed; the number of steps is the version.
+// fileSteps returns the statements that make the tables, oldest first. A step that was released is never changed; the
+// number of steps is the version.
 func fileSteps() []string {
 	return []string{tableText("INTEGER PRIMARY KEY", "BLOB", "INTEGER") + " STRICT" + indexes}
 }

@@ -27,7 +27,7 @@ func (s *Store) Create(ctx context.Context, news []telemetry.New) ([]telemetry.R
 	return c.results, nil
 }
 
-// checkWhole refuses what ParseNew cannot have made.
+// checkWhole refuses a record that ParseNew cannot have made.
 func checkWhole(n *telemetry.New) error {
 	id, err := telemetry.ParseEventID(n.EventID)
 	if err == nil && (id != n.EventID || n.RunID == "" || len(n.BodyHash) != 64) {
@@ -52,7 +52,7 @@ func (s *Store) Patch(ctx context.Context, eventID string, p telemetry.Patch) (t
 	return c.record, nil
 }
 
-// do has a call carried out, together with others.
+// do carries out a call, together with others.
 func (s *Store) do(ctx context.Context, c *call) error {
 	if err := s.line.Do(ctx, c); err != nil {
 		return err
@@ -60,8 +60,8 @@ func (s *Store) do(ctx context.Context, c *call) error {
 	return c.err
 }
 
-// carry is what a line does. When the database refuses a transaction of many, each gets
-// one of its own, so that only the culprit fails.
+// carry carries out the calls of a batch. If the database refuses their transaction, each call gets one of its own,
+// so that only the culprit fails.
 func (s *Store) carry(batch []*call) error {
 	err := s.fail("write", database.Repeat(context.Background(), func() error { return s.once(batch) }))
 	if code := fault.CodeOf(err); err != nil && len(batch) > 1 && (code == fault.Failed || code == fault.Conflict) {
@@ -81,9 +81,8 @@ func (s *Store) carry(batch []*call) error {
 	return nil
 }
 
-// once carries out calls in one transaction. The context of one caller does not end what
-// many wait for. Whether a call or another of the same moment comes first is open; that
-// records are made before they are changed makes fewer and larger statements.
+// once carries out calls in one transaction, creations first. The context of one caller does not end it, because many
+// wait for it.
 func (s *Store) once(batch []*call) error {
 	ctx := context.Background()
 	if s.patience > 0 {
