@@ -8,8 +8,8 @@ import (
 	"ramet/internal/base/fault"
 )
 
-// pendingChange is a change that waits to be made. do returns the id that the pointer shall name,
-// if it is to name another one; with an error it has changed nothing.
+// pendingChange is a change that waits. do returns the id that the pointer is to name from then on, or ""; with an
+// error it has changed nothing.
 type pendingChange struct {
 	do     func(*Sheet) (point string, err error)
 	repair RepairResult
@@ -17,14 +17,13 @@ type pendingChange struct {
 	over   chan struct{} // closed when repair and err are final
 }
 
-// change makes a change, together with those that wait beside it: whoever has the turn
-// does it for all.
+// change makes a change, together with those that wait: the caller that has the turn makes them all.
 func (f *Folder) change(ctx context.Context, do func(*Sheet) (point string, err error)) (RepairResult, error) {
-	return f.made(ctx, f.wants(do))
+	return f.await(ctx, f.enqueue(do))
 }
 
-// wants lets a change wait. Whoever makes one from now on makes it too.
-func (f *Folder) wants(do func(*Sheet) (point string, err error)) *pendingChange {
+// enqueue adds a change to those that are made together with the next one.
+func (f *Folder) enqueue(do func(*Sheet) (point string, err error)) *pendingChange {
 	s := &pendingChange{do: do, over: make(chan struct{})}
 	f.mu.Lock()
 	f.waiting = append(f.waiting, s)
@@ -32,10 +31,10 @@ func (f *Folder) wants(do func(*Sheet) (point string, err error)) *pendingChange
 	return s
 }
 
-// made returns when a change that waits was made.
-func (f *Folder) made(ctx context.Context, s *pendingChange) (RepairResult, error) {
-	// Within one process the first comes first, and waits as long as its caller likes.
-	// Between processes nobody knows how long.
+// await returns when a change that was enqueued is made.
+func (f *Folder) await(ctx context.Context, s *pendingChange) (RepairResult, error) {
+	// Within one process changes wait in order, as long as their callers like. The wait for other processes has a
+	// limit of its own.
 	select {
 	case f.turn <- struct{}{}:
 		f.serve(ctx, s)
@@ -50,7 +49,7 @@ func (f *Folder) made(ctx context.Context, s *pendingChange) (RepairResult, erro
 	return s.repair, s.err
 }
 
-// withdraw takes a step back; false: somebody is making it.
+// withdraw takes a change back, and reports whether it was still waiting.
 func (f *Folder) withdraw(s *pendingChange) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -61,7 +60,7 @@ func (f *Folder) withdraw(s *pendingChange) bool {
 	return i >= 0
 }
 
-// serve makes the steps that wait, if the one of the caller is among them.
+// serve makes the changes that wait, if that of the caller is among them.
 func (f *Folder) serve(ctx context.Context, own *pendingChange) {
 	f.mu.Lock()
 	steps := f.waiting
@@ -74,9 +73,9 @@ func (f *Folder) serve(ctx context.Context, own *pendingChange) {
 	if steps == nil {
 		return
 	}
-	repair, err := f.together(ctx, steps)
+	repair, err := f.applyAll(ctx, steps)
 	if fault.Is(err, fault.Cancelled) && len(steps) > 1 {
-		// It was the caller who would not wait for the lock. The others will.
+		// This caller stopped waiting for the lock. The others have not.
 		f.mu.Lock()
 		f.waiting = append(slices.DeleteFunc(slices.Clone(steps), func(s *pendingChange) bool { return s == own }), f.waiting...)
 		f.mu.Unlock()
@@ -90,8 +89,8 @@ func (f *Folder) serve(ctx context.Context, own *pendingChange) {
 	}
 }
 
-// together reads, repairs, changes and writes under the lock.
-func (f *Folder) together(ctx context.Context, steps []*pendingChange) (r RepairResult, err error) {
+// applyAll reads, repairs, changes and writes under the lock.
+func (f *Folder) applyAll(ctx context.Context, steps []*pendingChange) (r RepairResult, err error) {
 	ctx, cancel := context.WithTimeout(ctx, f.wait)
 	defer cancel()
 	if err := f.gate.Stays(); err != nil {
@@ -118,7 +117,7 @@ func (f *Folder) together(ctx context.Context, steps []*pendingChange) (r Repair
 			}
 		}
 		if failed == len(steps) {
-			return nil // and each says why
+			return nil // each has its error
 		}
 		if sheet.Changed() {
 			if err := f.save(sheet.Format()); err != nil {
@@ -126,13 +125,13 @@ func (f *Folder) together(ctx context.Context, steps []*pendingChange) (r Repair
 			}
 		}
 		if point != "" {
-			f.sweep()
+			f.removeLeftovers()
 		}
 		r.Entries = sheet.Len()
 		if r.Pointer, err = f.point(sheet, point); err != nil || point == "" || !later {
 			return err
 		}
-		again, err := f.point(sheet, "") // the one that it names may have ended since
+		again, err := f.point(sheet, "") // its agent may have ended since
 		r.Pointer = r.Pointer || again
 		return err
 	})

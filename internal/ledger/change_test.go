@@ -103,11 +103,11 @@ func TestThePointerAfterChangesThatWereMadeTogether(t *testing.T) {
 		together, alone := FolderAt(t.TempDir(), FolderOptions{}), FolderAt(t.TempDir(), FolderOptions{})
 		begin(t, together, "stays")
 		begin(t, alone, "stays")
-		if _, err := together.together(t.Context(), steps); err != nil {
+		if _, err := together.applyAll(t.Context(), steps); err != nil {
 			t.Fatal(err)
 		}
 		for _, s := range steps {
-			if _, err := alone.together(t.Context(), []*pendingChange{s}); err != nil {
+			if _, err := alone.applyAll(t.Context(), []*pendingChange{s}); err != nil {
 				t.Fatal(err)
 			}
 		}

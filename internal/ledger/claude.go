@@ -15,7 +15,7 @@ const ClaudeHook = "track hook claude-code"
 // seconds that a hook may take.
 const seconds = 30
 
-// events are those that we want to hear, with the tools that they are about.
+// events lists the events of our hooks, with the tools that they are about.
 var events = []struct{ name, matcher string }{
 	{"SubagentStart", ""},
 	{"SubagentStop", ""},
@@ -24,8 +24,7 @@ var events = []struct{ name, matcher string }{
 	{"SessionEnd", ""},
 }
 
-// InstallClaudeHook adds our hooks to a settings file, which may be empty. Ours that are there
-// already are replaced.
+// InstallClaudeHook adds our hooks to a settings file, which may be empty, in place of older ones of ours.
 func InstallClaudeHook(settings []byte, command string) ([]byte, error) {
 	root, hooks, err := readSettings(settings)
 	if err != nil {
@@ -42,8 +41,8 @@ func InstallClaudeHook(settings []byte, command string) ([]byte, error) {
 	return append(root.Append(nil, 0), '\n'), nil
 }
 
-// UninstallClaudeHook takes our hooks out, and with them the lists and objects that hold nothing
-// else then. changed is false if there were none.
+// UninstallClaudeHook removes our hooks, and the lists and objects that are empty without them. changed is false if
+// there were none.
 func UninstallClaudeHook(settings []byte) (out []byte, changed bool, err error) {
 	root, hooks, err := readSettings(settings)
 	if err != nil {
@@ -112,8 +111,8 @@ func settingsFault(where string, err error) error {
 		WithHint("repair the file; nothing was changed")
 }
 
-// withoutOurs gives the groups of an event without our commands, and reports whether there
-// were any. A group in which none of them stands is not ours to judge.
+// withoutOurs returns the groups of an event without our commands, and reports whether there were any. A group without
+// our commands stays unchanged.
 func withoutOurs(hooks Object, event string) (kept [][]byte, found bool, err error) {
 	raw, ok := hooks.Get(event)
 	if !ok || string(raw) == "null" {
@@ -193,7 +192,7 @@ type ClaudeInput struct {
 	AgentID     string `json:"agent_id"`
 	AgentType   string `json:"agent_type"`
 	Transcript  string `json:"agent_transcript_path"`
-	Prompt      string `json:"prompt"`       // of a sub-agent, where it is told
+	Prompt      string `json:"prompt"`       // of a sub-agent; may be empty
 	Reason      string `json:"reason"`       // why a session ended
 	Source      string `json:"source"`       // how a session started
 	Tool        string `json:"tool_name"`    // that failed
@@ -204,8 +203,8 @@ type ClaudeInput struct {
 	} `json:"tool_input"`
 }
 
-// ParseClaudeInput reads one. Fields that it does not know are passed over; one whose type is
-// not the documented one is an error.
+// ParseClaudeInput reads the input of a hook. Unknown fields are ignored; a field of another type than documented is
+// an error.
 func ParseClaudeInput(data []byte) (ClaudeInput, error) {
 	var in ClaudeInput
 	if err := json.Unmarshal(data, &in); err != nil {

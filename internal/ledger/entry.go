@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -11,8 +12,8 @@ import (
 	"ramet/internal/base/text"
 )
 
-// Entry is one sub-agent as the file tells it. A field that is missing there, or has
-// another type than ours, is the zero value here and stays in the file.
+// Entry is a sub-agent in the file. A field that is missing there, or has another type than ours, is the zero value
+// here and stays in the file.
 type Entry struct {
 	ID          string
 	Type        string
@@ -22,7 +23,7 @@ type Entry struct {
 	At          time.Time // registered
 	Status      Status
 	EndedAt     time.Time // completed, failed, timed out or interrupted
-	Resumes     string    // the id of the entry that this one goes on for
+	Resumes     string    // the id of the entry that this one continues
 	ResumedBy   string
 	Owner       *Owner
 	Minutes     float64 // allowed; 0 is no limit
@@ -33,11 +34,11 @@ type Entry struct {
 	at  int // the place in the file
 }
 
-// Owner is the process that looks after a sub-agent.
+// Owner is the process in which a sub-agent runs.
 type Owner struct {
 	Host  string
 	PID   int
-	Start string // when that process began, in words of its system
+	Start string // when that process began, in a format of its system
 }
 
 // The keys of an entry.
@@ -52,16 +53,16 @@ const (
 	keyVersion, keyLimit, keyEntries = "version", "max_entries", "entries"
 )
 
-// Overdue reports whether the time that the entry was allowed is over.
+// Overdue reports whether the entry is past its timeout.
 func (e Entry) Overdue(now time.Time) bool {
 	due, limited := e.Due()
 	return e.Status == Spawned && limited && now.After(due)
 }
 
-// MaxMinutes is the longest limit, some two hundred years: a longer one is none.
+// MaxMinutes limits timeouts, to some two hundred years: a longer one is none.
 const MaxMinutes = 1e8
 
-// Due is when the time of the entry is over, if it has a limit.
+// Due returns the end of the entry's time, and whether it has a timeout.
 func (e Entry) Due() (time.Time, bool) {
 	if e.At.IsZero() || !(e.Minutes > 0) || e.Minutes > MaxMinutes {
 		return time.Time{}, false
@@ -77,14 +78,14 @@ func (e Entry) Extra() []Member {
 	}
 	var out []Member
 	for _, m := range o.Members {
-		if !ours[m.Key] {
+		if _, ours := fieldOf(m.Key); !ours {
 			out = append(out, m)
 		}
 	}
 	return out
 }
 
-// Field is an extra field of ours or another's whose value is a text.
+// Field returns the text of any member.
 func (e Entry) Field(key string) string {
 	o, err := ObjectOf(e.raw)
 	if err != nil {
@@ -95,58 +96,78 @@ func (e Entry) Field(key string) string {
 	return s
 }
 
-var ours = map[string]bool{keyID: true, keyType: true, keyDescription: true, keyPlan: true, keyGroup: true, keyAt: true,
-	keyStatus: true, keyEnded: true, keyResumes: true, keyResumedBy: true, keyOwner: true, keyMinutes: true,
-	keyReason: true, keyRecovered: true}
-
-// readEntry takes an entry from its text.
-func readEntry(raw []byte, at int) (Entry, bool) {
-	e := Entry{raw: raw, at: at}
-	if !IsJSONObject(raw) {
-		return e, false
-	}
-	o, err := ObjectOf(raw)
-	for _, m := range o.Members {
-		e.take(m)
-	}
-	return e, err == nil
+// entryFields lists our members of an entry, in the order of a new one.
+var entryFields = []entryField{
+	textField(keyID, true, func(e *Entry) *string { return &e.ID }),
+	textField(keyType, false, func(e *Entry) *string { return &e.Type }),
+	textField(keyDescription, true, func(e *Entry) *string { return &e.Description }),
+	textField(keyPlan, false, func(e *Entry) *string { return &e.Plan }),
+	textField(keyGroup, false, func(e *Entry) *string { return &e.Group }),
+	timeField(keyAt, func(e *Entry) *time.Time { return &e.At }),
+	textField(keyStatus, true, func(e *Entry) *string { return (*string)(&e.Status) }),
+	timeField(keyEnded, func(e *Entry) *time.Time { return &e.EndedAt }),
+	textField(keyResumes, false, func(e *Entry) *string { return &e.Resumes }),
+	textField(keyResumedBy, false, func(e *Entry) *string { return &e.ResumedBy }),
+	{keyOwner, false, func(e *Entry, raw []byte) { e.Owner = readOwner(raw) }, func(e *Entry) []byte { return e.Owner.format() }},
+	{keyMinutes, false, readMinutes, func(e *Entry) []byte { return strconv.AppendFloat(nil, e.Minutes, 'f', -1, 64) }},
+	textField(keyReason, false, func(e *Entry) *string { return &e.Reason }),
+	{keyRecovered, false, func(e *Entry, raw []byte) { e.Recovered = string(raw) == "true" }, func(e *Entry) []byte { return strconv.AppendBool(nil, e.Recovered) }},
 }
 
-// take reads one member.
-func (e *Entry) take(m Member) {
-	words, _ := ParseJSONText(m.Raw)
-	switch m.Key {
-	case keyOwner:
-		e.Owner = readOwner(m.Raw)
-	case keyMinutes:
-		if n, err := strconv.ParseFloat(string(m.Raw), 64); err == nil { // no number is no limit
-			e.Minutes = n
-		}
-	case keyRecovered:
-		e.Recovered = string(m.Raw) == "true"
-	case keyStatus:
-		e.Status = Status(words)
-	case keyID:
-		e.ID = words
-	case keyType:
-		e.Type = words
-	case keyDescription:
-		e.Description = words
-	case keyPlan:
-		e.Plan = words
-	case keyGroup:
-		e.Group = words
-	case keyResumes:
-		e.Resumes = words
-	case keyResumedBy:
-		e.ResumedBy = words
-	case keyReason:
-		e.Reason = words
-	case keyAt:
-		e.At = parseTime(words)
-	case keyEnded:
-		e.EndedAt = parseTime(words)
+// entryField reads and writes a member of an entry.
+type entryField struct {
+	key    string
+	always bool // a new entry has it even if it is empty
+	read   func(e *Entry, raw []byte)
+	format func(e *Entry) []byte
+}
+
+func textField(key string, always bool, at func(*Entry) *string) entryField {
+	return entryField{key, always,
+		func(e *Entry, raw []byte) { *at(e), _ = ParseJSONText(raw) },
+		func(e *Entry) []byte { return QuoteJSON(*at(e)) }}
+}
+
+func timeField(key string, at func(*Entry) *time.Time) entryField {
+	return entryField{key, true,
+		func(e *Entry, raw []byte) {
+			s, _ := ParseJSONText(raw)
+			*at(e) = parseTime(s)
+		},
+		func(e *Entry) []byte {
+			if at(e).IsZero() {
+				return []byte("null")
+			}
+			return QuoteJSON(at(e).UTC().Format(layout))
+		}}
+}
+
+// readMinutes reads a limit. A value that is no number is no limit.
+func readMinutes(e *Entry, raw []byte) {
+	if n, err := strconv.ParseFloat(string(raw), 64); err == nil {
+		e.Minutes = n
 	}
+}
+
+// fieldOf returns the field of a key; false if the member is not ours.
+func fieldOf(key string) (entryField, bool) {
+	i := slices.IndexFunc(entryFields, func(f entryField) bool { return f.key == key })
+	if i < 0 {
+		return entryField{}, false
+	}
+	return entryFields[i], true
+}
+
+// readEntry reads an entry from its text.
+func readEntry(raw []byte, at int) (Entry, bool) {
+	e := Entry{raw: raw, at: at}
+	o, err := ObjectOf(raw)
+	for _, m := range o.Members {
+		if f, ours := fieldOf(m.Key); ours {
+			f.read(&e, m.Raw)
+		}
+	}
+	return e, err == nil
 }
 
 func readOwner(raw []byte) *Owner {
@@ -162,12 +183,12 @@ func readOwner(raw []byte) *Owner {
 	out.PID, _ = strconv.Atoi(string(pid))
 	out.Start, _ = ParseJSONText(start)
 	if out.Host == "" || out.PID <= 0 {
-		return nil // nobody can be asked
+		return nil // no process that can be looked for
 	}
 	return &out
 }
 
-// parseTime reads a time as any tool writes it; zero if it is none.
+// parseTime reads a time as any tool writes it; the zero time if it is none.
 func parseTime(s string) time.Time {
 	t, err := time.Parse(time.RFC3339Nano, s)
 	if err != nil {
@@ -176,8 +197,8 @@ func parseTime(s string) time.Time {
 	return t.UTC()
 }
 
-// text is the entry as it stands in the file. What it was before keeps its members
-// and their order; ours that are new go to the end.
+// text returns the text of the entry in the file. The members that it had keep their order and spelling; our new ones
+// go to the end.
 func (e Entry) text(extra []Member) []byte {
 	var o Object
 	old, known := Entry{}, false
@@ -185,37 +206,11 @@ func (e Entry) text(extra []Member) []byte {
 		o, _ = ObjectOf(e.raw)
 		old, known = readEntry(e.raw, e.at)
 	}
-	put := func(key string, changed, always bool, raw []byte) {
-		if changed || always && !known {
-			o.Set(key, raw)
+	for _, f := range entryFields {
+		if raw := f.format(&e); !bytes.Equal(raw, f.format(&old)) || f.always && !known {
+			o.Set(f.key, raw)
 		}
 	}
-	str := func(key, before, after string, always bool) {
-		put(key, before != after, always, QuoteJSON(after))
-	}
-	when := func(key string, before, after time.Time) {
-		raw := []byte("null")
-		if !after.IsZero() {
-			raw = QuoteJSON(after.UTC().Format(layout))
-		}
-		put(key, !before.Equal(after), true, raw)
-	}
-	str(keyID, old.ID, e.ID, true)
-	str(keyType, old.Type, e.Type, false)
-	str(keyDescription, old.Description, e.Description, true)
-	str(keyPlan, old.Plan, e.Plan, false)
-	str(keyGroup, old.Group, e.Group, false)
-	when(keyAt, old.At, e.At)
-	str(keyStatus, string(old.Status), string(e.Status), true)
-	when(keyEnded, old.EndedAt, e.EndedAt)
-	str(keyResumes, old.Resumes, e.Resumes, false)
-	str(keyResumedBy, old.ResumedBy, e.ResumedBy, false)
-	if !known && e.Owner != nil {
-		o.Set(keyOwner, e.Owner.text())
-	}
-	put(keyMinutes, old.Minutes != e.Minutes, false, strconv.AppendFloat(nil, e.Minutes, 'f', -1, 64))
-	str(keyReason, old.Reason, e.Reason, false)
-	put(keyRecovered, old.Recovered != e.Recovered, false, []byte("true"))
 	for _, m := range extra {
 		o.Set(m.Key, m.Raw)
 	}
@@ -225,7 +220,11 @@ func (e Entry) text(extra []Member) []byte {
 // entryDepth is the depth of an entry in the document.
 const entryDepth = 2
 
-func (o Owner) text() []byte {
+// format returns the owner as text, or nil without one.
+func (o *Owner) format() []byte {
+	if o == nil {
+		return nil
+	}
 	return Object{Members: []Member{
 		{Key: keyHost, Raw: QuoteJSON(o.Host)},
 		{Key: keyPID, Raw: strconv.AppendInt(nil, int64(o.PID), 10)},
@@ -233,7 +232,7 @@ func (o Owner) text() []byte {
 	}}.Append(nil, entryDepth+1)
 }
 
-// MarshalJSON is the owner as in the file.
+// MarshalJSON returns the owner with the keys of the file.
 func (o Owner) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]any{keyHost: o.Host, keyPID: o.PID, keyStart: o.Start})
 }
@@ -253,10 +252,10 @@ const (
 
 var known = []Status{Spawned, Completed, Interrupted, Resumed, Failed, Timeout}
 
-// Statuses returns all that ramet knows.
+// Statuses returns all statuses that ramet knows.
 func Statuses() []Status { return slices.Clone(known) }
 
-// Next lists where a status may go; nowhere for one that is final or unknown.
+// Next lists the statuses that may follow; none for one that is final or unknown.
 func (s Status) Next() []Status {
 	switch s {
 	case Spawned:
@@ -267,7 +266,7 @@ func (s Status) Next() []Status {
 	return nil
 }
 
-// Known reports whether it is one of ours.
+// Known reports whether the status is one of ours.
 func (s Status) Known() bool { return slices.Contains(known, s) }
 
 // Live reports whether the status can still change.
@@ -276,7 +275,7 @@ func (s Status) Live() bool { return len(s.Next()) > 0 }
 // Finished reports whether the work has ended, well or not.
 func (s Status) Finished() bool { return s == Completed || s == Failed || s == Timeout }
 
-// illegalStep returns the refusal of a step.
+// illegalStep returns the error of a step that is not allowed.
 func illegalStep(e Entry, to Status) *fault.Error {
 	f := fault.New(fault.IllegalTransition, "%s is %s and does not become %s", e.ID, e.Status, to)
 	switch next := e.Status.Next(); {
@@ -294,8 +293,7 @@ func illegalStep(e Entry, to Status) *fault.Error {
 	return f.WithHint("ramet does not know this status; legal from it: nothing")
 }
 
-// Shown is an entry as ramet shows it. Its JSON is public (docs/json.md, TRACKED); what
-// is absent is null.
+// Shown is an entry as ramet shows it. Its JSON is public (docs/json.md, TRACKED); absent members are null.
 type Shown struct {
 	ID          string          `json:"agent_id"`
 	Type        *string         `json:"agent_type"`
@@ -316,7 +314,7 @@ type Shown struct {
 	Extra       json.RawMessage `json:"extra"`   // what other tools wrote; drives no terminal
 }
 
-// Show returns an entry as it is shown.
+// Show returns the entry as ramet shows it.
 func (e Entry) Show(gone string, outcome Status) Shown {
 	extra := text.JSON(strings.ToValidUTF8(string(Object{Members: e.Extra()}.Append(nil, 0)), "\uFFFD"))
 	return Shown{e.ID, orNil(e.Type), e.Description, orNil(e.Plan), orNil(e.Group), orNil(shownTime(e.At)), e.Status,
@@ -324,7 +322,7 @@ func (e Entry) Show(gone string, outcome Status) Shown {
 		orNil(e.Reason), e.Recovered, orNil(gone), outcome, json.RawMessage(extra)}
 }
 
-// Shower shows entries of one sheet. judge tells which of those that are spawned are gone.
+// Shower returns a function that shows entries of the sheet. judge finds spawned ones that are gone.
 func (s *Sheet) Shower(judge Judge) func(Entry) Shown {
 	outcome := s.Outcomes()
 	return func(e Entry) Shown {

@@ -25,7 +25,7 @@ type Folder struct {
 	wait    time.Duration
 	told    func(RepairResult)
 	gate    trust.Folder
-	leisure time.Duration // how long an end that nobody waits for is left for others to write with theirs
+	leisure time.Duration // for an end that is not urgent, to be written together with other changes
 	turn    chan struct{} // held by the goroutine whose turn it is to wait for the lock
 
 	mu      sync.Mutex
@@ -37,16 +37,16 @@ var _ Book = (*Folder)(nil)
 // FolderOptions may be left out.
 type FolderOptions struct {
 	Now func() time.Time
-	// Wait is how long a busy lock is waited for before it is LOCKED; 10 s.
+	// Wait limits the wait for a busy lock, which is LOCKED then; 10 s.
 	Wait time.Duration
-	// Repaired is told what had to be repaired on the way.
+	// Repaired receives repairs that were made on the way.
 	Repaired func(RepairResult)
-	// Project is the folder of strangers' files that the state folder must not lead out
-	// of; empty: it is where the user wants it.
+	// Project is the folder of files of unknown origin that the state folder must not lead out of; empty: the user
+	// chose the state folder.
 	Project string
 }
 
-// FolderAt is the ledger of a state folder, which need not exist: the first entry makes it.
+// FolderAt returns the ledger of a state folder, which need not exist: the first entry makes it.
 func FolderAt(dir string, o FolderOptions) *Folder {
 	f := &Folder{dir: dir, now: o.Now, wait: o.Wait, told: o.Repaired, gate: trust.Folder{Project: o.Project, Dir: dir, Hint: "make it a folder, or give another with --state"}, leisure: 250 * time.Millisecond, turn: make(chan struct{}, 1)}
 	if f.now == nil {
@@ -61,7 +61,7 @@ func FolderAt(dir string, o FolderOptions) *Folder {
 	return f
 }
 
-// Dir is the state folder.
+// Dir returns the state folder.
 func (f *Folder) Dir() string { return f.dir }
 
 func (f *Folder) path() string { return filepath.Join(f.dir, FileName) }
@@ -69,10 +69,10 @@ func (f *Folder) path() string { return filepath.Join(f.dir, FileName) }
 // View is the ledger at one moment.
 type View struct {
 	*Sheet
-	Named string // what the pointer names; empty without one
+	Named string // by the pointer; empty without one
 }
 
-// Read gives the ledger as it is. What is damaged is repaired first.
+// Read returns the ledger, after a repair if it is damaged.
 func (f *Folder) Read(ctx context.Context) (View, error) {
 	v, sound, err := f.look()
 	if err != nil || sound {
@@ -82,7 +82,7 @@ func (f *Folder) Read(ctx context.Context) (View, error) {
 		return v, nil // nothing is there, and there is nothing to repair
 	}
 	if _, err = f.Recover(ctx); err != nil {
-		// Who may only read still gets what can be read.
+		// Without the right to write, it is read as far as it can be.
 		if v.Sheet != nil && fault.Is(err, fault.StorageReadOnly) {
 			return v, nil
 		}
@@ -92,8 +92,7 @@ func (f *Folder) Read(ctx context.Context) (View, error) {
 	return v, err
 }
 
-// Peek gives the ledger as it is and changes nothing; what cannot be read is
-// STORAGE_CORRUPT.
+// Peek returns the ledger and changes nothing; one that cannot be read is STORAGE_CORRUPT.
 func (f *Folder) Peek() (View, error) {
 	v, _, err := f.look()
 	if err == nil && v.Sheet == nil {
@@ -112,8 +111,8 @@ func (f *Folder) look() (v View, sound bool, err error) {
 	if err != nil {
 		return v, false, err
 	}
-	// The pointer second: it is written second, so it names nobody that is not there
-	// yet, unless the file has changed in between. Recover looks again under the lock.
+	// The pointer second: it is written second, so its entry is there, unless the file has changed in between.
+	// Recover looks again under the lock.
 	if v.Named, err = f.pointer(); err != nil {
 		return v, false, err
 	}
@@ -148,7 +147,7 @@ func (f *Folder) load() (data []byte, there bool, err error) {
 	if err != nil {
 		return nil, true, durable.Failure(verb, f.path(), err)
 	}
-	file, err := durable.OpenFile(f.path(), os.O_RDONLY, 0) // it may be another one by now
+	file, err := durable.OpenFile(f.path(), os.O_RDONLY, 0) // which may be another file by now
 	if err != nil {
 		return nil, true, err
 	}
@@ -159,8 +158,8 @@ func (f *Folder) load() (data []byte, there bool, err error) {
 	return text.Bytes(), true, durable.Failure(verb, f.path(), err)
 }
 
-// save writes the file, three times if need be. Each time it is another temporary
-// file: what a failed fsync has left in the old one is not to be trusted.
+// save writes the file, with two retries. Each try uses another temporary file: after a failed fsync the content of
+// the old one is unknown.
 func (f *Folder) save(data []byte) error {
 	perm := fs.FileMode(0o644)
 	if info, err := os.Stat(f.path()); err == nil {
@@ -175,9 +174,9 @@ func (f *Folder) save(data []byte) error {
 	return err
 }
 
-// sweep removes what killed writers left. Under the lock nobody else is writing, and
-// the file itself is whole, so nothing in them counts.
-func (f *Folder) sweep() {
+// removeLeftovers removes the files of killed writers. Under the lock there is no other writer, and the file itself is
+// whole, so they are not needed.
+func (f *Folder) removeLeftovers() {
 	for _, path := range findLeftovers(f.dir) {
 		if strings.HasPrefix(filepath.Base(path), ".") { // ours
 			step.Remove(path) // if not: nothing reads it
@@ -185,7 +184,7 @@ func (f *Folder) sweep() {
 	}
 }
 
-// pointer reads current-agent-id.txt. One that is no plain file names nobody.
+// pointer reads current-agent-id.txt. It returns unknownName for one that is empty or no plain file.
 func (f *Folder) pointer() (string, error) {
 	path := filepath.Join(f.dir, PointerName)
 	info, err := os.Lstat(path)
@@ -196,7 +195,7 @@ func (f *Folder) pointer() (string, error) {
 		return "", durable.Failure("read pointer", path, err)
 	}
 	if !info.Mode().IsRegular() {
-		return nobody, nil
+		return unknownName, nil
 	}
 	file, err := durable.OpenFile(path, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -213,14 +212,14 @@ func (f *Folder) pointer() (string, error) {
 	if name := strings.TrimSpace(string(data)); name != "" {
 		return name, nil
 	}
-	return nobody, nil
+	return unknownName, nil
 }
 
-// nobody is what an empty pointer names: no id has this form.
-const nobody = "\x00"
+// unknownName is a name that no entry has: no id has this form.
+const unknownName = "\x00"
 
-// point brings the pointer to where it belongs: to the one named, else to where the
-// sheet wants it. It says whether one that was wrong was repaired.
+// point makes the pointer name an id; with "", the entry that the sheet wants. It reports whether a wrong pointer was
+// repaired.
 func (f *Folder) point(sheet *Sheet, to string) (repaired bool, err error) {
 	named, err := f.pointer()
 	if err != nil {
@@ -246,7 +245,7 @@ func (f *Folder) point(sheet *Sheet, to string) (repaired bool, err error) {
 // writePointer writes the pointer without a sync, in place of the one before.
 func writePointer(path, text string) error {
 	temp := path + ".tmp"
-	step.Remove(temp) // a killed writer's; or a link, which is not to be followed
+	step.Remove(temp) // of a killed writer; or a link, which is not followed
 	file, err := step.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err

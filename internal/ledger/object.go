@@ -15,8 +15,8 @@ type Member struct {
 	Raw []byte
 }
 
-// Object is a JSON object in the order of its keys. Where a key stands twice, the
-// last one counts, as it does for other readers.
+// Object is a JSON object in the order of its keys. Of a key that appears twice the last one counts, as for other
+// readers.
 type Object struct{ Members []Member }
 
 var errNoObject = errors.New("it is no JSON object")
@@ -96,7 +96,7 @@ func textOrdered(raw []byte) string {
 	return s
 }
 
-// ParseJSONText is a value that is a string.
+// ParseJSONText returns the text of a value that is a string.
 func ParseJSONText(raw []byte) (string, bool) {
 	if len(raw) < 2 || raw[0] != '"' {
 		return "", false
@@ -104,7 +104,7 @@ func ParseJSONText(raw []byte) (string, bool) {
 	return textOrdered(raw), true
 }
 
-// Get is the value of a key.
+// Get returns the value of a key.
 func (o Object) Get(key string) ([]byte, bool) {
 	for i := len(o.Members) - 1; i >= 0; i-- {
 		if o.Members[i].Key == key {
@@ -114,7 +114,7 @@ func (o Object) Get(key string) ([]byte, bool) {
 	return nil, false
 }
 
-// Set replaces the value of a key where it stands, or adds it at the end.
+// Set replaces the value of a key in its place, or adds it at the end.
 func (o *Object) Set(key string, raw []byte) {
 	for i := len(o.Members) - 1; i >= 0; i-- {
 		if o.Members[i].Key == key {
@@ -125,7 +125,7 @@ func (o *Object) Set(key string, raw []byte) {
 	o.Members = append(o.Members, Member{key, raw})
 }
 
-// Delete takes every member of that key out.
+// Delete removes every member with a key.
 func (o *Object) Delete(key string) {
 	kept := o.Members[:0:0]
 	for _, m := range o.Members {
@@ -136,7 +136,7 @@ func (o *Object) Delete(key string) {
 	o.Members = kept
 }
 
-// Append writes the object as it stands depth levels inside a document.
+// Append appends the object, indented for a place depth levels inside a document.
 func (o Object) Append(out []byte, depth int) []byte {
 	if len(o.Members) == 0 {
 		return append(out, "{}"...)
@@ -150,7 +150,7 @@ func (o Object) Append(out []byte, depth int) []byte {
 	return append(appendLine(out, 0, depth), '}')
 }
 
-// AppendJSONList writes an array likewise.
+// AppendJSONList appends an array in the same way.
 func AppendJSONList(out []byte, elements [][]byte, depth int) []byte {
 	if len(elements) == 0 {
 		return append(out, "[]"...)
@@ -174,7 +174,7 @@ func appendLine(out []byte, n, depth int) []byte {
 	return out
 }
 
-// QuoteJSON is a string as JSON, without the escapes that only pages need.
+// QuoteJSON returns a string as JSON, without the escapes that only HTML needs.
 func QuoteJSON(s string) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -8,9 +8,8 @@ import (
 	"ramet/internal/base/fault"
 )
 
-// Judge says which spawned entries are gone: their owner, a process of this machine, is
-// dead, or their time is over. Of an owner elsewhere nobody knows; then the time
-// alone counts.
+// Judge returns a function that finds spawned entries that are gone: their owner, a process of this machine, is dead,
+// or their time is over. For an owner on another machine only the time counts.
 func (f *Folder) Judge() Judge {
 	now, host := f.now(), hostname()
 	return func(e Entry) (string, bool) {
@@ -24,8 +23,7 @@ func (f *Folder) Judge() Judge {
 	}
 }
 
-// FindOwner is a process of this machine as the one that looks after a sub-agent. NOT_FOUND
-// if there is no such process.
+// FindOwner returns a process of this machine as an owner. NOT_FOUND if there is no such process.
 func FindOwner(pid int) (*Owner, error) {
 	start, ok := began(pid)
 	if pid <= 0 || !ok {
@@ -34,7 +32,7 @@ func FindOwner(pid int) (*Owner, error) {
 	return &Owner{Host: hostname(), PID: pid, Start: start}, nil
 }
 
-// SelfOwner is this process as an owner.
+// SelfOwner returns this process as an owner.
 func SelfOwner() *Owner {
 	start, _ := began(os.Getpid())
 	return &Owner{Host: hostname(), PID: os.Getpid(), Start: start}

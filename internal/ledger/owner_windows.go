@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// began is the creation time of a process.
+// began returns the creation time of a process.
 func began(pid int) (start string, there bool) {
 	const mayAsk, stillActive = 0x1000, 259 // PROCESS_QUERY_LIMITED_INFORMATION, STILL_ACTIVE
 	h, err := syscall.OpenProcess(mayAsk, false, uint32(pid))

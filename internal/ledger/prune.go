@@ -1,9 +1,8 @@
 package ledger
 
-// Prune drops the oldest finished tasks until the sheet is within its limit: those
-// whose last entry is completed, failed or timeout; then those whose last entry is
-// resumed by somebody who is not in the file. A chain of resumes goes whole. What
-// is spawned, interrupted or unknown stays, and everything that leads to it.
+// Prune drops the oldest finished tasks until the sheet is within its limit: those whose last entry is completed,
+// failed or timeout; then those whose last entry is resumed by one that is not in the file. A chain of resumes is
+// dropped whole. Entries that are spawned, interrupted or unknown stay, with their chains.
 func (s *Sheet) Prune() {
 	over := len(s.rows) - s.Limit()
 	if over <= 0 {
@@ -26,7 +25,7 @@ func (s *Sheet) Prune() {
 	s.keep(func(i int) bool { return !gone[last[i]] })
 }
 
-// lasts gives, for each row, the row in which its chain of resumes ends.
+// lasts returns, for each row, the row in which its chain of resumes ends.
 func (s *Sheet) lasts() []int {
 	next := s.nexts()
 	last := make([]int, len(s.rows))
@@ -40,7 +39,7 @@ func (s *Sheet) lasts() []int {
 		}
 		var path []int
 		at, seen := i, map[int]bool{}
-		for last[at] < 0 && next[at] >= 0 && !seen[at] { // a file can claim a circle
+		for last[at] < 0 && next[at] >= 0 && !seen[at] { // a file can hold a circle
 			seen[at] = true
 			path = append(path, at)
 			at = next[at]
@@ -57,7 +56,7 @@ func (s *Sheet) lasts() []int {
 	return last
 }
 
-// nexts gives, for each row, the row that goes on for it, or -1.
+// nexts returns, for each row, the row that continues it, or -1.
 func (s *Sheet) nexts() []int {
 	byID := map[string][]int{}
 	for i, r := range s.rows {
@@ -71,7 +70,7 @@ func (s *Sheet) nexts() []int {
 		if !r.ok || r.Status != Resumed {
 			continue
 		}
-		// The first behind it. Others may sort their files; then one before it.
+		// The first after it. Other tools may sort their files; then one before it.
 		for _, j := range byID[s.entry(i).ResumedBy] {
 			if j == i || s.entry(j).Resumes != r.ID {
 				continue

@@ -2,7 +2,7 @@ package ledger
 
 import "time"
 
-// Find is the entry that an id means: the newest live one, else the newest.
+// Find returns the entry that an id means: the newest live one, else the newest.
 func (s *Sheet) Find(id string) (Entry, bool) {
 	found := -1
 	if id == "" {
@@ -24,9 +24,9 @@ func (s *Sheet) Find(id string) (Entry, bool) {
 	return s.entry(found), true
 }
 
-// Pointer is what current-agent-id.txt should name, given what it names: that, as long
-// as it can go on; whoever resumed it; nobody once it has ended. One that names nothing
-// in the file names the newest spawned entry from then on.
+// Pointer returns the id that current-agent-id.txt should name instead of named: the same, or the entry that resumed
+// it, while that one can still change; none once it has ended. If named is not in the file, it is the newest spawned
+// entry.
 func (s *Sheet) Pointer(named string) (id string, ok bool) {
 	e, known := s.Find(named)
 	if known {
@@ -42,8 +42,7 @@ func (s *Sheet) Pointer(named string) (id string, ok bool) {
 	return "", false
 }
 
-// Active is the entry that the pointer names, or without a pointer the newest spawned
-// one.
+// Active returns the entry that the pointer names, or without a pointer the newest spawned one.
 func (s *Sheet) Active(named string) (Entry, bool) {
 	if named == "" {
 		return s.Newest()
@@ -55,12 +54,12 @@ func (s *Sheet) Active(named string) (Entry, bool) {
 	return s.Find(id)
 }
 
-// Newest is the newest spawned entry.
+// Newest returns the newest spawned entry.
 func (s *Sheet) Newest() (Entry, bool) {
 	return s.newest(func(e Entry) bool { return e.Status == Spawned })
 }
 
-// Interrupted is the newest entry that can be resumed: interrupted, or spawned and gone.
+// Interrupted returns the newest entry that can be resumed: interrupted, or spawned and gone.
 func (s *Sheet) Interrupted(judge Judge) (Entry, bool) {
 	return s.newest(func(e Entry) bool {
 		if e.Status == Spawned {
@@ -80,7 +79,7 @@ func (s *Sheet) newest(fits func(Entry) bool) (Entry, bool) {
 	return Entry{}, false
 }
 
-// Plan is the history of one plan, oldest first.
+// Plan returns the entries of a plan, oldest first.
 func (s *Sheet) Plan(plan string) []Entry {
 	out := []Entry{}
 	for _, e := range s.Entries() {
@@ -91,11 +90,10 @@ func (s *Sheet) Plan(plan string) []Entry {
 	return out
 }
 
-// Outcome is the end of the chain of resumes that an entry of this sheet is in: how its
-// task ended, or how it stands.
+// Outcome returns the last entry of the chain of resumes that an entry of this sheet is in.
 func (s *Sheet) Outcome(e Entry) Entry { return s.entry(s.lasts()[e.at]) }
 
-// Outcomes is Outcome for all entries, in one walk.
+// Outcomes returns Outcome for all entries, found in one walk.
 func (s *Sheet) Outcomes() func(Entry) Entry {
 	last := s.lasts()
 	return func(e Entry) Entry { return s.entry(last[e.at]) }

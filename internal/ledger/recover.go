@@ -16,9 +16,9 @@ import (
 // RepairResult describes a repair.
 type RepairResult struct {
 	Corrupt string // where the file that could not be read is kept; empty if it could be
-	From    string // what the new one was made of
+	From    string // the source of the new one
 	Entries int    // how many it has
-	Pointer bool   // the pointer named nobody
+	Pointer bool   // the pointer named no entry
 }
 
 // The sources of a new file.
@@ -28,8 +28,7 @@ const (
 	FromTemplate  = "template"
 )
 
-// Recover makes the two files sound and says what was done. A missing file is made from
-// the template.
+// Recover repairs the two files and returns what it did. A missing file is made from the template.
 func (f *Folder) Recover(ctx context.Context) (RepairResult, error) {
 	if err := f.make(); err != nil {
 		return RepairResult{}, err
@@ -46,8 +45,8 @@ func (f *Folder) make() error {
 	return durable.Failure("make folder", f.dir, root.Close())
 }
 
-// restore reads the file under the lock. One that cannot be read is put aside, and
-// replaced at once by what can be found of it: a crash in between loses nothing.
+// restore reads the file under the lock. One that cannot be read is put aside, and replaced at once by what can be
+// recovered: a crash in between loses nothing.
 func (f *Folder) restore() (*Sheet, RepairResult, error) {
 	data, there, err := f.load()
 	if err != nil {
@@ -68,15 +67,15 @@ func (f *Folder) restore() (*Sheet, RepairResult, error) {
 	if err := f.save(sheet.Format()); err != nil {
 		return nil, r, err
 	}
-	f.sweep()
+	f.removeLeftovers()
 	f.told(r)
 	return sheet, r, nil
 }
 
-// corrupt is what the name of a file that was put aside has behind its own.
+// corrupt is the suffix of a file that was put aside.
 const corrupt = ".corrupt-"
 
-// keep puts a file that cannot be read aside.
+// keep copies a file that cannot be read.
 func (f *Folder) keep(data []byte) (string, error) {
 	for at := f.now().UTC(); ; at = at.Add(time.Millisecond) {
 		path := f.path() + corrupt + at.Format("20060102T150405.000Z")
@@ -87,7 +86,7 @@ func (f *Folder) keep(data []byte) (string, error) {
 	}
 }
 
-// rebuild makes a new sheet of what is left.
+// rebuild makes a new sheet from temporary files or summaries.
 func (f *Folder) rebuild() (*Sheet, string) {
 	for _, path := range findLeftovers(f.dir) {
 		if strings.Contains(filepath.Base(path), corrupt) {

@@ -12,7 +12,7 @@ import (
 type Sheet struct {
 	head    Object // all members; that of the entries is not looked at
 	rows    []row
-	tail    string // behind the last bracket
+	tail    string // after the last bracket
 	changed bool
 }
 
@@ -29,13 +29,13 @@ func (s *Sheet) entry(i int) Entry {
 	return e
 }
 
-// Version and Limit are what a new file says.
+// The values of a new file.
 const (
 	Version = "1.0"
 	Limit   = 50
 )
 
-// New is an empty sheet, from the template.
+// New returns an empty sheet, from the template.
 func New() *Sheet {
 	return &Sheet{changed: true, head: Object{Members: []Member{
 		{Key: keyVersion, Raw: QuoteJSON(Version)},
@@ -44,8 +44,8 @@ func New() *Sheet {
 	}}}
 }
 
-// Parse reads a file. It is STORAGE_CORRUPT if it is no JSON, no object, or has
-// entries that are no list; everything else is kept and read as far as it can be.
+// Parse reads a file. STORAGE_CORRUPT: it is no JSON, no object, or its entries are no list. Everything else is kept
+// and read as far as possible.
 func Parse(data []byte) (*Sheet, error) {
 	s := &Sheet{}
 	var err error
@@ -68,7 +68,7 @@ func Parse(data []byte) (*Sheet, error) {
 	return s, nil
 }
 
-// Format writes the sheet. What was not changed is written as it was read.
+// Format returns the text of the sheet. Members that did not change are written as they were read.
 func (s *Sheet) Format() []byte {
 	elements := make([][]byte, len(s.rows))
 	for i, r := range s.rows {
@@ -82,10 +82,10 @@ func (s *Sheet) Format() []byte {
 	return append(head.Append(nil, 0), s.tail...)
 }
 
-// Changed reports whether Format would write something else than what was read.
+// Changed reports whether the sheet differs from the file that was read.
 func (s *Sheet) Changed() bool { return s.changed }
 
-// Limit returns the number of entries that the file is to hold.
+// Limit returns how many entries the file should hold.
 func (s *Sheet) Limit() int {
 	raw, _ := s.head.Get(keyLimit)
 	n, err := strconv.Atoi(string(raw))
@@ -122,7 +122,7 @@ func (s *Sheet) Writable() error {
 	return nil
 }
 
-// Entries are all entries, oldest first.
+// Entries returns all entries, oldest first.
 func (s *Sheet) Entries() []Entry {
 	out := make([]Entry, 0, len(s.rows))
 	for i, r := range s.rows {
@@ -142,7 +142,7 @@ func (s *Sheet) add(e Entry, extra []Member) Entry {
 	return e
 }
 
-// put replaces an entry where it stands.
+// put replaces an entry in its place.
 func (s *Sheet) put(e Entry, extra []Member) Entry {
 	e.raw = e.text(extra)
 	s.rows[e.at] = row{e, true}
@@ -150,7 +150,7 @@ func (s *Sheet) put(e Entry, extra []Member) Entry {
 	return e
 }
 
-// keep leaves only the rows that stay.
+// keep removes the rows that do not stay.
 func (s *Sheet) keep(stays func(int) bool) {
 	kept := s.rows[:0:0]
 	for i, r := range s.rows {

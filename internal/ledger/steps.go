@@ -24,7 +24,7 @@ var form = text.Regexp(`^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$`)
 // maxText is the longest of our texts, in bytes.
 const maxText = 64 << 10
 
-// Check refuses what cannot be recorded.
+// Check refuses a description that cannot be recorded.
 func (st Start) Check() error {
 	if !form().MatchString(st.ID) {
 		return fault.New(fault.InvalidID, "%.40q cannot be the id of a sub-agent", st.ID).
@@ -46,7 +46,7 @@ func (st Start) Check() error {
 	return nil
 }
 
-// describe is the default description.
+// describe returns the description, or the default one.
 func (st Start) describe() string {
 	switch {
 	case st.Description != "":
@@ -57,8 +57,8 @@ func (st Start) describe() string {
 	return "Execute plan " + st.Plan + ": " + st.Group
 }
 
-// Spawn registers a sub-agent. An id that is live is CONFLICT; one that has ended may
-// be used again. Old entries are dropped as the limit wants it.
+// Spawn registers a sub-agent. An id that is live is CONFLICT; one that has ended may be used again. Old entries over
+// the limit are dropped.
 func (s *Sheet) Spawn(st Start, now time.Time) (Entry, error) {
 	if err := st.Check(); err != nil {
 		return Entry{}, err
@@ -84,12 +84,12 @@ func (s *Sheet) free(id string) error {
 	case !ok || !e.Status.Live():
 		return nil
 	case e.Status == Interrupted:
-		return fault.New(fault.Conflict, "%s is interrupted, not ended", id).WithHint("`ramet track resume %s` goes on with it; or take another id", id)
+		return fault.New(fault.Conflict, "%s is interrupted, not ended", id).WithHint("continue it with `ramet track resume %s`, or use another id", id)
 	}
-	return fault.New(fault.Conflict, "%s is %s already", id, e.Status).WithHint("take another id, or end it first")
+	return fault.New(fault.Conflict, "%s is %s already", id, e.Status).WithHint("use another id, or end it first")
 }
 
-// after is now, but later than any entry of the same id: (id, time) is the key.
+// after returns now, or a time later than every entry of the same id: (id, time) is the key.
 func (s *Sheet) after(id string, now time.Time) time.Time {
 	now = truncateTime(now)
 	for i, r := range s.rows {
@@ -103,8 +103,8 @@ func (s *Sheet) after(id string, now time.Time) time.Time {
 	return now
 }
 
-// Move takes a sub-agent to completed, failed, timeout or interrupted. It goes to the
-// newest live entry of that id. The same status twice changes nothing.
+// Move sets a sub-agent to completed, failed, timeout or interrupted. It changes the newest live entry of that id.
+// The same status twice changes nothing.
 func (s *Sheet) Move(id string, to Status, reason string, now time.Time, extra ...Member) (Entry, error) {
 	e, err := s.Get(id)
 	if err != nil {
@@ -117,14 +117,14 @@ func (s *Sheet) Move(id string, to Status, reason string, now time.Time, extra .
 	return s.put(moved, extra), nil
 }
 
-// Move is the entry after one step.
+// Move returns the entry after one step.
 func (e Entry) Move(to Status, reason string, now time.Time) (Entry, error) {
 	if e.Status == to {
 		return e, nil
 	}
 	legal := false
 	for _, s := range e.Status.Next() {
-		legal = legal || s == to && to != Resumed // which is Resume's
+		legal = legal || s == to && to != Resumed // which only Resume sets
 	}
 	if !legal {
 		return e, illegalStep(e, to)
@@ -139,12 +139,11 @@ func (e Entry) Move(to Status, reason string, now time.Time) (Entry, error) {
 	return e, nil
 }
 
-// Judge says that a spawned entry is gone, and why: its owner is dead, or its time is
-// over.
+// Judge reports whether a spawned entry is gone, and why: its owner is dead, or its time is over.
 type Judge func(Entry) (why string, gone bool)
 
-// Resume lets a new sub-agent go on for one that is interrupted, or that is spawned and
-// gone: that is marked as interrupted first. What st leaves open is the old one's.
+// Resume registers a sub-agent that continues one that is interrupted, or spawned and gone: that one is marked as
+// interrupted first. Fields that st leaves empty are taken from the old one.
 func (s *Sheet) Resume(old string, st Start, now time.Time, judge Judge) (Entry, error) {
 	e, err := s.Get(old)
 	if err != nil {
@@ -179,7 +178,7 @@ func (s *Sheet) Resume(old string, st Start, now time.Time, judge Judge) (Entry,
 	return s.begin(st, old, now), nil
 }
 
-// inherit fills in what the one who is resumed said.
+// inherit fills in the fields of the resumed entry.
 func (st Start) inherit(e Entry) Start {
 	for _, f := range []struct {
 		mine  *string
@@ -198,7 +197,7 @@ func (st Start) inherit(e Entry) Start {
 	return st
 }
 
-// Get is Find, and NOT_FOUND says what there is.
+// Get returns the entry that Find finds. NOT_FOUND suggests similar ids.
 func (s *Sheet) Get(id string) (Entry, error) {
 	e, ok := s.Find(id)
 	if ok {

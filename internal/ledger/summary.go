@@ -13,9 +13,8 @@ type Summary struct {
 	CompletedAt         time.Time
 }
 
-// ParseSummary reads the front matter at the beginning of a file: lines of key: value
-// between two lines of ---. Keys that it does not know, nested values and whatever
-// else YAML allows are passed over. ok is false without front matter.
+// ParseSummary reads the front matter at the beginning of a file: lines of key: value between two lines of ---. Unknown
+// keys, nested values and other YAML are ignored. ok is false without front matter.
 func ParseSummary(data []byte) (s Summary, ok bool) {
 	text := strings.TrimPrefix(string(data), "\uFEFF")
 	first, rest, _ := strings.Cut(text, "\n")
@@ -45,7 +44,7 @@ func ParseSummary(data []byte) (s Summary, ok bool) {
 	return Summary{}, false // it never ended: this is no front matter
 }
 
-// trimScalar returns a value without its quotes and without a comment behind it.
+// trimScalar returns a value without its quotes and without a comment after it.
 func trimScalar(s string) string {
 	s = strings.TrimSpace(s)
 	if s != "" && (s[0] == '"' || s[0] == '\'') {
@@ -62,9 +61,8 @@ func trimScalar(s string) string {
 	return s
 }
 
-// Rebuild makes a sheet of what summaries tell, after the file was lost: partial is
-// interrupted, skipped is nothing, and a summary that names no agent or no status tells
-// nothing.
+// Rebuild makes a sheet from summaries, after the file was lost: partial is interrupted; a summary that is skipped, or
+// names no agent or no status, makes no entry.
 func Rebuild(summaries []Summary) *Sheet {
 	s := New()
 	summaries = slices.Clone(summaries)

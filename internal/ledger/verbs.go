@@ -34,14 +34,14 @@ func (f *Folder) Finish(ctx context.Context, id string, how Status, reason strin
 	return f.Move(ctx, id, how, reason)
 }
 
-// Interrupt records that it stopped in the middle.
+// Interrupt records that a sub-agent stopped in the middle.
 func (f *Folder) Interrupt(ctx context.Context, id, reason string) (Entry, error) {
 	return f.Move(ctx, id, Interrupted, reason)
 }
 
 // Move takes a sub-agent to another status, with extra fields for its entry.
 func (f *Folder) Move(ctx context.Context, id string, to Status, reason string, extra ...Member) (e Entry, err error) {
-	if err := f.there(id); err != nil {
+	if err := f.checkFolder(id); err != nil {
 		return e, err
 	}
 	_, err = f.change(ctx, func(s *Sheet) (string, error) {
@@ -53,10 +53,10 @@ func (f *Folder) Move(ctx context.Context, id string, to Status, reason string, 
 
 // Ended implements ledger.Book.
 func (f *Folder) Ended(ctx context.Context, id string, hurry <-chan struct{}) error {
-	if err := f.there(id); err != nil {
+	if err := f.checkFolder(id); err != nil {
 		return err
 	}
-	s := f.wants(func(s *Sheet) (string, error) {
+	s := f.enqueue(func(s *Sheet) (string, error) {
 		_, err := s.Move(id, Completed, "", f.now())
 		return "", err
 	})
@@ -68,12 +68,12 @@ func (f *Folder) Ended(ctx context.Context, id string, hurry <-chan struct{}) er
 	case <-hurry:
 	case <-ctx.Done():
 	}
-	_, err := f.made(ctx, s)
+	_, err := f.await(ctx, s)
 	return err
 }
 
-// there refuses an id before anything is made for it: where no folder is, nobody is.
-func (f *Folder) there(id string) error {
+// checkFolder refuses an id if there is no state folder, before one is made for it.
+func (f *Folder) checkFolder(id string) error {
 	if _, err := os.Stat(f.dir); !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -81,9 +81,9 @@ func (f *Folder) there(id string) error {
 	return err
 }
 
-// Resume registers the one that goes on for another.
+// Resume registers a sub-agent that continues another.
 func (f *Folder) Resume(ctx context.Context, old string, st Start) (e Entry, err error) {
-	if err := f.there(old); err != nil {
+	if err := f.checkFolder(old); err != nil {
 		return e, err
 	}
 	_, err = f.change(ctx, func(s *Sheet) (string, error) {
@@ -93,7 +93,7 @@ func (f *Folder) Resume(ctx context.Context, old string, st Start) (e Entry, err
 	return e, err
 }
 
-// Sweep marks what is gone, and tells which entries that were.
+// Sweep marks the entries that are gone, and returns them.
 func (f *Folder) Sweep(ctx context.Context) (out []Entry, err error) {
 	v, err := f.Read(ctx)
 	if err != nil {
@@ -104,7 +104,7 @@ func (f *Folder) Sweep(ctx context.Context) (out []Entry, err error) {
 		_, gone := judge(e)
 		return e.Status == Spawned && gone
 	}) {
-		return nil, nil // and nothing is locked for it
+		return nil, nil // without a lock
 	}
 	_, err = f.change(ctx, func(s *Sheet) (string, error) {
 		out = s.Sweep(judge, f.now())

@@ -409,7 +409,7 @@ func TestTheFileStaysSmall(t *testing.T) {
 		}
 	}
 	info, err := os.Stat(path)
-	if err != nil || info.Size() > 2*roomy || put < 2*roomy {
+	if err != nil || info.Size() > 2*maxDone || put < 2*maxDone {
 		t.Errorf("%d bytes after %d, %v", info.Size(), put, err)
 	}
 	s.check(t, all)
