@@ -162,28 +162,6 @@ func TestAForgeThatRefuses(t *testing.T) {
 	h.opened(r)
 }
 
-// A forge that is busy is asked again.
-func TestAForgeThatIsBusy(t *testing.T) {
-	t.Parallel()
-	h := onForge(t, "github")
-	n := h.answering(429, 1)
-	h.opened(h.start())
-	if n.Load() != 2 {
-		t.Errorf("%d times it was asked", n.Load())
-	}
-}
-
-// The answer was lost: what was opened is found.
-func TestALostAnswerOpensNoSecondPullRequest(t *testing.T) {
-	t.Parallel()
-	h := onForge(t, "gitea")
-	h.forge.After(func() bool { return true })
-	h.opened(h.start())
-	if h.forge.Posts() != 1 {
-		t.Errorf("%d were asked for", h.forge.Posts())
-	}
-}
-
 // Killed right after it was opened, before anything could be written about it.
 func TestAKillAfterThePullRequestOpensNoSecondOne(t *testing.T) {
 	t.Parallel()

@@ -2,9 +2,7 @@ package run_test
 
 import (
 	"encoding/json"
-	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -12,63 +10,6 @@ import (
 	"ramet/internal/run"
 	"ramet/internal/testkit/runtest"
 )
-
-// optional are the members that may be missing, by JSON pointer.
-var optional = map[run.Type]string{
-	run.RunStateChanged:     "/reason",
-	run.RunReopened:         "/reason",
-	run.ArtifactWritten:     "/writer_worker",
-	run.WorkItemQueued:      "/effect /idempotency_key /inputs/0/name /inputs/0/sha256",
-	run.WorkItemFinished:    "/outputs/0/name /outputs/0/sha256",
-	run.WorkItemInvalidated: "/reason",
-	run.IssueOpened:         "/issue/error_code /issue/files /issue/location /issue/suggested_fix",
-	run.PullRequestOpened:   "/url /bundle", // one of them must be there
-	run.LLMCallStarted:      "/tool_schema_hash /response_format",
-	run.LLMCallFinished:     "/api_cost_usd /tool_calls_count",
-	run.LLMCallFailed:       "/error_details /http_status",
-}
-
-// open are the objects that may have other members.
-var open = map[run.Type]string{run.RunCreated: "/", run.IssueOpened: "/issue/ /issue/location/"}
-
-// free are the values that may be of any type.
-var free = map[run.Type]string{run.IssueOpened: "/issue/location /issue/location/line"}
-
-// lenient are the values that may also be a string.
-var lenient = map[run.Type]string{run.WorkItemQueued: "/inputs/0 /inputs/1 /outputs/0", run.WorkItemFinished: "/outputs/0", run.WorkItemFailed: "/error"}
-
-func has(list map[run.Type]string, t run.Type, pointer string) bool {
-	return slices.Contains(strings.Fields(list[t]), pointer)
-}
-
-func example(t *testing.T, kind run.Type) any {
-	var v any
-	if err := json.Unmarshal([]byte(runtest.Examples()[kind]), &v); err != nil {
-		t.Fatalf("%s: %v", kind, err)
-	}
-	return v
-}
-
-// walk visits every value inside v; set puts another in its place, or takes the
-// member away.
-func walk(v any, at string, visit func(at string, v any, set func(any), remove func())) {
-	switch v := v.(type) {
-	case map[string]any:
-		for _, key := range slices.Sorted(maps.Keys(v)) {
-			old := v[key]
-			visit(at+"/"+key, old, func(other any) { v[key] = other }, func() { delete(v, key) })
-			v[key] = old
-			walk(old, at+"/"+key, visit)
-		}
-	case []any:
-		for i, old := range v {
-			pointer := at + "/" + strconv.Itoa(i)
-			visit(pointer, old, func(other any) { v[i] = other }, nil)
-			v[i] = old
-			walk(old, pointer, visit)
-		}
-	}
-}
 
 // refused demands an INVALID_EVENT that points there.
 func refused(t *testing.T, kind run.Type, root any, pointer, what string) {
@@ -110,88 +51,6 @@ func TestTheTypesAreThoseOfSourceAndSpecification(t *testing.T) {
 	slices.Sort(got)
 	if !slices.Equal(got, want) {
 		t.Errorf("types\n%v\nwant\n%v", got, want)
-	}
-}
-
-func TestAMissingFieldIsRefusedWithItsPlace(t *testing.T) {
-	for _, kind := range run.Types() {
-		root := example(t, kind)
-		walk(root, "", func(at string, _ any, _ func(any), remove func()) {
-			if remove == nil || has(free, kind, at) {
-				return
-			}
-			remove()
-			if !has(optional, kind, at) {
-				refused(t, kind, root, at, "is missing")
-				return
-			}
-			text, _ := json.Marshal(root)
-			if err := run.CheckPayload(kind, text); err != nil {
-				t.Errorf("%s without %s: %v", kind, at, err)
-			}
-		})
-	}
-	refused(t, run.PullRequestOpened, map[string]any{}, "/url", "is missing, and bundle too")
-}
-
-func TestAFieldOfAnotherTypeIsRefusedWithItsPlace(t *testing.T) {
-	others := map[string]any{"null": nil, "bool": true, "number": -0.5, "string": "", "array": []any{nil}, "object": map[string]any{"a": nil}}
-	kindOf := func(v any) string {
-		switch v.(type) {
-		case nil:
-			return "null"
-		case bool:
-			return "bool"
-		case float64:
-			return "number"
-		case string:
-			return "string"
-		case []any:
-			return "array"
-		}
-		return "object"
-	}
-	for _, kind := range run.Types() {
-		root := example(t, kind)
-		walk(root, "", func(at string, v any, set func(any), _ func()) {
-			for name, other := range others {
-				// The empty string is wrong as a name too.
-				if has(free, kind, at) || name == kindOf(v) || name == "object" && has(lenient, kind, at) {
-					continue
-				}
-				set(other)
-				refused(t, kind, root, at, "is a "+name)
-			}
-		})
-		for name, other := range others {
-			if name != "object" {
-				refused(t, kind, other, "must be an object", "is a "+name)
-			}
-		}
-	}
-}
-
-func TestAFieldTooManyIsRefusedWithItsPlace(t *testing.T) {
-	for _, kind := range run.Types() {
-		root := example(t, kind)
-		add := func(at string, v any) {
-			object, ok := v.(map[string]any)
-			if !ok {
-				return
-			}
-			object["too/many"] = 1
-			defer delete(object, "too/many")
-			if !has(open, kind, at+"/") {
-				refused(t, kind, root, at+"/too~1many", "is too many")
-				return
-			}
-			text, _ := json.Marshal(root)
-			if err := run.CheckPayload(kind, text); err != nil {
-				t.Errorf("%s, %s is open: %v", kind, at, err)
-			}
-		}
-		add("", root)
-		walk(root, "", func(at string, v any, _ func(any), _ func()) { add(at, v) })
 	}
 }
 

@@ -178,28 +178,3 @@ func TestPatternsMeet(t *testing.T) {
 		}
 	}
 }
-
-func BenchmarkParseLargest(b *testing.B) {
-	var t strings.Builder
-	t.WriteString("name: large\nworkers:\n")
-	var names []string
-	for i := range maxWorkers {
-		names = append(names, fmt.Sprintf("w%d", i))
-		fmt.Fprintf(&t, "  w%d:\n    command: x\n    each: 1..1000\n    inputs: [", i)
-		for j := range maxPaths {
-			fmt.Fprintf(&t, "'artifacts/{scope}/w%d-%d.md', ", max(i-1, 0), j)
-		}
-		t.WriteString("]\n    outputs: [")
-		for j := range maxPaths {
-			fmt.Fprintf(&t, "'artifacts/{scope}/w%d-%d.md', ", i, j)
-		}
-		t.WriteString("]\n")
-	}
-	text := strings.Replace(t.String(), "inputs: ['artifacts/{scope}/w0-0.md'", "queue: q # inputs: ['artifacts/{scope}/w0-0.md'", 1)
-	text += "states: {DRAFTING: [" + strings.Join(names, ", ") + "]}\n"
-	for b.Loop() {
-		if _, err := Parse([]byte(text)); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

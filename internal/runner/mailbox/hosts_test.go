@@ -10,6 +10,7 @@ import (
 
 	"ramet/internal/runner/mailbox"
 	"ramet/internal/testkit"
+	"ramet/internal/testkit/pgtest"
 )
 
 func contains(text, part string) bool { return strings.Contains(text, part) }
@@ -73,8 +74,8 @@ func listed(t *testing.T, c *mailbox.Client, n int) []mailbox.Host {
 
 func TestABeatOutlivesItsConnections(t *testing.T) {
 	address := place(t)
-	p, behind := through(t, address)
-	c := open(t, behind)
+	p := pgtest.Through(t, address)
+	c := open(t, p.URL)
 	ctx, leave := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- c.Beat(ctx, mailbox.Host{Name: "h"}, 30*time.Millisecond) }()
@@ -90,7 +91,7 @@ func TestABeatOutlivesItsConnections(t *testing.T) {
 		for !look().After(last) {
 		}
 		last = look()
-		p.cut()
+		p.Cut()
 	}
 	for !look().After(last) {
 	}

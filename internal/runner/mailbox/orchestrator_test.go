@@ -18,6 +18,7 @@ import (
 	"ramet/internal/runner"
 	"ramet/internal/runner/mailbox"
 	"ramet/internal/testkit"
+	"ramet/internal/testkit/pgtest"
 )
 
 func TestAWorkerReachesTheDesk(t *testing.T) {
@@ -93,18 +94,17 @@ func TestErrorsKeepTheirCodes(t *testing.T) {
 	}
 }
 
-// Every so many answers of the database are lost with their connections, on both sides.
+// Requests and answers are lost with their connections, on both sides.
 func TestNothingIsLostOrDoneTwiceWithConnections(t *testing.T) {
 	mailbox.Hasten(t, 50*time.Millisecond, time.Second, time.Minute)
 	address := place(t)
-	toBoss, bossAddress := through(t, address)
-	toWorker, workerAddress := through(t, address)
+	toBoss, toWorker := pgtest.Through(t, address), pgtest.Through(t, address)
 	d := newDesk()
 	sum := d.input([]byte("an input"))
-	boss, worker := open(t, bossAddress), open(t, workerAddress)
+	boss, worker := open(t, toBoss.URL), open(t, toWorker.URL)
 	serve(t, boss, 1, d)
-	toBoss.every.Store(37)
-	toWorker.every.Store(29)
+	toBoss.CutAt(cuts("ramet_answered", "ramet_answered", "ramet_answered")...)
+	toWorker.CutAt(cuts("claim", "report", "deliver", "claim", "deliver")...)
 	const items = 20
 	var all sync.WaitGroup
 	for lane := range 4 {
@@ -132,15 +132,22 @@ func TestNothingIsLostOrDoneTwiceWithConnections(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if toBoss.lost.Load() < 5 || toWorker.lost.Load() < 10 {
-		t.Errorf("only %d and %d answers were lost", toBoss.lost.Load(), toWorker.lost.Load())
+	if boss, worker := toBoss.CutsLeft(), toWorker.CutsLeft(); boss+worker > 0 {
+		t.Errorf("%d and %d cuts were not made", boss, worker)
 	}
-	toBoss.every.Store(0)
-	toBoss.cut() // all at once
-	toWorker.cut()
+	toBoss.Cut() // all at once
+	toWorker.Cut()
 	if _, err := worker.Claim(t.Context(), item, "h"); err != nil {
 		t.Error(err)
 	}
+}
+
+// cuts lose each of some messages, and then the answer to the next such message.
+func cuts(words ...string) (all []pgtest.CutPoint) {
+	for _, word := range words {
+		all = append(all, pgtest.CutPoint{Word: word}, pgtest.CutPoint{Word: word, Sent: true})
+	}
+	return all
 }
 
 func TestLargeContents(t *testing.T) {
