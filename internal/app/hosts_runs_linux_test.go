@@ -251,21 +251,6 @@ func TestAKilledOrchestratorIsResumedWhileHostsAreBusy(t *testing.T) {
 	b.leaves()
 }
 
-// The orchestrator does items itself, and takes what it has not begun with it when it dies.
-func TestAnOrchestratorThatWorksIsKilled(t *testing.T) {
-	t.Parallel()
-	f := newFleet(t, signed)
-	k := f.boss.begin(append([]string{"run", "start", "--recipe", "recipe.yaml", "--run-id", f.run, "--model", "script/model.jsonl", "--limit", "parallel=2"},
-		accepting(f.t, filepath.Join(f.boss.dir, "recipe.yaml"))...)...)
-	eventually(t, "it works", func() bool {
-		return strings.Count(k.stderr.String(), "state DRAFTING") == 1 && holds(k.cmd.Process.Pid, filepath.Join(f.boss.dir, "gate"))
-	})
-	k.kill()
-	w := f.worker("a")
-	w.open(4)
-	f.done(f.resume())
-}
-
 func TestACancelledRunEndsOnEveryHost(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

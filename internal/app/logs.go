@@ -13,14 +13,14 @@ import (
 // logs opens the event logs of runs, wherever they are kept.
 type logs struct{}
 
-func (logs) Open(ctx context.Context, kind rundir.Kind, dir, runID string, at rundir.Position) (run.Log, error) {
+func (logs) Open(ctx context.Context, kind rundir.Kind, dir, runID string, at run.Position) (run.Log, error) {
 	switch {
 	case kind.Remote():
 		return sqllog.OpenTable(ctx, string(kind), runID)
 	case kind == rundir.SQLite:
 		return sqllog.OpenFile(ctx, filepath.Join(dir, "events.sqlite"))
 	}
-	return ndjson.Open(ctx, filepath.Join(dir, "events.ndjson"), known(at)...)
+	return ndjson.Open(ctx, filepath.Join(dir, "events.ndjson"), at)
 }
 
 // Remove takes a log out of a server.
@@ -28,22 +28,22 @@ func (logs) Remove(ctx context.Context, kind rundir.Kind, runID string) error {
 	return sqllog.RemoveTable(ctx, string(kind), runID)
 }
 
-func (logs) OpenWriter(ctx context.Context, kind rundir.Kind, dir, runID string, at rundir.Position) (run.Writer, string, error) {
+func (logs) OpenWriter(ctx context.Context, kind rundir.Kind, dir, runID string, at run.Position) (run.Writer, string, error) {
 	switch {
 	case kind.Remote():
-		w, err := sqllog.OpenTableWriter(ctx, string(kind), runID, known(at)...)
+		w, err := sqllog.OpenTableWriter(ctx, string(kind), runID, at)
 		if err != nil {
 			return nil, "", err
 		}
 		return w, "", nil
 	case kind == rundir.SQLite:
-		w, err := sqllog.OpenFileWriter(ctx, filepath.Join(dir, "events.sqlite"), known(at)...)
+		w, err := sqllog.OpenFileWriter(ctx, filepath.Join(dir, "events.sqlite"), at)
 		if err != nil {
 			return nil, "", err
 		}
 		return w, "", nil
 	}
-	w, err := ndjson.OpenWriter(ctx, filepath.Join(dir, "events.ndjson"), known(at)...)
+	w, err := ndjson.OpenWriter(ctx, filepath.Join(dir, "events.ndjson"), at)
 	if err != nil {
 		return nil, "", err
 	}
@@ -52,12 +52,4 @@ func (logs) OpenWriter(ctx context.Context, kind rundir.Kind, dir, runID string,
 		return w, "", nil
 	}
 	return w, repair.String(), nil
-}
-
-// known tells a log where it need not be read again.
-func known(at rundir.Position) []run.Option {
-	if at.Count == 0 {
-		return nil
-	}
-	return []run.Option{run.TrustUpTo(at.Count, at.Hash)}
 }

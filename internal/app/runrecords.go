@@ -235,7 +235,7 @@ func (c *runRecords) end(ctx context.Context, x *rundir.Session, err error) {
 	c.caughtUp()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if state := x.Came(); err != nil && !state.Terminal() {
+	if state := x.CurrentState(); err != nil && !state.Terminal() {
 		last := c.follow.Stop(string(fault.CodeOf(err)), err.Error(), time.Now())
 		c.put(last)
 		c.otlp.Put(last...)

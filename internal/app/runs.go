@@ -69,7 +69,7 @@ func carry(ctx context.Context, ws *session.Workspace, r cli.Job) (err error) {
 	go c.watch(watch, carried)
 	err = carried.Execute(ctx, r.Plan, func(ctx context.Context) error { return c.serve(ctx, carried) })
 	stop()
-	if c.Session.Came() == run.Failed {
+	if c.Session.CurrentState() == run.Failed {
 		c.executor.Forget(c.Session.RunID)
 	}
 	if c.records != nil {
@@ -200,7 +200,7 @@ func (c *carrier) retire(ctx context.Context, failure error) error {
 	if fault.Is(failure, fault.Fenced) {
 		return nil // also if it is over by now: that is theirs, too
 	}
-	state := c.Session.Came()
+	state := c.Session.CurrentState()
 	if !state.Terminal() && c.hosts != nil && ctx.Err() == nil {
 		return c.settle(ctx, false, failure)
 	}

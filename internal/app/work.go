@@ -61,10 +61,10 @@ func work(ctx context.Context, ws *session.Workspace, r cli.Host) (err error) {
 		}
 		beating <- err
 	}()
-	var pace runner.Pace
+	var limiter runner.RunLimiter
 	err = h.queue.Serve(alive, r.Queues, r.Parallel, func(ctx context.Context, j runner.Enqueued) error {
 		r.Note("begins " + j.ID)
-		err := pace.Serve(ctx, j, h.queue.Host(), h.orchestrator, executor)
+		err := limiter.Serve(ctx, j, h.queue.Host(), h.orchestrator, executor)
 		if err != nil {
 			r.Note("gives back " + j.ID + ": " + err.Error())
 			return err

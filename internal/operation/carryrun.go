@@ -116,7 +116,7 @@ hash; its log is kept where that of the other is, unless --log says otherwise.`}
 		if err != nil {
 			return out, err
 		}
-		return e.Runs.made(x.RunID, x.Came()), x.Close()
+		return e.Runs.made(x.RunID, x.CurrentState()), x.Close()
 	},
 	Text: func(w *printer.Writer, _ ForkRunInput, out public.RunMade) { out.Text(w) },
 }

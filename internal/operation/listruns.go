@@ -90,7 +90,7 @@ func (r *Runs) describe(ctx context.Context, row *RunLog, log *rundir.Reader, br
 	if err != nil {
 		return err
 	}
-	standing := r.Standing(ctx, state)
+	standing := r.StatusOf(ctx, state)
 	row.State, row.Events, row.Updated = string(state.RunState), state.EventCount, state.UpdatedAt
 	row.Status, row.Reason = string(standing.Status), public.Optional(standing.Reason)
 	if brief {

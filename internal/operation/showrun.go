@@ -27,7 +27,7 @@ prints the snapshot (its form: "ramet schema snapshot").`},
 	Run: func(ctx context.Context, e *Env, in ShowRunInput) (out RunState, err error) {
 		err = e.Runs.read(ctx, in.ID, func(r *rundir.Reader) error {
 			if out.Snapshot, err = r.Truth(ctx); err == nil {
-				out.stuck, out.standing = e.Runs.stuck(ctx, out.Snapshot), e.Runs.Standing(ctx, out.Snapshot)
+				out.stuck, out.standing = e.Runs.stuck(ctx, out.Snapshot), e.Runs.StatusOf(ctx, out.Snapshot)
 			}
 			return err
 		})
@@ -47,7 +47,7 @@ prints the snapshot (its form: "ramet schema snapshot").`},
 type RunState struct {
 	run.Snapshot
 	stuck    []string // see Runs.stuck
-	standing rundir.Standing
+	standing rundir.RunStatus
 }
 
 // stuck returns the items that wait for a host which may act outside of runs, while none is alive.

@@ -20,7 +20,7 @@ type Reducer struct {
 	open  map[string]int // issues by id
 }
 
-// NewReducer goes on from a snapshot, which it owns from then on.
+// NewReducer continues a snapshot, which it owns from then on.
 func NewReducer(s Snapshot) *Reducer {
 	if s.SectionStates == nil {
 		s.SectionStates = map[string]SectionState{}
@@ -68,8 +68,8 @@ func (r *Reducer) Apply(e Event) error {
 	return nil
 }
 
-// afterEnd are the types that may follow the end of a run: what says how it ended,
-// what goes on from there, and answers that were under way.
+// afterEnd lists the types that may follow the end of a run: those that record the end,
+// those that continue it, and answers to open calls.
 var afterEnd = map[State][]Type{
 	Done:      {RunCompleted, RunStateChanged, RunReopened, RunForked, LLMCallFinished, LLMCallFailed},
 	Failed:    {RunFailed, RunStateChanged, RunReopened, RunForked, LLMCallFinished, LLMCallFailed},

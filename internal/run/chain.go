@@ -24,8 +24,7 @@ func NewChain(runID, prev string) *Chain {
 	return &Chain{runID: runID, prev: prev, ids: map[uuid.UUID]struct{}{}}
 }
 
-// BeginChain makes the chain that a log's first event belongs to. The event itself is
-// still to be taken, with Next or Follow.
+// BeginChain makes the chain of a log's first event, which is still to be added with Follow.
 func BeginChain(first Event) (*Chain, error) {
 	prev, err := RootHash(first.Type, first.Payload)
 	if err != nil {
@@ -34,40 +33,15 @@ func BeginChain(first Event) (*Chain, error) {
 	return NewChain(first.RunID, prev), nil
 }
 
-// Next takes the next event. The reason of a refusal names no line: whoever reads
-// the log knows it.
-func (c *Chain) Next(e Event) error {
-	if err := c.fits(e); err != nil {
-		return err
-	}
-	if !e.Intact() {
-		return errHash
-	}
-	return c.take(e)
-}
-
-// Follow is Next for an event that is known to be Intact: hashing needs no order,
-// so whoever reads many lines does it elsewhere, on several cores.
+// Follow adds the next event, which is Intact: hashing needs no order, so that VerifiedStream does it on several
+// cores. The reason of a refusal names no line: the caller knows it.
 func (c *Chain) Follow(e Event) error {
-	if err := c.fits(e); err != nil {
-		return err
-	}
-	return c.take(e)
-}
-
-var errHash = errors.New("event_hash does not fit the event")
-
-func (c *Chain) fits(e Event) error {
 	switch {
 	case e.RunID != c.runID:
 		return fmt.Errorf("it is an event of run %s, not of %s", e.RunID, c.runID)
 	case e.PrevHash != c.prev:
 		return fmt.Errorf("prev_hash is %.16q…, the event before has %.16q…", e.PrevHash, c.prev)
 	}
-	return nil
-}
-
-func (c *Chain) take(e Event) error {
 	id, _ := uuid.Parse(e.ID) // ParseLine has checked its form
 	if _, twice := c.ids[id]; twice {
 		return fmt.Errorf("event_id %s stands twice", e.ID)
@@ -76,6 +50,8 @@ func (c *Chain) take(e Event) error {
 	c.prev = e.Hash
 	return nil
 }
+
+var errHash = errors.New("event_hash does not fit the event")
 
 // RootHash returns the prev_hash of a log's first event: "" unless it continues another
 // run (RUN_FORKED); then the hash of that run's event, which its payload names.
@@ -87,10 +63,10 @@ func RootHash(t Type, payload []byte) (string, error) {
 	return f.EventHash, err
 }
 
-// Prev is the hash that the next event must name.
+// Prev returns the hash that the next event must name.
 func (c *Chain) Prev() string { return c.prev }
 
-// RunID is the run whose events these are.
+// RunID returns the run of the events.
 func (c *Chain) RunID() string { return c.runID }
 
 // Has reports whether an event of this id was taken.

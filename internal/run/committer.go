@@ -10,9 +10,8 @@ import (
 	"ramet/internal/store/database"
 )
 
-// CommitSink writes events behind those it wrote before, all or none, and returns when
-// they are durable. It may fill in Offset. After an error none of them is in the
-// log, unless the error is Fatal.
+// CommitSink appends events, all or none, and returns when they are durable. It may set Offset. After an error none
+// of them is in the log, unless the error is a FatalError.
 type CommitSink func(entries []Entry) error
 
 // FatalError marks an error after which the end of the log is not known.
@@ -20,7 +19,7 @@ type FatalError struct{ Err error }
 
 func (f *FatalError) Error() string { return f.Err.Error() }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (f *FatalError) Unwrap() error { return f.Err }
 
 // maxBatch bounds what is written at once, in bytes of payload; a single call may
@@ -112,12 +111,11 @@ func (c *Committer) carry(batch []*call) error {
 	return failed
 }
 
-// Close waits for what is being written and refuses what comes later. Those who
-// still wait in line are served.
+// Close waits for the calls that were made before it, and refuses later ones.
 func (c *Committer) Close() { c.line.Close() }
 
-// write links the drafts of a batch and has them written. It returns where the
-// log ends then; after an error, where it ended before.
+// write links the drafts of a batch and has them written. It returns the new end of the log; after an error, the old
+// one.
 func (c *Committer) write(state CommitState, batch []*call) (CommitState, error) {
 	l := linker{place: c.place, state: state, entries: c.entries[:0]}
 	if state.Chain != nil {
@@ -148,7 +146,7 @@ func (c *Committer) write(state CommitState, batch []*call) (CommitState, error)
 	return CommitState{Chain: chain, Count: last.Line, Last: last}, nil
 }
 
-// linker puts drafts behind each other.
+// linker links drafts to the end of a log.
 type linker struct {
 	place   string
 	state   CommitState

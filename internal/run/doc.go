@@ -12,14 +12,14 @@
 // event_id is a lower-case UUID, ts an RFC 3339 time in UTC ending in Z, type
 // matches [A-Z_]+, trace_id is 32 and the span ids are 16 lower-case hex digits,
 // run_id matches [A-Za-z0-9_-]{1,64}, payload is an object. Loading accepts these
-// bytes and no others: a line that says the same in another form is damage.
+// bytes and no others: an equal line in another form is damage.
 //
 // # The hash
 //
 //	event_hash = SHA-256(event_id + ts + type + payload + prev_hash)
 //
 // as 64 lower-case hex digits: the UTF-8 concatenation of the members as they
-// stand in the line, payload as its bytes there (never decoded and encoded
+// are in the line, payload as its bytes there (never decoded and encoded
 // again), prev_hash the event_hash of the line before, "" for the first line of
 // a run. The fixed forms above make the concatenation unambiguous. run_id,
 // trace_id and the span ids are not covered by the hash; checkpoints, which

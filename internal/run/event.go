@@ -27,7 +27,7 @@ type Event struct {
 // MaxLine is the longest line that is read or written, in bytes.
 const MaxLine = 64 << 20
 
-// Sum is the event's hash, as the formula of the package says.
+// Sum returns the event's hash by the formula in the package comment.
 func (e Event) Sum() string {
 	text := e.sum()
 	return string(text[:])
@@ -51,7 +51,7 @@ func (e Event) sum() (text [2 * sha256.Size]byte) {
 	return text
 }
 
-// Line is the event as it stands in the log, without the line feed.
+// Line returns the event's line in the log, without the line feed.
 func (e Event) Line() []byte {
 	b := make([]byte, 0, 480+len(e.Payload))
 	b = append(b, `{"event_hash":"`...)
@@ -218,11 +218,11 @@ func CheckRunID(s string) error {
 		WithHint("use 1 to 64 characters of A-Z a-z 0-9 _ -")
 }
 
-// timeForm is the form of a time: 0 stands for a digit.
+// timeForm is the form of a time: 0 means a digit.
 const timeForm = "0000-00-00T00:00:00"
 
 // IsTime reports whether s is an RFC 3339 time in UTC, with at most nine digits
-// behind the second. It looks at the form itself, because time.Parse also takes
+// after the second. It checks the form itself, because time.Parse also accepts
 // hours of one digit and a comma for the point.
 func IsTime(s string) bool {
 	if len(s) < len(timeForm)+1 || len(s) > len(timeForm)+11 || s[len(s)-1] != 'Z' {

@@ -34,7 +34,7 @@ type Log interface {
 	Close() error
 }
 
-// Tail is what a crash left behind the last whole line of a log.
+// Tail is what a crash left after the last whole line of a log.
 type Tail struct {
 	Line   int64 `json:"line"` // the one that it would be
 	Offset int64 `json:"offset"`
@@ -57,29 +57,12 @@ type Writer interface {
 	Append(ctx context.Context, drafts ...Draft) ([]Event, error)
 }
 
-// Option of the functions that open logs.
-type Option func(*Options)
-
-// Options holds what is known of a log before it is opened.
-type Options struct {
-	Count int64 // 0: nothing is known
+// Position is an event of a log that is known, as a snapshot tells: its number, and its hash. The zero Position
+// is none. A log that is opened with one looks for that event and reads only what follows it; without the event
+// it is EVENT_CHAIN_BROKEN. A writer then does not know the ids before it: the ids of drafts have to be new.
+type Position struct {
+	Count int64
 	Hash  string
-}
-
-// TrustUpTo reports that the log is known up to its event number count, which has that
-// hash, as a snapshot tells. Then that event is looked for, and only what follows
-// is read. If it is not there: EVENT_CHAIN_BROKEN. A writer does not know the ids
-// before that event, so the ids of drafts have to be new.
-func TrustUpTo(count int64, hash string) Option {
-	return func(o *Options) { o.Count, o.Hash = count, hash }
-}
-
-// NewOptions applies options.
-func NewOptions(with []Option) (o Options) {
-	for _, set := range with {
-		set(&o)
-	}
-	return o
 }
 
 // CheckLogFile refuses what cannot be the file of a log.
@@ -138,7 +121,7 @@ func (d Draft) invalid(format string, args ...any) error {
 	return fault.New(fault.InvalidEvent, "event %.60s: %s", d.ID, fmt.Sprintf(format, args...))
 }
 
-// Link gives the draft its place behind prev.
+// Link links the draft to the event before, whose hash is prev.
 func (d Draft) Link(prev string) Event {
 	e := Event{ID: d.ID, RunID: d.RunID, TS: d.TS, Type: d.Type, Payload: d.Payload, TraceID: d.TraceID,
 		SpanID: d.SpanID, ParentSpan: d.ParentSpan, PrevHash: prev}

@@ -11,15 +11,15 @@ import (
 )
 
 // IsPath reports whether a path names something below the folder of a run: relative, with
-// slashes, without a step upwards and without NUL. It looks at nothing on the disk:
-// whoever opens it does so below the folder, whatever links lie there.
+// slashes, without a step upwards and without NUL. It does not look at the disk: the path is opened below the
+// folder, so that no link leads out of it.
 func IsPath(p string) bool {
 	return p != "" && path.Clean(p) != "." && !strings.HasPrefix(p, "/") && !strings.ContainsRune(p, 0) &&
 		!slices.Contains(strings.Split(p, "/"), "..")
 }
 
-// CheckPaths refuses the payload of an event that names a file outside of its run. It is
-// for those who write: a log that says so is read as it is.
+// CheckPaths refuses the payload of an event that names a file outside of its run. Only writers use it: a log that
+// has such an event is read as it is.
 func CheckPaths(t Type, payload []byte) error {
 	var p struct {
 		Path    string `json:"path"`

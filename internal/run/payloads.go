@@ -5,11 +5,10 @@ import (
 	"strconv"
 )
 
-// The types below are what the payloads of events hold, one for each form, for whoever
-// writes or reads events. Their forms are checked by CheckPayload. ItemError is the payload
-// of RUN_FAILED too; RUN_COMPLETED has an empty one.
+// The types below are the payloads of events. CheckPayload checks their forms. ItemError is the payload of RUN_FAILED
+// too; RUN_COMPLETED has an empty one.
 
-// Creation is the payload of RUN_CREATED. Other members may stand beside these.
+// Creation is the payload of RUN_CREATED. It may have other members.
 type Creation struct {
 	RunID        string `json:"run_id"`
 	ConfigSHA256 string `json:"config_sha256"`
@@ -141,13 +140,12 @@ type GateEnd struct {
 	Issues []string `json:"issues"` // ids of those that are open
 }
 
-// Opening is the payload of ISSUE_OPENED. Other members of the issue are the affair of
-// whoever opens it, also those that the snapshot uses for itself.
+// Opening is the payload of ISSUE_OPENED. The issue may have other members, also of names that the snapshot uses.
 type Opening struct {
 	Issue NewIssue `json:"issue"`
 }
 
-// NewIssue is an issue as the one who opens it gives it.
+// NewIssue is an issue in ISSUE_OPENED.
 type NewIssue struct {
 	ErrorCode    *string         `json:"error_code,omitempty"`
 	Files        []string        `json:"files,omitempty"`
@@ -177,7 +175,7 @@ type CallStart struct {
 	CallID         string  `json:"call_id"`
 	Model          string  `json:"model"`
 	BaseURL        string  `json:"provider_base_url"`
-	Vendor         string  `json:"provider,omitempty"` // whose model it is, wherever it is asked
+	Vendor         string  `json:"provider,omitempty"` // of the model, whatever the URL
 	PromptHash     string  `json:"prompt_hash"`
 	Temperature    float64 `json:"temperature"`
 	MaxTokens      int64   `json:"max_tokens"`
@@ -192,7 +190,7 @@ type CallEnd struct {
 	Usage        Tokens   `json:"token_usage"`
 	FinishReason string   `json:"finish_reason"`
 	OutputHash   string   `json:"output_hash"`
-	CostUSD      *float64 `json:"api_cost_usd,omitempty"` // nil: nobody knows the price
+	CostUSD      *float64 `json:"api_cost_usd,omitempty"` // nil: the price is unknown
 	ToolCalls    int      `json:"tool_calls_count,omitempty"`
 }
 
@@ -229,9 +227,8 @@ func EvidencePath(callID string, attempt int64) string {
 	return EvidenceFolder + callID + ".a" + strconv.FormatInt(attempt, 10) + ".json"
 }
 
-// ReadPayload reads the payload of an event as far as it has the form of P. It is for those who
-// follow a log that others wrote, and have no use for an error: members of another form,
-// and what stands behind them, may stay empty.
+// ReadPayload reads the payload of an event as far as it has the form of P, for readers of logs that other programs
+// wrote: members of another form, and those after them, may stay empty.
 func ReadPayload[P any](payload []byte) (p P) {
 	json.Unmarshal(payload, &p) // what does not fit is empty
 	return p

@@ -44,13 +44,13 @@ type Queued struct {
 	Asked      bool   `json:"-"` // not because of anything that happened
 }
 
-// Unknown is an external effect of which nobody knows whether it happened.
+// Unknown is an external effect with an unknown outcome.
 type Unknown struct {
 	WorkItemID string `json:"work_item_id"`
 	Why        string `json:"why"`
 }
 
-// Changed is an artifact that is not what the log says.
+// Changed is an artifact that differs from the log.
 type Changed struct {
 	Name string `json:"name"`
 	Path string `json:"path"`
@@ -67,8 +67,8 @@ type Wishes struct {
 	LooksUp func(worker string) bool
 }
 
-// named reports whether a wish means an item: by its id, with the run or without,
-// or by that of an earlier attempt.
+// named reports whether a wish names an item: by its id, with the run or without, or by the id of an earlier
+// attempt.
 func (w Item) named(runID, wish string) bool {
 	worker, rest, ok := strings.Cut(strings.TrimPrefix(wish, runID+":"), ":")
 	number, scope, more := strings.Cut(rest, ":")
@@ -76,7 +76,7 @@ func (w Item) named(runID, wish string) bool {
 	return wish == w.WorkItemID || ok && more && err == nil && worker == w.Worker && scope == w.ScopeKey && n >= 1 && n <= w.Attempt
 }
 
-// Disk tells the hash of a file of the run as it is now, and whether it is there.
+// Disk returns the hash of a file of the run as it is now; ok is false if there is none.
 type Disk func(path string) (sha256 string, ok bool)
 
 // PlanResume decides what a resume would do. It is pure: the snapshot has all
@@ -95,7 +95,7 @@ func PlanResume(s Snapshot, disk Disk, w Wishes) (Plan, error) {
 				redo, found[id] = true, true
 			}
 		}
-		// Who reopens a failed run wants what failed to be tried again.
+		// Reopening a failed run tries again what failed.
 		reopened := p.Reopen && item.Status == ItemFailed
 		p.decide(s, item, disk, w, w.Force || redo || reopened)
 	}
@@ -113,7 +113,7 @@ func PlanResume(s Snapshot, disk Disk, w Wishes) (Plan, error) {
 	return p, nil
 }
 
-// entry finds the state to go on from.
+// entry finds the state to resume from.
 func (p *Plan) entry(s Snapshot, w Wishes) error {
 	switch {
 	case s.RunState == Done, s.RunState == Cancelled:

@@ -15,7 +15,7 @@ import (
 )
 
 // Snapshot is the state of a run after some of its events. It is a cache: always equal to
-// the replay of its first EventCount events. The fields stand in the order of
+// the replay of its first EventCount events. The fields are in the order of
 // their names, so that encoding gives sorted keys.
 type Snapshot struct {
 	Artifacts     []Artifact              `json:"artifacts"` // sorted by name
@@ -164,7 +164,7 @@ type Failure struct {
 	TS        string `json:"ts"`
 }
 
-// reopensAt is the stable state from which the run can go on after the failure.
+// reopensAt returns the stable state in which the run can be reopened after the failure.
 func (f Failure) reopensAt() State {
 	if to, ok := f.FromState.RewindTo(); ok {
 		return to

@@ -58,7 +58,7 @@ func (s State) Terminal() bool { return s == Done || s == Failed || s == Cancell
 // has to step back from it.
 func (s State) Transitional() bool { _, ok := rewinds[s]; return ok }
 
-// Stable reports whether a resume can go on from this state as it is.
+// Stable reports whether a resume can continue from this state as it is.
 func (s State) Stable() bool { return !s.Terminal() && !s.Transitional() }
 
 // RewindTo is the stable state that a resume steps back to.
@@ -120,7 +120,7 @@ func SectionStates() []SectionState {
 }
 
 // sectionNext: forwards, into BLOCKED from anywhere but the end, out of it to
-// where work goes on; back when a resume or a fix does a part again.
+// where work continues; back when a resume or a fix does a part again.
 var sectionNext = map[SectionState][]SectionState{
 	NotStarted: {Outlined, Blocked},
 	Outlined:   {Drafted, Blocked},

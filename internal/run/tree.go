@@ -34,13 +34,13 @@ func (t *Tree) addHash(h tlog.Hash) {
 	t.n++
 }
 
-// Set makes the tree what another is now.
+// Set makes the tree a copy of another.
 func (t *Tree) Set(to *Tree) { t.n, t.edge = to.n, append(t.edge[:0], to.edge...) }
 
-// Size is the number of lines.
+// Size returns the number of lines.
 func (t *Tree) Size() int64 { return t.n }
 
-// Root is the head of the tree; of an empty one, the hash of nothing.
+// Root returns the head of the tree; of an empty one, the hash of the empty string.
 func (t *Tree) Root() tlog.Hash {
 	if t.n == 0 {
 		h, _ := tlog.TreeHash(0, nil)
@@ -53,7 +53,7 @@ func (t *Tree) Root() tlog.Hash {
 	return root
 }
 
-// Edge is the tree as text, to go on later without reading the log again.
+// Edge returns the tree as text, so that a later process can continue it without reading the log again.
 func (t *Tree) Edge() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d\n", t.n)
@@ -63,8 +63,7 @@ func (t *Tree) Edge() string {
 	return b.String()
 }
 
-// ParseEdge reads what Edge wrote. Whoever uses it compares the root with a
-// signed one.
+// ParseEdge reads what Edge wrote. The caller compares the root with a signed one.
 func ParseEdge(text string) (*Tree, error) {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	n, err := strconv.ParseInt(lines[0], 10, 64)

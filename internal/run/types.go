@@ -67,7 +67,7 @@ var (
 	tokens = sync.OnceValue(func() *shape.Shape { return shape.Integer(0) })
 )
 
-// issueFields are those of an issue as the one who opens it gives them.
+// issueFields returns the members of an issue in ISSUE_OPENED.
 func issueFields() []shape.Field {
 	return []shape.Field{
 		shape.Must("issue_id", name), shape.Must("gate", name),
@@ -161,7 +161,7 @@ func checkPayload(t Type, payload []byte, check func(*shape.Shape, []byte) error
 	return nil
 }
 
-// checkTokens is the one rule that no schema can say.
+// checkTokens checks the one rule that no schema can express.
 func checkTokens(payload []byte) error {
 	var p CallEnd
 	if err := json.Unmarshal(payload, &p); err != nil {

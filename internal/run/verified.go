@@ -31,7 +31,7 @@ func (b *BadChunk) Error() string {
 	return fmt.Sprintf("line %d (byte %d): %v", b.Line, b.Offset, b.Reason)
 }
 
-// Unwrap gives the reason.
+// Unwrap returns the reason.
 func (b *BadChunk) Unwrap() error { return b.Reason }
 
 // VerifiedStream is one pass over a log.
@@ -39,11 +39,9 @@ type VerifiedStream struct {
 	// Next reads the next chunk; io.EOF ends the log. It is called by one
 	// goroutine at a time, and not after it failed.
 	Next func(ctx context.Context) (Chunk, error)
-	// Given says that the first line is taken as it is, and only tells what the
-	// next one must name. It is not yielded.
+	// Given skips the check of the first line: its hash is what the next line must name. It is not yielded.
 	Given bool
-	// Chain is where the log stands after the last event that was yielded; nil
-	// before the first.
+	// Chain is the chain after the last event that was yielded; nil before the first.
 	Chain *Chain
 	// Last is the last event that was yielded, or taken as given.
 	Last Entry
@@ -127,9 +125,8 @@ func CancelledRead(verb string, cause error) error {
 	return fault.New(code, "%s: %w", verb, cause)
 }
 
-// read hands chunks to whoever is free, and to the one who keeps the order. A
-// failure is a batch of its own, so that it comes after what was read before. It
-// says whether the end of the log was reached.
+// read sends chunks to the parsing goroutines and, in order, to the consumer. A failure is a batch of its own, so
+// that it comes after what was read before. It reports whether the end of the log was reached.
 func (s *VerifiedStream) read(ctx context.Context, order, work chan<- *batch) (whole bool) {
 	defer close(work)
 	for {
@@ -158,7 +155,7 @@ func sendBatch(ctx context.Context, to chan<- *batch, b *batch) bool {
 	}
 }
 
-// given takes the first line as it is, where that was asked for.
+// given accepts the first line as it is if Given is set.
 func (s *VerifiedStream) given(e Entry) bool {
 	if !s.Given || s.Chain != nil {
 		return false
@@ -191,7 +188,7 @@ func (b *batch) parse() {
 	}
 }
 
-// ParseChunk reads one line and checks its own hash. What it refuses, it explains.
+// ParseChunk reads one line and checks its hash.
 func ParseChunk(line []byte) (Event, error) {
 	e, err := ParseLine(line)
 	if err != nil {

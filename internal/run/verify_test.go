@@ -46,9 +46,9 @@ func verdict(log []byte) string {
 			chain = run.NewChain(e.RunID, "")
 		}
 		if err == nil {
-			err = chain.Next(e)
+			err = chain.Follow(e)
 		}
-		if err != nil {
+		if err != nil || !e.Intact() {
 			return fmt.Sprintf("broken %d", i+1)
 		}
 		tree.Add(line)

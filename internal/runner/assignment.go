@@ -12,7 +12,7 @@ import (
 	"ramet/internal/run/recipe"
 )
 
-// assignment is what stands behind the prompt of every agent that works for a run: what it is,
+// assignment returns the text after the prompt of every agent that works for a run: what it is,
 // what it has, and what it must deliver. The id of the run is not in it: the same question in
 // another run has the same answer.
 func (r *Run) assignment(w recipe.Worker, e *attempt, t Task) string {
@@ -25,7 +25,7 @@ func (r *Run) assignment(w recipe.Worker, e *attempt, t Task) string {
 	if w.Each.Issue {
 		number = r.fixed[e.scope] + 1
 	}
-	fmt.Fprintf(&b, "[ramet] You are a worker of the recipe %s: item %s, attempt %d of %d%s. Nobody reads along and nobody can be asked.\n",
+	fmt.Fprintf(&b, "[ramet] You are a worker of the recipe %s: item %s, attempt %d of %d%s. No person watches, and no questions can be asked.\n",
 		r.Recipe.Name, item, number, max(most, number), describeTimeout(t.Timeout))
 	if t.Driver != "" {
 		b.WriteString(describeConfinement(t.Tools))
@@ -45,7 +45,7 @@ func (r *Run) assignment(w recipe.Worker, e *attempt, t Task) string {
 	return b.String()
 }
 
-// describeConfinement tells a program what it may use.
+// describeConfinement describes what a program may use.
 func describeConfinement(tools []string) string {
 	out := "You are confined: you write only in your folder.\n"
 	if tools != nil {

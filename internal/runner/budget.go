@@ -74,7 +74,7 @@ func (r *Run) recount(ctx context.Context) error {
 	return nil
 }
 
-// notice keeps what an event leaves open: whoever wrote it may have died then.
+// notice keeps what an event leaves open: its writer may have died then.
 func (r *Run) notice(e run.Entry) {
 	switch e.Type {
 	case run.LLMCallStarted:

@@ -82,10 +82,10 @@ func (j *builtinAttempt) lay(ctx context.Context, tree git.Tree) error {
 			continue
 		}
 		at := path.Join(to, name)
-		// Git reads programs to run there, and ours and that of whoever looks at the tree is in no box.
+		// Git reads programs to run there, and no sandbox confines our git or that of the user.
 		if slices.ContainsFunc(strings.Split(at, "/"), files.IsGit) {
 			return fault.New(fault.OutputInvalid, "%s would become %s in the tree, which is git's own", in.Path, at).
-				WithHint("whoever makes it must leave it out, or put it elsewhere")
+				WithHint("its worker must leave it out, or put it elsewhere")
 		}
 		data, err := j.orchestrator.Fetch(ctx, j.it.ID, in.SHA256)
 		if err != nil {

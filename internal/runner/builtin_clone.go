@@ -137,7 +137,7 @@ func cloneWarnings(name string, c git.Cloned) []Issue {
 	return out
 }
 
-// free refuses a branch that somebody else has, before work is spent on it.
+// free refuses a branch that is not of this work, before work is spent on it.
 func (j *builtinAttempt) free(ctx context.Context, target pinned, branch, base string) error {
 	to, _, signed, err := j.remote(j.value(target.Name))
 	if err != nil || !signed && !to.Local() {

@@ -17,8 +17,8 @@ type commented struct {
 	Why    string `json:"why,omitempty"` // it was not posted
 }
 
-// comment says a text below a pull request, once for its key. With: repo, an address or a folder whose
-// origin is on a forge, and pull, the number; without a number nothing is said.
+// comment makes a comment on a pull request, once for its key. With: repo, an address or a folder whose
+// origin is on a forge, and pull, the number; without a number no comment is made.
 func (j *builtinAttempt) comment(ctx context.Context) (Result, error) {
 	body, err := j.input(ctx, "*.md")
 	if err != nil {
@@ -59,7 +59,7 @@ func (j *builtinAttempt) origin(ctx context.Context, address string) (string, er
 	}
 	out, err := git.Run(ctx, address, "remote", "get-url", "origin")
 	if err != nil {
-		return "", fault.New(fault.NotFound, "%.200s has no origin: nobody knows on which forge it is", address).WithHint("`git remote add origin URL` there, or give the URL as repo")
+		return "", fault.New(fault.NotFound, "%.200s has no origin, so its forge is unknown", address).WithHint("`git remote add origin URL` there, or give the URL as repo")
 	}
 	return strings.TrimSpace(out), nil
 }

@@ -176,7 +176,7 @@ func (g *BuiltinGates) environment(gate recipe.Gate, inputs string) ([]string, e
 }
 
 // hideAround hides folders so that the tree can still be seen: of a folder above it, what is
-// beside the way to the tree is hidden.
+// next to the way to the tree is hidden.
 func hideAround(hide []string, tree string) ([]string, error) {
 	var out []string
 	for _, h := range hide {

@@ -17,7 +17,7 @@ import (
 	"ramet/internal/run/recipe"
 )
 
-// What is kept of what a command prints, and what is told of it.
+// What is kept of the output of a command, and what of it is reported.
 const (
 	keptHead   = 256 << 10
 	keptTail   = 8 << 10
@@ -77,7 +77,7 @@ func (g *BuiltinGates) complaints(gate recipe.Gate, site Site, tree string, out 
 }
 
 // placedIssues reads the lines that name a place: one issue for each file and rule, which
-// tells of all its lines. Words do not tell issues apart: a gate may find others each time.
+// lists all its lines. Words do not distinguish issues: a gate may find others each time.
 func placedIssues(gate string, severity Severity, tree, printed string, missed bool) []Issue {
 	var issues []Issue
 	at := map[string]int{}

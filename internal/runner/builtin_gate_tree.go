@@ -14,7 +14,7 @@ import (
 	"ramet/internal/base/durable"
 )
 
-// fingerprintTree tells the state of every file below a folder: its kind, mode, size and
+// fingerprintTree returns the state of every file below a folder: its kind, mode, size and
 // content, and of git's own files the time instead of the content.
 //
 // Where the folder is that of a run, what the engine itself writes there is no part of it.

@@ -81,7 +81,7 @@ func (g *BuiltinGates) redactor() *secret.Redactor {
 }
 
 // builtIn looks with a function of CheckGates. It cannot be stopped in the middle, and
-// ends by itself; when the time is over, nobody waits for it.
+// ends by itself; when the time is over, it is not waited for.
 func (g *BuiltinGates) builtIn(ctx context.Context, gate recipe.Gate, site Site) ([]Issue, error) {
 	look, ok := CheckGates[gate.Uses]
 	if !ok {

@@ -23,7 +23,7 @@ type pr struct {
 	Bundle        string   `json:"bundle,omitempty"`
 }
 
-// The lines of a commit that say for which key it was made, and in which run.
+// The trailers of a commit: its key, and its run.
 const (
 	trailer    = "Ramet-Key"
 	runTrailer = "Ramet-Run"
@@ -164,7 +164,7 @@ func (j *builtinAttempt) publish(ctx context.Context, repo git.Tree, to git.Remo
 }
 
 // ours looks at the commit that a branch has. same: it brings what ours brings. CONFLICT:
-// it is somebody else's.
+// it is not ours.
 func (j *builtinAttempt) ours(ctx context.Context, repo git.Tree, to git.Remote, out pr, now, commit string) (same bool, err error) {
 	if now == commit {
 		return true, nil
@@ -200,7 +200,7 @@ func (j *builtinAttempt) files(ctx context.Context, repo git.Tree, to git.Remote
 	if to.Local() {
 		now, ok, err := git.RemoteBranch(ctx, to, out.Branch)
 		if fault.Is(err, fault.NotFound) {
-			ok, err = false, nil // the folder is gone, and nobody needs it
+			ok, err = false, nil // the folder is gone, and not needed
 		}
 		if err != nil {
 			return Result{}, err

@@ -24,7 +24,7 @@ type finding struct {
 }
 
 // report makes of findings about a change what tools read (SARIF 2.1.0) and what people read on
-// a forge. A finding about a line that the change does not show is left out, and told.
+// a forge. A finding about a line that the change does not show is left out, with a warning.
 func (j *builtinAttempt) report(ctx context.Context) (Result, error) {
 	data, err := j.input(ctx, "findings.json")
 	if err != nil {

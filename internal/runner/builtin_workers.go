@@ -22,7 +22,7 @@ type BuiltinWorkers struct {
 	// Env is where the tokens of forges are found; nil: there are none.
 	Env func(string) string
 
-	mu sync.Mutex // who works in the folder
+	mu sync.Mutex // held while an item works in the folder
 }
 
 // Do carries out an item whose task names a built-in.

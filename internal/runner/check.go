@@ -20,7 +20,7 @@ type Finding struct {
 	Fix      string // a suggestion; may be empty
 }
 
-// CheckSite is what gates look at. Gates say which parts they need.
+// CheckSite is the input of gates. Each gate documents the parts that it needs.
 type CheckSite struct {
 	Tree    fs.FS         // the written tree
 	Changes []FileChange  // what differs from the base
@@ -81,7 +81,7 @@ func isPage(path string) bool {
 	return strings.HasSuffix(lower, ".md") || strings.HasSuffix(lower, ".markdown")
 }
 
-// added leaves out what is said of lines that the patch did not add, and of whole pages that
+// added leaves out findings about lines that the patch did not add, and about whole pages that
 // were there before.
 func (s *CheckSite) added(found findings) findings {
 	return slices.DeleteFunc(found, func(f Finding) bool {

@@ -28,7 +28,7 @@ func (l pageChecker) blocks() {
 }
 
 // countColumns counts the cells of a row as Markdown does: a bar counts unless a backslash
-// stands before it, in code too.
+// comes before it, in code too.
 func countColumns(line string) int {
 	line = strings.Trim(strings.TrimLeft(line, " \t>"), " \t")
 	line = strings.TrimPrefix(line, "|")
@@ -56,7 +56,7 @@ func (l pageChecker) table(t *extension.Table) {
 			continue
 		}
 		text := string(l.page.Text(line))
-		// In a list the mark of the item stands before the first row.
+		// In a list the mark of the item comes before the first row.
 		if bar := strings.Index(text, "|"); bar > 0 && listMark().MatchString(text[:bar]) {
 			text = text[bar:]
 		}

@@ -107,7 +107,7 @@ func isInvisible(r rune) bool {
 
 var conflict = text.Regexp(`^(?:<{7}|>{7}|\|{7})(?: |$)`)
 
-// lines looks for what merging left behind. Code may show such lines.
+// lines looks for marks of merge conflicts. Code may show such lines.
 func (l pageChecker) lines() {
 	inCode := l.codeLines()
 	for n := 1; n <= l.page.Lines(); n++ {

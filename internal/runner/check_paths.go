@@ -61,7 +61,7 @@ func unsafePath(p string) string {
 	}
 	for _, r := range p {
 		if unicode.IsControl(r) || r == '\uFFFD' || unicode.Is(unicode.Cf, r) {
-			return "has a character that nobody sees"
+			return "has an invisible character"
 		}
 	}
 	for name := range strings.SplitSeq(p, "/") {
@@ -105,7 +105,7 @@ func (s *CheckSite) mode(out *findings, c FileChange) {
 	if c.Deleted || !fs.ValidPath(c.Path) {
 		return
 	}
-	// On the way there, too: what lies behind a link is somewhere else.
+	// On the way there, too: what is below a link is somewhere else.
 	for p := c.Path; p != "."; p = path.Dir(p) {
 		switch s.kind(p) {
 		case link:

@@ -7,7 +7,7 @@ import (
 	"ramet/internal/base/markdown"
 )
 
-// kind of what stands at a path.
+// kind of the entry at a path.
 type kind int
 
 const (

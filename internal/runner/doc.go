@@ -5,7 +5,7 @@
 //     again continues exactly there.
 //   - Only the orchestrator changes states, queues items, retries and routes. A worker gets one item, returns its
 //     outputs, and never retries by itself.
-//   - An item is done only while the log says that its attempt is current: a worker asks before it starts
+//   - An item is done only while its attempt is current in the log: a worker asks before it starts
 //     (Orchestrator.Claim), and an attempt that was overtaken is refused (FENCED).
 //   - Completed work is not done again while its inputs and outputs are unchanged. Interrupted work is discarded
 //     and done again as the next attempt; what acts outside the run is looked up first, or reported as
@@ -37,7 +37,7 @@
 //   - An item of a command has an agent too, which calls no model: killing it ends the command. The command finds
 //     its inputs below $RAMET_INPUTS and runs in the sandbox, unless it acts outside the run; that happens at most
 //     once for a call of Do.
-//   - A promised output that is missing or malformed is OUTPUT_INVALID, and the fault says what to do better.
+//   - A promised output that is missing or malformed is OUTPUT_INVALID, and the fault explains what to do better.
 //   - Nothing is left in the folder when Do returns. What a killed process left is removed by the next one.
 //
 // Built-in workers can be repeated at any time, and execute nothing of a repository. A pull request is opened once

@@ -14,7 +14,7 @@ type Cancelled struct{ Reason string }
 
 func (c *Cancelled) Error() string { return "the run was cancelled: " + c.Reason }
 
-// ErrAgentEnded is the cause of a stop when the run's own agent is dead, though nobody cancelled the run.
+// ErrAgentEnded is the cause of a stop when the run's own agent is dead, though the run was not cancelled.
 var ErrAgentEnded = errors.New("the run's own agent was ended")
 
 // Execute carries the run out until it is over or has to stop, and returns nil only

@@ -34,7 +34,7 @@ func (r *Run) validate(ctx context.Context) (run.State, error) {
 	}
 	if !r.mendable(issue) {
 		return "", fault.New(fault.GateFailed, "gate %s: %s", issue.Gate, issue.Message).
-			WithHint("nobody can mend that here; remove the cause and `ramet run resume %s --from-failed`", r.RunID)
+			WithHint("no worker can fix that; remove the cause and `ramet run resume %s --from-failed`", r.RunID)
 	}
 	if r.fixed[issue.IssueID] >= r.limits.FixAttempts {
 		return "", r.unmended(issue, "")
@@ -123,7 +123,7 @@ func (r *Run) found(gate string, issues []Issue) []Record {
 			if old.Message == i.Message && bytes.Equal(old.Location, locationJSON(i)) {
 				continue
 			}
-			// Told in other words: whoever mends it reads the newest.
+			// In other words: the worker that fixes it reads the newest.
 			records = append(records, newRecord(run.IssueResolved, run.Resolution{IssueID: id}))
 		}
 		records = append(records, r.open(id, i))

@@ -55,11 +55,11 @@ func (r *Run) reap(ctx context.Context) {
 // see post.
 const asleep = 10 * time.Second
 
-// wallTime returns the time without the part that stands still while a machine sleeps.
+// wallTime returns the time without the monotonic part, which stops while a machine sleeps.
 func wallTime() time.Time { return time.Now().Round(0) }
 
 // wakeUp comes back after the process or its machine was stopped: workers have given up what
-// they were doing, as nobody answered them.
+// they were doing, as no answer came.
 func (r *Run) wakeUp(ctx context.Context) error {
 	for _, h := range r.holders() {
 		if !slices.Contains(r.Here, h) {
@@ -71,7 +71,7 @@ func (r *Run) wakeUp(ctx context.Context) error {
 	return r.remind(ctx)
 }
 
-// remind tells the queue again what waits for other hosts: it may have lost it, or a host
+// remind enqueues again what waits for other hosts: the queue may have lost it, or a host
 // gave it back.
 func (r *Run) remind(ctx context.Context) error {
 	r.mu.Lock()
@@ -90,7 +90,7 @@ func (r *Run) remind(ctx context.Context) error {
 }
 
 // gone are the hosts that are dead, and those that have items and have been on no list for
-// a lease: they left without a word, or somebody else's run has forgotten them.
+// a lease: they left unnoticed, or another run has removed them.
 func (r *Run) gone(hosts map[string]bool, missed map[string]time.Time) []string {
 	var out []string
 	for h, alive := range hosts {

@@ -316,7 +316,7 @@ func (r *Run) afterFailure(e *attempt, f Failure) ([]Record, bool) {
 }
 
 // mostUnsure limits the attempts of one item that end without knowing whether it acted: a lookup
-// that cannot tell three times is broken and cannot tell the next time either.
+// that fails three times is broken.
 const mostUnsure = 3
 
 // looksUpOutcome reports whether an attempt of a worker that acts outside the run finds out first whether it

@@ -15,8 +15,8 @@ type Options struct {
 	Recipe *recipe.Recipe
 	Params map[string]string // bound, see recipe.Bind
 	Agent  string            // the run's own agent
-	Model  string            // of workers for whom the recipe names none; empty: the configured one
-	// Window is how many tokens a model can read and write in all; 0: nobody knows. nil: of none.
+	Model  string            // of workers without a model of their own; empty: the configured one
+	// Window returns the context window of a model in tokens; 0: unknown. nil: of no model.
 	Window  func(model string) int64
 	NoCache bool // every model is asked anew
 	Log     Log
@@ -31,7 +31,7 @@ type Options struct {
 	// Acting returns the first of some paths that other programs would execute or obey unasked
 	// in the run's folder, or nothing. exists reports what is there already.
 	Acting func(paths []string, exists func(path string) bool) string
-	// Hosts tells of every host that is known whether it is alive: it was seen within a
+	// Hosts returns for every known host whether it is alive: it was seen within a
 	// lease. Nil: there are no others. It is asked every Look; 0: every Lease/6. Forget takes
 	// a dead one off that list, unless it was seen again.
 	Hosts  func(ctx context.Context) (map[string]bool, error)
@@ -42,7 +42,7 @@ type Options struct {
 	// Ended returns why the run has to stop because its own agent is dead: a *Cancelled if that was meant to cancel it.
 	// nil: the agent lives. It is asked when a worker was killed; may be nil.
 	Ended func(ctx context.Context) error
-	// Watch is told of every event after it is durable, in order. It must not block.
+	// Watch is called with every event after it is durable, in order. It must not block.
 	Watch func(Record)
 	Now   func() time.Time
 }

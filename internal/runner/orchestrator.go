@@ -14,7 +14,7 @@ import (
 
 var _ Orchestrator = (*Run)(nil)
 
-// current finds an attempt that somebody is working at. The caller holds mu.
+// current finds a current attempt. The caller holds mu.
 func (r *Run) current(itemID string, wanted ...run.Status) (*attempt, error) {
 	e := r.byID[itemID]
 	switch {
@@ -39,7 +39,7 @@ func (r *Run) Claim(ctx context.Context, itemID, host string) (Attempt, error) {
 	}
 	it, err := r.item(e)
 	if err != nil {
-		// Nobody can do it: it fails without having been started.
+		// It cannot be done: it fails without having been started.
 		if ferr := r.settle(ctx, e, nil, &Failure{Code: string(fault.CodeOf(err)), Message: err.Error()}); ferr != nil {
 			return Attempt{}, ferr
 		}
@@ -163,7 +163,7 @@ func (r *Run) prompt(w recipe.Worker, e *attempt, read func(string) ([]byte, err
 	return recipe.RenderPrompt(w, data)
 }
 
-// Fetch reads an input of an item and makes sure that it is what the log says.
+// Fetch reads an input of an item and compares its hash with the log.
 func (r *Run) Fetch(_ context.Context, itemID, sum string) ([]byte, error) {
 	r.mu.Lock()
 	e, err := r.current(itemID, run.InProgress)
@@ -185,7 +185,7 @@ func (r *Run) Fetch(_ context.Context, itemID, sum string) ([]byte, error) {
 	data, err := r.Folder.Read(found)
 	if err == nil && hashOf(data) != sum {
 		err = fault.New(fault.Conflict, "%s is not what work item %s was queued for", found, itemID).
-			WithHint("somebody changed it; resume the run, and what depends on it is done again")
+			WithHint("it was changed; resume the run, and what depends on it is done again")
 	}
 	return data, err
 }

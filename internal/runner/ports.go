@@ -9,19 +9,19 @@ import (
 	"ramet/internal/run/recipe"
 )
 
-// Attempt is one attempt of one item of work. It carries what whoever does it needs.
+// Attempt is one attempt of one item of work. It carries all that its host needs.
 type Attempt struct {
 	ID     string `json:"work_item_id"`
 	RunID  string `json:"run_id"`
 	Worker string `json:"worker"`
 	Scope  string `json:"scope_key"`
 	Number int64  `json:"attempt"`
-	// Agent is the run's own agent: the one who works is forked from it.
+	// Agent is the run's own agent, from which the agent of the attempt is forked.
 	Agent string `json:"agent"`
 	// Inputs are files by their paths in the run's folder; contents are fetched by hash.
 	Inputs []Input `json:"inputs"`
 	Task   Task    `json:"task"`
-	// Parallel is how many items of the run one host may do at once; 0: it does not say.
+	// Parallel is how many items of the run one host may do at once; 0: any number.
 	Parallel int `json:"parallel,omitempty"`
 }
 
@@ -36,7 +36,7 @@ type Task struct {
 	Uses    string `json:"uses,omitempty"`    // a built-in, see Executor
 	Prompt  string `json:"prompt,omitempty"`  // of an agent, as its recipe has it
 	Command string `json:"command,omitempty"` // for sh -c
-	// Assignment stands behind the prompt: what the agent is and must deliver.
+	// Assignment follows the prompt: what the agent is and must deliver.
 	Assignment string `json:"assignment,omitempty"`
 	// With are the parameters of a built-in, and variables of a command.
 	With    map[string]string `json:"with,omitempty"`
@@ -52,12 +52,12 @@ type Task struct {
 	Effort string `json:"effort,omitempty"` // how hard the model thinks; empty: as configured
 	// Role is the definition that the agent is made by; nil: none.
 	Role *recipe.Definition `json:"role,omitempty"`
-	// Fresh says that the model is asked, whatever was answered before.
+	// Fresh makes the model be asked, whatever was answered before.
 	Fresh bool `json:"fresh,omitempty"`
-	// Tree says that the item works in a git worktree of its own, and where it begins.
+	// Tree is the start of the item's own git worktree; nil: it has none.
 	Tree    *Tree         `json:"tree,omitempty"`
 	Timeout time.Duration `json:"timeout,omitempty"` // 0: none
-	// An external effect happens once for a key. Lookup, a command, says whether it did:
+	// An external effect happens once for a key. Lookup, a command, reports whether it did:
 	// exit 0 yes (what it prints is the output), 1 no, anything else: it is not known.
 	External bool   `json:"external,omitempty"`
 	Key      string `json:"key,omitempty"`
@@ -75,11 +75,11 @@ type Left struct {
 type Output struct {
 	Path   string `json:"path"`             // in the run's folder
 	Schema string `json:"schema,omitempty"` // name of a schema; empty: any bytes
-	// Patch says that it is the difference that the item made in its worktree.
+	// Patch marks the difference that the item made in its worktree.
 	Patch bool `json:"patch,omitempty"`
-	// Empty says that such a difference may be none.
+	// Empty allows such a difference to be empty.
 	Empty bool `json:"empty,omitempty"`
-	// Answer says that it is the last answer of the agent, or what a command printed.
+	// Answer marks the last answer of the agent, or the output of a command.
 	Answer bool `json:"answer,omitempty"`
 }
 
@@ -93,7 +93,7 @@ type Tree struct {
 // Result is the result of an item.
 type Result struct {
 	Files  []Blob  `json:"files"`            // one for each output
-	Issues []Issue `json:"issues,omitempty"` // what it could not do and somebody has to mend
+	Issues []Issue `json:"issues,omitempty"` // what it could not do and has to be fixed
 	// Inputs are clones that were made at pinned commits (the clone built-in only).
 	Clones []Clone `json:"clones,omitempty"`
 	// PR is where the pull request is: its URL, or the path of a bundle.
@@ -120,7 +120,7 @@ type Issue struct {
 	Files    []string `json:"files,omitempty"` // in the written tree
 	Line     int      `json:"line,omitempty"`
 	Fix      string   `json:"fix,omitempty"` // a suggestion
-	// Rule tells issues of one gate, code and file apart: what is broken there, without
+	// Rule distinguishes issues of one gate, code and file: what is broken there, without
 	// anything that changes from one look to the next. Empty: there is one such issue.
 	Rule string `json:"rule,omitempty"`
 }
@@ -136,7 +136,7 @@ const (
 	Blocker Severity = "blocker"
 )
 
-// Orchestrator is the orchestrator as a worker sees it. All methods return when what was said
+// Orchestrator is the orchestrator as a worker sees it. All methods return when what they did
 // is durable; FENCED means that the attempt is not current any more: stop, and leave no
 // trace. They may be called again with the same arguments after a lost answer.
 type Orchestrator interface {
@@ -167,7 +167,7 @@ type Failure struct {
 	Retryable bool   `json:"retryable"`
 	// Unknown: it acts outside the run, and whether it did is not known.
 	Unknown bool `json:"unknown,omitempty"`
-	// Answer is what was refused, for whoever tries next; empty: nothing was said.
+	// Answer is the refused answer, which the next attempt is shown; empty: there was none.
 	Answer string `json:"answer,omitempty"`
 }
 
@@ -179,7 +179,7 @@ type Executor interface {
 	Do(ctx context.Context, it Attempt, d Orchestrator) (Result, error)
 }
 
-// Site is where a run stands on the orchestrator's machine: built-ins work in it, and
+// Site is the place of a run on the orchestrator's machine: built-ins work in it, and
 // gates look at it.
 type Site struct {
 	Dir    string            // the run's folder

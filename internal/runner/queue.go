@@ -10,13 +10,13 @@ import (
 
 // Queue hands out attempts by their ids. It is derived from the log and may be lost at
 // any time; the orchestrator enqueues again what the log says is waiting. An attempt may
-// be handed out more than once: whoever has one asks the orchestrator, which says whether
+// be handed out more than once: its host asks the orchestrator, which reports whether
 // it is still to be done.
 type Queue interface {
 	// Enqueue lets attempts wait. One that waits already, or that a host is doing, stays as it
 	// is; one that ended, was cancelled or was given back waits again.
 	Enqueue(ctx context.Context, attempts ...Enqueued) error
-	// Cancel takes an attempt out, or ends the context of whoever does it. An unknown id
+	// Cancel takes an attempt out, or ends its context. An unknown id
 	// changes nothing.
 	Cancel(ctx context.Context, id string) error
 	// Takeover lets the attempts of a dead host wait again, but for cancelled ones, and
@@ -77,7 +77,7 @@ func QueueOf(w recipe.Worker) string {
 	return name
 }
 
-// ExternalQueue returns the queue, beside another, of the items that act outside the run: only hosts
+// ExternalQueue returns the queue of the items that act outside the run, for another queue: only hosts
 // whose users let them do that serve it. No recipe can give a queue such a name.
 func ExternalQueue(queue string) string { return queue + externalSuffix }
 

@@ -27,17 +27,17 @@ type RecorderOptions struct {
 	Reporter CallReporter
 	Sequence *CallSequence
 	Lane     string // of the agent, see Lane
-	Agent    string // who asks, for the evidence
+	Agent    string // the asking agent, for the evidence
 	Vendor   string
 	BaseURL  string // of the vendor; names and passwords in it are left out
-	// MaxTokens is how long an answer may be where the request does not say.
+	// MaxTokens limits answers where the request has no limit.
 	MaxTokens int64
 	Cache     AnswerCache // nil: none
 	Budget    CallBudget  // nil: none but the orchestrator's
 	// Redact replaces secrets in a text and reports whether there were any. nil: there are
 	// none.
 	Redact func(string) (string, bool)
-	// Price of the vendor's models; nil: nobody knows any.
+	// Price of the vendor's models; nil: all are unknown.
 	Price func(model string) (llm.Price, bool)
 	// Cost is what a call that has ended cost, where that is known otherwise than by a price; nil: it is not.
 	Cost func() (llm.Money, bool)
@@ -48,8 +48,7 @@ type RecorderOptions struct {
 // ended.
 const recordTime = 30 * time.Second
 
-// usualAnswer stands for the length of answers where nobody knows it; who asks as
-// an agent always says.
+// usualAnswer replaces an unknown limit of answers; requests of agents always have one.
 const usualAnswer = 32_000
 
 type provider struct {
@@ -57,7 +56,7 @@ type provider struct {
 	RecorderOptions
 }
 
-// NewRecorder puts a tape around a provider.
+// NewRecorder returns a provider that records the calls of another.
 func NewRecorder(next llm.Provider, o RecorderOptions) llm.Provider {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -144,12 +143,12 @@ func (c *call) name() {
 	c.started = c.Now()
 }
 
-// pass hands on what the model says, and records how it ended.
+// pass hands on the model's events, and records how the call ended.
 func (c *call) pass(ctx context.Context, yield func(llm.Event) bool) {
 	over := false
 	defer func() {
 		if !over { // the consumer broke off, or something broke
-			c.fail(ctx, fault.New(fault.Cancelled, "ask model: whoever asked did not wait for the end"))
+			c.fail(ctx, fault.New(fault.Cancelled, "ask model: the caller did not wait for the end"))
 		}
 	}()
 	for e := range c.next.Stream(ctx, c.request) {
@@ -197,7 +196,7 @@ func (c *call) end(ctx context.Context, e llm.Event) llm.Event {
 	return e
 }
 
-// report writes an event of the call. Its id is the same whenever the same is told.
+// report writes an event of the call. Its id is the same whenever the same is reported.
 func (c *call) report(ctx context.Context, what run.Type, payload any, evidence *Blob) error {
 	b, err := encodePayload(payload)
 	if err != nil {

@@ -82,7 +82,7 @@ func (c *call) keep() error {
 	if err != nil {
 		return fault.New(fault.Failed, "keep answer of model: %w", err)
 	}
-	// Of the answer alone: the key beside its name looks like a secret, and is none.
+	// Of the answer alone: the key next to its name looks like a secret, and is none.
 	plain, err := packAnswer("", c.events)
 	if err != nil {
 		return fault.New(fault.Failed, "keep answer of model: %w", err)
@@ -110,7 +110,7 @@ func (c *call) recall() ([]llm.Event, bool, error) {
 		return nil, false, err
 	}
 	events, err := unpackAnswer(c.key, data)
-	if err != nil { // somebody changed it, or another version wrote it
+	if err != nil { // it was changed, or another version wrote it
 		return nil, false, c.Cache.Drop(c.key)
 	}
 	return events, true, nil

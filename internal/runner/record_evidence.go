@@ -18,7 +18,7 @@ type evidence struct {
 	Agent    string `json:"agent,omitempty"`
 	Provider string `json:"provider"`
 	BaseURL  string `json:"provider_base_url"`
-	// Redacted says that the file does not hold what was sent and answered word by word:
+	// Redacted is true if the file does not hold what was sent and answered word by word:
 	// secrets were replaced.
 	Redacted bool   `json:"redacted"`
 	Cached   bool   `json:"cached"`
@@ -71,7 +71,7 @@ func bodySettings(body []byte) map[string]json.RawMessage {
 	return out
 }
 
-// withoutImages returns a request without the bytes of its images, which their hashes stand for.
+// withoutImages returns a request without the bytes of its images, which their hashes replace.
 func withoutImages(r llm.Request) llm.Request {
 	r.CacheAfter, r.CacheKey, r.CacheHour = nil, "", false
 	messages := make([]llm.Message, len(r.Messages))
@@ -110,8 +110,8 @@ func (c *call) file(w *evidence) (*Blob, error) {
 }
 
 // redact replaces secrets in a JSON text: in each of its strings, and where a name and its
-// value stand side by side. Texts are looked at one by one, because most of them, the system
-// prompt first of all, are the same in every call, and whoever redacts may remember them.
+// value are next to each other. Texts are looked at one by one, because most of them, the system
+// prompt first of all, are the same in every call, and the redactor may cache them.
 func (c *call) redact(b []byte) ([]byte, bool, error) {
 	var v any
 	dec := json.NewDecoder(bytes.NewReader(b))

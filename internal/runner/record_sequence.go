@@ -38,8 +38,8 @@ func (s *CallSequence) note(key string) {
 	s.keys = append(s.keys, key)
 }
 
-// Keys are the keys of the answers that the attempt had and that a cache keeps. Who
-// finds that they led to nothing drops them: the next attempt would get them again.
+// Keys returns the keys of the attempt's answers that a cache keeps. A caller that finds that they led to nothing
+// drops them: the next attempt would get them again.
 func (s *CallSequence) Keys() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

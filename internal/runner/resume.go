@@ -8,7 +8,7 @@ import (
 	"ramet/internal/run"
 )
 
-// begin records what a resume has to do before work goes on: as planned, or nothing for
+// begin records what a resume has to do before work continues: as planned, or nothing for
 // a run that has only been made.
 func (r *Run) begin(ctx context.Context, p run.Plan) error {
 	r.mu.Lock()
@@ -86,8 +86,8 @@ func (r *Run) restore(ctx context.Context) error {
 	return nil
 }
 
-// outcomes settles the external effects of which nobody knows whether they happened:
-// those that can be looked up are, by their next attempt.
+// outcomes settles the external effects with an unknown outcome: those that can be looked up are, by their next
+// attempt.
 func (r *Run) outcomes(p run.Plan, records *[]Record) error {
 	var lost []string
 	for _, u := range p.Unknown {

@@ -8,7 +8,7 @@ import (
 )
 
 // again are the codes of failures that another attempt may not meet: something was
-// busy, cut off or too slow, or a model said what it should not have said.
+// busy, cut off or too slow, or a model gave a wrong answer.
 var again = map[fault.Code]bool{
 	fault.Failed: true, fault.TimedOut: true, fault.LoopDetected: true, fault.OutputInvalid: true, fault.Killed: true,
 	fault.Locked: true, fault.Leased: true, fault.StorageUnreachable: true,
@@ -50,7 +50,7 @@ func WithAnswer(err error, answer string) error {
 	return &refused{err, answer}
 }
 
-// RefusedAnswer returns the answer that an error says was refused.
+// RefusedAnswer returns the refused answer of an error.
 func RefusedAnswer(err error) string {
 	if r, ok := errors.AsType[*refused](err); ok {
 		return r.answer

@@ -11,7 +11,7 @@ import (
 const nano = 1e9
 
 // agentEntries drafts what the agent of an item begins with: what it may not exceed, by its definition or because a
-// program drives it, and what a definition says first. nil: nothing.
+// program drives it, and the prompt of a definition. nil: nothing.
 func agentEntries(t Task) ([]history.Draft, error) {
 	var out []history.Draft
 	if b := itemBudget(t); b != nil {

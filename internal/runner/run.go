@@ -35,7 +35,7 @@ type Run struct {
 	looking  []gateRun              // gates that began to look and did not end
 	passed   map[string]bool        // workers whose items are done
 	measured map[string]bool        // workers whose items are known not to be given too much
-	makers   map[[2]string][]string // who makes an input of a worker
+	makers   map[[2]string][]string // the makers of an input of a worker
 
 	backlog     []*attempt // queued in the log, not yet enqueued
 	outstanding int        // enqueued, not settled
@@ -114,7 +114,7 @@ func (r *Run) stopLocked(why error) {
 	r.settled()
 }
 
-// settled wakes whoever waits for a level.
+// settled wakes the goroutine that waits for a level.
 func (r *Run) settled() {
 	select {
 	case r.wake <- struct{}{}:
@@ -123,7 +123,7 @@ func (r *Run) settled() {
 }
 
 // fatal are the reasons for which a run becomes FAILED. For all others it stays where it
-// is, and a plain resume goes on.
+// is, and a plain resume continues it.
 var fatal = map[fault.Code]bool{fault.GateFailed: true, fault.NoProgress: true, fault.OutputInvalid: true, fault.Failed: true,
 	fault.TimedOut: true, fault.LoopDetected: true, fault.Conflict: true, fault.NotFound: true, fault.InvalidRecipe: true,
 	fault.ForgeRefused: true, fault.Denied: true, fault.Untrusted: true, fault.InvalidText: true}

@@ -28,11 +28,11 @@ import (
 // logs opens real logs in files.
 type logs struct{}
 
-func (logs) Open(ctx context.Context, _ rundir.Kind, dir, _ string, _ rundir.Position) (run.Log, error) {
+func (logs) Open(ctx context.Context, _ rundir.Kind, dir, _ string, _ run.Position) (run.Log, error) {
 	return ndjson.Open(ctx, filepath.Join(dir, "events.ndjson"))
 }
 
-func (logs) OpenWriter(ctx context.Context, _ rundir.Kind, dir, _ string, _ rundir.Position) (run.Writer, string, error) {
+func (logs) OpenWriter(ctx context.Context, _ rundir.Kind, dir, _ string, _ run.Position) (run.Writer, string, error) {
 	w, err := ndjson.OpenWriter(ctx, filepath.Join(dir, "events.ndjson"))
 	return w, "", err
 }
@@ -513,7 +513,7 @@ limits: {attempts: 3, lines_per_file: 100}
 		t.Fatal(err)
 	}
 	for i, want := range [][]string{
-		{"a worker of the recipe judge: item judge one, attempt 1 of 3, at most 15m0s. Nobody reads along and nobody can be asked.", "You have no tools",
+		{"a worker of the recipe judge: item judge one, attempt 1 of 3, at most 15m0s. No person watches, and no questions can be asked.", "You have no tools",
 			"as your last message nothing but one JSON value", "<schema>\n{", `"required":["risk","summary"]`, "the file drafts/one/page.md in your folder, in Markdown", "files below drafts/more/one/"},
 		{"attempt 2 of 3", "refused: drafts/one.json: not of the form verdict: /summary: is missing; /more: no such field here; /risk: must be one of", "<answer>\n{\"more\": 1, \"risk\": \"none\"}\n</answer>"},
 		{"attempt 3 of 3", "refused: drafts/one.json: not of the form verdict: /summary: is missing\n", "<answer>\n{\"risk\": \"low\"}\n</answer>"},
@@ -680,6 +680,7 @@ func TestWhatLedToNothingIsAskedAnew(t *testing.T) {
 	}
 }
 
+// Its section is BLOCKED meanwhile, and no other; afterwards it goes the way of the others.
 func TestAnItemThatFailsForGoodEndsTheRunAndCanBeReopened(t *testing.T) {
 	s := newSite(t, small)
 	broken := true
@@ -692,8 +693,8 @@ func TestAnItemThatFailsForGoodEndsTheRunAndCanBeReopened(t *testing.T) {
 	if err := s.execute(t.Context()); !fault.Is(err, fault.Denied) {
 		t.Fatal(err)
 	}
-	if n := s.now(); n.RunState != run.Failed {
-		t.Fatal(n.RunState)
+	if n := s.now(); n.RunState != run.Failed || n.SectionStates["two"] != run.Blocked || n.SectionStates["one"] != run.Drafted {
+		t.Fatal(n.RunState, n.SectionStates)
 	}
 	if err := s.execute(t.Context()); !fault.Is(err, fault.IllegalTransition) {
 		t.Fatal(err)
@@ -706,31 +707,8 @@ func TestAnItemThatFailsForGoodEndsTheRunAndCanBeReopened(t *testing.T) {
 	if did := s.did(); slices.Contains(did, run.ItemID(runID, "draft", 1, "one")) || !slices.Contains(did, run.ItemID(runID, "draft", 2, "two")) {
 		t.Error(did)
 	}
-}
-
-// A section whose item failed for good is BLOCKED, and no other; when it is mended, it goes the way
-// of the others.
-func TestABlockedSection(t *testing.T) {
-	s := newSite(t, small)
-	broken := true
-	s.staff = func(ctx context.Context, it runner.Attempt, d runner.Orchestrator) (runner.Result, error) {
-		if broken && it.Worker == "draft" && it.Scope == "two" {
-			return runner.Result{}, fault.New(fault.Denied, "not allowed")
-		}
-		return s.echo(ctx, it, d)
-	}
-	if err := s.execute(t.Context()); !fault.Is(err, fault.Denied) {
-		t.Fatal(err)
-	}
-	if n := s.now(); n.SectionStates["two"] != run.Blocked || n.SectionStates["one"] != run.Drafted {
-		t.Fatal(n.SectionStates)
-	}
-	broken, s.wishes.FromFailed = false, true
-	if err := s.execute(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	if n := s.now(); n.SectionStates["two"] != run.Validated || n.SectionStates["one"] != run.Validated {
-		t.Fatal(n.SectionStates)
+		t.Error(n.SectionStates)
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"ramet/internal/run/recipe"
 )
 
-// planFile says which of a recipe's sections there are.
+// planFile lists which of a recipe's sections there are.
 const planFile = "artifacts/plan.json"
 
 // sectionNames are the sections that there are: those of the plan, once there is one.

@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"runtime/debug"
 	"time"
 
 	"ramet/internal/base/fault"
@@ -22,8 +21,8 @@ func ServeAttempt(ctx context.Context, j Enqueued, host string, d Orchestrator, 
 		return err
 	}
 	// It may be the lease of its agent that was lost, on a machine that had no time: the orchestrator waits for
-	// this attempt then, and hears of it. Where it does not, it says so.
-	result, err := doItem(ctx, it, d, s)
+	// this attempt then, and is told. Where it does not, it refuses.
+	result, err := s.Do(ctx, it, d)
 	say, cancel := context.WithTimeout(context.WithoutCancel(ctx), deliverTime)
 	if ctx.Err() == nil {
 		cancel()
@@ -37,22 +36,6 @@ func ServeAttempt(ctx context.Context, j Enqueued, host string, d Orchestrator, 
 	return err
 }
 
-// doItem keeps the host alive when an item breaks.
-func doItem(ctx context.Context, it Attempt, d Orchestrator, s Executor) (res Result, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fault.New(fault.Failed, "work item %s broke: %v\n%s", it.ID, p, debug.Stack())
-		}
-	}()
-	if it.Task.Timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, it.Task.Timeout,
-			fault.New(fault.TimedOut, "it took longer than %s", it.Task.Timeout))
-		defer cancel()
-	}
-	return s.Do(ctx, it, d)
-}
-
 // describeFailure returns an error as the orchestrator receives it.
 func describeFailure(ctx context.Context, it Attempt, err error) *Failure {
 	if err == nil {
@@ -64,7 +47,7 @@ func describeFailure(ctx context.Context, it Attempt, err error) *Failure {
 	case fault.Is(err, fault.UnknownOutcome):
 		f.Unknown, f.Retryable = true, false
 	case lost && it.Task.External && it.Task.Uses != "":
-		// A built-in looks first; commands say themselves when nobody knows.
+		// A built-in looks first; commands report an unknown outcome themselves.
 		f.Code, f.Unknown, f.Retryable = string(fault.UnknownOutcome), true, false
 	case lost:
 		f.Code, f.Retryable = string(fault.Interrupted), true

@@ -110,7 +110,7 @@ func killReason(err error) string {
 	return "item failed: " + string(fault.CodeOf(err))
 }
 
-// explainTurn says in the words of a run how a turn ended.
+// explainTurn returns the fault of a turn in the words of a run.
 func explainTurn(ctx context.Context, s *agentAttempt, err error) error {
 	switch {
 	case err == nil:
@@ -165,7 +165,7 @@ func (c *WorkerPool) fork(ctx context.Context, s *agentAttempt, dir string) erro
 		}
 	}
 	if fault.Is(err, fault.DeadAgent) {
-		return fault.New(fault.DeadAgent, "the agent of run %s is dead: nobody can be forked from it: %w", s.item.RunID, err)
+		return fault.New(fault.DeadAgent, "the agent of run %s is dead, and cannot be forked: %w", s.item.RunID, err)
 	}
 	return err
 }
@@ -295,7 +295,7 @@ func (c *WorkerPool) endAttempt(ctx context.Context, s *agentAttempt, err error)
 	if book == nil || !s.entered {
 		return nil
 	}
-	// Nobody waits for the end of what went well: it is written together with the next beginning,
+	// The end of what went well is not waited for: it is written together with the next beginning,
 	// or at once when there is none.
 	c.ends.Go(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
@@ -335,7 +335,7 @@ func (c *WorkerPool) recordEnd(ctx context.Context, s *agentAttempt, err error) 
 	return failed
 }
 
-// note tells those who watch the kernel of something that does not stop the item.
+// note publishes something that does not stop the item.
 func (c *WorkerPool) note(s *agentAttempt, words string) {
 	c.kernel.Events.Publish(loop.Event{Type: loop.Note, Agent: s.agent, Text: words})
 }

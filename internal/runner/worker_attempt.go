@@ -69,7 +69,7 @@ func (c *WorkerPool) at(a id.Agent) (s *agentAttempt, run bool) {
 }
 
 // find finds the item that an agent works on: its own, or that of an ancestor; path leads
-// from the item's agent down to it. inRun: it stands below a run and works on none.
+// from the item's agent down to it. inRun: it is below a run and works on none.
 func (c *WorkerPool) find(ctx context.Context, a agent.Agent) (s *agentAttempt, path []id.Agent, inRun bool, err error) {
 	c.mu.Lock()
 	idle := len(c.runs) == 0
@@ -101,8 +101,8 @@ func (c *WorkerPool) Belongs(a agent.Agent) (bool, error) {
 	return s != nil, err
 }
 
-// Model puts the tape around the model of an agent that works on an item, and leaves
-// others as they are. An agent that stands below a run and works on no item is refused: its
+// Model records the calls of the model of an agent that works on an item, and leaves
+// others as they are. An agent below a run that works on no item is refused: its
 // calls would be in no log.
 func (c *WorkerPool) Model(a agent.Agent, m kernel.Model) (kernel.Model, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), reading)
@@ -133,7 +133,7 @@ func (c *WorkerPool) Model(a agent.Agent, m kernel.Model) (kernel.Model, error) 
 	return c.recordCalls(s, lane, a, m), nil
 }
 
-// recordCalls puts the tape around one model.
+// recordCalls records the calls of one model.
 func (c *WorkerPool) recordCalls(s *agentAttempt, lane string, a agent.Agent, m kernel.Model) kernel.Model {
 	o := RecorderOptions{Item: s.item, Reporter: s.orchestrator, Sequence: &s.calls, Lane: lane, Agent: string(a.ID), Vendor: m.Ref.Vendor,
 		MaxTokens: m.Info.Output, Cache: c.Cache, Budget: c.Budget, Redact: c.Redact, Now: c.Now,
@@ -162,7 +162,7 @@ func (c *WorkerPool) price(m kernel.Model) (llm.Price, bool) {
 }
 
 // lane is the way from an item's agent down to one that works for it: each step is the
-// number of a child among those of its parent, which the parent's history tells.
+// number of a child among those of its parent, which the parent's history has.
 func (c *WorkerPool) lane(ctx context.Context, from id.Agent, path []id.Agent) (string, error) {
 	lane := ""
 	for _, child := range path {
@@ -214,7 +214,7 @@ func (c *WorkerPool) Tools(a agent.Agent, all tool.Box) tool.Box {
 	return out
 }
 
-// Guard permits the calls of agents that work on items, whom nobody watches: files can be
+// Guard permits the calls of agents that work on items, which no person watches: files can be
 // changed in their own folder, and commands run inside the sandbox or not at all. Calls of
 // others are next's to decide.
 func (c *WorkerPool) Guard(next loop.Guard) loop.Guard { return &guard{c, next} }

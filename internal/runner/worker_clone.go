@@ -66,7 +66,7 @@ func (cs *clones) take(ctx context.Context, sum, commit string, content func() (
 }
 
 // give gives a repository back. One that could not be made is forgotten; of those that
-// nobody uses a few stay.
+// are unused a few stay.
 func (cs *clones) give(c *clone) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()

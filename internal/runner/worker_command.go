@@ -143,7 +143,7 @@ type ran struct {
 	much    bool // it printed more than is kept
 	words   string
 	code    int
-	stopped bool // something ended it: us, a signal, or nobody knows
+	stopped bool // something ended it: us, a signal, or something unknown
 	how     string
 }
 
@@ -190,7 +190,7 @@ func (c *WorkerPool) sh(ctx context.Context, it Attempt, p *workdir, line string
 	defer complaints.Close()
 	kept := &limitedOutput{}
 	cmd := sandbox.Command{Args: []string{"sh", "-c", split, "sh", line, complaints.Name()}, Dir: p.work, Env: env, Output: kept}
-	// What a project's command says is its own agent's word, not the person's.
+	// A project's command speaks for its own agent, not for the person.
 	if mark, ok := p.agent.Bytes(); ok {
 		cmd.For = (*sandbox.Mark)(&mark)
 	}

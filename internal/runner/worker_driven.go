@@ -13,8 +13,8 @@ import (
 	"ramet/internal/turn/tool"
 )
 
-// driven puts the tape around a program that does an item: each of its turns is one call in the run's log, with
-// what the program was asked, its last words, and what it used; its own calls of models stand in the history of
+// driven records a program that does an item: each of its turns is one call in the run's log, with
+// what the program was asked, its last words, and what it used; its own calls of models are in the history of
 // the agent. Nothing of it is taken from the cache: it has done more than to answer.
 func (c *WorkerPool) driven(s *agentAttempt, lane string, m kernel.Model) (kernel.Foreign, error) {
 	if s.item.Task.Driver == "" {
@@ -24,7 +24,7 @@ func (c *WorkerPool) driven(s *agentAttempt, lane string, m kernel.Model) (kerne
 	return &drivenItem{c, s, lane, m}, nil
 }
 
-// drivenItem is a program whose turns are on tape.
+// drivenItem is a program whose turns are recorded.
 type drivenItem struct {
 	pool *WorkerPool
 	at   *agentAttempt

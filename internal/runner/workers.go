@@ -35,8 +35,8 @@ type WorkerPoolOptions struct {
 	// several hosts of one machine and by other accounts.
 	Dir      string
 	Builtins map[string]BuiltinWorker
-	// Form reports whether an output has the form of that name; the error says what is wrong
-	// with it, for the one who made it.
+	// Form reports whether an output has the form of that name; the error describes what is wrong
+	// with it, for the next attempt.
 	Form func(schema string, data []byte) error
 	// Book is the ledger of the run that an item belongs to; nil: none is kept. Owner is
 	// this process in it.
@@ -50,7 +50,7 @@ type WorkerPoolOptions struct {
 	// execute; empty: names are not looked after.
 	Quarantine string
 	// External lets commands act outside the run, outside the sandbox; else such items
-	// are DENIED, whoever queued them.
+	// are DENIED.
 	External bool
 
 	// For NewRecorder.
@@ -84,7 +84,7 @@ type WorkerPool struct {
 
 var _ Executor = (*WorkerPool)(nil)
 
-// NewWorkerPool makes a crew. Its Model, Tools and Guard go into the options of a kernel, which
+// NewWorkerPool makes a pool. Its Model, Tools and Guard go into the options of a kernel, which
 // Start gets.
 func NewWorkerPool(o WorkerPoolOptions) *WorkerPool {
 	if o.Now == nil {
@@ -99,7 +99,7 @@ func NewWorkerPool(o WorkerPoolOptions) *WorkerPool {
 // Do carries out one item.
 func (c *WorkerPool) Do(ctx context.Context, it Attempt, d Orchestrator) (res Result, err error) {
 	if limit := it.Task.Timeout; limit > 0 {
-		late := fault.New(fault.TimedOut, "the item has taken the %s that it may take: %w", limit, context.DeadlineExceeded)
+		late := fault.New(fault.TimedOut, "it took longer than %s: %w", limit, context.DeadlineExceeded)
 		var cancel context.CancelFunc
 		ctx, cancel = c.withTimeout(ctx, limit, late)
 		defer cancel()

@@ -6,10 +6,10 @@ import (
 )
 
 // writing is the way into the log. Events are staged in the order in which the state changed, while
-// mu of the run is held; whoever waits for his own writes all that are staged by then. So workers
-// side by side wait for the disk together.
+// mu of the run is held; a goroutine that waits for its own writes all that are staged by then. So concurrent workers
+// share one wait for the disk.
 type writing struct {
-	turn sync.Mutex // held by who writes, or reads what is written; taken with mu or without
+	turn sync.Mutex // held while the log is written or read; locked with mu or without
 
 	mu   sync.Mutex // guards next
 	next *group     // what is staged; nil: nothing
@@ -22,7 +22,7 @@ type group struct {
 	err     error // then
 }
 
-// stage puts events behind those that are staged.
+// stage adds events to those that are staged.
 func (w *writing) stage(records ...Record) *group {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -42,7 +42,7 @@ func (w *writing) staged() *group {
 	return b
 }
 
-// written returns when the events of a group are durable, and were told of. The caller need not
+// written returns when the events of a group are durable and were passed to Watch. The caller need not
 // hold mu.
 func (r *Run) written(ctx context.Context, b *group) error {
 	r.writing.turn.Lock()
@@ -50,7 +50,7 @@ func (r *Run) written(ctx context.Context, b *group) error {
 	if b.over {
 		return b.err
 	}
-	b = r.writing.staged() // it is this one: whoever takes one writes it before another has the turn
+	b = r.writing.staged() // it is this one: a group is written by the goroutine that takes it, before turn is released
 	b.over, b.err = true, r.Log.Append(context.WithoutCancel(ctx), b.records...)
 	if b.err == nil && r.Watch != nil {
 		for _, e := range b.records {
@@ -68,7 +68,7 @@ func (r *Run) events() int64 {
 	return r.Log.Now().EventCount
 }
 
-// append writes events and tells of them. The caller holds mu. A log that cannot be
+// append writes events and passes them to Watch. The caller holds mu. A log that cannot be
 // written ends the work.
 func (r *Run) append(ctx context.Context, records ...Record) error {
 	if len(records) == 0 {
@@ -81,8 +81,7 @@ func (r *Run) append(ctx context.Context, records ...Record) error {
 	return err
 }
 
-// share is append together with those who write at the same time: mu, which the caller holds, is
-// given up meanwhile.
+// share is append, and shares the write with concurrent callers: mu, which the caller holds, is released meanwhile.
 func (r *Run) share(ctx context.Context, records ...Record) error {
 	return r.await(ctx, r.writing.stage(records...))
 }

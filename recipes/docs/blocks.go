@@ -122,7 +122,7 @@ func (s *splitter) cites(n int, line string) (string, []Cite) {
 	return rest, out
 }
 
-// attach gives citations that stand alone to what stands above them.
+// attach gives citations on lines of their own to the block above them.
 func (s *splitter) attach(n int, cites []Cite) {
 	if len(s.blocks) == 0 || s.blocks[len(s.blocks)-1].kind == heading {
 		s.say(CiteForm, n, "a citation stands below nothing: put it behind the statement that it is for")

@@ -18,7 +18,7 @@ const (
 	pageMissing    = "PAGE_MISSING"    // planned, and neither written nor given up
 	pageUnplanned  = "PAGE_UNPLANNED"  // written, and not planned
 	pageChanged    = "PAGE_CHANGED"    // not what was made of its draft
-	outsideChanged = "OUTSIDE_CHANGED" // somebody else's text
+	outsideChanged = "OUTSIDE_CHANGED" // text that is not ours
 	draftForeign   = "DRAFT_FOREIGN"   // a writer touched something that is not its draft
 )
 
@@ -74,7 +74,7 @@ func (g *gate) pages(repo *Repository) {
 		draft, ok := g.drafts.Pages[page.Path]
 		if !ok {
 			if _, none := g.drafts.None[page.Path]; !none {
-				g.say(pageMissing, page.Path, 1, "the page is planned, and nobody wrote it: write %s", page.Draft)
+				g.say(pageMissing, page.Path, 1, "the page is planned, and was not written: write %s", page.Draft)
 			}
 			continue
 		}
@@ -90,7 +90,7 @@ func (g *gate) pages(repo *Repository) {
 }
 
 // files holds the tree against the base: whatever differs is a page of the plan, and in it
-// nothing but what stands between our markers.
+// nothing but the text between our markers.
 func (g *gate) files() error {
 	wanted, err := publishedFiles(g.base, g.plan, g.drafts)
 	if err != nil {
@@ -122,7 +122,7 @@ func (g *gate) files() error {
 		case !there && !planned(name):
 			g.say(pageUnplanned, name, 1, "the plan has no such page: take it out")
 		case !planned(name):
-			g.say(outsideChanged, name, 1, "the file is somebody else's, and was changed: undo it")
+			g.say(outsideChanged, name, 1, "the file is not ours, and was changed: undo it")
 		case !bytes.Equal(now, wanted[name]):
 			g.changed(name, now, old)
 		}
@@ -166,7 +166,7 @@ func (g *gate) gone(seen map[string]bool, wanted []string) error {
 			return nil
 		}
 		if err == nil && !d.IsDir() && !seen[name] {
-			g.say(outsideChanged, name, 1, "the file is somebody else's, and was removed: undo it")
+			g.say(outsideChanged, name, 1, "the file is not ours, and was removed: undo it")
 		}
 		return err
 	})

@@ -126,7 +126,7 @@ func TestLiesAreFound(t *testing.T) {
 		{"a comment over lines", behind("It greets.") + "\n<!-- this is\nhidden -->", docs.HiddenText},
 		{"HTML", behind("It <b>greets</b>."), docs.HiddenText},
 		{"a character reference", behind("It greets &#122;ebras."), docs.HiddenText},
-		{"a character that nobody sees", behind("It greets ze\u200bbras."), docs.HiddenText},
+		{"an invisible character", behind("It greets ze\u200bbras."), docs.HiddenText},
 		{"a line that makes a heading", behind("It greets people") + "\n===", docs.HiddenText},
 		{"letters of elsewhere", behind("It greets реорle."), docs.FactWord},
 		{"words behind the mark of code", "```sh zebras are here\ngo install example.org/greet@v1.2.3\n```\n<!-- cite: README.md:7-9 -->", docs.HiddenText},

@@ -46,7 +46,7 @@ var (
 	citeForm        = text.Regexp(`^([^\s:;][^:;]*):([0-9]{1,7})(?:-([0-9]{1,7}))?(?:@([0-9a-f]{8,64}))?$`)
 )
 
-// readCites reads what stands in a comment.
+// readCites reads the citations in a comment.
 func readCites(inside string) ([]Cite, error) {
 	list, ok := strings.CutPrefix(strings.TrimSpace(inside), "cite:")
 	if !ok {

@@ -73,7 +73,7 @@ func runCompose(ctx context.Context, c Call) error {
 	return nil
 }
 
-// apply lays the writers' patches over the source, and says which files they touched that are
+// apply applies the writers' patches to the source, and returns the files they touched that are
 // no drafts of the plan.
 func (c Call) apply(ctx context.Context, source git.Tree, commit string, p Plan) ([]string, error) {
 	var patches []string
@@ -152,7 +152,7 @@ func publishedFiles(base fs.FS, p Plan, d drafts) (map[string][]byte, error) {
 	return out, nil
 }
 
-// deadPages says which planned pages will not be there: their writers gave them up.
+// deadPages returns the planned pages that will not be there: their writers gave them up.
 func deadPages(base fs.FS, p Plan, d drafts) map[string]bool {
 	out := map[string]bool{}
 	for _, page := range p.Pages {
@@ -224,7 +224,7 @@ func renderPage(p Plan, page Page, text string) string {
 	return text
 }
 
-// sectionMarks returns the lines that what is ours stands between.
+// sectionMarks returns the lines around our text.
 func sectionMarks(name, section string) (begin, end string) {
 	if path.Ext(name) == ".rst" {
 		return ".. ramet:begin " + section, ".. ramet:end " + section
@@ -233,7 +233,7 @@ func sectionMarks(name, section string) (begin, end string) {
 }
 
 // findSection finds what is ours in a page: from the beginning of the first marker to the end of the
-// last line of the second. ok: there are markers. They stand once, in their order.
+// last line of the second. ok: there are markers, once and in their order.
 func findSection(page []byte, name, section string) (from, to int, ok bool, err error) {
 	begin, end := sectionMarks(name, section)
 	from, to = -1, -1

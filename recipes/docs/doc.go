@@ -32,7 +32,7 @@
 //
 // GoReference and PythonReference write the reference of a repository's public names, with go/ast and with Python's ast.
 // Nothing of the repository is executed. Each entry is a declaration and its comment, with citations; what would not pass
-// CheckEvidence is left out. A language without such a tool has no reference, and the notes say why.
+// CheckEvidence is left out. A language without such a tool has no reference, and the notes give the reason.
 package docs
 
 import (

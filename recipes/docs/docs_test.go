@@ -308,7 +308,7 @@ func TestPlansFollowWhatThereIs(t *testing.T) {
 		"a folder":           {map[string]string{"README.md": readme}, map[string]string{"docs_dir": "manual"}, []string{"manual/index.md", "manual/guide.md"}, "", ""},
 		"an index":           {map[string]string{"docs/index.rst": "x\n"}, nil, []string{"docs/overview.md", "docs/guide.md"}, "", ""},
 		"a README there":     {map[string]string{"docs/README.md": "x\n"}, nil, []string{"docs/overview.md", "docs/guide.md"}, "", ""},
-		"a guide":            {map[string]string{"docs/Guide.md": "x\n"}, nil, []string{"docs/index.md"}, "no page \"Getting started\": docs/guide is somebody else's", ""},
+		"a guide":            {map[string]string{"docs/Guide.md": "x\n"}, nil, []string{"docs/index.md"}, "no page \"Getting started\": docs/guide is not ours", ""},
 		"sphinx":             {map[string]string{"docs/conf.py": "extensions = []\n", "docs/index.rst": "x\n"}, nil, []string{"docs/overview.rst", "docs/guide.rst"}, "", ""},
 		"sphinx with myst":   {map[string]string{"doc/source/conf.py": "extensions = ['myst_parser']\n", "doc/source/index.md": "x\n"}, nil, []string{"doc/source/overview.md", "doc/source/guide.md"}, "", ""},
 		"mkdocs":             {map[string]string{"mkdocs.yml": "site_name: x\ndocs_dir: pages\n", "pages/index.md": "x\n"}, nil, []string{"pages/overview.md", "pages/guide.md"}, "", ""},

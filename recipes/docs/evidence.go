@@ -239,7 +239,7 @@ func (c *checker) bare(b block) {
 	}
 }
 
-// sections looks for sections that say something and cite nothing.
+// sections finds sections with text and without citations.
 func (c *checker) sections(blocks []block) {
 	for i, b := range blocks {
 		if b.kind != heading || b.level == 1 {

@@ -126,7 +126,7 @@ func isIgnored(f *ast.File) bool {
 	return false
 }
 
-// remember keeps where declarations stand and how functions are written, before go/doc edits
+// remember keeps the places of declarations and the text of functions, before go/doc edits
 // the tree. Of a function that several platforms have, the first one with a comment stays.
 func (p *goPackage) remember(files []*ast.File) []*ast.File {
 	kept := map[string]*ast.FuncDecl{}
@@ -212,7 +212,7 @@ func (p *goPackage) cite(from, to token.Pos) []Cite {
 	return []Cite{p.place(from, to)}
 }
 
-// declarations writes all that others can name, and says how many there are.
+// declarations writes all exported declarations, and counts them.
 func (p *goPackage) declarations(b *strings.Builder) (n int) {
 	add := func(level int, heading, code, text string, what any) {
 		e := entry{heading: heading, level: level, code: code, lang: "go", at: []Cite{p.at[what]}, line: p.line[what], doc: p.blocks(text)}

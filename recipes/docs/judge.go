@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 )
 
-// A model may judge whether statements follow from the lines that they cite: compose tells it of
-// each page, and the gate reads what it said. Without one nobody is asked.
+// A model may judge whether statements follow from the lines that they cite: compose gives it
+// each page, and the gate reads its verdicts. Without one no model is asked.
 
 const (
 	judgedFile    = "artifacts/judged.json" // the sections that are judged
@@ -14,7 +14,7 @@ const (
 	verdictsDir   = "reports/judge/"
 
 	judgeDenied = "JUDGE_DENIED" // a statement does not follow
-	judgeSilent = "JUDGE_SILENT" // nobody said whether it does
+	judgeSilent = "JUDGE_SILENT" // there is no verdict
 )
 
 // verdicts holds the judge's verdicts on a section.
@@ -49,7 +49,7 @@ func (c Call) accuse(p Plan, d drafts, repo *Repository) error {
 	return c.write(judgedFile, judged)
 }
 
-// judged reads what the judge said.
+// judged reads the verdicts of the judge.
 func (g *gate) judged(c Call, repo *Repository) error {
 	var sections []string
 	if err := c.read(judgedFile, &sections); err != nil {

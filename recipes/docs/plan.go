@@ -144,7 +144,7 @@ func (m *planner) written(wanted []Section) error {
 			return err
 		}
 		if !ok {
-			m.note("no page %q: %s is somebody else's, and stays as it is", s.Title, path.Join(m.Dir, names[len(names)-1]))
+			m.note("no page %q: %s is not ours, and stays as it is", s.Title, path.Join(m.Dir, names[len(names)-1]))
 			continue
 		}
 		title := s.Title
@@ -158,7 +158,7 @@ func (m *planner) written(wanted []Section) error {
 }
 
 // free finds a path for a page: one that has our markers already, or else one that nothing like
-// it stands at, whatever the format.
+// it exists at, whatever the format.
 func (m *planner) free(section string, names ...string) (string, bool, error) {
 	free := ""
 	for _, name := range names {
@@ -214,7 +214,7 @@ func (m *planner) reference(ctx context.Context, dir string) error {
 			return err
 		}
 		if !ok || slices.ContainsFunc(m.Pages, func(o Page) bool { return strings.EqualFold(o.Path, at) || o.Section == section }) {
-			m.note("no reference of %s: %s is somebody else's", p.Name, path.Join(m.Dir, name))
+			m.note("no reference of %s: %s is not ours", p.Name, path.Join(m.Dir, name))
 			continue
 		}
 		m.Pages = append(m.Pages, Page{Path: at, Title: title, Section: section})
@@ -233,7 +233,7 @@ func plainRune(r rune) rune {
 // untold are languages that have no reference here, by their files.
 var untold = map[string]string{".js": "JavaScript", ".mjs": "JavaScript", ".ts": "TypeScript", ".rs": "Rust", ".rb": "Ruby", ".java": "Java", ".c": "C", ".cc": "C++", ".cpp": "C++", ".php": "PHP", ".cs": "C#", ".swift": "Swift", ".kt": "Kotlin"}
 
-// without says for which languages there is no reference.
+// without notes the languages that have no reference.
 func (m *planner) without(some bool) {
 	count := map[string]int{}
 	for _, f := range m.repo.Files {

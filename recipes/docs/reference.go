@@ -70,7 +70,7 @@ func firstLine(code string) string {
 	return line
 }
 
-// citeBlock puts a citation behind a block of text, or below one of code.
+// citeBlock puts a citation after a block of text, or below one of code.
 func citeBlock(text, mark string) string {
 	if strings.HasPrefix(text, "```") {
 		return text + "\n" + mark + "\n\n"

@@ -10,7 +10,7 @@ import (
 	"ramet/internal/base/text"
 )
 
-// starter is an overview by program: what the project says of itself first, how it is got or
+// starter returns an overview by program: the first sentences of the project's own text, how it is installed or
 // used as far as that is one piece of code, and the other pages. It is small and right: what
 // would not pass the gate is left out.
 func (m *planner) starter(p Page) string {
@@ -59,7 +59,7 @@ type piece struct {
 	under    string // the heading above it
 }
 
-// fromReadme writes the first paragraphs that say something, and the first code of a section
+// fromReadme writes the first paragraphs that are sentences, and the first code of a section
 // about use.
 func (m *planner) fromReadme(b *strings.Builder, name string) bool {
 	pieces := readPieces(m.repo.Text(name))
@@ -143,7 +143,7 @@ var described = []struct {
 	{"setup.cfg", text.Regexp(`^description\s*=\s*(\S.*)$`)},
 }
 
-// fromManifest writes what a manifest or a Go package says the project is.
+// fromManifest writes the description of a manifest or a Go package.
 func (m *planner) fromManifest(b *strings.Builder) bool {
 	for _, d := range described {
 		n := 0

@@ -32,7 +32,7 @@ var (
 func readTokens(text string, link Link) (out []evidenceToken, hidden string) {
 	for _, r := range text {
 		if unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Co, r) || unicode.IsControl(r) && r != '\n' && r != '\t' {
-			return nil, "a character that nobody sees"
+			return nil, "an invisible character"
 		}
 	}
 	text, spans := codeSpans(text)
@@ -165,7 +165,7 @@ func classify(word string) []evidenceToken {
 	return one(FactCode)
 }
 
-// named tells names from plain words, by their capital letters.
+// named distinguishes names from plain words, by their capital letters.
 func named(word string) string {
 	runes := []rune(strings.NewReplacer("'", "", "’", "").Replace(word))
 	upper := 0

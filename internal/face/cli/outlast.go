@@ -60,7 +60,7 @@ func carryOn(l *Line, ports RunsPorts, ctx context.Context, f *operation.CarryOp
 			}
 		}
 		defer func() { err, x = errors.Join(err, x.Close()), nil }()
-		if x.Came() == run.Done {
+		if x.CurrentState() == run.Done {
 			return l.Print(runEnd(store, x.Now()))
 		}
 		err = carryOutRun(l, ports, ctx, f, store, x, wishes)

@@ -80,7 +80,7 @@ func carryOutRun(l *Line, ports RunsPorts, ctx context.Context, f *operation.Car
 }
 
 func madeRun(store *rundir.Store, x *rundir.Session) public.RunMade {
-	return public.RunMade{RunID: x.RunID, Path: store.Dir(x.RunID), State: string(x.Came())}
+	return public.RunMade{RunID: x.RunID, Path: store.Dir(x.RunID), State: string(x.CurrentState())}
 }
 
 // looksUp says which workers of a recipe find out by themselves what came of them.

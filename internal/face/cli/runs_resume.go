@@ -50,7 +50,7 @@ func resumeRunCommand(l *Line, f *runFlags, p RunsPorts) *cobra.Command {
 		if err != nil || home {
 			return errors.Join(err, x.Close())
 		}
-		if x.Came() == run.Done { // which carry refuses
+		if x.CurrentState() == run.Done { // which carry refuses
 			return errors.Join(carryOutRun(l, p, c.Context(), &o.CarryOptions, store, x, wishes), x.Close())
 		}
 		return carryOn(l, p, c.Context(), &o.CarryOptions, store, x, wishes)

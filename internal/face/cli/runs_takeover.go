@@ -139,7 +139,7 @@ func (h *runTakeover) carry(ctx context.Context, runID string, legacy HandedRun)
 		return err
 	}
 	defer func() { err = errors.Join(err, x.Close()) }()
-	if x.Came().Terminal() {
+	if x.CurrentState().Terminal() {
 		begun = true
 		return h.handovers.Over(ctx, runID)
 	}
@@ -189,7 +189,7 @@ func fetchFromHost(ctx context.Context, l *Line, p RunsPorts, store *rundir.Stor
 	}
 	defer func() { err = errors.Join(err, estates.Close()) }()
 	n, err := fetchFiles(ctx, estates, store, x.RunID)
-	if err != nil || n == 0 || x.Came() != run.Done {
+	if err != nil || n == 0 || x.CurrentState() != run.Done {
 		return false, err
 	}
 	if err := errors.Join(x.Settle(), estates.Forget(ctx, x.RunID)); err != nil {

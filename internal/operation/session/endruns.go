@@ -106,7 +106,7 @@ func (w Agents) endOrphan(ctx context.Context, runs *rundir.Store, runID string,
 	if err != nil {
 		return nil // another process writes its log; run show tells what else is wrong
 	}
-	now := x.Came()
+	now := x.CurrentState()
 	if err := x.Close(); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package ndjson
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -15,15 +16,15 @@ import (
 
 // file is a log open for reading. It implements run.Log.
 type file struct {
-	path string
-	f    *step.File
-	run.Options
+	path  string
+	f     *step.File
+	known run.Position
 	// size is how much of the file counts.
 	size func() (int64, error)
 }
 
-func newFile(path string, f *step.File, with []run.Option) *file {
-	l := &file{path: path, f: f, Options: run.NewOptions(with)}
+func newFile(path string, f *step.File, known []run.Position) *file {
+	l := &file{path: path, f: f, known: cmp.Or(known...)}
 	l.size = func() (int64, error) {
 		info, err := f.Stat()
 		if err != nil {
@@ -63,7 +64,7 @@ func (l *file) Events(ctx context.Context, after int64) iter.Seq2[run.Entry, err
 	}
 }
 
-// Last implements run.Log. The entry's Line is 0: nobody counted.
+// Last implements run.Log. The entry's Line is 0: it is unknown.
 func (l *file) Last(ctx context.Context) (run.Entry, bool, error) {
 	size, err := l.size()
 	if err != nil {
@@ -105,7 +106,7 @@ func (l *file) failed(err error) error {
 }
 
 // Open opens a log for reading. It reads nothing yet.
-func Open(_ context.Context, path string, with ...run.Option) (run.Log, error) {
+func Open(_ context.Context, path string, known ...run.Position) (run.Log, error) {
 	if err := checkFile(path); err != nil {
 		return nil, err
 	}
@@ -116,13 +117,12 @@ func Open(_ context.Context, path string, with ...run.Option) (run.Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newFile(path, f, with), nil
+	return newFile(path, f, known), nil
 }
 
 // OpenWriter opens a log for appending, and makes it if there is none. It
-// verifies what is there, or what follows after the event to Trust, and repairs
-// a torn tail.
-func OpenWriter(ctx context.Context, path string, with ...run.Option) (*Writer, error) {
+// verifies what is there, or what follows the known position, and repairs a torn tail.
+func OpenWriter(ctx context.Context, path string, known ...run.Position) (*Writer, error) {
 	if err := checkFile(path); err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func OpenWriter(ctx context.Context, path string, with ...run.Option) (*Writer, 
 	if err != nil {
 		return nil, err
 	}
-	w, err := openLocked(ctx, path, with)
+	w, err := openLocked(ctx, path, known)
 	if err != nil {
 		return nil, errors.Join(err, lock.Unlock())
 	}
@@ -138,7 +138,7 @@ func OpenWriter(ctx context.Context, path string, with ...run.Option) (*Writer, 
 	return w, nil
 }
 
-func openLocked(ctx context.Context, path string, with []run.Option) (*Writer, error) {
+func openLocked(ctx context.Context, path string, known []run.Position) (*Writer, error) {
 	// Of the names that appear here, none is ever half-made or replaced.
 	err := durable.CreateFile(path, nil, 0o600)
 	if err != nil && !fault.Is(err, fault.Conflict) {
@@ -148,7 +148,7 @@ func openLocked(ctx context.Context, path string, with []run.Option) (*Writer, e
 	if err != nil {
 		return nil, err
 	}
-	w, err := newWriter(ctx, newFile(path, f, with))
+	w, err := newWriter(ctx, newFile(path, f, known))
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}

@@ -10,7 +10,7 @@ import (
 	"ramet/internal/run"
 )
 
-// chunkSize is how much is read at once. Whoever keeps an entry keeps its chunk.
+// chunkSize is the number of bytes that are read at once. An entry keeps its chunk in memory.
 const chunkSize = 128 << 10
 
 // lines cuts a part of a file into chunks of whole lines.

@@ -17,7 +17,7 @@ type pass struct {
 	end  int64 // without the NULs at the end
 }
 
-// begin starts a pass behind the first n events.
+// begin starts a pass after the first n events.
 func (l *file) begin(ctx context.Context, after int64) (*pass, error) {
 	size, err := l.size()
 	if err != nil {
@@ -42,13 +42,13 @@ func (l *file) begin(ctx context.Context, after int64) (*pass, error) {
 // seek goes to the beginning of a line, from the known one if that is before it or next
 // to it.
 func (p *pass) seek(ctx context.Context, line int64) error {
-	if known := p.log.Count; known > 0 && known <= line+1 {
-		at, ok, err := findHash(p.log.f, p.end, p.log.Hash)
+	if known := p.log.known.Count; known > 0 && known <= line+1 {
+		at, ok, err := findHash(p.log.f, p.end, p.log.known.Hash)
 		if err != nil {
 			return err
 		}
 		if !ok {
-			return run.ChainBroken(p.log.path, known, p.end, "no event has the hash %.16s… that event %d had", p.log.Hash, known)
+			return run.ChainBroken(p.log.path, known, p.end, "no event has the hash %.16s… that event %d had", p.log.known.Hash, known)
 		}
 		p.from.at, p.from.line = at, known
 		if known > line {

@@ -33,11 +33,11 @@ func (r Repair) String() string {
 	return fmt.Sprintf("line %d (byte %d) was torn; %d bytes were cut and kept in %s", r.Line, r.Offset, r.Cut, r.Saved)
 }
 
-// Torn tells of what follows the last whole line, without changing anything: what the
+// Torn returns what follows the last whole line, without changing anything: what the
 // next writer would end or cut. It implements run.Torn. Beside a writer it may be a line
 // that is being written.
 func (l *file) Torn(ctx context.Context) (run.Tail, bool, error) {
-	p, err := l.begin(ctx, l.Count)
+	p, err := l.begin(ctx, l.known.Count)
 	if err != nil {
 		return run.Tail{}, false, err
 	}
@@ -120,7 +120,7 @@ func (p *pass) follows(e run.Event) bool {
 	return true
 }
 
-// mostNULs limits the NULs of a tail that are kept: they tell nothing, and a file
+// mostNULs limits the NULs of a tail that are kept: they are worthless, and a file
 // system may leave a great many.
 const mostNULs = 1 << 20
 
@@ -146,13 +146,13 @@ func (p *pass) save(from int64) (string, error) {
 // the NULs in its place end with a sector.
 const sector = 512
 
-// longestHole bounds what a crash can have left behind the last whole line: more
+// longestHole bounds what a crash can have left after the last whole line: more
 // than is written at once.
 const longestHole = run.MaxLine + 32<<20
 
 // isHole reports whether the file, from a line that is no event on, is what a crash
 // leaves of a write that the disk did in another order: NULs up to the end of a
-// sector, and no event behind. Two NULs at least: one may be a flipped bit.
+// sector, and no event after them. Two NULs at least: one may be a flipped bit.
 func isHole(r io.ReaderAt, from, end int64) (bool, error) {
 	if end-from > longestHole {
 		return false, nil

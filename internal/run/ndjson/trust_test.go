@@ -25,7 +25,7 @@ func TestTrust(t *testing.T) {
 		if n == 1 {
 			path = put(t, all)
 		}
-		w, err := OpenWriter(t.Context(), path, run.TrustUpTo(int64(n), hash(n)))
+		w, err := OpenWriter(t.Context(), path, run.Position{Count: int64(n), Hash: hash(n)})
 		if err != nil {
 			t.Fatal(n, err)
 		}
@@ -54,17 +54,17 @@ func TestTrust(t *testing.T) {
 	if _, err := OpenWriter(t.Context(), path); !fault.Is(err, fault.EventChainBroken) {
 		t.Error(err)
 	}
-	if _, err := OpenWriter(t.Context(), path, run.TrustUpTo(2001, strings.Repeat("0", 64))); !fault.Is(err, fault.EventChainBroken) || !strings.Contains(err.Error(), "2001") {
+	if _, err := OpenWriter(t.Context(), path, run.Position{Count: 2001, Hash: strings.Repeat("0", 64)}); !fault.Is(err, fault.EventChainBroken) || !strings.Contains(err.Error(), "2001") {
 		t.Error(err)
 	}
 	damaged = bytes.Clone(all)
 	damaged[len(all)-100] ^= 1
-	if _, err := OpenWriter(t.Context(), put(t, damaged), run.TrustUpTo(1000, hash(1000))); !fault.Is(err, fault.EventChainBroken) || !strings.Contains(err.Error(), "line 2000") {
+	if _, err := OpenWriter(t.Context(), put(t, damaged), run.Position{Count: 1000, Hash: hash(1000)}); !fault.Is(err, fault.EventChainBroken) || !strings.Contains(err.Error(), "line 2000") {
 		t.Error(err)
 	}
 	// A reader with a position, and one that asks for what is before it.
 	path = put(t, all)
-	l, err := Open(t.Context(), path, run.TrustUpTo(1500, hash(1500)))
+	l, err := Open(t.Context(), path, run.Position{Count: 1500, Hash: hash(1500)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,14 +19,14 @@ type Writer struct {
 	repair  *Repair
 	closing sync.Once
 
-	// Of the one who commits; mu is for those who ask for the size meanwhile.
+	// Of the committing goroutine; mu guards end against concurrent readers.
 	mu   sync.Mutex
 	end  int64  // up to here the file is durable
 	room []byte // reused
 }
 
 func newWriter(ctx context.Context, l *file) (*Writer, error) {
-	p, err := l.begin(ctx, l.Count)
+	p, err := l.begin(ctx, l.known.Count)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func (w *Writer) Close() (err error) {
 // largestRoom limits the memory that is kept between commits.
 const largestRoom = 1 << 20
 
-// commit writes lines behind what is durable. It is a group.Sink.
+// commit writes lines after what is durable. It is a run.CommitSink.
 func (w *Writer) commit(entries []run.Entry) error {
 	data := w.room[:0]
 	for i := range entries {
@@ -104,7 +104,7 @@ func (w *Writer) commit(entries []run.Entry) error {
 	return nil
 }
 
-// undo takes back a write that failed, for good: its caller is told that nothing
+// undo removes a write that failed: its caller is told that nothing
 // was written.
 func (w *Writer) undo(cause error) error {
 	if err := w.f.Truncate(w.end); err != nil {

@@ -12,7 +12,7 @@ import (
 	"ramet/internal/model/llm"
 )
 
-// Definition is an agent that workers can be: what it is told first, and what it may use at
+// Definition is an agent that workers can be: its first message, and what it may use at
 // most. One that a recipe names and does not hold is put into its text when a run begins (see
 // Define), so that the run has the same on every host and whenever it is resumed.
 type Definition struct {
@@ -63,9 +63,9 @@ func (p *parser) agents(m member) {
 	}
 }
 
-// plays gives a worker what its definition says, where the recipe does not, and takes the
+// applyAgent completes a worker with what its definition says, and removes the
 // tools away that the definition leaves out.
-func (r *Recipe) plays(w *Worker) {
+func (r *Recipe) applyAgent(w *Worker) {
 	d, ok := r.Agents[w.Agent]
 	if !ok {
 		return

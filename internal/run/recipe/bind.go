@@ -78,7 +78,7 @@ func ItemScopes(w Worker, sections []string, readFile func(path string) ([]byte,
 		var list []string
 		if err := json.Unmarshal(data, &list); err != nil || list == nil {
 			return nil, fault.New(fault.OutputInvalid, "%s is no JSON list of texts, and worker %s has an item for each of them", w.Each.From, w.Name).
-				WithHint(`whoever makes it must write ["a","b"]`)
+				WithHint(`its worker must write ["a","b"]`)
 		}
 		return checkScopes(w.Each.From, list)
 	}

@@ -33,7 +33,7 @@ type role struct {
 	folder  bool   // all files below a folder do, too
 }
 
-// fits reports whether a path of a recipe is what a role means.
+// checkBuiltIn reports whether a path of a recipe is what a role means.
 func (r role) fits(at string) bool {
 	folder, below := strings.CutSuffix(at, "/**")
 	switch {
@@ -121,26 +121,26 @@ func parameterNames(list []parameter) []string {
 	return out
 }
 
-// declared holds the recipe against what its built-ins declare.
-func (p *parser) declared() {
+// checkBuiltIns holds the recipe against what its built-ins declare.
+func (p *parser) checkBuiltIns() {
 	for _, s := range p.workers {
 		if b, ok := workers()[s.Uses]; ok {
-			p.fits(s, b)
+			p.checkBuiltIn(s, b)
 		}
 	}
-	p.declaredTogether()
+	p.checkBuiltInsTogether()
 }
 
-// fits holds a worker against what its built-in declares.
-func (p *parser) fits(s *workerLines, b builtIn) {
+// checkBuiltIn holds a worker against what its built-in declares.
+func (p *parser) checkBuiltIn(s *workerLines, b builtIn) {
 	what := "worker " + s.Name
-	p.keys(b.with, s.With, s.lines["with"], s.Line, what, s.Uses)
-	p.roles(b.inputs, s.Inputs, s.inputs, s.Line, "input", what, s.Uses)
+	p.checkKeys(b.with, s.With, s.lines["with"], s.Line, what, s.Uses)
+	p.checkRoles(b.inputs, s.Inputs, s.inputs, s.Line, "input", what, s.Uses)
 	var outputs []string
 	for _, o := range s.Outputs {
 		outputs = append(outputs, o.Path)
 	}
-	p.roles(b.outputs, outputs, s.outputs, s.Line, "output", what, s.Uses)
+	p.checkRoles(b.outputs, outputs, s.outputs, s.Line, "output", what, s.Uses)
 	if !s.Each.Once {
 		p.say(s.lines["each"], "%s has each, and %s is done once: leave it out", what, s.Uses)
 	}
@@ -158,8 +158,8 @@ func (p *parser) fits(s *workerLines, b builtIn) {
 	}
 }
 
-// keys holds the keys of a `with` against the parameters that there are.
-func (p *parser) keys(known []parameter, with map[string]string, line, at int, what, uses string) {
+// checkKeys holds the keys of a `with` against the parameters that there are.
+func (p *parser) checkKeys(known []parameter, with map[string]string, line, at int, what, uses string) {
 	for _, key := range slices.Sorted(maps.Keys(with)) {
 		if !slices.Contains(parameterNames(known), key) {
 			p.say(line, "%s gives %s a parameter %.60q, which it has not: %s", what, uses, key, suggestWord(key, parameterNames(known)))
@@ -172,8 +172,8 @@ func (p *parser) keys(known []parameter, with map[string]string, line, at int, w
 	}
 }
 
-// roles holds paths against what a built-in reads or writes.
-func (p *parser) roles(known []role, paths []string, lines []lined, at int, kind, what, uses string) {
+// checkRoles holds paths against what a built-in reads or writes.
+func (p *parser) checkRoles(known []role, paths []string, lines []lined, at int, kind, what, uses string) {
 	for _, r := range known {
 		if !r.may && !slices.ContainsFunc(paths, r.fits) {
 			p.say(at, "%s has no %s %s, which %s needs: add it", what, kind, r.pattern, uses)
@@ -190,8 +190,8 @@ func (p *parser) roles(known []role, paths []string, lines []lined, at int, kind
 	}
 }
 
-// declaredTogether looks at what built-ins need of each other.
-func (p *parser) declaredTogether() {
+// checkBuiltInsTogether looks at what built-ins need of each other.
+func (p *parser) checkBuiltInsTogether() {
 	of := map[string]*workerLines{}
 	for _, s := range p.workers {
 		if b := workers()[s.Uses]; b.once && of[s.Uses] != nil {
@@ -199,13 +199,13 @@ func (p *parser) declaredTogether() {
 		}
 		of[s.Uses] = s
 	}
-	p.addresses(of["clone"])
+	p.passAddresses(of["clone"])
 	made := slices.ContainsFunc(p.workers, func(s *workerLines) bool {
 		return slices.ContainsFunc(s.Outputs, func(o Output) bool { return o.Path == pinnedFile })
 	})
 	for _, s := range p.workers {
 		if s.Worktree != "" && !made {
-			p.say(s.lines["worktree"], "worker %s has a worktree, and nobody says at which commit it begins: a worker with `uses: clone` makes %s", s.Name, pinnedFile)
+			p.say(s.lines["worktree"], "worker %s has a worktree without a known commit: a worker with `uses: clone` makes %s", s.Name, pinnedFile)
 		}
 	}
 	for _, g := range p.recipe.Gates {
@@ -217,7 +217,7 @@ func (p *parser) declaredTogether() {
 			p.say(g.Line, "gate %s looks at what %s wrote, and no worker uses it: add one, or give the gate a command", g.Name, b.after)
 			continue
 		}
-		p.keys(b.with, g.With, g.Line, g.Line, "gate "+g.Name, g.Uses)
+		p.checkKeys(b.with, g.With, g.Line, g.Line, "gate "+g.Name, g.Uses)
 		for _, key := range []string{"files", "lines_per_file"} {
 			if text := g.With[key]; text != "" && !braces().MatchString(text) {
 				if n, err := strconv.Atoi(text); err != nil || n < 0 {
@@ -228,9 +228,8 @@ func (p *parser) declaredTogether() {
 	}
 }
 
-// addresses tells the built-ins that work with repositories where these are, as whoever
-// clones them was told.
-func (p *parser) addresses(clone *workerLines) {
+// passAddresses gives the built-ins that work with repositories the addresses that the worker clone has.
+func (p *parser) passAddresses(clone *workerLines) {
 	parameter := slices.ContainsFunc(p.recipe.Parameters, func(one Parameter) bool { return one.Name == "repo" })
 	for i, w := range p.recipe.Workers {
 		b, ok := workers()[w.Uses]

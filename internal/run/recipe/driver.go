@@ -7,7 +7,7 @@ import (
 	"ramet/internal/model/llm"
 )
 
-// Drivers of workers. A driver stands in the place of a vendor (decision 040): driver/NAME, or
+// Drivers of workers. A driver takes the place of a vendor (decision 040): driver/NAME, or
 // driver/NAME/MODEL with the program's own word for a model.
 const (
 	driverVendor = "driver"
@@ -20,14 +20,14 @@ func (p *parser) driver(m member, what string) string {
 	switch {
 	case name == "":
 	case braces().FindString(name) == name:
-		p.names(m.value.Line, what, name)
+		p.checkNames(m.value.Line, what, name)
 	case !driverRule().MatchString(name):
 		p.say(m.value.Line, "%s is %.60q: name a driver, or {parameter}; `ramet drivers` lists them", what, name)
 	}
 	return name
 }
 
-// badModel returns why a worker with that driver cannot ask a model; empty: it can.
+// badModel returns why a worker with that driver cannot ask a model, or "".
 func badModel(driver, model string) string {
 	if driver == "" || driver == ownDriver {
 		if _, err := llm.ParseRef(model); err != nil {
@@ -51,7 +51,7 @@ func (w Worker) Asks(values map[string]string) string {
 	return strings.TrimSuffix(driverVendor+"/"+driver+"/"+model, "/")
 }
 
-// DriverOf is the driver in what a worker asks; empty: ramet's own loop asks a model.
+// DriverOf returns the driver in the model of a worker; empty: ramet's own loop asks the model.
 func DriverOf(asks string) string {
 	rest, ok := strings.CutPrefix(asks, driverVendor+"/")
 	if !ok {
@@ -68,8 +68,8 @@ type DrivenWorker struct {
 	Driver string
 }
 
-// Driven are the workers of agents that programs drive, given the values of parameters, and what workers ask
-// for whom the recipe names nothing.
+// Driven returns the workers whose agents programs drive. others is the model of workers for which the recipe names
+// none.
 func (r *Recipe) Driven(values map[string]string, others string) []DrivenWorker {
 	var out []DrivenWorker
 	for _, w := range r.Workers {

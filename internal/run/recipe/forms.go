@@ -58,11 +58,11 @@ const maxDepth = 32
 
 var types = []string{"object", "array", "string", "integer", "number", "boolean"}
 
-// belongs says to which type a key belongs.
+// belongs maps a key to its type.
 var belongs = map[string]string{"properties": "object", "required": "object", "additionalProperties": "object",
 	"items": "array", "minItems": "array", "enum": "string", "minLength": "string", "pattern": "string"}
 
-// schema reads a form. Where it is none, that was said.
+// schema reads a form, and records what is wrong with it.
 func (n *mistakeList) schema(node *yaml.Node, what string) *Schema {
 	said := len(n.found)
 	form := n.form(node, what, 0)
@@ -82,7 +82,7 @@ func (n *mistakeList) schema(node *yaml.Node, what string) *Schema {
 }
 
 // form reads the part of JSON Schema that a recipe may use, so that what is misspelt or has no
-// meaning is told with its line.
+// meaning is reported with its line.
 func (n *mistakeList) form(node *yaml.Node, what string, depth int) map[string]any {
 	out := map[string]any{}
 	if depth > maxDepth {
@@ -124,7 +124,7 @@ func (n *mistakeList) form(node *yaml.Node, what string, depth int) map[string]a
 	return out
 }
 
-// formOfObject reads what a form says of members.
+// formOfObject reads the keys of a form that are about members.
 func (n *mistakeList) formOfObject(f map[string]member, what string, depth int, out map[string]any) {
 	properties := map[string]any{}
 	if m, ok := f["properties"]; ok {

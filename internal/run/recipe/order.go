@@ -37,7 +37,7 @@ func (r *Recipe) Order(state run.State) [][]Worker {
 	return levels
 }
 
-// graph is who makes what for whom.
+// graph knows which worker makes which inputs of others.
 type graph struct {
 	recipe  *Recipe
 	first   map[string]run.State
@@ -100,9 +100,8 @@ func (g *graph) makes(worker string, in pattern) bool {
 
 // before lists the workers of a state that one of it has to wait for.
 //
-// Who is done again in FIXING made its outputs before, so whoever is new there could do
-// with the old ones (a fix) or want the new ones (a report): the list decides, which names
-// first what goes first.
+// A worker that is done again in FIXING made its outputs before, so that a worker that is new there could use the old
+// ones (a fix) or need the new ones (a report): the order of the list decides.
 func (g *graph) before(state run.State, worker string) []string {
 	var list []string
 	stand := g.recipe.States[state]
@@ -124,8 +123,8 @@ func (g *graph) before(state run.State, worker string) []string {
 	return list
 }
 
-// circle finds workers of a state that wait for each other, in the order in which each
-// makes something for the next; nil where there are none.
+// circle returns workers of a state that wait for each other, in the order in which each makes something for the
+// next, or nil.
 func (g *graph) circle(state run.State) []string {
 	const (
 		open   = 1
@@ -140,7 +139,7 @@ func (g *graph) circle(state run.State) []string {
 		for _, other := range g.before(state, name) {
 			if seen[other] == open && found == nil {
 				found = slices.Clone(path[slices.Index(path, other):])
-				slices.Reverse(found) // from who makes to who needs
+				slices.Reverse(found) // from the maker to the user
 			}
 			if seen[other] == 0 {
 				visit(other)
@@ -156,7 +155,7 @@ func (g *graph) circle(state run.State) []string {
 	if found == nil {
 		return nil
 	}
-	for _, name := range g.recipe.States[state] { // told from who stands first
+	for _, name := range g.recipe.States[state] { // beginning with the first of the state
 		if i := slices.Index(found, name); i >= 0 {
 			return slices.Concat(found[i:], found[:i])
 		}
@@ -291,7 +290,7 @@ func (p pattern) meets(q pattern) bool {
 	case len(p.parts) == len(q.parts) && p.below != q.below:
 		return false // a folder is no file
 	}
-	// Plain words first: they are compared fast, and tell most paths apart.
+	// Plain words first: comparing them is fast and separates most paths.
 	for i, a := range p.parts {
 		if b := q.parts[i]; !a.wild && !b.wild && a.text != b.text {
 			return false

@@ -11,7 +11,7 @@ import (
 	"ramet/internal/run"
 )
 
-// Parse reads a recipe. All that is wrong with it is told at once: INVALID_RECIPE, whose
+// Parse reads a recipe. All mistakes are reported at once: INVALID_RECIPE, whose
 // cause are Mistakes.
 func Parse(data []byte) (*Recipe, error) {
 	p := &parser{recipe: &Recipe{States: map[run.State][]string{}, Schemas: map[string]*Schema{}}}
@@ -21,8 +21,8 @@ func Parse(data []byte) (*Recipe, error) {
 	}
 	if root != nil && len(p.found) == 0 {
 		// What holds between workers is looked at when each is in order by itself: else
-		// one slip would be told many times.
-		p.together()
+		// one slip would be reported many times.
+		p.checkTogether()
 	}
 	if err := p.fault(); err != nil {
 		return nil, err
@@ -30,12 +30,12 @@ func Parse(data []byte) (*Recipe, error) {
 	return p.recipe, nil
 }
 
-// parser is a recipe that is being read, with the lines of what stands in it.
+// parser is a recipe that is being read, with the lines of its parts.
 type parser struct {
 	mistakeList
 	recipe  *Recipe
 	workers []*workerLines
-	stands  map[run.State][]lined // names of workers
+	stands  map[run.State][]lined // checkNames of workers
 	all     int                   // scopes so far
 
 	gateInputs []gateInput
@@ -136,7 +136,7 @@ func (p *parser) sections(m member) {
 	}
 }
 
-// states reads which workers stand where.
+// states reads the workers of the states.
 func (p *parser) states(m member) {
 	p.stands = map[run.State][]lined{}
 	if m.value == nil {
@@ -169,7 +169,7 @@ func (p *parser) gate(m member) {
 	f := p.fields(m.value, what, "uses", "command", "with", "inputs", "severity", "timeout")
 	inputs := p.list(f["inputs"], "inputs of "+what, maxPaths)
 	for _, in := range inputs {
-		if p.path(in, "input", what) && strings.Contains(in.text, "{scope}") {
+		if p.checkPath(in, "input", what) && strings.Contains(in.text, "{scope}") {
 			p.say(in.line, "input %.100q of %s names {scope}, which a gate has not: take it out", in.text, what)
 		}
 	}
@@ -185,7 +185,7 @@ func (p *parser) gate(m member) {
 		p.say(s.line, "%s has a severity, which a built-in gate gives to each issue itself: leave it out", what)
 	}
 	for _, key := range slices.Sorted(maps.Keys(g.With)) {
-		p.names(f["with"].line, "with of "+what, g.With[key], "sections")
+		p.checkNames(f["with"].line, "with of "+what, g.With[key], "sections")
 	}
 	if g.Severity == "" && g.Command != "" {
 		g.Severity = "error"

@@ -124,7 +124,7 @@ func (d RenderData) fillPieces(out *strings.Builder, list []piece, dot string) e
 	return nil
 }
 
-// value returns what a placeholder stands for, as text, and the list of issue.Files.
+// value returns the value of a placeholder as text, and the list of issue.Files.
 func (d RenderData) value(p piece, dot string) (text string, files []string, err error) {
 	switch p.name {
 	case ".":

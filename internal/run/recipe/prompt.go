@@ -115,7 +115,7 @@ func (p *parser) checkPrompt(s *workerLines, what string) {
 	p.checkPieces(s, what, pieces, false)
 }
 
-// checkPieces looks at placeholders; dot says whether a range is around them.
+// checkPieces checks placeholders; dot is true inside a range.
 func (p *parser) checkPieces(s *workerLines, what string, list []piece, dot bool) {
 	for _, one := range list {
 		if one.verb == "" {

@@ -1,18 +1,18 @@
 // Package recipe reads recipes: what a run does in each of its states.
 //
 // A recipe is YAML. It is read strictly: a key that is not known, a value of the wrong
-// kind, a worker that nobody defined, an input that nobody makes, a circle of workers
+// kind, a worker that is not defined, an input that no worker makes, a circle of workers
 // that wait for each other, two workers that make the same file: each is INVALID_RECIPE
-// with its line, and all of them are told at once. What Parse accepts can be ordered and,
-// given its parameters, carried out; nothing here carries out anything.
+// with its line, and all of them are reported at once. What Parse accepts can be ordered and,
+// holdsParameter its parameters, carried out; nothing here carries out anything.
 //
 // # States
 //
 // A stable state's workers make what the state promises, a transitional one's are its
 // work. VALIDATING has gates only, and states without workers are passed through. A worker
 // stands in one state; it may stand in FIXING besides, to be done again when something was
-// mended there. Inside a state, whoever makes an input of somebody else goes first; in FIXING
-// the order of the list decides whether somebody new there sees what a worker that is done
+// mended there. Inside a state, a worker that makes an input of another goes first; in FIXING
+// the order of the list decides whether a worker that is new there sees what a worker that is done
 // again made before, or what it makes now.
 //
 // # Names in braces
@@ -32,7 +32,7 @@
 //
 // They lie in work, artifacts, drafts or reports of the run's folder. An input that ends in
 // /** is all files below; what the worker itself made before is not among them. An output
-// may end so: whoever makes it gives any number of files below.
+// may end so: its worker makes any number of files below.
 package recipe
 
 import (
@@ -55,7 +55,7 @@ type Recipe struct {
 	Brief       string // what the run's own agent knows; all workers inherit it
 	Parameters  []Parameter
 	Sections    []Section
-	States      map[run.State][]string // names of workers, in order
+	States      map[run.State][]string // checkNames of workers, in order
 	Workers     []Worker               // in the order of the file
 	Gates       []Gate                 // of VALIDATING, in the order of the file
 	Schemas     map[string]*Schema     // the recipe's own
@@ -105,13 +105,13 @@ type Worker struct {
 	Queue    string
 }
 
-// Each says for what a worker has items.
+// Each lists the items of a worker.
 type Each struct {
 	Once     bool     // one item, scope "all"
 	Sections bool     // one for each section
 	Issue    bool     // for the issue that is being mended (state FIXING)
 	List     []string // these scopes
-	From     string   // path of a JSON list of scopes
+	From     string   // checkPath of a JSON list of scopes
 }
 
 // Output is a file that a worker makes.
@@ -198,7 +198,7 @@ func (r *Recipe) Fits(form string, data []byte) error {
 	return nil
 }
 
-// What recipes can name. Those who do the work have the other half of each list.
+// What recipes can name. Package runner has the implementations.
 var (
 	builtIns   = sync.OnceValue(func() []string { return slices.Sorted(maps.Keys(workers())) })
 	gates      = sync.OnceValue(func() []string { return slices.Sorted(maps.Keys(builtInGates())) })
@@ -219,7 +219,7 @@ var (
 	roots = []string{"work", "artifacts", "drafts", "reports"}
 	// trees belong to the one writer.
 	trees = []string{"work/repo", "work/into", "work/tree"}
-	// given are names in braces that are no parameters.
+	// holdsParameter are names in braces that are no parameters.
 	given = []string{"scope", "base", "sections"}
 )
 

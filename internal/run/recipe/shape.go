@@ -8,7 +8,7 @@ import (
 	"ramet/internal/run"
 )
 
-// Shape is the form of a recipe for editors, once YAML is read as JSON. It says less than
+// Shape is the form of a recipe for editors, once YAML is read as JSON. It checks less than
 // Parse, which also looks at what the parts have to do with each other, and refuses nothing
 // that Parse takes.
 var Shape = sync.OnceValue(func() *shape.Shape {

@@ -65,7 +65,7 @@ func (p *parser) worker(m member) {
 	w.Driver = p.driver(f["driver"], of("driver"))
 	if w.Model = p.text(f["model"], of("model")); w.Model != "" {
 		if line := f["model"].value.Line; braces().FindString(w.Model) == w.Model {
-			p.names(line, of("model"), w.Model)
+			p.checkNames(line, of("model"), w.Model)
 		} else if why := badModel(w.Driver, w.Model); why != "" {
 			p.say(line, "%s is %.60q: %s", of("model"), w.Model, why)
 		}
@@ -81,8 +81,8 @@ func (p *parser) worker(m member) {
 	if w.Queue = p.text(f["queue"], of("queue")); w.Queue != "" && !nameRule().MatchString(w.Queue) {
 		p.say(f["queue"].value.Line, "%s is %.60q: begin with a small letter, then at most 39 small letters, digits and -", of("queue"), w.Queue)
 	}
-	p.recipe.plays(w)
-	p.alone(s)
+	p.recipe.applyAgent(w)
+	p.checkWorker(s)
 	p.workers = append(p.workers, s)
 	p.recipe.Workers = append(p.recipe.Workers, *w)
 }
@@ -123,7 +123,7 @@ func (n *mistakeList) with(m member, what string) map[string]string {
 	return values
 }
 
-// outputs reads paths, or mappings that say more.
+// outputs reads paths or mappings.
 func (p *parser) outputs(s *workerLines, m member, what string) {
 	if m.value == nil {
 		return
@@ -157,7 +157,7 @@ func (p *parser) outputs(s *workerLines, m member, what string) {
 	}
 }
 
-// form refuses the name of a form that nobody defined.
+// form refuses the name of an unknown form.
 func (p *parser) form(m member, name, of string) {
 	if _, known := p.recipe.Schema(name); name == "" || known {
 		return
@@ -203,7 +203,7 @@ func (p *parser) each(m member, what string) Each {
 		p.say(m.value.Line, "%s is %.60q: at most %d are allowed", what, word, maxScopes)
 		return Each{}
 	}
-	if !p.room(m.value.Line, what, last-first+1) {
+	if !p.countScopes(m.value.Line, what, last-first+1) {
 		return Each{}
 	}
 	list := make([]string, 0, last-first+1)
@@ -213,8 +213,8 @@ func (p *parser) each(m member, what string) Each {
 	return Each{List: list}
 }
 
-// room keeps all workers together within bounds.
-func (p *parser) room(line int, what string, more int) bool {
+// countScopes keeps all workers together within bounds.
+func (p *parser) countScopes(line int, what string, more int) bool {
 	if p.all += more; p.all > maxAll {
 		p.say(line, "%s makes %d scopes in all workers: at most %d are allowed", what, p.all, maxAll)
 		return false
@@ -222,12 +222,12 @@ func (p *parser) room(line int, what string, more int) bool {
 	return true
 }
 
-// scopes reads a list of names; numbers may stand as they are.
+// scopes reads a list of names; numbers need no quotes.
 func (p *parser) scopes(m member, what string) []string {
 	if len(m.value.Content) == 0 {
 		p.say(m.value.Line, "%s is an empty list: name something, or leave it out", what)
 	}
-	if !p.room(m.value.Line, what, len(m.value.Content)) {
+	if !p.countScopes(m.value.Line, what, len(m.value.Content)) {
 		return nil
 	}
 	var list []string

@@ -66,7 +66,7 @@ func (n *mistakeList) syntax(err error) {
 	n.say(at, "not YAML: %s: correct the line or the one before", text.Line(err.Error()[len(found[0]):], 200))
 }
 
-// plain refuses what makes YAML mean more than it says.
+// plain refuses aliases, anchors and tags.
 func (n *mistakeList) plain(root *yaml.Node) {
 	for open := []*yaml.Node{root}; len(open) > 0; {
 		node := open[len(open)-1]

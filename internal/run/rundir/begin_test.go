@@ -25,11 +25,11 @@ func (e elsewhere) at(runID string) string {
 	return dir
 }
 
-func (e elsewhere) Open(ctx context.Context, _ rundir.Kind, _, runID string, at rundir.Position) (run.Log, error) {
+func (e elsewhere) Open(ctx context.Context, _ rundir.Kind, _, runID string, at run.Position) (run.Log, error) {
 	return e.files.Open(ctx, rundir.NDJSON, e.at(runID), runID, at)
 }
 
-func (e elsewhere) OpenWriter(ctx context.Context, _ rundir.Kind, _, runID string, at rundir.Position) (run.Writer, string, error) {
+func (e elsewhere) OpenWriter(ctx context.Context, _ rundir.Kind, _, runID string, at run.Position) (run.Writer, string, error) {
 	return e.files.OpenWriter(ctx, rundir.NDJSON, e.at(runID), runID, at)
 }
 

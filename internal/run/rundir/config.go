@@ -26,7 +26,7 @@ func CheckConfig(text []byte) error {
 	return ValidateOutput("run_config", doc)
 }
 
-// Config is what a run was started with, as far as the engine needs it. The file may say
+// Config is what a run was started with, as far as the engine needs it. The file may have
 // more.
 type Config struct {
 	Recipe  string             `yaml:"recipe"`                // its name

@@ -16,15 +16,13 @@ import (
 	"ramet/internal/run"
 )
 
-// Remover takes logs away that do not lie in the folder of their run. Logs that are kept
-// elsewhere have it.
+// Remover deletes logs that are not in the folder of their run.
 type Remover interface {
 	Remove(ctx context.Context, kind Kind, runID string) error
 }
 
-// Remove takes a run away for good: its folder, with all that it made, and its log. LOCKED:
-// somebody carries it out. CONFLICT: another run continues it. ILLEGAL_TRANSITION: it is not
-// over, and nobody said that this does not matter.
+// Remove deletes a run: its folder, with all that it made, and its log. LOCKED: a process carries it out.
+// CONFLICT: another run continues it. ILLEGAL_TRANSITION: it is not over, and anyway is false.
 func (s *Store) Remove(ctx context.Context, runID string, anyway bool) error {
 	x, err := s.OpenSession(ctx, runID, "")
 	if err != nil && (!anyway || fault.Is(err, fault.Locked) || fault.Is(err, fault.NotFound) || fault.Is(err, fault.InvalidID)) {
@@ -32,7 +30,7 @@ func (s *Store) Remove(ctx context.Context, runID string, anyway bool) error {
 	}
 	if x != nil {
 		defer x.Close()
-		if state := x.Came(); !state.Terminal() && !anyway {
+		if state := x.CurrentState(); !state.Terminal() && !anyway {
 			return fault.New(fault.IllegalTransition, "run %s is %s: it could go on", runID, state).
 				WithHint("cancel it first (`ramet run cancel %s`), or remove it all the same with --force", runID)
 		}
@@ -72,7 +70,7 @@ func continuedConflict(runID, child string) error {
 		WithHint("remove that one first; nothing was removed")
 }
 
-// continues is a run that continues another; empty: none does.
+// continues returns a run that continues another, or "".
 func (s *Store) continues(ctx context.Context, runID string) (string, error) {
 	ids, err := s.List()
 	if err != nil {
@@ -97,19 +95,17 @@ func (s *Store) continues(ctx context.Context, runID string) (string, error) {
 	return "", nil
 }
 
-// filesRemoved is the type of the event that says which files of a run a person had taken
-// away. It is none of the format's own types: readers that do not know it pass it over, and
-// find the files missing.
+// filesRemoved is the type of the event that lists files of a run that a person removed. It is not one of the
+// format's own types: readers that do not know it skip it, and find the files missing.
 const filesRemoved run.Type = "ARTIFACTS_REMOVED"
 
-// removal is its payload.
 type removal struct {
 	Paths  []string `json:"paths"`
 	Reason string   `json:"reason,omitempty"`
 }
 
-// Removable returns what can be taken away of a run that ended: its evidence, and with artifacts
-// every file that its log names. Files that are gone already are not in it.
+// Removable returns the existing files that can be removed from a run that ended: its evidence, and with artifacts
+// every file that its log names.
 func (r *Reader) Removable(ctx context.Context, artifacts bool) ([]Sized, error) {
 	state, err := r.State(ctx)
 	if err != nil {
@@ -153,7 +149,6 @@ func (r *Reader) Removable(ctx context.Context, artifacts bool) ([]Sized, error)
 	return out, nil
 }
 
-// Sized is a file of a run, and how large it is.
 type Sized struct {
 	Path  string
 	Bytes int64
@@ -162,8 +157,8 @@ type Sized struct {
 // mostPaths limits the files that one event names.
 const mostPaths = 500
 
-// Remove takes files of the run away. The log records it first, so that a verification
-// knows which files are missing on purpose.
+// Remove deletes files of the run. The log records it first, so that a verification knows which files are
+// missing on purpose.
 func (x *Session) Remove(ctx context.Context, paths []string, reason string) error {
 	for some := range slices.Chunk(paths, mostPaths) {
 		payload, err := json.Marshal(removal{Paths: some, Reason: reason})

@@ -30,7 +30,7 @@ func (f *failing) step(what string) error {
 	return errInjected
 }
 
-func (f *failing) Open(ctx context.Context, kind rundir.Kind, dir, id string, at rundir.Position) (run.Log, error) {
+func (f *failing) Open(ctx context.Context, kind rundir.Kind, dir, id string, at run.Position) (run.Log, error) {
 	if err := f.step("open"); err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (f *failing) Open(ctx context.Context, kind rundir.Kind, dir, id string, at
 	return failingLog{l, f}, nil
 }
 
-func (f *failing) OpenWriter(ctx context.Context, kind rundir.Kind, dir, id string, at rundir.Position) (run.Writer, string, error) {
+func (f *failing) OpenWriter(ctx context.Context, kind rundir.Kind, dir, id string, at run.Position) (run.Writer, string, error) {
 	if err := f.step("open writer"); err != nil {
 		return nil, "", err
 	}

@@ -16,7 +16,7 @@ import (
 // fileAudit gathers which files a log vouches for, and compares them with the disk.
 //
 // Of a path that was written several times the last hash counts. Not compared, and
-// counted apart, is what cannot be told: files of the runs that this one was forked
+// counted apart, are unknown files: those of the runs that this one was forked
 // from, which lie in their folders; paths that lead out of the folder, which older
 // versions accepted; and outputs of an item whose newest attempt did not end well, for
 // a file gets its name just before its event is written.

@@ -108,7 +108,7 @@ type Staged struct {
 	temp, name string
 }
 
-// Stage writes content under another name, beside where it will be.
+// Stage writes content under another name in the same folder.
 func (f *Files) Stage(name string, data []byte) (*Staged, error) {
 	if !filepath.IsLocal(filepath.FromSlash(name)) || path.Clean(name) != name {
 		return nil, fault.New(fault.InvalidText, "%.120q is no path below the run's folder", name)

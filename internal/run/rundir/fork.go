@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -26,7 +27,7 @@ func (s *Store) Begin(ctx context.Context, runID string, kind Kind, config []byt
 		return nil, err
 	}
 	return s.build(ctx, runID, kind, config, func(x *Session) error {
-		if broken, err := x.brokenOff(ctx, text); broken || err != nil {
+		if broken, err := x.onlyBegun(ctx, text); broken || err != nil {
 			return err
 		}
 		_, err := x.Append(ctx, Request{Type: run.RunCreated, Payload: text})
@@ -34,9 +35,9 @@ func (s *Store) Begin(ctx context.Context, runID string, kind Kind, config []byt
 	})
 }
 
-// brokenOff reports whether a server holds nothing of the run but the first event, as it would be
-// written now: whoever began it lost the server, and left no folder.
-func (x *Session) brokenOff(ctx context.Context, payload []byte) (bool, error) {
+// onlyBegun reports whether a server holds nothing of the run but the first event, as it would be
+// written now: the process that began it lost the server, and left no folder.
+func (x *Session) onlyBegun(ctx context.Context, payload []byte) (bool, error) {
 	last, any, err := x.log.Last(ctx)
 	if err != nil || !any {
 		return false, err
@@ -61,7 +62,7 @@ func (s *Store) build(ctx context.Context, runID string, kind Kind, config []byt
 	if err := s.admitAll(); err != nil {
 		return nil, err
 	}
-	err := s.alone(ctx, func() error {
+	err := s.whileLocked(ctx, func() error {
 		if s.Has(runID) {
 			return runExists(runID)
 		}
@@ -92,9 +93,9 @@ func (s *Store) makeAside(runID string, fill func(*Store) error) error {
 	return durable.SyncFolder(s.Root)
 }
 
-// alone makes a run while nobody else makes one in this folder: two of one name would take
+// whileLocked makes a run while no other process makes one in this folder: two of one name would take
 // each other's files for those of one that was killed.
-func (s *Store) alone(ctx context.Context, do func() error) error {
+func (s *Store) whileLocked(ctx context.Context, do func() error) error {
 	if err := durable.MakeFolder(s.Root, 0o700); err != nil {
 		return err
 	}
@@ -112,8 +113,8 @@ func (s *Store) fill(ctx context.Context, runID string, kind Kind, config []byte
 	return errors.Join(begin(x), x.Close())
 }
 
-// unbegun refuses a run of which a server has something already.
-func (x *Session) unbegun(ctx context.Context) error {
+// requireEmptyLog refuses a run of which a server has something already.
+func (x *Session) requireEmptyLog(ctx context.Context) error {
 	_, any, err := x.log.Last(ctx)
 	if err == nil && any {
 		err = runExists(x.RunID)
@@ -157,11 +158,11 @@ func (s *Store) Fork(ctx context.Context, parentID, at, runID string, kind Kind)
 		return nil, errors.Join(err, parent.Close())
 	}
 	return s.build(ctx, runID, kind, config, func(x *Session) error {
-		if err := x.unbegun(ctx); err != nil {
+		if err := x.requireEmptyLog(ctx); err != nil {
 			return err
 		}
 		x.parent, x.fork, x.reducer = parent, fork, run.NewReducer(state)
-		if err := s.keep(parentID, x, state); err != nil {
+		if err := s.copyFiles(parentID, x, state); err != nil {
 			return err
 		}
 		_, err := x.Append(ctx, Request{Type: run.RunForked, Payload: text})
@@ -169,10 +170,10 @@ func (s *Store) Fork(ctx context.Context, parentID, at, runID string, kind Kind)
 	})
 }
 
-// keep gives a fork the files that its state vouches for, as far as the other run still has
-// them as they were then: so it goes on, and begins nothing again. What is missing is made
+// copyFiles gives a fork the files that its state vouches for, as far as the other run still has
+// them as they were then, so that nothing is done again. What is missing is made
 // again when it is resumed.
-func (s *Store) keep(parentID string, x *Session, state run.Snapshot) error {
+func (s *Store) copyFiles(parentID string, x *Session, state run.Snapshot) error {
 	from, err := s.OpenFiles(parentID)
 	if err != nil {
 		return err
@@ -242,12 +243,12 @@ func (r *Reader) until(ctx context.Context, at string) (run.Snapshot, run.Fork, 
 
 // Import makes a run from the lines of an export: the same bytes, all verified.
 func (s *Store) Import(ctx context.Context, data []byte, kind Kind) (*Session, error) {
-	drafts, err := readLines(data)
+	drafts, err := readLines(ctx, data)
 	if err != nil {
 		return nil, err
 	}
 	return s.build(ctx, drafts[0].RunID, kind, nil, func(x *Session) error {
-		if err := x.unbegun(ctx); err != nil {
+		if err := x.requireEmptyLog(ctx); err != nil {
 			return err
 		}
 		if _, err := x.w.Append(ctx, drafts...); err != nil {
@@ -260,42 +261,42 @@ func (s *Store) Import(ctx context.Context, data []byte, kind Kind) (*Session, e
 	})
 }
 
-func readLines(data []byte) ([]run.Draft, error) {
+func readLines(ctx context.Context, data []byte) ([]run.Draft, error) {
+	text, ended := bytes.CutSuffix(data, []byte("\n"))
+	if len(data) == 0 {
+		return nil, fault.New(fault.InvalidEvent, "the export is empty")
+	}
+	all := run.Chunk{Lines: bytes.Split(text, []byte("\n")), Line: 1}
+	stream := run.VerifiedStream{Next: func(context.Context) (run.Chunk, error) {
+		next := all
+		if all = (run.Chunk{}); next.Lines == nil {
+			return next, io.EOF
+		}
+		return next, nil
+	}}
 	var drafts []run.Draft
-	var chain *run.Chain
-	offset := int64(0)
-	reducer := (*run.Reducer)(nil)
-	for n := int64(1); len(data) > 0; n++ {
-		line, rest, ended := bytes.Cut(data, []byte("\n"))
-		e, err := run.ParseLine(line)
-		if err == nil && !ended {
-			err = errors.New("the last line has no line feed")
+	var reducer *run.Reducer
+	for e, err := range stream.Events(ctx) {
+		if bad, ok := errors.AsType[*run.BadChunk](err); ok {
+			return nil, run.ChainBroken("the export", bad.Line, bad.Offset, "%v", bad.Reason)
 		}
 		if err != nil {
-			return nil, run.ChainBroken("the export", n, offset, "%v", err)
+			return nil, err
 		}
-		if chain == nil {
+		if reducer == nil {
 			if e.Type == run.RunForked {
 				return nil, fault.New(fault.InvalidEvent, "the export begins with a fork of run %s", e.RunID)
 			}
-			chain, reducer = run.NewChain(e.RunID, ""), run.NewReducer(run.New(e.RunID))
+			reducer = run.NewReducer(run.New(e.RunID))
 		}
-		if err := chain.Next(e); err != nil {
-			return nil, run.ChainBroken("the export", n, offset, "%v", err)
-		}
-		if err := run.CheckPayload(e.Type, e.Payload); err != nil {
-			return nil, run.ChainBroken("the export", n, offset, "%v", err)
-		}
-		if err := reducer.Apply(e); err != nil {
-			return nil, run.ChainBroken("the export", n, offset, "%v", err)
+		if err := errors.Join(run.CheckPayload(e.Type, e.Payload), reducer.Apply(e.Event)); err != nil {
+			return nil, run.ChainBroken("the export", e.Line, e.Offset, "%v", err)
 		}
 		drafts = append(drafts, run.Draft{ID: e.ID, RunID: e.RunID, TS: e.TS, Type: e.Type, Payload: e.Payload,
 			TraceID: e.TraceID, SpanID: e.SpanID, ParentSpan: e.ParentSpan})
-		offset += int64(len(line)) + 1
-		data = rest
 	}
-	if len(drafts) == 0 {
-		return nil, fault.New(fault.InvalidEvent, "the export is empty")
+	if last := stream.Last; !ended {
+		return nil, run.ChainBroken("the export", last.Line, last.Offset, "the last line has no line feed")
 	}
 	return drafts, nil
 }

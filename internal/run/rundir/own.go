@@ -20,7 +20,7 @@ import (
 // Own reports whether a run is this home's: every checkpoint in its folder is signed by the
 // home's key and fits the log, there is one, the configuration is the one that the first
 // event names, and the same holds for the runs that it continues. Else it is UNTRUSTED,
-// and says why: its folder may have come from anywhere.
+// with the reason: its folder may have come from anywhere.
 func (r *Reader) Own(ctx context.Context) error {
 	if why, err := r.foreign(ctx); err != nil || why != "" {
 		return errors.Join(err, untrustedRun(r.RunID, why))
@@ -48,7 +48,7 @@ func untrustedRun(runID, why string) error {
 	return fault.New(fault.Untrusted, "run %s is not yours: %s", runID, why)
 }
 
-// foreign returns why the log of this run is not ours; empty: it is.
+// foreign returns why the log of this run is not ours, or "".
 func (r *Reader) foreign(ctx context.Context) (why string, err error) {
 	notes, err := r.Checkpoints()
 	switch f, known := fault.Of(err); {
@@ -57,7 +57,7 @@ func (r *Reader) foreign(ctx context.Context) (why string, err error) {
 	case err != nil:
 		return "", err
 	case len(notes) == 0:
-		return "nobody has signed it", nil
+		return "it is not signed", nil
 	}
 	due := map[int64][]tlog.Hash{}
 	for _, n := range notes {
@@ -86,8 +86,8 @@ func (r *Reader) foreign(ctx context.Context) (why string, err error) {
 	return "", nil
 }
 
-// began is the hash of the configuration that the first event names, of the run that this one
-// continues where it is a fork.
+// began returns the hash of the configuration that the first event names; of a fork, the first event of the run that
+// it continues.
 func (r *Reader) began(ctx context.Context) (string, error) {
 	for r.parent != nil {
 		r = r.parent
@@ -105,7 +105,7 @@ func (r *Reader) began(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// ConfigSum is the SHA-256 of the run's configuration as it is now.
+// ConfigSum returns the SHA-256 of the run's configuration as it is now.
 func (s *Store) ConfigSum(runID string) (string, error) {
 	files, err := s.OpenFiles(runID)
 	if err != nil {
@@ -119,8 +119,8 @@ func (s *Store) ConfigSum(runID string) (string, error) {
 	return sum, nil
 }
 
-// Consent names what somebody consents to who carries out a run that is not his own:
-// lower-case hexadecimal of
+// Consent returns a digest of the run as it is now, which a person accepts before this home carries out a run that
+// is not its own: lower-case hexadecimal of
 //
 //	SHA-256("ramet run consent 1\n" || run id || "\n" || SHA-256 of its configuration ||
 //	"\n" || hash of its last event || "\n")
@@ -134,9 +134,8 @@ func (r *Reader) Consent(ctx context.Context) (string, error) {
 	return hex.EncodeToString(sum[:]), err
 }
 
-// Adopt makes a run our own that somebody has consented to: the checkpoints of others are
-// put aside, and the log is signed as it is. If it is not what was consented to any more:
-// UNTRUSTED, and nothing was changed.
+// Adopt makes a run our own: the checkpoints of others are put aside, and the log is signed as it is. UNTRUSTED:
+// the run no longer has the digest that was accepted, and nothing was changed.
 func (x *Session) Adopt(ctx context.Context, consent string) error {
 	now, err := x.Consent(ctx)
 	if err != nil {
@@ -153,8 +152,8 @@ func (x *Session) Adopt(ctx context.Context, consent string) error {
 	return x.Settle()
 }
 
-// vouches reports whether what is signed may be signed: the run is new, or was signed by us
-// before. What lay in a folder is not vouched for because somebody appended to it.
+// vouches reports whether the log may be signed: the run is new, or was signed by us before. Appending to a log that
+// was found in a folder is not enough.
 func (x *Session) vouches() bool {
 	if x.ours {
 		return true

@@ -184,7 +184,7 @@ func TestALogThatOursWouldNotHaveWrittenIsRead(t *testing.T) {
 	from, s := newStore(t, t.TempDir()), newStore(t, t.TempDir())
 	x := begin(t, from, "r", rundir.NDJSON)
 	must(t, x.Close())
-	w, _, err := files{}.OpenWriter(t.Context(), rundir.NDJSON, from.Dir("r"), "r", rundir.Position{})
+	w, _, err := files{}.OpenWriter(t.Context(), rundir.NDJSON, from.Dir("r"), "r", run.Position{})
 	must(t, err)
 	var drafts []run.Draft
 	for i, one := range []struct {

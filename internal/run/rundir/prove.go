@@ -10,9 +10,8 @@ import (
 	"ramet/internal/run"
 )
 
-// Inclusion proves that one line stands in the log that a checkpoint signed, to
-// somebody who has only that checkpoint: with RFC 6962 hashes, as Go's checksum
-// database does (tlog.CheckRecord).
+// Inclusion proves that the log under a checkpoint contains a line. Checking it takes only that checkpoint:
+// the hashes are those of RFC 6962, as in Go's checksum database (tlog.CheckRecord).
 type Inclusion struct {
 	RunID string      `json:"run_id"`
 	Line  string      `json:"line"`
@@ -73,7 +72,7 @@ func (r *Reader) grow(ctx context.Context, see func(n int64, e run.Entry)) (*for
 }
 
 // ProveInclusion proves that an event, named by id or by its number in this run's
-// own log, stands in it.
+// own log, is in it.
 func (r *Reader) ProveInclusion(ctx context.Context, event string) (Inclusion, error) {
 	p := Inclusion{RunID: r.RunID, Index: -1}
 	number, _ := strconv.ParseInt(event, 10, 64)

@@ -38,7 +38,7 @@ func (s *Store) open(ctx context.Context, runID string, said Kind, depth int) (*
 		return nil, err
 	}
 	r := &Reader{store: s, RunID: runID, Kind: kind}
-	if r.log, err = s.Logs.Open(ctx, kind, s.Dir(runID), runID, Position{}); err != nil {
+	if r.log, err = s.Logs.Open(ctx, kind, s.Dir(runID), runID, run.Position{}); err != nil {
 		return nil, err
 	}
 	if err := r.findParent(ctx, depth); err != nil {
@@ -60,12 +60,12 @@ func (s *Store) open(ctx context.Context, runID string, said Kind, depth int) (*
 
 // known is the position in this run's own log that the stored snapshot vouches
 // for, if it is a good one.
-func (r *Reader) known() Position {
+func (r *Reader) known() run.Position {
 	s, _, ok, err := r.Stored()
 	if err != nil || !ok || s.RunID != r.RunID || s.EventCount <= r.inherited() {
-		return Position{}
+		return run.Position{}
 	}
-	return Position{s.EventCount - r.inherited(), s.LastEventHash}
+	return run.Position{Count: s.EventCount - r.inherited(), Hash: s.LastEventHash}
 }
 
 // findParent looks at the first event: a fork names the run it continues.
@@ -93,7 +93,7 @@ func (r *Reader) findParent(ctx context.Context, depth int) error {
 }
 
 // parentKind is where the log of the run that this one continues is looked for: where its folder
-// says; without a folder, as on the host of an heir, in the same server.
+// says; without a folder, as on a host that took the run over, in the same server.
 func (r *Reader) parentKind() Kind {
 	if r.Kind.Remote() && !r.store.Has(r.fork.ParentRunID) {
 		return r.Kind
@@ -132,7 +132,7 @@ func (r *Reader) Events(ctx context.Context, after int64) iter.Seq2[run.Entry, e
 }
 
 // prefix yields the parent's events up to the fork, and checks that the fork
-// stands where it says.
+// is where it says.
 func (r *Reader) prefix(ctx context.Context, after int64, yield func(run.Entry, error) bool) bool {
 	n := after
 	for e, err := range r.parent.Events(ctx, after) {
@@ -215,7 +215,7 @@ func (r *Reader) Stored() (s run.Snapshot, raw []byte, ok bool, err error) {
 }
 
 // State is the run as it is now: the snapshot, if there is a good one, and the
-// events behind it. Only those are read.
+// events after it. Only those are read.
 func (r *Reader) State(ctx context.Context) (run.Snapshot, error) {
 	s, _, ok, err := r.Stored()
 	if err != nil || !ok || s.RunID != r.RunID {
@@ -253,7 +253,7 @@ func (r *Reader) State(ctx context.Context) (run.Snapshot, error) {
 }
 
 // Truth is the run as all its events give it, for people to see: unlike State it does
-// not believe the stored snapshot, and says so if that is not what it should be.
+// not trust the stored snapshot, and refuses one that is not the replay.
 func (r *Reader) Truth(ctx context.Context) (run.Snapshot, error) {
 	stored, raw, ok, err := r.Stored()
 	if err != nil {
@@ -275,7 +275,7 @@ func (r *Reader) Truth(ctx context.Context) (run.Snapshot, error) {
 }
 
 // Difference compares a stored snapshot with the replay of as many events, and
-// tells the lines that differ; none if it is what it should be.
+// returns the lines that differ, if any.
 func (r *Reader) Difference(ctx context.Context, stored run.Snapshot, raw []byte) ([]string, error) {
 	reducer, err := r.replay(ctx, func(reducer *run.Reducer, _ run.Entry) (bool, error) {
 		return reducer.Count() == stored.EventCount, nil

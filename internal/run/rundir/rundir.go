@@ -12,7 +12,7 @@
 //
 // An event is durable before anything follows from it. After each transition of the run's state the snapshot is
 // replaced and a checkpoint is added; being older than the log is normal for both, differing from it is damage. A
-// writer compares the checkpoints before it writes, and writes nothing that cannot have happened (see run.Course).
+// writer compares the checkpoints before it writes, and writes nothing that cannot have happened (see run.AppendGuard).
 // Folders are 0700 and files 0600.
 //
 // The schemas (`ramet schema NAME`, and the folder schemas of the repository) are generated from the shapes with
@@ -41,7 +41,7 @@ import (
 	"ramet/internal/run"
 )
 
-// Kind says where the log of a run is: ndjson, sqlite, or a postgres:// URL.
+// Kind is the place of a log: ndjson, sqlite, or a postgres:// URL.
 type Kind string
 
 // The kinds of logs in the folder itself.
@@ -50,24 +50,17 @@ const (
 	SQLite Kind = "sqlite"
 )
 
-// Remote reports whether the log is in a server.
+// Remote reports whether the log is on a server.
 func (k Kind) Remote() bool { return strings.Contains(string(k), "://") }
 
-// Logs opens logs; the adapters stand behind it.
+// Logs opens logs.
 type Logs interface {
 	// Open opens the log of a run for reading. Events up to at need not be read
-	// to go on behind them.
-	Open(ctx context.Context, kind Kind, dir, runID string, at Position) (run.Log, error)
+	// to continue after them.
+	Open(ctx context.Context, kind Kind, dir, runID string, at run.Position) (run.Log, error)
 	// OpenWriter opens it for appending, makes it if it is not there, repairs a
-	// torn tail, and tells what it repaired. Events up to at are not checked again.
-	OpenWriter(ctx context.Context, kind Kind, dir, runID string, at Position) (run.Writer, string, error)
-}
-
-// Position is an event of a log that is known: its number in it, and its hash. The
-// zero Position is none.
-type Position struct {
-	Count int64
-	Hash  string
+	// torn tail, and describes the repair. Events up to at are not checked again.
+	OpenWriter(ctx context.Context, kind Kind, dir, runID string, at run.Position) (run.Writer, string, error)
 }
 
 // Store is the folder of all runs.
@@ -80,9 +73,9 @@ type Store struct {
 	// saying so, as the user works there; empty: none.
 	Server string
 	Logs   Logs
-	// Owner returns who carries out the run that has this agent, "" if no living process but this one does. It is asked
+	// Owner returns the living process, other than this one, that carries out the run of an agent, or "". It is asked
 	// where the log is in a server: a connection can be lost, and with it the lock, while its owner lives.
-	// nil: nobody can tell.
+	// nil: the owner is unknown.
 	Owner func(ctx context.Context, agent string) (string, error)
 	Key   func() (*seal.Key, error) // signs checkpoints; asked for when needed
 	Now   func() time.Time
@@ -97,7 +90,7 @@ const (
 	agentFile      = "agent"
 )
 
-// Dir is the folder of one run.
+// Dir returns the folder of a run.
 func (s *Store) Dir(runID string) string { return filepath.Join(s.Root, runID) }
 
 // Has reports whether a run has a folder.
@@ -106,7 +99,7 @@ func (s *Store) Has(runID string) bool {
 	return err == nil
 }
 
-// NewID is a run id for a configuration: sortable by time, told apart by content.
+// NewID returns a run id for a configuration: sorted by time, and different for different content.
 func (s *Store) NewID(config []byte) string {
 	sum := sha256.Sum256(config)
 	stamp := strings.Replace(s.Now().UTC().Format("20060102T150405.000Z"), ".", "", 1)
@@ -141,7 +134,7 @@ func withoutPassword(kind Kind) string {
 	return u.String()
 }
 
-// kind finds out where the log of a run is. said is the user's word, if any.
+// kind finds the place of a log. said is the place that the user gave, if any.
 func (s *Store) kind(runID string, said Kind) (Kind, error) {
 	if err := run.CheckRunID(runID); err != nil {
 		return "", err
@@ -163,7 +156,7 @@ func (s *Store) kind(runID string, said Kind) (Kind, error) {
 		return said, nil
 	case err == nil && kind.Remote() && withoutPassword(kind) != withoutPassword(Kind(s.Server)):
 		return "", fault.New(fault.Untrusted, "the folder of run %s says that its log is at %.200q, where you do not work", runID, withoutPassword(kind)).
-			WithHint("nobody was asked there; give the address with --log if it is right")
+			WithHint("it was not contacted; give the address with --log if it is right")
 	case err == nil && kind.Remote():
 		return Kind(s.Server), nil // the same, with the password that the folder does not have
 	case err == nil && (kind == NDJSON || kind == SQLite):
@@ -176,7 +169,7 @@ func (s *Store) kind(runID string, said Kind) (Kind, error) {
 	return NDJSON, nil
 }
 
-// Agent is the run's own agent; ok is false if it has none yet.
+// Agent returns the run's own agent; ok is false if it has none yet.
 func (s *Store) Agent(runID string) (uuid string, ok bool, err error) {
 	path := filepath.Join(s.Dir(runID), agentFile)
 	text, err := os.ReadFile(path)
@@ -189,12 +182,12 @@ func (s *Store) Agent(runID string) (uuid string, ok bool, err error) {
 	return strings.TrimSpace(string(text)), true, nil
 }
 
-// PutAgent says which the run's own agent is.
+// PutAgent stores the run's own agent.
 func (s *Store) PutAgent(runID, uuid string) error {
 	return durable.WriteFile(filepath.Join(s.Dir(runID), agentFile), []byte(uuid+"\n"), 0o600)
 }
 
-// List names the runs, oldest id first.
+// List returns the ids of the runs, the oldest first.
 func (s *Store) List() ([]string, error) {
 	if err := s.admitAll(); err != nil {
 		return nil, err
@@ -216,8 +209,7 @@ func (s *Store) List() ([]string, error) {
 	return out, nil
 }
 
-// Disk answers for the files of a run, whose paths are relative to its folder. Each is
-// read once.
+// Disk returns a function that hashes files of a run, by paths relative to its folder. Each file is read once.
 func (s *Store) Disk(runID string) run.Disk {
 	files, err := s.OpenFiles(runID)
 	type answer struct {
@@ -258,7 +250,7 @@ func (s *Store) enter(runID string) (*os.Root, error) {
 	return s.folder().Plain(nil, runID)
 }
 
-// admit returns enter for those who open files by their paths then.
+// admit checks the folder as enter does, for callers that then open files by their paths.
 func (s *Store) admit(runID string) error {
 	root, err := s.enter(runID)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -286,7 +278,7 @@ func (s *Store) folder() trust.Folder {
 	return trust.Folder{Project: s.Project, Dir: s.Root, Hint: "give the folder itself with --runs-dir or RAMET_RUNS"}
 }
 
-// gone returns what the folder of a run says that is not there.
+// gone returns the NOT_FOUND fault of a run, with the run of the nearest name.
 func (s *Store) gone(runID string) error {
 	runs, _ := s.List() // where they cannot be listed, none is near
 	return fault.New(fault.NotFound, "no run %s in %s", runID, s.Root).WithHint("%s", text.NearestHint(runID, runs, "`ramet run list` lists the runs"))

@@ -33,17 +33,14 @@ func TestMain(m *testing.M) {
 // files keeps logs in the run's folder, as the binary does.
 type files struct{}
 
-func (files) Open(ctx context.Context, kind rundir.Kind, dir, _ string, at rundir.Position) (run.Log, error) {
+func (files) Open(ctx context.Context, kind rundir.Kind, dir, _ string, at run.Position) (run.Log, error) {
 	if kind == rundir.SQLite {
 		return sqllog.OpenFile(ctx, filepath.Join(dir, "events.sqlite"))
 	}
-	if at.Count > 0 {
-		return ndjson.Open(ctx, filepath.Join(dir, "events.ndjson"), run.TrustUpTo(at.Count, at.Hash))
-	}
-	return ndjson.Open(ctx, filepath.Join(dir, "events.ndjson"))
+	return ndjson.Open(ctx, filepath.Join(dir, "events.ndjson"), at)
 }
 
-func (files) OpenWriter(ctx context.Context, kind rundir.Kind, dir, _ string, at rundir.Position) (run.Writer, string, error) {
+func (files) OpenWriter(ctx context.Context, kind rundir.Kind, dir, _ string, at run.Position) (run.Writer, string, error) {
 	if kind == rundir.SQLite {
 		w, err := sqllog.OpenFileWriter(ctx, filepath.Join(dir, "events.sqlite"))
 		if err != nil {
@@ -51,11 +48,7 @@ func (files) OpenWriter(ctx context.Context, kind rundir.Kind, dir, _ string, at
 		}
 		return w, "", nil
 	}
-	var with []run.Option
-	if at.Count > 0 {
-		with = append(with, run.TrustUpTo(at.Count, at.Hash))
-	}
-	w, err := ndjson.OpenWriter(ctx, filepath.Join(dir, "events.ndjson"), with...)
+	w, err := ndjson.OpenWriter(ctx, filepath.Join(dir, "events.ndjson"), at)
 	if err != nil {
 		return nil, "", err
 	}

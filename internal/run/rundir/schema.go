@@ -104,7 +104,7 @@ var runConfig = sync.OnceValue(func() *shape.Shape {
 })
 
 // ValidateOutput holds a JSON document against a schema. A refusal wraps a
-// *shape.Error, which says where.
+// *shape.Error with the place.
 //
 // It asks the shapes from which the schemas are generated, not a schema library:
 // the tests hold the two to the same verdict, and the library that they ask

@@ -10,7 +10,7 @@ import (
 var (
 	hash = sync.OnceValue(func() *shape.Shape { return shape.Hex(64) })
 	span = sync.OnceValue(func() *shape.Shape { return shape.Hex(16) })
-	// The days of each month are more than a pattern should say.
+	// The pattern does not check the days of each month.
 	moment = sync.OnceValue(func() *shape.Shape {
 		return shape.Match(`[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,9})?Z`)
 	})

@@ -15,8 +15,8 @@ import (
 )
 
 // growTree makes the tree of the log's lines, and compares it with the checkpoints of
-// the folder: a writer goes on with what was signed or not at all. What it signs later
-// covers the lines that were signed before, not those that stand there now.
+// the folder: a writer continues what was signed or refuses. What it signs later
+// covers the lines that were signed before, not those that are there now.
 //
 // The tree is kept as it was one line before the last checkpoint. That line is read,
 // and must give the signed root; what is before it need not be read again.
@@ -51,7 +51,7 @@ func (x *Session) growTree(ctx context.Context) error {
 	return x.climb(ctx, due)
 }
 
-// climb adds the lines behind the tree, and compares it at each checkpoint on the way.
+// climb adds the lines after the tree, and compares it at each checkpoint on the way.
 func (x *Session) climb(ctx context.Context, due map[int64][]tlog.Hash) error {
 	for e, err := range x.log.Events(ctx, x.tree.Size()) {
 		if err != nil {

@@ -27,7 +27,7 @@ func (s *Store) Receive(ctx context.Context, runID string, e Handover) error {
 	if err := s.admitAll(); err != nil {
 		return err
 	}
-	return s.alone(ctx, func() error { return s.receive(runID, e) })
+	return s.whileLocked(ctx, func() error { return s.receive(runID, e) })
 }
 
 func (s *Store) receive(runID string, e Handover) error {

@@ -24,7 +24,7 @@ type Proof struct {
 	Artifacts   int    `json:"artifacts"`   // files that are what the log says
 	Unchecked   int    `json:"unchecked_artifacts"`
 	Removed     int    `json:"removed_files"` // taken away, as the log says
-	// Torn is what a crash left behind the last line; nil: nothing.
+	// Torn is what a crash left after the last line; nil: nothing.
 	Torn *run.Tail `json:"torn_tail"`
 }
 
@@ -132,7 +132,7 @@ func (r *Reader) verify(ctx context.Context, w *fileAudit, elsewhere []run.Check
 		if err != nil {
 			return p, err
 		}
-		// A log that another program wrote may be linked and still say nonsense.
+		// A log that another program wrote may be linked and still be wrong.
 		if err := errors.Join(run.CheckPayload(e.Type, e.Payload), reducer.Apply(e.Event)); err != nil {
 			return p, unfitEvent(r.RunID, e, err)
 		}
@@ -163,7 +163,7 @@ func (r *Reader) verify(ctx context.Context, w *fileAudit, elsewhere []run.Check
 	return p, r.tail(ctx, &p)
 }
 
-// tail tells of a torn end of the log.
+// tail reports a torn end of the log.
 func (r *Reader) tail(ctx context.Context, p *Proof) error {
 	log, can := r.log.(run.Torn)
 	if !can {

@@ -25,9 +25,9 @@ type Session struct {
 	w        run.Writer
 	trusting bool // the stored snapshot counts
 	reducer  *run.Reducer
-	tree     *run.Tree   // of the lines of this run's own log
-	before   *run.Tree   // the same without its last line: what is kept for the next writer
-	course   *run.Course // nil: nobody needed it yet
+	tree     *run.Tree        // of the lines of this run's own log
+	before   *run.Tree        // the same without its last line: what is kept for the next writer
+	guard    *run.AppendGuard // nil: not needed yet
 	trace    string
 	ours     bool // see vouches
 }
@@ -52,7 +52,7 @@ func (s *Store) openSession(ctx context.Context, runID string, said Kind, trusti
 		return nil, err
 	}
 	x := &Session{Reader: &Reader{store: s, RunID: runID, Kind: kind}, trusting: trusting}
-	var at Position
+	var at run.Position
 	r, err := s.Open(ctx, runID, kind)
 	switch {
 	case err == nil:
@@ -112,15 +112,15 @@ func (x *Session) load(ctx context.Context) error {
 	if any {
 		x.trace = last.TraceID
 	}
-	x.reducer, x.course = run.NewReducer(state), nil
+	x.reducer, x.guard = run.NewReducer(state), nil
 	return x.growTree(ctx)
 }
 
 // Now is the run's state at the end of the log.
 func (x *Session) Now() run.Snapshot { return x.reducer.Snapshot() }
 
-// Came is the state that the run came to: Now without the rest, which is large where items are many.
-func (x *Session) Came() run.State { return x.reducer.State() }
+// CurrentState returns the run state of Now without copying the snapshot.
+func (x *Session) CurrentState() run.State { return x.reducer.State() }
 
 // Count returns the number of events in the log.
 func (x *Session) Count() int64 { return x.reducer.Count() }
@@ -151,7 +151,7 @@ func (x *Session) Append(ctx context.Context, requests ...Request) ([]run.Event,
 	if err != nil {
 		return nil, err
 	}
-	if slices.ContainsFunc(drafts, func(d run.Draft) bool { return run.NeedsCourse(d.Type) }) {
+	if slices.ContainsFunc(drafts, func(d run.Draft) bool { return run.NeedsAppendGuard(d.Type) }) {
 		// Before the first: those that come with it are not in the log yet.
 		if err := x.follow(ctx); err != nil {
 			return nil, err
@@ -163,7 +163,7 @@ func (x *Session) Append(ctx context.Context, requests ...Request) ([]run.Event,
 			err = x.reducer.Apply(d.Link(x.reducer.Hash()))
 		}
 		if err != nil {
-			x.course = nil // it may have noted what is not written
+			x.guard = nil // it may have noted what is not written
 			if i > 0 {
 				err = errors.Join(err, x.load(ctx))
 			}
@@ -254,7 +254,7 @@ func appendFile(path string, data []byte) error {
 }
 
 // PutSnapshot replaces snapshot.json by the replay of all events; a damaged one is
-// kept beside it.
+// kept next to it.
 func (x *Session) PutSnapshot(damaged bool) error {
 	if damaged {
 		bad := x.file(snapshotFile) + ".bad-" + x.store.Now().UTC().Format("20060102T150405Z")
@@ -268,29 +268,29 @@ func (x *Session) PutSnapshot(damaged bool) error {
 // admit refuses an event that cannot follow what is in the log, nor what comes with it. The log is
 // read for it once (follow), and only when an event comes that needs it.
 func (x *Session) admit(d run.Draft) error {
-	if x.course == nil { // nothing that comes with it needs it
-		return (&run.Course{}).Admit(x.reducer.State(), d.Type, d.Payload)
+	if x.guard == nil { // nothing that comes with it needs it
+		return (&run.AppendGuard{}).Check(x.reducer.State(), d.Type, d.Payload)
 	}
-	if err := x.course.Admit(x.reducer.State(), d.Type, d.Payload); err != nil {
+	if err := x.guard.Check(x.reducer.State(), d.Type, d.Payload); err != nil {
 		return err
 	}
-	x.course.Note(d.Type, d.Payload)
+	x.guard.Note(d.Type, d.Payload)
 	return nil
 }
 
 // follow brings the course up to the end of the log.
 func (x *Session) follow(ctx context.Context) error {
-	if x.course != nil {
+	if x.guard != nil {
 		return nil
 	}
-	course := &run.Course{}
+	guard := &run.AppendGuard{}
 	for e, err := range x.Events(ctx, 0) {
 		if err != nil {
 			return err
 		}
-		course.Note(e.Type, e.Payload)
+		guard.Note(e.Type, e.Payload)
 	}
-	x.course = course
+	x.guard = guard
 	return nil
 }
 
@@ -307,7 +307,7 @@ func (x *Session) completeEnd(ctx context.Context, drafts []run.Draft) ([]run.Dr
 	if err := x.follow(ctx); err != nil {
 		return nil, err
 	}
-	if _, ended := x.course.Ended(); !ended {
+	if _, ended := x.guard.Ended(); !ended {
 		return drafts, nil
 	}
 	return slices.Delete(drafts, end, end+1), nil

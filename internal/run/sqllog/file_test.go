@@ -14,7 +14,7 @@ import (
 	"ramet/internal/testkit/runtest"
 )
 
-func openTestFile(t *testing.T, path string, with ...run.Option) *Writer {
+func openTestFile(t *testing.T, path string, with ...run.Position) *Writer {
 	t.Helper()
 	w, err := OpenFileWriter(t.Context(), path, with...)
 	if err != nil {
@@ -70,12 +70,12 @@ func TestFileTrustAndDamage(t *testing.T) {
 	if _, err := OpenFileWriter(t.Context(), path); !fault.Is(err, fault.EventChainBroken) || !strings.Contains(err.Error(), "line 8 ") {
 		t.Error(err)
 	}
-	w = openTestFile(t, path, run.TrustUpTo(50, events[49].Hash))
+	w = openTestFile(t, path, run.Position{Count: 50, Hash: events[49].Hash})
 	if _, err := w.Append(t.Context(), runtest.LogDraft(100)); err != nil || w.Count() != 101 {
 		t.Error(w.Count(), err)
 	}
 	w.Close()
-	if _, err := OpenFileWriter(t.Context(), path, run.TrustUpTo(51, events[49].Hash)); !fault.Is(err, fault.EventChainBroken) {
+	if _, err := OpenFileWriter(t.Context(), path, run.Position{Count: 51, Hash: events[49].Hash}); !fault.Is(err, fault.EventChainBroken) {
 		t.Error(err)
 	}
 }

@@ -28,7 +28,7 @@ func connectionLost(err error) bool {
 }
 
 // regain takes the run again on another connection, and reports whether entries are in the log.
-// FENCED: somebody else has the run now, or had it.
+// FENCED: another process has the run now, or had it.
 func (w *Writer) regain(entries []run.Entry) (written bool, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), regainTime)
 	defer cancel()
@@ -62,7 +62,7 @@ func (w *Writer) reopen(ctx context.Context, entries []run.Entry) (bool, error) 
 }
 
 // know remembers the session that is to hold the run, before it does: an answer that is lost
-// leaves one behind that does.
+// leaves such a session.
 func (w *Writer) know(ctx context.Context) error {
 	var pid int
 	err := w.conn.QueryRowContext(ctx, `SELECT pg_backend_pid()`).Scan(&pid)
@@ -89,14 +89,14 @@ func (w *Writer) relock(ctx context.Context) error {
 	case !errors.Is(err, sql.ErrNoRows):
 		return err
 	}
-	// The server may have noticed just now: then nobody has the run.
+	// The server may have noticed just now: then the run is free.
 	if held = w.lock(ctx, w.schema); fault.Is(held, fault.Locked) {
 		return fault.New(fault.Fenced, "%s: another process took it while the connection was lost: %w", w.place, held)
 	}
 	return held
 }
 
-// compare finds out whether entries, and nobody else's, follow what was in the log.
+// compare reports whether entries, and no others, follow what was in the log.
 func (w *Writer) compare(ctx context.Context, entries []run.Entry) (written bool, err error) {
 	where, args := w.where(1)
 	var line int64

@@ -1,6 +1,7 @@
 package sqllog
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -60,8 +61,7 @@ func connectTable(address, runID string) (*rows, database.Postgres, error) {
 	}}, pg, nil
 }
 
-// processName tells people, in the server's list of sessions, who this is. The
-// server keeps 63 bytes.
+// processName names this process in the server's list of sessions. The server keeps 63 bytes.
 func processName() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -105,7 +105,7 @@ func tableMissing(ctx context.Context, db *sql.DB, pg database.Postgres) (bool, 
 }
 
 // OpenTableWriter opens the log of a run in a PostgreSQL database for appending.
-func OpenTableWriter(ctx context.Context, address, runID string, with ...run.Option) (*Writer, error) {
+func OpenTableWriter(ctx context.Context, address, runID string, known ...run.Position) (*Writer, error) {
 	l, pg, err := connectTable(address, runID)
 	if err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func OpenTableWriter(ctx context.Context, address, runID string, with ...run.Opt
 		err = w.lock(ctx, pg.Schema)
 	}
 	if err == nil {
-		err = w.start(ctx, run.NewOptions(with))
+		err = w.start(ctx, cmp.Or(known...))
 	}
 	if err != nil {
 		err = w.fail("open", err)
@@ -146,7 +146,7 @@ func lockKey(schema, runID string) int64 {
 	return int64(binary.BigEndian.Uint64(sum[:]))
 }
 
-// lock takes the run for this session, or says who has it.
+// lock locks the run for this session; LOCKED names the holder.
 func (w *Writer) lock(ctx context.Context, schema string) error {
 	key := lockKey(schema, w.run)
 	var got bool
@@ -202,8 +202,7 @@ func RemoveTable(ctx context.Context, address, runID string) error {
 const evictTime = 10 * time.Second
 
 // EvictWriter ends the session that writes the log of a run, on any host: its host is taken for
-// gone. If it is not, it finds the log written by another, and is FENCED. Who connects again
-// in the meantime has the run: LOCKED.
+// gone. If it is not, it finds the log written by another, and is FENCED. LOCKED: a process connected again meanwhile.
 func EvictWriter(ctx context.Context, address, runID string) (err error) {
 	l, pg, err := connectTable(address, runID)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"ramet/internal/testkit/runtest"
 )
 
-func openTable(t *testing.T, address, runID string, with ...run.Option) *Writer {
+func openTable(t *testing.T, address, runID string, with ...run.Position) *Writer {
 	t.Helper()
 	w, err := OpenTableWriter(t.Context(), address, runID, with...)
 	if err != nil {
@@ -138,12 +138,12 @@ func TestDamagedRows(t *testing.T) {
 		}
 		w.Close()
 	}
-	w = openTable(t, address, runtest.LogRunID, run.TrustUpTo(1, hash))
+	w = openTable(t, address, runtest.LogRunID, run.Position{Count: 1, Hash: hash})
 	if w.Count() != 10 {
 		t.Errorf("%d events", w.Count())
 	}
 	w.Close()
-	for _, bad := range []run.Option{run.TrustUpTo(2, hash), run.TrustUpTo(10, hash), run.TrustUpTo(11, hash)} {
+	for _, bad := range []run.Position{{Count: 2, Hash: hash}, {Count: 10, Hash: hash}, {Count: 11, Hash: hash}} {
 		if _, err := OpenTableWriter(t.Context(), address, runtest.LogRunID, bad); !fault.Is(err, fault.EventChainBroken) {
 			t.Error(err)
 		}

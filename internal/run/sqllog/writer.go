@@ -28,7 +28,7 @@ type Writer struct {
 }
 
 // start verifies the log and readies the writer.
-func (w *Writer) start(ctx context.Context, o run.Options) error {
+func (w *Writer) start(ctx context.Context, o run.Position) error {
 	s := &run.VerifiedStream{Given: o.Count > 0}
 	c := &cursor{log: w.rows, line: max(o.Count, 1)}
 	defer c.close()
@@ -55,7 +55,7 @@ func (w *Writer) start(ctx context.Context, o run.Options) error {
 	return nil
 }
 
-func (w *Writer) unknown(o run.Options) error {
+func (w *Writer) unknown(o run.Position) error {
 	return run.ChainBroken(w.place, o.Count, 0, "it does not have the hash %.16s… that event %d had", o.Hash, o.Count)
 }
 
@@ -102,7 +102,7 @@ func (w *Writer) stop() error {
 	return err
 }
 
-// commit writes lines, also when that takes another connection. It is a group.Sink. The
+// commit writes lines, also when that takes another connection. It is a run.CommitSink. The
 // context of one caller does not end what many wait for.
 func (w *Writer) commit(entries []run.Entry) error {
 	err := w.write(entries)

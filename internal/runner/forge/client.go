@@ -140,11 +140,27 @@ func (f *remote) once(ctx context.Context, method string, query url.Values, send
 	if err != nil && a.status/100 == 2 {
 		return answer{err: err}
 	}
-	// GitHub says 403 for too many requests.
+	// GitHub answers 403 to too many requests.
 	if a.status == http.StatusForbidden && (a.after > 0 || r.Header.Get("X-RateLimit-Remaining") == "0") {
 		a.status = http.StatusTooManyRequests
 	}
 	return a
+}
+
+// get reads from the forge. Reading changes nothing, so it is repeated.
+func (f *remote) get(ctx context.Context, query url.Values, into any, path ...string) error {
+	for attempt := 1; ; attempt++ {
+		a := f.once(ctx, http.MethodGet, query, nil, into, path...)
+		switch {
+		case a.status == http.StatusOK:
+			return nil
+		case !a.passing() || ctx.Err() != nil:
+			return f.fault(ctx, a)
+		}
+		if err := f.wait(ctx, a, attempt); err != nil {
+			return err
+		}
+	}
 }
 
 // words returns the message of a forge about a failure.

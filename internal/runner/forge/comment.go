@@ -32,7 +32,7 @@ func CommentMark(key string) string {
 	return "<!-- ramet " + hex.EncodeToString(sum[:12]) + " -->"
 }
 
-// Comment says something below a pull request, once for a key: where that was said before, with
+// Comment comments on a pull request, once for a key: where there is such a comment, with
 // other words, the words are changed.
 func (f *remote) Comment(ctx context.Context, pull int64, key, body string) (Comment, error) {
 	mark := CommentMark(key)
@@ -59,7 +59,7 @@ func (f *remote) Comment(ctx context.Context, pull int64, key, body string) (Com
 		switch {
 		case (a.status == 200 || a.status == 201) && made.ID > 0:
 			return made.comment(), nil
-		case !a.passing() || ctx.Err() != nil: // whoever repeats it looks it up first
+		case !a.passing() || ctx.Err() != nil: // a repetition looks it up first
 			return Comment{}, f.fault(ctx, a)
 		}
 		if err := f.wait(ctx, a, attempt); err != nil {
@@ -75,7 +75,7 @@ func sameBody(kept, sent string) bool {
 	return plain(kept) == plain(sent)
 }
 
-// findComment looks for the comment with a mark. Asking changes nothing, so it is repeated.
+// findComment finds the comment with a mark.
 func (f *remote) findComment(ctx context.Context, pull int64, mark string) (note, bool, error) {
 	first := int64(-1)
 	for page := 1; page <= mostPages; page++ {
@@ -101,17 +101,7 @@ func (f *remote) comments(ctx context.Context, pull int64, page int) ([]note, er
 	if f.kind == kindGitHub {
 		query.Set("per_page", "100")
 	}
-	for attempt := 1; ; attempt++ {
-		var list []note
-		a := f.once(ctx, "GET", query, nil, &list, "issues", strconv.FormatInt(pull, 10), "comments")
-		switch {
-		case a.status == 200:
-			return list, nil
-		case !a.passing() || ctx.Err() != nil:
-			return nil, f.fault(ctx, a)
-		}
-		if err := f.wait(ctx, a, attempt); err != nil {
-			return nil, err
-		}
-	}
+	var list []note
+	err := f.get(ctx, query, &list, "issues", strconv.FormatInt(pull, 10), "comments")
+	return list, err
 }

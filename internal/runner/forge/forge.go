@@ -5,7 +5,7 @@
 //
 //   - Opening twice gives one pull request: it is looked up by its branch first, and again
 //     after an answer that was lost. Where that fails too: UNKNOWN_OUTCOME.
-//   - A comment is said once for a key, by a mark that no reader sees.
+//   - A comment is made once for a key, by a mark that no reader sees.
 //   - What passes is waited for and repeated, a few times and not for long: too many
 //     requests, a server that fails or cannot be reached.
 //   - The token goes to the host of the API and, through git.Remote, to the host of the
@@ -45,7 +45,7 @@ type Forge interface {
 	Find(ctx context.Context, head, base string) (PR, bool, error)
 	// Open opens one, or finds the one that is open.
 	Open(ctx context.Context, q Request) (PR, error)
-	// Comment says something below a pull request, once for a key, and changes what was said
+	// Comment comments on a pull request, once for a key, and changes the comment that was made
 	// for it before.
 	Comment(ctx context.Context, pull int64, key, body string) (Comment, error)
 	// Sign gives git the right to push to the repository.

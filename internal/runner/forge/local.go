@@ -20,9 +20,9 @@ type Change struct {
 	Body   []byte
 }
 
-// LocalFiles makes the files that stand for a pull request where there is no forge, by name:
-// branch.bundle, changes.patch, body.md and README, which says how to take them over. They
-// hold nothing but what the change says.
+// LocalFiles makes the files that replace a pull request where there is no forge, by name:
+// branch.bundle, changes.patch, body.md and README, which explains how to apply them. They
+// hold nothing but the change.
 func LocalFiles(ctx context.Context, repo git.Tree, c Change) (map[string][]byte, error) {
 	dir, err := os.MkdirTemp("", "ramet-bundle-")
 	if err != nil {

@@ -71,8 +71,7 @@ func (f *remote) fits(p pull, head, base string) bool {
 		(p.Head.Repo == nil || strings.EqualFold(p.Head.Repo.FullName, from) || p.Base.Repo != nil && p.Head.Repo.FullName == p.Base.Repo.FullName)
 }
 
-// list asks for a page of pull requests, latest first. Asking changes nothing, so it is
-// repeated.
+// list returns a page of pull requests, latest first.
 func (f *remote) list(ctx context.Context, state, head, base string, page int) ([]pull, error) {
 	query := url.Values{"state": {state}, "page": {strconv.Itoa(page)}}
 	if f.kind == kindGitHub {
@@ -85,19 +84,9 @@ func (f *remote) list(ctx context.Context, state, head, base string, page int) (
 		query.Set("limit", strconv.Itoa(pageSize))
 		query.Set("sort", "recentupdate")
 	}
-	for attempt := 1; ; attempt++ {
-		var list []pull
-		a := f.once(ctx, "GET", query, nil, &list, "pulls")
-		switch {
-		case a.status == 200:
-			return list, nil
-		case !a.passing() || ctx.Err() != nil:
-			return nil, f.fault(ctx, a)
-		}
-		if err := f.wait(ctx, a, attempt); err != nil {
-			return nil, err
-		}
-	}
+	var list []pull
+	err := f.get(ctx, query, &list, "pulls")
+	return list, err
 }
 
 func (f *remote) Open(ctx context.Context, q Request) (PR, error) {
@@ -112,13 +101,13 @@ func (f *remote) Open(ctx context.Context, q Request) (PR, error) {
 		if a.status == 201 && f.fits(made, q.Head, q.Base) {
 			return made.pr(), nil
 		}
-		if ctx.Err() != nil { // whoever repeats it looks it up first
+		if ctx.Err() != nil { // a repetition looks it up first
 			return PR{}, f.fault(ctx, answer{})
 		}
 		if a.status == 401 || a.status == 403 || a.status == 404 {
 			return PR{}, f.fault(ctx, a)
 		}
-		// Whether it happened is not said, or somebody was faster: it is looked up.
+		// The outcome is unknown, or another client was faster: it is looked up.
 		if a.status != 429 {
 			pr, ok, err := f.Find(ctx, q.Head, q.Base)
 			if ok && pr.Open {

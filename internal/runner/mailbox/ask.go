@@ -34,7 +34,7 @@ func (c *Client) ask(ctx context.Context, itemID, verb string, body []byte, cont
 		if err := c.put(ctx, id, runID, itemID, verb, body, contents); err != nil {
 			return nil, err
 		}
-		// A server that crashed may have forgotten the last moment: it is told again.
+		// A server that crashed may have lost the last moment: it is asked again.
 		if said, err := c.await(ctx, id, runID, woken); !errors.Is(err, errForgotten) {
 			return said, err
 		}
@@ -44,7 +44,7 @@ func (c *Client) ask(ctx context.Context, itemID, verb string, body []byte, cont
 var errForgotten = errors.New("the request is not there any more")
 
 // put writes a request, with what belongs to it. Only where the run has an orchestrator: nothing
-// is left behind for a run that was cleared.
+// is left for a run that was cleared.
 func (c *Client) put(ctx context.Context, id uuid.UUID, runID, itemID, verb string, body []byte, contents []blob) error {
 	since, pause := time.Now(), firstPause
 	for {
@@ -100,7 +100,7 @@ func (c *Client) met(runID string, now bool) bool {
 func runOver(runID string) error { return fault.New(fault.Fenced, "run %s is over", runID) }
 
 func noOrchestrator(runID string) error {
-	return fault.New(fault.NotFound, "nobody carries out run %s", runID).WithHint("resume it: ramet run resume %s", runID)
+	return fault.New(fault.NotFound, "run %s has no orchestrator", runID).WithHint("resume it: ramet run resume %s", runID)
 }
 
 // hasOrchestrator reports whether a run has an orchestrator, and keeps it from being cleared until the
@@ -174,7 +174,7 @@ func answerOf(body []byte, err error) answer {
 type state struct {
 	asked, answered bool
 	orchestrator    bool // the run has an orchestrator
-	served          bool // and somebody sits there
+	served          bool // which is alive
 }
 
 func (c *Client) look(ctx context.Context, id uuid.UUID, runID string) (a answer, s state, err error) {

@@ -33,8 +33,8 @@ func newBlob(data []byte) (blob, error) {
 	return blob{hex.EncodeToString(sum[:]), data}, nil
 }
 
-// putBlobs writes contents in the order of their hashes: two who write the same ones do
-// not wait for each other.
+// putBlobs writes contents in the order of their hashes, so that two transactions with the same ones do not
+// deadlock.
 func putBlobs(ctx context.Context, tx pgx.Tx, runID string, blobs []blob) error {
 	for _, b := range slices.SortedFunc(slices.Values(blobs), func(a, b blob) int { return strings.Compare(a.sha256, b.sha256) }) {
 		if _, err := tx.Exec(ctx, `INSERT INTO blobs (run_id, sha256, data) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, runID, b.sha256, b.data); err != nil {
@@ -64,8 +64,8 @@ func (c *Client) Clear(ctx context.Context, runID string) error {
 	return c.clear(ctx, runID, "desks", "requests", "blobs", "wills", "files") // answers go with their requests
 }
 
-// ClearButFiles leaves the files of a run that ended far from home: whoever began it fetches
-// them there, and clears the rest.
+// ClearButFiles leaves the files of a run that ended on another host: the host that began it fetches them, and
+// clears the rest.
 func (c *Client) ClearButFiles(ctx context.Context, runID string) error {
 	return c.clear(ctx, runID, "desks", "requests", "blobs", "wills")
 }

@@ -17,7 +17,7 @@ import (
 
 // Times. Variables, so that tests need not wait.
 var (
-	// netPoll is the interval in which one looks without having been called.
+	// netPoll is the interval of looking without a notification.
 	netPoll = time.Second
 	// leaseBeat is the interval in which an orchestrator renews its lease, and leaseTime after
 	// how long it is taken for gone.
@@ -31,7 +31,7 @@ var (
 // reached the server before. A variable, so that tests need not wait.
 var maxConnectAttempts = 12
 
-// Client is a connection to the post, for workers and orchestrators alike. For a worker
+// Client is a connection to the mailbox, for workers and orchestrators alike. For a worker
 // it is the orchestrator.
 type Client struct {
 	config    *pgx.ConnConfig
@@ -49,7 +49,7 @@ type Client struct {
 
 var _ runner.Orchestrator = (*Client)(nil)
 
-// Open connects to the post beside a workspace, and makes its tables if there are none.
+// Open connects to the mailbox of a workspace, and makes its tables if there are none.
 func Open(ctx context.Context, address string) (*Client, error) {
 	pg, err := database.ParsePostgres(address)
 	if err != nil {
@@ -119,7 +119,7 @@ func (c *Client) fail(err error) error { return database.Patience{Place: c.place
 func (c *Client) asked() string    { return database.Channel("ramet_asked", c.schema) }
 func (c *Client) answered() string { return database.Channel("ramet_answered", c.schema) }
 
-// listen wakes those who wait, until ctx ends. Who missed a word looks by himself, too.
+// listen wakes waiting calls, until ctx ends. One that misses a notification looks by itself.
 func (c *Client) listen(ctx context.Context) {
 	database.Listen(ctx, c.config, false, c.wakeAll, func(channel, payload string) { c.wake(channel == c.asked(), payload) }, c.asked(), c.answered())
 }

@@ -63,7 +63,7 @@ func (c *Client) durable(ctx context.Context, query string, args ...any) error {
 	})
 }
 
-// Files hands over the copies that are not there yet, one at a time: there says which hash a
+// Files hands over the copies that are not there yet, one at a time: there returns the hash that a
 // file has now. A copy that is not what was put is STORAGE_CORRUPT.
 func (c *Client) Files(ctx context.Context, runID string, there func(path string) (sha256 string, ok bool), take func(path string, data []byte) error) (taken int, err error) {
 	sums, err := c.Copied(ctx, runID)
@@ -95,14 +95,14 @@ func (c *Client) Files(ctx context.Context, runID string, there func(path string
 	return taken, nil
 }
 
-// orchestratorLease is the row that tells who carries out a run.
+// orchestratorLease is the row that names the orchestrator of a run.
 type orchestratorLease struct {
 	owner string
 	epoch int64
 	seen  time.Duration // ago, by the clock of the database
 }
 
-// leaseColumns are those of a desk whose orchestrator did not say that it leaves.
+// leaseColumns are the columns of a lease that was not released.
 const leaseColumns = `owner::text, epoch, (extract(epoch FROM clock_timestamp() - seen_at) * 1000000)::bigint`
 
 func (d *orchestratorLease) scan(row pgx.CollectableRow, before ...any) error {

@@ -16,7 +16,7 @@ const (
 	verbDeliver = "deliver"
 )
 
-// What they carry. Contents stand apart, by their hashes.
+// What they carry. Contents are stored apart, by their hashes.
 type (
 	claim   struct{ Host string }
 	fetch   struct{ SHA256 string }
@@ -46,8 +46,8 @@ func (c *Client) Claim(ctx context.Context, itemID, host string) (runner.Attempt
 	return it, decodeMessage(said, &it)
 }
 
-// Fetch gets the content of an input. One that somebody fetched before is read without
-// troubling the orchestrator; who was overtaken learns it when he reports.
+// Fetch gets the content of an input. One that was fetched before is read without asking the orchestrator; an attempt
+// that was overtaken is refused when it reports.
 func (c *Client) Fetch(ctx context.Context, itemID, sum string) ([]byte, error) {
 	runID, err := runOf(itemID)
 	if err != nil {
@@ -79,7 +79,7 @@ func (c *Client) read(ctx context.Context, runID, sum string) (data []byte, foun
 	return data, found, err
 }
 
-// Report tells of a model call.
+// Report reports a model call.
 func (c *Client) Report(ctx context.Context, itemID string, r runner.Report) error {
 	out, contents := report{Report: r}, []blob(nil)
 	if e := r.Evidence; e != nil {

@@ -10,8 +10,8 @@ import (
 	"ramet/internal/store/database"
 )
 
-// The tables, in a schema of their own beside the workspace's. Contents are not
-// compressed: most are small, and the large ones are in the way of nobody for long.
+// The tables, in a schema of their own next to the workspace's. Contents are not
+// compressed: most are small, and the large ones are deleted soon.
 const tables = waitForDisk + `;
 CREATE TABLE requests (
 	id       UUID PRIMARY KEY,

@@ -27,8 +27,8 @@ type server struct {
 }
 
 // ServeRun answers the requests of a run until ctx ends. epoch grows with every owner of
-// the log (the number of its events when it was opened will do): who is older than the
-// last is refused, and stops as soon as a newer one is there, with FENCED.
+// the log (the number of its events when it was opened will do): a server that is older than the last is refused, and
+// stops as soon as a newer one is there, with FENCED.
 func ServeRun(ctx context.Context, c *Client, runID string, epoch int64, orchestrator runner.Orchestrator) error {
 	if err := run.CheckRunID(runID); err != nil {
 		return err
@@ -169,14 +169,14 @@ func (s *server) take(ctx context.Context, inHand map[uuid.UUID]bool, most int) 
 	})
 }
 
-// handle calls the orchestrator and writes down what it said.
+// handle calls the orchestrator and stores its answer.
 func (s *server) handle(ctx context.Context, r request) {
 	said, err := s.call(ctx, r)
 	if ctx.Err() != nil && err != nil {
-		return // perhaps only because we stop; whoever comes next is asked again
+		return // perhaps only because we stop; the next server answers it
 	}
 	a := answerOf(said, err)
-	// What was said is durable already: it may be written down a little after the end.
+	// What was done is durable already: the answer may be stored a little after the end.
 	late, cancel := context.WithTimeout(context.WithoutCancel(ctx), attempt)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(2*time.Second, cancel) })()

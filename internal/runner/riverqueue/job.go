@@ -54,7 +54,7 @@ func argsOf(row *rivertype.JobRow) (a args, err error) {
 	return a, nil
 }
 
-// givenUp is the mark of a row that is running for River, and that nobody counts on.
+// givenUp marks a row that River takes for running and that was abandoned.
 const givenUp = "given up"
 
 func isAbandoned(row *rivertype.JobRow) bool {

@@ -11,14 +11,14 @@ import (
 	"github.com/riverqueue/river"
 )
 
-// loops hears from River's log how many of a client's loops, one for each queue, have begun. Start
-// says nothing of one that did not: whoever loses the connection while it starts is taken for
-// somebody who shuts down, and would wait for jobs for ever.
+// loops counts in River's log how many of a client's loops, one for each queue, have begun. Start does not report one
+// that did not: River takes a connection that is lost meanwhile for a shutdown, and the host would wait for jobs for
+// ever.
 type loops struct{ begun chan struct{} }
 
 func newLoops(queues int) *loops { return &loops{make(chan struct{}, queues)} }
 
-// began is the line that says so; other parts of River have loops too. A host does not begin to serve where a
+// began is that line; other parts of River have loops too. A host does not begin to serve where a
 // newer River words it otherwise, which no test passes.
 const began = "producer: Run loop started"
 

@@ -43,7 +43,7 @@ var (
 	_ runner.Host  = (*Queue)(nil)
 )
 
-// Open opens the queue in a schema of its own beside the workspace's schema, and makes it
+// Open opens the queue in a schema of its own next to the workspace's schema, and makes it
 // if there is none. host names this process among all that are alive.
 func Open(ctx context.Context, address, host string) (*Queue, error) {
 	if host == "" || len(host) > 200 {
@@ -76,7 +76,7 @@ func connectPool(ctx context.Context, pg database.Postgres) (*pgxpool.Pool, erro
 	}
 	config.ConnConfig = pg.Config.Copy()
 	database.Watchful(config.ConnConfig)
-	// What is lost when the server crashes is in the log: nobody waits for its disk.
+	// What is lost when the server crashes is in the log: no commit waits for its disk.
 	config.ConnConfig.RuntimeParams["synchronous_commit"] = "off"
 	config.MaxConns, config.MaxConnIdleTime = 8, 5*time.Minute
 	return pgxpool.NewWithConfig(context.WithoutCancel(ctx), config)

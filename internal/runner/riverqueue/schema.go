@@ -30,7 +30,7 @@ func (q *Queue) migrate(ctx context.Context) error {
 			return err
 		}
 		if done, err := upToDate(ctx, m); done || err != nil {
-			return err // somebody else was faster
+			return err // another host was faster
 		}
 		if _, err := q.pool.Exec(ctx, `CREATE SCHEMA IF NOT EXISTS `+pgx.Identifier{q.schema}.Sanitize()); err != nil {
 			return err
@@ -41,7 +41,7 @@ func (q *Queue) migrate(ctx context.Context) error {
 }
 
 // upToDate reports whether River's tables are there. Those of a newer River are, too: it
-// changes them so that an older one goes on.
+// changes them so that an older one continues to work.
 func upToDate(ctx context.Context, m *rivermigrate.Migrator[pgx.Tx]) (bool, error) {
 	found, err := m.Validate(ctx, nil)
 	return err == nil && found.OK, err

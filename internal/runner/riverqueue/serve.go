@@ -18,15 +18,15 @@ import (
 // Times. Variables, so that tests need not wait.
 var (
 	// cooldown is how often River looks for jobs at most, and poll how often it looks without
-	// having been told of new ones.
+	// a notification.
 	cooldown = 5 * time.Millisecond
 	poll     = 500 * time.Millisecond
-	// settle is how long River's loops may take to begin once it says that it has started: they
+	// settle is how long River's loops may take to begin once it has reported its start: they
 	// need no connection then.
 	settle = 5 * time.Second
 	// look is how often a host compares what River takes for its jobs with what it does.
 	look = 2 * time.Second
-	// stray is how long a job may be ours for River before somebody does it here, or after.
+	// stray is how long a job may be ours for River before it is done here, or after.
 	stray = 3 * time.Second
 	// hold is how long a job is kept that River handed out above the limit of all queues,
 	// and pause for how long it is given back then.
@@ -57,7 +57,7 @@ type service struct {
 // attempt is a row that is being done.
 type attempt struct {
 	cancel context.CancelFunc
-	ended  bool // it was cancelled, or is somebody else's
+	ended  bool // it was cancelled, or is another host's
 }
 
 // Serve does jobs until ctx ends.
@@ -161,7 +161,7 @@ func (s *service) Work(ctx context.Context, job *river.Job[args]) error {
 }
 
 // enter takes a place. There may be none while River hands out of several queues: it has a
-// limit for each. Whoever waits too long for one goes back.
+// limit for each. A job that waits too long for one goes back.
 func (s *service) enter(ctx context.Context) bool {
 	timer := time.NewTimer(hold)
 	defer timer.Stop()
@@ -205,7 +205,7 @@ func (s *service) end(client *river.Client[pgx.Tx]) error {
 // nothing, and find it when they look by themselves, a long time later.
 const told = river.FetchCooldownMin
 
-// pace keeps insertions so far apart that hosts are told of each.
+// pace keeps insertions so far apart that hosts are notified of each.
 type pace struct {
 	sync.Mutex
 	last time.Time

@@ -36,7 +36,7 @@ func (q *Queue) Enqueue(ctx context.Context, jobs ...runner.Enqueued) error {
 }
 
 // put inserts jobs that are not there. One that ended is replaced; one that was given up
-// while a host did it goes on in the next round.
+// while a host did it continues in the next round.
 func (q *Queue) put(ctx context.Context, tx pgx.Tx, jobs []args) error {
 	for len(jobs) > 0 {
 		now := jobs[:min(len(jobs), page)]
@@ -66,7 +66,7 @@ func (q *Queue) put(ctx context.Context, tx pgx.Tx, jobs []args) error {
 	return nil
 }
 
-// Cancel takes a job out, or ends the context of whoever does it: River tells its host.
+// Cancel takes a job out, or ends its context: River notifies its host.
 func (q *Queue) Cancel(ctx context.Context, id string) error {
 	return q.persist(ctx, func(ctx context.Context) error {
 		for row, err := range q.rows(ctx, river.NewJobListParams().Metadata(string(label{ID: id}.json()))) {
@@ -88,7 +88,7 @@ func (q *Queue) Cancel(ctx context.Context, id string) error {
 	})
 }
 
-// drop cancels a row and marks it if it is being done. ok: somebody had it until now.
+// drop cancels a row and marks it if it is being done. ok: it was not over.
 func (q *Queue) drop(ctx context.Context, tx pgx.Tx, id int64) (ok bool, err error) {
 	row, err := q.client.JobCancelTx(ctx, tx, id)
 	if errors.Is(err, river.ErrNotFound) || err == nil && (hasEnded(row) || isAbandoned(row)) {
@@ -117,7 +117,7 @@ func (q *Queue) Takeover(ctx context.Context, host string) ([]string, error) {
 	return ids, err
 }
 
-// putAgain has jobs whose rows nobody works at go on in other rows.
+// putAgain continues jobs whose rows are not worked at in other rows.
 func (q *Queue) putAgain(ctx context.Context, rows []*rivertype.JobRow, told func(id string)) error {
 	for _, row := range rows {
 		a, err := argsOf(row)
@@ -127,7 +127,7 @@ func (q *Queue) putAgain(ctx context.Context, rows []*rivertype.JobRow, told fun
 		err = pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
 			had, err := q.drop(ctx, tx, row.ID)
 			if err != nil || !had {
-				return err // it ended, or somebody else was faster
+				return err // it ended, or another host was faster
 			}
 			told(a.ID)
 			return q.put(ctx, tx, []args{a})

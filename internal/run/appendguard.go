@@ -6,18 +6,16 @@ import (
 	"ramet/internal/base/fault"
 )
 
-// Course is what a writer has to know of a log beside its snapshot, so that it
-// writes nothing that cannot have happened: which model calls are under way, and
-// whether somebody said already how the run ended. The reducer does not ask it: a
-// log that was written without such care is read, replayed and verified as it is.
-type Course struct {
-	calls map[string]bool // id → it is under way
-	ended Type            // what said how the run ended; empty: it goes on
+// AppendGuard refuses events that cannot follow the log: it knows the open model calls, and the event that ended
+// the run. Only writers use it. The reducer does not: a log that was written without such checks is read, replayed
+// and verified as it is.
+type AppendGuard struct {
+	calls map[string]bool // by id: whether the call is open
+	ended Type            // the event that ended the run; empty: it has not ended
 }
 
-// NeedsCourse reports whether an event of this type is judged by the course of the run. Who
-// appends others need not read the log for it.
-func NeedsCourse(t Type) bool {
+// NeedsAppendGuard reports whether the check of an event of this type needs the whole log.
+func NeedsAppendGuard(t Type) bool {
 	switch t {
 	case LLMCallFinished, LLMCallFailed, RunCompleted, RunFailed, RunCancelled:
 		return true
@@ -25,12 +23,11 @@ func NeedsCourse(t Type) bool {
 	return false
 }
 
-// Ended is the event that said how the run ended, if one did and the run did not go
-// on since.
-func (c *Course) Ended() (Type, bool) { return c.ended, c.ended != "" }
+// Ended returns the event that ended the run, unless the run was resumed since.
+func (c *AppendGuard) Ended() (Type, bool) { return c.ended, c.ended != "" }
 
-// Note takes the next event of the log, whatever it is.
-func (c *Course) Note(t Type, payload []byte) {
+// Note records the next event of the log.
+func (c *AppendGuard) Note(t Type, payload []byte) {
 	switch t {
 	case LLMCallStarted:
 		if c.calls == nil {
@@ -52,10 +49,10 @@ func (c *Course) Note(t Type, payload []byte) {
 	}
 }
 
-// Admit refuses an event that cannot follow: the answer to a call that was never made
+// Check refuses an event that cannot follow: the answer to a call that was never made
 // or is answered, a second end of the run, a pull request before there is anything to
 // propose. state is the run's.
-func (c *Course) Admit(state State, t Type, payload []byte) error {
+func (c *AppendGuard) Check(state State, t Type, payload []byte) error {
 	switch t {
 	case LLMCallFinished, LLMCallFailed:
 		id := callOf(payload)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// alone looks at a worker without the others.
-func (p *parser) alone(s *workerLines) {
+// checkWorker looks at a worker without the others.
+func (p *parser) checkWorker(s *workerLines) {
 	what := "worker " + s.Name
 	refuse := func(key, why string) {
 		if line, there := s.lines[key]; there {
@@ -31,18 +31,18 @@ func (p *parser) alone(s *workerLines) {
 	if _, there := s.lines["patches"]; there && s.Worktree == "" {
 		p.say(s.lines["patches"], "%s has patches and no worktree that they could go into: add a worktree", what)
 	}
-	p.effects(s, what)
-	p.placed(s, what)
-	p.promised(s, what)
+	p.checkEffect(s, what)
+	p.checkPaths(s, what)
+	p.checkOutputs(s, what)
 	for _, key := range slices.Sorted(maps.Keys(s.With)) {
-		p.names(s.lines["with"], key+" in with of "+what, s.With[key], given...)
+		p.checkNames(s.lines["with"], key+" in with of "+what, s.With[key], given...)
 	}
 	if s.Prompt != "" {
 		p.checkPrompt(s, what)
 	}
 }
 
-func (p *parser) effects(s *workerLines, what string) {
+func (p *parser) checkEffect(s *workerLines, what string) {
 	switch {
 	case s.External && s.Key == "":
 		p.say(s.lines["effect"], "%s acts outside the run and has no key: add one that is the same whenever the effect is", what)
@@ -54,17 +54,17 @@ func (p *parser) effects(s *workerLines, what string) {
 		p.say(s.lines["key"], "key of %s is the same for all its items: put {scope} into it", what)
 	}
 	if s.Key != "" {
-		p.names(s.lines["key"], "key of "+what, s.Key, "scope", "base")
+		p.checkNames(s.lines["key"], "key of "+what, s.Key, "scope", "base")
 	}
 }
 
-// placed looks at the paths that a worker names.
-func (p *parser) placed(s *workerLines, what string) {
+// checkPaths looks at the paths that a worker names.
+func (p *parser) checkPaths(s *workerLines, what string) {
 	for _, in := range s.inputs {
-		p.path(in, "input", what)
+		p.checkPath(in, "input", what)
 	}
 	for i, out := range s.outputs {
-		if !p.path(out, "output", what) {
+		if !p.checkPath(out, "output", what) {
 			continue
 		}
 		for _, tree := range trees {
@@ -84,7 +84,7 @@ func (p *parser) placed(s *workerLines, what string) {
 	}
 	if from := s.Each.From; from != "" {
 		line := s.lines["each"]
-		if p.path(lined{from, line}, "from", what) && (strings.Contains(from, "{") || strings.HasSuffix(from, "/**")) {
+		if p.checkPath(lined{from, line}, "from", what) && (strings.Contains(from, "{") || strings.HasSuffix(from, "/**")) {
 			p.say(line, "from %.100q of %s must be one file: write it without braces and stars", from, what)
 		}
 	}
@@ -98,10 +98,10 @@ func (p *parser) placed(s *workerLines, what string) {
 	}
 }
 
-// path reports whether a path can be used.
-func (p *parser) path(path lined, kind, what string) bool {
+// checkPath reports whether a path can be used.
+func (p *parser) checkPath(path lined, kind, what string) bool {
 	of := kind + " of " + what
-	if !p.names(path.line, of, path.text, "scope") {
+	if !p.checkNames(path.line, of, path.text, "scope") {
 		return false
 	}
 	// A name in braces counts as a plain word; whatever it becomes is looked at again.
@@ -120,8 +120,8 @@ func (p *parser) path(path lined, kind, what string) bool {
 	return true
 }
 
-// names reports whether all names in braces are known: parameters, and some others.
-func (p *parser) names(line int, of, text string, others ...string) bool {
+// checkNames reports whether all names in braces are known: parameters, and some others.
+func (p *parser) checkNames(line int, of, text string, others ...string) bool {
 	known := slices.Clone(others)
 	for _, one := range p.recipe.Parameters {
 		known = append(known, one.Name)
@@ -136,8 +136,8 @@ func (p *parser) names(line int, of, text string, others ...string) bool {
 	return good
 }
 
-// promised looks at what the outputs are made of.
-func (p *parser) promised(s *workerLines, what string) {
+// checkOutputs looks at what the outputs are made of.
+func (p *parser) checkOutputs(s *workerLines, what string) {
 	if len(s.Outputs) == 0 && !s.External && s.lines["outputs"] == 0 {
 		p.say(s.Line, "%s makes nothing: add outputs", what)
 	}

@@ -40,13 +40,13 @@ func (p *paced) Do(ctx context.Context, it Attempt, _ Orchestrator) (Result, err
 // A host with room for many does of each run as many at once as that allows, and no more; who leaves
 // while it waits leaves nothing behind.
 func TestAHostKeepsTheLimitOfEachRun(t *testing.T) {
-	var pace Pace
+	var limiter RunLimiter
 	p := &paced{limit: 2, now: map[string]int{}, most: map[string]int{}, meet: make(chan struct{}), end: make(chan struct{})}
 	var all sync.WaitGroup
 	for i := range 6 {
 		for _, run := range []string{"a", "b"} {
 			all.Go(func() {
-				if err := pace.Serve(t.Context(), Enqueued{ID: fmt.Sprint(run, i), RunID: run}, "h", p, p); err != nil {
+				if err := limiter.Serve(t.Context(), Enqueued{ID: fmt.Sprint(run, i), RunID: run}, "h", p, p); err != nil {
 					t.Error(err)
 				}
 			})
@@ -62,7 +62,7 @@ func TestAHostKeepsTheLimitOfEachRun(t *testing.T) {
 	p.mu.Unlock()
 	gone, cancel := context.WithCancel(t.Context())
 	left := make(chan error)
-	go func() { left <- pace.Serve(gone, Enqueued{ID: "a9", RunID: "a"}, "h", p, p) }()
+	go func() { left <- limiter.Serve(gone, Enqueued{ID: "a9", RunID: "a"}, "h", p, p) }()
 	cancel()
 	if err := <-left; err == nil {
 		t.Error("it was done after all")
@@ -74,7 +74,7 @@ func TestAHostKeepsTheLimitOfEachRun(t *testing.T) {
 	close(p.end)
 	all.Wait()
 	close(p.meet)
-	if p.most["a"] != 2 || len(pace.lanes) != 0 {
-		t.Errorf("%v at once, %d lanes are left", p.most, len(pace.lanes))
+	if p.most["a"] != 2 || len(limiter.runs) != 0 {
+		t.Errorf("%v at once, %d runs are left", p.most, len(limiter.runs))
 	}
 }

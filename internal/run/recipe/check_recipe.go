@@ -8,9 +8,9 @@ import (
 	"ramet/internal/run"
 )
 
-// together looks at what holds between workers.
-func (p *parser) together() {
-	first := p.standings()
+// checkTogether looks at what holds between workers.
+func (p *parser) checkTogether() {
+	first := p.firstStates()
 	var sections []string
 	for _, s := range p.recipe.Sections {
 		sections = append(sections, s.Name)
@@ -29,14 +29,14 @@ func (p *parser) together() {
 		}
 	}
 	broken := len(p.found) > 0
-	p.declared()
+	p.checkBuiltIns()
 	if broken {
 		return
 	}
 	g := newGraph(p.recipe)
-	p.sameOutputs(g)
-	p.missing(g)
-	p.missingForGates(g)
+	p.checkSameOutputs(g)
+	p.checkInputs(g)
+	p.checkGateInputs(g)
 	for _, state := range working {
 		if circle := g.circle(state); circle != nil {
 			w, _ := p.recipe.Worker(circle[0])
@@ -45,8 +45,8 @@ func (p *parser) together() {
 	}
 }
 
-// standings finds the first state of each worker.
-func (p *parser) standings() map[string]run.State {
+// firstStates finds the first state of each worker.
+func (p *parser) firstStates() map[string]run.State {
 	var names []string
 	for _, s := range p.workers {
 		names = append(names, s.Name)
@@ -70,8 +70,8 @@ func (p *parser) standings() map[string]run.State {
 	return first
 }
 
-// sameOutputs refuses two workers that make the same file.
-func (p *parser) sameOutputs(g *graph) {
+// checkSameOutputs refuses two workers that make the same file.
+func (p *parser) checkSameOutputs(g *graph) {
 	for i, s := range p.workers {
 		for a, out := range g.outputs[s.Name] {
 			for b, other := range g.outputs[s.Name][:a] {
@@ -91,15 +91,15 @@ func (p *parser) sameOutputs(g *graph) {
 	}
 }
 
-// missing refuses inputs that nobody makes in time.
-func (p *parser) missing(g *graph) {
+// checkInputs refuses inputs that no worker makes in time.
+func (p *parser) checkInputs(g *graph) {
 	for _, s := range p.workers {
 		wanted := s.inputs
 		if s.Each.From != "" {
 			wanted = append(slices.Clone(wanted), lined{s.Each.From, s.lines["each"]})
 		}
 		for _, in := range wanted {
-			if p.given(in.text) {
+			if p.holdsParameter(in.text) {
 				continue
 			}
 			made := map[string]string{} // why it does not count
@@ -120,7 +120,7 @@ func (p *parser) missing(g *graph) {
 				}
 			}
 			if whys := slices.Sorted(maps.Values(made)); len(whys) == 0 {
-				p.say(in.line, "input %.100q of worker %s is made by nobody: add it to the outputs of a worker in an earlier state or in the same", in.text, s.Name)
+				p.say(in.line, "input %.100q of worker %s is made by no worker: add it to the outputs of a worker in an earlier state or in the same", in.text, s.Name)
 			} else if whys[0] != "" {
 				p.say(in.line, "input %.100q of worker %s is missing: %s: let an earlier worker make it", in.text, s.Name, whys[0])
 			}
@@ -128,22 +128,22 @@ func (p *parser) missing(g *graph) {
 	}
 }
 
-// missingForGates refuses inputs of gates that nobody makes before they look.
-func (p *parser) missingForGates(g *graph) {
+// checkGateInputs refuses inputs of gates that no worker makes before them.
+func (p *parser) checkGateInputs(g *graph) {
 	for _, one := range p.gateInputs {
 		for _, in := range one.inputs {
 			made := slices.ContainsFunc(p.workers, func(s *workerLines) bool {
 				return stateIndex(g.first[s.Name]) < stateIndex(run.Validating) && g.makes(s.Name, newPattern(in.text, nil))
 			})
-			if !made && !p.given(in.text) {
-				p.say(in.line, "input %.100q of gate %s is made by nobody before %s: add it to the outputs of a worker", in.text, one.gate, run.Validating)
+			if !made && !p.holdsParameter(in.text) {
+				p.say(in.line, "input %.100q of gate %s is made by no worker before %s: add it to the outputs of a worker", in.text, one.gate, run.Validating)
 			}
 		}
 	}
 }
 
-// given reports whether a path holds a parameter, so that it is the user's matter.
-func (p *parser) given(path string) bool {
+// holdsParameter reports whether a path holds a parameter, so that it is the user's matter.
+func (p *parser) holdsParameter(path string) bool {
 	for _, found := range braces().FindAllStringSubmatch(path, -1) {
 		if found[1] != "scope" {
 			return true

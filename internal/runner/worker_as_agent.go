@@ -13,8 +13,7 @@ import (
 const killPoll = 500 * time.Millisecond
 
 // runAsAgent does an item that has no model in the name of an agent: it is in the registry and in the
-// ledger while it is done, can be killed there, and is dead afterwards. It calls no model: it is no
-// attempt that the tape knows.
+// ledger while it is done, can be killed there, and is dead afterwards. It calls no model.
 func (c *WorkerPool) runAsAgent(ctx context.Context, it Attempt, d Orchestrator, dir string, do func(context.Context, id.Agent) (Result, error)) (res Result, err error) {
 	s := &agentAttempt{item: it, orchestrator: d, agent: id.NewAgent()}
 	c.mu.Lock()

@@ -13,7 +13,7 @@ import (
 // bytesOfToken is about how many bytes of text are one token; fewer in no common language.
 const bytesOfToken = 3
 
-// anyScope stands for scopes that are not known yet.
+// anyScope means scopes that are not known yet.
 const anyScope = "*"
 
 // OversizedItem is an item that would be given more than half of what its model can read.
@@ -50,7 +50,7 @@ func RefuseOversized(all []OversizedItem) error {
 		WithHint("give it less: more items with `each`, smaller inputs, or tools to read with; or a model that reads more (--model; the setting `context`, if this one does)")
 }
 
-// FindOversized tells which items of a run would be given too much, as far as that is known now: what
+// FindOversized returns the items of a run that would be given too much, as far as that is known now: what
 // a resume by the plan would make anew counts as empty. Of the options it needs recipe, parameters,
 // model and window. files is nil for a run that is not made yet.
 func FindOversized(o Options, files Files, now run.Snapshot, p run.Plan) []OversizedItem {
@@ -157,20 +157,20 @@ func (r *Run) markMeasured(w recipe.Worker) {
 func (r *Run) knownScopes(w recipe.Worker) (scopes []string, whole bool) {
 	whole = !w.Each.Issue
 	for _, in := range w.Inputs {
-		whole = whole && r.there(w, in)
+		whole = whole && r.inputMade(w, in)
 	}
 	switch {
 	case w.Each.Issue:
 		return []string{anyScope}, false
 	case w.Each.From != "":
-		whole = whole && r.there(w, w.Each.From)
+		whole = whole && r.inputMade(w, w.Each.From)
 	case w.Each.Sections:
-		whole = whole && r.there(w, planFile)
+		whole = whole && r.inputMade(w, planFile)
 	}
 	if sections, err := r.sectionNames(); err == nil && (whole || w.Each.From == "") {
 		scopes, err = recipe.ItemScopes(w, sections, r.Folder.Read)
 		if err != nil {
-			scopes = nil // whoever begins them says so
+			scopes = nil // reported when they begin
 		}
 	}
 	if len(scopes) == 0 {
@@ -182,9 +182,9 @@ func (r *Run) knownScopes(w recipe.Worker) (scopes []string, whole bool) {
 	return scopes, whole
 }
 
-// there reports whether an input of a worker is made: no worker has still to make it, or
+// inputMade reports whether an input of a worker is made: no worker has still to make it, or
 // makes it again when an issue is fixed.
-func (r *Run) there(w recipe.Worker, input string) bool {
+func (r *Run) inputMade(w recipe.Worker, input string) bool {
 	key := [2]string{w.Name, input}
 	makers, known := r.makers[key]
 	if !known {
@@ -195,15 +195,15 @@ func (r *Run) there(w recipe.Worker, input string) bool {
 		r.makers[key] = makers
 	}
 	for _, maker := range makers {
-		if !r.passed[maker] || !r.beyond() && slices.Contains(r.Recipe.States[run.Fixing], maker) {
+		if !r.passed[maker] || !r.pastFixing() && slices.Contains(r.Recipe.States[run.Fixing], maker) {
 			return false
 		}
 	}
 	return true
 }
 
-// beyond reports whether nothing is mended any more.
-func (r *Run) beyond() bool {
+// pastFixing reports whether nothing is mended any more.
+func (r *Run) pastFixing() bool {
 	all := run.States()
 	return slices.Index(all, r.state) >= slices.Index(all, run.ReadyForPR)
 }
@@ -226,7 +226,7 @@ func (r *Run) checkSize(w recipe.Worker, e *attempt, in []Input) error {
 	return nil
 }
 
-// measure says how much an item would be given, and whether that is too much. With partly what
+// measure returns the size of what an item would be given, and whether that is too much. With partly what
 // is not there yet is empty.
 func (r *Run) measure(w recipe.Worker, e *attempt, partly bool) (OversizedItem, bool) {
 	c := OversizedItem{Worker: w.Name, Scope: e.scope, Model: r.model(w)}
@@ -239,7 +239,7 @@ func (r *Run) measure(w recipe.Worker, e *attempt, partly bool) (OversizedItem, 
 	}
 	prompt, err := r.prompt(w, e, read)
 	if err != nil {
-		return c, false // whoever claims it says so
+		return c, false // reported when it is claimed
 	}
 	size := len(r.Recipe.Brief) + len(r.Recipe.Agents[w.Agent].Prompt) + len(prompt) + len(r.assignment(w, e, r.task(w, e)))
 	c.Tokens = int64(size) / bytesOfToken
@@ -250,7 +250,7 @@ func (r *Run) measure(w recipe.Worker, e *attempt, partly bool) (OversizedItem, 
 func (r *Run) readKnown(w recipe.Worker, e *attempt) func(string) ([]byte, error) {
 	there := map[string]bool{}
 	for _, in := range w.Inputs {
-		if r.there(w, in) {
+		if r.inputMade(w, in) {
 			there[r.expand(in, e.scope)] = true
 		} else {
 			e.inputs = append(e.inputs, Input{Path: r.expand(in, e.scope)}) // also a folder: nothing is below it yet
