@@ -35,22 +35,6 @@ func BenchmarkLedgerUpdateAgainstBareWrite(b *testing.B) {
 	shown(b, "ledger: one update of 50 entries", "ms", ours.at(0.5)/1e6)
 }
 
-// A ledger of 5,000 entries is still updated at once.
-func BenchmarkLedgerOfFiveThousandEntries(b *testing.B) {
-	l := newBook(b, 5000)
-	var spawns, reads times
-	n := 0
-	for b.Loop() {
-		for range scaled(100) {
-			n++
-			spawns.of(func() { l.update(b, n) })
-			reads.of(func() { must[ledger.View](b)(l.Read(b.Context())) })
-		}
-	}
-	atMost(b, "ledger: one update of 5,000 entries", "ms", spawns.at(0.5)/1e6, 50)
-	atMost(b, "ledger: reading 5,000 entries", "ms", reads.at(0.5)/1e6, 50)
-}
-
 // book is a ledger in which one agent in turn starts and ends, so that its size stays.
 type book struct {
 	*ledger.Folder

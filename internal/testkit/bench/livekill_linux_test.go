@@ -9,7 +9,6 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"sync"
 	"syscall"
 	"testing"
 
@@ -37,55 +36,6 @@ func family(b *testing.B, s *store.Store, n int) []id.Agent {
 		}
 	}
 	return out
-}
-
-// A cascade ends 10,000 live agents, whatever they do.
-func BenchmarkCascadeKillOfLiveAgents(b *testing.B) {
-	for _, c := range []struct {
-		name string
-		busy bool
-	}{{"idle", false}, {"waiting for their models", true}} {
-		b.Run(c.name, func(b *testing.B) {
-			s, _ := engines[0].make(b)
-			var asked sync.WaitGroup
-			silent := llm.Func(func(ctx context.Context, _ llm.Request) iter.Seq[llm.Event] {
-				return func(yield func(llm.Event) bool) {
-					if !yield(llm.Event{Type: llm.Sent, Sent: llm.Bytes{Path: "/silent"}}) {
-						return
-					}
-					asked.Done()
-					<-ctx.Done()
-					yield(llm.Fail(llm.Ended(ctx)))
-				}
-			})
-			var took times
-			for b.Loop() {
-				agents := family(b, s, scaled(10_000))
-				model := instant
-				if c.busy {
-					model = silent
-				}
-				k := start(b, ports(s, model))
-				if c.busy {
-					asked.Add(len(agents))
-					for _, a := range agents {
-						must[*kernel.Turn](b)(k.Exec(b.Context(), a, kernel.Prompt{Text: "Go on."}))
-					}
-					asked.Wait()
-				} else {
-					atOnce(b, k, agents)
-				}
-				took.of(func() {
-					done := must[registry.Killed](b)(k.Kill(b.Context(), registry.Kill{Agent: agents[0], Cascade: true, Reason: "enough"}))
-					if len(done.Victims) != len(agents) {
-						b.Fatalf("killed %d of %d", len(done.Victims), len(agents))
-					}
-				})
-				k.Stop()
-			}
-			atMost(b, "SQLite: cascade kill of 10,000 live agents, "+c.name, "s", took.at(0.5)/1e9, 2)
-		})
-	}
 }
 
 // stubborn is a command whose processes do not want to end: they ignore the polite

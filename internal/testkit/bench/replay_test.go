@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"ramet/internal/base/id"
-	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
 	"ramet/internal/store"
 )
@@ -57,29 +56,6 @@ func BenchmarkReplayAgainstBareDriver(b *testing.B) {
 		atMost(b, e.name+": replay of 100,000 messages / bare driver", "", ours.at(0.5)/theirs.at(0.5), 1.5)
 		shown(b, e.name+": messages replayed", "/s", float64(size)/ours.at(0.5)*1e9)
 	})
-}
-
-// Memory of a replay grows with the context only: not with what lies behind a
-// clear, and not faster than the messages.
-func BenchmarkReplayMemory(b *testing.B) {
-	s, _ := engines[0].make(b)
-	few, size := child(b, s), scaled(10_000)
-	fill(b, s, few, size)
-	walled, many := child(b, s), child(b, s)
-	fill(b, s, walled, 9*size)
-	_, err := s.Append(b.Context(), walled, agent.Passing(), history.NewClear())
-	check(b, err)
-	fill(b, s, walled, size)
-	fill(b, s, many, 10*size)
-	var alone, behind, tenfold float64
-	for b.Loop() {
-		alone = allocated(func() { replay(b, s, few, size) })
-		behind = allocated(func() { replay(b, s, walled, size) })
-		tenfold = allocated(func() { replay(b, s, many, 10*size) })
-	}
-	atMost(b, "SQLite: bytes allocated by a replay of 10,000 messages behind 90,000 cleared / without", "", behind/alone, 1.05)
-	atMost(b, "SQLite: bytes allocated by a replay, per message, of 100,000 / of 10,000", "", tenfold/10/alone, 1.5) // a list that doubles
-	shown(b, "SQLite: bytes allocated by a replay, per message", "bytes", tenfold/float64(10*size))
 }
 
 // allocated is how many bytes f allocates.

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"testing"
 	"time"
 
@@ -115,15 +114,6 @@ func finished(events []event) []int {
 	return out
 }
 
-func countOf(events []event, kind string) (n int) {
-	for _, e := range events {
-		if e.Type == kind {
-			n++
-		}
-	}
-	return n
-}
-
 // An item costs little, the ten-thousandth no more than the first, in time and memory.
 func BenchmarkRunItems(b *testing.B) {
 	sh := newShell(b, "-tags", probe.Tag) // its model is a script
@@ -157,39 +147,4 @@ func lastToFirst(events []event) float64 {
 	tenth := len(ends) / 10
 	at := func(i int) time.Time { return events[ends[i]].TS }
 	return float64(at(len(ends)-1).Sub(at(len(ends)-1-tenth))) / float64(at(tenth).Sub(at(0)))
-}
-
-// Killed ten items before its end, a run of a thousand goes on at once, and does nothing
-// again.
-func BenchmarkRunResume(b *testing.B) {
-	sh := newShell(b, "-tags", probe.Tag) // its model is a script
-	n := max(30, scaled(1_000))
-	whole := newProject(b, sh, n)
-	whole.carry(b, n+2, whole.start()...)
-	ends := finished(whole.events(b))
-	last := ends[len(ends)-1-10] + 1 // so many events
-	var walls []float64
-	for b.Loop() {
-		p := newProject(b, sh, n)
-		killed := exec.CommandContext(b.Context(), p.binary, p.start()...)
-		killed.Dir, killed.Env = p.project, append(p.env(), "RAMET_TEST_DIE_AFTER="+strconv.Itoa(last))
-		if err := killed.Run(); killed.ProcessState == nil || killed.ProcessState.Exited() {
-			b.Fatalf("it was not killed: %v", err)
-		}
-		before := p.events(b)
-		open := countOf(before, "WORK_ITEM_STARTED") - countOf(before, "WORK_ITEM_FINISHED")
-		got := p.carry(b, n+2+open, "run", "resume", "r", "--model", "script/"+p.script)
-		walls = append(walls, got.Wall.Seconds())
-		after := p.events(b)
-		asked := countOf(after, "LLM_CALL_STARTED") + countOf(after, "LLM_CACHE_HIT")
-		switch {
-		case countOf(after, "WORK_ITEM_FINISHED") != n+2:
-			b.Fatalf("%d items were finished", countOf(after, "WORK_ITEM_FINISHED"))
-		case countOf(after, "INPUTS_CLONED") != 1:
-			b.Fatal("it was cloned again")
-		case asked > n+1+open:
-			b.Fatalf("%d calls, %d items were open", asked, open)
-		}
-	}
-	atMost(b, "`ramet run resume` of 1,000 items at the last 10, wall", "s", middle(walls), 2)
 }

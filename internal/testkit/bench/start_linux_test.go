@@ -1,84 +1,13 @@
 package bench
 
 import (
-	"bytes"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"testing"
 )
-
-// What packages may do before main: of ours any, ours together, in milliseconds.
-const (
-	anyInit = 0.3
-	allInit = 2
-)
-
-// Nothing of ours is built before it is used: every command is a hook or a step of
-// somebody's script. A busy machine makes any init slow once; the fastest of twenty starts
-// is what it costs.
-func BenchmarkInits(b *testing.B) {
-	sh := newShell(b)
-	fastest := map[string]float64{}
-	for b.Loop() {
-		for range 20 {
-			for name, took := range sh.initsOfEach(b) {
-				if before, ok := fastest[name]; !ok || took < before {
-					fastest[name] = took
-				}
-			}
-		}
-	}
-	var ours, theirs, slowest float64
-	for name, took := range fastest {
-		if !strings.HasPrefix(name, "ramet/") {
-			theirs += took
-			continue
-		}
-		ours, slowest = ours+took, max(slowest, took)
-		if took > anyInit && scale == 1 {
-			b.Errorf("init of %s takes %.2f ms of every start, more than %g: build it when it is used first (package late)", name, took, anyInit)
-		}
-	}
-	if ours > allInit && scale == 1 {
-		b.Errorf("inits of ours take %.2f ms of every start together, more than %d", ours, allInit)
-	}
-	atMost(b, "inits of ours: the slowest", "ms", slowest, anyInit)
-	atMost(b, "inits of ours: all", "ms", ours, allInit)
-	shown(b, "inits of libraries: all", "ms", theirs)
-	byTime := slices.SortedFunc(maps.Keys(fastest), func(x, y string) int { return int(1e6 * (fastest[y] - fastest[x])) })
-	for _, name := range byTime {
-		if !strings.HasPrefix(name, "ramet/") && fastest[name] >= 0.1 {
-			shown(b, "inits of libraries: "+name, "ms", fastest[name])
-		}
-	}
-}
-
-// initsOfEach starts the binary once: what each package did before main, in milliseconds.
-func (s *shell) initsOfEach(b *testing.B) map[string]float64 {
-	b.Helper()
-	c := exec.CommandContext(b.Context(), s.binary, "version")
-	c.Env = append(os.Environ(), "GODEBUG=inittrace=1")
-	var errs bytes.Buffer
-	c.Stderr = &errs
-	check(b, c.Run())
-	took := map[string]float64{}
-	for line := range strings.Lines(errs.String()) {
-		// init internal/bytealg @0.008 ms, 0 ms clock, 0 bytes, 0 allocs
-		if f := strings.Fields(line); len(f) > 5 && f[0] == "init" {
-			took[f[1]] = must[float64](b)(strconv.ParseFloat(f[4], 64))
-		}
-	}
-	if len(took) == 0 {
-		b.Fatalf("the trace names no package:\n%s", errs.Bytes())
-	}
-	return took
-}
 
 // shot is a command that begins, does one thing, and ends.
 type shot struct {
