@@ -163,12 +163,12 @@ func (s letters) Send(ctx context.Context, m registry.Send) (mail.Letter, error)
 			return err
 		}
 		salt := chain.NewSalt()
-		post := Statement{`INSERT INTO mail (id, number, from_uuid, to_uuid, body, salt, created_at, in_reply_to, who, face)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, []any{out.ID, out.Number, null(originOf(m.From, m.About)), string(m.To), m.Body, salt[:],
+		post := Statement{Query: `INSERT INTO mail (id, number, from_uuid, to_uuid, body, salt, created_at, in_reply_to, who, face)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`, Args: []any{out.ID, out.Number, null(originOf(m.From, m.About)), string(m.To), m.Body, salt[:],
 			now, null(out.InReplyTo), out.Who, out.Face}}
 		tell := s.d.Announce(registry.RingMail, m.To)
 		if !m.From.Keeps() {
-			return s.finish(ctx, tx, append([]Statement{post}, tell...))
+			return s.d.Run(ctx, tx, append([]Statement{post}, tell...), true)
 		}
 		from, p, err := s.admit(ctx, tx, m.From, m.Claim, 1)
 		if err != nil {

@@ -15,7 +15,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"ramet/internal/base/fault"
@@ -56,13 +55,9 @@ type Dialect interface {
 	// Backwards ends a SELECT of entries of one agent, newest first: the condition that they are its own (an expression), and
 	// above and up to certain ids, whatever else is wanted of them, and the order. What has a limit behind it reads no more of them.
 	Backwards(agent, above, upTo, wanted string) string
-	// Run carries out statements that write different rows, in any order; where
-	// the database is far away, in few round trips. What Announce made may come
-	// last.
-	Run(ctx context.Context, tx Tx, statements []Statement) error
-	// Finish is Run of the last statements of a transaction. ended: it was committed with
-	// them; otherwise that is still to do.
-	Finish(ctx context.Context, tx Tx, statements []Statement) (ended bool, err error)
+	// Run carries out statements in their order; where the database is far away, in one round trip. last says that only
+	// the commit follows, which may be done with them.
+	Run(ctx context.Context, tx Tx, statements []Statement, last bool) error
 	// LockBlobs keeps others from naming blobs until the transaction ends, so
 	// that one can be dropped safely.
 	LockBlobs(ctx context.Context, tx Tx) error
@@ -90,10 +85,7 @@ type Dialect interface {
 }
 
 // Statement is one that is carried out for its effect.
-type Statement struct {
-	Query string
-	Args  []any
-}
+type Statement = database.Statement
 
 // Store is a workspace in a database. It implements the ports of agent,
 // history, mail and registry and is safe for concurrent use.
@@ -107,7 +99,6 @@ type Store struct {
 type core struct {
 	reader
 	writer *sql.DB
-	ended  sync.Map // transactions that were committed with their last statements
 	close  func() error
 }
 
@@ -153,12 +144,7 @@ func (s *core) once(ctx context.Context, fn func(Tx) error) error {
 		return err
 	}
 	defer tx.Rollback() // after a commit this does nothing
-	err = fn(tx)
-	if _, ended := s.ended.LoadAndDelete(tx); ended {
-		tx.Commit() // it is committed: a cancelled context does not change that
-		return nil
-	}
-	if err != nil {
+	if err := fn(tx); err != nil {
 		return err
 	}
 	return tx.Commit()
@@ -273,5 +259,5 @@ func (s *Store) Call(ctx context.Context, r registry.Ring) (bool, error) {
 	if len(said) == 0 {
 		return false, nil
 	}
-	return true, s.write(ctx, "ring", func(tx Tx) error { return s.d.Run(ctx, tx, said) })
+	return true, s.write(ctx, "ring", func(tx Tx) error { return s.d.Run(ctx, tx, said, true) })
 }

@@ -141,28 +141,19 @@ func (p *writer) flush(ctx context.Context, agents ...*agent.Agent) error {
 		p.update(a)
 	}
 	p.put = append(p.put, p.tell...)
-	return p.s.finish(ctx, p.tx, p.put)
-}
-
-// finish carries out the last statements of a transaction.
-func (s *core) finish(ctx context.Context, tx Tx, statements []Statement) error {
-	ended, err := s.d.Finish(ctx, tx, statements)
-	if ended {
-		s.ended.Store(tx, true)
-	}
-	return err
+	return p.s.d.Run(ctx, p.tx, p.put, true)
 }
 
 // send carries out what was put off.
 func (p *writer) send(ctx context.Context) error {
 	put := p.put
 	p.put = nil
-	return p.s.d.Run(ctx, p.tx, put)
+	return p.s.d.Run(ctx, p.tx, put, false)
 }
 
 // later puts off a statement, so that few round trips carry many.
 func (p *writer) later(query string, args ...any) {
-	p.put = append(p.put, Statement{query, args})
+	p.put = append(p.put, Statement{Query: query, Args: args})
 }
 
 // chunk limits how many rows go into one INSERT: enough to make statements rare,

@@ -178,19 +178,19 @@ func (p Patience) Fault(err error) error {
 // their context, which a caller that asks something with that context learns anyway.
 type Tx struct {
 	*sql.Conn
-	tx   driver.Tx
+	tx   *transaction
 	over bool
 }
 
-// Begin begins a transaction.
+// Begin begins a transaction, which goes to the server with its first statement.
 func Begin(ctx context.Context, db *sql.DB) (*Tx, error) {
 	conn, err := db.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
 	t := &Tx{Conn: conn}
-	err = conn.Raw(func(session any) (err error) {
-		t.tx, err = session.(driver.ConnBeginTx).BeginTx(ctx, driver.TxOptions{})
+	err = conn.Raw(func(s any) (err error) {
+		t.tx, err = s.(*session).later(ctx)
 		return err
 	})
 	if err != nil {
@@ -200,13 +200,28 @@ func Begin(ctx context.Context, db *sql.DB) (*Tx, error) {
 	return t, nil
 }
 
+// Statement is one that is carried out for its effect.
+type Statement struct {
+	Query string
+	Args  []any
+}
+
+// Run carries out statements in one round trip, and commits the transaction with them if last is set; then only Commit
+// follows.
+func (t *Tx) Run(ctx context.Context, statements []Statement, last bool) error {
+	return t.Conn.Raw(func(any) error {
+		_, err := t.tx.run(ctx, statements, last)
+		return err
+	})
+}
+
 // Commit ends it.
-func (t *Tx) Commit() error { return t.end(driver.Tx.Commit) }
+func (t *Tx) Commit() error { return t.end((*transaction).Commit) }
 
 // Rollback undoes it. After its end it does nothing.
-func (t *Tx) Rollback() error { return t.end(driver.Tx.Rollback) }
+func (t *Tx) Rollback() error { return t.end((*transaction).Rollback) }
 
-func (t *Tx) end(as func(driver.Tx) error) error {
+func (t *Tx) end(as func(*transaction) error) error {
 	if t.over {
 		return sql.ErrTxDone
 	}

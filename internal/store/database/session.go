@@ -4,12 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
@@ -22,9 +21,9 @@ type session struct {
 	life   string
 	writes bool         // a transaction that writes is open
 	reads  bool         // one that does not is
-	open   *transaction // that writes
-	level  string       // of isolation, of the one that reads
-	asked  []*question  // in that one
+	first  *transaction // goes to the server with its first statement; nil: none does
+	level  string       // of isolation
+	asked  []*question  // in the transaction that reads
 	used   time.Time
 }
 
@@ -59,7 +58,7 @@ func (s *session) ResetSession(ctx context.Context) error {
 	if s.used.UnixNano() < s.of.dead.Load() {
 		return driver.ErrBadConn
 	}
-	s.writes, s.reads, s.open = false, false, nil
+	s.writes, s.reads, s.first = false, false, nil
 	s.wire.ask(&manner{silence: seconds(5), tell: func() { s.of.tell(ctx) }})
 	err := s.Conn.ResetSession(ctx)
 	if err != nil && ctx.Err() == nil {
@@ -71,23 +70,12 @@ func (s *session) ResetSession(ctx context.Context) error {
 // ExecContext implements driver.ExecerContext.
 func (s *session) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	s.asks(ctx)
-	if t := s.open; t != nil {
-		switch {
-		case t.ended:
-			return nil, errOver
-		case !t.begun && len(args) == 0:
-			if err := t.begin(ctx); err != nil {
-				return nil, err
-			}
-		case !t.begun || isLast(ctx):
-			return t.exec(ctx, query, valuesOf(args))
-		}
+	if t := s.first; t != nil {
+		n, err := t.run(ctx, []Statement{{query, valuesOf(args)}}, false)
+		return driver.RowsAffected(n), err
 	}
 	return s.Conn.ExecContext(ctx, query, args)
 }
-
-// errOver is the error of a statement behind the last one.
-var errOver = errors.New("the transaction was committed with its last statement")
 
 func valuesOf(args []driver.NamedValue) []any {
 	out := make([]any, len(args))
@@ -102,9 +90,7 @@ func valuesOf(args []driver.NamedValue) []any {
 // before there is anything of an answer, and by reread after that and in transactions that only read.
 func (s *session) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	s.asks(ctx)
-	if t := s.open; t != nil && t.ended {
-		return nil, errOver
-	} else if t != nil && !t.begun {
+	if t := s.first; t != nil {
 		return t.query(ctx, query, valuesOf(args))
 	}
 	rows, err := s.Conn.QueryContext(ctx, query, args)
@@ -134,7 +120,7 @@ func (s *session) QueryContext(ctx context.Context, query string, args []driver.
 // may be busy with that.
 const idleReader = "10min"
 
-// BeginTx implements driver.ConnBeginTx. One that writes costs no round trip of its own.
+// BeginTx implements driver.ConnBeginTx.
 func (s *session) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, error) {
 	if s.Conn.Conn().IsClosed() {
 		return nil, driver.ErrBadConn
@@ -143,21 +129,44 @@ func (s *session) BeginTx(ctx context.Context, o driver.TxOptions) (driver.Tx, e
 	if err != nil {
 		return nil, err
 	}
-	s.writes = !o.ReadOnly // what the server may be silent for depends on it
-	t := &transaction{session: s, ctx: ctx, level: level, begun: o.ReadOnly}
-	if !o.ReadOnly {
-		s.open = t // it begins with its first statement
-		return t, nil
+	s.writes, s.level, s.asked = !o.ReadOnly, level, nil // what the server may be silent for depends on writes
+	t := &transaction{session: s, ctx: ctx}
+	if o.ReadOnly {
+		err = s.beginReading(ctx)
+	} else {
+		err = t.begin(ctx)
 	}
-	s.level, s.asked = level, nil
-	if err := s.beginReading(ctx); err != nil {
+	if err != nil {
 		if Lost(err) && ctx.Err() == nil {
 			err = driver.ErrBadConn // nothing was done yet
 		}
 		return nil, err
 	}
-	s.reads = true
+	s.reads = o.ReadOnly
 	return t, nil
+}
+
+// later begins a transaction that writes, with its first statement.
+func (s *session) later(ctx context.Context) (*transaction, error) {
+	if s.Conn.Conn().IsClosed() {
+		return nil, driver.ErrBadConn
+	}
+	s.writes, s.level = true, ""
+	s.first = &transaction{session: s, ctx: ctx}
+	return s.first, nil
+}
+
+// begin begins a transaction that writes, and learns its number.
+func (t *transaction) begin(ctx context.Context) error {
+	t.asks(ctx)
+	got, err := t.plain(ctx, "begin"+t.level+"; "+t.askNumber())
+	if err != nil {
+		return err
+	}
+	if t.id = got.rows[0][0]; t.life == "" {
+		t.life = got.rows[0][1]
+	}
+	return nil
 }
 
 // beginReading begins a transaction that only reads.
@@ -217,24 +226,52 @@ func execPlain(ctx context.Context, conn *pgx.Conn, text string) (out answer, er
 type transaction struct {
 	*session
 	ctx   context.Context
-	level string // of isolation
-	begun bool   // the server knows of it
-	ended bool   // it was committed with its last statement
-	id    string // by which the server knows it; empty: it only reads, or has not begun
+	ended bool   // it was committed with its last statements
+	id    string // by which the server knows it; empty: it only reads
 }
 
-// Commit implements driver.Tx. Once it is asked for, it is not cancelled any more: no process
-// would know what came of it.
-func (t *transaction) Commit() error {
-	defer t.over()
-	if !t.begun || t.ended {
-		return nil // nothing was asked, or all is done
-	}
-	ctx := context.WithoutCancel(t.ctx)
+// run carries out statements in one round trip, and commits the transaction with them if last is set. It returns how many rows
+// the last of them changed.
+func (t *transaction) run(ctx context.Context, statements []Statement, last bool) (int64, error) {
 	t.asks(ctx)
-	got, err := t.plain(ctx, "commit")
+	b := &pgx.Batch{}
+	opens := t.opens(b)
+	for _, s := range statements {
+		b.Queue(s.Query, s.Args...)
+	}
+	if last {
+		b.Queue("commit")
+		ctx = context.WithoutCancel(ctx) // or its outcome would be unknown
+	}
+	results := t.Conn.Conn().SendBatch(ctx, b)
+	var tag pgconn.CommandTag
+	var err error
+	if opens {
+		err = t.opened(results)
+	}
+	for range statements {
+		if err == nil {
+			tag, err = results.Exec()
+		}
+	}
+	changed := tag.RowsAffected()
+	if last && err == nil {
+		tag, err = results.Exec()
+	}
+	if cerr := results.Close(); err == nil {
+		err = cerr
+	}
+	if last {
+		err = t.committed(tag.String(), err)
+		t.ended = err == nil
+	}
+	return changed, err
+}
+
+// committed returns what came of a commit, by the answer to it.
+func (t *transaction) committed(tag string, err error) error {
 	switch {
-	case err == nil && strings.HasPrefix(got.tag, "ROLLBACK"):
+	case err == nil && tag == "ROLLBACK":
 		return &Undone{pgx.ErrTxCommitRollback}
 	case t.reads && Lost(err):
 		return nil // there was nothing to commit
@@ -244,10 +281,23 @@ func (t *transaction) Commit() error {
 	return t.judge(err)
 }
 
+// Commit implements driver.Tx. Once it is asked for, it is not cancelled any more: no process
+// would know what came of it.
+func (t *transaction) Commit() error {
+	defer t.over()
+	if t.ended || t.first == t {
+		return nil // all is done, or nothing was asked
+	}
+	ctx := context.WithoutCancel(t.ctx)
+	t.asks(ctx)
+	got, err := t.plain(ctx, "commit")
+	return t.committed(got.tag, err)
+}
+
 // Rollback implements driver.Tx. Where it cannot be said, the end of the connection says it.
 func (t *transaction) Rollback() error {
 	defer t.over()
-	if t.Conn.Conn().IsClosed() || !t.begun || t.ended {
+	if t.Conn.Conn().IsClosed() || t.ended || t.first == t {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), time.Second)
@@ -259,4 +309,4 @@ func (t *transaction) Rollback() error {
 	return nil
 }
 
-func (t *transaction) over() { t.writes, t.reads, t.open, t.asked = false, false, nil, nil }
+func (t *transaction) over() { t.writes, t.reads, t.first, t.asked = false, false, nil, nil }

@@ -6,9 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -94,74 +92,16 @@ func (d *dialect) Backwards(agent, above, upTo, wanted string) string {
 	return `(agent_uuid, id) > (` + agent + `, ` + above + `) AND (agent_uuid, id) <= (` + agent + `, ` + upTo + `)` + wanted + ` ORDER BY agent_uuid DESC, id DESC`
 }
 
-// fewStatements go in one round trip, as one statement; more would be planned
-// longer than they take.
-const fewStatements = 5
-
-func (d *dialect) Run(ctx context.Context, tx store.Tx, statements []store.Statement) error {
-	if len(statements) > 1 && len(statements) <= fewStatements {
-		statements = []store.Statement{joinStatements(statements)}
+func (d *dialect) Run(ctx context.Context, tx store.Tx, statements []store.Statement, last bool) error {
+	if t, ok := tx.(*database.Tx); ok {
+		return t.Run(ctx, statements, last)
 	}
-	for i, s := range statements {
-		one := ctx
-		if i < len(statements)-1 {
-			one = database.More(ctx)
-		}
-		if _, err := tx.ExecContext(one, s.Query, s.Args...); err != nil {
+	for _, s := range statements { // while the tables are made
+		if _, err := tx.ExecContext(ctx, s.Query, s.Args...); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// Finish sends the commit with the last statement.
-func (d *dialect) Finish(ctx context.Context, tx store.Tx, statements []store.Statement) (bool, error) {
-	err := d.Run(database.Last(ctx), tx, statements)
-	return err == nil, err
-}
-
-// joinStatements makes all but the last part of a WITH. Parts that write are carried out
-// whether anybody reads them or not; one that only selects must be the last.
-func joinStatements(statements []store.Statement) store.Statement {
-	out := store.Statement{Query: withClause(statements)}
-	for _, s := range statements {
-		out.Args = append(out.Args, s.Args...)
-	}
-	return out
-}
-
-func withClause(statements []store.Statement) string {
-	var query strings.Builder
-	before, last := 0, len(statements)-1
-	for i, s := range statements {
-		switch {
-		case i == 0:
-			query.WriteString("WITH s0 AS (")
-		case i < last:
-			fmt.Fprintf(&query, "), s%d AS (", i)
-		default:
-			query.WriteString(") ")
-		}
-		query.WriteString(renumber(s.Query, before))
-		before += len(s.Args)
-	}
-	return query.String()
-}
-
-// renumber moves the placeholders of a statement behind those of others.
-func renumber(query string, by int) string {
-	if by == 0 {
-		return query
-	}
-	var out strings.Builder
-	parts := strings.Split(query, "$")
-	out.WriteString(parts[0])
-	for _, part := range parts[1:] {
-		digits := len(part) - len(strings.TrimLeft(part, "0123456789"))
-		n, _ := strconv.Atoi(part[:digits]) // our own statements hold no other $
-		fmt.Fprintf(&out, "$%d%s", n+by, part[digits:])
-	}
-	return out.String()
 }
 
 func (d *dialect) Bytes() string { return "BYTEA" }

@@ -87,18 +87,13 @@ func (d *dialect) Backwards(agent, above, upTo, wanted string) string {
 	return `agent_uuid = ` + agent + ` AND id > ` + above + ` AND id <= ` + upTo + wanted + ` ORDER BY id DESC`
 }
 
-func (d *dialect) Run(ctx context.Context, tx store.Tx, statements []store.Statement) error {
+func (d *dialect) Run(ctx context.Context, tx store.Tx, statements []store.Statement, _ bool) error {
 	for _, s := range statements {
 		if _, err := tx.ExecContext(ctx, s.Query, s.Args...); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// Finish leaves the commit to the caller: the database is in this process.
-func (d *dialect) Finish(ctx context.Context, tx store.Tx, statements []store.Statement) (bool, error) {
-	return false, d.Run(ctx, tx, statements)
 }
 
 func (d *dialect) LockBlobs(context.Context, store.Tx) error { return nil }
