@@ -58,7 +58,7 @@ type RestorePlan struct {
 	Note json.RawMessage
 }
 
-// RestoreWish says what is to be restored.
+// RestoreWish selects the files to restore.
 type RestoreWish struct {
 	Root     string
 	From, To chain.Hash // as it is; as it shall be

@@ -34,7 +34,7 @@ type Log interface {
 	Close() error
 }
 
-// Tail is what a crash left after the last whole line of a log.
+// Tail describes the bytes that a crash left after the last whole line of a log.
 type Tail struct {
 	Line   int64 `json:"line"` // the one that it would be
 	Offset int64 `json:"offset"`

@@ -181,7 +181,7 @@ func (r *reader) hunk(s string) error {
 	return nil
 }
 
-// samePath is the path in "a/x b/x". Where the two differ, other lines name it; then it is "".
+// samePath returns the path in "a/x b/x", or "" if the two differ: then other lines name it.
 func samePath(s string) (string, error) {
 	if strings.HasPrefix(s, `"`) || strings.HasSuffix(s, `"`) {
 		// Quoted: the second of the two is at the end, quoted or not.

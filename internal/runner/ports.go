@@ -21,7 +21,7 @@ type Attempt struct {
 	// Inputs are files by their paths in the run's folder; contents are fetched by hash.
 	Inputs []Input `json:"inputs"`
 	Task   Task    `json:"task"`
-	// Parallel is how many items of the run one host may do at once; 0: any number.
+	// Parallel limits the items of the run that one host works on at once; 0 is no limit.
 	Parallel int `json:"parallel,omitempty"`
 }
 

@@ -90,7 +90,7 @@ func (p *RunLimiter) forget(runID string, l *runSlots) {
 	}
 }
 
-// Serve is ServeAttempt within the limit of its run.
+// Serve calls ServeAttempt within the limit of the run.
 func (p *RunLimiter) Serve(ctx context.Context, j Enqueued, host string, d Orchestrator, s Executor) error {
 	if err := p.acquire(ctx, j.RunID); err != nil {
 		return err

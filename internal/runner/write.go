@@ -81,7 +81,7 @@ func (r *Run) append(ctx context.Context, records ...Record) error {
 	return err
 }
 
-// share is append, and shares the write with concurrent callers: mu, which the caller holds, is released meanwhile.
+// share appends records in one write with those of concurrent callers. It releases mu, which the caller holds, meanwhile.
 func (r *Run) share(ctx context.Context, records ...Record) error {
 	return r.await(ctx, r.writing.stage(records...))
 }

@@ -177,7 +177,7 @@ func (c *Conn) Read(in io.Reader) {
 	c.calls = nil
 }
 
-// maxHead is how much is kept of a line that is too long.
+// maxHead limits the part that is kept of a line that is too long.
 const maxHead = 4 << 10
 
 // readLine reads a line, without its end.

@@ -72,8 +72,8 @@ type Tree struct {
 	Cwd     string   // where in it the child works; only from Make
 	Left    bool     // the parent has changes that are not committed, and not here; only from Make
 	Missing []string // the names of those changes
-	// Brought gives how many files came from the parent that are not committed there; whoever
-	// brought them says so.
+	// Brought counts the files copied from the parent that are not committed there; the caller that copied
+	// them sets it.
 	Brought int
 	Gone    bool // the folder is not there any more; only from List
 }

@@ -56,8 +56,8 @@ func markProgram(m Mark) program {
 	return p
 }
 
-// bear lets this thread, and what it starts, bear a mark forever. Without the privilege to
-// do just that, the means to gain privileges are given up with it.
+// wear marks this thread and its child processes for good. Without the privilege to set a filter alone, it also
+// gives up the means to gain privileges.
 func (m Mark) wear() error {
 	p := markProgram(m)
 	err := p.install()

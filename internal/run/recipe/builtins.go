@@ -33,7 +33,7 @@ type role struct {
 	folder  bool   // all files below a folder do, too
 }
 
-// checkBuiltIn reports whether a path of a recipe is what a role means.
+// fits reports whether a path of a recipe matches the role.
 func (r role) fits(at string) bool {
 	folder, below := strings.CutSuffix(at, "/**")
 	switch {

@@ -26,8 +26,8 @@ func CheckConfig(text []byte) error {
 	return ValidateOutput("run_config", doc)
 }
 
-// Config is what a run was started with, as far as the engine needs it. The file may have
-// more.
+// Config holds the settings that a run was started with and that the engine needs. The file may contain
+// others.
 type Config struct {
 	Recipe  string             `yaml:"recipe"`                // its name
 	Text    string             `yaml:"recipe_text,omitempty"` // the recipe itself, as it was at the start

@@ -24,7 +24,7 @@ type Proof struct {
 	Artifacts   int    `json:"artifacts"`   // files that are what the log says
 	Unchecked   int    `json:"unchecked_artifacts"`
 	Removed     int    `json:"removed_files"` // taken away, as the log says
-	// Torn is what a crash left after the last line; nil: nothing.
+	// Torn describes the incomplete line that a crash left at the end; nil if there is none.
 	Torn *run.Tail `json:"torn_tail"`
 }
 

@@ -18,8 +18,8 @@ type loops struct{ begun chan struct{} }
 
 func newLoops(queues int) *loops { return &loops{make(chan struct{}, queues)} }
 
-// began is that line; other parts of River have loops too. A host does not begin to serve where a
-// newer River words it otherwise, which no test passes.
+// began matches that line; other parts of River have loops too. If a newer River logs something else, no host
+// begins to serve and the tests fail.
 const began = "producer: Run loop started"
 
 func (l *loops) Enabled(context.Context, slog.Level) bool { return true }

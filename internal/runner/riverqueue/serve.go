@@ -21,15 +21,15 @@ var (
 	// a notification.
 	cooldown = 5 * time.Millisecond
 	poll     = 500 * time.Millisecond
-	// settle is how long River's loops may take to begin once it has reported its start: they
+	// settle limits the time that River's loops take to begin once it has reported its start: they
 	// need no connection then.
 	settle = 5 * time.Second
 	// look is how often a host compares what River takes for its jobs with what it does.
 	look = 2 * time.Second
-	// stray is how long a job may be ours for River before it is done here, or after.
+	// stray limits the time that River may count a job as ours before or after this host works on it.
 	stray = 3 * time.Second
-	// hold is how long a job is kept that River handed out above the limit of all queues,
-	// and pause for how long it is given back then.
+	// hold is the time for which a job that exceeds the limit of all queues is kept,
+	// and pause the time for which it is then given back.
 	hold  = 100 * time.Millisecond
 	pause = time.Second
 	// rescue is after how long River ends rows that are cancelled and still being done.

@@ -31,11 +31,12 @@ type dialect struct {
 	readers  *sql.DB
 }
 
-// ForUpdate implements store.Dialect: a writing transaction is immediate and has the whole file.
+// Begin implements store.Dialect.
 func (d *dialect) Begin(ctx context.Context) (store.Transaction, error) {
 	return d.writer.BeginTx(ctx, nil)
 }
 
+// ForUpdate implements store.Dialect: a writing transaction is immediate and locks the whole file.
 func (d *dialect) ForUpdate() string { return "" }
 
 func (d *dialect) Now() string { return `CAST(unixepoch('now', 'subsec') * 1000000 AS INTEGER)` }

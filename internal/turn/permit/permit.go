@@ -89,7 +89,7 @@ type Policy struct {
 	// Boxed is told of the first rule that permits a command which runs confined all
 	// the same, at most once. nil: not reported.
 	Boxed func(a id.Agent, r Rule)
-	// Warn is told what went wrong beside a decision. nil: not reported.
+	// Warn receives an error that didn't change a decision; nil ignores it.
 	Warn func(a id.Agent, what string)
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
