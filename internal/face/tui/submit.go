@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
-
 )
 
 // submit sends what stands in the prompt.
