@@ -29,7 +29,7 @@ import (
 	"ramet/internal/store/sqlite"
 )
 
-// Stdio is where a process reads and writes.
+// Stdio holds the streams of a process.
 type Stdio struct {
 	In       io.Reader
 	Out, Err io.Writer

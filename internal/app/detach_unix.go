@@ -64,8 +64,8 @@ func detach(args []string, stdio Stdio) func(context.Context) (int, error) {
 	}
 }
 
-// leave is how a process in the background lets its user go: it gives the exit
-// code, and its output goes nowhere from then on.
+// leave returns a function that releases a background process from its user: it reports the exit code and discards all
+// later output.
 func leave(env func(string) string) func(int) {
 	if env(detached) == "" {
 		return nil

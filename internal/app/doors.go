@@ -73,7 +73,7 @@ func (d doors) around(ctx context.Context, a agent.Agent, p driver.Preset, env [
 	return out, nil
 }
 
-// upstream is where the user points a program; without a URL: at the vendor itself.
+// upstream returns the URL that the user configured for a program, or the vendor's own.
 func upstream(b driver.PresetBase, env []string) (gateway.Upstream, error) {
 	text, err := b.Address(env)
 	if err != nil || text == "" {

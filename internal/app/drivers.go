@@ -23,11 +23,11 @@ import (
 	"ramet/internal/runner"
 )
 
-// surroundings is what ramet puts around the program of one agent.
+// surroundings holds everything that ramet sets up around the program of one agent.
 type surroundings struct {
 	Env     []string     // addresses of vendors, which point at ramet; they count more than the user's
 	Servers []acp.Server // MCP servers that it is told of
-	// Wire is what its calls of models came to so far; nil: nobody counts them.
+	// Wire returns the total of its model calls so far; nil if they aren't counted.
 	Wire func(context.Context) gateway.Total
 	End  func() // is called when the program has ended; nil: nobody is told
 }
@@ -62,7 +62,7 @@ func (d *drivers) model(ref llm.Ref) (kernel.Model, bool, error) {
 			Offered: func(o driver.Offer) { _ = d.request.Programs().Offers().Keep(p.Name, o) }}, d.request.Store}}, true, nil // faces show less then
 }
 
-// named is what stands in the place of a model for an agent that this program drives.
+// named returns the placeholder model of an agent that this program drives.
 func (d *drivers) named(name string) (llm.Ref, error) {
 	ref := driver.Ref(name, "")
 	_, _, err := d.model(ref)
@@ -80,7 +80,7 @@ func (d *drivers) installed() []string {
 	return out
 }
 
-// program is how a preset is started for an agent.
+// program returns the command that starts a preset for an agent.
 func (d *drivers) program(p driver.Preset) *acp.Program {
 	return &acp.Program{Driver: p.Name, Version: version, Mode: p.Mode, Asks: p.AsksIn, Login: p.Login, Clean: d.request.Secrets.Own,
 		Setup: func(ctx context.Context, a agent.Agent, mode string) (acp.Setup, error) {
@@ -148,7 +148,7 @@ func (d *drivers) worksOnItem(a agent.Agent) (bool, error) {
 	return d.work.Belongs(a)
 }
 
-// folder is where the program of an agent works: that of its item, else the agent's own.
+// folder returns the working folder of an agent's program: that of its item, else the agent's own.
 func (d *drivers) folder(a agent.Agent) (string, error) {
 	item, err := d.worksOnItem(a)
 	if err != nil {
@@ -203,7 +203,7 @@ func (d *drivers) box(p driver.Preset, root string) (*sandbox.Box, error) {
 // end ends the program of an agent.
 func (d *drivers) end(a id.Agent) { d.pool.End(a) }
 
-// lookTime is how long a program may take to say who it is.
+// lookTime limits the time in which a program reports its version.
 const lookTime = 90 * time.Second // on a machine where everybody starts at once
 
 // knownDrivers lists the programs that can drive agents. With ask, those that are found say who they

@@ -169,8 +169,8 @@ func isBelow(path, folder string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// switchedOff is what tells Claude Code to load the user's settings alone. It reads no CLAUDE.md of the
-// project then, so that it is told the one that a person accepted.
+// switchedOff returns the settings with which Claude Code loads only the user's own. It then reads no CLAUDE.md of the
+// project, so it receives the one that a person accepted.
 func (d *drivers) switchedOff() (map[string]any, error) {
 	s, err := trust.Gate{Home: d.request.Home, Project: d.request.Place.Project}.Shelf()
 	if err != nil {
@@ -219,7 +219,7 @@ func (d *drivers) look(ctx context.Context, p driver.Preset, path string) (acp.G
 	return g, nil
 }
 
-// probe is how a program is started that is only asked who it is.
+// probe returns the setup with which a program is started only to report its version.
 func (d *drivers) probe(p driver.Preset) (acp.Setup, error) {
 	out := acp.Setup{Args: p.Command, Dir: d.request.Place.Project, Env: p.Environment(launch.EnvironmentFor(os.Environ()), os.Environ())}
 	if !p.Boxed("") {

@@ -17,11 +17,11 @@ import (
 	"ramet/internal/turn/tool"
 )
 
-// gitTime is how long git may take to say how a folder stands; then nothing is said of it.
+// gitTime limits the time for git to report the state of a folder; after it the state is left out.
 const gitTime = 500 * time.Millisecond
 
-// facts is what an agent should know of the place and the moment when its turn begins. The folder
-// is looked at beside the turn: git takes as long as everything else before the model is asked.
+// facts returns a function that collects what an agent should know of its folder and the time when its turn begins. It
+// looks at the folder while the turn starts: git takes as long as everything else before the model is asked.
 func facts(r request) func(context.Context, agent.Agent) kernel.Place {
 	return func(ctx context.Context, a agent.Agent) kernel.Place {
 		dir := a.Cwd
@@ -85,7 +85,7 @@ func builtBy(dir string) string {
 	return " (" + strings.Join(found, ", ") + ")"
 }
 
-// stands is how the folder stands to its repository.
+// stands describes the state of the folder in its repository.
 func stands(ctx context.Context, dir string) string {
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
@@ -99,7 +99,7 @@ func stands(ctx context.Context, dir string) string {
 	return fmt.Sprintf(", git branch %s, uncommitted files: %d", branch, changed)
 }
 
-// permitted is what may be done unasked, and what becomes of the rest.
+// permitted describes the calls that run without a question, and what happens to all others.
 func permitted(ctx context.Context, r request, a agent.Agent) string {
 	if a.Genesis == 0 { // it is not born yet: what holds for its parent will hold for it
 		a.ID = a.Parent

@@ -149,7 +149,7 @@ func (e *handovers) Over(ctx context.Context, runID string) error {
 
 func (e *handovers) Release(ctx context.Context, runID string) { e.post.Release(ctx, runID) }
 
-// settle says what becomes of the run in the database, when this process ends with it.
+// settle records in the database whether the run is over or can be resumed when this process ends.
 func (c *carrier) settle(ctx context.Context, over bool, failure error) error {
 	switch {
 	case c.hosts == nil:

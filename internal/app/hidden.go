@@ -16,8 +16,8 @@ import (
 	"ramet/internal/tools/hookprogram"
 )
 
-// hidden is what confined commands may not read: ramet's own folders and files, and what
-// the user's configuration names.
+// hidden returns the paths that confined commands may not read: ramet's own folders and files, and those named in the
+// user's configuration.
 func hidden(ws *session.Workspace) ([]string, error) {
 	settings, err := config.Path(os.Getenv)
 	if err != nil {
@@ -107,12 +107,11 @@ func databaseFiles(db string) []string {
 	return []string{db, db + "-wal", db + "-shm", db + "-journal", db + "-spare"}
 }
 
-// confinedCache is where confined commands of a project keep what compilers cache. What
-// one project's commands put there must not end up in the programs of another.
+// confinedCache returns the folder for compiler caches of a project's confined commands. Files of one project's commands
+// must not end up in the programs of another.
 func confinedCache(ws *session.Workspace) string {
 	return filepath.Join(ws.Home, "cache", "confined", config.WorkspaceName(ws.Place.Project))
 }
 
-// quarantine is where files go that a confined command left under a name that other
-// programs execute.
+// quarantine returns the folder for files that a confined command left under a name that other programs execute.
 func quarantine(ws *session.Workspace) string { return filepath.Join(ws.Home, "quarantine") }

@@ -19,9 +19,9 @@ import (
 	"ramet/internal/turn/tool"
 )
 
-// overlay is what stands before every conversation: the instructions of the user, and those
-// of the project in the text that a person accepted. It is asked for every turn, so that what
-// is accepted counts at once, and what is only written never does. The note tells people of it.
+// overlay returns the messages before every conversation: the instructions of the user, and those of the project as a
+// person accepted them. It is called for every turn, so accepted text counts at once and unaccepted text never does. The
+// note is for people.
 //
 // An agent that works on an item of a run has no skills, so it is told of none; of roles, if it forks.
 func overlay(r request, a agent.Agent, box tool.Box, window func(agent.Agent) int64, works bool) (out []llm.Message, note string, err error) {
@@ -66,8 +66,8 @@ func overlay(r request, a agent.Agent, box tool.Box, window func(agent.Agent) in
 	return out, note, nil
 }
 
-// skillBytes is how much an agent is told of skills that it did not read: a fiftieth of what
-// its model reads, which is some for one that nobody knows.
+// skillBytes limits the list of skills that an agent hasn't read: a fiftieth of its context window, and a minimum if the
+// window is unknown.
 func skillBytes(window int64) int {
 	const bytesOfToken, unknown = 4, 100_000
 	if window <= 0 {
@@ -76,7 +76,7 @@ func skillBytes(window int64) int {
 	return int(window * bytesOfToken / 50)
 }
 
-// told is what people should know of the instructions when a turn of another program begins.
+// told returns the note for people about the instructions of another program's turn.
 func told(r request, a agent.Agent, works bool) string {
 	if works {
 		return "" // nobody reads along
@@ -97,7 +97,7 @@ func told(r request, a agent.Agent, works bool) string {
 	return notes(c, words, k)
 }
 
-// notes is what people should know of all that is laid down.
+// notes returns the note for people about all instructions, roles and skills.
 func notes(c session.Charter, words kit.InstructionWords, k kit.Kit) string {
 	all := append(words.Notes[:len(words.Notes):len(words.Notes)], k.Notes...)
 	if found, err := c.Hooks(); err == nil {
@@ -115,7 +115,7 @@ type joining struct {
 	said map[string]bool // notes, guarded by mu
 }
 
-// of is what the calls of an agent bring with them.
+// of returns the messages that the calls of an agent add to its conversation.
 func (j *joining) of(a agent.Agent) loop.Join {
 	if j.request.NoTools {
 		return nil

@@ -268,7 +268,7 @@ func (m *models) named(name string, env *kernel.Environment) (kernel.Model, erro
 	return opened, nil
 }
 
-// window is how much the model of an agent reads, in tokens; 0: nobody knows.
+// window returns the context window of an agent's model in tokens; 0 if unknown.
 func (m *models) window(a agent.Agent) int64 {
 	opened, err := m.model(a, llm.Ref{})
 	if err != nil {
@@ -277,7 +277,7 @@ func (m *models) window(a agent.Agent) int64 {
 	return opened.Info.Context
 }
 
-// tokens are where those come from that take the place of a key; nil: from nowhere.
+// tokens returns the source of tokens that replace a key; nil if there is none.
 func tokens(v catalog.Vendor, a credential.Access) *dial.GoogleSource {
 	if !a.Key.IsZero() || a.TokenCommand == "" && !v.Google {
 		return nil
@@ -305,8 +305,7 @@ type tools struct {
 	request     request
 	environment func(agent.Agent) []string // of commands
 	hidden      []string                   // from confined commands
-	// window is how much the model of an agent reads, in tokens; 0: nobody knows. note tells
-	// people something.
+	// window returns the context window of an agent's model in tokens; 0 if unknown. note shows people a note.
 	window func(agent.Agent) int64
 	note   func(id.Agent, string)
 	jobs   *local.Jobs

@@ -73,5 +73,5 @@ func (g limitedGuard) Decide(ctx context.Context, spec tool.Spec, call tool.Call
 	return g.Guard.Decide(ctx, spec, call)
 }
 
-// ownPrefix is what programs put before the names of ramet's own tools.
+// ownPrefix matches the prefix that programs add to the names of ramet's own tools.
 var ownPrefix = text.Regexp(`^(mcp__)?ramet(__|_|/|\.)`)

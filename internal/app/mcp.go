@@ -66,8 +66,7 @@ func mcpServers(ws *session.Workspace) (out []mcp.Server, note string, err error
 	return out, accepted.Note, nil
 }
 
-// ourselves says that a server is this program, which a project names for other programs:
-// our own agents have its verbs as tools already.
+// ourselves reports whether a server of a project is this program: our own agents have its verbs as tools already.
 func ourselves(n mcp.Named) bool {
 	return filepath.Base(n.Command) == "ramet" && slices.Equal(n.Args, []string{"mcp", "serve"})
 }
@@ -229,7 +228,7 @@ func pool(ws *session.Workspace) (*mcp.Pool, string, error) {
 	return &mcp.Pool{Servers: servers, Cache: filepath.Join(ws.Home, "mcp"), Version: version}, note, nil
 }
 
-// serverPatience is how long a turn waits for servers of whose tools nothing is known yet.
+// serverPatience limits the time a turn waits for servers whose tools aren't known yet.
 const serverPatience = 30 * time.Second
 
 // served are the tools of MCP servers for a turn of an agent. If their definitions would take

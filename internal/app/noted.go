@@ -12,8 +12,7 @@ import (
 	"ramet/internal/telemetry/outbox"
 )
 
-// noteOf is what ramet's home remembers of an outbox that is open, or was left with
-// something in it.
+// noteOf is the record in ramet's home of an outbox that is open or still has records.
 type noteOf struct {
 	Path string `json:"path"`
 	To   string `json:"to"`

@@ -37,7 +37,7 @@ func notifier(conf *config.Config, env func(string) string) func(title, what str
 	}
 }
 
-// understood is what a terminal is known to show; every one has a bell.
+// understood returns the notification protocol of a terminal; every terminal has a bell.
 func understood(env func(string) string) string {
 	program, term := env("TERM_PROGRAM"), env("TERM")
 	switch {
@@ -51,7 +51,7 @@ func understood(env func(string) string) string {
 	return "bell"
 }
 
-// notifyTime is how long a command for notifications may take.
+// notifyTime limits the run time of a notification command.
 const notifyTime = 10 * time.Second
 
 // notifyBy runs the user's own command, with what there is to tell in its environment.

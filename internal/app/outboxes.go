@@ -39,7 +39,7 @@ func (w *routes) store(ctx context.Context) (telemetry.Store, error) {
 	return kept, err
 }
 
-// here is where telemetry goes that begins now.
+// here returns the destination of telemetry that begins now.
 func (w *routes) here(ctx context.Context) (outbox.Options, error) {
 	o := w.options()
 	if o.URL = os.Getenv(telemetryURL); o.URL != "" {
@@ -109,7 +109,7 @@ func (w *routes) openAt(ctx context.Context, path string, o outbox.Options) (*ou
 	return box, closeBox(box, n, w.ws.Home), nil
 }
 
-// held is how long whoever delivers what was left may have an outbox.
+// held limits the time a process that delivers leftover records may hold an outbox.
 const held = 3 * time.Second
 
 // openSoon opens an outbox that somebody else may be about to give back.

@@ -17,7 +17,7 @@ import (
 	"ramet/internal/turn/tool"
 )
 
-// parts is what the turns of one kernel are made of.
+// parts builds the turns of one kernel.
 type parts struct {
 	request request
 	work    *runner.WorkerPool // nil: no agent works on items of runs

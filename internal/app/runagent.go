@@ -115,7 +115,7 @@ func runName(ctx context.Context, ws *store.Cleaned, runID string) string {
 	return name
 }
 
-// busyTime is how long a run waits for agent 0 to be idle.
+// busyTime limits the time a run waits for agent 0 to be idle.
 const busyTime = 30 * time.Second
 
 // whileLeased repeats what is refused because another process holds the agent, for a while.

@@ -46,7 +46,7 @@ type runRecords struct {
 // mark is the name under which the outbox remembers how far the log was followed.
 const mark = "log"
 
-// lastDelivery is how long the end of a run waits for what was not delivered yet.
+// lastDelivery limits the time the end of a run waits for pending deliveries.
 const lastDelivery = 2 * time.Second
 
 // runRecordsOf opens the runRecords of a run and catches up with its log. nil: there is none,
@@ -149,7 +149,7 @@ const (
 	telemetryToken = "TELEMETRY_API_TOKEN"
 )
 
-// outboxFile is what waits to be delivered, in the folder of a run.
+// outboxFile names the file of undelivered records in the folder of a run.
 const outboxFile = "telemetry_outbox.jsonl"
 
 // hear has events followed soon, in their order, and waits for nothing.
@@ -228,7 +228,7 @@ func spans(note func(string), closing *closers) (*otlp.Exporter, error) {
 	return e, nil
 }
 
-// end says how this process left the run, and waits a while for the last deliveries.
+// end records how this process left the run, and waits a while for the last deliveries.
 func (c *runRecords) end(ctx context.Context, x *rundir.Session, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastDelivery)
 	defer cancel()

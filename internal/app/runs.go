@@ -261,7 +261,7 @@ func programVariable() []string {
 	return []string{"RAMET=" + self}
 }
 
-// baseURL is where a model is asked, without what may be secret in it.
+// baseURL returns the base URL of a model without any secret in it.
 func baseURL(ws *session.Workspace, ref llm.Ref) string {
 	v, err := catalog.Find(ref.Vendor)
 	if err != nil {
@@ -275,7 +275,7 @@ func baseURL(ws *session.Workspace, ref llm.Ref) string {
 	return withoutUser(base)
 }
 
-// folder is that of the run, as its orchestrator uses it.
+// folder returns the run's folder for its orchestrator.
 func (c *carrier) folder() runner.Folder {
 	if c.copied == nil {
 		return runFolder{c.files}

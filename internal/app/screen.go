@@ -73,8 +73,8 @@ func readsTerminal(in io.Reader) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// stateFile is where the screen keeps drafts and places: beside the database in
-// ramet's home, or, for one that lies elsewhere, in a folder of the home.
+// stateFile returns the file for drafts and positions of the terminal: next to a database in ramet's home, else in a
+// folder of the home.
 func stateFile(home, db string) string {
 	if dir := filepath.Dir(db); filepath.Dir(dir) == filepath.Join(home, "workspaces") {
 		return filepath.Join(dir, "screen.json")

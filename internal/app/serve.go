@@ -72,7 +72,7 @@ func serveACP(ctx context.Context, s cli.ACPService) error {
 	return server.Serve(ctx, s.In, s.Out)
 }
 
-// turnlogDir is where the turns of a workspace's agents wait.
+// turnlogDir returns the folder of the turn logs of a workspace's agents.
 func turnlogDir(ws *session.Workspace) string {
 	sum := sha256.Sum256([]byte(ws.Place.DB))
 	return filepath.Join(ws.Home, "telemetry", fmt.Sprintf("%x", sum[:8]))

@@ -44,8 +44,8 @@ func printed(v catalog.Vendor) func(context.Context) (string, error) {
 	return commandTokens(v).Token
 }
 
-// commandSources are where the tokens of vendors come from that have a token_command, one for each in
-// this process: it is not run for every model, nor for the list of models beside them.
+// commandSources holds one token source for each vendor with a token_command in this process, so that the command
+// doesn't run for every model and every list of models.
 var commandSources sync.Map // "vendor\x00command" to *google.Source
 
 func commandTokens(v catalog.Vendor) *dial.GoogleSource {
@@ -53,7 +53,7 @@ func commandTokens(v catalog.Vendor) *dial.GoogleSource {
 	return s.(*dial.GoogleSource)
 }
 
-// askedWindow is how much a model reads and writes, as its local server says.
+// askedWindow returns the context window that a model's local server reports.
 func askedWindow(v catalog.Vendor, key, base, model string) (int64, bool) {
 	if switches().Alone || !v.Local {
 		return 0, false
@@ -96,13 +96,13 @@ func one(name string) []catalog.Vendor {
 	return nil
 }
 
-// named says that somebody chose to have the server asked.
+// named reports whether a person configured this server.
 func named(keys *credential.Store, v catalog.Vendor) bool {
 	ok, _ := keys.Usable(v)
 	return ok && (v.Added || keys.Access(v).Base != "")
 }
 
-// first says whether nobody was asked by this name yet.
+// first reports whether this is the first question with this name.
 func (l *learner) first(name string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

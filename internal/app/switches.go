@@ -2,5 +2,5 @@ package app
 
 import "ramet/internal/testkit/probe"
 
-// switches are what a test changes in this process: nothing, in a released one.
+// switches returns the switches that tests set in this process; a released program has none.
 var switches = func() probe.Switches { return probe.Switches{} }

@@ -10,7 +10,7 @@ import (
 	records "ramet/internal/telemetry/store"
 )
 
-// telemetrySize is how much room the records beside a workspace take.
+// telemetrySize measures the records of a workspace.
 func telemetrySize(ctx context.Context, ws *session.Workspace) (n, bytes int64, since time.Time, there bool, err error) {
 	var size records.Size
 	if postgres.IsURL(ws.Place.DB) {
@@ -21,7 +21,7 @@ func telemetrySize(ctx context.Context, ws *session.Workspace) (n, bytes int64, 
 	return size.Records, size.Bytes, size.Oldest, there, err
 }
 
-// letGoEvery is how often a server looks for records that are too old.
+// letGoEvery is the interval at which a server looks for records that are too old.
 const letGoEvery = 6 * time.Hour
 
 // letGo takes away records of telemetry that are older than the user wants to keep them,

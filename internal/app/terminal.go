@@ -94,7 +94,7 @@ func (d *terminal) subscribe(ctx context.Context) iter.Seq[loop.Event] {
 	}
 }
 
-// Mode is what was chosen for an agent, else the setting.
+// Mode returns the mode chosen for an agent, else the configured one.
 func (d *terminal) Mode(ctx context.Context, a id.Agent) (permit.Mode, error) {
 	row, err := d.ws.Store.Agent(ctx, a)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"ramet/internal/turn/tool"
 )
 
-// mostWords is how many words of a command line are looked at.
+// mostWords limits the words of a command line that are examined.
 const mostWords = 200
 
 // touched are the files that calls read or changed, relative to the agent's folder: those that are
@@ -54,8 +54,8 @@ func touched(root string, calls []tool.Call, known iter.Seq[json.RawMessage]) []
 	return out
 }
 
-// lies is where a file lies that is named from a folder below root; of a folder a name in it, for
-// whatever lies there may have been touched. Empty: nothing lies there, or not below root.
+// lies returns the path, relative to root, of a name used in a folder below root. If the name is a pattern, it returns
+// the folder that may have been touched. It returns "" if there is no such file below root.
 func lies(root, from, name string) string {
 	if name == "" {
 		return ""

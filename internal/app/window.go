@@ -13,8 +13,8 @@ import (
 	"ramet/internal/operation/session"
 )
 
-// reads is how many tokens a model reads and writes in all: as its user says, as its local server
-// does, as the catalog knows; 0: nobody knows.
+// reads returns the context window of a model: the configured one, that of its local server, or that of the catalog; 0
+// if unknown.
 func reads(conf *config.Config, keys *credential.Store, ref llm.Ref) int64 {
 	if n := conf.Number("context"); n > 0 {
 		return int64(n)
@@ -31,8 +31,8 @@ func reads(conf *config.Config, keys *credential.Store, ref llm.Ref) int64 {
 	return m.Context
 }
 
-// windows tells how much models read, of each once. An empty name is that of the agent, if it has
-// one, else the configured one.
+// windows returns a function that returns the context window of a model and asks only once for each. An empty name is
+// the agent's own model, else the configured one.
 func windows(conf *config.Config, keys *credential.Store, own string) func(model string) int64 {
 	var mu sync.Mutex
 	known := map[string]int64{}

@@ -76,7 +76,7 @@ func work(ctx context.Context, ws *session.Workspace, r cli.Host) (err error) {
 	return errors.Join(err, <-beating)
 }
 
-// external says whether a host is alive that does what acts outside of runs.
+// external reports whether a host is alive that does what acts outside of runs.
 func external(ctx context.Context, db string) (found bool, err error) {
 	orchestrator, err := mailbox.Open(ctx, db)
 	if err != nil {

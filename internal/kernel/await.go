@@ -13,8 +13,8 @@ import (
 	"ramet/internal/model/llm"
 )
 
-// lookAgain is how often it is looked whether agents of other kernels still work: their
-// letters ring, but nobody tells that they have ended without one.
+// lookAgain is the interval at which a wait checks whether agents of other kernels still work: their mail wakes it, but
+// an end without mail doesn't.
 const lookAgain = 5 * time.Second
 
 // await blocks until what is waited for has come, or nobody is left from whom it could.
@@ -62,7 +62,7 @@ func (p *agentProcess) await(ctx context.Context, w acts.Wait) (acts.Waited, err
 	}
 }
 
-// unread says whether a letter of somebody who is waited for lies there.
+// unread reports whether there is unread mail from an agent that this one waits for.
 func (p *agentProcess) unread(ctx context.Context, from []id.Agent) (bool, error) {
 	letters, err := p.kernel.Store.Letters(ctx, p.id, mail.Filter{Unread: true})
 	return slices.ContainsFunc(letters, func(l mail.Letter) bool { return acts.From(l, from) }), err

@@ -19,11 +19,11 @@ func (k *Kernel) abandon(agents ...id.Agent) {
 	}
 }
 
-// endsCommands says whether the commands of an agent end with its turn: nobody would look
-// after those of a task, and who stops a turn stops what it began.
+// endsCommands reports whether the agent's background commands end with this turn: those of a task would have no owner,
+// and stopping a turn stops what it started.
 func (j *job) endsCommands(stopped bool) bool { return j.task || j.prompt.Last != nil || stopped }
 
-// commands is what an agent runs in the background, on one line.
+// commands returns the background commands of an agent on one line.
 func (k *Kernel) commands(a id.Agent) string {
 	if k.Background == nil {
 		return ""
@@ -31,7 +31,7 @@ func (k *Kernel) commands(a id.Agent) string {
 	return strings.Join(k.Background(a), "; ")
 }
 
-// CommandsChanged says that an agent runs other commands in the background than before.
+// CommandsChanged publishes that the background commands of an agent changed.
 func (k *Kernel) CommandsChanged(a id.Agent) {
 	k.Events.Publish(loop.Event{Type: loop.Became, Agent: a}) // whoever wants to know looks
 }

@@ -10,8 +10,8 @@ import (
 	"ramet/internal/turn/loop"
 )
 
-// budget is what an agent may still spend: the least that its own budget and those
-// of its ancestors leave, for each covers everything below it.
+// budget is the rest that an agent may spend: the least of its own budget and those of its ancestors, because each
+// covers a subtree.
 type budget struct {
 	reserver *gateway.Reserver
 	agent    id.Agent
@@ -35,7 +35,7 @@ func (b budget) Reserve(ctx context.Context, w loop.Worst) (loop.Reserved, error
 	}}, nil
 }
 
-// rest is what an agent may still spend.
+// rest holds the amounts that an agent may still spend.
 type rest struct {
 	Tokens *int64     // nil: no limit
 	Cost   *llm.Money // nil: no limit

@@ -39,8 +39,8 @@ func (k *Kernel) recalling(a id.Agent, m llm.Model, box tool.Box) tool.Box {
 	return append(box[:len(box):len(box)], process.NewRecall(k.Store, a, most))
 }
 
-// facts are what an agent is told behind a summary of its conversation: who it is, and who
-// works for it. What cannot be read is left out.
+// facts returns the text after a summary of the conversation: the agent's identity and its children. It leaves out what
+// can't be read.
 func (k *Kernel) facts(ctx context.Context, self id.Agent) string {
 	a, err := k.Store.Agent(ctx, self)
 	if err != nil {
@@ -82,8 +82,7 @@ func (k *Kernel) working(ctx context.Context, parent id.Agent) []string {
 	return out
 }
 
-// attended says whether a person is there who sees what a job does: somebody at a terminal
-// or at the page asked for it.
+// attended reports whether a person at a terminal or at the page asked for the job.
 func (k *Kernel) attended(by *history.Actor) bool {
 	return k.Attended || by != nil && (by.Face == history.Terminal || by.Face == history.Page)
 }

@@ -43,8 +43,7 @@ func (k *Kernel) again(ctx context.Context, a id.Agent, j *job) error {
 	return nil
 }
 
-// woken is how often letters began a turn of an agent since a person last said something to
-// it: the notices that begin such turns are counted, in what it did last.
+// woken counts the turns of an agent that mail began since a person last prompted it, by the notices at their beginning.
 func (k *Kernel) woken(ctx context.Context, a id.Agent) (int, error) {
 	n := 0
 	for e, err := range k.Store.QueryRange(ctx, history.Range{Agent: a}, history.Selection{Newest: lookedAt, Any: true}) {

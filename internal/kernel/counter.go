@@ -16,8 +16,7 @@ type counter struct {
 	mu   sync.Mutex
 	n    int
 	woke map[id.Agent]int // how often letters began a turn of each
-	// before is how often they had, before the process ended whose work goes on here; nil:
-	// this is no work of another process.
+	// before returns the count of the process whose work continues here; nil if there is none.
 	before func(id.Agent) int
 	none   chan struct{} // closed when n falls to 0; made when it leaves 0
 }
@@ -62,7 +61,7 @@ func (t *counter) wait(ctx context.Context) error {
 	}
 }
 
-// wakes says whether a letter may begin one more turn of an agent.
+// wakes reports whether mail may begin another turn of an agent.
 func (t *counter) wakes(a id.Agent, most int) bool {
 	if t == nil || most == 0 {
 		return true
@@ -72,7 +71,7 @@ func (t *counter) wakes(a id.Agent, most int) bool {
 	return t.woken(a) < most
 }
 
-// woken is how often letters began a turn of an agent; the caller has the mutex.
+// woken returns the number of turns of an agent that mail began; the caller holds the mutex.
 func (t *counter) woken(a id.Agent) int {
 	if t.woke == nil {
 		t.woke = map[id.Agent]int{}

@@ -9,7 +9,7 @@ import (
 	"ramet/internal/turn/loop"
 )
 
-// seen is what a process does, whatever lies underneath.
+// seen returns the visible state of a process.
 func (d *doing) seen() state.State {
 	switch {
 	case d.now.Word == "":

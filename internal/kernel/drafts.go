@@ -23,8 +23,7 @@ func since(ctx context.Context, log history.Log, a id.Agent, after id.Message) (
 	return out, nil
 }
 
-// flushEvery is how old the newest words on disk are at most, a little less than
-// the second that was promised.
+// flushEvery limits the age of the newest words on disk, a little below the promised second.
 const flushEvery = 500 * time.Millisecond
 
 // drafts are the replies that are being streamed. One writer keeps them all, in
@@ -64,8 +63,7 @@ func (d *drafts) forget(a id.Agent) {
 	delete(d.open, a)
 }
 
-// moved says that another entry of the agent was written beside its reply: the
-// reply follows that one now.
+// moved records that another entry was written during the agent's reply, so the reply now follows that entry.
 func (d *drafts) moved(a id.Agent) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"ramet/internal/turn/loop"
 )
 
-// facts is what we know of a task that ended, for the end of its letter: a report is a
-// claim, this is not. What a task that ended well left in its worktree is committed first.
+// facts returns what is known of a finished task, for the end of its report: a report is a claim, these are facts. It
+// first commits the changes in the worktree of a task that succeeded.
 func (p *agentProcess) facts(ctx context.Context, a agent.Agent, j *job, o loop.Outcome, err error) string {
 	if !o.Began {
 		return ""
@@ -53,7 +53,7 @@ func (p *agentProcess) lastCommand(a agent.Agent) string {
 	return text.Line(args.Command, 120) + " (" + how + ")"
 }
 
-// treeFacts tells what lies in the agent's worktree.
+// treeFacts describes the changes in the agent's worktree.
 func (p *agentProcess) treeFacts(ctx context.Context, a agent.Agent, well bool) []string {
 	look := p.kernel.Trees.Look
 	if well {
@@ -100,8 +100,7 @@ func (p *agentProcess) restoreTree(ctx context.Context, a agent.Agent) error {
 	return p.kernel.Trees.Restore(ctx, a, up)
 }
 
-// here is what the turn begins with, before the user's words: the facts, if they are others
-// than those that the agent knows.
+// here returns the parts before the user's prompt: the facts, if they differ from those the agent knows.
 func (p *agentProcess) here(j *job) []history.Part {
 	if j.facts == nil {
 		return nil
@@ -113,7 +112,7 @@ func (p *agentProcess) here(j *job) []history.Part {
 	return []history.Part{{Type: history.Facts, Text: facts}}
 }
 
-// lasted is how long a task took, where that is worth a word.
+// lasted returns the duration of a task, or "" if it is too short to mention.
 func lasted(d time.Duration) string {
 	if d < 10*time.Second {
 		return ""

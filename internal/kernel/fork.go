@@ -15,7 +15,7 @@ import (
 	"ramet/internal/turn/loop"
 )
 
-// StartMode says what begins with a fork.
+// StartMode selects the work that begins with a fork.
 type StartMode string
 
 // The ways to start. Only a task reports to the parent, with a letter.

@@ -6,7 +6,7 @@ import (
 	"ramet/internal/turn/hook"
 )
 
-// forking is what hooks are told of a fork.
+// forking returns the hook event of a fork.
 func forking(f registry.Fork) hook.Occasion {
 	children := make([]map[string]any, len(f.Children))
 	for i, c := range f.Children {
@@ -15,7 +15,7 @@ func forking(f registry.Fork) hook.Occasion {
 	return hook.Occasion{Event: hook.Fork, Fields: map[string]any{"parent_id": string(f.Parent), "children": children}}
 }
 
-// Forking is what hooks are told when a person forks.
+// Forking returns the hook event of a fork by a person.
 func Forking(parent string, c registry.Child) hook.Occasion {
 	o := forking(registry.Fork{Children: []registry.Child{c}})
 	o.Fields["parent_id"] = parent
@@ -31,12 +31,12 @@ func promptOf(c registry.Child) string {
 	return ""
 }
 
-// Mailing is what hooks are told of a letter.
+// Mailing returns the hook event of a message.
 func Mailing(s registry.Send) hook.Occasion {
 	return hook.Occasion{Event: hook.Mail, Fields: map[string]any{"from": string(s.From), "to": string(s.To), "body": s.Body}}
 }
 
-// Killing is what hooks are told of an end.
+// Killing returns the hook event of a kill.
 func Killing(k registry.Kill) hook.Occasion {
 	return hook.Occasion{Event: hook.Kill, Fields: map[string]any{"victim_id": string(k.Agent), "by": string(k.By), "cascade": k.Cascade, "reason": k.Reason}}
 }

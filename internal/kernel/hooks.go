@@ -15,7 +15,7 @@ import (
 	"ramet/internal/turn/permit"
 )
 
-// lastFiring is how long hooks go on that are told of something when the kernel stops.
+// lastFiring limits the time that running hooks get when the kernel stops.
 const lastFiring = 5 * time.Second
 
 // hooksOf are the hooks for an agent; nil: there are none.

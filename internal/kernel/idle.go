@@ -6,12 +6,11 @@ import (
 	"ramet/internal/turn/loop"
 )
 
-// restAfter is how long the conversation of an agent that was worked with stays in memory. Whoever
-// wants it later has it read again.
+// restAfter is the time for which an idle agent's conversation stays in memory. Later it is read again.
 const restAfter = 10 * time.Minute
 
-// kept is what the kernel keeps of an agent between its turns. While somebody works with the agent, it is
-// that process's; else it is all that there is of the agent: no goroutine, no channel, no tool.
+// kept is the part of an agent that the kernel keeps between its turns. While the agent works, its process owns it;
+// otherwise it is all there is: no goroutine, no channel, no tool.
 type kept struct {
 	talk     *loop.Conversation
 	forgot   int64              // Kernel.forgot when talk was made

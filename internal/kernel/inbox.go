@@ -13,7 +13,7 @@ import (
 	"ramet/internal/turn/loop"
 )
 
-// inboxSize is how many jobs can wait before those who give them wait.
+// inboxSize limits the queued jobs before callers block.
 const inboxSize = 4
 
 func newProcess(k *Kernel, a id.Agent, was *kept) *agentProcess {
@@ -58,8 +58,7 @@ func (p *agentProcess) next() *job {
 	}
 }
 
-// done says that the goroutine of the agent ends: whoever puts a job into the inbox from then on begins
-// another.
+// done marks the end of the agent's goroutine: a caller that queues a job after this starts another.
 func (p *agentProcess) done() bool {
 	p.kernel.mu.Lock()
 	defer p.kernel.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 // that turn. What is more than words (another model, a budget, a new context), and what comes
 // from programs, waits for the end of the turn.
 
-// joins says whether a job can join the turn of another.
+// joins reports whether a job can join the turn of another.
 func (j *job) joins(turn *job) bool {
 	p := j.prompt
 	person := j.by != nil && (j.by.Face == history.Terminal || j.by.Face == history.Page)

@@ -40,7 +40,7 @@ import (
 	"ramet/internal/turn/loop"
 )
 
-// Store is what the kernel needs of a workspace.
+// Store is the part of a workspace that the kernel uses.
 type Store interface {
 	agent.Directory
 	agent.Leases
@@ -64,7 +64,7 @@ type Model struct {
 	Foreign Foreign
 }
 
-// LeaseTTL is how long a lease lasts, as the spec has it.
+// LeaseTTL is the duration of a lease, as specified.
 const LeaseTTL = 15 * time.Second
 
 // Kernel runs agents. All methods are safe for concurrent use.
@@ -106,7 +106,7 @@ type Kernel struct {
 	forgot atomic.Int64 // how often Forget was called
 }
 
-// lost says whether an error means that the agent is no longer ours.
+// lost reports whether an error means that we lost the agent's lease.
 func lost(err error) bool {
 	return fault.Is(err, fault.Fenced) || fault.Is(err, fault.DeadAgent) || errors.Is(err, errKilled())
 }
@@ -124,7 +124,7 @@ func (k *Kernel) lookup(a id.Agent) *agentProcess {
 	return k.live[a]
 }
 
-// Wake says whose letters begin a turn of an agent that does nothing.
+// Wake selects whose mail begins a turn of an idle agent.
 type Wake string
 
 // The user's letters do in any case but the last.
@@ -150,7 +150,7 @@ type waiting struct {
 // report is to wake. Guarded by the kernel's mutex.
 type debts map[id.Agent]map[id.Agent]bool
 
-// windows are what turns learnt of models, for those that come after them.
+// windows caches the context windows that turns learned, for later turns.
 type windows struct {
 	mu    sync.Mutex
 	known map[llm.Ref]*loop.Window

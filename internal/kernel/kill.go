@@ -141,7 +141,7 @@ func (p *agentProcess) exiting(does bool) {
 	p.kernel.mu.Unlock()
 }
 
-// died says that the agent is dead by what its own turn did: nobody else ends that.
+// died records that the agent's own turn killed it: no other caller ends it.
 func (p *agentProcess) died() {
 	k := p.kernel
 	k.mu.Lock()

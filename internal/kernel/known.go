@@ -10,9 +10,8 @@ import (
 	"ramet/internal/model/llm"
 )
 
-// known is what a process knows of its agent's history besides the conversation, so that a turn
-// reads only what is new. All of it is told by entries, which never change, up to one that is
-// named here.
+// known caches what a process read of its agent's history besides the conversation, so that a turn reads only new
+// entries. It is derived from the entries, which never change, up to the one named here.
 type known struct {
 	task     *registry.Task // nil: not asked yet, or nobody has spoken to it yet
 	effort   llm.Effort
@@ -20,7 +19,7 @@ type known struct {
 	idle     time.Time  // when its last turn was over; zero: there was none
 }
 
-// task is how the agent began its work.
+// task returns how the agent's work began.
 func (p *agentProcess) task(ctx context.Context) (registry.Task, error) {
 	if p.known.task != nil {
 		return *p.known.task, nil
@@ -32,7 +31,7 @@ func (p *agentProcess) task(ctx context.Context) (registry.Task, error) {
 	return task, err
 }
 
-// effort is how hard the agent was told to think. a is it as it is under the lease.
+// effort returns the agent's reasoning effort. a is the agent as read under the lease.
 func (p *agentProcess) effort(ctx context.Context, a agent.Agent) (told llm.Effort, err error) {
 	if p.known.effortAt == 0 {
 		told, _, err = registry.Effort(ctx, p.kernel.Store, a.ID)
@@ -45,9 +44,8 @@ func (p *agentProcess) effort(ctx context.Context, a agent.Agent) (told llm.Effo
 	return told, err
 }
 
-// warmth is what caches of vendors depend on: the tree whose agents share their
-// beginning, and how long ago the agent last did something. What cannot be read is
-// left out: it costs money, not truth.
+// warmth returns what vendors' caches depend on: the tree whose agents share a beginning, and the time since the agent's
+// last activity. It leaves out what can't be read: that costs money, not correctness.
 func (p *agentProcess) warmth(ctx context.Context, a agent.Agent) (tree string, paused time.Duration) {
 	if root, err := p.kernel.zero(ctx); err == nil {
 		tree = "ramet-" + string(root)

@@ -55,8 +55,8 @@ func (k *Kernel) mended(ctx context.Context, a id.Agent) error {
 	}
 }
 
-// mend says that an agent is being mended from now on until done is called; not ok
-// if it is already, or has a turn, which mends it first of all.
+// mend marks an agent as being repaired until done is called; ok is false if it is already, or has a turn, which repairs
+// it first.
 func (k *Kernel) mend(a id.Agent) (done func(), ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -123,9 +123,8 @@ func (p *agentProcess) release(ctx context.Context) {
 	}
 }
 
-// Owes says that a lease could not be given back, as on a full disk. Then the kernel
-// must be known to be dead when it is, or nobody can have the agent before the lease
-// runs out.
+// Owes reports whether a lease couldn't be released, for example on a full disk. Others must then be able to tell that
+// the kernel is dead, or nothing can acquire the agent before the lease expires.
 func (k *Kernel) Owes() bool { return k.owes.Load() }
 
 // claim is the right under which the kernel writes for an agent now: its lease, or
@@ -166,11 +165,10 @@ func (k *Kernel) entitled(ctx context.Context, a id.Agent, do func(agent.Claim) 
 	}
 }
 
-// retryFor is how long entitled tries: far longer than a turn takes to begin or end, and far
-// shorter than a lease.
+// retryFor limits the retries of entitled: far longer than a turn takes to begin or end, and far shorter than a lease.
 const retryFor = 2 * time.Second
 
-// holdsNow says whether the store knows us as the holder of an agent.
+// holdsNow reports whether the store has this kernel as the holder of an agent.
 func (k *Kernel) holdsNow(ctx context.Context, a id.Agent) bool {
 	now, err := k.Store.Agent(ctx, a)
 	return err == nil && (now.Lease.Owner == k.Owner || now.Lease.Owner == "")
@@ -213,7 +211,7 @@ func (k *Kernel) lose(ctx context.Context, name id.Agent) {
 	}
 }
 
-// holds says whether the lease in the registry is the one that we hold.
+// holds reports whether the lease in the registry is the one that this kernel holds.
 func (k *Kernel) holds(a agent.Agent) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()

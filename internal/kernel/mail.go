@@ -119,7 +119,7 @@ func (k *Kernel) notify(ctx context.Context, a agent.Agent, reply id.Agent, clai
 	return up.ID, err
 }
 
-// addressee is who is told of a task: who asked for it, else the nearest living ancestor.
+// addressee returns the recipient of a task's report: the agent that asked for it, else the nearest living ancestor.
 func (k *Kernel) addressee(ctx context.Context, a agent.Agent, reply id.Agent) (agent.Agent, bool, error) {
 	if reply != "" {
 		asked, err := k.Store.Agent(ctx, reply)

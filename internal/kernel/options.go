@@ -17,8 +17,8 @@ import (
 	"ramet/internal/turn/tool"
 )
 
-// Options is what a kernel depends on, by what uses it. Functions must be set unless their comment
-// says what nil means.
+// Options holds the dependencies of a kernel, grouped by their consumer. Functions must be set unless their comment
+// defines nil.
 type Options struct {
 	Store Store
 	// Owner is the name under which leases are held; no two kernels share one.
@@ -39,12 +39,11 @@ type Options struct {
 	Limits   loop.Limits
 	Clean    func(string) string // see loop.Turn; nil: nothing to hide
 	Attended bool                // a person at a terminal sees what this kernel does
-	// Resident says that the kernel stays: what others left interrupted may begin turns
-	// here.
+	// Resident marks a kernel that stays running: it may begin turns that others left interrupted.
 	Resident bool
 }
 
-// Parts is what turns are made of.
+// Parts builds turns.
 type Parts struct {
 	Models
 	Toolbox
@@ -63,8 +62,7 @@ type Models struct {
 	// LastModel returns the model with which an agent continues that a letter wakes, where neither it nor a setting
 	// names one: the model that it used last. Zero: Model chooses. nil: Model chooses for all.
 	LastModel func(a agent.Agent) llm.Ref
-	// Effort is how hard models are to think where the agent was not told; empty: as
-	// their table says.
+	// Effort is the reasoning effort of agents without one of their own; empty for the model's default.
 	Effort llm.Effort
 	// Search lets models search the web at their vendors.
 	Search bool
@@ -86,25 +84,24 @@ type Toolbox struct {
 	Files func(a agent.Agent) loop.Files
 }
 
-// Prompts is what agents are told besides their conversation.
+// Prompts returns the texts that agents receive besides their conversation.
 type Prompts struct {
 	// System returns what stands before the context.
 	System func(a agent.Agent) ([]llm.Message, error)
 	// SystemFor is System for an agent with these tools, and what people should know of it when a
 	// turn begins; nil: System is asked.
 	SystemFor func(a agent.Agent, tools tool.Box) (words []llm.Message, note string, err error)
-	// Facts is what an agent should know of the place and the moment when its turn begins;
-	// with what it should know of itself it is written once, in front of what the user says,
-	// where it differs from what it was told last. nil or empty: nothing. What takes long is
-	// looked at beside the turn, which begins meanwhile, and is waited for by what Facts returns.
+	// Facts returns what an agent should know of its folder and the time when its turn begins. Together with the agent's
+	// identity it is written once, before the prompt, if it changed. nil or empty: nothing. Slow checks run while the turn
+	// starts; the returned function waits for them.
 	Facts func(ctx context.Context, a agent.Agent) Place
-	// Told is what people should know when a turn of another program begins; nil or empty: nothing.
+	// Told returns a note for people when a turn of another program begins; nil or empty: none.
 	Told func(a agent.Agent) string
-	// Joins is what the calls of an agent bring into its conversation; nil: nothing.
+	// Joins returns the messages that the calls of an agent add to its conversation; nil: none.
 	Joins func(a agent.Agent) loop.Join
 }
 
-// Children is what agents that fork can make.
+// Children configures the children that agents can fork.
 type Children struct {
 	// Role finds the definition of an agent; nil: there are none.
 	Role func(name string) (acts.Role, error)
@@ -118,12 +115,11 @@ type Children struct {
 	Worktree func(ctx context.Context, parent agent.Agent, child id.Agent, name string) (at acts.Place, undo func(), err error)
 	// Trees are the worktrees in which agents work; nil: there are none.
 	Trees acts.Trees
-	// MostAgents is how many agents that models forked may work or wait at a time below
-	// one prompt of a person. 0: any number.
+	// MostAgents limits the working or waiting agents that models forked below one prompt of a person. 0 is no limit.
 	MostAgents int
 }
 
-// Commands are what agents left running in the background.
+// Commands configures background commands of agents.
 type Commands struct {
 	// Background returns the commands of an agent, each on a line; nil: there are none.
 	Background func(a id.Agent) []string
@@ -144,7 +140,7 @@ type Peers struct {
 	There func(ctx context.Context, owner string) (map[id.Agent]state.State, bool)
 }
 
-// Tasks is how the ledger of tasks is kept.
+// Tasks configures the ledger of tasks.
 type Tasks struct {
 	Book      ledger.Book   // nil: none is kept
 	BookOwner *ledger.Owner // this process in it
@@ -153,18 +149,17 @@ type Tasks struct {
 
 // Mail bounds mailboxes and what letters set off.
 type Mail struct {
-	// MostUnread is how many letters may wait in a mailbox. 0: any number.
+	// MostUnread limits the unread messages in a mailbox. 0 is no limit.
 	MostUnread int
-	// Wake says whose letters begin a turn of an agent that does nothing; empty: WakeFamily.
+	// Wake selects whose mail begins a turn of an idle agent; empty: WakeFamily.
 	Wake Wake
-	// MostWakes is how often that may happen to one agent below one prompt of a person; 0:
-	// any number.
+	// MostWakes limits such turns of one agent below one prompt of a person; 0 is no limit.
 	MostWakes int
 	// Sleeps reports whether nothing wakes an agent; nil: none sleeps.
 	Sleeps func(agent.Agent) bool
 }
 
-// Gateway is how programs that drive agents reach their vendors and ramet.
+// Gateway connects programs that drive agents to their vendors and to ramet.
 type Gateway struct {
 	Vendors map[string]*url.URL // other addresses of vendors; nil: the usual ones
 	// MCP answers what an agent's program asks of ramet; nil: nothing does.
@@ -175,16 +170,14 @@ type Gateway struct {
 	Bodies func(string) string
 }
 
-// Timing is how long leases and idle agents last.
+// Timing sets the durations of leases and idle agents.
 type Timing struct {
-	// Lease is how long a lease lasts after its last renewal. 0: LeaseTTL.
+	// Lease is the duration of a lease after its last renewal. 0: LeaseTTL.
 	Lease time.Duration
-	// Pulse is how often leases are renewed and the agents of dead kernels are looked for.
-	// 0: three times a lease.
+	// Pulse is the interval for renewing leases and looking for agents of dead kernels. 0: a third of a lease.
 	Pulse time.Duration
 	// Now returns the time by which leases that cannot be renewed end. nil: time.Now.
 	Now func() time.Time
-	// Rest is how long an agent that nobody asks anything is kept in memory.
-	// 0: ten minutes.
+	// Rest is the time for which an idle agent stays in memory. 0: ten minutes.
 	Rest time.Duration
 }

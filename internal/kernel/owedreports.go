@@ -67,7 +67,7 @@ func (k *Kernel) open(ctx context.Context, to id.Agent) []id.Agent {
 	}
 }
 
-// reportPause is how often it is looked whether a report is over.
+// reportPause is the interval for checking whether a report is finished.
 const reportPause = 5 * time.Millisecond
 
 // openNow lists who still works for an agent, and says whether others are about to report.
@@ -88,14 +88,14 @@ func (k *Kernel) openNow(to id.Agent) (work []id.Agent, report bool) {
 	return work, report
 }
 
-// reports says whether the agent's turn has ended, or it exits, and that is about to be told; the
-// caller has the mutex.
+// reports reports whether the agent's turn has ended, or its goroutine exits, and the report is about to be sent; the
+// caller holds the mutex.
 func (p *agentProcess) reports() bool {
 	s := p.doing.seen()
 	return p.exits || s.Word != "" && !s.Busy()
 }
 
-// thenOf is what the report of a child that is to be born does.
+// thenOf returns the action that the report of a new child triggers.
 func thenOf(c registry.Child) history.Then {
 	for _, d := range c.Entries {
 		if d.Meta.Then != "" {
@@ -105,17 +105,16 @@ func thenOf(c registry.Child) history.Then {
 	return ""
 }
 
-// then is what the report of an agent's task does; empty: no tool forked it.
+// then returns the action that the report of an agent's task triggers; empty if no tool forked it.
 func (k *Kernel) then(ctx context.Context, a id.Agent) (history.Then, error) {
 	task, err := registry.TaskOf(ctx, k.Store, a)
 	return task.Then, err
 }
 
-// lookedAt is how far back it is looked for children that were handed over: those of the
-// last turns.
+// lookedAt limits the entries searched for children that were handed over: those of the last turns.
 const lookedAt = 256
 
-// wanted says whether the report of a child is to wake its parent.
+// wanted reports whether the report of a child wakes its parent.
 func (k *Kernel) wanted(ctx context.Context, parent, child id.Agent) (bool, error) {
 	then, err := k.then(ctx, child)
 	if err != nil || then == history.ThenWake {

@@ -100,16 +100,15 @@ type Prompt struct {
 	Ticket string // by which it can be taken back (Stop); empty: it cannot
 	// Environment comes from the client that asks; nil: the agent has it from its parent, or has the kernel's own.
 	Environment *Environment `json:"-"`
-	// Last says that the agent ends with the turn, with everything below it, and for what
-	// reason; err is how the turn ended. nil: it stays. Only who starts a turn in its own
-	// process can ask for that.
+	// Last, if set, ends the agent and its subtree with the turn, and returns the reason; err is the turn's error. Only a
+	// caller that runs the turn in its own process can set it.
 	Last func(err error) string `json:"-"`
 	// Held is since when this kernel has the lease, by the agent's birth (Bear); zero: it is
 	// yet to be acquired.
 	Held time.Time `json:"-"`
 }
 
-// doing is what a process does, as its events tell. Guarded by the kernel's mutex.
+// doing is the activity of a process as its events report it. Guarded by the kernel's mutex.
 type doing struct {
 	now      state.State // zero: nothing
 	calls    []open      // of tools that run
@@ -128,8 +127,7 @@ func (p *agentProcess) ring() {
 // open is a call that runs.
 type open struct{ id, tool string }
 
-// report is what a report asks of the job that waits in an inbox, whoever put it there: it may
-// be one that looks for other letters.
+// report selects what a report wants from a job in an inbox, which may be one that looks for other mail.
 type report struct{ came, task bool }
 
 func (r *report) merge(j *job) {

@@ -33,9 +33,8 @@ func (p *agentProcess) append(ctx context.Context, claim agent.Claim, drafts ...
 	return p.recall(ctx, a)
 }
 
-// inherited is what is remembered of the context that a child begins with; nil where
-// only the history knows it. Of a parent that has gone on since the last fork only what
-// is new is read: who forks ten thousand times does not read ten thousand forks each time.
+// inherited returns the context that a child begins with, from memory; nil if only the history has it. If the parent
+// continued since the last fork, only new entries are read: ten thousand forks don't read ten thousand entries each.
 func (k *Kernel) inherited(ctx context.Context, a agent.Agent) (*loop.Conversation, error) {
 	if talk, ok := k.memory.get(a.Parent, a.ForkMessage); ok {
 		return talk, nil

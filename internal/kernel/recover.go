@@ -77,7 +77,7 @@ func (k *Kernel) Recover(ctx context.Context) error {
 	return nil
 }
 
-// rescuedAtOnce is how many agents one look mends; the next one comes soon.
+// rescuedAtOnce limits the agents repaired in one pass; the next pass follows soon.
 const rescuedAtOnce = 64
 
 func (k *Kernel) rescue(ctx context.Context, a agent.Agent) error {

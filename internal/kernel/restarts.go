@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// stack is where a turn broke, for those who look at events.
+// stack is the stack trace of a panicked turn, for readers of events.
 type stack []byte
 
 func (s stack) Error() string { return string(s) }
@@ -12,7 +12,7 @@ func (s stack) Error() string { return string(s) }
 // restarts counts how often a process broke lately.
 type restarts []time.Time
 
-// allow says whether it may be tried once more.
+// allow reports whether another try is allowed.
 func (r *restarts) allow(now time.Time) bool {
 	kept := (*r)[:0]
 	for _, at := range *r {

@@ -13,7 +13,7 @@ import (
 	"ramet/internal/turn/tool"
 )
 
-// surroundings are what an agent's children have of it.
+// surroundings holds what an agent passes on to its children.
 type surroundings struct {
 	model Model
 	box   tool.Box
@@ -33,7 +33,7 @@ func (h verbs) Facts(ctx context.Context, child agent.Agent) string {
 	return h.told(ctx, h.place(ctx, child), child, m, h.around.box, nil)
 }
 
-// Place says what is known of the place of an agent that has a model and tools.
+// Place returns what is known of the surroundings of an agent with this model and these tools.
 type Place func(m Model, tools tool.Box) string
 
 // place begins to look at the place of an agent; nil: nobody knows it.
@@ -44,8 +44,8 @@ func (k *Kernel) place(ctx context.Context, a agent.Agent) Place {
 	return k.Options.Facts(ctx, a)
 }
 
-// told is what an agent is told when its turn begins: of itself, the place and the moment.
-// Nothing where nobody knows the place.
+// told returns the facts at the beginning of an agent's turn: its identity, its surroundings and the time. It is empty
+// if the surroundings are unknown.
 func (k *Kernel) told(ctx context.Context, place Place, a agent.Agent, m Model, box tool.Box, asked *history.Budget) string {
 	if place == nil {
 		return ""
@@ -57,7 +57,7 @@ func (k *Kernel) told(ctx context.Context, place Place, a agent.Agent, m Model, 
 	return "[ramet] " + k.self(ctx, a) + "; model " + m.Ref.String() + windowOf(m) + k.means(ctx, a, asked) + ". " + here + "\n\n"
 }
 
-// self is who an agent is: its name, and where it stands among the others.
+// self describes an agent: its name, its parent and its children.
 func (k *Kernel) self(ctx context.Context, a agent.Agent) string {
 	out := "You are " + a.Label()
 	if a.IsZero() {
@@ -79,8 +79,8 @@ func windowOf(m Model) string {
 	return fmt.Sprintf(", window %d tokens", m.Info.Context)
 }
 
-// means are what an agent may still spend, and for how long it may work; asked is the budget
-// that it is given now. What cannot be read, and what binds nothing, is left out.
+// means describes the budget and time that an agent has left; asked is the budget of this prompt. It leaves out what
+// can't be read and what sets no limit.
 func (k *Kernel) means(ctx context.Context, a agent.Agent, asked *history.Budget) string {
 	of := a.ID
 	if a.Genesis == 0 || asked != nil { // it is not born yet, or has no other budget of its own any more
@@ -116,7 +116,7 @@ func (k *Kernel) means(ctx context.Context, a agent.Agent, asked *history.Budget
 	return "; budget left: " + strings.Join(out, ", ")
 }
 
-// within is what is left where a budget comes to it.
+// within returns the rest that also respects b.
 func within(left rest, b history.Budget, spent agent.Spending) rest {
 	if rest, ok := agent.MaybeAtMost(b.Tokens).Left(spent.Tokens); ok && (left.Tokens == nil || rest < *left.Tokens) {
 		left.Tokens = &rest

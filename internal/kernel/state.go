@@ -39,7 +39,7 @@ func (d *doing) take(e loop.Event) {
 	}
 }
 
-// States is what the agents of this kernel do that do something.
+// States returns the states of the active agents of this kernel.
 func (k *Kernel) States() map[id.Agent]state.State {
 	return k.beside(k.doings())
 }
@@ -59,7 +59,7 @@ func (k *Kernel) doings() map[id.Agent]state.State {
 	return out
 }
 
-// seen is what a process does, or is about to; the caller has the mutex.
+// seen returns the state of a process, current or imminent; the caller holds the mutex.
 func (p *agentProcess) seen() state.State {
 	s, pending := p.doing.seen(), p.pending
 	if p.called && !p.awaited {
@@ -71,7 +71,7 @@ func (p *agentProcess) seen() state.State {
 	return s
 }
 
-// Doing says what an agent does here at the moment, in a word or two; empty: nothing.
+// Doing describes the current activity of an agent in a word or two; empty if there is none.
 func (k *Kernel) Doing(a id.Agent) string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -83,12 +83,12 @@ func (k *Kernel) Doing(a id.Agent) string {
 	return ""
 }
 
-// Sources is where this kernel finds out what agents do, whoever runs them.
+// Sources returns the sources of agents' states, whichever kernel runs them.
 func (k *Kernel) Sources() state.Sources {
 	return state.Sources{Store: k.Store, Gone: k.Gone, Owner: k.Owner, Here: k.States, There: k.There}
 }
 
-// settled tells what an agent is once its turn is over, as its history has it.
+// settled publishes the state of an agent after its turn, from its history.
 func (p *agentProcess) settled(ctx context.Context) {
 	k := p.kernel
 	if !k.Events.Heard() {

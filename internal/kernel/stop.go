@@ -11,8 +11,8 @@ import (
 // Stop is the request that a turn ends.
 type Stop struct {
 	Agent id.Agent
-	// Ticket is that of a prompt (Prompt.Ticket) which is taken back, should it still
-	// wait, or come later; empty: only the turn that is under way is meant.
+	// Ticket identifies a prompt (Prompt.Ticket) to cancel, whether it waits or comes later; if empty, only the current turn
+	// is stopped.
 	Ticket string
 	Also   []string // tickets of further prompts
 }

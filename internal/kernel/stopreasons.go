@@ -8,21 +8,21 @@ import (
 	"ramet/internal/base/fault"
 )
 
-// errStopped is why turns end when their kernel does.
+// errStopped is the cause of turns that end because their kernel stops.
 var errStopped = sync.OnceValue(func() *fault.Error { return fault.New(fault.Interrupted, "the kernel was stopped") })
 
-// errKilled is why the turns of a killed agent end.
+// errKilled is the cause of turns of a killed agent.
 var errKilled = sync.OnceValue(func() *fault.Error { return fault.New(fault.DeadAgent, "the agent was killed") })
 
-// errWithdrawn is how a prompt ends that was taken back before it was said.
+// errWithdrawn is the result of a prompt that was cancelled before it was sent.
 var errWithdrawn = sync.OnceValue(func() *fault.Error {
 	return fault.New(fault.Cancelled, "taken back before its turn began; nothing was said")
 })
 
-// errInterrupted is why a turn ends that somebody stops.
+// errInterrupted is the cause of a turn that was interrupted.
 var errInterrupted = sync.OnceValue(func() *fault.Error { return fault.New(fault.Cancelled, "stopped by the user") })
 
-// lastWords is how long a turn that was stopped may take to close its history.
+// lastWords limits the time in which a stopped turn closes its history.
 const lastWords = 5 * time.Second
 
 // linger is a context for writing that outlives ctx by a little.

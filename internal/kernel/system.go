@@ -8,8 +8,7 @@ import (
 	"ramet/internal/turn/tool"
 )
 
-// system is what stands before the context of an agent with these tools, and what people should
-// know of it.
+// system returns the messages before the context of an agent with these tools, and a note for people.
 func (k *Kernel) system(a agent.Agent, box tool.Box) (words []llm.Message, note string, err error) {
 	if k.SystemFor != nil {
 		return k.SystemFor(a, box)

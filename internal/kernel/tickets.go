@@ -6,8 +6,7 @@ import (
 	"ramet/internal/turn/loop"
 )
 
-// revokedFor is how long a prompt that was taken back is waited for: far longer than one
-// is on its way.
+// revokedFor is the time for which a cancelled prompt is remembered: far longer than one is on its way.
 const revokedFor = time.Minute
 
 // enlist notes a job that can be taken back; false: it was, already.
@@ -44,7 +43,7 @@ func (k *Kernel) take(j *job, begins func()) bool {
 	return true
 }
 
-// nothing is what a job begins that ends without a turn of its own.
+// nothing does nothing: it is the start of a job that ends without a turn of its own.
 func nothing() {}
 
 // Withdraw takes prompts back, should they still wait or come later, and returns the tickets of those that waited.

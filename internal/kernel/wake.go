@@ -55,7 +55,7 @@ func (k *Kernel) callOf(l mail.Letter, family *counter) *job {
 	return &job{ctx: k.ctx, woken: true, task: l.From.Keeps(), reply: l.From, family: family}
 }
 
-// sleeps says why a letter begins no turn of an agent; empty: it does.
+// sleeps returns the reason why a message begins no turn of an agent; empty if it begins one.
 func (k *Kernel) sleeps(ctx context.Context, l mail.Letter, to agent.Agent) string {
 	switch {
 	case k.Wake == WakeNever:
@@ -138,7 +138,7 @@ func (p *agentProcess) heard(ctx context.Context, j *job) {
 	}
 }
 
-// busy says whether an agent works here, or is about to, and the family of its turn.
+// busy reports whether an agent works here, or is about to, and returns the counter of its turn.
 func (k *Kernel) busy(a id.Agent) (*counter, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -197,7 +197,7 @@ func (k *Kernel) announce(to id.Agent, letters []mail.Letter) {
 	}
 }
 
-// woken says whether a job that was woken begins a turn.
+// woken reports whether a woken job begins a turn.
 func (p *agentProcess) woken(j *job) bool {
 	k := p.kernel
 	k.mu.Lock()

@@ -16,13 +16,13 @@ import (
 // lasts, though nothing is wrong.
 const shortLease = 3 * time.Second
 
-// errUnrenewed is why a turn ends whose lease is about to run out.
+// errUnrenewed is the cause of a turn that ends because its lease is about to expire.
 var errUnrenewed = sync.OnceValue(func() *fault.Error {
 	return fault.New(fault.Interrupted, "its lease could not be renewed, because the store does not answer").
 		WithHint("what was done so far stands in its history; go on when the store answers")
 })
 
-// margin is what of a lease may pass without a renewal.
+// margin returns the part of a lease that may pass without a renewal.
 func (k *Kernel) margin() time.Duration { return k.Lease * 5 / 6 }
 
 // prolong renews the leases, within a third of the time that they last, and notes whether
@@ -104,7 +104,7 @@ func (k *Kernel) recorded(ctx context.Context, claim agent.Claim, e history.Entr
 	}
 }
 
-// unreachable says that the store could not be asked, or that nobody knows what came of it.
+// unreachable reports whether the store couldn't be reached, or the outcome is unknown.
 func unreachable(err error) bool {
 	return fault.Is(err, fault.StorageUnreachable) || fault.Is(err, fault.UnknownOutcome)
 }

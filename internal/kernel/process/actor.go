@@ -53,7 +53,7 @@ func (a actor) parent(ctx context.Context) (agent.Agent, error) {
 	return up, err
 }
 
-// descends says whether one agent is below another, whoever died in between.
+// descends reports whether one agent is below another, even if agents between them died.
 func (a actor) descends(ctx context.Context, who, from agent.Agent) (bool, error) {
 	for who.Depth > from.Depth {
 		var err error

@@ -36,8 +36,8 @@ func (b child) shown() string {
 	return text.Line(fmt.Sprintf("forked %s: %s", b.title(), b.args.Prompt), maxSummary)
 }
 
-// toParent is what fork returns; last is the last child of its message, and says for all
-// of them how the results come.
+// toParent returns the result of fork; last marks the last child of its message, which explains for all of them how
+// results arrive.
 func (b child) toParent(last bool) string {
 	out := b.title() + " is your child and works on its task now, "
 	if b.child.Cwd != "" {
@@ -57,7 +57,7 @@ func (b child) toParent(last bool) string {
 	return out
 }
 
-// begins tells where a worktree begins.
+// begins describes the commit at which a worktree begins.
 func (p Place) begins() string {
 	out := ""
 	if p.Branch != "" {
@@ -85,7 +85,7 @@ func (p Place) lacks(whose string) string {
 	return " It lacks " + whose + " uncommitted changes of " + strings.Join(names, ", ") + more + "."
 }
 
-// thinks says what another effort costs.
+// thinks describes the cost of another reasoning effort.
 func (b child) thinks() string {
 	if b.args.Effort == "" {
 		return ""
@@ -93,8 +93,8 @@ func (b child) thinks() string {
 	return " It thinks with effort " + string(b.args.Effort) + ": if yours is another, its first request finds less in the cache."
 }
 
-// apart says what it costs that a child which knows the conversation has other tools or another
-// model: what vendors keep of the parent's requests does not fit its own.
+// apart describes the cost of other tools or another model for a child that inherits the conversation: it can't use what
+// vendors cached for the parent.
 func (b child) apart() string {
 	switch {
 	case b.role == nil || b.args.Context == nothing:
@@ -162,7 +162,7 @@ func siblingsOf(children []child, but int) string {
 	return fmt.Sprintf("Your siblings are %s; leave their tasks to them.", strings.Join(names, ", "))
 }
 
-// parentTitle is how a child can write to its parent for ever: names change.
+// parentTitle returns a name of the parent that stays valid: names change.
 func parentTitle(a agent.Agent) string {
 	if a.Label() == a.ID.Short() {
 		return string(a.ID)
@@ -180,10 +180,9 @@ func (b child) result(text, show string) history.Draft {
 // it would carry the tasks of all the others.
 const manySiblings = 8
 
-// entries are what the child's own history begins with. One that inherits has the calls of
-// its parent's last message in its context, and so needs a result for each of them; behind
-// a wall there are no calls, and of very many children each begins before that message.
-// before is the entry that the message follows; 0: nobody knows.
+// entries returns the first entries of the child's own history. A child that inherits needs a result for each call in
+// its parent's last message; with an empty context there are no calls, and each of very many children begins before that
+// message. before is the entry that the message follows; 0 if unknown.
 func entries(children []child, which int, before id.Message) ([]history.Draft, error) {
 	own := children[which]
 	prompt, err := history.Say(history.User, own.args.Prompt)

@@ -10,8 +10,8 @@ import (
 
 // Drivers finds programs that drive agents by their names; a kernel that has some is one.
 type Drivers interface {
-	// Driver is what stands in the place of the child's model. NOT_FOUND: there is no such
-	// program, or it is not installed.
+	// Driver returns the placeholder of the child's model. It returns NOT_FOUND if there is no such program or it isn't
+	// installed.
 	Driver(name string) (llm.Ref, error)
 	// Drivers are the names of those that are installed.
 	Drivers() []string

@@ -16,7 +16,7 @@ import (
 	"ramet/internal/turn/tool"
 )
 
-// maxChildren is how many children one message may fork.
+// maxChildren limits the children that one message may fork.
 const maxChildren = 64
 
 // What a child knows of its parent's conversation.
@@ -25,8 +25,8 @@ const (
 	nothing = "none"
 )
 
-// forkArguments are what a model can say of a child. Of definitions and drivers it is told where
-// there are some.
+// forkArguments returns the arguments with which a model describes a child. agent and driver are included only if there
+// are definitions and drivers.
 func forkArguments(agent, driver shape.Field) *shape.Shape {
 	return shape.Object(
 		shape.Must("prompt", shape.Text(1).With("the goal, what it may change, how to check it, what to report")),
@@ -90,7 +90,7 @@ type fork struct {
 	around func() surroundings // looked for when somebody is told of the tool
 }
 
-// surroundings are what children can be, beside their parent's like.
+// surroundings lists the roles, drivers and models that children can have.
 type surroundings struct {
 	defined bool     // there are definitions of agents
 	drivers []string // other programs that can drive children

@@ -72,7 +72,7 @@ func (k kill) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	return tool.Answer{Text: killed(done, args.Cascade)}, nil
 }
 
-// forbidden says why an agent is not this one's to kill, or nothing.
+// forbidden returns the reason why this agent may not kill another, or "".
 func (k kill) forbidden(ctx context.Context, me, victim agent.Agent) (string, error) {
 	if victim.ID == me.ID {
 		if me.IsZero() {
@@ -94,7 +94,7 @@ func (k kill) forbidden(ctx context.Context, me, victim agent.Agent) (string, er
 	return fmt.Sprintf("%s does not descend from you: an agent kills only those that do.", title(victim)), err
 }
 
-// killed tells what a kill did.
+// killed describes the result of a kill.
 func killed(done registry.Killed, cascade bool) string {
 	below := len(done.Victims)
 	var line string

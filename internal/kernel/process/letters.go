@@ -14,7 +14,7 @@ import (
 	"ramet/internal/turn/tool"
 )
 
-// mostRead is how much one answer holds of several letters; the first is always whole.
+// mostRead limits one answer with several messages; the first is always complete.
 const mostRead = 48 << 10
 
 // read reads letters into the result of a call: all are marked, and the result is written,

@@ -17,7 +17,7 @@ import (
 const (
 	usualSteps = 5
 	mostSteps  = 20
-	// entriesOfStep is how many entries a step has at most that are looked at.
+	// entriesOfStep limits the entries of one step that are examined.
 	entriesOfStep = 12
 )
 

@@ -115,7 +115,7 @@ func (a actor) offspring(ctx context.Context, ref string) (me, child agent.Agent
 	return me, child, err
 }
 
-// mostDiff is how much of a difference one answer holds.
+// mostDiff limits the diff in one answer.
 const mostDiff = 24 << 10
 
 // diff is the tool that shows what a child changed.

@@ -35,8 +35,8 @@ import (
 	"ramet/internal/turn/tool"
 )
 
-// Kernel is what the tools need of the process that runs their agent. Claims of
-// verbs are filled in by it: it holds the agent's lease.
+// Kernel is the part of the agent's kernel that the tools use. It fills in the claims of verbs, because it holds the
+// agent's lease.
 type Kernel interface {
 	// Fork makes the children in one transaction, with the entries of both sides,
 	// and starts a turn of each child, for the prompt that its entries end with.
@@ -66,7 +66,7 @@ type Kernel interface {
 	Worktrees() Trees
 	// Recent reads the newest own entries of an agent, newest first.
 	Recent(ctx context.Context, a id.Agent, most int) ([]history.Entry, error)
-	// Sources is where the states of agents are found out.
+	// Sources returns the sources of agents' states.
 	Sources() state.Sources
 }
 
@@ -86,26 +86,26 @@ type Places interface {
 	Facts(ctx context.Context, child agent.Agent) string
 }
 
-// Wait is what an agent waits for.
+// Wait selects what an agent waits for.
 type Wait struct {
 	From    []id.Agent // letters of these, the empty one is the user; none: of anybody
 	All     bool       // until none of them works any more; without From: who works for it
 	Timeout time.Duration
 }
 
-// Waited is how a wait ended.
+// Waited describes how a wait ended.
 type Waited struct {
 	Came    bool       // an unread letter of those is there
 	Late    bool       // the time was over first
 	Working []id.Agent // who of them still works; nobody: nobody is left who could write
 }
 
-// From says whether a letter is of one of these, or tells of one; none: of anybody.
+// From reports whether a message is from one of these agents or about one; an empty list accepts any.
 func From(l mail.Letter, from []id.Agent) bool {
 	return len(from) == 0 || slices.Contains(from, l.From) || l.From == id.Kernel && slices.Contains(from, l.About)
 }
 
-// People is what the tools read.
+// People is the part of the registry that the tools read.
 type People interface {
 	agent.Directory
 	mail.Boxes

@@ -20,7 +20,7 @@ import (
 // RecallName is the tool's name.
 const RecallName = "recall"
 
-// MostRecalled is how many bytes an answer has at most, where nobody says otherwise.
+// MostRecalled limits an answer in bytes, unless the caller sets a limit.
 const MostRecalled = 16 << 10
 
 type recall struct {
@@ -155,7 +155,7 @@ func (r recall) read(ctx context.Context, ranges []history.Range, offset int) (t
 	return tool.Answer{Text: strings.TrimRight(b.String(), "\n")}, nil
 }
 
-// page is how many entries are searched at once, and most how many are listed.
+// page is the number of entries searched at once, and most limits the entries listed.
 const (
 	page           = 256
 	mostHits       = 20
@@ -202,7 +202,7 @@ func (r recall) search(ctx context.Context, ranges []history.Range, query string
 	return tool.Answer{Text: b.String() + "range shows an entry whole."}, nil
 }
 
-// found is where the rarest, that is the longest, of the words stands, if all do.
+// found returns the position of the longest, and so rarest, of the words if all are in the text.
 func found(said string, words []string) (int, bool) {
 	lower, at, longest := strings.ToLower(said), 0, 0
 	for _, w := range words {
@@ -231,7 +231,7 @@ func (r recall) plain(ctx context.Context, e history.Entry) (string, error) {
 	return said, err
 }
 
-// text is what an entry says; own: it is of this tool.
+// text returns the text of an entry; own reports whether this tool wrote it.
 func (r recall) text(ctx context.Context, e history.Entry) (said string, own bool, err error) {
 	parts, err := e.Parts()
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"ramet/internal/model/llm"
 )
 
-// Role is how a child begins that is made by a definition.
+// Role describes a child that a definition creates.
 type Role struct {
 	Entry           history.Draft // what it is told first
 	Provider, Model string        // empty: its parent's
@@ -36,7 +36,7 @@ func (r Role) Bounds() []history.Draft {
 type Roles interface {
 	// Role is NOT_FOUND where nothing of that name is defined.
 	Role(name string) (Role, error)
-	// Defined says whether there are any.
+	// Defined reports whether there are any definitions.
 	Defined() bool
 }
 

@@ -55,7 +55,7 @@ func (s send) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	return tool.Answer{Text: fmt.Sprintf("Sent to %s: letter %d in its mailbox.%s", title(to), l.Number, fate(l))}, nil
 }
 
-// fate is what becomes of the letter.
+// fate describes how a message will be delivered.
 func fate(l mail.Letter) string {
 	switch l.Fate {
 	case mail.Wakes:

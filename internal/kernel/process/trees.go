@@ -11,10 +11,10 @@ type Trees interface {
 	// Keep commits what an agent left in its worktree, on its branch, in the name of the
 	// user, and says what the tree holds. ok is false for an agent that has none.
 	Keep(ctx context.Context, a agent.Agent) (w Work, ok bool, err error)
-	// Look says what the tree holds, and changes nothing.
+	// Look describes the contents of the worktree without changing it.
 	Look(ctx context.Context, a agent.Agent) (w Work, ok bool, err error)
-	// Diff is what the child changed and its parent has not, committed or not; of one path,
-	// if there is one. NOT_FOUND: it has no worktree.
+	// Diff returns the child's changes that its parent lacks, committed or not, optionally of one path. It returns NOT_FOUND
+	// if the child has no worktree.
 	Diff(ctx context.Context, child, parent agent.Agent, path string) (string, error)
 	// Merge brings the child's work into its parent's folder, and removes the worktree once
 	// nothing is in it that the folder has not. CONFLICT, with the files: nothing changed.
@@ -24,7 +24,7 @@ type Trees interface {
 	Restore(ctx context.Context, a, parent agent.Agent) error
 }
 
-// Work is what a worktree holds that the folder it came from has not.
+// Work describes the changes in a worktree that the folder it came from lacks.
 type Work struct {
 	Branch  string
 	Commits int
@@ -33,7 +33,7 @@ type Work struct {
 	Dirty   []string // of these, what is not committed
 }
 
-// Merged is what a merge did.
+// Merged describes the result of a merge.
 type Merged struct {
 	Commits int
 	Files   []string

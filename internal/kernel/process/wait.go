@@ -25,7 +25,7 @@ const (
 	forAll = "all"
 )
 
-// wakes is what a report does that was asked for.
+// wakes marks a report that wakes the agent that asked for it.
 const wakes = "wake"
 
 var waitSpec = sync.OnceValue(func() tool.Spec {
@@ -128,13 +128,13 @@ func (w wait) handOver(ctx context.Context) (tool.Answer, error) {
 	return tool.Answer{Text: "The reports of " + names + " wake you. End your turn: say what is under way."}, nil
 }
 
-// head says how the wait ended, before the letters.
+// head returns how the wait ended, before the messages.
 func (w wait) head(ctx context.Context, order Wait, done Waited, letters int) (string, error) {
 	if len(done.Working) == 0 {
 		if letters > 0 && !order.All {
 			return "", nil
 		}
-		return w.nobody(ctx, order, letters)
+		return w.noneLeft(ctx, order, letters)
 	}
 	if letters > 0 && !order.All {
 		return "", nil
@@ -149,9 +149,8 @@ func (w wait) head(ctx context.Context, order Wait, done Waited, letters int) (s
 	return fmt.Sprintf("No mail came within %s. At work: %s.", order.Timeout, names), nil
 }
 
-// nobody says that nobody is left who could write, and what became of those who are
-// waited for.
-func (w wait) nobody(ctx context.Context, order Wait, letters int) (string, error) {
+// noneLeft describes a wait without an agent left to wait for, and how those agents ended.
+func (w wait) noneLeft(ctx context.Context, order Wait, letters int) (string, error) {
 	if letters > 0 {
 		return "None of them works any more.", nil
 	}
