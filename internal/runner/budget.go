@@ -27,8 +27,8 @@ func (r *Run) afford() error {
 	return nil
 }
 
-// left is what the run may still use, as far as the limits go that a program can be held to; nil: it has
-// none. Nothing left is the smallest amount: the call is refused before it begins. The caller holds mu.
+// left returns the rest that the run may use, within the limits that a program can enforce; nil without limits. If
+// nothing is left it returns the smallest amount, so that the call is refused before it begins. The caller holds mu.
 func (r *Run) left() *Left {
 	out := Left{}
 	if r.limits.Tokens > 0 {

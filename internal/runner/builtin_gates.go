@@ -24,7 +24,7 @@ import (
 // folder of its own (TMPDIR, HOME); it has no network and sees no key. Where commands
 // cannot be confined, it is not run, and that is a blocker.
 type BuiltinGates struct {
-	// Env is what commands see, complete; there must be no key in it. PATH at least.
+	// Env is the complete environment of commands, at least PATH; it must contain no key.
 	Env []string
 	// Hide are files and folders that commands may not read: credentials.
 	Hide []string

@@ -19,7 +19,7 @@ import (
 // BuiltinWorkers does the items of built-in workers in the folder of a run, one after the other.
 type BuiltinWorkers struct {
 	Site Site
-	// Env is where the tokens of forges are found; nil: there are none.
+	// Env looks up the tokens of forges; nil: there are none.
 	Env func(string) string
 
 	mu sync.Mutex // held while an item works in the folder

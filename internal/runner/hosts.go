@@ -51,8 +51,7 @@ func (r *Run) reap(ctx context.Context) {
 	}
 }
 
-// asleep is how long this process must have been stopped for others to have given it up;
-// see post.
+// asleep is the suspension of this process after which others may have given it up; see post.
 const asleep = 10 * time.Second
 
 // wallTime returns the time without the monotonic part, which stops while a machine sleeps.

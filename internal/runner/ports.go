@@ -47,7 +47,7 @@ type Task struct {
 	Model string          `json:"model,omitempty"` // vendor/name; empty: the configured one
 	// Driver is the program that Model names, where one drives the agent; empty: ramet's own loop.
 	Driver string `json:"driver,omitempty"`
-	// Left is what the run may still use, which such a program is held to; nil: no limit.
+	// Left limits what such a program may use of the run's budget; nil: no limit.
 	Left   *Left  `json:"left,omitempty"`
 	Effort string `json:"effort,omitempty"` // how hard the model thinks; empty: as configured
 	// Role is the definition that the agent is made by; nil: none.
@@ -96,7 +96,7 @@ type Result struct {
 	Issues []Issue `json:"issues,omitempty"` // what it could not do and has to be fixed
 	// Inputs are clones that were made at pinned commits (the clone built-in only).
 	Clones []Clone `json:"clones,omitempty"`
-	// PR is where the pull request is: its URL, or the path of a bundle.
+	// PR locates the pull request: its URL, or the path of a bundle.
 	PR string `json:"pr,omitempty"`
 }
 
@@ -184,7 +184,7 @@ type Executor interface {
 type Site struct {
 	Dir    string            // the run's folder
 	Params map[string]string // of the recipe, by name; repo and into among them
-	// Patch is what the one writer changed, a path in the folder; empty: there is no writer.
+	// Patch is the path, in the folder, of the only writer's changes; empty without a writer.
 	Patch string
 }
 

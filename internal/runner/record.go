@@ -39,7 +39,7 @@ type RecorderOptions struct {
 	Redact func(string) (string, bool)
 	// Price of the vendor's models; nil: all are unknown.
 	Price func(model string) (llm.Price, bool)
-	// Cost is what a call that has ended cost, where that is known otherwise than by a price; nil: it is not.
+	// Cost returns the cost of a finished call if it is known other than by a price; nil if it isn't.
 	Cost func() (llm.Money, bool)
 	Now  func() time.Time // nil: time.Now
 }

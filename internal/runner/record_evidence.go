@@ -25,8 +25,7 @@ type evidence struct {
 	CacheKey string `json:"cache_key"`
 	Sent     int    `json:"times_sent"`
 	Bytes    string `json:"sent_sha256,omitempty"` // path, line feed and body as they left
-	// Wire is what the body asked for besides the conversation and the tools, in the
-	// vendor's words.
+	// Wire holds the fields of the request besides conversation and tools, with the vendor's names.
 	Wire map[string]json.RawMessage `json:"sent,omitempty"`
 
 	PromptHash string           `json:"prompt_hash"`

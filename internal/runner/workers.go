@@ -30,9 +30,8 @@ type WorkspaceStore interface {
 // Dir.
 type WorkerPoolOptions struct {
 	Store WorkspaceStore
-	// Dir is where hosts make the folders in which items are done. It lies outside of
-	// ramet's home, which commands in the sandbox cannot read, and may be shared by
-	// several hosts of one machine and by other accounts.
+	// Dir is the folder in which hosts create the folders of items. It lies outside of ramet's home, which commands in the
+	// sandbox can't read, and several hosts of one machine and other accounts may share it.
 	Dir      string
 	Builtins map[string]BuiltinWorker
 	// Form reports whether an output has the form of that name; the error describes what is wrong
@@ -46,8 +45,8 @@ type WorkerPoolOptions struct {
 	// read inside the sandbox: ramet's home and configuration.
 	Env  []string
 	Hide []string
-	// Quarantine is where files go that a command leaves under a name that other programs
-	// execute; empty: names are not looked after.
+	// Quarantine is the folder for files that a command leaves under a name that other programs execute; empty: names aren't
+	// checked.
 	Quarantine string
 	// External lets commands act outside the run, outside the sandbox; else such items
 	// are DENIED.

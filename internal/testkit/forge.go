@@ -110,7 +110,7 @@ func (s *ForgeServer) Heard() []string {
 	return slices.Clone(s.heard)
 }
 
-// Posts is how often somebody asked for a pull request to be opened.
+// Posts returns the number of requests to open a pull request.
 func (s *ForgeServer) Posts() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// inside says that this process may mount what it likes.
+// inside marks a process that may mount.
 const inside = "RAMET_TEST_MAY_MOUNT"
 
 // MountInside runs the test that calls it once more in a mount namespace of its own, as

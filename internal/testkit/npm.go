@@ -73,5 +73,5 @@ func current(t *testing.T, folder, lock string) bool {
 	return err == nil && done.ModTime().After(wanted.ModTime())
 }
 
-// offline is how npm says that the network or the registry is to blame.
+// offline matches npm's messages about an unreachable network or registry.
 var offline = regexp.MustCompile(`npm error code (ENOTFOUND|EAI_AGAIN|EAI_FAIL|ECONN[A-Z]+|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ERR_SOCKET_TIMEOUT|EPROTO|E(?:403|404|407|429|5[0-9][0-9]))\b`)

@@ -105,7 +105,7 @@ type drafts struct {
 	Foreign []string `json:"foreign,omitempty"`
 }
 
-// pins is what is read of artifacts/inputs.json.
+// pins holds the part of artifacts/inputs.json that is read.
 type pins struct {
 	Inputs []struct{ Name, Commit string }
 	Base   string

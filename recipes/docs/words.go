@@ -67,8 +67,8 @@ var endings = []struct {
 	{"ors", "", 4}, {"or", "", 4}, {"ed", "", 2}, {"ly", "", 3}, {"es", "", 2}, {"s", "", 2},
 }
 
-// StemWord is what words of one family share. It is a rule of thumb for English; words of other
-// languages are compared as they are, or nearly.
+// StemWord returns a common stem of related words. It is a rule of thumb for English; words of other languages are
+// compared nearly as they are.
 func StemWord(word string) string {
 	word = strings.ToLower(word)
 	for _, e := range endings {

@@ -42,7 +42,7 @@ func recordPath(home string) string { return filepath.Join(home, "trust.json") }
 
 func bytesPath(home, sum string) string { return filepath.Join(home, "trust", sum) }
 
-// most is how large the record may be.
+// mostRecord limits the size of the record.
 const mostRecord = 8 << 20
 
 // readRecord refuses a record that another person could have written.

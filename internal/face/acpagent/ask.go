@@ -75,7 +75,7 @@ func (s *Server) above(ctx context.Context, a id.Agent) (c *conversation, own bo
 	return nil, false, fault.New(fault.Denied, "nobody is here who could be asked")
 }
 
-// asked is what the editor's user is asked about.
+// asked returns the question that the editor shows its user.
 func asked(q permit.Question, own bool) sdk.ToolCallUpdate {
 	call := q.CallID
 	if !own || q.Says != "" {
@@ -142,7 +142,7 @@ func options(q permit.Question, own bool) []sdk.PermissionOption {
 	return append(yes, no...)
 }
 
-// settled tells that a question which is no call of the session's own was answered.
+// settled reports that a question which is no call of the session's own was answered.
 func (c *conversation) settled(q sdk.ToolCallUpdate, yes bool) {
 	status := sdk.ToolCallStatusCompleted
 	if !yes {

@@ -100,7 +100,7 @@ func (c *conversation) absolute(path string) string {
 	return filepath.Join(c.cwd, path)
 }
 
-// diffs are what a call is about to change: the editor shows it before it is permitted.
+// diffs returns the changes that a call is about to make, for the editor to show before they are permitted.
 func (c *conversation) diffs(tool string, a arguments, past bool) []sdk.ToolCallContent {
 	switch {
 	case a.Path == "":
@@ -122,7 +122,7 @@ func (c *conversation) diffs(tool string, a arguments, past bool) []sdk.ToolCall
 	return nil
 }
 
-// mostShown is how much of a file an editor is shown as what it was.
+// mostShown limits the old content of a file that an editor receives.
 const mostShown = 256 << 10
 
 // before is the text of a file in the session's folder; false: there is none that can be shown.
@@ -148,10 +148,10 @@ func (c *conversation) before(path string) (string, bool) {
 	return strings.ToValidUTF8(string(data), "\uFFFD"), err == nil
 }
 
-// mostAnswer is how much of an answer is told.
+// mostAnswer limits the part of an answer that an editor receives.
 const mostAnswer = 64 << 10
 
-// answered tells how a call ended. An edit keeps the differences that were told with the call.
+// answered reports the end of a call. An edit keeps the differences that were sent with the call.
 func (c *conversation) answered(p history.Part) {
 	status := sdk.ToolCallStatusCompleted
 	if p.IsError {

@@ -14,7 +14,7 @@ import (
 
 var noModel llm.Ref
 
-// choices are what the editor's user may choose for a session.
+// choices lists what the editor's user can choose for a session.
 type choices struct {
 	modes   *sdk.SessionModeState
 	models  *sdk.SessionModelState // nil: no model can be asked

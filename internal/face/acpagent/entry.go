@@ -13,7 +13,7 @@ import (
 	"ramet/internal/operation/session"
 )
 
-// mostReplayed is how many entries a load tells; the newest.
+// mostReplayed limits the entries that a load sends, newest first.
 const mostReplayed = 10000
 
 // replay tells the editor the conversation so far: what was said, also where a summary stands in
@@ -101,7 +101,7 @@ func (c *conversation) entry(e session.Entry, past bool) {
 	}
 }
 
-// spoken tells what the model said and called; what was told already is not told again.
+// spoken sends the model's text and calls, except those sent already.
 func (c *conversation) spoken(e session.Entry, said, thought, past bool) {
 	for _, p := range e.Parts {
 		switch {

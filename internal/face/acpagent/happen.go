@@ -38,7 +38,7 @@ func (h *happenings) note(change func()) {
 	h.changed = make(chan struct{})
 }
 
-// patience is how long somebody waits for what was published already.
+// patience limits the wait for events that were published already.
 const patience = 10 * time.Second
 
 // wait returns when the end of a turn was told.

@@ -9,7 +9,7 @@ import (
 	"ramet/internal/core/config"
 )
 
-// mostLent is how many servers an editor may lend a session.
+// mostLent limits the servers that an editor may lend a session.
 const mostLent = 32
 
 // servers are those that the editor lends, checked.

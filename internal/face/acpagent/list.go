@@ -18,7 +18,7 @@ import (
 	"ramet/internal/operation/session"
 )
 
-// pageLength is how many sessions are listed at once.
+// pageLength limits the sessions of one page.
 const pageLength = 50
 
 // list lists the agents that live, those with the newest entries first. The cursor is the

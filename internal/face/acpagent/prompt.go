@@ -181,7 +181,7 @@ func (c *conversation) stop(ctx context.Context) error {
 	return err
 }
 
-// halting is what a stop means: the turn, and the prompts that were not said yet.
+// halting returns the stop of the turn and of the prompts not sent yet.
 func (c *conversation) halting() kernel.Stop {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -192,7 +192,7 @@ func (c *conversation) halting() kernel.Stop {
 	return stop
 }
 
-// said is what an editor's user said.
+// said returns the prompt in an editor's blocks.
 func said(blocks []sdk.ContentBlock) (p kernel.Prompt, err error) {
 	var b strings.Builder
 	var behind []string

@@ -17,7 +17,7 @@ import (
 	"ramet/internal/turn/permit"
 )
 
-// Options are what an agent of an editor is made of.
+// Options holds the dependencies of an editor's agent.
 type Options struct {
 	Version string
 	User    string // who sits at the editor
@@ -59,7 +59,7 @@ func New(o Options) *Server {
 	return &Server{o: o, open: map[sdk.SessionId]*conversation{}, answered: map[string]context.CancelFunc{}}
 }
 
-// lastWords is how long requests that are being answered may take when the input has ended.
+// lastWords limits the time in which open requests are answered after the input has ended.
 const lastWords = 30 * time.Second
 
 // Serve speaks with the editor until in or ctx ends. What was asked before is answered still;

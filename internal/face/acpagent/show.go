@@ -12,7 +12,7 @@ import (
 	"ramet/internal/turn/loop"
 )
 
-// telling is what an editor was told of a turn, as far as it matters for what follows.
+// telling records the part of a turn that an editor has received, as far as later updates depend on it.
 type telling struct {
 	mu      sync.Mutex
 	said    bool // something of the message that is being written
@@ -20,7 +20,7 @@ type telling struct {
 	output  map[string]*output // of calls that print
 }
 
-// output is what a call has printed, and when the editor was told last.
+// output holds the output of a call and the time of the last update.
 type output struct {
 	text string
 	at   time.Time
@@ -89,7 +89,7 @@ func (c *conversation) recorded(e history.Entry) {
 	}
 }
 
-// printed tells what a call has printed so far, not with every piece.
+// printed sends the output of a call so far, but not for every piece.
 func (c *conversation) printed(e loop.Event) {
 	t := &c.telling
 	if t.output == nil {
@@ -109,7 +109,7 @@ func (c *conversation) printed(e loop.Event) {
 	}
 }
 
-// tellUsage tells how full the context is.
+// tellUsage sends the size of the context.
 func (c *conversation) tellUsage(e loop.Event) {
 	a, err := c.Store.Agent(c.server.ctx, c.agent)
 	if err != nil {

@@ -26,7 +26,7 @@ func (c *conversation) tellCommands(ctx context.Context) {
 	}
 }
 
-// tellTitle tells what a session is called, when it has begun.
+// tellTitle sends the title of a session that has begun.
 func (c *conversation) tellTitle(ctx context.Context) {
 	a, err := c.Store.Agent(ctx, c.agent)
 	if err != nil {

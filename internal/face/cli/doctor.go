@@ -173,7 +173,7 @@ const (
 	keepTelemetry = 90 * 24 * time.Hour
 )
 
-// examineTelemetry tells how much room telemetry takes.
+// examineTelemetry reports the size of telemetry.
 func examineTelemetry(l *Line, ctx context.Context, out *checkup, p CarePorts) {
 	ws, err := l.Open(ctx)
 	if err != nil || p.Telemetry == nil {

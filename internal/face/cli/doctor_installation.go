@@ -18,7 +18,7 @@ func examineInstallation(out *checkup, v Version) {
 	out.add("platform", v.Platform+": "+platform(runtime.GOOS), nil)
 }
 
-// platform says what ramet has on an operating system (docs/platforms.md).
+// platform describes ramet's features on an operating system (docs/platforms.md).
 func platform(goos string) string {
 	switch goos {
 	case "linux":

@@ -136,8 +136,7 @@ func execArgs(l *Line, f *execFlags) cobra.PositionalArgs {
 	}
 }
 
-// slashed says that the arguments are a command of the user's or the project's: /name and
-// what follows it.
+// slashed reports whether the arguments are a command of the user or the project: /name and its arguments.
 func slashed(args []string) bool { return len(args) > 1 && strings.HasPrefix(args[0], "/") }
 
 // runExec checks everything that can be checked before anything happens.

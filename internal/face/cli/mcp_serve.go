@@ -14,7 +14,7 @@ import (
 	"ramet/internal/run/rundir"
 )
 
-// MCPPorts are what ramet as a server needs of the program around it.
+// MCPPorts holds the dependencies of ramet as an MCP server.
 type MCPPorts struct {
 	// Serve serves one client until it closes its side.
 	Serve func(context.Context, MCPService) error

@@ -12,7 +12,7 @@ import (
 	"ramet/internal/core/trust"
 )
 
-// sender is who asks.
+// sender is the kind of client that sent a request.
 type sender int
 
 const (
@@ -57,8 +57,8 @@ func newAccess(o Options) *access {
 	return a
 }
 
-// who says who sent a request, or why nobody. A wrong token is not made good by a
-// session: whoever sends one means it.
+// who returns the sender of a request, or the reason for refusing it. A session doesn't replace a wrong token: a client
+// that sends a token means it.
 func (a *access) who(r *http.Request) (sender, error) {
 	refused := Refuse(http.StatusUnauthorized, codeUnauthenticated,
 		"no valid token or session: send `Authorization: Bearer TOKEN` with the token of $RAMET_HOME/token, or open the page with `ramet web`")
@@ -137,8 +137,7 @@ func (p passes) dropOldest() {
 	delete(p, oldest)
 }
 
-// live says whether a secret is good. A hash is looked up, not the secret: how long that
-// takes says nothing about the secret.
+// live reports whether a secret is valid. It looks up a hash, so the duration reveals nothing about the secret.
 func (a *access) live(list passes, secret string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"ramet/internal/core/mail"
 )
 
-// Agents is what the routes below /api/v1/agents, /api/v1/permissions and
-// /api/v1/events work on. Without a store they answer NOT_FOUND.
+// Agents serves the routes below /api/v1/agents, /api/v1/permissions and /api/v1/events. Without a store they answer
+// NOT_FOUND.
 type Agents struct {
 	Client    operation.Client
 	Workspace *session.Workspace // a kernel runs there
@@ -22,7 +22,7 @@ type Agents struct {
 	Environment func() *kernel.Environment
 }
 
-// AgentStore is what routes read of a workspace.
+// AgentStore is the part of a workspace that routes read.
 type AgentStore interface {
 	agent.Directory
 	history.Log

@@ -28,7 +28,7 @@ type MessagePage struct {
 	Previous *id.Message   `json:"previous"` // before, for the page in front; null: there is none, or it was not asked for
 }
 
-// maxPage is how many bytes of messages a page has, more or less.
+// maxPage limits the bytes of messages on a page, approximately.
 const maxPage = 4 << 20
 
 func (a Agents) messages(c *Call, _ None) (MessagePage, error) {

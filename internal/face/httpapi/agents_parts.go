@@ -25,7 +25,7 @@ type PartContent struct {
 	Next      *int64           `json:"next"`           // offset of the next piece; null: there is none
 }
 
-// maxPiece is how much of a text is given at once, maxImage the largest image.
+// maxPiece limits the text in one answer, maxImage the size of an image.
 const (
 	maxPiece = 1 << 20
 	maxImage = 16 << 20

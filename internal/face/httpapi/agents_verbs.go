@@ -10,7 +10,7 @@ import (
 	"ramet/internal/model/llm"
 )
 
-// PromptInput is what a user says to an agent.
+// PromptInput is a user's prompt to an agent.
 type PromptInput struct {
 	Text  string `json:"text"`
 	Model string `json:"model,omitempty"` // vendor/name; empty: the agent's own

@@ -8,15 +8,15 @@ import (
 	"ramet/internal/core/history"
 )
 
-// Change is what a call would write: the patch that it would make, else what its arguments say.
+// Change is the change that a call would make: its patch if known, else the content of its arguments.
 type Change struct {
 	Patch   string `json:"patch,omitempty"` // a unified diff; absent: nobody knows what the file is now
 	Removed string `json:"removed"`         // what would go; empty: nothing, or nobody knows
 	Added   string `json:"added"`           // what would come
 }
 
-// recently is how many messages back the call of a question is looked for: it is in the newest of the
-// model's, behind which stand the results of the calls beside it.
+// recently limits how many messages back the call of a question is searched: it is in the model's newest message,
+// followed only by results of that message's other calls.
 const recently = 64
 
 // asking is the questions that wait, each with what its call would write.
@@ -57,7 +57,7 @@ func (a Agents) change(ctx context.Context, of Ask) *Change {
 	return nil
 }
 
-// written is what the arguments of write and edit say.
+// written returns the change in the arguments of write and edit.
 func written(args json.RawMessage) *Change {
 	var in struct {
 		Content string `json:"content"`

@@ -69,11 +69,11 @@ type Choice struct {
 	No     string `json:"no,omitempty"`   // why it cannot be chosen; absent: it can
 }
 
-// AskTime is how long a question waits for an answer, if nothing else is said.
+// AskTime is the default time for which a question waits for an answer.
 const AskTime = 10 * time.Minute
 
-// maxSubject is how much of a call is shown: more than any command line can have, so that nobody permits what
-// was cut off.
+// maxSubject limits the part of a call that is shown: longer than any command line, so that no one permits a truncated
+// call.
 const maxSubject = 1 << 20
 
 // NewAsks makes an empty list; 0 is AskTime.
@@ -82,8 +82,8 @@ func NewAsks(timeout time.Duration) *Asks {
 	return &Asks{timeout: timeout, tell: func(loop.Event) {}}
 }
 
-// Tell says who is told of questions and answers: the bus of the kernel that asks. The
-// kernel needs its asker before it has a bus.
+// Tell sets the publisher of questions and answers: the bus of the kernel that asks. The kernel needs its asker before
+// it has a bus.
 func (a *Asks) Tell(publish func(loop.Event)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -48,7 +48,7 @@ func (c *Call) Param(name string) string { return c.params[name] }
 // Query is a query parameter, or empty.
 func (c *Call) Query(name string) string { return c.query.Get(name) }
 
-// Has says whether the parameter was given, perhaps empty.
+// Has reports whether the parameter was given, even if empty.
 func (c *Call) Has(name string) bool { return c.query.Has(name) }
 
 // Number is a query parameter from low to high, or otherwise if it was not given.
@@ -100,7 +100,7 @@ func encode(v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// writeTime is how long a client may take to accept an answer.
+// writeTime limits the time in which a client accepts an answer.
 const writeTime = 30 * time.Second
 
 func send(w http.ResponseWriter, status int, media string, body []byte) {

@@ -8,7 +8,7 @@ import (
 	"ramet/internal/telemetry"
 )
 
-// counts is what /metrics says of HTTP.
+// counts holds the HTTP counters of /metrics.
 type counts struct {
 	mu       sync.Mutex
 	requests map[counted]int64

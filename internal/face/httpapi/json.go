@@ -15,7 +15,7 @@ import (
 	"ramet/internal/base/text"
 )
 
-// maxDepth is how deep the JSON of a body may be: deeper than any of ours.
+// maxDepth limits the nesting of a JSON body: deeper than any of ours.
 const maxDepth = 64
 
 func deep() *Error {
@@ -45,7 +45,7 @@ func tooDeep(text []byte) bool {
 	return false
 }
 
-// syntaxError says where the text stops being JSON, and not what stands there.
+// syntaxError returns the position of a syntax error, without the text there.
 func syntaxError(err error) *Error {
 	detail := Detail{Message: "is not JSON"}
 	if s, ok := errors.AsType[*jsontext.SyntacticError](err); ok {

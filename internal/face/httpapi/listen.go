@@ -16,7 +16,7 @@ import (
 	"ramet/internal/base/text"
 )
 
-// DefaultAddr is where ramet serves.
+// DefaultAddr is the default address of ramet's server.
 const DefaultAddr = "127.0.0.1:8765"
 
 // Listen opens an address. One that others can reach is refused (USAGE) unless the user

@@ -10,8 +10,7 @@ import (
 	"ramet/internal/operation/public"
 )
 
-// Health says that the server is there, and whether its store is, and nothing of what they
-// hold.
+// Health reports that the server is up and whether its store is, and nothing of their contents.
 type Health struct {
 	Status  string `json:"status"` // ok, degraded or unreachable: the store's
 	Version string `json:"version"`
@@ -128,7 +127,7 @@ func (s *Server) loginCode(c *Call, _ None) (LoginCode, error) {
 	return LoginCode{code, LoginPath(code), until.UTC()}, nil
 }
 
-// LoginPath is what a browser has to open with a code.
+// LoginPath returns the path that a browser opens with a code.
 func LoginPath(code string) string { return "/login?code=" + code }
 
 func (s *Server) page(c *Call) error {
@@ -140,13 +139,13 @@ func (s *Server) page(c *Call) error {
 	return nil
 }
 
-// wantsPage says whether somebody looks at the answer in a browser.
+// wantsPage reports whether the client is a browser.
 func wantsPage(r *http.Request) bool {
 	_, _, path := cutProject(r.URL)
 	return (path.Path == "/" || path.Path == "/login") && strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-// knock is what a browser without a session is shown.
+// knock is the page for a browser without a session.
 var knock = sync.OnceValue(func() string {
 	return "<!doctype html><html lang=en><meta charset=utf-8><title>ramet</title><h1>ramet</h1><p>" +
 		html.EscapeString("This page opens with a one-time link. Run `ramet web` in a terminal.") + "</p></html>\n"

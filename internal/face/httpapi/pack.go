@@ -45,7 +45,7 @@ func pack(w http.ResponseWriter, r *http.Request, body []byte) []byte {
 	return out.Bytes()
 }
 
-// accepts says whether a coding is named and not refused (q=0).
+// accepts reports whether a coding is listed and not refused (q=0).
 func accepts(headers []string, coding string) bool {
 	for _, header := range headers {
 		for _, one := range strings.Split(header, ",") {

@@ -32,7 +32,7 @@ type pulse struct {
 
 func newPulse(ask func(context.Context) error) *pulse { return &pulse{ask: ask, heard: time.Now()} }
 
-// state is how the store does now.
+// state returns the current state of the store.
 func (p *pulse) state(ctx context.Context) string {
 	if p.ask == nil {
 		return ""

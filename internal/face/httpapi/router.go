@@ -78,14 +78,13 @@ func (r *router) find(u *url.URL) (methods, map[string]string) {
 	return here, params
 }
 
-// plain says whether a part can be handed on as a name.
+// plain reports whether a path segment can be passed on as a name.
 func plain(part string) bool {
 	return part != "" && part != "." && part != ".." && utf8.ValidString(part) &&
 		!strings.ContainsFunc(part, func(r rune) bool { return r == '/' || r == '\\' || r < ' ' || r == 0x7f })
 }
 
-// public says whether something at this path is for anybody; then so is the list of its
-// methods.
+// public reports whether a method of this path is public; then so is the list of its methods.
 func (m methods) public() bool {
 	for _, r := range m {
 		if r.Access == Public {

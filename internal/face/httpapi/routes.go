@@ -19,7 +19,7 @@ type Route struct {
 	number int               // in the tables of projects, from 1 on; 0: it is a route of the server itself
 }
 
-// Access says who may ask.
+// Access selects the clients that may call a route.
 type Access int
 
 // Guarded is the zero value, so that a forgotten field shuts and does not open.
@@ -29,7 +29,7 @@ const (
 	Processes               // as Guarded, and agents with their own tokens
 )
 
-// Doc is what the OpenAPI document says of a route.
+// Doc documents a route in OpenAPI.
 type Doc struct {
 	ID      string // operationId
 	Tag     string

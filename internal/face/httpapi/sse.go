@@ -55,29 +55,28 @@ type Events struct {
 	fed   recent        // entries that came by the feed, and not by the bus yet
 }
 
-// EventsOptions is what events are made of.
+// EventsOptions configures events.
 type EventsOptions struct {
 	Bus *bus.Bus[loop.Event] // what the kernel publishes
-	// Elsewhere is what happens in other kernels to turns that were asked for here; may be nil.
+	// Elsewhere publishes events of other kernels about turns requested here; may be nil.
 	Elsewhere *bus.Bus[loop.Event]
 	Feed      registry.Feed
 	Hide      func(string) string // takes secrets out of a line; nil: none
 	// How much is kept, and so how far a reader may be behind; 0: 10,000 events, 32 MiB.
 	Most, Bytes int
-	// Readers is how many there may be at a time, 0: 512.
+	// Readers limits the number of readers; 0: 512.
 	Readers int
-	// Look is how often the feed is looked at for what other processes did, 0: 100 ms.
+	// Look is the interval for reading the feed of other processes' events; 0: 100 ms.
 	Look time.Duration
-	// Beat is how often a silent stream says that it is alive, 0: 15 s.
+	// Beat is the interval of the keep-alive of a silent stream; 0: 15 s.
 	Beat time.Duration
 	// Pace is the least time between two writes to one reader, 0: 25 ms; more where there
 	// are many (see share). What comes in between is written together.
 	Pace time.Duration
 }
 
-// share is what one reader has of the time for writing: about 1,000 times a second
-// something is written, however many read. Without that, hundreds of readers would take the processor
-// from those whom they watch.
+// share is the writing time of one reader: about 1,000 writes a second, however many readers there are. Otherwise
+// hundreds of readers would take the processor from the agents they watch.
 const share = time.Millisecond
 
 // pace is the time between two writes to one reader now.
@@ -247,7 +246,7 @@ const (
 	maxBatchBytes = 64 << 10
 )
 
-// isFull says whether there may be more behind a batch.
+// isFull reports whether more events may follow a batch.
 func isFull(batch []happening) bool {
 	size := 0
 	for _, h := range batch {
@@ -278,7 +277,7 @@ func (e *Events) after(at int64, room []happening) (batch []happening, last int6
 	return batch, at + int64(len(batch)), false, e.wake
 }
 
-// waited says whether a reader waits for the next event.
+// waited reports whether a reader waits for the next event.
 func (e *Events) waited() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -41,8 +41,8 @@ func StartEvents(ctx context.Context, o EventsOptions) (*Events, error) {
 	return e, nil
 }
 
-// gather tells what was published so far. Whoever looks for events does that first, so that nothing
-// lies in a box while somebody could be told of it.
+// gather distributes the published events. A caller that looks for events does this first, so that no event waits while
+// a reader could get it.
 func (e *Events) gather() {
 	e.gathering.Lock()
 	defer e.gathering.Unlock()
@@ -83,8 +83,7 @@ func (e *Events) gatherOn() {
 	}
 }
 
-// follow tells what stands in the feed: entries that nobody published here, of other
-// processes above all, and letters.
+// follow distributes the entries and messages of the feed that were not published here, mostly those of other processes.
 func (e *Events) follow(from registry.Cursor) {
 	tick := time.NewTicker(e.o.Look)
 	defer tick.Stop()

@@ -20,7 +20,7 @@ type Lost struct {
 	Reason string `json:"reason"`
 }
 
-// streamTime is how long a reader may take to accept what is written.
+// streamTime limits the time in which a reader accepts a write.
 const streamTime = 20 * time.Second
 
 func (a Agents) eventRoute() Route {
@@ -150,7 +150,7 @@ func (s *stream) next() (became int, wake <-chan struct{}, err error) {
 
 var errLate = errors.New("events are gone")
 
-// desk is where a batch is put together. Readers share them: most are not being written to.
+// desk is the buffer in which a batch is encoded. Readers share buffers: most readers are not being written to.
 type desk struct {
 	batch []happening
 	out   []byte
@@ -205,7 +205,7 @@ func (s *stream) write(out []byte) error {
 	return s.control.Flush()
 }
 
-// audience is what a reader wants; nil family: everything.
+// audience selects the events of a reader; a nil family selects all.
 type audience struct {
 	family  map[id.Agent]bool
 	subtree bool
@@ -239,7 +239,7 @@ func (a Agents) audience(c *Call) (audience, error) {
 	return to, err
 }
 
-// wants says whether an event is for the reader, and learns who is born.
+// wants reports whether an event is for the reader, and adds new agents to the family.
 func (a audience) wants(h *happening) bool {
 	switch {
 	case a.family == nil || h.agent == "": // about the kernel

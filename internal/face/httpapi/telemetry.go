@@ -15,12 +15,12 @@ type RunPage struct {
 	Next *string            `json:"next_cursor"` // null: no more
 }
 
-// BatchAnswer says what came of each record of a batch, in order.
+// BatchAnswer holds the result of each record of a batch, in order.
 type BatchAnswer struct {
 	Results []BatchResult `json:"results"`
 }
 
-// BatchResult is what would have been answered to one record.
+// BatchResult is the answer that the record would have received alone.
 type BatchResult struct {
 	EventID string `json:"event_id"` // as far as it could be read
 	Outcome string `json:"outcome"`  // created, duplicate or refused

@@ -13,7 +13,7 @@ func ref(about string) *shape.Shape {
 	return shape.Text(1).With(about + "; 0, a name, a uuid or the beginning of one")
 }
 
-// Exited is what exit answers.
+// Exited is the result of exit.
 type Exited struct {
 	Exited id.Agent `json:"exited"`
 }

@@ -115,7 +115,7 @@ func (s *Server) within(ctx context.Context, c Caller, t tool, args json.RawMess
 	return out, err
 }
 
-// await is what came of a call, or its handle.
+// await returns the result of a call, or its handle.
 func (s *Server) await(ctx context.Context, p *pending, most time.Duration) (json.RawMessage, error) {
 	late := time.NewTimer(most)
 	defer late.Stop()

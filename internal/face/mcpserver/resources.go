@@ -71,7 +71,7 @@ func told(err error) error {
 	return fault.New(e.Code, "error[%s]: %s %s", e.Code, e.Message, e.Hint)
 }
 
-// resource is what stands at an address.
+// resource returns the resource at a URI.
 func (s *Server) resource(ctx context.Context, uri string) (json.RawMessage, error) {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "ramet" {

@@ -19,7 +19,7 @@ import (
 	"ramet/internal/run/rundir"
 )
 
-// Options are what a server is made of.
+// Options configures a server.
 type Options struct {
 	Version   string
 	Workspace *session.Workspace // with a kernel
@@ -30,13 +30,13 @@ type Options struct {
 	Begin func(ctx context.Context, args ...string) (string, error)
 	// Runs reads orchestrated runs.
 	Runs *rundir.Store
-	// User is who the person is that asks.
+	// User names the person who sends requests.
 	User string
-	// Patience is how long a call may take before it becomes a handle; 0: 45 s.
+	// Patience limits a call's duration before it becomes a handle; 0: 45 s.
 	Patience time.Duration
 }
 
-// Caller is who asks: an agent, or a person if it is empty.
+// Caller identifies the agent that calls; empty for a person.
 type Caller = id.Agent
 
 // Server answers. It is safe for concurrent use.
@@ -57,7 +57,7 @@ func New(ctx context.Context, o Options) *Server {
 	return &Server{o: o, life: ctx, lines: map[Caller]*sdk.Server{}, handles: handles{now: time.Now}}
 }
 
-// about is what a client is told first.
+// about is the server's introduction for clients.
 const about = `ramet runs agents as durable processes. fork makes a child and, with a prompt, lets it work; ` +
 	`wait waits for it; its report comes as a letter (mail lists, read reads). Answers that take longer than 45 s are handles: give them to wait.`
 
@@ -82,7 +82,7 @@ func (s *Server) line(c Caller) *sdk.Server {
 	return l
 }
 
-// maxLines is how many callers are kept in mind.
+// maxLines limits the callers that are remembered.
 const maxLines = 1024
 
 // Serve speaks with one caller over a pair of streams until in or ctx ends.

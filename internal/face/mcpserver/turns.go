@@ -90,7 +90,7 @@ func waitTool() tool {
 	return t
 }
 
-// waitFor is what came of a call that went on; or its handle again.
+// waitFor returns the result of a call that continued, or its handle again.
 func (s *Server) waitFor(ctx context.Context, c Caller, handle string, most time.Duration) (json.RawMessage, error) {
 	p, err := s.handles.find(c, handle)
 	if err != nil {

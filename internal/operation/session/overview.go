@@ -71,7 +71,7 @@ func (s *spoken) of(ctx context.Context, from registry.Speakers, agents []agent.
 }
 
 // progress returns the progress of the runs whose agents live. What cannot be read is left out: run
-// show tells why.
+// show reports the error.
 func (w Agents) progress(ctx context.Context, living []agent.Agent) map[id.Agent]public.HomeProgress {
 	out := map[id.Agent]public.HomeProgress{}
 	own := map[id.Agent]bool{}

@@ -19,7 +19,7 @@ type file struct {
 	path  string
 	f     *step.File
 	known run.Position
-	// size is how much of the file counts.
+	// size returns the valid length of the file.
 	size func() (int64, error)
 }
 

@@ -14,7 +14,7 @@ import (
 
 // Schema is a form that an output must have.
 type Schema struct {
-	// Format is what the bytes are: json (also where it is empty), markdown or text.
+	// Format names the format of the bytes: json (also if empty), markdown or text.
 	Format string
 
 	form *jsonschema.Schema // of JSON; nil: any value has it

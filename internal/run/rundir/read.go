@@ -92,8 +92,8 @@ func (r *Reader) findParent(ctx context.Context, depth int) error {
 	return nil
 }
 
-// parentKind is where the log of the run that this one continues is looked for: where its folder
-// says; without a folder, as on a host that took the run over, in the same server.
+// parentKind returns the kind of log of the run that this one continues: the one its folder names; without a folder, as
+// on a host that took the run over, the same server.
 func (r *Reader) parentKind() Kind {
 	if r.Kind.Remote() && !r.store.Has(r.fork.ParentRunID) {
 		return r.Kind

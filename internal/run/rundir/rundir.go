@@ -67,7 +67,7 @@ type Logs interface {
 type Store struct {
 	Root string
 	// Project is the folder of strangers' files that Root must not lead out of; empty:
-	// Root is where the user wants it.
+	// Root is the location that the user chose.
 	Project string
 	// Server is the server that a run's folder may name for its log without the user's
 	// saying so, as the user works there; empty: none.

@@ -17,14 +17,13 @@ import (
 
 // Times. Variables, so that tests need not wait.
 var (
-	// cooldown is how often River looks for jobs at most, and poll how often it looks without
-	// a notification.
+	// cooldown limits how often River looks for jobs, and poll is its interval without a notification.
 	cooldown = 5 * time.Millisecond
 	poll     = 500 * time.Millisecond
 	// settle limits the time that River's loops take to begin once it has reported its start: they
 	// need no connection then.
 	settle = 5 * time.Second
-	// look is how often a host compares what River takes for its jobs with what it does.
+	// look is the interval at which a host compares River's jobs with its own.
 	look = 2 * time.Second
 	// stray limits the time that River may count a job as ours before or after this host works on it.
 	stray = 3 * time.Second
@@ -34,7 +33,7 @@ var (
 	pause = time.Second
 	// rescue is after how long River ends rows that are cancelled and still being done.
 	rescue = 10 * time.Minute
-	// keep is how long River keeps rows of jobs that ended.
+	// keep is the time for which River keeps rows of finished jobs.
 	keep = time.Hour
 )
 

@@ -16,7 +16,7 @@ import (
 	"ramet/internal/model/llm"
 )
 
-// LiveSeen is how one trial went.
+// LiveSeen is the result of one trial.
 type LiveSeen struct {
 	Trial string
 	Good  bool

@@ -214,8 +214,7 @@ func collectContext(t testing.TB, ctx context.Context, p llm.Provider, r llm.Req
 	return llm.Collect(slices.Values(all))
 }
 
-// soon is how long a test waits for what must happen; it is never waited for
-// when all is well.
+// soon limits the wait for an event that must happen.
 const soon = 20 * time.Second
 
 func within(t testing.TB, what string, c <-chan struct{}) {

@@ -34,7 +34,7 @@ type StrictAsked struct {
 	Users  []string // contents of the messages of the user
 }
 
-// Summary says whether a summary is asked for.
+// Summary reports whether the request asks for a summary.
 func (a StrictAsked) Summary() bool {
 	return strings.HasPrefix(a.Last, "Summarise the conversation above")
 }
@@ -55,7 +55,7 @@ func (s *StrictServer) Requests() []StrictAsked {
 	return append([]StrictAsked(nil), s.asked...)
 }
 
-// Refused is how many requests were too long.
+// Refused returns the number of requests that were too long.
 func (s *StrictServer) Refused() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

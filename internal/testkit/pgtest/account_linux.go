@@ -78,14 +78,13 @@ func makeFolder(a *account) (string, error) {
 	return "", why
 }
 
-// socketPath is what Linux allows for the path of a socket; socketName is what
-// we add to the parent folder.
+// socketPath limits the path of a socket on Linux; socketName is what we add to the parent folder.
 const (
 	socketPath = 107
 	socketName = "/ramet-pg-1234567890/.s.PGSQL." + port + ".lock"
 )
 
-// usable says why a folder, given by its absolute path, will not do.
+// usable returns an error if the folder at this absolute path is unsuitable.
 func usable(parent string, a *account) error {
 	for dir := parent; a != nil; dir = filepath.Dir(dir) {
 		info, err := os.Stat(dir)

@@ -7,8 +7,7 @@ import (
 	"strconv"
 )
 
-// installed is where Debian keeps the binaries of each major version; they
-// are not on the PATH there.
+// installed matches the folders in which Debian keeps the binaries of each major version; they are not on the PATH.
 const installed = "/usr/lib/postgresql/*/bin"
 
 var errNotInstalled = errors.New("PostgreSQL is not installed: apt-get install postgresql, or set " +

@@ -47,7 +47,7 @@ type CutPoint struct {
 	Sent bool // the server receives the message, and its answer is lost
 }
 
-// Fate is what becomes of a commit.
+// Fate selects what the proxy does with a commit.
 type Fate int
 
 // What can become of a commit.
@@ -211,29 +211,28 @@ func (p *Proxy) CutsLeft() int {
 	return len(p.cuts)
 }
 
-// Lost is how many commits were lost.
+// Lost returns the number of lost commits.
 func (p *Proxy) Lost() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.lost
 }
 
-// Asked is how often something was sent to the server: where every answer is waited for, that
-// is the number of round trips.
+// Asked returns the number of requests to the server, which is the number of round trips if every answer is awaited.
 func (p *Proxy) Asked() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.asked
 }
 
-// Barred is how many connections were not let in.
+// Barred returns the number of refused connections.
 func (p *Proxy) Barred() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.barred
 }
 
-// Open is how many connections there are.
+// Open returns the number of open connections.
 func (p *Proxy) Open() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

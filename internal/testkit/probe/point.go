@@ -94,7 +94,7 @@ type counter struct {
 	fails []failure
 }
 
-// failure is what happens to the step at a point, or from there on.
+// failure selects what happens to the step at a point, or from there on.
 type failure struct {
 	Point
 	onward bool

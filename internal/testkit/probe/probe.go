@@ -21,7 +21,7 @@ import (
 	"ramet/internal/store/database"
 )
 
-// Switches are what a test changes. The zero value changes nothing.
+// Switches holds the changes that a test makes. The zero value changes nothing.
 type Switches struct {
 	Scripts bool          // RAMET_TEST_SCRIPTS: a file can be a model
 	Lease   time.Duration // RAMET_TEST_LEASE: how long leases last
@@ -45,7 +45,7 @@ type Switches struct {
 	Watch func() (stop func())
 }
 
-// Tag is what a ramet with switches is built with.
+// Tag is the build tag of a ramet with switches.
 const Tag = "rametprobe"
 
 // FromEnvironment reads the switches. What makes no sense changes nothing.

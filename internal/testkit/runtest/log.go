@@ -12,7 +12,7 @@ import (
 	"ramet/internal/run"
 )
 
-// LogPlace is where one log can be opened, any number of times.
+// LogPlace opens one log any number of times.
 type LogPlace struct {
 	RunID      string // of the log; the suite writes events of this run
 	Open       func() (run.Log, error)
@@ -22,7 +22,7 @@ type LogPlace struct {
 // FreshLog makes a place where no log is yet.
 type FreshLog func(tb testing.TB) LogPlace
 
-// LogRunID is that of the suite's events.
+// LogRunID is the run id of the suite's events.
 const LogRunID = "suite-run_1"
 
 // RunLogTests runs the suite.

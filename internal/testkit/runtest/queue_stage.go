@@ -12,7 +12,7 @@ import (
 	"ramet/internal/testkit"
 )
 
-// Queue is what is tested.
+// Queue is the queue under test.
 type Queue interface {
 	runner.Queue
 	runner.Host
@@ -124,7 +124,7 @@ func (s *QueueServer) Expect(ids ...string) {
 	}
 }
 
-// Count is how often a job was handed out.
+// Count returns how often a job was handed out.
 func (s *QueueServer) Count(id string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

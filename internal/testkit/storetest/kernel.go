@@ -19,7 +19,7 @@ import (
 
 func byAgent(a, b agent.Holding) int { return cmp.Compare(a.Agent, b.Agent) }
 
-// renewAll is what RenewAll returns, in the order of ids.
+// renewAll returns the result of RenewAll, ordered by id.
 func (d *bench) renewAll(owner string, ttl time.Duration) []agent.Holding {
 	d.t.Helper()
 	out := must(d.s.RenewAll(background, owner, ttl))(d.t)

@@ -123,7 +123,7 @@ func (l *TreeLog) Replace(e history.Entry) {
 	}
 }
 
-// Read is how many entries were read since the last call.
+// Read returns the number of entries read since the last call.
 func (l *TreeLog) Read() int64 { return l.read.Swap(0) }
 
 // Lineage implements history.Log.
@@ -174,7 +174,7 @@ func (l *TreeLog) QueryRange(_ context.Context, r history.Range, s history.Selec
 	}
 }
 
-// told says that an entry tells of calls of models by another program.
+// told reports whether an entry records model calls of another program.
 func told(e history.Entry) bool {
 	m, err := e.Decode()
 	return err == nil && e.Kind == history.Usage && m.Driver != nil

@@ -18,8 +18,8 @@ import (
 	"ramet/internal/testkit"
 )
 
-// mind is what a naive observer remembers of one family of agents: whole
-// contexts, mailboxes as lists, leases as names.
+// mind is the state that a naive observer keeps of one family of agents: whole contexts, mailboxes as lists, leases as
+// names.
 type mind struct {
 	s       *store.Store
 	model   *TreeModel

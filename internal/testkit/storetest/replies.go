@@ -21,7 +21,7 @@ func (d *bench) keep(replies ...registry.Reply) {
 	}
 }
 
-// shown is what is kept of an agent's reply, "-" if nothing.
+// shown returns the stored draft of an agent's reply, "-" if there is none.
 func (d *bench) shown(a id.Agent) string {
 	d.t.Helper()
 	r, ok, err := d.s.Reply(background, a)
@@ -49,7 +49,7 @@ func (d *bench) reply(a id.Agent, text string) registry.Reply {
 	return r
 }
 
-// kept is how many rows there are of an agent's reply, over or not.
+// kept returns the number of rows of an agent's reply, finished or not.
 func kept(t testing.TB, raw *sql.DB, a id.Agent) (n int) {
 	t.Helper()
 	if err := raw.QueryRowContext(background, `SELECT count(*) FROM replies WHERE agent_uuid = $1`, string(a)).Scan(&n); err != nil {

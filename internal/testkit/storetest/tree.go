@@ -47,7 +47,7 @@ type TreeStep struct {
 	at, end int // columns
 }
 
-// Name is how the drawing calls the entry.
+// Name returns the entry's name in the drawing.
 func (s *TreeStep) Name() string { return "m" + s.ID.String() }
 
 var (

@@ -48,13 +48,13 @@ func (m *TreeModel) Fork(parent, child id.Agent) {
 	m.lives[child] = c
 }
 
-// Context is what the agent sees.
+// Context returns the context of the agent.
 func (m *TreeModel) Context(a id.Agent) []TreeItem {
 	l := m.lives[a]
 	return l.moments[len(l.moments)-1].context
 }
 
-// Own is how many of its own entries reach the model.
+// Own returns the number of its own entries that reach the model.
 func (m *TreeModel) Own(a id.Agent) int64 { return m.lives[a].own }
 
 // Wall is the last clear, 0 if there is none.
@@ -113,7 +113,7 @@ func (m *TreeModel) Rewind(a id.Agent, at, target id.Message) bool {
 	return false
 }
 
-// MayCompact says whether the messages from first to end may be replaced.
+// MayCompact reports whether the messages from first to end may be replaced.
 func (m *TreeModel) MayCompact(a id.Agent, first, end id.Message) bool {
 	l := m.lives[a]
 	if first > end || first <= m.Wall(a) || end > l.moments[len(l.moments)-1].at {
@@ -166,7 +166,7 @@ func (m *TreeModel) Shorten(a id.Agent, at id.Message, short ...id.Message) bool
 	return true
 }
 
-// SameTree says whether a replayed context is what the model holds.
+// SameTree reports whether a replayed context equals that of the model.
 func SameTree(model []TreeItem, replayed []history.Entry) bool {
 	return slices.EqualFunc(model, replayed, func(i TreeItem, e history.Entry) bool {
 		return i.ID == e.ID && i.Summary == (e.Kind == history.Compact)
