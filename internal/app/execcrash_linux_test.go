@@ -1,12 +1,9 @@
 package app_test
 
 import (
-	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -232,94 +229,4 @@ func kept(r *running, all []entry, at time.Time, says string) error {
 		return fmt.Errorf("shown a second before the end: %q\nin the history: %q", shown.String(), had)
 	}
 	return nil
-}
-
-// Every verb that writes finds a usable agent after a kill, at once, and what was
-// shown is kept before it writes.
-func TestVerbsAfterAKill(t *testing.T) {
-	t.Parallel()
-	exe := binary(t)
-	for _, args := range [][]string{
-		{"append", "0", "hello"}, {"fork", "--name", "ada"}, {"clear", "0"}, {"mark", "0", "here"}, {"rename", "0", "root"},
-		{"rewind", "0", "--to", "3"}, {"redact", "0", "3"}, {"send", "0", "--from", "0", "hello"}, {"read", "0"},
-	} {
-		t.Run(args[0], func(t *testing.T) {
-			t.Parallel()
-			s := newStage(t, exe)
-			path, _ := s.pipe(t)
-			s.must(t, "send", "0", "a letter")
-			model := s.script(t, `{"steps": [{"text": "Look. "}, {"call": "bash", "args": {"command": "echo up"}}]}`,
-				`{"steps": [{"text": "half a word "}, {"wait": "`+path+`"}]}`)
-			r := s.exec(t, "--model", model, "go")
-			r.need(t, "text", func(l seen) bool { return l.Type == "text_delta" && strings.Contains(l.Text, "half a word") })
-			if err := s.replyKept(); err != nil {
-				t.Fatal(err)
-			}
-			r.kill()
-			s.must(t, args...)
-			all, err := s.history("0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !slices.ContainsFunc(all, func(e entry) bool { return e.Kind == "interrupted" && strings.HasPrefix(e.text(), "half a word") }) {
-				t.Errorf("what was shown is lost: %+v", all)
-			}
-			s.must(t, "exec", "--model", s.script(t, `{"repeat": true, "steps": [{"text": "I am back."}]}`), "and now?")
-			s.must(t, "verify")
-		})
-	}
-}
-
-// replyKept waits until what was shown is on the disk.
-func (s *stage) replyKept() error {
-	db, err := sql.Open("sqlite", s.db)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
-		count := 0
-		err := db.QueryRow(`SELECT count(*) FROM replies`).Scan(&count)
-		if count > 0 || time.Now().After(end) {
-			return err
-		}
-	}
-}
-
-// The children of a killed process are found by the next one: each history is
-// closed, and each parent has a letter.
-func TestAKilledFamilyIsClosed(t *testing.T) {
-	t.Parallel()
-	s := newStage(t, binary(t))
-	r := s.exec(t, "--model", office(t, s, 3), "begin")
-	r.toiling(t, 4)
-	at := r.kill()
-	if err := s.recovered(t, r, at, ""); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"0", "boss", "w0", "w1", "w2"} {
-		all, err := s.history(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		says := 0
-		for _, e := range all {
-			if e.Kind == "interrupted" {
-				says++
-			}
-		}
-		context, err := s.log(name)
-		if err == nil {
-			err = errors.Join(answered(context), acknowledged(r, all))
-		}
-		if err != nil || says != 1 {
-			t.Errorf("agent %s: %v, interrupted %d times: %+v", name, err, says, all)
-		}
-	}
-	for name, letters := range map[string]int{"0": 1, "boss": 3, "w0": 0} {
-		var box struct{ Letters []struct{ Preview string } }
-		if err := json.Unmarshal([]byte(s.must(t, "mail", name, "--json")), &box); err != nil || len(box.Letters) != letters {
-			t.Errorf("agent %s has not %d letters: %v %+v", name, letters, err, box)
-		}
-	}
 }

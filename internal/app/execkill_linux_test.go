@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -236,31 +235,6 @@ func TestTwoTurnsOfOneAgentAtOnce(t *testing.T) {
 	s.must(t, "verify")
 }
 
-func TestAStoppedHolderIsNotWaitedFor(t *testing.T) {
-	t.Parallel()
-	s := newStage(t, binary(t))
-	path, gate := s.pipe(t)
-	r := s.exec(t, "--model", s.script(t, `{"steps": [{"text": "half a "}, {"wait": "`+path+`"}, {"text": "word"}]}
-{"when": "letter", "steps": [{"text": "I see."}]}`), "go")
-	r.need(t, "text", func(l seen) bool { return l.Type == "text_delta" })
-	r.stop(t)
-	began := time.Now()
-	model := s.script(t, `{"repeat": true, "steps": [{"text": "mine"}]}`)
-	out := s.ramet("exec", "--model", model, "let me")
-	t.Logf("exec: refused after %s: %s", time.Since(began), out.stderr)
-	if out.code != 4 || !strings.Contains(out.stderr, "error[LEASED]: ") || !strings.Contains(out.stderr, fmt.Sprintf(":%d:", r.cmd.Process.Pid)) {
-		t.Errorf("exit code %d: %s%s", out.code, out.stdout, out.stderr)
-	}
-	began = time.Now()
-	s.must(t, "send", "0", "a letter") // mail needs no holder
-	t.Logf("send: after %s", time.Since(began))
-	r.cmd.Process.Signal(syscall.SIGCONT)
-	gate.Write([]byte("."))
-	r.end(t, 0)
-	s.must(t, "exec", "--model", model, "now")
-	s.must(t, "verify")
-}
-
 // stop is SIGSTOP, and returns when it has stopped.
 func (r *running) stop(t *testing.T) {
 	t.Helper()
@@ -280,50 +254,6 @@ func stopped(t *testing.T, pid int) {
 			t.Fatal("it does not stop")
 		}
 	}
-}
-
-// expireLeases ends all leases in the stage's database.
-func (s *stage) expireLeases(t *testing.T) error {
-	t.Helper()
-	db, err := sql.Open("sqlite", s.db+"?_pragma=busy_timeout(1000)")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	_, err = db.Exec(`UPDATE agents SET lease_until = 1 WHERE lease_owner IS NOT NULL`)
-	return err
-}
-
-// A holder that slept past its lease finds the agent taken, and writes nothing.
-func TestASleeperFindsItsAgentTaken(t *testing.T) {
-	t.Parallel()
-	s := newStage(t, binary(t))
-	path, gate := s.pipe(t)
-	cmd := s.command("exec", "--json", "--model", s.script(t, `{"steps": [{"text": "half a "}, {"wait": "`+path+`"}, {"text": "word"}]}`), "go")
-	cmd.Env = append(cmd.Env, "RAMET_TEST_LEASE="+testLease)
-	r := s.begin(t, cmd)
-	r.need(t, "text", func(l seen) bool { return l.Type == "text_delta" })
-	r.stop(t)
-	for s.expireLeases(t) != nil { // it was stopped while it wrote
-		r.cmd.Process.Signal(syscall.SIGCONT)
-		r.stop(t)
-	}
-	s.must(t, "exec", "--model", s.script(t, `{"steps": [{"text": "mine"}]}`), "let me")
-	before, err := s.history("0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.cmd.Process.Signal(syscall.SIGCONT)
-	gate.Write([]byte("."))
-	r.end(t, 4)
-	if r.code() != "FENCED" {
-		t.Errorf("it says%s", r.told())
-	}
-	after, err := s.history("0")
-	if err != nil || len(after) != len(before) {
-		t.Errorf("the sleeper wrote: %+v %v", after[len(before):], err)
-	}
-	s.must(t, "verify")
 }
 
 // When we say killed, nothing runs; where that cannot be said, we do not say it.

@@ -279,22 +279,6 @@ func comes(is func() bool) bool {
 	}
 }
 
-// expired says whether nobody's lease on an agent is live.
-func (m *team) expired(name string) func() bool {
-	return func() bool {
-		leased, now, err := m.ws.Leased(context.Background())
-		if err != nil {
-			return false
-		}
-		for _, a := range leased {
-			if a.Name == name && a.Lease.Live(now) {
-				return false
-			}
-		}
-		return true
-	}
-}
-
 // expire ends the lease of an agent. Its holder must be stopped or dead, or it renews the lease.
 func (m *team) expire(name string) {
 	m.t.Helper()

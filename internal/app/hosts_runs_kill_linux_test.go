@@ -52,37 +52,3 @@ func TestAKilledHostIsReplacedInTimeSoak(t *testing.T) {
 	}
 	heir.leaves()
 }
-
-// An item that takes many times longer than a lease, on a host that is alive, is handed out
-// once.
-func TestALongItemIsDoneOnce(t *testing.T) {
-	t.Parallel()
-	f := newFleet(t, single)
-	patient := f.worker("patient")
-	k := f.start()
-	eventually(t, "it works", patient.waits)
-	idle := f.worker("idle")
-	idle.says(t, "waits for items")
-	// Most of a lease passes, and again when the hosts have renewed theirs.
-	for range 4 {
-		f.sql(`UPDATE RUNS.hosts SET seen_at = seen_at - interval '9 hours'`)
-		f.sql(`UPDATE agents SET lease_until = lease_until - 9 * 3600 * 1000000::bigint WHERE lease_owner IS NOT NULL`)
-		eventually(t, "all leases are renewed", func() bool {
-			return f.number(`SELECT (SELECT count(*) FROM RUNS.hosts WHERE seen_at < clock_timestamp() - interval '1 hour')
-				+ (SELECT count(*) FROM agents WHERE lease_until < extract(epoch FROM clock_timestamp() + interval '9 hours') * 1000000)`) == 0
-		})
-	}
-	patient.open(1)
-	all := f.done(k)
-	if n := count(all, "WORK_ITEM_QUEUED", ""); n != 1 {
-		t.Errorf("%d attempts", n)
-	}
-	if got := f.file("drafts/i01.txt"); got != "signed by patient" {
-		t.Errorf("it is %q", got)
-	}
-	if n := idle.ended(); n != 0 {
-		t.Errorf("the idle one had %d", n)
-	}
-	patient.leaves()
-	idle.leaves()
-}

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -153,78 +152,6 @@ workers:
     prompt: 'for {{scope}}: sign patiently'
     outputs: [{path: 'drafts/{scope}.txt', answer: true}]
 `
-
-func TestALateResultIsRefused(t *testing.T) {
-	t.Parallel()
-	f := newFleet(t, signed)
-	slow := f.worker("slow")
-	k := f.start()
-	eventually(t, "it works", slow.waits)
-	f.stop(slow.task)
-	f.giveUp(slow)
-	slow.open(1) // it goes on as soon as it is awake
-	heir := f.worker("heir")
-	eventually(t, "another one has an item", heir.waits)
-	heir.open(1)
-	k.says(t, "again draft:2:i01")
-	// The heir has one after the other, until only that of the slow one is left.
-	heir.open(3)
-	k.says(t, "done draft:2:i01")
-	slow.signal(t, syscall.SIGCONT)
-	all := f.done(k)
-	if count(all, "WORK_ITEM_FINISHED", "r:draft:1:i01") != 0 {
-		t.Error("the late result counted")
-	}
-	if got := f.file("drafts/i01.txt"); got != "signed by heir" {
-		t.Errorf("it is %q", got)
-	}
-	// It goes on with what there is: the next run is its own.
-	heir.leaves()
-	f.run = "next"
-	k = f.start()
-	slow.open(4)
-	all = f.done(k)
-	if n := count(all, "WORK_ITEM_QUEUED", ""); n != 4 {
-		t.Errorf("%d attempts", n)
-	}
-	slow.leaves()
-	slow.quiet()
-}
-
-// A host that is killed and comes back under its name at once has lost what it did, and
-// nobody waits for it.
-func TestAHostThatIsStartedAgainHasLostItsItem(t *testing.T) {
-	t.Parallel()
-	f := newFleet(t, signed)
-	s := f.site("same")
-	w := s.work()
-	k := f.start()
-	eventually(t, "it works", w.waits)
-	f.killWorkers(w)
-	w = s.work()
-	w.open(4)
-	all := f.done(k)
-	if count(all, "WORK_ITEM_FINISHED", "r:draft:2:i01") != 1 {
-		t.Error("the item was not done as a second attempt")
-	}
-}
-
-func TestAHostThatLeavesGivesItsItemBack(t *testing.T) {
-	t.Parallel()
-	f := newFleet(t, signed)
-	a := f.worker("a")
-	f.boss.pulse = "" // nothing is found out by looking
-	k := f.start()
-	eventually(t, "it works", a.waits)
-	a.leaves()
-	a.quiet()
-	b := f.worker("b")
-	b.open(4)
-	all := f.done(k)
-	if count(all, "WORK_ITEM_FINISHED", "r:draft:2:i01") != 1 {
-		t.Error("the item was not done as a second attempt")
-	}
-}
 
 func TestAKilledOrchestratorIsResumedWhileHostsAreBusy(t *testing.T) {
 	t.Parallel()

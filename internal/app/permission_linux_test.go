@@ -2,17 +2,12 @@ package app_test
 
 import (
 	"encoding/json"
-	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"ramet/internal/operation/public"
-	"ramet/internal/testkit"
 )
 
 // wants is a line of a script: the model calls bash.
@@ -23,61 +18,6 @@ func wants(when, command string, more ...string) string {
 	}
 	line, _ := json.Marshal(map[string]any{"when": when, "steps": []any{map[string]any{"call": "bash", "args": args}}})
 	return string(line)
-}
-
-// A person types while the model asks for something that cannot be undone: no word is an
-// answer, none is lost.
-func TestTypingIsNoPermission(t *testing.T) {
-	t.Parallel()
-	typeInsteadOfAnswering(t, func() time.Duration { return 0 }, "1. do not push", "always ask me first", "y", "3")
-}
-
-// The same, in many terminals side by side and at the pace of people.
-func TestTypingIsNoPermissionSoak(t *testing.T) {
-	testkit.SoakOnly(t)
-	random := rand.New(rand.NewPCG(testkit.SoakSeed(t), 13))
-	var mu sync.Mutex
-	pause := func() time.Duration {
-		mu.Lock()
-		defer mu.Unlock()
-		return time.Second / time.Duration(5+random.IntN(11))
-	}
-	typeInsteadOfAnswering(t, pause, "wait", "1. do not push", "always ask me first", "yes but later", "no", "2nd thought: keep dist", "a", "y", "n", "r", "3", "run the tests first",
-		"5 minutes please", "ok what is this", "allow nothing", "4 files are missing", "please wait", "what?", "you may not", "n o")
-}
-
-// typeInsteadOfAnswering types each sentence into a terminal that asks, with pauses between
-// the keys.
-func typeInsteadOfAnswering(t *testing.T, pause func() time.Duration, sentences ...string) {
-	for i, said := range sentences {
-		t.Run(fmt.Sprint(i), func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t)
-			if err := os.Mkdir(filepath.Join(w.project, "build"), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			w.script(wants("go", "rm -rf build dist && git push --force origin main"), `{"when": "", "steps": [{"text": "so be it"}]}`)
-			x := w.open(100, 30)
-			x.see("[0]", "script/")
-			x.say("go")
-			x.see("wants to run", "git push --force origin main")
-			for _, r := range said {
-				time.Sleep(pause())
-				x.press(string(r))
-			}
-			x.see("wants to run", "❯ No", "❯ "+said+"\n")
-			x.press(enter)
-			x.see("wants to run", "⏎ "+said+" (queued)")
-			if _, err := os.Stat(filepath.Join(w.project, "build")); err != nil {
-				t.Error("it ran:", err)
-			}
-			x.decide("No")
-			x.see("so be it")
-			if _, err := os.Stat(filepath.Join(w.project, "build")); err != nil {
-				t.Error("it ran:", err)
-			}
-		})
-	}
 }
 
 // Who decided, from where and by which rule stands in the history, and every face shows it.

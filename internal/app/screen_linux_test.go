@@ -14,17 +14,6 @@ import (
 	"ramet/internal/store/sqlite"
 )
 
-func TestTheFirstStartShowsWhatToDo(t *testing.T) {
-	t.Parallel()
-	x := newWorld(t).open(80, 24)
-	x.see("offline/offline", "built-in", "/tour", "/key: add an API key", "Three things to try", "[0]", "F1 help")
-	x.press("?")
-	x.see("Commands", "/fork")
-	x.press(escape)
-	x.see("Three things to try")
-	x.leave()
-}
-
 func TestATurnWithToolsAsksFirst(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -68,128 +57,6 @@ func TestATurnWithToolsAsksFirst(t *testing.T) {
 	if log := w.ramet("log", "0"); !strings.Contains(log, "not today") {
 		t.Errorf("the model was not told why: %s", log)
 	}
-}
-
-func TestForkingMovesToTheChildAndDraftsStay(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.write("here.txt", "words")
-	x := w.open(100, 30)
-	x.see("Three things to try")
-	x.say("say hello")
-	x.see("[offline model]", "idle")
-	x.say(`/fork --name ada "list the files"`)
-	x.see("↑0", "[ada]", "forked from 0", "here.txt", "done")
-	x.press("half a thought of ada")
-	x.see("half a thought of ada")
-	x.press(ctrlUp)
-	x.see("[0]", "↓1")
-	x.gone("half a thought of ada")
-	x.press("zero's own")
-	x.see("zero's own")
-	x.press(ctrlDown)
-	x.see("[ada]", "half a thought of ada")
-	x.gone("zero's own")
-	x.press(ctrlUp)
-	x.see("[0]", "zero's own")
-	x.press(ctrlC)
-	x.gone("zero's own")
-	x.say("/fork --name bob")
-	x.see("[bob]", "←ada", "→ada")
-	x.press(ctrlRight)
-	x.see("[ada]", "half a thought of ada")
-	x.press(ctrlLeft)
-	x.see("[bob]")
-	x.press(ctrlT)
-	x.see("3 agents", "├ ada", "└ bob")
-	x.press(ctrlG)
-	x.see("go to")
-	x.press("ad", enter)
-	x.see("[ada]", "half a thought of ada")
-	x.press(ctrlC)
-	x.gone("half a thought")
-	x.leave()
-}
-
-func TestKillCascadeCountsAndAsks(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	for _, args := range [][]string{{"fork", "0", "--name", "ada"}, {"fork", "ada", "--name", "bob"}, {"fork", "bob", "--name", "cy"}, {"fork", "0", "--name", "dee"}} {
-		w.ramet(args...)
-	}
-	x := w.open(90, 24)
-	x.see("[0]", "↓2")
-	x.say("/switch ada")
-	x.see("[ada]")
-	x.say("/kill --cascade")
-	x.see("Kill ada and its subtree?", "kills 3 agents", "Kill all 3")
-	x.press(escape)
-	x.gone("Kill ada")
-	x.see("[ada]")
-	x.say("/kill --cascade")
-	x.choose("Kill all 3")
-	x.see("[0]", "killed 2 agents below it", "↓1")
-	x.say("/switch ada")
-	x.see("[ada]", "killed: killed by the user")
-	x.say("anybody there?")
-	x.see("DEAD_AGENT")
-	x.press(ctrlC)
-	x.say("/kill 0")
-	x.see("AGENT_ZERO")
-	x.see("❯ /kill 0") // it waits to be mended
-	x.press(ctrlC)
-	x.gone("❯ /kill 0")
-	x.leave()
-	if ps := w.ramet("ps"); strings.Contains(ps, "bob") || !strings.Contains(ps, "dee") {
-		t.Errorf("alive are:\n%s", ps)
-	}
-}
-
-func TestMailIsSentNoticedAndRead(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.ramet("config", "set", "wake", "never") // else the letter is read at once, by ada
-	w.ramet("fork", "0", "--name", "ada")
-	x := w.open(90, 24)
-	x.see("[0]")
-	x.say(`/send ada "a letter for you"`)
-	x.see("letter 1 to ada", "mail for ada")
-	x.press(ctrlDown)
-	x.see("[ada]", "✉ 1")
-	x.say("/check-mail")
-	x.see("unread", "a letter for you")
-	x.say("/read-mail")
-	x.see("letter 1 from you")
-	x.gone("✉ 1")
-	x.say("/delete-mail 1")
-	x.see("letter 1 is deleted")
-	x.say("/check-mail")
-	x.see("no mail for ada")
-	w.ramet("send", "0", "from another terminal")
-	x.see("mail for 0")
-	x.leave()
-}
-
-func TestEscapeStopsTheTurnAndKeepsWhatWasSaid(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	gate := filepath.Join(w.home, "gate")
-	if err := syscall.Mkfifo(gate, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	w.script(`{"steps": [{"text": "as I was saying to"}, {"wait": "`+gate+`"}, {"text": " never"}]}`,
-		`{"when": "second", "steps": [{"text": "the second answer"}]}`)
-	x := w.open(80, 24)
-	x.see("[0]", "script/")
-	x.say("speak")
-	x.see("as I was saying", "Esc stops")
-	x.say("second, please")
-	x.see("(queued)")
-	x.press(escape)
-	x.see("interrupted", "as I was saying", "❯ second, please")
-	x.press(enter)
-	x.see("the second answer", "idle")
-	x.leave()
 }
 
 func TestASigkillInMidTurnLosesNothing(t *testing.T) {
@@ -261,55 +128,6 @@ func (w *world) kept(name, words string) {
 	w.t.Fatalf("the reply of %s was never kept: %v", name, err)
 }
 
-func TestAStormOfResizes(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.ramet("append", "0", "wide 你好 and 👩‍👩‍👧‍👦 and שלום "+strings.Repeat("word ", 60))
-	x := w.open(80, 24)
-	x.see("[0]", "wide")
-	x.press(ctrlT)
-	for i := range 200 {
-		x.resize(40+(i*37)%180, 10+(i*13)%50)
-		if i%10 == 0 {
-			x.press("x")
-		}
-	}
-	x.resize(40, 10)
-	x.see("[0]", "xxxxxxxxxxxxxxxxxxxx")
-	x.press(ctrlC)
-	x.gone("xxxxx")
-	x.press(ctrlT)
-	x.resize(120, 40)
-	x.see("[0]", "wide 你好", "שלום", "F1 help")
-	x.leave()
-}
-
-func TestTenThousandLines(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	x := w.open(80, 24)
-	x.see("[0]", "offline")
-	x.say("!seq 1 10000")
-	x.see("● !", "10000", "above")
-	x.say("run seq 20001 30000")
-	x.see("wants to run")
-	x.decide("Allow once")
-	x.see("[offline model] Ran seq", "30000", "idle")
-	x.press(ctrlO) // all open: the lines are there to be scrolled
-	x.see("30000")
-	for range 30 {
-		x.press(pgUp)
-	}
-	x.until("scrolled up", func(s string) bool { return strings.Contains(s, "PgDn scroll") })
-	x.press(ctrlF)
-	x.see("find:")
-	x.press("seq 20001", enter)
-	x.see("find: seq 20001", "● bash seq 20001 30000")
-	x.press(escape)
-	x.gone("find:")
-	x.leave()
-}
-
 func TestHostileOutputNeverReachesTheTerminal(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -364,33 +182,6 @@ func TestCtrlCTwiceLeaves(t *testing.T) {
 	x.restored()
 }
 
-func TestTheViewOfTime(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	for _, args := range [][]string{{"append", "0", "the first words"}, {"mark", "0", "here"}, {"append", "0", "the later words"}, {"fork", "0", "--name", "ada"}, {"append", "ada", "words of ada"}} {
-		w.ramet(args...)
-	}
-	x := w.open(90, 24)
-	x.see("the later words")
-	x.press(ctrlDown)
-	x.see("[ada]", "words of ada")
-	x.press(ctrlL)
-	x.see("lineage of ada", "◆ mark here", "the first words", "words of ada", "f fork here")
-	x.press("\x1b[A", "\x1b[A", "\x1b[A", "\x1b[A", "\x1b[A")
-	x.press("f")
-	x.see("rewound to message")
-	x.gone("[ada]")
-	x.say("/switch ada")
-	x.see("[ada]", "words of ada")
-	x.say("/mark there")
-	x.see("mark there")
-	x.say("/rewind here")
-	x.see("rewound to here")
-	x.say("/clear")
-	x.gone("the first words")
-	x.leave()
-}
-
 func TestAForkWaitsForToolsAndCanBeCancelled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "RAMET_ALLOW=bash")
@@ -443,24 +234,6 @@ func (t *terminal) leaveSure() {
 	t.restored()
 }
 
-func TestABackgroundAgentAsksWithoutStealingTheScreen(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	x := w.open(90, 24)
-	x.see("[0]", "offline")
-	x.say(`/fork --name ada "wait 1 second then run echo from ada"`)
-	x.see("[ada]")
-	x.press(ctrlUp)
-	x.see("[0]", "1 question: Ctrl+P") // a notice says it too, but not for ever
-	x.press("\x10")                    // Ctrl+P
-	x.see("[ada]", "wants to run", "echo from ada")
-	x.decide("Allow once")
-	x.see("from ada", "done")
-	x.press(ctrlUp)
-	x.see("[0]")
-	x.leave()
-}
-
 func TestColoursAreThoseOfTheTerminal(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -484,23 +257,6 @@ func TestColoursAreThoseOfTheTerminal(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestTwoTerminalsOnOneAgent(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	x := w.open(80, 24)
-	x.see("[0]", "offline")
-	y := w.open(80, 24)
-	y.see("[0]", "offline")
-	x.say("say hello from x")
-	x.see("[offline model]", "idle")
-	y.see("hello from x", "[offline model]")
-	y.say("say hello from y")
-	x.see("hello from y")
-	x.leave()
-	y.leave()
-	w.ramet("verify")
 }
 
 func TestAWorkspaceThatCannotBeOpenedSaysWhy(t *testing.T) {

@@ -75,23 +75,6 @@ func TestATerminalOutlivesItsKernel(t *testing.T) {
 	}
 }
 
-// What is asked in one terminal is answered in another, and on both the question is over.
-func TestAQuestionIsAnsweredInAnotherTerminal(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	x, y := w.open(90, 24), w.open(90, 24)
-	x.see("[0]")
-	y.see("[0]")
-	x.say("run echo one > made.txt")
-	x.see("wants to run")
-	y.see("wants to run")
-	y.decide("Allow once")
-	x.see("● bash", " idle ")
-	y.see("● bash", " idle ")
-	x.leave()
-	y.leave()
-}
-
 // Twenty commands at once start one kernel. It refuses to stop while an agent works, and leaves nothing when it ends.
 func TestOneKernelIsStarted(t *testing.T) {
 	t.Parallel()

@@ -1,17 +1,13 @@
 package app_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
-	"ramet/internal/core/agent"
-	"ramet/internal/core/mail"
 	"ramet/internal/testkit/pgtest"
 )
 
@@ -37,114 +33,6 @@ func (h *host) hurries() (set func(bool)) {
 		} else if err := os.WriteFile(path, nil, 0o600); err != nil {
 			h.t.Error(err)
 		}
-	}
-}
-
-// The answers to all commits are lost, or the commits themselves are: each verb has happened
-// once, and says so.
-func TestWhatIsDoneInSpiteOfLostAnswersIsDoneOnce(t *testing.T) {
-	t.Parallel()
-	m := newTeam(t)
-	h := m.host("a")
-	network := h.through()
-	for name, fate := range map[string]func(int) (pgtest.Fate, bool){
-		"after":  func(int) (pgtest.Fate, bool) { return pgtest.After, true },
-		"before": func(n int) (pgtest.Fate, bool) { return pgtest.Before, n%2 == 1 },
-		"during": func(n int) (pgtest.Fate, bool) { return pgtest.During, n%2 == 1 },
-	} {
-		lost := network.Lost()
-		network.Lose(fate)
-		h.ramet(0, "fork", "--name", name)
-		h.ramet(0, "append", name, "pay the invoice "+name)
-		h.ramet(0, "send", name, "a letter")
-		network.Lose(nil)
-		a := m.agent(name)
-		if said := strings.Count(m.record(a.ID), "pay the invoice "+name); said != 1 {
-			t.Errorf("%s: it was said %d times", name, said)
-		}
-		letters, err := m.ws.Letters(context.Background(), a.ID, mail.Filter{})
-		if err != nil || len(letters) != 1 {
-			t.Errorf("%s: %d letters, %v", name, len(letters), err)
-		}
-		network.Lose(fate)
-		h.ramet(0, "kill", name)
-		network.Lose(nil)
-		if a := m.agent(name); a.Status != agent.Dead || strings.Count(m.record(a.ID), "killed ") != 1 {
-			t.Errorf("%s: %s", name, m.record(a.ID))
-		}
-		if network.Lost()-lost < 3 {
-			t.Errorf("%s: %d commits were lost: the test shows nothing", name, network.Lost()-lost)
-		}
-	}
-	all, err := m.ws.Agents(context.Background(), agent.Filter{Dead: true})
-	if err != nil || len(all) != 4 {
-		t.Errorf("%d agents, %v", len(all), err)
-	}
-}
-
-// What cannot be known is said to be that, with the id to look for.
-func TestAnOutcomeThatNobodyKnowsIsSaidToBeThat(t *testing.T) {
-	t.Parallel()
-	m := newTeam(t)
-	h := m.host("a")
-	network := h.through()
-	h.ramet(0, "fork", "--name", "ada")
-	hurry := h.hurries()
-	network.LoseAndFall(pgtest.After, func() { hurry(true) })
-	h.begin("append", "ada", "pay the invoice").ends(t, 4, "UNKNOWN_OUTCOME", "waiting for PostgreSQL at 127.0.0.1", "it was done if there is message ")
-	if said := strings.Count(m.record(m.agent("ada").ID), "pay the invoice"); said != 1 {
-		t.Errorf("it was said %d times: the test shows nothing", said)
-	}
-}
-
-// A server that takes connections and says nothing ends a command soon, and the wait is told.
-func TestACommandDoesNotWaitForASilentServerWithoutEnd(t *testing.T) {
-	t.Parallel()
-	m := newTeam(t)
-	h := m.host("a")
-	network := h.through()
-	h.ramet(0, "ps")
-	hurry := h.hurries()
-	network.Stall(true)
-	hurry(true)
-	h.begin("ps").ends(t, 6, "waiting for PostgreSQL at 127.0.0.1", "STORAGE_UNREACHABLE")
-	hurry(false)
-	waiting := h.begin("ps")
-	eventually(t, "it tells for whom it waits", func() bool { return strings.Contains(waiting.stderr.String(), "waiting for") })
-	waiting.signal(t, syscall.SIGINT)
-	waiting.ends(t, 130) // and not 6: it did not wait until its own time was up
-}
-
-// Nobody is told to look at a password when a connection was ended.
-func TestAnEndedConnectionIsSaidToBeThat(t *testing.T) {
-	t.Parallel()
-	m := newTeam(t)
-	h := m.host("a")
-	network := h.through()
-	h.ramet(0, "ps")
-	network.Down(true)
-	h.team.db += "&connect_timeout=1"
-	said := h.begin("ps").ends(t, 6, "STORAGE_UNREACHABLE", "check that the server runs")
-	if strings.Contains(said, "password") {
-		t.Error(said)
-	}
-	network.Down(false)
-	h.ramet(0, "ps")
-}
-
-// A command that begins while the server is away is done when that is back.
-func TestACommandBeginsWhileTheServerIsAway(t *testing.T) {
-	t.Parallel()
-	m := newTeam(t)
-	h := m.host("a")
-	network := h.through()
-	network.Down(true)
-	k := h.begin("fork", "--name", "ada")
-	eventually(t, "it is not let in, twice", func() bool { return network.Barred() > 1 })
-	network.Down(false)
-	k.ends(t, 0)
-	if m.agent("ada").Status == agent.Dead {
-		t.Error("there is no ada")
 	}
 }
 
@@ -185,42 +73,6 @@ func TestATurnOutlivesItsConnections(t *testing.T) {
 		if strings.Count(record, fmt.Sprintf("user work %d", i)) != 1 || strings.Count(record, fmt.Sprintf("assistant done %d", i)) != 1 {
 			t.Errorf("turn %d:\n%s", i, record)
 		}
-	}
-}
-
-// A store that goes silent in the middle of a turn does not hold it for ever: it is
-// interrupted before its lease runs out, and says so; and at once when somebody wants that.
-func TestATurnDoesNotWaitForASilentStoreWithoutEnd(t *testing.T) {
-	t.Parallel()
-	for name, told := range map[string]bool{"by itself": false, "told to": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			m := newTeam(t)
-			h := m.host("a")
-			clock := filepath.Join(t.TempDir(), "clock")
-			h.env = []string{"RAMET_TEST_CLOCK=" + clock}
-			hurry := h.hurries()
-			network := h.through()
-			h.ramet(0, "fork", "--name", "ada")
-			k, _ := h.working("ada")
-			network.Stall(true)
-			hurry(!told)
-			if told {
-				k.signal(t, syscall.SIGINT)
-				k.ends(t, 130)
-			} else {
-				m.write(filepath.Dir(clock), "clock", testLease) // it passes for this host
-				k.ends(t, 130, "INTERRUPTED", "could not be renewed")
-			}
-			network.Stall(false)
-			hurry(false)
-			m.expire("ada")
-			model := m.script(`{"steps": [{"text": "I go on"}]}`)
-			h.begin("exec", "ada", "go on", "--model", model).ends(t, 0, "I go on")
-			if record := m.record(m.agent("ada").ID); !strings.Contains(record, "interrupted") {
-				t.Error(record)
-			}
-		})
 	}
 }
 

@@ -265,34 +265,16 @@ func highlight(screen string) string {
 
 // The keys as a terminal sends them.
 const (
-	enter     = "\r"
-	escape    = "\x1b"
-	down      = "\x1b[B"
-	shiftTab  = "\x1b[Z"
-	ctrlC     = "\x03"
-	ctrlUp    = "\x1b[1;5A"
-	ctrlDown  = "\x1b[1;5B"
-	ctrlRight = "\x1b[1;5C"
-	ctrlLeft  = "\x1b[1;5D"
-	ctrlT     = "\x14"
-	ctrlG     = "\x07"
-	ctrlL     = "\x0c"
-	ctrlO     = "\x0f"
-	ctrlF     = "\x06"
-	pgUp      = "\x1b[5~"
-	altUp     = "\x1b[1;3A"
+	enter    = "\r"
+	escape   = "\x1b"
+	down     = "\x1b[B"
+	shiftTab = "\x1b[Z"
+	ctrlC    = "\x03"
+	ctrlUp   = "\x1b[1;5A"
+	ctrlDown = "\x1b[1;5B"
+	ctrlT    = "\x14"
+	ctrlO    = "\x0f"
 )
-
-func (t *terminal) resize(columns, rows int) {
-	t.t.Helper()
-	t.mu.Lock()
-	t.w, t.h = columns, rows
-	t.screen.Resize(columns, rows)
-	t.mu.Unlock()
-	if err := pty.Setsize(t.file, &pty.Winsize{Cols: uint16(columns), Rows: uint16(rows)}); err != nil {
-		t.t.Fatal(err)
-	}
-}
 
 // ends waits for the end of the process and returns its exit code.
 func (t *terminal) ends() int {
