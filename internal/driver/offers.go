@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
-	"sync"
-	"time"
 
 	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
@@ -17,20 +15,7 @@ import (
 const mostOffer = 1 << 20 // bytes of a file
 
 // Offers is a folder with a file for each program. All methods are safe for concurrent use.
-type Offers struct {
-	Folder string
-
-	mu   sync.Mutex
-	read map[string]offered
-}
-
-// offered is a file as it was read.
-type offered struct {
-	Offer
-	size  int64
-	at    time.Time
-	known bool
-}
+type Offers struct{ Folder string }
 
 func (o *Offers) file(name string) string { return filepath.Join(o.Folder, name+".json") }
 
@@ -44,30 +29,17 @@ func (o *Offers) Of(name string) (Offer, bool) {
 	if !plain(name) {
 		return Offer{}, false
 	}
-	info, err := os.Stat(o.file(name))
-	if err != nil || info.Size() > mostOffer {
-		return Offer{}, false
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if had := o.read[name]; had.known && had.size == info.Size() && had.at.Equal(info.ModTime()) {
-		return had.Offer, true
-	}
 	f, err := os.Open(o.file(name))
 	if err != nil {
 		return Offer{}, false
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, mostOffer))
-	now := offered{size: info.Size(), at: info.ModTime(), known: true}
-	if err != nil || json.Unmarshal(data, &now.Offer) != nil {
+	var out Offer
+	if err != nil || json.Unmarshal(data, &out) != nil {
 		return Offer{}, false
 	}
-	if o.read == nil {
-		o.read = map[string]offered{}
-	}
-	o.read[name] = now
-	return now.Offer, true
+	return out, true
 }
 
 // Keep keeps what a program offers. What the same program offered before and says nothing of now

@@ -30,9 +30,10 @@ type Reserver struct {
 	most  time.Duration // that a call waits for others
 	again time.Duration // how often it looks what others did
 
-	mu    sync.Mutex
-	queue []chan struct{} // who waits, in order; the first one tries. Guarded by mu
-	news  chan struct{}   // closed when something was given back here. Guarded by mu
+	turn chan struct{} // held by the first of the calls that wait; the others follow in their order
+
+	mu   sync.Mutex
+	news chan struct{} // closed when something was given back here; guarded by mu
 }
 
 // shares: a call that must be lowered takes this part of what is left, so that as many can
@@ -44,7 +45,7 @@ const patience = time.Minute
 
 // NewReserver makes a reserver for the kernel of that name.
 func NewReserver(store Budgets, owner string) *Reserver {
-	return &Reserver{store: store, owner: owner, most: patience, again: 100 * time.Millisecond, news: make(chan struct{})}
+	return &Reserver{store: store, owner: owner, most: patience, again: 100 * time.Millisecond, turn: make(chan struct{}, 1), news: make(chan struct{})}
 }
 
 // Held is what was set aside for one call.
@@ -78,7 +79,7 @@ func (h *Held) Settle(ctx context.Context) error {
 // Reserve sets aside what a call may come to, lowered to what is left if it must be. It waits
 // for others that are under way; BUDGET_EXCEEDED: it does not fit, and nothing is set aside.
 func (p *Reserver) Reserve(ctx context.Context, c Call) (*Held, error) {
-	if p.alone() {
+	if len(p.turn) == 0 { // no other call waits
 		held, short, err := p.try(ctx, c)
 		if err != nil || held != nil {
 			return held, err
@@ -102,21 +103,13 @@ func (p *Reserver) Left(ctx context.Context, a id.Agent) error {
 	return err
 }
 
-// alone says that nobody waits.
-func (p *Reserver) alone() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.queue) == 0
-}
-
 // wait tries when its turn has come, until it fits, cannot, or the time is over.
 func (p *Reserver) wait(ctx context.Context, c Call) (*Held, error) {
 	late := time.NewTimer(p.most)
 	defer late.Stop()
-	turn := p.join()
-	defer p.leave(turn)
 	select {
-	case <-turn:
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
 	case <-late.C:
 		return nil, fault.New(fault.BudgetExceeded, "others that share the budget were under way for %s", p.most).WithHint("try again when they are done, or give more")
 	case <-ctx.Done():
@@ -221,32 +214,6 @@ func (s *short) used() string {
 	}
 	limit, _ := l.Budget.Cost.Get()
 	return fmt.Sprintf("%s of %s", llm.Money(l.Spent.Cost), llm.Money(limit))
-}
-
-// join goes to the end of the queue; the channel is closed when it is first.
-func (p *Reserver) join() chan struct{} {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	turn := make(chan struct{})
-	if p.queue = append(p.queue, turn); len(p.queue) == 1 {
-		close(turn)
-	}
-	return turn
-}
-
-// leave lets the next one try.
-func (p *Reserver) leave(turn chan struct{}) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for i, one := range p.queue {
-		if one == turn {
-			p.queue = append(p.queue[:i], p.queue[i+1:]...)
-			if i == 0 && len(p.queue) > 0 {
-				close(p.queue[0])
-			}
-			return
-		}
-	}
 }
 
 // listen is closed when something is given back here.

@@ -61,15 +61,9 @@ func WithRecord(next llm.Provider, o RecordOptions) llm.Provider {
 func (p *recordProvider) Stream(ctx context.Context, r llm.Request) iter.Seq[llm.Event] {
 	return func(yield func(llm.Event) bool) {
 		c := RecordedCall{Model: llm.Ref{Vendor: p.Vendor, Name: r.Model}, Started: p.Now(), Outcome: Abandoned}
-		var hash hashing
-		defer hash.end()
 		for e := range p.next.Stream(ctx, r) {
-			if e.Type == llm.Sent {
-				hash.begin(e.Sent)
-			}
 			p.note(&c, &e)
 			if e.Terminal() {
-				c.Request = hash.end()
 				if err := p.keep(ctx, c); err != nil {
 					e = llm.Fail(err)
 				}
@@ -77,12 +71,10 @@ func (p *recordProvider) Stream(ctx context.Context, r llm.Request) iter.Seq[llm
 				return
 			}
 			if !yield(e) {
-				c.Request = hash.end()
 				p.keep(ctx, c) // nobody is left to be told
 				return
 			}
 		}
-		c.Request = hash.end()
 		c.Err = llm.Cut(nil)
 		c.Outcome = string(fault.StreamCut)
 		if err := p.keep(ctx, c); err != nil {
@@ -92,35 +84,10 @@ func (p *recordProvider) Stream(ctx context.Context, r llm.Request) iter.Seq[llm
 	}
 }
 
-// hashing hashes a request while it is being sent: of a long one that takes
-// milliseconds.
-type hashing struct {
-	done chan struct{}
-	hash chain.Hash
-}
-
-// begin hashes a request; that of an earlier attempt is forgotten.
-func (h *hashing) begin(sent llm.Bytes) {
-	h.end()
-	h.done = make(chan struct{})
-	go func() {
-		defer close(h.done)
-		h.hash = chain.Hash(sent.Hash())
-	}()
-}
-
-// end returns the hash of the last request; the zero hash if there was none.
-func (h *hashing) end() chain.Hash {
-	if h.done != nil {
-		<-h.done
-	}
-	return h.hash
-}
-
 func (p *recordProvider) note(c *RecordedCall, e *llm.Event) {
 	switch e.Type {
 	case llm.Sent:
-		c.Size = len(e.Sent.Body)
+		c.Request, c.Size = chain.Hash(e.Sent.Hash()), len(e.Sent.Body)
 		c.Attempts++
 	case llm.Used:
 		c.Usage = *e.Usage

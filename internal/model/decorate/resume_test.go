@@ -122,7 +122,7 @@ func (p *picky) Stream(_ context.Context, r llm.Request) iter.Seq[llm.Event] {
 }
 
 func askStructured(p llm.Provider, schema string) (string, error) {
-	m, _, _, err := llm.Collect(p.Stream(context.Background(), llm.Request{Model: "m", Schema: json.RawMessage(schema)}))
+	m, _, _, err := llm.Collect(WithRetry(p, RetryOptions{}).Stream(context.Background(), llm.Request{Model: "m", Schema: json.RawMessage(schema)}))
 	return m.Text(), err
 }
 

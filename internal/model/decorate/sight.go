@@ -8,7 +8,6 @@ import (
 	"slices"
 	"sync"
 
-	"ramet/internal/base/fault"
 	"ramet/internal/model/llm"
 )
 
@@ -17,8 +16,7 @@ type sightProvider struct {
 	next  llm.Provider
 	model func(string) llm.Model
 
-	mu    sync.Mutex
-	taken map[mark]bool // whether the vendor takes it, where that is known
+	taken sync.Map // by mark: whether the vendor takes it, where that is known
 }
 
 // mark tells one image or document from another, cheaply.
@@ -30,7 +28,7 @@ type mark struct {
 
 // WithSight puts it around an adapter.
 func WithSight(next llm.Provider, model func(string) llm.Model) llm.Provider {
-	return &sightProvider{next: next, model: model, taken: map[mark]bool{}}
+	return &sightProvider{next: next, model: model}
 }
 
 // Stream implements llm.Provider.
@@ -78,22 +76,13 @@ func (p *sightProvider) Stream(ctx context.Context, r llm.Request) iter.Seq[llm.
 	}
 }
 
-// attempt passes on one attempt. A refusal of the request is held back; else it is over.
+// attempt passes on one attempt. A refusal of the request is held back.
 func (p *sightProvider) attempt(ctx context.Context, r llm.Request, yield func(llm.Event) bool) (last llm.Event, over bool) {
-	shown := false
-	for e := range p.next.Stream(ctx, r) {
-		if e.Type == llm.Failed && !shown && fault.Is(e.Err, fault.ProviderBadRequest) {
-			return e, false
-		}
-		shown = shown || e.Content()
-		if e.Type == llm.Finished {
-			p.remember(streamMarks(r), true)
-		}
-		if last = e; !yield(e) || e.Terminal() {
-			return e, true
-		}
+	last, over = llm.PassOn(p.next.Stream(ctx, r), isBadRequest, yield)
+	if last.Type == llm.Finished {
+		p.remember(streamMarks(r), true)
 	}
-	return last, true
+	return last, over
 }
 
 // without returns a request with sentences instead of what why names a reason for.
@@ -143,18 +132,14 @@ func markOf(model string, p llm.Part) mark {
 }
 
 func (p *sightProvider) refused(m mark) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	taken, known := p.taken[m]
-	return known && !taken
+	taken, known := p.taken.Load(m)
+	return known && taken == false
 }
 
 // doubtful returns those that the vendor has never taken.
 func (p *sightProvider) doubtful(all []mark) (out []mark) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	for _, m := range all {
-		if !p.taken[m] {
+		if taken, _ := p.taken.Load(m); taken != true {
 			out = append(out, m)
 		}
 	}
@@ -162,9 +147,7 @@ func (p *sightProvider) doubtful(all []mark) (out []mark) {
 }
 
 func (p *sightProvider) remember(all []mark, taken bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	for _, m := range all {
-		p.taken[m] = taken
+		p.taken.Store(m, taken)
 	}
 }

@@ -165,6 +165,22 @@ func Cut(cause error) error {
 		WithHint("what came so far is no answer; ask again")
 }
 
+// PassOn passes a stream on. A failure that is held is not passed on as long as nothing of the answer was shown: then
+// the answer is not over, and last is that failure. Else last is the last event that was passed on.
+func PassOn(stream iter.Seq[Event], held func(error) bool, yield func(Event) bool) (last Event, over bool) {
+	shown := false
+	for e := range stream {
+		if e.Type == Failed && !shown && held(e.Err) {
+			return e, false
+		}
+		shown = shown || e.Content()
+		if last = e; !yield(e) || e.Terminal() {
+			break
+		}
+	}
+	return last, true
+}
+
 // Collect drains a stream and gives the message, or the error of Failed. With an
 // error the message is what was shown so far, without tool calls: an answer that
 // did not end asks for nothing. It is for programs that only want the end: tests, live,

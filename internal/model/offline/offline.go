@@ -64,21 +64,20 @@ func New() Model { return Model{} }
 // Stream answers.
 func (Model) Stream(ctx context.Context, r llm.Request) iter.Seq[llm.Event] {
 	return func(yield func(llm.Event) bool) {
-		s := speaker{ctx: ctx, yield: yield}
+		p := player{ctx: ctx, yield: yield}
 		if err := r.Check(); err != nil {
-			s.emit(llm.Fail(err))
+			p.emit(llm.Fail(err))
 			return
 		}
 		body, err := encode(r)
 		if err != nil {
-			s.emit(llm.Fail(fault.New(fault.ProviderBadRequest, "encode request: %w", err)))
+			p.emit(llm.Fail(fault.New(fault.ProviderBadRequest, "encode request: %w", err)))
 			return
 		}
-		s.emit(llm.Event{Type: llm.Sent, Sent: llm.Bytes{Path: "/offline", Body: body}})
-		if s.gone {
-			return
+		p.emit(llm.Event{Type: llm.Sent, Sent: llm.Bytes{Path: "/offline", Body: body}})
+		if !p.gone {
+			p.play(think(r).steps(len(body), r.MaxTokens))
 		}
-		s.answer(think(r), len(body), r.MaxTokens)
 	}
 }
 
@@ -129,34 +128,14 @@ func encode(v any) ([]byte, error) {
 // piece is the size of a delta of text in bytes, about.
 const piece = 24
 
-// speaker streams one answer.
-type speaker struct {
-	ctx   context.Context
-	yield func(llm.Event) bool
-	index int
-	gone  bool // the consumer left, or the terminal event was sent
-}
-
-// emit hands an event on; when the context has ended, that is told instead.
-func (s *speaker) emit(e llm.Event) {
-	if s.gone {
-		return
-	}
-	if s.ctx.Err() != nil {
-		e = llm.Fail(llm.Ended(s.ctx))
-	}
-	if !e.Terminal() {
-		e.Index = s.index
-	}
-	s.gone = !s.yield(e) || e.Terminal()
-}
-
-func (s *speaker) answer(a answer, asked int, limit int64) {
+// steps returns the answer as it is streamed. asked is the size of the request.
+func (a answer) steps(asked int, limit int64) []scriptStep {
+	var out []scriptStep
 	reason, size := llm.Stop, 0
 	if len(a.calls) > 0 {
 		reason = llm.ToolCalls
 		for _, c := range a.calls {
-			s.call(c)
+			out = append(out, scriptStep{Call: c.Name, ID: c.CallID, Raw: new(string(c.Args))})
 			size += len(c.Name) + len(c.Args)
 		}
 	} else {
@@ -165,31 +144,13 @@ func (s *speaker) answer(a answer, asked int, limit int64) {
 		if limit > 0 && int64(len(text)) > 4*limit {
 			text, reason = firstBytes(text, int(4*limit)), llm.Length
 		}
-		s.text(text)
 		size = len(text)
-	}
-	s.emit(llm.Event{Type: llm.Used, Usage: &llm.Usage{Input: tokens(asked), Output: tokens(size)}})
-	s.emit(llm.Event{Type: llm.Finished, Finish: llm.Finish{Reason: reason, Raw: string(reason)}})
-}
-
-func (s *speaker) text(text string) {
-	for rest := text; rest != ""; {
-		next := firstBytes(rest, piece)
-		if next == "" { // one character that is longer
-			next = rest
+		for text != "" {
+			next := firstBytes(text, piece)
+			out, text = append(out, scriptStep{Text: &next}), text[len(next):]
 		}
-		s.emit(llm.Event{Type: llm.TextDelta, Text: next})
-		rest = rest[len(next):]
 	}
-	s.emit(llm.Event{Type: llm.Done, Part: &llm.Part{Type: llm.Text, Text: text}})
-	s.index++
-}
-
-func (s *speaker) call(c llm.Part) {
-	s.emit(llm.Event{Type: llm.ToolStart, CallID: c.CallID, Name: c.Name})
-	s.emit(llm.Event{Type: llm.ToolDelta, Text: string(c.Args)})
-	s.emit(llm.Event{Type: llm.Done, Part: &c})
-	s.index++
+	return append(out, scriptStep{Usage: &llm.Usage{Input: tokens(asked), Output: tokens(size)}}, scriptStep{Finish: reason})
 }
 
 func tokens(bytes int) int64 { return int64(bytes+3) / 4 }

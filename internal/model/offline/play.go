@@ -8,42 +8,40 @@ import (
 	"ramet/internal/model/llm"
 )
 
-// player plays one reply.
+// player streams one reply.
 type player struct {
+	ctx   context.Context
 	yield func(llm.Event) bool
-	model *ScriptModel
+	gate  ScriptGate
 	index int
 	open  llm.Part // the text or thinking being written; Type is empty for none
 	calls bool
-	gone  bool // the consumer left
+	gone  bool // the consumer left, or the terminal event was sent
 }
 
+// emit passes an event on, or the end of the context.
 func (p *player) emit(e llm.Event) {
-	e.Index = p.index
-	if !p.gone && !p.yield(e) {
-		p.gone = true
+	if p.gone {
+		return
 	}
+	if p.ctx.Err() != nil {
+		e = llm.Fail(llm.Ended(p.ctx))
+	}
+	e.Index = p.index
+	p.gone = !p.yield(e) || e.Terminal()
 }
 
-func (p *player) play(ctx context.Context, steps []scriptStep) {
+func (p *player) play(steps []scriptStep) {
 	for _, s := range steps {
-		if p.gone {
-			return
-		}
-		if ctx.Err() != nil {
-			p.emit(llm.Fail(llm.Ended(ctx)))
-			return
-		}
-		if p.step(ctx, s) {
-			return
-		}
+		p.step(s)
 	}
 	p.finish("")
 }
 
-// step plays one step; it says whether that was the last.
-func (p *player) step(ctx context.Context, s scriptStep) (over bool) {
+// step plays one step.
+func (p *player) step(s scriptStep) {
 	switch {
+	case p.gone:
 	case s.Text != nil:
 		p.write(llm.Text, llm.TextDelta, *s.Text, "")
 	case s.Thinking != nil:
@@ -51,29 +49,20 @@ func (p *player) step(ctx context.Context, s scriptStep) (over bool) {
 	case s.Call != "":
 		p.call(s)
 	case s.Usage != nil:
+		p.shut()
 		p.emit(llm.Event{Type: llm.Used, Usage: s.Usage})
 	case s.Wait != "":
-		if err := p.model.gate(ctx, s.Wait); err != nil {
-			if ctx.Err() != nil {
-				err = llm.Ended(ctx)
-			} else {
-				err = fault.New(fault.Failed, "script: gate %s: %w", s.Wait, err)
-			}
-			p.emit(llm.Fail(err))
-			return true
+		if err := p.gate(p.ctx, s.Wait); err != nil {
+			p.emit(llm.Fail(fault.New(fault.Failed, "script: gate %s: %w", s.Wait, err)))
 		}
 	case s.Error != "":
 		why := &llm.Failure{Says: s.Message, Kind: string(s.Error), Again: s.Again, After: time.Duration(s.AfterMS) * time.Millisecond}
 		p.emit(llm.Fail(fault.New(s.Error, "script: %w", why)))
-		return true
 	case s.Cut:
 		p.emit(llm.Fail(llm.Cut(nil)))
-		return true
 	case s.Finish != "":
 		p.finish(s.Finish)
-		return true
 	}
-	return false
 }
 
 func (p *player) write(kind llm.PartType, delta llm.EventType, text, signature string) {

@@ -129,8 +129,8 @@ func (m *ScriptModel) Stream(ctx context.Context, r llm.Request) iter.Seq[llm.Ev
 				WithHint("add one")))
 			return
 		}
-		p := player{yield: yield, model: m}
-		p.play(ctx, steps)
+		p := player{ctx: ctx, yield: yield, gate: m.gate}
+		p.play(steps)
 	}
 }
 

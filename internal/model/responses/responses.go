@@ -35,26 +35,17 @@ func New(o wire.Options) llm.Provider {
 
 func (p *provider) Stream(ctx context.Context, r llm.Request) iter.Seq[llm.Event] {
 	return func(yield func(llm.Event) bool) {
-		private, shown := p.private.Load(), false
-		for e := range p.client.Ask(ctx, r, p.encode, newDecoder) {
-			shown = shown || e.Content()
-			if !private && !shown && summariesRefused(e) {
-				p.private.Store(true)
-				p.client.Ask(ctx, r, p.encode, newDecoder)(yield)
-				return
-			}
-			if !yield(e) {
-				return
-			}
+		private := p.private.Load()
+		refused := func(err error) bool { return !private && summariesRefused(err) }
+		if _, over := llm.PassOn(p.client.Ask(ctx, r, p.encode, newDecoder), refused, yield); !over {
+			p.private.Store(true)
+			p.client.Ask(ctx, r, p.encode, newDecoder)(yield)
 		}
 	}
 }
 
 // summariesRefused reports whether a request failed because it asked for summaries.
-func summariesRefused(e llm.Event) bool {
-	if e.Type != llm.Failed || !fault.Is(e.Err, fault.ProviderBadRequest) {
-		return false
-	}
-	why, ok := errors.AsType[*llm.Failure](e.Err)
-	return ok && (why.Param == "reasoning.summary" || strings.Contains(strings.ToLower(why.Says), "reasoning summaries"))
+func summariesRefused(err error) bool {
+	why, ok := errors.AsType[*llm.Failure](err)
+	return ok && fault.Is(err, fault.ProviderBadRequest) && (why.Param == "reasoning.summary" || strings.Contains(strings.ToLower(why.Says), "reasoning summaries"))
 }

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"net/http"
@@ -25,24 +24,12 @@ func (c *Client) Post(ctx context.Context, path string, body []byte) ([]byte, er
 }
 
 func (c *Client) fetch(ctx context.Context, method, path string, body []byte) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, method, c.Base+path, bytes.NewReader(body))
+	resp, err := c.roundTrip(ctx, method, path, "application/json", body)
 	if err != nil {
-		return nil, fault.New(fault.InvalidConfig, "the base URL of %s is not usable: %s", c.Vendor, c.hide(withoutURL(err).Error())).
-			WithHint("correct it, or leave it out")
-	}
-	for name, values := range c.Header {
-		req.Header[name] = values
-	}
-	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
-	}
-	req.Header.Set("Accept", "application/json")
-	req.Header.Set("User-Agent", "ramet")
-	resp, err := transportOf(c.HTTP).RoundTrip(req)
-	if err != nil {
-		why := &llm.Failure{Says: c.hide(withoutURL(err).Error()), Again: true, Err: err}
-		return nil, fault.New(fault.ProviderUnreachable, "ask %s at %s: %w", c.Vendor, c.place(), why).
-			WithHint("check the network and the base URL")
+		if _, ours := fault.Of(err); !ours {
+			err = c.unreachable(err, true)
+		}
+		return nil, err
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {

@@ -17,16 +17,15 @@ var errTooLong = errors.New("event too long")
 // why, or nil for its proper end. The data is good until the next event.
 func scanEvents(in io.Reader, err *error) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
-		lines := &lineReader{r: bufio.NewReaderSize(in, 16<<10)}
+		lines := bufio.NewScanner(in)
+		lines.Buffer(make([]byte, 16<<10), MaxEvent)
+		lines.Split(splitLines())
 		name, data, any := "", []byte(nil), false
 		last := "" // the newest name: most events have that of the one before
-		for {
-			line, e := lines.next()
-			if e != nil {
-				if !errors.Is(e, io.EOF) {
-					*err = e
-				}
-				return
+		for first := true; lines.Scan(); first = false {
+			line := lines.Bytes()
+			if first { // a byte order mark may stand before everything
+				line = bytes.TrimPrefix(line, []byte("\ufeff"))
 			}
 			if len(line) == 0 {
 				if len(data) > 0 && !yield(name, data) {
@@ -54,59 +53,31 @@ func scanEvents(in io.Reader, err *error) iter.Seq2[string, []byte] {
 				}
 			}
 		}
+		if *err = lines.Err(); errors.Is(*err, bufio.ErrTooLong) {
+			*err = errTooLong
+		}
 	}
 }
 
-// lineReader reads lines that end with LF, CR LF or CR.
-type lineReader struct {
-	r       *bufio.Reader
-	buf     []byte
-	afterCR bool // the line before ended with CR: a LF that follows belongs to it
-	begun   bool
-}
-
-// next returns the next whole line, without its end; a last line without one is not
-// whole. It is good until the call after.
-func (l *lineReader) next() ([]byte, error) {
-	l.buf = l.buf[:0]
-	for {
-		if _, err := l.r.Peek(1); err != nil {
-			return nil, err
-		}
-		if !l.begun { // a byte order mark may stand before everything
-			l.begun = true
-			if mark, _ := l.r.Peek(3); string(mark) == "\ufeff" {
-				l.r.Discard(3)
-				continue
+// splitLines splits at LF, CR LF or CR. What follows the last of them is no whole line.
+func splitLines() bufio.SplitFunc {
+	afterCR := false // a LF that follows belongs to the line before
+	return func(data []byte, atEOF bool) (advance int, line []byte, err error) {
+		start := 0
+		if afterCR && len(data) > 0 {
+			if afterCR = false; data[0] == '\n' {
+				start = 1
 			}
 		}
-		have, _ := l.r.Peek(l.r.Buffered())
-		if l.afterCR {
-			l.afterCR = false
-			if have[0] == '\n' {
-				l.r.Discard(1)
-				continue
-			}
+		end := bytes.IndexAny(data[start:], "\r\n")
+		switch {
+		case end >= 0:
+			end += start
+			afterCR = data[end] == '\r'
+			return end + 1, data[start:end], nil
+		case atEOF:
+			return len(data), nil, nil
 		}
-		end := bytes.IndexByte(have, '\n')
-		if cr := bytes.IndexByte(have[:max(end, 0)], '\r'); end >= 0 && cr >= 0 {
-			end = cr
-		} else if end < 0 {
-			end = bytes.IndexByte(have, '\r')
-		}
-		if end < 0 {
-			l.buf = append(l.buf, have...)
-			l.r.Discard(len(have))
-		} else {
-			l.buf = append(l.buf, have[:end]...)
-			l.afterCR = have[end] == '\r'
-			l.r.Discard(end + 1)
-		}
-		if len(l.buf) > MaxEvent {
-			return nil, errTooLong
-		}
-		if end >= 0 {
-			return l.buf, nil
-		}
+		return start, nil, nil
 	}
 }

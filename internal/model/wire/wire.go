@@ -45,17 +45,17 @@ const (
 
 // Options configure an adapter's client.
 type Options struct {
-	Vendor string // its name, for messages
-	Base   string // base URL
-	Key    string // empty: none is sent
-	Header string // that carries it alone; empty: the protocol's own
-	First  time.Duration
-	Stall  time.Duration
+	Vendor string                            // its name, for messages
+	Base   string                            // base URL
+	Key    string                            // kept out of messages; empty: none is sent
+	Header string                            // that carries it alone; empty: the protocol's own
+	First  time.Duration                     // until the first byte of an answer; 0: First
+	Stall  time.Duration                     // between two of them; 0: Stall
 	Sign   func(*http.Request, []byte) error // signs a request and its body instead of a key; nil: none is signed
 	Secret func() string                     // what Sign put into a request last, kept out of messages; nil: nothing
 	Once   bool                              // who does not begin in time is not to be asked again
-	HTTP   http.RoundTripper
-	Model  func(name string) llm.Model // what is known about a model; never nil
+	HTTP   http.RoundTripper                 // nil: one that all clients share
+	Model  func(name string) llm.Model       // what is known about a model; never nil
 }
 
 // Auth returns the header of the key: the one that the vendor wants, else the
@@ -76,21 +76,14 @@ func (o Options) Auth(header, before string) http.Header {
 
 // Client makes a client that sends these headers.
 func (o Options) Client(header http.Header) *Client {
-	return &Client{Vendor: o.Vendor, Base: strings.TrimRight(o.Base, "/"), Header: header, Key: o.Key, First: o.First, Stall: o.Stall, Sign: o.Sign, Secret: o.Secret, Once: o.Once, HTTP: o.HTTP}
+	o.Base = strings.TrimRight(o.Base, "/")
+	return &Client{Options: o, Headers: header}
 }
 
 // Client reaches one vendor.
 type Client struct {
-	Vendor string                            // its name, for messages
-	Base   string                            // base URL, without a slash at its end
-	Header http.Header                       // of every request; the key is here
-	Key    string                            // kept out of messages; may be empty
-	First  time.Duration                     // until the first byte of an answer; 0: First
-	Stall  time.Duration                     // between two of them; 0: Stall
-	Sign   func(*http.Request, []byte) error // see Options
-	Secret func() string                     // see Options
-	Once   bool                              // see Options
-	HTTP   http.RoundTripper                 // nil: one that all clients share
+	Options             // Base has no slash at its end
+	Headers http.Header // of every request; the key is here
 
 	most int64 // bytes of an answer; 0: MaxAnswer
 }
@@ -119,14 +112,6 @@ var shared = sync.OnceValue(func() http.RoundTripper {
 		ForceAttemptHTTP2:   true,
 	}
 })
-
-// transportOf returns what a request goes over: the client's own, or what all of them share.
-func transportOf(own http.RoundTripper) http.RoundTripper {
-	if own != nil {
-		return own
-	}
-	return shared()
-}
 
 // Stream posts a body and decodes the answer.
 func (c *Client) Stream(ctx context.Context, sent llm.Bytes, d Decoder) iter.Seq[llm.Event] {
@@ -255,33 +240,20 @@ func (c *Client) lost(ctx, open context.Context, err error, stall time.Duration)
 	if _, ok := fault.Of(err); ok {
 		return c.fault(err)
 	}
-	why := &llm.Failure{Says: c.hide(withoutURL(err).Error()), Again: !(stalled && c.Once), Err: err}
-	f := fault.New(fault.ProviderUnreachable, "ask %s at %s: %w", c.Vendor, c.place(), why)
 	if stalled && c.Once {
-		return f.WithHint("give it more time: ramet config set first_byte 30m")
+		return c.unreachable(err, false).WithHint("give it more time: ramet config set first_byte 30m")
 	}
-	return f.WithHint("check the network and the base URL")
+	return c.unreachable(err, true)
+}
+
+// unreachable returns the fault of a vendor that did not answer.
+func (c *Client) unreachable(err error, again bool) *fault.Error {
+	why := &llm.Failure{Says: c.hide(withoutURL(err).Error()), Again: again, Err: err}
+	return fault.New(fault.ProviderUnreachable, "ask %s at %s: %w", c.Vendor, c.place(), why).WithHint("check the network and the base URL")
 }
 
 func (c *Client) post(ctx context.Context, sent llm.Bytes) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.Base+sent.Path, bytes.NewReader(sent.Body))
-	if err != nil {
-		return nil, fault.New(fault.InvalidConfig, "the base URL of %s is not usable: %s", c.Vendor, c.hide(withoutURL(err).Error())).
-			WithHint("correct it, or leave it out")
-	}
-	for name, values := range c.Header {
-		req.Header[name] = values
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "text/event-stream")
-	req.Header.Set("User-Agent", "ramet")
-	if c.Sign != nil {
-		if err := c.Sign(req, sent.Body); err != nil {
-			return nil, err
-		}
-	}
-	// A client of our own would follow redirects, and take the key along.
-	resp, err := transportOf(c.HTTP).RoundTrip(req)
+	resp, err := c.roundTrip(ctx, http.MethodPost, sent.Path, "text/event-stream", sent.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -290,6 +262,33 @@ func (c *Client) post(ctx context.Context, sent llm.Bytes) (*http.Response, erro
 		return nil, err
 	}
 	return resp, nil
+}
+
+// roundTrip sends one request, signed where the client signs requests.
+func (c *Client) roundTrip(ctx context.Context, method, path, accept string, body []byte) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.Base+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, fault.New(fault.InvalidConfig, "the base URL of %s is not usable: %s", c.Vendor, c.hide(withoutURL(err).Error())).
+			WithHint("correct it, or leave it out")
+	}
+	for name, values := range c.Headers {
+		req.Header[name] = values
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	req.Header.Set("Accept", accept)
+	req.Header.Set("User-Agent", "ramet")
+	if c.Sign != nil {
+		if err := c.Sign(req, body); err != nil {
+			return nil, err
+		}
+	}
+	// A client of our own would follow redirects, and take the key along.
+	if c.HTTP == nil {
+		return shared().RoundTrip(req)
+	}
+	return c.HTTP.RoundTrip(req)
 }
 
 // mediaOf returns the type of what comes, without its parameters.

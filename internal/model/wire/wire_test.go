@@ -86,7 +86,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		if strings.HasPrefix(name, "an answer") {
 			most = 1 << 20
 		}
-		c := &Client{Vendor: "v", Base: "http://h", most: most, HTTP: answers(func() io.Reader { return in })}
+		c := &Client{Options: Options{Vendor: "v", Base: "http://h", HTTP: answers(func() io.Reader { return in })}, most: most}
 		events := slices.Collect(c.Stream(t.Context(), llm.Bytes{}, deaf{}))
 		if last := events[len(events)-1]; !fault.Is(last.Err, fault.ProviderProtocol) || !strings.Contains(last.Err.Error(), "more than") {
 			t.Errorf("%s: %v", name, last.Err)
@@ -155,7 +155,7 @@ func TestImpossibleCountsAreRefused(t *testing.T) {
 		ok bool
 	}{{0, true}, {1 << 32, true}, {-1, false}, {1<<32 + 1, false}, {1 << 62, false}} {
 		var last llm.Event
-		yield := (&Client{Vendor: "v", Base: "http://x"}).counted(func(e llm.Event) bool { last = e; return true })
+		yield := (&Client{Options: Options{Vendor: "v", Base: "http://x"}}).counted(func(e llm.Event) bool { last = e; return true })
 		if yield(llm.Event{Type: llm.Used, Usage: &llm.Usage{Output: c.n}}); (last.Type == llm.Used) != c.ok || !c.ok && !fault.Is(last.Err, fault.ProviderProtocol) {
 			t.Errorf("%d: %+v", c.n, last)
 		}
@@ -201,7 +201,7 @@ func (a recorded) RoundTrip(*http.Request) (*http.Response, error) {
 
 func hearFrames(t *testing.T, text []byte) (string, error) {
 	t.Helper()
-	c := &Client{Vendor: "v", Base: "http://h", HTTP: recorded(text)}
+	c := &Client{Options: Options{Vendor: "v", Base: "http://h", HTTP: recorded(text)}}
 	w := &words{}
 	_, _, _, err := llm.Collect(c.Stream(t.Context(), llm.Bytes{Path: "/"}, w))
 	return w.said, err
