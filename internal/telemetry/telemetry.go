@@ -176,6 +176,9 @@ type Store interface {
 	Create(ctx context.Context, news []New) ([]Result, error)
 	// Patch changes fields of a record; see Apply. What Apply refuses changes nothing.
 	Patch(ctx context.Context, eventID string, p Patch) (Record, error)
+	// PatchAll makes many changes, in order. Unlike those of Create the results of
+	// changes that were made have no outcome.
+	PatchAll(ctx context.Context, changes []Change) ([]Result, error)
 	Get(ctx context.Context, eventID string) (Record, error)
 	// List gives a page, newest first, and the cursor of the next; empty: none.
 	List(ctx context.Context, f Filter) ([]Record, string, error)
@@ -191,7 +194,13 @@ type New struct {
 	BodyHash string // SHA-256 of the canonical form
 }
 
-// Result is the result of one create.
+// Change is a patch of one record.
+type Change struct {
+	EventID string
+	Patch   Patch
+}
+
+// Result is the result of one create or change.
 type Result struct {
 	Outcome Outcome
 	Record  Record // as it is now

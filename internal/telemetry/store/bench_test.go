@@ -36,11 +36,6 @@ func BenchmarkBatches(b *testing.B) {
 	})
 }
 
-// Many callers with one record each share transactions. One iteration is one record.
-func BenchmarkCrowd(b *testing.B) {
-	benchBoth(b, func(b *testing.B, s *Store) { shared(b, s, 64, 1) })
-}
-
 func shared(b *testing.B, s *Store, callers, size int) {
 	var next, done atomic.Int64
 	var wg sync.WaitGroup

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
@@ -41,15 +42,10 @@ func OpenFile(ctx context.Context, path string) (*Store, error) {
 	}
 	writer := database.OpenSQLite(path, "_txlock=immediate&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)", 1)
 	readers := database.OpenSQLite(path, "_pragma=query_only(1)", 4)
-	err = f.Migrate(ctx, writer, nil)
-	var s *Store
-	if err == nil {
-		s, err = newStore(ctx, d, writer, readers)
-	}
-	if err != nil {
+	if err := f.Migrate(ctx, writer, nil); err != nil {
 		return nil, errors.Join(d.fault(err), writer.Close(), readers.Close())
 	}
-	return s, nil
+	return &Store{dialect: d, writer: writer, readers: readers, now: time.Now}, nil
 }
 
 func prepareFile(path string) error {

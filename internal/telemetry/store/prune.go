@@ -23,29 +23,21 @@ func (s *Store) Prune(ctx context.Context, before time.Time) (int64, error) {
 		n, err := s.pruneSome(ctx, before.UnixMicro())
 		all += n
 		if err != nil || n < pruneAtOnce {
-			return all, s.fail("prune", err)
+			return all, err
 		}
 	}
 }
 
 func (s *Store) pruneSome(ctx context.Context, before int64) (n int64, err error) {
-	err = database.Repeat(ctx, func() error {
-		tx, err := s.beginWrite(ctx)
-		if err != nil {
-			return err
-		}
-		defer tx.Rollback()
+	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx, _ time.Time) error {
 		done, err := tx.ExecContext(ctx, `DELETE FROM telemetry_runs WHERE seq IN (SELECT seq FROM telemetry_runs r
 			WHERE created_at < $1 AND status <> 'running'
 			AND NOT EXISTS (SELECT 1 FROM telemetry_runs c WHERE c.parent_run_id = r.run_id AND (c.created_at >= $1 OR c.status = 'running'))
 			ORDER BY created_at LIMIT $2)`, before, pruneAtOnce)
-		if err != nil {
-			return err
+		if err == nil {
+			n, err = done.RowsAffected()
 		}
-		if n, err = done.RowsAffected(); err != nil {
-			return err
-		}
-		return tx.Commit()
+		return err
 	})
 	return n, err
 }

@@ -40,10 +40,9 @@ func OpenServer(ctx context.Context, address string) (*Store, error) {
 		return nil, err
 	}
 	d := dialect{
-		place:     pg.Place,
-		forUpdate: ` FOR UPDATE`,
-		takeTurn:  `SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || '.telemetry_runs', 0))`,
-		patience:  30 * time.Second, // of a server that does not answer
+		place:    pg.Place,
+		takeTurn: `SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || '.telemetry_runs', 0))`,
+		patience: 30 * time.Second, // of a server that does not answer
 		fault: func(err error) error {
 			return database.ServerFault(pg.Place, "send it again; what was kept already is found by its id", err)
 		},
@@ -52,13 +51,8 @@ func OpenServer(ctx context.Context, address string) (*Store, error) {
 	}
 	writer, readers := pg.Open(1), pg.Open(4)
 	tables := database.Tables{Place: pg.Place, Schema: pg.Schema, Marker: "telemetry_schema", Steps: serverSteps()}
-	err = database.Repeat(ctx, func() error { return tables.Migrate(ctx, writer, nil) })
-	var s *Store
-	if err == nil {
-		s, err = newStore(ctx, d, writer, readers)
-	}
-	if err != nil {
+	if err := database.Repeat(ctx, func() error { return tables.Migrate(ctx, writer, nil) }); err != nil {
 		return nil, errors.Join(d.fault(err), writer.Close(), readers.Close())
 	}
-	return s, nil
+	return &Store{dialect: d, writer: writer, readers: readers, now: time.Now}, nil
 }

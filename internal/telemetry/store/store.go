@@ -6,9 +6,6 @@
 //
 //   - What was acknowledged is on the disk (SQLite: WAL, synchronous FULL; PostgreSQL: as
 //     the server is set up).
-//   - Callers who write at the same time share one transaction (see database.Line), so that the
-//     cost of a commit is shared too. What is wrong with one call does not touch the
-//     others.
 //   - Records are listed in the order of their arrival, newest first. A page continues after the last record of the
 //     page before, so that records that arrive meanwhile move nothing.
 //   - After a commit of SQLite that may or may not be on the disk nothing is written any
@@ -24,18 +21,16 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/store/database"
 	"ramet/internal/telemetry"
 )
 
 // dialect holds the differences between the engines.
 type dialect struct {
-	place     string // for people; never a password
-	forUpdate string // ends a SELECT that locks its rows
+	place string // for people; never a password
 	// takeTurn waits until no other transaction writes records; empty where the engine
 	// has one writer at a time anyway.
 	takeTurn string
@@ -52,41 +47,18 @@ type Store struct {
 	dialect
 	writer, readers *sql.DB
 	now             func() time.Time
-	line            *database.Line[*call]
-	insert, update  *sql.Stmt
-	find            *sql.Stmt // one record, to be changed
-	closing         sync.Once
+	unusable        atomic.Pointer[fault.Error] // why nothing is written any more
 }
 
 var _ telemetry.Store = (*Store)(nil)
-
-// newStore takes over handles on tables that are there. writer has one connection:
-// there is one transaction at a time.
-func newStore(ctx context.Context, d dialect, writer, readers *sql.DB) (*Store, error) {
-	s := &Store{dialect: d, writer: writer, readers: readers, now: time.Now}
-	s.line = newLine(d.place, s.carry)
-	for _, one := range []struct {
-		to   **sql.Stmt
-		text string
-	}{{&s.insert, insertRecord()}, {&s.update, updateRecord()}, {&s.find, selectRecord + ` WHERE event_id = $1` + d.forUpdate}} {
-		var err error
-		if *one.to, err = writer.PrepareContext(ctx, one.text); err != nil {
-			return nil, s.fail("open", err)
-		}
-	}
-	return s, nil
-}
 
 // Place returns the place of the records, for people.
 func (s *Store) Place() string { return s.place }
 
 // Close waits for what is being written and gives back the database.
 func (s *Store) Close() (err error) {
-	s.closing.Do(func() {
-		s.line.Close()
-		err = errors.Join(s.writer.Close(), s.readers.Close())
-	})
-	return err
+	s.unusable.Store(fault.New(fault.Conflict, "write to %s: it is closed", s.place))
+	return errors.Join(s.writer.Close(), s.readers.Close())
 }
 
 // fail gives an error its fault.

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"time"
 
 	"ramet/internal/base/fault"
@@ -11,20 +12,23 @@ import (
 )
 
 // Create implements telemetry.Store.
-func (s *Store) Create(ctx context.Context, news []telemetry.New) ([]telemetry.Result, error) {
-	if len(news) == 0 {
-		return nil, nil
-	}
+func (s *Store) Create(ctx context.Context, news []telemetry.New) (results []telemetry.Result, err error) {
 	for i := range news {
 		if err := checkWhole(&news[i]); err != nil {
 			return nil, err
 		}
 	}
-	c := &call{news: news}
-	if err := s.do(ctx, c); err != nil {
-		return nil, err
-	}
-	return c.results, nil
+	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx, now time.Time) error {
+		results = make([]telemetry.Result, len(news))
+		for i := range news {
+			var err error
+			if results[i], err = s.createOne(ctx, tx, &news[i], now); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return results, err
 }
 
 // checkWhole refuses a record that ParseNew cannot have made.
@@ -42,136 +46,138 @@ func (s *Store) Patch(ctx context.Context, eventID string, p telemetry.Patch) (t
 	if err != nil {
 		return telemetry.Record{}, err
 	}
-	c := &call{eventID: eventID, patch: p}
-	if err := s.do(ctx, c); err != nil {
+	results, err := s.PatchAll(ctx, []telemetry.Change{{EventID: eventID, Patch: p}})
+	if err != nil {
 		return telemetry.Record{}, err
 	}
-	if c.refused != nil {
-		return telemetry.Record{}, c.refused
-	}
-	return c.record, nil
+	return results[0].Record, results[0].Err
 }
 
-// do carries out a call, together with others.
-func (s *Store) do(ctx context.Context, c *call) error {
-	if err := s.line.Do(ctx, c); err != nil {
-		return err
-	}
-	return c.err
-}
-
-// carry carries out the calls of a batch. If the database refuses their transaction, each call gets one of its own,
-// so that only the culprit fails.
-func (s *Store) carry(batch []*call) error {
-	err := s.fail("write", database.Repeat(context.Background(), func() error { return s.once(batch) }))
-	if code := fault.CodeOf(err); err != nil && len(batch) > 1 && (code == fault.Failed || code == fault.Conflict) {
-		for _, c := range batch {
-			if fatal := s.carry([]*call{c}); fatal != nil {
-				return fatal
-			}
-		}
-		return nil
-	}
-	for _, c := range batch {
-		c.err = err
-	}
-	if err != nil && s.fatal(err) {
-		return err
-	}
-	return nil
-}
-
-// once carries out calls in one transaction, creations first. The context of one caller does not end it, because many
-// wait for it.
-func (s *Store) once(batch []*call) error {
-	ctx := context.Background()
-	if s.patience > 0 {
-		patient, cancel := context.WithTimeout(ctx, s.patience)
-		defer cancel()
-		ctx = patient
-	}
-	tx, err := s.beginWrite(ctx)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback() // after a commit this does nothing
-	now := s.now().UTC().Truncate(time.Microsecond)
-	if err := s.createAll(ctx, tx, batch, now); err != nil {
-		return err
-	}
-	for _, c := range batch {
-		if c.isPatch() {
-			if err := s.change(ctx, tx, c, now); err != nil {
+// PatchAll implements telemetry.Store.
+func (s *Store) PatchAll(ctx context.Context, changes []telemetry.Change) (results []telemetry.Result, err error) {
+	err = s.write(ctx, func(ctx context.Context, tx *sql.Tx, now time.Time) error {
+		results = make([]telemetry.Result, len(changes))
+		for i, c := range changes {
+			if err := s.patchOne(ctx, tx, c, now, &results[i]); err != nil {
 				return err
 			}
 		}
-	}
-	return tx.Commit()
+		return nil
+	})
+	return results, err
 }
 
-// beginWrite begins a transaction that is the only one to write records until it ends. Two
-// batches with the same ids in different orders would block each other, and a record with a
-// lower number could appear after a reader has passed its place in a list.
-func (s *Store) beginWrite(ctx context.Context) (*sql.Tx, error) {
-	tx, err := s.writer.BeginTx(ctx, nil)
-	if err != nil || s.takeTurn == "" {
-		return tx, err
+// write makes changes in one transaction. It is finished even when ctx ends. Two writers with the same ids in different
+// orders would block each other, and a record with a lower number could appear after a reader has passed its place in
+// a list: so there is one writer at a time.
+func (s *Store) write(ctx context.Context, do func(ctx context.Context, tx *sql.Tx, now time.Time) error) error {
+	if err := ctx.Err(); err != nil {
+		return s.fail("write", err)
 	}
-	if _, err := tx.ExecContext(ctx, s.takeTurn); err != nil {
-		tx.Rollback()
+	if failed := s.unusable.Load(); failed != nil {
+		return failed
+	}
+	err := s.fail("write", database.Repeat(context.WithoutCancel(ctx), func() error {
+		ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		if s.patience > 0 {
+			ctx, cancel = context.WithTimeout(ctx, s.patience)
+		}
+		defer cancel()
+		tx, err := s.writer.BeginTx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback() // after a commit this does nothing
+		if s.takeTurn != "" {
+			if _, err := tx.ExecContext(ctx, s.takeTurn); err != nil {
+				return err
+			}
+		}
+		if err := do(ctx, tx, s.now().UTC().Truncate(time.Microsecond)); err != nil {
+			return err
+		}
+		return tx.Commit()
+	}))
+	if err != nil && s.fatal(err) {
+		s.unusable.CompareAndSwap(nil, fault.New(fault.CodeOf(err), "%s: an earlier write failed, so nothing more is written: %w", s.place, err).
+			WithHint("start again; what was acknowledged is there"))
+	}
+	return err
+}
+
+// createOne inserts a record, unless its event_id or run_id is taken.
+func (s *Store) createOne(ctx context.Context, tx *sql.Tx, n *telemetry.New, now time.Time) (telemetry.Result, error) {
+	record := n.Record
+	record.CreatedAt, record.UpdatedAt = now, now
+	values, err := columnValues(&record)
+	if err != nil {
+		return telemetry.Result{}, err
+	}
+	done, err := tx.ExecContext(ctx, insertRecord(), append([]any{n.BodyHash}, values...)...)
+	if err != nil {
+		return telemetry.Result{}, err
+	}
+	if inserted, err := done.RowsAffected(); err != nil || inserted == 1 {
+		return telemetry.Result{Outcome: telemetry.Created, Record: record}, err
+	}
+	known, err := findRow(ctx, tx, "event_id", n.EventID)
+	if err != nil {
+		return telemetry.Result{}, err
+	}
+	if known == nil {
+		return s.refuseRunID(ctx, tx, n)
+	}
+	if known.hash == n.BodyHash {
+		return telemetry.Result{Outcome: telemetry.Duplicate, Record: known.record}, nil
+	}
+	return telemetry.Result{Err: fault.New(fault.IDReused, "event_id %s was created with another body", n.EventID).
+		WithHint("change a record with PATCH, or give another one another event_id")}, nil
+}
+
+// refuseRunID returns the result for a record whose run_id belongs to another one.
+func (s *Store) refuseRunID(ctx context.Context, tx *sql.Tx, n *telemetry.New) (telemetry.Result, error) {
+	owner, err := findRow(ctx, tx, "run_id", n.RunID)
+	if err == nil && owner == nil {
+		err = errors.New("a record was not inserted, and no other has its ids")
+	}
+	if err != nil {
+		return telemetry.Result{}, err
+	}
+	return telemetry.Result{Err: fault.New(fault.IDReused, "run_id %s belongs to event_id %s", n.RunID, owner.record.EventID).
+		WithHint("give every record a run_id of its own")}, nil
+}
+
+// findRow returns the row with a value in a unique column, or nil.
+func findRow(ctx context.Context, tx *sql.Tx, column, value string) (found *row, err error) {
+	rows, err := tx.QueryContext(ctx, selectRecord+` WHERE `+column+` = $1`, value)
+	if err != nil {
 		return nil, err
 	}
-	return tx, nil
+	err = eachRow(rows, func(w *row) { found = w })
+	return found, err
 }
 
-// maxBatch bounds the records of one transaction; a single call may have more.
-const maxBatch = 2000
-
-// call is one Create or Patch on its way.
-type call struct {
-	news    []telemetry.New
-	results []telemetry.Result
-
-	eventID string // of a Patch
-	patch   telemetry.Patch
-	record  telemetry.Record
-	refused error // by the domain; the others of the transaction go on
-
-	err error
-}
-
-func (c *call) isPatch() bool { return c.eventID != "" }
-
-// newLine lets many callers share one transaction.
-func newLine(place string, carry func([]*call) error) *database.Line[*call] {
-	return database.NewLine(database.LineOptions[*call]{Place: place, Verb: "write to", Carry: carry,
-		Size: func(c *call) int { return max(1, len(c.news)) }, Most: maxBatch,
-		Interrupted: func(cause error) error { return fault.New(fault.Interrupted, "write to %s: %w", place, cause) }})
-}
-
-// change carries out one patch.
-func (s *Store) change(ctx context.Context, tx *sql.Tx, c *call, now time.Time) error {
-	c.refused = nil
-	rows, err := tx.StmtContext(ctx, s.find).QueryContext(ctx, c.eventID)
+// patchOne carries out one patch.
+func (s *Store) patchOne(ctx context.Context, tx *sql.Tx, c telemetry.Change, now time.Time, out *telemetry.Result) error {
+	found, err := findRow(ctx, tx, "event_id", c.EventID)
 	if err != nil {
 		return err
 	}
-	found := false
-	if err := eachRow(rows, func(w *row) { c.record, found = w.record, true }); err != nil {
-		return err
-	}
-	if !found {
-		c.refused = notFound(c.eventID)
+	if found == nil {
+		out.Err = notFound(c.EventID)
 		return nil
 	}
-	if c.record, c.refused = telemetry.Apply(c.record, c.patch, now); c.refused != nil {
+	changed, err := telemetry.Apply(found.record, c.Patch, now)
+	if err != nil {
+		out.Err = err
 		return nil
 	}
-	values, err := columnValues(&c.record)
+	out.Record = changed
+	values, err := columnValues(&changed)
 	if err != nil {
 		return err
 	}
-	_, err = tx.StmtContext(ctx, s.update).ExecContext(ctx, append(values, c.eventID)...)
+	_, err = tx.ExecContext(ctx, updateRecord(), append(values, c.EventID)...)
 	return err
 }
 
