@@ -29,7 +29,7 @@ func (l runLog) Append(ctx context.Context, records ...runner.Record) error {
 	}
 	events, err := l.session.Append(ctx, requests...)
 	if l.records != nil {
-		l.records.hear(events)
+		l.records.tell(events)
 	}
 	return err
 }

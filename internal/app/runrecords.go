@@ -35,12 +35,6 @@ type runRecords struct {
 	mu     sync.Mutex
 	follow telemetry.Follow
 	seen   int64 // events of the log
-
-	// Events that were written and are not followed yet: the log does not wait for that.
-	hearing   sync.Mutex // guards what is below
-	heard     []run.Event
-	following bool          // somebody takes them
-	caught    chan struct{} // closed when nobody does; made with following
 }
 
 // mark is the name under which the outbox remembers how far the log was followed.
@@ -86,7 +80,6 @@ func (c *runRecords) open(ctx context.Context, ws *session.Workspace, r cli.Job,
 	}
 	c.past = nil             // from now on it goes here
 	host, _ := os.Hostname() // without it the record has none
-	closing.add(func() error { c.caughtUp(); return nil })
 	c.mu.Lock()
 	c.follow.Here(telemetry.RunAbout{Host: host, TriggerType: "cli"})
 	c.mu.Unlock()
@@ -152,45 +145,6 @@ const (
 // outboxFile names the file of undelivered records in the folder of a run.
 const outboxFile = "telemetry_outbox.jsonl"
 
-// hear has events followed soon, in their order, and waits for nothing.
-func (c *runRecords) hear(events []run.Event) {
-	c.hearing.Lock()
-	defer c.hearing.Unlock()
-	c.heard = append(c.heard, events...)
-	if c.following || len(c.heard) == 0 {
-		return
-	}
-	c.following, c.caught = true, make(chan struct{})
-	go c.catchUp()
-}
-
-// catchUp follows what was heard until there is nothing left.
-func (c *runRecords) catchUp() {
-	for {
-		c.hearing.Lock()
-		events := c.heard
-		c.heard = nil
-		if len(events) == 0 {
-			c.following = false
-			close(c.caught)
-			c.hearing.Unlock()
-			return
-		}
-		c.hearing.Unlock()
-		c.tell(events)
-	}
-}
-
-// caughtUp returns when all that was heard is followed.
-func (c *runRecords) caughtUp() {
-	c.hearing.Lock()
-	caught := c.caught
-	c.hearing.Unlock()
-	if caught != nil {
-		<-caught
-	}
-}
-
 // tell follows events; those that were followed before give nothing new.
 func (c *runRecords) tell(events []run.Event) {
 	c.mu.Lock()
@@ -232,7 +186,6 @@ func spans(note func(string), closing *closers) (*otlp.Exporter, error) {
 func (c *runRecords) end(ctx context.Context, x *rundir.Session, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastDelivery)
 	defer cancel()
-	c.caughtUp()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if state := x.CurrentState(); err != nil && !state.Terminal() {

@@ -42,8 +42,6 @@ func keeping(t *testing.T, kept *store.Store, down *atomic.Bool) *httptest.Serve
 		switch {
 		case down.Load():
 			w.WriteHeader(503)
-		case id == "batch":
-			w.WriteHeader(405)
 		case changes:
 			p, err := telemetry.ParsePatch(body)
 			if err == nil {

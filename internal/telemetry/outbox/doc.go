@@ -28,7 +28,7 @@
 //	{"method":"POST","path":"/api/v1/runs","body":{…}}   a delivery
 //	{"sent":3}                                           the first three are done
 //	{"mark":"NAME","at":7}                               see PutMarked
-//	{"open":{"event_id":…,"run_id":…,"start_time":…}}    created, running, sent; see Running
+//	{"open":{"event_id":…,"run_id":…,"start_time":…}}    created, running, sent; see Made
 //
 // The dead letters are in NAME.dead.jsonl beside it: {"at","method","path","body",
 // "status","answer"}.

@@ -23,11 +23,9 @@ const maxDone = 1 << 20
 func (b *Outbox) removeDone() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	n, filed := 0, 0
+	n := 0
 	for n < len(b.queue) && b.queue[n].done {
-		if b.queue[n].line == nil {
-			filed++
-		}
+		b.waste += int64(len(b.queue[n].Body))
 		n++
 	}
 	if n == 0 {
@@ -36,22 +34,12 @@ func (b *Outbox) removeDone() {
 	clear(b.queue[:n])
 	b.queue = b.queue[n:]
 	b.done += int64(n)
-	b.sent += filed
+	b.sent += n
 	b.write(formatLine(nil, line{Sent: &b.sent}))
-	if used := b.used(); b.torn || used > maxDone && used > b.size/2 {
+	if b.torn || b.waste > maxDone && b.waste > b.size/2 {
 		b.rewrite()
 	}
 	b.notify()
-}
-
-// used returns the number of bytes at the start of the file that are no longer needed.
-func (b *Outbox) used() int64 {
-	for _, e := range b.queue {
-		if e.line == nil {
-			return e.offset
-		}
-	}
-	return b.size
 }
 
 // notify wakes the goroutines in Flush; the caller holds mu.
@@ -71,22 +59,14 @@ func (b *Outbox) rewrite() {
 		at := b.marks[name]
 		text = formatLine(text, line{Mark: name, At: &at})
 	}
-	for _, o := range b.running() {
-		text = formatLine(text, line{Open: &o})
+	for _, id := range slices.Sorted(maps.Keys(b.open)) {
+		text = formatLine(text, line{Open: new(b.open[id])})
 	}
-	var left []*entry
-	var places []int64
-	for _, e := range b.queue {
-		if e.done {
-			continue
-		}
-		one, err := b.textOf(e)
-		if err != nil {
-			b.trouble(err)
-			return
-		}
-		left, places = append(left, e), append(places, int64(len(text)))
-		text = append(text, one...)
+	b.done += int64(len(b.queue))
+	b.queue = slices.DeleteFunc(b.queue, func(p *parcel) bool { return p.done })
+	b.done -= int64(len(b.queue))
+	for _, p := range b.queue {
+		text = formatDelivery(text, p.Delivery)
 	}
 	if err := durable.WriteFile(b.path, text, 0o600); err != nil {
 		b.trouble(err)
@@ -99,24 +79,7 @@ func (b *Outbox) rewrite() {
 		return
 	}
 	b.file.Close()
-	b.file, b.size, b.sent, b.torn = file, int64(len(text)), 0, false
-	b.done += int64(len(b.queue) - len(left))
-	b.queue = left
-	for i, e := range b.queue {
-		e.offset, e.line = places[i], nil
-	}
-}
-
-// textOf returns the line of an entry. The caller holds mu.
-func (b *Outbox) textOf(e *entry) ([]byte, error) {
-	if e.line != nil {
-		return e.line, nil
-	}
-	text := make([]byte, e.length)
-	if _, err := b.file.ReadAt(text, e.offset); err != nil {
-		return nil, durable.Failure("read", b.path, err)
-	}
-	return text, nil
+	b.file, b.size, b.sent, b.waste, b.torn = file, int64(len(text)), 0, 0, false
 }
 
 // deadDelivery is a line of the dead letters.
@@ -132,7 +95,7 @@ type deadDelivery struct {
 
 // setAside writes a dead letter. l is nil for a line that cannot be read.
 func (b *Outbox) setAside(l *line, raw []byte, status int, answer string) error {
-	dead := deadDelivery{At: b.Now().UTC().Format(time.RFC3339Nano), Status: status, Answer: b.hide(answer)}
+	dead := deadDelivery{At: time.Now().UTC().Format(time.RFC3339Nano), Status: status, Answer: b.hide(answer)}
 	if l != nil {
 		dead.Method, dead.Path, dead.Body = l.Method, l.Path, l.Body
 	} else {

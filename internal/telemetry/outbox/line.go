@@ -24,14 +24,14 @@ type line struct {
 	Mark string `json:"mark,omitempty"`
 	At   *int64 `json:"at,omitempty"`
 
-	Open *Live `json:"open,omitempty"`
+	Open *openRecord `json:"open,omitempty"`
 
 	To    string `json:"to,omitempty"`
 	Token bool   `json:"token,omitempty"`
 }
 
-// Live is a record that was created running and whose end was not put.
-type Live struct {
+// openRecord is a record that was created running and whose end was not put.
+type openRecord struct {
 	EventID   string    `json:"event_id"`
 	RunID     string    `json:"run_id"`
 	StartTime time.Time `json:"start_time"`
@@ -120,9 +120,9 @@ func formatLine(b []byte, l line) []byte {
 
 // contents is the state that the lines of a file give.
 type contents struct {
-	waiting []*entry
+	waiting []*parcel
 	marks   map[string]int64
-	open    map[string]Live
+	open    map[string]openRecord
 	to      To
 	bad     [][]byte // lines that cannot be read
 	total   int      // deliveries in the file
@@ -132,7 +132,7 @@ type contents struct {
 
 // readFile reads a file, up to its last whole line.
 func readFile(r io.Reader) (contents, error) {
-	c := contents{marks: map[string]int64{}, open: map[string]Live{}}
+	c := contents{marks: map[string]int64{}, open: map[string]openRecord{}}
 	in := bufio.NewReaderSize(r, 1<<16)
 	for {
 		text, err := in.ReadBytes('\n')
@@ -145,14 +145,7 @@ func readFile(r io.Reader) (contents, error) {
 		c.take(text)
 		c.size += int64(len(text))
 	}
-	done := c.sent
-	kept := c.waiting[:0]
-	for i, e := range c.waiting {
-		if i >= done {
-			kept = append(kept, e)
-		}
-	}
-	c.waiting = kept
+	c.waiting = c.waiting[c.sent:]
 	return c, nil
 }
 
@@ -172,17 +165,17 @@ func (c *contents) take(text []byte) {
 	default:
 		d, _ := l.delivery()
 		noteRunning(c.open, d)
-		c.waiting = append(c.waiting, &entry{offset: c.size, length: len(text), post: d.Method == http.MethodPost})
+		c.waiting = append(c.waiting, &parcel{Delivery: d})
 		c.total++
 	}
 }
 
 // noteRunning keeps the records that are running.
-func noteRunning(open map[string]Live, d telemetry.Delivery) {
+func noteRunning(open map[string]openRecord, d telemetry.Delivery) {
 	s := readSeen(d.Body)
 	switch {
 	case d.Method == http.MethodPost && (s.Status == "" || s.Status == string(telemetry.Running)):
-		open[d.EventID] = Live{d.EventID, s.RunID, s.StartTime}
+		open[d.EventID] = openRecord{d.EventID, s.RunID, s.StartTime}
 	case d.Method == http.MethodPatch && s.Status != "" && s.Status != string(telemetry.Running):
 		delete(open, d.EventID)
 	}

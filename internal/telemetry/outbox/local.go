@@ -11,19 +11,7 @@ import (
 // local delivers into a store of this process.
 type local struct{ store telemetry.Store }
 
-func (l local) close() {} // the store is its owner's
-
-func (l local) send(ctx context.Context, all []*parcel) error {
-	for _, method := range []string{http.MethodPost, http.MethodPatch} {
-		if err := l.sendAll(ctx, method, all); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// sendAll sends the parcels of one method that are not done.
-func (l local) sendAll(ctx context.Context, method string, all []*parcel) error {
+func (l local) send(ctx context.Context, method string, all []*parcel) error {
 	var news []telemetry.New
 	var changes []telemetry.Change
 	var whose []*parcel

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/http"
 	"net/url"
 	"os"
 	"strings"
@@ -21,8 +20,6 @@ import (
 type Options struct {
 	URL   string // of the service, such as http://127.0.0.1:8765
 	Token string // bearer token; empty: none
-	// Client asks the service; nil: one of our own, which follows no redirect.
-	Client *http.Client
 	// Local is a store of this process, for a ramet that keeps its own telemetry.
 	Local telemetry.Store
 	// Name names the store Local, or the destination that Nowhere cannot reach.
@@ -38,7 +35,6 @@ type Options struct {
 	// Report receives refusals and errors of the file, from one goroutine at a time; it must not call the outbox.
 	// nil: see Dead and Err.
 	Report func(error)
-	Now    func() time.Time // nil: time.Now
 }
 
 func (o *Options) complete() error {
@@ -53,9 +49,6 @@ func (o *Options) complete() error {
 	}
 	if o.Report == nil {
 		o.Report = func(error) {}
-	}
-	if o.Now == nil {
-		o.Now = time.Now
 	}
 	if o.Nowhere {
 		if o.URL != "" || o.Local != nil || o.Name == "" {
@@ -85,14 +78,15 @@ func (o *Options) To() To {
 	return To{Name: Address(o.URL), Token: o.Token != ""}
 }
 
+// wire returns the way to the destination.
 func (o *Options) wire() wire {
-	if o.Nowhere {
-		return nowhere{o.Name}
+	switch {
+	case o.Nowhere:
+		return func(context.Context, string, []*parcel) error { return fmt.Errorf("they are kept for %s", o.Name) }
+	case o.Local != nil:
+		return local{o.Local}.send
 	}
-	if o.Local != nil {
-		return local{o.Local}
-	}
-	return newRemote(o)
+	return newRemote(o).send
 }
 
 // To is the destination of an outbox, as in its file.
@@ -142,14 +136,8 @@ func Destination(path string) (To, error) {
 func (b *Outbox) bindDestination() error {
 	own := b.Options.To()
 	switch {
-	case own.Name == "" || own == b.to:
-	case b.to.Name == "":
-		b.to = own
-		b.rewrite()
-	case b.to.Name == own.Name:
-		if b.Nowhere {
-			break // what it says of tokens is known to others
-		}
+	case own.Name == "" || own == b.to, b.to.Name == own.Name && b.Nowhere: // what the file says of tokens is known to others
+	case b.to.Name == "" || b.to.Name == own.Name:
 		b.to = own
 		b.rewrite()
 	default:
@@ -158,12 +146,3 @@ func (b *Outbox) bindDestination() error {
 	}
 	return b.err
 }
-
-// nowhere is the wire to a destination that this process cannot reach.
-type nowhere struct{ name string }
-
-func (n nowhere) send(context.Context, []*parcel) error {
-	return fmt.Errorf("they are kept for %s", n.name)
-}
-
-func (nowhere) close() {}

@@ -5,11 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
 	"net/http"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 
 	"ramet/internal/base/durable"
@@ -36,10 +34,11 @@ type Outbox struct {
 	file   *step.File
 	size   int64 // of the file
 	sent   int   // of the deliveries in the file, how many are done
+	waste  int64 // bytes of these
 	torn   bool  // the file could not be written, and has not been written anew since
-	queue  []*entry
+	queue  []*parcel
 	marks  map[string]int64
-	open   map[string]Live
+	open   map[string]openRecord
 	to     To    // what the file says
 	put    int64 // deliveries ever put, the ones that were found included
 	done   int64 // of these, how many are done
@@ -51,15 +50,6 @@ type Outbox struct {
 	err    error         // of the file
 	moved  chan struct{} // closed and made anew when done or failed changes
 	closed bool
-}
-
-// entry is a delivery that waits.
-type entry struct {
-	offset int64 // of its line
-	length int
-	line   []byte // instead, if it could not be written
-	post   bool
-	done   bool
 }
 
 // Open opens the outbox at a path, which is made if it is missing; its folder must be
@@ -130,29 +120,21 @@ func (b *Outbox) PutMarked(name string, at int64, all ...telemetry.Delivery) {
 		return
 	}
 	var text []byte
-	var fresh []*entry
 	for _, d := range all {
 		if !fitLine(&d) {
 			b.trouble(fault.New(fault.InvalidText, "telemetry delivery %s %.80s is no request", d.Method, d.EventID))
 			continue
 		}
-		begin := len(text)
 		text = formatDelivery(text, d)
-		fresh = append(fresh, &entry{offset: b.size + int64(begin), length: len(text) - begin, post: d.Method == http.MethodPost})
+		b.queue = append(b.queue, &parcel{Delivery: d})
+		b.put++
 		noteRunning(b.open, d)
 	}
 	if name != "" {
 		b.marks[name] = at
 		text = formatLine(text, line{Mark: name, At: &at})
 	}
-	begin := b.size
-	if !b.write(text) { // it is kept in memory until the file can be written
-		for _, e := range fresh {
-			e.line = bytes.Clone(text[e.offset-begin:][:e.length])
-		}
-	}
-	b.queue = append(b.queue, fresh...)
-	b.put += int64(len(fresh))
+	b.write(text)
 	signalOnce(b.wake)
 }
 
@@ -171,18 +153,17 @@ func fitLine(d *telemetry.Delivery) bool {
 
 // write appends to the file. Once it failed nothing is written until all of it is anew:
 // a mark must not be there without what was put before it.
-func (b *Outbox) write(text []byte) bool {
+func (b *Outbox) write(text []byte) {
 	if b.torn || len(text) == 0 {
-		return !b.torn
+		return
 	}
 	n, err := b.file.WriteAt(text, b.size)
 	if err != nil {
 		b.torn = true
 		b.trouble(durable.Failure("write", b.path, err))
-		return false
+		return
 	}
 	b.size += int64(n)
-	return true
 }
 
 // trouble remembers and reports an error of the file; the caller holds mu.
@@ -225,23 +206,6 @@ func (b *Outbox) Err() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.err
-}
-
-// Running returns the records that were put as running and whose end was not, oldest first. After a crash only a
-// log can still deliver their ends.
-func (b *Outbox) Running() []Live {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.running()
-}
-
-func (b *Outbox) running() []Live {
-	return slices.SortedFunc(maps.Values(b.open), func(x, y Live) int {
-		if c := x.StartTime.Compare(y.StartTime); c != 0 {
-			return c
-		}
-		return strings.Compare(x.RunID+x.EventID, y.RunID+y.EventID)
-	})
 }
 
 // Wake starts sending at once, also to a service that did not answer lately. It does not wait.
@@ -294,12 +258,11 @@ func (b *Outbox) Close() error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.sent > 0 || b.torn || slices.ContainsFunc(b.queue, func(e *entry) bool { return e.done }) {
+	if b.sent > 0 || b.torn || slices.ContainsFunc(b.queue, func(p *parcel) bool { return p.done }) {
 		b.rewrite()
 	}
 	close(b.moved)
 	b.moved = make(chan struct{})
-	b.wire.close()
 	return errors.Join(durable.Failure("close", b.path, b.file.Close()), b.held.Unlock())
 }
 

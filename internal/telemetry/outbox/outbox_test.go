@@ -3,7 +3,6 @@ package outbox
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -35,7 +34,6 @@ type service struct {
 	taken   map[string]int    // deliveries by method, id and body
 	order   map[string]string // of each record: methods in the order of arrival
 	trouble []string
-	batches int
 	asked   chan struct{} // one for each request, as far as there is room
 }
 
@@ -70,16 +68,6 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	switch {
-	case r.URL.Path == "/api/v1/runs/batch":
-		s.batches++
-		var in struct{ Runs []json.RawMessage }
-		json.Unmarshal(body, &in)
-		results := []map[string]any{}
-		for _, one := range in.Runs {
-			s.take("POST", readSeen(one).EventID, one)
-			results = append(results, map[string]any{"event_id": readSeen(one).EventID, "outcome": "created", "status": 201})
-		}
-		json.NewEncoder(w).Encode(map[string]any{"results": results})
 	case r.Method == "POST" && r.URL.Path == "/api/v1/runs":
 		s.take("POST", readSeen(body).EventID, body)
 		w.WriteHeader(201)
@@ -180,11 +168,8 @@ func TestEverythingArrivesOnceAndInOrder(t *testing.T) {
 // lost, nothing came twice.
 func TestAServiceThatIsDownLosesNothing(t *testing.T) {
 	for name, down := range map[string]func(r *http.Request, _ []byte) int{
-		"5xx":        func(*http.Request, []byte) int { return 503 },
-		"broken off": func(*http.Request, []byte) int { panic(http.ErrAbortHandler) },
-		"only the batch": func(r *http.Request, _ []byte) int {
-			return map[bool]int{true: 500}[strings.HasSuffix(r.URL.Path, "batch")]
-		},
+		"5xx":             func(*http.Request, []byte) int { return 503 },
+		"broken off":      func(*http.Request, []byte) int { panic(http.ErrAbortHandler) },
 		"only the change": func(r *http.Request, _ []byte) int { return map[bool]int{true: 502}[r.Method == "PATCH"] },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -243,10 +228,10 @@ func TestWhatIsRefusedIsNotTriedAgain(t *testing.T) {
 	s := newService(t)
 	want := turns(3)
 	s.answers(func(r *http.Request, body []byte) int {
-		if strings.Contains(string(body)+r.URL.Path, want[3].EventID) && !strings.HasSuffix(r.URL.Path, "/batch") {
+		if strings.Contains(string(body)+r.URL.Path, want[3].EventID) {
 			return map[string]int{"POST": 409, "PATCH": 404}[r.Method]
 		}
-		return map[bool]int{true: 404}[strings.HasSuffix(r.URL.Path, "/batch")] // it knows no batches
+		return 0
 	})
 	path := at(t)
 	o := s.quick()
@@ -383,14 +368,14 @@ func TestMarksAndWhatRunsSurvive(t *testing.T) {
 		if b.Marked("run-1") != 9 || b.Marked("run-2") != 1 || b.Marked("run-3") != 0 {
 			t.Errorf("marks %v", b.marks)
 		}
-		if r := b.Running(); len(r) != 1 || r[0].EventID != all[0].EventID || r[0].RunID == "" || r[0].StartTime.IsZero() {
-			t.Errorf("running %+v", r)
+		if !b.Made(all[2]) || b.Made(all[5]) {
+			t.Errorf("running %+v", b.open)
 		}
 	}
 	b.Put(all[2]) // its end
 	flush(t, b)
-	if r := b.Running(); len(r) != 0 {
-		t.Errorf("running %+v", r)
+	if b.Made(all[2]) {
+		t.Errorf("running %+v", b.open)
 	}
 }
 

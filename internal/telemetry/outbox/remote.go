@@ -3,7 +3,6 @@ package outbox
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,8 +10,6 @@ import (
 	"net/url"
 	"strings"
 	"time"
-
-	"ramet/internal/telemetry"
 )
 
 // remote delivers over HTTP.
@@ -21,53 +18,27 @@ type remote struct {
 	token   string
 	timeout time.Duration
 	client  *http.Client
-	own     bool // the client is ours
-	single  bool // the service takes no batches
 }
 
 func newRemote(o *Options) *remote {
-	r := &remote{base: strings.TrimRight(o.URL, "/"), token: o.Token, timeout: o.Timeout, client: o.Client}
-	if r.client == nil {
-		r.own = true
-		r.client = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone(),
+	return &remote{base: strings.TrimRight(o.URL, "/"), token: o.Token, timeout: o.Timeout,
+		client: &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone(),
 			// The token must not follow to wherever an answer points.
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	}
-	return r
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
-func (r *remote) close() {
-	if r.own {
-		r.client.CloseIdleConnections()
-	}
-}
-
-// send creates all records first: so many can go together, and no change comes before
-// its record.
-func (r *remote) send(ctx context.Context, all []*parcel) error {
-	var posts []*parcel
+func (r *remote) send(ctx context.Context, method string, all []*parcel) error {
+	defer r.client.CloseIdleConnections()
 	for _, p := range all {
-		if !p.done && p.Method == http.MethodPost {
-			posts = append(posts, p)
+		if p.done || p.Method != method {
+			continue
 		}
-	}
-	if len(posts) > 1 && !r.single {
-		if err := r.batch(ctx, posts); err != nil {
+		status, answer, err := r.ask(ctx, p.Method, p.Path(), p.Body)
+		if err == nil {
+			err = p.answered(status, answer)
+		}
+		if err != nil {
 			return err
-		}
-	}
-	for _, method := range []string{http.MethodPost, http.MethodPatch} {
-		for _, p := range all {
-			if p.done || p.Method != method {
-				continue
-			}
-			status, answer, err := r.ask(ctx, p.Method, p.Path(), p.Body)
-			if err != nil {
-				return err
-			}
-			if err := p.answered(status, answer); err != nil {
-				return err
-			}
 		}
 	}
 	return nil
@@ -85,55 +56,11 @@ func (p *parcel) answered(status int, answer []byte) error {
 	return nil
 }
 
-// batch creates many records at once. A service that does not understand that, or
-// refuses it as a whole, gets them one by one.
-func (r *remote) batch(ctx context.Context, posts []*parcel) error {
-	var body bytes.Buffer
-	body.WriteString(`{"runs":[`)
-	for i, p := range posts {
-		if i > 0 {
-			body.WriteByte(',')
-		}
-		body.Write(p.Body)
-	}
-	body.WriteString(`]}`)
-	status, answer, err := r.ask(ctx, http.MethodPost, telemetry.Collection+"/batch", body.Bytes())
-	if err != nil {
-		return err
-	}
-	if status >= 500 {
-		return new(parcel).answered(status, answer)
-	}
-	var said struct {
-		Results []struct {
-			EventID string          `json:"event_id"`
-			Status  int             `json:"status"`
-			Error   json.RawMessage `json:"error"`
-		} `json:"results"`
-	}
-	if status >= 300 || json.Unmarshal(answer, &said) != nil || len(said.Results) != len(posts) {
-		r.single = true
-		return nil
-	}
-	var left error
-	for i, result := range said.Results {
-		p := posts[i]
-		if result.EventID != "" && result.EventID != p.EventID || result.Status == 0 {
-			r.single = true // it speaks another protocol
-			return nil
-		}
-		if err := p.answered(result.Status, result.Error); err != nil {
-			left = err
-		}
-	}
-	return left
-}
-
 // grace limits a request on its way when the outbox is closed.
 const grace = 500 * time.Millisecond
 
-// maxAnswer limits the bytes that are read of an answer. That of a batch has a line for each record.
-const maxAnswer = 1 << 20
+// maxAnswer limits the bytes that are read of an answer.
+const maxAnswer = 64 << 10
 
 // ask sends one request. An error means that there was no answer.
 func (r *remote) ask(ctx context.Context, method, path string, body []byte) (int, []byte, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"ramet/internal/base/fault"
@@ -13,19 +14,15 @@ import (
 // window limits the deliveries that are sent together.
 const window = 128
 
-// wire carries deliveries to where they are kept.
-type wire interface {
-	// send sends the parcels that are not done, creations before changes, else in order, and sets the outcome of
-	// each. An error means that the rest can be tried again.
-	send(ctx context.Context, all []*parcel) error
-	close()
-}
+// wire sends the parcels of a method that are not done, in order, and sets the outcome of each. An error means that the
+// rest can be tried again.
+type wire func(ctx context.Context, method string, all []*parcel) error
 
-// parcel is a delivery on its way.
+// parcel is a delivery that waits, or is on its way.
 type parcel struct {
 	telemetry.Delivery
 	done    bool
-	refusal *refusal
+	refusal *refusal // until it is reported
 }
 
 // refusal is the answer to a delivery that is never tried again.
@@ -111,21 +108,27 @@ func (b *Outbox) giveUp(err error) {
 
 // round sends the head of the queue, with all retries; without them if the service was down before.
 func (b *Outbox) round(ctx context.Context, down bool) error {
-	entries, parcels, err := b.take()
-	if err != nil {
-		return err
-	}
+	b.mu.Lock()
+	b.rounds++
+	parcels := slices.Clone(b.queue[:min(len(b.queue), window)])
+	b.mu.Unlock()
 	pauses := b.Pauses
 	if down {
 		pauses = nil
 	}
 	for try := 0; ; try++ {
-		err := b.wire.send(ctx, onlyCreations(parcels))
+		err := b.wire(ctx, http.MethodPost, parcels)
 		b.disown(parcels)
 		if err == nil {
-			err = b.wire.send(ctx, parcels)
+			err = b.wire(ctx, http.MethodPatch, parcels)
 		}
-		b.account(entries, parcels)
+		for _, p := range parcels {
+			if p.refusal != nil {
+				b.refused(p)
+				p.refusal = nil
+			}
+		}
+		b.removeDone()
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
@@ -137,15 +140,6 @@ func (b *Outbox) round(ctx context.Context, down bool) error {
 			return ctx.Err()
 		}
 	}
-}
-
-func onlyCreations(all []*parcel) (out []*parcel) {
-	for _, p := range all {
-		if p.Method == http.MethodPost {
-			out = append(out, p)
-		}
-	}
-	return out
 }
 
 // anotherRun is the refusal of a record whose id another has. Its changes would change that one.
@@ -172,44 +166,6 @@ func sleepContext(ctx context.Context, d time.Duration) bool {
 	case <-ctx.Done():
 		return false
 	}
-}
-
-// take reads the head of the queue. A line that is damaged by now is given up.
-func (b *Outbox) take() ([]*entry, []*parcel, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.rounds++
-	entries := b.queue[:min(len(b.queue), window)]
-	parcels := make([]*parcel, len(entries))
-	for i, e := range entries {
-		parcels[i] = &parcel{done: e.done}
-		text, err := b.textOf(e)
-		if err != nil {
-			return nil, nil, err
-		}
-		l, err := parseLine(text)
-		if err != nil {
-			parcels[i].done, parcels[i].refusal = true, &refusal{0, "the line of the outbox was damaged"}
-			continue
-		}
-		parcels[i].Delivery, _ = l.delivery()
-	}
-	return append([]*entry(nil), entries...), parcels, nil
-}
-
-// account writes down what is done.
-func (b *Outbox) account(entries []*entry, parcels []*parcel) {
-	for i, p := range parcels {
-		if p.refusal != nil && !entries[i].done {
-			b.refused(p)
-		}
-		if p.done {
-			b.mu.Lock()
-			entries[i].done = true
-			b.mu.Unlock()
-		}
-	}
-	b.removeDone()
 }
 
 // refused keeps and reports a delivery that was refused.
