@@ -58,7 +58,7 @@ func Main(ctx context.Context, args []string, env func(string) string, stdio Std
 		Servers: cli.ServerPorts{CheckHost: httpapi.CheckHost, ACP: serveACP, Host: runHost, Elsewhere: carryElsewhere,
 			Background: func(s *session.Session) (cli.BackgroundKernel, error) { return backgroundOf(s) }},
 		Models: modelServers(),
-		Runs:   cli.RunsPorts{Carry: carry, Windows: runWindows, Work: work, External: external, Handovers: openHandovers, Programs: programs, OpenAPI: func() []byte { return httpapi.OpenAPI(version) }},
+		Runs:   cli.RunsPorts{Carry: carry, Windows: runWindows, Work: work, External: external, Fetch: fetchFromHost, Programs: programs, OpenAPI: func() []byte { return httpapi.OpenAPI(version) }},
 		Care:   cli.CarePorts{Version: about, Tour: cli.RunDemo, Sandbox: sandbox.Available, Limits: sandbox.DescribeLimits, Telemetry: telemetrySize},
 		MCP:    cli.MCPPorts{Serve: serveMCP, Again: again},
 		Screen: screen(stdio),

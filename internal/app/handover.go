@@ -1,20 +1,14 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"time"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/face/cli"
-	"ramet/internal/kernel"
 	"ramet/internal/run/recipe"
 	"ramet/internal/run/rundir"
-	"ramet/internal/run/sqllog"
 	"ramet/internal/runner"
-	"ramet/internal/runner/mailbox"
 	"ramet/internal/store/database"
 )
 
@@ -89,65 +83,6 @@ func (f copying) Stage(path string, data []byte) (runner.Staged, error) {
 	}
 	return staged, nil
 }
-
-// handovers are the runs of a database that others began.
-type handovers struct {
-	db    string
-	post  *mailbox.Client
-	lease time.Duration
-}
-
-// openHandovers opens them.
-func openHandovers(ctx context.Context, db string) (cli.HandoverPort, error) {
-	client, err := mailbox.Open(ctx, db)
-	if err != nil {
-		return nil, err
-	}
-	return &handovers{db, client, cmp.Or(switches().Lease, kernel.LeaseTTL)}, nil
-}
-
-func (e *handovers) Every() time.Duration { return cmp.Or(switches().Pulse, e.lease/5) }
-
-func (e *handovers) Close() error { return e.post.Close() }
-
-func (e *handovers) Orphans(ctx context.Context) ([]string, error) {
-	return e.post.OrphanedRuns(ctx, e.lease)
-}
-
-func (e *handovers) Claim(ctx context.Context, runID string) (cli.HandedRun, bool, error) {
-	text, ok, err := e.post.ClaimHandover(ctx, runID, e.lease)
-	if err != nil || !ok {
-		return cli.HandedRun{}, false, err
-	}
-	var w handover
-	if err := json.Unmarshal(text, &w); err != nil {
-		return cli.HandedRun{}, false, fault.New(fault.StorageCorrupt, "what was left to the heir of run %s cannot be read: %w", runID, err)
-	}
-	return cli.HandedRun{Handover: rundir.Handover{Kind: rundir.Kind(e.db), Config: []byte(w.Config), Agent: w.Agent},
-		Model: w.Model, Limits: w.Limits, NoCache: w.NoCache, Leave: w.Leave}, true, nil
-}
-
-func (e *handovers) Evict(ctx context.Context, runID string) error {
-	return sqllog.EvictWriter(ctx, e.db, runID)
-}
-
-func (e *handovers) Fetch(ctx context.Context, runID string, files *rundir.Files) (int, error) {
-	return e.post.Files(ctx, runID, files.Hash, func(path string, data []byte) error {
-		staged, err := files.Stage(path, data)
-		if err != nil {
-			return err
-		}
-		return staged.Commit()
-	})
-}
-
-func (e *handovers) Forget(ctx context.Context, runID string) error { return e.post.Clear(ctx, runID) }
-
-func (e *handovers) Over(ctx context.Context, runID string) error {
-	return e.post.ClearButFiles(ctx, runID)
-}
-
-func (e *handovers) Release(ctx context.Context, runID string) { e.post.Release(ctx, runID) }
 
 // settle records in the database whether the run is over or can be resumed when this process ends.
 func (c *carrier) settle(ctx context.Context, over bool, failure error) error {

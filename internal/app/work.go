@@ -46,6 +46,13 @@ func work(ctx context.Context, ws *session.Workspace, r cli.Host) (err error) {
 		return err
 	}
 	closing.add(executor.Stop)
+	if r.Orchestrate != nil {
+		leave, err := startTakeover(ctx, r.Orchestrate, r)
+		if err != nil {
+			return err
+		}
+		closing.add(func() error { leave(); return nil })
+	}
 	h, err := openHosts(ctx, ws.Place.DB, r.Name, closing)
 	if err != nil {
 		return err

@@ -9,7 +9,6 @@ import (
 	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
 	"ramet/internal/operation/public"
-	"ramet/internal/operation/session"
 )
 
 // DiffInput chooses changes of an agent's files.
@@ -53,13 +52,13 @@ func diff(ctx context.Context, e *Env, in DiffInput) (public.FileChanges, error)
 	if err != nil {
 		return public.FileChanges{}, err
 	}
-	var changes []session.FileChange
+	var changes []public.FileChange
 	if in.State != 0 {
 		changes, err = e.Workspace.Files().DiffState(ctx, a, in.State)
 	} else {
 		changes, err = e.Workspace.Files().DiffFiles(ctx, a, in.From, in.To)
 	}
-	return session.ShowChanges(changes), err
+	return public.FileChanges{Changes: append([]public.FileChange{}, changes...)}, err
 }
 
 // maxDiffs limits how many bytes of diffs one HTTP answer has, more or less.

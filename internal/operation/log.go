@@ -90,7 +90,7 @@ func readLog(ctx context.Context, e *Env, in LogInput) (out EntryLog, err error)
 	out.parts = func(yield func(printer.Part, error) bool) {
 		more, err := r.readStored(ctx, yield)
 		if err != nil {
-			yield(printer.Part{}, err)
+			yield(nil, err)
 		} else if more && in.Follow {
 			r.readAdded(ctx, yield)
 		}
@@ -174,13 +174,13 @@ func (r *logReader) newest(ctx context.Context, log history.Log, n int) (out []h
 
 // part returns an entry that is read in full when it is printed.
 func (r *logReader) part(ctx context.Context, e history.Entry, isIn func(history.Entry) bool) printer.Part {
-	return printer.Part{Size: len(e.Content), Print: func(p *printer.Printer) error {
+	return func(p *printer.Printer) error {
 		shape, err := public.ReadEntry(e, isIn(e), func(h chain.Hash) ([]byte, error) { return r.env.Store.Blob(ctx, h) })
 		if err != nil {
 			return err
 		}
 		return p.PrintLine(LogEntry{shape})
-	}}
+	}
 }
 
 // logPollInterval is the time between two looks for new entries.
@@ -201,12 +201,12 @@ func (r *logReader) readAdded(ctx context.Context, yield func(printer.Part, erro
 				break
 			}
 		}
-		if dead || !yield(printer.Part{}, nil) {
+		if dead || !yield(nil, nil) {
 			return
 		}
 		select {
 		case <-ctx.Done():
-			yield(printer.Part{}, ctx.Err())
+			yield(nil, ctx.Err())
 			return
 		case <-tick.C:
 		}

@@ -97,11 +97,11 @@ func (r *Runs) stream(ctx context.Context, in RunEventsInput, yield func(printer
 				n++
 				line := eventLine{e, n}
 				over = e.Type == run.RunStateChanged && endsRun(e.Payload) || over && e.Type != run.RunReopened
-				if (in.Type == "" || string(e.Type) == in.Type) && !give(printer.Part{Size: len(e.Raw), Print: line.print}) {
+				if (in.Type == "" || string(e.Type) == in.Type) && !give(line.print) {
 					return nil
 				}
 			}
-			if !in.Follow || over || !give(printer.Part{}) {
+			if !in.Follow || over || !give(nil) {
 				return nil
 			}
 			select {
@@ -112,7 +112,7 @@ func (r *Runs) stream(ctx context.Context, in RunEventsInput, yield func(printer
 		}
 	})
 	if err != nil && !stopped {
-		yield(printer.Part{}, err)
+		yield(nil, err)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
 	"ramet/internal/core/registry"
+	"ramet/internal/operation/session"
 )
 
 // UsageInput chooses calls of models, and how they are added up.
@@ -78,23 +79,15 @@ type Used struct {
 
 // DiskUsage lists the files and folders of the workspace with their sizes.
 type DiskUsage struct {
-	Places []DiskPlace `json:"places"`
-	Total  int64       `json:"total"`
-}
-
-// DiskPlace is a file or folder of the workspace.
-type DiskPlace struct {
-	What  string `json:"what"`
-	Where string `json:"where"`
-	Bytes int64  `json:"bytes"`
+	Places []session.DiskPlace `json:"places"`
+	Total  int64               `json:"total"`
 }
 
 func addUpUsage(ctx context.Context, e *Env, in UsageInput) (out Used, err error) {
 	if in.Disk {
 		all, err := e.Care().Disks()
-		disk := DiskUsage{Places: []DiskPlace{}}
+		disk := DiskUsage{Places: all}
 		for _, d := range all {
-			disk.Places = append(disk.Places, DiskPlace(d))
 			disk.Total += d.Bytes
 		}
 		return Used{disk: &disk}, err

@@ -42,12 +42,8 @@ type Stream interface {
 	Parts() (name string, parts iter.Seq2[Part, error])
 }
 
-// Part is one of them. One without Print is the point at which a reader waits for more: what came before
-// it is shown.
-type Part struct {
-	Size  int // in bytes, roughly
-	Print func(*Printer) error
-}
+// Part prints one of them. A nil Part is the point at which a reader waits for more: what came before it is shown.
+type Part func(*Printer) error
 
 // Result is a datum whose JSON form is another value.
 type Result struct {
@@ -94,10 +90,10 @@ func compactStream(s Stream) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if part.Print == nil {
+		if part == nil {
 			continue
 		}
-		if err := part.Print(&Printer{Out: &b, JSON: true}); err != nil {
+		if err := part(&Printer{Out: &b, JSON: true}); err != nil {
 			return nil, err
 		}
 		b.Bytes()[b.Len()-1] = ',' // the end of its line

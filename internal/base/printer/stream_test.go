@@ -21,13 +21,13 @@ func (number) Text(*Writer) {}
 func (s counted) Parts() (string, iter.Seq2[Part, error]) {
 	return "numbers", func(yield func(Part, error) bool) {
 		for i := range s.n {
-			part := Part{Print: func(p *Printer) error { return p.PrintLine(number{i}) }}
-			if !yield(part, nil) || !yield(Part{}, nil) {
+			part := func(p *Printer) error { return p.PrintLine(number{i}) }
+			if !yield(part, nil) || !yield(nil, nil) {
 				return
 			}
 		}
 		if s.fail != nil {
-			yield(Part{}, s.fail)
+			yield(nil, s.fail)
 		}
 	}
 }

@@ -51,7 +51,7 @@ func consent(l *Line, ctx context.Context, store *rundir.Store, runID string, ki
 // it may have come with a repository. Each recipe is asked for once, by its bytes. Recipes that are
 // built in are ramet's own.
 func consentToStart(ctx context.Context, l *Line, o operation.StartRunInput, runID string, config rundir.Config) error {
-	r, err := readStartedRecipe(runID, config)
+	r, err := ReadStartedRecipe(runID, config)
 	if err != nil || slices.Contains(recipe.EmbeddedNames(), string(o.Recipe)) || !slices.ContainsFunc(r.Workers, func(w recipe.Worker) bool { return w.External }) {
 		return err
 	}
@@ -97,7 +97,7 @@ func ask(l *Line, list string, why *fault.Error, accept, command string) error {
 
 // wouldRun lists what a run would do, a line each.
 func wouldRun(runID string, config rundir.Config) (string, error) {
-	r, err := readStartedRecipe(runID, config)
+	r, err := ReadStartedRecipe(runID, config)
 	if err != nil {
 		return "", err
 	}

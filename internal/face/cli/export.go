@@ -132,13 +132,13 @@ func (o exporting) write(ctx context.Context, l *Line, ws *session.Workspace, a 
 	return ws.Store.View(ctx, func(log history.Log) error {
 		return printLines(l, to, "messages", func(yield func(printer.Part, error) bool) {
 			for e, err := range history.Play(ctx, log, a.ID) {
-				part := printer.Part{Size: len(e.Content), Print: func(p *printer.Printer) error {
+				part := func(p *printer.Printer) error {
 					shape, err := public.ReadEntry(e, true, blob)
 					if err != nil {
 						return err
 					}
 					return exportEntry(p, shape, o.format)
-				}}
+				}
 				if !yield(part, err) {
 					return
 				}

@@ -23,16 +23,16 @@ func numberedParts(n int, last error) iter.Seq2[printer.Part, error] {
 			}
 		}
 		if last != nil {
-			yield(printer.Part{}, last)
+			yield(nil, last)
 		}
 	}
 }
 
 func numberedPart(i int) printer.Part {
-	return printer.Part{Print: func(p *printer.Printer) error {
+	return func(p *printer.Printer) error {
 		_, err := fmt.Fprintln(p.Out, i)
 		return err
-	}}
+	}
 }
 
 func testLine(stderr io.Writer, now func() time.Time) *Line {
@@ -50,9 +50,9 @@ func TestLinesComeInOrderUpToTheFirstError(t *testing.T) {
 		want int
 		err  error
 	}{
-		{name: "none"}, {name: "one", n: 1, want: 1}, {name: "many", n: 10 * stretchEntries, want: 10 * stretchEntries},
-		{name: "the reader fails", n: 3*stretchEntries + 5, read: unreadable, want: 3*stretchEntries + 5, err: unreadable},
-		{name: "one cannot be shown", n: 9 * stretchEntries, at: 700, want: 700, err: unshown},
+		{name: "none"}, {name: "one", n: 1, want: 1}, {name: "many", n: 10 * 256, want: 10 * 256},
+		{name: "the reader fails", n: 3*256 + 5, read: unreadable, want: 3*256 + 5, err: unreadable},
+		{name: "one cannot be shown", n: 9 * 256, at: 700, want: 700, err: unshown},
 		{name: "before the reader fails", n: 100, read: unreadable, at: 50, want: 50, err: unshown},
 	} {
 		var out bytes.Buffer
@@ -60,7 +60,7 @@ func TestLinesComeInOrderUpToTheFirstError(t *testing.T) {
 		err := printLines(testLine(io.Discard, time.Now), &out, "messages", func(yield func(printer.Part, error) bool) {
 			for part, err := range numberedParts(c.n, c.read) {
 				if c.at != 0 && i >= c.at && err == nil {
-					part.Print = func(*printer.Printer) error { return unshown }
+					part = func(*printer.Printer) error { return unshown }
 				}
 				if i++; !yield(part, err) {
 					return
@@ -102,7 +102,7 @@ func TestWhatTakesLongIsTold(t *testing.T) {
 	var told bytes.Buffer
 	at := time.Unix(0, 0)
 	clock := func() time.Time { at = at.Add(300 * time.Millisecond); return at }
-	if err := printLines(testLine(&told, clock), io.Discard, "messages", numberedParts(10*stretchEntries, nil)); err != nil {
+	if err := printLines(testLine(&told, clock), io.Discard, "messages", numberedParts(10*256, nil)); err != nil {
 		t.Error(err)
 	}
 	if s := told.String(); !strings.Contains(s, "2560 messages, 3 s") || !strings.HasSuffix(s, "\r\x1b[K") || strings.Contains(s, " 0 s") {

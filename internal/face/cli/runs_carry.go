@@ -32,7 +32,7 @@ func carryOutRun(l *Line, ports RunsPorts, ctx context.Context, f *operation.Car
 	if err != nil {
 		return err
 	}
-	r, err := readStartedRecipe(x.RunID, config)
+	r, err := ReadStartedRecipe(x.RunID, config)
 	if err != nil {
 		return err
 	}

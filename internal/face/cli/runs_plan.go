@@ -23,7 +23,7 @@ func planCommand(l *Line, f *runFlags, ports RunsPorts) *cobra.Command {
 					return err
 				}
 				config, failed := store.Config(r.RunID) // a run of another program has none
-				made, old := readStartedRecipe(r.RunID, config)
+				made, old := ReadStartedRecipe(r.RunID, config)
 				ours := failed == nil && old == nil
 				if ours {
 					wishes.LooksUp = looksUp(made)

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"time"
 
 	"ramet/internal/operation/session"
 	"ramet/internal/run"
@@ -22,8 +21,9 @@ type RunsPorts struct {
 	// External reports whether a host of a PostgreSQL database is alive that does what acts
 	// outside of runs.
 	External func(ctx context.Context, db string) (bool, error)
-	// Handovers opens what the orchestrators of a PostgreSQL database leave behind.
-	Handovers func(ctx context.Context, db string) (HandoverPort, error)
+	// Fetch brings the files that other hosts of a PostgreSQL database made for a run. home: the run is DONE, and nothing
+	// else is left to do.
+	Fetch func(ctx context.Context, db string, store *rundir.Store, x *rundir.Session) (home bool, err error)
 	// Programs are those of recipes, by recipe and name.
 	Programs func() map[string]RunProgram
 	// OpenAPI writes the description of the HTTP API.
@@ -52,37 +52,8 @@ type Host struct {
 	Name     string // no two live ones share it
 	Queues   []string
 	Parallel int
-	External bool         // also what acts outside of runs, outside the sandbox
 	Note     func(string) // what happens, a line each
-}
-
-// HandoverPort are runs of a database that were begun on other hosts, or that others went on with.
-type HandoverPort interface {
-	// Every is the interval between looks for orphans.
-	Every() time.Duration
-	// Orphans names the runs whose orchestrators are gone for a lease, and did not say so.
-	Orphans(ctx context.Context) ([]string, error)
-	// Claim makes this process the one that may take a run over; ok is false if another process
-	// may.
-	Claim(ctx context.Context, runID string) (HandedRun, bool, error)
-	// Evict ends the session of whoever wrote the log before.
-	Evict(ctx context.Context, runID string) error
-	// Fetch copies the files of a run that its folder lacks, and says how many.
-	Fetch(ctx context.Context, runID string, into *rundir.Files) (int, error)
-	// Release lets others take up what was inherited.
-	Release(ctx context.Context, runID string)
-	// Over deletes what an heir of a run needs: it is over. Its files stay for whoever began it.
-	Over(ctx context.Context, runID string) error
-	// Forget deletes all that is kept of a run that is over.
-	Forget(ctx context.Context, runID string) error
-	Close() error
-}
-
-// HandedRun holds the record that the host of a takeover needs.
-type HandedRun struct {
-	rundir.Handover
-	Model   string
-	Limits  recipe.Limits // as its user had them
-	NoCache bool
-	Leave   bool
+	External bool         // also what acts outside of runs, outside the sandbox
+	// Orchestrate is the session in which the host also takes up runs whose orchestrators are gone; nil: it does not.
+	Orchestrate *session.Session
 }

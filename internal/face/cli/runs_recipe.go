@@ -7,11 +7,11 @@ import (
 	"ramet/internal/run/rundir"
 )
 
-// readStartedRecipe reads the recipe that a run began with. One of an earlier version may use built-ins that are
+// ReadStartedRecipe reads the recipe that a run began with. One of an earlier version may use built-ins that are
 // others now: what exactly does not fit is told, and what to do; the run stays as it is. One that
 // does not hold the agents as which its workers are made is refused: what this host calls by these
 // names may be something else.
-func readStartedRecipe(runID string, config rundir.Config) (*recipe.Recipe, error) {
+func ReadStartedRecipe(runID string, config rundir.Config) (*recipe.Recipe, error) {
 	r, err := recipe.Parse([]byte(config.Text))
 	if err == nil {
 		if lost := r.Undefined(); len(lost) > 0 {

@@ -8,6 +8,7 @@ import (
 
 	"ramet/internal/operation"
 	"ramet/internal/run"
+	"ramet/internal/store/database"
 )
 
 func resumeRunCommand(l *Line, f *runFlags, p RunsPorts) *cobra.Command {
@@ -46,8 +47,14 @@ func resumeRunCommand(l *Line, f *runFlags, p RunsPorts) *cobra.Command {
 		if x.Repaired != "" {
 			fmt.Fprintf(l.Stderr, "LOG_TAIL_REPAIRED: %s\n", x.Repaired)
 		}
-		home, err := fetchFromHost(c.Context(), l, p, store, x)
-		if err != nil || home {
+		place, err := l.Place()
+		if err == nil && database.SameSchema(string(x.Kind), place.DB) {
+			var home bool
+			if home, err = p.Fetch(c.Context(), place.DB, store, x); err == nil && home {
+				return errors.Join(l.Print(runEnd(store, x.Now())), x.Close())
+			}
+		}
+		if err != nil {
 			return errors.Join(err, x.Close())
 		}
 		if x.CurrentState() == run.Done { // which carry refuses

@@ -62,14 +62,11 @@ The models' keys are those of this host. Ctrl-C gives back what is being done.`,
 			if err != nil {
 				return err
 			}
+			o := Host{Name: host, Queues: queues, Parallel: parallel, External: external, Note: l.Note}
 			if orchestrate {
-				leave, err := startTakeover(c.Context(), l, p, external)
-				if err != nil {
-					return err
-				}
-				defer leave()
+				o.Orchestrate = l.Session
 			}
-			return p.Work(c.Context(), ws, Host{Name: host, Queues: queues, Parallel: parallel, External: external, Note: l.Note})
+			return p.Work(c.Context(), ws, o)
 		},
 	}
 	c.Flags().StringVar(&host, "host", "", "name of this host (default: its own, with the process number)")

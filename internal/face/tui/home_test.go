@@ -47,7 +47,7 @@ func crew() *stage {
 	s.agents.All[0].Budget.Cost = agent.AtMost(20_000_000_000)
 	s.agents.All[3].Unread = 1
 	s.agents.All[3].Provider, s.agents.All[3].Model = "driver", "codex"
-	s.changes = map[id.Agent]public.HomeUpdate{who("fix-money"): {Branch: "ramet/fix-money", Files: 2}, who("clock"): {Branch: "ramet/clock", Files: 3, Added: 41, Removed: 7},
+	s.changes = map[id.Agent]public.HomeChange{who("fix-money"): {Branch: "ramet/fix-money", Files: 2}, who("clock"): {Branch: "ramet/clock", Files: 3, Added: 41, Removed: 7},
 		who("port"): {Branch: "ramet/port", Files: 1, Added: 12, Removed: 2}}
 	return s
 }

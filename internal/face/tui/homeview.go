@@ -270,7 +270,7 @@ func headStyle(g public.HomeSection) style {
 }
 
 // changeOf is what a worktree holds: lines, or, where nothing is counted, files.
-func changeOf(c public.HomeUpdate) string {
+func changeOf(c public.HomeChange) string {
 	switch {
 	case c.Added > 0 || c.Removed > 0:
 		return good.of(fmt.Sprintf("+%d", c.Added)) + " " + bad.of(fmt.Sprintf("−%d", c.Removed))

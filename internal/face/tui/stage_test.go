@@ -54,7 +54,7 @@ type stage struct {
 	keyed   []Model // of a vendor whose key is there; the first is used
 	kept    bool    // what fails was said all the same
 	stop    error   // why a stop fails
-	changes map[id.Agent]public.HomeUpdate
+	changes map[id.Agent]public.HomeChange
 }
 
 func newStage() *stage {

@@ -78,12 +78,9 @@ func FormatHome(t HomeTable) Home {
 func formatRow(r HomeEntry) HomeRow {
 	out := HomeRow{UUID: r.ID, Name: r.Name, Group: string(r.Group), State: *FormatState(r.State), Does: r.Does, Indent: r.Indent, Last: r.Last,
 		Path: append([]string{}, r.Path...), Parent: Optional(r.Parent), Asked: Optional(r.Asked), Said: Optional(r.Said), Model: Optional(r.Model),
-		Driver: Optional(r.Driver), Spent: Spent(r.Spent), Since: Stamp(r.Since), Ticks: r.Ticks, Unread: r.Unread, Below: r.Below, Folded: r.Folded}
+		Driver: Optional(r.Driver), Spent: Spent(r.Spent), Since: Stamp(r.Since), Ticks: r.Ticks, Unread: r.Unread, Below: r.Below, Folded: r.Folded, Run: r.Run}
 	if r.Change.Branch != "" {
-		out.Change = &HomeChange{r.Change.Branch, r.Change.Files, r.Change.Added, r.Change.Removed}
-	}
-	if r.Run != nil {
-		out.Run = &HomeRun{r.Run.ID, r.Run.State, r.Run.Done, r.Run.Of}
+		out.Change = &r.Change
 	}
 	return out
 }

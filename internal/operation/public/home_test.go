@@ -17,7 +17,7 @@ var begun = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
 // forest makes facts of lines "name parent word"; a word in brackets is of the dead.
 func forest(lines ...string) public.HomeFacts {
-	f := public.HomeFacts{States: map[id.Agent]state.State{}, Words: map[id.Agent]registry.Words{}, Asks: map[id.Agent]string{}, Runs: map[id.Agent]public.HomeProgress{}}
+	f := public.HomeFacts{States: map[id.Agent]state.State{}, Words: map[id.Agent]registry.Words{}, Asks: map[id.Agent]string{}, Runs: map[id.Agent]public.HomeRun{}}
 	for i, l := range lines {
 		w := strings.Fields(l)
 		a := agent.Agent{ID: id.Agent(w[0]), Name: w[0], Status: agent.Running, CreatedAt: begun.Add(time.Duration(i) * time.Minute), Spent: agent.Spending{Tokens: 10, Cost: 1}}

@@ -42,28 +42,15 @@ func GroupOf(s state.State) HomeSection {
 // RunPrefix begins the names of the agents that runs work with.
 const RunPrefix = "run-"
 
-// HomeUpdate counts the changes in an agent's worktree that its parent's folder does not have.
-type HomeUpdate struct {
-	Branch         string
-	Files          int
-	Added, Removed int
-}
-
-// HomeProgress is the progress of a run.
-type HomeProgress struct {
-	ID, State string
-	Done, Of  int
-}
-
 // HomeFacts holds the facts about a workspace at one moment.
 type HomeFacts struct {
 	All     []agent.Agent // the living and the dead, in the order of creation
 	States  map[id.Agent]state.State
 	Words   map[id.Agent]registry.Words
-	Changes map[id.Agent]HomeUpdate   // of those that have a worktree
-	Runs    map[id.Agent]HomeProgress // of the agents that runs work with
-	Asks    map[id.Agent]string       // what somebody is asked about, on one line
-	Pinned  map[id.Agent]HomeSection  // who stays in a group although its state is of another
+	Changes map[id.Agent]HomeChange  // of those that have a worktree
+	Runs    map[id.Agent]HomeRun     // of the agents that runs work with
+	Asks    map[id.Agent]string      // what somebody is asked about, on one line
+	Pinned  map[id.Agent]HomeSection // who stays in a group although its state is of another
 }
 
 // HomeEntry is one agent.
@@ -87,8 +74,8 @@ type HomeEntry struct {
 	Unread int64
 	Below  int // the living below it
 	Folded int // of those, the ones that this row stands for
-	Change HomeUpdate
-	Run    *HomeProgress // nil: not a run's agent
+	Change HomeChange
+	Run    *HomeRun // nil: not a run's agent
 
 	own HomeSection // that of its state, wherever it is pinned
 }

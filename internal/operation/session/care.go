@@ -81,17 +81,17 @@ func (w Care) namedStates(ctx context.Context) ([]files.Named, error) {
 	return out, nil
 }
 
-// Disk is the space that one part of the workspace uses.
-type Disk struct {
-	What  string
-	Where string
-	Bytes int64
+// DiskPlace is a file or folder of the workspace.
+type DiskPlace struct {
+	What  string `json:"what"`
+	Where string `json:"where"`
+	Bytes int64  `json:"bytes"`
 }
 
 // Disks lists what takes space.
-func (w Care) Disks() ([]Disk, error) {
+func (w Care) Disks() ([]DiskPlace, error) {
 	name := config.WorkspaceName(w.ws.Place.Project)
-	places := []Disk{
+	places := []DiskPlace{
 		{What: "states of files", Where: StatesFolder(w.ws.Home, w.ws.Place)},
 		{What: "worktrees", Where: worktree.Folder(w.ws.Home, name)},
 		{What: "runs", Where: filepath.Join(w.ws.Place.Project, ".ramet", "runs")},
@@ -100,10 +100,10 @@ func (w Care) Disks() ([]Disk, error) {
 		{What: "quarantine", Where: filepath.Join(w.ws.Home, "quarantine")},
 	}
 	for _, place := range w.trashPlaces() {
-		places = append(places, Disk{What: "trash", Where: place})
+		places = append(places, DiskPlace{What: "trash", Where: place})
 	}
 	if !strings.Contains(w.ws.Place.DB, "://") {
-		places = append([]Disk{{What: "database", Where: w.ws.Place.DB}}, places...)
+		places = append([]DiskPlace{{What: "database", Where: w.ws.Place.DB}}, places...)
 	}
 	for i := range places {
 		var err error

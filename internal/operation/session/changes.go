@@ -27,15 +27,15 @@ type changes struct {
 type changedAt struct {
 	head id.Message // of the agent, when it was looked
 	at   time.Time
-	public.HomeUpdate
+	public.HomeChange
 }
 
 // changePause lies between two looks at one worktree.
 const changePause = 3 * time.Second
 
 // of returns the known changes. What is out of date is looked up, and then told of.
-func (c *changes) of(ctx context.Context, w *Workspace, living []agent.Agent) map[id.Agent]public.HomeUpdate {
-	out := map[id.Agent]public.HomeUpdate{}
+func (c *changes) of(ctx context.Context, w *Workspace, living []agent.Agent) map[id.Agent]public.HomeChange {
+	out := map[id.Agent]public.HomeChange{}
 	k, _, err := w.Trees.Keeper(ctx)
 	if err != nil {
 		return out
@@ -49,7 +49,7 @@ func (c *changes) of(ctx context.Context, w *Workspace, living []agent.Agent) ma
 		}
 		had, ok := c.known[a.ID]
 		if ok && had.Branch != "" {
-			out[a.ID] = had.HomeUpdate
+			out[a.ID] = had.HomeChange
 		}
 		if !ok || had.head != a.Head {
 			stale = append(stale, a)
@@ -75,7 +75,7 @@ func (c *changes) look(ctx context.Context, w *Workspace, stale []agent.Agent) {
 		}
 		now := changedAt{head: a.Head, at: time.Now()}
 		if work, ok, err := w.Trees.Look(ctx, a); err == nil && ok {
-			now.HomeUpdate = public.HomeUpdate{Branch: work.Branch, Files: len(work.Files)}
+			now.HomeChange = public.HomeChange{Branch: work.Branch, Files: len(work.Files)}
 			now.Added, now.Removed = countInsertions(work.Stat)
 		}
 		c.mu.Lock()

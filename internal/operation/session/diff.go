@@ -16,21 +16,15 @@ import (
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
 	"ramet/internal/files"
+	"ramet/internal/operation/public"
 )
-
-// FileChange is a path at which two states differ, for people.
-type FileChange struct {
-	files.Change
-	Diff string // with line numbers; empty: Note says why
-	Note string
-}
 
 // mostDiffed limits the bytes that are compared line by line.
 const mostDiffed = 1 << 20
 
 // DiffFiles compares the files of an agent at two messages. Without the second: with what they
 // are now; without both: what they are now with what they were before its last turn.
-func (w Files) DiffFiles(ctx context.Context, a agent.Agent, from, to id.Message) ([]FileChange, error) {
+func (w Files) DiffFiles(ctx context.Context, a agent.Agent, from, to id.Message) ([]public.FileChange, error) {
 	before, err := w.target(ctx, Restoring{Agent: a, At: from, Last: from == 0})
 	if err != nil {
 		return nil, err
@@ -55,7 +49,7 @@ func (w Files) DiffFiles(ctx context.Context, a agent.Agent, from, to id.Message
 }
 
 // DiffState shows what a state of an agent's lineage changed, by the id of its entry.
-func (w Files) DiffState(ctx context.Context, a agent.Agent, entry id.Message) ([]FileChange, error) {
+func (w Files) DiffState(ctx context.Context, a agent.Agent, entry id.Message) ([]public.FileChange, error) {
 	if err := history.Lookup(ctx, w.ws.Store, a.ID, entry); err != nil {
 		return nil, err
 	}
@@ -100,17 +94,17 @@ func (w Files) nowHash(ctx context.Context, a agent.Agent, s history.State) (cha
 	return now.Root, err
 }
 
-func (w Files) diff(ctx context.Context, was, is chain.Hash) ([]FileChange, error) {
+func (w Files) diff(ctx context.Context, was, is chain.Hash) ([]public.FileChange, error) {
 	changes, err := files.Diff(w.Past().Store(), was, is)
 	if err != nil {
 		return nil, err
 	}
-	var out []FileChange
+	var out []public.FileChange
 	for _, c := range changes {
 		if dir := func(n *files.Node) bool { return n == nil || n.Kind == files.Dir }; dir(c.Before) && dir(c.After) {
 			continue
 		}
-		one := FileChange{Change: c}
+		one := public.FileChange{Path: escapePath(c.Path), RawPath: public.RawName(c.Path), Verb: c.Verb()}
 		if one.Diff, one.Note, err = w.compare(ctx, c); err != nil {
 			return nil, err
 		}

@@ -72,8 +72,8 @@ func (s *spoken) of(ctx context.Context, from registry.Speakers, agents []agent.
 
 // progress returns the progress of the runs whose agents live. What cannot be read is left out: run
 // show reports the error.
-func (w Agents) progress(ctx context.Context, living []agent.Agent) map[id.Agent]public.HomeProgress {
-	out := map[id.Agent]public.HomeProgress{}
+func (w Agents) progress(ctx context.Context, living []agent.Agent) map[id.Agent]public.HomeRun {
+	out := map[id.Agent]public.HomeRun{}
 	own := map[id.Agent]bool{}
 	for _, a := range living {
 		if strings.HasPrefix(a.Name, RunName) {
@@ -106,8 +106,8 @@ func (w Agents) progress(ctx context.Context, living []agent.Agent) map[id.Agent
 	return out
 }
 
-func progressOf(s run.Snapshot) public.HomeProgress {
-	p := public.HomeProgress{ID: s.RunID, State: string(s.RunState), Of: len(s.WorkItems)}
+func progressOf(s run.Snapshot) public.HomeRun {
+	p := public.HomeRun{ID: s.RunID, State: string(s.RunState), Of: len(s.WorkItems)}
 	for _, item := range s.WorkItems {
 		if item.Status == run.Completed || item.Status == run.ItemSkipped {
 			p.Done++

@@ -22,6 +22,7 @@ import (
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
 	"ramet/internal/files"
+	"ramet/internal/operation/public"
 	"ramet/internal/store/sqlite"
 	"ramet/internal/testkit/storetest"
 )
@@ -212,7 +213,7 @@ func TestFilesAreRestoredToWhatTheyWere(t *testing.T) {
 	}
 }
 
-func diffedPaths(changes []FileChange) (out []string) {
+func diffedPaths(changes []public.FileChange) (out []string) {
 	for _, c := range changes {
 		out = append(out, c.Path)
 	}

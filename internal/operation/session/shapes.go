@@ -42,15 +42,6 @@ func (w Files) ShowStates(ctx context.Context, a agent.Agent) (public.FileStates
 	return out, err
 }
 
-// ShowChanges returns the public shape of changes of files.
-func ShowChanges(all []FileChange) public.FileChanges {
-	out := public.FileChanges{Changes: []public.FileChange{}}
-	for _, c := range all {
-		out.Changes = append(out.Changes, public.FileChange{Path: escapePath(c.Path), RawPath: public.RawName(c.Path), Verb: c.Verb(), Diff: c.Diff, Note: c.Note})
-	}
-	return out
-}
-
 // Show returns the public shape of a restore; plan: nothing was done.
 func (r Restored) Show(plan bool) public.Restore {
 	out := public.Restore{State: public.FormatFileState(r.To), Restored: []string{}, Removed: []string{}, Kept: []public.Kept{}, Trashed: []public.Trashed{}, Plan: plan}

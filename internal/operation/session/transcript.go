@@ -207,7 +207,7 @@ func (t *teller) changes(ctx context.Context) error {
 				e.Changes = []foreign.TranscriptChange{t.hide.Changed(foreign.TranscriptChange{Note: "the files cannot be compared: " + err.Error()})}
 				continue
 			}
-			for _, c := range ShowChanges(changed).Changes {
+			for _, c := range changed {
 				left -= len(c.Diff)
 				e.Changes = append(e.Changes, t.hide.Changed(foreign.TranscriptChange{Path: c.Path, Verb: c.Verb, Diff: c.Diff, Note: c.Note}))
 			}

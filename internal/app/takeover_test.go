@@ -1,4 +1,4 @@
-package cli
+package app
 
 import (
 	"context"
@@ -19,7 +19,7 @@ func TestAnHeirRefusesAgentsThatTheRecipeDoesNotHold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _, err = (&runTakeover{}).read("r1", HandedRun{Handover: rundir.Handover{Config: config}})
+		_, _, err = (&takeover{}).read("r1", handover{Config: string(config)})
 		return err
 	}
 	if err := read(text); !fault.Is(err, fault.InvalidRecipe) || !strings.Contains(err.Error(), `does not hold agent "reviewer"`) {
@@ -58,8 +58,8 @@ workers:
 		t.Fatal(err)
 	}
 	var offered []string
-	estates := offers{told: &offered}
-	err = (&runTakeover{handovers: estates}).carry(t.Context(), "r1", HandedRun{Handover: rundir.Handover{Config: config}})
+	h := &takeover{release: func(_ context.Context, runID string) { offered = append(offered, runID) }}
+	err = h.carry(t.Context(), "r1", handover{Config: string(config)})
 	if !fault.Is(err, fault.InvalidRecipe) {
 		t.Fatalf("%v", err)
 	}
@@ -72,11 +72,3 @@ workers:
 		t.Errorf("offered to others: %q", offered)
 	}
 }
-
-// offers are estates of which one verb is used.
-type offers struct {
-	HandoverPort
-	told *[]string
-}
-
-func (o offers) Release(_ context.Context, runID string) { *o.told = append(*o.told, runID) }
