@@ -301,7 +301,6 @@ func (m *models) taped(work *runner.WorkerPool) func(agent.Agent, llm.Ref) (kern
 
 // tools makes the tools of agents.
 type tools struct {
-	worded      worded
 	request     request
 	environment func(agent.Agent) []string // of commands
 	hidden      []string                   // from confined commands
@@ -326,7 +325,6 @@ func (t *tools) box(a agent.Agent) (tool.Box, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.worded.warm(own)
 	k, err := t.request.Project().Kit()
 	if err != nil {
 		return nil, err

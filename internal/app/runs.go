@@ -36,7 +36,6 @@ func carry(ctx context.Context, ws *session.Workspace, r cli.Job) (err error) {
 	ctx = history.Unattended(ctx) // what a run does its orchestrator does
 	closing := &closers{}
 	defer func() { err = errors.Join(err, closing.close()) }()
-	defer moreProcessors()()
 	files, err := r.Store.OpenFiles(r.Session.RunID)
 	if err != nil {
 		return err

@@ -3,7 +3,6 @@ package session
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -75,7 +74,7 @@ func (m *Imports) Take(ctx context.Context, f foreign.Found, plan bool) (Import,
 	if w.stale {
 		clear(m.calls)
 	}
-	return w.out, errors.Join(err, w.settle())
+	return w.out, err
 }
 
 // open opens a session to carry it over.
@@ -95,13 +94,11 @@ func (m *Imports) open(ctx context.Context, f foreign.Found, plan bool) (*bringe
 // bringer carries one session over.
 type bringer struct {
 	*Imports
-	src  *foreign.Source
-	plan bool
-	held *held
-	out  Import
-	jobs []job
-	sent *batch // on its way into the store
-
+	src   *foreign.Source
+	plan  bool
+	held  *held
+	out   Import
+	jobs  []job
 	stale bool // calls were written since they were read
 }
 
@@ -119,12 +116,12 @@ func (w *bringer) note(format string, args ...any) {
 func (w *bringer) find(ctx context.Context) error {
 	list := w.known[w.src.Program+"/"+w.src.ID]
 	for _, b := range slices.Backward(list) {
-		at := newPositions(w.src)
-		h, err := w.load(ctx, b, at.set)
+		stored := map[int64]position{}
+		h, err := w.load(ctx, b, func(line history.Bytes, at position) { stored[line.Offset] = at })
 		if err != nil {
 			return err
 		}
-		h.positions = at
+		h.positions = stored
 		sum, ok, err := w.src.Prefix(h.newest.Bytes)
 		if err != nil {
 			return err
@@ -135,7 +132,7 @@ func (w *bringer) find(ctx context.Context) error {
 			return nil
 		}
 	}
-	w.held = &held{positions: newPositions(w.src), tips: map[id.Agent]*tip{}}
+	w.held = &held{positions: map[int64]position{}, tips: map[id.Agent]*tip{}}
 	w.out.New = true
 	if len(list) > 0 {
 		w.note("the file was rewritten since it was imported: it becomes a new agent")
@@ -177,12 +174,7 @@ func (w *bringer) bring(ctx context.Context) error {
 			return err
 		}
 	}
-	for a := range w.held.tips {
-		if err := w.send(ctx, a); err != nil {
-			return err
-		}
-	}
-	return w.settle()
+	return w.sendAll(ctx)
 }
 
 // work writes what waits, and what comes of it.
@@ -307,7 +299,7 @@ func (w *bringer) fork(ctx context.Context, parent id.Agent, name string, entrie
 		w.held.tips[fresh] = &tip{}
 		return fresh, nil
 	}
-	if err := w.flush(ctx, parent); err != nil {
+	if err := w.send(ctx, parent); err != nil {
 		return "", err
 	}
 	child := registry.Child{ID: id.NewAgent(), Name: name, Cwd: w.cwd(), Entries: entries}
@@ -351,7 +343,7 @@ func isFolder(path string) bool {
 func (w *bringer) stored(i foreign.Item) (position, bool) {
 	var at position
 	for _, one := range i.At {
-		s, ok := w.held.positions.get(one.Offset)
+		s, ok := w.held.positions[one.Offset]
 		if !ok {
 			return position{}, false
 		}
@@ -423,9 +415,6 @@ func (w *bringer) main(kids []foreign.Node, cur id.Agent) int {
 // reach is an agent that ends at a message: the one that has it, or a child that goes back
 // to it.
 func (w *bringer) reach(ctx context.Context, a id.Agent, at position) (id.Agent, error) {
-	if err := w.settle(); err != nil {
-		return "", err
-	}
 	t := w.held.tips[a]
 	if t.last == at.message && !t.touched && agent.NeedLiving(w.agents[a]) == nil {
 		return a, nil
@@ -452,11 +441,11 @@ func (w *bringer) branch(ctx context.Context, a id.Agent, at position, ends bool
 
 // put writes an entry, sooner or later.
 func (w *bringer) put(ctx context.Context, a id.Agent, item foreign.Item) error {
-	fresh := slices.DeleteFunc(slices.Clone(item.At), func(b history.Bytes) bool { _, ok := w.held.positions.get(b.Offset); return ok })
+	fresh := slices.DeleteFunc(slices.Clone(item.At), func(b history.Bytes) bool { _, ok := w.held.positions[b.Offset]; return ok })
 	w.out.Entries++
 	if w.plan {
 		for _, b := range fresh {
-			w.held.positions.set(b, position{a, 0})
+			w.held.positions[b.Offset] = position{agent: a}
 		}
 		return nil
 	}
@@ -467,7 +456,7 @@ func (w *bringer) put(ctx context.Context, a id.Agent, item foreign.Item) error 
 	w.stale = w.stale || givesTask(said.Parts)
 	d := history.Draft{Kind: said.Kind, Parts: said.Parts, Meta: history.Meta{OriginalTime: said.Time, Source: history.FormatBytes(fresh)}}
 	if said.Kind == history.Compact || said.Kind == history.Rewind {
-		if err := w.flush(ctx, a); err != nil {
+		if err := w.send(ctx, a); err != nil {
 			return err
 		}
 		if d, err = w.shape(ctx, a, d, said); err != nil {
@@ -513,7 +502,7 @@ func (w *bringer) shape(ctx context.Context, a id.Agent, d history.Draft, said f
 		return d, nil
 	}
 	if at, ok := w.src.Offset(said.Keep); ok {
-		if s, there := w.held.positions.get(at); there {
+		if s, there := w.held.positions[at]; there {
 			n, found := slices.BinarySearchFunc(ids, s.message, func(have, want id.Message) int { return cmp.Compare(have, want) })
 			if found {
 				ids = ids[:n]

@@ -34,7 +34,7 @@ func (m *Imports) callsOf(ctx context.Context, b brought) (*calls, error) {
 		return c, nil
 	}
 	c := &calls{made: map[string]position{}}
-	for _, a := range m.under(b.agent) {
+	for _, a := range m.family(b.agent, false) {
 		for e, err := range m.ws.Store.QueryRange(ctx, history.Range{Agent: a}, history.Selection{}) {
 			if err != nil {
 				return nil, err
@@ -116,15 +116,6 @@ func (c *calls) gave(task string) (position, string, bool) {
 	return position{}, "", false
 }
 
-// under is a session's own agent and all below it.
-func (m *Imports) under(a id.Agent) []id.Agent {
-	out := []id.Agent{a}
-	for i := 0; i < len(out); i++ {
-		out = append(out, m.below[out[i]]...)
-	}
-	return out
-}
-
 // subAgent is where a sub-agent stands that has a file of its own: behind its call, else at the end of the session that
 // it is a part of; and how it begins. false: that session is not here, or has ended.
 func (w *bringer) subAgent(ctx context.Context) (id.Agent, []history.Draft, bool, error) {
@@ -162,10 +153,8 @@ func (w *bringer) sideAgent(ctx context.Context, node foreign.Node) (*position, 
 	if w.plan {
 		return nil, nil
 	}
-	for a := range w.held.tips {
-		if err := w.flush(ctx, a); err != nil {
-			return nil, err
-		}
+	if err := w.sendAll(ctx); err != nil {
+		return nil, err
 	}
 	said, err := node.Items()[0].Read()
 	if err != nil {

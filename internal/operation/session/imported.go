@@ -83,10 +83,16 @@ type tip struct {
 	size    int
 }
 
+// position is the place of a line of a source.
+type position struct {
+	agent   id.Agent
+	message id.Message
+}
+
 // held describes the stored part of a session.
 type held struct {
 	newest    history.Imported
-	positions *positions
+	positions map[int64]position // of lines, by their offset in the source
 	tips      map[id.Agent]*tip
 	main      id.Agent
 }
@@ -95,10 +101,7 @@ type held struct {
 // tells where each line stands.
 func (m *Imports) load(ctx context.Context, b brought, stands func(history.Bytes, position)) (*held, error) {
 	h := &held{newest: b.first, tips: map[id.Agent]*tip{}, main: b.agent}
-	list := []id.Agent{b.agent}
-	for len(list) > 0 {
-		a := list[0]
-		list = list[1:]
+	for _, a := range m.family(b.agent, true) {
 		t := &tip{}
 		h.tips[a] = t
 		for e, err := range m.ws.Store.QueryRange(ctx, history.Range{Agent: a}, history.Selection{}) {
@@ -121,11 +124,6 @@ func (m *Imports) load(ctx context.Context, b brought, stands func(history.Bytes
 				stands(one, position{a, e.ID})
 			}
 			t.last = e.ID
-		}
-		for _, child := range m.below[a] {
-			if !m.origin[child] {
-				list = append(list, child)
-			}
 		}
 	}
 	return h, nil

@@ -77,7 +77,7 @@ func (m *Imports) count(ctx context.Context) error {
 	answers := map[answer]id.Agent{}
 	for _, list := range m.known {
 		for _, b := range list {
-			for _, a := range m.parts(b.agent) {
+			for _, a := range m.family(b.agent, true) {
 				for e, err := range m.ws.Store.QueryRange(ctx, history.Range{Agent: a}, history.Selection{Told: true}) {
 					if err != nil {
 						return err
@@ -97,12 +97,12 @@ func (m *Imports) count(ctx context.Context) error {
 	return nil
 }
 
-// parts are the agents of one import: the session's own, and its branches.
-func (m *Imports) parts(a id.Agent) []id.Agent {
+// family lists a session's own agent and those below it; with own, only its branches, not other sessions.
+func (m *Imports) family(a id.Agent, own bool) []id.Agent {
 	out := []id.Agent{a}
 	for i := 0; i < len(out); i++ {
 		for _, child := range m.below[out[i]] {
-			if !m.origin[child] {
+			if !own || !m.origin[child] {
 				out = append(out, child)
 			}
 		}
