@@ -30,21 +30,7 @@ func policy(r request, ask permit.Asker, note func(id.Agent, string)) *permit.Po
 // rulebook is the rules that the user saved for a project.
 type rulebook struct{ home, project string }
 
-func (b rulebook) Rules() ([]permit.Rule, error) {
-	texts, err := config.ReadRules(b.home, b.project)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]permit.Rule, 0, len(texts))
-	for _, text := range texts {
-		r, err := permit.Parse(text)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, r)
-	}
-	return out, nil
-}
+func (b rulebook) Rules() ([]permit.Rule, error) { return cli.ReadRules(b.home, b.project) }
 
 func (b rulebook) Save(ctx context.Context, r permit.Rule) error {
 	return config.SaveRule(ctx, b.home, b.project, r.String())

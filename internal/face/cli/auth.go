@@ -16,25 +16,14 @@ import (
 )
 
 func authCommand(l *Line, p ModelsPorts) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "auth",
-		Short: "Store, list and remove the keys of vendors",
-		Long: `Keys come from the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY, …), else from
+	return parent("auth", "Store, list and remove the keys of vendors", `Keys come from the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY, …), else from
 credentials.toml in ramet's home, which only you can read. A key is never printed,
-never part of a history, and never in the environment of a tool.`,
-		Args: UnknownCommand,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
-	c.AddCommand(authSetCommand(l, p), authListCommand(l), authRemoveCommand(l))
-	return c
+never part of a history, and never in the environment of a tool.`, authSetCommand(l, p), authListCommand(l), authRemoveCommand(l))
 }
 
 func authSetCommand(l *Line, p ModelsPorts) *cobra.Command {
 	var untried bool
-	c := &cobra.Command{
-		Use:   "set VENDOR",
-		Short: "Store a key, read from standard input",
-		Long: `Store the key of a vendor. It is read from standard input, never from the command
+	c := l.command("set VENDOR", "Store a key, read from standard input", `Store the key of a vendor. It is read from standard input, never from the command
 line, which others could see:
 
     ramet auth set anthropic < key.txt
@@ -42,31 +31,28 @@ line, which others could see:
 On a terminal ramet asks for it and does not show what is typed.
 
 The vendor is asked whether it takes the key, which costs nothing; one that it refuses is
-not stored. If it cannot be reached, the key is stored all the same. --untried asks nobody.`,
-		Args:              CheckArguments(1, 1),
-		ValidArgsFunction: completeKeyOwners,
-		RunE: func(c *cobra.Command, args []string) error {
-			v, home, err := keyOwner(l, args[0])
-			if err != nil {
-				return err
-			}
-			key, err := readKey(l, v)
-			if err != nil {
-				return err
-			}
-			if untried {
-				p.Try = nil
-			}
-			done, err := p.try(c.Context(), l, v, key)
-			if err != nil {
-				return err
-			}
-			if err := credential.Set(c.Context(), home, v.Name, key); err != nil {
-				return err
-			}
-			return printKey(l, v, done)
-		},
-	}
+not stored. If it cannot be reached, the key is stored all the same. --untried asks nobody.`, 1, 1, func(ctx context.Context, args []string) (printer.Datum, error) {
+		v, home, err := keyOwner(l, args[0])
+		if err != nil {
+			return nil, err
+		}
+		key, err := readKey(l, v)
+		if err != nil {
+			return nil, err
+		}
+		if untried {
+			p.Try = nil
+		}
+		done, err := p.try(ctx, l, v, key)
+		if err != nil {
+			return nil, err
+		}
+		if err := credential.Set(ctx, home, v.Name, key); err != nil {
+			return nil, err
+		}
+		return changedKey(l, v, done)
+	})
+	c.ValidArgsFunction = completeKeyOwners
 	c.Flags().BoolVar(&untried, "untried", false, "store it without asking the vendor")
 	return c
 }
@@ -94,43 +80,34 @@ func (p ModelsPorts) try(ctx context.Context, l *Line, v catalog.Vendor, key str
 }
 
 func authRemoveCommand(l *Line) *cobra.Command {
-	return &cobra.Command{
-		Use:               "rm VENDOR",
-		Short:             "Remove a stored key",
-		Args:              CheckArguments(1, 1),
-		ValidArgsFunction: completeKeyOwners,
-		RunE: func(c *cobra.Command, args []string) error {
-			v, home, err := keyOwner(l, args[0])
-			if err != nil {
-				return err
-			}
-			if err := credential.Remove(c.Context(), home, v.Name); err != nil {
-				return err
-			}
-			return printKey(l, v, "the stored key of %s is removed")
-		},
-	}
+	c := l.command("rm VENDOR", "Remove a stored key", "", 1, 1, func(ctx context.Context, args []string) (printer.Datum, error) {
+		v, home, err := keyOwner(l, args[0])
+		if err != nil {
+			return nil, err
+		}
+		if err := credential.Remove(ctx, home, v.Name); err != nil {
+			return nil, err
+		}
+		return changedKey(l, v, "the stored key of %s is removed")
+	})
+	c.ValidArgsFunction = completeKeyOwners
+	return c
 }
 
 func authListCommand(l *Line) *cobra.Command {
-	return &cobra.Command{
-		Use:   "list",
-		Short: "Show which vendors have a key, and from where",
-		Args:  CheckArguments(0, 0),
-		RunE: func(*cobra.Command, []string) error {
-			keys, err := l.Keys()
-			if err != nil {
-				return err
+	return l.command("list", "Show which vendors have a key, and from where", "", 0, 0, func(context.Context, []string) (printer.Datum, error) {
+		keys, err := l.Keys()
+		if err != nil {
+			return nil, err
+		}
+		out := keyList{Vendors: []keyShape{}}
+		for _, v := range catalog.Vendors() {
+			if v.KeyOwner() == v.Name {
+				out.Vendors = append(out.Vendors, shapeKey(v, keys))
 			}
-			out := keyList{Vendors: []keyShape{}}
-			for _, v := range catalog.Vendors() {
-				if v.KeyOwner() == v.Name {
-					out.Vendors = append(out.Vendors, shapeKey(v, keys))
-				}
-			}
-			return l.Print(out)
-		},
-	}
+		}
+		return out, nil
+	})
 }
 
 // keyOwner finds the vendor whose key is meant.
@@ -173,13 +150,13 @@ func readKey(l *Line, v catalog.Vendor) (string, error) {
 	return given, credential.CheckKey(given)
 }
 
-// printKey shows how things stand after a change.
-func printKey(l *Line, v catalog.Vendor, done string) error {
+// changedKey returns what a vendor's key is after a change.
+func changedKey(l *Line, v catalog.Vendor, done string) (printer.Datum, error) {
 	keys, err := l.ReadKeys()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return l.Print(keyChange{shapeKey(v, keys), done})
+	return keyChange{shapeKey(v, keys), done}, nil
 }
 
 // keyShape describes a key without showing it. It is the output of auth set and auth rm.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -12,79 +13,54 @@ import (
 )
 
 func configCommand(l *Line) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "config",
-		Short: "Show or change settings",
-		Long: `Show all settings, with the place each value comes from: the user's file, the
+	c := l.command("config", "Show or change settings", `Show all settings, with the place each value comes from: the user's file, the
 project's file (after "ramet trust"), the environment, or the default.
 
-` + settingsHelp(),
-		Args: UnknownCommand,
-		RunE: func(*cobra.Command, []string) error {
-			out := settingList{Ignored: []string{}}
-			conf, err := l.Settings()
+`+settingsHelp(), 0, 0, func(context.Context, []string) (printer.Datum, error) {
+		out := settingList{Ignored: []string{}}
+		conf, err := l.Settings()
+		if err != nil {
+			return nil, err
+		}
+		for _, known := range config.Settings() {
+			one, err := setting(l, known.Key)
 			if err != nil {
-				return err
+				return nil, err
 			}
-			for _, known := range config.Settings() {
-				one, err := setting(l, known.Key)
-				if err != nil {
-					return err
-				}
-				out.Settings = append(out.Settings, one)
-			}
-			out.Ignored = append(out.Ignored, conf.Ignored...)
-			return l.Print(out)
-		},
-	}
-	keys := func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			out.Settings = append(out.Settings, one)
+		}
+		out.Ignored = append(out.Ignored, conf.Ignored...)
+		return out, nil
+	})
+	c.Args = UnknownCommand
+	get := l.command("get KEY", "Print the value of a setting", "", 1, 1, func(_ context.Context, args []string) (printer.Datum, error) {
+		return setting(l, args[0])
+	})
+	set := l.command("set KEY VALUE", "Change a setting in the user's file", "", 2, 2, func(ctx context.Context, args []string) (printer.Datum, error) {
+		path, err := config.Path(l.Getenv)
+		if err == nil {
+			err = session.CheckSetting(args[0], args[1])
+		}
+		if err == nil {
+			err = config.Set(ctx, path, args[0], args[1])
+		}
+		if err != nil {
+			return nil, err
+		}
+		return setting(l, args[0])
+	})
+	get.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		var out []string
 		for _, known := range config.Settings() {
 			out = append(out, known.Key)
 		}
 		return out, cobra.ShellCompDirectiveNoFileComp
 	}
-	c.AddCommand(&cobra.Command{
-		Use: "get KEY", Short: "Print the value of a setting", Args: CheckArguments(1, 1), ValidArgsFunction: keys,
-		RunE: func(_ *cobra.Command, args []string) error {
-			one, err := setting(l, args[0])
-			if err != nil {
-				return err
-			}
-			return l.Print(one)
-		},
-	}, &cobra.Command{
-		Use: "set KEY VALUE", Short: "Change a setting in the user's file", Args: CheckArguments(2, 2), ValidArgsFunction: keys,
-		RunE: func(c *cobra.Command, args []string) error {
-			path, err := config.Path(l.Getenv)
-			if err != nil {
-				return err
-			}
-			if err := l.Person("config set"); err != nil {
-				return err
-			}
-			if err := session.CheckSetting(args[0], args[1]); err != nil {
-				return err
-			}
-			if err := config.Set(c.Context(), path, args[0], args[1]); err != nil {
-				return err
-			}
-			one, err := setting(l, args[0])
-			if err != nil {
-				return err
-			}
-			return l.Print(one)
-		},
-	}, &cobra.Command{
-		Use: "path", Short: "Print the path of the user's file", Args: CheckArguments(0, 0),
-		RunE: func(*cobra.Command, []string) error {
-			path, err := config.Path(l.Getenv)
-			if err != nil {
-				return err
-			}
-			return l.Print(pathShape{path})
-		},
-	})
+	set.ValidArgsFunction = get.ValidArgsFunction
+	c.AddCommand(get, set, l.command("path", "Print the path of the user's file", "", 0, 0, func(context.Context, []string) (printer.Datum, error) {
+		path, err := config.Path(l.Getenv)
+		return pathShape{path}, err
+	}))
 	return c
 }
 

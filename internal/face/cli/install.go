@@ -1,10 +1,9 @@
 package cli
 
 import (
-	"bufio"
+	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -30,57 +29,48 @@ func installLedgerCommand(l *Line, f *trackFlags) *cobra.Command {
 	var scope string
 	var show, yes bool
 	var minutes float64
-	c := &cobra.Command{
-		Use:   "install claude-code",
-		Short: "Let Claude Code's sub-agents land in the ledger",
-		Long: `Add hooks to a settings file of Claude Code, so that starts, stops and interrupts of its
+	c := l.command("install claude-code", "Let Claude Code's sub-agents land in the ledger", `Add hooks to a settings file of Claude Code, so that starts, stops and interrupts of its
 sub-agents land in the ledger of the project. What is in the file stays. ramet shows
 what it will write and asks first; --yes does not ask, --print only shows.
 
 --scope says which file: local is .claude/settings.local.json of the project (yours,
-not for git), project is .claude/settings.json, user is that of your home.`,
-		Args:      CheckArguments(1, 1),
-		ValidArgs: []string{"claude-code"},
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := knownTool(args[0]); err != nil {
-				return err
+not for git), project is .claude/settings.json, user is that of your home.`, 1, 1, func(_ context.Context, args []string) (printer.Datum, error) {
+		if err := knownTool(args[0]); err != nil {
+			return nil, err
+		}
+		path, err := settingsFile(l, scope)
+		if err != nil {
+			return nil, err
+		}
+		command, err := hookLine(l, f, minutes)
+		if err != nil {
+			return nil, err
+		}
+		before, perm, err := readSettings(path)
+		if err != nil {
+			return nil, err
+		}
+		after, err := ledger.InstallClaudeHook(before, command)
+		if err != nil {
+			return nil, err
+		}
+		done := ledgerInstalled{Tool: args[0], Path: path, Command: command, Changed: string(before) != string(after), Settings: string(after)}
+		if show || !done.Changed {
+			done.printed = show
+			return done, nil
+		}
+		if !yes {
+			if err := confirm(l, path, after); err != nil {
+				return nil, err
 			}
-			path, err := settingsFile(l, scope)
-			if err != nil {
-				return err
-			}
-			command, err := hookLine(l, c, f, minutes)
-			if err != nil {
-				return err
-			}
-			before, perm, err := readSettings(path)
-			if err != nil {
-				return err
-			}
-			after, err := ledger.InstallClaudeHook(before, command)
-			if err != nil {
-				return err
-			}
-			done := ledgerInstalled{Tool: args[0], Path: path, Command: command, Changed: string(before) != string(after), Settings: string(after)}
-			if show || !done.Changed {
-				done.printed = show
-				return l.Print(done)
-			}
-			if !yes {
-				if err := confirm(l, path, after); err != nil {
-					return err
-				}
-			}
-			if err := durable.MakeFolder(filepath.Dir(path), 0o755); err != nil {
-				return err
-			}
-			if err := durable.WriteFile(path, after, perm); err != nil {
-				return err
-			}
-			done.Written = true
-			return l.Print(done)
-		},
-	}
+		}
+		if err := durable.MakeFolder(filepath.Dir(path), 0o755); err != nil {
+			return nil, err
+		}
+		done.Written = true
+		return done, durable.WriteFile(path, after, perm)
+	})
+	c.ValidArgs = []string{"claude-code"}
 	c.Flags().StringVar(&scope, "scope", "local", "settings file: local, project or user")
 	c.Flags().BoolVar(&show, "print", false, "show the file as it would be, and write nothing")
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
@@ -90,45 +80,39 @@ not for git), project is .claude/settings.json, user is that of your home.`,
 
 func uninstallCommand(l *Line) *cobra.Command {
 	var scope string
-	c := &cobra.Command{
-		Use:       "uninstall claude-code",
-		Short:     "Take ramet's hooks out of Claude Code's settings",
-		Long:      `Take out what "track install claude-code" added, and nothing else, from all settings files or from that of --scope.`,
-		Args:      CheckArguments(1, 1),
-		ValidArgs: []string{"claude-code"},
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := knownTool(args[0]); err != nil {
-				return err
+	c := l.command("uninstall claude-code", "Take ramet's hooks out of Claude Code's settings", `Take out what "track install claude-code" added, and nothing else, from all settings files or from that of --scope.`, 1, 1, func(_ context.Context, args []string) (printer.Datum, error) {
+		if err := knownTool(args[0]); err != nil {
+			return nil, err
+		}
+		where := scopes
+		if scope != "" {
+			where = []string{scope}
+		}
+		done := uninstalled{Tool: args[0], Paths: []string{}}
+		for _, scope := range where {
+			path, err := settingsFile(l, scope)
+			if err != nil {
+				return nil, err
 			}
-			where := scopes
-			if scope != "" {
-				where = []string{scope}
+			before, perm, err := readSettings(path)
+			if err != nil {
+				return nil, err
 			}
-			done := uninstalled{Tool: args[0], Paths: []string{}}
-			for _, scope := range where {
-				path, err := settingsFile(l, scope)
-				if err != nil {
-					return err
-				}
-				before, perm, err := readSettings(path)
-				if err != nil {
-					return err
-				}
-				after, changed, err := ledger.UninstallClaudeHook(before)
-				if err != nil {
-					return fault.New(fault.CodeOf(err), "%s: %w", path, err)
-				}
-				if !changed {
-					continue
-				}
-				if err := durable.WriteFile(path, after, perm); err != nil {
-					return err
-				}
-				done.Paths = append(done.Paths, path)
+			after, changed, err := ledger.UninstallClaudeHook(before)
+			if err != nil {
+				return nil, fault.New(fault.CodeOf(err), "%s: %w", path, err)
 			}
-			return l.Print(done)
-		},
-	}
+			if !changed {
+				continue
+			}
+			if err := durable.WriteFile(path, after, perm); err != nil {
+				return nil, err
+			}
+			done.Paths = append(done.Paths, path)
+		}
+		return done, nil
+	})
+	c.ValidArgs = []string{"claude-code"}
 	c.Flags().StringVar(&scope, "scope", "", "only this settings file: local, project or user")
 	return c
 }
@@ -196,13 +180,13 @@ func readSettings(path string) ([]byte, fs.FileMode, error) {
 var plainWord = text.Regexp(`^[A-Za-z0-9_./:@%+=-]+$`)
 
 // hookLine is the command line that Claude Code is to run.
-func hookLine(l *Line, c *cobra.Command, f *trackFlags, minutes float64) (string, error) {
+func hookLine(l *Line, f *trackFlags, minutes float64) (string, error) {
 	if !(minutes >= 0) || minutes > ledger.MaxMinutes {
 		return "", fault.New(fault.Usage, "--timeout %v is no time", minutes).WithHint("give a number of minutes, 0 for no limit")
 	}
 	words := []string{quoteWord(thisProgram()), ledger.ClaudeHook}
-	if c.Flags().Changed("state") {
-		folder, err := ledgerOf(l, c, f, l.Dir)
+	if f.flag.Changed {
+		folder, err := ledgerOf(l, f, l.Dir)
 		if err != nil {
 			return "", err
 		}
@@ -220,12 +204,8 @@ func thisProgram() string {
 	if err != nil {
 		return "ramet"
 	}
-	if found, err := exec.LookPath("ramet"); err == nil {
-		a, err1 := os.Stat(found)
-		b, err2 := os.Stat(self)
-		if err1 == nil && err2 == nil && os.SameFile(a, b) {
-			return "ramet"
-		}
+	if found, err := exec.LookPath("ramet"); err == nil && sameFile(found, self) {
+		return "ramet"
 	}
 	return self
 }
@@ -243,13 +223,7 @@ func confirm(l *Line, path string, after []byte) error {
 	w := &strings.Builder{}
 	p := &printer.Printer{Out: w, Now: l.Now}
 	p.Print(block(after)) // a builder takes everything
-	fmt.Fprintf(l.Stderr, "%s\nWrite this to %s? [y/N] ", w.String(), path)
-	answer, err := bufio.NewReader(io.LimitReader(l.Stdin, 1024)).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return fault.New(fault.InvalidText, "read the answer: %w", err)
-	}
-	switch strings.ToLower(strings.TrimSpace(answer)) {
-	case "y", "yes":
+	if l.Yes(fmt.Sprintf("%s\nWrite this to %s? [y/N] ", w.String(), path)) {
 		return nil
 	}
 	fmt.Fprintln(l.Stderr)

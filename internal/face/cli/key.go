@@ -1,25 +1,22 @@
 package cli
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"ramet/internal/base/printer"
 )
 
 func keyCommand(l *Line) *cobra.Command {
-	return &cobra.Command{
-		Use:   "key",
-		Short: "Print the public key that checks our checkpoints",
-		Long:  "Print the verifier key for checkpoints signed in this home. It is made at first\nuse; its private half stays in the home folder.",
-		Args:  CheckArguments(0, 0),
-		RunE: func(*cobra.Command, []string) error {
-			key, err := l.SigningKey()
-			if err != nil {
-				return err
-			}
-			return l.Print(publicKey{key.Verifier()})
-		},
-	}
+	return l.command("key", "Print the public key that checks our checkpoints", `Print the verifier key for checkpoints signed in this home. It is made at first
+use; its private half stays in the home folder.`, 0, 0, func(context.Context, []string) (printer.Datum, error) {
+		key, err := l.SigningKey()
+		if err != nil {
+			return nil, err
+		}
+		return publicKey{key.Verifier()}, nil
+	})
 }
 
 // publicKey is the datum of key.

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/core/config"
@@ -13,11 +14,14 @@ import (
 )
 
 // trackFlags choose the ledger.
-type trackFlags struct{ state string }
+type trackFlags struct {
+	state string
+	flag  *pflag.Flag // for state
+}
 
 // ledgerOf is the ledger that the flags choose, as seen from a folder.
-func ledgerOf(l *Line, c *cobra.Command, f *trackFlags, from string) (*ledger.Folder, error) {
-	if c.Flags().Changed("state") && f.state == "" {
+func ledgerOf(l *Line, f *trackFlags, from string) (*ledger.Folder, error) {
+	if f.flag.Changed && f.state == "" {
 		return nil, fault.New(fault.Usage, "--state is empty").WithHint("give it a value, or leave it out")
 	}
 	project, err := config.ProjectFolder(from)
@@ -55,7 +59,7 @@ func completeTracked(l *Line, f *trackFlags, fits func(ledger.Status) bool) cobr
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		folder, err := ledgerOf(l, c, f, l.Dir)
+		folder, err := ledgerOf(l, f, l.Dir)
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveError
 		}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -51,14 +52,8 @@ func hook(l *Line, c *cobra.Command, f *trackFlags, minutes float64, args []stri
 	if err != nil {
 		return err
 	}
-	from := l.Dir
-	for _, dir := range []string{l.Getenv("CLAUDE_PROJECT_DIR"), in.Cwd} {
-		if dir != "" {
-			from = dir
-			break
-		}
-	}
-	folder, err := ledgerOf(l, c, f, from)
+	from := cmp.Or(l.Getenv("CLAUDE_PROJECT_DIR"), in.Cwd, l.Dir)
+	folder, err := ledgerOf(l, f, from)
 	if err != nil {
 		return err
 	}

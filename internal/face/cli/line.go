@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/spf13/cobra"
+
 	"ramet/internal/base/fault"
 	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
@@ -103,6 +105,24 @@ func (l *Line) Text(arg string) (string, error) {
 		return "", fault.New(fault.InvalidText, "read standard input: %w", err)
 	}
 	return strings.TrimSuffix(string(b), "\n"), nil
+}
+
+// command makes a command that prints one datum; nil: nothing.
+func (l *Line) command(use, short, long string, least, most int, do func(ctx context.Context, args []string) (printer.Datum, error)) *cobra.Command {
+	return &cobra.Command{Use: use, Short: short, Long: long, Args: CheckArguments(least, most), RunE: func(c *cobra.Command, args []string) error {
+		d, err := do(c.Context(), args)
+		if err != nil || d == nil {
+			return err
+		}
+		return l.Print(d)
+	}}
+}
+
+// parent makes a command that only has commands below it.
+func parent(use, short, long string, below ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{Use: use, Short: short, Long: long, Args: UnknownCommand, RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
+	c.AddCommand(below...)
+	return c
 }
 
 // Printer shows data on standard output.

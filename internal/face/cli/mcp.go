@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 
@@ -15,10 +16,7 @@ import (
 
 // mcpCommands are the commands of this group.
 func mcpCommands(l *Line, p MCPPorts) []*cobra.Command {
-	c := &cobra.Command{
-		Use:   "mcp",
-		Short: "MCP servers whose tools agents can use; and ramet as one",
-		Long: `MCP servers are programs and services whose tools agents can use, as server__tool. Yours
+	return []*cobra.Command{parent("mcp", "MCP servers whose tools agents can use; and ramet as one", `MCP servers are programs and services whose tools agents can use, as server__tool. Yours
 stand in your configuration ([mcp.NAME]); those of a project in its .mcp.json, which
 counts once you accepted it (ramet trust). They start when a tool of theirs is called.
 A call is asked for like a command; the rules mcp(SERVER) and mcp(SERVER__TOOL) permit it,
@@ -28,31 +26,19 @@ mcp(SERVER__TOOL@DIGEST).
 
 ramet is a server too: other people's agents fork, prompt, mail and kill agents here with
 the tools of "ramet mcp serve"; "ramet mcp install" says how they are told of it.`,
-		Args: UnknownCommand,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
-	c.AddCommand(listMCPCommand(l), addCommand(l), removeCommand(l), toolsCommand(l), acceptCommand(l), callCommand(l), loginCommand(l), logoutCommand(l),
-		serveMCPCommand(l, p), installMCPCommand(l), tokenCommand(l))
-	return []*cobra.Command{c}
+		listMCPCommand(l), addCommand(l), removeCommand(l), toolsCommand(l), acceptCommand(l), callCommand(l), loginCommand(l), logoutCommand(l),
+		serveMCPCommand(l, p), installMCPCommand(l), tokenCommand(l))}
 }
 
 func listMCPCommand(l *Line) *cobra.Command {
-	return &cobra.Command{
-		Use:   "list",
-		Short: "List the MCP servers; nothing is started",
-		Args:  CheckArguments(0, 0),
-		RunE: func(c *cobra.Command, _ []string) error {
-			ws, err := l.Open(c.Context())
-			if err != nil {
-				return err
-			}
-			shape, err := ws.Servers().List()
-			if err != nil {
-				return err
-			}
-			return l.Print(servers{shape})
-		},
-	}
+	return l.command("list", "List the MCP servers; nothing is started", "", 0, 0, func(ctx context.Context, _ []string) (printer.Datum, error) {
+		ws, err := l.Open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		shape, err := ws.Servers().List()
+		return servers{shape}, err
+	})
 }
 
 type servers struct{ public.Servers }
@@ -90,40 +76,28 @@ func (d servers) Text(w *printer.Writer) {
 func addCommand(l *Line) *cobra.Command {
 	var s config.Server
 	var env, headers []string
-	c := &cobra.Command{
-		Use:   "add NAME -- COMMAND [ARG]…",
-		Short: "Add an MCP server to your configuration",
-		Long: `Add an MCP server to your configuration: a program with its arguments, or with --url a
+	c := l.command("add NAME -- COMMAND [ARG]…", "Add an MCP server to your configuration", `Add an MCP server to your configuration: a program with its arguments, or with --url a
 service. A program runs with the network, and writes a cache of its own and the folders
 that --root names. Of the environment it gets the usual variables and those of --env; a
 value can name another variable (--env 'TOKEN=$MY_TOKEN'), so that no secret stands in
-the file. ramet mcp tools NAME asks it for its tools.`,
-		Args: CheckArguments(1, 1<<10),
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := l.Person("mcp add"); err != nil {
-				return err
-			}
-			s.Name = args[0]
-			if len(args) > 1 {
-				s.Command, s.Args = args[1], args[2:]
-			}
-			var err error
-			if s.Env, err = parsePairs("--env", env); err != nil {
-				return err
-			}
-			if s.Headers, err = parsePairs("--header", headers); err != nil {
-				return err
-			}
-			path, err := config.Path(l.Getenv)
-			if err != nil {
-				return err
-			}
-			if err := config.AddServer(c.Context(), path, s); err != nil {
-				return err
-			}
-			return l.Print(mcpWritten{s.Name, path, "is in"})
-		},
-	}
+the file. ramet mcp tools NAME asks it for its tools.`, 1, 1<<10, func(ctx context.Context, args []string) (printer.Datum, error) {
+		s.Name = args[0]
+		if len(args) > 1 {
+			s.Command, s.Args = args[1], args[2:]
+		}
+		var err error
+		if s.Env, err = parsePairs("--env", env); err != nil {
+			return nil, err
+		}
+		if s.Headers, err = parsePairs("--header", headers); err != nil {
+			return nil, err
+		}
+		path, err := config.Path(l.Getenv)
+		if err != nil {
+			return nil, err
+		}
+		return mcpWritten{s.Name, path, "is in"}, config.AddServer(ctx, path, s)
+	})
 	c.Flags().StringVar(&s.URL, "url", "", "the address of a service")
 	c.Flags().StringArrayVar(&env, "env", nil, "NAME=VALUE for a program; repeats")
 	c.Flags().StringArrayVar(&headers, "header", nil, "NAME=VALUE for a service; repeats")
@@ -152,24 +126,13 @@ func parsePairs(flag string, given []string) (map[string]string, error) {
 }
 
 func removeCommand(l *Line) *cobra.Command {
-	return &cobra.Command{
-		Use:   "rm NAME",
-		Short: "Take an MCP server out of your configuration",
-		Args:  CheckArguments(1, 1),
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := l.Person("mcp rm"); err != nil {
-				return err
-			}
-			path, err := config.Path(l.Getenv)
-			if err != nil {
-				return err
-			}
-			if err := config.RemoveServer(c.Context(), path, args[0]); err != nil {
-				return err
-			}
-			return l.Print(mcpWritten{args[0], path, "is no longer in"})
-		},
-	}
+	return l.command("rm NAME", "Take an MCP server out of your configuration", "", 1, 1, func(ctx context.Context, args []string) (printer.Datum, error) {
+		path, err := config.Path(l.Getenv)
+		if err != nil {
+			return nil, err
+		}
+		return mcpWritten{args[0], path, "is no longer in"}, config.RemoveServer(ctx, path, args[0])
+	})
 }
 
 // mcpWritten is the datum of add and rm.
@@ -182,50 +145,27 @@ type mcpWritten struct {
 func (d mcpWritten) Text(w *printer.Writer) { w.Line("MCP server %s %s %s", d.Name, d.how, d.Path) }
 
 func toolsCommand(l *Line) *cobra.Command {
-	return &cobra.Command{
-		Use:   "tools [SERVER]",
-		Short: "Ask MCP servers for their tools",
-		Args:  CheckArguments(0, 1),
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := l.Person("mcp tools"); err != nil {
-				return err
-			}
-			ws, err := l.Open(c.Context())
-			if err != nil {
-				return err
-			}
-			shape, err := ws.Servers().ServerTools(c.Context(), strings.Join(args, ""))
-			if err != nil {
-				return err
-			}
-			return l.Print(tools{shape})
-		},
-	}
+	return l.command("tools [SERVER]", "Ask MCP servers for their tools", "", 0, 1, func(ctx context.Context, args []string) (printer.Datum, error) {
+		ws, err := l.Open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		shape, err := ws.Servers().ServerTools(ctx, strings.Join(args, ""))
+		return tools{shape}, err
+	})
 }
 
 func acceptCommand(l *Line) *cobra.Command {
-	return &cobra.Command{
-		Use:   "accept SERVER",
-		Short: "Accept the tools of an MCP server as they are now",
-		Long: `Rules that name your MCP server or one of its tools do not permit a tool that the server
+	return l.command("accept SERVER", "Accept the tools of an MCP server as they are now", `Rules that name your MCP server or one of its tools do not permit a tool that the server
 added or described otherwise since it was first asked. This accepts all its tools as they
-are now, and lists them: read their descriptions ("ramet mcp tools SERVER --json") first.`,
-		Args: CheckArguments(1, 1),
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := l.Person("mcp accept"); err != nil {
-				return err
-			}
-			ws, err := l.Open(c.Context())
-			if err != nil {
-				return err
-			}
-			shape, err := ws.Servers().AcceptServer(c.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			return l.Print(tools{shape})
-		},
-	}
+are now, and lists them: read their descriptions ("ramet mcp tools SERVER --json") first.`, 1, 1, func(ctx context.Context, args []string) (printer.Datum, error) {
+		ws, err := l.Open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		shape, err := ws.Servers().AcceptServer(ctx, args[0])
+		return tools{shape}, err
+	})
 }
 
 type tools struct{ public.ServerTools }
@@ -256,9 +196,6 @@ func callCommand(l *Line) *cobra.Command {
 		Long:  "Call a tool of an MCP server with arguments in JSON ({} if none are given; - reads\nstandard input), and print what it answers. Exit 1 if it says that it failed.",
 		Args:  CheckArguments(2, 3),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := l.Person("mcp call"); err != nil {
-				return err
-			}
 			given := "{}"
 			if len(args) == 3 {
 				var err error

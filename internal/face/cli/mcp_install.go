@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -41,53 +42,44 @@ func clientNames() []string {
 
 func installMCPCommand(l *Line) *cobra.Command {
 	var show bool
-	c := &cobra.Command{
-		Use:   "install claude|codex|opencode|cursor",
-		Short: "Let another program's agents use ramet's tools",
-		Long: `Add "ramet mcp serve" to the MCP servers of a program: claude (.mcp.json of the project),
+	c := l.command("install claude|codex|opencode|cursor", "Let another program's agents use ramet's tools", `Add "ramet mcp serve" to the MCP servers of a program: claude (.mcp.json of the project),
 codex (~/.codex/config.toml), opencode (opencode.json), cursor (.cursor/mcp.json). What
-is in the file stays; --print shows what belongs there, and writes nothing.`,
-		Args:      CheckArguments(1, 1),
-		ValidArgs: clientNames(),
-		RunE: func(c *cobra.Command, args []string) error {
-			found, err := findClient(args[0])
-			if err != nil {
-				return err
+is in the file stays; --print shows what belongs there, and writes nothing.`, 1, 1, func(_ context.Context, args []string) (printer.Datum, error) {
+		found, err := findClient(args[0])
+		if err != nil {
+			return nil, err
+		}
+		path, err := found.place(l)
+		if err != nil {
+			return nil, err
+		}
+		done := mcpInstalled{Tool: found.name, Path: path}
+		before, err := os.ReadFile(path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fault.New(fault.StorageIO, "read %s: %w", path, err)
+		}
+		if show { // what is there already does not matter
+			done.Settings, err = found.with(nil)
+			return done, err
+		}
+		if err := l.Person("mcp install"); err != nil {
+			return nil, err
+		}
+		if done.Settings, err = found.with(before); err != nil {
+			return nil, err
+		}
+		if done.Changed = string(before) != done.Settings; done.Changed {
+			if err := durable.MakeFolder(filepath.Dir(path), 0o755); err != nil {
+				return nil, err
 			}
-			path, err := found.place(l)
-			if err != nil {
-				return err
+			if err := durable.WriteFile(path, []byte(done.Settings), 0o644); err != nil {
+				return nil, err
 			}
-			done := mcpInstalled{Tool: found.name, Path: path}
-			before, err := os.ReadFile(path)
-			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return fault.New(fault.StorageIO, "read %s: %w", path, err)
-			}
-			if show { // what is there already does not matter
-				done.Settings, err = found.with(nil)
-				if err != nil {
-					return err
-				}
-				return l.Print(done)
-			}
-			if err := l.Person("mcp install"); err != nil {
-				return err
-			}
-			if done.Settings, err = found.with(before); err != nil {
-				return err
-			}
-			if done.Changed = string(before) != done.Settings; done.Changed {
-				if err := durable.MakeFolder(filepath.Dir(path), 0o755); err != nil {
-					return err
-				}
-				if err := durable.WriteFile(path, []byte(done.Settings), 0o644); err != nil {
-					return err
-				}
-			}
-			done.Written = true
-			return l.Print(done)
-		},
-	}
+		}
+		done.Written = true
+		return done, nil
+	})
+	c.ValidArgs = clientNames()
 	c.Flags().BoolVar(&show, "print", false, "show what belongs into the file, and write nothing")
 	return c
 }
@@ -98,11 +90,8 @@ func findClient(name string) (client, error) {
 			return c, nil
 		}
 	}
-	e := fault.New(fault.Usage, "mcp install: %.40q is no program that is known", name)
-	if near := text.NearestWord(name, clientNames()); near != "" {
-		return client{}, e.WithHint("did you mean %s?", near)
-	}
-	return client{}, e.WithHint("known are %s; others want the command `ramet mcp serve`", strings.Join(clientNames(), ", "))
+	return client{}, fault.New(fault.Usage, "mcp install: %.40q is no program that is known", name).
+		WithHint("%s", text.NearestHint(name, clientNames(), "known are "+strings.Join(clientNames(), ", ")+"; others want the command `ramet mcp serve`"))
 }
 
 // place is the file that names the program's servers.

@@ -131,34 +131,26 @@ func caller(l *Line) (id.Agent, error) {
 }
 
 func tokenCommand(l *Line) *cobra.Command {
-	return &cobra.Command{
-		Use:   "token AGENT",
-		Short: "Print a token by which a program is that agent, over MCP",
-		Long: `Print a token for "ramet mcp serve" (in RAMET_TOKEN) and for /mcp of "ramet serve" (as
+	c := l.command("token AGENT", "Print a token by which a program is that agent, over MCP", `Print a token for "ramet mcp serve" (in RAMET_TOKEN) and for /mcp of "ramet serve" (as
 bearer): whoever shows it is this agent, may act on it and on those below it, and writes
 letters in its name. It opens nothing else. It is good while the agent lives and the
-token of ramet's home stays the same.`,
-		Args:              CheckArguments(1, 1),
-		ValidArgsFunction: l.CompleteAgents(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := l.Person("mcp token"); err != nil {
-				return err
-			}
-			_, a, err := l.Find(c.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			home, err := l.HomeDir()
-			if err != nil {
-				return err
-			}
-			token, err := trust.OpenToken(home)
-			if err != nil {
-				return err
-			}
-			return l.Print(agentToken{a.ID, token.For(a.ID)})
-		},
-	}
+token of ramet's home stays the same.`, 1, 1, func(ctx context.Context, args []string) (printer.Datum, error) {
+		_, a, err := l.Find(ctx, args[0])
+		if err != nil {
+			return nil, err
+		}
+		home, err := l.HomeDir()
+		if err != nil {
+			return nil, err
+		}
+		token, err := trust.OpenToken(home)
+		if err != nil {
+			return nil, err
+		}
+		return agentToken{a.ID, token.For(a.ID)}, nil
+	})
+	c.ValidArgsFunction = l.CompleteAgents(1)
+	return c
 }
 
 // agentToken is the datum of token.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -19,37 +20,31 @@ import (
 
 func modelsCommand(l *Line, p ModelsPorts) *cobra.Command {
 	var all bool
-	c := &cobra.Command{
-		Use:   "models",
-		Short: "List the models that are usable, and why the others are not",
-		Long: `List the models of all vendors that have a key or a base URL, with their prices per
+	c := l.command("models", "List the models that are usable, and why the others are not", `List the models of all vendors that have a key or a base URL, with their prices per
 million tokens; below them the other vendors, and what is missing. With --all their
 models too. The default is marked with *: the setting "model", else the first usable
 vendor's best known one, else the first model of a local server whose base URL is set,
 else the offline model, which is built in: it needs no network, and understands plain
 orders only. The table of vendors is built in (see ramet models update); local servers
 are asked for their models, and those at their usual address on this machine are shown
-when they answer: they are used when you choose one of their models.`,
-		Args: CheckArguments(0, 0),
-		RunE: func(c *cobra.Command, _ []string) error {
-			keys, err := l.Keys()
-			if err != nil {
-				return err
-			}
-			conf, err := l.Config()
-			if err != nil {
-				return err
-			}
-			out := listModels(keys, all, p.survey(c.Context(), keys))
-			usable := func(v catalog.Vendor) bool { ok, _ := keys.Usable(v); return ok }
-			chosen, err := catalog.Choose(conf.Model, usable)
-			if err != nil {
-				return ofSetting(conf, err)
-			}
-			out.choose(chosen)
-			return l.Print(out)
-		},
-	}
+when they answer: they are used when you choose one of their models.`, 0, 0, func(ctx context.Context, _ []string) (printer.Datum, error) {
+		keys, err := l.Keys()
+		if err != nil {
+			return nil, err
+		}
+		conf, err := l.Config()
+		if err != nil {
+			return nil, err
+		}
+		out := listModels(keys, all, p.survey(ctx, keys))
+		usable := func(v catalog.Vendor) bool { ok, _ := keys.Usable(v); return ok }
+		chosen, err := catalog.Choose(conf.Model, usable)
+		if err != nil {
+			return nil, ofSetting(conf, err)
+		}
+		out.choose(chosen)
+		return out, nil
+	})
 	c.Flags().BoolVarP(&all, "all", "a", false, "also models that are not usable")
 	c.AddCommand(updateCommand(l))
 	return c

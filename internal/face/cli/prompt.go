@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,52 +20,33 @@ var sets = map[string]string{
 }
 
 func promptCommand(l *Line) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "prompt",
-		Short: "Show what agents are told before everything else",
-		Long: `Agents are told a few texts before everything else. A file of the same name in the
+	return parent("prompt", "Show what agents are told before everything else", `Agents are told a few texts before everything else. A file of the same name in the
 folder prompts beside your configuration (ramet config path) takes the place of one,
-such as prompts/base.md.`,
-		Args: UnknownCommand,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
-	c.AddCommand(promptShow(l))
-	return c
+such as prompts/base.md.`, promptShow(l))
 }
 
 func promptShow(l *Line) *cobra.Command {
 	var tools, to string
-	c := &cobra.Command{
-		Use:   "show [NAME]",
-		Short: "Show one prompt, or all that an agent is told",
-		Long: `Show the prompt of that name (` + strings.Join(session.PromptNames(), ", ") + `), or all that an agent is told:
+	var c *cobra.Command
+	c = l.command("show [NAME]", "Show one prompt, or all that an agent is told", `Show the prompt of that name (`+strings.Join(session.PromptNames(), ", ")+`), or all that an agent is told:
 a person's agent and its children (--for person), a child that knows only its task
-(alone), a worker of a run (worker), one without tools (bare), or one with the tools that --tools lists.`,
-		Args:              CheckArguments(0, 1),
-		ValidArgsFunction: cobra.FixedCompletions(session.PromptNames(), cobra.ShellCompDirectiveNoFileComp),
-		RunE: func(c *cobra.Command, args []string) error {
-			folder := l.Prompts()
-			if len(args) == 1 {
-				text, err := folder.Text(args[0])
-				if err != nil {
-					return err
-				}
-				return l.Print(promptText{text, len(text), string(folder)})
-			}
-			list, ok := sets[to]
-			if !ok {
-				return fault.New(fault.Usage, "--for %.40q is nobody", to).WithHint("use person, alone, worker or bare")
-			}
-			if c.Flags().Changed("tools") {
-				list = strings.ReplaceAll(tools, ",", " ")
-			}
-			text, err := folder.System(strings.Fields(list))
-			if err != nil {
-				return err
-			}
-			return l.Print(promptText{text, len(text), string(folder)})
-		},
-	}
+(alone), a worker of a run (worker), one without tools (bare), or one with the tools that --tools lists.`, 0, 1, func(_ context.Context, args []string) (printer.Datum, error) {
+		folder := l.Prompts()
+		if len(args) == 1 {
+			text, err := folder.Text(args[0])
+			return promptText{text, len(text), string(folder)}, err
+		}
+		list, ok := sets[to]
+		if !ok {
+			return nil, fault.New(fault.Usage, "--for %.40q is nobody", to).WithHint("use person, alone, worker or bare")
+		}
+		if c.Flags().Changed("tools") {
+			list = strings.ReplaceAll(tools, ",", " ")
+		}
+		text, err := folder.System(strings.Fields(list))
+		return promptText{text, len(text), string(folder)}, err
+	})
+	c.ValidArgsFunction = cobra.FixedCompletions(session.PromptNames(), cobra.ShellCompDirectiveNoFileComp)
 	c.Flags().StringVar(&to, "for", "person", "who is told it: person, alone, worker or bare")
 	c.Flags().StringVar(&tools, "tools", "", "the tools of the agent, with commas between them")
 	return c

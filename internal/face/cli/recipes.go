@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"io"
 	"os"
 	"slices"
@@ -15,28 +16,25 @@ import (
 )
 
 func recipesCommand(l *Line) *cobra.Command {
-	return &cobra.Command{
-		Use: "recipes", Short: "List the recipes that are built in", Args: CheckArguments(0, 0),
-		RunE: func(*cobra.Command, []string) error {
-			out := recipes{Recipes: []recipeRow{}}
-			for _, name := range recipe.EmbeddedNames() {
-				source, err := recipe.LoadEmbedded(name)
-				if err != nil {
-					return err
-				}
-				r, err := recipe.Parse(source)
-				if err != nil {
-					return err
-				}
-				row := recipeRow{Name: r.Name, Description: r.Description, Parameters: []recipeParameter{}}
-				for _, p := range r.Parameters {
-					row.Parameters = append(row.Parameters, recipeParameter{p.Name, p.Default, p.Required, p.Help})
-				}
-				out.Recipes = append(out.Recipes, row)
+	return l.command("recipes", "List the recipes that are built in", "", 0, 0, func(context.Context, []string) (printer.Datum, error) {
+		out := recipes{Recipes: []recipeRow{}}
+		for _, name := range recipe.EmbeddedNames() {
+			source, err := recipe.LoadEmbedded(name)
+			if err != nil {
+				return nil, err
 			}
-			return l.Print(out)
-		},
-	}
+			r, err := recipe.Parse(source)
+			if err != nil {
+				return nil, err
+			}
+			row := recipeRow{Name: r.Name, Description: r.Description, Parameters: []recipeParameter{}}
+			for _, p := range r.Parameters {
+				row.Parameters = append(row.Parameters, recipeParameter{p.Name, p.Default, p.Required, p.Help})
+			}
+			out.Recipes = append(out.Recipes, row)
+		}
+		return out, nil
+	})
 }
 
 // recipes is the datum of run recipes.
@@ -76,29 +74,22 @@ func (l recipes) Text(w *printer.Writer) {
 }
 
 func recipeCommand(l *Line) *cobra.Command {
-	c := &cobra.Command{
-		Use: "recipe NAME|FILE", Short: "Check a recipe and print it", Args: CheckArguments(1, 1),
-		Long: `Print a recipe as YAML, to be read or to be the beginning of your own; it is checked
-first, and everything that is wrong with it is told with its line.`,
-		RunE: func(c *cobra.Command, args []string) error {
-			source, err := loadRecipe(args[0])
-			if err != nil {
-				return err
-			}
-			r, err := recipe.Parse(source)
-			if err != nil {
-				return err
-			}
-			defaults := map[string]string{}
-			for _, p := range r.Parameters {
-				defaults[p.Name] = p.Default
-			}
-			if err := knownDrivers(c.Context(), l, r.Driven(defaults, ""), false); err != nil {
-				return err
-			}
-			return l.Print(recipeText{args[0], string(source)})
-		},
-	}
+	c := l.command("recipe NAME|FILE", "Check a recipe and print it", `Print a recipe as YAML, to be read or to be the beginning of your own; it is checked
+first, and everything that is wrong with it is told with its line.`, 1, 1, func(ctx context.Context, args []string) (printer.Datum, error) {
+		source, err := loadRecipe(args[0])
+		if err != nil {
+			return nil, err
+		}
+		r, err := recipe.Parse(source)
+		if err != nil {
+			return nil, err
+		}
+		defaults := map[string]string{}
+		for _, p := range r.Parameters {
+			defaults[p.Name] = p.Default
+		}
+		return recipeText{args[0], string(source)}, knownDrivers(ctx, l, r.Driven(defaults, ""), false)
+	})
 	c.ValidArgsFunction = cobra.FixedCompletions(recipe.EmbeddedNames(), cobra.ShellCompDirectiveDefault)
 	return c
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"path/filepath"
 	"strings"
 
@@ -13,29 +14,20 @@ import (
 )
 
 func recoverCommand(l *Line, f *trackFlags) *cobra.Command {
-	return &cobra.Command{
-		Use:   "recover",
-		Short: "Make the two files of the ledger sound; say what was done",
-		Long: `Make the two files sound. A missing agent-history.json is made from the template. One
+	return l.command("recover", "Make the two files of the ledger sound; say what was done", `Make the two files sound. A missing agent-history.json is made from the template. One
 that cannot be read is kept as agent-history.json.corrupt-TIME and made again from a
 whole temporary file, else from summaries/*-SUMMARY.md. A pointer to nobody is
-repaired. Every other command does the same first, when it meets damage.`,
-		Args: CheckArguments(0, 0),
-		RunE: func(c *cobra.Command, _ []string) error {
-			folder, err := ledgerOf(l, c, f, l.Dir)
-			if err != nil {
-				return err
-			}
-			if err := makeState(l, f, l.Dir); err != nil {
-				return err
-			}
-			r, err := folder.Recover(c.Context())
-			if err != nil {
-				return err
-			}
-			return l.Print(recovered{r, folder.Dir()})
-		},
-	}
+repaired. Every other command does the same first, when it meets damage.`, 0, 0, func(ctx context.Context, _ []string) (printer.Datum, error) {
+		folder, err := ledgerOf(l, f, l.Dir)
+		if err != nil {
+			return nil, err
+		}
+		if err := makeState(l, f, l.Dir); err != nil {
+			return nil, err
+		}
+		r, err := folder.Recover(ctx)
+		return recovered{r, folder.Dir()}, err
+	})
 }
 
 // recovered is the datum of track recover.

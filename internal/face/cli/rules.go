@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,52 +13,43 @@ import (
 
 func rulesCommand(l *Line) *cobra.Command {
 	var remove string
-	c := &cobra.Command{
-		Use:   "rules",
-		Short: "List or remove the rules that you saved for this project",
-		Long: `List the rules that you saved for this project when you were asked, and those of the
+	var c *cobra.Command
+	c = l.command("rules", "List or remove the rules that you saved for this project", `List the rules that you saved for this project when you were asked, and those of the
 setting allow. They stand in ramet's home: nothing that lies in a project permits anything.
 
 A rule permits asking less, not leaving the box: with permission = "sandbox", or in mode
-box, a command that a rule permits still runs confined. bash!(COMMAND) runs outside.`,
-		Args: CheckArguments(0, 0),
-		RunE: func(c *cobra.Command, _ []string) error {
-			home, err := l.HomeDir()
-			if err != nil {
-				return err
+box, a command that a rule permits still runs confined. bash!(COMMAND) runs outside.`, 0, 0, func(ctx context.Context, _ []string) (printer.Datum, error) {
+		home, err := l.HomeDir()
+		if err != nil {
+			return nil, err
+		}
+		project, err := config.ProjectFolder(l.Dir)
+		if err != nil {
+			return nil, err
+		}
+		if c.Flags().Changed("remove") {
+			if err := l.Person("remove a rule"); err != nil {
+				return nil, err
 			}
-			project, err := config.ProjectFolder(l.Dir)
-			if err != nil {
-				return err
+			if err := config.DropRule(ctx, home, project, remove); err != nil {
+				return nil, err
 			}
-			if c.Flags().Changed("remove") {
-				if err := l.Person("remove a rule"); err != nil {
-					return err
-				}
-				if err := config.DropRule(c.Context(), home, project, remove); err != nil {
-					return err
-				}
-			}
-			out := ruleList{Project: project, Rules: []string{}, Allow: []string{}}
-			saved, err := config.ReadRules(home, project)
-			if err != nil {
-				return err
-			}
-			out.Rules = append(out.Rules, saved...)
-			conf, err := l.Settings()
-			if err != nil {
-				return err
-			}
-			all, err := permit.ParseAll(conf.Allow)
-			if err != nil {
-				return err
-			}
-			for _, r := range all {
-				out.Allow = append(out.Allow, r.String())
-			}
-			return l.Print(out)
-		},
-	}
+		}
+		out := ruleList{Project: project, Allow: []string{}}
+		if out.Rules, err = config.ReadRules(home, project); err != nil {
+			return nil, err
+		}
+		out.Rules = append([]string{}, out.Rules...)
+		conf, err := l.Settings()
+		if err != nil {
+			return nil, err
+		}
+		all, err := permit.ParseAll(conf.Allow)
+		for _, r := range all {
+			out.Allow = append(out.Allow, r.String())
+		}
+		return out, err
+	})
 	c.Flags().StringVar(&remove, "remove", "", "take a rule of this project back")
 	return c
 }
@@ -88,7 +80,7 @@ func ConfinedRules(rules ...string) string {
 		" permits runs confined; bash!(COMMAND) is the rule that runs outside"
 }
 
-// boxedRules are the rules of the user that permit commands, if these run confined.
+// boxedRules returns the rules of the user that permit commands, if these run confined.
 func boxedRules(l *Line) (out []string, err error) {
 	conf, err := l.Settings()
 	if err != nil {
@@ -105,24 +97,29 @@ func boxedRules(l *Line) (out []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	saved, err := config.ReadRules(home, project)
+	saved, err := ReadRules(home, project)
 	if err != nil {
 		return nil, err
 	}
 	all, err := permit.ParseAll(conf.Allow)
+	for _, r := range append(all, saved...) {
+		if r.Tool == "bash" && !r.Outside {
+			out = append(out, r.String())
+		}
+	}
+	return out, err
+}
+
+// ReadRules returns the rules that the user saved for a project.
+func ReadRules(home, project string) ([]permit.Rule, error) {
+	texts, err := config.ReadRules(home, project)
 	if err != nil {
 		return nil, err
 	}
-	for _, text := range saved {
-		r, err := permit.Parse(text)
-		if err != nil {
+	out := make([]permit.Rule, len(texts))
+	for i, text := range texts {
+		if out[i], err = permit.Parse(text); err != nil {
 			return nil, err
-		}
-		all = append(all, r)
-	}
-	for _, r := range all {
-		if r.Tool == "bash" && !r.Outside {
-			out = append(out, r.String())
 		}
 	}
 	return out, nil

@@ -67,7 +67,7 @@ func runTracked(l *Line, c *cobra.Command, f *trackFlags, flags *startFlags, arg
 		st.Description = strings.Join(args, " ")
 		st.Description = strings.ToValidUTF8(st.Description[:min(len(st.Description), 4096)], "\uFFFD")
 	}
-	folder, err := ledgerOf(l, c, f, l.Dir)
+	folder, err := ledgerOf(l, f, l.Dir)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 
 	"github.com/spf13/cobra"
@@ -10,22 +11,15 @@ import (
 )
 
 func schemaCommand(l *Line, openAPIText func() []byte) *cobra.Command {
-	return &cobra.Command{
-		Use:       "schema NAME",
-		Short:     "Print a published JSON Schema: event, snapshot, issue, recipe or run_config; or openapi",
-		Args:      CheckArguments(1, 1),
-		ValidArgs: append(rundir.SchemaNames(), openAPI),
-		RunE: func(_ *cobra.Command, args []string) error {
-			if args[0] == openAPI {
-				return l.Print(rawJSON(openAPIText()))
-			}
-			text, err := rundir.MakeSchema(args[0])
-			if err != nil {
-				return err
-			}
-			return l.Print(rawJSON(text))
-		},
-	}
+	c := l.command("schema NAME", "Print a published JSON Schema: event, snapshot, issue, recipe or run_config; or openapi", "", 1, 1, func(_ context.Context, args []string) (printer.Datum, error) {
+		if args[0] == openAPI {
+			return rawJSON(openAPIText()), nil
+		}
+		text, err := rundir.MakeSchema(args[0])
+		return rawJSON(text), err
+	})
+	c.ValidArgs = append(rundir.SchemaNames(), openAPI)
+	return c
 }
 
 // openAPI is the description of the HTTP API.

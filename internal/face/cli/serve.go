@@ -89,9 +89,6 @@ in $RAMET_HOME/token; ` + "`ramet web`" + ` prints a link to the page that works
 machines can reach needs --allow-remote, and the names they use, --host NAME.`,
 		Args: CheckArguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := l.Person("serve"); err != nil { // who has the page answers questions and chooses modes
-				return err
-			}
 			for _, h := range in.Hosts {
 				if err := p.CheckHost(h); err != nil {
 					return err
@@ -147,9 +144,6 @@ func webCommand(l *Line, p ServerPorts) *cobra.Command {
 The background kernel is started if it does not run; it stays as long as the page is open.`,
 		Args: CheckArguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := l.Person("web"); err != nil { // the link makes whoever opens it the person
-				return err
-			}
 			return l.servePage(c.Context(), p, in, func(out Served) {
 				l.Print(webLink{out.Login, out.Until})
 			})

@@ -80,103 +80,55 @@ type HostedWorkspace struct {
 }
 
 func serverCommand(e Env, l *Line) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "server",
-		Short: "The background kernel: status, stop, restart",
-		Long: `Agents that you start in the terminal run in a background kernel: one process
+	return parent("server", "The background kernel: status, stop, restart", `Agents that you start in the terminal run in a background kernel: one process
 for you on this machine. It starts when it is needed, holds all your projects, and continues when you close a
 terminal. It ends by itself ten minutes after the last agent, command, question and client is gone
 (ramet config set server_idle 1h).`,
-		Args: UnknownCommand,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
-	c.AddCommand(serverStatusCommand(e, l), serverStartCommand(e, l), serverStopCommand(e, l), serverRestartCommand(e, l), serverRunCommand(e, l))
-	return c
+		serverStatusCommand(e, l),
+		changeServer(e, l, "start", "Start the background kernel, unless it runs", "start the background kernel", func(ctx context.Context, k BackgroundKernel, _ bool) error { return k.Start(ctx) }),
+		changeServer(e, l, "stop", "End the background kernel, unless agents work", "stop the background kernel", func(ctx context.Context, k BackgroundKernel, force bool) error { return k.Stop(ctx, force) }),
+		changeServer(e, l, "restart", "End the background kernel and start it again, unless agents work", "restart the background kernel", restartServer), serverRunCommand(e, l))
 }
 
 func serverStatusCommand(e Env, l *Line) *cobra.Command {
-	return &cobra.Command{
-		Use:   "status",
-		Short: "Show whether the background kernel runs, and what it does",
-		Args:  CheckArguments(0, 0),
-		RunE: func(c *cobra.Command, _ []string) error {
-			k, err := e.Servers.Background(l.Session)
-			if err != nil {
-				return err
-			}
-			now, err := k.Status(c.Context())
-			if fault.Is(err, fault.NotFound) {
-				return l.Print(serverStatus{public.BackgroundKernel{Workspaces: []public.HeldWorkspace{}}})
-			}
-			if err != nil {
-				return err
-			}
-			return l.Print(serverStatus{now})
-		},
-	}
+	return l.command("status", "Show whether the background kernel runs, and what it does", "", 0, 0, func(ctx context.Context, _ []string) (printer.Datum, error) {
+		k, err := e.Servers.Background(l.Session)
+		if err != nil {
+			return nil, err
+		}
+		now, err := k.Status(ctx)
+		if fault.Is(err, fault.NotFound) {
+			return serverStatus{public.BackgroundKernel{Workspaces: []public.HeldWorkspace{}}}, nil
+		}
+		return serverStatus{now}, err
+	})
 }
 
-func serverStartCommand(e Env, l *Line) *cobra.Command {
-	return &cobra.Command{
-		Use:   "start",
-		Short: "Start the background kernel, unless it runs",
-		Args:  CheckArguments(0, 0),
-		RunE: func(c *cobra.Command, _ []string) error {
-			k, err := serverOf(e, l, "start the background kernel")
-			if err == nil {
-				err = k.Start(c.Context())
-			}
-			return err
-		},
-	}
-}
-
-func serverStopCommand(e Env, l *Line) *cobra.Command {
+// changeServer is a command that a person gives the background kernel.
+func changeServer(e Env, l *Line, use, short, what string, do func(ctx context.Context, k BackgroundKernel, force bool) error) *cobra.Command {
 	var force bool
-	c := &cobra.Command{
-		Use:   "stop",
-		Short: "End the background kernel, unless agents work",
-		Args:  CheckArguments(0, 0),
-		RunE: func(c *cobra.Command, _ []string) error {
-			k, err := serverOf(e, l, "stop the background kernel")
-			if err == nil {
-				err = k.Stop(c.Context(), force)
-			}
-			return err
-		},
+	c := l.command(use, short, "", 0, 0, func(ctx context.Context, _ []string) (printer.Datum, error) {
+		if err := l.Person(what); err != nil {
+			return nil, err
+		}
+		k, err := e.Servers.Background(l.Session)
+		if err != nil {
+			return nil, err
+		}
+		return nil, do(ctx, k, force)
+	})
+	if use != "start" {
+		c.Flags().BoolVar(&force, "force", false, "interrupt agents that work; they can go on later")
 	}
-	c.Flags().BoolVar(&force, "force", false, "interrupt agents that work; they can go on later")
 	return c
 }
 
-func serverRestartCommand(e Env, l *Line) *cobra.Command {
-	var force bool
-	c := &cobra.Command{
-		Use:   "restart",
-		Short: "End the background kernel and start it again, unless agents work",
-		Args:  CheckArguments(0, 0),
-		RunE: func(c *cobra.Command, _ []string) error {
-			k, err := serverOf(e, l, "restart the background kernel")
-			if err != nil {
-				return err
-			}
-			if err := k.Stop(c.Context(), force); err != nil && !fault.Is(err, fault.NotFound) {
-				return err
-			}
-			k.ForgetDeaths()
-			return k.Start(c.Context())
-		},
+func restartServer(ctx context.Context, k BackgroundKernel, force bool) error {
+	if err := k.Stop(ctx, force); err != nil && !fault.Is(err, fault.NotFound) {
+		return err
 	}
-	c.Flags().BoolVar(&force, "force", false, "interrupt agents that work; they can go on later")
-	return c
-}
-
-// serverOf returns the background kernel to a person; a command of an agent is refused.
-func serverOf(e Env, l *Line, what string) (BackgroundKernel, error) {
-	if err := l.Person(what); err != nil {
-		return nil, err
-	}
-	return e.Servers.Background(l.Session)
+	k.ForgetDeaths()
+	return k.Start(ctx)
 }
 
 func serverRunCommand(e Env, l *Line) *cobra.Command {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"html"
@@ -87,23 +88,11 @@ func launchdPlist(exe, home string) []byte {
 }
 
 func serviceCommand(l *Line) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "service",
-		Short: "Start the background kernel at login: install, uninstall",
-		Long: `Write or remove the file by which systemd (Linux) or launchd (macOS) starts the background kernel
+	return parent("service", "Start the background kernel at login: install, uninstall", `Write or remove the file by which systemd (Linux) or launchd (macOS) starts the background kernel
 when you log in and starts it again when it fails. It is the kernel that "ramet" starts on demand; with a
 service it stays until it is stopped.`,
-		Args: UnknownCommand,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
-	c.AddCommand(&cobra.Command{
-		Use: "install", Short: "Write the unit of systemd, or the property list of launchd", Args: CheckArguments(0, 0),
-		RunE: func(c *cobra.Command, _ []string) error { return l.installService() },
-	}, &cobra.Command{
-		Use: "uninstall", Short: "Remove the file that install wrote", Args: CheckArguments(0, 0),
-		RunE: func(c *cobra.Command, _ []string) error { return l.uninstallService() },
-	})
-	return c
+		l.command("install", "Write the unit of systemd, or the property list of launchd", "", 0, 0, l.installService),
+		l.command("uninstall", "Remove the file that install wrote", "", 0, 0, l.uninstallService))
 }
 
 // servicePath returns where the file of the service belongs, and the commands that make it known and that end it.
@@ -120,56 +109,56 @@ func (l *Line) servicePath(goos string) (path, begin, end string, err error) {
 	return "", "", "", fault.New(fault.Failed, "there are services for systemd and launchd only, and they need HOME")
 }
 
-func (l *Line) installService() error {
+func (l *Line) installService(context.Context, []string) (printer.Datum, error) {
 	if err := l.Person("install a service"); err != nil {
-		return err
+		return nil, err
 	}
 	path, begin, _, err := l.servicePath(runtime.GOOS)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	home, err := l.HomeDir()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	exe, err := os.Executable()
 	if err != nil {
-		return fault.New(fault.Failed, "find this program: %w", err)
+		return nil, fault.New(fault.Failed, "find this program: %w", err)
 	}
 	if err := checkServiceFile(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+		return nil, err
 	}
 	text := SystemdUnit(exe, home)
 	if runtime.GOOS == "darwin" {
 		text = launchdPlist(exe, home)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return durable.Failure("make folder", filepath.Dir(path), err)
+		return nil, durable.Failure("make folder", filepath.Dir(path), err)
 	}
 	if err := durable.WriteFile(path, text, 0o644); err != nil {
-		return err
+		return nil, err
 	}
-	return l.Print(serviceChange{path, true, "ramet server stop; " + begin})
+	return serviceChange{path, true, "ramet server stop; " + begin}, nil
 }
 
-func (l *Line) uninstallService() error {
+func (l *Line) uninstallService(context.Context, []string) (printer.Datum, error) {
 	if err := l.Person("uninstall a service"); err != nil {
-		return err
+		return nil, err
 	}
 	path, _, end, err := l.servicePath(runtime.GOOS)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	switch err := checkServiceFile(path); {
 	case errors.Is(err, fs.ErrNotExist):
-		return fault.New(fault.NotFound, "no service is installed: there is no %s", path)
+		return nil, fault.New(fault.NotFound, "no service is installed: there is no %s", path)
 	case err != nil:
-		return err
+		return nil, err
 	}
 	if err := step.Remove(path); err != nil {
-		return durable.Failure("remove", path, err)
+		return nil, durable.Failure("remove", path, err)
 	}
-	return l.Print(serviceChange{path, false, end})
+	return serviceChange{path, false, end}, nil
 }
 
 // checkServiceFile returns CONFLICT if the file is not one that "service install" wrote.

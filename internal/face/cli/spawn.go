@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
+	"ramet/internal/base/printer"
 	"ramet/internal/ledger"
 )
 
@@ -53,32 +56,24 @@ func (f *startFlags) start(c *cobra.Command, required ...string) (ledger.Start, 
 
 func spawnCommand(l *Line, f *trackFlags) *cobra.Command {
 	var flags startFlags
-	c := &cobra.Command{
-		Use:   "spawn --type T --plan NN --group TEXT",
-		Short: "Register a sub-agent that is about to start; print its id",
-		Long: `Register a sub-agent before it starts, and print its id. When this fails, do not start
+	var c *cobra.Command
+	c = l.command("spawn --type T --plan NN --group TEXT", "Register a sub-agent that is about to start; print its id", `Register a sub-agent before it starts, and print its id. When this fails, do not start
 it. The id is drawn here (or given with --id); an id that is live is CONFLICT, exit 4.
-Without --owner-pid nobody can know that it died: then --timeout alone tells.`,
-		Args: CheckArguments(0, 0),
-		RunE: func(c *cobra.Command, _ []string) error {
-			st, err := flags.start(c, "type", "plan", "group")
-			if err != nil {
-				return err
-			}
-			folder, err := ledgerOf(l, c, f, l.Dir)
-			if err != nil {
-				return err
-			}
-			if err := makeState(l, f, l.Dir); err != nil {
-				return err
-			}
-			e, err := folder.Spawn(c.Context(), st)
-			if err != nil {
-				return err
-			}
-			return l.Print(aloneLedger(e, true))
-		},
-	}
+Without --owner-pid nobody can know that it died: then --timeout alone tells.`, 0, 0, func(ctx context.Context, _ []string) (printer.Datum, error) {
+		st, err := flags.start(c, "type", "plan", "group")
+		if err != nil {
+			return nil, err
+		}
+		folder, err := ledgerOf(l, f, l.Dir)
+		if err != nil {
+			return nil, err
+		}
+		if err := makeState(l, f, l.Dir); err != nil {
+			return nil, err
+		}
+		e, err := folder.Spawn(ctx, st)
+		return aloneLedger(e, true), err
+	})
 	flags.add(c)
 	flags.addOwner(c)
 	return c

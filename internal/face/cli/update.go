@@ -19,43 +19,32 @@ import (
 
 func updateCommand(l *Line) *cobra.Command {
 	var yes bool
-	c := &cobra.Command{
-		Use:   "update FILE|URL",
-		Short: "Take a new table of models, after showing what it changes",
-		Long: `Read a table of models from a file or an https address and show what it changes of the
+	c := l.command("update FILE|URL", "Take a new table of models, after showing what it changes", `Read a table of models from a file or an https address and show what it changes of the
 prices, limits and names that ramet knows. With --yes it is stored as models.json in
 ramet's home and used from then on; remove that file to go back to the built-in table.
-docs/models.md tells the form.`,
-		Args: CheckArguments(1, 1),
-		RunE: func(c *cobra.Command, args []string) error {
-			home, err := l.HomeDir()
-			if err != nil {
-				return err
-			}
-			catalog.UseFile(catalog.Path(home))
-			text, err := readTable(c.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			u, err := catalog.ParseUpdate(text)
-			if err != nil {
-				return err
-			}
-			out := tableChange{Changes: u.Changes(), Stored: yes, File: catalog.Path(home)}
-			if out.Changes == nil {
-				out.Changes = []string{}
-			}
-			if yes {
-				if err := durable.MakeFolder(home, 0o700); err != nil {
-					return err
-				}
-				if err := durable.WriteFile(out.File, text, 0o644); err != nil {
-					return err
-				}
-			}
-			return l.Print(out)
-		},
-	}
+docs/models.md tells the form.`, 1, 1, func(ctx context.Context, args []string) (printer.Datum, error) {
+		home, err := l.HomeDir()
+		if err != nil {
+			return nil, err
+		}
+		catalog.UseFile(catalog.Path(home))
+		text, err := readTable(ctx, args[0])
+		if err != nil {
+			return nil, err
+		}
+		u, err := catalog.ParseUpdate(text)
+		if err != nil {
+			return nil, err
+		}
+		out := tableChange{Changes: append([]string{}, u.Changes()...), Stored: yes, File: catalog.Path(home)}
+		if !yes {
+			return out, nil
+		}
+		if err := durable.MakeFolder(home, 0o700); err != nil {
+			return nil, err
+		}
+		return out, durable.WriteFile(out.File, text, 0o644)
+	})
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "take it")
 	return c
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -102,6 +103,11 @@ func (l *Line) Prepare(c *cobra.Command, args []string) error {
 	}
 	if l.Hold != nil {
 		l.Choice.Home = "" // a kernel has one home
+	}
+	if name := strings.TrimPrefix(c.CommandPath(), "ramet "); slices.Contains(persons, name) {
+		if err := l.Person(name); err != nil {
+			return err
+		}
 	}
 	return l.carryElsewhere(c)
 }

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"ramet/internal/base/printer"
@@ -49,8 +51,5 @@ func (v Version) source() string {
 }
 
 func versionCommand(l *Line, about func() Version) *cobra.Command {
-	return &cobra.Command{
-		Use: "version", Short: "Print the version, and what it was built from", Args: CheckArguments(0, 0),
-		RunE: func(*cobra.Command, []string) error { return l.Print(about()) },
-	}
+	return l.command("version", "Print the version, and what it was built from", "", 0, 0, func(context.Context, []string) (printer.Datum, error) { return about(), nil })
 }
