@@ -90,8 +90,11 @@ func findClient(name string) (client, error) {
 			return c, nil
 		}
 	}
-	return client{}, fault.New(fault.Usage, "mcp install: %.40q is no program that is known", name).
-		WithHint("%s", text.NearestHint(name, clientNames(), "known are "+strings.Join(clientNames(), ", ")+"; others want the command `ramet mcp serve`"))
+	e := fault.New(fault.Usage, "mcp install: %.40q is no program that is known", name)
+	if near := text.NearestWord(name, clientNames()); near != "" {
+		return client{}, e.WithHint("did you mean %s?", near)
+	}
+	return client{}, e.WithHint("known are %s; others want the command `ramet mcp serve`", strings.Join(clientNames(), ", "))
 }
 
 // place is the file that names the program's servers.
