@@ -22,7 +22,7 @@ type handover struct {
 	Leave   bool          `json:"leave,omitempty"`
 }
 
-// bequeath leaves the run to whoever takes it up, if its log is where the others look.
+// bequeath leaves the run to the host that takes it up, if its log is where the others look.
 func (c *carrier) bequeath(ctx context.Context) error {
 	if c.hosts == nil || !database.SameSchema(string(c.Session.Kind), c.ws.Place.DB) {
 		return nil

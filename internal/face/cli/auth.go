@@ -30,8 +30,8 @@ line, which others could see:
 
 On a terminal ramet asks for it and does not show what is typed.
 
-The vendor is asked whether it takes the key, which costs nothing; one that it refuses is
-not stored. If it cannot be reached, the key is stored all the same. --untried asks nobody.`, 1, 1, func(ctx context.Context, args []string) (printer.Datum, error) {
+The vendor is asked whether it accepts the key, which costs nothing; one that it refuses is
+not stored. If it cannot be reached, the key is stored all the same. --untried asks no vendor.`, 1, 1, func(ctx context.Context, args []string) (printer.Datum, error) {
 		v, home, err := keyOwner(l, args[0])
 		if err != nil {
 			return nil, err

@@ -25,7 +25,7 @@ func readEntries(ctx context.Context, l *Line, f *trackFlags) (ledger.View, ledg
 	return v, judge, shower(v.Sheet, judge), nil
 }
 
-// oneTracked is a command that shows one entry; what says which.
+// oneTracked makes a command that shows one entry; what says which.
 func oneTracked(l *Line, f *trackFlags, what, short, long string, find func(ledger.View, ledger.Judge) (ledger.Entry, bool)) *cobra.Command {
 	return l.command(what, short, long, 0, 0, func(ctx context.Context, _ []string) (printer.Datum, error) {
 		v, judge, show, err := readEntries(ctx, l, f)
@@ -86,7 +86,7 @@ func listLedgerCommand(l *Line, f *trackFlags) *cobra.Command {
 				out.entries = append(out.entries, show(e))
 			}
 		}
-		// Others may write statuses that are not ours; a word that nobody wrote is a slip.
+		// Other programs may write statuses that are not ours; a word that no entry has is a slip.
 		if c.Flags().Changed("status") && len(out.entries) == 0 && !ledger.Status(status).Known() {
 			return nil, fault.New(fault.Usage, "--status %.40q is no status", status).WithHint("use %s", statusWords())
 		}

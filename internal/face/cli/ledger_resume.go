@@ -12,7 +12,7 @@ import (
 func resumeLedgerCommand(l *Line, f *trackFlags) *cobra.Command {
 	var flags startFlags
 	var c *cobra.Command
-	c = l.command("resume ID", "Register a sub-agent that goes on for an interrupted one; print its id", `Mark ID as resumed and register a new sub-agent that goes on for it, with its type, plan
+	c = l.command("resume ID", "Register a sub-agent that continues an interrupted one; print its id", `Mark ID as resumed and register a new sub-agent that continues it, with its type, plan
 and description. ID must be interrupted, or spawned with an owner that is dead or a
 timeout that is over; a completed or living one is ILLEGAL_TRANSITION, exit 4.`, 1, 1, func(ctx context.Context, args []string) (printer.Datum, error) {
 		st, err := flags.start(c)

@@ -38,7 +38,7 @@ a person's agent and its children (--for person), a child that knows only its ta
 		}
 		list, ok := sets[to]
 		if !ok {
-			return nil, fault.New(fault.Usage, "--for %.40q is nobody", to).WithHint("use person, alone, worker or bare")
+			return nil, fault.New(fault.Usage, "--for %.40q is not a kind of agent", to).WithHint("use person, alone, worker or bare")
 		}
 		if c.Flags().Changed("tools") {
 			list = strings.ReplaceAll(tools, ",", " ")

@@ -16,7 +16,7 @@ import (
 func recoverCommand(l *Line, f *trackFlags) *cobra.Command {
 	return l.command("recover", "Make the two files of the ledger sound; say what was done", `Make the two files sound. A missing agent-history.json is made from the template. One
 that cannot be read is kept as agent-history.json.corrupt-TIME and made again from a
-whole temporary file, else from summaries/*-SUMMARY.md. A pointer to nobody is
+whole temporary file, else from summaries/*-SUMMARY.md. A pointer to no entry is
 repaired. Every other command does the same first, when it meets damage.`, 0, 0, func(ctx context.Context, _ []string) (printer.Datum, error) {
 		folder, err := ledgerOf(l, f, l.Dir)
 		if err != nil {

@@ -104,7 +104,7 @@ func serverStatusCommand(e Env, l *Line) *cobra.Command {
 	})
 }
 
-// changeServer is a command that a person gives the background kernel.
+// changeServer makes a command that only a person may give the background kernel.
 func changeServer(e Env, l *Line, use, short, what string, do func(ctx context.Context, k BackgroundKernel, force bool) error) *cobra.Command {
 	var force bool
 	c := l.command(use, short, "", 0, 0, func(ctx context.Context, _ []string) (printer.Datum, error) {

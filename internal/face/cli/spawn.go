@@ -59,7 +59,7 @@ func spawnCommand(l *Line, f *trackFlags) *cobra.Command {
 	var c *cobra.Command
 	c = l.command("spawn --type T --plan NN --group TEXT", "Register a sub-agent that is about to start; print its id", `Register a sub-agent before it starts, and print its id. When this fails, do not start
 it. The id is drawn here (or given with --id); an id that is live is CONFLICT, exit 4.
-Without --owner-pid nobody can know that it died: then --timeout alone tells.`, 0, 0, func(ctx context.Context, _ []string) (printer.Datum, error) {
+Without --owner-pid its death goes unnoticed: then only --timeout ends it.`, 0, 0, func(ctx context.Context, _ []string) (printer.Datum, error) {
 		st, err := flags.start(c, "type", "plan", "group")
 		if err != nil {
 			return nil, err

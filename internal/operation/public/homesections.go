@@ -49,7 +49,7 @@ type HomeFacts struct {
 	Words   map[id.Agent]registry.Words
 	Changes map[id.Agent]HomeChange  // of those that have a worktree
 	Runs    map[id.Agent]HomeRun     // of the agents that runs work with
-	Asks    map[id.Agent]string      // what somebody is asked about, on one line
+	Asks    map[id.Agent]string      // what a person is asked about, on one line
 	Pinned  map[id.Agent]HomeSection // who stays in a group although its state is of another
 }
 
