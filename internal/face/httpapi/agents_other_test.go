@@ -20,11 +20,7 @@ import (
 // otherProcess says what this process is to be instead of a test.
 const otherProcess = "RAMET_HTTPAPI_TEST"
 
-type orders struct {
-	Home, DB, Replies string
-	URL, Token        string // of streams to read, instead
-	Count             int
-}
+type orders struct{ Home, DB, Replies string }
 
 // The test binary is also another process of the workspace: a kernel that runs until
 // its input ends.
@@ -51,9 +47,6 @@ func other(role string) error {
 	if err := json.Unmarshal([]byte(role), &o); err != nil {
 		return err
 	}
-	if o.URL != "" {
-		return drainMany(o)
-	}
 	ctx := context.Background()
 	s, err := sqlite.Open(ctx, o.DB, sqlite.Options{Cwd: "/"})
 	if err != nil {
@@ -76,15 +69,10 @@ func other(role string) error {
 	return s.Close()
 }
 
-// process starts another process on the floor.
+// process starts another process on the floor, and returns its first words.
 func (f *floor) process(t *testing.T, replies string) (owner string, kill func()) {
 	t.Helper()
-	return spawn(t, orders{Home: f.home, DB: f.db, Replies: replies})
-}
-
-// spawn starts another process and gives its first words.
-func spawn(t testing.TB, o orders) (said string, kill func()) {
-	t.Helper()
+	o := orders{Home: f.home, DB: f.db, Replies: replies}
 	role, err := json.Marshal(o)
 	if err != nil {
 		t.Fatal(err)
@@ -110,9 +98,9 @@ func spawn(t testing.TB, o orders) (said string, kill func()) {
 		in.Close()
 	}
 	t.Cleanup(kill)
-	said, err = bufio.NewReader(out).ReadString('\n')
+	owner, err = bufio.NewReader(out).ReadString('\n')
 	if err != nil {
-		t.Fatalf("the other process said %q: %v", said, err)
+		t.Fatalf("the other process said %q: %v", owner, err)
 	}
-	return strings.TrimSpace(said), kill
+	return strings.TrimSpace(owner), kill
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -66,17 +65,6 @@ func many(n int) []string {
 		files[i] = fmt.Sprintf("internal/package%d/deeper/some_file_%d.go", i%97, i)
 	}
 	return files
-}
-
-// Ten thousand files take 10 ms; an allocation for each of them would take longer.
-func BenchmarkFuzzyTenThousand(b *testing.B) {
-	files := many(10_000)
-	for b.Loop() {
-		FindFuzzy("packfile9", files)
-	}
-	if each := b.Elapsed() / time.Duration(b.N); each > 50*time.Millisecond {
-		b.Errorf("took %s", each)
-	}
 }
 
 func TestAllocationsDoNotGrowWithCandidates(t *testing.T) {

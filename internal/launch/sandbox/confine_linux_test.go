@@ -545,27 +545,3 @@ func TestWithoutUserNamespaces(t *testing.T) {
 		t.Errorf("%v\n%s\nwant %s", err, out, want)
 	}
 }
-
-func BenchmarkStart(b *testing.B) {
-	for name, box := range map[string]*Box{"contained": nil, "confined": {Write: []string{b.TempDir()}}} {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				cmd := Command{Args: []string{"/bin/true"}, Dir: "/", Confine: box}
-				p, err := Start(b.Context(), cmd)
-				if err != nil {
-					b.Fatal(err)
-				}
-				if _, err := p.Wait(); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-	b.Run("bare", func(b *testing.B) {
-		for b.Loop() {
-			if err := exec.Command("/bin/true").Run(); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-}

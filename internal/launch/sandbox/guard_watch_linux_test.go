@@ -417,41 +417,6 @@ func TestAnotherFileSystemIsCopiedTo(t *testing.T) {
 	}
 }
 
-func BenchmarkLook(b *testing.B) {
-	for _, files := range []int{1000, 100_000} {
-		dir := b.TempDir()
-		for i := range files {
-			at := filepath.Join(dir, fmt.Sprintf("p%d/d%d", i/1000, i/10%100))
-			if i%10 == 0 {
-				if err := os.MkdirAll(at, 0o755); err != nil {
-					b.Fatal(err)
-				}
-			}
-			if err := os.WriteFile(filepath.Join(at, fmt.Sprintf("file%d.go", i)), nil, 0o644); err != nil {
-				b.Fatal(err)
-			}
-		}
-		look := func(b *testing.B, x *index) {
-			if _, _, err := x.look(); err != nil {
-				b.Fatal(err)
-			}
-		}
-		b.Run(fmt.Sprintf("files=%d/first", files), func(b *testing.B) {
-			for b.Loop() {
-				look(b, &index{root: dir})
-			}
-		})
-		b.Run(fmt.Sprintf("files=%d/again", files), func(b *testing.B) {
-			x := &index{root: dir}
-			look(b, x)
-			x.top.each(func(f *folder) { f.recent = false })
-			for b.Loop() {
-				look(b, x)
-			}
-		})
-	}
-}
-
 func TestGitConfigurationIsReadOrRefused(t *testing.T) {
 	for _, c := range []struct {
 		text string

@@ -107,15 +107,3 @@ func TestARowTellsWhatIsKnown(t *testing.T) {
 		t.Errorf("all of it: %+v", got)
 	}
 }
-
-func BenchmarkTenThousandRows(b *testing.B) {
-	lines := []string{"zero - working"}
-	for i := range 9_999 {
-		lines = append(lines, fmt.Sprintf("a%d %s %s", i, map[bool]string{true: "zero", false: fmt.Sprintf("a%d", i/10)}[i < 10], []string{"idle", "working", "asks", "done"}[i%4]))
-	}
-	f := forest(lines...)
-	b.ResetTimer()
-	for b.Loop() {
-		public.MakeHome(f)
-	}
-}

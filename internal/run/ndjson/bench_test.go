@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"sync"
@@ -252,37 +251,4 @@ func parseAndHash(b *testing.B, data []byte) {
 			b.Fatal("hash")
 		}
 	}
-}
-
-// BenchmarkMemory: 1,000,000 events are verified, and a writer is opened on them,
-// within 200 MB.
-func BenchmarkMemory(b *testing.B) {
-	n := scaled(1000000)
-	path := bigLog(b, n)
-	debug.FreeOSMemory()
-	stop, peak := make(chan struct{}), make(chan uint64)
-	go func() {
-		var most uint64
-		for tick := time.NewTicker(5 * time.Millisecond); ; {
-			select {
-			case <-tick.C:
-				var m runtime.MemStats
-				runtime.ReadMemStats(&m)
-				most = max(most, m.HeapSys-m.HeapReleased+m.StackSys)
-			case <-stop:
-				peak <- most
-				return
-			}
-		}
-	}()
-	for range b.N {
-		replay(b, path, n)
-		w, err := OpenWriter(b.Context(), path)
-		if err != nil {
-			b.Fatal(err)
-		}
-		w.Close()
-	}
-	close(stop)
-	report(b, float64(<-peak)/1e6, "MB", 200)
 }

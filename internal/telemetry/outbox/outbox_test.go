@@ -520,14 +520,3 @@ func TestARecordOfAnotherRunIsNotChanged(t *testing.T) {
 		t.Errorf("%+v %v", r, err)
 	}
 }
-
-func BenchmarkPut(b *testing.B) {
-	s := newService(b)
-	s.answers(func(*http.Request, []byte) int { return 500 })
-	box := open(b, at(b), s.quick())
-	all := turns(1)
-	b.ResetTimer()
-	for b.Loop() {
-		box.PutMarked("run", 1, all...)
-	}
-}

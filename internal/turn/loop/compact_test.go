@@ -247,31 +247,6 @@ func TestGrowingCostsLittle(t *testing.T) {
 	}
 }
 
-func BenchmarkConversation(b *testing.B) {
-	book := newBook()
-	for range 2500 {
-		book.write(says(history.User, strings.Repeat("question\n", 10)), calls("", "a"), answers("a"), says(history.Assistant, strings.Repeat("answer\n", 20)))
-	}
-	whole, c := book.replay(b)
-	b.Run("New", func(b *testing.B) {
-		for b.Loop() {
-			if _, err := NewConversation(b.Context(), whole, book.Blob); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	b.Run("Messages", func(b *testing.B) {
-		for b.Loop() {
-			c.Messages()
-		}
-	})
-	b.Run("Fork", func(b *testing.B) {
-		for b.Loop() {
-			c.Fork(c.Last())
-		}
-	})
-}
-
 // Whatever the history, a compaction is one that the history accepts, and what
 // comes of it is a conversation that vendors accept.
 func TestAnyHistoryCanBeCompacted(t *testing.T) {

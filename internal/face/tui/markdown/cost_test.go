@@ -1,11 +1,9 @@
 package markdown
 
 import (
-	"fmt"
 	"os"
 	"strings"
 	"testing"
-	"time"
 )
 
 // hostile texts that make a careless reader quadratic, or worse.
@@ -81,20 +79,6 @@ func TestHostileTextsAreLinearWork(t *testing.T) {
 	}
 }
 
-// Seconds would be a fault that a model or a tool could cause.
-func BenchmarkHostile(b *testing.B) {
-	for name, src := range hostile(64 << 10) {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				Render(src, 80, Dark())
-			}
-			if each := b.Elapsed() / time.Duration(b.N); each > 5*time.Second {
-				b.Errorf("%s for 64 KB", each)
-			}
-		})
-	}
-}
-
 // What a delta costs does not grow with what was before it.
 func TestADeltaCostsTheSameEverywhere(t *testing.T) {
 	sample, err := os.ReadFile("testdata/answer.md")
@@ -123,38 +107,5 @@ func TestADeltaCostsTheSameEverywhere(t *testing.T) {
 		if small, large := cost(32<<10), cost(512<<10); large > 2*small+20 {
 			t.Errorf("%s: %.0f allocations after 32 KB, %.0f after 512 KB", name, small, large)
 		}
-	}
-}
-
-func BenchmarkStreamDelta(b *testing.B) {
-	sample, err := os.ReadFile("testdata/answer.md")
-	if err != nil {
-		b.Fatal(err)
-	}
-	for _, before := range []int{10 << 10, 1 << 20, 10 << 20} {
-		b.Run(fmt.Sprint(before>>10, "KB"), func(b *testing.B) {
-			s := NewStream(100, Dark())
-			s.Write(strings.Repeat(string(sample), before/len(sample)))
-			i := 0
-			for b.Loop() {
-				s.Write(string(sample[i : i+5]))
-				s.Lines()
-				if i += 5; i+5 > len(sample) {
-					i = 0
-				}
-			}
-		})
-	}
-}
-
-func BenchmarkRender(b *testing.B) {
-	sample, err := os.ReadFile("testdata/answer.md")
-	if err != nil {
-		b.Fatal(err)
-	}
-	src := strings.Repeat(string(sample), 20)
-	b.SetBytes(int64(len(src)))
-	for b.Loop() {
-		Render(src, 100, Dark())
 	}
 }
