@@ -2,9 +2,6 @@ package app_test
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -89,36 +86,4 @@ func TestAProgramsChoicesInAnEditor(t *testing.T) {
 	e.until(one, "mode careful, model big, effort high")
 	e.say(one, "/zap that")
 	e.until(one, "/zap did that")
-}
-
-func TestAProgramsChoicesOnTheTerminal(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	program, config := filepath.Join(w.home, "acpagent"), filepath.Join(w.home, ".config", "ramet")
-	for _, err := range []error{os.Symlink(self, program), os.MkdirAll(config, 0o700)} {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	w.write(filepath.Join(config, "config.toml"), "[driver.fake]\ncommand = \""+program+"\"\nasks = true\nbox = false\nmode = \"ask\"\n[driver.fake.env]\nACPAGENT_CAN = \"resume\"\nACPAGENT_STATE = \""+w.home+"\"\n")
-	w.ramet("exec", "--driver", "fake", "which")
-	screen := w.open(100, 30)
-	screen.see("fake: ask")
-	screen.say("/mode fake:careful")
-	screen.see("fake: careful")
-	screen.say("/model driver/fake/big")
-	screen.see(" driver/fake/big ·")
-	screen.say("/effort high")
-	screen.say("which")
-	screen.see("mode careful, model big, effort high")
-	screen.say("/zap that")
-	screen.see("/zap did that")
-	screen.leave()
-	if log := w.ramet("log", "0", "--own", "--json"); !slices.Contains(strings.FieldsFunc(log, func(r rune) bool { return r == '"' }), "/zap did that") {
-		t.Errorf("its history:\n%s", log)
-	}
 }

@@ -4,10 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -197,44 +195,6 @@ func TestATurnOnAFullDisk(t *testing.T) {
 	})
 }
 
-func TestTwoTurnsOfOneAgentAtOnce(t *testing.T) {
-	t.Parallel()
-	s := newStage(t, binary(t))
-	s.made(t)
-	model := s.script(t, `{"repeat": true, "steps": [{"text": "yes"}, {"call": "bash", "args": {"command": "true"}}], "when": "prompt"}`,
-		`{"repeat": true, "steps": [{"text": "done"}]}`)
-	const many = 8
-	outs := make([]outcome, many)
-	var all sync.WaitGroup
-	for i := range outs {
-		all.Go(func() {
-			outs[i] = s.ramet("exec", "--model", model, "--allow", "bash", fmt.Sprintf("prompt %d", i))
-		})
-	}
-	all.Wait()
-	entries, err := s.history("0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, out := range outs {
-		count := 0
-		for _, e := range entries {
-			if e.Kind == "user" && e.text() == fmt.Sprintf("prompt %d", i) {
-				count++
-			}
-		}
-		switch {
-		case out.code == 0 && out.stdout == "done\n" && count == 1:
-		default:
-			t.Errorf("turn %d: exit code %d, %d times in the history\n%s%s", i, out.code, count, out.stdout, out.stderr)
-		}
-	}
-	if err := answered(entries); err != nil {
-		t.Error(err)
-	}
-	s.must(t, "verify")
-}
-
 // stop is SIGSTOP, and returns when it has stopped.
 func (r *running) stop(t *testing.T) {
 	t.Helper()
@@ -275,45 +235,5 @@ func TestAKillThatAStoppedHolderDoesNotHear(t *testing.T) {
 		t.Errorf("these run: %v", left)
 	}
 	s.must(t, "kill", "boss")
-	s.must(t, "verify")
-}
-
-// A turn that waits in the inbox of another process goes down with it, and says so.
-func TestAWaitingTurnWhoseHolderDies(t *testing.T) {
-	t.Parallel()
-	s := newStage(t, binary(t))
-	path, _ := s.pipe(t)
-	model := s.script(t, `{"when": "first", "steps": [{"text": "half a "}, {"wait": "`+path+`"}]}`, `{"when": "second", "steps": [{"text": "mine"}]}`)
-	first := s.exec(t, "--model", model, "first")
-	first.need(t, "text", func(l seen) bool { return l.Type == "text_delta" })
-	sockets, err := filepath.Glob(filepath.Join(s.dir, "home", "*", "*", "*", "kernels", "*", "*.sock"))
-	if err != nil || len(sockets) != 1 {
-		t.Fatalf("%v: %v", sockets, err)
-	}
-	second := s.exec(t, "--model", model, "second")
-	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
-		// An accepted connection bears the name of the socket too.
-		all, err := os.ReadFile("/proc/net/unix")
-		if err != nil || strings.Count(string(all), filepath.Base(sockets[0])) > 1 {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatalf("the second does not ask the first:%s\n%s", second.told(), &second.stderr)
-		}
-	}
-	first.kill()
-	if !second.ends() {
-		t.Fatal("it waits for ever")
-	}
-	t.Logf("exit code %d: %s", second.cmd.ProcessState.ExitCode(), &second.stderr)
-	entries, err := s.history("0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ran := slices.ContainsFunc(entries, func(e entry) bool { return e.Kind == "user" && e.text() == "second" })
-	if ran != (second.cmd.ProcessState.ExitCode() == 0) {
-		t.Errorf("it ran: %t%s", ran, second.told())
-	}
-	s.must(t, "exec", "--model", s.script(t, `{"repeat": true, "steps": [{"text": "I am back."}]}`), "and now?")
 	s.must(t, "verify")
 }

@@ -97,22 +97,6 @@ func TestADeadHostsAgentsAreMendedUnasked(t *testing.T) {
 	b.ramet(0, "verify")
 }
 
-func TestMailOfAnotherHostWakes(t *testing.T) {
-	t.Parallel()
-	m := newTeam(t)
-	a, b := m.host("a"), m.host("b")
-	a.pulse = "" // nothing that looks now and then helps
-	k := a.begin("exec", "--json", "listen", "--model", m.script(`{"when": "listen", "steps": [{"call": "wait", "args": {"timeout": 3600, "agents": ["user"]}}]}`,
-		`{"when": "good news", "steps": [{"text": "I heard"}]}`))
-	zero, err := m.ws.Zero(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "it waits", func() bool { return strings.Contains(m.record(zero.ID), "wait") })
-	b.ramet(0, "send", "0", "good news")
-	k.ends(t, 0, "I heard")
-}
-
 func TestAKillReachesOtherHosts(t *testing.T) {
 	t.Parallel()
 	m := newTeam(t)

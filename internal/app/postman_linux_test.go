@@ -117,6 +117,16 @@ func (s *stage) noted(t *testing.T, run string, calls map[string]bool) bool {
 	return true
 }
 
+const calling = `name: calling
+description: some calls
+states: {DRAFTING: [do]}
+workers:
+  do:
+    each: "1..6"
+    prompt: 'say {{scope}}'
+    outputs: [{path: 'drafts/{scope}.txt', answer: true}]
+`
+
 // What waits for a service that is down goes there, by the next command that reaches it,
 // and into no other store, whatever runs meanwhile.
 func TestTelemetryThatWaitsKeepsItsDestination(t *testing.T) {

@@ -158,51 +158,6 @@ func (s *stage) logged(t *testing.T, runID string) map[string]bool {
 	return out
 }
 
-const calling = `name: calling
-description: some calls
-states: {DRAFTING: [do]}
-workers:
-  do:
-    each: "1..6"
-    prompt: 'say {{scope}}'
-    outputs: [{path: 'drafts/{scope}.txt', answer: true}]
-`
-
-// For each model call of a run there is one record with the same trace and span, also when
-// the run was killed in the middle and resumed.
-func TestEveryCallOfARunIsOneTelemetryRecord(t *testing.T) {
-	t.Parallel()
-	s := newStage(t, binary(t))
-	recipe := filepath.Join(s.dir, "calling.yaml")
-	if err := os.WriteFile(recipe, []byte(calling), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	model := s.script(t, `{"repeat": true, "steps": [{"text": "said"}]}`)
-
-	killed := s.command("run", "start", "--recipe", recipe, "--run-id", "killed", "--model", model, "--no-cache")
-	killed.Env = append(killed.Env, "RAMET_TEST_DIE_AFTER=20")
-	if err := killed.Run(); err == nil {
-		t.Fatal("it was not killed")
-	}
-	s.must(t, "run", "resume", "killed", "--no-cache")
-
-	web := s.serve(t)
-	want := s.logged(t, "killed")
-	if len(want) < 6 {
-		t.Fatalf("there were %d calls", len(want))
-	}
-	eventually(t, "the records of all calls", func() bool { return len(web.calls()) >= len(want) })
-	got := web.calls()
-	for call := range want {
-		if got[call] != 1 {
-			t.Errorf("call %s has %d records", call, got[call])
-		}
-	}
-	if len(got) != len(want) {
-		t.Errorf("%d records, %d calls", len(got), len(want))
-	}
-}
-
 // A turn of an agent outside runs is recorded too, whoever ran it, and the page's API shows
 // and drives agents.
 func TestAgentsOverHTTP(t *testing.T) {

@@ -1,11 +1,6 @@
 package app_test
 
 import (
-	"bytes"
-	"encoding/json"
-	"image"
-	"image/png"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -44,43 +39,6 @@ func TestAModelAsksAtTheTerminal(t *testing.T) {
 		}
 	}
 	w.ramet("verify")
-}
-
-// The same over HTTP.
-func TestAModelAsksOverHTTP(t *testing.T) {
-	t.Parallel()
-	s := newStage(t, binary(t))
-	model := s.script(t, `{"when": "begin", "steps": [{"call": "ask", "args": {"question": "Which database?", "choices": ["SQLite", "PostgreSQL"]}}]}`,
-		`{"when": "The user chose: PostgreSQL", "steps": [{"text": "so it is"}]}`)
-	server := s.serve(t)
-	turn := s.begin(t, s.command("exec", "--json", "--model", model, "0", "begin"))
-	turn.need(t, "a question", func(l seen) bool { return l.Type == "asking" && l.Text == "Which database?" })
-	var list struct {
-		Asks []struct {
-			ID, Subject, Tool string
-			Choices           []struct{ Choice, Text string }
-			Always            []string
-		}
-	}
-	if server.ask("GET", "/api/v1/permissions", "", &list); len(list.Asks) != 1 || list.Asks[0].Tool != "ask" || list.Asks[0].Subject != "Which database?" ||
-		len(list.Asks[0].Choices) != 4 || list.Asks[0].Choices[0].Choice != "no" || list.Asks[0].Choices[3].Text != "PostgreSQL" || len(list.Asks[0].Always) != 0 {
-		t.Fatalf("%+v", list)
-	}
-	for body, status := range map[string]int{`{"answer":"once"}`: 422, `{"answer":"project"}`: 422, `{"answer":"3"}`: 422, `{"answer":"0"}`: 422, `{"answer":"02"}`: 422, `{"answer":"because"}`: 422} {
-		var refused json.RawMessage
-		if got := server.tell("/api/v1/permissions/"+list.Asks[0].ID, body, &refused); got != status {
-			t.Errorf("%s: %d %s", body, got, refused)
-		}
-	}
-	var none json.RawMessage
-	if got := server.tell("/api/v1/permissions/"+list.Asks[0].ID, `{"answer":"2"}`, &none); got != 204 {
-		t.Fatal(got)
-	}
-	<-turn.over
-	if log := s.must(t, "log", "0"); !strings.Contains(log, "so it is") {
-		t.Error(log)
-	}
-	s.must(t, "verify")
 }
 
 // A command in the background of an agent at a terminal outlives its turn; another process's
@@ -130,32 +88,6 @@ func TestCommandsInTheBackgroundAtTheTerminal(t *testing.T) {
 	w.stopServer()
 	if !free("three.lock") {
 		t.Error("it outlived the background kernel")
-	}
-	w.ramet("verify")
-}
-
-// A file that is dropped on the terminal becomes a mention, and its picture goes along.
-func TestAPictureIsDroppedOnTheTerminal(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	var picture bytes.Buffer
-	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 8, 8))); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(w.project, "my shot.png")
-	if err := os.WriteFile(path, picture.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	w.script(`{"when": "", "steps": [{"text": "a grey square"}]}`)
-	x := w.open(160, 30)
-	x.see("[0]", "script/")
-	x.press("\x1b[200~'" + path + "'\x1b[201~")
-	x.see(`my shot.png"`)
-	x.say("what is it")
-	x.see("a grey square", "[image my shot.png, image/png", " idle ")
-	x.leave()
-	if log := w.ramet("log", "0", "--json"); !strings.Contains(log, `"type":"image"`) {
-		t.Error(log)
 	}
 	w.ramet("verify")
 }

@@ -2,8 +2,8 @@ package bench
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"ramet/internal/core/config"
-	"ramet/internal/core/registry"
 )
 
 // ms is what a command may use of the processors.
@@ -113,103 +112,20 @@ func (s *shell) median(title string) float64 {
 	return sorted[len(sorted)/2]
 }
 
-// commands measures every command, with the agent of a million messages as its
-// target where there is one. Each round is a new copy of the workspace.
+// commands measures commands of all kinds, with the agent of a million messages as their
+// target. Each round is a new copy of the workspace.
 func (l large) commands(b *testing.B) {
 	settle(b, l.place)
 	s := newShell(b)
-	whole := map[string]bool{}
-	everything := func(args ...string) {
-		title := "ramet " + strings.Join(args[:min(2, len(args))], " ")
-		whole[title] = true
-		s.run(b, title, 0, args...)
-	}
 	for b.Loop() {
 		s.load(b, l.place)
-		l.readers(b, s)
-		everything("verify")
-		everything("log", "many")
-		everything("export", "many")
-		everything("doctor")
-		everything("gc")
-		everything("backup", "copy.db")
-		check(b, os.Remove(filepath.Join(s.project, "copy.db")))
-		l.writers(b, s)
-		everything("redact", "many", l.last.String())
+		for _, line := range []string{"version", "ps", "ps --json", "checkpoint", "show many", "log many --limit 20", "mail many", "append many hello",
+			"fork many --name twin --prompt hello", "fork many --at ID", "rewind many --to ID", "send many hello", "kill lead-1 --cascade"} {
+			s.run(b, "ramet "+line, 0, strings.Fields(strings.ReplaceAll(line, "ID", l.last.String()))...)
+		}
 	}
 	for _, title := range s.order {
-		switch {
-		case whole[title]:
-			shown(b, "reads everything: `"+title+"`, CPU", "ms", s.median(title))
-		case title == "ramet version":
-			atMost(b, "`"+title+"`, CPU", "ms", s.median(title), versionCommand)
-		case title == "ramet ps --json":
-			atMost(b, "`"+title+"`, CPU", "ms", s.median(title), listCommand)
-		default:
-			atMost(b, "`"+title+"`, CPU", "ms", s.median(title), anyCommand)
-		}
+		limit := map[string]float64{"ramet version": versionCommand, "ramet ps --json": listCommand}[title]
+		atMost(b, "`"+title+"`, CPU", "ms", s.median(title), cmp.Or(limit, anyCommand))
 	}
-}
-
-func (l large) readers(b *testing.B, s *shell) {
-	for _, c := range []struct {
-		line string
-		exit int
-	}{
-		{line: "version"}, {line: "--help"}, {line: "config"}, {line: "key"},
-		{line: "ps"}, {line: "ps --json"}, {line: "ps --all"}, {line: "checkpoint"}, {line: "__complete show le"},
-		{line: "show many"}, {line: "show 0"}, {line: "show worker-0.0"}, {line: "show wroker-0.0", exit: 3},
-		{line: "log many --limit 20"}, {line: "log many --limit 20 --json"}, {line: "log many --own --limit 20"},
-		{line: "log many --ranges"}, {line: "log worker-0.0"}, {line: "log worker-0.0 --limit 20"}, {line: "mail many"},
-	} {
-		s.run(b, "ramet "+c.line, c.exit, strings.Fields(c.line)...)
-	}
-}
-
-func (l large) writers(b *testing.B, s *shell) {
-	at := l.last.String()
-	run := func(args ...string) string {
-		title := "ramet " + strings.Join(args, " ")
-		return s.run(b, strings.ReplaceAll(title, at, "ID"), 0, args...)
-	}
-	run("append", "many", "hello")
-	run("append", "0", "hello")
-	run("fork", "many")
-	run("fork", "many", "--name", "twin", "--prompt", "hello")
-	run("fork", "many", "--at", at)
-	run("show", "twin")
-	run("log", "twin", "--limit", "20")
-	run("append", "twin", "hello")
-	run("mark", "many", "here")
-	run("rewind", "many", "here")
-	run("rewind", "many", "--to", at)
-	run("log", "many", "--limit", "20", "--own")
-	run("send", "many", "hello")
-	run("send", "lead-0", "hello", "--from", "many")
-	run("mail", "many", "--unread")
-	run("read", "many")
-	run("read", "lead-0")
-	run("rename", "many", "several")
-	run("rename", "several", "many")
-	run("kill", "twin")
-	run("kill", "lead-0")
-	run("kill", "lead-1", "--cascade")
-	run("clear", "many")
-	run("kill", "many")
-	s.run(b, "ramet ps, with orphans", 0, "ps")
-
-	// Half of the agents dead, some of the others orphans.
-	db := l.reopen(b, s.db(b))
-	for i := range max(1, scaled(10_000)/100/2) {
-		a, ok, err := db.Named(b.Context(), fmt.Sprintf("lead-%d", 2+i))
-		check(b, err)
-		if ok {
-			must[registry.Killed](b)(db.Kill(b.Context(), registry.Kill{Agent: a.ID, Cascade: true, Reason: "killed"}))
-		}
-	}
-	check(b, db.Close())
-	s.run(b, "ramet ps, half of them dead", 0, "ps")
-	s.run(b, "ramet ps --all, half of them dead", 0, "ps", "--all")
-	s.run(b, "ramet checkpoint, half of them dead", 0, "checkpoint")
-	s.run(b, "ramet show many, dead", 0, "show", "many")
 }
