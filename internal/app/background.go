@@ -118,6 +118,11 @@ func (b *background) ensure(ctx context.Context) error {
 		return err
 	}
 	conn.Close()
+	return b.checkVersion(ctx)
+}
+
+// checkVersion returns CONFLICT if the kernel that runs is of another version, NOT_FOUND if none runs.
+func (b *background) checkVersion(ctx context.Context) error {
 	now, err := b.Status(ctx)
 	if err != nil {
 		return err
@@ -151,6 +156,18 @@ func carryElsewhere(ctx context.Context, l *cli.Line, args []string, start bool)
 		return b.carry(ctx, l, args, true)
 	}
 	return exit, ran, err
+}
+
+// Agree implements cli.BackgroundKernel.
+func (b *background) Agree(ctx context.Context, l *cli.Line) error {
+	err := b.checkVersion(ctx)
+	switch {
+	case fault.Is(err, fault.NotFound):
+		return nil
+	case fault.Is(err, fault.Conflict) && b.mayRestart(ctx, l, err):
+		return b.Stop(ctx, false)
+	}
+	return err
 }
 
 // mayRestart asks the user whether a kernel of another version is to be restarted. One with agents at work is not.
@@ -208,9 +225,9 @@ func (b *background) carry(ctx context.Context, l *cli.Line, args []string, star
 	return exit, true, err
 }
 
-// open opens the workspace of a session in the kernel, which it starts if none runs, and returns its key.
-func (b *background) open(ctx context.Context, s *session.Session) (string, error) {
-	if err := b.ensure(ctx); err != nil {
+// open opens the workspace of a session in the kernel and returns its key. start is ensure or checkVersion.
+func (b *background) open(ctx context.Context, s *session.Session, start func(context.Context) error) (string, error) {
+	if err := start(ctx); err != nil {
 		return "", err
 	}
 	in, err := cli.NameWorkspace(s)
@@ -265,10 +282,16 @@ func connectTerminal(ctx context.Context, s *session.Session) (tui.Workspace, er
 	if err != nil {
 		return nil, err
 	}
+	start := b.ensure
 	return tui.Connect(ctx, tui.RemoteOptions{
 		Client: b.http,
 		Open: func(ctx context.Context) (string, error) {
-			key, err := b.open(ctx, s)
+			key, err := b.open(ctx, s, start)
+			if err == nil {
+				start = b.ensure
+			} else if control.IsCrashLoop(err) {
+				start = b.checkVersion // a person starts it again
+			}
 			return "http://kernel/terminal/" + key + "/", err
 		},
 		Environment: session.ClientEnvironment(s),

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/operation/control"
 )
 
 // detached is the variable that tells a process that it works in the background
@@ -29,16 +30,13 @@ func detach(args []string, stdio Stdio) func(context.Context) (int, error) {
 		fail := func(err error) (int, error) {
 			return 0, fault.New(fault.Failed, "go on in the background: %w", err)
 		}
-		self, err := os.Executable()
-		if err != nil {
-			return fail(err)
-		}
 		answer, give, err := os.Pipe()
 		if err != nil {
 			return fail(err)
 		}
 		defer answer.Close()
-		c := exec.Command(self, args...)
+		c := exec.Command(control.OwnProgram(), args...)
+		c.Args[0] = "ramet" // for ps
 		c.Stdin, c.Stdout, c.Stderr = stdio.In, stdio.Out, stdio.Err
 		c.Env = append(os.Environ(), detached+"="+strconv.Itoa(answerFD))
 		c.ExtraFiles = []*os.File{give}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -48,6 +49,7 @@ type host struct {
 	workspaces map[string]*hostedWorkspace // by key
 	commands   int                         // of clients that are being carried out
 	idleSince  time.Time
+	failed     bool // a workspace was closed because its disk failed
 }
 
 // hostedWorkspace is a workspace that is open, or being opened.
@@ -63,7 +65,8 @@ type hostedWorkspace struct {
 	preparing sync.Mutex
 	project   atomic.Pointer[httpapi.Project] // answers HTTP; nil: nothing asked yet
 
-	clients int // guarded by host.mu
+	clients int   // guarded by host.mu
+	failed  error // why it was closed for good; guarded by host.mu
 }
 
 // runHost runs the background kernel until ctx ends, a client stops it, or it was idle for long enough.
@@ -214,7 +217,9 @@ func (h *host) open(ctx context.Context, in cli.OpenRequest) (*hostedWorkspace, 
 	h.mu.Unlock()
 	select {
 	case <-one.opened:
-		return one, one.err
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		return one, cmp.Or(one.err, one.failed)
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -267,6 +272,21 @@ func (h *host) find(key string) *hostedWorkspace {
 	default:
 		return nil
 	}
+}
+
+// closeFailed closes a workspace for good if a sync of its disk failed: its turns end, and no client can open it. The next
+// kernel opens its database anew, and so reads what the disk has.
+func (h *host) closeFailed(one *hostedWorkspace) (closed bool) {
+	err := one.Workspace.Store.Failed()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err == nil || one.failed != nil {
+		return err != nil
+	}
+	one.failed, h.failed = err, true
+	h.o.Note(fmt.Sprintf("closes the workspace of %s for good: %v", one.Workspace.Place.Project, err))
+	go one.Workspace.Kernel.Stop()
+	return true
 }
 
 // attend counts a request of a client; the result ends it.
@@ -330,7 +350,9 @@ func (h *host) describe(one *hostedWorkspace) public.HeldWorkspace {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	out.Clients = one.clients
+	if out.Clients = one.clients; one.failed != nil {
+		out.Failed = one.failed.Error()
+	}
 	return out
 }
 
@@ -391,13 +413,15 @@ func (h *host) watchIdle() {
 		}
 		kept := false
 		for _, one := range h.all() {
-			kept = kept || h.describe(one).Keeps() != ""
+			kept = !h.closeFailed(one) && h.describe(one).Keeps() != "" || kept
 		}
 		h.mu.Lock()
 		kept = kept || h.commands > 0
-		switch now := time.Now(); {
+		switch now := time.Now().Round(0); { // the time in which the machine sleeps counts
 		case kept:
 			h.idleSince = time.Time{}
+		case h.failed:
+			h.end(errors.New("it closed a workspace for good, and nothing else keeps it"))
 		case h.idleSince.IsZero():
 			h.idleSince = now
 		case h.o.Idle > 0 && now.Sub(h.idleSince) >= h.o.Idle:

@@ -4,25 +4,22 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"os"
 	"os/exec"
 	"strings"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/operation/control"
 	"ramet/internal/operation/public"
 )
 
 // again carries out another command line of ramet in a process of its own, which may go on
 // in the background, and gives what it prints. Its error is the one that the process told.
 func again(ctx context.Context, dir string, args ...string) (string, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return "", fault.New(fault.Failed, "start ramet: %w", err)
-	}
 	var out, told bytes.Buffer
-	c := exec.CommandContext(ctx, self, args...)
+	c := exec.CommandContext(ctx, control.OwnProgram(), args...)
+	c.Args[0] = "ramet" // for ps
 	c.Dir, c.Stdout, c.Stderr = dir, &out, &told
-	err = c.Run()
+	err := c.Run()
 	if err == nil {
 		return strings.TrimSpace(out.String()), nil
 	}

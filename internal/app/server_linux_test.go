@@ -1,17 +1,24 @@
 package app_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
+	"ramet/internal/operation/control"
 	"ramet/internal/operation/public"
+	"ramet/internal/testkit/probe"
 )
 
 // server asks the background kernel what it does.
@@ -73,6 +80,25 @@ func TestATerminalOutlivesItsKernel(t *testing.T) {
 	if second := w.server().PID; second == first || second == 0 {
 		t.Errorf("process %d follows %d", second, first)
 	}
+}
+
+// A terminal whose kernel keeps dying says so, and no longer starts it. It connects to one that its user starts.
+func TestATerminalStopsStartingAKernelThatDies(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	x := w.open(130, 24)
+	x.see("[0]")
+	for range 3 {
+		eventually(t, "a kernel has a client", func() bool { now := w.server(); return len(now.Workspaces) == 1 && now.Workspaces[0].Clients > 0 })
+		w.killServer()
+	}
+	x.see("keeps dying: it died 3 times within a minute", "server.log")
+	if w.server().Running {
+		t.Error("it was started again")
+	}
+	w.ramet("server", "restart")
+	x.see("connected to the background kernel again")
+	x.leave()
 }
 
 // Twenty commands at once start one kernel. It refuses to stop while an agent works, and leaves nothing when it ends.
@@ -152,5 +178,117 @@ func TestKeysComeFromTheClient(t *testing.T) {
 	}
 	x := w.open(90, 24)
 	x.see("[0]", "openai/")
+	x.leave()
+}
+
+// in returns the world as it is in another project of the same home.
+func (w *world) in(project string) *world {
+	w.t.Helper()
+	other := *w
+	other.project = filepath.Join(filepath.Dir(w.project), project)
+	if err := os.MkdirAll(filepath.Join(other.project, ".ramet"), 0o700); err != nil {
+		w.t.Fatal(err)
+	}
+	return &other
+}
+
+// A sync of the disk that fails closes a workspace for good, even if the next one would succeed. Others are not
+// disturbed; when nothing keeps them, the kernel ends, and the next one opens the workspace again.
+func TestAFailedSyncClosesTheWorkspace(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	other := w.in("other")
+	w.ramet("append", "0", "hello")
+	other.ramet("append", "0", "hello")
+	cmd := exec.Command(w.exe, "server", "run")
+	cmd.Env = append(slices.Clone(w.env), probe.FailAt+"=wal/sync:5=EIO")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "it runs", func() bool { return w.server().Running })
+	x := other.open(90, 24)
+	x.see("[0]")
+	unsynced := func() (written int) {
+		t.Helper()
+		for range 10 {
+			cmd := exec.Command(w.exe, "append", "0", "more")
+			cmd.Dir, cmd.Env = w.project, w.env
+			if out, err := cmd.CombinedOutput(); err != nil {
+				if !strings.Contains(string(out), "error[STORAGE_IO]") || !strings.Contains(string(out), "did not confirm a write") {
+					t.Errorf("%s", out)
+				}
+				break
+			}
+			written++
+		}
+		return written
+	}
+	before := unsynced()
+	if again := unsynced(); again > 0 || before == 10 {
+		t.Fatalf("%d were written, and %d after the failure", before, again)
+	}
+	eventually(t, "it is closed", func() bool {
+		return slices.ContainsFunc(w.server().Workspaces, func(one public.HeldWorkspace) bool { return one.Failed != "" })
+	})
+	x.say("hello")
+	x.see("[offline model]", " idle ")
+	x.leave()
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("the kernel ends with %v", err)
+	}
+	w.ramet("append", "0", "more")
+	w.ramet("verify")
+}
+
+// A kernel of another version keeps its databases as they are: clients are refused, and nothing is migrated. At a terminal
+// an idle one is restarted.
+func TestAKernelOfAnotherVersionIsRestartedOrLeft(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	place, err := control.FindPlace(func(name string) string {
+		for _, pair := range w.env {
+			if value, ok := strings.CutPrefix(pair, name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	}, filepath.Join(w.home, "ramet"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kernel, err := place.Hold()
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /status", func(out http.ResponseWriter, _ *http.Request) {
+		io.WriteString(out, `{"output": {"running": true, "version": "0.0.9", "workspaces": []}}`)
+	})
+	mux.HandleFunc("POST /stop", func(out http.ResponseWriter, _ *http.Request) {
+		io.WriteString(out, `{}`)
+		time.AfterFunc(time.Millisecond, func() { kernel.Lived(); kernel.Close() })
+	})
+	go http.Serve(kernel.Acceptor(), mux)
+
+	old, err := os.ReadFile(filepath.Join(upgraded, "ramet.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := filepath.Join(w.home, "old.db")
+	w.write(db, string(old))
+	for _, args := range [][]string{{"exec", "--no-tools", "hello", "--db", db}, {"server", "start"}, {"web"}} {
+		cmd := exec.Command(w.exe, args...)
+		cmd.Dir, cmd.Env = w.project, w.env
+		if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "error[CONFLICT]: the background kernel is version 0.0.9") {
+			t.Errorf("%q: %v %s", args, err, out)
+		}
+	}
+	if now, err := os.ReadFile(db); err != nil || !bytes.Equal(now, old) {
+		t.Errorf("the database was changed: %v", err)
+	}
+	x := w.open(130, 24, "--db", db)
+	x.see("version 0.0.9", "restart it? [y/N]")
+	x.press("y", enter)
+	x.see("[0]")
 	x.leave()
 }

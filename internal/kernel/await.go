@@ -20,6 +20,7 @@ const lookAgain = 5 * time.Second
 // await blocks until what is waited for has come, or nobody is left from whom it could.
 func (p *agentProcess) await(ctx context.Context, w acts.Wait) (acts.Waited, error) {
 	k := p.kernel
+	until := time.Now().Add(w.Timeout).Round(0) // the time in which the machine sleeps counts
 	late := time.NewTimer(w.Timeout)
 	defer late.Stop()
 	again := time.NewTicker(lookAgain)
@@ -50,12 +51,15 @@ func (p *agentProcess) await(ctx context.Context, w acts.Wait) (acts.Waited, err
 		switch out := (acts.Waited{Came: came, Working: working}); {
 		case came && !w.All, len(working) == 0:
 			return out, nil
+		case time.Now().After(until):
+			out.Late = true
+			return out, nil
 		}
 		select {
 		case <-p.mail:
 		case <-again.C:
 		case <-late.C:
-			return acts.Waited{Came: came, Working: working, Late: true}, nil
+			until = time.Time{}
 		case <-ctx.Done():
 			return acts.Waited{}, llm.Ended(ctx)
 		}

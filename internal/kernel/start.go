@@ -22,7 +22,7 @@ func Start(ctx context.Context, o Options) (*Kernel, error) {
 		o.Pulse = o.Lease / 3
 	}
 	if o.Now == nil {
-		o.Now = time.Now
+		o.Now = func() time.Time { return time.Now().Round(0) } // the time in which the machine sleeps counts
 	}
 	if o.Wake == "" {
 		o.Wake = WakeFamily

@@ -15,6 +15,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"ramet/internal/base/fault"
@@ -99,6 +100,7 @@ type Store struct {
 type core struct {
 	reader
 	writer *sql.DB
+	failed atomic.Pointer[fault.Error]
 	close  func() error
 }
 
@@ -120,12 +122,29 @@ func (s *Store) Close() error {
 	return s.close()
 }
 
-// write runs fn in one transaction and commits it.
-func (s *core) write(ctx context.Context, verb string, fn func(Tx) error) error {
-	if err := database.Repeat(ctx, func() error { return s.once(ctx, fn) }); err != nil {
-		return s.fail(verb, err)
+// Failed returns why nothing is written any more: a sync of the disk failed. It is nil for a store that works.
+func (s *core) Failed() error {
+	if err := s.failed.Load(); err != nil {
+		return err
 	}
 	return nil
+}
+
+// write runs fn in one transaction and commits it.
+func (s *core) write(ctx context.Context, verb string, fn func(Tx) error) error {
+	if err := s.Failed(); err != nil {
+		return err
+	}
+	err := database.Repeat(ctx, func() error { return s.once(ctx, fn) })
+	if err == nil {
+		return nil
+	}
+	unsynced := database.IsUnsynced(err)
+	err = s.fail(verb, err)
+	if f, ok := fault.Of(err); ok && unsynced {
+		s.failed.Store(f)
+	}
+	return err
 }
 
 // seekOutcome adds to an unknown outcome what to look for: it was done if that

@@ -54,6 +54,9 @@ func Run(ctx context.Context, args []string, e Env) int {
 			return e.Servers.Elsewhere(ctx, l, args, start)
 		}
 	}
+	if e.Servers.Background != nil {
+		l.background = func() (BackgroundKernel, error) { return e.Servers.Background(l.Session) }
+	}
 	root := newRoot(e, l, args)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
@@ -112,6 +115,14 @@ Where standard input or output is no terminal, ramet alone prints this help.
 The workspace is that of the project you stand in; --db, RAMET_DB and
 --workspace choose another. "ramet help exit-codes" lists the exit codes.`
 
+// openScreen opens the terminal.
+func openScreen(ctx context.Context, e Env, l *Line) error {
+	if err := l.agreeOnVersion(ctx); err != nil {
+		return err
+	}
+	return e.Screen(ctx, l.Session, within(e, l))
+}
+
 // newRoot has the commands that a command line may mean; without one, all.
 func newRoot(e Env, l *Line, args []string) *cobra.Command {
 	version := false
@@ -130,7 +141,7 @@ func newRoot(e Env, l *Line, args []string) *cobra.Command {
 			if e.Screen == nil || l.JSON {
 				return c.Help()
 			}
-			return e.Screen(c.Context(), l.Session, within(e, l))
+			return openScreen(c.Context(), e, l)
 		},
 	}
 	root.SetIn(e.Stdin)

@@ -41,6 +41,19 @@ func (l *Line) carryElsewhere(c *cobra.Command) error {
 	return err
 }
 
+// agreeOnVersion returns CONFLICT if the background kernel that runs is of another version: it may hold what this process
+// would change. At a terminal it offers to restart a kernel that is idle.
+func (l *Line) agreeOnVersion(ctx context.Context) error {
+	if l.background == nil {
+		return nil
+	}
+	k, err := l.background()
+	if err != nil {
+		return nil // none can run; whatever needs one reports why
+	}
+	return k.Agree(ctx, l)
+}
+
 // usesKernel reports whether a command is carried out in the background kernel if one runs, and whether it starts one.
 func usesKernel(c *cobra.Command) (uses, starts bool) {
 	switch name := strings.TrimPrefix(c.CommandPath(), "ramet "); name {

@@ -54,6 +54,8 @@ type Line struct {
 	OpenRuns func() (*operation.Runs, error) // set by the commands of runs
 	// elsewhere carries out the command line in the background kernel; nil: this is not to be done.
 	elsewhere func(ctx context.Context, start bool) (exit int, ran bool, err error)
+	// background finds the background kernel; nil: there can be none.
+	background func() (BackgroundKernel, error)
 }
 
 // Find opens the workspace and finds an agent in it.

@@ -67,7 +67,8 @@ func openThere(ctx context.Context, e Env, l *Line, p public.Project) error {
 	sys := e.System
 	sys.Dir = p.Folder
 	there := newLine(e, session.New(sys, session.Choice{Home: l.Choice.Home}))
-	err := e.Screen(ctx, there.Session, within(e, there))
+	there.background = l.background
+	err := openScreen(ctx, e, there)
 	if cerr := there.Close(); err == nil {
 		err = cerr
 	}

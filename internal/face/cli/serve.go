@@ -128,6 +128,9 @@ func (l *Line) servePage(ctx context.Context, p ServerPorts, in ServeRequest, re
 		in.DB = place.DB
 	}
 	in.Environment = session.ClientEnvironment(l.Session)
+	if err := l.agreeOnVersion(ctx); err != nil {
+		return err
+	}
 	k, err := p.Background(l.Session)
 	if err != nil {
 		return err

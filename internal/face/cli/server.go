@@ -26,6 +26,9 @@ type BackgroundKernel interface {
 	Status(ctx context.Context) (public.BackgroundKernel, error)
 	// ListAgents lists the agents of the projects that it holds. NOT_FOUND: none runs.
 	ListAgents(ctx context.Context, in operation.PsInput) ([]ProjectAgents, error)
+	// Agree returns CONFLICT if the one that runs is of another version. At a terminal it offers to restart one that is
+	// idle.
+	Agree(ctx context.Context, l *Line) error
 	// Start starts one, unless it runs.
 	Start(ctx context.Context) error
 	// Stop ends it, and returns when nothing of it runs. CONFLICT: agents work, and force is not set.
@@ -230,10 +233,12 @@ func (d serverStatus) Text(w *printer.Writer) {
 	w.Line("The background kernel runs: version %s, process %d, since %s.", d.Version, d.PID, d.StartedAt.Local().Format(time.DateTime))
 	for _, one := range d.Workspaces {
 		state := one.Keeps()
-		if one.Working > 0 {
+		switch {
+		case one.Failed != "":
+			state = "closed, because " + one.Failed
+		case one.Working > 0:
 			state = text.Count(one.Working, "agent") + " at work"
-		}
-		if state == "" {
+		case state == "":
 			state = "idle"
 		}
 		w.Line("  %s: %s", one.Folder, state)

@@ -12,6 +12,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/text"
+	"ramet/internal/store/database"
 )
 
 // UnknownCommand refuses what is no command below c, and says which one was
@@ -109,6 +110,7 @@ func (l *Line) Prepare(c *cobra.Command, args []string) error {
 			return err
 		}
 	}
+	c.SetContext(database.CheckUpgrades(c.Context(), l.agreeOnVersion))
 	return l.carryElsewhere(c)
 }
 

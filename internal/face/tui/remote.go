@@ -249,14 +249,16 @@ func (r *Remote) readEvents(ctx context.Context, yield func(loop.Event) bool) (m
 
 // reconnect tries until it is connected. false: the caller wants no more.
 func (r *Remote) reconnect(ctx context.Context, yield func(loop.Event) bool) bool {
+	last := ""
 	for pause := 50 * time.Millisecond; ctx.Err() == nil; pause = min(2*pause, 2*time.Second) {
 		err := r.connect(ctx)
 		if err == nil {
 			return yield(loop.Event{Type: loop.Note, Text: "connected to the background kernel again"}) && yield(loop.Event{Type: loop.Became})
 		}
-		if !yield(loop.Event{Type: loop.Note, Text: err.Error()}) {
+		if text := err.Error(); text != last && !yield(loop.Event{Type: loop.Note, Text: text}) {
 			return false
 		}
+		last = err.Error()
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():

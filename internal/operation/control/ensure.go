@@ -3,9 +3,11 @@ package control
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -129,4 +131,20 @@ func (p Place) readLog(before os.FileInfo) string {
 		lines[i] = text.Line(line, maxLineWidth)
 	}
 	return strings.Join(lines, "\n")
+}
+
+// OwnProgram returns a path of this program. On Linux it leads to the running one even if its file was
+// replaced, and also works for systemd-run as long as this process waits.
+func OwnProgram() string {
+	if runtime.GOOS == "linux" {
+		path := fmt.Sprintf("/proc/%d/exe", os.Getpid())
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+	}
+	path, err := os.Executable()
+	if err != nil {
+		return os.Args[0]
+	}
+	return path
 }

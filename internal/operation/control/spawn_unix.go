@@ -9,7 +9,6 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,7 +41,7 @@ func (p Place) spawn(ctx context.Context, start Start) (*child, error) {
 	}
 	defer give.Close()
 	keepDescriptors()
-	args := append([]string{ownProgram()}, start.Args...)
+	args := append([]string{OwnProgram()}, start.Args...)
 	run, _ := CheckLogout(ctx, lookUp(start.Env))
 	scoped := run != "" && !start.plain
 	if scoped {
@@ -87,21 +86,6 @@ func keepDescriptors() {
 			syscall.CloseOnExec(fd)
 		}
 	}
-}
-
-// ownProgram returns a path of this program. On Linux it leads to the running one even if its file was
-// replaced, and also works for systemd-run as long as this process waits.
-func ownProgram() string {
-	if runtime.GOOS == "linux" {
-		if path := fmt.Sprintf("/proc/%d/exe", os.Getpid()); isFile(path) {
-			return path
-		}
-	}
-	path, err := os.Executable()
-	if err != nil {
-		return os.Args[0]
-	}
-	return path
 }
 
 var readyOnce sync.Once

@@ -20,11 +20,12 @@ type HeldWorkspace struct {
 	Key       string `json:"key"`
 	Name      string `json:"name"`
 	Folder    string `json:"folder"`
-	Working   int    `json:"working"`   // agents in a turn
-	Commands  int    `json:"commands"`  // agents that left commands running
-	Questions int    `json:"questions"` // that wait for an answer
-	Clients   int    `json:"clients"`   // that watch what happens
-	Served    int    `json:"served"`    // requests of "ramet serve"
+	Working   int    `json:"working"`          // agents in a turn
+	Commands  int    `json:"commands"`         // agents that left commands running
+	Questions int    `json:"questions"`        // that wait for an answer
+	Clients   int    `json:"clients"`          // that watch what happens
+	Served    int    `json:"served"`           // requests of "ramet serve"
+	Failed    string `json:"failed,omitempty"` // why it was closed for good
 }
 
 // Keeps returns why the workspace keeps the kernel from ending; empty: it does not.

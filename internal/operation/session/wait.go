@@ -34,19 +34,20 @@ func (w Turns) Wait(ctx context.Context, x Wait, most time.Duration) (Waited, er
 			return Waited{}, err
 		}
 	}
+	until := time.Now().Add(most).Round(0) // the time in which the machine sleeps counts
 	late := time.NewTimer(most)
 	defer late.Stop()
 	tick := time.NewTicker(followEvery)
 	defer tick.Stop()
 	for {
 		out, err := w.waited(ctx, x)
-		if err != nil || out.Over {
+		if err != nil || out.Over || time.Now().After(until) {
 			return out, err
 		}
 		select {
 		case <-tick.C:
 		case <-late.C:
-			return w.waited(ctx, x)
+			until = time.Time{}
 		case <-ctx.Done():
 			return out, llm.Ended(ctx)
 		}

@@ -79,11 +79,21 @@ func SQLiteFault(path string, err error) error {
 	case lib.SQLITE_PERM:
 		return f(fault.StorageReadOnly, "the database cannot be opened").WithHint("check the owner and mode of the file and its folder")
 	case lib.SQLITE_IOERR:
+		if IsUnsynced(e) {
+			return f(fault.StorageIO, "the disk did not confirm a write").WithHint("nothing more is written until ramet opens the database again; check the disk first, then run `ramet verify`")
+		}
 		return f(fault.StorageIO, "reading or writing failed").WithHint("check the disk")
 	case lib.SQLITE_CONSTRAINT:
 		return f(fault.Conflict, "the database refused the change")
 	}
 	return err
+}
+
+// IsUnsynced reports whether a sync of a file or its folder failed. What the system held in memory may be lost then,
+// even if the next sync succeeds.
+func IsUnsynced(err error) bool {
+	e, ok := errors.AsType[*driver.Error](err)
+	return ok && (e.Code() == lib.SQLITE_IOERR_FSYNC || e.Code() == lib.SQLITE_IOERR_DIR_FSYNC)
 }
 
 // findCrowding finds out whether a file could not be opened because too many are: SQLite

@@ -83,7 +83,11 @@ func (f File) peek(ctx context.Context, mode string) (int, error) {
 // Migrate makes the tables that are missing, and what belongs to them (also; nil: nothing),
 // in one transaction. db begins transactions that write (_txlock=immediate).
 func (f File) Migrate(ctx context.Context, db *sql.DB, also func(*sql.Tx) error) error {
-	if version, err := f.Version(ctx, db); err != nil || version == len(f.Steps) {
+	version, err := f.Version(ctx, db)
+	if err != nil || version == len(f.Steps) {
+		return err
+	}
+	if err := mayUpgrade(ctx, version); err != nil {
 		return err
 	}
 	return inTx(ctx, db, func(tx *sql.Tx) error {
@@ -92,6 +96,21 @@ func (f File) Migrate(ctx context.Context, db *sql.DB, also func(*sql.Tx) error)
 		}
 		return also(tx)
 	})
+}
+
+type upgrading struct{}
+
+// CheckUpgrades lets check refuse to change tables that an older program made, with this context.
+func CheckUpgrades(ctx context.Context, check func(context.Context) error) context.Context {
+	return context.WithValue(ctx, upgrading{}, check)
+}
+
+func mayUpgrade(ctx context.Context, version int) error {
+	check, _ := ctx.Value(upgrading{}).(func(context.Context) error)
+	if version == 0 || check == nil {
+		return nil
+	}
+	return check(ctx)
 }
 
 // Build makes the tables that are missing and marks the file as ours. It looks at the
@@ -142,7 +161,11 @@ func (t Tables) marker() string { return pgx.Identifier{t.Schema, t.Marker}.Sani
 // nil: nothing), in one transaction. It needs no right to make them where they exist. The
 // connections of db look into the schema first (search_path).
 func (t Tables) Migrate(ctx context.Context, db *sql.DB, also func(*sql.Tx) error) error {
-	if version, err := t.Version(ctx, db); err != nil || version == len(t.Steps) {
+	version, err := t.Version(ctx, db)
+	if err != nil || version == len(t.Steps) {
+		return err
+	}
+	if err := mayUpgrade(ctx, version); err != nil {
 		return err
 	}
 	ctx = Unhurried(ctx) // a step may rewrite all there is
