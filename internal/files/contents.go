@@ -194,34 +194,53 @@ func missing(h chain.Hash) error {
 	return fault.New(fault.NotFound, "the content %.12s was not kept, or is kept no more", h)
 }
 
-func (s *Contents) read(ctx context.Context, p place, repo string) ([]byte, error) {
+// payload reads what a pack holds of an object.
+func (s *Contents) payload(p place) ([]byte, error) {
 	path := filepath.Join(s.PackDir(), p.pack)
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, durable.Failure("read", path, err)
 	}
 	defer f.Close()
 	payload := make([]byte, p.length)
 	if _, err := f.ReadAt(payload, p.offset); err != nil {
 		return nil, durable.Failure("read", path, err)
 	}
-	if p.form == inGit {
-		content, err := s.git(ctx, repo, hex.EncodeToString(payload))
-		if err != nil {
-			return nil, fault.New(fault.NotFound, "git has %x no more, which was a file: %w", payload, err)
-		}
-		return content, nil
+	return payload, nil
+}
+
+// unpacked reads an object that a pack holds: its content, or a delta of it.
+func (s *Contents) unpacked(p place) ([]byte, error) {
+	payload, err := s.payload(p)
+	if err != nil {
+		return nil, err
 	}
 	content, err := unpacker().DecodeAll(payload, make([]byte, 0, min(p.size, 64<<20)))
 	if err != nil {
-		return nil, fault.New(fault.StorageCorrupt, "unpack from %s: %w", path, err)
+		return nil, fault.New(fault.StorageCorrupt, "unpack from %s: %w", filepath.Join(s.PackDir(), p.pack), err)
 	}
-	if p.form == zipped {
+	return content, nil
+}
+
+func (s *Contents) read(ctx context.Context, p place, repo string) ([]byte, error) {
+	if p.form == inGit {
+		oid, err := s.payload(p)
+		if err != nil {
+			return nil, err
+		}
+		content, err := s.git(ctx, repo, hex.EncodeToString(oid))
+		if err != nil {
+			return nil, fault.New(fault.NotFound, "git has %x no more, which was a file: %w", oid, err)
+		}
 		return content, nil
+	}
+	content, err := s.unpacked(p)
+	if err != nil || p.form == zipped {
+		return content, err
 	}
 	h, ok := DeltaBase(content)
 	if !ok {
-		return nil, fault.New(fault.StorageCorrupt, "a folder in %s cannot be read", path)
+		return nil, fault.New(fault.StorageCorrupt, "a folder in %s cannot be read", filepath.Join(s.PackDir(), p.pack))
 	}
 	base, err := s.Folder(h)
 	if err != nil {
@@ -236,19 +255,9 @@ func (s *Contents) base(p place) (chain.Hash, bool, error) {
 	if p.form == zipped || p.form == inGit {
 		return chain.Hash{}, false, nil
 	}
-	path := filepath.Join(s.PackDir(), p.pack)
-	f, err := os.Open(path)
+	content, err := s.unpacked(p)
 	if err != nil {
-		return chain.Hash{}, false, durable.Failure("read", path, err)
-	}
-	defer f.Close()
-	payload := make([]byte, p.length)
-	if _, err := f.ReadAt(payload, p.offset); err != nil {
-		return chain.Hash{}, false, durable.Failure("read", path, err)
-	}
-	content, err := unpacker().DecodeAll(payload, nil)
-	if err != nil {
-		return chain.Hash{}, false, fault.New(fault.StorageCorrupt, "unpack from %s: %w", path, err)
+		return chain.Hash{}, false, err
 	}
 	h, ok := DeltaBase(content)
 	return h, ok, nil

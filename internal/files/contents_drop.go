@@ -161,15 +161,9 @@ func (s *Contents) rewrite(repo string, places []place) error {
 	b := &ContentBatch{store: fresh, repo: repo, held: map[chain.Hash]bool{}}
 	defer b.Drop()
 	for _, p := range places {
-		payload := make([]byte, p.length)
-		f, err := os.Open(filepath.Join(s.PackDir(), p.pack))
+		payload, err := s.payload(p)
 		if err != nil {
-			return durable.Failure("read", p.pack, err)
-		}
-		_, err = f.ReadAt(payload, p.offset)
-		f.Close()
-		if err != nil {
-			return durable.Failure("read", p.pack, err)
+			return err
 		}
 		if err := b.put(p.entry, payload); err != nil {
 			return err

@@ -45,14 +45,6 @@ func (s *Contents) InGit(h chain.Hash) (repo, oid string, ok bool) {
 	if err != nil || !ok || p.form != inGit {
 		return "", "", false
 	}
-	f, err := os.Open(filepath.Join(s.PackDir(), p.pack))
-	if err != nil {
-		return "", "", false
-	}
-	defer f.Close()
-	payload := make([]byte, p.length)
-	if _, err := f.ReadAt(payload, p.offset); err != nil {
-		return "", "", false
-	}
-	return repo, hex.EncodeToString(payload), true
+	payload, err := s.payload(p)
+	return repo, hex.EncodeToString(payload), err == nil
 }

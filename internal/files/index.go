@@ -45,23 +45,6 @@ func (f *seenFolder) find(name string) *seen {
 	return &f.nodes[i]
 }
 
-// inOrder finds names that are asked for in order.
-func (f *seenFolder) inOrder() func(name string) *seen {
-	if f == nil {
-		return func(string) *seen { return nil }
-	}
-	at := 0
-	return func(name string) *seen {
-		for at < len(f.nodes) && f.nodes[at].Name < name {
-			at++
-		}
-		if at < len(f.nodes) && f.nodes[at].Name == name {
-			return &f.nodes[at]
-		}
-		return nil
-	}
-}
-
 // equal reports whether everything that is known of a folder is the same.
 func (f *seenFolder) equal(other *seenFolder) bool {
 	return other != nil && f.rules == other.rules && f.ctime == other.ctime && f.hash == other.hash &&
@@ -94,48 +77,37 @@ func (x *Index) Root() chain.Hash {
 	return x.top.hash
 }
 
-// Changed is when a path was last changed, in nanoseconds: of a file its ctime, of what is
-// not there that of the nearest folder above. false: unknown.
-func (x *Index) Changed(path string) (int64, bool) {
+// find returns what the last walk saw at a path (nil: nothing), when the path last changed, in nanoseconds (of a file its
+// ctime, of what is not there that of the nearest folder above; 0: unknown), and whether another repository is on the way.
+func (x *Index) find(path string) (n *seen, changed int64, foreign bool) {
 	if x == nil || x.top == nil {
-		return 0, false
+		return nil, 0, false
 	}
 	at := x.top
-	parts := strings.Split(path, "/")
-	for i, name := range parts {
-		n := at.find(name)
-		switch {
-		case n == nil:
-			return at.ctime, true
-		case i == len(parts)-1:
-			return n.stat.Ctime, true
-		case n.sub == nil:
-			return n.stat.Ctime, true
+	changed = at.ctime
+	for below := true; below; {
+		var name string
+		name, path, below = strings.Cut(path, "/")
+		foreign = foreign || n != nil && n.Kind == Repo
+		if n = at.find(name); n == nil {
+			return nil, changed, foreign
 		}
-		at = n.sub
+		changed = n.stat.Ctime
+		if at = n.sub; at == nil && below {
+			return nil, changed, foreign
+		}
 	}
-	return 0, false
+	return n, changed, foreign
 }
 
 // Node returns what the last walk saw at a path, and reports whether it saw anything. It does not
 // look into other repositories.
 func (x *Index) Node(path string) (Node, bool) {
-	if x == nil || x.top == nil {
+	n, _, foreign := x.find(path)
+	if n == nil || foreign {
 		return Node{}, false
 	}
-	at := x.top
-	parts := strings.Split(path, "/")
-	for i, name := range parts {
-		n := at.find(name)
-		if n == nil || i < len(parts)-1 && (n.sub == nil || n.Kind == Repo) {
-			return Node{}, false
-		}
-		if i == len(parts)-1 {
-			return n.Node, true
-		}
-		at = n.sub
-	}
-	return Node{}, false
+	return n.Node, true
 }
 
 // FindFolders has the folders of walks, so that states can be compared without reading them

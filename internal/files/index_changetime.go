@@ -1,9 +1,5 @@
 package files
 
-import (
-	"strings"
-)
-
 // ChangeTime tells of paths that changed between two walks when that was, in nanoseconds: of a file its
 // ctime, of what is not there that of the nearest folder above. What only came with a folder that
 // was moved kept its ctime: it changed when that folder did. false: unknown.
@@ -13,16 +9,16 @@ func ChangeTime(before, after *Index, changes []Change) func(path string) (int64
 		if c.After != nil || before == nil {
 			continue
 		}
-		if n := before.at(c.Path); n != nil {
+		if n, _, _ := before.find(c.Path); n != nil {
 			left[n.stat.Inode] = n.stat
 		}
 	}
 	return func(path string) (int64, bool) {
-		n := after.at(path)
-		if n == nil || n.stat.Inode == 0 || left[n.stat.Inode] != n.stat {
-			return after.Changed(path)
+		n, changed, _ := after.find(path)
+		if n != nil && n.stat.Inode != 0 && left[n.stat.Inode] == n.stat {
+			_, changed, _ = after.find(newest(before, path))
 		}
-		return after.Changed(newest(before, path))
+		return changed, changed != 0
 	}
 }
 
@@ -30,27 +26,12 @@ func ChangeTime(before, after *Index, changes []Change) func(path string) (int64
 // all were.
 func newest(before *Index, path string) string {
 	for i, c := range path {
-		if c == '/' && before.at(path[:i]) == nil {
+		if c != '/' {
+			continue
+		}
+		if n, _, _ := before.find(path[:i]); n == nil {
 			return path[:i]
 		}
 	}
 	return path
-}
-
-// at returns what a walk saw at a path; nil: nothing.
-func (x *Index) at(path string) *seen {
-	if x == nil || x.top == nil {
-		return nil
-	}
-	at, parts := x.top, strings.Split(path, "/")
-	for i, name := range parts {
-		n := at.find(name)
-		if n == nil || i == len(parts)-1 {
-			return n
-		}
-		if at = n.sub; at == nil {
-			return nil
-		}
-	}
-	return nil
 }

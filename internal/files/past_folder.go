@@ -171,8 +171,20 @@ func (f *PastFolder) ctx() context.Context { return context.Background() }
 
 // shared keeps contents from being dropped.
 func (p *Past) shared(ctx context.Context) (release func(), err error) {
+	return p.lock(func(l *flock.Flock) (bool, error) { return l.TryRLockContext(ctx, lockEvery) })
+}
+
+// alone keeps all other processes from the contents.
+func (p *Past) alone(ctx context.Context) (release func(), err error) {
+	if err := durable.MakeFolder(p.o.Dir, 0o700); err != nil {
+		return nil, err
+	}
+	return p.lock(func(l *flock.Flock) (bool, error) { return l.TryLockContext(ctx, lockEvery) })
+}
+
+func (p *Past) lock(try func(*flock.Flock) (bool, error)) (release func(), err error) {
 	lock := flock.New(filepath.Join(p.o.Dir, "contents.lock"))
-	ok, err := lock.TryRLockContext(ctx, lockEvery)
+	ok, err := try(lock)
 	if err == nil && !ok {
 		err = errors.New("it is locked")
 	}

@@ -8,10 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"ramet/internal/base/chain"
-	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
 )
 
@@ -184,20 +181,4 @@ func (p *Past) Forget(ctx context.Context, contents map[chain.Hash]bool) (int, e
 	}
 	gone, err := p.store.Drop(func(h chain.Hash) bool { return !contents[h] }, time.Now().Add(time.Hour))
 	return gone.Objects + inTrash, err
-}
-
-// alone keeps everybody else from the contents.
-func (p *Past) alone(ctx context.Context) (release func(), err error) {
-	if err := durable.MakeFolder(p.o.Dir, 0o700); err != nil {
-		return nil, err
-	}
-	lock := flock.New(filepath.Join(p.o.Dir, "contents.lock"))
-	ok, err := lock.TryLockContext(ctx, lockEvery)
-	if err == nil && !ok {
-		err = errors.New("it is locked")
-	}
-	if err != nil {
-		return nil, durable.Failure("lock", lock.Path(), err)
-	}
-	return func() { lock.Unlock() }, nil
 }

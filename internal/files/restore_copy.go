@@ -74,7 +74,7 @@ func (w *work) settle(dir *step.Root, temp string, to Node) (err error) {
 			dir.Remove(temp)
 		}
 	}()
-	got, err := sumRestore(dir, temp)
+	got, err := sumFile(dir, temp)
 	if err != nil {
 		return err
 	}

@@ -348,14 +348,15 @@ func look(dir *step.Root, name string) (*Node, error) {
 		n.Kind, n.Mode, n.Size, n.Hash = Link, 0, int64(len(target)), chain.Sum([]byte(target))
 	case info.Mode().IsRegular():
 		n.Kind, n.Size = File, info.Size()
-		n.Hash, err = sumRestore(dir, name)
+		n.Hash, err = sumFile(dir, name)
 	default:
 		n.Kind = Other
 	}
 	return n, err
 }
 
-func sumRestore(dir *step.Root, name string) (h chain.Hash, err error) {
+// sumFile returns the hash of a file. A pipe is not waited for.
+func sumFile(dir *step.Root, name string) (h chain.Hash, err error) {
 	f, err := dir.OpenFile(name, os.O_RDONLY|nonblock, 0)
 	if err != nil {
 		return h, err

@@ -157,12 +157,8 @@ func namesOf(p ScanPlace) ([]string, error) {
 // folder walks an open folder. before is what it was; nil: unknown. Where nothing
 // changed it returns before itself.
 func (w *walk) folder(p ScanPlace, rel string, names []string, rules IgnoreFolder, st ScanStat, before *seenFolder, nested bool) (*seenFolder, error) {
-	space := spaces.Get().(*[]seen)
-	used := 0
-	defer func() { clear((*space)[:used]); spaces.Put(space) }()
-	now := &seenFolder{rules: rules.Sum(), ctime: st.Ctime, nested: nested, nodes: (*space)[:0]}
+	now := &seenFolder{rules: rules.Sum(), ctime: st.Ctime, nested: nested, nodes: make([]seen, 0, len(names))}
 	trust := before != nil && before.rules == now.rules
-	last := before.inOrder()
 	for _, name := range names {
 		if w.own(rel, name) {
 			continue
@@ -171,7 +167,7 @@ func (w *walk) folder(p ScanPlace, rel string, names []string, rules IgnoreFolde
 		if err != nil {
 			continue // it went away
 		}
-		was := last(name)
+		was := before.find(name)
 		known := trust && was != nil && was.stat.Kind == stat.Kind
 		if !known && w.leftOut(rules, join(rel, name), name, stat, trust && before.ignored(name)) {
 			now.out = append(now.out, name)
@@ -179,7 +175,6 @@ func (w *walk) folder(p ScanPlace, rel string, names []string, rules IgnoreFolde
 		}
 		now.nodes = append(now.nodes, seen{Node: node(name, stat), stat: stat})
 	}
-	*space, used = now.nodes[:0], len(now.nodes)
 	w.of.Add(int64(len(now.nodes)))
 	if err := w.fill(p, rel, rules, now, before); err != nil {
 		return nil, err
@@ -190,13 +185,9 @@ func (w *walk) folder(p ScanPlace, rel string, names []string, rules IgnoreFolde
 	if now.equal(before) {
 		return before, nil
 	}
-	now.nodes = slices.Clone(now.nodes)
+	now.nodes = slices.Clip(now.nodes)
 	return now, nil
 }
-
-// spaces are for the nodes of folders that are being walked: of most nothing changed, and
-// what was known of them stays.
-var spaces = sync.Pool{New: func() any { return new([]seen) }}
 
 // leftOut reports whether a name is ignored; before: it was, by the same rules.
 func (w *walk) leftOut(rules IgnoreFolder, at, name string, st ScanStat, before bool) bool {
@@ -212,7 +203,7 @@ func (w *walk) isTracked(at string, dir bool) bool {
 	if _, ok := w.tracked().id(at); ok {
 		return true
 	}
-	return dir && w.tracked().below(at)
+	return dir && w.tracked().folders[at]
 }
 
 func node(name string, st ScanStat) Node {
@@ -231,10 +222,9 @@ func (w *walk) fill(p ScanPlace, rel string, rules IgnoreFolder, now, before *se
 			failed = err
 		}
 	}
-	last := before.inOrder()
 	for i := range now.nodes {
 		n := &now.nodes[i]
-		was := last(n.Name)
+		was := before.find(n.Name)
 		switch n.Kind {
 		case File, Link:
 			if now.nested {

@@ -1,11 +1,11 @@
 package files
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -75,81 +75,54 @@ func signature(file string) string {
 // tracked, and everything is kept.
 func (r *repo) tracked(ctx context.Context, root string) tracked {
 	if r == nil {
-		return nil
+		return tracked{}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	stamp := signature(filepath.Join(r.dir, "index"))
 	if stamp == "" {
-		return nil
+		return tracked{}
 	}
 	if stamp == r.stamp {
 		return r.index
 	}
-	var out bytes.Buffer
-	if _, err := (git.Command{Dir: root, Out: &out}).Run(ctx, "ls-files", "-s", "-z"); err != nil {
-		return nil
+	out, err := git.Run(ctx, root, "ls-files", "-s", "-z")
+	if err != nil {
+		return tracked{}
 	}
-	r.stamp, r.index = stamp, out.Bytes()
+	r.stamp, r.index = stamp, parseTracked(out)
 	return r.index
 }
 
-// tracked is the list that git gives of its index: for each file "mode id stage\tname\0", in
-// the order of names. It is searched as it is: a map of a hundred thousand names would take
-// longer to make than everything that is asked of it.
-type tracked []byte
-
-// record returns one that begins at an offset: its fields, its name, and where the next begins.
-func (t tracked) record(at int) (fields, name []byte, next int) {
-	end := bytes.IndexByte(t[at:], 0)
-	if end < 0 {
-		end = len(t) - at
-	}
-	fields, name, _ = bytes.Cut(t[at:at+end], []byte{'\t'})
-	return fields, name, min(at+end+1, len(t))
+// tracked is what git's index names.
+type tracked struct {
+	ids     map[string]string // git's id of a file, by its path; empty: it is in conflict, or another repository
+	folders map[string]bool   // with something tracked in them
 }
 
-// find returns where the first record begins whose name is not before one.
-func (t tracked) find(name string) int {
-	low, high := 0, len(t)
-	for low < high {
-		middle := (low + high) / 2
-		at := low + bytes.LastIndexByte(t[low:middle], 0) + 1
-		_, got, next := t.record(at)
-		if string(got) < name {
-			low = next
-		} else {
-			high = at
+// parseTracked reads what git ls-files -s -z prints: for each file "mode id stage\tname\0".
+func parseTracked(list string) tracked {
+	t := tracked{map[string]string{}, map[string]bool{}}
+	for _, record := range git.Fields(list) {
+		fields, name, _ := strings.Cut(record, "\t")
+		f := strings.Fields(fields)
+		if len(f) != 3 {
+			continue
+		}
+		if t.ids[name] = ""; f[2] == "0" && f[0] != "160000" {
+			t.ids[name] = f[1]
+		}
+		for dir := path.Dir(name); dir != "." && !t.folders[dir]; dir = path.Dir(dir) {
+			t.folders[dir] = true
 		}
 	}
-	return low
+	return t
 }
 
-// id is git's id of a file; false: it is not tracked, or in conflict, or another repository.
+// id returns git's id of a file; false: it is not tracked, or in conflict, or another repository.
 func (t tracked) id(name string) (string, bool) {
-	for at := t.find(name); at < len(t); {
-		fields, got, next := t.record(at)
-		if string(got) != name {
-			break
-		}
-		mode, rest, _ := bytes.Cut(fields, []byte{' '})
-		oid, stage, _ := bytes.Cut(rest, []byte{' '})
-		if string(stage) == "0" && string(mode) != "160000" {
-			return string(oid), true
-		}
-		at = next
-	}
-	return "", false
-}
-
-// below reports whether something in a folder is tracked.
-func (t tracked) below(dir string) bool {
-	at := t.find(dir + "/")
-	if at == len(t) {
-		return false
-	}
-	_, got, _ := t.record(at)
-	return strings.HasPrefix(string(got), dir+"/")
+	oid := t.ids[name]
+	return oid, oid != ""
 }
 
 // ScanPosition describes where a repository stands.

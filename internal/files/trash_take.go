@@ -1,9 +1,7 @@
 package files
 
 import (
-	"crypto/sha256"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -64,7 +62,7 @@ func (t Trash) takeOne(e TrashEntry, to *step.Root, name string, perm fs.FileMod
 	}
 	defer dir.Close()
 	item := strconv.Itoa(e.N)
-	if got, err := sumTrash(dir, item); err != nil || got != e.Hash {
+	if got, err := sumFile(dir, item); err != nil || got != e.Hash {
 		return false, nil // something still writes into it
 	}
 	if err := dir.Chmod(item, perm); err != nil {
@@ -75,20 +73,6 @@ func (t Trash) takeOne(e TrashEntry, to *step.Root, name string, perm fs.FileMod
 	}
 	t.forgetAct(e.TrashAct)
 	return true, nil
-}
-
-func sumTrash(dir *step.Root, name string) (h chain.Hash, err error) {
-	f, err := dir.Open(name)
-	if err != nil {
-		return h, err
-	}
-	defer f.Close()
-	s := sha256.New()
-	if _, err := io.Copy(s, f); err != nil {
-		return h, err
-	}
-	s.Sum(h[:0])
-	return h, nil
 }
 
 // Restore moves an entry back to where it was, or to another path. It refuses with CONFLICT if
@@ -233,7 +217,7 @@ func forgetBelow(e TrashEntry, contents map[chain.Hash]bool) (n int, err error) 
 		if err != nil || !d.Type().IsRegular() {
 			return nil
 		}
-		if h, err := sumTrash(dir, at); err != nil || !contents[h] {
+		if h, err := sumFile(dir, at); err != nil || !contents[h] {
 			return nil
 		}
 		n++

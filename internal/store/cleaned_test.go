@@ -13,6 +13,13 @@ import (
 	"ramet/internal/store/sqlite"
 )
 
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
 // A vendor accepts a part back only with the signature it gave for exactly these bytes: a part
 // that is stored as it came keeps it, one that had to be changed loses it.
 func TestSignaturesAreKeptUnlessTheSignedPartChanged(t *testing.T) {

@@ -97,6 +97,35 @@ func Line(s string, width int) string {
 	return s
 }
 
+// Head returns the first bytes of s, at most so many, without a part of a character.
+func Head(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most]
+}
+
+// Ends returns the beginning and the end of a text of more than twice so many bytes, and how many bytes are between them.
+func Ends(s string, each int) (head, tail string, missing int) {
+	head, tail = Head(s, each), s[len(s)-each:]
+	for len(tail) > 0 && !utf8.RuneStart(tail[0]) {
+		tail = tail[1:]
+	}
+	return head, tail, len(s) - len(head) - len(tail)
+}
+
+// Middle returns a text, or both ends of one that has more bytes than the limit.
+func Middle(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	head, tail, missing := Ends(s, limit/2)
+	return fmt.Sprintf("%s\n[… %d bytes are left out here …]\n%s", head, missing, tail)
+}
+
 // Count returns a number with its noun, in the right form.
 func Count(n int, noun string) string {
 	if n == 1 {

@@ -206,17 +206,14 @@ func (k Keeper) since(ctx context.Context, t Tree, into string) (repo, string, e
 
 // Stands returns the branch that is checked out in a folder, and how many files there are not
 // committed; none: the folder is in no repository, or on no branch. Programs of the repository are
-// not run: where its configuration names some, nothing is said. Every turn asks this, so git is
-// started once where the configuration can be seen to name none (tame), and else twice.
+// not run: where its configuration names some, nothing is said.
 func Stands(ctx context.Context, dir string) (branch string, changed int, err error) {
 	top := above(dir)
 	if top == "" {
 		return "", 0, nil
 	}
-	if !tame(top) {
-		if err := (repo{top: top}).harmless(ctx, nil); err != nil {
-			return "", 0, err
-		}
+	if err := (repo{top: top}).harmless(ctx, nil); err != nil {
+		return "", 0, err
 	}
 	out, err := run(ctx, top, "status", "--porcelain=v2", "--branch", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=dirty")
 	if err != nil {

@@ -142,23 +142,13 @@ func resultOf(a *sdk.CallToolResult) Result {
 			parts = append(parts, string(raw))
 		}
 	}
-	if out.Text = cutMiddle(trust.Reveal(strings.Join(parts, "\n"))); strings.TrimSpace(out.Text) == "" {
+	if out.Text = text.Middle(strings.ToValidUTF8(trust.Reveal(strings.Join(parts, "\n")), "\uFFFD"), mostAnswer); strings.TrimSpace(out.Text) == "" {
 		out.Text = "[no output]"
 	}
 	if a.IsError {
 		out.Outcome = Failed
 	}
 	return out
-}
-
-// cutMiddle returns a text, or both ends of one that is too long.
-func cutMiddle(s string) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	if len(s) <= mostAnswer {
-		return s
-	}
-	head, tail := strings.ToValidUTF8(s[:mostAnswer/2], ""), strings.ToValidUTF8(s[len(s)-mostAnswer/2:], "")
-	return fmt.Sprintf("%s\n[… %d bytes are left out here …]\n%s", head, len(s)-len(head)-len(tail), tail)
 }
 
 // Memo is kept in the result of a call of a server.

@@ -168,7 +168,7 @@ func (l library) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
 		if len(found) == 0 {
 			b.WriteString("It has none.")
 		}
-		return tool.Answer{Text: cutMiddle(trust.Reveal(b.String()))}, nil
+		return tool.Answer{Text: text.Middle(strings.ToValidUTF8(trust.Reveal(b.String()), "\uFFFD"), mostAnswer)}, nil
 	}
 	var args struct{ URI string }
 	if err := json.Unmarshal(c.Args, &args); err != nil || args.URI == "" {

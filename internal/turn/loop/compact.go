@@ -330,9 +330,9 @@ func messagesToSummarise(messages []llm.Message, most int) []llm.Message {
 					out[i].Parts = append(out[i].Parts, llm.Part{Type: llm.Text, Text: p.Text})
 				}
 			case llm.ToolCall:
-				out[i].Parts = append(out[i].Parts, llm.Part{Type: llm.Text, Text: fmt.Sprintf("[calls %s %s]", p.Name, clipMiddle(string(p.Args), most))})
+				out[i].Parts = append(out[i].Parts, llm.Part{Type: llm.Text, Text: fmt.Sprintf("[calls %s %s]", p.Name, text.Middle(string(p.Args), most))})
 			case llm.ToolResult:
-				out[i].Parts = append(out[i].Parts, llm.Part{Type: llm.Text, Text: fmt.Sprintf("[%s answers]\n%s", p.Name, clipMiddle(p.Text, most))})
+				out[i].Parts = append(out[i].Parts, llm.Part{Type: llm.Text, Text: fmt.Sprintf("[%s answers]\n%s", p.Name, text.Middle(p.Text, most))})
 			case llm.Image, llm.Document:
 				out[i].Parts = append(out[i].Parts, p)
 			}

@@ -92,7 +92,7 @@ func (r *turn) conclude(ctx context.Context, j *job) error {
 			a.Text = strings.TrimSuffix(a.Text, "\n") + "\n" + said
 		}
 	}
-	a.Text, a.Show = clipMiddle(r.kept(a.Text), maxResult), clipEnd(r.kept(a.Show), maxShow)
+	a.Text, a.Show = text.Middle(r.kept(a.Text), maxResult), clipEnd(r.kept(a.Show), maxShow)
 	if a.Show == a.Text {
 		a.Show = ""
 	}

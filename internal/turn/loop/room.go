@@ -3,9 +3,9 @@ package loop
 import (
 	"fmt"
 	"slices"
-	"unicode/utf8"
 
 	"ramet/internal/base/id"
+	"ramet/internal/base/text"
 	"ramet/internal/core/history"
 	"ramet/internal/model/llm"
 )
@@ -277,14 +277,8 @@ func leftOut(s string, of id.Message, ends int) string {
 	if len(s) <= 2*ends+shortGain {
 		return s
 	}
-	head, tail := s[:ends], s[len(s)-ends:]
-	for len(head) > 0 && !utf8.RuneStart(s[len(head)]) {
-		head = head[:len(head)-1]
-	}
-	for len(tail) > 0 && !utf8.RuneStart(tail[0]) {
-		tail = tail[1:]
-	}
-	return fmt.Sprintf("%s\n[… %d bytes of entry %d are left out here …]\n%s", head, len(s)-len(head)-len(tail), of, tail)
+	head, tail, missing := text.Ends(s, ends)
+	return fmt.Sprintf("%s\n[… %d bytes of entry %d are left out here …]\n%s", head, missing, of, tail)
 }
 
 // bytesSaved returns how many bytes the short form of an item is shorter; 0: it has none.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/base/text"
 	"ramet/internal/core/history"
 	"ramet/internal/model/llm"
 	"ramet/internal/model/offline"
@@ -427,8 +428,8 @@ func TestLongTextsAreCutBetweenLetters(t *testing.T) {
 		}
 	}
 	for n := range 40 {
-		text := strings.Repeat("ж", n)
-		if got := clipMiddle(text, 20); len(text) <= 20 && got != text || len(text) > 20 && (!strings.HasPrefix(got, "жжж") || !strings.HasSuffix(got, "жжж") || !strings.Contains(got, "bytes are left out")) {
+		long := strings.Repeat("ж", n)
+		if got := text.Middle(long, 20); len(long) <= 20 && got != long || len(long) > 20 && (!strings.HasPrefix(got, "жжж") || !strings.HasSuffix(got, "жжж") || !strings.Contains(got, "bytes are left out")) {
 			t.Errorf("%d letters: %q", n, got)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/text"
@@ -36,30 +35,12 @@ func reasonLine(err error) string {
 	return text.Line(fmt.Sprintf("%s: %v", fault.CodeOf(err), err), 400)
 }
 
-// clipMiddle returns the beginning and the end of a text that is too long.
-func clipMiddle(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	head, tail := s[:limit/2], s[len(s)-limit/2:]
-	for len(head) > 0 && !utf8.RuneStart(s[len(head)]) {
-		head = head[:len(head)-1]
-	}
-	for len(tail) > 0 && !utf8.RuneStart(tail[0]) {
-		tail = tail[1:]
-	}
-	return fmt.Sprintf("%s\n[… %d bytes are left out here …]\n%s", head, len(s)-len(head)-len(tail), tail)
-}
-
 // clipEnd returns the beginning of a text that is too long.
 func clipEnd(s string, limit int) string {
 	if len(s) <= limit {
 		return s
 	}
-	for limit > 0 && !utf8.RuneStart(s[limit]) {
-		limit--
-	}
-	return s[:limit] + "…"
+	return text.Head(s, limit) + "…"
 }
 
 // part returns what the model said, as it is kept. What was signed and had to be
