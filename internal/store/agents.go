@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -63,20 +62,14 @@ func toHash(b []byte) chain.Hash {
 }
 
 func (r reader) agents(ctx context.Context, where string, args ...any) ([]agent.Agent, error) {
-	rows, err := r.q.QueryContext(ctx, `SELECT `+agentColumns+` FROM agents `+where, args...)
-	if err != nil {
-		return nil, r.fail("read agents", err)
-	}
-	defer rows.Close()
-	var list []agent.Agent
 	s := scanAgents()
-	for rows.Next() {
+	list, err := collect(ctx, r.q, func(rows *sql.Rows) (agent.Agent, error) {
 		if err := s.read(rows.Scan); err != nil {
-			return nil, r.fail("read agents", unreadableRow(rows, s.ID, s.Genesis, err))
+			return s.Agent, unreadableRow(rows, s.ID, s.Genesis, err)
 		}
-		list = append(list, s.Agent)
-	}
-	if err := rows.Err(); err != nil {
+		return s.Agent, nil
+	}, `SELECT `+agentColumns+` FROM agents `+where, args...)
+	if err != nil {
 		return nil, r.fail("read agents", err)
 	}
 	return list, nil
@@ -125,9 +118,9 @@ func (r reader) Agents(ctx context.Context, f agent.Filter) ([]agent.Agent, erro
 	if f.Brief {
 		columns, row = treeColumns, &agentScan{brief: true}
 	}
-	packed, err := r.packed(ctx, `SELECT `+columns+` FROM agents `+where+` ORDER BY genesis_id`)
+	packed, err := collect(ctx, r.q, scanColumn[string], `SELECT `+columns+` FROM agents `+where+` ORDER BY genesis_id`)
 	if err != nil {
-		return nil, err
+		return nil, r.fail("read agents", err)
 	}
 	list := make([]agent.Agent, len(packed)) // at once: one that grows is copied again and again
 	for i := range list {
@@ -146,45 +139,18 @@ func (r reader) Agents(ctx context.Context, f agent.Filter) ([]agent.Agent, erro
 	return list, nil
 }
 
-// packed reads the rows of a query of one column.
-func (r reader) packed(ctx context.Context, query string) (all []string, err error) {
-	rows, err := r.q.QueryContext(ctx, query)
-	if err != nil {
-		return nil, r.fail("read agents", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var one string
-		if err := rows.Scan(&one); err != nil {
-			return nil, r.fail("read agents", cmp.Or(rows.Err(), err))
-		}
-		all = append(all, one)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, r.fail("read agents", err)
-	}
-	return all, nil
-}
-
 // Heads implements registry.Upkeep.
 func (r reader) Heads(ctx context.Context) ([]registry.Head, error) {
-	rows, err := r.q.QueryContext(ctx, `SELECT uuid, head_id, head_hash FROM agents`)
-	if err != nil {
-		return nil, r.fail("read heads", err)
-	}
-	defer rows.Close()
-	var out []registry.Head
 	var uuid string
 	var hash sql.RawBytes
-	for rows.Next() {
-		var h registry.Head
+	out, err := collect(ctx, r.q, func(rows *sql.Rows) (h registry.Head, err error) {
 		if err := rows.Scan(&uuid, &h.Message, &hash); err != nil {
-			return nil, r.fail("read heads", unreadableRow(rows, id.Agent(uuid), h.Message, err))
+			return h, unreadableRow(rows, id.Agent(uuid), h.Message, err)
 		}
 		h.Agent, h.Hash = id.Agent(uuid), toHash(hash)
-		out = append(out, h)
-	}
-	if err := rows.Err(); err != nil {
+		return h, nil
+	}, `SELECT uuid, head_id, head_hash FROM agents`)
+	if err != nil {
 		return nil, r.fail("read heads", err)
 	}
 	registry.SortHeads(out)
@@ -192,22 +158,15 @@ func (r reader) Heads(ctx context.Context) ([]registry.Head, error) {
 }
 
 func (r reader) unread(ctx context.Context) (map[id.Agent]int64, error) {
-	rows, err := r.q.QueryContext(ctx,
-		`SELECT to_uuid, count(*) FROM mail WHERE read_at IS NULL AND deleted_at IS NULL GROUP BY to_uuid`)
-	if err != nil {
-		return nil, r.fail("count mail", err)
-	}
-	defer rows.Close()
 	out := map[id.Agent]int64{}
-	for rows.Next() {
+	err := each(ctx, r.q, func(rows *sql.Rows) error {
 		var a id.Agent
 		var n int64
-		if err := rows.Scan(&a, &n); err != nil {
-			return nil, r.fail("count mail", err)
-		}
+		err := rows.Scan(&a, &n)
 		out[a] = n
-	}
-	if err := rows.Err(); err != nil {
+		return err
+	}, `SELECT to_uuid, count(*) FROM mail WHERE read_at IS NULL AND deleted_at IS NULL GROUP BY to_uuid`)
+	if err != nil {
 		return nil, r.fail("count mail", err)
 	}
 	return out, nil
@@ -230,21 +189,8 @@ func (r reader) Prefixed(ctx context.Context, prefix string, limit int) ([]agent
 
 // Names implements agent.Directory.
 func (r reader) Names(ctx context.Context) ([]string, error) {
-	rows, err := r.q.QueryContext(ctx,
-		`SELECT name FROM agents WHERE name IS NOT NULL AND status = 'running' ORDER BY name`)
+	out, err := collect(ctx, r.q, scanColumn[string], `SELECT name FROM agents WHERE name IS NOT NULL AND status = 'running' ORDER BY name`)
 	if err != nil {
-		return nil, r.fail("read names", err)
-	}
-	defer rows.Close()
-	var out []string
-	for rows.Next() {
-		var s string
-		if err := rows.Scan(&s); err != nil {
-			return nil, r.fail("read names", err)
-		}
-		out = append(out, s)
-	}
-	if err := rows.Err(); err != nil {
 		return nil, r.fail("read names", err)
 	}
 	return out, nil

@@ -49,31 +49,18 @@ func (r reader) sizer(ctx context.Context, a agent.Agent) func() (int64, error) 
 }
 
 func (r reader) auditLetters(ctx context.Context, u *registry.Auditor) error {
-	rows, err := r.q.QueryContext(ctx, `SELECT `+letterColumns+`, salt FROM mail ORDER BY id`)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	return each(ctx, r.q, func(rows *sql.Rows) error {
 		var salt []byte
 		l, err := scanLetter(rows.Scan, &salt)
 		if err != nil {
 			return unreadableRow(rows, l.From, 0, err)
 		}
-		if err := u.Letter(l, salt); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+		return u.Letter(l, salt)
+	}, `SELECT `+letterColumns+`, salt FROM mail ORDER BY id`)
 }
 
 func (r reader) auditBlobs(ctx context.Context, u *registry.Auditor) error {
-	rows, err := r.q.QueryContext(ctx, `SELECT hash, data FROM blobs`)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	return each(ctx, r.q, func(rows *sql.Rows) error {
 		var hash, packed sql.RawBytes
 		if err := rows.Scan(&hash, &packed); err != nil {
 			return err
@@ -83,30 +70,22 @@ func (r reader) auditBlobs(ctx context.Context, u *registry.Auditor) error {
 		if err != nil {
 			data = nil // the auditor knows whose it is
 		}
-		if err := u.Blob(h, data); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+		return u.Blob(h, data)
+	}, `SELECT hash, data FROM blobs`)
 }
 
 // auditRefs: gc and redaction go by these rows, so they must be what the entries
 // say.
 func (r reader) auditRefs(ctx context.Context, u *registry.Auditor) error {
-	rows, err := r.q.QueryContext(ctx, `SELECT message_id, hash FROM blob_refs`)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	return each(ctx, r.q, func(rows *sql.Rows) error {
 		var m id.Message
 		var hash sql.RawBytes
 		if err := rows.Scan(&m, &hash); err != nil {
 			return unreadableRow(rows, "", m, err)
 		}
 		u.Ref(m, toHash(hash))
-	}
-	return rows.Err()
+		return nil
+	}, `SELECT message_id, hash FROM blob_refs`)
 }
 
 // GC implements registry.Upkeep.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"iter"
 	"time"
 
@@ -70,35 +71,28 @@ func (r reader) Held(ctx context.Context, a id.Agent) (agent.Spending, error) {
 
 // Calls implements registry.Budgets.
 func (r reader) Calls(ctx context.Context, since time.Time) iter.Seq2[history.Entry, error] {
-	return func(yield func(history.Entry, error) bool) {
-		rows, err := r.q.QueryContext(ctx, `SELECT id, agent_uuid, meta, created_at FROM messages
-			WHERE kind = 'usage' AND created_at >= $1 ORDER BY id`, micros(since))
-		if err != nil {
-			yield(history.Entry{}, r.fail("read usage", err))
-			return
-		}
-		defer rows.Close()
-		for rows.Next() {
-			e := history.Entry{Kind: history.Usage}
-			var created int64
-			if err := rows.Scan(&e.ID, &e.Agent, &e.Meta, &created); err != nil {
-				yield(e, r.fail("read usage", err))
-				return
-			}
-			e.CreatedAt = fromMicros(created)
-			if !yield(e, nil) {
-				return
-			}
-		}
-		if err := rows.Err(); err != nil {
-			yield(history.Entry{}, r.fail("read usage", err))
-		}
-	}
+	return stream(ctx, r, "read usage", func(rows *sql.Rows) (history.Entry, bool, error) {
+		e := history.Entry{Kind: history.Usage}
+		var created int64
+		err := rows.Scan(&e.ID, &e.Agent, &e.Meta, &created)
+		e.CreatedAt = fromMicros(created)
+		return e, true, err
+	}, `SELECT id, agent_uuid, meta, created_at FROM messages WHERE kind = 'usage' AND created_at >= $1 ORDER BY id`, micros(since))
 }
 
 // givers returns an agent and its ancestors that have limits, nearest first.
 func (r reader) givers(ctx context.Context, a id.Agent) ([]id.Agent, error) {
-	rows, err := r.q.QueryContext(ctx, `
+	var out []id.Agent
+	known := false
+	err := each(ctx, r.q, func(rows *sql.Rows) error {
+		var giver id.Agent
+		var gives bool
+		err := rows.Scan(&giver, &gives)
+		if known = true; gives {
+			out = append(out, giver)
+		}
+		return err
+	}, `
 		WITH RECURSIVE line(uuid, parent_uuid, genesis_id, tokens, cost) AS (
 			SELECT uuid, parent_uuid, genesis_id, budget_tokens, budget_cost FROM agents WHERE uuid = $1
 			UNION ALL
@@ -108,22 +102,6 @@ func (r reader) givers(ctx context.Context, a id.Agent) ([]id.Agent, error) {
 		SELECT uuid, tokens IS NOT NULL OR cost IS NOT NULL FROM line
 		WHERE uuid = $1 OR tokens IS NOT NULL OR cost IS NOT NULL ORDER BY genesis_id DESC`, string(a))
 	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var out []id.Agent
-	known := false
-	for rows.Next() {
-		var giver id.Agent
-		var gives bool
-		if err := rows.Scan(&giver, &gives); err != nil {
-			return nil, err
-		}
-		if known = true; gives {
-			out = append(out, giver)
-		}
-	}
-	if err := rows.Err(); err != nil {
 		return nil, err
 	}
 	if !known {

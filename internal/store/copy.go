@@ -31,24 +31,17 @@ func Copy(ctx context.Context, from, to *sql.Tx) error {
 }
 
 func copyTable(ctx context.Context, from, to *sql.Tx, name, columns, order string) error {
-	rows, err := from.QueryContext(ctx, `SELECT `+columns+` FROM `+name+` ORDER BY `+order)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
 	n := strings.Count(columns, ",") + 1
 	insert := `INSERT INTO ` + name + ` (` + columns + `) VALUES ` + placeholderRows(1, n)
 	row, into := make([]any, n), make([]any, n)
 	for i := range row {
 		into[i] = &row[i]
 	}
-	for rows.Next() {
-		if err := rows.Scan(into...); err != nil {
-			return err
+	return each(ctx, from, func(rows *sql.Rows) error {
+		err := rows.Scan(into...)
+		if err == nil {
+			_, err = to.ExecContext(ctx, insert, row...)
 		}
-		if _, err := to.ExecContext(ctx, insert, row...); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+		return err
+	}, `SELECT `+columns+` FROM `+name+` ORDER BY `+order)
 }

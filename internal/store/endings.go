@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"strconv"
 	"strings"
 
 	"ramet/internal/base/id"
@@ -28,34 +27,27 @@ func (r reader) Endings(ctx context.Context, all bool, only ...id.Agent) (map[id
 // endings reads how the histories of those named end, else of all whom the query knows.
 func (r reader) endings(ctx context.Context, query string, only []id.Agent) (map[id.Agent]state.Ending, error) {
 	// Of the living who said nothing since their birth there is nothing to tell; the dead were told of their end.
-	where, args := ` AND a.head_id > a.genesis_id`, make([]any, len(only))
+	where, args := ` AND a.head_id > a.genesis_id`, []any(nil)
 	if len(only) > 0 {
-		marks := make([]string, len(only))
-		for i, a := range only {
-			marks[i], args[i] = "$"+strconv.Itoa(i+1), string(a)
-		}
-		where = ` AND a.uuid IN (` + strings.Join(marks, ", ") + `)`
+		where, args = listOf(only, func(a id.Agent) string { return string(a) })
+		where = ` AND a.uuid IN ` + where
 	}
-	rows, err := r.q.QueryContext(ctx, query+where, args...)
-	if err != nil {
-		return nil, r.fail("read how histories end", err)
-	}
-	defer rows.Close()
 	out := map[id.Agent]state.Ending{}
 	var found string
 	var killer sql.NullString
 	var death death
-	for rows.Next() {
+	err := each(ctx, r.q, func(rows *sql.Rows) error {
 		if err := rows.Scan(&found, &killer); err != nil {
-			return nil, r.fail("read how histories end", err)
+			return err
 		}
 		uuid, rest, _ := strings.Cut(found, " ")
 		born, newest, _ := strings.Cut(rest, " ")
 		kind, meta, _ := strings.Cut(newest, " ")
 		death.read(killer.String)
 		out[id.Agent(uuid)] = state.Ending{Kind: history.Kind(kind), Meta: []byte(meta), Born: born == "born", By: death.by, Reason: death.why}
-	}
-	if err := rows.Err(); err != nil {
+		return nil
+	}, query+where, args...)
+	if err != nil {
 		return nil, r.fail("read how histories end", err)
 	}
 	return out, nil

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/core/registry"
@@ -22,36 +23,25 @@ type Position struct{ Entry, Letter int64 }
 func Page(ctx context.Context, tx Tx, at *Position, limit int, within string, args ...any) ([]registry.Change, error) {
 	where := ` WHERE id > $1 ` + within + ` ORDER BY id ` + atMost + `$2`
 	var out []registry.Change
-	rows, err := tx.QueryContext(ctx, `SELECT `+entryColumns+` FROM messages`+where, append([]any{at.Entry, limit}, args...)...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
 	var es entryScan
-	for rows.Next() {
+	err := each(ctx, tx, func(rows *sql.Rows) error {
 		e, err := es.scan(rows)
-		if err != nil {
-			return nil, err
+		if err == nil {
+			at.Entry = int64(e.ID)
+			out = append(out, registry.Change{Entry: &e})
 		}
-		at.Entry = int64(e.ID)
-		out = append(out, registry.Change{Entry: &e})
-	}
-	if err := rows.Err(); err != nil || len(out) >= limit {
+		return err
+	}, `SELECT `+entryColumns+` FROM messages`+where, append([]any{at.Entry, limit}, args...)...)
+	if err != nil || len(out) >= limit {
 		return out, err
 	}
-	more, err := tx.QueryContext(ctx, `SELECT `+letterColumns+` FROM mail`+where,
-		append([]any{at.Letter, limit - len(out)}, args...)...)
-	if err != nil {
-		return nil, err
-	}
-	defer more.Close()
-	for more.Next() {
-		l, err := scanLetter(more.Scan)
-		if err != nil {
-			return nil, err
+	err = each(ctx, tx, func(rows *sql.Rows) error {
+		l, err := scanLetter(rows.Scan)
+		if err == nil {
+			at.Letter = l.ID
+			out = append(out, registry.Change{Letter: &l})
 		}
-		at.Letter = l.ID
-		out = append(out, registry.Change{Letter: &l})
-	}
-	return out, more.Err()
+		return err
+	}, `SELECT `+letterColumns+` FROM mail`+where, append([]any{at.Letter, limit - len(out)}, args...)...)
+	return out, err
 }

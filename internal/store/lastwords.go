@@ -24,18 +24,17 @@ func (r reader) lastWords(ctx context.Context, by id.Agent, victims []agent.Agen
 		return nil, 0, nil
 	}
 	// One question for all: most of ten thousand wait for their first word.
-	rows, err := r.q.QueryContext(ctx, `SELECT uuid FROM agents JOIN messages ON id = head_id
+	all, err := collect(ctx, r.q, scanColumn[id.Agent], `SELECT uuid FROM agents JOIN messages ON id = head_id
 			WHERE lease_owner IS NOT NULL AND status = 'running' AND kind IN ('usage', 'tool_result', 'fork', 'mail', 'assistant', 'command')
 		UNION SELECT uuid FROM replies JOIN agents ON uuid = agent_uuid WHERE status = 'running' AND head_id = after_id`)
 	if err != nil {
 		return nil, 0, r.fail("read open work", err)
 	}
-	open, err := readNames(rows, held)
-	if err != nil {
-		return nil, 0, r.fail("read open work", err)
-	}
 	out, n := map[id.Agent][]history.Draft{}, 0
-	for _, a := range open {
+	for _, a := range all {
+		if !held[a] {
+			continue
+		}
 		drafts, err := r.openWork(ctx, a)
 		if err != nil {
 			return nil, 0, err
@@ -44,22 +43,6 @@ func (r reader) lastWords(ctx context.Context, by id.Agent, victims []agent.Agen
 		n += len(drafts)
 	}
 	return out, n, nil
-}
-
-// readNames reads the agents that are wanted.
-func readNames(rows *sql.Rows, wanted map[id.Agent]bool) ([]id.Agent, error) {
-	defer rows.Close()
-	var out []id.Agent
-	for rows.Next() {
-		var a id.Agent
-		if err := rows.Scan(&a); err != nil {
-			return nil, err
-		}
-		if wanted[a] {
-			out = append(out, a)
-		}
-	}
-	return out, rows.Err()
 }
 
 func (r reader) openWork(ctx context.Context, a id.Agent) ([]history.Draft, error) {
@@ -81,17 +64,16 @@ func (r reader) openWork(ctx context.Context, a id.Agent) ([]history.Draft, erro
 // unanswered returns the calls of the newest answer that have no result.
 func (r reader) unanswered(ctx context.Context, a id.Agent) ([]history.Part, error) {
 	answer := `coalesce((SELECT id FROM messages WHERE ` + r.d.Backwards(`$1`, `0`, `$2`, ` AND kind = 'assistant'`) + ` LIMIT 1), 1) - 1`
-	rows, err := r.q.QueryContext(ctx, `SELECT id, kind, content FROM messages WHERE `+
-		r.d.Backwards(`$1`, answer, `$2`, ` AND kind IN ('user', 'notice', 'assistant', 'tool_result', 'interrupted', 'clear', 'rewind')`), string(a), limitOf(history.Bound{}))
-	if err != nil {
-		return nil, r.fail("read open calls", err)
-	}
-	defer rows.Close()
+	query := `SELECT id, kind, content FROM messages WHERE ` +
+		r.d.Backwards(`$1`, answer, `$2`, ` AND kind IN ('user', 'notice', 'assistant', 'tool_result', 'interrupted', 'clear', 'rewind')`)
 	answered := map[string]bool{}
-	for rows.Next() {
+	for e, err := range stream(ctx, r, "read open calls", func(rows *sql.Rows) (history.Entry, bool, error) {
 		e := history.Entry{Agent: a}
-		if err := rows.Scan(&e.ID, &e.Kind, &e.Content); err != nil {
-			return nil, r.fail("read open calls", err)
+		err := rows.Scan(&e.ID, &e.Kind, &e.Content)
+		return e, true, err
+	}, query, string(a), limitOf(history.Bound{})) {
+		if err != nil {
+			return nil, err
 		}
 		if e.Kind != history.ToolResult && e.Kind != history.Assistant {
 			return nil, nil
@@ -113,5 +95,5 @@ func (r reader) unanswered(ctx context.Context, a id.Agent) ([]history.Part, err
 			return calls, nil
 		}
 	}
-	return nil, rows.Err()
+	return nil, nil
 }

@@ -43,7 +43,10 @@ func kindIn(belongs func(history.Kind) bool) string {
 
 // Lineage implements history.Log.
 func (r reader) Lineage(ctx context.Context, leaf id.Agent) ([]history.Ancestor, error) {
-	rows, err := r.q.QueryContext(ctx, `
+	out, err := collect(ctx, r.q, func(rows *sql.Rows) (a history.Ancestor, err error) {
+		err = rows.Scan(&a.Agent, &a.Parent, &a.ForkMessage)
+		return a, err
+	}, `
 		WITH RECURSIVE line(uuid, parent_uuid, fork_message_id, genesis_id) AS (
 			SELECT uuid, parent_uuid, fork_message_id, genesis_id FROM agents WHERE uuid = $1
 			UNION ALL
@@ -52,18 +55,6 @@ func (r reader) Lineage(ctx context.Context, leaf id.Agent) ([]history.Ancestor,
 		)
 		SELECT uuid, coalesce(parent_uuid, ''), coalesce(fork_message_id, 0) FROM line ORDER BY genesis_id DESC`, string(leaf))
 	if err != nil {
-		return nil, r.fail("read lineage", err)
-	}
-	defer rows.Close()
-	var out []history.Ancestor
-	for rows.Next() {
-		var a history.Ancestor
-		if err := rows.Scan(&a.Agent, &a.Parent, &a.ForkMessage); err != nil {
-			return nil, r.fail("read lineage", err)
-		}
-		out = append(out, a)
-	}
-	if err := rows.Err(); err != nil {
 		return nil, r.fail("read lineage", err)
 	}
 	if len(out) == 0 {
@@ -119,29 +110,11 @@ func (r reader) QueryRange(ctx context.Context, rg history.Range, s history.Sele
 		query += `agent_uuid = $1 AND id > $2 AND id <= $3` + selectedWhere(s) + ` ORDER BY id`
 	}
 	return func(yield func(history.Entry, error) bool) {
-		rows, err := r.q.QueryContext(ctx, query, args...)
-		if err != nil {
-			yield(history.Entry{}, r.fail("read messages", err))
-			return
-		}
-		defer rows.Close()
-		es := es
-		for rows.Next() {
+		es := es // it may be read more than once
+		stream(ctx, r, "read messages", func(rows *sql.Rows) (history.Entry, bool, error) {
 			e, err := es.scan(rows)
-			if err != nil {
-				yield(e, r.fail("read messages", err))
-				return
-			}
-			if s.Words && !e.Kind.Reaches() {
-				continue
-			}
-			if !yield(e, nil) {
-				return
-			}
-		}
-		if err := rows.Err(); err != nil {
-			yield(history.Entry{}, r.fail("read messages", err))
-		}
+			return e, !s.Words || e.Kind.Reaches(), err
+		}, query, args...)(yield)
 	}
 }
 
@@ -280,20 +253,12 @@ func kindOf(b []byte) history.Kind {
 
 // Entry implements history.Log.
 func (r reader) Entry(ctx context.Context, m id.Message) (history.Entry, error) {
-	rows, err := r.q.QueryContext(ctx, `SELECT `+entryColumns+` FROM messages WHERE id = $1`, int64(m))
-	if err != nil {
+	found, err := collect(ctx, r.q, (&entryScan{lends: r.d.Lends()}).scan, `SELECT `+entryColumns+` FROM messages WHERE id = $1`, int64(m))
+	switch {
+	case err != nil:
 		return history.Entry{}, r.fail("read message", err)
-	}
-	defer rows.Close()
-	if rows.Next() {
-		e, err := (&entryScan{lends: r.d.Lends()}).scan(rows)
-		if err != nil {
-			return e, r.fail("read message", err)
-		}
-		return e, nil
-	}
-	if err := rows.Err(); err != nil {
-		return history.Entry{}, r.fail("read message", err)
+	case len(found) > 0:
+		return found[0], nil
 	}
 	return history.Entry{}, fault.New(fault.NotFound, "no message %d", m).WithHint("`ramet log` prints the ids")
 }

@@ -55,21 +55,9 @@ func (r reader) Letters(ctx context.Context, owner id.Agent, f mail.Filter) ([]m
 		where += ` AND from_uuid IN ($2, $3)`
 		args = append(args, string(*f.From), originOf(id.Kernel, *f.From))
 	}
-	rows, err := r.q.QueryContext(ctx, `SELECT `+letterColumns+` FROM mail `+where+
-		` ORDER BY (read_at IS NOT NULL), number`, args...)
+	out, err := collect(ctx, r.q, func(rows *sql.Rows) (mail.Letter, error) { return scanLetter(rows.Scan) },
+		`SELECT `+letterColumns+` FROM mail `+where+` ORDER BY (read_at IS NOT NULL), number`, args...)
 	if err != nil {
-		return nil, r.fail("read mail", err)
-	}
-	defer rows.Close()
-	var out []mail.Letter
-	for rows.Next() {
-		l, err := scanLetter(rows.Scan)
-		if err != nil {
-			return nil, r.fail("read mail", err)
-		}
-		out = append(out, l)
-	}
-	if err := rows.Err(); err != nil {
 		return nil, r.fail("read mail", err)
 	}
 	return out, nil

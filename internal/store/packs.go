@@ -20,23 +20,12 @@ const packTable = `CREATE TABLE IF NOT EXISTS file_packs (name TEXT PRIMARY KEY,
 func (p Packs) Names(ctx context.Context) ([]string, error) {
 	var out []string
 	err := p.s.write(ctx, "list shared files", func(tx Tx) error {
-		out = nil
 		if _, err := tx.ExecContext(ctx, packTable+p.s.d.Bytes()+` NOT NULL)`); err != nil {
 			return err
 		}
-		rows, err := tx.QueryContext(ctx, `SELECT name FROM file_packs ORDER BY name`)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var name string
-			if err := rows.Scan(&name); err != nil {
-				return err
-			}
-			out = append(out, name)
-		}
-		return rows.Err()
+		var err error
+		out, err = collect(ctx, tx, scanColumn[string], `SELECT name FROM file_packs ORDER BY name`)
+		return err
 	})
 	return out, err
 }

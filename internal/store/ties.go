@@ -3,13 +3,13 @@ package store
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"ramet/internal/base/id"
 	"ramet/internal/core/history"
+	"ramet/internal/core/mail"
 	"ramet/internal/core/registry"
 )
 
@@ -34,20 +34,9 @@ func (s *Store) Ties(ctx context.Context, most int) (registry.Ties, error) {
 // shapes reads through the index of what shapes: the + keeps engines from going through all
 // that was said, backwards.
 func (r reader) shapes(ctx context.Context, most int, out *registry.Ties) error {
-	rows, err := r.q.QueryContext(ctx, `SELECT `+entryColumns+` FROM messages WHERE `+shaping()+` ORDER BY +id DESC `+atMost+`$1`, most+1)
+	var err error
+	out.Shaping, err = collect(ctx, r.q, (&entryScan{}).scan, `SELECT `+entryColumns+` FROM messages WHERE `+shaping()+` ORDER BY +id DESC `+atMost+`$1`, most+1)
 	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	var es entryScan
-	for rows.Next() {
-		e, err := es.scan(rows)
-		if err != nil {
-			return err
-		}
-		out.Shaping = append(out.Shaping, e)
-	}
-	if err := rows.Err(); err != nil {
 		return err
 	}
 	if len(out.Shaping) > most {
@@ -76,51 +65,29 @@ func rewindTargets(entries []history.Entry) (out []id.Message) {
 func (r reader) times(ctx context.Context, of []id.Message) (map[id.Message]time.Time, error) {
 	out := make(map[id.Message]time.Time, len(of))
 	for some := range slices.Chunk(of, wordsAtOnce) {
-		marks, args := make([]string, len(some)), make([]any, len(some))
-		for i, m := range some {
-			marks[i], args[i] = fmt.Sprintf("$%d", i+1), int64(m)
-		}
-		rows, err := r.q.QueryContext(ctx, `SELECT id, created_at FROM messages WHERE id IN (`+strings.Join(marks, ", ")+`)`, args...)
+		list, args := listOf(some, func(m id.Message) int64 { return int64(m) })
+		err := each(ctx, r.q, func(rows *sql.Rows) error {
+			var m id.Message
+			var at int64
+			err := rows.Scan(&m, &at)
+			out[m] = fromMicros(at)
+			return err
+		}, `SELECT id, created_at FROM messages WHERE id IN `+list, args...)
 		if err != nil {
-			return nil, err
-		}
-		if err := scanTimes(rows, out); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-func scanTimes(rows *sql.Rows, into map[id.Message]time.Time) error {
-	defer rows.Close()
-	for rows.Next() {
-		var m id.Message
-		var at int64
-		if err := rows.Scan(&m, &at); err != nil {
-			return err
-		}
-		into[m] = fromMicros(at)
-	}
-	return rows.Err()
-}
-
 // post reads letters, but not what they say.
 func (r reader) post(ctx context.Context, most int, out *registry.Ties) error {
-	rows, err := r.q.QueryContext(ctx, `SELECT `+strings.Replace(letterColumns, " body,", " '',", 1)+` FROM mail ORDER BY id DESC `+atMost+`$1`, most+1)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		l, err := scanLetter(rows.Scan)
-		if err != nil {
-			return err
-		}
-		out.Letters = append(out.Letters, l)
-	}
+	var err error
+	out.Letters, err = collect(ctx, r.q, func(rows *sql.Rows) (mail.Letter, error) { return scanLetter(rows.Scan) },
+		`SELECT `+strings.Replace(letterColumns, " body,", " '',", 1)+` FROM mail ORDER BY id DESC `+atMost+`$1`, most+1)
 	if len(out.Letters) > most {
 		out.Letters, out.More = out.Letters[:most], true
 	}
 	slices.Reverse(out.Letters)
-	return rows.Err()
+	return err
 }

@@ -3,9 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"slices"
-	"strings"
 
 	"ramet/internal/base/id"
 	"ramet/internal/core/history"
@@ -36,19 +34,11 @@ func (r reader) wordsOf(ctx context.Context, of []id.Agent) (map[id.Agent]regist
 }
 
 func (r reader) words(ctx context.Context, of []id.Agent, into map[id.Agent]registry.Words) error {
-	marks, args := make([]string, len(of)), make([]any, len(of))
-	for i, a := range of {
-		marks[i], args[i] = fmt.Sprintf("$%d", i+1), string(a)
-	}
-	rows, err := r.q.QueryContext(ctx, newestWords(r.d)+`(`+strings.Join(marks, ", ")+`)`, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
+	list, args := listOf(of, func(a id.Agent) string { return string(a) })
 	var uuid string
 	var asked, said []byte
 	var askedAt, at sql.NullInt64
-	for rows.Next() {
+	return each(ctx, r.q, func(rows *sql.Rows) error {
 		if err := rows.Scan(&uuid, &asked, &askedAt, &said, &at); err != nil {
 			return err
 		}
@@ -60,8 +50,8 @@ func (r reader) words(ctx context.Context, of []id.Agent, into map[id.Agent]regi
 			w.Said = registry.SaidWords(parts)
 		}
 		into[id.Agent(uuid)] = w
-	}
-	return rows.Err()
+		return nil
+	}, newestWords(r.d)+list, args...)
 }
 
 // newestWords: behind a clear nothing is found of what it ended. A user's words may stand far back, before a turn of
