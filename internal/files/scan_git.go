@@ -94,7 +94,7 @@ func (r *repo) tracked(ctx context.Context, root string) tracked {
 	return r.index
 }
 
-// tracked is what git's index names.
+// tracked holds the names in git's index.
 type tracked struct {
 	ids     map[string]string // git's id of a file, by its path; empty: it is in conflict, or another repository
 	folders map[string]bool   // with something tracked in them
