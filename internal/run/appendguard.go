@@ -14,17 +14,8 @@ type AppendGuard struct {
 	ended Type            // the event that ended the run; empty: it has not ended
 }
 
-// NeedsAppendGuard reports whether the check of an event of this type needs the whole log.
-func NeedsAppendGuard(t Type) bool {
-	switch t {
-	case LLMCallFinished, LLMCallFailed, RunCompleted, RunFailed, RunCancelled:
-		return true
-	}
-	return false
-}
-
-// Ended returns the event that ended the run, unless the run was resumed since.
-func (c *AppendGuard) Ended() (Type, bool) { return c.ended, c.ended != "" }
+// Ended reports whether an event ended the run, unless the run was resumed since.
+func (c *AppendGuard) Ended() bool { return c.ended != "" }
 
 // Note records the next event of the log.
 func (c *AppendGuard) Note(t Type, payload []byte) {

@@ -33,8 +33,7 @@ func BeginChain(first Event) (*Chain, error) {
 	return NewChain(first.RunID, prev), nil
 }
 
-// Follow adds the next event, which is Intact: hashing needs no order, so that VerifiedStream does it on several
-// cores. The reason of a refusal names no line: the caller knows it.
+// Follow adds the next event, which is Intact. The reason of a refusal names no line: the caller knows it.
 func (c *Chain) Follow(e Event) error {
 	switch {
 	case e.RunID != c.runID:
@@ -42,13 +41,17 @@ func (c *Chain) Follow(e Event) error {
 	case e.PrevHash != c.prev:
 		return fmt.Errorf("prev_hash is %.16q…, the event before has %.16q…", e.PrevHash, c.prev)
 	}
-	id, _ := uuid.Parse(e.ID) // ParseLine has checked its form
-	if _, twice := c.ids[id]; twice {
+	if c.Has(e.ID) {
 		return fmt.Errorf("event_id %s stands twice", e.ID)
 	}
+	c.follow(e)
+	return nil
+}
+
+func (c *Chain) follow(e Event) {
+	id, _ := uuid.Parse(e.ID) // ParseLine has checked its form
 	c.ids[id] = struct{}{}
 	c.prev = e.Hash
-	return nil
 }
 
 var errHash = errors.New("event_hash does not fit the event")

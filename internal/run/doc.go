@@ -32,10 +32,8 @@
 //
 // # Reading and writing
 //
-// All forms of a log share verified reading and grouped writing. Lines are parsed and hashed on all cores; only the
-// comparison of neighbours, the run's name and the uniqueness of ids need the order (VerifiedStream). A Committer
-// appends for many callers, which share one durable write: nothing is acknowledged before the sink made it durable,
-// and after a failure that leaves the end of the log unknown nothing more is written.
+// All forms of a log share verified reading (VerifiedStream) and linking (Appender): nothing is acknowledged before
+// the form made it durable, and after a failure that leaves the end of the log unknown nothing more is written.
 //
 // # Evolution
 //

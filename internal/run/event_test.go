@@ -161,17 +161,14 @@ func TestParseLineRefusesEveryOtherForm(t *testing.T) {
 
 func TestATimeHasOneForm(t *testing.T) {
 	for _, good := range []string{"2026-01-15T14:22:10Z", "2026-01-15T14:22:10.1Z", "2024-02-29T23:59:59.123456789Z", "0000-01-01T00:00:00Z"} {
-		if !run.IsTime(good) {
-			t.Errorf("%s is refused", good)
+		if _, err := run.ParseLine([]byte(strings.Replace(goldenLine, "2026-01-15T14:22:11.000000Z", good, 1))); err != nil {
+			t.Error(err)
 		}
 	}
 	for _, bad := range []string{"", "Z", "2026-01-15T14:22:10", "2026-01-15T14:22:10+00:00", "2026-01-15T14:22:10-00:00Z", "2026-01-15t14:22:10Z",
 		"2026-01-15T14:22:10z", "2026-01-15 14:22:10Z", "2026-01-15T14:22:10.Z", "2026-01-15T14:22:10,5Z", "2026-01-15T4:22:10.1Z",
 		"2026-01-15T14:22:10.1234567890Z", "2026-02-29T14:22:10Z", "2026-13-01T14:22:10Z", "2026-01-15T24:00:00Z", "2026-01-15T14:22:60Z",
 		"2026-01-15T14:22:10.1 Z", "2026-01-15T14:22:10.+5Z", "+026-01-15T14:22:10Z", "2026-01-15T14:22:10ZZ", " 2026-01-15T14:22:10Z"} {
-		if run.IsTime(bad) {
-			t.Errorf("%q is taken", bad)
-		}
 		line := strings.Replace(goldenLine, "2026-01-15T14:22:11.000000Z", bad, 1)
 		if _, err := run.ParseLine([]byte(line)); err == nil {
 			t.Errorf("a line with the time %q is read", bad)
@@ -184,7 +181,6 @@ func TestADraftThatCouldNotBeReadAgainIsRefused(t *testing.T) {
 	if err := good.Check(); err != nil {
 		t.Fatal(err)
 	}
-	deep := strings.Repeat(`[`, 600) + strings.Repeat(`]`, 600)
 	for name, change := range map[string]func(*run.Draft){
 		"id":                  func(d *run.Draft) { d.ID = "1" },
 		"run":                 func(d *run.Draft) { d.RunID = "a/b" },
@@ -198,7 +194,6 @@ func TestADraftThatCouldNotBeReadAgainIsRefused(t *testing.T) {
 		"payload with spaces": func(d *run.Draft) { d.Payload = []byte(`{"gate": "g"}`) },
 		"payload and more":    func(d *run.Draft) { d.Payload = []byte(`{"gate":"g"}{}`) },
 		"payload not of type": func(d *run.Draft) { d.Payload = []byte(`{}`) },
-		"payload too deep":    func(d *run.Draft) { d.Type, d.Payload = "NEW", []byte(`{"a":`+deep+`}`) },
 		"list as payload":     func(d *run.Draft) { d.Type, d.Payload = "NEW", []byte(`[]`) },
 		"too long": func(d *run.Draft) {
 			d.Payload = []byte(`{"gate":"` + strings.Repeat("g", run.MaxLine) + `"}`)

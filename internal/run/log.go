@@ -1,14 +1,14 @@
 package run
 
 import (
+	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"iter"
 
+	"ramet/internal/base/chain"
 	"ramet/internal/base/fault"
-	"ramet/internal/base/shape"
 )
 
 // Entry is an event with its place in the log.
@@ -47,22 +47,13 @@ type Torn interface {
 }
 
 // Writer is the events of one run, open for appending. There is one at a time for
-// each run: opening a second is LOCKED, with its owner. Many goroutines may
-// append at once; they share commits.
+// each run: opening a second is LOCKED, with its owner. It is safe for concurrent use.
 type Writer interface {
 	Log
 	// Append links the drafts to the end of the log, in order, and returns when
 	// they are durable. Events of one call are written together. After a failed
 	// sync every later call fails: what is on the disk is not known any more.
 	Append(ctx context.Context, drafts ...Draft) ([]Event, error)
-}
-
-// Position is an event of a log that is known, as a snapshot tells: its number, and its hash. The zero Position
-// is none. A log that is opened with one looks for that event and reads only what follows it; without the event
-// it is EVENT_CHAIN_BROKEN. A writer then does not know the ids before it: the ids of drafts have to be new.
-type Position struct {
-	Count int64
-	Hash  string
 }
 
 // CheckLogFile refuses what cannot be the file of a log.
@@ -95,30 +86,17 @@ func (d Draft) Check() error {
 	if err := errors.Join(CheckRunID(d.RunID), CheckType(d.Type), CheckSpans(d.SpanID, d.ParentSpan)); err != nil {
 		return err
 	}
-	if len(d.Payload)+lineFrame+len(d.Type) > MaxLine {
-		return d.invalid("it is longer than %d bytes", MaxLine)
+	line := d.Link("").Line()
+	if len(line) > MaxLine {
+		return fault.New(fault.InvalidEvent, "event %.60s: it is longer than %d bytes", d.ID, MaxLine)
 	}
-	n, err := canonicalValue(d.Payload, 0)
-	switch {
-	case !isUUID([]byte(d.ID)):
-		return d.invalid("event_id %.60q is no UUID in lower case", d.ID)
-	case !IsTime(d.TS):
-		return d.invalid("ts %.60q is no RFC 3339 time in UTC", d.TS)
-	case !isTrace([]byte(d.TraceID)):
-		return d.invalid("trace_id %.60q is not 32 hex digits", d.TraceID)
-	case err != nil:
-		return d.invalid("payload is not in RFC 8785 form: %v", err)
-	case n != len(d.Payload):
-		return d.invalid("payload is not in RFC 8785 form: something follows the value")
+	if form, err := chain.Canonical(d.Payload); err != nil || !bytes.Equal(form, d.Payload) {
+		return fault.New(fault.InvalidEvent, "event %.60s: payload is not in RFC 8785 form", d.ID)
 	}
-	return checkPayload(d.Type, d.Payload, (*shape.Shape).CheckValid) // canonical, so it is JSON
-}
-
-// lineFrame is more than a line needs besides payload and type.
-const lineFrame = 512
-
-func (d Draft) invalid(format string, args ...any) error {
-	return fault.New(fault.InvalidEvent, "event %.60s: %s", d.ID, fmt.Sprintf(format, args...))
+	if _, err := ParseLine(line); err != nil {
+		return fault.New(fault.InvalidEvent, "event %.60s: %w", d.ID, err)
+	}
+	return CheckPayload(d.Type, d.Payload)
 }
 
 // Link links the draft to the event before, whose hash is prev.

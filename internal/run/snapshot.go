@@ -8,9 +8,6 @@ import (
 	"maps"
 	"slices"
 
-	jsonv2 "github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
 	"ramet/internal/base/chain"
 )
 
@@ -186,15 +183,12 @@ func (s Snapshot) Encode() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Write writes the bytes of snapshot.json as it encodes them: the text of a run of many items is never
-// in memory as a whole.
+// Write writes the bytes of snapshot.json.
 func (s Snapshot) Write(w io.Writer) error {
-	err := jsonv2.MarshalWrite(w, s, jsontext.WithIndent("  "), jsontext.EscapeForJS(true), jsonv2.Deterministic(true),
-		jsonv2.FormatNilSliceAsNull(true), jsonv2.FormatNilMapAsNull(true))
-	if err == nil {
-		_, err = io.WriteString(w, "\n")
-	}
-	if err != nil {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(s); err != nil {
 		return fmt.Errorf("encode snapshot: %w", err)
 	}
 	return nil

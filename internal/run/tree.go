@@ -10,85 +10,45 @@ import (
 	"ramet/internal/base/fault"
 )
 
-// Tree is the Merkle tree over the lines of a log, of which it keeps only the
-// right edge: enough to add lines and to give the root, in log2(n) hashes.
+// Tree is the Merkle tree over the lines of a log, with all its hashes: 64 bytes for each line. It implements
+// tlog.HashReader.
 //
 // Leaf and node hashes are those of RFC 6962: SHA-256(0x00 || line) and
 // SHA-256(0x01 || left || right).
 type Tree struct {
-	n    int64
-	edge []tlog.Hash // roots of the complete subtrees, largest first
+	n      int64
+	hashes []tlog.Hash // in the order of tlog
 }
 
-// Add takes the next line, without its line feed.
-func (t *Tree) Add(line []byte) { t.addHash(tlog.RecordHash(line)) }
-
-func (t *Tree) addHash(h tlog.Hash) {
-	// Each trailing one of n is a complete subtree that joins this one.
-	for n := t.n; n&1 == 1; n >>= 1 {
-		last := len(t.edge) - 1
-		h = tlog.NodeHash(t.edge[last], h)
-		t.edge = t.edge[:last]
+// Add adds the next line, without its line feed.
+func (t *Tree) Add(line []byte) {
+	more, err := tlog.StoredHashes(t.n, line, t)
+	if err != nil {
+		panic(err) // ReadHashes has all that it asks for
 	}
-	t.edge = append(t.edge, h)
+	t.hashes = append(t.hashes, more...)
 	t.n++
 }
 
-// Set makes the tree a copy of another.
-func (t *Tree) Set(to *Tree) { t.n, t.edge = to.n, append(t.edge[:0], to.edge...) }
+// ReadHashes implements tlog.HashReader.
+func (t *Tree) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
+	out := make([]tlog.Hash, len(indexes))
+	for i, at := range indexes {
+		out[i] = t.hashes[at]
+	}
+	return out, nil
+}
 
 // Size returns the number of lines.
 func (t *Tree) Size() int64 { return t.n }
 
 // Root returns the head of the tree; of an empty one, the hash of the empty string.
 func (t *Tree) Root() tlog.Hash {
-	if t.n == 0 {
-		h, _ := tlog.TreeHash(0, nil)
-		return h
+	h, err := tlog.TreeHash(t.n, t)
+	if err != nil {
+		panic(err) // as in Add
 	}
-	root := t.edge[len(t.edge)-1]
-	for i := len(t.edge) - 2; i >= 0; i-- {
-		root = tlog.NodeHash(t.edge[i], root)
-	}
-	return root
-}
-
-// Edge returns the tree as text, so that a later process can continue it without reading the log again.
-func (t *Tree) Edge() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d\n", t.n)
-	for _, h := range t.edge {
-		fmt.Fprintf(&b, "%s\n", h)
-	}
-	return b.String()
-}
-
-// ParseEdge reads what Edge wrote. The caller compares the root with a signed one.
-func ParseEdge(text string) (*Tree, error) {
-	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-	n, err := strconv.ParseInt(lines[0], 10, 64)
-	if err != nil || n < 0 {
-		return nil, fmt.Errorf("parse tree edge: %.40q is no size", lines[0])
-	}
-	t := &Tree{n: n}
-	for _, line := range lines[1:] {
-		h, err := tlog.ParseHash(line)
-		if err != nil {
-			return nil, fmt.Errorf("parse tree edge: %w", err)
-		}
-		t.edge = append(t.edge, h)
-	}
-	ones := 0
-	for m := n; m > 0; m >>= 1 {
-		ones += int(m & 1)
-	}
-	if ones != len(t.edge) {
-		return nil, fmt.Errorf("parse tree edge: %d hashes for %d lines", len(t.edge), n)
-	}
-	if t.Edge() != text {
-		return nil, fmt.Errorf("parse tree edge: it is not in the form that Edge writes")
-	}
-	return t, nil
+	return h
 }
 
 // A checkpoint is the head of a log at one moment. Its text, which is signed as a

@@ -4,9 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io"
+	"iter"
 	"testing"
-	"testing/synctest"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/run"
@@ -14,19 +13,19 @@ import (
 	"ramet/internal/testkit/runtest"
 )
 
-// source gives lines in chunks of n, and then an error.
-func source(lines [][]byte, n int, end error) func(context.Context) (run.Chunk, error) {
-	at, offset := 0, int64(0)
-	return func(context.Context) (run.Chunk, error) {
-		if at == len(lines) {
-			return run.Chunk{}, end
+// source yields lines, and then an error.
+func source(lines [][]byte, end error) iter.Seq2[run.Entry, error] {
+	return func(yield func(run.Entry, error) bool) {
+		e := run.Entry{Line: 1}
+		for _, e.Raw = range lines {
+			if !yield(e, nil) {
+				return
+			}
+			e.Line, e.Offset = e.Line+1, e.Offset+int64(len(e.Raw))+1
 		}
-		c := run.Chunk{Lines: lines[at:min(at+n, len(lines))], Line: int64(at + 1), Offset: offset}
-		at += len(c.Lines)
-		for _, line := range c.Lines {
-			offset += int64(len(line)) + 1
+		if end != nil {
+			yield(run.Entry{}, end)
 		}
-		return c, nil
 	}
 }
 
@@ -35,71 +34,53 @@ func logSample(n int) [][]byte {
 	return all[:n]
 }
 
-// However lines are cut into chunks: all come, in order, and the first bad one
-// ends them.
-func TestOrderAndEnd(t *testing.T) { synctest.Test(t, orderAndEnd) } // which sees helpers that stay
-
-func orderAndEnd(t *testing.T) {
+// All lines come, in order, and the first bad one ends them.
+func TestOrderAndEnd(t *testing.T) {
 	broken := errors.New("the disk")
-	for _, size := range []int{1, 2, 7, 100} {
-		for bad := -1; bad < 50; bad += 3 {
-			lines := logSample(50)
-			want := 50
-			if bad >= 0 {
-				lines[bad] = bytes.Replace(lines[bad], []byte(`"ts":"2026`), []byte(`"ts":"2027`), 1)
-				want = bad
-			}
-			s := &run.VerifiedStream{Next: source(lines, size, broken)}
-			n := 0
-			for e, err := range s.Events(t.Context()) {
-				if err == nil {
-					n++
-					if e.Line != int64(n) || e.ID != runtest.LogDraft(n-1).ID {
-						t.Fatalf("chunks of %d: event %d is line %d", size, n, e.Line)
-					}
-					continue
+	for bad := -1; bad < 50; bad += 3 {
+		lines := logSample(50)
+		want := 50
+		if bad >= 0 {
+			lines[bad] = bytes.Replace(lines[bad], []byte(`"ts":"2026`), []byte(`"ts":"2027`), 1)
+			want = bad
+		}
+		s := &run.VerifiedStream{Lines: source(lines, broken)}
+		n := 0
+		for e, err := range s.Events(t.Context()) {
+			if err == nil {
+				n++
+				if e.Line != int64(n) || e.ID != runtest.LogDraft(n-1).ID {
+					t.Fatalf("event %d is line %d", n, e.Line)
 				}
-				damage := (*run.BadChunk)(nil)
-				if found := errors.As(err, &damage); found != (bad >= 0) || found && damage.Line != int64(bad+1) || !found && !errors.Is(err, broken) {
-					t.Fatalf("chunks of %d, bad %d: %v", size, bad, err)
-				}
+				continue
 			}
-			if n != want || n > 0 && (s.Last.Line != int64(n) || s.Chain.Prev() != s.Last.Hash) {
-				t.Fatalf("chunks of %d, bad %d: %d events", size, bad, n)
+			damage := (*run.BadLine)(nil)
+			if found := errors.As(err, &damage); found != (bad >= 0) || found && damage.Line != int64(bad+1) || !found && !errors.Is(err, broken) {
+				t.Fatalf("bad %d: %v", bad, err)
 			}
+		}
+		if n != want || n > 0 && (s.Last.Line != int64(n) || s.Chain.Prev() != s.Last.Hash) {
+			t.Fatalf("bad %d: %d events", bad, n)
 		}
 	}
 }
 
-// Breaking off, and being cancelled, end all helpers; and a cancelled reading is
-// never a shorter log.
-func TestBreakingOff(t *testing.T) { synctest.Test(t, breakingOff) }
-
-func breakingOff(t *testing.T) {
-	lines := logSample(200)
-	for stop := range 60 {
-		s := &run.VerifiedStream{Next: source(lines, 3, io.EOF)}
-		n := 0
-		for range s.Events(t.Context()) {
-			if n++; n > stop {
-				break
-			}
+// A cancelled reading is never a shorter log.
+func TestCancelledReading(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	s := &run.VerifiedStream{Lines: source(logSample(20), nil)}
+	n := 0
+	var last error
+	for _, err := range s.Events(ctx) {
+		if last = err; err == nil {
+			n++
 		}
-		ctx, cancel := context.WithCancel(t.Context())
-		s = &run.VerifiedStream{Next: source(lines, 3, io.EOF)}
-		n = 0
-		var last error
-		for _, err := range s.Events(ctx) {
-			if last = err; err == nil {
-				n++
-			}
-			if n == stop {
-				cancel()
-			}
+		if n == 7 {
+			cancel()
 		}
-		cancel()
-		if stop > 0 && (!fault.Is(last, fault.Cancelled) || n != stop) {
-			t.Fatalf("cancelled after %d: %d events, %v", stop, n, last)
-		}
+	}
+	cancel()
+	if !fault.Is(last, fault.Cancelled) || n != 7 {
+		t.Errorf("%d events, %v", n, last)
 	}
 }

@@ -55,7 +55,7 @@ func carryOn(l *Line, ports RunsPorts, ctx context.Context, f *operation.CarryOp
 	id, kind := x.RunID, x.Kind
 	return outlast(ctx, l, kind, func() (err error) {
 		if x == nil {
-			if x, err = store.OpenAfresh(ctx, id, kind); err != nil {
+			if x, err = store.OpenSession(ctx, id, kind); err != nil {
 				return err
 			}
 		}

@@ -26,7 +26,7 @@ is shown, and the exit code is 5. --check writes nothing.`,
 					return replayRun(l, c, r, nil)
 				})
 			}
-			return withSession(l, c, f, args[0], (*rundir.Store).OpenAfresh, func(x *rundir.Session) error { return replayRun(l, c, x.Reader, x) })
+			return withSession(l, c, f, args[0], (*rundir.Store).OpenSession, func(x *rundir.Session) error { return replayRun(l, c, x.Reader, x) })
 		},
 	}
 	c.Flags().BoolVar(&check, "check", false, "compare only, write nothing")

@@ -35,7 +35,7 @@ func resumeRunCommand(l *Line, f *runFlags, p RunsPorts) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		x, err := store.OpenAfresh(c.Context(), runID, kind)
+		x, err := store.OpenSession(c.Context(), runID, kind)
 		if err != nil {
 			return err
 		}

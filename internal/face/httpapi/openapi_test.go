@@ -189,11 +189,11 @@ func damage(t testing.TB, path string) {
 // logs keeps logs in the run's folder, as the binary does.
 type logs struct{}
 
-func (logs) Open(ctx context.Context, _ rundir.Kind, dir, _ string, _ run.Position) (run.Log, error) {
+func (logs) Open(ctx context.Context, _ rundir.Kind, dir, _ string) (run.Log, error) {
 	return ndjson.Open(ctx, filepath.Join(dir, "events.ndjson"))
 }
 
-func (logs) OpenWriter(ctx context.Context, _ rundir.Kind, dir, _ string, _ run.Position) (run.Writer, string, error) {
+func (logs) OpenWriter(ctx context.Context, _ rundir.Kind, dir, _ string) (run.Writer, string, error) {
 	w, err := ndjson.OpenWriter(ctx, filepath.Join(dir, "events.ndjson"))
 	return w, "", err
 }

@@ -2,9 +2,8 @@
 //
 // What it promises:
 //
-//   - Append returns after write and fdatasync. Callers at the same time share
-//     them (see package run).
-//   - A failed fdatasync is the end of the writer: what is on the disk is not
+//   - Append returns after write and fsync.
+//   - A failed fsync is the end of the writer: what is on the disk is not
 //     known any more, and no later sync would report it. A failed write is undone by
 //     cutting the file back to what is durable, so that nothing is ever appended
 //     to half a line; when space is free again, appending continues.

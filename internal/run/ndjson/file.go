@@ -1,7 +1,6 @@
 package ndjson
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -16,15 +15,14 @@ import (
 
 // file is a log open for reading. It implements run.Log.
 type file struct {
-	path  string
-	f     *step.File
-	known run.Position
+	path string
+	f    *step.File
 	// size returns the valid length of the file.
 	size func() (int64, error)
 }
 
-func newFile(path string, f *step.File, known []run.Position) *file {
-	l := &file{path: path, f: f, known: cmp.Or(known...)}
+func newFile(path string, f *step.File) *file {
+	l := &file{path: path, f: f}
 	l.size = func() (int64, error) {
 		info, err := f.Stat()
 		if err != nil {
@@ -41,7 +39,7 @@ func (l *file) Close() error { return durable.Failure("close", l.path, l.f.Close
 // Events implements run.Log.
 func (l *file) Events(ctx context.Context, after int64) iter.Seq2[run.Entry, error] {
 	return func(yield func(run.Entry, error) bool) {
-		p, err := l.begin(ctx, after)
+		p, err := l.begin(after)
 		if err != nil {
 			yield(run.Entry{}, err)
 			return
@@ -75,7 +73,7 @@ func (l *file) Last(ctx context.Context) (run.Entry, bool, error) {
 		return run.Entry{}, false, l.failed(err)
 	}
 	if len(line) <= run.MaxLine {
-		if e, err := run.ParseChunk(line); err == nil {
+		if e, err := run.VerifyLine(line); err == nil {
 			return run.Entry{Event: e, Offset: at, Raw: line}, true, nil
 		}
 	}
@@ -99,14 +97,14 @@ func (l *file) failed(err error) error {
 	if _, ours := fault.Of(err); ours || err == nil {
 		return err
 	}
-	if bad := (*run.BadChunk)(nil); errors.As(err, &bad) {
+	if bad := (*run.BadLine)(nil); errors.As(err, &bad) {
 		return run.ChainBroken(l.path, bad.Line, bad.Offset, "%v", bad.Reason)
 	}
 	return durable.Failure("read", l.path, err)
 }
 
 // Open opens a log for reading. It reads nothing yet.
-func Open(_ context.Context, path string, known ...run.Position) (run.Log, error) {
+func Open(_ context.Context, path string) (run.Log, error) {
 	if err := checkFile(path); err != nil {
 		return nil, err
 	}
@@ -117,12 +115,12 @@ func Open(_ context.Context, path string, known ...run.Position) (run.Log, error
 	if err != nil {
 		return nil, err
 	}
-	return newFile(path, f, known), nil
+	return newFile(path, f), nil
 }
 
 // OpenWriter opens a log for appending, and makes it if there is none. It
-// verifies what is there, or what follows the known position, and repairs a torn tail.
-func OpenWriter(ctx context.Context, path string, known ...run.Position) (*Writer, error) {
+// verifies what is there, and repairs a torn tail.
+func OpenWriter(ctx context.Context, path string) (*Writer, error) {
 	if err := checkFile(path); err != nil {
 		return nil, err
 	}
@@ -130,7 +128,7 @@ func OpenWriter(ctx context.Context, path string, known ...run.Position) (*Write
 	if err != nil {
 		return nil, err
 	}
-	w, err := openLocked(ctx, path, known)
+	w, err := openLocked(ctx, path)
 	if err != nil {
 		return nil, errors.Join(err, lock.Unlock())
 	}
@@ -138,7 +136,7 @@ func OpenWriter(ctx context.Context, path string, known ...run.Position) (*Write
 	return w, nil
 }
 
-func openLocked(ctx context.Context, path string, known []run.Position) (*Writer, error) {
+func openLocked(ctx context.Context, path string) (*Writer, error) {
 	// Of the names that appear here, none is ever half-made or replaced.
 	err := durable.CreateFile(path, nil, 0o600)
 	if err != nil && !fault.Is(err, fault.Conflict) {
@@ -148,7 +146,7 @@ func openLocked(ctx context.Context, path string, known []run.Position) (*Writer
 	if err != nil {
 		return nil, err
 	}
-	w, err := newWriter(ctx, newFile(path, f, known))
+	w, err := newWriter(ctx, newFile(path, f))
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}

@@ -1,8 +1,8 @@
 package ndjson
 
 import (
+	"bufio"
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,101 +10,41 @@ import (
 	"ramet/internal/run"
 )
 
-// chunkSize is the number of bytes that are read at once. An entry keeps its chunk in memory.
-const chunkSize = 128 << 10
-
-// lines cuts a part of a file into chunks of whole lines.
-type lines struct {
-	r    io.ReaderAt
-	at   int64  // where to read next
-	end  int64  // where to stop
-	line int64  // number of the line that rest begins
-	rest []byte // read already: the beginning of a line
-}
-
-// next gives the next lines that are whole. At the end, rest is what has no line
-// feed.
-func (l *lines) next(ctx context.Context) (run.Chunk, error) {
-	for {
-		if err := ctx.Err(); err != nil {
-			return run.Chunk{}, err
+// lines yields the whole lines of a file from number first on. At the end, rest is what has no line feed.
+func (p *pass) lines(first int64) func(func(run.Entry, error) bool) {
+	return func(yield func(run.Entry, error) bool) {
+		s := bufio.NewScanner(io.NewSectionReader(p.log.f, 0, p.end))
+		s.Buffer(make([]byte, 64<<10), run.MaxLine+1)
+		s.Split(func(data []byte, atEOF bool) (int, []byte, error) {
+			if i := bytes.IndexByte(data, '\n'); i >= 0 {
+				return i + 1, data[:i+1], nil
+			}
+			if atEOF {
+				p.rest = bytes.Clone(data)
+			}
+			return 0, nil, nil
+		})
+		e := run.Entry{Line: 1}
+		for ; s.Scan(); e.Line++ {
+			if size := len(s.Bytes()); e.Line >= first {
+				e.Raw = bytes.Clone(s.Bytes()[:size-1])
+				if !yield(e, nil) {
+					return
+				}
+			}
+			e.Offset += int64(len(s.Bytes()))
 		}
-		data, err := l.read()
+		err := s.Err()
+		switch {
+		case errors.Is(err, bufio.ErrTooLong):
+			err = &run.BadLine{Line: e.Line, Offset: e.Offset, Reason: fmt.Errorf("the line is longer than %d bytes", run.MaxLine)}
+		case err == nil && e.Line <= first && first > 1:
+			err = run.ChainBroken(p.log.path, e.Line, e.Offset, "the log ends here, before event %d", first)
+		}
+		p.restLine, p.restOffset = e.Line, e.Offset
 		if err != nil {
-			return run.Chunk{}, err
+			yield(run.Entry{}, err)
 		}
-		whole := bytes.LastIndexByte(data, '\n') + 1
-		if whole == 0 {
-			l.rest = data
-			if len(data) > run.MaxLine {
-				return run.Chunk{}, &run.BadChunk{Line: l.line, Offset: l.at - int64(len(data)), Reason: fmt.Errorf("the line is longer than %d bytes", run.MaxLine)}
-			}
-			continue
-		}
-		c := run.Chunk{Line: l.line, Offset: l.at - int64(len(data)), Lines: make([][]byte, 0, bytes.Count(data[:whole], []byte{'\n'}))}
-		for left := data[:whole]; len(left) > 0; {
-			n := bytes.IndexByte(left, '\n')
-			c.Lines = append(c.Lines, left[:n:n])
-			left = left[n+1:]
-		}
-		l.rest = data[whole:]
-		l.line += int64(len(c.Lines))
-		return c, nil
-	}
-}
-
-// read gives rest and what follows it, in fresh memory: the lines go to others.
-func (l *lines) read() ([]byte, error) {
-	// Long lines double what is read, so that they are not copied too often.
-	n := min(int64(max(chunkSize, len(l.rest))), l.end-l.at)
-	if n <= 0 {
-		return nil, io.EOF
-	}
-	data := make([]byte, len(l.rest)+int(n))
-	copy(data, l.rest)
-	got, err := l.r.ReadAt(data[len(l.rest):], l.at)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, err
-	}
-	if got == 0 {
-		return nil, io.EOF // a writer took back what failed
-	}
-	l.at += int64(got)
-	return data[:len(l.rest)+got], nil
-}
-
-// skip goes forward to the beginning of a line that has an end; io.EOF if there
-// is none.
-func (l *lines) skip(ctx context.Context, line int64) error {
-	buf := make([]byte, 4*chunkSize)
-	start, found := l.at, l.line == line
-	for at := l.at; ; {
-		if err := ctx.Err(); err != nil {
-			return run.CancelledRead("read events", err)
-		}
-		n, err := l.r.ReadAt(buf[:min(int64(len(buf)), l.end-at)], at)
-		if err != nil && !errors.Is(err, io.EOF) {
-			return err
-		}
-		if n == 0 {
-			l.at = start
-			return io.EOF
-		}
-		for data := buf[:n]; len(data) > 0; {
-			i := bytes.IndexByte(data, '\n')
-			if i < 0 {
-				break
-			}
-			if found {
-				l.at = start
-				return nil
-			}
-			data = data[i+1:]
-			start = at + int64(n-len(data))
-			l.line++
-			found = l.line == line
-		}
-		at += int64(n)
 	}
 }
 
@@ -156,29 +96,6 @@ func lastFeed(r io.ReaderAt, end int64) (int64, error) {
 		buf = make([]byte, min(2*len(buf), 1<<20))
 	}
 	return -1, nil
-}
-
-// findHash finds the line of an event by its hash, from the back. A line begins
-// with its hash.
-func findHash(r io.ReaderAt, end int64, hash string) (int64, bool, error) {
-	mark := []byte("\n{\"event_hash\":\"" + hash + "\"")
-	first := mark[1:]
-	buf := make([]byte, 2*chunkSize)
-	for end >= int64(len(first)) {
-		n := min(end, int64(len(buf)))
-		block := buf[:n]
-		if err := readAt(r, block, end-n); err != nil {
-			return 0, false, err
-		}
-		if i := bytes.LastIndex(block, mark); i >= 0 {
-			return end - n + int64(i) + 1, true, nil
-		}
-		if n == end {
-			return 0, bytes.HasPrefix(block, first), nil
-		}
-		end -= n - int64(len(mark)-1) // blocks overlap, or a mark could lie between
-	}
-	return 0, false, nil
 }
 
 // readAt reads all of b: the file does not end before.

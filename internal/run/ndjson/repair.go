@@ -37,7 +37,7 @@ func (r Repair) String() string {
 // next writer would end or cut. It implements run.Torn. Beside a writer it may be a line
 // that is being written.
 func (l *file) Torn(ctx context.Context) (run.Tail, bool, error) {
-	p, err := l.begin(ctx, l.known.Count)
+	p, err := l.begin(0)
 	if err != nil {
 		return run.Tail{}, false, err
 	}
@@ -62,9 +62,9 @@ func (p *pass) good() int64 {
 	return p.Last.Offset + int64(len(p.Last.Raw)) + 1
 }
 
-// finish verifies the rest of the log, repairs its tail and returns where the log
-// ends, in events and in bytes.
-func (p *pass) finish(ctx context.Context) (state run.CommitState, size int64, repair *Repair, err error) {
+// finish verifies the rest of the log, repairs its tail and returns where the log ends, in bytes; Chain and Last are
+// then its end in events.
+func (p *pass) finish(ctx context.Context) (size int64, repair *Repair, err error) {
 	var rest []byte
 	for _, err = range p.Events(ctx) {
 	}
@@ -74,34 +74,33 @@ func (p *pass) finish(ctx context.Context) (state run.CommitState, size int64, r
 		rest, err = p.unfinished()
 	}
 	if err != nil {
-		return state, 0, nil, err
+		return 0, nil, err
 	}
 	good := p.good()
-	state = run.CommitState{Chain: p.Chain, Count: p.Last.Line, Last: p.Last}
 	if good == p.size {
-		return state, good, nil, nil
+		return good, nil, nil
 	}
-	repair = &Repair{Line: state.Count + 1, Offset: good}
-	if e, err := run.ParseChunk(rest); err == nil && p.follows(e) {
+	repair = &Repair{Line: p.Last.Line + 1, Offset: good}
+	if e, err := run.VerifyLine(rest); err == nil && p.follows(e) {
 		repair.Kept = true
-		state = run.CommitState{Chain: p.Chain, Count: repair.Line, Last: run.Entry{Event: e, Line: repair.Line, Offset: good, Raw: rest}}
+		p.Last = run.Entry{Event: e, Line: repair.Line, Offset: good, Raw: rest}
 		good += int64(len(rest))
 	}
 	if repair.Cut = p.size - good; repair.Cut > 0 {
 		if repair.Saved, err = p.save(good); err != nil {
-			return state, 0, nil, err
+			return 0, nil, err
 		}
 		if err := p.log.f.Truncate(good); err != nil {
-			return state, 0, nil, durable.Failure("cut", p.log.path, err)
+			return 0, nil, durable.Failure("cut", p.log.path, err)
 		}
 	}
 	if repair.Kept {
 		if _, err := p.log.f.WriteAt([]byte{'\n'}, good); err != nil {
-			return state, 0, nil, durable.Failure("end the last line of", p.log.path, err)
+			return 0, nil, durable.Failure("end the last line of", p.log.path, err)
 		}
 		good++
 	}
-	return state, good, repair, syncFailure(p.log.path, datasync(p.log.f))
+	return good, repair, syncFailure(p.log.path, p.log.f.Sync())
 }
 
 // follows takes a line that had no line feed, if it is the next one.
@@ -170,7 +169,7 @@ func isHole(r io.ReaderAt, from, end int64) (bool, error) {
 		line, data, _ = bytes.Cut(data, []byte{'\n'})
 		// What the disk did keep may begin in the middle of a line.
 		line = line[bytes.LastIndexByte(line, 0)+1:]
-		if _, err := run.ParseChunk(line); err == nil {
+		if _, err := run.VerifyLine(line); err == nil {
 			return false, nil
 		}
 	}

@@ -319,3 +319,20 @@ func TestPathsThatAreNoLog(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Opening never makes an existing log shorter or newer, and the lock file is not
+// part of it.
+func TestOpeningChangesNothing(t *testing.T) {
+	all := runtest.LogLines(runtest.LogDrafts(0, 3)...)
+	path := put(t, all)
+	before, _ := os.Stat(path)
+	w, err := OpenWriter(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	after, _ := os.Stat(path)
+	if now, _ := os.ReadFile(path); !bytes.Equal(now, all) || !before.ModTime().Equal(after.ModTime()) || !os.SameFile(before, after) {
+		t.Error("the log was changed")
+	}
+}

@@ -25,12 +25,12 @@ func (e elsewhere) at(runID string) string {
 	return dir
 }
 
-func (e elsewhere) Open(ctx context.Context, _ rundir.Kind, _, runID string, at run.Position) (run.Log, error) {
-	return e.files.Open(ctx, rundir.NDJSON, e.at(runID), runID, at)
+func (e elsewhere) Open(ctx context.Context, _ rundir.Kind, _, runID string) (run.Log, error) {
+	return e.files.Open(ctx, rundir.NDJSON, e.at(runID), runID)
 }
 
-func (e elsewhere) OpenWriter(ctx context.Context, _ rundir.Kind, _, runID string, at run.Position) (run.Writer, string, error) {
-	return e.files.OpenWriter(ctx, rundir.NDJSON, e.at(runID), runID, at)
+func (e elsewhere) OpenWriter(ctx context.Context, _ rundir.Kind, _, runID string) (run.Writer, string, error) {
+	return e.files.OpenWriter(ctx, rundir.NDJSON, e.at(runID), runID)
 }
 
 // A beginning that was broken off behind the first event in a server is given again; what is

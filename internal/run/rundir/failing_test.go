@@ -30,22 +30,22 @@ func (f *failing) step(what string) error {
 	return errInjected
 }
 
-func (f *failing) Open(ctx context.Context, kind rundir.Kind, dir, id string, at run.Position) (run.Log, error) {
+func (f *failing) Open(ctx context.Context, kind rundir.Kind, dir, id string) (run.Log, error) {
 	if err := f.step("open"); err != nil {
 		return nil, err
 	}
-	l, err := f.files.Open(ctx, kind, dir, id, at)
+	l, err := f.files.Open(ctx, kind, dir, id)
 	if err != nil {
 		return nil, err
 	}
 	return failingLog{l, f}, nil
 }
 
-func (f *failing) OpenWriter(ctx context.Context, kind rundir.Kind, dir, id string, at run.Position) (run.Writer, string, error) {
+func (f *failing) OpenWriter(ctx context.Context, kind rundir.Kind, dir, id string) (run.Writer, string, error) {
 	if err := f.step("open writer"); err != nil {
 		return nil, "", err
 	}
-	w, said, err := f.files.OpenWriter(ctx, kind, dir, id, at)
+	w, said, err := f.files.OpenWriter(ctx, kind, dir, id)
 	if err != nil {
 		return nil, said, err
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -266,18 +265,19 @@ func readLines(ctx context.Context, data []byte) ([]run.Draft, error) {
 	if len(data) == 0 {
 		return nil, fault.New(fault.InvalidEvent, "the export is empty")
 	}
-	all := run.Chunk{Lines: bytes.Split(text, []byte("\n")), Line: 1}
-	stream := run.VerifiedStream{Next: func(context.Context) (run.Chunk, error) {
-		next := all
-		if all = (run.Chunk{}); next.Lines == nil {
-			return next, io.EOF
+	stream := run.VerifiedStream{Lines: func(yield func(run.Entry, error) bool) {
+		e := run.Entry{Line: 1}
+		for _, e.Raw = range bytes.Split(text, []byte("\n")) {
+			if !yield(e, nil) {
+				return
+			}
+			e.Line, e.Offset = e.Line+1, e.Offset+int64(len(e.Raw))+1
 		}
-		return next, nil
 	}}
 	var drafts []run.Draft
 	var reducer *run.Reducer
 	for e, err := range stream.Events(ctx) {
-		if bad, ok := errors.AsType[*run.BadChunk](err); ok {
+		if bad, ok := errors.AsType[*run.BadLine](err); ok {
 			return nil, run.ChainBroken("the export", bad.Line, bad.Offset, "%v", bad.Reason)
 		}
 		if err != nil {

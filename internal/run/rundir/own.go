@@ -9,12 +9,9 @@ import (
 	"fmt"
 	"io/fs"
 
-	"golang.org/x/mod/sumdb/tlog"
-
 	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
 	"ramet/internal/base/step"
-	"ramet/internal/run"
 )
 
 // Own reports whether a run is this home's: every checkpoint in its folder is signed by the
@@ -59,28 +56,25 @@ func (r *Reader) foreign(ctx context.Context) (why string, err error) {
 	case len(notes) == 0:
 		return "it is not signed", nil
 	}
-	due := map[int64][]tlog.Hash{}
 	for _, n := range notes {
 		if n.RunID != r.RunID {
 			return "a checkpoint in its folder is that of run " + n.RunID, nil
 		}
-		due[n.Size] = append(due[n.Size], n.Root)
+	}
+	tree, err := r.newSignedTree(notes)
+	if err != nil {
+		return "", err
 	}
 	const changed = "its log is not what was signed"
-	var tree run.Tree
 	for e, err := range r.log.Events(ctx, 0) {
 		if err != nil {
 			return "", err
 		}
-		tree.Add(e.Raw)
-		for _, root := range due[tree.Size()] {
-			if root != tree.Root() {
-				return changed, nil
-			}
+		if tree.add(e) != nil {
+			return changed, nil
 		}
-		delete(due, tree.Size())
 	}
-	if len(due) > 0 {
+	if tree.end(r.RunID) != nil {
 		return changed, nil
 	}
 	return "", nil

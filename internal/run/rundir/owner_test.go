@@ -25,7 +25,7 @@ func TestARunWhoseOwnerLivesIsLocked(t *testing.T) {
 	if _, err := s.OpenSession(t.Context(), "r", server); !fault.Is(err, fault.Locked) || asked != "its agent" {
 		t.Errorf("%v, asked for %q", err, asked)
 	}
-	if _, err := s.OpenAfresh(t.Context(), "r", server); !fault.Is(err, fault.Locked) {
+	if _, err := s.OpenSession(t.Context(), "r", server); !fault.Is(err, fault.Locked) {
 		t.Error(err)
 	}
 	s.Owner = func(context.Context, string) (string, error) {

@@ -32,43 +32,17 @@ type Consistency struct {
 	Proof   []tlog.Hash `json:"proof"`
 }
 
-// forest holds all hashes of a log's tree, in the order of tlog: 64 bytes a line.
-type forest struct {
-	hashes []tlog.Hash
-	size   int64
-}
-
-// ReadHashes implements tlog.HashReader.
-func (f *forest) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
-	out := make([]tlog.Hash, len(indexes))
-	for i, at := range indexes {
-		out[i] = f.hashes[at]
-	}
-	return out, nil
-}
-
-func (f *forest) add(line []byte) error {
-	more, err := tlog.StoredHashes(f.size, line, f)
-	f.hashes = append(f.hashes, more...)
-	f.size++
-	return err
-}
-
-// grow reads this run's own lines into a forest, and hands each to see.
-func (r *Reader) grow(ctx context.Context, see func(n int64, e run.Entry)) (*forest, error) {
-	f := &forest{}
+// grow reads this run's own lines into a tree, and hands each to see.
+func (r *Reader) grow(ctx context.Context, see func(n int64, e run.Entry)) (*run.Tree, error) {
+	tree := &run.Tree{}
 	for e, err := range r.log.Events(ctx, 0) {
 		if err != nil {
 			return nil, err
 		}
-		if see != nil {
-			see(f.size, e)
-		}
-		if err := f.add(e.Raw); err != nil {
-			return nil, err
-		}
+		see(tree.Size(), e)
+		tree.Add(e.Raw)
 	}
-	return f, nil
+	return tree, nil
 }
 
 // ProveInclusion proves that an event, named by id or by its number in this run's
@@ -88,11 +62,8 @@ func (r *Reader) ProveInclusion(ctx context.Context, event string) (Inclusion, e
 		return p, fault.New(fault.NotFound, "run %s has no event %.60q of its own", r.RunID, event).
 			WithHint("give an event_id or a number")
 	}
-	p.Size = f.size
-	if p.Root, err = tlog.TreeHash(f.size, f); err != nil {
-		return p, err
-	}
-	p.Proof, err = tlog.ProveRecord(f.size, p.Index, f)
+	p.Size, p.Root = f.Size(), f.Root()
+	p.Proof, err = tlog.ProveRecord(p.Size, p.Index, f)
 	return p, err
 }
 
@@ -100,18 +71,15 @@ func (r *Reader) ProveInclusion(ctx context.Context, event string) (Inclusion, e
 // did not is EVENT_CHAIN_BROKEN.
 func (r *Reader) ProveConsistency(ctx context.Context, old run.Checkpoint) (Consistency, error) {
 	p := Consistency{RunID: r.RunID, OldSize: old.Size, OldRoot: old.Root}
-	f, err := r.grow(ctx, nil)
+	f, err := r.grow(ctx, func(int64, run.Entry) {})
 	if err != nil {
 		return p, err
 	}
-	p.Size = f.size
-	if old.Size > f.size {
-		return p, cutShort(r.RunID, f.size, old.Size)
+	p.Size, p.Root = f.Size(), f.Root()
+	if old.Size > p.Size {
+		return p, cutShort(r.RunID, p.Size, old.Size)
 	}
-	if p.Root, err = tlog.TreeHash(f.size, f); err != nil {
-		return p, err
-	}
-	if p.Proof, err = tlog.ProveTree(f.size, old.Size, f); err != nil {
+	if p.Proof, err = tlog.ProveTree(p.Size, old.Size, f); err != nil {
 		return p, err
 	}
 	if err := tlog.CheckTree(p.Proof, p.Size, p.Root, old.Size, old.Root); err != nil {

@@ -38,34 +38,13 @@ func (s *Store) open(ctx context.Context, runID string, said Kind, depth int) (*
 		return nil, err
 	}
 	r := &Reader{store: s, RunID: runID, Kind: kind}
-	if r.log, err = s.Logs.Open(ctx, kind, s.Dir(runID), runID, run.Position{}); err != nil {
+	if r.log, err = s.Logs.Open(ctx, kind, s.Dir(runID), runID); err != nil {
 		return nil, err
 	}
 	if err := r.findParent(ctx, depth); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
-	// Open again with what the snapshot knows: then State need not read the rest.
-	if at := r.known(); at.Count > 0 {
-		log, err := s.Logs.Open(ctx, kind, s.Dir(runID), runID, at)
-		if err != nil {
-			return nil, errors.Join(err, r.Close())
-		}
-		r.log, log = log, r.log
-		if err := log.Close(); err != nil {
-			return nil, errors.Join(err, r.Close())
-		}
-	}
 	return r, nil
-}
-
-// known is the position in this run's own log that the stored snapshot vouches
-// for, if it is a good one.
-func (r *Reader) known() run.Position {
-	s, _, ok, err := r.Stored()
-	if err != nil || !ok || s.RunID != r.RunID || s.EventCount <= r.inherited() {
-		return run.Position{}
-	}
-	return run.Position{Count: s.EventCount - r.inherited(), Hash: s.LastEventHash}
 }
 
 // findParent looks at the first event: a fork names the run it continues.
@@ -214,42 +193,26 @@ func (r *Reader) Stored() (s run.Snapshot, raw []byte, ok bool, err error) {
 	return s, raw, true, nil
 }
 
-// State is the run as it is now: the snapshot, if there is a good one, and the
-// events after it. Only those are read.
+// State is the run as it is now: the snapshot, if it is a good one of all events, else their replay.
 func (r *Reader) State(ctx context.Context) (run.Snapshot, error) {
 	s, _, ok, err := r.Stored()
 	if err != nil || !ok || s.RunID != r.RunID {
 		return r.Replay(ctx) // the log is the truth
 	}
 	last, any, err := r.log.Last(ctx)
-	if err != nil {
+	if err != nil || any && last.Hash == s.LastEventHash {
 		return s, err
 	}
-	if any && last.Hash == s.LastEventHash {
-		return s, nil
-	}
-	reducer := run.NewReducer(s)
-	// The event before is read too: it must be the one the snapshot ends with.
-	first := true
-	for e, err := range r.Events(ctx, s.EventCount-1) {
-		if err != nil {
-			return s, err
+	reducer, err := r.replay(ctx, func(reducer *run.Reducer, e run.Entry) (bool, error) {
+		if reducer.Count() == s.EventCount && e.Hash != s.LastEventHash {
+			return false, run.ChainBroken(runPlace(r.RunID), e.Line, e.Offset, "it is not the event that the snapshot ends with")
 		}
-		if first {
-			if e.Hash != s.LastEventHash {
-				return s, run.ChainBroken(runPlace(r.RunID), e.Line, e.Offset, "it is not the event that the snapshot ends with")
-			}
-			first = false
-			continue
-		}
-		if err := reducer.Apply(e.Event); err != nil {
-			return s, unfitEvent(r.RunID, e, err)
-		}
+		return false, nil
+	})
+	if err == nil && reducer.Count() < s.EventCount {
+		err = tooFar(runPlace(r.RunID), s.EventCount, reducer.Count())
 	}
-	if first {
-		return s, tooFar(runPlace(r.RunID), s.EventCount, s.EventCount-1)
-	}
-	return reducer.Snapshot(), nil
+	return reducer.Snapshot(), err
 }
 
 // Truth is the run as all its events give it, for people to see: unlike State it does

@@ -8,7 +8,6 @@
 //	  snapshot.json      a cache: the replay of its first event_count events
 //	  checkpoints        signed heads of the log, one note after the other
 //	  agent              uuid of the run's own agent: its workers are forked from it
-//	  tree               the right edge of the Merkle tree one line before the last checkpoint: a cache
 //
 // An event is durable before anything follows from it. After each transition of the run's state the snapshot is
 // replaced and a checkpoint is added; being older than the log is normal for both, differing from it is damage. A
@@ -55,12 +54,11 @@ func (k Kind) Remote() bool { return strings.Contains(string(k), "://") }
 
 // Logs opens logs.
 type Logs interface {
-	// Open opens the log of a run for reading. Events up to at need not be read
-	// to continue after them.
-	Open(ctx context.Context, kind Kind, dir, runID string, at run.Position) (run.Log, error)
+	// Open opens the log of a run for reading.
+	Open(ctx context.Context, kind Kind, dir, runID string) (run.Log, error)
 	// OpenWriter opens it for appending, makes it if it is not there, repairs a
-	// torn tail, and describes the repair. Events up to at are not checked again.
-	OpenWriter(ctx context.Context, kind Kind, dir, runID string, at run.Position) (run.Writer, string, error)
+	// torn tail, and describes the repair.
+	OpenWriter(ctx context.Context, kind Kind, dir, runID string) (run.Writer, string, error)
 }
 
 // Store is the folder of all runs.
@@ -85,7 +83,6 @@ const (
 	configFile     = "run_config.yaml"
 	snapshotFile   = "snapshot.json"
 	checkpointFile = "checkpoints"
-	edgeFile       = "tree"
 	kindFile       = "log"
 	agentFile      = "agent"
 )

@@ -33,14 +33,14 @@ func TestMain(m *testing.M) {
 // files keeps logs in the run's folder, as the binary does.
 type files struct{}
 
-func (files) Open(ctx context.Context, kind rundir.Kind, dir, _ string, at run.Position) (run.Log, error) {
+func (files) Open(ctx context.Context, kind rundir.Kind, dir, _ string) (run.Log, error) {
 	if kind == rundir.SQLite {
 		return sqllog.OpenFile(ctx, filepath.Join(dir, "events.sqlite"))
 	}
-	return ndjson.Open(ctx, filepath.Join(dir, "events.ndjson"), at)
+	return ndjson.Open(ctx, filepath.Join(dir, "events.ndjson"))
 }
 
-func (files) OpenWriter(ctx context.Context, kind rundir.Kind, dir, _ string, at run.Position) (run.Writer, string, error) {
+func (files) OpenWriter(ctx context.Context, kind rundir.Kind, dir, _ string) (run.Writer, string, error) {
 	if kind == rundir.SQLite {
 		w, err := sqllog.OpenFileWriter(ctx, filepath.Join(dir, "events.sqlite"))
 		if err != nil {
@@ -48,7 +48,7 @@ func (files) OpenWriter(ctx context.Context, kind rundir.Kind, dir, _ string, at
 		}
 		return w, "", nil
 	}
-	w, err := ndjson.OpenWriter(ctx, filepath.Join(dir, "events.ndjson"), at)
+	w, err := ndjson.OpenWriter(ctx, filepath.Join(dir, "events.ndjson"))
 	if err != nil {
 		return nil, "", err
 	}

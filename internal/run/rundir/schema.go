@@ -85,6 +85,24 @@ func MakeSchema(name string) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
+// eventSchema is the form of all events, and for each type the form of its payload.
+func eventSchema() map[string]any {
+	doc := run.EventShape().Schema()
+	var rules []any
+	for _, t := range run.Types() {
+		payload, known := run.PayloadShape(t)
+		if !known {
+			continue
+		}
+		rules = append(rules, map[string]any{
+			"if":   map[string]any{"properties": map[string]any{"type": map[string]any{"const": string(t)}}, "required": []string{"type"}},
+			"then": map[string]any{"properties": map[string]any{"payload": payload.Schema()}},
+		})
+	}
+	doc["allOf"] = rules
+	return doc
+}
+
 // recipeSchema returns the schema of recipes, which is made when a command needs it.
 func recipeSchema() map[string]any { return recipe.Shape().Schema() }
 
@@ -124,7 +142,7 @@ func ValidateOutput(name string, doc []byte) error {
 
 // checkEvent returns the envelope and then the payload, whose form the type decides.
 func checkEvent(doc []byte) error {
-	if err := envelope().Check(doc); err != nil {
+	if err := run.EventShape().Check(doc); err != nil {
 		return err
 	}
 	var e struct {

@@ -19,6 +19,8 @@ func enumOf[S ~string](list ...S) *shape.Shape {
 }
 
 var (
+	hash       = sync.OnceValue(func() *shape.Shape { return shape.Hex(64) })
+	moment     = run.Moment
 	schemaText = shape.Text(0)
 	name       = shape.Text(1)
 	runState   = sync.OnceValue(func() *shape.Shape { return enumOf(run.States()...) })
@@ -116,7 +118,7 @@ var snapshot = sync.OnceValue(func() *shape.Shape {
 		shape.Must("issues", shape.List(issue()).With("In the order they were opened.")),
 		shape.Must("last_event_hash", hash()),
 		shape.Must("pr", orNull(pullRequest())),
-		shape.Must("run_id", runID()),
+		shape.Must("run_id", shape.Match(`[A-Za-z0-9_-]{1,64}`)),
 		shape.Must("run_state", runState()),
 		shape.Must("schema_version", shape.Enum(run.SchemaVersion)),
 		shape.Must("section_states", shape.Map(enumOf(run.SectionStates()...))),

@@ -64,7 +64,7 @@ func (s *Store) receiveAgent(runID string, e Handover) error {
 // TakeOver opens a run that was received, and makes it our own. Its log must be whole, and begin
 // with the configuration that was received; else it is UNTRUSTED, and nothing was written.
 func (s *Store) TakeOver(ctx context.Context, runID string, kind Kind) (*Session, error) {
-	x, err := s.OpenAfresh(ctx, runID, kind)
+	x, err := s.OpenSession(ctx, runID, kind)
 	if err != nil {
 		return nil, err
 	}

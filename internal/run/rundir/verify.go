@@ -118,15 +118,10 @@ func (r *Reader) verify(ctx context.Context, w *fileAudit, elsewhere []run.Check
 	if err != nil {
 		return p, err
 	}
-	due := map[int64][]run.Checkpoint{}
-	for _, c := range append(own, elsewhere...) {
-		if c.RunID != r.RunID {
-			return p, fault.New(fault.EventChainBroken, "the checkpoint is of run %s, not of %s", c.RunID, r.RunID).
-				WithHint("give the checkpoint of this run")
-		}
-		due[c.Size] = append(due[c.Size], c)
+	tree, err := r.newSignedTree(append(own, elsewhere...))
+	if err != nil {
+		return p, err
 	}
-	var tree run.Tree
 	reducer := r.reducer()
 	for e, err := range r.Events(ctx, 0) {
 		if err != nil {
@@ -139,8 +134,7 @@ func (r *Reader) verify(ctx context.Context, w *fileAudit, elsewhere []run.Check
 		w.note(e.Event)
 		p.Events++
 		if p.Events > r.inherited() {
-			tree.Add(e.Raw)
-			if err := checkDue(&p, &tree, due, e); err != nil {
+			if err := tree.add(e); err != nil {
 				return p, err
 			}
 		}
@@ -151,9 +145,9 @@ func (r *Reader) verify(ctx context.Context, w *fileAudit, elsewhere []run.Check
 			p.Snapshot = "ok"
 		}
 	}
-	p.Lines = tree.Size()
-	for size := range due {
-		return p, cutShort(r.RunID, p.Lines, size)
+	p.Lines, p.Checkpoints, p.Covered = tree.Size(), tree.met, tree.covered
+	if err := tree.end(r.RunID); err != nil {
+		return p, err
 	}
 	if hasSnapshot && p.Snapshot == "none" {
 		return p, tooFar(runPlace(r.RunID), stored.EventCount, p.Events)
@@ -179,18 +173,6 @@ func (r *Reader) tail(ctx context.Context, p *Proof) error {
 func cutShort(runID string, have, signed int64) error {
 	return fault.New(fault.EventChainBroken, "run %s has %d lines, a checkpoint was signed over %d", runID, have, signed).
 		WithHint("the log was cut; restore it from a copy")
-}
-
-func checkDue(p *Proof, tree *run.Tree, due map[int64][]run.Checkpoint, e run.Entry) error {
-	for _, c := range due[tree.Size()] {
-		if c.Root != tree.Root() {
-			return run.ChainBroken(runPlace(p.RunID), e.Line, e.Offset, "the lines up to here are not those that were signed")
-		}
-		p.Checkpoints++
-		p.Covered = tree.Size()
-	}
-	delete(due, tree.Size())
-	return nil
 }
 
 func sameSnapshot(reducer *run.Reducer, raw []byte, runID string) error {

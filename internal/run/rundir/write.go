@@ -22,28 +22,16 @@ type Session struct {
 	*Reader
 	Repaired string // what was cut from a torn tail; empty: nothing
 
-	w        run.Writer
-	trusting bool // the stored snapshot counts
-	reducer  *run.Reducer
-	tree     *run.Tree        // of the lines of this run's own log
-	before   *run.Tree        // the same without its last line: what is kept for the next writer
-	guard    *run.AppendGuard // nil: not needed yet
-	trace    string
-	ours     bool // see vouches
+	w       run.Writer
+	reducer *run.Reducer
+	tree    *signedTree // of the lines of this run's own log
+	guard   *run.AppendGuard
+	trace   string
+	ours    bool // see vouches
 }
 
-// OpenSession opens a run for appending.
+// OpenSession opens a run for appending. All of its log is read and compared with the checkpoints in its folder.
 func (s *Store) OpenSession(ctx context.Context, runID string, said Kind) (*Session, error) {
-	return s.openSession(ctx, runID, said, true)
-}
-
-// OpenAfresh is OpenSession without any trust in the snapshot: all of the log is
-// read and checked.
-func (s *Store) OpenAfresh(ctx context.Context, runID string, said Kind) (*Session, error) {
-	return s.openSession(ctx, runID, said, false)
-}
-
-func (s *Store) openSession(ctx context.Context, runID string, said Kind, trusting bool) (*Session, error) {
 	kind, err := s.kind(runID, said)
 	if err != nil {
 		return nil, err
@@ -51,26 +39,15 @@ func (s *Store) openSession(ctx context.Context, runID string, said Kind, trusti
 	if err := s.needOrphan(ctx, runID, kind); err != nil {
 		return nil, err
 	}
-	x := &Session{Reader: &Reader{store: s, RunID: runID, Kind: kind}, trusting: trusting}
-	var at run.Position
-	r, err := s.Open(ctx, runID, kind)
-	switch {
-	case err == nil:
-		x.parent, x.fork = r.parent, r.fork
-		if trusting {
-			at = r.known()
-		}
-		if err := r.log.Close(); err != nil {
-			return nil, err
-		}
-	case !fault.Is(err, fault.NotFound): // a run that has only a folder so far
-		return nil, err
-	}
-	if x.w, x.Repaired, err = s.Logs.OpenWriter(ctx, kind, s.Dir(runID), runID, at); err != nil {
+	x := &Session{Reader: &Reader{store: s, RunID: runID, Kind: kind}}
+	if x.w, x.Repaired, err = s.Logs.OpenWriter(ctx, kind, s.Dir(runID), runID); err != nil {
 		return nil, err
 	}
 	x.log = x.w
-	if err := x.load(ctx); err != nil {
+	if err = x.findParent(ctx, 0); err == nil {
+		err = x.load(ctx)
+	}
+	if err != nil {
 		return nil, errors.Join(err, x.Close())
 	}
 	x.ours = x.reducer.Count() == x.inherited() // it is new
@@ -93,27 +70,32 @@ func (s *Store) needOrphan(ctx context.Context, runID string, kind Kind) error {
 	return fault.New(fault.Locked, "run %s is carried out by %s", runID, owner).WithHint("wait until it ends, or end it")
 }
 
-// load brings state and tree up to the end of the log.
+// load reads the log up to its end: what it amounts to, and whether it is what was signed. Checkpoints that others
+// signed cannot be checked, but their claims must be true all the same.
 func (x *Session) load(ctx context.Context) error {
-	last, any, err := x.log.Last(ctx)
+	notes, err := x.notes()
 	if err != nil {
 		return err
 	}
-	state := run.New(x.RunID)
-	switch {
-	case any && x.trusting:
-		state, err = x.State(ctx)
-	case any:
-		state, err = x.Replay(ctx)
-	}
-	if err != nil {
+	if x.tree, err = x.newSignedTree(notes); err != nil {
 		return err
 	}
-	if any {
-		x.trace = last.TraceID
+	x.reducer, x.guard = x.Reader.reducer(), &run.AppendGuard{}
+	for e, err := range x.Events(ctx, 0) {
+		if err != nil {
+			return err
+		}
+		if err := x.reducer.Apply(e.Event); err != nil {
+			return unfitEvent(x.RunID, e, err)
+		}
+		x.guard.Note(e.Type, e.Payload)
+		if x.trace = e.TraceID; x.reducer.Count() > x.inherited() {
+			if err := x.tree.add(e); err != nil {
+				return err
+			}
+		}
 	}
-	x.reducer, x.guard = run.NewReducer(state), nil
-	return x.growTree(ctx)
+	return x.tree.end(x.RunID)
 }
 
 // Now is the run's state at the end of the log.
@@ -147,28 +129,19 @@ func (x *Session) Append(ctx context.Context, requests ...Request) ([]run.Event,
 	// Reduced before they are written: nothing gets into the log that could not
 	// be replayed. If writing fails, the state is read from the log again.
 	transition := false
-	drafts, err := x.completeEnd(ctx, drafts)
-	if err != nil {
-		return nil, err
-	}
-	if slices.ContainsFunc(drafts, func(d run.Draft) bool { return run.NeedsAppendGuard(d.Type) }) {
-		// Before the first: those that come with it are not in the log yet.
-		if err := x.follow(ctx); err != nil {
-			return nil, err
-		}
-	}
+	drafts = x.completeEnd(drafts)
 	for i, d := range drafts {
-		err := x.admit(d)
+		err := x.guard.Check(x.reducer.State(), d.Type, d.Payload)
 		if err == nil {
 			err = x.reducer.Apply(d.Link(x.reducer.Hash()))
 		}
 		if err != nil {
-			x.guard = nil // it may have noted what is not written
 			if i > 0 {
 				err = errors.Join(err, x.load(ctx))
 			}
 			return nil, err
 		}
+		x.guard.Note(d.Type, d.Payload)
 		transition = transition || d.Type == run.RunStateChanged || d.Type == run.RunCreated || d.Type == run.RunForked
 	}
 	events, err := x.w.Append(ctx, drafts...)
@@ -179,7 +152,7 @@ func (x *Session) Append(ctx context.Context, requests ...Request) ([]run.Event,
 		return nil, err
 	}
 	for _, e := range events {
-		x.grow(e.Line())
+		x.tree.Add(e.Line())
 	}
 	if transition {
 		return events, x.Settle()
@@ -238,10 +211,7 @@ func (x *Session) sign() error {
 	if err != nil {
 		return err
 	}
-	if err := appendFile(x.file(checkpointFile), append(note, '\n')); err != nil {
-		return err
-	}
-	return durable.WriteFile(x.file(edgeFile), []byte(x.before.Edge()), 0o600)
+	return appendFile(x.file(checkpointFile), append(note, '\n'))
 }
 
 func appendFile(path string, data []byte) error {
@@ -265,50 +235,15 @@ func (x *Session) PutSnapshot(damaged bool) error {
 	return durable.Write(x.file(snapshotFile), 0o600, x.reducer.Write)
 }
 
-// admit refuses an event that cannot follow what is in the log, nor what comes with it. The log is
-// read for it once (follow), and only when an event comes that needs it.
-func (x *Session) admit(d run.Draft) error {
-	if x.guard == nil { // nothing that comes with it needs it
-		return (&run.AppendGuard{}).Check(x.reducer.State(), d.Type, d.Payload)
-	}
-	if err := x.guard.Check(x.reducer.State(), d.Type, d.Payload); err != nil {
-		return err
-	}
-	x.guard.Note(d.Type, d.Payload)
-	return nil
-}
-
-// follow brings the course up to the end of the log.
-func (x *Session) follow(ctx context.Context) error {
-	if x.guard != nil {
-		return nil
-	}
-	guard := &run.AppendGuard{}
-	for e, err := range x.Events(ctx, 0) {
-		if err != nil {
-			return err
-		}
-		guard.Note(e.Type, e.Payload)
-	}
-	x.guard = guard
-	return nil
-}
-
 // completeEnd lets a run end of which a crash kept the first half: it is written how it
 // ended, but not the step to that state. A caller that gives both again writes the
 // step alone.
-func (x *Session) completeEnd(ctx context.Context, drafts []run.Draft) ([]run.Draft, error) {
+func (x *Session) completeEnd(drafts []run.Draft) []run.Draft {
 	end := slices.IndexFunc(drafts, func(d run.Draft) bool {
 		return d.Type == run.RunCompleted || d.Type == run.RunFailed || d.Type == run.RunCancelled
 	})
-	if end < 0 || end+1 >= len(drafts) || !run.EndsRun(drafts[end+1].Type, drafts[end+1].Payload) || x.reducer.State().Terminal() {
-		return drafts, nil
+	if end < 0 || end+1 >= len(drafts) || !run.EndsRun(drafts[end+1].Type, drafts[end+1].Payload) || x.reducer.State().Terminal() || !x.guard.Ended() {
+		return drafts
 	}
-	if err := x.follow(ctx); err != nil {
-		return nil, err
-	}
-	if _, ended := x.guard.Ended(); !ended {
-		return drafts, nil
-	}
-	return slices.Delete(drafts, end, end+1), nil
+	return slices.Delete(drafts, end, end+1)
 }

@@ -1,7 +1,6 @@
 package sqllog
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -61,7 +60,7 @@ func fileRows(path string, db *sql.DB) *rows {
 
 // OpenFileWriter opens the log in an SQLite file for appending, and makes it if
 // there is none.
-func OpenFileWriter(ctx context.Context, path string, known ...run.Position) (*Writer, error) {
+func OpenFileWriter(ctx context.Context, path string) (*Writer, error) {
 	if info, err := os.Stat(path); err == nil {
 		if err := run.CheckLogFile(path, info); err != nil {
 			return nil, err
@@ -71,7 +70,7 @@ func OpenFileWriter(ctx context.Context, path string, known ...run.Position) (*W
 	if err != nil {
 		return nil, err
 	}
-	w, err := openFile(ctx, path, cmp.Or(known...))
+	w, err := openFile(ctx, path)
 	if err != nil {
 		return nil, errors.Join(err, lock.Unlock())
 	}
@@ -79,7 +78,7 @@ func OpenFileWriter(ctx context.Context, path string, known ...run.Position) (*W
 	return w, nil
 }
 
-func openFile(ctx context.Context, path string, known run.Position) (*Writer, error) {
+func openFile(ctx context.Context, path string) (*Writer, error) {
 	// Made here, so that its name is durable and its mode is ours.
 	if err := durable.CreateFile(path, nil, 0o600); err != nil && !fault.Is(err, fault.Conflict) {
 		return nil, err
@@ -96,7 +95,7 @@ func openFile(ctx context.Context, path string, known run.Position) (*Writer, er
 	if err != nil {
 		return nil, errors.Join(w.fail("open", err), db.Close())
 	}
-	if err := w.start(ctx, known); err != nil {
+	if err := w.start(ctx); err != nil {
 		return nil, errors.Join(err, w.conn.Close(), db.Close())
 	}
 	return w, nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"io"
 	"iter"
 
 	"ramet/internal/base/fault"
@@ -35,9 +34,7 @@ func (l *rows) Close() error { return l.fail("close", l.close()) }
 // from its beginning.
 func (l *rows) Events(ctx context.Context, after int64) iter.Seq2[run.Entry, error] {
 	return func(yield func(run.Entry, error) bool) {
-		c := &cursor{log: l, line: max(after, 1)}
-		defer c.close()
-		s := &run.VerifiedStream{Next: c.next, Given: after > 0}
+		s := l.stream(ctx, after)
 		for e, err := range s.Events(ctx) {
 			if err != nil {
 				yield(run.Entry{}, l.fail("read events", err))
@@ -49,6 +46,37 @@ func (l *rows) Events(ctx context.Context, after int64) iter.Seq2[run.Entry, err
 		}
 		if after > 0 && s.Chain == nil {
 			yield(run.Entry{}, run.ChainBroken(l.place, after, 0, "the log ends before event %d", after))
+		}
+	}
+}
+
+func (l *rows) stream(ctx context.Context, after int64) *run.VerifiedStream {
+	return &run.VerifiedStream{Lines: l.lines(ctx, max(after, 1)), Given: after > 0}
+}
+
+// lines yields the lines of the rows from a number on.
+func (l *rows) lines(ctx context.Context, from int64) iter.Seq2[run.Entry, error] {
+	return func(yield func(run.Entry, error) bool) {
+		where, args := l.where(from)
+		rows, err := l.db.QueryContext(ctx, `SELECT seq, line FROM run_events WHERE `+where+` ORDER BY seq`, args...)
+		if err != nil {
+			yield(run.Entry{}, err)
+			return
+		}
+		defer rows.Close()
+		offset := int64(0)
+		for line := from; rows.Next(); line++ {
+			e := run.Entry{Offset: offset}
+			if err = rows.Scan(&e.Line, &e.Raw); err == nil && e.Line != line {
+				err = &run.BadLine{Line: line, Offset: offset, Reason: errors.New("the line is missing")}
+			}
+			if !yield(e, err) || err != nil {
+				return
+			}
+			offset += int64(len(e.Raw)) + 1
+		}
+		if err := rows.Err(); err != nil {
+			yield(run.Entry{}, err)
 		}
 	}
 }
@@ -65,7 +93,7 @@ func (l *rows) Last(ctx context.Context) (run.Entry, bool, error) {
 	if err != nil {
 		return run.Entry{}, false, l.fail("read the last event", err)
 	}
-	if e.Event, err = run.ParseChunk(e.Raw); err != nil {
+	if e.Event, err = run.VerifyLine(e.Raw); err != nil {
 		return run.Entry{}, false, run.ChainBroken(l.place, e.Line, 0, "%v", err)
 	}
 	return e, true, nil
@@ -79,7 +107,7 @@ func (l *rows) fail(verb string, err error) error {
 	if _, ours := fault.Of(err); ours {
 		return err
 	}
-	if bad := (*run.BadChunk)(nil); errors.As(err, &bad) {
+	if bad := (*run.BadLine)(nil); errors.As(err, &bad) {
 		return run.ChainBroken(l.place, bad.Line, bad.Offset, "%v", bad.Reason)
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
@@ -89,66 +117,4 @@ func (l *rows) fail(verb string, err error) error {
 		return err
 	}
 	return fault.New(fault.StorageIO, "%s: %s: %w", l.place, verb, err)
-}
-
-// chunkSize limits the bytes of lines that go to one worker.
-const chunkSize = 128 << 10
-
-// cursor cuts the rows of one query into chunks.
-type cursor struct {
-	log    *rows
-	rows   *sql.Rows
-	line   int64 // of the next row
-	offset int64
-	end    error // what comes after the last row
-}
-
-func (c *cursor) close() {
-	if c.rows != nil {
-		c.rows.Close()
-	}
-}
-
-func (c *cursor) next(ctx context.Context) (run.Chunk, error) {
-	if c.rows == nil {
-		where, args := c.log.where(c.line)
-		var err error
-		if c.rows, err = c.log.db.QueryContext(ctx, `SELECT seq, line FROM run_events WHERE `+where+` ORDER BY seq`, args...); err != nil {
-			return run.Chunk{}, err
-		}
-	}
-	out := run.Chunk{Line: c.line, Offset: c.offset}
-	for size := 0; size < chunkSize && c.end == nil; {
-		var line []byte
-		if line, c.end = c.row(); c.end != nil {
-			break
-		}
-		out.Lines = append(out.Lines, line)
-		size += len(line)
-	}
-	if len(out.Lines) == 0 {
-		return out, c.end
-	}
-	return out, nil // what is wrong comes after what is not
-}
-
-// row is the next line; io.EOF after the last.
-func (c *cursor) row() ([]byte, error) {
-	if !c.rows.Next() {
-		if err := c.rows.Err(); err != nil {
-			return nil, err
-		}
-		return nil, io.EOF
-	}
-	var seq int64
-	var line []byte
-	if err := c.rows.Scan(&seq, &line); err != nil {
-		return nil, err
-	}
-	if seq != c.line {
-		return nil, &run.BadChunk{Line: c.line, Offset: c.offset, Reason: errors.New("the line is missing")}
-	}
-	c.line++
-	c.offset += int64(len(line)) + 1
-	return line, nil
 }

@@ -116,7 +116,7 @@ func (w *Writer) compare(ctx context.Context, entries []run.Entry) (written bool
 		return false, nil
 	}
 	if line == first.Line-1 {
-		if e, err := run.ParseChunk(raw); err == nil && e.Hash == first.PrevHash {
+		if e, err := run.VerifyLine(raw); err == nil && e.Hash == first.PrevHash {
 			return false, nil
 		}
 	}

@@ -1,7 +1,6 @@
 package sqllog
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -105,7 +104,7 @@ func tableMissing(ctx context.Context, db *sql.DB, pg database.Postgres) (bool, 
 }
 
 // OpenTableWriter opens the log of a run in a PostgreSQL database for appending.
-func OpenTableWriter(ctx context.Context, address, runID string, known ...run.Position) (*Writer, error) {
+func OpenTableWriter(ctx context.Context, address, runID string) (*Writer, error) {
 	l, pg, err := connectTable(address, runID)
 	if err != nil {
 		return nil, err
@@ -126,7 +125,7 @@ func OpenTableWriter(ctx context.Context, address, runID string, known ...run.Po
 		err = w.lock(ctx, pg.Schema)
 	}
 	if err == nil {
-		err = w.start(ctx, cmp.Or(known...))
+		err = w.start(ctx)
 	}
 	if err != nil {
 		err = w.fail("open", err)

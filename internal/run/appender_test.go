@@ -11,10 +11,10 @@ import (
 	"ramet/internal/testkit/runtest"
 )
 
-func TestFailures(t *testing.T) {
+func TestFailedWrites(t *testing.T) {
 	full := fault.New(fault.StorageFull, "full")
 	var answer error
-	c := run.NewCommitter("the log", run.CommitState{}, func([]run.Entry) error { return answer })
+	c := run.NewAppender("the log", nil, run.Entry{}, func([]run.Entry) error { return answer })
 	try := func(n int) error {
 		_, err := c.Append(t.Context(), runtest.LogDraft(n))
 		return err
@@ -42,8 +42,8 @@ func TestFailures(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if s := c.State(); s.Count != 2 {
-		t.Errorf("ends at %d", s.Count)
+	if c.Count() != 2 {
+		t.Errorf("ends at %d", c.Count())
 	}
 	c.Close()
 }
