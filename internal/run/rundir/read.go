@@ -193,7 +193,7 @@ func (r *Reader) Stored() (s run.Snapshot, raw []byte, ok bool, err error) {
 	return s, raw, true, nil
 }
 
-// State is the run as it is now: the snapshot, if it is a good one of all events, else their replay.
+// State returns the run as it is now: the snapshot, if it is a good one of all events, else their replay.
 func (r *Reader) State(ctx context.Context) (run.Snapshot, error) {
 	s, _, ok, err := r.Stored()
 	if err != nil || !ok || s.RunID != r.RunID {

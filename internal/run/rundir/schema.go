@@ -85,7 +85,7 @@ func MakeSchema(name string) ([]byte, error) {
 	return text.Bytes(), nil
 }
 
-// eventSchema is the form of all events, and for each type the form of its payload.
+// eventSchema returns the form of all events, and for each type the form of its payload.
 func eventSchema() map[string]any {
 	doc := run.EventShape().Schema()
 	var rules []any
