@@ -23,7 +23,9 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"syscall"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/step"
@@ -96,6 +98,31 @@ func Create(path string, perm fs.FileMode, content func(io.Writer) error) error 
 		return failure(verb, path, err)
 	}
 	return failure(verb, path, syncFolder(filepath.Dir(path)))
+}
+
+// ReadPlain reads a plain file of at most so many bytes; a pipe is not waited for. What is no plain file, or has more bytes,
+// is INVALID_CONFIG; what the system says comes back as it is. check, if it is not nil, refuses the file that was opened.
+func ReadPlain(path string, most int64, check func(fs.FileInfo) error) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err == nil && check != nil {
+		err = check(info)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fault.New(fault.InvalidConfig, "%s is not a plain file", path)
+	}
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(data)) > most {
+		err = fault.New(fault.InvalidConfig, "%s has more than %d bytes", path, most)
+	}
+	return data, err
 }
 
 // OpenFile calls os.OpenFile for a file of our own: where the name is a link, it is not

@@ -5,12 +5,9 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"errors"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"golang.org/x/mod/sumdb/note"
 
@@ -62,25 +59,15 @@ func (k *Key) GoString() string { return k.verifier }
 
 func readKey(path string) (*Key, error) {
 	const verb = "read signing key"
-	// Non-blocking: a pipe in the key's place must not hang us.
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, fault.New(fault.StorageIO, "%s: %w", verb, err)
+	text, err := durable.ReadPlain(path, 1024, func(info fs.FileInfo) error {
+		if info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
+			return fault.New(fault.InvalidConfig, "others can read %s (mode %04o)", path, info.Mode().Perm()).WithHint("chmod 600 %s", path)
+		}
+		return nil
+	})
+	if f, ok := fault.Of(err); ok {
+		return nil, fault.New(f.Code, "%s: %w", verb, err).WithHint("%s", f.Hint)
 	}
-	defer f.Close()
-	// The mode is that of the open file, not of whatever has its name now.
-	info, err := f.Stat()
-	if err != nil {
-		return nil, fault.New(fault.StorageIO, "%s: %w", verb, err)
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fault.New(fault.InvalidConfig, "%s: %s is not a plain file", verb, path)
-	}
-	if info.Mode().Perm()&0o077 != 0 {
-		return nil, fault.New(fault.InvalidConfig, "%s: others can read %s (mode %04o)", verb, path, info.Mode().Perm()).
-			WithHint("chmod 600 %s", path)
-	}
-	text, err := io.ReadAll(io.LimitReader(f, 1024))
 	if err != nil {
 		return nil, fault.New(fault.StorageIO, "%s: %w", verb, err)
 	}

@@ -1,13 +1,10 @@
 package config
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"unicode"
-
-	"github.com/BurntSushi/toml"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/text"
@@ -105,21 +102,10 @@ func ParseDrivers(path, content string, layer Layer) ([]Driver, error) {
 
 // addDrivers reads the drivers of a file: the user's, or a project's that a person accepted.
 func (c *Config) addDrivers(path, content string, layer Layer) error {
-	var file struct {
-		Driver map[string]toml.Primitive `toml:"driver"`
-	}
-	meta, err := toml.Decode(content, &file)
-	if err != nil {
-		if kind := meta.Type(driversKey); meta.IsDefined(driversKey) && kind != "Hash" && kind != "" {
-			return fault.New(fault.InvalidConfig, "%s: driver is no setting but tables", path).WithHint("write [driver.NAME]")
-		}
-		return syntaxFault(path, err)
-	}
-	for _, name := range slices.Sorted(maps.Keys(file.Driver)) {
-		where := fmt.Sprintf("%s:%d", path, lineOf(&meta, file.Driver[name]))
+	return parseTables(path, content, driversKey, "driver", func(name, where string, decode func(any) error) error {
 		d := Driver{Name: name}
-		if err := meta.PrimitiveDecode(file.Driver[name], &d); err != nil {
-			return fault.New(fault.InvalidConfig, "%s: driver %s: %v", where, name, err)
+		if err := decode(&d); err != nil {
+			return err
 		}
 		if err := d.Check(); err != nil {
 			return atPlace(where, err)
@@ -130,20 +116,12 @@ func (c *Config) addDrivers(path, content string, layer Layer) error {
 					WithHint("box = false and key = true go into your own configuration")
 			}
 			if slices.ContainsFunc(c.Drivers, func(own Driver) bool { return own.Name == name }) {
-				continue // what the user says counts more
+				return nil // what the user says counts more
 			}
 			boxed := true
 			d.Box = &boxed
 		}
 		c.Drivers = append(c.Drivers, d)
-	}
-	known := []string{"command", "args", "env", "mode", "state", "login", "asks", "box", "off", "bases", "gateway", "key"}
-	for _, key := range meta.Undecoded() {
-		if len(key) != 3 || key[0] != driversKey || slices.Contains(known, key[2]) {
-			continue
-		}
-		f := fault.New(fault.InvalidConfig, "%s: [driver.%s]: unknown key %q", path, key[1], key[2])
-		return f.WithHint("%s", text.NearestHint(key[2], known, "known keys: "+strings.Join(known, ", ")))
-	}
-	return nil
+		return nil
+	})
 }

@@ -3,15 +3,14 @@ package config
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"strings"
 	"syscall"
 	"unicode"
 
 	"github.com/BurntSushi/toml"
 
+	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
 )
 
@@ -48,41 +47,14 @@ func (e entry) check(path string) (Setting, error) {
 
 // readText returns a file, empty if it is missing.
 func readText(path string) (string, error) {
-	const verb = "read configuration"
-	f, err := openPlain(path)
+	text, err := durable.ReadPlain(path, maxFile, nil)
 	if isMissing(err) {
 		return "", nil
 	}
 	if err != nil {
-		return "", fault.New(fault.InvalidConfig, "%s: %w", verb, err)
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return "", fault.New(fault.StorageIO, "%s: %w", verb, err)
-	}
-	if len(text) > maxFile {
-		return "", fault.New(fault.InvalidConfig, "%s: %s has more than %d bytes", verb, path, maxFile)
+		return "", fault.New(fault.InvalidConfig, "read configuration: %w", err)
 	}
 	return string(text), nil
-}
-
-// openPlain opens a plain file for reading. A pipe would hang the reader, so
-// it is not waited for, and refused.
-func openPlain(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not a plain file", path)
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
 }
 
 // isMissing reports whether there is no file, or no folder for it.

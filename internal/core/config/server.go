@@ -2,13 +2,11 @@ package config
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"net/url"
-	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -16,7 +14,6 @@ import (
 
 	"github.com/BurntSushi/toml"
 
-	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
 	"ramet/internal/base/text"
 )
@@ -109,37 +106,72 @@ func (c *Config) addServers(path, content string) error {
 }
 
 func parseServers(path, content string) ([]Server, error) {
-	var file struct {
-		MCP map[string]toml.Primitive `toml:"mcp"`
-	}
-	meta, err := toml.Decode(content, &file)
-	if err != nil {
-		return nil, syntaxFault(path, err)
-	}
-	if kind := meta.Type(serversKey); meta.IsDefined(serversKey) && kind != "Hash" && kind != "" { // an implied table has no type
-		return nil, fault.New(fault.InvalidConfig, "%s: mcp is no setting but tables", path).WithHint("write [mcp.NAME]")
-	}
 	var out []Server
-	for _, name := range slices.Sorted(maps.Keys(file.MCP)) {
-		where := fmt.Sprintf("%s:%d", path, lineOf(&meta, file.MCP[name]))
+	err := parseTables(path, content, serversKey, "MCP server", func(name, where string, decode func(any) error) error {
 		s := Server{Name: name}
-		if err := meta.PrimitiveDecode(file.MCP[name], &s); err != nil {
-			return nil, fault.New(fault.InvalidConfig, "%s: MCP server %s: %v", where, name, err)
-		}
-		if err := s.Check(); err != nil {
-			return nil, atPlace(where, err)
+		if err := decode(&s); err != nil {
+			return err
 		}
 		out = append(out, s)
+		return atPlaceOf(where, s.Check())
+	})
+	return out, err
+}
+
+// parseTables reads the tables [KEY.NAME] of a file, in the order of their names: take decodes each into a struct, whose tags
+// are all the keys that it may have. what names one in errors.
+func parseTables(path, content, key, what string, take func(name, where string, decode func(any) error) error) error {
+	var file map[string]toml.Primitive
+	meta, err := toml.Decode(content, &file)
+	if err != nil {
+		return syntaxFault(path, err)
 	}
-	known := []string{"command", "args", "env", "url", "headers", "roots", "timeout", "off", "client_id", "client_secret", "callback_port"}
-	for _, key := range meta.Undecoded() {
-		if len(key) != 3 || key[0] != serversKey || slices.Contains(known, key[2]) {
+	var tables map[string]toml.Primitive
+	kind := meta.Type(key) // an implied table has none
+	if raw, ok := file[key]; ok && (kind != "Hash" && kind != "" || meta.PrimitiveDecode(raw, &tables) != nil) {
+		return fault.New(fault.InvalidConfig, "%s: %s is no setting but tables", path, key).WithHint("write [%s.NAME]", key)
+	}
+	var known []string
+	for _, name := range slices.Sorted(maps.Keys(tables)) {
+		where := fmt.Sprintf("%s:%d", path, lineOf(&meta, tables[name]))
+		err := take(name, where, func(into any) error {
+			known = tagsOf(into)
+			if err := meta.PrimitiveDecode(tables[name], into); err != nil {
+				return fault.New(fault.InvalidConfig, "%s: %s %s: %v", where, what, name, err)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, at := range meta.Undecoded() {
+		if len(at) != 3 || at[0] != key || slices.Contains(known, at[2]) {
 			continue
 		}
-		f := fault.New(fault.InvalidConfig, "%s: [mcp.%s]: unknown key %q", path, key[1], key[2])
-		return nil, f.WithHint("%s", text.NearestHint(key[2], known, "known keys: "+strings.Join(known, ", ")))
+		f := fault.New(fault.InvalidConfig, "%s: [%s.%s]: unknown key %q", path, key, at[1], at[2])
+		return f.WithHint("%s", text.NearestHint(at[2], known, "known keys: "+strings.Join(known, ", ")))
 	}
-	return out, nil
+	return nil
+}
+
+// tagsOf returns the names that the fields of a struct have in TOML.
+func tagsOf(pointer any) []string {
+	var out []string
+	for _, f := range reflect.VisibleFields(reflect.TypeOf(pointer).Elem()) {
+		if name, _, _ := strings.Cut(f.Tag.Get("toml"), ","); name != "-" {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// atPlaceOf does what atPlace does for an error that may be none.
+func atPlaceOf(where string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return atPlace(where, err)
 }
 
 // AddServer writes a server to the user's file at path, and leaves the rest of it as it is.
@@ -193,37 +225,18 @@ func RemoveServer(ctx context.Context, path, name string) error {
 	})
 }
 
-// changeServers changes the user's file under its lock, and nothing in it but the servers.
+// changeServers changes the servers of the user's file, and nothing else in it.
 func changeServers(ctx context.Context, path string, do func(content string, now []Server) (string, error)) error {
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return fault.New(fault.StorageIO, "find configuration: %w", err)
-	}
-	if err := durable.MakeFolder(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	return durable.While(ctx, path, func() error {
-		content, err := readText(path)
-		if err != nil {
-			return err
-		}
+	return changeFile(ctx, path, func(path, content string) (string, error) {
 		now, err := parseServers(path, content)
 		if err != nil {
-			return err
+			return "", err
 		}
 		edited, err := do(content, now)
-		if err != nil {
-			return err
+		if err == nil && !sameRest(content, edited) {
+			err = byHand(path, 1, serversKey)
 		}
-		if !sameRest(content, edited) {
-			return byHand(path, 1, serversKey)
-		}
-		perm := fs.FileMode(0o600)
-		if info, err := os.Stat(path); err == nil {
-			perm = info.Mode().Perm()
-		}
-		return durable.WriteFile(path, []byte(edited), perm)
+		return edited, err
 	})
 }
 

@@ -28,6 +28,11 @@ func Set(ctx context.Context, path, key, value string) error {
 	if err := s.check(value); err != nil {
 		return err
 	}
+	return changeFile(ctx, path, func(path, text string) (string, error) { return editText(path, text, s.Key, value) })
+}
+
+// changeFile changes the user's file under its lock; behind a symbolic link the target. Its mode stays.
+func changeFile(ctx context.Context, path string, edit func(path, text string) (string, error)) error {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
 	} else if !errors.Is(err, fs.ErrNotExist) {
@@ -36,24 +41,21 @@ func Set(ctx context.Context, path, key, value string) error {
 	if err := durable.MakeFolder(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	return durable.While(ctx, path, func() error { return changeSetting(path, s.Key, value) })
-}
-
-// changeSetting does the work of Set while the file is locked.
-func changeSetting(path, key, value string) error {
-	text, err := readText(path)
-	if err != nil {
-		return err
-	}
-	edited, err := editText(path, text, key, value)
-	if err != nil || edited == text {
-		return err
-	}
-	perm := fs.FileMode(0o600)
-	if info, err := os.Stat(path); err == nil {
-		perm = info.Mode().Perm()
-	}
-	return durable.WriteFile(path, []byte(edited), perm)
+	return durable.While(ctx, path, func() error {
+		text, err := readText(path)
+		if err != nil {
+			return err
+		}
+		edited, err := edit(path, text)
+		if err != nil || edited == text {
+			return err
+		}
+		perm := fs.FileMode(0o600)
+		if info, err := os.Stat(path); err == nil {
+			perm = info.Mode().Perm()
+		}
+		return durable.WriteFile(path, []byte(edited), perm)
+	})
 }
 
 // editText returns text with key set to value. TOML is not made to be edited by lines,

@@ -2,13 +2,12 @@ package kit
 
 import (
 	"errors"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 
+	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
 	"ramet/internal/base/text"
 	"ramet/internal/core/trust"
@@ -71,26 +70,13 @@ func (b *builder) own(u UserInstructions, file, by string, depth int) error {
 	return nil
 }
 
-// readPlain reads a plain file. A pipe would hang the reader: it is not waited for.
+// readPlain reads a plain file.
 func readPlain(file string) (string, error) {
-	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return "", err
-	}
-	if info.IsDir() {
-		return "", syscall.EISDIR
-	}
-	if !info.Mode().IsRegular() {
-		return "", fault.New(fault.InvalidConfig, "%s is not a plain file", file)
-	}
-	data, err := io.ReadAll(io.LimitReader(f, instructMostFile+1))
-	if err == nil && len(data) > instructMostFile {
-		err = fault.New(fault.InvalidConfig, "%s is longer than %d bytes", file, instructMostFile)
-	}
+	data, err := durable.ReadPlain(file, instructMostFile, func(info fs.FileInfo) error {
+		if info.IsDir() {
+			return syscall.EISDIR
+		}
+		return nil
+	})
 	return string(data), err
 }

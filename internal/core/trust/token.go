@@ -7,9 +7,7 @@ import (
 	"crypto/subtle"
 	"encoding/hex"
 	"errors"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -54,31 +52,24 @@ func OpenToken(home string) (Token, error) {
 // others can read is refused: its token may be known already.
 func ReadToken(home string) (Token, error) {
 	path := TokenPath(home)
-	// Opening a pipe would block, so the kind of file is checked first.
-	info, err := os.Stat(path)
-	switch {
+	text, err := durable.ReadPlain(path, maxToken, func(info fs.FileInfo) error {
+		if info.Mode().IsRegular() && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+			return fault.New(fault.InvalidConfig, "%s can be read or written by others (mode %o)", path, info.Mode().Perm()).
+				WithHint("delete it, and a new one is made; programs that use the old one have to read it again")
+		}
+		return nil
+	})
+	switch _, ours := fault.Of(err); {
 	case errors.Is(err, fs.ErrNotExist):
 		return Token{}, fault.New(fault.NotFound, "there is no token at %s", path).WithHint("`ramet serve` makes it")
+	case ours:
+		return Token{}, err
 	case err != nil:
-		return Token{}, fault.New(fault.StorageIO, "read token: %w", err)
-	case !info.Mode().IsRegular():
-		return Token{}, fault.New(fault.InvalidConfig, "%s is not a plain file", path)
-	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
-		return Token{}, fault.New(fault.InvalidConfig, "%s can be read or written by others (mode %o)", path, info.Mode().Perm()).
-			WithHint("delete it, and a new one is made; programs that use the old one have to read it again")
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return Token{}, fault.New(fault.StorageIO, "read token: %w", err)
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxToken+1))
-	if err != nil {
 		return Token{}, fault.New(fault.StorageIO, "read token: %w", err)
 	}
 	value := strings.TrimSpace(string(text))
 	bad := strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r > '~' })
-	if len(value) < minToken || len(text) > maxToken || bad {
+	if len(value) < minToken || bad {
 		return Token{}, fault.New(fault.InvalidConfig, "what %s holds is no token", path).
 			WithHint("delete it, and a new one is made")
 	}
