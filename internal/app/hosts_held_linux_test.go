@@ -39,7 +39,7 @@ func TestAHeldAgentIsReachedThroughItsKernel(t *testing.T) {
 
 			// Its model is at work, its tools are not: a fork need not wait.
 			h.begin("fork", "ada", "--name", "kid", "--prompt", "hello <kid>").ends(t, 0)
-			h.begin("send", "kid", "a letter", "--from", "ada").ends(t, 0, "letter 1 to kid")
+			h.begin("send", "kid", "a letter", "--from", "ada").ends(t, 0, "Sent mail 1 to kid")
 			if got := h.record(h.agent("kid").ID); !strings.HasSuffix(got, "user hello <kid>\n") {
 				t.Errorf("history\n%s", got)
 			}

@@ -87,7 +87,7 @@ func TestADeadHostsAgentsAreMendedUnasked(t *testing.T) {
 		return err == nil && len(letters) == 1 && strings.Contains(letters[0].Body, "interrupted")
 	})
 	eventually(t, "the agent is free", func() bool { return m.agent("ada").Lease.Owner == "" })
-	if got := m.record(m.agent("ada").ID); !strings.Contains(got, "interrupted") || !strings.Contains(got, "tool_result interrupted") || strings.Contains(got, "mail") { // the letter is the kernel's
+	if got := m.record(m.agent("ada").ID); !strings.Contains(got, "interrupted") || !strings.Contains(got, "tool_result interrupted") || strings.Contains(got, "mail") { // the mail is the kernel's
 		t.Errorf("history\n%s", got)
 	}
 	if _, err := open.Write([]byte("x")); err != nil {

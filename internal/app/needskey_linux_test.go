@@ -53,7 +53,7 @@ func TestAWokenAgentWaitsForItsKey(t *testing.T) {
 	y := w.open(110, 24)
 	y.see("[0]", want)
 	y.press(enter)
-	y.see("A letter from the user", "very well", " idle ")
+	y.see("Mail from the user", "very well", " idle ")
 	y.leave()
 	if got := strings.Count(w.ramet("log", "0"), "very well"); got != 2 {
 		t.Errorf("it answered %d times, not twice:\n%s", got, w.ramet("log", "0"))

@@ -115,7 +115,7 @@ func TestOurKeyIsNowhereWhoeverWritesIt(t *testing.T) {
 	x.say(`/fork --name tui-fork "` + said + `"`)
 	x.see("[tui-fork]")
 	x.say(`/send 0 "` + said + `"`)
-	x.see("letter")
+	x.see("mail message")
 	x.say("/mark " + planted[:20])
 	x.leaveSure()
 

@@ -36,7 +36,7 @@ func TestTheStory(t *testing.T) {
 	x.press(ctrlUp)
 	x.see("[0]", "↓1")
 	x.say(`/send docs "The port is 9090 now."`)
-	x.see("letter 1 to docs")
+	x.see("Sent mail 1 to docs")
 	x.say(`/fork --name tests "run wc -l server.go"`)
 	x.see("[tests]", "wants to run", "wc -l server.go")
 	x.press(ctrlT)

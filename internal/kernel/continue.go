@@ -15,7 +15,7 @@ func (k *Kernel) again(ctx context.Context, a id.Agent, j *job) error {
 	j.family = &counter{attended: k.attended(j.by), before: func(of id.Agent) int {
 		n, err := k.woken(k.ctx, of)
 		if err != nil {
-			k.trouble(k.ctx, "look how often letters woke "+of.Short(), err)
+			k.trouble(k.ctx, "count the wakes of "+of.Short(), err)
 		}
 		return n
 	}}
@@ -61,7 +61,7 @@ func (k *Kernel) woken(ctx context.Context, a id.Agent) (int, error) {
 				return n, err
 			}
 			switch said := history.Plain(parts); {
-			case strings.HasPrefix(said, "A letter from the user"):
+			case strings.HasPrefix(said, "Mail from the user"):
 				return n, nil
 			case strings.HasSuffix(said, readIt):
 				n++

@@ -150,7 +150,7 @@ func TestMailWakesAWaitingAgent(t *testing.T) {
 		t.Errorf("%+v %v", outcome, err)
 	}
 	h := strings.Join(b.history(b.zero.ID), "\n")
-	if !strings.Contains(h, "Letter 1 from the user") || !strings.Contains(h, "hello there") {
+	if !strings.Contains(h, "Mail 1 from the user") || !strings.Contains(h, "hello there") {
 		t.Errorf("history %s", h)
 	}
 }
@@ -298,7 +298,7 @@ func TestAParentIsToldWhoWasInterruptedToo(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := strings.Join(b.history(b.zero.ID), "\n")
-	if !strings.Contains(got, "notice Interrupted too, and not at work now: left ("+left.ID.Short()+"). A letter from you sets one to work again.") {
+	if !strings.Contains(got, "notice Interrupted too, and not at work now: left ("+left.ID.Short()+"). Mail from you sets one to work again.") {
 		t.Error(got)
 	}
 	// With everybody else it is not.

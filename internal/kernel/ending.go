@@ -43,7 +43,7 @@ func (p *agentProcess) ending(j *job, box tool.Box) func(context.Context) (strin
 		}
 		toldMail = true
 		return fmt.Sprintf("Your turn is not over: %s unread, from %s. Read with read_mail, or end your turn if you do not need them.",
-			text.Count(len(unread), "letter"), p.kernel.listed(ctx, senders(unread))), nil
+			text.Count(len(unread), "mail message"), p.kernel.listed(ctx, senders(unread))), nil
 	}
 }
 
@@ -102,7 +102,7 @@ func (p *agentProcess) cutToo(ctx context.Context) ([]history.Draft, error) {
 	if len(cut) == 0 {
 		return nil, nil
 	}
-	return []history.Draft{loop.Notice("Interrupted too, and not at work now: " + k.listed(ctx, cut) + ". A letter from you sets one to work again.")}, nil
+	return []history.Draft{loop.Notice("Interrupted too, and not at work now: " + k.listed(ctx, cut) + ". Mail from you sets one to work again.")}, nil
 }
 
 func senders(letters []mail.Letter) []id.Agent {

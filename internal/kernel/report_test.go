@@ -74,7 +74,7 @@ func TestWhoHasReportedOwesNothing(t *testing.T) {
 				}
 				letters.Add(1)
 				if work, _ := b.kernel.openNow(b.zero.ID); len(work) > 0 {
-					t.Errorf("while the letter is delivered these still work: %v", work)
+					t.Errorf("while the mail is delivered these still work: %v", work)
 				}
 			}}
 			b.start()

@@ -20,7 +20,7 @@ import (
 func (k *Kernel) rouse(ctx context.Context, l mail.Letter, family *counter) (mail.Fate, string) {
 	to, err := k.Store.Agent(ctx, l.To)
 	if err != nil {
-		k.trouble(ctx, "look whom a letter wakes", err)
+		k.trouble(ctx, "find the agent that mail wakes", err)
 		return "", ""
 	}
 	why := k.sleeps(ctx, l, to)
@@ -41,7 +41,7 @@ func (k *Kernel) rouse(ctx context.Context, l mail.Letter, family *counter) (mai
 	case holds && lease.Owner != k.Owner:
 		return mail.Meets, "" // that kernel hears of it
 	case why == "" && !family.wakes(to.ID, k.MostWakes):
-		why = fmt.Sprintf("letters woke it %d times since a person last asked for something (max_wakes)", k.MostWakes)
+		why = fmt.Sprintf("mail woke it %d times since a person last asked for something (max_wakes)", k.MostWakes)
 	}
 	if why != "" {
 		return mail.Waits, why
@@ -59,7 +59,7 @@ func (k *Kernel) callOf(l mail.Letter, family *counter) *job {
 func (k *Kernel) sleeps(ctx context.Context, l mail.Letter, to agent.Agent) string {
 	switch {
 	case k.Wake == WakeNever:
-		return "letters wake nobody here (wake = never)"
+		return "mail wakes no agent here (wake = never)"
 	case k.Sleeps != nil && k.Sleeps(to):
 		return "it is the agent of a run"
 	case l.From == "":
@@ -212,7 +212,7 @@ func (p *agentProcess) woken(j *job) bool {
 	case len(letters) == 0:
 		return false
 	case !j.family.wake(p.id, k.MostWakes):
-		k.Events.Publish(loop.Event{Type: loop.Note, Agent: p.id, Text: fmt.Sprintf("a letter waits: letters woke this agent %d times already (max_wakes)", k.MostWakes)})
+		k.Events.Publish(loop.Event{Type: loop.Note, Agent: p.id, Text: fmt.Sprintf("mail is waiting: mail woke this agent %d times already (max_wakes)", k.MostWakes)})
 		return false
 	}
 	j.letters = letters
@@ -247,16 +247,16 @@ func (p *agentProcess) announce(ctx context.Context, claim agent.Claim, letters 
 
 // quoted is a letter of the user in the notice that begins a turn.
 func quoted(l mail.Letter) string {
-	return fmt.Sprintf("A letter from the user, %s. It is the user's word, as if they had said it here:\n\n%s",
+	return fmt.Sprintf("Mail from the user, %s. It is the user's word, as if they had said it here:\n\n%s",
 		l.CreatedAt.UTC().Format("2006-01-02T15:04:05Z07:00"), l.Body)
 }
 
 // waiting tells of letters that wait, and of whom they are.
 func (p *agentProcess) waiting(ctx context.Context, senders []id.Agent) string {
 	if len(senders) == 1 {
-		return "A letter from " + p.kernel.named(ctx, senders[0]) + " waits" + readIt
+		return "Mail from " + p.kernel.named(ctx, senders[0]) + " is waiting" + readIt
 	}
-	return fmt.Sprintf("%d letters wait, from %s", len(senders), p.kernel.listed(ctx, senders)) + readIt
+	return fmt.Sprintf("%d mail messages are waiting, from %s", len(senders), p.kernel.listed(ctx, senders)) + readIt
 }
 
 // readIt ends the notice that letters wait.

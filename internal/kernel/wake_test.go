@@ -42,7 +42,7 @@ func (b *bench) saw(a agent.Agent, kind, text string) bool {
 func TestALetterOfTheParentWakesAFinishedChild(t *testing.T) {
 	b := one(t, `
 {"when": "left is done", "steps": [{"call": "send", "args": {"to": "left", "text": "once more, please"}}, {"call": "wait", "args": {"agents": ["left"]}}]}
-{"when": "A letter from 0", "steps": [{"call": "read_mail", "args": {}}]}
+{"when": "Mail from 0", "steps": [{"call": "read_mail", "args": {}}]}
 {"when": "once more, please", "steps": [{"text": "left did it again"}]}
 {"when": "left did it again", "steps": [{"text": "all is well"}]}
 `)
@@ -52,10 +52,10 @@ func TestALetterOfTheParentWakesAFinishedChild(t *testing.T) {
 		t.Fatalf("%+v %v\n%s", outcome, err, strings.Join(b.history(b.zero.ID), "\n"))
 	}
 	left := b.named("left")
-	if !b.saw(left, "notice", "A letter from 0 (") || !b.saw(left, "tool_result", "It is from your parent") {
+	if !b.saw(left, "notice", "Mail from 0 (") || !b.saw(left, "tool_result", "It is from your parent") {
 		t.Errorf("history of left:\n%s", strings.Join(b.history(left.ID), "\n"))
 	}
-	if !b.saw(b.zero, "tool_result", "the letter wakes it") {
+	if !b.saw(b.zero, "tool_result", "the mail wakes it") {
 		t.Errorf("history of the parent:\n%s", strings.Join(b.history(b.zero.ID), "\n"))
 	}
 	if unread, err := b.store.Letters(t.Context(), b.zero.ID, mail.Filter{Unread: true}); err != nil || len(unread) != 0 {
@@ -89,7 +89,7 @@ func TestALetterOfTheUserBeginsATurn(t *testing.T) {
 	if err := b.kernel.Drain(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if !b.saw(left, "notice", "A letter from the user") || !b.saw(left, "notice", "stand up") || !b.saw(left, "assistant", "as you say") {
+	if !b.saw(left, "notice", "Mail from the user") || !b.saw(left, "notice", "stand up") || !b.saw(left, "assistant", "as you say") {
 		t.Errorf("history of left:\n%s", strings.Join(b.history(left.ID), "\n"))
 	}
 	if letters := b.letters(b.zero.ID); len(letters) != 1 {
@@ -167,9 +167,9 @@ func TestALetterWakesOnce(t *testing.T) {
 		k.Ring(ctx, registry.Ring{Agent: left, What: registry.RingMail})
 		return tool.Answer{Text: "it rang"}, nil
 	}}
-	b := newBench(t, `{"when": "waits: read_mail", "repeat": true, "steps": [{"call": "bell", "args": {}}]}
+	b := newBench(t, `{"when": "is waiting: read_mail", "repeat": true, "steps": [{"call": "bell", "args": {}}]}
 {"when": "it rang", "repeat": true, "steps": [{"text": "I leave it"}]}
-{"when": "letters wait, from", "repeat": true, "steps": [{"text": "I leave both"}]}
+{"when": "mail messages are waiting, from", "repeat": true, "steps": [{"text": "I leave both"}]}
 `, bell)
 	k = b.start()
 	left = id.NewAgent()
@@ -190,7 +190,7 @@ func TestALetterWakesOnce(t *testing.T) {
 			notices = append(notices, line)
 		}
 	}
-	if len(notices) != 2 || !strings.Contains(notices[1], "2 letters wait") {
+	if len(notices) != 2 || !strings.Contains(notices[1], "2 mail messages are waiting") {
 		t.Errorf("%q", notices)
 	}
 }
@@ -201,7 +201,7 @@ func TestWakingEachOtherEnds(t *testing.T) {
 {"when": "divide", "steps": [{"call": "fork", "args": {"prompt": "ping", "name": "left", "then": "wake"}}]}
 {"when": "works on", "steps": [{"text": "it wakes me"}]}
 {"when": "ping", "steps": [{"text": "pong"}]}
-{"when": "waits: read_mail", "repeat": true, "steps": [{"call": "read_mail", "args": {}}]}
+{"when": "is waiting: read_mail", "repeat": true, "steps": [{"call": "read_mail", "args": {}}]}
 {"when": "Your turn is not over", "repeat": true, "steps": [{"call": "read_mail", "args": {}}]}
 {"when": "pong", "repeat": true, "steps": [{"call": "send", "args": {"to": "left", "text": "again"}}]}
 {"when": "Sent to left", "repeat": true, "steps": [{"text": "asked again"}]}
@@ -216,7 +216,7 @@ func TestWakingEachOtherEnds(t *testing.T) {
 	for _, a := range []agent.Agent{b.zero, b.named("left")} {
 		n := 0
 		for _, line := range b.history(a.ID) {
-			if strings.HasPrefix(line, "notice A letter") {
+			if strings.HasPrefix(line, "notice Mail from") {
 				n++
 			}
 		}
@@ -254,8 +254,8 @@ func TestWakingEachOtherEnds(t *testing.T) {
 // A report wakes a parent that asked for it, however the task ended; not one that did not.
 func TestAReportWakesWhoAskedForIt(t *testing.T) {
 	for _, c := range []struct{ name, args, child, want string }{
-		{"done", `"then": "wake"`, `{"text": "left is done"}`, "waits: read_mail"},
-		{"failed", `"then": "wake"`, `{"error": "PROVIDER_AUTH", "message": "no key"}`, "waits: read_mail"},
+		{"done", `"then": "wake"`, `{"text": "left is done"}`, "is waiting: read_mail"},
+		{"failed", `"then": "wake"`, `{"error": "PROVIDER_AUTH", "message": "no key"}`, "is waiting: read_mail"},
 		{"not asked", `"then": "mail"`, `{"text": "left is done"}`, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -263,7 +263,7 @@ func TestAReportWakesWhoAskedForIt(t *testing.T) {
 {"when": "divide", "steps": [{"call": "fork", "args": {"prompt": "take the left", "name": "left", `+c.args+`}}]}
 {"when": "take the left", "steps": [{"wait": "gate"}, `+c.child+`]}
 {"when": "works on", "steps": [{"text": "I sleep"}]}
-{"when": "waits: read_mail", "steps": [{"call": "read_mail", "args": {}}]}
+{"when": "is waiting: read_mail", "steps": [{"call": "read_mail", "args": {}}]}
 {"when": "left", "steps": [{"text": "I know now"}]}
 `+told)
 			b.start()
@@ -278,7 +278,7 @@ func TestAReportWakesWhoAskedForIt(t *testing.T) {
 			if err := turn.Tasks(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			woke := b.saw(b.zero, "notice", "waits: read_mail")
+			woke := b.saw(b.zero, "notice", "is waiting: read_mail")
 			if woke != (c.want != "") || woke && !b.saw(b.zero, "assistant", "I know now") {
 				t.Errorf("woken %v:\n%s", woke, strings.Join(b.history(b.zero.ID), "\n"))
 			}
@@ -297,7 +297,7 @@ func TestATurnDoesNotEndOverChildren(t *testing.T) {
 {"when": "works on", "steps": [{"text": "they will report"}]}
 {"when": "Your turn is not over", "steps": [{"call": "wait", "args": {"then": "wake"}}]}
 {"when": "wake you", "steps": [{"text": "I sleep"}]}
-{"when": "waits: read_mail", "steps": [{"call": "wait", "args": {}}]}
+{"when": "is waiting: read_mail", "steps": [{"call": "wait", "args": {}}]}
 {"when": "left is done", "steps": [{"text": "I know now"}]}
 `)
 	b.start()
@@ -321,7 +321,7 @@ func TestATurnDoesNotEndOverChildren(t *testing.T) {
 func TestATurnBeginsWithWordOfUnreadMail(t *testing.T) {
 	b := newBench(t, `
 {"when": "hello", "steps": [{"text": "I look later"}]}
-{"when": "waits: read_mail", "steps": [{"text": "I look now"}]}
+{"when": "is waiting: read_mail", "steps": [{"text": "I look now"}]}
 `+told)
 	b.Options.Wake = WakeNever
 	b.start()
@@ -334,7 +334,7 @@ func TestATurnBeginsWithWordOfUnreadMail(t *testing.T) {
 	if o, err := b.exec(b.zero.ID, ""); err != nil || o.Text != "I know" && o.Text != "I look now" {
 		t.Errorf("%+v %v", o, err)
 	}
-	if !b.saw(b.zero, "notice", "A letter from the user waits") {
+	if !b.saw(b.zero, "notice", "Mail from the user is waiting") {
 		t.Errorf("%s", strings.Join(b.history(b.zero.ID), "\n"))
 	}
 }
@@ -343,8 +343,8 @@ func TestATurnBeginsWithWordOfUnreadMail(t *testing.T) {
 func TestNobodyWaitsInVain(t *testing.T) {
 	b := one(t, `
 {"when": "left is done", "steps": [{"call": "wait", "args": {}}]}
-{"when": "Nobody is at work", "steps": [{"call": "wait", "args": {"agents": ["left"], "for": "all"}}]}
-{"when": "Nobody is left who could write: left", "steps": [{"text": "so be it"}]}
+{"when": "No agent is working", "steps": [{"call": "wait", "args": {"agents": ["left"], "for": "all"}}]}
+{"when": "No agent is left that could send mail: left", "steps": [{"text": "so be it"}]}
 `)
 	b.start()
 	if o, err := b.exec(b.zero.ID, "divide"); err != nil || o.Text != "so be it" {

@@ -11,17 +11,17 @@ import (
 // DeleteMailInput chooses letters by their numbers.
 type DeleteMailInput struct {
 	Agent   AgentRef       `json:"agent,omitempty" slash:"-" help:"whose mailbox"`
-	Numbers []LetterNumber `json:"numbers" slash:"N" help:"numbers of the letters"`
+	Numbers []LetterNumber `json:"numbers" slash:"N" help:"numbers of the mail"`
 }
 
 // DeleteMail takes letters out of the lists: all that are named or, if one is unknown, none. On the
 // command line it is "mail --delete".
 var DeleteMail = Op[DeleteMailInput, LettersDeleted]{
-	Doc: Doc{Name: "delete-mail", Group: "mail", Faces: Slash, Summary: "Hide letter N"},
+	Doc: Doc{Name: "delete-mail", Group: "mail", Faces: Slash, Summary: "Hide mail N"},
 	Run: deleteMail,
 	Text: func(w *printer.Writer, _ DeleteMailInput, out LettersDeleted) {
 		for _, n := range out.Letters {
-			w.Line("letter %d is deleted", n)
+			w.Line("Deleted mail %d", n)
 		}
 	},
 }

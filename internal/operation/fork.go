@@ -66,7 +66,7 @@ func (in *ForkInput) Check() error {
 var Fork = Op[ForkInput, Forked]{
 	Doc: Doc{Name: "fork", Group: "agents", ID: "forkAgent", Route: "POST /api/v1/agents/{ref=agent}/fork 201", Faces: CLI | HTTP | MCP | Slash, Tool: "fork",
 		Summary: "Fork an agent; print the child's uuid",
-		Model:   "Fork an agent: the child has its whole context. With a prompt the child begins to work at once; how it ended comes as a letter to its parent (mail, read).",
+		Model:   "Fork an agent: the child has its whole context. With a prompt the child begins to work at once; its parent gets the result by mail (mail, read).",
 		Help: `Fork an agent (agent 0 if none is named) and print the child's uuid. The child
 inherits the context by reference: the cost does not depend on its length.
 Files are shared, not copied: parent and child work in the same folder.
@@ -213,7 +213,7 @@ func forkNotes(in ForkInput, out Forked) (notes []string) {
 	}
 	if in.Prompt != nil && in.Start == StartLater {
 		label := out.Child.Label()
-		notes = append(notes, fmt.Sprintf("%s has its prompt and has not begun: `ramet exec --continue %s` starts it, or fork with --run", label, label))
+		notes = append(notes, fmt.Sprintf("Created %s (not started). Start it with `ramet exec --continue %s`, or fork with --run.", label, label))
 	}
 	return notes
 }

@@ -16,9 +16,9 @@ import (
 // MailInput chooses letters of a mailbox.
 type MailInput struct {
 	Agent   AgentRef `json:"agent,omitempty" arg:"AGENT" slash:"-" help:"whose mailbox: 0, a name, a uuid or the beginning of one (default: your own if you are an agent, else that of 0)"`
-	Unread  bool     `json:"unread,omitempty" help:"only letters that wait"`
+	Unread  bool     `json:"unread,omitempty" help:"only unread mail"`
 	From    AgentRef `json:"from,omitempty" help:"only from this agent, or from you"`
-	Match   string   `json:"match,omitempty" help:"only letters that contain these words"`
+	Match   string   `json:"match,omitempty" help:"only mail that contains these words"`
 	Deleted bool     `json:"deleted,omitempty" help:"those that were deleted too"`
 	Limit   *int64   `json:"limit,omitempty" default:"http=200" range:"1..1000" help:"at most so many: 1 to 1000 (default: all; over HTTP 200)"`
 }
@@ -27,7 +27,7 @@ type MailInput struct {
 var Mail = Op[MailInput, Mailbox]{
 	Doc: Doc{Name: "mail", Slash: "check-mail", Group: "mail", ID: "listMail", Route: "GET /api/v1/agents/{ref=agent}/mail 200", Faces: CLI | HTTP | MCP | Slash, Effect: Reads,
 		Summary: "List an agent's mailbox, unread first; marks nothing",
-		Model:   "List a mailbox, unread letters first; marks nothing.",
+		Model:   "List a mailbox, unread mail first; marks nothing.",
 		Help: `List an agent's mailbox (agent 0's if none is named), unread first: all letters, or
 those that {unread}, {from} and {match} choose. Nothing is marked as read.`},
 	Run: listMail, Text: writeMailbox,

@@ -12,16 +12,16 @@ import (
 // ReadInput chooses a letter.
 type ReadInput struct {
 	Agent  AgentRef     `json:"agent,omitempty" arg:"AGENT!" slash:"-" help:"whose mailbox: 0, a name, a uuid or the beginning of one (default: your own if you are an agent, else that of 0)"`
-	Number LetterNumber `json:"number,omitempty" arg:"N" help:"number of the letter (default: the oldest that is unread)"`
+	Number LetterNumber `json:"number,omitempty" arg:"N" help:"number of the mail (default: the oldest unread)"`
 	Peek   bool         `json:"peek,omitempty" help:"mark nothing"`
 }
 
 // Read reads a letter.
 var Read = Op[ReadInput, LetterRead]{
 	Doc: Doc{Name: "read", Slash: "read-mail", Group: "mail", Faces: CLI | MCP | Slash,
-		Summary: "Read a letter: number N, or the oldest that waits",
-		Model:   "Read a letter and mark it as read: the one with this number, or the oldest that waits.",
-		Help: `Read a letter of an agent's mailbox and mark it as read: number N, or the oldest
+		Summary: "Read mail: number N, or the oldest unread",
+		Model:   "Read mail and mark it as read: this number, or the oldest unread.",
+		Help: `Read mail in an agent's mailbox and mark it as read: number N, or the oldest
 unread one. {peek} marks nothing: the agent will find it unread.`},
 	Run: readLetter,
 	Text: func(w *printer.Writer, _ ReadInput, out LetterRead) {
@@ -29,7 +29,7 @@ unread one. {peek} marks nothing: the agent will find it unread.`},
 			w.Line("no unread mail for %s", out.owner)
 			return
 		}
-		w.Line("%v", w.Dim(fmt.Sprintf("letter %d from %s, %s", out.Letter.Number, out.from, out.Letter.CreatedAt)))
+		w.Line("%v", w.Dim(fmt.Sprintf("mail %d from %s, %s", out.Letter.Number, out.from, out.Letter.CreatedAt)))
 		w.Block("", out.Letter.Body)
 	},
 }

@@ -25,9 +25,9 @@ const You = "you"
 // Send puts a letter into a mailbox.
 var Send = Op[SendInput, Sent]{
 	Doc: Doc{Name: "send", Group: "mail", ID: "sendLetter", Route: "POST /api/v1/agents/{ref=to}/send 201", Faces: CLI | HTTP | MCP | Slash, Tool: "send",
-		Summary: "Send a letter to an agent",
-		Model:   "Send an agent a letter: from you. A person's letter, and an ancestor's, begins a turn of one that does nothing, where a server runs; the answer says what becomes of it.",
-		Help: `Put a letter into an agent's mailbox, from you, or from another agent with
+		Summary: "Send mail to an agent",
+		Model:   "Send an agent mail, from you. Mail from a person or an ancestor starts a turn of an idle agent if a server runs; the answer says how it is delivered.",
+		Help: `Put mail into an agent's mailbox, from you, or from another agent with
 {from}. Your letter, and that of an ancestor, begins a turn of an agent that does
 nothing, where a server runs (see the setting wake); else it waits, and the command
 says for what. An agent at work is told of it before its turn ends. {text} - reads
@@ -35,7 +35,7 @@ standard input.`},
 	Run:    send,
 	Public: func(_ Face, out Sent) any { return out.Letter },
 	Text: func(w *printer.Writer, _ SendInput, out Sent) {
-		w.Line("letter %d to %s", out.Letter.Number, out.To)
+		w.Line("Sent mail %d to %s", out.Letter.Number, out.To)
 		switch mail.Fate(out.Letter.Fate) {
 		case mail.Wakes:
 			w.Line("it wakes %s", out.To)

@@ -118,7 +118,7 @@ func (p *Param) parse(of reflect.Type, word string) (any, error) {
 	if of == reflect.TypeFor[LetterNumber]() {
 		n, err := strconv.ParseInt(word, 10, 64)
 		if err != nil || n < 1 {
-			return nil, fault.New(fault.InvalidID, "%q is not the number of a letter", word).WithHint("`ramet mail` lists them")
+			return nil, fault.New(fault.InvalidID, "%q is not the number of a mail message", word).WithHint("`ramet mail` lists them")
 		}
 		return n, nil
 	}

@@ -25,8 +25,8 @@ type VerifyInput struct {
 // Verify checks the whole workspace.
 var Verify = Op[VerifyInput, Verified]{
 	Doc: Doc{Name: "verify", Group: "proof", Faces: CLI | MCP | Slash, Effect: Reads,
-		Summary: "Check every link, commitment, blob and letter",
-		Model:   "Check the whole workspace: every link, commitment, blob and letter. The first damage is an error that says where it is.",
+		Summary: "Check every link, commitment, blob and mail message",
+		Model:   "Check the whole workspace: every link, commitment, blob and mail message. The first damage is an error that says where it is.",
 		Help: `Check the whole workspace: every link, commitment, blob, letter and first entry,
 and every field of the registry that the histories vouch for. The first damage
 is reported with agent and message id, exit code 5.
@@ -145,7 +145,7 @@ func compareSources(ctx context.Context, ws *session.Workspace, path string) ([]
 }
 
 func writeVerified(w *printer.Writer, _ VerifyInput, v Verified) {
-	w.Line("ok: %s, %s, %s, %s", text.Count(v.Agents, "agent"), text.Count(v.Messages, "entry"), text.Count(v.Blobs, "blob"), text.Count(v.Letters, "letter"))
+	w.Line("ok: %s, %s, %s, %s", text.Count(v.Agents, "agent"), text.Count(v.Messages, "entry"), text.Count(v.Blobs, "blob"), text.Count(v.Letters, "mail message"))
 	if v.Redacted > 0 {
 		w.Line("%s redacted", text.Count(v.Redacted, "entry"))
 	}

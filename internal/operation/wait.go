@@ -14,10 +14,10 @@ import (
 // WaitInput names agents or a mailbox to wait for.
 type WaitInput struct {
 	Handle  string     `json:"handle,omitempty" faces:"mcp" help:"of a call that was pending; alone"`
-	Agents  []AgentRef `json:"agents,omitempty" arg:"AGENT" help:"for whom; without any, for a letter in your mailbox"`
+	Agents  []AgentRef `json:"agents,omitempty" arg:"AGENT" help:"agents to wait for; without any, mail for you"`
 	All     bool       `json:"all,omitempty" faces:"cli" help:"until none of them has anything under way"`
 	For     HowMany    `json:"for,omitempty" faces:"mcp" help:"any of them, as if absent, or all"`
-	Mail    AgentRef   `json:"mail,omitempty" faces:"cli" help:"a letter in the mailbox of this agent ends it too"`
+	Mail    AgentRef   `json:"mail,omitempty" faces:"cli" help:"mail for this agent ends the wait too"`
 	Timeout *Duration  `json:"timeout,omitempty" default:"10m0s mcp=45s" range:"mcp=0..45" help:"the longest that it may take"`
 	Strict  bool       `json:"strict,omitempty" faces:"-" default:"cli=true" help:"fail if nothing comes in time"`
 }
@@ -45,8 +45,8 @@ func (in *WaitInput) Check() error {
 // Wait waits for agents, or for mail.
 var Wait = Op[WaitInput, public.Waited]{
 	Doc: Doc{Name: "wait", Group: "agents", Faces: CLI | MCP, Effect: Reads,
-		Summary: "Wait until agents have nothing under way, or a letter comes",
-		Model:   "Wait until agents have nothing under way, or a letter comes, or a call that went on is done ({handle}: its answer is then that of the call). Returns after 45 s in any case; then call it again.",
+		Summary: "Wait until agents have nothing to do, or mail arrives",
+		Model:   "Wait until agents have nothing to do, or mail arrives, or a call that went on is done ({handle}: its answer is then that of the call). Returns after 45 s in any case; then call it again.",
 		Help: `Wait until one of the agents has nothing under way (with {all}: none of them has), or a
 letter lies unread in the mailbox of {mail}; without an agent, for a letter in your own
 mailbox if you are an agent, else in that of 0. Nothing is changed, and no letter is
@@ -65,7 +65,7 @@ marked. Exit code 1 (TIMEOUT) if nothing came in time.`},
 			w.Line("%s %s", name, said)
 		}
 		if n := len(out.Letters); n > 0 {
-			w.Line("%s unread", text.Count(n, "letter"))
+			w.Line("%s unread", text.Count(n, "mail message"))
 		}
 	},
 }

@@ -84,7 +84,7 @@ func (r reader) letter(ctx context.Context, owner id.Agent, where string, args .
 }
 
 func noLetter(number int64) error {
-	return fault.New(fault.NotFound, "no letter %d in this mailbox", number).WithHint("`ramet mail` lists them")
+	return fault.New(fault.NotFound, "no mail %d in this mailbox", number).WithHint("`ramet mail` lists them")
 }
 
 // room refuses a letter to a mailbox that is full.
@@ -100,7 +100,7 @@ func (r reader) room(ctx context.Context, to agent.Agent, most int) error {
 	if n < most {
 		return nil
 	}
-	return fault.New(fault.Conflict, "%d letters wait unread in the mailbox of %s, and it takes no more", n, to.Label()).
+	return fault.New(fault.Conflict, "%d unread mail messages fill the mailbox of %s", n, to.Label()).
 		WithHint("wait until it has read some; nothing was sent")
 }
 
@@ -168,7 +168,7 @@ func (s letters) Send(ctx context.Context, m registry.Send) (mail.Letter, error)
 		p.put, p.tell = append(p.put, post), tell
 		return p.flush(ctx, from)
 	})
-	return out, seekOutcome(err, "letter %d of agent %s (`ramet mail`)", out.Number, out.To)
+	return out, seekOutcome(err, "mail %d of agent %s (`ramet mail`)", out.Number, out.To)
 }
 
 // Read implements registry.Registry.

@@ -101,7 +101,7 @@ var table = []Row{
 	{InvalidEvent, 2, "an event or payload that does not have its form"},
 	{InvalidRecipe, 2, "a recipe that cannot be carried out"},
 	{InvalidField, 2, "a field of a request that is missing, unknown, or does not have its form"},
-	{NotFound, 3, "no agent, message, letter, mark or file of that name"},
+	{NotFound, 3, "no agent, message, mail, mark or file of that name"},
 	{Locked, 4, "another process holds the database or a lock file"},
 	{Leased, 4, "a live process holds the agent"},
 	{Fenced, 4, "the lease was lost to a newer holder; nothing was written"},

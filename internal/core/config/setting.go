@@ -129,12 +129,12 @@ var settings = []Setting{
 	},
 	{
 		Key: "max_unread", Default: "1000", Number: true, Env: "RAMET_MAX_UNREAD", UserOnly: true,
-		Help:  "how many letters may wait unread in a mailbox; more are refused",
+		Help:  "limit of unread mail in a mailbox; more is refused",
 		field: func(c *Config) *string { return &c.MaxUnread },
 	},
 	{
 		Key: "max_wakes", Default: "8", Number: true, Env: "RAMET_MAX_WAKES", UserOnly: true,
-		Help:  "how often letters may begin turns of one agent before you say something again, so that two do not wake each other for ever",
+		Help:  "how often mail may start turns of one agent until you prompt it again, so that two agents do not wake each other forever",
 		field: func(c *Config) *string { return &c.MaxWakes },
 	},
 	{

@@ -52,7 +52,7 @@ func (l Letter) Unread() bool { return l.ReadAt.IsZero() }
 
 // CheckBody refuses what is no letter.
 func CheckBody(body string) error {
-	return fault.CheckText(fault.InvalidText, "the letter", body, MaxBody)
+	return fault.CheckText(fault.InvalidText, "the mail", body, MaxBody)
 }
 
 // Filter chooses letters of one mailbox.

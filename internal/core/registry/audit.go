@@ -288,15 +288,15 @@ func (u *Auditor) Letter(l mail.Letter, salt []byte) error {
 	}
 	proof, ok := u.mailed[l.ID]
 	if !ok {
-		return damagedHistory(l.From, 0, "letter %d is in no history of its sender", l.ID)
+		return damagedHistory(l.From, 0, "mail %d is in no history of its sender", l.ID)
 	}
 	delete(u.mailed, l.ID)
 	if proof.from != l.From || proof.to != string(l.To) {
-		return damagedHistory(proof.from, proof.at, "letter %d went from %s to %s, not from %s to %s",
+		return damagedHistory(proof.from, proof.at, "mail %d went from %s to %s, not from %s to %s",
 			l.ID, proof.from, proof.to, l.From, l.To)
 	}
 	if len(salt) != len(chain.Salt{}) || chain.Commit(chain.Salt(salt), []byte(l.Body)).String() != proof.body {
-		return damagedHistory(proof.from, proof.at, "letter %d does not fit its commitment", l.ID)
+		return damagedHistory(proof.from, proof.at, "mail %d does not fit its commitment", l.ID)
 	}
 	return nil
 }
@@ -346,7 +346,7 @@ func (u *Auditor) Report() (Report, error) {
 		return u.report, damagedHistory(p.agent, p.message, "its child %s is missing", child)
 	}
 	for l, p := range u.mailed {
-		return u.report, damagedHistory(p.from, p.at, "letter %d is missing", l)
+		return u.report, damagedHistory(p.from, p.at, "mail %d is missing", l)
 	}
 	for _, h := range u.heads {
 		return u.report, damagedHistory(h.Agent, h.Message, "stands in the checkpoint and is missing here: the history was cut or rewritten")

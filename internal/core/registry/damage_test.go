@@ -120,13 +120,13 @@ func TestEachKindOfDamageIsNamed(t *testing.T) {
 		}, place0(4), "is missing"},
 		{"a stray blob that is bad", func(d *desk) { d.blobs[chain.Sum([]byte("x"))] = []byte("y") }, "", "which no message names"},
 
-		{"a changed letter", func(d *desk) { d.letters[0].Body = "cheap" }, place1(10), "letter 1 does not fit"},
-		{"a changed letter's salt", func(d *desk) { d.salts[0] = nil }, place1(10), "letter 1 does not fit"},
-		{"another recipient", func(d *desk) { d.letters[0].To = kid }, place1(10), "letter 1 went from"},
-		{"another sender", func(d *desk) { d.letters[0].From = zero }, place1(10), "letter 1 went from"},
-		{"the user as sender", func(d *desk) { d.letters[0].From = "" }, place1(10), "letter 1 is missing"},
-		{"the user's letter given to an agent", func(d *desk) { d.letters[1].From = zero }, place0(0), "letter 2 is in no history"},
-		{"a missing letter", func(d *desk) { d.letters, d.salts = d.letters[1:], d.salts[1:] }, place1(10), "letter 1 is missing"},
+		{"a changed letter", func(d *desk) { d.letters[0].Body = "cheap" }, place1(10), "mail 1 does not fit"},
+		{"a changed letter's salt", func(d *desk) { d.salts[0] = nil }, place1(10), "mail 1 does not fit"},
+		{"another recipient", func(d *desk) { d.letters[0].To = kid }, place1(10), "mail 1 went from"},
+		{"another sender", func(d *desk) { d.letters[0].From = zero }, place1(10), "mail 1 went from"},
+		{"the user as sender", func(d *desk) { d.letters[0].From = "" }, place1(10), "mail 1 is missing"},
+		{"the user's letter given to an agent", func(d *desk) { d.letters[1].From = zero }, place0(0), "mail 2 is in no history"},
+		{"a missing letter", func(d *desk) { d.letters, d.salts = d.letters[1:], d.salts[1:] }, place1(10), "mail 1 is missing"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
 			d := newDesk(t)

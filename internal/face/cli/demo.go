@@ -144,7 +144,7 @@ func (g *guide) fork(ctx context.Context) error {
 }
 
 func (g *guide) mail(ctx context.Context) error {
-	return g.script(ctx, "Mail: letters between agents, pulled, never pushed into a context.",
+	return g.script(ctx, "Mail: agents write to each other. Mail is pulled, never pushed into a context.",
 		[]string{"send", "0", "--from", "ada", "LRU wins: 3 times as fast."},
 		[]string{"send", "0", "--from", "bob", "Mine is simpler."},
 		[]string{"mail", "0"},

@@ -2,7 +2,7 @@ package cli
 
 // Advice that several words share.
 const (
-	endAdvice    = "`ramet kill AGENT` ends an agent, `ramet mail --delete N` deletes a letter, `ramet run rm ID` removes a run"
+	endAdvice    = "`ramet kill AGENT` ends an agent, `ramet mail --delete N` deletes mail, `ramet run rm ID` removes a run"
 	openAdvice   = "`ramet` alone opens the terminal, `ramet web` the page of a running server"
 	answerAdvice = "questions are answered in the terminal (`ramet`), or on the page (`ramet web`)"
 	startAdvice  = "nothing has to be set up: `ramet` opens the terminal, `ramet fork --name NAME` makes an agent"

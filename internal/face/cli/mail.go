@@ -10,13 +10,13 @@ import (
 // mailCommand is the command of the operation, with --delete in addition, which is an operation of its own.
 func mailCommand(l *Line) *cobra.Command {
 	c := l.Command(&operation.Mail)
-	c.Short = "List an agent's mailbox, unread first, or delete letters; marks nothing"
+	c.Short = "List an agent's mail, unread first, or delete some; marks nothing"
 	c.Long += `
 
 --delete N takes letter N out of the lists; its text stays in the histories that have
 it, and --deleted lists it again.`
 	var gone []int
-	c.Flags().IntSliceVar(&gone, "delete", nil, "delete letter `N`; repeats")
+	c.Flags().IntSliceVar(&gone, "delete", nil, "delete mail `N`; repeats")
 	list := c.RunE
 	c.RunE = func(c *cobra.Command, args []string) error {
 		if len(gone) == 0 {
@@ -24,7 +24,7 @@ it, and --deleted lists it again.`
 		}
 		for _, name := range []string{"unread", "from", "match", "deleted", "limit"} {
 			if c.Flags().Changed(name) {
-				return fault.New(fault.Usage, "mail: --delete takes numbers, and nothing else chooses letters then").WithHint("list them first, then delete them by their numbers")
+				return fault.New(fault.Usage, "mail: --delete takes numbers, and no other filter then").WithHint("list them first, then delete them by their numbers")
 			}
 		}
 		in := operation.DeleteMailInput{}

@@ -97,7 +97,7 @@ func (w *watcher) unread(ctx context.Context, ws *session.Workspace, a agent.Age
 			return err
 		}
 	}
-	return fault.New(fault.Unread, "%s ended its turn without reading %s of those below it", a.Label(), text.Count(len(left), "letter")).
+	return fault.New(fault.Unread, "%s ended its turn without reading %s from its subtree", a.Label(), text.Count(len(left), "mail message")).
 		WithHint("`ramet exec --continue %s` lets it read them", a.Label())
 }
 
@@ -117,7 +117,7 @@ func (w *watcher) letter(ctx context.Context, ws *session.Workspace, to agent.Ag
 	if to.ID != w.root && !to.IsZero() {
 		name += " to " + to.Label()
 	}
-	_, err := io.WriteString(w.l.Stdout, fmt.Sprintf("\nletter %d from %s, not read:\n%s\n", l.Number, name, text.Safe(strings.TrimRight(l.Body, "\n"))))
+	_, err := io.WriteString(w.l.Stdout, fmt.Sprintf("\nmail %d from %s, not read:\n%s\n", l.Number, name, text.Safe(strings.TrimRight(l.Body, "\n"))))
 	return err
 }
 

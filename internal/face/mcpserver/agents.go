@@ -19,7 +19,7 @@ type Exited struct {
 }
 
 func exitTool() tool {
-	return tool{name: "exit", about: "End yourself for good; `result` goes to your parent as a letter. Not needed to report. Call it alone.", destroys: true,
+	return tool{name: "exit", about: "End yourself for good; `result` is mailed to your parent. Not needed to report. Call it alone.", destroys: true,
 		args:    shape.Object(shape.May("result", shape.Text(0).With("your last words"))),
 		answers: []any{Exited{}},
 		run: func(ctx context.Context, s *Server, c Caller, args json.RawMessage) (json.RawMessage, error) {

@@ -59,7 +59,7 @@ func New(ctx context.Context, o Options) *Server {
 
 // about is the server's introduction for clients.
 const about = `ramet runs agents as durable processes. fork makes a child and, with a prompt, lets it work; ` +
-	`wait waits for it; its report comes as a letter (mail lists, read reads). Answers that take longer than 45 s are handles: give them to wait.`
+	`wait waits for it; its report comes by mail (mail lists, read reads). Answers that take longer than 45 s are handles: give them to wait.`
 
 // line is the server as one caller sees it.
 func (s *Server) line(c Caller) *sdk.Server {

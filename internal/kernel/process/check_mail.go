@@ -93,10 +93,10 @@ func mailbox(letters []mail.Letter, names map[id.Agent]string) string {
 	}
 	unread, read := letters[:cut], letters[cut:]
 	if len(letters) == 0 {
-		return "No letters."
+		return "No mail."
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s unread, %d read.", count(len(unread), "letter"), len(read))
+	fmt.Fprintf(&b, "%s unread, %d read.", count(len(unread), "mail message"), len(read))
 	line := func(l mail.Letter, state string) {
 		fmt.Fprintf(&b, "\n#%d %s, from %s, %s: %s", l.Number, state, names[l.From], stamp(l.CreatedAt), text.Line(l.Body, maxPreview))
 	}

@@ -49,7 +49,7 @@ func (b child) toParent(last bool) string {
 		out += " Its report wakes you if your turn is over by then."
 	}
 	if last {
-		out += " Results come as letters: go on with your own work, then wait."
+		out += " Results come by mail: continue your own work, then wait."
 	}
 	if out += b.thinks() + b.apart(); b.call.Note != "" {
 		out += "\n" + b.call.Note
@@ -125,7 +125,7 @@ func (b child) toChild(siblings string) string {
 	if siblings != "" {
 		out += " " + siblings
 	}
-	return out + " Your last words go to your parent as a letter: what you changed, how you checked it, what is open. " +
+	return out + " Your last words are mailed to your parent: what you changed, how you checked it, what is open. " +
 		"You cannot ask the user; if you need a decision, end with the question: your parent's answer wakes you."
 }
 

@@ -92,13 +92,13 @@ func TestAForkReturnsTwice(t *testing.T) {
 	if result.Text != a.Text || result.Name != "fork" || result.IsError || result.Show != a.Show {
 		t.Errorf("recorded %+v, answered %+v", result, a)
 	}
-	for _, says := range []string{"works on its task", "come as letters", "in your folder"} {
+	for _, says := range []string{"works on its task", "come by mail", "in your folder"} {
 		if !strings.Contains(a.Text, says) {
 			t.Errorf("%q does not say %q", a.Text, says)
 		}
 	}
 	for _, says := range []string{"You are the child " + string(kid.ID) + " (ada)", "Your parent is 0 (" + string(w.zero) + ")",
-		"Your last words go to your parent as a letter", "You share your parent's folder", "its task is not yours"} {
+		"Your last words are mailed to your parent", "You share your parent's folder", "its task is not yours"} {
 		if got := its[len(its)-2].Text; !strings.Contains(got, says) {
 			t.Errorf("%q does not say %q", got, says)
 		}
@@ -163,7 +163,7 @@ func TestAChildWithoutContextStartsBehindAClear(t *testing.T) {
 		t.Error(got)
 	}
 	if got := drawn(w.context(kids[0])); !strings.HasPrefix(got, "You are the child "+string(kids[0])+". Your parent is 0 (") || !strings.HasSuffix(got, "; alone") ||
-		!strings.Contains(got, "you know nothing of its conversation") || !strings.Contains(got, "Your last words go to your parent") {
+		!strings.Contains(got, "you know nothing of its conversation") || !strings.Contains(got, "Your last words are mailed to your parent") {
 		t.Error(got)
 	}
 	if got, want := drawn(w.context(kids[1])), fmt.Sprintf("f1=%s is a; f2=You are the; together", kids[0]); !strings.HasSuffix(got, want) {

@@ -36,7 +36,7 @@ func (a actor) read(ctx context.Context, c tool.Call, head string, letters []mai
 	rest := len(letters) - n
 	letters = letters[:n]
 	if rest > 0 {
-		head = strings.TrimSpace(head + fmt.Sprintf(" %s more unread: read_mail.", count(rest, "letter")))
+		head = strings.TrimSpace(head + fmt.Sprintf(" %s more unread: read_mail.", count(rest, "mail message")))
 	}
 	head = strings.TrimSpace(c.Note + "\n" + head)
 	order := registry.Read{Owner: a.self, Number: letters[0].Number}
@@ -66,7 +66,7 @@ func together(head string, letters []mail.Letter, names map[id.Agent]string, par
 		return b.String()
 	}
 	mark := "=== " + rand.Text()[:6]
-	fmt.Fprintf(&b, "%d letters; each begins with a line %s.", len(letters), mark)
+	fmt.Fprintf(&b, "%d mail messages; each begins with a line %s.", len(letters), mark)
 	for _, l := range letters {
 		fmt.Fprintf(&b, "\n\n%s\n%s", mark, framed(l, fromWhom(l, names), parent))
 	}
@@ -77,7 +77,7 @@ func together(head string, letters []mail.Letter, names map[id.Agent]string, par
 func people(letters []mail.Letter, names map[id.Agent]string) string {
 	var lines []string
 	for _, l := range letters {
-		lines = append(lines, fmt.Sprintf("letter %d from %s: %s", l.Number, fromWhom(l, names), text.Line(l.Body, maxPreview)))
+		lines = append(lines, fmt.Sprintf("mail %d from %s: %s", l.Number, fromWhom(l, names), text.Line(l.Body, maxPreview)))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -53,7 +53,7 @@ func TestSendFindsItsReceiver(t *testing.T) {
 	b := w.child(a, "b")
 	c := w.child(b, "c")
 	for i, to := range []string{"b", string(b), b.Short(), "parent"} {
-		if got, want := w.does(c, "send", fmt.Sprintf(`{"to":%q,"text":"hi"}`, to)), fmt.Sprintf("Sent to b (%s): letter %d in its mailbox.", b.Short(), i+1); got != want {
+		if got, want := w.does(c, "send", fmt.Sprintf(`{"to":%q,"text":"hi"}`, to)), fmt.Sprintf("Sent to b (%s): mail %d in its mailbox.", b.Short(), i+1); got != want {
 			t.Errorf("%s: %q, want %q", to, got, want)
 		}
 	}
@@ -90,7 +90,7 @@ func TestSendRefuses(t *testing.T) {
 	w.refused(a, "send", `{"to":"0","text":""}`, "empty")
 	w.refused(a, "send", `{"to":"0","text":"a\u0000"}`, "NUL")
 	w.refused(a, "send", `{"to":"0","text":"`+strings.Repeat("x", mail.MaxBody+1)+`"}`, "65537 bytes")
-	w.refused(a, "send", `{"to":"0","text":"x","in_reply_to":7}`, "no letter 7", "the tool check_mail")
+	w.refused(a, "send", `{"to":"0","text":"x","in_reply_to":7}`, "no mail 7", "the tool check_mail")
 	w.refused(a, "send", `{"to":"0","text":"x","in_reply_to":1.5}`, "integer")
 	w.refused(a, "send", `{"to":"0","text":"x","in_reply_to":-1}`, "from 0")
 	if len(w.box(w.zero)) != 0 || w.own(a) != "fork" {
@@ -107,7 +107,7 @@ func TestCheckMailMarksNothing(t *testing.T) {
 	w := newWorld(t)
 	a := w.child(w.zero, "a")
 	b := w.child(w.zero, "")
-	if got := w.does(a, "check_mail", `{}`); got != "No letters." {
+	if got := w.does(a, "check_mail", `{}`); got != "No mail." {
 		t.Error(got)
 	}
 	w.does(w.zero, "send", `{"to":"a","text":"one\nand\u001b[2J more"}`)
@@ -116,7 +116,7 @@ func TestCheckMailMarksNothing(t *testing.T) {
 	w.drop(a)
 	box := w.box(a)
 	at := func(i int) string { return box[i].CreatedAt.UTC().Format(time.RFC3339) }
-	want := "2 letters unread, 1 read." +
+	want := "2 mail messages unread, 1 read." +
 		"\n#2 unread, from the user, " + at(0) + ": two" +
 		"\n#3 unread, from " + b.Short() + ", " + at(1) + ": " + strings.Repeat("long ", 15) + "long…" +
 		"\n#1 read, from 0 (" + w.zero.Short() + "), " + at(2) + ": one and␛[2J more"
@@ -147,7 +147,7 @@ func TestAFullMailboxIsCutInTheMiddle(t *testing.T) {
 		}
 	}
 	got := w.does(a, "check_mail", `{}`)
-	for _, says := range []string{"55 letters unread, 55 read.\n#56 ", "\n#105 unread", "\n… and 5 more unread.\n… 5 older that were read.\n#6 read", ": letter 55"} {
+	for _, says := range []string{"55 mail messages unread, 55 read.\n#56 ", "\n#105 unread", "\n… and 5 more unread.\n… 5 older that were read.\n#6 read", ": letter 55"} {
 		if !strings.Contains(got, says) {
 			t.Errorf("%q is missing in\n%s", says, got)
 		}
@@ -185,7 +185,7 @@ func TestReadMailMarksAndRecordsTogether(t *testing.T) {
 
 	box := w.box(a)
 	head := func(i int, from string) string {
-		return fmt.Sprintf("Letter %d from %s, %s. It is from your parent, who gave you your task, within what the user wants; it is not the user's word; all below this line is its text.\n\n",
+		return fmt.Sprintf("Mail %d from %s, %s. It is from your parent, who gave you your task, within what the user wants; it is not the user's word; all below this line is its text.\n\n",
 			box[i].Number, from, box[i].CreatedAt.UTC().Format(time.RFC3339))
 	}
 	root := "0 (" + w.zero.Short() + ")"
@@ -193,7 +193,7 @@ func TestReadMailMarksAndRecordsTogether(t *testing.T) {
 	if want := head(0, root) + nasty; first.Text != want {
 		t.Errorf("%q, want %q", first.Text, want)
 	}
-	if strings.ContainsAny(first.Show, "\x1b\n") || !strings.HasPrefix(first.Show, "letter 1 from "+root+": first") {
+	if strings.ContainsAny(first.Show, "\x1b\n") || !strings.HasPrefix(first.Show, "mail 1 from "+root+": first") {
 		t.Errorf("for people: %q", first.Show)
 	}
 	users := strings.Replace(head(1, "the user"), "It is from your parent, who gave you your task, within what the user wants; it is not the user's word", "It is the user's word, as if they had said it to you here", 1)
@@ -213,10 +213,10 @@ func TestReadMailMarksAndRecordsTogether(t *testing.T) {
 	}
 	kinds := w.own(a)
 	answer, err := w.call(a, "read_mail", `{}`)
-	if err != nil || answer.IsError || answer.Recorded || !strings.Contains(answer.Text, "No unread letter") {
+	if err != nil || answer.IsError || answer.Recorded || !strings.Contains(answer.Text, "No unread mail") {
 		t.Errorf("%+v, %v", answer, err)
 	}
-	w.refused(a, "read_mail", `{"number":9}`, "no letter 9")
+	w.refused(a, "read_mail", `{"number":9}`, "no mail 9")
 	if got := w.own(a); got != kinds {
 		t.Errorf("reading nothing wrote: %s", got)
 	}
@@ -236,7 +236,7 @@ func TestAReadThatFailsMarksNothing(t *testing.T) {
 	}
 	w.refused(a, "read_mail", `{}`, "held by another kernel")
 	if !w.box(a)[0].Unread() || w.own(a) != "fork" {
-		t.Error("the letter is marked, or something was written")
+		t.Error("the mail is marked, or something was written")
 	}
 }
 
@@ -253,7 +253,7 @@ func TestParallelReadsGetDifferentLetters(t *testing.T) {
 		}()
 	}
 	both := <-got + <-got
-	for _, says := range []string{"Letter 1 from b (", "Letter 2 from 0 (", "from b<nil>", "from 0<nil>"} {
+	for _, says := range []string{"Mail 1 from b (", "Mail 2 from 0 (", "from b<nil>", "from 0<nil>"} {
 		if !strings.Contains(both, says) {
 			t.Errorf("%q is missing in %q", says, both)
 		}

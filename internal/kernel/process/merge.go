@@ -84,7 +84,7 @@ func cleaned(m Merged) string {
 	if !m.Cleaned {
 		return ""
 	}
-	return " Its worktree is removed; a letter to it makes one anew, from your folder."
+	return " Its worktree is removed; mail to it creates a new one, from your folder."
 }
 
 // few lists files, but not hundreds.

@@ -23,9 +23,9 @@ var readMailSpec = sync.OnceValue(func() tool.Spec {
 		),
 		Summary: summary(func(args readArgs) string {
 			if args.Number != 0 {
-				return fmt.Sprintf("read letter %d", int64(args.Number))
+				return fmt.Sprintf("read mail %d", int64(args.Number))
 			}
-			return "read the oldest unread letter"
+			return "read the oldest unread mail"
 		}),
 	})
 })
@@ -64,7 +64,7 @@ func (m readMail) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
 		Entries: func(l mail.Letter) []history.Draft {
 			from := fromWhom(l, names)
 			answer = tool.Answer{Recorded: true, Text: strings.TrimSpace(c.Note + "\n\n" + framed(l, from, above(me))),
-				Show: fmt.Sprintf("letter %d from %s: %s", l.Number, from, text.Line(l.Body, maxPreview))}
+				Show: fmt.Sprintf("mail %d from %s: %s", l.Number, from, text.Line(l.Body, maxPreview))}
 			return []history.Draft{{Kind: history.ToolResult, Parts: []history.Part{
 				{Type: history.Result, CallID: c.ID, Name: readMailSpec().Name, Text: answer.Text, Show: answer.Show}}}}
 		}})
@@ -72,7 +72,7 @@ func (m readMail) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
 		return refuse(ctx, err)
 	}
 	if !ok {
-		return tool.Answer{Text: "No unread letter waits. Use wait to wait for one."}, nil
+		return tool.Answer{Text: "No unread mail. Use wait to wait for some."}, nil
 	}
 	return answer, nil
 }
@@ -102,7 +102,7 @@ func framed(l mail.Letter, from string, parent id.Agent) string {
 	case id.Kernel:
 		what = "It is a notice and gives no orders"
 	}
-	return fmt.Sprintf("Letter %d from %s, %s%s. %s; all below this line is its text.\n\n%s",
+	return fmt.Sprintf("Mail %d from %s, %s%s. %s; all below this line is its text.\n\n%s",
 		l.Number, from, stamp(l.CreatedAt), reply, what, l.Body)
 }
 

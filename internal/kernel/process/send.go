@@ -52,18 +52,18 @@ func (s send) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	if err != nil {
 		return refuse(ctx, err)
 	}
-	return tool.Answer{Text: fmt.Sprintf("Sent to %s: letter %d in its mailbox.%s", title(to), l.Number, fate(l))}, nil
+	return tool.Answer{Text: fmt.Sprintf("Sent to %s: mail %d in its mailbox.%s", title(to), l.Number, fate(l))}, nil
 }
 
 // fate describes how a message will be delivered.
 func fate(l mail.Letter) string {
 	switch l.Fate {
 	case mail.Wakes:
-		return " It had ended its turn: the letter wakes it, and its next last words come to you as a letter."
+		return " It was idle: the mail wakes it, and you get its next final message by mail."
 	case mail.Meets:
-		return " It is at work, and is told of the letter before its turn ends."
+		return " It is working, and is notified before its turn ends."
 	case mail.Waits:
-		return " It is not at work, and the letter begins no turn: " + l.Why + ". It waits until the agent works again."
+		return " It is idle, and this mail starts no turn: " + l.Why + ". It waits until the agent works again."
 	}
 	return ""
 }

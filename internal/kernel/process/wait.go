@@ -87,7 +87,7 @@ func (w wait) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
 			return refuse(ctx, err)
 		}
 		if *from == w.self {
-			return tool.Failed("That is you: while you wait, you write no letter to yourself."), nil
+			return tool.Failed("That is you. You cannot wait for yourself."), nil
 		}
 		if !slices.Contains(order.From, *from) {
 			order.From = append(order.From, *from)
@@ -169,9 +169,9 @@ func (w wait) noneLeft(ctx context.Context, order Wait, letters int) (string, er
 		}
 	}
 	if len(ends) == 0 {
-		return "Nobody is at work who could write to you, and no letter is unread.", nil
+		return "No agent is working that could send you mail, and you have no unread mail.", nil
 	}
-	return "Nobody is left who could write: " + strings.Join(ends, "; ") + ". No letter of theirs is unread.", nil
+	return "No agent is left that could send mail: " + strings.Join(ends, "; ") + ". You have no unread mail from them.", nil
 }
 
 // listed names agents.

@@ -48,7 +48,7 @@ func TestWaitAnswersWithTheLetter(t *testing.T) {
 	done := w.sleeps(t.Context(), w.zero, `{}`)
 	w.does(a, "send", `{"to":"0","text":"x"}`)
 	got := <-done
-	if got.err != nil || !got.answer.Recorded || !strings.HasPrefix(got.answer.Text, "Letter 1 from a ("+a.Short()+"), ") || !strings.HasSuffix(got.answer.Text, "\n\nx") {
+	if got.err != nil || !got.answer.Recorded || !strings.HasPrefix(got.answer.Text, "Mail 1 from a ("+a.Short()+"), ") || !strings.HasSuffix(got.answer.Text, "\n\nx") {
 		t.Errorf("%+v", got)
 	}
 	if unread, err := w.Letters(t.Context(), w.zero, mail.Filter{Unread: true}); err != nil || len(unread) != 0 {
@@ -69,7 +69,7 @@ func TestWaitAnswersWithTheLetter(t *testing.T) {
 	text := w.does(w.zero, "wait", `{"agents":["a","b"]}`)
 	head, _, _ := strings.Cut(text, "\n")
 	mark := strings.TrimSuffix(head[strings.Index(head, "=== "):], ".")
-	if !strings.HasPrefix(head, "2 letters; each begins with a line ===") || strings.Count(text, mark) != 3 || mark == "=== abc" {
+	if !strings.HasPrefix(head, "2 mail messages; each begins with a line ===") || strings.Count(text, mark) != 3 || mark == "=== abc" {
 		t.Errorf("%q", text)
 	}
 	if w.waits[0] != 600*time.Second || w.waits[1] != time.Hour {
@@ -98,8 +98,8 @@ func TestWaitEndsWithoutALetter(t *testing.T) {
 	w := newWorld(t)
 	a := w.child(w.zero, "a")
 	for args, says := range map[string]string{
-		`{}`:               "Nobody is at work who could write to you, and no letter is unread.",
-		`{"agents":["a"]}`: "Nobody is left who could write: a (" + a.Short() + ") is idle. No letter of theirs is unread.",
+		`{}`:               "No agent is working that could send you mail, and you have no unread mail.",
+		`{"agents":["a"]}`: "No agent is left that could send mail: a (" + a.Short() + ") is idle. You have no unread mail from them.",
 	} {
 		if answer, err := w.call(w.zero, "wait", args); err != nil || answer != (tool.Answer{Text: says}) {
 			t.Errorf("%+v, %v", answer, err)
@@ -143,14 +143,14 @@ func TestNobodyWaitsForTheDead(t *testing.T) {
 	if got := w.does(w.zero, "wait", `{"agents":["a"]}`); !strings.HasSuffix(got, "last words") {
 		t.Error(got)
 	}
-	if got := w.does(w.zero, "wait", `{"agents":["a"]}`); !strings.Contains(got, "Nobody is left who could write: a ("+a.Short()+") is killed: enough") {
+	if got := w.does(w.zero, "wait", `{"agents":["a"]}`); !strings.Contains(got, "No agent is left that could send mail: a ("+a.Short()+") is killed: enough") {
 		t.Error(got)
 	}
 	// One dies while somebody waits for it: the kernel says so.
 	done := w.sleeps(t.Context(), w.zero, `{"agents":["b"]}`)
 	w.kills(b)
 	w.userWrites(w.zero, "any news wakes")
-	if got := <-done; got.err != nil || !strings.Contains(got.answer.Text, "Nobody is left who could write: b") {
+	if got := <-done; got.err != nil || !strings.Contains(got.answer.Text, "No agent is left that could send mail: b") {
 		t.Errorf("%+v", got)
 	}
 }

@@ -248,11 +248,11 @@ func TestAParentWaitsForItsChildren(t *testing.T) {
 		calls   string
 		want    []string
 	}{
-		"both write": {[]string{"Letter 1 from Child1xx, now.\n\n" + Label + "Ran ls: b.txt", "Letter 2 from Child0xx, now.\n\nhello"}, forks + heard + heard,
+		"both write": {[]string{"Mail 1 from Child1xx, now.\n\n" + Label + "Ran ls: b.txt", "Mail 2 from Child0xx, now.\n\nhello"}, forks + heard + heard,
 			[]string{"it is `Child0xxxxxxxxxxxxxxxx`", "it is `Child1xxxxxxxxxxxxxxxx`", "Ran ls: b.txt", "hello"}},
-		"a stranger writes too": {[]string{"Letter 1 from the user, now.\n\nhi", "Letter 2 from Child0xx\n\nA", "Letter 3 from Child0xx\n\nA2", "Letter 4 from Child1xx\n\nB"},
+		"a stranger writes too": {[]string{"Mail 1 from the user, now.\n\nhi", "Mail 2 from Child0xx\n\nA", "Mail 3 from Child0xx\n\nA2", "Mail 4 from Child1xx\n\nB"},
 			forks + heard + heard + heard + heard, []string{"hi", "A2", "B"}},
-		"one is silent": {[]string{"Letter 1 from Child1xx\n\nB"}, forks + heard + "wait{}\n",
+		"one is silent": {[]string{"Mail 1 from Child1xx\n\nB"}, forks + heard + "wait{}\n",
 			[]string{"    B", "No mail came", "Of 2 children, 1 have reported."}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -333,7 +333,7 @@ func TestNoOrderIsEndless(t *testing.T) {
 	w := func(c llm.Part) (string, bool) {
 		n++
 		if c.Name == "wait" {
-			return fmt.Sprintf("Letter %d from nobody\n\nhi", n), false
+			return fmt.Sprintf("Mail %d from nobody\n\nhi", n), false
 		}
 		return fmt.Sprintf("Child%04dxxxxxxxxxxxxx something", n), false
 	}

@@ -121,7 +121,7 @@ func TestOrders(t *testing.T) {
 		{"check my mail", `check_mail{}`},
 		{"do I have mail?", `check_mail{}`},
 		{"read my mail", `read_mail{}`},
-		{"read letter 3", `read_mail{"number":3}`},
+		{"read mail 3", `read_mail{"number":3}`},
 		{"who is there?", `ps{}`},
 		{"list the agents", `ps{}`},
 		{"kill ada", `kill{"agent":"ada"}`},

@@ -145,7 +145,7 @@ var topics = []GuideTopic{
 		"A server keeps the agents of a workspace alive; the terminal, the shell and the page are faces of it.",
 		"`ramet serve` in a shell; `ramet exec --continue --all` goes on with what was interrupted."},
 	{"Wait for agents", "wait+agents wait+agents wait+all wait+until finished+all all+done",
-		"One waits until agents have nothing under way, or a letter comes.",
+		"Wait until agents have nothing to do, or mail arrives.",
 		"`ramet wait AGENT --all` in a shell; Home shows who is done."},
 	{"Use it in an editor", "vscode zed jetbrains intellij neovim ide acp inside+editor my+editor",
 		"An editor that speaks the Agent Client Protocol has ramet's agents as its own.",

@@ -144,7 +144,7 @@ func (w *work) inTurn(calls []call) bool {
 }
 
 // letterHead begins a letter.
-var letterHead = text.Regexp(`(?m)^Letter \d+ from .*$`)
+var letterHead = text.Regexp(`(?m)^Mail \d+ from .*$`)
 
 // letters waits for letters, which the answer holds, and says who wrote: the first line of
 // each. None: none came.

@@ -126,7 +126,7 @@ func (w Mail) Peek(ctx context.Context, owner agent.Agent, number int64) (mail.L
 		}
 	}
 	if number != 0 {
-		return mail.Letter{}, false, fault.New(fault.NotFound, "no letter %d in this mailbox", number).WithHint("`ramet mail` lists them")
+		return mail.Letter{}, false, fault.New(fault.NotFound, "no mail %d in this mailbox", number).WithHint("`ramet mail` lists them")
 	}
 	return mail.Letter{}, false, nil
 }
@@ -146,7 +146,7 @@ func (w Mail) Hide(ctx context.Context, owner id.Agent, numbers ...int64) error 
 	}
 	for _, n := range numbers {
 		if !slices.ContainsFunc(letters, func(one mail.Letter) bool { return one.Number == n }) {
-			return fault.New(fault.NotFound, "%s has no letter %d", a.Label(), n).WithHint("`ramet mail %s` lists them; nothing was deleted", a.Label())
+			return fault.New(fault.NotFound, "%s has no mail %d", a.Label(), n).WithHint("`ramet mail %s` lists them; nothing was deleted", a.Label())
 		}
 	}
 	for _, n := range numbers {

@@ -74,7 +74,7 @@ func (w *Workspace) may(ctx context.Context, what string, a agent.Agent) error {
 		}
 	}
 	return fault.New(fault.Denied, "%s %s: this is a command of agent %s, which may act on itself and on those below it", what, a.Label(), own.Short()).
-		WithHint("write it a letter with `ramet send`")
+		WithHint("send it mail with `ramet send`")
 }
 
 // person refuses what only a person may do to an agent.
@@ -119,7 +119,7 @@ func (w *Workspace) sender(ctx context.Context, from *agent.Agent) (*agent.Agent
 		return nil, err
 	}
 	if from != nil {
-		return from, w.may(ctx, "send a letter of", *from)
+		return from, w.may(ctx, "send mail of", *from)
 	}
 	own, err := w.Store.Agent(ctx, by)
 	return &own, err

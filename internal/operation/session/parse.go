@@ -185,7 +185,7 @@ func (p *parser) set(a CommandArgument, w word) error {
 		}
 	case Number:
 		if n, err := strconv.ParseInt(word, 10, 64); err != nil || n < 1 {
-			return p.wrong(w.start, "%s is not the number of a letter", show(word))
+			return p.wrong(w.start, "%s is not the number of a mail message", show(word))
 		}
 	}
 	p.keep(a, word)

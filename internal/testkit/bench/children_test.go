@@ -27,12 +27,12 @@ func wokenTwice() tasksTask {
 			{when: "append the word three", calls: []call{bash("echo three >> words.txt; echo wrote-3")}},
 			{when: "wrote-3", say: "the third word is there"},
 			{when: "the third word is there", say: "All three are there."},
-			{when: "A letter from 0", calls: []call{toolTasks("read_mail")}, repeat: true},
+			{when: "Mail from 0", calls: []call{toolTasks("read_mail")}, repeat: true},
 			{when: "works on", calls: []call{toolTasks("wait", "for", "all")}},
 		},
 		solved: func(w *world) []string {
 			return wrong(map[string]bool{"words.txt says one, two, three": strings.Join(strings.Fields(w.has("words.txt")), " ") == "one two three",
-				"the child was woken twice": strings.Count(w.history(), "A letter from 0") >= 2})
+				"the child was woken twice": strings.Count(w.history(), "Mail from 0") >= 2})
 		}}
 }
 
@@ -54,7 +54,7 @@ func conflict() tasksTask {
 			{when: "it-is-united", say: "both words are there"},
 			{when: "both words are there", calls: []call{toolTasks("merge", "child", "left")}},
 			{when: "Merged", say: "It is merged."},
-			{when: "A letter from 0", calls: []call{toolTasks("read_mail")}},
+			{when: "Mail from 0", calls: []call{toolTasks("read_mail")}},
 			{when: "works on", calls: []call{bash("echo ours > a.txt && git commit -qam ours"), toolTasks("wait", "for", "all")}},
 		},
 		solved: func(w *world) []string {

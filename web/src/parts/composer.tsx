@@ -1,4 +1,4 @@
-// Where a prompt or a letter is written. Enter sends it, Shift+Enter begins a line.
+// The editor of a prompt or mail. Enter sends it, Shift+Enter begins a line.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useCell } from "../cell";
 import { drafts, returned, ticketFor } from "../stop";
@@ -41,7 +41,7 @@ export function Composer({ a, program, mail, write, sent, stop }: { a: Agent; pr
   return (
     <form class="composer" onSubmit={(e) => { e.preventDefault(); send(); }}>
       <label class="hidden" for="composer">{mail ? "Letter" : "Prompt"}</label>
-      <textarea id="composer" ref={box} rows={Math.min(10, Math.max(2, text.split("\n").length))} value={text} placeholder={mail ? "Write a letter; it is read when the agent looks" : "Say something to the agent"}
+      <textarea id="composer" ref={box} rows={Math.min(10, Math.max(2, text.split("\n").length))} value={text} placeholder={mail ? "Write mail; the agent reads it when it checks" : "Say something to the agent"}
         onInput={(e) => set(e.currentTarget.value)}
         onKeyDown={(e) => {
           if (e.key === "Escape" && stop) stop();
@@ -51,7 +51,7 @@ export function Composer({ a, program, mail, write, sent, stop }: { a: Agent; pr
         }} />
       {!mail && <Commands p={program} typed={text} choose={(s) => { set(s); box.current?.focus(); }} />}
       <div class="buttons">
-        <button type="submit" class="main" disabled={busy || !text.trim()}>{busy ? "Sending\u2026" : mail ? "Send letter" : "Send"}</button>
+        <button type="submit" class="main" disabled={busy || !text.trim()}>{busy ? "Sending\u2026" : mail ? "Send mail" : "Send"}</button>
         {stop && <button type="button" onClick={stop}>Stop</button>}
         <span class="soft keyhint"><kbd>Enter</kbd> sends{stop && <>, <kbd>Esc</kbd> stops</>}</span>
       </div>

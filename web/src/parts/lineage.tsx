@@ -30,7 +30,7 @@ const moment = (t: number, span: number) => (span > 72e6 ? dayForm.format(t) : c
 function tells(lane: Lane, letters: number): string {
   const a = lane.agent, s = stopped(a) ? "killed" + (a.end_reason ? ": " + oneLine(a.end_reason, 80) : "") : a.state.word;
   return `${oneLine(called(a.name, a.run), 80)}, ${s}, since ${time(a.from)}, ${plural(a.own_messages, "message")}, ${money(a.spent.cost_nano_usd)}`
-    + (lane.points.length ? ", " + plural(lane.points.length, "point") : "") + (letters ? ", " + plural(letters, "letter") : "");
+    + (lane.points.length ? ", " + plural(lane.points.length, "point") : "") + (letters ? ", " + plural(letters, "mail message") : "");
 }
 
 interface LaneProps { id: string; lane: Lane; of: number; height: number; here: boolean; chosen: boolean; letters: number; act: Act }
@@ -136,7 +136,7 @@ function Graph({ lineage }: { lineage: Lineage }) {
       <div class="tools">
         <div class="tabs" role="group" aria-label="Height of a lane">{["All", "Closer", "Names"].map((word, i) => <button key={word} type="button" aria-pressed={size === i} onClick={() => setSize(i)}>{word}</button>)}</div>
         <span class="buttons"><button type="button" aria-label="Less time" onClick={() => setZoom(Math.min(32, zoom * 2))}>+</button><button type="button" aria-label="More time" disabled={zoom === 1} onClick={() => setZoom(Math.max(1, zoom / 2))}>{"\u2212"}</button></span>
-        <span class="soft" role="status">{plural(lanes.length, "agent")}, {whole(dead)} dead {"\u00b7"} {plural(drawn.arcs.length, "letter")}{lineage.more && ", older ones are left out"}</span>
+        <span class="soft" role="status">{plural(lanes.length, "agent")}, {whole(dead)} dead {"\u00b7"} {plural(drawn.arcs.length, "mail message")}{lineage.more && ", older ones are left out"}</span>
         <span class="legend" aria-hidden="true"><span><b class="arcs">{"\u2312"}</b> mail</span><span><b>{glyphs.mark}</b> mark</span><span><b>{glyphs.rewind}</b> rewind</span><span><b class="bad">{"\u2715"}</b> kill</span></span>
       </div>
       <div class="rows graph" ref={(el) => { w.box.current = el; box.current = el; }} role="listbox" aria-label="Agents in time" tabIndex={0} aria-activedescendant={`${base}-${index}`} onKeyDown={key} onFocus={() => w.show(index)}>
