@@ -9,14 +9,22 @@ import (
 // The parser cannot be cancelled, and its time grows with the square of the marks in a paragraph and of the depth of
 // quotes and lists, and with the rows times the columns of a table. Pages that people write stay far below these.
 const (
-	maxMarks = 20_000    // of inline elements, in lines without a blank one between them
-	maxDepth = 500       // marks of quotes and lists at the start of a line
-	maxCells = 100_000   // of one table
-	maxWork  = 500 << 20 // the squares of the marks of all paragraphs and of the depths of all lines
+	maxMarks = 20_000
+	maxDepth = 500
+	maxCells = 100_000
+	maxWork  = 500 << 20
 )
 
-// checkCost refuses pages that would keep the parser busy for seconds.
-func checkCost(source []byte) error {
+// Limits bound what a page has.
+type Limits struct {
+	Marks int // of inline elements, in lines without a blank one between them
+	Depth int // marks of quotes and lists at the start of a line
+	Cells int // of one table
+	Work  int // the squares of the marks of all paragraphs and of the depths of all lines
+}
+
+// Check refuses pages that would keep the parser busy.
+func (m Limits) Check(source []byte) error {
 	marks, number, rows, columns, work := 0, 0, 0, 0, 0
 	for line := range bytes.Lines(source) {
 		number++
@@ -49,7 +57,7 @@ func checkCost(source []byte) error {
 			marks, depth = 0, 0
 		}
 		work += 4 * depth * depth
-		if marks > maxMarks || depth > maxDepth || spaces > 10*maxDepth || rows*columns > maxCells || work+marks*marks > maxWork {
+		if marks > m.Marks || depth > m.Depth || spaces > 10*m.Depth || rows*columns > m.Cells || work+marks*marks > m.Work {
 			return fault.New(fault.InvalidText, "read page: line %d: more marks, columns or levels than a page can have", number).
 				WithHint("write it more plainly, with blank lines between paragraphs")
 		}

@@ -41,7 +41,7 @@ func Parse(source []byte) (page *Page, err error) {
 		return nil, fault.New(fault.InvalidText, "read page: it has %d bytes, over the limit of %d", len(source), MaxSize).
 			WithHint("split it into several pages")
 	}
-	if err := checkCost(source); err != nil {
+	if err := (Limits{maxMarks, maxDepth, maxCells, maxWork}).Check(source); err != nil {
 		return nil, err
 	}
 	defer func() {

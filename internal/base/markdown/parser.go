@@ -17,7 +17,7 @@ var gitHub = sync.OnceValue(func() parser.Parser {
 		goldmark.WithExtensions(extension.Linkify, extension.Table, extension.Strikethrough, extension.Footnote),
 		goldmark.WithParserOptions(
 			parser.WithBlockParsers(util.Prioritized(fenceParser{parser.NewFencedCodeBlockParser()}, 699)), // before the library's own, at 700
-			parser.WithInlineParsers(util.Prioritized(checkBoxParser{extension.NewTaskCheckBoxParser()}, 0)),
+			parser.WithInlineParsers(util.Prioritized(NewCheckBoxParser(), 0)),
 		)).Parser()
 })
 
@@ -38,6 +38,11 @@ func (f fenceParser) Continue(n ast.Node, r text.Reader, pc parser.Context) pars
 func IsClosed(n *ast.FencedCodeBlock) bool {
 	_, ok := n.AttributeString(closedAttribute)
 	return ok
+}
+
+// NewCheckBoxParser returns the parser of check boxes in lists.
+func NewCheckBoxParser() parser.InlineParser {
+	return checkBoxParser{extension.NewTaskCheckBoxParser()}
 }
 
 // checkBoxParser wants a space after a check box, as GitHub does: "- [x](y)" is a link.

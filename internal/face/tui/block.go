@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"ramet/internal/base/id"
@@ -50,7 +51,24 @@ type block struct {
 
 	laid   []string // what lines made
 	layout layout   // for which it was made
-	tail   *growing // of a speech that grows
+	grows  bool     // a speech that is not over
+	begun  begun    // of one that grows
+}
+
+// layout is what the lines of a block depend on.
+type layout struct {
+	width, size int
+	open, done  bool
+	decided     bool
+	shade       string
+	theme       markdown.Theme
+}
+
+// begun is the beginning of a long speech that grows, which is laid out once.
+type begun struct {
+	layout layout
+	size   int
+	lines  []string
 }
 
 // foldable says whether opening a block shows more.
@@ -163,21 +181,33 @@ func grounded(ground markdown.Style, first style, mark string, then style, l str
 }
 
 func (b *block) speech(w int) []string {
-	if b.tail == nil {
-		return marked(withoutEnds(b.body), w, b.layout.theme)
+	theme := b.layout.theme
+	if !b.grows {
+		return append(markdown.Render(b.body, w, theme), "")
 	}
-	return b.tail.laying.lines(b.body, w, b.layout.theme)
+	if l := (layout{width: w, theme: theme}); b.begun.layout != l {
+		b.begun = begun{layout: l}
+	}
+	if at := cutSpeech(b.body[b.begun.size:]); at > 0 {
+		b.begun.lines = append(b.begun.lines, append(markdown.Render(b.body[b.begun.size:b.begun.size+at], w, theme), "")...)
+		b.begun.size += at
+	}
+	return append(slices.Concat(b.begun.lines, markdown.Render(b.body[b.begun.size:], w, theme)), "")
 }
 
-// withoutEnds is a text without the ends of lines around it, however they are written.
-func withoutEnds(s string) string {
-	for strings.HasPrefix(s, "\n") || strings.HasPrefix(s, "\r\n") {
-		_, s, _ = strings.Cut(s, "\n")
+// cutSpeech returns where a long text can be cut in two that look nearly as the whole: at a blank line outside of code
+// and lists; 0 if nowhere.
+func cutSpeech(s string) int {
+	const long = 16 << 10
+	if len(s) < long {
+		return 0
 	}
-	for strings.HasSuffix(s, "\n") {
-		s = strings.TrimSuffix(s[:len(s)-1], "\r")
+	for at := long / 2; at > 0; {
+		if at = strings.LastIndex(s[:at], "\n\n"); at > 0 && !strings.ContainsAny(s[at+2:at+3], " \t\n-*+0123456789>|") && strings.Count("\n"+s[:at], "\n```")%2 == 0 {
+			return at
+		}
 	}
-	return s
+	return 0
 }
 
 func (b *block) layThought(w int, open bool) []string {
@@ -320,17 +350,8 @@ func pieces(l string, w int, open bool) []string {
 }
 
 func (b *block) shade(l string) string {
-	switch {
-	case b.isError:
+	if b.isError {
 		return bad.of(l)
-	case !b.diff:
-		return faint.of(l)
-	case strings.HasPrefix(l, "+"):
-		return good.of(l)
-	case strings.HasPrefix(l, "-"):
-		return bad.of(l)
-	case strings.HasPrefix(l, "@@"):
-		return accent.of(l)
 	}
 	return faint.of(l)
 }

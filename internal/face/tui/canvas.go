@@ -8,6 +8,8 @@ import (
 
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
+
+	"ramet/internal/face/tui/markdown"
 )
 
 // drawing is a whole screen: its lines, how wide it is, and the place of the cursor; y is -1 without one.
@@ -134,7 +136,7 @@ func harmless(l string) string {
 func styled(s string) (n int, ok bool) {
 	switch c := s[0]; {
 	case c == 0x1b:
-		end := styleEnd(s)
+		end := markdown.StyleEnd(s)
 		return max(1, end), end > 0
 	case c == 0xc2 && len(s) > 1 && s[1] < 0xa0: // a control sign of the other kind
 		return 2, false

@@ -32,15 +32,15 @@ func (l *live) take(e loop.Event, now time.Time) {
 		*l = live{}
 	case loop.ThinkingDelta:
 		if l.thinking == nil {
-			l.thinking = &block{form: thought, tail: &growing{}}
+			l.thinking = &block{form: thought}
 		}
-		l.thinking.body = l.thinking.tail.add(e.Text)
+		l.thinking.body += e.Text
 		l.note = ""
 	case loop.TextDelta:
 		if l.text == nil {
-			l.text = &block{form: speech, tail: &growing{}}
+			l.text = &block{form: speech, grows: true}
 		}
-		l.text.body = l.text.tail.add(e.Text)
+		l.text.body += e.Text
 		l.note = ""
 	case loop.CallStarted:
 		l.calls = append(l.calls, &block{form: call, title: e.Tool, about: strings.TrimPrefix(e.Text, e.Tool+" "), callID: e.CallID})

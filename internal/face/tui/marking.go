@@ -1,6 +1,10 @@
 package tui
 
-import "strings"
+import (
+	"strings"
+
+	"ramet/internal/face/tui/markdown"
+)
 
 // mark marks the words that are looked for in lines that are shown.
 func (f *search) mark(lines []string) {
@@ -31,7 +35,7 @@ func reversed(l, low, want string) string {
 	}
 	next := strings.Index(low, want) // in low, of which at bytes are written
 	for at, inside := 0, false; l != ""; {
-		if end := styleEnd(l); l[0] == 0x1b && end > 0 {
+		if end := markdown.StyleEnd(l); l[0] == 0x1b && end > 0 {
 			out.WriteString(l[:end])
 			turned = turns(l[2:end-1], turned)
 			if l = l[end:]; inside {

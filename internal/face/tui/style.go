@@ -7,6 +7,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"ramet/internal/base/text"
+	"ramet/internal/face/tui/markdown"
 )
 
 // style is a way to write. Only the sixteen colours of the terminal's own palette
@@ -62,7 +63,7 @@ func narrow(s string) (n int, ok bool) {
 		case c >= ' ' && c < 0x7f:
 			i++
 		case c == 0x1b:
-			end := styleEnd(s[i:])
+			end := markdown.StyleEnd(s[i:])
 			if end == 0 {
 				return 0, false
 			}
@@ -85,22 +86,6 @@ func single(r rune) bool {
 		return true
 	}
 	return r >= '─' && r <= '▟'
-}
-
-// styleEnd is where the style ends that a text begins with; 0: it is something else.
-func styleEnd(s string) int {
-	if len(s) < 3 || s[1] != '[' {
-		return 0
-	}
-	for i := 2; i < len(s); i++ {
-		switch c := s[i]; {
-		case c == 'm':
-			return i + 1
-		case c != ';' && (c < '0' || c > '9'):
-			return 0
-		}
-	}
-	return 0
 }
 
 // cut shortens a line to w cells.
@@ -149,45 +134,7 @@ func clean(s string) string {
 // line is a foreign text on one line of at most w cells.
 func line(s string, w int) string { return cut(text.Line(s, 4*w+16), w) }
 
-// wrap breaks a harmless text into lines no wider than w, between words where it can. Spaces at a break are dropped.
-func wrap(s string, w int) []string {
-	var out []string
-	for l := range strings.SplitSeq(s, "\n") {
-		for {
-			end := lineEnd(l, max(w, 1))
-			rest := strings.TrimLeft(l[end:], " ")
-			if rest == "" {
-				out = append(out, l[:end])
-				break
-			}
-			out, l = append(out, strings.TrimRight(l[:end], " ")), rest
-		}
-	}
-	return out
-}
-
-// lineEnd returns where the first line of a text ends: after the last space, dash or slash that fits into w cells,
-// or else after the last character that does.
-func lineEnd(s string, w int) int {
-	cells, end, word := 0, 0, 0
-	for end < len(s) {
-		if n := styleEnd(s[end:]); s[end] == 0x1b && n > 0 {
-			end += n
-			continue
-		}
-		_, wide, n := text.NextCell(s[end:])
-		if cells += wide; cells > w && end > 0 {
-			if s[end] == ' ' || word == 0 {
-				return end
-			}
-			return word
-		}
-		end += n
-		if strings.IndexByte(" -/", s[end-1]) >= 0 && strings.TrimLeft(s[:end], " ") != "" {
-			word = end
-		}
-	}
-	return end
-}
+// wrap breaks a harmless text into lines no wider than w, between words, after a dash or a slash where it can.
+func wrap(s string, w int) []string { return markdown.Wrap(s, w, " -/") }
 
 func strip(s string) string { return ansi.Strip(s) }

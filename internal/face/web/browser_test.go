@@ -69,7 +69,7 @@ func samples(t *testing.T) (out []map[string]string) {
 		}
 		var said strings.Builder
 		for _, line := range markdown.Render(string(text), 4000, markdown.Theme{}) {
-			said.WriteString(line.Text + "\n")
+			said.WriteString(line + "\n")
 		}
 		out = append(out, map[string]string{"name": strings.TrimSuffix(filepath.Base(file), ".md"), "text": string(text), "terminal": unsaid.ReplaceAllString(said.String(), " ")})
 	}

@@ -23,8 +23,8 @@ const (
 	figuresEnd   = "<!-- /figures -->"
 )
 
-// TestFiguresAreCurrent keeps the figures in docs/architecture.md true. Line counts are rounded to
-// thousands, so that not every change needs an update.
+// TestFiguresAreCurrent keeps the figures in docs/architecture.md true. Line counts may be three thousand off, so that
+// not every change needs an update.
 func TestFiguresAreCurrent(t *testing.T) {
 	text, err := os.ReadFile(figuresFile)
 	if err != nil {
@@ -36,7 +36,7 @@ func TestFiguresAreCurrent(t *testing.T) {
 		t.Fatalf("%s has no place for figures", figuresFile)
 	}
 	now := measure(t)
-	if string(old) == now {
+	if !*update && slices.EqualFunc(strings.Split(string(old), "\n"), strings.Split(now, "\n"), isNear) {
 		return
 	}
 	if !*update {
@@ -45,6 +45,23 @@ func TestFiguresAreCurrent(t *testing.T) {
 	if err := os.WriteFile(figuresFile, slices.Concat(before, []byte(figuresBegin+now+figuresEnd), after), 0o644); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// isNear reports whether a row of the table is near enough to what it should be.
+func isNear(row, want string) bool {
+	if row == want {
+		return true
+	}
+	var thousands [2]int
+	var names [2]string
+	for i, r := range []string{row, want} {
+		name, figure, _ := strings.Cut(r, ", thousands | ")
+		names[i] = name
+		if _, err := fmt.Sscanf(figure, "%d |", &thousands[i]); err != nil {
+			return false
+		}
+	}
+	return names[0] == names[1] && max(thousands[0], thousands[1])-min(thousands[0], thousands[1]) <= 3
 }
 
 // measure returns the table of figures.

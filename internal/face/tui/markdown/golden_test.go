@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/charmbracelet/x/ansi"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -29,7 +31,7 @@ func TestGolden(t *testing.T) {
 		}{{"40", 40, Dark()}, {"80", 80, Dark()}, {"120", 120, Dark()}, {"basic80", 80, Basic()}, {"mono80", 80, Mono()}, {"none80", 80, Theme{}}} {
 			var b strings.Builder
 			for _, line := range Render(string(src), c.width, c.theme) {
-				fmt.Fprintf(&b, "%3d %s\n", line.Width, strings.NewReplacer("\x1b[m", "⟨⟩", "\x1b[", "⟨").Replace(line.Text))
+				fmt.Fprintf(&b, "%3d %s\n", ansi.StringWidth(line), strings.NewReplacer("\x1b[m", "⟨⟩", "\x1b[", "⟨").Replace(line))
 			}
 			golden := strings.TrimSuffix(file, ".md") + "." + c.name + ".golden"
 			if *update {
@@ -53,7 +55,7 @@ func TestARemovedCommentIsNoFileName(t *testing.T) {
 	theme := Theme{Added: "32", Removed: "31", Comment: "2", Hunk: "36"}
 	var got []string
 	for _, l := range Render("```diff\n--- a\n+++ b\n@@ -1,2 +1 @@ f\n--- old comment\n kept\n\\ No newline at end of file\n--- c\n+++ d\n@@ -1 +1 @@\n-x\n+++ y\n```\n", 40, theme) {
-		code, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(l.Text, "  "), "\x1b["), "m")
+		code, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(l, "  "), "\x1b["), "m")
 		got = append(got, code)
 	}
 	if want := "╶ diff 2 2 36 31  kept \\ No newline at end of file 2 2 36 31 32"; strings.Join(got, " ") != want {

@@ -1,18 +1,43 @@
 package markdown
 
 import (
+	"path"
 	"strings"
 )
 
-// lexer colours code line by line. It is light: words, strings, comments and
-// numbers. What a line leaves open (a comment, a string) is its whole state.
-type lexer struct {
+// Code colors code line by line: words, strings, comments and numbers. Its state is what a line leaves open, a comment
+// or a string.
+type Code struct {
 	lang  *language // nil: plain
 	until string    // what ends the thing that is open
 	open  token
 	raw   bool // in which a backslash means nothing
 	hunk  hunk // of a diff
 }
+
+// Span is a piece of a line in one style.
+type Span struct {
+	Text  string
+	Style Style
+}
+
+// NewCode returns the state before code in a language.
+func NewCode(language string) *Code { return &Code{lang: languageOf(language)} }
+
+// CodeOf returns the state before the code in a file, by its name; nil if its language is not known.
+func CodeOf(file string) *Code {
+	name := path.Base(file)
+	if ext := path.Ext(name); ext != "" {
+		name = strings.TrimPrefix(ext, ".")
+	}
+	if c := NewCode(name); c.lang != nil {
+		return c
+	}
+	return nil
+}
+
+// Again forgets what earlier lines left open.
+func (c *Code) Again() { *c = Code{lang: c.lang} }
 
 type token uint8
 
@@ -24,8 +49,6 @@ const (
 	number
 	key
 )
-
-func newLexer(name string) lexer { return lexer{lang: languageOf(name)} }
 
 func (t Theme) token(k token) Style {
 	switch k {
@@ -43,22 +66,22 @@ func (t Theme) token(k token) Style {
 	return t.Plain
 }
 
-// line colours the next line.
-func (l *lexer) line(s string, theme Theme) []span {
+// Line colors the next line.
+func (l *Code) Line(s string, theme Theme) []Span {
 	if l.lang == nil {
-		return []span{{s, theme.Plain}}
+		return []Span{{s, theme.Plain}}
 	}
 	if l.lang.diff {
-		return []span{{s, l.hunk.line(s, theme)}}
+		return []Span{{s, l.hunk.line(s, theme)}}
 	}
-	var spans []span
+	var spans []Span
 	begun := 0 // where the last span begins
 	add := func(from, to int, k token) {
 		style := theme.token(k)
-		if n := len(spans); n > 0 && spans[n-1].style == style {
-			spans[n-1].text = s[begun:to]
+		if n := len(spans); n > 0 && spans[n-1].Style == style {
+			spans[n-1].Text = s[begun:to]
 		} else if to > from {
-			spans, begun = append(spans, span{s[from:to], style}), from
+			spans, begun = append(spans, Span{s[from:to], style}), from
 		}
 	}
 	for i := 0; i < len(s); {
@@ -81,7 +104,7 @@ func (l *lexer) line(s string, theme Theme) []span {
 }
 
 // inside finds the end of what is open.
-func (l *lexer) inside(s string) (n int, closed bool) {
+func (l *Code) inside(s string) (n int, closed bool) {
 	for i := 0; i < len(s); i++ {
 		switch {
 		case s[i] == '\\' && !l.raw && l.open == literal:
@@ -93,7 +116,7 @@ func (l *lexer) inside(s string) (n int, closed bool) {
 	return len(s), false
 }
 
-func (l *lexer) multi() bool {
+func (l *Code) multi() bool {
 	if l.open == comment {
 		return true
 	}
@@ -106,7 +129,7 @@ func (l *lexer) multi() bool {
 }
 
 // next reads one token at i. What goes on is left open.
-func (l *lexer) next(s string, i int) (int, token) {
+func (l *Code) next(s string, i int) (int, token) {
 	g, rest := l.lang, s[i:]
 	for _, c := range g.comments {
 		if strings.HasPrefix(rest, c) && (c != "#" || i == 0 || s[i-1] == ' ') {

@@ -2,34 +2,70 @@
 //
 // It promises:
 //
-//   - No line is wider than asked for, in cells, whatever the text.
-//   - A line holds text and the colour codes (SGR) of the theme, nothing else that
-//     a terminal would obey: the source is made safe before it is read, and what
+//   - No line is wider than asked for, in cells, if that is at least 2, whatever the text.
+//   - A line holds text and the color codes (SGR) of the theme, nothing else that
+//     a terminal would obey: the source is made safe before it is parsed, and what
 //     character references (&#27;) make of it is made safe again.
-//   - Text keeps its logical order and its clusters whole.
-//   - The time is linear in the source. One block is at most a few kilobytes: longer
-//     paragraphs, tables and lines are taken in pieces.
-//   - A Stream that was given a text in any pieces shows what Render shows of the
-//     whole, at a cost for each piece that does not grow with what was before.
+//   - Text keeps its logical order and its grapheme clusters whole.
+//   - A text that would keep the parser busy for long is shown as it is written.
 //
-// The last one shapes it: lines of source go one by one through a small machine
-// that knows which blocks are open and shows a block when it ends. What it showed
-// never changes. That is why there are no link definitions (`[1]: address`): a line
-// at the end must not change one at the beginning. They are shown as they stand, as
-// is HTML. The inline text of a block is parsed by goldmark, block by block.
+// HTML is shown as text.
 package markdown
 
-// Line is one line of the terminal.
-type Line struct {
-	Text    string // with the theme's codes
-	Plain   string // without them
-	Width   int    // cells
-	Wrapped bool   // it goes on with the line before: no line end stands between them in the source
-}
+import (
+	"strings"
+	"sync"
 
-// Render shows a whole text.
-func Render(src string, width int, theme Theme) []Line {
-	s := NewStream(width, theme)
-	s.Write(src)
-	return s.Lines()
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	source "github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+
+	"ramet/internal/base/markdown"
+	"ramet/internal/base/text"
+)
+
+// documents parses what GitHub shows, without HTML.
+var documents = sync.OnceValue(func() parser.Parser {
+	return parser.NewParser(
+		parser.WithBlockParsers(
+			util.Prioritized(parser.NewSetextHeadingParser(), 100),
+			util.Prioritized(parser.NewThematicBreakParser(), 200),
+			util.Prioritized(parser.NewListParser(), 300),
+			util.Prioritized(parser.NewListItemParser(), 400),
+			util.Prioritized(parser.NewCodeBlockParser(), 500),
+			util.Prioritized(parser.NewATXHeadingParser(), 600),
+			util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
+			util.Prioritized(parser.NewBlockquoteParser(), 800),
+			util.Prioritized(parser.NewParagraphParser(), 1000),
+		),
+		parser.WithInlineParsers(
+			util.Prioritized(markdown.NewCheckBoxParser(), 0),
+			util.Prioritized(parser.NewCodeSpanParser(), 100),
+			util.Prioritized(parser.NewLinkParser(), 200),
+			util.Prioritized(parser.NewAutoLinkParser(), 300),
+			util.Prioritized(parser.NewEmphasisParser(), 500),
+			util.Prioritized(extension.NewStrikethroughParser(), 500),
+			util.Prioritized(extension.NewLinkifyParser(), 999),
+		),
+		parser.WithParagraphTransformers(
+			util.Prioritized(parser.LinkReferenceParagraphTransformer, 100),
+			util.Prioritized(extension.NewTableParagraphTransformer(), 200),
+		),
+		parser.WithASTTransformers(util.Prioritized(extension.NewTableASTTransformer(), 0)),
+	)
+})
+
+// limits keep the parser below a fifth of a second.
+var limits = markdown.Limits{Marks: 8_000, Depth: 100, Cells: 50_000, Work: 3 * 8_000 * 8_000}
+
+// Render lays a text out in lines of at most width cells.
+func Render(src string, width int, theme Theme) []string {
+	src = text.Safe(strings.ReplaceAll(src, "\r\n", "\n"))
+	p := page{src: []byte(src), theme: theme, width: max(width, 2)}
+	if limits.Check(p.src) != nil {
+		return Wrap(expandTabs(src), p.width, " ")
+	}
+	p.children(documents().Parse(source.NewReader(p.src)))
+	return p.out
 }

@@ -1,8 +1,22 @@
 package markdown
 
+import "strings"
+
 // Style is what stands between ESC [ and m in a colour code, like "1;34". Empty is
 // no style.
 type Style string
+
+// Of writes a text, which holds no styles, in a style.
+func (s Style) Of(text string) string {
+	text = detach(text)
+	if s == "" || text == "" {
+		return text
+	}
+	return "\x1b[" + string(s) + "m" + text + "\x1b[m"
+}
+
+// detach removes variation selectors at the beginning of a text: they would widen the character before it.
+func detach(s string) string { return strings.TrimLeft(s, "\ufe0f") }
 
 func join(a, b Style) Style {
 	if a == "" || b == "" {
