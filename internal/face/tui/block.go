@@ -55,7 +55,7 @@ type block struct {
 	begun  begun    // of one that grows
 }
 
-// layout is what the lines of a block depend on.
+// layout names what the lines of a block depend on.
 type layout struct {
 	width, size int
 	open, done  bool

@@ -108,7 +108,7 @@ func (r *reader) node(n ast.Node, style Style) {
 	}
 }
 
-// link puts the text and, where it differs, the address: nobody should be sent where the text does not say.
+// link puts the text and, where it differs, the address: a text must not hide where its link leads.
 func (r *reader) link(n ast.Node, to string, style Style) {
 	before := r.plain.Len()
 	r.children(n, join(style, r.theme.Link))
