@@ -73,9 +73,10 @@ func kernelFor(ctx context.Context, r request, work *runner.WorkerPool) (*sessio
 			return p.forKernel()
 		},
 		Peers: kernel.Peers{
-			Gone:  r.Peers.Gone,
-			Tell:  func(ctx context.Context, rings ...registry.Ring) { r.Peers.Tell(ctx, server.Owner, rings...) },
-			There: r.Peers.States,
+			Gone:    r.Peers.Gone,
+			Tell:    func(ctx context.Context, rings ...registry.Ring) { r.Peers.Tell(ctx, server.Owner, rings...) },
+			Answers: r.Peers.Answers,
+			There:   r.Peers.States,
 		},
 		Tasks: kernel.Tasks{Book: r.Book, BookOwner: ledger.SelfOwner(), TaskTime: r.Timeout},
 		Mail: kernel.Mail{
@@ -95,22 +96,10 @@ func kernelFor(ctx context.Context, r request, work *runner.WorkerPool) (*sessio
 		server.Close()
 		return nil, err
 	}
-	answers, serves := r.Ask.(control.Answerer) // whoever takes answers of other processes serves them
-	server.Serve(k, &k.Events, answers)
-	err = announce(server, serves, r.Ask != nil)
-	if r.Beside && fault.Is(err, fault.Locked) {
-		err = nil // what is asked for here goes to the one that serves
-	}
-	if err != nil {
-		end()
-		k.Stop()
-		server.Close()
-		return nil, err
-	}
+	server.Serve(k)
 	stopPostman := startPostman(ctx, r.Workspace)
 	return &session.Running{Kernel: k, Close: func() {
 		stopPostman()
-		server.Finish(ctx) // others may have asked for turns that came behind ours
 		end()
 		k.Stop()
 		p.close()
@@ -385,17 +374,6 @@ func (t *tools) chosen(work *runner.WorkerPool) func(agent.Agent) (tool.Box, err
 		}
 		return append(box, talk.NewSkill(nil, limits...)), nil
 	}
-}
-
-// announce tells others of this machine that the kernel is there for them, or stays.
-func announce(s *control.Server, serves, stays bool) error {
-	switch {
-	case serves:
-		return s.Announce()
-	case stays:
-		return s.Stay()
-	}
-	return nil
 }
 
 // noTrees refuses worktrees to agents that work on items of runs: what they make must be

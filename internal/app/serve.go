@@ -42,7 +42,7 @@ func startService(ctx context.Context, ws *session.Workspace, r cli.Service) (_ 
 		return nil, err
 	}
 	s.closing.add(s.kept.Close)
-	if err := ws.Start(ctx, session.Kernel{Ask: s.asks, Warn: r.Warn, Beside: true}); err != nil {
+	if err := ws.Start(ctx, session.Kernel{Ask: s.asks, Warn: r.Warn}); err != nil {
 		return nil, err
 	}
 	s.closing.add(func() error { ws.Stopped(); return nil })

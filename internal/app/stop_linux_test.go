@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -135,18 +134,7 @@ func (c *cell) background() {
 		c.t.Fatal(err)
 	}
 	c.server = &served{c.t, strings.Fields(base)[0], strings.TrimSpace(string(token))}
-	names, err := filepath.Glob(filepath.Join(w.home, "ramet", "kernels", "*", "serve"))
-	if err != nil || len(names) != 1 {
-		c.t.Fatalf("who serves: %v %v", names, err)
-	}
-	owner, err := os.ReadFile(names[0])
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	pid, err := strconv.Atoi(strings.Split(string(owner), ":")[1])
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	pid := w.server().PID
 	c.t.Cleanup(func() {
 		syscall.Kill(pid, syscall.SIGINT)
 		eventually(c.t, "the server ends", func() bool { return syscall.Kill(pid, 0) != nil })

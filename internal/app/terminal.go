@@ -111,7 +111,7 @@ func (d *terminal) Agents(ctx context.Context) (tui.Agents, error) {
 }
 
 func (d *terminal) Turn(ctx context.Context, a id.Agent, said string, model llm.Ref, ticket string) (bool, error) {
-	return d.turn(ctx, session.Turn{Agent: a, Prompt: kernel.Prompt{Text: said, Model: model, Ticket: ticket, Again: said == ""}, Stay: true, Ask: d.asker})
+	return d.turn(ctx, session.Turn{Agent: a, Prompt: kernel.Prompt{Text: said, Model: model, Ticket: ticket, Again: said == ""}, Ask: d.asker})
 }
 
 // turn runs a turn whose prompt may be a command.

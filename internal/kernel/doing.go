@@ -12,7 +12,7 @@ import (
 // seen returns the visible state of a process.
 func (d *doing) seen() state.State {
 	switch {
-	case d.now.Word == "":
+	case d.now.Word == "" || d.elsewhere:
 		return state.State{}
 	case d.stopping:
 		return state.State{Word: state.Working, Detail: state.Stopping}

@@ -7,6 +7,7 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
 	"ramet/internal/core/agent"
+	"ramet/internal/core/registry"
 	"ramet/internal/model/llm"
 	"ramet/internal/turn/loop"
 )
@@ -27,8 +28,7 @@ func (p *agentProcess) hold(ctx context.Context, born time.Time) (agent.Agent, e
 			return a, nil
 		}
 	}
-	began := k.Now()
-	a, err := k.acquire(ctx, p.id)
+	a, began, err := p.awaitLease(ctx)
 	if err != nil {
 		return agent.Agent{}, err
 	}
@@ -36,6 +36,45 @@ func (p *agentProcess) hold(ctx context.Context, born time.Time) (agent.Agent, e
 	p.lease, p.leased, p.late = &a.Lease, began, false
 	k.mu.Unlock()
 	return a, nil
+}
+
+// leaseLook is the time between looks whether another process has given an agent back.
+const leaseLook = 30 * time.Millisecond
+
+// awaitLease acquires the lease of the agent. A process of this machine that holds it runs a turn, and is waited for;
+// if it does not answer, the error is LEASED.
+func (p *agentProcess) awaitLease(ctx context.Context) (a agent.Agent, began time.Time, err error) {
+	k := p.kernel
+	for asked := ""; ; {
+		began = k.Now()
+		a, err = k.acquire(ctx, p.id)
+		if !fault.Is(err, fault.Leased) || k.Answers == nil {
+			p.becomes(func(d *doing) { d.elsewhere = false })
+			return a, began, err
+		}
+		for {
+			lease, holds, lerr := agent.FindHolder(ctx, k.Store, p.id, k.Gone)
+			if lerr != nil {
+				return a, began, lerr
+			}
+			if !holds {
+				break
+			}
+			if lease.Owner != asked {
+				if err := k.Answers(ctx, lease.Owner); err != nil {
+					return a, began, err
+				}
+				asked = lease.Owner
+				p.becomes(func(d *doing) { d.elsewhere = true })
+				k.Events.Publish(loop.Event{Type: loop.Waiting, Agent: p.id, Text: "waits until the agent's turn in another process has ended"})
+			}
+			select {
+			case <-time.After(leaseLook):
+			case <-ctx.Done():
+				return a, began, llm.Ended(ctx)
+			}
+		}
+	}
 }
 
 // mended waits until nobody here mends the agent. Both would hold one lease, and
@@ -163,6 +202,21 @@ func (k *Kernel) entitled(ctx context.Context, a id.Agent, do func(agent.Claim) 
 		}
 		time.Sleep(time.Millisecond) // the turn is about to know
 	}
+}
+
+// insert is entitled for entries that may be written beside a process that holds the agent (agent.Beside).
+func (k *Kernel) insert(ctx context.Context, a id.Agent, do func(agent.Claim) error) error {
+	err := k.entitled(ctx, a, do)
+	if !fault.Is(err, fault.Leased) {
+		return err
+	}
+	if _, holds, lerr := agent.FindHolder(ctx, k.Store, a, k.Gone); lerr != nil || !holds {
+		return err
+	}
+	if err = do(agent.Beside()); err == nil {
+		k.Tell(ctx, registry.Ring{Agent: a, What: registry.RingForked})
+	}
+	return err
 }
 
 // retryFor limits the retries of entitled: far longer than a turn takes to begin or end, and far shorter than a lease.

@@ -23,7 +23,7 @@ func (k *Kernel) Send(ctx context.Context, s registry.Send) (mail.Letter, error)
 		return k.send(ctx, s, nil)
 	}
 	var l mail.Letter
-	err := k.entitled(ctx, s.From, func(c agent.Claim) (err error) {
+	err := k.insert(ctx, s.From, func(c agent.Claim) (err error) {
 		s.Claim = c
 		l, err = k.send(ctx, s, nil)
 		return err

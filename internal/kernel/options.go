@@ -136,6 +136,9 @@ type Peers struct {
 	Gone func(owner string) bool
 	// Tell notifies the other kernels, and returns when they have acted upon it.
 	Tell func(context.Context, ...registry.Ring)
+	// Answers asks the kernel of that name whether it is there; LEASED: it is of another machine, or does not answer.
+	// nil: no kernel is waited for.
+	Answers func(ctx context.Context, owner string) error
 	// There asks another kernel what its agents do; nil: none can be asked.
 	There func(ctx context.Context, owner string) (map[id.Agent]state.State, bool)
 }

@@ -15,7 +15,7 @@ func (k *Kernel) Order(ctx context.Context, a id.Agent, d history.Draft) (histor
 		return history.Entry{}, err
 	}
 	var entries []history.Entry
-	err := k.entitled(ctx, a, func(c agent.Claim) (err error) {
+	err := k.insert(ctx, a, func(c agent.Claim) (err error) {
 		entries, err = k.Store.Append(ctx, a, c, d)
 		return err
 	})

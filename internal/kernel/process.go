@@ -110,11 +110,12 @@ type Prompt struct {
 
 // doing is the activity of a process as its events report it. Guarded by the kernel's mutex.
 type doing struct {
-	now      state.State // zero: nothing
-	calls    []open      // of tools that run
-	asking   int         // questions that are open
-	stopping bool
-	shown    state.State // what was last told
+	now       state.State // zero: nothing
+	calls     []open      // of tools that run
+	asking    int         // questions that are open
+	stopping  bool
+	elsewhere bool        // it waits for a process that holds the agent
+	shown     state.State // what was last told
 }
 
 func (p *agentProcess) ring() {

@@ -61,6 +61,9 @@ func (k *Kernel) doings() map[id.Agent]state.State {
 
 // seen returns the state of a process, current or imminent; the caller holds the mutex.
 func (p *agentProcess) seen() state.State {
+	if p.doing.elsewhere {
+		return state.State{}
+	}
 	s, pending := p.doing.seen(), p.pending
 	if p.called && !p.awaited {
 		pending-- // it only looks for mail, and nobody knows of any

@@ -162,10 +162,12 @@ func (s letters) Send(ctx context.Context, m registry.Send) (mail.Letter, error)
 		if err != nil {
 			return err
 		}
+		head := from.Head
 		if _, err := p.write(from, registry.MailEntry(out, chain.Commit(salt, []byte(m.Body)), m.Reason)); err != nil {
 			return err
 		}
 		p.put, p.tell = append(p.put, post), tell
+		s.moveReply(p, m.Claim, from, head)
 		return p.flush(ctx, from)
 	})
 	return out, seekOutcome(err, "mail %d of agent %s (`ramet mail`)", out.Number, out.To)

@@ -49,9 +49,11 @@ func (s *Store) Append(ctx context.Context, name id.Agent, c agent.Claim, drafts
 		if err != nil {
 			return err
 		}
+		head := a.Head
 		if out, err = p.write(a, drafts...); err != nil {
 			return err
 		}
+		s.moveReply(p, c, a, head)
 		return p.flush(ctx, a)
 	})
 	if len(out) > 0 {
@@ -103,17 +105,23 @@ func (s *Store) Fork(ctx context.Context, f registry.Fork) ([]agent.Agent, error
 				reshaped = append(reshaped, &born[i])
 			}
 		}
-		if f.Claim.IsBeside() {
-			// The process that holds the parent may be in the middle of a reply: it follows our entry now.
-			p.later(`UPDATE replies SET after_id = $1 WHERE agent_uuid = $2 AND after_id = $3`, int64(parent.Head), string(parent.ID), int64(head))
-			p.tell = s.d.Announce(registry.RingForked, parent.ID)
-		}
+		s.moveReply(p, f.Claim, parent, head)
 		return p.flush(ctx, append(reshaped, parent)...)
 	})
 	if err != nil {
 		return nil, seekOutcome(err, "agent %s (`ramet ps --all`)", f.Children[0].ID)
 	}
 	return born, nil
+}
+
+// moveReply lets the reply of an agent follow an entry that was written after head, beside the process that holds the
+// agent, and rings for that process.
+func (s *core) moveReply(p *writer, c agent.Claim, a *agent.Agent, head id.Message) {
+	if !c.IsBeside() {
+		return
+	}
+	p.later(`UPDATE replies SET after_id = $1 WHERE agent_uuid = $2 AND after_id = $3`, int64(a.Head), string(a.ID), int64(head))
+	p.tell = append(p.tell, s.d.Announce(registry.RingForked, a.ID)...)
 }
 
 // nameFree refuses the name of a living agent. The unique index decides races.

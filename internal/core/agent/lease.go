@@ -42,9 +42,9 @@ func Passing() Claim { return Claim{} }
 // Held writes under a lease that was acquired before.
 func Held(owner string, epoch int64) Claim { return Claim{held: true, owner: owner, epoch: epoch} }
 
-// Beside writes regardless of who holds the lease, and leaves the lease as it is. It is for a fork
-// alone: its entry in the parent's history says who was born and is nothing that the
-// holder decides by; the row is locked while it is written.
+// Beside writes regardless of which process holds the lease, and leaves the lease as it is. It is for entries that the
+// holder does not decide by what it has read: forks, letters that were sent, orders of a person. The row is locked while
+// they are written.
 func Beside() Claim { return Claim{beside: true} }
 
 // IsBeside reports whether a claim needs no lease.

@@ -94,8 +94,8 @@ type Budgets interface {
 const (
 	RingMail   = "mail"   // a letter came for the agent
 	RingKilled = "killed" // the agent was killed
-	RingForked = "forked" // another host forked the agent while a kernel held it
-	RingStop   = "stop"   // a process on another host wants the agent's turn to end
+	RingForked = "forked" // another process wrote to the agent's history while a kernel held it (agent.Beside)
+	RingStop   = "stop"   // another process wants the agent's turn to end
 )
 
 // Ring is a call to look at an agent. The zero Ring says: something may have

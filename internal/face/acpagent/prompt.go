@@ -71,7 +71,7 @@ func (c *conversation) prompt(taken context.Context, p kernel.Prompt) (out sdk.P
 			c.server.o.Log("stop: " + err.Error())
 		}
 	})()
-	ran, err := c.run(ctx, session.Turn{Agent: c.agent, Prompt: p, Here: len(c.Servers().Lent(ctx, c.agent)) > 0, Stay: true, Ask: asker{c.server}, Show: c.happened})
+	ran, err := c.run(ctx, session.Turn{Agent: c.agent, Prompt: p, Ask: asker{c.server}})
 	if ran.Turn != nil {
 		c.happen.wait(ran.Turn.ID())
 	}

@@ -412,8 +412,7 @@ func turn(l *Line, ctx context.Context, ws *session.Workspace, a agent.Agent, p 
 		before = 0 // what came while nobody went on with it is its own
 	}
 	ran, err := ws.Turns().Run(ctx, session.Turn{Agent: a.ID, Prompt: p,
-		Here:  len(f.allow) > 0 || f.cwd != "" || f.noTools, // the server has its own way
-		Tasks: !f.noWait, Said: w.said, Show: w.show, Ask: asker(l)})
+		Tasks: !f.noWait, Said: w.said, Ask: asker(l)})
 	w.end()
 	if l.Held() && ctx.Err() != nil { // as if this process ended, and its children with it
 		err = errors.Join(err, ws.Turns().StopBelow(context.WithoutCancel(ctx), a.ID))

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"ramet/internal/base/id"
+	"ramet/internal/kernel"
 	"ramet/internal/model/offline"
 	"ramet/internal/operation/control"
 	"ramet/internal/store/sqlite"
@@ -21,6 +23,12 @@ import (
 const otherProcess = "RAMET_HTTPAPI_TEST"
 
 type orders struct{ Home, DB, Replies string }
+
+// turnOrder is a turn that the other process is to run.
+type turnOrder struct {
+	Agent id.Agent
+	Text  string
+}
 
 // The test binary is also another process of the workspace: a kernel that runs until
 // its input ends.
@@ -61,16 +69,24 @@ func other(role string) error {
 	if err != nil {
 		return err
 	}
-	server.Serve(k, &k.Events, nil)
+	server.Serve(k)
 	fmt.Println(server.Owner)
-	io.Copy(io.Discard, os.Stdin)
+	for lines := json.NewDecoder(os.Stdin); ; {
+		var t turnOrder
+		if lines.Decode(&t) != nil {
+			break
+		}
+		if _, err := k.Exec(ctx, t.Agent, kernel.Prompt{Text: t.Text}); err != nil {
+			return err
+		}
+	}
 	k.Stop()
 	server.Close()
 	return s.Close()
 }
 
-// process starts another process on the floor, and returns its first words.
-func (f *floor) process(t *testing.T, replies string) (owner string, kill func()) {
+// process starts another process on the floor, and returns its first words. run lets it run a turn.
+func (f *floor) process(t *testing.T, replies string) (owner string, run func(a id.Agent, said string), kill func()) {
 	t.Helper()
 	o := orders{Home: f.home, DB: f.db, Replies: replies}
 	role, err := json.Marshal(o)
@@ -102,5 +118,11 @@ func (f *floor) process(t *testing.T, replies string) (owner string, kill func()
 	if err != nil {
 		t.Fatalf("the other process said %q: %v", owner, err)
 	}
-	return strings.TrimSpace(owner), kill
+	run = func(a id.Agent, said string) {
+		t.Helper()
+		if err := json.NewEncoder(in).Encode(turnOrder{a, said}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return strings.TrimSpace(owner), run, kill
 }

@@ -83,7 +83,7 @@ func newFloorAt(t testing.TB, home, db, replies string, change ...func(*EventsOp
 	ws.Home, ws.Place.DB = home, db
 	f.Client, f.Workspace = operation.Within(ws), ws
 	f.Asks.Tell(f.Kernel.Events.Publish)
-	f.server.Serve(f.Kernel, &f.Kernel.Events, f.Asks)
+	f.server.Serve(f.Kernel)
 	o := EventsOptions{Bus: &f.Kernel.Events, Elsewhere: &ws.Elsewhere, Feed: s, Look: 10 * time.Millisecond, Pace: time.Millisecond}
 	for _, c := range change {
 		c(&o)
@@ -120,7 +120,7 @@ func startKernel(ctx context.Context, s *store.Store, owner, replies string, gat
 				Prompts: kernel.Prompts{System: func(agent.Agent) ([]llm.Message, error) { return []llm.Message{llm.Say(llm.System, "Work.")}, nil }},
 			}
 		},
-		Peers: kernel.Peers{Gone: place.Gone, Tell: func(ctx context.Context, rings ...registry.Ring) { place.Tell(ctx, owner, rings...) }},
+		Peers: kernel.Peers{Gone: place.Gone, Answers: place.Answers, Tell: func(ctx context.Context, rings ...registry.Ring) { place.Tell(ctx, owner, rings...) }},
 	})
 }
 

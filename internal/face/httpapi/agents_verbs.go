@@ -45,7 +45,7 @@ func (a Agents) prompt(c *Call, in PromptInput) (TurnBegun, error) {
 	if err != nil {
 		return TurnBegun{}, err
 	}
-	n, err := a.Workspace.Turns().Begin(c.Context(), found, p, a.Events.beside)
+	n, err := a.Workspace.Turns().Begin(c.Context(), found, p)
 	return TurnBegun{Agent: found.ID, Turn: n}, err
 }
 

@@ -11,14 +11,14 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
-	"ramet/internal/operation/control"
+	"ramet/internal/operation/session"
 	"ramet/internal/turn/loop"
 	"ramet/internal/turn/permit"
 )
 
 // Asks are the questions of a kernel about calls, which anybody may answer who can see
 // them: the page, a terminal, a script. The first answer counts. It is the permit.Asker
-// of a policy, and takes answers of other processes (control.Answerer).
+// of a policy, and takes answers of other processes (session.Answerer).
 type Asks struct {
 	timeout time.Duration
 
@@ -30,7 +30,7 @@ type Asks struct {
 
 var (
 	_ permit.Asker     = (*Asks)(nil)
-	_ control.Answerer = (*Asks)(nil)
+	_ session.Answerer = (*Asks)(nil)
 )
 
 // ask is one question.

@@ -99,31 +99,31 @@ func TestAnInterruptedTurnAsksNoMore(t *testing.T) {
 	}
 }
 
-// The terminal of another process answers as well.
-func TestAnotherProcessAnswers(t *testing.T) {
+// What a question cannot mean is refused, and so is a second answer.
+func TestAnswersAreChecked(t *testing.T) {
 	f := newFloor(t, calls)
-	c, err := f.Place.Dial(t.Context(), f.server.Owner)
+	seen, enough := f.Kernel.Events.Subscribe(t.Context())
+	defer enough()
+	turn, err := f.Kernel.Exec(t.Context(), f.zero.ID, kernel.Prompt{Text: "first"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := c.Exec(t.Context(), f.zero.ID, kernel.Prompt{Text: "first"}, true, func(e loop.Event) {
+	for e := range seen {
 		if e.Type != loop.Asking {
-			return
+			continue
 		}
-		if err := c.Answer(t.Context(), e.Ask, permit.Verdict{Choice: "perhaps"}); !fault.Is(err, fault.InvalidField) {
-			t.Errorf("%v", err)
+		for _, c := range []struct {
+			ask    string
+			choice permit.Choice
+			code   fault.Code
+		}{{e.Ask, "perhaps", fault.InvalidField}, {e.Ask, permit.Once, ""}, {e.Ask, permit.Refuse, fault.Conflict}, {"nothing", permit.Refuse, fault.NotFound}} {
+			if err := f.Asks.Answer(c.ask, permit.Verdict{Choice: c.choice}); (err == nil) != (c.code == "") || err != nil && !fault.Is(err, c.code) {
+				t.Errorf("%s: %v", c.choice, err)
+			}
 		}
-		if err := c.Answer(t.Context(), e.Ask, permit.Verdict{Choice: permit.Once}); err != nil {
-			t.Errorf("%v", err)
-		}
-		if err := c.Answer(t.Context(), e.Ask, permit.Verdict{Choice: permit.Refuse}); !fault.Is(err, fault.Conflict) {
-			t.Errorf("%v", err)
-		}
-		if err := c.Answer(t.Context(), "nothing", permit.Verdict{Choice: permit.Refuse}); !fault.Is(err, fault.NotFound) {
-			t.Errorf("%v", err)
-		}
-	})
-	if err != nil || out.Text != "removed" || len(f.ran) != 1 {
+		break
+	}
+	if out, err := turn.Wait(); err != nil || out.Text != "removed" || len(f.ran) != 1 {
 		t.Errorf("%+v %v", out, err)
 	}
 }

@@ -1,7 +1,6 @@
 package control
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -15,14 +14,9 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
-	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
-	"ramet/internal/core/mail"
 	"ramet/internal/core/registry"
-	"ramet/internal/kernel"
 	"ramet/internal/model/llm"
-	"ramet/internal/turn/loop"
-	"ramet/internal/turn/permit"
 )
 
 // Client asks one kernel.
@@ -42,18 +36,47 @@ var (
 
 const endWait = 30 * time.Second
 
-// Dial reaches the kernel that holds leases under this name. One that is not of
-// this machine, or does not answer, is LEASED.
-func (p Folder) Dial(ctx context.Context, owner string) (*Client, error) {
+// Answers asks the kernel that holds leases under this name whether it is there. One that is not of this machine, or does
+// not answer, is LEASED.
+func (p Folder) Answers(ctx context.Context, owner string) error {
+	c, err := p.reachOwner(owner)
+	if err != nil {
+		return err
+	}
+	return c.hello(ctx)
+}
+
+// Notify rings for one kernel, and returns when it has acted upon it.
+func (p Folder) Notify(ctx context.Context, owner string, rings ...registry.Ring) error {
+	c, err := p.reachOwner(owner)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, endWait)
+	defer cancel()
+	_, err = ask[struct{}](ctx, c, "/ring", rings)
+	return err
+}
+
+// AskFollowing asks the kernel that holds an agent for the limits of the agent's tools that end with its turn.
+func (p Folder) AskFollowing(ctx context.Context, owner string, a id.Agent) ([]history.Limit, error) {
+	c, err := p.reachOwner(owner)
+	if err == nil {
+		err = c.hello(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return ask[[]history.Limit](ctx, c, "/following", a)
+}
+
+// reachOwner returns the client of the kernel of this name; LEASED: it is not of this machine.
+func (p Folder) reachOwner(owner string) (*Client, error) {
 	instance, ok := p.instance(owner)
 	if !ok {
 		return nil, unanswered(owner, nil)
 	}
-	c := p.client(owner, instance)
-	if err := c.hello(ctx); err != nil {
-		return nil, err
-	}
-	return c, nil
+	return p.client(owner, instance), nil
 }
 
 // hello finds out whether the kernel answers.
@@ -83,9 +106,6 @@ func (p Folder) client(owner, instance string) *Client {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return p.connect(ctx, instance) }
 	return &Client{owner: owner, clean: p.Clean, http: http.Client{Transport: &http.Transport{DialContext: dial, DisableKeepAlives: true}}}
 }
-
-// Owner is the name of the kernel.
-func (c *Client) Owner() string { return c.owner }
 
 // Tell hands news to every kernel of the workspace on this machine but one, and
 // returns when they have acted upon it. Those that do not answer are passed over:
@@ -146,83 +166,6 @@ func (p Folder) each(ctx context.Context, wait time.Duration, but, path string, 
 	return silent
 }
 
-// Fork forks an agent that the kernel holds.
-func (c *Client) Fork(ctx context.Context, f registry.Fork, start kernel.StartMode) ([]agent.Agent, error) {
-	return ask[[]agent.Agent](ctx, c, "/fork", forkRequest{f, start != kernel.StartLater, start == kernel.StartTask})
-}
-
-// Following are the limits of an agent's tools that end with its turn.
-func (c *Client) Following(ctx context.Context, a id.Agent) ([]history.Limit, error) {
-	return ask[[]history.Limit](ctx, c, "/following", a)
-}
-
-// Send sends a letter of an agent that the kernel holds.
-func (c *Client) Send(ctx context.Context, s registry.Send) (mail.Letter, error) {
-	return ask[mail.Letter](ctx, c, "/send", s)
-}
-
-// Exec runs a turn of an agent that the kernel holds, and shows what happens to it
-// and its offspring. The turn stops when ctx ends.
-func (c *Client) Exec(ctx context.Context, a id.Agent, p kernel.Prompt, wait bool, show func(loop.Event)) (loop.Outcome, error) {
-	return c.exec(ctx, execRequest{Agent: a, Prompt: p, Wait: wait}, show)
-}
-
-// Hand gives a turn away for good: when ctx ends, or this process does, it goes on.
-// Interrupt stops it.
-func (c *Client) Hand(ctx context.Context, a id.Agent, p kernel.Prompt, show func(loop.Event)) (loop.Outcome, error) {
-	return c.exec(ctx, execRequest{Agent: a, Prompt: p, Stay: true}, show)
-}
-
-// Interrupt stops the turn of an agent that the kernel holds, if there is one, and
-// returns when it is over.
-// false: there was none.
-func (c *Client) Interrupt(ctx context.Context, s kernel.Stop) (bool, error) {
-	return ask[bool](ctx, c, "/interrupt", s)
-}
-
-// Answer answers a question of the kernel (loop.Asking). CONFLICT: somebody was faster.
-func (c *Client) Answer(ctx context.Context, question string, v permit.Verdict) error {
-	_, err := ask[struct{}](ctx, c, "/answer", answerRequest{question, v})
-	return err
-}
-
-// Question reads a question of the kernel that waits. NOT_FOUND: it is over.
-func (c *Client) Question(ctx context.Context, question string) (permit.Question, error) {
-	return ask[permit.Question](ctx, c, "/question", question)
-}
-
-// Order writes what a person decided about an agent that the kernel holds.
-func (c *Client) Order(ctx context.Context, a id.Agent, d history.Draft) (history.Entry, error) {
-	return ask[history.Entry](ctx, c, "/order", orderRequest{a, d})
-}
-
-func (c *Client) exec(ctx context.Context, r execRequest, show func(loop.Event)) (loop.Outcome, error) {
-	answer, err := c.post(ctx, "/exec", r)
-	if err != nil {
-		return loop.Outcome{}, err
-	}
-	defer answer.Body.Close()
-	lines := bufio.NewReader(answer.Body)
-	for {
-		text, err := lines.ReadBytes('\n')
-		var l public.Line
-		if err == nil {
-			err = json.Unmarshal(text, &l)
-		}
-		e := l.Event()
-		switch {
-		case err != nil && ctx.Err() != nil:
-			return loop.Outcome{}, llm.Ended(ctx)
-		case err != nil:
-			return loop.Outcome{}, fault.New(fault.Interrupted, "the kernel %s ended before the turn did: %w", c.owner, err).
-				WithHint("its history is whole; look with `ramet log`")
-		case e.Type == public.Result && e.Outcome != nil:
-			return *e.Outcome, e.Err
-		}
-		show(e)
-	}
-}
-
 // post sends a request and returns a good answer, whose body is to be closed.
 func (c *Client) post(ctx context.Context, path string, in any) (*http.Response, error) {
 	var body bytes.Buffer
@@ -233,11 +176,6 @@ func (c *Client) post(ctx context.Context, path string, in any) (*http.Response,
 		clean := c.clean(body.String())
 		body.Reset()
 		body.WriteString(clean)
-	}
-	if turn, ok := in.(execRequest); ok && turn.Prompt.Environment != nil { // which has credentials, and is written nowhere
-		if err := public.Encoder(&body).Encode(turn.Prompt.Environment); err != nil {
-			return nil, fault.New(fault.Failed, "encode request: %w", err)
-		}
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://kernel"+path, &body)
 	if err != nil {

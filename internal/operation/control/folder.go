@@ -158,7 +158,6 @@ func (p Folder) sweep(instance string) {
 		return
 	}
 	now := time.Now()
-	step.Remove(p.stays(instance))
 	if step.Remove(p.sock(instance)) == nil {
 		os.Chtimes(p.lock(instance), now, now) // it was found dead now
 		return

@@ -66,14 +66,11 @@ func modes(t *testing.T, dir string, want map[string]fs.FileMode) {
 func TestAPathLongerThanASocketsNameMayBe(t *testing.T) {
 	home := filepath.Join(t.TempDir(), strings.Repeat("long", 20), strings.Repeat("longer", 20))
 	b := newBenchAt(t, home)
-	p := b.process(`{"steps": [{"text": "from afar"}]}`)
+	p := b.process()
 	if path := b.place.sock(strings.Split(p.owner, ":")[2]); len(path) <= 108 {
 		t.Fatalf("%s is not long", path)
 	}
-	outcome, err := b.dial(p.owner).Exec(t.Context(), b.zero.ID, prompt("hello"), true, ignore)
-	if err != nil || outcome.Text != "from afar" {
-		t.Errorf("%+v %v", outcome, err)
-	}
+	b.answers(p.owner)
 	p.quit()
 	<-p.ended
 	modes(t, b.place.dir, map[string]fs.FileMode{".": 0o700 | fs.ModeDir})
@@ -81,16 +78,16 @@ func TestAPathLongerThanASocketsNameMayBe(t *testing.T) {
 
 func TestAKilledKernelIsKnownToBeDeadAtOnce(t *testing.T) {
 	b := newBench(t)
-	p := b.process("")
+	p := b.process()
 	if b.place.Gone(p.owner) {
 		t.Fatal("it lives")
 	}
-	b.dial(p.owner)
+	b.answers(p.owner)
 	p.kill()
 	if !b.place.Gone(p.owner) {
 		t.Error("it is dead, and not gone")
 	}
-	_, err := b.place.Dial(t.Context(), p.owner)
+	err := b.place.Answers(t.Context(), p.owner)
 	if !fault.Is(err, fault.Leased) || !strings.Contains(err.Error(), p.owner) {
 		t.Errorf("%v", err)
 	}
@@ -116,7 +113,7 @@ func TestAKilledKernelIsKnownToBeDeadAtOnce(t *testing.T) {
 
 func TestALivingKernelIsNotSweptHoweverOld(t *testing.T) {
 	b := newBench(t)
-	k := b.serve("")
+	k := b.serve()
 	past := time.Now().Add(-2 * swept)
 	if err := os.Chtimes(b.place.lock(k.server.instance), past, past); err != nil {
 		t.Fatal(err)
@@ -124,13 +121,13 @@ func TestALivingKernelIsNotSweptHoweverOld(t *testing.T) {
 	if got, err := b.place.instances(); err != nil || len(got) != 1 {
 		t.Errorf("%v %v", got, err)
 	}
-	b.dial(k.server.Owner)
+	b.answers(k.server.Owner)
 }
 
 // A kernel that is stopped lives, and answers nobody.
 func TestAStoppedKernelIsPassedOver(t *testing.T) {
 	b := newBench(t)
-	p := b.process("")
+	p := b.process()
 	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
@@ -142,13 +139,13 @@ func TestAStoppedKernelIsPassedOver(t *testing.T) {
 	helloWait, newsWait = 100*time.Millisecond, 100*time.Millisecond // it never answers
 	var asking sync.WaitGroup
 	asking.Go(func() {
-		_, err := b.place.Dial(t.Context(), p.owner)
+		err := b.place.Answers(t.Context(), p.owner)
 		if !fault.Is(err, fault.Leased) || !strings.Contains(err.Error(), p.owner) {
 			t.Errorf("%v", err)
 		}
 	})
 	asking.Go(func() {
-		if n := b.place.Tell(t.Context(), "", registry.Ring{Agent: b.zero.ID, What: registry.RingMail}); n != 1 {
+		if n := b.place.Tell(t.Context(), "", registry.Ring{What: registry.RingMail}); n != 1 {
 			t.Errorf("%d kernels are silent", n)
 		}
 	})
@@ -160,7 +157,7 @@ func TestAStoppedKernelIsPassedOver(t *testing.T) {
 	if err := p.cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	b.dial(p.owner)
+	b.answers(p.owner)
 }
 
 func TestOwnersThatAreNotOfThisMachine(t *testing.T) {
@@ -179,7 +176,7 @@ func TestOwnersThatAreNotOfThisMachine(t *testing.T) {
 		if p.Gone(owner) {
 			t.Errorf("%q is gone, and nobody can know", owner)
 		}
-		_, err := p.Dial(t.Context(), owner)
+		err := p.Answers(t.Context(), owner)
 		if !fault.Is(err, fault.Leased) || !strings.Contains(err.Error(), "held by "+owner+", which does not answer") {
 			t.Errorf("%q: %v", owner, err)
 		}
@@ -188,7 +185,7 @@ func TestOwnersThatAreNotOfThisMachine(t *testing.T) {
 
 func TestGarbageInTheFolder(t *testing.T) {
 	b := newBench(t)
-	k := b.serve("")
+	k := b.serve()
 	in := func(name string) string { return filepath.Join(b.place.dir, name) }
 	err := errors.Join(
 		os.WriteFile(in("note.txt"), []byte("hello"), 0o644),
@@ -203,11 +200,10 @@ func TestGarbageInTheFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rung := until(t, &k.Events, mailed)
-	if n := b.place.Tell(t.Context(), "", registry.Ring{Agent: b.zero.ID, What: registry.RingMail}); n != 0 {
+	if n := b.place.Tell(t.Context(), "", registry.Ring{What: registry.RingMail}); n != 0 {
 		t.Errorf("%d are silent", n)
 	}
-	rung()
+	k.rung(t)
 	for _, name := range []string{"note.txt", "odd.lock", "..lock", "0000000000aa.sock", "0000000000ac.lock"} {
 		if _, err := os.Lstat(in(name)); err != nil {
 			t.Errorf("somebody's %s: %v", name, err)

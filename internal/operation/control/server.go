@@ -16,20 +16,14 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"ramet/internal/base/bus"
 	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
 	"ramet/internal/base/step"
 	"ramet/internal/base/text"
-	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
-	"ramet/internal/core/mail"
 	"ramet/internal/core/registry"
 	"ramet/internal/core/state"
-	"ramet/internal/kernel"
-	"ramet/internal/turn/loop"
-	"ramet/internal/turn/permit"
 )
 
 // protocol is the version of what is spoken here.
@@ -45,24 +39,10 @@ const slow = 10 * time.Second
 
 // Kernel is what can be asked of a kernel over its socket.
 type Kernel interface {
-	Fork(ctx context.Context, f registry.Fork, start kernel.StartMode) ([]agent.Agent, error)
-	Send(ctx context.Context, s registry.Send) (mail.Letter, error)
-	Exec(ctx context.Context, a id.Agent, p kernel.Prompt) (*kernel.Turn, error)
-	Interrupt(ctx context.Context, s kernel.Stop) (bool, error)
 	States() map[id.Agent]state.State
 	Following(a id.Agent) []history.Limit
-	Order(ctx context.Context, a id.Agent, d history.Draft) (history.Entry, error)
 	Ring(ctx context.Context, r registry.Ring)
 	Forget()
-}
-
-// Answerer takes answers to questions that the kernel's agents asked (loop.Asking).
-type Answerer interface {
-	// Answer is NOT_FOUND where there is no such question, CONFLICT where somebody was
-	// faster.
-	Answer(ask string, v permit.Verdict) error
-	// Question is one that waits, whole.
-	Question(ask string) (permit.Question, bool)
 }
 
 // Server is a kernel's end of its socket.
@@ -75,14 +55,9 @@ type Server struct {
 	http     http.Server
 	done     sync.WaitGroup // what listens and what answers
 	owing    bool           // see Owe
-	post     *flock.Flock   // see Announce
 
-	mu     sync.Mutex    // guards what follows
-	closed bool          // no answer begins any more
-	turns  int           // that are being answered
-	last   bool          // when there is none, none begins any more
-	ending bool          // none begins any more
-	none   chan struct{} // closed when ending
+	mu     sync.Mutex // guards what follows
+	closed bool       // no answer begins any more
 }
 
 // Listen takes the lock of a new instance and opens its socket. Nothing is
@@ -94,7 +69,7 @@ func Listen(p Folder) (*Server, error) {
 	if err := step.Chmod(p.dir, 0o700); err != nil { // whoever made it
 		return nil, durable.Failure("guard folder", p.dir, err)
 	}
-	s := &Server{place: p, instance: newInstance(), none: make(chan struct{})}
+	s := &Server{place: p, instance: newInstance()}
 	s.Owner = p.owner(s.instance)
 	s.lock = flock.New(p.lock(s.instance), flock.SetPermissions(0o600))
 	// Somebody who looks may have it for a moment; nobody else ever does.
@@ -117,10 +92,9 @@ func Listen(p Folder) (*Server, error) {
 	return s, nil
 }
 
-// Serve answers for a kernel until Close. Answers to questions of its agents go to answers; nil:
-// nothing is asked here. Few kernels are ever asked anything: the handler is made when one is.
-func (s *Server) Serve(k Kernel, events *bus.Bus[loop.Event], answers Answerer) {
-	routes := sync.OnceValue(func() http.Handler { return s.routes(k, events, answers) })
+// Serve answers for a kernel until Close. Few kernels are ever asked anything: the handler is made when one is.
+func (s *Server) Serve(k Kernel) {
+	routes := sync.OnceValue(func() http.Handler { return s.routes(k) })
 	mux := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { routes().ServeHTTP(w, r) })
 	var plain http.Protocols // HTTP/2, which no socket speaks, is not prepared
 	plain.SetHTTP1(true)
@@ -129,34 +103,11 @@ func (s *Server) Serve(k Kernel, events *bus.Bus[loop.Event], answers Answerer) 
 	s.done.Go(func() { s.http.Serve(s.listener) })
 }
 
-func (s *Server) routes(k Kernel, events *bus.Bus[loop.Event], answers Answerer) http.Handler {
+func (s *Server) routes(k Kernel) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /hello", answer(func(context.Context, struct{}) (struct{}, error) { return struct{}{}, nil }))
-	mux.HandleFunc("POST /fork", answer(func(ctx context.Context, r forkRequest) ([]agent.Agent, error) {
-		return k.Fork(ctx, r.Fork, r.start())
-	}))
-	mux.HandleFunc("POST /send", answer(k.Send))
-	mux.HandleFunc("POST /interrupt", answer(k.Interrupt))
 	mux.HandleFunc("POST /states", answer(func(context.Context, struct{}) (map[id.Agent]state.State, error) { return k.States(), nil }))
 	mux.HandleFunc("POST /following", answer(func(_ context.Context, a id.Agent) ([]history.Limit, error) { return k.Following(a), nil }))
-	mux.HandleFunc("POST /watch", func(w http.ResponseWriter, r *http.Request) { s.watch(k, events, w, r) })
-	mux.HandleFunc("POST /answer", answer(func(_ context.Context, in answerRequest) (struct{}, error) {
-		if answers == nil {
-			return struct{}{}, fault.New(fault.NotFound, "the kernel %s asks nobody", s.Owner)
-		}
-		return struct{}{}, answers.Answer(in.Ask, in.Verdict)
-	}))
-	mux.HandleFunc("POST /question", answer(func(_ context.Context, ask string) (permit.Question, error) {
-		if answers != nil {
-			if q, ok := answers.Question(ask); ok {
-				return q, nil
-			}
-		}
-		return permit.Question{}, fault.New(fault.NotFound, "there is no question %.40q", ask)
-	}))
-	mux.HandleFunc("POST /order", answer(func(ctx context.Context, in orderRequest) (history.Entry, error) {
-		return k.Order(ctx, in.Agent, in.Draft)
-	}))
 	mux.HandleFunc("POST /ring", answer(func(ctx context.Context, rings []registry.Ring) (struct{}, error) {
 		var acted sync.WaitGroup
 		for _, r := range rings { // side by side: ending one may take its time
@@ -169,7 +120,6 @@ func (s *Server) routes(k Kernel, events *bus.Bus[loop.Event], answers Answerer)
 		k.Forget()
 		return struct{}{}, nil
 	}))
-	mux.HandleFunc("POST /exec", func(w http.ResponseWriter, r *http.Request) { s.exec(k, events, w, r) })
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		refuse(w, fault.New(fault.Usage, "the kernel knows no %s %.80q", r.Method, r.URL.Path))
 	})
@@ -187,8 +137,6 @@ func (s *Server) Close() {
 		s.listener.Close()
 	}
 	s.done.Wait()
-	s.withdraw()
-	step.Remove(s.place.stays(s.instance))
 	step.Remove(s.place.sock(s.instance))
 	if !s.owing {
 		step.Remove(s.place.lock(s.instance))
@@ -273,11 +221,6 @@ func read[In any](w http.ResponseWriter, r *http.Request) (In, error) {
 	if err := d.Decode(&in); err != nil {
 		return in, fault.New(fault.InvalidEvent, "read request: %w", err)
 	}
-	if turn, ok := any(&in).(*execRequest); ok && d.More() {
-		if err := d.Decode(&turn.Prompt.Environment); err != nil {
-			return in, fault.New(fault.InvalidEvent, "read request: %w", err)
-		}
-	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return in, fault.New(fault.InvalidEvent, "read request: something follows it")
 	}
@@ -287,30 +230,4 @@ func read[In any](w http.ResponseWriter, r *http.Request) (In, error) {
 func refuse(w http.ResponseWriter, err error) {
 	w.WriteHeader(http.StatusConflict)
 	public.Encoder(w).Encode(public.FormatError(err))
-}
-
-type answerRequest struct {
-	Ask     string
-	Verdict permit.Verdict
-}
-
-type orderRequest struct {
-	Agent id.Agent
-	Draft history.Draft
-}
-
-type forkRequest struct {
-	Fork  registry.Fork
-	Start bool // a turn
-	Task  bool // that is a task; an older kernel begins a turn all the same
-}
-
-func (r forkRequest) start() kernel.StartMode {
-	switch {
-	case r.Task:
-		return kernel.StartTask
-	case r.Start:
-		return kernel.StartTurn
-	}
-	return kernel.StartLater
 }

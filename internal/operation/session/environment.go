@@ -65,13 +65,6 @@ func (w Turns) Lend(ctx context.Context, a id.Agent) {
 	}
 }
 
-// addEnvironment adds the environment of this process to a prompt that has none.
-func (w *Workspace) addEnvironment(p *kernel.Prompt) {
-	if p.Environment == nil && w.environment != nil {
-		p.Environment = w.environment()
-	}
-}
-
 // ClientVariables returns the part of the environment of this process that goes with a command line to the background
 // kernel: what goes with prompts, and what command lines read. Other variables stay here.
 func ClientVariables(s *Session) []string {

@@ -17,22 +17,13 @@ import (
 const followEvery = 150 * time.Millisecond
 
 // followAnyway is the interval where the system reports changes: leases run out
-// without one.
-const followAnyway = 5 * time.Second
+// without one, and not all that other kernels of this machine do is written.
+const followAnyway = time.Second
 
-// Follow tells in Elsewhere what agents do that other processes run, until ctx ends. What
-// other kernels of this machine tell comes at once; what happens beside them, at other hosts
-// or by commands, becomes an event without a state: whoever hears it looks himself.
+// Follow publishes an event without a state whenever other processes may have changed what agents do, until ctx ends:
+// its readers look at the states.
 func (w Turns) Follow(ctx context.Context) {
 	look := func() { w.ws.Elsewhere.Publish(loop.Event{Type: loop.Became}) }
-	tell := func(e loop.Event) {
-		if e.Type == loop.Became {
-			w.ws.Elsewhere.Publish(e)
-		} else {
-			look()
-		}
-	}
-	go w.ws.Peers.Watch(ctx, w.ws.owner, tell, look)
 	every, stirred := followEvery, w.stirred(ctx)
 	if stirred != nil {
 		every = followAnyway
@@ -41,7 +32,7 @@ func (w Turns) Follow(ctx context.Context) {
 	defer tick.Stop()
 	for before := ""; ; {
 		now, err := w.fingerprint(ctx)
-		if err == nil && before != "" && now != before {
+		if err == nil && before != "" && now != before || len(w.ws.Peers.Kernels()) > 1 {
 			look()
 		}
 		if err == nil {

@@ -12,7 +12,6 @@ import (
 	"ramet/internal/files/worktree"
 	"ramet/internal/kernel"
 	"ramet/internal/model/llm"
-	"ramet/internal/operation/control"
 	"ramet/internal/turn/hook"
 )
 
@@ -50,8 +49,8 @@ func CheckPrompt(text string) error {
 	return nil
 }
 
-// Fork makes a child. It waits for the tools of its parent, until ctx ends. A parent that a
-// kernel of another host holds is forked beside it, at its last final entry.
+// Fork makes a child. It waits for the tools of a parent that works in this process, until ctx ends. A parent that
+// another process holds is forked at its last final entry.
 func (w Agents) Fork(ctx context.Context, f Fork) (Forked, error) {
 	if err := w.worded(ctx, &f); err != nil {
 		return Forked{}, err
@@ -194,96 +193,66 @@ func (w Agents) promptEntry(ctx context.Context, a id.Agent, text string) (histo
 	return said, err
 }
 
-// fork makes the child where the parent is held.
+// fork makes the child. A parent that another process holds, or whose own command asks for the child in the middle of
+// its turn, is forked beside its holder.
 func (w Agents) fork(ctx context.Context, parent id.Agent, c registry.Child, start kernel.StartMode) (agent.Agent, error) {
 	f := registry.Fork{Parent: parent, Claim: agent.Passing(), Children: []registry.Child{c}}
-	if w.ws.asks(ctx) == parent {
-		if born, ok, err := w.forkWithin(ctx, f, start); ok || err != nil {
-			return born, err
-		}
-	}
-	born, err := w.forkServed(ctx, f, start)
-	if born != nil || err != nil && !fault.Is(err, fault.Leased) {
-		return first(born), err
-	}
-	err = w.ws.through(ctx, parent, func() (err error) {
+	var born []agent.Agent
+	fork := func() (err error) {
 		if w.ws.Kernel != nil {
 			born, err = w.ws.Kernel.Fork(ctx, f, start)
 		} else {
 			born, err = w.ws.Store.Fork(ctx, f)
 		}
 		return err
-	}, func(k *control.Client) (err error) {
-		born, err = k.Fork(ctx, f, start)
-		return err
-	})
-	if fault.Is(err, fault.Leased) {
-		born, err = w.forkBeside(ctx, f, err)
 	}
-	return first(born), err
-}
-
-func first(born []agent.Agent) agent.Agent {
-	if len(born) == 0 {
-		return agent.Agent{}
+	within, err := w.forksWithin(ctx, parent, start)
+	switch {
+	case err != nil:
+	case within:
+		if err = w.besideHolder(ctx, &f); err == nil {
+			born, err = w.ws.Store.Fork(ctx, f)
+		}
+	default:
+		err = w.ws.retakes(ctx, parent, fork)
+		if fault.Is(err, fault.Leased) {
+			if err = w.besideHolder(ctx, &f); err == nil {
+				err = fork()
+			}
+		}
 	}
-	return born[0]
-}
-
-// forkServed lets the kernel that serves the workspace fork and begin a task, which goes on there when
-// this process ends. nil: none serves it, or it is no task.
-func (w Agents) forkServed(ctx context.Context, f registry.Fork, start kernel.StartMode) ([]agent.Agent, error) {
-	if start != kernel.StartTask {
-		return nil, nil
-	}
-	server, err := w.ws.Peers.Serving(ctx)
-	if server == nil || err != nil {
-		return nil, ctx.Err() // where it does not answer, the task runs here
-	}
-	return server.Fork(ctx, f, start)
-}
-
-// forkBeside forks an agent that a kernel of another host holds, without asking it: at the
-// parent's last final entry, so that no call is separated from its result. The refusal is
-// what is left where the holder is of this machine, and should answer.
-func (w Agents) forkBeside(ctx context.Context, f registry.Fork, refused error) ([]agent.Agent, error) {
-	parent, err := w.ws.Store.Agent(ctx, f.Parent)
 	if err != nil {
-		return nil, err
+		return agent.Agent{}, err
 	}
-	if parent.Lease.Owner == "" || w.ws.Peers.Near(parent.Lease.Owner) {
-		return nil, refused
+	if f.Claim.IsBeside() {
+		w.ws.Peers.Tell(ctx, w.ws.owner(), registry.Ring{Agent: parent, What: registry.RingForked})
 	}
-	return w.forkFinal(ctx, f)
+	return born[0], nil
 }
 
-// forkWithin forks an agent that asks for it itself, in the middle of its turn, by a command or a
-// program of its own: nobody can wait until its call is over, for it is this one. false: it has
-// no turn.
-func (w Agents) forkWithin(ctx context.Context, f registry.Fork, start kernel.StartMode) (agent.Agent, bool, error) {
-	parent, err := w.ws.Store.Agent(ctx, f.Parent)
-	if err != nil || parent.Lease.Owner == "" || start != kernel.StartLater {
-		return agent.Agent{}, false, err
+// forksWithin reports whether an agent asks for a child itself, in the middle of its turn, by a command or a program
+// of its own: it cannot wait until its call is over, for it is this one.
+func (w Agents) forksWithin(ctx context.Context, parent id.Agent, start kernel.StartMode) (bool, error) {
+	if w.ws.asks(ctx) != parent || start != kernel.StartLater {
+		return false, nil
 	}
-	born, err := w.forkFinal(ctx, f)
-	if err != nil {
-		return agent.Agent{}, true, err
-	}
-	return born[0], true, nil
+	a, err := w.ws.Store.Agent(ctx, parent)
+	return a.Lease.Owner != "", err
 }
 
-// forkFinal forks an agent that is held, at its last final entry.
-func (w Agents) forkFinal(ctx context.Context, f registry.Fork) ([]agent.Agent, error) {
+// besideHolder changes a fork so that it needs no lease: the child begins at the last final entry of its parent, so that
+// no call is separated from its result.
+func (w Agents) besideHolder(ctx context.Context, f *registry.Fork) error {
 	point, err := history.LastFinal(ctx, w.ws.Store, f.Parent)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	f.Claim = agent.Beside()
 	child := &f.Children[0]
 	if len(child.Entries) == 0 || child.Entries[0].Kind != history.Rewind {
 		child.Entries = append([]history.Draft{history.NewRewind(point, "")}, child.Entries...)
 	}
-	return w.ws.Store.Fork(ctx, f)
+	return nil
 }
 
 // Startable reports why no turn could begin, before a child is made for one.

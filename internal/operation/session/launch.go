@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"ramet/internal/base/fault"
@@ -25,7 +24,7 @@ func (l *Launched) Ran() (Ran, error) { return l.ran, l.err }
 
 // Launch begins a turn as Run does, and returns when it has begun, or waits behind another
 // one of its agent: why it could not begin, is said. It goes on until it is over or life
-// ends; a server that runs it goes on even then. A kernel must run here.
+// ends. A kernel must run here.
 func (w Agents) Launch(ctx, life context.Context, t Turn) (*Launched, error) {
 	// Checked with ctx, which knows who asks; the turn itself is nobody's.
 	if err := w.ws.mayPrompt(ctx, t.Agent); err != nil {
@@ -37,26 +36,14 @@ func (w Agents) Launch(ctx, life context.Context, t Turn) (*Launched, error) {
 		}
 	}
 	began := make(chan struct{})
-	var once sync.Once
-	see := func(e loop.Event) bool {
-		if e.Type != loop.TurnStarted || e.Agent != t.Agent {
-			return false
-		}
-		once.Do(func() { close(began) })
-		return true
-	}
-	t.Stay = true
-	t.Show = func(e loop.Event) {
-		see(e)
-		w.ws.Elsewhere.Publish(e)
-	}
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(life, cancel)
 	heard, enough := w.ws.Kernel.Events.Subscribe(work)
 	go func() {
 		for e := range heard {
-			if see(e) {
-				return // what else happens, to whomever, is nothing to this turn
+			if e.Type == loop.TurnStarted && e.Agent == t.Agent {
+				close(began)
+				return
 			}
 		}
 	}()

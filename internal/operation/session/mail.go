@@ -10,7 +10,6 @@ import (
 	"ramet/internal/core/mail"
 	"ramet/internal/core/registry"
 	"ramet/internal/kernel"
-	"ramet/internal/operation/control"
 )
 
 // Letter is mail to be sent.
@@ -20,8 +19,7 @@ type Letter struct {
 	Body string
 }
 
-// Send puts a letter into a mailbox, if need be through the kernel that holds the sender,
-// and wakes the receiver.
+// Send puts a letter into a mailbox, and wakes the receiver.
 func (w Mail) Send(ctx context.Context, l Letter) (mail.Letter, error) {
 	if err := mail.CheckBody(l.Body); err != nil {
 		return mail.Letter{}, err
@@ -48,11 +46,8 @@ func (w Mail) Send(ctx context.Context, l Letter) (mail.Letter, error) {
 		return mail.Letter{}, err
 	}
 	var sent mail.Letter
-	err = w.ws.through(ctx, l.From.ID, func() (err error) {
+	err = w.ws.retakes(ctx, l.From.ID, func() (err error) {
 		sent, err = w.send(ctx, order)
-		return err
-	}, func(k *control.Client) (err error) {
-		sent, err = k.Send(ctx, order)
 		return err
 	})
 	return sent, err
@@ -63,10 +58,12 @@ func (w Mail) send(ctx context.Context, s registry.Send) (mail.Letter, error) {
 	if w.ws.Kernel != nil {
 		return w.ws.Kernel.Send(ctx, s)
 	}
-	if kernel := w.ws.Peers.Staying(ctx); kernel != nil {
-		return kernel.Send(ctx, s) // which can begin a turn for it
-	}
-	l, err := w.ws.Store.Send(ctx, s)
+	var l mail.Letter
+	err := w.ws.insert(ctx, s.From, func(c agent.Claim) (err error) {
+		s.Claim = c
+		l, err = w.ws.Store.Send(ctx, s)
+		return err
+	})
 	if err != nil {
 		return l, err
 	}

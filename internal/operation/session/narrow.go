@@ -32,11 +32,7 @@ func (w *Workspace) following(ctx context.Context) ([]history.Limit, error) {
 	case w.Kernel != nil && holder == w.owner():
 		return w.Kernel.Following(own), nil
 	default:
-		k, err := w.Peers.Dial(ctx, holder)
-		if err != nil {
-			return nil, err
-		}
-		return k.Following(ctx, own)
+		return w.Peers.AskFollowing(ctx, holder, own)
 	}
 }
 

@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"ramet/internal/base/fault"
@@ -48,7 +47,6 @@ func (s *Session) Open(ctx context.Context) (*Workspace, error) {
 		return nil, err
 	}
 	w.credentials = func() map[string]string { return s.credentials(w.Keys) }
-	w.environment = sync.OnceValue(func() *kernel.Environment { return ClientEnvironment(s) })
 	path, err := config.Path(s.Getenv)
 	if err != nil {
 		return nil, err
@@ -159,7 +157,7 @@ func (w *Workspace) Start(ctx context.Context, k Kernel) error {
 	if err != nil {
 		return err
 	}
-	w.Kernel, w.stop, w.allows = r.Kernel, r.Close, len(k.Allow) > 0
+	w.Kernel, w.stop = r.Kernel, r.Close
 	if err := w.Agents().EndRuns(ctx); err != nil && k.Warn != nil {
 		k.Warn("agents of runs that were interrupted are left: " + err.Error())
 	}

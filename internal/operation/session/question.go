@@ -4,25 +4,29 @@ import (
 	"context"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/id"
-	"ramet/internal/operation/control"
 	"ramet/internal/turn/loop"
 	"ramet/internal/turn/permit"
 )
 
-// questions are those of a turn that another kernel runs. They are put to the person here
-// too; the first answer, from wherever, counts. Used by one goroutine.
+// Answerer holds the questions of a kernel's agents (loop.Asking).
+type Answerer interface {
+	// Answer answers a question. NOT_FOUND: there is none of that id. CONFLICT: it was answered.
+	Answer(ask string, v permit.Verdict) error
+	// Question returns a question that waits.
+	Question(ask string) (permit.Question, bool)
+}
+
+// questions puts the questions of turns to an asker too; the first answer, from wherever, counts. It is used by one
+// goroutine.
 type questions struct {
 	workspace *Workspace
-	answers   control.Answerer              // of the kernel that asks
-	asker     permit.Asker                  // nil: nobody is asked here
+	asker     permit.Asker
 	open      map[string]context.CancelFunc // by the id of the question
 }
 
 // see puts a question, and takes it away when somebody has answered it.
 func (q *questions) see(ctx context.Context, e loop.Event) {
 	switch {
-	case q.asker == nil:
 	case e.Type == loop.Asking && e.Ask != "":
 		asking, over := context.WithCancel(ctx)
 		q.open[e.Ask] = over
@@ -37,7 +41,7 @@ func (q *questions) see(ctx context.Context, e loop.Event) {
 
 // put asks, and tells the kernel what was answered; somebody else may have been faster.
 func (q *questions) put(asking context.Context, e loop.Event) {
-	whole, waits := q.answers.Question(e.Ask)
+	whole, waits := q.workspace.Answers.Question(e.Ask)
 	if !waits {
 		return // it is over
 	}
@@ -45,29 +49,10 @@ func (q *questions) put(asking context.Context, e loop.Event) {
 	if err != nil {
 		return // nobody answered here
 	}
-	err = q.answers.Answer(e.Ask, v)
+	err = q.workspace.Answers.Answer(e.Ask, v)
 	if err != nil && !fault.Is(err, fault.Conflict) && !fault.Is(err, fault.NotFound) {
-		q.lost(e.Agent, err)
+		q.workspace.Kernel.Events.Publish(loop.Event{Type: loop.Note, Agent: e.Agent, Text: "the answer did not arrive: " + err.Error()})
 	}
-}
-
-func (q *questions) lost(a id.Agent, err error) {
-	q.workspace.Elsewhere.Publish(loop.Event{Type: loop.Note, Agent: a, Text: "the answer did not arrive: " + err.Error()})
-}
-
-// remoteAnswers takes answers to another kernel of this machine.
-type remoteAnswers struct {
-	ctx    context.Context
-	client *control.Client
-}
-
-func (r remoteAnswers) Answer(ask string, v permit.Verdict) error {
-	return r.client.Answer(r.ctx, ask, v)
-}
-
-func (r remoteAnswers) Question(ask string) (permit.Question, bool) {
-	q, err := r.client.Question(r.ctx, ask)
-	return q, err == nil
 }
 
 func (q *questions) close() {

@@ -233,7 +233,7 @@ func TestTheDeadAreNotChanged(t *testing.T) {
 		"mode":           w.Turns().SetMode(ctx, a, permit.Ask),
 		"program's mode": w.Programs().setProgramMode(ctx, a, "claude", "plan"),
 		"fork":           failed(w.Agents().Fork(ctx, Fork{Parent: a})),
-		"begin":          failed(w.Turns().Begin(ctx, a, kernel.Prompt{Text: "go"}, nil)),
+		"begin":          failed(w.Turns().Begin(ctx, a, kernel.Prompt{Text: "go"})),
 		"compact":        failed(w.Turns().Compact(ctx, a, llm.Ref{})),
 		"append":         failed(w.History().Append(ctx, a, history.User, "x")),
 		"rename":         failed(w.Agents().Rename(ctx, a, "bob")),

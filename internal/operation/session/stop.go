@@ -14,11 +14,11 @@ import (
 
 // Stop ends the turn of an agent, wherever it runs, and returns when it is over: nothing is
 // read from the model any more, no command runs, and the history says so. It is the one
-// way, whoever asks: a key, a button, HTTP. A prompt of that ticket that was not said yet is
-// taken back. false: there was nothing to stop.
+// way for every face: a key, a button, HTTP. A prompt of that ticket that was not said yet is
+// taken back. It reports whether there was something to stop.
 //
-// A kernel of another host is told through the database and is waited for; where it does
-// not stop in time, or nothing can reach it, the error says so.
+// The kernel of another process is told by a ring: on its socket, or through the database where it is another host's.
+// If that one does not stop in time, or nothing reaches it, the error says so.
 func (w Turns) Stop(ctx context.Context, s kernel.Stop) (bool, error) {
 	stopped := false
 	if w.ws.Kernel != nil {
@@ -28,42 +28,24 @@ func (w Turns) Stop(ctx context.Context, s kernel.Stop) (bool, error) {
 		}
 	}
 	lease, holds, err := agent.FindHolder(ctx, w.ws.Store, s.Agent, w.ws.Peers.Gone)
-	if err != nil {
+	if err != nil || !holds || lease.Owner == w.ws.owner() {
 		return stopped, err
 	}
-	holder := ""
-	if holds && lease.Owner != w.ws.owner() {
-		holder = lease.Owner
+	stop := w.stopFar
+	if w.ws.Peers.Near(lease.Owner) {
+		stop = w.stopNear
 	}
-	if holder != "" && !w.ws.Peers.Near(holder) {
-		return w.stopFar(ctx, s.Agent, holder)
-	}
-	there, err := w.stopNear(ctx, s, holder)
+	there, err := stop(ctx, s.Agent, lease.Owner)
 	return stopped || there, err
 }
 
-// stopNear asks the kernel that holds the agent and, for a prompt on its way, the one that
-// serves the workspace.
-func (w Turns) stopNear(ctx context.Context, s kernel.Stop, holder string) (bool, error) {
-	stopped := false
-	if holder != "" {
-		other, err := w.ws.Peers.Dial(ctx, holder)
-		if err != nil {
-			return false, err
-		}
-		if stopped, err = other.Interrupt(ctx, s); err != nil {
-			return stopped, err
-		}
+// stopNear rings for a kernel of this machine, which answers when the turn is over.
+func (w Turns) stopNear(ctx context.Context, a id.Agent, holder string) (bool, error) {
+	doing, err := w.ws.Peers.AskStates(ctx, holder)
+	if err != nil || !doing[a].Busy() {
+		return false, err
 	}
-	if s.Ticket == "" && len(s.Also) == 0 {
-		return stopped, nil
-	}
-	server, err := w.ws.Peers.Serving(ctx)
-	if server == nil || err != nil || server.Owner() == holder {
-		return stopped, nil // the prompt is not there either
-	}
-	too, err := server.Interrupt(ctx, s)
-	return stopped || too, err
+	return true, w.ws.Peers.Notify(ctx, holder, registry.Ring{Agent: a, What: registry.RingStop})
 }
 
 // farTime limits the wait for a kernel of another host to stop: its tools have their

@@ -11,7 +11,6 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
 	"ramet/internal/core/agent"
-	"ramet/internal/core/history"
 	"ramet/internal/kernel"
 	"ramet/internal/model/llm"
 	"ramet/internal/operation/control"
@@ -23,35 +22,23 @@ import (
 type Turn struct {
 	Agent  id.Agent
 	Prompt kernel.Prompt
-	// Here keeps it from the kernel that serves the workspace: it is to run in the way of
-	// this process's own kernel.
-	Here bool
-	// Stay lets it go on in the kernel that serves the workspace when ctx ends.
-	Stay bool
 	// Tasks waits for the tasks of children too; Said is told the answer before.
 	Tasks bool
 	Said  func(loop.Outcome) error
-	// Ask is asked what the turn asks in another kernel; nil: somebody else answers.
+	// Ask is asked what the turn asks too; nil: others answer.
 	Ask permit.Asker
-	// Show is told what happens in another kernel; events of our own come from there. nil:
-	// they are published in Elsewhere.
-	Show func(loop.Event)
 }
 
 // Ran is the result of a turn.
 type Ran struct {
 	Outcome loop.Outcome
-	Turn    *kernel.Turn // nil: another kernel ran it
-	Began   bool         // false: nothing was run anywhere
+	Turn    *kernel.Turn // nil: it was refused
+	Began   bool         // false: nothing was run
 	Said    bool         // the prompt stands in the history; false: it does not
 }
 
-// Run runs a turn to its end: in the kernel that serves the workspace, else in our own,
-// which must run; where a kernel holds the agent, there.
+// Run runs a turn to its end in the kernel of this process. It waits for a process of this machine that holds the agent.
 func (w Turns) Run(ctx context.Context, t Turn) (Ran, error) {
-	if t.Show == nil {
-		t.Show = w.ws.Elsewhere.Publish
-	}
 	if err := w.ws.mayPrompt(ctx, t.Agent); err != nil {
 		return Ran{}, err
 	}
@@ -69,47 +56,13 @@ func (w Turns) Run(ctx context.Context, t Turn) (Ran, error) {
 		return Ran{}, err
 	}
 	t.Prompt.Text, t.Prompt.Files = text, append(t.Prompt.Files, read...)
-	server, err := w.serving(ctx, t)
-	if err != nil {
-		return Ran{}, err
-	}
 	out := Ran{}
-	err = w.ws.through(ctx, t.Agent, func() (err error) {
-		out = Ran{}
-		if server != nil { // once: if it cannot either, whoever holds the agent is asked
-			out.Outcome, out.Said, err = w.runThere(ctx, server, t, t.Stay)
-			server = nil
-		} else {
-			out.Turn, out.Outcome, err = w.runHere(ctx, t)
-			out.Said = out.Outcome.Began
-		}
-		out.Began = !fault.Is(err, fault.Leased)
-		return err
-	}, func(other *control.Client) (err error) {
-		out = Ran{Began: true}
-		if w.ws.allows {
-			t.Show(loop.Event{Type: loop.Note, Agent: t.Agent, Text: "the agent is held by a running kernel: its permissions hold, not --allow"})
-		}
-		out.Outcome, out.Said, err = w.runThere(ctx, other, t, t.Stay)
+	err = w.ws.retakes(ctx, t.Agent, func() (err error) {
+		out.Turn, out.Outcome, err = w.runHere(ctx, t)
+		out.Said, out.Began = out.Outcome.Began, !fault.Is(err, fault.Leased)
 		return err
 	})
 	return out, err
-}
-
-// serving is the kernel that serves the workspace, if another one does.
-func (w Turns) serving(ctx context.Context, t Turn) (*control.Client, error) {
-	if t.Here {
-		return nil, nil
-	}
-	server, err := w.ws.Peers.Serving(ctx)
-	if err != nil && ctx.Err() == nil {
-		t.Show(loop.Event{Type: loop.Note, Agent: t.Agent, Text: err.Error() + "; the turn runs here instead"})
-		return nil, nil
-	}
-	if server != nil && server.Owner() == w.ws.owner() {
-		return nil, nil
-	}
-	return server, err
 }
 
 // runHere runs it in our own kernel.
@@ -131,7 +84,7 @@ func (w Turns) runHere(ctx context.Context, t Turn) (*kernel.Turn, loop.Outcome,
 
 // askHere puts the questions of a turn and its children to t.Ask too, until the result is called.
 func (w Turns) askHere(ctx context.Context, t Turn) (enough func()) {
-	if own, ok := t.Ask.(control.Answerer); t.Ask == nil || w.ws.Answers == nil || ok && own == w.ws.Answers {
+	if own, ok := t.Ask.(Answerer); t.Ask == nil || w.ws.Answers == nil || ok && own == w.ws.Answers {
 		return func() {} // the kernel's own asker has them already
 	}
 	asking, enough := context.WithCancel(ctx)
@@ -151,7 +104,7 @@ func (w Turns) ForwardQuestions(ctx context.Context, ask permit.Asker) {
 }
 
 func (w Turns) forward(ctx context.Context, seen iter.Seq[loop.Event], wanted func(loop.Event) bool, ask permit.Asker) {
-	q := questions{workspace: w.ws, answers: w.ws.Answers, asker: ask, open: map[string]context.CancelFunc{}}
+	q := questions{workspace: w.ws, asker: ask, open: map[string]context.CancelFunc{}}
 	defer q.close()
 	for e := range seen {
 		if wanted(e) {
@@ -181,48 +134,12 @@ func stoppedBy(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || fault.Is(err, fault.Interrupted) || fault.Is(err, fault.Cancelled) || fault.Is(err, fault.TimedOut)
 }
 
-// runThere runs it in another kernel of this machine. What it asks is asked here too. said
-// is whether the prompt got into the history, as far as that kernel came to tell.
-func (w Turns) runThere(ctx context.Context, other *control.Client, t Turn, stay bool) (o loop.Outcome, said bool, err error) {
-	w.ws.addEnvironment(&t.Prompt)
-	q := questions{workspace: w.ws, answers: remoteAnswers{ctx, other}, asker: t.Ask, open: map[string]context.CancelFunc{}}
-	defer q.close()
-	show := func(e loop.Event) {
-		if e.Type == loop.TurnEnded && fault.Is(e.Err, fault.Leased) {
-			return // it did not begin
-		}
-		if e.Type == loop.Recorded && e.Agent == t.Agent && e.Entry.Kind == history.User {
-			said = said || sameWords(*e.Entry, t.Prompt.Text)
-		}
-		q.see(ctx, e)
-		t.Show(e)
-	}
-	if stay {
-		o, err = other.Hand(ctx, t.Agent, t.Prompt, show)
-	} else {
-		o, err = other.Exec(ctx, t.Agent, t.Prompt, t.Tasks, show)
-	}
-	return o, said || o.Began, err
-}
+// beginTime limits how long Begin waits for a turn to begin: one that is in order begins long before.
+const beginTime = 5 * time.Second
 
-// sameWords reports whether an entry has the text of a prompt.
-func sameWords(e history.Entry, said string) bool {
-	parts, err := e.Parts()
-	return err == nil && said != "" && len(parts) > 0 && (parts[0].Text == said || len(said) > history.BlobCutoff)
-}
-
-// beginTime limits how long Begin waits for a turn to begin here: one that is in order
-// begins long before. thereTime is the same elsewhere, where it mostly waits for the turn
-// for which the agent is held.
-const (
-	beginTime = 5 * time.Second
-	thereTime = time.Second
-)
-
-// Begin begins a turn, which goes on without whoever asked, and returns when it has begun or
-// waits for the one before: why it could not, is said. The number is that of the kernel
-// that runs it; 0: not known. work takes what follows a turn elsewhere.
-func (w Turns) Begin(ctx context.Context, a agent.Agent, p kernel.Prompt, work func(func(context.Context))) (n int64, err error) {
+// Begin begins a turn, which continues without its caller, and returns its number when it has begun or waits for the one
+// before. The error says why it could not begin.
+func (w Turns) Begin(ctx context.Context, a agent.Agent, p kernel.Prompt) (n int64, err error) {
 	if err := CheckPrompt(p.Text); err != nil {
 		return 0, err
 	}
@@ -242,11 +159,8 @@ func (w Turns) Begin(ctx context.Context, a agent.Agent, p kernel.Prompt, work f
 		return 0, err
 	}
 	p.Text, p.Files = text, slices.Concat(p.Files, shown, read)
-	err = w.ws.through(ctx, a.ID, func() (err error) {
+	err = w.ws.retakes(ctx, a.ID, func() (err error) {
 		n, err = w.beginHere(ctx, a.ID, p)
-		return err
-	}, func(other *control.Client) (err error) {
-		n, err = w.beginThere(ctx, other, a.ID, p, work)
 		return err
 	})
 	return n, err
@@ -274,36 +188,6 @@ func (w Turns) beginHere(ctx context.Context, who id.Agent, p kernel.Prompt) (in
 		}
 	}
 	return turn.ID(), nil
-}
-
-// beginThere gives a turn to the kernel that holds the agent. What happens is told here too.
-func (w Turns) beginThere(ctx context.Context, other *control.Client, who id.Agent, p kernel.Prompt, work func(func(context.Context))) (int64, error) {
-	w.ws.addEnvironment(&p)
-	began, ended := make(chan int64, 1), make(chan error, 1)
-	work(func(ctx context.Context) {
-		_, err := other.Hand(ctx, who, p, func(e loop.Event) {
-			if e.Type == loop.TurnStarted && e.Agent == who {
-				select {
-				case began <- e.Turn:
-				default:
-				}
-			}
-			w.ws.Elsewhere.Publish(e)
-		})
-		ended <- err
-	})
-	patience := time.NewTimer(thereTime)
-	defer patience.Stop()
-	select {
-	case n := <-began:
-		return n, nil
-	case err := <-ended:
-		return 0, err
-	case <-patience.C: // it waits for the turn before
-		return 0, nil
-	case <-ctx.Done():
-		return 0, llm.Ended(ctx)
-	}
 }
 
 // Compact replaces the older part of a context by a summary.

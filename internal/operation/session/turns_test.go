@@ -14,6 +14,7 @@ import (
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
 	"ramet/internal/core/registry"
+	"ramet/internal/core/state"
 	"ramet/internal/kernel"
 	"ramet/internal/model/catalog"
 	"ramet/internal/model/credential"
@@ -52,11 +53,11 @@ func startKernel(t *testing.T, w *Workspace, gates *llmtest.ScriptGates) (*kerne
 			Toolbox: kernel.Toolbox{Tools: func(agent.Agent) (tool.Box, error) { return nil, nil }},
 			Prompts: kernel.Prompts{System: func(agent.Agent) ([]llm.Message, error) { return []llm.Message{llm.Say(llm.System, "Work.")}, nil }},
 		},
-		Peers: kernel.Peers{Gone: w.Peers.Gone, Tell: func(context.Context, ...registry.Ring) {}}})
+		Peers: kernel.Peers{Gone: w.Peers.Gone, Answers: w.Peers.Answers, Tell: func(context.Context, ...registry.Ring) {}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Serve(k, &k.Events, nil)
+	s.Serve(k)
 	t.Cleanup(func() {
 		k.Stop()
 		s.Close()
@@ -64,100 +65,160 @@ func startKernel(t *testing.T, w *Workspace, gates *llmtest.ScriptGates) (*kerne
 	return k, s
 }
 
-// A turn runs in our own kernel, or in the kernel that holds its agent. The caller learns when it began, what it said
-// and why it could not begin, and can stop it.
-func TestTurnsRunHereAndElsewhere(t *testing.T) {
+// The caller of a turn learns when it began, what it said and why it could not begin, and can stop it.
+func TestATurnIsRunAndStopped(t *testing.T) {
 	ctx := t.Context()
-	for _, there := range []bool{false, true} {
-		w := open(t, nil)
-		var gates llmtest.ScriptGates
-		holder, server := startKernel(t, w, &gates)
-		w.Kernel = holder
-		if there {
-			w.Kernel, _ = startKernel(t, w, &gates)
-			if err := server.Announce(); err != nil {
-				t.Fatal(err)
+	w := open(t, nil)
+	var gates llmtest.ScriptGates
+	holder, _ := startKernel(t, w, &gates)
+	w.Kernel = holder
+	a := child(t, w, "0", "ada")
+	began := make(chan id.Agent, 100)
+	seen, enough := holder.Events.Subscribe(ctx)
+	go func() {
+		for e := range seen {
+			if e.Type == loop.TurnStarted {
+				began <- e.Agent
 			}
 		}
-		a := child(t, w, "0", "ada")
-		began := make(chan id.Agent, 100)
-		seen, enough := holder.Events.Subscribe(ctx)
-		go func() {
-			for e := range seen {
-				if e.Type == loop.TurnStarted {
-					began <- e.Agent
-				}
-			}
-		}()
-		past := func() string {
-			t.Helper()
-			p, err := w.History().Page(ctx, a.ID, Span{Limit: 100})
-			if err != nil {
-				t.Fatal(err)
-			}
-			out := ""
-			for _, e := range p.Entries {
-				if e.Kind == history.User || e.Kind == history.Assistant || e.Kind == history.Interrupted {
-					out += string(e.Kind) + " " + history.Plain(e.Parts) + ", "
-				}
-			}
-			return out
-		}
-		ran, err := w.Turns().Run(ctx, Turn{Agent: a.ID, Prompt: kernel.Prompt{Text: "one"}, Tasks: true, Said: func(loop.Outcome) error { return nil }})
-		if err != nil || ran.Outcome.Text != "fine" || !ran.Began || !ran.Said || (ran.Turn == nil) != there {
-			t.Errorf("there %t: %+v, %v", there, ran, err)
-		}
-		wrong := errors.New("nobody listens")
-		if _, err := w.Turns().Run(ctx, Turn{Agent: a.ID, Prompt: kernel.Prompt{Text: "two"}, Tasks: true, Here: true, Said: func(loop.Outcome) error { return wrong }}); !errors.Is(err, wrong) {
-			t.Errorf("there %t: the answer was not told, %v", there, err)
-		}
-		if want := "user one, assistant fine, user two, assistant fine, "; past() != want {
-			t.Errorf("there %t: %s, want %s", there, past(), want)
-		}
-		launched, err := w.Agents().Launch(ctx, ctx, Turn{Agent: a.ID, Prompt: kernel.Prompt{Text: "stall"}})
+	}()
+	past := func() string {
+		t.Helper()
+		p, err := w.History().Page(ctx, a.ID, Span{Limit: 100})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for a.ID != testkit.Receive(t, "the turn begins", began) {
-		}
-		select {
-		case <-launched.Done():
-			t.Error("it is over before it is stopped")
-		default:
-		}
-		if stopped, err := w.Turns().Stop(ctx, kernel.Stop{Agent: a.ID}); err != nil || !stopped {
-			t.Errorf("there %t: stopped %t, %v", there, stopped, err)
-		}
-		<-launched.Done()
-		if ran, err := launched.Ran(); !ran.Began || !fault.Is(err, fault.Interrupted) && !fault.Is(err, fault.Cancelled) {
-			t.Errorf("there %t: %+v, %v", there, ran, err)
-		}
-		if n, err := w.Turns().Begin(ctx, a, kernel.Prompt{Text: "next"}, func(f func(context.Context)) { go f(ctx) }); err != nil || n == 0 {
-			t.Errorf("there %t: the next turn is %d, %v", there, n, err)
-		}
-		testkit.WaitUntil(t, "the next turn ends", func() bool { return strings.Count(past(), "fine") == 3 })
-		if got := past(); !strings.HasSuffix(got, "user stall, interrupted , user next, assistant fine, ") {
-			t.Errorf("there %t: %s", there, got)
-		}
-		for verb, err := range map[string]error{
-			"run":   failed(w.Turns().Run(ctx, Turn{Agent: a.ID, Prompt: kernel.Prompt{Text: "x", Model: llm.Ref{Vendor: "script", Name: "none"}}})),
-			"begin": failed(w.Turns().Begin(ctx, a, kernel.Prompt{Text: "x", Model: llm.Ref{Vendor: "script", Name: "none"}}, nil)),
-		} {
-			if !fault.Is(err, fault.NotFound) {
-				t.Errorf("there %t: %s of a model that is not there: %v", there, verb, err)
+		out := ""
+		for _, e := range p.Entries {
+			if e.Kind == history.User || e.Kind == history.Assistant || e.Kind == history.Interrupted {
+				out += string(e.Kind) + " " + history.Plain(e.Parts) + ", "
 			}
 		}
-		by := As(ctx, found(t, w, "ada").ID)
-		for verb, err := range map[string]error{
-			"run":    failed(w.Turns().Run(by, Turn{Agent: found(t, w, "0").ID})),
-			"launch": failed(w.Agents().Launch(by, ctx, Turn{Agent: found(t, w, "0").ID})),
-			"words":  failed(w.Turns().Begin(ctx, a, kernel.Prompt{Text: "\xff"}, nil)),
-		} {
-			if err == nil {
-				t.Errorf("there %t: %s is not refused", there, verb)
+		return out
+	}
+	ran, err := w.Turns().Run(ctx, Turn{Agent: a.ID, Prompt: kernel.Prompt{Text: "one"}, Tasks: true, Said: func(loop.Outcome) error { return nil }})
+	if err != nil || ran.Outcome.Text != "fine" || !ran.Began || !ran.Said || ran.Turn == nil {
+		t.Errorf("%+v, %v", ran, err)
+	}
+	wrong := errors.New("nobody listens")
+	if _, err := w.Turns().Run(ctx, Turn{Agent: a.ID, Prompt: kernel.Prompt{Text: "two"}, Tasks: true, Said: func(loop.Outcome) error { return wrong }}); !errors.Is(err, wrong) {
+		t.Errorf("the answer was not told, %v", err)
+	}
+	if want := "user one, assistant fine, user two, assistant fine, "; past() != want {
+		t.Errorf("%s, want %s", past(), want)
+	}
+	launched, err := w.Agents().Launch(ctx, ctx, Turn{Agent: a.ID, Prompt: kernel.Prompt{Text: "stall"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for a.ID != testkit.Receive(t, "the turn begins", began) {
+	}
+	select {
+	case <-launched.Done():
+		t.Error("it is over before it is stopped")
+	default:
+	}
+	if stopped, err := w.Turns().Stop(ctx, kernel.Stop{Agent: a.ID}); err != nil || !stopped {
+		t.Errorf("stopped %t, %v", stopped, err)
+	}
+	<-launched.Done()
+	if ran, err := launched.Ran(); !ran.Began || !fault.Is(err, fault.Interrupted) && !fault.Is(err, fault.Cancelled) {
+		t.Errorf("%+v, %v", ran, err)
+	}
+	if n, err := w.Turns().Begin(ctx, a, kernel.Prompt{Text: "next"}); err != nil || n == 0 {
+		t.Errorf("the next turn is %d, %v", n, err)
+	}
+	testkit.WaitUntil(t, "the next turn ends", func() bool { return strings.Count(past(), "fine") == 3 })
+	if got := past(); !strings.HasSuffix(got, "user stall, interrupted , user next, assistant fine, ") {
+		t.Errorf("%s", got)
+	}
+	for verb, err := range map[string]error{
+		"run":   failed(w.Turns().Run(ctx, Turn{Agent: a.ID, Prompt: kernel.Prompt{Text: "x", Model: llm.Ref{Vendor: "script", Name: "none"}}})),
+		"begin": failed(w.Turns().Begin(ctx, a, kernel.Prompt{Text: "x", Model: llm.Ref{Vendor: "script", Name: "none"}})),
+	} {
+		if !fault.Is(err, fault.NotFound) {
+			t.Errorf("%s of a model that is not there: %v", verb, err)
+		}
+	}
+	by := As(ctx, found(t, w, "ada").ID)
+	for verb, err := range map[string]error{
+		"run":    failed(w.Turns().Run(by, Turn{Agent: found(t, w, "0").ID})),
+		"launch": failed(w.Agents().Launch(by, ctx, Turn{Agent: found(t, w, "0").ID})),
+		"words":  failed(w.Turns().Begin(ctx, a, kernel.Prompt{Text: "\xff"})),
+	} {
+		if err == nil {
+			t.Errorf("%s is not refused", verb)
+		}
+	}
+	enough()
+}
+
+// A turn waits for another kernel that has its agent, and a stop reaches that kernel.
+func TestATurnWaitsForAnotherKernel(t *testing.T) {
+	ctx := t.Context()
+	w := open(t, nil)
+	var gates llmtest.ScriptGates
+	holder, _ := startKernel(t, w, &gates)
+	w.Kernel, _ = startKernel(t, w, &gates)
+	a := child(t, w, "0", "ada")
+	began := make(chan struct{}, 100)
+	seen, enough := holder.Events.Subscribe(ctx)
+	defer enough()
+	go func() {
+		for e := range seen {
+			if e.Type == loop.TurnStarted {
+				began <- struct{}{}
 			}
 		}
-		enough()
+	}()
+	stall := func() *kernel.Turn {
+		t.Helper()
+		turn, err := holder.Exec(ctx, a.ID, kernel.Prompt{Text: "stall"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		testkit.Receive(t, "the turn begins", began)
+		return turn
+	}
+	first := stall()
+	// What a person decides, sends and forks meanwhile is written beside it.
+	if err := w.Models().SetEffort(ctx, a, "high"); err != nil {
+		t.Error(err)
+	}
+	if _, err := w.Mail().Send(ctx, Letter{From: &a, To: found(t, w, "0"), Body: "hello"}); err != nil {
+		t.Error(err)
+	}
+	if _, err := w.Agents().Fork(ctx, Fork{Parent: found(t, w, "ada"), Name: "kid"}); err != nil {
+		t.Error(err)
+	}
+	waits, enough := w.Kernel.Events.Subscribe(ctx)
+	defer enough()
+	done := make(chan error, 1)
+	go func() { done <- failed(w.Turns().Run(ctx, Turn{Agent: a.ID, Prompt: kernel.Prompt{Text: "next"}})) }()
+	for e := range waits {
+		if e.Type == loop.Waiting {
+			break
+		}
+	}
+	if now, err := w.Agents().State(ctx, a); err != nil || now.Detail != state.Thinks {
+		t.Errorf("it is %v, %v", now, err)
+	}
+	if _, err := holder.Interrupt(ctx, kernel.Stop{Agent: a.ID}); err != nil {
+		t.Fatal(err)
+	}
+	first.Wait()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	second := stall()
+	if stopped, err := w.Turns().Stop(ctx, kernel.Stop{Agent: a.ID}); err != nil || !stopped {
+		t.Errorf("stopped %t, %v", stopped, err)
+	}
+	if _, err := second.Wait(); !fault.Is(err, fault.Interrupted) && !fault.Is(err, fault.Cancelled) {
+		t.Error(err)
+	}
+	if stopped, err := w.Turns().Stop(ctx, kernel.Stop{Agent: a.ID}); err != nil || stopped {
+		t.Errorf("stopped %t, %v", stopped, err)
 	}
 }
 

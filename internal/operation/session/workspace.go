@@ -13,6 +13,7 @@ import (
 	"ramet/internal/core/agent"
 	"ramet/internal/core/config"
 	"ramet/internal/core/kit"
+	"ramet/internal/core/registry"
 	"ramet/internal/core/state"
 	"ramet/internal/driver"
 	"ramet/internal/kernel"
@@ -45,15 +46,13 @@ type Workspace struct {
 	// Kernel is the one of this process; nil: there is none.
 	Kernel *kernel.Kernel
 	// Answers takes answers to the questions of Kernel; nil: no question can be answered from elsewhere.
-	Answers control.Answerer
+	Answers Answerer
 	// Command carries out command lines in this process; nil: nobody does. See Session.
 	Command func(ctx context.Context, args ...string) (string, error)
 	// Elsewhere carries what happens in other kernels to turns that were asked for here.
 	Elsewhere bus.Bus[loop.Event]
 
 	user kit.UserInstructions
-
-	environment func() *kernel.Environment // goes with prompts to other kernels; nil, or of nil: nothing does
 
 	credentials func() map[string]string // our own, as they are now
 
@@ -75,7 +74,6 @@ type Workspace struct {
 
 	prompts PromptFolder
 	own     id.Agent // whose command this process is; empty: a person's
-	allows  bool     // the kernel of this process has permissions of its own
 
 	start func(context.Context, Kernel) (*Running, error)
 	learn func(*credential.Store)                                     // see System
@@ -101,8 +99,6 @@ type Kernel struct {
 	Timeout time.Duration // of all that the kernel is for; 0: none
 	Ask     permit.Asker  // nil: nobody can be asked
 	Warn    func(string)
-	// Beside lets the kernel run although another one serves the workspace.
-	Beside bool
 	// Attended is set where a person at a terminal sees what the kernel does.
 	Attended bool
 }
@@ -172,16 +168,30 @@ func (w *Workspace) takeOver(ctx context.Context, named ...id.Agent) (bool, erro
 	return true, nil
 }
 
-// through carries out a verb here or, where a kernel holds the agent, there. An agent that a dead kernel held is taken over first.
-func (w *Workspace) through(ctx context.Context, a id.Agent, here func() error, there func(*control.Client) error) error {
-	return w.Peers.Through(ctx, w.Store, a, func() error {
-		err := here()
-		if !fault.Is(err, fault.Leased) {
-			return err
-		}
-		if took, terr := w.takeOver(ctx, a); terr != nil || !took {
-			return err
-		}
-		return here()
-	}, there)
+// retakes carries out a verb, again if a kernel that is gone held the agent: its agents are taken over first.
+func (w *Workspace) retakes(ctx context.Context, a id.Agent, verb func() error) error {
+	err := verb()
+	if !fault.Is(err, fault.Leased) {
+		return err
+	}
+	if took, terr := w.takeOver(ctx, a); terr != nil || !took {
+		return err
+	}
+	return verb()
+}
+
+// insert writes an entry that may be written beside a process that holds the agent (agent.Beside), where no kernel runs
+// here.
+func (w *Workspace) insert(ctx context.Context, a id.Agent, write func(agent.Claim) error) error {
+	err := write(agent.Passing())
+	if !fault.Is(err, fault.Leased) {
+		return err
+	}
+	if _, holds, lerr := agent.FindHolder(ctx, w.Store, a, w.Peers.Gone); lerr != nil || !holds {
+		return err
+	}
+	if err = write(agent.Beside()); err == nil {
+		w.Peers.Tell(ctx, "", registry.Ring{Agent: a, What: registry.RingForked})
+	}
+	return err
 }

@@ -1,0 +1,54 @@
+package control
+
+import (
+	"context"
+	"slices"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/registry"
+)
+
+// Held returns the owners of the agents that are held now.
+func Held(ctx context.Context, l agent.Leases) (map[id.Agent]string, error) {
+	leased, now, err := l.Leased(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := map[id.Agent]string{}
+	for _, a := range leased {
+		if a.Lease.Live(now) {
+			out[a.ID] = a.Lease.Owner
+		}
+	}
+	return out, nil
+}
+
+// Reap lets the kernels of this machine, but one, end what they run of the dead.
+// Nothing of them may run when it returns without an error. held are those whom a
+// kernel held before: what nobody held, nobody runs.
+func (p Folder) Reap(ctx context.Context, but string, held map[id.Agent]string, rings ...registry.Ring) error {
+	silent := p.tell(ctx, but, rings...)
+	for _, r := range rings {
+		owner := held[r.Agent]
+		instance, near := p.instance(owner)
+		if owner != "" && owner != but && (!near || slices.Contains(silent, instance)) && len(silent) > 0 && !p.Gone(owner) {
+			return fault.New(fault.Leased, "agent %s is dead, but %s, which ran it, does not answer: its commands may still run", r.Agent.Short(), owner).
+				WithHint("let that process go on, or end it; what it runs for the dead ends with it")
+		}
+	}
+	return nil
+}
+
+// Deaths are the news of a kill for kernels: also of one that died before, whose
+// killer may not have come to tell.
+func Deaths(k registry.Killed) []registry.Ring {
+	out := []registry.Ring{{Agent: k.Agent.ID, What: registry.RingKilled}}
+	for _, v := range k.Victims {
+		if v.ID != k.Agent.ID {
+			out = append(out, registry.Ring{Agent: v.ID, What: registry.RingKilled})
+		}
+	}
+	return out
+}

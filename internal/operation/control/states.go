@@ -1,0 +1,51 @@
+package control
+
+import (
+	"context"
+	"time"
+
+	"ramet/internal/base/id"
+	"ramet/internal/core/state"
+)
+
+// stateWait is how long another kernel may take to say what its agents do: whoever asks
+// has a face to draw.
+const stateWait = 150 * time.Millisecond
+
+// States asks the kernel of that name what its agents do; not ok: it is not of this
+// machine, or does not answer at once.
+func (p Folder) States(ctx context.Context, owner string) (map[id.Agent]state.State, bool) {
+	ctx, cancel := context.WithTimeout(ctx, stateWait)
+	defer cancel()
+	out, err := p.askStates(ctx, owner)
+	return out, err == nil
+}
+
+// AskStates is States for a caller that waits. LEASED: the kernel does not answer.
+func (p Folder) AskStates(ctx context.Context, owner string) (map[id.Agent]state.State, error) {
+	if err := p.Answers(ctx, owner); err != nil {
+		return nil, err
+	}
+	return p.askStates(ctx, owner)
+}
+
+func (p Folder) askStates(ctx context.Context, owner string) (map[id.Agent]state.State, error) {
+	c, err := p.reachOwner(owner)
+	if err != nil {
+		return nil, err
+	}
+	return ask[map[id.Agent]state.State](ctx, c, "/states", struct{}{})
+}
+
+// Kernels are the names of those that live on this machine.
+func (p Folder) Kernels() []string {
+	instances, err := p.instances()
+	if err != nil {
+		return nil // whoever holds agents is asked all the same
+	}
+	out := make([]string, len(instances))
+	for i, one := range instances {
+		out[i] = p.owner(one)
+	}
+	return out
+}
