@@ -204,7 +204,7 @@ func (k *Kernel) entitled(ctx context.Context, a id.Agent, do func(agent.Claim) 
 	}
 }
 
-// insert is entitled for entries that may be written beside a process that holds the agent (agent.Beside).
+// insert writes as entitled does, for entries that may be written beside a process that holds the agent (agent.Beside).
 func (k *Kernel) insert(ctx context.Context, a id.Agent, do func(agent.Claim) error) error {
 	err := k.entitled(ctx, a, do)
 	if !fault.Is(err, fault.Leased) {

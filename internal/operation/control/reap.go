@@ -25,9 +25,8 @@ func Held(ctx context.Context, l agent.Leases) (map[id.Agent]string, error) {
 	return out, nil
 }
 
-// Reap lets the kernels of this machine, but one, end what they run of the dead.
-// Nothing of them may run when it returns without an error. held are those whom a
-// kernel held before: what nobody held, nobody runs.
+// Reap lets the kernels of this machine, but one, end what they run of the dead. Nothing of the dead runs when it returns
+// without an error. held has the agents that a kernel held before: no other agent had anything running.
 func (p Folder) Reap(ctx context.Context, but string, held map[id.Agent]string, rings ...registry.Ring) error {
 	silent := p.tell(ctx, but, rings...)
 	for _, r := range rings {
@@ -41,8 +40,7 @@ func (p Folder) Reap(ctx context.Context, but string, held map[id.Agent]string, 
 	return nil
 }
 
-// Deaths are the news of a kill for kernels: also of one that died before, whose
-// killer may not have come to tell.
+// Deaths returns what kernels are told of a kill: also of an agent that died before, if its killer did not come to tell.
 func Deaths(k registry.Killed) []registry.Ring {
 	out := []registry.Ring{{Agent: k.Agent.ID, What: registry.RingKilled}}
 	for _, v := range k.Victims {

@@ -8,8 +8,7 @@ import (
 	"ramet/internal/core/state"
 )
 
-// stateWait is how long another kernel may take to say what its agents do: whoever asks
-// has a face to draw.
+// stateWait limits the wait for the states of another kernel: a face waits for them to draw.
 const stateWait = 150 * time.Millisecond
 
 // States asks the kernel of that name what its agents do; not ok: it is not of this
@@ -21,7 +20,8 @@ func (p Folder) States(ctx context.Context, owner string) (map[id.Agent]state.St
 	return out, err == nil
 }
 
-// AskStates is States for a caller that waits. LEASED: the kernel does not answer.
+// AskStates returns what the agents of another kernel do, and waits for it longer than States. LEASED: the kernel does not
+// answer.
 func (p Folder) AskStates(ctx context.Context, owner string) (map[id.Agent]state.State, error) {
 	if err := p.Answers(ctx, owner); err != nil {
 		return nil, err
@@ -37,11 +37,11 @@ func (p Folder) askStates(ctx context.Context, owner string) (map[id.Agent]state
 	return ask[map[id.Agent]state.State](ctx, c, "/states", struct{}{})
 }
 
-// Kernels are the names of those that live on this machine.
+// Kernels returns the names of the kernels that live on this machine.
 func (p Folder) Kernels() []string {
 	instances, err := p.instances()
 	if err != nil {
-		return nil // whoever holds agents is asked all the same
+		return nil // the holders of agents are asked all the same
 	}
 	out := make([]string, len(instances))
 	for i, one := range instances {
