@@ -1,81 +1,11 @@
 package ledger
 
 import (
-	"context"
-	"fmt"
-	"runtime"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
-
-	"ramet/internal/base/durable"
-	"ramet/internal/base/fault"
 )
-
-// waiters waits until so many changes wait, the one included whose turn it is.
-func waiters(f *Folder, n int) {
-	for {
-		f.mu.Lock()
-		now := len(f.waiting)
-		f.mu.Unlock()
-		if now == n {
-			return
-		}
-		runtime.Gosched()
-	}
-}
-
-// Whoever waits for the lock in vain does so alone; those behind it are served.
-func TestChangesThatWaitTogether(t *testing.T) {
-	f := FolderAt(t.TempDir(), FolderOptions{})
-	begin(t, f, "first")
-	held, err := durable.TryLock(f.path() + ".lock")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	spawn := func(ctx context.Context, id string) chan error {
-		done := make(chan error, 1)
-		go func() {
-			_, err := f.Spawn(ctx, Start{ID: id, Description: id})
-			done <- err
-		}()
-		return done
-	}
-	leader := spawn(ctx, "leader")
-	for len(f.turn) == 0 { // it has the turn, and waits for the lock
-		runtime.Gosched()
-	}
-	waiters(f, 0)
-	gone := spawn(ctx, "gone")
-	var others []chan error
-	for i := range 20 {
-		others = append(others, spawn(t.Context(), fmt.Sprint("a", i)))
-	}
-	taken := spawn(t.Context(), "first") // it lives
-	waiters(f, 22)
-	cancel()
-	for _, c := range []chan error{leader, gone} {
-		if err := <-c; !fault.Is(err, fault.Cancelled) {
-			t.Errorf("%v", err)
-		}
-	}
-	if err := held.Unlock(); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range others {
-		if err := <-c; err != nil {
-			t.Error(err)
-		}
-	}
-	if err := <-taken; !fault.Is(err, fault.Conflict) {
-		t.Errorf("%v", err)
-	}
-	v, err := f.Read(t.Context())
-	if err != nil || len(v.Entries()) != 21 {
-		t.Fatalf("%d entries, %v", len(v.Entries()), err)
-	}
-}
 
 // The pointer is where it would be if each change had been made alone.
 func TestThePointerAfterChangesThatWereMadeTogether(t *testing.T) {
@@ -122,5 +52,23 @@ func TestThePointerAfterChangesThatWereMadeTogether(t *testing.T) {
 		if one.Named != two.Named || one.Len() != two.Len() {
 			t.Errorf("%s: together %q of %d, one after the other %q of %d", name, one.Named, one.Len(), two.Named, two.Len())
 		}
+	}
+}
+
+// A new pointer is a new file: a hard link to the old one keeps its content.
+func TestThePointerIsReplaced(t *testing.T) {
+	f := place(t)
+	path := filepath.Join(f.dir, PointerName)
+	begin(t, f, "first")
+	begin(t, f, "longer-one")
+	if got := readLedger(t, f, PointerName); got != "longer-one" {
+		t.Errorf("%q", got)
+	}
+	if err := os.Link(path, filepath.Join(f.dir, "theirs")); err != nil {
+		t.Skip(err)
+	}
+	begin(t, f, "another-id")
+	if got, theirs := readLedger(t, f, PointerName), readLedger(t, f, "theirs"); got != "another-id" || theirs != "longer-one" {
+		t.Errorf("%q, and what has another name too: %q", got, theirs)
 	}
 }

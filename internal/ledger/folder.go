@@ -20,13 +20,12 @@ import (
 
 // Folder is a ledger in a state folder. It is a ledger.Book.
 type Folder struct {
-	dir     string
-	now     func() time.Time
-	wait    time.Duration
-	told    func(RepairResult)
-	gate    trust.Folder
-	leisure time.Duration // for an end that is not urgent, to be written together with other changes
-	turn    chan struct{} // held by the goroutine whose turn it is to wait for the lock
+	dir  string
+	now  func() time.Time
+	wait time.Duration
+	told func(RepairResult)
+	gate trust.Folder
+	turn chan struct{} // held by the goroutine whose turn it is to wait for the lock
 
 	mu      sync.Mutex
 	waiting []*pendingChange // guarded by mu; in the order in which they came
@@ -48,7 +47,7 @@ type FolderOptions struct {
 
 // FolderAt returns the ledger of a state folder, which need not exist: the first entry makes it.
 func FolderAt(dir string, o FolderOptions) *Folder {
-	f := &Folder{dir: dir, now: o.Now, wait: o.Wait, told: o.Repaired, gate: trust.Folder{Project: o.Project, Dir: dir, Hint: "make it a folder, or give another with --state"}, leisure: 250 * time.Millisecond, turn: make(chan struct{}, 1)}
+	f := &Folder{dir: dir, now: o.Now, wait: o.Wait, told: o.Repaired, gate: trust.Folder{Project: o.Project, Dir: dir, Hint: "make it a folder, or give another with --state"}, turn: make(chan struct{}, 1)}
 	if f.now == nil {
 		f.now = time.Now
 	}

@@ -11,9 +11,6 @@ type Book interface {
 	// Finish records how it ended: Completed, Failed or Timeout. The same end twice changes nothing. NOT_FOUND; ILLEGAL_TRANSITION if it has ended otherwise, or is
 	// interrupted and the end is not Failed.
 	Finish(ctx context.Context, id string, how Status, reason string) (Entry, error)
-	// Ended is Finish with Completed for an end that is not urgent: it is written together with the next change, soon
-	// by itself if there is none, and at once when hurry is closed.
-	Ended(ctx context.Context, id string, hurry <-chan struct{}) error
 	// Interrupt records that it stopped in the middle and can be resumed.
 	Interrupt(ctx context.Context, id string, reason string) (Entry, error)
 	// Resume registers a sub-agent that continues another, which must be interrupted, or spawned with a dead owner or

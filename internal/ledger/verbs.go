@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"time"
 
 	"ramet/internal/base/fault"
 )
@@ -49,27 +48,6 @@ func (f *Folder) Move(ctx context.Context, id string, to Status, reason string, 
 		return "", err
 	})
 	return e, err
-}
-
-// Ended implements ledger.Book.
-func (f *Folder) Ended(ctx context.Context, id string, hurry <-chan struct{}) error {
-	if err := f.checkFolder(id); err != nil {
-		return err
-	}
-	s := f.enqueue(func(s *Sheet) (string, error) {
-		_, err := s.Move(id, Completed, "", f.now())
-		return "", err
-	})
-	soon := time.NewTimer(f.leisure)
-	defer soon.Stop()
-	select {
-	case <-s.over:
-	case <-soon.C:
-	case <-hurry:
-	case <-ctx.Done():
-	}
-	_, err := f.await(ctx, s)
-	return err
 }
 
 // checkFolder refuses an id if there is no state folder, before one is made for it.

@@ -275,8 +275,7 @@ func (c *WorkerPool) book(it Attempt) ledger.Book {
 func (c *WorkerPool) endAttempt(ctx context.Context, s *agentAttempt, err error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 	defer cancel()
-	idle, rest := c.closeAttempt(s)
-	defer rest()
+	c.closeAttempt(s)
 	var failed error
 	if !s.dead {
 		_, failed = c.kernel.Kill(ctx, registry.Kill{Agent: s.agent, By: s.agent, Cascade: true, Reason: killReason(err)})
@@ -295,12 +294,11 @@ func (c *WorkerPool) endAttempt(ctx context.Context, s *agentAttempt, err error)
 	if book == nil || !s.entered {
 		return nil
 	}
-	// The end of what went well is not waited for: it is written together with the next beginning,
-	// or at once when there is none.
+	// The end of what went well is not waited for.
 	c.ends.Go(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
 		defer cancel()
-		if err := book.Ended(ctx, string(s.agent), idle); err != nil {
+		if _, err := book.Finish(ctx, string(s.agent), ledger.Completed, ""); err != nil {
 			c.noteMissingEnd(s, err)
 		}
 	})

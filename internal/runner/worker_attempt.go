@@ -43,22 +43,12 @@ func (c *WorkerPool) openAttempt(s *agentAttempt) {
 	c.runs[id.Agent(s.item.Agent)] = true
 }
 
-// closeAttempt takes an attempt out. idle is closed when it was the last, or another one is; rest says so
-// if it was.
-func (c *WorkerPool) closeAttempt(s *agentAttempt) (idle <-chan struct{}, rest func()) {
+// closeAttempt takes an attempt out.
+func (c *WorkerPool) closeAttempt(s *agentAttempt) {
 	s.over.Store(true)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.attempts, s.agent)
-	now := c.idle
-	return now, func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if len(c.attempts) == 0 && c.idle == now {
-			close(now)
-			c.idle = make(chan struct{})
-		}
-	}
 }
 
 // at finds what is known of an agent here: its item, or that it is a run's own.

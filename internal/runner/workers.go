@@ -75,7 +75,6 @@ type WorkerPool struct {
 	runs     map[id.Agent]bool          // the runs' own agents, as far as items were seen
 	folder   int                        // counts those that were made
 	answers  map[string][]string        // keys of answers in the cache, by run
-	idle     chan struct{}              // closed when no attempt is left, and made anew
 
 	// withTimeout is context.WithTimeoutCause; tests replace it to end an item's time.
 	withTimeout func(context.Context, time.Duration, error) (context.Context, context.CancelFunc)
@@ -92,7 +91,7 @@ func NewWorkerPool(o WorkerPoolOptions) *WorkerPool {
 	if o.Redact == nil {
 		o.Redact = func(s string) (string, bool) { return s, false }
 	}
-	return &WorkerPool{WorkerPoolOptions: o, withTimeout: context.WithTimeoutCause, idle: make(chan struct{}), attempts: map[id.Agent]*agentAttempt{}, runs: map[id.Agent]bool{}, answers: map[string][]string{}}
+	return &WorkerPool{WorkerPoolOptions: o, withTimeout: context.WithTimeoutCause, attempts: map[id.Agent]*agentAttempt{}, runs: map[id.Agent]bool{}, answers: map[string][]string{}}
 }
 
 // Do carries out one item.

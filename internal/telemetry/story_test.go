@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"ramet/internal/core/history"
 	"ramet/internal/run"
 	"ramet/internal/runner"
 	"ramet/internal/telemetry"
@@ -293,11 +294,11 @@ func TestATurnOutsideRuns(t *testing.T) {
 	turn, d := telemetry.BeginTurn(telemetry.TurnStart{Agent: "019b0000-0000-7000-8000-000000000001", Name: "bob", Key: "host.7/1/2026", Model: "script/m", At: epoch,
 		Host: "h", TriggerType: "prompt"})
 	begun := d[0].EventID
-	d = append(d, turn.Call(telemetry.TurnCall{ID: "9dfb1406", Model: "script/m", BaseURL: "https://u:p@models.example", Request: "abc", Outcome: "tool_calls", At: epoch.Add(2 * time.Second),
-		TookMS: 1500, Input: 10, Output: 5, CacheRead: 100, CacheWrite: 7, NanoUSD: 1234567, Priced: true})...)
-	d = append(d, turn.Call(telemetry.TurnCall{ID: "9dfb1407", Outcome: "PROVIDER_AUTH", At: epoch.Add(3 * time.Second), TookMS: 9e15})...)
-	d = append(d, turn.Call(telemetry.TurnCall{ID: "9dfb1408", Outcome: "abandoned", At: epoch.Add(-time.Second)})...)
-	d = append(d, turn.End(telemetry.TurnEnd{At: epoch.Add(4 * time.Second), Code: "PROVIDER_AUTH", Message: "no key"})...)
+	d = append(d, turn.Call("9dfb1406", epoch.Add(2*time.Second), history.Call{Model: "script/m", Request: "abc", Outcome: "tool_calls",
+		TookMS: 1500, Input: 10, Output: 5, CacheRead: 100, CacheWrite: 7, Cost: 1234567, Priced: true})...)
+	d = append(d, turn.Call("9dfb1407", epoch.Add(3*time.Second), history.Call{Outcome: "PROVIDER_AUTH", TookMS: 9e15})...)
+	d = append(d, turn.Call("9dfb1408", epoch.Add(-time.Second), history.Call{Outcome: "abandoned"})...)
+	d = append(d, turn.End(epoch.Add(4*time.Second), "PROVIDER_AUTH", "no key")...)
 	if err := s.take(d...); err != nil {
 		t.Fatal(err)
 	}
@@ -311,10 +312,10 @@ func TestATurnOutsideRuns(t *testing.T) {
 	same(t, "metrics", string(call.Metrics), `{"api_cost_usd":0.001234567,"cache_read_tokens":100,"cache_write_tokens":7,"finish_reason":"tool_calls","input_tokens":117,"output_tokens":5,"total_tokens":122}`)
 	worker, mine := s.records[begun], contextFollow(call)
 	above := contextFollow(worker)
-	if mine["trace_id"] != above["trace_id"] || mine["parent_span_id"] != above["span_id"] || mine["provider_base_url"] != "https://models.example" {
+	if mine["trace_id"] != above["trace_id"] || mine["parent_span_id"] != above["span_id"] {
 		t.Errorf("%v below %v", mine, above)
 	}
-	if turn.End(telemetry.TurnEnd{At: epoch}) != nil {
+	if turn.End(epoch, "", "") != nil {
 		t.Error("a turn ended twice")
 	}
 	_, other := telemetry.BeginTurn(telemetry.TurnStart{Agent: "019b0000-0000-7000-8000-000000000001", Key: "host.7/2/2026", At: epoch})

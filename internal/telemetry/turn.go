@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/core/history"
 )
 
 // Turn makes the telemetry of one turn of an agent outside runs: a worker, with an llm_call below it for each call
@@ -25,33 +26,8 @@ type TurnStart struct {
 	Key         string
 	Model       string // vendor/name
 	At          time.Time
-	ParentRunID string // of the turn that forked the agent for a task; empty: none
 	Host        string
-	Environment string
 	TriggerType string // such as prompt, task, api
-}
-
-// TurnCall is a call of a model that ended, as the usage entry of the history tells it.
-type TurnCall struct {
-	ID         string // of the entry: its hash, or another name that stays
-	Model      string // vendor/name
-	BaseURL    string
-	Request    string // SHA-256 of what was sent, in hex
-	Outcome    string // a finish reason, a fault's code, or abandoned
-	At         time.Time
-	TookMS     int64
-	Input      int64 // neither from nor into a cache
-	Output     int64
-	CacheRead  int64
-	CacheWrite int64
-	NanoUSD    int64
-	Priced     bool // NanoUSD is known
-}
-
-// TurnEnd describes the end of a turn. Code is empty if it ended well.
-type TurnEnd struct {
-	At            time.Time
-	Code, Message string // of the fault
 }
 
 // BeginTurn creates the record of a turn.
@@ -65,8 +41,8 @@ func BeginTurn(s TurnStart) (*Turn, []Delivery) {
 	if s.Model != "" {
 		about["model"] = cutLine(s.Model, MaxName)
 	}
-	return t, []Delivery{createDelivery(Record{EventID: t.eventID, RunID: t.runID, ParentRunID: s.ParentRunID, AgentName: t.name,
-		JobType: Worker, Status: Running, StartTime: t.start, Host: s.Host, Environment: s.Environment,
+	return t, []Delivery{createDelivery(Record{EventID: t.eventID, RunID: t.runID, AgentName: t.name,
+		JobType: Worker, Status: Running, StartTime: t.start, Host: s.Host,
 		TriggerType: s.TriggerType, Context: about.object()})}
 }
 
@@ -92,13 +68,14 @@ func endedDelivery(r Record, why reason, about fieldValues) []Delivery {
 	return []Delivery{createDelivery(r)}
 }
 
-// Call creates the record of a call, finished: a call under way has no entry yet.
-func (t *Turn) Call(c TurnCall) []Delivery {
+// Call creates the record of a call, finished: a call under way has no entry yet. id is the hash of its entry, or
+// another name that stays.
+func (t *Turn) Call(id string, at time.Time, c history.Call) []Delivery {
 	t.calls++
 	input := c.Input + c.CacheRead + c.CacheWrite
-	r, about := t.childEnd(LLMCall, string(LLMCall), c.ID, c.At, c.TookMS)
-	about["call_id"] = cutLine(c.ID, MaxName)
-	for name, value := range map[string]string{"model": c.Model, "provider_base_url": withoutUser(c.BaseURL), "request_hash": c.Request} {
+	r, about := t.childEnd(LLMCall, string(LLMCall), id, at, c.TookMS)
+	about["call_id"] = cutLine(id, MaxName)
+	for name, value := range map[string]string{"model": c.Model, "request_hash": c.Request} {
 		if value != "" {
 			about[name] = cutLine(value, MaxRef)
 		}
@@ -106,7 +83,7 @@ func (t *Turn) Call(c TurnCall) []Delivery {
 	used := fieldValues{"input_tokens": input, "output_tokens": c.Output, "total_tokens": input + c.Output,
 		"cache_read_tokens": c.CacheRead, "cache_write_tokens": c.CacheWrite}
 	if c.Priced {
-		used["api_cost_usd"] = formatDollars(c.NanoUSD)
+		used["api_cost_usd"] = formatDollars(c.Cost)
 	}
 	var why reason
 	switch c.Outcome {
@@ -125,18 +102,18 @@ func (t *Turn) Call(c TurnCall) []Delivery {
 	return endedDelivery(r, why, about)
 }
 
-// End ends the turn.
-func (t *Turn) End(e TurnEnd) []Delivery {
+// End ends the turn, well or with the code and message of a fault.
+func (t *Turn) End(at time.Time, code, message string) []Delivery {
 	if t.ended {
 		return nil
 	}
-	why := reason{e.Code, e.Message, ""}
+	why := reason{code, message, ""}
 	status := why.status()
-	if e.Code == interrupted { // by a signal: it was wanted
+	if code == interrupted { // by a signal: it was wanted
 		status = Cancelled
 	}
 	sums := fieldValues{"llm_calls": t.calls}
-	return []Delivery{t.end(status, truncateTime(e.At), why, fieldValues{"metrics_json": sums.object()})}
+	return []Delivery{t.end(status, truncateTime(at), why, fieldValues{"metrics_json": sums.object()})}
 }
 
 func truncateTime(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
@@ -146,23 +123,10 @@ func formatDollars(nano int64) json.Number {
 	return json.Number(strconv.FormatFloat(float64(nano)/1e9, 'f', -1, 64))
 }
 
-// TurnHook is a hook that ran, as its entry in the history tells it.
-type TurnHook struct {
-	ID      string // of the entry: its hash
-	Event   string // such as PreToolUse
-	About   string // the tool, or what else the event is about; empty: nothing
-	Program string
-	From    string
-	Outcome string // passed, objected, failed, timed out
-	Why     string
-	At      time.Time
-	TookMS  int64
-}
-
 // Hook creates the record of a hook, finished: a gate of the turn. One that objected did what it is
 // for; one that failed or took too long did not.
-func (t *Turn) Hook(h TurnHook) []Delivery {
-	r, about := t.childEnd(Gate, "hook", h.ID, h.At, h.TookMS)
+func (t *Turn) Hook(id string, at time.Time, h history.Hook) []Delivery {
+	r, about := t.childEnd(Gate, "hook", id, at, h.TookMS)
 	for name, value := range map[string]string{"hook_event": h.Event, "program": h.Program, "from": h.From, "outcome": h.Outcome} {
 		about[name] = cutLine(value, MaxName)
 	}
@@ -179,20 +143,17 @@ func (t *Turn) Hook(h TurnHook) []Delivery {
 	return endedDelivery(r, why, about)
 }
 
-// TurnTool is a call of a tool of an MCP server that ended, as its result in the history
-// tells it.
-type TurnTool struct {
-	ID      string // of the entry and the call: a name that stays
-	Server  string
-	Tool    string
-	Outcome string // done, failed, refused, unknown
-	At      time.Time
-	TookMS  int64
+// servedCall is the part of a result that package mcp keeps of the call of a tool.
+type servedCall struct {
+	Server  string `json:"server"`
+	Tool    string `json:"tool"`
+	Outcome string `json:"outcome"` // done, failed, refused, unknown
+	TookMS  int64  `json:"took_ms"`
 }
 
-// Tool creates the record of a call of a server, finished.
-func (t *Turn) Tool(c TurnTool) []Delivery {
-	r, about := t.childEnd(MCPToolCall, string(MCPToolCall), c.ID, c.At, c.TookMS)
+// tool creates the record of a call of an MCP server, finished.
+func (t *Turn) tool(id string, at time.Time, c servedCall) []Delivery {
+	r, about := t.childEnd(MCPToolCall, string(MCPToolCall), id, at, c.TookMS)
 	for name, value := range map[string]string{"server": c.Server, "tool": c.Tool, "outcome": c.Outcome} {
 		about[name] = cutLine(value, MaxName)
 	}

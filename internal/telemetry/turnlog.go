@@ -43,7 +43,7 @@ type Turnlog struct {
 	open  map[id.Agent]*Turn
 	asked map[id.Agent]history.Entry // the newest words of the user, before a call followed
 	last  map[id.Agent]*Turn         // that ended, for hooks that ran then
-	early map[id.Agent][]TurnHook
+	early map[id.Agent][]history.Entry
 	runs  map[id.Agent]bool // whether an agent is below a run
 }
 
@@ -52,7 +52,7 @@ const page = 500
 
 // KeepTurnlog follows until ctx ends.
 func KeepTurnlog(ctx context.Context, o TurnlogOptions) error {
-	b := &Turnlog{TurnlogOptions: o, open: map[id.Agent]*Turn{}, asked: map[id.Agent]history.Entry{}, last: map[id.Agent]*Turn{}, early: map[id.Agent][]TurnHook{}, runs: map[id.Agent]bool{}}
+	b := &Turnlog{TurnlogOptions: o, open: map[id.Agent]*Turn{}, asked: map[id.Agent]history.Entry{}, last: map[id.Agent]*Turn{}, early: map[id.Agent][]history.Entry{}, runs: map[id.Agent]bool{}}
 	if b.Look == 0 {
 		b.Look = time.Second
 	}
@@ -149,12 +149,12 @@ func (b *Turnlog) follow(ctx context.Context, e history.Entry) error {
 	t := b.open[e.Agent]
 	switch e.Kind {
 	case history.User:
-		b.end(e.Agent, TurnEnd{At: e.CreatedAt, Code: string(fault.Interrupted), Message: "something else was said before it ended"})
+		b.end(e.Agent, e.CreatedAt, string(fault.Interrupted), "something else was said before it ended")
 		b.asked[e.Agent] = e
 	case history.Interrupted:
-		b.end(e.Agent, TurnEnd{At: e.CreatedAt, Code: string(fault.Interrupted), Message: "it was interrupted"})
+		b.end(e.Agent, e.CreatedAt, string(fault.Interrupted), "it was interrupted")
 	case history.Killed:
-		b.end(e.Agent, TurnEnd{At: e.CreatedAt, Code: string(fault.Killed), Message: "the agent was killed"})
+		b.end(e.Agent, e.CreatedAt, string(fault.Killed), "the agent was killed")
 		delete(b.asked, e.Agent)
 		delete(b.runs, e.Agent)
 		delete(b.last, e.Agent)
@@ -193,7 +193,10 @@ func (b *Turnlog) begin(ctx context.Context, e history.Entry, c history.Call) (*
 	t, deliveries := BeginTurn(s)
 	b.Put(deliveries...)
 	b.open[e.Agent] = t
-	b.recordEarlyHooks(e.Agent, t)
+	for _, hook := range b.early[e.Agent] { // the turn is open now
+		b.hook(hook)
+	}
+	delete(b.early, e.Agent)
 	return t, nil
 }
 
@@ -202,28 +205,25 @@ func (b *Turnlog) begin(ctx context.Context, e history.Entry, c history.Call) (*
 func (b *Turnlog) call(t *Turn, e history.Entry, m history.Meta) {
 	c := *m.Call
 	if !m.Summed() {
-		b.Put(t.Call(TurnCall{ID: e.Hash.String(), Model: c.Model, Request: c.Request, Outcome: c.Outcome, At: e.CreatedAt, TookMS: c.TookMS,
-			Input: c.Input, Output: c.Output, CacheRead: c.CacheRead, CacheWrite: c.CacheWrite, NanoUSD: c.Cost, Priced: c.Priced})...)
+		b.Put(t.Call(e.Hash.String(), e.CreatedAt, c)...)
 	}
 	if m.Wired() {
 		return
 	}
-	end := TurnEnd{At: e.CreatedAt}
 	switch c.Outcome {
 	case "tool_calls":
-		return
 	case "stop", "length":
+		b.end(e.Agent, e.CreatedAt, "", "")
 	case "abandoned":
-		end.Code, end.Message = string(fault.Cancelled), "whoever asked did not wait for the end"
+		b.end(e.Agent, e.CreatedAt, string(fault.Cancelled), "whoever asked did not wait for the end")
 	default:
-		end.Code, end.Message = c.Outcome, "the call of the model failed"
+		b.end(e.Agent, e.CreatedAt, c.Outcome, "the call of the model failed")
 	}
-	b.end(e.Agent, end)
 }
 
-func (b *Turnlog) end(a id.Agent, how TurnEnd) {
+func (b *Turnlog) end(a id.Agent, at time.Time, code, message string) {
 	if t := b.open[a]; t != nil {
-		b.Put(t.End(how)...)
+		b.Put(t.End(at, code, message)...)
 		delete(b.open, a)
 		b.last[a] = t
 	}
@@ -258,8 +258,6 @@ func (b *Turnlog) hook(e history.Entry) {
 	if json.Unmarshal(e.Meta, &m) != nil || m.Hook == nil {
 		return
 	}
-	h := TurnHook{ID: e.Hash.String(), Event: m.Hook.Event, About: m.Hook.About, Program: m.Hook.Program, From: m.Hook.From,
-		Outcome: m.Hook.Outcome, Why: m.Hook.Why, At: e.CreatedAt, TookMS: m.Hook.TookMS}
 	t := b.open[e.Agent]
 	switch m.Hook.Event {
 	case "UserPromptSubmit", "SessionStart", "SubagentStart":
@@ -269,28 +267,10 @@ func (b *Turnlog) hook(e history.Entry) {
 		}
 	}
 	if t != nil {
-		b.Put(t.Hook(h)...)
+		b.Put(t.Hook(e.Hash.String(), e.CreatedAt, *m.Hook)...)
 	} else if len(b.early[e.Agent]) < mostEarly {
-		b.early[e.Agent] = append(b.early[e.Agent], h)
+		b.early[e.Agent] = append(b.early[e.Agent], e)
 	}
-}
-
-// recordEarlyHooks records the hooks that ran before a turn began.
-func (b *Turnlog) recordEarlyHooks(a id.Agent, t *Turn) {
-	for _, h := range b.early[a] {
-		b.Put(t.Hook(h)...)
-	}
-	delete(b.early, a)
-}
-
-// served holds the part of a result that package mcp keeps of the call of a tool.
-type served struct {
-	MCP *struct {
-		Server  string `json:"server"`
-		Tool    string `json:"tool"`
-		Outcome string `json:"outcome"`
-		TookMS  int64  `json:"took_ms"`
-	} `json:"mcp"`
 }
 
 // tools records the calls of MCP servers among results.
@@ -303,11 +283,13 @@ func (b *Turnlog) tools(t *Turn, e history.Entry) error {
 		return err
 	}
 	for _, p := range parts {
-		var s served
+		var s struct {
+			MCP *servedCall `json:"mcp"`
+		}
 		if p.Memo == nil || json.Unmarshal(p.Memo, &s) != nil || s.MCP == nil {
 			continue
 		}
-		b.Put(t.Tool(TurnTool{ID: e.Hash.String() + " " + p.CallID, Server: s.MCP.Server, Tool: s.MCP.Tool, Outcome: s.MCP.Outcome, At: e.CreatedAt, TookMS: s.MCP.TookMS})...)
+		b.Put(t.tool(e.Hash.String()+" "+p.CallID, e.CreatedAt, *s.MCP)...)
 	}
 	return nil
 }

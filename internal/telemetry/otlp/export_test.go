@@ -22,6 +22,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/core/history"
 	"ramet/internal/run"
 	"ramet/internal/telemetry"
 )
@@ -304,8 +305,8 @@ func TestATurnIsATrace(t *testing.T) {
 	x := start(t, r.config(t, nil), Options{})
 	turn, d := telemetry.BeginTurn(telemetry.TurnStart{Agent: "019b0000-0000-7000-8000-000000000001", Name: "bob", Key: "k", At: epoch})
 	x.Put(d...)
-	x.Put(turn.Call(telemetry.TurnCall{ID: "c", Model: "openai/gpt", Outcome: "stop", At: epoch.Add(time.Second), CacheRead: 3, CacheWrite: 4})...)
-	x.Put(turn.End(telemetry.TurnEnd{At: epoch.Add(2 * time.Second)})...)
+	x.Put(turn.Call("c", epoch.Add(time.Second), history.Call{Model: "openai/gpt", Outcome: "stop", CacheRead: 3, CacheWrite: 4})...)
+	x.Put(turn.End(epoch.Add(2*time.Second), "", "")...)
 	if err := x.Flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -399,7 +400,7 @@ func TestACollectorThatHangs(t *testing.T) {
 	at := epoch
 	for i := range maxQueue + 10 {
 		turn, d := telemetry.BeginTurn(telemetry.TurnStart{Agent: "a", Key: fmt.Sprint(i), At: at})
-		x.Put(append(d, turn.End(telemetry.TurnEnd{At: at})...)...)
+		x.Put(append(d, turn.End(at, "", "")...)...)
 	}
 	late, cancel := context.WithCancel(t.Context())
 	cancel()

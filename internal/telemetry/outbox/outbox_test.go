@@ -18,6 +18,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/step"
+	"ramet/internal/core/history"
 	"ramet/internal/telemetry"
 	"ramet/internal/telemetry/store"
 )
@@ -120,8 +121,8 @@ func turns(n int) (out []telemetry.Delivery) {
 	for i := range n {
 		turn, d := telemetry.BeginTurn(telemetry.TurnStart{Agent: "019b0000-0000-7000-8000-000000000001", Key: fmt.Sprint(i), At: at.Add(time.Duration(i) * time.Second)})
 		out = append(out, d...)
-		out = append(out, turn.Call(telemetry.TurnCall{ID: fmt.Sprintf("call%d", i), Outcome: "stop", At: at})...)
-		out = append(out, turn.End(telemetry.TurnEnd{At: at.Add(time.Hour)})...)
+		out = append(out, turn.Call(fmt.Sprintf("call%d", i), at, history.Call{Outcome: "stop"})...)
+		out = append(out, turn.End(at.Add(time.Hour), "", "")...)
 	}
 	return out
 }
