@@ -1,14 +1,9 @@
 package foreign
 
 import (
-	"bytes"
 	"encoding/json"
 	"strings"
 	"time"
-
-	"github.com/go-json-experiment/json/jsontext"
-
-	v2 "github.com/go-json-experiment/json"
 
 	"ramet/internal/core/history"
 	"ramet/internal/model/catalog"
@@ -16,10 +11,7 @@ import (
 
 // claude is Claude Code: a tree by uuid and parentUuid; each block of an answer is a line
 // of its own, and results are messages of the user.
-type claude struct{ *claudeSeen }
-
-// claudeSeen is what reads them.
-type claudeSeen struct{ reader int }
+type claude struct{ reader int }
 
 type claudeLine struct {
 	Type     string  `json:"type"`
@@ -42,7 +34,16 @@ type claudeLine struct {
 		ID      string          `json:"id"`
 		Model   string          `json:"model"`
 		Content json.RawMessage `json:"content"`
+		Usage   json.RawMessage `json:"usage"`
 	} `json:"message"`
+}
+
+// claudeUsage is what an answer used.
+type claudeUsage struct {
+	Input  int64 `json:"input_tokens"`
+	Output int64 `json:"output_tokens"`
+	Read   int64 `json:"cache_read_input_tokens"`
+	Write  int64 `json:"cache_creation_input_tokens"`
 }
 
 // claudeSilent are the lines that tell of the program, not of the conversation.
@@ -120,7 +121,7 @@ func (s *Session) tell(id, version, cwd, at string) {
 	}
 }
 
-// claudeBlock is a part of a message, with the bytes of the line that it stands in.
+// claudeBlock is a part of a message.
 type claudeBlock struct {
 	Type      string          `json:"type"`
 	Text      string          `json:"text"`
@@ -137,57 +138,44 @@ type claudeBlock struct {
 		Data  string `json:"data"`
 	} `json:"source"`
 
-	from, to int64
-	raw      []byte // of a block that was read by itself
+	raw []byte // as it came
 }
 
-// in is the block as it came.
-func (b claudeBlock) in(line []byte) []byte {
-	if b.raw != nil {
-		return b.raw
-	}
-	return bytes.TrimLeft(line[b.from:b.to], ", \t\r\n")
-}
-
-// claudeContent is a text, or blocks. They are read where they stand, in one go with the line: most of
-// what a session holds is in them.
+// claudeContent is a text, or blocks.
 type claudeContent struct {
 	text   string
 	blocks []claudeBlock
 }
 
-// UnmarshalJSONFrom implements json.UnmarshalerFrom.
-func (c *claudeContent) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	switch dec.PeekKind() {
-	case '"':
-		return v2.UnmarshalDecode(dec, &c.text)
-	case '[':
-	default:
-		return dec.SkipValue()
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *claudeContent) UnmarshalJSON(data []byte) error {
+	if data[0] == '"' {
+		return decode(data, &c.text)
 	}
-	if _, err := dec.ReadToken(); err != nil {
-		return err
-	}
-	for dec.PeekKind() != ']' {
-		b := claudeBlock{from: dec.InputOffset()}
-		if err := v2.UnmarshalDecode(dec, &b); err != nil {
+	var list []json.RawMessage
+	if data[0] == '[' {
+		if err := decode(data, &list); err != nil {
 			return err
 		}
-		b.to = dec.InputOffset()
+	}
+	for _, one := range list {
+		b := claudeBlock{}
+		if err := decode(one, &b); err != nil {
+			return err
+		}
+		b.raw = one
 		c.blocks = append(c.blocks, b)
 	}
-	_, err := dec.ReadToken()
-	return err
+	return nil
 }
 
-// eachAlone reads blocks one by one: what is none of those that are known here keeps no other back.
-func eachAlone(content json.RawMessage) (claudeContent, error) {
-	var raw []json.RawMessage
-	if err := decode(content, &raw); err != nil {
-		return claudeContent{}, err
+// readClaudeContent reads the content of a message. What is no block that is known here keeps no other back.
+func readClaudeContent(data json.RawMessage) (out claudeContent) {
+	var list []json.RawMessage
+	if decode(data, &list) != nil {
+		out.text = decodeText(data)
 	}
-	var out claudeContent
-	for _, one := range raw {
+	for _, one := range list {
 		b := claudeBlock{}
 		if decode(one, &b) != nil {
 			b = claudeBlock{}
@@ -195,54 +183,20 @@ func eachAlone(content json.RawMessage) (claudeContent, error) {
 		b.raw = one
 		out.blocks = append(out.blocks, b)
 	}
-	return out, nil
-}
-
-// claudeSaid is a line with its content.
-type claudeSaid struct {
-	Type     string `json:"type"`
-	Time     string `json:"timestamp"`
-	Compact  bool   `json:"isCompactSummary"`
-	APIError bool   `json:"isApiErrorMessage"`
-	Message  struct {
-		Model   string        `json:"model"`
-		Content claudeContent `json:"content"`
-		Usage   *struct {
-			Input  int64 `json:"input_tokens"`
-			Output int64 `json:"output_tokens"`
-			Read   int64 `json:"cache_read_input_tokens"`
-			Write  int64 `json:"cache_creation_input_tokens"`
-		} `json:"usage"`
-	} `json:"message"`
-}
-
-func readClaude(line []byte) (claudeSaid, error) {
-	var l claudeSaid
-	if decode(line, &l) == nil {
-		return l, nil
-	}
-	var slow claudeLine
-	if err := decode(line, &slow); err != nil {
-		return l, err
-	}
-	l = claudeSaid{Type: slow.Type, Time: slow.Time, Compact: slow.Compact, APIError: slow.APIError}
-	var err error
-	if l.Message.Content.text = decodeText(slow.Message.Content); l.Message.Content.text == "" {
-		l.Message.Content, err = eachAlone(slow.Message.Content)
-	}
-	return l, err
+	return out
 }
 
 func (claude) read(line []byte) (Said, error) {
-	l, err := readClaude(line)
-	if err != nil {
+	var l claudeLine
+	if err := decode(line, &l); err != nil {
 		return Said{}, err
 	}
 	out := Said{Kind: history.Note, Time: l.Time}
 	switch {
 	case l.Type == "assistant" && !l.APIError:
 		out.Kind = history.Assistant
-		if u := l.Message.Usage; u != nil {
+		var u claudeUsage
+		if len(l.Message.Usage) > 0 && decode(l.Message.Usage, &u) == nil {
 			out.Used = used(string(catalog.Anthropic)+"/"+l.Message.Model, u.Input, u.Output, u.Read, u.Write, 0)
 		}
 	case l.Type == "user" && l.Compact:
@@ -253,12 +207,13 @@ func (claude) read(line []byte) (Said, error) {
 		out.Parts = words(string(line))
 		return out, nil
 	}
-	if s := l.Message.Content.text; s != "" {
-		out.Parts = words(s)
+	content := readClaudeContent(l.Message.Content)
+	if content.text != "" {
+		out.Parts = words(content.text)
 		return out, nil
 	}
-	for _, b := range l.Message.Content.blocks {
-		parts, answers := claudeParts(b, line)
+	for _, b := range content.blocks {
+		parts, answers := claudeParts(b)
 		if answers {
 			out.Kind = history.ToolResult
 		}
@@ -267,9 +222,9 @@ func (claude) read(line []byte) (Said, error) {
 	return out, nil
 }
 
-func claudeParts(b claudeBlock, line []byte) (parts []history.Part, answers bool) {
+func claudeParts(b claudeBlock) (parts []history.Part, answers bool) {
 	kept := func(t history.PartType, s string) []history.Part {
-		return []history.Part{{Type: t, Text: s, Signature: b.Signature, Opaque: append(json.RawMessage{}, b.in(line)...), Origin: string(catalog.Anthropic)}}
+		return []history.Part{{Type: t, Text: s, Signature: b.Signature, Opaque: append(json.RawMessage{}, b.raw...), Origin: string(catalog.Anthropic)}}
 	}
 	switch b.Type {
 	case "text":
@@ -289,23 +244,20 @@ func claudeParts(b claudeBlock, line []byte) (parts []history.Part, answers bool
 	case "image", "document":
 		return []history.Part{picture(b.Type, b.Source.Media, b.Source.Data)}, false
 	case "tool_result":
-		return claudeResult(b, line), true
+		return claudeResult(b), true
 	}
-	return words(string(b.in(line))), false
+	return words(string(b.raw)), false
 }
 
 // claudeResult is a result, and the images that came with it.
-func claudeResult(b claudeBlock, line []byte) []history.Part {
+func claudeResult(b claudeBlock) []history.Part {
 	out := []history.Part{{Type: history.Result, CallID: b.Of, Text: b.Content.text, IsError: b.Error}}
 	if b.Content.text != "" {
 		return out
 	}
-	if b.raw != nil { // places are those of the block
-		line = b.raw
-	}
 	var said []string
 	for _, one := range b.Content.blocks {
-		parts, _ := claudeParts(one, line)
+		parts, _ := claudeParts(one)
 		for _, p := range parts {
 			if p.Type == history.Text {
 				said = append(said, p.Text)

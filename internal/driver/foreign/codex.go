@@ -10,11 +10,8 @@ import (
 )
 
 // codex is Codex: one line behind the other; what the model says in one go stands in
-// several.
-type codex struct{ *codexSeen }
-
-// codexSeen is what lines before one told.
-type codexSeen struct {
+// several. It remembers what the lines before one told.
+type codex struct {
 	reader int
 	group  int
 	spent  int64 // tokens, of the whole session: the same is told again and again
@@ -96,7 +93,7 @@ func unwrapped(line []byte) (codexLine, error) {
 	return l, nil
 }
 
-func (c codex) index(line []byte, s *Session) (record, names) {
+func (c *codex) index(line []byte, s *Session) (record, names) {
 	l, err := unwrapped(line)
 	if err != nil {
 		return record{role: broken}, names{}
@@ -144,7 +141,7 @@ var codexEvents = map[string]bool{"user_message": true, "agent_message": true, "
 	"collab_close_end": true, "collab_resume_end": true, "guardian_assessment": true, "guardian_warning": true, "model_reroute": true, "deprecation_notice": true}
 
 // event is what an event is, and why it says nothing where there is a reason.
-func (c codex) event(it codexItem, at string) (role, string) {
+func (c *codex) event(it codexItem, at string) (role, string) {
 	switch {
 	case it.Type == "thread_rolled_back":
 		return shape, ""
@@ -160,7 +157,7 @@ func (c codex) event(it codexItem, at string) (role, string) {
 	return raw, ""
 }
 
-func (c codex) meta(l codexLine, s *Session) {
+func (c *codex) meta(l codexLine, s *Session) {
 	var m codexMeta
 	if decode(l.Payload, &m) != nil {
 		return
@@ -206,7 +203,7 @@ func codexRole(it codexItem) role {
 	return raw
 }
 
-func (c codex) read(line []byte) (Said, error) {
+func (c *codex) read(line []byte) (Said, error) {
 	l, err := unwrapped(line)
 	if err != nil {
 		return Said{}, err
@@ -239,7 +236,7 @@ func (c codex) read(line []byte) (Said, error) {
 	return out, nil
 }
 
-func (c codex) said(out *Said, it codexItem, payload json.RawMessage) {
+func (c *codex) said(out *Said, it codexItem, payload json.RawMessage) {
 	origin := string(catalog.Responses)
 	switch it.Type {
 	case "message":
@@ -295,7 +292,7 @@ func codexThought(it codexItem) json.RawMessage {
 }
 
 // content is the texts and images of a message; what is neither is kept as it came.
-func (c codex) content(content json.RawMessage) []history.Part {
+func (c *codex) content(content json.RawMessage) []history.Part {
 	var list []json.RawMessage
 	if decode(content, &list) != nil {
 		return words(decodeText(content))
@@ -322,7 +319,7 @@ func (c codex) content(content json.RawMessage) []history.Part {
 	return out
 }
 
-func (c codex) text(content json.RawMessage) string {
+func (c *codex) text(content json.RawMessage) string {
 	var out []string
 	for _, p := range c.content(content) {
 		if p.Type == history.Text && p.Text != "" {
@@ -333,7 +330,7 @@ func (c codex) text(content json.RawMessage) string {
 }
 
 // result is a result: a text, a list, or an object that holds either.
-func (c codex) result(it codexItem) []history.Part {
+func (c *codex) result(it codexItem) []history.Part {
 	out := history.Part{Type: history.Result, CallID: it.CallID, Text: decodeText(it.Output)}
 	var held struct {
 		Content json.RawMessage `json:"content"`

@@ -31,13 +31,13 @@ func Programs() []string { return []string{Claude, Codex, Opencode, Pi} }
 func newForm(program string, reader int) form {
 	switch program {
 	case Claude:
-		return claude{&claudeSeen{reader}}
+		return claude{reader}
 	case Codex:
-		return codex{&codexSeen{reader: reader}}
+		return &codex{reader: reader}
 	case Pi:
-		return pi{&piSeen{reader: reader}}
+		return &pi{reader: reader}
 	}
-	return opencode{&openSeen{reader}}
+	return opencode{reader}
 }
 
 // Found is a conversation that lies somewhere.

@@ -27,7 +27,6 @@ package foreign
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -159,39 +158,8 @@ func Open(ctx context.Context, found Found, most int64) (*Source, error) {
 	return s, nil
 }
 
-// long is how large a source is whose lines are counted first, so that the index is made in
-// its size.
-const long = 64 << 20
-
-// room makes the index as large as it will be.
-func (s *Source) room() error {
-	info, err := s.file.Stat()
-	if err != nil || info.Size() < long {
-		return nil // then there is nothing to be saved, or reading says what is wrong
-	}
-	n, piece := 0, make([]byte, 1<<20)
-	for {
-		got, err := s.file.Read(piece)
-		n += bytes.Count(piece[:got], []byte{'\n'})
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return fault.New(fault.StorageIO, "read %s: %w", s.Path, err)
-		}
-	}
-	s.records, s.ids = make([]record, 0, n), make(map[uint64]int32, n)
-	if _, err := s.file.Seek(0, io.SeekStart); err != nil {
-		return fault.New(fault.StorageIO, "read %s: %w", s.Path, err)
-	}
-	return nil
-}
-
 // scan reads the source once.
 func (s *Source) scan(ctx context.Context, most int64) error {
-	if err := s.room(); err != nil {
-		return err
-	}
 	hash := sha256.New()
 	var in io.Reader = s.file
 	if most > 0 {

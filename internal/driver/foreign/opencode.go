@@ -20,10 +20,7 @@ import (
 // opencode is opencode: rows of a database, which are written as lines first: one for each
 // step of an answer, and one for the results of its calls. Of its tables session, message
 // and part are read, and no other.
-type opencode struct{ *openSeen }
-
-// openSeen is what reads them.
-type openSeen struct{ reader int }
+type opencode struct{ reader int }
 
 type openLine struct {
 	Type    string            `json:"type"` // session, user, assistant, results, compact

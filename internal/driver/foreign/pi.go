@@ -11,11 +11,9 @@ import (
 	"ramet/internal/model/catalog"
 )
 
-// pi is pi: a tree by id and parentId. A fork is a copy, whose head names the original.
-type pi struct{ *piSeen }
-
-// piSeen is what lines before one told.
-type piSeen struct {
+// pi is pi: a tree by id and parentId. A fork is a copy, whose head names the original. It remembers what the lines
+// before one told.
+type pi struct {
 	reader int
 	copied time.Time // what is older was said in the original; zero: it is no copy
 }
@@ -63,7 +61,7 @@ type piMessage struct {
 
 var piSilent = map[string]bool{"session": true, "model_change": true, "thinking_level_change": true, "label": true, "session_info": true, "custom": true, "usage": true}
 
-func (p pi) index(line []byte, s *Session) (record, names) {
+func (p *pi) index(line []byte, s *Session) (record, names) {
 	var l piLine
 	if decode(line, &l) != nil || l.Type == "" {
 		return record{role: broken}, names{}
@@ -126,7 +124,7 @@ func piRole(name string) role {
 	return raw
 }
 
-func (p pi) read(line []byte) (Said, error) {
+func (p *pi) read(line []byte) (Said, error) {
 	var l piLine
 	if err := decode(line, &l); err != nil {
 		return Said{}, err
@@ -162,7 +160,7 @@ func (p pi) read(line []byte) (Said, error) {
 }
 
 // repeats says that a line of a copy was written by the original: that tells what it used.
-func (p pi) repeats(at string) bool {
+func (p *pi) repeats(at string) bool {
 	t, err := time.Parse(time.RFC3339, at)
 	return err == nil && p.reader >= 4 && t.Before(p.copied)
 }
@@ -185,7 +183,7 @@ type piBlock struct {
 	Thought   string          `json:"thoughtSignature"`
 }
 
-func (p pi) content(content json.RawMessage, m piMessage) []history.Part {
+func (p *pi) content(content json.RawMessage, m piMessage) []history.Part {
 	var list []json.RawMessage
 	if decode(content, &list) != nil {
 		return words(decodeText(content))
@@ -231,7 +229,7 @@ func (b piBlock) part(origin string) (history.Part, bool) {
 	return history.Part{}, false
 }
 
-func (p pi) result(m piMessage) []history.Part {
+func (p *pi) result(m piMessage) []history.Part {
 	id, _, _ := strings.Cut(m.CallID, "|")
 	out := history.Part{Type: history.Result, CallID: id, Name: m.Tool, IsError: m.Error}
 	var rest []history.Part
