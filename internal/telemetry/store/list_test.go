@@ -3,8 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"reflect"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -203,37 +201,4 @@ func TestQueriesUseIndexes(t *testing.T) {
 			t.Errorf("%s: %s", c.where, text)
 		}
 	}
-}
-
-// All records of a large batch arrive, in order, around those that were known.
-func TestLargeBatch(t *testing.T) {
-	onBoth(t, func(t *testing.T, p place) {
-		s := p.open(t)
-		var news []telemetry.New
-		for n := range 64*3 + 8*2 + 5 {
-			news = append(news, plain(t, n, ""))
-		}
-		create(t, s, news[10], news[100])
-		results := create(t, s, news...)
-		for i, r := range results {
-			want := telemetry.Created
-			if i == 10 || i == 100 {
-				want = telemetry.Duplicate
-			}
-			if r.Err != nil || r.Outcome != want || r.Record.RunID != news[i].RunID {
-				t.Errorf("%d: %+v", i, r)
-			}
-		}
-		got := ids(pages(t, s, telemetry.Filter{Limit: 50}))
-		slices.Reverse(got)
-		want := []string{"run-10", "run-100"}
-		for n := range news {
-			if n != 10 && n != 100 {
-				want = append(want, news[n].RunID)
-			}
-		}
-		if !reflect.DeepEqual(got, want) {
-			t.Errorf("got %v", got)
-		}
-	})
 }

@@ -22,9 +22,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if address := os.Getenv(crashVariable); address != "" {
-		os.Exit(writeUntilKilled(address))
-	}
 	code := pgtest.Main(m)
 	if err := goleak.Find(); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, err)
