@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -168,7 +169,7 @@ func (f *Follow) Launch() string {
 	return f.now.runID
 }
 
-func orFailed(code string) string { return firstNonEmpty(code, string(fault.Failed)) }
+func orFailed(code string) string { return cmp.Or(code, string(fault.Failed)) }
 
 // interrupted is the code of what ended with its process.
 const interrupted = string(fault.Interrupted)

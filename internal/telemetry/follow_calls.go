@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"maps"
 	"time"
 
@@ -119,7 +120,7 @@ func (f *Follow) callBegins(e run.Event, at time.Time) *call {
 			parent = &it.record
 		}
 	}
-	c := &call{about: fieldValues{"trace_id": e.TraceID, "span_id": e.SpanID, "parent_span_id": firstNonEmpty(e.ParentSpan, parent.span), "call_id": cutLine(name, MaxRef)}}
+	c := &call{about: fieldValues{"trace_id": e.TraceID, "span_id": e.SpanID, "parent_span_id": cmp.Or(e.ParentSpan, parent.span), "call_id": cutLine(name, MaxRef)}}
 	for field, value := range map[string]string{"model": p.Model, "provider_base_url": p.BaseURL, "provider": p.Vendor, "prompt_hash": p.PromptHash} {
 		if value != "" {
 			c.about[field] = cutLine(value, MaxRef)

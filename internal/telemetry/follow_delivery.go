@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -196,4 +197,22 @@ func timeOf(e run.Event, before time.Time) time.Time {
 		return laterTime(time.Unix(0, 0).UTC(), before)
 	}
 	return t.UTC().Truncate(time.Microsecond)
+}
+
+// Sleep waits, and reports whether the time passed before ctx ended.
+func Sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// Signal leaves a signal in a channel that has room for one.
+func Signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
 }

@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -73,7 +74,7 @@ func (f *Follow) begin(it *item, e run.Event, at time.Time, over func(*Record)) 
 	if f.spans[e.SpanID] == nil {
 		f.spans[e.SpanID] = it
 	}
-	about := fieldValues{"trace_id": e.TraceID, "span_id": e.SpanID, "parent_span_id": firstNonEmpty(e.ParentSpan, l.parent().span),
+	about := fieldValues{"trace_id": e.TraceID, "span_id": e.SpanID, "parent_span_id": cmp.Or(e.ParentSpan, l.parent().span),
 		"work_item_id": cutLine(it.id, MaxRef), "worker": cutLine(it.worker, MaxName), "attempt": it.attempt}
 	for name, value := range map[string]string{"scope_key": cutLine(it.scope, MaxRef), "effect": it.effect, "queued_at": it.queued} {
 		if value != "" {
@@ -179,7 +180,7 @@ func (f *Follow) gateBegins(e run.Event, name string, at time.Time) {
 	g.start, g.span = at, e.SpanID
 	f.add(createDelivery(Record{EventID: g.eventID, RunID: g.runID, ParentRunID: l.parent().runID, AgentName: name, JobType: Gate,
 		Status: Running, StartTime: at,
-		Context: fieldValues{"trace_id": e.TraceID, "span_id": e.SpanID, "parent_span_id": firstNonEmpty(e.ParentSpan, l.parent().span),
+		Context: fieldValues{"trace_id": e.TraceID, "span_id": e.SpanID, "parent_span_id": cmp.Or(e.ParentSpan, l.parent().span),
 			"gate": cutLine(name, MaxName)}.object()}))
 	l.gates[name] = &g
 	l.open = append(l.open, &child{record: &g})

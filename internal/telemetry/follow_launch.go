@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"time"
@@ -125,7 +126,7 @@ func (f *Follow) enter(e run.Event, state run.State, at time.Time) {
 	}
 	r := Record{EventID: n.eventID, RunID: n.runID, ParentRunID: l.runID, AgentName: orchestrator, JobType: Node,
 		Status: Running, StartTime: at,
-		Context: fieldValues{"trace_id": e.TraceID, "span_id": n.span, "parent_span_id": firstNonEmpty(e.ParentSpan, l.span), "state": cutLine(string(state), MaxName)}.object()}
+		Context: fieldValues{"trace_id": e.TraceID, "span_id": n.span, "parent_span_id": cmp.Or(e.ParentSpan, l.span), "state": cutLine(string(state), MaxName)}.object()}
 	if end, over := ends[state]; over {
 		n.ended = true
 		r.Status, r.EndTime = end, &at
@@ -247,11 +248,4 @@ func (f *Follow) cloned(clones []run.Clone) {
 		about["git_commit_hash"], about["git_commit_source"] = first.Commit, "input"
 	}
 	f.add(patchDelivery(f.now.eventID, about))
-}
-
-func firstNonEmpty(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }

@@ -1,11 +1,11 @@
 package telemetry
 
 import (
-	"crypto/sha1"
 	"encoding/binary"
-	"encoding/hex"
 	"fmt"
 	"strings"
+
+	"github.com/google/uuid"
 
 	"ramet/internal/base/chain"
 	"ramet/internal/base/fault"
@@ -14,23 +14,17 @@ import (
 
 // namespace keeps our ids apart from those that others make in the same way. It was
 // drawn once and never changes.
-var namespace = [16]byte{0x6f, 0x0b, 0x53, 0x4c, 0x1e, 0xd8, 0x5a, 0x47, 0x9e, 0x21, 0x7c, 0x90, 0x4d, 0x36, 0xb2, 0xaf}
+var namespace = uuid.UUID{0x6f, 0x0b, 0x53, 0x4c, 0x1e, 0xd8, 0x5a, 0x47, 0x9e, 0x21, 0x7c, 0x90, 0x4d, 0x36, 0xb2, 0xaf}
 
 // EventID returns the event_id of the parts run, unit and attempt. The same parts give the same id on every
-// machine, always; parts that are split elsewhere ("ab","c" and "a","bc") give another. It is a UUID of version 5: SHA-1 over the
-// namespace and, of each part, its length as 8 bytes, big-endian, and its bytes.
+// machine, always; parts that are split elsewhere ("ab","c" and "a","bc") give another. It is a UUID of version 5 over,
+// of each part, its length as 8 bytes, big-endian, and its bytes.
 func EventID(parts ...string) string {
-	h := sha1.New()
-	h.Write(namespace[:])
+	var name []byte
 	for _, p := range parts {
-		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(p))))
-		h.Write([]byte(p))
+		name = append(binary.BigEndian.AppendUint64(name, uint64(len(p))), p...)
 	}
-	u := [16]byte(h.Sum(nil))
-	u[6] = u[6]&0x0f | 0x50
-	u[8] = u[8]&0x3f | 0x80
-	x := hex.EncodeToString(u[:])
-	return x[:8] + "-" + x[8:12] + "-" + x[12:16] + "-" + x[16:20] + "-" + x[20:]
+	return uuid.NewSHA1(namespace, name).String()
 }
 
 // ParseEventID reads a UUID in its usual form, and gives it in lower case.
@@ -45,12 +39,7 @@ func ParseEventID(s string) (string, error) {
 
 func readEventID(s string) (string, *FieldError) {
 	const form = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"
-	ok := len(s) == len(form)
-	for i := 0; ok && i < len(s); i++ {
-		c := s[i] | 0x20 // lower case; digits and the hyphen stay
-		ok = form[i] == '-' && s[i] == '-' || form[i] == 'x' && (s[i] >= '0' && s[i] <= '9' || c >= 'a' && c <= 'f')
-	}
-	if !ok {
+	if _, err := uuid.Parse(s); err != nil || len(s) != len(form) {
 		return "", complain("must be a UUID like %s", form)
 	}
 	return strings.ToLower(s), nil

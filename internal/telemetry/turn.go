@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"encoding/json"
 	"strconv"
 	"time"
@@ -32,7 +33,7 @@ type TurnStart struct {
 
 // BeginTurn creates the record of a turn.
 func BeginTurn(s TurnStart) (*Turn, []Delivery) {
-	t := &Turn{agent: s.Agent, name: firstNonEmpty(s.Name, s.Agent), trace: traceOf(s.Agent + " " + s.Key)}
+	t := &Turn{agent: s.Agent, name: cmp.Or(s.Name, s.Agent), trace: traceOf(s.Agent + " " + s.Key)}
 	launch := "agent-" + s.Agent
 	t.record = record{runID: RunID(launch, Worker, spanOf(s.Key), 1),
 		eventID: EventID("agent", s.Agent, string(Worker), s.Key), start: truncateTime(s.At)}

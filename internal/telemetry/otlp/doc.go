@@ -14,6 +14,6 @@
 // Calls of models follow the semantic conventions for generative AI (gen_ai.*); what these
 // have no name for is under ramet.*.
 //
-// The encoding is written by hand: the spans have their own ids and times and are finished
+// The spans are encoded here: they have their own ids and times and are finished
 // when they come here, which is just what the SDKs are made to decide themselves.
 package otlp

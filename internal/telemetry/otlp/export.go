@@ -143,9 +143,9 @@ func (x *Exporter) add(s span) {
 		return
 	}
 	x.queue = append(x.queue, s)
-	signalOnce(x.wake)
+	telemetry.Signal(x.wake)
 	if len(x.queue) >= maxBatch {
-		signalOnce(x.now)
+		telemetry.Signal(x.now)
 	}
 }
 
@@ -183,7 +183,7 @@ func (x *Exporter) Flush(ctx context.Context) error {
 		if left <= 0 || closed {
 			return nil
 		}
-		signalOnce(x.now)
+		telemetry.Signal(x.now)
 		select {
 		case <-moved:
 		case <-ctx.Done():
@@ -280,7 +280,7 @@ func (x *Exporter) deliver(ctx context.Context, spans []span) (int64, error) {
 			}
 			return 0, nil
 		}
-		if wait < 0 || try >= len(x.Pauses) || !sleepContext(ctx, max(x.Pauses[try], wait)) {
+		if wait < 0 || try >= len(x.Pauses) || !telemetry.Sleep(ctx, max(x.Pauses[try], wait)) {
 			return all, fault.New(fault.Failed, "%d spans are lost: %w", all, err)
 		}
 	}
@@ -338,22 +338,4 @@ func (x *Exporter) refused(answer []byte) int64 {
 	json.Unmarshal(answer, &said)
 	n, _ := strconv.ParseInt(string(bytes.Trim(said.Partial.Rejected, `"`)), 10, 32)
 	return max(0, n)
-}
-
-func sleepContext(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-func signalOnce(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
 }

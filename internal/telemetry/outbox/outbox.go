@@ -135,7 +135,7 @@ func (b *Outbox) PutMarked(name string, at int64, all ...telemetry.Delivery) {
 		text = formatLine(text, line{Mark: name, At: &at})
 	}
 	b.write(text)
-	signalOnce(b.wake)
+	telemetry.Signal(b.wake)
 }
 
 // fitLine brings a delivery into one line, and reports whether it can be read again.
@@ -209,7 +209,7 @@ func (b *Outbox) Err() error {
 }
 
 // Wake starts sending at once, also to a service that did not answer lately. It does not wait.
-func (b *Outbox) Wake() { signalOnce(b.now) }
+func (b *Outbox) Wake() { telemetry.Signal(b.now) }
 
 // Flush returns when everything that was put before is sent or refused. If the service does not answer, or ctx ends,
 // the error holds how many deliveries wait; they are kept and sent later.
@@ -264,11 +264,4 @@ func (b *Outbox) Close() error {
 	close(b.moved)
 	b.moved = make(chan struct{})
 	return errors.Join(durable.Failure("close", b.path, b.file.Close()), b.held.Unlock())
-}
-
-func signalOnce(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
 }

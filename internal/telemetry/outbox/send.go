@@ -136,7 +136,7 @@ func (b *Outbox) round(ctx context.Context, down bool) error {
 		if try >= len(pauses) {
 			return err
 		}
-		if !sleepContext(ctx, pauses[try]) {
+		if !telemetry.Sleep(ctx, pauses[try]) {
 			return ctx.Err()
 		}
 	}
@@ -154,17 +154,6 @@ func (b *Outbox) disown(all []*parcel) {
 		if !p.done && b.others[p.EventID] {
 			p.done, p.refusal = true, &refusal{0, anotherRun}
 		}
-	}
-}
-
-func sleepContext(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 
