@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -29,7 +30,7 @@ type call struct {
 	asked   bool // it waits for permission, or did
 	written bool
 	said    string // what the history has been told that it does
-	printed tape
+	printed text.Ends
 	over    bool // its result is written
 	denied  bool
 	record  *history.Permission
@@ -78,7 +79,8 @@ func (r *turn) called(ctx context.Context, now Call, printed string) {
 	if c.told++; c.ready() {
 		r.writeCalls(ctx)
 	}
-	if c.printed.add(printed); printed != "" && c.written && r.failed == nil {
+	c.printed.Head, c.printed.Tail = mostHead, mostTail
+	if io.WriteString(&c.printed, printed); printed != "" && c.written && r.failed == nil {
 		r.Emit(loop.Event{Type: loop.CallOutput, Agent: r.Agent, CallID: c.id, Tool: c.name(), Text: r.kept(printed)})
 	}
 	if now.Status.Ended() {
@@ -152,7 +154,7 @@ func (r *turn) answer(ctx context.Context, c *call) {
 		return
 	}
 	p := history.Part{Type: history.Result, CallID: c.id, Name: c.name(), IsError: c.Status == Failed}
-	p.Text = short(r.kept(cmp.Or(c.Output, c.printed.text())), mostResult)
+	p.Text = short(r.kept(cmp.Or(c.Output, printedText(&c.printed))), mostResult)
 	if diff := r.diff(c); diff != "" {
 		p.Show = short(r.kept(diff), mostShow)
 		if p.Text == "" {
@@ -163,6 +165,21 @@ func (r *turn) answer(ctx context.Context, c *call) {
 		p.Text = string(c.Status)
 	}
 	r.result(ctx, c, append([]history.Part{p}, images(c.Images)...)...)
+}
+
+// What is kept of what a call prints as it comes.
+const (
+	mostHead = 192 << 10
+	mostTail = 48 << 10
+)
+
+// printedText returns what is kept of what a call printed.
+func printedText(kept *text.Ends) string {
+	first, last, missing := kept.Kept()
+	if missing > 0 {
+		return string(first) + "\n[what was printed in between is left out]\n" + string(last)
+	}
+	return string(first) + string(last)
 }
 
 // images are those that a call gave back.

@@ -133,40 +133,23 @@ func TestWhenACallIsWritten(t *testing.T) {
 	long := time.Now().Add(-time.Hour)
 	for _, c := range []struct {
 		how            string
-		call           call
+		call           *call
 		ready, settled bool
 	}{
-		{"Claude Code announces", call{Call: Call{Kind: "execute", Status: Pending, Input: json.RawMessage(`{}`)}, told: 1, since: long}, false, false},
-		{"and tells", call{Call: Call{Kind: "execute", Status: Pending, Input: json.RawMessage(`{"command":"ls"}`)}, told: 2, since: time.Now()}, true, false},
-		{"a tool that wants nothing", call{Call: Call{Kind: "other", Status: Pending, Input: json.RawMessage(`{}`)}, told: 2, since: long}, false, true},
-		{"it was told just now", call{Call: Call{Kind: "other", Status: Pending, Input: json.RawMessage(`{}`)}, told: 2, since: time.Now()}, false, false},
-		{"opencode announces", call{Call: Call{Kind: "execute", Status: Pending, Input: json.RawMessage(`{"cwd":"/a"}`)}, told: 1, since: long}, false, false},
-		{"Codex runs", call{Call: Call{Kind: "execute", Status: Running, Input: json.RawMessage(`{"command":"ls","cwd":"/a"}`)}, told: 1}, true, false},
-		{"Gemini asks, and never tells the input", call{Call: Call{Kind: "execute", Status: Pending}, asked: true, told: 0, since: time.Now()}, true, false},
-		{"it runs without input", call{Call: Call{Kind: "execute", Status: Running}, told: 1}, true, false},
-		{"it never tells", call{Call: Call{Kind: "fetch", Status: Pending}, told: 1, since: long}, false, true},
-		{"an edit", call{Call: Call{Kind: "edit", Status: Pending, Input: json.RawMessage(`{"file_path":"a"}`)}, told: 1, since: time.Now()}, true, false},
+		{"Claude Code announces", &call{Call: Call{Kind: "execute", Status: Pending, Input: json.RawMessage(`{}`)}, told: 1, since: long}, false, false},
+		{"and tells", &call{Call: Call{Kind: "execute", Status: Pending, Input: json.RawMessage(`{"command":"ls"}`)}, told: 2, since: time.Now()}, true, false},
+		{"a tool that wants nothing", &call{Call: Call{Kind: "other", Status: Pending, Input: json.RawMessage(`{}`)}, told: 2, since: long}, false, true},
+		{"it was told just now", &call{Call: Call{Kind: "other", Status: Pending, Input: json.RawMessage(`{}`)}, told: 2, since: time.Now()}, false, false},
+		{"opencode announces", &call{Call: Call{Kind: "execute", Status: Pending, Input: json.RawMessage(`{"cwd":"/a"}`)}, told: 1, since: long}, false, false},
+		{"Codex runs", &call{Call: Call{Kind: "execute", Status: Running, Input: json.RawMessage(`{"command":"ls","cwd":"/a"}`)}, told: 1}, true, false},
+		{"Gemini asks, and never tells the input", &call{Call: Call{Kind: "execute", Status: Pending}, asked: true, told: 0, since: time.Now()}, true, false},
+		{"it runs without input", &call{Call: Call{Kind: "execute", Status: Running}, told: 1}, true, false},
+		{"it never tells", &call{Call: Call{Kind: "fetch", Status: Pending}, told: 1, since: long}, false, true},
+		{"an edit", &call{Call: Call{Kind: "edit", Status: Pending, Input: json.RawMessage(`{"file_path":"a"}`)}, told: 1, since: time.Now()}, true, false},
 	} {
 		if ready, settled := c.call.ready(), !c.call.ready() && c.call.settled(); ready != c.ready || settled != c.settled {
 			t.Errorf("%s: ready %v, settled %v", c.how, ready, settled)
 		}
-	}
-}
-
-// Of what is printed the beginning and the end are kept, however small its pieces are.
-func TestTheTapeOfACall(t *testing.T) {
-	var short, long tape
-	for _, piece := range []string{"a", "", "b"} {
-		short.add(piece)
-	}
-	long.add("first ")
-	for range 100_000 {
-		long.add("0123456789")
-	}
-	long.add(" last")
-	got := long.text()
-	if short.text() != "ab" || !strings.HasPrefix(got, "first 0123") || !strings.HasSuffix(got, "789 last") || len(got) > mostHead+2*mostTail+100 || !strings.Contains(got, "left out") {
-		t.Errorf("%q, %d bytes", short.text(), len(got))
 	}
 }
 

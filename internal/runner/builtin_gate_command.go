@@ -12,6 +12,7 @@ import (
 
 	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
+	"ramet/internal/base/text"
 	"ramet/internal/launch"
 	"ramet/internal/launch/sandbox"
 	"ramet/internal/run/recipe"
@@ -57,7 +58,7 @@ func (g *BuiltinGates) command(ctx context.Context, gate recipe.Gate, site Site)
 	if err != nil {
 		return nil, err
 	}
-	out := &gateOutput{}
+	out := &text.Ends{Head: keptHead, Tail: keptTail}
 	process, err := launch.Start(ctx, launch.Program{Purpose: launch.RunCommand, Command: sandbox.Command{
 		Args: []string{"sh", "-c", homeScript, "sh", gate.Command}, Dir: tree, Env: env, Output: out,
 		Confine: &sandbox.Box{Hide: hide},

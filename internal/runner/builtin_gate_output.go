@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,28 +26,9 @@ const (
 	mostLines  = 200
 )
 
-// gateOutput keeps the beginning and the end of what is printed.
-type gateOutput struct {
-	head, tail []byte
-	missed     bool // something between them
-}
-
-// Write never fails.
-func (o *gateOutput) Write(p []byte) (int, error) {
-	n := len(p)
-	k := min(keptHead-len(o.head), len(p))
-	o.head = append(o.head, p[:k]...)
-	o.tail = append(o.tail, p[k:]...)
-	if over := len(o.tail) - keptTail; over > 0 {
-		o.missed = true
-		o.tail = slices.Delete(o.tail, 0, over)
-	}
-	return n, nil
-}
-
 // complaints makes issues of a command that failed: one for each file and rule that lines
 // name, else one with the end of the output.
-func (g *BuiltinGates) complaints(gate recipe.Gate, site Site, tree string, out *gateOutput, result sandbox.Result) []Issue {
+func (g *BuiltinGates) complaints(gate recipe.Gate, site Site, tree string, out *text.Ends, result sandbox.Result) []Issue {
 	severity := Severity(gate.Severity)
 	switch severity {
 	case Info, Warn, Error, Blocker:
@@ -61,13 +41,14 @@ func (g *BuiltinGates) complaints(gate recipe.Gate, site Site, tree string, out 
 		// Places of this machine would make another issue of the same one.
 		return boxes().ReplaceAllString(strings.ReplaceAll(strings.ReplaceAll(s, tree+string(filepath.Separator), ""), tree, "."), "$$TMPDIR")
 	}
-	if issues := placedIssues(gate.Name, severity, tree, clean(out.head), out.missed); len(issues) > 0 {
+	head, tail, missing := out.Kept()
+	if issues := placedIssues(gate.Name, severity, tree, clean(head), missing > 0); len(issues) > 0 {
 		return issues
 	}
-	end := clean(append(slices.Clone(out.head), out.tail...))
-	if out.missed {
-		end = clean(out.tail)
+	if missing == 0 {
+		tail = append(head, tail...)
 	}
+	end := clean(tail)
 	i := Issue{Gate: gate.Name, Severity: severity, Code: "GATE_FAILED", Files: changedFiles(site), Rule: Whole,
 		Message: endedHow(result) + tailOf(strings.TrimSpace(end))}
 	if result.ExitCode == 126 || result.ExitCode == 127 {

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -188,7 +187,7 @@ func (c *WorkerPool) sh(ctx context.Context, it Attempt, p *workdir, line string
 		return nil, durable.Failure("make", aside, err)
 	}
 	defer complaints.Close()
-	kept := &limitedOutput{}
+	kept := &text.Ends{Head: maxPrinted}
 	cmd := sandbox.Command{Args: []string{"sh", "-c", split, "sh", line, complaints.Name()}, Dir: p.work, Env: env, Output: kept}
 	// A project's command speaks for its own agent, not for the person.
 	if mark, ok := p.agent.Bytes(); ok {
@@ -209,7 +208,8 @@ func (c *WorkerPool) sh(ctx context.Context, it Attempt, p *workdir, line string
 	stop := context.AfterFunc(ctx, process.Kill)
 	defer stop()
 	result, err := process.Wait()
-	out := &ran{printed: kept.b.Bytes(), much: kept.more, code: result.ExitCode, words: strings.TrimSpace(readTail(complaints) + "\n" + text.Safe(result.Notes))}
+	printed, _, missing := kept.Kept()
+	out := &ran{printed: printed, much: missing > 0, code: result.ExitCode, words: strings.TrimSpace(readTail(complaints) + "\n" + text.Safe(result.Notes))}
 	switch {
 	case result.Killed:
 		out.stopped, out.how = true, "was stopped"
@@ -253,21 +253,6 @@ func commandEnvironment(owner string, base []string, with, more map[string]strin
 		out = append(out, name+"="+all[name])
 	}
 	return out, nil
-}
-
-// limitedOutput keeps the beginning of what is printed.
-type limitedOutput struct {
-	b    bytes.Buffer
-	more bool
-}
-
-func (l *limitedOutput) Write(p []byte) (int, error) {
-	room := maxPrinted - l.b.Len()
-	if len(p) > room {
-		l.more = true
-	}
-	l.b.Write(p[:min(room, len(p))])
-	return len(p), nil
 }
 
 // readTail returns the end of a file, for people.

@@ -142,3 +142,20 @@ func TestWords(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// Of what is written the beginning and the end are kept, however small its pieces are.
+func TestEnds(t *testing.T) {
+	const all = "0123456789abcdef"
+	for _, step := range []int{1, 2, 3, 5, 16} {
+		for size := range len(all) + 1 {
+			e := Ends{Head: 3, Tail: 4}
+			for at := 0; at < size; at += step {
+				e.Write([]byte(all[at:min(at+step, size)]))
+			}
+			first, last, missing := e.Kept()
+			if string(first) != all[:min(3, size)] || string(last) != all[max(min(3, size), size-4):size] || missing != max(0, size-7) {
+				t.Errorf("%d in pieces of %d: %q %q %d", size, step, first, last, missing)
+			}
+		}
+	}
+}

@@ -283,8 +283,8 @@ func (s *session) gone(ctx context.Context) error {
 
 // complaints keeps what a program writes to its standard error: a bounded file, and the end of it.
 type complaints struct {
+	end  text.Ends
 	mu   sync.Mutex
-	end  []byte
 	file *os.File
 	size int
 }
@@ -293,7 +293,7 @@ type complaints struct {
 const mostComplaints = 1 << 20
 
 func newComplaints(path string) *complaints {
-	c := &complaints{}
+	c := &complaints{end: text.Ends{Tail: 400}}
 	if path != "" {
 		// Without it the end is still kept.
 		c.file, _ = os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
@@ -304,8 +304,7 @@ func newComplaints(path string) *complaints {
 func (c *complaints) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.end = append(c.end, p[max(0, len(p)-4<<10):]...)
-	c.end = c.end[max(0, len(c.end)-4<<10):]
+	c.end.Write(p)
 	if c.file != nil && c.size < mostComplaints {
 		n, _ := c.file.Write(p[:min(len(p), mostComplaints-c.size)])
 		c.size += n
@@ -314,9 +313,8 @@ func (c *complaints) Write(p []byte) (int, error) {
 }
 
 func (c *complaints) last() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return strings.TrimSpace(strings.ToValidUTF8(string(c.end[max(0, len(c.end)-400):]), ""))
+	_, end, _ := c.end.Kept()
+	return strings.TrimSpace(strings.ToValidUTF8(string(end), ""))
 }
 
 func (c *complaints) close() {

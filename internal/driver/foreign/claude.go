@@ -38,7 +38,7 @@ type claudeLine struct {
 	} `json:"message"`
 }
 
-// claudeUsage is what an answer used.
+// claudeUsage holds the tokens of an answer.
 type claudeUsage struct {
 	Input  int64 `json:"input_tokens"`
 	Output int64 `json:"output_tokens"`

@@ -68,23 +68,3 @@ func lowerThinking(all map[string]json.RawMessage, most int64) error {
 
 // maxKept is the longest body that is kept.
 const maxKept = 1 << 20
-
-// keep keeps what is written, if it is not too long.
-type keep struct {
-	text []byte
-	over bool
-}
-
-func (k *keep) Write(b []byte) (int, error) {
-	if k.over = k.over || len(k.text)+len(b) > maxKept; !k.over {
-		k.text = append(k.text, b...)
-	}
-	return len(b), nil
-}
-
-func (k *keep) bytes() []byte {
-	if k.over {
-		return nil
-	}
-	return k.text
-}

@@ -17,6 +17,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/base/text"
 	"ramet/internal/model/catalog"
 	"ramet/internal/model/llm"
 )
@@ -116,12 +117,14 @@ func (g *Gate) pass(w http.ResponseWriter, r *http.Request, p passage) {
 	c.way.told.Store(!m.events) // such an answer is short, and whole at once
 	m.ends = func() { c.way.told.Store(true) }
 	count := []io.Writer{m, sum}
-	kept := &keep{}
+	kept := &text.Ends{Head: maxKept}
 	if g.o.Bodies {
 		count = append(count, kept)
 	}
 	whole := stream(w, answer, io.MultiWriter(count...))
-	c.rec.Received = kept.bytes()
+	if body, _, missing := kept.Kept(); missing == 0 {
+		c.rec.Received = body
+	}
 	g.settle(r, c, m, sum, whole)
 	if !whole {
 		panic(http.ErrAbortHandler)

@@ -10,7 +10,6 @@
 package hookprogram
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"os"
@@ -21,6 +20,7 @@ import (
 	"time"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/base/text"
 	"ramet/internal/launch"
 	"ramet/internal/launch/sandbox"
 	"ramet/internal/turn/hook"
@@ -121,7 +121,7 @@ func runHook(ctx context.Context, cmd launch.Program, input []byte, out *hook.Ra
 		inW.Close()
 		return sandbox.Result{}, err
 	}
-	said, complained := &bounded{}, &bounded{}
+	said, complained := &text.Ends{Head: mostOutput}, &text.Ends{Head: mostOutput}
 	cmd.Output, cmd.Speaks = complained, &sandbox.Speech{In: inR, Out: outW}
 	p, err := launch.Start(ctx, cmd)
 	if err != nil {
@@ -149,27 +149,9 @@ func runHook(ctx context.Context, cmd launch.Program, input []byte, out *hook.Ra
 		<-read
 	}
 	outR.Close()
-	out.Out, out.Err = said.bytes(), complained.bytes()
+	out.Out, _, _ = said.Kept()
+	out.Err, _, _ = complained.Kept()
 	return result, err
-}
-
-// bounded keeps the beginning of what is written.
-type bounded struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.buf.Write(p[:min(len(p), mostOutput-b.buf.Len())])
-	return len(p), nil
-}
-
-func (b *bounded) bytes() []byte {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return bytes.Clone(b.buf.Bytes())
 }
 
 // findShell returns the one that hooks are written for.

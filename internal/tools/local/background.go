@@ -139,7 +139,7 @@ func (l *Local) begin(ctx context.Context, c tool.Call, args bashArgs) (tool.Ans
 	}
 	limits := [2]int{l.o.Limits.Head, l.o.Limits.Tail}
 	one := &job{number: number, command: args.Command, began: time.Now(), over: make(chan struct{}), limit: limits,
-		fresh: &ends{head: limits[0], tail: limits[1]}, all: &spool{l: l, name: "job"}, kill: func() {}, release: func() {}}
+		fresh: newEnds(limits[0], limits[1]), all: &spool{l: l, name: "job"}, kill: func() {}, release: func() {}}
 	one.all.open()
 	if err := l.launch(c.Grant, one, time.Duration(args.Timeout*float64(time.Second))); err != nil {
 		jobs.put(l.o.For, number, nil)

@@ -79,7 +79,7 @@ func (l *Local) runBash(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	timed, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 
-	out := &ends{head: l.o.Limits.Head, tail: l.o.Limits.Tail}
+	out := newEnds(l.o.Limits.Head, l.o.Limits.Tail)
 	all := &spool{l: l, name: "bash"}
 	from, _ := l.folder()
 	cmd, err := l.command(args.Command, c.Grant)

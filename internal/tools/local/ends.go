@@ -10,53 +10,24 @@ import (
 	"ramet/internal/base/text"
 )
 
-// ends keeps the beginning and the end of what is written to it, and counts the
-// rest. It takes no more memory than these, however much comes.
+// ends keeps the beginning and the end of what is written to it, and counts the rest.
 type ends struct {
-	head, tail int    // how many bytes of each
-	where      string // a file that has all of it; empty: none
-
-	first []byte
-	last  []byte // a ring once it is full
-	next  int    // where in the ring the next byte goes
-	total int64
+	text.Ends
+	where string // a file that has all of it; empty: none
 }
 
-// Write never fails.
-func (e *ends) Write(p []byte) (int, error) {
-	n := len(p)
-	e.total += int64(n)
-	if room := e.head - len(e.first); room > 0 {
-		k := min(room, len(p))
-		e.first = append(e.first, p[:k]...)
-		p = p[k:]
-	}
-	if len(p) > e.tail {
-		p = p[len(p)-e.tail:]
-	}
-	if room := e.tail - len(e.last); room > 0 {
-		k := min(room, len(p))
-		e.last = append(e.last, p[:k]...)
-		p = p[k:]
-	}
-	for len(p) > 0 && e.tail > 0 {
-		k := copy(e.last[e.next:], p)
-		e.next = (e.next + k) % e.tail
-		p = p[k:]
-	}
-	return n, nil
-}
+func newEnds(head, tail int) *ends { return &ends{Ends: text.Ends{Head: head, Tail: tail}} }
 
 // String returns what was kept, fit to be shown, with a line in between that says how
 // much is missing.
 func (e *ends) String() string {
-	last := append(append([]byte{}, e.last[e.next:]...), e.last[:e.next]...)
-	missing := e.total - int64(len(e.first)) - int64(len(last))
+	first, last, missing := e.Kept()
 	if missing == 0 {
-		return plainOutput(string(e.first) + string(last))
+		return plainOutput(string(first) + string(last))
 	}
-	first := wholeRunes(e.first)
-	missing += int64(len(e.first) - len(first))
+	missing += len(first)
+	first = wholeRunes(first)
+	missing -= len(first)
 	for n := 0; n < utf8.UTFMax-1 && len(last) > 0 && !utf8.RuneStart(last[0]); n++ {
 		last = last[1:]
 		missing++

@@ -120,7 +120,7 @@ func FuzzEnds(f *testing.F) {
 	f.Add([]byte("é\x1b[31mé\x1b]0;x\aé\r\n\r"), uint8(1), uint8(3), uint8(2))
 	f.Add([]byte(""), uint8(0), uint8(0), uint8(0))
 	f.Fuzz(func(t *testing.T, all []byte, head, tail, step uint8) {
-		e := &ends{head: int(head), tail: int(tail)}
+		e := newEnds(int(head), int(tail))
 		for rest := all; len(rest) > 0; {
 			k := min(int(step)+1, len(rest))
 			if n, err := e.Write(rest[:k]); n != k || err != nil {
@@ -138,9 +138,9 @@ func FuzzEnds(f *testing.F) {
 			}
 			return
 		}
-		ring := append(bytes.Clone(e.last[e.next:]), e.last[:e.next]...)
-		if !bytes.Equal(e.first, all[:head]) || !bytes.Equal(ring, all[len(all)-int(tail):]) || !strings.Contains(got, "bytes are left out here") {
-			t.Errorf("%q %q of %q", e.first, ring, all)
+		first, last, _ := e.Kept()
+		if !bytes.Equal(first, all[:head]) || !bytes.Equal(last, all[len(all)-int(tail):]) || !strings.Contains(got, "bytes are left out here") {
+			t.Errorf("%q %q of %q", first, last, all)
 		}
 	})
 }

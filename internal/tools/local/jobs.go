@@ -84,7 +84,7 @@ func (j *job) take() string {
 	defer j.mu.Unlock()
 	j.fresh.where = j.all.where()
 	out := j.fresh.String()
-	j.fresh = &ends{head: j.limit[0], tail: j.limit[1]}
+	j.fresh = newEnds(j.limit[0], j.limit[1])
 	j.seen = j.total
 	return out
 }

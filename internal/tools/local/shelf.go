@@ -141,7 +141,7 @@ func (l *Local) shelved(name string, run func(context.Context, tool.Call) (tool.
 		if err != nil || len(a.Text) <= longest || l.o.Outputs == "" {
 			return a, err
 		}
-		s, out := &spool{l: l, name: name}, &ends{head: 3 * longest / 4, tail: longest / 4}
+		s, out := &spool{l: l, name: name}, newEnds(3*longest/4, longest/4)
 		s.Write([]byte(a.Text))
 		out.Write([]byte(a.Text))
 		if out.where = s.close(); out.where != "" {

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
@@ -30,36 +29,22 @@ const connectTime = 60 * time.Second
 type connection struct {
 	session *sdk.ClientSession
 	process *sandbox.Process // nil: it is far away
-	words   *lastWords
+	words   *text.Ends       // the end of what it complains
 	begun   time.Time
 	oauth   auth.OAuthHandler // nil: no person logged in
 }
 
-// lastWords keeps the end of what a server complains.
-type lastWords struct {
-	mu  sync.Mutex
-	end []byte
-}
-
-func (w *lastWords) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.end = append(w.end, p...)
-	w.end = w.end[max(0, len(w.end)-2<<10):]
-	return len(p), nil
-}
-
-func (w *lastWords) String() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return trust.Reveal(strings.TrimSpace(strings.ToValidUTF8(string(w.end), "")))
+// revealWords returns the end of what a server complains.
+func revealWords(kept *text.Ends) string {
+	_, end, _ := kept.Kept()
+	return trust.Reveal(strings.TrimSpace(strings.ToValidUTF8(string(end), "")))
 }
 
 // connect starts a server, or reaches it. It lives until life ends; ctx bounds the start.
 func (p *Pool) connect(ctx, life context.Context, s Server) (*connection, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTime)
 	defer cancel()
-	c := &connection{words: &lastWords{}, begun: time.Now()}
+	c := &connection{words: &text.Ends{Tail: 2 << 10}, begun: time.Now()}
 	if s.URL != "" {
 		if one := p.pass(s); one != nil {
 			c.oauth = p.bearer(s, *one)
@@ -194,7 +179,7 @@ func (c *connection) ending() string {
 	}()
 	select {
 	case how := <-over:
-		if words := c.words.String(); words != "" {
+		if words := revealWords(c.words); words != "" {
 			how += "; its last words: " + text.Line(words[max(0, len(words)-400):], 400)
 		}
 		return how
@@ -211,7 +196,7 @@ func (c *connection) failure(ctx context.Context, s Server, err error) error {
 	}
 	if how := c.ending(); how != "" && !strings.HasPrefix(how, "it was ended by signal 9") {
 		why += "; " + how
-	} else if words := c.words.String(); words != "" {
+	} else if words := revealWords(c.words); words != "" {
 		why += "; it says: " + text.Line(words[max(0, len(words)-400):], 400)
 	}
 	f := fault.New(fault.Failed, "MCP server %s cannot be used: %s", s.Name, why)

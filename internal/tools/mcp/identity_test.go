@@ -12,6 +12,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"ramet/internal/base/text"
 	"ramet/internal/turn/tool"
 )
 
@@ -117,9 +118,9 @@ func TestInvisibleCharactersAreSpelledOut(t *testing.T) {
 	if !strings.Contains(string(d.Schema), "a‹U+200B›b") {
 		t.Errorf("schema %s", d.Schema)
 	}
-	words := &lastWords{}
+	words := &text.Ends{Tail: 100}
 	io.WriteString(words, "bye\U000E0048")
-	for said, want := range map[string]string{words.String(): "bye‹U+E0048›", p.Servers[0].says(errors.New("no\u200b")): "no‹U+200B›"} {
+	for said, want := range map[string]string{revealWords(words): "bye‹U+E0048›", p.Servers[0].says(errors.New("no\u200b")): "no‹U+200B›"} {
 		if said != want {
 			t.Errorf("%q, want %q", said, want)
 		}

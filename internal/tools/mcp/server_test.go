@@ -240,8 +240,6 @@ func call(t *testing.T, p *Pool, name, args string) Result {
 	return r
 }
 
-var _ io.Writer = &lastWords{}
-
 func filtered(in string, most int) string {
 	out, err := io.ReadAll(newLines(io.NopCloser(strings.NewReader(in)), most))
 	if err != nil {
