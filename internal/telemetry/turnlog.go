@@ -215,7 +215,7 @@ func (b *Turnlog) call(t *Turn, e history.Entry, m history.Meta) {
 	case "stop", "length":
 		b.end(e.Agent, e.CreatedAt, "", "")
 	case "abandoned":
-		b.end(e.Agent, e.CreatedAt, string(fault.Cancelled), "whoever asked did not wait for the end")
+		b.end(e.Agent, e.CreatedAt, string(fault.Cancelled), "the caller did not wait for the end")
 	default:
 		b.end(e.Agent, e.CreatedAt, c.Outcome, "the call of the model failed")
 	}
