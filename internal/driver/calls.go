@@ -30,7 +30,7 @@ type call struct {
 	asked   bool // it waits for permission, or did
 	written bool
 	said    string // what the history has been told that it does
-	printed text.Ends
+	printed text.EndsBuffer
 	over    bool // its result is written
 	denied  bool
 	record  *history.Permission
@@ -145,7 +145,7 @@ func (r *turn) corrected(ctx context.Context, c *call) {
 	}
 	m := r.about.meta()
 	m.CallID = c.id
-	r.fail(r.write(ctx, history.Draft{Kind: history.Note, Meta: m, Parts: []history.Part{{Type: history.Text, Text: "the call was told anew: " + short(r.kept(now), mostShow)}}}))
+	r.fail(r.write(ctx, history.Draft{Kind: history.Note, Meta: m, Parts: []history.Part{{Type: history.Text, Text: "the call was told anew: " + text.Middle(r.kept(now), mostShow)}}}))
 }
 
 // answer writes the result of a call.
@@ -154,9 +154,9 @@ func (r *turn) answer(ctx context.Context, c *call) {
 		return
 	}
 	p := history.Part{Type: history.Result, CallID: c.id, Name: c.name(), IsError: c.Status == Failed}
-	p.Text = short(r.kept(cmp.Or(c.Output, printedText(&c.printed))), mostResult)
+	p.Text = text.Middle(r.kept(cmp.Or(c.Output, printedText(&c.printed))), mostResult)
 	if diff := r.diff(c); diff != "" {
-		p.Show = short(r.kept(diff), mostShow)
+		p.Show = text.Middle(r.kept(diff), mostShow)
 		if p.Text == "" {
 			p.Text = p.Show
 		}
@@ -174,7 +174,7 @@ const (
 )
 
 // printedText returns what is kept of what a call printed.
-func printedText(kept *text.Ends) string {
+func printedText(kept *text.EndsBuffer) string {
 	first, last, missing := kept.Kept()
 	if missing > 0 {
 		return string(first) + "\n[what was printed in between is left out]\n" + string(last)
@@ -215,7 +215,7 @@ func (r *turn) result(ctx context.Context, c *call, parts ...history.Part) {
 	}
 	people := p.Show
 	if people == "" {
-		people = short(p.Text, mostShow)
+		people = text.Middle(p.Text, mostShow)
 	}
 	r.Emit(loop.Event{Type: loop.CallEnded, Agent: r.Agent, CallID: c.id, Tool: c.name(), Text: people, IsError: p.IsError})
 	for _, o := range r.calls {
@@ -378,7 +378,7 @@ func (c *call) part(kept func(string) string) history.Part {
 	}
 	raw, err := json.Marshal(args)
 	if err != nil || len(raw) > mostResult {
-		raw, _ = json.Marshal(map[string]any{"kind": c.Kind, "title": short(c.Title, 400)})
+		raw, _ = json.Marshal(map[string]any{"kind": c.Kind, "title": text.Middle(c.Title, 400)})
 	}
 	return history.Part{Type: history.ToolCall, CallID: c.id, Name: c.name(), Args: text.Strings(raw, kept)}
 }

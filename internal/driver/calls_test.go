@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/core/agent"
@@ -104,18 +103,7 @@ func TestWhatIsToldOfACall(t *testing.T) {
 }
 
 // A long text keeps its ends, whole letters, and says what is missing.
-func TestShort(t *testing.T) {
-	long := strings.Repeat("ж", 5000)
-	got := short(long, 1000)
-	if !utf8.ValidString(got) || len(got) > 1100 || !strings.HasPrefix(got, "жж") || !strings.HasSuffix(got, "жж") || !strings.Contains(got, "bytes are left out here") {
-		t.Errorf("%d bytes: %.80q", len(got), got)
-	}
-	if short("as it is", 1000) != "as it is" {
-		t.Error("a short one was changed")
-	}
-}
 
-// A reference names a driver, and with it the model of its program.
 func TestReferences(t *testing.T) {
 	for _, c := range []struct{ name, model string }{{"claude", ""}, {"claude", "opus"}, {"opencode", "anthropic/claude-opus-4-7"}} {
 		if name, model, ok := split(Ref(c.name, c.model)); !ok || name != c.name || model != c.model {

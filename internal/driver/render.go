@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"ramet/internal/base/chain"
 	"ramet/internal/base/id"
+	"ramet/internal/base/text"
 	"ramet/internal/core/history"
 	"ramet/internal/model/llm"
 )
@@ -91,8 +91,8 @@ func rendered(ctx context.Context, log history.Log, e history.Entry) (string, er
 			words = append(words, p.About())
 		}
 	}
-	text := strings.TrimSpace(strings.Join(words, "\n"))
-	if text == "" {
+	said := strings.TrimSpace(strings.Join(words, "\n"))
+	if said == "" {
 		return "", nil
 	}
 	who := map[history.Kind]string{history.User: "user", history.Assistant: "assistant", history.ToolResult: "tool", history.System: "system",
@@ -100,22 +100,7 @@ func rendered(ctx context.Context, log history.Log, e history.Entry) (string, er
 	if who == "" {
 		who = string(e.Kind)
 	}
-	return who + ": " + short(text, mostOfMessage), nil
-}
-
-// short is a text with its middle left out, where it is too long.
-func short(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	head, tail := limit*3/4, len(s)-limit/4
-	for head > 0 && !utf8.RuneStart(s[head]) {
-		head--
-	}
-	for tail < len(s) && !utf8.RuneStart(s[tail]) {
-		tail++
-	}
-	return fmt.Sprintf("%s\n[… %d bytes are left out here …]\n%s", s[:head], tail-head, s[tail:])
+	return who + ": " + text.Middle(said, mostOfMessage), nil
 }
 
 // words are the parts of what is said to the program. /NAME:COMMAND is its own /COMMAND.

@@ -169,7 +169,7 @@ func (r *turn) oddly(ctx context.Context, what string) {
 		what = "further things of this turn that nobody here understands are not kept"
 	}
 	m := r.about.meta()
-	r.fail(r.write(ctx, history.Draft{Kind: history.Note, Meta: m, Parts: []history.Part{{Type: history.Text, Text: r.kept(short(what, 2<<10))}}}))
+	r.fail(r.write(ctx, history.Draft{Kind: history.Note, Meta: m, Parts: []history.Part{{Type: history.Text, Text: r.kept(text.Middle(what, 2<<10))}}}))
 }
 
 // shown is what people saw of a message that is not written yet.

@@ -58,7 +58,7 @@ func (g *BuiltinGates) command(ctx context.Context, gate recipe.Gate, site Site)
 	if err != nil {
 		return nil, err
 	}
-	out := &text.Ends{Head: keptHead, Tail: keptTail}
+	out := &text.EndsBuffer{Head: keptHead, Tail: keptTail}
 	process, err := launch.Start(ctx, launch.Program{Purpose: launch.RunCommand, Command: sandbox.Command{
 		Args: []string{"sh", "-c", homeScript, "sh", gate.Command}, Dir: tree, Env: env, Output: out,
 		Confine: &sandbox.Box{Hide: hide},

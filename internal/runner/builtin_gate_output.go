@@ -28,7 +28,7 @@ const (
 
 // complaints makes issues of a command that failed: one for each file and rule that lines
 // name, else one with the end of the output.
-func (g *BuiltinGates) complaints(gate recipe.Gate, site Site, tree string, out *text.Ends, result sandbox.Result) []Issue {
+func (g *BuiltinGates) complaints(gate recipe.Gate, site Site, tree string, out *text.EndsBuffer, result sandbox.Result) []Issue {
 	severity := Severity(gate.Severity)
 	switch severity {
 	case Info, Warn, Error, Blocker:

@@ -187,7 +187,7 @@ func (c *WorkerPool) sh(ctx context.Context, it Attempt, p *workdir, line string
 		return nil, durable.Failure("make", aside, err)
 	}
 	defer complaints.Close()
-	kept := &text.Ends{Head: maxPrinted}
+	kept := &text.EndsBuffer{Head: maxPrinted}
 	cmd := sandbox.Command{Args: []string{"sh", "-c", split, "sh", line, complaints.Name()}, Dir: p.work, Env: env, Output: kept}
 	// A project's command speaks for its own agent, not for the person.
 	if mark, ok := p.agent.Bytes(); ok {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/base/text"
 	"ramet/internal/run"
 )
 
@@ -84,7 +85,7 @@ func (f *Follow) begin(it *item, e run.Event, at time.Time, over func(*Record)) 
 	r := Record{EventID: it.eventID, RunID: it.runID, ParentRunID: l.parent().runID, AgentName: it.worker, JobType: Worker,
 		Status: Running, StartTime: at, Context: about.object()}
 	if it.inputs > 0 {
-		r.InputSummary = countNoun(it.inputs, "file")
+		r.InputSummary = text.Count(it.inputs, "file")
 	}
 	if over != nil {
 		over(&r)
@@ -122,7 +123,7 @@ func (f *Follow) finished(e run.Event, id string, why reason, outputs int, at ti
 		f.now.closed(&it.record)
 		var more fieldValues
 		if why.code == "" {
-			more = fieldValues{"output_summary": countNoun(outputs, "file")}
+			more = fieldValues{"output_summary": text.Count(outputs, "file")}
 		}
 		f.add(it.end(why.status(), at, why, more))
 	}
@@ -159,13 +160,6 @@ func (l *launch) fresh(job JobType, unit string, attempt int, id string) string 
 	return unit
 }
 
-func countNoun(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return strconv.Itoa(n) + " " + what + "s"
-}
-
 func (f *Follow) gateBegins(e run.Event, name string, at time.Time) {
 	l := f.now
 	if name == "" {
@@ -194,10 +188,10 @@ func (f *Follow) gateEnds(p run.GateEnd, at time.Time) {
 	}
 	delete(l.gates, name)
 	l.closed(g)
-	found := fieldValues{"metrics_json": fieldValues{"issues": len(p.Issues)}.object(), "output_summary": countNoun(len(p.Issues), "open issue")}
+	found := fieldValues{"metrics_json": fieldValues{"issues": len(p.Issues)}.object(), "output_summary": text.Count(len(p.Issues), "open issue")}
 	if p.OK {
 		f.add(g.end(Success, at, reason{}, found))
 		return
 	}
-	f.add(g.end(Failure, at, reason{string(fault.GateFailed), countNoun(len(p.Issues), "open issue"), ""}, found))
+	f.add(g.end(Failure, at, reason{string(fault.GateFailed), text.Count(len(p.Issues), "open issue"), ""}, found))
 }

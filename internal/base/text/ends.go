@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// Ends is a writer that keeps the beginning and the end of what is written to it, and takes no more memory than these.
+// EndsBuffer is a writer that keeps the beginning and the end of what is written to it, and takes no more memory than these.
 // It is safe for concurrent use, and its Write never fails.
-type Ends struct {
+type EndsBuffer struct {
 	Head, Tail int // how many bytes are kept of each
 
 	mu          sync.Mutex
@@ -16,7 +16,7 @@ type Ends struct {
 }
 
 // Write implements io.Writer.
-func (e *Ends) Write(p []byte) (int, error) {
+func (e *EndsBuffer) Write(p []byte) (int, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	n := len(p)
@@ -31,7 +31,7 @@ func (e *Ends) Write(p []byte) (int, error) {
 }
 
 // Kept returns what is kept, and how many bytes are missing between the two.
-func (e *Ends) Kept() (first, last []byte, missing int) {
+func (e *EndsBuffer) Kept() (first, last []byte, missing int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	first, last = bytes.Clone(e.first), bytes.Clone(e.last[max(0, len(e.last)-e.Tail):])

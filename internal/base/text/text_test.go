@@ -144,11 +144,11 @@ func TestWords(t *testing.T) {
 }
 
 // Of what is written the beginning and the end are kept, however small its pieces are.
-func TestEnds(t *testing.T) {
+func TestEndsBuffer(t *testing.T) {
 	const all = "0123456789abcdef"
 	for _, step := range []int{1, 2, 3, 5, 16} {
 		for size := range len(all) + 1 {
-			e := Ends{Head: 3, Tail: 4}
+			e := EndsBuffer{Head: 3, Tail: 4}
 			for at := 0; at < size; at += step {
 				e.Write([]byte(all[at:min(at+step, size)]))
 			}

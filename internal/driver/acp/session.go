@@ -283,7 +283,7 @@ func (s *session) gone(ctx context.Context) error {
 
 // complaints keeps what a program writes to its standard error: a bounded file, and the end of it.
 type complaints struct {
-	end  text.Ends
+	end  text.EndsBuffer
 	mu   sync.Mutex
 	file *os.File
 	size int
@@ -293,7 +293,7 @@ type complaints struct {
 const mostComplaints = 1 << 20
 
 func newComplaints(path string) *complaints {
-	c := &complaints{end: text.Ends{Tail: 400}}
+	c := &complaints{end: text.EndsBuffer{Tail: 400}}
 	if path != "" {
 		// Without it the end is still kept.
 		c.file, _ = os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)

@@ -117,7 +117,7 @@ func (g *Gate) pass(w http.ResponseWriter, r *http.Request, p passage) {
 	c.way.told.Store(!m.events) // such an answer is short, and whole at once
 	m.ends = func() { c.way.told.Store(true) }
 	count := []io.Writer{m, sum}
-	kept := &text.Ends{Head: maxKept}
+	kept := &text.EndsBuffer{Head: maxKept}
 	if g.o.Bodies {
 		count = append(count, kept)
 	}

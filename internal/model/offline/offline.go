@@ -43,9 +43,9 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
-	"unicode/utf8"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/base/text"
 	"ramet/internal/model/llm"
 )
 
@@ -139,29 +139,18 @@ func (a answer) steps(asked int, limit int64) []scriptStep {
 			size += len(c.Name) + len(c.Args)
 		}
 	} else {
-		text := Label + a.text
+		said := Label + a.text
 		// A token is taken for four bytes, here as in the usage.
-		if limit > 0 && int64(len(text)) > 4*limit {
-			text, reason = firstBytes(text, int(4*limit)), llm.Length
+		if limit > 0 && int64(len(said)) > 4*limit {
+			said, reason = text.Head(said, int(4*limit)), llm.Length
 		}
-		size = len(text)
-		for text != "" {
-			next := firstBytes(text, piece)
-			out, text = append(out, scriptStep{Text: &next}), text[len(next):]
+		size = len(said)
+		for said != "" {
+			next := text.Head(said, piece)
+			out, said = append(out, scriptStep{Text: &next}), said[len(next):]
 		}
 	}
 	return append(out, scriptStep{Usage: &llm.Usage{Input: tokens(asked), Output: tokens(size)}}, scriptStep{Finish: reason})
 }
 
 func tokens(bytes int) int64 { return int64(bytes+3) / 4 }
-
-// firstBytes returns at most n bytes of a text, and no half characters.
-func firstBytes(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
-}

@@ -121,7 +121,7 @@ func runHook(ctx context.Context, cmd launch.Program, input []byte, out *hook.Ra
 		inW.Close()
 		return sandbox.Result{}, err
 	}
-	said, complained := &text.Ends{Head: mostOutput}, &text.Ends{Head: mostOutput}
+	said, complained := &text.EndsBuffer{Head: mostOutput}, &text.EndsBuffer{Head: mostOutput}
 	cmd.Output, cmd.Speaks = complained, &sandbox.Speech{In: inR, Out: outW}
 	p, err := launch.Start(ctx, cmd)
 	if err != nil {

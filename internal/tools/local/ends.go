@@ -12,11 +12,11 @@ import (
 
 // ends keeps the beginning and the end of what is written to it, and counts the rest.
 type ends struct {
-	text.Ends
+	text.EndsBuffer
 	where string // a file that has all of it; empty: none
 }
 
-func newEnds(head, tail int) *ends { return &ends{Ends: text.Ends{Head: head, Tail: tail}} }
+func newEnds(head, tail int) *ends { return &ends{EndsBuffer: text.EndsBuffer{Head: head, Tail: tail}} }
 
 // String returns what was kept, fit to be shown, with a line in between that says how
 // much is missing.

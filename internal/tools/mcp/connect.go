@@ -29,13 +29,13 @@ const connectTime = 60 * time.Second
 type connection struct {
 	session *sdk.ClientSession
 	process *sandbox.Process // nil: it is far away
-	words   *text.Ends       // the end of what it complains
+	words   *text.EndsBuffer // the end of what it complains
 	begun   time.Time
 	oauth   auth.OAuthHandler // nil: no person logged in
 }
 
 // revealWords returns the end of what a server complains.
-func revealWords(kept *text.Ends) string {
+func revealWords(kept *text.EndsBuffer) string {
 	_, end, _ := kept.Kept()
 	return trust.Reveal(strings.TrimSpace(strings.ToValidUTF8(string(end), "")))
 }
@@ -44,7 +44,7 @@ func revealWords(kept *text.Ends) string {
 func (p *Pool) connect(ctx, life context.Context, s Server) (*connection, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTime)
 	defer cancel()
-	c := &connection{words: &text.Ends{Tail: 2 << 10}, begun: time.Now()}
+	c := &connection{words: &text.EndsBuffer{Tail: 2 << 10}, begun: time.Now()}
 	if s.URL != "" {
 		if one := p.pass(s); one != nil {
 			c.oauth = p.bearer(s, *one)

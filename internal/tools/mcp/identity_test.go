@@ -118,7 +118,7 @@ func TestInvisibleCharactersAreSpelledOut(t *testing.T) {
 	if !strings.Contains(string(d.Schema), "a‹U+200B›b") {
 		t.Errorf("schema %s", d.Schema)
 	}
-	words := &text.Ends{Tail: 100}
+	words := &text.EndsBuffer{Tail: 100}
 	io.WriteString(words, "bye\U000E0048")
 	for said, want := range map[string]string{revealWords(words): "bye‹U+E0048›", p.Servers[0].says(errors.New("no\u200b")): "no‹U+200B›"} {
 		if said != want {

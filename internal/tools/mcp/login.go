@@ -160,7 +160,7 @@ func (p *Pool) Login(ctx context.Context, server string, show func(address strin
 	if err != nil {
 		return false, fault.New(fault.Failed, "log in at MCP server %s: %w", server, err)
 	}
-	c := &connection{words: &text.Ends{Tail: 2 << 10}, begun: time.Now(), oauth: handler}
+	c := &connection{words: &text.EndsBuffer{Tail: 2 << 10}, begun: time.Now(), oauth: handler}
 	if err := p.speak(ctx, p.life, s, c); err != nil {
 		f := fault.New(fault.CodeOf(err), "log in at MCP server %s: %w", server, err)
 		if s.Login.ID == "" && !asked {
