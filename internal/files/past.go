@@ -50,7 +50,7 @@ func OpenPast(o PastOptions) *Past {
 	}
 	p.trash = Trash{Dir: filepath.Join(o.Dir, "trash")}
 	p.journal = RestoreJournal{Dir: filepath.Join(o.Dir, "restores"), Get: p.store.Get, Trash: p.trash}
-	p.calls.path = filepath.Join(o.Dir, "calls")
+	p.calls.lines.path = filepath.Join(o.Dir, "calls")
 	return p
 }
 

@@ -1,13 +1,8 @@
 package files
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -21,14 +16,10 @@ import (
 )
 
 // calls is the list of calls that may write: a line when one begins, and one when it ends; and
-// one for each file that a tool of ours writes.
-// All processes append to one file; lines are short, and so are written whole.
+// one for each file that a tool of ours writes. All processes append to one file.
 type calls struct {
-	path string
-
 	mu     sync.Mutex
-	offset int64
-	info   os.FileInfo
+	lines  jsonLines
 	spans  []span
 	wrote  map[string]written // by path, as callLine has it
 	number atomic.Int64
@@ -93,49 +84,17 @@ func (c *calls) author(path string, h chain.Hash) id.Agent {
 var processStart = sync.OnceValue(func() int64 { return time.Now().UnixNano() })
 
 func (c *calls) write(dir string, l callLine) {
-	text, err := json.Marshal(l)
-	if err != nil || durable.MakeFolder(dir, 0o700) != nil {
-		return
+	if durable.MakeFolder(dir, 0o700) == nil {
+		_ = c.lines.append(l)
 	}
-	f, err := durable.OpenFile(c.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
-	if err != nil {
-		return
-	}
-	defer f.Close()
-	f.Write(append(text, '\n'))
 }
 
 // read takes in what was noted since.
 func (c *calls) read() ([]span, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	f, err := durable.OpenFile(c.path, os.O_RDONLY, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
+	if err := c.lines.read(func() { c.spans, c.wrote = nil, nil }, c.take); err != nil {
 		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, durable.Failure("read", c.path, err)
-	}
-	if c.info == nil || !os.SameFile(c.info, info) || info.Size() < c.offset {
-		c.offset, c.spans, c.wrote = 0, nil, nil
-	}
-	c.info = info
-	if _, err := f.Seek(c.offset, io.SeekStart); err != nil {
-		return nil, durable.Failure("read", c.path, err)
-	}
-	lines := bufio.NewReader(f)
-	for {
-		text, err := lines.ReadBytes('\n')
-		if err != nil {
-			break // the rest is not written yet
-		}
-		c.offset += int64(len(text))
-		c.take(bytes.TrimSpace(text))
 	}
 	out := append([]span(nil), c.spans...)
 	for i := range out {

@@ -25,7 +25,8 @@ type PastFolder struct {
 	index   *Index
 	loaded  bool
 	unsaved bool
-	tail    tail
+	added   jsonLines // steps
+	last    pastStep  // the newest of them
 }
 
 // Root returns its real path.

@@ -1,13 +1,9 @@
 package files
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
-	"io"
-	"io/fs"
 	"net/url"
-	"os"
 	"path/filepath"
 
 	"ramet/internal/base/chain"
@@ -35,71 +31,29 @@ func (f *PastFolder) stepsFile() string { return filepath.Join(f.dir, "steps") }
 // steps reads those after one, oldest first. last is the newest of all; N is 0 where there
 // is none.
 func (f *PastFolder) steps(after int64) (found []pastStep, last pastStep, err error) {
-	file, err := durable.OpenFile(f.stepsFile(), os.O_RDONLY, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, last, nil
-	}
-	if err != nil {
-		return nil, last, err
-	}
-	defer file.Close()
-	lines := bufio.NewReader(file)
-	for {
-		text, err := lines.ReadBytes('\n')
-		if err != nil {
-			return found, last, nil // what has no end was never written
-		}
+	all := jsonLines{path: f.stepsFile()}
+	err = all.read(func() {}, func(line []byte) {
 		var s pastStep
-		if json.Unmarshal(text, &s) != nil {
+		if json.Unmarshal(line, &s) != nil {
 			s = pastStep{N: last.N, Root: last.Root, Lost: true}
 		}
 		if last = s; s.N > after {
 			found = append(found, s)
 		}
-	}
+	})
+	return found, last, err
 }
 
 // latest returns the newest step; N is 0 where there is none. Only what was added since is read.
 func (f *PastFolder) latest() (pastStep, error) {
-	file, err := durable.OpenFile(f.stepsFile(), os.O_RDONLY, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return pastStep{}, nil
-	}
-	if err != nil {
-		return pastStep{}, err
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return pastStep{}, durable.Failure("read", f.stepsFile(), err)
-	}
-	t := &f.tail
-	if t.info == nil || !os.SameFile(t.info, info) || info.Size() < t.offset {
-		*t = tail{}
-	}
-	t.info = info
-	if _, err := file.Seek(t.offset, io.SeekStart); err != nil {
-		return pastStep{}, durable.Failure("read", f.stepsFile(), err)
-	}
-	lines := bufio.NewReader(file)
-	for {
-		text, err := lines.ReadBytes('\n')
-		if err != nil {
-			return t.last, nil
-		}
-		t.offset += int64(len(text))
+	f.added.path = f.stepsFile()
+	err := f.added.read(func() { f.last = pastStep{} }, func(line []byte) {
 		var s pastStep
-		if json.Unmarshal(text, &s) == nil {
-			t.last = s
+		if json.Unmarshal(line, &s) == nil {
+			f.last = s
 		}
-	}
-}
-
-// tail describes how far the steps were read. The folder's mutex guards it.
-type tail struct {
-	info   os.FileInfo
-	offset int64
-	last   pastStep
+	})
+	return f.last, err
 }
 
 // noted is the step of a state, and what changed since the one before.
@@ -149,7 +103,7 @@ func (f *PastFolder) note(root chain.Hash, since int64, src Source, whose func([
 				n.credit(whose(n.changes))
 			}
 		}
-		return f.append(n.pastStep)
+		return f.added.append(n.pastStep)
 	})
 	return n, err
 }
@@ -165,22 +119,6 @@ func (n *noted) credit(whose func(Change) author) {
 			n.During[path] = by.agent
 		}
 	}
-}
-
-func (f *PastFolder) append(s pastStep) error {
-	text, err := json.Marshal(s)
-	if err != nil {
-		return err
-	}
-	file, err := durable.OpenFile(f.stepsFile(), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	if _, err := file.Write(append(text, '\n')); err != nil {
-		return durable.Failure("write", f.stepsFile(), err)
-	}
-	return nil
 }
 
 // Keep returns why an agent's restore is to keep a path that changed since a step, or nothing: all

@@ -13,7 +13,8 @@ import (
 	"ramet/internal/core/registry"
 )
 
-// Ties implements registry.Tied.
+// Ties reads the newest of each, at most so many, as they are at one moment. What it costs does not depend on how much was
+// said.
 func (s *Store) Ties(ctx context.Context, most int) (registry.Ties, error) {
 	var out registry.Ties
 	tx, err := s.snapshot(ctx)

@@ -29,13 +29,6 @@ type Datum interface {
 	Text(w *Writer)
 }
 
-// Listing is a datum that can be long: its JSON form is an object with one
-// list, which is written element by element.
-type Listing interface {
-	Datum
-	List() (name string, elements iter.Seq[any])
-}
-
 // Stream is a value of many parts that are read while they are printed: on the command line each is a
 // line of its own, elsewhere they are a list of this name.
 type Stream interface {
@@ -54,12 +47,12 @@ type Result struct {
 // Text implements Datum.
 func (r Result) Text(w *Writer) { r.Write(w) }
 
-// lister is a value whose JSON form is an object with one list.
+// lister is a value that can be long: its JSON form is an object with one list, which is written element by element.
 type lister interface {
 	List() (name string, elements iter.Seq[any])
 }
 
-// Compact returns the JSON form of a value, a Listing or a Stream too, without white space between its parts.
+// Compact returns the JSON form of a value, one with a list or a Stream too, without white space between its parts.
 func Compact(v any) ([]byte, error) {
 	if s, ok := v.(Stream); ok {
 		return compactStream(s)

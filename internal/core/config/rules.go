@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -43,23 +42,22 @@ func ReadRules(home, project string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	text, err := durable.ReadPlain(path, maxFile, func(info fs.FileInfo) error {
+		if info.Mode().Perm()&0o022 != 0 {
+			return fault.New(fault.InvalidConfig, "others can write %s (mode %04o)", path, info.Mode().Perm()).WithHint("check it, then chmod 600 %s", path)
+		}
+		return nil
+	})
+	switch f, ours := fault.Of(err); {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
-	}
-	if err != nil {
+	case ours:
+		return nil, fault.New(f.Code, "read rules: %w", f).WithHint("%s", f.Hint)
+	case err != nil:
 		return nil, fault.New(fault.StorageIO, "read rules: %w", err)
 	}
-	if info.Mode().Perm()&0o022 != 0 {
-		return nil, fault.New(fault.InvalidConfig, "read rules: others can write %s (mode %04o)", path, info.Mode().Perm()).
-			WithHint("check it, then chmod 600 %s", path)
-	}
-	text, err := readText(path)
-	if err != nil {
-		return nil, err
-	}
 	var out []string
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(string(text)) {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
 			out = append(out, line)
 		}

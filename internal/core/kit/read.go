@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"ramet/internal/base/durable"
 	"ramet/internal/base/text"
 	"ramet/internal/core/trust"
 )
@@ -90,24 +91,9 @@ func (k *Kit) user(folder string, kind trust.Kind) error {
 	k.Flaws = append(k.Flaws, flaws...)
 	for _, rel := range there {
 		file := filepath.Join(folder, filepath.FromSlash(rel))
-		info, err := os.Stat(file)
-		why := ""
-		switch {
-		case err != nil:
-			why = err.Error()
-		case !info.Mode().IsRegular():
-			why = "it is no regular file"
-		case info.Size() > mostFile:
-			why = "it is too long"
-		}
-		var data []byte
-		if why == "" {
-			if data, err = os.ReadFile(file); err != nil {
-				why = err.Error()
-			}
-		}
-		if why != "" {
-			k.Flaws = append(k.Flaws, Flaw{file, why})
+		data, err := durable.ReadPlain(file, mostFile, nil)
+		if err != nil {
+			k.Flaws = append(k.Flaws, Flaw{file, err.Error()})
 			continue
 		}
 		k.take(kind, rel, string(data), Origin{Path: file, Dir: filepath.Dir(file)})

@@ -169,13 +169,6 @@ type Ties struct {
 	More    bool                     // older ones were left out
 }
 
-// Tied is a workspace whose ties can be read.
-type Tied interface {
-	// Ties reads the newest of each, at most so many, as they are at one moment. What it
-	// costs does not depend on how much was said.
-	Ties(ctx context.Context, most int) (Ties, error)
-}
-
 // LastOrder returns the newest command that an agent was given and that is asked for: to itself, or to
 // an ancestor before the agent was born. of is the agent whose history contains it; empty: there is none.
 func LastOrder(ctx context.Context, log history.Log, a id.Agent, is func(history.Meta) bool) (told history.Meta, of id.Agent, _ error) {

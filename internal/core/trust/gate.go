@@ -26,11 +26,7 @@ func (g Gate) sources() []Source {
 
 // Review compares what is in the project with what was accepted there.
 func (g Gate) Review() (Review, error) {
-	real, err := realPath(g.Project)
-	if err != nil {
-		return Review{}, err
-	}
-	rec, err := readRecord(g.Home)
+	real, c, given, err := g.accepted()
 	if err != nil {
 		return Review{}, err
 	}
@@ -43,10 +39,7 @@ func (g Gate) Review() (Review, error) {
 	if err != nil {
 		return Review{}, err
 	}
-	r := Review{Project: real, home: g.Home}
-	var c consent
-	c, r.Given = rec.of(real)
-	r.Older, r.Given = c.older, r.Given && !c.older
+	r := Review{Project: real, home: g.Home, Older: c.older, Given: given && !c.older}
 	for _, s := range g.sources() {
 		r.kinds = append(r.kinds, s.Kind)
 	}
@@ -117,15 +110,10 @@ func (g Gate) Revoke(ctx context.Context) error {
 
 // Accepts reports whether a person has accepted exactly this thing.
 func (g Gate) Accepts(t Thing) (bool, error) {
-	real, err := realPath(g.Project)
+	_, c, _, err := g.accepted()
 	if err != nil {
 		return false, err
 	}
-	rec, err := readRecord(g.Home)
-	if err != nil {
-		return false, err
-	}
-	c, _ := rec.of(real)
 	return t.Refused == "" && slices.ContainsFunc(c.Things, func(k kept) bool {
 		return k.name() == t.name() && k.SHA256 == t.SHA256()
 	}), nil

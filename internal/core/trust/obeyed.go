@@ -77,23 +77,31 @@ func (g Gate) CopyAccepted(dir string, names []string, to string) error {
 	return nil
 }
 
-// acceptedIn finds things in a folder, and what was accepted in the project.
-func (g Gate) acceptedIn(dir string, find func(*Ground) ([]Thing, error)) ([]Thing, consent, error) {
-	project, err := realPath(g.Project)
-	if err != nil {
-		return nil, consent{}, err
+// accepted returns the real path of the project and what was accepted in it; given is false if nothing ever was.
+func (g Gate) accepted() (project string, c consent, given bool, err error) {
+	if project, err = realPath(g.Project); err != nil {
+		return project, c, false, err
 	}
 	rec, err := readRecord(g.Home)
 	if err != nil {
-		return nil, consent{}, err
+		return project, c, false, err
+	}
+	c, given = rec.of(project)
+	return project, c, given, nil
+}
+
+// acceptedIn finds things in a folder, and what was accepted in the project.
+func (g Gate) acceptedIn(dir string, find func(*Ground) ([]Thing, error)) ([]Thing, consent, error) {
+	_, c, _, err := g.accepted()
+	if err != nil {
+		return nil, c, err
 	}
 	ground, err := Open(dir)
 	if err != nil {
-		return nil, consent{}, err
+		return nil, c, err
 	}
 	defer ground.Close()
 	things, err := find(ground)
-	c, _ := rec.of(project)
 	return things, c, err
 }
 

@@ -49,24 +49,24 @@ const mostRecord = 8 << 20
 func readRecord(home string) (record, error) {
 	path := recordPath(home)
 	empty := record{Version: 2, Folders: map[string]json.RawMessage{}}
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return empty, nil
-	}
-	if err != nil {
-		return record{}, durable.Failure("read trust", path, err)
-	}
-	if info.Mode().Perm()&0o022 != 0 {
-		return record{}, fault.New(fault.InvalidConfig, "read trust: others can write %s (mode %04o)", path, info.Mode().Perm()).
-			WithHint("check it, then chmod 600 %s", path)
-	}
 	damaged := fault.New(fault.InvalidConfig, "read trust: %s is damaged or from a newer ramet", path).
 		WithHint("move it away and trust your folders again")
-	if !info.Mode().IsRegular() || info.Size() > mostRecord {
+	others := false
+	text, err := durable.ReadPlain(path, mostRecord, func(info fs.FileInfo) error {
+		if others = info.Mode().Perm()&0o022 != 0; others {
+			return fault.New(fault.InvalidConfig, "read trust: others can write %s (mode %04o)", path, info.Mode().Perm()).
+				WithHint("check it, then chmod 600 %s", path)
+		}
+		return nil
+	})
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return empty, nil
+	case others:
+		return record{}, err
+	case fault.Is(err, fault.InvalidConfig):
 		return record{}, damaged
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
+	case err != nil:
 		return record{}, durable.Failure("read trust", path, err)
 	}
 	var r record

@@ -33,11 +33,7 @@ type Shelf struct {
 
 // Shelf opens the shelf of the project; Close gives it back.
 func (g Gate) Shelf() (*Shelf, error) {
-	real, err := realPath(g.Project)
-	if err != nil {
-		return nil, err
-	}
-	rec, err := readRecord(g.Home)
+	real, c, _, err := g.accepted()
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +41,6 @@ func (g Gate) Shelf() (*Shelf, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, _ := rec.of(real)
 	s := &Shelf{ground: ground, home: g.Home, older: c.older, things: map[name]kept{}, order: c.Things}
 	for _, k := range c.Things {
 		s.things[k.name()] = k

@@ -9,33 +9,39 @@ package database
 
 import (
 	"database/sql"
+	sqldriver "database/sql/driver"
 	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
 
-	driver "modernc.org/sqlite" // and the driver "sqlite"
+	driver "modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
 
 	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
 )
 
-// busyTimeout sets how long a statement waits for another process, in milliseconds.
-const busyTimeout = 5000
+// BusyTimeout is how long a statement waits for another process, in milliseconds.
+const BusyTimeout = 5000
 
 // OpenSQLite makes a handle on a file; params are the driver's. Nothing is opened
 // yet.
 func OpenSQLite(path, params string, connections int) *sql.DB {
-	dsn := "file:" + (&url.URL{Path: path}).EscapedPath() + fmt.Sprintf("?_pragma=busy_timeout(%d)&", busyTimeout) + params
-	StartSQLite()
-	db, err := sql.Open("sqlite", dsn)
-	if err != nil {
-		panic(err) // only an unknown driver's name
-	}
+	db := sql.OpenDB(SQLiteConnector(path, params))
 	db.SetMaxOpenConns(connections)
 	return db
+}
+
+// SQLiteConnector makes connections to a file; params are the driver's.
+func SQLiteConnector(path, params string) sqldriver.Connector {
+	StartSQLite()
+	c, err := driver.NewConnector("file:" + (&url.URL{Path: path}).EscapedPath() + fmt.Sprintf("?_pragma=busy_timeout(%d)&", BusyTimeout) + params)
+	if err != nil {
+		panic(err) // only parameters that are no query string
+	}
+	return c
 }
 
 // halfDone reports whether a file cannot be read only because a journal must be rolled back first,

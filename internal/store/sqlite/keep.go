@@ -5,6 +5,8 @@ import (
 	"database/sql/driver"
 	"errors"
 	"time"
+
+	"ramet/internal/store/database"
 )
 
 // keeping makes connections that keep their statements compiled, since
@@ -15,7 +17,7 @@ type keeping struct{ driver.Connector }
 // Connect implements driver.Connector.
 func (k keeping) Connect(ctx context.Context) (driver.Conn, error) {
 	c, err := k.Connector.Connect(ctx)
-	for until := time.Now().Add(busyTimeout * time.Millisecond); isHeld(err) && time.Now().Before(until) && ctx.Err() == nil; c, err = k.Connector.Connect(ctx) {
+	for until := time.Now().Add(database.BusyTimeout * time.Millisecond); isHeld(err) && time.Now().Before(until) && ctx.Err() == nil; c, err = k.Connector.Connect(ctx) {
 		time.Sleep(5 * time.Millisecond) // SQLite does not wait itself while another makes the log of a new file
 	}
 	if err != nil {

@@ -11,14 +11,11 @@ import (
 	"database/sql"
 	"embed"
 	"errors"
-	"fmt"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
 	"time"
 
-	"modernc.org/sqlite"
 
 	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
@@ -32,9 +29,6 @@ var migrations embed.FS
 
 // applicationID marks our files: "ramt" in SQLite's header.
 const applicationID = 0x72616d74
-
-// busyTimeout sets how long a verb waits for another process, in milliseconds.
-const busyTimeout = 5000
 
 // Options of Open.
 type Options struct {
@@ -94,13 +88,7 @@ func (d *dialect) open(ctx context.Context, f file) error {
 
 // openHandle makes a handle on a file; params are the driver's.
 func openHandle(path, params string, connections int) *sql.DB {
-	dsn := "file:" + (&url.URL{Path: path}).EscapedPath() + fmt.Sprintf("?_pragma=busy_timeout(%d)&", busyTimeout) + params
-	database.StartSQLite()
-	c, err := sqlite.NewConnector(dsn)
-	if err != nil {
-		panic(err) // only parameters that are no query string
-	}
-	db := sql.OpenDB(keeping{c})
+	db := sql.OpenDB(keeping{database.SQLiteConnector(path, params)})
 	db.SetMaxOpenConns(connections)
 	return db
 }

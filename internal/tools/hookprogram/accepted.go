@@ -3,8 +3,8 @@ package hookprogram
 import (
 	"errors"
 	"io/fs"
-	"os"
 
+	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
 	"ramet/internal/core/trust"
 	"ramet/internal/turn/hook"
@@ -61,13 +61,9 @@ func (f *Found) OfProject(s *trust.Shelf, project string) error {
 
 // OfUser adds the hooks of a settings file of the user's.
 func (f *Found) OfUser(path string) {
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && (!info.Mode().IsRegular() || info.Size() > mostFile) {
+	data, err := durable.ReadPlain(path, mostFile, nil)
+	if errors.Is(err, fs.ErrNotExist) || fault.Is(err, fault.InvalidConfig) { // no plain file, or too long
 		return
-	}
-	var data []byte
-	if err == nil {
-		data, err = os.ReadFile(path)
 	}
 	if err != nil {
 		f.Notes = append(f.Notes, "hooks are not read: "+err.Error())

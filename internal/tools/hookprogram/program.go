@@ -15,7 +15,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -156,16 +155,8 @@ func runHook(ctx context.Context, cmd launch.Program, input []byte, out *hook.Ra
 
 // findShell returns the one that hooks are written for.
 func findShell(env []string) string {
-	for _, pair := range env {
-		value, ok := strings.CutPrefix(pair, "PATH=")
-		if !ok {
-			continue
-		}
-		for _, dir := range filepath.SplitList(value) {
-			if info, err := os.Stat(filepath.Join(dir, "bash")); err == nil && info.Mode().IsRegular() {
-				return "bash"
-			}
-		}
+	if _, err := sandbox.LookPath("bash", string(filepath.Separator), env); err == nil {
+		return "bash"
 	}
 	return "sh"
 }

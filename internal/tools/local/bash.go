@@ -188,16 +188,8 @@ func appendLine(out, how string) string {
 // shell returns the command line as arguments.
 func (l *Local) shell(command string) []string {
 	name := "sh"
-	for _, pair := range l.o.Env {
-		value, _ := strings.CutPrefix(pair, "PATH=")
-		if value == pair {
-			continue
-		}
-		for _, dir := range filepath.SplitList(value) {
-			if info, err := os.Stat(filepath.Join(dir, "bash")); err == nil && info.Mode().IsRegular() {
-				name = "bash"
-			}
-		}
+	if _, err := sandbox.LookPath("bash", l.o.Root, l.o.Env); err == nil {
+		name = "bash"
 	}
 	return []string{name, "-c", "--", command} // which may begin with a dash
 }

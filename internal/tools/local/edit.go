@@ -27,7 +27,7 @@ type change struct {
 
 func (l *Local) edit() tool.Tool {
 	return l.remember(l.runEdit, tool.Describe("edit", tool.Spec{
-		Args:    editShape(),
+		Args:    editShape,
 		Subject: l.subject, Summary: l.summary("edit"), Preview: l.previewEdit,
 	}))
 }

@@ -15,7 +15,7 @@ type fetchArgs struct{ URL string }
 // fetch returns the tool that reads a page of the web.
 func (l *Local) fetch() tool.Tool {
 	return &one{run: l.shelved("fetch", l.runFetch), spec: tool.Describe("fetch", tool.Spec{
-		Args: fetchShape(),
+		Args: fetchShape,
 		Subject: func(args json.RawMessage) string {
 			a, _ := parseArguments[fetchArgs](args)
 			host, _ := fetch.Host(a.URL) // running it says what is wrong

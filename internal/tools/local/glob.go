@@ -23,7 +23,7 @@ type globArgs struct{ Pattern, Path, Exclude string }
 
 func (l *Local) glob() tool.Tool {
 	return &one{run: l.shelved("glob", l.runGlob), spec: tool.Describe("glob", tool.Spec{
-		Args:    globShape(),
+		Args:    globShape,
 		Subject: l.subject,
 		Summary: func(args json.RawMessage) string {
 			a, _ := parseArguments[globArgs](args)

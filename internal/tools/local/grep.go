@@ -30,7 +30,7 @@ type grepArgs struct {
 
 func (l *Local) grep() tool.Tool {
 	return &one{run: l.shelved("grep", l.runGrep), spec: tool.Describe("grep", tool.Spec{
-		Args:    grepShape(),
+		Args:    grepShape,
 		Subject: l.subject,
 		Summary: func(args json.RawMessage) string {
 			a, _ := parseArguments[grepArgs](args)

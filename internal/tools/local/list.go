@@ -17,7 +17,7 @@ const mostNames = 1000
 func (l *Local) list() tool.Tool {
 	return &one{run: l.shelved("list", l.runList), spec: tool.Describe("list", tool.Spec{
 		Untold:  true,
-		Args:    listShape(),
+		Args:    listShape,
 		Subject: l.subject, Summary: l.summary("list"),
 	})}
 }

@@ -30,7 +30,7 @@ type readArgs struct {
 
 func (l *Local) read() tool.Tool {
 	return l.remember(l.runRead, tool.Describe("read", tool.Spec{
-		Args:    readShape(),
+		Args:    readShape,
 		Subject: l.subject, Summary: l.summary("read"),
 	}))
 }

@@ -9,54 +9,42 @@ import (
 // What calls must look like, made once for all agents: thousands may be idle in one kernel, each with
 // its own tools.
 var (
-	fetchShape = sync.OnceValue(func() *shape.Shape { return shape.Object(shape.Must("url", shape.Text(1))) })
-	globShape  = sync.OnceValue(func() *shape.Shape {
-		return shape.Object(
-			shape.Must("pattern", shape.Text(1)),
-			shape.May("path", shape.Text(1)),
-			shape.May("exclude", shape.Text(1)).Untold(),
-		)
-	})
-	grepShape = sync.OnceValue(func() *shape.Shape {
-		return shape.Object(
-			shape.Must("pattern", shape.Text(1)),
-			shape.May("path", shape.Text(1)),
-			shape.May("include", shape.Text(1)),
-			shape.May("exclude", shape.Text(1)),
-			shape.May("ignore_case", shape.Bool()),
-			shape.May("context", shape.Number(0, mostContext)),
-			shape.May("mode", shape.Enum("lines", "files", "count")),
-			shape.May("multiline", shape.Bool()),
-		)
-	})
-	listShape = sync.OnceValue(func() *shape.Shape {
-		return shape.Object(
-			shape.May("path", shape.Text(1)),
-		)
-	})
-	readShape = sync.OnceValue(func() *shape.Shape {
-		return shape.Object(
-			shape.Must("path", shape.Text(1)),
-			shape.May("offset", shape.Integer(1)),
-			shape.May("limit", shape.Integer(1)),
-		)
-	})
-	writeShape = sync.OnceValue(func() *shape.Shape {
-		return shape.Object(
-			shape.Must("path", shape.Text(1)),
-			shape.Must("content", shape.Text(0)),
-		)
-	})
-	editShape = sync.OnceValue(func() *shape.Shape {
-		return shape.Object(
-			shape.Must("path", shape.Text(1)),
-			shape.May("old_string", shape.Text(1)),
-			shape.May("new_string", shape.Text(0)),
-			shape.May("replace_all", shape.Bool()),
-			shape.May("edits", shape.List(shape.Object(
-				shape.Must("old_string", shape.Text(1)), shape.Must("new_string", shape.Text(0)), shape.May("replace_all", shape.Bool()).Untold()))),
-		)
-	})
+	fetchShape = shape.Object(shape.Must("url", shape.Text(1)))
+	globShape  = shape.Object(
+		shape.Must("pattern", shape.Text(1)),
+		shape.May("path", shape.Text(1)),
+		shape.May("exclude", shape.Text(1)).Untold(),
+	)
+	grepShape = shape.Object(
+		shape.Must("pattern", shape.Text(1)),
+		shape.May("path", shape.Text(1)),
+		shape.May("include", shape.Text(1)),
+		shape.May("exclude", shape.Text(1)),
+		shape.May("ignore_case", shape.Bool()),
+		shape.May("context", shape.Number(0, mostContext)),
+		shape.May("mode", shape.Enum("lines", "files", "count")),
+		shape.May("multiline", shape.Bool()),
+	)
+	listShape = shape.Object(
+		shape.May("path", shape.Text(1)),
+	)
+	readShape = shape.Object(
+		shape.Must("path", shape.Text(1)),
+		shape.May("offset", shape.Integer(1)),
+		shape.May("limit", shape.Integer(1)),
+	)
+	writeShape = shape.Object(
+		shape.Must("path", shape.Text(1)),
+		shape.Must("content", shape.Text(0)),
+	)
+	editShape = shape.Object(
+		shape.Must("path", shape.Text(1)),
+		shape.May("old_string", shape.Text(1)),
+		shape.May("new_string", shape.Text(0)),
+		shape.May("replace_all", shape.Bool()),
+		shape.May("edits", shape.List(shape.Object(
+			shape.Must("old_string", shape.Text(1)), shape.Must("new_string", shape.Text(0)), shape.May("replace_all", shape.Bool()).Untold()))),
+	)
 )
 
 // commands are the shapes of those tools that depend on options: how many seconds a call may wait at most,

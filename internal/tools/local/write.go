@@ -13,7 +13,7 @@ type writeArgs struct{ Path, Content string }
 
 func (l *Local) write() tool.Tool {
 	return l.remember(l.runWrite, tool.Describe("write", tool.Spec{
-		Args:    writeShape(),
+		Args:    writeShape,
 		Subject: l.subject, Preview: l.previewWrite,
 		Summary: func(args json.RawMessage) string {
 			a, _ := parseArguments[writeArgs](args)

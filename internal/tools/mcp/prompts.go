@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -63,7 +64,7 @@ func (p *Pool) Prompt(ctx context.Context, server string, one Prompt, words []st
 	args := map[string]string{}
 	free := one.Args
 	for i, w := range words {
-		if name, value, ok := strings.Cut(w, "="); ok && hasArgument(one.Args, name) {
+		if name, value, ok := strings.Cut(w, "="); ok && slices.ContainsFunc(one.Args, func(a Argument) bool { return a.Name == name }) {
 			args[name] = value
 			continue
 		}
@@ -105,13 +106,4 @@ func (p *Pool) Prompt(ctx context.Context, server string, one Prompt, words []st
 		return nil
 	})
 	return strings.Join(out, "\n\n"), err
-}
-
-func hasArgument(args []Argument, name string) bool {
-	for _, a := range args {
-		if a.Name == name {
-			return true
-		}
-	}
-	return false
 }
