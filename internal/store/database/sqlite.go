@@ -23,7 +23,7 @@ import (
 	"ramet/internal/base/fault"
 )
 
-// BusyTimeout is how long a statement waits for another process, in milliseconds.
+// BusyTimeout limits how long a statement waits for another process, in milliseconds.
 const BusyTimeout = 5000
 
 // OpenSQLite makes a handle on a file; params are the driver's. Nothing is opened
