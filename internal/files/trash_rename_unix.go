@@ -14,6 +14,11 @@ import (
 
 // rename moves a name from one open folder to another.
 func rename(from *step.Root, name string, to *step.Root, as string) error {
+	return renameBetween(from, to, func(src, dst int) error { return unix.Renameat(src, name, dst, as) })
+}
+
+// renameBetween calls do with the descriptors of two open folders, as one step.
+func renameBetween(from, to *step.Root, do func(src, dst int) error) error {
 	src, err := from.Open(".")
 	if err != nil {
 		return err
@@ -27,7 +32,7 @@ func rename(from *step.Root, name string, to *step.Root, as string) error {
 	if err := step.At("rename"); err != nil {
 		return err
 	}
-	return unix.Renameat(int(src.Fd()), name, int(dst.Fd()), as)
+	return do(int(src.Fd()), int(dst.Fd()))
 }
 
 // ownedByUser reports whether a file belongs to the user of this process.

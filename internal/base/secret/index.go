@@ -25,7 +25,7 @@ type entry struct {
 func newIndex(kinds []kind) *index {
 	x := &index{}
 	for i := range kinds {
-		for _, f := range kinds[i].parsed() {
+		for _, f := range kinds[i].forms {
 			grams, shift := f.grams()
 			for _, g := range grams {
 				x.add(entry{gramOf(g), &kinds[i], f, shift})

@@ -30,14 +30,14 @@ func sampleOf(random *rand.Rand, f *form) string {
 const asked = 200
 
 func TestEveryKindIsFound(t *testing.T) {
-	kinds := publishedKinds()
+	kinds := kindsOf(false)
 	if len(kinds) < 80 {
 		t.Errorf("only %d kinds", len(kinds))
 	}
 	r, random := New(nil), rand.New(rand.NewPCG(1, 2))
 	for _, k := range kinds {
 		missed, total := 0, 0
-		for _, f := range k.parsed() {
+		for _, f := range k.forms {
 			for range asked {
 				key := sampleOf(random, f)
 				total++
@@ -55,10 +55,10 @@ func TestEveryKindIsFound(t *testing.T) {
 
 func TestEveryNamedKindIsFound(t *testing.T) {
 	r, random := New(nil), rand.New(rand.NewPCG(1, 2))
-	for _, k := range namedKinds {
+	for _, k := range kindsOf(true) {
 		missed, total := 0, 0
-		for _, f := range k.parsed() {
-			for _, vendor := range strings.Fields(k.near) {
+		for _, f := range k.forms {
+			for _, vendor := range k.near {
 				for range asked {
 					key := sampleOf(random, f)
 					if !strings.ContainsAny(key, digits) {
@@ -80,10 +80,10 @@ func TestEveryNamedKindIsFound(t *testing.T) {
 // A kind is not taken for another one.
 func TestAKindIsToldByItsName(t *testing.T) {
 	r, random := New(nil), rand.New(rand.NewPCG(3, 4))
-	for _, k := range publishedKinds() {
+	for _, k := range kindsOf(false) {
 		wrong := map[string]int{}
 		total := 0
-		for _, f := range k.parsed() {
+		for _, f := range k.forms {
 			for range asked {
 				total++
 				for _, found := range r.Find(sampleOf(random, f)) {

@@ -25,11 +25,11 @@ type namedForm struct {
 
 // known builds the rules at the first call: most commands never need them.
 var known = sync.OnceValue(func() *rules {
-	anywhere := publishedKinds()
+	anywhere, named := kindsOf(false), kindsOf(true)
 	r := &rules{anywhere: newIndex(anywhere), named: map[string][]namedForm{}}
-	for _, k := range namedKinds {
-		for _, f := range k.parsed() {
-			for _, vendor := range strings.Fields(k.near) {
+	for _, k := range named {
+		for _, f := range k.forms {
+			for _, vendor := range k.near {
 				r.named[vendor] = append(r.named[vendor], namedForm{f, markerFor(k.name)})
 			}
 		}
@@ -38,7 +38,7 @@ var known = sync.OnceValue(func() *rules {
 		r.vendors = append(r.vendors, vendor)
 	}
 	slices.Sort(r.vendors)
-	for _, k := range slices.Concat(anywhere, namedKinds) {
+	for _, k := range kinds() {
 		r.markers = append(r.markers, markerFor(k.name))
 	}
 	r.markers = append(r.markers, markerFor("private-key"), markerFor(genericRule))

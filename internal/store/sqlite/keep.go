@@ -89,33 +89,33 @@ func (k *keeper) take(ctx context.Context, query string) (*kept, error) {
 // which is then the statement's. Only tests set it.
 var Before func(query string) error
 
-func (k *keeper) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+// before asks Before, and returns the kept statement of a query, as take does.
+func (k *keeper) before(ctx context.Context, query string) (*kept, error) {
 	if Before != nil {
 		if err := Before(query); err != nil {
 			return nil, err
 		}
 	}
-	s, err := k.take(ctx, query)
-	if err != nil {
+	return k.take(ctx, query)
+}
+
+func (k *keeper) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
+	s, err := k.before(ctx, query)
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if s == nil {
+	case s == nil:
 		return k.conn.ExecContext(ctx, query, args)
 	}
 	return s.stmt.ExecContext(ctx, args)
 }
 
 func (k *keeper) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
-	if Before != nil {
-		if err := Before(query); err != nil {
-			return nil, err
-		}
-	}
-	s, err := k.take(ctx, query)
-	if err != nil {
+	s, err := k.before(ctx, query)
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if s == nil {
+	case s == nil:
 		return k.conn.QueryContext(ctx, query, args)
 	}
 	rows, err := s.stmt.QueryContext(ctx, args)

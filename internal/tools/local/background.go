@@ -25,24 +25,19 @@ type jobArgs struct {
 
 // job returns the tool that looks after commands in the background.
 func (l *Local) job() tool.Tool {
-	return &one{run: l.runJob, spec: tool.Describe("job", tool.Spec{
+	return &one{run: withArguments(l.runJob), spec: tool.Describe("job", tool.Spec{
 		Args: l.commandShapes().job,
-		Summary: func(args json.RawMessage) string {
-			a, _ := parseArguments[jobArgs](args)
+		Summary: summarise(func(a jobArgs) string {
 			verb := "look at"
 			if a.Stop {
 				verb = "stop"
 			}
 			return fmt.Sprintf("%s command %.0f in the background", verb, a.ID)
-		},
+		}),
 	})}
 }
 
-func (l *Local) runJob(ctx context.Context, c tool.Call) (tool.Answer, error) {
-	args, err := parseArguments[jobArgs](c.Args)
-	if err != nil {
-		return tool.Answer{}, err
-	}
+func (l *Local) runJob(ctx context.Context, c tool.Call, args jobArgs) (tool.Answer, error) {
 	one, ok := l.o.Jobs.find(l.o.For, int(args.ID))
 	if !ok {
 		return tool.Failed(l.unknownJob(int(args.ID))), nil

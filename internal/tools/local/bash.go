@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -25,29 +24,25 @@ type bashArgs struct {
 }
 
 func (l *Local) bash() tool.Tool {
-	return l.remember(l.runBash, tool.Describe("bash", tool.Spec{
+	return l.remember(withArguments(l.runBash), tool.Describe("bash", tool.Spec{
 		Args: l.commandShapes().bash,
-		Subject: func(args json.RawMessage) string {
-			a, _ := parseArguments[bashArgs](args)
+		Subject: summarise(func(a bashArgs) string {
 			return a.Command
-		},
-		Summary: func(args json.RawMessage) string {
-			a, _ := parseArguments[bashArgs](args)
+		}),
+		Summary: summarise(func(a bashArgs) string {
 			const most = 200 // what a question shows of it: where it runs must not be cut off
 			where := ""
 			if said := l.where(a); said != "" {
 				where = " (" + said + ")"
 			}
 			return text.Line(a.Command, most-utf8.RuneCountInString(where)) + where
-		},
-		Where: func(args json.RawMessage) string {
-			a, _ := parseArguments[bashArgs](args)
+		}),
+		Where: summarise(func(a bashArgs) string {
 			return l.where(a)
-		},
-		Outside: func(args json.RawMessage) string {
-			a, _ := parseArguments[bashArgs](args)
+		}),
+		Outside: summarise(func(a bashArgs) string {
 			return a.Outside
-		},
+		}),
 	}))
 }
 
@@ -63,11 +58,7 @@ func (l *Local) where(a bashArgs) string {
 	return strings.Join(out, ", ")
 }
 
-func (l *Local) runBash(ctx context.Context, c tool.Call) (tool.Answer, error) {
-	args, err := parseArguments[bashArgs](c.Args)
-	if err != nil {
-		return tool.Answer{}, err
-	}
+func (l *Local) runBash(ctx context.Context, c tool.Call, args bashArgs) (tool.Answer, error) {
 	if args.Background {
 		return l.begin(ctx, c, args)
 	}

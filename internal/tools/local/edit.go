@@ -26,7 +26,7 @@ type change struct {
 }
 
 func (l *Local) edit() tool.Tool {
-	return l.remember(l.runEdit, tool.Describe("edit", tool.Spec{
+	return l.remember(withArguments(l.runEdit), tool.Describe("edit", tool.Spec{
 		Args:    editShape,
 		Subject: l.subject, Summary: l.summary("edit"), Preview: l.previewEdit,
 	}))
@@ -45,11 +45,7 @@ func (a editArgs) changes() ([]change, error) {
 	return []change{a.change}, nil
 }
 
-func (l *Local) runEdit(_ context.Context, c tool.Call) (tool.Answer, error) {
-	args, err := parseArguments[editArgs](c.Args)
-	if err != nil {
-		return tool.Answer{}, err
-	}
+func (l *Local) runEdit(_ context.Context, c tool.Call, args editArgs) (tool.Answer, error) {
 	changes, err := args.changes()
 	if err != nil {
 		return tool.Answer{}, err

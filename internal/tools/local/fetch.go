@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"ramet/internal/base/text"
@@ -14,25 +13,19 @@ type fetchArgs struct{ URL string }
 
 // fetch returns the tool that reads a page of the web.
 func (l *Local) fetch() tool.Tool {
-	return &one{run: l.shelved("fetch", l.runFetch), spec: tool.Describe("fetch", tool.Spec{
+	return &one{run: l.shelved("fetch", withArguments(l.runFetch)), spec: tool.Describe("fetch", tool.Spec{
 		Args: fetchShape,
-		Subject: func(args json.RawMessage) string {
-			a, _ := parseArguments[fetchArgs](args)
+		Subject: summarise(func(a fetchArgs) string {
 			host, _ := fetch.Host(a.URL) // running it says what is wrong
 			return host
-		},
-		Summary: func(args json.RawMessage) string {
-			a, _ := parseArguments[fetchArgs](args)
+		}),
+		Summary: summarise(func(a fetchArgs) string {
 			return "fetch " + text.Line(a.URL, 400)
-		},
+		}),
 	})}
 }
 
-func (l *Local) runFetch(ctx context.Context, c tool.Call) (tool.Answer, error) {
-	args, err := parseArguments[fetchArgs](c.Args)
-	if err != nil {
-		return tool.Answer{}, err
-	}
+func (l *Local) runFetch(ctx context.Context, c tool.Call, args fetchArgs) (tool.Answer, error) {
 	page, err := fetch.Get(ctx, args.URL, l.o.Fetch)
 	if err != nil {
 		return tool.Answer{}, err

@@ -65,11 +65,14 @@ func (s *handle) content() ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, largest+1))
+	var text []byte
+	if s.info.Size() <= largest {
+		text, err = io.ReadAll(io.LimitReader(f, largest+1))
+	}
 	if err != nil {
 		return nil, explainPath(s.rel, err)
 	}
-	if len(text) > largest {
+	if s.info.Size() > largest || len(text) > largest {
 		return nil, sentenceError("%s has more than %d MiB (%w). Use bash.", showPath(s.rel), largest>>20, errTooLarge)
 	}
 	return text, nil
@@ -79,24 +82,11 @@ var errBinary = errors.New("it is no text")
 
 // text reads a whole text file, of at most the largest size.
 func (s *handle) text() ([]byte, error) {
-	f, err := s.file()
-	if err != nil {
-		return nil, err
+	body, err := s.content()
+	if err == nil && bytes.IndexByte(body[:min(len(body), 8<<10)], 0) >= 0 {
+		err = errBinary
 	}
-	defer f.Close()
-	if s.info.Size() > largest {
-		return nil, errTooLarge
-	}
-	body, err := io.ReadAll(io.LimitReader(f, largest+1))
-	switch {
-	case err != nil:
-		return nil, err
-	case len(body) > largest:
-		return nil, errTooLarge
-	case bytes.IndexByte(body[:min(len(body), 8<<10)], 0) >= 0:
-		return nil, errBinary
-	}
-	return body, nil
+	return body, err
 }
 
 // unchanged returns the content of a file that was read before and is still the same.

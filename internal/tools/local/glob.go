@@ -3,7 +3,6 @@ package local
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"path"
 	"path/filepath"
@@ -22,21 +21,16 @@ const mostPaths = 1000
 type globArgs struct{ Pattern, Path, Exclude string }
 
 func (l *Local) glob() tool.Tool {
-	return &one{run: l.shelved("glob", l.runGlob), spec: tool.Describe("glob", tool.Spec{
+	return &one{run: l.shelved("glob", withArguments(l.runGlob)), spec: tool.Describe("glob", tool.Spec{
 		Args:    globShape,
 		Subject: l.subject,
-		Summary: func(args json.RawMessage) string {
-			a, _ := parseArguments[globArgs](args)
-			return fmt.Sprintf("find %s in %s", text.Line(a.Pattern, 100), showPath(l.subject(args)))
-		},
+		Summary: summarise(func(a globArgs) string {
+			return fmt.Sprintf("find %s in %s", text.Line(a.Pattern, 100), showPath(l.subjectOf(a.Path)))
+		}),
 	})}
 }
 
-func (l *Local) runGlob(ctx context.Context, c tool.Call) (tool.Answer, error) {
-	args, err := parseArguments[globArgs](c.Args)
-	if err != nil {
-		return tool.Answer{}, err
-	}
+func (l *Local) runGlob(ctx context.Context, c tool.Call, args globArgs) (tool.Answer, error) {
 	pattern, err := l.pattern(args.Pattern)
 	if err != nil {
 		return tool.Answer{}, err

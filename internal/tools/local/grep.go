@@ -3,7 +3,6 @@ package local
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
@@ -29,23 +28,18 @@ type grepArgs struct {
 }
 
 func (l *Local) grep() tool.Tool {
-	return &one{run: l.shelved("grep", l.runGrep), spec: tool.Describe("grep", tool.Spec{
+	return &one{run: l.shelved("grep", withArguments(l.runGrep)), spec: tool.Describe("grep", tool.Spec{
 		Args:    grepShape,
 		Subject: l.subject,
-		Summary: func(args json.RawMessage) string {
-			a, _ := parseArguments[grepArgs](args)
-			return fmt.Sprintf("search %s for %s", showPath(l.subject(args)), text.Line(a.Pattern, 100))
-		},
+		Summary: summarise(func(a grepArgs) string {
+			return fmt.Sprintf("search %s for %s", showPath(l.subjectOf(a.Path)), text.Line(a.Pattern, 100))
+		}),
 	})}
 }
 
-func (l *Local) runGrep(ctx context.Context, c tool.Call) (tool.Answer, error) {
-	args, err := parseArguments[grepArgs](c.Args)
-	if err != nil {
-		return tool.Answer{}, err
-	}
+func (l *Local) runGrep(ctx context.Context, c tool.Call, args grepArgs) (tool.Answer, error) {
 	if shelf, ok := l.shelf(args.Path); ok {
-		return shelf.runGrep(ctx, c)
+		return shelf.runGrep(ctx, c, args)
 	}
 	m, err := newMatcher(args.Pattern, args.IgnoreCase, args.Multiline)
 	if err != nil {

@@ -15,18 +15,14 @@ import (
 const mostNames = 1000
 
 func (l *Local) list() tool.Tool {
-	return &one{run: l.shelved("list", l.runList), spec: tool.Describe("list", tool.Spec{
+	return &one{run: l.shelved("list", withArguments(l.runList)), spec: tool.Describe("list", tool.Spec{
 		Untold:  true,
 		Args:    listShape,
 		Subject: l.subject, Summary: l.summary("list"),
 	})}
 }
 
-func (l *Local) runList(_ context.Context, c tool.Call) (tool.Answer, error) {
-	args, err := parseArguments[pathArgs](c.Args)
-	if err != nil {
-		return tool.Answer{}, err
-	}
+func (l *Local) runList(_ context.Context, c tool.Call, args pathArgs) (tool.Answer, error) {
 	s, err := l.find(args.Path, toRead)
 	if err != nil {
 		return tool.Answer{}, err

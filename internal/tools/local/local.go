@@ -178,6 +178,25 @@ func parseArguments[T any](args json.RawMessage) (T, error) {
 	return v, err
 }
 
+// withArguments returns a tool's work that is given its arguments.
+func withArguments[T any](do func(ctx context.Context, c tool.Call, args T) (tool.Answer, error)) func(context.Context, tool.Call) (tool.Answer, error) {
+	return func(ctx context.Context, c tool.Call) (tool.Answer, error) {
+		args, err := parseArguments[T](c.Args)
+		if err != nil {
+			return tool.Answer{}, err
+		}
+		return do(ctx, c, args)
+	}
+}
+
+// summarise returns a summary of arguments.
+func summarise[T any](say func(args T) string) func(json.RawMessage) string {
+	return func(raw json.RawMessage) string {
+		args, _ := parseArguments[T](raw)
+		return say(args)
+	}
+}
+
 // saw remembers the content of a file.
 func (l *Local) saw(path string, content []byte) { l.sawSum(path, sha256.Sum256(content)) }
 

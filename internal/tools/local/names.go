@@ -73,14 +73,18 @@ func (l *Local) subject(args json.RawMessage) string {
 	if err != nil {
 		return ""
 	}
-	if s, err := l.find(a.Path, toName); err == nil {
+	return l.subjectOf(a.Path)
+}
+
+func (l *Local) subjectOf(p string) string {
+	if s, err := l.find(p, toName); err == nil {
 		defer s.close()
 		return s.rel
 	}
-	if rel, err := l.relative(a.Path); err == nil {
+	if rel, err := l.relative(p); err == nil {
 		return rel
 	}
-	return path.Clean(filepath.ToSlash(a.Path))
+	return path.Clean(filepath.ToSlash(p))
 }
 
 // permitted refuses a call whose path leads to another file than when it was permitted: the permission for

@@ -29,19 +29,15 @@ type readArgs struct {
 }
 
 func (l *Local) read() tool.Tool {
-	return l.remember(l.runRead, tool.Describe("read", tool.Spec{
+	return l.remember(withArguments(l.runRead), tool.Describe("read", tool.Spec{
 		Args:    readShape,
 		Subject: l.subject, Summary: l.summary("read"),
 	}))
 }
 
-func (l *Local) runRead(ctx context.Context, c tool.Call) (tool.Answer, error) {
-	args, err := parseArguments[readArgs](c.Args)
-	if err != nil {
-		return tool.Answer{}, err
-	}
+func (l *Local) runRead(ctx context.Context, c tool.Call, args readArgs) (tool.Answer, error) {
 	if shelf, ok := l.shelf(args.Path); ok {
-		a, err := shelf.runRead(ctx, c)
+		a, err := shelf.runRead(ctx, c, args)
 		a.Memo = "" // it is no file of the workspace
 		return a, err
 	}

@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -12,21 +11,16 @@ import (
 type writeArgs struct{ Path, Content string }
 
 func (l *Local) write() tool.Tool {
-	return l.remember(l.runWrite, tool.Describe("write", tool.Spec{
+	return l.remember(withArguments(l.runWrite), tool.Describe("write", tool.Spec{
 		Args:    writeShape,
 		Subject: l.subject, Preview: l.previewWrite,
-		Summary: func(args json.RawMessage) string {
-			a, _ := parseArguments[writeArgs](args)
-			return fmt.Sprintf("write %s (%s)", showPath(l.subject(args)), sizeOf(a.Content))
-		},
+		Summary: summarise(func(a writeArgs) string {
+			return fmt.Sprintf("write %s (%s)", showPath(l.subjectOf(a.Path)), sizeOf(a.Content))
+		}),
 	}))
 }
 
-func (l *Local) runWrite(_ context.Context, c tool.Call) (tool.Answer, error) {
-	args, err := parseArguments[writeArgs](c.Args)
-	if err != nil {
-		return tool.Answer{}, err
-	}
+func (l *Local) runWrite(_ context.Context, c tool.Call, args writeArgs) (tool.Answer, error) {
 	if len(args.Content) > largest {
 		return tool.Answer{}, sentenceError("That is more than %d MiB. Use bash.", largest>>20)
 	}
