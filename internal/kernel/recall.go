@@ -122,15 +122,13 @@ func (p *agentProcess) recall(ctx context.Context, a agent.Agent) error {
 
 // restore reads the conversation of an agent as it is at one moment.
 func (k *Kernel) restore(ctx context.Context, a id.Agent) (*loop.Conversation, error) {
-	var reader *loop.Reader
-	err := k.Store.View(ctx, func(log history.Log) error {
-		return history.Recall(ctx, log, a, func(o *history.Outline) func(history.Entry) {
-			reader = loop.NewReader(o)
-			return reader.Take
-		})
+	var c *history.Context
+	err := k.Store.View(ctx, func(log history.Log) (err error) {
+		c, err = history.Recall(ctx, log, a)
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return reader.Conversation(ctx, k.Store.Blob)
+	return loop.NewConversation(ctx, c, k.Store.Blob)
 }

@@ -17,14 +17,24 @@ type Context struct {
 	Outline  Outline
 }
 
-// Replay reconstructs the context of an agent. It is the only constructor.
+// Replay reconstructs the context of an agent.
 func Replay(ctx context.Context, log Log, leaf id.Agent) (*Context, error) {
+	return replay(ctx, log, leaf, Selection{})
+}
+
+// Recall does what Replay does for a model: of each message only ID, Agent, Kind and Content are read, which takes half the
+// time. Summaries are whole.
+func Recall(ctx context.Context, log Log, leaf id.Agent) (*Context, error) {
+	return replay(ctx, log, leaf, Selection{Words: true})
+}
+
+func replay(ctx context.Context, log Log, leaf id.Agent, s Selection) (*Context, error) {
 	ranges, outline, err := Survey(ctx, log, leaf)
 	if err != nil {
 		return nil, err
 	}
 	c := &Context{Outline: outline}
-	for e, err := range playPieces(ctx, log, Pieces(ranges, &outline), Selection{}) {
+	for e, err := range playPieces(ctx, log, Pieces(ranges, &outline), s) {
 		if err != nil {
 			return nil, err
 		}
@@ -34,24 +44,6 @@ func Replay(ctx context.Context, log Log, leaf id.Agent) (*Context, error) {
 		c.Messages = append(c.Messages, e)
 	}
 	return c, nil
-}
-
-// Recall does what Replay does for a model. begin is told the outline and says who takes the messages; they are
-// handed out as they are read, and of each only ID, Agent, Kind and Content are: that takes half the
-// time. Summaries are whole.
-func Recall(ctx context.Context, log Log, leaf id.Agent, begin func(*Outline) (take func(Entry))) error {
-	ranges, outline, err := Survey(ctx, log, leaf)
-	if err != nil {
-		return err
-	}
-	take := begin(&outline)
-	for e, err := range playPieces(ctx, log, Pieces(ranges, &outline), Selection{Words: true}) {
-		if err != nil {
-			return err
-		}
-		take(e)
-	}
-	return nil
 }
 
 // Play streams the messages of the context without holding them.

@@ -13,11 +13,20 @@ import (
 
 // NewConversation reads a context. blob reads large contents, also later.
 func NewConversation(ctx context.Context, c *history.Context, blob func(context.Context, chain.Hash) ([]byte, error)) (*Conversation, error) {
-	r := NewReader(&c.Outline)
+	out := &Conversation{blob: blob, shaped: c.Outline.Shaped(), last: c.Outline.Shaped()}
+	short := c.Outline.Short()
 	for _, e := range c.Messages {
-		r.Take(e)
+		it, err := readEntry(ctx, e, blob)
+		if err != nil {
+			return nil, err
+		}
+		if short[it.id] && it.kind != history.Compact {
+			it = shortenItem(it)
+		}
+		out.push(it)
+		out.last = max(out.last, it.id)
 	}
-	return r.Conversation(ctx, blob)
+	return out, nil
 }
 
 // Add takes entries that were just appended. It returns false when one of them

@@ -65,35 +65,7 @@ func (b *book) replayOf(t tester, a id.Agent) (*history.Context, *Conversation) 
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
-	if c.Len() < 40 {
-		inPieces(t, ctx, c)
-	}
 	return ctx, c
-}
-
-// inPieces holds a conversation against the same, read into segments of a few entries as a long one is
-// into some of many.
-func inPieces(t tester, whole *history.Context, want *Conversation) {
-	r := NewReader(&whole.Outline)
-	r.room = 2
-	for _, e := range whole.Messages {
-		it, err := readEntry(context.Background(), e, want.blob)
-		if err != nil {
-			t.Fatalf("%v", err)
-		}
-		r.push(it)
-	}
-	got, err := r.Conversation(context.Background(), want.blob)
-	if err != nil || got.Last() != want.Last() || got.State() != want.State() || !reflect.DeepEqual(got.Messages(), want.Messages()) {
-		t.Fatalf("in pieces %s up to %d (%v), want %s up to %d", short(got.Messages()), got.Last(), err, short(want.Messages()), want.Last())
-	}
-	for _, e := range whole.Messages {
-		a, possible := got.Fork(e.ID)
-		b, also := want.Fork(e.ID)
-		if possible != also || possible && !reflect.DeepEqual(a.Messages(), b.Messages()) {
-			t.Fatalf("a fork at %d of pieces differs: %v %v", e.ID, possible, also)
-		}
-	}
 }
 
 func says(k history.Kind, text string) history.Draft {
