@@ -84,7 +84,7 @@ func runHost(ctx context.Context, o cli.HostOptions) error {
 			o.Note(err.Error())
 		}
 	}
-	server := http.Server{Handler: h.routes(), ReadHeaderTimeout: 10 * time.Second, ErrorLog: log.New(io.Discard, "", 0)}
+	server := http.Server{Handler: h.routes(), ReadHeaderTimeout: 10 * time.Second, ErrorLog: log.New(os.Stderr, "", 0)} // the log has the output of the process
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener.Acceptor()) }()
 	o.Note(fmt.Sprintf(control.LogStarted+"%s, process %d", version, os.Getpid()))

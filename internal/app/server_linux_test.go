@@ -30,58 +30,6 @@ func (w *world) server() (out public.BackgroundKernel) {
 	return out
 }
 
-// Closing a terminal, in whatever way, does not stop what its agent does, and another terminal shows it.
-func TestClosingATerminalStopsNoAgent(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	gate := filepath.Join(w.home, "gate")
-	if err := syscall.Mkfifo(gate, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	w.script(`{"steps": [{"text": "a long thought begins"}, {"wait": "` + gate + `"}, {"text": ", and its end"}]}`)
-	x := w.open(130, 24)
-	x.see("[0]", "script/")
-	x.say("think")
-	x.see("a long thought")
-	x.leave()
-	x.see("1 agent still working in the background", "Run `ramet` to see them")
-
-	y := w.open(90, 24)
-	y.see("think", "Esc stops")
-	y.signal(syscall.SIGKILL)
-	y.ends()
-	if n := w.server().Workspaces[0].Working; n != 1 {
-		t.Fatalf("%d agents work, not 1", n)
-	}
-	if err := os.WriteFile(gate, []byte("x"), 0); err != nil { // the model waits for that
-		t.Fatal(err)
-	}
-	z := w.open(90, 24)
-	z.see("and its end", " idle ")
-	z.leave()
-	w.ramet("verify")
-}
-
-// A terminal whose kernel is killed connects to a new one, keeps what was typed, and shows what was interrupted.
-func TestATerminalOutlivesItsKernel(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	x := w.open(90, 24)
-	x.see("[0]")
-	x.say("run sleep 1000")
-	x.see("wants to run")
-	x.decide("Allow once")
-	x.see("runs bash")
-	x.press("an unfinished thought")
-	first := w.server().PID
-	w.killServer()
-	x.see("connected to the background kernel again")
-	x.see(" interrupted ", "an unfinished thought")
-	if second := w.server().PID; second == first || second == 0 {
-		t.Errorf("process %d follows %d", second, first)
-	}
-}
-
 // A terminal whose kernel keeps dying says so, and no longer starts it. It connects to one that its user starts.
 func TestATerminalStopsStartingAKernelThatDies(t *testing.T) {
 	t.Parallel()

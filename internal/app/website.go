@@ -63,7 +63,7 @@ func (w *website) open(ctx context.Context, in cli.ServeRequest) error {
 	}
 	w.address, w.base = listener.Addr().String(), httpapi.URL(listener.Addr())
 	server := httpapi.New(httpapi.Options{Version: version, Token: w.host.o.Token, Sessions: w.host.o.Sessions, Projects: w,
-		Hosts: w.hosts(), Page: web.Handler()})
+		Addr: listener.Addr(), Hosts: w.hosts(), Page: web.Handler()})
 	life, stop := context.WithCancel(w.host.ctx)
 	ended := make(chan struct{})
 	go func() {

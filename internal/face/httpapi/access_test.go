@@ -3,6 +3,7 @@ package httpapi
 import (
 	"bytes"
 	"fmt"
+	"net"
 	"net/http"
 	"regexp"
 	"strings"
@@ -316,5 +317,14 @@ func TestAPassIsNeverKept(t *testing.T) {
 	session, _, _ := a.login(code)
 	if memory := fmt.Sprintf("%s %s", a.codes, a.sessions); strings.Contains(memory, session) || strings.Contains(memory, code) {
 		t.Error("the secret is in memory")
+	}
+}
+
+// The kernel adds names as soon as it has made a server, which may be before it serves.
+func TestHostsAreAddedBeforeItServes(t *testing.T) {
+	s := New(Options{Addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8765}})
+	s.SetHosts([]string{"box.example"})
+	if _, ok := (*s.hosts.Load())["box.example:8765"]; !ok {
+		t.Errorf("%v", *s.hosts.Load())
 	}
 }

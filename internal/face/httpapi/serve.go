@@ -27,6 +27,9 @@ func New(o Options) *Server {
 	s.stop, s.stopped = context.WithCancel(context.Background())
 	s.table = append(Parts{}.routes(), s.ownRoutes()...)
 	s.router = newRouter(s.table)
+	if s.addr = o.Addr; s.addr != nil {
+		s.SetHosts(o.Hosts)
+	}
 	return s
 }
 
@@ -45,8 +48,10 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if !first {
 		return errors.Join(errors.New("httpapi: a server serves once"), l.Close())
 	}
-	s.addr = l.Addr()
-	s.SetHosts(s.o.Hosts)
+	if s.addr == nil {
+		s.addr = l.Addr()
+		s.SetHosts(s.o.Hosts)
+	}
 	s.access.rememberAddress(l.Addr().String())
 	server := &http.Server{
 		Handler:           http.HandlerFunc(s.gate),

@@ -17,6 +17,7 @@ import (
 type Options struct {
 	Version  string
 	Token    trust.Token
+	Addr     net.Addr // of the listener; nil: Serve takes it from there
 	Hosts    []string // names by which users reach it, in addition to those of loopback: NAME or NAME:PORT
 	Sessions string   // the file that keeps the sessions of browsers; empty: they end with the server
 	Projects Projects
