@@ -16,7 +16,6 @@ import (
 	"path/filepath"
 	"time"
 
-
 	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
 	"ramet/internal/base/step"
