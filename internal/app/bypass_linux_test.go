@@ -19,28 +19,26 @@ import (
 func TestNoWriteBypassesTheStepCounterSoak(t *testing.T) {
 	testkit.SoakOnly(t)
 	exe := binary(t)
-	for verb := range verbs {
-		t.Run(verb, func(t *testing.T) {
-			t.Parallel()
-			s := newScene(t, exe, verb)
-			s.reset(t)
-			cmd := exec.Command(exe, append([]string{"--db", s.db}, verbs[verb]...)...)
-			cmd.Env = environment(s.db)
-			noBypass(t, filepath.Dir(s.db), cmd)
-		})
+	type line struct {
+		template string
+		args     []string
 	}
+	lines, agents, runs, tracks := map[string]line{}, family(t), twoRuns(t), ledgers(t)
+	for verb, args := range verbs {
+		lines[verb] = line{agents, append([]string{"--db", "ramet.db"}, args...)}
+	}
+	lines["first"] = line{"", lines["first"].args}
 	for verb, args := range runVerbs {
-		t.Run("run "+verb, func(t *testing.T) {
-			t.Parallel()
-			s := newRunScene(t, exe)
-			noBypass(t, s.dir, s.command(exe, args...))
-		})
+		lines["run "+verb] = line{runs, args}
 	}
-	for verb := range trackVerbs {
-		t.Run("track "+verb, func(t *testing.T) {
+	for verb, v := range trackVerbs {
+		lines["track "+verb] = line{tracks, v.args}
+	}
+	for name, l := range lines {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newTrackScene(t, exe, verb)
-			noBypass(t, s.dir, s.command(exe, trackVerbs[verb].args...))
+			s := newScene(t, l.template)
+			noBypass(t, s.dir, s.command(l.args...))
 		})
 	}
 	t.Run("rewind", func(t *testing.T) {

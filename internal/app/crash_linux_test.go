@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"ramet/internal/core/agent"
@@ -21,8 +20,87 @@ import (
 )
 
 // The real binary kills itself with SIGKILL before a step by which it changes a
-// file, for every step, or lets it fail. Afterwards the workspace must be as it
+// file, for every step, or lets it fail. Afterwards everything must be as it
 // was before the command or as it is after it.
+
+// scene is a project in which commands are killed: a copy of a template, which is a home too.
+type scene struct {
+	t        *testing.T
+	exe      string
+	template string
+	dir      string
+}
+
+// newScene makes a copy of a template, or of an empty project.
+func newScene(t *testing.T, template string) *scene {
+	t.Helper()
+	s := &scene{t, binary(t), template, filepath.Join(t.TempDir(), "project")}
+	s.reset()
+	return s
+}
+
+// reset puts the project back.
+func (s *scene) reset() {
+	s.t.Helper()
+	err := os.RemoveAll(s.dir)
+	if err == nil && s.template == "" {
+		err = os.MkdirAll(filepath.Join(s.dir, ".git"), 0o700)
+	} else if err == nil {
+		err = exec.Command("cp", "-a", s.template, s.dir).Run()
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *scene) command(args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(s.t.Context(), s.exe, args...)
+	cmd.Dir = s.dir
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.dir}
+	return cmd
+}
+
+// must runs a command that must succeed.
+func (s *scene) must(args ...string) string {
+	s.t.Helper()
+	out := outcomeOf(s.t, s.command(args...))
+	if out.code != 0 {
+		s.t.Fatalf("ramet %s: exit code %d\n%s%s", strings.Join(args, " "), out.code, out.stdout, out.stderr)
+	}
+	return out.stdout
+}
+
+// run runs a command on a fresh copy, with a variable in its environment.
+func (s *scene) run(variable string, args ...string) outcome {
+	s.t.Helper()
+	s.reset()
+	cmd := s.command(args...)
+	cmd.Env = append(cmd.Env, variable)
+	return outcomeOf(s.t, cmd)
+}
+
+// points records the steps of a command.
+func (s *scene) points(args ...string) []probe.Point {
+	s.t.Helper()
+	return probe.RecordSteps(s.t, 1, func(variable string) {
+		if out := s.run(variable, args...); out.code != 0 {
+			s.t.Fatalf("exit code %d: %s", out.code, out.stderr)
+		}
+	})
+}
+
+// kill kills a command before its steps, each time on a fresh copy, and has checked what is left.
+func (s *scene) kill(most int, args []string, check func(printed, what string)) {
+	s.t.Helper()
+	for _, p := range selected(s.points(args...), most) {
+		var out outcome
+		probe.KillAtStep(s.t, p, func(variable string) bool {
+			out = s.run(variable, args...)
+			return out.killed
+		})
+		check(out.stdout, "killed at "+p.String())
+	}
+}
 
 // verbs are command lines on a workspace that prepare made.
 var verbs = map[string][]string{
@@ -40,18 +118,10 @@ var verbs = map[string][]string{
 	"first":   {"append", "0", "the first message"}, // of a workspace that is not there yet
 }
 
-// prepared returns the database of the workspace on which the verbs run, made once for all of them.
-var prepared = sync.OnceValues(func() ([]byte, error) {
-	exe, err := built()
-	if err != nil {
-		return nil, err
-	}
-	dir, err := os.MkdirTemp("", "ramet-prepared-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	db := filepath.Join(dir, "ramet.db")
+// family makes a project whose workspace has the agents of the verbs.
+func family(t *testing.T) string {
+	t.Helper()
+	s := newScene(t, "")
 	for _, args := range [][]string{
 		{"append", "0", "hello"},
 		{"fork", "--name", "ada"},
@@ -62,30 +132,41 @@ var prepared = sync.OnceValues(func() ([]byte, error) {
 		{"fork", "bob"},
 		{"send", "ada", "--from", "bob", "a waiting letter"},
 	} {
-		cmd := exec.Command(exe, append([]string{"--db", db}, args...)...)
-		cmd.Env = environment(db)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("%s: %w: %s", cmd, err, out)
-		}
+		s.must(append([]string{"--db", "ramet.db"}, args...)...)
 	}
-	return os.ReadFile(db)
-})
+	return s.dir
+}
+
+// act is one verb of agents, with the states before and after it.
+type act struct {
+	*scene
+	verb, db      string
+	args          []string
+	before, after string
+}
+
+func newAct(t *testing.T, template, verb string) *act {
+	t.Helper()
+	if verb == "first" {
+		template = ""
+	}
+	a := &act{scene: newScene(t, template), verb: verb, args: append([]string{"--db", "ramet.db"}, verbs[verb]...)}
+	a.db = filepath.Join(a.dir, "ramet.db")
+	a.before = state(t, a.db)
+	if a.run("NOTHING=", a.args...); a.before == state(t, a.db) {
+		t.Fatal("the command changes nothing")
+	}
+	a.after = state(t, a.db)
+	return a
+}
 
 func TestAKillAtAnyStepLeavesNothingHalfDone(t *testing.T) {
-	exe := binary(t)
+	template := family(t)
 	for verb := range verbs {
 		t.Run(verb, func(t *testing.T) {
 			t.Parallel()
-			s := newScene(t, exe, verb)
-			points := s.points(t)
-			for _, p := range selected(points, 3) {
-				var out outcome
-				probe.KillAtStep(t, p, func(variable string) bool {
-					out = s.run(t, variable)
-					return out.killed
-				})
-				s.check(t, out.stdout, "killed at "+p.String())
-			}
+			a := newAct(t, template, verb)
+			a.kill(3, a.args, a.check)
 		})
 	}
 }
@@ -122,12 +203,12 @@ func afterMade(stderr string) string {
 }
 
 func TestADiskThatFailsIsNeverAcknowledged(t *testing.T) {
-	exe := binary(t)
+	template := family(t)
 	for verb := range verbs {
 		t.Run(verb, func(t *testing.T) {
 			t.Parallel()
-			s := newScene(t, exe, verb)
-			points := s.points(t)
+			a := newAct(t, template, verb)
+			points := a.points(a.args...)
 			for _, c := range []struct{ op, errno, code string }{
 				{"sync", "EIO", "STORAGE_IO"},
 				{"write", "EIO", "STORAGE_IO"},
@@ -135,7 +216,7 @@ func TestADiskThatFailsIsNeverAcknowledged(t *testing.T) {
 			} {
 				for _, p := range selected(only(points, c.op), 3) {
 					// From there on: a disk that fails does not come back.
-					out := s.run(t, probe.FailStep(p.Label, p.N, c.errno))
+					out := a.run(probe.FailStep(p.Label, p.N, c.errno), a.args...)
 					what := fmt.Sprintf("%s from the step %s on", c.errno, p)
 					switch {
 					case out.code == 0 && out.stdout != "":
@@ -143,7 +224,7 @@ func TestADiskThatFailsIsNeverAcknowledged(t *testing.T) {
 					default:
 						t.Fatalf("%s: exit code %d, printed %q and %q", what, out.code, out.stdout, out.stderr)
 					}
-					s.check(t, out.stdout, what)
+					a.check(out.stdout, what)
 				}
 			}
 		})
@@ -161,60 +242,10 @@ func only(points []probe.Point, op string) []probe.Point {
 	return out
 }
 
-// scene is one verb, with the states before and after it.
-type scene struct {
-	exe, verb, db string
-	template      []byte // nil: the verb makes the workspace
-	before, after string
-}
-
-func newScene(t *testing.T, exe, verb string) *scene {
-	dir := t.TempDir()
-	s := &scene{exe: exe, verb: verb, db: filepath.Join(dir, "ramet.db")}
-	if verb != "first" { // whose state is made by looking at it
-		var err error
-		if s.template, err = prepared(); err != nil {
-			t.Fatal(err)
-		}
-		s.reset(t)
-	}
-	s.before = state(t, s.db)
-	if verb != "first" {
-		s.reset(t)
-	}
-	command(t, exe, s.db, verbs[verb]...)
-	if s.after = state(t, s.db); s.after == s.before {
-		t.Fatal("the command changes nothing")
-	}
-	return s
-}
-
-// reset puts the workspace back.
-func (s *scene) reset(t *testing.T) {
-	for _, end := range []string{"", "-wal", "-shm", "-journal"} {
-		os.Remove(s.db + end)
-	}
-	if s.template == nil {
-		return
-	}
-	if err := os.WriteFile(s.db, s.template, 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
 type outcome struct {
 	stdout, stderr string
 	code           int
 	killed         bool
-}
-
-// run runs the verb on a fresh copy, with a variable in its environment.
-func (s *scene) run(t *testing.T, variable string) outcome {
-	t.Helper()
-	s.reset(t)
-	cmd := exec.CommandContext(t.Context(), s.exe, append([]string{"--db", s.db}, verbs[s.verb]...)...)
-	cmd.Env = append(environment(s.db), variable)
-	return outcomeOf(t, cmd)
 }
 
 // outcomeOf runs a command to its end.
@@ -228,33 +259,23 @@ func outcomeOf(t *testing.T, cmd *exec.Cmd) outcome {
 	return outcome{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode(), !cmd.ProcessState.Exited()}
 }
 
-// points records the steps of the verb.
-func (s *scene) points(t *testing.T) []probe.Point {
-	t.Helper()
-	return probe.RecordSteps(t, 1, func(variable string) {
-		if out := s.run(t, variable); out.code != 0 {
-			t.Fatalf("exit code %d: %s", out.code, out.stderr)
-		}
-	})
-}
-
 // check looks at what is left: the workspace can be opened, all links hold, and the
 // verb was carried out whole or not at all; whole, if it said so.
-func (s *scene) check(t *testing.T, printed, what string) {
-	t.Helper()
-	got := state(t, s.db)
-	if got != s.after && (got != s.before || printed != "") {
-		t.Fatalf("%s, having printed %q, it left\n%s\nbefore\n%s\nafter\n%s", what, printed, got, s.before, s.after)
+func (a *act) check(printed, what string) {
+	a.t.Helper()
+	got := state(a.t, a.db)
+	if got != a.after && (got != a.before || printed != "") {
+		a.t.Fatalf("%s, having printed %q, it left\n%s\nbefore\n%s\nafter\n%s", what, printed, got, a.before, a.after)
 	}
-	if s.verb != "redact" {
+	if a.verb != "redact" {
 		return
 	}
 	if printed == "" {
-		command(t, s.exe, s.db, verbs[s.verb]...) // again: it must finish what was begun
+		a.must(a.args...) // again: it must finish what was begun
 	}
 	for _, end := range []string{"", "-wal"} {
-		if data, _ := os.ReadFile(s.db + end); bytes.Contains(data, []byte("opensesame")) {
-			t.Fatalf("%s, the secret is still in ramet.db%s", what, end)
+		if data, _ := os.ReadFile(a.db + end); bytes.Contains(data, []byte("opensesame")) {
+			a.t.Fatalf("%s, the secret is still in ramet.db%s", what, end)
 		}
 	}
 }
@@ -297,16 +318,6 @@ func state(t *testing.T, db string) string {
 		}
 	}
 	return b.String()
-}
-
-// command runs ramet, which must succeed.
-func command(t *testing.T, exe, db string, args ...string) {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), exe, append([]string{"--db", db}, args...)...)
-	cmd.Env = environment(db)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("ramet %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
 }
 
 // environment is an empty home beside the database.

@@ -3,12 +3,9 @@ package app_test
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"ramet/internal/testkit/probe"
 )
 
 // A run is killed as the agents' workspace is: at every step that changes a file.
@@ -25,36 +22,22 @@ var runVerbs = map[string][]string{
 }
 
 func TestAKilledRunGoesOn(t *testing.T) {
-	template := newRunScene(t, binary(t))
+	template := twoRuns(t)
 	for verb, args := range runVerbs {
 		t.Run(verb, func(t *testing.T) {
 			t.Parallel()
-			points := probe.RecordSteps(t, 1, func(variable string) { template.copy(t).run(variable, args) })
-			for _, p := range selected(points, 2) {
-				var s *runScene
-				var out outcome
-				probe.KillAtStep(t, p, func(variable string) bool {
-					s = template.copy(t)
-					out = s.run(variable, args)
-					return out.killed
-				})
-				s.comesBack(verb, strings.TrimSpace(out.stdout), "killed at "+p.String())
-				os.RemoveAll(s.dir)
-			}
+			s := &runScene{newScene(t, template)}
+			s.kill(2, args, func(printed, what string) { s.comesBack(verb, strings.TrimSpace(printed), what) })
 		})
 	}
 }
 
-type runScene struct {
-	t        *testing.T
-	exe, dir string
-}
+type runScene struct{ *scene }
 
-func newRunScene(t *testing.T, exe string) *runScene {
-	s := &runScene{t, exe, filepath.Join(t.TempDir(), "project")}
-	if err := os.MkdirAll(filepath.Join(s.dir, ".git"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+// twoRuns makes a project with a run, and an export of another one.
+func twoRuns(t *testing.T) string {
+	t.Helper()
+	s := newScene(t, "")
 	s.must("run", "init", "--run-id", "r")
 	s.must("run", "append", "r", "--type", "RUN_STATE_CHANGED", "--payload", `{"old_state":"CREATED","new_state":"CLONED_INPUTS"}`)
 	s.must("run", "init", "--run-id", "other")
@@ -63,49 +46,7 @@ func newRunScene(t *testing.T, exe string) *runScene {
 		os.RemoveAll(filepath.Join(s.dir, ".ramet", "runs", "other"))); err != nil {
 		t.Fatal(err)
 	}
-	return s
-}
-
-func (s *runScene) copy(t *testing.T) *runScene {
-	again := &runScene{t, s.exe, filepath.Join(t.TempDir(), "project")}
-	if err := os.CopyFS(again.dir, os.DirFS(s.dir)); err != nil {
-		t.Fatal(err)
-	}
-	// CopyFS knows no modes but 0666 and 0777; the key is for its owner alone.
-	if err := os.Chmod(filepath.Join(again.dir, keyFile), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return again
-}
-
-const keyFile = ".local/share/ramet/keys/log.ed25519"
-
-func (s *runScene) command(name string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(s.t.Context(), name, args...)
-	cmd.Dir = s.dir
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.dir}
-	return cmd
-}
-
-func (s *runScene) must(args ...string) string {
-	s.t.Helper()
-	out, err := s.command(s.exe, args...).CombinedOutput()
-	if err != nil {
-		s.t.Fatalf("ramet %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
-	return string(out)
-}
-
-// run runs a command with a variable in its environment.
-func (s *runScene) run(variable string, args []string) outcome {
-	s.t.Helper()
-	cmd := s.command(s.exe, args...)
-	cmd.Env = append(cmd.Env, variable)
-	out := outcomeOf(s.t, cmd)
-	if !out.killed && out.code != 0 {
-		s.t.Fatalf("%v: exit code %d: %s", args, out.code, out.stderr)
-	}
-	return out
+	return s.dir
 }
 
 func (s *runScene) comesBack(verb, acknowledged, what string) {

@@ -1,10 +1,8 @@
 package app_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -32,31 +30,18 @@ var trackVerbs = map[string]struct {
 const trackBefore = "a:completed b:interrupted c:spawned"
 
 func TestAKilledLedgerIsWhole(t *testing.T) {
-	exe := binary(t)
-	for verb := range trackVerbs {
+	template := ledgers(t)
+	for verb, v := range trackVerbs {
 		t.Run(verb, func(t *testing.T) {
 			t.Parallel()
-			points := probe.RecordSteps(t, 1, func(variable string) {
-				if out := newTrackScene(t, exe, verb).run(variable); out.code != 0 {
-					t.Fatal(out.stderr)
-				}
-			})
-			for _, p := range selected(points, 4) {
-				var s *trackScene
-				var out outcome
-				probe.KillAtStep(t, p, func(variable string) bool {
-					s = newTrackScene(t, exe, verb)
-					out = s.run(variable)
-					return out.killed
-				})
-				s.check(out.stdout != "", "killed at "+p.String())
-			}
+			s := &trackScene{newScene(t, template), verb}
+			s.kill(4, v.args, func(printed, what string) { s.check(printed != "", what) })
 		})
 	}
 }
 
 func TestALedgerOnAFailingDiskTriesThreeTimes(t *testing.T) {
-	exe := binary(t)
+	template := ledgers(t)
 	for failure, code := range map[string]string{
 		"sync:1=EIO":                       "",
 		"sync:1=EIO,sync:2=EIO":            "",
@@ -71,8 +56,8 @@ func TestALedgerOnAFailingDiskTriesThreeTimes(t *testing.T) {
 	} {
 		t.Run(failure, func(t *testing.T) {
 			t.Parallel()
-			s := newTrackScene(t, exe, "complete")
-			out := s.run(probe.FailAt + "=" + failure)
+			s := &trackScene{newScene(t, template), "complete"}
+			out := s.run(probe.FailAt+"="+failure, trackVerbs[s.verb].args...)
 			if code == "" && out.code != 0 || code != "" && (out.code != 6 || !strings.HasPrefix(out.stderr, "error["+code+"]: ")) {
 				t.Fatalf("exit code %d, %q", out.code, out.stderr)
 			}
@@ -88,15 +73,14 @@ func TestALedgerOnAFailingDiskTriesThreeTimes(t *testing.T) {
 
 // trackScene is one verb on a ledger of its own.
 type trackScene struct {
-	t               *testing.T
-	exe, verb, home string
-	dir             string
+	*scene
+	verb string
 }
 
-func newTrackScene(t *testing.T, exe, verb string) *trackScene {
+// ledgers makes a project with a ledger, and a folder with a broken one.
+func ledgers(t *testing.T) string {
 	t.Helper()
-	s := &trackScene{t: t, exe: exe, verb: verb, home: t.TempDir()}
-	s.dir = filepath.Join(s.home, "project")
+	s := newScene(t, "")
 	for name, text := range map[string]string{
 		".git/HEAD":         "",
 		".ramet/.gitignore": "*\n",
@@ -115,22 +99,7 @@ func newTrackScene(t *testing.T, exe, verb string) *trackScene {
 			t.Fatal(err)
 		}
 	}
-	return s
-}
-
-func (s *trackScene) command(name string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(s.t.Context(), name, args...)
-	cmd.Dir = s.dir
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.home}
-	return cmd
-}
-
-// run runs the verb with a variable in its environment.
-func (s *trackScene) run(variable string) outcome {
-	s.t.Helper()
-	cmd := s.command(s.exe, trackVerbs[s.verb].args...)
-	cmd.Env = append(cmd.Env, variable)
-	return outcomeOf(s.t, cmd)
+	return s.dir
 }
 
 // state is the flag that says which folder the verb works on.
@@ -141,16 +110,10 @@ func (s *trackScene) state() []string {
 	return nil
 }
 
-func (s *trackScene) must(args ...string) []byte {
+// track runs a command on the ledger that the verb works on.
+func (s *trackScene) track(args ...string) string {
 	s.t.Helper()
-	cmd := s.command(s.exe, append(append([]string{"track"}, s.state()...), args...)...)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		s.t.Fatalf("ramet track %s: %v\n%s%s", strings.Join(args, " "), err, out, stderr.Bytes())
-	}
-	return out
+	return s.must(append(append([]string{"track"}, s.state()...), args...)...)
 }
 
 // entries draws the ledger.
@@ -159,7 +122,7 @@ func (s *trackScene) entries() string {
 	var list struct {
 		Entries []struct{ Agent_id, Status string }
 	}
-	if err := json.Unmarshal(s.must("list", "--json"), &list); err != nil {
+	if err := json.Unmarshal([]byte(s.track("list", "--json")), &list); err != nil {
 		s.t.Fatal(err)
 	}
 	var words []string
@@ -183,11 +146,11 @@ func (s *trackScene) check(acknowledged bool, what string) {
 	if got != after && (got != before || acknowledged) {
 		s.t.Fatalf("%s, having printed %t, it left\n%s\nbefore\n%s\nafter\n%s", what, acknowledged, got, before, after)
 	}
-	s.must("spawn", "--type", "t", "--plan", "2", "--group", "g", "--id", "next")
-	if got := string(s.must("active")); got != "next spawned\n" {
+	s.track("spawn", "--type", "t", "--plan", "2", "--group", "g", "--id", "next")
+	if got := s.track("active"); got != "next spawned\n" {
 		s.t.Fatalf("%s: active is %q", what, got)
 	}
-	s.must("complete", "next")
+	s.track("complete", "next")
 	folder := filepath.Join(s.dir, ".ramet")
 	if flags := s.state(); flags != nil {
 		folder = filepath.Join(s.dir, flags[1])
