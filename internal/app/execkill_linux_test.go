@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -83,70 +82,6 @@ func TestNothingOfAKilledSubtreeRuns(t *testing.T) {
 		t.Errorf("agent 0 has not one letter: %v %+v", err, box)
 	}
 	s.must(t, "verify")
-}
-
-func TestASignalEndsATurn(t *testing.T) {
-	t.Parallel()
-	for name, signal := range map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM} {
-		t.Run("tools/"+name, func(t *testing.T) {
-			t.Parallel()
-			s := newStage(t, binary(t))
-			r := s.exec(t, "--model", office(t, s, 3), "begin")
-			r.toiling(t, 4)
-			s.interrupted(t, r, signal, "0", "boss", "w0", "w1", "w2")
-		})
-		t.Run("reply/"+name, func(t *testing.T) {
-			t.Parallel()
-			s := newStage(t, binary(t))
-			path, _ := s.pipe(t)
-			r := s.exec(t, "--model", s.script(t, `{"steps": [{"text": "half a "}, {"wait": "`+path+`"}, {"text": "word"}]}`), "go")
-			r.need(t, "text", func(l seen) bool { return l.Type == "text_delta" })
-			s.interrupted(t, r, signal, "0")
-			all, err := s.history("0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !slices.ContainsFunc(all, func(e entry) bool { return e.Kind == "interrupted" && e.text() == "half a " }) {
-				t.Errorf("the reply was not kept: %+v", all)
-			}
-		})
-	}
-}
-
-// interrupted sends a signal, and checks what must be true when ramet has ended.
-func (s *stage) interrupted(t *testing.T, r *running, signal syscall.Signal, agents ...string) {
-	t.Helper()
-	began := time.Now()
-	if err := r.cmd.Process.Signal(signal); err != nil {
-		t.Fatal(err)
-	}
-	r.end(t, 130)
-	left := s.survivors()
-	t.Logf("ended after %s", time.Since(began))
-	if len(left) > 0 {
-		t.Errorf("it ended, and these run: %v", left)
-	}
-	for _, a := range agents {
-		all, err := s.history(a)
-		if err != nil {
-			t.Fatal(err)
-		}
-		says := 0
-		for _, e := range all {
-			if e.Kind == "interrupted" {
-				says++
-			}
-		}
-		context, err := s.log(a)
-		if err == nil {
-			err = answered(context)
-		}
-		if err != nil || says != 1 {
-			t.Errorf("agent %s: %v, interrupted %d times: %+v", a, err, says, all)
-		}
-	}
-	s.must(t, "verify")
-	s.must(t, "exec", "--model", s.script(t, `{"repeat": true, "steps": [{"text": "I am back."}]}`), "and now?")
 }
 
 func TestATurnOnAFullDisk(t *testing.T) {
