@@ -13,24 +13,13 @@ import (
 // Endings implements state.Store: for each agent a look at the end of its own history,
 // backwards over the few entries there that tell nothing of how its last turn ended.
 func (r reader) Endings(ctx context.Context, all bool, only ...id.Agent) (map[id.Agent]state.Ending, error) {
-	if all {
-		return r.endings(ctx, endingsOf(r.d, true), only)
-	}
-	// Nearly always they live, and a shorter statement is compiled in half the time.
-	out, err := r.endings(ctx, endingsOf(r.d, false), only)
-	if err == nil && len(out) < len(only) {
-		return r.endings(ctx, endingsOf(r.d, true), only)
-	}
-	return out, err
-}
-
-// endings reads how the histories of those named end, else of all whom the query knows.
-func (r reader) endings(ctx context.Context, query string, only []id.Agent) (map[id.Agent]state.Ending, error) {
 	// Of the living who said nothing since their birth there is nothing to tell; the dead were told of their end.
 	where, args := ` AND a.head_id > a.genesis_id`, []any(nil)
 	if len(only) > 0 {
 		where, args = listOf(only, func(a id.Agent) string { return string(a) })
 		where = ` AND a.uuid IN ` + where
+	} else if !all {
+		where += ` AND a.status = 'running'`
 	}
 	out := map[id.Agent]state.Ending{}
 	var found string
@@ -46,7 +35,7 @@ func (r reader) endings(ctx context.Context, query string, only []id.Agent) (map
 		death.read(killer.String)
 		out[id.Agent(uuid)] = state.Ending{Kind: history.Kind(kind), Meta: []byte(meta), Born: born == "born", By: death.by, Reason: death.why}
 		return nil
-	}, query+where, args...)
+	}, endingsOf(r.d)+where, args...)
 	if err != nil {
 		return nil, r.fail("read how histories end", err)
 	}
@@ -82,7 +71,7 @@ func (d *death) read(meta string) {
 // of a user stand, however much followed, messages_words knows. A death is the last entry of a history, unless something
 // of it was redacted afterwards; what was before it counts only for those who ended themselves or were over, and is
 // looked for only there.
-func endingsOf(d Dialect, all bool) string {
+func endingsOf(d Dialect) string {
 	newest := func(columns, wanted string) string {
 		return `(SELECT ` + columns + ` FROM messages WHERE ` + d.Backwards(`a.uuid`, `0`, `a.head_id`, wanted) + ` LIMIT 1)`
 	}
@@ -90,9 +79,6 @@ func endingsOf(d Dialect, all bool) string {
 		return `a.uuid || CASE WHEN ` + nothing + ` THEN ' - ' ELSE
 			CASE WHEN a.parent_uuid IS NOT NULL AND a.created_at = coalesce(` + newest(`created_at`, ` AND kind = 'user'`) + `, 0) THEN ' born ' ELSE ' - ' END ||
 			coalesce(` + newest(`kind || ' ' || meta`, ` AND (kind IN (`+quoteKinds(state.Telling)+`) OR kind IN (`+quoteKinds(state.Reasoned)+`) AND meta LIKE '%"reason":%')`) + `, '') END`
-	}
-	if !all {
-		return `SELECT ` + told(`a.head_id = a.genesis_id`) + `, NULL FROM agents a WHERE a.status = 'running'`
 	}
 	return `SELECT ` + told(`a.head_id = a.genesis_id OR k.meta NOT LIKE '%"by":"' || a.uuid || '"%' AND k.meta NOT LIKE '%"reason":"`+state.Over+`"%'`) + `,
 		CASE WHEN a.status = 'dead' THEN coalesce(k.meta, ` + newest(`meta`, ` AND kind = 'killed'`) + `) END

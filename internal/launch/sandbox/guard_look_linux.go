@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -65,13 +64,9 @@ func (x *index) look() (found []thing, shut map[string]guardIdentity, err error)
 	if x.top == nil {
 		x.top = &folder{path: "."}
 	}
-	s := &search{fd: int(top.Fd())}
-	s.todo.L = &s.mu
-	s.queue = []*folder{x.top}
-	s.all()
-	if s.err != nil {
+	if err := x.top.refreshAll(int(top.Fd())); err != nil {
 		x.top = nil // half of it is new
-		return nil, nil, s.err
+		return nil, nil, err
 	}
 	shut = map[string]guardIdentity{}
 	x.top.each(func(f *folder) {
@@ -95,60 +90,17 @@ func (f *folder) each(do func(*folder)) {
 	}
 }
 
-// search is one look. Several goroutines take folders from the queue.
-type search struct {
-	fd int
-
-	mu    sync.Mutex
-	todo  sync.Cond
-	queue []*folder
-	busy  int
-	err   error
-}
-
-func (s *search) all() {
-	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), 8) {
-		wg.Go(s.work)
+// refreshAll looks at a folder and at those below it.
+func (f *folder) refreshAll(root int) error {
+	if err := f.refresh(root); err != nil || f.gone {
+		return err
 	}
-	wg.Wait()
-}
-
-func (s *search) work() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var batch []*folder
-	for {
-		for len(s.queue) == 0 && s.busy > 0 && s.err == nil {
-			s.todo.Wait()
+	for _, sub := range f.sub {
+		if err := sub.refreshAll(root); err != nil {
+			return err
 		}
-		if len(s.queue) == 0 || s.err != nil {
-			return
-		}
-		// Many at once: taking turns costs more than a look at a folder.
-		n := min(len(s.queue), 256)
-		batch = append(batch[:0], s.queue[len(s.queue)-n:]...)
-		s.queue = s.queue[:len(s.queue)-n]
-		s.busy++
-		s.mu.Unlock()
-		var failed error
-		for _, f := range batch {
-			if failed = f.refresh(s.fd); failed != nil {
-				break
-			}
-		}
-		s.mu.Lock()
-		s.busy--
-		if s.err == nil {
-			s.err = failed
-		}
-		for _, f := range batch {
-			if !f.gone {
-				s.queue = append(s.queue, f.sub...)
-			}
-		}
-		s.todo.Broadcast()
 	}
+	return nil
 }
 
 // refresh looks at a folder, and reads it if it changed.

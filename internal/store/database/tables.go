@@ -30,17 +30,6 @@ type File struct {
 // of a newer ramet.
 func (f File) Version(ctx context.Context, q Rower) (int, error) {
 	var app, version, objects int
-	// Two looks cost less than one at both, for which SQLite makes tables of them. One
-	// transaction writes both numbers, so that the version, read first, is never newer than the mark.
-	if err := q.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version); err != nil {
-		return 0, err
-	}
-	if err := q.QueryRowContext(ctx, `PRAGMA application_id`).Scan(&app); err != nil {
-		return 0, err
-	}
-	if app == f.ID {
-		return version, checkVersion(f.Path, version, len(f.Steps))
-	}
 	// Another process may be making it: one moment counts.
 	if err := q.QueryRowContext(ctx, `SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)
 		FROM pragma_application_id, pragma_user_version`).Scan(&app, &version, &objects); err != nil {

@@ -52,18 +52,10 @@ type manner struct {
 type wire struct {
 	net.Conn
 
-	mu     sync.Mutex // guards what follows
-	until  time.Time  // the deadline that was set from outside; zero: none
-	manner *manner    // nil: nothing is asked now
-	reads  time.Time  // the deadlines that are set now; zero: none
-	writes time.Time
-}
-
-// isNear reports whether the deadline already set is close enough to the wanted one: setting one costs as
-// much as a small answer. A wait that it ends too early is continued.
-func isNear(set, wanted time.Time) bool {
-	now := time.Now()
-	return set.After(now) && !set.After(wanted) && 2*set.Sub(now) > wanted.Sub(now)
+	mu      sync.Mutex // guards what follows
+	until   time.Time  // the deadline that was set from outside; zero: none
+	manner  *manner    // nil: nothing is asked now
+	limited bool       // writes have a deadline
 }
 
 // ask sets what is asked from now on; nil: nothing.
@@ -79,10 +71,7 @@ func (w *wire) arm(look time.Time) (m *manner, err error) {
 	defer w.mu.Unlock()
 	if !w.until.IsZero() && w.until.Before(look) {
 		look = w.until
-	} else if isNear(w.reads, look) {
-		return w.manner, nil
 	}
-	w.reads = look
 	return w.manner, w.Conn.SetReadDeadline(look)
 }
 
@@ -90,7 +79,7 @@ func (w *wire) arm(look time.Time) (m *manner, err error) {
 func (w *wire) SetDeadline(t time.Time) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.until, w.reads, w.writes = t, t, t
+	w.until, w.limited = t, !t.IsZero()
 	return w.Conn.SetDeadline(t)
 }
 
@@ -98,7 +87,7 @@ func (w *wire) SetDeadline(t time.Time) error {
 func (w *wire) SetReadDeadline(t time.Time) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.until, w.reads = t, t
+	w.until = t
 	return w.Conn.SetReadDeadline(t)
 }
 
@@ -205,16 +194,12 @@ func (w *wire) armWrite(began time.Time) (*manner, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
-	case !w.until.IsZero() || w.manner == nil && w.writes.IsZero():
+	case !w.until.IsZero() || w.manner == nil && !w.limited:
 		return nil, nil
 	case w.manner == nil:
-		w.writes = time.Time{}
-		return nil, w.Conn.SetWriteDeadline(w.writes)
+		w.limited = false
+		return nil, w.Conn.SetWriteDeadline(time.Time{})
 	}
-	until := began.Add(w.manner.silence)
-	if isNear(w.writes, until) {
-		return w.manner, nil
-	}
-	w.writes = until
-	return w.manner, w.Conn.SetWriteDeadline(until)
+	w.limited = true
+	return w.manner, w.Conn.SetWriteDeadline(began.Add(w.manner.silence))
 }
