@@ -1,11 +1,102 @@
 package cli
 
 import (
+	"errors"
+
 	"github.com/spf13/cobra"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/base/printer"
+	"ramet/internal/core/agent"
+	"ramet/internal/operation"
+	"ramet/internal/operation/public"
 )
 
-// agentCommands returns the commands of this group.
-func agentCommands(l *Line, p ServerPorts) []*cobra.Command {
-	return []*cobra.Command{execCommand(l), serveHTTPCommand(l, p), webCommand(l, p), acpCommand(l, p.ACP), forkAgentCommand(l),
-		worktreeCommand(), killCommand(l)}
+}
+
+// forkAgentCommand is the command of the operation, with --run in addition: it is "ramet exec --fork".
+func forkAgentCommand(l *Line) *cobra.Command {
+	c := l.Command(&operation.Fork)
+	var run bool
+	c.Flags().BoolVar(&run, "run", false, "with --prompt: run the child's first turn and print its answer, as \"ramet exec --fork\" does")
+	fork := c.RunE
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if !run {
+			return fork(c, args)
+		}
+		if !c.Flags().Changed("prompt") {
+			return fault.New(fault.Usage, "fork: --run goes with --prompt: it says what the child is to do")
+		}
+		given := func(name string) string { return c.Flags().Lookup(name).Value.String() }
+		first := execFlags{fork: true, name: given("name"), at: given("at"), model: given("model"), driver: given("driver"), effort: given("effort"),
+			role: given("role"), worktree: given("worktree") == "true", clean: given("clean") == "true"}
+		return runExec(l, c, first, []string{Or0(args), given("prompt")})
+	}
+	return c
+}
+
+// killCommand is the command of the operation, with --finished in addition, which names no agent.
+func killCommand(l *Line) *cobra.Command {
+	c := l.Command(&operation.Kill)
+	c.Long += `
+
+With --finished and no agent, those end that are done or have failed and below which
+nobody works, waits or was interrupted; they keep their state.
+
+Killing the dead says since when it is dead and exits 0. Agent 0 cannot be
+killed.`
+	var finished bool
+	c.Flags().BoolVar(&finished, "finished", false, "all that are done or have failed")
+	for _, flag := range []string{"cascade", "reason", "confirm"} {
+		c.MarkFlagsMutuallyExclusive("finished", flag)
+	}
+	one := c.Args
+	c.Args = func(c *cobra.Command, args []string) error {
+		if finished {
+			return CheckArguments(0, 0)(c, args)
+		}
+		return one(c, args)
+	}
+	kill := c.RunE
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if !finished {
+			return kill(c, args)
+		}
+		ws, err := l.Open(c.Context())
+		if err != nil {
+			return err
+		}
+		ended, err := ws.Agents().KillFinished(c.Context())
+		return errors.Join(l.Print(agentsSwept{ended}), err)
+	}
+	return c
+}
+
+// agentsSwept is the datum of kill --finished.
+type agentsSwept struct{ ended []agent.Agent }
+
+func (s agentsSwept) MarshalJSON() ([]byte, error) {
+	ids := []id.Agent{}
+	for _, a := range s.ended {
+		ids = append(ids, a.ID)
+	}
+	return public.Marshal(struct {
+		Killed []id.Agent `json:"killed"`
+		Count  int        `json:"count"`
+	}{ids, len(ids)})
+}
+
+func (s agentsSwept) Text(w *printer.Writer) {
+	for _, a := range s.ended {
+		w.Line("ended %s", a.Label())
+	}
+	if len(s.ended) == 0 {
+		w.Line("nobody is finished")
+	}
+}
+
+func worktreeCommand() *cobra.Command {
+	return parent("worktree", "List or remove the worktrees of agents", `Look after the git worktrees that "ramet fork --worktree" made. "ramet merge"
+brings the work in one back.`)
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
 	"ramet/internal/base/printer"
 	"ramet/internal/operation/session"
@@ -208,4 +209,23 @@ func within(e Env, l *Line) Command {
 		}
 		return warnings.String() + out.String(), nil
 	}
+}
+
+// Tree is every command, to be read and not run: man pages and completions are made of it
+// when a release is built (tools/release).
+func Tree() *cobra.Command {
+	return newRoot(Env{}, newLine(Env{}, session.New(session.System{}, session.Choice{})), nil)
+}
+
+// explainDescriptors gives a failure for want of file descriptors its own words, whatever it met
+// first: a configuration or a folder that cannot be opened is not a bad one.
+func explainDescriptors(err error) error {
+	f, ok := fault.Of(err)
+	if !durable.Crowded(err) || ok && f.Hint == durable.CrowdedHint {
+		return err
+	}
+	if ok && strings.HasPrefix(string(f.Code), "PROVIDER_") {
+		return f.WithHint(durable.CrowdedHint)
+	}
+	return fault.New(fault.StorageIO, "%w", err).WithHint(durable.CrowdedHint)
 }

@@ -7,9 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ramet/internal/base/fault"
 	"ramet/internal/base/printer"
 	"ramet/internal/core/config"
 	"ramet/internal/operation/session"
+	"ramet/internal/turn/permit"
 )
 
 func configCommand(l *Line) *cobra.Command {
@@ -123,3 +125,167 @@ type pathShape struct {
 }
 
 func (p pathShape) Text(w *printer.Writer) { w.Line("%s", p.Path) }
+
+func rulesCommand(l *Line) *cobra.Command {
+	var remove string
+	var c *cobra.Command
+	c = l.command("rules", "List or remove the rules that you saved for this project", `List the rules that you saved for this project when you were asked, and those of the
+setting allow. They stand in ramet's home: nothing that lies in a project permits anything.
+
+A rule permits asking less, not leaving the box: with permission = "sandbox", or in mode
+box, a command that a rule permits still runs confined. bash!(COMMAND) runs outside.`, 0, 0, func(ctx context.Context, _ []string) (printer.Datum, error) {
+		home, err := l.HomeDir()
+		if err != nil {
+			return nil, err
+		}
+		project, err := config.ProjectFolder(l.Dir)
+		if err != nil {
+			return nil, err
+		}
+		if c.Flags().Changed("remove") {
+			if err := l.Person("remove a rule"); err != nil {
+				return nil, err
+			}
+			if err := config.DropRule(ctx, home, project, remove); err != nil {
+				return nil, err
+			}
+		}
+		out := ruleList{Project: project, Allow: []string{}}
+		if out.Rules, err = config.ReadRules(home, project); err != nil {
+			return nil, err
+		}
+		out.Rules = append([]string{}, out.Rules...)
+		conf, err := l.Settings()
+		if err != nil {
+			return nil, err
+		}
+		all, err := permit.ParseAll(conf.Allow)
+		for _, r := range all {
+			out.Allow = append(out.Allow, r.String())
+		}
+		return out, err
+	})
+	c.Flags().StringVar(&remove, "remove", "", "take a rule of this project back")
+	return c
+}
+
+// ruleList is the datum of rules.
+type ruleList struct {
+	Project string   `json:"project"`
+	Rules   []string `json:"rules"` // saved for the project
+	Allow   []string `json:"allow"` // of the setting
+}
+
+func (l ruleList) Text(w *printer.Writer) {
+	for _, r := range l.Rules {
+		w.Line("%s", r)
+	}
+	for _, r := range l.Allow {
+		w.Line("%s %v", r, w.Dim("(setting allow)"))
+	}
+	if len(l.Rules)+len(l.Allow) == 0 {
+		w.Line("no rules")
+	}
+}
+
+// ConfinedRules returns the note about rules that permit commands where these
+// run confined.
+func ConfinedRules(rules ...string) string {
+	return "the box holds for rules too: with permission = \"sandbox\", or in mode box, what " + strings.Join(rules, ", ") +
+		" permits runs confined; bash!(COMMAND) is the rule that runs outside"
+}
+
+// boxedRules returns the rules of the user that permit commands, if these run confined.
+func boxedRules(l *Line) (out []string, err error) {
+	conf, err := l.Settings()
+	if err != nil {
+		return nil, err
+	}
+	if mode, err := permit.ParseMode(conf.Permission); err != nil || mode != permit.Box {
+		return nil, err
+	}
+	home, err := l.HomeDir()
+	if err != nil {
+		return nil, err
+	}
+	project, err := config.ProjectFolder(l.Dir)
+	if err != nil {
+		return nil, err
+	}
+	saved, err := ReadRules(home, project)
+	if err != nil {
+		return nil, err
+	}
+	all, err := permit.ParseAll(conf.Allow)
+	for _, r := range append(all, saved...) {
+		if r.Tool == "bash" && !r.Outside {
+			out = append(out, r.String())
+		}
+	}
+	return out, err
+}
+
+// ReadRules returns the rules that the user saved for a project.
+func ReadRules(home, project string) ([]permit.Rule, error) {
+	texts, err := config.ReadRules(home, project)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]permit.Rule, len(texts))
+	for i, text := range texts {
+		if out[i], err = permit.Parse(text); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// sets are tools that agents have, by who has them.
+var sets = map[string]string{
+	"person": "bash read write edit glob grep fetch job plan ask fork kill send read_mail wait ps look diff merge recall",
+	"alone":  "bash read write edit glob grep fetch job read_mail recall children",
+	"worker": "bash read write edit glob grep recall",
+	"bare":   "",
+}
+
+func promptCommand(l *Line) *cobra.Command {
+	return parent("prompt", "Show what agents are told before everything else", `Agents are told a few texts before everything else. A file of the same name in the
+folder prompts beside your configuration (ramet config path) takes the place of one,
+such as prompts/base.md.`, promptShow(l))
+}
+
+func promptShow(l *Line) *cobra.Command {
+	var tools, to string
+	var c *cobra.Command
+	c = l.command("show [NAME]", "Show one prompt, or all that an agent is told", `Show the prompt of that name (`+strings.Join(session.PromptNames(), ", ")+`), or all that an agent is told:
+a person's agent and its children (--for person), a child that knows only its task
+(alone), a worker of a run (worker), one without tools (bare), or one with the tools that --tools lists.`, 0, 1, func(_ context.Context, args []string) (printer.Datum, error) {
+		folder := l.Prompts()
+		if len(args) == 1 {
+			text, err := folder.Text(args[0])
+			return promptText{text, len(text), string(folder)}, err
+		}
+		list, ok := sets[to]
+		if !ok {
+			return nil, fault.New(fault.Usage, "--for %.40q is not a kind of agent", to).WithHint("use person, alone, worker or bare")
+		}
+		if c.Flags().Changed("tools") {
+			list = strings.ReplaceAll(tools, ",", " ")
+		}
+		text, err := folder.System(strings.Fields(list))
+		return promptText{text, len(text), string(folder)}, err
+	})
+	c.ValidArgsFunction = cobra.FixedCompletions(session.PromptNames(), cobra.ShellCompDirectiveNoFileComp)
+	c.Flags().StringVar(&to, "for", "person", "who is told it: person, alone, worker or bare")
+	c.Flags().StringVar(&tools, "tools", "", "the tools of the agent, with commas between them")
+	return c
+}
+
+// promptText is the datum of prompt show.
+type promptText struct {
+	Prompt string `json:"prompt"`
+	Bytes  int    `json:"bytes"`
+	Folder string `json:"folder"` // whose files take the place of ours
+}
+
+func (p promptText) Text(w *printer.Writer) { w.Line("%s", p.Prompt) }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,7 +16,24 @@ import (
 	"ramet/internal/base/text"
 	"ramet/internal/launch"
 	"ramet/internal/launch/sandbox"
+	"ramet/internal/operation/control"
+	"ramet/internal/operation/session"
 )
+
+// CarePorts holds the functions that these commands need besides the session.
+type CarePorts struct {
+	Version func() Version
+	Tour    Tour
+	// Sandbox returns an error if commands cannot be confined here.
+	Sandbox func() error
+	// Limits describes the limits of confined commands here.
+	Limits func() string
+	// Background finds the background kernel.
+	Background func(*session.Session) (BackgroundKernel, error)
+	// Telemetry returns the size of the records of a workspace, and since when they
+	// are kept; false: there are none.
+	Telemetry func(ctx context.Context, ws *session.Workspace) (records, bytes int64, since time.Time, there bool, err error)
+}
 
 func doctorCommand(l *Line, p CarePorts) *cobra.Command {
 	return &cobra.Command{
@@ -221,4 +240,109 @@ func firstErrorCare(errs ...error) error {
 		}
 	}
 	return nil
+}
+
+// muchFiles is from which size on doctor speaks of states of files.
+const muchFiles = 5e9
+
+// examineDisk warns where states of files take much.
+func examineDisk(l *Line, ctx context.Context, out *checkup) {
+	ws, err := l.Open(ctx)
+	if err != nil {
+		return // the check of the database says so
+	}
+	size, err := ws.Files().Past().Disk()
+	if err == nil && size > muchFiles {
+		err = fault.New(fault.Failed, "states of files take %.1f GB in %s", float64(size)/1e9, ws.Files().Past().Store().Dir()).
+			WithHint("`ramet gc --files --dry-run` says what could go")
+	}
+	out.add("file states", fmt.Sprintf("%.1f MB", float64(size)/1e6), err)
+}
+
+// examineInstallation tells which program this is, where it lies, and what its platform
+// lacks. None of it is wrong in itself; it is what a report of a bug has to say.
+func examineInstallation(out *checkup, v Version) {
+	out.add("program", v.String(), nil)
+	exe, err := os.Executable()
+	if found, lookErr := exec.LookPath("ramet"); err == nil && lookErr == nil && !sameFile(exe, found) {
+		exe += "; the shell finds " + found
+	}
+	out.add("installed", exe, err)
+	out.add("platform", v.Platform+": "+platform(runtime.GOOS), nil)
+}
+
+// platform describes ramet's features on an operating system (docs/platforms.md).
+func platform(goos string) string {
+	switch goos {
+	case "linux":
+		return "everything, as far as the kernel allows it"
+	case "darwin":
+		return "no box, so every command is asked for; no PID namespace, so a process that leaves its group survives a kill"
+	case "windows":
+		return "compiled, not tried; no box, so every command is asked for; no groups of processes, so what a command started survives a kill; no states of files"
+	default:
+		return "not tried; no box, so every command is asked for"
+	}
+}
+
+func sameFile(a, b string) bool {
+	x, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	y, err := os.Stat(b)
+	return err == nil && os.SameFile(x, y)
+}
+
+// examineKernel explains the background kernel: whether it runs, where it is, and why it ended last.
+func examineKernel(l *Line, ctx context.Context, out *checkup, p CarePorts) {
+	if _, agents := l.Own(); agents || p.Background == nil {
+		return // the user's socket is not for commands of agents
+	}
+	k, err := p.Background(l.Session)
+	if err != nil {
+		out.add("kernel", "", err)
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	now, err := k.Status(ctx)
+	switch {
+	case fault.Is(err, fault.NotFound):
+		out.add("kernel", "does not run; it starts when it is needed", nil)
+	case err != nil:
+		out.add("kernel", "", err)
+	default:
+		detail := fmt.Sprintf("runs: version %s, process %d, since %s, %s, socket %s", now.Version, now.PID,
+			now.StartedAt.Local().Format(time.DateTime), text.Count(len(now.Workspaces), "project"), now.Socket)
+		if now.URL != "" {
+			detail += ", page " + now.URL
+		}
+		if own := p.Version().Version; now.Version != own {
+			err = fault.New(fault.Conflict, "the background kernel is version %s, and this is version %s", now.Version, own).
+				WithHint("`ramet server restart` starts it again once no agent works")
+		}
+		out.add("kernel", detail, err)
+	}
+	home, err := l.HomeDir()
+	if err != nil {
+		return // it was reported
+	}
+	place, err := control.FindPlace(l.Getenv, home)
+	if err != nil {
+		out.add("kernel log", "", err)
+		return
+	}
+	detail := place.Log()
+	if end := place.LastEnd(); end != "" {
+		detail += "; the last end: " + end
+	}
+	if died := place.Died(); len(died) > 0 {
+		err = fault.New(fault.Failed, "the background kernel died %s within a minute", text.Count(len(died), "time")).
+			WithHint("read %s", place.Log())
+	}
+	out.add("kernel log", detail, err)
+	if _, note := control.CheckLogout(ctx, l.Getenv); note != "" {
+		out.add("logout", note, nil)
+	}
 }

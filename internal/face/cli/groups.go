@@ -19,21 +19,27 @@ type group struct {
 
 func groups(e Env, l *Line) []group {
 	e.Care.Background = e.Servers.Background
+	few := func(commands ...*cobra.Command) []*cobra.Command { return commands }
 	all := []group{
 		{"agents", "Agents:", "exec serve web acp fork worktree kill resume server service ps ls list agents",
 			func() []*cobra.Command {
-				return append(agentCommands(l, e.Servers), resumeCommand(e, l), serverCommand(e, l), serviceCommand(l), addAllProjects(e, l, l.Command(&operation.Ps)))
+				return few(execCommand(l), serveHTTPCommand(l, e.Servers), webCommand(l, e.Servers), acpCommand(l, e.Servers.ACP), forkAgentCommand(l), worktreeCommand(), killCommand(l),
+					resumeCommand(e, l), serverCommand(e, l), serviceCommand(l), addAllProjects(e, l, l.Command(&operation.Ps)))
 			}},
-		{"history", "History:", "export import", func() []*cobra.Command { return historyCommands(l) }},
+		{"history", "History:", "export import", func() []*cobra.Command { return few(exportHistoryCommand(l), importHistoryCommand(l)) }},
 		{"files", "Files:", "", func() []*cobra.Command { return nil }},
-		{"mail", "Mail:", "mail", func() []*cobra.Command { return mailCommands(l) }},
-		{"proof", "Proof and care:", "verify key", func() []*cobra.Command { return PrintProof(l) }},
-		{"runs", "Runs:", "run worker schema", func() []*cobra.Command { return runCommands(l, e.Runs) }},
-		{"ledger", "Ledger:", "track", func() []*cobra.Command { return ledgerCommands(l) }},
-		{"models", "Models:", "models auth", func() []*cobra.Command { return modelCommands(l, e.Models) }},
-		{"mcp", "Tools from elsewhere and for others:", "mcp", func() []*cobra.Command { return mcpCommands(l, e.MCP.With(within(e, l))) }},
-		{"", "", "config rules prompt trust doctor demo", func() []*cobra.Command { return careCommands(l, e.Care) }},
-		{"", "", "version", func() []*cobra.Command { return AboutVersion(l, e.Care) }},
+		{"mail", "Mail:", "mail", func() []*cobra.Command { return few(mailCommand(l)) }},
+		{"proof", "Proof and care:", "verify key", func() []*cobra.Command { return few(verifyStoreCommand(l), keyCommand(l)) }},
+		{"runs", "Runs:", "run worker schema", func() []*cobra.Command {
+			return few(runsCommand(l, e.Runs), workerCommand(l, e.Runs), schemaCommand(l, e.Runs.OpenAPI))
+		}},
+		{"ledger", "Ledger:", "track", func() []*cobra.Command { return few(trackCommand(l)) }},
+		{"models", "Models:", "models auth", func() []*cobra.Command { return few(modelsCommand(l, e.Models), authCommand(l, e.Models)) }},
+		{"mcp", "Tools from elsewhere and for others:", "mcp", func() []*cobra.Command { return few(mcpCommand(l, e.MCP.With(within(e, l)))) }},
+		{"", "", "config rules prompt trust doctor demo", func() []*cobra.Command {
+			return few(configCommand(l), rulesCommand(l), promptCommand(l), trustCommand(l), doctorCommand(l, e.Care), demoCommand(l, e.Care.Tour))
+		}},
+		{"", "", "version", func() []*cobra.Command { return few(versionCommand(l, e.Care.Version)) }},
 	}
 	for i := range all {
 		all[i].addOperations(l)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -188,4 +189,12 @@ func (l *Line) TellRepair(r ledger.RepairResult) {
 func RepairSentence(r ledger.RepairResult) string {
 	return fmt.Sprintf("%s could not be read and is kept as %s; made again from the %s, with %s",
 		ledger.FileName, filepath.Base(r.Corrupt), r.From, text.Count(r.Entries, "entry"))
+}
+
+// Yes asks on the terminal; everything but yes is no.
+func (l *Line) Yes(question string) bool {
+	io.WriteString(l.Stderr, question)
+	said, _ := bufio.NewReader(io.LimitReader(l.Stdin, 1<<10)).ReadString('\n')
+	said = strings.ToLower(strings.TrimSpace(said))
+	return said == "y" || said == "yes"
 }

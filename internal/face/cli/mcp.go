@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,9 +15,8 @@ import (
 	"ramet/internal/operation/public"
 )
 
-// mcpCommands are the commands of this group.
-func mcpCommands(l *Line, p MCPPorts) []*cobra.Command {
-	return []*cobra.Command{parent("mcp", "MCP servers whose tools agents can use; and ramet as one", `MCP servers are programs and services whose tools agents can use, as server__tool. Yours
+func mcpCommand(l *Line, p MCPPorts) *cobra.Command {
+	return parent("mcp", "MCP servers whose tools agents can use; and ramet as one", `MCP servers are programs and services whose tools agents can use, as server__tool. Yours
 stand in your configuration ([mcp.NAME]); those of a project in its .mcp.json, which
 counts once you accepted it (ramet trust). They start when a tool of theirs is called.
 A call is asked for like a command; the rules mcp(SERVER) and mcp(SERVER__TOOL) permit it,
@@ -27,7 +27,7 @@ mcp(SERVER__TOOL@DIGEST).
 ramet is a server too: other people's agents fork, prompt, mail and kill agents here with
 the tools of "ramet mcp serve"; "ramet mcp install" says how they are told of it.`,
 		listMCPCommand(l), addCommand(l), removeCommand(l), toolsCommand(l), acceptCommand(l), callCommand(l), loginCommand(l), logoutCommand(l),
-		serveMCPCommand(l, p), installMCPCommand(l), tokenCommand(l))}
+		serveMCPCommand(l, p), installMCPCommand(l), tokenCommand(l))
 }
 
 func listMCPCommand(l *Line) *cobra.Command {
@@ -232,4 +232,38 @@ func (d called) Text(w *printer.Writer) {
 	for one := range strings.Lines(d.ServerCall.Text) {
 		w.Line("%s", strings.TrimRight(one, "\r\n"))
 	}
+}
+
+func loginCommand(l *Line) *cobra.Command {
+	return l.command("login SERVER", "Log in at an MCP server that is a service", `Log in at a service (OAuth, with PKCE). ramet prints an address: open it in your browser, on
+this machine, and log in there; the browser comes back to ramet on the loopback. What the
+service gives is kept in ramet's home, for this address of this server alone, and is
+renewed as long as the service does so. "ramet mcp logout" forgets it.`, 1, 1, func(ctx context.Context, args []string) (printer.Datum, error) {
+		ws, err := l.Open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		shape, err := ws.Servers().LoginServer(ctx, args[0], func(address string) {
+			fmt.Fprintf(l.Stderr, "open this address in your browser:\n%s\n", address)
+		})
+		return login{shape}, err
+	})
+}
+
+func logoutCommand(l *Line) *cobra.Command {
+	return l.command("logout SERVER", "Forget a login at an MCP server", "", 1, 1, func(ctx context.Context, args []string) (printer.Datum, error) {
+		ws, err := l.Open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		shape, err := ws.Servers().LogoutServer(args[0])
+		return login{shape}, err
+	})
+}
+
+// login is the datum of both.
+type login struct{ public.ServerLogin }
+
+func (d login) Text(w *printer.Writer) {
+	w.Line("%s: %s", d.Server, d.Outcome)
 }

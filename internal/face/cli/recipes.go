@@ -2,17 +2,22 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
 	"ramet/internal/base/printer"
 	"ramet/internal/base/text"
 	"ramet/internal/run/recipe"
+	"ramet/internal/run/rundir"
 )
 
 func recipesCommand(l *Line) *cobra.Command {
@@ -123,4 +128,59 @@ func readRecipe(name string) ([]byte, error) {
 	}
 	defer f.Close()
 	return io.ReadAll(io.LimitReader(f, recipe.MaxSize+1))
+}
+
+func newCommand(l *Line) *cobra.Command {
+	c := l.command("new NAME", "Write a recipe to begin with into NAME.yaml", `Write a recipe with comments into the file NAME.yaml: agents change a repository, gates look
+at what they changed, and one pull request is opened. It can be carried out as it is. A file
+that is there stays what it is (exit 4).`, 1, 1, func(_ context.Context, args []string) (printer.Datum, error) {
+		text, err := recipe.New(args[0])
+		if err != nil {
+			return nil, err
+		}
+		name := args[0] + ".yaml"
+		f, err := os.OpenFile(filepath.Join(l.Dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+		if errors.Is(err, fs.ErrExist) {
+			return nil, fault.New(fault.Conflict, "%s is there already", name).WithHint("choose another name; nothing was changed")
+		}
+		if err != nil {
+			return nil, durable.Failure("write", name, err)
+		}
+		_, err = f.Write(text)
+		return newRecipe{args[0], name}, durable.Failure("write", name, errors.Join(err, f.Close()))
+	})
+	c.Example = `  ramet run new tidy
+  ramet run start --recipe tidy.yaml --repo . --set task="Remove unused code"`
+	return c
+}
+
+// newRecipe is the datum of run new.
+type newRecipe struct {
+	Name string `json:"name"`
+	Path string `json:"path"`
+}
+
+func (d newRecipe) Text(w *printer.Writer) {
+	w.Line("wrote %s; check it with `ramet run recipe %s`", d.Path, d.Path)
+}
+
+// ReadStartedRecipe reads the recipe that a run began with. One of an earlier version may use built-ins that are
+// others now: what exactly does not fit is told, and what to do; the run stays as it is. One that
+// does not hold the agents as which its workers are made is refused: what this host calls by these
+// names may be something else.
+func ReadStartedRecipe(runID string, config rundir.Config) (*recipe.Recipe, error) {
+	r, err := recipe.Parse([]byte(config.Text))
+	if err == nil {
+		if lost := r.Undefined(); len(lost) > 0 {
+			return nil, fault.New(fault.InvalidRecipe, "the recipe of run %s does not hold agent %.60q, as which a worker is made", runID, lost[0]).
+				WithHint("nothing was changed: begin anew, where that agent is defined")
+		}
+		return r, nil
+	}
+	again := "ramet run start --recipe " + text.Line(config.Recipe, 60)
+	if repo := config.Set["repo"]; repo != "" {
+		again += " --repo " + text.Line(repo, 200)
+	}
+	return nil, fault.New(fault.InvalidRecipe, "run %s was begun by another version of ramet, with a recipe %s that this one does not carry out: %w", runID, text.Line(config.Recipe, 60), err).
+		WithHint("nothing was changed: go on with the version that began it, or begin anew with `%s`; what it made stays in its folder", again)
 }

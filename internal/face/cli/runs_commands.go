@@ -1,17 +1,21 @@
 package cli
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"ramet/internal/base/fault"
 	"ramet/internal/operation"
+	"ramet/internal/run/rundir"
+	"ramet/internal/store/database"
 )
-
-// runCommands are the commands of this group.
-func runCommands(l *Line, p RunsPorts) []*cobra.Command {
-	return []*cobra.Command{runsCommand(l, p), workerCommand(l, p), schemaCommand(l, p.OpenAPI)}
-}
 
 func runsCommand(l *Line, p RunsPorts) *cobra.Command {
 	f := &runFlags{}
@@ -64,4 +68,94 @@ func completeRuns(l *Line, f *runFlags) cobra.CompletionFunc {
 		}
 		return ids, cobra.ShellCompDirectiveNoFileComp
 	}
+}
+
+// RunProgram is a program of a recipe, called by its commands: in the folder where it is called,
+// with its inputs below $RAMET_INPUTS, and variables.
+type RunProgram func(ctx context.Context, dir, inputs string, l *Line) error
+
+// programCommand makes the command that built-in recipes call ("$RAMET" run program docs plan);
+// people do not type it. It opens no workspace: in the sandbox there is none.
+func programCommand(l *Line, p RunsPorts) *cobra.Command {
+	return &cobra.Command{
+		Use:    "program RECIPE NAME",
+		Short:  "Carry out a program of a recipe",
+		Hidden: true,
+		Args:   CheckArguments(2, 2),
+		RunE: func(c *cobra.Command, args []string) error {
+			programs := p.Programs()
+			do, ok := programs[strings.Join(args, " ")]
+			if !ok {
+				return fault.New(fault.NotFound, "there is no program %.60q of a recipe %.60q", args[1], args[0]).
+					WithHint("there are %s", strings.Join(slices.Sorted(maps.Keys(programs)), ", "))
+			}
+			dir, err := os.Getwd()
+			if err != nil {
+				return fault.New(fault.Failed, "find the folder: %w", err)
+			}
+			return do(c.Context(), dir, l.Getenv("RAMET_INPUTS"), l)
+		},
+	}
+}
+
+// runFlags are those of all run commands.
+type runFlags struct {
+	dir, log string
+}
+
+// kind is the user's word on where the log is.
+func (f *runFlags) kind() (rundir.Kind, error) {
+	k := rundir.Kind(f.log)
+	if k == "" || k == rundir.NDJSON || k == rundir.SQLite || database.IsPostgres(f.log) {
+		return k, nil
+	}
+	return "", fault.New(fault.Usage, "--log %.40q is no kind of log", f.log).WithHint("use ndjson, sqlite or postgres://…")
+}
+
+// newKind returns the kind of a new run's log.
+func (f *runFlags) newKind() (rundir.Kind, error) {
+	k, err := f.kind()
+	if k == "" {
+		k = rundir.NDJSON
+	}
+	return k, err
+}
+
+type openSession func(*rundir.Store, context.Context, string, rundir.Kind) (*rundir.Session, error)
+
+// withSession opens a run for appending, with one of the store's ways to do that,
+// and says if its tail had to be repaired.
+func withSession(l *Line, c *cobra.Command, f *runFlags, runID string, open openSession, do func(*rundir.Session) error) error {
+	store, err := l.Runs(f.dir)
+	if err != nil {
+		return err
+	}
+	kind, err := f.kind()
+	if err != nil {
+		return err
+	}
+	x, err := open(store, c.Context(), runID, kind)
+	if err != nil {
+		return err
+	}
+	if x.Repaired != "" {
+		fmt.Fprintf(l.Stderr, "LOG_TAIL_REPAIRED: %s\n", x.Repaired)
+	}
+	return errors.Join(do(x), x.Close())
+}
+
+func withReader(l *Line, c *cobra.Command, f *runFlags, runID string, do func(*rundir.Store, *rundir.Reader) error) error {
+	store, err := l.Runs(f.dir)
+	if err != nil {
+		return err
+	}
+	kind, err := f.kind()
+	if err != nil {
+		return err
+	}
+	r, err := store.Open(c.Context(), runID, kind)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(store, r), r.Close())
 }

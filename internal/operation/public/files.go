@@ -92,3 +92,61 @@ type Kept struct {
 	Path string `json:"path"`
 	Why  string `json:"why"`
 }
+
+// TrashItem is a file, link or folder in the trash.
+type TrashItem struct {
+	ID      string  `json:"id"`
+	Path    string  `json:"path"`               // where it was
+	RawPath []byte  `json:"raw_path,omitempty"` // if path is no UTF-8
+	Kind    string  `json:"kind"`               // file, link, folder or worktree
+	Size    int64   `json:"size"`
+	At      string  `json:"at"`  // when it was moved
+	Act     string  `json:"act"` // rewind, undo, restore, merge or worktree
+	Agent   *string `json:"agent_uuid"`
+}
+
+// Trash lists the contents of a trash, the oldest first.
+type Trash struct {
+	Items []TrashItem `json:"items"`
+	Bytes int64       `json:"bytes"`
+}
+
+// TrashRestored is an item that is back.
+type TrashRestored struct {
+	ID string `json:"id"`
+	To string `json:"to"`
+}
+
+// TrashRestores lists the items that were restored.
+type TrashRestores struct {
+	Restored []TrashRestored `json:"restored"`
+}
+
+// TrashEmptied counts the items that were deleted for good, or would be.
+type TrashEmptied struct {
+	Plan  bool        `json:"plan"` // nothing was done
+	Items []TrashItem `json:"items"`
+	Bytes int64       `json:"bytes"`
+}
+
+// Trashed is a path whose content was moved to the trash.
+type Trashed struct {
+	Path string `json:"path"`
+	ID   string `json:"id"` // empty in a plan
+}
+
+// Swept lists the things that a gc dropped, or would drop.
+type Swept struct {
+	Plan  bool        `json:"plan"` // nothing was done
+	Bytes int64       `json:"bytes"`
+	Parts []SweptPart `json:"parts"`
+}
+
+// SweptPart is one kind of thing.
+type SweptPart struct {
+	What  string `json:"what"` // blobs, states, worktrees, caches, evidence, artifacts
+	Count int    `json:"count"`
+	Bytes int64  `json:"bytes"`
+	Why   string `json:"why"`
+	Kept  []Kept `json:"kept"` // what could have gone, and stays
+}

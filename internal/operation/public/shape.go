@@ -2,8 +2,13 @@ package public
 
 import (
 	"encoding/json"
+	"io"
+	"time"
 
+	"ramet/internal/base/chain"
 	"ramet/internal/base/id"
+	"ramet/internal/base/printer"
+	"ramet/internal/base/text"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
 	"ramet/internal/core/mail"
@@ -169,3 +174,135 @@ func Optional[T comparable](v T) *T {
 	}
 	return &v
 }
+
+// stampForm is the format of times.
+const stampForm = "2006-01-02T15:04:05.000000Z"
+
+// Stamp is a moment as all shapes have it; none is empty.
+func Stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(stampForm)
+}
+
+// Encoder writes JSON as it is, without HTML escapes: entries keep their bytes, and our
+// readers are programs and terminals, not pages.
+func Encoder(w io.Writer) *json.Encoder {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e
+}
+
+// Marshal is json.Marshal without HTML escapes.
+func Marshal(v any) ([]byte, error) {
+	return printer.Marshal(v)
+}
+
+// Hide is a line of JSON without secrets. One can seem to begin in one value and to
+// end in another; then each value is looked at alone, so that it stays JSON.
+func Hide(line string, hide func(string) string) string {
+	if out := hide(line); out == line || json.Valid([]byte(out)) {
+		return out
+	}
+	return string(text.Strings([]byte(line), hide))
+}
+
+// AgentNow is an agent and what it does at the moment.
+type AgentNow struct {
+	Agent
+	Doing *string `json:"doing"` // in a word or two; null: nothing
+}
+
+// AgentList is agents, parents before children.
+type AgentList struct {
+	Agents []AgentNow `json:"agents"`
+}
+
+// FormatDoing returns the shape of an agent with what it does.
+func FormatDoing(a agent.Agent, now state.Now) AgentNow {
+	out := AgentNow{Agent: FormatNow(a, now)}
+	if s := now.Of(a); s.Busy() {
+		doing := s.Short(80)
+		out.Doing = &doing
+	}
+	return out
+}
+
+// MaxState limits the length of a state in a row of a table.
+const MaxState = 48
+
+// Waited is the result of a wait.
+type Waited struct {
+	Over    bool     `json:"over"` // what was waited for has come
+	Agents  []Agent  `json:"agents"`
+	Letters []Letter `json:"letters"` // unread in the mailbox that was watched
+}
+
+// FormatWaited is the shape of how a wait ended.
+func FormatWaited(over bool, agents []agent.Agent, now state.Now, letters []mail.Letter) Waited {
+	out := Waited{over, []Agent{}, []Letter{}}
+	for _, a := range agents {
+		out.Agents = append(out.Agents, FormatNow(a, now))
+	}
+	for _, l := range letters {
+		out.Letters = append(out.Letters, FormatLetter(l))
+	}
+	return out
+}
+
+// Written is an entry that a verb added to a history.
+type Written struct {
+	ID        id.Message   `json:"id"`
+	AgentUUID id.Agent     `json:"agent_uuid"`
+	Kind      history.Kind `json:"kind"`
+	CreatedAt string       `json:"created_at"`
+	Hash      string       `json:"hash"`
+}
+
+// FormatWritten returns the shape of an entry that was added.
+func FormatWritten(e history.Entry) Written {
+	return Written{ID: e.ID, AgentUUID: e.Agent, Kind: e.Kind, CreatedAt: Stamp(e.CreatedAt), Hash: e.Hash.String()}
+}
+
+// Text prints the entry's id.
+func (d Written) Text(w *printer.Writer) { w.Line("%d", int64(d.ID)) }
+
+// Entry is one entry of a history, with its contents.
+type Entry struct {
+	ID        id.Message     `json:"id"`
+	AgentUUID id.Agent       `json:"agent_uuid"`
+	Kind      history.Kind   `json:"kind"`
+	Content   string         `json:"content"`
+	Parts     []history.Part `json:"parts"`
+	Meta      Raw            `json:"meta"`
+	CreatedAt string         `json:"created_at"`
+	Hash      string         `json:"hash"`
+	InContext bool           `json:"in_context"`
+	Redacted  bool           `json:"redacted"`
+}
+
+// Raw is JSON that is stored as it is printed.
+type Raw []byte
+
+func (j Raw) MarshalJSON() ([]byte, error) { return j, nil }
+
+// ReadEntry decodes an entry and fetches its blobs.
+func ReadEntry(e history.Entry, inContext bool, blob func(chain.Hash) ([]byte, error)) (Entry, error) {
+	parts, err := e.Parts()
+	if err != nil {
+		return Entry{}, err
+	}
+	if err := history.Fill(parts, blob); err != nil {
+		return Entry{}, err
+	}
+	if parts == nil {
+		parts = []history.Part{}
+	}
+	return Entry{ID: e.ID, AgentUUID: e.Agent, Kind: e.Kind, Content: history.Plain(parts), Parts: parts,
+		Meta: e.Meta, CreatedAt: Stamp(e.CreatedAt), Hash: e.Hash.String(), InContext: inContext,
+		Redacted: e.Content == nil}, nil
+}
+
+// Permitted returns, for people, who permitted or refused a call; empty: it was not asked for.
+func (e Entry) Permitted() string { return history.Entry{Meta: e.Meta}.Permitted() }

@@ -1,0 +1,255 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/printer"
+	"ramet/internal/base/text"
+	"ramet/internal/operation"
+	"ramet/internal/run"
+	"ramet/internal/run/rundir"
+)
+
+func initCommand(l *Line, f *runFlags) *cobra.Command {
+	var runID, config string
+	c := l.command("init", "Make a new run, in state CREATED; print its id", "", 0, 0, func(ctx context.Context, _ []string) (printer.Datum, error) {
+		text, err := readConfig(l.Stdin, config)
+		if err != nil {
+			return nil, err
+		}
+		kind, err := f.newKind()
+		if err != nil {
+			return nil, err
+		}
+		store, err := l.Runs(f.dir)
+		if err != nil {
+			return nil, err
+		}
+		if runID == "" {
+			runID = store.NewID(text)
+		}
+		if err := run.CheckRunID(runID); err != nil {
+			return nil, err
+		}
+		if err := l.MakeRuns(f.dir); err != nil {
+			return nil, err
+		}
+		sum := sha256.Sum256(text)
+		x, err := store.Begin(ctx, runID, kind, text, map[string]any{
+			"run_id": runID, "config_sha256": hex.EncodeToString(sum[:])})
+		if err != nil {
+			return nil, err
+		}
+		return madeRun(store, x), x.Close()
+	})
+	c.Flags().StringVar(&runID, "run-id", "", "id of the run (default: made of time and configuration)")
+	c.Flags().StringVar(&config, "config", "", "configuration, YAML; copied (- reads standard input)")
+	return c
+}
+
+func readConfig(stdin io.Reader, path string) ([]byte, error) {
+	var text []byte
+	var err error
+	switch path {
+	case "":
+		return []byte("{}\n"), nil
+	case "-":
+		text, err = io.ReadAll(stdin)
+	default:
+		text, err = os.ReadFile(path)
+	}
+	if err != nil {
+		return nil, fault.New(fault.NotFound, "read configuration: %w", err)
+	}
+	return text, rundir.CheckConfig(text)
+}
+
+func appendEventCommand(l *Line, f *runFlags) *cobra.Command {
+	var kind, payload, span, parent string
+	c := &cobra.Command{
+		Use:   "append ID",
+		Short: "Add an event; print its id",
+		Long: `Add an event to a run's log: it is checked against the form of its type and the
+state of the run, linked, and on the disk when its id is printed.`,
+		Args: CheckArguments(1, 1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if kind == "" {
+				return fault.New(fault.Usage, "run append: --type is missing").WithHint("for instance --type ARTIFACT_WRITTEN")
+			}
+			text, err := l.Text(payload)
+			if err != nil {
+				return err
+			}
+			return withSession(l, c, f, args[0], (*rundir.Store).OpenSession, func(x *rundir.Session) error {
+				events, err := x.Append(c.Context(), rundir.Request{Type: run.Type(kind), Payload: []byte(text), SpanID: span, ParentSpan: parent})
+				if len(events) == 0 {
+					return err
+				}
+				// It is in the log, and stays there: what failed is the snapshot or the checkpoint behind it.
+				return errors.Join(l.Print(appended{events[0]}), unsettled(args[0], err))
+			})
+		},
+	}
+	c.Flags().StringVar(&kind, "type", "", "type of the event, for instance ARTIFACT_WRITTEN")
+	c.Flags().StringVar(&payload, "payload", "{}", "a JSON object (- reads standard input)")
+	c.Flags().StringVar(&span, "span", "", "span_id, 16 hex digits (default: a new one)")
+	c.Flags().StringVar(&parent, "parent-span", "", "parent_span_id, 16 hex digits")
+	var types []string
+	for _, t := range run.Types() {
+		types = append(types, string(t))
+	}
+	c.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(types, cobra.ShellCompDirectiveNoFileComp))
+	return c
+}
+
+// unsettled returns the error for an event that was written when the folder could not be brought up to
+// it: repeating the command would write it twice.
+func unsettled(runID string, err error) error {
+	f, ok := fault.Of(err)
+	if !ok {
+		return err
+	}
+	return f.WithHint("the event is in the log: do not repeat it; `ramet run replay %s` makes the snapshot again once this is mended", runID)
+}
+
+// appended is the datum of run append: the event as it stands in the log.
+type appended struct{ run.Event }
+
+func (d appended) MarshalJSON() ([]byte, error) { return d.Line(), nil }
+
+func (d appended) Text(w *printer.Writer) { w.Line("%s", d.ID) }
+
+func replayCommand(l *Line, f *runFlags) *cobra.Command {
+	var check bool
+	c := &cobra.Command{
+		Use:   "replay ID",
+		Short: "Make the snapshot again from the events; execute nothing",
+		Long: `Replay all events, executing nothing, and write the snapshot. If the snapshot on the
+disk was not the replay of its own first events, it is kept beside, the difference
+is shown, and the exit code is 5. --check writes nothing.`,
+		Args: CheckArguments(1, 1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if check {
+				return withReader(l, c, f, args[0], func(_ *rundir.Store, r *rundir.Reader) error {
+					return replayRun(l, c, r, nil)
+				})
+			}
+			return withSession(l, c, f, args[0], (*rundir.Store).OpenSession, func(x *rundir.Session) error { return replayRun(l, c, x.Reader, x) })
+		},
+	}
+	c.Flags().BoolVar(&check, "check", false, "compare only, write nothing")
+	return c
+}
+
+// replayRun compares the stored snapshot with the log, and, with a session, replaces
+// it.
+func replayRun(l *Line, c *cobra.Command, r *rundir.Reader, x *rundir.Session) error {
+	stored, raw, ok, damage := r.Stored()
+	var lines []string
+	if damage == nil && ok {
+		var err error
+		if lines, err = r.Difference(c.Context(), stored, raw); err != nil {
+			return err
+		}
+	}
+	state, err := r.Replay(c.Context())
+	if err != nil {
+		return err
+	}
+	if doc, err := state.Encode(); err != nil {
+		return err
+	} else if err := rundir.ValidateOutput("snapshot", doc); err != nil {
+		return fault.New(fault.EventChainBroken, "the events of run %s give no valid snapshot: %w", r.RunID, err)
+	}
+	bad := damage != nil || len(lines) > 0
+	if x != nil {
+		if err := x.PutSnapshot(bad); err != nil {
+			return err
+		}
+	}
+	if !bad {
+		return l.Print(operation.RunState{Snapshot: state})
+	}
+	for _, line := range lines {
+		fmt.Fprintln(l.Stderr, text.Safe(line))
+	}
+	if damage != nil {
+		return damage
+	}
+	return fault.New(fault.EventChainBroken, "the snapshot of run %s was not the replay of its first %d events", r.RunID, stored.EventCount).
+		WithHint("- is what the log says, + what the file said")
+}
+
+func importRunCommand(l *Line, f *runFlags) *cobra.Command {
+	return &cobra.Command{
+		Use:   "import FILE",
+		Short: "Make a run from an exported log",
+		Long: `Make a run from the NDJSON lines that "ramet run export" printed. All of it is
+verified first; the lines stay the same to the byte. - reads standard input.`,
+		Args: CheckArguments(1, 1),
+		RunE: func(c *cobra.Command, args []string) error {
+			var data []byte
+			var err error
+			if args[0] == "-" {
+				data, err = io.ReadAll(l.Stdin)
+			} else {
+				data, err = os.ReadFile(args[0])
+			}
+			if err != nil {
+				return fault.New(fault.NotFound, "read export: %w", err)
+			}
+			store, err := l.Runs(f.dir)
+			if err != nil {
+				return err
+			}
+			kind, err := f.newKind()
+			if err != nil {
+				return err
+			}
+			if err := l.MakeRuns(f.dir); err != nil {
+				return err
+			}
+			x, err := store.Import(c.Context(), data, kind)
+			if err != nil {
+				return err
+			}
+			return errors.Join(l.Print(madeRun(store, x)), x.Close())
+		},
+	}
+}
+
+func exportRunCommand(l *Line, f *runFlags) *cobra.Command {
+	var format string
+	c := &cobra.Command{
+		Use: "export ID", Short: "Write the log of a run as NDJSON", Args: CheckArguments(1, 1),
+		Long: `Write the log of a run to standard output, verified, one event a line, the same
+bytes whatever the log is kept in. The events of runs that it continues come first.`,
+		RunE: func(c *cobra.Command, args []string) error {
+			if format != "ndjson" {
+				return fault.New(fault.Usage, "run export: unknown format %q", format).WithHint("use ndjson")
+			}
+			return withReader(l, c, f, args[0], func(_ *rundir.Store, r *rundir.Reader) error {
+				for e, err := range r.Events(c.Context(), 0) {
+					if err != nil {
+						return err
+					}
+					if _, err := io.WriteString(l.Stdout, string(e.Raw)+"\n"); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		},
+	}
+	c.Flags().StringVar(&format, "format", "ndjson", "ndjson")
+	return c
+}
