@@ -13,8 +13,6 @@ import (
 	"ramet/internal/operation/public"
 )
 
-}
-
 // forkAgentCommand is the command of the operation, with --run in addition: it is "ramet exec --fork".
 func forkAgentCommand(l *Line) *cobra.Command {
 	c := l.Command(&operation.Fork)

@@ -211,7 +211,7 @@ func within(e Env, l *Line) Command {
 	}
 }
 
-// Tree is every command, to be read and not run: man pages and completions are made of it
+// Tree returns every command, to be read and not run: man pages and completions are made of it
 // when a release is built (tools/release).
 func Tree() *cobra.Command {
 	return newRoot(Env{}, newLine(Env{}, session.New(session.System{}, session.Choice{})), nil)

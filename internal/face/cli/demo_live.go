@@ -173,10 +173,10 @@ func (g *guide) page(ctx context.Context) error {
 	if err := g.show(DemoStep{Command: "ramet web", Output: link + "\n"}); err != nil || g.next == nil {
 		return err
 	}
-	return g.next(ctx, "Open it, if you like; Enter goes on")
+	return g.next(ctx, "Open it, if you like; Enter continues")
 }
 
-// home ends the tour inside of ramet, if somebody is there.
+// home ends the tour inside of ramet, if a person takes it.
 func (g *guide) home(ctx context.Context) error {
 	const yours = "That was a throw-away workspace; it is gone now. Yours begins with `ramet` in any project."
 	if g.next != nil {
@@ -193,7 +193,7 @@ func (g *guide) home(ctx context.Context) error {
 	return g.show(DemoStep{Title: yours})
 }
 
-// attached carries out a command on the terminal of whoever takes the tour; how it ends is theirs.
+// attached carries out a command on the terminal of the person who takes the tour, who decides how it ends.
 func (g *guide) attached(ctx context.Context, args ...string) error {
 	cmd := g.command(ctx, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr

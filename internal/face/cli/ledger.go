@@ -105,7 +105,7 @@ resumed or failed; the others are final.`,
 	return c
 }
 
-// trackMove is a command that takes an entry to another status.
+// trackMove makes a command that takes an entry to another status.
 func trackMove(l *Line, f *trackFlags, verb string, to ledger.Status, short string) *cobra.Command {
 	var reason string
 	var c *cobra.Command
@@ -202,7 +202,7 @@ func (f *startFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.Plan, "plan", "", "number of the plan, such as 02")
 	c.Flags().StringVar(&f.Group, "group", "", "task group, such as \"API Endpoints\"")
 	c.Flags().StringVar(&f.ID, "id", "", "id (default: one is drawn)")
-	c.Flags().StringVar(&f.Description, "description", "", "what it is to do (default \"Execute plan NN: GROUP\")")
+	c.Flags().StringVar(&f.Description, "description", "", "its task (default \"Execute plan NN: GROUP\")")
 	c.Flags().Float64Var(&f.Minutes, "timeout", 0, "minutes that it may take")
 }
 
@@ -298,7 +298,7 @@ func (r recovered) Text(w *printer.Writer) {
 		said = append(said, "made again from the "+r.From, "the old file is "+filepath.Base(r.Corrupt))
 	}
 	if r.RepairResult.Pointer {
-		said = append(said, "the pointer named nobody and was repaired")
+		said = append(said, "the pointer named no entry and was repaired")
 	}
 	w.Line("%s", strings.Join(said, "; "))
 }

@@ -127,7 +127,7 @@ func (t tracked) Text(w *printer.Writer) {
 	w.Line("%s %s", text.Line(t.ID, 200), t.says())
 }
 
-// says is the status, and what else matters about it.
+// says returns the status, and what else matters about it.
 func (t tracked) says() string {
 	status := string(t.Status)
 	switch {
@@ -170,7 +170,7 @@ func (l trackedList) Text(w *printer.Writer) {
 	w.Table(rows)
 }
 
-// show makes data of entries of one sheet.
+// shower returns a function that makes data of entries of one sheet.
 func shower(sheet *ledger.Sheet, judge ledger.Judge) func(ledger.Entry) tracked {
 	outcome := sheet.Outcomes()
 	return func(e ledger.Entry) tracked {
@@ -182,7 +182,7 @@ func shower(sheet *ledger.Sheet, judge ledger.Judge) func(ledger.Entry) tracked 
 	}
 }
 
-// aloneLedger is the datum of an entry that was just written: nothing goes on for it yet.
+// aloneLedger makes the datum of an entry that was just written: no other continues it yet.
 func aloneLedger(e ledger.Entry, short bool) tracked {
 	return tracked{Entry: e, outcome: e, short: short}
 }

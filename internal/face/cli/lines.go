@@ -43,7 +43,7 @@ func printLines(l *Line, to io.Writer, what string, all iter.Seq2[printer.Part, 
 // error, where that is a terminal and standard output is none, on one line that changes and is gone
 // at the end.
 type Progress struct {
-	out     io.Writer // nil: nobody looks
+	out     io.Writer // nil: nothing is shown
 	what    string
 	now     func() time.Time
 	mu      sync.Mutex

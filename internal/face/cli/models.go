@@ -240,7 +240,7 @@ func ofSetting(conf *config.Config, err error) error {
 // ModelsPorts ask those who run models. A function that is nil is not asked.
 type ModelsPorts struct {
 	// Try sees whether a vendor takes a key, without cost: nil, PROVIDER_AUTH, or why
-	// nobody knows.
+	// that is unknown.
 	Try func(ctx context.Context, v catalog.Vendor, key, base string) error
 	// Learn takes the models of a local server into the catalog.
 	Learn func(ctx context.Context, v catalog.Vendor, key, base string) error
@@ -252,7 +252,7 @@ type ModelsPorts struct {
 // survey holds the models of local servers that answered.
 type survey struct {
 	silent map[string]error    // asked for their models in vain
-	found  map[string][]string // the models of those that nobody named
+	found  map[string][]string // the models of servers that no setting names
 }
 
 // survey asks the local servers that are named for their models, and looks for

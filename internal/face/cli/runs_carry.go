@@ -242,15 +242,15 @@ const (
 )
 
 // outlast repeats do while a server is out of reach that this process has met, for outlastTime, and when the run's own
-// agent ended though nobody cancelled the run. A server that was never met fails at once: the address may be wrong.
+// agent ended though the run was not cancelled. A server that was never met fails at once: the address may be wrong.
 func outlast(ctx context.Context, l *Line, kind rundir.Kind, do func() error) error {
 	for until := time.Now().Add(outlastTime); ; {
 		err := do()
 		switch {
 		case errors.Is(err, runner.ErrAgentEnded):
-			l.Note("the run goes on with another agent: " + err.Error())
+			l.Note("the run continues with another agent: " + err.Error())
 		case fault.Is(err, fault.StorageUnreachable) && metAt(kind) && time.Now().Before(until):
-			l.Note("the run goes on when the database is there: " + err.Error())
+			l.Note("the run continues when the database is there: " + err.Error())
 		default:
 			return err
 		}
@@ -270,7 +270,7 @@ func metAt(kind rundir.Kind) bool {
 	return err == nil && database.Met(pg)
 }
 
-// carryOn carries out a run, and goes on with it when its server was out of reach. It closes
+// carryOn carries out a run, and resumes it when its server was out of reach. It closes
 // the session.
 func carryOn(l *Line, ports RunsPorts, ctx context.Context, f *operation.CarryOptions, store *rundir.Store, x *rundir.Session, wishes run.Wishes) error {
 	id, kind := x.RunID, x.Kind

@@ -103,7 +103,7 @@ type runFlags struct {
 	dir, log string
 }
 
-// kind is the user's word on where the log is.
+// kind returns the kind of log that the user chose; empty: none.
 func (f *runFlags) kind() (rundir.Kind, error) {
 	k := rundir.Kind(f.log)
 	if k == "" || k == rundir.NDJSON || k == rundir.SQLite || database.IsPostgres(f.log) {

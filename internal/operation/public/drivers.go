@@ -29,7 +29,7 @@ type Driver struct {
 // Driven describes an agent that another program drives, in lists.
 type Driven struct {
 	Driver   string `json:"driver"`
-	Asks     *bool  `json:"asks"`     // the program asks before it changes anything; null: nobody here knows it
+	Asks     *bool  `json:"asks"`     // the program asks before it changes anything; null: unknown here
 	Boxed    *bool  `json:"boxed"`    // it runs confined
 	Spending string `json:"spending"` // OnTheWire or ReportedOnly
 	Wire     *Spent `json:"wire"`     // what went through ramet's gateway; null: nothing
@@ -42,7 +42,7 @@ const (
 	ReportedOnly = "reported only"
 )
 
-// FormatDriven is the shape of what is known. metered: what it spends from now on goes through the gateway.
+// FormatDriven returns the shape of what is known. metered: what it spends from now on goes through the gateway.
 func FormatDriven(driver string, by registry.Accounts, metered bool) *Driven {
 	d := &Driven{Driver: driver, Spending: ReportedOnly, Wire: FormatSpent(by.Wire), Reported: FormatSpent(by.Reported)}
 	if by.Wire != nil || metered && by.Reported == nil {
@@ -51,7 +51,7 @@ func FormatDriven(driver string, by registry.Accounts, metered bool) *Driven {
 	return d
 }
 
-// FormatSpent is the shape of what was spent; nil: null.
+// FormatSpent returns the shape of what was spent; nil for none.
 func FormatSpent(s *registry.SpentBy) *Spent {
 	if s == nil {
 		return nil
@@ -64,7 +64,7 @@ func FormatSpent(s *registry.SpentBy) *Spent {
 type Program struct {
 	Driver   string   `json:"driver"`
 	Mode     *string  `json:"mode"`  // its own, in which the agent's turns run; null: as the program likes
-	Boxed    *bool    `json:"boxed"` // in that mode it runs confined; null: nobody here knows it
+	Boxed    *bool    `json:"boxed"` // in that mode it runs confined; null: unknown here
 	Modes    []Choice `json:"modes"`
 	Models   []Choice `json:"models"` // MODEL in driver/NAME/MODEL
 	Efforts  []Choice `json:"efforts"`

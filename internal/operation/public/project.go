@@ -102,7 +102,7 @@ type Server struct {
 	Command  []string `json:"command"`
 	URL      *string  `json:"url"`
 	State    string   `json:"state"` // known, unasked, unusable, off
-	Tools    *int     `json:"tools"` // null: nobody has asked
+	Tools    *int     `json:"tools"` // null: it was not asked yet
 	Confined bool     `json:"confined"`
 	Why      *string  `json:"why"` // why it cannot be used
 	Notes    []string `json:"notes"`

@@ -178,7 +178,7 @@ func Optional[T comparable](v T) *T {
 // stampForm is the format of times.
 const stampForm = "2006-01-02T15:04:05.000000Z"
 
-// Stamp is a moment as all shapes have it; none is empty.
+// Stamp returns a moment as all shapes have it; empty for none.
 func Stamp(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -194,12 +194,12 @@ func Encoder(w io.Writer) *json.Encoder {
 	return e
 }
 
-// Marshal is json.Marshal without HTML escapes.
+// Marshal encodes as json.Marshal does, without HTML escapes.
 func Marshal(v any) ([]byte, error) {
 	return printer.Marshal(v)
 }
 
-// Hide is a line of JSON without secrets. One can seem to begin in one value and to
+// Hide returns a line of JSON without secrets. One can seem to begin in one value and to
 // end in another; then each value is looked at alone, so that it stays JSON.
 func Hide(line string, hide func(string) string) string {
 	if out := hide(line); out == line || json.Valid([]byte(out)) {
@@ -239,7 +239,7 @@ type Waited struct {
 	Letters []Letter `json:"letters"` // unread in the mailbox that was watched
 }
 
-// FormatWaited is the shape of how a wait ended.
+// FormatWaited returns the shape of how a wait ended.
 func FormatWaited(over bool, agents []agent.Agent, now state.Now, letters []mail.Letter) Waited {
 	out := Waited{over, []Agent{}, []Letter{}}
 	for _, a := range agents {
