@@ -13,7 +13,7 @@ import (
 	"ramet/internal/operation/public"
 )
 
-// forkAgentCommand is the command of the operation, with --run in addition: it is "ramet exec --fork".
+// forkAgentCommand returns the command of the operation, with --run in addition: it is "ramet exec --fork".
 func forkAgentCommand(l *Line) *cobra.Command {
 	c := l.Command(&operation.Fork)
 	var run bool
@@ -34,13 +34,13 @@ func forkAgentCommand(l *Line) *cobra.Command {
 	return c
 }
 
-// killCommand is the command of the operation, with --finished in addition, which names no agent.
+// killCommand returns the command of the operation, with --finished in addition, which names no agent.
 func killCommand(l *Line) *cobra.Command {
 	c := l.Command(&operation.Kill)
 	c.Long += `
 
 With --finished and no agent, those end that are done or have failed and below which
-nobody works, waits or was interrupted; they keep their state.
+no agent works, waits or was interrupted; they keep their state.
 
 Killing the dead says since when it is dead and exits 0. Agent 0 cannot be
 killed.`
@@ -90,7 +90,7 @@ func (s agentsSwept) Text(w *printer.Writer) {
 		w.Line("ended %s", a.Label())
 	}
 	if len(s.ended) == 0 {
-		w.Line("nobody is finished")
+		w.Line("no agent is finished")
 	}
 }
 

@@ -211,7 +211,7 @@ func (w *watcher) say(o loop.Outcome) error {
 	return err
 }
 
-// live prints what an agent says while it comes in, for whoever sits at a terminal. A nil one
+// live prints the text of an agent as it arrives, for the person at a terminal. A nil one
 // prints nothing.
 type live struct {
 	out  io.Writer
@@ -224,7 +224,7 @@ func (v *live) take(e loop.Event) {
 	switch e.Type {
 	case loop.TextDelta:
 		v.said.WriteString(e.Text)
-		io.WriteString(v.out, text.Safe(e.Text)) // what nobody reads is printed at the end, and fails there
+		io.WriteString(v.out, text.Safe(e.Text)) // what cannot be written is printed at the end, and fails there
 		v.open = e.Text != "" && !strings.HasSuffix(e.Text, "\n") || e.Text == "" && v.open
 	case loop.Recorded:
 		if e.Entry != nil && e.Entry.Kind == history.Assistant {

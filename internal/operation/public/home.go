@@ -115,7 +115,7 @@ const (
 // HomeSections lists them.
 func HomeSections() []HomeSection { return []HomeSection{NeedsYou, Working, Done, Idle} }
 
-// GroupOf is the group of a state.
+// GroupOf returns the group of a state.
 func GroupOf(s state.State) HomeSection {
 	switch s.Word {
 	case state.Asks, state.NeedsKey, state.Failed, state.Interrupted:
@@ -216,7 +216,7 @@ func (f HomeFacts) row(a agent.Agent) HomeEntry {
 	return r
 }
 
-// DescribeState is the state in one word, as the second column shows it.
+// DescribeState returns the state in one word, as the second column shows it.
 func DescribeState(s state.State) string {
 	if s.Word != state.Working || s.Detail == "" {
 		return string(s.Word)
