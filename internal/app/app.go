@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"time"
 
 	"golang.org/x/term"
 
+	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
 	"ramet/internal/base/text"
@@ -28,6 +30,7 @@ import (
 	"ramet/internal/store/database"
 	"ramet/internal/store/postgres"
 	"ramet/internal/store/sqlite"
+	"ramet/recipes/docs"
 )
 
 // Stdio holds the streams of a process.
@@ -109,4 +112,56 @@ func ownAgent() (id.Agent, bool) {
 		return "", false
 	}
 	return id.AgentOf(mark), true
+}
+
+// What a release says of itself. They are variables because the release sets them when it
+// links (tools/release); a build without it takes commit, date and modified from what Go
+// wrote into the binary.
+var (
+	version  = "0.1.0-dev" // what this source is, or will be once it is released
+	commit   = ""
+	date     = "" // the commit's, RFC 3339
+	modified = "" // "true" where the source differed from the commit
+)
+
+func about() cli.Version {
+	v := cli.Version{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Revision: commit, Date: date, Modified: modified == "true"}
+	if commit != "" {
+		return v
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		fromBuild(&v, info)
+	}
+	return v
+}
+
+// fromBuild takes what Go knows of the source, which is nothing outside a checkout.
+func fromBuild(v *cli.Version, info *debug.BuildInfo) {
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			v.Revision = s.Value
+		case "vcs.time":
+			v.Date = s.Value
+		case "vcs.modified":
+			v.Modified = s.Value == "true"
+		}
+	}
+}
+
+// programs are those of the recipes that are built in.
+func programs() map[string]cli.RunProgram {
+	out := map[string]cli.RunProgram{}
+	for name, do := range docs.Programs {
+		out["docs "+name] = func(ctx context.Context, dir, inputs string, l *cli.Line) error {
+			temp, err := os.MkdirTemp("", "ramet-program-")
+			if err != nil {
+				return durable.Failure("make a folder for", name, err)
+			}
+			defer os.RemoveAll(temp)
+			return do(ctx, docs.Call{Dir: dir, Inputs: inputs, Temp: temp, Value: l.Getenv, Stdout: l.Stdout})
+		}
+	}
+	return out
 }

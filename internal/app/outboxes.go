@@ -3,17 +3,24 @@ package app
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
+	"ramet/internal/base/step"
 	"ramet/internal/operation/session"
 	"ramet/internal/store/database"
+	"ramet/internal/store/postgres"
 	"ramet/internal/telemetry"
 	"ramet/internal/telemetry/outbox"
+	records "ramet/internal/telemetry/store"
 )
 
 // routes knows how telemetry gets to where it is to go: to the service that the user
@@ -145,4 +152,171 @@ func outboxesBeside(plain string) []string {
 		}
 	}
 	return out
+}
+
+// noteOf is the record in ramet's home of an outbox that is open or still has records.
+type noteOf struct {
+	Path string `json:"path"`
+	To   string `json:"to"`
+}
+
+func notesDir(home string) string { return filepath.Join(home, "telemetry", "waiting") }
+
+func (n noteOf) file(home string) string {
+	sum := sha256.Sum256([]byte(n.Path))
+	return filepath.Join(notesDir(home), fmt.Sprintf("%x.json", sum[:8]))
+}
+
+// keep remembers it. Without that it is delivered by whoever goes on with the run.
+func (n noteOf) keep(home string) {
+	text, err := json.Marshal(n)
+	if err != nil || durable.MakeFolder(notesDir(home), 0o700) != nil {
+		return
+	}
+	_ = durable.WriteFile(n.file(home), append(text, '\n'), 0o600)
+}
+
+func (n noteOf) forget(home string) { step.Remove(n.file(home)) }
+
+// noted are all that are remembered.
+func noted(home string) []noteOf {
+	entries, _ := os.ReadDir(notesDir(home)) // none yet is no error
+	var out []noteOf
+	for _, e := range entries {
+		var n noteOf
+		text, err := os.ReadFile(filepath.Join(notesDir(home), e.Name()))
+		if err == nil && json.Unmarshal(text, &n) == nil && filepath.Base(n.file(home)) == e.Name() {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// closeBox closes an outbox, and forgets it if nothing waits in it.
+func closeBox(box *outbox.Outbox, n noteOf, home string) func() error {
+	return func() error {
+		empty := box.Unsent() == 0
+		err := box.Close()
+		if empty && err == nil {
+			n.forget(home)
+		}
+		return err
+	}
+}
+
+// The postman delivers what telemetry earlier processes could not, to wherever it was to
+// go then. Which outboxes those are is noted in ramet's home: a file that lies in a
+// project does not make anybody send anything. Every process with a kernel has one; it holds up nobody. What it does not get
+// rid of stays for the next.
+
+const (
+	nextRound = 10 * time.Second       // for processes that stay
+	farewell  = 100 * time.Millisecond // what the end of a process waits for it
+)
+
+// startPostman begins a round in the background; stop ends it.
+func startPostman(ctx context.Context, ws *session.Workspace) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for waiting(ws) && ctx.Err() == nil {
+			goRound(ctx, ws)
+			select {
+			case <-ctx.Done():
+			case <-time.After(nextRound):
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		select {
+		case <-done:
+		case <-time.After(farewell): // what it does is safe to be broken off
+		}
+	}
+}
+
+func waiting(ws *session.Workspace) bool { return len(noted(ws.Home)) > 0 }
+
+func goRound(ctx context.Context, ws *session.Workspace) {
+	closing := &closers{}
+	defer closing.close() // of a store that was only written
+	w := &routes{ws: ws, note: func(string) {}, closing: closing}
+	for _, n := range noted(ws.Home) {
+		if ctx.Err() != nil {
+			return
+		}
+		if err := n.deliver(ctx, w); err == nil {
+			n.forget(ws.Home)
+		}
+	}
+}
+
+// deliver sends what waits in one outbox, if nobody else does and there is a way.
+// nil: nothing waits there any more.
+func (n noteOf) deliver(ctx context.Context, w *routes) error {
+	if _, err := os.Lstat(n.Path); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	to, err := outbox.Destination(n.Path)
+	if err != nil {
+		return err
+	}
+	if to.Name != n.To {
+		return nil // it is another one by now
+	}
+	o, err := w.to(ctx, to)
+	if err != nil {
+		return err
+	}
+	if o.Nowhere {
+		return errNoWay
+	}
+	o.Pauses, o.Timeout = []time.Duration{}, held
+	box, err := outbox.Open(n.Path, o)
+	if err != nil {
+		return err // somebody else may have it, and delivers
+	}
+	ctx, cancel := context.WithTimeout(ctx, held)
+	defer cancel()
+	return errors.Join(box.Flush(ctx), box.Close())
+}
+
+var errNoWay = errors.New("there is no way to it from here")
+
+// telemetrySize measures the records of a workspace.
+func telemetrySize(ctx context.Context, ws *session.Workspace) (n, bytes int64, since time.Time, there bool, err error) {
+	var size records.Size
+	if postgres.IsURL(ws.Place.DB) {
+		size, there, err = records.MeasureServer(ctx, ws.Place.DB)
+	} else {
+		size, there, err = records.MeasureFile(ctx, telemetryFile(ws))
+	}
+	return size.Records, size.Bytes, size.Oldest, there, err
+}
+
+// letGoEvery is the interval at which a server looks for records that are too old.
+const letGoEvery = 6 * time.Hour
+
+// letGo takes away records of telemetry that are older than the user wants to keep them,
+// until ctx ends.
+func letGo(ctx context.Context, ws *session.Workspace, kept telemetry.Store, warn func(string)) {
+	days := ws.Config.Number("telemetry_days")
+	s, ours := kept.(*records.Store)
+	if days == 0 || !ours {
+		return
+	}
+	tick := time.NewTicker(letGoEvery)
+	defer tick.Stop()
+	for {
+		if _, err := s.Prune(ctx, time.Now().AddDate(0, 0, -days)); err != nil && ctx.Err() == nil {
+			warn("old records of telemetry stay: " + err.Error())
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
 }

@@ -2,15 +2,29 @@ package app
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
 
+	"ramet/internal/base/durable"
 	"ramet/internal/base/id"
+	"ramet/internal/base/step"
 	"ramet/internal/core/agent"
+	"ramet/internal/core/config"
+	"ramet/internal/core/trust"
+	"ramet/internal/face/cli"
 	"ramet/internal/kernel"
+	acts "ramet/internal/kernel/process"
 	"ramet/internal/launch"
+	"ramet/internal/launch/sandbox"
 	"ramet/internal/model/decorate"
 	"ramet/internal/model/llm"
+	"ramet/internal/operation/session"
 	"ramet/internal/runner"
+	"ramet/internal/tools/hookprogram"
 	"ramet/internal/tools/local"
 	"ramet/internal/turn/loop"
 	"ramet/internal/turn/permit"
@@ -100,4 +114,120 @@ func (p *parts) close() {
 	p.jobs.Close()
 	p.drivers.pool.Close()
 	p.tools.closeLent()
+}
+
+// states takes the states of the folders that agents work in. Agents of runs have none: what
+// they make is in the outputs of their items.
+func states(r request, work *runner.WorkerPool) func(agent.Agent) loop.Files {
+	if r.NoTools {
+		return nil
+	}
+	return func(a agent.Agent) loop.Files {
+		if work != nil {
+			if belongs, err := work.Belongs(a); err != nil || belongs {
+				return nil
+			}
+		}
+		return r.Files().FileStates(a, r.Cwd)
+	}
+}
+
+// recoverFiles finishes what a process that was killed left half restored.
+func recoverFiles(ctx context.Context, r request) {
+	done, err := r.Files().RecoverFiles(ctx)
+	for _, d := range done {
+		r.warn(d.Finished())
+	}
+	if err != nil {
+		r.warn("a restore of files that was interrupted is not finished: " + err.Error())
+	}
+}
+
+// warn tells whoever started the kernel.
+func (r request) warn(what string) {
+	if r.Warn != nil {
+		r.Warn(what)
+	}
+}
+
+// treesOf are the worktrees in which agents work; agents of a run have none of this kind.
+func treesOf(r request, work *runner.WorkerPool) acts.Trees {
+	if work != nil {
+		return nil
+	}
+	return r.Trees
+}
+
+// hooksOf are the hooks of agents, in runs too.
+func hooksOf(r request) func(agent.Agent) loop.Hooks {
+	return func(a agent.Agent) loop.Hooks { return r.Project().HooksOf(a, r.Cwd) }
+}
+
+// hookRunner runs the hooks of a workspace: the project's confined as its commands are, the user's
+// free, with what reaches the user's desktop.
+func hookRunner(ws *session.Workspace) (hookprogram.Runner, error) {
+	hide, err := hidden(ws)
+	if err != nil {
+		return hookprogram.Runner{}, err
+	}
+	project, err := filepath.EvalSymlinks(ws.Place.Project)
+	if err != nil {
+		return hookprogram.Runner{}, err
+	}
+	usual := launch.EnvironmentFor(os.Environ())
+	return hookprogram.Runner{Project: project, Env: usual, Free: launch.ReachingVariables(os.Environ()),
+		Box: func(dir string) (*sandbox.Box, error) {
+			if err := sandbox.Available(); err != nil {
+				return nil, err
+			}
+			root, err := ws.Writable(dir)
+			if err != nil {
+				return nil, err
+			}
+			box := &sandbox.Box{Write: []string{root}, Hide: hide, Guard: quarantine(ws), Guarded: []string{root}, Forbid: reserved(ws)}
+			keep, err := readOnly(ws, root)
+			box.Keep = append(keep, filepath.Join(root, ".claude"), filepath.Join(root, ".agents"))
+			return box, err
+		},
+		Accepted: func(dir, command string) error {
+			return hookprogram.Unaccepted(trust.Gate{Home: ws.Home, Project: project}, dir, command)
+		}}, nil
+}
+
+// policy returns what the user permits in a workspace. note tells people something about an agent.
+func policy(r request, ask permit.Asker, note func(id.Agent, string)) *permit.Policy {
+	return &permit.Policy{Acts: sandbox.ActsByName, Settings: r.Turns().Unasked, Rules: r.Allow, Confinable: sandbox.Available, Ask: ask,
+		Log: r.Store, Book: rulebook{r.Home, r.Place.Project}, Warn: note,
+		Boxed: func(a id.Agent, rule permit.Rule) {
+			tellOnce(r.Home, "rules-are-confined", func() { note(a, cli.ConfinedRules(rule.String())) })
+		}}
+}
+
+// rulebook is the rules that the user saved for a project.
+type rulebook struct{ home, project string }
+
+func (b rulebook) Rules() ([]permit.Rule, error) { return cli.ReadRules(b.home, b.project) }
+
+func (b rulebook) Save(ctx context.Context, r permit.Rule) error {
+	return config.SaveRule(ctx, b.home, b.project, r.String())
+}
+
+// tellOnce says something to the user of a home once, ever.
+func tellOnce(home, what string, say func()) {
+	mark := filepath.Join(home, "told", what)
+	if _, err := os.Stat(mark); !errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	say()
+	if durable.MakeFolder(filepath.Dir(mark), 0o700) == nil {
+		_ = step.WriteFile(mark, nil, 0o600) // else it is said again
+	}
+}
+
+// self is the user of the operating system.
+func self() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username
+	}
+	return strconv.Itoa(os.Getuid())
 }

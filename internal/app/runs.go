@@ -2,8 +2,10 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,11 +26,14 @@ import (
 	"ramet/internal/model/llm"
 	"ramet/internal/operation/session"
 	"ramet/internal/run"
+	"ramet/internal/run/ndjson"
 	"ramet/internal/run/recipe"
 	"ramet/internal/run/rundir"
+	"ramet/internal/run/sqllog"
 	"ramet/internal/runner"
 	"ramet/internal/runner/mailbox"
 	"ramet/internal/store/postgres"
+	"ramet/internal/turn/hook"
 )
 
 // carry carries out a run: orchestrator, queue, workers and gates of this process.
@@ -304,4 +309,131 @@ func withoutUser(base string) string {
 	}
 	path, _, _ = strings.Cut(path, "?")
 	return fmt.Sprintf("%s://%s/%s", scheme, host, path)
+}
+
+// heardLog is the log of a run, whose states hooks are told.
+type heardLog struct {
+	runner.Log
+	tell func(runner.Record)
+}
+
+func (l heardLog) Append(ctx context.Context, records ...runner.Record) error {
+	err := l.Log.Append(ctx, records...)
+	if err == nil {
+		for _, r := range records {
+			if r.Type == run.RunStateChanged {
+				l.tell(r)
+			}
+		}
+	}
+	return err
+}
+
+// heard has hooks told of the states of the run. They run beside it, for its own agent.
+func (c *carrier) heard(log runner.Log) runner.Log {
+	own, err := c.ws.Store.Agent(context.Background(), c.own)
+	if err != nil || c.kernel == nil {
+		return log // whoever needs the agent says so
+	}
+	return heardLog{log, func(r runner.Record) {
+		var to struct {
+			New    string `json:"new_state"`
+			Old    string `json:"old_state"`
+			Reason string `json:"reason"`
+		}
+		if json.Unmarshal(r.Payload, &to) != nil {
+			return
+		}
+		told := c.kernel.Happened(own, hook.Occasion{Event: hook.RunState, About: to.New,
+			Fields: map[string]any{"run_id": c.Session.RunID, "state": to.New, "old_state": to.Old, "reason": to.Reason}})
+		c.told = append(c.told, told)
+	}}
+}
+
+// waitForHooks lets the hooks of the last states end, before the run's agent does.
+func (c *carrier) waitForHooks(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), hook.Patience)
+	defer cancel()
+	for _, told := range c.told {
+		select {
+		case <-told:
+		case <-ctx.Done():
+			return // what takes longer is not in the history
+		}
+	}
+}
+
+// runLog is the log of a session, which a runRecords follows.
+type runLog struct {
+	session *rundir.Session
+	records *runRecords // nil: nobody does
+}
+
+func newRunLog(x *rundir.Session, c *runRecords) runner.Log {
+	if probed := switches().Log; probed != nil {
+		return probed(runLog{x, c})
+	}
+	return runLog{x, c}
+}
+
+func (l runLog) Append(ctx context.Context, records ...runner.Record) error {
+	requests := make([]rundir.Request, len(records))
+	for i, e := range records {
+		requests[i] = rundir.Request{Type: e.Type, Payload: e.Payload, SpanID: e.Span, ParentSpan: e.Parent}
+	}
+	events, err := l.session.Append(ctx, requests...)
+	if l.records != nil {
+		l.records.tell(events)
+	}
+	return err
+}
+
+func (l runLog) Now() run.Snapshot { return l.session.Now() }
+
+func (l runLog) Events(ctx context.Context) iter.Seq2[run.Entry, error] {
+	return l.session.Events(ctx, 0)
+}
+
+// logs opens the event logs of runs, wherever they are kept.
+type logs struct{}
+
+func (logs) Open(ctx context.Context, kind rundir.Kind, dir, runID string) (run.Log, error) {
+	switch {
+	case kind.Remote():
+		return sqllog.OpenTable(ctx, string(kind), runID)
+	case kind == rundir.SQLite:
+		return sqllog.OpenFile(ctx, filepath.Join(dir, "events.sqlite"))
+	}
+	return ndjson.Open(ctx, filepath.Join(dir, "events.ndjson"))
+}
+
+// Remove takes a log out of a server.
+func (logs) Remove(ctx context.Context, kind rundir.Kind, runID string) error {
+	return sqllog.RemoveTable(ctx, string(kind), runID)
+}
+
+func (logs) OpenWriter(ctx context.Context, kind rundir.Kind, dir, runID string) (run.Writer, string, error) {
+	switch {
+	case kind.Remote():
+		w, err := sqllog.OpenTableWriter(ctx, string(kind), runID)
+		if err != nil {
+			return nil, "", err
+		}
+		return w, "", nil
+	case kind == rundir.SQLite:
+		w, err := sqllog.OpenFileWriter(ctx, filepath.Join(dir, "events.sqlite"))
+		if err != nil {
+			return nil, "", err
+		}
+		return w, "", nil
+	}
+	w, err := ndjson.OpenWriter(ctx, filepath.Join(dir, "events.ndjson"))
+	if err != nil {
+		return nil, "", err
+	}
+	repair, did := w.Repaired()
+	if !did {
+		return w, "", nil
+	}
+	return w, repair.String(), nil
 }

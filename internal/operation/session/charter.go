@@ -1,15 +1,22 @@
 package session
 
 import (
+	"context"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"ramet/internal/base/fault"
 	"ramet/internal/core/agent"
+	"ramet/internal/core/config"
 	"ramet/internal/core/kit"
 	"ramet/internal/core/trust"
+	"ramet/internal/driver"
+	"ramet/internal/files/worktree"
 	"ramet/internal/ledger"
+	"ramet/internal/operation/public"
 	"ramet/internal/tools/hookprogram"
+	"ramet/internal/tools/mcp"
 	"ramet/internal/turn/hook"
 )
 
@@ -74,4 +81,134 @@ func once[T any](w *Workspace, read func(Charter) (T, error)) (out T, err error)
 	}
 	defer c.Close()
 	return read(c)
+}
+
+// definitions are the folders where a user keeps definitions.
+func (w Prompts) definitions() []string {
+	var out []string
+	if w.ws.user.Dir != "" {
+		out = append(out, w.ws.user.Dir)
+	}
+	if filepath.IsAbs(w.ws.user.Home) {
+		for _, dir := range kit.Folders {
+			out = append(out, filepath.Join(w.ws.user.Home, dir))
+		}
+	}
+	return out
+}
+
+// Skills lists skills in their public shape, with what is wrong with files that define none.
+func (w Prompts) Skills() (public.Skills, error) {
+	k, err := w.ws.Project().Kit()
+	if err != nil {
+		return public.Skills{}, err
+	}
+	out := public.Skills{Skills: []public.Skill{}, Flaws: []public.Flaw{}, Hidden: []public.Flaw{}, Notes: append([]string{}, k.Notes...)}
+	for _, s := range k.Skills {
+		one := public.Skill{Name: s.Name, Description: s.Description, Scope: "user", Path: s.Path, License: public.Optional(s.License),
+			Compatibility: public.Optional(s.Compatibility), Allowed: s.Allowed, Remarks: append([]string{}, s.Remarks...)}
+		if s.Project {
+			one.Scope = "project"
+		}
+		out.Skills = append(out.Skills, one)
+	}
+	for _, f := range k.Flaws {
+		out.Flaws = append(out.Flaws, public.Flaw{Path: f.Path, Why: f.Why})
+	}
+	for _, f := range k.Hidden {
+		out.Hidden = append(out.Hidden, public.Flaw{Path: f.Path, Why: f.Why})
+	}
+	return out, nil
+}
+
+// Gate stands before the project that the command was given in, with every kind of thing
+// that acts.
+func (s *Session) Gate(ctx context.Context) (trust.Gate, error) {
+	home, err := s.HomeDir()
+	if err != nil {
+		return trust.Gate{}, err
+	}
+	project, err := config.ProjectFolder(s.Dir)
+	return openGate(ctx, home, project), err
+}
+
+func openGate(ctx context.Context, home, project string) trust.Gate {
+	return trust.Gate{Home: home, Project: project, Sources: slices.Concat(trust.Standard(), kit.Sources(), []trust.Source{hookprogram.Source(), mcp.Source(), driver.PresetSource(), worktree.Programs(ctx)})}
+}
+
+// Trust lists what acts in the project of the workspace.
+func (w Project) Trust(ctx context.Context) (public.Trust, error) {
+	r, err := openGate(ctx, w.ws.Home, w.ws.Place.Project).Review()
+	if err != nil {
+		return public.Trust{}, err
+	}
+	return FormatReview(r)
+}
+
+// Accept lets act what was listed under a digest; if it is something else by now,
+// UNTRUSTED, and nothing is accepted.
+func (w Project) Accept(ctx context.Context, digest string) (public.Trust, error) {
+	g := openGate(ctx, w.ws.Home, w.ws.Place.Project)
+	r, err := g.Review()
+	if err == nil {
+		err = AcceptReview(ctx, g, r, digest)
+	}
+	if err != nil {
+		return public.Trust{}, err
+	}
+	return w.Trust(ctx)
+}
+
+// AcceptReview accepts a review, if it has the digest that a person named.
+func AcceptReview(ctx context.Context, g trust.Gate, r trust.Review, digest string) error {
+	if now := r.Digest(); now != digest {
+		return fault.New(fault.Untrusted, "what would act is not %.64s: it is %s", digest, now).
+			WithHint("nothing was accepted; look again with `ramet trust --list`")
+	}
+	return g.Accept(ctx, r)
+}
+
+// FormatReview returns the public shape of a review.
+func FormatReview(r trust.Review) (public.Trust, error) {
+	out := public.Trust{Project: r.Project, Trusted: r.Trusted(), Given: r.Given, Digest: r.Digest(), Things: []public.Thing{}}
+	for _, i := range r.Items {
+		t := public.Thing{Kind: string(i.Kind), Path: i.Path, Size: len(i.Data), Does: i.Does, Change: string(i.Change),
+			Link: public.Optional(trust.Reveal(i.Link)), Refused: public.Optional(i.Refused), Invisible: []string{}}
+		if i.Refused == "" && i.Change != trust.Gone {
+			t.SHA256 = public.Optional(i.SHA256())
+		}
+		for _, m := range trust.Invisible(i.Data) {
+			t.Invisible = append(t.Invisible, m.String())
+		}
+		if i.Change != trust.Same && i.Refused == "" {
+			var err error
+			if t.Diff, err = r.Diff(i); err != nil {
+				return out, err
+			}
+		}
+		out.Things = append(out.Things, t)
+	}
+	return out, nil
+}
+
+// CheckInside refuses a path of the project that leads out of it: a repository must not choose
+// what is written elsewhere. What the user names outside is the user's will.
+func CheckInside(project, path, hint string) error {
+	return trust.Folder{Project: project, Dir: path, Hint: hint}.Stays()
+}
+
+// book makes the project's folder before the first entry, as every .ramet is made.
+type book struct {
+	*ledger.Folder
+	project string
+}
+
+func (b book) Spawn(ctx context.Context, st ledger.Start) (ledger.Entry, error) {
+	if err := CheckInside(b.project, b.Dir(), "make it a folder"); err != nil {
+		return ledger.Entry{}, err
+	}
+	if err := MakeProjectFolder(b.project); err != nil {
+		return ledger.Entry{}, err
+	}
+	return b.Folder.Spawn(ctx, st)
 }

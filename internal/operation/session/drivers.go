@@ -2,16 +2,22 @@ package session
 
 import (
 	"context"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
 	"ramet/internal/core/agent"
+	"ramet/internal/core/kit"
 	"ramet/internal/core/registry"
 	"ramet/internal/driver"
 	"ramet/internal/model/catalog"
 	"ramet/internal/model/llm"
 	"ramet/internal/operation/public"
+	"ramet/internal/run/recipe"
+	"ramet/internal/turn/permit"
 )
 
 // Own is the driver that is no other program: ramet's own loop.
@@ -115,4 +121,159 @@ func (w Programs) driven(name, mode string, by registry.Accounts) *public.Driven
 	asks, boxed := p.AsksIn(mode), p.Boxed(mode)
 	out.Asks, out.Boxed = &asks, &boxed
 	return out
+}
+
+// Offers returns the store of what programs that drive agents offered.
+func (w Programs) Offers() *driver.Offers {
+	w.ws.offering.Do(func() { w.ws.offers = &driver.Offers{Folder: filepath.Join(w.ws.Home, "drivers")} })
+	return w.ws.offers
+}
+
+// Program returns what is known of the program that drives an agent; nil: none does.
+func (w Programs) Program(ctx context.Context, a agent.Agent) (*public.Program, error) {
+	name := a.Driver()
+	if name == "" {
+		return nil, nil
+	}
+	o, _ := w.Offers().Of(name)
+	mode, err := driver.Mode(ctx, w.ws.Store, a.ID, name)
+	if err != nil {
+		return nil, err
+	}
+	out := formatProgram(name, o)
+	p, err := driver.FindPreset(name, w.ws.Config.Drivers)
+	if mode == "" && err == nil {
+		mode = p.Mode
+	}
+	if mode != "" {
+		out.Mode = &mode
+	}
+	if err == nil {
+		boxed := p.Boxed(mode)
+		out.Boxed = &boxed
+	}
+	return out, nil
+}
+
+// ChooseMode chooses how an agent's calls are permitted, or one of the modes of the program that
+// drives it: by the program's own word, or NAME:WORD where ramet has the same.
+func (w Programs) ChooseMode(ctx context.Context, a agent.Agent, word string) error {
+	name := a.Driver()
+	o, _ := w.Offers().Of(name)
+	if own, ok := strings.CutPrefix(word, name+":"); ok && name != "" {
+		if !driver.Has(o.Modes, own) {
+			return fault.New(fault.InvalidField, "%s offers no mode %.40q", name, own).WithHint("%s", modesHint(name, o))
+		}
+		return w.setProgramMode(ctx, a, name, own)
+	}
+	if !slices.Contains(permit.Modes(), permit.Mode(word)) && driver.Has(o.Modes, word) {
+		return w.setProgramMode(ctx, a, name, word)
+	}
+	mode, err := permit.ParseMode(word)
+	if err != nil {
+		return err
+	}
+	return w.ws.Turns().SetMode(ctx, a, mode)
+}
+
+func modesHint(name string, o driver.Offer) string {
+	if len(o.Modes) == 0 {
+		return "it tells its modes when it has run once"
+	}
+	words := make([]string, len(o.Modes))
+	for i, m := range o.Modes {
+		words[i] = m.Word
+	}
+	return name + " has " + strings.Join(words, ", ")
+}
+
+// setProgramMode chooses one of a program's own modes for an agent, from its next turn on.
+func (w Programs) setProgramMode(ctx context.Context, a agent.Agent, name, mode string) error {
+	if err := w.ws.person(ctx, "choose a mode"); err != nil {
+		return err
+	}
+	if err := agent.NeedLiving(a); err != nil {
+		return err
+	}
+	if err := w.ws.mended(ctx, a); err != nil {
+		return err
+	}
+	return w.ws.Agents().order(ctx, a.ID, driver.ModeEntry(name, mode))
+}
+
+// ProgramCommands are the commands of the program that drives an agent, for menus. Where ramet, the
+// user or the project has one of the same name, it is NAME:COMMAND.
+func (w Programs) ProgramCommands(a agent.Agent) []kit.Command {
+	name := a.Driver()
+	if name == "" {
+		return nil
+	}
+	o, _ := w.Offers().Of(name)
+	defined := w.ws.Prompts().Defined()
+	var out []kit.Command
+	for _, c := range o.Commands {
+		word := c.Word
+		_, own := FindCommand(word)
+		if own || slices.ContainsFunc(defined, func(d kit.Command) bool { return d.Name == word }) {
+			word = name + ":" + word
+		}
+		out = append(out, kit.Command{Name: word, Description: c.About, Hint: c.Hint})
+	}
+	return out
+}
+
+// programModels are the models of programs that are installed, and the programs themselves.
+func (w Programs) programModels(ctx context.Context) []Model {
+	var out []Model
+	for _, d := range w.Drivers(ctx, false).Drivers {
+		if d.State != "found" && d.State != "ready" {
+			continue
+		}
+		out = append(out, Model{Ref: driver.Ref(d.Name, ""), Title: d.Title + " (drives the agent)"})
+		o, _ := w.Offers().Of(d.Name)
+		for _, m := range o.Models {
+			if !strings.ContainsAny(m.Word, " \t") {
+				out = append(out, Model{Ref: driver.Ref(d.Name, m.Word), Title: d.Title + ": " + m.Title})
+			}
+		}
+	}
+	return out
+}
+
+// formatProgram converts an offer to its public shape.
+func formatProgram(name string, o driver.Offer) *public.Program {
+	return &public.Program{Driver: name, Modes: formatChoices(o.Modes), Models: formatChoices(o.Models),
+		Efforts: formatChoices(o.Efforts), Commands: formatChoices(o.Commands)}
+}
+
+func formatChoices(all []driver.Choice) []public.Choice {
+	out := make([]public.Choice, len(all))
+	for i, c := range all {
+		out[i] = public.Choice{Word: c.Word, Title: c.Title, About: c.About, Hint: public.Optional(c.Hint)}
+	}
+	return out
+}
+
+// CheckDrivers refuses workers whose driver nobody knows here; with installed also those whose program is not
+// found on this machine.
+func (w Programs) CheckDrivers(workers []recipe.DrivenWorker, installed bool) error {
+	for _, one := range workers {
+		p, err := driver.FindPreset(one.Driver, w.ws.Config.Drivers)
+		if err == nil && installed {
+			err = p.Installed(os.Environ())
+		}
+		if err != nil {
+			return ofWorker(one, err)
+		}
+	}
+	return nil
+}
+
+// ofWorker says of which worker an error tells.
+func ofWorker(one recipe.DrivenWorker, err error) error {
+	f, ok := fault.Of(err)
+	if !ok {
+		return err
+	}
+	return fault.New(f.Code, "line %d: worker %s: %s", one.Line, one.Worker, f.Message).WithHint("%s", f.Hint)
 }

@@ -4,9 +4,12 @@ import (
 	"context"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
 	"ramet/internal/base/text"
 	"ramet/internal/core/agent"
+	"ramet/internal/core/mail"
 	"ramet/internal/core/registry"
+	"ramet/internal/core/state"
 	"ramet/internal/kernel"
 	"ramet/internal/operation/control"
 )
@@ -132,3 +135,89 @@ func (m Miscounted) Error() string { return m.cause.Error() }
 
 // Unwrap is the fault.
 func (m Miscounted) Unwrap() error { return m.cause }
+
+// KillFinished ends the agents that are done or have failed, and below which nobody has
+// anything left to do. They stay what they were; nothing is asked.
+func (w Agents) KillFinished(ctx context.Context) ([]agent.Agent, error) {
+	all, err := w.ws.Store.Agents(ctx, agent.Filter{Dead: true})
+	if err != nil {
+		return nil, err
+	}
+	now, err := w.States(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	var ended []agent.Agent
+	gone, whole := map[id.Agent]bool{}, true
+	for _, a := range listFinished(all, now) {
+		if gone[a.ID] {
+			continue
+		}
+		done, err := w.Kill(ctx, Kill{Agent: a, Cascade: &whole, Reason: state.Over})
+		if err != nil {
+			return ended, err
+		}
+		for _, v := range done.Victims {
+			gone[v.ID] = true
+			ended = append(ended, v)
+		}
+	}
+	return ended, nil
+}
+
+// listFinished returns the agents that are finished and have none at work or interrupted in their subtree; parents come
+// before children.
+func listFinished(all []agent.Agent, now state.Now) []agent.Agent {
+	open := map[id.Agent]bool{} // it, or somebody below it, may go on
+	parent := map[id.Agent]id.Agent{}
+	for _, a := range all {
+		parent[a.ID] = a.Parent
+		if s := now.Of(a); a.Status == agent.Running && !s.Finished() && s.Word != state.Idle {
+			for up := a.ID; up != "" && !open[up]; up = parent[up] {
+				open[up] = true
+			}
+		}
+	}
+	var out []agent.Agent
+	for _, a := range all {
+		if a.Status == agent.Running && !a.IsZero() && !open[a.ID] && now.Of(a).Finished() {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// Leave ends the agent that asks: its last words are in its parent's mailbox when it
+// returns, and end, which the caller calls after its answer, ends the agent and what it runs; its
+// children live on.
+func (w Turns) Leave(ctx context.Context, result string) (end func(), err error) {
+	own := w.ws.asks(ctx)
+	if own == "" {
+		return nil, fault.New(fault.Usage, "only an agent can end itself").WithHint("kill ends one")
+	}
+	me, err := w.ws.Store.Agent(ctx, own)
+	if err != nil {
+		return nil, err
+	}
+	if me.IsZero() {
+		return nil, fault.New(fault.AgentZero, "you are agent 0, which cannot end").WithHint("just stop: say your last words")
+	}
+	if err := agent.NeedLiving(me); err != nil {
+		return nil, err
+	}
+	if result != "" {
+		if err := mail.CheckBody(result); err != nil {
+			return nil, err
+		}
+		parent, err := w.ws.Store.Agent(ctx, me.Parent)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := w.ws.Mail().Send(ctx, Letter{To: parent, Body: result}); err != nil && !fault.Is(err, fault.DeadAgent) {
+			return nil, err
+		}
+	}
+	cascade := false
+	ctx = context.WithoutCancel(ctx)
+	return func() { _, _ = w.ws.Agents().Kill(ctx, Kill{Agent: me, Cascade: &cascade, Reason: "exited"}) }, nil // who died meanwhile has ended
+}

@@ -4,8 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"reflect"
+	"sync"
+	"time"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/base/text"
+	"ramet/internal/core/config"
 	"ramet/internal/operation/public"
 	"ramet/internal/tools/mcp"
 )
@@ -162,4 +167,72 @@ func (w Servers) CallServer(ctx context.Context, server, tool string, args json.
 		return public.ServerCall{}, r.Why
 	}
 	return public.ServerCall{Server: server, Tool: tool, Outcome: r.Outcome, Text: r.Text, TookMS: r.Took.Milliseconds()}, nil
+}
+
+// loginTime limits the time a person may take to log in.
+const loginTime = 10 * time.Minute
+
+// LoginServer lets a person log in at an MCP server; show is given the address to open.
+func (w Servers) LoginServer(ctx context.Context, server string, show func(address string)) (public.ServerLogin, error) {
+	out := public.ServerLogin{Server: server, Outcome: "logged in"}
+	p, err := w.pooled()
+	if err != nil {
+		return out, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, loginTime)
+	defer cancel()
+	asked, err := p.Login(ctx, server, func(address string) { show(text.Line(address, 4000)) })
+	if err == nil && !asked {
+		out.Outcome = "no login is needed"
+	}
+	return out, err
+}
+
+// LogoutServer forgets a login.
+func (w Servers) LogoutServer(server string) (public.ServerLogin, error) {
+	out := public.ServerLogin{Server: server, Outcome: "logged out"}
+	p, err := w.pooled()
+	if err != nil {
+		return out, err
+	}
+	there, err := p.Logout(server)
+	if err == nil && !there {
+		out.Outcome = "there was no login"
+	}
+	return out, err
+}
+
+// lentServers are MCP servers that editors lend agents, in memory only.
+type lentServers struct {
+	mu sync.Mutex
+	of map[id.Agent][]config.Server
+}
+
+// Lend lets an agent, and those below it that have none of their own, use MCP servers besides those of the workspace.
+func (w Servers) Lend(a id.Agent, servers []config.Server) {
+	w.ws.lent.mu.Lock()
+	defer w.ws.lent.mu.Unlock()
+	if w.ws.lent.of == nil {
+		w.ws.lent.of = map[id.Agent][]config.Server{}
+	}
+	w.ws.lent.of[a] = servers
+}
+
+// Lent returns the servers that were lent to an agent, or else to the nearest above it.
+func (w Servers) Lent(ctx context.Context, a id.Agent) []config.Server {
+	for a != "" {
+		w.ws.lent.mu.Lock()
+		servers, known := w.ws.lent.of[a]
+		none := len(w.ws.lent.of) == 0
+		w.ws.lent.mu.Unlock()
+		if known || none {
+			return servers
+		}
+		row, err := w.ws.Store.Agent(ctx, a)
+		if err != nil {
+			return nil
+		}
+		a = row.Parent
+	}
+	return nil
 }

@@ -129,3 +129,12 @@ func (w History) entry(ctx context.Context, log history.Log, e history.Entry) (E
 	}
 	return out, nil
 }
+
+// ReadEntry reads one entry as Page does.
+func (w History) ReadEntry(ctx context.Context, e history.Entry) (out Entry, err error) {
+	err = w.ws.Store.View(ctx, func(log history.Log) error {
+		out, err = w.entry(ctx, log, e)
+		return err
+	})
+	return out, err
+}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/core/config"
 )
 
 //go:embed *.md
@@ -95,3 +96,19 @@ func (f PromptFolder) Text(name string) (string, error) {
 	}
 	return strings.TrimSpace(string(ours)), nil
 }
+
+// Prompts is the folder whose files take the place of ramet's own prompts: beside the
+// user's configuration. A project has no say.
+func (w Prompts) Folder() PromptFolder { return w.ws.prompts }
+
+// promptFolder finds it; where nobody knows the configuration there is none.
+func promptFolder(env func(string) string) PromptFolder {
+	path, err := config.Path(env)
+	if err != nil {
+		return ""
+	}
+	return PromptFolder(filepath.Join(filepath.Dir(path), "prompts"))
+}
+
+// Prompts is the same before a workspace is open.
+func (s *Session) Prompts() PromptFolder { return promptFolder(s.Getenv) }

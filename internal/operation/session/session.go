@@ -1,11 +1,17 @@
 package session
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"io/fs"
 	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"ramet/internal/base/durable"
@@ -287,4 +293,148 @@ func MakeProjectFolder(dir string) error {
 		return nil
 	}
 	return err
+}
+
+// fresh reports whether the workspace is going to be made in a file that the user named. A
+// command that only reads is refused: the name is more likely to be wrong.
+func (s *Session) fresh(p config.WorkspaceLocation) (bool, error) {
+	if !p.Named || strings.Contains(p.DB, "://") {
+		return false, nil
+	}
+	if _, err := os.Stat(p.DB); !errors.Is(err, fs.ErrNotExist) {
+		return false, nil // it is there, or opening it says what is wrong
+	}
+	if !s.Reads {
+		return true, nil
+	}
+	return false, fault.New(fault.NotFound, "there is no database %s", p.DB).
+		WithHint("check the path; a command that writes, such as `ramet exec`, makes it")
+}
+
+// Hide takes the password of a database URL and the keys that were read out of an error,
+// should any layer have repeated them.
+func (s *Session) Hide(err error) error {
+	known := []string{findPassword(s.DB), findPassword(s.Getenv("RAMET_DB"))}
+	if s.conf != nil {
+		known = append(known, findPassword(s.conf.DB))
+	}
+	if s.keys != nil {
+		for _, key := range s.keys.Values() {
+			if len(key) >= secret.MinValue { // who needs none writes "none", which is a word
+				known = append(known, key)
+			}
+		}
+	}
+	for _, hidden := range known {
+		if hidden == "" || !strings.Contains(err.Error(), hidden) {
+			continue
+		}
+		f, ok := fault.Of(err)
+		if !ok {
+			f = fault.New(fault.CodeOf(err), "%v", err)
+		}
+		c := *f
+		c.Message = strings.ReplaceAll(c.Message, hidden, "****")
+		c.Hint = strings.ReplaceAll(c.Hint, hidden, "****")
+		c.Err = nil
+		err = &c
+	}
+	return err
+}
+
+// findPassword finds the password in a database URL.
+func findPassword(db string) string {
+	u, err := url.Parse(db)
+	if err != nil {
+		return ""
+	}
+	if u.User != nil {
+		if p, ok := u.User.Password(); ok {
+			return p
+		}
+	}
+	return u.Query().Get("password")
+}
+
+// settings follow the user's configuration. The file is read again only where it is another: who asks
+// pays for a look at its name.
+type settings struct {
+	path string
+	load func() (*config.Config, error)
+
+	mu    sync.Mutex // guards what follows
+	conf  *config.Config
+	stamp fs.FileInfo // of the file that conf is of; nil: there was none
+}
+
+func (s *settings) now() (*config.Config, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	stamp, _ := os.Stat(s.path)
+	if sameFile(stamp, s.stamp) {
+		return s.conf, nil
+	}
+	conf, err := s.load()
+	if err != nil {
+		return nil, err
+	}
+	s.conf, s.stamp = conf, stamp
+	return conf, nil
+}
+
+func sameFile(a, b fs.FileInfo) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+}
+
+// Projects lists the workspaces of ramet's home, the last used first, and changes none. One that
+// cannot be read is left out: `ramet doctor` in its folder says why.
+func (s *Session) Projects(ctx context.Context) (public.Projects, error) {
+	out := public.Projects{Projects: []public.Project{}}
+	home, err := s.HomeDir()
+	if err != nil {
+		return out, err
+	}
+	entries, _ := os.ReadDir(filepath.Join(home, "workspaces")) // none yet is no error
+	for _, e := range entries {
+		db := filepath.Join(home, "workspaces", e.Name(), "ramet.db")
+		used := lastWritten(db, db+"-wal", filepath.Join(filepath.Dir(db), "screen.json"))
+		if used.IsZero() {
+			continue
+		}
+		if p, err := s.project(ctx, db); err == nil {
+			p.Name, p.UsedAt = e.Name(), used.UTC()
+			out.Projects = append(out.Projects, p)
+		}
+		if ctx.Err() != nil {
+			return out, ctx.Err()
+		}
+	}
+	slices.SortStableFunc(out.Projects, func(a, b public.Project) int {
+		return cmp.Or(b.UsedAt.Compare(a.UsedAt), cmp.Compare(a.Folder, b.Folder))
+	})
+	return out, nil
+}
+
+// lastWritten is when one of these files was last written.
+func lastWritten(paths ...string) time.Time {
+	var at time.Time
+	for _, p := range paths {
+		if info, err := os.Stat(p); err == nil && info.ModTime().After(at) {
+			at = info.ModTime()
+		}
+	}
+	return at
+}
+
+// project reads what a workspace says of itself.
+func (s *Session) project(ctx context.Context, db string) (public.Project, error) {
+	seen, err := s.System.Look(ctx, db)
+	if err != nil {
+		return public.Project{}, err
+	}
+	info, err := os.Stat(seen.Folder)
+	return public.Project{Folder: seen.Folder, Agents: seen.Agents, Asked: seen.Asked, Gone: err != nil || !info.IsDir()}, nil
 }
