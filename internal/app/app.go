@@ -150,7 +150,7 @@ func fromBuild(v *cli.Version, info *debug.BuildInfo) {
 	}
 }
 
-// programs are those of the recipes that are built in.
+// programs returns those of the recipes that are built in.
 func programs() map[string]cli.RunProgram {
 	out := map[string]cli.RunProgram{}
 	for name, do := range docs.Programs {

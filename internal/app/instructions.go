@@ -166,7 +166,7 @@ func (j *joining) say(a agent.Agent, what string) {
 // mostWords limits the words of a command line that are examined.
 const mostWords = 200
 
-// touched are the files that calls read or changed, relative to the agent's folder: those that are
+// touched returns the files that calls read or changed, relative to the agent's folder: those that are
 // named, those below folders that are searched, and what command lines name. known are the memos of
 // the conversation, of which the newest says in which folder commands run.
 func touched(root string, calls []tool.Call, known iter.Seq[json.RawMessage]) []string {
@@ -231,7 +231,7 @@ func lies(root, from, name string) string {
 	return p
 }
 
-// commandsRunIn is the folder of the next command, as the newest memo has it.
+// commandsRunIn returns the folder of the next command, as the newest memo has it.
 func commandsRunIn(known iter.Seq[json.RawMessage]) string {
 	dir := "."
 	for raw := range known {
@@ -245,7 +245,7 @@ func commandsRunIn(known iter.Seq[json.RawMessage]) string {
 	return dir
 }
 
-// pathWords are the words of a command line that may name files.
+// pathWords returns the words of a command line that may name files.
 func pathWords(command string) []string {
 	command = strings.NewReplacer(`"`, " ", `'`, " ").Replace(command)
 	words := strings.FieldsFunc(command, func(r rune) bool { return strings.ContainsRune(" \t\n;|&()<>=`{},", r) })

@@ -270,7 +270,7 @@ func (t *tools) tell(a agent.Agent, what string) {
 	}
 }
 
-// lent are servers that an editor lends an agent. They are its user's, and are held as
+// lent makes the servers that an editor lends an agent. They are its user's, and are held as
 // those of the configuration are; what they are given is taken as it is.
 func (m serverMaker) lent(given []config.Server) []mcp.Server {
 	var out []mcp.Server
@@ -291,7 +291,7 @@ func (m serverMaker) lent(given []config.Server) []mcp.Server {
 // lending are the pools of servers that were lent in this process.
 type lending struct{ pools []*mcp.Pool }
 
-// pool is the pool of these servers; a new one for others. The caller has the mutex.
+// pool returns the pool of these servers; a new one for others. The caller has the mutex.
 func (l *lending) pool(servers []mcp.Server, cache string) *mcp.Pool {
 	for _, p := range l.pools {
 		if reflect.DeepEqual(p.Servers, servers) {
@@ -303,7 +303,7 @@ func (l *lending) pool(servers []mcp.Server, cache string) *mcp.Pool {
 	return p
 }
 
-// borrowed is the pool of the workspace, which may be nil, with the servers that somebody lends an
+// borrowed returns the pool of the workspace, which may be nil, with the servers that somebody lends an
 // agent; one that the workspace has under the same name is used instead.
 func (t *tools) borrowed(ctx context.Context, a agent.Agent, own *mcp.Pool) *mcp.Pool {
 	given := t.request.Servers().Lent(ctx, a.ID)

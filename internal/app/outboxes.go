@@ -167,7 +167,7 @@ func (n noteOf) file(home string) string {
 	return filepath.Join(notesDir(home), fmt.Sprintf("%x.json", sum[:8]))
 }
 
-// keep remembers it. Without that it is delivered by whoever goes on with the run.
+// keep remembers it. Without that it is delivered by the process that resumes the run.
 func (n noteOf) keep(home string) {
 	text, err := json.Marshal(n)
 	if err != nil || durable.MakeFolder(notesDir(home), 0o700) != nil {
@@ -178,7 +178,7 @@ func (n noteOf) keep(home string) {
 
 func (n noteOf) forget(home string) { step.Remove(n.file(home)) }
 
-// noted are all that are remembered.
+// noted returns all that are remembered.
 func noted(home string) []noteOf {
 	entries, _ := os.ReadDir(notesDir(home)) // none yet is no error
 	var out []noteOf
@@ -206,7 +206,7 @@ func closeBox(box *outbox.Outbox, n noteOf, home string) func() error {
 
 // The postman delivers what telemetry earlier processes could not, to wherever it was to
 // go then. Which outboxes those are is noted in ramet's home: a file that lies in a
-// project does not make anybody send anything. Every process with a kernel has one; it holds up nobody. What it does not get
+// project makes no process send anything. Every process with a kernel has one; it delays nothing else. What it does not get
 // rid of stays for the next.
 
 const (
@@ -253,7 +253,7 @@ func goRound(ctx context.Context, ws *session.Workspace) {
 	}
 }
 
-// deliver sends what waits in one outbox, if nobody else does and there is a way.
+// deliver sends what waits in one outbox, if no other process does and there is a way.
 // nil: nothing waits there any more.
 func (n noteOf) deliver(ctx context.Context, w *routes) error {
 	if _, err := os.Lstat(n.Path); errors.Is(err, fs.ErrNotExist) {
@@ -276,7 +276,7 @@ func (n noteOf) deliver(ctx context.Context, w *routes) error {
 	o.Pauses, o.Timeout = []time.Duration{}, held
 	box, err := outbox.Open(n.Path, o)
 	if err != nil {
-		return err // somebody else may have it, and delivers
+		return err // another process may have it, and delivers
 	}
 	ctx, cancel := context.WithTimeout(ctx, held)
 	defer cancel()

@@ -143,14 +143,14 @@ func recoverFiles(ctx context.Context, r request) {
 	}
 }
 
-// warn tells whoever started the kernel.
+// warn notifies the caller that started the kernel.
 func (r request) warn(what string) {
 	if r.Warn != nil {
 		r.Warn(what)
 	}
 }
 
-// treesOf are the worktrees in which agents work; agents of a run have none of this kind.
+// treesOf returns the worktrees in which agents work; agents of a run have none of this kind.
 func treesOf(r request, work *runner.WorkerPool) acts.Trees {
 	if work != nil {
 		return nil
@@ -158,7 +158,7 @@ func treesOf(r request, work *runner.WorkerPool) acts.Trees {
 	return r.Trees
 }
 
-// hooksOf are the hooks of agents, in runs too.
+// hooksOf returns the hooks of agents, in runs too.
 func hooksOf(r request) func(agent.Agent) loop.Hooks {
 	return func(a agent.Agent) loop.Hooks { return r.Project().HooksOf(a, r.Cwd) }
 }
@@ -224,7 +224,7 @@ func tellOnce(home, what string, say func()) {
 	}
 }
 
-// self is the user of the operating system.
+// self returns the user of the operating system.
 func self() string {
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		return u.Username

@@ -333,7 +333,7 @@ func (l heardLog) Append(ctx context.Context, records ...runner.Record) error {
 func (c *carrier) heard(log runner.Log) runner.Log {
 	own, err := c.ws.Store.Agent(context.Background(), c.own)
 	if err != nil || c.kernel == nil {
-		return log // whoever needs the agent says so
+		return log // the caller that needs the agent reports it
 	}
 	return heardLog{log, func(r runner.Record) {
 		var to struct {
@@ -366,7 +366,7 @@ func (c *carrier) waitForHooks(ctx context.Context) {
 // runLog is the log of a session, which a runRecords follows.
 type runLog struct {
 	session *rundir.Session
-	records *runRecords // nil: nobody does
+	records *runRecords // nil: none does
 }
 
 func newRunLog(x *rundir.Session, c *runRecords) runner.Log {

@@ -93,7 +93,7 @@ func unsay(w *session.Workspace, message string) error {
 }
 
 // notifier tells a person who looks elsewhere, as the settings say: what it returns is for the
-// terminal. nil: nobody is told.
+// terminal. nil: no notification is wanted.
 func notifier(conf *config.Config, env func(string) string) func(title, what string) string {
 	if conf.Notify == "no" && conf.NotifyCommand == "" {
 		return nil

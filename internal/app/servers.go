@@ -165,7 +165,7 @@ func windows(conf *config.Config, keys *credential.Store, own string) func(model
 	}
 }
 
-// runWindows are those of a run's workers: without a model of their own they have that of the
+// runWindows returns those of a run's workers: without a model of their own they have that of the
 // agent that the run's is forked from.
 func runWindows(ctx context.Context, s *session.Session) (func(model string) int64, error) {
 	conf, err := s.Config()
@@ -183,7 +183,7 @@ func runWindows(ctx context.Context, s *session.Session) (func(model string) int
 	return windows(conf, keys, own), nil
 }
 
-// modelOf is an agent's own model; empty: it has none.
+// modelOf returns an agent's own model; empty: it has none.
 func modelOf(ctx context.Context, ws *session.Workspace, which string) string {
 	a, err := agent.Find(ctx, ws.Store, which)
 	if err != nil || a.Provider == "" || a.Model == "" {

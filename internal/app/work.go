@@ -172,7 +172,7 @@ func (h *hosts) clear(ctx context.Context, runID string) error {
 }
 
 // sharing is the queue of a run whose items this process does as well as other hosts: each waits
-// here and there, and whoever claims it first does it. So this process takes nothing of the
+// here and there, and the process that claims it first does it. So this process takes nothing of the
 // database's queue, in which there are items of other runs: it could not do those, since it
 // knows no orchestrator but its own.
 type sharing struct {
@@ -193,7 +193,7 @@ func (s sharing) Cancel(ctx context.Context, id string) error {
 	return errors.Join(s.here.Cancel(ctx, id), s.there.Cancel(ctx, id))
 }
 
-// Takeover is about other hosts: what waits here waits.
+// Takeover takes items of another host; what waits here waits.
 func (s sharing) Takeover(ctx context.Context, host string) ([]string, error) {
 	return s.there.Takeover(ctx, host)
 }
@@ -204,14 +204,14 @@ func (s sharing) serve(ctx context.Context, queues []string, parallel int, o run
 		mine := claims{Orchestrator: o}
 		err := runner.ServeAttempt(its, j, s.here.Host(), &mine, e)
 		if mine.got && ctx.Err() == nil {
-			s.there.Cancel(ctx, j.ID) // whoever takes it all the same is refused
+			s.there.Cancel(ctx, j.ID) // a host that takes it all the same is refused
 		}
 		return err
 	})
 }
 
 // claims knows whether an attempt was claimed. One that was not is another host's: to take it off
-// the common list would end its work, and if the word of that is lost, nobody does it again while
+// the common list would end its work, and if the word of that is lost, no host does it again while
 // that host lives.
 type claims struct {
 	runner.Orchestrator

@@ -64,7 +64,7 @@ func orphaned(nodes []agent.Node) bool {
 	return slices.ContainsFunc(nodes, func(n agent.Node) bool { return n.Home == "" && !n.IsZero() })
 }
 
-// dead remembers the dead: they do not change, so they are read only when somebody is
+// dead remembers the dead: they do not change, so they are read only when an agent is
 // missing among the living.
 type dead struct {
 	mu     sync.Mutex
@@ -73,7 +73,7 @@ type dead struct {
 	living map[id.Agent]bool
 }
 
-// join is everybody, in the order of creation.
+// join returns everybody, in the order of creation.
 func (d *dead) join(ctx context.Context, all agent.Directory) ([]agent.Agent, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -111,7 +111,7 @@ func (w Agents) States(ctx context.Context, all bool, only ...id.Agent) (state.N
 // few is up to how many histories are looked at one by one.
 const few = 256
 
-// StatesAmong is States for agents whose rows were just read. Where few of them can have something to tell, since
+// StatesAmong returns what States does, for agents whose rows were just read. Where few of them can have something to tell, since
 // the others said nothing since their birth, the rows of all are not read again.
 func (w Agents) StatesAmong(ctx context.Context, all bool, nodes []agent.Node) (state.Now, error) {
 	var telling []id.Agent
@@ -120,7 +120,7 @@ func (w Agents) StatesAmong(ctx context.Context, all bool, nodes []agent.Node) (
 			return w.States(ctx, all)
 		}
 		if n.Status == agent.Running && n.Head == n.Genesis && len(telling) > 0 {
-			continue // the first stays: nobody named is everybody
+			continue // the first stays: no name means all agents
 		}
 		if telling = append(telling, n.ID); len(telling) > few {
 			return w.States(ctx, all)
@@ -144,7 +144,7 @@ func (w Agents) sources() state.Sources {
 	return state.Sources{Store: w.ws.Store, Gone: w.ws.Peers.Gone, There: w.ws.Peers.States, Kernels: w.ws.Peers.Kernels}
 }
 
-// Labels are those of the marks to which an agent can be rewound, the newest first.
+// Labels returns those of the marks to which an agent can be rewound, the newest first.
 func (w Agents) Labels(ctx context.Context, a id.Agent) (out []string, err error) {
 	err = w.ws.Store.View(ctx, func(log history.Log) error {
 		ranges, err := history.BuildRanges(ctx, log, a)
@@ -182,7 +182,7 @@ func uniqueLabels(all []string) (out []string) {
 // maxDrawn limits the points, and the letters, of a picture.
 const maxDrawn = 5000
 
-// Lineage is everybody who ever was, in time, with what shaped their histories and the letters
+// Lineage returns everybody who ever was, in time, with what shaped their histories and the letters
 // between them.
 func (w Agents) Lineage(ctx context.Context) (public.Lineage, error) {
 	out := public.Lineage{Agents: []public.LineageAgent{}, Points: []public.LineagePoint{}, Letters: []public.LineageLetter{}}
@@ -221,7 +221,7 @@ func (w Agents) Lineage(ctx context.Context) (public.Lineage, error) {
 	return out, nil
 }
 
-// Resume makes the agent that goes on for an interrupted task: a child of the old
+// Resume makes the agent that continues an interrupted task: a child of the old
 // one, forked where it stopped. The ledger has it before it exists, and refuses what
 // is not interrupted.
 func (w Agents) Resume(ctx context.Context, old agent.Agent) (agent.Agent, error) {

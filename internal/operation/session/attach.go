@@ -293,12 +293,12 @@ const (
 	filesFor = 5 * time.Second
 )
 
-// Files lists paths below the folder of an agent. Hidden ones, and what is usually
+// CompletePaths lists paths below the folder of an agent. Hidden ones, and what is usually
 // made by tools, are left out.
 func (w Prompts) CompletePaths(ctx context.Context, a id.Agent, fragment string) []string {
 	dir, err := w.ws.folder(ctx, a)
 	if err != nil {
-		return nil // whoever sends the prompt is told
+		return nil // the person who sends the prompt is told
 	}
 	f := &w.ws.paths
 	f.mu.Lock()

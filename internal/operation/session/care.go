@@ -276,7 +276,7 @@ func newPart(what, why string) public.SweptPart {
 }
 
 // SweepTrees removes the worktrees of agents that ended, and of children that were never born.
-// What is not committed, or merged nowhere, stays; and so does one in which somebody works.
+// What is not committed, or merged nowhere, stays; and so does one in which an agent works.
 func (w Care) SweepTrees(ctx context.Context, plan bool) (public.SweptPart, error) {
 	out := newPart("worktrees", "their agents ended, and all that is in them is committed and merged; what git does not have goes to the trash")
 	if err := w.ws.person(ctx, "remove worktrees"); err != nil && !plan {
@@ -409,7 +409,7 @@ func weighFolder(dir string) (size int64, newest time.Time) {
 	return size, newest
 }
 
-// clearFolder removes a folder with what is in it, also where programs made folders that nobody may
+// clearFolder removes a folder with what is in it, also where programs made folders that no user may
 // write to.
 func clearFolder(dir string) error {
 	filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {

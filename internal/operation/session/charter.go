@@ -83,7 +83,7 @@ func once[T any](w *Workspace, read func(Charter) (T, error)) (out T, err error)
 	return read(c)
 }
 
-// definitions are the folders where a user keeps definitions.
+// definitions returns the folders where a user keeps definitions.
 func (w Prompts) definitions() []string {
 	var out []string
 	if w.ws.user.Dir != "" {

@@ -168,7 +168,7 @@ var kindNames = map[files.Kind]string{files.File: "file", files.Link: "link", fi
 // escapePath returns a path as text, with marks in place of invalid UTF-8.
 func escapePath(path string) string { return strings.ToValidUTF8(path, "\uFFFD") }
 
-// ShowFiles is a state with all its files.
+// ShowFiles returns a state with all its files.
 func (w Files) ShowFiles(s history.Stated) (public.FileList, error) {
 	out := public.FileList{FileState: public.FormatFileState(s), Files: []public.File{}}
 	err := w.ListFiles(s.State, func(p string, n files.Node, has bool) error {

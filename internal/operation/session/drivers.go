@@ -201,7 +201,7 @@ func (w Programs) setProgramMode(ctx context.Context, a agent.Agent, name, mode 
 	return w.ws.Agents().order(ctx, a.ID, driver.ModeEntry(name, mode))
 }
 
-// ProgramCommands are the commands of the program that drives an agent, for menus. Where ramet, the
+// ProgramCommands returns the commands of the program that drives an agent, for menus. Where ramet, the
 // user or the project has one of the same name, it is NAME:COMMAND.
 func (w Programs) ProgramCommands(a agent.Agent) []kit.Command {
 	name := a.Driver()
@@ -222,7 +222,7 @@ func (w Programs) ProgramCommands(a agent.Agent) []kit.Command {
 	return out
 }
 
-// programModels are the models of programs that are installed, and the programs themselves.
+// programModels returns the models of programs that are installed, and the programs themselves.
 func (w Programs) programModels(ctx context.Context) []Model {
 	var out []Model
 	for _, d := range w.Drivers(ctx, false).Drivers {
@@ -254,7 +254,7 @@ func formatChoices(all []driver.Choice) []public.Choice {
 	return out
 }
 
-// CheckDrivers refuses workers whose driver nobody knows here; with installed also those whose program is not
+// CheckDrivers refuses workers whose driver is unknown here; with installed also those whose program is not
 // found on this machine.
 func (w Programs) CheckDrivers(workers []recipe.DrivenWorker, installed bool) error {
 	for _, one := range workers {

@@ -272,7 +272,7 @@ func (w Prompts) served(ctx context.Context, name, args string) (said string, ok
 	}
 	pool, _, err := w.ws.Servers().Pool()
 	if err != nil || pool == nil || !has(pool, server) {
-		return "", false, nil // whoever uses them is told
+		return "", false, nil // the caller that uses them is told
 	}
 	l, known := pool.Known(server)
 	if !known {
@@ -298,7 +298,7 @@ func has(pool *mcp.Pool, server string) bool {
 	return false
 }
 
-// servedPrompts are the prompts of servers whose lists are known, as commands for menus. Nothing is
+// servedPrompts returns the prompts of servers whose lists are known, as commands for menus. Nothing is
 // started.
 func (w Prompts) servedPrompts() []kit.Command {
 	pool, _, err := w.ws.Servers().Pool()
@@ -347,7 +347,7 @@ func (w Prompts) withResources(ctx context.Context, said string) (string, []hist
 	return out, parts, nil
 }
 
-// expandServed is Expand for prompts of servers.
+// expandServed expands prompts of servers.
 func (w Prompts) expandServed(ctx context.Context, name, args string) (Expanded, bool, error) {
 	said, ok, err := w.served(ctx, name, args)
 	if err != nil || !ok {

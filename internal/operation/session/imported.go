@@ -203,7 +203,7 @@ func (w *bringer) sendAll(ctx context.Context) error {
 	return nil
 }
 
-// spent writes down what an answer used before it was imported. It counts for no budget: nobody here
+// spent writes down what an answer used before it was imported. It counts for no budget: no user here
 // pays for it again. Of an answer whose other lines were imported before, that is written already.
 func (w *bringer) spent(t *tip, said foreign.Said, whole bool) {
 	u := *said.Used
@@ -247,7 +247,7 @@ func answerOf(program, at string, u history.Used) answer {
 }
 
 // twice reports whether an answer was counted already, in another import of it: other programs fork by copying the file.
-// Whoever is imported first tells what it used.
+// The first import records what it used.
 func (w *bringer) twice(at string, u history.Used) bool {
 	if at == "" {
 		return false

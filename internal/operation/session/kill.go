@@ -136,7 +136,7 @@ func (m Miscounted) Error() string { return m.cause.Error() }
 // Unwrap is the fault.
 func (m Miscounted) Unwrap() error { return m.cause }
 
-// KillFinished ends the agents that are done or have failed, and below which nobody has
+// KillFinished ends the agents that are done or have failed, and below which no agent has
 // anything left to do. They stay what they were; nothing is asked.
 func (w Agents) KillFinished(ctx context.Context) ([]agent.Agent, error) {
 	all, err := w.ws.Store.Agents(ctx, agent.Filter{Dead: true})
@@ -168,7 +168,7 @@ func (w Agents) KillFinished(ctx context.Context) ([]agent.Agent, error) {
 // listFinished returns the agents that are finished and have none at work or interrupted in their subtree; parents come
 // before children.
 func listFinished(all []agent.Agent, now state.Now) []agent.Agent {
-	open := map[id.Agent]bool{} // it, or somebody below it, may go on
+	open := map[id.Agent]bool{} // it, or an agent below it, may continue
 	parent := map[id.Agent]id.Agent{}
 	for _, a := range all {
 		parent[a.ID] = a.Parent

@@ -124,8 +124,8 @@ func (w Models) KeysChanged() error {
 // Effort holds the effort of an agent's model, and where it was chosen.
 type Effort struct {
 	Word llm.Effort // empty: it is not asked to think
-	Of   id.Agent   // who was told; empty: nobody was
-	Set  bool       // nobody was told, and the configuration says so
+	Of   id.Agent   // the agent that was told; empty: none was
+	Set  bool       // no agent was told, and the configuration says so
 }
 
 // Effort returns the effort that the model of an agent would have.
@@ -144,7 +144,7 @@ func (w Models) Effort(ctx context.Context, a agent.Agent) (Effort, error) {
 }
 
 // known returns the model that an agent would use, as far as it is known without asking a server.
-// What nobody knows is empty; who asks for a turn is told why.
+// What is unknown is empty; a turn reports why.
 func (w Models) known(a agent.Agent) llm.Model {
 	name := w.ws.Config.Model
 	if a.Provider != "" && a.Model != "" {

@@ -127,7 +127,7 @@ func progressOf(s run.Snapshot) public.HomeRun {
 type changes struct {
 	mu    sync.Mutex
 	known map[id.Agent]changedAt
-	asked bool // somebody asks git
+	asked bool // git is being asked
 }
 
 type changedAt struct {

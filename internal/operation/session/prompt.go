@@ -97,11 +97,11 @@ func (f PromptFolder) Text(name string) (string, error) {
 	return strings.TrimSpace(string(ours)), nil
 }
 
-// Prompts is the folder whose files take the place of ramet's own prompts: beside the
+// Folder returns the folder whose files take the place of ramet's own prompts: beside the
 // user's configuration. A project has no say.
 func (w Prompts) Folder() PromptFolder { return w.ws.prompts }
 
-// promptFolder finds it; where nobody knows the configuration there is none.
+// promptFolder finds it; where the configuration is unknown there is none.
 func promptFolder(env func(string) string) PromptFolder {
 	path, err := config.Path(env)
 	if err != nil {
@@ -110,5 +110,5 @@ func promptFolder(env func(string) string) PromptFolder {
 	return PromptFolder(filepath.Join(filepath.Dir(path), "prompts"))
 }
 
-// Prompts is the same before a workspace is open.
+// Prompts returns the same before a workspace is open.
 func (s *Session) Prompts() PromptFolder { return promptFolder(s.Getenv) }

@@ -380,7 +380,7 @@ func (w Files) restored(ctx context.Context, r Restoring, f *files.PastFolder, a
 // files, and what the history says of them.
 func (w Files) RecoverFiles(ctx context.Context) ([]files.RestoreDone, error) {
 	read := func(note []byte) (n restoreNote) {
-		json.Unmarshal(note, &n) // of another form: nobody's
+		json.Unmarshal(note, &n) // of another form: of no agent
 		return n
 	}
 	return w.Past().Recover(ctx, func(f *files.PastFolder, d files.RestoreDone, after files.Taken) error {

@@ -68,7 +68,7 @@ func (w Agents) play(f *Fork, c *registry.Child) error {
 	return nil
 }
 
-// WorkerRoles are definitions of agents for workers of a recipe, as the user has them and as a
+// WorkerRoles returns definitions of agents for workers of a recipe, as the user has them and as a
 // person accepted those of the project. One that is not there, or that a run cannot have, is
 // refused.
 func (w Agents) WorkerRoles(names []string) ([]recipe.Definition, error) {

@@ -418,7 +418,7 @@ func (s *Session) Projects(ctx context.Context) (public.Projects, error) {
 	return out, nil
 }
 
-// lastWritten is when one of these files was last written.
+// lastWritten returns when one of these files was last written.
 func lastWritten(paths ...string) time.Time {
 	var at time.Time
 	for _, p := range paths {

@@ -197,7 +197,7 @@ func (t Trees) List(ctx context.Context) ([]Tree, error) {
 	return out, nil
 }
 
-// Of is the worktree that an agent works in; false: it has none.
+// Of returns the worktree that an agent works in; false: it has none.
 func (t Trees) Of(ctx context.Context, a agent.Agent) (Tree, bool, error) {
 	k, project, err := t.Keeper(ctx)
 	if err != nil {
