@@ -303,7 +303,7 @@ func (l *lending) pool(servers []mcp.Server, cache string) *mcp.Pool {
 	return p
 }
 
-// borrowed returns the pool of the workspace, which may be nil, with the servers that somebody lends an
+// borrowed returns the pool of the workspace, which may be nil, with the servers that an editor lends an
 // agent; one that the workspace has under the same name is used instead.
 func (t *tools) borrowed(ctx context.Context, a agent.Agent, own *mcp.Pool) *mcp.Pool {
 	given := t.request.Servers().Lent(ctx, a.ID)

@@ -181,7 +181,7 @@ func givesTask(parts []history.Part) bool {
 	return slices.ContainsFunc(parts, func(p history.Part) bool { return p.Type == history.ToolCall && taskOf(p.Args) != "" })
 }
 
-// base returns where a session stands that begins with a part of another one and says so by pointing at it; nil:
+// base returns the position of a session that begins with a part of another one and says so by pointing at it; nil:
 // that part is not here, which is told.
 func (w *bringer) base(ctx context.Context) (*position, error) {
 	base := w.src.Base
@@ -216,7 +216,7 @@ func (w *bringer) base(ctx context.Context) (*position, error) {
 // mostBehind limits the lines after the last one that an agent can be at.
 const mostBehind = 1000
 
-// parent returns whose child stands at a position, begins how it begins.
+// parent returns the agent of a position; empty for none.
 func (p *position) parent() id.Agent {
 	if p == nil {
 		return ""
