@@ -7,99 +7,44 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"reflect"
+	"slices"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
-	"ramet/internal/core/agent"
-	"ramet/internal/core/kit"
 	"ramet/internal/kernel"
 	"ramet/internal/model/llm"
 	"ramet/internal/operation/public"
 	"ramet/internal/turn/loop"
 )
 
-// The calls by which a terminal uses a workspace that another process holds. Each is a POST with a request and an
-// answer in JSON, between processes of the same version.
-var (
-	callAgents    = get("agents", Hosted.Agents)
-	callOverview  = get("overview", Hosted.Overview)
-	callChanged   = with("changed", Hosted.Changed)
-	callTimeline  = with("timeline", Hosted.Timeline)
-	callMode      = with("mode", Hosted.Mode)
-	callProgram   = with("program", Hosted.Program)
-	callFolder    = with("folder", Hosted.Folder)
-	callOperation = method[operationRequest, json.RawMessage]{"operation", carryOut}
-	callPrint     = method[operationRequest, string]{"print", printOperation}
-	callAsks      = method[none, []OpenQuestion]{"asks", listQuestions}
-	callAnswer    = method[answerRequest, none]{"answer", answerQuestion}
+// A terminal uses a workspace that another process holds by calls: each is a POST with a request and an answer in JSON,
+// between processes of the same version. The path is the name of a method of Hosted; its input are the arguments of that
+// method after the context.
 
-	callPage = method[pageRequest, Page]{"page", func(ctx context.Context, w Hosted, in pageRequest) (Page, error) {
-		return w.Page(ctx, in.Agent, in.Span)
-	}}
-	callStop = method[stopRequest, bool]{"stop", func(ctx context.Context, w Hosted, in stopRequest) (bool, error) {
-		return w.Stop(ctx, in.Agent, in.Tickets...)
-	}}
-	callDefined = method[none, []kit.Command]{"defined", func(_ context.Context, w Hosted, _ none) ([]kit.Command, error) {
-		return w.Defined(), nil
-	}}
-	callCommands = method[agent.Agent, []kit.Command]{"program-commands", func(_ context.Context, w Hosted, a agent.Agent) ([]kit.Command, error) {
-		return w.ProgramCommands(a), nil
-	}}
-	callCommand = method[[]string, string]{"command", func(ctx context.Context, w Hosted, args []string) (string, error) {
-		return w.Command(ctx, args...)
-	}}
-	callModel = method[modelRequest, Model]{"model", func(_ context.Context, w Hosted, in modelRequest) (Model, error) {
-		return w.Model(in.Agent, in.Asked)
-	}}
-	callUsable = method[none, []Model]{"usable", func(_ context.Context, w Hosted, _ none) ([]Model, error) {
-		return w.Usable(), nil
-	}}
-	callFound = method[none, []Model]{"found", func(ctx context.Context, w Hosted, _ none) ([]Model, error) {
-		return w.Found(ctx), nil
-	}}
-	callKey = method[keyRequest, string]{"key", func(ctx context.Context, w Hosted, in keyRequest) (string, error) {
-		return w.Key(ctx, in.Vendor, in.Key)
-	}}
-	callPaths = method[pathsRequest, []string]{"paths", func(ctx context.Context, w Hosted, in pathsRequest) ([]string, error) {
-		return w.CompletePaths(ctx, in.Agent, in.Fragment), nil
-	}}
-)
+// ownMethods are the methods of Hosted that are no calls: they act in the terminal's process, or have a route of their own.
+var ownMethods = []string{"Call", "Clipboard", "Close", "Events", "GoesOn", "Print", "Questions", "Shell", "Turn"}
 
-// get makes a call without an input.
-func get[Out any](path string, do func(Hosted, context.Context) (Out, error)) method[none, Out] {
-	return method[none, Out]{path, func(ctx context.Context, w Hosted, _ none) (Out, error) { return do(w, ctx) }}
-}
-
-// with makes a call with one input.
-func with[In, Out any](path string, do func(Hosted, context.Context, In) (Out, error)) method[In, Out] {
-	return method[In, Out]{path, func(ctx context.Context, w Hosted, in In) (Out, error) { return do(w, ctx, in) }}
-}
-
-// allCalls lists the calls that one request and one answer make up.
-func allCalls() []served {
-	return []served{callAgents, callOverview, callChanged, callPage, callTimeline, callMode, callProgram, callStop, callDefined, callCommands, callCommand,
-		callModel, callUsable, callFound, callKey, callPaths, callOperation, callPrint, callAsks, callAnswer, callFolder}
+// listCalls returns what each path calls, on a workspace.
+func listCalls() map[string]func(Hosted) reflect.Value {
+	out := map[string]func(Hosted) reflect.Value{
+		"operation": func(w Hosted) reflect.Value {
+			return reflect.ValueOf(func(ctx context.Context, in operationRequest) (json.RawMessage, error) { return carryOut(ctx, w, in) })
+		},
+		"print": func(w Hosted) reflect.Value {
+			return reflect.ValueOf(func(ctx context.Context, in operationRequest) (string, error) { return printOperation(ctx, w, in) })
+		},
+	}
+	hosted := reflect.TypeFor[Hosted]()
+	for i := range hosted.NumMethod() {
+		if name := hosted.Method(i).Name; !slices.Contains(ownMethods, name) {
+			out[name] = func(w Hosted) reflect.Value { return reflect.ValueOf(w).MethodByName(name) }
+		}
+	}
+	return out
 }
 
 type (
-	none        struct{}
-	pageRequest struct {
-		Agent id.Agent
-		Span  Span
-	}
-	stopRequest struct {
-		Agent   id.Agent
-		Tickets []string
-	}
-	modelRequest struct {
-		Agent agent.Agent
-		Asked llm.Ref
-	}
-	keyRequest   struct{ Vendor, Key string }
-	pathsRequest struct {
-		Agent    id.Agent
-		Fragment string
-	}
 	turnRequest struct {
 		Agent        id.Agent
 		Text, Ticket string
@@ -124,30 +69,51 @@ type response[Out any] struct {
 	Error  *public.Error
 }
 
-// method is one call: its path, and what the process that holds the workspace does.
-type method[In, Out any] struct {
-	path string
-	do   func(context.Context, Hosted, In) (Out, error)
-}
-
-// served is a call without its types.
-type served interface {
-	serve(open OpenFor) (path string, h http.HandlerFunc)
-}
-
 // OpenFor returns the workspace for a client of an environment.
 type OpenFor func(*kernel.Environment) Hosted
 
-func (c method[In, Out]) serve(open OpenFor) (string, http.HandlerFunc) {
-	return c.path, func(w http.ResponseWriter, r *http.Request) {
-		in, err := readRequest[In](w, r)
-		var out response[Out]
+// serveCall answers a call.
+func serveCall(open OpenFor, find func(Hosted) reflect.Value) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		in, err := readRequest[[]json.RawMessage](w, r)
+		var out response[any]
 		if err == nil {
-			out.Output, err = c.do(r.Context(), open(in.Environment), in.Input)
+			out.Output, err = invoke(r.Context(), find(open(in.Environment)), in.Input)
 		}
 		out.Error = public.FormatError(err)
 		_ = public.Encoder(w).Encode(out) // a client that is gone needs no answer
 	}
+}
+
+// invoke calls a function with a context and arguments in JSON.
+func invoke(ctx context.Context, f reflect.Value, args []json.RawMessage) (out any, err error) {
+	var in []reflect.Value
+	for i := range f.Type().NumIn() {
+		if f.Type().In(i) == reflect.TypeFor[context.Context]() {
+			in = append(in, reflect.ValueOf(ctx))
+			continue
+		}
+		v := reflect.New(f.Type().In(i))
+		if len(args) == 0 {
+			return nil, fault.New(fault.InvalidEvent, "read request: an argument is missing")
+		}
+		if err := json.Unmarshal(args[0], v.Interface()); err != nil {
+			return nil, fault.New(fault.InvalidEvent, "read request: %w", err)
+		}
+		in, args = append(in, v.Elem()), args[1:]
+	}
+	call := f.Call
+	if f.Type().IsVariadic() {
+		call = f.CallSlice
+	}
+	for _, v := range call(in) {
+		if v.Type() == reflect.TypeFor[error]() {
+			err, _ = v.Interface().(error)
+		} else {
+			out = v.Interface()
+		}
+	}
+	return out, err
 }
 
 // maxRequest bounds the body of a call.
@@ -160,10 +126,10 @@ func readRequest[In any](w http.ResponseWriter, r *http.Request) (in request[In]
 	return in, nil
 }
 
-// ask makes the call.
-func (c method[In, Out]) ask(ctx context.Context, r *Remote, in In) (Out, error) {
+// askRemote calls what a path names, in the process that holds the workspace.
+func askRemote[Out any](ctx context.Context, r *Remote, path string, args ...any) (Out, error) {
 	var out response[Out]
-	body, err := r.post(ctx, c.path, request[In]{r.o.Environment, in})
+	body, err := r.post(ctx, path, request[[]any]{r.o.Environment, args})
 	if err != nil {
 		return out.Output, err
 	}

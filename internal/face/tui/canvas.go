@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
@@ -59,7 +62,7 @@ func (c *canvas) show(d drawing) {
 	c.buf.Reset()
 	for y, l := range d.lines {
 		if !c.known || l != c.shown.lines[y] {
-			c.line(y, l, d.width)
+			c.line(y, l)
 		}
 	}
 	if c.buf.Len() == 0 && c.known && d.x == c.shown.x && d.y == c.shown.y {
@@ -87,61 +90,28 @@ func (c *canvas) frame(d drawing) []byte {
 	return out.Bytes()
 }
 
-// line writes one. A full one must not be erased behind its last cell; one whose width terminals
-// do not agree about is erased before.
-func (c *canvas) line(y int, l string, w int) {
-	fmt.Fprintf(&c.buf, "\x1b[%d;1H", y+1)
-	l = harmless(l)
-	n, sure := narrow(l)
-	if !sure {
-		c.buf.WriteString(ansi.EraseEntireLine)
-	}
+// line writes one line in the place of what was there.
+func (c *canvas) line(y int, l string) {
+	fmt.Fprintf(&c.buf, "\x1b[%d;1H"+ansi.EraseEntireLine, y+1)
 	if c.colors {
-		c.buf.WriteString(l)
+		c.buf.WriteString(harmless(l))
 	} else {
-		(&colorprofile.Writer{Forward: &c.buf, Profile: colorprofile.ASCII}).WriteString(l)
+		(&colorprofile.Writer{Forward: &c.buf, Profile: colorprofile.ASCII}).WriteString(harmless(l))
 	}
 	c.buf.WriteString(ansi.ResetStyle)
-	if sure && n < w {
-		c.buf.WriteString(ansi.EraseLineRight)
-	}
 }
 
-// harmless keeps the words and the styles of a line. Foreign texts were made harmless before; nothing
-// that moves, asks or sets anything reaches a terminal although one was forgotten.
+// harmless keeps the text and the styles of a line. Foreign texts were made safe before; nothing that moves the cursor,
+// asks the terminal or sets anything reaches it even if one was forgotten.
 func harmless(l string) string {
-	at := 0
-	for at < len(l) {
-		n, ok := styled(l[at:])
-		if !ok {
-			break
+	var out strings.Builder
+	for i := 0; i < len(l); {
+		r, n := utf8.DecodeRuneInString(l[i:])
+		style := markdown.StyleEnd(l[i:])
+		if n = max(n, style); style > 0 || !unicode.IsControl(r) {
+			out.WriteString(l[i : i+n])
 		}
-		at += n
+		i += n
 	}
-	if at == len(l) {
-		return l
-	}
-	out := []byte(l[:at])
-	for at < len(l) {
-		n, ok := styled(l[at:])
-		if ok {
-			out = append(out, l[at:at+n]...)
-		}
-		at += n
-	}
-	return string(out)
-}
-
-// styled is the length of what a line begins with, and whether that is a byte of a text or a style.
-func styled(s string) (n int, ok bool) {
-	switch c := s[0]; {
-	case c == 0x1b:
-		end := markdown.StyleEnd(s)
-		return max(1, end), end > 0
-	case c == 0xc2 && len(s) > 1 && s[1] < 0xa0: // a control sign of the other kind
-		return 2, false
-	case c < ' ' || c == 0x7f:
-		return 1, false
-	}
-	return 1, true
+	return out.String()
 }

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/vt"
 )
 
@@ -151,20 +150,6 @@ func (still) draw() drawing          { return drawing{[]string{"still"}, 80, 0, 
 type writes func([]byte)
 
 func (w writes) Write(b []byte) (int, error) { w(b); return len(b), nil }
-
-// What is counted quickly is what the library counts.
-func TestNarrowTextsAreCountedAsTheLibraryDoes(t *testing.T) {
-	for _, s := range []string{"", "plain", bold.of("bold") + " x", "├─┤ ▌ ░▒▓ ❯ a · b › c … −7 “so”", "日本", "a\u0301", "─\u0301", "❯\ufe0f", "\x1b[31", "\x1b]0;t\a x", "\x1b[2Kx", "é", "👩‍👩‍👧", "\xff"} {
-		if got, want := width(s), ansi.StringWidth(s); got != want {
-			t.Errorf("%q has %d cells, not %d", s, want, got)
-		}
-	}
-	for r := '─'; r <= '▟'; r++ {
-		if n := ansi.StringWidth(string(r)); n != 1 {
-			t.Errorf("%c has %d cells", r, n)
-		}
-	}
-}
 
 // Nothing but words and styles reaches the terminal, and without colours none.
 func TestLinesAreHarmless(t *testing.T) {

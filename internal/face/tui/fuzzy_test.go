@@ -67,20 +67,6 @@ func many(n int) []string {
 	return files
 }
 
-func TestAllocationsDoNotGrowWithCandidates(t *testing.T) {
-	cost := func(n int) float64 {
-		files := many(n)
-		return testing.AllocsPerRun(5, func() {
-			if len(FindFuzzy("packfile9", files)) < n/10 {
-				t.Fatal("too few match to measure")
-			}
-		})
-	}
-	if small, large := cost(100), cost(10_000); large > small+20 { // the list of matches doubles a few times
-		t.Errorf("%.0f allocations for 100 candidates, %.0f for 10,000", small, large)
-	}
-}
-
 func FuzzFind(f *testing.F) {
 	f.Add("ab", "xaYb")
 	f.Add("日 É", "É/日本")

@@ -22,8 +22,8 @@ func (m *root) homeKey(k tea.KeyPressMsg) tea.Cmd {
 		return m.homeFilter(k)
 	}
 	name := k.String()
-	if cmd, ok := m.homeMove(name); ok {
-		return cmd
+	if n := m.homeStep(name); n != 0 {
+		return m.moveHome(n)
 	}
 	r, ok := m.hall.row()
 	switch name {
@@ -70,23 +70,12 @@ func (m *root) homeKey(k tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// homeMove are the keys that move the cursor.
-func (m *root) homeMove(name string) (tea.Cmd, bool) {
-	switch name {
-	case "up":
-		return m.moveHome(-1), true
-	case "down":
-		return m.moveHome(1), true
-	case "pgup":
-		return m.moveHome(-max(1, m.hall.high-2)), true
-	case "pgdown":
-		return m.moveHome(max(1, m.hall.high-2)), true
-	case "home":
-		return m.moveHome(-len(m.hall.lines)), true
-	case "end":
-		return m.moveHome(len(m.hall.lines)), true
+// homeStep returns by how many lines a key moves the cursor. Letters do not.
+func (m *root) homeStep(name string) int {
+	if len(name) == 1 {
+		return 0
 	}
-	return nil, false
+	return stepOf(name, max(1, m.hall.high-2))
 }
 
 // homeBack closes what is open: the filter, then Home.
@@ -129,8 +118,8 @@ func (m *root) homeFilter(k tea.KeyPressMsg) tea.Cmd {
 			h.filtering = false
 		}
 	default:
-		if cmd, ok := m.homeMove(name); ok {
-			return cmd
+		if n := m.homeStep(name); n != 0 {
+			return m.moveHome(n)
 		}
 		if k.Text == "" {
 			return nil

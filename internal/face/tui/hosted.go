@@ -35,24 +35,10 @@ type OpenQuestion struct {
 	Question permit.Question
 }
 
-type (
-	answerRequest struct {
-		Name    string
-		Verdict permit.Verdict
-	}
-	// operationRequest names an operation and has its input.
-	operationRequest struct {
-		Name  string
-		Input json.RawMessage
-	}
-)
-
-func listQuestions(_ context.Context, w Hosted, _ none) ([]OpenQuestion, error) {
-	return w.OpenQuestions(), nil
-}
-
-func answerQuestion(_ context.Context, w Hosted, in answerRequest) (none, error) {
-	return none{}, w.AnswerQuestion(in.Name, in.Verdict)
+// operationRequest names an operation and has its input.
+type operationRequest struct {
+	Name  string
+	Input json.RawMessage
 }
 
 // carryOut carries out an operation and returns its output.
@@ -109,9 +95,8 @@ func Print(ctx context.Context, c operation.Client, o operation.Operation, in an
 // Handler answers the calls of terminals. What they ask for continues when they close; only a stream of events ends.
 func Handler(open OpenFor) http.Handler {
 	mux := http.NewServeMux()
-	for _, c := range allCalls() {
-		path, h := c.serve(open)
-		mux.HandleFunc("POST /"+path, h)
+	for path, find := range listCalls() {
+		mux.HandleFunc("POST /"+path, serveCall(open, find))
 	}
 	mux.HandleFunc("POST /turn", func(w http.ResponseWriter, r *http.Request) { serveTurn(open, w, r) })
 	mux.HandleFunc("POST /events", func(w http.ResponseWriter, r *http.Request) { serveEvents(open, w, r) })
@@ -165,7 +150,7 @@ func saysPrompt(e loop.Event, t turnRequest) bool {
 
 // serveEvents streams what happens until the client goes.
 func serveEvents(open OpenFor, w http.ResponseWriter, r *http.Request) {
-	in, err := readRequest[none](w, r)
+	in, err := readRequest[struct{}](w, r)
 	if err != nil {
 		w.WriteHeader(http.StatusBadRequest)
 		return

@@ -1,9 +1,5 @@
 package tui
 
-import (
-	tea "charm.land/bubbletea/v2"
-)
-
 // input is the prompt: an editor, and the keys that change it.
 type input struct {
 	Editor
@@ -29,10 +25,10 @@ func (in *input) atBottom() bool {
 	return v.Row == len(v.Rows)-1
 }
 
-// key takes a key; ok is false for one that means nothing here.
-func (in *input) key(k tea.KeyPressMsg) (ok bool) {
+// key follows a key by its name and text; false if it means nothing here.
+func (in *input) key(name, text string) (ok bool) {
 	e := in.Editor
-	switch k.String() {
+	switch name {
 	case "alt+enter", "shift+enter", "ctrl+j", "ctrl+enter":
 		e = e.Insert("\n")
 	case "backspace", "shift+backspace":
@@ -68,10 +64,10 @@ func (in *input) key(k tea.KeyPressMsg) (ok bool) {
 	case "alt+z", "ctrl+y":
 		e = e.redoChange()
 	default:
-		if k.Text == "" {
+		if text == "" {
 			return false
 		}
-		e = e.Insert(k.Text)
+		e = e.Insert(text)
 	}
 	in.Editor = e
 	return true

@@ -81,8 +81,7 @@ func (e *keyEntry) key(m *root, k tea.KeyPressMsg) tea.Cmd {
 }
 
 func (e *keyEntry) view(m *root, w, h int) []string {
-	out := []string{headline("API key for "+line(e.vendor.Title, 40), w), ""}
-	out = append(out, cut(" "+strings.Repeat("•", min(utf8.RuneCountInString(e.typed), max(0, w-4)))+"▏", w), "")
+	out := []string{"", cut(" "+strings.Repeat("•", min(utf8.RuneCountInString(e.typed), max(0, w-4)))+"▏", w), ""}
 	about := "Type or paste it; it isn't shown. It is checked with the vendor and saved in ramet's home, where only you can read it. No agent sees it."
 	if e.trying {
 		about = "checking the key with " + line(e.vendor.Title, 40) + "…"
@@ -90,10 +89,7 @@ func (e *keyEntry) view(m *root, w, h int) []string {
 	for _, l := range wrap(about, max(1, w-2)) {
 		out = append(out, faint.of(" "+l))
 	}
-	for len(out) < h-1 {
-		out = append(out, "")
-	}
-	return append(out, faint.of(cut("Enter check and save · Esc cancel", w)))
+	return framed("API key for "+line(e.vendor.Title, 40), out, "Enter check and save · Esc cancel", w, h)
 }
 
 // keyed follows what became of a key. One that is refused can be mended where it stands.

@@ -187,7 +187,7 @@ func (m *root) typed(k tea.KeyPressMsg) tea.Cmd {
 		}
 	}
 	before := m.now.input.text()
-	if !m.now.input.key(k) {
+	if !m.now.input.key(k.String(), k.Text) {
 		return nil
 	}
 	if m.now.input.text() != before {

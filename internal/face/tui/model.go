@@ -221,8 +221,7 @@ func (m *root) forget() {
 		m.recent = m.recent[1:]
 		if old != nil && old != m.now {
 			asides := old.asides
-			old.transcript = transcript{live: old.live, asides: asides, name: old.name, made: old.made + 1, told: old.told}
-			old.warm = nil
+			old.transcript = transcript{live: old.live, asides: asides, name: old.name, told: old.told}
 		}
 	}
 }

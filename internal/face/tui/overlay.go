@@ -17,32 +17,53 @@ type sheet struct {
 func (s *sheet) scroll(n int) { s.at = max(0, min(s.at+n, len(s.lines)-s.high)) }
 
 func (s *sheet) key(m *root, k tea.KeyPressMsg) tea.Cmd {
-	switch k.String() {
+	switch name := k.String(); name {
 	case "esc", "q", "enter", "f1":
 		m.over = nil
-	case "up", "k":
-		s.scroll(-1)
-	case "down", "j":
-		s.scroll(1)
-	case "pgup":
-		s.scroll(-s.high)
-	case "pgdown", "space":
+	case "space":
 		s.scroll(s.high)
+	default:
+		s.scroll(stepOf(name, s.high))
 	}
 	return nil
+}
+
+// farthest is more lines than any list has.
+const farthest = 1 << 40
+
+// stepOf returns by how many lines a key moves in a list whose page has so many; 0 if it moves nothing.
+func stepOf(name string, page int) int {
+	switch name {
+	case "up", "k":
+		return -1
+	case "down", "j":
+		return 1
+	case "pgup":
+		return -page
+	case "pgdown":
+		return page
+	case "home":
+		return -farthest
+	case "end":
+		return farthest
+	}
+	return 0
+}
+
+// framed draws a title, lines and what the keys do, in h lines.
+func framed(title string, lines []string, keys string, w, h int) []string {
+	out := append([]string{headline(title, w)}, fill(lines, max(0, h-2))...)
+	return append(out, faint.of(cut(keys, w)))
 }
 
 func (s *sheet) view(m *root, w, h int) []string {
 	s.high = max(1, h-2)
 	s.scroll(0)
-	out := []string{headline(s.title, w)}
+	var out []string
 	for _, l := range s.lines[s.at:min(len(s.lines), s.at+s.high)] {
 		out = append(out, cut(l, w))
 	}
-	for len(out) < h-1 {
-		out = append(out, "")
-	}
-	return append(out, faint.of(cut("↑↓ PgUp PgDn scroll · Esc close", w)))
+	return framed(s.title, out, "↑↓ PgUp PgDn scroll · Esc close", w, h)
 }
 
 // headline is the title of what is in front.
@@ -98,14 +119,12 @@ func (p *picker) key(m *root, k tea.KeyPressMsg) tea.Cmd {
 		if p.more != nil {
 			return p.more(m)
 		}
-	case "up", "ctrl+p":
+	case "up", "down", "pgup", "pgdown":
+		p.scroll(stepOf(name, 10))
+	case "ctrl+p":
 		p.scroll(-1)
-	case "down", "ctrl+n", "tab":
+	case "ctrl+n", "tab":
 		p.scroll(1)
-	case "pgup":
-		p.scroll(-10)
-	case "pgdown":
-		p.scroll(10)
 	case "backspace":
 		if r := []rune(p.typed); len(r) > 0 {
 			p.typed = string(r[:len(r)-1])
@@ -121,7 +140,7 @@ func (p *picker) key(m *root, k tea.KeyPressMsg) tea.Cmd {
 }
 
 func (p *picker) view(m *root, w, h int) []string {
-	out := []string{headline(p.title+"  "+p.typed+"▏", w)}
+	var out []string
 	room := max(1, h-2)
 	from := max(0, min(p.at-room/2, len(p.found)-room))
 	for i := from; i < len(p.found) && i < from+room; i++ {
@@ -139,8 +158,5 @@ func (p *picker) view(m *root, w, h int) []string {
 	if len(p.found) == 0 {
 		out = append(out, faint.of(" no match"))
 	}
-	for len(out) < h-1 {
-		out = append(out, "")
-	}
-	return append(out, faint.of(cut("type to search · ↑↓ select · Enter open · Esc close", w)))
+	return framed(p.title+"  "+p.typed+"▏", out, "type to search · ↑↓ select · Enter open · Esc close", w, h)
 }

@@ -332,8 +332,8 @@ func (q *asked) field(w int, now time.Time) []string {
 			help = "edit the rule if you like · Enter save and allow · Esc back"
 		}
 	}
-	before, after := q.Field.Around()
-	before, after = clean(before), clean(after)
+	said, cursor := q.Field.text(), q.Field.cursor()
+	before, after := clean(said[:cursor]), clean(said[cursor:])
 	room := max(8, w-4-width(title))
 	for width(before) > room-2 { // the cursor stays in sight
 		_, size := utf8.DecodeRuneInString(before)

@@ -1,7 +1,9 @@
 package tui
 
 import (
+	"strings"
 	"time"
+	"unicode"
 
 	"ramet/internal/turn/permit"
 )
@@ -28,7 +30,7 @@ type QuestionModel struct {
 	Options []permit.Option
 	At      int           // the highlighted option
 	Stage   QuestionStage // what the keys are for
-	Field   QuestionField // what is said or edited
+	Field   input         // what is said or edited, on one line
 	Wrong   string
 
 	appeared, typed time.Time
@@ -105,9 +107,10 @@ func (m *QuestionModel) decide(now time.Time) *permit.Verdict {
 	case o.No != "":
 		return nil
 	case o.Choice == permit.Because:
-		m.Stage, m.Field, m.appeared = Saying, QuestionField{}, now
+		m.Stage, m.Field, m.appeared = Saying, input{}, now
 	case o.Choice == permit.ForProject:
-		m.Stage, m.Field, m.appeared = Editing, NewQuestionField(o.Rule), now
+		m.Stage, m.Field, m.appeared = Editing, input{}, now
+		m.Field.Editor = Editor{}.Insert(oneLine(o.Rule))
 	default:
 		return &permit.Verdict{Choice: o.Choice}
 	}
@@ -122,8 +125,10 @@ func (m *QuestionModel) fill(k QuestionKey, now time.Time) (*permit.Verdict, boo
 		return nil, true
 	case "enter":
 		return m.send(now), true
+	case "up", "down", "tab", "alt+enter", "shift+enter", "ctrl+j", "ctrl+enter":
+		return nil, true
 	}
-	if !m.Field.key(k) {
+	if !m.Field.key(k.Name, k.Text) {
 		return nil, false
 	}
 	m.typed, m.Wrong = now, ""
@@ -135,19 +140,32 @@ func (m *QuestionModel) Paste(s string, now time.Time) bool {
 	if m.Stage == Choosing {
 		return false
 	}
-	m.Field.Insert(s)
+	m.Field.Editor = m.Field.Insert(oneLine(s))
 	m.typed, m.Wrong = now, ""
 	return true
 }
 
+// words returns what is said or edited.
+func (m *QuestionModel) words() string { return strings.TrimSpace(m.Field.Text()) }
+
+// oneLine replaces control characters by spaces.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, s)
+}
+
 // send ends a reason or a rule.
 func (m *QuestionModel) send(now time.Time) *permit.Verdict {
-	if hasty := now.Sub(m.appeared) < SinceAppeared && m.Field.String() == ""; hasty || m.Stage == Editing && m.Quiet(now) {
+	if hasty := now.Sub(m.appeared) < SinceAppeared && m.words() == ""; hasty || m.Stage == Editing && m.Quiet(now) {
 		return nil
 	}
-	v := permit.Verdict{Choice: permit.ForProject, Rule: m.Field.String()}
+	v := permit.Verdict{Choice: permit.ForProject, Rule: m.words()}
 	if m.Stage == Saying {
-		v = permit.Verdict{Choice: permit.Because, Words: m.Field.String()}
+		v = permit.Verdict{Choice: permit.Because, Words: m.words()}
 		if v.Words == "" {
 			v.Choice = permit.Refuse
 		}

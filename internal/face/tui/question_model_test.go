@@ -143,8 +143,8 @@ func TestARuleIsShownAndEditedBeforeItIsSaved(t *testing.T) {
 		s.press(QuestionKey{Name: "down"})
 	}
 	s.press(QuestionKey{Name: "enter"})
-	if s.verdict != nil || s.Stage != Editing || s.Field.String() != "bash(go test ./...)" {
-		t.Fatalf("%v %v %q", s.verdict, s.Stage, s.Field)
+	if s.verdict != nil || s.Stage != Editing || s.words() != "bash(go test ./...)" {
+		t.Fatalf("%v %v %q", s.verdict, s.Stage, s.words())
 	}
 	s.press(QuestionKey{Name: "enter"}) // a key that repeats saves nothing
 	if s.verdict != nil {

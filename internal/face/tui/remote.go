@@ -60,7 +60,7 @@ func (r *Remote) connect(ctx context.Context) error {
 		return err
 	}
 	r.at.Store(&base)
-	body, err := r.post(ctx, "events", request[none]{r.o.Environment, none{}})
+	body, err := r.post(ctx, "events", request[struct{}]{Environment: r.o.Environment})
 	if err == nil {
 		r.events <- body
 	}
@@ -76,51 +76,53 @@ func (r *Remote) Close() { r.o.Client.CloseIdleConnections() }
 func (r *Remote) GoesOn() bool { return true }
 
 // Agents implements Workspace.
-func (r *Remote) Agents(ctx context.Context) (Agents, error) { return callAgents.ask(ctx, r, none{}) }
+func (r *Remote) Agents(ctx context.Context) (Agents, error) {
+	return askRemote[Agents](ctx, r, "Agents")
+}
 
 // Overview implements Workspace.
 func (r *Remote) Overview(ctx context.Context) (public.HomeFacts, error) {
-	return callOverview.ask(ctx, r, none{})
+	return askRemote[public.HomeFacts](ctx, r, "Overview")
 }
 
 // Changed implements Workspace.
 func (r *Remote) Changed(ctx context.Context, a id.Agent) (string, error) {
-	return callChanged.ask(ctx, r, a)
+	return askRemote[string](ctx, r, "Changed", a)
 }
 
 // Page implements Workspace.
 func (r *Remote) Page(ctx context.Context, a id.Agent, s Span) (Page, error) {
-	return callPage.ask(ctx, r, pageRequest{a, s})
+	return askRemote[Page](ctx, r, "Page", a, s)
 }
 
 // Timeline implements Workspace.
 func (r *Remote) Timeline(ctx context.Context, a id.Agent) ([]Point, error) {
-	return callTimeline.ask(ctx, r, a)
+	return askRemote[[]Point](ctx, r, "Timeline", a)
 }
 
 // Mode implements Workspace.
 func (r *Remote) Mode(ctx context.Context, a id.Agent) (permit.Mode, error) {
-	return callMode.ask(ctx, r, a)
+	return askRemote[permit.Mode](ctx, r, "Mode", a)
 }
 
 // Program implements Workspace.
 func (r *Remote) Program(ctx context.Context, a agent.Agent) (*public.Program, error) {
-	return callProgram.ask(ctx, r, a)
+	return askRemote[*public.Program](ctx, r, "Program", a)
 }
 
 // Stop implements Workspace.
 func (r *Remote) Stop(ctx context.Context, a id.Agent, tickets ...string) (bool, error) {
-	return callStop.ask(ctx, r, stopRequest{a, tickets})
+	return askRemote[bool](ctx, r, "Stop", a, tickets)
 }
 
 // Command implements Workspace.
 func (r *Remote) Command(ctx context.Context, args ...string) (string, error) {
-	return callCommand.ask(ctx, r, args)
+	return askRemote[string](ctx, r, "Command", args)
 }
 
 // Key implements Workspace.
 func (r *Remote) Key(ctx context.Context, vendor, key string) (string, error) {
-	return callKey.ask(ctx, r, keyRequest{vendor, key})
+	return askRemote[string](ctx, r, "Key", vendor, key)
 }
 
 // Clipboard implements Workspace.
@@ -128,7 +130,7 @@ func (r *Remote) Clipboard(ctx context.Context) (string, error) { return r.o.Cli
 
 // Shell implements Workspace. The command is this process's.
 func (r *Remote) Shell(ctx context.Context, a id.Agent, line string, output func(string)) error {
-	dir, err := callFolder.ask(ctx, r, a)
+	dir, err := askRemote[string](ctx, r, "Folder", a)
 	if err != nil {
 		return err
 	}
@@ -142,35 +144,37 @@ const atOnce = 2 * time.Second
 func (r *Remote) Model(a agent.Agent, asked llm.Ref) (Model, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), atOnce)
 	defer cancel()
-	return callModel.ask(ctx, r, modelRequest{a, asked})
+	return askRemote[Model](ctx, r, "Model", a, asked)
 }
 
 // Usable implements Workspace.
-func (r *Remote) Usable() []Model { return askList(r, callUsable, none{}) }
+func (r *Remote) Usable() []Model { return askList[Model](r, "Usable") }
 
 // Found implements Workspace.
 func (r *Remote) Found(ctx context.Context) []Model {
-	out, _ := callFound.ask(ctx, r, none{}) // nothing is found there either
+	out, _ := askRemote[[]Model](ctx, r, "Found") // nothing is found there either
 	return out
 }
 
 // Defined implements Workspace.
-func (r *Remote) Defined() []kit.Command { return askList(r, callDefined, none{}) }
+func (r *Remote) Defined() []kit.Command { return askList[kit.Command](r, "Defined") }
 
 // ProgramCommands implements Workspace.
-func (r *Remote) ProgramCommands(a agent.Agent) []kit.Command { return askList(r, callCommands, a) }
+func (r *Remote) ProgramCommands(a agent.Agent) []kit.Command {
+	return askList[kit.Command](r, "ProgramCommands", a)
+}
 
 // askList asks for a list that is empty if it cannot be read.
-func askList[In, Item any](r *Remote, c method[In, []Item], in In) []Item {
+func askList[Item any](r *Remote, path string, args ...any) []Item {
 	ctx, cancel := context.WithTimeout(context.Background(), atOnce)
 	defer cancel()
-	out, _ := c.ask(ctx, r, in)
+	out, _ := askRemote[[]Item](ctx, r, path, args...)
 	return out
 }
 
 // CompletePaths implements Workspace.
 func (r *Remote) CompletePaths(ctx context.Context, a id.Agent, fragment string) []string {
-	out, _ := callPaths.ask(ctx, r, pathsRequest{a, fragment}) // nothing is offered
+	out, _ := askRemote[[]string](ctx, r, "CompletePaths", a, fragment) // nothing is offered
 	return out
 }
 
@@ -180,7 +184,7 @@ func (r *Remote) Call(ctx context.Context, o operation.Operation, in any) (any, 
 	if err != nil {
 		return nil, fault.New(fault.Failed, "encode input: %w", err)
 	}
-	text, err := callOperation.ask(ctx, r, operationRequest{o.Describe().Name, input})
+	text, err := askRemote[json.RawMessage](ctx, r, "operation", operationRequest{o.Describe().Name, input})
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +201,7 @@ func (r *Remote) Print(ctx context.Context, o operation.Operation, in any) (stri
 	if err != nil {
 		return "", fault.New(fault.Failed, "encode input: %w", err)
 	}
-	return callPrint.ask(ctx, r, operationRequest{o.Describe().Name, input})
+	return askRemote[string](ctx, r, "print", operationRequest{o.Describe().Name, input})
 }
 
 // Turn implements Workspace.
@@ -272,7 +276,7 @@ func (r *Remote) Questions(ctx context.Context) <-chan Question { return r.quest
 
 // refreshQuestions shows questions that are new, and takes those away that are over.
 func (r *Remote) refreshQuestions(ctx context.Context) {
-	all, err := callAsks.ask(ctx, r, none{})
+	all, err := askRemote[[]OpenQuestion](ctx, r, "OpenQuestions")
 	if err != nil {
 		return // the next connection asks again
 	}
@@ -298,7 +302,7 @@ func (r *Remote) refreshQuestions(ctx context.Context) {
 // show hands a question to the screen.
 func (r *Remote) show(ctx context.Context, q OpenQuestion, over chan struct{}) {
 	answer := func(v permit.Verdict) {
-		go callAnswer.ask(ctx, r, answerRequest{q.Name, r.o.Answered(v)}) // the first answer counts
+		go askRemote[any](ctx, r, "AnswerQuestion", q.Name, r.o.Answered(v)) // the first answer counts
 	}
 	select {
 	case r.questions <- Question{Question: q.Question, Answer: answer, Over: over}:

@@ -46,10 +46,7 @@ type screen struct {
 	finding  bool               // it was found, and its words are marked instead
 	asks     map[string]string  // for what calls wait of which somebody is asked
 
-	seen          []*block // see visible
-	stock, copied int      // how many of them are stored, and of which making
-	warm          []*block // that were laid out, oldest first
-	width, height int      // of the conversation, when it was last drawn
+	width, height int // of the conversation, when it was last drawn
 	theme         markdown.Theme
 }
 
@@ -122,52 +119,17 @@ func (s *screen) fold(b *block) {
 	}
 }
 
-// visible is all blocks in order: the stored ones, then those of the moment. The
-// stored ones are copied once, however often this is asked.
+// visible returns all blocks in order: the stored ones, then those of the moment.
 func (s *screen) visible() []*block {
-	if s.copied != s.made || s.stock > len(s.blocks) {
-		s.copied, s.stock, s.seen = s.made, 0, nil
-	}
-	s.seen = append(s.seen[:s.stock], s.blocks[s.stock:]...)
-	s.stock = len(s.blocks)
-	for i, b := range s.live.blocks(&s.transcript) {
+	current := s.live.blocks(&s.transcript)
+	for i, b := range current {
 		b.key = key{speaking, i}
-		s.seen = append(s.seen, b)
 	}
-	return s.seen
+	return slices.Concat(s.blocks, current)
 }
 
-// lay lays a block out, and forgets those that were laid out long ago.
-func (s *screen) lay(b *block) []string {
-	fresh := b.laid == nil
-	out := b.lines(s.width, s.opened(b), s.theme)
-	if fresh {
-		s.warm = append(s.warm, b)
-	}
-	return out
-}
-
-// rewarm finds what is laid out after the blocks were made anew.
-func (s *screen) rewarm() {
-	s.warm = nil
-	for _, b := range s.blocks {
-		if b.laid != nil {
-			s.warm = append(s.warm, b)
-		}
-	}
-}
-
-// cool forgets lines that are far away; called after drawing.
-func (s *screen) cool() {
-	const most = 512
-	if len(s.warm) <= 2*most {
-		return
-	}
-	for _, b := range s.warm[:len(s.warm)-most] {
-		b.laid = nil
-	}
-	s.warm = append([]*block(nil), s.warm[len(s.warm)-most:]...)
-}
+// lay lays a block out.
+func (s *screen) lay(b *block) []string { return b.lines(s.width, s.opened(b), s.theme) }
 
 // top is the block and the line at the top of the screen.
 func (s *screen) top(blocks []*block) (i, line int) {
@@ -214,7 +176,6 @@ func (s *screen) draw(w, h int) (lines []string, of []*block) {
 		s.at = nil
 		return s.draw(w, h)
 	}
-	s.cool()
 	return lines, of
 }
 

@@ -2,7 +2,6 @@ package tui
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -46,47 +45,8 @@ func unfaint(l string) string {
 	return l
 }
 
-// width is how many cells a text takes.
-func width(s string) int {
-	if n, ok := narrow(s); ok {
-		return n
-	}
-	return ansi.StringWidth(s)
-}
-
-// narrow counts what most lines consist of without looking for clusters: ASCII, lines, blocks
-// and a few signs, each of one cell whatever stands beside it, and our own styles. A screen
-// is measured at every key.
-func narrow(s string) (n int, ok bool) {
-	for i := 0; i < len(s); n++ {
-		switch c := s[i]; {
-		case c >= ' ' && c < 0x7f:
-			i++
-		case c == 0x1b:
-			end := markdown.StyleEnd(s[i:])
-			if end == 0 {
-				return 0, false
-			}
-			i, n = i+end, n-1
-		default:
-			r, size := utf8.DecodeRuneInString(s[i:])
-			if !single(r) {
-				return 0, false
-			}
-			i += size
-		}
-	}
-	return n, true
-}
-
-// single are signs beyond ASCII of one cell.
-func single(r rune) bool {
-	switch r {
-	case '·', '…', '›', '−', '❯', '“', '”':
-		return true
-	}
-	return r >= '─' && r <= '▟'
-}
+// width returns how many cells a text takes.
+func width(s string) int { return ansi.StringWidth(s) }
 
 // cut shortens a line to w cells.
 func cut(s string, w int) string {

@@ -98,23 +98,11 @@ func (t *timeline) scroll(n int) { t.at = max(0, min(t.at+n, len(t.points)-1)) }
 
 func (t *timeline) key(m *root, k tea.KeyPressMsg) tea.Cmd {
 	name := k.String()
-	switch name {
-	case "esc", "q", "ctrl+l":
+	if name == "esc" || name == "q" || name == "ctrl+l" {
 		m.over = nil
 		return nil
-	case "up", "k":
-		t.scroll(-1)
-	case "down", "j":
-		t.scroll(1)
-	case "pgup":
-		t.scroll(-t.high)
-	case "pgdown":
-		t.scroll(t.high)
-	case "home":
-		t.at = 0
-	case "end":
-		t.scroll(len(t.points))
 	}
+	t.scroll(stepOf(name, t.high))
 	if t.at >= len(t.points) {
 		return nil
 	}
@@ -168,7 +156,7 @@ func readBack(ctx context.Context, workspace Workspace, a id.Agent, from, to id.
 
 func (t *timeline) view(m *root, w, h int) []string {
 	t.high = max(1, h-2)
-	out := []string{headline("lineage of "+m.agents.label(t.agent), w)}
+	var out []string
 	switch {
 	case t.err != nil:
 		out = append(out, bad.of(line(explain(t.err), w)))
@@ -191,8 +179,5 @@ func (t *timeline) view(m *root, w, h int) []string {
 		}
 		out = append(out, l)
 	}
-	for len(out) < h-1 {
-		out = append(out, "")
-	}
-	return append(out, faint.of(cut("Enter read · f fork here · r rewind here · Esc close", w)))
+	return framed("lineage of "+m.agents.label(t.agent), out, "Enter read · f fork here · r rewind here · Esc close", w, h)
 }

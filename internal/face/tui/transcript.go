@@ -22,7 +22,6 @@ type transcript struct {
 
 	live live
 	told int           // how many asides there were
-	made int           // how often the blocks were made anew
 	call *history.Call // the newest call of a model of which tokens are known
 	// name is what agents are called; nil: their short ids.
 	name func(id.Agent) string
@@ -112,7 +111,6 @@ const maxAsides = 100
 // build makes the blocks anew. Blocks that were laid out keep their lines.
 func (t *transcript) build() {
 	before := t.known
-	t.made++
 	t.call = nil
 	t.blocks, t.calls, t.known = nil, map[string]*block{}, map[key]*block{}
 	asides := t.asides

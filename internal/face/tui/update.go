@@ -249,12 +249,10 @@ func (m *root) paged(msg pageMsg) tea.Cmd {
 		}
 	case msg.span.Before > 0:
 		s.prepend(msg.page)
-		s.rewarm()
 		s.settle()
 		return m.searchOn(s)
 	default:
 		s.reset(msg.page)
-		s.rewarm()
 		s.settle()
 	}
 	if s == m.now && s.at == nil {
