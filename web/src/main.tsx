@@ -106,7 +106,7 @@ function Header({ at }: { at: Route }) {
         <input ref={box} type="search" aria-label="Search" placeholder="Search" value={typed} onInput={(e) => setTyped(e.currentTarget.value)} aria-keyshortcuts="/" />
       </form>
       <Counts />
-      <span class={"link " + now} role="status"><i aria-hidden="true" /><span class="say">{now === "live" ? "live" : now === "connecting" ? "connecting" : "no connection, trying again"}</span></span>
+      <span class={"link " + now} role="status"><i aria-hidden="true" /><span class="say">{now === "live" ? "live" : now === "connecting" ? "connecting" : "no connection, retrying"}</span></span>
       <button type="button" class="quiet theme" onClick={turn} title="Change the colours"><span class="hidden">Colours: </span>{look === "system" ? "Auto" : look === "dark" ? "Dark" : "Light"}</button>
       <button type="button" class="quiet out" onClick={() => { api.signOut().then(() => out.set(true), () => setKept(true)); }}>{kept ? "Could not sign out, try again" : "Sign out"}</button>
     </header>
@@ -131,7 +131,7 @@ function SignedOut() {
   return (
     <main class="door" id="main">
       <h1>You are not signed in</h1>
-      <p>This page is opened with a link that works once. In a terminal, in your project, run</p>
+      <p>You open this page with a link that works once. To get one, run this in a terminal, in your project:</p>
       <pre class="code" tabIndex={0}><code>ramet web</code></pre>
       <p>and open the link that it prints. It signs this browser in; there is no password.</p>
       <p><button type="button" class="main" onClick={() => location.reload()}>Try again</button></p>

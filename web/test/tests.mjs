@@ -149,7 +149,7 @@ export function Tests({ plan, open, sound, boxes, texts, accessible, hand, fault
   all["live, cut and live again"] = async () => {
     const page = await open(base + "/#/agents/" + id(3), { name: "stream" });
     await page.locator(".link.live").waitFor();
-    await page.getByText("Nothing has been said yet").waitFor();
+    await page.getByText("No messages yet").waitFor();
     await on.post("tell", { type: "turn_started", agent_uuid: id(3), turn: 1 });
     await on.post("tell", { type: "text_delta", agent_uuid: id(3), text: "half a **sen" });
     await page.locator(".coming", { hasText: "half a **sen" }).waitFor();
@@ -201,7 +201,7 @@ export function Tests({ plan, open, sound, boxes, texts, accessible, hand, fault
   all["what acts"] = async () => {
     const page = await open(base + "/#/agents/" + id(2), { name: "acts" });
     await page.locator(".acts", { hasText: "AGENTS.md changed since you accepted it" }).waitFor();
-    await page.getByRole("button", { name: "Look\u2026" }).click();
+    await page.getByRole("button", { name: "Review\u2026" }).click();
     const dialog = page.locator("dialog");
     await dialog.getByText("zero-width U+200B").waitFor();
     assert.match(await dialog.locator("pre").textContent(), /-Be kind\.\n\+Be quick\./);
@@ -210,7 +210,7 @@ export function Tests({ plan, open, sound, boxes, texts, accessible, hand, fault
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
     assert.ok(!(await on.seen()).some((s) => s.startsWith("accept")));
-    await page.getByRole("button", { name: "Look\u2026" }).click();
+    await page.getByRole("button", { name: "Review\u2026" }).click();
     await page.getByRole("button", { name: "Accept exactly this" }).click();
     await page.locator(".acts").waitFor({ state: "detached" });
     assert.ok((await on.seen()).includes("accept d1"));
@@ -257,7 +257,7 @@ export function Tests({ plan, open, sound, boxes, texts, accessible, hand, fault
     const starts = (await page.locator(".drawing:not(.through) .fork").evaluateAll((all) => all.map((e) => e.getAttribute("d")))).join("");
     const { agents } = await (await fetch(base + "/api/v1/lineage")).json();
     assert.equal(starts.match(/M/g).length, agents.filter((a) => a.parent_uuid).length, "each child branches off");
-    assert.match(await page.locator(".lineage .tools").textContent(), /agents, \d+ dead . \d+ letters?/);
+    assert.match(await page.locator(".lineage .tools").textContent(), /agents, \d+ dead . \d+ mail messages?/);
     // All at a glance are all of them, however low the window is.
     await page.setViewportSize({ width: 1440, height: 640 });
     await page.getByRole("button", { name: "All", exact: true }).click();
@@ -266,7 +266,7 @@ export function Tests({ plan, open, sound, boxes, texts, accessible, hand, fault
     await page.setViewportSize({ width: 1440, height: 2400 });
     // With Shift it forks where it was clicked, without it reads there.
     await page.locator("text.point.mark").click({ modifiers: ["Shift"] });
-    await page.locator("dialog", { hasText: "after message 3" }).waitFor();
+    await page.locator("dialog", { hasText: "as of message 3" }).waitFor();
     await page.getByRole("textbox", { name: "Name" }).fill("from-the-mark");
     await page.locator("dialog button[type=submit]").click();
     await page.locator("h1", { hasText: "from-the-mark" }).waitFor();
@@ -304,9 +304,9 @@ export function Tests({ plan, open, sound, boxes, texts, accessible, hand, fault
     assert.equal(await page.locator(".ask [role=group] button").first().textContent(), "No");
     await page.locator(".ask", { hasText: "it deletes" }).waitFor();
     // All choices stand there; one that cannot be chosen says why.
-    assert.ok(await page.getByRole("button", { name: "For this project" }).isDisabled());
+    assert.ok(await page.getByRole("button", { name: "Always allow in this project" }).isDisabled());
     assert.equal(await page.locator(".ask [role=group] button").count(), 5);
-    assert.match(await page.locator(".ask").textContent(), /refused if nobody answers until \d\d:\d\d/);
+    assert.match(await page.locator(".ask").textContent(), /refused if unanswered by \d\d:\d\d/);
     assert.match(await page.locator(".ask").textContent(), /until it ends, for bash\(rm -rf build\)/);
     await page.locator(".ask", { hasText: "remove the folder build" }).waitFor();
     await accessible(page, "a question");
@@ -317,12 +317,12 @@ export function Tests({ plan, open, sound, boxes, texts, accessible, hand, fault
     assert.ok((await on.seen()).includes("permission ask-1 because keep it"));
     // A line that only says the command again is left out.
     assert.equal(await page.locator(".ask > p, .ask > pre").evaluateAll((all) => all.filter((e) => e.textContent === "make it so").length), 1);
-    await page.getByRole("button", { name: "For this project" }).click();
+    await page.getByRole("button", { name: "Always allow in this project" }).click();
     assert.equal(await page.getByLabel("Rule").inputValue(), "bash(make it so)");
     await page.getByLabel("Rule").fill("bash(make *)");
     await page.getByRole("button", { name: "Save the rule and allow" }).click();
     // Of a file, the question shows what would be written.
-    await page.locator(".ask", { hasText: "wants to use write" }).waitFor();
+    await page.locator(".ask", { hasText: "wants to write" }).waitFor();
     const written = await page.locator(".ask .lines tr:not(.hunk)").evaluateAll((all) => all.map((r) => r.className + " " + [...r.querySelectorAll("td")].map((d) => d.textContent).join("|")));
     assert.deepEqual(written, ["removed 7||-old := 1", "added |7|+func main() {", "added |8|+<b class=injected>x</b>", "added |9|+}"]);
     await page.locator(".ask .added .hljs-keyword", { hasText: "func" }).waitFor();
@@ -368,7 +368,7 @@ export function Tests({ plan, open, sound, boxes, texts, accessible, hand, fault
 
   all["a tool that runs, and a stop"] = async () => {
     const page = await open(base + "/#/agents/" + id(6), { name: "tool" });
-    await page.getByText("Nothing has been said yet").waitFor();
+    await page.getByText("No messages yet").waitFor();
     await page.locator(".empty", { hasText: "Enter sends" }).waitFor();
     assert.equal(await page.locator(".facts dt", { hasText: "Model" }).count(), 0, "nothing is said of a model that nobody knows");
     const idle = await page.locator(".titled .badge").evaluate((e) => getComputedStyle(e).fontWeight);
@@ -424,7 +424,7 @@ export function Tests({ plan, open, sound, boxes, texts, accessible, hand, fault
     assert.ok((await on.seen()).includes("mode claude:plan"));
     assert.equal(await page.getByLabel("claude model").inputValue(), "fast");
     await page.getByLabel("claude model").selectOption("large");
-    await page.getByText("holds from what you say next").waitFor();
+    await page.getByText("applies from your next message").waitFor();
     // Its commands stand there when a slash is typed, and are written by a click or a key.
     await page.locator("#composer").fill("/");
     const offered = page.locator(".commands button");
@@ -440,7 +440,7 @@ export function Tests({ plan, open, sound, boxes, texts, accessible, hand, fault
     await page.keyboard.press("Enter");
     await page.locator(".entry.assistant", { hasText: "echo: /review main" }).waitFor();
     assert.ok((await on.seen()).includes("prompt model=driver/claude/large"));
-    await page.getByText("holds from what you say next").waitFor({ state: "detached" });
+    await page.getByText("applies from your next message").waitFor({ state: "detached" });
     // A plan is there to be seen; thoughts, diffs and pictures are as those of our own agents.
     await on.post("parts", { agent: id(11), kind: "assistant", parts: [{ type: "thinking", text: "hm" }, { type: "tool_call", call_id: "p1", name: "plan", args: { steps: [] } }, { type: "tool_call", call_id: "p2", name: "edit", args: { path: "x.go" } }] });
     await on.post("parts", { agent: id(11), kind: "tool_result", parts: [{ type: "tool_result", call_id: "p1", name: "plan", text: "ok", show: "[x] look\n[ ] mend" }, { type: "tool_result", call_id: "p2", name: "edit", text: "--- a/x.go\n+++ b/x.go\n@@ -1 +1 @@\n-var a = 1\n+var a = 2\n" },
@@ -491,7 +491,7 @@ export function Tests({ plan, open, sound, boxes, texts, accessible, hand, fault
     assert.equal(await row("done-1").locator("a", { hasText: "#12" }).getAttribute("href"), "https://example.org/x/pull/12");
     await on.post("standing", { run: "docs-2026", status: "stopped" }); // nobody reloads
     await row("docs-2026").locator(".badge", { hasText: "stopped" }).waitFor();
-    await row("failed-1").getByRole("button", { name: "Try again where it failed" }).click();
+    await row("failed-1").getByRole("button", { name: "Retry from the failure" }).click();
     await row("failed-1").locator(".badge", { hasText: "running" }).waitFor();
     assert.ok((await on.seen()).includes('resume failed-1 {"from_failed":true}'));
     await row("failed-1").getByRole("button", { name: "Cancel run" }).click();

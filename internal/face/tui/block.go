@@ -264,7 +264,7 @@ func (b *block) layCall(w int, open bool) []string {
 		out = append(out, warn.of("  "+line(why, w-2)))
 	}
 	if p := b.permission; p != nil && (open || p.By != history.ByMode || p.Answer == history.Refused) {
-		out = append(out, faint.of("  "+line(p.String(), w-2)))
+		out = append(out, faint.of("  "+line(sayPermission(*p), w-2)))
 	}
 	body := strings.TrimRight(clean(b.body), "\n")
 	if body == "" {
@@ -297,6 +297,12 @@ func (b *block) layCall(w int, open bool) []string {
 		out = append(out, faint.of(fmt.Sprintf("  └ %d bytes more are not shown", b.rest)))
 	}
 	return append(out, "")
+}
+
+// sayPermission returns who permitted a call, or did not, without the time.
+func sayPermission(p history.Permission) string {
+	p.At = ""
+	return p.String()
 }
 
 // size tells how much lines hold, where that is much.

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"reflect"
-	"slices"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
@@ -19,29 +18,16 @@ import (
 )
 
 // A terminal uses a workspace that another process holds by calls: each is a POST with a request and an answer in JSON,
-// between processes of the same version. The path is the name of a method of Hosted; its input are the arguments of that
-// method after the context.
+// between processes of the same version. Its input are the arguments after the context.
 
-// ownMethods are the methods of Hosted that are no calls: they act in the terminal's process, or have a route of their own.
-var ownMethods = []string{"Call", "Clipboard", "Close", "Events", "GoesOn", "Print", "Questions", "Shell", "Turn"}
-
-// listCalls returns what each path calls, on a workspace.
-func listCalls() map[string]func(Hosted) reflect.Value {
-	out := map[string]func(Hosted) reflect.Value{
-		"operation": func(w Hosted) reflect.Value {
-			return reflect.ValueOf(func(ctx context.Context, in operationRequest) (json.RawMessage, error) { return carryOut(ctx, w, in) })
-		},
-		"print": func(w Hosted) reflect.Value {
-			return reflect.ValueOf(func(ctx context.Context, in operationRequest) (string, error) { return printOperation(ctx, w, in) })
-		},
-	}
-	hosted := reflect.TypeFor[Hosted]()
-	for i := range hosted.NumMethod() {
-		if name := hosted.Method(i).Name; !slices.Contains(ownMethods, name) {
-			out[name] = func(w Hosted) reflect.Value { return reflect.ValueOf(w).MethodByName(name) }
-		}
-	}
-	return out
+// calls has what each path calls. Methods of a workspace that are missing act in the terminal's process, or have a route of
+// their own.
+var calls = map[string]any{
+	"Agents": Hosted.Agents, "AnswerQuestion": Hosted.AnswerQuestion, "Changed": Hosted.Changed, "Command": Hosted.Command,
+	"CompletePaths": Hosted.CompletePaths, "Defined": Hosted.Defined, "Folder": Hosted.Folder, "Found": Hosted.Found, "Key": Hosted.Key,
+	"Mode": Hosted.Mode, "Model": Hosted.Model, "OpenQuestions": Hosted.OpenQuestions, "Overview": Hosted.Overview, "Page": Hosted.Page,
+	"Program": Hosted.Program, "ProgramCommands": Hosted.ProgramCommands, "Stop": Hosted.Stop, "Timeline": Hosted.Timeline,
+	"Usable": Hosted.Usable, "operation": carryOut, "print": printOperation,
 }
 
 type (
@@ -73,24 +59,28 @@ type response[Out any] struct {
 type OpenFor func(*kernel.Environment) Hosted
 
 // serveCall answers a call.
-func serveCall(open OpenFor, find func(Hosted) reflect.Value) http.HandlerFunc {
+func serveCall(open OpenFor, function any) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		in, err := readRequest[[]json.RawMessage](w, r)
 		var out response[any]
 		if err == nil {
-			out.Output, err = invoke(r.Context(), find(open(in.Environment)), in.Input)
+			out.Output, err = invoke(r.Context(), open(in.Environment), reflect.ValueOf(function), in.Input)
 		}
 		out.Error = public.FormatError(err)
 		_ = public.Encoder(w).Encode(out) // a client that is gone needs no answer
 	}
 }
 
-// invoke calls a function with a context and arguments in JSON.
-func invoke(ctx context.Context, f reflect.Value, args []json.RawMessage) (out any, err error) {
+// invoke calls a function with a context, a workspace and arguments in JSON.
+func invoke(ctx context.Context, w Hosted, f reflect.Value, args []json.RawMessage) (out any, err error) {
 	var in []reflect.Value
 	for i := range f.Type().NumIn() {
-		if f.Type().In(i) == reflect.TypeFor[context.Context]() {
+		switch f.Type().In(i) {
+		case reflect.TypeFor[context.Context]():
 			in = append(in, reflect.ValueOf(ctx))
+			continue
+		case reflect.TypeFor[Hosted]():
+			in = append(in, reflect.ValueOf(w))
 			continue
 		}
 		v := reflect.New(f.Type().In(i))

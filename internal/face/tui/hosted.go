@@ -95,8 +95,8 @@ func Print(ctx context.Context, c operation.Client, o operation.Operation, in an
 // Handler answers the calls of terminals. What they ask for continues when they close; only a stream of events ends.
 func Handler(open OpenFor) http.Handler {
 	mux := http.NewServeMux()
-	for path, find := range listCalls() {
-		mux.HandleFunc("POST /"+path, serveCall(open, find))
+	for path, function := range calls {
+		mux.HandleFunc("POST /"+path, serveCall(open, function))
 	}
 	mux.HandleFunc("POST /turn", func(w http.ResponseWriter, r *http.Request) { serveTurn(open, w, r) })
 	mux.HandleFunc("POST /events", func(w http.ResponseWriter, r *http.Request) { serveEvents(open, w, r) })

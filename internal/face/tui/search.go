@@ -33,7 +33,7 @@ func (f *search) key(m *root, k tea.KeyPressMsg) tea.Cmd {
 func (f *search) fits(b *block) bool {
 	decided := ""
 	if b.permission != nil {
-		decided = b.permission.String()
+		decided = sayPermission(*b.permission)
 	}
 	want := strings.ToLower(f.typed)
 	return slices.ContainsFunc([]string{b.body, b.about, decided}, func(said string) bool { return strings.Contains(strings.ToLower(said), want) })

@@ -149,7 +149,7 @@ func (m *root) progress(w int) string {
 	now := m.agents.States[a.ID]
 	switch {
 	case a.Status == agent.Dead:
-		return faint.of(line(now.String()+", "+a.EndedAt.Local().Format("2006-01-02 15:04")+". You can read it, but it can't receive messages.", w))
+		return faint.of(line(now.String()+", "+age(m.o.Now().Sub(a.EndedAt))+" ago. You can read it, but it can't receive messages.", w))
 	case now.Word == state.Interrupted:
 		return warn.of(cut("Interrupted. Press Enter to resume, or type a new message.", w))
 	case now.Word == state.Failed:

@@ -31,7 +31,7 @@ func TestThePageInABrowser(t *testing.T) {
 	testkit.InstallNPM(t, sources)
 	node, chromium := testkit.FindNode(t), need(t, "chromium", "chromium")
 	plan, err := json.Marshal(map[string]any{
-		"ordinary": newFake(t, ordinary), "big": newFake(t, big), "empty": newFake(t, empty), "closed": newFake(t, closed),
+		"ordinary": []string{newFake(t, ordinary), newFake(t, ordinary), newFake(t, ordinary)}, "big": newFake(t, big), "empty": newFake(t, empty), "closed": newFake(t, closed),
 		"chromium": chromium, "shots": os.Getenv("RAMET_WEB_SHOTS"), "short": !testkit.SoakOn(), "profile": t.TempDir(), "samples": samples(t), "only": os.Getenv("RAMET_WEB_ONLY"),
 	})
 	if err != nil {

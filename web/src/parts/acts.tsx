@@ -22,8 +22,8 @@ export function Acts({ when }: { when: string }) {
   const names = changes.map((t) => oneLine(t.path, 80)).join(", ");
   return (
     <div class="note wrap acts">
-      <bdi>{names}</bdi> {trust.given ? "changed since you accepted it. What you accepted is used." : "would act, but nobody has accepted it."}{" "}
-      <button type="button" onClick={() => setOpen(true)}>Look{"\u2026"}</button>
+      <bdi>{names}</bdi> {trust.given ? "changed since you accepted it. The accepted version is in use." : "would be active, but you haven't accepted it."}{" "}
+      <button type="button" onClick={() => setOpen(true)}>Review{"\u2026"}</button>
       {open && <Review trust={trust} changes={changes} close={() => { setOpen(false); again(); }} />}
     </div>
   );
@@ -32,7 +32,7 @@ export function Acts({ when }: { when: string }) {
 function Review({ trust, changes, close }: { trust: Trust; changes: Thing[]; close: () => void }) {
   const { busy, error, run } = useBusy();
   return (
-    <Dialog title="What would act in this project" close={close}>
+    <Dialog title="What is active in this project" close={close}>
       {changes.map((t) => (
         <section key={t.kind + t.path}>
           <h3 class="wrap"><bdi>{oneLine(t.path, 200)}</bdi> <span class="soft">{t.change}, {t.kind}, {plural(t.size, "byte")}</span></h3>

@@ -17,7 +17,7 @@ const quiet = 500;
 
 // words are the choices as the buttons say them.
 const words: Record<string, string> = {
-  no: "No", because: "No, because\u2026", once: "Allow once", agent: "For this agent and those below it", project: "For this project\u2026",
+  no: "No", because: "No, because\u2026", once: "Allow once", agent: "Allow for this agent and its children", project: "Always allow in this project\u2026",
 };
 // said is a choice on its button. Those of a question of the model's own are in its words.
 const said = (ask: Ask, c: Choice) => (ask.tool === "ask" ? oneLine(c.text, 200) : words[c.choice] ?? "");
@@ -60,9 +60,9 @@ function One({ ask, alone }: { ask: Ask; alone: boolean }) {
   const what = ask.whole || ask.subject || ask.text;
   return (
     <li class="ask">
-      <p><AgentLink uuid={ask.agent_uuid} /> {ask.tool === "ask" ? "asks" : <>wants to use <strong><Said text={ask.tool} most={60} /></strong></>}{ask.outside && <strong> outside the box</strong>}{ask.where && <> <Said text={ask.where} most={200} /></>} <span class="soft">{"\u00b7"} asked <Ago at={ask.asked_at} /> ago{ask.until && <>, {ask.tool === "ask" ? "open until" : "refused if nobody answers until"} {clock(ask.until)}</>}</span></p>
+      <p><AgentLink uuid={ask.agent_uuid} /> {ask.tool === "ask" ? "asks" : ask.tool === "bash" ? "wants to run" : ask.tool === "write" || ask.tool === "edit" ? "wants to " + ask.tool : <>wants to use <strong><Said text={ask.tool} most={60} /></strong></>}{ask.outside && <strong> outside the box</strong>}{ask.where && <> <Said text={ask.where} most={200} /></>} <span class="soft">{"\u00b7"} asked <Ago at={ask.asked_at} /> ago{ask.until && <>, {ask.tool === "ask" ? "waits until" : "refused if unanswered by"} {clock(ask.until)}</>}</span></p>
       {ask.subject && ask.tool !== "ask" && !repeats(ask.text, what) && <p class="wrap"><Said text={ask.text} /></p>}
-      {ask.reason && <p class="wrap">because: <Said text={ask.reason} /></p>}
+      {ask.reason && <p class="wrap">Reason: <Said text={ask.reason} /></p>}
       {ask.why && <p class="soft small wrap"><Said text={ask.why} /></p>}
       <pre class="plain" tabIndex={0} aria-label={ask.tool === "ask" ? "the question" : "what it wants to do"}>{entire(what)}</pre>
       {ask.change && <DiffTable lines={written(ask.change)} path={ask.subject ?? ""} above="" />}
@@ -86,7 +86,7 @@ function One({ ask, alone }: { ask: Ask; alone: boolean }) {
         </form>
       )}
       {choices.filter((c) => c.no || (c.rule && (c.choice === "agent" || c.choice === "project"))).map((c) => (
-        <p key={c.choice} id={`${base}-${c.choice}`} class="soft small wrap">{said(ask, c).replace("\u2026", "")}: {c.no ? <>cannot be chosen. <Said text={c.no} most={600} /></> : <>{c.choice === "agent" ? "until it ends, for" : "for always, saved as"} <code>{oneLine(c.rule ?? "", 400)}</code></>}</p>
+        <p key={c.choice} id={`${base}-${c.choice}`} class="soft small wrap">{said(ask, c).replace("\u2026", "")}: {c.no ? <>not available: <Said text={c.no} most={600} /></> : <>{c.choice === "agent" ? "until it ends, for" : "saved as the rule"} <code>{oneLine(c.rule ?? "", 400)}</code></>}</p>
       ))}
       {error != null && <Failure error={error} />}
     </li>
@@ -106,7 +106,7 @@ export function Elsewhere({ of }: { of: string }) {
     const later = setTimeout(() => setLate(true), grace);
     return () => clearTimeout(later);
   }, [of, open]);
-  return late && !open ? <p class="note" role="status">It asks in another program, which began its turn (a terminal, an editor): answer it there, or interrupt it here.</p> : null;
+  return late && !open ? <p class="note" role="status">Its turn was started in another program, such as an editor, which asks the question: answer it there, or interrupt the agent here.</p> : null;
 }
 
 export function Asks({ of }: { of?: string }) {

@@ -17,7 +17,7 @@ export function filesSaid(m: Message): string {
   if (s.none) return "the files are not kept: " + oneLine(s.none, 300);
   const partial = s.of ? ` (partial: ${whole(s.seen ?? 0)} of ${whole(s.of)} were looked at)` : "";
   if (s.when === "restored") return plural(s.changed, "file") + " restored" + partial;
-  if (!s.changed) return partial && "the state of the files is kept" + partial;
+  if (!s.changed) return partial && "the state of the files is saved" + partial;
   return plural(s.changed, "file") + (s.when === "after" ? " changed" : " changed meanwhile") + partial;
 }
 

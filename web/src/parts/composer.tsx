@@ -37,11 +37,11 @@ export function Composer({ a, program, mail, write, sent, stop }: { a: Agent; pr
   useEffect(() => {
     if (!busy && error == null && more.current === text) send();
   }, [busy]);
-  if (a.status === "dead") return <p class="composer note">This agent is dead. Its history can be read and forked from its parent, but it does not answer.</p>;
+  if (a.status === "dead") return <p class="composer note">This agent is dead. You can read its history, but it can't receive messages.</p>;
   return (
     <form class="composer" onSubmit={(e) => { e.preventDefault(); send(); }}>
-      <label class="hidden" for="composer">{mail ? "Letter" : "Prompt"}</label>
-      <textarea id="composer" ref={box} rows={Math.min(10, Math.max(2, text.split("\n").length))} value={text} placeholder={mail ? "Write mail; the agent reads it when it checks" : "Say something to the agent"}
+      <label class="hidden" for="composer">{mail ? "Mail" : "Prompt"}</label>
+      <textarea id="composer" ref={box} rows={Math.min(10, Math.max(2, text.split("\n").length))} value={text} placeholder={mail ? "Write mail; the agent reads it when it checks" : "Message the agent"}
         onInput={(e) => set(e.currentTarget.value)}
         onKeyDown={(e) => {
           if (e.key === "Escape" && stop) stop();

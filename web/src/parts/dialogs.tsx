@@ -16,7 +16,7 @@ export function ForkDialog({ a, at = 0, close }: { a: Agent; at?: number; close:
   const { busy, error, run } = useBusy();
   return (
     <Dialog title={"Fork " + called(a)} close={close}>
-      <p>{at ? `The child knows what this agent knew after message ${at}, and goes its own way from there.` : "The child knows everything that this agent knows now, and goes its own way from here."}</p>
+      <p>{at ? `The child starts with this agent's context as of message ${at}.` : "The child starts with everything this agent knows."}</p>
       <form onSubmit={(e) => {
         e.preventDefault();
         run(async () => {
@@ -26,8 +26,8 @@ export function ForkDialog({ a, at = 0, close }: { a: Agent; at?: number; close:
           go(["agents", child.uuid]);
         });
       }}>
-        <label>Name <span class="soft">(may stay empty)</span><input value={name} onInput={(e) => setName(e.currentTarget.value)} maxLength={200} autocomplete="off" /></label>
-        <label>First prompt <span class="soft">(may stay empty)</span><textarea rows={3} value={prompt} onInput={(e) => setPrompt(e.currentTarget.value)} /></label>
+        <label>Name <span class="soft">(optional)</span><input value={name} onInput={(e) => setName(e.currentTarget.value)} maxLength={200} autocomplete="off" /></label>
+        <label>First prompt <span class="soft">(optional)</span><textarea rows={3} value={prompt} onInput={(e) => setPrompt(e.currentTarget.value)} /></label>
         {error != null && <Failure error={error} />}
         <div class="buttons end"><button type="button" onClick={close}>Cancel</button><button type="submit" class="main" disabled={busy}>Fork</button></div>
       </form>
@@ -48,7 +48,7 @@ export function KillDialog({ a, close }: { a: Agent; close: () => void }) {
   useEffect(() => { look(); }, []);
   return (
     <Dialog title={"Kill " + called(a)} close={close}>
-      {why != null ? <Failure error={why} /> : count === null ? <Loading what="what is below it" /> : (
+      {why != null ? <Failure error={why} /> : count === null ? <Loading what="its subtree" /> : (
         <form onSubmit={(e) => {
           e.preventDefault();
           run(async () => {
@@ -64,8 +64,8 @@ export function KillDialog({ a, close }: { a: Agent; close: () => void }) {
             close();
           });
         }}>
-          {changed && <p class="failure" role="alert">The number has changed in the meantime. Nothing was killed.</p>}
-          <p>{count === 1 ? "One agent dies: this one." : <><strong>{plural(count, "agent")}</strong> die: this one and {count - 1} below it.</>} What they run is stopped. Their histories stay and can be read, but they never answer again.</p>
+          {changed && <p class="failure" role="alert">The number of agents has changed. Nothing was killed.</p>}
+          <p>{count === 1 ? "This kills 1 agent and stops whatever it is running. Its history stays readable." : <>This kills <strong>{plural(count, "agent")}</strong>, this one and its subtree, and stops whatever they are running. Their histories stay readable.</>}</p>
           <label class="check"><input type="checkbox" checked={agreed} onChange={(e) => setAgreed(e.currentTarget.checked)} /> I want to kill {count === 1 ? "this agent" : "all " + plural(count, "agent")}</label>
           {error != null && <Failure error={error} />}
           <div class="buttons end"><button type="button" onClick={close}>Cancel</button><button type="submit" class="danger main" disabled={busy || !agreed}>Kill {plural(count, "agent")}</button></div>

@@ -24,7 +24,7 @@ const person = (a: Actor | undefined) => (a ? oneLine(a.who + " (" + a.face + ")
 
 // permitted is one line: who let a call run, or not. It says what the terminal and `ramet log` say.
 export function permitted(p: Permission): string {
-  const choice: Record<string, string> = { once: ", once", agent: ", for this agent and those below it", project: ", for this project" };
+  const choice: Record<string, string> = { once: ", once", agent: ", for this agent and its children", project: ", for this project" };
   let out = p.answer;
   if (p.by === "person") out += " by " + person(p.actor) + (choice[p.choice ?? ""] ?? "") + (p.rule ? ": " + p.rule : "");
   else if (p.by === "rule") out += " by rule " + p.rule + (p.actor ? ", granted by " + person(p.actor) : p.from ? " (" + p.from + ")" : "");
@@ -125,8 +125,8 @@ function happened(m: Message) {
   switch (m.kind) {
     case "fork":
       if (meta.children?.length) return <>forked {meta.children.slice(0, 20).map((c, i) => <span key={c}>{i ? ", " : ""}<AgentLink uuid={c} /></span>)}{meta.children.length > 20 ? " and " + whole(meta.children.length - 20) + " more" : ""}</>;
-      return meta.parent_uuid ? <>forked from <AgentLink uuid={meta.parent_uuid} /></> : <>born</>;
-    case "clear": return <>cleared: the context begins anew here</>;
+      return meta.parent_uuid ? <>forked from <AgentLink uuid={meta.parent_uuid} /></> : <>created</>;
+    case "clear": return <>cleared: the context starts empty here</>;
     case "mark": return <>mark <Said text={meta.label} most={80} /></>;
     case "rewind": return <>rewound to {meta.label ? <Said text={meta.label} most={80} /> : "message " + oneLine(meta.target ?? "", 30)}</>;
     case "compact": return <>compacted</>;
@@ -138,7 +138,7 @@ function happened(m: Message) {
       if (meta.command === "mode") return <>mode <Said text={meta.mode} most={40} />, by {person(meta.actor)}</>;
       if (meta.command === "model" && meta.model) return <>model <Said text={(meta.provider && meta.provider !== "driver" ? meta.provider + "/" : "") + meta.model} most={80} />{meta.actor && <>, by {person(meta.actor)}</>}</>;
       if (meta.command === "driver_mode") return <>{oneLine(meta.driver?.name ?? "its program", 40)} mode <Said text={meta.mode} most={40} />{meta.actor && <>, by {person(meta.actor)}</>}</>;
-      if (meta.command === "driver") return <>{oneLine((meta.driver?.name ?? "a program") + " " + (meta.driver?.version ?? ""), 60)} {meta.driver?.rendered ? "was told in words what was said before" : "goes on in a fork of its session"}</>;
+      if (meta.command === "driver") return <>{oneLine((meta.driver?.name ?? "a program") + " " + (meta.driver?.version ?? ""), 60)} {meta.driver?.rendered ? "got the earlier conversation as text" : "continues in a fork of its session"}</>;
       if (meta.command === "ask") return <>asked for permission</>;
       if (meta.command === "permit" && meta.permission) return <>a call was {permitted(meta.permission)}</>;
       return <>command <Said text={meta.command} most={80} /></>;
@@ -199,7 +199,7 @@ export const Entry = memo(function Entry({ m, results, own, aimed, calls, busy, 
             return <ToolCall key={from.i} part={p} running={running} result={r?.part} from={from} answer={r && { agent: own, message: r.message, i: r.i }} permission={r?.permission} />;
           }
           case "tool_result": return <ToolCall key={from.i} part={{ type: p.type, name: p.name ?? "", args: {} }} result={p} from={from} answer={from} permission={m.meta?.permission} />;
-          case "facts": return p.text ? <details key={from.i} class="fold"><summary class="soft">what it is told beside this: where it is, what changed</summary><div class="inner"><Output text={p.text} /></div></details> : null;
+          case "facts": return p.text ? <details key={from.i} class="fold"><summary class="soft">what else it is told: where it is, what changed</summary><div class="inner"><Output text={p.text} /></div></details> : null;
           case "search": return <Searched key={from.i} part={p} />;
           case "document": return <p key={from.i} class="soft">A document ({oneLine(p.media_type ?? "", 40)}{p.size ? ", " + whole(p.size) + " bytes" : ""}).</p>;
           case "image": return p.data ? <Picture key={from.i} part={p} /> : p.size ? <Output key={from.i} text="" size={p.size} from={from} /> : <Picture key={from.i} part={p} />;

@@ -56,8 +56,8 @@ export function Find({ uuid, aim, lines }: { uuid: string; aim: number; lines: S
         }} />
       {want && <>
         <span class="soft" role="status">{found.state === "failed" ? "cannot look" : found.state === "loading" ? "\u2026" : hits.length === 0 ? "nothing" : at >= 0 ? `${hits.length - at} of ${hits.length}` : plural(hits.length, "message") + (found.value.more ? " or more" : "")}</span>
-        <button type="button" class="quiet" disabled={!hits.length} aria-label="Earlier message that holds it" onClick={() => step(true)}>{"\u2191"}</button>
-        <button type="button" class="quiet" disabled={!hits.length} aria-label="Later message that holds it" onClick={() => step(false)}>{"\u2193"}</button>
+        <button type="button" class="quiet" disabled={!hits.length} aria-label="Previous match" onClick={() => step(true)}>{"\u2191"}</button>
+        <button type="button" class="quiet" disabled={!hits.length} aria-label="Next match" onClick={() => step(false)}>{"\u2193"}</button>
       </>}
     </span>
   );

@@ -105,7 +105,7 @@ export function HomeList({ current, narrow: side }: { current?: string | undefin
         <input type="search" aria-label="Filter agents" placeholder="Filter" value={filter} onInput={(e) => setFilter(e.currentTarget.value)} />
         <span class="soft" role="status">{plural(now.home?.agents ?? 0, "agent")}{budget != null && <> {"\u00b7"} {money(now.home?.spent.cost_nano_usd)} of {money(budget)}</>}</span>
       </div>
-      {shown.length === 0 ? <Empty title={rows.length ? "No agent fits the filter." : "No agents yet."}>{!rows.length && <p>Start one with <code>ramet</code> or <code>ramet exec "hello"</code>.</p>}</Empty> : (
+      {shown.length === 0 ? <Empty title={rows.length ? "No agent matches the filter." : "No agents yet."}>{!rows.length && <p>Start one with <code>ramet</code> or <code>ramet exec "hello"</code>.</p>}</Empty> : (
         <div class="rows" ref={w.box} role="listbox" aria-label="Agents" tabIndex={0} aria-activedescendant={`${base}-${index}`} onKeyDown={key} onFocus={() => w.show(index)}>
           <div class="space" role="presentation" style={{ height: shown.length * height + "px" }}>
             <Rows place={w} count={shown.length} row={height} draw={(i) => {

@@ -147,7 +147,7 @@ function Graph({ lineage }: { lineage: Lineage }) {
           <Lanes place={w} all={drawn} height={height} left={left} width={width} named={named} over={zoom > 1} step={wide ? 10 : 5} base={base} index={index} at={at} post={post} act={act} />
         </div>
       </div>
-      <p class="keys soft small" aria-hidden="true">A click reads, <kbd>Shift</kbd>+click forks <kbd>Enter</kbd> read <kbd>f</kbd> fork <kbd>k</kbd> kill</p>
+      <p class="keys soft small" aria-hidden="true">Click to read, <kbd>Shift</kbd>+click to fork <kbd>Enter</kbd> read <kbd>f</kbd> fork <kbd>k</kbd> kill</p>
       {forked && fork && <ForkDialog a={forked} at={fork.at} close={() => setFork(null)} />}
       {killed && <KillDialog a={killed} close={() => setKill("")} />}
     </section>

@@ -58,7 +58,7 @@ export function ProgramFacts({ a, p, again }: { a: Agent; p: Program; again: () 
       {p.modes.length > 0 && <Chooser id="program-mode" label={oneLine(p.driver, 20) + " mode"} all={p.modes} value={p.mode ?? ""} busy={busy} choose={(word) => run(async () => { await api.setMode(a.uuid, p.driver + ":" + word); again(); })} />}
       {p.models.length > 0 && <Chooser id="program-model" label={oneLine(p.driver, 20) + " model"} all={p.models} value={model} choose={(word) => wish(a.uuid, { model: "driver/" + prefix + word })} />}
       {p.efforts.length > 0 && <Chooser id="program-effort" label="Effort" all={p.efforts} value={chosen.effort ?? ""} choose={(effort) => wish(a.uuid, { effort })} />}
-      {(chosen.model || chosen.effort) && !chosen.said && <div class="soft"><dt class="hidden">Chosen</dt><dd><span role="status">holds from what you say next</span></dd></div>}
+      {(chosen.model || chosen.effort) && !chosen.said && <div class="soft"><dt class="hidden">Chosen</dt><dd><span role="status">applies from your next message</span></dd></div>}
       {error != null && <div><dt class="hidden">Refused</dt><dd><Failure error={error} /></dd></div>}
     </>
   );

@@ -22,7 +22,7 @@ function pairs(text: string): Record<string, string> {
 // next is what a run needs to go on, in words of a button; "": nothing, or nobody can here.
 export function next(r: Row): string {
   switch (r.status) {
-    case "failed": return "Try again where it failed";
+    case "failed": return "Retry from the failure";
     case "stopped": return "Resume";
     default: return "";
   }
@@ -59,11 +59,11 @@ function CancelDialog({ run, close, done }: { run: Row; close: () => void; done:
   const [reason, setReason] = useState("");
   return (
     <Dialog title={"Cancel run " + oneLine(run.run_id, 60)} close={close}>
-      <p>It ends for good, wherever it is carried out. Its log and its files stay.</p>
+      <p>It ends for good, wherever it runs. Its log and files stay.</p>
       <form onSubmit={(e) => { e.preventDefault(); act(async () => { await api.cancelRun(run.run_id, reason.trim()); await done(); close(); }); }}>
-        <label>Why <span class="soft">(may stay empty)</span><input value={reason} maxLength={500} onInput={(e) => setReason(e.currentTarget.value)} /></label>
+        <label>Why <span class="soft">(optional)</span><input value={reason} maxLength={500} onInput={(e) => setReason(e.currentTarget.value)} /></label>
         {error != null && <Failure error={error} />}
-        <div class="buttons end"><button type="button" onClick={close}>Let it be</button><button type="submit" class="danger main" disabled={busy}>Cancel the run</button></div>
+        <div class="buttons end"><button type="button" onClick={close}>Keep it running</button><button type="submit" class="danger main" disabled={busy}>Cancel the run</button></div>
       </form>
     </Dialog>
   );
@@ -73,10 +73,10 @@ function LimitsDialog({ run, close, resume }: { run: Row; close: () => void; res
   const { busy, error, run: act } = useBusy();
   const [limits, setLimits] = useState("");
   return (
-    <Dialog title={"Go on with " + oneLine(run.run_id, 60)} close={close}>
+    <Dialog title={"Resume " + oneLine(run.run_id, 60)} close={close}>
       {run.reason && <p class="wrap">It came to its end here: {oneLine(run.reason, 400)}</p>}
       <form onSubmit={(e) => { e.preventDefault(); act(async () => { await resume(pairs(limits))(); close(); }); }}>
-        <label>Limits, one a line <textarea rows={3} placeholder={"calls=200\nfix_rounds=5"} value={limits} onInput={(e) => setLimits(e.currentTarget.value)} /></label>
+        <label>Limits, one per line <textarea rows={3} placeholder={"calls=200\nfix_rounds=5"} value={limits} onInput={(e) => setLimits(e.currentTarget.value)} /></label>
         {error != null && <Failure error={error} />}
         <div class="buttons end"><button type="button" onClick={close}>Cancel</button><button type="submit" class="main" disabled={busy}>{next(run)}</button></div>
       </form>
@@ -89,10 +89,10 @@ export function ForkRunDialog({ run, at, close }: { run: string; at: string; clo
   const [from, setFrom] = useState(at), [id, setID] = useState("");
   return (
     <Dialog title={"Fork run " + oneLine(run, 60)} close={close}>
-      <p>The new run has everything up to one event of this one, and goes on from there when it is resumed.</p>
+      <p>The new run contains everything up to one event of this run. Resume it to continue from there.</p>
       <form onSubmit={(e) => { e.preventDefault(); act(async () => { const made = await api.forkRun(run, from.trim(), id.trim()); await readRuns(); close(); go(["logs", made.run_id]); }); }}>
-        <label>Behind which event <span class="soft">(its number or id)</span><input required value={from} onInput={(e) => setFrom(e.currentTarget.value)} /></label>
-        <label>Id of the new run <span class="soft">(may stay empty)</span><input value={id} maxLength={100} onInput={(e) => setID(e.currentTarget.value)} /></label>
+        <label>After which event <span class="soft">(its number or id)</span><input required value={from} onInput={(e) => setFrom(e.currentTarget.value)} /></label>
+        <label>Id of the new run <span class="soft">(optional)</span><input value={id} maxLength={100} onInput={(e) => setID(e.currentTarget.value)} /></label>
         {error != null && <Failure error={error} />}
         <div class="buttons end"><button type="button" onClick={close}>Cancel</button><button type="submit" class="main" disabled={busy || !from.trim()}>Fork the run</button></div>
       </form>
@@ -125,9 +125,9 @@ function StartDialog({ close }: { close: () => void }) {
         <label>Recipe <span class="soft">(a name, or the path of a file)</span><input list="recipes" required value={f.recipe} onInput={put("recipe")} /></label>
         <datalist id="recipes">{recipes.map((r) => <option key={r} value={r} />)}</datalist>
         <label>Repository <span class="soft">(a path or an address)</span><input value={f.repo} onInput={put("repo")} /></label>
-        <label>Repository that is changed <span class="soft">(if it is another one)</span><input value={f.into} onInput={put("into")} /></label>
-        <label>Model <span class="soft">(may stay empty)</span><input value={f.model} onInput={put("model")} /></label>
-        <label>Parameters <span class="soft">(NAME=VALUE, one a line)</span><textarea rows={2} value={f.set} onInput={put("set")} /></label>
+        <label>Repository to change <span class="soft">(if it's a different one)</span><input value={f.into} onInput={put("into")} /></label>
+        <label>Model <span class="soft">(optional)</span><input value={f.model} onInput={put("model")} /></label>
+        <label>Parameters <span class="soft">(NAME=VALUE, one per line)</span><textarea rows={2} value={f.set} onInput={put("set")} /></label>
         {error != null && <Failure error={error} />}
         <div class="buttons end"><button type="button" onClick={close}>Cancel</button><button type="submit" class="main" disabled={busy}>Start</button></div>
       </form>

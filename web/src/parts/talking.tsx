@@ -141,7 +141,7 @@ export function Talking({ a, aim, end }: { a: Agent; aim: number; end: number })
           {why != null && <Failure error={why} />}
           {aim > 0 && !there && !reading && t.state === "ready" && <p class="note">Message {aim} is not in this conversation. <button type="button" class="quiet" onClick={() => go(["agents", a.uuid])}>Go to its end</button></p>}
           {!t.whole && t.state === "ready" && <button type="button" class="quiet more" disabled={reading} onClick={() => { stick.current = false; read(() => talk.earlier()); }}>{reading ? "Reading\u2026" : "Show earlier messages"}</button>}
-          {!spoken && !works && !t.busy && t.whole && t.state === "ready" && <Empty title={t.messages.length ? "Nobody has said anything to this agent yet." : "Nothing has been said yet."}><p>{a.status === "dead" ? "It was killed before anybody did." : <>Write to it below; <kbd>Enter</kbd> sends.</>}</p>{!a.parent_uuid && a.status !== "dead" && <p>It has the files of this project, and it can fork children that know all it knows.</p>}</Empty>}
+          {!spoken && !works && !t.busy && t.whole && t.state === "ready" && <Empty title={t.messages.length ? "No messages to this agent yet." : "No messages yet."}><p>{a.status === "dead" ? "It was killed before anyone wrote to it." : <>Write to it below. <kbd>Enter</kbd> sends.</>}</p>{!a.parent_uuid && a.status !== "dead" && <p>It has the files of this project, and it can fork children that know all it knows.</p>}</Empty>}
           {groups.map(({ key, of }) => (
             <div key={key} class={"many" + (there && of.some((m) => m.id === aim) ? " shown" : "")}>
               {of.map((m) => {

@@ -138,11 +138,11 @@ export function Tree({ current, narrow }: { current?: string | undefined; narrow
     <section class={narrow ? "tree narrow" : "tree"} aria-label="Agents">
       <div class="tools">
         <input type="search" aria-label="Filter agents" placeholder="Filter by name, id or model" value={filter} onInput={(e) => setFilter(e.currentTarget.value)} />
-        <label class="check"><input type="checkbox" checked={!alive} onChange={(e) => setAlive(!e.currentTarget.checked)} /> the dead too</label>
+        <label class="check"><input type="checkbox" checked={!alive} onChange={(e) => setAlive(!e.currentTarget.checked)} /> include dead agents</label>
         {!narrow && <button type="button" class="quiet" onClick={() => setClosed(closed.size ? new Set() : new Set(parents))} disabled={!parents.length}>{closed.size ? "Unfold all" : "Fold all"}</button>}
         <span class="soft" role="status">{whole(rows.length)} of {plural(world.all.size, "agent")}</span>
       </div>
-      {rows.length === 0 ? <Empty title={world.all.size ? "No agent fits the filter." : "No agents yet."}>{!world.all.size && <p>Start one with <code>ramet exec "hello"</code>.</p>}</Empty> : (
+      {rows.length === 0 ? <Empty title={world.all.size ? "No agent matches the filter." : "No agents yet."}>{!world.all.size && <p>Start one with <code>ramet exec "hello"</code>.</p>}</Empty> : (
         <div class="rows" ref={w.box} role="treegrid" aria-label="Agent tree" aria-rowcount={rows.length + 1} aria-readonly="true" tabIndex={0}
           aria-activedescendant={`${base}-${index}`} onKeyDown={key} onFocus={() => w.show(index)}>
           <div class="trow head" role="row" aria-rowindex={1}>

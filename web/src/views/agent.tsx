@@ -129,7 +129,7 @@ function Mail({ a }: { a: Agent }) {
         <Show of={letters} what="mail" again={again}>
           {(list) => list.length === 0 ? <Empty title="No mail." /> : list.map((l) => (
             <article class={"entry letter" + (l.read_at ? "" : " new")} key={l.id} aria-label={"Mail " + l.number}>
-              <header><strong>Letter {l.number}</strong><span>from <AgentLink uuid={l.from_uuid} /></span><span class="soft">{time(l.created_at)}</span>{l.read_at ? <span class="soft">read {time(l.read_at)}</span> : <Badge tone="warn">unread</Badge>}</header>
+              <header><strong>Mail {l.number}</strong><span>from <AgentLink uuid={l.from_uuid} /></span><span class="soft">{time(l.created_at)}</span>{l.read_at ? <span class="soft">read {time(l.read_at)}</span> : <Badge tone="warn">unread</Badge>}</header>
               <Markdown text={l.body} />
             </article>
           ))}

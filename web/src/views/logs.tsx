@@ -36,7 +36,7 @@ export function RunsView() {
       </div>
       {runs.state === "loading" && <Loading what="runs" />}
       {runs.state === "failed" && <Failure error={runs.error} />}
-      {runs.state === "ready" && rows.length + more.length === 0 && <Empty title={q ? "No run fits the filter." : "No runs yet."}>{!q && <p>Start one here, or with <code>ramet run start</code>.</p>}</Empty>}
+      {runs.state === "ready" && rows.length + more.length === 0 && <Empty title={q ? "No run matches the filter." : "No runs yet."}>{!q && <p>Start one here, or with <code>ramet run start</code>.</p>}</Empty>}
       {rows.length + more.length > 0 && (
         <table class="list runs" role="table">
           <thead role="rowgroup"><tr role="row">{columns.map(([word, is]) => <th key={word} scope="col" role="columnheader" class={is}>{word}</th>)}</tr></thead>
@@ -94,7 +94,7 @@ export function LedgerView() {
   return (
     <div class="pane page">
       <Title say="Ledger" />
-      <p class="soft">Sub-agents that tools have reported, oldest first.</p>
+      <p class="soft">Sub-agents that tools reported, oldest first.</p>
       <Show of={entries} what="the ledger" again={again}>
         {(list) => list.length === 0 ? <Empty title="The ledger is empty."><p><code>ramet track install</code> lets your tools write to it.</p></Empty> : (
           <table class="list">

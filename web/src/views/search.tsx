@@ -35,12 +35,12 @@ export function SearchView() {
     <div class="pane page">
       <Title say="Search" />
       <form class="tools" onSubmit={(e) => { e.preventDefault(); put({ q: typed }); }}>
-        <input class="wide" type="search" aria-label="Search for" value={typed} onInput={(e) => setTyped(e.currentTarget.value)} placeholder="A name, an id, a model, a word that was said" />
+        <input class="wide" type="search" aria-label="Search for" value={typed} onInput={(e) => setTyped(e.currentTarget.value)} placeholder="A name, an id, a model, or a word of a message" />
       </form>
-      <p role="status" class="soft">{want ? said.state === "loading" ? "Looking\u2026" : plural(total, "result") + (said.state === "ready" && said.value.more ? ", and there are more messages" : "") : "Searches everything that was said to and by all agents, dead or not; agents, runs, and the newest 1,000 records."}</p>
+      <p role="status" class="soft">{want ? said.state === "loading" ? "Looking\u2026" : plural(total, "result") + (said.state === "ready" && said.value.more ? ", and there are more messages" : "") : "Searches all messages of all agents, live and dead; agents, runs, and the newest 1,000 records."}</p>
       {runs.state === "failed" && <Failure error={runs.error} />}
       {said.state === "failed" && <Failure error={said.error} />}
-      {want && total === 0 && said.state !== "loading" && <Empty title="Nothing fits." />}
+      {want && total === 0 && said.state !== "loading" && <Empty title="No results." />}
       <Group title="Agents" n={people.length}>{people.slice(0, most).map((a) => { const s = stateOf(a); return <li key={a.uuid}><AgentLink uuid={a.uuid} /> <Badge tone={s.tone}>{s.word}</Badge> <span class="soft"><Said text={a.model} most={60} /> {a.uuid}</span></li>; })}</Group>
       <Group title="Messages" n={hits.length}>{hits.slice(0, all ? hits.length : most).map((h) => <li key={h.message_id}><a href={to(["agents", h.agent_uuid], { at: String(h.message_id), find: q.trim() })}>message {h.message_id}</a> <span class="soft">{words(h.kind)} {"\u00b7"} <AgentLink uuid={h.agent_uuid} /> {"\u00b7"} {time(h.created_at)}</span> <div class="small"><Around text={h.around} want={want} /></div></li>)}{hits.length > most && !all && <li><button type="button" class="quiet" onClick={() => setAll(true)}>Show all {hits.length}</button></li>}</Group>
       <Group title="Runs" n={logs.length}>{logs.slice(0, most).map((r) => <li key={r.run_id}><a href={to(["logs", r.run_id])}><Said text={r.run_id} most={120} /></a> <Status of={r.status || "unknown"} /> <span class="soft"><Said text={r.repo} most={120} /></span></li>)}</Group>
