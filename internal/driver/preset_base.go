@@ -40,20 +40,9 @@ func (b PresetBase) Address(env []string) (string, error) {
 	if !b.Codex && b.In == "" {
 		return lookup(env, b.Variable), nil
 	}
-	c, err := b.config(env)
-	if err != nil {
-		return "", err
-	}
-	if b.In != "" {
-		at, last := b.inside(c)
-		address, _ := at[last].(string)
-		return address, nil
-	}
-	address, _ := c.place()["base_url"].(string)
-	if c.provider() == "" {
-		address, _ = c["openai_base_url"].(string)
-	}
-	return address, nil
+	at, last, _, err := b.inside(env)
+	address, _ := at[last].(string)
+	return address, err
 }
 
 // Point is the variable that points the program at an address.
@@ -61,42 +50,35 @@ func (b PresetBase) Point(env []string, address string) (string, error) {
 	if !b.Codex && b.In == "" {
 		return b.Variable + "=" + address, nil
 	}
-	c, err := b.config(env)
+	at, last, whole, err := b.inside(env)
 	if err != nil {
 		return "", err
 	}
-	switch {
-	case b.In != "":
-		at, last := b.inside(c)
-		at[last] = address
-	case c.provider() == "":
-		c["openai_base_url"] = address
-	default:
-		at := c.place()
-		at["base_url"], at["supports_websockets"] = address, false
+	at[last] = address
+	if last == "base_url" {
+		at["supports_websockets"] = false
 	}
-	text, err := json.Marshal(c)
+	text, err := json.Marshal(whole)
 	return b.Variable + "=" + string(text), err
 }
 
-// codexConfig is what a user set of Codex's configuration.
-type codexConfig map[string]any
-
-func (b PresetBase) config(env []string) (codexConfig, error) {
-	out := codexConfig{}
+// inside returns the configuration that the variable holds, the object of it that holds the address, and the
+// address's name in that; objects that are lacking are made.
+func (b PresetBase) inside(env []string) (at map[string]any, last string, whole map[string]any, err error) {
+	whole = map[string]any{}
 	if text := lookup(env, b.Variable); text != "" {
-		if err := json.Unmarshal([]byte(text), &out); err != nil {
-			return nil, fault.New(fault.InvalidConfig, "%s is no object in JSON: %w", b.Variable, err)
+		if err := json.Unmarshal([]byte(text), &whole); err != nil {
+			return nil, "", nil, fault.New(fault.InvalidConfig, "%s is no object in JSON: %w", b.Variable, err)
 		}
 	}
-	return out, nil
-}
-
-// inside is the object of a configuration that holds the address, and the address's name in it; objects
-// that are lacking are made.
-func (b PresetBase) inside(c map[string]any) (at map[string]any, last string) {
 	names := strings.Split(b.In, ".")
-	at = c
+	if b.Codex {
+		names = []string{"openai_base_url"}
+		if provider, _ := whole["model_provider"].(string); provider != "" && provider != "openai" { // that the user chose
+			names = []string{"model_providers", provider, "base_url"}
+		}
+	}
+	at = whole
 	for _, name := range names[:len(names)-1] {
 		next, ok := at[name].(map[string]any)
 		if !ok {
@@ -105,29 +87,5 @@ func (b PresetBase) inside(c map[string]any) (at map[string]any, last string) {
 		}
 		at = next
 	}
-	return at, names[len(names)-1]
-}
-
-// provider is the one that the user chose instead of the usual one.
-func (c codexConfig) provider() string {
-	name, _ := c["model_provider"].(string)
-	if name == "openai" {
-		return ""
-	}
-	return name
-}
-
-// place is where the chosen provider stands; it is made where it is lacking.
-func (c codexConfig) place() map[string]any {
-	all, ok := c["model_providers"].(map[string]any)
-	if !ok {
-		all = map[string]any{}
-		c["model_providers"] = all
-	}
-	one, ok := all[c.provider()].(map[string]any)
-	if !ok {
-		one = map[string]any{}
-		all[c.provider()] = one
-	}
-	return one
+	return at, names[len(names)-1], whole, nil
 }

@@ -29,29 +29,13 @@ func (s *Sheet) Prune() {
 func (s *Sheet) lasts() []int {
 	next := s.nexts()
 	last := make([]int, len(s.rows))
-	for i := range last {
-		last[i] = -1
-	}
 	for i := range s.rows {
-		if next[i] < 0 {
-			last[i] = i
-			continue
-		}
-		var path []int
 		at, seen := i, map[int]bool{}
-		for last[at] < 0 && next[at] >= 0 && !seen[at] { // a file can hold a circle
+		for next[at] >= 0 && !seen[at] { // a file can hold a circle
 			seen[at] = true
-			path = append(path, at)
 			at = next[at]
 		}
-		end := at
-		if last[at] >= 0 {
-			end = last[at]
-		}
-		last[at] = end
-		for _, p := range path {
-			last[p] = end
-		}
+		last[i] = at
 	}
 	return last
 }

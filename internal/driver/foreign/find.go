@@ -3,6 +3,7 @@ package foreign
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,25 +51,30 @@ type Found struct {
 	unread error // why nobody can look there; then it is a place, and no conversation
 }
 
+// sessionsFolder returns the folder in which a program keeps its sessions: below the one that a variable names, or
+// below the person's home.
+func sessionsFolder(program string, env func(string) string) string {
+	at := map[string]struct{ variable, usual, below string }{
+		Claude:   {"CLAUDE_CONFIG_DIR", ".claude", "projects"},
+		Codex:    {"CODEX_HOME", ".codex", "sessions"},
+		Pi:       {"PI_CODING_AGENT_DIR", ".pi/agent", "sessions"},
+		Opencode: {"XDG_DATA_HOME", ".local/share", "opencode"},
+	}[program]
+	return filepath.Join(cmp.Or(env(at.variable), filepath.Join(env("HOME"), at.usual)), at.below)
+}
+
 // Find lists the conversations of a program below a person's home, oldest file first. env
 // is the environment. What is not there has none; a place that cannot be looked at is listed too,
 // and whoever opens it learns why: it keeps no other back.
 func Find(ctx context.Context, program string, env func(string) string) ([]Found, error) {
-	at := func(variable string, otherwise ...string) string {
-		if dir := env(variable); dir != "" {
-			return dir
-		}
-		return filepath.Join(append([]string{env("HOME")}, otherwise...)...)
-	}
+	dir := sessionsFolder(program, env)
 	switch program {
-	case Claude:
-		return files(program, filepath.Join(at("CLAUDE_CONFIG_DIR", ".claude"), "projects"), ""), nil
+	case Claude, Pi:
+		return files(program, dir, ""), nil
 	case Codex:
-		return files(program, filepath.Join(at("CODEX_HOME", ".codex"), "sessions"), "rollout-"), nil
-	case Pi:
-		return files(program, filepath.Join(at("PI_CODING_AGENT_DIR", ".pi", "agent"), "sessions"), ""), nil
+		return files(program, dir, "rollout-"), nil
 	case Opencode:
-		path := filepath.Join(at("XDG_DATA_HOME", ".local", "share"), "opencode", "opencode.db")
+		path := filepath.Join(dir, "opencode.db")
 		if _, err := os.Stat(path); err != nil {
 			return nil, nil
 		}

@@ -2,9 +2,9 @@ package foreign
 
 import (
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
+
+	"golang.org/x/mod/semver"
 
 	"ramet/internal/base/fault"
 )
@@ -32,39 +32,14 @@ func checkReader(version int) error {
 
 // known are the newest versions of programs whose sessions were read, as far as a form could
 // change in them; what they write themselves has no version. Of pi it has one.
-var known = map[string][]int{Claude: {2, 1}, Codex: {0, 166}, Opencode: {1, 18}}
+var known = map[string]string{Claude: "v2.1", Codex: "v0.166", Opencode: "v1.18"}
 
 // newer says that a session is of a version that nobody here knows; empty: it is known, or
 // nobody can tell.
 func newer(program, version string) string {
-	have, limit := numbers(version), known[program]
-	if len(have) < len(limit) || slices.Compare(have[:len(limit)], limit) <= 0 {
+	number, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(version), "v"), " ")
+	if have := semver.MajorMinor("v" + number); have == "" || known[program] == "" || semver.Compare(have, known[program]) <= 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s %.40s is newer than %s, the newest that", program, plain(version), dotted(limit))
-}
-
-// numbers are the first ones of a version: 1.2.3-beta has three.
-func numbers(version string) []int {
-	var out []int
-	for _, word := range strings.SplitN(strings.TrimPrefix(strings.TrimSpace(version), "v"), ".", 3) {
-		end := strings.IndexFunc(word, func(r rune) bool { return r < '0' || r > '9' })
-		if end < 0 {
-			end = len(word)
-		}
-		n, err := strconv.Atoi(word[:end])
-		if err != nil {
-			break
-		}
-		out = append(out, n)
-	}
-	return out
-}
-
-func dotted(list []int) string {
-	words := make([]string, len(list))
-	for i, n := range list {
-		words[i] = strconv.Itoa(n)
-	}
-	return strings.Join(words, ".")
+	return fmt.Sprintf("%s %.40s is newer than %s, the newest that", program, plain(version), known[program][1:])
 }

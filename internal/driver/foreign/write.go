@@ -144,20 +144,14 @@ var notPlain = text.Regexp(`[^A-Za-z0-9]`)
 // Place is where the program looks for the session, below a person's home, and the command
 // that opens it there.
 func (w *Writer) Place(env func(string) string) (path, command string) {
-	at := func(variable string, otherwise ...string) string {
-		if dir := env(variable); dir != "" {
-			return dir
-		}
-		return filepath.Join(append([]string{env("HOME")}, otherwise...)...)
-	}
+	dir, day := sessionsFolder(w.Program, env), w.Started.UTC()
 	switch w.Program {
 	case Claude:
-		return filepath.Join(at("CLAUDE_CONFIG_DIR", ".claude"), "projects", notPlain().ReplaceAllString(w.Cwd, "-"), w.ID+".jsonl"), "claude --resume " + w.ID
+		return filepath.Join(dir, notPlain().ReplaceAllString(w.Cwd, "-"), w.ID+".jsonl"), "claude --resume " + w.ID
 	case Codex:
-		day := w.Started.UTC()
-		return filepath.Join(at("CODEX_HOME", ".codex"), "sessions", day.Format("2006/01/02"), "rollout-"+day.Format("2006-01-02T15-04-05")+"-"+w.ID+".jsonl"), "codex resume " + w.ID
+		return filepath.Join(dir, day.Format("2006/01/02"), "rollout-"+day.Format("2006-01-02T15-04-05")+"-"+w.ID+".jsonl"), "codex resume " + w.ID
 	}
 	folder := "--" + strings.NewReplacer("/", "-", "\\", "-", ":", "-").Replace(strings.TrimLeft(w.Cwd, "/\\")) + "--"
-	name := strings.NewReplacer(":", "-", ".", "-").Replace(w.Started.UTC().Format("2006-01-02T15:04:05.000Z")) + "_" + w.ID + ".jsonl"
-	return filepath.Join(at("PI_CODING_AGENT_DIR", ".pi", "agent"), "sessions", folder, name), "pi --session " + w.ID
+	name := strings.NewReplacer(":", "-", ".", "-").Replace(day.Format("2006-01-02T15:04:05.000Z")) + "_" + w.ID + ".jsonl"
+	return filepath.Join(dir, folder, name), "pi --session " + w.ID
 }
