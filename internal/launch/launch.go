@@ -104,6 +104,27 @@ func Start(ctx context.Context, p Program) (*sandbox.Process, error) {
 	return sandbox.Start(ctx, c)
 }
 
+// Speak starts a program that reads what is written to one file, and writes what is read from another.
+func Speak(ctx context.Context, p Program) (process *sandbox.Process, to, from *os.File, err error) {
+	inR, to, err := os.Pipe()
+	if err != nil {
+		return nil, nil, nil, fault.New(fault.Failed, "start %s: %w", p.Args[0], err)
+	}
+	from, outW, err := os.Pipe()
+	if err != nil {
+		inR.Close()
+		to.Close()
+		return nil, nil, nil, fault.New(fault.Failed, "start %s: %w", p.Args[0], err)
+	}
+	p.Speaks = &sandbox.Speech{In: inR, Out: outW}
+	if process, err = Start(ctx, p); err != nil {
+		to.Close()
+		from.Close()
+		return nil, nil, nil, err
+	}
+	return process, to, from, nil
+}
+
 // Command prepares a program for os/exec. Its caller sets the streams and runs it.
 func Command(ctx context.Context, p Program) (*exec.Cmd, error) {
 	c, err := p.prepare()

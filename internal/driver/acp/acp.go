@@ -18,7 +18,6 @@ package acp
 import (
 	"context"
 	"errors"
-	"os"
 	"time"
 
 	sdk "github.com/coder/acp-go-sdk"
@@ -254,17 +253,4 @@ func (s *session) servers() []sdk.McpServer {
 		out = append(out, sdk.McpServer{Stdio: io})
 	}
 	return out
-}
-
-// pipes are both ways to a program.
-func pipes() (inR, inW, outR, outW *os.File, err error) {
-	if inR, inW, err = os.Pipe(); err != nil {
-		return nil, nil, nil, nil, fault.New(fault.Failed, "start a driver: %w", err)
-	}
-	if outR, outW, err = os.Pipe(); err != nil {
-		inR.Close()
-		inW.Close()
-		return nil, nil, nil, nil, fault.New(fault.Failed, "start a driver: %w", err)
-	}
-	return inR, inW, outR, outW, nil
 }

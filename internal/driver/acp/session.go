@@ -51,26 +51,20 @@ type session struct {
 
 // start starts the program.
 func start(p *Program, setup Setup, w driver.Wish, why launch.Purpose) (*session, error) {
-	inR, inW, outR, outW, err := pipes()
-	if err != nil {
-		return nil, err
-	}
 	life, kill := context.WithCancel(context.Background())
 	s := &session{program: p, setup: setup, kill: kill, ended: make(chan struct{}), errors: newComplaints(setup.Errors)}
 	s.about = driver.About{Driver: p.Driver, Wish: w, Asks: p.Asks(w.Mode), Boxed: setup.Box != nil, Wire: setup.Wire}
-	s.process, err = launch.Start(life, launch.Program{Purpose: why, Check: setup.Check, Command: sandbox.Command{
-		Args: setup.Args, Path: setup.Path, Dir: setup.Dir, Env: setup.Env, Confine: setup.Box, Replace: setup.Replace, For: setup.For, Output: s.errors, Speaks: &sandbox.Speech{In: inR, Out: outW}}})
+	var err error
+	s.process, s.in, s.out, err = launch.Speak(life, launch.Program{Purpose: why, Check: setup.Check, Command: sandbox.Command{
+		Args: setup.Args, Path: setup.Path, Dir: setup.Dir, Env: setup.Env, Confine: setup.Box, Replace: setup.Replace, For: setup.For, Output: s.errors}})
 	if err != nil {
 		kill()
-		inW.Close()
-		outR.Close()
 		s.errors.close()
 		if setup.Ended != nil {
 			setup.Ended()
 		}
 		return nil, err
 	}
-	s.in, s.out = inW, outR
 	s.conn = &Conn{Write: s.write, MaxLine: maxLine, Take: s.take, Bad: s.reportBad, Clean: p.Clean}
 	go s.follow()
 	return s, nil

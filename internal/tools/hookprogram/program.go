@@ -110,22 +110,10 @@ func (r Runner) command(h hook.Hook, o hook.Occasion, p hook.Place) (launch.Prog
 
 // runHook runs a command that is told something, and keeps what it says.
 func runHook(ctx context.Context, cmd launch.Program, input []byte, out *hook.Ran) (sandbox.Result, error) {
-	inR, inW, err := os.Pipe()
-	if err != nil {
-		return sandbox.Result{}, err
-	}
-	outR, outW, err := os.Pipe()
-	if err != nil {
-		inR.Close()
-		inW.Close()
-		return sandbox.Result{}, err
-	}
 	said, complained := &text.EndsBuffer{Head: mostOutput}, &text.EndsBuffer{Head: mostOutput}
-	cmd.Output, cmd.Speaks = complained, &sandbox.Speech{In: inR, Out: outW}
-	p, err := launch.Start(ctx, cmd)
+	cmd.Output = complained
+	p, inW, outR, err := launch.Speak(ctx, cmd)
 	if err != nil {
-		inW.Close()
-		outR.Close()
 		return sandbox.Result{}, err
 	}
 	written, read := make(chan struct{}), make(chan struct{})

@@ -99,16 +99,6 @@ func (c *connection) reach(life context.Context, s Server) (sdk.Transport, error
 		}
 		return &sdk.StreamableClientTransport{Endpoint: s.URL, HTTPClient: addHeaders(client, s), OAuthHandler: c.oauth, MaxRetries: -1, MaxEventSize: mostMessage}, nil
 	}
-	inR, inW, err := os.Pipe()
-	if err != nil {
-		return nil, fault.New(fault.Failed, "start MCP server %s: %w", s.Name, err)
-	}
-	outR, outW, err := os.Pipe()
-	if err != nil {
-		inR.Close()
-		inW.Close()
-		return nil, fault.New(fault.Failed, "start MCP server %s: %w", s.Name, err)
-	}
 	if s.Box != nil {
 		for _, dir := range s.Box.Write {
 			if sandbox.RealPath(dir) == dir { // else it would be made where a link leads, and the box refuses it
@@ -117,7 +107,7 @@ func (c *connection) reach(life context.Context, s Server) (sdk.Transport, error
 		}
 	}
 	program := launch.Program{Purpose: launch.UserServer, Command: sandbox.Command{Args: s.Command, Dir: s.Dir, Env: s.Env, Confine: s.Box,
-		Output: c.words, Speaks: &sandbox.Speech{In: inR, Out: outW}}}
+		Output: c.words}}
 	if s.Project {
 		program.Purpose = launch.ProjectServer
 		program.Path, program.Args = launch.ResolveProgram(s.Dir, s.Env, s.Command)
@@ -125,12 +115,11 @@ func (c *connection) reach(life context.Context, s Server) (sdk.Transport, error
 			program.Check = func() error { return s.Check(program.Path, program.Args) }
 		}
 	}
-	c.process, err = launch.Start(life, program)
+	process, inW, outR, err := launch.Speak(life, program)
 	if err != nil {
-		inW.Close()
-		outR.Close()
 		return nil, err
 	}
+	c.process = process
 	return &sdk.IOTransport{Reader: newLines(outR, mostMessage), Writer: inW, MaxLineLength: -1}, nil
 }
 
