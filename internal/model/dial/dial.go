@@ -12,8 +12,7 @@
 // It also asks servers which models they have (only lists, and a key goes to its vendor's host only; a
 // server on this machine that no setting names is found, and never used unasked), obtains access tokens of
 // Google's cloud (from a key file, the metadata server or a command; once for all callers, and again
-// shortly before they expire), and signs requests for Amazon (Signature Version 4, because Amazon's SDK
-// would add 28 packages to the start of every command).
+// shortly before they expire), and signs requests for Amazon.
 package dial
 
 import (
