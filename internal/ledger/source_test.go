@@ -367,52 +367,30 @@ func TestSchemaExample_AChangeChangesNothingElse(t *testing.T) {
 
 // Max entries.
 
-func TestMaxEntries1_TheOldestCompletedOrFailedGoes_AndTimeoutToo(t *testing.T) {
-	for _, status := range []Status{Completed, Failed, Timeout} {
-		s := sheet(t, 3, "a:spawned b:"+string(status)+" c:completed")
-		spawn(t, s, "d", minute(9))
-		draws(t, s, "a:spawned c:completed d:spawned")
+func TestMaxEntries(t *testing.T) {
+	for _, c := range []struct {
+		rule          string
+		limit         int
+		before, after string // of the spawn of d
+	}{
+		{"the oldest that completed goes", 3, "a:spawned b:completed c:completed", "a:spawned c:completed d:spawned"},
+		{"or failed", 3, "a:spawned b:failed c:completed", "a:spawned c:completed d:spawned"},
+		{"or timed out", 3, "a:spawned b:timeout c:completed", "a:spawned c:completed d:spawned"},
+		{"as many as it takes", 2, "a:completed b:failed c:timeout x:completed", "x:completed d:spawned"},
+		{"then the oldest that was resumed by one that is not there", 2, "a:interrupted b:resumed:gone c:resumed:gone", "a:interrupted d:spawned"},
+		{"not before", 2, "a:resumed:gone b:completed", "a:resumed d:spawned"},
+		{"never one that is spawned, interrupted or unknown", 1, "a:spawned b:interrupted c:paused", "a:spawned b:interrupted c:paused d:spawned"},
+		{"a chain that goes on stays", 4, "a:resumed:b b:resumed:c:a c:spawned::b x:interrupted", "a:resumed b:resumed c:spawned x:interrupted d:spawned"},
+		{"one that ended goes whole", 2, "a:resumed:b b:resumed:c:a c:completed::b x:interrupted", "x:interrupted d:spawned"},
+		{"the oldest by its end", 3, "a:resumed:c b:completed c:completed::a", "a:resumed c:completed d:spawned"},
+		{"a circle of resumes ends", 2, "a:resumed:b:b b:resumed:a:a c:spawned", "c:spawned d:spawned"},
+	} {
+		t.Run(c.rule, func(t *testing.T) {
+			s := sheet(t, c.limit, c.before)
+			spawn(t, s, "d", minute(9))
+			draws(t, s, c.after)
+		})
 	}
-}
-
-func TestMaxEntries2_AsManyAsItTakes(t *testing.T) {
-	s := sheet(t, 2, "a:completed b:failed c:timeout d:completed")
-	spawn(t, s, "e", minute(9))
-	draws(t, s, "d:completed e:spawned")
-}
-
-func TestMaxEntries3_ThenTheOldestResumed_WhoseSuccessorIsNotThere(t *testing.T) {
-	s := sheet(t, 2, "a:interrupted b:resumed:gone c:resumed:gone")
-	spawn(t, s, "d", minute(9))
-	draws(t, s, "a:interrupted d:spawned")
-	s = sheet(t, 2, "a:resumed:gone b:completed")
-	spawn(t, s, "d", minute(9))
-	draws(t, s, "a:resumed d:spawned")
-}
-
-func TestMaxEntries4_NeverSpawned_NorInterruptedWithoutResume_NorUnknown(t *testing.T) {
-	s := sheet(t, 1, "a:spawned b:interrupted c:paused")
-	spawn(t, s, "d", minute(9))
-	draws(t, s, "a:spawned b:interrupted c:paused d:spawned")
-}
-
-func TestMaxEntries_AChainGoesWholeWhenItsLastEntryMay(t *testing.T) {
-	s := sheet(t, 4, "a:resumed:b b:resumed:c:a c:spawned::b x:interrupted")
-	spawn(t, s, "d", minute(9))
-	draws(t, s, "a:resumed b:resumed c:spawned x:interrupted d:spawned") // over, and stays so
-	move(t, s, "c", Completed, minute(10))
-	spawn(t, s, "e", minute(11))
-	draws(t, s, "x:interrupted d:spawned e:spawned")
-}
-
-func TestMaxEntries_TheOldestByItsEnd(t *testing.T) {
-	// The chain of a began first but ended last.
-	s := sheet(t, 3, "a:resumed:c b:completed c:completed::a")
-	spawn(t, s, "d", minute(9))
-	draws(t, s, "a:resumed c:completed d:spawned")
-}
-
-func TestMaxEntries_AfterAResumeToo(t *testing.T) {
 	s := sheet(t, 2, "a:completed b:interrupted")
 	resume(t, s, "b", "c", minute(9))
 	draws(t, s, "b:resumed c:spawned")
@@ -431,12 +409,6 @@ func TestMaxEntries_OfNonsenseIsFifty(t *testing.T) {
 			t.Errorf("%s was not kept: %s", limit, out)
 		}
 	}
-}
-
-func TestMaxEntries_ACircleOfResumesEnds(t *testing.T) {
-	s := sheet(t, 2, "a:resumed:b:b b:resumed:a:a c:spawned")
-	spawn(t, s, "d", minute(9))
-	draws(t, s, "c:spawned d:spawned")
 }
 
 // Errors. Those of the disk are in disk_linux_test.go.

@@ -116,37 +116,6 @@ func TestEveryLegalRunIsFollowed(t *testing.T) {
 	})
 }
 
-// The property says something only if random runs get everywhere.
-func TestRandomRunsMakeAllKinds(t *testing.T) {
-	dice := rand.New(rand.NewPCG(1, 2))
-	kinds, launches := map[string]int{}, 0
-	for range 300 {
-		var f telemetry.Follow
-		s := newService()
-		for _, e := range historyFollow(dice, 60+dice.IntN(60)) {
-			if err := s.take(f.Next(e)...); err != nil {
-				t.Fatal(err)
-			}
-		}
-		for _, r := range s.records {
-			kinds[string(r.JobType)+" "+string(r.Status)]++
-			if strings.Contains(r.RunID, "-l3") {
-				launches++
-			}
-		}
-	}
-	for _, job := range []telemetry.JobType{telemetry.Launch, telemetry.Node, telemetry.Worker, telemetry.Gate, telemetry.LLMCall} {
-		for _, status := range []telemetry.Status{telemetry.Running, telemetry.Success, telemetry.Failure} {
-			if kinds[string(job)+" "+string(status)] < 3 {
-				t.Errorf("%s %s: %d", job, status, kinds[string(job)+" "+string(status)])
-			}
-		}
-	}
-	if launches < 20 || kinds["launch cancelled"] < 3 || kinds["worker timeout"] < 3 {
-		t.Errorf("%d third launches, %v", launches, kinds)
-	}
-}
-
 // Next is total, and what it gives is always taken.
 func FuzzNext(f *testing.F) {
 	for kind, payload := range runtest.Examples() {

@@ -27,7 +27,6 @@ const (
 
 // Options configures the sending of spans.
 type Options struct {
-	Client *http.Client    // nil: one of our own
 	Pauses []time.Duration // before each further try; nil: 1, 2 and 4 s
 	Delay  time.Duration   // how long spans wait for others; 0: 1 s
 	Report func(error)     // receives what was dropped, from one goroutine; nil: see Dropped
@@ -38,11 +37,11 @@ type Options struct {
 type Exporter struct {
 	Config
 	Options
-	own   bool // the client is ours
-	stop  context.CancelFunc
-	ended chan struct{}
-	wake  chan struct{} // has room for one
-	now   chan struct{} // the same
+	client *http.Client
+	stop   context.CancelFunc
+	ended  chan struct{}
+	wake   chan struct{} // has room for one
+	now    chan struct{} // the same
 
 	mu      sync.Mutex
 	open    map[string]telemetry.Record // records that have not ended
@@ -58,11 +57,8 @@ type Exporter struct {
 func New(c Config, o Options) *Exporter {
 	x := &Exporter{Config: c, Options: o, ended: make(chan struct{}), wake: make(chan struct{}, 1), now: make(chan struct{}, 1),
 		open: map[string]telemetry.Record{}, moved: make(chan struct{})}
-	if x.Client == nil {
-		x.own = true
-		x.Client = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone(),
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	}
+	x.client = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone(),
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	if x.Pauses == nil {
 		x.Pauses = []time.Duration{time.Second, 2 * time.Second, 4 * time.Second}
 	}
@@ -199,9 +195,7 @@ func (x *Exporter) Close() {
 	x.mu.Unlock()
 	x.stop()
 	<-x.ended
-	if x.own {
-		x.Client.CloseIdleConnections()
-	}
+	x.client.CloseIdleConnections()
 }
 
 func (x *Exporter) serve(ctx context.Context) {
@@ -304,7 +298,7 @@ func (x *Exporter) ask(ctx context.Context, body []byte, kind string) (lost int6
 	if x.Gzip {
 		req.Header.Set("Content-Encoding", "gzip")
 	}
-	res, err := x.Client.Do(req)
+	res, err := x.client.Do(req)
 	if err != nil {
 		if u, ok := errors.AsType[*url.Error](err); ok {
 			err = u.Err // without the address, in which there may be a password

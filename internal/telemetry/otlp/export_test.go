@@ -470,20 +470,3 @@ func FuzzPairs(f *testing.F) {
 		}
 	})
 }
-
-func FuzzRejected(f *testing.F) {
-	partial, _ := proto.Marshal(&collector.ExportTraceServiceResponse{PartialSuccess: &collector.ExportTracePartialSuccess{RejectedSpans: 2, ErrorMessage: "no"}})
-	f.Add(partial)
-	f.Fuzz(func(t *testing.T, answer []byte) {
-		got := rejected(answer)
-		var want collector.ExportTraceServiceResponse
-		if got < 0 {
-			t.Fatal(got)
-		}
-		if proto.Unmarshal(answer, &want) == nil {
-			if n := want.GetPartialSuccess().GetRejectedSpans(); n >= 0 && n < 1<<31 && n != got && n != 0 {
-				t.Fatalf("%d, not %d", got, n)
-			}
-		}
-	})
-}
