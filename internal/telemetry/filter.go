@@ -94,19 +94,3 @@ func readQueryTime(to *time.Time, s string) *FieldError {
 	*to = t
 	return complaint
 }
-
-// Check refuses a filter that no list can be made of, wherever it was made.
-func (f Filter) Check() error {
-	trouble := &Invalid{}
-	for _, one := range []struct{ name, value string }{
-		{"agent_name", f.AgentName}, {"run_id", f.RunID}, {"parent_run_id", f.ParentRunID}, {"trace_id", f.TraceID},
-	} {
-		if complaint := readFilterText(new(string), one.value); complaint != nil {
-			trouble.add(*inQuery(one.name, complaint))
-		}
-	}
-	if f.Limit < 0 || f.Limit > MaxLimit {
-		trouble.add(*inQuery("limit", complain("must be a number from 1 to %d", MaxLimit)))
-	}
-	return trouble.err("list of telemetry runs")
-}

@@ -219,15 +219,6 @@ type change struct {
 	set  func(*Record)
 }
 
-// Fields returns the names of the fields that a patch changes.
-func (p Patch) Fields() []string {
-	out := make([]string, len(p.changes))
-	for i, c := range p.changes {
-		out[i] = c.name
-	}
-	return out
-}
-
 func (p Patch) has(name string) bool {
 	return slices.ContainsFunc(p.changes, func(c change) bool { return c.name == name })
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -45,9 +46,6 @@ func (s *Store) read(ctx context.Context, text string, args ...any) (records []t
 
 // List implements telemetry.Store.
 func (s *Store) List(ctx context.Context, f telemetry.Filter) ([]telemetry.Record, string, error) {
-	if err := f.Check(); err != nil {
-		return nil, "", err
-	}
 	where, args := []string{"true"}, []any{}
 	add := func(condition string, value any) {
 		args = append(args, value)
@@ -127,32 +125,23 @@ const maxNames = 1000
 
 // Metadata implements telemetry.Store. It gives the first thousand names of agents.
 func (s *Store) Metadata(ctx context.Context) (telemetry.Metadata, error) {
-	var m telemetry.Metadata
-	m.AgentNames, m.JobTypes, m.Statuses = []string{}, []telemetry.JobType{}, []telemetry.Status{}
-	err := s.distinct(ctx, "agent_name", func(v string) { m.AgentNames = append(m.AgentNames, v) })
-	if err == nil {
-		err = s.distinct(ctx, "job_type", func(v string) { m.JobTypes = append(m.JobTypes, telemetry.JobType(v)) })
-	}
-	if err == nil {
-		err = s.distinct(ctx, "status", func(v string) { m.Statuses = append(m.Statuses, telemetry.Status(v)) })
-	}
-	if err == nil {
-		err = s.readers.QueryRowContext(ctx, `SELECT count(*) FROM telemetry_runs`).Scan(&m.Records)
-	}
+	m := telemetry.Metadata{AgentNames: []string{}, JobTypes: []telemetry.JobType{}, Statuses: []telemetry.Status{}}
+	err := errors.Join(distinct(ctx, s.readers, "agent_name", &m.AgentNames), distinct(ctx, s.readers, "job_type", &m.JobTypes),
+		distinct(ctx, s.readers, "status", &m.Statuses), s.readers.QueryRowContext(ctx, `SELECT count(*) FROM telemetry_runs`).Scan(&m.Records))
 	slices.Sort(m.AgentNames)
 	return m, s.fail("read metadata", err)
 }
 
-// distinct calls f with the values of a column, at most maxNames.
-func (s *Store) distinct(ctx context.Context, column string, f func(string)) error {
-	rows, err := s.readers.QueryContext(ctx, fmt.Sprintf(`SELECT DISTINCT %[1]s FROM telemetry_runs ORDER BY %[1]s LIMIT %[2]d`, column, maxNames))
+// distinct appends the values of a column, at most maxNames.
+func distinct[T ~string](ctx context.Context, db *sql.DB, column string, out *[]T) error {
+	rows, err := db.QueryContext(ctx, fmt.Sprintf(`SELECT DISTINCT %[1]s FROM telemetry_runs ORDER BY %[1]s LIMIT %[2]d`, column, maxNames))
 	if err != nil {
 		return err
 	}
 	return scanRows(rows, func() error {
-		var v string
+		var v T
 		err := rows.Scan(&v)
-		f(v)
+		*out = append(*out, v)
 		return err
 	})
 }
