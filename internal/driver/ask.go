@@ -75,23 +75,10 @@ func (r *turn) decide(ctx context.Context, specs []tool.Spec, made tool.Call) (r
 
 // merged is a call with what is told of it anew.
 func merged(was, now Call) Call {
-	if now.Title == "" {
-		now.Title = was.Title
-	}
-	if now.Tool == "" {
-		now.Tool = was.Tool
-	}
-	if now.Kind == "" {
-		now.Kind = was.Kind
-	}
-	if now.Status == "" {
-		now.Status = was.Status
-	}
+	now.Title, now.Tool, now.Kind = cmp.Or(now.Title, was.Title), cmp.Or(now.Tool, was.Tool), cmp.Or(now.Kind, was.Kind)
+	now.Status, now.Output = cmp.Or(now.Status, was.Status), cmp.Or(now.Output, was.Output)
 	if now.Input == nil {
 		now.Input = was.Input
-	}
-	if now.Output == "" {
-		now.Output = was.Output
 	}
 	if now.Diffs == nil {
 		now.Diffs = was.Diffs

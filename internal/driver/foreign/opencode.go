@@ -59,23 +59,34 @@ func rows(ctx context.Context, path string) ([]Found, error) {
 		return nil, err
 	}
 	defer db.Close()
-	list, err := db.QueryContext(ctx, `SELECT id FROM session ORDER BY parent_id IS NOT NULL, time_created, id`)
+	var out []Found
+	err = eachRow(ctx, db, `SELECT id FROM session ORDER BY parent_id IS NOT NULL, time_created, id`, nil, func(scan func(...any) error) error {
+		f := Found{Program: Opencode, Path: path}
+		err := scan(&f.Session)
+		out = append(out, f)
+		return err
+	})
 	if err != nil {
 		return nil, strange(path, err)
 	}
-	defer list.Close()
-	var out []Found
-	for list.Next() {
-		f := Found{Program: Opencode, Path: path}
-		if err := list.Scan(&f.Session); err != nil {
-			return nil, strange(path, err)
-		}
-		out = append(out, f)
-	}
-	if err := list.Err(); err != nil {
-		return nil, strange(path, err)
-	}
 	return out, nil
+}
+
+// eachRow calls each for every row of a query.
+func eachRow(ctx context.Context, db interface {
+	QueryContext(context.Context, string, ...any) (*sql.Rows, error)
+}, query string, args []any, each func(scan func(...any) error) error) error {
+	list, err := db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer list.Close()
+	for list.Next() {
+		if err := each(list.Scan); err != nil {
+			return err
+		}
+	}
+	return list.Err()
 }
 
 // written writes a session as lines into a file that goes when it is closed.
@@ -126,19 +137,13 @@ func writeRows(ctx context.Context, tx *sql.Tx, f Found, out *bufio.Writer) erro
 		at       int64
 	}
 	var all []message
-	list, err := tx.QueryContext(ctx, `SELECT id, time_created, data FROM message WHERE session_id = ? ORDER BY time_created, id`, f.Session)
-	if err != nil {
-		return err
-	}
-	for list.Next() {
+	err = eachRow(ctx, tx, `SELECT id, time_created, data FROM message WHERE session_id = ? ORDER BY time_created, id`, []any{f.Session}, func(scan func(...any) error) error {
 		var m message
-		if err := list.Scan(&m.id, &m.at, &m.data); err != nil {
-			list.Close()
-			return err
-		}
+		err := scan(&m.id, &m.at, &m.data)
 		all = append(all, m)
-	}
-	if err := list.Err(); err != nil {
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	for _, m := range all {
@@ -155,20 +160,14 @@ func writeRows(ctx context.Context, tx *sql.Tx, f Found, out *bufio.Writer) erro
 }
 
 func partsOf(ctx context.Context, tx *sql.Tx, message string) ([]json.RawMessage, error) {
-	list, err := tx.QueryContext(ctx, `SELECT data FROM part WHERE message_id = ? ORDER BY id`, message)
-	if err != nil {
-		return nil, err
-	}
-	defer list.Close()
 	var out []json.RawMessage
-	for list.Next() {
+	err := eachRow(ctx, tx, `SELECT data FROM part WHERE message_id = ? ORDER BY id`, []any{message}, func(scan func(...any) error) error {
 		var data string
-		if err := list.Scan(&data); err != nil {
-			return nil, err
-		}
+		err := scan(&data)
 		out = append(out, asJSON(data))
-	}
-	return out, list.Err()
+		return err
+	})
+	return out, err
 }
 
 // asJSON is what a row holds, as a text where it is no JSON.
