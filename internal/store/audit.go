@@ -97,7 +97,7 @@ func (s *Store) PlanGC(ctx context.Context) (registry.Swept, error) { return s.g
 func (s *core) gc(ctx context.Context, drop bool) (registry.Swept, error) {
 	var out registry.Swept
 	err := s.write(ctx, "gc", func(tx Tx) error {
-		if err := s.d.LockBlobs(ctx, tx); err != nil {
+		if err := s.d.LockTable(ctx, tx, "blobs"); err != nil { // else one could be named again meanwhile
 			return err
 		}
 		const unnamed = ` FROM blobs WHERE NOT EXISTS (SELECT 1 FROM blob_refs r WHERE r.hash = blobs.hash)`

@@ -161,9 +161,6 @@ func (r reader) Leased(ctx context.Context) ([]agent.Agent, time.Time, error) {
 
 // now returns the database's time.
 func (r reader) now(ctx context.Context) (now int64, err error) {
-	if at, here := r.d.Clock(); here {
-		return micros(at), nil
-	}
 	err = r.q.QueryRowContext(ctx, `SELECT `+r.d.Now()).Scan(&now)
 	return now, err
 }

@@ -98,7 +98,7 @@ func (r reader) Reply(ctx context.Context, a id.Agent) (registry.Reply, bool, er
 // dropReply leaves nothing of an agent's reply, over or not: it may say what is
 // redacted.
 func (s *core) dropReply(ctx context.Context, tx Tx, a id.Agent) error {
-	if err := s.d.LockReplies(ctx, tx); err != nil {
+	if err := s.d.LockTable(ctx, tx, "replies"); err != nil { // one that is being kept must not come back behind this
 		return err
 	}
 	_, err := tx.ExecContext(ctx, `DELETE FROM replies WHERE agent_uuid = $1`, string(a))

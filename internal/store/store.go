@@ -33,8 +33,6 @@ type Dialect interface {
 	ForUpdate() string
 	// Now is an expression for the database's time in microseconds.
 	Now() string
-	// Clock returns that time where it is also this process's; false: the database must be asked.
-	Clock() (time.Time, bool)
 	// Bytes is the type of a column of bytes.
 	Bytes() string
 	// Begin begins a transaction that writes.
@@ -59,12 +57,8 @@ type Dialect interface {
 	// Run carries out statements in their order; where the database is far away, in one round trip. last says that only
 	// the commit follows, which may be done with them.
 	Run(ctx context.Context, tx Tx, statements []Statement, last bool) error
-	// LockBlobs keeps others from naming blobs until the transaction ends, so
-	// that one can be dropped safely.
-	LockBlobs(ctx context.Context, tx Tx) error
-	// LockReplies waits for replies that others are keeping and holds off new
-	// ones until the transaction ends, so that none comes back behind it.
-	LockReplies(ctx context.Context, tx Tx) error
+	// LockTable waits for those who are writing a table, and holds off others until the transaction ends.
+	LockTable(ctx context.Context, tx Tx, table string) error
 	// Announce makes the statements that let the listeners of this workspace
 	// hear of agents when the transaction commits; none where listening is impossible.
 	Announce(what string, agents ...id.Agent) []Statement

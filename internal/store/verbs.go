@@ -218,7 +218,7 @@ func (s *Store) Redact(ctx context.Context, name id.Agent, c agent.Claim, m id.M
 
 // erase deletes content, salt, and blobs that only this entry names.
 func (s *core) erase(ctx context.Context, tx Tx, m id.Message) error {
-	if err := s.d.LockBlobs(ctx, tx); err != nil {
+	if err := s.d.LockTable(ctx, tx, "blobs"); err != nil {
 		return err
 	}
 	for _, q := range []string{

@@ -42,13 +42,13 @@ func Write(path string, perm fs.FileMode, content func(io.Writer) error) error {
 	const verb = "write file"
 	t, err := preparePending(path, content, perm)
 	if err != nil {
-		return failure(verb, path, err)
+		return Failure(verb, path, err)
 	}
 	defer t.drop()
 	if err := t.replace(); err != nil { // fsync, close, rename
-		return failure(verb, path, err)
+		return Failure(verb, path, err)
 	}
-	return failure(verb, path, syncFolder(filepath.Dir(path)))
+	return Failure(verb, path, syncFolder(filepath.Dir(path)))
 }
 
 // PutFile does what WriteFile does for what can be made again, such as an answer in a cache: no process waits for the
@@ -58,10 +58,10 @@ func PutFile(path string, data []byte, perm fs.FileMode) error {
 	const verb = "write file"
 	t, err := preparePending(path, writeWhole(data), perm)
 	if err != nil {
-		return failure(verb, path, err)
+		return Failure(verb, path, err)
 	}
 	defer t.drop()
-	return failure(verb, path, t.rename())
+	return Failure(verb, path, t.rename())
 }
 
 // CreateFile does what WriteFile does for something that is made once: when path exists,
@@ -81,23 +81,23 @@ func Create(path string, perm fs.FileMode, content func(io.Writer) error) error 
 		return err
 	}
 	if err != nil {
-		return failure(verb, path, err)
+		return Failure(verb, path, err)
 	}
 	defer t.drop()
 	if err := t.Sync(); err != nil {
-		return failure(verb, path, err)
+		return Failure(verb, path, err)
 	}
 	// link(2) refuses an existing name, and the name appears with its content;
 	// O_EXCL on path itself would show an empty file first.
 	if err := step.Link(t.Name(), path); errors.Is(err, fs.ErrExist) {
 		return fault.New(fault.Conflict, "%s %s: %w", verb, path, dropPath(err))
 	} else if err != nil {
-		return failure(verb, path, err)
+		return Failure(verb, path, err)
 	}
 	if err := t.drop(); err != nil {
-		return failure(verb, path, err)
+		return Failure(verb, path, err)
 	}
-	return failure(verb, path, syncFolder(filepath.Dir(path)))
+	return Failure(verb, path, syncFolder(filepath.Dir(path)))
 }
 
 // ReadPlain reads a plain file of at most so many bytes; a pipe is not waited for. What is no plain file, or has more bytes,
@@ -129,5 +129,5 @@ func ReadPlain(path string, most int64, check func(fs.FileInfo) error) ([]byte, 
 // followed, and the error is fault.Denied.
 func OpenFile(path string, flag int, perm fs.FileMode) (*step.File, error) {
 	f, err := step.OpenFile(path, flag|noFollow, perm)
-	return f, failure("open", path, err)
+	return f, Failure("open", path, err)
 }

@@ -145,10 +145,10 @@ func TestEachFailureHasItsCodeAndNamesThePath(t *testing.T) {
 		err  error
 		code fault.Code
 	}{
-		{"a full device", failure("write file", "/x/y", noSpace), fault.StorageFull},
-		{"a used up quota", failure("write file", "/x/y", syscall.EDQUOT), fault.StorageFull},
-		{"a read-only file system", failure("write file", "/x/y", syscall.EROFS), fault.StorageReadOnly},
-		{"a bad disk", failure("write file", "/x/y", syscall.EIO), fault.StorageIO},
+		{"a full device", Failure("write file", "/x/y", noSpace), fault.StorageFull},
+		{"a used up quota", Failure("write file", "/x/y", syscall.EDQUOT), fault.StorageFull},
+		{"a read-only file system", Failure("write file", "/x/y", syscall.EROFS), fault.StorageReadOnly},
+		{"a bad disk", Failure("write file", "/x/y", syscall.EIO), fault.StorageIO},
 		{"a folder that is not there", WriteFile("/sys/x/y", nil, 0o600), fault.StorageIO},
 		{"a folder not even root may write", WriteFile("/sys/y", nil, 0o600), fault.StorageReadOnly},
 		{"the same for a new file", CreateFile("/sys/y", nil, 0o600), fault.StorageReadOnly},
@@ -159,7 +159,7 @@ func TestEachFailureHasItsCodeAndNamesThePath(t *testing.T) {
 			t.Errorf("%s: %s %v, want %s", c.name, fault.CodeOf(c.err), c.err, c.code)
 		}
 	}
-	if failure("write file", "/x", nil) != nil {
+	if Failure("write file", "/x", nil) != nil {
 		t.Error("no error became a failure")
 	}
 }

@@ -9,13 +9,9 @@ import (
 	"ramet/internal/base/fault"
 )
 
-// Failure is for those who write files in their own way and want the same
-// faults: it names the verb and the path; nil stays nil.
-func Failure(verb, path string, err error) error { return failure(verb, path, err) }
-
-// failure turns an operating system error into the fault a user can act on;
-// nil stays nil.
-func failure(verb, path string, err error) error {
+// Failure turns an error of the operating system into the fault that a user can act on, which
+// names the verb and the path; nil stays nil.
+func Failure(verb, path string, err error) error {
 	if err == nil {
 		return nil
 	}

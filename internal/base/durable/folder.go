@@ -30,7 +30,7 @@ func MakeFolders(perm fs.FileMode, paths ...string) error {
 			continue // synced already
 		}
 		if err := syncFolder(folder); err != nil {
-			return failure(makeVerb, folder, err)
+			return Failure(makeVerb, folder, err)
 		}
 	}
 	return nil
@@ -42,12 +42,12 @@ func makeFolder(path string, perm fs.FileMode, changed *[]string) error {
 	info, err := os.Stat(path)
 	if err == nil {
 		if !info.IsDir() {
-			return failure(makeVerb, path, syscall.ENOTDIR)
+			return Failure(makeVerb, path, syscall.ENOTDIR)
 		}
 		return nil
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
-		return failure(makeVerb, path, err)
+		return Failure(makeVerb, path, err)
 	}
 	parent := filepath.Dir(path)
 	if parent != path {
@@ -59,7 +59,7 @@ func makeFolder(path string, perm fs.FileMode, changed *[]string) error {
 		// Another process may have made it meanwhile; its fsync of the
 		// parent is not ours, so ours still follows.
 		if info, statErr := os.Stat(path); statErr != nil || !info.IsDir() {
-			return failure(makeVerb, path, err)
+			return Failure(makeVerb, path, err)
 		}
 	}
 	*changed = append(*changed, parent)
@@ -71,7 +71,7 @@ func makeFolder(path string, perm fs.FileMode, changed *[]string) error {
 func CheckPrivate(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {
-		return failure("look at", path, err)
+		return Failure("look at", path, err)
 	}
 	if !info.IsDir() || !unchangeable && info.Mode().Perm() != 0o700 || !ownedByUser(info) {
 		return fault.New(fault.Denied, "%s is not a folder that only you can use", path).
@@ -81,7 +81,7 @@ func CheckPrivate(path string) error {
 }
 
 // SyncFolder makes the names in a folder durable, after a rename or a link.
-func SyncFolder(path string) error { return failure("sync folder", path, syncFolder(path)) }
+func SyncFolder(path string) error { return Failure("sync folder", path, syncFolder(path)) }
 
 // syncFolder makes the names in a folder durable.
 func syncFolder(path string) error {

@@ -35,7 +35,7 @@ func TryLock(path string) (*Held, error) {
 		ok, err = waitForDeadHolder(file)
 	}
 	if err != nil {
-		return nil, failure("lock", path, err)
+		return nil, Failure("lock", path, err)
 	}
 	if !ok {
 		return nil, refuseHeldLock(path, nil)
@@ -81,7 +81,7 @@ func Lock(ctx context.Context, path string) (*Held, error) {
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, refuseHeldLock(path, err)
 	default:
-		return nil, failure("lock", path, err)
+		return nil, Failure("lock", path, err)
 	}
 }
 
@@ -91,7 +91,7 @@ func (h *Held) Unlock() (err error) {
 		// The owner's line goes first: later it would be the next holder's.
 		err = clearOwner(h.path)
 		if unlockErr := h.file.Unlock(); unlockErr != nil {
-			err = failure("unlock", h.path, unlockErr)
+			err = Failure("unlock", h.path, unlockErr)
 		}
 	})
 	return err

@@ -36,14 +36,14 @@ func writeOwner(path string) error {
 	}
 	line, err := json.Marshal(owner{Host: host, PID: os.Getpid(), Since: time.Now().UTC()})
 	if err != nil {
-		return failure("lock", path, err)
+		return Failure("lock", path, err)
 	}
-	return failure("lock", path, overwriteInPlace(path, append(line, '\n')))
+	return Failure("lock", path, overwriteInPlace(path, append(line, '\n')))
 }
 
 // clearOwner empties the owner line.
 func clearOwner(path string) error {
-	return failure("unlock", path, overwriteInPlace(path, []byte("\n")))
+	return Failure("unlock", path, overwriteInPlace(path, []byte("\n")))
 }
 
 // overwriteInPlace works on the file in place: the lock belongs to the inode, so the

@@ -76,9 +76,9 @@ func isStrict(v any) bool {
 			return false
 		case key == "items" && !isStrict(inner):
 			return false
-		case lists()[key] && !allStrict(inner.([]any)):
+		case lists[key] && !allStrict(inner.([]any)):
 			return false
-		case named()[key]:
+		case named[key]:
 			for _, one := range inner.(map[string]any) {
 				if !isStrict(one) {
 					return false
@@ -114,15 +114,15 @@ func (r *reducer) reduce(v any) any {
 		}
 		switch {
 		case !r.known[to] || key == "additionalProperties":
-		case one()[key]:
+		case one[key]:
 			out[to] = r.reduce(inner)
-		case lists()[key]:
+		case lists[key]:
 			var list []any
 			for _, one := range inner.([]any) {
 				list = append(list, r.reduce(one))
 			}
 			out[to] = list
-		case named()[key]:
+		case named[key]:
 			members := map[string]any{}
 			for name, one := range inner.(map[string]any) {
 				members[name] = r.reduce(one)

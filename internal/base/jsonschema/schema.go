@@ -21,7 +21,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/shape"
@@ -95,23 +94,17 @@ func decodeValue(b []byte) (any, error) {
 	return v, nil
 }
 
-// The keywords, by what is in them.
+// The keywords, by what is in them: a schema, a list of schemas, schemas by name, or something else. The last ones would
+// forbid something, and are not understood.
 var (
-	one = sync.OnceValue(func() map[string]bool {
-		return wordSet("additionalProperties items contains not if then else propertyNames")
-	})
-	lists = sync.OnceValue(func() map[string]bool { return wordSet("anyOf oneOf allOf prefixItems") })
-	named = sync.OnceValue(func() map[string]bool {
-		return wordSet("properties patternProperties $defs definitions dependentSchemas")
-	})
-	plain = sync.OnceValue(func() map[string]bool {
-		return wordSet("type enum const required minLength maxLength pattern minimum maximum exclusiveMinimum exclusiveMaximum multipleOf " +
-			"minItems maxItems uniqueItems minContains maxContains minProperties maxProperties dependentRequired $ref")
-	})
-	// would forbid something, and are not understood
-	others = sync.OnceValue(func() map[string]bool {
-		return wordSet("unevaluatedProperties unevaluatedItems $dynamicRef $dynamicAnchor $recursiveRef additionalItems dependencies $anchor")
-	})
+	one    = wordSet("additionalProperties items contains not if then else propertyNames")
+	lists  = wordSet("anyOf oneOf allOf prefixItems")
+	named  = wordSet("properties patternProperties $defs definitions dependentSchemas")
+	counts = wordSet("minLength maxLength minItems maxItems minContains maxContains minProperties maxProperties")
+	plain  = wordSet("type enum const required minLength maxLength pattern minimum maximum exclusiveMinimum exclusiveMaximum multipleOf " +
+		"minItems maxItems uniqueItems minContains maxContains minProperties maxProperties dependentRequired $ref")
+	others = wordSet("unevaluatedProperties unevaluatedItems $dynamicRef $dynamicAnchor $recursiveRef additionalItems dependencies $anchor")
+	types  = wordSet("object array string number integer boolean null")
 )
 
 func wordSet(list string) map[string]bool {
@@ -121,8 +114,6 @@ func wordSet(list string) map[string]bool {
 	}
 	return out
 }
-
-var types = sync.OnceValue(func() map[string]bool { return wordSet("object array string number integer boolean null") })
 
 // read looks at a schema and those within it.
 func (s *Schema) read(v any, at string, depth int) error {
@@ -140,15 +131,15 @@ func (s *Schema) read(v any, at string, depth int) error {
 		here := at + "/" + shape.Escape(key)
 		var err error
 		switch inner := m[key]; {
-		case others()[key]:
+		case others[key]:
 			err = refuseAt(here, "this keyword is not understood here")
-		case one()[key]:
+		case one[key]:
 			err = s.read(inner, here, depth+1)
-		case lists()[key]:
+		case lists[key]:
 			err = s.readList(inner, here, depth)
-		case named()[key]:
+		case named[key]:
 			err = s.readNamed(key, inner, here, depth)
-		case plain()[key]:
+		case plain[key]:
 			err = s.readPlain(key, inner, here)
 		}
 		if err != nil {
@@ -198,7 +189,7 @@ func (s *Schema) readPlain(key string, v any, at string) error {
 			list = []any{v}
 		}
 		for _, one := range list {
-			if name, ok := one.(string); !ok || !types()[name] {
+			if name, ok := one.(string); !ok || !types[name] {
 				return refuseAt(at, "%.60s is no type", fmt.Sprintf("%q", one))
 			}
 		}
@@ -238,17 +229,12 @@ func (s *Schema) readPlain(key string, v any, at string) error {
 		}
 	case "const":
 	default: // numbers
-		if n, ok := v.(json.Number); !ok || !isFinite(n) || counts()[key] && (toDouble(n) < 0 || !isWhole(n)) || key == "multipleOf" && toDouble(n) <= 0 {
+		if n, ok := v.(json.Number); !ok || !isFinite(n) || counts[key] && (toDouble(n) < 0 || !isWhole(n)) || key == "multipleOf" && toDouble(n) <= 0 {
 			return refuseAt(at, "it must be a number that makes sense here")
 		}
 	}
 	return nil
 }
-
-// counts are the keywords whose numbers count something.
-var counts = sync.OnceValue(func() map[string]bool {
-	return wordSet("minLength maxLength minItems maxItems minContains maxContains minProperties maxProperties")
-})
 
 func checkStrings(v any, at string) error {
 	list, ok := v.([]any)

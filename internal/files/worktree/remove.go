@@ -21,15 +21,10 @@ type Removed struct {
 // the repository is that of project.
 func (k Keeper) Remove(ctx context.Context, project string, t Tree, into string, force bool) (Removed, error) {
 	out := Removed{Tree: t}
-	at := t.Dir
-	if t.Gone {
-		at = project
-	}
-	r, err := k.open(ctx, at)
+	r, err := k.openCommon(ctx, project, t)
 	if err != nil {
 		return out, err
 	}
-	r.top = r.common // which stays
 	err = k.alone(ctx, func() error {
 		if !force {
 			if err := k.spare(ctx, r, t, into); err != nil {
@@ -56,16 +51,21 @@ func (k Keeper) Remove(ctx context.Context, project string, t Tree, into string,
 
 // Spare refuses, as Remove does, where removing a worktree would lose something.
 func (k Keeper) Spare(ctx context.Context, project string, t Tree, into string) error {
-	at := t.Dir
-	if t.Gone {
-		at = project
-	}
-	r, err := k.open(ctx, at)
+	r, err := k.openCommon(ctx, project, t)
 	if err != nil {
 		return err
 	}
-	r.top = r.common
 	return k.spare(ctx, r, t, into)
+}
+
+// openCommon opens the repository of a tree, as seen from what stays when the tree goes.
+func (k Keeper) openCommon(ctx context.Context, project string, t Tree) (repo, error) {
+	if !t.Gone {
+		project = t.Dir
+	}
+	r, err := k.open(ctx, project)
+	r.top = r.common
+	return r, err
 }
 
 // spare refuses where something would be lost.

@@ -36,9 +36,6 @@ func (d *dialect) ForUpdate() string { return ` FOR UPDATE` }
 
 func (d *dialect) Now() string { return `(extract(epoch FROM clock_timestamp()) * 1000000)::bigint` }
 
-// Clock implements store.Dialect: the server may be on another machine.
-func (d *dialect) Clock() (time.Time, bool) { return time.Time{}, false }
-
 // NextMessages implements store.Dialect: other transactions may draw numbers in between; only the order
 // counts.
 func (d *dialect) NextMessages(ctx context.Context, tx store.Tx, n int) ([]id.Message, error) {
@@ -108,17 +105,11 @@ func (d *dialect) Bytes() string { return "BYTEA" }
 
 func (d *dialect) Lends() bool { return true }
 
-// LockBlobs implements store.Dialect: every writer of blobs has a weaker lock on the table until it
-// commits, so this waits for them and holds off new ones.
-func (d *dialect) LockBlobs(ctx context.Context, tx store.Tx) error {
-	_, err := tx.ExecContext(ctx, `LOCK TABLE blobs IN EXCLUSIVE MODE`)
-	return err
-}
-
-// LockReplies implements store.Dialect: as LockBlobs. A transaction that had to wait looks at the agents afterwards,
+// LockTable implements store.Dialect: every writer has a weaker lock on the table until it
+// commits, so this waits for them and holds off new ones. A transaction that had to wait looks at the agents afterwards,
 // since a statement's snapshot is taken when it has its locks.
-func (d *dialect) LockReplies(ctx context.Context, tx store.Tx) error {
-	_, err := tx.ExecContext(ctx, `LOCK TABLE replies IN EXCLUSIVE MODE`)
+func (d *dialect) LockTable(ctx context.Context, tx store.Tx, table string) error {
+	_, err := tx.ExecContext(ctx, `LOCK TABLE `+table+` IN EXCLUSIVE MODE`)
 	return err
 }
 

@@ -41,9 +41,6 @@ func (d *dialect) ForUpdate() string { return "" }
 
 func (d *dialect) Now() string { return `CAST(unixepoch('now', 'subsec') * 1000000 AS INTEGER)` }
 
-// Clock implements store.Dialect: SQLite reads the same one.
-func (d *dialect) Clock() (time.Time, bool) { return time.Now(), true }
-
 // NextMessages implements store.Dialect: rows are never deleted, so the largest id is the last one.
 func (d *dialect) NextMessages(ctx context.Context, tx store.Tx, n int) ([]id.Message, error) {
 	first, err := nextID(ctx, tx, "messages")
@@ -97,9 +94,7 @@ func (d *dialect) Run(ctx context.Context, tx store.Tx, statements []store.State
 	return nil
 }
 
-func (d *dialect) LockBlobs(context.Context, store.Tx) error { return nil }
-
-func (d *dialect) LockReplies(context.Context, store.Tx) error { return nil }
+func (d *dialect) LockTable(context.Context, store.Tx, string) error { return nil }
 
 func (d *dialect) Bytes() string { return "BLOB" }
 

@@ -42,70 +42,63 @@ var modes = map[string]string{"lines": "content", "files": "files_with_matches",
 
 // toTheirs returns a tool's arguments in the other program's words. Files have whole paths there.
 func toTheirs(tool, dir string, args json.RawMessage) json.RawMessage {
-	var ours map[string]any
-	if json.Unmarshal(args, &ours) != nil {
-		return args
-	}
-	out := map[string]any{}
-	for name, value := range ours {
-		their := name
-		if known, ok := argumentsOf(tool)[name]; ok {
-			their = known
-		}
-		switch said, _ := value.(string); {
+	return translate(args, argumentsOf(tool), func(_, their string, value any) any {
+		said, _ := value.(string)
+		switch seconds, timed := value.(float64); {
 		case their == "file_path" && said != "" && !filepath.IsAbs(said):
-			value = filepath.Join(dir, filepath.FromSlash(said))
+			return filepath.Join(dir, filepath.FromSlash(said))
 		case their == "output_mode" && modes[said] != "":
-			value = modes[said]
-		case tool == "bash" && name == "timeout":
-			if seconds, ok := value.(float64); ok {
-				value = seconds * 1000
-			}
+			return modes[said]
+		case tool == "bash" && their == "timeout" && timed:
+			return seconds * 1000
 		}
-		out[their] = value
-	}
-	if raw, err := json.Marshal(out); err == nil {
-		return raw
-	}
-	return args
+		return value
+	})
 }
 
 // toOurs is toTheirs backwards, for arguments that a hook has changed.
 func toOurs(tool, dir string, args json.RawMessage) json.RawMessage {
-	var theirs map[string]any
-	if json.Unmarshal(args, &theirs) != nil {
-		return args
-	}
 	names := map[string]string{}
 	for our, their := range argumentsOf(tool) {
 		names[their] = our
 	}
-	out := map[string]any{}
-	for name, value := range theirs {
-		our := name
-		if known, ok := names[name]; ok {
-			our = known
-		}
-		switch said, _ := value.(string); {
-		case name == "file_path" && filepath.IsAbs(said):
+	return translate(args, names, func(their, _ string, value any) any {
+		said, _ := value.(string)
+		switch ms, timed := value.(float64); {
+		case their == "file_path" && filepath.IsAbs(said):
 			if rel, err := filepath.Rel(dir, said); err == nil && filepath.IsLocal(rel) {
-				value = filepath.ToSlash(rel)
+				return filepath.ToSlash(rel)
 			}
-		case name == "output_mode":
-			for ourMode, their := range modes {
-				if their == said {
-					value = ourMode
+		case their == "output_mode":
+			for our, mode := range modes {
+				if mode == said {
+					return our
 				}
 			}
-		case tool == "bash" && name == "timeout":
-			if ms, ok := value.(float64); ok {
-				value = ms / 1000
-			}
+		case tool == "bash" && their == "timeout" && timed:
+			return ms / 1000
 		}
-		out[our] = value
+		return value
+	})
+}
+
+// translate gives the members of an object other names, and values; what is no object stays.
+func translate(args json.RawMessage, names map[string]string, change func(name, now string, value any) any) json.RawMessage {
+	var given map[string]any
+	if json.Unmarshal(args, &given) != nil {
+		return args
 	}
-	if raw, err := json.Marshal(out); err == nil {
-		return raw
+	out := map[string]any{}
+	for name, value := range given {
+		now := name
+		if known, ok := names[name]; ok {
+			now = known
+		}
+		out[now] = change(name, now, value)
 	}
-	return args
+	raw, err := json.Marshal(out)
+	if err != nil {
+		return args
+	}
+	return raw
 }

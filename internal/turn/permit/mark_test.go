@@ -158,7 +158,7 @@ func runsNothingElse(t *testing.T, name string) {
 	ran := 0
 	rapid.Check(t, func(t *rapid.T) {
 		line := "go test " + strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 9).Draw(t, "pieces"), "")
-		if !permits(rule, "bash", line) {
+		if !Permits(rule, "bash", line) {
 			return
 		}
 		ran++

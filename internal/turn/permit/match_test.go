@@ -171,13 +171,13 @@ func TestCommandLines(t *testing.T) {
 		"printf acb":                          false,
 		strings.Repeat("(", maxLine) + "go test" + strings.Repeat(")", maxLine): false,
 	} {
-		if got := permits(given, "bash", line); got != want {
+		if got := Permits(given, "bash", line); got != want {
 			t.Errorf("%.60q: permitted is %t", line, got)
 		}
-		if !permits(rules(t, "bash"), "bash", line) {
+		if !Permits(rules(t, "bash"), "bash", line) {
 			t.Errorf("%.60q is not permitted by bash", line)
 		}
-		if permits(rules(t, "write", "edit(**)"), "bash", line) {
+		if Permits(rules(t, "write", "edit(**)"), "bash", line) {
 			t.Errorf("%.60q is permitted by a rule for files", line)
 		}
 	}
@@ -191,14 +191,14 @@ func TestPaths(t *testing.T) {
 		"../docs/a": false, "docs/../secret": false, "docs/..": false, "/docs/a": false, "docs//a": false, "./docs/a": false,
 		"docs/./a": false, "docs/": false, "docs/\xff": false, "..": false,
 	} {
-		if got := permits(given, "write", path); got != want {
+		if got := Permits(given, "write", path); got != want {
 			t.Errorf("%q: permitted is %t", path, got)
 		}
-		if permits(given, "edit", path) {
+		if Permits(given, "edit", path) {
 			t.Errorf("%q: a rule of write permits edit", path)
 		}
 	}
-	if permits([]Rule{{}}, "", "x") {
+	if Permits([]Rule{{}}, "", "x") {
 		t.Error("the zero rule permits")
 	}
 }
@@ -243,7 +243,7 @@ func TestProposalsAreTheVeryCommand(t *testing.T) {
 			continue
 		}
 		for _, other := range []string{c.subject + " x", c.subject + "; rm x", "x; " + c.subject, c.subject + " --output=x", strings.Replace(c.subject, " ", "  ", 1) + " y"} {
-			if permits([]Rule{got}, "bash", other) && !strings.HasSuffix(c.want, " *)") {
+			if Permits([]Rule{got}, "bash", other) && !strings.HasSuffix(c.want, " *)") {
 				t.Errorf("%s permits %q too", got, other)
 			}
 		}
@@ -267,13 +267,13 @@ func FuzzMatch(f *testing.F) {
 		const foreign = "never-a-command-7"
 		if !strings.ContainsAny(pattern, "*") && !strings.Contains(pattern, foreign) {
 			for _, l := range []string{foreign + "\n" + line, foreign + " && " + line, "(" + foreign + ")\n" + line, foreign + "|" + line} {
-				if permits([]Rule{r}, "bash", l) {
+				if Permits([]Rule{r}, "bash", l) {
 					t.Errorf("%s permits %q", r, l)
 				}
 			}
 		}
 		commands, ok := takeApart(line)
-		if permits([]Rule{r}, "bash", line) && r.Pattern != exactPattern(line) {
+		if Permits([]Rule{r}, "bash", line) && r.Pattern != exactPattern(line) {
 			if !ok || len(commands) == 0 {
 				t.Errorf("%s permits %q, which was not understood", r, line)
 			}
@@ -286,7 +286,7 @@ func FuzzMatch(f *testing.F) {
 				}
 			}
 		}
-		if r, why := proposeRule("bash", line, "", false); why == "" && !permits([]Rule{r}, "bash", line) {
+		if r, why := proposeRule("bash", line, "", false); why == "" && !Permits([]Rule{r}, "bash", line) {
 			t.Errorf("%q does not permit %q", r, line)
 		}
 		markCommandLine(line)
@@ -376,6 +376,6 @@ func FuzzParse(f *testing.F) {
 		if err != nil || len(list) != 2 || list[0] != r || list[1] != r {
 			t.Errorf("%q in a list: %q, %v", s, list, err)
 		}
-		permits([]Rule{r}, r.Tool, s)
+		Permits([]Rule{r}, r.Tool, s)
 	})
 }

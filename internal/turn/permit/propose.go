@@ -43,7 +43,7 @@ func proposeRule(tool, subject, digest string, outside bool) (Rule, string) {
 
 // checkWritable gives back only a rule that can be written down and does permit the call.
 func checkWritable(r Rule, subject string) (Rule, string) {
-	if again, err := Parse(r.String()); err == nil && again == r && permits([]Rule{r}, r.Tool, subject) {
+	if again, err := Parse(r.String()); err == nil && again == r && Permits([]Rule{r}, r.Tool, subject) {
 		return r, ""
 	}
 	commands, _ := takeApart(subject)
@@ -86,7 +86,7 @@ func (q Question) CheckSaved(r Rule) error {
 	switch {
 	case q.NoRule != "":
 		return refuse("%s", q.NoRule)
-	case !permits([]Rule{r}, q.Tool, q.Subject):
+	case !Permits([]Rule{r}, q.Tool, q.Subject):
 		return refuse("it does not permit this call")
 	case q.Tool == servers && strings.Contains(q.Rule.Pattern, "@") && r != q.Rule:
 		return refuse("a rule for a tool of a server is bound to its description: write %s", q.Rule)
@@ -96,7 +96,7 @@ func (q Question) CheckSaved(r Rule) error {
 		return nil
 	}
 	for _, line := range samples() {
-		if line = strings.TrimSpace(line); permits([]Rule{r}, shell, line) {
+		if line = strings.TrimSpace(line); Permits([]Rule{r}, shell, line) {
 			return refuse("it would also permit %q", line)
 		}
 	}

@@ -200,14 +200,11 @@ func checkPath(pattern string) (at int, why string) {
 	return 0, ""
 }
 
-// permits reports whether rules permit a tool to act on a subject.
-func permits(rules []Rule, tool, subject string) bool {
+// Permits reports whether rules permit a tool to act on a subject.
+func Permits(rules []Rule, tool, subject string) bool {
 	_, ok := matchRules(rules, tool, subject)
 	return ok
 }
-
-// Permits reports whether rules permit a tool to act on a subject.
-func Permits(rules []Rule, tool, subject string) bool { return permits(rules, tool, subject) }
 
 // matchRules finds the rules that together permit a tool to act on a subject: one, or
 // for a command line one for each of its commands.

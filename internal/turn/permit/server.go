@@ -50,7 +50,7 @@ func bindRules(rules []held, s tool.Spec) (bound []held, why string) {
 		return s.Unproven == "" || r.given
 	}
 	for _, r := range rules {
-		if !holds(r) && permits([]Rule{r.Rule}, servers, s.Name) {
+		if !holds(r) && Permits([]Rule{r.Rule}, servers, s.Name) {
 			why = "the rule " + r.String() + " does not permit it: " + s.Unproven
 			if s.Unproven == "" {
 				why = "the rule " + r.String() + " was given for another description or other arguments of this tool"

@@ -27,7 +27,7 @@ func TestRulesPermitServersAndTheirTools(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := permits([]Rule{r}, servers, c.name); got != c.want {
+		if got := Permits([]Rule{r}, servers, c.name); got != c.want {
 			t.Errorf("%s permits %s: %v", c.rule, c.name, got)
 		}
 		if r.String() != c.rule {
