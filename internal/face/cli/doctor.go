@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -106,24 +107,21 @@ func (d checkup) Text(w *printer.Writer) {
 
 func examine(l *Line, ctx context.Context, p CarePorts) checkup {
 	var out checkup
-	path, err := "", error(nil)
-	if conf, cerr := l.Config(); cerr != nil {
-		err = cerr
-	} else if len(conf.Ignored) > 0 {
-		path = "read; the project's file is not used as it is now"
-	} else {
-		path = "read"
+	conf, err := l.Config()
+	read := "read"
+	if err == nil && len(conf.Ignored) > 0 {
+		read = "read; the project's file is not used as it is now"
 	}
-	out.add("configuration", path, err)
+	out.add("configuration", read, err)
 
 	home, err := l.HomeDir()
-	out.add("home", home, firstErrorCare(err, private(home)))
+	out.add("home", home, cmp.Or(err, private(home)))
 	key, err := l.SigningKey()
+	verifier := ""
 	if err == nil {
-		out.add("key", key.Verifier(), nil)
-	} else {
-		out.add("key", "", err)
+		verifier = key.Verifier()
 	}
+	out.add("key", verifier, err)
 	examineKernel(l, ctx, &out, p)
 	examineStore(l, ctx, &out)
 	examineTelemetry(l, ctx, &out, p)
@@ -229,15 +227,6 @@ func private(dir string) error {
 	if info.Mode().Perm()&0o077 != 0 {
 		return fault.New(fault.InvalidConfig, "%s can be read by others (mode %o)", filepath.Clean(dir), info.Mode().Perm()).
 			WithHint("chmod 700 %s", dir)
-	}
-	return nil
-}
-
-func firstErrorCare(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
 	}
 	return nil
 }

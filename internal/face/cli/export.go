@@ -35,10 +35,8 @@ type exporting struct {
 
 func exportHistoryCommand(l *Line) *cobra.Command {
 	var o exporting
-	c := &cobra.Command{
-		Use:   "export [AGENT]",
-		Short: "Write a conversation as JSON lines, Markdown or one HTML file",
-		Long: `Write the context of an agent (agent 0 if none is named) to standard output, or
+	var c *cobra.Command
+	c = l.command("export [AGENT]", "Write a conversation as JSON lines, Markdown or one HTML file", `Write the context of an agent (agent 0 if none is named) to standard output, or
 into a new file with --output. jsonl has one object a line, of the same shape as
 log --json; md is for people.
 
@@ -53,26 +51,23 @@ links.
 
 --to claude|codex|pi writes the context as a session of that program, where it
 looks for sessions of the agent's folder, and says how it is opened there; with
---output elsewhere. Thinking goes to its own vendor only.`,
-		Args:              CheckArguments(0, 1),
-		ValidArgsFunction: l.CompleteAgents(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			if err := o.check(c); err != nil {
-				return err
-			}
-			ws, a, err := l.FindOr0(c.Context(), args)
-			if err != nil {
-				return err
-			}
-			switch {
-			case o.to != "":
-				return o.session(c.Context(), l, ws, a)
-			case o.format == "html":
-				return o.html(c.Context(), l, ws, a)
-			}
-			return o.lines(c.Context(), l, ws, a)
-		},
-	}
+--output elsewhere. Thinking goes to its own vendor only.`, 0, 1, func(ctx context.Context, args []string) (printer.Datum, error) {
+		if err := o.check(c); err != nil {
+			return nil, err
+		}
+		ws, a, err := l.FindOr0(ctx, args)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case o.to != "":
+			return o.session(ctx, l, ws, a)
+		case o.format == "html":
+			return o.html(ctx, l, ws, a)
+		}
+		return o.lines(ctx, l, ws, a)
+	})
+	c.ValidArgsFunction = l.CompleteAgents(1)
 	f := c.Flags()
 	f.StringVar(&o.format, "format", "jsonl", "jsonl, md or html")
 	f.StringVar(&o.to, "to", "", "write a session of another `PROGRAM`: claude, codex or pi")
@@ -103,16 +98,16 @@ func (o exporting) check(c *cobra.Command) error {
 }
 
 // lines writes the context one entry after the other.
-func (o exporting) lines(ctx context.Context, l *Line, ws *session.Workspace, a agent.Agent) error {
+func (o exporting) lines(ctx context.Context, l *Line, ws *session.Workspace, a agent.Agent) (printer.Datum, error) {
 	if o.output == "" || o.output == "-" {
-		return o.write(ctx, l, ws, a, l.Stdout)
+		return nil, o.write(ctx, l, ws, a, l.Stdout)
 	}
 	var size counter
 	err := durable.Create(o.path(l), 0o600, func(to io.Writer) error { return o.write(ctx, l, ws, a, io.MultiWriter(to, &size)) })
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return l.Print(exported{public.Exported{Path: o.path(l), Bytes: int64(size), Agents: 1, Entries: int(a.Total), Findings: []public.ExportFinding{}}})
+	return exported{public.Exported{Path: o.path(l), Bytes: int64(size), Agents: 1, Entries: int(a.Total), Findings: []public.ExportFinding{}}}, nil
 }
 
 // counter counts the bytes that are written.
@@ -239,7 +234,7 @@ func fenceText(language, s string) string {
 const allSecrets = "secrets"
 
 // html writes one file that proves itself.
-func (o exporting) html(ctx context.Context, l *Line, ws *session.Workspace, a agent.Agent) error {
+func (o exporting) html(ctx context.Context, l *Line, ws *session.Workspace, a agent.Agent) (printer.Datum, error) {
 	want := session.Exporting{Alone: o.alone, TranscriptHiding: foreign.TranscriptHiding{Outputs: o.noToolOutput}}
 	for _, p := range o.redact {
 		if p == allSecrets {
@@ -248,36 +243,36 @@ func (o exporting) html(ctx context.Context, l *Line, ws *session.Workspace, a a
 		}
 		re, err := regexp.Compile(p)
 		if err != nil {
-			return fault.New(fault.Usage, "export: --redact: %w", err).WithHint("it is a regular expression; \\Q…\\E takes words as they are")
+			return nil, fault.New(fault.Usage, "export: --redact: %w", err).WithHint("it is a regular expression; \\Q…\\E takes words as they are")
 		}
 		want.Patterns = append(want.Patterns, re)
 	}
 	book, err := ws.History().Transcript(ctx, a, want)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	found := book.Find(ws.Secrets)
 	var out bytes.Buffer
 	if err := book.Write(&out); err != nil {
-		return err
+		return nil, err
 	}
 	l.Note(fmt.Sprintf("this goes out: %s of %s, %d bytes", text.Count(book.Entries(), "entry"), text.Count(len(book.Agents), "agent"), out.Len()))
 	if err := o.stop(l, found); err != nil {
-		return err
+		return nil, err
 	}
 	if o.output == "" {
 		_, err := l.Stdout.Write(out.Bytes())
-		return err
+		return nil, err
 	}
 	if err := durable.CreateFile(o.path(l), out.Bytes(), 0o600); err != nil {
-		return err
+		return nil, err
 	}
 	done := public.Exported{Path: o.path(l), Bytes: int64(out.Len()), Agents: len(book.Agents), Entries: book.Entries(),
 		Findings: []public.ExportFinding{}, Head: public.Optional(book.Agents[0].Head)}
 	for _, f := range found {
 		done.Findings = append(done.Findings, public.ExportFinding{Message: int64(f.Message), Kind: string(f.Kind), Name: f.Name, Sure: f.Sure})
 	}
-	return l.Print(exported{done})
+	return exported{done}, nil
 }
 
 // historyTold limits the findings that are listed one by one.
@@ -318,11 +313,11 @@ func (e exported) Text(w *printer.Writer) {
 }
 
 // session writes a session of another program.
-func (o exporting) session(ctx context.Context, l *Line, ws *session.Workspace, a agent.Agent) error {
+func (o exporting) session(ctx context.Context, l *Line, ws *session.Workspace, a agent.Agent) (printer.Datum, error) {
 	var out bytes.Buffer
 	made, err := ws.History().WriteSession(ctx, a, o.to, &out)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	path, command := made.Place(l.Getenv)
 	done := public.Exported{Bytes: int64(out.Len()), Agents: 1, Entries: int(a.Total), Findings: []public.ExportFinding{}, Program: &made.Program, Session: &made.ID}
@@ -331,12 +326,12 @@ func (o exporting) session(ctx context.Context, l *Line, ws *session.Workspace, 
 	} else {
 		done.Open = &command
 		if err := durable.MakeFolder(filepath.Dir(path), 0o700); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if err := durable.CreateFile(path, out.Bytes(), 0o600); err != nil {
-		return err
+		return nil, err
 	}
 	done.Path = path
-	return l.Print(exported{done})
+	return exported{done}, nil
 }

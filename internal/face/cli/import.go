@@ -26,10 +26,7 @@ type importing struct {
 
 func importHistoryCommand(l *Line) *cobra.Command {
 	var o importing
-	c := &cobra.Command{
-		Use:   "import [claude|codex|opencode|pi] [FILE]",
-		Short: "Bring in sessions of other programs",
-		Long: `Bring sessions of Claude Code, Codex, opencode and pi into this workspace, with
+	c := l.command("import [claude|codex|opencode|pi] [FILE]", "Bring in sessions of other programs", `Bring sessions of Claude Code, Codex, opencode and pi into this workspace, with
 what was said and done: branches become forks, sub-agents children, calls and
 results stay what they are, thinking that was signed goes to its own vendor only.
 
@@ -41,20 +38,25 @@ What ramet can prove begins with the import: each session has an entry with the
 program, the file and its SHA-256, and "ramet verify --source FILE" shows that
 its entries are what the file says. A file that has grown is imported again for
 what is new; one that was rewritten becomes another agent. Nothing begins to
-work because it was imported. --dry-run writes nothing.`,
-		Args:      CheckArguments(0, 2),
-		ValidArgs: foreign.Programs(),
-		RunE: func(c *cobra.Command, args []string) error {
-			found, err := o.find(c.Context(), l, args)
-			if err != nil {
-				return err
-			}
-			if !o.all && o.session == "" && !o.named(args) {
-				return o.print(c.Context(), l, found)
-			}
-			return o.take(c.Context(), l, found)
-		},
-	}
+work because it was imported. --dry-run writes nothing.`, 0, 2, func(ctx context.Context, args []string) (printer.Datum, error) {
+		found, err := o.find(ctx, l, args)
+		if err != nil {
+			return nil, err
+		}
+		ws, err := l.Open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		known, err := ws.History().Imports(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if !o.all && o.session == "" && !o.named(args) {
+			return o.show(ctx, l, known, found)
+		}
+		return o.take(ctx, l, known, found)
+	})
+	c.ValidArgs = foreign.Programs()
 	f := c.Flags()
 	f.BoolVar(&o.list, "list", false, "only list them")
 	f.BoolVar(&o.all, "all", false, "take all that are found")
@@ -125,28 +127,21 @@ func (o importing) chosen(l *Line, s foreign.Session) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-func (o importing) print(ctx context.Context, l *Line, found []foreign.Found) error {
-	ws, err := l.Open(ctx)
-	if err != nil {
-		return err
-	}
-	known, err := ws.History().Imports(ctx)
-	if err != nil {
-		return err
-	}
+// show lists the chosen sessions.
+func (o importing) show(ctx context.Context, l *Line, known *session.Imports, found []foreign.Found) (printer.Datum, error) {
 	out := public.Sessions{Sessions: []public.ForeignSession{}, Failed: []public.ImportFailure{}}
 	for _, f := range found {
 		s, err := foreign.Peek(ctx, f)
 		switch {
 		case err != nil && (ctx.Err() != nil || len(found) == 1):
-			return err
+			return nil, err
 		case err != nil:
 			out.Failed = append(out.Failed, public.ImportFailure{Path: f.Path, Session: s.ID, Why: err.Error()})
 		case o.chosen(l, s):
 			out.Sessions = append(out.Sessions, shapeOf(s, known.Has(s)))
 		}
 	}
-	return l.Print(sessions{out})
+	return sessions{out}, nil
 }
 
 func shapeOf(s foreign.Session, imported bool) public.ForeignSession {
@@ -159,15 +154,7 @@ func shapeOf(s foreign.Session, imported bool) public.ForeignSession {
 }
 
 // take imports what was chosen. What cannot be read does not keep the others back.
-func (o importing) take(ctx context.Context, l *Line, found []foreign.Found) error {
-	ws, err := l.Open(ctx)
-	if err != nil {
-		return err
-	}
-	known, err := ws.History().Imports(ctx)
-	if err != nil {
-		return err
-	}
+func (o importing) take(ctx context.Context, l *Line, known *session.Imports, found []foreign.Found) (printer.Datum, error) {
 	out := public.Imports{Imported: []public.Import{}, Failed: []public.ImportFailure{}, Plan: o.plan}
 	var first error
 	for _, f := range found {
@@ -180,7 +167,7 @@ func (o importing) take(ctx context.Context, l *Line, found []foreign.Found) err
 			done, err = known.Take(ctx, f, o.plan)
 		}
 		if ctx.Err() != nil {
-			return err
+			return nil, err
 		}
 		if err != nil {
 			if first == nil {
@@ -192,12 +179,12 @@ func (o importing) take(ctx context.Context, l *Line, found []foreign.Found) err
 		out.Imported = append(out.Imported, importOf(done))
 	}
 	if len(out.Imported) == 0 && len(out.Failed) == 1 {
-		return first
+		return nil, first
 	}
 	if len(out.Imported)+len(out.Failed) == 0 && o.session != "" {
-		return fault.New(fault.NotFound, "no session %.80s was found", o.session).WithHint("`ramet import --list` lists them")
+		return nil, fault.New(fault.NotFound, "no session %.80s was found", o.session).WithHint("`ramet import --list` lists them")
 	}
-	return l.Print(imports{out})
+	return imports{out}, nil
 }
 
 func importOf(i session.Import) public.Import {

@@ -84,10 +84,7 @@ func Or0(args []string) string {
 
 // FindOr0 takes the agent from the first argument, or agent 0.
 func (l *Line) FindOr0(ctx context.Context, args []string) (*session.Workspace, agent.Agent, error) {
-	if len(args) == 0 {
-		return l.Find(ctx, "0")
-	}
-	return l.Find(ctx, args[0])
+	return l.Find(ctx, Or0(args))
 }
 
 // path returns the path of a file that the user names. In the kernel it doesn't depend on the process's folder.

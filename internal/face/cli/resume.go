@@ -102,18 +102,15 @@ func projectNamed(all []public.Project, name string) (public.Project, error) {
 func projectLines(all []public.Project, l *Line) [][2]string {
 	var out [][2]string
 	for _, p := range all {
-		remark := fmt.Sprintf("%d agents", p.Agents)
-		if p.Agents == 1 {
-			remark = "1 agent"
-		}
+		remark := text.Count(p.Agents, "agent")
 		if p.Gone {
 			remark = "the folder is gone"
 		}
-		text := p.Folder
+		line := p.Folder
 		if p.Asked != "" {
-			text += "  · " + p.Asked
+			line += "  · " + p.Asked
 		}
-		out = append(out, [2]string{text, remark + " · " + p.UsedAt.Local().Format("2006-01-02 15:04")})
+		out = append(out, [2]string{line, remark + " · " + p.UsedAt.Local().Format("2006-01-02 15:04")})
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,11 +33,7 @@ trail: init, append, verify.`,
 	c.PersistentFlags().StringVar(&f.dir, "runs-dir", "", "folder of the runs (default $RAMET_RUNS, else .ramet/runs of the project)")
 	c.PersistentFlags().StringVar(&f.log, "log", "", "where the log is: ndjson, sqlite or postgres://… (default: as the run was made; ndjson for a new one)")
 	l.OpenRuns = func() (*operation.Runs, error) {
-		store, err := l.Runs(f.dir)
-		if err != nil {
-			return nil, err
-		}
-		kind, err := f.kind()
+		store, kind, err := f.open(l)
 		return &operation.Runs{Store: store, Kind: kind, External: p.External}, err
 	}
 	c.AddCommand(startCommand(l, f, p), resumeRunCommand(l, f, p), l.Command(&operation.CancelRun), recipesCommand(l), recipeCommand(l), initCommand(l, f), appendEventCommand(l, f), l.Command(&operation.ReadRunEvents), l.Command(&operation.ShowRun), l.Command(&operation.ListRuns), replayCommand(l, f), planCommand(l, f, p),
@@ -112,29 +109,29 @@ func (f *runFlags) kind() (rundir.Kind, error) {
 	return "", fault.New(fault.Usage, "--log %.40q is no kind of log", f.log).WithHint("use ndjson, sqlite or postgres://…")
 }
 
-// newKind returns the kind of a new run's log.
-func (f *runFlags) newKind() (rundir.Kind, error) {
-	k, err := f.kind()
-	if k == "" {
-		k = rundir.NDJSON
-	}
-	return k, err
-}
-
-type openSession func(*rundir.Store, context.Context, string, rundir.Kind) (*rundir.Session, error)
-
-// withSession opens a run for appending, with one of the store's ways to do that,
-// and says if its tail had to be repaired.
-func withSession(l *Line, c *cobra.Command, f *runFlags, runID string, open openSession, do func(*rundir.Session) error) error {
+// open returns the folder of runs, and the kind of log that the user chose.
+func (f *runFlags) open(l *Line) (*rundir.Store, rundir.Kind, error) {
 	store, err := l.Runs(f.dir)
 	if err != nil {
-		return err
+		return nil, "", err
 	}
 	kind, err := f.kind()
+	return store, kind, err
+}
+
+// openNew returns what open does, for a new run.
+func (f *runFlags) openNew(l *Line) (*rundir.Store, rundir.Kind, error) {
+	store, kind, err := f.open(l)
+	return store, cmp.Or(kind, rundir.NDJSON), err
+}
+
+// withSession opens a run for appending, and reports if its tail had to be repaired.
+func withSession(l *Line, c *cobra.Command, f *runFlags, runID string, do func(*rundir.Session) error) error {
+	store, kind, err := f.open(l)
 	if err != nil {
 		return err
 	}
-	x, err := open(store, c.Context(), runID, kind)
+	x, err := store.OpenSession(c.Context(), runID, kind)
 	if err != nil {
 		return err
 	}
@@ -145,11 +142,7 @@ func withSession(l *Line, c *cobra.Command, f *runFlags, runID string, open open
 }
 
 func withReader(l *Line, c *cobra.Command, f *runFlags, runID string, do func(*rundir.Store, *rundir.Reader) error) error {
-	store, err := l.Runs(f.dir)
-	if err != nil {
-		return err
-	}
-	kind, err := f.kind()
+	store, kind, err := f.open(l)
 	if err != nil {
 		return err
 	}

@@ -26,11 +26,7 @@ func initCommand(l *Line, f *runFlags) *cobra.Command {
 		if err != nil {
 			return nil, err
 		}
-		kind, err := f.newKind()
-		if err != nil {
-			return nil, err
-		}
-		store, err := l.Runs(f.dir)
+		store, kind, err := f.openNew(l)
 		if err != nil {
 			return nil, err
 		}
@@ -89,7 +85,7 @@ state of the run, linked, and on the disk when its id is printed.`,
 			if err != nil {
 				return err
 			}
-			return withSession(l, c, f, args[0], (*rundir.Store).OpenSession, func(x *rundir.Session) error {
+			return withSession(l, c, f, args[0], func(x *rundir.Session) error {
 				events, err := x.Append(c.Context(), rundir.Request{Type: run.Type(kind), Payload: []byte(text), SpanID: span, ParentSpan: parent})
 				if len(events) == 0 {
 					return err
@@ -143,7 +139,7 @@ is shown, and the exit code is 5. --check writes nothing.`,
 					return replayRun(l, c, r, nil)
 				})
 			}
-			return withSession(l, c, f, args[0], (*rundir.Store).OpenSession, func(x *rundir.Session) error { return replayRun(l, c, x.Reader, x) })
+			return withSession(l, c, f, args[0], func(x *rundir.Session) error { return replayRun(l, c, x.Reader, x) })
 		},
 	}
 	c.Flags().BoolVar(&check, "check", false, "compare only, write nothing")
@@ -190,41 +186,31 @@ func replayRun(l *Line, c *cobra.Command, r *rundir.Reader, x *rundir.Session) e
 }
 
 func importRunCommand(l *Line, f *runFlags) *cobra.Command {
-	return &cobra.Command{
-		Use:   "import FILE",
-		Short: "Make a run from an exported log",
-		Long: `Make a run from the NDJSON lines that "ramet run export" printed. All of it is
-verified first; the lines stay the same to the byte. - reads standard input.`,
-		Args: CheckArguments(1, 1),
-		RunE: func(c *cobra.Command, args []string) error {
-			var data []byte
-			var err error
-			if args[0] == "-" {
-				data, err = io.ReadAll(l.Stdin)
-			} else {
-				data, err = os.ReadFile(args[0])
-			}
-			if err != nil {
-				return fault.New(fault.NotFound, "read export: %w", err)
-			}
-			store, err := l.Runs(f.dir)
-			if err != nil {
-				return err
-			}
-			kind, err := f.newKind()
-			if err != nil {
-				return err
-			}
-			if err := l.MakeRuns(f.dir); err != nil {
-				return err
-			}
-			x, err := store.Import(c.Context(), data, kind)
-			if err != nil {
-				return err
-			}
-			return errors.Join(l.Print(madeRun(store, x)), x.Close())
-		},
-	}
+	return l.command("import FILE", "Make a run from an exported log", `Make a run from the NDJSON lines that "ramet run export" printed. All of it is
+verified first; the lines stay the same to the byte. - reads standard input.`, 1, 1, func(ctx context.Context, args []string) (printer.Datum, error) {
+		var data []byte
+		var err error
+		if args[0] == "-" {
+			data, err = io.ReadAll(l.Stdin)
+		} else {
+			data, err = os.ReadFile(args[0])
+		}
+		if err != nil {
+			return nil, fault.New(fault.NotFound, "read export: %w", err)
+		}
+		store, kind, err := f.openNew(l)
+		if err != nil {
+			return nil, err
+		}
+		if err := l.MakeRuns(f.dir); err != nil {
+			return nil, err
+		}
+		x, err := store.Import(ctx, data, kind)
+		if err != nil {
+			return nil, err
+		}
+		return madeRun(store, x), x.Close()
+	})
 }
 
 func exportRunCommand(l *Line, f *runFlags) *cobra.Command {

@@ -225,11 +225,7 @@ func resumeRunCommand(l *Line, f *runFlags, p RunsPorts) *cobra.Command {
 		if there, err := l.GoOn(c.Context(), o.Detach); there {
 			return err
 		}
-		store, err := l.Runs(f.dir)
-		if err != nil {
-			return err
-		}
-		kind, err := f.kind()
+		store, kind, err := f.open(l)
 		if err != nil {
 			return err
 		}
