@@ -41,7 +41,7 @@ into a new file with --output. jsonl has one object a line, of the same shape as
 log --json; md is for people.
 
 html is one file that needs no network: the conversation of the agent and of
-those below it, the tree, differences, costs, a search, and an address for each
+its subtree, the tree, differences, costs, a search, and an address for each
 message. It checks its own hashes in the browser and says whether it is valid.
 Secrets are looked for first: what would go out is told on standard error, and
 what is found stops the export unless --yes is given. --redact PATTERN (a regular
