@@ -3,7 +3,6 @@ package operation
 import (
 	"context"
 
-	"ramet/internal/base/printer"
 	"ramet/internal/core/history"
 	"ramet/internal/operation/public"
 )
@@ -42,5 +41,4 @@ its id. It is on the disk when the id is printed. TEXT - reads standard input.`}
 		written, err := e.Workspace.History().Append(ctx, a, history.Kind(in.Kind), string(in.Text))
 		return public.FormatWritten(written), err
 	},
-	Text: func(w *printer.Writer, _ AppendInput, out public.Written) { out.Text(w) },
 }

@@ -7,7 +7,6 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
-	"ramet/internal/base/printer"
 	"ramet/internal/core/agent"
 	"ramet/internal/operation/public"
 	"ramet/internal/operation/session"
@@ -42,7 +41,6 @@ run is CANCELLED. It does not go on after that.`},
 		n, err := e.cancelRun(ctx, in)
 		return e.Runs.made(n.RunID, n.RunState), err
 	},
-	Text: func(w *printer.Writer, _ CancelRunInput, out public.RunMade) { out.Text(w) },
 }
 
 // cancelRun kills the run's agent, and records the end of the run if no process that carries it out does.

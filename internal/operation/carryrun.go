@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/printer"
 	"ramet/internal/operation/public"
 )
 
@@ -118,5 +117,4 @@ hash; its log is kept where that of the other is, unless --log says otherwise.`}
 		}
 		return e.Runs.made(x.RunID, x.CurrentState()), x.Close()
 	},
-	Text: func(w *printer.Writer, _ ForkRunInput, out public.RunMade) { out.Text(w) },
 }

@@ -3,7 +3,6 @@ package operation
 import (
 	"context"
 
-	"ramet/internal/base/printer"
 	"ramet/internal/operation/public"
 )
 
@@ -25,5 +24,4 @@ behind which no rewind goes. Children that were forked before keep theirs.`},
 		written, err := e.Workspace.History().Clear(ctx, a)
 		return public.FormatWritten(written), err
 	},
-	Text: func(w *printer.Writer, _ ClearInput, out public.Written) { out.Text(w) },
 }

@@ -3,7 +3,6 @@ package operation
 import (
 	"context"
 
-	"ramet/internal/base/printer"
 	"ramet/internal/core/history"
 	"ramet/internal/operation/public"
 )
@@ -29,5 +28,4 @@ var Mark = Op[MarkInput, public.Written]{
 		written, err := e.Workspace.History().Mark(ctx, a, valueOf(in.Label))
 		return public.FormatWritten(written), err
 	},
-	Text: func(w *printer.Writer, _ MarkInput, out public.Written) { out.Text(w) },
 }

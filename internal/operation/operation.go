@@ -78,7 +78,7 @@ type Doc struct {
 type Op[In, Out any] struct {
 	Doc
 	Run func(ctx context.Context, e *Env, in In) (Out, error)
-	// Text prints the output for people; nil prints JSON.
+	// Text prints the output for people; nil prints it by its own method Text, or as JSON.
 	Text func(w *printer.Writer, in In, out Out)
 	// Notes returns lines for standard error.
 	Notes func(in In, out Out) []string
@@ -143,6 +143,9 @@ func (o *Op[In, Out]) Do(ctx context.Context, e *Env, in any) (any, error) {
 func (o *Op[In, Out]) Result(f Face, in, out any) printer.Result {
 	typed, _ := out.(Out)
 	r := printer.Result{JSON: o.public(f, typed)}
+	if d, ok := any(typed).(printer.Datum); ok {
+		r.Write = d.Text
+	}
 	if o.Text != nil {
 		r.Write = func(w *printer.Writer) { o.Text(w, *in.(*In), typed) }
 	}

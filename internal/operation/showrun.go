@@ -40,7 +40,6 @@ prints the snapshot (its form: "ramet schema snapshot").`},
 		text, _ := out.Encode() // no value of it cannot be encoded
 		return json.RawMessage(text)
 	},
-	Text: func(w *printer.Writer, _ ShowRunInput, out RunState) { out.Text(w) },
 }
 
 // RunState is the state of a run.

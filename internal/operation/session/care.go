@@ -111,34 +111,16 @@ func (w Care) Disks() ([]DiskPlace, error) {
 		places = append([]DiskPlace{{What: "database", Where: w.ws.Place.DB}}, places...)
 	}
 	for i := range places {
-		var err error
 		if places[i].Where == StatesFolder(w.ws.Home, w.ws.Place) { // the trash is in it
+			var err error
 			if places[i].Bytes, err = w.ws.Files().Past().Disk(); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		if places[i].Bytes, err = sizeOf(places[i].Where); err != nil {
-			return nil, err
-		}
+		places[i].Bytes, _ = weighFolder(places[i].Where)
 	}
 	return places, nil
-}
-
-func sizeOf(path string) (total int64, err error) {
-	err = filepath.WalkDir(path, func(_ string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return nil // it is not there, or not ours
-		}
-		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
-			total += info.Size()
-		}
-		return nil
-	})
-	if errors.Is(err, os.ErrNotExist) {
-		err = nil
-	}
-	return total, err
 }
 
 // Outputs returns the folder of answers of tools that are too long for a conversation.
@@ -297,10 +279,7 @@ func (w Care) SweepTrees(ctx context.Context, plan bool) (public.SweptPart, erro
 		if t.Owner != nil && t.Owner.Status != agent.Dead {
 			continue
 		}
-		size, err := sizeOf(t.Dir)
-		if err != nil {
-			return out, err
-		}
+		size, _ := weighFolder(t.Dir)
 		if why := t.stays(ctx, living, w.ws.Now()); why != "" {
 			out.Kept = append(out.Kept, public.Kept{Path: t.Dir, Why: why})
 			continue
