@@ -21,7 +21,7 @@ func (s *Server) metrics(c *Call) error {
 	m.sample("ramet_build_info", 1, "version", s.o.Version, "go", runtime.Version())
 	if c.project != nil {
 		if store, ok := c.project.parts.Telemetry.(totaler); ok {
-			totals, err := c.project.sums.get(c.Context(), store)
+			totals, err := store.Totals(c.Context())
 			if err != nil {
 				return err
 			}

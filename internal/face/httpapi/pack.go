@@ -5,21 +5,12 @@ import (
 	"compress/gzip"
 	"net/http"
 	"strings"
-	"sync"
 )
 
 // packedFrom is the size from which an answer is worth being packed: a list of ten thousand
 // agents is a tenth then. What could be a secret of a few bytes beside something that a
 // stranger chose is never that long.
 const packedFrom = 16 << 10
-
-var packers = sync.Pool{New: func() any {
-	w, err := gzip.NewWriterLevel(nil, gzip.BestSpeed)
-	if err != nil {
-		panic(err) // only an unknown level
-	}
-	return w
-}}
 
 // pack packs a body for whoever can unpack it, and says so in the header.
 func pack(w http.ResponseWriter, r *http.Request, body []byte) []byte {
@@ -32,14 +23,15 @@ func pack(w http.ResponseWriter, r *http.Request, body []byte) []byte {
 	}
 	var out bytes.Buffer
 	out.Grow(len(body) / 4)
-	packer := packers.Get().(*gzip.Writer)
-	defer packers.Put(packer)
-	packer.Reset(&out)
-	if _, err := packer.Write(body); err != nil {
-		return body // unreachable: a buffer takes everything
+	packer, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
+	if err == nil {
+		_, err = packer.Write(body)
 	}
-	if err := packer.Close(); err != nil {
-		return body
+	if err == nil {
+		err = packer.Close()
+	}
+	if err != nil {
+		return body // unreachable: a buffer takes everything
 	}
 	w.Header().Set("Content-Encoding", "gzip")
 	return out.Bytes()

@@ -61,7 +61,6 @@ type Project struct {
 	parts Parts
 	table []Route // as in the server's, in the same order
 	pulse *pulse
-	sums  sums
 }
 
 // NewProject makes a project of its parts.

@@ -255,10 +255,9 @@ func isFull(batch []happening) bool {
 	return len(batch) == maxBatch || size >= maxBatchBytes
 }
 
-// after gives what came behind number at, up to number last, in the room that is there, or how to wait for
-// it. late says that some of it is gone.
-func (e *Events) after(at int64, room []happening) (batch []happening, last int64, late bool, wait <-chan struct{}) {
-	batch = room[:0]
+// after returns the events after number at, up to number last, or how to wait for
+// them. late says that some of it is gone.
+func (e *Events) after(at int64) (batch []happening, last int64, late bool, wait <-chan struct{}) {
 	e.gather()
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -26,14 +26,14 @@ func TestWhatIsPublishedIsThereForWhoLooks(t *testing.T) {
 		}
 		from.Publish(word)
 		from.Publish(word)
-		batch, last, _, _ := e.after(at, nil)
+		batch, last, _, _ := e.after(at)
 		if len(batch) != 2 || !strings.Contains(string(batch[1].text), "word") {
 			t.Fatalf("%d of two events are there", len(batch))
 		}
-		_, _, _, wake := e.after(last, nil)
+		_, _, _, wake := e.after(last)
 		from.Publish(word)
 		<-wake
-		if batch, at, _, _ = e.after(last, nil); len(batch) != 1 {
+		if batch, at, _, _ = e.after(last); len(batch) != 1 {
 			t.Fatalf("%d of one event are there", len(batch))
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"sync"
 	"time"
 
 	"ramet/internal/base/id"
@@ -125,59 +124,34 @@ const (
 	more         // none of it was wanted, or there is more
 )
 
-// next writes what came since the last time.
+// next writes what came since the last time, as one piece.
 func (s *stream) next() (became int, wake <-chan struct{}, err error) {
-	d := desks.Get().(*desk)
-	defer d.leave()
-	var last int64
-	var late bool
-	if d.batch, last, late, wake = s.events.after(s.at, d.batch); late {
+	batch, last, late, wake := s.events.after(s.at)
+	if late {
 		return none, nil, errors.Join(errLate, s.lose("it was read too slowly"))
 	}
-	sent, err := s.send(d)
-	if err != nil {
-		return none, nil, err
+	var out []byte
+	for i := range batch {
+		if s.to.wants(&batch[i]) {
+			out = append(out, batch[i].text...)
+		}
+	}
+	if len(out) > 0 {
+		if err := s.write(out); err != nil {
+			return none, nil, err
+		}
 	}
 	s.at = last
 	switch {
-	case sent && !isFull(d.batch):
+	case len(out) > 0 && !isFull(batch):
 		return wrote, nil, nil
-	case len(d.batch) > 0:
+	case len(batch) > 0:
 		return more, nil, nil
 	}
 	return none, wake, nil
 }
 
 var errLate = errors.New("events are gone")
-
-// desk is the buffer in which a batch is encoded. Readers share buffers: most readers are not being written to.
-type desk struct {
-	batch []happening
-	out   []byte
-}
-
-var desks = sync.Pool{New: func() any { return new(desk) }}
-
-func (d *desk) leave() {
-	clear(d.batch) // what is not kept any more is not held on to
-	if cap(d.out) <= 2*maxBatchBytes {
-		desks.Put(d)
-	}
-}
-
-// send writes those of a batch that the reader wants, as one piece.
-func (s *stream) send(d *desk) (sent bool, err error) {
-	d.out = d.out[:0]
-	for i := range d.batch {
-		if h := &d.batch[i]; s.to.wants(h) {
-			d.out = append(d.out, h.text...)
-		}
-	}
-	if len(d.out) == 0 {
-		return false, nil
-	}
-	return true, s.write(d.out)
-}
 
 // beat is a comment, and where the reader stands: it may have skipped much.
 func (s *stream) beat() error {

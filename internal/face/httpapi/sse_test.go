@@ -420,7 +420,7 @@ func FuzzCursor(f *testing.F) {
 		if at < 2 || at > 5 || !late && cursor != "" && e.cursor(at) != cursor {
 			t.Errorf("%q is %d, %v", cursor, at, late)
 		}
-		if _, _, late, _ := e.after(at, nil); late {
+		if _, _, late, _ := e.after(at); late {
 			t.Errorf("%q cannot be gone on from", cursor)
 		}
 	})

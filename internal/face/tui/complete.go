@@ -9,6 +9,9 @@ import (
 	"ramet/internal/base/id"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/config"
+	"ramet/internal/core/history"
+	"ramet/internal/core/kit"
+	"ramet/internal/model/catalog"
 	"ramet/internal/operation"
 	"ramet/internal/operation/session"
 )
@@ -73,59 +76,48 @@ func (c *completion) files(m *root, msg filesMsg) {
 	}
 }
 
-// sources are what can be completed.
+// candidates returns what can be completed from a list.
+func candidates[T any](list []T, format func(T) (text, summary string)) (out []session.CommandCandidate) {
+	for _, one := range list {
+		if text, summary := format(one); text != "" {
+			out = append(out, session.CommandCandidate{Text: text, Summary: summary})
+		}
+	}
+	return out
+}
+
+// sources returns what can be completed.
 func (m *root) sources() session.CompletionSources {
 	return session.CompletionSources{
 		Agents: func() []session.CommandCandidate {
-			var out []session.CommandCandidate
-			for _, a := range m.agents.All {
-				if a.Status == agent.Running && len(out) < maxOffered {
-					word, _ := m.state(a)
-					out = append(out, session.CommandCandidate{Text: a.Label(), Summary: word})
-				}
-			}
-			return out
+			return candidates(m.agents.living[:min(maxOffered, len(m.agents.living))], func(n agent.Node) (string, string) {
+				word, _ := m.state(*n.Agent)
+				return n.Label(), word
+			})
 		},
 		Commands: func() []session.CommandCandidate {
-			var out []session.CommandCandidate
 			if m.workspace == nil {
 				return nil
 			}
-			for _, c := range m.named() {
-				out = append(out, session.CommandCandidate{Text: "/" + c.Name, Summary: line(c.Description, 100)})
-			}
-			return out
+			return candidates(m.named(), func(c kit.Command) (string, string) { return "/" + c.Name, line(c.Description, 100) })
 		},
 		Labels: func() []session.CommandCandidate {
-			var out []session.CommandCandidate
-			for _, e := range m.now.entries {
-				if l := e.About.Label; l != "" && e.Kind == "mark" {
-					out = append(out, session.CommandCandidate{Text: line(l, 64), Summary: "message " + e.ID.String()})
+			return candidates(m.now.entries, func(e Entry) (string, string) {
+				if e.Kind != history.Mark {
+					return "", ""
 				}
-			}
-			return out
+				return line(e.About.Label, 64), "message " + e.ID.String()
+			})
 		},
 		Modes: m.modes,
 		Vendors: func() []session.CommandCandidate {
-			var out []session.CommandCandidate
-			for _, v := range keyOwners() {
-				out = append(out, session.CommandCandidate{Text: v.Name, Summary: v.Title})
-			}
-			return out
+			return candidates(keyOwners(), func(v catalog.Vendor) (string, string) { return v.Name, v.Title })
 		},
 		Settings: func() []session.CommandCandidate {
-			var out []session.CommandCandidate
-			for _, s := range config.Settings() {
-				out = append(out, session.CommandCandidate{Text: s.Key, Summary: line(s.Help, 100)})
-			}
-			return out
+			return candidates(config.Settings(), func(s config.Setting) (string, string) { return s.Key, line(s.Help, 100) })
 		},
 		Models: func() []session.CommandCandidate {
-			var out []session.CommandCandidate
-			for _, model := range append(m.workspace.Usable(), m.found...) {
-				out = append(out, session.CommandCandidate{Text: model.Ref.String(), Summary: model.Title})
-			}
-			return out
+			return candidates(append(m.workspace.Usable(), m.found...), func(model Model) (string, string) { return model.Ref.String(), model.Title })
 		},
 	}
 }

@@ -15,10 +15,9 @@ type transcript struct {
 	asides  []aside  // what the user's commands answered
 	blocks  []*block // made of both
 	calls   map[string]*block
-	known   map[key]*block // to keep what was laid out
-	head    id.Message     // everything up to it was read
-	more    bool           // older entries were not read
-	read    bool           // something was read at all
+	head    id.Message // everything up to it was read
+	more    bool       // older entries were not read
+	read    bool       // something was read at all
 
 	live live
 	told int           // how many asides there were
@@ -108,11 +107,10 @@ func (t *transcript) tell(b *block) {
 // maxAsides is how many answers of commands are kept.
 const maxAsides = 100
 
-// build makes the blocks anew. Blocks that were laid out keep their lines.
+// build makes the blocks anew.
 func (t *transcript) build() {
-	before := t.known
 	t.call = nil
-	t.blocks, t.calls, t.known = nil, map[string]*block{}, map[key]*block{}
+	t.blocks, t.calls = nil, map[string]*block{}
 	asides := t.asides
 	for _, e := range t.entries {
 		for len(asides) > 0 && asides[0].after < e.ID {
@@ -124,22 +122,16 @@ func (t *transcript) build() {
 	for _, a := range asides {
 		t.blocks = append(t.blocks, a.block)
 	}
-	for k, b := range t.known {
-		if old := before[k]; old != nil && old.form == b.form && old.faded == b.faded && old.isError == b.isError && old.diff == b.diff && old.body == b.body && old.about == b.about {
-			b.laid, b.layout = old.laid, old.layout
-		}
-	}
 }
 
 // add makes the blocks of one entry.
 func (t *transcript) add(e Entry) {
 	if t.calls == nil {
-		t.calls, t.known = map[string]*block{}, map[key]*block{}
+		t.calls = map[string]*block{}
 	}
 	put := func(i int, b *block) {
 		b.key, b.faded = key{e.ID, i}, e.Gone
 		t.blocks = append(t.blocks, b)
-		t.known[b.key] = b
 	}
 	switch e.Kind {
 	case history.Assistant:
