@@ -153,7 +153,7 @@ func TestOneKernelManyClients(t *testing.T) {
 	z.see("a second one")
 	z.press("an unfinished thought")
 	w.killServer()
-	z.see("connected to the background kernel again")
+	z.see("Reconnected to the background kernel.")
 	z.see("an unfinished thought")
 	c.connect(zero.UUID)
 	c.agree("interrupted", z)

@@ -196,7 +196,7 @@ func TestAForkWaitsForToolsAndCanBeCancelled(t *testing.T) {
 	x.say("/fork --name never")
 	x.see("The fork is waiting for running tools")
 	x.press(escape)
-	x.see("nothing was forked", "runs bash")
+	x.see("Fork cancelled", "runs bash")
 	x.say("/fork --name later")
 	x.see("The fork is waiting for running tools")
 	if err := os.WriteFile(gate, []byte("x\n"), 0); err != nil {

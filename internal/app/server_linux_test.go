@@ -45,7 +45,7 @@ func TestATerminalStopsStartingAKernelThatDies(t *testing.T) {
 		t.Error("it was started again")
 	}
 	w.ramet("server", "restart")
-	x.see("connected to the background kernel again")
+	x.see("Reconnected to the background kernel.")
 	x.leave()
 }
 

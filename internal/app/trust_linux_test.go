@@ -143,7 +143,7 @@ func TestAChangeIsAcceptedInTheTerminal(t *testing.T) {
 	x.press("\x1bOQ")
 	x.see("Ctrl+A accept exactly this")
 	x.press("\x01")
-	x.see("accepted; in effect from the next turn")
+	x.see("Accepted. In effect from the next turn.")
 	if said := w.ramet("trust"); !strings.Contains(said, "is trusted with what is listed") {
 		t.Errorf("then\n%s", said)
 	}

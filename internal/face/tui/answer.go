@@ -54,7 +54,7 @@ func (m *root) configure(title, setting, value string) tea.Cmd {
 	return m.work(title, func(ctx context.Context, workspace Workspace) (string, error) {
 		said, err := workspace.Command(ctx, "config", "set", "--", setting, value)
 		if err == nil && setting != "allow" && setting != "permission" {
-			said += "(programs that are already running, such as this terminal, keep the old value until they restart)\n"
+			said += "(Programs that are already running, such as this terminal, keep the old value until they restart.)\n"
 		}
 		return said, err
 	})

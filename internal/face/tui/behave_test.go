@@ -409,7 +409,7 @@ func TestABlockIsPickedAndCopied(t *testing.T) {
 		t.Error("it is not open")
 	}
 	x.press("c")
-	x.shows("copied")
+	x.shows("Copied")
 	x.press("esc")
 	if x.now.picked() != nil {
 		t.Error("it is still picked")

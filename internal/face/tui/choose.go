@@ -31,7 +31,7 @@ func (m *root) useModel(model llm.Ref) tea.Cmd {
 	}
 	m.now.model, m.dirty = model, true
 	m.models[a.ID] = chosen{Model: found}
-	return m.tell(good, "this agent now uses "+found.Ref.String())
+	return m.tell(good, "This agent now uses "+found.Ref.String())
 }
 
 // openModels lets the user choose a model.

@@ -26,10 +26,10 @@ func (m *root) goOnAll() tea.Cmd {
 		}
 	}
 	if len(cut) == 0 {
-		return m.tell(plain, "nothing was interrupted")
+		return m.tell(plain, "Nothing was interrupted.")
 	}
 	slices.SortStableFunc(cut, func(a, b agent.Agent) int { return cmp.Compare(b.Depth, a.Depth) })
-	cmds := []tea.Cmd{m.tell(plain, "resuming "+text.Count(len(cut), "agent"))}
+	cmds := []tea.Cmd{m.tell(plain, "Resuming "+text.Count(len(cut), "agent"))}
 	for _, a := range cut {
 		cmds = append(cmds, m.begin(m.screen(a.ID), ""))
 	}

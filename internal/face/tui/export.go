@@ -30,6 +30,6 @@ func (m *root) export(title, path string) tea.Cmd {
 		if err != nil {
 			return "", err
 		}
-		return "written to " + path, durable.CreateFile(path, []byte(said), 0o600)
+		return "Written to " + path, durable.CreateFile(path, []byte(said), 0o600)
 	})
 }

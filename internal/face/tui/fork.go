@@ -34,11 +34,11 @@ func (m *root) forkNow(in operation.ForkInput, model llm.Ref, said string) tea.C
 	parent := id.Agent(in.Agent)
 	s := m.screen(parent)
 	if s.barrier != nil {
-		return m.tell(warn, "a fork of this agent is already waiting")
+		return m.tell(warn, "A fork of this agent is already waiting for running tools.")
 	}
 	known, ok := m.agents.get(parent)
 	if !ok {
-		return m.tell(faint, "the workspace is still being opened")
+		return m.tell(faint, "The workspace is still opening.")
 	}
 	if err := agent.NeedLiving(known); err != nil {
 		return m.tell(bad, explain(err))
@@ -62,7 +62,7 @@ func (m *root) forked(msg forkedMsg) tea.Cmd {
 	s.barrier, s.live.note = nil, ""
 	switch {
 	case fault.Is(msg.err, fault.Cancelled):
-		return m.tell(warn, "nothing was forked")
+		return m.tell(warn, "Fork cancelled.")
 	case msg.err != nil:
 		s.refused(msg.said, msg.err)
 		return nil
@@ -72,11 +72,11 @@ func (m *root) forked(msg forkedMsg) tea.Cmd {
 	child := m.screen(msg.child.ID)
 	child.model = s.model
 	cmds := []tea.Cmd{m.look(), m.catchUp(s)}
-	said := "forked " + msg.child.Label()
+	said := "Forked " + msg.child.Label()
 	if parent, ok := m.agents.get(msg.parent); ok && parent.Cwd != msg.child.Cwd {
-		said += "; it has its own copy of the files: `ramet merge " + msg.child.Label() + "` merges them"
+		said += ". It has its own copy of the files. To merge them: `ramet merge " + msg.child.Label() + "`"
 	} else {
-		said += "; files are shared with " + m.agents.label(msg.parent)
+		said += ". Files are shared with " + m.agents.label(msg.parent)
 	}
 	if _, ok := m.agents.get(msg.child.ID); !ok { // it is known before the next look is over
 		c := m.agents.Agents
@@ -90,7 +90,7 @@ func (m *root) forked(msg forkedMsg) tea.Cmd {
 		cmds = append(cmds, m.goTo(msg.child.ID))
 	}
 	if len(m.agents.living) == 2 {
-		said += "; press ← on an empty prompt to see all agents"
+		said += ". Press ← on an empty prompt to see all agents."
 	}
 	cmds = append(cmds, m.tell(good, said))
 	return tea.Batch(cmds...)

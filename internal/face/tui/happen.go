@@ -117,7 +117,7 @@ func (m *root) news(e loop.Event) tea.Cmd {
 	case loop.Killed:
 		return m.tell(warn, who+" was killed")
 	case loop.Mailed:
-		return m.tell(accent, "mail for "+who)
+		return m.tell(accent, "Mail for "+who)
 	case loop.Note:
 		return m.tell(warn, who+": "+pointed(e.Text))
 	}

@@ -17,7 +17,7 @@ func (m *root) openHelp(topic string) tea.Cmd {
 	if topic != "" {
 		row, ok := operation.SlashRows().Find(strings.TrimPrefix(topic, "/"))
 		if !ok {
-			return m.tell(bad, "unknown command "+topic)
+			return m.tell(bad, "Unknown command "+topic)
 		}
 		s.title = row.Usage
 		s.lines = append([]string{"", row.Summary + ".", ""}, wrap(row.Help, w)...)
@@ -62,7 +62,7 @@ func (m *root) welcome(w int) []string {
 	model, known := m.models[m.now.agent]
 	switch {
 	case !known:
-		out = append(out, faint.of("opening the workspace…"))
+		out = append(out, faint.of("Opening the workspace…"))
 	case model.err != nil:
 		out = append(out, bad.of("No model: "+line(model.err.Error(), 3*w)))
 	case model.BuiltIn:

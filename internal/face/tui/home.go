@@ -37,7 +37,7 @@ type (
 // openHome shows everybody, with the cursor on the current agent or its nearest living ancestor.
 func (m *root) openHome() tea.Cmd {
 	if m.agents == nil {
-		return m.tell(faint, "the workspace is still being opened")
+		return m.tell(faint, "The workspace is still opening.")
 	}
 	at := m.now.agent
 	if a, ok := m.agents.get(at); ok && a.Status == agent.Dead {

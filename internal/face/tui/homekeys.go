@@ -190,7 +190,7 @@ func (m *root) homeQuestion() tea.Cmd {
 			return tea.Batch(m.putHome((from+1+n)%len(h.lines)), m.homeWrite(a))
 		}
 	}
-	return m.tell(faint, "no agent needs approval")
+	return m.tell(faint, "No agent needs approval.")
 }
 
 // homeFork asks whether to fork, and with which files.

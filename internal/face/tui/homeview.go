@@ -132,7 +132,7 @@ func (m *root) homeList(w, h int) []string {
 		if l.filter != "" {
 			return []string{"", faint.of("  No agent matches " + line(l.filter, 40) + " · Esc shows all")}
 		}
-		return []string{"", faint.of("  reading…")}
+		return []string{"", faint.of("  Reading…")}
 	}
 	at := l.cursor()
 	first := at // a head is shown with its first row

@@ -84,7 +84,7 @@ func (e *keyEntry) view(m *root, w, h int) []string {
 	out := []string{"", cut(" "+strings.Repeat("•", min(utf8.RuneCountInString(e.typed), max(0, w-4)))+"▏", w), ""}
 	about := "Type or paste it; it isn't shown. It is checked with the vendor and saved in ramet's home, where only you can read it. No agent sees it."
 	if e.trying {
-		about = "checking the key with " + line(e.vendor.Title, 40) + "…"
+		about = "Checking the key with " + line(e.vendor.Title, 40) + "…"
 	}
 	for _, l := range wrap(about, max(1, w-2)) {
 		out = append(out, faint.of(" "+l))

@@ -163,9 +163,9 @@ func (m *root) pickedKey(name string) (tea.Cmd, bool) {
 // copyText puts a text into the clipboard of the terminal.
 func (m *root) copyText(s string) tea.Cmd {
 	if s == "" {
-		return m.tell(faint, "there is nothing to copy")
+		return m.tell(faint, "Nothing to copy.")
 	}
-	return tea.Batch(m.send(ansi.SetSystemClipboard(s)), m.tell(good, "copied "+count(strings.Count(s, "\n")+1, "line")))
+	return tea.Batch(m.send(ansi.SetSystemClipboard(s)), m.tell(good, "Copied "+count(strings.Count(s, "\n")+1, "line")))
 }
 
 // typed gives a key to the prompt.

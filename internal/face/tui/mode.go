@@ -18,7 +18,7 @@ type modeMsg struct {
 // one after the other.
 func (m *root) nextMode() tea.Cmd {
 	if m.workspace == nil || m.agents == nil {
-		return m.tell(faint, "the workspace is still being opened")
+		return m.tell(faint, "The workspace is still opening.")
 	}
 	return m.setMode(m.now.mode.Next())
 }

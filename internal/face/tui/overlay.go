@@ -156,7 +156,7 @@ func (p *picker) view(m *root, w, h int) []string {
 		out = append(out, l)
 	}
 	if len(p.found) == 0 {
-		out = append(out, faint.of(" no match"))
+		out = append(out, faint.of(" No match"))
 	}
 	return framed(p.title+"  "+p.typed+"▏", out, "type to search · ↑↓ select · Enter open · Esc close", w, h)
 }

@@ -149,7 +149,7 @@ func (m *root) typing() {
 // toQuestion goes to the agent that asks.
 func (m *root) toQuestion() tea.Cmd {
 	if len(m.questions) == 0 {
-		return m.tell(faint, "no agent needs approval")
+		return m.tell(faint, "No agent needs approval.")
 	}
 	return m.goTo(m.questions[0].QuestionModel.Agent)
 }
@@ -165,7 +165,7 @@ func (q *asked) press(m *root, k tea.KeyPressMsg) (cmd tea.Cmd, taken bool) {
 		return nil, true
 	}
 	if k.String() == "enter" && q.blind && q.permits() {
-		return m.tell(bad, "make the window larger: nothing is allowed unseen"), true
+		return m.tell(bad, "Make the window larger to see what you are allowing."), true
 	}
 	v, taken := q.Press(QuestionKey{Name: k.String(), Text: k.Text}, m.now.input.text(), m.o.Now())
 	if v != nil {

@@ -23,7 +23,7 @@ func (m *root) openPast() tea.Cmd {
 		}
 	}
 	if len(choices) == 0 {
-		return m.tell(faint, "there are no earlier prompts")
+		return m.tell(faint, "No earlier prompts.")
 	}
 	m.over = newPicker("earlier prompts", choices, 0, func(m *root, i int) tea.Cmd {
 		m.now.input.set(m.memory.Said[i], len(m.memory.Said[i]))
@@ -50,7 +50,7 @@ func (m *root) openEditor() tea.Cmd {
 		}
 	}
 	if name == "" {
-		return m.tell(warn, "no editor is set; try: export EDITOR=vi")
+		return m.tell(warn, "No editor is set. Try: export EDITOR=vi")
 	}
 	f, err := os.CreateTemp("", "ramet-prompt-*.md")
 	if err != nil {
@@ -78,7 +78,7 @@ func (m *root) openEditor() tea.Cmd {
 func (m *root) written(msg editedMsg) tea.Cmd {
 	defer os.Remove(msg.path)
 	if msg.err != nil {
-		return m.tell(bad, "the editor failed: "+msg.err.Error())
+		return m.tell(bad, "The editor failed: "+msg.err.Error())
 	}
 	b, err := os.ReadFile(msg.path)
 	if err != nil {

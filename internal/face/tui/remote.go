@@ -257,7 +257,7 @@ func (r *Remote) reconnect(ctx context.Context, yield func(loop.Event) bool) boo
 	for pause := 50 * time.Millisecond; ctx.Err() == nil; pause = min(2*pause, 2*time.Second) {
 		err := r.connect(ctx)
 		if err == nil {
-			return yield(loop.Event{Type: loop.Note, Text: "connected to the background kernel again"}) && yield(loop.Event{Type: loop.Became})
+			return yield(loop.Event{Type: loop.Note, Text: "Reconnected to the background kernel."}) && yield(loop.Event{Type: loop.Became})
 		}
 		if text := err.Error(); text != last && !yield(loop.Event{Type: loop.Note, Text: text}) {
 			return false

@@ -129,7 +129,7 @@ func (m *root) undoPlanned(msg undoMsg) tea.Cmd {
 	}
 	lines := planLines(msg.plan)
 	if len(lines) == 0 {
-		return m.tell(good, "nothing to restore: the files are unchanged")
+		return m.tell(good, "Nothing to restore: the files are unchanged.")
 	}
 	m.restoring(msg.title, msg.agent, joinLines("Restore the files to their state before the last turn?", lines), msg.plan, &operation.Undo, func(o operation.RestoreOptions) any {
 		return &operation.UndoInput{Agent: operation.AgentRef(msg.agent), RestoreOptions: o}

@@ -122,9 +122,9 @@ func (f *search) view(w int) string {
 	}
 	switch {
 	case f.none:
-		state = bad.of("nothing found")
+		state = bad.of("No match")
 	case f.looking:
-		state = "reading older messages…"
+		state = "Reading older messages…"
 	}
 	return spread(accented.of("find: ")+cut(clean(f.typed), w/2)+"▏", faint.of(state), w)
 }

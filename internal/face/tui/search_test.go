@@ -24,7 +24,7 @@ func TestSearchFindsWhoRefusedACall(t *testing.T) {
 	x := perform(t, refusedCall(), 80, 24)
 	x.press("ctrl+f", "refused by lea")
 	x.shows("1 of 1", "rm -rf build", "refused by lea")
-	x.hides("nothing found")
+	x.hides("No match")
 }
 
 // A word that was found is marked in the line as it stands: its ground and its colours stay.

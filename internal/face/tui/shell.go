@@ -19,7 +19,7 @@ type shellMsg struct {
 // shell runs a command of the user's.
 func (m *root) shell(said string) tea.Cmd {
 	if m.workspace == nil {
-		return m.tell(faint, "the workspace is still being opened")
+		return m.tell(faint, "The workspace is still opening.")
 	}
 	cmdline := strings.TrimSpace(said[1:])
 	m.sent(said)

@@ -27,7 +27,7 @@ func (m *root) slash(said string) tea.Cmd {
 		if c.Name == "exit" {
 			return m.leave(false)
 		}
-		return m.tell(faint, "the workspace is still being opened")
+		return m.tell(faint, "The workspace is still opening.")
 	}
 	s, draft, told := m.now, m.now.input, m.note.number
 	m.sent(said)
@@ -106,7 +106,7 @@ func (m *root) carryOut(c session.Command, said string) tea.Cmd {
 	if o := operation.SlashNamed(c.Name); o != nil {
 		return m.call(said, o, c.Values)
 	}
-	return m.tell(bad, "the terminal does not know "+c.Name)
+	return m.tell(bad, "The terminal doesn't support /"+c.Name)
 }
 
 func (m *root) switchTo(ref string) tea.Cmd {
@@ -123,12 +123,12 @@ func (m *root) noAgent(ref string) tea.Cmd {
 	for _, a := range m.agents.All {
 		names = append(names, a.Label())
 	}
-	return m.tell(bad, "no agent "+line(ref, 40)+": "+text.NearestHint(ref, names, "/ps lists them"))
+	return m.tell(bad, "No agent "+line(ref, 40)+": "+text.NearestHint(ref, names, "/ps lists them"))
 }
 
 func (m *root) compact(title string) tea.Cmd {
 	if m.busy(m.now) {
-		return m.tell(warn, "the agent is working")
+		return m.tell(warn, "The agent is working. Stop it first with Esc.")
 	}
 	in := operation.CompactInput{Agent: operation.AgentRef(m.now.agent)}
 	if m.now.model != (llm.Ref{}) {
@@ -137,7 +137,7 @@ func (m *root) compact(title string) tea.Cmd {
 	m.now.turns++
 	work := m.work(title, func(ctx context.Context, workspace Workspace) (string, error) {
 		_, err := operation.Compact.Call(ctx, workspace, in)
-		return "summarized the older part of the context; /rewind undoes it", err
+		return "Summarized the older part of the context. /rewind undoes it.", err
 	})
 	return func() tea.Msg { return compactedMsg{work().(answerMsg)} }
 }

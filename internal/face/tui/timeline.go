@@ -31,7 +31,7 @@ type timelineMsg struct {
 
 func (m *root) openTimeline() tea.Cmd {
 	if m.workspace == nil {
-		return m.tell(faint, "the workspace is still being opened")
+		return m.tell(faint, "The workspace is still opening.")
 	}
 	m.over = &timeline{agent: m.now.agent}
 	workspace, ctx, a := m.workspace, m.ctx, m.now.agent
@@ -161,7 +161,7 @@ func (t *timeline) view(m *root, w, h int) []string {
 	case t.err != nil:
 		out = append(out, bad.of(line(explain(t.err), w)))
 	case t.points == nil:
-		out = append(out, faint.of("reading…"))
+		out = append(out, faint.of("Reading…"))
 	}
 	from := max(0, min(t.at-t.high/2, len(t.rows)-t.high))
 	for i := from; i < len(t.rows) && i < from+t.high; i++ {

@@ -91,7 +91,7 @@ func (m *root) reviewed(msg reviewMsg) tea.Cmd {
 		say("")
 	}
 	if len(d.Things) == 0 {
-		say("nothing in this project is active")
+		say("Nothing in this project is active.")
 	}
 	m.over = r
 	return nil
@@ -109,7 +109,7 @@ func (r *review) key(m *root, k tea.KeyPressMsg) tea.Cmd {
 	digest := r.digest
 	return m.alter(m.now.agent, m.work("trust", func(ctx context.Context, workspace Workspace) (string, error) {
 		_, err := workspace.Command(ctx, "trust", "--accept", digest)
-		return "accepted; in effect from the next turn", err
+		return "Accepted. In effect from the next turn.", err
 	}))
 }
 

@@ -112,7 +112,7 @@ func (m *root) follow(msg tea.Msg) tea.Cmd {
 			m.past.at = len(m.memory.Said)
 		}
 		if msg.err != nil {
-			return m.tell(bad, "cannot save drafts: "+msg.err.Error())
+			return m.tell(bad, "Couldn't save drafts: "+msg.err.Error())
 		}
 		m.desk.said = msg.said
 	case noticeOverMsg:

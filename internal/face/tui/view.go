@@ -205,7 +205,7 @@ func (m *root) conversation(w, h int) []string {
 		return fill(m.welcome(w), h)
 	}
 	if !s.transcript.read {
-		return fill([]string{faint.of("reading…")}, h)
+		return fill([]string{faint.of("Reading…")}, h)
 	}
 	lines, hits := s.draw(w, h)
 	if m.search.on {
