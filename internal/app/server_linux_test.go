@@ -18,6 +18,7 @@ import (
 
 	"ramet/internal/operation/control"
 	"ramet/internal/operation/public"
+	"ramet/internal/testkit/pgtest"
 	"ramet/internal/testkit/probe"
 )
 
@@ -239,4 +240,42 @@ func TestAKernelOfAnotherVersionIsRestartedOrLeft(t *testing.T) {
 	x.press("y", enter)
 	x.see("[0]")
 	x.leave()
+}
+
+// A workspace on a server that hangs delays no other: each is asked over connections and in goroutines of its own.
+func TestAHangingServerDelaysNoOtherWorkspace(t *testing.T) {
+	t.Parallel()
+	network := pgtest.Through(t, pgtest.URL(t))
+	w := newWorld(t)
+	remote := w.in("remote")
+	remote.env = append(slices.Clone(w.env), "RAMET_DB="+network.URL)
+	w.ramet("server", "start")
+	// fastest returns the shortest time in which a command is carried out: others use the processor as well.
+	fastest := func() time.Duration {
+		least := time.Hour
+		for range 15 {
+			began := time.Now()
+			w.ramet("append", "0", "hello")
+			least = min(least, time.Since(began))
+		}
+		return least
+	}
+	remote.ramet("append", "0", "hello")
+	before := fastest()
+	network.Stall(true)
+	defer network.Stall(false)
+	hanging := remote.start("append", "0", "hello")
+	if err := hanging.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if after := fastest(); after > 3*before {
+		t.Errorf("a command takes %s, and %s while the other server hangs", before, after)
+	}
+	if now := w.server(); len(now.Workspaces) != 2 {
+		t.Errorf("it holds %+v", now.Workspaces)
+	}
+	network.Stall(false)
+	if err := hanging.Wait(); err != nil {
+		t.Errorf("the command that hung ends with %v", err)
+	}
 }
