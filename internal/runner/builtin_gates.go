@@ -3,7 +3,6 @@ package runner
 import (
 	"cmp"
 	"context"
-	"errors"
 	"io/fs"
 	"maps"
 	"os"
@@ -47,11 +46,6 @@ const (
 // the artifacts), allow (patterns for paths, separated by commas or spaces), files and
 // lines_per_file (limits); for a command, variables.
 func (g *BuiltinGates) Inspect(ctx context.Context, gate recipe.Gate, site Site) ([]Issue, error) {
-	if gate.Timeout > 0 {
-		timed, cancel := context.WithTimeout(ctx, gate.Timeout)
-		defer cancel()
-		ctx = timed
-	}
 	var issues []Issue
 	var err error
 	if gate.Command != "" {
@@ -59,16 +53,8 @@ func (g *BuiltinGates) Inspect(ctx context.Context, gate recipe.Gate, site Site)
 	} else {
 		issues, err = g.builtIn(ctx, gate, site)
 	}
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		if gate.Timeout <= 0 {
-			return nil, fault.New(fault.TimedOut, "gate %s: the time allowed ran out", gate.Name)
-		}
-		return append(issues, Issue{Gate: gate.Name, Severity: Blocker, Code: "GATE_TIMEOUT",
-			Message: "the gate took longer than " + gate.Timeout.String(),
-			Fix:     "make the gate faster, or give it more time with `timeout`"}), nil
-	}
 	if ctx.Err() != nil {
-		return nil, fault.New(fault.Cancelled, "gate %s: %w", gate.Name, ctx.Err())
+		return issues, fault.New(fault.Cancelled, "gate %s: %w", gate.Name, ctx.Err())
 	}
 	return issues, err
 }

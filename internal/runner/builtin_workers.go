@@ -32,19 +32,9 @@ func (w *BuiltinWorkers) Do(ctx context.Context, it Attempt, d Orchestrator) (Re
 		return Result{}, fault.New(fault.InvalidRecipe, "there is no built-in worker %.80q", it.Task.Uses).
 			WithHint("the workers are %s", strings.Join(BuiltinNames(), ", "))
 	}
-	if it.Task.Timeout > 0 {
-		timed, cancel := context.WithTimeoutCause(ctx, it.Task.Timeout,
-			fault.New(fault.TimedOut, "work item %s took longer than %s", it.ID, it.Task.Timeout).WithHint("give it more time with `timeout`"))
-		defer cancel()
-		ctx = timed
-	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	res, err := do(&builtinAttempt{w, it, d}, ctx)
-	if cause, timed := fault.Of(context.Cause(ctx)); err != nil && timed && cause.Code == fault.TimedOut {
-		err = cause
-	}
-	return res, err
+	return do(&builtinAttempt{w, it, d}, ctx)
 }
 
 // works are the built-in workers.

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -53,4 +54,22 @@ func (r *Run) failing(e *attempt, f Failure) Record {
 // invalidateRecord returns the event of an item that was done and has to be done again.
 func invalidateRecord(e *attempt, why string) Record {
 	return newRecord(run.WorkItemInvalidated, run.Invalidation{WorkItemID: e.id, Reason: why}).about(e.id)
+}
+
+// append writes events and passes them to Watch. The caller holds mu. A log that cannot be
+// written ends the work.
+func (r *Run) append(ctx context.Context, records ...Record) error {
+	if len(records) == 0 {
+		return nil
+	}
+	if err := r.Log.Append(context.WithoutCancel(ctx), records...); err != nil {
+		r.stopLocked(err)
+		return err
+	}
+	if r.Watch != nil {
+		for _, e := range records {
+			r.Watch(e)
+		}
+	}
+	return nil
 }

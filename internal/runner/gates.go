@@ -62,7 +62,7 @@ func (r *Run) unmended(issue run.Issue, why string) error {
 func (r *Run) gate(ctx context.Context, g recipe.Gate) error {
 	r.mu.Lock()
 	began := newRecord(run.GateRunStarted, run.GateStart{Gate: g.Name})
-	began.Span = SpanOf(fmt.Sprintf("%s gate %s %d", r.RunID, g.Name, r.events()))
+	began.Span = SpanOf(fmt.Sprintf("%s gate %s %d", r.RunID, g.Name, r.Log.Now().EventCount))
 	err := r.append(ctx, began)
 	r.mu.Unlock()
 	if err != nil {
@@ -88,7 +88,8 @@ func (r *Run) gate(ctx context.Context, g recipe.Gate) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.Is(look.Err(), context.DeadlineExceeded):
-		issues = append(issues, Issue{Severity: Blocker, Code: "GATE_TIMEOUT", Message: "the gate took longer than " + limit.String()})
+		issues = append(issues, Issue{Severity: Blocker, Code: "GATE_TIMEOUT", Message: "the gate took longer than " + limit.String(),
+			Fix: "make the gate faster, or give it more time with `timeout`"})
 	case err != nil:
 		issues = append(issues, Issue{Severity: Blocker, Code: "GATE_BROKEN", Message: "the gate could not look: " + err.Error()})
 	}

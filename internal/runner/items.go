@@ -262,15 +262,11 @@ func (r *Run) settle(ctx context.Context, e *attempt, res *Result, f *Failure) e
 		}
 		records = append(records, r.queue(e, w, in))
 	}
-	write := r.append
-	if f == nil {
-		write = r.share // nothing is enqueued by it
-	}
-	if err := write(ctx, records...); err != nil {
+	if err := r.append(ctx, records...); err != nil {
 		*e = done
 		return err
 	}
-	e.reported, e.claimed = nil, nil
+	e.reported = nil
 	r.outstanding = max(0, r.outstanding-1)
 	if !again && e.wanted {
 		e.wanted = false

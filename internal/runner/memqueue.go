@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/google/uuid"
@@ -18,17 +19,15 @@ type MemoryQueue struct {
 	stop   context.CancelFunc
 	serves sync.WaitGroup
 
-	mu     sync.Mutex // guards what follows
-	moved  *sync.Cond
-	live   map[string]*queuedAttempt   // waiting or being done
-	lines  map[string][]*queuedAttempt // those that wait, by queue, the oldest first
-	number int64
+	mu    sync.Mutex // guards what follows
+	moved *sync.Cond
+	live  map[string]*queuedAttempt // waiting or being done
+	line  []*queuedAttempt          // those that wait, the oldest first
 }
 
 // queuedAttempt is one that waits or is being done.
 type queuedAttempt struct {
 	job       Enqueued
-	number    int64              // the lower, the older
 	cancel    context.CancelFunc // ends what does it; nil: it waits
 	cancelled bool
 	again     bool // it was enqueued again while it was ending after a Cancel
@@ -41,7 +40,7 @@ var (
 
 // NewMemoryQueue makes an empty queue.
 func NewMemoryQueue() *MemoryQueue {
-	q := &MemoryQueue{host: "process-" + uuid.NewString(), live: map[string]*queuedAttempt{}, lines: map[string][]*queuedAttempt{}}
+	q := &MemoryQueue{host: "process-" + uuid.NewString(), live: map[string]*queuedAttempt{}}
 	q.ctx, q.stop = context.WithCancel(context.Background())
 	q.moved = sync.NewCond(&q.mu)
 	return q
@@ -89,7 +88,8 @@ func (q *MemoryQueue) Cancel(_ context.Context, id string) error {
 	}
 	t.cancelled, t.again = true, false
 	if t.cancel == nil {
-		delete(q.live, id) // its place in the line is skipped
+		delete(q.live, id)
+		q.line = slices.DeleteFunc(q.line, func(other *queuedAttempt) bool { return other == t })
 	} else {
 		t.cancel()
 	}
@@ -107,12 +107,11 @@ func (q *MemoryQueue) open() error {
 	return nil
 }
 
-// add puts an attempt at the end of its line. The caller holds mu.
+// add puts an attempt at the end of the line. The caller holds mu.
 func (q *MemoryQueue) add(j Enqueued) {
-	q.number++
-	t := &queuedAttempt{job: j, number: q.number}
+	t := &queuedAttempt{job: j}
 	q.live[j.ID] = t
-	q.lines[j.Queue] = append(q.lines[j.Queue], t)
+	q.line = append(q.line, t)
 	q.moved.Broadcast()
 }
 
@@ -161,7 +160,9 @@ func (q *MemoryQueue) next(ctx context.Context, queues []string) (*queuedAttempt
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for ctx.Err() == nil {
-		if t := q.first(queues); t != nil {
+		if i := slices.IndexFunc(q.line, func(t *queuedAttempt) bool { return slices.Contains(queues, t.job.Queue) }); i >= 0 {
+			t := q.line[i]
+			q.line = slices.Delete(q.line, i, i+1)
 			its, cancel := context.WithCancel(ctx)
 			t.cancel = cancel
 			return t, its
@@ -169,28 +170,6 @@ func (q *MemoryQueue) next(ctx context.Context, queues []string) (*queuedAttempt
 		q.moved.Wait()
 	}
 	return nil, nil
-}
-
-// first takes the oldest task out of its line. The caller holds mu.
-func (q *MemoryQueue) first(queues []string) *queuedAttempt {
-	var first *queuedAttempt
-	for _, name := range queues {
-		line := q.lines[name]
-		for len(line) > 0 && line[0].cancelled {
-			line[0], line = nil, line[1:]
-		}
-		q.lines[name] = line
-		if len(line) == 0 {
-			delete(q.lines, name)
-		} else if first == nil || line[0].number < first.number {
-			first = line[0]
-		}
-	}
-	if first != nil {
-		line := q.lines[first.job.Queue]
-		line[0], q.lines[first.job.Queue] = nil, line[1:]
-	}
-	return first
 }
 
 // over forgets a task that was done, or lets it wait again: Serve ended before it did.

@@ -47,10 +47,7 @@ func (r *Run) Claim(ctx context.Context, itemID, host string) (Attempt, error) {
 	}
 	if e.status == run.Pending {
 		e.status, e.host = run.InProgress, host
-		e.claimed = r.writing.stage(newRecord(run.WorkItemStarted, run.Started{WorkItemID: itemID}).about(itemID))
-	}
-	if b := e.claimed; b != nil { // told twice, it is waited for twice
-		if err := r.await(ctx, b); err != nil {
+		if err := r.append(ctx, newRecord(run.WorkItemStarted, run.Started{WorkItemID: itemID}).about(itemID)); err != nil {
 			return Attempt{}, err
 		}
 	}
@@ -209,8 +206,8 @@ func (r *Run) Report(ctx context.Context, itemID string, p Report) error {
 	if err != nil {
 		return err
 	}
-	if b := e.reported[p.ID]; b != nil {
-		return r.await(ctx, b)
+	if e.reported[p.ID] {
+		return nil
 	}
 	if p.Type == run.LLMCallStarted {
 		if err := r.afford(); err != nil {
@@ -219,13 +216,15 @@ func (r *Run) Report(ctx context.Context, itemID string, p Report) error {
 		}
 	}
 	record := Record{Type: p.Type, Payload: p.Payload, Span: SpanOf(itemID + " " + callID(p.Payload)), Parent: SpanOf(itemID)}
-	b := r.writing.stage(record)
-	if e.reported == nil {
-		e.reported = map[string]*group{}
+	if err := r.append(ctx, record); err != nil {
+		return err
 	}
-	e.reported[p.ID] = b
+	if e.reported == nil {
+		e.reported = map[string]bool{}
+	}
+	e.reported[p.ID] = true
 	r.spent.add(p.Type, p.Payload)
-	return r.await(ctx, b)
+	return nil
 }
 
 // keep writes an evidence file, before the event that it belongs to.

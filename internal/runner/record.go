@@ -10,12 +10,6 @@ import (
 	"ramet/internal/run"
 )
 
-// CallBudget knows what a run may still spend.
-type CallBudget interface {
-	// Ask is called before each call that would be sent. BUDGET_EXCEEDED: no more.
-	Ask(ctx context.Context, it Attempt) error
-}
-
 // CallReporter is the part of runner.Orchestrator that is needed here.
 type CallReporter interface {
 	Report(ctx context.Context, itemID string, r Report) error
@@ -33,7 +27,6 @@ type RecorderOptions struct {
 	// MaxTokens limits answers where the request has no limit.
 	MaxTokens int64
 	Cache     AnswerCache // nil: none
-	Budget    CallBudget  // nil: none but the orchestrator's
 	// Redact replaces secrets in a text and reports whether there were any. nil: there are
 	// none.
 	Redact func(string) (string, bool)
@@ -120,11 +113,6 @@ type call struct {
 
 // begin reports the call, which must be done before anything leaves.
 func (c *call) begin(ctx context.Context) error {
-	if c.Budget != nil {
-		if err := c.Budget.Ask(ctx, c.Item); err != nil {
-			return err
-		}
-	}
 	c.name()
 	temperature := DefaultTemperature(c.Vendor)
 	if t := c.request.Temperature; t != nil {

@@ -256,7 +256,6 @@ func TestNothingIsSentThatMayNotBe(t *testing.T) {
 		change func(*RecorderOptions)
 		code   fault.Code
 	}{
-		{"budget", func(o *RecorderOptions) { o.Budget = no{} }, fault.BudgetExceeded},
 		{"desk", func(o *RecorderOptions) {
 			o.Reporter.(*tapeDesk).refuse = func(Report) error { return fault.New(fault.Fenced, "late") }
 		}, fault.Fenced},
@@ -267,12 +266,6 @@ func TestNothingIsSentThatMayNotBe(t *testing.T) {
 			t.Errorf("%s: %+v, %d sent, %d reported", c.name, events, s.sent, len(s.orchestrator.reports))
 		}
 	}
-}
-
-type no struct{}
-
-func (no) Ask(context.Context, Attempt) error {
-	return fault.New(fault.BudgetExceeded, "no more")
 }
 
 func TestAnEndThatCannotBeRecordedIsAFailure(t *testing.T) {
@@ -294,7 +287,7 @@ func TestTheCacheGivesTheSameAnswer(t *testing.T) {
 	cached := func(o *RecorderOptions) { o.Cache = kept }
 	s := newSet(t, full, cached)
 	first := s.ask(t.Context(), request)
-	again := newSet(t, ``, cached, func(o *RecorderOptions) { o.Budget = no{} }) // it costs nothing
+	again := newSet(t, ``, cached)
 	second := again.ask(t.Context(), request)
 	if again.sent != 0 || len(again.orchestrator.reports) != 1 || again.orchestrator.reports[0].Type != run.LLMCacheHit {
 		t.Fatalf("%d sent\n%s", again.sent, again.payloads())

@@ -45,8 +45,6 @@ type Run struct {
 	stopped     error         // why work ends early
 	over        bool          // nothing is accepted any more
 	cancel      context.CancelCauseFunc
-
-	writing writing
 }
 
 // item is a worker with a scope: attempts of it follow each other.
@@ -55,23 +53,21 @@ type item struct{ worker, scope string }
 // attempt is the newest attempt of an item.
 type attempt struct {
 	item
-	id      string
-	number  int64
-	status  run.Status
-	code    string // of its failure
-	retry   bool
-	inputs  []Input
-	outputs []run.File
-	tries   int    // in this process, without those that were interrupted
-	unsure  int    // in this process: attempts that did not know whether it acted
-	failure string // what was wrong with the attempt before
-	answer  string // what it had answered, where that was refused
-	host    string
-	wanted  bool // the level that is waited for needs it
-	sent    bool // the queue was told of it
-	// reported are reports by their ids, and what each was written with, while it is in progress.
-	reported map[string]*group
-	claimed  *group // what its claim was written with, in this process
+	id       string
+	number   int64
+	status   run.Status
+	code     string // of its failure
+	retry    bool
+	inputs   []Input
+	outputs  []run.File
+	tries    int    // in this process, without those that were interrupted
+	unsure   int    // in this process: attempts that did not know whether it acted
+	failure  string // what was wrong with the attempt before
+	answer   string // what it had answered, where that was refused
+	host     string
+	wanted   bool            // the level that is waited for needs it
+	sent     bool            // the queue was told of it
+	reported map[string]bool // ids of reports, while it is in progress
 }
 
 // gateRun is one look of a gate.

@@ -507,22 +507,6 @@ func TestNamesOfAgentsKeepTheRule(t *testing.T) {
 	}
 }
 
-func TestABudgetThatIsUsedUpSendsNothing(t *testing.T) {
-	s := newStageCrew(t, `{"steps": [{"text": "done"}]}`, func(o *WorkerPoolOptions) { o.Budget = spent{} })
-	_, err := s.do(s.item("x", Output{Path: "a", Answer: true}))
-	s.fails(err, fault.BudgetExceeded)
-	if Retryable(err) || len(s.orchestrator.reports) != 0 || s.model.(*offline.ScriptModel).Left() != 1 {
-		t.Errorf("%v", s.orchestrator.reports)
-	}
-	s.clean()
-}
-
-type spent struct{}
-
-func (spent) Ask(context.Context, Attempt) error {
-	return fault.New(fault.BudgetExceeded, "the run has spent what it may")
-}
-
 func TestAFencedItemStops(t *testing.T) {
 	s := newStageCrew(t, `{"steps": [{"text": "done"}]}`)
 	s.orchestrator.refuse = func(Report) error { return fault.New(fault.Fenced, "the attempt is not current") }

@@ -126,7 +126,7 @@ func (c *WorkerPool) Model(a agent.Agent, m kernel.Model) (kernel.Model, error) 
 // recordCalls records the calls of one model.
 func (c *WorkerPool) recordCalls(s *agentAttempt, lane string, a agent.Agent, m kernel.Model) kernel.Model {
 	o := RecorderOptions{Item: s.item, Reporter: s.orchestrator, Sequence: &s.calls, Lane: lane, Agent: string(a.ID), Vendor: m.Ref.Vendor,
-		MaxTokens: m.Info.Output, Cache: c.Cache, Budget: c.Budget, Redact: c.Redact, Now: c.Now,
+		MaxTokens: m.Info.Output, Cache: c.Cache, Redact: c.Redact, Now: c.Now,
 		Price: func(string) (llm.Price, bool) { return c.price(m) }}
 	if c.BaseURL != nil {
 		o.BaseURL = c.BaseURL(m.Ref)

@@ -52,7 +52,7 @@ func (d *drivenItem) Run(ctx context.Context, a agent.Agent, t loop.Turn, talk *
 		}
 	}
 	o := RecorderOptions{Item: d.at.item, Reporter: d.at.orchestrator, Sequence: &d.at.calls, Lane: d.lane, Agent: string(a.ID), Vendor: d.Ref.Vendor,
-		Budget: d.pool.Budget, Redact: d.pool.Redact, Now: d.pool.Now, Cost: func() (llm.Money, bool) { return out.Cost, out.Cost > 0 }}
+		Redact: d.pool.Redact, Now: d.pool.Now, Cost: func() (llm.Money, bool) { return out.Cost, out.Cost > 0 }}
 	taped := NewRecorder(llm.Func(turn), o)
 	for e := range taped.Stream(ctx, llm.Request{Model: d.Ref.Name, Messages: talk.Messages()}) {
 		if e.Type == llm.Failed && err == nil {

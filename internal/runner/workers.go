@@ -54,7 +54,6 @@ type WorkerPoolOptions struct {
 
 	// For NewRecorder.
 	Cache   AnswerCache
-	Budget  CallBudget
 	Redact  func(string) (string, bool)
 	Price   func(ref llm.Ref, info llm.Model) (llm.Price, bool)
 	BaseURL func(ref llm.Ref) string
