@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"math"
 	"sync"
 )
 
@@ -13,61 +14,52 @@ type RunLimiter struct {
 }
 
 type runSlots struct {
-	limit   int           // 0: not known yet
-	doing   int           // items
-	waiting int           // items
-	changed chan struct{} // closed when an item may begin
+	limit   int // 0: not known yet
+	users   int // items that are done or wait
+	doing   int
+	changed *sync.Cond // of mu
 }
 
 // acquire waits until another item of a run may be done.
 func (p *RunLimiter) acquire(ctx context.Context, runID string) error {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.runs == nil {
 		p.runs = map[string]*runSlots{}
 	}
 	l := p.runs[runID]
 	if l == nil {
-		l = &runSlots{changed: make(chan struct{})}
+		l = &runSlots{changed: sync.NewCond(&p.mu)}
 		p.runs[runID] = l
 	}
-	l.waiting++
-	for l.doing >= max(1, l.limit) {
-		changed := l.changed
-		p.mu.Unlock()
-		select {
-		case <-changed:
-		case <-ctx.Done():
-		}
+	defer context.AfterFunc(ctx, func() {
 		p.mu.Lock()
-		if ctx.Err() != nil {
-			l.waiting--
-			p.forget(runID, l)
-			p.mu.Unlock()
-			return context.Cause(ctx)
-		}
+		defer p.mu.Unlock()
+		l.changed.Broadcast()
+	})()
+	l.users++
+	for l.doing >= max(1, l.limit) && ctx.Err() == nil {
+		l.changed.Wait()
 	}
-	l.waiting--
+	if ctx.Err() != nil {
+		p.leave(runID, l)
+		return context.Cause(ctx)
+	}
 	l.doing++
-	p.mu.Unlock()
 	return nil
 }
 
 // setLimit sets how many items a run allows; 0: any number.
 func (p *RunLimiter) setLimit(runID string, limit int) {
 	if limit == 0 {
-		limit = anyNumber
+		limit = math.MaxInt
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	l := p.runs[runID]
-	if grown := limit > max(1, l.limit); grown {
-		l.wake()
-	}
 	l.limit = limit
+	l.changed.Broadcast()
 }
-
-// anyNumber is more than a host does at once.
-const anyNumber = 1 << 30
 
 // release ends an item.
 func (p *RunLimiter) release(runID string) {
@@ -75,19 +67,15 @@ func (p *RunLimiter) release(runID string) {
 	defer p.mu.Unlock()
 	l := p.runs[runID]
 	l.doing--
-	l.wake()
-	p.forget(runID, l)
+	p.leave(runID, l)
 }
 
-func (l *runSlots) wake() {
-	close(l.changed)
-	l.changed = make(chan struct{})
-}
-
-func (p *RunLimiter) forget(runID string, l *runSlots) {
-	if l.doing == 0 && l.waiting == 0 && p.runs[runID] == l {
+// leave ends the use of a run's slots. The caller holds mu.
+func (p *RunLimiter) leave(runID string, l *runSlots) {
+	if l.users--; l.users == 0 {
 		delete(p.runs, runID)
 	}
+	l.changed.Broadcast()
 }
 
 // Serve calls ServeAttempt within the limit of the run.

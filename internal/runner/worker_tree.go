@@ -12,7 +12,6 @@ import (
 
 // itemWorktree is the worktree of an item.
 type itemWorktree struct {
-	pool  *WorkerPool
 	clone *clone
 	git.Tree
 }
@@ -33,7 +32,7 @@ func (c *WorkerPool) makeWorktree(ctx context.Context, it Attempt, d Orchestrato
 	if err != nil {
 		return nil, err
 	}
-	t = &itemWorktree{pool: c, clone: made, Tree: git.Tree{Dir: dir}}
+	t = &itemWorktree{clone: made, Tree: git.Tree{Dir: dir}}
 	defer func() {
 		if err != nil {
 			t.removeWorktree()
@@ -82,5 +81,5 @@ func (t *itemWorktree) removeWorktree() {
 	defer cancel()
 	// A failure leaves a note in the clone, which goes with it.
 	t.clone.worktree(ctx, "remove", "--force", "--force", t.Dir)
-	t.pool.clones.give(t.clone)
+	t.clone.give()
 }

@@ -163,7 +163,7 @@ func replayRun(l *Line, c *cobra.Command, r *rundir.Reader, x *rundir.Session) e
 	}
 	if doc, err := state.Encode(); err != nil {
 		return err
-	} else if err := rundir.ValidateOutput("snapshot", doc); err != nil {
+	} else if err := rundir.CheckSnapshot(doc); err != nil {
 		return fault.New(fault.EventChainBroken, "the events of run %s give no valid snapshot: %w", r.RunID, err)
 	}
 	bad := damage != nil || len(lines) > 0

@@ -23,7 +23,7 @@ func CheckConfig(text []byte) error {
 	if err != nil {
 		return fault.New(fault.InvalidConfig, "the run's configuration: %w", err)
 	}
-	return ValidateOutput("run_config", doc)
+	return checkForm("run_config", runConfig, fault.InvalidConfig, doc)
 }
 
 // Config holds the settings that a run was started with and that the engine needs. The file may contain

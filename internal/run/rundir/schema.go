@@ -3,13 +3,9 @@ package rundir
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
-
-	jsonv2 "github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/shape"
@@ -18,28 +14,23 @@ import (
 	"ramet/internal/run/recipe"
 )
 
-// published is one schema: how it is made, what checks a document, and the code of
-// one that does not fit.
+// published is one schema, and how it is made.
 type published struct {
 	name, title, description string
 
-	body  func() map[string]any
-	check func([]byte) error
-	code  fault.Code
+	body func() map[string]any
 }
 
 var all = sync.OnceValue(func() []published {
 	return []published{
 		{"event", "Event of a run", "One line of events.ndjson. Lines are in RFC 8785 form; event_hash is the SHA-256 of " +
-			"event_id, ts, type, payload and prev_hash, one behind the other. Types that are not listed here have any payload.",
-			eventSchema, checkEvent, fault.InvalidEvent},
-		{"issue", "Issue of a run", "Something that a gate found, as the snapshot keeps it.", issue().Schema, issue().Check, fault.InvalidEvent},
+			"event_id, ts, type, payload and prev_hash, one behind the other. Types that are not listed here have any payload.", eventSchema},
+		{"issue", "Issue of a run", "Something that a gate found, as the snapshot keeps it.", issue.Schema},
 		{"recipe", "Recipe of a run", "What a run does in each of its states, for editors: YAML that is read as JSON. `ramet run recipe FILE` " +
-			"looks at more: who makes which input, circles, templates.", recipeSchema, checkRecipe, fault.InvalidRecipe},
+			"looks at more: who makes which input, circles, templates.", recipeSchema},
 		{"run_config", "Configuration of a run", "What a run is asked to do. It is copied when the run is made; members that " +
-			"are not listed here belong to the recipe.", runConfig().Schema, runConfig().Check, fault.InvalidConfig},
-		{"snapshot", "Snapshot of a run", "What the first event_count events of a run amount to: a cache, always equal to their replay.",
-			snapshot().Schema, snapshot().Check, fault.InvalidEvent},
+			"are not listed here belong to the recipe.", runConfig.Schema},
+		{"snapshot", "Snapshot of a run", "What the first event_count events of a run amount to: a cache, always equal to their replay.", snapshot.Schema},
 	}
 })
 
@@ -106,59 +97,24 @@ func eventSchema() map[string]any {
 // recipeSchema returns the schema of recipes, which is made when a command needs it.
 func recipeSchema() map[string]any { return recipe.Shape().Schema() }
 
-func checkRecipe(doc []byte) error { return recipe.Shape().Check(doc) }
-
 // runConfig is the part of a run's configuration that every recipe understands.
-var runConfig = sync.OnceValue(func() *shape.Shape {
-	return shape.Open(
-		shape.May("recipe", name.With("The name of a recipe, or the path of its file.")),
-		shape.May("inputs", shape.List(shape.Open(
-			shape.Must("name", name),
-			shape.Must("url", name),
-			shape.May("commit", name.With("Pins the input; without it, the newest commit when the run begins."))))),
-		shape.May("limits", shape.Map(shape.Number(0, 1<<53-1)).With("Budgets by name.")),
-		shape.May("set", shape.Map(schemaText).With("Values for the recipe.")),
-	)
-})
+var runConfig = shape.Open(
+	shape.May("recipe", name.With("The name of a recipe, or the path of its file.")),
+	shape.May("inputs", shape.List(shape.Open(
+		shape.Must("name", name),
+		shape.Must("url", name),
+		shape.May("commit", name.With("Pins the input; without it, the newest commit when the run begins."))))),
+	shape.May("limits", shape.Map(shape.Number(0, 1<<53-1)).With("Budgets by name.")),
+	shape.May("set", shape.Map(schemaText).With("Values for the recipe.")),
+)
 
-// ValidateOutput holds a JSON document against a schema. A refusal wraps a
+// CheckSnapshot refuses a JSON document that is no snapshot of the published form. A refusal wraps a
 // *shape.Error with the place.
-//
-// It asks the shapes from which the schemas are generated, not a schema library:
-// the tests hold the two to the same verdict, and the library that they ask
-// (santhosh-tekuri/jsonschema) compiles all metaschemas when a program starts,
-// which every command would pay for.
-func ValidateOutput(name string, doc []byte) error {
-	p, err := findSchema(name)
-	if err != nil {
-		return err
-	}
-	err = p.check(doc)
-	if what := (*shape.Error)(nil); errors.As(err, &what) {
-		return fault.New(p.code, "%s: %w", p.name, what).WithHint("`ramet schema %s` prints the form", p.name)
-	}
-	return err
-}
+func CheckSnapshot(doc []byte) error { return checkForm("snapshot", snapshot, fault.InvalidEvent, doc) }
 
-// checkEvent returns the envelope and then the payload, whose form the type decides.
-func checkEvent(doc []byte) error {
-	if err := run.EventShape().Check(doc); err != nil {
-		return err
+func checkForm(name string, form *shape.Shape, code fault.Code, doc []byte) error {
+	if err := form.Check(doc); err != nil {
+		return fault.New(code, "%s: %w", name, err).WithHint("`ramet schema %s` prints the form", name)
 	}
-	var e struct {
-		Type    run.Type       `json:"type"`
-		Payload jsontext.Value `json:"payload"`
-	}
-	if err := jsonv2.Unmarshal(doc, &e); err != nil {
-		return &shape.Error{What: "not JSON: " + err.Error()}
-	}
-	payload, known := run.PayloadShape(e.Type)
-	if !known {
-		return nil
-	}
-	err := payload.Check(e.Payload)
-	if what := (*shape.Error)(nil); errors.As(err, &what) {
-		return &shape.Error{Pointer: "/payload" + what.Pointer, What: what.What}
-	}
-	return err
+	return nil
 }

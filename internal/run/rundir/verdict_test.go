@@ -118,7 +118,7 @@ func TestEverySnapshotFitsItsSchema(t *testing.T) {
 		if err := verdict(t, whole, text); err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
-		if err := ValidateOutput("snapshot", text); err != nil {
+		if err := CheckSnapshot(text); err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
 		for _, i := range s.Issues {
@@ -140,9 +140,9 @@ func TestTheShapesNameEveryFieldOfTheSnapshot(t *testing.T) {
 		schema map[string]any
 		value  any
 	}{
-		{snapshot().Schema(), run.Snapshot{}}, {issue().Schema(), run.Issue{}}, {artifact().Schema(), run.Artifact{}},
-		{gate().Schema(), run.Gate{}}, {workItem().Schema(), run.Item{}}, {file().Schema(), run.File{}},
-		{failure().Schema(), run.Failure{}}, {pullRequest().Schema(), run.PR{}}, {itemError().Schema(), run.ItemError{}},
+		{snapshot.Schema(), run.Snapshot{}}, {issue.Schema(), run.Issue{}}, {artifact.Schema(), run.Artifact{}},
+		{gate.Schema(), run.Gate{}}, {workItem.Schema(), run.Item{}}, {file.Schema(), run.File{}},
+		{failure.Schema(), run.Failure{}}, {pullRequest.Schema(), run.PR{}}, {itemError.Schema(), run.ItemError{}},
 	} {
 		var want []string
 		for f := range reflect.TypeOf(c.value).Fields() {
