@@ -2,6 +2,7 @@ package run_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -100,131 +101,68 @@ func TestRunCreatedInitialisesTheSnapshotWithIdAndTimes(t *testing.T) {
 	}
 }
 
-func TestRunStateChangedUpdatesTheState(t *testing.T) {
-	if s := must(t, to(run.Created, run.ClonedInputs)); s.RunState != run.ClonedInputs || s.UpdatedAt != ts(1) || s.CreatedAt != ts(0) {
-		t.Errorf("%+v", s)
-	}
-}
-
-func TestArtifactWrittenAddsToTheIndex(t *testing.T) {
-	s := must(t, do(run.ArtifactWritten))
-	if len(s.Artifacts) != 1 {
-		t.Fatalf("%+v", s.Artifacts)
-	}
-	a := s.Artifacts[0]
-	if a.Name != "facts" || a.Path != "artifacts/facts.json" || a.SHA256 != runtest.Sum || a.SchemaID != "urn:facts:1" || *a.WriterWorker != "finder" || a.TS != ts(1) {
-		t.Errorf("%+v", a)
-	}
-}
-
-func TestTheLatestWriteOfAnArtifactWinsAndTheyAreSortedByName(t *testing.T) {
+// What each type of event does to a new run, with <n> for the time of the nth event.
+func TestWhatEventsAmountTo(t *testing.T) {
 	write := func(name, path string) step {
 		return do(run.ArtifactWritten, fmt.Sprintf(`{"name":"%s","path":"%s","schema_id":"s","sha256":"%s"}`, name, path, runtest.Sum))
 	}
-	s := must(t, write("m", "1"), write("z", "2"), write("a", "3"), write("m", "4"))
-	var got []string
-	for _, a := range s.Artifacts {
-		got = append(got, a.Name+a.Path+a.TS)
-	}
-	if want := fmt.Sprint([]string{"a3" + ts(3), "m4" + ts(4), "z2" + ts(2)}); fmt.Sprint(got) != want {
-		t.Errorf("%v, want %v", got, want)
-	}
-}
-
-func TestWorkItemQueuedAddsAPendingItem(t *testing.T) {
-	s := must(t, do(run.WorkItemQueued))
-	w := s.WorkItems[0]
-	if w.Status != run.Pending || w.WorkItemID != runtest.Item || w.Worker != "writer" || w.ScopeKey != "intro" || w.Attempt != 1 || !w.External() || w.StartedAt != nil {
-		t.Errorf("%+v", w)
-	}
-	if len(w.Inputs) != 2 || w.Inputs[1].Path != "plan.json" || w.Inputs[1].SHA256 != nil || *w.Inputs[0].SHA256 != runtest.Sum {
-		t.Errorf("inputs %+v", w.Inputs)
-	}
-}
-
-func TestWorkItemStartedMakesItInProgress(t *testing.T) {
-	if w := must(t, do(run.WorkItemQueued), do(run.WorkItemStarted)).WorkItems[0]; w.Status != run.InProgress || *w.StartedAt != ts(2) || w.FinishedAt != nil {
-		t.Errorf("%+v", w)
-	}
-}
-
-func TestWorkItemFinishedMakesItCompleted(t *testing.T) {
-	w := must(t, do(run.WorkItemQueued), do(run.WorkItemStarted), do(run.WorkItemFinished)).WorkItems[0]
-	if w.Status != run.Completed || *w.StartedAt != ts(2) || *w.FinishedAt != ts(3) || *w.Outputs[0].SHA256 != runtest.Sum {
-		t.Errorf("%+v", w)
-	}
-}
-
-func TestWorkItemFailedKeepsWhy(t *testing.T) {
-	w := must(t, do(run.WorkItemQueued), do(run.WorkItemStarted), do(run.WorkItemFailed)).WorkItems[0]
-	if w.Status != run.ItemFailed || w.Error.Code != "TIMEOUT" || !*w.Retryable || *w.FinishedAt != ts(3) {
-		t.Errorf("%+v", w)
-	}
-	bare := must(t, do(run.WorkItemQueued), do(run.WorkItemFailed, `{"error":"no","retryable":false,"work_item_id":"`+runtest.Item+`"}`)).WorkItems[0]
-	if bare.Error.Code != "FAILED" || bare.Error.Message != "no" || *bare.Retryable {
-		t.Errorf("%+v", bare)
-	}
-}
-
-func TestWorkItemInvalidatedMakesACompletedOneFailedAndRetryable(t *testing.T) {
-	w := must(t, do(run.WorkItemQueued), do(run.WorkItemStarted), do(run.WorkItemFinished), do(run.WorkItemInvalidated)).WorkItems[0]
-	if w.Status != run.ItemFailed || w.Error.Code != run.Invalidated || !*w.Retryable {
-		t.Errorf("%+v", w)
-	}
-}
-
-func TestIssueOpenedAddsAnOpenIssue(t *testing.T) {
-	i := must(t, do(run.IssueOpened)).Issues[0]
-	if i.Status != run.IssueOpen || i.OpenedAt != ts(1) || i.ResolvedAt != nil || i.Severity != "blocker" || string(i.Location) != `{"line":3}` || *i.ErrorCode != "DEAD_LINK" {
-		t.Errorf("%+v", i)
-	}
-}
-
-func TestIssueResolvedSetsStatusAndTime(t *testing.T) {
-	if i := must(t, do(run.IssueOpened), do(run.IssueResolved)).Issues[0]; i.Status != run.IssueDone || *i.ResolvedAt != ts(2) || i.OpenedAt != ts(1) {
-		t.Errorf("%+v", i)
-	}
-}
-
-func TestAnIssueThatComesBackIsOpenAgainInItsPlace(t *testing.T) {
-	other := strings.Replace(runtest.Examples()[run.IssueOpened], `"i1"`, `"i2"`, 1)
-	s := must(t, do(run.IssueOpened), do(run.IssueOpened, other), do(run.IssueResolved), do(run.IssueOpened))
-	if len(s.Issues) != 2 || s.Issues[0].Status != run.IssueOpen || s.Issues[0].OpenedAt != ts(4) || s.Issues[0].ResolvedAt != nil {
-		t.Errorf("%+v", s.Issues)
-	}
-}
-
-func TestWhatTheOpenerCallsOpenedAtIsHisOwnAffair(t *testing.T) {
-	more := strings.Replace(runtest.Examples()[run.IssueOpened], `"message"`, `"opened_at":7,"resolved_at":{},"message"`, 1)
-	more = strings.Replace(more, `"message":"no such page","severity"`, `"severity"`, 1)
-	more = strings.Replace(more, `"opened_at":7,"resolved_at":{},`, `"message":"","opened_at":7,"resolved_at":{},`, 1)
-	if i := must(t, do(run.IssueOpened, more)).Issues[0]; i.OpenedAt != ts(1) || i.ResolvedAt != nil {
-		t.Errorf("%+v", i)
-	}
-}
-
-func TestGateRunFinishedUpdatesTheResult(t *testing.T) {
-	g := must(t, do(run.GateRunStarted), do(run.GateRunFinished)).Gates[0]
-	if g.Name != "links" || *g.OK || *g.StartedAt != ts(1) || *g.FinishedAt != ts(2) || g.Runs != 1 || fmt.Sprint(g.Issues) != "[i1]" {
-		t.Errorf("%+v", g)
-	}
-	again := must(t, do(run.GateRunStarted), do(run.GateRunFinished), do(run.GateRunStarted)).Gates[0]
-	if again.OK != nil || again.FinishedAt != nil || again.Runs != 2 || len(again.Issues) != 0 {
-		t.Errorf("%+v", again)
-	}
-}
-
-func TestGatesAreSortedByName(t *testing.T) {
-	s := must(t, do(run.GateRunStarted, `{"gate":"b"}`), do(run.GateRunStarted, `{"gate":"c"}`), do(run.GateRunStarted, `{"gate":"a"}`))
-	if s.Gates[0].Name+s.Gates[1].Name+s.Gates[2].Name != "abc" {
-		t.Errorf("%+v", s.Gates)
-	}
-}
-
-func TestPullRequestOpenedIsKept(t *testing.T) {
-	pr := must(t, do(run.PullRequestOpened, `{"bundle":"b"}`)).PR
-	if pr.URL != nil || *pr.Bundle != "b" || pr.OpenedAt != ts(1) {
-		t.Errorf("%+v", pr)
+	gate := func(name string) step { return do(run.GateRunStarted, `{"gate":"`+name+`"}`) }
+	queued, started, finished := do(run.WorkItemQueued), do(run.WorkItemStarted), do(run.WorkItemFinished)
+	opened, resolved := do(run.IssueOpened), do(run.IssueResolved)
+	another := do(run.IssueOpened, strings.Replace(opened.payload, `"i1"`, `"i2"`, 1))
+	// The issue's own opened_at is no business of the snapshot.
+	dated := do(run.IssueOpened, strings.Replace(strings.Replace(opened.payload, `"message":"no such page"`, `"message":""`, 1), `"severity"`, `"opened_at":7,"resolved_at":{},"severity"`, 1))
+	for name, c := range map[string]struct {
+		steps []step
+		part  func(run.Snapshot) any
+		want  string
+	}{
+		"a step": {[]step{to(run.Created, run.ClonedInputs)}, func(s run.Snapshot) any { return s.RunState + " " + run.State(s.CreatedAt+s.UpdatedAt) },
+			`"CLONED_INPUTS <0><1>"`},
+		"an artifact": {[]step{do(run.ArtifactWritten)}, func(s run.Snapshot) any { return s.Artifacts },
+			`[{"name":"facts","path":"artifacts/facts.json","schema_id":"urn:facts:1","sha256":"SUM","ts":"<1>","writer_worker":"finder"}]`},
+		"artifacts by name, the latest write of each": {[]step{write("m", "1"), write("z", "2"), write("a", "3"), write("m", "4")}, func(s run.Snapshot) any { return s.Artifacts },
+			`[{"name":"a","path":"3","schema_id":"s","sha256":"SUM","ts":"<3>","writer_worker":null},{"name":"m","path":"4","schema_id":"s","sha256":"SUM","ts":"<4>","writer_worker":null},{"name":"z","path":"2","schema_id":"s","sha256":"SUM","ts":"<2>","writer_worker":null}]`},
+		"an item queued": {[]step{queued}, func(s run.Snapshot) any { return s.WorkItems },
+			`[{"attempt":1,"effect":"external","error":null,"finished_at":null,"idempotency_key":"k1","inputs":[{"name":"facts","path":"artifacts/facts.json","sha256":"SUM"},{"name":null,"path":"plan.json","sha256":null}],"outputs":[{"name":null,"path":"drafts/intro.md","sha256":null}],"retryable":null,"scope_key":"intro","started_at":null,"status":"pending","work_item_id":"20260115T142210Z-0a1b2c3d:writer:1:intro","worker":"writer"}]`},
+		"started": {[]step{queued, started}, func(s run.Snapshot) any { return s.WorkItems },
+			`[{"attempt":1,"effect":"external","error":null,"finished_at":null,"idempotency_key":"k1","inputs":[{"name":"facts","path":"artifacts/facts.json","sha256":"SUM"},{"name":null,"path":"plan.json","sha256":null}],"outputs":[{"name":null,"path":"drafts/intro.md","sha256":null}],"retryable":null,"scope_key":"intro","started_at":"<2>","status":"in_progress","work_item_id":"20260115T142210Z-0a1b2c3d:writer:1:intro","worker":"writer"}]`},
+		"finished": {[]step{queued, started, finished}, func(s run.Snapshot) any { return s.WorkItems },
+			`[{"attempt":1,"effect":"external","error":null,"finished_at":"<3>","idempotency_key":"k1","inputs":[{"name":"facts","path":"artifacts/facts.json","sha256":"SUM"},{"name":null,"path":"plan.json","sha256":null}],"outputs":[{"name":"intro","path":"drafts/intro.md","sha256":"SUM"}],"retryable":null,"scope_key":"intro","started_at":"<2>","status":"completed","work_item_id":"20260115T142210Z-0a1b2c3d:writer:1:intro","worker":"writer"}]`},
+		"failed": {[]step{queued, started, do(run.WorkItemFailed)}, func(s run.Snapshot) any { return s.WorkItems },
+			`[{"attempt":1,"effect":"external","error":{"code":"TIMEOUT","message":"took too long"},"finished_at":"<3>","idempotency_key":"k1","inputs":[{"name":"facts","path":"artifacts/facts.json","sha256":"SUM"},{"name":null,"path":"plan.json","sha256":null}],"outputs":[{"name":null,"path":"drafts/intro.md","sha256":null}],"retryable":true,"scope_key":"intro","started_at":"<2>","status":"failed","work_item_id":"20260115T142210Z-0a1b2c3d:writer:1:intro","worker":"writer"}]`},
+		"failed with a bare message": {[]step{queued, do(run.WorkItemFailed, `{"error":"no","retryable":false,"work_item_id":"`+runtest.Item+`"}`)}, func(s run.Snapshot) any { return s.WorkItems },
+			`[{"attempt":1,"effect":"external","error":{"code":"FAILED","message":"no"},"finished_at":"<2>","idempotency_key":"k1","inputs":[{"name":"facts","path":"artifacts/facts.json","sha256":"SUM"},{"name":null,"path":"plan.json","sha256":null}],"outputs":[{"name":null,"path":"drafts/intro.md","sha256":null}],"retryable":false,"scope_key":"intro","started_at":null,"status":"failed","work_item_id":"20260115T142210Z-0a1b2c3d:writer:1:intro","worker":"writer"}]`},
+		"invalidated": {[]step{queued, started, finished, do(run.WorkItemInvalidated)}, func(s run.Snapshot) any { return s.WorkItems },
+			`[{"attempt":1,"effect":"external","error":{"code":"INVALIDATED","message":"asked for"},"finished_at":"<3>","idempotency_key":"k1","inputs":[{"name":"facts","path":"artifacts/facts.json","sha256":"SUM"},{"name":null,"path":"plan.json","sha256":null}],"outputs":[{"name":"intro","path":"drafts/intro.md","sha256":"SUM"}],"retryable":true,"scope_key":"intro","started_at":"<2>","status":"failed","work_item_id":"20260115T142210Z-0a1b2c3d:writer:1:intro","worker":"writer"}]`},
+		"an issue": {[]step{opened}, func(s run.Snapshot) any { return s.Issues },
+			`[{"error_code":"DEAD_LINK","files":["a.md"],"gate":"links","issue_id":"i1","location":{"line":3},"message":"no such page","opened_at":"<1>","resolved_at":null,"severity":"blocker","status":"OPEN","suggested_fix":"remove it"}]`},
+		"resolved": {[]step{opened, resolved}, func(s run.Snapshot) any { return s.Issues },
+			`[{"error_code":"DEAD_LINK","files":["a.md"],"gate":"links","issue_id":"i1","location":{"line":3},"message":"no such page","opened_at":"<1>","resolved_at":"<2>","severity":"blocker","status":"RESOLVED","suggested_fix":"remove it"}]`},
+		"come back, in its place": {[]step{opened, another, resolved, opened}, func(s run.Snapshot) any { return s.Issues },
+			`[{"error_code":"DEAD_LINK","files":["a.md"],"gate":"links","issue_id":"i1","location":{"line":3},"message":"no such page","opened_at":"<4>","resolved_at":null,"severity":"blocker","status":"OPEN","suggested_fix":"remove it"},{"error_code":"DEAD_LINK","files":["a.md"],"gate":"links","issue_id":"i2","location":{"line":3},"message":"no such page","opened_at":"<2>","resolved_at":null,"severity":"blocker","status":"OPEN","suggested_fix":"remove it"}]`},
+		"dated by its opener": {[]step{dated}, func(s run.Snapshot) any { return s.Issues },
+			`[{"error_code":"DEAD_LINK","files":["a.md"],"gate":"links","issue_id":"i1","location":{"line":3},"message":"","opened_at":"<1>","resolved_at":null,"severity":"blocker","status":"OPEN","suggested_fix":"remove it"}]`},
+		"a gate": {[]step{do(run.GateRunStarted), do(run.GateRunFinished)}, func(s run.Snapshot) any { return s.Gates },
+			`[{"finished_at":"<2>","issues":["i1"],"name":"links","ok":false,"runs":1,"started_at":"<1>"}]`},
+		"a gate that looks again": {[]step{do(run.GateRunStarted), do(run.GateRunFinished), do(run.GateRunStarted)}, func(s run.Snapshot) any { return s.Gates },
+			`[{"finished_at":null,"issues":[],"name":"links","ok":null,"runs":2,"started_at":"<3>"}]`},
+		"gates by name": {[]step{gate("b"), gate("c"), gate("a")}, func(s run.Snapshot) any { return s.Gates },
+			`[{"finished_at":null,"issues":[],"name":"a","ok":null,"runs":1,"started_at":"<3>"},{"finished_at":null,"issues":[],"name":"b","ok":null,"runs":1,"started_at":"<1>"},{"finished_at":null,"issues":[],"name":"c","ok":null,"runs":1,"started_at":"<2>"}]`},
+		"a pull request": {[]step{do(run.PullRequestOpened, `{"bundle":"b"}`)}, func(s run.Snapshot) any { return s.PR },
+			`{"bundle":"b","opened_at":"<1>","url":null}`},
+	} {
+		text, err := json.Marshal(c.part(must(t, c.steps...)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := string(text)
+		for n := range 6 {
+			got = strings.ReplaceAll(got, ts(n), fmt.Sprintf("<%d>", n))
+		}
+		if got = strings.ReplaceAll(got, runtest.Sum, "SUM"); got != c.want {
+			t.Errorf("%s:\n%s\nwant\n%s", name, got, c.want)
+		}
 	}
 }
 
