@@ -16,16 +16,22 @@ import (
 // most. One that a recipe names and does not hold is put into its text when a run begins (see
 // Define), so that the run has the same on every host and whenever it is resumed.
 type Definition struct {
-	Name    string   `json:"name"`
-	From    string   `json:"from,omitempty"` // the file where it was defined; empty: the recipe
-	Prompt  string   `json:"prompt"`
-	Tools   []string `json:"tools"`            // names, with what they are limited to in brackets; nil: all
-	Driver  string   `json:"driver,omitempty"` // the program that drives it; empty: ramet's own loop
-	Model   string   `json:"model,omitempty"`
-	Effort  string   `json:"effort,omitempty"`
-	Tokens  int64    `json:"tokens,omitempty"` // it may use; 0: no limit of its own
-	CostUSD float64  `json:"cost_usd,omitempty"`
+	Name    string   `json:"name" yaml:"-"`
+	From    string   `json:"from,omitempty" yaml:"from,omitempty"` // the file where it was defined; empty: the recipe
+	Prompt  string   `json:"prompt" yaml:"prompt"`
+	Driver  string   `json:"driver,omitempty" yaml:"driver,omitempty"` // the program that drives it; empty: ramet's own loop
+	Model   string   `json:"model,omitempty" yaml:"model,omitempty"`
+	Effort  string   `json:"effort,omitempty" yaml:"effort,omitempty"`
+	Tools   ToolList `json:"tools" yaml:"tools,flow,omitempty"`        // names, with what they are limited to in brackets; nil: all
+	Tokens  int64    `json:"tokens,omitempty" yaml:"tokens,omitempty"` // it may use; 0: no limit of its own
+	CostUSD float64  `json:"cost_usd,omitempty" yaml:"cost_usd,omitempty"`
 }
+
+// ToolList lists tools; nil is not an empty list.
+type ToolList []string
+
+// IsZero keeps an empty list in YAML.
+func (l ToolList) IsZero() bool { return l == nil }
 
 // maxAgentName is the longest name of a definition.
 const maxAgentName = 64
@@ -121,10 +127,15 @@ func AddAgents(text []byte, agents []Definition) ([]byte, error) {
 	}
 	if into == nil {
 		into = &yaml.Node{Kind: yaml.MappingNode}
-		root.Content = append(root.Content, scalarNode("agents"), into)
+		root.Content = append(root.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: "agents"}, into)
 	}
 	for _, d := range agents {
-		into.Content = append(into.Content, scalarNode(d.Name), d.node())
+		var name, body yaml.Node
+		name.SetString(d.Name)
+		if err := body.Encode(d); err != nil {
+			return nil, fault.New(fault.InvalidRecipe, "put agents into the recipe: %w", err)
+		}
+		into.Content = append(into.Content, &name, &body)
 	}
 	var out bytes.Buffer
 	enc := yaml.NewEncoder(&out)
@@ -133,34 +144,4 @@ func AddAgents(text []byte, agents []Definition) ([]byte, error) {
 		return nil, fault.New(fault.InvalidRecipe, "put agents into the recipe: %w", err)
 	}
 	return out.Bytes(), enc.Close()
-}
-
-func scalarNode(s string) *yaml.Node {
-	var n yaml.Node
-	n.SetString(s)
-	return &n
-}
-
-func (d Definition) node() *yaml.Node {
-	out := &yaml.Node{Kind: yaml.MappingNode}
-	put := func(key string, value *yaml.Node) { out.Content = append(out.Content, scalarNode(key), value) }
-	for _, one := range []struct{ key, value string }{{"from", d.From}, {"prompt", d.Prompt}, {"driver", d.Driver}, {"model", d.Model}, {"effort", d.Effort}} {
-		if one.value != "" {
-			put(one.key, scalarNode(one.value))
-		}
-	}
-	if d.Tools != nil {
-		list := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
-		for _, t := range d.Tools {
-			list.Content = append(list.Content, scalarNode(t))
-		}
-		put("tools", list)
-	}
-	if d.Tokens > 0 {
-		put("tokens", &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: strconv.FormatInt(d.Tokens, 10)})
-	}
-	if d.CostUSD > 0 {
-		put("cost_usd", &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!float", Value: strconv.FormatFloat(d.CostUSD, 'f', -1, 64)})
-	}
-	return out
 }

@@ -12,7 +12,11 @@ import (
 )
 
 // ask puts a request and waits for its answer.
-func (c *Client) ask(ctx context.Context, itemID, verb string, body []byte, contents ...blob) ([]byte, error) {
+func (c *Client) ask(ctx context.Context, itemID, verb string, message any, contents ...blob) ([]byte, error) {
+	body, err := encodeMessage(message)
+	if err != nil {
+		return nil, err
+	}
 	runID, err := runOf(itemID)
 	if err != nil {
 		return nil, err

@@ -35,11 +35,7 @@ type (
 // Claim asks for an item.
 func (c *Client) Claim(ctx context.Context, itemID, host string) (runner.Attempt, error) {
 	var it runner.Attempt
-	body, err := encodeMessage(claim{host})
-	if err != nil {
-		return it, err
-	}
-	said, err := c.ask(ctx, itemID, verbClaim, body)
+	said, err := c.ask(ctx, itemID, verbClaim, claim{host})
 	if err != nil {
 		return it, err
 	}
@@ -57,11 +53,7 @@ func (c *Client) Fetch(ctx context.Context, itemID, sum string) ([]byte, error) 
 	if err != nil || found {
 		return data, err
 	}
-	body, err := encodeMessage(fetch{sum})
-	if err != nil {
-		return nil, err
-	}
-	if _, err := c.ask(ctx, itemID, verbFetch, body); err != nil {
+	if _, err := c.ask(ctx, itemID, verbFetch, fetch{sum}); err != nil {
 		return nil, err
 	}
 	data, found, err = c.read(ctx, runID, sum)
@@ -89,10 +81,7 @@ func (c *Client) Report(ctx context.Context, itemID string, r runner.Report) err
 		}
 		out.Report.Evidence, out.Evidence, contents = nil, &content{e.Path, b.sha256}, []blob{b}
 	}
-	body, err := encodeMessage(out)
-	if err == nil {
-		_, err = c.ask(ctx, itemID, verbReport, body, contents...)
-	}
+	_, err := c.ask(ctx, itemID, verbReport, out, contents...)
 	return err
 }
 
@@ -107,10 +96,7 @@ func (c *Client) Deliver(ctx context.Context, itemID string, r runner.Result, fa
 		}
 		out.Files, contents = append(out.Files, content{f.Path, b.sha256}), append(contents, b)
 	}
-	body, err := encodeMessage(out)
-	if err == nil {
-		_, err = c.ask(ctx, itemID, verbDeliver, body, contents...)
-	}
+	_, err := c.ask(ctx, itemID, verbDeliver, out, contents...)
 	return err
 }
 

@@ -194,50 +194,44 @@ func (s *server) call(ctx context.Context, r request) ([]byte, error) {
 	if of, err := runOf(r.item); err != nil || of != s.runID {
 		return nil, fault.New(fault.InvalidID, "%.100q is no item of run %s", r.item, s.runID)
 	}
-	done := []byte{}
 	switch r.verb {
 	case verbClaim:
-		var in claim
-		if err := decodeMessage(r.body, &in); err != nil {
-			return nil, err
-		}
-		it, err := s.orchestrator.Claim(ctx, r.item, in.Host)
-		if err != nil {
-			return nil, err
-		}
-		return encodeMessage(it)
+		return answerRequest(r, func(in claim) (any, error) { return s.orchestrator.Claim(ctx, r.item, in.Host) })
 	case verbFetch:
-		var in fetch
-		if err := decodeMessage(r.body, &in); err != nil {
-			return nil, err
-		}
-		return done, s.fetch(ctx, r.item, in.SHA256)
+		return answerRequest(r, func(in fetch) (any, error) { return nil, s.fetch(ctx, r.item, in.SHA256) })
 	case verbReport:
-		var in report
-		if err := decodeMessage(r.body, &in); err != nil {
-			return nil, err
-		}
-		if in.Evidence != nil {
-			files, err := s.contents(ctx, []content{*in.Evidence})
-			if err != nil {
+		return answerRequest(r, func(in report) (any, error) {
+			if in.Evidence != nil {
+				files, err := s.contents(ctx, []content{*in.Evidence})
+				if err != nil {
+					return nil, err
+				}
+				in.Report.Evidence = &files[0]
+			}
+			return nil, s.orchestrator.Report(ctx, r.item, in.Report)
+		})
+	case verbDeliver:
+		return answerRequest(r, func(in delivery) (_ any, err error) {
+			if in.Result.Files, err = s.contents(ctx, in.Files); err != nil {
 				return nil, err
 			}
-			in.Report.Evidence = &files[0]
-		}
-		return done, s.orchestrator.Report(ctx, r.item, in.Report)
-	case verbDeliver:
-		var in delivery
-		if err := decodeMessage(r.body, &in); err != nil {
-			return nil, err
-		}
-		files, err := s.contents(ctx, in.Files)
-		if err != nil {
-			return nil, err
-		}
-		in.Result.Files = files
-		return done, s.orchestrator.Deliver(ctx, r.item, in.Result, in.Failure)
+			return nil, s.orchestrator.Deliver(ctx, r.item, in.Result, in.Failure)
+		})
 	}
 	return nil, fault.New(fault.Usage, "unknown request %.40q", r.verb).WithHint("run the same version of ramet on all hosts")
+}
+
+// answerRequest reads a request, has it done, and encodes the answer; nil is an empty one.
+func answerRequest[T any](r request, do func(T) (any, error)) ([]byte, error) {
+	var in T
+	if err := decodeMessage(r.body, &in); err != nil {
+		return nil, err
+	}
+	out, err := do(in)
+	if err != nil || out == nil {
+		return []byte{}, err
+	}
+	return encodeMessage(out)
 }
 
 // fetch puts the content of an input where workers find it.
