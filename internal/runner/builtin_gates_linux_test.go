@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -167,10 +166,6 @@ func TestAnIssueIsNotItsWords(t *testing.T) {
 
 func TestACommandCannotWriteTheTree(t *testing.T) {
 	s := written(t)
-	before, err := fingerprintTree(t.Context(), s.Dir, false)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, command := range []string{
 		"echo x > docs/a.md", "echo x >> docs/a.md", "rm docs/a.md", "mv docs other", "touch new", "chmod 777 docs/a.md", "ln -s /etc link", "mkdir x",
 		"echo x > ../repo/f.go", "echo x > ../../artifacts/docs.patch", "echo x > /tmp/ramet-gate-escape", "sed -i s/A/B/ docs/a.md",
@@ -180,12 +175,8 @@ func TestACommandCannotWriteTheTree(t *testing.T) {
 			t.Errorf("%s: %+v", command, got)
 		}
 	}
-	after, err := fingerprintTree(t.Context(), s.Dir, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := changedNames(before, after); len(d) > 0 {
-		t.Error(d)
+	if text, err := os.ReadFile(filepath.Join(s.Dir, "work/tree/docs/a.md")); err != nil || strings.Contains(string(text), "x\n") {
+		t.Errorf("%q %v", text, err)
 	}
 	if _, err := os.Stat("/tmp/ramet-gate-escape"); err == nil {
 		t.Error("it wrote outside")
@@ -193,40 +184,6 @@ func TestACommandCannotWriteTheTree(t *testing.T) {
 }
 
 // Somebody else writes while the gate looks: that is noticed too.
-func TestATreeThatChangedMeanwhileIsABlocker(t *testing.T) {
-	for _, c := range []struct {
-		act  func(tree string) error
-		name string
-	}{
-		{func(tree string) error { return os.WriteFile(tree+"/docs/a.md", []byte("# B\n\nText.\n"), 0o644) }, "docs/a.md"},
-		{func(tree string) error { return os.WriteFile(tree+"/new", nil, 0o644) }, "new"},
-		{func(tree string) error { return os.Chmod(tree+"/README.md", 0o600) }, "README.md"},
-		{func(tree string) error { return os.Remove(tree + "/README.md") }, "README.md"},
-	} {
-		s := written(t)
-		pipe := filepath.Join(s.Dir, "pipe")
-		if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		done := make(chan error, 1)
-		go func() {
-			f, err := os.OpenFile(pipe, os.O_WRONLY, 0) // returns when the command reads
-			if err == nil {
-				err = c.act(filepath.Join(s.Dir, "work/tree"))
-				f.Close()
-			}
-			done <- err
-		}()
-		got := inspect(t, gates(), recipe.Gate{Command: "cat ../../pipe"}, s)
-		if err := <-done; err != nil {
-			t.Fatal(err)
-		}
-		if len(got) != 1 || got[0].Code != "GATE_WROTE" || got[0].Severity != Blocker || !strings.Contains(got[0].Message, c.name) {
-			t.Errorf("%s: %+v", c.name, got)
-		}
-	}
-}
-
 func TestACommandSeesNoKeyAndNoNetwork(t *testing.T) {
 	t.Setenv("ANTHROPIC_API_KEY", "sk-from-outside")
 	s := written(t)

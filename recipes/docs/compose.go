@@ -24,13 +24,9 @@ func runCompose(ctx context.Context, c Call) error {
 	if err := errors.Join(c.read(inputsFile, &in), c.read(planFile, &p), c.read(refsFile, &refs)); err != nil {
 		return err
 	}
-	source, err := c.unpack(ctx, sourceFile, in.Source)
+	repo, source, err := c.source(ctx, in)
 	if err != nil {
 		return err
-	}
-	repo, err := OpenRepository(os.DirFS(source.Dir))
-	if err != nil {
-		return fault.New(fault.StorageIO, "read the repository: %w", err)
 	}
 	out := drafts{Pages: map[string]string{}, None: map[string]string{}}
 	if out.Foreign, err = c.apply(ctx, source, in.Source, p); err != nil {

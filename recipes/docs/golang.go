@@ -13,18 +13,14 @@ import (
 	"path"
 	"slices"
 	"strings"
-
-	"ramet/internal/base/text"
 )
-
-var moduleForm = text.Regexp(`(?m)^module[ \t]+"?([^\s"]+)"?`)
 
 // GoReference finds the packages that others can import.
 func GoReference(r *Repository) []ReferencePage {
 	modules, dirs := map[string]string{}, map[string][]string{}
 	for _, f := range r.Files {
 		if path.Base(f) == "go.mod" {
-			if m := moduleForm().FindStringSubmatch(r.Text(f)); m != nil {
+			if m := goModule().FindStringSubmatch(r.Text(f)); m != nil {
 				modules[path.Dir(f)] = m[1]
 			}
 		}

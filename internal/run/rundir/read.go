@@ -215,45 +215,40 @@ func (r *Reader) State(ctx context.Context) (run.Snapshot, error) {
 	return reducer.Snapshot(), err
 }
 
-// Truth is the run as all its events give it, for people to see: unlike State it does
+// Truth returns the run as all its events give it, for people to see: unlike State it does
 // not trust the stored snapshot, and refuses one that is not the replay.
 func (r *Reader) Truth(ctx context.Context) (run.Snapshot, error) {
 	stored, raw, ok, err := r.Stored()
-	if err != nil {
+	switch {
+	case err != nil:
 		return stored, err
+	case !ok:
+		return r.Replay(ctx)
 	}
-	reducer, err := r.replay(ctx, func(reducer *run.Reducer, _ run.Entry) (bool, error) {
-		if ok && reducer.Count() == stored.EventCount {
-			return false, sameSnapshot(reducer, raw, r.RunID)
-		}
-		return false, nil
-	})
-	if err != nil {
-		return stored, err
+	now, lines, err := r.Compare(ctx, stored, raw)
+	if err == nil && len(lines) > 0 {
+		err = differentSnapshot(r.RunID, stored.EventCount)
 	}
-	if ok && reducer.Count() < stored.EventCount {
-		return stored, tooFar(runPlace(r.RunID), stored.EventCount, reducer.Count())
-	}
-	return reducer.Snapshot(), nil
+	return now, err
 }
 
-// Difference compares a stored snapshot with the replay of as many events, and
-// returns the lines that differ, if any.
-func (r *Reader) Difference(ctx context.Context, stored run.Snapshot, raw []byte) ([]string, error) {
+// Compare replays all events, and returns the lines in which a stored snapshot differs from the replay of as many
+// events as it has.
+func (r *Reader) Compare(ctx context.Context, stored run.Snapshot, raw []byte) (now run.Snapshot, lines []string, err error) {
 	reducer, err := r.replay(ctx, func(reducer *run.Reducer, _ run.Entry) (bool, error) {
-		return reducer.Count() == stored.EventCount, nil
+		if reducer.Count() != stored.EventCount {
+			return false, nil
+		}
+		want, err := reducer.Snapshot().Encode()
+		if err == nil && !bytes.Equal(want, raw) {
+			lines = diffLines(want, raw)
+		}
+		return false, err
 	})
-	if err != nil {
-		return nil, err
+	if err == nil && reducer.Count() < stored.EventCount {
+		err = tooFar(runPlace(r.RunID), stored.EventCount, reducer.Count())
 	}
-	if reducer.Count() < stored.EventCount {
-		return nil, tooFar(runPlace(r.RunID), stored.EventCount, reducer.Count())
-	}
-	want, err := reducer.Snapshot().Encode()
-	if err != nil || bytes.Equal(want, raw) {
-		return nil, err
-	}
-	return diffLines(want, raw), nil
+	return reducer.Snapshot(), lines, err
 }
 
 // maxDiff limits the differing lines that are shown.

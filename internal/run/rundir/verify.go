@@ -183,7 +183,11 @@ func sameSnapshot(reducer *run.Reducer, raw []byte, runID string) error {
 	if string(want) == string(raw) {
 		return nil
 	}
-	return fault.New(fault.EventChainBroken, "the snapshot of run %s is not the replay of its first %d events", runID, reducer.Count()).
+	return differentSnapshot(runID, reducer.Count())
+}
+
+func differentSnapshot(runID string, events int64) error {
+	return fault.New(fault.EventChainBroken, "the snapshot of run %s is not the replay of its first %d events", runID, events).
 		WithHint("`ramet run replay --check` shows where it differs; `ramet run replay` makes it again")
 }
 
