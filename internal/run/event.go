@@ -83,7 +83,7 @@ func ParseLine(line []byte) (Event, error) {
 	} else if !bytes.Equal(form, line) {
 		return e, errors.New("not an event line in RFC 8785 form")
 	}
-	if err := EventShape().Check(line); err != nil {
+	if err := EventShape().CheckValid(line); err != nil {
 		return e, err
 	}
 	if err := json.Unmarshal(line, &e); err != nil {

@@ -38,7 +38,7 @@ func (p *parser) checkTogether() {
 	p.checkInputs(g)
 	p.checkGateInputs(g)
 	for _, state := range working {
-		if circle := g.circle(state); circle != nil {
+		if _, circle := g.order(state); circle != nil {
 			w, _ := p.recipe.Worker(circle[0])
 			p.say(w.Line, "in %s workers wait for each other: %s: take one of these inputs away", state, strings.Join(append(circle, circle[0]), " → "))
 		}

@@ -8,46 +8,72 @@ import (
 	"ramet/internal/run"
 )
 
-// Order is the workers of a state in levels: those of a level need nothing of each other,
+// Order returns the workers of a state in levels: those of a level need nothing of each other,
 // and nothing of later ones. A level is in the order of the file's state.
 func (r *Recipe) Order(state run.State) [][]Worker {
-	g := newGraph(r)
-	var levels [][]Worker
-	done := map[string]bool{}
-	rest := slices.Clone(r.States[state])
-	for len(rest) > 0 {
-		var level []Worker
-		var waiting []string
-		for _, name := range rest {
-			if slices.ContainsFunc(g.before(state, name), func(other string) bool { return !done[other] }) {
-				waiting = append(waiting, name)
-				continue
-			}
+	levels, circle := newGraph(r).order(state)
+	if circle != nil {
+		panic("recipe: a circle in " + string(state) + ", which Parse refuses")
+	}
+	out := make([][]Worker, len(levels))
+	for i, names := range levels {
+		for _, name := range names {
 			w, _ := r.Worker(name)
-			level = append(level, w)
+			out[i] = append(out[i], w)
 		}
-		if len(level) == 0 {
-			panic("recipe: a circle in " + string(state) + ", which Parse refuses")
+	}
+	return out
+}
+
+// order returns the workers of a state in levels, or workers that wait for each other, in the order in which each
+// makes something for the next.
+func (g *graph) order(state run.State) (levels [][]string, circle []string) {
+	done := map[string]bool{}
+	needed := func(name string) []string {
+		return slices.DeleteFunc(g.before(state, name), func(other string) bool { return done[other] })
+	}
+	for rest := slices.Clone(g.recipe.States[state]); len(rest) > 0; {
+		var level, waiting []string
+		for _, name := range rest {
+			if len(needed(name)) > 0 {
+				waiting = append(waiting, name)
+			} else {
+				level = append(level, name)
+			}
 		}
-		for _, w := range level {
-			done[w.Name] = true
+		if len(level) == 0 { // whoever is followed to what it needs meets a worker again
+			at := rest[0]
+			for !slices.Contains(circle, at) {
+				circle = append(circle, at)
+				at = needed(at)[0]
+			}
+			circle = circle[slices.Index(circle, at):]
+			slices.Reverse(circle)      // from the maker to the user
+			for _, name := range rest { // beginning with the first of the state
+				if i := slices.Index(circle, name); i >= 0 {
+					return nil, slices.Concat(circle[i:], circle[:i])
+				}
+			}
+		}
+		for _, name := range level {
+			done[name] = true
 		}
 		levels, rest = append(levels, level), waiting
 	}
-	return levels
+	return levels, nil
 }
 
 // graph knows which worker makes which inputs of others.
 type graph struct {
 	recipe  *Recipe
 	first   map[string]run.State
-	scopes  map[string]*scopeSet
+	scopes  map[string]scopeSet
 	inputs  map[string][]pattern
 	outputs map[string][]pattern
 }
 
 func newGraph(r *Recipe) *graph {
-	g := &graph{r, map[string]run.State{}, map[string]*scopeSet{}, map[string][]pattern{}, map[string][]pattern{}}
+	g := &graph{r, map[string]run.State{}, map[string]scopeSet{}, map[string][]pattern{}, map[string][]pattern{}}
 	for i := len(working) - 1; i >= 0; i-- {
 		for _, name := range r.States[working[i]] {
 			g.first[name] = working[i]
@@ -123,46 +149,6 @@ func (g *graph) before(state run.State, worker string) []string {
 	return list
 }
 
-// circle returns workers of a state that wait for each other, in the order in which each makes something for the
-// next, or nil.
-func (g *graph) circle(state run.State) []string {
-	const (
-		open   = 1
-		closed = 2
-	)
-	seen := map[string]int{}
-	var path, found []string
-	var visit func(name string)
-	visit = func(name string) {
-		seen[name] = open
-		path = append(path, name)
-		for _, other := range g.before(state, name) {
-			if seen[other] == open && found == nil {
-				found = slices.Clone(path[slices.Index(path, other):])
-				slices.Reverse(found) // from the maker to the user
-			}
-			if seen[other] == 0 {
-				visit(other)
-			}
-		}
-		path, seen[name] = path[:len(path)-1], closed
-	}
-	for _, name := range g.recipe.States[state] {
-		if seen[name] == 0 {
-			visit(name)
-		}
-	}
-	if found == nil {
-		return nil
-	}
-	for _, name := range g.recipe.States[state] { // beginning with the first of the state
-		if i := slices.Index(found, name); i >= 0 {
-			return slices.Concat(found[i:], found[:i])
-		}
-	}
-	return found
-}
-
 // stateIndex returns the place of a state in an undisturbed run.
 func stateIndex(s run.State) int { return slices.Index(run.States(), s) }
 
@@ -222,7 +208,7 @@ func CoversPath(pattern, path string) bool {
 type pattern struct {
 	parts  []part
 	below  bool
-	scopes *scopeSet
+	scopes scopeSet
 }
 
 // part is a name between slashes, split at its names in braces.
@@ -232,7 +218,7 @@ type part struct {
 	scope            bool // it has one, {scope}
 }
 
-func newPattern(path string, scopes *scopeSet) pattern {
+func newPattern(path string, scopes scopeSet) pattern {
 	folder, below := strings.CutSuffix(path, "/**")
 	p := pattern{below: below, scopes: scopes}
 	for _, text := range strings.Split(folder, "/") {
@@ -246,35 +232,30 @@ func newPattern(path string, scopes *scopeSet) pattern {
 	return p
 }
 
-// scopeSet is the scopes of one worker; nil: they are not known before it is carried out.
-type scopeSet struct {
-	list []string
-	has  map[string]bool
-	met  map[*scopeSet]bool // whether it has something in common with others
-}
+// scopeSet holds the scopes of one worker; nil: they are not known before it is carried out.
+type scopeSet map[string]bool
 
-func newScopeSet(list []string) *scopeSet {
-	s := &scopeSet{list: list, has: make(map[string]bool, len(list)), met: map[*scopeSet]bool{}}
+func newScopeSet(list []string) scopeSet {
+	s := scopeSet{}
 	for _, one := range list {
-		s.has[one] = true
+		s[one] = true
 	}
 	return s
 }
 
-func (s *scopeSet) meets(other *scopeSet) bool {
-	if s == nil || other == nil || s == other {
+func (s scopeSet) meets(other scopeSet) bool {
+	if s == nil || other == nil {
 		return true
 	}
-	if known, ok := s.met[other]; ok {
-		return known
+	if len(s) > len(other) {
+		s, other = other, s
 	}
-	small, large := s, other
-	if len(small.list) > len(large.list) {
-		small, large = large, small
+	for one := range s {
+		if other[one] {
+			return true
+		}
 	}
-	found := slices.ContainsFunc(small.list, func(one string) bool { return large.has[one] })
-	s.met[other], other.met[s] = found, found
-	return found
+	return false
 }
 
 // meets reports whether two patterns can mean the same file. Where it cannot be known, they
@@ -304,7 +285,7 @@ func (p pattern) meets(q pattern) bool {
 	return true
 }
 
-func (a part) meets(as *scopeSet, b part, bs *scopeSet) bool {
+func (a part) meets(as scopeSet, b part, bs scopeSet) bool {
 	switch {
 	case !a.wild && !b.wild:
 		return a.text == b.text
@@ -320,9 +301,9 @@ func (a part) meets(as *scopeSet, b part, bs *scopeSet) bool {
 }
 
 // fills reports whether names in braces can become a plain word.
-func (a part) fills(scopes *scopeSet, word string) bool {
+func (a part) fills(scopes scopeSet, word string) bool {
 	if len(word) <= len(a.head)+len(a.tail) || !strings.HasPrefix(word, a.head) || !strings.HasSuffix(word, a.tail) {
 		return false
 	}
-	return scopes == nil || !a.scope || scopes.has[word[len(a.head):len(word)-len(a.tail)]]
+	return scopes == nil || !a.scope || scopes[word[len(a.head):len(word)-len(a.tail)]]
 }

@@ -143,9 +143,9 @@ func TestPatternsMeet(t *testing.T) {
 	few, other := newScopeSet([]string{"a", "b"}), newScopeSet([]string{"c"})
 	for _, c := range []struct {
 		p    string
-		ps   *scopeSet
+		ps   scopeSet
 		q    string
-		qs   *scopeSet
+		qs   scopeSet
 		want bool
 	}{
 		{"work/a", nil, "work/a", nil, true},
