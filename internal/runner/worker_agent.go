@@ -33,15 +33,7 @@ func (c *WorkerPool) agent(ctx context.Context, it Attempt, d Orchestrator) (res
 	defer p.remove()
 	s := &agentAttempt{item: it, orchestrator: d, agent: id.NewAgent()}
 	c.openAttempt(s)
-	defer func() {
-		if broken := recover(); broken != nil {
-			c.endAttempt(ctx, s, fault.New(fault.Failed, "the item broke"))
-			panic(broken)
-		}
-		if failed := c.endAttempt(ctx, s, err); failed != nil && err == nil {
-			res, err = Result{}, failed
-		}
-	}()
+	defer c.endWith(ctx, s, &res, &err)
 	said, err := c.work(ctx, s, p.work)
 	if err == nil {
 		res, err = p.collect(ctx, it, []byte(said))
@@ -59,6 +51,17 @@ func (c *WorkerPool) agent(ctx context.Context, it Attempt, d Orchestrator) (res
 		err = WithAnswer(err, said)
 	}
 	return res, err
+}
+
+// endWith is deferred: it ends the agent of an item, also one that broke.
+func (c *WorkerPool) endWith(ctx context.Context, s *agentAttempt, res *Result, err *error) {
+	if broken := recover(); broken != nil {
+		c.endAttempt(ctx, s, fault.New(fault.Failed, "the item broke"))
+		panic(broken)
+	}
+	if failed := c.endAttempt(ctx, s, *err); failed != nil && *err == nil {
+		*res, *err = Result{}, failed
+	}
 }
 
 // needsFolder reports whether the agent of an item has files at all.

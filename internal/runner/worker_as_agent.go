@@ -19,15 +19,7 @@ func (c *WorkerPool) runAsAgent(ctx context.Context, it Attempt, d Orchestrator,
 	c.mu.Lock()
 	c.runs[id.Agent(it.Agent)] = true
 	c.mu.Unlock()
-	defer func() {
-		if broken := recover(); broken != nil {
-			c.endAttempt(ctx, s, fault.New(fault.Failed, "the item broke"))
-			panic(broken)
-		}
-		if failed := c.endAttempt(ctx, s, err); failed != nil && err == nil {
-			res, err = Result{}, failed
-		}
-	}()
+	defer c.endWith(ctx, s, &res, &err)
 	if err := c.recordStart(ctx, s); err != nil {
 		return res, err
 	}
