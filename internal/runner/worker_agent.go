@@ -53,7 +53,7 @@ func (c *WorkerPool) agent(ctx context.Context, it Attempt, d Orchestrator) (res
 	return res, err
 }
 
-// endWith is deferred: it ends the agent of an item, also one that broke.
+// endWith ends the agent of an item, also of one that broke. It is deferred.
 func (c *WorkerPool) endWith(ctx context.Context, s *agentAttempt, res *Result, err *error) {
 	if broken := recover(); broken != nil {
 		c.endAttempt(ctx, s, fault.New(fault.Failed, "the item broke"))

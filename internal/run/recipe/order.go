@@ -41,7 +41,7 @@ func (g *graph) order(state run.State) (levels [][]string, circle []string) {
 				level = append(level, name)
 			}
 		}
-		if len(level) == 0 { // whoever is followed to what it needs meets a worker again
+		if len(level) == 0 { // from each to what it needs: a worker is met again
 			at := rest[0]
 			for !slices.Contains(circle, at) {
 				circle = append(circle, at)

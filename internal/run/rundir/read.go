@@ -193,7 +193,8 @@ func (r *Reader) Stored() (s run.Snapshot, raw []byte, ok bool, err error) {
 	return s, raw, true, nil
 }
 
-// State returns the run as it is now: the snapshot, if it is a good one of all events, else their replay.
+// State returns the run as it is now: the snapshot, if there is a good one, and the
+// events after it. Only those are read.
 func (r *Reader) State(ctx context.Context) (run.Snapshot, error) {
 	s, _, ok, err := r.Stored()
 	if err != nil || !ok || s.RunID != r.RunID {
@@ -203,16 +204,23 @@ func (r *Reader) State(ctx context.Context) (run.Snapshot, error) {
 	if err != nil || any && last.Hash == s.LastEventHash {
 		return s, err
 	}
-	reducer, err := r.replay(ctx, func(reducer *run.Reducer, e run.Entry) (bool, error) {
-		if reducer.Count() == s.EventCount && e.Hash != s.LastEventHash {
-			return false, run.ChainBroken(runPlace(r.RunID), e.Line, e.Offset, "it is not the event that the snapshot ends with")
+	reducer, n := run.NewReducer(s), s.EventCount-1
+	for e, err := range r.Events(ctx, n) {
+		if n++; err == nil && n > s.EventCount {
+			if err = reducer.Apply(e.Event); err != nil {
+				err = unfitEvent(r.RunID, e, err)
+			}
+		} else if err == nil && e.Hash != s.LastEventHash {
+			err = run.ChainBroken(runPlace(r.RunID), e.Line, e.Offset, "it is not the event that the snapshot ends with")
 		}
-		return false, nil
-	})
-	if err == nil && reducer.Count() < s.EventCount {
-		err = tooFar(runPlace(r.RunID), s.EventCount, reducer.Count())
+		if err != nil {
+			return s, err
+		}
 	}
-	return reducer.Snapshot(), err
+	if n < s.EventCount {
+		return s, tooFar(runPlace(r.RunID), s.EventCount, n)
+	}
+	return reducer.Snapshot(), nil
 }
 
 // Truth returns the run as all its events give it, for people to see: unlike State it does

@@ -40,12 +40,8 @@ func (s *Store) StatusOf(ctx context.Context, n run.Snapshot) RunStatus {
 		}
 		return RunStatus{Status: Failed}
 	}
-	x, err := s.OpenSession(ctx, n.RunID, "")
-	if fault.Is(err, fault.Locked) {
+	if s.isCarriedOut(ctx, n.RunID) {
 		return RunStatus{Status: Running}
-	}
-	if err == nil {
-		x.Close() // nothing was written
 	}
 	if _, err := s.Config(n.RunID); err != nil {
 		return RunStatus{Status: Kept}
@@ -57,4 +53,20 @@ func (s *Store) StatusOf(ctx context.Context, n run.Snapshot) RunStatus {
 		}
 	}
 	return out
+}
+
+// isCarriedOut reports whether a process holds the lock of a run's log, or lives and lost it.
+func (s *Store) isCarriedOut(ctx context.Context, runID string) bool {
+	kind, err := s.kind(runID, "")
+	if err != nil {
+		return false
+	}
+	if err := s.needOrphan(ctx, runID, kind); err != nil {
+		return fault.Is(err, fault.Locked)
+	}
+	w, _, err := s.Logs.OpenWriter(ctx, kind, s.Dir(runID), runID)
+	if err == nil {
+		w.Close() // nothing was written
+	}
+	return fault.Is(err, fault.Locked)
 }
