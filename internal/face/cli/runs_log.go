@@ -151,13 +151,13 @@ is shown, and the exit code is 5. --check writes nothing.`,
 func replayRun(l *Line, c *cobra.Command, r *rundir.Reader, x *rundir.Session) error {
 	stored, raw, ok, damage := r.Stored()
 	var lines []string
+	var state run.Snapshot
+	var err error
 	if damage == nil && ok {
-		var err error
-		if lines, err = r.Difference(c.Context(), stored, raw); err != nil {
-			return err
-		}
+		state, lines, err = r.Compare(c.Context(), stored, raw)
+	} else {
+		state, err = r.Replay(c.Context())
 	}
-	state, err := r.Replay(c.Context())
 	if err != nil {
 		return err
 	}
