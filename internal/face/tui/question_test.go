@@ -89,30 +89,6 @@ func TestAQuestionIsAnsweredWithArrowsAndEnter(t *testing.T) {
 	}
 }
 
-func TestARuleIsEditedBeforeItIsSaved(t *testing.T) {
-	x := perform(t, family(), 80, 24)
-	got := ask(x, proposed(t, "go test ./..."))
-	x.wait(time.Second)
-	x.shows("Always allow in this project…: bash(go test ./...)")
-	x.press("down", "down", "down", "down", "enter")
-	x.shows("Always allow in this project: bash(go test ./...)")
-	x.wait(time.Second)
-	for range len("./...)") {
-		x.press("backspace")
-	}
-	x.press("*)")
-	x.shows("bash(go test *)")
-	x.press("enter")
-	if len(*got) != 0 {
-		t.Fatal("saved while it was typed")
-	}
-	x.wait(time.Second)
-	x.press("enter")
-	if len(*got) != 1 || (*got)[0].Rule != "bash(go test *)" || x.now.input.text() != "" {
-		t.Errorf("%+v, prompt %q", *got, x.now.input.text())
-	}
-}
-
 func TestWhatCannotBeSavedSaysWhy(t *testing.T) {
 	x := perform(t, family(), 120, 40)
 	q := proposed(t, "git push")
@@ -122,19 +98,6 @@ func TestWhatCannotBeSavedSaysWhy(t *testing.T) {
 	x.wait(time.Second)
 	x.press("down", "down", "down", "down", "down")
 	x.shows("❯ Allow for this agent")
-}
-
-func TestNoBecauseTellsTheModel(t *testing.T) {
-	x := perform(t, family(), 80, 24)
-	got := ask(x, proposed(t, "make"))
-	x.wait(time.Second)
-	x.press("down", "enter", "use just")
-	x.wait(time.Second)
-	x.shows("No, because: use just")
-	x.press("enter")
-	if len(*got) != 1 || (*got)[0].Choice != permit.Because || (*got)[0].Words != "use just" {
-		t.Errorf("%+v", *got)
-	}
 }
 
 // What was typed before the question counts, and so does going away and coming back.
