@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -98,8 +99,11 @@ func TestAnOrphanedRunThatActsOutsideWaits(t *testing.T) {
 	dir := t.TempDir()
 	f := newFleet(t, external(filepath.Join(dir, "outside"), os.DevNull, os.DevNull))
 	f.write(dir, "outside", "")
-	f.boss.env = append(f.boss.env, "RAMET_TEST_DIE_AFTER=6") // before items are queued: a host that began one keeps it for a lease
-	<-f.start().over
+	f.boss.env = append(f.boss.env, "RAMET_TEST_DIE_AFTER=6")                                              // before items are queued: a host that began one keeps it for a lease
+	for n := 0; n == 0 || f.number(`SELECT count(*) FROM RUNS.desks WHERE run_id = $1`, f.run) == 0; n++ { // and after it has signed for the run
+		f.run = fmt.Sprint("r", n)
+		<-f.start().over
+	}
 	s := f.site("careful")
 	careful := s.work("--orchestrate")
 	careful.says(t, "waits for items")
