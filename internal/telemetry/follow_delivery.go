@@ -1,7 +1,6 @@
 package telemetry
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -197,16 +196,6 @@ func timeOf(e run.Event, before time.Time) time.Time {
 		return laterTime(time.Unix(0, 0).UTC(), before)
 	}
 	return t.UTC().Truncate(time.Microsecond)
-}
-
-// Sleep waits, and reports whether the time passed before ctx ended.
-func Sleep(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // Signal leaves a signal in a channel that has room for one.

@@ -84,7 +84,7 @@ func (p *retryProvider) Stream(ctx context.Context, r llm.Request) iter.Seq[llm.
 			if !yield(llm.Event{Type: llm.Retry, Retry: notice}) {
 				return
 			}
-			if !waitFor(ctx, wait) {
+			if !llm.Sleep(ctx, wait) {
 				yield(llm.Fail(llm.Ended(ctx)))
 				return
 			}
@@ -134,17 +134,6 @@ func (p *retryProvider) wait(ctx context.Context, err error, attempt int) (wait 
 	// Half of it at least, so that a server has time; not the same for all.
 	wait = wait/2 + time.Duration(p.Random()*float64(wait/2))
 	return max(wait, why.After), of, true
-}
-
-func waitFor(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return ctx.Err() == nil
-	}
 }
 
 type patientKey struct{}

@@ -165,6 +165,16 @@ func Cut(cause error) error {
 		WithHint("what came so far is no answer; ask again")
 }
 
+// Sleep waits, and reports whether ctx lasted until the time passed.
+func Sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return ctx.Err() == nil
+	}
+}
+
 // PassOn passes a stream on. A failure that is held is not passed on as long as nothing of the answer was shown: then
 // the answer is not over, and last is that failure. Else last is the last event that was passed on.
 func PassOn(stream iter.Seq[Event], held func(error) bool, yield func(Event) bool) (last Event, over bool) {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/model/llm"
 	"ramet/internal/telemetry"
 )
 
@@ -274,7 +275,7 @@ func (x *Exporter) deliver(ctx context.Context, spans []span) (int64, error) {
 			}
 			return 0, nil
 		}
-		if wait < 0 || try >= len(x.Pauses) || !telemetry.Sleep(ctx, max(x.Pauses[try], wait)) {
+		if wait < 0 || try >= len(x.Pauses) || !llm.Sleep(ctx, max(x.Pauses[try], wait)) {
 			return all, fault.New(fault.Failed, "%d spans are lost: %w", all, err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/model/llm"
 	"ramet/internal/telemetry"
 )
 
@@ -136,7 +137,7 @@ func (b *Outbox) round(ctx context.Context, down bool) error {
 		if try >= len(pauses) {
 			return err
 		}
-		if !telemetry.Sleep(ctx, pauses[try]) {
+		if !llm.Sleep(ctx, pauses[try]) {
 			return ctx.Err()
 		}
 	}

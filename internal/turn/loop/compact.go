@@ -192,7 +192,7 @@ func (r *turn) replace(ctx context.Context, s sketch, p plan) error {
 		case ctx.Err() != nil || lostAgent(err):
 			return err
 		case fault.Is(err, fault.ProviderContext) && try < len(maxTold)-1:
-		case passes && why.Again && said.call.First > 0 && cuts < cutTries && waitFor(ctx, r.Limits.Again<<(cuts-1)):
+		case passes && why.Again && said.call.First > 0 && cuts < cutTries && llm.Sleep(ctx, r.Limits.Again<<(cuts-1)):
 			cuts, try = cuts+1, try-1 // it broke off: once more
 		default:
 			return err

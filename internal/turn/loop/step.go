@@ -156,21 +156,10 @@ func (r *turn) listen(ctx context.Context) (reply, error) {
 		}
 		wait := max(r.Limits.Again<<(try-1), why.After)
 		r.emit(Event{Type: Retrying, Attempt: llm.Attempt{Number: try, Of: cutTries, Wait: wait, Err: err}})
-		if !waitFor(ctx, wait) {
+		if !llm.Sleep(ctx, wait) {
 			return said, contextFault(ctx)
 		}
 		r.closed = false // it continues
-	}
-}
-
-func waitFor(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return ctx.Err() == nil
 	}
 }
 
