@@ -1,10 +1,6 @@
 // Package database connects to the two engines, SQLite and PostgreSQL: their addresses, their handles, and their
 // errors as faults that a user can act on; schema ownership and versions (File, Tables); repeated transactions
 // (Repeat); lost connections (Patience); and notifications (Listen).
-//
-// A Line lets many callers share one write: the first caller that finds nothing being written carries out the calls
-// of all that wait, in one transaction, and wakes them. There is no goroutine to start or stop, and a lone caller
-// pays nothing extra. After a failure that leaves unknown what was written, nothing more is written.
 package database
 
 import (
