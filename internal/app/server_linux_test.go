@@ -279,3 +279,51 @@ func TestAHangingServerDelaysNoOtherWorkspace(t *testing.T) {
 		t.Errorf("the command that hung ends with %v", err)
 	}
 }
+
+// An agent at work, an open question, a kept command and a client keep the kernel, each without the others.
+func TestWhatKeepsTheKernel(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	gate, open := newGate(t, w, "gate")
+	w.script(`{"when": "think", "steps": [{"text": "a long thought begins"}, {"wait": "`+gate+`"}, {"text": ", and its end"}]}`,
+		`{"when": "question", "steps": [{"call": "bash", "args": {"command": "echo made it"}}]}`, `{"when": "made it", "steps": [{"text": "it is made"}]}`,
+		`{"when": "keep", "steps": [{"call": "bash", "args": {"command": "echo ready; sleep 1000", "background": true}}]}`,
+		`{"when": "Command 1 runs", "steps": [{"text": "job started"}]}`)
+	keeps := func(what string, is func(public.HeldWorkspace) bool) {
+		t.Helper()
+		eventually(t, what, func() bool {
+			now := w.server()
+			return len(now.Workspaces) == 1 && is(now.Workspaces[0]) && now.IdleUntil == nil
+		})
+	}
+	idle := func() {
+		t.Helper()
+		eventually(t, "nothing keeps it", func() bool { return w.server().IdleUntil != nil })
+	}
+	say := func(line, shown string) {
+		t.Helper()
+		x := w.open(130, 24)
+		x.see("[0]")
+		keeps("a client", func(one public.HeldWorkspace) bool {
+			return one.Clients > 0 && one.Working+one.Commands+one.Questions == 0
+		})
+		x.say(line)
+		x.see(shown)
+		x.signal(syscall.SIGHUP)
+		x.ends()
+	}
+	say("think", "a long thought")
+	keeps("an agent at work", func(one public.HeldWorkspace) bool { return one.Working == 1 && one.Clients == 0 })
+	open()
+	idle()
+	say("question", "wants to run")
+	keeps("a question", func(one public.HeldWorkspace) bool { return one.Questions == 1 && one.Clients == 0 })
+	x := w.open(130, 24)
+	x.decide("Allow once")
+	x.see("it is made", " idle ")
+	x.leave()
+	idle()
+	w.ramet("config", "set", "allow", "bash")
+	say("keep", "job started")
+	keeps("a command", func(one public.HeldWorkspace) bool { return one.Commands == 1 && one.Working == 0 && one.Clients == 0 })
+}
