@@ -12,48 +12,18 @@ func (e Editor) to(cursor int) Editor {
 	return e
 }
 
-// moveLeft moves by one cluster.
-func (e Editor) moveLeft() Editor { return e.to(e.cursor - 1) }
-
-// moveRight moves by one cluster.
-func (e Editor) moveRight() Editor { return e.to(e.cursor + 1) }
-
-// moveWordLeft moves to the beginning of the word.
-func (e Editor) moveWordLeft() Editor { return e.to(e.wordLeft()) }
-
-// moveWordRight moves to the end of the word.
-func (e Editor) moveWordRight() Editor { return e.to(e.wordRight()) }
-
-// moveHome moves to the beginning of the line.
-func (e Editor) moveHome() Editor { return e.to(e.lineStart()) }
-
-// moveEnd moves to the end of the line.
-func (e Editor) moveEnd() Editor { return e.to(e.lineEnd()) }
-
 // moveTop moves to the beginning of the text.
 func (e Editor) moveTop() Editor { return e.to(0) }
 
 // moveBottom moves to the end of the text.
 func (e Editor) moveBottom() Editor { return e.to(len(e.atoms)) }
 
-// deleteLeft deletes the cluster before the cursor.
-func (e Editor) deleteLeft() Editor { return e.remove(e.cursor-1, e.cursor) }
-
-// deleteRight deletes the cluster after the cursor.
-func (e Editor) deleteRight() Editor { return e.remove(e.cursor, e.cursor+1) }
-
-// deleteWordLeft deletes to the beginning of the word.
-func (e Editor) deleteWordLeft() Editor { return e.remove(e.wordLeft(), e.cursor) }
-
-// deleteWordRight deletes to the end of the word.
-func (e Editor) deleteWordRight() Editor { return e.remove(e.cursor, e.wordRight()) }
-
 // deleteToHome deletes to the beginning of the line, and there the line feed.
 func (e Editor) deleteToHome() Editor {
 	if start := e.lineStart(); start < e.cursor {
 		return e.remove(start, e.cursor)
 	}
-	return e.deleteLeft()
+	return e.remove(e.cursor-1, e.cursor)
 }
 
 // deleteToEnd deletes to the end of the line, and there the line feed.
@@ -61,7 +31,7 @@ func (e Editor) deleteToEnd() Editor {
 	if end := e.lineEnd(); end > e.cursor {
 		return e.remove(e.cursor, end)
 	}
-	return e.deleteRight()
+	return e.remove(e.cursor, e.cursor+1)
 }
 
 func (e Editor) remove(from, to int) Editor {

@@ -35,43 +35,43 @@ func check(t *testing.T, e Editor, width int, want string) {
 func TestTypingAndDeleting(t *testing.T) {
 	e := Editor{}.Insert("one two").Insert("\n").Insert("three")
 	check(t, e, 20, "one two/three|")
-	check(t, e.deleteLeft(), 20, "one two/thre|")
-	check(t, e.deleteWordLeft(), 20, "one two/|")
-	check(t, e.deleteWordLeft().deleteWordLeft(), 20, "one |")
-	check(t, e.moveHome(), 20, "one two/|three")
-	check(t, e.moveHome().moveLeft(), 20, "one two|/three")
-	check(t, e.moveHome().deleteLeft(), 20, "one two|three")
-	check(t, e.moveTop().deleteRight(), 20, "|ne two/three")
+	check(t, e.press("backspace"), 20, "one two/thre|")
+	check(t, e.press("ctrl+w"), 20, "one two/|")
+	check(t, e.press("ctrl+w").press("ctrl+w"), 20, "one |")
+	check(t, e.press("home"), 20, "one two/|three")
+	check(t, e.press("home").press("left"), 20, "one two|/three")
+	check(t, e.press("home").press("backspace"), 20, "one two|three")
+	check(t, e.moveTop().press("delete"), 20, "|ne two/three")
 	check(t, e.moveTop().deleteToEnd(), 20, "|/three")
 	check(t, e.moveTop().deleteToEnd().deleteToEnd(), 20, "|three")
 	check(t, e.deleteToHome(), 20, "one two/|")
 	check(t, e.deleteToHome().deleteToHome(), 20, "one two|")
-	check(t, e.moveTop().moveWordRight(), 20, "one| two/three")
-	check(t, e.moveTop().deleteWordRight(), 20, "| two/three")
+	check(t, e.moveTop().press("alt+right"), 20, "one| two/three")
+	check(t, e.moveTop().press("alt+d"), 20, "| two/three")
 	check(t, e, 20, "one two/three|") // the value was not changed
-	check(t, Editor{}.deleteLeft().deleteRight().moveLeft().moveRight().undoChange().redoChange(), 5, "|")
+	check(t, Editor{}.press("backspace").press("delete").press("left").press("right").undoChange().redoChange(), 5, "|")
 }
 
 func TestClustersAreNeverParted(t *testing.T) {
 	e := Editor{}.Insert("a👩").Insert("\u200d👧").Insert("e").Insert("\u0301")
-	check(t, e.moveLeft(), 20, "a👩\u200d👧|e\u0301")
-	check(t, e.deleteLeft(), 20, "a👩\u200d👧|")
-	check(t, e.deleteLeft().deleteLeft(), 20, "a|")
+	check(t, e.press("left"), 20, "a👩\u200d👧|e\u0301")
+	check(t, e.press("backspace"), 20, "a👩\u200d👧|")
+	check(t, e.press("backspace").press("backspace"), 20, "a|")
 	// What a deletion brings together is one cluster at once.
-	e = Editor{}.Insert("ax\u200b").deleteLeft().Insert("y").moveLeft().Insert("🇪").Insert("-").Insert("🇸").moveLeft().deleteLeft()
+	e = Editor{}.Insert("ax\u200b").press("backspace").Insert("y").press("left").Insert("🇪").Insert("-").Insert("🇸").press("left").press("backspace")
 	if v := e.View(20); v.Rows[0] != "ax🇪🇸y" || text.Width(v.Rows[0]) != 5 {
 		t.Errorf("%q", v.Rows)
 	}
-	check(t, e.deleteLeft(), 20, "ax|y")
+	check(t, e.press("backspace"), 20, "ax|y")
 }
 
 func TestSoftWrap(t *testing.T) {
 	e := Editor{}.Insert("hello brave world")
 	check(t, e, 11, "hello /brave world/|")
 	check(t, e, 12, "hello brave /world|")
-	check(t, e.moveTop().moveRight(), 1, "h/|e/l/l/o/ /b/r/a/v/e/ /w/o/r/l/d")
+	check(t, e.moveTop().press("right"), 1, "h/|e/l/l/o/ /b/r/a/v/e/ /w/o/r/l/d")
 	check(t, Editor{}.Insert("abcdef"), 3, "abc/def/|")
-	check(t, Editor{}.Insert("abc\nd").moveUp(10).moveEnd(), 3, "abc/|/d")
+	check(t, Editor{}.Insert("abc\nd").moveUp(10).press("end"), 3, "abc/|/d")
 	check(t, Editor{}.Insert("日本語"), 5, "日本/語|")
 	check(t, Editor{}.Insert("日"), 1, "?/|")
 	check(t, Editor{}.Insert("a\tb"), 10, "a    b|")
@@ -81,9 +81,9 @@ func TestUpAndDownKeepTheColumn(t *testing.T) {
 	e := Editor{}.Insert("long line\nab\n日本語語語")
 	check(t, e.moveUp(20), 20, "long line/ab|/日本語語語")
 	check(t, e.moveUp(20).moveUp(20), 20, "long line|/ab/日本語語語")
-	check(t, e.moveLeft().moveUp(20).moveUp(20).moveDown(20).moveDown(20), 20, "long line/ab/日本語語|語")
+	check(t, e.press("left").moveUp(20).moveUp(20).moveDown(20).moveDown(20), 20, "long line/ab/日本語語|語")
 	check(t, Editor{}.Insert("aaaa bbbb").moveUp(5).moveDown(5), 5, "aaaa /bbbb|")
-	check(t, Editor{}.Insert("aaa\nbbb").moveTop().moveRight().moveDown(9).moveDown(9), 9, "aaa/bbb|")
+	check(t, Editor{}.Insert("aaa\nbbb").moveTop().press("right").moveDown(9).moveDown(9), 9, "aaa/bbb|")
 }
 
 func TestUndoTakesWordsAndBringsThemBack(t *testing.T) {
@@ -96,7 +96,7 @@ func TestUndoTakesWordsAndBringsThemBack(t *testing.T) {
 	check(t, e.undoChange().undoChange().undoChange(), 20, "|")
 	check(t, e.undoChange().undoChange().redoChange().redoChange().redoChange(), 20, "one two|")
 	check(t, e.undoChange().Insert("!").redoChange(), 20, "one!|")
-	check(t, e.deleteWordLeft().undoChange(), 20, "one two|")
+	check(t, e.press("ctrl+w").undoChange(), 20, "one two|")
 	// Two futures of one editor do not disturb each other.
 	a, b := e.Insert(" a"), e.Insert(" b")
 	check(t, a.undoChange(), 20, "one two|")
@@ -111,11 +111,11 @@ func TestALargePasteIsOnePiece(t *testing.T) {
 	if want := "see " + strings.Repeat("line\n", 312) + "!"; e.Text() != want {
 		t.Errorf("%.40q", e.Text())
 	}
-	check(t, e.moveLeft(), 40, "see [pasted 312 lines]|!")
-	check(t, e.moveLeft().moveLeft(), 40, "see |[pasted 312 lines]!")
-	check(t, e.moveLeft().deleteLeft(), 40, "see |!")
-	check(t, e.moveLeft().deleteLeft().undoChange(), 40, "see [pasted 312 lines]|!")
-	check(t, e.moveLeft().moveWordLeft(), 40, "see |[pasted 312 lines]!")
+	check(t, e.press("left"), 40, "see [pasted 312 lines]|!")
+	check(t, e.press("left").press("left"), 40, "see |[pasted 312 lines]!")
+	check(t, e.press("left").press("backspace"), 40, "see |!")
+	check(t, e.press("left").press("backspace").undoChange(), 40, "see [pasted 312 lines]|!")
+	check(t, e.press("left").press("alt+left"), 40, "see |[pasted 312 lines]!")
 	check(t, Editor{}.paste(large), 10, "[pasted 3…/|")
 	check(t, Editor{}.paste(strings.Repeat("x", 5000)), 40, "[pasted 5000 bytes]|")
 	check(t, Editor{}.paste("two\rlines"), 40, "two/lines|")
@@ -129,7 +129,7 @@ func TestALargePasteIsOnePiece(t *testing.T) {
 }
 
 func TestStateSurvivesJSON(t *testing.T) {
-	e := Editor{}.Insert("say 日").paste(strings.Repeat("l\n", 50)).Insert("e\u0301 end").moveLeft().moveLeft()
+	e := Editor{}.Insert("say 日").paste(strings.Repeat("l\n", 50)).Insert("e\u0301 end").press("left").press("left")
 	for name, e := range map[string]Editor{"draft": e, "empty": {}} {
 		b, err := json.Marshal(e.State())
 		if err != nil {
@@ -150,7 +150,14 @@ func TestStateSurvivesJSON(t *testing.T) {
 }
 
 func TestReplace(t *testing.T) {
-	e := Editor{}.Insert("look at @int and").moveWordLeft().moveLeft()
+	e := Editor{}.Insert("look at @int and").press("alt+left").press("left")
 	check(t, e.Replace(8, 12, "@internal/x.go"), 80, "look at @internal/x.go| and")
 	check(t, e.Replace(8, 12, "x").undoChange(), 80, "look at @int| and")
+}
+
+// press gives the editor a key by its name.
+func (e Editor) press(name string) Editor {
+	in := input{Editor: e}
+	in.key(name, "")
+	return in.Editor
 }

@@ -32,29 +32,29 @@ func (in *input) key(name, text string) (ok bool) {
 	case "alt+enter", "shift+enter", "ctrl+j", "ctrl+enter":
 		e = e.Insert("\n")
 	case "backspace", "shift+backspace":
-		e = e.deleteLeft()
+		e = e.remove(e.cursor-1, e.cursor)
 	case "delete":
-		e = e.deleteRight()
+		e = e.remove(e.cursor, e.cursor+1)
 	case "left", "ctrl+b":
-		e = e.moveLeft()
+		e = e.to(e.cursor - 1)
 	case "right":
-		e = e.moveRight()
+		e = e.to(e.cursor + 1)
 	case "up":
 		e = e.moveUp(max(in.wide, 1))
 	case "down":
 		e = e.moveDown(max(in.wide, 1))
 	case "home", "ctrl+a":
-		e = e.moveHome()
+		e = e.to(e.lineStart())
 	case "end", "ctrl+e":
-		e = e.moveEnd()
+		e = e.to(e.lineEnd())
 	case "alt+left", "alt+b":
-		e = e.moveWordLeft()
+		e = e.to(e.wordLeft())
 	case "alt+right", "alt+f":
-		e = e.moveWordRight()
+		e = e.to(e.wordRight())
 	case "ctrl+w", "alt+backspace", "ctrl+backspace":
-		e = e.deleteWordLeft()
+		e = e.remove(e.wordLeft(), e.cursor)
 	case "alt+d", "ctrl+delete":
-		e = e.deleteWordRight()
+		e = e.remove(e.cursor, e.wordRight())
 	case "ctrl+u":
 		e = e.deleteToHome()
 	case "ctrl+k":

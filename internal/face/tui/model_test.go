@@ -90,21 +90,21 @@ func TestTheEditorIsTheNaiveOne(t *testing.T) {
 				e.typing = false // each its own change, to be undone alone
 				e, n = e.Insert(s), naive{n.text[:n.at] + s + n.text[n.at:], n.at + len(s)}.settle()
 			case "left":
-				e, n.at = e.moveLeft(), n.before()
+				e, n.at = e.press("left"), n.before()
 			case "right":
-				e, n.at = e.moveRight(), n.after()
+				e, n.at = e.press("right"), n.after()
 			case "home":
-				e, n.at = e.moveHome(), n.home()
+				e, n.at = e.press("home"), n.home()
 			case "end":
-				e, n.at = e.moveEnd(), n.end()
+				e, n.at = e.press("end"), n.end()
 			case "top":
 				e, n.at = e.moveTop(), 0
 			case "bottom":
 				e, n.at = e.moveBottom(), len(n.text)
 			case "backspace":
-				e, n = e.deleteLeft(), n.cut(n.before(), n.at)
+				e, n = e.press("backspace"), n.cut(n.before(), n.at)
 			case "delete":
-				e, n = e.deleteRight(), n.cut(n.at, n.after())
+				e, n = e.press("delete"), n.cut(n.at, n.after())
 			case "kill":
 				if n.end() > n.at {
 					n = n.cut(n.at, n.end())
@@ -160,8 +160,8 @@ func FuzzEditor(f *testing.F) {
 	f.Add("👩\u200d", "👧\u0301", 1)
 	f.Fuzz(func(t *testing.T, first, second string, width int) {
 		width = 1 + (width&0x7fffffff)%60
-		e := Editor{}.Insert(first).moveLeft().paste(second)
-		for _, e := range []Editor{e, e.moveUp(width), e.moveWordLeft().deleteWordRight(), e.undoChange(), e.Replace(1, 3, second), e.Restore(e.State())} {
+		e := Editor{}.Insert(first).press("left").paste(second)
+		for _, e := range []Editor{e, e.moveUp(width), e.press("alt+left").press("alt+d"), e.undoChange(), e.Replace(1, 3, second), e.Restore(e.State())} {
 			sound(t, e, width)
 		}
 	})
@@ -170,11 +170,11 @@ func FuzzEditor(f *testing.F) {
 // A key costs the same whether a paste is small or huge.
 func TestAHugePasteCostsNothingPerKey(t *testing.T) {
 	e := Editor{}.Insert("see ").paste(strings.Repeat("0123456789\n", 1<<20))
-	size := testing.AllocsPerRun(10, func() { e.Insert("x").moveLeft() })
+	size := testing.AllocsPerRun(10, func() { e.Insert("x").press("left") })
 	r := testing.Benchmark(func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			e.Insert("x").moveLeft()
+			e.Insert("x").press("left")
 			e.View(80)
 		}
 	})
