@@ -191,7 +191,7 @@ func (d *drivers) switchedOff() (map[string]any, error) {
 	return out, nil
 }
 
-// look asks a program who it is, in an empty folder. The answer is kept while the program's file has
+// look asks a program who it is, in an empty folder. The answer is kept for this command and its variables while the program's file has
 // this path, size and time of change; the version is that of its package, if it has one.
 func (d *drivers) look(ctx context.Context, p driver.Preset, path string) (acp.Greeting, error) {
 	_, version := launch.PackageOf(path)
@@ -203,7 +203,7 @@ func (d *drivers) look(ctx context.Context, p driver.Preset, path string) (acp.G
 	if err != nil {
 		return acp.Greeting{}, err
 	}
-	key := sha256.Sum256(fmt.Appendf(nil, "%q %q %d %d %s", p.Command, real, info.Size(), info.ModTime().UnixNano(), version))
+	key := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %d %d %s", p.Command, p.Set, real, info.Size(), info.ModTime().UnixNano(), version))
 	file := filepath.Join(d.request.Home, "drivers", "looks", hex.EncodeToString(key[:16])+".json")
 	var g acp.Greeting
 	if data, err := os.ReadFile(file); err == nil && json.Unmarshal(data, &g) == nil {
