@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
 	"ramet/internal/face/cli"
 	"ramet/internal/face/tui"
 	"ramet/internal/kernel"
@@ -141,6 +142,9 @@ func otherVersion(kernel, client string) error {
 
 // carryElsewhere carries out a command line in the background kernel. It offers to restart one of another version.
 func carryElsewhere(ctx context.Context, l *cli.Line, args []string, start bool) (exit int, ran bool, err error) {
+	if a, agents := l.Own(); agents {
+		return carryForAgent(ctx, l, a, args)
+	}
 	b, err := backgroundOf(l.Session)
 	if err != nil && !start {
 		return 0, false, nil // no kernel can run; what else is wrong is reported in this process
@@ -170,6 +174,23 @@ func (b *background) Agree(ctx context.Context, l *cli.Line) error {
 	return err
 }
 
+// carryForAgent carries out the command line of an agent in the kernel of this machine that works for the agent. A command
+// that does not see the socket of that kernel, or chooses another workspace, runs in this process.
+func carryForAgent(ctx context.Context, l *cli.Line, a id.Agent, args []string) (exit int, ran bool, err error) {
+	if l.Choice != (session.Choice{}) {
+		return 0, false, nil
+	}
+	peers, err := l.Peers()
+	if err != nil {
+		return 0, false, nil // it is reported in this process
+	}
+	client := peers.ClientFor(ctx, a)
+	if client == nil {
+		return 0, false, nil
+	}
+	return sendCommand(ctx, client, l.Streams, cli.CommandRequest{Version: version, Args: args, Agent: a})
+}
+
 // mayRestart asks the user whether a kernel of another version is to be restarted. One with agents at work is not.
 func (b *background) mayRestart(ctx context.Context, l *cli.Line, why error) bool {
 	if l.Password == nil || !l.ErrTerminal || l.JSON {
@@ -195,6 +216,11 @@ func (b *background) carry(ctx context.Context, l *cli.Line, args []string, star
 	}
 	in := cli.CommandRequest{Version: version, Args: args, Dir: l.Dir, Environ: session.ClientVariables(l.Session), Terminal: l.Terminal,
 		ErrTerminal: l.ErrTerminal, Input: l.Password != nil}
+	return sendCommand(ctx, b.http, l.Streams, in)
+}
+
+// sendCommand sends a command line to a kernel, and relays its streams. ran is false if no kernel answers.
+func sendCommand(ctx context.Context, client *http.Client, streams cli.Streams, in cli.CommandRequest) (exit int, ran bool, err error) {
 	var body bytes.Buffer
 	if err := public.Encoder(&body).Encode(in); err != nil {
 		return 0, true, err
@@ -205,7 +231,8 @@ func (b *background) carry(ctx context.Context, l *cli.Line, args []string, star
 	}
 	r.Header.Set("Connection", "Upgrade")
 	r.Header.Set("Upgrade", "ramet")
-	answer, err := b.http.Do(r)
+	control.SetVersion(r)
+	answer, err := client.Do(r)
 	if err != nil {
 		if control.IsAbsent(err) {
 			return 0, false, nil
@@ -221,7 +248,7 @@ func (b *background) carry(ctx context.Context, l *cli.Line, args []string, star
 		}
 		return 0, true, refused.Error.Fault()
 	}
-	exit, err = relay(ctx, conn, l.Streams)
+	exit, err = relay(ctx, conn, streams)
 	return exit, true, err
 }
 

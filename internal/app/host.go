@@ -148,6 +148,39 @@ func (h *host) routes() http.Handler {
 
 // command carries out a command line of a client, on the connection that asked for it.
 func (h *host) command(w http.ResponseWriter, r *http.Request) {
+	hold := func(ctx context.Context, in cli.OpenRequest) (*session.Workspace, error) {
+		one, err := h.open(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		return one.Workspace, nil
+	}
+	carryOut(h.ctx, w, r, func(ctx context.Context, in cli.CommandRequest, s cli.Streams) int {
+		h.count(1)
+		defer h.count(-1)
+		return h.o.Run(ctx, in, s, hold)
+	})
+}
+
+// commandsFor carries out command lines that commands of agents give, on the workspace of their kernel.
+func commandsFor(ctx context.Context, ws *session.Workspace) http.HandlerFunc {
+	if ws.CommandFor == nil {
+		return nil
+	}
+	return func(w http.ResponseWriter, r *http.Request) {
+		carryOut(ctx, w, r, func(ctx context.Context, in cli.CommandRequest, s cli.Streams) int {
+			a, err := ws.Store.Agent(ctx, in.Agent)
+			if err != nil {
+				fmt.Fprintln(s.Stderr, err)
+				return fault.Exit(err)
+			}
+			return ws.CommandFor(ctx, session.AgentCommand{Agent: a, Args: in.Args, Stdin: s.Stdin, Stdout: s.Stdout, Stderr: s.Stderr})
+		})
+	}
+}
+
+// carryOut reads a command line, takes over the connection and lets run carry it out.
+func carryOut(ctx context.Context, w http.ResponseWriter, r *http.Request, run func(context.Context, cli.CommandRequest, cli.Streams) int) {
 	var in cli.CommandRequest
 	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxCommand)).Decode(&in)
 	if err == nil && in.Version != version {
@@ -165,19 +198,10 @@ func (h *host) command(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer conn.Close()
-	h.count(1)
-	defer h.count(-1)
-	hold := func(ctx context.Context, in cli.OpenRequest) (*session.Workspace, error) {
-		one, err := h.open(ctx, in)
-		if err != nil {
-			return nil, err
-		}
-		return one.Workspace, nil
-	}
-	serveClient(h.ctx, struct {
+	serveClient(ctx, struct {
 		io.Reader
 		io.Writer
-	}{buffered, conn}, in, func(ctx context.Context, s cli.Streams) int { return h.o.Run(ctx, in, s, hold) })
+	}{buffered, conn}, in, func(ctx context.Context, s cli.Streams) int { return run(ctx, in, s) })
 }
 
 // maxCommand bounds a command line with its environment.

@@ -96,7 +96,7 @@ func kernelFor(ctx context.Context, r request, work *runner.WorkerPool) (*sessio
 		server.Close()
 		return nil, err
 	}
-	server.Serve(k)
+	server.Serve(k, commandsFor(life, r.Workspace))
 	stopPostman := startPostman(ctx, r.Workspace)
 	return &session.Running{Kernel: k, Close: func() {
 		stopPostman()

@@ -3,6 +3,7 @@ package app_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -326,4 +327,32 @@ func TestWhatKeepsTheKernel(t *testing.T) {
 	w.ramet("config", "set", "allow", "bash")
 	say("keep", "job started")
 	keeps("a command", func(one public.HeldWorkspace) bool { return one.Commands == 1 && one.Working == 0 && one.Clients == 0 })
+}
+
+// A command line that a command of an agent gives is carried out by the kernel that works for the agent, with the rights of
+// the agent and the model of the client.
+func TestACommandOfAnAgentRunsInItsKernel(t *testing.T) {
+	t.Parallel()
+	for _, background := range []bool{false, true} {
+		w := newWorld(t)
+		inner := w.exe + ` exec kid hello; ` + w.exe + ` fork --name own; ` + w.exe + ` kill bob; ` + w.exe + ` server stop --force`
+		command := fmt.Sprintf(`{"call": "bash", "args": {"command": %q, "outside": "it acts on agents"}}`, inner)
+		w.script(`{"when": "begin", "steps": [`+command+`]}`, `{"when": "hello", "steps": [{"text": "the kid is here"}]}`, `{"repeat": true, "steps": [{"text": "done"}]}`)
+		w.ramet("fork", "--name", "ada")
+		w.ramet("fork", "ada", "--name", "kid")
+		w.ramet("fork", "--name", "bob")
+		if background {
+			w.ramet("server", "start")
+		}
+		w.ramet("exec", "ada", "--allow", "bash!("+inner+")", "begin")
+		log := w.ramet("log", "ada", "--own", "--json")
+		for _, want := range []string{"the kid is here", "error[DENIED]: kill bob", "error[DENIED]: stop the background kernel"} {
+			if !strings.Contains(log, want) {
+				t.Errorf("background kernel %t: no %q in\n%s", background, want, log)
+			}
+		}
+		if list := w.ramet("ps"); !strings.Contains(list, "own") || !strings.Contains(list, "bob") {
+			t.Errorf("background kernel %t:\n%s", background, list)
+		}
+	}
 }

@@ -30,6 +30,7 @@ type Env struct {
 	Streams
 	Background
 	System  session.System
+	Choice  session.Choice // of a workspace, where the command line makes none
 	Servers ServerPorts
 	Runs    RunsPorts
 	Models  ModelsPorts
@@ -59,6 +60,7 @@ func Run(ctx context.Context, args []string, e Env) int {
 		l.background = func() (BackgroundKernel, error) { return e.Servers.Background(l.Session) }
 	}
 	root := newRoot(e, l, args)
+	l.Choice = e.Choice // the flags begin empty
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if cerr := l.Close(); err == nil {
@@ -85,6 +87,7 @@ func newLine(e Env, s *session.Session) *Line {
 	l := &Line{Streams: e.Streams, Background: e.Background, Session: s}
 	s.Repaired, s.Made, s.Finished = l.TellRepair, l.TellMade, l.TellFinished
 	s.Command = within(e, l)
+	s.CommandFor = func(ctx context.Context, c session.AgentCommand) int { return runForAgent(ctx, e, l, c) }
 	return l
 }
 

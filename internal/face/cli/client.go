@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
 	"ramet/internal/operation"
 	"ramet/internal/operation/session"
 )
@@ -18,6 +20,7 @@ type CommandRequest struct {
 	Dir                          string
 	Environ                      []string // see ClientVariables
 	Terminal, ErrTerminal, Input bool     // standard output, standard error and standard input are terminals
+	Agent                        id.Agent // whose command this is, without folder and environment; empty: a person's
 }
 
 // Elsewhere carries out a command line in the background kernel if one runs, or, with start, in one that it starts.
@@ -29,9 +32,6 @@ type Elsewhere func(ctx context.Context, l *Line, args []string, start bool) (ex
 func (l *Line) carryElsewhere(c *cobra.Command) error {
 	uses, starts := usesKernel(c)
 	if l.elsewhere == nil || !uses {
-		return nil
-	}
-	if _, agents := l.Own(); agents { // the user's socket is not for commands of agents
 		return nil
 	}
 	exit, ran, err := l.elsewhere(c.Context(), starts)
@@ -73,6 +73,24 @@ func usesKernel(c *cobra.Command) (uses, starts bool) {
 		o := operation.Named(name)
 		return o != nil && !o.Describe().OnRuns, false
 	}
+}
+
+// runForAgent carries out the command line of an agent on the workspace that is open in l: in the agent's folder, with
+// the variables of this process, and with the rights of the agent.
+func runForAgent(ctx context.Context, e Env, l *Line, c session.AgentCommand) int {
+	e.Streams, e.Background, e.Screen, e.Pick = Streams{Stdin: c.Stdin, Stdout: c.Stdout, Stderr: c.Stderr}, Background{}, nil, nil
+	e.Servers.Elsewhere = nil
+	e.System.Dir = c.Agent.Cwd
+	e.System.Agent = func() (id.Agent, bool) { return c.Agent.ID, true }
+	w := l.Opened()
+	e.Choice = session.Choice{DB: w.Place.DB, Home: w.Home}
+	e.System.Hold = func(ctx context.Context, s *session.Session) (*session.Workspace, error) {
+		if s.Choice != e.Choice {
+			return nil, fault.New(fault.Denied, "a command of an agent stays in its workspace")
+		}
+		return w, nil
+	}
+	return Run(session.As(ctx, c.Agent.ID), c.Args, e)
 }
 
 // runFor carries out the command line of a client in the background kernel. hold returns the workspace of a session,

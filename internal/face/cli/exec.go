@@ -216,7 +216,9 @@ func runExec(l *Line, c *cobra.Command, f execFlags, args []string) (failed erro
 	}
 	kernel.Warn = w.note
 	if l.Held() {
-		l.Stay() // a client that is lost stops nothing
+		if l.Stay != nil {
+			l.Stay() // a client that is lost stops nothing
+		}
 		ws.Turns().Lend(ctx, a.ID)
 	} else {
 		if err := ws.Start(ctx, kernel); err != nil {

@@ -44,7 +44,7 @@ func runOther(home, db string) error {
 	if err != nil {
 		return err
 	}
-	server.Serve(newFake())
+	server.Serve(newFake(), nil)
 	fmt.Println(server.Owner)
 	io.Copy(io.Discard, os.Stdin)
 	server.Close()
@@ -53,23 +53,22 @@ func runOther(home, db string) error {
 
 // fake is a kernel that notes what it is asked.
 type fake struct {
-	rings  chan registry.Ring
-	actors chan *history.Actor
-	forgot chan struct{}
-	states map[id.Agent]state.State
+	rings   chan registry.Ring
+	actors  chan *history.Actor
+	forgot  chan struct{}
+	states  map[id.Agent]state.State
+	brittle bool
 }
 
 func newFake() *fake {
 	return &fake{rings: make(chan registry.Ring, 100), actors: make(chan *history.Actor, 100), forgot: make(chan struct{}, 100)}
 }
 
-func (f *fake) States() map[id.Agent]state.State { return f.states }
-
-func (f *fake) Following(a id.Agent) []history.Limit {
-	if a == "brittle" {
-		panic(a)
+func (f *fake) States() map[id.Agent]state.State {
+	if f.brittle {
+		panic("brittle")
 	}
-	return []history.Limit{{By: string(a)}}
+	return f.states
 }
 
 func (f *fake) Forget() { f.forgot <- struct{}{} }
@@ -108,7 +107,7 @@ func (b *bench) serve() served {
 		b.t.Fatal(err)
 	}
 	k := newFake()
-	server.Serve(k)
+	server.Serve(k, nil)
 	b.t.Cleanup(server.Close)
 	return served{k, server}
 }

@@ -14,7 +14,6 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
-	"ramet/internal/core/history"
 	"ramet/internal/core/registry"
 	"ramet/internal/model/llm"
 )
@@ -58,16 +57,18 @@ func (p Folder) Notify(ctx context.Context, owner string, rings ...registry.Ring
 	return err
 }
 
-// AskFollowing asks the kernel that holds an agent for the limits of the agent's tools that end with its turn.
-func (p Folder) AskFollowing(ctx context.Context, owner string, a id.Agent) ([]history.Limit, error) {
-	c, err := p.reachOwner(owner)
-	if err == nil {
-		err = c.hello(ctx)
+// ClientFor returns a client of the kernel that works for an agent: it runs a turn of the agent or its commands. nil: none
+// does.
+func (p Folder) ClientFor(ctx context.Context, a id.Agent) *http.Client {
+	for _, owner := range p.Kernels() {
+		if doing, ok := p.States(ctx, owner); !ok || doing[a].Word == "" && doing[a].Commands == "" {
+			continue
+		}
+		if c, err := p.reachOwner(owner); err == nil {
+			return &c.http
+		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	return ask[[]history.Limit](ctx, c, "/following", a)
+	return nil
 }
 
 // reachOwner returns the client of the kernel of this name; LEASED: it is not of this machine.
@@ -181,7 +182,7 @@ func (c *Client) post(ctx context.Context, path string, in any) (*http.Response,
 	if err != nil {
 		return nil, err
 	}
-	r.Header.Set(protocolHeader, protocol)
+	SetVersion(r)
 	attend(ctx, r.Header)
 	answer, err := c.http.Do(r)
 	switch {
@@ -199,6 +200,9 @@ func (c *Client) post(ctx context.Context, path string, in any) (*http.Response,
 	}
 	return nil, refused.Fault()
 }
+
+// SetVersion marks a request with the version of the protocol, which kernels require.
+func SetVersion(r *http.Request) { r.Header.Set(protocolHeader, protocol) }
 
 func ask[Out any](ctx context.Context, c *Client, path string, in any) (out Out, err error) {
 	answer, err := c.post(ctx, path, in)

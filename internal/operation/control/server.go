@@ -40,7 +40,6 @@ const slow = 10 * time.Second
 // Kernel is what can be asked of a kernel over its socket.
 type Kernel interface {
 	States() map[id.Agent]state.State
-	Following(a id.Agent) []history.Limit
 	Ring(ctx context.Context, r registry.Ring)
 	Forget()
 }
@@ -92,9 +91,9 @@ func Listen(p Folder) (*Server, error) {
 	return s, nil
 }
 
-// Serve answers for a kernel until Close. Few kernels are ever asked anything: the handler is made when one is.
-func (s *Server) Serve(k Kernel) {
-	routes := sync.OnceValue(func() http.Handler { return s.routes(k) })
+// Serve answers for a kernel until Close. command carries out command lines of its agents; nil: none does. Few kernels are ever asked anything: the handler is made when one is.
+func (s *Server) Serve(k Kernel, command http.HandlerFunc) {
+	routes := sync.OnceValue(func() http.Handler { return s.routes(k, command) })
 	mux := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { routes().ServeHTTP(w, r) })
 	var plain http.Protocols // HTTP/2, which no socket speaks, is not prepared
 	plain.SetHTTP1(true)
@@ -103,11 +102,10 @@ func (s *Server) Serve(k Kernel) {
 	s.done.Go(func() { s.http.Serve(s.listener) })
 }
 
-func (s *Server) routes(k Kernel) http.Handler {
+func (s *Server) routes(k Kernel, command http.HandlerFunc) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /hello", answer(func(context.Context, struct{}) (struct{}, error) { return struct{}{}, nil }))
 	mux.HandleFunc("POST /states", answer(func(context.Context, struct{}) (map[id.Agent]state.State, error) { return k.States(), nil }))
-	mux.HandleFunc("POST /following", answer(func(_ context.Context, a id.Agent) ([]history.Limit, error) { return k.Following(a), nil }))
 	mux.HandleFunc("POST /ring", answer(func(ctx context.Context, rings []registry.Ring) (struct{}, error) {
 		var acted sync.WaitGroup
 		for _, r := range rings { // side by side: ending one may take its time
@@ -116,6 +114,9 @@ func (s *Server) routes(k Kernel) http.Handler {
 		acted.Wait()
 		return struct{}{}, nil
 	}))
+	if command != nil {
+		mux.HandleFunc("POST /command", command)
+	}
 	mux.HandleFunc("POST /forget", answer(func(context.Context, struct{}) (struct{}, error) {
 		k.Forget()
 		return struct{}{}, nil

@@ -31,8 +31,8 @@ func TestAKernelIsAsked(t *testing.T) {
 	if got, ok := b.place.States(ctx, one.server.Owner); !ok || got["ada"] != one.states["ada"] {
 		t.Errorf("%v %v", got, ok)
 	}
-	if got, err := b.place.AskFollowing(ctx, one.server.Owner, "ada"); err != nil || len(got) != 1 || got[0].By != "ada" {
-		t.Errorf("%v %v", got, err)
+	if b.place.ClientFor(ctx, "ada") == nil || b.place.ClientFor(ctx, "bob") != nil {
+		t.Error("another kernel works for an agent")
 	}
 	stop := registry.Ring{Agent: "ada", What: registry.RingStop}
 	if err := b.place.Notify(ctx, one.server.Owner, stop); err != nil || one.rung(t) != stop {
@@ -152,7 +152,8 @@ func TestPatienceWithClientsHasAnEnd(t *testing.T) {
 func TestAPanicIsAnAnswer(t *testing.T) {
 	b := newBench(t)
 	k := b.serve()
-	_, err := b.place.AskFollowing(t.Context(), k.server.Owner, "brittle")
+	k.brittle = true
+	_, err := b.place.AskStates(t.Context(), k.server.Owner)
 	if !fault.Is(err, fault.Failed) || !strings.Contains(err.Error(), "brittle") || strings.Contains(err.Error(), ".go:") {
 		t.Errorf("%v", err)
 	}

@@ -267,7 +267,7 @@ func UnknownCommand(name string, known []string) *fault.Error {
 // server of that name has one of that name.
 func (w Prompts) served(ctx context.Context, name, args string) (said string, ok bool, err error) {
 	server, prompt, isServers := strings.Cut(name, ":")
-	if !isServers || w.ws.own != "" {
+	if !isServers || w.ws.asks(ctx) != "" {
 		return "", false, nil
 	}
 	pool, _, err := w.ws.Servers().Pool()
@@ -318,7 +318,7 @@ func (w Prompts) servedPrompts() []kit.Command {
 // withResources puts what a prompt names as @server:uri behind it, and beside it what is an image.
 // A resource that cannot be read refuses the whole.
 func (w Prompts) withResources(ctx context.Context, said string) (string, []history.Part, error) {
-	if !strings.Contains(said, "@") || w.ws.own != "" {
+	if !strings.Contains(said, "@") || w.ws.asks(ctx) != "" {
 		return said, nil, nil
 	}
 	pool, _, err := w.ws.Servers().Pool()

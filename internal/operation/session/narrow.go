@@ -26,14 +26,13 @@ func (w *Workspace) following(ctx context.Context) ([]history.Limit, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch holder := row.Lease.Owner; {
-	case holder == "":
+	switch {
+	case row.Lease.Owner == "":
 		return nil, nil
-	case w.Kernel != nil && holder == w.owner():
-		return w.Kernel.Following(own), nil
-	default:
-		return w.Peers.AskFollowing(ctx, holder, own)
+	case w.Kernel == nil || row.Lease.Owner != w.owner():
+		return nil, fault.New(fault.Leased, "agent %s is held by %s, which knows its limits and does not carry out this command", own.Short(), row.Lease.Owner)
 	}
+	return w.Kernel.Following(own), nil
 }
 
 // limits are all that hold for the agent that asks.

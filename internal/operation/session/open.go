@@ -29,7 +29,7 @@ func (s *Session) Open(ctx context.Context) (*Workspace, error) {
 	if s.Hold != nil {
 		return s.openHeld(ctx)
 	}
-	w := &Workspace{Now: s.Now, learn: s.Learn, find: s.Find, mcp: s.MCP, runHooks: s.Hooks, drivers: s.Drivers, unsay: s.Unsay, Command: s.Command}
+	w := &Workspace{Now: s.Now, learn: s.Learn, find: s.Find, mcp: s.MCP, runHooks: s.Hooks, drivers: s.Drivers, unsay: s.Unsay, Command: s.Command, CommandFor: s.CommandFor}
 	var err error
 	if w.Place, err = s.Place(); err != nil {
 		return nil, err

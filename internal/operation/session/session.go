@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"maps"
 	"net/url"
@@ -19,6 +20,7 @@ import (
 	"ramet/internal/base/id"
 	"ramet/internal/base/seal"
 	"ramet/internal/base/secret"
+	"ramet/internal/core/agent"
 	"ramet/internal/core/config"
 	"ramet/internal/core/trust"
 	"ramet/internal/files"
@@ -99,11 +101,23 @@ type Session struct {
 	// returns what it prints; nil: there is no command line.
 	Command func(ctx context.Context, args ...string) (string, error)
 
+	// CommandFor carries out a command line of an agent in this process, with what only an agent may do, and returns its
+	// exit code; nil: there is no command line.
+	CommandFor func(ctx context.Context, c AgentCommand) int
+
 	conf  *config.Config
 	stamp fs.FileInfo // of the user's file before it was read; nil: there was none
 	keys  *credential.Store
 	open  *Workspace
 	held  bool // open is held for other sessions too
+}
+
+// AgentCommand is a command line that a command of an agent gave.
+type AgentCommand struct {
+	Agent          agent.Agent
+	Args           []string
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
 }
 
 // New makes a session. Nothing is read yet.

@@ -57,7 +57,7 @@ func startKernel(t *testing.T, w *Workspace, gates *llmtest.ScriptGates) (*kerne
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Serve(k)
+	s.Serve(k, nil)
 	t.Cleanup(func() {
 		k.Stop()
 		s.Close()

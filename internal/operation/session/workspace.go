@@ -49,6 +49,8 @@ type Workspace struct {
 	Answers Answerer
 	// Command carries out command lines in this process; nil: nobody does. See Session.
 	Command func(ctx context.Context, args ...string) (string, error)
+	// CommandFor carries out command lines of agents in this process; nil: none are. See Session.
+	CommandFor func(ctx context.Context, c AgentCommand) int
 	// Elsewhere carries what happens in other kernels to turns that were asked for here.
 	Elsewhere bus.Bus[loop.Event]
 
