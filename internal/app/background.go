@@ -323,7 +323,12 @@ func connectTerminal(ctx context.Context, s *session.Session) (tui.Workspace, er
 		},
 		Environment: session.ClientEnvironment(s),
 		Answered:    answeredHere,
-		Shell:       session.RunShell,
-		Clipboard:   func(ctx context.Context) (string, error) { return session.PasteImage(ctx, place.Project, home) },
+		Shell: func(ctx context.Context, dir, line string, output func(string)) error {
+			if probed := switches().Command; probed != nil {
+				probed()
+			}
+			return session.RunShell(ctx, dir, line, output)
+		},
+		Clipboard: func(ctx context.Context) (string, error) { return session.PasteImage(ctx, place.Project, home) },
 	})
 }

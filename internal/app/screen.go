@@ -29,6 +29,9 @@ func screen(stdio Stdio) func(context.Context, *session.Session, cli.Command) er
 		return nil
 	}
 	return func(ctx context.Context, s *session.Session, command cli.Command) error {
+		if err := session.NeedPerson(ctx, "open the terminal", s.Own); err != nil {
+			return err
+		}
 		place, err := s.Place()
 		if err != nil {
 			return err
@@ -47,7 +50,7 @@ func screen(stdio Stdio) func(context.Context, *session.Session, cli.Command) er
 		ctx = database.Telling(ctx, nil) // the screen is no place for lines
 		ctx = history.By(ctx, history.Actor{Who: s.User(), Face: history.Terminal})
 		return tui.Run(ctx, tui.Options{
-			Open:    func(ctx context.Context) (tui.Workspace, error) { return openTerminal(ctx, s, command) },
+			Open:    func(ctx context.Context) (tui.Workspace, error) { return connectTerminal(ctx, s) },
 			State:   stateFile(home, place.DB),
 			Project: place.Project,
 			Cascade: conf.Orphans == "cascade",

@@ -279,9 +279,9 @@ func TestNoTerminalMeansHelp(t *testing.T) {
 
 func TestAPanicLeavesTheTerminalAsItWas(t *testing.T) {
 	t.Parallel()
-	x := newWorld(t, "RAMET_TEST_PANIC=1", "RAMET_BACKGROUND=no").open(80, 24)
+	x := newWorld(t, "RAMET_TEST_PANIC=1").open(80, 24)
 	x.see("[0]", "F1 help")
-	x.say("/ps")
+	x.say("!true")
 	if code := x.ends(); code != 1 {
 		t.Errorf("it ended with %d", code)
 	}

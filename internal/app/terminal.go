@@ -6,7 +6,10 @@ import (
 	"strings"
 
 	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
 	"ramet/internal/face/cli"
+	"ramet/internal/face/httpapi"
 	"ramet/internal/face/tui"
 	"ramet/internal/kernel"
 	"ramet/internal/model/llm"
@@ -16,82 +19,73 @@ import (
 	"ramet/internal/turn/permit"
 )
 
-// terminal is a workspace and its kernel, for the terminal UI.
+// terminal is a workspace of the background kernel, for the terminals of one environment.
 type terminal struct {
 	verbs
-	ws       *session.Workspace
-	asker    *asker
-	command  cli.Command
-	warnings []string // of the start
+	ws      *session.Workspace
+	command cli.Command
+	asks    *httpapi.Asks
+	env     *kernel.Environment
 }
 
-// openTerminal opens the workspace of a session: in the background kernel, or in this process if the setting says so or
-// this is a command of an agent.
-func openTerminal(ctx context.Context, s *session.Session, command cli.Command) (tui.Workspace, error) {
-	conf, err := s.Config()
-	if err != nil {
-		return nil, err
+// forTerminals makes the workspaces that terminals use.
+func (s *service) forTerminals(command cli.Command) tui.OpenFor {
+	return func(env *kernel.Environment) tui.Hosted {
+		s.ws.Models().For(env).HideKeys() // before anything of theirs is written
+		return &terminal{verbsOf(s.ws), s.ws, command, s.asks, env}
 	}
-	if _, agents := s.Own(); conf.Background == "yes" && !agents { // it is not a command of an agent
-		return connectTerminal(ctx, s)
-	}
-	ws, err := s.Open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	d := &terminal{verbs: verbsOf(ws), ws: ws, asker: newAsker(), command: command}
-	if err := ws.Start(ctx, session.Kernel{Ask: d.asker, Warn: func(s string) { d.warnings = append(d.warnings, s) }}); err != nil {
-		return nil, err
-	}
-	return d, nil
 }
 
-// Close implements tui.Workspace.
-func (d *terminal) Close() { d.ws.Stopped() }
+// Folder implements tui.Hosted.
+func (d *terminal) Folder(ctx context.Context, a id.Agent) (string, error) {
+	return d.agentVerbs.Folder(ctx, a)
+}
 
-// GoesOn implements tui.Workspace.
-func (d *terminal) GoesOn() bool { return false }
+// OpenQuestions implements tui.Hosted.
+func (d *terminal) OpenQuestions() []tui.OpenQuestion {
+	var out []tui.OpenQuestion
+	for _, one := range d.asks.List() {
+		if q, waits := d.asks.Question(one.ID); waits {
+			out = append(out, tui.OpenQuestion{Name: one.ID, Question: q})
+		}
+	}
+	return out
+}
+
+// AnswerQuestion implements tui.Hosted.
+func (d *terminal) AnswerQuestion(name string, v permit.Verdict) error {
+	return d.asks.Answer(name, v)
+}
+
+// Model implements tui.Workspace.
+func (d *terminal) Model(a agent.Agent, asked llm.Ref) (tui.Model, error) {
+	return d.ws.Models().For(d.env).Model(a, asked)
+}
+
+// Usable implements tui.Workspace.
+func (d *terminal) Usable() []tui.Model { return d.ws.Models().For(d.env).Usable() }
+
+// Found implements tui.Workspace.
+func (d *terminal) Found(ctx context.Context) []tui.Model {
+	return d.ws.Models().For(d.env).Found(ctx)
+}
+
+// Turn implements tui.Workspace. It continues when the terminal closes.
+func (d *terminal) Turn(ctx context.Context, a id.Agent, said string, model llm.Ref, ticket string) (bool, error) {
+	p := kernel.Prompt{Text: said, Model: model, Ticket: ticket, Again: said == "", Environment: d.env}
+	return d.turn(ctx, session.Turn{Agent: a, Prompt: p, Ask: d.asks})
+}
 
 // Events implements tui.Workspace.
 func (d *terminal) Events(ctx context.Context) iter.Seq[loop.Event] {
-	events := d.subscribe(ctx)
-	go d.turnVerbs.Follow(ctx)
+	events, _ := d.ws.Kernel.Events.Subscribe(ctx)
 	return events
 }
 
-// subscribe returns the events of this kernel, and of others that were asked for turns here.
-func (d *terminal) subscribe(ctx context.Context) iter.Seq[loop.Event] {
-	here, _ := d.ws.Kernel.Events.Subscribe(ctx)
-	there, _ := d.ws.Elsewhere.Subscribe(ctx)
-	both := make(chan loop.Event)
-	for _, seq := range []iter.Seq[loop.Event]{here, there} {
-		go func() {
-			for e := range seq {
-				select {
-				case both <- e:
-				case <-ctx.Done():
-					return
-				}
-			}
-		}()
-	}
-	return func(yield func(loop.Event) bool) {
-		for _, w := range d.warnings {
-			if !yield(loop.Event{Type: loop.Note, Text: w}) {
-				return
-			}
-		}
-		for {
-			select {
-			case e := <-both:
-				if !yield(e) {
-					return
-				}
-			case <-ctx.Done():
-				return
-			}
-		}
-	}
+// answeredHere is an answer that was given at this terminal.
+func answeredHere(v permit.Verdict) permit.Verdict {
+	v.By = history.Actor{Who: self(), Face: history.Terminal}
+	return v
 }
 
 // Mode returns the mode chosen for an agent, else the configured one.
@@ -104,14 +98,8 @@ func (d *terminal) Mode(ctx context.Context, a id.Agent) (permit.Mode, error) {
 	return found.Mode, err
 }
 
-func (d *terminal) Questions(ctx context.Context) <-chan tui.Question { return d.asker.questions }
-
 func (d *terminal) Agents(ctx context.Context) (tui.Agents, error) {
 	return d.agentVerbs.Everybody(ctx)
-}
-
-func (d *terminal) Turn(ctx context.Context, a id.Agent, said string, model llm.Ref, ticket string) (bool, error) {
-	return d.turn(ctx, session.Turn{Agent: a, Prompt: kernel.Prompt{Text: said, Model: model, Ticket: ticket, Again: said == ""}, Ask: d.asker})
 }
 
 // turn runs a turn whose prompt may be a command.
@@ -144,9 +132,6 @@ func (d *terminal) Key(ctx context.Context, vendor, key string) (string, error) 
 
 // Call implements operation.Client.
 func (d *terminal) Call(ctx context.Context, o operation.Operation, in any) (any, error) {
-	if probed := switches().Command; probed != nil {
-		probed()
-	}
 	return operation.Within(d.ws).Call(ctx, o, in)
 }
 
@@ -156,8 +141,30 @@ func (d *terminal) Print(ctx context.Context, o operation.Operation, in any) (st
 }
 
 func (d *terminal) Command(ctx context.Context, args ...string) (string, error) {
-	if probed := switches().Command; probed != nil {
-		probed()
-	}
 	return d.command(ctx, args...)
+}
+
+// verbs are the verbs of a workspace in one type, for the terminal, which takes them as an interface.
+type verbs struct {
+	agentVerbs
+	turnVerbs
+	modelVerbs
+	promptVerbs
+	historyVerbs
+	fileVerbs
+	programVerbs
+}
+
+type (
+	agentVerbs   = session.Agents
+	turnVerbs    = session.Turns
+	modelVerbs   = session.Models
+	promptVerbs  = session.Prompts
+	historyVerbs = session.History
+	fileVerbs    = session.Files
+	programVerbs = session.Programs
+)
+
+func verbsOf(ws *session.Workspace) verbs {
+	return verbs{ws.Agents(), ws.Turns(), ws.Models(), ws.Prompts(), ws.History(), ws.Files(), ws.Programs()}
 }

@@ -67,7 +67,6 @@ type Config struct {
 	BudgetClamp   string // yes or no: whether calls of other programs are lowered to what a budget leaves
 	GatewayBodies string // yes or no: whether histories keep what those send and are answered
 
-	Background  string // yes or no: whether the terminal uses the background kernel
 	ServerIdle  string // how long the background kernel stays when nothing keeps it
 	Theme       string // auto, light, dark or contrast: the colours of the screen
 	StartAt     string // home or last: what the screen begins with

@@ -45,11 +45,6 @@ var settings = []Setting{
 		field: func(c *Config) *string { return &c.Allow },
 	},
 	{
-		Key: "background", Default: "yes", Allowed: []string{"no", "yes"}, Env: "RAMET_BACKGROUND", UserOnly: true,
-		Help:  "whether the terminal uses the background kernel (ramet server), so that agents go on when it closes",
-		field: func(c *Config) *string { return &c.Background },
-	},
-	{
 		Key: "budget_clamp", Default: "no", Allowed: []string{"no", "yes"}, Env: "RAMET_BUDGET_CLAMP", UserOnly: true,
 		Help:  "whether calls of programs that drive agents are lowered to what a budget leaves (max_tokens, not below 4096), rather than refused",
 		field: func(c *Config) *string { return &c.BudgetClamp },

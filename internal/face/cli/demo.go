@@ -73,7 +73,7 @@ func (g *guide) command(ctx context.Context, args ...string) *exec.Cmd {
 			cmd.Env = append(cmd.Env, kv)
 		}
 	}
-	cmd.Env = append(cmd.Env, "NO_COLOR=1", "RAMET_MODEL=offline/offline", "RAMET_BACKGROUND=no", "RAMET_HOME="+filepath.Join(g.dir, "home"), "XDG_RUNTIME_DIR="+g.dir,
+	cmd.Env = append(cmd.Env, "NO_COLOR=1", "RAMET_MODEL=offline/offline", "RAMET_HOME="+filepath.Join(g.dir, "home"), "XDG_RUNTIME_DIR="+g.dir,
 		"RAMET_CONFIG="+filepath.Join(g.dir, "config.toml"))
 	return cmd
 }

@@ -84,7 +84,7 @@ func newFloorAt(t testing.TB, home, db, replies string, change ...func(*EventsOp
 	f.Client, f.Workspace = operation.Within(ws), ws
 	f.Asks.Tell(f.Kernel.Events.Publish)
 	f.server.Serve(f.Kernel, nil)
-	o := EventsOptions{Bus: &f.Kernel.Events, Elsewhere: &ws.Elsewhere, Feed: s, Look: 10 * time.Millisecond, Pace: time.Millisecond}
+	o := EventsOptions{Bus: &f.Kernel.Events, Feed: s, Look: 10 * time.Millisecond, Pace: time.Millisecond}
 	for _, c := range change {
 		c(&o)
 	}

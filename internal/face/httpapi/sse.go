@@ -40,8 +40,8 @@ type Events struct {
 	look   chan struct{} // has room for one: there may be something in the feed
 	waits  chan struct{} // has room for one: a reader began to wait for the next event
 
-	gathering sync.Mutex             // taken before mu
-	boxes     []*bus.Box[loop.Event] // what was published and is not told yet
+	gathering sync.Mutex // taken before mu
+	box       *bus.Box[loop.Event]
 
 	readers atomic.Int64
 
@@ -57,11 +57,9 @@ type Events struct {
 
 // EventsOptions configures events.
 type EventsOptions struct {
-	Bus *bus.Bus[loop.Event] // what the kernel publishes
-	// Elsewhere publishes events of other kernels about turns requested here; may be nil.
-	Elsewhere *bus.Bus[loop.Event]
-	Feed      registry.Feed
-	Hide      func(string) string // takes secrets out of a line; nil: none
+	Bus  *bus.Bus[loop.Event] // what the kernel publishes
+	Feed registry.Feed
+	Hide func(string) string // takes secrets out of a line; nil: none
 	// How much is kept, and so how far a reader may be behind; 0: 10,000 events, 32 MiB.
 	Most, Bytes int
 	// Readers limits the number of readers; 0: 512.
@@ -307,9 +305,6 @@ func (e *Events) place(cursor string) (at int64, late bool, err error) {
 	}
 	return n, false, nil
 }
-
-// beside carries out what follows a turn elsewhere, until the events end.
-func (e *Events) beside(work func(context.Context)) { e.work.Go(func() { work(e.ctx) }) }
 
 // about is whom an entry is about.
 func about(e history.Entry) happening {

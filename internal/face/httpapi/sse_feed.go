@@ -27,10 +27,7 @@ func StartEvents(ctx context.Context, o EventsOptions) (*Events, error) {
 	e := &Events{o: o, epoch: hex.EncodeToString(b[:]), kept: make([]happening, o.Most), first: 1, next: 1, look: make(chan struct{}, 1), waits: make(chan struct{}, 1)}
 	e.ctx, e.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	// First the bus, then the feed: what comes between the two comes by the bus.
-	e.boxes = append(e.boxes, o.Bus.Box(e.ctx))
-	if o.Elsewhere != nil {
-		e.boxes = append(e.boxes, o.Elsewhere.Box(e.ctx))
-	}
+	e.box = o.Bus.Box(e.ctx)
 	from, err := o.Feed.Latest(ctx)
 	if err != nil {
 		e.cancel()
@@ -46,27 +43,20 @@ func StartEvents(ctx context.Context, o EventsOptions) (*Events, error) {
 func (e *Events) gather() {
 	e.gathering.Lock()
 	defer e.gathering.Unlock()
-	for _, box := range e.boxes {
-		for _, one := range box.Take() {
-			e.Publish(one)
-		}
+	for _, one := range e.box.Take() {
+		e.Publish(one)
 	}
 }
 
 // gatherOn gathers when somebody waits for the next event. While nobody does, because all readers were
-// just written to or there are none, it only keeps the boxes from growing: to be woken for each of
+// just written to or there are none, it only keeps the box from growing: to be woken for each of
 // ten thousand words in a second takes longer than to tell of them.
 func (e *Events) gatherOn() {
-	here, there := e.boxes[0].Rings(), (<-chan struct{})(nil)
-	if len(e.boxes) > 1 {
-		there = e.boxes[1].Rings()
-	}
 	rest := time.NewTimer(e.o.Pace)
 	defer rest.Stop()
 	for {
 		select {
-		case <-here:
-		case <-there:
+		case <-e.box.Rings():
 		case <-e.ctx.Done():
 			return
 		}

@@ -10,28 +10,25 @@ import (
 )
 
 // Nobody is woken for each word, and yet no word is late: whoever looks is told of all that was
-// published, and whoever waits is woken by the next, from either bus, however long nobody looked.
+// published, and whoever waits is woken by the next, however long nobody looked.
 func TestWhatIsPublishedIsThereForWhoLooks(t *testing.T) {
-	var here, there bus.Bus[loop.Event]
-	e, err := StartEvents(t.Context(), EventsOptions{Bus: &here, Elsewhere: &there, Feed: feedOf{}, Look: time.Hour, Pace: time.Hour})
+	var here bus.Bus[loop.Event]
+	e, err := StartEvents(t.Context(), EventsOptions{Bus: &here, Feed: feedOf{}, Look: time.Hour, Pace: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer e.Stop()
 	at := int64(0)
-	for n := range 200 {
-		from, word := &here, loop.Event{Type: loop.TextDelta, Agent: "a", Text: "word "}
-		if n%3 == 2 {
-			from = &there
-		}
-		from.Publish(word)
-		from.Publish(word)
+	for range 200 {
+		word := loop.Event{Type: loop.TextDelta, Agent: "a", Text: "word "}
+		here.Publish(word)
+		here.Publish(word)
 		batch, last, _, _ := e.after(at)
 		if len(batch) != 2 || !strings.Contains(string(batch[1].text), "word") {
 			t.Fatalf("%d of two events are there", len(batch))
 		}
 		_, _, _, wake := e.after(last)
-		from.Publish(word)
+		here.Publish(word)
 		<-wake
 		if batch, at, _, _ = e.after(last); len(batch) != 1 {
 			t.Fatalf("%d of one event are there", len(batch))

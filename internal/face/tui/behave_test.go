@@ -446,19 +446,3 @@ func TestASlashIsNotAlwaysACommand(t *testing.T) {
 		t.Errorf("said %q", x.s.said)
 	}
 }
-
-// Whoever leaves is asked because somebody works; when nobody does any more there is nothing to
-// ask, and it ends.
-func TestLeavingIsNotAskedForLongerThanSomebodyWorks(t *testing.T) {
-	x := perform(t, family(), 80, 24)
-	event(x, loop.Event{Type: loop.TurnStarted, Agent: who("zero")})
-	x.leave(false)
-	x.shows("1 agent is still running")
-	if x.settleBox() != nil || x.over == nil {
-		t.Fatal("it left while somebody works")
-	}
-	event(x, loop.Event{Type: loop.TurnEnded, Agent: who("zero")})
-	if leaves := x.settleBox(); leaves == nil || leaves() != tea.Quit() || x.over != nil {
-		t.Errorf("over %v", x.over)
-	}
-}

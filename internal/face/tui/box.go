@@ -12,13 +12,12 @@ import (
 // answers it: text goes to the prompt and selects the first answer again. In Home's list, where nothing is typed, an
 // answer may have a key of its own.
 type box struct {
-	text     string
-	options  []option
-	at       int         // the highlighted option
-	open     time.Time   // when it appeared: an Enter meant for something else does not answer it
-	top      int         // first line of the text that is shown
-	more     int         // lines of it that do not fit
-	needless func() bool // whether there is nothing to ask any more: then the last option is carried out; nil: there always is
+	text    string
+	options []option
+	at      int       // the highlighted option
+	open    time.Time // when it appeared: an Enter meant for something else does not answer it
+	top     int       // first line of the text that is shown
+	more    int       // lines of it that do not fit
 }
 
 // option is an answer; one that does nothing has no do.
@@ -30,19 +29,8 @@ type option struct {
 var cancel = option{label: "Cancel"}
 
 // ask shows a question.
-func (m *root) ask(text string, options ...option) *box {
-	b := &box{text: text, options: options, open: m.o.Now()}
-	m.over = b
-	return b
-}
-
-// settleBox carries out what a question is about once there is nothing to ask.
-func (m *root) settleBox() tea.Cmd {
-	b, ok := m.over.(*box)
-	if !ok || b.needless == nil || !b.needless() {
-		return nil
-	}
-	return b.decide(m, b.options[len(b.options)-1])
+func (m *root) ask(text string, options ...option) {
+	m.over = &box{text: text, options: options, open: m.o.Now()}
 }
 
 func (b *box) decide(m *root, o option) tea.Cmd {

@@ -40,7 +40,7 @@ func (m *root) homeKey(k tea.KeyPressMsg) tea.Cmd {
 	case "ctrl+g":
 		return m.openJump(false)
 	case "ctrl+d":
-		return m.leave(false)
+		return tea.Quit
 	case "enter", "right":
 		if !ok {
 			return m.unfold()

@@ -20,7 +20,9 @@ import (
 
 // Hosted is a workspace that is held for terminals in other processes.
 type Hosted interface {
-	Workspace
+	Histories
+	Kernel
+	Models
 	// Folder returns the folder in which an agent works.
 	Folder(ctx context.Context, a id.Agent) (string, error)
 	// OpenQuestions returns the questions that wait for an answer, oldest first.

@@ -175,7 +175,7 @@ func (m *root) typed(k tea.KeyPressMsg) tea.Cmd {
 		return m.submit()
 	case "ctrl+d":
 		if m.now.input.text() == "" {
-			return m.leave(false)
+			return tea.Quit
 		}
 	case "up", "down":
 		if m.past.key(m, name) {

@@ -45,30 +45,16 @@ func (m *root) interrupt() tea.Cmd {
 		return nil
 	}
 	if now := m.o.Now(); now.Sub(m.ctrlC) < twice {
-		return m.leave(false)
+		return tea.Quit
 	}
 	m.ctrlC = m.o.Now()
 	return m.tell(accent, "Press Ctrl+C again to quit")
 }
 
-// leave ends the program. It asks first if that stops agents.
-func (m *root) leave(sure bool) tea.Cmd {
-	n := m.atWork()
-	if n > 0 && !sure && !m.workspace.GoesOn() {
-		text := "1 agent is still running. Leaving stops it; you can resume it later."
-		if n > 1 {
-			text = count(n, "agent") + " are still running. Leaving stops them; you can resume them later."
-		}
-		m.ask(text, cancel, option{"y", "Stop and leave", func() tea.Cmd { return tea.Quit }}).needless = func() bool { return m.atWork() == 0 }
-		return nil
-	}
-	return tea.Quit
-}
-
 // farewell tells a person who left how many agents continue without the terminal; empty: nothing does.
 func (m *root) farewell() string {
 	n := 0
-	if m.workspace == nil || m.agents == nil || !m.workspace.GoesOn() {
+	if m.workspace == nil || m.agents == nil {
 		return ""
 	}
 	for _, a := range m.agents.living {
@@ -80,15 +66,4 @@ func (m *root) farewell() string {
 		return ""
 	}
 	return count(n, "agent") + " still working in the background. Run `ramet` to see them, or `ramet interrupt AGENT` to stop one.\n"
-}
-
-// atWork is how many agents are in a turn.
-func (m *root) atWork() int {
-	n := 0
-	for _, s := range m.screens {
-		if s.working() {
-			n++
-		}
-	}
-	return n
 }

@@ -22,10 +22,10 @@ type Workspace interface {
 	Histories
 	Kernel
 	Models
-	// Close gives everything back. The turns that run in this process end.
+	// Questions are about calls that no rule permits.
+	Questions(ctx context.Context) <-chan Question
+	// Close disconnects. Turns continue.
 	Close()
-	// GoesOn reports whether turns go on after Close.
-	GoesOn() bool
 }
 
 // Archive is what is read.
@@ -48,8 +48,6 @@ type Histories interface {
 	Program(ctx context.Context, a agent.Agent) (*public.Program, error)
 	// Events begins to listen at once. They end when ctx does.
 	Events(ctx context.Context) iter.Seq[loop.Event]
-	// Questions are about calls that no rule permits.
-	Questions(ctx context.Context) <-chan Question
 }
 
 // Floor is where work is done.

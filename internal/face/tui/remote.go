@@ -72,9 +72,6 @@ func (r *Remote) base() string { return *r.at.Load() }
 // Close disconnects. Turns continue.
 func (r *Remote) Close() { r.o.Client.CloseIdleConnections() }
 
-// GoesOn implements Workspace.
-func (r *Remote) GoesOn() bool { return true }
-
 // Agents implements Workspace.
 func (r *Remote) Agents(ctx context.Context) (Agents, error) {
 	return askRemote[Agents](ctx, r, "Agents")

@@ -25,7 +25,7 @@ func (m *root) slash(said string) tea.Cmd {
 	}
 	if m.workspace == nil || m.agents == nil {
 		if c.Name == "exit" {
-			return m.leave(false)
+			return tea.Quit
 		}
 		return m.tell(faint, "The workspace is still opening.")
 	}
@@ -42,7 +42,7 @@ func (m *root) slash(said string) tea.Cmd {
 func (m *root) carryOut(c session.Command, said string) tea.Cmd {
 	switch c.Name {
 	case "exit":
-		return m.leave(false)
+		return tea.Quit
 	case "help":
 		return m.openHelp(c.Values["command"])
 	case "log":

@@ -39,7 +39,6 @@ var clock = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // stage is a workspace whose agents and entries a test writes down. It has no goroutines:
 // the test hands over messages itself.
 type stage struct {
-	goesOn  bool      // turns go on when the terminal closes
 	hold    bool      // turns that were asked for while another is under way do not end
 	late    []turnMsg // their ends
 	agents  Agents
@@ -243,8 +242,7 @@ func (s *stage) Clipboard(context.Context) (string, error) { return "/tmp/a b.pn
 func (s *stage) CompletePaths(context.Context, id.Agent, string) []string {
 	return []string{"README.md", "internal/", "internal/tui/doc.go", "main.go"}
 }
-func (s *stage) Close()       {}
-func (s *stage) GoesOn() bool { return s.goesOn }
+func (s *stage) Close() {}
 
 func (s *stage) Print(ctx context.Context, o operation.Operation, in any) (string, error) {
 	return Print(ctx, s, o, in)

@@ -11,7 +11,7 @@ import (
 // Update follows what happened.
 func (m *root) Update(msg tea.Msg) tea.Cmd {
 	cmd := m.follow(msg)
-	return tea.Batch(cmd, m.settleBox(), m.saveSoon(), m.tick())
+	return tea.Batch(cmd, m.saveSoon(), m.tick())
 }
 
 func (m *root) follow(msg tea.Msg) tea.Cmd {

@@ -9,7 +9,6 @@ import (
 	"ramet/internal/base/durable"
 	"ramet/internal/core/agent"
 	"ramet/internal/store/database"
-	"ramet/internal/turn/loop"
 )
 
 // followEvery is the interval at which the store is asked for changes that no kernel of
@@ -23,7 +22,6 @@ const followAnyway = time.Second
 // Follow publishes an event without a state whenever other processes may have changed what agents do, until ctx ends:
 // its readers look at the states.
 func (w Turns) Follow(ctx context.Context) {
-	look := func() { w.ws.Elsewhere.Publish(loop.Event{Type: loop.Became}) }
 	every, stirred := followEvery, w.stirred(ctx)
 	if stirred != nil {
 		every = followAnyway
@@ -33,7 +31,7 @@ func (w Turns) Follow(ctx context.Context) {
 	for before := ""; ; {
 		now, err := w.fingerprint(ctx)
 		if err == nil && before != "" && now != before || len(w.ws.Peers.Kernels()) > 1 {
-			look()
+			w.ws.changed()
 		}
 		if err == nil {
 			before = now

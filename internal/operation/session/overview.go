@@ -194,7 +194,7 @@ func (c *changes) look(ctx context.Context, w *Workspace, stale []agent.Agent) {
 	c.mu.Lock()
 	c.asked = false
 	c.mu.Unlock()
-	w.Elsewhere.Publish(loop.Event{Type: loop.Became})
+	w.changed()
 }
 
 var statWords = text.Regexp(`(\d+) (insertion|deletion)`)

@@ -19,6 +19,7 @@ import (
 	"ramet/internal/core/registry"
 	"ramet/internal/kernel"
 	"ramet/internal/operation/public"
+	"ramet/internal/testkit"
 )
 
 // What a restore could not bring back is in the trash: it is listed, moved back without overwriting anything, and
@@ -349,14 +350,10 @@ func TestTheWorkInAWorktree(t *testing.T) {
 	}
 	kid.put("a", "one\n2\nthree\n")
 	kid.put("new", "x\n")
-	seen, enough := w.Elsewhere.Subscribe(ctx)
-	defer enough()
-	if _, err := w.Agents().Overview(ctx); err != nil {
-		t.Fatal(err)
-	}
-	for range seen { // git was asked
-		break
-	}
+	testkit.WaitUntil(t, "git was asked", func() bool {
+		f, err := w.Agents().Overview(ctx)
+		return err != nil || f.Changes[kid.a.ID].Branch != ""
+	})
 	f, err := w.Agents().Overview(ctx)
 	if got := f.Changes[kid.a.ID]; err != nil || got.Branch == "" || got.Files != 2 || got.Added != 2 || got.Removed != 1 {
 		t.Errorf("%+v, %v", f.Changes, err)

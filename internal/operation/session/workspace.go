@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"ramet/internal/base/bus"
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
 	"ramet/internal/base/secret"
@@ -51,8 +50,6 @@ type Workspace struct {
 	Command func(ctx context.Context, args ...string) (string, error)
 	// CommandFor carries out command lines of agents in this process; nil: none are. See Session.
 	CommandFor func(ctx context.Context, c AgentCommand) int
-	// Elsewhere carries what happens in other kernels to turns that were asked for here.
-	Elsewhere bus.Bus[loop.Event]
 
 	user kit.UserInstructions
 
@@ -123,6 +120,13 @@ func (w *Workspace) close() error {
 	w.Stopped()
 	w.closePools()
 	return w.Store.Close()
+}
+
+// changed tells the faces of this process that agents may have changed: they look themselves.
+func (w *Workspace) changed() {
+	if w.Kernel != nil {
+		w.Kernel.Events.Publish(loop.Event{Type: loop.Became})
+	}
 }
 
 // owner is the name under which this process holds leases; empty: it holds none.
