@@ -310,7 +310,7 @@ func connectTerminal(ctx context.Context, s *session.Session) (tui.Workspace, er
 		return nil, err
 	}
 	start := b.ensure
-	return tui.Connect(ctx, tui.RemoteOptions{
+	remote, err := tui.Connect(ctx, tui.RemoteOptions{
 		Client: b.http,
 		Open: func(ctx context.Context) (string, error) {
 			key, err := b.open(ctx, s, start)
@@ -323,12 +323,19 @@ func connectTerminal(ctx context.Context, s *session.Session) (tui.Workspace, er
 		},
 		Environment: session.ClientEnvironment(s),
 		Answered:    answeredHere,
-		Shell: func(ctx context.Context, dir, line string, output func(string)) error {
-			if probed := switches().Command; probed != nil {
-				probed()
-			}
-			return session.RunShell(ctx, dir, line, output)
-		},
+		Shell:       session.RunShell,
 		Clipboard: func(ctx context.Context) (string, error) { return session.PasteImage(ctx, place.Project, home) },
 	})
+	if err != nil || switches().Command == nil {
+		return remote, err
+	}
+	return probedTerminal{remote}, nil
+}
+
+// probedTerminal is a terminal's workspace in tests, whose commands may fail.
+type probedTerminal struct{ tui.Workspace }
+
+func (p probedTerminal) Print(ctx context.Context, o operation.Operation, in any) (string, error) {
+	switches().Command()
+	return p.Workspace.Print(ctx, o, in)
 }

@@ -85,7 +85,7 @@ func runForAgent(ctx context.Context, e Env, l *Line, c session.AgentCommand) in
 	w := l.Opened()
 	e.Choice = session.Choice{DB: w.Place.DB, Home: w.Home}
 	e.System.Hold = func(ctx context.Context, s *session.Session) (*session.Workspace, error) {
-		if s.Choice != e.Choice {
+		if place, err := s.Place(); err != nil || place.DB != w.Place.DB {
 			return nil, fault.New(fault.Denied, "a command of an agent stays in its workspace")
 		}
 		return w, nil

@@ -411,7 +411,7 @@ func FuzzCursor(f *testing.F) {
 	for _, seed := range []string{"", "x", "0123456789ab-1", "0123456789ab--1", "-", "0123456789ab-01", "0123456789ab-9223372036854775808", "é-1"} {
 		f.Add(seed)
 	}
-	e := &Events{epoch: "0123456789ab", kept: make([]happening, 4), first: 3, next: 6}
+	e := &Events{epoch: "0123456789ab", kept: make([]happening, 4), first: 3, next: 6, box: new(bus.Bus[loop.Event]).Box(f.Context())}
 	f.Fuzz(func(t *testing.T, cursor string) {
 		at, late, err := e.place(cursor)
 		if err != nil {
