@@ -324,7 +324,7 @@ func connectTerminal(ctx context.Context, s *session.Session) (tui.Workspace, er
 		Environment: session.ClientEnvironment(s),
 		Answered:    answeredHere,
 		Shell:       session.RunShell,
-		Clipboard: func(ctx context.Context) (string, error) { return session.PasteImage(ctx, place.Project, home) },
+		Clipboard:   func(ctx context.Context) (string, error) { return session.PasteImage(ctx, place.Project, home) },
 	})
 	if err != nil || switches().Command == nil {
 		return remote, err

@@ -15,7 +15,6 @@ import (
 	"ramet/internal/core/registry"
 	"ramet/internal/operation/public"
 	"ramet/internal/run"
-	"ramet/internal/turn/loop"
 )
 
 // Overview returns the facts about all agents, for the screens of all agents (public.MakeHome). What
