@@ -82,7 +82,7 @@ func (d *terminal) Events(ctx context.Context) iter.Seq[loop.Event] {
 	return events
 }
 
-// answeredHere is an answer that was given at this terminal.
+// answeredHere marks an answer as given at this terminal.
 func answeredHere(v permit.Verdict) permit.Verdict {
 	v.By = history.Actor{Who: self(), Face: history.Terminal}
 	return v
