@@ -125,13 +125,14 @@ func (f *runFlags) openNew(l *Line) (*rundir.Store, rundir.Kind, error) {
 	return store, cmp.Or(kind, rundir.NDJSON), err
 }
 
-// withSession opens a run for appending, and reports if its tail had to be repaired.
-func withSession(l *Line, c *cobra.Command, f *runFlags, runID string, do func(*rundir.Session) error) error {
+// withSession opens a run with open, for appending, and reports if its tail had to be repaired.
+func withSession(l *Line, c *cobra.Command, f *runFlags, runID string, open func(*rundir.Store, context.Context, string, rundir.Kind) (*rundir.Session, error),
+	do func(*rundir.Session) error) error {
 	store, kind, err := f.open(l)
 	if err != nil {
 		return err
 	}
-	x, err := store.OpenSession(c.Context(), runID, kind)
+	x, err := open(store, c.Context(), runID, kind)
 	if err != nil {
 		return err
 	}

@@ -85,7 +85,7 @@ state of the run, linked, and on the disk when its id is printed.`,
 			if err != nil {
 				return err
 			}
-			return withSession(l, c, f, args[0], func(x *rundir.Session) error {
+			return withSession(l, c, f, args[0], (*rundir.Store).OpenSession, func(x *rundir.Session) error {
 				events, err := x.Append(c.Context(), rundir.Request{Type: run.Type(kind), Payload: []byte(text), SpanID: span, ParentSpan: parent})
 				if len(events) == 0 {
 					return err
@@ -139,7 +139,7 @@ is shown, and the exit code is 5. --check writes nothing.`,
 					return replayRun(l, c, r, nil)
 				})
 			}
-			return withSession(l, c, f, args[0], func(x *rundir.Session) error { return replayRun(l, c, x.Reader, x) })
+			return withSession(l, c, f, args[0], (*rundir.Store).OpenForReplay, func(x *rundir.Session) error { return replayRun(l, c, x.Reader, x) })
 		},
 	}
 	c.Flags().BoolVar(&check, "check", false, "compare only, write nothing")

@@ -302,6 +302,60 @@ func parse(t *testing.T, text []byte) (out []run.Event) {
 	return out
 }
 
+// A run without checkpoints has only its snapshot to show that its log was cut or rewritten: nothing is
+// appended to such a log. A replay opens it, and a damaged snapshot stops nobody.
+func TestAWriterComparesTheSnapshot(t *testing.T) {
+	cut := func(all []run.Event) []run.Event { return all[:1] }
+	rewrite := func(all []run.Event) []run.Event {
+		all[1].TS = "2001-01-01T00:00:00Z"
+		return all
+	}
+	for _, c := range []struct {
+		name     string
+		change   func([]run.Event) []run.Event
+		snapshot func([]byte) []byte
+		want     string // what a writer is told; empty: it is let in
+	}{
+		{"as it was", nil, bytes.Clone, ""},
+		{"cut", cut, bytes.Clone, "run r has 1 events, its snapshot was made of 2"},
+		{"rewritten", rewrite, bytes.Clone, "run r line 2 "},
+		{"a damaged snapshot", nil, func(text []byte) []byte { return text[1:] }, ""},
+		{"a snapshot of another run", cut, func(text []byte) []byte {
+			return bytes.ReplaceAll(text, []byte(`"run_id": "r"`), []byte(`"run_id": "q"`))
+		}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newStore(t, t.TempDir())
+			x := begin(t, s, "r", rundir.NDJSON)
+			goTo(t, x, run.ClonedInputs)
+			must(t, say(t, x, run.GateRunStarted, `{"gate":"links"}`))
+			must(t, x.Close())
+			at := func(name string) string { return filepath.Join(s.Dir("r"), name) }
+			text, err := os.ReadFile(at("snapshot.json"))
+			must(t, err)
+			if c.change != nil {
+				forge(t, s, "r", c.change)
+			}
+			must(t, os.WriteFile(at("snapshot.json"), c.snapshot(text), 0o600))
+			must(t, os.Remove(at("checkpoints")))
+			x, err = s.OpenSession(t.Context(), "r", "")
+			if c.want == "" {
+				must(t, err)
+				must(t, x.Close())
+			} else if !fault.Is(err, fault.EventChainBroken) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("a writer: %v", err)
+			}
+			x, err = s.OpenForReplay(t.Context(), "r", "")
+			must(t, err)
+			must(t, x.PutSnapshot(true))
+			must(t, x.Close())
+			x, err = s.OpenSession(t.Context(), "r", "")
+			must(t, err)
+			must(t, x.Close())
+		})
+	}
+}
+
 // Checkpoints of another home cannot be checked, but what they say must be true.
 func TestAWriterComparesCheckpointsOfOthersToo(t *testing.T) {
 	s := newStore(t, t.TempDir())

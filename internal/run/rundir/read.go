@@ -211,7 +211,7 @@ func (r *Reader) State(ctx context.Context) (run.Snapshot, error) {
 				err = unfitEvent(r.RunID, e, err)
 			}
 		} else if err == nil && e.Hash != s.LastEventHash {
-			err = run.ChainBroken(runPlace(r.RunID), e.Line, e.Offset, "it is not the event that the snapshot ends with")
+			err = notLastOfSnapshot(r.RunID, e)
 		}
 		if err != nil {
 			return s, err

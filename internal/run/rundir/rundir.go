@@ -237,6 +237,10 @@ func tooFar(place string, snapshot, log int64) error {
 		WithHint("the log was cut; restore it from a copy")
 }
 
+func notLastOfSnapshot(runID string, e run.Entry) error {
+	return run.ChainBroken(runPlace(runID), e.Line, e.Offset, "it is not the event that the snapshot ends with")
+}
+
 func runPlace(runID string) string { return fmt.Sprintf("run %s", runID) }
 
 // enter opens the folder of a run, below the project if it lies in one. A folder that is

@@ -27,11 +27,22 @@ type Session struct {
 	tree    *signedTree // of the lines of this run's own log
 	guard   *run.AppendGuard
 	trace   string
-	ours    bool // see vouches
+	ours    bool  // see vouches
+	differs error // the log is not the one that the stored snapshot was made of
 }
 
-// OpenSession opens a run for appending. All of its log is read and compared with the checkpoints in its folder.
+// OpenSession opens a run for appending. All of its log is read and compared with the checkpoints and the snapshot in
+// its folder.
 func (s *Store) OpenSession(ctx context.Context, runID string, said Kind) (*Session, error) {
+	x, err := s.OpenForReplay(ctx, runID, said)
+	if err == nil && x.differs != nil {
+		return nil, errors.Join(x.differs, x.Close())
+	}
+	return x, err
+}
+
+// OpenForReplay does what OpenSession does, but lets in a log that does not fit the snapshot, which is to be made again.
+func (s *Store) OpenForReplay(ctx context.Context, runID string, said Kind) (*Session, error) {
 	kind, err := s.kind(runID, said)
 	if err != nil {
 		return nil, err
@@ -80,7 +91,9 @@ func (x *Session) load(ctx context.Context) error {
 	if x.tree, err = x.newSignedTree(notes); err != nil {
 		return err
 	}
-	x.reducer, x.guard = x.Reader.reducer(), &run.AppendGuard{}
+	stored, _, hasSnapshot, damage := x.Stored()
+	hasSnapshot = hasSnapshot && damage == nil && stored.RunID == x.RunID // as in State
+	x.reducer, x.guard, x.differs = x.Reader.reducer(), &run.AppendGuard{}, nil
 	for e, err := range x.Events(ctx, 0) {
 		if err != nil {
 			return err
@@ -88,12 +101,18 @@ func (x *Session) load(ctx context.Context) error {
 		if err := x.reducer.Apply(e.Event); err != nil {
 			return unfitEvent(x.RunID, e, err)
 		}
+		if hasSnapshot && x.reducer.Count() == stored.EventCount && e.Hash != stored.LastEventHash {
+			x.differs = notLastOfSnapshot(x.RunID, e)
+		}
 		x.guard.Note(e.Type, e.Payload)
 		if x.trace = e.TraceID; x.reducer.Count() > x.inherited() {
 			if err := x.tree.add(e); err != nil {
 				return err
 			}
 		}
+	}
+	if hasSnapshot && x.reducer.Count() < stored.EventCount {
+		x.differs = tooFar(runPlace(x.RunID), stored.EventCount, x.reducer.Count())
 	}
 	return x.tree.end(x.RunID)
 }
