@@ -1,7 +1,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help build test race lint english web fuzz bench oracle story live peers corpus soak stress mutants ci release demo clean
+.PHONY: help build test race lint english web fuzz bench oracle story live peers corpus tasks soak stress mutants ci release demo clean
 
 export CGO_ENABLED ?= 0
 WITHPG := go run ./internal/testkit/withpg --
@@ -65,6 +65,9 @@ corpus: ## read definitions, and document repositories, of npm, Go and Debian, i
 	@mkdir -p docs/benchmarks
 	{ $(VERSIONS) && RAMET_TEST_CORPUS=$(CURDIR)/bin/corpus go test -tags extern -count 1 -timeout 30m -v -run TestCorpus ./internal/core/kit; } | tee docs/benchmarks/definitions.txt
 	{ $(VERSIONS) && RAMET_TEST_CORPUS=$(CURDIR)/bin/corpus go test -count 1 -timeout 2h -v -run TestCorpus ./internal/app; } | tee docs/benchmarks/corpus.txt
+
+tasks: ## let a model play internal/testkit/bench (MODEL=vendor/name); without one, scripts do
+	RAMET_TASKS_MODEL=$(MODEL) go test -count 1 -timeout 6h -v -run TestTasks ./internal/testkit/bench
 
 soak: ## run the tests that take hours, into docs/benchmarks/soak.txt (SEED=n repeats one)
 	@mkdir -p docs/benchmarks
