@@ -108,7 +108,7 @@ func (e *editor) onlyFrames() {
 	for line := range bytes.Lines(whole[:bytes.LastIndexByte(whole, '\n')+1]) {
 		var m struct{ JSONRPC string }
 		if err := json.Unmarshal(line, &m); err != nil || m.JSONRPC != "2.0" {
-			e.t.Errorf("it wrote what is no message: %.200q", line)
+			e.t.Errorf("it wrote what is not a message: %.200q", line)
 		}
 	}
 }

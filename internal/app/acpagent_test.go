@@ -401,7 +401,7 @@ func (a *acpProgram) turn(text string) (stop string) {
 			return "", false
 		})
 	case "garbage":
-		a.print("this is no message")
+		a.print("this is not a message")
 		a.print(`{"jsonrpc":"2.0","id":77777,"result":{}}`)
 		a.print(`{"jsonrpc":"2.0","method":"session/update","params":7}`)
 		a.print(`[1,2,3]`)

@@ -79,7 +79,7 @@ func open(ctx context.Context, p config.WorkspaceLocation) (*store.Store, error)
 		return postgres.Open(ctx, p.DB, postgres.Options{Cwd: p.Project, Export: sqlite.Export})
 	case isURL && !strings.Contains(scheme, "/"):
 		// The rest of it is not repeated: there may be a password in it.
-		return nil, fault.New(fault.InvalidConfig, "%s:// is no kind of database that ramet knows", text.Line(scheme, 40)).
+		return nil, fault.New(fault.InvalidConfig, "%s:// is not a database that ramet supports", text.Line(scheme, 40)).
 			WithHint("give a file, or postgres://user@host/database")
 	}
 	return sqlite.Open(ctx, p.DB, sqlite.Options{Cwd: p.Project, Mark: p.Mark})

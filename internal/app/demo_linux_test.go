@@ -40,7 +40,7 @@ func TestTheTourIsTakenWithEnter(t *testing.T) {
 		{"Survive: ", "Killed", "The command died with it.", "$ ramet ps", "interrupted", "a ramet shares its roots"},
 		{"Fork: ", "--name ada", "--name bob", "$ ramet ps", "ada-tests", "Try the LRU."},
 		{"Mail: ", "LRU wins", "unread  ada"},
-		{"Crash: 24 times", "Told the id of what they wrote: ", "all of those are there", "step "},
+		{"Crash: 24 times", "They printed the ids of ", "all of them are there", "step "},
 		{"Kill: ", "$ ramet kill ada --cascade", "$ ramet ps --all", "killed"},
 		{"Prove: ", "$ ramet verify", "ok: ", "error[HISTORY_DAMAGED]"},
 		{"Page: ", "$ ramet web", "http://127.0.0.1:", "/p/", "/login?code=", "Open it, if you like; "},
@@ -53,7 +53,7 @@ func TestTheTourIsTakenWithEnter(t *testing.T) {
 			x.press("once", enter)
 			hear("Ran `rm draft.txt`")
 		}
-		hear("Enter goes on")
+		hear("Enter continues")
 		x.press(enter)
 	}
 	hear("Home: ", "Enter opens it")

@@ -28,7 +28,7 @@ const answerFD = 3
 func detach(args []string, stdio Stdio) func(context.Context) (int, error) {
 	return func(ctx context.Context) (int, error) {
 		fail := func(err error) (int, error) {
-			return 0, fault.New(fault.Failed, "go on in the background: %w", err)
+			return 0, fault.New(fault.Failed, "continue in the background: %w", err)
 		}
 		answer, give, err := os.Pipe()
 		if err != nil {

@@ -81,7 +81,7 @@ func upstream(b driver.PresetBase, env []string) (gateway.Upstream, error) {
 	}
 	at, err := url.Parse(text)
 	if err != nil || at.Host == "" {
-		return gateway.Upstream{}, fault.New(fault.InvalidConfig, "%s holds no address: %.200q", b.Variable, text)
+		return gateway.Upstream{}, fault.New(fault.InvalidConfig, "%s contains no address: %.200q", b.Variable, text)
 	}
 	out := gateway.Upstream{URL: at}
 	if bare, ok := strings.CutSuffix(strings.TrimSuffix(at.Path, "/"), b.Path); ok {

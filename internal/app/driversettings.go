@@ -49,7 +49,7 @@ func (d *drivers) settle(p driver.Preset, root string, a id.Agent, out *acp.Setu
 	out.Check = func() error {
 		_, unaccepted, err := d.unaccepted(root, row.Obeys)
 		if err == nil && unaccepted != "" {
-			err = fault.New(fault.Untrusted, "%s would obey %s, and nobody has accepted that file", p.Title, unaccepted).
+			err = fault.New(fault.Untrusted, "%s would obey %s, and no person has accepted that file", p.Title, unaccepted).
 				WithHint("look at it and accept it with `ramet trust` in its folder, or move it away")
 		}
 		return err

@@ -123,5 +123,5 @@ func permitted(ctx context.Context, r request, a agent.Agent) string {
 	if r.Ask == nil {
 		return out + ". Nobody can be asked during this turn: what no rule permits is refused; decide, and say what you assumed."
 	}
-	return out + ". A person is there and can answer."
+	return out + ". A person is present and can answer."
 }

@@ -211,7 +211,7 @@ func TestAWorkerNeedsAServer(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, signed)
 	s := f.site("a")
-	s.onFile().begin("worker").ends(t, 2, "error[USAGE]", "is no database that several hosts can share", "postgres://")
+	s.onFile().begin("worker").ends(t, 2, "error[USAGE]", "is not a database that several hosts can share", "postgres://")
 	s.onFile().begin("run", "start", "--recipe", filepath.Join(f.boss.dir, "recipe.yaml"), "--leave-work").ends(t, 2, "error[USAGE]", "--leave-work", "postgres://")
 	nobody := *s.host
 	own := *s.team

@@ -36,7 +36,7 @@ func compare(ts *testscript.TestScript, neg bool, root any, args []string) {
 func keys(ts *testscript.TestScript, _ bool, args []string) {
 	object, ok := at(ts, lines(ts), args[0]).(map[string]any)
 	if !ok {
-		ts.Fatalf("%s is no object", args[0])
+		ts.Fatalf("%s is not an object", args[0])
 	}
 	have := slices.Sorted(maps.Keys(object))
 	want := slices.Sorted(slices.Values(args[1:]))
@@ -71,7 +71,7 @@ func lines(ts *testscript.TestScript) []any {
 		if err := decoder.Decode(&v); errors.Is(err, io.EOF) {
 			return all
 		} else if err != nil {
-			ts.Fatalf("standard output is no JSON: %v", err)
+			ts.Fatalf("standard output is not JSON: %v", err)
 		}
 		all = append(all, v)
 	}
@@ -83,7 +83,7 @@ func at(ts *testscript.TestScript, v any, path string) any {
 	for rest := path; rest != ""; {
 		m := pathStep.FindStringSubmatch(rest)
 		if m == nil {
-			ts.Fatalf("%q is no path", path)
+			ts.Fatalf("%q is not a path", path)
 		}
 		rest = rest[len(m[0]):]
 		object, _ := v.(map[string]any)

@@ -22,7 +22,7 @@ type turnOf struct {
 // check refuses what the vendor would refuse. newest is the last message.
 func (s *modelServer) check(r *http.Request, body []byte) (newest string, err error) {
 	if !json.Valid(body) {
-		return "", errors.New("the body is no JSON")
+		return "", errors.New("the body is not JSON")
 	}
 	if r.Method != "POST" || !matches(s.wire.path, r.URL.Path) {
 		return "", fmt.Errorf("%s %s", r.Method, r.URL.Path)

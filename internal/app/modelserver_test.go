@@ -97,7 +97,7 @@ func startModelServer(ts *testscript.TestScript, _ bool, args []string) {
 	vendor := args[0]
 	format, ok := wireFormats[vendor]
 	if !ok {
-		ts.Fatalf("%s is no vendor of model servers", vendor)
+		ts.Fatalf("%s is not a vendor of model servers", vendor)
 	}
 	s := &modelServer{wire: format, name: vendor, key: "sk-" + vendor + "-0123456789abcdef0123456789",
 		debts: map[string]string{}, cache: promptCache{marked: vendor != "openai"}}
@@ -357,7 +357,7 @@ func printedPlainly(ts *testscript.TestScript, _ bool, _ []string) {
 func jsonLast(ts *testscript.TestScript, neg bool, args []string) {
 	for line := range strings.Lines(ts.ReadFile("stdout")) {
 		if !json.Valid([]byte(line)) {
-			ts.Fatalf("a line is no JSON: %s", line)
+			ts.Fatalf("a line is not JSON: %s", line)
 		}
 	}
 	all := lines(ts)

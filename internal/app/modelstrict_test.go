@@ -20,7 +20,7 @@ func (s *modelServer) strict(body []byte) error {
 	}
 	for _, name := range toolNames(q) {
 		if !callName.MatchString(name) {
-			return fmt.Errorf("%q is no name of a tool", name)
+			return fmt.Errorf("%q is not a name of a tool", name)
 		}
 	}
 	switch s.name {

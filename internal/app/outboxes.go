@@ -283,7 +283,7 @@ func (n noteOf) deliver(ctx context.Context, w *routes) error {
 	return errors.Join(box.Flush(ctx), box.Close())
 }
 
-var errNoWay = errors.New("there is no way to it from here")
+var errNoWay = errors.New("it can't be reached from here")
 
 // telemetrySize measures the records of a workspace.
 func telemetrySize(ctx context.Context, ws *session.Workspace) (n, bytes int64, since time.Time, there bool, err error) {

@@ -160,7 +160,7 @@ func (c *carrier) checkAgent(ctx context.Context) error {
 			return cancelled
 		}
 	}
-	return fault.New(fault.Interrupted, "%w: %s", runner.ErrAgentEnded, a.EndReason).WithHint("`ramet run resume %s` goes on with another agent", c.Session.RunID)
+	return fault.New(fault.Interrupted, "%w: %s", runner.ErrAgentEnded, a.EndReason).WithHint("`ramet run resume %s` continues with another agent", c.Session.RunID)
 }
 
 // cancelledBy returns the cancellation that the last entry of a run's agent records, or nil if neither a person nor

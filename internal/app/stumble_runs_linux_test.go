@@ -183,7 +183,7 @@ func TestOnlyWhoCancelsARunCancelsIt(t *testing.T) {
 	if _, err := f.ws.Kill(t.Context(), registry.Kill{Agent: own.ID, By: own.ID, Cascade: true, Reason: "run r was interrupted in DRAFTING"}); err != nil {
 		t.Fatal(err)
 	}
-	k.says(t, "goes on with another agent")
+	k.says(t, "continues with another agent")
 	eventually(t, "it works again", func() bool {
 		return f.agent("run-"+f.run).ID != own.ID && holds(k.cmd.Process.Pid, gate)
 	})

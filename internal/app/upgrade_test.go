@@ -95,7 +95,7 @@ func TestAnOldWorkspaceOpensVerifiesAndGoesOn(t *testing.T) {
 			open(o)
 			checkpoint := map[string]string{"sqlite": "checkpoint.txt", "postgres": "checkpoint-postgres.txt"}[store]
 			met := []string{"verify", "--checkpoint", filepath.Join(o.dir, checkpoint)}
-			o.printed(met, "ok: 4 agents, 21 entries, 1 blob, 2 letters", "1 entry redacted")
+			o.printed(met, "ok: 4 agents, 21 entries, 1 blob, 2 mail messages", "1 entry redacted")
 			o.says("ps --all", "ada", "bob", "carl", "killed")
 			o.says("log ada", "the plan: one road, two towns", "ada looks at the north")
 			o.says("log bob", "what is 2+2?")

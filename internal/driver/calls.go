@@ -145,7 +145,7 @@ func (r *turn) corrected(ctx context.Context, c *call) {
 	}
 	m := r.about.meta()
 	m.CallID = c.id
-	r.fail(r.write(ctx, history.Draft{Kind: history.Note, Meta: m, Parts: []history.Part{{Type: history.Text, Text: "the call was told anew: " + text.Middle(r.kept(now), mostShow)}}}))
+	r.fail(r.write(ctx, history.Draft{Kind: history.Note, Meta: m, Parts: []history.Part{{Type: history.Text, Text: "the call was repeated: " + text.Middle(r.kept(now), mostShow)}}}))
 }
 
 // answer writes the result of a call.

@@ -155,7 +155,7 @@ func FindPreset(name string, own []config.Driver) (Preset, error) {
 		case p.Off:
 			return p, fault.New(fault.NotFound, "driver %s is off in your configuration", name)
 		case len(p.Command) == 0:
-			return p, fault.New(fault.InvalidConfig, "nobody says how driver %s is started", name).
+			return p, fault.New(fault.InvalidConfig, "no command is configured for driver %s", name).
 				WithHint("command = \"…\" in [driver.%s] of your configuration", name)
 		}
 		return p, nil

@@ -68,7 +68,7 @@ func (b PresetBase) inside(env []string) (at map[string]any, last string, whole 
 	whole = map[string]any{}
 	if text := lookup(env, b.Variable); text != "" {
 		if err := json.Unmarshal([]byte(text), &whole); err != nil {
-			return nil, "", nil, fault.New(fault.InvalidConfig, "%s is no object in JSON: %w", b.Variable, err)
+			return nil, "", nil, fault.New(fault.InvalidConfig, "%s is not an object in JSON: %w", b.Variable, err)
 		}
 	}
 	names := strings.Split(b.In, ".")

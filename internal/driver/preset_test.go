@@ -36,7 +36,7 @@ func TestBases(t *testing.T) {
 			t.Errorf("%s: %s, %v", c.env, point, err)
 		}
 	}
-	if _, err := codex.Point([]string{"CODEX_CONFIG=model = 7"}, "http://gate"); err == nil || !strings.Contains(err.Error(), "no object") {
+	if _, err := codex.Point([]string{"CODEX_CONFIG=model = 7"}, "http://gate"); err == nil || !strings.Contains(err.Error(), "not an object") {
 		t.Errorf("no JSON: %v", err)
 	}
 }

@@ -125,7 +125,7 @@ func words(ctx context.Context, log history.Log, about About, entries []history.
 			case p.Type == history.Image && about.Images:
 				out = append(out, llm.Part{Type: llm.Image, MediaType: p.MediaType, Data: p.Data, Name: p.Name})
 			case p.Type == history.Image, p.Type == history.Document:
-				out = append(out, llm.Part{Type: llm.Text, Text: p.About() + " (the program takes no such files)"})
+				out = append(out, llm.Part{Type: llm.Text, Text: p.About() + " (the program accepts no such files)"})
 			}
 		}
 	}

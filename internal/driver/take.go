@@ -166,7 +166,7 @@ func (r *turn) oddly(ctx context.Context, what string) {
 		return
 	}
 	if r.odd == mostOdd {
-		what = "further things of this turn that nobody here understands are not kept"
+		what = "other items of this turn are unknown and not kept"
 	}
 	m := r.about.meta()
 	r.fail(r.write(ctx, history.Draft{Kind: history.Note, Meta: m, Parts: []history.Part{{Type: history.Text, Text: r.kept(text.Middle(what, 2<<10))}}}))

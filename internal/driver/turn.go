@@ -275,7 +275,7 @@ func (r *turn) end(ctx context.Context, answer Stop, err error) error {
 		return r.failed
 	}
 	if why == nil && answer.Reason == "refusal" {
-		return fault.New(fault.ProviderBadRequest, "%s refused to go on", r.about.Driver).WithHint("say it in other words, or ask another")
+		return fault.New(fault.ProviderBadRequest, "%s refused to continue", r.about.Driver).WithHint("say it in other words, or ask another")
 	}
 	return why
 }

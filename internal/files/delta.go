@@ -52,7 +52,7 @@ func DeltaBase(b []byte) (h chain.Hash, ok bool) {
 // ApplyDelta returns the folder that a delta stands for.
 func ApplyDelta(base Folder, b []byte) (Folder, error) {
 	if _, ok := DeltaBase(b); !ok {
-		return nil, broken("it is no delta")
+		return nil, broken("it is not a delta")
 	}
 	rest := b[len(deltaFormat)+len(chain.Hash{}):]
 	n := int(binary.BigEndian.Uint32(rest))

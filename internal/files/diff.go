@@ -185,7 +185,7 @@ func Within(p string, named []string) bool {
 func CheckPath(p string) (string, error) {
 	clean := path.Clean(p)
 	if p == "" || strings.HasPrefix(clean, "/") || clean == ".." || strings.HasPrefix(clean, "../") || strings.Contains(p, "\x00") {
-		return "", fault.New(fault.Usage, "%.200q is no path below the agent's folder", p).WithHint("name it from the agent's folder")
+		return "", fault.New(fault.Usage, "%.200q is not a path below the agent's folder", p).WithHint("name it from the agent's folder")
 	}
 	return clean, nil
 }

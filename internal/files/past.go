@@ -109,7 +109,7 @@ func (p *Past) Folder(dir string) (*PastFolder, error) {
 		return nil, fault.New(fault.NotFound, "no folder %s: %w", dir, err)
 	}
 	if home := realPast(p.o.Home); root == "/" || p.o.Home != "" && inside(home, root) {
-		return nil, fault.New(fault.Denied, "no states are taken of %s: it is your home folder, or holds it", root).
+		return nil, fault.New(fault.Denied, "no states are taken of %s: it is your home folder, or contains it", root).
 			WithHint("work in a folder of its own")
 	}
 	p.mu.Lock()

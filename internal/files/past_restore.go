@@ -101,7 +101,7 @@ func (p *Past) Recover(ctx context.Context, tell func(*PastFolder, RestoreDone, 
 		}
 		f, err := p.Folder(d.Root)
 		if err != nil {
-			return nil // the folder is not there any more
+			return nil // the folder no longer exists
 		}
 		after, err := f.taken(ctx, d)
 		if err != nil {

@@ -32,7 +32,7 @@ const (
 	Unkept   = "its content was not kept"
 	Unknown  = "its content is not known"
 	Unseen   = "whether it was there is not known"
-	Special  = "it is no file, folder or link"
+	Special  = "it is not a file, folder or link"
 	Nested   = "it belongs to another repository"
 	Moved    = "it changed meanwhile"
 	Occupied = "something in its way is kept"

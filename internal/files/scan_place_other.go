@@ -6,5 +6,5 @@ import "ramet/internal/base/fault"
 
 // open: this system has no handles that a walk could go by.
 func open(path string) (ScanPlace, error) {
-	return nil, fault.New(fault.Failed, "the files of %s cannot be looked at on this system", path)
+	return nil, fault.New(fault.Failed, "the files of %s can't be read on this system", path)
 }

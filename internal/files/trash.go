@@ -92,7 +92,7 @@ func (t Trash) writeRecord(a TrashAct) error {
 func (t Trash) Act(id string) (TrashAct, error) {
 	text, err := os.ReadFile(t.recordFile(id))
 	if errors.Is(err, fs.ErrNotExist) || !filepath.IsLocal(id) {
-		return TrashAct{}, fault.New(fault.NotFound, "nothing in the trash is called %.40q", id).WithHint("`ramet trash` lists what it holds")
+		return TrashAct{}, fault.New(fault.NotFound, "nothing in the trash is called %.40q", id).WithHint("`ramet trash` lists its contents")
 	}
 	if err != nil {
 		return TrashAct{}, durable.Failure("read", t.recordFile(id), err)
@@ -223,7 +223,7 @@ func (t Trash) Find(name string) ([]TrashEntry, error) {
 	one = slices.DeleteFunc(one, func(e TrashEntry) bool { return e.Original() != abs && filepath.FromSlash(e.Path) != clean })
 	switch {
 	case len(one) == 0:
-		return nil, fault.New(fault.NotFound, "nothing in the trash is called %.200q", name).WithHint("`ramet trash` lists what it holds")
+		return nil, fault.New(fault.NotFound, "nothing in the trash is called %.200q", name).WithHint("`ramet trash` lists its contents")
 	case len(one) > 1:
 		var names []string
 		for _, e := range one {

@@ -145,7 +145,7 @@ func makePlace(place string) (*step.Root, error) {
 		next, err := OpenTrash(dir, name)
 		dir.Close()
 		if errors.Is(err, ErrNoFolder) {
-			return nil, fault.New(fault.Denied, "%s is no folder, or is reached through a link", place).
+			return nil, fault.New(fault.Denied, "%s is not a folder, or is reached through a link", place).
 				WithHint("nothing was touched; look where it leads, and remove it")
 		}
 		if err != nil {

@@ -298,7 +298,7 @@ func TestAParentIsToldWhoWasInterruptedToo(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := strings.Join(b.history(b.zero.ID), "\n")
-	if !strings.Contains(got, "notice Interrupted too, and not at work now: left ("+left.ID.Short()+"). Mail from you sets one to work again.") {
+	if !strings.Contains(got, "notice Interrupted too, and idle now: left ("+left.ID.Short()+"). Mail from you sets one to work again.") {
 		t.Error(got)
 	}
 	// With everybody else it is not.

@@ -52,7 +52,7 @@ func (p *agentProcess) stillWork(ctx context.Context, open []id.Agent) string {
 	if len(open) == 1 {
 		work = "still works"
 	}
-	return "Your turn is not over: " + p.kernel.listed(ctx, open) + " " + work + " for you, and nobody would read the results. " +
+	return "Your turn is not over: " + p.kernel.listed(ctx, open) + " " + work + " for you, and no one would read the results. " +
 		`wait for them, or kill what is not needed; wait with then: "wake" lets you end your turn now, and the reports wake you.`
 }
 
@@ -102,7 +102,7 @@ func (p *agentProcess) cutToo(ctx context.Context) ([]history.Draft, error) {
 	if len(cut) == 0 {
 		return nil, nil
 	}
-	return []history.Draft{loop.Notice("Interrupted too, and not at work now: " + k.listed(ctx, cut) + ". Mail from you sets one to work again.")}, nil
+	return []history.Draft{loop.Notice("Interrupted too, and idle now: " + k.listed(ctx, cut) + ". Mail from you sets one to work again.")}, nil
 }
 
 func senders(letters []mail.Letter) []id.Agent {

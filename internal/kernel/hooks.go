@@ -57,7 +57,7 @@ func Objection(e hook.Event, v hook.Verdict) error {
 	if !v.Denied && !v.Halts {
 		return nil
 	}
-	return fault.New(fault.Denied, "a hook of %s did not let this happen: %s", e, v.Why).WithHint("it stands in %s", v.From)
+	return fault.New(fault.Denied, "a hook of %s did not let this happen: %s", e, v.Why).WithHint("it is in %s", v.From)
 }
 
 func (k *Kernel) tellAll(a id.Agent, v hook.Verdict) {

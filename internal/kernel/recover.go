@@ -116,7 +116,7 @@ func (k *Kernel) rescue(ctx context.Context, a agent.Agent) error {
 	if err := k.interrupted(ctx, a.ID); err != nil {
 		k.trouble(ctx, "record in the ledger that "+a.Label()+" was interrupted", err)
 	}
-	told, err := k.tellOf(ctx, a, "", "was interrupted: the process that ran it ended. What it did so far stands in its history; nothing was run again.")
+	told, err := k.tellOf(ctx, a, "", "was interrupted: the process that ran it ended. What it did so far is in its history; nothing was run again.")
 	if told != "" && k.Resident {
 		k.askedFor(ctx, told, a.ID, nil)
 	}

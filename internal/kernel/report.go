@@ -29,7 +29,7 @@ func (p *agentProcess) report(ctx context.Context, a agent.Agent, j *job, o loop
 	p.becomes(func(d *doing) { *d = doing{now: state.After(err), shown: d.shown} })
 	told, failed := p.tell(ctx, a, j, o, err, facts)
 	if failed != nil && !lost(failed) {
-		p.kernel.Events.Publish(loop.Event{Type: loop.Note, Agent: p.id, Text: "the parent could not be told: " + failed.Error()})
+		p.kernel.Events.Publish(loop.Event{Type: loop.Note, Agent: p.id, Text: "the parent could not be notified: " + failed.Error()})
 	}
 	if failed == nil && told != "" {
 		p.kernel.askedFor(ctx, told, p.id, j.family)

@@ -16,7 +16,7 @@ var errKilled = sync.OnceValue(func() *fault.Error { return fault.New(fault.Dead
 
 // errWithdrawn is the result of a prompt that was cancelled before it was sent.
 var errWithdrawn = sync.OnceValue(func() *fault.Error {
-	return fault.New(fault.Cancelled, "taken back before its turn began; nothing was said")
+	return fault.New(fault.Cancelled, "withdrawn before its turn began; nothing was sent")
 })
 
 // errInterrupted is the cause of a turn that was interrupted.

@@ -19,7 +19,7 @@ const shortLease = 3 * time.Second
 // errUnrenewed is the cause of a turn that ends because its lease is about to expire.
 var errUnrenewed = sync.OnceValue(func() *fault.Error {
 	return fault.New(fault.Interrupted, "its lease could not be renewed, because the store does not answer").
-		WithHint("what was done so far stands in its history; go on when the store answers")
+		WithHint("what was done so far is in its history; continue when the store answers")
 })
 
 // margin returns the part of a lease that may pass without a renewal.
@@ -123,5 +123,5 @@ func again(ctx context.Context, until time.Time) bool {
 // the turn: what was received is in the history, and whoever has the agent next closes it.
 func brokenOff(a id.Agent, err error) error {
 	return fault.New(fault.Interrupted, "the turn of %s was interrupted: %w", a.Short(), err).
-		WithHint("what was done so far stands in its history; go on when the store answers")
+		WithHint("what was done so far is in its history; continue when the store answers")
 }

@@ -68,7 +68,7 @@ func CheckVariableName(name string) error {
 	if nameForm().MatchString(name) {
 		return nil
 	}
-	return fault.New(fault.InvalidConfig, "%.80q is no name of a variable", name).
+	return fault.New(fault.InvalidConfig, "%.80q is not a name of a variable", name).
 		WithHint("name variables without their values, such as VAULT_ADDR; MY_* means all that begin with MY_")
 }
 

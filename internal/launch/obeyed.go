@@ -34,17 +34,17 @@ var rows = sync.OnceValue(func() []Row {
 	return []Row{
 		{Program: "claude", Package: "@agentclientprotocol/claude-agent-acp", From: "0.49.0", Below: "1.0.0", Obeys: claude, Off: true,
 			Tried: "0.49.0 with hooks, env, apiKeyHelper, statusLine, permissions, .mcp.json, .env and bunfig.toml: hooks, servers and helper ran and the key went to env's address; with settingSources [user] nothing ran or was sent. .env and bunfig.toml did nothing either way. 0.99.1: nothing ran or was sent with settingSources [user]."},
-		{Program: "claude", Obeys: claude, Tried: "versions that nobody tried: taken to obey everything"},
+		{Program: "claude", Obeys: claude, Tried: "untested versions: assumed to obey everything"},
 		{Program: "codex", Package: "@agentclientprotocol/codex-acp", Obeys: []string{".codex/"},
 			Tried: "2.6.0: a server of .codex/config.toml was started; the adapter declares every folder of a session trusted, whatever CODEX_CONFIG says of it"},
 		{Program: "opencode", Package: "opencode-ai", Obeys: []string{"opencode.json", "opencode.jsonc", ".opencode/"}, Rewrites: true, Adds: []string{".opencode/.gitignore"},
 			Tried: "1.18.33: it added $schema to opencode.json, made .opencode/.gitignore and installed a package with 3,600 files in .opencode; where they were read-only it worked without, but for .gitignore, which must be there. Plugins and servers ran; with OPENCODE_DISABLE_PROJECT_CONFIG and OPENCODE_PURE a plugin of .opencode still ran at the first prompt. Plugins of a folder above ran, too, where there was no repository. .env and bunfig.toml did nothing."},
 		{Program: "gemini", Package: "@google/gemini-cli", Obeys: []string{".gemini/"},
 			Tried: "0.61.0: nothing ran in a folder that Gemini itself does not trust; with GEMINI_CLI_TRUST_WORKSPACE=true a server of .gemini/settings.json ran. GEMINI_CLI_TRUST_WORKSPACE=false does not undo the user's own trust."},
-		{Program: "goose", Obeys: []string{".goose/", ".agents/", ".mcp.json"}, Tried: "not tried: every name that its users are told of"},
+		{Program: "goose", Obeys: []string{".goose/", ".agents/", ".mcp.json"}, Tried: "not tested: every documented name"},
 
 		{Program: "npx", Neutral: true, Obeys: []string{"node_modules/", "package.json", ".npmrc"}, Tried: "npx -y NAME ran node_modules/NAME of the folder"},
-		{Program: "uv", Neutral: true, Obeys: []string{"pyproject.toml", "uv.toml", ".venv/", ".python-version"}, Tried: "not tried: every name that its users are told of"},
+		{Program: "uv", Neutral: true, Obeys: []string{"pyproject.toml", "uv.toml", ".venv/", ".python-version"}, Tried: "not tested: every documented name"},
 		{Program: "python", Neutral: true, Obeys: []string{"*.py", "*/"}, Tried: "python3 -m json.tool ran json/tool.py of the folder; with PYTHONSAFEPATH=1 it did not"},
 	}
 })

@@ -253,7 +253,7 @@ func FuzzParse(f *testing.F) {
 		}
 		var before map[string]any
 		if json.Unmarshal([]byte(strings.TrimPrefix(string(data), "\uFEFF")), &before) != nil {
-			t.Fatal("it was accepted and is no JSON object")
+			t.Fatal("it was accepted and is not JSON object")
 		}
 		same(t, before, s.Format())
 		count := s.Len()

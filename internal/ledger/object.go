@@ -19,7 +19,7 @@ type Member struct {
 // readers.
 type Object struct{ Members []Member }
 
-var errNoObject = errors.New("it is no JSON object")
+var errNoObject = errors.New("it is not JSON object")
 
 // ParseObject reads a whole document, which must be one object. A byte order mark before
 // it is dropped.
@@ -39,9 +39,9 @@ func syntaxError(data []byte) error {
 	var v any
 	err := json.Unmarshal(data, &v)
 	if at, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return fmt.Errorf("it is no JSON at byte %d: %w", at.Offset, err)
+		return fmt.Errorf("it is not JSON at byte %d: %w", at.Offset, err)
 	}
-	return fmt.Errorf("it is no JSON: %w", err)
+	return fmt.Errorf("it is not JSON: %w", err)
 }
 
 // ObjectOf splits a value that is known to be valid JSON.
@@ -66,7 +66,7 @@ func IsJSONObject(raw []byte) bool { return len(raw) > 0 && raw[0] == '{' }
 // ParseJSONList splits an array that is known to be valid JSON.
 func ParseJSONList(raw []byte) ([][]byte, error) {
 	if len(raw) == 0 || raw[0] != '[' {
-		return nil, errors.New("it is no JSON array")
+		return nil, errors.New("it is not JSON array")
 	}
 	return splitJSON(raw)
 }

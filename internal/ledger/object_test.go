@@ -62,7 +62,7 @@ func FuzzSplit(f *testing.F) {
 			return
 		}
 		if decode(trimMark(data), &want) != nil {
-			t.Fatal("it is no object")
+			t.Fatal("it is not an object")
 		}
 		var got map[string]any
 		if err := decode(o.Append(nil, 2), &got); err != nil || !reflect.DeepEqual(got, want) {

@@ -234,7 +234,7 @@ func TestOnResume_UnderItsOwnID(t *testing.T) {
 	first := s.Entries()[0]
 	e := resume(t, s, "a", "a", noon) // before the clock of the first
 	if !e.At.After(first.At) {
-		t.Error("(agent_id, timestamp) is no key any more")
+		t.Error("(agent_id, timestamp) is not a key any more")
 	}
 	draws(t, s, "a:resumed a:spawned")
 	move(t, s, "a", Completed, minute(9))

@@ -28,7 +28,7 @@ func (f *Folder) Spawn(ctx context.Context, st Start) (e Entry, err error) {
 // Finish records how a sub-agent ended.
 func (f *Folder) Finish(ctx context.Context, id string, how Status, reason string) (Entry, error) {
 	if !how.Finished() {
-		return Entry{}, fault.New(fault.Usage, "%s is no end", how).WithHint("use completed, failed or timeout")
+		return Entry{}, fault.New(fault.Usage, "%s is not an end", how).WithHint("use completed, failed or timeout")
 	}
 	return f.Move(ctx, id, how, reason)
 }

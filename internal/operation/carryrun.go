@@ -17,7 +17,7 @@ import (
 type CarryOptions struct {
 	NoCache bool  `json:"no_cache,omitempty" help:"ask the models again, also where an answer to the same request is kept"`
 	Limits  Pairs `json:"limits,omitempty" flag:"limit" help:"another limit than the recipe's, such as calls=200 or runtime=2h; repeats"`
-	Detach  bool  `json:"detach,omitempty" faces:"cli" help:"go on in the background; follow with \"ramet run events ID --follow\""`
+	Detach  bool  `json:"detach,omitempty" faces:"cli" help:"continue in the background; follow with \"ramet run events ID --follow\""`
 	Model   Model `json:"model,omitempty" help:"vendor/name of the model (see \"ramet models\")"`
 	Leave   bool  `json:"leave-work,omitempty" faces:"cli" help:"leave the items to \"ramet worker\" hosts of the same PostgreSQL database"`
 }

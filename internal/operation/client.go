@@ -61,7 +61,7 @@ func (l Local) prepare(ctx context.Context, d *Doc) (e *Env, err error) {
 		}
 	}
 	if l.Runs == nil {
-		return nil, fault.New(fault.NotFound, "there are no runs here")
+		return nil, fault.New(fault.NotFound, "no runs here")
 	}
 	e.Runs, err = l.Runs()
 	return e, err

@@ -30,6 +30,6 @@ func TestRunsBeginAsCommandLines(t *testing.T) {
 	}
 	garbled := Local{}.OnRuns(&rundir.Store{}, func(context.Context, ...string) (string, error) { return "{", nil })
 	if _, err := StartRun.Call(t.Context(), garbled, StartRunInput{}); !fault.Is(err, fault.Failed) {
-		t.Errorf("an answer that is no JSON: %v", err)
+		t.Errorf("an answer that is not JSON: %v", err)
 	}
 }

@@ -77,5 +77,5 @@ func TestAForkedTaskHasItsPrompt(t *testing.T) {
 			return
 		}
 	}
-	t.Error("there is no prompt in its history")
+	t.Error("no prompt in its history")
 }

@@ -182,7 +182,7 @@ func permitDriver(ctx context.Context, e *Env, in ForkInput, model llm.Ref) erro
 		return nil
 	}
 	if e.Kernel == nil {
-		return fault.New(fault.Denied, "an agent cannot start %s from here: nobody can be asked", name).
+		return fault.New(fault.Denied, "an agent can't start %s from here: no person can be asked", name).
 			WithHint("the user can: ramet fork --driver %s", name)
 	}
 	in.Start = "" // no matter of this question

@@ -23,7 +23,7 @@ its turn and so on. They stand in [[hooks]] of your configuration and of the pro
 
 func writeHooks(w *printer.Writer, _ NoInput, d public.Hooks) {
 	if len(d.Hooks) == 0 {
-		w.Line("there are no hooks")
+		w.Line("no hooks")
 	} else {
 		rows := [][]string{{"EVENT", "MATCHER", "WHOSE", "TIME", "COMMAND"}}
 		for _, h := range d.Hooks {

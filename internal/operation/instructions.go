@@ -17,7 +17,7 @@ type InstructionsInput struct {
 // ShowInstructions prints the instructions of an agent.
 var ShowInstructions = Op[InstructionsInput, public.Instructions]{
 	Doc: Doc{Name: "instructions", Group: "agents", Faces: CLI, Effect: Reads,
-		Summary: "Print the instructions that stand before an agent, and where they are from",
+		Summary: "Print the instructions of an agent, and where they are from",
 		Help: `Print what stands before the conversation of an agent (agent 0 if none is named), in
 the order in which its model reads it: your own AGENTS.md, beside your configuration;
 then, from the project's folder down to the agent's, of each folder the first that was
@@ -49,7 +49,7 @@ func writeInstructions(w *printer.Writer, _ InstructionsInput, d public.Instruct
 		w.Line("")
 	}
 	if len(d.Texts) == 0 {
-		w.Line("no instructions stand before this agent")
+		w.Line("this agent has no instructions")
 	}
 	for _, n := range d.Notes {
 		w.Line("note: %s", n)

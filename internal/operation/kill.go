@@ -17,7 +17,7 @@ import (
 // KillInput asks for the end of agents.
 type KillInput struct {
 	Agent   AgentRef `json:"agent" arg:"AGENT" slash:"[AGENT]" help:"whom: 0, a name, a uuid or the beginning of one"`
-	Cascade *bool    `json:"cascade,omitempty" help:"everything below it too"`
+	Cascade *bool    `json:"cascade,omitempty" help:"its subtree too"`
 	Reason  *string  `json:"reason,omitempty" default:"cli=killed" help:"why, for the record"`
 	Confirm *int     `json:"confirm,omitempty" faces:"cli http mcp" default:"http=-1" help:"how many agents end; nothing does if it is another number"`
 }
@@ -29,7 +29,7 @@ func (in *KillInput) Check() error { return checkGiven("reason", in.Reason, sess
 var Kill = Op[KillInput, registry.Killed]{
 	Doc: Doc{Name: "kill", Group: "agents", ID: "killAgent", Route: "POST /api/v1/agents/{ref=agent}/kill 200", Faces: CLI | HTTP | MCP | Slash, Effect: Destroys,
 		Summary: "End an agent, with its whole subtree if asked",
-		Model:   "End an agent for good; with {cascade} everything below it too. What it runs is ended before the answer.",
+		Model:   "End an agent for good; with {cascade} its subtree too. What it runs is ended before the answer.",
 		Help: `End an agent. With {cascade} everything below it ends too, also below agents
 that are dead already. What a kernel of this machine runs for them is ended before
 the command returns. Without it children live on under their nearest living
@@ -45,7 +45,7 @@ ancestor, unless the configuration says orphans = "cascade".`},
 			below--
 		}
 		if below > 0 {
-			w.Line("killed %s below it", text.Count(below, "agent"))
+			w.Line("killed %s in its subtree", text.Count(below, "agent"))
 		}
 	},
 }
@@ -67,13 +67,13 @@ func kill(ctx context.Context, e *Env, in KillInput) (registry.Killed, error) {
 // PreviewKillInput names agents that a kill would end.
 type PreviewKillInput struct {
 	Agent   AgentRef `json:"agent" help:"the agent to kill"`
-	Cascade *bool    `json:"cascade,omitempty" default:"true" help:"everything below it too, as if absent"`
+	Cascade *bool    `json:"cascade,omitempty" default:"true" help:"its subtree too, as if absent"`
 }
 
 // PreviewKill counts the agents that a kill would end.
 var PreviewKill = Op[PreviewKillInput, KillPreview]{
 	Doc: Doc{Name: "kill preview", Group: "agents", ID: "previewKill", Route: "GET /api/v1/agents/{ref=agent}/kill-preview 200", Faces: HTTP, Effect: Reads,
-		Summary: "Count those that a kill would end"},
+		Summary: "Count the agents that a kill would end"},
 	Run: func(ctx context.Context, e *Env, in PreviewKillInput) (out KillPreview, err error) {
 		a, err := e.Target(ctx, in.Agent)
 		if err != nil {

@@ -22,7 +22,7 @@ type LogInput struct {
 	Own    bool     `json:"own,omitempty" help:"the entries stored for this agent, of every kind"`
 	Ranges bool     `json:"ranges,omitempty" faces:"cli" help:"the stretches of history that make up the context"`
 	Limit  *int64   `json:"limit,omitempty" short:"n" default:"mcp=20" range:"mcp=1..200" help:"only the last N"`
-	Follow bool     `json:"follow,omitempty" short:"f" faces:"cli" help:"go on as entries are added, until the agent dies"`
+	Follow bool     `json:"follow,omitempty" short:"f" faces:"cli" help:"continue as entries are added, until the agent dies"`
 }
 
 // Check implements Checker.

@@ -19,7 +19,7 @@ type MailInput struct {
 	Unread  bool     `json:"unread,omitempty" help:"only unread mail"`
 	From    AgentRef `json:"from,omitempty" help:"only from this agent, or from you"`
 	Match   string   `json:"match,omitempty" help:"only mail that contains these words"`
-	Deleted bool     `json:"deleted,omitempty" help:"those that were deleted too"`
+	Deleted bool     `json:"deleted,omitempty" help:"deleted mail too"`
 	Limit   *int64   `json:"limit,omitempty" default:"http=200" range:"1..1000" help:"at most so many: 1 to 1000 (default: all; over HTTP 200)"`
 }
 

@@ -212,7 +212,7 @@ type LineageInput struct{}
 // Lineage returns what a picture of all agents in time is drawn from.
 var Lineage = Op[LineageInput, public.Lineage]{
 	Doc: Doc{Name: "lineage", Group: "agents", ID: "getLineage", Route: "GET /api/v1/lineage 200", Faces: HTTP, Effect: Reads,
-		Summary: "Get all agents that ever were, in time, with marks, rewinds and mail: what a picture of the lineage is drawn from"},
+		Summary: "Get all agents that ever existed, by time, with marks, rewinds and mail: the data of a lineage graph"},
 	Run: func(ctx context.Context, e *Env, _ LineageInput) (public.Lineage, error) {
 		return e.Agents().Lineage(ctx)
 	},

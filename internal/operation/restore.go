@@ -192,6 +192,6 @@ func writeRestore(w *printer.Writer, out public.Restore) {
 		w.Line("the files are as they were")
 	}
 	if out.State.Partial {
-		w.Line("%v", w.Dim("that state is partial: what it does not hold was left as it is"))
+		w.Line("%v", w.Dim("that state is partial: other files were left unchanged"))
 	}
 }

@@ -16,7 +16,7 @@ import (
 // RunEventsInput chooses events of a run.
 type RunEventsInput struct {
 	ID     RunID  `json:"id" arg:"ID" help:"of the run"`
-	Follow bool   `json:"follow,omitempty" short:"f" faces:"cli" help:"go on as events are added, until the run is over"`
+	Follow bool   `json:"follow,omitempty" short:"f" faces:"cli" help:"continue as events are added, until the run is over"`
 	Type   string `json:"type,omitempty" faces:"cli" help:"only events of this type"`
 	After  int64  `json:"after,omitempty" faces:"http mcp" range:"0..9007199254740992" help:"how many to leave out; next of the page before"`
 	Limit  *int64 `json:"limit,omitempty" faces:"http mcp" default:"http=100 mcp=50" range:"1..1000" help:"1 to 1000; 100 if absent"`

@@ -40,7 +40,7 @@ standard input.`},
 		case mail.Wakes:
 			w.Line("it wakes %s", out.To)
 		case mail.Meets:
-			w.Line("%s is at work, and is told of it before its turn ends", out.To)
+			w.Line("%s is working, and is notified before its turn ends", out.To)
 		case mail.Waits:
 			w.Line("it waits: %s", out.Letter.Why)
 		}

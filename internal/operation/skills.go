@@ -41,7 +41,7 @@ func writeSkills(w *printer.Writer, d public.Skills, remarks bool) {
 		rows = append(rows, []string{s.Name, s.Scope, text.Line(s.Description, 100)})
 	}
 	if len(d.Skills) == 0 {
-		w.Line("there are no skills")
+		w.Line("no skills")
 	} else {
 		w.Table(rows)
 	}

@@ -85,7 +85,7 @@ func TestParseSaysWhereAndWhatInstead(t *testing.T) {
 		`/`:                              "no command at column 2: /help lists the commands",
 		`  /frok`:                        `unknown command /frok, at column 3: did you mean /fork? usage: /fork [--name NAME] [--role ROLE] [--at ID] [--model MODEL] [--driver PROGRAM] [--effort EFFORT] [--worktree] [--clean] ["PROMPT"]`,
 		`/xyzzy`:                         "unknown command /xyzzy, at column 1: /help lists the commands",
-		`/kill --cascde`:                 "/kill, column 7: --cascde is no option of /kill; did you mean --cascade?: usage: /kill [--cascade] [--reason REASON] [AGENT]",
+		`/kill --cascde`:                 "/kill, column 7: --cascde is not an option of /kill; did you mean --cascade?: usage: /kill [--cascade] [--reason REASON] [AGENT]",
 		`/kill a --cascade=yes`:          "/kill, column 9: --cascade takes no value: usage: /kill [--cascade] [--reason REASON] [AGENT]",
 		`/kill a b`:                      "/kill, column 9: b is one argument too many: usage: /kill [--cascade] [--reason REASON] [AGENT]",
 		`/kill "a`:                       "/kill, column 7: the quote \" is not closed: usage: /kill [--cascade] [--reason REASON] [AGENT]",
@@ -103,8 +103,8 @@ func TestParseSaysWhereAndWhatInstead(t *testing.T) {
 		`/export a\`:                     "/export, column 10: nothing follows the backslash: usage: /export [PATH]",
 		`/help fokr`:                     "/help, column 7: unknown command /fokr; did you mean /fork?: usage: /help [COMMAND]",
 		"/\x1b[2J":                       "unknown command /␛[2J, at column 1: /help lists the commands",
-		`/switch --model`:                "/switch, column 9: --model is no option of /switch: usage: /switch AGENT",
-		`/filter-mail --from a --from b`: "/filter-mail, column 23: --from stands twice: usage: /filter-mail --from AGENT",
+		`/switch --model`:                "/switch, column 9: --model is not an option of /switch: usage: /switch AGENT",
+		`/filter-mail --from a --from b`: "/filter-mail, column 23: --from appears twice: usage: /filter-mail --from AGENT",
 	} {
 		_, err := operation.SlashRows().Parse(in)
 		if err == nil || err.Error() != want {
@@ -115,7 +115,7 @@ func TestParseSaysWhereAndWhatInstead(t *testing.T) {
 		}
 	}
 	_, err := operation.SlashRows().Parse(`/fork fix it --worktree`)
-	if err == nil || !strings.HasPrefix(err.Error(), "/fork, column 14: --worktree stands in the text") {
+	if err == nil || !strings.HasPrefix(err.Error(), "/fork, column 14: --worktree is in the text") {
 		t.Errorf("%v", err)
 	}
 }

@@ -35,7 +35,7 @@ no room; if it cannot be, the command refuses before it touches anything. Agents
 			return
 		}
 		writeTrash(w, out.Items)
-		w.Line("%v", w.Dim(fmt.Sprintf("%s, %s; `ramet trash restore ID` brings one back", text.Count(len(out.Items), "item"), text.FormatSize(out.Bytes))))
+		w.Line("%v", w.Dim(fmt.Sprintf("%s, %s; `ramet trash restore ID` restores one", text.Count(len(out.Items), "item"), text.FormatSize(out.Bytes))))
 	},
 }
 
@@ -154,7 +154,7 @@ func emptyTrash(ctx context.Context, e *Env, in EmptyTrashInput) (public.TrashEm
 	out, err := e.Care().EmptyTrash(ctx, which)
 	out.Plan = in.DryRun
 	if err == nil && which.Plan && !in.DryRun && len(out.Items) > 0 {
-		return out, fault.New(fault.Usage, "trash empty deletes %s for good, and there is no terminal to ask on", text.Count(len(out.Items), "item")).
+		return out, fault.New(fault.Usage, "trash empty deletes %s for good, and there is no terminal for a question", text.Count(len(out.Items), "item")).
 			WithHint("--dry-run lists them; repeat with --yes")
 	}
 	return out, err

@@ -78,7 +78,7 @@ func (p *Param) Set(in any, word string) error {
 	if p.Type == reflect.TypeFor[Pairs]() {
 		name, value, ok := strings.Cut(word, "=")
 		if !ok || name == "" {
-			return Invalid(p.Name, fault.Usage, "{%s} %.60q is no NAME=VALUE", p.Name, word)
+			return Invalid(p.Name, fault.Usage, "{%s} %.60q is not a NAME=VALUE", p.Name, word)
 		}
 		if field.IsNil() {
 			field.Set(reflect.ValueOf(Pairs{}))
@@ -138,7 +138,7 @@ func (p *Param) parse(of reflect.Type, word string) (any, error) {
 	if of == reflect.TypeFor[Size]() {
 		n, ok := text.ParseSize(word)
 		if !ok {
-			return nil, Invalid(p.Name, fault.Usage, "{%s} %.40q is no size", p.Name, word).Hint("write 500MB or 2GB")
+			return nil, Invalid(p.Name, fault.Usage, "{%s} %.40q is not a size", p.Name, word).Hint("write 500MB or 2GB")
 		}
 		return n, nil
 	}
@@ -168,7 +168,7 @@ func (p *Param) parse(of reflect.Type, word string) (any, error) {
 
 // refuseWord returns the error of a field that has only few values.
 func refuseWord(field, word string, few []string) error {
-	e := Invalid(field, fault.Usage, "%.40q is no %s", word, field).Hint(text.NearestHint(word, few, "one of "+strings.Join(few, ", ")))
+	e := Invalid(field, fault.Usage, "%.40q is not a valid %s", word, field).Hint(text.NearestHint(word, few, "one of "+strings.Join(few, ", ")))
 	e.Suggestion = text.NearestWord(word, few)
 	return e
 }
@@ -182,7 +182,7 @@ func (p *Param) noValue(word, wanted string, err error) error {
 	if err == nil {
 		return nil
 	}
-	e := Invalid(p.Name, fault.Usage, "%.80q is no value for {%s}", word, p.Name).Hint("it takes " + wanted)
+	e := Invalid(p.Name, fault.Usage, "%.80q is not a value for {%s}", word, p.Name).Hint("it takes " + wanted)
 	e.Malformed, e.About = true, "must be "+wanted
 	return e
 }

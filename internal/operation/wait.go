@@ -15,7 +15,7 @@ import (
 type WaitInput struct {
 	Handle  string     `json:"handle,omitempty" faces:"mcp" help:"of a call that was pending; alone"`
 	Agents  []AgentRef `json:"agents,omitempty" arg:"AGENT" help:"agents to wait for; without any, mail for you"`
-	All     bool       `json:"all,omitempty" faces:"cli" help:"until none of them has anything under way"`
+	All     bool       `json:"all,omitempty" faces:"cli" help:"until all of them are idle"`
 	For     HowMany    `json:"for,omitempty" faces:"mcp" help:"any of them, as if absent, or all"`
 	Mail    AgentRef   `json:"mail,omitempty" faces:"cli" help:"mail for this agent ends the wait too"`
 	Timeout *Duration  `json:"timeout,omitempty" default:"10m0s mcp=45s" range:"mcp=0..45" help:"the longest that it may take"`
@@ -46,7 +46,7 @@ func (in *WaitInput) Check() error {
 var Wait = Op[WaitInput, public.Waited]{
 	Doc: Doc{Name: "wait", Group: "agents", Faces: CLI | MCP, Effect: Reads,
 		Summary: "Wait until agents have nothing to do, or mail arrives",
-		Model:   "Wait until agents have nothing to do, or mail arrives, or a call that went on is done ({handle}: its answer is then that of the call). Returns after 45 s in any case; then call it again.",
+		Model:   "Wait until agents have nothing to do, or mail arrives, or a running call is done ({handle}: its answer is then that of the call). Returns after 45 s in any case; then call it again.",
 		Help: `Wait until one of the agents has nothing under way (with {all}: none of them has), or a
 letter lies unread in the mailbox of {mail}; without an agent, for a letter in your own
 mailbox if you are an agent, else in that of 0. Nothing is changed, and no letter is

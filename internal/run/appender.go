@@ -81,7 +81,7 @@ func (a *Appender) Append(ctx context.Context, drafts ...Draft) ([]Event, error)
 		if fatal := (*FatalError)(nil); errors.As(err, &fatal) {
 			err = fatal.Err
 			a.failed = fault.New(fault.CodeOf(err), "%s: an earlier write failed, so nothing more is written: %w", a.place, err).
-				WithHint("start again; what was acknowledged is there")
+				WithHint("start again; what was acknowledged is on disk")
 		}
 		return nil, err
 	}

@@ -87,7 +87,7 @@ func (r *Reducer) fits(e Event) error {
 		return refuseEvent(e, "it is an event of run %s", e.RunID)
 	case known && r.s.RunState.Terminal() && !slices.Contains(afterEnd[r.s.RunState], e.Type):
 		return fault.New(fault.InvalidStateTransition, "event %s (%s): the run is %s", e.ID, e.Type, r.s.RunState).
-			WithHint("what is over does not go on; a FAILED run can be reopened")
+			WithHint("a finished run can't continue; a FAILED run can be reopened")
 	}
 	return nil
 }
@@ -127,7 +127,7 @@ func (r *Reducer) checkReopening(to State) error {
 	if r.s.RunState != Failed || r.s.Failure == nil || to == Created || to == r.s.Failure.reopensAt() {
 		return nil
 	}
-	return fault.New(fault.InvalidStateTransition, "a run that failed in %s does not go on from %s", r.s.Failure.FromState, to).
+	return fault.New(fault.InvalidStateTransition, "a run that failed in %s can't continue from %s", r.s.Failure.FromState, to).
 		WithHint("allowed from FAILED: %s, or %s to do everything again", r.s.Failure.reopensAt(), Created)
 }
 
@@ -147,7 +147,7 @@ var reducers = map[Type]func(*Reducer, Event) error{
 		case e.RunID == r.s.RunID:
 			return refuseEvent(e, "a run does not fork from itself")
 		case p.ParentRunID != r.s.RunID || p.EventCount != r.s.EventCount || p.EventHash != r.s.LastEventHash:
-			return refuseEvent(e, "it forks run %s after %d events, but what stands before it is run %s with %d",
+			return refuseEvent(e, "it forks run %s after %d events, but run %s with %d events is before it",
 				p.ParentRunID, p.EventCount, r.s.RunID, r.s.EventCount)
 		}
 		r.s.RunID = e.RunID

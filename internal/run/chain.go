@@ -42,7 +42,7 @@ func (c *Chain) Follow(e Event) error {
 		return fmt.Errorf("prev_hash is %.16q…, the event before has %.16q…", e.PrevHash, c.prev)
 	}
 	if c.Has(e.ID) {
-		return fmt.Errorf("event_id %s stands twice", e.ID)
+		return fmt.Errorf("event_id %s appears twice", e.ID)
 	}
 	c.follow(e)
 	return nil

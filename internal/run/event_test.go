@@ -239,7 +239,7 @@ func FuzzParseLine(f *testing.F) {
 			t.Errorf("%q was read as %q", line, e.Line())
 		}
 		if !json.Valid(line) {
-			t.Errorf("%q is no JSON", line)
+			t.Errorf("%q is not JSON", line)
 		}
 	})
 }

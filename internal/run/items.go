@@ -25,7 +25,7 @@ func (r *Reducer) queued(e Event) error {
 		return refuseEvent(e, "work item %s was queued before", w.WorkItemID)
 	}
 	if strings.Contains(w.Worker, ":") {
-		return refuseEvent(e, "a worker's name holds no colon")
+		return refuseEvent(e, "a worker's name must not contain a colon")
 	}
 	w.Status = Pending
 	r.items[w.WorkItemID] = len(r.s.WorkItems)

@@ -46,7 +46,7 @@ func CheckPaths(t Type, payload []byte) error {
 	}
 	for _, one := range all {
 		if !IsPath(one) {
-			return fault.New(fault.InvalidEvent, "payload of %s: %.120q is no path below the run's folder", t, one).
+			return fault.New(fault.InvalidEvent, "payload of %s: %.120q is not a path below the run's folder", t, one).
 				WithHint("give it relative to that folder, with slashes and without ..")
 		}
 	}

@@ -118,7 +118,7 @@ func (p *Plan) entry(s Snapshot, w Wishes) error {
 	switch {
 	case s.RunState == Done, s.RunState == Cancelled:
 		return fault.New(fault.IllegalTransition, "run %s is %s", s.RunID, s.RunState).
-			WithHint("it does not reopen; fork it (`ramet run fork`) to go on from an earlier event")
+			WithHint("it does not reopen; fork it (`ramet run fork`) to continue from an earlier event")
 	case s.RunState == Failed && !w.FromFailed:
 		return fault.New(fault.IllegalTransition, "run %s is FAILED", s.RunID).
 			WithHint("resume it with --from-failed")

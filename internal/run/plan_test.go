@@ -205,7 +205,7 @@ func TestWhatHappensToEachWorkItem(t *testing.T) {
 		{"external and interrupted without a key is unknown", []step{do(run.WorkItemQueued, keyless), started}, intact, run.Wishes{}, "unknown cannot be looked up"},
 		{"external and interrupted is done again when asked", []step{do(run.WorkItemQueued, keyless), started}, intact, redo, "discard interrupted"},
 		{"external and interrupted is done again when forced", []step{do(run.WorkItemQueued, external), started}, intact, force, "discard interrupted"},
-		{"external and waiting is no riddle", []step{do(run.WorkItemQueued, external)}, intact, run.Wishes{}, "waits was waiting"},
+		{"external and waiting is not a riddle", []step{do(run.WorkItemQueued, external)}, intact, run.Wishes{}, "waits was waiting"},
 		{"failed, retryable, is done again", []step{queued, started, failed(true)}, intact, run.Wishes{}, "again failed before"},
 		{"failed for good is skipped", []step{queued, started, failed(false)}, intact, run.Wishes{}, "skip for good"},
 		{"failed for good is done again when asked", []step{queued, started, failed(false)}, intact, redo, "again failed before"},

@@ -131,7 +131,7 @@ var sectionNext = map[SectionState][]SectionState{
 }
 
 // SectionPath is the shortest way from one state of a section to another, without the
-// first; nothing if it is there already, or if no way leads there.
+// first; nothing if it already exists, or if no way leads there.
 func SectionPath(from, to SectionState) []SectionState {
 	came := map[SectionState]SectionState{from: from}
 	for queue := []SectionState{from}; len(queue) > 0 && came[to] == ""; queue = queue[1:] {

@@ -80,10 +80,10 @@ func ParseCheckpoint(text string) (Checkpoint, error) {
 	}
 	var err error
 	if c.RunID = lines[1]; !IsRunID(c.RunID) {
-		return c, badCheckpoint("%.80q is no run id", c.RunID)
+		return c, badCheckpoint("%.80q is not a run id", c.RunID)
 	}
 	if c.Size, err = strconv.ParseInt(lines[2], 10, 64); err != nil || c.Size < 0 {
-		return c, badCheckpoint("%.40q is no number of lines", lines[2])
+		return c, badCheckpoint("%.40q is not a number of lines", lines[2])
 	}
 	if c.Root, err = tlog.ParseHash(lines[3]); err != nil {
 		return c, badCheckpoint("%v", err)

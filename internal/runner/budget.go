@@ -14,7 +14,7 @@ import (
 func (r *Run) afford() error {
 	over := func(what string, spent, limit any) error {
 		return fault.New(fault.BudgetExceeded, "run %s: %s: %v of %v are used up", r.RunID, what, spent, limit).
-			WithHint("`ramet run resume %s --limit %s=MORE` goes on", r.RunID, what)
+			WithHint("`ramet run resume %s --limit %s=MORE` continues it", r.RunID, what)
 	}
 	switch l := r.limits; {
 	case l.Calls > 0 && r.spent.calls >= l.Calls:

@@ -198,7 +198,7 @@ func (j *builtinAttempt) restore(ctx context.Context) (builtinInputs, error) {
 	target := in.target()
 	base, err := git.Bundle(ctx, git.Tree{Dir: j.at("work/" + target.Name)}, target.Commit, j.at(bundleFile))
 	if err == nil && base != in.Base {
-		err = fault.New(fault.Conflict, "the files at %s are not those that this run began with", target.Commit)
+		err = fault.New(fault.Conflict, "the files at %s are not the ones this run began with", target.Commit)
 	}
 	return in, err
 }

@@ -42,7 +42,7 @@ func (j *builtinAttempt) comment(ctx context.Context) (Result, error) {
 	}
 	if !ok {
 		return Result{}, fault.New(fault.Denied, "worker %s has no forge for %s to comment on pull request %d", j.it.Worker, to, pull).
-			WithHint("set GITHUB_TOKEN or GITEA_TOKEN (and GITEA_URL); then `ramet run resume %s --from-failed` goes on", j.it.RunID)
+			WithHint("set GITHUB_TOKEN or GITEA_TOKEN (and GITEA_URL); then `ramet run resume %s --from-failed` continues it", j.it.RunID)
 	}
 	made, err := f.Comment(ctx, pull, j.it.Task.Key, string(body))
 	if err != nil {

@@ -85,7 +85,7 @@ func placedIssues(gate string, severity Severity, tree, printed string, missed b
 		issues = append(issues, i)
 	}
 	if missed && len(issues) > 0 {
-		issues[len(issues)-1].Fix = "there are more complaints than are told here: mend these first"
+		issues[len(issues)-1].Fix = "there are more complaints: fix these first"
 	}
 	return issues
 }

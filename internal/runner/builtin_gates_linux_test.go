@@ -328,7 +328,7 @@ func TestBuiltInGatesLookAtTheRun(t *testing.T) {
 		{recipe.Gate{Uses: "markdown"}, "work/tree", "work/tree"},
 		{recipe.Gate{Uses: "markdown"}, "artifacts/docs.patch", "docs.patch"},
 		{recipe.Gate{Uses: "limits", With: map[string]string{"files": "many"}}, "x", "must be a number"},
-		{recipe.Gate{Command: "true", With: map[string]string{"a-b": "x"}}, "x", "no name of a variable"},
+		{recipe.Gate{Command: "true", With: map[string]string{"a-b": "x"}}, "x", "not a name of a variable"},
 	} {
 		s := written(t)
 		os.RemoveAll(filepath.Join(s.Dir, c.remove))

@@ -55,7 +55,7 @@ func (s *CheckSite) follow(out *findings, p string, page *markdown.Page, l markd
 		return
 	}
 	if bytes.ContainsFunc([]byte(to), func(r rune) bool { return r < 0x20 || r == 0x7f }) {
-		wrong("LINK_SYNTAX", "it holds control characters; leave them out")
+		wrong("LINK_SYNTAX", "it contains control characters; remove them")
 		return
 	}
 	where, fragment, _ := strings.Cut(to, "#")
@@ -202,16 +202,16 @@ func checkExternal(to, scheme string, wrong func(code, format string, args ...an
 		u, err := url.Parse(to)
 		switch {
 		case err != nil || strings.ContainsAny(to, " \t\n\"<>"):
-			wrong("LINK_SYNTAX", "it is no valid address; correct it")
+			wrong("LINK_SYNTAX", "it is not a valid address; correct it")
 		case u.Hostname() == "" || strings.HasPrefix(u.Host, ".") || strings.Contains(u.Host, ".."):
 			wrong("LINK_SYNTAX", "it names no host; correct it")
 		case u.User != nil:
-			wrong("LINK_SYNTAX", "it holds a user name or password; leave them out")
+			wrong("LINK_SYNTAX", "it contains a user name or password; remove them")
 		}
 	case "mailto":
 		rest, _, _ := strings.Cut(to[len("mailto:"):], "?")
 		if name, host, ok := strings.Cut(rest, "@"); !ok || name == "" || host == "" || strings.ContainsAny(rest, " \t\n") {
-			wrong("LINK_SYNTAX", "it is no mail address; correct it")
+			wrong("LINK_SYNTAX", "it is not mail address; correct it")
 		}
 	case "tel", "irc", "ircs", "git", "ssh", "svn", "news", "xmpp", "matrix", "doi", "magnet", "vscode":
 	default:

@@ -162,13 +162,13 @@ func (l pageChecker) headings(own bool) {
 	if titles == 0 {
 		l.add(Error, "MD_NO_TITLE", 0, "the page has no title: begin it with a heading of the first level", "")
 		if fence, ok := l.page.Root.FirstChild().(*ast.FencedCodeBlock); ok && l.page.Root.ChildCount() == 1 && isMarkdown(string(fence.Language(l.page.Source))) {
-			l.add(Error, "MD_WRAPPED", 1, "the whole page stands in a code block: take the fences away", "")
+			l.add(Error, "MD_WRAPPED", 1, "the whole page is in a code block: remove the fences", "")
 		}
 		return
 	}
 	if first, ok := l.page.Root.FirstChild().(*ast.Heading); !ok || first.Level != 1 {
 		if n := l.firstText(); n != nil {
-			l.add(Error, "MD_TEXT_BEFORE_TITLE", l.page.LineOf(n), "something stands before the title: begin the page with the title", "remove it, or move it below the title")
+			l.add(Error, "MD_TEXT_BEFORE_TITLE", l.page.LineOf(n), "there is text before the title: begin the page with the title", "remove it, or move it below the title")
 		}
 	}
 }
@@ -202,7 +202,7 @@ func (l pageChecker) links() {
 		case to == "" || to == "#":
 			l.add(Error, "MD_LINK_EMPTY", k.Line, fmt.Sprintf("link %.200q leads nowhere: give it an address, or leave it out", k.Text), "")
 		case k.Empty && k.Image:
-			l.add(Warn, "MD_IMAGE_TEXT", k.Line, fmt.Sprintf("image %.200q has no text for those who do not see it: describe it", to), "")
+			l.add(Warn, "MD_IMAGE_TEXT", k.Line, fmt.Sprintf("image %.200q has no alternative text: describe it", to), "")
 		case k.Empty:
 			l.add(Error, "MD_LINK_EMPTY", k.Line, fmt.Sprintf("the link to %.200q has no text: name what it leads to", to), "")
 		}

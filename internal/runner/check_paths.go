@@ -16,7 +16,7 @@ func CheckPaths(s *CheckSite) []Finding {
 	var out findings
 	for _, pattern := range s.Allowed {
 		if !doublestar.ValidatePattern(pattern) {
-			out.add(Blocker, "PATH_PATTERN", "", 0, fmt.Sprintf("allowed path %.200q is no pattern: write one like src/**", pattern), "")
+			out.add(Blocker, "PATH_PATTERN", "", 0, fmt.Sprintf("allowed path %.200q is not a pattern: write one like src/**", pattern), "")
 		}
 	}
 	for _, c := range s.Changes {
@@ -51,7 +51,7 @@ func (s *CheckSite) place(out *findings, p string) {
 func unsafePath(p string) string {
 	switch {
 	case p == "":
-		return "is no path"
+		return "is not a path"
 	case strings.HasPrefix(p, "/") || len(p) > 1 && p[1] == ':':
 		return "is absolute"
 	case strings.Contains(p, `\`):

@@ -27,7 +27,7 @@ func CheckSecrets(s *CheckSite) []Finding {
 	for _, p := range s.changed() {
 		data, err := fs.ReadFile(s.Tree, p)
 		if err != nil {
-			out.add(Error, "FILE_UNREADABLE", p, 0, "the file cannot be read, so it may hold a secret: write it again", "")
+			out.add(Error, "FILE_UNREADABLE", p, 0, "the file cannot be read, so it may contain a secret: write it again", "")
 			continue
 		}
 		look(p, "", string(data))

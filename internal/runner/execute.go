@@ -29,7 +29,7 @@ func (r *Run) Execute(ctx context.Context, p run.Plan, serve func(context.Contex
 	if r.limits.Runtime > 0 {
 		timer := time.AfterFunc(r.limits.Runtime, func() {
 			r.Stop(fault.New(fault.BudgetExceeded, "the run took longer than %s", r.limits.Runtime).
-				WithHint("`ramet run resume %s` goes on with as much time again", r.RunID))
+				WithHint("`ramet run resume %s` continues it with as much time again", r.RunID))
 		})
 		defer timer.Stop()
 	}
@@ -81,7 +81,7 @@ func (r *Run) end(ctx context.Context, err error) error {
 		return fault.New(fault.Cancelled, "run %s was cancelled", r.RunID)
 	case ctx.Err() != nil:
 		return fault.New(fault.Interrupted, "run %s was interrupted in %s", r.RunID, r.state).
-			WithHint("`ramet run resume %s` goes on with it", r.RunID)
+			WithHint("`ramet run resume %s` continues it", r.RunID)
 	case fatal[code]:
 		if ferr := r.finish(ctx, run.Failed, newRecord(run.RunFailed, run.ItemError{Code: string(code), Message: err.Error()})); ferr != nil {
 			return ferr

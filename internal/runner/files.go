@@ -58,7 +58,7 @@ func (r *Run) inputs(w recipe.Worker, scope string) ([]Input, error) {
 	for _, p := range paths {
 		sum, ok := r.hash(p)
 		if !ok {
-			return nil, fault.New(fault.OutputInvalid, "worker %s needs %s, which is not there", w.Name, p).
+			return nil, fault.New(fault.OutputInvalid, "worker %s needs %s, which is missing", w.Name, p).
 				WithHint("the worker that makes it has to be done again: `ramet run resume %s --redo ITEM`", r.RunID)
 		}
 		out = append(out, Input{p, sum})

@@ -29,7 +29,7 @@ type Options struct {
 	// Form reports whether an output has the form of that name.
 	Form func(schema string, data []byte) error
 	// Acting returns the first of some paths that other programs would execute or obey unasked
-	// in the run's folder, or nothing. exists reports what is there already.
+	// in the run's folder, or nothing. exists reports what already exists.
 	Acting func(paths []string, exists func(path string) bool) string
 	// Hosts returns for every known host whether it is alive: it was seen within a
 	// lease. Nil: there are no others. It is asked every Look; 0: every Lease/6. Forget takes

@@ -19,7 +19,7 @@ func (r *Run) current(itemID string, wanted ...run.Status) (*attempt, error) {
 	e := r.byID[itemID]
 	switch {
 	case r.over || r.stopped != nil && e != nil && e.status == run.Pending:
-		return nil, fault.New(fault.Fenced, "work item %s: the run does not go on here", itemID)
+		return nil, fault.New(fault.Fenced, "work item %s: the run doesn't continue here", itemID)
 	case e == nil || !slices.Contains(wanted, e.status):
 		return nil, fault.New(fault.Fenced, "work item %s is not current", itemID)
 	}

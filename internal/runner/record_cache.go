@@ -175,7 +175,7 @@ func unpackAnswer(key string, data []byte) ([]llm.Event, error) {
 		return nil, err
 	}
 	if dec.More() || a.Format != format || a.Key != key || len(a.Events) == 0 {
-		return nil, fmt.Errorf("it is no answer to this request")
+		return nil, fmt.Errorf("it is not an answer to this request")
 	}
 	out := make([]llm.Event, len(a.Events))
 	for i, e := range a.Events {

@@ -164,7 +164,7 @@ func TestAPatchStandsOnThePatchesBefore(t *testing.T) {
 	s.fails(err, fault.InvalidRecipe, "none of its inputs")
 	it.Task.Tree = &Tree{Bundle: "drafts/one.patch", Commit: it.Task.Tree.Commit}
 	_, err = s.do(it)
-	s.fails(err, fault.Conflict, "no bundle")
+	s.fails(err, fault.Conflict, "not a bundle")
 	it.Task.Tree.Commit = "--upload-pack=x"
 	_, err = s.do(it)
 	s.fails(err, fault.InvalidID)
@@ -211,9 +211,9 @@ func TestOutputsThatAreNotAsPromised(t *testing.T) {
 	it := s.item("link", Output{Path: "a.json"}, Output{Path: "b.json"})
 	it.Task.Tools = []string{"bash"}
 	_, err = s.do(it)
-	s.fails(err, fault.OutputInvalid, "a.json is missing", "escapes", "b.json is missing: it is no plain file")
+	s.fails(err, fault.OutputInvalid, "a.json is missing", "escapes", "b.json is missing: it is not a plain file")
 	_, err = s.do(s.item("x", Output{Path: "../out"}))
-	s.fails(err, fault.InvalidRecipe, "no path of an output")
+	s.fails(err, fault.InvalidRecipe, "not a path of an output")
 	_, err = s.do(s.item("x", patch))
 	s.fails(err, fault.InvalidRecipe, "has no worktree")
 	s.clean()

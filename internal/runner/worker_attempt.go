@@ -103,7 +103,7 @@ func (c *WorkerPool) Model(a agent.Agent, m kernel.Model) (kernel.Model, error) 
 		return kernel.Model{}, err
 	case inRun:
 		return kernel.Model{}, fault.New(fault.Denied, "agent %s belongs to a run and works on none of its items", a.Label()).
-			WithHint("calls of a run's agents must stand in its log; fork another agent to talk to")
+			WithHint("calls of a run's agents must be in its log; fork another agent to talk to")
 	case s == nil:
 		return m, nil
 	}
@@ -231,7 +231,7 @@ func (g *guard) Decide(ctx context.Context, spec tool.Spec, call tool.Call) (too
 	case s != nil && !s.over.Load() && s.item.Task.Driver != "" && mayAsk(s.item.Task.Tools, spec):
 		return tool.Confine, g.record(spec), nil // all of the program is confined
 	case s == nil || s.over.Load() || spec.Name != process.RecallName && !slices.Contains(s.item.Task.Tools, spec.Name):
-		return "", nil, fault.New(fault.Denied, "%s is no tool of this task", spec.Name)
+		return "", nil, fault.New(fault.Denied, "%s is not a tool of this task", spec.Name)
 	case spec.Access != tool.Commands:
 		return tool.Free, g.record(spec), nil
 	}

@@ -26,7 +26,7 @@ const sumLine = 2*sha256.Size + 1
 
 func (c AnswerFolder) path(key string) (string, error) {
 	if !keyForm().MatchString(key) {
-		return "", fault.New(fault.InvalidID, "%.80q is no key of an answer", key)
+		return "", fault.New(fault.InvalidID, "%.80q is not a key of an answer", key)
 	}
 	return filepath.Join(c.Dir, key+".json"), nil
 }

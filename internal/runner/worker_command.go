@@ -23,7 +23,7 @@ import (
 func (c *WorkerPool) command(ctx context.Context, it Attempt, d Orchestrator) (Result, error) {
 	if it.Task.External && !c.External {
 		return Result{}, fault.New(fault.Denied, "this host does nothing outside of runs, as %s would", it.Worker).
-			WithHint("start it with `ramet worker --external` if whoever can write the database may run commands on it")
+			WithHint("start it with `ramet worker --external` if everyone who can write the database may run commands on it")
 	}
 	p, err := c.makeWorkdir(ctx, it, d, true)
 	if err != nil {
@@ -243,7 +243,7 @@ func commandEnvironment(owner string, base []string, with, more map[string]strin
 	}
 	for name := range with {
 		if !variable().MatchString(name) {
-			return nil, fault.New(fault.InvalidRecipe, "%s: %.80q is no name of a variable", owner, name).WithHint("use letters, digits and _")
+			return nil, fault.New(fault.InvalidRecipe, "%s: %.80q is not a name of a variable", owner, name).WithHint("use letters, digits and _")
 		}
 	}
 	maps.Copy(all, with)

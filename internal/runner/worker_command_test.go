@@ -163,7 +163,7 @@ func TestCommandsThatFail(t *testing.T) {
 	it = s.command("true")
 	it.Task.With = map[string]string{"a b": "x"}
 	_, err := s.do(it)
-	s.fails(err, fault.InvalidRecipe, "no name of a variable")
+	s.fails(err, fault.InvalidRecipe, "not a name of a variable")
 	it = s.command("true")
 	it.Task.With = map[string]string{"RAMET_KEY": "mine", "PATH": ""}
 	_, err = s.do(it)

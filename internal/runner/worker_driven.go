@@ -18,7 +18,7 @@ import (
 // the agent. Nothing of it is taken from the cache: it has done more than to answer.
 func (c *WorkerPool) driven(s *agentAttempt, lane string, m kernel.Model) (kernel.Foreign, error) {
 	if s.item.Task.Driver == "" {
-		return nil, fault.New(fault.Conflict, "worker %s would be driven by %s, and its recipe does not say so", s.item.Worker, m.Ref.Name).
+		return nil, fault.New(fault.Conflict, "worker %s would be driven by %s, but its recipe doesn't name it", s.item.Worker, m.Ref.Name).
 			WithHint("`driver: NAME` of the worker, or `run start --model driver/NAME`, lets another program do items")
 	}
 	return &drivenItem{c, s, lane, m}, nil

@@ -124,7 +124,7 @@ func filesOf(dir, output string) []string {
 // readBelow reads all files below a folder, of which there must be one at least.
 func readBelow(dir, folder string) ([]Blob, error) {
 	if !filepath.IsLocal(filepath.FromSlash(folder)) || path.Clean(folder) != folder {
-		return nil, fault.New(fault.InvalidRecipe, "%.200q is no path of an output", folder)
+		return nil, fault.New(fault.InvalidRecipe, "%.200q is not a path of an output", folder)
 	}
 	names := filesOf(dir, folder+"/**")
 	switch {
@@ -153,7 +153,7 @@ func readOutput(dir, name string) ([]byte, error) {
 		return fault.New(fault.OutputInvalid, "%s is missing: %s", name, why).WithHint("write the file %s", name)
 	}
 	if dir == "" || !filepath.IsLocal(filepath.FromSlash(name)) || path.Clean(name) != name {
-		return nil, fault.New(fault.InvalidRecipe, "%.200q is no path of an output", name)
+		return nil, fault.New(fault.InvalidRecipe, "%.200q is not a path of an output", name)
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -167,7 +167,7 @@ func readOutput(dir, name string) ([]byte, error) {
 	case err != nil:
 		return nil, missing(text.Line(err.Error(), 200))
 	case !info.Mode().IsRegular():
-		return nil, missing("it is no plain file")
+		return nil, missing("it is not a plain file")
 	case info.Size() > maxOutput:
 		return nil, fault.New(fault.OutputInvalid, "%s is larger than %d MiB", name, maxOutput>>20)
 	}

@@ -62,7 +62,7 @@ func (p *workdir) supply(ctx context.Context, it Attempt, d Orchestrator) error 
 			continue
 		}
 		if !filepath.IsLocal(filepath.FromSlash(in.Path)) {
-			return fault.New(fault.InvalidRecipe, "%.200q is no path of an input", in.Path)
+			return fault.New(fault.InvalidRecipe, "%.200q is not a path of an input", in.Path)
 		}
 		data, err := fetchInput(ctx, it, d, in.Path)
 		if err != nil {

@@ -70,7 +70,7 @@ func (s *agentScan) take(packed string) error {
 		w.bad = w.bad || !s.split()
 	}
 	if w.bad || w.rest != "" {
-		return fmt.Errorf("%.200q is no row of an agent", packed)
+		return fmt.Errorf("%.200q is not a row of an agent", packed)
 	}
 	return nil
 }

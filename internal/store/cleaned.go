@@ -93,7 +93,7 @@ func (c *Cleaned) name(name string) error {
 	if c.clean(name) == name {
 		return nil
 	}
-	return fault.New(fault.InvalidName, "the name holds one of your credentials").WithHint("choose another")
+	return fault.New(fault.InvalidName, "the name contains one of your credentials").WithHint("choose another")
 }
 
 // Drafts are drafts as they would be stored.

@@ -141,7 +141,7 @@ func (s leases) RenewAll(ctx context.Context, owner string, ttl time.Duration) (
 		out = append(out, agent.Holding{Agent: id.Agent(w.next()), Epoch: w.number()})
 	}
 	if w.bad {
-		return nil, fmt.Errorf("renew leases: %.200q are no leases", held)
+		return nil, fmt.Errorf("renew leases: %.200q are not leases", held)
 	}
 	return out, nil
 }

@@ -219,7 +219,7 @@ type number id.Message
 func (n *number) Scan(v any) error {
 	i, ok := v.(int64)
 	if !ok {
-		return fmt.Errorf("%T is no id", v)
+		return fmt.Errorf("%T is not an id", v)
 	}
 	*n = number(i)
 	return nil

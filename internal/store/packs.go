@@ -35,7 +35,7 @@ func (p Packs) Pack(ctx context.Context, name string) ([]byte, error) {
 	var data []byte
 	err := p.s.writer.QueryRowContext(ctx, `SELECT data FROM file_packs WHERE name = $1`, name).Scan(&data)
 	if err == sql.ErrNoRows {
-		return nil, fault.New(fault.NotFound, "the shared files %.60s are there no more", name)
+		return nil, fault.New(fault.NotFound, "the shared files %.60s no longer exist", name)
 	}
 	if err != nil {
 		return nil, p.s.fail("read shared files", err)

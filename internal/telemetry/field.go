@@ -82,7 +82,7 @@ type Form string
 // The forms.
 const (
 	Count  Form = "count"  // a whole number, not negative
-	Object Form = "object" // an object, or a string that holds one
+	Object Form = "object" // an object, or a string that contains one
 )
 
 // Input is a field as clients send it, for descriptions of requests.

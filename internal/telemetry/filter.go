@@ -58,7 +58,7 @@ func ParseFilter(query map[string][]string) (Filter, error) {
 			unknown.Message = "no such parameter"
 			complaint = &unknown
 		case len(values) > 1:
-			complaint = complain("stands there twice")
+			complaint = complain("appears twice")
 		case len(values) == 1 && values[0] != "":
 			complaint = read(&f, values[0])
 		}

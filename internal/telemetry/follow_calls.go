@@ -94,7 +94,7 @@ func endOf(e run.Event) ending {
 	}
 	out := ending{status: Success, metrics: used}
 	if p.FinishReason == "error" {
-		out.status, out.why = Failure, reason{string(fault.Failed), "the model or its vendor refused to go on", ""}
+		out.status, out.why = Failure, reason{string(fault.Failed), "the model or its vendor refused to continue", ""}
 	}
 	return withLatency(out, p.LatencyMS)
 }

@@ -305,7 +305,7 @@ func TestATurnOutsideRuns(t *testing.T) {
 	a := "agent-019b0000-0000-7000-8000-000000000001"
 	same(t, "tree", strings.ReplaceAll(s.tree(), a, "A"), "A"+strings.TrimPrefix(s.records[begun].RunID, a)+` failure 4000ms (PROVIDER_AUTH: no key)
   A-llm_call-9dfb1407-a1 failure 1099511627776ms (PROVIDER_AUTH)
-  A-llm_call-9dfb1408-a1 cancelled 0ms (CANCELLED: whoever asked did not wait for the end)
+  A-llm_call-9dfb1408-a1 cancelled 0ms (CANCELLED: the client did not wait for the end)
   A-llm_call-9dfb1406-a1 success 1500ms
 `)
 	call := s.records[s.runIDs[a+"-llm_call-9dfb1406-a1"]]

@@ -92,9 +92,9 @@ func (t *Turn) Call(id string, at time.Time, c history.Call) []Delivery {
 		used["finish_reason"] = c.Outcome
 	case "error":
 		used["finish_reason"] = c.Outcome
-		why = reason{string(fault.Failed), "the model or its vendor refused to go on", ""}
+		why = reason{string(fault.Failed), "the model or its vendor refused to continue", ""}
 	case "abandoned":
-		why = reason{string(fault.Cancelled), "whoever asked did not wait for the end", ""}
+		why = reason{string(fault.Cancelled), "the client did not wait for the end", ""}
 	default:
 		used["finish_reason"], used["error_class"] = "error", cutLine(c.Outcome, MaxName)
 		why = reason{orFailed(c.Outcome), "", ""}

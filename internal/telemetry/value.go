@@ -36,7 +36,7 @@ func readText(v jsontext.Value, limit int) (string, *FieldError) {
 	case len(s) > limit:
 		return "", complain("has %d bytes, over the limit of %d", len(s), limit)
 	case strings.IndexByte(s, 0) >= 0:
-		return "", complain("holds a NUL at byte %d", strings.IndexByte(s, 0))
+		return "", complain("contains a NUL at byte %d", strings.IndexByte(s, 0))
 	}
 	return s, nil
 }
@@ -53,7 +53,7 @@ func readLine(v jsontext.Value, limit int) (string, *FieldError) {
 func oneLine(s string) *FieldError {
 	for i, r := range s {
 		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
-			return complain("holds the control character %U at byte %d", r, i)
+			return complain("contains the control character %U at byte %d", r, i)
 		}
 	}
 	return nil
@@ -69,11 +69,11 @@ func checkRunID(s string) *FieldError {
 	case s[0] == '.' || s[0] == '-':
 		return complain("must not begin with %q", s[:1])
 	case strings.Contains(s, ".."):
-		return complain("must not hold %q", "..")
+		return complain("must not contain %q", "..")
 	}
 	for i, r := range s {
 		if !inRunID(r) {
-			return complain("holds %q at byte %d; use A-Z a-z 0-9 and . _ : @ + = ~ -", r, i)
+			return complain("contains %q at byte %d; use A-Z a-z 0-9 and . _ : @ + = ~ -", r, i)
 		}
 	}
 	return nil
@@ -152,7 +152,7 @@ func parseRFC3339(s string) (time.Time, bool) {
 	return t, err == nil
 }
 
-// readObject reads an object, or a string that holds one, into its RFC 8785 form.
+// readObject reads an object, or a string that contains one, into its RFC 8785 form.
 func readObject(v jsontext.Value, limit int) (json.RawMessage, *FieldError) {
 	text := []byte(v)
 	if v.Kind() == '"' {
@@ -162,12 +162,12 @@ func readObject(v jsontext.Value, limit int) (json.RawMessage, *FieldError) {
 		}
 		if text = []byte(s); len(text) <= limit {
 			if _, trouble := readMembers(text); trouble != nil {
-				trouble.Fields[0].Message = "as a string it must hold an object: " + trouble.Fields[0].Message
+				trouble.Fields[0].Message = "as a string it must contain an object: " + trouble.Fields[0].Message
 				return nil, &trouble.Fields[0]
 			}
 		}
 	} else if v.Kind() != '{' {
-		return nil, complain("must be an object, or a string that holds one")
+		return nil, complain("must be an object, or a string that contains one")
 	}
 	if len(text) > limit {
 		return nil, complain("has %d bytes, over the limit of %d", len(text), limit)

@@ -125,7 +125,7 @@ func (s *splitter) cites(n int, line string) (string, []Cite) {
 // attach gives citations on lines of their own to the block above them.
 func (s *splitter) attach(n int, cites []Cite) {
 	if len(s.blocks) == 0 || s.blocks[len(s.blocks)-1].kind == heading {
-		s.say(CiteForm, n, "a citation stands below nothing: put it behind the statement that it is for")
+		s.say(CiteForm, n, "a citation follows nothing: put it after its statement")
 		return
 	}
 	last := &s.blocks[len(s.blocks)-1]

@@ -50,13 +50,13 @@ var (
 func readCites(inside string) ([]Cite, error) {
 	list, ok := strings.CutPrefix(strings.TrimSpace(inside), "cite:")
 	if !ok {
-		return nil, fmt.Errorf("a comment is no citation: take it out, or write <!-- cite: FILE:FROM-TO -->")
+		return nil, fmt.Errorf("a comment is not a citation: take it out, or write <!-- cite: FILE:FROM-TO -->")
 	}
 	var out []Cite
 	for part := range strings.SplitSeq(list, ";") {
 		m := citeForm().FindStringSubmatch(strings.TrimSpace(part))
 		if m == nil {
-			return nil, fmt.Errorf("%.100q is no citation: write <!-- cite: FILE:FROM-TO -->, several with ; between them", strings.TrimSpace(part))
+			return nil, fmt.Errorf("%.100q is not a citation: write <!-- cite: FILE:FROM-TO -->, several with ; between them", strings.TrimSpace(part))
 		}
 		c := Cite{File: m[1], Hash: m[4]}
 		c.From, _ = strconv.Atoi(m[2])

@@ -319,7 +319,7 @@ func TestPlansFollowWhatThereIs(t *testing.T) {
 		"a link out":         {map[string]string{"docs": "link: ../../elsewhere"}, nil, nil, "", "docs is a symbolic link out of the repository (to ../../elsewhere)"},
 		"an absolute link":   {map[string]string{"docs": "link: /etc"}, nil, nil, "", "docs is a symbolic link out of the repository"},
 		"a file":             {map[string]string{"docs": "x\n"}, nil, nil, "", "docs is a file"},
-		"a folder outside":   {map[string]string{"README.md": readme}, map[string]string{"docs_dir": "../x"}, nil, "", "is no folder of a repository's files"},
+		"a folder outside":   {map[string]string{"README.md": readme}, map[string]string{"docs_dir": "../x"}, nil, "", "is not a folder of a repository's files"},
 		"all is taken":       {map[string]string{"docs/index.md": "x\n", "docs/overview.md": "x\n", "docs/guide.md": "x\n"}, nil, nil, "", "there is no page to write: no page \"Overview\""},
 		"broken markers":     {map[string]string{"docs/guide.md": "<!-- ramet:begin guide -->\n"}, nil, nil, "", "the markers in docs/guide.md are not one"},
 		"another language":   {map[string]string{"lib/a.js": "exports.a = 1\n", "README.md": readme}, nil, []string{"docs/index.md", "docs/guide.md"}, "no reference of the JavaScript code: there is no tool here", ""},

@@ -77,7 +77,7 @@ func (c *checker) cites(b block) {
 		lines, ok := c.repo.lines(one)
 		switch {
 		case !c.repo.Has(one.File):
-			c.say(CiteFile, b.line, "%.200s is no text of the repository: cite a file that is", one.File)
+			c.say(CiteFile, b.line, "%.200s is not text of the repository: cite a file that is", one.File)
 		case !ok:
 			c.say(CiteLines, b.line, "%s has no lines %d to %d: cite lines that it has", one.File, one.From, one.To)
 		case len(lines) > maxLines:
@@ -298,7 +298,7 @@ type Finding struct {
 // The codes of findings.
 const (
 	CiteForm       = "CITE_FORM"       // no citation that can be read
-	CiteFile       = "CITE_FILE"       // no such file, or one that is no evidence
+	CiteFile       = "CITE_FILE"       // no such file, or one that is not an evidence
 	CiteLines      = "CITE_LINES"      // the file has no such lines
 	CiteHash       = "CITE_HASH"       // the lines are others
 	CiteMuch       = "CITE_MUCH"       // so many lines that anything could stand in them

@@ -29,7 +29,7 @@ func findSystem(tree fs.FS, links map[string]string, wanted string) (system, err
 		s = system{dir: path.Clean(wanted), ext: ".md"}
 	}
 	if !fs.ValidPath(s.dir) || strings.EqualFold(strings.Split(s.dir, "/")[0], ".git") {
-		return s, fault.New(fault.Usage, "%.100q is no folder of a repository's files", s.dir).WithHint("name one with --set docs_dir=docs")
+		return s, fault.New(fault.Usage, "%.100q is not a folder of a repository's files", s.dir).WithHint("name one with --set docs_dir=docs")
 	}
 	var err error
 	s.dir, err = resolveLinks(tree, links, s.dir, 0)

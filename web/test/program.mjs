@@ -57,7 +57,7 @@ try {
   const ask = page.locator(".agent > .asks .ask");
   await ask.waitFor();
   const asked = await ask.evaluate((e) => [...e.querySelectorAll("pre, p")].filter((x) => x.textContent.trim() === "printf asked-and-done").length);
-  assert.equal(asked, 1, "the command stands there once: " + (await ask.innerText()));
+  assert.equal(asked, 1, "the command appears once: " + (await ask.innerText()));
   await shot("asks");
   await ask.getByRole("button", { name: "Allow once" }).click();
   await replies.filter({ hasText: "It ran." }).waitFor();

@@ -35,7 +35,7 @@ func Failure(verb, path string, err error) error {
 }
 
 // CrowdedHint is the hint for when too many files are open.
-const CrowdedHint = "too many files are open: end what holds them, or raise the limit (`ulimit -n`)"
+const CrowdedHint = "too many files are open: close the programs that use them, or raise the limit (`ulimit -n`)"
 
 // Crowded reports whether something failed because too many files are open, here or in
 // the whole system: then neither the path nor its owner is to blame.

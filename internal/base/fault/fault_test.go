@@ -37,7 +37,7 @@ func TestTheTableNamesEachCodeOnce(t *testing.T) {
 	last := 0
 	for _, row := range Table() {
 		if seen[row.Code] {
-			t.Errorf("%s stands twice", row.Code)
+			t.Errorf("%s appears twice", row.Code)
 		}
 		seen[row.Code] = true
 		if row.Exit < last || row.Meaning == "" {
@@ -65,7 +65,7 @@ func TestCheckText(t *testing.T) {
 		strings.Repeat("x", 101): "body has 101 bytes, over the limit of 100: make it shorter, or say it in several pieces",
 		"ab\xffcd":               "body is not valid UTF-8 at byte 2: convert it first, for instance with iconv",
 		"\uFFFDx\xf0":            "body is not valid UTF-8 at byte 4: convert it first, for instance with iconv",
-		"a\x00b":                 "body holds a NUL at byte 1: binary data belongs in a file",
+		"a\x00b":                 "body contains a NUL at byte 1: binary data belongs in a file",
 	} {
 		got := ""
 		if err := CheckText(InvalidText, "body", in, 100); err != nil {

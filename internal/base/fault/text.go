@@ -19,7 +19,7 @@ func CheckText(code Code, what, s string, limit int) error {
 		return New(code, "%s is not valid UTF-8 at byte %d", what, badByte(s)).
 			WithHint("convert it first, for instance with iconv")
 	case strings.IndexByte(s, 0) >= 0:
-		return New(code, "%s holds a NUL at byte %d", what, strings.IndexByte(s, 0)).
+		return New(code, "%s contains a NUL at byte %d", what, strings.IndexByte(s, 0)).
 			WithHint("binary data belongs in a file")
 	}
 	return nil

@@ -111,7 +111,7 @@ func (c *checker) check(schema, v any, at string, depth int) error {
 		if fits {
 			return nil
 		}
-		return c.told(newMismatch(at, "nothing may stand here"))
+		return c.told(newMismatch(at, "nothing may be here"))
 	}
 	if c.steps++; depth > maxLevels || c.steps > c.most {
 		c.steps = c.most + 1 // whatever else is found is unknown
@@ -248,7 +248,7 @@ func checkNumber(m map[string]any, v json.Number, at string) error {
 		}
 	}
 	if step, ok := m["multipleOf"].(json.Number); ok && !isMultiple(v, step) {
-		return newMismatch(at, "%s is no multiple of %s", v, step)
+		return newMismatch(at, "%s is not a multiple of %s", v, step)
 	}
 	return nil
 }
@@ -270,7 +270,7 @@ func (c *checker) checkArray(m map[string]any, v []any, at string, depth int) er
 			}
 		}
 		if m["uniqueItems"] == true && slices.ContainsFunc(v[:i], func(one any) bool { return equalValues(one, item) }) {
-			if err := c.told(newMismatch(here, "stands there twice")); err != nil {
+			if err := c.told(newMismatch(here, "appears twice")); err != nil {
 				return err
 			}
 		}
@@ -413,7 +413,7 @@ func (c *checker) checkOthers(m map[string]any, v any, at string, depth int) err
 		}
 	}
 	if schema, ok := m["not"]; ok && fits(schema) {
-		return newMismatch(at, "must not fit what stands in not")
+		return newMismatch(at, "must not match not")
 	}
 	schema, ok := m["if"]
 	if !ok {

@@ -190,7 +190,7 @@ func (s *Schema) readPlain(key string, v any, at string) error {
 		}
 		for _, one := range list {
 			if name, ok := one.(string); !ok || !types[name] {
-				return refuseAt(at, "%.60s is no type", fmt.Sprintf("%q", one))
+				return refuseAt(at, "%.60s is not a type", fmt.Sprintf("%q", one))
 			}
 		}
 	case "enum":

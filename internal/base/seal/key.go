@@ -73,7 +73,7 @@ func readKey(path string) (*Key, error) {
 	}
 	key, err := parseKey(string(text))
 	if err != nil {
-		return nil, fault.New(fault.InvalidConfig, "%s: %s holds no key: %w", verb, path, err).
+		return nil, fault.New(fault.InvalidConfig, "%s: %s contains no key: %w", verb, path, err).
 			WithHint("restore it from a backup, or move it away to get a new key")
 	}
 	return key, nil

@@ -100,7 +100,7 @@ func Open(signed []byte, verifierKey string) (text string, err error) {
 	const verb = "check signature"
 	verifier, err := note.NewVerifier(verifierKey)
 	if err != nil {
-		return "", fault.New(fault.InvalidConfig, "%s: %q is no verifier key: %w", verb, verifierKey, err).
+		return "", fault.New(fault.InvalidConfig, "%s: %q is not a verifier key: %w", verb, verifierKey, err).
 			WithHint("it looks like ramet+01234567+AbCd…")
 	}
 	if len(signed) > MaxSealed {

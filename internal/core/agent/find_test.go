@@ -121,7 +121,7 @@ func TestFindRefuses(t *testing.T) {
 		{"an unknown prefix", "nobody", fault.NotFound, `no agent "nobody"`},
 		{"an unknown uuid", string(uuid("none")), fault.NotFound, "no agent"},
 		{"nothing", "", fault.NotFound, `no agent ""`},
-		{"something that is no prefix", "-rf", fault.NotFound, "no agent"},
+		{"something that is not a prefix", "-rf", fault.NotFound, "no agent"},
 		{"escape codes", "a\x1b[2Jb", fault.NotFound, "no agent"},
 		{"far too long", strings.Repeat("a", 1000), fault.NotFound, "…"},
 	} {

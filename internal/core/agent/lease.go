@@ -163,7 +163,7 @@ func refuseLeased(a Agent) error {
 
 func refuseFenced(a Agent, c Claim) error {
 	return fault.New(fault.Fenced, "lease %d of %s on agent %s is over: epoch is %d", c.epoch, c.owner, a.Label(),
-		a.Lease.Epoch).WithHint("nothing was written; acquire the lease again and read the history anew")
+		a.Lease.Epoch).WithHint("nothing was written; acquire the lease again and read the history again")
 }
 
 // Holding is a lease as its owner remembers it.

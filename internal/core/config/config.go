@@ -295,7 +295,7 @@ func parseParallel(item string) (vendor string, n int, ok bool) {
 
 func checkParallel(item string) error {
 	if _, _, ok := parseParallel(item); !ok {
-		return fault.New(fault.InvalidConfig, "parallel cannot hold %.40q", item).WithHint("a number, or vendor=number: 16; ollama=1")
+		return fault.New(fault.InvalidConfig, "parallel can't contain %.40q", item).WithHint("a number, or vendor=number: 16; ollama=1")
 	}
 	return nil
 }

@@ -111,7 +111,7 @@ func TestAnUntrustedProjectIsIgnoredAndNamed(t *testing.T) {
 	if err != nil || c.Ignored != nil {
 		t.Fatalf("nothing there: %v, %v", c, err)
 	}
-	write(t, p.project, "this is no TOML and \x1b[2J never read")
+	write(t, p.project, "this is not a TOML and \x1b[2J never read")
 	c, err = Load(p.options(false))
 	if err != nil || len(c.Ignored) != 1 || c.Ignored[0] != p.project {
 		t.Errorf("got %+v, %v", c, err)
@@ -377,7 +377,7 @@ func TestVendorsOfTheUser(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"vendors = 3": "must be a table", "[vendors]\nacme = 1": "must be a table", "[vendors.acme]\nbase = 3": "text in quotes", "[vendors.acme]\nkey = \"no\"": "true or false",
-		"[vendors.Acme]\nbase = \"http://x\"": "must be of a-z", "[vendors.acme]\nbase = \"ftp://x\"": "no URL", "[vendors.openai]\nproject = \"p\"": "only vertex",
+		"[vendors.Acme]\nbase = \"http://x\"": "must be of a-z", "[vendors.acme]\nbase = \"ftp://x\"": "not a URL", "[vendors.openai]\nproject = \"p\"": "only vertex",
 	} {
 		if _, err := load(text); !fault.Is(err, fault.InvalidConfig) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "config.toml:1") {
 			t.Errorf("%q: %v", text, err)

@@ -42,7 +42,7 @@ func CheckDriverName(name string) error {
 	if driverName().MatchString(name) && name != "ramet" {
 		return nil
 	}
-	return fault.New(fault.InvalidConfig, "%.80q is no name of a driver", name).
+	return fault.New(fault.InvalidConfig, "%.80q is not a name of a driver", name).
 		WithHint("use a-z 0-9 - _, at most 32; ramet is its own")
 }
 
@@ -70,12 +70,12 @@ func (d Driver) Check() error {
 	}
 	for name := range mergeMaps(d.Env, d.Bases) {
 		if !envName().MatchString(name) {
-			return wrong("%.80q is no name of a variable", name)
+			return wrong("%.80q is not a name of a variable", name)
 		}
 	}
 	for _, s := range d.State {
 		if !strings.HasPrefix(s, "~/") && !strings.HasPrefix(s, "/") {
-			return wrong("state cannot hold %.80q", s).WithHint("name it from the root, or from your home (~/…)")
+			return wrong("state can't contain %.80q", s).WithHint("name it from the root, or from your home (~/…)")
 		}
 	}
 	return nil

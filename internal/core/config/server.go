@@ -29,7 +29,7 @@ type Server struct {
 	Roots   []string          `toml:"roots,omitempty"`   // folders that it may write, besides a cache of its own
 	Timeout string            `toml:"timeout,omitempty"` // how long a call may take; empty: the usual
 	Off     bool              `toml:"off,omitempty"`     // it is not used
-	// How ramet is known where one logs in at a service that takes no new clients by itself.
+	// How ramet is known where one logs in at a service that registers no clients by itself.
 	ClientID     string `toml:"client_id,omitempty"`
 	ClientSecret string `toml:"client_secret,omitempty"` // $NAME as in Env
 	CallbackPort int    `toml:"callback_port,omitempty"` // of the loopback, where such a client has a fixed one
@@ -47,7 +47,7 @@ func CheckServerName(name string) error {
 	if serverName().MatchString(name) && !strings.Contains(name, "__") && !strings.HasSuffix(name, "_") {
 		return nil
 	}
-	return fault.New(fault.InvalidConfig, "%.80q is no name of an MCP server", name).
+	return fault.New(fault.InvalidConfig, "%.80q is not a name of an MCP server", name).
 		WithHint("use a-z 0-9 - and single _, at most 32")
 }
 
@@ -63,7 +63,7 @@ func (s Server) Check() error {
 	case (s.Command == "") == (s.URL == ""):
 		return wrong("it needs a command or a url, and not both")
 	case s.URL != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https"):
-		return wrong("%.80q is no address", s.URL).WithHint("write https://…")
+		return wrong("%.80q is not an address", s.URL).WithHint("write https://…")
 	case s.URL != "" && (len(s.Args) > 0 || len(s.Env) > 0 || len(s.Roots) > 0):
 		return wrong("args, env and roots are for one with a command")
 	case s.Command != "" && len(s.Headers) > 0:
@@ -80,7 +80,7 @@ func (s Server) Check() error {
 	}
 	for _, r := range s.Roots {
 		if !strings.HasPrefix(r, "~/") && !filepath.IsAbs(r) && !strings.HasPrefix(r, ".") {
-			return wrong("roots cannot hold %.80q", r).WithHint("name it from the root, from your home (~/…) or from the project (./…)")
+			return wrong("roots can't contain %.80q", r).WithHint("name it from the root, from your home (~/…) or from the project (./…)")
 		}
 	}
 	for _, word := range slices.Concat([]string{s.Command, s.URL, s.ClientID, s.ClientSecret}, s.Args, slices.Collect(maps.Values(s.Env)), slices.Collect(maps.Values(s.Headers))) {
@@ -90,7 +90,7 @@ func (s Server) Check() error {
 	}
 	for name := range s.Env {
 		if !envName().MatchString(name) {
-			return wrong("%.80q is no name of a variable", name)
+			return wrong("%.80q is not a name of a variable", name)
 		}
 	}
 	return nil
@@ -129,7 +129,7 @@ func parseTables(path, content, key, what string, take func(name, where string, 
 	var tables map[string]toml.Primitive
 	kind := meta.Type(key) // an implied table has none
 	if raw, ok := file[key]; ok && (kind != "Hash" && kind != "" || meta.PrimitiveDecode(raw, &tables) != nil) {
-		return fault.New(fault.InvalidConfig, "%s: %s is no setting but tables", path, key).WithHint("write [%s.NAME]", key)
+		return fault.New(fault.InvalidConfig, "%s: %s is not a setting but tables", path, key).WithHint("write [%s.NAME]", key)
 	}
 	var known []string
 	for _, name := range slices.Sorted(maps.Keys(tables)) {

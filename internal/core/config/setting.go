@@ -114,7 +114,7 @@ var settings = []Setting{
 	},
 	{
 		Key: "max_behind", Default: "10000", Number: true, Env: "RAMET_MAX_BEHIND", UserOnly: true,
-		Help:  "how many events a reader of the server's event stream may be behind; then it is cut and told where to go on",
+		Help:  "how many events a reader of the server's event stream may lag; then it is disconnected and told where to resume",
 		field: func(c *Config) *string { return &c.MaxBehind },
 	},
 	{
@@ -139,7 +139,7 @@ var settings = []Setting{
 	},
 	{
 		Key: "notify", Default: "auto", Allowed: []string{"auto", "osc9", "osc777", "bell", "no"}, Env: "RAMET_NOTIFY", UserOnly: true,
-		Help:  "how the terminal tells that an agent asks, ends or fails while you look elsewhere: auto means by what it is known to understand",
+		Help:  "how the terminal notifies you that an agent asks, ends or fails while you look elsewhere: auto picks what it supports",
 		field: func(c *Config) *string { return &c.Notify },
 	},
 	{
@@ -160,7 +160,7 @@ var settings = []Setting{
 	},
 	{
 		Key: "permission", Default: "ask", Allowed: []string{"ask", "edits", "sandbox", "read-only"}, Env: "RAMET_PERMISSION", UserOnly: true,
-		Help:  "calls that no rule permits: ask asks before each, edits changes files unasked, sandbox does so and runs commands inside the sandbox, read-only refuses all; `ramet mode` chooses for one agent",
+		Help:  "calls that no rule permits: ask asks before each, edits changes files without asking, sandbox also runs commands inside the sandbox, read-only refuses all; `ramet mode` chooses for one agent",
 		field: func(c *Config) *string { return &c.Permission },
 	},
 	{
@@ -280,7 +280,7 @@ func checkPath(path string) error {
 	if strings.HasPrefix(path, "~/") || filepath.IsAbs(path) {
 		return nil
 	}
-	return fault.New(fault.InvalidConfig, "hide cannot hold %.80q", path).WithHint("name it from the root, or from your home: ~/…")
+	return fault.New(fault.InvalidConfig, "hide can't contain %.80q", path).WithHint("name it from the root, or from your home: ~/…")
 }
 
 // HiddenPaths returns the paths of Hide. What begins with ~ is left out where the home is

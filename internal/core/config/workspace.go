@@ -82,7 +82,7 @@ func (c WorkspaceChoice) known() (WorkspaceLocation, error) {
 		return c.of(project), err
 	}
 	var fits, all []string
-	entries, _ := os.ReadDir(filepath.Join(c.Home, "workspaces")) // none yet is no error
+	entries, _ := os.ReadDir(filepath.Join(c.Home, "workspaces")) // none yet is not an error
 	for _, e := range entries {
 		all = append(all, e.Name(), e.Name()[:max(0, len(e.Name())-9)]) // without its digits
 		if e.Name() == c.Workspace || strings.HasPrefix(e.Name(), c.Workspace+"-") && len(e.Name()) == len(c.Workspace)+9 {

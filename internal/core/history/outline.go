@@ -68,7 +68,7 @@ func (o *Outline) Apply(e Entry) error {
 		return nil
 	}
 	if e.ID <= o.last {
-		return damagedEntry(e, "stands after message %d", o.last)
+		return damagedEntry(e, "is after message %d", o.last)
 	}
 	m, err := e.Decode()
 	if err != nil {
@@ -93,7 +93,7 @@ func (o *Outline) Apply(e Entry) error {
 func (o *Outline) rewind(e Entry, m Meta) error {
 	target, err := metaID(m.Target)
 	if err != nil || target >= e.ID || target < o.wall {
-		return damagedEntry(e, "rewinds to %q, which lies behind the clear %d or ahead", m.Target, o.wall)
+		return damagedEntry(e, "rewinds to %q, which is after the clear %d or ahead", m.Target, o.wall)
 	}
 	s := o.stateAt(target)
 	if target > s.open {
@@ -135,7 +135,7 @@ func (o *Outline) replace(e Entry, m Meta, keep []id.Message) (tip *segment, ope
 	first, err1 := metaID(m.StartID)
 	end, err2 := metaID(m.EndID)
 	if err1 != nil || err2 != nil || first > end || first <= o.wall || end >= e.ID {
-		return nil, 0, damagedEntry(e, "compacts %q to %q, which is no stretch of its context", m.StartID, m.EndID)
+		return nil, 0, damagedEntry(e, "compacts %q to %q, which is not a stretch of its context", m.StartID, m.EndID)
 	}
 	var before, after []segment
 	for s := (&segment{start: o.open, end: e.ID, prev: o.tip}); s != nil; s = s.prev {

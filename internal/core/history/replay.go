@@ -239,7 +239,7 @@ func LookupAt(ctx context.Context, log Log, leaf id.Agent, target id.Message, en
 	end = NoLimit
 	for _, a := range lineage {
 		if a.Agent == e.Agent && end.Admits(target) {
-			return fault.New(fault.Conflict, "message %d lies behind the clear %d", target, ranges[0].Start).
+			return fault.New(fault.Conflict, "message %d is after the clear %d", target, ranges[0].Start).
 				WithHint("a clear is a wall; rewind to something after it")
 		}
 		end = UpTo(a.ForkMessage)

@@ -27,13 +27,13 @@ func TestARewindReachesTheLineageBehindTheWallAndNothingElse(t *testing.T) {
 		{"child", 4, "", ""},
 		{"child", 3, "", ""},
 		{"child", 2, "", ""}, // the clear: the empty context just behind it
-		{"child", 1, fault.Conflict, "message 1 lies behind the clear 2"},
+		{"child", 1, fault.Conflict, "message 1 is after the clear 2"},
 		{"child", 5, fault.NotFound, "not in the history of this agent"}, // the parent's future
 		{"child", 9, fault.NotFound, "not in the history of this agent"}, // a sibling's
 		{"child", 77, fault.NotFound, "no message 77"},
 		{"root", 6, fault.NotFound, "not in the history of this agent"}, // a child's
 		{"root", 8, "", ""},
-		{"root", 1, fault.Conflict, "behind the clear"},
+		{"root", 1, fault.Conflict, "after the clear"},
 	} {
 		err := history.Lookup(t.Context(), log, c.leaf, c.target)
 		if c.code == "" && err != nil || c.code != "" && !fault.Is(err, c.code) {
@@ -107,7 +107,7 @@ func TestImpossibleShapesAreDamage(t *testing.T) {
 		"keeps out of order":             meta(history.Compact, history.Meta{StartID: "7", EndID: "8", Keep: []string{"8", "7"}}),
 		"shortens what is gone":          meta(history.Compact, history.Meta{Short: []string{"5"}}),
 		"shortens itself":                meta(history.Compact, history.Meta{Short: []string{"9"}}),
-		"shortens what is no number":     meta(history.Compact, history.Meta{Short: []string{"x"}}),
+		"shortens what is not a number":  meta(history.Compact, history.Meta{Short: []string{"x"}}),
 		"shortens behind the wall":       meta(history.Compact, history.Meta{Short: []string{"1"}}),
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -25,7 +25,7 @@ var packages = strings.Fields(`claude-flow ruflo get-shit-done-cc bmad-method ta
 	fastify hono commander yargs axios undici svelte vue astro nuxt @tanstack/react-query drizzle-orm prisma tailwindcss esbuild rollup turbo nx tsx`)
 
 // reasons are all for which a file may define nothing. Whatever else is refused is refused without one.
-var reasons = regexp.MustCompile(`^it has no description|^it has no text$|^its front matter does not end|^its front matter has more than|^its front matter is no YAML` +
+var reasons = regexp.MustCompile(`^it has no description|^it has no text$|^its front matter does not end|^its front matter has more than|^its front matter is not YAML` +
 	`|^context is inherit or none|^budget cannot be|^a command's name has no spaces|^it is too long$|is used instead$|invalid UTF-8`)
 
 // TestCorpus reads every definition and every instruction that lies in the module cache and in

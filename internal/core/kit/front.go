@@ -81,7 +81,7 @@ func plainFront(head string) (front, error) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("its front matter is no YAML, and has no lines with a key and a colon")
+		return nil, fmt.Errorf("its front matter is not YAML, and has no lines with a key and a colon")
 	}
 	return out, nil
 }

@@ -116,7 +116,7 @@ func Sources() []trust.Source {
 	for _, top := range Folders {
 		out = append(out,
 			trust.Below(Skills, "can be read by agents as instructions, once they ask for it", mostFile, mostFiles, top+"/skills"),
-			trust.Below(Roles, "defines an agent: what it is told, and which tools it has", mostFile, mostFiles, top+"/agents"),
+			trust.Below(Roles, "defines an agent: its instructions and its tools", mostFile, mostFiles, top+"/agents"),
 			trust.Below(Commands, "is a prompt that you can give by its name", mostFile, mostFiles, top+"/commands"))
 	}
 	return out

@@ -22,7 +22,7 @@ func TestSkillsAreReadAsPeopleWriteThem(t *testing.T) {
 		{"---\nname: pdf\ndescription: d\n---\n \n", "", "", "", "no text"},
 		{"---\nname: pdf\ndescription: d\nb", "", "", "", "does not end"},
 		{"just text", "", "", "", "no description"},
-		{"---\n- a\n- b\n---\nx", "", "", "", "no YAML"},
+		{"---\n- a\n- b\n---\nx", "", "", "", "not YAML"},
 	} {
 		s, err := ParseSkill("pdf", c.data)
 		switch {

@@ -153,7 +153,7 @@ func filesBelow(folder string, kind trust.Kind) (out []string, flaws []Flaw) {
 			return nil
 		}
 		if n++; n > mostLooked {
-			flaws = append(flaws, Flaw{folder, "more than " + strconv.Itoa(mostLooked) + " files lie there: the rest was not looked at"})
+			flaws = append(flaws, Flaw{folder, "more than " + strconv.Itoa(mostLooked) + " files are there: the rest was not read"})
 			return fs.SkipAll
 		}
 		if d.IsDir() {
@@ -198,7 +198,7 @@ func linkedBelow(folder string, kind trust.Kind) (out []string, flaws []Flaw) {
 			continue
 		}
 		if rel, err := filepath.Rel(at, real); err == nil && filepath.IsLocal(rel) {
-			flaws = append(flaws, Flaw{filepath.Join(folder, e.Name()), "it leads back to where it lies"})
+			flaws = append(flaws, Flaw{filepath.Join(folder, e.Name()), "it leads back to its own folder"})
 			continue
 		}
 		there, more := filesBelow(at, kind)

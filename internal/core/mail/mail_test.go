@@ -18,7 +18,7 @@ func TestBodiesHaveLimits(t *testing.T) {
 		"":                             "the mail is empty",
 		strings.Repeat("x", MaxBody+1): "the mail has 65537 bytes, over the limit of 65536",
 		"ab\xff":                       "the mail is not valid UTF-8 at byte 2",
-		"a\x00b":                       "the mail holds a NUL at byte 1",
+		"a\x00b":                       "the mail contains a NUL at byte 1",
 	} {
 		if err := CheckBody(bad); !fault.Is(err, fault.InvalidText) || !strings.Contains(err.Error(), says) {
 			t.Errorf("%.20q: %v", bad, err)

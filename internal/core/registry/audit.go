@@ -113,7 +113,7 @@ func (u *Auditor) Agent(a agent.Agent, size func() (int64, error)) error {
 		return damagedHistory(a.ID, 0, "a second agent without parent")
 	}
 	if _, twice := u.agents[a.ID]; twice {
-		return damagedHistory(a.ID, 0, "stands twice in the registry")
+		return damagedHistory(a.ID, 0, "appears twice in the registry")
 	}
 	u.agents[a.ID] = &audited{Agent: a, size: size}
 	u.order = append(u.order, a.ID)
@@ -131,7 +131,7 @@ func (u *Auditor) Record(r history.Record) error {
 		return damagedHistory(r.Agent, r.ID, "its agent is not in the registry")
 	}
 	if r.ID <= u.last {
-		return damagedHistory(r.Agent, r.ID, "stands after message %d", u.last)
+		return damagedHistory(r.Agent, r.ID, "is after message %d", u.last)
 	}
 	u.last = r.ID
 	if a.head == 0 {
@@ -142,7 +142,7 @@ func (u *Auditor) Record(r history.Record) error {
 	link := chain.Link{ID: int64(r.ID), CreatedAt: r.CreatedAt.UnixMicro(), Agent: string(r.Agent), Kind: string(r.Kind),
 		Meta: r.Meta, Commitment: r.Commitment, Prev: a.prev}
 	if link.Hash() != r.Hash {
-		return damagedHistory(r.Agent, r.ID, "its hash does not fit what is stored and what stands before it")
+		return damagedHistory(r.Agent, r.ID, "its hash does not match its content and the entry before it")
 	}
 	switch {
 	case r.Kind.Reaches():
@@ -204,7 +204,7 @@ func (u *Auditor) genesis(a *audited, e history.Entry) error {
 		return nil
 	}
 	if born, named := u.children[a.ID]; !named || born.agent != a.Parent {
-		return damagedHistory(e.Agent, e.ID, "its parent %s says nothing of its birth", a.Parent)
+		return damagedHistory(e.Agent, e.ID, "its parent %s has no record of its fork", a.Parent)
 	}
 	delete(u.children, a.ID)
 	parent, known := u.agents[a.Parent]
@@ -212,7 +212,7 @@ func (u *Auditor) genesis(a *audited, e history.Entry) error {
 		return damagedHistory(e.Agent, e.ID, "its parent %s is not in the registry", a.Parent)
 	}
 	if a.Depth != parent.Depth+1 {
-		return damagedHistory(e.Agent, e.ID, "stands %d generations deep under a parent at %d", a.Depth, parent.Depth)
+		return damagedHistory(e.Agent, e.ID, "is %d generations deep under a parent at %d", a.Depth, parent.Depth)
 	}
 	at := u.forks[a.ForkMessage]
 	a.prev, a.total, a.reshaped = at.hash, at.total, at.reshaped
@@ -349,7 +349,7 @@ func (u *Auditor) Report() (Report, error) {
 		return u.report, damagedHistory(p.from, p.at, "mail %d is missing", l)
 	}
 	for _, h := range u.heads {
-		return u.report, damagedHistory(h.Agent, h.Message, "stands in the checkpoint and is missing here: the history was cut or rewritten")
+		return u.report, damagedHistory(h.Agent, h.Message, "is in the checkpoint and is missing here: the history was cut or rewritten")
 	}
 	return u.report, nil
 }
@@ -378,7 +378,7 @@ func (u *Auditor) row(a *audited) error {
 	case a.bill.Budget != a.Budget:
 		return damagedHistory(a.ID, a.head, "has another budget in its history than in the registry")
 	case a.IsZero() && a.Depth != 0:
-		return damagedHistory(a.ID, a.head, "is the root, but stands %d generations deep", a.Depth)
+		return damagedHistory(a.ID, a.head, "is the root, but is %d generations deep", a.Depth)
 	}
 	n := a.total
 	if a.reshaped {

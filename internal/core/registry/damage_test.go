@@ -53,19 +53,19 @@ func TestEachKindOfDamageIsNamed(t *testing.T) {
 		{"content deleted, salt kept", func(d *desk) { d.records[1].Content = nil }, place0(2), "content does not fit"},
 		{"empty content deleted, salt kept", func(d *desk) { d.records[8].Content = nil }, place1(9), "content does not fit"},
 		{"content and salt deleted without a redaction", func(d *desk) { d.records[1].Content, d.records[1].Salt = nil, nil }, place0(2), "no entry says that it was redacted"},
-		{"changed commitment", func(d *desk) { d.records[1].Commitment[0]++ }, place0(2), "hash does not fit"},
-		{"changed hash", func(d *desk) { d.records[1].Hash[0]++ }, place0(2), "hash does not fit"},
-		{"changed time", func(d *desk) { d.records[1].CreatedAt = at(77) }, place0(2), "hash does not fit"},
-		{"changed kind", func(d *desk) { d.records[1].Kind = history.Assistant }, place0(2), "hash does not fit"},
-		{"changed meta", func(d *desk) { d.records[8].Meta = []byte(`{"command":"rename","name":"x"}`) }, place1(9), "hash does not fit"},
+		{"changed commitment", func(d *desk) { d.records[1].Commitment[0]++ }, place0(2), "hash does not match"},
+		{"changed hash", func(d *desk) { d.records[1].Hash[0]++ }, place0(2), "hash does not match"},
+		{"changed time", func(d *desk) { d.records[1].CreatedAt = at(77) }, place0(2), "hash does not match"},
+		{"changed kind", func(d *desk) { d.records[1].Kind = history.Assistant }, place0(2), "hash does not match"},
+		{"changed meta", func(d *desk) { d.records[8].Meta = []byte(`{"command":"rename","name":"x"}`) }, place1(9), "hash does not match"},
 		{"changed count", func(d *desk) { d.records[1].Seq = 9 }, place0(2), "is counted as 9, but is number 1"},
-		{"moved to another agent", func(d *desk) { d.records[7].Agent = zero }, place0(8), "hash does not fit"},
+		{"moved to another agent", func(d *desk) { d.records[7].Agent = zero }, place0(8), "hash does not match"},
 		{"moved to an agent that does not exist", func(d *desk) { d.records[7].Agent = "nobody" }, "agent nobody message 8: ", "not in the registry"},
-		{"a middle entry is missing", func(d *desk) { d.records = slices.Delete(d.records, 1, 2) }, place0(3), "hash does not fit"},
+		{"a middle entry is missing", func(d *desk) { d.records = slices.Delete(d.records, 1, 2) }, place0(3), "hash does not match"},
 		{"the last entry is missing", func(d *desk) { d.records = d.records[:10] }, place1(10), "the registry says 11"},
 		{"the first entry is missing", func(d *desk) { d.records = d.records[1:] }, place0(2), "must begin with its fork"},
-		{"two entries swapped", func(d *desk) { d.records[1], d.records[3] = d.records[3], d.records[1] }, place0(4), "hash does not fit"},
-		{"an entry twice", func(d *desk) { d.records = slices.Insert(d.records, 2, d.records[1]) }, place0(2), "stands after message 2"},
+		{"two entries swapped", func(d *desk) { d.records[1], d.records[3] = d.records[3], d.records[1] }, place0(4), "hash does not match"},
+		{"an entry twice", func(d *desk) { d.records = slices.Insert(d.records, 2, d.records[1]) }, place0(2), "is after message 2"},
 		{"a history without entries", func(d *desk) { d.records, d.letters = d.records[:6], nil }, place1(0), "has no first entry"},
 
 		{"another parent", func(d *desk) { d.agents[1].Parent = "someone" }, place1(7), "was forked from"},
@@ -95,7 +95,7 @@ func TestEachKindOfDamageIsNamed(t *testing.T) {
 		{"money that nobody spent", func(d *desk) { d.agents[1].Spent.Cost = 1 }, place1(11), "has spent 0 tokens"},
 		{"a budget that nobody set", func(d *desk) { d.agents[1].Budget.Cost = agent.AtMost(0) }, place1(11), "has another budget"},
 		{"a second root", func(d *desk) { d.agents[1].Parent = "" }, place1(0), "a second agent without parent"},
-		{"an agent twice", func(d *desk) { d.agents = append(d.agents, d.agents[1]) }, place1(0), "stands twice"},
+		{"an agent twice", func(d *desk) { d.agents = append(d.agents, d.agents[1]) }, place1(0), "appears twice"},
 		{"a whole agent is missing", func(d *desk) {
 			d.agents, d.records, d.letters = d.agents[:1], d.records[:6], d.letters[1:]
 			d.salts = d.salts[1:]
@@ -105,7 +105,7 @@ func TestEachKindOfDamageIsNamed(t *testing.T) {
 			d.records[5].Meta = []byte(`{}`)
 			d.link(&d.records[5], d.records[4].Hash)
 			d.agents[0].HeadHash = d.records[5].Hash
-		}, place1(7), "says nothing of its birth"},
+		}, place1(7), "has no record of its fork"},
 
 		{"a changed blob", func(d *desk) {
 			for h := range d.blobs {
@@ -155,7 +155,7 @@ func TestACheckpointFindsWhatTheWorkspaceAloneCannot(t *testing.T) {
 		t.Fatalf("the cut is not consistent: %v", err)
 	}
 	_, err := d.audit(heads)
-	if !fault.Is(err, fault.HistoryDamaged) || !strings.HasPrefix(err.Error(), place1(11)+"stands in the checkpoint") {
+	if !fault.Is(err, fault.HistoryDamaged) || !strings.HasPrefix(err.Error(), place1(11)+"is in the checkpoint") {
 		t.Errorf("a cut tail: %v", err)
 	}
 

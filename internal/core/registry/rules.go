@@ -140,7 +140,7 @@ func CheckField(what, s string) error {
 		return nil
 	}
 	if strings.Contains(s, Separator) {
-		return fault.New(fault.InvalidText, "%s holds a unit separator (0x1f)", what).WithHint("leave it out")
+		return fault.New(fault.InvalidText, "%s contains a unit separator (0x1f)", what).WithHint("leave it out")
 	}
 	return fault.CheckText(fault.InvalidText, what, s, maxField)
 }

@@ -48,6 +48,6 @@ func TestToolsAreFoundByAllTheirNames(t *testing.T) {
 		}
 	}
 	if len(All()) == 0 || Find("") != nil || FindForeign("no such tool") != nil {
-		t.Error("what is no tool is found")
+		t.Error("what is not a tool is found")
 	}
 }

@@ -62,7 +62,7 @@ func doesInstruct(p string) string {
 	if dir := path.Dir(p); dir != "." {
 		return "joins a conversation that touches files below " + dir + ", with the authority of a user"
 	}
-	return "stands before every conversation, with the authority of a user"
+	return "is put before every conversation, with the authority of a user"
 }
 
 // collection is files of instructions, each once.

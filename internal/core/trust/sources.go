@@ -60,7 +60,7 @@ func Below(kind Kind, does string, most int64, count int, folder string) Source 
 			case d.IsDir():
 				return nil
 			case len(out) == count:
-				return Unfit("there are too many files below it")
+				return Unfit("it contains too many files")
 			}
 			t, _, err := g.thing(name, does, most)
 			out = append(out, t)

@@ -70,7 +70,7 @@ func ReadToken(home string) (Token, error) {
 	value := strings.TrimSpace(string(text))
 	bad := strings.ContainsFunc(value, func(r rune) bool { return r <= ' ' || r > '~' })
 	if len(value) < minToken || bad {
-		return Token{}, fault.New(fault.InvalidConfig, "what %s holds is no token", path).
+		return Token{}, fault.New(fault.InvalidConfig, "what %s holds is not a token", path).
 			WithHint("delete it, and a new one is made")
 	}
 	return Token{value}, nil

@@ -61,7 +61,7 @@ func WritableFolder(dir string, within ...string) (string, error) {
 		rest = append(split(target), rest...)
 	}
 	if info, err := os.Lstat(at); err != nil || !info.IsDir() {
-		return "", fault.New(fault.NotFound, "%s is no folder", dir)
+		return "", fault.New(fault.NotFound, "%s is not a folder", dir)
 	}
 	return at, nil
 }

@@ -125,7 +125,7 @@ func (s *session) reportBad(b BadLine) {
 	case b.Err == nil:
 		s.odd("it answers a request that was not sent: " + start)
 	default:
-		s.odd("it says something that is no message: " + start)
+		s.odd("it says something that is not a message: " + start)
 	}
 }
 

@@ -168,7 +168,7 @@ func TestForksOfCodexCountTheirOwn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := s.Skipped["is told by its original"]; got != c.want {
+		if got := s.Skipped["comes from its original"]; got != c.want {
 			t.Errorf("%s: %v", name, s.Skipped)
 		}
 		whole(t, s)

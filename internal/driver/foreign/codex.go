@@ -148,7 +148,7 @@ func (c *codex) event(it codexItem, at string) (role, string) {
 	case it.Type == "token_count" && it.Info != nil && it.Info.Whole.Total != c.spent && c.reader >= 3:
 		c.spent = it.Info.Whole.Total
 		if c.reader >= 4 && c.copied.told(at) {
-			return silent, "is told by its original"
+			return silent, "comes from its original"
 		}
 		return spent, ""
 	case c.reader < 4 || codexEvents[it.Type]:

@@ -84,7 +84,7 @@ func Find(ctx context.Context, program string, env func(string) string) ([]Found
 		}
 		return found, err
 	}
-	return nil, fault.New(fault.Usage, "nobody here reads the conversations of %.40q", program).
+	return nil, fault.New(fault.Usage, "ramet can't read the conversations of %.40q", program).
 		WithHint("known: %s", strings.Join(Programs(), ", "))
 }
 
@@ -125,7 +125,7 @@ func In(ctx context.Context, path string) ([]Found, error) {
 		return nil, fault.New(fault.NotFound, "read %s: %w", path, err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fault.New(fault.Usage, "%s is no file", path).WithHint("name a file of a conversation")
+		return nil, fault.New(fault.Usage, "%s is not a file", path).WithHint("name a file of a conversation")
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -143,7 +143,7 @@ func In(ctx context.Context, path string) ([]Found, error) {
 	if program != "" {
 		return []Found{{Program: program, Path: path}}, nil
 	}
-	return nil, fault.New(fault.Usage, "%s is no conversation that is known here", path).
+	return nil, fault.New(fault.Usage, "%s is not a conversation that is known here", path).
 		WithHint("known are those of %s", strings.Join(Programs(), ", "))
 }
 
@@ -232,7 +232,7 @@ func (f Found) open(ctx context.Context) (*os.File, error) {
 		return nil, fault.New(fault.NotFound, "read %s: %w", f.Path, err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, fault.New(fault.Usage, "%s is no file", f.Path)
+		return nil, fault.New(fault.Usage, "%s is not a file", f.Path)
 	}
 	file, err := os.Open(f.Path)
 	if err != nil {

@@ -54,7 +54,7 @@ func NewWriter(program string, s Session, to io.Writer) (*Writer, error) {
 	case Pi:
 		w.form = piWriting{}
 	default:
-		return nil, fault.New(fault.Usage, "nobody here writes sessions of %.40q", program).WithHint("known: %s", strings.Join(Writes(), ", "))
+		return nil, fault.New(fault.Usage, "ramet can't write sessions of %.40q", program).WithHint("known: %s", strings.Join(Writes(), ", "))
 	}
 	return w, w.write(w.form.head(w))
 }
@@ -105,7 +105,7 @@ func (w *Writer) answer() error {
 // Close ends the session. NOT_FOUND: there was nothing to write.
 func (w *Writer) Close() error {
 	if w.made == 0 {
-		return fault.New(fault.NotFound, "there is nothing in the context that %s could go on with", w.Program)
+		return fault.New(fault.NotFound, "nothing in the context lets %s continue", w.Program)
 	}
 	if err := w.answer(); err != nil {
 		return err

@@ -111,7 +111,7 @@ func (p *Reserver) wait(ctx context.Context, c Call) (*Held, error) {
 	case p.turn <- struct{}{}:
 		defer func() { <-p.turn }()
 	case <-late.C:
-		return nil, fault.New(fault.BudgetExceeded, "others that share the budget were under way for %s", p.most).WithHint("try again when they are done, or give more")
+		return nil, fault.New(fault.BudgetExceeded, "others that share the budget were running for %s", p.most).WithHint("try again when they are done, or give more")
 	case <-ctx.Done():
 		return nil, llm.Ended(ctx)
 	}
@@ -150,7 +150,7 @@ func (p *Reserver) try(ctx context.Context, c Call) (*Held, *short, error) {
 	for _, l := range limits {
 		tokens, cost, bound, priced := l.Left()
 		if priced && !c.Priced {
-			return nil, nil, fault.New(fault.BudgetExceeded, "the budget of agent %s is one of money, and nobody knows what %s costs", l.Of.Label(), c.Model).
+			return nil, nil, fault.New(fault.BudgetExceeded, "the budget of agent %s is in money, and the price of %s is unknown", l.Of.Label(), c.Model).
 				WithHint("limit it by tokens, or ask a model whose price is known")
 		}
 		fits := c.fits(tokens, cost, bound, priced)
@@ -194,17 +194,17 @@ func (s *short) refusal() error {
 	of := s.limit.Of.Label()
 	hint := "give more with --max-cost or --max-tokens, or stop here"
 	if h := s.limit.Held; bound && h.Tokens > 0 { // else it would not be clear where the budget went
-		hint += fmt.Sprintf("; %d tokens are set aside for calls that are under way, or of which nobody knows what they came to", h.Tokens)
+		hint += fmt.Sprintf("; %d tokens are reserved for calls that are running or whose cost is unknown", h.Tokens)
 	} else if priced && h.Cost > 0 {
-		hint += fmt.Sprintf("; %s is set aside for calls that are under way, or of which nobody knows what they came to", llm.Money(h.Cost))
+		hint += fmt.Sprintf("; %s is reserved for calls that are running or whose cost is unknown", llm.Money(h.Cost))
 	}
 	switch {
 	case bound && tokens == 0 || priced && cost == 0:
-		return fault.New(fault.BudgetExceeded, "agent %s and those below it have used up their budget: %s", of, s.used()).WithHint("%s", hint)
+		return fault.New(fault.BudgetExceeded, "agent %s and its subtree have used up their budget: %s", of, s.used()).WithHint("%s", hint)
 	case bound && worst.Tokens > tokens:
-		return fault.New(fault.BudgetExceeded, "agent %s and those below it may use %d more tokens, and the next call can take %d", of, tokens, worst.Tokens).WithHint("%s", hint)
+		return fault.New(fault.BudgetExceeded, "agent %s and its subtree may use %d more tokens, and the next call can take %d", of, tokens, worst.Tokens).WithHint("%s", hint)
 	}
-	return fault.New(fault.BudgetExceeded, "agent %s and those below it may spend %s more, and the next call can cost %s", of, llm.Money(cost), llm.Money(worst.Cost)).WithHint("%s", hint)
+	return fault.New(fault.BudgetExceeded, "agent %s and its subtree may spend %s more, and the next call can cost %s", of, llm.Money(cost), llm.Money(worst.Cost)).WithHint("%s", hint)
 }
 
 func (s *short) used() string {

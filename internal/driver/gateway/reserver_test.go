@@ -70,7 +70,7 @@ func TestWhatCannotFitIsRefusedAtOnce(t *testing.T) {
 		{"nothing left", agent.Budget{Tokens: agent.AtMost(0)}, Call{Output: 900, Least: 40}, 0, "used up their budget: 0 of 0 tokens"},
 		{"money", agent.Budget{Cost: agent.AtMost(6_000 + 1_500)}, Call{Input: 1000, Output: 500, Least: 100, Price: price, Priced: true}, 100, ""},
 		{"not enough money", agent.Budget{Cost: agent.AtMost(6_000 + 1_499)}, Call{Input: 1000, Output: 500, Least: 100, Price: price, Priced: true}, 0, "can cost"},
-		{"no price", agent.Budget{Cost: agent.AtMost(1 << 40)}, Call{Model: "x/y", Output: 1, Least: 1}, 0, "nobody knows what x/y costs"},
+		{"no price", agent.Budget{Cost: agent.AtMost(1 << 40)}, Call{Model: "x/y", Output: 1, Least: 1}, 0, "the price of x/y is unknown"},
 		{"free", agent.Budget{Cost: agent.AtMost(1)}, Call{Input: 5, Output: 7, Least: 1, Priced: true}, 7, ""},
 	} {
 		p := NewReserver(newModel(c.budget), "test")
@@ -89,7 +89,7 @@ func TestWhatCannotFitIsRefusedAtOnce(t *testing.T) {
 // budget went that nobody spent.
 func TestARefusalSaysWhatIsSetAside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for want, b := range map[string]agent.Budget{"90 tokens are set aside": {Tokens: agent.AtMost(100)}, "is set aside for calls": {Cost: agent.AtMost(2_000_000)}} {
+		for want, b := range map[string]agent.Budget{"90 tokens are reserved": {Tokens: agent.AtMost(100)}, "is reserved for calls": {Cost: agent.AtMost(2_000_000)}} {
 			p := NewReserver(newModel(b), "test")
 			call := Call{Input: 90, Priced: true, Price: llm.Price{Input: 10_000_000}}
 			if _, err := p.Reserve(t.Context(), call); err != nil {

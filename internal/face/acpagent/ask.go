@@ -72,7 +72,7 @@ func (s *Server) above(ctx context.Context, a id.Agent) (c *conversation, own bo
 		}
 		a = row.Parent
 	}
-	return nil, false, fault.New(fault.Denied, "nobody is here who could be asked")
+	return nil, false, fault.New(fault.Denied, "no person is here to ask")
 }
 
 // asked returns the question that the editor shows its user.

@@ -43,7 +43,7 @@ func folder(dir string) error {
 	}
 	info, err := os.Stat(dir)
 	if err != nil || !info.IsDir() {
-		return fault.New(fault.InvalidField, "%.200q is no folder", dir)
+		return fault.New(fault.InvalidField, "%.200q is not a folder", dir)
 	}
 	return nil
 }

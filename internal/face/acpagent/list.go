@@ -39,7 +39,7 @@ func (s *Server) list(ctx context.Context, r sdk.ListSessionsRequest) (out sdk.L
 	before := id.Message(0)
 	if r.Cursor != nil {
 		if before, err = id.ParseMessage(*r.Cursor); err != nil {
-			return out, fault.New(fault.InvalidField, "%.40q is no cursor", *r.Cursor).WithHint("leave it out, or give nextCursor of the page before")
+			return out, fault.New(fault.InvalidField, "%.40q is not a cursor", *r.Cursor).WithHint("leave it out, or give nextCursor of the page before")
 		}
 	}
 	all, err := d.Store.Agents(ctx, agent.Filter{})

@@ -245,7 +245,7 @@ func mention(uri, name string) string {
 func image(b sdk.ContentBlockImage) (history.Part, error) {
 	data, err := base64.StdEncoding.DecodeString(b.Data)
 	if err != nil {
-		return history.Part{}, fault.New(fault.InvalidField, "an image of the prompt is no base64: %w", err)
+		return history.Part{}, fault.New(fault.InvalidField, "an image of the prompt is not base64: %w", err)
 	}
 	return session.AttachData("image", data)
 }

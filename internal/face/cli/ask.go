@@ -32,7 +32,7 @@ type lineAsker struct {
 	lines chan string
 }
 
-const question = "permit it? once, agent (and those below it), project [RULE], no, or: no because …: "
+const question = "permit it? once, agent (and its children), project [RULE], no, or: no because …: "
 
 // Ask implements permit.Asker.
 func (a *lineAsker) Ask(ctx context.Context, q permit.Question) (permit.Verdict, error) {
@@ -111,7 +111,7 @@ func noAnswer(said string, words bool) string {
 	near := text.NearestWord(said, []string{"once", "agent", "project", "no"})
 	switch {
 	case words:
-		return "Enter alone is no answer"
+		return "Enter alone is not an answer"
 	case said == "":
 		return "Enter alone decides nothing: type once, and Enter, to permit this one call; no refuses it"
 	case said == "y" || said == "yes" || said == "ok":
@@ -119,7 +119,7 @@ func noAnswer(said string, words bool) string {
 	case said == "n":
 		near = "no"
 	}
-	out := fmt.Sprintf("%.40q is no answer", said)
+	out := fmt.Sprintf("%.40q is not an answer", said)
 	if near != "" {
 		out += fmt.Sprintf("; did you mean %s?", near)
 	}

@@ -115,7 +115,7 @@ func (l settingList) Text(w *printer.Writer) {
 	}
 	w.Table(rows)
 	for _, path := range l.Ignored {
-		w.Line("%s is not used as it is now: it has not been accepted this way (`ramet trust`)", path)
+		w.Line("%s is not used: this version has not been accepted (`ramet trust`)", path)
 	}
 }
 
@@ -249,7 +249,7 @@ var sets = map[string]string{
 }
 
 func promptCommand(l *Line) *cobra.Command {
-	return parent("prompt", "Show what agents are told before everything else", `Agents are told a few texts before everything else. A file of the same name in the
+	return parent("prompt", "Show the instructions that agents get first", `Agents are told a few texts before everything else. A file of the same name in the
 folder prompts beside your configuration (ramet config path) takes the place of one,
 such as prompts/base.md.`, promptShow(l))
 }
@@ -257,7 +257,7 @@ such as prompts/base.md.`, promptShow(l))
 func promptShow(l *Line) *cobra.Command {
 	var tools, to string
 	var c *cobra.Command
-	c = l.command("show [NAME]", "Show one prompt, or all that an agent is told", `Show the prompt of that name (`+strings.Join(session.PromptNames(), ", ")+`), or all that an agent is told:
+	c = l.command("show [NAME]", "Show one prompt, or all of an agent's instructions", `Show the prompt of that name (`+strings.Join(session.PromptNames(), ", ")+`), or all that an agent is told:
 a person's agent and its children (--for person), a child that knows only its task
 (alone), a worker of a run (worker), one without tools (bare), or one with the tools that --tools lists.`, 0, 1, func(_ context.Context, args []string) (printer.Datum, error) {
 		folder := l.Prompts()
@@ -276,7 +276,7 @@ a person's agent and its children (--for person), a child that knows only its ta
 		return promptText{text, len(text), string(folder)}, err
 	})
 	c.ValidArgsFunction = cobra.FixedCompletions(session.PromptNames(), cobra.ShellCompDirectiveNoFileComp)
-	c.Flags().StringVar(&to, "for", "person", "who is told it: person, alone, worker or bare")
+	c.Flags().StringVar(&to, "for", "person", "audience: person, alone, worker or bare")
 	c.Flags().StringVar(&tools, "tools", "", "the tools of the agent, with commas between them")
 	return c
 }

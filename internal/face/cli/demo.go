@@ -45,7 +45,7 @@ func RunDemo(ctx context.Context, on DemoStage) error {
 	chapters := []func(context.Context) error{g.think, g.question, g.survive, g.fork, g.mail, g.crash, g.kill, g.prove, g.page}
 	for i, chapter := range chapters {
 		if i > 0 && g.next != nil {
-			if err := g.next(ctx, "Enter goes on"); err != nil {
+			if err := g.next(ctx, "Enter continues"); err != nil {
 				return err
 			}
 		}
@@ -184,14 +184,14 @@ func (g *guide) crash(ctx context.Context) error {
 	}
 	out, exit, err := g.quiet(ctx, "log", "bob", "--own", "--json")
 	if err != nil || exit != 0 {
-		return fmt.Errorf("demo: the workspace does not come back: %s", out)
+		return fmt.Errorf("demo: the workspace can't be reopened: %s", out)
 	}
 	for id, text := range acknowledged {
 		if !strings.Contains(out, fmt.Sprintf(`{"id":%s,`, id)) || !strings.Contains(out, fmt.Sprintf(`"content":"%s"`, text)) {
 			return fmt.Errorf("demo: message %s (%s) was acknowledged and is lost", id, text)
 		}
 	}
-	if err := g.show(DemoStep{Output: fmt.Sprintf("Killed in the middle: %d. Told the id of what they wrote: %d, and all of those are there. Nothing is half-done.\n",
+	if err := g.show(DemoStep{Output: fmt.Sprintf("Killed in the middle: %d. They printed the ids of %d entries, and all of them are there. Nothing is half-done.\n",
 		killed, len(acknowledged))}); err != nil {
 		return err
 	}

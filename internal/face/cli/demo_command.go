@@ -16,7 +16,7 @@ func demoCommand(l *Line, tour Tour) *cobra.Command {
 		Use:   "demo",
 		Short: "A guided tour on a throw-away workspace",
 		Long: `A guided tour on a throw-away workspace: fork, mail, a question, a SIGKILL in the
-middle of the work and coming back, kill, verify, the page. On a terminal Enter goes on after
+middle of the work and coming back, kill, verify, the page. On a terminal Enter continues after
 each chapter, q leaves, and it ends inside of ramet; elsewhere it is told without a stop. It
 needs nothing and leaves nothing.`,
 		Args: CheckArguments(0, 0),

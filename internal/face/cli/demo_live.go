@@ -27,7 +27,7 @@ func (g *guide) think(ctx context.Context) error {
 
 // question lets an agent want something that no rule permits. Who is there is asked.
 func (g *guide) question(ctx context.Context) error {
-	if err := g.show(DemoStep{Title: "Question: what no rule permits is asked for; where nobody can be asked it is not done."}); err != nil {
+	if err := g.show(DemoStep{Title: "Question: what no rule permits needs your approval; where no person can be asked, it isn't done."}); err != nil {
 		return err
 	}
 	if err := os.WriteFile(filepath.Join(g.dir, "draft.txt"), []byte("not needed any more\n"), 0o600); err != nil {

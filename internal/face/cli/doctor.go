@@ -52,7 +52,7 @@ checks the histories themselves.`,
 			}
 			if n := out.bad(); n > 0 {
 				return fault.New(fault.Failed, "doctor found %s", text.Count(n, "problem")).
-					WithHint("see what stands below each BAD")
+					WithHint("see the text under each BAD")
 			}
 			return nil
 		},
@@ -110,7 +110,7 @@ func examine(l *Line, ctx context.Context, p CarePorts) checkup {
 	conf, err := l.Config()
 	read := "read"
 	if err == nil && len(conf.Ignored) > 0 {
-		read = "read; the project's file is not used as it is now"
+		read = "read; the project's file is not used"
 	}
 	out.add("configuration", read, err)
 

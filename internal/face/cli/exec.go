@@ -98,9 +98,9 @@ With --json every event is one line of JSON.`,
 	flags.BoolVar(&f.worktree, "worktree", false, "with --fork: give the child files of its own, a git worktree and a branch")
 	flags.StringVar(&f.role, "role", "", "with --fork: make the child by a definition of .agents/agents or .claude/agents")
 	flags.BoolVar(&f.fresh, "fresh", false, "start with an empty context")
-	flags.BoolVar(&f.resume, "continue", false, "go on with what is there, without a new prompt")
-	flags.BoolVar(&f.all, "all", false, "with --continue: go on with everything that was interrupted")
-	flags.BoolVar(&f.again, "resume", false, "go on with an interrupted task in a new child, forked where it stopped")
+	flags.BoolVar(&f.resume, "continue", false, "continue without a new prompt")
+	flags.BoolVar(&f.all, "all", false, "with --continue: continue everything that was interrupted")
+	flags.BoolVar(&f.again, "resume", false, "continue an interrupted task in a new child, forked where it stopped")
 	flags.StringVar(&f.model, "model", "", "vendor/name of the model (see \"ramet models\")")
 	flags.StringVar(&f.driver, "driver", "", "let another program drive the agent from now on: claude, codex, … (see \"ramet drivers\"); --model is its own word then")
 	flags.StringVar(&f.effort, "effort", "", "how hard the model thinks from now on: "+strings.Join(llm.Efforts(), ", "))
@@ -161,7 +161,7 @@ func runExec(l *Line, c *cobra.Command, f execFlags, args []string) (failed erro
 		}
 	}
 	if f.all && !f.resume {
-		return fault.New(fault.Usage, "--all is for --continue: it goes on with everything that was interrupted")
+		return fault.New(fault.Usage, "--all is for --continue: it continues everything that was interrupted")
 	}
 	for i, image := range f.images {
 		f.images[i] = l.path(image)
@@ -308,10 +308,10 @@ func (f *execFlags) prompt(c *cobra.Command) (kernel.Prompt, error) {
 		}
 	}
 	if f.again && (f.fork || f.fresh || f.resume) {
-		return p, fault.New(fault.Usage, "--resume goes on in a child of its own: --fork, --fresh and --continue do not go with it")
+		return p, fault.New(fault.Usage, "--resume continues in a child of its own: don't combine it with --fork, --fresh or --continue")
 	}
 	if f.resume && f.fresh {
-		return p, fault.New(fault.Usage, "--continue goes on with the context that --fresh would leave behind")
+		return p, fault.New(fault.Usage, "--continue keeps the context that --fresh drops")
 	}
 	if c.Flags().Changed("max-tokens") && f.maxTokens <= 0 {
 		return p, fault.New(fault.Usage, "--max-tokens must be more than nothing")
@@ -341,7 +341,7 @@ func (f execFlags) form(l *Line) (*jsonschema.Schema, error) {
 func parseMoney(s string) (llm.Money, error) {
 	dollars, err := strconv.ParseFloat(strings.TrimPrefix(s, "$"), 64)
 	if err != nil || !(dollars > 0) || dollars > 1e6 {
-		return 0, fault.New(fault.Usage, "--max-cost %.40q is no amount", s).WithHint("write dollars, such as 0.50")
+		return 0, fault.New(fault.Usage, "--max-cost %.40q is not an amount", s).WithHint("write dollars, such as 0.50")
 	}
 	return llm.Money(math.Round(dollars * 1e9)), nil
 }
@@ -363,7 +363,7 @@ func (f execFlags) countable(k *kernel.Kernel, a agent.Agent, asked llm.Ref) err
 	if _, known := v.Price(m.Ref.Name); known {
 		return nil
 	}
-	return fault.New(fault.Usage, "--max-cost cannot hold: nobody knows what %s costs", m.Ref).
+	return fault.New(fault.Usage, "--max-cost can't be enforced: the price of %s is unknown", m.Ref).
 		WithHint("limit it with --max-tokens")
 }
 

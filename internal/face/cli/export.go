@@ -75,7 +75,7 @@ looks for sessions of the agent's folder, and says how it is opened there; with
 	f.BoolVar(&o.yes, "yes", false, "html: although secrets were found")
 	f.StringArrayVar(&o.redact, "redact", nil, "html: replace what matches `PATTERN`; the word secrets: what is found (may be repeated)")
 	f.BoolVar(&o.noToolOutput, "no-tool-output", false, "html: without the results of calls")
-	f.BoolVar(&o.alone, "alone", false, "html: without the agents below it")
+	f.BoolVar(&o.alone, "alone", false, "html: without its subtree")
 	c.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(foreign.Writes(), cobra.ShellCompDirectiveNoFileComp))
 	c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"jsonl", "md", "html"}, cobra.ShellCompDirectiveNoFileComp))
 	return c

@@ -21,7 +21,7 @@ var guesses = map[string]string{
 	"rm":        endAdvice,
 	"new":       startAdvice,
 	"init":      startAdvice,
-	"sessions":  "`ramet resume` lists your projects, `ramet ps` the agents of this one, `ramet import` brings in sessions of other programs",
+	"sessions":  "`ramet resume` lists your projects, `ramet ps` the agents of this one, `ramet import` imports sessions of other programs",
 	"update":    "`ramet models update` updates the table of models; to update ramet itself, install the new version in its place",
 	"approve":   answerAdvice,
 	"answer":    answerAdvice,

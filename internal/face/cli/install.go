@@ -147,7 +147,7 @@ func settingsFile(l *Line, scope string) (string, error) {
 		}
 		path = filepath.Join(dir, "settings.json")
 	default:
-		return "", fault.New(fault.Usage, "--scope %.40q is no scope", scope).WithHint("use local, project or user")
+		return "", fault.New(fault.Usage, "--scope %.40q is not a scope", scope).WithHint("use local, project or user")
 	}
 	if scope != "user" {
 		if err := session.CheckInside(project, path, "write that file yourself, with what --print shows"); err != nil {

@@ -77,7 +77,7 @@ func hook(l *Line, c *cobra.Command, f *trackFlags, minutes float64, args []stri
 		return h.interruptAll(ctx, "the session ended: "+text.Line(in.Reason, 200))
 	case "SessionStart":
 		if in.Source == "startup" || in.Source == "resume" {
-			return h.interruptAll(ctx, "its session began anew: "+in.Source)
+			return h.interruptAll(ctx, "its session restarted: "+in.Source)
 		}
 	}
 	return nil // not for us

@@ -91,7 +91,7 @@ func listLedgerCommand(l *Line, f *trackFlags) *cobra.Command {
 		}
 		// Other programs may write statuses that are not ours; a word that no entry has is a slip.
 		if c.Flags().Changed("status") && len(out.entries) == 0 && !ledger.Status(status).Known() {
-			return nil, fault.New(fault.Usage, "--status %.40q is no status", status).WithHint("use %s", statusWords())
+			return nil, fault.New(fault.Usage, "--status %.40q is not a status", status).WithHint("use %s", statusWords())
 		}
 		return out, nil
 	})

@@ -162,7 +162,7 @@ func (l *Line) GoOn(ctx context.Context, wanted bool) (bool, error) {
 		return false, nil
 	}
 	if l.Detach == nil {
-		return true, fault.New(fault.Usage, "this system cannot go on in the background")
+		return true, fault.New(fault.Usage, "this system can't continue in the background")
 	}
 	code, err := l.Detach(ctx)
 	if err == nil && code != 0 {

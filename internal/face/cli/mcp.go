@@ -59,7 +59,7 @@ func (d servers) Text(w *printer.Writer) {
 		rows = append(rows, []string{s.Name, s.Scope, s.State, tools, text.Line(what, 100)})
 	}
 	if len(d.Servers.Servers) == 0 {
-		w.Line("there are no MCP servers; ramet mcp add NAME -- COMMAND… adds one")
+		w.Line("no MCP servers; ramet mcp add NAME -- COMMAND… adds one")
 	} else {
 		w.Table(rows)
 	}
@@ -102,9 +102,9 @@ the file. ramet mcp tools NAME asks it for its tools.`, 1, 1<<10, func(ctx conte
 	c.Flags().StringArrayVar(&env, "env", nil, "NAME=VALUE for a program; repeats")
 	c.Flags().StringArrayVar(&headers, "header", nil, "NAME=VALUE for a service; repeats")
 	c.Flags().StringArrayVar(&s.Roots, "root", nil, "a folder that a program may write; repeats")
-	c.Flags().StringVar(&s.ClientID, "client-id", "", "how ramet is known at a service that takes no new clients by itself")
+	c.Flags().StringVar(&s.ClientID, "client-id", "", "how ramet is known at a service that registers no clients by itself")
 	c.Flags().StringVar(&s.ClientSecret, "client-secret", "", "the secret of such a client: name a variable, '$NAME'")
-	c.Flags().IntVar(&s.CallbackPort, "callback-port", 0, "the port of the loopback that such a client comes back to (default any)")
+	c.Flags().IntVar(&s.CallbackPort, "callback-port", 0, "the loopback port of such a client's redirect (default any)")
 	c.Flags().StringVar(&s.Timeout, "timeout", "", "the longest that a call may take, such as 90s (default 5m)")
 	return c
 }
@@ -118,7 +118,7 @@ func parsePairs(flag string, given []string) (map[string]string, error) {
 	for _, g := range given {
 		name, value, ok := strings.Cut(g, "=")
 		if !ok || name == "" {
-			return nil, fault.New(fault.Usage, "%s %.40q is no NAME=VALUE", flag, g)
+			return nil, fault.New(fault.Usage, "%s %.40q is not a NAME=VALUE", flag, g)
 		}
 		out[name] = value
 	}

@@ -58,7 +58,7 @@ is in the file stays; --print shows what belongs there, and writes nothing.`, 1,
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fault.New(fault.StorageIO, "read %s: %w", path, err)
 		}
-		if show { // what is there already does not matter
+		if show { // what already exists does not matter
 			done.Settings, err = found.with(nil)
 			return done, err
 		}
@@ -90,7 +90,7 @@ func findClient(name string) (client, error) {
 			return c, nil
 		}
 	}
-	e := fault.New(fault.Usage, "mcp install: %.40q is no program that is known", name)
+	e := fault.New(fault.Usage, "mcp install: %.40q is not a program that is known", name)
 	if near := text.NearestWord(name, clientNames()); near != "" {
 		return client{}, e.WithHint("did you mean %s?", near)
 	}

@@ -165,7 +165,7 @@ func (l modelList) Text(w *printer.Writer) {
 	}
 	if len(rows) > 1 {
 		w.Table(rows)
-		w.Line("EFFORT is how hard a model thinks where nobody says; --json tells the page and the day of each.")
+		w.Line("EFFORT is the default effort of a model; --json has the page and date of each.")
 		w.Line("")
 	}
 	rows = [][]string{{"VENDOR", "STATE"}}

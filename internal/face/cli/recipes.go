@@ -141,7 +141,7 @@ that is there stays what it is (exit 4).`, 1, 1, func(_ context.Context, args []
 		name := args[0] + ".yaml"
 		f, err := os.OpenFile(filepath.Join(l.Dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 		if errors.Is(err, fs.ErrExist) {
-			return nil, fault.New(fault.Conflict, "%s is there already", name).WithHint("choose another name; nothing was changed")
+			return nil, fault.New(fault.Conflict, "%s already exists", name).WithHint("choose another name; nothing was changed")
 		}
 		if err != nil {
 			return nil, durable.Failure("write", name, err)
@@ -173,7 +173,7 @@ func ReadStartedRecipe(runID string, config rundir.Config) (*recipe.Recipe, erro
 	if err == nil {
 		if lost := r.Undefined(); len(lost) > 0 {
 			return nil, fault.New(fault.InvalidRecipe, "the recipe of run %s does not hold agent %.60q, as which a worker is made", runID, lost[0]).
-				WithHint("nothing was changed: begin anew, where that agent is defined")
+				WithHint("nothing was changed: start again where that agent is defined")
 		}
 		return r, nil
 	}
@@ -182,5 +182,5 @@ func ReadStartedRecipe(runID string, config rundir.Config) (*recipe.Recipe, erro
 		again += " --repo " + text.Line(repo, 200)
 	}
 	return nil, fault.New(fault.InvalidRecipe, "run %s was begun by another version of ramet, with a recipe %s that this one does not carry out: %w", runID, text.Line(config.Recipe, 60), err).
-		WithHint("nothing was changed: go on with the version that began it, or begin anew with `%s`; what it made stays in its folder", again)
+		WithHint("nothing was changed: continue with the version that started it, or start again with `%s`; its results stay in its folder", again)
 }

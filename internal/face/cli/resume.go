@@ -48,7 +48,7 @@ Where there is no terminal, they are printed.`,
 				chosen = all.Projects[i]
 			}
 			if chosen.Gone {
-				return fault.New(fault.NotFound, "the folder %s is not there any more", chosen.Folder).
+				return fault.New(fault.NotFound, "the folder %s no longer exists", chosen.Folder).
 					WithHint("its history is: ramet --workspace %s log", chosen.Name)
 			}
 			if !screen {

@@ -94,7 +94,7 @@ func runTracked(l *Line, c *cobra.Command, f *trackFlags, flags *startFlags, arg
 	_, err = folder.Move(context.WithoutCancel(c.Context()), e.ID, status, reason)
 	switch {
 	case fault.Is(err, fault.IllegalTransition):
-		fmt.Fprintf(l.Stderr, "note: somebody else recorded how %s ended: %v\n", e.ID, err)
+		fmt.Fprintf(l.Stderr, "note: another process recorded how %s ended: %v\n", e.ID, err)
 	case err != nil:
 		return err
 	}

@@ -61,7 +61,7 @@ func carryOutRun(l *Line, ports RunsPorts, ctx context.Context, f *operation.Car
 	}
 	shared := database.IsPostgres(ws.Place.DB)
 	if f.Leave && !shared {
-		return fault.New(fault.Usage, "--leave-work: nobody else can take work from %s", ws.Place.DB).
+		return fault.New(fault.Usage, "--leave-work: no other host can take work from %s", ws.Place.DB).
 			WithHint("use --db postgres://…")
 	}
 	p := progressOf(l, x.Now(), r)

@@ -106,7 +106,7 @@ func (f *runFlags) kind() (rundir.Kind, error) {
 	if k == "" || k == rundir.NDJSON || k == rundir.SQLite || database.IsPostgres(f.log) {
 		return k, nil
 	}
-	return "", fault.New(fault.Usage, "--log %.40q is no kind of log", f.log).WithHint("use ndjson, sqlite or postgres://…")
+	return "", fault.New(fault.Usage, "--log %.40q is not a kind of log", f.log).WithHint("use ndjson, sqlite or postgres://…")
 }
 
 // open returns the folder of runs, and the kind of log that the user chose.

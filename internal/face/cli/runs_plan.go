@@ -79,7 +79,7 @@ func (p *runPlan) measure(ctx context.Context, l *Line, ports RunsPorts, store *
 }
 
 func (p runPlan) Text(w *printer.Writer) {
-	w.Line("run %s is %s; it goes on from %s", p.RunID, string(p.From), string(p.Resume))
+	w.Line("run %s is %s; it continues from %s", p.RunID, string(p.From), string(p.Resume))
 	for _, x := range p.Skip {
 		w.Line("skip     %s: %s", x.WorkItemID, x.Why)
 	}

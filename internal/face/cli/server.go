@@ -121,7 +121,7 @@ func changeServer(e Env, l *Line, use, short, what string, do func(ctx context.C
 		return nil, do(ctx, k, force)
 	})
 	if use != "start" {
-		c.Flags().BoolVar(&force, "force", false, "interrupt agents that work; they can go on later")
+		c.Flags().BoolVar(&force, "force", false, "interrupt working agents; they can continue later")
 	}
 	return c
 }

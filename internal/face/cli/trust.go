@@ -97,7 +97,7 @@ func askTrust(l *Line, listed trusted) error {
 		if err := l.Print(listed); err != nil {
 			return err
 		}
-		return fault.New(fault.Untrusted, "nobody is there to be asked").
+		return fault.New(fault.Untrusted, "no person is there to ask").
 			WithHint("look at the list, then: ramet trust --yes, or --accept %s", listed.Digest)
 	}
 	(&printer.Printer{Out: l.Stderr, Color: l.Color(l.ErrTerminal), Now: l.Now}).Print(listed)

@@ -59,7 +59,7 @@ func takesText(c *cobra.Command) bool { return strings.Contains(c.Use, "TEXT") }
 func BadFlag(c *cobra.Command, err error) error {
 	path := c.CommandPath()
 	if value, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		return fault.New(fault.Usage, "%s: %.80q is no value for --%s", path, value.GetValue(), value.GetFlag().Name).
+		return fault.New(fault.Usage, "%s: %.80q is not a value for --%s", path, value.GetValue(), value.GetFlag().Name).
 			WithHint("%s", describeValue(value.GetFlag().Value.Type(), value.GetValue()))
 	}
 	f := fault.New(fault.Usage, "%s: %w", path, err)

@@ -55,7 +55,7 @@ The models' keys are those of this host. Ctrl-C gives back what is being done.`,
 				return err
 			}
 			if !database.IsPostgres(place.DB) {
-				return fault.New(fault.Usage, "worker: %s is no database that several hosts can share", place.DB).
+				return fault.New(fault.Usage, "worker: %s is not a database that several hosts can share", place.DB).
 					WithHint("give --db postgres://user@host/database; a run on SQLite does its work itself")
 			}
 			ws, err := l.Open(c.Context())

@@ -38,7 +38,7 @@ func (f *floor) project(t testing.TB) {
 	take(history.BeforeCalls)
 	end := ws.Files().FileStates(f.zero, dir).Begin()
 	put("main.go", "package main\n\nfunc main() {}\n")
-	put("odd\xff", "a name that is no UTF-8\n")
+	put("odd\xff", "a name that is not UTF-8\n")
 	end()
 	take(history.AfterCalls)
 	t.Cleanup(ws.Files().EndFileStates)

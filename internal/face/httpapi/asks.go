@@ -116,7 +116,7 @@ func (a *Asks) Ask(ctx context.Context, q permit.Question) (permit.Verdict, erro
 	case v := <-one.answer:
 		return v, nil
 	case <-late.C:
-		return a.giveUp(one, "nobody", fault.New(fault.TimedOut, "nobody answered within %s", a.timeout))
+		return a.giveUp(one, "nobody", fault.New(fault.TimedOut, "no answer within %s", a.timeout))
 	case <-ctx.Done():
 		return a.giveUp(one, "withdrawn", ctx.Err())
 	}

@@ -187,7 +187,7 @@ func parseQuery(raw string, allowed []Param) (url.Values, error) {
 			for i, p := range allowed {
 				names[i] = p.Name
 			}
-			return nil, badQuery(name, "is no parameter of this route", text.NearestWord(name, names))
+			return nil, badQuery(name, "is not a parameter of this route", text.NearestWord(name, names))
 		case len(values) > 1:
 			return nil, badQuery(name, "is given more than once", "")
 		case allowed[i].Enum != nil && !slices.Contains(allowed[i].Enum, values[0]):

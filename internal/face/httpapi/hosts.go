@@ -57,7 +57,7 @@ func bracket(name string) string {
 func CheckHost(name string) error {
 	u, err := url.Parse("http://" + name)
 	if err != nil || u.Host != name || name == "" || strings.ContainsAny(name, "*@ /\\") {
-		return fault.New(fault.Usage, "%.80q is no name of a host", name).WithHint("write NAME or NAME:PORT, as browsers will")
+		return fault.New(fault.Usage, "%.80q is not a name of a host", name).WithHint("write NAME or NAME:PORT, as browsers will")
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ func input(types *shape.Types, f telemetry.Input) *shape.Shape {
 	case f.Form == telemetry.Count:
 		return shape.Integer(0)
 	case f.Form == telemetry.Object:
-		return shape.Either(shape.Open(), shape.Text(0)).With("an object, or a string that holds one")
+		return shape.Either(shape.Open(), shape.Text(0)).With("an object, or a string that contains one")
 	case f.Name == "event_id":
 		return shape.Text(0).Format("uuid")
 	case f.Name == "status":

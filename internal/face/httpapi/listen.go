@@ -27,7 +27,7 @@ func Listen(ctx context.Context, addr string, allowRemote bool) (net.Listener, e
 		_, err = net.DefaultResolver.LookupPort(ctx, "tcp", port)
 	}
 	if err != nil {
-		return nil, fault.New(fault.Usage, "%.80q is no address", addr).WithHint("write HOST:PORT, such as %s", DefaultAddr)
+		return nil, fault.New(fault.Usage, "%.80q is not an address", addr).WithHint("write HOST:PORT, such as %s", DefaultAddr)
 	}
 	if !allowRemote {
 		if name, err = loopback(ctx, name); err != nil {
@@ -61,7 +61,7 @@ func loopback(ctx context.Context, name string) (string, error) {
 	}
 	ips, err := net.DefaultResolver.LookupIP(ctx, "ip", name)
 	if err != nil || len(ips) == 0 {
-		return "", fault.New(fault.Usage, "%.80q is no host that is known here", name).WithHint("use 127.0.0.1")
+		return "", fault.New(fault.Usage, "%.80q is not a host that is known here", name).WithHint("use 127.0.0.1")
 	}
 	first := ips[0]
 	for _, ip := range ips {

@@ -353,7 +353,7 @@ func TestNoSampleIsLeftOver(t *testing.T) {
 		delete(left, r.Method+" "+r.Path)
 	}
 	for name := range left {
-		t.Errorf("%s is no route", name)
+		t.Errorf("%s is not a route", name)
 	}
 }
 

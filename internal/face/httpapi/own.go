@@ -41,7 +41,7 @@ func (s *Server) ownRoutes() []Route {
 		d.Answers = []Answer{{Status: http.StatusOK, About: "The page", Media: "*/*"}}
 		return d
 	}
-	health := doc("getHealth", "Ask whether the server is there, and whether its store answers (status: ok, degraded or unreachable)")
+	health := doc("getHealth", "Check whether the server is up and its store answers (status: ok, degraded or unreachable)")
 	health.Query = []Param{{Name: "challenge", About: "up to 128 characters; the answer proves that the server knows the token"}}
 	return []Route{
 		Does(Route{Method: http.MethodGet, Path: "/health", Access: Public, Doc: health}, http.StatusOK, s.health),

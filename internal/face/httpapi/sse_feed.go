@@ -85,7 +85,7 @@ func (e *Events) follow(from registry.Cursor) {
 			return
 		}
 		if err != nil && !failing {
-			e.Publish(loop.Event{Type: loop.Note, Text: "what other processes do is told late: " + err.Error()})
+			e.Publish(loop.Event{Type: loop.Note, Text: "events of other processes are late: " + err.Error()})
 		}
 		failing = err != nil
 		select {

@@ -27,8 +27,8 @@ func (a Agents) eventRoute() Route {
 		ID: "streamEvents", Tag: "agents", Summary: "Watch what happens, as server-sent events",
 		Query: []Param{
 			{Name: "agent", About: "only what happens to this agent, and to the kernel"},
-			{Name: "subtree", About: "with agent: and to everything below it", Form: "boolean"},
-			{Name: "cursor", About: "the id of an event, to go on behind it; Last-Event-ID comes first. Absent: what happens from now on"},
+			{Name: "subtree", About: "with agent: and to its subtree", Form: "boolean"},
+			{Name: "cursor", About: "the id of an event to resume after; Last-Event-ID takes precedence. Absent: events from now on"},
 		},
 		Answers: []Answer{{Status: http.StatusOK, Media: "text/event-stream",
 			About: "Each event has an id, and as its data one EventLine; an event named lost (Lost) says that some are missing"}},

@@ -74,7 +74,7 @@ func (t records) routes() []Route {
 		Does(Route{Method: http.MethodGet, Path: "/api/v1/runs", Doc: list}, http.StatusOK, t.listRuns),
 		Does(Route{Method: http.MethodGet, Path: runPath, Doc: doc("getRun", "Get a telemetry run")}, http.StatusOK, t.getRun),
 		Does(Route{Method: http.MethodGet, Path: runPath + "/tree",
-			Doc: doc("getTree", "Get a telemetry run with everything below it, and sums")}, http.StatusOK, t.getTree),
+			Doc: doc("getTree", "Get a telemetry run with its subtree, and sums")}, http.StatusOK, t.getTree),
 		Does(Route{Method: http.MethodPost, Path: runPath + "/associate-commit",
 			Doc: doc("associateCommit", "Say which commit a telemetry run became")}, http.StatusOK, t.associateCommit),
 		Does(Route{Method: http.MethodGet, Path: runPath + "/commit-url",

@@ -62,7 +62,7 @@ func (h *handles) add(p *pending) (string, error) {
 	}
 	if len(h.open) >= maxHandles {
 		if oldest == "" {
-			return "", fault.New(fault.Conflict, "%d calls are under way already", len(h.open)).WithHint("wait for some of them")
+			return "", fault.New(fault.Conflict, "%d calls are already running", len(h.open)).WithHint("wait for some of them")
 		}
 		delete(h.open, oldest)
 	}
@@ -78,7 +78,7 @@ func (h *handles) find(c Caller, key string) (*pending, error) {
 	p := h.open[key]
 	if p == nil || p.caller != c {
 		return nil, fault.New(fault.NotFound, "there is no call %.40q", key).
-			WithHint("handles end with the process that gave them; ps and log tell what became of it")
+			WithHint("handles end with their process; ps and log show the result")
 	}
 	return p, nil
 }

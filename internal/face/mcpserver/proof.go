@@ -71,7 +71,7 @@ func runTool() tool {
 	for i, f := range fields {
 		fields[i].Shape = f.Shape.With(strings.Join(verbs[f.Name], ", ") + ": " + f.Shape.Description())
 	}
-	return tool{name: "run", about: "Orchestrated runs: list them, show the state of one, read its events, verify its log; start one of a recipe or resume one, which go on in the background; fork one at an event; cancel one for good.",
+	return tool{name: "run", about: "Orchestrated runs: list them, show the state of one, read its events, verify its log; start one of a recipe or resume one, which continue in the background; fork one at an event; cancel one for good.",
 		args:    shape.Object(append([]shape.Field{shape.Must("do", shape.Enum(names...))}, fields...)...),
 		answers: runAnswers(), long: true, destroys: true,
 		run: runs}

@@ -41,7 +41,7 @@ func (s *Server) addResources(l *sdk.Server, c Caller) {
 		l.AddResourceTemplate(&sdk.ResourceTemplate{URITemplate: uri, Name: name, Description: about, MIMEType: jsonMedia}, s.reader(c))
 	}
 	many(agentsURI+"/{ref}", "agent", "One agent, as ramet show --json")
-	many(agentsURI+"/{ref}/history{?after,limit}", "history", "What an agent stored, behind a message: entries as ramet log --own --json, and next, the cursor of the next page")
+	many(agentsURI+"/{ref}/history{?after,limit}", "history", "What an agent stored after a message: entries as ramet log --own --json, and next, the cursor of the next page")
 	many(runsURI+"/{id}/events{?after,limit}", "events", "Events of a run, and next, the cursor of the next page")
 }
 

@@ -145,7 +145,7 @@ func (s *Server) ask(ctx context.Context, c command) (json.RawMessage, error) {
 	}
 	out := json.RawMessage(strings.TrimSpace(said))
 	if !json.Valid(out) {
-		return nil, fault.New(fault.Failed, "%s answered what is no JSON", c.words[0])
+		return nil, fault.New(fault.Failed, "%s answered with invalid JSON", c.words[0])
 	}
 	return out, nil
 }

@@ -17,7 +17,7 @@ import (
 )
 
 func promptTool() tool {
-	return tool{name: "prompt", about: "Say something to an agent and wait for its answer: one turn, with all its tools. The turn goes on if you do not wait for it.", long: true,
+	return tool{name: "prompt", about: "Say something to an agent and wait for its answer: one turn, with all its tools. The turn continues if you do not wait for it.", long: true,
 		args: shape.Object(
 			shape.Must("agent", ref("whom")),
 			shape.Must("text", shape.Text(1).With("what you say")),

@@ -309,7 +309,7 @@ type previewMsg struct{}
 func homeHelp(w int) *sheet {
 	s := &sheet{title: "Home: all agents at a glance"}
 	s.lines = append(s.lines, "")
-	s.lines = append(s.lines, wrap("Agents are grouped by what needs your attention: those that need you (asking, failed or interrupted), working, done, idle. Children are listed under their parents; a run is one row with its workers.", w-2)...)
+	s.lines = append(s.lines, wrap("Agents are grouped by what needs your attention: agents that need you (asking, failed or interrupted), working, done, idle. Children are listed under their parents; a run is one row with its workers.", w-2)...)
 	s.lines = append(s.lines, "")
 	for _, k := range [][2]string{
 		{"↑ ↓ PgUp PgDn", "move; Home and End go to the first and the last"},

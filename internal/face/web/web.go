@@ -97,7 +97,7 @@ func handler(from fs.FS) http.Handler {
 		f, ok := files[r.URL.Path]
 		switch {
 		case !ok:
-			http.Error(w, "there is no such page; the page of ramet is at /", http.StatusNotFound)
+			http.Error(w, "no such page; ramet's page is at /", http.StatusNotFound)
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			h.Set("Allow", "GET, HEAD")
 			http.Error(w, "only GET and HEAD", http.StatusMethodNotAllowed)

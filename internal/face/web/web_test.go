@@ -156,7 +156,7 @@ func TestTheLicencesGoWithThePage(t *testing.T) {
 		}
 	}
 	if got := get(Handler(), "GET", "/"+licences); got.StatusCode != 404 {
-		t.Errorf("it is no page: %s", got.Status)
+		t.Errorf("it is not a page: %s", got.Status)
 	}
 }
 

@@ -121,7 +121,7 @@ func Unpack(ctx context.Context, bundle, commit, repo string) error {
 	if failure(err) {
 		return err
 	} else if err != nil {
-		return fault.New(fault.Conflict, "%s is no bundle that git can read: %w", filepath.Base(bundle), err)
+		return fault.New(fault.Conflict, "%s is not a bundle that git can read: %w", filepath.Base(bundle), err)
 	}
 	if !strings.Contains(out, commit) || !Has(ctx, t, commit) {
 		return fault.New(fault.NotFound, "the bundle %s has no commit %s", bundle, commit)

@@ -172,7 +172,7 @@ func (r Remote) inspect(ctx context.Context) (tame []string, err error) {
 		}
 	}
 	if !local {
-		return nil, fault.New(fault.NotFound, "%s is no git repository", r).WithHint("`git init` and commit, or name another folder")
+		return nil, fault.New(fault.NotFound, "%s is not a git repository", r).WithHint("`git init` and commit, or name another folder")
 	}
 	return append(tame, fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(tame)/2)), nil
 }

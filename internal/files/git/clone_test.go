@@ -108,7 +108,7 @@ func TestSourcesOfEveryKind(t *testing.T) {
 	_, err = clone(filepath.Join(t.TempDir(), "nowhere"), "")
 	refuse(t, err, fault.NotFound, "no repository")
 	_, err = clone(t.TempDir(), "")
-	refuse(t, err, fault.NotFound, "no git repository")
+	refuse(t, err, fault.NotFound, "not a git repository")
 	_, err = clone(filepath.Join(g.dir, "a.txt"), "")
 	refuse(t, err, fault.NotFound, "file")
 	_, err = clone(filepath.Join(g.dir, "b"), "")

@@ -134,7 +134,7 @@ func (t Tree) stage(ctx context.Context, c Command, without []string) error {
 	}
 	for _, path := range Fields(others) {
 		if strings.HasSuffix(path, "/") {
-			return fault.New(fault.OutputInvalid, "there is a git repository at %s inside the worktree, which no patch can hold", path).
+			return fault.New(fault.OutputInvalid, "the worktree contains a git repository at %s, which can't be part of a patch", path).
 				WithHint("leave no .git folder behind")
 		}
 		if !slices.Contains(without, path) && t.holds(path) {

@@ -36,7 +36,7 @@ func environment(env []string, user bool, allow []string) []string {
 		out = append(out, "GIT_NO_REPLACE_OBJECTS=1", "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_SYSTEM="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_ATTR_NOSYSTEM=1")
 	}
 	if len(allow) == 0 {
-		return append(out, "GIT_ALLOW_PROTOCOL=none") // none is no protocol
+		return append(out, "GIT_ALLOW_PROTOCOL=none") // none is not a protocol
 	}
 	return append(out, "GIT_ALLOW_PROTOCOL="+strings.Join(allow, ":"), "GIT_ASKPASS=", "SSH_ASKPASS=", "GCM_INTERACTIVE=never")
 }

@@ -173,7 +173,7 @@ func explain(what string, f *Failed) error {
 	case strings.Contains(f.Stderr, ".lock': File exists"):
 		return wrap(fault.Locked, "wait for the other git to end; if there is none, it died: remove that file", what, said, f)
 	case strings.Contains(f.Stderr, "detected dubious ownership"):
-		return wrap(fault.Denied, "the repository belongs to somebody else; git's safe.directory can permit it", what, said, f)
+		return wrap(fault.Denied, "the repository belongs to another user; git's safe.directory can permit it", what, said, f)
 	}
 	return wrap(fault.Failed, "", what, said, f)
 }

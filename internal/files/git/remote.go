@@ -78,7 +78,7 @@ func locateURL(address, scheme, rest string, refuse func(why, hint string) (Remo
 	}
 	u, err := url.Parse(address)
 	if err != nil { // which repeats the address
-		return refuse("is no URL", "look for characters that do not belong there")
+		return refuse("is not a URL", "look for characters that do not belong there")
 	}
 	if _, has := u.User.Password(); has || scheme != "ssh" && tokenLike(u.User.Username()) {
 		return refuse("holds a password", "leave it out; a credential helper of git, GITHUB_TOKEN or GITEA_TOKEN can have it")
@@ -87,7 +87,7 @@ func locateURL(address, scheme, rest string, refuse func(why, hint string) (Remo
 		return refuse("has no host", "https://host/owner/name.git is complete")
 	}
 	if u.RawQuery != "" || u.Fragment != "" {
-		return refuse("has more than a path behind its host", "leave out what follows ? or #")
+		return refuse("has more than a path after its host", "leave out what follows ? or #")
 	}
 	path := strings.Trim(u.Path, "/")
 	if path == "" || strings.HasPrefix(path, "-") {
@@ -200,7 +200,7 @@ func (r Remote) explain(err error) error {
 	case said(err, "could not read Username", "could not read Password", "Authentication failed", "Permission denied", "returned error: 401", "returned error: 403", "Host key verification failed"):
 		return because(fault.Denied, "does not let us in", "it does not exist, or needs credentials: a helper of git, an ssh key, GITHUB_TOKEN or GITEA_TOKEN")
 	case said(err, "epository not found", "not found", "does not exist", "does not appear to be a git repository"):
-		return because(fault.NotFound, "is no repository", "look at its address")
+		return because(fault.NotFound, "is not a repository", "look at its address")
 	case said(err, "not allowed"):
 		return because(fault.Denied, "is reached by a protocol that is not allowed", "https, ssh, git and folders are")
 	}
@@ -242,7 +242,7 @@ func (r Remote) exists() error {
 		return fault.New(fault.NotFound, "there is no repository %s: %w", r.at, err).WithHint("name a folder that exists, or a URL")
 	}
 	if !info.IsDir() {
-		return fault.New(fault.NotFound, "%s is no git repository but a file", r.at).WithHint("name its folder")
+		return fault.New(fault.NotFound, "%s is not a git repository but a file", r.at).WithHint("name its folder")
 	}
 	return nil
 }
@@ -285,7 +285,7 @@ func checkBranch(ctx context.Context, branch string) error {
 		return err
 	}
 	if err != nil || strings.HasPrefix(branch, "-") || strings.ContainsAny(branch, "*?[") {
-		return fault.New(fault.InvalidName, "%.80q is no name for a branch", branch).WithHint("letters, digits, - _ . and / between them")
+		return fault.New(fault.InvalidName, "%.80q is not a name for a branch", branch).WithHint("letters, digits, - _ . and / between them")
 	}
 	return nil
 }

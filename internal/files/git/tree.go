@@ -138,5 +138,5 @@ func CheckCommit(commit string) error {
 	if (len(commit) == 40 || len(commit) == 64) && strings.Trim(commit, "0123456789abcdef") == "" {
 		return nil
 	}
-	return fault.New(fault.InvalidID, "%.80q is no full commit id", commit).WithHint("give all 40 characters of it: `git rev-parse NAME`")
+	return fault.New(fault.InvalidID, "%.80q is not a full commit id", commit).WithHint("give all 40 characters of it: `git rev-parse NAME`")
 }

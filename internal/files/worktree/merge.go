@@ -124,7 +124,7 @@ func (r repo) atRest(ctx context.Context, from repo) error {
 	if !ok {
 		return nil
 	}
-	what := "a merge is under way in " + r.top
+	what := "a merge is in progress in " + r.top
 	if head, err := from.head(ctx); err == nil && head == coming {
 		what = "a merge of the same work into " + r.top + " was interrupted"
 	}

@@ -101,7 +101,7 @@ func TestAMergeUnderWayIsToldWhatToDo(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = g.k.Merge(t.Context(), tree, g.dir, "ada")
-	refuse(t, err, fault.Conflict, "a merge is under way in "+tree.Dir)
+	refuse(t, err, fault.Conflict, "a merge is in progress in "+tree.Dir)
 	if g.git(tree.Dir, "status", "--porcelain") == "" {
 		t.Error("it was committed")
 	}

@@ -70,7 +70,7 @@ func (k Keeper) openCommon(ctx context.Context, project string, t Tree) (repo, e
 
 // spare refuses where something would be lost.
 func (k Keeper) spare(ctx context.Context, r repo, t Tree, into string) error {
-	const hint = "`ramet merge %s` brings it back; --force moves its files to the trash and keeps its branch"
+	const hint = "`ramet merge %s` merges it; --force moves its files to the trash and keeps its branch"
 	if !t.Gone {
 		from, err := k.open(ctx, t.Dir)
 		if err != nil {

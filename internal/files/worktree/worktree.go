@@ -75,7 +75,7 @@ type Tree struct {
 	// Brought counts the files copied from the parent that are not committed there; the caller that copied
 	// them sets it.
 	Brought int
-	Gone    bool // the folder is not there any more; only from List
+	Gone    bool // the folder no longer exists; only from List
 }
 
 // prefix of branches.

@@ -200,7 +200,7 @@ func TestWorktreesComeWithTheChildOrGoWithoutIt(t *testing.T) {
 	}
 	// One that cannot be made takes the earlier ones with it.
 	bad := append(slices.Clone(calls), tool.Call{ID: "f4", Args: []byte(`{"prompt":"d","name":"unborn","worktree":true}`)})
-	if err := w.forks(w.zero).RunAll(t.Context(), bad); !fault.Is(err, fault.Failed) || !strings.Contains(err.Error(), "no git repository") {
+	if err := w.forks(w.zero).RunAll(t.Context(), bad); !fault.Is(err, fault.Failed) || !strings.Contains(err.Error(), "not a git repository") {
 		t.Errorf("%v", err)
 	}
 	if len(w.trees) != 0 || len(w.undone) != 4 {
@@ -265,7 +265,7 @@ func TestARefusedForkLeavesNoTrace(t *testing.T) {
 	w.refused(w.zero, "fork", `{"prompt":""}`, ": prompt:", "empty")
 	w.refused(w.zero, "fork", `{}`, ": prompt:", "missing")
 	w.refused(w.zero, "fork", `{"prompt":"a","context":"some"}`, "inherit, none")
-	w.refused(w.zero, "fork", `{"prompt":"a","work_tree":true}`, "work_tree is no field of fork (did you mean worktree?)")
+	w.refused(w.zero, "fork", `{"prompt":"a","work_tree":true}`, "work_tree is not a field of fork (did you mean worktree?)")
 }
 
 // What a tool that writes its result itself did not understand stands beside it all the same.
@@ -275,7 +275,7 @@ func TestIgnoredArgumentsAreNoted(t *testing.T) {
 	w.does(kid, "send", `{"to":0,"text":"news"}`)
 	for _, c := range [][2]string{{"fork", `{"prompt":"a","description":"x","name":"Fix-1"}`}, {"wait", `{"agents":"kid","description":"x"}`}} {
 		says := w.does(w.zero, c[0], c[1])
-		if note := "[note: description is no field of " + c[0] + " and was ignored]"; !strings.Contains(says, note) {
+		if note := "[note: description is not a field of " + c[0] + " and was ignored]"; !strings.Contains(says, note) {
 			t.Errorf("%s: %q does not say %q", c[0], says, note)
 		}
 	}

@@ -89,9 +89,9 @@ func (k kill) forbidden(ctx context.Context, me, victim agent.Agent) (string, er
 	}
 	above, err := k.descends(ctx, me, victim)
 	if above {
-		return fmt.Sprintf("%s is your ancestor: an agent kills only those that descend from it.", title(victim)), err
+		return fmt.Sprintf("%s is your ancestor: an agent kills only its descendants.", title(victim)), err
 	}
-	return fmt.Sprintf("%s does not descend from you: an agent kills only those that do.", title(victim)), err
+	return fmt.Sprintf("%s is not your descendant: an agent kills only its descendants.", title(victim)), err
 }
 
 // killed describes the result of a kill.
@@ -106,9 +106,9 @@ func killed(done registry.Killed, cascade bool) string {
 	}
 	switch {
 	case cascade:
-		line += fmt.Sprintf(" Killed below it: %d.", below)
+		line += fmt.Sprintf(" Killed in its subtree: %d.", below)
 	case !done.Before:
-		line += " Those below it, if any, live on."
+		line += " Its children, if any, live on."
 	}
 	return line + fmt.Sprintf(" In all %s ended.", count(len(done.Victims), "agent"))
 }

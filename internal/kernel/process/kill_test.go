@@ -24,8 +24,8 @@ func TestKillReachesDescendantsOnly(t *testing.T) {
 	w.refused(b, "kill", `{"agent":"parent"}`, "your ancestor")
 	w.refused(b, "kill", `{"agent":"0"}`, "Agent 0 cannot be killed")
 	w.refused(w.zero, "kill", `{"agent":"0"}`, "cannot be killed")
-	w.refused(b, "kill", `{"agent":"stranger"}`, "does not descend from you")
-	w.refused(b, "kill", fmt.Sprintf(`{"agent":%q}`, uncle), "does not descend from you")
+	w.refused(b, "kill", `{"agent":"stranger"}`, "is not your descendant")
+	w.refused(b, "kill", fmt.Sprintf(`{"agent":%q}`, uncle), "is not your descendant")
 	w.refused(b, "kill", `{"agent":"nobody"}`, `no agent "nobody"`, "the tool ps")
 	w.refused(b, "kill", `{"agent":"strangr"}`, `did you mean "stranger"?`)
 	w.refused(b, "kill", `{"agent":"c","reason":"a\u0000b"}`, "NUL")
@@ -49,7 +49,7 @@ func TestKillReachesDescendantsOnly(t *testing.T) {
 		t.Error(got)
 	}
 	// The dead of others are not ours to cascade from.
-	w.refused(uncle, "kill", `{"agent":"c","cascade":true}`, "does not descend")
+	w.refused(uncle, "kill", `{"agent":"c","cascade":true}`, "is not your descendant")
 }
 
 func TestKillWithEverythingBelow(t *testing.T) {
@@ -63,10 +63,10 @@ func TestKillWithEverythingBelow(t *testing.T) {
 	w.kills(b)
 	w.child(deep, "deeper")
 	got := w.does(w.zero, "kill", `{"agent":"b","cascade":true}`)
-	if !strings.Contains(got, "b ("+b.Short()+") is dead since") || !strings.Contains(got, "Killed below it: 5.") || !strings.HasSuffix(got, "In all 5 agents ended.") {
+	if !strings.Contains(got, "b ("+b.Short()+") is dead since") || !strings.Contains(got, "Killed in its subtree: 5.") || !strings.HasSuffix(got, "In all 5 agents ended.") {
 		t.Error(got)
 	}
-	if got := w.does(w.zero, "kill", `{"agent":"a","cascade":true}`); got != "Killed a ("+a.Short()+"). Killed below it: 0. In all 1 agent ended." {
+	if got := w.does(w.zero, "kill", `{"agent":"a","cascade":true}`); got != "Killed a ("+a.Short()+"). Killed in its subtree: 0. In all 1 agent ended." {
 		t.Error(got)
 	}
 	if row := w.row(a); row.EndReason != "killed by 0" {

@@ -77,7 +77,7 @@ func AtRest(child agent.Agent, does state.State) error {
 	if !does.Busy() {
 		return nil
 	}
-	return fault.New(fault.Conflict, "%s is still at work (%s)", title(child), does).WithHint("nothing was merged: wait for it first")
+	return fault.New(fault.Conflict, "%s is still working (%s)", title(child), does).WithHint("nothing was merged: wait for it first")
 }
 
 func cleaned(m Merged) string {
@@ -110,7 +110,7 @@ func (a actor) offspring(ctx context.Context, ref string) (me, child agent.Agent
 	case !below:
 		err = fault.New(fault.Usage, "%s does not descend from you", title(child)).WithHint("name a child of yours")
 	case a.kernel.Worktrees() == nil:
-		err = fault.New(fault.NotFound, "there are no worktrees here")
+		err = fault.New(fault.NotFound, "no worktrees here")
 	}
 	return me, child, err
 }

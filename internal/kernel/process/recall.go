@@ -71,7 +71,7 @@ func (r recall) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	}
 	first, end, ok := parseRange(a.Range)
 	if !ok {
-		return tool.Failed(fmt.Sprintf("%.40q is no range: write one entry (812) or two with a hyphen between them (800-850).", a.Range)), nil
+		return tool.Failed(fmt.Sprintf("%.40q is not a range: write one entry (812) or two with a hyphen between them (800-850).", a.Range)), nil
 	}
 	ranges, err := history.BuildRanges(ctx, r.log, r.self)
 	if err != nil {
@@ -150,7 +150,7 @@ func (r recall) read(ctx context.Context, ranges []history.Range, offset int) (t
 		}
 	}
 	if shown == 0 {
-		return tool.Failed("No entry of your history has such a number. A summary names those that it stands for; `query` finds others."), nil
+		return tool.Failed("No entry of your history has such a number. A summary names the entries it replaces; `query` finds others."), nil
 	}
 	return tool.Answer{Text: strings.TrimRight(b.String(), "\n")}, nil
 }
@@ -197,7 +197,7 @@ func (r recall) search(ctx context.Context, ranges []history.Range, query string
 		}
 	}
 	if hits == 0 {
-		return tool.Answer{Text: fmt.Sprintf("No entry holds all of these words (%d searched).", searched)}, nil
+		return tool.Answer{Text: fmt.Sprintf("No entry contains all of these words (%d searched).", searched)}, nil
 	}
 	return tool.Answer{Text: b.String() + "range shows an entry whole."}, nil
 }

@@ -78,7 +78,7 @@ func TestAQueryFindsWhatIsLeftOut(t *testing.T) {
 	if got := run(`{"query": "needle", "range": "9-"}`).Text; strings.Contains(got, "entry 8") {
 		t.Error(got)
 	}
-	if got := run(`{"query": "unheard of"}`).Text; !strings.HasPrefix(got, "No entry holds all of these words (") {
+	if got := run(`{"query": "unheard of"}`).Text; !strings.HasPrefix(got, "No entry contains all of these words (") {
 		t.Error(got)
 	}
 }

@@ -119,7 +119,7 @@ func (w wait) handOver(ctx context.Context) (tool.Answer, error) {
 		return refuse(ctx, err)
 	}
 	if len(open) == 0 {
-		return tool.Failed("Nobody works for you: there is no report that could wake you."), nil
+		return tool.Failed("No agent works for you: no report could wake you."), nil
 	}
 	names, err := w.listed(ctx, open)
 	if err != nil {

@@ -119,7 +119,7 @@ func TestWaitEndsWithoutALetter(t *testing.T) {
 	w.refused(a, "wait", `{"agents":["a"]}`, "That is you")
 	w.refused(a, "wait", `{"agents":["nobody"]}`, "no agent")
 	w.refused(w.zero, "wait", `{"agents":["parent"]}`, "no parent")
-	w.refused(w.zero, "wait", `{"then":"wake"}`, "Nobody works for you")
+	w.refused(w.zero, "wait", `{"then":"wake"}`, "No agent works for you")
 	w.handed = []id.Agent{a}
 	if got := w.does(w.zero, "wait", `{"then":"wake"}`); got != "The reports of a ("+a.Short()+") wake you. End your turn: say what is under way." {
 		t.Error(got)

@@ -192,7 +192,7 @@ func (w *world) Exit(ctx context.Context, a id.Agent, result string) error {
 
 func (w *world) Worktree(_ context.Context, _ agent.Agent, child id.Agent, name string) (process.Place, func(), error) {
 	if name == "unborn" {
-		return process.Place{}, nil, fault.New(fault.Failed, "%q is no git repository", "/project")
+		return process.Place{}, nil, fault.New(fault.Failed, "%q is not a git repository", "/project")
 	}
 	dir, err := os.MkdirTemp(w.t.TempDir(), name)
 	if err != nil {

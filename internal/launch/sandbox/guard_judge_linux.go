@@ -47,7 +47,7 @@ func judgeThing(root *os.Root, t thing) string {
 		}
 		return judgeRepository(root, ".")
 	case deep:
-		return "it lies so deep that nobody can look into it"
+		return "it is too deep to be read"
 	case hooks:
 		return "git may run what is in it"
 	}
@@ -169,7 +169,7 @@ func readPlain(root *os.Root, at string) (string, error) {
 	if info, err := root.Lstat(at); err != nil {
 		return "", err
 	} else if !info.Mode().IsRegular() {
-		return "", fmt.Errorf("%s is no plain file", at)
+		return "", fmt.Errorf("%s is not a plain file", at)
 	}
 	f, err := root.OpenFile(at, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -186,7 +186,7 @@ func readPlain(root *os.Root, at string) (string, error) {
 // listFolder names what is in a folder, which must be no link.
 func listFolder(root *os.Root, at string) ([]string, error) {
 	if info, err := root.Lstat(at); err != nil || !info.IsDir() {
-		return nil, fmt.Errorf("%s is no folder", at)
+		return nil, fmt.Errorf("%s is not a folder", at)
 	}
 	dir, err := root.Open(at)
 	if err != nil {

@@ -80,7 +80,7 @@ func kindOf(name string) (kind, bool) {
 
 // FirstActing returns the first of some paths, with slashes, that other programs execute or obey
 // unasked once all of them are written, by its name or as a part of a folder that git takes for a
-// repository; empty if none is. exists reports what is there already.
+// repository; empty if none is. exists reports what already exists.
 func FirstActing(paths []string, exists func(path string) bool) string {
 	there := map[string]bool{}
 	for _, p := range paths {

@@ -151,7 +151,7 @@ func (o order) prepare() error {
 	case o.Confined != (o.Box != nil):
 		steps = append(steps, step("confine", func() error { return errors.New("the order is garbled") }))
 	case !o.Way.Spaces && o.Box != nil:
-		steps = append(steps, step("confine", func() error { return errors.New("there are no namespaces") }))
+		steps = append(steps, step("confine", func() error { return errors.New("no namespaces") }))
 	case !o.Way.Spaces:
 		steps = append(steps, step("subreaper", func() error {
 			return unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)

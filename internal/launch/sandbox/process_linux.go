@@ -136,7 +136,7 @@ func (p *Process) look() {
 		p.note("%s", m)
 	}
 	if err != nil {
-		p.note("not everything that it left could be looked at: %v", err)
+		p.note("not everything that it left could be checked: %v", err)
 	}
 }
 

@@ -168,7 +168,7 @@ func (c Command) check() error {
 		}
 	}
 	if !filepath.IsAbs(c.Dir) {
-		return fault.New(fault.Usage, "start command: %.80q is no absolute path of a folder", c.Dir)
+		return fault.New(fault.Usage, "start command: %.80q is not an absolute path of a folder", c.Dir)
 	}
 	return nil
 }

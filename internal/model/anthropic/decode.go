@@ -60,7 +60,7 @@ type usage struct {
 func (d *decoder) Next(_ string, data []byte) ([]llm.Event, bool, error) {
 	var e event
 	if err := wire.Unmarshal(data, &e); err != nil {
-		return nil, false, wire.Garbled("an event is no JSON: %v", err)
+		return nil, false, wire.Garbled("an event is not JSON: %v", err)
 	}
 	var err error
 	switch e.Type {
@@ -107,7 +107,7 @@ func (d *decoder) start(e *event) error {
 		Citations []json.RawMessage `json:"citations"`
 	}
 	if err := json.Unmarshal(e.Block, &b); err != nil {
-		return wire.Garbled("a content block is no JSON: %v", err)
+		return wire.Garbled("a content block is not JSON: %v", err)
 	}
 	if _, twice := d.blocks[e.Index]; twice {
 		return wire.Garbled("content block %d begins twice", e.Index)

@@ -189,7 +189,7 @@ func TestSearchesThatNobodyAnsweredAreLeftOut(t *testing.T) {
 func TestASchemaThatIsNoJSONIsNotSent(t *testing.T) {
 	broken := request{Tools: []tool{{Name: "a", InputSchema: json.RawMessage(`{`)}}}
 	if _, err := wire.Marshal(broken); err == nil {
-		t.Error("a schema that is no JSON is sent")
+		t.Error("a schema that is not JSON is sent")
 	}
 }
 

@@ -318,7 +318,7 @@ func (v Vendor) URL(given string) (string, error) {
 	u, err := url.Parse(base)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		// It is not repeated: there may be a password in it.
-		return "", fault.New(fault.InvalidConfig, "%s is no URL with http or https and a host", v.BaseVariable()).
+		return "", fault.New(fault.InvalidConfig, "%s is not a URL with http or https and a host", v.BaseVariable()).
 			WithHint("correct it, or leave it out")
 	}
 	if u.RawQuery != "" || u.Fragment != "" {

@@ -55,7 +55,7 @@ func updatedTable(name string) (Table, bool) {
 // ParseUpdate reads an update and refuses one that could not be used.
 func ParseUpdate(text []byte) (Update, error) {
 	bad := func(format string, args ...any) error {
-		return fault.New(fault.InvalidConfig, "this is no table of models: "+format, args...).
+		return fault.New(fault.InvalidConfig, "this is not a table of models: "+format, args...).
 			WithHint(`it is {"format": 1, "vendors": {"anthropic": {"default": NAME, "models": [MODEL, …]}}}; see docs/models.md`)
 	}
 	var u Update
@@ -78,7 +78,7 @@ func ParseUpdate(text []byte) (Update, error) {
 		seen := map[string]bool{}
 		for _, m := range t.Models {
 			if _, err := llm.ParseRef(name + "/" + m.Name); err != nil || seen[m.Name] {
-				return Update{}, bad("%s: %.40q is no name, or stands there twice", name, m.Name)
+				return Update{}, bad("%s: %.40q is not a name, or appears twice", name, m.Name)
 			}
 			p := m.Price
 			if min(p.Input, p.Output, p.CacheRead, p.CacheWrite, p.CacheHour, m.Context, m.Output) < 0 {

@@ -48,7 +48,7 @@ func CheckUser(v Vendor) error {
 	}
 	if v.Base != "" {
 		if _, err := v.URL(""); err != nil {
-			return bad("base is no URL with http or https and a host")
+			return bad("base is not a URL with http or https and a host")
 		}
 	}
 	return nil

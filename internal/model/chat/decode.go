@@ -82,7 +82,7 @@ func (d *decoder) Next(_ string, data []byte) ([]llm.Event, bool, error) {
 	}
 	var c chunk
 	if err := json.Unmarshal(data, &c); err != nil {
-		return nil, false, wire.Garbled("a chunk is no JSON of the protocol: %v", err)
+		return nil, false, wire.Garbled("a chunk is not JSON of the protocol: %v", err)
 	}
 	if isPresent(c.Error) {
 		return nil, false, wire.ParseSaid(data)

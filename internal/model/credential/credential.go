@@ -247,7 +247,7 @@ func CheckKey(key string) error {
 	case len(key) > maxKey:
 		return fault.New(fault.InvalidText, "the key has more than %d bytes", maxKey)
 	case bad:
-		return fault.New(fault.InvalidText, "the key holds spaces, line breaks or other characters that no key has").
+		return fault.New(fault.InvalidText, "the key contains spaces, line breaks or other characters that no key has").
 			WithHint("give the key alone, on one line")
 	}
 	return nil

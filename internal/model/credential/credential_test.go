@@ -158,7 +158,7 @@ func TestBadFilesAreRefusedAndNotRepeated(t *testing.T) {
 		"an unknown vendor":  {value + ` = "x"`, 0o600, "a line is for no vendor"},
 		"a key for nobody":   {`offline = "` + value + `"`, 0o600, "a line is for no vendor"},
 		"no key of its own":  {`openai-chat = "` + value + `"`, 0o600, "a line is for no vendor"},
-		"a key with spaces":  {`openai = "` + value + ` x"`, 0o600, "what stands for openai is no key"},
+		"a key with spaces":  {`openai = "` + value + ` x"`, 0o600, "what stands for openai is not a key"},
 		"too large":          {strings.Repeat("# "+value+"\n", 1<<16), 0o600, "has more than"},
 	} {
 		home := t.TempDir()

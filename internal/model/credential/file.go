@@ -73,7 +73,7 @@ func parseFile(path, text string) (map[string]string, error) {
 				WithHint(form + "; [vendors.NAME] in your configuration makes a vendor")
 		}
 		if CheckKey(key) != nil {
-			return nil, fault.New(fault.InvalidConfig, "%s: what stands for %s is no key", path, vendor).
+			return nil, fault.New(fault.InvalidConfig, "%s: what stands for %s is not a key", path, vendor).
 				WithHint("`ramet auth set %s` replaces it", vendor)
 		}
 	}

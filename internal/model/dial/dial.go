@@ -107,7 +107,7 @@ func Model(ref llm.Ref, o Options) (llm.Provider, error) {
 		v.Project, v.Location = o.Access.Project, o.Access.Location
 	}
 	if v.Google && v.Project == "" {
-		return nil, fault.New(fault.InvalidConfig, "nobody says in which project %s is asked", v.Name).
+		return nil, fault.New(fault.InvalidConfig, "no project is configured for %s", v.Name).
 			WithHint("set GOOGLE_CLOUD_PROJECT, or project in [vendors.%s] of your configuration", v.Name)
 	}
 	if o.Access.Key == "" && o.Access.Base == "" && !v.Local && !v.Free && o.Tokens == nil {
@@ -115,8 +115,8 @@ func Model(ref llm.Ref, o Options) (llm.Provider, error) {
 			WithHint("set %s, or store one with `ramet auth set %s`", v.KeyVariable(), v.KeyOwner())
 	}
 	if strings.ContainsFunc(o.Access.Key, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return nil, fault.New(fault.ProviderAuth, "the key for %s holds spaces or other characters that no key has", v.Name).
-			WithHint("set %s anew, or `ramet auth set %s`", v.KeyVariable(), v.KeyOwner())
+		return nil, fault.New(fault.ProviderAuth, "the key for %s contains spaces or other characters that no key has", v.Name).
+			WithHint("set %s again, or `ramet auth set %s`", v.KeyVariable(), v.KeyOwner())
 	}
 	base, err := v.URL(o.Access.Base)
 	if err != nil {

@@ -72,7 +72,7 @@ func (s *GoogleSource) Token(ctx context.Context) (string, error) {
 			return "", fault.New(fault.ProviderAuth, "get a token: token_command printed no token").
 				WithHint("it must print a token and nothing else")
 		}
-		return "", refuseConfig("what came is no token")
+		return "", refuseConfig("what came is not a token")
 	}
 	s.token, s.until = token, now().Add(lasts)
 	return token, nil
@@ -112,7 +112,7 @@ func (s *GoogleSource) run(ctx context.Context) (string, time.Duration, error) {
 	c.Stdout, c.Stderr = &out, &said
 	if err := c.Run(); err != nil {
 		return "", 0, fault.New(fault.ProviderAuth, "get a token: token_command: %v: %s", err, text.Line(said.String(), 200)).
-			WithHint("run it yourself and see; it stands in the table of the vendor in your configuration")
+			WithHint("run it yourself and see; it is in the vendor's table in your configuration")
 	}
 	return strings.TrimSpace(out.String()), commandLasts, nil
 }
@@ -179,7 +179,7 @@ func (s *GoogleSource) fromMetadata(ctx context.Context) (string, time.Duration,
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet,
 		"http://"+host+"/computeMetadata/v1/instance/service-accounts/default/token?scopes="+url.QueryEscape(scope), nil)
 	if err != nil {
-		return "", 0, refuseConfig("GCE_METADATA_HOST is no host")
+		return "", 0, refuseConfig("GCE_METADATA_HOST is not a host")
 	}
 	req.Header.Set("Metadata-Flavor", "Google")
 	return s.fetch(req)

@@ -105,7 +105,7 @@ func parseModels(text []byte) ([]llm.Model, error) {
 		} `json:"data"`
 	}
 	if json.Unmarshal(text, &list) != nil || list.Data == nil {
-		return nil, fault.New(fault.ProviderProtocol, "what answers is no list of models").
+		return nil, fault.New(fault.ProviderProtocol, "what answers is not a list of models").
 			WithHint("check the base URL: something else may answer there")
 	}
 	out := []llm.Model{}

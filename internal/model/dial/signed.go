@@ -37,7 +37,7 @@ func NewAWSSigner(c AWSCredentials, region string, now func() time.Time) func(*h
 			where = region
 		}
 		if where == "" {
-			return fault.New(fault.InvalidConfig, "nobody says in which region Bedrock is asked").WithHint("set AWS_REGION")
+			return fault.New(fault.InvalidConfig, "no region is configured for Bedrock").WithHint("set AWS_REGION")
 		}
 		sum := sha256.Sum256(body)
 		hash := hex.EncodeToString(sum[:])

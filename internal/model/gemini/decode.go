@@ -66,7 +66,7 @@ type chunk struct {
 func (d *decoder) Next(_ string, data []byte) ([]llm.Event, bool, error) {
 	var c chunk
 	if err := json.Unmarshal(data, &c); err != nil {
-		return nil, false, wire.Garbled("a chunk is no JSON of the protocol: %v", err)
+		return nil, false, wire.Garbled("a chunk is not JSON of the protocol: %v", err)
 	}
 	if len(c.Error) > 0 && string(c.Error) != "null" {
 		return nil, false, wire.ParseSaid(data)

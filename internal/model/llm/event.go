@@ -69,7 +69,7 @@ type Reason string
 
 // The reasons. ToolCalls means that the model waits for results; Paused that its
 // vendor goes on when it is sent what it said (decorate.WithResume does, and nobody beyond
-// it sees this one); Error that it or its vendor refused to go on.
+// it sees this one); Error that it or its vendor refused to continue.
 const (
 	Stop      Reason = "stop"
 	Length    Reason = "length"
@@ -162,7 +162,7 @@ func Cut(cause error) error {
 		f.Says += ": " + cause.Error()
 	}
 	return fault.New(fault.StreamCut, "read answer: %w", f).
-		WithHint("what came so far is no answer; ask again")
+		WithHint("what came so far is not an answer; ask again")
 }
 
 // Sleep waits, and reports whether ctx lasted until the time passed.

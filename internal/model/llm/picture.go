@@ -79,7 +79,7 @@ func (i Picture) String() string {
 func FitPicture(data []byte) (Picture, error) {
 	kind := PictureType(data)
 	if !IsImage(kind) {
-		return Picture{}, fmt.Errorf("is no image that can be shown")
+		return Picture{}, fmt.Errorf("is not an image that can be shown")
 	}
 	config, _, err := image.DecodeConfig(bytes.NewReader(data))
 	switch {

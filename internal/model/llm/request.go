@@ -41,7 +41,7 @@ func ParseEffort(s string) (Effort, error) {
 	if e := Effort(s); e == "" || e == Usual || slices.Contains(ladder, e) {
 		return e, nil
 	}
-	return "", fault.New(fault.InvalidConfig, "%.40q is no effort", s).
+	return "", fault.New(fault.InvalidConfig, "%.40q is not an effort", s).
 		WithHint("%s", text.NearestHint(s, Efforts(), "one of "+strings.Join(Efforts(), ", ")))
 }
 

@@ -10,7 +10,7 @@ import (
 // GuideTopic is something that one can ask about.
 type GuideTopic struct {
 	Title string
-	Words string // those that point at it, in small letters; those joined by + count only together, one that stands twice counts twice
+	Words string // those that point at it, in small letters; those joined by + count only together, one that appears twice counts twice
 	Text  string // one or two sentences
 	Type  string // what to type, in back-quotes, with a word about each
 }

@@ -115,7 +115,7 @@ func TestAFewWordsAreAQuestion(t *testing.T) {
 func TestNewcomersAreTold(t *testing.T) {
 	for _, q := range questions {
 		if !offline.AsksTopic(q.asked) {
-			t.Errorf("%q is no question", q.asked)
+			t.Errorf("%q is not a question", q.asked)
 		}
 		answer, ok := offline.AnswerTopic(q.asked)
 		if !ok || !strings.Contains(answer, q.typed) {

@@ -291,7 +291,7 @@ func parseCommand(p parser, m []string) []step {
 		}
 	}
 	if strings.Contains(m[1], "`") || vague().MatchString(m[1]) || strings.Contains(strings.ToLower(m[1]), " and ") {
-		return nil // "the tests" is no command, and the shell knows no "and"
+		return nil // "the tests" is not a command, and the shell knows no "and"
 	}
 	return runCommand(p.restore(m[1]), true)
 }

@@ -86,7 +86,7 @@ func (d *decoder) Next(_ string, data []byte) ([]llm.Event, bool, error) {
 		// Only deltas that are strings are ours; others have another shape.
 		var kind struct{ Type string }
 		if json.Unmarshal(data, &kind) != nil || isOwnKind(kind.Type) {
-			return nil, false, wire.Garbled("an event is no JSON of its kind: %v", err)
+			return nil, false, wire.Garbled("an event is not JSON of its kind: %v", err)
 		}
 		return nil, false, nil
 	}
@@ -136,7 +136,7 @@ func isOwnKind(kind string) bool {
 func (d *decoder) added(e event) error {
 	var it item
 	if err := json.Unmarshal(e.Item, &it); err != nil {
-		return wire.Garbled("an item is no JSON: %v", err)
+		return wire.Garbled("an item is not JSON: %v", err)
 	}
 	if _, twice := d.items[e.OutputIndex]; twice {
 		return wire.Garbled("item %d begins twice", e.OutputIndex)
@@ -162,7 +162,7 @@ func (d *decoder) added(e event) error {
 func (d *decoder) delta(e event) error {
 	i, ok := d.items[e.OutputIndex]
 	if !ok {
-		return wire.Garbled("item %d goes on and never began", e.OutputIndex)
+		return wire.Garbled("item %d continues but never began", e.OutputIndex)
 	}
 	if i >= 0 {
 		d.parts.Add(i, e.Delta)
@@ -182,7 +182,7 @@ func (d *decoder) done(e event) error {
 	}
 	var it item
 	if err := json.Unmarshal(e.Item, &it); err != nil {
-		return wire.Garbled("an item is no JSON: %v", err)
+		return wire.Garbled("an item is not JSON: %v", err)
 	}
 	switch it.Type {
 	case "reasoning":

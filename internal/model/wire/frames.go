@@ -88,9 +88,9 @@ func unwrapEvent(m eventstream.Message) ([]byte, error) {
 	var chunk struct{ Bytes []byte }
 	if err := json.Unmarshal(m.Payload, &chunk); err != nil {
 		if _, ok := errors.AsType[base64.CorruptInputError](err); ok {
-			return nil, Garbled("the chunk in a frame is no base64")
+			return nil, Garbled("the chunk in a frame is not base64")
 		}
-		return nil, Garbled("the payload of a frame is no chunk: %v", err)
+		return nil, Garbled("the payload of a frame is not a chunk: %v", err)
 	}
 	return chunk.Bytes, nil
 }

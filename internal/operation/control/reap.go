@@ -34,7 +34,7 @@ func (p Folder) Reap(ctx context.Context, but string, held map[id.Agent]string, 
 		instance, near := p.instance(owner)
 		if owner != "" && owner != but && (!near || slices.Contains(silent, instance)) && len(silent) > 0 && !p.Gone(owner) {
 			return fault.New(fault.Leased, "agent %s is dead, but %s, which ran it, does not answer: its commands may still run", r.Agent.Short(), owner).
-				WithHint("let that process go on, or end it; what it runs for the dead ends with it")
+				WithHint("let that process continue, or end it; what it runs for dead agents ends with it")
 		}
 	}
 	return nil

@@ -35,7 +35,7 @@ func FormatFileState(s history.Stated) FileState {
 // File is one file of a state.
 type File struct {
 	Path       string `json:"path"`
-	RawPath    []byte `json:"raw_path,omitempty"` // base64, where the name is no UTF-8
+	RawPath    []byte `json:"raw_path,omitempty"` // base64, where the name is not UTF-8
 	Kind       string `json:"kind"`               // file, link, folder, repository, other
 	Mode       string `json:"mode"`
 	Size       int64  `json:"size"`
@@ -97,7 +97,7 @@ type Kept struct {
 type TrashItem struct {
 	ID      string  `json:"id"`
 	Path    string  `json:"path"`               // where it was
-	RawPath []byte  `json:"raw_path,omitempty"` // if path is no UTF-8
+	RawPath []byte  `json:"raw_path,omitempty"` // if path is not UTF-8
 	Kind    string  `json:"kind"`               // file, link, folder or worktree
 	Size    int64   `json:"size"`
 	At      string  `json:"at"`  // when it was moved

@@ -153,7 +153,7 @@ type Project struct {
 	Agents int       `json:"agents"` // the living
 	Asked  string    `json:"asked"`  // what was said last to agent 0; empty: nothing
 	UsedAt time.Time `json:"used_at"`
-	Gone   bool      `json:"gone"` // the folder is not there any more
+	Gone   bool      `json:"gone"` // the folder no longer exists
 }
 
 // KnownProject is a project that the background kernel has opened, or can open.

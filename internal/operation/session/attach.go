@@ -65,7 +65,7 @@ func AttachData(name string, data []byte) (history.Part, error) {
 func readShown(path string) ([]byte, error) {
 	info, err := os.Stat(path) // a pipe is not waited for
 	if err == nil && !info.Mode().IsRegular() {
-		return nil, fault.New(fault.InvalidText, "%s is no file", path)
+		return nil, fault.New(fault.InvalidText, "%s is not a file", path)
 	}
 	if err != nil {
 		return nil, fault.New(fault.NotFound, "read an image: %w", err)
@@ -251,9 +251,9 @@ func PasteImage(ctx context.Context, project, home string) (string, error) {
 		return keepPasted(home, out.Bytes())
 	}
 	if !found {
-		return "", fault.New(fault.NotFound, "there is no program here that reads images from the clipboard").WithHint("install wl-clipboard or xclip (pngpaste on macOS), or name a file with @")
+		return "", fault.New(fault.NotFound, "no program here reads images from the clipboard").WithHint("install wl-clipboard or xclip (pngpaste on macOS), or name a file with @")
 	}
-	return "", fault.New(fault.NotFound, "there is no image on the clipboard")
+	return "", fault.New(fault.NotFound, "no image on the clipboard")
 }
 
 // keepPasted writes an image into the home, once.

@@ -223,7 +223,7 @@ func (w Care) forgetFiles(ctx context.Context, m id.Message) error {
 
 // redactFiles drops the contents that a state brought, and records that.
 func (w Care) redactFiles(ctx context.Context, a agent.Agent, m id.Message) error {
-	note, err := history.Say(history.Note, fmt.Sprintf("the contents of files that the state %d brought are redacted", m))
+	note, err := history.Say(history.Note, fmt.Sprintf("the contents of files in the state %d are redacted", m))
 	if err != nil {
 		return err
 	}

@@ -63,7 +63,7 @@ func (w Files) DiffState(ctx context.Context, a agent.Agent, entry id.Message) (
 		return nil, err
 	}
 	if m.Files == nil {
-		return nil, fault.New(fault.NotFound, "message %d of agent %s is no state of files", entry, a.Label()).
+		return nil, fault.New(fault.NotFound, "message %d of agent %s is not a state of files", entry, a.Label()).
 			WithHint("`ramet files %s --states` lists them", a.Label())
 	}
 	before, ok, err := history.StateBefore(ctx, w.ws.Store, e.Agent, entry)

@@ -133,7 +133,7 @@ func (w Prompts) ran(ctx context.Context, a agent.Agent, c kit.Command) (string,
 		for _, l := range limits {
 			if !talk.Allows(l.Tools, bash.Spec(), raw) {
 				return "", fault.New(fault.Denied, "/%s runs %s, which %s leaves out", c.Name, text.Line(s.Line, 80), l.By).
-					WithHint("nothing was run and nothing was said")
+					WithHint("nothing was run and nothing was sent")
 			}
 		}
 		calls[i] = tool.Call{Agent: a.ID, ID: fmt.Sprintf("/%s %d", c.Name, i+1), Name: "bash", Args: raw, Output: func([]byte) {}}

@@ -45,7 +45,7 @@ func (m *Imports) Take(ctx context.Context, f foreign.Found, plan bool) (Import,
 	}
 	defer func() { w.src.Close() }()
 	if w.src.ID == "" || len(w.src.Roots()) == 0 {
-		return w.out, fault.New(fault.NotFound, "there is no conversation in %s", f.Path).WithHint("nothing was imported")
+		return w.out, fault.New(fault.NotFound, "no conversation in %s", f.Path).WithHint("nothing was imported")
 	}
 	if err := w.find(ctx); err != nil {
 		return w.out, err
@@ -86,7 +86,7 @@ func (m *Imports) open(ctx context.Context, f foreign.Found, plan bool) (*bringe
 	w := &bringer{Imports: m, src: src, plan: plan}
 	w.out = Import{Session: src.Session, Lines: src.Lines, Taken: src.Taken(), Skipped: src.Skipped, Unknown: src.Unknown}
 	if src.Newer != "" {
-		w.note("%s is known here: what nobody here knows of it is kept as it came", src.Newer)
+		w.note("%s is supported: what ramet doesn't understand of it is kept unchanged", src.Newer)
 	}
 	return w, nil
 }
@@ -251,7 +251,7 @@ func (w *bringer) where(ctx context.Context) (id.Agent, []history.Draft, error) 
 			return at.parent(), at.begins(), err
 		}
 	} else if up, ok := w.of(w.src.Program, w.src.Forked); ok && agent.NeedLiving(w.agents[up.agent]) == nil {
-		w.note("it is a copy of session %s as that stood then, and went on by itself", w.src.Forked)
+		w.note("it is a copy of session %s at that time, and continued separately", w.src.Forked)
 		return up.agent, wall, nil
 	}
 	return zero.ID, wall, nil
@@ -263,7 +263,7 @@ func (w *bringer) root(ctx context.Context, node foreign.Node) error {
 		w.jobs = append(w.jobs, job{at.agent, node})
 		return nil
 	}
-	why, up, entries := "this part of the file stands behind nothing", w.held.main, []history.Draft{history.NewClear()}
+	why, up, entries := "this part of the file follows nothing", w.held.main, []history.Draft{history.NewClear()}
 	switch {
 	case node.Side():
 		why = "this is what a sub-agent did"
@@ -275,7 +275,7 @@ func (w *bringer) root(ctx context.Context, node foreign.Node) error {
 			up, entries = at.agent, behind(*at)
 		}
 	case node.Lost():
-		why = "the line behind which this stands is not in the file"
+		why = "the line before this one is not in the file"
 	}
 	if !node.Side() {
 		w.note("a part of the conversation has no beginning: it is an agent of its own")

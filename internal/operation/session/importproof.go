@@ -109,7 +109,7 @@ func (w History) compareSource(ctx context.Context, src *foreign.Source, h *held
 	for i, at := range src.Stretches() {
 		if at.Offset < h.newest.Bytes && !seen[i] {
 			return fault.New(fault.HistoryDamaged, "the line at byte %d of %s is in no entry", at.Offset, src.Path).
-				WithHint("an import that was interrupted goes on when it is asked for again")
+				WithHint("repeat the command to continue an interrupted import")
 		}
 	}
 	out.Lines = h.newest.Lines

@@ -20,7 +20,7 @@ const maxReason = 512
 // Kill asks for an end.
 type Kill struct {
 	Agent   agent.Agent
-	Cascade *bool  // everything below it too; nil: as configured
+	Cascade *bool  // its subtree too; nil: as configured
 	Reason  string // empty: "killed"
 	Confirm *int   // how many may end; nil: as many as there are
 }

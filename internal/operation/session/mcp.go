@@ -91,7 +91,7 @@ func (w Servers) pooled() (*mcp.Pool, error) {
 	case err != nil:
 		return nil, err
 	case p == nil && note != "":
-		return nil, fault.New(fault.NotFound, "there is no MCP server: %s", note)
+		return nil, fault.New(fault.NotFound, "no MCP server: %s", note)
 	case p == nil:
 		return nil, fault.New(fault.NotFound, "there is no MCP server").WithHint("ramet mcp add NAME -- COMMAND…")
 	}

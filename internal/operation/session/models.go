@@ -35,7 +35,7 @@ func (w Models) Model(a agent.Agent, asked llm.Ref) (Model, error) {
 	case w.ws.Config.Model != "":
 		out.Why = "set in your configuration"
 	default:
-		out.Why = "the first whose key is there"
+		out.Why = "the first that has a key"
 		if v, err := catalog.Find(m.Ref.Vendor); err == nil {
 			if from := w.keys().Access(v).KeyFrom; from != "" {
 				out.Why = "because of " + from

@@ -73,7 +73,7 @@ func (w *Workspace) may(ctx context.Context, what string, a agent.Agent) error {
 			return err
 		}
 	}
-	return fault.New(fault.Denied, "%s %s: this is a command of agent %s, which may act on itself and on those below it", what, a.Label(), own.Short()).
+	return fault.New(fault.Denied, "%s %s: this is a command of agent %s, which may act on itself and its subtree", what, a.Label(), own.Short()).
 		WithHint("send it mail with `ramet send`")
 }
 

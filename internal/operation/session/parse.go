@@ -103,11 +103,11 @@ func (p *parser) option(w word) (int, error) {
 	switch {
 	case !ok:
 		if near := text.NearestWord(name, p.row.flags()); near != "" {
-			return 0, p.wrong(w.start, "%s is no option of /%s; did you mean %s?", show(name), p.row.Name, near)
+			return 0, p.wrong(w.start, "%s is not an option of /%s; did you mean %s?", show(name), p.row.Name, near)
 		}
-		return 0, p.wrong(w.start, "%s is no option of /%s", show(name), p.row.Name)
+		return 0, p.wrong(w.start, "%s is not an option of /%s", show(name), p.row.Name)
 	case p.has(name):
-		return 0, p.wrong(w.start, "%s stands twice", name)
+		return 0, p.wrong(w.start, "%s appears twice", name)
 	case w.open != 0:
 		return 0, p.open(w)
 	case flag.Kind == Nothing && inline:
@@ -136,7 +136,7 @@ func (p *parser) rest(a CommandArgument, start int, forced bool) error {
 	for _, field := range strings.Fields(body) {
 		if _, ok := p.row.flag(field); ok && !forced {
 			at := start + strings.Index(p.line[start:], field)
-			return p.wrong(at, "%s stands in the text: put it before, or the text in quotes", field)
+			return p.wrong(at, "%s is in the text: put it before, or quote the text", field)
 		}
 	}
 	return p.text(a, body, start)

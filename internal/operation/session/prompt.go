@@ -75,7 +75,7 @@ func (b block) fits(tools []string) bool {
 // Text is one of the texts: the user's, else ours. Unknown: NOT_FOUND.
 func (f PromptFolder) Text(name string) (string, error) {
 	if !slices.Contains(PromptNames(), name) {
-		return "", fault.New(fault.NotFound, "there is no prompt %.40q", name).WithHint("the prompts are: %s", strings.Join(PromptNames(), ", "))
+		return "", fault.New(fault.NotFound, "no prompt %.40q", name).WithHint("the prompts are: %s", strings.Join(PromptNames(), ", "))
 	}
 	if f != "" {
 		path := filepath.Join(string(f), name+".md")

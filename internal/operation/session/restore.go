@@ -67,7 +67,7 @@ func (w Files) stateHash(s history.State) (chain.Hash, error) {
 	}
 	if !w.Past().Store().Has(h) {
 		return h, fault.New(fault.NotFound, "the state %.12s is not kept here", s.Root).
-			WithHint("states lie beside the database of the machine where the agent worked, until `ramet gc --files` drops them; hosts share them with files_shared")
+			WithHint("states are stored next to the database of the machine where the agent worked, until `ramet gc --files` drops them; hosts share them with files_shared")
 	}
 	return h, nil
 }
@@ -204,7 +204,7 @@ func (w Files) named(paths []string, folder string, states ...chain.Hash) error 
 			known = known || n != nil
 		}
 		if !known {
-			return fault.New(fault.NotFound, "there is no %.200q in the agent's files, neither now nor then", p).
+			return fault.New(fault.NotFound, "no %.200q in the agent's files, neither now nor then", p).
 				WithHint("paths begin at %s; `ramet files` lists them; ignored files are left out", folder)
 		}
 	}
@@ -290,7 +290,7 @@ func (w Files) keepState(ctx context.Context, a agent.Agent, f *files.PastFolder
 		return err
 	}
 	if holds {
-		return fault.New(fault.Leased, "agent %s is at work: its files are not restored meanwhile", a.Label()).
+		return fault.New(fault.Leased, "agent %s is working: its files can't be restored meanwhile", a.Label()).
 			WithHint("wait for it, or stop it")
 	}
 	last, _, err := history.StateAt(ctx, w.ws.Store, a.ID, 0)

@@ -411,7 +411,7 @@ func (s *Session) Projects(ctx context.Context) (public.Projects, error) {
 	if err != nil {
 		return out, err
 	}
-	entries, _ := os.ReadDir(filepath.Join(home, "workspaces")) // none yet is no error
+	entries, _ := os.ReadDir(filepath.Join(home, "workspaces")) // none yet is not an error
 	for _, e := range entries {
 		db := filepath.Join(home, "workspaces", e.Name(), "ramet.db")
 		used := lastWritten(db, db+"-wal", filepath.Join(filepath.Dir(db), "screen.json"))

@@ -398,7 +398,7 @@ func (w Files) bring(ctx context.Context, o origin, tree worktree.Tree) (files.R
 	}
 	done, err := w.Past().Bring(ctx, o.Folder, tree.Cwd, s, have)
 	if err == nil && len(done.Kept) > 0 && o.State != nil {
-		err = fault.New(fault.NotFound, "%s of that state cannot be had any more, such as %s: %s", text.Count(len(done.Kept), "file"),
+		err = fault.New(fault.NotFound, "%s of that state are no longer available, such as %s: %s", text.Count(len(done.Kept), "file"),
 			text.Line(done.Kept[0].Path, 200), done.Kept[0].Why)
 	}
 	return done, err

@@ -283,7 +283,7 @@ func TestWhyAModelIsUsed(t *testing.T) {
 	why(own, llm.Ref{}, "the agent's own")
 	why(zero, llm.Ref{}, "because of ANTHROPIC_API_KEY")
 	delete(env, "ANTHROPIC_API_KEY")
-	why(zero, llm.Ref{}, "the first whose key is there")
+	why(zero, llm.Ref{}, "the first that has a key")
 	w.Config.Model = "anthropic/test"
 	why(zero, llm.Ref{}, "set in your configuration")
 	if _, err := w.Models().Model(zero, llm.Ref{Name: "none"}); !fault.Is(err, fault.NotFound) {

@@ -26,7 +26,7 @@ type Repair struct {
 func (r Repair) String() string {
 	switch {
 	case r.Kept && r.Cut > 0:
-		return fmt.Sprintf("line %d (byte %d) was whole and was ended; %d bytes behind it were cut and kept in %s", r.Line, r.Offset, r.Cut, r.Saved)
+		return fmt.Sprintf("line %d (byte %d) was complete; the %d bytes after it were cut and kept in %s", r.Line, r.Offset, r.Cut, r.Saved)
 	case r.Kept:
 		return fmt.Sprintf("line %d (byte %d) was whole and was ended", r.Line, r.Offset)
 	}

@@ -116,7 +116,7 @@ func AddAgents(text []byte, agents []Definition) ([]byte, error) {
 	}
 	var doc yaml.Node
 	if err := yaml.Unmarshal(text, &doc); err != nil || len(doc.Content) != 1 || doc.Content[0].Kind != yaml.MappingNode {
-		return nil, fault.New(fault.InvalidRecipe, "put agents into the recipe: it is no mapping")
+		return nil, fault.New(fault.InvalidRecipe, "put agents into the recipe: it is not a mapping")
 	}
 	root := doc.Content[0]
 	var into *yaml.Node

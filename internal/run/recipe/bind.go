@@ -77,7 +77,7 @@ func ItemScopes(w Worker, sections []string, readFile func(path string) ([]byte,
 		}
 		var list []string
 		if err := json.Unmarshal(data, &list); err != nil || list == nil {
-			return nil, fault.New(fault.OutputInvalid, "%s is no JSON list of texts, and worker %s has an item for each of them", w.Each.From, w.Name).
+			return nil, fault.New(fault.OutputInvalid, "%s is not JSON list of texts, and worker %s has an item for each of them", w.Each.From, w.Name).
 				WithHint(`its worker must write ["a","b"]`)
 		}
 		return checkScopes(w.Each.From, list)
@@ -86,7 +86,7 @@ func ItemScopes(w Worker, sections []string, readFile func(path string) ([]byte,
 }
 
 func checkScopes(what string, list []string) ([]string, error) {
-	const hint = "a name has 1 to 80 letters, digits, dots, _ and -, and stands there once"
+	const hint = "a name has 1 to 80 letters, digits, dots, _ and -, and appears once"
 	if len(list) > maxScopes {
 		return nil, fault.New(fault.OutputInvalid, "%s has %d names", what, len(list)).WithHint("at most %d are allowed", maxScopes)
 	}
@@ -118,13 +118,13 @@ func ExpandPath(path, scope string, params map[string]string) (string, error) {
 		return "", err
 	}
 	if odd != "" {
-		return "", fault.New(fault.Usage, "in the path %.100q %s would be %.100q, which is no name of a file", path, odd, valueOf(odd, scope, params)).WithHint(hint)
+		return "", fault.New(fault.Usage, "in the path %.100q %s would be %.100q, which is not a name of a file", path, odd, valueOf(odd, scope, params)).WithHint(hint)
 	}
 	if why := badPath(out); why != "" {
 		return "", fault.New(fault.Usage, "the path %.100q became %.100q, which %s", path, out, why).WithHint(hint)
 	}
 	if strings.HasSuffix(out, "/**") && !strings.HasSuffix(path, "/**") {
-		return "", fault.New(fault.Usage, "the path %.100q became %.100q, which is no file", path, out).WithHint(hint)
+		return "", fault.New(fault.Usage, "the path %.100q became %.100q, which is not a file", path, out).WithHint(hint)
 	}
 	return out, nil
 }

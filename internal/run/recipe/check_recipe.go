@@ -19,11 +19,11 @@ func (p *parser) checkTogether() {
 		_, used := first[s.Name]
 		switch {
 		case !used:
-			p.say(s.Line, "worker %s stands in no state: add it to one, or take it out", s.Name)
+			p.say(s.Line, "worker %s is in no state: add it to one, or remove it", s.Name)
 		case s.Each.Issue && first[s.Name] != run.Fixing:
-			p.say(s.lines["each"], "worker %s is for an issue and stands in %s: only FIXING has issues", s.Name, first[s.Name])
+			p.say(s.lines["each"], "worker %s is for an issue and is in %s: only FIXING has issues", s.Name, first[s.Name])
 		case s.Uses == "pull-request" && first[s.Name] != run.ReadyForPR && first[s.Name] != run.PROpened:
-			p.say(s.Line, "worker %s opens a pull request and stands in %s: put it into PR_OPENED", s.Name, first[s.Name])
+			p.say(s.Line, "worker %s opens a pull request and is in %s: put it into PR_OPENED", s.Name, first[s.Name])
 		case s.Each.Sections && len(sections) == 0:
 			p.say(s.lines["each"], "worker %s is for sections, of which there are none: add sections", s.Name)
 		}
@@ -61,9 +61,9 @@ func (p *parser) firstStates() map[string]run.State {
 			case !again:
 				first[one.text] = state
 			case state != run.Fixing && before != run.Fixing:
-				p.say(one.line, "worker %s stands in %s and in %s: a worker is done again only in FIXING; keep one", one.text, before, state)
+				p.say(one.line, "worker %s is in %s and in %s: workers run again only in FIXING; keep one", one.text, before, state)
 			case before == run.Fixing:
-				p.say(one.line, "worker %s stands in FIXING and then in %s: put it before FIXING, or keep one", one.text, state)
+				p.say(one.line, "worker %s is in FIXING and then in %s: put it before FIXING, or keep one", one.text, state)
 			}
 		}
 	}

@@ -69,7 +69,7 @@ func (p *parser) checkPaths(s *workerLines, what string) {
 		}
 		for _, tree := range trees {
 			if out.text == tree || strings.HasPrefix(out.text, tree+"/") {
-				p.say(out.line, "output %.100q of %s lies in %s, where only the orchestrator writes: choose another place", out.text, what, tree)
+				p.say(out.line, "output %.100q of %s is in %s, where only the orchestrator writes: choose another place", out.text, what, tree)
 			}
 		}
 		if o := s.Outputs[i]; strings.HasSuffix(out.text, "/**") && (o.Patch || o.Answer) {
@@ -129,7 +129,7 @@ func (p *parser) checkNames(line int, of, text string, others ...string) bool {
 	good := true
 	for _, found := range braces().FindAllStringSubmatch(text, -1) {
 		if !slices.Contains(known, found[1]) {
-			p.say(line, "%s names {%.60s}, which is no parameter: %s", of, found[1], suggestWord(found[1], known))
+			p.say(line, "%s names {%.60s}, which is not a parameter: %s", of, found[1], suggestWord(found[1], known))
 			good = false
 		}
 	}

@@ -45,7 +45,7 @@ func builtInText(name string) ([]byte, error) {
 // a pull request.
 func New(name string) ([]byte, error) {
 	if !nameRule().MatchString(name) {
-		return nil, fault.New(fault.InvalidName, "%.60q is no name for a recipe", name).
+		return nil, fault.New(fault.InvalidName, "%.60q is not a name for a recipe", name).
 			WithHint("begin with a small letter, then at most 39 small letters, digits and -")
 	}
 	if slices.Contains(EmbeddedNames(), name) {

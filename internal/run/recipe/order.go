@@ -176,11 +176,11 @@ func badPath(path string) string {
 		case strings.HasSuffix(s, ".") || strings.HasSuffix(s, " ") || strings.HasPrefix(s, " "):
 			return "has a part that begins or ends with a space or ends with a dot: take it off"
 		case strings.EqualFold(s, ".git"):
-			return "lies in .git: choose another place"
+			return "is in .git: choose another place"
 		}
 	}
 	if !slices.Contains(roots, segments[0]) {
-		return "lies outside the run: begin with one of " + where
+		return "is outside the run: begin with one of " + where
 	}
 	if len(segments) < 2 {
 		return "is a folder: name a file in it"

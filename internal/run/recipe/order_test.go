@@ -105,7 +105,7 @@ func TestOrderIsTopological(t *testing.T) {
 		for i, level := range r.Order(run.Drafting) {
 			for _, w := range level {
 				if _, twice := at[w.Name]; twice {
-					t.Fatalf("%s stands twice", w.Name)
+					t.Fatalf("%s appears twice", w.Name)
 				}
 				at[w.Name] = i
 			}

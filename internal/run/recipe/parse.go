@@ -91,7 +91,7 @@ func (p *parser) named(m member, what, one string, most int) []member {
 	var good []member
 	for _, m := range all {
 		if !nameRule().MatchString(m.key) && one != "parameter" {
-			p.say(m.line, "%.60q is no name for a %s: begin with a small letter, then at most 39 small letters, digits and -", m.key, one)
+			p.say(m.line, "%.60q is not a name for a %s: begin with a small letter, then at most 39 small letters, digits and -", m.key, one)
 			continue
 		}
 		good = append(good, m)
@@ -103,7 +103,7 @@ func (p *parser) parameters(m member) {
 	for _, m := range p.named(m, "parameters", "parameter", maxSections) {
 		switch {
 		case !paramRule().MatchString(m.key):
-			p.say(m.line, "%.60q is no name for a parameter: begin with a small letter, then at most 39 small letters, digits and _", m.key)
+			p.say(m.line, "%.60q is not a name for a parameter: begin with a small letter, then at most 39 small letters, digits and _", m.key)
 			continue
 		case slices.Contains(given, m.key):
 			p.say(m.line, "a parameter cannot be called %s, which has a meaning already: choose another name", m.key)
@@ -152,7 +152,7 @@ func (p *parser) states(m member) {
 			p.stands[state] = p.list(m, m.key, maxWorkers)
 			p.recipe.States[state] = textsOf(p.stands[state])
 		case state == run.Validating:
-			p.say(m.line, "VALIDATING has no workers: what is to be checked stands under gates")
+			p.say(m.line, "VALIDATING has no workers: what is checked goes under gates")
 		case slices.Contains(run.States(), state):
 			p.say(m.line, "%s has no workers: take it out", m.key)
 		default:
@@ -160,7 +160,7 @@ func (p *parser) states(m member) {
 		}
 	}
 	if len(p.stands) == 0 {
-		p.say(m.line, "states is empty: say which workers stand in which state")
+		p.say(m.line, "states is empty: list the workers of each state")
 	}
 }
 

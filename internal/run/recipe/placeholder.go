@@ -68,7 +68,7 @@ func (s *promptScanner) scan(depth int) (list []piece, last string, err error) {
 		}
 		form := placeholderForm().FindStringSubmatch(inside)
 		if form == nil || depth > maxBlocks {
-			return nil, "", &promptError{p.line, fmt.Sprintf(`{{%.60s}} is no placeholder: there are {{scope}}, {{failure}}, {{param "name"}}, {{input "path"}}, {{section.Title}}, {{issue.Message}} and the like, {{if VALUE}}, {{else}}, {{end}} and {{range issue.Files}} with {{.}}`, inside)}
+			return nil, "", &promptError{p.line, fmt.Sprintf(`{{%.60s}} is not a placeholder: there are {{scope}}, {{failure}}, {{param "name"}}, {{input "path"}}, {{section.Title}}, {{issue.Message}} and the like, {{if VALUE}}, {{else}}, {{end}} and {{range issue.Files}} with {{.}}`, inside)}
 		}
 		p.name, p.part, p.arg = form[2]+form[3], form[4], form[5]
 		if form[1] != "" {

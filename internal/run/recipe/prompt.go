@@ -140,13 +140,13 @@ func (p *parser) checkPlaceholder(s *workerLines, one piece, dot bool) string {
 	case one.name == ".":
 		return ""
 	case !slices.Contains(functions, one.name):
-		return fmt.Sprintf("calls %.60s, which is no function: %s", one.name, suggestWord(one.name, functions))
+		return fmt.Sprintf("calls %.60s, which is not a function: %s", one.name, suggestWord(one.name, functions))
 	case one.name == "section" && !s.Each.Sections:
 		return "uses section, and the worker is not for sections: add `each: sections`, or take it out"
 	case one.name == "issue" && !s.Each.Issue:
 		return "uses issue, and the worker is not for an issue: add `each: issue`, or take it out"
 	case !slices.Contains(parts, one.part) && (parts != nil || one.part != ""):
-		return fmt.Sprintf("uses %.60s.%.60s, which is no part: %s", one.name, one.part, suggestWord(one.part, parts))
+		return fmt.Sprintf("uses %.60s.%.60s, which is not a part: %s", one.name, one.part, suggestWord(one.part, parts))
 	case one.name != "param" && one.name != "input":
 		if one.arg != "" {
 			return fmt.Sprintf("gives %s an argument, which takes none: take it out", one.name)

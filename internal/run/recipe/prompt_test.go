@@ -29,7 +29,7 @@ func TestRender(t *testing.T) {
 	}
 	for _, c := range []struct{ prompt, want string }{
 		{"plain {scope}", "plain {scope}"},
-		{`{{scope}} {{param "who"}}`, "one {{scope}}"}, // a value is no template
+		{`{{scope}} {{param "who"}}`, "one {{scope}}"}, // a value is not a template
 		{`{{if failure}}last: {{failure}}{{end}}`, "last: too short"},
 		{`{{section.Name}} {{section.Title}} {{section.Brief}}`, "one One B"},
 		{`{{issue.ID}} {{issue.Gate}} {{issue.Severity}} {{issue.Code}} {{issue.Message}} {{issue.Line}} {{issue.Fix}}{{range issue.Files}} {{.}}{{end}}`, "i links error C M 7 F a.md b.md"},
@@ -59,8 +59,8 @@ func TestAPromptThatCannotBeFilledIsAFault(t *testing.T) {
 		{`{{param "x"}}`, RenderData{}, fault.Usage, `parameter "x" has no value`},
 		{`{{section.Title}}`, RenderData{}, fault.InvalidRecipe, "there is no section here"},
 		{`{{issue.Fix}}`, RenderData{}, fault.InvalidRecipe, "there is no issue here"},
-		{`{{eq scope 1}}`, RenderData{}, fault.InvalidRecipe, "no placeholder"},
-		{`{{with scope}}{{end}}`, RenderData{}, fault.InvalidRecipe, "no placeholder"},
+		{`{{eq scope 1}}`, RenderData{}, fault.InvalidRecipe, "not a placeholder"},
+		{`{{with scope}}{{end}}`, RenderData{}, fault.InvalidRecipe, "not a placeholder"},
 		{`{{if scope}}`, RenderData{}, fault.InvalidRecipe, "has no {{end}}"},
 		{`{{end}}`, RenderData{}, fault.InvalidRecipe, "ends no block"},
 		{`{{if scope}}{{else}}{{else}}{{end}}`, RenderData{}, fault.InvalidRecipe, "two {{else}}"},

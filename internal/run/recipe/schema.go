@@ -53,7 +53,7 @@ func checkText(data []byte, markdown bool) error {
 	case !utf8.Valid(data):
 		return fault.New(fault.OutputInvalid, "the text is not UTF-8")
 	case bytes.IndexByte(data, 0) >= 0:
-		return fault.New(fault.OutputInvalid, "the text holds NUL")
+		return fault.New(fault.OutputInvalid, "the text contains NUL")
 	}
 	trimmed := bytes.TrimSpace(data)
 	switch {

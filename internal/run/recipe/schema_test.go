@@ -96,7 +96,7 @@ func TestForms(t *testing.T) {
 		{"text", "\xff", "the text is not UTF-8"},
 		{"markdown", "# A\n", ""},
 		{"markdown", " \n", "the Markdown is empty"},
-		{"markdown", "a\x00", "holds NUL"},
+		{"markdown", "a\x00", "contains NUL"},
 		{"markdown", "```markdown\n# A\n```\n", "wrapped in a code fence"},
 		{"markdown", "```go\nx\n```\n", ""},
 		{"inputs", `{"inputs":[{"name":"repo","commit":"` + hash[:40] + `"}],"base":"` + hash[:40] + `"}`, ""},

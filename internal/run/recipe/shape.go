@@ -32,7 +32,7 @@ var Shape = sync.OnceValue(func() *shape.Shape {
 			shape.May("patch", yes.With("What it changed in its worktree.")),
 			shape.May("answer", yes.With("Its last answer, or what its command printed.")))))),
 		shape.May("tools", shape.List(shape.Enum(tools()...))),
-		shape.May("agent", text.With("A definition of agents, else of .agents/agents or .claude/agents: what it is told first, and what it may use at most.")),
+		shape.May("agent", text.With("A definition of agents, else of .agents/agents or .claude/agents: its instructions and its tools.")),
 		shape.May("driver", text.With("The program that drives its agents, as `ramet drivers` lists them; left out: ramet itself.")),
 		shape.May("model", text.With("vendor/name, of a driver the program's own word; left out: that of its agent, else the configured one.")),
 		shape.May("effort", shape.Enum(llm.Efforts()...).With("How hard the model thinks; left out: as configured.")),
@@ -69,12 +69,12 @@ var Shape = sync.OnceValue(func() *shape.Shape {
 		shape.May("schemas", shape.Map(shape.Open()).With("Forms of outputs: type, properties, required, additionalProperties, items, enum, minItems, minLength, pattern.")),
 		shape.May("agents", shape.Map(shape.Object(
 			shape.May("from", text.With("Where it was defined; left out: here.")),
-			shape.Must("prompt", text.With("What it is told first.")),
+			shape.Must("prompt", text.With("Its instructions.")),
 			shape.May("tools", shape.List(text).With("All that its workers may use, such as read or bash(git *); left out: what they name.")),
 			shape.May("driver", text), shape.May("model", text), shape.May("effort", shape.Enum(llm.Efforts()...)),
 			shape.May("tokens", shape.Integer(1)), shape.May("cost_usd", shape.Number(0, maxFloat)))).With("Agents that workers can be.")),
 		shape.Must("workers", shape.Map(worker)),
-		shape.Must("states", shape.Object(states...).With("Which workers stand in which state.")),
+		shape.Must("states", shape.Object(states...).With("The workers of each state.")),
 		shape.May("gates", shape.Map(gate).With("The checks of "+string(run.Validating)+".")),
 		shape.May("limits", shape.Object(
 			shape.May("parallel", shape.Integer(1)), shape.May("attempts", shape.Integer(1)), shape.May("fix_attempts", shape.Integer(1)),

@@ -150,7 +150,7 @@ func (n *mistakeList) list(m member, what string, most int) []lined {
 			continue
 		}
 		if seen[one] {
-			n.say(node.Line, "%.60q stands twice in %s: keep one", one, what)
+			n.say(node.Line, "%.60q appears twice in %s: keep one", one, what)
 			continue
 		}
 		seen[one] = true

@@ -115,7 +115,7 @@ func (n *mistakeList) with(m member, what string) map[string]string {
 	values := map[string]string{}
 	for _, m := range n.members(m.value, "with of "+what) {
 		if !withRule().MatchString(m.key) {
-			n.say(m.line, "%.60q in with of %s is no name of a variable: use letters, digits and _", m.key, what)
+			n.say(m.line, "%.60q in with of %s is not a name of a variable: use letters, digits and _", m.key, what)
 			continue
 		}
 		values[m.key] = n.scalar(m, m.key+" in with of "+what)
@@ -239,7 +239,7 @@ func (p *parser) scopes(m member, what string) []string {
 		case !ValidScope(name):
 			p.say(node.Line, "%s names %s: use 1 to 80 letters, digits, dots, _ and -", what, quoteNode(node))
 		case seen[name]:
-			p.say(node.Line, "%.60q stands twice in %s: keep one", name, what)
+			p.say(node.Line, "%.60q appears twice in %s: keep one", name, what)
 		default:
 			seen[name] = true
 			list = append(list, name)

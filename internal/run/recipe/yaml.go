@@ -30,7 +30,7 @@ func (n *mistakeList) document(data []byte) *yaml.Node {
 		return nil
 	}
 	if at := bytes.IndexByte(data, 0); at >= 0 {
-		n.say(line(at), "the text holds NUL: take it out")
+		n.say(line(at), "the text contains NUL: take it out")
 		return nil
 	}
 	var doc, more yaml.Node
@@ -79,7 +79,7 @@ func (n *mistakeList) plain(root *yaml.Node) {
 		case node.Style&yaml.TaggedStyle != 0:
 			n.say(node.Line, "%.40q is a tag: leave it out", node.Tag)
 		case node.Kind == yaml.ScalarNode && strings.ContainsRune(node.Value, 0):
-			n.say(node.Line, "the text holds NUL: take it out")
+			n.say(node.Line, "the text contains NUL: take it out")
 		}
 	}
 }
@@ -127,7 +127,7 @@ func (n *mistakeList) members(node *yaml.Node, what string) []member {
 			continue
 		}
 		if before, twice := first[key.Value]; twice {
-			n.say(key.Line, "%.60q stands twice in %s, first in line %d: keep one", key.Value, what, before)
+			n.say(key.Line, "%.60q appears twice in %s, first in line %d: keep one", key.Value, what, before)
 			continue
 		}
 		first[key.Value] = key.Line

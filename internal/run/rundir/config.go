@@ -71,7 +71,7 @@ func ParseConfig(text []byte) (Config, error) {
 		return Config{}, fault.New(fault.InvalidConfig, "read the run's configuration: %w", err)
 	}
 	if c.Text == "" {
-		return Config{}, fault.New(fault.InvalidConfig, "it holds no recipe: it was made by `ramet run init`").
+		return Config{}, fault.New(fault.InvalidConfig, "it contains no recipe: it was made by `ramet run init`").
 			WithHint("only runs of `ramet run start` can be carried out; this one belongs to the program that appends to it")
 	}
 	return c, nil

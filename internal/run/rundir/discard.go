@@ -31,7 +31,7 @@ func (s *Store) Remove(ctx context.Context, runID string, anyway bool) error {
 	if x != nil {
 		defer x.Close()
 		if state := x.CurrentState(); !state.Terminal() && !anyway {
-			return fault.New(fault.IllegalTransition, "run %s is %s: it could go on", runID, state).
+			return fault.New(fault.IllegalTransition, "run %s is %s: it could continue", runID, state).
 				WithHint("cancel it first (`ramet run cancel %s`), or remove it all the same with --force", runID)
 		}
 	}

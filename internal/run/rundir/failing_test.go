@@ -175,7 +175,7 @@ func TestNoVerbOfARunSucceedsWithAFailedStep(t *testing.T) {
 			switch {
 			case f.failed == "" && err != nil:
 				t.Errorf("%s: %v", name, err)
-			case f.failed != "" && f.failed != "remove" && err == nil: // a file that is left is no failure
+			case f.failed != "" && f.failed != "remove" && err == nil: // a file that is left is not a failure
 				t.Errorf("%s succeeds although step %d failed: %s", name, n, f.failed)
 			}
 			if f.failed == "" {

@@ -111,7 +111,7 @@ type Staged struct {
 // Stage writes content under another name in the same folder.
 func (f *Files) Stage(name string, data []byte) (*Staged, error) {
 	if !filepath.IsLocal(filepath.FromSlash(name)) || path.Clean(name) != name {
-		return nil, fault.New(fault.InvalidText, "%.120q is no path below the run's folder", name)
+		return nil, fault.New(fault.InvalidText, "%.120q is not a path below the run's folder", name)
 	}
 	full := filepath.Join(f.dir, filepath.FromSlash(name))
 	fail := func(err error) (*Staged, error) { return nil, durable.Failure("write", full, err) }

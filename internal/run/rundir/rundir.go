@@ -229,7 +229,7 @@ func (s *Store) Disk(runID string) run.Disk {
 
 func runExists(runID string) error {
 	return fault.New(fault.Conflict, "run %s exists already", runID).
-		WithHint("nothing was changed; choose another --run-id, or go on with that run")
+		WithHint("nothing was changed; choose another --run-id, or continue that run")
 }
 
 func tooFar(place string, snapshot, log int64) error {

@@ -24,7 +24,7 @@ type published struct {
 var all = sync.OnceValue(func() []published {
 	return []published{
 		{"event", "Event of a run", "One line of events.ndjson. Lines are in RFC 8785 form; event_hash is the SHA-256 of " +
-			"event_id, ts, type, payload and prev_hash, one behind the other. Types that are not listed here have any payload.", eventSchema},
+			"event_id, ts, type, payload and prev_hash, one after the other. Types that are not listed here have any payload.", eventSchema},
 		{"issue", "Issue of a run", "Something that a gate found, as the snapshot keeps it.", issue.Schema},
 		{"recipe", "Recipe of a run", "What a run does in each of its states, for editors: YAML that is read as JSON. `ramet run recipe FILE` " +
 			"looks at more: who makes which input, circles, templates.", recipeSchema},

@@ -112,7 +112,7 @@ func unsureFile(err error) bool {
 func checkOurs(ctx context.Context, db *sql.DB, path string) error {
 	version, err := fileOf(path).Version(ctx, db)
 	if err == nil && version == 0 {
-		err = fault.New(fault.NotFound, "%s holds no events yet", path)
+		err = fault.New(fault.NotFound, "%s has no events yet", path)
 	}
 	return database.SQLiteFault(path, err)
 }

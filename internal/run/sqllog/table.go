@@ -97,7 +97,7 @@ func tableMissing(ctx context.Context, db *sql.DB, pg database.Postgres) (bool, 
 		FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relkind IN ('r', 'p')`,
 		pg.Schema).Scan(&ours, &strange)
 	if err == nil && strange {
-		err = fault.New(fault.StorageForeign, "%s holds tables of another program", pg.Place).
+		err = fault.New(fault.StorageForeign, "%s contains tables of another program", pg.Place).
 			WithHint("nothing was changed; give another schema with ?schema=NAME")
 	}
 	return !ours, err

@@ -235,7 +235,7 @@ func (f *remote) fault(ctx context.Context, a answer) error {
 	case a.status == 403:
 		return fault.New(fault.Denied, "%s does not allow it: %s", f, said).WithHint("the token needs the right to write contents and pull requests")
 	case a.status == 404:
-		return fault.New(fault.NotFound, "%s is not there, or not for this token: %s", f, said).WithHint("look at the address, and at what the token may see")
+		return fault.New(fault.NotFound, "%s doesn't exist, or this token can't see it: %s", f, said).WithHint("look at the address, and at what the token may see")
 	case a.status == 409 || a.status == 422:
 		return fault.New(fault.ForgeRefused, "%s does not do that: %s", f, said).WithHint("look at the pull request and its branches there, then resume the run")
 	case a.status == 429:

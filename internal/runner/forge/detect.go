@@ -66,7 +66,7 @@ func parseBase(value, variable, usual string) (*url.URL, error) {
 	}
 	u, err := url.Parse(value)
 	if err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Scheme != "https" && u.Scheme != "http" {
-		return nil, fault.New(fault.InvalidConfig, "%s is no address of a forge", variable).WithHint("https://host is one, without a user")
+		return nil, fault.New(fault.InvalidConfig, "%s is not an address of a forge", variable).WithHint("https://host is one, without a user")
 	}
 	if u.Scheme == "http" && !isLoopback(u.Hostname()) {
 		return nil, fault.New(fault.InvalidConfig, "%s would send a token to %s without encryption", variable, u.Hostname()).WithHint("use https")
@@ -109,7 +109,7 @@ func hostName(host string) string {
 // makeForge makes a forge of what was found.
 func makeForge(r git.Remote, k kind, api *url.URL, prefix, token, from string) (Forge, bool, error) {
 	if strings.ContainsFunc(token, func(c rune) bool { return c <= ' ' || c > '~' }) {
-		return nil, false, fault.New(fault.InvalidConfig, "%s holds no token: there are characters in it that none has", from)
+		return nil, false, fault.New(fault.InvalidConfig, "%s contains no token: it has characters that no token has", from)
 	}
 	path := r.Path()
 	if r.Scheme() == "https" || r.Scheme() == "http" {

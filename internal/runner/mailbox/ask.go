@@ -45,7 +45,7 @@ func (c *Client) ask(ctx context.Context, itemID, verb string, message any, cont
 	}
 }
 
-var errForgotten = errors.New("the request is not there any more")
+var errForgotten = errors.New("the request no longer exists")
 
 // put writes a request, with what belongs to it. Only where the run has an orchestrator: nothing
 // is left for a run that was cleared.

@@ -192,7 +192,7 @@ func (s *server) handle(ctx context.Context, r request) {
 func (s *server) call(ctx context.Context, r request) ([]byte, error) {
 	// The id of another run would be the business of another log.
 	if of, err := runOf(r.item); err != nil || of != s.runID {
-		return nil, fault.New(fault.InvalidID, "%.100q is no item of run %s", r.item, s.runID)
+		return nil, fault.New(fault.InvalidID, "%.100q is not an item of run %s", r.item, s.runID)
 	}
 	switch r.verb {
 	case verbClaim:

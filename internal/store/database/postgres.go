@@ -151,7 +151,7 @@ func PostgresFault(place string, err error) error {
 	case e.Code == "53100":
 		return f(fault.StorageFull).WithHint("nothing was lost; free some space on the server and repeat")
 	case e.Code == "25006":
-		return f(fault.StorageReadOnly).WithHint("the server takes no writes: it is a standby, or was set to read only; use the one that takes them")
+		return f(fault.StorageReadOnly).WithHint("the server accepts no writes: it is a standby, or was set to read only; use the primary")
 	case e.Code == "42501":
 		return f(fault.StorageReadOnly).WithHint("the user needs the right to create and write in this schema")
 	case e.Code == "55P03":

@@ -21,7 +21,7 @@ func remedyFor(err error) string {
 	case said && e.Code == "3D000":
 		return "make it with `createdb`, or name another one in the URL"
 	case said && e.Code == "53300":
-		return "the server takes no more connections now: wait, or raise its max_connections"
+		return "the server accepts no more connections now: wait, or raise its max_connections"
 	case said && strings.HasPrefix(e.Code, "28") && strings.Contains(e.Message, "no encryption"):
 		return "the server may want TLS: add sslmode=require to the URL; else pg_hba.conf has to admit this host, user and database"
 	case said && e.Code == "28000" && strings.Contains(e.Message, "pg_hba.conf"):
@@ -31,7 +31,7 @@ func remedyFor(err error) string {
 	case said && e.Code == "57P01":
 		return "the connection was ended, or the server is stopping: repeat it"
 	case said && e.Code == "57P02":
-		return "the server crashed and comes back by itself: wait, then repeat"
+		return "the server crashed and restarts by itself: wait, then repeat"
 	case said && (e.Code == "57P05" || e.Code == "25P03"):
 		return "the session was silent for too long: repeat it"
 	case said && strings.HasPrefix(e.Code, "08"):

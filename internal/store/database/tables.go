@@ -133,7 +133,7 @@ func (t Tables) Version(ctx context.Context, q Rower) (int, error) {
 	}
 	switch {
 	case !ours && others > 0:
-		return 0, fault.New(fault.StorageForeign, "%s holds tables of another program", t.Place).
+		return 0, fault.New(fault.StorageForeign, "%s contains tables of another program", t.Place).
 			WithHint("nothing was changed; give another schema with ?schema=NAME")
 	case !ours:
 		return 0, nil

@@ -79,7 +79,7 @@ func TestTLSThatCannotBeUsedIsSaidToBeThat(t *testing.T) {
 			c.Write([]byte("S"))
 			tls.Server(c, &tls.Config{Certificates: []tls.Certificate{own}}).Handshake()
 		}},
-		{"no TLS after all", "sslmode=require", "its TLS cannot be used", func(c net.Conn, _ bool) { c.Write([]byte("Snonsense, which is no TLS at all")) }},
+		{"no TLS after all", "sslmode=require", "its TLS cannot be used", func(c net.Conn, _ bool) { c.Write([]byte("Snonsense, which is not a TLS at all")) }},
 	} {
 		err := meet(t, c.params, c.answer)
 		if !fault.Is(err, fault.StorageUnreachable) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "opensesame") {
@@ -104,7 +104,7 @@ func TestWhatAServerSaidHasItsRemedy(t *testing.T) {
 		{"3D000", `database "data" does not exist`, "make it with `createdb`"},
 		{"28P01", `password authentication failed for user "ada"`, "check user and password"},
 		{"28000", `no pg_hba.conf entry for host "x", user "ada", database "data", no encryption`, "may want TLS"},
-		{"53300", "sorry, too many clients already", "takes no more connections"},
+		{"53300", "sorry, too many clients already", "accepts no more connections"},
 		{"57P03", "the database system is starting up", "starting or stopping"},
 		{"58P01", `could not open file "global/pg_filenode.map": No such file or directory`, "see its log, and whether its disk"},
 		{"58030", "could not read file", "cannot use its own files"},

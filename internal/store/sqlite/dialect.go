@@ -129,7 +129,7 @@ func (d *dialect) Scrub(ctx context.Context) error {
 		return err
 	}
 	if busy != 0 {
-		return fault.New(fault.Locked, "%s-wal still holds the deleted bytes: another process is reading", d.path).
+		return fault.New(fault.Locked, "%s-wal still contains the deleted bytes: another process is reading", d.path).
 			WithHint("end it and repeat the command")
 	}
 	return nil

@@ -38,7 +38,7 @@ func look(ctx context.Context, path string, db *sql.DB) (store.Outline, error) {
 	case err != nil:
 		return store.Outline{}, err
 	case version == 0:
-		return store.Outline{}, fault.New(fault.NotFound, "%s holds no workspace yet", path)
+		return store.Outline{}, fault.New(fault.NotFound, "%s contains no workspace yet", path)
 	}
 	return store.Look(ctx, db, d)
 }

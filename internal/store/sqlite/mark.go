@@ -42,5 +42,5 @@ func unmarkBegun(mark string) error {
 
 func emptiedFile(path string) error {
 	return fault.New(fault.StorageCorrupt, "%s is empty, and held a workspace before", path).
-		WithHint("restore it from a backup, or remove it to begin anew; nothing was changed")
+		WithHint("restore it from a backup, or remove it to start again; nothing was changed")
 }

@@ -193,7 +193,7 @@ func (d *dialect) migrate(ctx context.Context, o Options, begun bool) error {
 		return emptiedFile(d.path)
 	}
 	if d.readOnly {
-		return fault.New(fault.StorageReadOnly, "%s has schema version %d and cannot be brought to %d: it cannot be written", d.path, version, len(f.Steps)).
+		return fault.New(fault.StorageReadOnly, "%s has schema version %d and can't be upgraded to %d: it can't be written", d.path, version, len(f.Steps)).
 			WithHint("check the owner and mode of the file and its folder")
 	}
 	return f.Migrate(ctx, d.writer, func(tx *sql.Tx) error { return store.Ensure(ctx, tx, d, o.Cwd) })

@@ -46,7 +46,7 @@ func TestAFirstStartThatFailsLeavesNothingHalfMade(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "new.db")
 	_, err := Open(t.Context(), path, Options{Cwd: "/folder\xff"})
 	if !fault.Is(err, fault.InvalidText) {
-		t.Fatalf("a folder that is no UTF-8: %v", err)
+		t.Fatalf("a folder that is not UTF-8: %v", err)
 	}
 	s, err := Open(t.Context(), path, Options{Cwd: "/folder"})
 	if err != nil {

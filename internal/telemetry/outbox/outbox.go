@@ -122,7 +122,7 @@ func (b *Outbox) PutMarked(name string, at int64, all ...telemetry.Delivery) {
 	var text []byte
 	for _, d := range all {
 		if !fitLine(&d) {
-			b.trouble(fault.New(fault.InvalidText, "telemetry delivery %s %.80s is no request", d.Method, d.EventID))
+			b.trouble(fault.New(fault.InvalidText, "telemetry delivery %s %.80s is not a request", d.Method, d.EventID))
 			continue
 		}
 		text = formatDelivery(text, d)

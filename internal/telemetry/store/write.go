@@ -100,7 +100,7 @@ func (s *Store) write(ctx context.Context, do func(ctx context.Context, tx *sql.
 	}))
 	if err != nil && s.fatal(err) {
 		s.unusable.CompareAndSwap(nil, fault.New(fault.CodeOf(err), "%s: an earlier write failed, so nothing more is written: %w", s.place, err).
-			WithHint("start again; what was acknowledged is there"))
+			WithHint("start again; what was acknowledged is on disk"))
 	}
 	return err
 }

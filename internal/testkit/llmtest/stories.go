@@ -141,13 +141,13 @@ func (s Suite) cuts(t *testing.T) {
 			case !fault.Is(err, fault.StreamCut):
 				t.Fatalf("%s cut after %d bytes: %v", name, n, err)
 			case answered:
-				t.Fatalf("%s after %d bytes is no answer, and with fewer it was", name, n)
+				t.Fatalf("%s after %d bytes is not an answer, and with fewer it was", name, n)
 			case len(m.Calls()) > 0:
 				t.Fatalf("%s cut after %d bytes has calls", name, n)
 			}
 		}
 		if !answered {
-			t.Errorf("%s is no answer at all", name)
+			t.Errorf("%s is not an answer at all", name)
 		}
 	}
 }

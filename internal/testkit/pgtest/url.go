@@ -92,7 +92,7 @@ func stopShared() error {
 func withSchema(server string) (full, schema string, err error) {
 	u, err := url.Parse(server)
 	if err != nil || (u.Scheme != "postgres" && u.Scheme != "postgresql") {
-		return "", "", fmt.Errorf("%s is no postgres:// URL", Env)
+		return "", "", fmt.Errorf("%s is not a postgres:// URL", Env)
 	}
 	var random [8]byte
 	rand.Read(random[:])

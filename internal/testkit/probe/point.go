@@ -41,7 +41,7 @@ func ParsePoint(text string) (Point, error) {
 	label, number, _ := strings.Cut(text, ":")
 	n, err := strconv.Atoi(number)
 	if err != nil || label == "" || n < 1 {
-		return Point{}, fmt.Errorf("%q is no point", text)
+		return Point{}, fmt.Errorf("%q is not a point", text)
 	}
 	return Point{label, n}, nil
 }
@@ -118,7 +118,7 @@ func (c *counter) fail(text string) error {
 		errno := map[string]syscall.Errno{"EIO": syscall.EIO, "ENOSPC": syscall.ENOSPC}[name]
 		p, err := ParsePoint(at)
 		if err != nil || errno == 0 {
-			return fmt.Errorf("%q is no failure", one)
+			return fmt.Errorf("%q is not a failure", one)
 		}
 		c.fails = append(c.fails, failure{p, onward, errno})
 	}

@@ -137,7 +137,7 @@ func testShaping(t *testing.T, w *Workspace) {
 	d.append(d.zero, history.NewClear(), says("f")[0])
 	refused(t, "rewind past a clear", try(history.NewRewind(first[0].ID, "")), fault.Conflict)
 	refused(t, "compact past a clear", try(compact(first[0].ID, first[1].ID)), fault.Conflict)
-	equal(t, "behind the clear", d.context(d.zero), "f")
+	equal(t, "after the clear", d.context(d.zero), "f")
 	equal(t, "the child is untouched", d.context(kid.ID), "a b c theirs")
 	// The child reaches its parent's messages before the fork.
 	d.append(kid.ID, history.NewRewind(first[0].ID, ""))

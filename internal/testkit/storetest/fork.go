@@ -103,7 +103,7 @@ func testForkRefuses(t *testing.T, w *Workspace) {
 	refused(t, "a uuid that exists", try(d.zero, agent.Passing(), ok, registry.Child{ID: dead.ID}), fault.Conflict)
 	refused(t, "a uuid that is none", try(d.zero, agent.Passing(), registry.Child{ID: "x"}), fault.InvalidID)
 	refused(t, "an ill-formed name", try(d.zero, agent.Passing(), ok, children("Bad")[0]), fault.InvalidName)
-	refused(t, "a folder that is no UTF-8", try(d.zero, agent.Passing(), foreign), fault.InvalidText)
+	refused(t, "a folder that is not UTF-8", try(d.zero, agent.Passing(), foreign), fault.InvalidText)
 	refused(t, "an unknown parent", try(id.NewAgent(), agent.Passing(), ok), fault.NotFound)
 	refused(t, "a dead parent", try(dead.ID, agent.Passing(), ok), fault.DeadAgent)
 	refused(t, "a bad entry of the second child", try(d.zero, agent.Passing(), ok, bad), fault.NotFound)

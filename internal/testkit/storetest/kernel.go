@@ -159,7 +159,7 @@ func testSeize(t *testing.T, w *Workspace) {
 	_, err = d.s.Seize(background, kid, held, "c", hour)
 	refused(t, "twice", err, fault.Conflict)
 	_, err = d.s.Seize(background, kid, taken, "c\xff", hour)
-	refused(t, "an owner that is no UTF-8", err, fault.InvalidText)
+	refused(t, "an owner that is not UTF-8", err, fault.InvalidText)
 	_, err = d.s.Seize(background, id.NewAgent(), taken, "c", hour)
 	refused(t, "an unknown agent", err, fault.NotFound)
 	must(d.s.Kill(background, killOf(kid, false)))(t)

@@ -56,7 +56,7 @@ func testKill(t *testing.T, w *Workspace) {
 	_, err = d.s.Kill(background, killOf(id.NewAgent(), false))
 	refused(t, "an unknown agent", err, fault.NotFound)
 	_, err = d.s.Kill(background, registry.Kill{Agent: grand.ID, Reason: "\xff"})
-	refused(t, "a reason that is no UTF-8", err, fault.InvalidText)
+	refused(t, "a reason that is not UTF-8", err, fault.InvalidText)
 	equal(t, "the grandchild", d.agent(grand.ID).Status, agent.Running)
 }
 

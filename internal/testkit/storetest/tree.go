@@ -173,7 +173,7 @@ func (t *Tree) word(a *TreeAgent, word string, at int) error {
 func (t *Tree) step(a *TreeAgent, text string, at int) error {
 	m := stepForm.FindStringSubmatch(text)
 	if m == nil {
-		return fmt.Errorf("%q is no entry", text)
+		return fmt.Errorf("%q is not an entry", text)
 	}
 	s := &TreeStep{Agent: a, at: at, end: at + len([]rune(text))}
 	number, arg := m[1]+m[2], m[4]
@@ -207,7 +207,7 @@ func (t *Tree) step(a *TreeAgent, text string, at int) error {
 	for _, other := range t.Agents {
 		for _, o := range other.Steps {
 			if o.ID == s.ID {
-				return fmt.Errorf("%s stands twice", s.Name())
+				return fmt.Errorf("%s appears twice", s.Name())
 			}
 		}
 	}

@@ -51,7 +51,7 @@ func TestBadDrawingsAreRefused(t *testing.T) {
 		{"root ─ m2\n       └─ m1 (c)", "ascend"},
 		{"root ─ m1\n       └─ m2 (root)", "two agents"},
 		{"root ─ hello", "no such entry"},
-		{"root ─ m1 m2", "no entry"},
+		{"root ─ m1 m2", "not an entry"},
 		{"root ─ rewind(x)", "no mark"},
 		{"root ─ mark(x) ─ clear ─ rewind(x)", "behind the clear"},
 		{"root ─ compact(3)", "compact wants"},

@@ -79,9 +79,9 @@ func parseURL(raw string) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimSpace(raw))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%.100q is no address: %w", raw, err)
+		return nil, fmt.Errorf("%.100q is not an address: %w", raw, err)
 	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, fmt.Errorf("%.100q is no address of the web: it must begin with https:// or http://", raw)
+		return nil, fmt.Errorf("%.100q is not an address of the web: it must begin with https:// or http://", raw)
 	case u.Hostname() == "" || strings.ContainsAny(u.Hostname(), "%/\\ "):
 		return nil, fmt.Errorf("%.100q names no host", raw)
 	case u.User != nil:
@@ -95,7 +95,7 @@ func parseURL(raw string) (*url.URL, error) {
 type errPrivate struct{ netip.Addr }
 
 func (e errPrivate) Error() string {
-	return fmt.Sprintf("%s is no public address: this machine, private networks and the like are not read", e.Addr)
+	return fmt.Sprintf("%s is not a public address: this machine, private networks and the like are not read", e.Addr)
 }
 
 // Get reads a page. An error is a sentence for the model.

@@ -58,7 +58,7 @@ func TestNothingOfThisMachineIsRead(t *testing.T) {
 		}
 	}
 	_, err := Get(t.Context(), at, Options{})
-	if err == nil || !strings.Contains(err.Error(), "no public address") {
+	if err == nil || !strings.Contains(err.Error(), "not a public address") {
 		t.Error(err)
 	}
 }

@@ -100,7 +100,7 @@ func TestWhatIsReadOfAPage(t *testing.T) {
 		{"addresses are relative to where it was found", "text/html", "<a href=x>y</a>", "", "[y](https://example.org/a/x)"},
 		{"or to what it says", "text/html", "<base href=/b/><base href=/c/><a href=x>y</a>", "", "[y](https://example.org/b/x)"},
 		{"or elsewhere", "text/html", "<base href=//other.org/z/><a href=x>y</a>", "", "[y](https://other.org/z/x)"},
-		{"unless that is no address", "text/html", "<base href='http://[z'><a href=x>y</a>", "", "[y](https://example.org/a/x)"},
+		{"unless that is not an address", "text/html", "<base href='http://[z'><a href=x>y</a>", "", "[y](https://example.org/a/x)"},
 		{"the title is in one line", "text/html", "<title>\n a  &amp;\tb </title>c", "a & b", "c"},
 		{"what is said to be the text", "text/html", "<p>around</p><main>" + long + "</main>", "", strings.TrimSpace(long)},
 		{"a small part is not the text", "text/html", "<p>" + long + "</p><main>x</main>", "", strings.TrimSpace(long) + "\n\nx"},
@@ -122,7 +122,7 @@ func TestWhatIsReadOfAPage(t *testing.T) {
 		}
 	}
 	page := Page{URL: "https://example.org/", Type: "text/html"}
-	if err := page.read([]byte(strings.Repeat("<i>", 1000)), ""); err == nil || !strings.Contains(err.Error(), "no page for people") {
+	if err := page.read([]byte(strings.Repeat("<i>", 1000)), ""); err == nil || !strings.Contains(err.Error(), "not a page for people") {
 		t.Error(err)
 	}
 }

@@ -23,7 +23,7 @@ func (p *Page) read(body []byte, contentType string) error {
 		}
 		return nil
 	}
-	return fmt.Errorf("%s is %s of %d bytes, which is no text and is not shown. Where it is needed, download it with bash", p.URL, p.Type, len(body))
+	return fmt.Errorf("%s is %s of %d bytes, which is not text and is not shown. Where it is needed, download it with bash", p.URL, p.Type, len(body))
 }
 
 // decodeText converts a body to UTF-8: by its byte order mark, the server's header, the page's own declaration, or
@@ -53,7 +53,7 @@ func isTextual(mediaType string) bool {
 func (p *Page) readHTML(text string) error {
 	root, err := html.Parse(strings.NewReader(text))
 	if err != nil { // the parser limits the depth to 512
-		return fmt.Errorf("%s is no page for people: %w", p.URL, err)
+		return fmt.Errorf("%s is not a page for people: %w", p.URL, err)
 	}
 	if title := findElement(root, atom.Title); title != nil && title.FirstChild != nil {
 		p.Title = strings.Join(strings.Fields(title.FirstChild.Data), " ")

@@ -120,7 +120,7 @@ type jobMemo struct {
 func (l *Local) begin(ctx context.Context, c tool.Call, args bashArgs) (tool.Answer, error) {
 	jobs := l.o.Jobs
 	if jobs == nil {
-		return tool.Failed("Nothing was run: there are no commands in the background here."), nil
+		return tool.Failed("Nothing was run: background commands are not available here."), nil
 	}
 	l.mu.Lock()
 	earlier := 0

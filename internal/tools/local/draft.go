@@ -62,9 +62,9 @@ func (d *draft) apply(c change) error {
 	case old == new:
 		return sentenceError("old_string and new_string are the same.")
 	case n == 0:
-		return sentenceError("old_string does not stand in the file.%s", nearestPlace(d.body, old))
+		return sentenceError("old_string is not in the file.%s", nearestPlace(d.body, old))
 	case n > 1 && !c.All:
-		return sentenceError("old_string stands in the file %d times, in lines %s. Add lines around it, or set replace_all.", n, lineNumbers(d.body, old))
+		return sentenceError("old_string is in the file %d times, in lines %s. Add lines around it, or set replace_all.", n, lineNumbers(d.body, old))
 	case len(d.body)+n*(len(new)-len(old)) > largest: // before it takes the memory
 		return sentenceError("That would make more than %d MiB. Use bash.", largest>>20)
 	}

@@ -16,7 +16,7 @@ func TestEditMakesSeveralChangesOrNone(t *testing.T) {
 	d := newDesk(t, "a.go", before)
 	d.works("read", args{"path": "a.go"}, "one")
 	d.fails("edit", args{"path": "a.go", "edits": []args{{"old_string": "one", "new_string": "eins"}, {"old_string": "three", "new_string": "drei"}}},
-		"a.go: edit 2 of 2: old_string does not stand in the file.")
+		"a.go: edit 2 of 2: old_string is not in the file.")
 	d.fails("edit", args{"path": "a.go", "old_string": "x", "new_string": "y", "edits": []args{{"old_string": "one", "new_string": "eins"}}}, "not both")
 	d.fails("edit", args{"path": "a.go"}, "old_string is missing")
 	if d.get("a.go") != before {
@@ -32,7 +32,7 @@ func TestEditMakesSeveralChangesOrNone(t *testing.T) {
 		t.Errorf("%q", d.get("a.go"))
 	}
 	d.fails("edit", args{"path": "a.go", "old_string": "func two() {\n    eins()\n}", "new_string": "x"},
-		"But for spaces and tabs it stands in lines 7 to 9:\n     7\tfunc two() {\n     8\t\teins()\n     9\t}\n")
+		"But for spaces and tabs it is in lines 7 to 9:\n     7\tfunc two() {\n     8\t\teins()\n     9\t}\n")
 }
 
 // A text that stands in a file very often is replaced in one pass: one after another took minutes, in
@@ -129,7 +129,7 @@ func TestPatternsThatLeadOut(t *testing.T) {
 		d.fails("grep", args{"pattern": "package", "include": p}, "leads out of the workspace")
 	}
 	d.works("glob", args{"pattern": d.root + "/a/*"}, "a/x.go")
-	d.works("glob", args{"pattern": "..*/**"}, "No file fits")
+	d.works("glob", args{"pattern": "..*/**"}, "No file matches")
 }
 
 // Who is asked sees what a call would change and at which lines, and the question changes nothing.

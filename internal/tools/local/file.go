@@ -78,7 +78,7 @@ func (s *handle) content() ([]byte, error) {
 	return text, nil
 }
 
-var errBinary = errors.New("it is no text")
+var errBinary = errors.New("it is not text")
 
 // text reads a whole text file, of at most the largest size.
 func (s *handle) text() ([]byte, error) {

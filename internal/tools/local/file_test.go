@@ -156,8 +156,8 @@ func TestSearchesAreSortedAndBounded(t *testing.T) {
 		{"glob", args{"pattern": "*.go", "path": "a"}, "a/x.go"},
 		{"glob", args{"pattern": d.root + "/a/*"}, "a/x.go"},
 		{"glob", args{"pattern": "./*.{go,txt}"}, "b.go\nbin.go\n\"new\\nline.go\""},
-		{"glob", args{"pattern": "**/config"}, "No file fits (10 looked at)."},
-		{"glob", args{"pattern": "x.*"}, "No file fits (10 looked at). In folders below 2 would: **/x.* finds them."},
+		{"glob", args{"pattern": "**/config"}, "No file matches (10 checked)."},
+		{"glob", args{"pattern": "x.*"}, "No file matches (10 checked). In folders below 2 would: **/x.* finds them."},
 		{"glob", args{"pattern": "**/*.go", "exclude": "b*, a/"}, "\"new\\nline.go\""},
 		{"glob", args{"pattern": "out/**"}, "out"}, // the link itself; what it leads to is not looked at
 		{"grep", args{"pattern": "^package [a-z]"}, "a/x.go\n1: package a\nb.go\n1: package b\n\"new\\nline.go\"\n1: package n"},
@@ -183,12 +183,12 @@ func TestSearchesAreSortedAndBounded(t *testing.T) {
 			t.Errorf("%s %v looked at git: %q", c.name, c.a, got.Text)
 		}
 	}
-	d.fails("glob", args{"pattern": "{a"}, "no valid pattern")
+	d.fails("glob", args{"pattern": "{a"}, "not a valid pattern")
 	d.fails("glob", args{"pattern": strings.Repeat("{a,aa}", 40) + "b"}, "too many braces")
 	d.fails("grep", args{"pattern": "x", "include": strings.Repeat("{a,{b,c}}", 40) + "b"}, "too many braces")
 	d.fails("glob", args{"pattern": "*", "path": "missing"}, "There is no missing.")
 	d.fails("grep", args{"pattern": "(a"}, "regular expression")
-	d.fails("grep", args{"pattern": "a", "include": "[a"}, "no valid pattern")
+	d.fails("grep", args{"pattern": "a", "include": "[a"}, "not a valid pattern")
 	d.fails("list", args{"path": "b.go"}, "not a folder")
 }
 
@@ -383,7 +383,7 @@ func TestSearchesPassOverWhatIsIgnored(t *testing.T) {
 		{"grep", args{"pattern": "needle", "path": "x.log"}, "x.log\n1: needle"},
 		{"grep", args{"pattern": "needle", "path": "bin"}, "No line fits (0 files searched)."},
 		{"grep", args{"pattern": "nowhere"}, "No line fits (3 files searched; ignored ones are not: name one, or its folder, as path)."},
-		{"glob", args{"pattern": "*.nothing"}, "No file fits (4 looked at, ignored ones not; name an ignored folder as path to look into it)."},
+		{"glob", args{"pattern": "*.nothing"}, "No file matches (4 checked, without ignored ones; name an ignored folder as path to search it)."},
 	} {
 		if got := d.works(c.name, c.a, c.want); got.Text != c.want {
 			t.Errorf("%s %v: %q, want %q", c.name, c.a, got.Text, c.want)

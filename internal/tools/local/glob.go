@@ -99,9 +99,9 @@ func (g *globbing) visit(f *folder) error {
 func (g *globbing) answer(w *walk) tool.Answer {
 	note := w.note()
 	if len(g.found) == 0 {
-		said := fmt.Sprintf("No file fits (%d looked at).", g.seen)
+		said := fmt.Sprintf("No file matches (%d checked).", g.seen)
 		if w.ignored {
-			said = fmt.Sprintf("No file fits (%d looked at, ignored ones not; name an ignored folder as path to look into it).", g.seen)
+			said = fmt.Sprintf("No file matches (%d checked, without ignored ones; name an ignored folder as path to search it).", g.seen)
 		}
 		if g.deep > 0 {
 			said += fmt.Sprintf(" In folders below %d would: **/%s finds them.", g.deep, g.pattern)
@@ -134,9 +134,9 @@ func (l *Local) pattern(p string) (string, error) {
 	switch {
 	case strings.HasPrefix(clean, "/"), clean == "..", strings.HasPrefix(clean, "../"):
 		// Nothing that is looked at would fit, which says nothing of what is there.
-		return "", sentenceError("%q leads out of the workspace, %s: patterns begin in it, without a stroke. Nothing was looked at.", text.Line(p, 100), l.o.Root)
+		return "", sentenceError("%q leads out of the workspace, %s: patterns begin in it, without a slash. Nothing was searched.", text.Line(p, 100), l.o.Root)
 	case !doublestar.ValidatePattern(clean):
-		return "", sentenceError("%q is no valid pattern: look at its brackets and braces.", text.Line(p, 100))
+		return "", sentenceError("%q is not a valid pattern: look at its brackets and braces.", text.Line(p, 100))
 	case countBraces(clean) > mostChoices:
 		return "", sentenceError("%q has too many braces.", text.Line(p, 100))
 	}

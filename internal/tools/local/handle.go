@@ -51,7 +51,7 @@ func (l *Local) relative(p string) (string, error) {
 		p = "."
 	}
 	if strings.IndexByte(p, 0) >= 0 {
-		return "", sentenceError("A path cannot hold a NUL: %s", showPath(p))
+		return "", sentenceError("A path can't contain a NUL: %s", showPath(p))
 	}
 	rel := filepath.Clean(p)
 	if filepath.IsAbs(rel) {

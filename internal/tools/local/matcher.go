@@ -33,7 +33,7 @@ func newMatcher(pattern string, ignoreCase, multi bool) (*matcher, error) {
 	}
 	re, err := regexp.Compile(expr)
 	if err != nil {
-		return nil, sentenceError("The pattern is no regular expression of RE2, which has no look-around and no references: %w. A backslash in front makes a character plain.", err)
+		return nil, sentenceError("The pattern is not a regular expression of RE2, which has no look-around and no references: %w. A backslash in front makes a character plain.", err)
 	}
 	m := &matcher{re: re, multi: multi}
 	if tree, err := syntax.Parse(expr, syntax.Perl); err == nil {

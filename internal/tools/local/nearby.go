@@ -45,10 +45,10 @@ func nearestPlace(body, old string) string {
 		}
 		why := "Nearest, with differences"
 		if like == len(wanted) {
-			why = "But for spaces and tabs it stands"
+			why = "But for spaces and tabs it is"
 		}
 		if d := dosLines(lines[at:end], at+1); d != "" && strings.Contains(strings.ReplaceAll(body, "\r\n", "\n"), strings.ReplaceAll(old, "\r\n", "\n")) {
-			why = fmt.Sprintf("But for the ends of lines, of which the file has two kinds (\\r\\n in lines %s, \\n in others; write them so, or replace within a line), it stands", d)
+			why = fmt.Sprintf("But for the line ends, of which the file has two kinds (\\r\\n in lines %s, \\n in others; write them so, or replace within a line), it is", d)
 		}
 		return fmt.Sprintf(" %s in lines %d to %d:\n%s", why, at+1, end, out.String())
 	}

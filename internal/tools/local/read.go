@@ -38,7 +38,7 @@ func (l *Local) read() tool.Tool {
 func (l *Local) runRead(ctx context.Context, c tool.Call, args readArgs) (tool.Answer, error) {
 	if shelf, ok := l.shelf(args.Path); ok {
 		a, err := shelf.runRead(ctx, c, args)
-		a.Memo = "" // it is no file of the workspace
+		a.Memo = "" // it is not a file of the workspace
 		return a, err
 	}
 	s, err := l.find(args.Path, toRead)

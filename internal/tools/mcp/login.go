@@ -164,7 +164,7 @@ func (p *Pool) Login(ctx context.Context, server string, show func(address strin
 	if err := p.speak(ctx, p.life, s, c); err != nil {
 		f := fault.New(fault.CodeOf(err), "log in at MCP server %s: %w", server, err)
 		if s.Login.ID == "" && !asked {
-			f = f.WithHint("a service that takes no new clients by itself needs a client_id, which you get there; or give a token with headers")
+			f = f.WithHint("a service that registers no clients by itself needs a client_id, which you get there; or give a token with headers")
 		}
 		return asked, f
 	}
@@ -201,7 +201,7 @@ type returning struct {
 func listenBack(port int) (*returning, error) {
 	l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
 	if err != nil {
-		return nil, fault.New(fault.Failed, "log in: %w", err).WithHint("somebody else may have the port: callback_port names it")
+		return nil, fault.New(fault.Failed, "log in: %w", err).WithHint("another program may use the port: callback_port sets it")
 	}
 	b := &returning{address: "http://" + l.Addr().String() + "/callback", came: make(chan *auth.AuthorizationResult, 1), failed: make(chan string, 1)}
 	mux := http.NewServeMux()

@@ -43,7 +43,7 @@ func ParseProject(data []byte) ([]Named, error) {
 		return nil, nil
 	}
 	if err := json.Unmarshal(data, &file); err != nil {
-		return nil, fault.New(fault.InvalidConfig, "%s is no JSON with mcpServers: %v", ProjectFile, err)
+		return nil, fault.New(fault.InvalidConfig, "%s is not JSON with mcpServers: %v", ProjectFile, err)
 	}
 	taken := map[string]bool{}
 	var out []Named
@@ -60,7 +60,7 @@ func ParseProject(data []byte) ([]Named, error) {
 		case (n.Command == "") == (n.URL == ""):
 			n.Why = "it needs a command or a url"
 		case n.URL != "" && !strings.HasPrefix(n.URL, "http://") && !strings.HasPrefix(n.URL, "https://") && !strings.HasPrefix(n.URL, "$"):
-			n.Why = "its url is no address"
+			n.Why = "its url is not an address"
 		}
 		out = append(out, n)
 	}

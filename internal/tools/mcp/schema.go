@@ -18,7 +18,7 @@ func schemaOf(given any) (schema json.RawMessage, note string, err error) {
 	top, ok := given.(map[string]any)
 	if !ok {
 		if given != nil {
-			note = "its schema is no object, so it takes any arguments"
+			note = "its schema is not an object, so it takes any arguments"
 		}
 		return json.RawMessage(`{"type":"object"}`), note, nil
 	}

@@ -291,9 +291,9 @@ func FuzzLinesAreWholeMessages(f *testing.F) {
 
 func TestSchemasBecomeOnesThatEveryVendorTakes(t *testing.T) {
 	for _, c := range []struct{ in, want, note string }{
-		{`true`, `{"type":"object"}`, "no object"},
+		{`true`, `{"type":"object"}`, "not an object"},
 		{`null`, `{"type":"object"}`, ""},
-		{`[]`, `{"type":"object"}`, "no object"},
+		{`[]`, `{"type":"object"}`, "not an object"},
 		{`{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`, `{"properties":{"a":{"type":"string"}},"required":["a"],"type":"object"}`, ""},
 		{`{"properties":{"a":{"$ref":"#/$defs/A","description":"d"}},"$defs":{"A":{"type":"integer"}},"$schema":"x"}`, `{"properties":{"a":{"description":"d","type":"integer"}},"type":"object"}`, ""},
 		{`{"properties":{"a":{"$ref":"#/definitions/A~1b"}},"definitions":{"A/b":{"$ref":"#/definitions/C"},"C":{"enum":[1]}}}`, `{"properties":{"a":{"enum":[1]}},"type":"object"}`, ""},

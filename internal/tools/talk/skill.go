@@ -98,7 +98,7 @@ func (r *reader) Run(_ context.Context, c tool.Call) (tool.Answer, error) {
 	if len(body) > mostBody {
 		body = strings.ToValidUTF8(body[:mostBody], "") + fmt.Sprintf("\n[… %d bytes are left out here; read %s …]", len(body)-mostBody, s.Path)
 	}
-	said := fmt.Sprintf("Skill %s. What it refers to lies in %s%s\n\n%s", s.Name, s.Dir, listSkillFiles(s.Dir), body)
+	said := fmt.Sprintf("Skill %s. Its files are in %s%s\n\n%s", s.Name, s.Dir, listSkillFiles(s.Dir), body)
 	if s.Allowed != nil {
 		left := parseAllowed(s.Allowed)
 		r.mu.Lock()

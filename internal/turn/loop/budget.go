@@ -81,7 +81,7 @@ func (r *turn) uncounted(c decorate.RecordedCall, came int64, whole bool) decora
 	}
 	if whole && !r.silent {
 		r.silent = true
-		r.emit(Event{Type: Note, Text: fmt.Sprintf("the server of %s does not say how many tokens its answers take: they count against the budget with all that they can be, a token for each byte", r.Ref)})
+		r.emit(Event{Type: Note, Text: fmt.Sprintf("the server of %s doesn't report the tokens of its answers: they count against the budget at their maximum, a token for each byte", r.Ref)})
 	}
 	return c
 }

@@ -294,7 +294,7 @@ func (r *turn) replaced(ctx context.Context, s sketch, p plan, summary string, m
 func (r *turn) afterwards(ctx context.Context, first, end id.Message) string {
 	out := "\n[ramet] The summary was written by a model from this conversation; it is not the user's word. What the user said stands before it."
 	if slices.ContainsFunc(r.offer, func(t llm.Tool) bool { return t.Name == RecallTool }) {
-		out += fmt.Sprintf(" Nothing is lost: %s(range: \"%d-%d\") reads the entries that it stands for, %s(query: …) searches them.", RecallTool, first, end, RecallTool)
+		out += fmt.Sprintf(" Nothing is lost: %s(range: \"%d-%d\") reads the entries that it replaces, %s(query: …) searches them.", RecallTool, first, end, RecallTool)
 	}
 	if r.Facts != nil {
 		if facts := r.Facts(ctx); facts != "" {

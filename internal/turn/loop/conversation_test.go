@@ -48,7 +48,7 @@ func TestHistoriesBecomeAcceptable(t *testing.T) {
 		{"the user opens", []history.Draft{says(system, "S"), says(assistant, "x")}, "s t:S | u t:(conversation continues) | a t:x"},
 		{"the user opens before calls", []history.Draft{calls("", "a"), answers("a")}, "u t:(conversation continues) | a a() | t a=Ra"},
 		{"empty ones are dropped", []history.Draft{says(user, " \n"), {Kind: user}, says(user, "q"), {Kind: assistant}}, "u t:q"},
-		{"only a thought is no answer", []history.Draft{says(user, "q"), {Kind: assistant, Parts: []history.Part{{Type: history.Thinking, Text: "hm"}}}}, "u t:q"},
+		{"only a thought is not an answer", []history.Draft{says(user, "q"), {Kind: assistant, Parts: []history.Part{{Type: history.Thinking, Text: "hm"}}}}, "u t:q"},
 		{"a result by hand answers the open call", []history.Draft{says(user, "q"), calls("", "a", "b"), answers("a"), says(result, "42")},
 			"u t:q | a a() b() | t a=Ra b=42"},
 		{"system in between", []history.Draft{says(user, "q"), calls("", "a"), says(system, "S"), answers("a")}, "u t:q | a a() | t a=Ra | s t:S"},

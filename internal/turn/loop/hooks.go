@@ -41,7 +41,7 @@ func (r *turn) fire(ctx context.Context, o hook.Occasion) (hook.Verdict, error) 
 
 // hookFault returns the end of a turn that hooks want.
 func hookFault(v hook.Verdict) *fault.Error {
-	return fault.New(fault.Denied, "a hook ended the turn: %s", v.Why).WithHint("it stands in %s", v.From)
+	return fault.New(fault.Denied, "a hook ended the turn: %s", v.Why).WithHint("it is in %s", v.From)
 }
 
 // objected refuses a call, or changes it, as hooks say before it is permitted. The context is that
@@ -156,7 +156,7 @@ func (r *turn) mayStop(ctx context.Context) (goesOn bool, err error) {
 func (r *turn) mayCompact(ctx context.Context, trigger string) error {
 	v, err := r.fire(ctx, hook.Occasion{Event: hook.PreCompact, About: trigger, Fields: map[string]any{"trigger": trigger, "custom_instructions": ""}})
 	if err == nil && (v.Denied || v.Halts) {
-		err = fault.New(fault.Conflict, "a hook did not let the context be compacted: %s", v.Why).WithHint("it stands in %s", v.From)
+		err = fault.New(fault.Conflict, "a hook did not let the context be compacted: %s", v.Why).WithHint("it is in %s", v.From)
 	}
 	return err
 }

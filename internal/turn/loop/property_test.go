@@ -148,7 +148,7 @@ func acceptable(list []llm.Message) error {
 		}
 		if m.Role != llm.System {
 			if !begun && m.Role != llm.User {
-				return bad("the first is no user")
+				return bad("the first is not a user")
 			}
 			begun = true
 		}

@@ -110,8 +110,8 @@ func (r *turn) steps(ctx context.Context) error {
 			return contextFault(ctx)
 		}
 		if r.out.Steps >= r.Limits.Steps && !r.Limits.Attended && !r.bound {
-			return r.stop(ctx, fault.New(fault.BudgetExceeded, "the turn has taken the %d steps that it may take while nobody is there", r.Limits.Steps).
-				WithHint("say go on; `ramet config set steps N` allows more, and with a budget (--max-cost, --max-tokens) only that counts"))
+			return r.stop(ctx, fault.New(fault.BudgetExceeded, "the turn has used the %d steps that it may take while no person is there", r.Limits.Steps).
+				WithHint("say continue; `ramet config set steps N` allows more, and with a budget (--max-cost, --max-tokens) only that counts"))
 		}
 		more, err := r.step(ctx)
 		if err == nil && !more {

@@ -156,7 +156,7 @@ func TestCallsThatCannotRunGetResults(t *testing.T) {
 		t.Errorf("%+v", out)
 	}
 	got := strings.Split(s.log(), "\n")
-	for i, want := range []string{`call_1=There is no tool "lok". Did you mean "look"?`, "call_2=The arguments are no complete JSON", "call_3=The arguments of look are wrong", "call_4=act is not allowed here!", "call_5=look{}", "[note: x is no field of look (did you mean n?) and was ignored]"} {
+	for i, want := range []string{`call_1=There is no tool "lok". Did you mean "look"?`, "call_2=The arguments are no complete JSON", "call_3=The arguments of look are wrong", "call_4=act is not allowed here!", "call_5=look{}", "[note: x is not a field of look (did you mean n?) and was ignored]"} {
 		if !strings.Contains(got[i+2], want) {
 			t.Errorf("%q, want %q", got[i+2], want)
 		}
@@ -244,7 +244,7 @@ func TestLimits(t *testing.T) {
 	s := newStage(t, `{"repeat": true, "steps": [{"text": "again"}, {"call": "act"}]}`, echo("act", tool.Commands))
 	s.turn.Limits.Steps = 3
 	out, err := s.run(t.Context())
-	if !fault.Is(err, fault.BudgetExceeded) || out.Steps != 3 || out.Worked != 3 || out.Text != "again" || !strings.HasSuffix(s.log(), "\nnote the turn has taken the 3 steps that it may take while nobody is there") {
+	if !fault.Is(err, fault.BudgetExceeded) || out.Steps != 3 || out.Worked != 3 || out.Text != "again" || !strings.HasSuffix(s.log(), "\nnote the turn has used the 3 steps that it may take while no person is there") {
 		t.Errorf("%+v %v\n%s", out, err, s.log())
 	}
 	// Not while somebody is there, nor where a budget binds.

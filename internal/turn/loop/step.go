@@ -283,7 +283,7 @@ func (r *turn) stream(ctx context.Context, q llm.Request, aloud bool) (reply, st
 		err = fault.New(fault.ProviderProtocol, "%w", &llm.Failure{Says: fmt.Sprintf("the model made a call that its vendor could not read (%.200s)", finish.Raw), Again: true}).
 			WithHint("try again, or ask another model")
 	case finish.Reason == llm.Error:
-		err = fault.New(fault.ProviderBadRequest, "the model or its vendor refused to go on (%.200s)", finish.Raw).
+		err = fault.New(fault.ProviderBadRequest, "the model or its vendor refused to continue (%.200s)", finish.Raw).
 			WithHint("say it in other words, or ask another model")
 	}
 	return reply{message: message, finish: finish, call: keep.call, counted: counted}, seen.whole(), err

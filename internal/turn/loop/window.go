@@ -121,7 +121,7 @@ func (r *turn) tooMuch(why error, limit int64) bool {
 		return false
 	}
 	r.brief = most
-	r.emit(Event{Type: Note, Text: fmt.Sprintf("%s takes no limit of %d tokens for an answer; it is asked with %d", r.Ref, limit, most)})
+	r.emit(Event{Type: Note, Text: fmt.Sprintf("%s accepts no limit of %d tokens for an answer; %d is used", r.Ref, limit, most)})
 	return true
 }
 

@@ -315,7 +315,7 @@ func TestWrongRulesSayWhereAndWhat(t *testing.T) {
 		" bash":            `there is no tool " bash"`,
 		"kill":             `there is no tool "kill"`,
 		"bash(go test":     "no closing parenthesis at character 13",
-		"bash(go) test":    "something behind the closing parenthesis at character 9",
+		"bash(go) test":    "something after the closing parenthesis at character 9",
 		"bash(a(b)":        "a parenthesis without a backslash at character 7",
 		`bash(a\)`:         "no closing parenthesis at character 9",
 		`bash(ü \\\)`:      "no closing parenthesis at character 12",

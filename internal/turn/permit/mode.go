@@ -59,6 +59,6 @@ func ParseMode(s string) (Mode, error) {
 		return m, nil
 	}
 	names := ModeNames()
-	return "", fault.New(fault.InvalidField, "%.40q is no mode", s).
+	return "", fault.New(fault.InvalidField, "%.40q is not a mode", s).
 		WithHint("%s", text.NearestHint(word, names, "the modes are: "+strings.Join(names[:len(Modes())], ", ")))
 }

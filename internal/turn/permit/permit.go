@@ -104,7 +104,7 @@ type Policy struct {
 type Book interface {
 	// Rules are all that were saved, also by other processes.
 	Rules() ([]Rule, error)
-	// Save adds a rule, durably. One that is there already stays.
+	// Save adds a rule, durably. One that already exists stays.
 	Save(ctx context.Context, r Rule) error
 }
 
@@ -289,7 +289,7 @@ func (d *decision) ask(ctx context.Context) error {
 			return fault.New(fault.Denied, "the user did not permit %s and says: %s", describeCall(q), v.Words)
 		}
 		return fault.New(fault.Denied, "the user did not permit %s", describeCall(q)).
-			WithHint("do not try it in another way; go on without it, or ask what to do instead")
+			WithHint("do not try it in another way; continue without it, or ask what to do instead")
 	}
 	d.grant, d.record.Answer = tool.Free, history.Allowed
 	return nil

@@ -52,7 +52,7 @@ func checkWritable(r Rule, subject string) (Rule, string) {
 			return Rule{}, "it has file patterns, which are known only when it runs"
 		}
 	}
-	return Rule{}, "it has characters that no rule can hold"
+	return Rule{}, "it has characters that no rule can contain"
 }
 
 // unsavableReason returns why no rule is saved for a call at all; empty: one may be.

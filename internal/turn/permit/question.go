@@ -143,7 +143,7 @@ func (q Question) Check(v Verdict) error {
 		}
 		return q.CheckSaved(r)
 	}
-	return fault.New(fault.InvalidField, "%.40q is no answer", v.Choice).WithHint("answer no, because, once, agent or project")
+	return fault.New(fault.InvalidField, "%.40q is not an answer", v.Choice).WithHint("answer no, because, once, agent or project")
 }
 
 // Inquire puts a question that is the model's own, and not about a call, to the user. It
@@ -203,5 +203,5 @@ func (q Question) checkAnswer(v Verdict) error {
 	if n := len(q.Choices); n > 0 {
 		hint = fmt.Sprintf("answer 1 to %d, no, or because with words", n)
 	}
-	return fault.New(fault.InvalidField, "%.40q is no answer to it", v.Choice).WithHint("%s", hint)
+	return fault.New(fault.InvalidField, "%.40q is not an answer to it", v.Choice).WithHint("%s", hint)
 }

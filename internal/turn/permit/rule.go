@@ -159,7 +159,7 @@ func parsePattern(rest string) (pattern string, at int, why string) {
 		case c == '(':
 			return "", i, "a parenthesis without a backslash"
 		case c == ')' && i < len(rest)-1:
-			return "", i + 1, "something behind the closing parenthesis"
+			return "", i + 1, "something after the closing parenthesis"
 		case c == ')':
 			return rest[:i], 0, ""
 		}

@@ -151,7 +151,7 @@ func refuseArguments(name string, form *shape.Shape, err error, meant string) An
 func nearestMembers(name string, unknown []shape.Unknown) (says string, near bool) {
 	var said []string
 	for _, u := range unknown[:min(len(unknown), 5)] {
-		one := fmt.Sprintf("%s is no field of %s", text.Line(u.Path(), 80), name)
+		one := fmt.Sprintf("%s is not a field of %s", text.Line(u.Path(), 80), name)
 		if meant := meantField(u.Of, u.Name); meant != "" {
 			one += " (did you mean " + meant + "?)"
 			near = true

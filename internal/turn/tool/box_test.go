@@ -71,14 +71,14 @@ func TestFindLetsOnlyGoodCallsPass(t *testing.T) {
 		{"read", `{"path":""}`, "path: must not be empty. Fields"},
 		{"read", `{"path":[7]}`, "path: must be a string"},
 		{"read", `{"path":"a","lines":0}`, "lines: must be from 1"},
-		{"read", `{"file_path":"a"}`, "wrong: path: is missing. file_path is no field of read (did you mean path?). Fields: path (needed), lines. Nothing was run."},
+		{"read", `{"file_path":"a"}`, "wrong: path: is missing. file_path is not a field of read (did you mean path?). Fields: path (needed), lines. Nothing was run."},
 		{"read", `{"path":"a","lines":"x"}`, ": lines: must be an integer"},
 		{"bash", `{"path":"a"}`, "The arguments of bash are wrong:"},
 		{"plan", `{"steps":[{"step":"a","state":"open"},{"step":"b","state":"pending"}]}`,
 			`plan are wrong: steps[1].state: must be one of open, done, not "pending". Fields: steps (needed; each with step (needed), state (needed; open | done)), quiet. Nothing was run.`},
-		{"plan", `{"steps":[{"step":"a","status":"open"}]}`, "steps[0].state: is missing. steps[0].status is no field of plan (did you mean state?). Fields: steps"},
+		{"plan", `{"steps":[{"step":"a","status":"open"}]}`, "steps[0].state: is missing. steps[0].status is not a field of plan (did you mean state?). Fields: steps"},
 		{"plan", `{"steps":["a"]}`, "steps[0]: must be an object"},
-		{"plan", `{"steps":[{"step":"a","state":"open"}],"quit":true}`, "plan are wrong. quit is no field of plan (did you mean quiet?). Fields"},
+		{"plan", `{"steps":[{"step":"a","state":"open"}],"quit":true}`, "plan are wrong. quit is not a field of plan (did you mean quiet?). Fields"},
 	} {
 		found, answer, ok := box.Find(llm.NewCall("id", c.name, c.args))
 		if ok != (c.want == "") || ok != (found.Tool != nil) {
@@ -98,11 +98,11 @@ func TestFindTakesWhatIsPlain(t *testing.T) {
 	for args, want := range map[string][2]string{
 		`{"path":7}`: {`{"path":"7"}`, ""},
 		`{"steps":{"step":"a","state":"open","why":"x"},"explanation":"x"}`: {`{"steps":[{"step":"a","state":"open"}]}`,
-			"[note: steps[0].why is no field of plan, explanation is no field of plan and was ignored]"},
+			"[note: steps[0].why is not a field of plan, explanation is not a field of plan and was ignored]"},
 		`{"path":"a","lines":"3"}`:           {`{"path":"a","lines":3}`, ""},
 		`{"path":"a","lines":null}`:          {`{"path":"a"}`, ""},
-		`{"path":"a","description":"why"}`:   {`{"path":"a"}`, "[note: description is no field of read and was ignored]"},
-		`{"path":"a","max_lines":1,"x\n":0}`: {`{"path":"a"}`, "[note: max_lines is no field of read (did you mean lines?), x is no field of read and was ignored]"},
+		`{"path":"a","description":"why"}`:   {`{"path":"a"}`, "[note: description is not a field of read and was ignored]"},
+		`{"path":"a","max_lines":1,"x\n":0}`: {`{"path":"a"}`, "[note: max_lines is not a field of read (did you mean lines?), x is not a field of read and was ignored]"},
 	} {
 		found, answer, ok := box.Find(llm.NewCall("id", map[bool]string{false: "read", true: "plan"}[strings.Contains(args, "steps")], args))
 		if !ok || string(found.Args) != want[0] || found.Note != want[1] {

@@ -24,7 +24,7 @@ func (h *hunk) line(s string, theme Theme) Style {
 	case strings.HasPrefix(s, "-"):
 		h.old--
 		return theme.Removed
-	case !strings.HasPrefix(s, `\`): // "\ No newline at end of file" is no line of either
+	case !strings.HasPrefix(s, `\`): // "\ No newline at end of file" is not a line of either
 		h.old--
 		h.new--
 	}
