@@ -95,7 +95,7 @@ func (w *watcher) show(e loop.Event) {
 	}
 	if line := w.progress(e); line != "" {
 		w.live.endLine()
-		io.WriteString(w.l.Stderr, text.Line(line, 300)+"\n") // progress that nobody reads is not a failure
+		io.WriteString(w.l.Stderr, text.Line(line, 300)+"\n") // progress may be lost
 	}
 }
 
