@@ -230,8 +230,19 @@ func FuzzParseLine(f *testing.F) {
 	for kind, payload := range runtest.Examples() {
 		f.Add(runtest.Draft(1, kind, payload).Link("").Line())
 	}
+	second := string(runtest.Draft(2, run.RunCreated, runtest.Examples()[run.RunCreated]).Link(strings.Repeat("a", 64)).Line())
+	f.Add([]byte(second))
+	for old, new := range map[string]string{`"event_id":"`: `"event_id":"A`, `"event_hash":"`: `"event_hash":"g`, `"parent_span_id":"`: `"parent_span_id":"x`,
+		`"span_id":"`: `"span_id":"`, `"type":"`: `"type":"a`, `"ts":"`: `"ts":"1`, `"run_id":"`: `"run_id":" `, `Z",`: `+00:00",`, `"trace_id"`: `"parent_span_id":"","trace_id"`} {
+		f.Add([]byte(strings.Replace(second, old, new, 1)))
+	}
 	f.Fuzz(func(t *testing.T, line []byte) {
 		e, err := run.ParseLine(line)
+		if err == nil {
+			if err := run.EventShape().CheckValid(line); err != nil {
+				t.Errorf("%q was read: %v", line, err)
+			}
+		}
 		if err != nil {
 			return
 		}
