@@ -263,7 +263,7 @@ func (h *host) start(one *hostedWorkspace, in cli.OpenRequest) {
 	defer done()
 	one.HostedWorkspace, one.err = h.o.Open(ctx, in)
 	if one.err == nil {
-		one.service, one.err = startService(ctx, one.Workspace, one.Service)
+		one.service, one.err = startService(ctx, one.Workspace, one.Service, func() bool { return h.watches(one) })
 		if one.err != nil {
 			one.err = errors.Join(one.err, one.Close())
 		}
@@ -323,6 +323,16 @@ func (h *host) attend(one *hostedWorkspace) func() {
 		defer h.mu.Unlock()
 		one.clients--
 	}
+}
+
+// watches reports whether a client shows the questions of a workspace: a terminal, the page, `ramet serve` or an editor.
+func (h *host) watches(one *hostedWorkspace) bool {
+	if h.web.serves(one) > 0 || one.Workspace.Forwards() {
+		return true
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return one.clients > 0
 }
 
 // all returns the workspaces that are open, by folder.

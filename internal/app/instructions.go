@@ -45,13 +45,13 @@ func overlay(r request, a agent.Agent, box tool.Box, window func(agent.Agent) in
 			out = append(out, llm.Say(llm.System, text))
 		}
 	}
-	words, err := c.Instructions(a, r.Cwd)
+	words, err := c.Instructions(a, r.terms(a).Cwd)
 	if err != nil {
 		return out, "", err
 	}
 	add(words.String())
 	var k kit.Kit
-	if !r.NoTools && (!works || slices.Contains(names, "fork")) {
+	if !r.terms(a).NoTools && (!works || slices.Contains(names, "fork")) {
 		if k, err = c.Kit(); err != nil {
 			return out, "", err
 		}
@@ -90,12 +90,12 @@ func told(r request, a agent.Agent, works bool) string {
 		return ""
 	}
 	defer c.Close()
-	words, err := c.Instructions(a, r.Cwd)
+	words, err := c.Instructions(a, r.terms(a).Cwd)
 	if err != nil {
 		return ""
 	}
 	var k kit.Kit
-	if defined, err := c.Kit(); err == nil && !r.NoTools {
+	if defined, err := c.Kit(); err == nil && !r.terms(a).NoTools {
 		k = defined
 	}
 	return notes(c, words, k)
@@ -121,7 +121,7 @@ type joining struct {
 
 // of returns the messages that the calls of an agent add to its conversation.
 func (j *joining) of(a agent.Agent) loop.Join {
-	if j.request.NoTools {
+	if j.request.terms(a).NoTools {
 		return nil
 	}
 	return func(_ context.Context, known iter.Seq[json.RawMessage], calls []tool.Call) ([]history.Draft, error) {
@@ -133,7 +133,7 @@ func (j *joining) of(a agent.Agent) loop.Join {
 		if len(files) == 0 {
 			return nil, nil
 		}
-		words, err := j.request.Project().Joining(a, j.request.Cwd, files, kit.KnownInstructions(known))
+		words, err := j.request.Project().Joining(a, j.request.terms(a).Cwd, files, kit.KnownInstructions(known))
 		if err != nil {
 			j.say(a, "instructions of the folders that were touched are not used: "+err.Error())
 			return nil, nil

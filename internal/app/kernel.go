@@ -33,17 +33,34 @@ import (
 
 // startKernel puts a kernel together: store, models, tools, permissions, socket.
 func startKernel(ctx context.Context, ws *session.Workspace, o session.Kernel) (*session.Running, error) {
-	return kernelFor(ctx, request{ws, o}, nil)
+	return kernelFor(ctx, request{Workspace: ws, Kernel: o}, nil)
 }
 
 // request is the workspace that a kernel is for, and how it is to work.
 type request struct {
 	*session.Workspace
 	session.Kernel
+	termsOf func(id.Agent) *kernel.Terms // nil: no agent has any
+}
+
+// terms returns the terms under which an agent works, or those of its parent if it is not born yet.
+func (r request) terms(a agent.Agent) *kernel.Terms {
+	if r.termsOf == nil {
+		return &kernel.Terms{}
+	}
+	if a.Genesis == 0 && a.Parent != "" {
+		return r.termsOf(a.Parent)
+	}
+	return r.termsOf(a.ID)
+}
+
+// canAsk reports whether a person can be asked about an agent that works under these terms.
+func (r request) canAsk(t *kernel.Terms) bool {
+	return r.Ask != nil && (!t.Unattended || r.Watched == nil || r.Watched())
 }
 
 // root returns the folder of an agent on this machine.
-func (r request) root(a agent.Agent) (string, error) { return r.Folder(a, r.Cwd) }
+func (r request) root(a agent.Agent) (string, error) { return r.Folder(a, r.terms(a).Cwd) }
 
 // hideKeys hides the keys in a client's environment, as those of this process are.
 func (r request) hideKeys(e *kernel.Environment) {
@@ -307,7 +324,7 @@ type tools struct {
 
 // box is the tools of this machine and those of servers.
 func (t *tools) box(a agent.Agent) (tool.Box, error) {
-	if t.request.NoTools {
+	if t.request.terms(a).NoTools {
 		return nil, nil
 	}
 	own, err := t.local(a)

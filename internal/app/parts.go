@@ -47,6 +47,7 @@ type parts struct {
 // read.
 func newParts(r request, work *runner.WorkerPool, hide []string, k *kernel.Kernel) *parts {
 	note := func(a id.Agent, what string) { k.Events.Publish(loop.Event{Type: loop.Note, Agent: a, Text: what}) }
+	r.termsOf = k.TermsOf
 	policy := policy(r, k.Asking(r.Ask), note)
 	jobs := local.NewJobs(k.CommandsChanged)
 	environment := func(a agent.Agent) *kernel.Environment { return k.EnvironmentOf(context.Background(), a) }
@@ -119,16 +120,17 @@ func (p *parts) close() {
 // states takes the states of the folders that agents work in. Agents of runs have none: what
 // they make is in the outputs of their items.
 func states(r request, work *runner.WorkerPool) func(agent.Agent) loop.Files {
-	if r.NoTools {
-		return nil
-	}
 	return func(a agent.Agent) loop.Files {
+		terms := r.terms(a)
+		if terms.NoTools {
+			return nil
+		}
 		if work != nil {
 			if belongs, err := work.Belongs(a); err != nil || belongs {
 				return nil
 			}
 		}
-		return r.Files().FileStates(a, r.Cwd)
+		return r.Files().FileStates(a, terms.Cwd)
 	}
 }
 
@@ -160,7 +162,7 @@ func treesOf(r request, work *runner.WorkerPool) acts.Trees {
 
 // hooksOf returns the hooks of agents, in runs too.
 func hooksOf(r request) func(agent.Agent) loop.Hooks {
-	return func(a agent.Agent) loop.Hooks { return r.Project().HooksOf(a, r.Cwd) }
+	return func(a agent.Agent) loop.Hooks { return r.Project().HooksOf(a, r.terms(a).Cwd) }
 }
 
 // hookRunner runs the hooks of a workspace: the project's confined as its commands are, the user's
@@ -196,8 +198,10 @@ func hookRunner(ws *session.Workspace) (hookprogram.Runner, error) {
 
 // policy returns what the user permits in a workspace. note tells people something about an agent.
 func policy(r request, ask permit.Asker, note func(id.Agent, string)) *permit.Policy {
-	return &permit.Policy{Acts: sandbox.ActsByName, Settings: r.Turns().Unasked, Rules: r.Allow, Confinable: sandbox.Available, Ask: ask,
-		Log: r.Store, Book: rulebook{r.Home, r.Place.Project}, Warn: note,
+	return &permit.Policy{Acts: sandbox.ActsByName, Settings: r.Turns().Unasked, Confinable: sandbox.Available, Ask: ask,
+		Given:     func(a id.Agent) []permit.Rule { return r.termsOf(a).Allow },
+		Reachable: func(a id.Agent) bool { return r.canAsk(r.termsOf(a)) },
+		Log:       r.Store, Book: rulebook{r.Home, r.Place.Project}, Warn: note,
 		Boxed: func(a id.Agent, rule permit.Rule) {
 			tellOnce(r.Home, "rules-are-confined", func() { note(a, cli.ConfinedRules(rule.String())) })
 		}}

@@ -7,8 +7,10 @@ import (
 	"testing"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/config"
+	"ramet/internal/kernel"
 	"ramet/internal/launch/sandbox"
 	"ramet/internal/operation/session"
 	"ramet/internal/tools/mcp"
@@ -62,11 +64,12 @@ func TestNoLinkInTheProjectOpensAnotherFolder(t *testing.T) {
 	if _, err := sandbox.Start(t.Context(), sandbox.Command{Args: []string{"/bin/true"}, Dir: "/", Confine: before.Box}); !fault.Is(err, fault.Denied) {
 		t.Error(err)
 	}
-	r := request{Workspace: ws, Kernel: session.Kernel{Cwd: project + "/sub"}}
+	terms := &kernel.Terms{Cwd: project + "/sub"}
+	r := request{Workspace: ws, termsOf: func(id.Agent) *kernel.Terms { return terms }}
 	if root, err := r.root(agent.Agent{}); !fault.Is(err, fault.Denied) {
 		t.Errorf("--cwd: %s %v", root, err)
 	}
-	r.Cwd = ""
+	terms.Cwd = ""
 	for _, cwd := range []string{project + "/sub", tree} {
 		if root, err := r.root(agent.Agent{Cwd: cwd}); !fault.Is(err, fault.Denied) {
 			t.Errorf("agent in %s: %s %v", cwd, root, err)

@@ -126,7 +126,7 @@ func (c *carrier) start(ctx context.Context, closing *closers) error {
 		c.common.Builtins[name] = workers.Do
 	}
 	c.executor = runner.NewWorkerPool(c.common)
-	k, err := kernelFor(ctx, request{c.ws, session.Kernel{Warn: c.Warn}}, c.executor)
+	k, err := kernelFor(ctx, request{Workspace: c.ws, Kernel: session.Kernel{Warn: c.Warn}}, c.executor)
 	if err != nil {
 		return err
 	}

@@ -30,8 +30,9 @@ type service struct {
 	closing *closers
 }
 
-// startService starts the kernel of a workspace, and what records its turns. The caller closes it.
-func startService(ctx context.Context, ws *session.Workspace, r cli.Service) (_ *service, err error) {
+// startService starts the kernel of a workspace, and what records its turns. watched reports whether a client shows
+// questions. The caller closes it.
+func startService(ctx context.Context, ws *session.Workspace, r cli.Service, watched func() bool) (_ *service, err error) {
 	s := &service{ws: ws, asks: httpapi.NewAsks(0), closing: &closers{}}
 	defer func() {
 		if err != nil {
@@ -42,7 +43,7 @@ func startService(ctx context.Context, ws *session.Workspace, r cli.Service) (_ 
 		return nil, err
 	}
 	s.closing.add(s.kept.Close)
-	if err := ws.Start(ctx, session.Kernel{Ask: s.asks, Warn: r.Warn}); err != nil {
+	if err := ws.Start(ctx, session.Kernel{Ask: s.asks, Watched: watched, Warn: r.Warn}); err != nil {
 		return nil, err
 	}
 	s.closing.add(func() error { ws.Stopped(); return nil })

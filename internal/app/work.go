@@ -37,7 +37,7 @@ func work(ctx context.Context, ws *session.Workspace, r cli.Host) (err error) {
 		}
 	}
 	executor := runner.NewWorkerPool(options)
-	k, err := kernelFor(ctx, request{ws, session.Kernel{Warn: r.Note}}, executor)
+	k, err := kernelFor(ctx, request{Workspace: ws, Kernel: session.Kernel{Warn: r.Note}}, executor)
 	if err != nil {
 		return err
 	}

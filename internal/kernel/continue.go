@@ -12,7 +12,7 @@ import (
 // a task is a task still, its parent waits for the report or is woken by it, and letters that
 // began turns are counted on. All of it stands in the histories.
 func (k *Kernel) again(ctx context.Context, a id.Agent, j *job) error {
-	j.family = &counter{attended: k.attended(j.by), before: func(of id.Agent) int {
+	j.family = &counter{attended: k.attended(j.by), of: a, terms: j.prompt.Terms, before: func(of id.Agent) int {
 		n, err := k.woken(k.ctx, of)
 		if err != nil {
 			k.trouble(k.ctx, "count the wakes of "+of.Short(), err)

@@ -12,6 +12,8 @@ import (
 type counter struct {
 	forking  sync.Mutex // held while children of the family are made
 	attended bool       // a person sees what the family does
+	of       id.Agent   // whose prompt it is, where it has terms
+	terms    *Terms     // nil: none
 
 	mu   sync.Mutex
 	n    int

@@ -230,10 +230,10 @@ func (t *Turn) Wait() (loop.Outcome, error) {
 // their tasks.
 func (t *Turn) Tasks(ctx context.Context) error { return t.job.family.wait(ctx) }
 
-// Compact replaces the older part of an agent's context by a summary.
-func (k *Kernel) Compact(ctx context.Context, a id.Agent, model llm.Ref) error {
+// Compact replaces the older part of an agent's context by a summary. terms may be nil.
+func (k *Kernel) Compact(ctx context.Context, a id.Agent, model llm.Ref, terms *Terms) error {
 	compact := func(ctx context.Context, t loop.Turn, c *loop.Conversation) error { return loop.Compact(ctx, t, c, 0) }
-	j := &job{ctx: history.Unattended(ctx), prompt: Prompt{Model: model}, only: compact, by: history.ActorOf(ctx)}
+	j := &job{ctx: history.Unattended(ctx), prompt: Prompt{Model: model, Terms: terms}, only: compact, by: history.ActorOf(ctx)}
 	if err := k.submit(a, j); err != nil {
 		return err
 	}

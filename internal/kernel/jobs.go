@@ -25,7 +25,7 @@ func (j *job) finish(k *Kernel, o loop.Outcome, err error) {
 func (k *Kernel) count(p *agentProcess, j *job) {
 	j.done, j.number = make(chan struct{}), k.turns.Add(1)
 	if j.family == nil {
-		j.family = &counter{attended: k.attended(j.by)}
+		j.family = &counter{attended: k.attended(j.by), of: p.id, terms: j.prompt.Terms}
 	}
 	if j.within = j.task || j.woken; j.within {
 		j.family.add()

@@ -100,6 +100,7 @@ type Prompt struct {
 	Ticket string // by which it can be taken back (Stop); empty: it cannot
 	// Environment comes from the client that asks; nil: the agent has it from its parent, or has the kernel's own.
 	Environment *Environment `json:"-"`
+	Terms       *Terms       `json:"-"` // of the command that asks; nil: none
 	// Last, if set, ends the agent and its subtree with the turn, and returns the reason; err is the turn's error. Only a
 	// caller that runs the turn in its own process can set it.
 	Last func(err error) string `json:"-"`

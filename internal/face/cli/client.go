@@ -30,7 +30,8 @@ type Elsewhere func(ctx context.Context, l *Line, args []string, start bool) (ex
 // carryElsewhere lets the background kernel carry out a command line that acts on agents, so that every face sees the
 // same states. The error is Exited if the kernel did.
 func (l *Line) carryElsewhere(c *cobra.Command) error {
-	uses, starts := usesKernel(c)
+	_, agents := l.Own()
+	uses, starts := usesKernel(c, agents)
 	if l.elsewhere == nil || !uses {
 		return nil
 	}
@@ -55,13 +56,14 @@ func (l *Line) agreeOnVersion(ctx context.Context) error {
 }
 
 // usesKernel reports whether a command is carried out in the background kernel if one runs, and whether it starts one.
-func usesKernel(c *cobra.Command) (uses, starts bool) {
+// A command of an agent that asks for permissions has a kernel of its own, with the rights of its process.
+func usesKernel(c *cobra.Command, agents bool) (uses, starts bool) {
 	switch name := strings.TrimPrefix(c.CommandPath(), "ramet "); name {
 	case "acp", "mcp serve":
 		return true, true
 	case "exec":
-		for _, own := range []string{"allow", "cwd", "no-tools"} { // they are about this process's own kernel
-			if c.Flags().Changed(own) {
+		for _, own := range []string{"allow", "cwd", "no-tools"} {
+			if agents && c.Flags().Changed(own) {
 				return false, false
 			}
 		}

@@ -180,13 +180,16 @@ func runExec(l *Line, c *cobra.Command, f execFlags, args []string) (failed erro
 		}
 		prompt.Schema, form = schema.Text(), "\n\n"+schema.Ask()
 	}
-	kernel := session.Kernel{Cwd: f.cwd, NoTools: f.noTools, Timeout: f.timeout, Attended: l.ErrTerminal && !l.JSON}
+	terms := &kernel.Terms{NoTools: f.noTools, Unattended: asker(l) == nil && !f.noWait}
+	if f.cwd != "" {
+		terms.Cwd = l.path(f.cwd)
+	}
 	for _, text := range f.allow {
 		rule, err := permit.Parse(text)
 		if err != nil {
 			return err
 		}
-		kernel.Allow = append(kernel.Allow, rule)
+		terms.Allow = append(terms.Allow, rule)
 	}
 	ctx := c.Context()
 	if c.Flags().Changed("timeout") {
@@ -214,20 +217,26 @@ func runExec(l *Line, c *cobra.Command, f execFlags, args []string) (failed erro
 	if l.Terminal && !l.JSON && form == "" {
 		w.live = &live{out: l.Stdout}
 	}
-	kernel.Warn = w.note
 	if l.Held() {
+		if _, agents := l.Own(); agents && (f.cwd != "" || len(terms.Allow) > 0) {
+			return fault.New(fault.Denied, "a command of an agent has the agent's permissions: --allow and --cwd do not go with it")
+		}
 		if l.Stay != nil {
 			l.Stay() // a client that is lost stops nothing
 		}
 		ws.Turns().Lend(ctx, a.ID)
 	} else {
-		if err := ws.Start(ctx, kernel); err != nil {
+		if err := ws.Start(ctx, session.Kernel{Timeout: f.timeout, Attended: l.ErrTerminal && !l.JSON, Warn: w.note}); err != nil {
 			return err
 		}
 		defer ws.Stopped()
 	}
+	prompt.Terms = terms
+	if !f.noWait {
+		defer terms.Withdraw()
+	}
 	if f.all {
-		return continueAll(l, ctx, ws, w)
+		return continueAll(l, ctx, ws, terms, w)
 	}
 	if err := ws.Prompts().Word(ctx, a, &prompt); err != nil {
 		return err

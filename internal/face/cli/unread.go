@@ -12,6 +12,7 @@ import (
 	"ramet/internal/base/text"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/mail"
+	"ramet/internal/kernel"
 	"ramet/internal/operation/public"
 	"ramet/internal/operation/session"
 	"ramet/internal/turn/loop"
@@ -122,9 +123,9 @@ func (w *watcher) letter(ctx context.Context, ws *session.Workspace, to agent.Ag
 }
 
 // continueAll takes up everything that was interrupted, and prints what each said.
-func continueAll(l *Line, ctx context.Context, ws *session.Workspace, w *watcher) error {
+func continueAll(l *Line, ctx context.Context, ws *session.Workspace, terms *kernel.Terms, w *watcher) error {
 	w.follow(ctx, "", &ws.Kernel.Events)
-	turns, err := ws.Turns().ContinueAll(ctx)
+	turns, err := ws.Turns().ContinueAll(ctx, terms)
 	if err != nil {
 		w.end()
 		return err

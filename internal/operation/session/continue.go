@@ -37,8 +37,8 @@ func (c Continued) Wait(ctx context.Context) (loop.Outcome, error) {
 
 // ContinueAll goes on with everything that was interrupted, in the kernel of this process;
 // those below first, so that who waits for them finds them at work. Agents of runs are left
-// to their runs.
-func (w Turns) ContinueAll(ctx context.Context) ([]Continued, error) {
+// to their runs. terms may be nil.
+func (w Turns) ContinueAll(ctx context.Context, terms *kernel.Terms) ([]Continued, error) {
 	if err := w.ws.person(ctx, "continue"); err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (w Turns) ContinueAll(ctx context.Context) ([]Continued, error) {
 	}
 	for i, a := range cut {
 		out[i].Agent = a
-		out[i].turn, out[i].err = w.ws.Kernel.Exec(ctx, a.ID, kernel.Prompt{Again: true})
+		out[i].turn, out[i].err = w.ws.Kernel.Exec(ctx, a.ID, kernel.Prompt{Again: true, Terms: terms})
 	}
 	return out, nil
 }

@@ -76,7 +76,7 @@ func TestNoVerbSucceedsWithAFailedStatement(t *testing.T) {
 		{"mayPrompt", func() error { return w.mayPrompt(As(ctx, ada.ID), bob.ID) }},
 		{"Unlimited", func() error { return w.Unlimited(As(ctx, ada.ID), "x") }},
 		{"KillFinished", func() error { return failed(w.Agents().KillFinished(ctx)) }},
-		{"ContinueAll", func() error { return failed(w.Turns().ContinueAll(ctx)) }},
+		{"ContinueAll", func() error { return failed(w.Turns().ContinueAll(ctx, nil)) }},
 		{"SetEffort", func() error { return w.Models().SetEffort(ctx, ada, "high") }},
 		{"Effort", func() error { return failed(w.Models().Effort(ctx, ada)) }},
 		{"SetMode", func() error { return w.Turns().SetMode(ctx, ada, permit.Ask) }},

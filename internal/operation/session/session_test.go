@@ -181,7 +181,7 @@ func TestWhatACommandOfAnAgentMayDo(t *testing.T) {
 	for verb, do := range map[string]func(agent.Agent) error{
 		"mode":           func(a agent.Agent) error { return w.Turns().SetMode(ctx, a, permit.Ask) },
 		"program's mode": func(a agent.Agent) error { return w.Programs().setProgramMode(ctx, a, "claude", "plan") },
-		"continue":       func(agent.Agent) error { return failed(w.Turns().ContinueAll(ctx)) },
+		"continue":       func(agent.Agent) error { return failed(w.Turns().ContinueAll(ctx, nil)) },
 		"show trash":     func(agent.Agent) error { return failed(w.Care().ShowTrash(ctx)) },
 		"restore trash":  func(agent.Agent) error { return failed(w.Care().RestoreTrash(ctx, "x", "")) },
 		"empty trash":    func(agent.Agent) error { return failed(w.Care().EmptyTrash(ctx, Emptying{})) },

@@ -98,6 +98,8 @@ func (w Turns) askHere(ctx context.Context, t Turn) (enough func()) {
 // still waits for others.
 func (w Turns) ForwardQuestions(ctx context.Context, ask permit.Asker) {
 	if w.ws.Answers != nil {
+		w.ws.forwards.Add(1)
+		defer w.ws.forwards.Add(-1)
 		seen, _ := w.ws.Kernel.Events.Subscribe(ctx)
 		w.forward(ctx, seen, func(loop.Event) bool { return true }, ask)
 	}
@@ -199,16 +201,18 @@ func (w Turns) Compact(ctx context.Context, a agent.Agent, model llm.Ref) (agent
 		return a, err
 	}
 	w.Lend(ctx, a.ID)
+	var terms *kernel.Terms
 	k := w.ws.Kernel
 	if k == nil {
-		r, err := w.ws.start(ctx, Kernel{NoTools: true})
+		terms = &kernel.Terms{NoTools: true}
+		r, err := w.ws.start(ctx, Kernel{})
 		if err != nil {
 			return a, err
 		}
 		defer r.Close()
 		k = r.Kernel
 	}
-	if err := k.Compact(ctx, a.ID, model); err != nil {
+	if err := k.Compact(ctx, a.ID, model, terms); err != nil {
 		return a, err
 	}
 	return w.ws.Store.Agent(ctx, a.ID)

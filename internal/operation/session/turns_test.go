@@ -240,7 +240,7 @@ func TestEverythingThatWasInterruptedContinues(t *testing.T) {
 		}
 	}
 	w.Kernel, _ = startKernel(t, w, &llmtest.ScriptGates{})
-	all, err := w.Turns().ContinueAll(ctx)
+	all, err := w.Turns().ContinueAll(ctx, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

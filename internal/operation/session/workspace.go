@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"ramet/internal/base/fault"
@@ -88,15 +89,18 @@ type Workspace struct {
 
 	changes changes
 	lent    lentServers
+
+	forwards atomic.Int32 // ForwardQuestions that run
 }
+
+// Forwards reports whether an editor shows the questions of the workspace.
+func (w *Workspace) Forwards() bool { return w.forwards.Load() > 0 }
 
 // Kernel configures the kernel of this process.
 type Kernel struct {
-	Cwd     string // where tools work instead of the agents' own folders; empty: there
-	NoTools bool   // nothing but speaking, and acting on agents
-	Allow   []permit.Rule
 	Timeout time.Duration // of all that the kernel is for; 0: none
 	Ask     permit.Asker  // nil: nobody can be asked
+	Watched func() bool   // reports whether a client shows questions now; nil: one always does
 	Warn    func(string)
 	// Attended is set where a person at a terminal sees what the kernel does.
 	Attended bool
@@ -166,7 +170,7 @@ func (w *Workspace) takeOver(ctx context.Context, named ...id.Agent) (bool, erro
 	if w.Kernel != nil {
 		return true, w.Kernel.Recover(ctx)
 	}
-	k, err := w.start(ctx, Kernel{NoTools: true}) // which recovers when it starts
+	k, err := w.start(ctx, Kernel{}) // which recovers when it starts
 	if err != nil {
 		return false, err
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"ramet/internal/base/id"
+
 	"ramet/internal/base/fault"
 )
 
@@ -378,4 +380,10 @@ func FuzzParse(f *testing.F) {
 		}
 		Permits([]Rule{r}, r.Tool, s)
 	})
+}
+
+// given returns rules of a command line that each agent works for.
+func given(t *testing.T, texts ...string) func(id.Agent) []Rule {
+	all := rules(t, texts...)
+	return func(id.Agent) []Rule { return all }
 }

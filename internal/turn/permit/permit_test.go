@@ -58,25 +58,25 @@ func TestDecisions(t *testing.T) {
 	}{
 		"reads":                             {&Policy{}, spec("read", tool.Reads), "../x", tool.Free, ""},
 		"processes":                         {&Policy{}, spec("fork", tool.Processes), "", tool.Free, ""},
-		"a rule":                            {&Policy{Rules: rules(t, "bash(go test *)"), Ask: never}, bash, "go test x", tool.Free, ""},
-		"a rule, in the box":                {&Policy{Rules: rules(t, "bash(go test *)"), Mode: Box, Confinable: there}, bash, "go test x", tool.Confine, ""},
-		"all, in the box":                   {&Policy{Rules: rules(t, "bash"), Mode: Box, Confinable: there}, bash, "go test x", tool.Confine, ""},
-		"leaving the box":                   {&Policy{Rules: rules(t, "bash", "bash!(go test x)"), Mode: Box, Confinable: there}, bash, "go test x", tool.Free, ""},
-		"leaving, another":                  {&Policy{Rules: rules(t, "bash!(go test x)"), Mode: Box, Confinable: there}, bash, "go test x y", tool.Confine, ""},
-		"leaving, not asked":                {&Policy{Rules: rules(t, "bash!(go test x)"), Ask: never}, bash, "go test x", tool.Free, ""},
+		"a rule":                            {&Policy{Given: given(t, "bash(go test *)"), Ask: never}, bash, "go test x", tool.Free, ""},
+		"a rule, in the box":                {&Policy{Given: given(t, "bash(go test *)"), Mode: Box, Confinable: there}, bash, "go test x", tool.Confine, ""},
+		"all, in the box":                   {&Policy{Given: given(t, "bash"), Mode: Box, Confinable: there}, bash, "go test x", tool.Confine, ""},
+		"leaving the box":                   {&Policy{Given: given(t, "bash", "bash!(go test x)"), Mode: Box, Confinable: there}, bash, "go test x", tool.Free, ""},
+		"leaving, another":                  {&Policy{Given: given(t, "bash!(go test x)"), Mode: Box, Confinable: there}, bash, "go test x y", tool.Confine, ""},
+		"leaving, not asked":                {&Policy{Given: given(t, "bash!(go test x)"), Ask: never}, bash, "go test x", tool.Free, ""},
 		"box":                               {&Policy{Mode: Box, Confinable: there, Ask: never}, bash, "rm x", tool.Confine, ""},
 		"box, a file":                       {&Policy{Mode: Box, Confinable: missing, Ask: never}, write, "x", tool.Free, ""},
 		"edits, a file":                     {&Policy{Mode: Edits, Ask: never}, write, "x", tool.Free, ""},
 		"edits, a file that others execute": {&Policy{Mode: Edits, Acts: func(path string) bool { return path == "x" }}, write, "x", "", "execute or obey"},
 		"box, a file that others execute":   {&Policy{Mode: Box, Acts: func(path string) bool { return path == "x" }}, write, "x", "", "execute or obey"},
 		"edits, a command":                  {&Policy{Mode: Edits}, bash, "x", "", "no person can be asked"},
-		"read-only, a file":                 {&Policy{Mode: ReadOnly, Rules: rules(t, "write", "bash"), Ask: never}, write, "x", "", "this agent only reads"},
-		"read-only, a command":              {&Policy{Mode: ReadOnly, Rules: rules(t, "write", "bash!(x)"), Ask: never}, bash, "x", "", "this agent only reads"},
+		"read-only, a file":                 {&Policy{Mode: ReadOnly, Given: given(t, "write", "bash"), Ask: never}, write, "x", "", "this agent only reads"},
+		"read-only, a command":              {&Policy{Mode: ReadOnly, Given: given(t, "write", "bash!(x)"), Ask: never}, bash, "x", "", "this agent only reads"},
 		"box missing":                       {&Policy{Mode: Box, Confinable: missing}, bash, "go test", "", "bash (go test) was not permitted: there is no sandbox to run it in unasked: no Landlock; and no person can be asked: the user can permit it with --allow 'bash!(go test)'"},
-		"box missing, a rule":               {&Policy{Mode: Box, Confinable: missing, Rules: rules(t, "bash")}, bash, "go test", "", "there is no sandbox"},
+		"box missing, a rule":               {&Policy{Mode: Box, Confinable: missing, Given: given(t, "bash")}, bash, "go test", "", "there is no sandbox"},
 		"no box named":                      {&Policy{Mode: Box}, bash, "go test", "", "there is no sandbox to run it in unasked: this system has none that ramet knows"},
 		"box missing, yes":                  {&Policy{Mode: Box, Confinable: missing, Ask: says(Once, "")}, bash, "go test", tool.Free, ""},
-		"headless":                          {&Policy{Rules: rules(t, "bash(go test *)")}, bash, "go test && go vet", "", "bash (go test && go vet) was not permitted: no rule permits it, and no person can be asked: the user can permit it with --allow 'bash(go test && go vet)'"},
+		"headless":                          {&Policy{Given: given(t, "bash(go test *)")}, bash, "go test && go vet", "", "bash (go test && go vet) was not permitted: no rule permits it, and no person can be asked: the user can permit it with --allow 'bash(go test && go vet)'"},
 		"headless, a quote":                 {&Policy{}, bash, `make "it's"`, "", `--allow 'bash(make "it'\''s")'`},
 		"headless, a file":                  {&Policy{}, write, "docs/a.md", "", "--allow 'write(docs/a.md)'"},
 		"headless, nothing":                 {&Policy{}, bash, "x\ny", "", "only --allow bash would permit it, which permits every call of that tool"},
@@ -152,7 +152,7 @@ func TestTheQuestionSaysEverything(t *testing.T) {
 // A call that asks to leave the box is a question, with the reason, whatever plain rules say.
 func TestTheWayOutOfTheBoxIsAskedFor(t *testing.T) {
 	var asked []Question
-	p := &Policy{Mode: Box, Confinable: func() error { return nil }, Rules: rules(t, "bash"), Book: &book{},
+	p := &Policy{Mode: Box, Confinable: func() error { return nil }, Given: given(t, "bash"), Book: &book{},
 		Ask: asker(func(_ context.Context, q Question) (Verdict, error) {
 			asked = append(asked, q)
 			return Verdict{Choice: ForProject}, nil
@@ -174,7 +174,7 @@ func TestTheWayOutOfTheBoxIsAskedFor(t *testing.T) {
 // Rules that were written before the box are told of once.
 func TestARuleThatIsConfinedIsToldOfOnce(t *testing.T) {
 	told := 0
-	p := &Policy{Mode: Box, Confinable: func() error { return nil }, Rules: rules(t, "bash(make *)"), Boxed: func(id.Agent, Rule) { told++ }}
+	p := &Policy{Mode: Box, Confinable: func() error { return nil }, Given: given(t, "bash(make *)"), Boxed: func(id.Agent, Rule) { told++ }}
 	for _, line := range []string{"ls", "make a", "make b"} {
 		if g, _, err := p.Decide(t.Context(), bash, call(line)); g != tool.Confine || err != nil {
 			t.Error(g, err)

@@ -51,13 +51,13 @@ func TestToolsOfServersAreAskedFor(t *testing.T) {
 		if !fault.Is(err, fault.Denied) || !strings.Contains(f.Hint, "--allow 'mcp(files__write)'") {
 			t.Errorf("%s: %v", mode, err)
 		}
-		p.Rules, _ = ParseAll("mcp(files)")
+		p.Given = given(t, "mcp(files)")
 		if grant, _, err := p.Decide(context.Background(), spec, call); err != nil || grant != tool.Free {
 			t.Errorf("%s with a rule: %v %v", mode, grant, err)
 		}
 	}
 	p := &Policy{Mode: ReadOnly}
-	p.Rules, _ = ParseAll("mcp(files)")
+	p.Given = given(t, "mcp(files)")
 	if _, _, err := p.Decide(context.Background(), spec, call); !fault.Is(err, fault.Denied) {
 		t.Errorf("read-only: %v", err)
 	}
@@ -90,7 +90,7 @@ func TestRulesAreBoundToWhatTheyWereGivenFor(t *testing.T) {
 			t.Fatal(err)
 		}
 		inSettings := &Policy{Settings: func() ([]Rule, Mode, error) { return rules, Ask, nil }}
-		onCommandLine := &Policy{Rules: rules}
+		onCommandLine := &Policy{Given: given(t, c.rule)}
 		for p, want := range map[*Policy]bool{inSettings: c.settings, onCommandLine: c.command} {
 			_, _, err := p.Decide(t.Context(), spec(c.unproven), call)
 			if (err == nil) != want {

@@ -33,6 +33,7 @@ type Standing struct {
 	living  []id.Agent // the agent and its ancestors that live
 	allowed []Rule     // of the settings
 	broken  error      // why these could not be read
+	given   []Rule     // of the command line
 }
 
 // Look reads the standing of an agent: the mode is its own, else that of the nearest
@@ -118,6 +119,9 @@ func (p *Policy) standing(ctx context.Context, a id.Agent) (Standing, error) {
 			return out, err
 		}
 	}
+	if p.Given != nil {
+		out.given = p.Given(a)
+	}
 	if p.Settings != nil {
 		var mode Mode
 		if out.allowed, mode, out.broken = p.Settings(); out.broken != nil {
@@ -147,7 +151,7 @@ func (p *Policy) rules(s Standing) ([]held, error) {
 	for _, r := range s.allowed {
 		out = append(out, held{Rule: r, from: fromSettings})
 	}
-	for _, r := range p.Rules {
+	for _, r := range s.given {
 		out = append(out, held{Rule: r, from: fromSettings, given: true})
 	}
 	if p.Book != nil {
