@@ -40,7 +40,7 @@ func startKernel(ctx context.Context, ws *session.Workspace, o session.Kernel) (
 type request struct {
 	*session.Workspace
 	session.Kernel
-	termsOf func(id.Agent) *kernel.Terms // nil: no agent has any
+	termsOf func(context.Context, id.Agent) *kernel.Terms // nil: no agent has any
 }
 
 // terms returns the terms under which an agent works, or those of its parent if it is not born yet.
@@ -49,9 +49,9 @@ func (r request) terms(a agent.Agent) *kernel.Terms {
 		return &kernel.Terms{}
 	}
 	if a.Genesis == 0 && a.Parent != "" {
-		return r.termsOf(a.Parent)
+		return r.termsOf(context.Background(), a.Parent)
 	}
-	return r.termsOf(a.ID)
+	return r.termsOf(context.Background(), a.ID)
 }
 
 // canAsk reports whether a person can be asked about an agent that works under these terms.

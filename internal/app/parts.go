@@ -199,8 +199,8 @@ func hookRunner(ws *session.Workspace) (hookprogram.Runner, error) {
 // policy returns what the user permits in a workspace. note tells people something about an agent.
 func policy(r request, ask permit.Asker, note func(id.Agent, string)) *permit.Policy {
 	return &permit.Policy{Acts: sandbox.ActsByName, Settings: r.Turns().Unasked, Confinable: sandbox.Available, Ask: ask,
-		Given:     func(a id.Agent) []permit.Rule { return r.termsOf(a).Allow },
-		Reachable: func(a id.Agent) bool { return r.canAsk(r.termsOf(a)) },
+		Given:     func(ctx context.Context, a id.Agent) []permit.Rule { return r.termsOf(ctx, a).Allow },
+		Reachable: func(ctx context.Context, a id.Agent) bool { return r.canAsk(r.termsOf(ctx, a)) },
 		Log:       r.Store, Book: rulebook{r.Home, r.Place.Project}, Warn: note,
 		Boxed: func(a id.Agent, rule permit.Rule) {
 			tellOnce(r.Home, "rules-are-confined", func() { note(a, cli.ConfinedRules(rule.String())) })

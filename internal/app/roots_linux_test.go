@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -65,7 +66,7 @@ func TestNoLinkInTheProjectOpensAnotherFolder(t *testing.T) {
 		t.Error(err)
 	}
 	terms := &kernel.Terms{Cwd: project + "/sub"}
-	r := request{Workspace: ws, termsOf: func(id.Agent) *kernel.Terms { return terms }}
+	r := request{Workspace: ws, termsOf: func(context.Context, id.Agent) *kernel.Terms { return terms }}
 	if root, err := r.root(agent.Agent{}); !fault.Is(err, fault.Denied) {
 		t.Errorf("--cwd: %s %v", root, err)
 	}

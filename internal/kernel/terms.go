@@ -22,9 +22,19 @@ type Terms struct {
 // Withdraw ends the terms, because their command ends.
 func (t *Terms) Withdraw() { t.withdrawn.Store(true) }
 
+type termsKey struct{}
+
+// WithTerms returns a context for what a command with terms does before its turn begins.
+func WithTerms(ctx context.Context, t *Terms) context.Context {
+	return context.WithValue(ctx, termsKey{}, t)
+}
+
 // TermsOf returns the terms under which an agent works now. They are the zero Terms if its turn has none, or if it is
 // outside the subtree of the agent that they were given to, as a parent is that reads a report.
-func (k *Kernel) TermsOf(a id.Agent) *Terms {
+func (k *Kernel) TermsOf(ctx context.Context, a id.Agent) *Terms {
+	if given, _ := ctx.Value(termsKey{}).(*Terms); given != nil {
+		return given
+	}
 	var to id.Agent
 	var t *Terms
 	k.mu.Lock()
@@ -36,7 +46,7 @@ func (k *Kernel) TermsOf(a id.Agent) *Terms {
 		return &Terms{}
 	}
 	for a != to {
-		row, err := k.Store.Agent(context.Background(), a)
+		row, err := k.Store.Agent(ctx, a)
 		if err != nil || row.Parent == "" {
 			return &Terms{}
 		}

@@ -213,6 +213,11 @@ func runExec(l *Line, c *cobra.Command, f execFlags, args []string) (failed erro
 			return err
 		}
 	}
+	if terms.Cwd != "" {
+		if _, err := ws.Folder(a, terms.Cwd); err != nil {
+			return err
+		}
+	}
 	w := watch(l)
 	if l.Terminal && !l.JSON && form == "" {
 		w.live = &live{out: l.Stdout}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -69,6 +70,9 @@ func (w Prompts) Word(ctx context.Context, a agent.Agent, p *kernel.Prompt) erro
 	if p.Model.Vendor == agent.DriverVendor {
 		a.Provider, a.Model = p.Model.Vendor, p.Model.Name
 	}
+	if p.Terms != nil {
+		ctx = kernel.WithTerms(ctx, p.Terms)
+	}
 	e, defined, err := w.Expand(ctx, a, p.Text)
 	if err != nil || !defined {
 		return err
@@ -106,6 +110,10 @@ func (w Prompts) ran(ctx context.Context, a agent.Agent, c kit.Command) (string,
 	}
 	if w.ws.Kernel == nil {
 		return "", fault.New(fault.Failed, "/%s runs commands, and no kernel runs here", c.Name)
+	}
+	terms := w.ws.Kernel.TermsOf(ctx, a.ID)
+	if a.Cwd = cmp.Or(terms.Cwd, a.Cwd); terms.NoTools {
+		return "", fault.New(fault.Denied, "/%s runs commands, and --no-tools leaves no tool for them", c.Name)
 	}
 	box, err := w.ws.Kernel.Tools(a)
 	if err != nil {

@@ -1,6 +1,7 @@
 package permit
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -383,7 +384,7 @@ func FuzzParse(f *testing.F) {
 }
 
 // given returns rules of a command line that each agent works for.
-func given(t *testing.T, texts ...string) func(id.Agent) []Rule {
+func given(t *testing.T, texts ...string) func(context.Context, id.Agent) []Rule {
 	all := rules(t, texts...)
-	return func(id.Agent) []Rule { return all }
+	return func(context.Context, id.Agent) []Rule { return all }
 }

@@ -69,7 +69,7 @@ import (
 // the fields are set before.
 type Policy struct {
 	// Given returns the rules of the command line that an agent works for; nil: none.
-	Given func(a id.Agent) []Rule
+	Given func(ctx context.Context, a id.Agent) []Rule
 	// Settings are the rules and the mode of the user's settings as they are now: what is taken
 	// back there counts for the next call. An error: none of them holds, and the question says
 	// why. nil: there are none.
@@ -81,7 +81,7 @@ type Policy struct {
 	// Ask asks the user. nil: no person can be asked.
 	Ask Asker
 	// Reachable reports whether a person can be asked now about what an agent does; nil: one always can.
-	Reachable func(a id.Agent) bool
+	Reachable func(ctx context.Context, a id.Agent) bool
 	// Log reads modes and grants of agents. nil: there are none.
 	Log Log
 	// Book keeps the rules of the project. nil: none can be saved.
@@ -145,7 +145,7 @@ func (p *Policy) Decide(ctx context.Context, s tool.Spec, c tool.Call) (tool.Gra
 	if decided || err != nil {
 		return one.grant, one.record, err
 	}
-	if !p.canAsk(q.Agent) {
+	if !p.canAsk(ctx, q.Agent) {
 		return "", one.refuse(history.ByNobody), refuseUnasked(one.question)
 	}
 	release, err := p.asking.take(ctx)
@@ -329,8 +329,8 @@ func (p *Policy) now() time.Time {
 }
 
 // canAsk reports whether a person can be asked about what an agent does.
-func (p *Policy) canAsk(a id.Agent) bool {
-	return p.Ask != nil && (p.Reachable == nil || p.Reachable(a))
+func (p *Policy) canAsk(ctx context.Context, a id.Agent) bool {
+	return p.Ask != nil && (p.Reachable == nil || p.Reachable(ctx, a))
 }
 
 func (p *Policy) warn(a id.Agent, what string) {

@@ -149,7 +149,7 @@ func (q Question) Check(v Verdict) error {
 // Inquire puts a question that is the model's own, and not about a call, to the user. It
 // takes its turn with the others. DENIED: no person can be asked, or none answered.
 func (p *Policy) Inquire(ctx context.Context, q Question) (Verdict, error) {
-	if !p.canAsk(q.Agent) {
+	if !p.canAsk(ctx, q.Agent) {
 		return Verdict{}, fault.New(fault.Denied, "no person can be asked")
 	}
 	release, err := p.asking.take(ctx)

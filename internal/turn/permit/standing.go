@@ -120,7 +120,7 @@ func (p *Policy) standing(ctx context.Context, a id.Agent) (Standing, error) {
 		}
 	}
 	if p.Given != nil {
-		out.given = p.Given(a)
+		out.given = p.Given(ctx, a)
 	}
 	if p.Settings != nil {
 		var mode Mode
