@@ -35,7 +35,7 @@ func (in *CancelRunInput) Check() error {
 // CancelRun ends a run for good.
 var CancelRun = Op[CancelRunInput, public.RunMade]{
 	Doc: Doc{Name: "run cancel", Group: "run logs", ID: "cancelRun", Route: "POST /api/v1/run-logs/{run_id=id}/cancel 200", Faces: CLI | HTTP, Effect: Destroys, OnRuns: true, Persons: true,
-		Summary: "End a run for good, wherever it is being carried out",
+		Summary: "Cancel a run for good, wherever it runs",
 		Help: `End a run for good: its own agent is killed with all its workers, on every host, and the
 run is CANCELLED. It does not go on after that.`},
 	Run: func(ctx context.Context, e *Env, in CancelRunInput) (public.RunMade, error) {
@@ -132,7 +132,7 @@ type RemovedRuns struct {
 
 // RemoveRuns deletes runs.
 var RemoveRuns = Op[RemoveRunsInput, RemovedRuns]{
-	Doc: Doc{Name: "run rm", Group: "run logs", Faces: CLI, OnRuns: true, Persons: true, Effect: Destroys, Summary: "Remove runs that are over, with all that they made",
+	Doc: Doc{Name: "run rm", Group: "run logs", Faces: CLI, OnRuns: true, Persons: true, Effect: Destroys, Summary: "Remove finished runs with all their files",
 		Help: `Remove runs for good: the folder of each with all that it made, and its log. A run that is
 being carried out is refused (exit 4), one that others continue (forks) too; one that is not
 over, unless {force} is given. Agents and what they said stay in the workspace.`},

@@ -68,7 +68,7 @@ type ResumeRunInput struct {
 // ResumeRun continues a run, in the same way.
 var ResumeRun = Op[ResumeRunInput, public.RunMade]{
 	Doc: Doc{Name: "run resume", Group: "run logs", ID: "resumeRun", Route: "POST /api/v1/run-logs/{run_id=id}/resume 202", Faces: CLI | HTTP, OnRuns: true, Persons: true,
-		Summary: "Go on with a run that was interrupted",
+		Summary: "Continue a run that was interrupted",
 		Help: `Go on with a run where its log ends. What was completed is not done again while its
 inputs and outputs are what they were; what was interrupted is done again; of external
 effects without a way to look them up it is unknown whether they happened: they are listed
@@ -111,8 +111,8 @@ type ForkRunInput struct {
 // ForkRun makes a run that continues another.
 var ForkRun = Op[ForkRunInput, public.RunMade]{
 	Doc: Doc{Name: "run fork", Group: "run logs", ID: "forkRun", Route: "POST /api/v1/run-logs/{run_id=id}/fork 201", Faces: CLI | HTTP, OnRuns: true, Persons: true,
-		Summary: "Make a run that continues another from one of its events",
-		Help: `Make a run that continues another from one of its events, given as event_id or as
+		Summary: "Fork a run at one of its events",
+		Help: `Fork a run at one of its events, given as event_id or as
 its number in the log. The events before are shared, not copied, and linked by
 hash; its log is kept where that of the other is, unless --log says otherwise.`},
 	Run: func(ctx context.Context, e *Env, in ForkRunInput) (out public.RunMade, err error) {

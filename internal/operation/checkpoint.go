@@ -19,7 +19,7 @@ type Checkpointed struct {
 
 // Checkpoint signs the newest entry of every history.
 var Checkpoint = Op[NoInput, Checkpointed]{
-	Doc: Doc{Name: "checkpoint", Group: "proof", Faces: CLI, Effect: Reads, Summary: "Print a signed note over all histories, to keep elsewhere",
+	Doc: Doc{Name: "checkpoint", Group: "proof", Faces: CLI, Effect: Reads, Summary: "Print a signed checkpoint of all histories, to keep elsewhere",
 		Help: `Print a signed note over the newest entry of every history. Keep it where the
 people who can write the database cannot change it; "ramet verify --checkpoint
 FILE" then finds cut tails and rewrites.`},

@@ -79,7 +79,7 @@ type CollectedStates struct {
 // GC drops what is not needed any more.
 var GC = Op[GCInput, Collected]{
 	Doc: Doc{Name: "gc", Group: "proof", Faces: CLI, Effect: Destroys,
-		Summary: "Drop what is not needed: blobs, old states of files, caches, worktrees of the dead",
+		Summary: "Delete unused data: blobs, old states of files, caches, worktrees of dead agents",
 		Help: `Drop blobs that no message names. Flags choose something else: {files}, {worktrees},
 {caches}, or {all} of these with the blobs. {dry_run} says what would be dropped, how much
 that is, and why; alone it is the plan of {all}.

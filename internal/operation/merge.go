@@ -21,7 +21,7 @@ type MergeInput struct {
 // Merge brings back the work of a child.
 var Merge = Op[MergeInput, Merged]{
 	Doc: Doc{Name: "merge", Group: "agents", Faces: CLI,
-		Summary: "Bring back the work that a child did in its worktree",
+		Summary: "Merge the work of a child from its worktree",
 		Help: `Merge the worktree of a child ("ramet fork --worktree") into its parent's folder.
 What the child did not commit is committed first, as it is now; files that git
 ignores stay where they are, and one in the folder that is in the way of a merged file

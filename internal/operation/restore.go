@@ -73,7 +73,7 @@ func (in *RestoreInput) Check() error {
 // Restore makes files what they were.
 var Restore = Op[RestoreInput, public.Restore]{
 	Doc: Doc{Name: "restore", Group: "files", ID: "restoreFiles", Route: "POST /api/v1/agents/{ref=agent}/restore 200", Faces: CLI | HTTP,
-		Summary: "Make files what they were at a message",
+		Summary: "Restore files to their state at a message",
 		Help: `Make the files of an agent's folder what they were when a message was written: those
 that are named, and what is below them, or all.` + restoreHelp},
 	Run: func(ctx context.Context, e *Env, in RestoreInput) (public.Restore, error) {
@@ -95,7 +95,7 @@ type UndoInput struct {
 // Undo takes back what the last turn did to files.
 var Undo = Op[UndoInput, public.Restore]{
 	Doc: Doc{Name: "undo", Group: "files", Faces: CLI,
-		Summary: "Take back what an agent's last turn did to files",
+		Summary: "Undo the file changes of an agent's last turn",
 		Help: `Make the files of an agent's folder (agent 0 if none is named) what they were before its
 last turn that changed some. The conversation stays as it is: "ramet rewind --files" goes
 back with both. After a restore, undo takes that back.` + restoreHelp},

@@ -45,7 +45,7 @@ func (in *UsageInput) Check() error {
 // Usage adds up calls of models.
 var Usage = Op[UsageInput, Used]{
 	Doc: Doc{Name: "usage", Aliases: "cost", Group: "models", ID: "getUsage", Route: "GET /api/v1/usage 200", Faces: CLI | HTTP | Slash, Effect: Reads,
-		Summary: "Show what calls of models used and cost",
+		Summary: "Show tokens and cost of model calls",
 		Help: `Add up the calls of models that agents made: how many, tokens read and written,
 tokens read from and put into caches, cost and time. Each call counts once, although
 forks share their histories. Of agents that other programs drive, what went through

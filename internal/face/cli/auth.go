@@ -16,7 +16,7 @@ import (
 )
 
 func authCommand(l *Line, p ModelsPorts) *cobra.Command {
-	return parent("auth", "Store, list and remove the keys of vendors", `Keys come from the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY, …), else from
+	return parent("auth", "Store, list and remove API keys", `Keys come from the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY, …), else from
 credentials.toml in ramet's home, which only you can read. A key is never printed,
 never part of a history, and never in the environment of a tool.`, authSetCommand(l, p), authListCommand(l), authRemoveCommand(l))
 }

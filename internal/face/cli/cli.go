@@ -100,23 +100,23 @@ func hasFlag(args []string, flag string) bool {
 }
 
 // about is the beginning of ramet's own help.
-const about = `Work with many LLM agents at once. They are processes that last: they fork, mail each
-other, are killed with their whole subtree, and come back after a crash where they were.
+const about = `Run many LLM agents at once. Agents are durable processes: they fork, mail each other,
+are killed with their whole subtree, and continue after a crash exactly where they were.
 
   ramet                           open the terminal: all agents on one screen (F1: keys)
-  ramet exec "why is it flaky?"   one turn without a screen; prints the answer
+  ramet exec "why is it flaky?"   run one turn and print the answer
   ramet fork --name clock --prompt "look at clock/" --run
-                                  a child that knows all that its parent knows
-  ramet ps                        who is there, and what each does
+                                  fork a child with its parent's whole conversation
+  ramet ps                        list the agents and what they do
   ramet diff clock; ramet merge clock
-                                  what it changed; bring it back
-  ramet serve; ramet web          the same on a page in the browser
-  ramet run start --recipe docs   a job with many agents, written down as it goes
-  ramet demo                      a tour of a minute; it needs no key
+                                  review its changes; merge them
+  ramet serve; ramet web          the same in the browser
+  ramet run start --recipe docs   a job with many agents and a durable log
+  ramet demo                      a one-minute tour; needs no key
 
-Where standard input or output is no terminal, ramet alone prints this help.
+Without a terminal, ramet alone prints this help.
 
-The workspace is that of the project you stand in; --db, RAMET_DB and
+The workspace is that of the current project; --db, RAMET_DB and
 --workspace choose another. "ramet help exit-codes" lists the exit codes.`
 
 // openScreen opens the terminal.

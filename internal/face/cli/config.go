@@ -129,7 +129,7 @@ func (p pathShape) Text(w *printer.Writer) { w.Line("%s", p.Path) }
 func rulesCommand(l *Line) *cobra.Command {
 	var remove string
 	var c *cobra.Command
-	c = l.command("rules", "List or remove the rules that you saved for this project", `List the rules that you saved for this project when you were asked, and those of the
+	c = l.command("rules", "List or remove saved permission rules of this project", `List the rules that you saved for this project when you were asked, and those of the
 setting allow. They stand in ramet's home: nothing that lies in a project permits anything.
 
 A rule permits asking less, not leaving the box: with permission = "sandbox", or in mode

@@ -39,7 +39,7 @@ type CarePorts struct {
 func doctorCommand(l *Line, p CarePorts) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
-		Short: "Check that everything ramet needs is in order",
+		Short: "Check the installation",
 		Long: `Check configuration, home folder, key, the background kernel, database (its engine's own check,
 version, durable write, clock), sandbox and git, and tell which program this is, where it is
 installed and what its platform lacks. Exit code 1 if something is wrong. "ramet verify"

@@ -29,13 +29,13 @@ func groups(e Env, l *Line) []group {
 		{"history", "History:", "export import", func() []*cobra.Command { return few(exportHistoryCommand(l), importHistoryCommand(l)) }},
 		{"files", "Files:", "", func() []*cobra.Command { return nil }},
 		{"mail", "Mail:", "mail", func() []*cobra.Command { return few(mailCommand(l)) }},
-		{"proof", "Proof and care:", "verify key", func() []*cobra.Command { return few(verifyStoreCommand(l), keyCommand(l)) }},
+		{"proof", "Verification and maintenance:", "verify key", func() []*cobra.Command { return few(verifyStoreCommand(l), keyCommand(l)) }},
 		{"runs", "Runs:", "run worker schema", func() []*cobra.Command {
 			return few(runsCommand(l, e.Runs), workerCommand(l, e.Runs), schemaCommand(l, e.Runs.OpenAPI))
 		}},
 		{"ledger", "Ledger:", "track", func() []*cobra.Command { return few(trackCommand(l)) }},
 		{"models", "Models:", "models auth", func() []*cobra.Command { return few(modelsCommand(l, e.Models), authCommand(l, e.Models)) }},
-		{"mcp", "Tools from elsewhere and for others:", "mcp", func() []*cobra.Command { return few(mcpCommand(l, e.MCP.With(within(e, l)))) }},
+		{"mcp", "MCP:", "mcp", func() []*cobra.Command { return few(mcpCommand(l, e.MCP.With(within(e, l)))) }},
 		{"", "", "config rules prompt trust doctor demo", func() []*cobra.Command {
 			return few(configCommand(l), rulesCommand(l), promptCommand(l), trustCommand(l), doctorCommand(l, e.Care), demoCommand(l, e.Care.Tour))
 		}},

@@ -26,7 +26,7 @@ type importing struct {
 
 func importHistoryCommand(l *Line) *cobra.Command {
 	var o importing
-	c := l.command("import [claude|codex|opencode|pi] [FILE]", "Bring in sessions of other programs", `Bring sessions of Claude Code, Codex, opencode and pi into this workspace, with
+	c := l.command("import [claude|codex|opencode|pi] [FILE]", "Import sessions of other programs", `Bring sessions of Claude Code, Codex, opencode and pi into this workspace, with
 what was said and done: branches become forks, sub-agents children, calls and
 results stay what they are, thinking that was signed goes to its own vendor only.
 

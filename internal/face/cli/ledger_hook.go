@@ -25,7 +25,7 @@ func hookCommand(l *Line, f *trackFlags) *cobra.Command {
 	var minutes float64
 	c := &cobra.Command{
 		Use:    "hook TOOL",
-		Short:  "Record what a tool's hook tells on standard input",
+		Short:  "Record a hook event of another tool from standard input",
 		Hidden: true,
 		Args:   cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {

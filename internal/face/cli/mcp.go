@@ -16,7 +16,7 @@ import (
 )
 
 func mcpCommand(l *Line, p MCPPorts) *cobra.Command {
-	return parent("mcp", "MCP servers whose tools agents can use; and ramet as one", `MCP servers are programs and services whose tools agents can use, as server__tool. Yours
+	return parent("mcp", "Add MCP servers for agents, or serve ramet over MCP", `MCP servers are programs and services whose tools agents can use, as server__tool. Yours
 stand in your configuration ([mcp.NAME]); those of a project in its .mcp.json, which
 counts once you accepted it (ramet trust). They start when a tool of theirs is called.
 A call is asked for like a command; the rules mcp(SERVER) and mcp(SERVER__TOOL) permit it,

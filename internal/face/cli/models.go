@@ -20,7 +20,7 @@ import (
 
 func modelsCommand(l *Line, p ModelsPorts) *cobra.Command {
 	var all bool
-	c := l.command("models", "List the models that are usable, and why the others are not", `List the models of all vendors that have a key or a base URL, with their prices per
+	c := l.command("models", "List usable models, and why others are not usable", `List the models of all vendors that have a key or a base URL, with their prices per
 million tokens; below them the other vendors, and what is missing. With --all their
 models too. The default is marked with *: the setting "model", else the first usable
 vendor's best known one, else the first model of a local server whose base URL is set,

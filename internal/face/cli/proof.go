@@ -32,7 +32,7 @@ func verifyStoreCommand(l *Line) *cobra.Command {
 }
 
 func keyCommand(l *Line) *cobra.Command {
-	return l.command("key", "Print the public key that checks our checkpoints", `Print the verifier key for checkpoints signed in this home. It is made at first
+	return l.command("key", "Print the public key of our checkpoints", `Print the verifier key for checkpoints signed in this home. It is made at first
 use; its private half stays in the home folder.`, 0, 0, func(context.Context, []string) (printer.Datum, error) {
 		key, err := l.SigningKey()
 		if err != nil {

@@ -21,7 +21,7 @@ type Pick func(ctx context.Context, title string, lines [][2]string) (int, bool,
 func resumeCommand(e Env, l *Line) *cobra.Command {
 	return &cobra.Command{
 		Use:   "resume [PROJECT]",
-		Short: "Go on in one of your projects: choose, and the terminal opens there",
+		Short: "Choose one of your projects and open the terminal there",
 		Long: `List the projects that have a workspace in ramet's home, the last used first, and open the
 terminal in the one that is chosen, or in the one that is named by its folder or workspace.
 Where there is no terminal, they are printed.`,

@@ -76,7 +76,7 @@ type RunProgram func(ctx context.Context, dir, inputs string, l *Line) error
 func programCommand(l *Line, p RunsPorts) *cobra.Command {
 	return &cobra.Command{
 		Use:    "program RECIPE NAME",
-		Short:  "Carry out a program of a recipe",
+		Short:  "Run a program of a recipe",
 		Hidden: true,
 		Args:   CheckArguments(2, 2),
 		RunE: func(c *cobra.Command, args []string) error {

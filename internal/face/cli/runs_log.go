@@ -128,7 +128,7 @@ func replayCommand(l *Line, f *runFlags) *cobra.Command {
 	var check bool
 	c := &cobra.Command{
 		Use:   "replay ID",
-		Short: "Make the snapshot again from the events; execute nothing",
+		Short: "Rebuild the snapshot from the events, without executing anything",
 		Long: `Replay all events, executing nothing, and write the snapshot. If the snapshot on the
 disk was not the replay of its own first events, it is kept beside, the difference
 is shown, and the exit code is 5. --check writes nothing.`,

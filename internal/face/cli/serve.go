@@ -168,7 +168,7 @@ func (d webLink) Text(w *printer.Writer) { w.Line("%s", d.URL) }
 func acpCommand(l *Line, serve func(context.Context, ACPService) error) *cobra.Command {
 	return &cobra.Command{
 		Use:   "acp",
-		Short: "Be the agent of an editor that speaks the Agent Client Protocol",
+		Short: "Serve as the agent of an editor (Agent Client Protocol)",
 		Long: `Speak the Agent Client Protocol on standard input and output, for editors such as Zed,
 JetBrains IDEs and Neovim. A session is an agent of the workspace of its folder: a new
 one begins with an empty context, and any that lives can be loaded, resumed and forked;

@@ -137,7 +137,7 @@ func restartServer(ctx context.Context, k BackgroundKernel, force bool) error {
 func serverRunCommand(e Env, l *Line) *cobra.Command {
 	return &cobra.Command{
 		Use:    "run",
-		Short:  "Be the background kernel, in the foreground",
+		Short:  "Run the background kernel in the foreground",
 		Args:   CheckArguments(0, 0),
 		Hidden: true,
 		RunE: func(c *cobra.Command, _ []string) error {

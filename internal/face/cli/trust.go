@@ -22,8 +22,8 @@ func trustCommand(l *Line) *cobra.Command {
 	var f trustFlags
 	c := &cobra.Command{
 		Use:   "trust",
-		Short: "See what would act in this project, and let it",
-		Long: `List what in the project you stand in would act, and ask whether it may: its
+		Short: "Review what would act in this project, and accept it",
+		Long: `List the files of the current project that would act, and ask for each: its
 .ramet/config.toml, its instructions (AGENTS.override.md, AGENTS.md, CLAUDE.md, of
 all folders, with what they import), and programs that its git configuration names.
 For each: what it would do, how it differs from what you accepted before, and what in
@@ -33,8 +33,8 @@ What you accept is kept, and used in exactly these bytes until you accept a chan
 each turn tells you once that there is one. A link that leads out of the project is
 not followed.
 
-Where standard input is no terminal nobody can be asked: then --yes accepts what is
-there, and --accept only what was listed (see "digest" in --list --json).`,
+Without a terminal, --yes accepts everything, and --accept only what was listed
+(see "digest" in --list --json).`,
 		Args: CheckArguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error { return trustCare(c.Context(), l, f) },
 	}

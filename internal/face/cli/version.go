@@ -51,5 +51,5 @@ func (v Version) source() string {
 }
 
 func versionCommand(l *Line, about func() Version) *cobra.Command {
-	return l.command("version", "Print the version, and what it was built from", "", 0, 0, func(context.Context, []string) (printer.Datum, error) { return about(), nil })
+	return l.command("version", "Print the version and build", "", 0, 0, func(context.Context, []string) (printer.Datum, error) { return about(), nil })
 }

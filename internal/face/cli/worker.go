@@ -18,7 +18,7 @@ func workerCommand(l *Line, p RunsPorts) *cobra.Command {
 	var external, orchestrate bool
 	c := &cobra.Command{
 		Use:   "worker --db postgres://…",
-		Short: "Do the work of runs that others carry out on the same database",
+		Short: "Work on items of runs from other hosts of the same database",
 		Long: `Take work items from the queues of a PostgreSQL database and do them, until stopped.
 Any number of hosts can do this; they share nothing but the database: an item brings its
 inputs and takes back what was made. A host that is killed or cut off loses its items to

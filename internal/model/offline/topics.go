@@ -108,7 +108,7 @@ var topics = []GuideTopic{
 	{"Other programs as agents", "codex claude+code opencode driver drivers other+programs gemini+cli use+claude+code existing+subscription",
 		"Claude Code, Codex and others can drive an agent of the tree.",
 		"`/fork --driver claude \"do it\"` here; `ramet drivers` in a shell lists them."},
-	{"Bring in sessions of other programs", "import migrate old+sessions claude+sessions move+from coming+from bring+sessions",
+	{"Import sessions of other programs", "import migrate old+sessions claude+sessions move+from coming+from bring+sessions",
 		"Sessions of Claude Code, Codex, opencode and pi become agents, with their history.",
 		"`ramet import --list` in a shell lists what is found, `ramet import --all` takes them."},
 	{"Tools of others (MCP)", "mcp server+tools tools plugin plugins extension extensions connect github+tool",

@@ -30,7 +30,7 @@ var table = []CommandRow{
 	{Name: "diff", Summary: "Show how files changed in the last turn, or since a message", Help: "By the agent or by others."},
 	{"undo", "/undo", "Take back what the last turn did to files", "What others could have changed is kept, and listed; about what changed while a command was running you are asked. The conversation doesn't change; /rewind restores both. A second /undo takes the first back.", nil},
 	{Name: "trash", Summary: "List files that were moved to the trash", Help: "Undo, rewind and merge move files there that they could not restore otherwise. `ramet trash restore` restores them, `ramet trash empty` deletes them."},
-	{Name: "clear", Summary: "Begin again with an empty context", Help: "What was said stays in the history."},
+	{Name: "clear", Summary: "Start again with an empty context", Help: "What was said stays in the history."},
 	{"compact", "/compact", "Replace the context by a summary of it", "", nil},
 	{"log", "/log", "Show this agent's lineage: forks, marks, clears", "", nil},
 	{"model", "/model [MODEL]", "Choose the model of this agent", "", []CommandArgument{{Kind: CommandModel}}},
