@@ -222,8 +222,8 @@ func TestATurnWithTools(t *testing.T) {
 	if err != nil || a.Lease.Owner != "" || a.Spent.Tokens != 15 {
 		t.Errorf("%+v %v", a, err)
 	}
-	if doing := b.kernel.Doing(b.zero.ID); doing != "" {
-		t.Errorf("it is still %s", doing)
+	if now, works := b.kernel.States()[b.zero.ID]; works {
+		t.Errorf("it is still %v", now)
 	}
 }
 

@@ -59,8 +59,8 @@ func (k *Kernel) Stop() {
 	k.Events.Close()
 }
 
-// Drain waits until no agent works.
-func (k *Kernel) Drain(ctx context.Context) error { return k.jobs.wait(ctx) }
+// drain waits until no agent works.
+func (k *Kernel) drain(ctx context.Context) error { return k.jobs.wait(ctx) }
 
 // listen hears what other processes did to agents.
 func (k *Kernel) listen() {

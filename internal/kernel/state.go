@@ -74,18 +74,6 @@ func (p *agentProcess) seen() state.State {
 	return s
 }
 
-// Doing describes the current activity of an agent in a word or two; empty if there is none.
-func (k *Kernel) Doing(a id.Agent) string {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if p := k.live[a]; p != nil {
-		if s := p.doing.seen(); s.Word != "" {
-			return s.Short(60)
-		}
-	}
-	return ""
-}
-
 // Sources returns the sources of agents' states, whichever kernel runs them.
 func (k *Kernel) Sources() state.Sources {
 	return state.Sources{Store: k.Store, Gone: k.Gone, Owner: k.Owner, Here: k.States, There: k.There}

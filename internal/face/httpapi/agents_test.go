@@ -451,7 +451,7 @@ func TestKillEndsWhatRuns(t *testing.T) {
 		t.Errorf("%+v", list)
 	}
 	s.good(t, "POST", "/api/v1/agents/kid/kill", killBody{Confirm: new(1)}, 200, nil)
-	if f.Kernel.Doing(kid) != "" {
+	if _, works := f.Kernel.States()[kid]; works {
 		t.Error("it works on")
 	}
 	w.until(isType(loop.TurnEnded, kid))

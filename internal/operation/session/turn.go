@@ -11,6 +11,7 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
 	"ramet/internal/core/agent"
+	"ramet/internal/core/state"
 	"ramet/internal/kernel"
 	"ramet/internal/model/llm"
 	"ramet/internal/operation/control"
@@ -171,7 +172,8 @@ func (w Turns) Begin(ctx context.Context, a agent.Agent, p kernel.Prompt) (n int
 func (w Turns) beginHere(ctx context.Context, who id.Agent, p kernel.Prompt) (int64, error) {
 	patience, cancel := context.WithTimeout(ctx, beginTime)
 	defer cancel()
-	busy := w.ws.Kernel.Doing(who) != ""
+	now, busy := w.ws.Kernel.States()[who]
+	busy = busy && now.Word != state.Idle
 	seen, enough := w.ws.Kernel.Events.Subscribe(patience)
 	defer enough()
 	turn, err := w.ws.Kernel.Exec(context.WithoutCancel(ctx), who, p)
