@@ -50,8 +50,9 @@ answer goes to standard output, as it comes in where that is a terminal; progres
 standard error. PROMPT - reads standard input. /NAME ARGUMENTS stands for a command that you or the project define
 (.agents/commands, .claude/commands).
 
-If ` + "`ramet serve`" + ` holds the workspace, the turn runs there, with that process's permissions;
-what it asks is asked here, if this is a terminal, and on the page.
+If the background kernel runs, the turn runs there, with the permissions of this command.
+What it asks is asked here, if this is a terminal, and in every terminal, page and editor
+that is open for the project. If there is none, it is refused at once.
 
 Children that the turn forks go on until their tasks are done, and the command waits
 for them; with --no-wait they go on in the background. What they reported and the

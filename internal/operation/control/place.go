@@ -12,7 +12,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"syscall"
 
 	"github.com/gofrs/flock"
 
@@ -178,7 +177,7 @@ func (p Place) Dial(ctx context.Context) (net.Conn, error) {
 
 // IsAbsent reports whether Dial failed because no kernel listens.
 func IsAbsent(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED)
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, errRefused)
 }
 
 func (f socketFolder) dial(ctx context.Context) (conn net.Conn, err error) {

@@ -18,6 +18,9 @@ import (
 	"ramet/internal/base/fault"
 )
 
+// errRefused is the error of a connection to a socket on which no process listens.
+const errRefused = syscall.ECONNREFUSED
+
 // readyVariable tells a kernel which descriptor its starter reads, and the process ID of the starter.
 const readyVariable = "RAMET_READY"
 
