@@ -30,8 +30,7 @@ type Elsewhere func(ctx context.Context, l *Line, args []string, start bool) (ex
 // carryElsewhere lets the background kernel carry out a command line that acts on agents, so that every face sees the
 // same states. The error is Exited if the kernel did.
 func (l *Line) carryElsewhere(c *cobra.Command) error {
-	_, agents := l.Own()
-	uses, starts := usesKernel(c, agents)
+	uses, starts := usesKernel(c)
 	if l.elsewhere == nil || !uses {
 		return nil
 	}
@@ -56,17 +55,11 @@ func (l *Line) agreeOnVersion(ctx context.Context) error {
 }
 
 // usesKernel reports whether a command is carried out in the background kernel if one runs, and whether it starts one.
-// A command of an agent that asks for permissions has a kernel of its own, with the rights of its process.
-func usesKernel(c *cobra.Command, agents bool) (uses, starts bool) {
+func usesKernel(c *cobra.Command) (uses, starts bool) {
 	switch name := strings.TrimPrefix(c.CommandPath(), "ramet "); name {
 	case "acp", "mcp serve":
 		return true, true
 	case "exec":
-		for _, own := range []string{"allow", "cwd", "no-tools"} {
-			if agents && c.Flags().Changed(own) {
-				return false, false
-			}
-		}
 		noWait, _ := c.Flags().GetBool("no-wait")
 		return true, noWait
 	case "append":

@@ -225,7 +225,7 @@ func runExec(l *Line, c *cobra.Command, f execFlags, args []string) (failed erro
 	}
 	if l.Held() {
 		if _, agents := l.Own(); agents && (f.cwd != "" || len(terms.Allow) > 0) {
-			return fault.New(fault.Denied, "a command of an agent has the agent's permissions: --allow and --cwd do not go with it")
+			return fault.New(fault.Denied, "a command of an agent has the permissions of that agent: leave out --allow and --cwd")
 		}
 		if l.Stay != nil {
 			l.Stay() // a client that is lost stops nothing
