@@ -44,34 +44,34 @@ func execCommand(l *Line) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "exec [AGENT] PROMPT|-",
 		Short: "Run one turn of an agent; print its answer",
-		Long: `Run one turn of an agent (agent 0 if none is named) without a screen: the prompt
-goes into its history, the model answers and calls tools until it is done. The
-answer goes to standard output, as it comes in where that is a terminal; progress to
-standard error. PROMPT - reads standard input. /NAME ARGUMENTS stands for a command that you or the project define
-(.agents/commands, .claude/commands).
+		Long: `Run one turn of an agent (default: agent 0) without a screen. The prompt is added to
+its history; the model answers and calls tools until it is done. The answer goes to
+standard output, progress to standard error. PROMPT - reads standard input.
+/NAME ARGUMENTS runs a command that you or the project define (.agents/commands,
+.claude/commands).
 
-If the background kernel runs, the turn runs there, with the permissions of this command.
-What it asks is asked here, if this is a terminal, and in every terminal, page and editor
-that is open for the project. If there is none, it is refused at once.
+If the background kernel runs, the turn runs there, with the permissions of this
+command. Questions appear here, if this is a terminal, and in every open terminal, page
+and editor of the project. If there is none, the call is refused at once.
 
-Children that the turn forks go on until their tasks are done, and the command waits
-for them; with --no-wait they go on in the background. What they reported and the
-agent did not read is printed, and the exit code is 9 (UNREAD): exec --continue lets
-it read. After a crash, exec --continue --all takes up everything that was cut off.
+The command waits for the tasks of children that the turn forks; with --no-wait they
+continue in the background. Reports that the agent did not read are printed, and the
+exit code is 9 (UNREAD): exec --continue lets it read them. After a crash,
+exec --continue --all continues everything that was interrupted.
 
-Tools that read run unasked. Commands and writes run only if a rule permits them:
+Tools that only read need no approval. Commands and writes need a rule:
 --allow bash, --allow 'bash(go test *)', --allow 'write(docs/**)', or allow in your
-configuration; or, with permission = "sandbox", inside the sandbox. What is denied
-the model is told, and it goes on without; exit 7 if nothing else could be done.
+configuration; with permission = "sandbox" they run inside the sandbox. The model
+learns which calls were denied and continues without them; the exit code is 7 if
+every call was denied.
 
-With --schema FILE the answer is JSON that fits a JSON Schema: vendors that can hold a
-model to it are told so; an answer that does not fit is asked for once more, and then it is
-OUTPUT_INVALID. With --search the model may search the web at its vendor, where that can;
-the answer ends with its sources.
+With --schema FILE the answer is JSON that matches a JSON Schema. If it doesn't, the model
+is asked once more; then the command fails with OUTPUT_INVALID. With --search the model may
+search the web if its vendor can; the answer ends with its sources.
 
-With --driver another program drives the agent: Claude Code, Codex, or any that speaks the
-Agent Client Protocol. It uses its own tools and login; what it says and does stands in the
-history, what it asks is asked here, and the agent is stopped, killed and forked as any other.
+With --driver another program does the work: Claude Code, Codex, or any that speaks the
+Agent Client Protocol, with its own tools and login. Its work is recorded in the history,
+its questions appear here, and you can stop, kill and fork the agent like any other.
 
 With --json every event is one line of JSON.`,
 		Args:              execArgs(l, &f),
