@@ -123,7 +123,7 @@ func permitted(ctx context.Context, r request, a agent.Agent) string {
 		out += "; permitted by rules: " + strings.Join(rules, "; ")
 	}
 	if !r.canAsk(terms) {
-		return out + ". Nobody can be asked during this turn: what no rule permits is refused; decide, and say what you assumed."
+		return out + ". No person can be asked during this turn: what no rule permits is refused; decide, and say what you assumed."
 	}
 	return out + ". A person is present and can answer."
 }

@@ -83,7 +83,7 @@ were then.
 A prompt is stored as the child's first message; "ramet exec --continue CHILD" lets it
 begin. With --run it begins at once, and the command prints its answer.
 
-With {driver} another program goes on with the conversation: in a fork of its own session
+With {driver} another program continues the conversation: in a fork of its own session
 where the parent's is one of that program, at the end of a turn, and the program can fork;
 else it is told the conversation in words.`},
 	Run:   fork,

@@ -33,7 +33,7 @@ var Ps = Op[PsInput, AgentTree]{
 		Model:   "List agents, parents before children, and what each of them does.",
 		Help: `Show the tree of agents: name, short id, state, own/total messages, unread mail, age.
 States: working (thinks, writes, runs a tool, compacts), asks (for permission), waits (for mail, of whom),
-idle, done (its task ended), failed (why), interrupted ("ramet exec AGENT --continue" goes on), killed.
+idle, done (its task ended), failed (why), interrupted ("ramet exec AGENT --continue" continues it), killed.
 Children of a dead agent hang under their nearest living ancestor. Of agents that other programs
 drive it says whether those ask before they change anything, and what they spent: on the wire,
 and as they report it.`},

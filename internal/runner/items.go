@@ -238,7 +238,7 @@ func (r *Run) verdict(ctx context.Context, failures []failed) error {
 	case fatal[fault.Code(first.failure.Code)]:
 		hint = "look at the item with `ramet run show " + r.RunID + "`; `ramet run resume " + r.RunID + " --from-failed` tries again"
 	case e != nil && e.retry:
-		hint = "when that is put right, `ramet run resume " + r.RunID + "` goes on"
+		hint = "fix that, then `ramet run resume " + r.RunID + "` continues the run"
 	}
 	return fault.New(fault.Code(first.failure.Code), "work item %s failed: %s", first.id, first.failure.Message).WithHint("%s", hint)
 }

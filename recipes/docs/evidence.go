@@ -216,7 +216,7 @@ func (c *checker) listing(b block) {
 	for line := range strings.Lines(b.text) {
 		n++
 		if flat := flattenSpace(line); flat != "" && !strings.Contains(p.flat, flat) {
-			c.say(FactBlock, n, "the line %.200q is not in the cited lines: write it as it stands there", strings.TrimSpace(line))
+			c.say(FactBlock, n, "the line %.200q is not in the cited lines: copy it unchanged", strings.TrimSpace(line))
 		}
 	}
 	if strings.ContainsAny(b.lang, " \t") || len(b.lang) > 20 {

@@ -55,7 +55,7 @@ func (a *lineAsker) Ask(ctx context.Context, q permit.Question) (permit.Verdict,
 		select {
 		case said, ok := <-a.lines:
 			if !ok {
-				return permit.Verdict{}, fault.New(fault.Cancelled, "nobody answers")
+				return permit.Verdict{}, fault.New(fault.Cancelled, "no answer")
 			}
 			v, ok := parseAnswer(said)
 			if q.Says != "" {

@@ -133,7 +133,7 @@ func caller(l *Line) (id.Agent, error) {
 func tokenCommand(l *Line) *cobra.Command {
 	c := l.command("token AGENT", "Print a token by which a program is that agent, over MCP", `Print a token for "ramet mcp serve" (in RAMET_TOKEN) and for /mcp of "ramet serve" (as
 bearer): a client that shows it is this agent, may act on the agent and on its subtree, and
-writes letters in its name. It opens nothing else. It is good while the agent lives and the
+sends mail in its name. It opens nothing else. It is good while the agent lives and the
 token of ramet's home stays the same.`, 1, 1, func(ctx context.Context, args []string) (printer.Datum, error) {
 		_, a, err := l.Find(ctx, args[0])
 		if err != nil {

@@ -40,7 +40,7 @@ folder in RAMET_TRACK_STATE. Type, plan and description default to the command's
 nothing, and the command line.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return fault.New(fault.Usage, "%s: there is no command", c.CommandPath()).WithHint("usage: %s", c.UseLine())
+				return fault.New(fault.Usage, "%s: no command given", c.CommandPath()).WithHint("usage: %s", c.UseLine())
 			}
 			return runTracked(l, c, f, &flags, args)
 		},

@@ -25,7 +25,7 @@ func runsCommand(l *Line, p RunsPorts) *cobra.Command {
 		Short: "Orchestrated runs and their event logs",
 		Long: `Carry out a recipe with agents as workers: start, resume, cancel. Everything that a
 run does is in an append-only, hash-chained log: follow it, replay it, and prove that
-nobody changed it. Any program, in any language, can use such a log as its own audit
+it was not changed. Any program, in any language, can use such a log as its own audit
 trail: init, append, verify.`,
 		Args: UnknownCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },

@@ -25,7 +25,7 @@ inputs and takes back what was made. A host that is killed or cut off loses its 
 others, and what it says too late is refused.
 
 Commands run in the sandbox. Those with an external effect do not, and run only where
---external is given: whoever can write the database could have any command run here, with
+--external is given: anyone who can write the database could run any command here, with
 your rights. Without it such items wait for a host that has it, and "ramet run show" says so.
 
 With --orchestrate this host also takes up runs whose orchestrator is gone: it was not seen for

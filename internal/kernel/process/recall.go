@@ -132,7 +132,7 @@ func (r recall) read(ctx context.Context, ranges []history.Range, offset int) (t
 			head := heading(e) + ":\n"
 			room := r.most - b.Len() - len(head) - 80
 			if shown > 0 && len(said) > room {
-				fmt.Fprintf(&b, "[there is more: range %d- goes on]", e.ID)
+				fmt.Fprintf(&b, "[there is more: range %d- continues]", e.ID)
 				return tool.Answer{Text: b.String()}, nil
 			}
 			b.WriteString(head)
@@ -143,7 +143,7 @@ func (r recall) read(ctx context.Context, ranges []history.Range, offset int) (t
 			}
 			if len(said) > room {
 				part := upTo(said, max(room, 1))
-				fmt.Fprintf(&b, "%s\n[there is more: range %d, offset %d goes on]", part, e.ID, offset+len(part))
+				fmt.Fprintf(&b, "%s\n[there is more: range %d, offset %d continues]", part, e.ID, offset+len(part))
 				return tool.Answer{Text: b.String()}, nil
 			}
 			b.WriteString(said + "\n\n")

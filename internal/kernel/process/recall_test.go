@@ -61,7 +61,7 @@ func TestARangeIsReadToTheLastByte(t *testing.T) {
 	if want := strings.TrimRight(strings.Repeat("ä noise\n", 4000)+"The needle is HERE.\n"+strings.Repeat("more\n", 100), "\n"); all.String() != want {
 		t.Errorf("%d bytes of %d came back", all.Len(), len(want))
 	}
-	if got := run(`{"range": "7-9"}`).Text; !strings.HasSuffix(got, "[there is more: range 8- goes on]") {
+	if got := run(`{"range": "7-9"}`).Text; !strings.HasSuffix(got, "[there is more: range 8- continues]") {
 		t.Error(got)
 	}
 }

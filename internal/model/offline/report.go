@@ -22,7 +22,7 @@ const Examples = "I understand plain orders, such as:\n\n" +
 	"- fork two children: one reads a.txt and one runs `ls`\n" +
 	"- send ada \"hello\"; wait for mail; check my mail; read my mail\n" +
 	"- list the agents; kill ada; exit\n\n" +
-	"Join steps with \"then\". For a model that thinks, `ramet auth set VENDOR` takes a key."
+	"Join steps with \"then\". For a real model, `ramet auth set VENDOR` takes a key."
 
 func notUnderstood(odd string) string {
 	if asksForHelp().MatchString(odd) {

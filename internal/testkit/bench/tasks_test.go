@@ -56,7 +56,7 @@ func asking() tasksTask {
 		prompt: "Ask the user with the tool ask under which licence this is to stand, MIT or Apache-2.0. If nobody answers take MIT. Write its name, and nothing else, into LICENCE.txt.",
 		play: []move{
 			{when: "Ask the user", calls: []call{{"ask", map[string]any{"question": "Which licence?", "choices": []string{"MIT", "Apache-2.0"}}}}},
-			{when: "Nobody is here", calls: []call{write("LICENCE.txt", "MIT\n")}},
+			{when: "No person is here", calls: []call{write("LICENCE.txt", "MIT\n")}},
 			{say: "MIT, as nobody answered."},
 		},
 		solved: func(w *world) []string {

@@ -93,7 +93,7 @@ func (l *Local) unknownJob(number int) string {
 	l.mu.Lock()
 	known, ok := l.jobs[number]
 	l.mu.Unlock()
-	said := fmt.Sprintf("There is no command %d in the background.", number)
+	said := fmt.Sprintf("There is no background command %d.", number)
 	switch {
 	case !ok:
 		return said

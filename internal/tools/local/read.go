@@ -181,9 +181,9 @@ func (p *page) String() string {
 	case p.shown == 0 && !p.full:
 		return fmt.Sprintf("The file has only %s.", text.Count(p.lines, "line"))
 	case p.full && p.size > 0:
-		notes = append(notes, fmt.Sprintf("lines %d to %d of a file of %d bytes; offset %d goes on", p.first, p.last(), p.size, p.last()+1))
+		notes = append(notes, fmt.Sprintf("lines %d to %d of a file of %d bytes; offset %d continues", p.first, p.last(), p.size, p.last()+1))
 	case p.full:
-		notes = append(notes, fmt.Sprintf("lines %d to %d of %d; offset %d goes on", p.first, p.last(), p.lines, p.last()+1))
+		notes = append(notes, fmt.Sprintf("lines %d to %d of %d; offset %d continues", p.first, p.last(), p.lines, p.last()+1))
 	case p.first > 1:
 		notes = append(notes, fmt.Sprintf("lines %d to %d of %d", p.first, p.last(), p.lines))
 	}

@@ -49,7 +49,7 @@ func (a ask) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
 		return tool.Failed("The arguments are not readable: " + err.Error()), nil
 	}
 	if len(args.Choices) > mostChoices {
-		return tool.Failed(fmt.Sprintf("At most %d choices; there is always a place for other words. Nobody was asked.", mostChoices)), nil
+		return tool.Failed(fmt.Sprintf("At most %d choices; there is always a place for other words. No question was asked.", mostChoices)), nil
 	}
 	q := permit.Question{Agent: c.Agent, CallID: c.ID, Tool: askSpec().Name, Summary: text.Line(args.Question, 200),
 		Says: text.Safe(args.Question), Choices: make([]string, len(args.Choices))}
@@ -61,7 +61,7 @@ func (a ask) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
 	case ctx.Err() != nil:
 		return tool.Answer{}, ctx.Err()
 	case fault.Is(err, fault.Denied):
-		return tool.Answer{Text: "Nobody is here who could answer. Decide yourself, take the careful way, and say in your last words what you assumed."}, nil
+		return tool.Answer{Text: "No person is here to answer. Decide yourself, take the careful way, and say in your last words what you assumed."}, nil
 	case err != nil:
 		return tool.Answer{}, err
 	}

@@ -58,7 +58,7 @@ func TestQuestionsAreAnswered(t *testing.T) {
 			t.Errorf("%s: %+v", name, a)
 		}
 	}
-	nobody := "Nobody is here who could answer"
+	nobody := "No person is here to answer"
 	if a := run(t, nil, "ask", question); !strings.HasPrefix(a.Text, nobody) || a.By != nil {
 		t.Error(a)
 	}
