@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -216,7 +217,11 @@ func (b *background) carry(ctx context.Context, l *cli.Line, args []string, star
 	}
 	in := cli.CommandRequest{Version: version, Args: args, Dir: l.Dir, Environ: session.ClientVariables(l.Session), Terminal: l.Terminal,
 		ErrTerminal: l.ErrTerminal, Input: l.Password != nil}
-	return sendCommand(ctx, b.http, l.Streams, in)
+	exit, ran, err = sendCommand(ctx, b.http, l.Streams, in)
+	if errors.Is(err, errUndecoded) {
+		err = cmp.Or(b.checkVersion(ctx), err) // a kernel of another version may know no commands
+	}
+	return exit, ran, err
 }
 
 // sendCommand sends a command line to a kernel, and relays its streams. ran is false if no kernel answers.
@@ -244,7 +249,7 @@ func sendCommand(ctx context.Context, client *http.Client, streams cli.Streams, 
 	if !ok {
 		var refused hostAnswer
 		if err := json.NewDecoder(answer.Body).Decode(&refused); err != nil {
-			return 0, true, fault.New(fault.Failed, "read the answer of the background kernel: %w", err)
+			return 0, true, fault.New(fault.Failed, "%w: %s", errUndecoded, err.Error())
 		}
 		return 0, true, refused.Error.Fault()
 	}
