@@ -60,7 +60,7 @@ func asking() tasksTask {
 			{say: "MIT, as nobody answered."},
 		},
 		solved: func(w *world) []string {
-			return wrong(map[string]bool{"LICENCE.txt says MIT": w.has("LICENCE.txt") == "MIT", "somebody was asked": strings.Contains(w.history(), "Nobody is here")})
+			return wrong(map[string]bool{"LICENCE.txt says MIT": w.has("LICENCE.txt") == "MIT", "somebody was asked": strings.Contains(w.history(), "No person is here")})
 		}}
 }
 
