@@ -12,6 +12,7 @@ require (
 )
 
 require (
+	github.com/aws/smithy-go v1.28.5 // indirect
 	github.com/charmbracelet/x/ansi v0.11.8 // indirect
 	github.com/clipperhouse/displaywidth v0.11.0 // indirect
 	github.com/clipperhouse/uax29/v2 v2.7.0 // indirect
