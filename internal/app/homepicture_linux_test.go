@@ -25,7 +25,7 @@ func shopModel(asked llmtest.StrictAsked) llmtest.StrictSaid {
 	said := func(text string) llmtest.StrictSaid { return llmtest.StrictSaid{Text: text} }
 	switch {
 	case about("Read the shop"):
-		return said("Four things before the release: total loses cents, the port is fixed, nobody reviewed price.go, and the README names no port. I suggest one agent for each.")
+		return said("Four things before the release: total loses cents, the port is fixed, price.go needs a review, and the README names no port. I suggest one agent for each.")
 	case about("Review price.go"):
 		if !strings.Contains(asked.Last, "func total") {
 			return call("read", `{"path": "price.go"}`)
