@@ -352,7 +352,7 @@ func TestACommandOfAnAgentRunsInItsKernel(t *testing.T) {
 			}
 		}
 		if list := w.ramet("ps"); !strings.Contains(list, "own") || !strings.Contains(list, "bob") {
-			t.Errorf("background kernel %t:\n%s", background, list)
+			t.Errorf("background kernel %t:\n%s\n%s", background, list, log)
 		}
 	}
 }
