@@ -72,6 +72,10 @@ type hostedWorkspace struct {
 // runHost runs the background kernel until ctx ends, a client stops it, or it was idle for long enough.
 func runHost(ctx context.Context, o cli.HostOptions) error {
 	listener, err := o.Place.Hold()
+	if fault.Is(err, fault.Locked) {
+		o.Note("Another background kernel was started first; this one ends.")
+		return cli.Exited(fault.Exit(err))
+	}
 	if err != nil {
 		return err
 	}

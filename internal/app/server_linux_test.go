@@ -68,6 +68,12 @@ func TestOneKernelIsStarted(t *testing.T) {
 	if err != nil || strings.TrimSpace(string(processes)) != "1" {
 		t.Errorf("%s kernels run: %v", processes, err)
 	}
+	late := w.start("server", "run")
+	late.Run() // its exit code tells its starter to connect to the other one
+	log, err := os.ReadFile(filepath.Join(w.home, "ramet", "server.log"))
+	if err != nil || late.ProcessState.ExitCode() != 4 || strings.Contains(string(log), "error[") || !strings.Contains(string(log), "was started first") {
+		t.Errorf("one that came too late: %v, %v\n%s", late.ProcessState, err, log)
+	}
 	x := w.open(90, 24)
 	x.see("[0]")
 	x.say("run sleep 1000")

@@ -15,6 +15,7 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
 	"ramet/internal/core/registry"
+	"ramet/internal/core/state"
 	"ramet/internal/model/llm"
 )
 
@@ -57,15 +58,30 @@ func (p Folder) Notify(ctx context.Context, owner string, rings ...registry.Ring
 	return err
 }
 
-// ClientFor returns a client of the kernel that works for an agent: it runs a turn of the agent or its commands. nil: none
-// does.
+// ClientFor returns a client of the kernel that works for an agent: it runs a turn of the agent or its commands. All kernels
+// are asked at once, and a busy one may take its time: whatever an agent's command asks of another kernel is LEASED. nil:
+// none does.
 func (p Folder) ClientFor(ctx context.Context, a id.Agent) *http.Client {
-	for _, owner := range p.Kernels() {
-		if doing, ok := p.States(ctx, owner); !ok || doing[a].Word == "" && doing[a].Commands == "" {
-			continue
-		}
-		if c, err := p.reachOwner(owner); err == nil {
-			return &c.http
+	ctx, cancel := context.WithTimeout(ctx, helloWait)
+	defer cancel()
+	owners := p.Kernels()
+	answers := make(chan *http.Client, len(owners))
+	for _, owner := range owners {
+		go func() {
+			c, err := p.reachOwner(owner)
+			if err == nil {
+				var doing map[id.Agent]state.State
+				if doing, err = ask[map[id.Agent]state.State](ctx, c, "/states", struct{}{}); err == nil && (doing[a].Word != "" || doing[a].Commands != "") {
+					answers <- &c.http
+					return
+				}
+			}
+			answers <- nil
+		}()
+	}
+	for range owners {
+		if c := <-answers; c != nil {
+			return c
 		}
 	}
 	return nil

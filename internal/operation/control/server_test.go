@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
@@ -52,6 +53,21 @@ func TestAKernelIsAsked(t *testing.T) {
 	two.server.Close()
 	if _, err := b.place.AskStates(ctx, two.server.Owner); !fault.Is(err, fault.Leased) {
 		t.Errorf("a kernel that is closed: %v", err)
+	}
+}
+
+// A command of an agent finds a kernel that is too busy to tell its states soon, also beside one that hangs.
+func TestABusyKernelIsFoundByTheCommandsOfItsAgents(t *testing.T) {
+	b := newBench(t)
+	busy, hangs := b.serve(), b.serve()
+	busy.states, busy.slow = map[id.Agent]state.State{"ada": {Word: state.Working}}, 2*stateWait
+	hangs.slow = helloWait / 2
+	if _, ok := b.place.States(t.Context(), busy.server.Owner); ok {
+		t.Error("a face waits for it")
+	}
+	began := time.Now()
+	if b.place.ClientFor(t.Context(), "ada") == nil || time.Since(began) > hangs.slow {
+		t.Errorf("it was not found, or waited for the other one: %s", time.Since(began))
 	}
 }
 
