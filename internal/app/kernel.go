@@ -234,7 +234,7 @@ func (m *models) named(name string, env *kernel.Environment) (kernel.Model, erro
 	keys := keysFor(m.request.Keys, env)
 	m.local.learn(keys, name)
 	usable := func(v catalog.Vendor) bool { ok, _ := keys.Usable(v); return ok }
-	ref, err := dial.Choose(name, usable, testing.Scripts)
+	ref, err := dial.Choose(name, usable, testing.Script != nil)
 	if err != nil {
 		return kernel.Model{}, err
 	}
@@ -253,7 +253,7 @@ func (m *models) named(name string, env *kernel.Environment) (kernel.Model, erro
 			keys = keysFor(m.request.Keys, env)
 		}
 	}
-	options := dial.Options{Scripts: testing.Scripts, Retry: decorate.RetryOptions{First: testing.Retry}, Queue: m.queue}
+	options := dial.Options{Script: testing.Script, Retry: decorate.RetryOptions{First: testing.Retry}, Queue: m.queue}
 	if options.First, options.Stall = m.request.Config.Patience(); testing.Stall > 0 {
 		options.First, options.Stall = testing.Stall, testing.Stall
 	}

@@ -157,7 +157,7 @@ func windows(conf *config.Config, keys *credential.Store, own string) func(model
 		}
 		local.learn(keys, model)
 		usable := func(v catalog.Vendor) bool { ok, _ := keys.Usable(v); return ok }
-		if ref, err := dial.Choose(model, usable, switches().Scripts); err == nil {
+		if ref, err := dial.Choose(model, usable, switches().Script != nil); err == nil {
 			n = reads(conf, keys, ref)
 		}
 		known[model] = n

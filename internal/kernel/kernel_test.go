@@ -22,10 +22,10 @@ import (
 	"ramet/internal/core/mail"
 	"ramet/internal/core/registry"
 	"ramet/internal/model/llm"
-	"ramet/internal/model/offline"
 	"ramet/internal/store"
 	"ramet/internal/store/sqlite"
 	"ramet/internal/testkit/llmtest"
+	"ramet/internal/testkit/script"
 	"ramet/internal/turn/loop"
 	"ramet/internal/turn/tool"
 )
@@ -69,7 +69,7 @@ func newBench(t *testing.T, replies string, tools ...tool.Tool) *bench {
 	if b.zero, err = s.Zero(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	model, err := offline.ParseScript(replies, b.gates.Wait)
+	model, err := script.Parse(replies, b.gates.Wait)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,9 +14,9 @@ import (
 	"ramet/internal/base/chain"
 	"ramet/internal/base/fault"
 	"ramet/internal/model/llm"
-	"ramet/internal/model/offline"
 	"ramet/internal/run"
 	"ramet/internal/testkit/llmtest"
+	"ramet/internal/testkit/script"
 )
 
 // orchestrator remembers reports, and what happened before each.
@@ -68,7 +68,7 @@ func newSet(t *testing.T, replies string, change ...func(*RecorderOptions)) *set
 	t.Helper()
 	s := &set{T: t, clock: time.Unix(0, 0)}
 	s.orchestrator = &tapeDesk{sent: &s.sent}
-	model, err := offline.ParseScript(replies, s.gates.Wait)
+	model, err := script.Parse(replies, s.gates.Wait)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,8 +21,8 @@ import (
 	"ramet/internal/files/git"
 	"ramet/internal/kernel"
 	"ramet/internal/ledger"
-	"ramet/internal/model/offline"
 	"ramet/internal/run"
+	"ramet/internal/testkit/script"
 	"ramet/internal/turn/loop"
 )
 
@@ -512,7 +512,7 @@ func TestAFencedItemStops(t *testing.T) {
 	s.orchestrator.refuse = func(Report) error { return fault.New(fault.Fenced, "the attempt is not current") }
 	_, err := s.do(s.item("x", Output{Path: "a", Answer: true}))
 	s.fails(err, fault.Fenced)
-	if s.model.(*offline.ScriptModel).Left() != 1 {
+	if s.model.(*script.Model).Left() != 1 {
 		t.Error("something was sent")
 	}
 	s.clean()

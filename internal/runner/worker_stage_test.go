@@ -22,11 +22,11 @@ import (
 	"ramet/internal/launch/sandbox"
 	"ramet/internal/ledger"
 	"ramet/internal/model/llm"
-	"ramet/internal/model/offline"
 	"ramet/internal/run"
 	"ramet/internal/store"
 	"ramet/internal/store/sqlite"
 	"ramet/internal/testkit/llmtest"
+	"ramet/internal/testkit/script"
 	"ramet/internal/tools/local"
 	"ramet/internal/turn/tool"
 )
@@ -61,7 +61,7 @@ func newStageCrew(t testing.TB, replies string, change ...func(*WorkerPoolOption
 	t.Helper()
 	s := &crewStage{t: t, orchestrator: &crewDesk{inputs: map[string][]byte{}}, dir: filepath.Join(t.TempDir(), "items")}
 	var err error
-	if s.model, err = offline.ParseScript(replies, s.gates.Wait); err != nil {
+	if s.model, err = script.Parse(replies, s.gates.Wait); err != nil {
 		t.Fatal(err)
 	}
 	if s.store, err = sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ramet.db"), sqlite.Options{Cwd: "/"}); err != nil {

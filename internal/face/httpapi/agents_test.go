@@ -22,12 +22,12 @@ import (
 	"ramet/internal/core/registry"
 	"ramet/internal/kernel"
 	"ramet/internal/model/llm"
-	"ramet/internal/model/offline"
 	"ramet/internal/operation"
 	"ramet/internal/operation/control"
 	"ramet/internal/store"
 	"ramet/internal/store/sqlite"
 	"ramet/internal/testkit/llmtest"
+	"ramet/internal/testkit/script"
 	"ramet/internal/turn/loop"
 	"ramet/internal/turn/permit"
 	"ramet/internal/turn/tool"
@@ -99,8 +99,8 @@ func newFloorAt(t testing.TB, home, db, replies string, change ...func(*EventsOp
 	return f
 }
 
-func startKernel(ctx context.Context, s *store.Store, owner, replies string, gate offline.ScriptGate, ask permit.Asker, place control.Folder, ran chan string) (*kernel.Kernel, error) {
-	model, err := offline.ParseScript(replies, gate)
+func startKernel(ctx context.Context, s *store.Store, owner, replies string, gate script.Gate, ask permit.Asker, place control.Folder, ran chan string) (*kernel.Kernel, error) {
+	model, err := script.Parse(replies, gate)
 	if err != nil {
 		return nil, err
 	}

@@ -56,9 +56,9 @@ type Options struct {
 	Stall    time.Duration     // between two of them; 0: wire.Stall, for a local server LocalStall
 	HTTP     http.RoundTripper // nil: the usual one
 	Now      func() time.Time
-	// Scripts allows script/PATH, a model that says what a file tells it. For tests:
-	// no user means a file when he names a model.
-	Scripts bool
+	// Script opens script/PATH, a model that says what a file tells it. For tests: no user means a file when
+	// naming a model. nil: there are none.
+	Script func(path string) (llm.Provider, error)
 }
 
 // A local server may have to load a model and read a long prompt on a slow
@@ -85,8 +85,8 @@ func Choose(asked string, usable func(catalog.Vendor) bool, scripts bool) (llm.R
 // PROVIDER_AUTH, a base URL that is none INVALID_CONFIG. A script is read anew each
 // time, and begins with its first reply.
 func Model(ref llm.Ref, o Options) (llm.Provider, error) {
-	if o.Scripts && ref.Vendor == Script {
-		p, err := offline.ReadScript(ref.Name, offline.PipeScript)
+	if o.Script != nil && ref.Vendor == Script {
+		p, err := o.Script(ref.Name)
 		if err != nil {
 			return nil, err
 		}

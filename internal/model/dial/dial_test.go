@@ -18,6 +18,7 @@ import (
 	"ramet/internal/model/catalog"
 	"ramet/internal/model/decorate"
 	"ramet/internal/model/llm"
+	"ramet/internal/testkit/script"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -128,12 +129,12 @@ func TestScriptsOnlyWhereTheyAreAllowed(t *testing.T) {
 	if _, err := Model(ref, Options{}); !fault.Is(err, fault.NotFound) {
 		t.Error(err)
 	}
-	if _, err := Model(llm.Ref{Vendor: Script, Name: path + "x"}, Options{Scripts: true}); !fault.Is(err, fault.NotFound) {
+	if _, err := Model(llm.Ref{Vendor: Script, Name: path + "x"}, Options{Script: script.Open}); !fault.Is(err, fault.NotFound) {
 		t.Error(err)
 	}
 	for range 2 { // opened anew each time
 		var kept calls
-		p, err := Model(ref, Options{Scripts: true, Recorder: &kept})
+		p, err := Model(ref, Options{Script: script.Open, Recorder: &kept})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,5 +1,4 @@
-// Package offline has the models that need no network: the built-in Model, a guide for newcomers, and
-// ScriptModel, which follows a file.
+// Package offline has the built-in Model, which needs no network, and a guide for newcomers.
 //
 // Model is a parser of plain orders, not a real model, and says so: each of its texts begins with Label.
 //
@@ -15,27 +14,6 @@
 //
 // AnswerTopic answers questions of newcomers from a fixed list of topics, each with what to type. A question
 // without a known word is not answered.
-//
-// # Scripts
-//
-// A script holds one JSON object a line; empty lines and lines that begin with # are skipped. Each object is
-// one reply, and a request gets the first reply that matches and was not used up:
-//
-//	{"steps": [STEP, …]}                  used once, in the order of the file
-//	{"when": "TEXT", "steps": […]}        only for a request whose last message contains TEXT
-//	{"repeat": true, "steps": […]}        used as often as it matches
-//
-// A STEP is one of:
-//
-//	{"text": "…"}                         a piece of text; adjacent pieces are one part
-//	{"thinking": "…", "signature": "…"}   a piece of thinking; a signature ends the part
-//	{"call": "NAME", "args": {…}, "id": "…"}   a tool call; the id defaults to call_N
-//	{"call": "NAME", "raw": "{\"cut"}     with these arguments, byte for byte
-//	{"usage": {"input": 1, …}}            as llm.Usage
-//	{"wait": "NAME"}                      until the gate of that name opens
-//	{"error": "CODE", "message": "…", "again": true, "after_ms": 10}
-//	{"cut": true}                         the stream ends here: STREAM_CUT
-//	{"finish": "length"}                  the reason; defaults to stop or tool_calls
 package offline
 
 import (
@@ -64,21 +42,28 @@ func New() Model { return Model{} }
 // Stream answers.
 func (Model) Stream(ctx context.Context, r llm.Request) iter.Seq[llm.Event] {
 	return func(yield func(llm.Event) bool) {
-		p := player{ctx: ctx, yield: yield}
-		if err := r.Check(); err != nil {
-			p.emit(llm.Fail(err))
-			return
-		}
-		body, err := encode(r)
-		if err != nil {
-			p.emit(llm.Fail(fault.New(fault.ProviderBadRequest, "encode request: %w", err)))
-			return
-		}
-		p.emit(llm.Event{Type: llm.Sent, Sent: llm.Bytes{Path: "/offline", Body: body}})
-		if !p.gone {
-			p.play(think(r).steps(len(body), r.MaxTokens))
+		for _, e := range streamAnswer(r) {
+			if ctx.Err() != nil {
+				e = llm.Fail(llm.Ended(ctx))
+			}
+			if !yield(e) || e.Terminal() {
+				return
+			}
 		}
 	}
+}
+
+// streamAnswer returns all events of the answer to a request.
+func streamAnswer(r llm.Request) []llm.Event {
+	if err := r.Check(); err != nil {
+		return []llm.Event{llm.Fail(err)}
+	}
+	body, err := encode(r)
+	if err != nil {
+		return []llm.Event{llm.Fail(fault.New(fault.ProviderBadRequest, "encode request: %w", err))}
+	}
+	sent := llm.Event{Type: llm.Sent, Sent: llm.Bytes{Path: "/offline", Body: body}}
+	return append([]llm.Event{sent}, think(r).events(len(body), r.MaxTokens)...)
 }
 
 // answer is the decision of the model: calls, or a text.
@@ -128,29 +113,30 @@ func encode(v any) ([]byte, error) {
 // piece is the size of a delta of text in bytes, about.
 const piece = 24
 
-// steps returns the answer as it is streamed. asked is the size of the request.
-func (a answer) steps(asked int, limit int64) []scriptStep {
-	var out []scriptStep
+// events returns the answer as it is streamed. asked is the size of the request.
+func (a answer) events(asked int, limit int64) []llm.Event {
+	var out []llm.Event
 	reason, size := llm.Stop, 0
-	if len(a.calls) > 0 {
-		reason = llm.ToolCalls
-		for _, c := range a.calls {
-			out = append(out, scriptStep{Call: c.Name, ID: c.CallID, Raw: new(string(c.Args))})
-			size += len(c.Name) + len(c.Args)
-		}
-	} else {
+	for i, c := range a.calls {
+		reason, size = llm.ToolCalls, size+len(c.Name)+len(c.Args)
+		out = append(out, llm.Event{Type: llm.ToolStart, Index: i, CallID: c.CallID, Name: c.Name},
+			llm.Event{Type: llm.ToolDelta, Index: i, Text: string(c.Args)}, llm.Event{Type: llm.Done, Index: i, Part: &a.calls[i]})
+	}
+	if len(a.calls) == 0 {
 		said := Label + a.text
 		// A token is taken for four bytes, here as in the usage.
 		if limit > 0 && int64(len(said)) > 4*limit {
 			said, reason = text.Head(said, int(4*limit)), llm.Length
 		}
 		size = len(said)
-		for said != "" {
-			next := text.Head(said, piece)
-			out, said = append(out, scriptStep{Text: &next}), said[len(next):]
+		for rest := said; rest != ""; {
+			next := text.Head(rest, piece)
+			out, rest = append(out, llm.Event{Type: llm.TextDelta, Text: next}), rest[len(next):]
 		}
+		out = append(out, llm.Event{Type: llm.Done, Part: &llm.Part{Type: llm.Text, Text: said}})
 	}
-	return append(out, scriptStep{Usage: &llm.Usage{Input: tokens(asked), Output: tokens(size)}}, scriptStep{Finish: reason})
+	return append(out, llm.Event{Type: llm.Used, Usage: &llm.Usage{Input: tokens(asked), Output: tokens(size)}},
+		llm.Event{Type: llm.Finished, Finish: llm.Finish{Reason: reason, Raw: string(reason)}})
 }
 
 func tokens(bytes int) int64 { return int64(bytes+3) / 4 }

@@ -19,10 +19,10 @@ import (
 	"ramet/internal/model/catalog"
 	"ramet/internal/model/credential"
 	"ramet/internal/model/llm"
-	"ramet/internal/model/offline"
 	"ramet/internal/operation/control"
 	"ramet/internal/testkit"
 	"ramet/internal/testkit/llmtest"
+	"ramet/internal/testkit/script"
 	"ramet/internal/turn/loop"
 	"ramet/internal/turn/tool"
 )
@@ -30,7 +30,7 @@ import (
 // startKernel starts a kernel with a scripted model that serves a workspace, as another process would.
 func startKernel(t *testing.T, w *Workspace, gates *llmtest.ScriptGates) (*kernel.Kernel, *control.Server) {
 	t.Helper()
-	model, err := offline.ParseScript(`
+	model, err := script.Parse(`
 {"when": "stall", "repeat": true, "steps": [{"wait": "gate"}]}
 {"repeat": true, "steps": [{"text": "fine"}]}
 `, gates.Wait)

@@ -17,13 +17,16 @@ import (
 	"strings"
 	"time"
 
+	"ramet/internal/model/llm"
 	"ramet/internal/runner"
 	"ramet/internal/store/database"
+	"ramet/internal/testkit/script"
 )
 
 // Switches holds the changes that a test makes. The zero value changes nothing.
 type Switches struct {
-	Scripts bool          // RAMET_TEST_SCRIPTS: a file can be a model
+	// RAMET_TEST_SCRIPTS: a file can be a model
+	Script  func(path string) (llm.Provider, error)
 	Lease   time.Duration // RAMET_TEST_LEASE: how long leases last
 	Pulse   time.Duration // RAMET_TEST_PULSE: how often leases are renewed and the dead are looked for
 	Stall   time.Duration // RAMET_TEST_STALL: servers of models that say nothing are given up soon
@@ -51,13 +54,15 @@ const Tag = "rametprobe"
 // FromEnvironment reads the switches. What makes no sense changes nothing.
 func FromEnvironment() Switches {
 	s := Switches{
-		Scripts: os.Getenv("RAMET_TEST_SCRIPTS") != "",
 		Lease:   duration("RAMET_TEST_LEASE"),
 		Pulse:   duration("RAMET_TEST_PULSE"),
 		Stall:   duration("RAMET_TEST_STALL"),
 		Retry:   duration("RAMET_TEST_RETRY"),
 		Alone:   os.Getenv("RAMET_TEST_ALONE") != "",
 		Patient: os.Getenv("RAMET_TEST_PATIENT") != "",
+	}
+	if os.Getenv("RAMET_TEST_SCRIPTS") != "" {
+		s.Script = script.Open
 	}
 	if path := os.Getenv("RAMET_TEST_CLOCK"); path != "" {
 		s.Now = func() time.Time { return time.Now().Add(offset(path)) }

@@ -18,8 +18,8 @@ import (
 	"ramet/internal/base/shape"
 	"ramet/internal/core/history"
 	"ramet/internal/model/llm"
-	"ramet/internal/model/offline"
 	"ramet/internal/testkit/llmtest"
+	"ramet/internal/testkit/script"
 	"ramet/internal/turn/tool"
 )
 
@@ -31,7 +31,7 @@ type stage struct {
 	book  *book
 	c     *Conversation
 	turn  Turn
-	model *offline.ScriptModel
+	model *script.Model
 	gates llmtest.ScriptGates
 
 	mu       sync.Mutex
@@ -55,7 +55,7 @@ func newStage(t *testing.T, lines string, tools ...tool.Tool) *stage {
 	t.Helper()
 	s := &stage{t: t, book: newBook(), durable: map[id.Message]bool{}, deny: map[string]bool{}}
 	var err error
-	if s.model, err = offline.ParseScript(lines, s.gates.Wait); err != nil {
+	if s.model, err = script.Parse(lines, s.gates.Wait); err != nil {
 		t.Fatal(err)
 	}
 	s.book.write(says(history.User, "go"))
@@ -308,4 +308,4 @@ func (s *stage) openCalls() []string {
 	return open
 }
 
-func script0(lines string) (*offline.ScriptModel, error) { return offline.ParseScript(lines, nil) }
+func script0(lines string) (*script.Model, error) { return script.Parse(lines, nil) }

@@ -1,4 +1,4 @@
-package offline
+package script
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 type player struct {
 	ctx   context.Context
 	yield func(llm.Event) bool
-	gate  ScriptGate
+	gate  Gate
 	index int
 	open  llm.Part // the text or thinking being written; Type is empty for none
 	calls bool
@@ -31,7 +31,7 @@ func (p *player) emit(e llm.Event) {
 	p.gone = !p.yield(e) || e.Terminal()
 }
 
-func (p *player) play(steps []scriptStep) {
+func (p *player) play(steps []step) {
 	for _, s := range steps {
 		p.step(s)
 	}
@@ -39,7 +39,7 @@ func (p *player) play(steps []scriptStep) {
 }
 
 // step plays one step.
-func (p *player) step(s scriptStep) {
+func (p *player) step(s step) {
 	switch {
 	case p.gone:
 	case s.Text != nil:
@@ -85,14 +85,14 @@ func (p *player) shut() {
 		return
 	}
 	if p.open.Type == llm.Thinking {
-		p.open.Origin = ScriptOrigin
+		p.open.Origin = Origin
 	}
 	p.emit(llm.Event{Type: llm.Done, Part: new(p.open)})
 	p.open = llm.Part{}
 	p.index++
 }
 
-func (p *player) call(s scriptStep) {
+func (p *player) call(s step) {
 	p.shut()
 	args := string(s.Args)
 	if s.Raw != nil {

@@ -1,4 +1,24 @@
-package offline
+// Package script has a model that says what a file tells it, for tests.
+//
+// A script holds one JSON object a line; empty lines and lines that begin with # are skipped. Each object is
+// one reply, and a request gets the first reply that matches and was not used up:
+//
+//	{"steps": [STEP, …]}                  used once, in the order of the file
+//	{"when": "TEXT", "steps": […]}        only for a request whose last message contains TEXT
+//	{"repeat": true, "steps": […]}        used as often as it matches
+//
+// A STEP is one of:
+//
+//	{"text": "…"}                         a piece of text; adjacent pieces are one part
+//	{"thinking": "…", "signature": "…"}   a piece of thinking; a signature ends the part
+//	{"call": "NAME", "args": {…}, "id": "…"}   a tool call; the id defaults to call_N
+//	{"call": "NAME", "raw": "{\"cut"}     with these arguments, byte for byte
+//	{"usage": {"input": 1, …}}            as llm.Usage
+//	{"wait": "NAME"}                      until the gate of that name opens
+//	{"error": "CODE", "message": "…", "again": true, "after_ms": 10}
+//	{"cut": true}                         the stream ends here: STREAM_CUT
+//	{"finish": "length"}                  the reason; defaults to stop or tool_calls
+package script
 
 import (
 	"bufio"
@@ -17,16 +37,16 @@ import (
 	"ramet/internal/model/llm"
 )
 
-// ScriptOrigin marks the script's thinking.
-const ScriptOrigin = "script"
+// Origin marks the script's thinking.
+const Origin = "script"
 
-// ScriptGate waits until something is true, or ctx ends.
-type ScriptGate func(ctx context.Context, name string) error
+// Gate waits until something is true, or ctx ends.
+type Gate func(ctx context.Context, name string) error
 
-// ScriptModel is a scripted provider. Calls may run concurrently; each takes its reply
+// Model is a scripted provider. Calls may run concurrently; each takes its reply
 // when it begins.
-type ScriptModel struct {
-	gate ScriptGate
+type Model struct {
+	gate Gate
 
 	mu      sync.Mutex
 	replies []*reply
@@ -34,13 +54,13 @@ type ScriptModel struct {
 }
 
 type reply struct {
-	When   string       `json:"when"`
-	Repeat bool         `json:"repeat"`
-	Steps  []scriptStep `json:"steps"`
+	When   string `json:"when"`
+	Repeat bool   `json:"repeat"`
+	Steps  []step `json:"steps"`
 	used   bool
 }
 
-type scriptStep struct {
+type step struct {
 	Text      *string         `json:"text"`
 	Thinking  *string         `json:"thinking"`
 	Signature string          `json:"signature"`
@@ -58,22 +78,31 @@ type scriptStep struct {
 	Finish    llm.Reason      `json:"finish"`
 }
 
-// ReadScript reads a script from a file.
-func ReadScript(path string, gate ScriptGate) (*ScriptModel, error) {
+// Read reads a script from a file.
+func Read(path string, gate Gate) (*Model, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fault.New(fault.NotFound, "read script: %w", err)
 	}
-	return ParseScript(string(text), gate)
+	return Parse(string(text), gate)
 }
 
-// ParseScript reads a script. A line that is not understood is INVALID_CONFIG. A nil
+// Open reads a script whose gates are named pipes.
+func Open(path string) (llm.Provider, error) {
+	m, err := Read(path, WaitForPipe)
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// Parse reads a script. A line that is not understood is INVALID_CONFIG. A nil
 // gate is open.
-func ParseScript(text string, gate ScriptGate) (*ScriptModel, error) {
+func Parse(text string, gate Gate) (*Model, error) {
 	if gate == nil {
 		gate = func(ctx context.Context, _ string) error { return ctx.Err() }
 	}
-	m := &ScriptModel{gate: gate}
+	m := &Model{gate: gate}
 	lines := bufio.NewScanner(strings.NewReader(text))
 	lines.Buffer(nil, 64<<20)
 	for n := 1; lines.Scan(); n++ {
@@ -96,7 +125,7 @@ func ParseScript(text string, gate ScriptGate) (*ScriptModel, error) {
 }
 
 // Left returns how many replies that are taken once were not.
-func (m *ScriptModel) Left() int {
+func (m *Model) Left() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	n := 0
@@ -109,7 +138,7 @@ func (m *ScriptModel) Left() int {
 }
 
 // Stream plays the next reply that fits.
-func (m *ScriptModel) Stream(ctx context.Context, r llm.Request) iter.Seq[llm.Event] {
+func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq[llm.Event] {
 	return func(yield func(llm.Event) bool) {
 		if ctx.Err() != nil {
 			yield(llm.Fail(llm.Ended(ctx)))
@@ -134,7 +163,7 @@ func (m *ScriptModel) Stream(ctx context.Context, r llm.Request) iter.Seq[llm.Ev
 	}
 }
 
-func (m *ScriptModel) take(r llm.Request) ([]scriptStep, bool) {
+func (m *Model) take(r llm.Request) ([]step, bool) {
 	last := ""
 	if n := len(r.Messages); n > 0 {
 		for _, p := range r.Messages[n-1].Parts {
@@ -162,9 +191,9 @@ func (m *ScriptModel) take(r llm.Request) ([]scriptStep, bool) {
 	return nil, false
 }
 
-// PipeScript returns a Gate for a test in another process: the name is the path of a named
+// WaitForPipe is a Gate for a test in another process: the name is the path of a named
 // pipe, and the gate opens when something is written to it.
-func PipeScript(ctx context.Context, path string) error {
+func WaitForPipe(ctx context.Context, path string) error {
 	// Opened for writing too, so that opening does not wait for the writer.
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {

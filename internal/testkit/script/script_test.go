@@ -1,4 +1,4 @@
-package offline
+package script
 
 import (
 	"context"
@@ -12,14 +12,14 @@ import (
 	"ramet/internal/testkit/llmtest"
 )
 
-func askScript(t *testing.T, m *ScriptModel, text string) (llm.Message, llm.Usage, llm.Finish, error) {
+func askScript(t *testing.T, m *Model, text string) (llm.Message, llm.Usage, llm.Finish, error) {
 	t.Helper()
 	return llm.Collect(m.Stream(t.Context(), llm.Request{Model: "x", Messages: []llm.Message{llm.Say(llm.User, text)}}))
 }
 
-func parseScript(t *testing.T, text string, gate ScriptGate) *ScriptModel {
+func parseScript(t *testing.T, text string, gate Gate) *Model {
 	t.Helper()
-	m, err := ParseScript(text, gate)
+	m, err := Parse(text, gate)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func TestItSaysWhatTheFileSays(t *testing.T) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	m, err := ReadScript(path, nil)
+	m, err := Read(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestItSaysWhatTheFileSays(t *testing.T) {
 	if err != nil || finish.Reason != llm.ToolCalls || usage.Total() != 7 || got.Text() != "I look." || len(got.Parts) != 4 {
 		t.Fatalf("%+v %+v %+v %v", got, usage, finish, err)
 	}
-	if th := got.Parts[0]; th.Text != "hm." || th.Signature != "sig" || th.Origin != ScriptOrigin {
+	if th := got.Parts[0]; th.Text != "hm." || th.Signature != "sig" || th.Origin != Origin {
 		t.Errorf("%+v", th)
 	}
 	if calls := got.Calls(); calls[0].CallID != "call_1" || calls[1].CallID != "mine" || string(calls[0].Args) != `{"path": "a"}` {
@@ -120,29 +120,29 @@ func TestAPipeIsAGate(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	cancel()
-	if err := PipeScript(ctx, path); err != context.Canceled {
+	if err := WaitForPipe(ctx, path); err != context.Canceled {
 		t.Errorf("cancelled: %v", err)
 	}
 	done := make(chan error)
-	go func() { done <- PipeScript(t.Context(), path) }()
+	go func() { done <- WaitForPipe(t.Context(), path) }()
 	if err := os.WriteFile(path, []byte("x"), 0); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	if err := PipeScript(t.Context(), path+"x"); err == nil {
+	if err := WaitForPipe(t.Context(), path+"x"); err == nil {
 		t.Error("a pipe that is not there is open")
 	}
 }
 
 func TestABadScriptSaysWhere(t *testing.T) {
 	for _, text := range []string{"{}\n{", `{"stpes": []}`, `{"steps": [{"txt": "a"}]}`} {
-		if _, err := ParseScript(text, nil); !fault.Is(err, fault.InvalidConfig) {
+		if _, err := Parse(text, nil); !fault.Is(err, fault.InvalidConfig) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	if _, err := ReadScript("not-there", nil); !fault.Is(err, fault.NotFound) {
+	if _, err := Read("not-there", nil); !fault.Is(err, fault.NotFound) {
 		t.Error(err)
 	}
 }
