@@ -191,8 +191,7 @@ func (m *Model) take(r llm.Request) ([]step, bool) {
 	return nil, false
 }
 
-// WaitForPipe is a Gate for a test in another process: the name is the path of a named
-// pipe, and the gate opens when something is written to it.
+// WaitForPipe waits until something is written to the named pipe at a path. It is a gate for a test in another process.
 func WaitForPipe(ctx context.Context, path string) error {
 	// Opened for writing too, so that opening does not wait for the writer.
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
