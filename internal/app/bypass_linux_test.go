@@ -94,7 +94,7 @@ func noBypass(t *testing.T, folder string, cmd *exec.Cmd) {
 	}
 	under := exec.Command("strace", append([]string{"-f", "-y", "-qq", "-s", "200", "-o", trace, "-e", "trace=" + calls}, cmd.Args...)...)
 	under.Dir, under.Env = cmd.Dir, append(cmd.Env, probe.Steps+"="+steps)
-	if out := outcomeOf(t, under); out.code != 0 {
+	if out := outcomeOf(under); out.code != 0 {
 		t.Errorf("%v: exit code %d: %s%s", cmd.Args[1:], out.code, out.stdout, out.stderr)
 	}
 	text, err := os.ReadFile(trace)

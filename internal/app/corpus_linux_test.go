@@ -100,14 +100,14 @@ func play(t *testing.T, p project, tree string) {
 	r := e.ramet(nil, "run", "start", "--repo", d.repo, "--run-id", "plain", "--model", "offline/offline")
 	made := e.made("plain")
 	if r.code != 0 && made["artifacts/plan.json"] == "" {
-		if !strings.Contains(r.errs, "error[CONFLICT]: ") {
-			t.Fatalf("%d\n%s", r.code, r.errs)
+		if !strings.Contains(r.stderr, "error[CONFLICT]: ") {
+			t.Fatalf("%d\n%s", r.code, r.stderr)
 		}
-		t.Logf("no plan: %s", last(r.errs))
+		t.Logf("no plan: %s", last(r.stderr))
 		return
 	}
 	if r.code != 0 {
-		t.Fatalf("%d\n%s", r.code, r.errs)
+		t.Fatalf("%d\n%s", r.code, r.stderr)
 	}
 	if err := json.Unmarshal([]byte(made["artifacts/plan.json"]), d); err != nil {
 		t.Fatal(err)
@@ -117,7 +117,7 @@ func play(t *testing.T, p project, tree string) {
 	// Somebody who copies.
 	diligent := d.copies(t)
 	if r = diligent.over(t, d, "copied"); r.code != 0 {
-		t.Fatalf("%d\n%s", r.code, tail(r.errs, 30))
+		t.Fatalf("%d\n%s", r.code, tail(r.stderr, 30))
 	}
 	d.look(t, p, "copied")
 	written := len(d.pages)
@@ -125,21 +125,21 @@ func play(t *testing.T, p project, tree string) {
 	// What is merged is not made again.
 	git(t, d.repo, "fetch", "-q", filepath.Join(e.run("copied"), "artifacts/pr/branch.bundle"), "ramet/docs")
 	git(t, d.repo, "merge", "-q", "--no-edit", "FETCH_HEAD")
-	if r = diligent.over(t, d, "again"); r.code != 0 || !strings.Contains(r.out, "nothing to change: no pull request was opened") {
-		t.Errorf("again: %d\n%s%s\n%.2000s", r.code, r.out, tail(r.errs, 20), e.made("again")["artifacts/docs.patch"])
+	if r = diligent.over(t, d, "again"); r.code != 0 || !strings.Contains(r.stdout, "nothing to change: no pull request was opened") {
+		t.Errorf("again: %d\n%s%s\n%.2000s", r.code, r.stdout, tail(r.stderr, 20), e.made("again")["artifacts/docs.patch"])
 	}
 	git(t, d.repo, "reset", "-q", "--hard", "HEAD~1")
 
 	// Somebody who lies.
 	r = d.lies().over(t, d, "lied")
-	shown := e.must(0, "run", "show", "lied", "--json").out
+	shown := e.must(0, "run", "show", "lied", "--json").stdout
 	for _, code := range []string{"FACT_NUMBER", "FACT_CODE", "UNCITED_FACT", "DRAFT_FOREIGN"} {
 		if !strings.Contains(shown, `"error_code": "`+code+`"`) {
 			t.Errorf("nobody found %s", code)
 		}
 	}
-	if _, published := e.made("lied")["artifacts/pr.json"]; published || r.code != 1 || !strings.Contains(r.errs, "error[NO_PROGRESS]") {
-		t.Errorf("%d\n%s", r.code, tail(r.errs, 5))
+	if _, published := e.made("lied")["artifacts/pr.json"]; published || r.code != 1 || !strings.Contains(r.stderr, "error[NO_PROGRESS]") {
+		t.Errorf("%d\n%s", r.code, tail(r.stderr, 5))
 	}
 	t.Logf("%-9s %2d pages, %d of a reference, in %s: DONE twice, then nothing to change; the lies are found; %d notes (%s)",
 		d.System, written, d.references(), d.Dir, len(d.Notes), time.Since(began).Round(time.Second))
@@ -289,7 +289,7 @@ func tail(text string, lines int) string {
 func last(text string) string { return tail(text, 1) }
 
 // over carries the docs recipe out with a scripted model.
-func (s *script) over(t *testing.T, d *planned, name string) ended {
+func (s *script) over(t *testing.T, d *planned, name string) outcome {
 	t.Helper()
 	own := slices.Clone(*s)
 	own.on("", true, says("done"))

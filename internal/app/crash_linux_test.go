@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -63,7 +64,7 @@ func (s *scene) command(args ...string) *exec.Cmd {
 // must runs a command that must succeed.
 func (s *scene) must(args ...string) string {
 	s.t.Helper()
-	out := outcomeOf(s.t, s.command(args...))
+	out := outcomeOf(s.command(args...))
 	if out.code != 0 {
 		s.t.Fatalf("ramet %s: exit code %d\n%s%s", strings.Join(args, " "), out.code, out.stdout, out.stderr)
 	}
@@ -76,7 +77,7 @@ func (s *scene) run(variable string, args ...string) outcome {
 	s.reset()
 	cmd := s.command(args...)
 	cmd.Env = append(cmd.Env, variable)
-	return outcomeOf(s.t, cmd)
+	return outcomeOf(cmd)
 }
 
 // points records the steps of a command.
@@ -242,21 +243,38 @@ func only(points []probe.Point, op string) []probe.Point {
 	return out
 }
 
+// outcome is how a command ended; its code is -1 if it was killed or could not be started.
 type outcome struct {
 	stdout, stderr string
 	code           int
 	killed         bool
 }
 
-// outcomeOf runs a command to its end.
-func outcomeOf(t *testing.T, cmd *exec.Cmd) outcome {
-	t.Helper()
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); cmd.ProcessState == nil {
-		t.Fatal(err)
+// outcomeOf runs a command to its end. It writes to files: a process that a killed command has left keeps no pipe open.
+func outcomeOf(cmd *exec.Cmd) outcome {
+	var texts [2]string
+	files := make([]*os.File, 2)
+	for i := range files {
+		f, err := os.CreateTemp("", "ramet-output-")
+		if err != nil {
+			return outcome{stderr: err.Error(), code: -1}
+		}
+		defer f.Close()
+		os.Remove(f.Name())
+		files[i] = f
 	}
-	return outcome{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode(), !cmd.ProcessState.Exited()}
+	cmd.Stdout, cmd.Stderr = files[0], files[1]
+	if err := cmd.Run(); cmd.ProcessState == nil {
+		return outcome{stderr: err.Error(), code: -1}
+	}
+	for i, f := range files {
+		text, err := io.ReadAll(io.NewSectionReader(f, 0, 1<<40))
+		if err != nil {
+			return outcome{stderr: err.Error(), code: -1}
+		}
+		texts[i] = string(text)
+	}
+	return outcome{texts[0], texts[1], cmd.ProcessState.ExitCode(), !cmd.ProcessState.Exited()}
 }
 
 // check looks at what is left: the workspace can be opened, all links hold, and the

@@ -3,7 +3,6 @@ package app_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -11,28 +10,6 @@ import (
 	"ramet/internal/core/agent"
 	"ramet/internal/core/mail"
 )
-
-func TestAnAgentIsRunByOneHostAtATime(t *testing.T) {
-	t.Parallel()
-	m := newTeam(t)
-	a, b := m.host("a"), m.host("b")
-	a.ramet(0, "fork", "--name", "ada")
-	k, pipe := a.working("ada")
-	owner := fmt.Sprintf(":%d:", k.cmd.Process.Pid)
-	reply := m.script(`{"repeat": true, "steps": [{"text": "mine"}]}`)
-	b.begin("exec", "ada", "hello", "--model", reply).ends(t, 4, "error[LEASED]", owner)
-	b.ramet(0, "fork", "ada", "--name", "kid") // beside its holder
-	b.ramet(0, "send", "0", "hello", "--from", "ada")
-	b.ramet(0, "exec", "0", "hello", "--model", reply) // the others are free
-	b.ramet(0, "send", "ada", "anybody may write to it")
-	b.ramet(0, "log", "ada")
-	k.signal(t, os.Interrupt)
-	k.ends(t, 130)
-	if left := tools(pipe); len(left) > 0 {
-		t.Errorf("alive: %q", left)
-	}
-	b.ramet(0, "exec", "ada", "hello", "--model", reply)
-}
 
 func TestAStoppedHostIsReplacedAndWritesNoMore(t *testing.T) {
 	t.Parallel()
@@ -124,25 +101,4 @@ func TestAKillReachesOtherHosts(t *testing.T) {
 		}
 	}
 	b.ramet(0, "verify")
-}
-
-func TestAFolderThatIsNotOnThisHost(t *testing.T) {
-	t.Parallel()
-	m := newTeam(t)
-	a, b := m.host("a"), m.host("b")
-	a.ramet(0, "fork", "--name", "ada")
-	away := m.dir + "-elsewhere"
-	if err := os.Rename(m.dir, away); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(away) })
-	m.dir = t.TempDir()
-	before := m.record(m.agent("ada").ID)
-	model := m.script(`{"repeat": true, "steps": [{"text": "here"}]}`)
-	b.begin("exec", "ada", "hello", "--model", model).ends(t, 3, "error[NOT_FOUND]", "is not on this machine", "--cwd", "--no-tools")
-	if got := m.record(m.agent("ada").ID); got != before {
-		t.Errorf("it left a trace:\n%s", got)
-	}
-	b.begin("exec", "ada", "hello", "--model", model, "--cwd", m.dir).ends(t, 0, "here")
-	b.begin("exec", "ada", "hello", "--model", model, "--no-tools").ends(t, 0, "here")
 }

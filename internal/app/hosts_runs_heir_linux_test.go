@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -91,34 +90,6 @@ func TestAnOrchestratorThatWakesTooLateIsFenced(t *testing.T) {
 	f.done(f.resume())
 	a.leaves()
 	heir.leaves()
-}
-
-// What acts outside is left to a host that may.
-func TestAnOrphanedRunThatActsOutsideWaits(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	f := newFleet(t, external(filepath.Join(dir, "outside"), os.DevNull, os.DevNull))
-	f.write(dir, "outside", "")
-	f.boss.env = append(f.boss.env, "RAMET_TEST_DIE_AFTER=6")                                              // before items are queued: a host that began one keeps it for a lease
-	for n := 0; n == 0 || f.number(`SELECT count(*) FROM RUNS.desks WHERE run_id = $1`, f.run) == 0; n++ { // and after it has signed for the run
-		f.run = fmt.Sprint("r", n)
-		<-f.start().over
-	}
-	s := f.site("careful")
-	careful := s.work("--orchestrate")
-	careful.says(t, "waits for items")
-	f.age()
-	careful.says(t, "leaves run "+f.run+": it acts outside of runs")
-	careful.leaves()
-	s = f.site("bold")
-	bold := s.work("--orchestrate", "--external")
-	bold.open(4)
-	bold.says(t, "run "+f.run+" is DONE")
-	text, err := os.ReadFile(filepath.Join(dir, "outside"))
-	if lines := strings.Fields(string(text)); err != nil || len(lines) != 2 {
-		t.Errorf("outside: %q %v", text, err)
-	}
-	bold.leaves()
 }
 
 // A run that continues another one is taken up where nothing of either is.

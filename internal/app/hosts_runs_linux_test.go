@@ -153,31 +153,6 @@ workers:
     outputs: [{path: 'drafts/{scope}.txt', answer: true}]
 `
 
-func TestAKilledOrchestratorIsResumedWhileHostsAreBusy(t *testing.T) {
-	t.Parallel()
-	f := newFleet(t, signed)
-	a, b := f.worker("a"), f.worker("b")
-	k := f.start()
-	eventually(t, "both work", func() bool { return a.waits() && b.waits() })
-	a.open(1)
-	k.says(t, "done ")
-	eventually(t, "both work", func() bool { return a.waits() && b.waits() })
-	k.kill()
-	k = f.resume()
-	eventually(t, "it is resumed", func() bool { return strings.Count(k.stderr.String(), "again ") == 2 })
-	a.open(4)
-	b.open(4)
-	all := f.done(k)
-	if got := count(all, "WORK_ITEM_QUEUED", ""); got != 6 {
-		t.Errorf("%d attempts", got)
-	}
-	if got := count(all, "WORK_ITEM_FAILED", ""); got != 2 {
-		t.Errorf("%d were interrupted", got)
-	}
-	a.leaves()
-	b.leaves()
-}
-
 func TestACancelledRunEndsOnEveryHost(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -73,7 +73,7 @@ func TestAKilledUndoIsWholeOrNothing(t *testing.T) {
 		t.Helper()
 		cmd := s.command(append([]string{"undo", "0", "--commands"}, more...)...)
 		cmd.Env = append(cmd.Env, variable)
-		out := outcomeOf(t, cmd)
+		out := outcomeOf(cmd)
 		if !out.killed && out.code != 0 {
 			t.Fatal(out.stderr)
 		}
@@ -145,7 +145,7 @@ func (r *rewound) rewind(t *testing.T, variable string) outcome {
 	r.copy(t, r.kept, filepath.Dir(r.dir))
 	cmd := r.command("rewind", "0", "here", "--files", "--commands")
 	cmd.Env = append(cmd.Env, variable)
-	return outcomeOf(t, cmd)
+	return outcomeOf(cmd)
 }
 
 // judge looks at what a kill left.

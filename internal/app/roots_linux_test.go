@@ -76,6 +76,9 @@ func TestNoLinkInTheProjectOpensAnotherFolder(t *testing.T) {
 			t.Errorf("agent in %s: %s %v", cwd, root, err)
 		}
 	}
+	if root, err := r.root(agent.Agent{Cwd: project + "/away"}); !fault.Is(err, fault.NotFound) || !strings.Contains(err.Error(), "is not on this machine") {
+		t.Errorf("agent in a folder of another host: %s %v", root, err)
+	}
 }
 
 // A project's server leaves nothing where a server of the user's, or of another project, would find

@@ -109,8 +109,8 @@ func TestDocsAreUpdated(t *testing.T) {
 
 	// With nothing new there is nothing to open.
 	r := e.must(0, "run", "start", "--repo", repo, "--run-id", "d3")
-	if patch := e.made("d3")["artifacts/docs.patch"]; patch != "" || !strings.Contains(r.out, "nothing to change: no pull request was opened") {
-		t.Errorf("%s%s", r.out, patch)
+	if patch := e.made("d3")["artifacts/docs.patch"]; patch != "" || !strings.Contains(r.stdout, "nothing to change: no pull request was opened") {
+		t.Errorf("%s%s", r.stdout, patch)
 	}
 }
 
@@ -137,8 +137,8 @@ func TestDocsIntoAnotherRepository(t *testing.T) {
 func TestRepositoriesOfAllKinds(t *testing.T) {
 	t.Parallel()
 	e := newErrand(t)
-	if r := e.must(3, "run", "start", "--run-id", "nowhere", "--repo", filepath.Join(e.dir, "nowhere")); !strings.HasPrefix(r.errs, "error[NOT_FOUND]: --repo") || r.out != "" {
-		t.Errorf("%s", r.errs)
+	if r := e.must(3, "run", "start", "--run-id", "nowhere", "--repo", filepath.Join(e.dir, "nowhere")); !strings.HasPrefix(r.stderr, "error[NOT_FOUND]: --repo") || r.stdout != "" {
+		t.Errorf("%s", r.stderr)
 	}
 	if _, err := os.Stat(e.run("nowhere")); err == nil {
 		t.Error("a run was made")
@@ -160,7 +160,7 @@ func TestRepositoriesOfAllKinds(t *testing.T) {
 // warned demands an open issue of a kind that stopped nothing.
 func (e *errand) warned(run, code string) {
 	e.t.Helper()
-	shown := e.must(0, "run", "show", run, "--json").out
+	shown := e.must(0, "run", "show", run, "--json").stdout
 	if !strings.Contains(shown, `"error_code": "`+code+`"`) || !strings.Contains(shown, `"severity": "warn"`) {
 		e.t.Errorf("%s: nobody was warned of %s: %.400s", run, code, shown)
 	}

@@ -59,7 +59,7 @@ func drafting(body string) *script {
 }
 
 // start carries out the recipe with that model.
-func (s *script) start(t *testing.T, e *errand, repo, name string, more ...string) ended {
+func (s *script) start(t *testing.T, e *errand, repo, name string, more ...string) outcome {
 	t.Helper()
 	s.on("", true, says("done"))
 	path := e.file(t, name+".jsonl", strings.Join(*s, "\n")+"\n")
@@ -76,13 +76,13 @@ func TestABrokenLinkIsMended(t *testing.T) {
 	s.on("Mend one issue", true, call("read", map[string]any{"path": "ramet-drafts/overview.md"}))
 	s.on("(missing.md)", true, call("edit", map[string]any{"path": "ramet-drafts/overview.md", "old_string": "[more](missing.md)", "new_string": "more"}))
 	r := s.start(t, e, repository(t, greet), "mended")
-	if r.code != 0 || !strings.Contains(r.errs, "state FIXING") || !strings.Contains(r.errs, "issue evidence: error: FACT_ADDRESS: ") || !strings.HasPrefix(r.out, "run mended is DONE") {
-		t.Fatalf("%d\n%s", r.code, r.errs)
+	if r.code != 0 || !strings.Contains(r.stderr, "state FIXING") || !strings.Contains(r.stderr, "issue evidence: error: FACT_ADDRESS: ") || !strings.HasPrefix(r.stdout, "run mended is DONE") {
+		t.Fatalf("%d\n%s", r.code, r.stderr)
 	}
 	if patch := e.made("mended")["artifacts/docs.patch"]; !strings.Contains(patch, "+See more and greet people.") || strings.Contains(patch, "missing.md") || strings.Contains(patch, "cite") {
 		t.Error(patch)
 	}
-	if shown := e.must(0, "run", "show", "mended", "--json").out; !strings.Contains(shown, `"status": "RESOLVED"`) || strings.Contains(shown, `"status": "OPEN"`) {
+	if shown := e.must(0, "run", "show", "mended", "--json").stdout; !strings.Contains(shown, `"status": "RESOLVED"`) || strings.Contains(shown, `"status": "OPEN"`) {
 		t.Errorf("%.600s", shown)
 	}
 	e.needNeutral("mended")
@@ -105,20 +105,20 @@ func TestDraftsThatNobodyMends(t *testing.T) {
 			t.Parallel()
 			e := newErrand(t)
 			r := c.draft.start(t, e, repository(t, greet), name)
-			if r.code != 1 || !strings.Contains(r.errs, "error[NO_PROGRESS]: gate ") || !strings.Contains(r.errs, "(3 attempts to mend it)") || !strings.Contains(r.errs, "issue evidence: error: "+c.code+": ") {
-				t.Fatalf("%d\n%s", r.code, r.errs)
+			if r.code != 1 || !strings.Contains(r.stderr, "error[NO_PROGRESS]: gate ") || !strings.Contains(r.stderr, "(3 attempts to mend it)") || !strings.Contains(r.stderr, "issue evidence: error: "+c.code+": ") {
+				t.Fatalf("%d\n%s", r.code, r.stderr)
 			}
-			if strings.Contains(r.errs, key) {
+			if strings.Contains(r.stderr, key) {
 				t.Error("the secret is shown")
 			}
 			if _, there := e.made(name)["artifacts/pr.json"]; there {
 				t.Error("it was published")
 			}
-			shown := e.must(0, "run", "show", name, "--json").out
+			shown := e.must(0, "run", "show", name, "--json").stdout
 			if !strings.Contains(shown, `"run_state": "FAILED"`) || !strings.Contains(shown, `"code": "NO_PROGRESS"`) || !strings.Contains(shown, `"error_code": "`+c.code+`"`) || strings.Contains(shown, key) {
 				t.Errorf("%.600s", shown)
 			}
-			if log := e.must(0, "run", "events", name, "--json").out; strings.Contains(log, key) {
+			if log := e.must(0, "run", "events", name, "--json").stdout; strings.Contains(log, key) {
 				t.Error("the secret is in the log")
 			}
 			e.must(4, "run", "resume", name)
@@ -141,14 +141,14 @@ func TestAJudgeReadsStatements(t *testing.T) {
 	s.on("It is people who greet", true, call("edit", map[string]any{"path": "ramet-drafts/overview.md", "old_string": "It is people who greet. <!-- cite: README.md:3 -->\n", "new_string": ""}))
 	judge := "judge=script/" + filepath.Join(filepath.Dir(e.dir), "judged.jsonl")
 	r := s.start(t, e, repository(t, greet), "judged", "--set", judge)
-	if r.code != 0 || !strings.Contains(r.errs, `issue evidence: error: JUDGE_DENIED: the cited lines do not say this: the lines say that people are greeted ("It is people who greet.")`) {
-		t.Fatalf("%d\n%s", r.code, r.errs)
+	if r.code != 0 || !strings.Contains(r.stderr, `issue evidence: error: JUDGE_DENIED: the cited lines do not say this: the lines say that people are greeted ("It is people who greet.")`) {
+		t.Fatalf("%d\n%s", r.code, r.stderr)
 	}
 	if patch := e.made("judged")["artifacts/docs.patch"]; strings.Contains(patch, "people who greet") || !strings.Contains(patch, "+Greets people.") {
 		t.Error(patch)
 	}
-	if r := s.start(t, e, repository(t, greet), "unjudged"); r.code != 0 || strings.Contains(r.errs, "judge") {
-		t.Errorf("%d\n%s", r.code, r.errs)
+	if r := s.start(t, e, repository(t, greet), "unjudged"); r.code != 0 || strings.Contains(r.stderr, "judge") {
+		t.Errorf("%d\n%s", r.code, r.stderr)
 	}
 	e.must(2, "run", "start", "--repo", repository(t, greet), "--set", "judge=somebody", "--run-id", "never")
 }

@@ -11,19 +11,12 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
 	"ramet/internal/core/trust"
-	"ramet/internal/testkit"
 )
-
-// The real binary carries out a hundred items and dies by SIGKILL right after an event;
-// resumed, it makes what the undisturbed run made, repeats nothing that
-// was completed, and each effect that has a key and can be looked up has happened once.
 
 // errand is a project in which runs are carried out by the real binary.
 type errand struct {
@@ -45,51 +38,19 @@ func newErrand(t *testing.T) *errand {
 	return e
 }
 
-// ended is a command that has ended.
-type ended struct {
-	out, errs string
-	code      int // -1: it was killed
-}
-
-func (e *errand) ramet(env []string, args ...string) ended {
+func (e *errand) ramet(env []string, args ...string) outcome {
 	e.t.Helper()
 	cmd := exec.CommandContext(e.t.Context(), e.exe, args...)
 	cmd.Dir, cmd.Env = e.dir, slices.Concat(e.env, env)
-	// Whatever a killed run leaves keeps no pipe open.
-	out, err := os.CreateTemp(e.t.TempDir(), "out")
-	if err != nil {
-		e.t.Fatal(err)
-	}
-	defer out.Close()
-	errs, err := os.CreateTemp(e.t.TempDir(), "err")
-	if err != nil {
-		e.t.Fatal(err)
-	}
-	defer errs.Close()
-	cmd.Stdout, cmd.Stderr = out, errs
-	if err := cmd.Run(); cmd.ProcessState == nil {
-		e.t.Fatal(err)
-	}
-	read := func(f *os.File) string {
-		data, err := os.ReadFile(f.Name())
-		if err != nil {
-			e.t.Fatal(err)
-		}
-		return string(data)
-	}
-	r := ended{read(out), read(errs), cmd.ProcessState.ExitCode()}
-	if w := cmd.ProcessState.Sys().(syscall.WaitStatus); w.Signaled() && w.Signal() != syscall.SIGKILL {
-		e.t.Fatalf("ramet %s: %s\n%s", strings.Join(args, " "), w.Signal(), r.errs)
-	}
-	return r
+	return outcomeOf(cmd)
 }
 
 // must demands an exit code.
-func (e *errand) must(code int, args ...string) ended {
+func (e *errand) must(code int, args ...string) outcome {
 	e.t.Helper()
 	r := e.ramet(nil, args...)
 	if r.code != code {
-		e.t.Fatalf("ramet %s: exit code %d, not %d\n%s%s", strings.Join(args, " "), r.code, code, r.out, r.errs)
+		e.t.Fatalf("ramet %s: exit code %d, not %d\n%s%s", strings.Join(args, " "), r.code, code, r.stdout, r.stderr)
 	}
 	return r
 }
@@ -171,52 +132,17 @@ func accepting(t testing.TB, recipe string) []string {
 	return []string{"--accept", trust.RecipeDigest(string(text))}
 }
 
-func TestAHundredItemsKilledAfterAnEvent(t *testing.T) {
+// A run of a hundred items that dies by SIGKILL is resumed twice at once: one resume does it, and is told the other. Nothing
+// that was completed is done again. That a run can be killed after any event is tested in internal/runner.
+func TestTwoResumesOfAKilledRun(t *testing.T) {
 	t.Parallel()
-	killAfterEvents(t, func(events int) []int { return []int{events / 2} })
-}
-
-func TestAHundredItemsKilledAfterEveryEventSoak(t *testing.T) {
-	testkit.SoakOnly(t)
-	killAfterEvents(t, func(events int) (at []int) {
-		step := events / 10
-		if testkit.SoakOn() {
-			step = 1
-		}
-		for n := 1; n < events; n += step {
-			at = append(at, n)
-		}
-		return at
-	})
-}
-
-// killAfterEvents kills a run after some of its events, and after the last one, where the effects are.
-func killAfterEvents(t *testing.T, some func(events int) []int) {
-	whole := newErrand(t)
-	if r := whole.must(0, startHundred(whole)...); !strings.HasPrefix(r.out, "run hundred-run is DONE: 100 items, 100 artifacts") {
-		t.Fatal(r.out)
-	}
-	want, events, acted := whole.made("hundred-run"), whole.events("hundred-run"), whole.effects()
-	if len(want) != 100 || len(acted) != 17 {
-		t.Fatalf("%d artifacts, %d effects", len(want), len(acted))
-	}
-	whole.needNeutral("hundred-run")
-	for _, n := range append(some(events), events) {
-		t.Run(strconv.Itoa(n), func(t *testing.T) {
-			t.Parallel()
-			killedAfter(t, n, want, acted)
-		})
-	}
-}
-
-// Of two that go on with a run at once one does, and the other is told so.
-func TestTwoResumesAtOnce(t *testing.T) {
-	t.Parallel()
+	const events = 300
 	e := newErrand(t)
-	if r := e.ramet([]string{"RAMET_TEST_DIE_AFTER=300"}, startHundred(e)...); r.code != -1 {
-		t.Fatalf("exit code %d\n%s", r.code, r.errs)
+	if r := e.ramet([]string{fmt.Sprint("RAMET_TEST_DIE_AFTER=", events)}, startHundred(e)...); !r.killed || e.events("hundred-run") != events {
+		t.Fatalf("exit code %d, %d events\n%s", r.code, e.events("hundred-run"), r.stderr)
 	}
-	var both [2]ended
+	done := e.completed("hundred-run")
+	var both [2]outcome
 	var all sync.WaitGroup
 	for i := range both {
 		all.Go(func() { both[i] = e.ramet(nil, "run", "resume", "hundred-run") })
@@ -225,69 +151,25 @@ func TestTwoResumesAtOnce(t *testing.T) {
 	if both[0].code != 0 {
 		both[0], both[1] = both[1], both[0]
 	}
-	if both[0].code != 0 || both[1].code != 4 || !strings.Contains(both[1].errs, "error[LOCKED]: ") && !strings.Contains(both[1].errs, "is DONE: it does not reopen") {
+	if both[0].code != 0 || both[1].code != 4 || !strings.Contains(both[1].stderr, "error[LOCKED]: ") && !strings.Contains(both[1].stderr, "is DONE: it does not reopen") {
 		t.Fatalf("%+v", both)
 	}
-	if after := e.completed("hundred-run"); len(after) != 100 || len(twice(after)) > 0 {
-		t.Errorf("%d items were finished, twice: %v", len(after), twice(after))
+	after := e.completed("hundred-run")
+	if unique := slices.Compact(slices.Sorted(slices.Values(after))); len(unique) != 100 || len(after) != 100 || !slices.Equal(after[:len(done)], done) {
+		t.Errorf("%d items were finished before; %d after, %d different ones", len(done), len(after), len(unique))
+	}
+	if made, acted := e.made("hundred-run"), e.effects(); len(made) != 100 || len(acted) != 17 {
+		t.Errorf("%d artifacts, %d effects", len(made), len(acted))
 	}
 	for key, n := range e.effects() {
 		if n != 1 {
 			t.Errorf("%s happened %d times", key, n)
 		}
 	}
-	e.must(0, "run", "verify", "hundred-run")
-}
-
-func killedAfter(t *testing.T, n int, want map[string]string, acted map[string]int) {
-	e := newErrand(t)
-	if r := e.ramet([]string{"RAMET_TEST_DIE_AFTER=" + strconv.Itoa(n)}, startHundred(e)...); r.code != -1 {
-		t.Fatalf("exit code %d\n%s", r.code, r.errs)
-	}
-	if got := e.events("hundred-run"); got != n {
-		t.Errorf("it wrote %d events", got)
-	}
-	done := e.completed("hundred-run")
-	e.goesOn()
-	if got := e.made("hundred-run"); !maps.Equal(got, want) {
-		t.Error(differ(got, want))
-	}
 	e.needNeutral("hundred-run")
-	again := e.effects()
-	for key := range acted {
-		// What could not be looked up was done again because we asked for it.
-		if n := again[key]; n != 1 && !(key == "shout-all" && n == 2) {
-			t.Errorf("%s happened %d times", key, n)
-		}
-	}
-	if after := e.completed("hundred-run"); len(after) != 100 || !slices.Equal(after[:len(done)], done) {
-		t.Errorf("%d items were finished before, %d after; of these were done again: %v", len(done), len(after), twice(after))
-	}
 	e.must(0, "run", "verify", "hundred-run")
 	e.must(0, "run", "replay", "hundred-run", "--check")
 	e.must(0, "verify")
-}
-
-// goesOn resumes. An effect of which nobody can know is listed, and not repeated until
-// somebody says so.
-func (e *errand) goesOn() {
-	e.t.Helper()
-	r := e.ramet(nil, "run", "resume", "hundred-run")
-	if r.code == 4 && strings.Contains(r.errs, "run hundred-run is DONE: it does not reopen") {
-		return // the last event was its end
-	}
-	const item = "hundred-run:shout:1:all"
-	if strings.Contains(r.errs, "UNKNOWN_OUTCOME") {
-		before := e.effects()["shout-all"]
-		again := e.ramet(nil, "run", "resume", "hundred-run")
-		if again.code == 0 || !strings.Contains(again.errs, "UNKNOWN_OUTCOME") || !strings.Contains(again.errs, item) || e.effects()["shout-all"] != before {
-			e.t.Fatalf("resumed twice: %d, %d effects\n%s", again.code, e.effects()["shout-all"], again.errs)
-		}
-		r = e.ramet(nil, "run", "resume", "hundred-run", "--redo", item)
-	}
-	if r.code != 0 || !strings.HasPrefix(r.out, "run hundred-run is DONE") {
-		e.t.Fatalf("resumed: exit code %d\n%s%s", r.code, r.out, r.errs)
-	}
 }
 
 var itemOf = regexp.MustCompile(`"work_item_id":"([^"]+)"`)
@@ -304,17 +186,6 @@ func (e *errand) completed(name string) []string {
 		if strings.Contains(line, `"type":"WORK_ITEM_FINISHED"`) {
 			p := strings.SplitN(itemOf.FindStringSubmatch(line)[1], ":", 4)
 			out = append(out, p[1]+":"+p[3])
-		}
-	}
-	return out
-}
-
-// twice are the words that stand in a list more than once.
-func twice(words []string) []string {
-	var out []string
-	for i, w := range words {
-		if slices.Contains(words[:i], w) {
-			out = append(out, w)
 		}
 	}
 	return out

@@ -35,17 +35,17 @@ func TestAReviewIsPostedOnTheForge(t *testing.T) {
 			}
 			env := []string{"RAMET_TEST_SCRIPTS=1"}
 			// Without a token nothing is said, and nothing is lost.
-			if r := e.ramet(env, append(says("The name is not quoted."), "--run-id", "first")...); r.code == 0 || !strings.Contains(r.errs, "DENIED") || !strings.Contains(r.errs, "run resume first --from-failed") {
-				t.Fatalf("%d\n%s", r.code, r.errs)
+			if r := e.ramet(env, append(says("The name is not quoted."), "--run-id", "first")...); r.code == 0 || !strings.Contains(r.stderr, "DENIED") || !strings.Contains(r.stderr, "run resume first --from-failed") {
+				t.Fatalf("%d\n%s", r.code, r.stderr)
 			}
 			for name, value := range forge.Env(kind) {
 				env = append(env, name+"="+value)
 			}
 			if r := e.ramet(env, "run", "resume", "first", "--from-failed"); r.code != 0 {
-				t.Fatalf("%d\n%s", r.code, r.errs)
+				t.Fatalf("%d\n%s", r.code, r.stderr)
 			}
 			if r := e.ramet(env, append(says("Quote it."), "--run-id", "second")...); r.code != 0 {
-				t.Fatalf("%d\n%s", r.code, r.errs)
+				t.Fatalf("%d\n%s", r.code, r.stderr)
 			}
 			got := forge.Comments()
 			if len(got) != 1 || got[0].Pull != 1 || !strings.Contains(got[0].Body, "**error** `greet.sh:2` (quoting): Quote it.") {

@@ -118,15 +118,7 @@ func (s *stage) wrapped(under []string, args ...string) *exec.Cmd {
 }
 
 // ramet runs a command to its end.
-func (s *stage) ramet(args ...string) outcome {
-	cmd := s.command(args...)
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); cmd.ProcessState == nil {
-		return outcome{stderr: err.Error(), code: -1}
-	}
-	return outcome{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode(), !cmd.ProcessState.Exited()}
-}
+func (s *stage) ramet(args ...string) outcome { return outcomeOf(s.command(args...)) }
 
 // must runs a command that must succeed.
 func (s *stage) must(t testing.TB, args ...string) string {

@@ -9,9 +9,9 @@ import (
 	"ramet/internal/run/rundir"
 )
 
-// An heir takes a run up as it was begun, or leaves it: an agent that the recipe does not hold may be
-// another one here.
-func TestAnHeirRefusesAgentsThatTheRecipeDoesNotHold(t *testing.T) {
+// An heir continues a run as it was begun, or leaves it: an agent that the recipe does not define may be another one
+// here, and what acts outside of runs is left to a host that may.
+func TestAnHeirRefusesWhatItMayNotContinue(t *testing.T) {
 	const text = "name: r\nworkers:\n  a: {agent: reviewer, prompt: look, outputs: [{path: artifacts/a, answer: true}]}\nstates:\n  INGESTED: [a]\n"
 	read := func(text string) error {
 		t.Helper()
@@ -27,6 +27,10 @@ func TestAnHeirRefusesAgentsThatTheRecipeDoesNotHold(t *testing.T) {
 	}
 	if err := read(text + "agents:\n  reviewer: {prompt: You review.}\n"); err != nil {
 		t.Errorf("%v", err)
+	}
+	const outside = "name: r\nworkers:\n  a: {effect: external, key: k, command: 'true', outputs: [{path: artifacts/a, answer: true}]}\nstates:\n  INGESTED: [a]\n"
+	if err := read(outside); !fault.Is(err, fault.Denied) || !strings.Contains(err.Error(), "it acts outside of runs") {
+		t.Errorf("a host that may not act outside of runs: %v", err)
 	}
 }
 
