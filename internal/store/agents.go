@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 
 	"ramet/internal/base/chain"
 	"ramet/internal/base/fault"
@@ -230,9 +231,10 @@ func (r reader) lockDrawing(ctx context.Context, tx Tx, a id.Agent, n int) (agen
 	}
 	var now int64
 	ids, s := make([]id.Message, n), scanAgents(&now)
-	err := s.read(func(into ...any) error { return r.d.Row(ctx, tx, into, ids, query, string(a)) })
-	if errors.Is(err, sql.ErrNoRows) {
-		err = noAgent(a)
+	for i := range ids {
+		s.into = append(s.into, (*int64)(&ids[i]))
 	}
+	err := r.locked(ctx, s, query, a)
+	slices.Sort(ids)
 	return s.Agent, now, ids, err
 }

@@ -96,7 +96,7 @@ const (
 
 // QueryRange implements history.Log.
 func (r reader) QueryRange(ctx context.Context, rg history.Range, s history.Selection) iter.Seq2[history.Entry, error] {
-	columns, es := entryColumns, entryScan{lends: r.d.Lends()}
+	columns, es := entryColumns, entryScan{}
 	if s.Words {
 		// The driver takes its time for each column of each row.
 		columns, es.words, es.agent = wordColumns, true, rg.Agent
@@ -142,13 +142,14 @@ func selectedWhere(s history.Selection) string {
 // to row: agent, kind and empty meta are the same strings and bytes for all
 // entries of a range.
 type entryScan struct {
-	words bool // only wordColumns are read
-	lends bool // see Dialect
+	words bool  // only wordColumns are read
+	more  []any // takes the columns after entryColumns
 	agent id.Agent
 	meta  []byte
 
 	// The row at hand.
 	row       history.Entry
+	content   storedBytes
 	agentText sql.RawBytes
 	kindText  sql.RawBytes
 	metaText  sql.RawBytes
@@ -159,14 +160,9 @@ type entryScan struct {
 
 func (s *entryScan) scan(rows *sql.Rows) (history.Entry, error) {
 	if s.into == nil {
-		var bytes sql.Scanner = (*given)(&s.row.Content)
-		if s.lends {
-			bytes = (*content)(&s.row.Content)
-		}
-		if s.words {
-			s.into = []any{(*number)(&s.row.ID), &s.kindText, bytes}
-		} else {
-			s.into = []any{(*number)(&s.row.ID), &s.agentText, &s.kindText, bytes, &s.metaText, &s.created, &s.hash}
+		s.into = []any{(*int64)(&s.row.ID), &s.agentText, &s.kindText, &s.content, &s.metaText, &s.created, &s.hash}
+		if s.into = append(s.into, s.more...); s.words {
+			s.into = []any{(*int64)(&s.row.ID), &s.kindText, &s.content}
 		}
 	}
 	if err := rows.Scan(s.into...); err != nil {
@@ -177,7 +173,7 @@ func (s *entryScan) scan(rows *sql.Rows) (history.Entry, error) {
 		return s.row, unreadableRow(rows, who, s.row.ID, err)
 	}
 	e := s.row
-	if s.words {
+	if e.Content = s.content; s.words {
 		e.Agent, e.Kind = s.agent, kindOf(s.kindText)
 		return e, nil
 	}
@@ -186,42 +182,23 @@ func (s *entryScan) scan(rows *sql.Rows) (history.Entry, error) {
 	return e, nil
 }
 
-// content tells the empty one from the redacted one, which is NULL: a driver
-// may give no bytes for both.
-type content []byte
+// storedBytes are the bytes of a column, nil only for NULL. Neither driver uses what it hands out again.
+type storedBytes []byte
 
 // Scan implements sql.Scanner.
-func (c *content) Scan(v any) error {
-	*c = nil
-	if b, ok := v.([]byte); ok {
-		*c = append([]byte{}, b...) // the driver's bytes change with the next row
+func (b *storedBytes) Scan(v any) error {
+	switch v := v.(type) {
+	case []byte:
+		if *b = v; v == nil {
+			*b = []byte{}
+		}
+	case string: // bytes that were stored as a text are the same bytes
+		*b = []byte(v)
+	case nil:
+		*b = nil
+	default:
+		return fmt.Errorf("%T are no bytes", v)
 	}
-	return nil
-}
-
-// given is a content whose bytes the driver does not use again.
-type given []byte
-
-// Scan implements sql.Scanner.
-func (g *given) Scan(v any) error {
-	b, ok := v.([]byte)
-	if *g = b; ok && b == nil {
-		*g = []byte{}
-	}
-	return nil
-}
-
-// number is an id, without the long way that the library takes to an integer of a
-// type of its own.
-type number id.Message
-
-// Scan implements sql.Scanner.
-func (n *number) Scan(v any) error {
-	i, ok := v.(int64)
-	if !ok {
-		return fmt.Errorf("%T is not an id", v)
-	}
-	*n = number(i)
 	return nil
 }
 
@@ -253,7 +230,7 @@ func kindOf(b []byte) history.Kind {
 
 // Entry implements history.Log.
 func (r reader) Entry(ctx context.Context, m id.Message) (history.Entry, error) {
-	found, err := collect(ctx, r.q, (&entryScan{lends: r.d.Lends()}).scan, `SELECT `+entryColumns+` FROM messages WHERE id = $1`, int64(m))
+	found, err := collect(ctx, r.q, (&entryScan{}).scan, `SELECT `+entryColumns+` FROM messages WHERE id = $1`, int64(m))
 	switch {
 	case err != nil:
 		return history.Entry{}, r.fail("read message", err)

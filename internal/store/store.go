@@ -37,9 +37,6 @@ type Dialect interface {
 	Bytes() string
 	// Begin begins a transaction that writes.
 	Begin(ctx context.Context) (Transaction, error)
-	// Lends reports whether bytes that the driver hands out change with the next row,
-	// so that they must be copied to be kept.
-	Lends() bool
 	// NextMessages reserves n ascending message ids, above all that were
 	// reserved before.
 	NextMessages(ctx context.Context, tx Tx, n int) ([]id.Message, error)
@@ -47,8 +44,6 @@ type Dialect interface {
 	// NextMessages does, and gives them in further columns; "" where a second question costs
 	// nothing, or less than this one would.
 	Draws(locks string, n int) string
-	// Row asks what Draws made, fills ids, ascending, and has sql.ErrNoRows where there is no row.
-	Row(ctx context.Context, tx Tx, into []any, ids []id.Message, query string, args ...any) error
 	// NextLetter reserves a letter id.
 	NextLetter(ctx context.Context, tx Tx) (int64, error)
 	// Backwards ends a SELECT of entries of one agent, newest first: the condition that they are its own (an expression), and

@@ -68,15 +68,6 @@ func (d *dialect) Draws(locks string, n int) string {
 	return `SELECT locked.*` + strings.Repeat(`, nextval('message_ids')`, n) + ` FROM (` + locks + `) AS locked`
 }
 
-func (d *dialect) Row(ctx context.Context, tx store.Tx, into []any, ids []id.Message, query string, args ...any) error {
-	for i := range ids {
-		into = append(into, (*int64)(&ids[i]))
-	}
-	err := tx.QueryRowContext(ctx, query, args...).Scan(into...)
-	slices.Sort(ids)
-	return err
-}
-
 func (d *dialect) NextLetter(ctx context.Context, tx store.Tx) (int64, error) {
 	var n int64
 	err := tx.QueryRowContext(ctx, `SELECT nextval('letter_ids')`).Scan(&n)
@@ -102,8 +93,6 @@ func (d *dialect) Run(ctx context.Context, tx store.Tx, statements []store.State
 }
 
 func (d *dialect) Bytes() string { return "BYTEA" }
-
-func (d *dialect) Lends() bool { return true }
 
 // LockTable implements store.Dialect: every writer has a weaker lock on the table until it
 // commits, so this waits for them and holds off new ones. A transaction that had to wait looks at the agents afterwards,

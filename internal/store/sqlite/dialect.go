@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	driver "modernc.org/sqlite"
@@ -45,30 +44,14 @@ func (d *dialect) Now() string { return `CAST(unixepoch('now', 'subsec') * 10000
 func (d *dialect) NextMessages(ctx context.Context, tx store.Tx, n int) ([]id.Message, error) {
 	first, err := nextID(ctx, tx, "messages")
 	out := make([]id.Message, n)
-	fillAscending(out, first)
+	for i := range out {
+		out[i] = id.Message(first + int64(i))
+	}
 	return out, err
 }
 
-// Draws implements store.Dialect: the database is in this process, but each question takes the way through database/sql. A
-// transaction that writes has the whole file, so that the numbers behind the largest are its own: the
-// first is asked for, and one statement is compiled for any number of them. It stands before what else is asked: a
-// question around the other takes a third longer to compile.
-func (d *dialect) Draws(locks string, _ int) string {
-	return `SELECT (SELECT coalesce(max(id), 0) + 1 FROM messages), ` + strings.TrimPrefix(locks, `SELECT `)
-}
-
-func (d *dialect) Row(ctx context.Context, tx store.Tx, into []any, ids []id.Message, query string, args ...any) error {
-	var first int64
-	err := tx.QueryRowContext(ctx, query, args...).Scan(append([]any{&first}, into...)...)
-	fillAscending(ids, first)
-	return err
-}
-
-func fillAscending(ids []id.Message, first int64) {
-	for i := range ids {
-		ids[i] = id.Message(first + int64(i))
-	}
-}
+// Draws implements store.Dialect: the database is in this process.
+func (d *dialect) Draws(string, int) string { return "" }
 
 func (d *dialect) NextLetter(ctx context.Context, tx store.Tx) (int64, error) {
 	return nextID(ctx, tx, "mail")
@@ -97,9 +80,6 @@ func (d *dialect) Run(ctx context.Context, tx store.Tx, statements []store.State
 func (d *dialect) LockTable(context.Context, store.Tx, string) error { return nil }
 
 func (d *dialect) Bytes() string { return "BLOB" }
-
-// Lends implements store.Dialect: the driver makes a copy for each row.
-func (d *dialect) Lends() bool { return false }
 
 // Announce implements store.Dialect: a file has no listeners; the process that writes it notifies the others itself.
 func (d *dialect) Announce(string, ...id.Agent) []store.Statement { return nil }
