@@ -21,21 +21,6 @@ type DroppedContents struct {
 	Bytes   int64
 }
 
-// Disk returns how much of the disk the packs take.
-func (s *Contents) Disk() (int64, error) {
-	var total int64
-	names, err := os.ReadDir(s.PackDir())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return 0, durable.Failure("read", s.PackDir(), err)
-	}
-	for _, e := range names {
-		if info, err := e.Info(); err == nil {
-			total += info.Size()
-		}
-	}
-	return total, nil
-}
-
 // Plan returns what Drop would free. Objects of packs that are younger than since stay: an entry
 // that names them may be about to be written.
 func (s *Contents) Plan(keep func(chain.Hash) bool, since time.Time) (DroppedContents, error) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"ramet/internal/base/step"
 	"slices"
 	"strings"
 	"testing"
@@ -161,19 +162,31 @@ func TestARestoreIsNobodyElsesChange(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		plan, _, err := b.f.Plan(t.Context(), Restore{Agent: ada, To: stateOf(before), Force: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		end := bobs.past.Begin(bob, b.root)
 		n := 0
-		b.past.journal.Crash = func() {
+		step.Hook = func(string) error {
 			if n++; n == at+1 {
+				step.Hook = nil
 				end := bobs.past.Begin(bob, b.root)
 				if _, err := bobs.Take(t.Context(), nil); err != nil {
 					t.Error(err)
 				}
 				end()
 			}
+			return nil
 		}
-		end := bobs.past.Begin(bob, b.root)
-		b.restore(Restore{Agent: ada, To: stateOf(before), Force: true})
-		end()
+		_, err = b.past.journal.Do(t.Context(), plan, func(d RestoreDone) error {
+			step.Hook = nil
+			_, err := b.f.taken(t.Context(), d)
+			return err
+		})
+		if end(); err != nil {
+			t.Fatal(err)
+		}
 		done, _ := b.restore(Restore{Agent: ada, To: stateOf(changed)})
 		if len(done.Kept) > 0 || len(done.Changed) != 2 {
 			t.Errorf("at %d: changed %q, kept %+v", at, done.Changed, done.Kept)

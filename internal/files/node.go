@@ -2,6 +2,7 @@ package files
 
 import (
 	"encoding/binary"
+	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
@@ -22,13 +23,25 @@ const (
 	Other Kind = 'o' // a pipe, a socket, a device
 )
 
-// Node is one name in a folder.
+// MarshalText implements encoding.TextMarshaler.
+func (k Kind) MarshalText() ([]byte, error) { return []byte{byte(k)}, nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (k *Kind) UnmarshalText(b []byte) error {
+	if len(b) != 1 {
+		return fmt.Errorf("%.20q is not a kind", b)
+	}
+	*k = Kind(b[0])
+	return nil
+}
+
+// Node is one name in a folder. In the journal of restores it has no name: its path says it.
 type Node struct {
-	Name string
-	Kind Kind
-	Mode uint16 // of files and folders: the bits of chmod
-	Size int64  // of files and links
-	Hash chain.Hash
+	Name string     `json:"-"`
+	Kind Kind       `json:"kind"`
+	Mode uint16     `json:"mode"` // of files and folders: the bits of chmod
+	Size int64      `json:"size"` // of files and links
+	Hash chain.Hash `json:"hash"`
 }
 
 // Known reports whether the content is known.

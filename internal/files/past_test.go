@@ -16,6 +16,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
+	"ramet/internal/base/step"
 	"ramet/internal/testkit"
 )
 
@@ -452,13 +453,15 @@ func (b *pastBench) kill(to PastState, n int) (killed bool) {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	j := b.past.journal
-	j.Crash = func() {
+	step.Hook = func(string) error {
 		if n--; n < 0 {
+			step.Hook = nil
 			panic(errKilled)
 		}
+		return nil
 	}
 	defer func() {
+		step.Hook = nil
 		if r := recover(); r != nil {
 			killed = r == errKilled
 			if !killed {
@@ -468,7 +471,7 @@ func (b *pastBench) kill(to PastState, n int) (killed bool) {
 			os.Remove(filepath.Join(b.past.o.Dir, "restores", "restore.lock"))
 		}
 	}()
-	if _, err := j.Do(b.t.Context(), p, func(RestoreDone) error { return nil }); err != nil {
+	if _, err := b.past.journal.Do(b.t.Context(), p, func(RestoreDone) error { return nil }); err != nil {
 		b.t.Fatal(err)
 	}
 	return false

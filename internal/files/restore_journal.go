@@ -9,13 +9,14 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"ramet/internal/base/chain"
 	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
-	"ramet/internal/base/id"
 	"ramet/internal/base/step"
 	"ramet/internal/base/text"
 )
@@ -27,33 +28,6 @@ type RestoreJournal struct {
 	Get func(context.Context, chain.Hash) ([]byte, error)
 	// Trash gets what could not be brought back.
 	Trash Trash
-	// Crash is called before each thing that is done to the disk, for tests; nil: nothing is.
-	Crash func()
-}
-
-// page is a plan in the journal. Paths are escaped: they need be no UTF-8.
-type page struct {
-	Root  string          `json:"root"`
-	Agent id.Agent        `json:"agent,omitempty"`
-	Note  json.RawMessage `json:"note,omitempty"`
-	From  chain.Hash      `json:"from"`
-	To    chain.Hash      `json:"to"`
-	Trash string          `json:"trash,omitempty"`
-	Steps []pageStep      `json:"steps"`
-}
-
-type pageStep struct {
-	Path   string    `json:"path"`
-	Before *pageNode `json:"before,omitempty"`
-	After  *pageNode `json:"after,omitempty"`
-	Trash  int       `json:"trash,omitempty"`
-}
-
-type pageNode struct {
-	Kind string     `json:"kind"`
-	Mode uint16     `json:"mode"`
-	Size int64      `json:"size"`
-	Hash chain.Hash `json:"hash"`
 }
 
 // RestoreDone reports the outcome of a plan.
@@ -89,17 +63,15 @@ func (j RestoreJournal) Do(ctx context.Context, p RestorePlan, after RestoreAfte
 	}
 	var out RestoreDone
 	err := durable.While(ctx, filepath.Join(j.Dir, "restore"), func() error {
-		j.crash()
 		if err := j.begin(&p); err != nil {
 			out.RestorePlan = p
 			return err
 		}
-		text, err := json.Marshal(formatRestore(p))
+		text, err := encodePlan(p)
 		if err != nil {
 			return err
 		}
 		name := filepath.Join(j.Dir, rand.Text()+".json")
-		j.crash()
 		if err := durable.WriteFile(name, text, 0o600); err != nil {
 			return err
 		}
@@ -165,21 +137,49 @@ func (j RestoreJournal) Underway() []RestorePlan {
 	return out
 }
 
-func readPlan(name string) (RestorePlan, error) {
+// encodePlan returns a plan as the journal has it. Paths of steps are escaped: they need be no UTF-8.
+func encodePlan(p RestorePlan) ([]byte, error) {
+	p.Steps = slices.Clone(p.Steps)
+	for i := range p.Steps {
+		p.Steps[i].Path = url.PathEscape(p.Steps[i].Path)
+	}
+	return json.Marshal(p)
+}
+
+func readPlan(name string) (p RestorePlan, err error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
-		return RestorePlan{}, durable.Failure("read", name, err)
+		return p, durable.Failure("read", name, err)
 	}
-	var page page
-	p, bad := RestorePlan{}, json.Unmarshal(text, &page)
-	if bad == nil {
-		p, bad = page.parse()
+	if err = json.Unmarshal(text, &p); err == nil {
+		err = p.unescape()
 	}
-	if bad != nil {
-		return p, fault.New(fault.StorageCorrupt, "the journal of a restore, %s, cannot be read: %w", name, bad).
+	if err != nil {
+		return p, fault.New(fault.StorageCorrupt, "the journal of a restore, %s, cannot be read: %w", name, err).
 			WithHint("some files may be restored and others not; look, then remove that file")
 	}
 	return p, nil
+}
+
+// unescape undoes what encodePlan did, and gives the nodes their names.
+func (p RestorePlan) unescape() error {
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		at, err := url.PathUnescape(s.Path)
+		if err == nil && !filepath.IsLocal(at) {
+			err = errors.New("a path in it leads elsewhere")
+		}
+		if err != nil {
+			return err
+		}
+		s.Path = at
+		for _, n := range []*Node{s.Before, s.After} {
+			if n != nil {
+				n.Name = path.Base(at)
+			}
+		}
+	}
+	return nil
 }
 
 // carry does the steps, tells, and removes the journal. When ctx ends in the middle, the
@@ -189,55 +189,11 @@ func (j RestoreJournal) carry(ctx context.Context, p RestorePlan, name string, a
 	if err != nil {
 		return out, err
 	}
-	j.crash()
 	if err := after(out); err != nil {
 		return out, err
 	}
-	j.crash()
 	if err := step.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return out, durable.Failure("remove", name, err)
 	}
 	return out, durable.SyncFolder(j.Dir)
-}
-
-func (j RestoreJournal) crash() {
-	if j.Crash != nil {
-		j.Crash()
-	}
-}
-
-func formatRestore(p RestorePlan) page {
-	out := page{Root: p.Root, Agent: p.Agent, Note: p.Note, From: p.From, To: p.To, Trash: p.Trash}
-	node := func(n *Node) *pageNode {
-		if n == nil {
-			return nil
-		}
-		return &pageNode{string(rune(n.Kind)), n.Mode, n.Size, n.Hash}
-	}
-	for _, s := range p.Steps {
-		out.Steps = append(out.Steps, pageStep{url.PathEscape(s.Path), node(s.Before), node(s.After), s.Trash})
-	}
-	return out
-}
-
-func (g page) parse() (RestorePlan, error) {
-	p := RestorePlan{Root: g.Root, Agent: g.Agent, Note: g.Note, From: g.From, To: g.To, Trash: g.Trash}
-	for _, s := range g.Steps {
-		at, err := url.PathUnescape(s.Path)
-		if err != nil {
-			return p, err
-		}
-		if !filepath.IsLocal(at) {
-			return p, errors.New("a path in it leads elsewhere")
-		}
-		name := at[strings.LastIndexByte(at, '/')+1:]
-		node := func(n *pageNode) *Node {
-			if n == nil || n.Kind == "" {
-				return nil
-			}
-			return &Node{Name: name, Kind: Kind(n.Kind[0]), Mode: n.Mode, Size: n.Size, Hash: n.Hash}
-		}
-		p.Steps = append(p.Steps, RestoreStep{at, node(s.Before), node(s.After), s.Trash})
-	}
-	return p, nil
 }

@@ -11,12 +11,12 @@ import (
 // RestoreStep is one path that is to change; nil is nothing there. Of folders only kind and mode
 // count.
 type RestoreStep struct {
-	Path   string
-	Before *Node // as it is
-	After  *Node // as it shall be
+	Path   string `json:"path"`
+	Before *Node  `json:"before,omitempty"` // as it is
+	After  *Node  `json:"after,omitempty"`  // as it shall be
 	// Trash is the number of the item in the trash that Before becomes; 0: none, because it can
 	// be brought back.
-	Trash int
+	Trash int `json:"trash,omitempty"`
 }
 
 // RestoreLeft is a path that is kept as it is, and why.
@@ -39,23 +39,23 @@ const (
 	Twin     = "another name differs from it in case only"
 )
 
-// RestorePlan lists what a restore would do.
+// RestorePlan lists what a restore would do. Its JSON is what the journal has of it.
 type RestorePlan struct {
-	Root  string   // the folder
-	Agent id.Agent // whose restore it is; empty: no agent's
-	From  chain.Hash
-	To    chain.Hash
-	Steps []RestoreStep
-	Kept  []RestoreLeft
+	Root  string        `json:"root"`            // the folder
+	Agent id.Agent      `json:"agent,omitempty"` // whose restore it is; empty: no agent's
+	From  chain.Hash    `json:"from"`
+	To    chain.Hash    `json:"to"`
+	Steps []RestoreStep `json:"steps"`
+	Kept  []RestoreLeft `json:"-"`
 	// Beside is another folder that may have the same files at the same paths: they are cloned
 	// from there, or copied where they were not kept. Empty: there is none.
-	Beside string
+	Beside string `json:"-"`
 	// Verb says in the trash which act moved something there.
-	Verb  string
-	Trash string // the act in the trash; empty: there is none
-	Room  int64  // bytes that it needs on the disk; 0: unknown
+	Verb  string `json:"-"`
+	Trash string `json:"trash,omitempty"` // the act in the trash; empty: there is none
+	Room  int64  `json:"-"`               // bytes that it needs on the disk; 0: unknown
 	// Note says in JSON for whom this is, so that the process that finishes it can tell them.
-	Note json.RawMessage
+	Note json.RawMessage `json:"note,omitempty"`
 }
 
 // RestoreWish selects the files to restore.

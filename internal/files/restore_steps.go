@@ -150,7 +150,6 @@ func (w *work) step(ctx context.Context, s RestoreStep) (why string, err error) 
 		return "", nil
 	}
 	if now != nil && s.Before != nil && s.Before.Kind == Dir && now.Kind == Dir && (s.After == nil || s.After.Kind != Dir) {
-		w.crash()
 		if err := dir.Remove(name); err != nil {
 			if now.Mode != s.Before.Mode { // it was opened
 				dir.Chmod(name, s.Before.Perm())
@@ -187,7 +186,6 @@ func (w *work) folder(dir *step.Root, s RestoreStep, now *Node) (string, error) 
 		}
 		now = nil
 	}
-	w.crash()
 	if now == nil {
 		if err := dir.Mkdir(path.Base(s.Path), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return explain(err)
@@ -209,7 +207,6 @@ func (w *work) unlock(s RestoreStep) {
 	}
 	defer close()
 	if now, err := look(dir, path.Base(s.Path)); err == nil && now != nil && now.Kind == Dir && now.Mode == s.Before.Mode {
-		w.crash()
 		dir.Chmod(path.Base(s.Path), s.Before.Perm()|all)
 	}
 }
@@ -230,7 +227,6 @@ func (w *work) shut(s RestoreStep) {
 func (w *work) put(ctx context.Context, dir *step.Root, s RestoreStep, now *Node) (string, error) {
 	name, temp, at, to := path.Base(s.Path), w.temp, s.Path, *s.After
 	dir.Remove(temp)
-	w.crash()
 	if !w.clone(dir, temp, at, to) {
 		why, err := w.make(ctx, dir, temp, at, to)
 		if why == Unkept {
@@ -240,7 +236,6 @@ func (w *work) put(ctx context.Context, dir *step.Root, s RestoreStep, now *Node
 			return why, err
 		}
 	}
-	w.crash()
 	if again, err := look(dir, name); err != nil || !same(again, now) {
 		dir.Remove(temp)
 		return Moved, nil
@@ -249,7 +244,6 @@ func (w *work) put(ctx context.Context, dir *step.Root, s RestoreStep, now *Node
 		dir.Remove(temp)
 		return explain(err)
 	}
-	w.crash()
 	return "", nil
 }
 

@@ -93,7 +93,6 @@ func (j RestoreJournal) recordTrash(p RestorePlan) (TrashAct, error) {
 
 // discard takes away what a step found: to the trash if it could not be brought back.
 func (w *work) discard(dir *step.Root, s RestoreStep) error {
-	w.crash()
 	if s.Trash == 0 {
 		return dir.Remove(path.Base(s.Path))
 	}
@@ -109,7 +108,6 @@ func (w *work) replace(dir *step.Root, s RestoreStep, now *Node, put func() erro
 	if err := w.discard(dir, s); err != nil {
 		return err
 	}
-	w.crash()
 	err := put()
 	if err != nil {
 		moved := []TrashEntry{w.act.Entry(s.Trash)}
@@ -136,7 +134,6 @@ func (w *work) takeBack(dir *step.Root, s RestoreStep, now *Node) (string, error
 	if len(candidates) == 0 {
 		return Unkept, nil
 	}
-	w.crash()
 	err := w.replace(dir, s, now, func() error {
 		taken, err := w.Trash.Take(candidates, w.original(s), dir, path.Base(s.Path), s.After.Perm())
 		if err == nil && !taken || errors.Is(err, syscall.EXDEV) {
@@ -144,7 +141,6 @@ func (w *work) takeBack(dir *step.Root, s RestoreStep, now *Node) (string, error
 		}
 		return err
 	})
-	w.crash()
 	if errors.Is(err, errNone) {
 		return Unkept, nil
 	}

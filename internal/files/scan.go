@@ -80,9 +80,6 @@ type ScanResult struct {
 	Read     int64 // files that were read
 }
 
-// Partial reports whether something was not looked at.
-func (r ScanResult) Partial() bool { return r.Seen < r.Of }
-
 // Walk looks at everything. What is new goes to keep; has says what is kept already, where
 // something may have been dropped since last was made (nil: nothing was). stop is asked
 // often: true ends the walk early.

@@ -25,22 +25,22 @@ type Trash struct {
 
 // TrashAct is one act that moved items into the trash.
 type TrashAct struct {
-	ID    string
-	At    time.Time
-	Verb  string      // rewind, undo, restore, merge, worktree
-	Agent id.Agent    // whose files they are; empty: unknown
-	Root  string      // the folder that the paths of the items start from
-	Place string      // the folder that holds the items of this act and of others
-	Items []TrashItem // item N is Items[N-1]
+	ID    string      `json:"id"`
+	At    time.Time   `json:"at"`
+	Verb  string      `json:"verb"`            // rewind, undo, restore, merge, worktree
+	Agent id.Agent    `json:"agent,omitempty"` // whose files they are; empty: unknown
+	Root  string      `json:"root"`            // the folder that the paths of the items start from
+	Place string      `json:"place"`           // the folder that holds the items of this act and of others
+	Items []TrashItem `json:"items"`           // item N is Items[N-1]
 }
 
 // TrashItem is a file, link or folder in the trash.
 type TrashItem struct {
-	Path string // below the root; "." is the root itself
-	Kind Kind
-	Size int64
-	Hash chain.Hash // of files and links; as it was when it was moved
-	Tree *TrashTree // of a worktree; else nil
+	Path string     `json:"path"` // below the root; "." is the root itself
+	Kind Kind       `json:"kind"`
+	Size int64      `json:"size"`
+	Hash chain.Hash `json:"hash"`           // of files and links; as it was when it was moved
+	Tree *TrashTree `json:"tree,omitempty"` // of a worktree; else nil
 }
 
 // TrashTree describes the git worktree that an item was.
@@ -50,35 +50,29 @@ type TrashTree struct {
 	Commit     string `json:"commit"`
 }
 
-// record is an act as it is stored. Paths are escaped, because they need not be UTF-8.
-type record struct {
-	ID    string       `json:"id"`
-	At    time.Time    `json:"at"`
-	Verb  string       `json:"verb"`
-	Agent id.Agent     `json:"agent,omitempty"`
-	Root  string       `json:"root"`
-	Place string       `json:"place"`
-	Items []recordItem `json:"items"`
-}
-
-type recordItem struct {
-	Path string     `json:"path"`
-	Kind string     `json:"kind"`
-	Size int64      `json:"size"`
-	Hash chain.Hash `json:"hash"`
-	Tree *TrashTree `json:"tree,omitempty"`
-}
-
 func (t Trash) recordsDir() string          { return filepath.Join(t.Dir, "records") }
 func (t Trash) recordFile(id string) string { return filepath.Join(t.recordsDir(), id+".json") }
 
+// changePaths replaces all paths of an act. They are stored escaped, because they need not be UTF-8.
+func (a TrashAct) changePaths(change func(string) (string, error)) (TrashAct, error) {
+	a.Items = slices.Clone(a.Items)
+	paths := []*string{&a.Root, &a.Place}
+	for i := range a.Items {
+		paths = append(paths, &a.Items[i].Path)
+	}
+	var failed error
+	for _, p := range paths {
+		var err error
+		*p, err = change(*p)
+		failed = errors.Join(failed, err)
+	}
+	return a, failed
+}
+
 // writeRecord puts an act on disk.
 func (t Trash) writeRecord(a TrashAct) error {
-	r := record{a.ID, a.At, a.Verb, a.Agent, url.PathEscape(a.Root), url.PathEscape(a.Place), nil}
-	for _, i := range a.Items {
-		r.Items = append(r.Items, recordItem{url.PathEscape(i.Path), string(rune(i.Kind)), i.Size, i.Hash, i.Tree})
-	}
-	text, err := json.Marshal(r)
+	stored, _ := a.changePaths(func(p string) (string, error) { return url.PathEscape(p), nil })
+	text, err := json.Marshal(stored)
 	if err != nil {
 		return err
 	}
@@ -105,27 +99,17 @@ func (t Trash) Act(id string) (TrashAct, error) {
 	return a, nil
 }
 
-func parseRecord(text []byte) (TrashAct, error) {
-	var r record
-	if err := json.Unmarshal(text, &r); err != nil {
-		return TrashAct{}, err
-	}
-	a := TrashAct{ID: r.ID, At: r.At, Verb: r.Verb, Agent: r.Agent}
-	var err error
-	if a.Root, err = url.PathUnescape(r.Root); err != nil {
+func parseRecord(text []byte) (a TrashAct, err error) {
+	if err := json.Unmarshal(text, &a); err != nil {
 		return a, err
 	}
-	if a.Place, err = url.PathUnescape(r.Place); err != nil {
-		return a, err
-	}
-	for _, i := range r.Items {
-		path, err := url.PathUnescape(i.Path)
-		if err != nil || !filepath.IsLocal(path) || i.Kind == "" {
-			return a, errors.Join(errors.New("an item in it is none"), err)
+	a, err = a.changePaths(url.PathUnescape)
+	for _, i := range a.Items {
+		if err == nil && (i.Kind == 0 || !filepath.IsLocal(i.Path)) {
+			err = errors.New("an item in it is none")
 		}
-		a.Items = append(a.Items, TrashItem{path, Kind(i.Kind[0]), i.Size, i.Hash, i.Tree})
 	}
-	return a, nil
+	return a, err
 }
 
 // acts reads all records, the oldest first.

@@ -82,14 +82,9 @@ type Tree struct {
 const prefix = "ramet/"
 
 // Make makes a worktree for a child that is about to be forked by an agent whose
-// folder is project. If the fork fails: Unmake. No repository, or no git:
-// NOT_FOUND; no commit yet: CONFLICT.
-func (k Keeper) Make(ctx context.Context, project string, child id.Agent, name string) (Tree, error) {
-	return k.MakeAt(ctx, project, child, name, "")
-}
-
-// MakeAt is Make with another commit, if the repository has it.
-func (k Keeper) MakeAt(ctx context.Context, project string, child id.Agent, name, commit string) (Tree, error) {
+// folder is project; from another commit than the one there, if it is named and the repository has it.
+// If the fork fails: Unmake. No repository, or no git: NOT_FOUND; no commit yet: CONFLICT.
+func (k Keeper) Make(ctx context.Context, project string, child id.Agent, name, commit string) (Tree, error) {
 	r, err := k.open(ctx, project)
 	if err != nil {
 		return Tree{}, err

@@ -77,7 +77,7 @@ func (g *ground) expect(dir, name, text string) {
 
 func (g *ground) make(name string) Tree {
 	g.t.Helper()
-	tree, err := g.k.Make(g.t.Context(), g.dir, id.NewAgent(), name)
+	tree, err := g.k.Make(g.t.Context(), g.dir, id.NewAgent(), name, "")
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func TestAChildStandsWhereItsParentDoes(t *testing.T) {
 	g.save(g.dir, "sub")
 	g.file(g.dir, "empty/x", "not committed")
 	for _, sub := range []string{"sub", "empty"} {
-		tree, err := g.k.Make(t.Context(), filepath.Join(g.dir, sub), id.NewAgent(), "")
+		tree, err := g.k.Make(t.Context(), filepath.Join(g.dir, sub), id.NewAgent(), "", "")
 		if err != nil || tree.Cwd != filepath.Join(tree.Dir, sub) || !tree.Left || tree.Branch != "ramet/"+tree.Child.Short() {
 			t.Fatalf("%+v, %v", tree, err)
 		}
@@ -197,7 +197,7 @@ func TestAChildStandsWhereItsParentDoes(t *testing.T) {
 	tree := g.make("one")
 	g.file(tree.Dir, "deep", "deep")
 	g.save(tree.Dir, "deep")
-	two, err := g.k.Make(t.Context(), tree.Dir, id.NewAgent(), "two")
+	two, err := g.k.Make(t.Context(), tree.Dir, id.NewAgent(), "two", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +241,7 @@ func TestManyAtOnceDoNotMeet(t *testing.T) {
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			tree, err := g.k.Make(t.Context(), g.dir, id.NewAgent(), "same")
+			tree, err := g.k.Make(t.Context(), g.dir, id.NewAgent(), "same", "")
 			if err == nil {
 				err = os.WriteFile(filepath.Join(tree.Dir, string(tree.Child)), nil, 0o600)
 			}
@@ -265,31 +265,31 @@ func TestManyAtOnceDoNotMeet(t *testing.T) {
 func TestWhatIsMissingIsNamed(t *testing.T) {
 	g := newGround(t)
 	plain := t.TempDir()
-	_, err := g.k.Make(t.Context(), plain, id.NewAgent(), "x")
+	_, err := g.k.Make(t.Context(), plain, id.NewAgent(), "x", "")
 	refuse(t, err, fault.NotFound, plain+" is in no git repository", "git init")
 	_, err = g.k.List(t.Context(), plain)
 	refuse(t, err, fault.NotFound, "is in no git repository")
-	_, err = g.k.Make(t.Context(), filepath.Join(plain, "gone"), id.NewAgent(), "x")
+	_, err = g.k.Make(t.Context(), filepath.Join(plain, "gone"), id.NewAgent(), "x", "")
 	refuse(t, err, fault.NotFound, "no folder")
 	g.git(plain, "init", "-q")
-	_, err = g.k.Make(t.Context(), plain, id.NewAgent(), "x")
+	_, err = g.k.Make(t.Context(), plain, id.NewAgent(), "x", "")
 	refuse(t, err, fault.Conflict, "has no commit yet", "commit something first")
 	bare := t.TempDir()
 	g.git(bare, "init", "-q", "--bare")
-	_, err = g.k.Make(t.Context(), bare, id.NewAgent(), "x")
+	_, err = g.k.Make(t.Context(), bare, id.NewAgent(), "x", "")
 	refuse(t, err, fault.NotFound, "no git repository with files")
 	tree := g.make("ada")
-	if _, err = g.k.Make(t.Context(), g.dir, tree.Child, "x"); !fault.Is(err, fault.Conflict) {
+	if _, err = g.k.Make(t.Context(), g.dir, tree.Child, "x", ""); !fault.Is(err, fault.Conflict) {
 		t.Error(err)
 	}
 	broken := filepath.Join(t.TempDir(), "a\nb")
 	g.file(broken, "x", "x")
 	g.git(broken, "init", "-q")
 	g.save(broken, "x")
-	_, err = g.k.Make(t.Context(), broken, id.NewAgent(), "x")
+	_, err = g.k.Make(t.Context(), broken, id.NewAgent(), "x", "")
 	refuse(t, err, fault.Failed, "a path with a line break")
 	t.Setenv("PATH", "")
-	_, err = g.k.Make(t.Context(), g.dir, id.NewAgent(), "x")
+	_, err = g.k.Make(t.Context(), g.dir, id.NewAgent(), "x", "")
 	refuse(t, err, fault.NotFound, "git is not installed")
 }
 
@@ -307,7 +307,7 @@ func TestAFailureLeavesNoTrace(t *testing.T) {
 	before := g.look()
 	// The user's own filter fails, in the middle of the checkout.
 	g.file(os.Getenv("HOME"), ".gitconfig", "[filter \"broken\"]\nclean = cat\nsmudge = false\nrequired = true\n")
-	_, err := g.k.Make(t.Context(), g.dir, id.NewAgent(), "ada")
+	_, err := g.k.Make(t.Context(), g.dir, id.NewAgent(), "ada", "")
 	refuse(t, err, fault.Failed, "git worktree: ", "broken")
 	os.Remove(filepath.Join(os.Getenv("HOME"), ".gitconfig"))
 	if now := g.look(); now != before {
@@ -318,7 +318,7 @@ func TestAFailureLeavesNoTrace(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := g.k.Make(ctx, g.dir, id.NewAgent(), "ada"); !fault.Is(err, fault.Cancelled) || !errors.Is(err, context.Canceled) {
+	if _, err := g.k.Make(ctx, g.dir, id.NewAgent(), "ada", ""); !fault.Is(err, fault.Cancelled) || !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	tree := g.make("ada")
@@ -351,7 +351,7 @@ func TestNothingOfARepositoryActs(t *testing.T) {
 	g.git(g.dir, "config", "gpg.program", evil)
 	os.Remove(trace)
 	cycle := func() error {
-		tree, err := g.k.Make(t.Context(), g.dir, id.NewAgent(), "x")
+		tree, err := g.k.Make(t.Context(), g.dir, id.NewAgent(), "x", "")
 		if err != nil {
 			return err
 		}
@@ -398,7 +398,7 @@ func TestVariablesDoNotLeadElsewhere(t *testing.T) {
 	t.Setenv("GIT_WORK_TREE", other)
 	t.Setenv("GIT_INDEX_FILE", filepath.Join(other, "index"))
 	t.Setenv("SOME_API_KEY", "secret")
-	tree, err := g.k.Make(t.Context(), g.dir, id.NewAgent(), "ada")
+	tree, err := g.k.Make(t.Context(), g.dir, id.NewAgent(), "ada", "")
 	if err != nil {
 		t.Fatal(err)
 	}
