@@ -418,5 +418,5 @@ func (w worktrees) make(ctx context.Context, parent agent.Agent, child id.Agent,
 	if err != nil {
 		return process.Place{}, nil, err
 	}
-	return w.request.Trees.Child(ctx, folder, child, name)
+	return w.request.Trees().Child(ctx, folder, child, name)
 }

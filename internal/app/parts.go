@@ -157,7 +157,7 @@ func treesOf(r request, work *runner.WorkerPool) acts.Trees {
 	if work != nil {
 		return nil
 	}
-	return r.Trees
+	return r.Trees()
 }
 
 // hooksOf returns the hooks of agents, in runs too.

@@ -52,7 +52,7 @@ func (b *bench) until(t *testing.T, want string) {
 // answered counts the answers to the letter.
 func (b *bench) answered(t *testing.T) int {
 	t.Helper()
-	if err := b.kernel.drain(t.Context()); err != nil {
+	if err := b.kernel.jobs.wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return strings.Count(strings.Join(b.history(b.zero.ID), "\n"), "as you say")

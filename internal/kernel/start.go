@@ -59,9 +59,6 @@ func (k *Kernel) Stop() {
 	k.Events.Close()
 }
 
-// drain waits until no agent works.
-func (k *Kernel) drain(ctx context.Context) error { return k.jobs.wait(ctx) }
-
 // listen hears what other processes did to agents.
 func (k *Kernel) listen() {
 	// What a ring leads to may take its time; the bell does not wait for it.

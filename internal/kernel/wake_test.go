@@ -86,7 +86,7 @@ func TestALetterOfTheUserBeginsATurn(t *testing.T) {
 	if err != nil || l.Fate != mail.Wakes {
 		t.Fatalf("%+v %v", l, err)
 	}
-	if err := b.kernel.drain(t.Context()); err != nil {
+	if err := b.kernel.jobs.wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if !b.saw(left, "notice", "Mail from the user") || !b.saw(left, "notice", "stand up") || !b.saw(left, "assistant", "as you say") {
@@ -127,7 +127,7 @@ func TestWhomLettersDoNotWake(t *testing.T) {
 			if err != nil || l.Fate != mail.Waits || !strings.Contains(l.Why, c.why) {
 				t.Errorf("%+v %v", l, err)
 			}
-			if err := b.kernel.drain(t.Context()); err != nil {
+			if err := b.kernel.jobs.wait(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if got := b.history(b.named("left").ID); len(got) != 1 {
@@ -150,7 +150,7 @@ func TestEverybodyWakesWhereTheUserSaysSo(t *testing.T) {
 	if l, err := b.kernel.Send(t.Context(), registry.Send{From: b.named("other").ID, To: b.named("left").ID, Body: "hi"}); err != nil || l.Fate != mail.Wakes {
 		t.Fatalf("%+v %v", l, err)
 	}
-	if err := b.kernel.drain(t.Context()); err != nil {
+	if err := b.kernel.jobs.wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if !b.saw(b.named("left"), "assistant", "who is there") || len(b.letters(b.named("other").ID)) != 1 {
@@ -180,7 +180,7 @@ func TestALetterWakesOnce(t *testing.T) {
 		if l, err := k.Send(t.Context(), registry.Send{From: b.zero.ID, To: left, Body: body}); err != nil || l.Fate != mail.Wakes {
 			t.Fatalf("%+v %v", l, err)
 		}
-		if err := k.drain(t.Context()); err != nil {
+		if err := k.jobs.wait(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -34,7 +34,7 @@ not committed, the merge is undone and the files are named (CONFLICT, exit 4):
 nothing is lost on either side. Nothing to merge: says so, exit 0. Hooks of the
 repository do not run.`},
 	Run: func(ctx context.Context, e *Env, in MergeInput) (out Merged, err error) {
-		t, err := e.Trees.Find(ctx, "merge", string(in.Child))
+		t, err := e.Trees().Find(ctx, "merge", string(in.Child))
 		if err != nil {
 			return out, err
 		}

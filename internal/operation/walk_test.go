@@ -8,10 +8,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
 	"ramet/internal/core/agent"
+	"ramet/internal/core/config"
 	"ramet/internal/core/registry"
 	"ramet/internal/operation"
 	"ramet/internal/operation/control"
@@ -153,7 +155,7 @@ func newWorkspace(t *testing.T) workspace {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	return workspace{session.Over(store.Clean(s, nil), control.At(home, db), nil)}
+	return workspace{&session.Workspace{Store: store.Clean(s, nil), Peers: control.At(home, db), Config: &config.Config{}, Now: time.Now}}
 }
 
 func (w workspace) fork(t *testing.T, name string) id.Agent {

@@ -21,7 +21,7 @@ var ListTrees = Op[NoInput, TreeList]{
 committed, how many commits its parent's folder has not, and where it is.`},
 	Run: func(ctx context.Context, e *Env, _ NoInput) (TreeList, error) {
 		out := TreeList{Trees: []TreeRow{}}
-		trees, err := e.Trees.List(ctx)
+		trees, err := e.Trees().List(ctx)
 		for _, t := range trees {
 			out.Trees = append(out.Trees, describeTree(ctx, t))
 		}
@@ -102,7 +102,7 @@ it holds changes that are not committed, or commits that are merged nowhere. If 
 files that git does not have, ignored ones too, its folder is moved to the trash ("ramet
 trash"). The agent lives on, without a folder.`},
 	Run: func(ctx context.Context, e *Env, in RemoveTreeInput) (out TreeRemoved, err error) {
-		t, err := e.Trees.Find(ctx, "remove", string(in.Child))
+		t, err := e.Trees().Find(ctx, "remove", string(in.Child))
 		if err != nil {
 			return out, err
 		}

@@ -18,6 +18,7 @@ import (
 	"ramet/internal/base/id"
 	"ramet/internal/base/shape"
 	"ramet/internal/core/agent"
+	"ramet/internal/core/config"
 	"ramet/internal/core/history"
 	"ramet/internal/core/registry"
 	"ramet/internal/kernel"
@@ -79,7 +80,7 @@ func newFloorAt(t testing.TB, home, db, replies string, change ...func(*EventsOp
 	if f.Kernel, err = startKernel(t.Context(), s, f.server.Owner, replies, f.gates.Wait, f.Asks, f.Place, f.ran); err != nil {
 		t.Fatal(err)
 	}
-	ws := session.Over(store.Clean(s, nil), f.Place, f.Kernel)
+	ws := &session.Workspace{Store: store.Clean(s, nil), Peers: f.Place, Kernel: f.Kernel, Config: &config.Config{}, Now: time.Now}
 	ws.Home, ws.Place.DB = home, db
 	f.Client, f.Workspace = operation.Within(ws), ws
 	f.Asks.Tell(f.Kernel.Events.Publish)

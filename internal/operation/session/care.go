@@ -264,7 +264,7 @@ func (w Care) SweepTrees(ctx context.Context, plan bool) (public.SweptPart, erro
 	if err := w.ws.person(ctx, "remove worktrees"); err != nil && !plan {
 		return out, err
 	}
-	trees, err := w.ws.Trees.List(ctx)
+	trees, err := w.ws.Trees().List(ctx)
 	if fault.Is(err, fault.NotFound) || fault.Is(err, fault.Conflict) {
 		return out, nil // no repository, and so none of its worktrees
 	}
@@ -487,7 +487,7 @@ func (w Care) restoreEntry(ctx context.Context, e files.TrashEntry, to string) (
 	if e.Tree == nil {
 		return w.ws.Files().Past().Trash().Restore(e, to)
 	}
-	k, _, err := w.ws.Trees.Keeper(ctx)
+	k, _, err := w.ws.Trees().Keeper(ctx)
 	if err != nil {
 		return to, err
 	}

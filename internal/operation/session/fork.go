@@ -97,7 +97,7 @@ func (w Agents) Fork(ctx context.Context, f Fork) (Forked, error) {
 			}
 			from.State = &state
 		}
-		tree, err := w.ws.Trees.Make(ctx, from, child.ID, f.Name)
+		tree, err := w.ws.Trees().Make(ctx, from, child.ID, f.Name)
 		if err != nil {
 			return Forked{}, err
 		}
@@ -107,7 +107,7 @@ func (w Agents) Fork(ctx context.Context, f Fork) (Forked, error) {
 	born, err := w.fork(ctx, f.Parent.ID, child, f.Start)
 	if err != nil {
 		if out.Tree != nil {
-			err = w.ws.Trees.takeBack(ctx, f.Parent.Cwd, *out.Tree, err)
+			err = w.ws.Trees().takeBack(ctx, f.Parent.Cwd, *out.Tree, err)
 		}
 		return Forked{}, err
 	}

@@ -24,6 +24,8 @@ type (
 	Mail struct{ ws *Workspace }
 	// Files compares, restores and merges the folders of agents.
 	Files struct{ ws *Workspace }
+	// Trees makes, finds and merges the git worktrees of agents.
+	Trees struct{ ws *Workspace }
 	// Care frees space and keeps the trash.
 	Care struct{ ws *Workspace }
 	// Programs knows the programs that drive agents.
@@ -65,6 +67,9 @@ func (w *Workspace) Mail() Mail { return Mail{w} }
 
 // Files returns the verbs on folders of agents.
 func (w *Workspace) Files() Files { return Files{w} }
+
+// Trees returns the verbs on worktrees.
+func (w *Workspace) Trees() Trees { return Trees{w} }
 
 // Care returns the verbs that free space.
 func (w *Workspace) Care() Care { return Care{w} }

@@ -3,12 +3,10 @@ package session
 import (
 	"context"
 	"path/filepath"
-	"time"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/core/config"
 	"ramet/internal/core/kit"
-	"ramet/internal/kernel"
 	"ramet/internal/ledger"
 	"ramet/internal/operation/control"
 	"ramet/internal/run/rundir"
@@ -70,7 +68,7 @@ func (s *Session) Open(ctx context.Context) (*Workspace, error) {
 		s.Made(w.Place.DB)
 	}
 	w.Store = store.Clean(opened, w.Secrets.Own)
-	w.Trees, w.prompts = Trees{w: w}, s.Prompts()
+	w.prompts = s.Prompts()
 	w.own, _ = s.Own()
 	s.open = w
 	s.finish(ctx, w)
@@ -106,14 +104,6 @@ func (s *Session) finish(ctx context.Context, w *Workspace) {
 			s.Finished(d)
 		}
 	}
-}
-
-// Over is a workspace of parts that are open already, with a kernel or without: tests of
-// faces have no home, no keys and no configuration.
-func Over(s *store.Cleaned, peers control.Folder, k *kernel.Kernel) *Workspace {
-	w := &Workspace{Store: s, Peers: peers, Kernel: k, Config: &config.Config{}, Now: time.Now}
-	w.Trees = Trees{w: w}
-	return w
 }
 
 // Close closes the workspace. What runs here ends.

@@ -141,7 +141,7 @@ const changePause = 3 * time.Second
 // of returns the known changes. What is out of date is looked up, and then told of.
 func (c *changes) of(ctx context.Context, w *Workspace, living []agent.Agent) map[id.Agent]public.HomeChange {
 	out := map[id.Agent]public.HomeChange{}
-	k, _, err := w.Trees.Keeper(ctx)
+	k, _, err := w.Trees().Keeper(ctx)
 	if err != nil {
 		return out
 	}
@@ -179,7 +179,7 @@ func (c *changes) look(ctx context.Context, w *Workspace, stale []agent.Agent) {
 			time.Sleep(wait)
 		}
 		now := changedAt{head: a.Head, at: time.Now()}
-		if work, ok, err := w.Trees.Look(ctx, a); err == nil && ok {
+		if work, ok, err := w.Trees().Look(ctx, a); err == nil && ok {
 			now.HomeChange = public.HomeChange{Branch: work.Branch, Files: len(work.Files)}
 			now.Added, now.Removed = countInsertions(work.Stat)
 		}
@@ -218,7 +218,7 @@ func (w Files) Changed(ctx context.Context, of id.Agent) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if tree, ok, err := w.ws.Trees.Of(ctx, a); err != nil || ok {
+	if tree, ok, err := w.ws.Trees().Of(ctx, a); err != nil || ok {
 		if err != nil {
 			return "", err
 		}

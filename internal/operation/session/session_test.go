@@ -13,6 +13,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/core/agent"
+	"ramet/internal/core/config"
 	"ramet/internal/core/history"
 	"ramet/internal/core/registry"
 	"ramet/internal/driver/foreign"
@@ -45,7 +46,7 @@ func openIn(t *testing.T, home, project string, clean func(string) string) *Work
 		}
 		s.Close()
 	})
-	w := Over(store.Clean(s, clean), control.At(home, db), nil)
+	w := &Workspace{Store: store.Clean(s, clean), Peers: control.At(home, db), Config: &config.Config{}, Now: time.Now}
 	w.Home, w.Place.DB, w.Place.Project = home, db, project
 	return w
 }
@@ -336,7 +337,7 @@ func TestCloseEndsTheKernelBeforeTheStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := Over(store.Clean(s, nil), control.Folder{}, nil)
+	w := &Workspace{Store: store.Clean(s, nil), Peers: control.Folder{}, Config: &config.Config{}, Now: time.Now}
 	stopped := false
 	w.stop = func() {
 		if _, err := s.Agents(t.Context(), agent.Filter{}); err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ramet/internal/core/agent"
+	"ramet/internal/core/config"
 	"ramet/internal/core/history"
 	"ramet/internal/files"
 	"ramet/internal/operation/control"
@@ -134,7 +135,7 @@ func TestNothingIsDroppedIfTheNamedStatesCannotBeListed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := Over(store.Clean(s, nil), control.At(home, db), nil)
+	w := &Workspace{Store: store.Clean(s, nil), Peers: control.At(home, db), Config: &config.Config{}, Now: time.Now}
 	w.Home, w.Place.DB, w.Place.Project = home, db, home
 	ada, dir := child(t, w, "0", "ada"), t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "a"), []byte("one"), 0o600); err != nil {

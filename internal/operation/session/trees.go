@@ -20,25 +20,22 @@ import (
 	"ramet/internal/kernel/process"
 )
 
-// Trees are the git worktrees of a workspace's agents.
-type Trees struct{ w *Workspace }
-
 // Keeper makes and removes worktrees, and Project is the folder of their repository: that of
 // agent 0, wherever a command is given; agent 0 of a shared workspace may live on another
 // host.
 func (t Trees) Keeper(ctx context.Context) (k worktree.Keeper, project string, err error) {
-	zero, err := t.w.Store.Zero(ctx)
+	zero, err := t.ws.Store.Zero(ctx)
 	if err != nil {
 		return k, "", err
 	}
 	project = zero.Cwd
 	if info, err := os.Stat(project); err != nil || !info.IsDir() {
-		project = t.w.Place.Project
+		project = t.ws.Place.Project
 	}
-	accepts := trust.Gate{Home: t.w.Home, Project: project}.Accepts
-	k = worktree.Keeper{Dir: worktree.Folder(t.w.Home, config.WorkspaceName(project)), Accepts: accepts}
-	if t.w.Place.DB != "" {
-		k.Trash = t.w.Files().Past().Trash()
+	accepts := trust.Gate{Home: t.ws.Home, Project: project}.Accepts
+	k = worktree.Keeper{Dir: worktree.Folder(t.ws.Home, config.WorkspaceName(project)), Accepts: accepts}
+	if t.ws.Place.DB != "" {
+		k.Trash = t.ws.Files().Past().Trash()
 	}
 	return k, project, nil
 }
@@ -56,7 +53,7 @@ func (t Trees) Make(ctx context.Context, o origin, child id.Agent, name string) 
 // have made the child all the same: then it keeps its files.
 func (t Trees) takeBack(ctx context.Context, folder string, tree worktree.Tree, cause error) error {
 	ctx = context.WithoutCancel(ctx)
-	_, err := t.w.Store.Agent(ctx, tree.Child)
+	_, err := t.ws.Store.Agent(ctx, tree.Child)
 	if fault.Is(err, fault.NotFound) {
 		err = t.unmake(ctx, folder, tree)
 	}
@@ -88,9 +85,9 @@ func (t Trees) Child(ctx context.Context, folder string, child id.Agent, name st
 // Find finds a worktree to do something with, such as merge: by the agent whose it is or who works in it, or by the uuid of one
 // that was never born, because a crash came between. into is the folder that it came from.
 func (t Trees) Find(ctx context.Context, what, ref string) (found Tree, err error) {
-	a, err := t.w.Find(ctx, ref)
+	a, err := t.ws.Find(ctx, ref)
 	if err == nil {
-		if err := t.w.may(ctx, what+" the worktree of", a); err != nil {
+		if err := t.ws.may(ctx, what+" the worktree of", a); err != nil {
 			return found, err
 		}
 	}
@@ -160,7 +157,7 @@ func (t Tree) remove(ctx context.Context, force bool) (worktree.Removed, error) 
 
 func (t Trees) about(ctx context.Context, k worktree.Keeper, project string, tree worktree.Tree) (Tree, error) {
 	out := Tree{Tree: tree, Home: project, keep: k, in: project}
-	a, err := t.w.Store.Agent(ctx, tree.Child)
+	a, err := t.ws.Store.Agent(ctx, tree.Child)
 	if fault.Is(err, fault.NotFound) {
 		return out, nil
 	}
@@ -171,7 +168,7 @@ func (t Trees) about(ctx context.Context, k worktree.Keeper, project string, tre
 	if a.IsZero() {
 		return out, nil
 	}
-	parent, err := t.w.Store.Agent(ctx, a.Parent)
+	parent, err := t.ws.Store.Agent(ctx, a.Parent)
 	out.Home = parent.Cwd
 	return out, err
 }
@@ -333,11 +330,11 @@ func (t Trees) makeTree(ctx context.Context, k worktree.Keeper, o origin, child 
 	if o.State != nil {
 		commit = o.State.Head
 	}
-	tree, err := k.MakeAt(ctx, o.Folder, child, name, commit)
-	if err != nil || o.Clean || o.State == nil && !t.w.Files().takesStates(o.Folder) {
+	tree, err := k.Make(ctx, o.Folder, child, name, commit)
+	if err != nil || o.Clean || o.State == nil && !t.ws.Files().takesStates(o.Folder) {
 		return tree, err
 	}
-	done, err := t.w.Files().bring(ctx, o, tree)
+	done, err := t.ws.Files().bring(ctx, o, tree)
 	if err == nil {
 		err = k.NoteBrought(ctx, tree, done.Changed)
 	}

@@ -365,14 +365,14 @@ func TestTheWorkInAWorktree(t *testing.T) {
 	if patch, err := w.Files().Changed(ctx, found(t, w, "0").ID); err != nil || patch != "" {
 		t.Errorf("without a turn: %q, %v", patch, err)
 	}
-	tree, err := w.Trees.Find(ctx, "merge", "kid")
+	tree, err := w.Trees().Find(ctx, "merge", "kid")
 	if err != nil || tree.Owner == nil || tree.Owner.ID != kid.a.ID || tree.Home != x.dir || tree.Label() != "kid" {
 		t.Fatalf("%+v, %v", tree, err)
 	}
-	if _, err := w.Trees.Find(ctx, "merge", "ada"); !fault.Is(err, fault.NotFound) {
+	if _, err := w.Trees().Find(ctx, "merge", "ada"); !fault.Is(err, fault.NotFound) {
 		t.Errorf("one without a worktree: %v", err)
 	}
-	if all, err := w.Trees.List(ctx); err != nil || len(all) != 2 {
+	if all, err := w.Trees().List(ctx); err != nil || len(all) != 2 {
 		t.Errorf("%+v, %v", all, err)
 	}
 	x.put("loose", "")

@@ -40,7 +40,6 @@ type Workspace struct {
 	Config  *config.Config
 	Keys    *credential.Store
 	Secrets *secret.Redactor
-	Trees   Trees
 	Book    ledger.Book // of tasks
 
 	// Kernel is the one of this process; nil: there is none.
