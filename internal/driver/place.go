@@ -32,7 +32,7 @@ func find(ctx context.Context, log history.Log, a id.Agent, driver string) (stan
 	for i := len(ranges) - 1; i >= 0; i-- {
 		r := ranges[i]
 		for many := lookFirst; ; many = lookBack {
-			page, err := newest(ctx, log, r, many)
+			page, err := history.Newest(ctx, log, r, many)
 			if err != nil {
 				return out, err
 			}
@@ -63,19 +63,6 @@ func find(ctx context.Context, log history.Log, a id.Agent, driver string) (stan
 	return out, nil
 }
 
-// newest are the last entries of a range, the newest first: all of them, before anything else is
-// asked of the store.
-func newest(ctx context.Context, log history.Log, r history.Range, many int) ([]history.Entry, error) {
-	var out []history.Entry
-	for e, err := range log.QueryRange(ctx, r, history.Selection{Newest: many, Any: true}) {
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, e)
-	}
-	return out, nil
-}
-
 // at is a session whose newest entry in the context is e.
 func (s stand) at(ctx context.Context, log history.Log, a id.Agent, e history.Entry, d history.Driver) (stand, error) {
 	s.mark, s.cut = e.ID, s.cut || e.Kind != history.Usage // with which each turn ends that ends well
@@ -85,7 +72,7 @@ func (s stand) at(ctx context.Context, log history.Log, a id.Agent, e history.En
 	}
 	// An ancestor's: it can be forked if it ended a turn there, and has said nothing since.
 	ended := e.Kind == history.Usage
-	since, err := newest(ctx, log, history.Range{Agent: e.Agent, Start: e.ID}, lookBack)
+	since, err := history.Newest(ctx, log, history.Range{Agent: e.Agent, Start: e.ID}, lookBack)
 	if err != nil {
 		return s, err
 	}

@@ -207,14 +207,7 @@ func (h verbs) Worktrees() acts.Trees { return h.Options.Trees }
 
 // Recent implements process.Kernel.
 func (h verbs) Recent(ctx context.Context, a id.Agent, most int) ([]history.Entry, error) {
-	var out []history.Entry
-	for e, err := range h.Store.QueryRange(ctx, history.Range{Agent: a}, history.Selection{Newest: most, Any: true}) {
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, e)
-	}
-	return out, nil
+	return history.Newest(ctx, h.Store, history.Range{Agent: a}, most)
 }
 
 // Defined implements acts.Roles.

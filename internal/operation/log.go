@@ -162,14 +162,9 @@ func (r *logReader) choose(ctx context.Context, log history.Log) (iter.Seq2[hist
 
 // newest returns the last n stored entries, oldest first.
 func (r *logReader) newest(ctx context.Context, log history.Log, n int) (out []history.Entry, err error) {
-	for e, err := range log.QueryRange(ctx, history.Range{Agent: r.agent.ID}, history.Selection{Newest: n, Any: true}) {
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, e)
-	}
+	out, err = history.Newest(ctx, log, history.Range{Agent: r.agent.ID}, n)
 	slices.Reverse(out)
-	return out, nil
+	return out, err
 }
 
 // part returns an entry that is read in full when it is printed.

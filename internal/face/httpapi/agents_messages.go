@@ -61,10 +61,7 @@ func (a Agents) messages(c *Call, _ None) (MessagePage, error) {
 		if err := r.open(c.Context(), own); err != nil {
 			return err
 		}
-		if before > 0 {
-			return r.backwards(c.Context(), id.Message(before))
-		}
-		return r.forwards(c.Context(), id.Message(after))
+		return r.read(c.Context(), id.Message(after), id.Message(before))
 	})
 	return out, err
 }
@@ -101,55 +98,27 @@ func (r *pager) open(ctx context.Context, own bool) (err error) {
 	return err
 }
 
-// forwards reads what comes behind a message. Ids grow along a lineage.
-func (r *pager) forwards(ctx context.Context, after id.Message) error {
-	for _, span := range r.ranges {
-		span.Start = max(span.Start, after)
-		if !span.End.Admits(span.Start + 1) {
-			continue
-		}
-		for e, err := range r.log.QueryRange(ctx, span, history.Selection{}) {
-			if err != nil {
-				return err
-			}
-			if r.full() {
-				last := r.page.Messages[len(r.page.Messages)-1].ID
-				r.page.Next = &last
-				return nil
-			}
-			r.add(e)
-		}
+// read reads what comes after a message, or before one.
+func (r *pager) read(ctx context.Context, after, before id.Message) error {
+	read, from, next := history.FirstAfter, after, &r.page.Next
+	if before > 0 {
+		read, from, next = history.LastBefore, before, &r.page.Previous
 	}
-	return nil
-}
-
-// backwards reads the newest before a message.
-func (r *pager) backwards(ctx context.Context, before id.Message) error {
-	for _, span := range slices.Backward(r.ranges) {
-		span.End = span.End.Min(history.UpTo(before - 1))
-		if !span.End.Admits(span.Start + 1) {
-			continue
+	entries, more, err := read(ctx, r.log, r.ranges, from, r.limit)
+	for i, e := range entries {
+		if r.bytes > maxPage {
+			entries, more = entries[:i], true
+			break
 		}
-		want := history.Selection{Newest: r.limit + 1 - len(r.page.Messages), Any: true}
-		for e, err := range r.log.QueryRange(ctx, span, want) {
-			if err != nil {
-				return err
-			}
-			if r.full() {
-				first := r.page.Messages[len(r.page.Messages)-1].ID
-				r.page.Previous = &first
-				slices.Reverse(r.page.Messages)
-				return nil
-			}
-			r.add(e)
-		}
+		r.add(e)
 	}
-	slices.Reverse(r.page.Messages)
-	return nil
-}
-
-func (r *pager) full() bool {
-	return len(r.page.Messages) >= r.limit || r.bytes > maxPage
+	if more {
+		*next = &entries[len(entries)-1].ID
+	}
+	if before > 0 {
+		slices.Reverse(r.page.Messages)
+	}
+	return err
 }
 
 func (r *pager) add(e history.Entry) {

@@ -127,18 +127,16 @@ func (s *Server) history(ctx context.Context, ref string, after id.Message, limi
 		if err != nil {
 			return err
 		}
-		for e, err := range log.QueryRange(ctx, history.Range{Agent: a.ID, Start: after}, history.Selection{}) {
-			if err != nil {
-				return err
-			}
+		found, _, err := history.FirstAfter(ctx, log, []history.Range{{Agent: a.ID}}, after, limit)
+		if err != nil {
+			return err
+		}
+		for _, e := range found {
 			shape, err := public.ReadEntry(e, in(e), func(h chain.Hash) ([]byte, error) { return ws.Store.Blob(ctx, h) })
 			if err != nil {
 				return err
 			}
 			out.Entries, out.Next = append(out.Entries, shape), e.ID
-			if len(out.Entries) == limit {
-				break
-			}
 		}
 		return nil
 	})

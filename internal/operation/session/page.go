@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"ramet/internal/base/chain"
@@ -48,23 +49,22 @@ func (w History) Page(ctx context.Context, a id.Agent, s Span) (Page, error) {
 		if err != nil {
 			return err
 		}
-		for e, err := range log.QueryRange(ctx, history.Range{Agent: a}, history.Selection{Newest: 1, Any: true}) {
-			if err != nil {
-				return err
-			}
+		own := history.Range{Agent: a}
+		head, err := history.Newest(ctx, log, own, 1)
+		if err != nil {
+			return err
+		}
+		for _, e := range head {
 			p.Head = e.ID
 		}
 		var found []history.Entry // newest first
 		if s.After > 0 {
-			own := history.Range{Agent: a, Start: s.After, End: history.NoLimit}
-			for e, err := range log.QueryRange(ctx, own, history.Selection{}) {
-				if err != nil {
-					return err
-				}
-				found = append(found, e)
-			}
+			found, _, err = history.FirstAfter(ctx, log, []history.Range{own}, s.After, math.MaxInt)
 			slices.Reverse(found)
-		} else if found, p.More, err = newest(ctx, log, ranges, s); err != nil {
+		} else {
+			found, p.More, err = history.LastBefore(ctx, log, ranges, s.Before, max(1, s.Limit))
+		}
+		if err != nil {
 			return err
 		}
 		for _, e := range slices.Backward(found) {
@@ -78,29 +78,6 @@ func (w History) Page(ctx context.Context, a id.Agent, s Span) (Page, error) {
 		return nil
 	})
 	return p, err
-}
-
-// newest reads the last entries of a lineage before a message, newest first.
-func newest(ctx context.Context, log history.Log, ranges []history.Range, s Span) (found []history.Entry, more bool, err error) {
-	limit := max(1, s.Limit)
-	for _, r := range slices.Backward(ranges) {
-		if s.Before > 0 {
-			r.End = r.End.Min(history.UpTo(s.Before - 1))
-		}
-		if !r.End.Admits(r.Start + 1) {
-			continue
-		}
-		for e, err := range log.QueryRange(ctx, r, history.Selection{Newest: limit + 1 - len(found), Any: true}) {
-			if err != nil {
-				return nil, false, err
-			}
-			found = append(found, e)
-		}
-		if len(found) > limit {
-			return found[:limit], true, nil
-		}
-	}
-	return found, false, nil
 }
 
 // entry reads an entry; of large contents only the beginning is kept.
