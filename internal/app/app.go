@@ -22,6 +22,7 @@ import (
 	"ramet/internal/core/history"
 	"ramet/internal/face/cli"
 	"ramet/internal/face/httpapi"
+	"ramet/internal/launch"
 	"ramet/internal/launch/sandbox"
 	"ramet/internal/model/credential"
 	"ramet/internal/operation/session"
@@ -59,7 +60,7 @@ func Main(ctx context.Context, args []string, env func(string) string, stdio Std
 		Streams: cli.Streams{Stdin: stdio.In, Stdout: stdio.Out, Stderr: stdio.Err,
 			Terminal: isTerminal(stdio.Out), ErrTerminal: isTerminal(stdio.Err), Password: password(stdio)},
 		Background: cli.Background{Detach: detach(args, stdio), Leave: leave(env)},
-		System: session.System{Getenv: env, Environ: os.Environ, Dir: dir, User: self, Now: time.Now, Open: open, Look: sqlite.Look, Start: startKernel, Learn: func(k *credential.Store) { new(learner).learn(k, "") }, Find: modelServers().Find, Logs: logs{}, Agent: ownAgent, MCP: pool, Drivers: knownDrivers, Unsay: unsay, Hooks: hookRunner,
+		System: session.System{Getenv: env, Environ: os.Environ, Umask: launch.Umask, Dir: dir, User: self, Now: time.Now, Open: open, Look: sqlite.Look, Start: startKernel, Learn: func(k *credential.Store) { new(learner).learn(k, "") }, Find: modelServers().Find, Logs: logs{}, Agent: ownAgent, MCP: pool, Drivers: knownDrivers, Unsay: unsay, Hooks: hookRunner,
 			Tokens: append(forge.Variables(), telemetryToken)},
 		Servers: cli.ServerPorts{CheckHost: httpapi.CheckHost, ACP: serveACP, Host: runHost, Elsewhere: carryElsewhere,
 			Background: func(s *session.Session) (cli.BackgroundKernel, error) { return backgroundOf(s) }},

@@ -215,7 +215,7 @@ func (b *background) carry(ctx context.Context, l *cli.Line, args []string, star
 			return 0, true, err
 		}
 	}
-	in := cli.CommandRequest{Version: version, Args: args, Dir: l.Dir, Environ: session.ClientVariables(l.Session), Terminal: l.Terminal,
+	in := cli.CommandRequest{Version: version, Args: args, Dir: l.Dir, Environ: session.ClientVariables(l.Session), Umask: l.Umask(), Terminal: l.Terminal,
 		ErrTerminal: l.ErrTerminal, Input: l.Password != nil}
 	exit, ran, err = sendCommand(ctx, b.http, l.Streams, in)
 	if errors.Is(err, errUndecoded) {

@@ -40,8 +40,8 @@ type drivers struct {
 	around func(ctx context.Context, a agent.Agent, p driver.Preset, env []string) (surroundings, error)
 	work   *runner.WorkerPool // nil: no agent works on items of runs
 	pool   driver.Pool
-	// variables returns the environment that an agent's program may use parts of.
-	variables func(agent.Agent) []string
+	// environment returns the environment that an agent's program may use parts of; nil: that of this process.
+	environment func(agent.Agent) *kernel.Environment
 }
 
 // model is the program behind driver/NAME; false: the reference names a model.
@@ -100,7 +100,8 @@ func (d *drivers) setup(ctx context.Context, p driver.Preset, a agent.Agent, mod
 	if err != nil {
 		return acp.Setup{}, err
 	}
-	out := acp.Setup{Args: p.Command, Dir: root, Env: p.Environment(launch.EnvironmentFor(d.variables(a)), d.variables(a))}
+	env := d.environment(a)
+	out := acp.Setup{Args: p.Command, Dir: root, Env: p.Environment(launch.EnvironmentFor(variables(env)), variables(env)), Umask: umask(env)}
 	if err := d.settle(p, root, a.ID, &out); err != nil {
 		return out, err
 	}
@@ -209,7 +210,7 @@ const lookTime = 90 * time.Second // on a machine where everybody starts at once
 // knownDrivers lists the programs that can drive agents. With ask, those that are found say who they
 // are, outside of the project; a program that the project names is not started for that.
 func knownDrivers(ctx context.Context, ws *session.Workspace, ask bool) public.Drivers {
-	d := &drivers{request: request{Workspace: ws}, variables: func(agent.Agent) []string { return os.Environ() }}
+	d := &drivers{request: request{Workspace: ws}}
 	all := driver.AllPresets(ws.Config.Drivers)
 	out := public.Drivers{Drivers: make([]public.Driver, len(all))}
 	var work sync.WaitGroup

@@ -16,6 +16,7 @@ import (
 	"ramet/internal/files"
 	"ramet/internal/kernel"
 	"ramet/internal/kernel/process"
+	"ramet/internal/launch"
 	"ramet/internal/ledger"
 	"ramet/internal/model/catalog"
 	"ramet/internal/model/credential"
@@ -308,8 +309,8 @@ func (m *models) taped(work *runner.WorkerPool) func(agent.Agent, llm.Ref) (kern
 // tools makes the tools of agents.
 type tools struct {
 	request     request
-	environment func(agent.Agent) []string // of commands
-	hidden      []string                   // from confined commands
+	environment func(agent.Agent) *kernel.Environment
+	hidden      []string // from confined commands
 	// window returns the context window of an agent's model in tokens; 0 if unknown. note shows people a note.
 	window func(agent.Agent) int64
 	note   func(id.Agent, string)
@@ -361,7 +362,8 @@ func (t *tools) at(root string, a agent.Agent, jobs *local.Jobs) (tool.Box, erro
 	if err != nil {
 		return nil, err
 	}
-	made, err := local.New(local.Options{Root: root, Keep: keep, For: a.ID, Env: t.environment(a), Hide: append(slices.Clip(t.hidden), files.TrashInProject(root)), Cache: confinedCache(ws),
+	env := t.environment(a)
+	made, err := local.New(local.Options{Root: root, Keep: keep, For: a.ID, Env: launch.EnvironmentFor(variables(env)), Umask: umask(env), Hide: append(slices.Clip(t.hidden), files.TrashInProject(root)), Cache: confinedCache(ws),
 		Quarantine: quarantine(ws), Forbid: reserved(ws), Outputs: ws.Care().Outputs(), Clean: t.request.Secrets.Own, Jobs: jobs,
 		Replaces: ws.Files().Replaces(a.ID, root)})
 	if err != nil {

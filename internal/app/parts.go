@@ -51,11 +51,11 @@ func newParts(r request, work *runner.WorkerPool, hide []string, k *kernel.Kerne
 	policy := policy(r, k.Asking(r.Ask), note)
 	jobs := local.NewJobs(k.CommandsChanged)
 	environment := func(a agent.Agent) *kernel.Environment { return k.EnvironmentOf(context.Background(), a) }
-	drivers := &drivers{request: r, around: doors{r, k.Door, environment}.around, work: work, variables: func(a agent.Agent) []string { return variables(environment(a)) }}
+	drivers := &drivers{request: r, around: doors{r, k.Door, environment}.around, work: work, environment: environment}
 	models := &models{request: r, drivers: drivers, environment: environment, open: map[openModel]kernel.Model{}, queue: decorate.WithQueue(r.Config.Parallels())}
 	return &parts{
 		request: r, work: work, policy: policy, jobs: jobs, drivers: drivers, models: models,
-		tools: &tools{request: r, environment: func(a agent.Agent) []string { return launch.EnvironmentFor(variables(environment(a))) }, hidden: hide, jobs: jobs, person: policy, window: models.window, note: note},
+		tools: &tools{request: r, environment: environment, hidden: hide, jobs: jobs, person: policy, window: models.window, note: note},
 		joins: &joining{request: r, note: note},
 	}
 }
@@ -66,6 +66,14 @@ func variables(e *kernel.Environment) []string {
 		return os.Environ()
 	}
 	return e.Variables
+}
+
+// umask returns the umask of an environment; empty: that of this process.
+func umask(e *kernel.Environment) string {
+	if e == nil {
+		return ""
+	}
+	return e.Umask
 }
 
 // forKernel returns the parts as the kernel uses them.

@@ -137,6 +137,43 @@ func TestKeysComeFromTheClient(t *testing.T) {
 	x.leave()
 }
 
+// Files of a turn have the modes that the umask of its client says, whatever that of the kernel is.
+func TestTheUmaskIsTheClients(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	under := func(umask string, args ...string) {
+		t.Helper()
+		cmd := exec.Command("sh", append([]string{"-c", `umask "$0"; exec "$@"`, umask, w.exe}, args...)...)
+		cmd.Dir, cmd.Env = w.project, w.env
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v: %s", args, err, out)
+		}
+	}
+	calls := `"steps": [{"call": "bash", "args": {"command": "touch free; mkdir by", "outside": "to see"}}, {"call": "bash", "args": {"command": "touch confined"}}, ` +
+		`{"call": "write", "args": {"path": "made/on/way", "content": "text"}}]}`
+	w.script(`{"when": "of 0002", `+calls, `{"when": "of 0027", `+calls, `{"when": "of 0077", `+calls, `{"repeat": true, "steps": [{"text": "done"}]}`)
+	under("0077", "server", "start")
+	for umask, want := range map[string][2]os.FileMode{"0002": {0o664, 0o775}, "0027": {0o640, 0o750}, "0077": {0o600, 0o700}} {
+		under(umask, "exec", "--fork", "--allow", "bash!(touch free; mkdir by)", "--allow", "bash", "--allow", "write", "of "+umask)
+		for i, names := range [][]string{{"free", "confined", "made/on/way"}, {"by", "made", "made/on"}} {
+			for _, name := range names {
+				if info, err := os.Stat(filepath.Join(w.project, name)); err != nil {
+					t.Error(err)
+				} else if info.Mode().Perm() != want[i] {
+					t.Errorf("umask %s: %s is %v", umask, name, info.Mode())
+				}
+			}
+		}
+		for _, name := range []string{"free", "confined", "by", "made"} {
+			os.RemoveAll(filepath.Join(w.project, name))
+		}
+	}
+	status, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(w.server().PID), "status"))
+	if err != nil || !strings.Contains(string(status), "Umask:\t0077\n") {
+		t.Errorf("the kernel's own umask changed: %v", err)
+	}
+}
+
 // in returns the world as it is in another project of the same home.
 func (w *world) in(project string) *world {
 	w.t.Helper()

@@ -13,6 +13,7 @@ import (
 // of commands, and those that say how vendors are reached. It is kept in memory only.
 type Environment struct {
 	Variables []string // NAME=value
+	Umask     string   // in octal, for commands and the files that tools make; empty: that of the kernel's process
 }
 
 // ModelVariable names the model of a client's turns, where an agent has none of its own.
@@ -78,7 +79,7 @@ func (k *Kernel) lend(a id.Agent, e *Environment) {
 		k.environments.of = map[id.Agent]*Environment{}
 	}
 	for _, known := range k.environments.of { // most clients of a workspace have the same
-		if slices.Equal(known.Variables, e.Variables) {
+		if slices.Equal(known.Variables, e.Variables) && known.Umask == e.Umask {
 			k.environments.of[a] = known
 			return
 		}

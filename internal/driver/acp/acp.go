@@ -44,6 +44,7 @@ type Setup struct {
 	Args    []string          // the program, looked up in the PATH of Env, and its arguments
 	Path    string            // the program's file; empty: what Args[0] finds
 	Env     []string          // complete
+	Umask   string            // see sandbox.Command
 	Dir     string            // where the agent works
 	Check   func() error      // refuses the start
 	Replace map[string]string // see sandbox.Command

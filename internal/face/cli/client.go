@@ -19,6 +19,7 @@ type CommandRequest struct {
 	Args                         []string
 	Dir                          string
 	Environ                      []string // see ClientVariables
+	Umask                        string
 	Terminal, ErrTerminal, Input bool     // standard output, standard error and standard input are terminals
 	Agent                        id.Agent // whose command this is, without folder and environment; empty: a person's
 }
@@ -101,6 +102,7 @@ func runFor(ctx context.Context, e Env, home string, in CommandRequest, s Stream
 	e.Servers.Elsewhere = nil
 	e.System.Dir, e.System.Getenv = in.Dir, func(name string) string { return variables[name] }
 	e.System.Environ = func() []string { return in.Environ }
+	e.System.Umask = func() string { return in.Umask }
 	e.System.Agent = nil
 	client := session.ClientEnvironment(session.New(e.System, session.Choice{}))
 	e.System.Hold = func(ctx context.Context, s *session.Session) (*session.Workspace, error) {

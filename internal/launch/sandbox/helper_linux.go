@@ -73,6 +73,9 @@ func runHelper() int {
 		say(report{}) // and ended well
 		return 0
 	}
+	if umask, err := strconv.ParseUint(o.Umask, 8, 9); err == nil {
+		unix.Umask(int(umask))
+	}
 	child, err := syscall.ForkExec(o.Path, o.Args, &syscall.ProcAttr{
 		Dir: o.Dir, Env: o.Env, Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setsid: true},
 	})

@@ -78,6 +78,7 @@ type Command struct {
 	Path    string   // the program's file; empty: what Args[0] finds
 	Dir     string   // where
 	Env     []string // complete; nothing is inherited
+	Umask   string   // in octal; empty: that of this process
 	Confine *Box     // nil: contained only
 	// Replace maps files and folders to others that the command finds in their place, read-only. Where the
 	// kernel allows no mounts it finds what is there.

@@ -39,7 +39,7 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := order{Path: path, Args: c.Args, Dir: c.Dir, Env: c.Env, Replace: c.Replace, For: c.For, speaks: c.Speaks}
+	o := order{Path: path, Args: c.Args, Dir: c.Dir, Env: c.Env, Umask: c.Umask, Replace: c.Replace, For: c.For, speaks: c.Speaks}
 	if c.Confine != nil {
 		if err := Available(); err != nil {
 			return nil, err
@@ -294,6 +294,7 @@ type order struct {
 	Args     []string
 	Dir      string
 	Env      []string
+	Umask    string
 	Replace  map[string]string
 	Confined bool    // that there is a box, said twice
 	Box      *inside // nil: not confined

@@ -56,6 +56,9 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 	if err != nil {
 		return nil, fault.New(fault.Failed, "start command: %w", err)
 	}
+	if c.Umask != "" { // as no thread of this process can have one of its own
+		path, c.Args = "/bin/sh", append([]string{"sh", "-c", `umask "$0" && exec "$@"`, c.Umask, path}, c.Args[1:]...)
+	}
 	cmd := &exec.Cmd{Path: path, Args: c.Args, Dir: c.Dir, Env: append([]string{}, c.Env...), Stdout: w, Stderr: w, SysProcAttr: groupOfItsOwn()}
 	if c.Speaks != nil {
 		cmd.Stdin, cmd.Stdout = c.Speaks.In, c.Speaks.Out

@@ -41,7 +41,9 @@ func ClientEnvironment(s *Session) *kernel.Environment {
 	if _, agents := s.Own(); agents || s.Environ == nil || err != nil {
 		return nil
 	}
-	return chooseEnvironment(s.Environ(), conf)
+	out := chooseEnvironment(s.Environ(), conf)
+	out.Umask = s.Umask()
+	return out
 }
 
 type clientKey struct{}

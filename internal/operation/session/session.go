@@ -42,6 +42,7 @@ type System struct {
 	Getenv func(string) string
 	// Environ returns the environment of this process; nil: nothing of it goes along to other kernels.
 	Environ func() []string
+	Umask   func() string // of this process, in octal; empty: unknown. Set where Environ is
 	Dir     string        // where the command was given
 	User    func() string // of the operating system
 	Now     func() time.Time

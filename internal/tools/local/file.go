@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strconv"
 
 	"ramet/internal/base/step"
 )
@@ -113,7 +114,7 @@ func (l *Local) replace(s *handle, old, content []byte) (err error) {
 	if l.o.Replaces != nil {
 		l.o.Replaces(s.rel, old, content)
 	}
-	perm := fs.FileMode(0o666) // less the umask
+	perm, masked := l.mode(0o666)
 	if s.info != nil {
 		perm = 0o600
 	}
@@ -132,6 +133,11 @@ func (l *Local) replace(s *handle, old, content []byte) (err error) {
 	}()
 	if _, err = io.Copy(f, bytes.NewReader(content)); err != nil {
 		return err
+	}
+	if s.info == nil && masked {
+		if err = f.Chmod(perm); err != nil {
+			return err
+		}
 	}
 	if s.info != nil {
 		keepOwner(f.File, s.info)
@@ -153,6 +159,13 @@ func (l *Local) replace(s *handle, old, content []byte) (err error) {
 	}
 	l.saw(s.rel, content)
 	return nil
+}
+
+// mode returns the mode of a new file or folder, and whether it is less the umask of a client already: that of this
+// process may take more away.
+func (l *Local) mode(full fs.FileMode) (perm fs.FileMode, masked bool) {
+	umask, err := strconv.ParseUint(l.o.Umask, 8, 9)
+	return full &^ fs.FileMode(umask), err == nil
 }
 
 // same reports whether the name still stands for what was found.

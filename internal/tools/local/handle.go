@@ -146,10 +146,15 @@ func (l *Local) find(p string, a aim) (found *handle, err error) {
 		}
 		info, err := dir.Lstat(name)
 		if errors.Is(err, fs.ErrNotExist) && len(todo) > 0 && a == toMake {
-			if err := step.In(dir).Mkdir(name, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
-				return nil, explainPath(p, err)
+			perm, masked := l.mode(0o777)
+			made := step.In(dir).Mkdir(name, perm)
+			if made != nil && !errors.Is(made, fs.ErrExist) {
+				return nil, explainPath(p, made)
 			}
 			info, err = dir.Lstat(name)
+			if made == nil && masked && err == nil && info.IsDir() && info.Mode().Perm() != perm {
+				err = step.In(dir).Chmod(name, info.Mode()&fs.ModeSetgid|perm)
+			}
 		}
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && (len(todo) == 0 || a == toName):

@@ -47,8 +47,9 @@ import (
 
 // Options configure the tools of one agent.
 type Options struct {
-	Root string   // the agent's folder: absolute, a real path
-	Env  []string // the complete environment of commands; see launch.EnvironmentFor
+	Root  string   // the agent's folder: absolute, a real path
+	Env   []string // the complete environment of commands; see launch.EnvironmentFor
+	Umask string   // in octal, of commands and of files that are made; empty: that of this process
 	// Keep lists paths that confined commands may not write, besides .git and .ramet.
 	Keep []string
 	// Hide is ramet's home, database and configuration, and what the user hides: confined
