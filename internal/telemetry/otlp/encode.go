@@ -13,152 +13,140 @@ import (
 // scope is the name under which the spans were made.
 const scope = "ramet/internal/telemetry"
 
-// Numbers of fields, as in opentelemetry/proto/trace/v1/trace.proto and
-// common/v1/common.proto.
+// message is a message of OTLP. Its fields have a number in protobuf, as in opentelemetry/proto/trace/v1/trace.proto
+// and common/v1/common.proto, and a name in JSON.
+type message []field
 
-func encodeProto(resource []Attribute, spans []span) []byte {
-	var sender []byte
-	for _, a := range resource {
-		sender = data(sender, 1, keyValue(attribute{a.Key, a.Value}))
-	}
-	var scoped []byte
-	scoped = data(scoped, 1, data(nil, 1, scope))
-	for _, s := range spans {
-		scoped = data(scoped, 2, s.proto())
-	}
-	all := data(nil, 1, sender)
-	all = data(all, 2, scoped)
-	return data(nil, 1, all)
+type field struct {
+	number protowire.Number
+	name   string
+	value  any // string, bool, int, int64, float64, spanID, nanos, message or []message
 }
 
-func (s span) proto() []byte {
-	b := data(nil, 1, s.trace)
-	b = data(b, 2, s.id)
+type (
+	spanID []byte // hex in JSON
+	nanos  uint64 // since 1970; text in JSON, as all 64-bit numbers
+)
+
+// makeMessage makes the message of one request.
+func makeMessage(resource []Attribute, spans []span) message {
+	sender, list := []message{}, []message{}
+	for _, a := range resource {
+		sender = append(sender, attribute{a.Key, a.Value}.fields())
+	}
+	for _, s := range spans {
+		list = append(list, s.fields())
+	}
+	scoped := message{{1, "scope", message{{1, "name", scope}}}, {2, "spans", list}}
+	return message{{1, "resourceSpans", []message{{{1, "resource", message{{1, "attributes", sender}}}, {2, "scopeSpans", []message{scoped}}}}}}
+}
+
+func (s span) fields() message {
+	m := message{{1, "traceId", spanID(s.trace)}, {2, "spanId", spanID(s.id)}}
 	if len(s.parent) > 0 {
-		b = data(b, 4, s.parent)
+		m = append(m, field{4, "parentSpanId", spanID(s.parent)})
 	}
-	b = data(b, 5, s.name)
-	b = number(b, 6, uint64(s.kind()))
-	b = fixed(b, 7, unixNano(s.start))
-	b = fixed(b, 8, unixNano(s.end))
+	kind := 1 // internal
+	if s.client {
+		kind = 3
+	}
+	attributes := []message{}
 	for _, a := range s.attributes {
-		b = data(b, 9, keyValue(a))
+		attributes = append(attributes, a.fields())
 	}
-	var status []byte
+	status := message{}
 	if s.message != "" {
-		status = data(status, 2, s.message)
+		status = append(status, field{2, "message", s.message})
 	}
 	if s.status != 0 {
-		status = number(status, 3, uint64(s.status))
+		status = append(status, field{3, "code", s.status})
 	}
-	return data(b, 15, status)
+	return append(m, field{5, "name", s.name}, field{6, "kind", kind}, field{7, "startTimeUnixNano", unixNano(s.start)},
+		field{8, "endTimeUnixNano", unixNano(s.end)}, field{9, "attributes", attributes}, field{15, "status", status})
 }
 
-// kind returns the kind of the span: internal or client.
-func (s span) kind() int {
-	if s.client {
-		return 3
-	}
-	return 1
+func unixNano(t time.Time) nanos { return nanos(max(0, t.UnixNano())) }
+
+func (a attribute) fields() message {
+	return message{{1, "key", a.key}, {2, "value", message{anyValue(a.value)}}}
 }
 
-func unixNano(t time.Time) uint64 { return uint64(max(0, t.UnixNano())) }
-
-func keyValue(a attribute) []byte { return data(data(nil, 1, a.key), 2, anyValue(a.value)) }
-
-func anyValue(v any) []byte {
+// anyValue returns the field of an AnyValue.
+func anyValue(v any) field {
 	switch v := v.(type) {
 	case bool:
-		var yes uint64
-		if v {
-			yes = 1
-		}
-		return number(nil, 2, yes)
+		return field{2, "boolValue", v}
 	case int64:
-		return number(nil, 3, uint64(v))
+		return field{3, "intValue", v}
 	case float64:
-		return fixed(nil, 4, math.Float64bits(v))
+		return field{4, "doubleValue", v}
 	case []string:
-		var list []byte
+		list := []message{}
 		for _, s := range v {
-			list = data(list, 1, anyValue(s))
+			list = append(list, message{anyValue(s)})
 		}
-		return data(nil, 5, list)
-	case string:
-		return data(nil, 1, v)
+		return field{5, "arrayValue", message{{1, "values", list}}}
 	}
-	return nil
+	return field{1, "stringValue", v}
 }
 
-type object = map[string]any
-
-// encodeJSON encodes spans as OTLP's JSON: ids are hex, 64-bit numbers are text.
-func encodeJSON(resource []Attribute, spans []span) []byte {
-	sender := []object{}
-	for _, a := range resource {
-		sender = append(sender, jsonPair(attribute{a.Key, a.Value}))
+// appendProto appends the message as protobuf.
+func (m message) appendProto(b []byte) []byte {
+	for _, f := range m {
+		switch v := f.value.(type) {
+		case []message:
+			for _, one := range v {
+				b = appendBytes(b, f.number, one.appendProto(nil))
+			}
+		case message:
+			b = appendBytes(b, f.number, v.appendProto(nil))
+		case spanID:
+			b = appendBytes(b, f.number, v)
+		case string:
+			b = appendBytes(b, f.number, []byte(v))
+		case nanos:
+			b = appendFixed(b, f.number, uint64(v))
+		case float64:
+			b = appendFixed(b, f.number, math.Float64bits(v))
+		case int:
+			b = appendVarint(b, f.number, uint64(v))
+		case int64:
+			b = appendVarint(b, f.number, uint64(v))
+		case bool:
+			b = appendVarint(b, f.number, protowire.EncodeBool(v))
+		}
 	}
-	list := []object{}
-	for _, s := range spans {
-		attributes := []object{}
-		for _, a := range s.attributes {
-			attributes = append(attributes, jsonPair(a))
-		}
-		status := object{}
-		if s.message != "" {
-			status["message"] = s.message
-		}
-		if s.status != 0 {
-			status["code"] = s.status
-		}
-		one := object{"traceId": hex.EncodeToString(s.trace), "spanId": hex.EncodeToString(s.id), "name": s.name, "kind": s.kind(),
-			"startTimeUnixNano": strconv.FormatUint(unixNano(s.start), 10), "endTimeUnixNano": strconv.FormatUint(unixNano(s.end), 10),
-			"attributes": attributes, "status": status}
-		if len(s.parent) > 0 {
-			one["parentSpanId"] = hex.EncodeToString(s.parent)
-		}
-		list = append(list, one)
-	}
-	out, err := json.Marshal(object{"resourceSpans": []object{{"resource": object{"attributes": sender},
-		"scopeSpans": []object{{"scope": object{"name": scope}, "spans": list}}}}})
-	if err != nil {
-		panic("otlp: " + err.Error()) // numbers come from JSON, so they are finite
-	}
-	return out
+	return b
 }
 
-func jsonPair(a attribute) object { return object{"key": a.key, "value": jsonValue(a.value)} }
-
-func jsonValue(v any) object {
-	switch v := v.(type) {
-	case bool:
-		return object{"boolValue": v}
-	case int64:
-		return object{"intValue": strconv.FormatInt(v, 10)}
-	case float64:
-		return object{"doubleValue": v}
-	case []string:
-		list := []object{}
-		for _, s := range v {
-			list = append(list, jsonValue(s))
-		}
-		return object{"arrayValue": object{"values": list}}
-	case string:
-		return object{"stringValue": v}
-	}
-	return object{}
-}
-
-func number(b []byte, field protowire.Number, v uint64) []byte {
+func appendVarint(b []byte, field protowire.Number, v uint64) []byte {
 	return protowire.AppendVarint(protowire.AppendTag(b, field, protowire.VarintType), v)
 }
 
-func fixed(b []byte, field protowire.Number, v uint64) []byte {
+func appendFixed(b []byte, field protowire.Number, v uint64) []byte {
 	return protowire.AppendFixed64(protowire.AppendTag(b, field, protowire.Fixed64Type), v)
 }
 
-func data[T []byte | string](b []byte, field protowire.Number, value T) []byte {
-	return protowire.AppendString(protowire.AppendTag(b, field, protowire.BytesType), string(value))
+func appendBytes(b []byte, field protowire.Number, v []byte) []byte {
+	return protowire.AppendBytes(protowire.AppendTag(b, field, protowire.BytesType), v)
+}
+
+// MarshalJSON returns the message as OTLP's JSON.
+func (m message) MarshalJSON() ([]byte, error) {
+	out := map[string]any{}
+	for _, f := range m {
+		switch v := f.value.(type) {
+		case spanID:
+			out[f.name] = hex.EncodeToString(v)
+		case nanos:
+			out[f.name] = strconv.FormatUint(uint64(v), 10)
+		case int64:
+			out[f.name] = strconv.FormatInt(v, 10)
+		default:
+			out[f.name] = v
+		}
+	}
+	return json.Marshal(out)
 }
 
 // rejected reads the number of spans that a collector rejected from a protobuf answer.

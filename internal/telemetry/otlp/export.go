@@ -254,11 +254,12 @@ func (x *Exporter) batch() []span {
 
 // deliver sends a batch, with all retries, and returns how many spans were lost.
 func (x *Exporter) deliver(ctx context.Context, spans []span) (int64, error) {
-	encode, kind := encodeProto, "application/x-protobuf"
+	all := makeMessage(x.Resource, spans)
+	body, kind := all.appendProto(nil), "application/x-protobuf"
 	if x.JSON {
-		encode, kind = encodeJSON, "application/json"
+		kind = "application/json"
+		body, _ = json.Marshal(all) // numbers come from JSON, so they are finite
 	}
-	body := encode(x.Resource, spans)
 	if x.Gzip {
 		var small bytes.Buffer
 		z := gzip.NewWriter(&small)
@@ -266,17 +267,17 @@ func (x *Exporter) deliver(ctx context.Context, spans []span) (int64, error) {
 		z.Close()
 		body = small.Bytes()
 	}
-	all := int64(len(spans))
+	count := int64(len(spans))
 	for try := 0; ; try++ {
 		lost, wait, err := x.ask(ctx, body, kind)
 		if err == nil {
-			if lost = min(lost, all); lost > 0 {
-				return lost, fault.New(fault.Failed, "the OpenTelemetry collector refused %d of %d spans", lost, all)
+			if lost = min(lost, count); lost > 0 {
+				return lost, fault.New(fault.Failed, "the OpenTelemetry collector refused %d of %d spans", lost, count)
 			}
 			return 0, nil
 		}
 		if wait < 0 || try >= len(x.Pauses) || !llm.Sleep(ctx, max(x.Pauses[try], wait)) {
-			return all, fault.New(fault.Failed, "%d spans are lost: %w", all, err)
+			return count, fault.New(fault.Failed, "%d spans are lost: %w", count, err)
 		}
 	}
 }
