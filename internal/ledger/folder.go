@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -257,4 +258,190 @@ func writePointer(path, text string) error {
 		step.Remove(temp)
 	}
 	return err
+}
+
+// Spawn registers a sub-agent.
+func (f *Folder) Spawn(ctx context.Context, st Start) (e Entry, err error) {
+	if err := st.Check(); err != nil {
+		return e, err // before a folder is made for it
+	}
+	if err := f.make(); err != nil {
+		return e, err
+	}
+	_, err = f.change(ctx, func(s *Sheet) (string, error) {
+		e, err = s.Spawn(st, f.now())
+		return e.ID, err
+	})
+	return e, err
+}
+
+// Finish records how a sub-agent ended.
+func (f *Folder) Finish(ctx context.Context, id string, how Status, reason string) (Entry, error) {
+	if !how.Finished() {
+		return Entry{}, fault.New(fault.Usage, "%s is not an end", how).WithHint("use completed, failed or timeout")
+	}
+	return f.Move(ctx, id, how, reason)
+}
+
+// Interrupt records that a sub-agent stopped in the middle.
+func (f *Folder) Interrupt(ctx context.Context, id, reason string) (Entry, error) {
+	return f.Move(ctx, id, Interrupted, reason)
+}
+
+// Move takes a sub-agent to another status, with extra fields for its entry.
+func (f *Folder) Move(ctx context.Context, id string, to Status, reason string, extra ...Member) (e Entry, err error) {
+	if err := f.checkFolder(id); err != nil {
+		return e, err
+	}
+	_, err = f.change(ctx, func(s *Sheet) (string, error) {
+		e, err = s.Move(id, to, reason, f.now(), extra...)
+		return "", err
+	})
+	return e, err
+}
+
+// checkFolder refuses an id if there is no state folder, before one is made for it.
+func (f *Folder) checkFolder(id string) error {
+	if _, err := os.Stat(f.dir); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	_, err := New().Get(id)
+	return err
+}
+
+// Resume registers a sub-agent that continues another.
+func (f *Folder) Resume(ctx context.Context, old string, st Start) (e Entry, err error) {
+	if err := f.checkFolder(old); err != nil {
+		return e, err
+	}
+	_, err = f.change(ctx, func(s *Sheet) (string, error) {
+		e, err = s.Resume(old, st, f.now(), f.Judge())
+		return e.ID, err
+	})
+	return e, err
+}
+
+// Sweep marks the entries that are gone, and returns them.
+func (f *Folder) Sweep(ctx context.Context) (out []Entry, err error) {
+	v, err := f.Read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	judge := f.Judge()
+	if !slices.ContainsFunc(v.Entries(), func(e Entry) bool {
+		_, gone := judge(e)
+		return e.Status == Spawned && gone
+	}) {
+		return nil, nil // without a lock
+	}
+	_, err = f.change(ctx, func(s *Sheet) (string, error) {
+		out = s.Sweep(judge, f.now())
+		return "", nil
+	})
+	return out, err
+}
+
+// pendingChange is a change that waits. do returns the id that the pointer is to name from then on, or ""; with an
+// error it has changed nothing.
+type pendingChange struct {
+	do     func(*Sheet) (point string, err error)
+	repair RepairResult
+	err    error
+	over   chan struct{} // closed when repair and err are final
+}
+
+// change makes a change, together with those that wait: the caller that has the turn makes them all.
+func (f *Folder) change(ctx context.Context, do func(*Sheet) (point string, err error)) (RepairResult, error) {
+	own := &pendingChange{do: do, over: make(chan struct{})}
+	f.mu.Lock()
+	f.waiting = append(f.waiting, own)
+	f.mu.Unlock()
+	select {
+	case <-own.over:
+		return own.repair, own.err
+	case f.turn <- struct{}{}:
+	}
+	defer func() { <-f.turn }()
+	f.mu.Lock()
+	steps := f.waiting
+	f.waiting = nil
+	f.mu.Unlock()
+	if len(steps) > 1 { // which do not end with this caller
+		ctx = context.WithoutCancel(ctx)
+	}
+	if len(steps) > 0 {
+		repair, err := f.applyAll(ctx, steps)
+		for _, s := range steps {
+			if s.repair = repair; s.err == nil {
+				s.err = err
+			}
+			close(s.over)
+		}
+	}
+	return own.repair, own.err
+}
+
+// applyAll reads, repairs, changes and writes under the lock.
+func (f *Folder) applyAll(ctx context.Context, steps []*pendingChange) (r RepairResult, err error) {
+	ctx, cancel := context.WithTimeout(ctx, f.wait)
+	defer cancel()
+	if err := f.gate.Stays(); err != nil {
+		return r, err
+	}
+	err = durable.While(ctx, f.path(), func() error {
+		var sheet *Sheet
+		if sheet, r, err = f.restore(); err != nil {
+			return err
+		}
+		if err := sheet.Writable(); err != nil {
+			return err
+		}
+		point, later, failed := "", false, 0
+		for _, s := range steps {
+			var to string
+			switch to, s.err = s.do(sheet); {
+			case s.err != nil:
+				failed++
+			case to != "":
+				point, later = to, false
+			default:
+				later = true
+			}
+		}
+		if failed == len(steps) {
+			return nil // each has its error
+		}
+		if sheet.Changed() {
+			if err := f.save(sheet.Format()); err != nil {
+				return err
+			}
+		}
+		if point != "" {
+			f.removeLeftovers()
+		}
+		r.Entries = sheet.Len()
+		if r.Pointer, err = f.point(sheet, point); err != nil || point == "" || !later {
+			return err
+		}
+		again, err := f.point(sheet, "") // its agent may have ended since
+		r.Pointer = r.Pointer || again
+		return err
+	})
+	return r, err
+}
+
+// Book records sub-agents for the kernel and for runs. All methods return when the change is durable and are safe for
+// concurrent use; other processes may use the same book.
+type Book interface {
+	// Spawn registers a sub-agent before it starts; it must not start if this fails.
+	// CONFLICT: the id is live.
+	Spawn(ctx context.Context, st Start) (Entry, error)
+	// Finish records how it ended: Completed, Failed or Timeout. The same end twice changes nothing. NOT_FOUND; ILLEGAL_TRANSITION if it has ended otherwise, or is
+	// interrupted and the end is not Failed.
+	Finish(ctx context.Context, id string, how Status, reason string) (Entry, error)
+	// Interrupt records that it stopped in the middle and can be resumed.
+	Interrupt(ctx context.Context, id string, reason string) (Entry, error)
+	// Resume registers a sub-agent that continues another, which must be interrupted, or spawned with a dead owner or
+	// past its time.
+	Resume(ctx context.Context, old string, st Start) (Entry, error)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
+	"golang.org/x/mod/sumdb/tlog"
 
 	"ramet/internal/base/chain"
 	"ramet/internal/base/fault"
@@ -136,3 +138,169 @@ func CheckRunID(s string) error {
 
 // FormatTime is the time of an event.
 func FormatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z") }
+
+// Chain checks that events follow each other: one run, unique ids, and each hash
+// on the one before. Its memory grows with the events, 16 bytes and a map's share
+// for each.
+type Chain struct {
+	runID string
+	prev  string
+	ids   map[uuid.UUID]struct{}
+}
+
+// NewChain begins a run's chain. prev is "" unless the run was forked: then it is
+// the hash of the parent's event at the fork point.
+func NewChain(runID, prev string) *Chain {
+	return &Chain{runID: runID, prev: prev, ids: map[uuid.UUID]struct{}{}}
+}
+
+// BeginChain makes the chain of a log's first event, which is still to be added with Follow.
+func BeginChain(first Event) (*Chain, error) {
+	prev, err := RootHash(first.Type, first.Payload)
+	if err != nil {
+		return nil, err
+	}
+	return NewChain(first.RunID, prev), nil
+}
+
+// Follow adds the next event, which is Intact. The reason of a refusal names no line: the caller knows it.
+func (c *Chain) Follow(e Event) error {
+	switch {
+	case e.RunID != c.runID:
+		return fmt.Errorf("it is an event of run %s, not of %s", e.RunID, c.runID)
+	case e.PrevHash != c.prev:
+		return fmt.Errorf("prev_hash is %.16q…, the event before has %.16q…", e.PrevHash, c.prev)
+	}
+	if c.Has(e.ID) {
+		return fmt.Errorf("event_id %s appears twice", e.ID)
+	}
+	c.follow(e)
+	return nil
+}
+
+func (c *Chain) follow(e Event) {
+	id, _ := uuid.Parse(e.ID) // ParseLine has checked its form
+	c.ids[id] = struct{}{}
+	c.prev = e.Hash
+}
+
+var errHash = errors.New("event_hash does not fit the event")
+
+// RootHash returns the prev_hash of a log's first event: "" unless it continues another
+// run (RUN_FORKED); then the hash of that run's event, which its payload names.
+func RootHash(t Type, payload []byte) (string, error) {
+	if t != RunForked {
+		return "", nil
+	}
+	f, err := ParseFork(Event{Type: t, Payload: payload})
+	return f.EventHash, err
+}
+
+// Prev returns the hash that the next event must name.
+func (c *Chain) Prev() string { return c.prev }
+
+// RunID returns the run of the events.
+func (c *Chain) RunID() string { return c.runID }
+
+// Has reports whether an event of this id was taken.
+func (c *Chain) Has(eventID string) bool {
+	id, _ := uuid.Parse(eventID)
+	_, has := c.ids[id]
+	return has
+}
+
+// ChainBroken returns the error of a damaged log. Lines count from 1, bytes from 0.
+func ChainBroken(place string, line, offset int64, format string, args ...any) error {
+	return fault.New(fault.EventChainBroken, "%s line %d (byte %d): %s", place, line, offset, fmt.Sprintf(format, args...)).
+		WithHint("the log was changed or cut; compare with a copy kept elsewhere")
+}
+
+// Tree is the Merkle tree over the lines of a log, with all its hashes: 64 bytes for each line. It implements
+// tlog.HashReader.
+//
+// Leaf and node hashes are those of RFC 6962: SHA-256(0x00 || line) and
+// SHA-256(0x01 || left || right).
+type Tree struct {
+	n      int64
+	hashes []tlog.Hash // in the order of tlog
+}
+
+// Add adds the next line, without its line feed.
+func (t *Tree) Add(line []byte) {
+	more, err := tlog.StoredHashes(t.n, line, t)
+	if err != nil {
+		panic(err) // ReadHashes has all that it asks for
+	}
+	t.hashes = append(t.hashes, more...)
+	t.n++
+}
+
+// ReadHashes implements tlog.HashReader.
+func (t *Tree) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
+	out := make([]tlog.Hash, len(indexes))
+	for i, at := range indexes {
+		out[i] = t.hashes[at]
+	}
+	return out, nil
+}
+
+// Size returns the number of lines.
+func (t *Tree) Size() int64 { return t.n }
+
+// Root returns the head of the tree; of an empty one, the hash of the empty string.
+func (t *Tree) Root() tlog.Hash {
+	h, err := tlog.TreeHash(t.n, t)
+	if err != nil {
+		panic(err) // as in Add
+	}
+	return h
+}
+
+// A checkpoint is the head of a log at one moment. Its text, which is signed as a
+// note, is four lines:
+//
+//	ramet/1 run
+//	run id
+//	number of lines
+//	base64 of the tree's root
+type Checkpoint struct {
+	RunID string
+	Size  int64
+	Root  tlog.Hash
+}
+
+const checkpointOrigin = "ramet/1 run"
+
+// Text returns the text that is signed.
+func (c Checkpoint) Text() string {
+	return fmt.Sprintf("%s\n%s\n%d\n%s\n", checkpointOrigin, c.RunID, c.Size, c.Root)
+}
+
+// ParseCheckpoint reads what Text wrote, after its signature was checked.
+func ParseCheckpoint(text string) (Checkpoint, error) {
+	var c Checkpoint
+	lines := strings.Split(text, "\n")
+	if len(lines) != 5 || lines[0] != checkpointOrigin || lines[4] != "" {
+		return c, badCheckpoint("it does not have the four lines of a run's checkpoint")
+	}
+	var err error
+	if c.RunID = lines[1]; !IsRunID(c.RunID) {
+		return c, badCheckpoint("%.80q is not a run id", c.RunID)
+	}
+	if c.Size, err = strconv.ParseInt(lines[2], 10, 64); err != nil || c.Size < 0 {
+		return c, badCheckpoint("%.40q is not a number of lines", lines[2])
+	}
+	if c.Root, err = tlog.ParseHash(lines[3]); err != nil {
+		return c, badCheckpoint("%v", err)
+	}
+	// Numbers and base64 have more than one spelling.
+	if c.Text() != text {
+		return c, badCheckpoint("it is spelled differently")
+	}
+	return c, nil
+}
+
+func badCheckpoint(format string, args ...any) error {
+	return fault.New(fault.EventChainBroken, "the checkpoint is damaged: %s", fmt.Sprintf(format, args...)).
+		WithHint("use it exactly as it was written")
+}

@@ -1,11 +1,19 @@
 package runner
 
 import (
+	"bytes"
 	"cmp"
+	"fmt"
 	"io/fs"
+	"maps"
+	"path"
 	"slices"
 	"strings"
+	"unicode"
 
+	"github.com/bmatcuk/doublestar/v4"
+
+	"ramet/internal/base/markdown"
 	"ramet/internal/base/secret"
 	"ramet/internal/run/recipe"
 )
@@ -92,4 +100,279 @@ func (s *CheckSite) added(found findings) findings {
 // isNew reports whether the patch made a file.
 func (s *CheckSite) isNew(p string) bool {
 	return slices.ContainsFunc(s.Changes, func(c FileChange) bool { return c.Path == p && c.OldMode == "" })
+}
+
+// kind of the entry at a path.
+type kind int
+
+const (
+	nothing kind = iota
+	file
+	folder
+	link    // symbolic
+	strange // a device, a pipe
+)
+
+// cache remembers the folders and pages of a site. Names are compared as they are written, also
+// where the file system takes capital letters for small ones.
+type cache struct {
+	folders map[string]map[string]kind
+	pages   map[string]*markdown.Page
+}
+
+func (s *CheckSite) remember() *cache {
+	if s.cache == nil {
+		s.cache = &cache{folders: map[string]map[string]kind{}, pages: map[string]*markdown.Page{}}
+	}
+	return s.cache
+}
+
+// entries are the names in a folder of the tree.
+func (s *CheckSite) entries(dir string) map[string]kind {
+	c := s.remember()
+	if names, ok := c.folders[dir]; ok {
+		return names
+	}
+	names := map[string]kind{}
+	if list, err := fs.ReadDir(s.Tree, dir); err == nil {
+		for _, e := range list {
+			switch t := e.Type(); {
+			case t.IsRegular():
+				names[e.Name()] = file
+			case t.IsDir():
+				names[e.Name()] = folder
+			case t&fs.ModeSymlink != 0:
+				names[e.Name()] = link
+			default:
+				names[e.Name()] = strange
+			}
+		}
+	}
+	c.folders[dir] = names
+	return names
+}
+
+// kind returns the kind of a path of the tree. Symbolic links are not followed, so that
+// what lies below one is nothing.
+func (s *CheckSite) kind(p string) kind {
+	if p == "." {
+		return folder
+	}
+	if !fs.ValidPath(p) {
+		return nothing
+	}
+	dir, name := path.Split(p)
+	dir = path.Clean(dir)
+	if s.kind(dir) != folder {
+		return nothing
+	}
+	return s.entries(dir)[name]
+}
+
+// page reads a page of the tree once; nil where it cannot be read.
+func (s *CheckSite) page(p string) *markdown.Page {
+	c := s.remember()
+	if page, ok := c.pages[p]; ok {
+		return page
+	}
+	var page *markdown.Page
+	if s.kind(p) == file {
+		if data, err := fs.ReadFile(s.Tree, p); err == nil {
+			page, _ = markdown.Parse(data)
+		}
+	}
+	c.pages[p] = page
+	return page
+}
+
+// CheckPaths looks at where was written, and what: only allowed paths, plain files, their
+// modes as they were. It needs Tree, Changes and Allowed.
+func CheckPaths(s *CheckSite) []Finding {
+	var out findings
+	for _, pattern := range s.Allowed {
+		if !doublestar.ValidatePattern(pattern) {
+			out.add(Blocker, "PATH_PATTERN", "", 0, fmt.Sprintf("allowed path %.200q is not a pattern: write one like src/**", pattern), "")
+		}
+	}
+	for _, c := range s.Changes {
+		names := []string{c.Path}
+		if c.From != "" {
+			names = append(names, c.From) // it is gone from there
+		}
+		for _, name := range names {
+			s.place(&out, name)
+		}
+		s.mode(&out, c)
+	}
+	s.clashes(&out)
+	return out.sorted()
+}
+
+// place looks at the name of a path.
+func (s *CheckSite) place(out *findings, p string) {
+	if why := unsafePath(p); why != "" {
+		out.add(Blocker, "PATH_UNSAFE", p, 0, fmt.Sprintf("%.300q %s: change nothing there", p, why), "undo the change")
+		return
+	}
+	for _, pattern := range s.Allowed {
+		if ok, err := doublestar.Match(pattern, p); err == nil && ok {
+			return
+		}
+	}
+	out.add(Blocker, "PATH_OUTSIDE", p, 0, fmt.Sprintf("the file may not be changed, only %s: undo the change", strings.Join(s.Allowed, ", ")), "undo the change, or write the file where it is allowed")
+}
+
+// unsafePath returns what is wrong with a path, whatever is allowed.
+func unsafePath(p string) string {
+	switch {
+	case p == "":
+		return "is not a path"
+	case strings.HasPrefix(p, "/") || len(p) > 1 && p[1] == ':':
+		return "is absolute"
+	case strings.Contains(p, `\`):
+		return "has a backslash, which is a separator elsewhere"
+	case !fs.ValidPath(p):
+		return "leaves the tree, or is not written plainly"
+	}
+	for _, r := range p {
+		if unicode.IsControl(r) || r == '\uFFFD' || unicode.Is(unicode.Cf, r) {
+			return "has an invisible character"
+		}
+	}
+	for name := range strings.SplitSeq(p, "/") {
+		lower := strings.ToLower(strings.TrimRight(name, ". "))
+		stem, _, _ := strings.Cut(lower, ".")
+		switch {
+		case lower == ".git" || lower == "git~1":
+			return "is git's own"
+		case lower == ".gitmodules":
+			return "names other repositories"
+		case strings.ContainsAny(name, `:*?"<>|`) || lower != strings.ToLower(name) || isReservedName(stem):
+			return "cannot be a name on Windows"
+		}
+	}
+	return ""
+}
+
+func isReservedName(stem string) bool {
+	switch stem {
+	case "con", "prn", "aux", "nul":
+		return true
+	}
+	return len(stem) == 4 && (strings.HasPrefix(stem, "com") || strings.HasPrefix(stem, "lpt")) && stem[3] >= '0' && stem[3] <= '9'
+}
+
+// mode looks at what a file is, by the patch and in the tree.
+func (s *CheckSite) mode(out *findings, c FileChange) {
+	switch {
+	case c.NewMode == "120000":
+		out.add(Blocker, "PATH_SYMLINK", c.Path, 0, "the file is a symbolic link: write a plain file", "")
+	case c.NewMode == "160000":
+		out.add(Blocker, "PATH_SUBMODULE", c.Path, 0, "the path is another repository: leave it as it was", "undo the change")
+	case c.OldMode != "" && c.NewMode != "" && c.OldMode != c.NewMode:
+		out.add(Error, "PATH_MODE", c.Path, 0, fmt.Sprintf("the mode of the file was changed from %s to %s: leave it as it was", c.OldMode, c.NewMode), "")
+	case c.OldMode == "" && c.NewMode != "" && c.NewMode != "100644":
+		out.add(Error, "PATH_MODE", c.Path, 0, fmt.Sprintf("the new file has mode %s: pages are not executable, make it 100644", c.NewMode), "")
+	case c.Deleted:
+		out.add(Warn, "PATH_DELETED", c.Path, 0, "the file was removed: make sure that nothing else needs it", "")
+		return
+	}
+	if c.Deleted || !fs.ValidPath(c.Path) {
+		return
+	}
+	// On the way there, too: what is below a link is somewhere else.
+	for p := c.Path; p != "."; p = path.Dir(p) {
+		switch s.kind(p) {
+		case link:
+			if c.NewMode != "120000" || p != c.Path {
+				out.add(Blocker, "PATH_SYMLINK", c.Path, 0, fmt.Sprintf("%s is a symbolic link: write a plain file", p), "")
+			}
+			return
+		case strange:
+			out.add(Blocker, "PATH_NO_FILE", c.Path, 0, fmt.Sprintf("%s is neither file nor folder: remove it", p), "")
+			return
+		}
+	}
+	if s.kind(c.Path) == nothing {
+		out.add(Error, "PATH_MISSING", c.Path, 0, "the patch has this file and the tree does not: apply the patches again", "")
+	}
+}
+
+// clashes looks for names in one folder that differ in capital letters only: a checkout
+// on macOS or Windows would have one of them.
+func (s *CheckSite) clashes(out *findings) {
+	seen := map[string]bool{}
+	for _, c := range s.Changes {
+		if c.Deleted || !fs.ValidPath(c.Path) {
+			continue
+		}
+		for p := c.Path; p != "."; p = path.Dir(p) {
+			if seen[p] {
+				break
+			}
+			seen[p] = true
+			for other := range s.entries(path.Dir(p)) {
+				if at := path.Join(path.Dir(p), other); other != path.Base(p) && strings.EqualFold(other, path.Base(p)) {
+					out.add(Error, "PATH_CASE_CLASH", c.Path, 0, fmt.Sprintf("%s and %s differ in capital letters only: use one of the names", p, at), "")
+				}
+			}
+		}
+	}
+}
+
+// CheckSecrets looks for secrets in the files that were changed and in the other texts that
+// are published. What only looks random is a warning: texts are full of hashes.
+// It needs Tree, Changes and Secrets.
+func CheckSecrets(s *CheckSite) []Finding {
+	var out findings
+	look := func(name, of, text string) {
+		for _, found := range s.Secrets(text) {
+			if found.Sure {
+				out.add(Blocker, "SECRET", name, found.Line, of+fmt.Sprintf("this looks like a secret (%s): take it out, and write a placeholder such as YOUR_TOKEN", found.Name), "replace it by a placeholder; if it is real, revoke it")
+			} else {
+				out.add(Warn, "SECRET_MAYBE", name, found.Line, of+fmt.Sprintf("this might be a secret (%s): look at it, and write a placeholder if it is", found.Name), "")
+			}
+		}
+	}
+	if s.Secrets == nil {
+		return nil
+	}
+	for _, p := range s.changed() {
+		data, err := fs.ReadFile(s.Tree, p)
+		if err != nil {
+			out.add(Error, "FILE_UNREADABLE", p, 0, "the file cannot be read, so it may contain a secret: write it again", "")
+			continue
+		}
+		look(p, "", string(data))
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Texts)) {
+		look("", name+": ", s.Texts[name])
+	}
+	return out.sorted()
+}
+
+// CheckSize looks at how much was changed. It needs Tree, Changes and Limits.
+func CheckSize(s *CheckSite) []Finding {
+	var out findings
+	if max := s.Limits.Files; max > 0 && len(s.Changes) > max {
+		out.add(Error, "LIMIT_FILES", "", 0, fmt.Sprintf("more than %d files were changed: change fewer, or raise the limit", max), "")
+	}
+	if s.Limits.LinesPerFile <= 0 {
+		return out.sorted()
+	}
+	for _, p := range s.changed() {
+		data, err := fs.ReadFile(s.Tree, p)
+		if err != nil {
+			out.add(Error, "FILE_UNREADABLE", p, 0, "the file cannot be read: write it again", "")
+			continue
+		}
+		lines := bytes.Count(data, []byte("\n"))
+		if len(data) > 0 && data[len(data)-1] != '\n' {
+			lines++
+		}
+		if lines > s.Limits.LinesPerFile {
+			out.add(Error, "LIMIT_LINES", p, 0, fmt.Sprintf("the file has more than %d lines: shorten it, or split it into several", s.Limits.LinesPerFile), "")
+		}
+	}
+	return out.sorted()
 }

@@ -3,12 +3,15 @@ package runner
 import (
 	"bytes"
 	"fmt"
+	"html"
 	"io/fs"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/yuin/goldmark/ast"
+	extension "github.com/yuin/goldmark/extension/ast"
 
 	"ramet/internal/base/markdown"
 	"ramet/internal/base/text"
@@ -231,3 +234,123 @@ func (l pageChecker) html() {
 }
 
 var placeholder = text.Regexp(`\b(?:TODO|TBD|FIXME|XXX)\b|(?i:\blorem ipsum\b)`)
+
+var delimiter = text.Regexp(`^[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+\|?[ \t]*$|^[ \t>]*\|[ \t]*:?-+:?[ \t]*\|[ \t]*$`)
+
+// blocks looks at code and tables.
+func (l pageChecker) blocks() {
+	l.walk(func(n ast.Node) {
+		switch n := n.(type) {
+		case *ast.FencedCodeBlock:
+			l.fence(n)
+		case *extension.Table:
+			l.table(n)
+		case *ast.Paragraph:
+			l.brokenTable(n)
+		}
+	})
+}
+
+// countColumns counts the cells of a row as Markdown does: a bar counts unless a backslash
+// comes before it, in code too.
+func countColumns(line string) int {
+	line = strings.Trim(strings.TrimLeft(line, " \t>"), " \t")
+	line = strings.TrimPrefix(line, "|")
+	if strings.HasSuffix(line, "|") && !strings.HasSuffix(line, `\|`) {
+		line = line[:len(line)-1]
+	}
+	n := 1
+	for i := range len(line) {
+		if line[i] == '|' && (i == 0 || line[i-1] != '\\') {
+			n++
+		}
+	}
+	return n
+}
+
+func (l pageChecker) table(t *extension.Table) {
+	for row := t.FirstChild(); row != nil; row = row.NextSibling() {
+		line := 0
+		for c := row.FirstChild(); c != nil && line == 0; c = c.NextSibling() {
+			if c.Lines() != nil && c.Lines().Len() > 0 {
+				line = l.page.Line(c.Lines().At(0).Start)
+			}
+		}
+		if line == 0 {
+			continue
+		}
+		text := string(l.page.Text(line))
+		// In a list the mark of the item comes before the first row.
+		if bar := strings.Index(text, "|"); bar > 0 && listMark().MatchString(text[:bar]) {
+			text = text[bar:]
+		}
+		if got := countColumns(text); got != len(t.Alignments) {
+			l.add(Error, "MD_TABLE_COLUMNS", line, fmt.Sprintf("a row has %d cells and the table %d columns: give all rows as many, and write \\| for a bar in a cell: %.80s", got, len(t.Alignments), strings.TrimSpace(text)), "")
+		}
+	}
+}
+
+var listMark = text.Regexp(`^[ \t>]*(?:[-*+]|[0-9]+[.)])[ \t]+$`)
+
+// brokenTable finds what was meant as a table and is none.
+func (l pageChecker) brokenTable(p *ast.Paragraph) {
+	for i := 1; i < p.Lines().Len(); i++ {
+		s := p.Lines().At(i)
+		text := strings.TrimRight(string(s.Value(l.page.Source)), "\r\n")
+		if delimiter().MatchString(text) {
+			l.add(Error, "MD_TABLE_COLUMNS", l.page.Line(s.Start), "a table is not shown as one, since its first two rows differ in their number of columns: give both as many", "")
+			return
+		}
+	}
+}
+
+// fence looks at whether code ends where it should.
+func (l pageChecker) fence(n *ast.FencedCodeBlock) {
+	if !markdown.IsClosed(n) {
+		l.add(Error, "MD_FENCE_OPEN", l.page.LineOf(n), "a code block is not closed: end it with a line of the same fence", "")
+	}
+}
+
+// tags are those that GitHub shows and pages may need.
+var tags = strings.Fields(`a abbr b blockquote br cite code dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr i img ins kbd
+	li mark ol p picture pre q s samp small source span strong sub summary sup table tbody td tfoot th thead tr u ul var wbr`)
+
+// harmful are those that run, load or ask for something.
+var harmful = strings.Fields(`script iframe object embed applet frame frameset form input button select textarea base link meta style
+	svg math video audio track template slot portal noscript xml title body head html plaintext xmp marquee isindex import`)
+
+var (
+	handler  = text.Regexp(`(?i)[\s"'/]on[a-z]+\s*=`)
+	address  = text.Regexp(`(?i)[\s"'/](?:href|src|srcset|action|formaction|xlink:href|background|poster|cite|longdesc)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))`)
+	styling  = text.Regexp(`(?i)[\s"'/]style\s*=`)
+	quoted   = text.Regexp(`=\s*(?:"[^"]*"|'[^']*')`)
+	wordLike = text.Regexp(`^</?[A-Za-z][\w.:-]*\s*/?>$`)
+)
+
+// tag looks at one tag of HTML.
+func (l pageChecker) tag(t markdown.Tag) {
+	switch {
+	case slices.Contains(harmful, t.Name):
+		l.add(Error, "MD_HTML_HARMFUL", t.Line, fmt.Sprintf("<%s> does not belong in a page: leave it out", t.Name), "")
+		return
+	case !slices.Contains(tags, t.Name):
+		fix := ""
+		if wordLike().MatchString(t.Text) {
+			fix = fmt.Sprintf("write `%s` with backticks", t.Text)
+		}
+		l.add(Error, "MD_HTML", t.Line, fmt.Sprintf("%.100s is read as HTML and not shown: put it in backticks, or write &lt; for its <", t.Text), fix)
+		return
+	}
+	if handler().MatchString(quoted().ReplaceAllString(t.Text, `="" `)) {
+		l.add(Error, "MD_HTML_HARMFUL", t.Line, fmt.Sprintf("<%s> has a handler of events: leave the on… attribute out", t.Name), "")
+	}
+	if styling().MatchString(quoted().ReplaceAllString(t.Text, `="" `)) {
+		l.add(Warn, "MD_HTML_STYLE", t.Line, fmt.Sprintf("<%s> has a style, which is not shown: leave it out", t.Name), "")
+	}
+	for _, m := range address().FindAllStringSubmatch(t.Text, -1) {
+		to := html.UnescapeString(m[1] + m[2] + m[3])
+		if s, ok := schemeOf(to); ok && (s == "javascript" || s == "vbscript" || s == "data") {
+			l.add(Error, "MD_HTML_HARMFUL", t.Line, fmt.Sprintf("<%s> has a %s: address: leave it out", t.Name, s), "")
+		}
+	}
+}

@@ -2,7 +2,11 @@ package runner
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"ramet/internal/base/fault"
@@ -189,4 +193,241 @@ func (r *Run) work(ctx context.Context, state run.State) error {
 		}
 	}
 	return nil
+}
+
+// begin records what a resume has to do before work continues: as planned, or nothing for
+// a run that has only been made.
+func (r *Run) begin(ctx context.Context, p run.Plan) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	records := r.closing()
+	back := run.State("")
+	switch {
+	case p.Reopen:
+		records = append(records, newRecord(run.RunReopened, run.Why{}), r.step(p.Resume, run.ReasonReopen))
+		back = p.Resume
+	case p.Rewind:
+		reason := run.ReasonRewind
+		if to, ok := r.state.RewindTo(); !ok || to != p.Resume {
+			reason = run.ReasonForce
+		}
+		records = append(records, newRecord(run.ResumeRewind, run.Rewind{From: r.state, To: p.Resume}),
+			r.step(p.Resume, reason))
+		back = p.Resume
+	}
+	if err := r.outcomes(p, &records); err != nil {
+		return err
+	}
+	for _, d := range p.Discard {
+		if e := r.byID[d.WorkItemID]; e != nil {
+			records = append(records, r.failing(e, interrupted))
+		}
+	}
+	for _, e := range r.inOrder() {
+		// A fork has it from another run, under whose name queues and hosts would look for it.
+		if e.status == run.Pending && !strings.HasPrefix(e.id, r.RunID+":") {
+			records = append(records, r.failing(e, interrupted))
+		}
+	}
+	for _, q := range p.Queue {
+		e := r.items[item{q.Worker, q.ScopeKey}]
+		if e == nil {
+			continue
+		}
+		// It is queued when its state needs it. What only depends on something that changed
+		// is looked at then: it may come out as it was.
+		if q.Asked && (e.status == run.Completed || e.status == run.ItemSkipped) || e.status == run.ItemFailed && !e.retry {
+			records = append(records, invalidateRecord(e, q.Why))
+			e.status, e.code, e.retry = run.ItemFailed, run.Invalidated, true
+		}
+	}
+	if err := r.append(ctx, records...); err != nil {
+		return err
+	}
+	if back != "" {
+		r.state = back
+	}
+	if p.Reopen {
+		clear(r.fixed)
+		r.rounds, r.anew = 0, true
+	}
+	return nil
+}
+
+var interrupted = Failure{Code: string(fault.Interrupted), Message: run.Gone, Retryable: true}
+
+// restore makes sure that what the states so far promise is there: it does again what is
+// missing or was changed.
+func (r *Run) restore(ctx context.Context) error {
+	now := r.now()
+	for _, s := range run.States() {
+		if s != run.Validating && s != run.Fixing {
+			if err := r.work(ctx, s); err != nil {
+				return err
+			}
+		}
+		if s == now {
+			return nil
+		}
+	}
+	return nil
+}
+
+// outcomes settles the external effects with an unknown outcome: those that can be looked up are, by their next
+// attempt.
+func (r *Run) outcomes(p run.Plan, records *[]Record) error {
+	var lost []string
+	for _, u := range p.Unknown {
+		e := r.byID[u.WorkItemID]
+		if e == nil {
+			continue
+		}
+		w, _ := r.worker(e.worker)
+		if !looksUpOutcome(w) {
+			lost = append(lost, u.WorkItemID)
+			continue
+		}
+		*records = append(*records, r.failing(e, interrupted))
+	}
+	if len(lost) > 0 {
+		return fault.New(fault.UnknownOutcome, "run %s: it is not known whether these acted: %s", r.RunID, strings.Join(lost, ", ")).
+			WithHint("look, then `ramet run resume %s --redo ITEM` to do one again", r.RunID)
+	}
+	return nil
+}
+
+// afford refuses a call for which nothing is left. The caller holds mu.
+func (r *Run) afford() error {
+	over := func(what string, spent, limit any) error {
+		return fault.New(fault.BudgetExceeded, "run %s: %s: %v of %v are used up", r.RunID, what, spent, limit).
+			WithHint("`ramet run resume %s --limit %s=MORE` continues it", r.RunID, what)
+	}
+	switch l := r.limits; {
+	case l.Calls > 0 && r.spent.calls >= l.Calls:
+		return over("calls", r.spent.calls, l.Calls)
+	case l.Tokens > 0 && r.spent.tokens >= l.Tokens:
+		return over("tokens", r.spent.tokens, l.Tokens)
+	case l.CostUSD > 0 && r.spent.dollars >= l.CostUSD:
+		return over("cost_usd", r.spent.dollars, l.CostUSD)
+	}
+	return nil
+}
+
+// left returns the rest that the run may use, within the limits that a program can enforce; nil without limits. If
+// nothing is left it returns the smallest amount, so that the call is refused before it begins. The caller holds mu.
+func (r *Run) left() *Left {
+	out := Left{}
+	if r.limits.Tokens > 0 {
+		out.Tokens = max(1, r.limits.Tokens-r.spent.tokens)
+	}
+	if r.limits.CostUSD > 0 {
+		out.CostUSD = max(1e-9, r.limits.CostUSD-r.spent.dollars)
+	}
+	if out == (Left{}) {
+		return nil
+	}
+	return &out
+}
+
+// recount reads from the log what was spent, and how often issues were mended since the
+// run was last reopened.
+func (r *Run) recount(ctx context.Context) error {
+	for e, err := range r.Log.Events(ctx) {
+		if err != nil {
+			return err
+		}
+		switch e.Type {
+		case run.RunReopened:
+			clear(r.fixed)
+			r.rounds = 0
+		case run.RunStateChanged:
+			if run.ReadPayload[run.Step](e.Payload).New == run.Fixing {
+				r.rounds++
+			}
+		case run.WorkItemFinished, run.WorkItemFailed:
+			var p run.ItemFailure // or run.Finished, which has no error
+			if err := json.Unmarshal(e.Payload, &p); err != nil {
+				return fault.New(fault.EventChainBroken, "event %s: %w", e.ID, err)
+			}
+			if scope, ok := r.fixOf(p.WorkItemID); ok && p.Error.Code != string(fault.Interrupted) {
+				r.fixed[scope]++
+			}
+		default:
+			r.spent.add(e.Type, e.Payload)
+			r.notice(e)
+		}
+	}
+	return nil
+}
+
+// notice keeps what an event leaves open: its writer may have died then.
+func (r *Run) notice(e run.Entry) {
+	switch e.Type {
+	case run.LLMCallStarted:
+		r.calls[callID(e.Payload)] = e.SpanID
+	case run.LLMCallFinished, run.LLMCallFailed:
+		delete(r.calls, callID(e.Payload))
+	case run.GateRunStarted:
+		r.looking = append(r.looking, gateRun{run.ReadPayload[run.GateStart](e.Payload).Gate, e.SpanID})
+	case run.GateRunFinished:
+		gate := run.ReadPayload[run.GateEnd](e.Payload).Gate
+		r.looking = slices.DeleteFunc(r.looking, func(g gateRun) bool { return g.gate == gate })
+	}
+}
+
+// closing are the events that end what a crash left open.
+func (r *Run) closing() []Record {
+	var records []Record
+	for _, id := range slices.Sorted(maps.Keys(r.calls)) {
+		e := newRecord(run.LLMCallFailed, run.CallFailure{CallID: id, Class: string(fault.Interrupted), Summary: run.Gone, Retryable: true})
+		e.Span = r.calls[id]
+		records = append(records, e)
+	}
+	for _, g := range r.looking {
+		e := newRecord(run.GateRunFinished, run.GateEnd{Gate: g.gate, Issues: []string{}})
+		e.Span = g.span
+		records = append(records, e)
+	}
+	clear(r.calls)
+	r.looking = nil
+	return records
+}
+
+// fixOf is the issue that an item was to mend.
+func (r *Run) fixOf(itemID string) (string, bool) {
+	for _, scope := range r.fixes {
+		for _, name := range r.Recipe.States[run.Fixing] {
+			w, _ := r.worker(name)
+			e := r.items[item{name, scope}]
+			if !w.Each.Issue || e == nil {
+				continue
+			}
+			for n := int64(1); n <= e.number; n++ {
+				if itemID == run.ItemID(r.RunID, name, n, scope) {
+					return scope, true
+				}
+			}
+		}
+	}
+	return "", false
+}
+
+// spending counts what the model calls of a run used.
+type spending struct {
+	calls, tokens int64
+	dollars       float64
+}
+
+// add counts an event of a model call.
+func (s *spending) add(t run.Type, payload []byte) {
+	switch t {
+	case run.LLMCallStarted:
+		s.calls++
+	case run.LLMCallFinished:
+		p := run.ReadPayload[run.CallEnd](payload) // the log checks its form
+		s.tokens += p.Usage.Total
+		if p.CostUSD != nil {
+			s.dollars += *p.CostUSD
+		}
+	}
 }

@@ -2,8 +2,10 @@ package runner
 
 import (
 	"context"
+	"encoding/json"
 	"net/url"
 	"slices"
+	"strings"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/run"
@@ -379,4 +381,190 @@ func (r *Run) pullRequest(where string) Record {
 func isURL(s string) bool {
 	u, err := url.Parse(s)
 	return err == nil && u.Scheme != "" && u.Host != ""
+}
+
+// inputsFile lists the repositories that were cloned.
+const inputsFile = "artifacts/inputs.json"
+
+// know finds the values of all names in braces, as far as they are known: the base is
+// once the inputs were cloned.
+func (r *Run) know() {
+	var inputs struct {
+		Base   string `json:"base"`
+		Source string `json:"source"`
+	}
+	if data, err := r.Folder.Read(inputsFile); err == nil {
+		json.Unmarshal(data, &inputs) // the form of the file was checked when it was written
+	}
+	r.values = r.Recipe.Values(r.Params, inputs.Base)
+	r.begins = map[string]string{"work/source.bundle": inputs.Source}
+}
+
+// expand puts scope and parameters into a path or a value. New has checked that this can
+// be done.
+func (r *Run) expand(text, scope string) string {
+	out, err := recipe.ExpandText(text, scope, r.values)
+	if err != nil {
+		return text
+	}
+	return out
+}
+
+// hash of a file of the run, read once.
+func (r *Run) hash(path string) (string, bool) {
+	if sum, ok := r.hashes[path]; ok {
+		return sum, true
+	}
+	sum, ok := r.Folder.Hash(path)
+	if ok {
+		r.hashes[path] = sum
+	}
+	return sum, ok
+}
+
+// inputs are the files that an item is to be given, with their hashes as they are now.
+func (r *Run) inputs(w recipe.Worker, scope string) ([]Input, error) {
+	paths, err := r.paths(w, scope)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Input, 0, len(paths))
+	for _, p := range paths {
+		sum, ok := r.hash(p)
+		if !ok {
+			return nil, fault.New(fault.OutputInvalid, "worker %s needs %s, which is missing", w.Name, p).
+				WithHint("the worker that makes it has to be done again: `ramet run resume %s --redo ITEM`", r.RunID)
+		}
+		out = append(out, Input{p, sum})
+	}
+	return out, nil
+}
+
+// paths are the inputs of an item. What fixes made comes last, in the order in which
+// they were first tried: each begins where the one before ended.
+func (r *Run) paths(w recipe.Worker, scope string) ([]string, error) {
+	var out, late []string
+	order := r.fixOutputs()
+	own := r.ownOutputs(w, scope)
+	for _, in := range w.Inputs {
+		path := r.expand(in, scope)
+		folder, all := strings.CutSuffix(path, "/**")
+		if !all {
+			out = append(out, path)
+			continue
+		}
+		files, err := r.Folder.Below(folder)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range files {
+			switch {
+			case own[f]: // of an earlier attempt
+			case slices.Contains(order, f):
+				late = append(late, f)
+			default:
+				out = append(out, f)
+			}
+		}
+	}
+	slices.SortFunc(late, func(a, b string) int { return slices.Index(order, a) - slices.Index(order, b) })
+	return append(out, late...), nil
+}
+
+// fixOutputs are the files of fixes, in the order in which they were first queued.
+func (r *Run) fixOutputs() []string {
+	var out []string
+	for _, scope := range r.fixes {
+		for _, w := range r.Recipe.Workers {
+			if w.Each.Issue {
+				for _, o := range w.Outputs {
+					out = append(out, r.expand(o.Path, scope))
+				}
+			}
+		}
+	}
+	return out
+}
+
+func (r *Run) ownOutputs(w recipe.Worker, scope string) map[string]bool {
+	own := map[string]bool{}
+	for _, o := range w.Outputs {
+		own[r.expand(o.Path, scope)] = true
+	}
+	if e := r.items[item{w.Name, scope}]; e != nil {
+		for _, o := range e.outputs {
+			own[o.Path] = true
+		}
+	}
+	return own
+}
+
+// planFile lists which of a recipe's sections there are.
+const planFile = "artifacts/plan.json"
+
+// sectionNames are the sections that there are: those of the plan, once there is one.
+func (r *Run) sectionNames() ([]string, error) {
+	if len(r.Recipe.Sections) == 0 {
+		return nil, nil // whatever its plan is
+	}
+	data, err := r.Folder.Read(planFile)
+	if fault.Is(err, fault.NotFound) {
+		names := make([]string, len(r.Recipe.Sections))
+		for i, s := range r.Recipe.Sections {
+			names[i] = s.Name
+		}
+		return names, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var plan struct {
+		Sections []struct {
+			Name string `json:"name"`
+		} `json:"sections"`
+	}
+	if err := json.Unmarshal(data, &plan); err != nil {
+		return nil, fault.New(fault.OutputInvalid, "read %s: %w", planFile, err)
+	}
+	var names []string
+	for _, s := range plan.Sections {
+		names = append(names, s.Name)
+	}
+	return names, nil
+}
+
+// sectionOf is the recipe's section of that name.
+func (r *Run) sectionOf(name string) recipe.Section {
+	if s, ok := r.Recipe.Section(name); ok {
+		return s
+	}
+	return recipe.Section{Name: name, Title: name}
+}
+
+// section are the events that bring a section to a state, by the way that there is.
+func (r *Run) section(name string, to run.SectionState) []Record {
+	now, ok := r.sections[name]
+	if !ok {
+		now = run.NotStarted
+	}
+	var records []Record
+	for _, next := range run.SectionPath(now, to) {
+		records = append(records, newRecord(run.SectionStateChanged, run.SectionStep{Section: name, Old: now, New: next}))
+		now = next
+	}
+	r.sections[name] = now
+	return records
+}
+
+// allSections are the events that bring all sections to a state.
+func (r *Run) allSections(to run.SectionState) []Record {
+	names, err := r.sectionNames()
+	if err != nil {
+		return nil // the worker that needs them says so
+	}
+	var records []Record
+	for _, n := range names {
+		records = append(records, r.section(n, to)...)
+	}
+	return records
 }

@@ -1,13 +1,98 @@
 package runner
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"iter"
+	"slices"
 	"sync"
+	"time"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/run"
 	"ramet/internal/run/recipe"
 )
+
+// Options configures a run.
+type Options struct {
+	RunID  string
+	Recipe *recipe.Recipe
+	Params map[string]string // bound, see recipe.Bind
+	Agent  string            // the run's own agent
+	Model  string            // of workers without a model of their own; empty: the configured one
+	// Window returns the context window of a model in tokens; 0: unknown. nil: of no model.
+	Window  func(model string) int64
+	NoCache bool // every model is asked anew
+	Log     Log
+	Folder  Folder
+	Site    Site
+	// Near takes what must be done on this machine, Far everything else; without Far all
+	// is near.
+	Near, Far Queue
+	Gates     Inspector
+	// Form reports whether an output has the form of that name.
+	Form func(schema string, data []byte) error
+	// Acting returns the first of some paths that other programs would execute or obey unasked
+	// in the run's folder, or nothing. exists reports what already exists.
+	Acting func(paths []string, exists func(path string) bool) string
+	// Hosts returns for every known host whether it is alive: it was seen within a
+	// lease. Nil: there are no others. It is asked every Look; 0: every Lease/6. Forget takes
+	// a dead one off that list, unless it was seen again.
+	Hosts  func(ctx context.Context) (map[string]bool, error)
+	Forget func(ctx context.Context, host string) error
+	Here   []string // names of hosts that are this process
+	Lease  time.Duration
+	Look   time.Duration
+	// Ended returns why the run has to stop because its own agent is dead: a *Cancelled if that was meant to cancel it.
+	// nil: the agent lives. It is asked when a worker was killed; may be nil.
+	Ended func(ctx context.Context) error
+	// Watch is called with every event after it is durable, in order. It must not block.
+	Watch func(Record)
+	Now   func() time.Time
+}
+
+// Log is the log of the run as its one writer sees it. It is used by one goroutine at
+// a time.
+type Log interface {
+	// Append writes events, all or none, and returns when they are durable. What the
+	// state does not allow is refused and leaves the log as it was.
+	Append(ctx context.Context, records ...Record) error
+	// Now is a copy of what all events amount to.
+	Now() run.Snapshot
+	// Events reads the log from its beginning.
+	Events(ctx context.Context) iter.Seq2[run.Entry, error]
+}
+
+// Record is an event to be written.
+type Record struct {
+	Type    run.Type
+	Payload []byte
+	Span    string // empty: a new one
+	Parent  string
+}
+
+// Folder is the run's folder. Paths are relative to it, with slashes, and never lead out
+// of it.
+type Folder interface {
+	Read(path string) ([]byte, error)
+	// Hash of a file as it is now; ok is false if it is not there.
+	Hash(path string) (sha256 string, ok bool)
+	// Below lists all files below a folder, sorted; none if there is no such folder.
+	Below(path string) ([]string, error)
+	// Remove takes a file away; one that is not there is nothing.
+	Remove(path string) error
+	// Stage makes content durable under another name; Commit gives it its name.
+	Stage(path string, data []byte) (Staged, error)
+}
+
+// Staged is a file that waits for its name.
+type Staged interface {
+	Commit() error
+	Discard()
+}
 
 // Run is one run that is being carried out. It is the Orchestrator of its workers.
 type Run struct {
@@ -123,3 +208,136 @@ func (r *Run) settled() {
 var fatal = map[fault.Code]bool{fault.GateFailed: true, fault.NoProgress: true, fault.OutputInvalid: true, fault.Failed: true,
 	fault.TimedOut: true, fault.LoopDetected: true, fault.Conflict: true, fault.NotFound: true, fault.InvalidRecipe: true,
 	fault.ForgeRefused: true, fault.Denied: true, fault.Untrusted: true, fault.InvalidText: true}
+
+// New opens a run that has a log. Nothing is written before Execute.
+func New(ctx context.Context, o Options) (*Run, error) {
+	if o.Far == nil {
+		o.Far = o.Near
+	}
+	r := &Run{Options: o, limits: o.Recipe.Limits.WithDefaults(), wake: make(chan struct{}, 1), calls: map[string]string{}, fixed: map[string]int{},
+		items: map[item]*attempt{}, byID: map[string]*attempt{}, issues: map[string]run.Issue{}, gates: map[string]bool{},
+		sections: map[string]run.SectionState{}, hashes: map[string]string{}, passed: map[string]bool{}}
+	r.load(o.Log.Now())
+	r.know()
+	if r.Site.Patch == "" {
+		r.Site.Patch = r.expand(o.Recipe.Changes(), "all")
+	}
+	if err := o.Recipe.CheckPaths(r.values); err != nil {
+		return nil, err
+	}
+	return r, r.recount(ctx)
+}
+
+// load takes over what the log amounts to.
+func (r *Run) load(s run.Snapshot) {
+	r.state = s.RunState
+	for _, w := range s.WorkItems {
+		e := r.newest(item{w.Worker, w.ScopeKey})
+		if w.Attempt < e.number {
+			continue
+		}
+		delete(r.byID, e.id)
+		e.id, e.number, e.status, e.outputs = w.WorkItemID, w.Attempt, w.Status, w.Outputs
+		e.inputs, e.code, e.retry, e.failure = itemInputs(w.Inputs), "", false, ""
+		if w.Error != nil {
+			e.code, e.failure = w.Error.Code, w.Error.Message
+		}
+		e.retry = w.Retryable != nil && *w.Retryable
+		r.byID[e.id] = e
+	}
+	for _, i := range s.Issues {
+		r.issues[i.IssueID] = i
+		r.opened = append(r.opened, i.IssueID)
+	}
+	for name, st := range s.SectionStates {
+		r.sections[name] = st
+	}
+}
+
+func itemInputs(files []run.File) []Input {
+	out := make([]Input, len(files))
+	for i, f := range files {
+		out[i].Path = f.Path
+		if f.SHA256 != nil {
+			out[i].SHA256 = *f.SHA256
+		}
+	}
+	return out
+}
+
+// inOrder are all items' newest attempts, by their ids: the same order each time.
+func (r *Run) inOrder() []*attempt {
+	out := make([]*attempt, 0, len(r.items))
+	for _, e := range r.items {
+		if e.id != "" {
+			out = append(out, e)
+		}
+	}
+	slices.SortFunc(out, func(a, b *attempt) int { return cmp.Compare(a.id, b.id) })
+	return out
+}
+
+// about gives an event the span of an item.
+func (e Record) about(itemID string) Record {
+	e.Span = SpanOf(itemID)
+	return e
+}
+
+// newRecord makes a record; the payload is one of ours, so it can be encoded.
+func newRecord(t run.Type, payload any) Record {
+	data, err := json.Marshal(payload)
+	if err != nil {
+		panic(err)
+	}
+	return Record{Type: t, Payload: data}
+}
+
+// SpanOf returns the span of something that has a name in a run.
+func SpanOf(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return hex.EncodeToString(sum[:8])
+}
+
+// callID is the call that a report is about.
+func callID(payload []byte) string {
+	return run.ReadPayload[run.CacheHit](payload).CallID // as in every event of a call; the log checks its form
+}
+
+func hashOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// step is the event of a transition.
+func (r *Run) step(to run.State, reason string) Record {
+	return newRecord(run.RunStateChanged, run.Step{Old: r.state, New: to, Reason: reason})
+}
+
+// failing is the event of a failure; the attempt remembers it.
+func (r *Run) failing(e *attempt, f Failure) Record {
+	e.status, e.code, e.failure, e.answer, e.retry = run.ItemFailed, f.Code, f.Message, f.Answer, f.Retryable
+	return newRecord(run.WorkItemFailed, run.ItemFailure{WorkItemID: e.id, Error: run.ItemError{Code: f.Code, Message: f.Message}, Retryable: f.Retryable}).about(e.id)
+}
+
+// invalidateRecord returns the event of an item that was done and has to be done again.
+func invalidateRecord(e *attempt, why string) Record {
+	return newRecord(run.WorkItemInvalidated, run.Invalidation{WorkItemID: e.id, Reason: why}).about(e.id)
+}
+
+// append writes events and passes them to Watch. The caller holds mu. A log that cannot be
+// written ends the work.
+func (r *Run) append(ctx context.Context, records ...Record) error {
+	if len(records) == 0 {
+		return nil
+	}
+	if err := r.Log.Append(context.WithoutCancel(ctx), records...); err != nil {
+		r.stopLocked(err)
+		return err
+	}
+	if r.Watch != nil {
+		for _, e := range records {
+			r.Watch(e)
+		}
+	}
+	return nil
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -339,4 +340,105 @@ func (c *WorkerPool) recordEnd(ctx context.Context, s *agentAttempt, err error) 
 // note publishes something that does not stop the item.
 func (c *WorkerPool) note(s *agentAttempt, words string) {
 	c.kernel.Events.Publish(loop.Event{Type: loop.Note, Agent: s.agent, Text: words})
+}
+
+// killPoll is the interval between checks for a kill of a command's agent, here or elsewhere.
+const killPoll = 500 * time.Millisecond
+
+// runAsAgent does an item that has no model in the name of an agent: it is in the registry and in the
+// ledger while it is done, can be killed there, and is dead afterwards. It calls no model.
+func (c *WorkerPool) runAsAgent(ctx context.Context, it Attempt, d Orchestrator, dir string, do func(context.Context, id.Agent) (Result, error)) (res Result, err error) {
+	s := &agentAttempt{item: it, orchestrator: d, agent: id.NewAgent()}
+	c.mu.Lock()
+	c.runs[id.Agent(it.Agent)] = true
+	c.mu.Unlock()
+	defer c.endWith(ctx, s, &res, &err)
+	if err := c.recordStart(ctx, s); err != nil {
+		return res, err
+	}
+	if err := c.fork(ctx, s, dir); err != nil {
+		return res, err
+	}
+	ctx, end := context.WithCancelCause(ctx)
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		c.watchForKill(ctx, s, end)
+	}()
+	res, err = do(ctx, s.agent)
+	end(nil)
+	<-over
+	return res, err
+}
+
+// watchForKill ends the work of an agent that was killed.
+func (c *WorkerPool) watchForKill(ctx context.Context, s *agentAttempt, end context.CancelCauseFunc) {
+	tick := time.NewTicker(killPoll)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if a, err := c.Store.Agent(ctx, s.agent); err == nil && agent.NeedLiving(a) != nil {
+			end(fault.New(fault.Killed, "the agent of %s %s was killed", s.item.Worker, s.item.Scope))
+			return
+		}
+	}
+}
+
+// nano is the number of parts of a dollar that budgets count in.
+const nano = 1e9
+
+// agentEntries drafts what the agent of an item begins with: what it may not exceed, by its definition or because a
+// program drives it, and the prompt of a definition. nil: nothing.
+func agentEntries(t Task) ([]history.Draft, error) {
+	var out []history.Draft
+	if b := itemBudget(t); b != nil {
+		out = append(out, history.Draft{Kind: history.Command, Meta: history.Meta{Command: registry.BudgetCommand, Budget: b}})
+	}
+	d := t.Role
+	if d == nil {
+		return out, nil
+	}
+	if d.Tools != nil {
+		out = append(out, registry.LimitEntry(history.Limit{By: "agent " + d.Name, Tools: d.Tools}))
+	}
+	where := "the recipe"
+	if d.From != "" {
+		where = d.From
+	}
+	said, err := history.Say(history.System, "You are the agent "+d.Name+", defined in "+where+":\n\n"+d.Prompt)
+	return append(out, said), err
+}
+
+// itemBudget returns the smaller of the budget that the definition allows and the one that the run has left;
+// nil: no limit.
+func itemBudget(t Task) *history.Budget {
+	var tokens, cost int64
+	least := func(a, b int64) int64 {
+		if a == 0 || b > 0 && b < a {
+			return b
+		}
+		return a
+	}
+	nanos := func(dollars float64) int64 { return int64(math.Ceil(dollars * nano)) }
+	if t.Role != nil {
+		tokens, cost = t.Role.Tokens, int64(math.Round(t.Role.CostUSD*nano))
+	}
+	if t.Left != nil {
+		tokens, cost = least(tokens, t.Left.Tokens), least(cost, nanos(t.Left.CostUSD))
+	}
+	out := &history.Budget{}
+	if tokens > 0 {
+		out.Tokens = &tokens
+	}
+	if cost > 0 {
+		out.Cost = &cost
+	}
+	if *out == (history.Budget{}) {
+		return nil
+	}
+	return out
 }

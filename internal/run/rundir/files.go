@@ -1,12 +1,15 @@
 package rundir
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -16,6 +19,7 @@ import (
 	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
 	"ramet/internal/base/step"
+	"ramet/internal/run"
 )
 
 // Files are the files of a run, below its folder. Paths are relative, with slashes; none
@@ -159,3 +163,172 @@ func (s *Staged) Commit() error {
 
 // Discard takes the file away, unless it has its name already.
 func (s *Staged) Discard() { s.files.root.Remove(filepath.FromSlash(s.temp)) }
+
+// Remover deletes logs that are not in the folder of their run.
+type Remover interface {
+	Remove(ctx context.Context, kind Kind, runID string) error
+}
+
+// Remove deletes a run: its folder, with all that it made, and its log. LOCKED: a process carries it out.
+// CONFLICT: another run continues it. ILLEGAL_TRANSITION: it is not over, and anyway is false.
+func (s *Store) Remove(ctx context.Context, runID string, anyway bool) error {
+	x, err := s.OpenSession(ctx, runID, "")
+	if err != nil && (!anyway || fault.Is(err, fault.Locked) || fault.Is(err, fault.NotFound) || fault.Is(err, fault.InvalidID)) {
+		return err
+	}
+	if x != nil {
+		defer x.Close()
+		if state := x.CurrentState(); !state.Terminal() && !anyway {
+			return fault.New(fault.IllegalTransition, "run %s is %s: it could continue", runID, state).
+				WithHint("cancel it first (`ramet run cancel %s`), or remove it all the same with --force", runID)
+		}
+	}
+	if child, err := s.continues(ctx, runID); err != nil || child != "" {
+		return errors.Join(err, continuedConflict(runID, child))
+	}
+	kind, err := s.kind(runID, "")
+	if err == nil && kind.Remote() {
+		remover, ok := s.Logs.(Remover)
+		if !ok {
+			return fault.New(fault.Failed, "the log of run %s is in a server, where it cannot be removed from here", runID)
+		}
+		if err := remover.Remove(ctx, kind, runID); err != nil {
+			return err
+		}
+	}
+	// Under another name first: what is half removed is no run.
+	gone := filepath.Join(s.Root, ".gone-"+runID)
+	if err := step.RemoveAll(gone); err != nil {
+		return durable.Failure("remove", gone, err)
+	}
+	if err := step.Rename(s.Dir(runID), gone); err != nil {
+		return durable.Failure("remove", s.Dir(runID), err)
+	}
+	if err := durable.SyncFolder(s.Root); err != nil {
+		return err
+	}
+	return durable.Failure("remove", gone, step.RemoveAll(gone))
+}
+
+func continuedConflict(runID, child string) error {
+	if child == "" {
+		return nil
+	}
+	return fault.New(fault.Conflict, "run %s continues run %s and shares its events", child, runID).
+		WithHint("remove that one first; nothing was removed")
+}
+
+// continues returns a run that continues another, or "".
+func (s *Store) continues(ctx context.Context, runID string) (string, error) {
+	ids, err := s.List()
+	if err != nil {
+		return "", err
+	}
+	for _, id := range ids {
+		if id == runID {
+			continue
+		}
+		r, err := s.Open(ctx, id, "")
+		if err != nil {
+			continue // whatever it is, it cannot be read
+		}
+		forked := r.fork != (run.Fork{}) && r.fork.ParentRunID == runID
+		if err := r.Close(); err != nil {
+			return "", err
+		}
+		if forked {
+			return id, nil
+		}
+	}
+	return "", nil
+}
+
+// filesRemoved is the type of the event that lists files of a run that a person removed. It is not one of the
+// format's own types: readers that do not know it skip it, and find the files missing.
+const filesRemoved run.Type = "ARTIFACTS_REMOVED"
+
+type removal struct {
+	Paths  []string `json:"paths"`
+	Reason string   `json:"reason,omitempty"`
+}
+
+// Removable returns the existing files that can be removed from a run that ended: its evidence, and with artifacts
+// every file that its log names.
+func (r *Reader) Removable(ctx context.Context, artifacts bool) ([]Sized, error) {
+	state, err := r.State(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !state.RunState.Terminal() {
+		return nil, fault.New(fault.Conflict, "run %s is %s: it may need its files", r.RunID, state.RunState).
+			WithHint("only of runs that ended files are removed")
+	}
+	files, err := r.store.OpenFiles(r.RunID)
+	if err != nil {
+		return nil, err
+	}
+	defer files.Close()
+	names := map[string]bool{}
+	evidence, err := files.Below(strings.TrimSuffix(run.EvidenceFolder, "/"))
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range evidence {
+		names[name] = true
+	}
+	if artifacts {
+		w := newFileAudit(r.RunID)
+		for e, err := range r.Events(ctx, 0) {
+			if err != nil {
+				return nil, err
+			}
+			w.note(e.Event)
+		}
+		for name := range w.sums {
+			names[name] = run.IsPath(name)
+		}
+	}
+	var out []Sized
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if info, err := files.root.Lstat(filepath.FromSlash(name)); names[name] && err == nil && info.Mode().IsRegular() {
+			out = append(out, Sized{name, info.Size()})
+		}
+	}
+	return out, nil
+}
+
+type Sized struct {
+	Path  string
+	Bytes int64
+}
+
+// mostPaths limits the files that one event names.
+const mostPaths = 500
+
+// Remove deletes files of the run. The log records it first, so that a verification knows which files are
+// missing on purpose.
+func (x *Session) Remove(ctx context.Context, paths []string, reason string) error {
+	for some := range slices.Chunk(paths, mostPaths) {
+		payload, err := json.Marshal(removal{Paths: some, Reason: reason})
+		if err != nil {
+			return err
+		}
+		if _, err := x.Append(ctx, Request{Type: filesRemoved, Payload: payload}); err != nil {
+			return err
+		}
+	}
+	if err := x.Settle(); err != nil {
+		return err
+	}
+	files, err := x.store.OpenFiles(x.RunID)
+	if err != nil {
+		return err
+	}
+	defer files.Close()
+	for _, name := range paths {
+		if err := files.root.Remove(filepath.FromSlash(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return durable.Failure("remove", filepath.Join(files.dir, name), err)
+		}
+	}
+	return nil
+}

@@ -22,6 +22,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -31,6 +32,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"go.yaml.in/yaml/v3"
 
 	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
@@ -283,4 +286,137 @@ func (s *Store) folder() trust.Folder {
 func (s *Store) gone(runID string) error {
 	runs, _ := s.List() // where they cannot be listed, none is near
 	return fault.New(fault.NotFound, "no run %s in %s", runID, s.Root).WithHint("%s", text.NearestHint(runID, runs, "`ramet run list` lists the runs"))
+}
+
+// CheckConfig refuses a configuration that is not YAML or not of the published
+// form.
+func CheckConfig(text []byte) error {
+	var value map[string]any
+	if err := yaml.Unmarshal(text, &value); err != nil {
+		return fault.New(fault.InvalidConfig, "the run's configuration is not YAML: %w", err).
+			WithHint("`ramet schema run_config` prints the form")
+	}
+	if value == nil {
+		value = map[string]any{} // an empty file
+	}
+	doc, err := json.Marshal(value)
+	if err != nil {
+		return fault.New(fault.InvalidConfig, "the run's configuration: %w", err)
+	}
+	return checkForm("run_config", runConfig, fault.InvalidConfig, doc)
+}
+
+// Config holds the settings that a run was started with and that the engine needs. The file may contain
+// others.
+type Config struct {
+	Recipe  string             `yaml:"recipe"`                // its name
+	Text    string             `yaml:"recipe_text,omitempty"` // the recipe itself, as it was at the start
+	Model   string             `yaml:"model,omitempty"`       // vendor/name; empty: the configured one
+	Set     map[string]string  `yaml:"set,omitempty"`
+	NoCache bool               `yaml:"no_cache,omitempty"` // models are asked anew, also when it is resumed
+	Limits  map[string]float64 `yaml:"limits,omitempty"`   // instead of the recipe's
+}
+
+// Format gives the text of run_config.yaml.
+func (c Config) Format() ([]byte, error) {
+	text, err := yaml.Marshal(c)
+	if err != nil {
+		return nil, fault.New(fault.InvalidConfig, "write the run's configuration: %w", err)
+	}
+	return text, CheckConfig(text)
+}
+
+// Config reads the configuration of a run.
+func (s *Store) Config(runID string) (Config, error) {
+	files, err := s.OpenFiles(runID)
+	if err != nil {
+		return Config{}, err
+	}
+	defer files.Close()
+	text, err := files.Read(configFile)
+	if err != nil {
+		return Config{}, err
+	}
+	c, err := ParseConfig(text)
+	if f, ok := fault.Of(err); ok {
+		return c, fault.New(f.Code, "run %s: %s", runID, f.Message).WithHint("%s", f.Hint)
+	}
+	return c, err
+}
+
+// ParseConfig reads the text of run_config.yaml.
+func ParseConfig(text []byte) (Config, error) {
+	var c Config
+	if err := yaml.Unmarshal(text, &c); err != nil {
+		return Config{}, fault.New(fault.InvalidConfig, "read the run's configuration: %w", err)
+	}
+	if c.Text == "" {
+		return Config{}, fault.New(fault.InvalidConfig, "it contains no recipe: it was made by `ramet run init`").
+			WithHint("only runs of `ramet run start` can be carried out; this one belongs to the program that appends to it")
+	}
+	return c, nil
+}
+
+// Status is the status of a run in one word, on every face.
+type Status string
+
+// The statuses.
+const (
+	Running   Status = "running"   // a process carries it out
+	Stopped   Status = "stopped"   // no process does, and it is not over: a resume continues it
+	Done      Status = "done"      //
+	Failed    Status = "failed"    // reopened with --from-failed
+	Cancelled Status = "cancelled" //
+	Kept      Status = "kept"      // the log of another program, which carries out itself what it says
+)
+
+// RunStatus is the status of a run, in addition to its state.
+type RunStatus struct {
+	Status Status
+	Reason string // why it failed or stopped, CODE: message; empty: unknown
+}
+
+// StatusOf finds the status of a run from its snapshot. It is running if it cannot be opened for
+// appending because a process carries it out.
+func (s *Store) StatusOf(ctx context.Context, n run.Snapshot) RunStatus {
+	switch n.RunState {
+	case run.Done:
+		return RunStatus{Status: Done}
+	case run.Cancelled:
+		return RunStatus{Status: Cancelled}
+	case run.Failed:
+		if n.Failure != nil {
+			return RunStatus{Failed, n.Failure.Code + ": " + n.Failure.Message}
+		}
+		return RunStatus{Status: Failed}
+	}
+	if s.isCarriedOut(ctx, n.RunID) {
+		return RunStatus{Status: Running}
+	}
+	if _, err := s.Config(n.RunID); err != nil {
+		return RunStatus{Status: Kept}
+	}
+	out := RunStatus{Status: Stopped}
+	for _, item := range run.LatestAttempts(n.WorkItems) {
+		if item.Status == run.ItemFailed && item.Error != nil {
+			out.Reason = item.Error.Code + ": " + item.Error.Message
+		}
+	}
+	return out
+}
+
+// isCarriedOut reports whether a process holds the lock of a run's log, or lives and lost it.
+func (s *Store) isCarriedOut(ctx context.Context, runID string) bool {
+	kind, err := s.kind(runID, "")
+	if err != nil {
+		return false
+	}
+	if err := s.needOrphan(ctx, runID, kind); err != nil {
+		return fault.Is(err, fault.Locked)
+	}
+	w, _, err := s.Logs.OpenWriter(ctx, kind, s.Dir(runID), runID)
+	if err == nil {
+		w.Close() // nothing was written
+	}
+	return fault.Is(err, fault.Locked)
 }

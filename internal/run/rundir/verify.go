@@ -3,9 +3,17 @@ package rundir
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
+
+	fast "github.com/go-json-experiment/json"
+	"golang.org/x/mod/sumdb/tlog"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/seal"
@@ -199,4 +207,301 @@ func LastCheckpoint(data []byte, verifier string) (run.Checkpoint, error) {
 		return OpenCheckpoint(data, verifier)
 	}
 	return OpenCheckpoint([]byte(notes[len(notes)-1]), verifier)
+}
+
+// fileAudit gathers which files a log vouches for, and compares them with the disk.
+//
+// Of a path that was written several times the last hash counts. Not compared, and
+// counted apart, are unknown files: those of the runs that this one was forked
+// from, which lie in their folders; paths that lead out of the folder, which older
+// versions accepted; and outputs of an item whose newest attempt did not end well, for
+// a file gets its name just before its event is written.
+type fileAudit struct {
+	runID     string
+	sums      map[string]string // of this run's own files, by path
+	removed   map[string]bool   // taken away since, as the log says
+	inherited int
+	items     []run.Item
+	made      map[string][]run.File // by worker and scope: what the newest attempt made
+}
+
+func newFileAudit(runID string) *fileAudit {
+	return &fileAudit{runID: runID, sums: map[string]string{}, removed: map[string]bool{}, made: map[string][]run.File{}}
+}
+
+func (w *fileAudit) note(e run.Event) {
+	var p struct {
+		Item    string     `json:"work_item_id"`
+		Path    string     `json:"path"`
+		SHA256  string     `json:"sha256"`
+		Outputs []run.File `json:"outputs"`
+		Paths   []string   `json:"paths"`
+	}
+	if e.Type != run.ArtifactWritten && e.Type != run.WorkItemFinished && e.Type != filesRemoved || fast.Unmarshal(e.Payload, &p) != nil {
+		return
+	}
+	if e.RunID != w.runID {
+		if e.Type == run.ArtifactWritten {
+			w.inherited++
+		}
+		return
+	}
+	if e.Type == run.ArtifactWritten {
+		w.sums[p.Path] = p.SHA256
+		delete(w.removed, p.Path)
+	}
+	for _, gone := range p.Paths {
+		w.removed[gone] = true
+	}
+	w.replaced(p.Item, p.Outputs)
+	for _, f := range p.Outputs {
+		if f.SHA256 != nil {
+			w.sums[f.Path] = *f.SHA256
+			delete(w.removed, f.Path)
+		}
+	}
+}
+
+// replaced forgets what an earlier attempt at an item made and this one did not: of a folder
+// that an item fills only what its newest attempt gave stays.
+func (w *fileAudit) replaced(item string, outputs []run.File) {
+	worker, rest, ok := strings.Cut(strings.TrimPrefix(item, w.runID+":"), ":")
+	_, scope, more := strings.Cut(rest, ":")
+	if !ok || !more {
+		return
+	}
+	of := worker + ":" + scope
+	for _, f := range w.made[of] {
+		if !slices.ContainsFunc(outputs, func(o run.File) bool { return o.Path == f.Path }) {
+			delete(w.sums, f.Path)
+		}
+	}
+	w.made[of] = outputs
+}
+
+func (w *fileAudit) all() int { return len(w.sums) + w.inherited }
+
+// mostNamed limits the changed files that are named.
+const mostNamed = 10
+
+// check compares the files. Those of a run whose folder is on another machine cannot be.
+func (w *fileAudit) check(s *Store, p *Proof) error {
+	p.Unchecked = w.inherited
+	if _, err := os.Stat(s.Dir(w.runID)); err != nil {
+		p.Unchecked += len(w.sums)
+		return nil
+	}
+	files, err := s.OpenFiles(w.runID)
+	if err != nil {
+		return err
+	}
+	defer files.Close()
+	var changed []string
+	for name := range w.removed {
+		if _, there := files.Hash(name); !there {
+			p.Removed++
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.sums)) {
+		if !run.IsPath(name) {
+			p.Unchecked++
+			continue
+		}
+		have, there := files.Hash(name)
+		switch {
+		case there && have == w.sums[name]:
+			p.Artifacts++
+		case !there && w.removed[name]:
+		case w.open(name):
+			p.Unchecked++
+		case there:
+			changed = append(changed, fmt.Sprintf("%s was changed: its SHA-256 is %.16s…, in the log it is %.16s…", name, have, w.sums[name]))
+		default:
+			changed = append(changed, name+" is missing")
+		}
+	}
+	if len(changed) == 0 {
+		return nil
+	}
+	more := ""
+	if n := len(changed) - mostNamed; n > 0 {
+		changed, more = changed[:mostNamed], fmt.Sprintf("; and %d more", n)
+	}
+	return fault.New(fault.ArtifactChanged, "run %s: %s%s", w.runID, strings.Join(changed, "; "), more).
+		WithHint("restore it from a copy, or let `ramet run resume` make it again; --log-only checks the log alone")
+}
+
+// open reports whether a file is the output of an item that may have been interrupted
+// between giving the file its name and writing the event.
+func (w *fileAudit) open(name string) bool {
+	for _, item := range run.LatestAttempts(w.items) {
+		if item.Status == run.Completed || item.Status == run.ItemSkipped {
+			continue
+		}
+		for _, f := range item.Outputs {
+			folder, all := strings.CutSuffix(f.Path, "/**")
+			if f.Path == name || all && strings.HasPrefix(name, folder+"/") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// signedTree is the tree of a run's own lines, which is compared with checkpoints as it grows.
+type signedTree struct {
+	run.Tree
+	due     map[int64][]tlog.Hash // roots of the checkpoints that were not met yet, by size
+	met     int
+	covered int64 // lines under the newest checkpoint met
+}
+
+// newSignedTree makes a tree that must meet all checkpoints.
+func (r *Reader) newSignedTree(notes []run.Checkpoint) (*signedTree, error) {
+	t := &signedTree{due: map[int64][]tlog.Hash{}}
+	for _, c := range notes {
+		if c.RunID != r.RunID {
+			return nil, fault.New(fault.EventChainBroken, "the checkpoint is of run %s, not of %s", c.RunID, r.RunID).
+				WithHint("give the checkpoint of this run")
+		}
+		t.due[c.Size] = append(t.due[c.Size], c.Root)
+	}
+	return t, nil
+}
+
+// add adds a line. EVENT_CHAIN_BROKEN: the lines up to this one are not those that were signed.
+func (t *signedTree) add(e run.Entry) error {
+	t.Add(e.Raw)
+	for _, root := range t.due[t.Size()] {
+		if root != t.Root() {
+			return run.ChainBroken(runPlace(e.RunID), e.Line, e.Offset, "the lines up to here are not those that were signed")
+		}
+		t.met++
+		t.covered = t.Size()
+	}
+	delete(t.due, t.Size())
+	return nil
+}
+
+// end refuses a log that is shorter than what was signed.
+func (t *signedTree) end(runID string) error {
+	for size := range t.due {
+		return cutShort(runID, t.Size(), size)
+	}
+	return nil
+}
+
+// notes returns the checkpoints in the folder, also those that are signed with another key.
+func (r *Reader) notes() ([]run.Checkpoint, error) {
+	return r.readNotes(func(note, verifier string) (run.Checkpoint, error) {
+		c, err := OpenCheckpoint([]byte(note), verifier)
+		if _, foreign := errors.AsType[*seal.OtherKeyError](err); foreign {
+			text, _, _ := strings.Cut(note, "\n\n") // whose signature cannot be checked here
+			return run.ParseCheckpoint(text + "\n")
+		}
+		return c, err
+	})
+}
+
+// readNotes reads the checkpoints in the folder with open.
+func (r *Reader) readNotes(open func(note, verifier string) (run.Checkpoint, error)) ([]run.Checkpoint, error) {
+	text, err := os.ReadFile(r.file(checkpointFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fault.New(fault.StorageIO, "read %s: %w", r.file(checkpointFile), err)
+	}
+	key, err := r.store.Key()
+	if err != nil {
+		return nil, err
+	}
+	var out []run.Checkpoint
+	for _, note := range splitNotes(string(text)) {
+		c, err := open(note, key.Verifier())
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// Inclusion proves that the log under a checkpoint contains a line. Checking it takes only that checkpoint:
+// the hashes are those of RFC 6962, as in Go's checksum database (tlog.CheckRecord).
+type Inclusion struct {
+	RunID string      `json:"run_id"`
+	Line  string      `json:"line"`
+	Index int64       `json:"index"` // of the line, from 0
+	Size  int64       `json:"size"`  // of the tree
+	Root  tlog.Hash   `json:"root"`
+	Proof []tlog.Hash `json:"proof"`
+}
+
+// Consistency proves that the log under one checkpoint is the beginning of the
+// log under another (tlog.CheckTree).
+type Consistency struct {
+	RunID   string      `json:"run_id"`
+	OldSize int64       `json:"old_size"`
+	OldRoot tlog.Hash   `json:"old_root"`
+	Size    int64       `json:"size"`
+	Root    tlog.Hash   `json:"root"`
+	Proof   []tlog.Hash `json:"proof"`
+}
+
+// grow reads this run's own lines into a tree, and hands each to see.
+func (r *Reader) grow(ctx context.Context, see func(n int64, e run.Entry)) (*run.Tree, error) {
+	tree := &run.Tree{}
+	for e, err := range r.log.Events(ctx, 0) {
+		if err != nil {
+			return nil, err
+		}
+		see(tree.Size(), e)
+		tree.Add(e.Raw)
+	}
+	return tree, nil
+}
+
+// ProveInclusion proves that an event, named by id or by its number in this run's
+// own log, is in it.
+func (r *Reader) ProveInclusion(ctx context.Context, event string) (Inclusion, error) {
+	p := Inclusion{RunID: r.RunID, Index: -1}
+	number, _ := strconv.ParseInt(event, 10, 64)
+	f, err := r.grow(ctx, func(n int64, e run.Entry) {
+		if e.ID == event || n+1 == number {
+			p.Index, p.Line = n, string(e.Raw)
+		}
+	})
+	if err != nil {
+		return p, err
+	}
+	if p.Index < 0 {
+		return p, fault.New(fault.NotFound, "run %s has no event %.60q of its own", r.RunID, event).
+			WithHint("give an event_id or a number")
+	}
+	p.Size, p.Root = f.Size(), f.Root()
+	p.Proof, err = tlog.ProveRecord(p.Size, p.Index, f)
+	return p, err
+}
+
+// ProveConsistency proves that the log only grew since a checkpoint. A log that
+// did not is EVENT_CHAIN_BROKEN.
+func (r *Reader) ProveConsistency(ctx context.Context, old run.Checkpoint) (Consistency, error) {
+	p := Consistency{RunID: r.RunID, OldSize: old.Size, OldRoot: old.Root}
+	f, err := r.grow(ctx, func(int64, run.Entry) {})
+	if err != nil {
+		return p, err
+	}
+	p.Size, p.Root = f.Size(), f.Root()
+	if old.Size > p.Size {
+		return p, cutShort(r.RunID, p.Size, old.Size)
+	}
+	if p.Proof, err = tlog.ProveTree(p.Size, old.Size, f); err != nil {
+		return p, err
+	}
+	if err := tlog.CheckTree(p.Proof, p.Size, p.Root, old.Size, old.Root); err != nil {
+		return p, fault.New(fault.EventChainBroken, "run %s is not what the checkpoint over %d lines signed: %w", r.RunID, old.Size, err).
+			WithHint("the log was rewritten; compare with a copy kept elsewhere")
+	}
+	return p, nil
 }

@@ -2,12 +2,19 @@ package mailbox
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/run"
@@ -150,4 +157,150 @@ func notify(c chan<- struct{}) {
 	case c <- struct{}{}:
 	default: // it will look anyway; the channel may be nil
 	}
+}
+
+// The tables, in a schema of their own next to the workspace's. Contents are not
+// compressed: most are small, and the large ones are deleted soon.
+const tables = waitForDisk + `;
+CREATE TABLE requests (
+	id       UUID PRIMARY KEY,
+	run_id   TEXT NOT NULL,
+	item_id  TEXT NOT NULL,
+	verb     TEXT NOT NULL,
+	body     BYTEA NOT NULL,
+	asked_at TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp()
+);
+CREATE INDEX requests_of_run ON requests (run_id, asked_at);
+CREATE TABLE answers (
+	id          UUID PRIMARY KEY REFERENCES requests ON DELETE CASCADE,
+	code        TEXT NOT NULL, -- of a fault; empty: done
+	message     TEXT NOT NULL,
+	hint        TEXT NOT NULL,
+	body        BYTEA NOT NULL,
+	answered_at TIMESTAMPTZ NOT NULL DEFAULT clock_timestamp()
+);
+CREATE TABLE blobs (
+	run_id TEXT NOT NULL,
+	sha256 TEXT NOT NULL,
+	data   BYTEA NOT NULL,
+	PRIMARY KEY (run_id, sha256)
+);
+ALTER TABLE blobs ALTER COLUMN data SET STORAGE EXTERNAL;
+CREATE TABLE desks (
+	run_id  TEXT PRIMARY KEY,
+	epoch   BIGINT NOT NULL,
+	owner   UUID NOT NULL,
+	seen_at TIMESTAMPTZ NOT NULL
+);
+CREATE TABLE hosts (
+	host     TEXT PRIMARY KEY,
+	seen_at  TIMESTAMPTZ NOT NULL,
+	queues   TEXT[] NOT NULL,
+	parallel INTEGER NOT NULL,
+	version  TEXT NOT NULL
+);`
+
+// handoverTables hold the records and files that another host needs to take a run over.
+const handoverTables = waitForDisk + `;
+CREATE TABLE wills (
+	run_id TEXT PRIMARY KEY,
+	body   BYTEA NOT NULL
+);
+CREATE TABLE files (
+	run_id TEXT NOT NULL,
+	path   TEXT NOT NULL,
+	sha256 TEXT NOT NULL,
+	data   BYTEA NOT NULL,
+	PRIMARY KEY (run_id, path)
+);
+ALTER TABLE files ALTER COLUMN data SET STORAGE EXTERNAL;`
+
+// waitForDisk has a transaction wait for the disk.
+const waitForDisk = `SET LOCAL synchronous_commit = on`
+
+// companionSchema names the schema that belongs to another: "ramet_runs" to "ramet".
+func companionSchema(schema string) string {
+	if name := schema + "_runs"; len(name) <= 63 {
+		return name
+	}
+	sum := sha256.Sum256([]byte(schema))
+	return fmt.Sprintf("ramet_%x_runs", sum[:16])
+}
+
+// migrate makes the schema if it is missing.
+func (c *Client) migrate(ctx context.Context) error {
+	db := stdlib.OpenDBFromPool(c.pool)
+	defer db.Close() // the pool stays
+	t := database.Tables{Place: c.place + ": schema " + c.schema, Schema: c.schema, Marker: "format", Steps: []string{tables, handoverTables}}
+	return t.Migrate(ctx, db, nil)
+}
+
+// largest is the size of a content that is taken. PostgreSQL's own limit is 1 GB.
+const largest = 256 << 20
+
+// blob is a content by its hash.
+type blob struct {
+	sha256 string
+	data   []byte
+}
+
+func newBlob(data []byte) (blob, error) {
+	if len(data) > largest {
+		return blob{}, fault.New(fault.OutputInvalid, "a file of %d bytes is too large to send, at most %d are allowed", len(data), largest)
+	}
+	if data == nil {
+		data = []byte{}
+	}
+	sum := sha256.Sum256(data)
+	return blob{hex.EncodeToString(sum[:]), data}, nil
+}
+
+// putBlobs writes contents in the order of their hashes, so that two transactions with the same ones do not
+// deadlock.
+func putBlobs(ctx context.Context, tx pgx.Tx, runID string, blobs []blob) error {
+	for _, b := range slices.SortedFunc(slices.Values(blobs), func(a, b blob) int { return strings.Compare(a.sha256, b.sha256) }) {
+		if _, err := tx.Exec(ctx, `INSERT INTO blobs (run_id, sha256, data) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`, runID, b.sha256, b.data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// blob reads a content, if it is there.
+func (c *Client) blob(ctx context.Context, runID, sum string) (data []byte, found bool, err error) {
+	err = c.pool.QueryRow(ctx, `SELECT data FROM blobs WHERE run_id = $1 AND sha256 = $2`, runID, sum).Scan(&data)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return nil, false, nil
+	case err != nil:
+		return nil, false, err
+	}
+	if got := sha256.Sum256(data); hex.EncodeToString(got[:]) != sum {
+		return nil, false, fault.New(fault.StorageCorrupt, "%s: the content %s of run %s was changed", c.place, sum, runID)
+	}
+	return data, true, nil
+}
+
+// Clear deletes all that the post holds of a run that is over.
+func (c *Client) Clear(ctx context.Context, runID string) error {
+	return c.clear(ctx, runID, "desks", "requests", "blobs", "wills", "files") // answers go with their requests
+}
+
+// ClearButFiles leaves the files of a run that ended on another host: the host that began it fetches them, and
+// clears the rest.
+func (c *Client) ClearButFiles(ctx context.Context, runID string) error {
+	return c.clear(ctx, runID, "desks", "requests", "blobs", "wills")
+}
+
+func (c *Client) clear(ctx context.Context, runID string, tables ...string) error {
+	return c.persist(ctx, func(ctx context.Context) error {
+		return pgx.BeginFunc(ctx, c.pool, func(tx pgx.Tx) error {
+			for _, table := range tables {
+				if _, err := tx.Exec(ctx, `DELETE FROM `+table+` WHERE run_id = $1`, runID); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
 }

@@ -3,6 +3,7 @@ package riverqueue
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -12,6 +13,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+	"github.com/riverqueue/river/rivermigrate"
+	"github.com/riverqueue/river/rivertype"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/text"
@@ -166,4 +169,105 @@ func clientName(host string) string {
 func shortSum(text string, bytes int) []byte {
 	all := sha256.Sum256([]byte(text))
 	return all[:bytes]
+}
+
+// migrate has River make its tables, by one host at a time; it needs no right to make
+// anything where they are.
+func (q *Queue) migrate(ctx context.Context) error {
+	m, err := rivermigrate.New(riverpgxv5.New(q.pool), &rivermigrate.Config{Schema: q.schema, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return err
+	}
+	if done, err := upToDate(ctx, m); done || err != nil {
+		return err
+	}
+	// River's steps are transactions of their own; this one only keeps others waiting.
+	return pgx.BeginFunc(ctx, q.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `SET LOCAL lock_timeout = '1min'`); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock($1)`, database.SchemaLock); err != nil {
+			return err
+		}
+		if done, err := upToDate(ctx, m); done || err != nil {
+			return err // another host was faster
+		}
+		if _, err := q.pool.Exec(ctx, `CREATE SCHEMA IF NOT EXISTS `+pgx.Identifier{q.schema}.Sanitize()); err != nil {
+			return err
+		}
+		_, err = m.Migrate(ctx, rivermigrate.DirectionUp, nil)
+		return err
+	})
+}
+
+// upToDate reports whether River's tables are there. Those of a newer River are, too: it
+// changes them so that an older one continues to work.
+func upToDate(ctx context.Context, m *rivermigrate.Migrator[pgx.Tx]) (bool, error) {
+	found, err := m.Validate(ctx, nil)
+	return err == nil && found.OK, err
+}
+
+// args is a job as River keeps it.
+type args struct {
+	ID string `json:"id" river:"unique"`
+	// Round counts how often the job lost its host. It makes the job another one for River.
+	Round int    `json:"round" river:"unique"`
+	RunID string `json:"run_id"`
+	Queue string `json:"queue"`
+}
+
+func (args) Kind() string { return "ramet.item" }
+
+func (a args) job() runner.Enqueued { return runner.Enqueued{ID: a.ID, RunID: a.RunID, Queue: a.Queue} }
+
+// label is the metadata by which rows are found.
+type label struct {
+	ID    string `json:"ramet_id,omitempty"`
+	RunID string `json:"ramet_run,omitempty"`
+}
+
+func (l label) json() []byte {
+	data, err := json.Marshal(l)
+	if err != nil {
+		panic(err) // strings can always be encoded
+	}
+	return data
+}
+
+// insertParams describes how a job is put into River. One attempt: whether there is another is for
+// the log to say.
+func insertParams(a args) river.InsertManyParams {
+	return river.InsertManyParams{Args: a, InsertOpts: &river.InsertOpts{
+		Queue: queueName(a.Queue), MaxAttempts: 1, Metadata: label{a.ID, a.RunID}.json(),
+		UniqueOpts: river.UniqueOpts{ByArgs: true, ByState: rivertype.JobStates()},
+	}}
+}
+
+// argsOf reads a job out of its row.
+func argsOf(row *rivertype.JobRow) (a args, err error) {
+	if err := json.Unmarshal(row.EncodedArgs, &a); err != nil {
+		return a, fault.New(fault.StorageCorrupt, "row %d of the queue is not readable: %w", row.ID, err)
+	}
+	return a, nil
+}
+
+// givenUp marks a row that River takes for running and that was abandoned.
+const givenUp = "given up"
+
+func isAbandoned(row *rivertype.JobRow) bool {
+	return row.State == rivertype.JobStateRunning && len(row.Output()) > 0
+}
+
+func hasEnded(row *rivertype.JobRow) bool {
+	switch row.State {
+	case rivertype.JobStateCompleted, rivertype.JobStateCancelled, rivertype.JobStateDiscarded:
+		return true
+	}
+	return false
+}
+
+// takenBy reports whether a row is with a client of River.
+func takenBy(row *rivertype.JobRow, client string) bool {
+	n := len(row.AttemptedBy)
+	return row.State == rivertype.JobStateRunning && n > 0 && row.AttemptedBy[n-1] == client
 }
