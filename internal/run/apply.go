@@ -308,7 +308,7 @@ func (r *Reducer) gate(name string) *Gate {
 	return &r.s.Gates[i]
 }
 
-// ItemID is the id of a work item: {run_id}:{worker}:{attempt}:{scope}.
+// ItemID returns the id of a work item: {run_id}:{worker}:{attempt}:{scope}.
 func ItemID(runID, worker string, attempt int64, scope string) string {
 	return fmt.Sprintf("%s:%s:%d:%s", runID, worker, attempt, scope)
 }

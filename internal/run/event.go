@@ -136,7 +136,7 @@ func CheckRunID(s string) error {
 		WithHint("use 1 to 64 characters of A-Z a-z 0-9 _ -")
 }
 
-// FormatTime is the time of an event.
+// FormatTime returns the time of an event.
 func FormatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000000Z") }
 
 // Chain checks that events follow each other: one run, unique ids, and each hash

@@ -286,7 +286,7 @@ func (s State) Transitional() bool { _, ok := rewinds[s]; return ok }
 // Stable reports whether a resume can continue from this state as it is.
 func (s State) Stable() bool { return !s.Terminal() && !s.Transitional() }
 
-// RewindTo is the stable state that a resume steps back to.
+// RewindTo returns the stable state that a resume steps back to.
 func (s State) RewindTo() (State, bool) { to, ok := rewinds[s]; return to, ok }
 
 // Next lists the states that may follow, the reason of the step given.
@@ -355,7 +355,7 @@ var sectionNext = map[SectionState][]SectionState{
 	Blocked:    {Outlined, Drafted, Merged},
 }
 
-// SectionPath is the shortest way from one state of a section to another, without the
+// SectionPath returns the shortest way from one state of a section to another, without the
 // first; nothing if it already exists, or if no way leads there.
 func SectionPath(from, to SectionState) []SectionState {
 	came := map[SectionState]SectionState{from: from}

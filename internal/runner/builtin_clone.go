@@ -208,7 +208,7 @@ func (j *builtinAttempt) restore(ctx context.Context) (builtinInputs, error) {
 	return in, err
 }
 
-// apply is the one writer. It makes work/tree anew: the base, the patches among the inputs in
+// apply makes work/tree anew, as the one writer: the base, the patches among the inputs in
 // their order, and the files that with.files names. Nothing in it knows what the changes are
 // about.
 func (j *builtinAttempt) apply(ctx context.Context) (Result, error) {

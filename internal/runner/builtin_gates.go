@@ -468,7 +468,7 @@ var ruleForm = text.Regexp(`^([A-Za-z][A-Za-z_/-]*):\s|^([A-Z]{1,5}[0-9]{2,5})\b
 // codeForm is a rule that is a code: a gate that writes PAGE_MISSING: gives its issues that code.
 var codeForm = text.Regexp(`^[A-Z]+(_[A-Z]+)+$`)
 
-// ruleOf is the rule that a complaint names; empty: none.
+// ruleOf returns the rule that a complaint names; empty: none.
 func ruleOf(message string) string {
 	m := ruleForm().FindStringSubmatch(message)
 	if m == nil {

@@ -305,7 +305,7 @@ func (j *builtinAttempt) report(ctx context.Context) (Result, error) {
 	return r, err
 }
 
-// shownLines are the lines of the new files that a diff shows.
+// shownLines returns the lines of the new files that a diff shows.
 func shownLines(diff string) map[string]map[int]bool {
 	out := map[string]map[int]bool{}
 	file, at, left := "", 0, 0
@@ -345,7 +345,7 @@ func newRange(line string) (from, count int) {
 	return 0, 0
 }
 
-// sarifOf is the report for tools.
+// sarifOf returns the report for tools.
 func sarifOf(findings []finding) map[string]any {
 	rules, results := []map[string]any{}, []map[string]any{}
 	var seen []string
@@ -365,7 +365,7 @@ func sarifOf(findings []finding) map[string]any {
 		"runs": []any{map[string]any{"tool": map[string]any{"driver": map[string]any{"name": "ramet", "rules": rules}}, "results": results}}}
 }
 
-// commentOf is the report for people.
+// commentOf returns the report for people.
 func commentOf(findings []finding) []byte {
 	var b strings.Builder
 	b.WriteString("## Review\n\n")

@@ -127,7 +127,7 @@ func (s *CheckSite) remember() *cache {
 	return s.cache
 }
 
-// entries are the names in a folder of the tree.
+// entries returns the names in a folder of the tree.
 func (s *CheckSite) entries(dir string) map[string]kind {
 	c := s.remember()
 	if names, ok := c.folders[dir]; ok {

@@ -375,7 +375,7 @@ func (r *Run) notice(e run.Entry) {
 	}
 }
 
-// closing are the events that end what a crash left open.
+// closing returns the events that end what a crash left open.
 func (r *Run) closing() []Record {
 	var records []Record
 	for _, id := range slices.Sorted(maps.Keys(r.calls)) {
@@ -393,7 +393,7 @@ func (r *Run) closing() []Record {
 	return records
 }
 
-// fixOf is the issue that an item was to mend.
+// fixOf returns the issue that an item was to mend.
 func (r *Run) fixOf(itemID string) (string, bool) {
 	for _, scope := range r.fixes {
 		for _, name := range r.Recipe.States[run.Fixing] {

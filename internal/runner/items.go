@@ -422,7 +422,7 @@ func (r *Run) hash(path string) (string, bool) {
 	return sum, ok
 }
 
-// inputs are the files that an item is to be given, with their hashes as they are now.
+// inputs returns the files that an item is to be given, with their hashes as they are now.
 func (r *Run) inputs(w recipe.Worker, scope string) ([]Input, error) {
 	paths, err := r.paths(w, scope)
 	if err != nil {
@@ -440,7 +440,7 @@ func (r *Run) inputs(w recipe.Worker, scope string) ([]Input, error) {
 	return out, nil
 }
 
-// paths are the inputs of an item. What fixes made comes last, in the order in which
+// paths returns the inputs of an item. What fixes made comes last, in the order in which
 // they were first tried: each begins where the one before ended.
 func (r *Run) paths(w recipe.Worker, scope string) ([]string, error) {
 	var out, late []string
@@ -471,7 +471,7 @@ func (r *Run) paths(w recipe.Worker, scope string) ([]string, error) {
 	return append(out, late...), nil
 }
 
-// fixOutputs are the files of fixes, in the order in which they were first queued.
+// fixOutputs returns the files of fixes, in the order in which they were first queued.
 func (r *Run) fixOutputs() []string {
 	var out []string
 	for _, scope := range r.fixes {
@@ -502,7 +502,7 @@ func (r *Run) ownOutputs(w recipe.Worker, scope string) map[string]bool {
 // planFile lists which of a recipe's sections there are.
 const planFile = "artifacts/plan.json"
 
-// sectionNames are the sections that there are: those of the plan, once there is one.
+// sectionNames returns the sections that there are: those of the plan, once there is one.
 func (r *Run) sectionNames() ([]string, error) {
 	if len(r.Recipe.Sections) == 0 {
 		return nil, nil // whatever its plan is
@@ -533,7 +533,7 @@ func (r *Run) sectionNames() ([]string, error) {
 	return names, nil
 }
 
-// sectionOf is the recipe's section of that name.
+// sectionOf returns the recipe's section of that name.
 func (r *Run) sectionOf(name string) recipe.Section {
 	if s, ok := r.Recipe.Section(name); ok {
 		return s
@@ -541,7 +541,7 @@ func (r *Run) sectionOf(name string) recipe.Section {
 	return recipe.Section{Name: name, Title: name}
 }
 
-// section are the events that bring a section to a state, by the way that there is.
+// section returns the events that bring a section to a state, by the way that there is.
 func (r *Run) section(name string, to run.SectionState) []Record {
 	now, ok := r.sections[name]
 	if !ok {
@@ -556,7 +556,7 @@ func (r *Run) section(name string, to run.SectionState) []Record {
 	return records
 }
 
-// allSections are the events that bring all sections to a state.
+// allSections returns the events that bring all sections to a state.
 func (r *Run) allSections(to run.SectionState) []Record {
 	names, err := r.sectionNames()
 	if err != nil {

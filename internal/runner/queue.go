@@ -507,7 +507,7 @@ func (r *Run) remind(ctx context.Context) error {
 	return r.Far.Enqueue(ctx, waiting...)
 }
 
-// gone are the hosts that are dead, and those that have items and have been on no list for
+// gone returns the hosts that are dead, and those that have items and have been on no list for
 // a lease: they left unnoticed, or another run has removed them.
 func (r *Run) gone(hosts map[string]bool, missed map[string]time.Time) []string {
 	var out []string
@@ -532,7 +532,7 @@ func (r *Run) gone(hosts map[string]bool, missed map[string]time.Time) []string 
 	return out
 }
 
-// holders are the hosts that are doing items.
+// holders returns the hosts that are doing items.
 func (r *Run) holders() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -222,7 +222,7 @@ type CallSequence struct {
 	keys []string // of answers that were put into the cache or came from it
 }
 
-// next is the number of the next call in a lane; the first is 1.
+// next returns the number of the next call in a lane; the first is 1.
 func (s *CallSequence) next(lane string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -515,7 +515,7 @@ func withoutImages(r llm.Request) llm.Request {
 	return r
 }
 
-// file is the evidence without secrets.
+// file returns the evidence without secrets.
 func (c *call) file(w *evidence) (*Blob, error) {
 	b, err := json.Marshal(w)
 	if err == nil {

@@ -265,7 +265,7 @@ func itemInputs(files []run.File) []Input {
 	return out
 }
 
-// inOrder are all items' newest attempts, by their ids: the same order each time.
+// inOrder returns all items' newest attempts, by their ids: the same order each time.
 func (r *Run) inOrder() []*attempt {
 	out := make([]*attempt, 0, len(r.items))
 	for _, e := range r.items {
@@ -298,7 +298,7 @@ func SpanOf(name string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// callID is the call that a report is about.
+// callID returns the call that a report is about.
 func callID(payload []byte) string {
 	return run.ReadPayload[run.CacheHit](payload).CallID // as in every event of a call; the log checks its form
 }
@@ -308,12 +308,12 @@ func hashOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// step is the event of a transition.
+// step returns the event of a transition.
 func (r *Run) step(to run.State, reason string) Record {
 	return newRecord(run.RunStateChanged, run.Step{Old: r.state, New: to, Reason: reason})
 }
 
-// failing is the event of a failure; the attempt remembers it.
+// failing returns the event of a failure; the attempt remembers it.
 func (r *Run) failing(e *attempt, f Failure) Record {
 	e.status, e.code, e.failure, e.answer, e.retry = run.ItemFailed, f.Code, f.Message, f.Answer, f.Retryable
 	return newRecord(run.WorkItemFailed, run.ItemFailure{WorkItemID: e.id, Error: run.ItemError{Code: f.Code, Message: f.Message}, Retryable: f.Retryable}).about(e.id)

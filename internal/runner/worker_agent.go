@@ -98,7 +98,7 @@ func (c *WorkerPool) work(ctx context.Context, s *agentAttempt, dir string) (str
 	outcome, err := turn.Wait()
 	s.dead = outcome.Ended && !forks
 	if fault.Is(err, fault.OutputInvalid) {
-		err = nil // inspect says what is wrong, with all outputs
+		err = nil // the check of outputs says what is wrong, with all of them
 	}
 	if err == nil && forks {
 		err = turn.Tasks(ctx)

@@ -37,7 +37,7 @@ type workdir struct {
 	agent id.Agent
 }
 
-// place makes the folder of an item, if it needs one.
+// makeWorkdir makes the folder of an item, if it needs one.
 func (c *WorkerPool) makeWorkdir(ctx context.Context, it Attempt, d Orchestrator, needed bool) (p *workdir, err error) {
 	p = &workdir{pool: c}
 	if !needed {
@@ -353,7 +353,7 @@ func stripFence(said []byte) []byte {
 // maxFiles limits the files of a folder that is an output.
 const maxFiles = 10_000
 
-// filesOf are the files that an output means: itself, or all below its folder.
+// filesOf returns the files that an output means: itself, or all below its folder.
 func filesOf(dir, output string) []string {
 	folder, all := strings.CutSuffix(output, "/**")
 	if !all || dir == "" {

@@ -414,7 +414,7 @@ func (c *WorkerPool) price(m kernel.Model) (llm.Price, bool) {
 	return m.Info.Price, free || m.Info.Price != llm.Price{}
 }
 
-// lane is the way from an item's agent down to one that works for it: each step is the
+// lane returns the way from an item's agent down to one that works for it: each step is the
 // number of a child among those of its parent, which the parent's history has.
 func (c *WorkerPool) lane(ctx context.Context, from id.Agent, path []id.Agent) (string, error) {
 	lane := ""
@@ -451,7 +451,7 @@ func (c *WorkerPool) Tools(a agent.Agent, all tool.Box) tool.Box {
 	defer cancel()
 	s, _, inRun, err := c.find(ctx, a)
 	if err != nil || inRun {
-		return nil // Model says why
+		return nil // the refusal of Model says why
 	}
 	if s == nil {
 		return all

@@ -153,7 +153,7 @@ type Cite struct {
 	Hash     string // SHA-256 of the lines with their ends, in hex; empty: not pinned yet
 }
 
-// String is the citation as it is written.
+// String returns the citation as it is written.
 func (c Cite) String() string {
 	s := fmt.Sprintf("%s:%d-%d", c.File, c.From, c.To)
 	if c.Hash != "" {
@@ -162,7 +162,7 @@ func (c Cite) String() string {
 	return s
 }
 
-// MarkStatements is the comment that holds citations.
+// MarkStatements returns the comment that holds citations.
 func MarkStatements(cites ...Cite) string {
 	var all []string
 	for _, c := range cites {
@@ -199,7 +199,7 @@ func readCites(inside string) ([]Cite, error) {
 	return out, nil
 }
 
-// hashOf is the hash of lines.
+// hashOf returns the hash of lines.
 func hashOf(lines []string) string {
 	sum := sha256.Sum256([]byte(strings.Join(lines, "")))
 	return hex.EncodeToString(sum[:])
@@ -222,7 +222,7 @@ func PinCites(draft string, r *Repository) string {
 	})
 }
 
-// FindCites are all citations of a draft.
+// FindCites returns all citations of a draft.
 func FindCites(draft string) []Cite {
 	var out []Cite
 	for _, m := range evidenceComment().FindAllStringSubmatch(draft, -1) {
@@ -232,7 +232,7 @@ func FindCites(draft string) []Cite {
 	return out
 }
 
-// StripMarks is a draft as it is published: without its citations.
+// StripMarks returns a draft as it is published: without its citations.
 func StripMarks(draft string) string {
 	var out []string
 	for _, line := range strings.Split(draft, "\n") {
@@ -445,7 +445,7 @@ func CommonWords(word string) bool {
 	return common()[word] || common()[StemWord(word)]
 }
 
-// words are the words of a text in small letters; names in camel case and with underscores
+// words yields the words of a text in small letters; names in camel case and with underscores
 // are several.
 func words(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {

@@ -175,7 +175,7 @@ func lastLine(said string, err error) string {
 	return err.Error()
 }
 
-// pythonModules are the public modules of packages at the root or below src, by name.
+// pythonModules returns the public modules of packages at the root or below src, by name.
 func pythonModules(r *Repository) [][2]string {
 	var out [][2]string
 	for _, f := range r.Files {

@@ -122,7 +122,7 @@ type Repair struct {
 	Saved  string // the file that holds them; empty: none were cut
 }
 
-// String is for people.
+// String describes the repair for people.
 func (r Repair) String() string {
 	switch {
 	case r.Kept && r.Cut > 0:

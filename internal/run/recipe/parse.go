@@ -539,7 +539,7 @@ func (r *Recipe) applyAgent(w *Worker) {
 	})
 }
 
-// Undefined are the agents that workers name and the recipe does not hold, sorted.
+// Undefined returns the agents that workers name and the recipe does not hold, sorted.
 func (r *Recipe) Undefined() []string {
 	var out []string
 	for _, w := range r.Workers {

@@ -396,7 +396,7 @@ func builtInText(name string) ([]byte, error) {
 	return recipes.Files.ReadFile(path.Join(name, name+".yaml"))
 }
 
-// New is the text of a recipe to begin with, with comments: it changes a repository and opens
+// New returns the text of a recipe to begin with, with comments: it changes a repository and opens
 // a pull request.
 func New(name string) ([]byte, error) {
 	if !nameRule().MatchString(name) {

@@ -346,7 +346,7 @@ func (n *mistakeList) say(line int, format string, args ...any) {
 	n.found = append(n.found, Mistake{max(line, 1), text.Safe(fmt.Sprintf(format, args...))})
 }
 
-// fault is all of them as one, or nothing.
+// fault returns all of them as one, or nothing.
 func (n *mistakeList) fault() error {
 	if len(n.found) == 0 {
 		return nil

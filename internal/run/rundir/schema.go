@@ -119,7 +119,7 @@ func checkForm(name string, form *shape.Shape, code fault.Code, doc []byte) erro
 	return nil
 }
 
-// orNull is for fields that are always there and may have no value.
+// orNull returns the shape of a field that is always there and may have no value.
 func orNull(s *shape.Shape) *shape.Shape { return shape.Either(s, shape.Null()) }
 
 func enumOf[S ~string](list ...S) *shape.Shape {

@@ -211,8 +211,8 @@ func openFile(ctx context.Context, path string) (*Writer, error) {
 	return w, nil
 }
 
-// unsureFile: SQLite rolls back what it could not write; after a failed sync or
-// read it may not know itself.
+// unsureFile reports whether SQLite may not know what it wrote, as after a failed sync or read. What it could not
+// write it rolls back.
 func unsureFile(err error) bool {
 	f, known := fault.Of(database.SQLiteFault("", err))
 	return !known || f.Code != fault.StorageFull && f.Code != fault.Conflict && f.Code != fault.Locked

@@ -60,7 +60,7 @@ type Forge interface {
 	Sign(r git.Remote) git.Remote
 }
 
-// Variables are those that configure forges. They hold tokens: no tool may find them in
+// Variables lists those that configure forges. They hold tokens: no tool may find them in
 // its environment.
 func Variables() []string {
 	return []string{"GITHUB_TOKEN", "GH_TOKEN", "GITEA_TOKEN", "FORGEJO_TOKEN"}

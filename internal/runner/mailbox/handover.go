@@ -39,7 +39,7 @@ func (c *Client) PutFile(ctx context.Context, runID, path string, data []byte) e
 	})
 }
 
-// Copied are the hashes of the files that copies are kept of, by path.
+// Copied returns the hashes of the files that copies are kept of, by path.
 func (c *Client) Copied(ctx context.Context, runID string) (sums map[string]string, err error) {
 	err = c.persist(ctx, func(ctx context.Context) error {
 		rows, err := c.pool.Query(ctx, `SELECT path, sha256 FROM files WHERE run_id = $1`, runID)
