@@ -14,6 +14,7 @@ import (
 	"ramet/internal/operation/session"
 	"ramet/internal/turn/loop"
 	"ramet/internal/turn/permit"
+	"ramet/internal/turn/tool"
 )
 
 // Asks are the questions of a kernel about calls, which anybody may answer who can see
@@ -69,6 +70,33 @@ type Choice struct {
 	No     string `json:"no,omitempty"`   // why it cannot be chosen; absent: it can
 }
 
+// Change is the change that a call would make: its patch, or what goes and comes if it is not known where in the file.
+type Change struct {
+	Patch   string `json:"patch,omitempty"` // a unified diff
+	Removed string `json:"removed"`
+	Added   string `json:"added"`
+}
+
+// changeOf returns the change in a patch, or nil if there is none.
+func changeOf(patch string) *Change {
+	lines, noPlaces := strings.CutPrefix(patch, tool.PatchWithoutPlaces)
+	switch {
+	case patch == "":
+		return nil
+	case !noPlaces:
+		return &Change{Patch: clip(patch, maxSubject)}
+	}
+	var removed, added strings.Builder
+	for line := range strings.Lines(lines) {
+		if gone, ok := strings.CutPrefix(line, "-"); ok {
+			removed.WriteString(gone)
+		} else {
+			added.WriteString(line[1:])
+		}
+	}
+	return &Change{Removed: clip(removed.String(), maxSubject), Added: clip(added.String(), maxSubject)}
+}
+
 // AskTime is the default time for which a question waits for an answer.
 const AskTime = 10 * time.Minute
 
@@ -95,10 +123,7 @@ func (a *Asks) Ask(ctx context.Context, q permit.Question) (permit.Verdict, erro
 	now := time.Now().UTC()
 	one := &ask{Ask{ID: strings.ToLower(rand.Text()[:16]), Agent: q.Agent, Tool: q.Tool, Text: q.Summary, Subject: clip(cmp.Or(q.Subject, q.Says), maxSubject),
 		Whole: clip(q.Whole, maxSubject), CallID: q.CallID, Mode: string(q.Mode), Outside: q.Outside, Where: q.Where, Reason: q.Reason,
-		Always: []string{}, Why: q.Why, AskedAt: now, Until: now.Add(a.timeout)}, q, make(chan permit.Verdict, 1)}
-	if q.Patch != "" && len(q.Patch) <= maxSubject {
-		one.Change = &Change{Patch: q.Patch}
-	}
+		Always: []string{}, Why: q.Why, Change: changeOf(q.Patch), AskedAt: now, Until: now.Add(a.timeout)}, q, make(chan permit.Verdict, 1)}
 	for _, o := range q.Options() {
 		one.Choices = append(one.Choices, Choice{string(o.Choice), o.Text, o.Rule, o.No})
 	}

@@ -26,10 +26,7 @@ func (a Agents) permissionRoutes() []Route {
 	doc := func(id, summary string) Doc { return Doc{ID: id, Tag: "permissions", Summary: summary} }
 	return []Route{
 		Does(Route{Method: http.MethodGet, Path: "/api/v1/permissions", Doc: doc("listPermissions", "List calls that wait for permission, oldest first")},
-			http.StatusOK, func(c *Call, _ None) (AskList, error) {
-				list, err := a.asking(c.Context())
-				return AskList{list}, err
-			}),
+			http.StatusOK, func(*Call, None) (AskList, error) { return AskList{a.Asks.List()}, a.here() }),
 		Does(Route{Method: http.MethodPost, Path: "/api/v1/permissions/{id}", Doc: doc("answerPermission", "Permit a call once, for its agent or the project, or not; the first answer counts")},
 			http.StatusNoContent, a.answer),
 	}

@@ -13,6 +13,7 @@ import (
 	"ramet/internal/model/llm"
 	"ramet/internal/turn/loop"
 	"ramet/internal/turn/permit"
+	"ramet/internal/turn/tool"
 )
 
 // family is agent 0 with two children and a grandchild, and conversations.
@@ -127,13 +128,10 @@ func TestGoldenScreens(t *testing.T) {
 		x.take(askedMsg{Question{Question: permit.Question{Agent: zero, Tool: "bash", Summary: "git push", Subject: "git push origin \x1b[31mmain &&\nrm -rf build", Rule: rule, NoRule: "it pushes (git push)", Why: "there is no sandbox here"}}})
 	})
 	everySize(t, family, "permission-edit", func(x *show) {
-		x.s.say("zero", history.Assistant, called("e1", "edit", `{"path":"docs/a.md","old_string":"one\ntwo","new_string":"one\n\u001b[2Jthree"}`))
-		x.run(x.look())
-		x.take(askedMsg{Question{Question: permit.Question{Agent: zero, Tool: "edit", Summary: "edit docs/a.md", Subject: "docs/a.md"}}})
+		x.take(askedMsg{Question{Question: permit.Question{Agent: zero, Tool: "edit", Summary: "edit docs/a.md", Subject: "docs/a.md",
+			Patch: tool.PatchWithoutPlaces + "-one\n-two\n+one\n+\x1b[2Jthree\n"}}})
 	})
 	everySize(t, family, "permission-edits", func(x *show) {
-		x.s.say("zero", history.Assistant, called("e1", "edit", `{"path":"server.go","edits":[{"old_string":"func main() {\n\tserve(\":8080\")\n}","new_string":"func main() {\n\tserve(\":9090\")\n}"},{"old_string":"// old","new_string":""}]}`))
-		x.run(x.look())
 		x.take(askedMsg{Question{Question: permit.Question{Agent: zero, Tool: "edit", Summary: "edit server.go", Subject: "server.go",
 			Patch: "--- a/server.go\n+++ b/server.go\n@@ -98,3 +98,3 @@\n func main() {\n-\tserve(\":8080\")\n+\tserve(\":9090\")\n }\n@@ -120,2 +120 @@\n }\n-// old\n"}}})
 	})

@@ -49,6 +49,17 @@ func patched(lines []string, theme markdown.Theme) []string {
 	return out
 }
 
+// patchOf draws a patch without its head, which names the file once more. Nothing is cut.
+func patchOf(patch string, w int, theme markdown.Theme) (out []string) {
+	lines := strings.Split(strings.TrimRight(clean(patch), "\n"), "\n")
+	for i, l := range patched(lines, theme) {
+		if !strings.HasPrefix(lines[i], "--- ") && !strings.HasPrefix(lines[i], "+++ ") || i > 1 {
+			out = append(out, pieces(l, w, true)...)
+		}
+	}
+	return out
+}
+
 // head takes a line that belongs to neither side; false: it does.
 func (p *patch) head(l string) bool {
 	if m := hunkHead().FindStringSubmatch(l); m != nil {
@@ -155,9 +166,6 @@ func signed(lines []string, sign byte) []string {
 }
 
 func numbered(n, wide int, l string) string {
-	if wide == 0 {
-		return l
-	}
 	return faint.of(fmt.Sprintf("%*d ", wide, n)) + l
 }
 

@@ -197,7 +197,9 @@ func (q *asked) view(m *root, w, h int) []string {
 	for i := range body {
 		body[i] = accent.of(body[i])
 	}
-	body = append(body, m.change(q, w-4)...)
+	if q.Patch != "" {
+		body = append(body, patchOf(q.Patch, w-4, m.theme)...)
+	}
 	title := 1
 	if h < 3 {
 		title = 0

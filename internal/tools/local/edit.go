@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
 
@@ -143,9 +144,7 @@ func diffForPeople(rel, before, after string) string {
 	return d
 }
 
-// previewEdit returns the patch that an edit would make if it were carried out now. Nothing is told
-// where it would be refused, or where the patch is too long to be shown as a whole: the person who
-// permits it must see all of it.
+// previewEdit returns the patch that an edit would make if it were carried out now.
 func (l *Local) previewEdit(call json.RawMessage) string {
 	args, err := parseArguments[editArgs](call)
 	if err != nil {
@@ -156,16 +155,14 @@ func (l *Local) previewEdit(call json.RawMessage) string {
 		return ""
 	}
 	before, rel, ok := l.standing(args.Path)
-	if !ok {
-		return ""
-	}
 	d := newDraft(before)
 	for _, one := range changes {
-		if d.apply(one) != nil {
-			return ""
-		}
+		ok = ok && d.apply(one) == nil
 	}
-	return wholePatch(rel, before, d.text())
+	if patch := wholePatch(rel, before, d.text()); ok && patch != "" {
+		return patch
+	}
+	return describeChanges(changes...)
 }
 
 // previewWrite returns the patch of a write.
@@ -175,10 +172,25 @@ func (l *Local) previewWrite(call json.RawMessage) string {
 		return ""
 	}
 	before, rel, ok := l.standing(args.Path)
-	if !ok {
-		return ""
+	if patch := wholePatch(rel, before, args.Content); ok && patch != "" {
+		return patch
 	}
-	return wholePatch(rel, before, args.Content)
+	return describeChanges(change{New: args.Content})
+}
+
+// describeChanges returns changes as a patch without places, for a call that would be refused, and for a patch that is too
+// long: the person who permits the call must see all of it.
+func describeChanges(changes ...change) string {
+	var out strings.Builder
+	out.WriteString(tool.PatchWithoutPlaces)
+	for _, c := range changes {
+		for i, side := range []string{c.Old, c.New} {
+			for line := range strings.Lines(text.Safe(side)) {
+				out.WriteString("-+"[i:i+1] + strings.TrimSuffix(line, "\n") + "\n")
+			}
+		}
+	}
+	return out.String()
 }
 
 // standing returns what a file holds now: nothing, where there is none yet.

@@ -143,12 +143,13 @@ func TestAQuestionHasThePatchOfACall(t *testing.T) {
 	}{
 		{"edit", "a.go", args{"old_string": "one", "new_string": "two\x1b[2J"}, "--- a/a.go\n+++ b/a.go\n@@ -1,3 +1,3 @@\n package a\n \n-func one() {}\n+func two␛[2J() {}\n"},
 		{"edit", "a.go", args{"edits": []args{{"old_string": "package a", "new_string": "package b"}, {"old_string": "one", "new_string": "1"}}}, "-package a\n+package b\n \n-func one() {}\n+func 1() {}\n"},
-		{"edit", "a.go", args{"old_string": "three", "new_string": "3"}, ""}, // it would be refused
-		{"edit", "none", args{"old_string": "a", "new_string": "b"}, ""},
-		{"edit", "../a.go", args{"old_string": "a", "new_string": "b"}, ""},
+		{"edit", "a.go", args{"old_string": "three", "new_string": "3"}, tool.PatchWithoutPlaces + "-three\n+3\n"}, // it would be refused
+		{"edit", "none", args{"edits": []args{{"old_string": "a\nb", "new_string": "b"}}}, tool.PatchWithoutPlaces + "-a\n-b\n+b\n"},
+		{"edit", "../a.go", args{"old_string": "a", "new_string": "b"}, "-a\n+b\n"},
+		{"edit", "a.go", args{"new_string": "b"}, ""},
 		{"write", "a.go", args{"content": "package a\n\nfunc two() {}\n"}, "@@ -1,3 +1,3 @@\n package a\n \n-func one() {}\n+func two() {}\n"},
 		{"write", "new/deep.txt", args{"content": "hello\n"}, "@@ -0,0 +1 @@\n+hello\n"},
-		{"write", "a.go", args{"content": strings.Repeat("too long to be seen as a whole\n", 9000)}, ""},
+		{"write", "a.go", args{"content": strings.Repeat("too long to be compared\n", 9000)}, tool.PatchWithoutPlaces + "+too"},
 	} {
 		c.args["path"] = c.path
 		call, err := json.Marshal(c.args)

@@ -39,6 +39,9 @@ const (
 	Processes = toolinfo.Processes
 )
 
+// PatchWithoutPlaces begins a patch that has only removed and added lines.
+const PatchWithoutPlaces = "\\ It isn't known where in the file.\n"
+
 // Spec describes a tool.
 type Spec struct {
 	Name        string
@@ -64,8 +67,9 @@ type Spec struct {
 	// Summary is one line for people about a call: what exactly would be done. nil:
 	// the arguments.
 	Summary func(args json.RawMessage) string
-	// Preview returns the change that a call would make in a file, as a patch with the numbers of its lines; empty:
-	// none, or unknown. nil: no call changes one. It is called when a person is asked.
+	// Preview returns the change that a call would make in a file, as a patch with the numbers of its lines, or else one
+	// that begins with PatchWithoutPlaces; empty: the call makes none. nil: no call changes one. It is called when a person
+	// is asked.
 	Preview func(args json.RawMessage) string
 	// Where says in which folder a call would run, and whether in the background, as words behind its name;
 	// empty: in the agent's own, and waited for. nil: it makes no difference.
