@@ -59,7 +59,7 @@ func Run(ctx context.Context, args []string, e Env) int {
 	if e.Servers.Background != nil {
 		l.background = func() (BackgroundKernel, error) { return e.Servers.Background(l.Session) }
 	}
-	root := newRoot(e, l, args)
+	root := newRoot(e, l)
 	l.Choice = e.Choice // the flags begin empty
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
@@ -127,8 +127,8 @@ func openScreen(ctx context.Context, e Env, l *Line) error {
 	return e.Screen(ctx, l.Session, within(e, l))
 }
 
-// newRoot has the commands that a command line may mean; without one, all.
-func newRoot(e Env, l *Line, args []string) *cobra.Command {
+// newRoot makes the command ramet, with all commands below it.
+func newRoot(e Env, l *Line) *cobra.Command {
 	version := false
 	root := &cobra.Command{
 		Use:               "ramet",
@@ -160,19 +160,14 @@ func newRoot(e Env, l *Line, args []string) *cobra.Command {
 	root.SetFlagErrorFunc(BadFlag)
 	root.SetHelpCommand(HelpCommand())
 	root.SetHelpFunc(showHelp)
-	wanted := needed(groups(e, l), args)
-	for _, g := range wanted {
+	for _, g := range groups(e, l) {
 		if g.id != "" {
 			root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
 		}
-		for _, c := range g.commands() {
+		for _, c := range g.commands {
 			c.GroupID = g.id
 			root.AddCommand(c)
 		}
-	}
-	if len(wanted) == 1 { // the line names a command: nobody asks what else there is
-		root.CompletionOptions.DisableDefaultCmd = true
-		return root
 	}
 	root.Long = about
 	AddCompletion(root)
@@ -204,7 +199,7 @@ func within(e Env, l *Line) Command {
 		e.Screen = nil
 		sub := newLine(e, l.Within())
 		chosen := sub.Choice // the flags begin empty
-		root := newRoot(e, sub, args)
+		root := newRoot(e, sub)
 		sub.Choice = chosen
 		root.SetArgs(args)
 		if err := root.ExecuteContext(ctx); err != nil {
@@ -217,7 +212,7 @@ func within(e Env, l *Line) Command {
 // Tree returns every command, to be read and not run: man pages and completions are made of it
 // when a release is built (tools/release).
 func Tree() *cobra.Command {
-	return newRoot(Env{}, newLine(Env{}, session.New(session.System{}, session.Choice{})), nil)
+	return newRoot(Env{}, newLine(Env{}, session.New(session.System{}, session.Choice{})))
 }
 
 // explainDescriptors gives a failure for want of file descriptors its own words, whatever it met

@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "write testdata/operations.txt anew")
 func TestOperationsAreOfferedAsTheGoldenFileTells(t *testing.T) {
 	help := map[string]string{}
 	for _, g := range groups(Env{}, newLine(Env{}, session.New(session.System{}, session.Choice{}))) {
-		for _, c := range g.commands() {
+		for _, c := range g.commands {
 			for _, c := range append(c.Commands(), c) {
 				help[c.CommandPath()] = c.Short + "\n" + c.Long + "\n" + c.UsageString()
 			}
