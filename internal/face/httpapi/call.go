@@ -76,7 +76,7 @@ func (c *Call) JSON(status int, v any) error {
 	if err != nil {
 		return fault.New(fault.Failed, "encode the answer: %w", err)
 	}
-	send(c.Writer, status, "application/json", pack(c.Writer, c.Request, text))
+	send(c.Writer, status, "application/json", text)
 	return nil
 }
 
