@@ -84,68 +84,28 @@ type serverMaker struct {
 	boxed error    // why nothing can be confined; nil: it can
 }
 
+// users makes a server of the user's configuration.
 func (m serverMaker) users(c config.Server) mcp.Server {
-	s := mcp.Server{Name: c.Name, Dir: m.ws.Place.Project, Headers: map[string]string{}}
+	c.Command = home(c.Command)
+	s, missing := m.fill(mcp.Server{}, c, os.LookupEnv)
 	s.Timeout, _ = time.ParseDuration(c.Timeout) // it was checked
-	var missing []string
-	fill := func(text string) string {
-		out, none := mcp.Expand(text, os.LookupEnv)
-		missing = append(missing, none...)
-		return out
-	}
-	s.URL, s.Shown = fill(c.URL), c.URL
-	s.Login = mcp.Client{ID: fill(c.ClientID), Secret: fill(c.ClientSecret), Port: c.CallbackPort}
-	for name, value := range c.Headers {
-		s.Headers[name] = fill(value)
-	}
-	if c.Command != "" {
-		s.Command = append([]string{home(c.Command)}, c.Args...)
-		env := map[string]string{}
-		for name, value := range c.Env {
-			env[name] = fill(value)
-		}
-		m.hold(&s, env, c.Roots)
-		s.Roots = slices.Concat(s.Box.Guarded, []string{m.ws.Place.Project})
-		if m.boxed != nil {
-			s.Box = nil // the user's own program, which nothing here can confine
-		}
-	}
 	if len(missing) > 0 {
 		s.Why = "these variables are not set: " + strings.Join(missing, ", ")
 	}
 	return s
 }
 
+// projects makes a server that the project names.
 func (m serverMaker) projects(n mcp.Named) mcp.Server {
-	s := mcp.Server{Name: n.Name, Dir: m.ws.Place.Project, Project: true, Why: n.Why, Headers: map[string]string{}}
 	// Of the environment only what any process of a project gets: no key goes to a server.
 	known := map[string]string{}
 	for _, pair := range launch.EnvironmentFor(os.Environ()) {
 		name, value, _ := strings.Cut(pair, "=")
 		known[name] = value
 	}
-	var missing []string
-	fill := func(text string) string {
-		out, none := mcp.Expand(text, func(name string) (string, bool) { v, ok := known[name]; return v, ok })
-		missing = append(missing, none...)
-		return out
-	}
-	s.URL, s.Shown = fill(n.URL), n.URL
-	s.Login = mcp.Client{ID: fill(n.OAuth.ClientID), Port: n.OAuth.CallbackPort}
-	for name, value := range n.Headers {
-		s.Headers[name] = fill(value)
-	}
+	s, missing := m.fill(mcp.Server{Project: true, Why: n.Why}, config.Server{Name: n.Name, URL: n.URL, Headers: n.Headers, Command: n.Command, Args: n.Args,
+		Env: n.Env, Roots: n.Roots, ClientID: n.OAuth.ClientID, CallbackPort: n.OAuth.CallbackPort}, func(name string) (string, bool) { v, ok := known[name]; return v, ok })
 	if n.Command != "" {
-		s.Command = []string{fill(n.Command)}
-		for _, a := range n.Args {
-			s.Command = append(s.Command, fill(a))
-		}
-		env := map[string]string{}
-		for name, value := range n.Env {
-			env[name] = fill(value)
-		}
-		m.hold(&s, env, n.Roots)
-		s.Roots = slices.Concat(s.Box.Guarded, []string{m.ws.Place.Project})
 		s.Check = func(file string, args []string) error {
 			return acceptedFiles(m.ws, "MCP server "+n.Name, file, args, n.Line(), s.Command)
 		}
@@ -157,6 +117,43 @@ func (m serverMaker) projects(n mcp.Named) mcp.Server {
 		s.Why = "it wants variables that a project's server does not get: " + strings.Join(missing, ", ") + " (name it in your own configuration: ramet mcp add)"
 	}
 	return s
+}
+
+// fill completes a server with its settings, in which variables have the values that lookup returns; nil: none is
+// replaced. It returns the names of those without a value.
+func (m serverMaker) fill(s mcp.Server, c config.Server, lookup func(string) (string, bool)) (out mcp.Server, missing []string) {
+	expand := func(text string) string {
+		if lookup == nil {
+			return text
+		}
+		out, none := mcp.Expand(text, lookup)
+		missing = append(missing, none...)
+		return out
+	}
+	expandAll := func(values map[string]string) map[string]string {
+		out := map[string]string{}
+		for name, value := range values {
+			out[name] = expand(value)
+		}
+		return out
+	}
+	s.Name, s.Dir, s.URL, s.Shown, s.Headers = c.Name, m.ws.Place.Project, expand(c.URL), c.URL, expandAll(c.Headers)
+	s.Login = mcp.Client{ID: expand(c.ClientID), Secret: expand(c.ClientSecret), Port: c.CallbackPort}
+	if c.Command == "" {
+		return s, missing
+	}
+	s.Command = append([]string{c.Command}, c.Args...)
+	if s.Project {
+		for i, word := range s.Command {
+			s.Command[i] = expand(word)
+		}
+	}
+	m.hold(&s, expandAll(c.Env), c.Roots)
+	s.Roots = slices.Concat(s.Box.Guarded, []string{m.ws.Place.Project})
+	if m.boxed != nil && !s.Project {
+		s.Box = nil // the user's own program, which nothing here can confine
+	}
+	return s, missing
 }
 
 // hold puts a program into its box.
@@ -275,14 +272,8 @@ func (t *tools) tell(a agent.Agent, what string) {
 func (m serverMaker) lent(given []config.Server) []mcp.Server {
 	var out []mcp.Server
 	for _, c := range given {
-		s := mcp.Server{Name: c.Name, Dir: m.ws.Place.Project, URL: c.URL, Headers: maps.Clone(c.Headers)}
-		if c.Command != "" {
-			s.Command = append([]string{c.Command}, c.Args...)
-			m.hold(&s, c.Env, nil)
-			if m.boxed != nil {
-				s.Box = nil // the user's own program, which nothing here can confine
-			}
-		}
+		s, _ := m.fill(mcp.Server{}, c, nil)
+		s.Roots = nil // the editor names none
 		out = append(out, s)
 	}
 	return out
