@@ -66,7 +66,7 @@ func Main(ctx context.Context, args []string, env func(string) string, stdio Std
 			Background: func(s *session.Session) (cli.BackgroundKernel, error) { return backgroundOf(s) }},
 		Models: modelServers(),
 		Runs:   cli.RunsPorts{Carry: carry, Windows: runWindows, Work: work, External: external, Fetch: fetchFromHost, Programs: programs, OpenAPI: func() []byte { return httpapi.OpenAPI(version) }},
-		Care:   cli.CarePorts{Version: about, Tour: cli.RunDemo, Sandbox: sandbox.Available, Limits: sandbox.DescribeLimits, Telemetry: telemetrySize},
+		Care:   cli.CarePorts{Version: about, Telemetry: telemetrySize},
 		MCP:    cli.MCPPorts{Serve: serveMCP, Again: again},
 		Screen: screen(stdio),
 		Pick:   picks(stdio),

@@ -24,11 +24,6 @@ import (
 // CarePorts holds the functions that these commands need besides the session.
 type CarePorts struct {
 	Version func() Version
-	Tour    Tour
-	// Sandbox returns an error if commands cannot be confined here.
-	Sandbox func() error
-	// Limits describes the limits of confined commands here.
-	Limits func() string
 	// Background finds the background kernel.
 	Background func(*session.Session) (BackgroundKernel, error)
 	// Telemetry returns the size of the records of a workspace, and since when they
@@ -127,10 +122,10 @@ func examine(l *Line, ctx context.Context, p CarePorts) checkup {
 	examineTelemetry(l, ctx, &out, p)
 
 	detail := ""
-	if err := p.Sandbox(); err != nil {
+	if err := sandbox.Available(); err != nil {
 		detail = "none, so every command is asked for: " + err.Error()
 	} else {
-		detail = "commands can run unasked, confined; at most " + p.Limits()
+		detail = "commands can run unasked, confined; at most " + sandbox.DescribeLimits()
 	}
 	out.add("sandbox", detail, nil)
 

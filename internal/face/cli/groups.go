@@ -30,7 +30,7 @@ func groups(e Env, l *Line) []group {
 		{"ledger", "Ledger:", few(trackCommand(l))},
 		{"models", "Models:", few(modelsCommand(l, e.Models), authCommand(l, e.Models))},
 		{"mcp", "MCP:", few(mcpCommand(l, e.MCP.With(within(e, l))))},
-		{"", "", few(configCommand(l), rulesCommand(l), promptCommand(l), trustCommand(l), doctorCommand(l, e.Care), demoCommand(l, e.Care.Tour), versionCommand(l, e.Care.Version))},
+		{"", "", few(configCommand(l), rulesCommand(l), promptCommand(l), trustCommand(l), doctorCommand(l, e.Care), demoCommand(l), versionCommand(l, e.Care.Version))},
 	}
 	for i := range all {
 		all[i].addOperations(l)

@@ -38,7 +38,6 @@ type Events struct {
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 	look   chan struct{} // has room for one: there may be something in the feed
-	waits  chan struct{} // has room for one: a reader began to wait for the next event
 
 	gathering sync.Mutex // taken before mu
 	box       *bus.Box[loop.Event]
@@ -269,16 +268,8 @@ func (e *Events) after(at int64) (batch []happening, last int64, late bool, wait
 	}
 	if len(batch) == 0 && e.wake == nil {
 		e.wake = make(chan struct{})
-		ring(e.waits)
 	}
 	return batch, at + int64(len(batch)), false, e.wake
-}
-
-// waited reports whether a reader waits for the next event.
-func (e *Events) waited() bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.wake != nil
 }
 
 // bounds are the numbers of the first event that is kept and of the last.
@@ -318,12 +309,9 @@ func about(e history.Entry) happening {
 }
 
 // hurry lets the feed be looked at now.
-func (e *Events) hurry() { ring(e.look) }
-
-// ring tells whoever listens to a bell with room for one.
-func ring(bell chan<- struct{}) {
+func (e *Events) hurry() {
 	select {
-	case bell <- struct{}{}:
+	case e.look <- struct{}{}:
 	default:
 	}
 }

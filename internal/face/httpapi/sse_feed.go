@@ -24,7 +24,7 @@ func StartEvents(ctx context.Context, o EventsOptions) (*Events, error) {
 	setDefault(&o.Pace, 25*time.Millisecond)
 	var b [6]byte
 	rand.Read(b[:]) // never fails
-	e := &Events{o: o, epoch: hex.EncodeToString(b[:]), kept: make([]happening, o.Most), first: 1, next: 1, look: make(chan struct{}, 1), waits: make(chan struct{}, 1)}
+	e := &Events{o: o, epoch: hex.EncodeToString(b[:]), kept: make([]happening, o.Most), first: 1, next: 1, look: make(chan struct{}, 1)}
 	e.ctx, e.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	// First the bus, then the feed: what comes between the two comes by the bus.
 	e.box = o.Bus.Box(e.ctx)
@@ -48,25 +48,12 @@ func (e *Events) gather() {
 	}
 }
 
-// gatherOn gathers when somebody waits for the next event. While nobody does, because all readers were
-// just written to or there are none, it only keeps the box from growing: to be woken for each of
-// ten thousand words in a second takes longer than to tell of them.
+// gatherOn gathers what is published until the end.
 func (e *Events) gatherOn() {
-	rest := time.NewTimer(e.o.Pace)
-	defer rest.Stop()
 	for {
 		select {
 		case <-e.box.Rings():
-		case <-e.ctx.Done():
-			return
-		}
-		if e.gather(); e.waited() {
-			continue
-		}
-		rest.Reset(e.o.Pace)
-		select {
-		case <-rest.C:
-		case <-e.waits:
+			e.gather()
 		case <-e.ctx.Done():
 			return
 		}
