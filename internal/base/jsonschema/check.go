@@ -11,14 +11,15 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"ramet/internal/base/shape"
 	"ramet/internal/base/text"
 )
 
 // Mismatch explains why a value does not fit: OUTPUT_INVALID is for the caller to say.
 type Mismatch struct {
-	Pointer string // to the value; empty: the whole
+	Pointer string // an RFC 6901 JSON pointer to the value; empty: the whole
 	What    string
+
+	kinds []string // the types of which the value must be, where it is of another one
 }
 
 func (m *Mismatch) Error() string {
@@ -27,6 +28,28 @@ func (m *Mismatch) Error() string {
 	}
 	return text.Safe(m.Pointer) + ": " + m.What
 }
+
+// Path returns the place of the value as a program would write it: steps[2].state.
+func (m *Mismatch) Path() string {
+	var out strings.Builder
+	for step := range strings.SplitSeq(strings.TrimPrefix(m.Pointer, "/"), "/") {
+		step = unescape.Replace(step)
+		switch _, err := strconv.Atoi(step); {
+		case err == nil && out.Len() > 0:
+			out.WriteString("[" + step + "]")
+		case out.Len() > 0:
+			out.WriteString("." + step)
+		default:
+			out.WriteString(step)
+		}
+	}
+	return out.String()
+}
+
+var escape, unescape = strings.NewReplacer("~", "~0", "/", "~1"), strings.NewReplacer("~1", "/", "~0", "~")
+
+// Escape returns a key as one step of a JSON pointer.
+func Escape(key string) string { return escape.Replace(key) }
 
 // Mismatches are all that is wrong with a value, in its order. The first is its cause.
 type Mismatches []*Mismatch
@@ -53,13 +76,13 @@ func (m Mismatches) Unwrap() error { return m[0] }
 func (s *Schema) Check(value []byte) error {
 	v, err := decodeValue(value)
 	if err != nil {
-		return &Mismatch{"", "not JSON: " + text.Line(err.Error(), 200)}
+		return newMismatch("", "not JSON: %s", text.Line(err.Error(), 200))
 	}
 	c := checker{Schema: s, most: maxSteps + len(value), gathers: true}
 	c.check(s.root, v, "", 0)
 	switch {
 	case c.steps > c.most:
-		return &Mismatch{"", "to see whether it fits would take too long"}
+		return newMismatch("", "to see whether it fits would take too long")
 	case len(c.found) == 0:
 		return nil
 	case len(c.found) == 1:
@@ -103,8 +126,22 @@ func (c *checker) try(schema, v any, at string, depth int) error {
 }
 
 func newMismatch(at, format string, args ...any) error {
-	return &Mismatch{at, fmt.Sprintf(format, args...)}
+	return &Mismatch{Pointer: at, What: fmt.Sprintf(format, args...)}
 }
+
+// newKindMismatch returns the mismatch of a value that is of none of some types.
+func newKindMismatch(at string, kinds []string, is string) error {
+	var names []string
+	for _, kind := range kinds {
+		if name := kindNames[kind]; !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return &Mismatch{Pointer: at, What: "must be " + strings.Join(names, " or ") + ", not " + kindNames[is], kinds: kinds}
+}
+
+var kindNames = map[string]string{"string": "a string", "integer": "an integer", "number": "a number", "boolean": "true or false",
+	"object": "an object", "array": "an array", "null": "null"}
 
 func (c *checker) check(schema, v any, at string, depth int) error {
 	if fits, always := schema.(bool); always {
@@ -156,18 +193,22 @@ func kindOf(v any) string {
 }
 
 func (c *checker) checkKind(m map[string]any, v any, at string, _ int) error {
-	list, many := m["type"].([]any)
-	if name, one := m["type"].(string); one {
-		list, many = []any{name}, true
+	if n, ok := v.(json.Number); ok && len(m) > 0 && !isFinite(n) {
+		return newMismatch(at, "does not fit a double")
 	}
-	if many {
-		kind := kindOf(v)
-		if !slices.Contains(list, any(kind)) && !(kind == "integer" && slices.Contains(list, any("number"))) {
-			return newMismatch(at, "must be of type %s, not %s", strings.Join(toStrings(list), " or "), kind)
-		}
+	kinds := toStrings(m["type"])
+	if kind := kindOf(v); kinds != nil && !slices.Contains(kinds, kind) && !(kind == "integer" && slices.Contains(kinds, "number")) {
+		return newKindMismatch(at, kinds, kind)
 	}
 	if list, ok := m["enum"].([]any); ok && !slices.ContainsFunc(list, func(one any) bool { return equalValues(one, v) }) {
-		return newMismatch(at, "must be one of %s", briefJSON(list))
+		allowed, not := briefJSON(list), ""
+		if !slices.ContainsFunc(list, func(one any) bool { return kindOf(one) != "string" }) {
+			allowed = strings.Join(toStrings(list), ", ")
+		}
+		if said, ok := v.(string); ok {
+			not = fmt.Sprintf(", not %.60q", said)
+		}
+		return newMismatch(at, "must be one of %s%s", allowed, not)
 	}
 	if want, ok := m["const"]; ok && !equalValues(want, v) {
 		return newMismatch(at, "must be %s", briefJSON(want))
@@ -175,10 +216,15 @@ func (c *checker) checkKind(m map[string]any, v any, at string, _ int) error {
 	return nil
 }
 
-func toStrings(list []any) []string {
-	var out []string
-	for _, one := range list {
-		out = append(out, fmt.Sprint(one))
+// toStrings returns the strings of a keyword that is one or a list of them; nil: it is not there.
+func toStrings(v any) (out []string) {
+	switch v := v.(type) {
+	case string:
+		return []string{v}
+	case []any:
+		for _, one := range v {
+			out = append(out, fmt.Sprint(one))
+		}
 	}
 	return out
 }
@@ -213,7 +259,11 @@ func limitOf(m map[string]any, key string) (float64, bool) {
 
 // checkCount holds a count against two keywords.
 func checkCount(m map[string]any, n int, least, most, of, at string) error {
-	if want, ok := limitOf(m, least); ok && float64(n) < want {
+	want, ok := limitOf(m, least)
+	switch {
+	case ok && n == 0 && want == 1 && least == "minLength":
+		return newMismatch(at, "must not be empty")
+	case ok && float64(n) < want:
 		return newMismatch(at, "must have %v or more %s, has %d", want, of, n)
 	}
 	if want, ok := limitOf(m, most); ok && float64(n) > want {
@@ -233,10 +283,11 @@ func (c *checker) checkString(m map[string]any, v, at string) error {
 }
 
 func checkNumber(m map[string]any, v json.Number, at string) error {
-	if !isFinite(v) {
-		return newMismatch(at, "does not fit a double")
-	}
 	n := toDouble(v)
+	least, bounded := limitOf(m, "minimum")
+	if most, ok := limitOf(m, "maximum"); ok && bounded && (n < least || n > most) {
+		return newMismatch(at, "must be from %s to %s", m["minimum"], m["maximum"])
+	}
 	for key, bad := range map[string]func(limit float64) bool{
 		"minimum":          func(l float64) bool { return n < l },
 		"maximum":          func(l float64) bool { return n > l },
@@ -302,10 +353,9 @@ func (c *checker) checkObject(m, v map[string]any, at string, depth int) error {
 	if err := c.told(checkCount(m, len(v), "minProperties", "maxProperties", "members", at)); err != nil {
 		return err
 	}
-	required, _ := m["required"].([]any)
-	for _, name := range toStrings(required) {
+	for _, name := range toStrings(m["required"]) {
 		if _, there := v[name]; !there {
-			if err := c.told(newMismatch(at+"/"+shape.Escape(name), "is missing")); err != nil {
+			if err := c.told(newMismatch(at+"/"+Escape(name), "is missing")); err != nil {
 				return err
 			}
 		}
@@ -319,7 +369,7 @@ func (c *checker) checkObject(m, v map[string]any, at string, depth int) error {
 }
 
 func (c *checker) checkMember(m map[string]any, name string, v any, at string, depth int) error {
-	here := at + "/" + shape.Escape(text.Line(name, 60))
+	here := at + "/" + Escape(text.Line(name, 60))
 	if names, ok := m["propertyNames"]; ok {
 		if err := c.check(names, name, here, depth+1); err != nil {
 			return err
@@ -359,9 +409,9 @@ func (c *checker) checkDependent(m, v map[string]any, at string, depth int) erro
 		if _, there := v[name]; !there {
 			continue
 		}
-		for _, other := range toStrings(required[name].([]any)) {
+		for _, other := range toStrings(required[name]) {
 			if _, there := v[other]; !there {
-				if err := c.told(newMismatch(at+"/"+shape.Escape(other), "is missing")); err != nil {
+				if err := c.told(newMismatch(at+"/"+Escape(other), "is missing")); err != nil {
 					return err
 				}
 			}
@@ -389,16 +439,8 @@ func (c *checker) checkOthers(m map[string]any, v any, at string, depth int) err
 		}
 	}
 	if list, ok := m["anyOf"].([]any); ok {
-		var first error
-		fitting := slices.ContainsFunc(list, func(one any) bool {
-			err := c.try(one, v, at, depth+1)
-			if first == nil {
-				first = err
-			}
-			return err == nil
-		})
-		if !fitting {
-			return newMismatch(at, "fits none of anyOf; why not the first: %v", first)
+		if err := c.checkAny(list, v, at, depth); err != nil {
+			return err
 		}
 	}
 	if list, ok := m["oneOf"].([]any); ok {
@@ -427,6 +469,27 @@ func (c *checker) checkOthers(m map[string]any, v any, at string, depth int) err
 		return c.check(schema, v, at, depth+1)
 	}
 	return nil
+}
+
+// checkAny wants a value to fit one of several schemas. If it does not, the first one for its type says why.
+func (c *checker) checkAny(list []any, v any, at string, depth int) error {
+	var first error
+	var kinds []string
+	for _, one := range list {
+		err := c.try(one, v, at, depth+1)
+		if err == nil {
+			return nil
+		}
+		if wrong, ok := err.(*Mismatch); ok && wrong.kinds != nil && wrong.Pointer == at {
+			kinds = append(kinds, wrong.kinds...)
+		} else if first == nil {
+			first = err
+		}
+	}
+	if first == nil {
+		first = newKindMismatch(at, kinds, kindOf(v))
+	}
+	return first
 }
 
 // toDouble returns a number as a double; one that is too small is zero.

@@ -23,7 +23,6 @@ import (
 	"strings"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/shape"
 	"ramet/internal/base/text"
 )
 
@@ -32,6 +31,7 @@ type Schema struct {
 	text     json.RawMessage
 	root     any // a map or a bool
 	patterns map[string]*regexp.Regexp
+	refs     map[string]bool // references, and whether what they lead to was read
 }
 
 // maxSize and maxDepth bound what is read: a schema goes along with every request.
@@ -49,9 +49,20 @@ func Parse(schema []byte) (*Schema, error) {
 	if err != nil {
 		return nil, refuseAt("", "it is not JSON: %s", text.Line(err.Error(), 200))
 	}
-	s := &Schema{root: root, patterns: map[string]*regexp.Regexp{}}
+	s := &Schema{root: root, patterns: map[string]*regexp.Regexp{}, refs: map[string]bool{}}
 	if err := s.read(root, "", 0); err != nil {
 		return nil, err
+	}
+	for more := true; more; { // a reference may lead to a place that holds no schema otherwise
+		more = false
+		for ref, known := range s.refs {
+			if target, _ := s.find(ref); !known {
+				s.refs[ref], more = true, true
+				if err := s.read(target, strings.TrimPrefix(ref, "#"), 0); err != nil {
+					return nil, err
+				}
+			}
+		}
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, schema); err != nil {
@@ -128,7 +139,7 @@ func (s *Schema) read(v any, at string, depth int) error {
 		return refuseAt(at, "it is more than %d deep", maxDepth)
 	}
 	for _, key := range slices.Sorted(maps.Keys(m)) {
-		here := at + "/" + shape.Escape(key)
+		here := at + "/" + Escape(key)
 		var err error
 		switch inner := m[key]; {
 		case others[key]:
@@ -168,7 +179,7 @@ func (s *Schema) readNamed(key string, v any, at string, depth int) error {
 		return refuseAt(at, "it must be an object of schemas")
 	}
 	for _, name := range slices.Sorted(maps.Keys(m)) {
-		here := at + "/" + shape.Escape(name)
+		here := at + "/" + Escape(name)
 		if key == "patternProperties" {
 			if err := s.compile(name, here); err != nil {
 				return err
@@ -205,7 +216,7 @@ func (s *Schema) readPlain(key string, v any, at string) error {
 			return refuseAt(at, "it must be an object of lists")
 		}
 		for name, list := range m {
-			if err := checkStrings(list, at+"/"+shape.Escape(name)); err != nil {
+			if err := checkStrings(list, at+"/"+Escape(name)); err != nil {
 				return err
 			}
 		}
@@ -227,6 +238,7 @@ func (s *Schema) readPlain(key string, v any, at string) error {
 		if _, ok := s.find(ref); !ok {
 			return refuseAt(at, "%.80q leads nowhere", ref)
 		}
+		s.refs[ref] = s.refs[ref]
 	case "const":
 	default: // numbers
 		if n, ok := v.(json.Number); !ok || !isFinite(n) || counts[key] && (toDouble(n) < 0 || !isWhole(n)) || key == "multipleOf" && toDouble(n) <= 0 {

@@ -110,6 +110,16 @@ func TestWhatCannotBeUsedIsRefused(t *testing.T) {
 	}
 }
 
+// A reference may lead to a place that holds no schema for any other keyword.
+func TestWhatAReferenceLeadsToIsRead(t *testing.T) {
+	if s := parse(t, `{"$ref":"#/x","x":{"pattern":"a","items":{"$ref":"#/x"}}}`); s.Check([]byte(`"b"`)) == nil || s.Check([]byte(`["a"]`)) != nil {
+		t.Error("the pattern is not checked")
+	}
+	if _, err := Parse([]byte(`{"$ref":"#/x","x":{"pattern":"("}}`)); !fault.Is(err, fault.InvalidText) {
+		t.Error(err)
+	}
+}
+
 func TestAMismatchSaysWhere(t *testing.T) {
 	s := parse(t, `{"type":"object","properties":{"list":{"items":{"required":["a/b"]}}}}`)
 	if err := s.Check([]byte(`{"list":[{"a/b":1},{}]}`)); err == nil || err.Error() != "/list/1/a~1b: is missing" {
@@ -199,7 +209,7 @@ func TestAllMismatchesAreTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = s.Check([]byte(`{"risk":"none","files":[1,"a",2],"more":true}`))
-	want := `/summary: is missing; /files/0: must be of type string, not integer; /files/2: must be of type string, not integer; /more: no such field here; /risk: must be one of ["low","high"]`
+	want := `/summary: is missing; /files/0: must be a string, not an integer; /files/2: must be a string, not an integer; /more: no such field here; /risk: must be one of low, high, not "none"`
 	if err == nil || err.Error() != want {
 		t.Errorf("%v", err)
 	}

@@ -2,81 +2,39 @@ package shape
 
 import (
 	"bytes"
+	"iter"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// The functions here take apart a text whose syntax is known to be good, so they
-// look for ends only.
-
-// nextValue gives the value or key at i and where the next thing is: a value, a key, or
-// the bracket that closes.
-func nextValue(text []byte, i int) (v []byte, after int) {
-	from := skipSpace(text, i)
-	to := endOfValue(text, from)
-	return text[from:to], skipSpace(text, to)
-}
-
-// skipSpace goes over what stands between values.
-func skipSpace(text []byte, i int) int {
-	for i < len(text) {
-		switch text[i] {
-		case ' ', '\t', '\r', '\n', ',', ':':
-			i++
-		default:
-			return i
-		}
-	}
-	return i
-}
-
-// endOfValue returns the index behind the value that begins at i.
-func endOfValue(text []byte, i int) int {
-	depth := 0
-	for i < len(text) {
-		switch text[i] {
-		case '"':
-			i = endOfString(text, i)
-		case '{', '[':
-			depth++
-			i++
-			continue
-		case '}', ']':
-			if depth == 0 {
-				return i
-			}
-			depth--
-			i++
-		case ' ', '\t', '\r', '\n', ',', ':':
-			i++
-			continue
-		default:
-			for i < len(text) && !endsNumber(text[i]) {
-				i++
+// membersOf yields the names, as they are written, and the values of an object whose syntax is known to be good.
+func membersOf(object []byte) iter.Seq2[[]byte, []byte] {
+	return func(yield func(name, value []byte) bool) {
+		var name []byte
+		for value := range elementsOf(object) {
+			if name == nil {
+				name = value
+			} else if !yield(name, value) {
+				return
+			} else {
+				name = nil
 			}
 		}
-		if depth == 0 {
-			return i
-		}
 	}
-	return i
 }
 
-func endsNumber(c byte) bool {
-	switch c {
-	case ' ', '\t', '\r', '\n', ',', ':', '}', ']':
-		return true
-	}
-	return false
-}
-
-func endOfString(text []byte, i int) int {
-	for i++; i < len(text) && text[i] != '"'; i++ {
-		if text[i] == '\\' {
-			i++
+// elementsOf yields the values in a list, or the names and values in an object, whose syntax is known to be good.
+func elementsOf(list []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		dec := jsontext.NewDecoder(bytes.NewBuffer(list), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+		dec.ReadToken()
+		for kind := dec.PeekKind(); kind != ']' && kind != '}'; kind = dec.PeekKind() {
+			value, err := dec.ReadValue()
+			if end := dec.InputOffset(); err != nil || !yield(list[end-int64(len(value)):end]) {
+				return
+			}
 		}
 	}
-	return min(i+1, len(text))
 }
 
 // unquoteText returns the text of a string; mostly that is what stands between the quotes.

@@ -16,7 +16,7 @@ func (s *Shape) Schema() map[string]any {
 		if s.enum != nil {
 			out["enum"] = s.enum
 		}
-		if s.match != nil {
+		if s.expr != "" {
 			out["pattern"] = s.expr
 		}
 		if s.least > 0 {

@@ -1,12 +1,9 @@
-// Package shape describes JSON values once and uses the description twice: to
-// check a value, fast, with a JSON pointer to what is wrong, and to publish it
-// as a JSON Schema (draft 2020-12). A test holds both to the same verdict.
+// Package shape describes JSON values, publishes the description as a JSON Schema (draft 2020-12), and holds
+// values against that (package jsonschema).
 package shape
 
 import (
 	"fmt"
-	"regexp"
-	"sync"
 	"sync/atomic"
 )
 
@@ -18,8 +15,7 @@ type Shape struct {
 	open   bool // objects: other members are allowed
 	elem   *Shape
 	enum   []string
-	expr   string // strings: what match compiles
-	match  func(text []byte) bool
+	expr   string // strings: a regular expression
 	min    float64
 	max    float64
 	limits bool
@@ -32,13 +28,14 @@ type Shape struct {
 	name   string // references: of what
 	to     *Shape // and that itself
 
-	told atomic.Value // Brief, as []byte, once it was asked for
+	told   atomic.Value // Brief, as []byte, once it was asked for
+	schema atomic.Value // *jsonschema.Schema, once a value was checked
 }
 
 // copy returns a shape that is about to become another.
 func (s *Shape) copy() *Shape {
 	c := *s
-	c.told = atomic.Value{}
+	c.told, c.schema = atomic.Value{}, atomic.Value{}
 	return &c
 }
 
@@ -80,26 +77,11 @@ func Null() *Shape { return &Shape{kind: nullKind} }
 // Text returns the shape of a string of at least so many characters.
 func Text(least int) *Shape { return &Shape{kind: stringKind, least: least} }
 
-// Match returns the shape of a string that a regular expression, anchored at both ends, fits. It is
-// compiled when it is first needed, because shapes are made at every start.
-func Match(expr string) *Shape {
-	expr = `^(?:` + expr + `)$`
-	compiled := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
-	return &Shape{kind: stringKind, expr: expr, match: func(text []byte) bool { return compiled().Match(text) }}
-}
+// Match returns the shape of a string that a regular expression, anchored at both ends, fits.
+func Match(expr string) *Shape { return &Shape{kind: stringKind, expr: `^(?:` + expr + `)$`} }
 
-// Hex returns the shape of a string of so many hex digits in lower case: hashes are in every event,
-// and a regular expression takes its time.
-func Hex(digits int) *Shape {
-	return &Shape{kind: stringKind, expr: fmt.Sprintf(`^(?:[0-9a-f]{%d})$`, digits), match: func(text []byte) bool {
-		for _, c := range text {
-			if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-				return false
-			}
-		}
-		return len(text) == digits
-	}}
-}
+// Hex returns the shape of a string of so many hex digits in lower case.
+func Hex(digits int) *Shape { return Match(fmt.Sprintf(`[0-9a-f]{%d}`, digits)) }
 
 // Enum returns the shape of one of some strings.
 func Enum(values ...string) *Shape { return &Shape{kind: stringKind, enum: values} }
@@ -126,7 +108,7 @@ func Number(least, most float64) *Shape {
 // Bool returns the shape of true or false.
 func Bool() *Shape { return &Shape{kind: boolKind} }
 
-// Object has these members, at most 64, and no others.
+// Object returns the shape of an object that has these members and no others.
 func Object(fields ...Field) *Shape { return &Shape{kind: objectKind, fields: fields} }
 
 // Open returns the shape of an object that may have other members too.
@@ -185,17 +167,3 @@ func (s *Shape) With(desc string) *Shape {
 
 // Description returns what With set.
 func (s *Shape) Description() string { return s.desc }
-
-// Error describes what is wrong, and where: Pointer is an RFC 6901 JSON pointer, ""
-// for the whole value.
-type Error struct {
-	Pointer string
-	What    string
-}
-
-func (e *Error) Error() string {
-	if e.Pointer == "" {
-		return e.What
-	}
-	return e.Pointer + ": " + e.What
-}

@@ -1,7 +1,6 @@
 package shape
 
 import (
-	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -42,7 +41,7 @@ func TestEachKindIsChecked(t *testing.T) {
 		{"{\"title\":\"\xff\",\"state\":\"draft\"}", "", "not JSON"},
 		{`{"title":"t","state":"draft","note":null,"few":["a"],"some":null,"range":1}`, "", ""},
 		{`{"title":"t","state":"draft","note":1}`, "/note", "must be a string or null"},
-		{`{"title":"t","state":"draft","few":["a","b"]}`, "/few", "must have 1 elements at most"},
+		{`{"title":"t","state":"draft","few":["a","b"]}`, "/few", "must have 1 or fewer items"},
 		{`{"title":"t","state":"draft","some":{}}`, "/some", "must have 1 or more members"},
 		{`{"title":"t","state":"draft","range":2}`, "/range", "must be from 0 to 1"},
 		{`[]`, "", "must be an object"},
@@ -116,18 +115,6 @@ func TestBriefLeavesOutWhatAModelDoesNotNeed(t *testing.T) {
 	if got := string(s.Brief()); got != want {
 		t.Errorf("%s\nnot %s", got, want)
 	}
-}
-
-// What is JSON to the library is JSON here.
-func FuzzValid(f *testing.F) {
-	for _, s := range []string{``, `{}`, ` {"a":[1,-0.5e3,null,true]} `, `{"a":1,"a":2}`, `{"a":"\ud800"}`, "{\"a\":\"\xff\"}", `{} {}`, `{,}`, "{\"a\":\"\n\"}", `01`, `"\u00"`} {
-		f.Add([]byte(s))
-	}
-	f.Fuzz(func(t *testing.T, text []byte) {
-		if got, want := Valid(text), json.Valid(text); got != want {
-			t.Errorf("%q: %v, the library says %v", text, got, want)
-		}
-	})
 }
 
 func TestTakeUnderstandsWhatIsPlain(t *testing.T) {

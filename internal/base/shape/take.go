@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -33,7 +32,7 @@ func (s *Shape) Take(text []byte) (taken []byte, unknown []Unknown) {
 	if s.kind != objectKind || !jsontext.Value(text).IsValid() {
 		return text, nil
 	}
-	v, _ := nextValue(text, 0)
+	v := bytes.TrimSpace(text)
 	if kindOf(v) != objectKind {
 		return text, nil
 	}
@@ -80,10 +79,7 @@ func (s *Shape) takeObject(v []byte, at string) ([]byte, []Unknown) {
 	out := []byte{'{'}
 	var unknown []Unknown
 	same := true
-	for i := skipSpace(v, 1); v[i] != '}'; {
-		var key, value []byte
-		key, i = nextValue(v, i)
-		value, i = nextValue(v, i)
+	for key, value := range membersOf(v) {
 		here := Unknown{In: at, Name: string(unquoteText(key)), Of: s}
 		f := s.member(unquoteText(key))
 		if f == nil && !s.open {
@@ -116,14 +112,13 @@ func (s *Shape) takeObject(v []byte, at string) ([]byte, []Unknown) {
 func (s *Shape) takeArray(v []byte, at string) ([]byte, []Unknown) {
 	out := []byte{'['}
 	var unknown []Unknown
-	for i, n := skipSpace(v, 1), 0; v[i] != ']'; n++ {
-		var value []byte
-		value, i = nextValue(v, i)
+	n := 0
+	for value := range elementsOf(v) {
 		if n > 0 {
 			out = append(out, ',')
 		}
 		one, inside := s.elem.take(value, at+"["+strconv.Itoa(n)+"]")
-		out, unknown = append(out, one...), append(unknown, inside...)
+		out, unknown, n = append(out, one...), append(unknown, inside...), n+1
 	}
 	return append(out, ']'), unknown
 }
@@ -145,22 +140,3 @@ func (s *Shape) Elements() *Shape { return s.elem }
 
 // Words returns the texts that a shape allows; none: it allows all, or is no text.
 func (s *Shape) Words() []string { return s.enum }
-
-// Path returns where it stands as a program would write it: steps[2].state.
-func (e *Error) Path() string {
-	var out strings.Builder
-	for step := range strings.SplitSeq(strings.TrimPrefix(e.Pointer, "/"), "/") {
-		step = pointerEscapesUndone.Replace(step)
-		switch _, err := strconv.Atoi(step); {
-		case err == nil && out.Len() > 0:
-			out.WriteString("[" + step + "]")
-		case out.Len() > 0:
-			out.WriteString("." + step)
-		default:
-			out.WriteString(step)
-		}
-	}
-	return out.String()
-}
-
-var pointerEscapesUndone = strings.NewReplacer("~1", "/", "~0", "~")

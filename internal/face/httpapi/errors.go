@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/shape"
+	"ramet/internal/base/jsonschema"
 	"ramet/internal/telemetry"
 )
 
@@ -51,7 +51,7 @@ func Refuse(status int, code fault.Code, message string, details ...Detail) *Err
 }
 
 func badQuery(name, message, suggestion string) *Error {
-	return Refuse(http.StatusBadRequest, fault.InvalidField, name+" "+message, Detail{"/query/" + shape.Escape(name), message, suggestion})
+	return Refuse(http.StatusBadRequest, fault.InvalidField, name+" "+message, Detail{"/query/" + jsonschema.Escape(name), message, suggestion})
 }
 
 // answerOf is the answer to an error. Only faults were written for users: of anything

@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/base/jsonschema"
 	"ramet/internal/base/shape"
 	"ramet/internal/operation"
 )
@@ -161,7 +162,7 @@ func (c *Call) explain(o operation.Operation, err error) error {
 	if e.Fault.Code != fault.Conflict {
 		out.status = http.StatusUnprocessableEntity
 	}
-	detail := Detail{Pointer: "/" + shape.Escape(operation.GivenName(o, e.Field, c.Body)), Message: cmp.Or(e.About, out.Message), Suggestion: e.Suggestion}
+	detail := Detail{Pointer: "/" + jsonschema.Escape(operation.GivenName(o, e.Field, c.Body)), Message: cmp.Or(e.About, out.Message), Suggestion: e.Suggestion}
 	if e.Field == "" {
 		detail.Pointer = ""
 	}

@@ -2,6 +2,7 @@ package llm
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -181,4 +182,16 @@ func TestFailuresAreSaidOnce(t *testing.T) {
 			t.Errorf("%q: %q", c.text, got)
 		}
 	}
+}
+
+// What is JSON to the library is JSON here.
+func FuzzValid(f *testing.F) {
+	for _, s := range []string{``, `{}`, ` {"a":[1,-0.5e3,null,true]} `, `{"a":1,"a":2}`, `{"a":"\ud800"}`, "{\"a\":\"\xff\"}", `{} {}`, `{,}`, "{\"a\":\"\n\"}", `01`, `"\u00"`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if got, want := isJSON(text), json.Valid(text); got != want {
+			t.Errorf("%q: %v, the library says %v", text, got, want)
+		}
+	})
 }
