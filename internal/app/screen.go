@@ -56,7 +56,7 @@ func screen(stdio Stdio) func(context.Context, *session.Session, cli.Command) er
 			Cascade: conf.Orphans == "cascade",
 			Follow:  conf.Follow == "yes",
 			Theme:   conf.Theme,
-			Home:    conf.StartAt == "home",
+			Home:    conf.Start == "home",
 			Now:     time.Now,
 			In:      stdio.In, Out: stdio.Out,
 			Env:    os.Environ(),

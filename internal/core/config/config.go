@@ -27,6 +27,7 @@ package config
 
 import (
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -55,40 +56,14 @@ type Value struct {
 	Where string // file:line, variable or flag; empty for a default
 }
 
-// Config is the outcome. The fields are those of the table of settings.
+// Config is the outcome. Its first fields hold the settings as texts, each under the name of its key.
 type Config struct {
-	Orphans string // what happens to the children of a killed agent
-	DB      string // the database; empty means the project's own
-	Color   string // auto, always or never
-	Model   string // the model of new agents; empty means the built-in one
-	Search  string // yes or no: whether models may search the web at their vendors
-	Effort  string // how hard models think
-
-	BudgetClamp   string // yes or no: whether calls of other programs are lowered to what a budget leaves
-	GatewayBodies string // yes or no: whether histories keep what those send and are answered
-
-	ServerIdle  string // how long the background kernel stays when nothing keeps it
-	Theme       string // auto, light, dark or contrast: the colours of the screen
-	StartAt     string // home or last: what the screen begins with
-	Follow      string // yes or no: whether the screen moves to the child after a fork
-	FirstByte   string // how long a model's server may take to begin; empty: the usual
-	Files       string // whether states of files are kept: yes, all, no
-	FilesShared string // yes or no: whether their contents lie in a shared database too
-	Stall       string // how long it may be silent after that; empty: the usual
-	Permission  string // ask or sandbox: what happens to calls that no rule permits
-	Allow       string // rules that permit calls of tools, with ; between them
-	Env         string // variables that commands see besides the usual ones; a list, see Items
-	Hide        string // what confined commands cannot read; a list
-	Parallel    string // how many models are asked at a time; a list, see Parallels
+	Allow, BudgetClamp, Color, DB, Effort, Files, FilesShared, FirstByte, Follow, GatewayBodies, Model, Notify, NotifyCommand string
+	Orphans, Permission, Search, ServerIdle, Stall, Start, Theme, Wake                                                        string
+	Env, Hide, Parallel                                                                                                       string // lists; see Items and Parallels
 
 	// Limits, which are whole numbers; see Number.
-	MaxAgents, MaxBehind, MaxStreams, MaxUnread, MaxWakes string
-	Context, Steps, TelemetryDays                         string
-
-	Notify        string // how a person is told who looks elsewhere: auto, osc9, osc777, bell, no
-	NotifyCommand string // a command that does so too
-
-	Wake string // family, all or never: whose letters begin turns
+	Context, MaxAgents, MaxBehind, MaxStreams, MaxUnread, MaxWakes, Steps, TelemetryDays string
 
 	// Fallback are the models that take over, in this order, when the vendor of Model is
 	// down.
@@ -157,12 +132,18 @@ func Load(o Options) (*Config, error) {
 				return nil, atPlace(v.Where, err)
 			}
 		}
-		*s.field(c) = v.Text
+		s.field(c).SetString(v.Text)
 	}
 	if list := Items(c.Model); len(list) > 0 {
 		c.Model, c.Fallback = list[0], list[1:]
 	}
 	return c, nil
+}
+
+// field returns the field of a configuration that holds the setting.
+func (s Setting) field(c *Config) reflect.Value {
+	name := strings.ReplaceAll(s.Key, "_", "")
+	return reflect.ValueOf(c).Elem().FieldByNameFunc(func(field string) bool { return strings.EqualFold(field, name) })
 }
 
 // Patience returns how long a model's server may be silent, before and within its
@@ -255,14 +236,14 @@ func (c *Config) addEnvironment(s Setting, env func(string) string) error {
 	if s.Switch.Env != "" && env(s.Switch.Env) != "" {
 		c.values[s.Key] = Value{Text: s.Switch.Value, Layer: Environment, Where: s.Switch.Env}
 	}
-	text := env(s.Env)
+	text := env(s.Variable())
 	if text == "" {
 		return nil
 	}
 	if err := s.check(text); err != nil {
-		return atPlace(s.Env, err)
+		return atPlace(s.Variable(), err)
 	}
-	c.values[s.Key] = Value{Text: text, Layer: Environment, Where: s.Env}
+	c.values[s.Key] = Value{Text: text, Layer: Environment, Where: s.Variable()}
 	return nil
 }
 

@@ -282,7 +282,7 @@ func TestHomeAndPath(t *testing.T) {
 func TestTheTableIsConsistent(t *testing.T) {
 	last := ""
 	for _, s := range Settings() {
-		if s.Key <= last || s.Help == "" || !strings.HasPrefix(s.Env, "RAMET_") || s.field == nil || s.check(s.Default) != nil {
+		if s.Key <= last || s.Help == "" || !s.field(&Config{}).IsValid() || s.check(s.Default) != nil {
 			t.Errorf("%+v", s)
 		}
 		last = s.Key
