@@ -55,8 +55,7 @@ func albumPage(w *world) {
 	path := filepath.Join(albumFolder, "page.png")
 	if *update {
 		node, chromium := browser(w.t)
-		server := exec.CommandContext(w.t.Context(), w.exe, "serve", "--addr", "127.0.0.1:0")
-		server.Dir, server.Env = w.project, w.env
+		server := w.start("serve", "--addr", "127.0.0.1:0")
 		if err := server.Start(); err != nil {
 			w.t.Fatal(err)
 		}
@@ -64,8 +63,7 @@ func albumPage(w *world) {
 		defer server.Process.Signal(os.Interrupt)
 		link := ""
 		eventually(w.t, "the server answers", func() bool {
-			cmd := exec.Command(w.exe, "web")
-			cmd.Dir, cmd.Env = w.project, w.env
+			cmd := w.start("web")
 			out, err := cmd.Output()
 			link = strings.TrimSpace(string(out))
 			return err == nil

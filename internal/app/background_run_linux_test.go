@@ -24,7 +24,7 @@ func TestAServerInTheBackgroundStartsARun(t *testing.T) {
 	}
 	server := &served{t, base, strings.TrimSpace(string(token))}
 	var made json.RawMessage
-	status := server.tell("/api/v1/run-logs", `{"recipe":"`+recipe+`"}`, &made)
+	status := server.ask("POST", "/api/v1/run-logs", `{"recipe":"`+recipe+`"}`, &made)
 	var run struct {
 		ID string `json:"run_id"`
 	}

@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -30,21 +29,19 @@ func TestCommandsAreClientsOfTheKernel(t *testing.T) {
 	x.see("[0]")
 
 	// The answer goes to standard output, standard input is that of the client, and so are folder and exit code.
-	cmd := exec.Command(w.exe, "exec", "-")
-	cmd.Dir, cmd.Env, cmd.Stdin = w.project, w.env, strings.NewReader("from a pipe\n")
+	cmd := w.start("exec", "-")
+	cmd.Stdin = strings.NewReader("from a pipe\n")
 	if out, err := cmd.Output(); err != nil || string(out) != "I read it\n" {
 		t.Errorf("exec prints %q, %v", out, err)
 	}
 	x.see("from a pipe", "I read it")
-	cmd = exec.Command(w.exe, "exec", "nobody", "hello")
-	cmd.Dir, cmd.Env = w.project, w.env
+	cmd = w.start("exec", "nobody", "hello")
 	if out, err := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != 3 || !strings.Contains(string(out), "error[NOT_FOUND]") {
 		t.Errorf("exec of an unknown agent: %v, %s", err, out)
 	}
 
 	// A question of exec is shown in the terminal.
-	asks := exec.Command(w.exe, "exec", "make it")
-	asks.Dir, asks.Env = w.project, w.env
+	asks := w.start("exec", "make it")
 	if err := asks.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -61,8 +58,7 @@ func TestCommandsAreClientsOfTheKernel(t *testing.T) {
 	}
 
 	// A client that is lost stops nothing; interrupt does, and so does Ctrl-C.
-	lost := exec.Command(w.exe, "exec", "think")
-	lost.Dir, lost.Env = w.project, w.env
+	lost := w.start("exec", "think")
 	if err := lost.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -74,8 +70,7 @@ func TestCommandsAreClientsOfTheKernel(t *testing.T) {
 	eventually(t, "the agent works", func() bool { return w.server().Workspaces[0].Working == 1 })
 	w.ramet("interrupt", "0")
 	x.see(" interrupted ")
-	stopped := exec.Command(w.exe, "exec", "think")
-	stopped.Dir, stopped.Env = w.project, w.env
+	stopped := w.start("exec", "think")
 	if err := stopped.Start(); err != nil {
 		t.Fatal(err)
 	}

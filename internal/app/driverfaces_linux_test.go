@@ -11,46 +11,6 @@ import (
 // What a program offers (modes, models, efforts, commands) is chosen on every face as our own is, and is
 // what the program then does.
 
-func TestAProgramsChoicesOverHTTP(t *testing.T) {
-	t.Parallel()
-	s := driven(t)
-	s.must(t, "fork", "--name", "kid", "--driver", "fake")
-	s.must(t, "exec", "kid", "which")
-	web := s.serve(t)
-	var now struct {
-		Mode    string
-		Program *struct {
-			Driver                           string
-			Mode                             *string
-			Modes, Models, Efforts, Commands []struct{ Word string }
-		}
-	}
-	if code := web.ask("GET", "/api/v1/agents/kid/mode", "", &now); code != 200 || now.Program == nil || now.Program.Driver != "fake" ||
-		len(now.Program.Modes) != 3 || len(now.Program.Models) != 2 || len(now.Program.Efforts) != 2 || len(now.Program.Commands) != 2 {
-		t.Fatalf("%d %+v", code, now)
-	}
-	var refused struct{ Code, Detail string }
-	if code := web.ask("POST", "/api/v1/agents/kid/mode", `{"mode":"fake:loud"}`, &refused); code != 422 && code != 400 {
-		t.Errorf("a mode that it does not have: %d %+v", code, refused)
-	}
-	if code := web.ask("POST", "/api/v1/agents/kid/mode", `{"mode":"fake:ask"}`, &now); code != 200 || now.Program.Mode == nil || *now.Program.Mode != "ask" || now.Mode != "ask" {
-		t.Errorf("%d %+v", code, now)
-	}
-	var begun any
-	if code := web.ask("POST", "/api/v1/agents/kid/prompt", `{"text":"which","model":"driver/fake/big","effort":"high"}`, &begun); code != 202 && code != 200 {
-		t.Fatalf("%d %v", code, begun)
-	}
-	eventually(t, "the program works as was chosen", func() bool {
-		return strings.Contains(s.must(t, "log", "kid", "--own", "--json"), `"content":"mode ask, model big, effort high"`)
-	})
-	if code := web.ask("POST", "/api/v1/agents/kid/prompt", `{"text":"/zap that"}`, &begun); code != 202 && code != 200 {
-		t.Fatalf("%d %v", code, begun)
-	}
-	eventually(t, "its own command", func() bool {
-		return strings.Contains(s.must(t, "log", "kid", "--own", "--json"), `"content":"/zap did that"`)
-	})
-}
-
 func TestAProgramsChoicesInAnEditor(t *testing.T) {
 	t.Parallel()
 	s := driven(t)

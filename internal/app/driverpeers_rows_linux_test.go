@@ -226,7 +226,7 @@ func (d *drive) sleeps(t *testing.T, name string) (*running, string) {
 	d.must(t, "fork", "--name", name, "--driver", d.name)
 	long := fmt.Sprintf("8%d%d", os.Getpid(), stages.Add(1))
 	r := d.exec(t, name, "--allow", d.rule(""), d.run("true; sleep "+long))
-	comesTo(t, func() bool {
+	eventually(t, "its command runs", func() bool {
 		if r.cmd.ProcessState != nil {
 			t.Fatalf("it ended before:%s\n%s", r.told(), &r.stderr)
 		}

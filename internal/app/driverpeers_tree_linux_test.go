@@ -33,7 +33,7 @@ func peersTree(t *testing.T) {
 	}
 	long := fmt.Sprintf("8%d7", os.Getpid()) // seconds; nobody else's
 	r := s.exec(t, "top", fmt.Sprintf(`call mcp__ramet__prompt {"agent":"below","text":"call exec_command {\"cmd\":\"touch below; sleep %s\",\"yield_time_ms\":30000}"}`, long))
-	comesTo(t, func() bool { return len(commandLines("sleep\x00"+long)) > 0 })
+	eventually(t, "Codex's command runs", func() bool { return len(commandLines("sleep\x00"+long)) > 0 })
 	if _, err := os.Stat(filepath.Join(s.dir, "below")); err == nil {
 		t.Error("Codex's own sandbox let it write")
 	}

@@ -46,7 +46,7 @@ workers:
 func TestThreeHostsDoARunThatOneDoesAlike(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, dozen)
-	repo := f.repository()
+	repo := repository(t, map[string]string{"README.md": "# Repository\n"})
 	a, b, c := f.worker("a"), f.worker("b"), f.worker("c")
 	k := f.start("--repo", repo)
 	for _, w := range []*worker{a, b, c} {

@@ -1,19 +1,13 @@
 package app_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"io/fs"
-	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // fleet is hosts that do the items of one run and share nothing but a PostgreSQL: each
@@ -34,34 +28,9 @@ type site struct {
 func newFleet(t *testing.T, recipe string) *fleet {
 	t.Helper()
 	f := &fleet{team: newTeam(t), run: "r"}
-	// What runs add to a workspace goes with it.
-	t.Cleanup(func() {
-		if err := f.clear(); err != nil {
-			t.Error(err)
-		}
-	})
 	f.boss = f.site("boss")
 	f.write(f.boss.dir, "recipe.yaml", recipe)
 	return f
-}
-
-func (f *fleet) clear() error {
-	u, err := url.Parse(f.db)
-	if err != nil {
-		return err
-	}
-	query := u.Query()
-	schema := query.Get("schema")
-	query.Del("schema")
-	u.RawQuery = query.Encode()
-	ctx := context.Background()
-	conn, err := pgx.Connect(ctx, u.String())
-	if err != nil {
-		return err
-	}
-	defer conn.Close(ctx)
-	_, err = conn.Exec(ctx, fmt.Sprintf(`SET client_min_messages = warning; DROP SCHEMA IF EXISTS %s_river, %[1]s_runs CASCADE`, schema))
-	return err
 }
 
 // site makes a host. Its model says "page SCOPE" when it is asked to write SCOPE; where
@@ -294,26 +263,6 @@ func (f *fleet) file(path string) string {
 	return string(text)
 }
 
-// made is all that a run made, by path.
-func made(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	out := map[string]string{}
-	for _, folder := range []string{"artifacts", "drafts"} {
-		err := fs.WalkDir(os.DirFS(dir), folder, func(path string, d fs.DirEntry, err error) error {
-			if err != nil || d.IsDir() {
-				return err
-			}
-			text, err := os.ReadFile(filepath.Join(dir, path))
-			out[path] = string(text)
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	return out
-}
-
 // still returns when no process of a host runs.
 func (s *site) still() {
 	s.t.Helper()
@@ -327,27 +276,6 @@ func (s *site) quiet() {
 	left, err := filepath.Glob(filepath.Join(s.home, "tmp", "ramet-items-*", "items", "*"))
 	if err != nil || len(left) > 0 {
 		s.t.Errorf("left: %q %v", left, err)
-	}
-}
-
-// repository makes a small one.
-func (f *fleet) repository() string {
-	f.t.Helper()
-	dir := filepath.Join(f.t.TempDir(), "repo")
-	f.git("", "init", "--quiet", "--initial-branch", "main", dir)
-	f.write(dir, "README.md", "# Repository\n")
-	f.git(dir, "add", ".")
-	f.git(dir, "-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "--quiet", "-m", "first")
-	return dir
-}
-
-func (f *fleet) git(dir string, args ...string) {
-	f.t.Helper()
-	cmd := exec.CommandContext(f.t.Context(), "git", args...)
-	cmd.Dir = dir
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + f.t.TempDir(), "GIT_AUTHOR_DATE=2026-01-01T00:00:00Z", "GIT_COMMITTER_DATE=2026-01-01T00:00:00Z"}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		f.t.Fatalf("%s: %v\n%s", cmd, err, out)
 	}
 }
 

@@ -111,19 +111,9 @@ func (a *abroad) crashes(t *testing.T, stdin string, args ...string) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	comesTo(t, func() bool { return strings.Contains(a.model.asked(), "hang now") })
+	eventually(t, "its model is asked", func() bool { return strings.Contains(a.model.asked(), "hang now") })
 	syscall.Kill(-c.Process.Pid, syscall.SIGKILL)
 	c.Wait()
-}
-
-// comesTo waits for a fact.
-func comesTo(t *testing.T, fact func() bool) {
-	t.Helper()
-	for end := time.Now().Add(3 * time.Minute); !fact(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("it did not come to that in three minutes")
-		}
-	}
 }
 
 // here runs ramet with the other program's home.

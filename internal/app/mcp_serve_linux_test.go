@@ -284,7 +284,7 @@ func TestAYesToADriverOverMCPIsRecorded(t *testing.T) {
 				return
 			}
 		}
-		if status := server.tell("/api/v1/permissions/"+list.Asks[0].ID, `{"answer":"`+choice+`"}`, &json.RawMessage{}); status != 204 {
+		if status := server.ask("POST", "/api/v1/permissions/"+list.Asks[0].ID, `{"answer":"`+choice+`"}`, new(json.RawMessage)); status != 204 {
 			t.Errorf("%s: %d", choice, status)
 		}
 	}

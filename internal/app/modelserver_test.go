@@ -3,6 +3,7 @@ package app_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,10 +16,11 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"ramet/internal/base/text"
+	"ramet/internal/testkit/llmtest"
 )
 
 // A model server speaks the wire format of a vendor on loopback. It refuses, as
-// the vendor would, every request that is not acceptable (see modelcheck_test.go),
+// the vendor would, every request that is not acceptable (see llmtest.CheckRequest),
 // and answers the others from a file of replies, which are separated by lines of
 // "--":
 //
@@ -256,6 +258,28 @@ func (s *modelServer) take(r *http.Request, body []byte) (*reply, string) {
 		return one, ""
 	}
 	return nil, "no reply is left for " + newest
+}
+
+// check refuses what the vendor would refuse. newest is the last message.
+func (s *modelServer) check(r *http.Request, body []byte) (newest string, err error) {
+	if r.Method != "POST" || !matches(s.wire.path, r.URL.Path) {
+		return "", fmt.Errorf("%s %s", r.Method, r.URL.Path)
+	}
+	if got := r.Header.Get(s.wire.header); got != s.wire.prefix+s.key {
+		return "", fmt.Errorf("%s is %q", s.wire.header, got)
+	}
+	if strings.Contains(string(body)+r.URL.String(), s.key) {
+		return "", errors.New("the key is in the request")
+	}
+	if newest, err = llmtest.CheckRequest(s.name, body); err != nil {
+		return "", err
+	}
+	for what, signature := range s.debts {
+		if strings.Contains(string(body), quoted(what)) && !strings.Contains(string(body), quoted(signature)) {
+			return "", fmt.Errorf("%s came back without its signature %s", what, signature)
+		}
+	}
+	return newest, nil
 }
 
 var toolName = regexp.MustCompile(`"name":"(\w+)"`)

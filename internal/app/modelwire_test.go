@@ -13,42 +13,26 @@ type wireFormat struct {
 	path           string // of the request; * stands for the model
 	signs          bool   // its thinking goes back
 	searches       bool   // and so does what it looked up
-	history        func(body []byte) ([]turnOf, error)
 	events         func(vendor string, r *reply) []string
 	ending         func(r *reply) []string
 }
 
 var wireFormats = map[string]wireFormat{
-	"anthropic":   {"X-Api-Key", "", "/v1/messages", true, true, anthropicHistory, anthropicEvents, anthropicEnding},
-	"openai":      {"Authorization", "Bearer ", "/v1/responses", true, true, responsesHistory, responsesEvents, responsesEnding},
-	"azure":       {"Api-Key", "", "/openai/v1/responses", true, true, responsesHistory, responsesEvents, responsesEnding},
-	"openai-chat": {"Authorization", "Bearer ", "/v1/chat/completions", false, false, chatHistory, chatEvents, chatEnding},
-	"ollama":      {"Authorization", "Bearer ", "/v1/chat/completions", false, false, chatHistory, chatEvents, chatEnding},
-	"vllm":        {"Authorization", "Bearer ", "/v1/chat/completions", false, false, chatHistory, chatEvents, chatEnding},
-	"groq":        {"Authorization", "Bearer ", "/v1/chat/completions", false, false, chatHistory, chatEvents, chatEnding},
-	"xai":         {"Authorization", "Bearer ", "/v1/chat/completions", false, false, chatHistory, chatEvents, chatEnding},
-	"deepseek":    {"Authorization", "Bearer ", "/v1/chat/completions", false, false, chatHistory, chatEvents, chatEnding},
-	"acme":        {"Authorization", "Bearer ", "/v1/chat/completions", false, false, chatHistory, chatEvents, chatEnding},
-	"openrouter":  {"Authorization", "Bearer ", "/v1/chat/completions", true, false, chatHistory, chatEvents, chatEnding},
-	"gemini":      {"X-Goog-Api-Key", "", "/v1beta/models/*:streamGenerateContent", true, false, geminiHistory, geminiEvents, geminiEnding},
-	"vertex":      {"Authorization", "Bearer ", "/v1/projects/my-project/locations/europe-west4/publishers/google/models/*:streamGenerateContent", true, false, geminiHistory, geminiEvents, geminiEnding},
+	"anthropic":   {"X-Api-Key", "", "/v1/messages", true, true, anthropicEvents, anthropicEnding},
+	"openai":      {"Authorization", "Bearer ", "/v1/responses", true, true, responsesEvents, responsesEnding},
+	"azure":       {"Api-Key", "", "/openai/v1/responses", true, true, responsesEvents, responsesEnding},
+	"openai-chat": {"Authorization", "Bearer ", "/v1/chat/completions", false, false, chatEvents, chatEnding},
+	"ollama":      {"Authorization", "Bearer ", "/v1/chat/completions", false, false, chatEvents, chatEnding},
+	"vllm":        {"Authorization", "Bearer ", "/v1/chat/completions", false, false, chatEvents, chatEnding},
+	"groq":        {"Authorization", "Bearer ", "/v1/chat/completions", false, false, chatEvents, chatEnding},
+	"xai":         {"Authorization", "Bearer ", "/v1/chat/completions", false, false, chatEvents, chatEnding},
+	"deepseek":    {"Authorization", "Bearer ", "/v1/chat/completions", false, false, chatEvents, chatEnding},
+	"acme":        {"Authorization", "Bearer ", "/v1/chat/completions", false, false, chatEvents, chatEnding},
+	"openrouter":  {"Authorization", "Bearer ", "/v1/chat/completions", true, false, chatEvents, chatEnding},
+	"gemini":      {"X-Goog-Api-Key", "", "/v1beta/models/*:streamGenerateContent", true, false, geminiEvents, geminiEnding},
+	"vertex":      {"Authorization", "Bearer ", "/v1/projects/my-project/locations/europe-west4/publishers/google/models/*:streamGenerateContent", true, false, geminiEvents, geminiEnding},
 	"vertex-claude": {"Authorization", "Bearer ", "/v1/projects/my-project/locations/europe-west4/publishers/anthropic/models/*:streamRawPredict", true, true,
-		vertexHistory, anthropicEvents, anthropicEnding},
-}
-
-// vertexHistory is Anthropic's, in a body that says its version and not the model.
-func vertexHistory(body []byte) ([]turnOf, error) {
-	var q struct {
-		Model   *string
-		Version string `json:"anthropic_version"`
-	}
-	if err := json.Unmarshal(body, &q); err != nil {
-		return nil, err
-	}
-	if q.Model != nil || q.Version != "vertex-2023-10-16" {
-		return nil, fmt.Errorf("model %v in version %q", q.Model, q.Version)
-	}
-	return anthropicHistory(body)
+		anthropicEvents, anthropicEnding},
 }
 
 // stream is the events of a reply.

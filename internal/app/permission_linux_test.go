@@ -20,15 +20,23 @@ func wants(when, command string, more ...string) string {
 	return string(line)
 }
 
-// Who decided, from where and by which rule stands in the history, and every face shows it.
+// Who decided, from where and by which rule is in the history, and every face shows it. A terminal in the background
+// notifies its user of the question.
 func TestWhoDecidedIsRecorded(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
+	w := newWorld(t, "VTE_VERSION=7000")
 	w.script(wants("one", "touch a"), wants("", "touch b"), wants("", "touch b"), wants("", "touch c"), wants("", "touch c"), wants("", "rm -rf a"), `{"when": "", "steps": [{"text": "that is all"}]}`)
 	x := w.open(110, 40)
 	x.see("[0]", "script/", "ask")
+	x.press("\x1b[O") // another window is in front
 	x.say("one")
 	x.see("touch a")
+	x.until("a notification", func(string) bool {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		return strings.Contains(x.raw.String(), "\x1b]777;notify;ramet;")
+	})
+	x.press("\x1b[I")
 	x.decide("Allow once")
 	x.see("touch b")
 	x.decide("Allow for this agent")
@@ -76,44 +84,6 @@ func TestWhoDecidedIsRecorded(t *testing.T) {
 	}
 }
 
-// One key goes through the modes; they are the agent's, and its children's.
-func TestModesOnOneKey(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.script(`{"when": "write", "steps": [{"call": "write", "args": {"path": "a.txt", "content": "x"}}]}`, `{"when": "", "steps": [{"text": "written"}]}`,
-		`{"when": "plan", "steps": [{"call": "write", "args": {"path": "b.txt", "content": "x"}}]}`, `{"when": "only reads", "steps": [{"text": "planned"}]}`)
-	x := w.open(110, 30)
-	x.see("[0]", "$0.00 · ask")
-	x.press(shiftTab)
-	x.see("$0.00 · accept edits")
-	x.say("write")
-	x.see("written", " idle ")
-	x.press(shiftTab)
-	x.see("· box")
-	x.press(shiftTab)
-	x.see("· read-only")
-	x.say("plan")
-	x.see("planned", "refused by mode read-only", " idle ")
-	if _, err := os.Stat(filepath.Join(w.project, "b.txt")); err == nil {
-		t.Error("a read-only agent wrote")
-	}
-	x.leave()
-	if out := w.ramet("mode"); out != "read-only\n" {
-		t.Errorf("%q", out)
-	}
-	w.ramet("fork", "--name", "ada")
-	if out := w.ramet("mode", "ada"); !strings.HasPrefix(out, "read-only (of ") {
-		t.Errorf("%q", out)
-	}
-	w.ramet("mode", "ada", "box")
-	if out := w.ramet("mode", "ada"); out != "box\n" {
-		t.Errorf("%q", out)
-	}
-	if out := w.ramet("mode", "ask"); out != "ask\n" {
-		t.Errorf("%q", out)
-	}
-}
-
 // Turns that a server runs keep what was granted, whoever granted it: a terminal, or HTTP.
 func TestServedTurnsKeepGrants(t *testing.T) {
 	t.Parallel()
@@ -140,7 +110,7 @@ func TestServedTurnsKeepGrants(t *testing.T) {
 	answer := func(id, body string, status int) {
 		t.Helper()
 		var refused json.RawMessage
-		if got := server.tell("/api/v1/permissions/"+id, body, &refused); got != status {
+		if got := server.ask("POST", "/api/v1/permissions/"+id, body, &refused); got != status {
 			t.Fatalf("%s: %d %s", body, got, refused)
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -59,8 +58,7 @@ func TestOurKeyIsNowhereWhoeverWritesIt(t *testing.T) {
 	var printed bytes.Buffer
 	run := func(args ...string) {
 		t.Helper()
-		cmd := exec.CommandContext(t.Context(), w.exe, args...)
-		cmd.Dir, cmd.Env = w.project, w.env
+		cmd := w.start(args...)
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Fatalf("ramet %v: %v\n%s", args, err, out)

@@ -57,22 +57,25 @@ func (e *errand) must(code int, args ...string) outcome {
 
 func (e *errand) run(name string) string { return filepath.Join(e.dir, ".ramet", "runs", name) }
 
-// made are the files of artifacts and drafts.
-func (e *errand) made(name string) map[string]string {
-	e.t.Helper()
+// made returns the artifacts and drafts of a run.
+func (e *errand) made(name string) map[string]string { return made(e.t, e.run(name)) }
+
+// made returns the artifacts and drafts in the folder of a run, by path.
+func made(t *testing.T, run string) map[string]string {
+	t.Helper()
 	out := map[string]string{}
 	for _, folder := range []string{"artifacts", "drafts"} {
-		err := filepath.WalkDir(filepath.Join(e.run(name), folder), func(path string, d fs.DirEntry, err error) error {
+		err := filepath.WalkDir(filepath.Join(run, folder), func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), ".staged-") {
 				return err
 			}
 			data, err := os.ReadFile(path)
-			rel, _ := filepath.Rel(e.run(name), path)
+			rel, _ := filepath.Rel(run, path)
 			out[rel] = string(data)
 			return err
 		})
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			e.t.Fatal(err)
+			t.Fatal(err)
 		}
 	}
 	return out

@@ -14,51 +14,6 @@ import (
 	"ramet/internal/store/sqlite"
 )
 
-func TestATurnWithToolsAsksFirst(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	x := w.open(80, 24)
-	x.see("Three things to try")
-	x.say("run echo one > made.txt")
-	x.see("wants to run", "echo one > made.txt", "❯ No")
-	if _, err := os.Stat(filepath.Join(w.project, "made.txt")); err == nil {
-		t.Error("it ran before it was permitted")
-	}
-	x.decide("Allow once")
-	x.see("● bash", "[offline model] Ran", "idle", "(terminal), once")
-	if got, err := os.ReadFile(filepath.Join(w.project, "made.txt")); err != nil || string(got) != "one\n" {
-		t.Errorf("it made %q, %v", got, err)
-	}
-	x.say("run touch never.txt")
-	x.see("wants to run", "touch never.txt", "bash(touch never.txt)")
-	x.decide("No, because")
-	x.see("No, because: ▏")
-	x.press("not today")
-	x.see("not today▏")
-	x.press(enter)
-	x.see("✗ bash", "not today", "idle")
-	if _, err := os.Stat(filepath.Join(w.project, "never.txt")); err == nil {
-		t.Error("it ran although it was refused")
-	}
-	x.say("write 'some words' to notes.txt")
-	x.see("wants to write", "notes.txt", "1 +some words")
-	x.decide("Allow once")
-	x.see("● write", "idle")
-	if got, err := os.ReadFile(filepath.Join(w.project, "notes.txt")); err != nil || !strings.Contains(string(got), "some words") {
-		t.Errorf("it wrote %q, %v", got, err)
-	}
-	x.say("run git --version")
-	x.see("wants to run", "git --version", "Allow for this agent")
-	x.decide("Allow for this agent")
-	x.see("git version", "idle")
-	x.say("run git --version")
-	x.until("no question", func(s string) bool { return strings.Count(s, "● bash git --version") == 2 })
-	x.leave()
-	if log := w.ramet("log", "0"); !strings.Contains(log, "not today") {
-		t.Errorf("the model was not told why: %s", log)
-	}
-}
-
 func TestASigkillInMidTurnLosesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -207,21 +162,6 @@ func TestAForkWaitsForToolsAndCanBeCancelled(t *testing.T) {
 	if ps := w.ramet("ps"); strings.Contains(ps, "never") || !strings.Contains(ps, "later") {
 		t.Errorf("there are:\n%s", ps)
 	}
-}
-
-// choose goes down to an answer of the box above the prompt, and confirms it.
-func (t *terminal) choose(answer string) {
-	t.t.Helper()
-	t.see("  "+answer, "Enter confirm")
-	for range 4 {
-		if strings.Contains(t.text(), "❯ "+answer) {
-			break
-		}
-		before := highlight(t.text())
-		t.press(down)
-		t.until("another highlight", func(s string) bool { return highlight(s) != before })
-	}
-	t.press(enter)
 }
 
 // leaveSure leaves also where agents are at work.

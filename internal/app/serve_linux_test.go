@@ -30,8 +30,7 @@ func (s *stage) serve(t *testing.T) *served {
 // serve is the same for terminals.
 func (w *world) serve() *served {
 	w.t.Helper()
-	cmd := exec.Command(w.exe, "serve", "--addr", "127.0.0.1:0")
-	cmd.Dir, cmd.Env = w.project, w.env
+	cmd := w.start("serve", "--addr", "127.0.0.1:0")
 	return serveWith(w.t, cmd, filepath.Join(w.home, "ramet"))
 }
 
@@ -73,7 +72,7 @@ func serveWith(t *testing.T, cmd *exec.Cmd, home string) *served {
 	return &served{t, strings.TrimSpace(line), strings.TrimSpace(string(token))}
 }
 
-// ask does one request and reads its answer.
+// ask does one request and reads its answer, which may be empty.
 func (s *served) ask(method, path, body string, into any) int {
 	s.t.Helper()
 	r, err := http.NewRequestWithContext(s.t.Context(), method, s.base+path, strings.NewReader(body))
@@ -89,29 +88,8 @@ func (s *served) ask(method, path, body string, into any) int {
 		s.t.Fatal(err)
 	}
 	defer answer.Body.Close()
-	if err := json.NewDecoder(answer.Body).Decode(into); err != nil {
+	if err := json.NewDecoder(answer.Body).Decode(into); err != nil && err != io.EOF {
 		s.t.Fatalf("%s %s: %v", method, path, err)
-	}
-	return answer.StatusCode
-}
-
-// tell posts something whose answer may be empty.
-func (s *served) tell(path, body string, into *json.RawMessage) int {
-	s.t.Helper()
-	r, err := http.NewRequestWithContext(s.t.Context(), "POST", s.base+path, strings.NewReader(body))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	r.Header.Set("Authorization", "Bearer "+s.token)
-	r.Header.Set("Content-Type", "application/json")
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	*into, err = io.ReadAll(answer.Body)
-	if err != nil {
-		s.t.Fatal(err)
 	}
 	return answer.StatusCode
 }

@@ -36,11 +36,6 @@ workers:
 // DONE.
 func (r *rough) begin(working *sync.WaitGroup, dice *rand.Rand) (demand func()) {
 	f := &fleet{team: r.team}
-	r.t.Cleanup(func() {
-		if err := f.clear(); err != nil {
-			r.t.Error(err)
-		}
-	})
 	boss, heir := f.site("boss"), f.site("heir")
 	boss.lease, heir.lease, boss.pulse, heir.pulse = "15s", "15s", "", ""
 	f.write(boss.dir, "recipe.yaml", six)

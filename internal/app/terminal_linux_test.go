@@ -65,8 +65,7 @@ func newWorld(t *testing.T, env ...string) *world {
 
 // stopServer ends the background kernel that terminals started.
 func (w *world) stopServer() {
-	cmd := exec.Command(w.exe, "server", "stop", "--force")
-	cmd.Dir, cmd.Env = w.project, w.env
+	cmd := w.start("server", "stop", "--force")
 	if out, err := cmd.CombinedOutput(); err != nil && !strings.Contains(string(out), "NOT_FOUND") {
 		w.t.Errorf("stop the background kernel: %v\n%s", err, out)
 	}
@@ -86,8 +85,7 @@ func (w *world) killServer() {
 // ramet runs a command line beside the terminal.
 func (w *world) ramet(args ...string) string {
 	w.t.Helper()
-	cmd := exec.CommandContext(w.t.Context(), w.exe, args...)
-	cmd.Dir, cmd.Env = w.project, w.env
+	cmd := w.start(args...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		w.t.Fatalf("ramet %v: %v\n%s", args, err, out)
@@ -116,8 +114,7 @@ func (w *world) write(path, content string) {
 // open starts the terminal UI.
 func (w *world) open(columns, rows int, args ...string) *terminal {
 	w.t.Helper()
-	cmd := exec.Command(w.exe, args...)
-	cmd.Dir, cmd.Env = w.project, w.env
+	cmd := w.start(args...)
 	file, err := pty.StartWithSize(cmd, &pty.Winsize{Cols: uint16(columns), Rows: uint16(rows)})
 	if err != nil {
 		w.t.Fatal(err)
@@ -268,7 +265,6 @@ const (
 	enter    = "\r"
 	escape   = "\x1b"
 	down     = "\x1b[B"
-	shiftTab = "\x1b[Z"
 	ctrlC    = "\x03"
 	ctrlUp   = "\x1b[1;5A"
 	ctrlDown = "\x1b[1;5B"

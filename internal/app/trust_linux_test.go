@@ -2,7 +2,6 @@ package app_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,8 +13,7 @@ import (
 // printed.
 func (w *world) asks(question, answer string, args ...string) (string, error) {
 	w.t.Helper()
-	cmd := exec.Command(w.exe, args...)
-	cmd.Dir, cmd.Env = w.project, w.env
+	cmd := w.start(args...)
 	file, err := pty.Start(cmd)
 	if err != nil {
 		w.t.Fatal(err)
@@ -95,15 +93,14 @@ workers:
 	if got, err := os.ReadFile(outside); string(got) != "x\n" || os.Remove(outside) != nil {
 		t.Errorf("outside is %q %v", got, err)
 	}
-	theirs := exec.Command(w.exe, append([]string{"--home", filepath.Join(w.home, "theirs")}, append(start, "r")...)...)
-	theirs.Dir, theirs.Env = w.project, w.env
+	theirs := w.start(append([]string{"--home", filepath.Join(w.home, "theirs")}, append(start, "r")...)...)
 	out, err := theirs.CombinedOutput()
 	_, digest, _ := strings.Cut(string(out), " --accept ")
 	if err == nil || !strings.Contains(string(out), "UNTRUSTED") || len(digest) < 64 {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	theirs = exec.Command(w.exe, append([]string{"--home", filepath.Join(w.home, "theirs")}, append(start, "r", "--accept", digest[:64])...)...)
-	theirs.Dir, theirs.Env = w.project, append(w.env, "RAMET_TEST_DIE_AFTER=3")
+	theirs = w.start(append([]string{"--home", filepath.Join(w.home, "theirs")}, append(start, "r", "--accept", digest[:64])...)...)
+	theirs.Env = append(theirs.Env, "RAMET_TEST_DIE_AFTER=3")
 	if out, err := theirs.CombinedOutput(); err == nil {
 		t.Fatalf("it did not die:\n%s", out)
 	}
@@ -136,7 +133,7 @@ func TestAChangeIsAcceptedInTheTerminal(t *testing.T) {
 	x.press("\x1bOQ") // F2
 	x.see("-Be kind.", "+Be quick.", "Ctrl+A accept exactly this")
 	x.press("yes, of course", "\r")
-	x.gone("Ctrl+A accepts")
+	x.gone("Ctrl+A accept")
 	if said := w.ramet("trust", "--list"); !strings.Contains(said, "changed  instructions") {
 		t.Errorf("letters accepted it:\n%s", said)
 	}

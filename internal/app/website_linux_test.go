@@ -4,29 +4,16 @@ import (
 	"encoding/json"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 )
 
-// other is the same home in another project.
-func (w *world) other(name string) *world {
-	w.t.Helper()
-	there := *w
-	there.project = filepath.Join(filepath.Dir(w.project), name)
-	if err := os.MkdirAll(filepath.Join(there.project, ".ramet"), 0o700); err != nil {
-		w.t.Fatal(err)
-	}
-	return &there
-}
-
 // link is the link to the page of a project, and what it has before its path.
 func (w *world) link() (base, link string) {
 	w.t.Helper()
-	cmd := exec.CommandContext(w.t.Context(), w.exe, "web")
-	cmd.Dir, cmd.Env = w.project, w.env
+	cmd := w.start("web")
 	out, err := cmd.Output()
 	if err != nil {
 		w.t.Fatalf("web: %v %s", err, out)
@@ -54,7 +41,7 @@ func (s *served) names(path string) string {
 func TestOneAddressForAllProjects(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	there, third := w.other("second"), w.other("third")
+	there, third := w.in("second"), w.in("third")
 	third.ramet("fork", "--name", "tri")
 	site := w.serve()
 	w.ramet("fork", "--name", "uno")
@@ -151,11 +138,11 @@ func TestAQuestionIsAnsweredOnThePage(t *testing.T) {
 	x.see("wants to run")
 	eventually(t, "the page has the question", func() bool { return question() != "" })
 	var none json.RawMessage
-	if code := site.tell("/api/v1/permissions/"+question(), `{"answer":"once"}`, &none); code != http.StatusNoContent {
+	if code := site.ask("POST", "/api/v1/permissions/"+question(), `{"answer":"once"}`, &none); code != http.StatusNoContent {
 		t.Fatalf("%d %s", code, none)
 	}
 	x.see("● bash", " idle ")
-	if code := site.tell("/api/v1/agents/0/prompt", `{"text":"run echo two > made.txt"}`, &none); code != http.StatusAccepted {
+	if code := site.ask("POST", "/api/v1/agents/0/prompt", `{"text":"run echo two > made.txt"}`, &none); code != http.StatusAccepted {
 		t.Fatalf("%d %s", code, none)
 	}
 	x.see("wants to run")
@@ -177,8 +164,7 @@ func TestServeInTheBackground(t *testing.T) {
 	if len(now.Workspaces) != 1 || now.Workspaces[0].Keeps() != "the page is served" || !strings.HasPrefix(base, now.URL) {
 		t.Errorf("%+v", now)
 	}
-	cmd := exec.Command(w.exe, "serve", "--addr", "127.0.0.1:1")
-	cmd.Dir, cmd.Env = w.project, w.env
+	cmd := w.start("serve", "--addr", "127.0.0.1:1")
 	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "error[CONFLICT]") {
 		t.Errorf("at another address: %s", out)
 	}
@@ -193,14 +179,14 @@ func TestTheLogOfTheKernel(t *testing.T) {
 	t.Parallel()
 	const key, password = "sk-ant-api03-0123456789abcdefghijklmnopqrstuvwxyzABCDEFGH", "hunter2-is-long"
 	w := newWorld(t, "ANTHROPIC_API_KEY="+key, "ANTHROPIC_BASE_URL=http://127.0.0.1:9")
-	cmd := exec.Command(w.exe, "--db", "postgres://me:"+password+"@127.0.0.1:9/none", "web", "--addr", "127.0.0.1:0")
-	cmd.Dir, cmd.Env = w.project, append(w.env, "RAMET_TEST_PATIENT=1")
+	cmd := w.start("--db", "postgres://me:"+password+"@127.0.0.1:9/none", "web", "--addr", "127.0.0.1:0")
+	cmd.Env = append(cmd.Env, "RAMET_TEST_PATIENT=1")
 	if out, err := cmd.CombinedOutput(); err == nil || strings.Contains(string(out), password) {
 		t.Errorf("a database that does not answer: %v %s", err, out)
 	}
 	site := w.serve()
 	var none json.RawMessage
-	if code := site.tell("/api/v1/agents/0/prompt", `{"text":"a secret plan with `+key+`", "model":"anthropic/claude-sonnet-4-5"}`, &none); code != http.StatusAccepted {
+	if code := site.ask("POST", "/api/v1/agents/0/prompt", `{"text":"a secret plan with `+key+`", "model":"anthropic/claude-sonnet-4-5"}`, &none); code != http.StatusAccepted {
 		t.Fatalf("%d %s", code, none)
 	}
 	path := filepath.Join(w.home, "ramet", "server.log")

@@ -30,7 +30,7 @@ var shared struct {
 
 // URL returns a URL of the test server that names a fresh schema in its
 // ?schema= parameter. The schema does not exist yet; when the test ends it is
-// dropped with all it holds. Without a server the test fails.
+// dropped with all it holds, and so are those that queues and mailboxes of runs add beside it. Without a server the test fails.
 func URL(tb testing.TB) string {
 	tb.Helper()
 	server, err := serverURL()
@@ -113,8 +113,8 @@ func dropSchema(server, schema string) error {
 		return fmt.Errorf("drop schema %s: %w", schema, err)
 	}
 	defer conn.Close(ctx)
-	const sql = `SET lock_timeout = '10s'; SET client_min_messages = warning; DROP SCHEMA IF EXISTS %s CASCADE`
-	if _, err := conn.Exec(ctx, fmt.Sprintf(sql, pgx.Identifier{schema}.Sanitize())); err != nil {
+	const sql = `SET lock_timeout = '10s'; SET client_min_messages = warning; DROP SCHEMA IF EXISTS %s, %[1]s_river, %[1]s_runs CASCADE`
+	if _, err := conn.Exec(ctx, fmt.Sprintf(sql, schema)); err != nil {
 		return fmt.Errorf("drop schema %s (did the test leave a transaction open?): %w", schema, err)
 	}
 	return nil
