@@ -16,7 +16,7 @@ type turn struct {
 	calls   []string
 	results []string
 	newest  string // its last words, where there are several
-	paused  bool   // it ends with a search of the server's, which goes on with it
+	paused  bool   // it ends with a search of the server's, which continues it
 }
 
 // CheckRequest refuses what a vendor refuses according to its documentation: parameters, the content of messages, and
@@ -273,7 +273,7 @@ func geminiHistory(body []byte) ([]turn, error) {
 	return out, nil
 }
 
-// vertexHistory is Anthropic's, in a body that says its version and not the model.
+// vertexHistory reads what anthropicHistory does, from a body that names its version and not the model.
 func vertexHistory(body []byte) ([]turn, error) {
 	var q struct {
 		Model   *string
@@ -376,7 +376,7 @@ func blocksOfAnthropic(q map[string]any, made bool) error {
 			if kind == "tool_use" && !callName.MatchString(id) {
 				return fmt.Errorf("messages.%d: tool_use.id %q: string should match pattern", i, id)
 			}
-			paused := i == len(messages)-1 && j == len(blocks)-1 // the server goes on with it
+			paused := i == len(messages)-1 && j == len(blocks)-1 // the server continues it
 			if kind == "server_tool_use" && !paused && (j+1 == len(blocks) || blocks[j+1].(map[string]any)["tool_use_id"] != id) {
 				return fmt.Errorf("messages.%d: `web_search` tool use with id %s without a corresponding result block", i, id)
 			}
