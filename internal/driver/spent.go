@@ -7,6 +7,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/core/history"
+	"ramet/internal/core/state"
 	"ramet/internal/driver/gateway"
 	"ramet/internal/model/llm"
 	"ramet/internal/turn/loop"
@@ -35,7 +36,7 @@ func (r *turn) usage(ctx context.Context, answer Stop, why error) {
 		r.out.Usage, r.out.Cost = r.used, r.cost
 	}
 	if why != nil {
-		m.Reason = reason(why)
+		m.Reason = state.Why(why)
 		call.Outcome = string(fault.CodeOf(why))
 	}
 	m.Call = call

@@ -3,15 +3,14 @@ package driver
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
-	"ramet/internal/base/text"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
+	"ramet/internal/core/state"
 	"ramet/internal/driver/gateway"
 	"ramet/internal/model/llm"
 	"ramet/internal/turn/loop"
@@ -193,7 +192,7 @@ func (d *Driven) unopened(ctx context.Context, t loop.Turn, c *loop.Conversation
 	if ctx.Err() != nil {
 		kind = history.Interrupted
 	}
-	draft := history.Draft{Kind: kind, Meta: history.Meta{Reason: reason(why)}}
+	draft := history.Draft{Kind: kind, Meta: history.Meta{Reason: state.Why(why)}}
 	if kind == history.Note {
 		draft.Parts = []history.Part{{Type: history.Text, Text: r.kept(why.Error())}}
 	}
@@ -254,11 +253,11 @@ func (r *turn) end(ctx context.Context, answer Stop, err error) error {
 	why := err
 	switch {
 	case stopped:
-		why = ended(ctx)
+		why = loop.ContextFault(ctx)
 	case why != nil && r.wired(ctx).Refused > 0:
 		why = fault.New(fault.BudgetExceeded, "%s was refused a call of its model: %w", r.about.Driver, err).WithHint("give more with --max-cost or --max-tokens, or stop here")
 	}
-	if lost(why) { // who took the agent closes its history
+	if loop.LostAgent(why) { // who took the agent closes its history
 		r.leave()
 		return why
 	}
@@ -294,7 +293,7 @@ func (r *turn) leave() {
 // interrupted writes that the turn did not end well.
 func (r *turn) interrupted(ctx context.Context, words string, why error) {
 	m := r.about.meta()
-	m.Reason = r.kept(reason(why))
+	m.Reason = r.kept(state.Why(why))
 	var by loop.StoppedBy
 	if errors.As(why, &by) {
 		m.Actor = by.By
@@ -348,21 +347,3 @@ func (r *turn) fail(err error) bool {
 }
 
 func (r *turn) kept(s string) string { return storable(r.Clean(s)) }
-
-// reason is one line about a failure.
-func reason(err error) string { return text.Line(fmt.Sprintf("%s: %v", fault.CodeOf(err), err), 400) }
-
-// lost says that the agent is no longer ours: nothing more may be written.
-func lost(err error) bool { return fault.Is(err, fault.Fenced) || fault.Is(err, fault.DeadAgent) }
-
-// ended is the fault of a turn whose context ended, with the code of its cause.
-func ended(ctx context.Context) error {
-	cause := context.Cause(ctx)
-	switch f, ok := fault.Of(cause); {
-	case ok:
-		return fault.New(f.Code, "the turn was stopped: %w", cause)
-	case errors.Is(cause, context.DeadlineExceeded):
-		return fault.New(fault.TimedOut, "the turn was stopped: the time allowed ran out: %w", cause)
-	}
-	return fault.New(fault.Cancelled, "the turn was stopped: %w", cause)
-}

@@ -171,3 +171,28 @@ func FormatSize(n int64) string {
 func Regexp(expression string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
+
+// SplitOutside splits a text at separators, except within brackets (an opening and a closing one) and behind a
+// backslash. Pieces are without spaces around them; empty ones are left out.
+func SplitOutside(s, separators, brackets string) []string {
+	var out []string
+	depth, start, escaped := 0, 0, false
+	for i := 0; i <= len(s); i++ {
+		switch {
+		case i == len(s), !escaped && depth <= 0 && strings.IndexByte(separators, s[i]) >= 0:
+			if piece := strings.TrimSpace(s[start:i]); piece != "" {
+				out = append(out, piece)
+			}
+			start = i + 1
+		case escaped:
+			escaped = false
+		case s[i] == '\\':
+			escaped = true
+		case s[i] == brackets[0]:
+			depth++
+		case s[i] == brackets[1]:
+			depth--
+		}
+	}
+	return out
+}

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"ramet/internal/base/text"
 )
 
 // mostFront bounds the front matter, which is read by a parser that follows references.
@@ -106,34 +108,15 @@ func (f front) list(keys ...string) []string {
 		}
 		out := []string{}
 		for _, one := range v {
-			out = append(out, splitWords(one)...)
+			for _, word := range text.SplitOutside(one, ", \t\n", "()") {
+				if word = strings.Trim(word, `"'`); word != "" {
+					out = append(out, word)
+				}
+			}
 		}
 		return out
 	}
 	return nil
-}
-
-func splitWords(s string) []string {
-	var out []string
-	depth, start := 0, 0
-	take := func(end int) {
-		if w := strings.Trim(s[start:end], " \t\"'"); w != "" {
-			out = append(out, w)
-		}
-		start = end + 1
-	}
-	for i, r := range s {
-		switch {
-		case r == '(':
-			depth++
-		case r == ')':
-			depth--
-		case depth <= 0 && (r == ',' || r == ' ' || r == '\n'):
-			take(i)
-		}
-	}
-	take(len(s))
-	return out
 }
 
 func (f front) yes(key string) bool {

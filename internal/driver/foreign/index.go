@@ -33,7 +33,6 @@ type record struct {
 	top    bool // it says that it stands behind none
 	lost   bool // the line that it names is not there, or stands behind it
 	unit   int32
-	next   int32 // in its unit
 	prev   int32 // the record that stands before it; -1: none
 }
 
@@ -66,7 +65,7 @@ func (s *Source) take(line []byte, size int64) {
 		s.Skipped["no JSON of the program"]++
 		return
 	}
-	r.offset, r.size, r.next, r.prev, r.unit = s.Bytes, int32(size), -1, -1, -1
+	r.offset, r.size, r.prev, r.unit = s.Bytes, int32(size), -1, -1
 	r.up, r.group = hashed(n.up), uint32(hashed(n.group))
 	if n.id != "" {
 		if _, twice := s.ids[hashed(n.id)]; twice {

@@ -6,15 +6,15 @@ import (
 
 // unit is what is written together: one message, and the results of its calls.
 type unit struct {
-	first, last int32 // records of the message
-	more, end   int32 // records behind it: results, and what nobody knows
-	up          int32 // -1: it is a root
-	kid, beside int32 // first unit behind it; next one behind the same
-	newest      int32 // the newest record in it and behind it
+	message []int32 // its records
+	more    []int32 // records behind it: results, and what nobody knows
+	up      int32   // -1: it is a root
+	kids    []int32 // units behind it
+	newest  int32   // the newest record in it and behind it
 }
 
 // head is the record that a unit begins with: what it is, is that.
-func (s *Source) head(u int32) *record { return &s.records[s.units[u].first] }
+func (s *Source) head(u int32) *record { return &s.records[s.units[u].message[0]] }
 
 // grow makes the tree. Lines that name none stand behind the one before them.
 func (s *Source) grow() {
@@ -43,14 +43,14 @@ func (s *Source) grow() {
 	for i := len(s.units) - 1; i >= 0; i-- { // children come later than their parents
 		u := &s.units[i]
 		if u.up >= 0 {
-			up := &s.units[u.up]
-			up.newest = max(up.newest, u.newest)
-			u.beside, up.kid = up.kid, int32(i)
+			s.units[u.up].newest = max(s.units[u.up].newest, u.newest)
 		}
 	}
-	for i := range s.units {
-		if s.units[i].up < 0 {
+	for i, u := range s.units {
+		if u.up < 0 {
 			s.roots = append(s.roots, int32(i))
+		} else {
+			s.units[u.up].kids = append(s.units[u.up].kids, int32(i))
 		}
 	}
 }
@@ -117,30 +117,21 @@ func (s *Source) put(i int32) {
 		return
 	case parent == nil:
 	case r.role == answer && answers && r.group != 0 && r.group == s.head(up).group:
-		s.records[parent.last].next, parent.last = i, i
+		parent.message = append(parent.message, i)
 		r.unit, parent.newest = up, max(parent.newest, i)
 		return
 	case r.role == raw, r.role == spent, r.role == result && answers:
 		s.follow(up, i)
 		return
 	}
-	u := unit{first: i, last: i, more: -1, end: -1, up: -1, kid: -1, beside: -1, newest: i}
-	if up >= 0 {
-		u.up = up
-	}
 	r.unit = int32(len(s.units))
-	s.units = append(s.units, u)
+	s.units = append(s.units, unit{message: []int32{i}, up: max(up, -1), newest: i})
 }
 
 // follow puts a record behind the message of a unit.
 func (s *Source) follow(at, i int32) {
 	u := &s.units[at]
-	if u.more < 0 {
-		u.more = i
-	} else {
-		s.records[u.end].next = i
-	}
-	u.end, u.newest = i, max(u.newest, i)
+	u.more, u.newest = append(u.more, i), max(u.newest, i)
 	s.records[i].unit = at
 }
 
@@ -149,7 +140,7 @@ func (s *Source) tie() {
 	if len(s.loose) > 0 && len(s.units) == 0 {
 		i := s.loose[0]
 		s.loose = s.loose[1:]
-		s.units = append(s.units, unit{first: i, last: i, more: -1, end: -1, up: -1, kid: -1, beside: -1, newest: i})
+		s.units = append(s.units, unit{message: []int32{i}, up: -1, newest: i})
 	}
 	for _, i := range s.loose {
 		s.follow(0, i)
@@ -184,29 +175,26 @@ func (n Node) Newest() int32 { return n.tree.units[n.i].newest }
 func (n Node) Items() []Item {
 	u, all := n.tree.units[n.i], n.tree.records
 	var whole []history.Bytes
-	for at := u.first; at >= 0; at = all[at].next {
+	for _, at := range u.message {
 		whole = append(whole, all[at].at())
 	}
 	out := []Item{{whole, n.tree}}
-	for at := u.more; at >= 0; at = all[at].next {
+	for _, at := range u.more {
 		out = append(out, Item{[]history.Bytes{all[at].at()}, n.tree})
 	}
 	return out
 }
 
 // Kids are the nodes behind it, in their order.
-func (n Node) Kids() []Node {
-	var out []Node
-	for at := n.tree.units[n.i].kid; at >= 0; at = n.tree.units[at].beside {
-		out = append(out, Node{n.tree, at})
-	}
-	return out
-}
+func (n Node) Kids() []Node { return n.tree.nodes(n.tree.units[n.i].kids) }
 
 // Roots are the nodes that stand behind none.
-func (s *Source) Roots() []Node {
-	out := make([]Node, len(s.roots))
-	for i, at := range s.roots {
+func (s *Source) Roots() []Node { return s.nodes(s.roots) }
+
+// nodes returns the nodes of units.
+func (s *Source) nodes(units []int32) []Node {
+	out := make([]Node, len(units))
+	for i, at := range units {
 		out[i] = Node{s, at}
 	}
 	return out

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -12,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/BurntSushi/toml"
 
@@ -26,32 +24,20 @@ const maxFile = 1 << 20
 
 // readFile reads the file: vendor to key.
 func readFile(path string) (map[string]string, error) {
-	const verb = "read credentials"
-	// A pipe would hang the reader, so it is not waited for.
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if errors.Is(err, fs.ErrNotExist) {
+	text, err := durable.ReadPlain(path, maxFile, func(info fs.FileInfo) error {
+		if info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
+			return fault.New(fault.InvalidConfig, "%s can be read or written by others (mode %o)", path, info.Mode().Perm()).
+				WithHint("chmod 600 %s, and think about whether the keys in it are still secret", path)
+		}
+		return nil
+	})
+	switch f, ours := fault.Of(err); {
+	case errors.Is(err, fs.ErrNotExist):
 		return map[string]string{}, nil
-	}
-	if err != nil {
-		return nil, fault.New(fault.InvalidConfig, "%s: %w", verb, err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	switch {
+	case ours:
+		return nil, fault.New(f.Code, "read credentials: %w", f).WithHint("%s", f.Hint)
 	case err != nil:
-		return nil, fault.New(fault.StorageIO, "%s: %w", verb, err)
-	case !info.Mode().IsRegular():
-		return nil, fault.New(fault.InvalidConfig, "%s: %s is not a plain file", verb, path)
-	case info.Mode().Perm()&0o077 != 0:
-		return nil, fault.New(fault.InvalidConfig, "%s: %s can be read or written by others (mode %o)", verb, path, info.Mode().Perm()).
-			WithHint("chmod 600 %s, and think about whether the keys in it are still secret", path)
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return nil, fault.New(fault.StorageIO, "%s: %w", verb, err)
-	}
-	if len(text) > maxFile {
-		return nil, fault.New(fault.InvalidConfig, "%s: %s has more than %d bytes", verb, path, maxFile)
+		return nil, fault.New(fault.InvalidConfig, "read credentials: %w", err)
 	}
 	return parseFile(path, string(text))
 }

@@ -178,14 +178,14 @@ type selection struct{ include, exclude string }
 // several patterns can stand behind one another with commas.
 func (l *Local) selection(include, exclude string) (selection, error) {
 	var in, out []string
-	for _, p := range splitCommas(include) {
+	for _, p := range text.SplitOutside(include, ",", "{}") {
 		if rest, no := strings.CutPrefix(p, "!"); no {
 			out = append(out, rest)
 		} else {
 			in = append(in, p)
 		}
 	}
-	for _, p := range splitCommas(exclude) {
+	for _, p := range text.SplitOutside(exclude, ",", "{}") {
 		out = append(out, strings.TrimPrefix(p, "!"))
 	}
 	var s selection
@@ -215,26 +215,6 @@ func (l *Local) oneOf(patterns []string) (string, error) {
 		return strings.Join(patterns, ""), nil
 	}
 	return l.pattern("{" + strings.Join(patterns, ",") + "}")
-}
-
-// splitCommas splits a list at its commas, except within braces.
-func splitCommas(list string) []string {
-	var parts []string
-	depth, from := 0, 0
-	for i, c := range list + "," {
-		switch {
-		case c == '{':
-			depth++
-		case c == '}':
-			depth--
-		case c == ',' && (depth <= 0 || i == len(list)):
-			if part := strings.TrimSpace(list[from:i]); part != "" {
-				parts = append(parts, part)
-			}
-			from = i + 1
-		}
-	}
-	return parts
 }
 
 // takes reports whether a file is meant.

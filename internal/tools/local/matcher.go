@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"iter"
 	"regexp"
-	"regexp/syntax"
 	"strings"
 )
 
@@ -36,38 +35,10 @@ func newMatcher(pattern string, ignoreCase, multi bool) (*matcher, error) {
 		return nil, sentenceError("The pattern is not a regular expression of RE2, which has no look-around and no references: %w. A backslash in front makes a character plain.", err)
 	}
 	m := &matcher{re: re, multi: multi}
-	if tree, err := syntax.Parse(expr, syntax.Perl); err == nil {
-		m.must = []byte(requiredText(tree.Simplify()))
+	if must, _ := re.LiteralPrefix(); !strings.ContainsRune(must, '\uFFFD') { // which fits bytes that are no UTF-8
+		m.must = []byte(must)
 	}
 	return m, nil
-}
-
-// requiredText returns the longest text that every match of an expression holds, as far as it is
-// plain to see.
-func requiredText(re *syntax.Regexp) string {
-	switch re.Op {
-	case syntax.OpLiteral:
-		s := string(re.Rune)
-		if re.Flags&syntax.FoldCase != 0 || strings.ContainsRune(s, '\uFFFD') { // which fits bytes that are no UTF-8
-			return ""
-		}
-		return s
-	case syntax.OpCapture, syntax.OpPlus:
-		return requiredText(re.Sub[0])
-	case syntax.OpRepeat:
-		if re.Min > 0 {
-			return requiredText(re.Sub[0])
-		}
-	case syntax.OpConcat:
-		best := ""
-		for _, sub := range re.Sub {
-			if s := requiredText(sub); len(s) > len(best) {
-				best = s
-			}
-		}
-		return best
-	}
-	return ""
 }
 
 // lines returns the places of what fits in a text: whole lines, from the first byte to the end

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/base/text"
 	"ramet/internal/core/trust"
 	"ramet/internal/launch"
 )
@@ -96,42 +97,20 @@ func serverWord(s string, taken map[string]bool) string {
 // Expand puts variables into a text: $NAME, ${NAME} and ${NAME:-otherwise}. missing are those
 // that are not there.
 func Expand(s string, lookup func(string) (string, bool)) (out string, missing []string) {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] != '$' {
-			b.WriteByte(s[i])
-			continue
-		}
-		rest := s[i+1:]
-		name, otherwise, end, has := "", "", 0, false
-		if strings.HasPrefix(rest, "{") {
-			if close := strings.IndexByte(rest, '}'); close > 0 {
-				name, otherwise, has = strings.Cut(rest[1:close], ":-")
-				end = close + 1
-			}
-		} else {
-			for end < len(rest) && (rest[end] == '_' || rest[end] >= 'a' && rest[end] <= 'z' || rest[end] >= 'A' && rest[end] <= 'Z' || end > 0 && rest[end] >= '0' && rest[end] <= '9') {
-				end++
-			}
-			name = rest[:end]
-		}
-		if name == "" {
-			b.WriteByte('$')
-			continue
-		}
-		value, ok := lookup(name)
-		switch {
+	out = variable().ReplaceAllStringFunc(s, func(said string) string {
+		name, otherwise, has := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(said[1:], "{"), "}"), ":-")
+		switch value, ok := lookup(name); {
 		case ok && value != "":
-			b.WriteString(value)
-		case has:
-			b.WriteString(otherwise)
-		case !ok:
+			return value
+		case !ok && !has:
 			missing = append(missing, name)
 		}
-		i += end
-	}
-	return b.String(), missing
+		return otherwise
+	})
+	return out, missing
 }
+
+var variable = text.Regexp(`\$(?:\{[^}]+\}|[A-Za-z_][A-Za-z0-9_]*)`)
 
 // Source finds, for trust, the files of a project that its MCP servers run.
 func Source() trust.Source {

@@ -54,8 +54,8 @@ func (r *turn) batch(ctx context.Context, jobs []*job) error {
 	case broken != nil: // it may have happened
 	case err == nil:
 	case ctx.Err() != nil:
-		return contextFault(ctx)
-	case !isFault || lostAgent(err) || isStorageFault(err):
+		return ContextFault(ctx)
+	case !isFault || LostAgent(err) || isStorageFault(err):
 		return err
 	default:
 		for _, j := range permitted {

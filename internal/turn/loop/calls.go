@@ -52,13 +52,13 @@ func (r *turn) act(ctx context.Context, calls []llm.Part, cut bool) error {
 
 // leave writes results for what has none, at the end of everything.
 func (r *turn) leave(ctx context.Context, jobs []*job, err error) error {
-	if r.out.Ended && (err == nil || lostAgent(err)) {
+	if r.out.Ended && (err == nil || LostAgent(err)) {
 		return nil // it ended itself, and its history with it
 	}
 	if err == nil && ctx.Err() != nil {
-		err = contextFault(ctx)
+		err = ContextFault(ctx)
 	}
-	if err != nil && lostAgent(err) {
+	if err != nil && LostAgent(err) {
 		return err
 	}
 	var drafts []history.Draft
@@ -138,7 +138,7 @@ func (r *turn) together(ctx context.Context, jobs []*job) error {
 		if j.err != nil && ctx.Err() == nil && stopped == nil {
 			stopped = j.err
 		}
-		if j.err != nil || stopped != nil && lostAgent(stopped) {
+		if j.err != nil || stopped != nil && LostAgent(stopped) {
 			continue // leave answers it
 		}
 		if err := r.conclude(ctx, j); err != nil {

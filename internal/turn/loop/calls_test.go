@@ -144,7 +144,7 @@ func TestTheJournalFails(t *testing.T) {
 			if !errors.Is(err, why) {
 				t.Errorf("%s at write %d: %v", code, n, err)
 			}
-			if lostAgent(why) && after > 1 {
+			if LostAgent(why) && after > 1 {
 				t.Errorf("%s at write %d: it went on writing %d times", code, n, after)
 			}
 		}
@@ -199,7 +199,7 @@ func TestABatchFails(t *testing.T) {
 			if !errors.Is(err, c.err) {
 				t.Errorf("%s: %v", c.name, err)
 			}
-			if open := s.openCalls(); lostAgent(err) != (len(open) == 2) {
+			if open := s.openCalls(); LostAgent(err) != (len(open) == 2) {
 				t.Errorf("%s: open are %v", c.name, open)
 			}
 		} else if err != nil || strings.Count(s.log(), c.want) != 2 {

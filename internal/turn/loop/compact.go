@@ -11,6 +11,7 @@ import (
 	"ramet/internal/base/id"
 	"ramet/internal/base/text"
 	"ramet/internal/core/history"
+	states "ramet/internal/core/state"
 	"ramet/internal/model/llm"
 )
 
@@ -65,8 +66,8 @@ func Compact(ctx context.Context, t Turn, c *Conversation, keep int) error {
 	}
 	long, _ := s.longWords(words)
 	err := r.replace(ctx, s, s.upTo(to, words, long))
-	if err != nil && ctx.Err() != nil && !lostAgent(err) {
-		return contextFault(ctx)
+	if err != nil && ctx.Err() != nil && !LostAgent(err) {
+		return ContextFault(ctx)
 	}
 	return err
 }
@@ -189,7 +190,7 @@ func (r *turn) replace(ctx context.Context, s sketch, p plan) error {
 		}
 		why, passes := errors.AsType[*llm.Failure](err)
 		switch {
-		case ctx.Err() != nil || lostAgent(err):
+		case ctx.Err() != nil || LostAgent(err):
 			return err
 		case fault.Is(err, fault.ProviderContext) && try < len(maxTold)-1:
 		case passes && why.Again && said.call.First > 0 && cuts < cutTries && llm.Sleep(ctx, r.Limits.Again<<(cuts-1)):
@@ -258,13 +259,13 @@ func (p *plan) keepUpTo(s sketch, to int) {
 // that is the reason.
 func (r *turn) noSummary(ctx context.Context, said reply, why *error) error {
 	if ctx.Err() != nil {
-		*why = contextFault(ctx)
+		*why = ContextFault(ctx)
 	}
-	if lostAgent(*why) {
+	if LostAgent(*why) {
 		return *why
 	}
 	drafts := []history.Draft{draftUsage(said.call)}
-	drafts[0].Meta.Reason = r.kept(reasonLine(*why))
+	drafts[0].Meta.Reason = r.kept(states.Why(*why))
 	if ctx.Err() != nil {
 		drafts = append(drafts, r.interrupted("", *why))
 	}

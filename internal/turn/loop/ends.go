@@ -8,6 +8,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/core/history"
+	states "ramet/internal/core/state"
 )
 
 // What is said of calls that were not carried out.
@@ -18,8 +19,8 @@ const (
 	notOfMany    = "not run: of one answer at most %d calls are carried out, and this is one more. Make it again."
 )
 
-// contextFault returns the fault of a turn whose context ended, with the code of its cause.
-func contextFault(ctx context.Context) error {
+// ContextFault returns the fault of a turn whose context ended, with the code of its cause.
+func ContextFault(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	switch f, ok := fault.Of(cause); {
 	case ok:
@@ -38,8 +39,8 @@ func awaitDeadline(ctx context.Context) {
 	}
 }
 
-// lostAgent reports whether the agent is no longer ours: nothing more may be written.
-func lostAgent(err error) bool { return fault.Is(err, fault.Fenced) || fault.Is(err, fault.DeadAgent) }
+// LostAgent reports whether the agent is no longer ours: nothing more may be written.
+func LostAgent(err error) bool { return fault.Is(err, fault.Fenced) || fault.Is(err, fault.DeadAgent) }
 
 // isStorageFault reports whether the store failed.
 func isStorageFault(err error) bool {
@@ -54,7 +55,7 @@ const (
 
 // stop ends the turn at a limit; the history says so.
 func (r *turn) stop(ctx context.Context, why *fault.Error) error {
-	if err := r.write(ctx, history.Draft{Kind: history.Note, Meta: history.Meta{Reason: r.kept(reasonLine(why))},
+	if err := r.write(ctx, history.Draft{Kind: history.Note, Meta: history.Meta{Reason: r.kept(states.Why(why))},
 		Parts: []history.Part{{Type: history.Text, Text: why.Message}}}); err != nil {
 		return err
 	}
@@ -71,8 +72,8 @@ func (r *turn) refused(ctx context.Context, err error) error {
 
 // close writes that the turn was interrupted, once.
 func (r *turn) close(ctx context.Context) error {
-	why := contextFault(ctx)
-	if r.closed || lostAgent(why) {
+	why := ContextFault(ctx)
+	if r.closed || LostAgent(why) {
 		return why
 	}
 	if err := r.write(ctx, r.interrupted("", why)); err != nil {

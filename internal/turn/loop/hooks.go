@@ -34,7 +34,7 @@ func (r *turn) fire(ctx context.Context, o hook.Occasion) (hook.Verdict, error) 
 		return v, err
 	}
 	if ctx.Err() != nil {
-		return v, contextFault(ctx)
+		return v, ContextFault(ctx)
 	}
 	return v, nil
 }

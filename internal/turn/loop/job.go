@@ -17,7 +17,7 @@ import (
 // error is the end of the turn.
 func (r *turn) permit(ctx context.Context, j *job) error {
 	if ctx.Err() != nil {
-		return contextFault(ctx)
+		return ContextFault(ctx)
 	}
 	line := string(j.call.Args)
 	if j.tool != nil && j.spec.Summary != nil {
@@ -101,7 +101,7 @@ func (r *turn) conclude(ctx context.Context, j *job) error {
 	}
 	r.out.Ended = r.out.Ended || a.Ends
 	err := r.keep(ctx, j, a)
-	if err != nil && !(a.Ends && lostAgent(err)) {
+	if err != nil && !(a.Ends && LostAgent(err)) {
 		return err
 	}
 	j.written = true

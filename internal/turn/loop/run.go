@@ -44,7 +44,7 @@ func Run(ctx context.Context, t Turn, c *Conversation) (Outcome, error) {
 	}
 	err := r.steps(ctx)
 	r.lastState(ctx, err)
-	if err != nil && ctx.Err() != nil && !lostAgent(err) && !isStorageFault(err) {
+	if err != nil && ctx.Err() != nil && !LostAgent(err) && !isStorageFault(err) {
 		err = r.close(ctx)
 	}
 	return r.out, err
@@ -107,7 +107,7 @@ func (r *turn) steps(ctx context.Context) error {
 	}
 	for {
 		if ctx.Err() != nil {
-			return contextFault(ctx)
+			return ContextFault(ctx)
 		}
 		if r.out.Steps >= r.Limits.Steps && !r.Limits.Attended && !r.bound {
 			return r.stop(ctx, fault.New(fault.BudgetExceeded, "the turn has used the %d steps that it may take while no person is there", r.Limits.Steps).

@@ -9,6 +9,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/core/history"
+	states "ramet/internal/core/state"
 	"ramet/internal/model/decorate"
 	"ramet/internal/model/llm"
 )
@@ -157,7 +158,7 @@ func (r *turn) listen(ctx context.Context) (reply, error) {
 		wait := max(r.Limits.Again<<(try-1), why.After)
 		r.emit(Event{Type: Retrying, Attempt: llm.Attempt{Number: try, Of: cutTries, Wait: wait, Err: err}})
 		if !llm.Sleep(ctx, wait) {
-			return said, contextFault(ctx)
+			return said, ContextFault(ctx)
 		}
 		r.closed = false // it continues
 	}
@@ -194,13 +195,13 @@ func (r *turn) ask(ctx context.Context) (reply, error) {
 func (r *turn) broken(ctx context.Context, call decorate.RecordedCall, shown string, why error) error {
 	awaitDeadline(ctx)
 	if ctx.Err() != nil {
-		why = contextFault(ctx)
+		why = ContextFault(ctx)
 	}
-	if lostAgent(why) {
+	if LostAgent(why) {
 		return why
 	}
 	spent := draftUsage(call)
-	spent.Meta.Reason = r.kept(reasonLine(why))
+	spent.Meta.Reason = r.kept(states.Why(why))
 	drafts := []history.Draft{spent}
 	if shown != "" || ctx.Err() != nil {
 		drafts = append(drafts, r.interrupted(shown, why))
@@ -343,7 +344,7 @@ func (r *turn) fallBack(ctx context.Context, failed decorate.RecordedCall, why e
 	next := r.Others[0]
 	told := fmt.Sprintf("%s does not answer (%s); %s answers in its place until the turn ends", r.Ref, fault.CodeOf(why), next.Ref)
 	spent := draftUsage(failed)
-	spent.Meta.Reason = r.kept(reasonLine(why))
+	spent.Meta.Reason = r.kept(states.Why(why))
 	note := history.Draft{Kind: history.Note, Meta: history.Meta{Reason: spent.Meta.Reason}, Parts: []history.Part{{Type: history.Text, Text: told}}}
 	if err := r.write(ctx, spent, note); err != nil {
 		return err

@@ -3,11 +3,9 @@ package loop
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"sync"
 
-	"ramet/internal/base/fault"
 	"ramet/internal/base/text"
 	"ramet/internal/core/history"
 	"ramet/internal/model/llm"
@@ -28,11 +26,6 @@ func (r *turn) kept(s string) string { return toStorable(r.Clean(s)) }
 func toStorable(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	return strings.ReplaceAll(s, "\x00", "\u2400")
-}
-
-// reasonLine returns one line about a failure.
-func reasonLine(err error) string {
-	return text.Line(fmt.Sprintf("%s: %v", fault.CodeOf(err), err), 400)
 }
 
 // clipEnd returns the beginning of a text that is too long.

@@ -140,7 +140,7 @@ const farewell = 100 * time.Millisecond
 
 // lastState tells the state after calls that no message of the model followed.
 func (r *turn) lastState(ctx context.Context, why error) {
-	if r.Files == nil || !r.files.wrote || why != nil && (lostAgent(why) || isStorageFault(why)) || r.out.Ended {
+	if r.Files == nil || !r.files.wrote || why != nil && (LostAgent(why) || isStorageFault(why)) || r.out.Ended {
 		return
 	}
 	waiting := ctx

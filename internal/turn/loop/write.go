@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"ramet/internal/core/history"
+	states "ramet/internal/core/state"
 	"ramet/internal/model/decorate"
 	"ramet/internal/model/llm"
 	"ramet/internal/turn/tool"
@@ -126,7 +127,7 @@ func Stopped(by *history.Actor, why error) error { return StoppedBy{by, why} }
 
 // interrupted drafts the end of a reply that is no answer, or of a turn.
 func (r *turn) interrupted(shown string, why error) history.Draft {
-	d := history.Draft{Kind: history.Interrupted, Meta: history.Meta{Reason: r.kept(reasonLine(why))}}
+	d := history.Draft{Kind: history.Interrupted, Meta: history.Meta{Reason: r.kept(states.Why(why))}}
 	var stopped StoppedBy
 	if errors.As(why, &stopped) {
 		d.Meta.Actor = stopped.By

@@ -17,6 +17,8 @@ type word struct {
 	text   string // without its quotes
 	assign bool   // NAME=value in front of the command
 	open   bool   // a variable or a file pattern: known only when it runs, and perhaps no word or several
+
+	unknown bool // a part of the text is known only when it runs
 }
 
 // takeApart gives the simple commands of a line, in lists, pipes, groups and
@@ -129,55 +131,40 @@ func isDigits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// readWord takes the quotes off a word; ok is false where something in it would run.
-func readWord(w *syntax.Word) (out word, ok bool) {
+// readWord takes the quotes off a word. sure is false where something in it would run, or cannot be read: then the
+// text is what can be.
+func readWord(w *syntax.Word) (out word, sure bool) {
 	var b strings.Builder
-	for i, part := range w.Parts {
-		switch p := part.(type) {
-		case *syntax.Lit:
-			text, ok := removeBackslashes(p.Value, "")
-			if !ok {
-				return word{}, false
-			}
-			out.open = out.open || i == 0 && strings.HasPrefix(p.Value, "~") || isExpanded(p.Value)
-			b.WriteString(text)
-		case *syntax.SglQuoted:
-			if p.Dollar {
-				return word{}, false
-			}
-			b.WriteString(p.Value)
-		case *syntax.DblQuoted:
-			if p.Dollar {
-				return word{}, false
-			}
-			for _, inner := range p.Parts {
-				switch q := inner.(type) {
-				case *syntax.Lit:
-					text, ok := removeBackslashes(q.Value, "$`\"\\\n")
-					if !ok {
-						return word{}, false
-					}
-					b.WriteString(text)
-				case *syntax.ParamExp:
-					if !isPlainExpansion(q) {
-						return word{}, false
-					}
-					out.open = true
-				default:
-					return word{}, false
+	sure = true
+	var read func(list []syntax.WordPart, special string)
+	read = func(list []syntax.WordPart, special string) {
+		for i, part := range list {
+			switch p := part.(type) {
+			case *syntax.Lit:
+				text, ok := removeBackslashes(p.Value, special)
+				sure = sure && ok
+				b.WriteString(text)
+				if special == "" {
+					out.open = out.open || i == 0 && strings.HasPrefix(p.Value, "~") || isExpanded(p.Value)
+					out.unknown = out.unknown || strings.Contains(p.Value, "{")
 				}
+			case *syntax.SglQuoted:
+				sure, out.unknown = sure && !p.Dollar, out.unknown || p.Dollar
+				b.WriteString(p.Value)
+			case *syntax.DblQuoted:
+				sure = sure && !p.Dollar
+				read(p.Parts, "$`\"\\\n")
+			case *syntax.ParamExp:
+				sure = sure && isPlainExpansion(p)
+				out.open, out.unknown = true, true
+			default:
+				sure, out.unknown = false, true
 			}
-		case *syntax.ParamExp:
-			if !isPlainExpansion(p) {
-				return word{}, false
-			}
-			out.open = true
-		default:
-			return word{}, false
 		}
 	}
+	read(w.Parts, "")
 	out.text = b.String()
-	return out, true
+	return out, sure
 }
 
 // isPlainExpansion reports whether an expansion is $NAME or ${NAME}, whose value is only put in.

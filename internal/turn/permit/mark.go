@@ -98,29 +98,8 @@ func (m *marker) line(s string, depth int) {
 
 // readArg takes the quotes off a word and leaves out what cannot be known.
 func readArg(w *syntax.Word) arg {
-	var out arg
-	var b strings.Builder
-	var parts func([]syntax.WordPart, string)
-	parts = func(list []syntax.WordPart, special string) {
-		for _, part := range list {
-			switch p := part.(type) {
-			case *syntax.Lit:
-				text, _ := removeBackslashes(p.Value, special)
-				b.WriteString(text)
-				out.open = out.open || special == "" && strings.Contains(p.Value, "{")
-			case *syntax.SglQuoted:
-				b.WriteString(p.Value)
-				out.open = out.open || p.Dollar
-			case *syntax.DblQuoted:
-				parts(p.Parts, "$`\"\\\n")
-			default:
-				out.open = true
-			}
-		}
-	}
-	parts(w.Parts, "")
-	out.text = b.String()
-	return out
+	out, _ := readWord(w)
+	return arg{out.text, out.unknown}
 }
 
 // command marks one command and, where it starts others, each of them: whatever

@@ -86,35 +86,12 @@ func Parse(s string) (Rule, error) {
 // them.
 func ParseAll(s string) ([]Rule, error) {
 	var out []Rule
-	depth, start, escaped := 0, 0, false
-	take := func(end int) error {
-		one := strings.TrimSpace(s[start:end])
-		start = end + 1
-		if one == "" {
-			return nil
-		}
+	for _, one := range text.SplitOutside(s, ";", "()") {
 		r, err := Parse(one)
-		out = append(out, r)
-		return err
-	}
-	for i := range len(s) {
-		switch c := s[i]; {
-		case escaped:
-			escaped = false
-		case c == '\\':
-			escaped = true
-		case c == '(':
-			depth++
-		case c == ')':
-			depth--
-		case c == ';' && depth <= 0:
-			if err := take(i); err != nil {
-				return nil, err
-			}
+		if err != nil {
+			return nil, err
 		}
-	}
-	if err := take(len(s)); err != nil {
-		return nil, err
+		out = append(out, r)
 	}
 	return out, nil
 }
