@@ -215,11 +215,8 @@ func (l pageChecker) links() {
 // html looks at raw HTML: comments, and tags that do no harm.
 func (l pageChecker) html() {
 	for _, h := range l.page.HTML() {
-		for _, c := range h.Comments() {
-			line := l.page.Line(c.From)
-			if c.Unclosed {
-				l.add(Error, "MD_COMMENT_OPEN", line, "a comment is not closed and hides what follows: end it with -->", "")
-			}
+		if line := h.OpenComment(); line > 0 {
+			l.add(Error, "MD_COMMENT_OPEN", line, "a comment is not closed and hides what follows: end it with -->", "")
 		}
 		for _, t := range h.Tags() {
 			l.tag(t)

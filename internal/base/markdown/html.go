@@ -1,29 +1,17 @@
 package markdown
 
 import (
-	"bytes"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
-	extension "github.com/yuin/goldmark/extension/ast"
 
 	"ramet/internal/base/text"
 )
 
 // HTML is a piece of raw HTML: a block, or what stands within a line.
 type HTML struct {
-	Spans []Span // one for each line
-	Block bool
-
-	page *Page
-}
-
-// Comment is a comment of HTML.
-type Comment struct {
-	Span
-	Text     string // what is between its ends
-	OneLine  bool
-	Unclosed bool
+	spans []Span // one for each line
+	page  *Page
 }
 
 // Tag is a tag of HTML.
@@ -33,7 +21,7 @@ type Tag struct {
 	Line int
 }
 
-// HTML returns the pieces of raw HTML, top to bottom but for rows of tables, where comments behind a row come first.
+// HTML returns the pieces of raw HTML, top to bottom.
 func (p *Page) HTML() []HTML {
 	var out []HTML
 	p.walk(func(n ast.Node) bool {
@@ -42,25 +30,18 @@ func (p *Page) HTML() []HTML {
 		case *ast.RawHTML:
 			for i := range n.Segments.Len() {
 				s := n.Segments.At(i)
-				h.Spans = append(h.Spans, Span{s.Start, s.Stop})
+				h.spans = append(h.spans, Span{s.Start, s.Stop})
 			}
 		case *ast.HTMLBlock:
-			h.Block = true
 			for i := range n.Lines().Len() {
 				s := n.Lines().At(i)
-				h.Spans = append(h.Spans, Span{s.Start, s.Stop})
+				h.spans = append(h.spans, Span{s.Start, s.Stop})
 			}
 			if n.HasClosure() {
-				h.Spans = append(h.Spans, Span{n.ClosureLine.Start, n.ClosureLine.Stop})
+				h.spans = append(h.spans, Span{n.ClosureLine.Start, n.ClosureLine.Stop})
 			}
-		case *extension.TableRow:
-			if at, ok := p.behindRow(n); ok {
-				h.Spans = append(h.Spans, at)
-			}
-		default:
-			return true
 		}
-		if len(h.Spans) > 0 {
+		if len(h.spans) > 0 {
 			out = append(out, h)
 		}
 		return true
@@ -68,112 +49,50 @@ func (p *Page) HTML() []HTML {
 	return out
 }
 
-var comments = text.Regexp(`(?:[ \t]*<!--(?:[^-]|-[^-]|--[^>])*-->)+[ \t]*$`)
-
-// behindRow finds comments behind the last bar of a row. They are a cell too many, which
-// the parser drops.
-func (p *Page) behindRow(row *extension.TableRow) (Span, bool) {
-	for c := row.FirstChild(); c != nil; c = c.NextSibling() {
-		if c.Lines() == nil || c.Lines().Len() == 0 {
-			continue
-		}
-		from := c.Lines().At(0).Start
-		line := p.Line(from)
-		text := p.Text(line)
-		m := comments().FindIndex(text)
-		if m == nil || !bytes.HasSuffix(text[:m[0]], []byte("|")) || bytes.HasSuffix(text[:m[0]], []byte(`\|`)) {
-			return Span{}, false
-		}
-		at := Span{p.starts[line-1] + m[0], p.starts[line-1] + m[1]}
-		for ; c != nil; c = c.NextSibling() {
-			if l := c.Lines(); l != nil && l.Len() > 0 && l.At(0).Stop > at.From {
-				return Span{}, false // it is a cell of the table
-			}
-		}
-		return at, true
+// text returns the lines of the piece together, and the line of the page on which a byte of that stands.
+func (h HTML) text() (all string, line func(at int) int) {
+	var b strings.Builder
+	starts := make([]int, len(h.spans)) // of the spans, in all
+	for i, s := range h.spans {
+		starts[i] = b.Len()
+		b.Write(h.page.Source[s.From:s.To])
 	}
-	return Span{}, false
+	return b.String(), func(at int) int {
+		i := len(starts) - 1
+		for starts[i] > at {
+			i--
+		}
+		return h.page.Line(h.spans[i].From + at - starts[i])
+	}
 }
 
-// pieces splits the HTML into comments and the rest.
-func (h HTML) pieces() (comments []Comment, rest []Span) {
-	src := h.page.Source
-	open, text := -1, strings.Builder{}
-	oneLine := true
-	for _, s := range h.Spans {
-		at := s.From
-		for at < s.To {
-			line := src[at:s.To]
-			if open < 0 {
-				i := bytes.Index(line, []byte("<!--"))
-				if i < 0 {
-					rest = append(rest, Span{at, s.To})
-					break
-				}
-				if i > 0 {
-					rest = append(rest, Span{at, at + i})
-				}
-				open, oneLine = at+i, true
-				text.Reset()
-				at = open + len("<!--")
-				// Two short forms are comments with nothing in them.
-				for _, short := range []string{">", "->"} {
-					if bytes.HasPrefix(src[at:s.To], []byte(short)) {
-						at += len(short)
-						comments = append(comments, Comment{Span: Span{open, at}, OneLine: true})
-						open = -1
-						break
-					}
-				}
-				continue
-			}
-			i := bytes.Index(line, []byte("-->"))
-			if i < 0 {
-				text.Write(line)
-				oneLine = false
-				break
-			}
-			text.Write(line[:i])
-			at += i + len("-->")
-			comments = append(comments, Comment{Span: Span{open, at}, Text: text.String(), OneLine: oneLine})
-			open = -1
+// comment is a comment, one of the two short forms with nothing in it, or the rest after one that is not closed.
+var comment = text.Regexp(`(?s)<!--(?:-?>|.*?-->|(.*))`)
+
+// OpenComment returns the line on which a comment begins that is not closed; 0 if there is none.
+func (h HTML) OpenComment() int {
+	all, line := h.text()
+	for _, m := range comment().FindAllStringSubmatchIndex(all, -1) {
+		if m[2] >= 0 {
+			return line(m[0])
 		}
 	}
-	if open >= 0 {
-		comments = append(comments, Comment{Span: Span{open, h.Spans[len(h.Spans)-1].To}, Text: text.String(), Unclosed: true})
-	}
-	return comments, rest
-}
-
-// Comments returns the comments in it.
-func (h HTML) Comments() []Comment {
-	comments, _ := h.pieces()
-	return comments
+	return 0
 }
 
 var tagForm = text.Regexp(`(?s)</?([A-Za-z][A-Za-z0-9:-]*)(?:[^<>"']|"[^"]*"|'[^']*')*>?|<[?!][^>]*>?`)
 
 // Tags returns the tags in it, comments aside. What only looks like one is told too.
 func (h HTML) Tags() []Tag {
-	_, rest := h.pieces()
-	var all strings.Builder
-	var places []Span // From: in the page, To: in all
-	for _, s := range rest {
-		places = append(places, Span{s.From, all.Len()})
-		all.Write(h.page.Source[s.From:s.To])
-	}
+	all, line := h.text()
+	all = comment().ReplaceAllStringFunc(all, func(c string) string { return strings.Repeat(" ", len(c)) })
 	var out []Tag
-	for _, m := range tagForm().FindAllStringSubmatchIndex(all.String(), -1) {
-		t := Tag{Text: all.String()[m[0]:m[1]]}
+	for _, m := range tagForm().FindAllStringSubmatchIndex(all, -1) {
+		t := Tag{Text: all[m[0]:m[1]], Line: line(m[0])}
 		if m[2] >= 0 {
-			t.Name = strings.ToLower(all.String()[m[2]:m[3]])
+			t.Name = strings.ToLower(all[m[2]:m[3]])
 		} else {
 			t.Name = t.Text[:2]
-		}
-		for _, place := range places {
-			if place.To <= m[0] {
-				t.Line = h.page.Line(place.From + m[0] - place.To)
-			}
 		}
 		out = append(out, t)
 	}

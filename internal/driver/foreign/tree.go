@@ -7,7 +7,7 @@ import (
 // unit is what is written together: one message, and the results of its calls.
 type unit struct {
 	message []int32 // its records
-	more    []int32 // records behind it: results, and what nobody knows
+	more    []int32 // records behind it: results, and lines of unknown types
 	up      int32   // -1: it is a root
 	kids    []int32 // units behind it
 	newest  int32   // the newest record in it and behind it

@@ -131,8 +131,8 @@ func isDigits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// readWord takes the quotes off a word. sure is false where something in it would run, or cannot be read: then the
-// text is what can be.
+// readWord takes the quotes off a word. sure is false where something in it would run, or cannot be read; that is left
+// out of the text.
 func readWord(w *syntax.Word) (out word, sure bool) {
 	var b strings.Builder
 	sure = true
