@@ -151,7 +151,6 @@ func fromBuild(v *cli.Version, info *debug.BuildInfo) {
 	}
 }
 
-// programs returns those of the recipes that are built in.
 func programs() map[string]cli.RunProgram {
 	out := map[string]cli.RunProgram{}
 	for name, do := range docs.Programs {

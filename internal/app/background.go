@@ -58,7 +58,6 @@ func withoutKeys(environ []string) []string {
 	})
 }
 
-// ask asks the kernel that runs.
 func (b *background) ask(ctx context.Context, method, path string, in, out any) error {
 	answer, err := b.send(ctx, method, path, in)
 	if err != nil {
@@ -68,7 +67,6 @@ func (b *background) ask(ctx context.Context, method, path string, in, out any) 
 	return decodeAnswer(json.NewDecoder(answer.Body), out)
 }
 
-// send sends a request to the kernel that runs.
 func (b *background) send(ctx context.Context, method, path string, in any) (*http.Response, error) {
 	var body bytes.Buffer
 	if in != nil {
@@ -95,7 +93,6 @@ func (b *background) send(ctx context.Context, method, path string, in any) (*ht
 // errUndecoded reports an answer of the kernel that cannot be read, or has ended.
 var errUndecoded = errors.New("read the answer of the background kernel")
 
-// decodeAnswer reads one answer of the kernel into out.
 func decodeAnswer(from *json.Decoder, out any) error {
 	got := struct {
 		Output json.RawMessage `json:"output"`
@@ -163,7 +160,6 @@ func carryElsewhere(ctx context.Context, l *cli.Line, args []string, start bool)
 	return exit, ran, err
 }
 
-// Agree implements cli.BackgroundKernel.
 func (b *background) Agree(ctx context.Context, l *cli.Line) error {
 	err := b.checkVersion(ctx)
 	switch {
@@ -270,19 +266,16 @@ func (b *background) open(ctx context.Context, s *session.Session, start func(co
 	return key, b.ask(ctx, http.MethodPost, "/open", in, &key)
 }
 
-// Status implements cli.BackgroundKernel.
 func (b *background) Status(ctx context.Context) (public.BackgroundKernel, error) {
 	var out public.BackgroundKernel
 	return out, b.ask(ctx, http.MethodGet, "/status", nil, &out)
 }
 
-// ListAgents implements cli.BackgroundKernel.
 func (b *background) ListAgents(ctx context.Context, in operation.PsInput) ([]cli.ProjectAgents, error) {
 	var out []cli.ProjectAgents
 	return out, b.ask(ctx, http.MethodPost, "/agents", in, &out)
 }
 
-// Start implements cli.BackgroundKernel.
 func (b *background) Start(ctx context.Context) error { return b.ensure(ctx) }
 
 // Stop implements cli.BackgroundKernel. It returns when nothing of the kernel runs.
@@ -297,7 +290,6 @@ func (b *background) Stop(ctx context.Context, force bool) error {
 	return b.place.AwaitEnd(ctx)
 }
 
-// ForgetDeaths implements cli.BackgroundKernel.
 func (b *background) ForgetDeaths() { b.place.ForgetDeaths() }
 
 // connectTerminal opens the workspace of a session for a terminal in this process.

@@ -69,7 +69,6 @@ func (d *drivers) named(name string) (llm.Ref, error) {
 	return ref, err
 }
 
-// installed are the names of the programs that are found.
 func (d *drivers) installed() []string {
 	var out []string
 	for _, p := range driver.AllPresets(d.request.Config.Drivers) {
@@ -80,7 +79,6 @@ func (d *drivers) installed() []string {
 	return out
 }
 
-// program returns the command that starts a preset for an agent.
 func (d *drivers) program(p driver.Preset) *acp.Program {
 	return &acp.Program{Driver: p.Name, Version: version, Mode: p.Mode, Asks: p.AsksIn, Login: p.Login, Clean: d.request.Secrets.Own,
 		Setup: func(ctx context.Context, a agent.Agent, mode string) (acp.Setup, error) {
@@ -201,7 +199,6 @@ func (d *drivers) box(p driver.Preset, root string) (*sandbox.Box, error) {
 	return box, nil
 }
 
-// end ends the program of an agent.
 func (d *drivers) end(a id.Agent) { d.pool.End(a) }
 
 // lookTime limits the time in which a program reports its version.

@@ -163,7 +163,6 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// isBelow reports whether a path is a folder or lies below it.
 func isBelow(path, folder string) bool {
 	rel, err := filepath.Rel(folder, path)
 	return err == nil && filepath.IsLocal(rel)

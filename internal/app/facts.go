@@ -72,7 +72,6 @@ func (r request) facts(ctx context.Context, a agent.Agent, dir string, box tool.
 var builds = []string{"go.mod", "package.json", "Cargo.toml", "pyproject.toml", "requirements.txt", "setup.py", "pom.xml", "build.gradle",
 	"build.gradle.kts", "Gemfile", "composer.json", "mix.exs", "pubspec.yaml", "Package.swift", "CMakeLists.txt", "Makefile"}
 
-// builtBy names those that a folder has.
 func builtBy(dir string) string {
 	var found []string
 	for _, name := range builds {

@@ -359,7 +359,6 @@ func (h *host) all() []*hostedWorkspace {
 	return out
 }
 
-// status describes the host.
 func (h *host) status() public.BackgroundKernel {
 	out := public.BackgroundKernel{Running: true, Version: version, PID: os.Getpid(), StartedAt: &h.started, Log: h.o.Place.Log(), Socket: h.o.Place.Socket(), URL: h.web.url(),
 		Workspaces: []public.HeldWorkspace{}}

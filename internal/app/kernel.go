@@ -60,7 +60,6 @@ func (r request) canAsk(t *kernel.Terms) bool {
 	return r.Ask != nil && (!t.Unattended || r.Watched == nil || r.Watched())
 }
 
-// root returns the folder of an agent on this machine.
 func (r request) root(a agent.Agent) (string, error) { return r.Folder(a, r.terms(a).Cwd) }
 
 // hideKeys hides the keys in a client's environment, as those of this process are.

@@ -287,7 +287,6 @@ func (c *carrier) folder() runner.Folder {
 	return copying{runFolder{c.files}, c.copied}
 }
 
-// runFolder is the folder of a run.
 type runFolder struct{ *rundir.Files }
 
 func (f runFolder) Stage(path string, data []byte) (runner.Staged, error) {

@@ -55,7 +55,6 @@ func startService(ctx context.Context, ws *session.Workspace, r cli.Service, wat
 	return s, nil
 }
 
-// serveMCP serves one MCP client.
 func serveMCP(ctx context.Context, s cli.MCPService) error {
 	life, end := context.WithCancel(ctx)
 	defer end()
@@ -67,7 +66,6 @@ func serveMCP(ctx context.Context, s cli.MCPService) error {
 	return server.Serve(ctx, s.By, s.In, s.Out)
 }
 
-// serveACP serves one editor.
 func serveACP(ctx context.Context, s cli.ACPService) error {
 	server := acpagent.New(acpagent.Options{Version: version, User: s.User, Dir: s.Dir, Log: s.Log, Place: s.Place, Open: s.Open})
 	return server.Serve(ctx, s.In, s.Out)

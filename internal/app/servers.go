@@ -183,7 +183,6 @@ func runWindows(ctx context.Context, s *session.Session) (func(model string) int
 	return windows(conf, keys, own), nil
 }
 
-// modelOf returns an agent's own model; empty: it has none.
 func modelOf(ctx context.Context, ws *session.Workspace, which string) string {
 	a, err := agent.Find(ctx, ws.Store, which)
 	if err != nil || a.Provider == "" || a.Model == "" {

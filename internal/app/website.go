@@ -188,7 +188,6 @@ func (w *website) serves(one *hostedWorkspace) (n int) {
 	return n
 }
 
-// url returns the address; empty: nothing listens.
 func (w *website) url() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -261,7 +260,6 @@ func (w *website) find(key string) (*hostedWorkspace, error) {
 		WithHint("begin it with /p/KEY; GET /api/v1/projects lists them")
 }
 
-// HeldProject implements httpapi.Projects.
 func (w *website) HeldProject(key string) *httpapi.Project {
 	if one, err := w.find(key); err == nil && one != nil {
 		return one.project.Load()
@@ -269,7 +267,6 @@ func (w *website) HeldProject(key string) *httpapi.Project {
 	return nil
 }
 
-// OpenProject implements httpapi.Projects.
 func (w *website) OpenProject(ctx context.Context, key string) (*httpapi.Project, error) {
 	one, err := w.find(key)
 	if err != nil {
@@ -323,7 +320,6 @@ func (w *website) known(ctx context.Context) (out []public.KnownProject, err err
 	return out, err
 }
 
-// Serve implements cli.BackgroundKernel.
 func (b *background) Serve(ctx context.Context, in cli.ServeRequest, ready func(cli.Served)) error {
 	for {
 		if err := b.ensure(ctx); err != nil {

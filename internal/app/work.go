@@ -166,7 +166,6 @@ func (h *hosts) beat(ctx context.Context, queues []string, parallel int) error {
 	return h.orchestrator.Beat(ctx, mailbox.Host{Name: h.queue.Host(), Queues: queues, Parallel: parallel, Version: version}, cmp.Or(3*switches().Pulse, h.lease))
 }
 
-// clear removes what the database held for a run that is over.
 func (h *hosts) clear(ctx context.Context, runID string) error {
 	return errors.Join(h.orchestrator.Clear(ctx, runID), h.queue.Clear(ctx, runID))
 }

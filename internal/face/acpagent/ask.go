@@ -18,7 +18,6 @@ import (
 // session above it.
 type asker struct{ s *Server }
 
-// Ask implements permit.Asker.
 func (k asker) Ask(ctx context.Context, q permit.Question) (permit.Verdict, error) {
 	c, own, err := k.s.above(ctx, q.Agent)
 	if err != nil {

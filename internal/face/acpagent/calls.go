@@ -42,7 +42,6 @@ type arguments struct {
 	Paths []string
 }
 
-// calls tells of a call of a tool.
 func (c *conversation) calls(p history.Part, past bool) {
 	var a arguments
 	_ = json.Unmarshal(p.Args, &a) // a call whose arguments nobody can read is shown by its name
@@ -71,7 +70,6 @@ func (c *conversation) calls(p history.Part, past bool) {
 	}
 }
 
-// about is one line about a call.
 func (a arguments) about() string {
 	for _, one := range []string{a.Title, a.Command, a.Path, a.Pattern, a.URL} {
 		if one != "" {
@@ -81,7 +79,6 @@ func (a arguments) about() string {
 	return ""
 }
 
-// titled is a call in one line.
 func titled(tool, about string) string {
 	about = text.Line(about, 200)
 	switch {
@@ -203,7 +200,6 @@ func (c *conversation) planned(a arguments) {
 	}
 }
 
-// plan tells a plan.
 func (c *conversation) plan(steps []driver.Step) {
 	entries := make([]sdk.PlanEntry, 0, len(steps))
 	for _, s := range steps {

@@ -21,7 +21,6 @@ type choices struct {
 	options []sdk.SessionConfigOption
 }
 
-// The names of options.
 const (
 	modeOption   = "mode"
 	modelOption  = "model"

@@ -31,7 +31,6 @@ type conversation struct {
 
 func (c *conversation) id() sdk.SessionId { return sdk.SessionId(c.agent) }
 
-// tell sends an update.
 func (c *conversation) tell(u sdk.SessionUpdate) {
 	c.server.conn.Notify(sdk.ClientMethodSessionUpdate, sdk.SessionNotification{SessionId: c.id(), Update: u})
 }

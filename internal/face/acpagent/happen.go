@@ -41,10 +41,8 @@ func (h *happenings) note(change func()) {
 // patience limits the wait for events that were published already.
 const patience = 10 * time.Second
 
-// wait returns when the end of a turn was told.
 func (h *happenings) wait(turn int64) { h.until(func() bool { return h.ended[turn] }) }
 
-// known returns when a call was told.
 func (h *happenings) known(call string) { h.until(func() bool { return h.called[call] }) }
 
 func (h *happenings) until(is func() bool) {
@@ -73,7 +71,6 @@ func (d *desk) follow(ctx context.Context) {
 	}
 }
 
-// happened tells the editor of one thing that happened.
 func (d *desk) happened(e loop.Event) {
 	if e.Type == loop.TurnEnded && fault.Is(e.Err, fault.Leased) {
 		d.happen.note(func() { d.happen.ended[e.Turn] = true })

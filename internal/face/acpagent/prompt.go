@@ -192,7 +192,6 @@ func (c *conversation) halting() kernel.Stop {
 	return stop
 }
 
-// said returns the prompt in an editor's blocks.
 func said(blocks []sdk.ContentBlock) (p kernel.Prompt, err error) {
 	var b strings.Builder
 	var behind []string
@@ -241,7 +240,6 @@ func mention(uri, name string) string {
 	return name + " (" + uri + ")"
 }
 
-// image is a picture that goes with a prompt.
 func image(b sdk.ContentBlockImage) (history.Part, error) {
 	data, err := base64.StdEncoding.DecodeString(b.Data)
 	if err != nil {

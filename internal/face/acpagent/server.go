@@ -268,7 +268,6 @@ func (s *Server) at(ctx context.Context, dir string) (*desk, error) {
 	return d, nil
 }
 
-// shut closes the workspace, if one is open.
 func (s *Server) shut() {
 	if s.desk != nil {
 		s.desk.closed()
@@ -276,7 +275,6 @@ func (s *Server) shut() {
 	s.desk, s.place = nil, ""
 }
 
-// conversations are the sessions that are open.
 func (s *Server) conversations() []*conversation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -287,7 +285,6 @@ func (s *Server) conversations() []*conversation {
 	return out
 }
 
-// find is a session that is open.
 func (s *Server) find(is sdk.SessionId) (*conversation, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -26,7 +26,6 @@ func (c *conversation) tellCommands(ctx context.Context) {
 	}
 }
 
-// tellTitle sends the title of a session that has begun.
 func (c *conversation) tellTitle(ctx context.Context) {
 	a, err := c.Store.Agent(ctx, c.agent)
 	if err != nil {

@@ -80,7 +80,6 @@ func findID(head []byte) json.RawMessage {
 	return noID
 }
 
-// hasBadID reports whether the id of a message is neither a string nor a number.
 func hasBadID(m acp.Message) bool { return len(m.ID) > 0 && !isID(m.ID) }
 
 func isID(raw json.RawMessage) bool {

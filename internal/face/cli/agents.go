@@ -71,7 +71,6 @@ killed.`
 	return c
 }
 
-// agentsSwept is the datum of kill --finished.
 type agentsSwept struct{ ended []agent.Agent }
 
 func (s agentsSwept) MarshalJSON() ([]byte, error) {

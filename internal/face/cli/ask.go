@@ -34,7 +34,6 @@ type lineAsker struct {
 
 const question = "permit it? once, agent (and its children), project [RULE], no, or: no because …: "
 
-// Ask implements permit.Asker.
 func (a *lineAsker) Ask(ctx context.Context, q permit.Question) (permit.Verdict, error) {
 	a.once.Do(func() {
 		a.lines = make(chan string)

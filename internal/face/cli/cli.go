@@ -99,7 +99,6 @@ func hasFlag(args []string, flag string) bool {
 	return slices.Contains(args[:end], flag)
 }
 
-// about is the beginning of ramet's own help.
 const about = `Run many LLM agents at once. Agents are durable processes: they fork, mail each other,
 are killed with their whole subtree, and continue after a crash exactly where they were.
 
@@ -119,7 +118,6 @@ Without a terminal, ramet alone prints this help.
 The workspace is that of the current project; --db, RAMET_DB and
 --workspace choose another. "ramet help exit-codes" lists the exit codes.`
 
-// openScreen opens the terminal.
 func openScreen(ctx context.Context, e Env, l *Line) error {
 	if err := l.agreeOnVersion(ctx); err != nil {
 		return err

@@ -52,7 +52,6 @@ func standAlone(bash *cobra.Command) {
 // a server that is away.
 const completeWithin = 2 * time.Second
 
-// complete asks the workspace for words, for a while.
 func (l *Line) complete(c *cobra.Command, words func(context.Context, *session.Workspace) ([]string, error)) ([]string, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(c.Context(), completeWithin)
 	defer cancel()

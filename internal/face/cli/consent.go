@@ -95,7 +95,6 @@ func ask(l *Line, list string, why *fault.Error, accept, command string) error {
 	return nil
 }
 
-// wouldRun lists what a run would do, a line each.
 func wouldRun(runID string, config rundir.Config) (string, error) {
 	r, err := ReadStartedRecipe(runID, config)
 	if err != nil {

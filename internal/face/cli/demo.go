@@ -66,7 +66,6 @@ type guide struct {
 	failed   error
 }
 
-// errEnough ends a tour that the person left.
 var errEnough = errors.New("enough")
 
 func (g *guide) tour() {
@@ -94,7 +93,6 @@ func (g *guide) tour() {
 
 func (g *guide) fail(format string, args ...any) { g.check(fmt.Errorf("demo: "+format, args...)) }
 
-// check keeps the first error.
 func (g *guide) check(err error) {
 	if g.failed == nil {
 		g.failed = err
@@ -146,7 +144,6 @@ func (g *guide) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// run carries out a command and shows it. Its exit code must be the one expected.
 func (g *guide) run(want int, args ...string) {
 	out, exit := g.quiet(args...)
 	g.show(scene{Command: "ramet " + quoteArguments(args), Output: out, Exit: exit})
@@ -155,7 +152,6 @@ func (g *guide) run(want int, args ...string) {
 	}
 }
 
-// quiet carries out a command and returns what it prints, and its exit code.
 func (g *guide) quiet(args ...string) (out string, exit int) {
 	if g.failed != nil {
 		return "", 0
@@ -182,7 +178,6 @@ func quoteArguments(args []string) string {
 	return strings.Join(out, " ")
 }
 
-// script runs commands that must succeed.
 func (g *guide) script(title string, commands ...[]string) {
 	g.title(title)
 	for _, c := range commands {
@@ -249,7 +244,6 @@ func (g *guide) survive() {
 	g.run(0, "log", "--limit", "6")
 }
 
-// waitFor waits for a fact of the system, for a while.
 func waitFor(fact func() bool) bool {
 	for late := time.Now().Add(10 * time.Second); !fact(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(late) {
@@ -259,7 +253,6 @@ func waitFor(fact func() bool) bool {
 	return true
 }
 
-// isAlive reports whether a process runs this command line.
 func isAlive(line string) bool {
 	words := strings.ReplaceAll(line, " ", "\x00") + "\x00"
 	found, _ := filepath.Glob("/proc/[0-9]*/cmdline") // the pattern is a good one
@@ -352,7 +345,6 @@ func (g *guide) kill() {
 		[]string{"ps", "--all"})
 }
 
-// prove changes one letter in a copy and shows that it is found.
 func (g *guide) prove() {
 	g.script("Prove: every entry is linked by hashes; a change of the record is found.", []string{"verify"}, []string{"backup", "copy.db"})
 	path := filepath.Join(g.dir, "copy.db")
@@ -411,14 +403,12 @@ func (g *guide) leave() {
 	g.command("server", "stop", "--force").Run() // the demo's folder is removed next
 }
 
-// page shows where the page is. A person may look at it.
 func (g *guide) page() {
 	g.title("Page: `ramet serve` has all of it for a browser, live; `ramet web` prints a link that works once.")
 	g.show(scene{Command: "ramet web", Output: g.serve() + "\n"})
 	g.next("Open it, if you like; Enter continues")
 }
 
-// home ends the tour inside of ramet, if a person takes it.
 func (g *guide) home() {
 	if g.attended {
 		g.title("Home: `ramet` is one screen for all of them. You are in it next; Ctrl+C twice leaves.")

@@ -54,7 +54,6 @@ checks the histories themselves.`,
 	}
 }
 
-// checkup is the datum of doctor.
 type checkup struct {
 	Checks []check `json:"checks"`
 }
@@ -185,7 +184,6 @@ const (
 	keepTelemetry = 90 * 24 * time.Hour
 )
 
-// examineTelemetry reports the size of telemetry.
 func examineTelemetry(l *Line, ctx context.Context, out *checkup, p CarePorts) {
 	ws, err := l.Open(ctx)
 	if err != nil || p.Telemetry == nil {
@@ -229,7 +227,6 @@ func private(dir string) error {
 // muchFiles is from which size on doctor speaks of states of files.
 const muchFiles = 5e9
 
-// examineDisk warns where states of files take much.
 func examineDisk(l *Line, ctx context.Context, out *checkup) {
 	ws, err := l.Open(ctx)
 	if err != nil {

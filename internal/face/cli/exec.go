@@ -25,7 +25,6 @@ import (
 	"ramet/internal/turn/permit"
 )
 
-// execFlags are the flags of exec.
 type execFlags struct {
 	fork, fresh, noWait, resume, all, again, noTools, worktree, clean bool
 
@@ -337,7 +336,6 @@ func (f *execFlags) prompt(c *cobra.Command) (kernel.Prompt, error) {
 	return p, err
 }
 
-// form reads the schema that the answer is to fit.
 func (f execFlags) form(l *Line) (*jsonschema.Schema, error) {
 	b, err := os.ReadFile(l.path(f.schema))
 	if err != nil {
@@ -352,7 +350,6 @@ func (f execFlags) form(l *Line) (*jsonschema.Schema, error) {
 	return schema, err
 }
 
-// parseMoney reads an amount in dollars.
 func parseMoney(s string) (llm.Money, error) {
 	dollars, err := strconv.ParseFloat(strings.TrimPrefix(s, "$"), 64)
 	if err != nil || !(dollars > 0) || dollars > 1e6 {

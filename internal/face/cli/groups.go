@@ -9,7 +9,6 @@ import (
 	"ramet/internal/operation"
 )
 
-// group is a part of the help screen.
 type group struct {
 	id, title string
 	commands  []*cobra.Command

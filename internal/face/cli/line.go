@@ -118,7 +118,6 @@ func (l *Line) command(use, short, long string, least, most int, do func(ctx con
 	}}
 }
 
-// parent makes a command that only has commands below it.
 func parent(use, short, long string, below ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{Use: use, Short: short, Long: long, Args: UnknownCommand, RunE: func(c *cobra.Command, _ []string) error { return c.Help() }}
 	c.AddCommand(below...)

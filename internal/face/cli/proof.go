@@ -42,7 +42,6 @@ use; its private half stays in the home folder.`, 0, 0, func(context.Context, []
 	})
 }
 
-// publicKey is the datum of key.
 type publicKey struct {
 	Key string `json:"key"`
 }

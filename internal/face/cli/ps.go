@@ -49,7 +49,6 @@ func ListAgents(ctx context.Context, c operation.Client, in operation.PsInput, o
 	out.Error = public.FormatError(err)
 }
 
-// addAllProjects adds --all-projects to ps.
 func addAllProjects(e Env, l *Line, ps *cobra.Command) *cobra.Command {
 	all := ps.Flags().Bool("all-projects", false, "the agents of all your projects")
 	run := ps.RunE
@@ -112,12 +111,10 @@ func listAllProjects(ctx context.Context, e Env, l *Line, in operation.PsInput) 
 	return out, nil
 }
 
-// allProjects is the datum of ps --all-projects.
 type allProjects struct {
 	Projects []ProjectAgents `json:"projects"`
 }
 
-// Text implements printer.Datum.
 func (d allProjects) Text(w *printer.Writer) {
 	for i, p := range d.Projects {
 		if i > 0 {

@@ -42,7 +42,6 @@ func recipesCommand(l *Line) *cobra.Command {
 	})
 }
 
-// recipes is the datum of run recipes.
 type recipes struct {
 	Recipes []recipeRow `json:"recipes"`
 }
@@ -99,7 +98,6 @@ first, and everything that is wrong with it is told with its line.`, 1, 1, func(
 	return c
 }
 
-// recipeText is the datum of run recipe.
 type recipeText struct {
 	Name string `json:"name"`
 	YAML string `json:"yaml"`
@@ -154,7 +152,6 @@ that is there stays what it is (exit 4).`, 1, 1, func(_ context.Context, args []
 	return c
 }
 
-// newRecipe is the datum of run new.
 type newRecipe struct {
 	Name string `json:"name"`
 	Path string `json:"path"`

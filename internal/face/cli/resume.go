@@ -115,7 +115,6 @@ func projectLines(all []public.Project, l *Line) [][2]string {
 	return out
 }
 
-// projects is the datum of resume, where nobody chooses.
 type projects struct{ public.Projects }
 
 func (d projects) Text(w *printer.Writer) {

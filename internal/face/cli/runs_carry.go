@@ -92,7 +92,6 @@ func looksUp(r *recipe.Recipe) func(string) bool {
 	}
 }
 
-// ended is the datum of run start and run resume.
 type ended struct {
 	RunID     string    `json:"run_id"`
 	State     run.State `json:"run_state"`
@@ -146,7 +145,6 @@ func (d ended) Text(w *printer.Writer) {
 	}
 }
 
-// runsLimits by name.
 var runsLimits = sync.OnceValue(func() map[string]func(l *recipe.Limits, value string) error {
 	return map[string]func(l *recipe.Limits, value string) error{
 		"parallel":       copySet(func(l *recipe.Limits, n int64) { l.Parallel = int(n) }),
@@ -191,7 +189,6 @@ func copySet(set func(*recipe.Limits, int64)) func(*recipe.Limits, string) error
 	}
 }
 
-// mergeLimits puts the user's limits over the recipe's.
 func mergeLimits(l *recipe.Limits, given operation.Pairs) error {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		value := given[name]

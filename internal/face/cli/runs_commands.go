@@ -49,7 +49,6 @@ trail: init, append, verify.`,
 	return c
 }
 
-// completeRuns completes with the ids of runs.
 func completeRuns(l *Line, f *runFlags) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 && !strings.HasSuffix(c.Use, "…") {
@@ -95,7 +94,6 @@ func programCommand(l *Line, p RunsPorts) *cobra.Command {
 	}
 }
 
-// runFlags are those of all run commands.
 type runFlags struct {
 	dir, log string
 }

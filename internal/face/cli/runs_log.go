@@ -117,7 +117,6 @@ func unsettled(runID string, err error) error {
 	return f.WithHint("the event is in the log: do not repeat it; `ramet run replay %s` makes the snapshot again once this is mended", runID)
 }
 
-// appended is the datum of run append: the event as the log has it.
 type appended struct{ run.Event }
 
 func (d appended) MarshalJSON() ([]byte, error) { return d.Line(), nil }

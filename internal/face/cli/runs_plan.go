@@ -57,7 +57,6 @@ func planCommand(l *Line, f *runFlags, ports RunsPorts) *cobra.Command {
 	return c
 }
 
-// runPlan is the datum of run plan.
 type runPlan struct {
 	run.Plan
 	// Crowded are items that would be refused: they would be given too much.
@@ -66,7 +65,6 @@ type runPlan struct {
 	Refused string `json:"refused,omitempty"`
 }
 
-// measure finds the items that would be refused.
 func (p *runPlan) measure(ctx context.Context, l *Line, ports RunsPorts, store *rundir.Store, config rundir.Config, state run.Snapshot) error {
 	files, err := store.OpenFiles(p.RunID)
 	if err != nil {

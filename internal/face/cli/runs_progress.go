@@ -53,7 +53,6 @@ func progressOf(l *Line, n run.Snapshot, _ *recipe.Recipe) *progress {
 	return p
 }
 
-// unit notes how far a unit is.
 func (p *progress) unit(name string, done bool) {
 	switch was := p.units[name]; {
 	case done && !was:
@@ -108,7 +107,6 @@ type happened struct {
 	Text   string  `json:"message"`
 }
 
-// see takes one event.
 func (p *progress) see(e runner.Record) {
 	var t happened
 	json.Unmarshal(e.Payload, &t) // the log checked its form; what is not shown may differ
@@ -186,7 +184,6 @@ func unitOf(id string) string {
 	return parts[1] + ":" + parts[3]
 }
 
-// note shows a warning.
 func (p *progress) note(s string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -195,7 +192,6 @@ func (p *progress) note(s string) {
 	}
 }
 
-// keep shows a line that stays.
 func (p *progress) keep(line string) {
 	p.wipe()
 	fmt.Fprintln(p.out, text.Line(line, 400))
@@ -213,7 +209,6 @@ func (p *progress) wipe() {
 	}
 }
 
-// draw shows the line that changes.
 func (p *progress) draw() {
 	select {
 	case <-p.over:
@@ -241,7 +236,6 @@ func (p *progress) draw() {
 	p.shown, p.drawn = p.now(), true
 }
 
-// end takes the changing line away.
 func (p *progress) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

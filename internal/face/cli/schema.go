@@ -22,10 +22,8 @@ func schemaCommand(l *Line, openAPIText func() []byte) *cobra.Command {
 	return c
 }
 
-// openAPI is the description of the HTTP API.
 const openAPI = "openapi"
 
-// rawJSON is a datum that is JSON in any case.
 type rawJSON json.RawMessage
 
 func (r rawJSON) MarshalJSON() ([]byte, error) { return r, nil }

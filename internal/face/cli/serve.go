@@ -156,13 +156,11 @@ The background kernel is started if it does not run; it stays as long as the pag
 	return c
 }
 
-// webLink is the datum of web.
 type webLink struct {
 	URL   string    `json:"url"`
 	Until time.Time `json:"until"`
 }
 
-// Text implements printer.Datum.
 func (d webLink) Text(w *printer.Writer) { w.Line("%s", d.URL) }
 
 func acpCommand(l *Line, serve func(context.Context, ACPService) error) *cobra.Command {

@@ -221,10 +221,8 @@ func runServer(ctx context.Context, e Env, l *Line) error {
 	})
 }
 
-// serverStatus is the datum of server status.
 type serverStatus struct{ public.BackgroundKernel }
 
-// Text implements printer.Datum.
 func (d serverStatus) Text(w *printer.Writer) {
 	if !d.Running {
 		w.Line("No background kernel runs. It starts when it is needed.")

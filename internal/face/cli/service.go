@@ -170,14 +170,12 @@ func checkServiceFile(path string) error {
 	return err
 }
 
-// serviceChange is the datum of service install and uninstall.
 type serviceChange struct {
 	Path      string `json:"path"`
 	Installed bool   `json:"installed"`
 	Next      string `json:"next"`
 }
 
-// Text implements printer.Datum.
 func (d serviceChange) Text(w *printer.Writer) {
 	if d.Installed {
 		w.Line("Wrote %s. Start it with:", d.Path)

@@ -8,7 +8,6 @@ import (
 	"syscall"
 )
 
-// forwarded are the signals that are passed on.
 func forwarded() []os.Signal {
 	return []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGUSR1, syscall.SIGUSR2}
 }

@@ -168,7 +168,6 @@ func exitCodes() string {
 	return b.String()
 }
 
-// showHelp prints the help of a command.
 func showHelp(c *cobra.Command, _ []string) {
 	long := strings.TrimSpace(c.Long)
 	if long == "" {

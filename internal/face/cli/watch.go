@@ -76,7 +76,6 @@ func (w *watcher) forked() []id.Agent {
 
 func (w *watcher) note(what string) { w.show(loop.Event{Type: loop.Note, Text: what}) }
 
-// show shows one event.
 func (w *watcher) show(e loop.Event) {
 	if e.Type == loop.Became {
 		return // the events beside it say so in their own words

@@ -30,7 +30,6 @@ const (
 	maxSessions = 64
 )
 
-// cookieName is the name of the cookie that holds a session.
 const cookieName = "ramet_session"
 
 // access knows which clients may ask. Secrets are kept as hashes: reading this memory, or the file of sessions,
@@ -46,7 +45,6 @@ type access struct {
 	sessions passes
 }
 
-// passes are secrets that end.
 type passes map[[sha256.Size]byte]time.Time
 
 func newAccess(o Options) *access {
@@ -80,7 +78,6 @@ func (a *access) who(r *http.Request) (sender, error) {
 	return stranger, refused
 }
 
-// agent is the agent whose token a request shows.
 func (a *access) agent(r *http.Request) (id.Agent, bool) {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
@@ -89,7 +86,6 @@ func (a *access) agent(r *http.Request) (id.Agent, bool) {
 	return a.token.Agent(strings.TrimSpace(token))
 }
 
-// login turns a code into a session.
 func (a *access) login(code string) (session string, until time.Time, ok bool) {
 	if !a.use(a.codes, code) {
 		return "", time.Time{}, false
@@ -99,7 +95,6 @@ func (a *access) login(code string) (session string, until time.Time, ok bool) {
 	return session, until, true
 }
 
-// end ends a session.
 func (a *access) end(session string) error {
 	if !a.use(a.sessions, session) {
 		return nil

@@ -38,7 +38,6 @@ func (a Agents) here() error {
 	return nil
 }
 
-// find is the agent that a path names.
 func (a Agents) find(c *Call) (agent.Agent, error) {
 	if err := a.here(); err != nil {
 		return agent.Agent{}, err

@@ -66,7 +66,6 @@ func (a Agents) messages(c *Call, _ None) (MessagePage, error) {
 	return out, err
 }
 
-// pager reads one page.
 type pager struct {
 	log    history.Log
 	agent  agent.Agent

@@ -78,7 +78,6 @@ func (a Agents) part(c *Call, _ None) (PartContent, error) {
 	return out, nil
 }
 
-// readPart reads one part of a message that the agent's lineage has.
 func (a Agents) readPart(ctx context.Context, of agent.Agent, m id.Message, number string) (history.Part, error) {
 	e, err := a.Store.Entry(ctx, m)
 	if err != nil {

@@ -34,7 +34,6 @@ var (
 	_ session.Answerer = (*Asks)(nil)
 )
 
-// ask is one question.
 type ask struct {
 	Ask
 	question permit.Question

@@ -77,7 +77,6 @@ func answerOf(err error) *Error {
 	return e
 }
 
-// statusOf is the HTTP status of a fault.
 func statusOf(code fault.Code) int {
 	switch code {
 	case fault.Usage, fault.InvalidID:

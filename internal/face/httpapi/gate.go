@@ -47,7 +47,6 @@ func (s *Server) gate(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// shield sets the headers of every answer.
 func shield(h http.Header) {
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "+
 		"font-src 'self'; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
@@ -265,7 +264,6 @@ func (s *Server) refuse(w *answer, r *http.Request, err error) {
 	send(w, e.status, "application/json", text)
 }
 
-// panicked ends a request whose route panicked.
 func (s *Server) panicked(w *answer, route string, p any) {
 	s.counts.panicked()
 	if s.o.Panicked != nil && p != http.ErrAbortHandler {

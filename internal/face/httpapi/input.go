@@ -17,7 +17,6 @@ type RunPatch struct{}
 // BatchInput stands for the body that telemetry.ParseBatch reads.
 type BatchInput struct{}
 
-// Shape implements shape.Shaped.
 func (RunInput) Shape(types *shape.Types) *shape.Shape {
 	var fields []shape.Field
 	for _, f := range telemetry.Inputs() {
@@ -34,7 +33,6 @@ func (RunInput) Shape(types *shape.Types) *shape.Shape {
 	return shape.Object(fields...)
 }
 
-// Shape implements shape.Shaped.
 func (RunPatch) Shape(types *shape.Types) *shape.Shape {
 	var fields []shape.Field
 	for _, f := range telemetry.Inputs() {
@@ -50,7 +48,6 @@ func (RunPatch) Shape(types *shape.Types) *shape.Shape {
 	return shape.Object(fields...).AtLeast(1)
 }
 
-// Shape implements shape.Shaped.
 func (BatchInput) Shape(types *shape.Types) *shape.Shape {
 	// What is wrong with one record is said of that record alone.
 	return shape.Object(shape.Must("runs", shape.List(types.Of(reflect.TypeFor[RunInput]())).AtMost(telemetry.MaxBatch)))

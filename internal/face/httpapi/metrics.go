@@ -32,7 +32,6 @@ func (s *Server) metrics(c *Call) error {
 	return c.Text(http.StatusOK, metricsMedia, []byte(m.String()))
 }
 
-// exposition is Prometheus text.
 type exposition struct{ strings.Builder }
 
 func (m *exposition) head(name, kind, help string) {

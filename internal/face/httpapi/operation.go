@@ -17,13 +17,11 @@ import (
 	"ramet/internal/operation"
 )
 
-// requestBody describes the body of an operation's request.
 type requestBody struct {
 	name  string
 	shape *shape.Shape
 }
 
-// operationRoutes derives a route from every operation that HTTP offers.
 func (a Agents) operationRoutes() (out []Route) {
 	for _, o := range operation.All() {
 		if o.Describe().Faces&operation.HTTP != 0 {
@@ -89,7 +87,6 @@ func parseRoute(route string) (method, path string, status int, fields map[strin
 	return words[0], strings.Join(parts, "/"), status, fields
 }
 
-// queryOf describes the fields of a GET.
 func queryOf(o operation.Operation, named []string) (out []Param) {
 	for _, p := range operation.Offered(o, operation.HTTP) {
 		if slices.Contains(named, p.Name) {

@@ -91,7 +91,6 @@ func (s *Server) login(c *Call) error {
 	return c.Text(http.StatusSeeOther, "text/html; charset=utf-8", []byte("<!doctype html><title>ramet</title><a href="+c.prefix+"/>ramet</a>\n"))
 }
 
-// signOut ends the session of a browser.
 func (s *Server) signOut(c *Call, _ None) (None, error) {
 	for _, cookie := range c.Request.CookiesNamed(cookieName) {
 		if err := s.access.end(cookie.Value); err != nil {
@@ -139,7 +138,6 @@ func (s *Server) page(c *Call) error {
 	return nil
 }
 
-// wantsPage reports whether the client is a browser.
 func wantsPage(r *http.Request) bool {
 	_, _, path := cutProject(r.URL)
 	return (path.Path == "/" || path.Path == "/login") && strings.Contains(r.Header.Get("Accept"), "text/html")

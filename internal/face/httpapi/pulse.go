@@ -32,7 +32,6 @@ type pulse struct {
 
 func newPulse(ask func(context.Context) error) *pulse { return &pulse{ask: ask, heard: time.Now()} }
 
-// state returns the current state of the store.
 func (p *pulse) state(ctx context.Context) string {
 	if p.ask == nil {
 		return ""

@@ -94,7 +94,6 @@ func (m methods) public() bool {
 	return false
 }
 
-// refuse says which methods there are.
 func (m methods) refuse() *Error {
 	var allow []string
 	for method, r := range m {

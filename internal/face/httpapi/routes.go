@@ -94,7 +94,6 @@ func Does[In, Out any](r Route, status int, do func(*Call, In) (Out, error)) Rou
 	return r
 }
 
-// Most bytes of bodies.
 const (
 	smallBody  = 64 << 10
 	recordBody = 1 << 20

@@ -33,7 +33,6 @@ func New(o Options) *Server {
 	return s
 }
 
-// Times of connections.
 const (
 	idleTime  = 2 * time.Minute
 	stopTime  = 10 * time.Second

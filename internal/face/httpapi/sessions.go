@@ -46,7 +46,6 @@ func readSessions(path string) (out keptSessions, err error) {
 	return out, err
 }
 
-// save writes the sessions that have not ended.
 func (a *access) save() error {
 	if a.file == "" {
 		return nil

@@ -101,7 +101,6 @@ func (e *Events) spread() time.Duration {
 	return time.Duration(mathrand.Int64N(n * int64(share)))
 }
 
-// happening is an event, ready to be sent.
 type happening struct {
 	text   []byte
 	agent  id.Agent
@@ -308,7 +307,6 @@ func about(e history.Entry) happening {
 	return h
 }
 
-// hurry lets the feed be looked at now.
 func (e *Events) hurry() {
 	select {
 	case e.look <- struct{}{}:

@@ -48,7 +48,6 @@ func (e *Events) gather() {
 	}
 }
 
-// gatherOn gathers what is published until the end.
 func (e *Events) gatherOn() {
 	for {
 		select {
@@ -84,7 +83,6 @@ func (e *Events) follow(from registry.Cursor) {
 	}
 }
 
-// drain reads the feed to its end.
 func (e *Events) drain(from registry.Cursor) (registry.Cursor, error) {
 	const page = 256
 	for {

@@ -68,7 +68,6 @@ func (a Agents) stream(c *Call) error {
 	return nil // whoever does not take it has gone
 }
 
-// stream is one reader.
 type stream struct {
 	events  *Events
 	to      audience

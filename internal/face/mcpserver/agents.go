@@ -8,7 +8,6 @@ import (
 	"ramet/internal/base/shape"
 )
 
-// ref is an argument that names an agent.
 func ref(about string) *shape.Shape {
 	return shape.Text(1).With(about + "; 0, a name, a uuid or the beginning of one")
 }

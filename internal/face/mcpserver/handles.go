@@ -71,7 +71,6 @@ func (h *handles) add(p *pending) (string, error) {
 	return key, nil
 }
 
-// find is a call of this caller.
 func (h *handles) find(c Caller, key string) (*pending, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

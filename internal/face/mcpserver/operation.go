@@ -11,7 +11,6 @@ import (
 	"ramet/internal/operation"
 )
 
-// operationTool derives the tool of an operation.
 func operationTool(o operation.Operation) tool {
 	d := o.Describe()
 	about := d.Model
@@ -30,7 +29,6 @@ func operationTool(o operation.Operation) tool {
 		}}
 }
 
-// call carries out an operation and encodes its output.
 func (s *Server) call(ctx context.Context, o operation.Operation, in any) (json.RawMessage, error) {
 	out, err := operation.Within(s.o.Workspace).OnRuns(s.o.Runs, s.o.Begin).Call(ctx, o, in)
 	if err != nil {

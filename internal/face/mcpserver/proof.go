@@ -98,7 +98,6 @@ func runs(ctx context.Context, s *Server, _ Caller, args json.RawMessage) (json.
 	return operationTool(o).run(ctx, s, "", text)
 }
 
-// events is a page of a run's log.
 func (s *Server) events(ctx context.Context, runID string, after, limit int64) (json.RawMessage, error) {
 	return s.call(ctx, &operation.ReadRunEvents, &operation.RunEventsInput{ID: operation.RunID(runID), After: after, Limit: &limit})
 }

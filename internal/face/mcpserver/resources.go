@@ -45,7 +45,6 @@ func (s *Server) addResources(l *sdk.Server, c Caller) {
 	many(runsURI+"/{id}/events{?after,limit}", "events", "Events of a run, and next, the cursor of the next page")
 }
 
-// reader reads resources for one caller.
 func (s *Server) reader(c Caller) sdk.ResourceHandler {
 	return func(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
 		ctx, err := s.admit(ctx, c)
@@ -71,7 +70,6 @@ func told(err error) error {
 	return fault.New(e.Code, "error[%s]: %s %s", e.Code, e.Message, e.Hint)
 }
 
-// resource returns the resource at a URI.
 func (s *Server) resource(ctx context.Context, uri string) (json.RawMessage, error) {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "ramet" {
@@ -114,7 +112,6 @@ func cursor(q url.Values) (after, limit int64, err error) {
 	return after, limit, nil
 }
 
-// history is a page of what an agent stored.
 func (s *Server) history(ctx context.Context, ref string, after id.Message, limit int) (json.RawMessage, error) {
 	ws := s.o.Workspace
 	a, err := ws.Find(ctx, ref)

@@ -97,7 +97,6 @@ func (s *Server) Serve(ctx context.Context, c Caller, in io.Reader, out io.Write
 	return nil
 }
 
-// maxLine is the longest request.
 const maxLine = 4 << 20
 
 // kept is a writer that somebody else closes.

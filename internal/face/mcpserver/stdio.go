@@ -14,7 +14,6 @@ import (
 // answered: a program may write its requests, close the pipe, and then read.
 type patient struct{ sdk.Transport }
 
-// Connect implements sdk.Transport.
 func (p patient) Connect(ctx context.Context) (sdk.Connection, error) {
 	c, err := p.Transport.Connect(ctx)
 	if err != nil {
@@ -33,7 +32,6 @@ type patientLine struct {
 	quiet chan struct{} // closed when open becomes 0, if somebody waits for that
 }
 
-// Read implements sdk.Connection.
 func (l *patientLine) Read(ctx context.Context) (jsonrpc.Message, error) {
 	m, err := l.Connection.Read(ctx)
 	if r, ok := m.(*jsonrpc.Request); ok && err == nil && r.ID.IsValid() {
@@ -56,7 +54,6 @@ func (l *patientLine) Read(ctx context.Context) (jsonrpc.Message, error) {
 	return m, err
 }
 
-// Write implements sdk.Connection.
 func (l *patientLine) Write(ctx context.Context, m jsonrpc.Message) error {
 	err := l.Connection.Write(ctx, m)
 	if _, ok := m.(*jsonrpc.Response); ok {
@@ -74,7 +71,6 @@ func (l *patientLine) count(n int) {
 	}
 }
 
-// Close implements sdk.Connection.
 func (l *patientLine) Close() error {
 	l.shut.Do(func() { close(l.closed) })
 	return l.Connection.Close()

@@ -36,7 +36,6 @@ func newAgents(c Agents) *agents {
 	return out
 }
 
-// branches are the lines before the names of living.
 func (c *agents) branches() []string {
 	if c.lines == nil {
 		c.lines = branches(c.living)
@@ -123,7 +122,6 @@ func (c *agents) beside(a id.Agent, n int) (id.Agent, bool) {
 	return "", false
 }
 
-// down is the newest child.
 func (c *agents) down(a id.Agent) (id.Agent, bool) {
 	children := c.children(a)
 	if len(children) == 0 {
@@ -176,7 +174,6 @@ func (c *agents) find(ref string) (agent.Agent, bool) {
 	return agent.Agent{}, false
 }
 
-// cost is what an agent spent, as it is shown.
 func cost(a agent.Agent) string { return money(llm.Money(a.Spent.Cost)) }
 
 // branches draws the lines in front of names.

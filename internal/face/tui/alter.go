@@ -6,7 +6,6 @@ import (
 	"ramet/internal/base/id"
 )
 
-// alteredMsg is what came of a change, and who was changed.
 type alteredMsg struct {
 	agent id.Agent
 	came  tea.Msg

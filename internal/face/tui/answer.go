@@ -11,7 +11,6 @@ import (
 	"ramet/internal/operation"
 )
 
-// answerMsg is what a command answered.
 type answerMsg struct {
 	agent id.Agent
 	title string
@@ -20,7 +19,6 @@ type answerMsg struct {
 	to    id.Agent // where to go then; empty: nowhere
 }
 
-// run carries out a command line of ramet and shows what it prints.
 func (m *root) run(title string, args ...string) tea.Cmd {
 	return m.work(title, func(ctx context.Context, workspace Workspace) (string, error) { return workspace.Command(ctx, args...) })
 }
@@ -42,7 +40,6 @@ func (m *root) call(title string, o operation.Operation, values map[string]strin
 	return do
 }
 
-// operate carries out an operation and shows its output.
 func (m *root) operate(title string, o operation.Operation, in any) tea.Cmd {
 	return m.work(title, func(ctx context.Context, workspace Workspace) (string, error) {
 		return workspace.Print(ctx, o, in)
@@ -60,7 +57,6 @@ func (m *root) configure(title, setting, value string) tea.Cmd {
 	})
 }
 
-// work does something elsewhere and shows what it answers.
 func (m *root) work(title string, do func(context.Context, Workspace) (string, error)) tea.Cmd {
 	workspace, ctx, a := m.workspace, m.ctx, m.now.agent
 	return func() tea.Msg {

@@ -10,7 +10,6 @@ import (
 	"ramet/internal/face/tui/markdown"
 )
 
-// form is what a block is.
 type form int
 
 const (
@@ -305,7 +304,6 @@ func sayPermission(p history.Permission) string {
 	return p.String()
 }
 
-// size tells how much lines hold, where that is much.
 func size(lines []string) string {
 	n := 0
 	for _, l := range lines {
@@ -344,7 +342,6 @@ func (b *block) folded(all []string) (show []string, hidden int) {
 	return show, len(all) - len(show)
 }
 
-// pieces breaks a line, or cuts it where a block is folded.
 func pieces(l string, w int, open bool) []string {
 	if width(l) <= w {
 		return []string{l}

@@ -28,7 +28,6 @@ type option struct {
 
 var cancel = option{label: "Cancel"}
 
-// ask shows a question.
 func (m *root) ask(text string, options ...option) {
 	m.over = &box{text: text, options: options, open: m.o.Now()}
 }
@@ -110,7 +109,6 @@ func (b *box) view(m *root, w, h int) []string {
 	return append(out, bar+faint.of(cut(help, w-2)))
 }
 
-// killText returns the question before agents are killed.
 func killText(name string, n int) string {
 	if n == 1 {
 		return "Kill " + name + "?\nThis kills 1 agent and stops whatever it is running. Its history stays readable."
@@ -118,7 +116,6 @@ func killText(name string, n int) string {
 	return fmt.Sprintf("Kill %s and its subtree?\nThis kills %d agents and stops whatever they are running. Their histories stay readable.", name, n)
 }
 
-// joinLines returns a title and lines below it.
 func joinLines(title string, lines []string) string {
 	return title + "\n" + strings.Join(lines, "\n")
 }

@@ -43,13 +43,11 @@ type (
 	}
 )
 
-// request carries the input of a call, and the client's environment.
 type request[In any] struct {
 	Environment *kernel.Environment
 	Input       In
 }
 
-// response carries the answer of every call but a stream.
 type response[Out any] struct {
 	Output Out
 	Error  *public.Error
@@ -58,7 +56,6 @@ type response[Out any] struct {
 // OpenFor returns the workspace for a client of an environment.
 type OpenFor func(*kernel.Environment) Hosted
 
-// serveCall answers a call.
 func serveCall(open OpenFor, function any) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		in, err := readRequest[[]json.RawMessage](w, r)
@@ -130,7 +127,6 @@ func askRemote[Out any](ctx context.Context, r *Remote, path string, args ...any
 	return out.Output, out.Error.Fault()
 }
 
-// post sends a request and returns the body of the answer.
 func (r *Remote) post(ctx context.Context, path string, in any) (io.ReadCloser, error) {
 	var body bytes.Buffer
 	if err := public.Encoder(&body).Encode(in); err != nil {
@@ -159,7 +155,6 @@ func (r *Remote) broken(ctx context.Context, err error) error {
 	return fault.New(fault.Interrupted, "the background kernel does not answer: %w", err).WithHint("it is started again by itself; `ramet server status` tells more")
 }
 
-// eventsOf turns lines of an event stream into events.
 func eventsOf(body io.Reader, take func(loop.Event) bool) {
 	lines := json.NewDecoder(body)
 	for {

@@ -90,7 +90,6 @@ func (c *canvas) frame(d drawing) []byte {
 	return out.Bytes()
 }
 
-// line writes one line in the place of what was there.
 func (c *canvas) line(y int, l string) {
 	fmt.Fprintf(&c.buf, "\x1b[%d;1H"+ansi.EraseEntireLine, y+1)
 	if c.colors {

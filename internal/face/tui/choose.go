@@ -34,7 +34,6 @@ func (m *root) useModel(model llm.Ref) tea.Cmd {
 	return m.tell(good, "This agent now uses "+found.Ref.String())
 }
 
-// openModels lets the user choose a model.
 func (m *root) openModels() tea.Cmd {
 	usable := append(m.workspace.Usable(), m.found...)
 	var choices []choice

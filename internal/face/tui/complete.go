@@ -20,7 +20,6 @@ func (c *completion) shown() bool { return len(c.Candidates) > 0 && !c.away }
 
 func (c *completion) close() { c.away = true }
 
-// maxOffered is how many candidates are looked at.
 const maxOffered = 200
 
 type filesMsg struct {
@@ -29,7 +28,6 @@ type filesMsg struct {
 	files []string
 }
 
-// update looks what could stand at the cursor now.
 func (c *completion) update(m *root) tea.Cmd {
 	*c = completion{}
 	in := &m.now.input
@@ -52,7 +50,6 @@ func (c *completion) update(m *root) tea.Cmd {
 	return func() tea.Msg { return filesMsg{a, fragment, workspace.CompletePaths(ctx, a, fragment)} }
 }
 
-// mention finds the @path that the cursor stands behind.
 func mention(said string, cursor int) (start int, fragment string, ok bool) {
 	head := said[:cursor]
 	at := strings.LastIndexByte(head, '@')
@@ -62,7 +59,6 @@ func mention(said string, cursor int) (start int, fragment string, ok bool) {
 	return at, head[at+1:], true
 }
 
-// files takes the files that may fit.
 func (c *completion) files(m *root, msg filesMsg) {
 	if !c.file || msg.typed != c.typed || msg.agent != m.now.agent {
 		return
@@ -76,7 +72,6 @@ func (c *completion) files(m *root, msg filesMsg) {
 	}
 }
 
-// candidates returns what can be completed from a list.
 func candidates[T any](list []T, format func(T) (text, summary string)) (out []session.CommandCandidate) {
 	for _, one := range list {
 		if text, summary := format(one); text != "" {
@@ -86,7 +81,6 @@ func candidates[T any](list []T, format func(T) (text, summary string)) (out []s
 	return out
 }
 
-// sources returns what can be completed.
 func (m *root) sources() session.CompletionSources {
 	return session.CompletionSources{
 		Agents: func() []session.CommandCandidate {
@@ -145,7 +139,6 @@ func (c *completion) key(m *root, name string) (cmd tea.Cmd, ok bool) {
 	return nil, false
 }
 
-// take puts the chosen candidate into the prompt.
 func (c *completion) take(m *root) tea.Cmd {
 	in := &m.now.input
 	said := in.text()
@@ -197,7 +190,6 @@ func (c *completion) view(w, h int) []string {
 	return out
 }
 
-// edited follows a change of the prompt.
 func (m *root) edited() tea.Cmd {
 	m.dirty = true
 	m.past.at = len(m.memory.Said)

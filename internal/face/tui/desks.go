@@ -78,7 +78,6 @@ func sit(path string) (desk, memory) {
 	return d, m
 }
 
-// deskPath is the file of the n-th terminal.
 func deskPath(path string, n int) string {
 	if n == 0 {
 		return path
@@ -133,7 +132,6 @@ func (m *memory) adopt(other memory) {
 	}
 }
 
-// written is the text of a draft.
 func written(d *EditorState) string {
 	var out strings.Builder
 	for _, p := range d.Parts {
@@ -142,7 +140,6 @@ func written(d *EditorState) string {
 	return out.String()
 }
 
-// leave gives the desk back.
 func (d desk) leave() {
 	if d.held != nil {
 		d.held.Unlock()

@@ -15,13 +15,11 @@ func (m *root) needsKey(s *screen) bool {
 	return !s.working() && m.agents != nil && m.agents.States[s.agent].Word == state.NeedsKey
 }
 
-// occupied reports whether prompts to an agent wait.
 func (m *root) occupied(s *screen) bool { return m.busy(s) && !m.needsKey(s) }
 
 // stoppable says whether there is something to stop where the user is.
 func (m *root) stoppable() bool { return m.now.barrier != nil || m.now.shell != nil || m.busy(m.now) }
 
-// state is what an agent does, in a word or two, and how that is drawn.
 func (m *root) state(a agent.Agent) (string, style) {
 	now, s := state.State{Word: state.Idle}, m.screens[a.ID]
 	if m.agents != nil && m.agents.States[a.ID].Word != "" {
@@ -62,7 +60,6 @@ func (m *root) moving() bool {
 	return m.occupied(m.now) && (q == nil || q.Quiet(m.o.Now()))
 }
 
-// tone is how a state is drawn.
 func tone(s state.State) style {
 	switch s.Word {
 	case state.Working, state.Waits:

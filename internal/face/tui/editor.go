@@ -100,13 +100,11 @@ func (e Editor) Replace(start, end int, s string) Editor {
 	return e.splice(from, max(from, e.atomAt(end)), cleanEditor(s))
 }
 
-// undoChange takes the last change back.
 func (e Editor) undoChange() Editor {
 	e.undo, e.redo = e.swap(e.undo, e.redo, &e)
 	return e
 }
 
-// redoChange makes the change again that undo took back.
 func (e Editor) redoChange() Editor {
 	e.redo, e.undo = e.swap(e.redo, e.undo, &e)
 	return e

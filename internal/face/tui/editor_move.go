@@ -5,17 +5,14 @@ import (
 	"unicode/utf8"
 )
 
-// to moves the cursor.
 func (e Editor) to(cursor int) Editor {
 	e.cursor = min(max(cursor, 0), len(e.atoms))
 	e.typing, e.hasGoal = false, false
 	return e
 }
 
-// moveTop moves to the beginning of the text.
 func (e Editor) moveTop() Editor { return e.to(0) }
 
-// moveBottom moves to the end of the text.
 func (e Editor) moveBottom() Editor { return e.to(len(e.atoms)) }
 
 // deleteToHome deletes to the beginning of the line, and there the line feed.

@@ -36,7 +36,6 @@ func (e Editor) View(width int) EditorView {
 	return v
 }
 
-// show is an atom as it looks, and its cells.
 func (a atom) show(width int) (string, int) {
 	var shown string
 	switch {
@@ -96,7 +95,6 @@ func (e Editor) cells(from, to, width int) int {
 	return n
 }
 
-// place is the row and column of the cursor.
 func (e Editor) place(lines []editorLine, width int) (row, col int) {
 	for i, l := range lines {
 		if l.start <= e.cursor && e.cursor <= l.end {
@@ -107,7 +105,6 @@ func (e Editor) place(lines []editorLine, width int) (row, col int) {
 	return row, min(e.cells(lines[row].start, e.cursor, width), width-1)
 }
 
-// moveUp moves one row up.
 func (e Editor) moveUp(width int) Editor {
 	width = max(width, 1)
 	lines := e.lines(width)

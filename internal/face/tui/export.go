@@ -10,7 +10,6 @@ import (
 	"ramet/internal/base/durable"
 )
 
-// export writes the conversation to a new file.
 func (m *root) export(title, path string) tea.Cmd {
 	if path == "" {
 		path = "ramet-" + m.agents.label(m.now.agent) + "-" + m.o.Now().Format("20060102-150405") + ".md"

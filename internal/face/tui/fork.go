@@ -20,7 +20,6 @@ type forkedMsg struct {
 	err    error
 }
 
-// fork makes a child and goes to it.
 func (m *root) fork(c session.Command, said string) tea.Cmd {
 	in, err := operation.BindSlash(&operation.Fork, c.Values, m.now.agent)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"ramet/internal/model/llm"
 )
 
-// tokens is a number of tokens: 950, 12.3k, 1.2M.
 func tokens(n int64) string {
 	switch {
 	case n < 1000:
@@ -20,7 +19,6 @@ func tokens(n int64) string {
 	return fmt.Sprintf("%.1fM", float64(n)/1e6)
 }
 
-// money is an amount with as many decimals as tell something.
 func money(m llm.Money) string {
 	dollars := float64(m) / 1e9
 	switch {
@@ -32,7 +30,6 @@ func money(m llm.Money) string {
 	return fmt.Sprintf("$%.2f", dollars)
 }
 
-// age is how long ago something was.
 func age(d time.Duration) string {
 	switch {
 	case d < time.Minute:
@@ -45,7 +42,6 @@ func age(d time.Duration) string {
 	return fmt.Sprintf("%dd", int(d.Hours()/24))
 }
 
-// count is a number with its noun.
 func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

@@ -39,7 +39,6 @@ func (m *root) handOver(s *screen) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// acts says whether a tool runs.
 func (l *live) acts() bool {
 	return l.working && slices.ContainsFunc(l.calls, func(b *block) bool { return !b.done })
 }

@@ -8,7 +8,6 @@ import (
 	"ramet/internal/turn/loop"
 )
 
-// happened follows events.
 func (m *root) happened(events eventsMsg) tea.Cmd {
 	cmds := []tea.Cmd{m.events.next(m.ctx)}
 	look := false

@@ -10,7 +10,6 @@ import (
 	"ramet/internal/operation"
 )
 
-// openHelp shows the keys and commands, or one command.
 func (m *root) openHelp(topic string) tea.Cmd {
 	s := &sheet{title: "help"}
 	w := max(30, m.w-2)
@@ -56,7 +55,6 @@ func describe(name, what string, w int) []string {
 	return out
 }
 
-// welcome is what is shown where nobody has said anything yet.
 func (m *root) welcome(w int) []string {
 	out := []string{accented.of("ramet") + " runs agents as processes: they fork, mail each other, and survive crashes.", ""}
 	model, known := m.models[m.now.agent]
@@ -120,7 +118,6 @@ func byVendor(all []Model) [][]Model {
 	return out
 }
 
-// namesOf names a few models and counts the others.
 func namesOf(all []Model) string {
 	const most = 3
 	var names []string
@@ -134,7 +131,6 @@ func namesOf(all []Model) string {
 	return strings.Join(names, ", ")
 }
 
-// keyHelp is what the keys do, for the help screen.
 var keyHelp = [][2]string{
 	{"Enter", "send; on an empty prompt: resume what was interrupted"},
 	{"Alt+Enter, Ctrl+J", "new line"},

@@ -52,7 +52,6 @@ func (m *root) openHome() tea.Cmd {
 	return tea.Batch(m.look(), m.previewed())
 }
 
-// closeHome goes back to the conversation.
 func (m *root) closeHome() tea.Cmd {
 	m.hall = hall{facts: m.hall.facts}
 	return m.look() // whose mode was asked for may be another
@@ -71,7 +70,6 @@ func (m *root) homeChanged() tea.Cmd {
 	return m.later(homePause, homeMsg{})
 }
 
-// makeHome makes the rows of what is known now.
 func (m *root) makeHome() {
 	h := &m.hall
 	h.stale, h.making = false, false
@@ -149,7 +147,6 @@ func (h *hall) layOut() {
 	}
 }
 
-// fits says whether the filter lets a row through.
 func (h *hall) fits(r public.HomeEntry) bool {
 	if h.filter == "" {
 		return true
@@ -168,7 +165,6 @@ func (h *hall) index(a id.Agent) int {
 	return slices.IndexFunc(h.lines, func(l homeLine) bool { return l.row >= 0 && h.table.Rows[l.row].ID == a })
 }
 
-// cursor is the line that has it.
 func (h *hall) cursor() int {
 	if h.at != "" {
 		if i := h.index(h.at); i >= 0 {
@@ -178,7 +174,6 @@ func (h *hall) cursor() int {
 	return max(0, min(h.fold, len(h.lines)-1))
 }
 
-// row is the row with the cursor.
 func (h *hall) row() (public.HomeEntry, bool) {
 	if i := h.cursor(); i < len(h.lines) && h.lines[i].row >= 0 {
 		return h.table.Rows[h.lines[i].row], true
@@ -186,7 +181,6 @@ func (h *hall) row() (public.HomeEntry, bool) {
 	return public.HomeEntry{}, false
 }
 
-// move moves the cursor by lines that can have it: heads cannot.
 func (m *root) moveHome(n int) tea.Cmd {
 	h := &m.hall
 	i := h.cursor()
@@ -292,7 +286,6 @@ func (m *root) previewed() tea.Cmd {
 	return m.catchUp(m.screen(r.ID))
 }
 
-// previewLater reads it once the cursor stays: who scrolls by waits for nobody's pages.
 func (m *root) previewLater(d time.Duration) tea.Cmd {
 	if m.hall.glance || !m.previews() || m.hall.at == "" {
 		return nil
@@ -313,7 +306,6 @@ func (m *root) glanced() tea.Cmd {
 	return m.previewed()
 }
 
-// lastSaid is the last line of a text that is being said.
 func lastSaid(body string) string {
 	if len(body) > 2000 {
 		body = body[len(body)-2000:]

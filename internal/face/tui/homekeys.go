@@ -78,7 +78,6 @@ func (m *root) homeStep(name string) int {
 	return stepOf(name, max(1, m.hall.high-2))
 }
 
-// homeBack closes what is open: the filter, then Home.
 func (m *root) homeBack(left bool) tea.Cmd {
 	if m.hall.filter != "" {
 		m.hall.filter = ""
@@ -102,7 +101,6 @@ func (m *root) unfold() tea.Cmd {
 	return m.putHome(i)
 }
 
-// homeFilter takes the letters of the filter.
 func (m *root) homeFilter(k tea.KeyPressMsg) tea.Cmd {
 	h := &m.hall
 	switch name := k.String(); name {
@@ -133,13 +131,11 @@ func (m *root) homeFilter(k tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// homeWrite gives the keys to the line: it is the prompt of that agent.
 func (m *root) homeWrite(a id.Agent) tea.Cmd {
 	m.hall.line, m.hall.from = true, m.now.agent
 	return m.goTo(a)
 }
 
-// homeLeave gives the keys back to the list; the current agent is who it was.
 func (m *root) homeLeave() tea.Cmd {
 	from := m.hall.from
 	m.hall.line, m.hall.from = false, ""
@@ -149,7 +145,6 @@ func (m *root) homeLeave() tea.Cmd {
 	return tea.Batch(m.goTo(from), m.homeChanged())
 }
 
-// homeTyped follows a key in the line.
 func (m *root) homeTyped(k tea.KeyPressMsg) tea.Cmd {
 	name := k.String()
 	q := m.asking()
@@ -193,7 +188,6 @@ func (m *root) homeQuestion() tea.Cmd {
 	return m.tell(faint, "No agent needs approval.")
 }
 
-// homeFork asks whether to fork, and with which files.
 func (m *root) homeFork(r public.HomeEntry) tea.Cmd {
 	fork := func(worktree bool) func() tea.Cmd {
 		return func() tea.Cmd {
@@ -216,7 +210,6 @@ func (m *root) homeForked(child id.Agent) tea.Cmd {
 	return tea.Batch(rest, m.homeWrite(child))
 }
 
-// mostNamed is how many victims are named.
 const mostNamed = 6
 
 // homeKill asks, with the count and the names, before anybody ends.
@@ -259,14 +252,12 @@ func (c *agents) named(a id.Agent, most int) []string {
 	return out
 }
 
-// sheetMsg is a text to be read in front of Home.
 type sheetMsg struct {
 	title, text string
 	diff        bool
 	err         error
 }
 
-// homeMail shows the letters of an agent.
 func (m *root) homeMail(r public.HomeEntry) tea.Cmd {
 	workspace, ctx := m.workspace, m.ctx
 	return func() tea.Msg {
@@ -275,7 +266,6 @@ func (m *root) homeMail(r public.HomeEntry) tea.Cmd {
 	}
 }
 
-// homeDiff shows what an agent changed.
 func (m *root) homeDiff(r public.HomeEntry) tea.Cmd {
 	workspace, ctx := m.workspace, m.ctx
 	return func() tea.Msg {
@@ -305,7 +295,6 @@ func (m *root) sheeted(msg sheetMsg) tea.Cmd {
 
 type previewMsg struct{}
 
-// homeHelp is what the keys of Home do.
 func homeHelp(w int) *sheet {
 	s := &sheet{title: "Home: all agents at a glance"}
 	s.lines = append(s.lines, "")

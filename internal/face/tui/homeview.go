@@ -105,7 +105,6 @@ func (m *root) homeMiddle(w, h int) []string {
 
 func (m *root) previews() bool { return m.w >= previewFrom && !m.hall.closed }
 
-// homeAbout tells the agent under the cursor in one line.
 func (m *root) homeAbout(w int) string {
 	r, ok := m.hall.row()
 	if !ok {
@@ -124,7 +123,6 @@ func (m *root) homeAbout(w int) string {
 	return faint.of(line(" "+strings.Join(parts, " · "), w))
 }
 
-// homeList draws the lines that fit, the cursor among them.
 func (m *root) homeList(w, h int) []string {
 	l := &m.hall
 	l.high = max(1, h)
@@ -216,7 +214,6 @@ func rowName(r public.HomeEntry, most int) string {
 	return faint.of(branch+path) + bold.of(line(name, room-width(path))) + warn.of(mail)
 }
 
-// homeRow draws one line of the list.
 func (m *root) homeRow(l homeLine, here bool, c columns) string {
 	mark := "  "
 	if here {
@@ -282,7 +279,6 @@ func changeOf(c public.HomeChange) string {
 	return ""
 }
 
-// right puts a text to the right end of its column.
 func right(s string, w int) string {
 	if n := w - width(s); n > 0 {
 		return strings.Repeat(" ", n) + s

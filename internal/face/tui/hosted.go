@@ -37,13 +37,11 @@ type OpenQuestion struct {
 	Question permit.Question
 }
 
-// operationRequest names an operation and has its input.
 type operationRequest struct {
 	Name  string
 	Input json.RawMessage
 }
 
-// carryOut carries out an operation and returns its output.
 func carryOut(ctx context.Context, w Hosted, in operationRequest) (json.RawMessage, error) {
 	o, input, err := in.decode()
 	if err != nil {
@@ -56,7 +54,6 @@ func carryOut(ctx context.Context, w Hosted, in operationRequest) (json.RawMessa
 	return public.Marshal(out)
 }
 
-// printOperation carries out an operation and returns what the terminal shows of its output.
 func printOperation(ctx context.Context, w Hosted, in operationRequest) (string, error) {
 	o, input, err := in.decode()
 	if err != nil {
@@ -150,7 +147,6 @@ func saysPrompt(e loop.Event, t turnRequest) bool {
 	return err == nil && len(parts) > 0 && (parts[0].Text == t.Text || len(t.Text) > history.BlobCutoff)
 }
 
-// serveEvents streams what happens until the client goes.
 func serveEvents(open OpenFor, w http.ResponseWriter, r *http.Request) {
 	in, err := readRequest[struct{}](w, r)
 	if err != nil {

@@ -42,7 +42,6 @@ func newInbox(ctx context.Context, events iter.Seq[loop.Event]) *inbox {
 	return in
 }
 
-// next waits for what happened.
 func (in *inbox) next(ctx context.Context) tea.Cmd {
 	if in == nil {
 		return nil

@@ -1,6 +1,5 @@
 package tui
 
-// input is the prompt: an editor, and the keys that change it.
 type input struct {
 	Editor
 	wide int // when it was last drawn
@@ -15,7 +14,6 @@ func (in *input) set(s string, at int) {
 	in.Editor = Editor{}.Restore(EditorState{Parts: []EditorPart{{Text: s}}, Cursor: at})
 }
 
-// paste takes what came at once; much of it is shown as a label.
 func (in *input) paste(s string) { in.Editor = in.Editor.paste(s) }
 
 func (in *input) atTop() bool { return in.View(max(in.wide, 1)).Row == 0 }
@@ -25,7 +23,6 @@ func (in *input) atBottom() bool {
 	return v.Row == len(v.Rows)-1
 }
 
-// key follows a key by its name and text; false if it means nothing here.
 func (in *input) key(name, text string) (ok bool) {
 	e := in.Editor
 	switch name {
@@ -73,7 +70,6 @@ func (in *input) key(name, text string) (ok bool) {
 	return true
 }
 
-// view draws it into at most h lines.
 func (in *input) view(w, h int) (lines []string, x, y int) {
 	in.wide = w
 	v := in.View(w)

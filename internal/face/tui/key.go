@@ -10,7 +10,6 @@ import (
 	"ramet/internal/model/catalog"
 )
 
-// keyOwners are the vendors that take a key of their own.
 func keyOwners() []catalog.Vendor {
 	var out []catalog.Vendor
 	for _, v := range catalog.Vendors() {

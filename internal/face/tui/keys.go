@@ -57,7 +57,6 @@ func (m *root) pressed(k tea.KeyPressMsg) tea.Cmd {
 	return m.typed(k)
 }
 
-// global are the keys that work wherever nothing is in front.
 func (m *root) global(name string) (tea.Cmd, bool) {
 	page := max(1, m.now.height-2)
 	switch name {
@@ -135,7 +134,6 @@ func (m *root) global(name string) (tea.Cmd, bool) {
 	return nil, false
 }
 
-// pickedKey are the keys of a block that is picked.
 func (m *root) pickedKey(name string) (tea.Cmd, bool) {
 	b := m.now.picked()
 	if b == nil {
@@ -160,7 +158,6 @@ func (m *root) pickedKey(name string) (tea.Cmd, bool) {
 	return nil, false
 }
 
-// copyText puts a text into the clipboard of the terminal.
 func (m *root) copyText(s string) tea.Cmd {
 	if s == "" {
 		return m.tell(faint, "Nothing to copy.")
@@ -168,7 +165,6 @@ func (m *root) copyText(s string) tea.Cmd {
 	return tea.Batch(m.send(ansi.SetSystemClipboard(s)), m.tell(good, "Copied "+count(strings.Count(s, "\n")+1, "line")))
 }
 
-// typed gives a key to the prompt.
 func (m *root) typed(k tea.KeyPressMsg) tea.Cmd {
 	switch name := k.String(); name {
 	case "enter":

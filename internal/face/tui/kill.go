@@ -11,7 +11,6 @@ import (
 	"ramet/internal/operation/session"
 )
 
-// kill asks, with the count, and then ends agents.
 func (m *root) kill(c session.Command) tea.Cmd {
 	bound, err := operation.BindSlash(&operation.Kill, c.Values, m.now.agent)
 	if err != nil {

@@ -20,10 +20,8 @@ type live struct {
 	tokens   int64  // of this turn
 }
 
-// maxLive bounds what is kept of the output of a running command.
 const maxLive = 64 << 10
 
-// take follows an event.
 func (l *live) take(e loop.Event, now time.Time) {
 	switch e.Type {
 	case loop.TurnStarted:

@@ -60,7 +60,6 @@ func (m *root) lookLater() tea.Cmd { return m.later(15*time.Second, lookMsg{}) }
 
 type lookMsg struct{}
 
-// choose finds out which model an agent would use.
 func (m *root) choose(s *screen) tea.Cmd {
 	a, ok := m.agents.get(s.agent)
 	if !ok || m.workspace == nil {

@@ -23,7 +23,6 @@ func (m *root) nextMode() tea.Cmd {
 	return m.setMode(m.now.mode.Next())
 }
 
-// setMode chooses a mode for the current agent.
 func (m *root) setMode(mode permit.Mode) tea.Cmd {
 	if _, err := m.writable(); err != nil {
 		return m.tell(bad, explain(err))
@@ -57,7 +56,6 @@ func (m *root) moded(msg modeMsg) tea.Cmd {
 	return m.look()
 }
 
-// modeStyle is how a mode stands in the line.
 func modeStyle(mode permit.Mode) style {
 	switch mode {
 	case permit.ReadOnly:

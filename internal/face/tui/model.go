@@ -138,7 +138,6 @@ func newRoot(ctx context.Context, o Options) *root {
 // Init begins.
 func (m *root) Init() tea.Cmd { return m.open }
 
-// paint chooses the colours of texts by what the terminal can show.
 func (m *root) paint() {
 	switch {
 	case m.profile > colorprofile.ASCII && m.o.Theme == "contrast":
@@ -164,7 +163,6 @@ func (m *root) open() tea.Msg {
 	return openedMsg{workspace, err}
 }
 
-// later hands a message over after a while.
 func (m *root) later(d time.Duration, msg tea.Msg) tea.Cmd {
 	if m.o.Later != nil {
 		return m.o.Later(d, msg)
@@ -172,7 +170,6 @@ func (m *root) later(d time.Duration, msg tea.Msg) tea.Cmd {
 	return tea.Tick(d, func(time.Time) tea.Msg { return msg })
 }
 
-// send writes a control sequence to the terminal.
 func (m *root) send(sequence string) tea.Cmd {
 	return func() tea.Msg {
 		m.terminal.send(sequence)
@@ -180,7 +177,6 @@ func (m *root) send(sequence string) tea.Cmd {
 	}
 }
 
-// screen finds the screen of an agent, or makes it.
 func (m *root) screen(a id.Agent) *screen {
 	s := m.screens[a]
 	if s == nil {
@@ -191,7 +187,6 @@ func (m *root) screen(a id.Agent) *screen {
 	return s
 }
 
-// visit shows an agent.
 func (m *root) visit(a id.Agent) {
 	if m.now != nil {
 		m.stow(m.now)
@@ -235,7 +230,6 @@ func (m *root) stow(s *screen) {
 	}
 }
 
-// agent is the one that is shown.
 func (m *root) agent() (agent.Agent, bool) { return m.agents.get(m.now.agent) }
 
 type (
@@ -247,7 +241,6 @@ type (
 	}
 )
 
-// saveSoon lets what changed be written in a moment.
 func (m *root) saveSoon() tea.Cmd {
 	if !m.dirty || m.saving {
 		return nil
@@ -283,7 +276,6 @@ func (m *root) save() tea.Cmd {
 	}
 }
 
-// keepNow writes at the end.
 func (m *root) keepNow() {
 	m.stow(m.now)
 	m.memory.unsay(m.desk.heed())

@@ -27,7 +27,6 @@ func (m *root) wheel(msg tea.MouseWheelMsg) tea.Cmd {
 	return m.scroll(n)
 }
 
-// click opens or closes the block that was clicked at.
 func (m *root) click(msg tea.MouseClickMsg) tea.Cmd {
 	if m.over == nil && msg.Button == tea.MouseLeft && msg.Y >= 0 && msg.Y < len(m.hits) {
 		m.now.fold(m.hits[msg.Y])

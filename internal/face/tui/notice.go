@@ -9,12 +9,10 @@ import (
 	"ramet/internal/base/fault"
 )
 
-// noticeFor is how long a notice stays.
 const noticeFor = 6 * time.Second
 
 type noticeOverMsg int
 
-// tell shows a notice for a while.
 func (m *root) tell(st style, said string) tea.Cmd {
 	m.note = notice{text: line(said, 400), style: st, number: m.note.number + 1}
 	return m.later(noticeFor, noticeOverMsg(m.note.number))
@@ -33,7 +31,6 @@ func (n notice) lines(w int) []string {
 	return out
 }
 
-// explain is an error for people.
 func explain(err error) string {
 	return "error[" + string(fault.CodeOf(err)) + "]: " + err.Error()
 }

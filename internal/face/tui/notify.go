@@ -23,7 +23,6 @@ func (m *root) notify(what string) tea.Cmd {
 	return m.send(sequence)
 }
 
-// notifyEnd tells of a turn that ended by itself.
 func (m *root) notifyEnd(e loop.Event) tea.Cmd {
 	who := m.agents.label(e.Agent)
 	switch {

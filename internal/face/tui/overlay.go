@@ -6,7 +6,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// sheet is a text that is read.
 type sheet struct {
 	title string
 	lines []string // harmless
@@ -50,7 +49,6 @@ func stepOf(name string, page int) int {
 	return 0
 }
 
-// framed draws a title, lines and what the keys do, in h lines.
 func framed(title string, lines []string, keys string, w, h int) []string {
 	out := append([]string{headline(title, w)}, fill(lines, max(0, h-2))...)
 	return append(out, faint.of(cut(keys, w)))
@@ -66,19 +64,16 @@ func (s *sheet) view(m *root, w, h int) []string {
 	return framed(s.title, out, "↑↓ PgUp PgDn scroll · Esc close", w, h)
 }
 
-// headline is the title of what is in front.
 func headline(title string, w int) string {
 	return accented.of(fit("▌ "+title, w))
 }
 
-// choice is one line of a picker.
 type choice struct {
 	text  string // harmless; what the letters are held against
 	extra string // beside it
 	value int
 }
 
-// picker is a list to choose from by a few letters.
 type picker struct {
 	title   string
 	choices []choice

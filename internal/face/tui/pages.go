@@ -6,7 +6,6 @@ import (
 	"ramet/internal/base/id"
 )
 
-// pageSize is how many entries are read at a time.
 const pageSize = 120
 
 type pageMsg struct {
@@ -16,7 +15,6 @@ type pageMsg struct {
 	err   error
 }
 
-// read asks for a page.
 func (m *root) read(s *screen, span Span) tea.Cmd {
 	if m.workspace == nil || s.loading || s.agent == "" {
 		return nil
@@ -44,14 +42,12 @@ func (m *root) catchUp(s *screen) tea.Cmd {
 	return nil
 }
 
-// reread reads a conversation anew, after its past changed.
 func (m *root) reread(s *screen) tea.Cmd {
 	s.transcript.read = false
 	s.entries = nil
 	return m.read(s, Span{Limit: pageSize})
 }
 
-// older reads what stands before.
 func (m *root) older(s *screen) tea.Cmd {
 	if !s.more || len(s.entries) == 0 {
 		return nil

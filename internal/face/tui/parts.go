@@ -49,7 +49,6 @@ type hall struct {
 	pinned map[id.Agent]public.HomeSection // who stands still, because the cursor is or was just there
 }
 
-// notice is one line about what happened elsewhere, or why something was not done.
 type notice struct {
 	text   string // harmless
 	style  style

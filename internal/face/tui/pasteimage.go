@@ -6,7 +6,6 @@ import (
 	"ramet/internal/operation/session"
 )
 
-// pastedMsg is an image of the clipboard.
 type pastedMsg struct {
 	path string
 	err  error

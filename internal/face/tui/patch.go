@@ -9,10 +9,8 @@ import (
 	"ramet/internal/face/tui/markdown"
 )
 
-// hunkHead is the head of a hunk, with where it begins on both sides.
 var hunkHead = text.Regexp(`^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@`)
 
-// patch is drawn line by line.
 type patch struct {
 	theme        markdown.Theme
 	wide         int            // of the numbers
@@ -209,7 +207,6 @@ func differs(l, other string) (from, to int) {
 	return from, to
 }
 
-// markedPart draws a line in a colour, and a part of it reversed.
 func markedPart(st style, l string, from, to int, mark bool) string {
 	if !mark || from >= to || from == 1 && to == len(l) {
 		return st.of(l)
@@ -217,7 +214,6 @@ func markedPart(st style, l string, from, to int, mark bool) string {
 	return st.of(l[:from]) + (st + ";7").of(l[from:to]) + st.of(l[to:])
 }
 
-// diffTone is how a line of a patch is drawn.
 func diffTone(l string) style {
 	switch {
 	case strings.HasPrefix(l, "+++"), strings.HasPrefix(l, "---"), strings.HasPrefix(l, "diff "):

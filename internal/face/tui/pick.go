@@ -28,7 +28,6 @@ func Pick(ctx context.Context, o Options, title string, lines [][2]string) (int,
 	return max(0, chosen.at), chosen.at >= 0, err
 }
 
-// choosing is a picker alone on the screen.
 type choosing struct {
 	root *root
 	at   int

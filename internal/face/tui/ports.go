@@ -92,7 +92,6 @@ type Models interface {
 	CompletePaths(ctx context.Context, a id.Agent, fragment string) []string
 }
 
-// What is shown is read by package session.
 type (
 	Model  = session.Model     // a model as it is shown
 	Agents = session.AgentList // everybody at one moment

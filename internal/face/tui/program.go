@@ -42,7 +42,6 @@ func drives(ctx context.Context, w Workspace, all *agents, who id.Agent) *public
 	return p
 }
 
-// programMode is the program's own mode, for the last line.
 func (m *root) programMode() string {
 	if p := m.now.drives; p != nil && p.Mode != nil && m.program() != "" {
 		return line(p.Driver+": "+*p.Mode, 40)
@@ -50,7 +49,6 @@ func (m *root) programMode() string {
 	return ""
 }
 
-// modes are those that can be chosen: ours, and the program's own.
 func (m *root) modes() []session.CommandCandidate {
 	var out []session.CommandCandidate
 	for _, mode := range permit.Modes() {

@@ -18,7 +18,6 @@ type (
 	unaskedMsg struct{ q *asked }
 )
 
-// nextQuestion waits for a question.
 func (m *root) nextQuestion() tea.Cmd {
 	asks, ctx := m.asks, m.ctx
 	if asks == nil {
@@ -110,7 +109,6 @@ func (m *root) unasked(q *asked) tea.Cmd {
 	return m.homeChanged()
 }
 
-// question is the one of the current agent.
 func (m *root) question() *asked {
 	for _, q := range m.questions {
 		if q.Agent == m.now.agent {
@@ -138,7 +136,6 @@ func (m *root) noticeQuestion() {
 	m.seeing = q
 }
 
-// typing remembers that the user types, for whatever.
 func (m *root) typing() {
 	m.typedAt = m.o.Now()
 	for _, q := range m.questions {
@@ -146,7 +143,6 @@ func (m *root) typing() {
 	}
 }
 
-// toQuestion goes to the agent that asks.
 func (m *root) toQuestion() tea.Cmd {
 	if len(m.questions) == 0 {
 		return m.tell(faint, "No agent needs approval.")
@@ -229,7 +225,6 @@ func (q *asked) view(m *root, w, h int) []string {
 	return append(out, tail...)
 }
 
-// asks is what an agent does that has a question.
 func (q *asked) asks() string {
 	if q.Says != "" {
 		return " has a question for you"
@@ -237,7 +232,6 @@ func (q *asked) asks() string {
 	return " needs approval"
 }
 
-// awaits is what the call waits for.
 func (q *asked) awaits() string {
 	if q.Says != "" {
 		return "waiting for your answer"
@@ -245,7 +239,6 @@ func (q *asked) awaits() string {
 	return "waiting for your approval"
 }
 
-// what is the line above a question, and what it is about.
 func (q *asked) what(agent string) (line, subject string) {
 	switch {
 	case q.Says != "":
@@ -322,7 +315,6 @@ func (q *asked) choices(w int, now time.Time, most int) (out []string, focus int
 	return append(out, bar+faint.of(cut(help, w-2))), focus
 }
 
-// field is what is said or edited, and what its keys do.
 func (q *asked) field(w int, now time.Time) []string {
 	bar := warn.of("▌ ")
 	title, help := "No, because: ", "Enter send · Esc back"

@@ -8,7 +8,6 @@ import (
 	"ramet/internal/turn/permit"
 )
 
-// The quiet times.
 const (
 	SinceAppeared = 500 * time.Millisecond
 	SinceTyped    = time.Second
@@ -17,7 +16,6 @@ const (
 // QuestionStage is what the keys are for.
 type QuestionStage int
 
-// The stages.
 const (
 	Choosing QuestionStage = iota // among the options
 	Saying                        // why not
@@ -101,7 +99,6 @@ func (m *QuestionModel) move(step int) {
 	}
 }
 
-// decide does what is highlighted.
 func (m *QuestionModel) decide(now time.Time) *permit.Verdict {
 	switch o := m.Options[m.At]; {
 	case o.No != "":
@@ -145,10 +142,8 @@ func (m *QuestionModel) Paste(s string, now time.Time) bool {
 	return true
 }
 
-// words returns what is said or edited.
 func (m *QuestionModel) words() string { return strings.TrimSpace(m.Field.Text()) }
 
-// oneLine replaces control characters by spaces.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -158,7 +153,6 @@ func oneLine(s string) string {
 	}, s)
 }
 
-// send ends a reason or a rule.
 func (m *QuestionModel) send(now time.Time) *permit.Verdict {
 	if hasty := now.Sub(m.appeared) < SinceAppeared && m.words() == ""; hasty || m.Stage == Editing && m.Quiet(now) {
 		return nil

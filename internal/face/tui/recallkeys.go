@@ -32,7 +32,6 @@ func (m *root) openPast() tea.Cmd {
 	return nil
 }
 
-// editedMsg is what an editor left.
 type editedMsg struct {
 	screen *screen
 	path   string

@@ -72,57 +72,46 @@ func (r *Remote) base() string { return *r.at.Load() }
 // Close disconnects. Turns continue.
 func (r *Remote) Close() { r.o.Client.CloseIdleConnections() }
 
-// Agents implements Workspace.
 func (r *Remote) Agents(ctx context.Context) (Agents, error) {
 	return askRemote[Agents](ctx, r, "Agents")
 }
 
-// Overview implements Workspace.
 func (r *Remote) Overview(ctx context.Context) (public.HomeFacts, error) {
 	return askRemote[public.HomeFacts](ctx, r, "Overview")
 }
 
-// Changed implements Workspace.
 func (r *Remote) Changed(ctx context.Context, a id.Agent) (string, error) {
 	return askRemote[string](ctx, r, "Changed", a)
 }
 
-// Page implements Workspace.
 func (r *Remote) Page(ctx context.Context, a id.Agent, s Span) (Page, error) {
 	return askRemote[Page](ctx, r, "Page", a, s)
 }
 
-// Timeline implements Workspace.
 func (r *Remote) Timeline(ctx context.Context, a id.Agent) ([]Point, error) {
 	return askRemote[[]Point](ctx, r, "Timeline", a)
 }
 
-// Mode implements Workspace.
 func (r *Remote) Mode(ctx context.Context, a id.Agent) (permit.Mode, error) {
 	return askRemote[permit.Mode](ctx, r, "Mode", a)
 }
 
-// Program implements Workspace.
 func (r *Remote) Program(ctx context.Context, a agent.Agent) (*public.Program, error) {
 	return askRemote[*public.Program](ctx, r, "Program", a)
 }
 
-// Stop implements Workspace.
 func (r *Remote) Stop(ctx context.Context, a id.Agent, tickets ...string) (bool, error) {
 	return askRemote[bool](ctx, r, "Stop", a, tickets)
 }
 
-// Command implements Workspace.
 func (r *Remote) Command(ctx context.Context, args ...string) (string, error) {
 	return askRemote[string](ctx, r, "Command", args)
 }
 
-// Key implements Workspace.
 func (r *Remote) Key(ctx context.Context, vendor, key string) (string, error) {
 	return askRemote[string](ctx, r, "Key", vendor, key)
 }
 
-// Clipboard implements Workspace.
 func (r *Remote) Clipboard(ctx context.Context) (string, error) { return r.o.Clipboard(ctx) }
 
 // Shell implements Workspace. The command is this process's.
@@ -137,26 +126,21 @@ func (r *Remote) Shell(ctx context.Context, a id.Agent, line string, output func
 // atOnce bounds the calls that are made while the screen is drawn.
 const atOnce = 2 * time.Second
 
-// Model implements Workspace.
 func (r *Remote) Model(a agent.Agent, asked llm.Ref) (Model, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), atOnce)
 	defer cancel()
 	return askRemote[Model](ctx, r, "Model", a, asked)
 }
 
-// Usable implements Workspace.
 func (r *Remote) Usable() []Model { return askList[Model](r, "Usable") }
 
-// Found implements Workspace.
 func (r *Remote) Found(ctx context.Context) []Model {
 	out, _ := askRemote[[]Model](ctx, r, "Found") // nothing is found there either
 	return out
 }
 
-// Defined implements Workspace.
 func (r *Remote) Defined() []kit.Command { return askList[kit.Command](r, "Defined") }
 
-// ProgramCommands implements Workspace.
 func (r *Remote) ProgramCommands(a agent.Agent) []kit.Command {
 	return askList[kit.Command](r, "ProgramCommands", a)
 }
@@ -169,13 +153,11 @@ func askList[Item any](r *Remote, path string, args ...any) []Item {
 	return out
 }
 
-// CompletePaths implements Workspace.
 func (r *Remote) CompletePaths(ctx context.Context, a id.Agent, fragment string) []string {
 	out, _ := askRemote[[]string](ctx, r, "CompletePaths", a, fragment) // nothing is offered
 	return out
 }
 
-// Call implements operation.Client.
 func (r *Remote) Call(ctx context.Context, o operation.Operation, in any) (any, error) {
 	input, err := public.Marshal(in)
 	if err != nil {
@@ -192,7 +174,6 @@ func (r *Remote) Call(ctx context.Context, o operation.Operation, in any) (any, 
 	return out.Elem().Interface(), nil
 }
 
-// Print implements Workspace.
 func (r *Remote) Print(ctx context.Context, o operation.Operation, in any) (string, error) {
 	input, err := public.Marshal(in)
 	if err != nil {
@@ -201,7 +182,6 @@ func (r *Remote) Print(ctx context.Context, o operation.Operation, in any) (stri
 	return askRemote[string](ctx, r, "print", operationRequest{o.Describe().Name, input})
 }
 
-// Turn implements Workspace.
 func (r *Remote) Turn(ctx context.Context, a id.Agent, text string, model llm.Ref, ticket string) (bool, error) {
 	body, err := r.post(ctx, "turn", request[turnRequest]{r.o.Environment, turnRequest{a, text, ticket, model}})
 	if err != nil {
@@ -268,7 +248,6 @@ func (r *Remote) reconnect(ctx context.Context, yield func(loop.Event) bool) boo
 	return false
 }
 
-// Questions implements Workspace.
 func (r *Remote) Questions(ctx context.Context) <-chan Question { return r.questions }
 
 // refreshQuestions shows questions that are new, and takes those away that are over.
@@ -296,7 +275,6 @@ func (r *Remote) refreshQuestions(ctx context.Context) {
 	r.open = open
 }
 
-// show hands a question to the screen.
 func (r *Remote) show(ctx context.Context, q OpenQuestion, over chan struct{}) {
 	answer := func(v permit.Verdict) {
 		go askRemote[any](ctx, r, "AnswerQuestion", q.Name, r.o.Answered(v)) // the first answer counts

@@ -93,7 +93,6 @@ func (s *screen) giveBack(said string) {
 	s.input.Editor = e.moveBottom()
 }
 
-// unqueue gives everything back that waits.
 func (s *screen) unqueue() {
 	for _, q := range slices.Backward(s.queue) {
 		s.giveBack(q)
@@ -112,7 +111,6 @@ func (s *screen) opened(b *block) bool {
 	return s.all
 }
 
-// fold opens or closes a block.
 func (s *screen) fold(b *block) {
 	if b.foldable() {
 		s.folds[b.key.String()] = !s.opened(b)
@@ -128,10 +126,8 @@ func (s *screen) visible() []*block {
 	return slices.Concat(s.blocks, current)
 }
 
-// lay lays a block out.
 func (s *screen) lay(b *block) []string { return b.lines(s.width, s.opened(b), s.theme) }
 
-// top is the block and the line at the top of the screen.
 func (s *screen) top(blocks []*block) (i, line int) {
 	if s.at != nil {
 		want := key{s.at.Entry, s.at.Part}
@@ -215,13 +211,11 @@ func (s *screen) scroll(n int) (older bool) {
 	return older || s.more && i < 3 && n < 0
 }
 
-// show brings a line of a block into view.
 func (s *screen) show(b *block, line int) {
 	s.at = &position{b.Entry, b.Part, line}
 	s.scroll(-s.height / 3)
 }
 
-// choose picks the next block that can be opened, n steps on.
 func (s *screen) choose(n int) {
 	blocks := s.visible()
 	at := len(blocks)
@@ -263,7 +257,6 @@ func (s *screen) reveal(blocks []*block, at int) {
 	}
 }
 
-// picked is the block that is chosen.
 func (s *screen) picked() *block {
 	if s.chosen == nil {
 		return nil

@@ -39,7 +39,6 @@ func (f *search) fits(b *block) bool {
 	return slices.ContainsFunc([]string{b.body, b.about, decided}, func(said string) bool { return strings.Contains(strings.ToLower(said), want) })
 }
 
-// up goes to the next fit above.
 func (f *search) up(m *root) tea.Cmd {
 	if f.typed == "" {
 		return nil
@@ -62,7 +61,6 @@ func (f *search) up(m *root) tea.Cmd {
 	return nil
 }
 
-// down goes to the next fit below.
 func (f *search) down(m *root) {
 	if f.from == nil || f.typed == "" {
 		return
@@ -106,7 +104,6 @@ func (f *search) line(lines []string) int {
 	return slices.IndexFunc(lines, func(l string) bool { return strings.Contains(strings.ToLower(strip(l)), want) })
 }
 
-// searchOn goes on after an older page has come.
 func (m *root) searchOn(s *screen) tea.Cmd {
 	if s != m.now || !m.search.looking {
 		return nil

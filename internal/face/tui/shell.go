@@ -16,7 +16,6 @@ type shellMsg struct {
 	on   *screen
 }
 
-// shell runs a command of the user's.
 func (m *root) shell(said string) tea.Cmd {
 	if m.workspace == nil {
 		return m.tell(faint, "The workspace is still opening.")
@@ -46,7 +45,6 @@ func waitShell(s *screen, b *block, pieces <-chan shellMsg) tea.Cmd {
 	}
 }
 
-// printed takes a piece of what a command of the user's prints.
 func (m *root) printed(msg shellMsg) tea.Cmd {
 	b := msg.to
 	b.body += msg.text
@@ -65,5 +63,4 @@ func (m *root) printed(msg shellMsg) tea.Cmd {
 	return nil
 }
 
-// maxShell is how much is kept of what a command of the user's prints.
 const maxShell = 1 << 20

@@ -24,7 +24,6 @@ type memory struct {
 	Agents  map[id.Agent]desktop `json:"agents,omitempty"`
 }
 
-// desktop is what is kept of one agent's screen.
 type desktop struct {
 	Draft *EditorState    `json:"draft,omitempty"`
 	Queue []string        `json:"queue,omitempty"` // typed while it worked
@@ -44,7 +43,6 @@ const (
 	maxFolds      = 500
 )
 
-// recall reads the file. What is missing or unreadable is nothing.
 func recall(path string) memory {
 	m, _ := reread(path)
 	return m
@@ -128,7 +126,6 @@ func (m *memory) remember(prompt string) {
 	}
 }
 
-// place is the line at the top of a screen. Line counts within a block.
 type position struct {
 	Entry id.Message `json:"entry"`
 	Part  int        `json:"part"`

@@ -45,10 +45,8 @@ func unfaint(l string) string {
 	return l
 }
 
-// width returns how many cells a text takes.
 func width(s string) int { return ansi.StringWidth(s) }
 
-// cut shortens a line to w cells.
 func cut(s string, w int) string {
 	if w <= 0 {
 		return ""
@@ -59,7 +57,6 @@ func cut(s string, w int) string {
 	return ansi.Truncate(s, w, "…")
 }
 
-// fit makes a line exactly w cells wide.
 func fit(s string, w int) string {
 	n := width(s)
 	if n > w {

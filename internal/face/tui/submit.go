@@ -6,7 +6,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// submit sends what stands in the prompt.
 func (m *root) submit() tea.Cmd {
 	typed := m.now.input.text()
 	said := strings.TrimSpace(typed)
@@ -25,7 +24,6 @@ func (m *root) submit() tea.Cmd {
 	return m.prompt(said)
 }
 
-// prompt gives an agent something to do.
 func (m *root) prompt(said string) tea.Cmd {
 	if _, err := m.writable(); err != nil {
 		return m.tell(bad, explain(err))
@@ -35,7 +33,6 @@ func (m *root) prompt(said string) tea.Cmd {
 	return tea.Batch(m.next(m.now), m.handOver(m.now))
 }
 
-// goOn continues what was interrupted.
 func (m *root) goOn() tea.Cmd {
 	a, ok := m.agent()
 	if !ok || m.occupied(m.now) || m.workspace == nil {

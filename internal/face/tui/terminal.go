@@ -21,7 +21,6 @@ type terminal struct {
 	in, shows *term.State // how input and output were set before they became ours; nil: they are no terminal
 }
 
-// program handles messages and draws the screen that a terminal shows.
 type program interface {
 	Init() tea.Cmd
 	Update(tea.Msg) tea.Cmd
@@ -51,7 +50,6 @@ func (t *terminal) run(ctx context.Context, p program) error {
 	return err
 }
 
-// size returns the columns and lines of the terminal.
 func (t *terminal) size() (w, h int) {
 	if f, ok := t.o.Out.(*os.File); ok {
 		if w, h, err := term.GetSize(int(f.Fd())); err == nil && w > 0 && h > 0 {
@@ -86,7 +84,6 @@ func (t *terminal) enter() (err error) {
 	return err
 }
 
-// leave gives the terminal back as it was.
 func (t *terminal) leave() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -129,7 +126,6 @@ func (t *terminal) guard(cmd tea.Cmd) tea.Cmd {
 	}
 }
 
-// runCommand runs a command that has the terminal for itself.
 func (t *terminal) runCommand(cmd *exec.Cmd, over func(error) tea.Msg) tea.Cmd {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = t.o.In, t.o.Out, os.Stderr
 	return tea.Exec(alone{cmd, t}, over)

@@ -122,7 +122,6 @@ func (t *timeline) key(m *root, k tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// readAt shows a place of the conversation.
 func (m *root) readAt(p Point) tea.Cmd {
 	s := m.now
 	s.at, m.dirty = &position{Entry: p.ID}, true

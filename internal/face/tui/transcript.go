@@ -39,13 +39,11 @@ type aside struct {
 	*block
 }
 
-// reset takes a page as the whole of what is known.
 func (t *transcript) reset(p Page) {
 	t.entries, t.more, t.read, t.head = p.Entries, p.More, true, p.Head
 	t.build()
 }
 
-// prepend takes an older page.
 func (t *transcript) prepend(p Page) {
 	t.entries, t.more = append(p.Entries[:len(p.Entries):len(p.Entries)], t.entries...), p.More
 	t.build()
@@ -107,7 +105,6 @@ func (t *transcript) tell(b *block) {
 // maxAsides is how many answers of commands are kept.
 const maxAsides = 100
 
-// build makes the blocks anew.
 func (t *transcript) build() {
 	t.call = nil
 	t.blocks, t.calls = nil, map[string]*block{}
@@ -124,7 +121,6 @@ func (t *transcript) build() {
 	}
 }
 
-// add makes the blocks of one entry.
 func (t *transcript) add(e Entry) {
 	if t.calls == nil {
 		t.calls = map[string]*block{}
@@ -171,7 +167,6 @@ func (t *transcript) add(e Entry) {
 	}
 }
 
-// result puts the answer of a call under it.
 func (t *transcript) result(e Entry, i int, p history.Part, put func(int, *block)) {
 	b := t.calls[p.CallID]
 	if b == nil || b.done { // its call stands on an older page
@@ -268,7 +263,6 @@ func (t *transcript) open() bool {
 	return false
 }
 
-// lastSpeech is the model's newest text.
 func (t *transcript) lastSpeech() string {
 	for _, b := range slices.Backward(t.blocks) {
 		if b.form == speech && !b.faded {

@@ -8,7 +8,6 @@ import (
 	"ramet/internal/core/agent"
 )
 
-// tree draws the panel of agents.
 func (m *root) tree(w, h int) []string {
 	if m.agents == nil {
 		return []string{faint.of("…")}
@@ -85,7 +84,6 @@ func (m *root) openJump(dead bool) tea.Cmd {
 	return nil
 }
 
-// short is the id beside a name.
 func short(a agent.Agent) string {
 	if a.Name == "" && !a.IsZero() {
 		return ""

@@ -18,13 +18,11 @@ const acceptKey = "ctrl+a"
 // pointed says in a note that is about what acts which key shows it.
 func pointed(note string) string { return strings.ReplaceAll(note, "`ramet trust`", "F2") }
 
-// reviewMsg is what `ramet trust --list` answered.
 type reviewMsg struct {
 	text string
 	err  error
 }
 
-// openTrust asks for it.
 func (m *root) openTrust() tea.Cmd {
 	workspace, ctx := m.workspace, m.ctx
 	if workspace == nil {
@@ -42,7 +40,6 @@ type review struct {
 	digest string // empty: there is nothing to accept
 }
 
-// reviewed shows it.
 func (m *root) reviewed(msg reviewMsg) tea.Cmd {
 	var d struct {
 		Project string

@@ -9,7 +9,6 @@ import (
 	"ramet/internal/base/id"
 )
 
-// sent empties the prompt.
 func (m *root) sent(said string) {
 	m.memory.remember(said)
 	m.past.at = len(m.memory.Said)

@@ -149,19 +149,15 @@ func (m *root) opened(msg openedMsg) tea.Cmd {
 	return tea.Batch(m.events.next(m.ctx), m.nextQuestion(), m.look(), m.lookLater(), m.findServers())
 }
 
-// foundMsg are the models of servers that nobody named.
 type foundMsg []Model
 
-// usableMsg are the models that can be asked.
 type usableMsg []Model
 
-// findServers looks for servers on this machine, to offer them.
 func (m *root) findServers() tea.Cmd {
 	workspace, ctx := m.workspace, m.ctx
 	return tea.Batch(func() tea.Msg { return foundMsg(workspace.Found(ctx)) }, func() tea.Msg { return usableMsg(workspace.Usable()) })
 }
 
-// seen takes who is there.
 func (m *root) seen(msg agentsMsg) tea.Cmd {
 	m.looking = false
 	var cmds []tea.Cmd
@@ -229,7 +225,6 @@ func (m *root) arrive() {
 	m.now.queue = append(typed.queue, m.now.queue...)
 }
 
-// paged takes a page.
 func (m *root) paged(msg pageMsg) tea.Cmd {
 	s := m.screen(msg.agent)
 	s.loading = false

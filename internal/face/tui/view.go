@@ -10,7 +10,6 @@ import (
 	"ramet/internal/core/state"
 )
 
-// draw draws everything: exactly h lines.
 func (m *root) draw() drawing {
 	d := drawing{width: m.w}
 	if m.hall.on {
@@ -122,7 +121,6 @@ func (m *root) told(w int) []string {
 
 var spinner = []string{"◐", "◓", "◑", "◒"}
 
-// progress is what the current agent does.
 func (m *root) progress(w int) string {
 	s := m.now
 	a, ok := m.agent()
@@ -196,7 +194,6 @@ func fill(lines []string, h int) []string {
 	return lines[:h]
 }
 
-// conversation draws the current agent's, from the bottom up.
 func (m *root) conversation(w, h int) []string {
 	s := m.now
 	s.theme, s.finding = m.theme, m.search.on
@@ -273,7 +270,6 @@ func (m *root) where(a agent.Agent, room int) string {
 	return ""
 }
 
-// status is the last line: the model, how full its context is, what it cost.
 func (m *root) status(w int) string {
 	if m.workspace == nil {
 		return faint.of(fit("Opening the workspace… you can start typing.", w))

@@ -15,7 +15,6 @@ func (m *root) walk(to id.Agent, ok bool) (tea.Cmd, bool) {
 	return m.goTo(to), true
 }
 
-// goTo shows an agent.
 func (m *root) goTo(a id.Agent) tea.Cmd {
 	if a == m.now.agent {
 		return nil

@@ -198,7 +198,6 @@ func (b box) next(theme Theme) string {
 	return strings.Repeat(" ", b.width())
 }
 
-// room returns what the boxes leave of the width.
 func (p *page) room() int {
 	_, _, width := p.prefix()
 	return p.width - width

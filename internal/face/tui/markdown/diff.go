@@ -9,7 +9,6 @@ import (
 // that begins with two dashes is not taken for a file's name.
 type hunk struct{ old, new int }
 
-// line is the style of the next line of a diff.
 func (h *hunk) line(s string, theme Theme) Style {
 	inside := h.old > 0 || h.new > 0
 	switch {

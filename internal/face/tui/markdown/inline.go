@@ -17,7 +17,6 @@ func (p *page) inline(n ast.Node, base Style) string {
 	return strings.TrimSpace(r.out.String())
 }
 
-// reader collects the words of one block.
 type reader struct {
 	src   []byte
 	theme Theme

@@ -5,7 +5,6 @@ import (
 	"sync"
 )
 
-// language is what the lexer has to know of one.
 type language struct {
 	words     map[string]bool
 	comments  []string  // to the end of the line

@@ -25,7 +25,6 @@ import (
 	"ramet/internal/base/text"
 )
 
-// documents parses what GitHub shows, without HTML.
 var documents = sync.OnceValue(func() parser.Parser {
 	return parser.NewParser(
 		parser.WithBlockParsers(

@@ -40,7 +40,6 @@ func (p *page) showTable(n *tables.Table) {
 	p.show(out)
 }
 
-// stackCells lays cells out one after the other.
 func (p *page) stackCells(rows [][]string) (out []string) {
 	for _, row := range rows {
 		for i, cell := range row {
@@ -56,7 +55,6 @@ func (p *page) stackCells(rows [][]string) (out []string) {
 	return out
 }
 
-// layRow lays a row out in lines.
 func (p *page) layRow(row []string, widths []int, alignments []tables.Alignment) []string {
 	columns, height := make([][]string, len(widths)), 1
 	for i, w := range widths {

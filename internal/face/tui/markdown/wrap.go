@@ -37,7 +37,6 @@ func Wrap(s string, w int, at string) []string {
 	return out
 }
 
-// lineEnd returns where the first line of a text ends.
 func lineEnd(s string, w int, at string) int {
 	cells, end, word := 0, 0, 0 // end: after what fits, and the reset of its style
 	for i := 0; i < len(s); {
