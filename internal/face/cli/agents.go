@@ -23,13 +23,16 @@ func forkAgentCommand(l *Line) *cobra.Command {
 		if !run {
 			return fork(c, args)
 		}
-		if !c.Flags().Changed("prompt") {
+		bound, err := l.Bind(c, &operation.Fork, args)
+		if err != nil {
+			return err
+		}
+		in := bound.(*operation.ForkInput)
+		if in.Prompt == nil {
 			return fault.New(fault.Usage, "fork: --run goes with --prompt: it says what the child is to do")
 		}
-		given := func(name string) string { return c.Flags().Lookup(name).Value.String() }
-		first := execFlags{fork: true, name: given("name"), at: given("at"), model: given("model"), driver: given("driver"), effort: given("effort"),
-			role: given("role"), worktree: given("worktree") == "true", clean: given("clean") == "true"}
-		return runExec(l, c, first, []string{Or0(args), given("prompt")})
+		return runExec(c.Context(), l, &execInput{Fork: true, Name: in.Name, At: in.At, Model: in.Model, Driver: in.Driver, Effort: in.Effort, Role: in.Role,
+			Worktree: in.Worktree, Clean: in.Clean}, []string{Or0(args), string(*in.Prompt)})
 	}
 	return c
 }

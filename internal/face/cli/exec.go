@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
@@ -25,25 +24,35 @@ import (
 	"ramet/internal/turn/permit"
 )
 
-type execFlags struct {
-	fork, fresh, noWait, resume, all, again, noTools, worktree, clean bool
-
-	name, at, model, driver, effort, schema, maxCost, cwd, role string
-
-	search bool
-
-	point         id.Message // what at says
-	maxTokens     int64
-	allow, images []string
-	timeout       time.Duration
+// execInput holds the options of exec.
+type execInput struct {
+	Fork      bool                `json:"fork,omitempty" help:"run in a new child"`
+	Name      *string             `json:"name,omitempty" help:"with {fork}: a name for the child"`
+	At        id.Message          `json:"at,omitempty" help:"with {fork}: message id at which the child's context ends"`
+	Clean     bool                `json:"clean,omitempty" help:"with {fork} {worktree}: only what is committed"`
+	Worktree  bool                `json:"worktree,omitempty" help:"with {fork}: give the child files of its own, a git worktree and a branch"`
+	Role      operation.Role      `json:"role,omitempty" alias:"agent" help:"with {fork}: make the child by a definition of .agents/agents or .claude/agents"`
+	Fresh     bool                `json:"fresh,omitempty" help:"start with an empty context"`
+	Continue  bool                `json:"continue,omitempty" help:"continue without a new prompt"`
+	All       bool                `json:"all,omitempty" help:"with {continue}: continue everything that was interrupted"`
+	Resume    bool                `json:"resume,omitempty" help:"continue an interrupted task in a new child, forked where it stopped"`
+	Model     operation.Model     `json:"model,omitempty" help:"vendor/name of the model (see \"ramet models\")"`
+	Driver    operation.Driver    `json:"driver,omitempty" help:"let another program drive the agent from now on: claude, codex, … (see \"ramet drivers\"); {model} is its own word then"`
+	Effort    llm.Effort          `json:"effort,omitempty" help:"how hard the model thinks from now on"`
+	Schema    *string             `json:"schema,omitempty" help:"a file with a JSON Schema: the answer is JSON that fits it, or the command fails"`
+	Search    bool                `json:"search,omitempty" help:"let the model search the web at its vendor, which charges for it"`
+	MaxCost   *string             `json:"max_cost,omitempty" help:"the most that this turn and its children may cost, in dollars"`
+	MaxTokens *int64              `json:"max_tokens,omitempty" help:"the most tokens that this turn and its children may use"`
+	Allow     []string            `json:"allow,omitempty" help:"permit calls of a tool: bash, 'bash(go test *)', 'write(docs/**)', 'mcp(SERVER)', 'fork(DRIVER)'; repeats"`
+	Images    []string            `json:"image,omitempty" help:"an image or a PDF that goes with the prompt; repeats. @FILE in the prompt does the same"`
+	Timeout   *operation.Duration `json:"timeout,omitempty" help:"the longest that it may take"`
+	NoWait    bool                `json:"no_wait,omitempty" help:"do not wait for the tasks of children"`
+	Cwd       string              `json:"cwd,omitempty" help:"the folder where tools work, instead of the agent's own"`
+	NoTools   bool                `json:"no_tools,omitempty" help:"without the tools that touch this machine"`
 }
 
-func execCommand(l *Line) *cobra.Command {
-	var f execFlags
-	c := &cobra.Command{
-		Use:   "exec [AGENT] PROMPT|-",
-		Short: "Run one turn of an agent; print its answer",
-		Long: `Run one turn of an agent (default: agent 0) without a screen. The prompt is added to
+// execOperation describes the command, which the command line carries out itself.
+var execOperation = operation.Op[execInput, struct{}]{Doc: operation.Doc{Name: "exec", Summary: "Run one turn of an agent; print its answer", Help: `Run one turn of an agent (default: agent 0) without a screen. The prompt is added to
 its history; the model answers and calls tools until it is done. The answer goes to
 standard output, progress to standard error. PROMPT - reads standard input.
 /NAME ARGUMENTS runs a command that you or the project define (.agents/commands,
@@ -72,87 +81,60 @@ With --driver another program does the work: Claude Code, Codex, or any that spe
 Agent Client Protocol, with its own tools and login. Its work is recorded in the history,
 its questions appear here, and you can stop, kill and fork the agent like any other.
 
-With --json every event is one line of JSON.`,
-		Args:              execArgs(l, &f),
-		ValidArgsFunction: l.CompleteAgents(1),
-		RunE: func(c *cobra.Command, args []string) error {
-			if f.noWait && l.Detach != nil {
-				if there, err := l.GoOn(c.Context(), true); there {
-					return err
-				}
-			}
-			return runExec(l, c, f, args)
-		},
-	}
-	flags := c.Flags()
-	flags.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-		if name == "agent" {
-			name = "role"
-		}
-		return pflag.NormalizedName(name)
-	})
-	flags.BoolVar(&f.fork, "fork", false, "run in a new child")
-	flags.StringVar(&f.name, "name", "", "with --fork: a name for the child")
-	flags.StringVar(&f.at, "at", "", "with --fork: message id at which the child's context ends")
-	flags.BoolVar(&f.clean, "clean", false, "with --fork --worktree: only what is committed")
-	flags.BoolVar(&f.worktree, "worktree", false, "with --fork: give the child files of its own, a git worktree and a branch")
-	flags.StringVar(&f.role, "role", "", "with --fork: make the child by a definition of .agents/agents or .claude/agents")
-	flags.BoolVar(&f.fresh, "fresh", false, "start with an empty context")
-	flags.BoolVar(&f.resume, "continue", false, "continue without a new prompt")
-	flags.BoolVar(&f.all, "all", false, "with --continue: continue everything that was interrupted")
-	flags.BoolVar(&f.again, "resume", false, "continue an interrupted task in a new child, forked where it stopped")
-	flags.StringVar(&f.model, "model", "", "vendor/name of the model (see \"ramet models\")")
-	flags.StringVar(&f.driver, "driver", "", "let another program drive the agent from now on: claude, codex, … (see \"ramet drivers\"); --model is its own word then")
-	flags.StringVar(&f.effort, "effort", "", "how hard the model thinks from now on: "+strings.Join(llm.Efforts(), ", "))
-	flags.StringVar(&f.schema, "schema", "", "a file with a JSON Schema: the answer is JSON that fits it, or the command fails")
-	flags.BoolVar(&f.search, "search", false, "let the model search the web at its vendor, which charges for it")
-	flags.StringVar(&f.maxCost, "max-cost", "", "the most that this turn and its children may cost, in dollars")
-	flags.Int64Var(&f.maxTokens, "max-tokens", 0, "the most tokens that this turn and its children may use")
-	flags.StringArrayVar(&f.allow, "allow", nil, "permit calls of a tool: bash, 'bash(go test *)', 'write(docs/**)', 'mcp(SERVER)', 'fork(DRIVER)'; repeats")
-	flags.StringArrayVar(&f.images, "image", nil, "an image or a PDF that goes with the prompt; repeats. @FILE in the prompt does the same")
-	flags.DurationVar(&f.timeout, "timeout", 0, "the longest that it may take, such as 90s or 10m")
-	flags.BoolVar(&f.noWait, "no-wait", false, "do not wait for the tasks of children")
-	flags.StringVar(&f.cwd, "cwd", "", "the folder where tools work, instead of the agent's own")
-	flags.BoolVar(&f.noTools, "no-tools", false, "without the tools that touch this machine")
-	c.RegisterFlagCompletionFunc("model", l.CompleteModels)
-	c.RegisterFlagCompletionFunc("driver", l.CompleteDrivers)
-	c.RegisterFlagCompletionFunc("effort", cobra.FixedCompletions(llm.Efforts(), cobra.ShellCompDirectiveNoFileComp))
-	return c
-}
+With --json every event is one line of JSON.`}}
 
-func execArgs(l *Line, f *execFlags) cobra.PositionalArgs {
-	return func(c *cobra.Command, args []string) error {
+func execCommand(l *Line) *cobra.Command {
+	c := l.Command(&execOperation)
+	c.Use, c.ValidArgsFunction = "exec [AGENT] PROMPT|-", l.CompleteAgents(1)
+	c.Flags().Lookup("effort").Usage += ": " + strings.Join(llm.Efforts(), ", ")
+	c.Args = func(c *cobra.Command, args []string) error {
+		given := func(name string) bool {
+			yes, _ := c.Flags().GetBool(name) // what is no yes or no is refused later
+			return yes
+		}
 		switch {
-		case f.again:
+		case given("resume"):
 			return CheckArguments(1, 2)(c, args)
-		case f.resume && f.all:
+		case given("continue") && given("all"):
 			return CheckArguments(0, 0)(c, args)
-		case f.resume:
+		case given("continue"):
 			return CheckArguments(0, 1)(c, args)
 		case slashed(args):
 			return nil
 		}
 		return CheckArguments(1, 2)(c, args)
 	}
+	c.RunE = func(c *cobra.Command, args []string) error {
+		in, err := l.Bind(c, &execOperation, args)
+		if err != nil {
+			return err
+		}
+		f := in.(*execInput)
+		if there, err := l.GoOn(c.Context(), f.NoWait && l.Detach != nil); there {
+			return err
+		}
+		return runExec(c.Context(), l, f, args)
+	}
+	return c
 }
 
 // slashed reports whether the arguments are a command of the user or the project: /name and its arguments.
 func slashed(args []string) bool { return len(args) > 1 && strings.HasPrefix(args[0], "/") }
 
 // runExec checks everything that can be checked before anything happens.
-func runExec(l *Line, c *cobra.Command, f execFlags, args []string) (failed error) {
-	prompt, err := f.prompt(c)
+func runExec(ctx context.Context, l *Line, f *execInput, args []string) (failed error) {
+	prompt, err := f.prompt()
 	if err != nil {
 		return err
 	}
 	ref := "0"
-	if slashed(args) && !f.resume && !f.again {
+	if slashed(args) && !f.Continue && !f.Resume {
 		args = []string{strings.Join(args, " ")}
 	}
-	if len(args) == 2 || (f.resume || f.again) && len(args) == 1 {
+	if len(args) == 2 || (f.Continue || f.Resume) && len(args) == 1 {
 		ref = args[0]
 	}
-	if !f.resume && (!f.again || len(args) == 2) {
+	if !f.Continue && (!f.Resume || len(args) == 2) {
 		if prompt.Text, err = l.Text(args[len(args)-1]); err != nil {
 			return err
 		}
@@ -160,43 +142,43 @@ func runExec(l *Line, c *cobra.Command, f execFlags, args []string) (failed erro
 			return err
 		}
 	}
-	if f.all && !f.resume {
+	if f.All && !f.Continue {
 		return fault.New(fault.Usage, "--all is for --continue: it continues everything that was interrupted")
 	}
-	for i, image := range f.images {
-		f.images[i] = l.path(image)
+	for i, image := range f.Images {
+		f.Images[i] = l.path(image)
 	}
-	if prompt.Files, err = session.Attach(f.images...); err != nil {
+	if prompt.Files, err = session.Attach(f.Images...); err != nil {
 		return err
 	}
 	if len(prompt.Files) > 0 && prompt.Text == "" {
 		return fault.New(fault.Usage, "--image goes with a prompt")
 	}
 	form := "" // that the answer is to have, for the model
-	if c.Flags().Changed("schema") {
+	if f.Schema != nil {
 		schema, err := f.form(l)
 		if err != nil {
 			return err
 		}
 		prompt.Schema, form = schema.Text(), "\n\n"+schema.Ask()
 	}
-	terms := &kernel.Terms{NoTools: f.noTools, Unattended: asker(l) == nil && !f.noWait}
-	if f.cwd != "" {
-		terms.Cwd = l.path(f.cwd)
+	terms := &kernel.Terms{NoTools: f.NoTools, Unattended: asker(l) == nil && !f.NoWait}
+	if f.Cwd != "" {
+		terms.Cwd = l.path(f.Cwd)
 	}
-	for _, text := range f.allow {
+	for _, text := range f.Allow {
 		rule, err := permit.Parse(text)
 		if err != nil {
 			return err
 		}
 		terms.Allow = append(terms.Allow, rule)
 	}
-	ctx := c.Context()
-	if c.Flags().Changed("timeout") {
-		if f.timeout <= 0 {
+	timeout := time.Duration(0)
+	if f.Timeout != nil {
+		if timeout = time.Duration(*f.Timeout); timeout <= 0 {
 			return fault.New(fault.Usage, "--timeout must be longer than nothing")
 		}
-		limited, cancel := context.WithTimeout(ctx, f.timeout)
+		limited, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
 		defer func() { failed = overdue(limited, failed) }()
 		ctx = limited
@@ -208,8 +190,8 @@ func runExec(l *Line, c *cobra.Command, f execFlags, args []string) (failed erro
 	if err := agent.NeedLiving(a); err != nil {
 		return err
 	}
-	if c.Flags().Changed("driver") {
-		if prompt.Model, err = ws.Programs().Driver(f.driver, f.model); err != nil {
+	if f.Driver != "" {
+		if prompt.Model, err = ws.Programs().Driver(string(f.Driver), string(f.Model)); err != nil {
 			return err
 		}
 	}
@@ -223,7 +205,7 @@ func runExec(l *Line, c *cobra.Command, f execFlags, args []string) (failed erro
 		w.live = &live{out: l.Stdout}
 	}
 	if l.Held() {
-		if _, agents := l.Own(); agents && (f.cwd != "" || len(terms.Allow) > 0) {
+		if _, agents := l.Own(); agents && (f.Cwd != "" || len(terms.Allow) > 0) {
 			return fault.New(fault.Denied, "a command of an agent has the permissions of that agent: leave out --allow and --cwd")
 		}
 		if l.Stay != nil {
@@ -231,16 +213,16 @@ func runExec(l *Line, c *cobra.Command, f execFlags, args []string) (failed erro
 		}
 		ws.Turns().Lend(ctx, a.ID)
 	} else {
-		if err := ws.Start(ctx, session.Kernel{Timeout: f.timeout, Attended: l.ErrTerminal && !l.JSON, Warn: w.note}); err != nil {
+		if err := ws.Start(ctx, session.Kernel{Timeout: timeout, Attended: l.ErrTerminal && !l.JSON, Warn: w.note}); err != nil {
 			return err
 		}
 		defer ws.Stopped()
 	}
 	prompt.Terms = terms
-	if !f.noWait {
+	if !f.NoWait {
 		defer terms.Withdraw()
 	}
-	if f.all {
+	if f.All {
 		return continueAll(l, ctx, ws, terms, w)
 	}
 	if err := ws.Prompts().Word(ctx, a, &prompt); err != nil {
@@ -257,17 +239,21 @@ func runExec(l *Line, c *cobra.Command, f execFlags, args []string) (failed erro
 			return err
 		}
 	}
-	if f.again {
+	if f.Resume {
 		if a, err = ws.Agents().Resume(ctx, a); err != nil {
 			return err
 		}
 		prompt.Task = true
 	}
-	if f.fork {
+	if f.Fork {
+		name := ""
+		if f.Name != nil {
+			name = *f.Name
+		}
 		if err := ws.Agents().Startable(a, prompt.Model); err != nil {
 			return err
 		}
-		forked, err := ws.Agents().Fork(ctx, session.Fork{Parent: a, Name: f.name, At: f.point, Worktree: f.worktree, Clean: f.clean, Model: prompt.Model, Effort: prompt.Effort, Role: f.role})
+		forked, err := ws.Agents().Fork(ctx, session.Fork{Parent: a, Name: name, At: f.At, Worktree: f.Worktree, Clean: f.Clean, Model: prompt.Model, Effort: prompt.Effort, Role: string(f.Role)})
 		if err != nil {
 			return err
 		}
@@ -288,63 +274,47 @@ func overdue(limited context.Context, err error) error {
 	return fault.New(fault.TimedOut, "the time allowed ran out: %w", err).WithHint("give it more with --timeout")
 }
 
-// prompt reads the flags that say how the turn is to be run.
-func (f *execFlags) prompt(c *cobra.Command) (kernel.Prompt, error) {
-	p := kernel.Prompt{Fresh: f.fresh, Again: f.resume, Search: f.search}
-	var err error
-	if c.Flags().Changed("model") && !c.Flags().Changed("driver") {
-		if p.Model, err = catalog.Parse(f.model); err != nil {
+// prompt checks the options and returns how the turn is to be run.
+func (f *execInput) prompt() (p kernel.Prompt, err error) {
+	refuse := func(why string) (kernel.Prompt, error) { return p, fault.New(fault.Usage, "%s", why) }
+	p = kernel.Prompt{Fresh: f.Fresh, Again: f.Continue, Search: f.Search, Effort: f.Effort}
+	if f.Model != "" && f.Driver == "" {
+		if p.Model, err = catalog.Parse(string(f.Model)); err != nil {
 			return p, err
 		}
 	}
-	if c.Flags().Changed("effort") {
-		if p.Effort, err = operation.ParseEffort(f.effort); err != nil {
-			return p, err
-		}
+	switch {
+	case f.Name != nil && !f.Fork:
+		return refuse("--name is for --fork: it names the child")
+	case !f.Fork && (f.At != 0 || f.Worktree || f.Role != ""):
+		return refuse("--at, --worktree and --role are for --fork: they say how the child begins")
+	case f.Clean && !f.Worktree:
+		return refuse("--clean goes with --fork --worktree: without a worktree the files are shared")
+	case f.Resume && (f.Fork || f.Fresh || f.Continue):
+		return refuse("--resume continues in a child of its own: don't combine it with --fork, --fresh or --continue")
+	case f.Continue && f.Fresh:
+		return refuse("--continue keeps the context that --fresh drops")
+	case f.MaxTokens != nil && *f.MaxTokens <= 0:
+		return refuse("--max-tokens must be more than nothing")
 	}
-	if c.Flags().Changed("name") {
-		if !f.fork {
-			return p, fault.New(fault.Usage, "--name is for --fork: it names the child")
-		}
-		if err := agent.CheckName(f.name); err != nil {
-			return p, err
-		}
+	if f.Name != nil {
+		err = agent.CheckName(*f.Name)
 	}
-	if !f.fork && (c.Flags().Changed("at") || f.worktree || f.role != "") {
-		return p, fault.New(fault.Usage, "--at, --worktree and --role are for --fork: they say how the child begins")
-	}
-	if f.clean && !f.worktree {
-		return p, fault.New(fault.Usage, "--clean goes with --fork --worktree: without a worktree the files are shared")
-	}
-	if c.Flags().Changed("at") {
-		if f.point, err = id.ParseMessage(f.at); err != nil {
-			return p, err
-		}
-	}
-	if f.again && (f.fork || f.fresh || f.resume) {
-		return p, fault.New(fault.Usage, "--resume continues in a child of its own: don't combine it with --fork, --fresh or --continue")
-	}
-	if f.resume && f.fresh {
-		return p, fault.New(fault.Usage, "--continue keeps the context that --fresh drops")
-	}
-	if c.Flags().Changed("max-tokens") && f.maxTokens <= 0 {
-		return p, fault.New(fault.Usage, "--max-tokens must be more than nothing")
-	}
-	if c.Flags().Changed("max-cost") {
-		_, err = parseMoney(f.maxCost)
+	if f.MaxCost != nil && err == nil {
+		_, err = parseMoney(*f.MaxCost)
 	}
 	return p, err
 }
 
-func (f execFlags) form(l *Line) (*jsonschema.Schema, error) {
-	b, err := os.ReadFile(l.path(f.schema))
+func (f *execInput) form(l *Line) (*jsonschema.Schema, error) {
+	b, err := os.ReadFile(l.path(*f.Schema))
 	if err != nil {
 		return nil, fault.New(fault.NotFound, "read the schema: %w", err)
 	}
 	schema, err := jsonschema.Parse(b)
 	if e, ok := fault.Of(err); ok {
 		placed := *e
-		placed.Message = f.schema + ": " + e.Message
+		placed.Message = *f.Schema + ": " + e.Message
 		return nil, &placed
 	}
 	return schema, err
@@ -360,8 +330,8 @@ func parseMoney(s string) (llm.Money, error) {
 
 // countable refuses a limit on money where nobody knows what the model costs: it
 // would never be reached.
-func (f execFlags) countable(k *kernel.Kernel, a agent.Agent, asked llm.Ref) error {
-	if f.maxCost == "" {
+func (f *execInput) countable(k *kernel.Kernel, a agent.Agent, asked llm.Ref) error {
+	if f.MaxCost == nil {
 		return nil
 	}
 	m, err := k.Model(a, asked)
@@ -382,8 +352,8 @@ func (f execFlags) countable(k *kernel.Kernel, a agent.Agent, asked llm.Ref) err
 // limit turns what this turn may spend into what the agent may have spent in all. What is set aside for calls
 // from before counts as spent: it is no part of what this turn may, also where their process died and it stays so.
 // Without a limit, one that an earlier turn left is lifted.
-func (f execFlags) limit(ctx context.Context, ws *session.Workspace, a agent.Agent, p *kernel.Prompt) error {
-	if f.maxCost == "" && f.maxTokens == 0 {
+func (f *execInput) limit(ctx context.Context, ws *session.Workspace, a agent.Agent, p *kernel.Prompt) error {
+	if f.MaxCost == nil && f.MaxTokens == nil {
 		if !a.Budget.IsZero() {
 			p.Budget = &history.Budget{}
 		}
@@ -399,25 +369,25 @@ func (f execFlags) limit(ctx context.Context, ws *session.Workspace, a agent.Age
 	}
 	spent = spent.Plus(held)
 	p.Budget = &history.Budget{}
-	if f.maxCost != "" {
-		most, err := parseMoney(f.maxCost)
+	if f.MaxCost != nil {
+		most, err := parseMoney(*f.MaxCost)
 		if err != nil {
 			return err
 		}
 		total := spent.Cost + int64(most)
 		p.Budget.Cost = &total
 	}
-	if f.maxTokens > 0 {
-		total := spent.Tokens + f.maxTokens
+	if f.MaxTokens != nil {
+		total := spent.Tokens + *f.MaxTokens
 		p.Budget.Tokens = &total
 	}
 	return nil
 }
 
 // turn runs it, here or in the kernel that holds the agent, and prints the answer.
-func turn(l *Line, ctx context.Context, ws *session.Workspace, a agent.Agent, p kernel.Prompt, f execFlags, w *watcher) error {
+func turn(l *Line, ctx context.Context, ws *session.Workspace, a agent.Agent, p kernel.Prompt, f *execInput, w *watcher) error {
 	w.follow(ctx, a.ID, &ws.Kernel.Events)
-	p.Leaves = f.noWait
+	p.Leaves = f.NoWait
 	before, err := ws.Mail().Newest(ctx, a.ID)
 	if err != nil {
 		return err
@@ -426,7 +396,7 @@ func turn(l *Line, ctx context.Context, ws *session.Workspace, a agent.Agent, p 
 		before = 0 // what came while nobody went on with it is its own
 	}
 	ran, err := ws.Turns().Run(ctx, session.Turn{Agent: a.ID, Prompt: p,
-		Tasks: !f.noWait, Said: w.said, Ask: asker(l)})
+		Tasks: !f.NoWait, Said: w.said, Ask: asker(l)})
 	w.end()
 	if l.Held() && ctx.Err() != nil { // as if this process ended, and its children with it
 		err = errors.Join(err, ws.Turns().StopBelow(context.WithoutCancel(ctx), a.ID))
@@ -440,7 +410,7 @@ func turn(l *Line, ctx context.Context, ws *session.Workspace, a agent.Agent, p 
 		err = errors.Join(w.early(outcome), fault.New(fault.Denied, "every call that the model made was denied (%d)", outcome.Denied).
 			WithHint("permit what it needs with --allow; standard error says which"))
 	}
-	if !f.noWait && ctx.Err() == nil { // what was reported to a turn that failed is not lost either
+	if !f.NoWait && ctx.Err() == nil { // what was reported to a turn that failed is not lost either
 		lost := printUnread(ctx, ws, a, before, outcome, w, err == nil)
 		if err == nil || !fault.Is(lost, fault.Unread) {
 			err = errors.Join(err, lost)
