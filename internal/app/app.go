@@ -62,7 +62,7 @@ func Main(ctx context.Context, args []string, env func(string) string, stdio Std
 		Background: cli.Background{Detach: detach(args, stdio), Leave: leave(env)},
 		System: session.System{Getenv: env, Environ: os.Environ, Umask: launch.Umask, Dir: dir, User: self, Now: time.Now, Open: open, Look: sqlite.Look, Start: startKernel, Learn: func(k *credential.Store) { new(learner).learn(k, "") }, Find: modelServers().Find, Logs: logs{}, Agent: ownAgent, MCP: pool, Drivers: knownDrivers, Unsay: unsay, Hooks: hookRunner,
 			Tokens: append(forge.Variables(), telemetryToken)},
-		Servers: cli.ServerPorts{CheckHost: httpapi.CheckHost, ACP: serveACP, Host: runHost, Elsewhere: carryElsewhere,
+		Servers: cli.ServerPorts{CheckHost: httpapi.CheckHost, Host: runHost, Elsewhere: carryElsewhere,
 			Background: func(s *session.Session) (cli.BackgroundKernel, error) { return backgroundOf(s) }},
 		Models: modelServers(),
 		Runs:   cli.RunsPorts{Carry: carry, Windows: runWindows, Work: work, External: external, Fetch: fetchFromHost, Programs: programs, OpenAPI: func() []byte { return httpapi.OpenAPI(version) }},

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/id"
 	"ramet/internal/core/agent"
 	"ramet/internal/driver"
 	"ramet/internal/driver/acp"
@@ -198,8 +197,6 @@ func (d *drivers) box(p driver.Preset, root string) (*sandbox.Box, error) {
 	}
 	return box, nil
 }
-
-func (d *drivers) end(a id.Agent) { d.pool.End(a) }
 
 // lookTime limits the time in which a program reports its version.
 const lookTime = 90 * time.Second // on a machine where everybody starts at once

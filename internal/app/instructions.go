@@ -80,27 +80,6 @@ func skillBytes(window int64) int {
 	return int(window * bytesOfToken / 50)
 }
 
-// told returns the note for people about the instructions of another program's turn.
-func told(r request, a agent.Agent, works bool) string {
-	if works {
-		return "" // nobody reads along
-	}
-	c, err := r.Project().Charter()
-	if err != nil {
-		return ""
-	}
-	defer c.Close()
-	words, err := c.Instructions(a, r.terms(a).Cwd)
-	if err != nil {
-		return ""
-	}
-	var k kit.Kit
-	if defined, err := c.Kit(); err == nil && !r.terms(a).NoTools {
-		k = defined
-	}
-	return notes(c, words, k)
-}
-
 // notes returns the note for people about all instructions, roles and skills.
 func notes(c session.Charter, words kit.InstructionWords, k kit.Kit) string {
 	all := append(words.Notes[:len(words.Notes):len(words.Notes)], k.Notes...)

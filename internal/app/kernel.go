@@ -62,11 +62,6 @@ func (r request) canAsk(t *kernel.Terms) bool {
 
 func (r request) root(a agent.Agent) (string, error) { return r.Folder(a, r.terms(a).Cwd) }
 
-// hideKeys hides the keys in a client's environment, as those of this process are.
-func (r request) hideKeys(e *kernel.Environment) {
-	r.Models().For(e).HideKeys()
-}
-
 // kernelFor starts a kernel whose agents may work on items of runs.
 func kernelFor(ctx context.Context, r request, work *runner.WorkerPool) (*session.Running, error) {
 	if _, _, err := r.Turns().Unasked(); err != nil {
@@ -104,7 +99,7 @@ func kernelFor(ctx context.Context, r request, work *runner.WorkerPool) (*sessio
 		Timing:   kernel.Timing{Lease: switches().Lease, Pulse: switches().Pulse, Now: switches().Now},
 		Limits:   loop.Limits{Steps: r.Config.Number("steps"), Again: switches().Retry},
 		Clean:    r.Secrets.Own,
-		Lent:     r.hideKeys,
+		Lent:     func(e *kernel.Environment) { r.Models().For(e).HideKeys() },
 		Attended: r.Attended,
 		Resident: r.Ask != nil,
 	})

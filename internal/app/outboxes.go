@@ -220,7 +220,7 @@ func startPostman(ctx context.Context, ws *session.Workspace) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for waiting(ws) && ctx.Err() == nil {
+		for len(noted(ws.Home)) > 0 && ctx.Err() == nil {
 			goRound(ctx, ws)
 			select {
 			case <-ctx.Done():
@@ -236,8 +236,6 @@ func startPostman(ctx context.Context, ws *session.Workspace) (stop func()) {
 		}
 	}
 }
-
-func waiting(ws *session.Workspace) bool { return len(noted(ws.Home)) > 0 }
 
 func goRound(ctx context.Context, ws *session.Workspace) {
 	closing := &closers{}

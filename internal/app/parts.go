@@ -81,7 +81,7 @@ func (p *parts) forKernel() kernel.Parts {
 	r := p.request
 	out := kernel.Parts{
 		Models:  kernel.Models{Model: p.models.model, ModelIn: p.models.modelIn, LastModel: p.models.last, Effort: llm.Effort(r.Config.Effort), Search: r.Config.Search == "yes"},
-		Toolbox: kernel.Toolbox{Tools: p.tools.box, Guard: p.policy, Hooks: hooksOf(r), Files: states(r, p.work)},
+		Toolbox: kernel.Toolbox{Tools: p.tools.box, Guard: p.policy, Hooks: func(a agent.Agent) loop.Hooks { return r.Project().HooksOf(a, r.terms(a).Cwd) }, Files: states(r, p.work)},
 		Prompts: kernel.Prompts{
 			System: func(a agent.Agent) ([]llm.Message, error) {
 				words, _, err := overlay(r, a, nil, p.models.window, p.worksOnItem(a))
@@ -91,7 +91,10 @@ func (p *parts) forKernel() kernel.Parts {
 				return overlay(r, a, box, p.models.window, p.worksOnItem(a))
 			},
 			Facts: facts(r),
-			Told:  func(a agent.Agent) string { return told(r, a, p.worksOnItem(a)) },
+			Told: func(a agent.Agent) string { // where they cannot be read nothing is told
+				_, note, _ := overlay(r, a, nil, p.models.window, p.worksOnItem(a))
+				return note
+			},
 			Joins: p.joins.of,
 		},
 		Children: kernel.Children{
@@ -100,7 +103,7 @@ func (p *parts) forKernel() kernel.Parts {
 			Worktree: worktrees{r}.make, Trees: treesOf(r, p.work),
 			MostAgents: r.Config.Number("max_agents"),
 		},
-		Commands: kernel.Commands{Background: p.jobs.Running, Runners: p.jobs.Agents, Abandon: func(a id.Agent) { p.jobs.End(a); p.drivers.end(a) }},
+		Commands: kernel.Commands{Background: p.jobs.Running, Runners: p.jobs.Agents, Abandon: func(a id.Agent) { p.jobs.End(a); p.drivers.pool.End(a) }},
 	}
 	if p.work != nil {
 		out.Model, out.Worktree = p.models.taped(p.work), noTrees(p.work, out.Worktree)
@@ -166,11 +169,6 @@ func treesOf(r request, work *runner.WorkerPool) acts.Trees {
 		return nil
 	}
 	return r.Trees()
-}
-
-// hooksOf returns the hooks of agents, in runs too.
-func hooksOf(r request) func(agent.Agent) loop.Hooks {
-	return func(a agent.Agent) loop.Hooks { return r.Project().HooksOf(a, r.terms(a).Cwd) }
 }
 
 // hookRunner runs the hooks of a workspace: the project's confined as its commands are, the user's

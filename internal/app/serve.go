@@ -11,7 +11,6 @@ import (
 	"ramet/internal/base/durable"
 	"ramet/internal/base/id"
 	"ramet/internal/base/secret"
-	"ramet/internal/face/acpagent"
 	"ramet/internal/face/cli"
 	"ramet/internal/face/httpapi"
 	"ramet/internal/face/mcpserver"
@@ -64,11 +63,6 @@ func serveMCP(ctx context.Context, s cli.MCPService) error {
 	server := mcpserver.New(life, mcpserver.Options{Version: version, Workspace: s.Workspace, Command: s.Command, Begin: s.Begin,
 		Runs: s.Runs, User: s.User})
 	return server.Serve(ctx, s.By, s.In, s.Out)
-}
-
-func serveACP(ctx context.Context, s cli.ACPService) error {
-	server := acpagent.New(acpagent.Options{Version: version, User: s.User, Dir: s.Dir, Log: s.Log, Place: s.Place, Open: s.Open})
-	return server.Serve(ctx, s.In, s.Out)
 }
 
 // turnlogDir returns the folder of the turn logs of a workspace's agents.

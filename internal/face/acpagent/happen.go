@@ -17,10 +17,6 @@ type happenings struct {
 	changed chan struct{}   // closed at the next change
 }
 
-func newHappenings() *happenings {
-	return &happenings{ended: map[int64]bool{}, called: map[string]bool{}, changed: make(chan struct{})}
-}
-
 // mostRemembered bounds both: who waits does so at once.
 const mostRemembered = 4096
 

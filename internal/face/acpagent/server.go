@@ -255,7 +255,7 @@ func (s *Server) at(ctx context.Context, dir string) (*desk, error) {
 	}
 	s.shut()
 	// For as long as the server serves, and not only for the request.
-	d := &desk{server: s, happen: newHappenings()}
+	d := &desk{server: s, happen: &happenings{ended: map[int64]bool{}, called: map[string]bool{}, changed: make(chan struct{})}}
 	d.Workspace, d.stays, d.closed, err = s.o.Open(s.ctx, dir, session.Kernel{Ask: asker{s}, Warn: s.o.Log})
 	if err != nil {
 		return nil, err

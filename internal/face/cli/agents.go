@@ -95,8 +95,3 @@ func (s agentsSwept) Text(w *printer.Writer) {
 		w.Line("no agent is finished")
 	}
 }
-
-func worktreeCommand() *cobra.Command {
-	return parent("worktree", "List or remove the worktrees of agents", `Look after the git worktrees that "ramet fork --worktree" made. "ramet merge"
-brings the work in one back.`)
-}

@@ -11,7 +11,6 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/base/text"
 	"ramet/internal/core/history"
-	"ramet/internal/turn/loop"
 	"ramet/internal/turn/permit"
 )
 
@@ -142,9 +141,4 @@ func parseAnswer(said string) (permit.Verdict, bool) {
 		return permit.Verdict{Choice: permit.Because, Words: strings.TrimSpace(rest[len("because "):])}, true
 	}
 	return permit.Verdict{}, false
-}
-
-// askedOf is the line about a question.
-func askedOf(e loop.Event) string {
-	return fmt.Sprintf("waits for permission: %s (answer on the page, or here if it asks; question %s)", toldAgents(e), text.Line(e.Ask, 40))
 }

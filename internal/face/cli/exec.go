@@ -200,7 +200,7 @@ func runExec(ctx context.Context, l *Line, f *execInput, args []string) (failed 
 			return err
 		}
 	}
-	w := watch(l)
+	w := &watcher{l: l, enough: func() {}}
 	if l.Terminal && !l.JSON && form == "" {
 		w.live = &live{out: l.Stdout}
 	}

@@ -3,12 +3,12 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"ramet/internal/base/printer"
+	"ramet/internal/face/acpagent"
 	"ramet/internal/kernel"
 	"ramet/internal/ledger"
 	"ramet/internal/operation/session"
@@ -59,18 +59,6 @@ type ServerPorts struct {
 	Elsewhere Elsewhere
 	// Host is the background kernel, until it ends.
 	Host func(context.Context, HostOptions) error
-	// ACP serves an editor until it closes its side.
-	ACP func(context.Context, ACPService) error
-}
-
-// ACPService is an editor on standard input and output, and how its workspaces are opened.
-type ACPService struct {
-	In        io.Reader
-	Out       io.Writer
-	User, Dir string
-	Log       func(string)
-	Place     func(dir string) (string, error)
-	Open      func(ctx context.Context, dir string, k session.Kernel) (w *session.Workspace, stays bool, closed func(), err error)
 }
 
 func serveHTTPCommand(l *Line, p ServerPorts) *cobra.Command {
@@ -163,7 +151,7 @@ type webLink struct {
 
 func (d webLink) Text(w *printer.Writer) { w.Line("%s", d.URL) }
 
-func acpCommand(l *Line, serve func(context.Context, ACPService) error) *cobra.Command {
+func acpCommand(l *Line, about func() Version) *cobra.Command {
 	return &cobra.Command{
 		Use:   "acp",
 		Short: "Serve as the agent of an editor (Agent Client Protocol)",
@@ -183,14 +171,14 @@ In Zed's settings:
   "agent_servers": {"ramet": {"command": "ramet", "args": ["acp"]}}`,
 		Args: CheckArguments(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return serve(c.Context(), ACPService{In: l.Stdin, Out: l.Stdout, User: l.User(), Dir: l.Dir, Log: l.Note,
+			return acpagent.New(acpagent.Options{Version: about().Version, User: l.User(), Dir: l.Dir, Log: l.Note,
 				Place: func(dir string) (string, error) {
 					place, err := l.Session.In(dir).Place()
 					return place.DB, err
 				},
 				Open: func(ctx context.Context, dir string, k session.Kernel) (*session.Workspace, bool, func(), error) {
 					return openAt(ctx, l, dir, k)
-				}})
+				}}).Serve(c.Context(), l.Stdin, l.Stdout)
 		},
 	}
 }

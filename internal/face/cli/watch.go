@@ -37,8 +37,6 @@ type watcher struct {
 	live     *live      // the answer as it comes in; nil: it is printed when it is whole
 }
 
-func watch(l *Line) *watcher { return &watcher{l: l, enough: func() {}} }
-
 // follow shows the events of an agent and its offspring, or of everybody, until end is called.
 func (w *watcher) follow(ctx context.Context, a id.Agent, events *bus.Bus[loop.Event]) {
 	w.root, w.family = a, control.Family{a: true}
@@ -150,7 +148,7 @@ func (w *watcher) progress(e loop.Event) string {
 	case loop.Killed:
 		return who + "killed"
 	case loop.Asking:
-		return who + askedOf(e)
+		return fmt.Sprintf("%swaits for permission: %s (answer on the page, or here if it asks; question %s)", who, toldAgents(e), text.Line(e.Ask, 40))
 	case loop.Answered:
 		return who + "permission: " + e.Text
 	}

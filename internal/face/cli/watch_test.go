@@ -15,7 +15,7 @@ import (
 // the tasks of children go on below it.
 func TestTheAnswerStandsBelowItsTurn(t *testing.T) {
 	var out bytes.Buffer // what both streams print, as on a terminal
-	w := watch(&Line{Streams: Streams{Stdout: &out, Stderr: &out}})
+	w := &watcher{l: &Line{Streams: Streams{Stdout: &out, Stderr: &out}}, enough: func() {}}
 	var events bus.Bus[loop.Event]
 	a := id.NewAgent()
 	w.follow(t.Context(), a, &events)

@@ -30,8 +30,6 @@ type pulse struct {
 	asking chan struct{} // closed when the answer is there; nil: nothing is asked
 }
 
-func newPulse(ask func(context.Context) error) *pulse { return &pulse{ask: ask, heard: time.Now()} }
-
 func (p *pulse) state(ctx context.Context) string {
 	if p.ask == nil {
 		return ""

@@ -13,7 +13,7 @@ func TestThePulseOfAStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var fails, hangs atomic.Bool
 		var asked atomic.Int64
-		p := newPulse(func(ctx context.Context) error {
+		p := &pulse{heard: time.Now(), ask: func(ctx context.Context) error {
 			asked.Add(1)
 			if hangs.Load() {
 				<-ctx.Done()
@@ -23,7 +23,7 @@ func TestThePulseOfAStore(t *testing.T) {
 				return errors.New("away")
 			}
 			return nil
-		})
+		}}
 		is := func(want string) {
 			t.Helper()
 			began := time.Now()

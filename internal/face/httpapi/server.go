@@ -65,7 +65,7 @@ type Project struct {
 
 // NewProject makes a project of its parts.
 func NewProject(parts Parts) *Project {
-	return &Project{parts: parts, table: parts.routes(), pulse: newPulse(parts.Reach)}
+	return &Project{parts: parts, table: parts.routes(), pulse: &pulse{ask: parts.Reach, heard: time.Now()}}
 }
 
 func (p Parts) routes() []Route {

@@ -90,8 +90,6 @@ func (e *Events) enter() error {
 	return nil
 }
 
-func (e *Events) leave() { e.readers.Add(-1) }
-
 // spread is when a reader that waited is written to: they all wake at once.
 func (e *Events) spread() time.Duration {
 	n := e.readers.Load()

@@ -54,7 +54,7 @@ func (a Agents) stream(c *Call) error {
 	if err := a.Events.enter(); err != nil {
 		return err
 	}
-	defer a.Events.leave()
+	defer a.Events.readers.Add(-1)
 	c.Writer.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 	s := &stream{events: a.Events, to: to, w: c.Writer, control: http.NewResponseController(c.Writer), at: at}
 	if late {
