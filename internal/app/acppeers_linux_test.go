@@ -7,14 +7,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 // TestPeers runs ramet with programs from npm, each as far as it can be had; a network that
 // fails leaves it out.
 func TestPeers(t *testing.T) {
-	if os.Getenv("RAMET_TEST_PEERS") == "" {
-		t.Skip("runs in make peers")
-	}
+	testkit.AskedFor(t, "RAMET_TEST_PEERS", "make peers")
 	t.Run("EditWithRamet", peersEditWithRamet)
 	t.Run("Inspect", peersInspect)
 	t.Run("Beside", peersBeside)

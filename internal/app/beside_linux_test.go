@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"ramet/internal/testkit"
 )
 
 // contender is a program that does the work of an agent, beside others: where it comes from, and with which words it is asked.
@@ -63,10 +65,7 @@ var besideMeasures = []measure{
 // Each program beside the others: the same model server, the same machine, in turns. RAMET_TEST_PEERS_BESIDE names the file that is
 // written; RAMET_TEST_PEERS_ROUNDS says how often each measure is taken (5).
 func peersBeside(t *testing.T) {
-	file := os.Getenv("RAMET_TEST_PEERS_BESIDE")
-	if file == "" {
-		t.Skip("RAMET_TEST_PEERS_BESIDE names no file")
-	}
+	file := testkit.AskedFor(t, "RAMET_TEST_PEERS_BESIDE", "make peers")
 	rounds, messages := 5, 10_000
 	if n, err := strconv.Atoi(os.Getenv("RAMET_TEST_PEERS_ROUNDS")); err == nil {
 		rounds = n

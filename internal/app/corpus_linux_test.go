@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ramet/internal/testkit"
 )
 
 // The docs recipe over real repositories, taken when it runs (`make corpus`): with the model that is
@@ -52,10 +54,7 @@ var projects = []project{
 const leastProjects = 12
 
 func TestCorpus(t *testing.T) {
-	dir := os.Getenv("RAMET_TEST_CORPUS")
-	if dir == "" {
-		t.Skip("runs in make corpus")
-	}
+	dir := testkit.AskedFor(t, "RAMET_TEST_CORPUS", "make corpus")
 	had := 0
 	for _, p := range projects {
 		name := strings.NewReplacer("/", "-").Replace(p.name)

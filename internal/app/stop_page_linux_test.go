@@ -24,11 +24,7 @@ const webSources = "../../web"
 func browser(t *testing.T) (node, chromium string) {
 	t.Helper()
 	testkit.InstallNPM(t, webSources)
-	chromium, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Fatal("the page is tested with chromium, which is missing: ./test installs it")
-	}
-	return testkit.FindNode(t), chromium
+	return testkit.FindNode(t), testkit.Need(t, "chromium")
 }
 
 // page opens the page of the server at ada.

@@ -72,9 +72,6 @@ func gitIgnore(t *testing.T, dir string, env []string, args ...string) []string 
 
 func newRepo(t *testing.T) (root string, env []string) {
 	t.Helper()
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("no git")
-	}
 	home := t.TempDir()
 	root = t.TempDir()
 	env = []string{"HOME=" + home, "XDG_CONFIG_HOME=" + filepath.Join(home, "c")}

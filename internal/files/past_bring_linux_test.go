@@ -14,10 +14,7 @@ import (
 
 // On a file system that can, what is brought takes no space.
 func TestWhatIsBroughtSharesTheDisk(t *testing.T) {
-	program, why := testkit.MountMakesSharing()
-	if program == "" {
-		t.Skip(why)
-	}
+	program := testkit.FindSharing(t)
 	testkit.MountInside(t, func() {
 		disk := t.TempDir()
 		testkit.MountSharing(t, program, disk)

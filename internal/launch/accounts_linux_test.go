@@ -9,20 +9,14 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/launch/sandbox"
+	"ramet/internal/testkit"
 )
 
 // account is one that is neither root nor anybody's.
 const account = 61234
 
-func needRoot(t *testing.T) {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("only root can act as another account")
-	}
-}
-
 func TestAnOrdinaryUserStartsPrograms(t *testing.T) {
-	needRoot(t)
+	testkit.RootOnly(t)
 	dir, err := os.MkdirTemp("", "ramet-launch") // not t.TempDir(), which others cannot reach
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +36,7 @@ func TestAnOrdinaryUserStartsPrograms(t *testing.T) {
 
 // Where the cache is in a place that accounts share, another one may have made the folder first.
 func TestNoProgramStartsInAFolderOfAnotherAccount(t *testing.T) {
-	needRoot(t)
+	testkit.RootOnly(t)
 	project := hostile(t, nil)
 	for name, take := range map[string]func(dir string) error{
 		"another account's": func(dir string) error { return os.Chown(dir, account, account) },

@@ -3,7 +3,6 @@ package launch
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/launch/sandbox"
+	"ramet/internal/testkit"
 )
 
 func TestMain(m *testing.M) {
@@ -34,9 +34,7 @@ func hostile(t *testing.T, files map[string]string) string {
 }
 
 func TestTheUsersProgramsObeyNothingOfTheProject(t *testing.T) {
-	if _, err := exec.LookPath("python3"); err != nil {
-		t.Skip("there is no python3")
-	}
+	testkit.Need(t, "python3")
 	project := hostile(t, map[string]string{
 		"json/__init__.py": "", "json/tool.py": "open('" + "PWNED" + "', 'w')", "node_modules/.bin/helper": "#!/bin/sh\ntouch \"$RAMET_PROJECT/PWNED\"\n"})
 	env := []string{"HOME=" + os.Getenv("HOME"), "PATH=node_modules/.bin:" + filepath.Join(project, "node_modules", ".bin") + ":" + os.Getenv("PATH")}

@@ -10,24 +10,22 @@ import (
 // sharing make file systems whose files can share blocks.
 var sharing = []string{"mkfs.xfs", "mkfs.btrfs"}
 
-// MountMakesSharing is a program that makes a file system whose files can share blocks, where this
-// process may also mount it; empty: there is none, for that reason.
-func MountMakesSharing() (program, why string) {
-	if os.Geteuid() != 0 {
-		return "", "a disk in a file is mounted by root only"
-	}
-	if _, err := os.Stat("/dev/loop-control"); err != nil {
-		return "", "there are no loop devices"
-	}
-	for _, program := range sharing {
-		if path, err := exec.LookPath(program); err == nil {
-			return path, ""
-		}
-		if path := "/usr/sbin/" + program; exec.Command(path, "-V").Run() == nil {
-			return path, ""
+// FindSharing returns a program that makes a file system whose files can share blocks. It skips the test if there is
+// none, or this process cannot mount a disk in a file.
+func FindSharing(t testing.TB) (program string) {
+	t.Helper()
+	RootOnly(t)
+	if _, err := os.Stat("/dev/loop-control"); err == nil {
+		for _, program := range sharing {
+			for _, name := range []string{program, "/usr/sbin/" + program} {
+				if path, err := exec.LookPath(name); err == nil {
+					return path
+				}
+			}
 		}
 	}
-	return "", "neither mkfs.btrfs nor mkfs.xfs is installed"
+	t.Skip("mkfs.btrfs and mkfs.xfs are missing, or there are no loop devices")
+	return ""
 }
 
 // MountSharing mounts a new disk of that kind at dir, inside of Inside.

@@ -2,10 +2,11 @@ package docs
 
 import (
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"ramet/internal/testkit"
 )
 
 func open(t *testing.T, files map[string]string) *Repository {
@@ -60,9 +61,7 @@ func TestGo(t *testing.T) {
 }
 
 func TestPython(t *testing.T) {
-	if _, err := exec.LookPath("python3"); err != nil {
-		t.Skip("there is no python3")
-	}
+	testkit.Need(t, "python3")
 	files := map[string]string{
 		"src/pets/__init__.py": "\"\"\"Pets of all kinds.\n\nMore.\n\"\"\"\n\n__all__ = ['Cat', 'feed']\n\n\nclass Cat:\n    \"\"\"A cat, *mostly*.\"\"\"\n\n    def __init__(self):\n        raise SystemExit(9)\n\n    @property\n    def age(\n        self,\n    ) -> int:\n        \"\"\"How old it is.\"\"\"\n        return 3\n\n\nasync def feed(cat, food='fish'):\n    return cat\n\n\ndef left():\n    pass\n",
 		"src/pets/_private.py": "def secret(): pass\n", "src/pets/broken.py": "def (:\n", "tests/test_pets.py": "def test(): pass\n", "setup.py": "raise SystemExit(9)\n",

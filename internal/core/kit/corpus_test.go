@@ -15,6 +15,7 @@ import (
 
 	"ramet/internal/core/kit"
 	"ramet/internal/core/trust"
+	"ramet/internal/testkit"
 )
 
 // packages are npm packages of which many bring definitions for agents; those that cannot be had
@@ -31,10 +32,7 @@ var reasons = regexp.MustCompile(`^it has no description|^it has no text$|^its f
 // TestCorpus reads every definition and every instruction that lies in the module cache and in
 // packages of npm, in place: each is used, or told with its reason.
 func TestCorpus(t *testing.T) {
-	dir := os.Getenv("RAMET_TEST_CORPUS")
-	if dir == "" {
-		t.Skip("make corpus runs this")
-	}
+	dir := testkit.AskedFor(t, "RAMET_TEST_CORPUS", "make corpus")
 	roots := fetched(t, dir)
 	if out, err := exec.CommandContext(t.Context(), "go", "env", "GOMODCACHE").Output(); err == nil {
 		if modules, err := filepath.EvalSymlinks(strings.TrimSpace(string(out))); err == nil {

@@ -21,7 +21,7 @@ func TestThePageAtFullSize(t *testing.T) {
 		return
 	}
 	testkit.InstallNPM(t, sources)
-	plan, err := json.Marshal(map[string]any{"base": newFake(t, full), "chromium": need(t, "chromium", "chromium"), "only": os.Getenv("RAMET_WEB_ONLY")})
+	plan, err := json.Marshal(map[string]any{"base": newFake(t, full), "chromium": testkit.Need(t, "chromium"), "only": os.Getenv("RAMET_WEB_ONLY")})
 	if err != nil {
 		t.Fatal(err)
 	}

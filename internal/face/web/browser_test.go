@@ -29,7 +29,7 @@ const patience = 25 * time.Minute
 func TestThePageInABrowser(t *testing.T) {
 	readSources(t)
 	testkit.InstallNPM(t, sources)
-	node, chromium := testkit.FindNode(t), need(t, "chromium", "chromium")
+	node, chromium := testkit.FindNode(t), testkit.Need(t, "chromium")
 	plan, err := json.Marshal(map[string]any{
 		"ordinary": []string{newFake(t, ordinary), newFake(t, ordinary), newFake(t, ordinary)}, "big": newFake(t, big), "empty": newFake(t, empty), "closed": newFake(t, closed),
 		"chromium": chromium, "shots": os.Getenv("RAMET_WEB_SHOTS"), "short": !testkit.SoakOn(), "profile": t.TempDir(), "samples": samples(t), "only": os.Getenv("RAMET_WEB_ONLY"),
@@ -147,16 +147,6 @@ func compare(t *testing.T, made, kept fs.FS) {
 	for name := range b {
 		t.Errorf("internal/face/web/dist/%s is not built from web/ any more: make web", name)
 	}
-}
-
-// need finds a command, and fails where it is missing: ./test installs it.
-func need(t *testing.T, command string, packages ...string) string {
-	t.Helper()
-	path, err := exec.LookPath(command)
-	if err != nil {
-		t.Fatalf("the page is tested with %s, which is missing: ./test installs it, or apt-get install %s", command, strings.Join(packages, " "))
-	}
-	return path
 }
 
 // readSources opens what the commands read, so that go test sees it: a cached result

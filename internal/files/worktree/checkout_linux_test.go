@@ -15,10 +15,7 @@ import (
 
 // On a file system that can, a worktree takes no space for what its parent has.
 func TestAWorktreeSharesTheDisk(t *testing.T) {
-	program, why := testkit.MountMakesSharing()
-	if program == "" {
-		t.Skip(why)
-	}
+	program := testkit.FindSharing(t)
 	testkit.MountInside(t, func() {
 		g := newGround(t)
 		disk := t.TempDir()

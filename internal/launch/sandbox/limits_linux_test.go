@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"ramet/internal/testkit"
 )
 
 func TestLimitsAreKept(t *testing.T) {
@@ -127,9 +129,7 @@ func TestWhereGroupsAreMounted(t *testing.T) {
 // Nothing that was not given to us is used: a folder of files that look like control groups
 // but are root's own has no mark of delegation.
 func TestOnlyWhatWasDelegatedIsUsed(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("whoever is not root may write only what was given")
-	}
+	testkit.RootOnly(t)
 	mount := t.TempDir()
 	dir := filepath.Join(mount, "system.slice", "box.service")
 	if err := os.MkdirAll(dir, 0o755); err != nil {

@@ -370,9 +370,7 @@ func TestLongPathsWork(t *testing.T) {
 }
 
 func TestOtherUsersAreDisconnected(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root can act as another user")
-	}
+	testkit.RootOnly(t)
 	base, err := os.MkdirTemp("", "ramet-peer")
 	if err != nil {
 		t.Fatal(err)
@@ -434,8 +432,8 @@ func TestFindPlaceChoosesAndRefuses(t *testing.T) {
 		"a home of another user": {func(s *site) error { return os.Chown(s.home, nobody, nobody) }, "", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if c.root && uid != 0 {
-				t.Skip("only root can make files of other users")
+			if c.root {
+				testkit.RootOnly(t)
 			}
 			s := newSite(t)
 			if err := c.prepare(s); err != nil {

@@ -22,9 +22,7 @@ import (
 // conforms. `make peers` asks for them; where they cannot be had, that is said and no more.
 
 func TestPeers(t *testing.T) {
-	if os.Getenv("RAMET_TEST_PEERS") == "" {
-		t.Skip("needs servers from npm: make peers runs it")
-	}
+	testkit.AskedFor(t, "RAMET_TEST_PEERS", "make peers")
 	t.Run("TwentyAgentsShareThreeProcesses", testTwentyAgentsShareThreeProcesses)
 	t.Run("KillInCallIsUnknown", testKillInCallIsUnknown)
 	t.Run("OverHTTP", testPeersOverHTTP)
