@@ -269,7 +269,8 @@ func isKilled(t *testing.T, d *drive) string {
 
 func isOrphaned(t *testing.T, d *drive) string {
 	r, long := d.sleeps(t, "orphaned")
-	told := d.gone(t, long, r.kill())
+	r.kill()
+	told := d.gone(t, long, time.Now())
 	d.must(t, "exec", "orphaned", "what now?")
 	log := d.must(t, "log", "orphaned", "--own", "--json")
 	for what, want := range map[string]int{`"kind":"interrupted"`: 1, `"text":"interrupted: outcome unknown"`: 1, `"kind":"user"`: 2} {

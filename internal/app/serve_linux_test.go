@@ -3,7 +3,6 @@ package app_test
 import (
 	"bufio"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -134,53 +133,4 @@ func (s *stage) logged(t *testing.T, runID string) map[string]bool {
 		}
 	}
 	return out
-}
-
-// A turn of an agent outside runs is recorded too, whoever ran it, and the page's API shows
-// and drives agents.
-func TestAgentsOverHTTP(t *testing.T) {
-	t.Parallel()
-	s := newStage(t, binary(t))
-	s.must(t, "exec", "say hello", "--model", s.script(t, `{"repeat": true, "steps": [{"text": "hello"}]}`))
-	web := s.serve(t)
-	eventually(t, "the record of the turn", func() bool {
-		var p telemetryPage
-		web.ask("GET", "/api/v1/runs?job_type=worker", "", &p)
-		return len(p.Runs) == 1 && p.Runs[0].Status == "success" && len(web.calls()) == 1
-	})
-	var born struct {
-		UUID string `json:"uuid"`
-	}
-	if code := web.ask("POST", "/api/v1/agents/0/fork", `{"name":"ada"}`, &born); code != http.StatusCreated || born.UUID == "" {
-		t.Fatalf("fork: %d %+v", code, born)
-	}
-	if out := s.must(t, "ps"); !strings.Contains(out, "ada") {
-		t.Error(out)
-	}
-	var refused struct {
-		Code string `json:"code"`
-	}
-	if code := web.ask("POST", "/api/v1/agents/ada/kill", `{"cascade":true,"confirm":7}`, &refused); code != http.StatusConflict {
-		t.Errorf("a kill with a wrong count: %d %+v", code, refused)
-	}
-	var done any
-	if code := web.ask("POST", "/api/v1/agents/ada/kill", `{"cascade":true,"confirm":1}`, &done); code != http.StatusOK {
-		t.Errorf("kill: %d %v", code, done)
-	}
-	if out := s.must(t, "ps", "--all"); !strings.Contains(out, "killed") {
-		t.Error(out)
-	}
-	// A link to the page works once.
-	link := strings.TrimSpace(s.must(t, "web"))
-	for n, want := range []int{http.StatusSeeOther, http.StatusForbidden} {
-		client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-		answer, err := client.Get(link)
-		if err != nil {
-			t.Fatal(err)
-		}
-		answer.Body.Close()
-		if n == 0 && answer.StatusCode != want || n == 1 && answer.StatusCode < 400 {
-			t.Errorf("%s: %s", fmt.Sprint("visit ", n), answer.Status)
-		}
-	}
 }

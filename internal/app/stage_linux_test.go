@@ -130,11 +130,8 @@ func (s *stage) must(t testing.TB, args ...string) string {
 	return out.stdout
 }
 
-// seen is a line of exec --json, and when it was read.
-type seen struct {
-	public.Line
-	at time.Time
-}
+// seen is a line of exec --json.
+type seen struct{ public.Line }
 
 // running is an exec --json whose output is read as it comes.
 type running struct {
@@ -170,7 +167,7 @@ func (s *stage) begin(t *testing.T, cmd *exec.Cmd) *running {
 			if err != nil {
 				break // a line without an end was not acknowledged
 			}
-			line := seen{at: time.Now()}
+			var line seen
 			if err := json.Unmarshal(text, &line.Line); err != nil {
 				line.Type, line.Text = "not JSON", string(text)
 			}
@@ -273,38 +270,11 @@ func (r *running) end(t *testing.T, code int) {
 	}
 }
 
-// kill is SIGKILL, and returns when the process is gone. at is when that was, or on a machine that is
-// late so much earlier: what is promised within a time is counted from there.
-func (r *running) kill() (at time.Time) {
-	at = time.Now().Add(-4 * time.Duration(late.Load()))
+// kill ends the process by SIGKILL, and returns when it is gone.
+func (r *running) kill() {
 	r.cmd.Process.Kill()
 	<-r.over
-	return at
 }
-
-// late is by how much this machine wakes who sleeps, and writes to its disk, later than at once: the worst
-// since watchLate was called, of which a thirtieth is forgotten in each round. It is 0 where nobody watches.
-var late atomic.Int64
-
-// watchLate begins to watch, for the rest of the process.
-var watchLate = sync.OnceFunc(func() {
-	file, err := os.CreateTemp("", "ramet-late-")
-	if err != nil {
-		return
-	}
-	os.Remove(file.Name())
-	go func() {
-		const round = 50 * time.Millisecond
-		for {
-			began := time.Now()
-			time.Sleep(round)
-			file.WriteAt([]byte{1}, 0)
-			file.Sync()
-			now := int64(time.Since(began) - round)
-			late.Store(max(now, late.Load()*29/30))
-		}
-	}()
-})
 
 // survivors are processes that bear the mark of the stage or run its binary; the
 // helpers of ramet have no environment.

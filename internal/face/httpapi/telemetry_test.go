@@ -6,54 +6,10 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"ramet/internal/telemetry"
 )
-
-func TestTheSameBodyIsTheSameRecord(t *testing.T) {
-	s := start(t)
-	one := s.created(t, "a", "metrics_json", map[string]any{"input_tokens": 3})
-	var before, after telemetry.Record
-	again := s.ask(t, "POST", "/api/v1/runs", record("a", "metrics_json", map[string]any{"input_tokens": 3}))
-	if again.into(t, &before); again.status != 200 {
-		t.Fatalf("again: %d %s", again.status, again.body)
-	}
-	// It stays the same after changes: what counts is what was first sent.
-	if got := s.ask(t, "PATCH", one, `{"status":"completed","end_time":"2026-11-01T10:00:02+00:00"}`); got.status != 200 {
-		t.Fatalf("%d %s", got.status, got.body)
-	}
-	again = s.ask(t, "POST", "/api/v1/runs", record("a", "metrics_json", map[string]any{"input_tokens": 3}))
-	again.into(t, &after)
-	if again.status != 200 || after.Status != telemetry.Success || after.DurationMS == nil || *after.DurationMS != 2000 || !after.UpdatedAt.After(before.UpdatedAt) {
-		t.Fatalf("%d %s", again.status, again.body)
-	}
-	s.ask(t, "POST", "/api/v1/runs", record("a", "product", "other")).refused(t, 409, "ID_REUSED")
-	s.ask(t, "POST", "/api/v1/runs", record("b", "run_id", "run-a")).refused(t, 409, "ID_REUSED")
-	if n := s.rows(t); n != 1 {
-		t.Errorf("%d records", n)
-	}
-}
-
-func TestManySendersOfOneBodyMakeOneRecord(t *testing.T) {
-	s := start(t)
-	var mu sync.Mutex
-	statuses := map[int]int{}
-	var all sync.WaitGroup
-	for range 16 {
-		all.Go(func() {
-			got := s.ask(t, "POST", "/api/v1/runs", record("a"))
-			mu.Lock()
-			defer mu.Unlock()
-			statuses[got.status]++
-		})
-	}
-	all.Wait()
-	if statuses[201] != 1 || statuses[200] != 15 {
-		t.Errorf("statuses %v", statuses)
-	}
-}
 
 func TestBadRecordsSayWhere(t *testing.T) {
 	s := start(t)
