@@ -1,8 +1,12 @@
 package files
 
 import (
+	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -153,4 +157,121 @@ func whose(spans []span, root string, at int64) id.Agent {
 		one = s.Agent
 	}
 	return one
+}
+
+// authors returns whose changes of the folder are. own has the paths that a restore changed which is
+// just done, and whose it is; when tells when a path changed.
+//
+// A restore that is under way, and the tools of ours that write files, say what they write: a change
+// that leads to just that is theirs for sure. Of what changed while a call of one agent was running
+// it is unknown whether the agent changed it or a person. Only folders count as the agent's own then:
+// one is removed only when it is empty, so that nothing in it can be lost.
+func (f *PastFolder) authors(when func(path string) (int64, bool), own map[string]id.Agent) func(Change) author {
+	spans, _ := f.past.calls.read() // without notes everything is foreign
+	restoring := f.past.restoring()
+	return func(c Change) author {
+		if a, ok := own[c.Path]; ok {
+			return author{a, true}
+		}
+		path := filepath.Join(f.root, c.Path)
+		if r, ok := restoring[path]; ok && r.explains(c) {
+			return author{r.agent, true}
+		}
+		if c.After != nil && c.After.Kind == File {
+			if a := f.past.calls.author(path, c.After.Hash); a != "" {
+				return author{a, true}
+			}
+		}
+		at, ok := when(c.Path)
+		if !ok {
+			return author{}
+		}
+		return author{whose(spans, f.root, at), isFolder(c.Before) && isFolder(c.After)}
+	}
+}
+
+func isFolder(n *Node) bool { return n == nil || n.Kind == Dir }
+
+// restored records the result that a restore under way has for a path.
+type restored struct {
+	agent id.Agent
+	to    *Node
+}
+
+// explains reports whether a change is the restore's, or a step on its way: nothing there yet, or a
+// folder that does not have its mode yet.
+func (r restored) explains(c Change) bool {
+	if isFolder(c.After) {
+		return true
+	}
+	return r.to != nil && r.to.Kind == c.After.Kind && r.to.Hash == c.After.Hash
+}
+
+// restoring has what restores of agents that are under way change, by path.
+func (p *Past) restoring() map[string]restored {
+	out := map[string]restored{}
+	for _, plan := range p.journal.Underway() {
+		if plan.Agent == "" {
+			continue
+		}
+		for _, s := range plan.Steps {
+			out[filepath.Join(plan.Root, s.Path)] = restored{plan.Agent, s.After}
+		}
+	}
+	return out
+}
+
+// jsonLines is a file of JSON values, one a line, to which processes append: values are short, and so are written whole.
+type jsonLines struct {
+	path   string
+	info   os.FileInfo // of the file that was read
+	offset int64       // how far it was read
+}
+
+// append adds a value.
+func (l *jsonLines) append(v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	f, err := durable.OpenFile(l.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = f.Write(append(text, '\n'))
+	return durable.Failure("write", l.path, err)
+}
+
+// read calls take with each line that was added since the last time. again is called first if the file is another one now, so
+// that all of it is read. A line without an end is not written yet.
+func (l *jsonLines) read(again func(), take func(line []byte)) error {
+	f, err := durable.OpenFile(l.path, os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return durable.Failure("read", l.path, err)
+	}
+	if l.info == nil || !os.SameFile(l.info, info) || info.Size() < l.offset {
+		l.offset = 0
+		again()
+	}
+	l.info = info
+	if _, err := f.Seek(l.offset, io.SeekStart); err != nil {
+		return durable.Failure("read", l.path, err)
+	}
+	for lines := bufio.NewReader(f); ; {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			return nil
+		}
+		l.offset += int64(len(line))
+		take(line)
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"ramet/internal/base/chain"
+	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
 	"ramet/internal/base/step"
 )
@@ -65,7 +66,7 @@ func (p *RestorePlan) CountRoom(stored func(chain.Hash) bool) {
 // that another process has open for writing, because it could go on to write into a file
 // without a name. It refuses before anything is touched.
 func (j RestoreJournal) begin(p *RestorePlan) error {
-	if free, known := freeSpace(p.Root); known && p.Room > free {
+	if free, known := durable.FreeSpace(p.Root); known && p.Room > free {
 		return fault.New(fault.StorageFull, "the files take %d bytes more, and %s has room for %d", p.Room, p.Root, free).
 			WithHint("nothing was touched; free some space and repeat")
 	}

@@ -4,10 +4,15 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"sync"
 
+	"ramet/internal/base/id"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
+	"ramet/internal/core/registry"
 	"ramet/internal/driver/gateway"
+	"ramet/internal/model/llm"
+	"ramet/internal/turn/loop"
 )
 
 // Door opens a way to the vendors for the program of an agent: what goes through is set aside
@@ -59,4 +64,80 @@ func (k *Kernel) wired(ctx context.Context, r gateway.Record) error {
 	})
 	k.drafts.moved(r.Agent)
 	return err
+}
+
+// gate is the kernel's gateway, which opens with the first program that needs one.
+type gate struct {
+	mu   sync.Mutex
+	open *gateway.Gate // guarded by mu
+	shut bool          // the kernel has stopped; guarded by mu
+}
+
+// cut closes the ways of agents that are dead.
+func (g *gate) cut(victims []id.Agent) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.open != nil {
+		g.open.Cut(victims...)
+	}
+}
+
+func (g *gate) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.shut = true; g.open != nil {
+		g.open.Close()
+	}
+}
+
+// budget is the rest that an agent may spend: the least of its own budget and those of its ancestors, because each
+// covers a subtree.
+type budget struct {
+	reserver *gateway.Reserver
+	agent    id.Agent
+	note     func(string)
+}
+
+// Left implements loop.Budget.
+func (b budget) Left(ctx context.Context) error { return b.reserver.Left(ctx, b.agent) }
+
+// Reserve implements loop.Budget.
+func (b budget) Reserve(ctx context.Context, w loop.Worst) (loop.Reserved, error) {
+	held, err := b.reserver.Reserve(ctx, gateway.Call{Agent: b.agent, Model: w.Model.String(), Input: w.Input, Output: w.Output, Least: w.Least,
+		Price: w.Price, Priced: w.Priced, Search: w.Search})
+	if err != nil {
+		return loop.Reserved{}, err
+	}
+	return loop.Reserved{Output: held.Output, Bound: held.Bound, Settle: func(ctx context.Context) {
+		if err := held.Settle(ctx); err != nil {
+			b.note("what was set aside for a call counts as spent: " + err.Error())
+		}
+	}}, nil
+}
+
+// rest holds the amounts that an agent may still spend.
+type rest struct {
+	Tokens *int64     // nil: no limit
+	Cost   *llm.Money // nil: no limit
+}
+
+// restOf is the least that the budgets of an agent and its ancestors leave.
+func restOf(ctx context.Context, store registry.Budgets, a id.Agent) (rest, error) {
+	var out rest
+	limits, err := store.Allowances(ctx, a)
+	for _, l := range limits {
+		tokens, cost, bound, priced := l.Left()
+		if bound && (out.Tokens == nil || tokens < *out.Tokens) {
+			out.Tokens = &tokens
+		}
+		if money := llm.Money(cost); priced && (out.Cost == nil || money < *out.Cost) {
+			out.Cost = &money
+		}
+	}
+	return out, err
+}
+
+// notes tells whoever looks at the agent.
+func (p *agentProcess) notes(what string) {
+	p.kernel.Events.Publish(loop.Event{Type: loop.Note, Agent: p.id, Text: what})
 }

@@ -2,11 +2,13 @@ package kernel
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
 	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
 	"ramet/internal/core/registry"
 	"ramet/internal/model/llm"
 	"ramet/internal/turn/loop"
@@ -271,4 +273,169 @@ func (k *Kernel) holds(a agent.Agent) bool {
 	defer k.mu.Unlock()
 	p := k.live[a.ID]
 	return p == nil || p.lease == nil || a.Lease.Owner == k.Owner && a.Lease.Epoch == p.lease.Epoch
+}
+
+// Kept is an agent whose lease the kernel holds beyond turns.
+type Kept struct {
+	kernel *Kernel
+	id     id.Agent
+}
+
+// Keep holds the lease of an agent beyond its turns, until Release: its row then shows that its owner lives.
+// A run's orchestrator keeps the run's own agent this way. LEASED while another process holds it, CONFLICT if
+// another one took it meanwhile. Keep may be called again for an agent whose lease was lost.
+func (k *Kernel) Keep(ctx context.Context, a id.Agent) (Kept, error) {
+	if err := k.mended(ctx, a); err != nil {
+		return Kept{}, err
+	}
+	held, err := k.acquire(ctx, a)
+	if err != nil {
+		return Kept{}, err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.keeps[a] = held.Lease
+	return Kept{k, a}, nil
+}
+
+// Claim returns the right to write the agent's history.
+func (h Kept) Claim() agent.Claim { return h.kernel.claim(h.id) }
+
+// Holds reports whether the lease in the agent's row is the one that is kept.
+func (h Kept) Holds(a agent.Agent) bool {
+	h.kernel.mu.Lock()
+	defer h.kernel.mu.Unlock()
+	lease, kept := h.kernel.keeps[h.id]
+	return kept && a.Lease.Owner == h.kernel.Owner && a.Lease.Epoch == lease.Epoch
+}
+
+// Release gives the lease back, unless a kill or another process took it.
+func (h Kept) Release(ctx context.Context) {
+	k := h.kernel
+	k.mu.Lock()
+	lease, kept := k.keeps[h.id]
+	delete(k.keeps, h.id)
+	k.mu.Unlock()
+	if !kept {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
+	defer cancel()
+	if err := k.Store.Release(ctx, h.id, k.Owner, lease.Epoch); err != nil && !lost(err) {
+		k.owes.Store(true)
+	}
+}
+
+// shortLease is one that a busy machine cannot be held to: renewing it may take as long as it
+// lasts, though nothing is wrong.
+const shortLease = 3 * time.Second
+
+// errUnrenewed is the cause of a turn that ends because its lease is about to expire.
+var errUnrenewed = sync.OnceValue(func() *fault.Error {
+	return fault.New(fault.Interrupted, "its lease could not be renewed, because the store does not answer").
+		WithHint("what was done so far is in its history; continue when the store answers")
+})
+
+// margin returns the part of a lease that may pass without a renewal.
+func (k *Kernel) margin() time.Duration { return k.Lease * 5 / 6 }
+
+// prolong renews the leases, within a third of the time that they last, and notes whether
+// that could be done.
+func (k *Kernel) prolong(ctx context.Context) ([]agent.Holding, error) {
+	if k.Lease >= shortLease {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, k.Lease/3)
+		defer cancel()
+	}
+	began := k.Now()
+	ours, err := k.Store.RenewAll(ctx, k.Owner, k.Lease)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.unrenewed = err != nil; err == nil {
+		k.renewed = began
+	}
+	return ours, err
+}
+
+// guard stops turns whose leases nobody can renew before others may take them: what they
+// would do from then on could not be written.
+func (k *Kernel) guard() {
+	if k.Lease < shortLease {
+		return
+	}
+	tick := time.NewTicker(k.Pulse / 5)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			for _, a := range k.overdue(k.Now()) {
+				k.Events.Publish(loop.Event{Type: loop.Note, Agent: a, Text: "the turn is stopped: " + errUnrenewed().Message})
+				k.work.Go(func() { k.end(k.ctx, a, errUnrenewed()) })
+			}
+		case <-k.ctx.Done():
+			return
+		}
+	}
+}
+
+// overdue are the agents that work under leases which could not be renewed in time. Slowness
+// is none of it: the last renewal must have failed.
+func (k *Kernel) overdue(now time.Time) []id.Agent {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.unrenewed {
+		return nil
+	}
+	var out []id.Agent
+	for _, p := range k.live {
+		since := p.leased
+		if k.renewed.After(since) {
+			since = k.renewed
+		}
+		if p.lease != nil && p.stop != nil && !p.late && now.Sub(since) >= k.margin() {
+			p.late = true
+			out = append(out, p.id)
+		}
+	}
+	return out
+}
+
+// recorded finds out whether an entry was written whose writing was not answered. The row of
+// its agent is locked meanwhile, so whoever was about to write it has done so, or has not.
+func (k *Kernel) recorded(ctx context.Context, claim agent.Claim, e history.Entry, until time.Time) (bool, error) {
+	owner, epoch, _ := claim.Holder()
+	for {
+		_, err := k.Store.Renew(ctx, e.Agent, owner, epoch, k.Lease)
+		if err == nil {
+			var found history.Entry
+			if found, err = k.Store.Entry(ctx, e.ID); err == nil || fault.Is(err, fault.NotFound) {
+				return err == nil && found.Hash == e.Hash, nil
+			}
+		}
+		if !unreachable(err) || !again(ctx, until) {
+			return false, err
+		}
+	}
+}
+
+// unreachable reports whether the store couldn't be reached, or the outcome is unknown.
+func unreachable(err error) bool {
+	return fault.Is(err, fault.StorageUnreachable) || fault.Is(err, fault.UnknownOutcome)
+}
+
+// again waits a little before something is tried once more; false: it is too late for that.
+func again(ctx context.Context, until time.Time) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(200 * time.Millisecond):
+		return time.Now().Before(until)
+	}
+}
+
+// brokenOff is the error of a turn that could not be written to its end. It is no failure of
+// the turn: what was received is in the history, and whoever has the agent next closes it.
+func brokenOff(a id.Agent, err error) error {
+	return fault.New(fault.Interrupted, "the turn of %s was interrupted: %w", a.Short(), err).
+		WithHint("what was done so far is in its history; continue when the store answers")
 }

@@ -1,9 +1,15 @@
 package kernel
 
 import (
+	"context"
 	"sync"
+	"time"
 
 	"ramet/internal/base/id"
+	"ramet/internal/core/agent"
+	"ramet/internal/core/history"
+	"ramet/internal/core/registry"
+	"ramet/internal/model/llm"
 	"ramet/internal/turn/loop"
 )
 
@@ -63,4 +69,259 @@ func (m *memory) newest(parent id.Agent) (*loop.Conversation, id.Message, bool) 
 	}
 	talk, ok := known.talk.Fork(known.upTo)
 	return talk, known.upTo, ok
+}
+
+// append writes entries, tells of them and takes them into the conversation.
+func (p *agentProcess) append(ctx context.Context, claim agent.Claim, drafts ...history.Draft) error {
+	entries, err := p.kernel.record(ctx, p.id, claim, drafts...)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		p.kernel.Events.Publish(loop.Event{Type: loop.Recorded, Agent: p.id, Entry: &e})
+	}
+	fresh, err := p.talk.Add(ctx, entries...)
+	if err != nil {
+		return err
+	}
+	if fresh {
+		return nil
+	}
+	p.talk = nil
+	a, err := p.kernel.Store.Agent(ctx, p.id)
+	if err != nil {
+		return err
+	}
+	return p.recall(ctx, a)
+}
+
+// inherited returns the context that a child begins with, from memory; nil if only the history has it. If the parent
+// continued since the last fork, only new entries are read: ten thousand forks don't read ten thousand entries each.
+func (k *Kernel) inherited(ctx context.Context, a agent.Agent) (*loop.Conversation, error) {
+	if talk, ok := k.memory.get(a.Parent, a.ForkMessage); ok {
+		return talk, nil
+	}
+	forgot := k.forgot.Load()
+	talk, upTo, ok := k.memory.newest(a.Parent)
+	if !ok || upTo > a.ForkMessage {
+		return nil, nil
+	}
+	for e, err := range k.Store.QueryRange(ctx, history.Range{Agent: a.Parent, Start: upTo, End: history.UpTo(a.ForkMessage)}, history.Selection{}) {
+		if err != nil {
+			return nil, err
+		}
+		if fresh, err := talk.Add(ctx, e); err != nil || !fresh {
+			return nil, err
+		}
+	}
+	out, ok := talk.Fork(a.ForkMessage)
+	if !ok || k.forgot.Load() != forgot {
+		return nil, nil
+	}
+	k.memory.put(a.Parent, talk, a.ForkMessage)
+	return out, nil
+}
+
+// Forget drops everything remembered: a redaction took content away. Turns that
+// are under way go on with what their model has seen.
+func (k *Kernel) Forget() {
+	k.forgot.Add(1)
+	k.mu.Lock()
+	for _, was := range k.idle {
+		was.talk, was.legacy = nil, nil
+	}
+	k.mu.Unlock()
+	k.memory.mu.Lock()
+	defer k.memory.mu.Unlock()
+	k.memory.parents, k.memory.order = nil, nil
+}
+
+// recall makes the conversation that of the agent as it is now: what is in memory
+// and the entries since, or a replay.
+func (p *agentProcess) recall(ctx context.Context, a agent.Agent) error {
+	k := p.kernel
+	k.mu.Lock()
+	legacy := p.legacy
+	p.legacy = nil
+	k.mu.Unlock()
+	if now := k.forgot.Load(); now != p.forgot {
+		p.talk, legacy, p.forgot = nil, nil, now
+	}
+	if p.talk == nil {
+		p.talk = legacy
+	}
+	if p.talk == nil && !a.IsZero() {
+		var err error
+		if p.talk, err = k.inherited(ctx, a); err != nil {
+			return err
+		}
+	}
+	if p.talk != nil && p.talk.Last() == a.Head {
+		return nil // nobody wrote since
+	}
+	if p.talk != nil {
+		entries, err := since(ctx, k.Store, p.id, p.talk.Last())
+		if err != nil {
+			return err
+		}
+		fresh, err := p.talk.Add(ctx, entries...)
+		if err != nil || fresh {
+			return err
+		}
+	}
+	talk, err := k.restore(ctx, p.id)
+	if err != nil {
+		return err
+	}
+	if p.talk = talk; a.IsZero() {
+		return nil
+	}
+	if prefix, ok := p.talk.Fork(a.ForkMessage); ok {
+		k.memory.put(a.Parent, prefix, a.ForkMessage)
+	}
+	return nil
+}
+
+// restore reads the conversation of an agent as it is at one moment.
+func (k *Kernel) restore(ctx context.Context, a id.Agent) (*loop.Conversation, error) {
+	var c *history.Context
+	err := k.Store.View(ctx, func(log history.Log) (err error) {
+		c, err = history.Recall(ctx, log, a)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return loop.NewConversation(ctx, c, k.Store.Blob)
+}
+
+// known caches what a process read of its agent's history besides the conversation, so that a turn reads only new
+// entries. It is derived from the entries, which never change, up to the one named here.
+type known struct {
+	task     *registry.Task // nil: not asked yet, or nobody has spoken to it yet
+	effort   llm.Effort
+	effortAt id.Message // the newest own entry when effort was what it is; 0: not asked yet
+	idle     time.Time  // when its last turn was over; zero: there was none
+}
+
+// task returns how the agent's work began.
+func (p *agentProcess) task(ctx context.Context) (registry.Task, error) {
+	if p.known.task != nil {
+		return *p.known.task, nil
+	}
+	task, told, err := registry.FirstTask(ctx, p.kernel.Store, p.id)
+	if told {
+		p.known.task = &task
+	}
+	return task, err
+}
+
+// effort returns the agent's reasoning effort. a is the agent as read under the lease.
+func (p *agentProcess) effort(ctx context.Context, a agent.Agent) (told llm.Effort, err error) {
+	if p.known.effortAt == 0 {
+		told, _, err = registry.Effort(ctx, p.kernel.Store, a.ID)
+	} else {
+		told, err = registry.EffortSince(ctx, p.kernel.Store, a.ID, p.known.effort, p.known.effortAt)
+	}
+	if err == nil {
+		p.known.effort, p.known.effortAt = told, a.Head
+	}
+	return told, err
+}
+
+// warmth returns what vendors' caches depend on: the tree whose agents share a beginning, and the time since the agent's
+// last activity. It leaves out what can't be read: that costs money, not correctness.
+func (p *agentProcess) warmth(ctx context.Context, a agent.Agent) (tree string, paused time.Duration) {
+	if root, err := p.kernel.zero(ctx); err == nil {
+		tree = "ramet-" + string(root)
+	}
+	if p.talk != nil && p.talk.Last() == a.Head && !p.known.idle.IsZero() {
+		return tree, time.Since(p.known.idle)
+	}
+	if last, err := p.kernel.Store.Entry(ctx, a.Head); err == nil {
+		paused = time.Since(last.CreatedAt)
+	}
+	return tree, paused
+}
+
+// restAfter is the time for which an idle agent's conversation stays in memory. Later it is read again.
+const restAfter = 10 * time.Minute
+
+// kept is the part of an agent that the kernel keeps between its turns. While the agent works, its process owns it;
+// otherwise it is all there is: no goroutine, no channel, no tool.
+type kept struct {
+	talk     *loop.Conversation
+	forgot   int64              // Kernel.forgot when talk was made
+	legacy   *loop.Conversation // what a child inherits, until it is first needed; guarded by the kernel's mutex
+	known    known
+	restarts restarts
+	opened   bool      // hooks were told that a person talks with it
+	since    time.Time // when nobody worked with the agent any more; guarded by the kernel's mutex
+}
+
+// leave ends a visit.
+func (k *Kernel) leave(p *agentProcess) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	p.visits--
+	p.idles()
+}
+
+// idles leaves of an agent only what is kept, if nothing is done, waits or is about to come; the caller
+// has the mutex. From then on the process is nobody's.
+func (p *agentProcess) idles() {
+	k := p.kernel
+	if p.serves || p.visits > 0 || p.pending > 0 || len(p.inbox) > 0 || k.live[p.id] != p {
+		return
+	}
+	delete(k.live, p.id)
+	if p.talk != nil || p.legacy != nil || p.opened || len(p.restarts) > 0 {
+		p.since = time.Now()
+		k.idle[p.id] = p.kept
+	}
+}
+
+// rest forgets agents that nobody worked with for a long time.
+func (k *Kernel) rest() {
+	for {
+		select {
+		case <-time.After(k.tire(time.Now())):
+		case <-k.ctx.Done():
+			return
+		}
+	}
+}
+
+// tire forgets those whose time is over, and says when to look again: at the next one's, but not all the
+// time.
+func (k *Kernel) tire(now time.Time) time.Duration {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	next := k.Rest
+	for a, was := range k.idle {
+		left := k.Rest - now.Sub(was.since)
+		if left <= 0 {
+			delete(k.idle, a)
+			continue
+		}
+		next = min(next, left)
+	}
+	return max(next, k.Rest/60, time.Millisecond)
+}
+
+// tidier says when the memory that turns needed is given back to the system: once, when there was none
+// between two looks. By itself the runtime keeps it for minutes, and an idle kernel is most of the time idle.
+type tidier struct {
+	seen, tidied int64 // turns that had begun at the last look, and when it was due
+}
+
+// due is asked at each look: how many turns have begun so far, and whether one is under way.
+func (t *tidier) due(begun int64, busy bool) bool {
+	quiet := begun == t.seen && !busy
+	t.seen = begun
+	if !quiet || begun == t.tidied {
+		return false
+	}
+	t.tidied = begun
+	return true
 }

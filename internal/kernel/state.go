@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"ramet/internal/base/id"
 	"ramet/internal/core/agent"
@@ -167,4 +168,102 @@ func (p *agentProcess) whom(ctx context.Context, w acts.Wait) string {
 		a = agent.Agent{ID: w.From[0], Parent: "-"}
 	}
 	return "for mail from " + a.Label()
+}
+
+// seen returns the visible state of a process.
+func (d *doing) seen() state.State {
+	switch {
+	case d.now.Word == "" || d.elsewhere:
+		return state.State{}
+	case d.stopping:
+		return state.State{Word: state.Working, Detail: state.Stopping}
+	case d.asking > 0:
+		tool := ""
+		if n := len(d.calls); n > 0 {
+			if tool = "for permission of " + d.calls[n-1].tool; d.calls[n-1].tool == "ask" {
+				tool = "a question"
+			}
+		}
+		return state.State{Word: state.Asks, Detail: tool}
+	}
+	return d.now
+}
+
+// becomes changes what a process does, and tells of it where that is seen.
+func (p *agentProcess) becomes(change func(*doing)) {
+	p.kernel.mu.Lock()
+	change(&p.doing)
+	now := p.doing.seen()
+	fresh := now != p.doing.shown && now.Word != ""
+	p.doing.shown = now
+	p.kernel.mu.Unlock()
+	if fresh { // a copy: now would be on the heap for every word
+		p.kernel.Events.Publish(loop.Event{Type: loop.Became, Agent: p.id, State: new(now)})
+	}
+}
+
+// end stops the turn of an agent for a reason and waits until it is over.
+func (k *Kernel) end(ctx context.Context, a id.Agent, why error) (bool, error) {
+	k.mu.Lock()
+	var stop context.CancelCauseFunc
+	var ended chan struct{}
+	p := k.live[a]
+	if p != nil {
+		stop, ended = p.stop, p.ended
+	}
+	k.mu.Unlock()
+	if stop == nil {
+		return false, nil
+	}
+	p.becomes(func(d *doing) { d.stopping = true })
+	stop(why)
+	select {
+	case <-ended:
+		return true, nil
+	case <-ctx.Done():
+		return true, llm.Ended(ctx)
+	}
+}
+
+// abandon ends the commands that agents left running: whose turn was stopped, whose task is
+// over, who are dead.
+func (k *Kernel) abandon(agents ...id.Agent) {
+	if k.Abandon == nil {
+		return
+	}
+	for _, a := range agents {
+		k.Abandon(a)
+	}
+}
+
+// endsCommands reports whether the agent's background commands end with this turn: those of a task would have no owner,
+// and stopping a turn stops what it started.
+func (j *job) endsCommands(stopped bool) bool { return j.task || j.prompt.Last != nil || stopped }
+
+// commands returns the background commands of an agent on one line.
+func (k *Kernel) commands(a id.Agent) string {
+	if k.Background == nil {
+		return ""
+	}
+	return strings.Join(k.Background(a), "; ")
+}
+
+// CommandsChanged publishes that the background commands of an agent changed.
+func (k *Kernel) CommandsChanged(a id.Agent) {
+	k.Events.Publish(loop.Event{Type: loop.Became, Agent: a}) // whoever wants to know looks
+}
+
+// beside adds the commands in the background to what agents do.
+func (k *Kernel) beside(all map[id.Agent]state.State) map[id.Agent]state.State {
+	if k.Runners == nil {
+		return all
+	}
+	for _, a := range k.Runners() {
+		if line := k.commands(a); line != "" {
+			now := all[a]
+			now.Commands = line
+			all[a] = now
+		}
+	}
+	return all
 }

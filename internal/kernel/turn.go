@@ -18,6 +18,7 @@ import (
 	acts "ramet/internal/kernel/process"
 	"ramet/internal/model/llm"
 	"ramet/internal/turn/loop"
+	"ramet/internal/turn/tool"
 )
 
 // turn carries out one job under the agent's lease.
@@ -365,4 +366,96 @@ func (p *agentProcess) attempt(ctx context.Context, t loop.Turn, j *job) (outcom
 	}
 	outcome, err = loop.Run(ctx, t, p.talk)
 	return outcome, nil, err
+}
+
+// takeBack gives an agent the model again that it had, when the one that it was told with this prompt turned out to
+// be none: its vendor, or the program that drives it, has no such model. Else every later prompt would
+// fail with it.
+func (p *agentProcess) takeBack(ctx context.Context, was agent.Agent, claim agent.Claim, j *job, why error) {
+	told := j.prompt.Model
+	had := llm.Ref{Vendor: was.Provider, Name: was.Model}
+	if told == (llm.Ref{}) || told == had || !fault.Is(why, fault.ProviderNotFound) {
+		return
+	}
+	if had.Vendor == "" || had.Name == "" {
+		m, err := p.kernel.Model(was, llm.Ref{})
+		if err != nil || m.Ref == told {
+			return
+		}
+		had = m.Ref
+	}
+	writing, cancel := linger(ctx)
+	defer cancel()
+	if err := p.append(writing, claim, registry.ModelEntry(had.Vendor, had.Name)); err != nil && !lost(err) {
+		p.kernel.Events.Publish(loop.Event{Type: loop.Note, Agent: p.id, Text: "the agent keeps a model that there is not: " + err.Error()})
+	}
+}
+
+// tools finds the tools of an agent. Servers that are asked for theirs for the first time may take
+// long: whoever stops the turn does not wait for them, and what they say is there the next time.
+func (p *agentProcess) tools(ctx context.Context, a agent.Agent) (tool.Box, error) {
+	type found struct {
+		box tool.Box
+		err error
+	}
+	made := make(chan found, 1)
+	p.kernel.work.Go(func() {
+		box, err := p.kernel.Tools(a)
+		made <- found{box, err}
+	})
+	select {
+	case f := <-made:
+		return f.box, f.err
+	case <-ctx.Done():
+		return nil, llm.Ended(ctx)
+	}
+}
+
+// system returns the messages before the context of an agent with these tools, and a note for people.
+func (k *Kernel) system(a agent.Agent, box tool.Box) (words []llm.Message, note string, err error) {
+	if k.SystemFor != nil {
+		return k.SystemFor(a, box)
+	}
+	words, err = k.System(a)
+	return words, "", err
+}
+
+// note tells people something of an agent; empty: nothing.
+func (k *Kernel) note(a id.Agent, what string) {
+	if what != "" {
+		k.Events.Publish(loop.Event{Type: loop.Note, Agent: a, Text: what})
+	}
+}
+
+// prepareForeign finds what a turn of another program needs.
+func (p *agentProcess) prepareForeign(a agent.Agent, claim agent.Claim, j *job, m Model) (loop.Turn, error) {
+	k := p.kernel
+	if j.only != nil {
+		return loop.Turn{}, fault.New(fault.Conflict, "%s keeps its context itself: there is nothing to compact here", m.Ref.Name).
+			WithHint("fork it, or begin behind a clear")
+	}
+	if len(j.prompt.Schema) > 0 {
+		return loop.Turn{}, fault.New(fault.Conflict, "no schema can be asked of %s", m.Ref.Name).WithHint("ask one of ramet's own agents")
+	}
+	j.foreign = func(ctx context.Context, t loop.Turn, c *loop.Conversation) (loop.Outcome, error) {
+		return m.Foreign.Run(ctx, a, t, c)
+	}
+	if k.Told != nil {
+		k.note(p.id, k.Told(a))
+	}
+	limits := k.Limits
+	limits.Attended = j.family.attended
+	out := loop.Turn{Agent: p.id, Ref: m.Ref, Model: m.Info, Journal: &journal{p, claim}, Guard: k.Guard, Budget: budget{k.reserver, p.id, p.notes},
+		Limits: limits, Acting: p.acting, Clean: k.Clean, Emit: p.emit}
+	if k.Files != nil {
+		out.Files = k.Files(a)
+	}
+	return out, nil
+}
+
+// Foreign is another program that drives agents (package driver).
+type Foreign interface {
+	// Run carries out one turn as loop.Run does; of the turn it uses the journal, the guard,
+	// the budget, the files, the barrier and the events.
+	Run(ctx context.Context, a agent.Agent, t loop.Turn, c *loop.Conversation) (loop.Outcome, error)
 }

@@ -59,7 +59,7 @@ func SQLiteFault(path string, err error) error {
 	}
 	f := func(code fault.Code, what string) *fault.Error { return fault.New(code, "%s: %s: %w", path, what, e) }
 	code := e.Code() & 0xff
-	if code == lib.SQLITE_IOERR && noSpace(path) {
+	if free, known := durable.FreeSpace(filepath.Dir(path)); code == lib.SQLITE_IOERR && known && free == 0 {
 		code = lib.SQLITE_FULL // SQLite does not say so of its shared memory
 	}
 	switch code {

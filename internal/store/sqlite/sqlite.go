@@ -271,3 +271,72 @@ func (d *dialect) fill(ctx context.Context, from *sql.Tx) error {
 	}
 	return d.Scrub(ctx) // everything into the one file, before it gets its name
 }
+
+// A new file is empty for a moment, and a first start that is killed leaves it so. A
+// file that held a workspace and is empty now was emptied by another process. What tells them
+// apart is a mark, kept elsewhere, that is made once the tables are there.
+
+func isMarked(mark string) bool {
+	_, err := os.Lstat(mark)
+	return mark != "" && err == nil
+}
+
+// markBegun remembers that a database was begun. Where that cannot be written, work continues
+// without.
+func markBegun(at, path string) {
+	if at == "" || durable.MakeFolder(filepath.Dir(at), 0o700) != nil {
+		return
+	}
+	_ = durable.CreateFile(at, []byte(path+"\n"), 0o600)
+}
+
+// unmarkBegun forgets a database that is gone, so that a new one can begin.
+func unmarkBegun(mark string) error {
+	if mark == "" {
+		return nil
+	}
+	if err := step.Remove(mark); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return durable.Failure("remove", mark, err)
+	}
+	return nil
+}
+
+func emptiedFile(path string) error {
+	return fault.New(fault.StorageCorrupt, "%s is empty, and held a workspace before", path).
+		WithHint("restore it from a backup, or remove it to start again; nothing was changed")
+}
+
+// Look reads the outline of the workspace in a file without changing anything: an old one stays
+// old, and no file appears beside it.
+func Look(ctx context.Context, path string) (store.Outline, error) {
+	_, h, err := examineFile(path)
+	if err != nil {
+		return store.Outline{}, err
+	}
+	how := "mode=ro"
+	if !h.walPresent { // no process writes: what lies in the file is all, and SQLite would begin a log to read it
+		how += "&immutable=1"
+	}
+	db := openHandle(path, how, 1)
+	defer db.Close()
+	out, err := look(ctx, path, db)
+	if err != nil {
+		return out, (&dialect{path: path}).Fault(err)
+	}
+	return out, nil
+}
+
+func look(ctx context.Context, path string, db *sql.DB) (store.Outline, error) {
+	d := &dialect{path: path}
+	f, err := d.file()
+	if err != nil {
+		return store.Outline{}, err
+	}
+	switch version, err := f.Version(ctx, db); {
+	case err != nil:
+		return store.Outline{}, err
+	case version == 0:
+		return store.Outline{}, fault.New(fault.NotFound, "%s contains no workspace yet", path)
+	}
+	return store.Look(ctx, db, d)
+}

@@ -1,12 +1,12 @@
 //go:build linux || darwin
 
-package files
+package durable
 
 import "golang.org/x/sys/unix"
 
-// freeSpace returns how many bytes the user can write to the file system of a folder; false if
+// FreeSpace returns how many bytes the user can write to the file system of a folder; false if
 // unknown.
-func freeSpace(dir string) (int64, bool) {
+func FreeSpace(dir string) (int64, bool) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
 		return 0, false

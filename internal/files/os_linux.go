@@ -5,6 +5,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"ramet/internal/base/step"
 )
 
 // openForWriting reports whether a process has a file open for writing, or mapped: the kernel
@@ -21,4 +23,14 @@ func openForWriting(path string) bool {
 		unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_UNLCK)
 	}
 	return errors.Is(err, unix.EAGAIN)
+}
+
+// renameNew moves a name from one open folder to another. If there is something of that name,
+// it fails with fs.ErrExist.
+func renameNew(from *step.Root, name string, to *step.Root, as string) error {
+	err := renameBetween(from, to, func(src, dst int) error { return unix.Renameat2(src, name, dst, as, unix.RENAME_NOREPLACE) })
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) { // the file system cannot
+		return renameChecked(from, name, to, as)
+	}
+	return err
 }

@@ -3,6 +3,7 @@
 package files
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"syscall"
@@ -11,6 +12,14 @@ import (
 
 	"ramet/internal/base/step"
 )
+
+// alive reports whether there is a process of that number.
+func alive(pid int) bool {
+	err := syscall.Kill(pid, 0)
+	return err == nil || errors.Is(err, syscall.EPERM)
+}
+
+const nonblock = syscall.O_NONBLOCK
 
 // rename moves a name from one open folder to another.
 func rename(from *step.Root, name string, to *step.Root, as string) error {

@@ -1,5 +1,0 @@
-//go:build !unix
-
-package files
-
-const nonblock = 0
