@@ -132,7 +132,7 @@ type surroundings struct {
 
 var _ acts.Places = verbs{}
 
-// Facts implements acts.Places: what a child that knows nothing else is told of itself and
+// Facts implements acts.Places: what a child that knows nothing else learns about itself and
 // the place.
 func (h verbs) Facts(ctx context.Context, child agent.Agent) string {
 	m := h.around.model
@@ -147,7 +147,7 @@ func (h verbs) Facts(ctx context.Context, child agent.Agent) string {
 // Place returns what is known of the surroundings of an agent with this model and these tools.
 type Place func(m Model, tools tool.Box) string
 
-// place begins to look at the place of an agent; nil: nobody knows it.
+// place begins to look at the place of an agent; nil: it is unknown.
 func (k *Kernel) place(ctx context.Context, a agent.Agent) Place {
 	if k.Options.Facts == nil {
 		return nil
@@ -288,7 +288,7 @@ func (k *Kernel) facts(ctx context.Context, self id.Agent) string {
 	return out
 }
 
-// working are the children of an agent that work on their tasks in this kernel.
+// working returns the children of an agent that work on their tasks in this kernel.
 func (k *Kernel) working(ctx context.Context, parent id.Agent) []string {
 	k.mu.Lock()
 	var busy []id.Agent

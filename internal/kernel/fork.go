@@ -278,7 +278,7 @@ func (h verbs) narrow(ctx context.Context, f *registry.Fork) error {
 	return nil
 }
 
-// following are the limits that end with a turn which has these tools.
+// following returns the limits that end with a turn which has these tools.
 func following(box tool.Box) []history.Limit {
 	var out []history.Limit
 	for _, t := range box {
@@ -289,7 +289,7 @@ func following(box tool.Box) []history.Limit {
 	return out
 }
 
-// Following are the limits of an agent's tools that end with the turn which it has here; those for
+// Following returns the limits of an agent's tools that end with the turn which it has here; those for
 // good stand in its history.
 func (k *Kernel) Following(a id.Agent) []history.Limit {
 	k.mu.Lock()

@@ -121,7 +121,7 @@ type rest struct {
 	Cost   *llm.Money // nil: no limit
 }
 
-// restOf is the least that the budgets of an agent and its ancestors leave.
+// restOf returns the least that the budgets of an agent and its ancestors leave.
 func restOf(ctx context.Context, store registry.Budgets, a id.Agent) (rest, error) {
 	var out rest
 	limits, err := store.Allowances(ctx, a)
@@ -137,7 +137,7 @@ func restOf(ctx context.Context, store registry.Budgets, a id.Agent) (rest, erro
 	return out, err
 }
 
-// notes tells whoever looks at the agent.
+// notes publishes a note about the agent.
 func (p *agentProcess) notes(what string) {
 	p.kernel.Events.Publish(loop.Event{Type: loop.Note, Agent: p.id, Text: what})
 }

@@ -84,7 +84,7 @@ func (t *counter) add() {
 	t.n++
 }
 
-// now is the count.
+// now returns the count.
 func (t *counter) now() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -148,7 +148,7 @@ func (t *counter) wake(a id.Agent, most int) bool {
 }
 
 // What a person says to an agent that works joins the turn which is under way: it arrives behind
-// the results of the running step, as the user's words. Whoever asked for it gets the outcome of
+// the results of the running step, as the user's words. The caller that asked for it gets the outcome of
 // that turn. What is more than words (another model, a budget, a new context), and what comes
 // from programs, waits for the end of the turn.
 
@@ -215,7 +215,7 @@ func (p *agentProcess) part(o loop.Outcome, err error) {
 	p.joined = nil
 }
 
-// hearing is the port of a turn through which it hears the user.
+// hearing returns the port of a turn through which it hears the user.
 func (p *agentProcess) hearing(a agent.Agent, turn *job) func(context.Context) loop.Heard {
 	return func(ctx context.Context) loop.Heard { return p.hear(ctx, a, turn) }
 }

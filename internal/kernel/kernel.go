@@ -195,7 +195,7 @@ func Start(ctx context.Context, o Options) (*Kernel, error) {
 // Stop ends all turns and returns when nothing runs any more. What was open is
 // closed in the histories, as after any interruption.
 func (k *Kernel) Stop() {
-	k.mu.Lock() // whoever starts a goroutine has looked whether it may, and has it
+	k.mu.Lock() // a caller that starts a goroutine looks under it whether it may
 	k.cancel(errStopped())
 	k.mu.Unlock()
 	k.gate.close()

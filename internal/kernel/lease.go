@@ -357,7 +357,7 @@ func (k *Kernel) prolong(ctx context.Context) ([]agent.Holding, error) {
 	return ours, err
 }
 
-// guard stops turns whose leases nobody can renew before others may take them: what they
+// guard stops turns whose leases cannot be renewed before others may take them: what they
 // would do from then on could not be written.
 func (k *Kernel) guard() {
 	if k.Lease < shortLease {
@@ -378,7 +378,7 @@ func (k *Kernel) guard() {
 	}
 }
 
-// overdue are the agents that work under leases which could not be renewed in time. Slowness
+// overdue returns the agents that work under leases which could not be renewed in time. Slowness
 // is none of it: the last renewal must have failed.
 func (k *Kernel) overdue(now time.Time) []id.Agent {
 	k.mu.Lock()
@@ -401,7 +401,7 @@ func (k *Kernel) overdue(now time.Time) []id.Agent {
 }
 
 // recorded finds out whether an entry was written whose writing was not answered. The row of
-// its agent is locked meanwhile, so whoever was about to write it has done so, or has not.
+// its agent is locked meanwhile, so a process that was about to write it has done so, or has not.
 func (k *Kernel) recorded(ctx context.Context, claim agent.Claim, e history.Entry, until time.Time) (bool, error) {
 	owner, epoch, _ := claim.Holder()
 	for {
@@ -433,8 +433,8 @@ func again(ctx context.Context, until time.Time) bool {
 	}
 }
 
-// brokenOff is the error of a turn that could not be written to its end. It is no failure of
-// the turn: what was received is in the history, and whoever has the agent next closes it.
+// brokenOff returns the error of a turn that could not be written to its end. It is no failure of
+// the turn: what was received is in the history, and the process that has the agent next closes it.
 func brokenOff(a id.Agent, err error) error {
 	return fault.New(fault.Interrupted, "the turn of %s was interrupted: %w", a.Short(), err).
 		WithHint("what was done so far is in its history; continue when the store answers")

@@ -157,7 +157,7 @@ func (p *agentProcess) recall(ctx context.Context, a agent.Agent) error {
 		}
 	}
 	if p.talk != nil && p.talk.Last() == a.Head {
-		return nil // nobody wrote since
+		return nil // nothing was written since
 	}
 	if p.talk != nil {
 		entries, err := since(ctx, k.Store, p.id, p.talk.Last())
@@ -198,7 +198,7 @@ func (k *Kernel) restore(ctx context.Context, a id.Agent) (*loop.Conversation, e
 // known caches what a process read of its agent's history besides the conversation, so that a turn reads only new
 // entries. It is derived from the entries, which never change, up to the one named here.
 type known struct {
-	task     *registry.Task // nil: not asked yet, or nobody has spoken to it yet
+	task     *registry.Task // nil: not asked yet, or it has no prompt yet
 	effort   llm.Effort
 	effortAt id.Message // the newest own entry when effort was what it is; 0: not asked yet
 	idle     time.Time  // when its last turn was over; zero: there was none
@@ -256,7 +256,7 @@ type kept struct {
 	known    known
 	restarts restarts
 	opened   bool      // hooks were told that a person talks with it
-	since    time.Time // when nobody worked with the agent any more; guarded by the kernel's mutex
+	since    time.Time // when the agent had no work any more; guarded by the kernel's mutex
 }
 
 // leave ends a visit.
@@ -268,7 +268,7 @@ func (k *Kernel) leave(p *agentProcess) {
 }
 
 // idles leaves of an agent only what is kept, if nothing is done, waits or is about to come; the caller
-// has the mutex. From then on the process is nobody's.
+// has the mutex. From then on the process has no owner.
 func (p *agentProcess) idles() {
 	k := p.kernel
 	if p.serves || p.visits > 0 || p.pending > 0 || len(p.inbox) > 0 || k.live[p.id] != p {
@@ -281,7 +281,7 @@ func (p *agentProcess) idles() {
 	}
 }
 
-// rest forgets agents that nobody worked with for a long time.
+// rest forgets agents that had no work for a long time.
 func (k *Kernel) rest() {
 	for {
 		select {
@@ -315,7 +315,7 @@ type tidier struct {
 	seen, tidied int64 // turns that had begun at the last look, and when it was due
 }
 
-// due is asked at each look: how many turns have begun so far, and whether one is under way.
+// due reports at each look whether memory is given back; begun counts the turns so far, busy is set while one runs.
 func (t *tidier) due(begun int64, busy bool) bool {
 	quiet := begun == t.seen && !busy
 	t.seen = begun

@@ -127,7 +127,7 @@ func (k *Kernel) rescue(ctx context.Context, a agent.Agent) error {
 
 // again makes a job go on with what another process did not finish, as if it were that one's:
 // a task is a task still, its parent waits for the report or is woken by it, and letters that
-// began turns are counted on. All of it stands in the histories.
+// began turns are counted on. All of it is in the histories.
 func (k *Kernel) again(ctx context.Context, a id.Agent, j *job) error {
 	j.family = &counter{attended: k.attended(j.by), of: a, terms: j.prompt.Terms, before: func(of id.Agent) int {
 		n, err := k.woken(k.ctx, of)

@@ -80,7 +80,7 @@ func (k *Kernel) tellOf(ctx context.Context, a agent.Agent, reply id.Agent, what
 	return up.ID, err
 }
 
-// owe notes that somebody waits for the report of a job.
+// owe notes that an agent waits for the report of a job.
 func (k *Kernel) owe(j *job, to, by id.Agent, wakes bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -118,7 +118,7 @@ func (k *Kernel) owing(to id.Agent) []id.Agent {
 	return out
 }
 
-// open lists who still works for an agent that would end its turn, and whose reports wake nobody.
+// open lists who still works for an agent that would end its turn, and whose reports wake no agent.
 // Those who report at this moment are waited for: their letters may have been read already.
 func (k *Kernel) open(ctx context.Context, to id.Agent) []id.Agent {
 	ctx, cancel := context.WithTimeout(ctx, lastWords)
@@ -139,7 +139,7 @@ func (k *Kernel) open(ctx context.Context, to id.Agent) []id.Agent {
 // reportPause is the interval for checking whether a report is finished.
 const reportPause = 5 * time.Millisecond
 
-// openNow lists who still works for an agent, and says whether others are about to report.
+// openNow lists who still works for an agent, and reports whether others are about to report.
 func (k *Kernel) openNow(to id.Agent) (work []id.Agent, report bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -147,7 +147,7 @@ func (k *Kernel) openNow(to id.Agent) (work []id.Agent, report bool) {
 		p := k.live[by]
 		switch {
 		case wakes:
-		case p == nil || p.reports(): // one that is dead is told of before it owes nothing
+		case p == nil || p.reports(): // the death of one is reported before it owes nothing
 			report = true
 		default:
 			work = append(work, by)
@@ -249,7 +249,7 @@ func (k *Kernel) askedFor(ctx context.Context, parent, child id.Agent, family *c
 	k.call(parent, &job{ctx: k.ctx, woken: true, reported: true, task: then != "", family: family})
 }
 
-// nudge lets those who wait look again: somebody ended.
+// nudge lets agents that wait look again: an agent ended.
 func (k *Kernel) nudge() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -273,7 +273,7 @@ func (k *Kernel) forgive(dead []id.Agent) {
 	k.nudge()
 }
 
-// ending is asked when the model of a turn has said its last word. It is told once that
+// ending returns a function that is called when the model of a turn has said its last word. It says once that
 // others still work for it, and once that letters are unread which it could have read: who
 // ends a turn over them loses them, mostly without knowing.
 func (p *agentProcess) ending(j *job, box tool.Box) func(context.Context) (string, error) {
@@ -321,8 +321,8 @@ func (p *agentProcess) unreadNotice(ctx context.Context) ([]history.Draft, error
 	return []history.Draft{loop.Notice(p.waiting(ctx, senders(unread)))}, nil
 }
 
-// cutToo begins a turn that goes on alone: those who worked for the agent were interrupted too,
-// and nobody goes on with them.
+// cutToo begins a turn that continues alone: the agents that worked for this one were interrupted too,
+// and do not continue.
 func (p *agentProcess) cutToo(ctx context.Context) ([]history.Draft, error) {
 	k := p.kernel
 	all, err := k.Store.Agents(ctx, agent.Filter{Brief: true})

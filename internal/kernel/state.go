@@ -250,7 +250,7 @@ func (k *Kernel) commands(a id.Agent) string {
 
 // CommandsChanged publishes that the background commands of an agent changed.
 func (k *Kernel) CommandsChanged(a id.Agent) {
-	k.Events.Publish(loop.Event{Type: loop.Became, Agent: a}) // whoever wants to know looks
+	k.Events.Publish(loop.Event{Type: loop.Became, Agent: a}) // its readers look themselves
 }
 
 // beside adds the commands in the background to what agents do.

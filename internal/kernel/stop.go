@@ -46,7 +46,7 @@ var errInterrupted = sync.OnceValue(func() *fault.Error { return fault.New(fault
 // lastWords limits the time in which a stopped turn closes its history.
 const lastWords = 5 * time.Second
 
-// linger is a context for writing that outlives ctx by a little.
+// linger returns a context for writing that outlives ctx by a little.
 func linger(ctx context.Context) (context.Context, context.CancelFunc) {
 	out, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
@@ -82,7 +82,7 @@ func (k *Kernel) enlist(j *job, p *agentProcess) bool {
 }
 
 // take begins a job; false: it was taken back. begins is called with the mutex, in the moment in
-// which the job waits no more: whoever takes it back from then on finds what it began.
+// which the job waits no more: a caller that takes it back from then on finds what it began.
 func (k *Kernel) take(j *job, begins func()) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()

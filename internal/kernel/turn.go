@@ -392,7 +392,7 @@ func (p *agentProcess) takeBack(ctx context.Context, was agent.Agent, claim agen
 }
 
 // tools finds the tools of an agent. Servers that are asked for theirs for the first time may take
-// long: whoever stops the turn does not wait for them, and what they say is there the next time.
+// long: a caller that stops the turn does not wait for them, and what they say is there the next time.
 func (p *agentProcess) tools(ctx context.Context, a agent.Agent) (tool.Box, error) {
 	type found struct {
 		box tool.Box

@@ -453,5 +453,5 @@ func (p *parser) wrong(at int, format string, args ...any) error {
 // column counts characters from 1, as a person does.
 func (p *parser) column(at int) int { return utf8.RuneCountInString(p.line[:at]) + 1 }
 
-// show is a word of the user's in a sentence.
+// show returns a word of the user's for a sentence.
 func show(s string) string { return text.Line(s, 40) }

@@ -79,13 +79,13 @@ func (w Turns) SetMode(ctx context.Context, a agent.Agent, m permit.Mode) error 
 
 type asKey struct{}
 
-// As is ctx for what an agent asks, and no person, wherever this process was started. It
+// As returns ctx for what an agent asks, and no person, wherever this process was started. It
 // cannot be made wider: a command of an agent stays that agent's.
 func As(ctx context.Context, a id.Agent) context.Context {
 	return context.WithValue(history.Unattended(ctx), asKey{}, a)
 }
 
-// asks is the agent that asks; empty: a person does.
+// asks returns the agent that asks; empty: a person does.
 func (w *Workspace) asks(ctx context.Context) id.Agent {
 	if w.own != "" {
 		return w.own
@@ -205,9 +205,9 @@ func (w *Workspace) mayPrompt(ctx context.Context, a id.Agent) error {
 }
 
 // A command of an agent is no way around the limits of its tools: what it asks for by command it
-// must have a tool for, and whoever it makes has no more than it has at this moment.
+// must have a tool for, and a child that it makes has no more than it has at this moment.
 
-// following are the limits of the agent that asks which end with its turn: those of skills. The
+// following returns the limits of the agent that asks which end with its turn: those of skills. The
 // kernel that runs the turn alone knows them. A person has none.
 func (w *Workspace) following(ctx context.Context) ([]history.Limit, error) {
 	own := w.asks(ctx)
@@ -227,7 +227,7 @@ func (w *Workspace) following(ctx context.Context) ([]history.Limit, error) {
 	return w.Kernel.Following(own), nil
 }
 
-// limits are all that hold for the agent that asks.
+// limits returns all that hold for the agent that asks.
 func (w *Workspace) limits(ctx context.Context) ([]history.Limit, error) {
 	own := w.asks(ctx)
 	if own == "" {

@@ -296,7 +296,7 @@ func (w History) Search(ctx context.Context, s Search) (public.Search, error) {
 	return out, err
 }
 
-// searched are the stretches in which is looked: those of one agent's history, or what everybody
+// searched returns the ranges to search: those of one agent's history, or what everybody
 // stored.
 func (w History) searched(ctx context.Context, log history.Log, of id.Agent) ([]history.Range, error) {
 	if of != "" {

@@ -223,24 +223,24 @@ func (w Turns) Compact(ctx context.Context, a agent.Agent, model llm.Ref) (agent
 	return w.ws.Store.Agent(ctx, a.ID)
 }
 
-// Launched is a turn that goes on without whoever asked for it.
+// Launched is a turn that continues without its caller.
 type Launched struct {
 	done chan struct{}
 	ran  Ran
 	err  error
 }
 
-// Done is closed when the turn is over.
+// Done returns a channel that is closed when the turn is over.
 func (l *Launched) Done() <-chan struct{} { return l.done }
 
 // Ran returns the result. It may only be called after Done.
 func (l *Launched) Ran() (Ran, error) { return l.ran, l.err }
 
 // Launch begins a turn as Run does, and returns when it has begun, or waits behind another
-// one of its agent: why it could not begin, is said. It goes on until it is over or life
+// one of its agent: why it could not begin, is said. It continues until it is over or life
 // ends. A kernel must run here.
 func (w Agents) Launch(ctx, life context.Context, t Turn) (*Launched, error) {
-	// Checked with ctx, which knows who asks; the turn itself is nobody's.
+	// Checked with ctx, which knows who asks; the turn itself has no caller.
 	if err := w.ws.mayPrompt(ctx, t.Agent); err != nil {
 		return nil, err
 	}
@@ -310,13 +310,13 @@ func (w Agents) Room(ctx context.Context) error {
 	return nil
 }
 
-// Continued is a turn that goes on after an interruption.
+// Continued is a turn that continues after an interruption.
 type Continued struct {
 	Agent agent.Agent
 	turn  *kernel.Turn
 	err   error // it did not begin
 	// Behind is the newest letter of its parent, where that one does not go on itself; what comes
-	// behind it nobody may read.
+	// that may stay unread.
 	Behind int64
 	// Alone reports that its parent does not continue.
 	Alone bool
@@ -331,7 +331,7 @@ func (c Continued) Wait(ctx context.Context) (loop.Outcome, error) {
 	return o, errors.Join(err, c.turn.Tasks(ctx))
 }
 
-// ContinueAll goes on with everything that was interrupted, in the kernel of this process;
+// ContinueAll continues everything that was interrupted, in the kernel of this process;
 // those below first, so that who waits for them finds them at work. Agents of runs are left
 // to their runs. terms may be nil.
 func (w Turns) ContinueAll(ctx context.Context, terms *kernel.Terms) ([]Continued, error) {
@@ -366,7 +366,7 @@ func (w Turns) ContinueAll(ctx context.Context, terms *kernel.Terms) ([]Continue
 	return out, nil
 }
 
-// Newest is the number of the newest letter in a mailbox that was not read; 0: there is none. What comes
+// Newest returns the number of the newest letter in a mailbox that was not read; 0: there is none. What comes
 // later has a larger one, so that Unread tells it from what waits already; those that were read, which
 // may be many, tell nothing.
 func (w Mail) Newest(ctx context.Context, owner id.Agent) (int64, error) {
@@ -378,7 +378,7 @@ func (w Mail) Newest(ctx context.Context, owner id.Agent) (int64, error) {
 	return newest, err
 }
 
-// Unread are the letters of agents, and notices about them, that came behind a number and
+// Unread returns the letters of agents, and notices about them, that came behind a number and
 // were not read.
 func (w Mail) Unread(ctx context.Context, owner id.Agent, behind int64) ([]mail.Letter, error) {
 	letters, err := w.ws.Store.Letters(ctx, owner, mail.Filter{Unread: true})
@@ -401,7 +401,7 @@ type questions struct {
 	open      map[string]context.CancelFunc // by the id of the question
 }
 
-// see puts a question, and takes it away when somebody has answered it.
+// see puts a question, and takes it away when it is answered.
 func (q *questions) see(ctx context.Context, e loop.Event) {
 	switch {
 	case e.Type == loop.Asking && e.Ask != "":
@@ -416,7 +416,7 @@ func (q *questions) see(ctx context.Context, e loop.Event) {
 	}
 }
 
-// put asks, and tells the kernel what was answered; somebody else may have been faster.
+// put asks, and tells the kernel what was answered; another client may have been faster.
 func (q *questions) put(asking context.Context, e loop.Event) {
 	whole, waits := q.workspace.Answers.Question(e.Ask)
 	if !waits {
@@ -424,7 +424,7 @@ func (q *questions) put(asking context.Context, e loop.Event) {
 	}
 	v, err := q.asker.Ask(asking, whole)
 	if err != nil {
-		return // nobody answered here
+		return // there was no answer here
 	}
 	err = q.workspace.Answers.Answer(e.Ask, v)
 	if err != nil && !fault.Is(err, fault.Conflict) && !fault.Is(err, fault.NotFound) {
@@ -440,7 +440,7 @@ func (q *questions) close() {
 
 // Wait holds the conditions to wait for: that agents have nothing under way, or a letter.
 type Wait struct {
-	Agents []agent.Agent // nobody: for a letter alone
+	Agents []agent.Agent // none: for a letter alone
 	All    bool          // until none of them is busy; else until one is not
 	Mail   *agent.Agent  // a letter that lies unread in this mailbox ends it too; nil: none does
 }
