@@ -14,10 +14,10 @@ import (
 	"strings"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/id"
 	"ramet/internal/face/cli"
 	"ramet/internal/face/tui"
 	"ramet/internal/kernel"
+	"ramet/internal/launch/sandbox"
 	"ramet/internal/model/credential"
 	"ramet/internal/model/llm"
 	"ramet/internal/operation"
@@ -140,8 +140,8 @@ func otherVersion(kernel, client string) error {
 
 // carryElsewhere carries out a command line in the background kernel. It offers to restart one of another version.
 func carryElsewhere(ctx context.Context, l *cli.Line, args []string, start bool) (exit int, ran bool, err error) {
-	if a, agents := l.Own(); agents {
-		return carryForAgent(ctx, l, a, args)
+	if _, agents := l.Own(); agents {
+		return carryForAgent(ctx, l, args)
 	}
 	b, err := backgroundOf(l.Session)
 	if err != nil && !start {
@@ -171,21 +171,22 @@ func (b *background) Agree(ctx context.Context, l *cli.Line) error {
 	return err
 }
 
-// carryForAgent carries out the command line of an agent in the kernel of this machine that works for the agent. A command
-// that does not see the socket of that kernel, or chooses another workspace, runs in this process.
-func carryForAgent(ctx context.Context, l *cli.Line, a id.Agent, args []string) (exit int, ran bool, err error) {
+// carryForAgent carries out the command line of an agent in the kernel that started the command. A confined one sees that
+// kernel's socket only. A command that finds none in its folder, or chooses another workspace, runs in this process.
+func carryForAgent(ctx context.Context, l *cli.Line, args []string) (exit int, ran bool, err error) {
 	if l.Choice != (session.Choice{}) {
 		return 0, false, nil
 	}
-	peers, err := l.Peers()
-	if err != nil {
-		return 0, false, nil // it is reported in this process
+	var client *http.Client
+	if socket := l.Getenv(sandbox.SocketVariable); socket != "" {
+		client = control.ClientAt(socket)
+	} else if peers, err := l.Peers(); err == nil { // else it is reported in this process
+		client = peers.ClientOfCommand(ctx)
 	}
-	client := peers.ClientFor(ctx, a)
 	if client == nil {
 		return 0, false, nil
 	}
-	return sendCommand(ctx, client, l.Streams, cli.CommandRequest{Version: version, Args: args, Agent: a})
+	return sendCommand(ctx, client, l.Streams, cli.CommandRequest{Version: version, Args: args})
 }
 
 // mayRestart asks the user whether a kernel of another version is to be restarted. One with agents at work is not.

@@ -103,7 +103,7 @@ func (d *drivers) setup(ctx context.Context, p driver.Preset, a agent.Agent, mod
 		return out, err
 	}
 	if mark, ok := a.ID.Bytes(); ok {
-		out.For = (*sandbox.Mark)(&mark)
+		out.For, out.Socket = (*sandbox.Mark)(&mark), d.request.socket
 	}
 	confined, err := d.belowConfined(ctx, a)
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
 	"ramet/internal/core/config"
 	"ramet/internal/core/history"
 	"ramet/internal/face/cli"
@@ -172,13 +173,18 @@ func commandsFor(ctx context.Context, ws *session.Workspace) http.HandlerFunc {
 		return nil
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
+		caller, ok := control.CallerOf(r.Context())
+		if !ok {
+			answerJSON(w, nil, fault.New(fault.Denied, "no command that this kernel started asks"))
+			return
+		}
 		carryOut(ctx, w, r, func(ctx context.Context, in cli.CommandRequest, s cli.Streams) int {
-			a, err := ws.Store.Agent(ctx, in.Agent)
+			a, err := ws.Store.Agent(ctx, id.AgentOf(caller.Mark))
 			if err != nil {
 				fmt.Fprintln(s.Stderr, err)
 				return fault.Exit(err)
 			}
-			return ws.CommandFor(ctx, session.AgentCommand{Agent: a, Args: in.Args, Stdin: s.Stdin, Stdout: s.Stdout, Stderr: s.Stderr})
+			return ws.CommandFor(ctx, session.AgentCommand{Agent: a, Confined: caller.Confined, Args: in.Args, Stdin: s.Stdin, Stdout: s.Stdout, Stderr: s.Stderr})
 		})
 	}
 }

@@ -42,6 +42,7 @@ type request struct {
 	*session.Workspace
 	session.Kernel
 	termsOf func(context.Context, id.Agent) *kernel.Terms // nil: no agent has any
+	socket  string                                        // of the kernel
 }
 
 // terms returns the terms under which an agent works, or those of its parent if it is not born yet.
@@ -75,6 +76,7 @@ func kernelFor(ctx context.Context, r request, work *runner.WorkerPool) (*sessio
 	if err != nil {
 		return nil, err
 	}
+	r.socket = server.Socket()
 	recoverFiles(ctx, r)
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	var p *parts
@@ -357,7 +359,7 @@ func (t *tools) at(root string, a agent.Agent, jobs *local.Jobs) (tool.Box, erro
 		return nil, err
 	}
 	env := t.environment(a)
-	made, err := local.New(local.Options{Root: root, Keep: keep, For: a.ID, Env: launch.EnvironmentFor(variables(env)), Umask: umask(env), Hide: append(slices.Clip(t.hidden), files.TrashInProject(root)), Cache: confinedCache(ws),
+	made, err := local.New(local.Options{Root: root, Keep: keep, For: a.ID, Socket: t.request.socket, Env: launch.EnvironmentFor(variables(env)), Umask: umask(env), Hide: append(slices.Clip(t.hidden), files.TrashInProject(root)), Cache: confinedCache(ws),
 		Quarantine: quarantine(ws), Forbid: reserved(ws), Outputs: ws.Care().Outputs(), Clean: t.request.Secrets.Own, Jobs: jobs,
 		Replaces: ws.Files().Replaces(a.ID, root)})
 	if err != nil {

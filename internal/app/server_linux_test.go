@@ -152,6 +152,7 @@ func TestTheUmaskIsTheClients(t *testing.T) {
 	calls := `"steps": [{"call": "bash", "args": {"command": "touch free; mkdir by", "outside": "to see"}}, {"call": "bash", "args": {"command": "touch confined"}}, ` +
 		`{"call": "write", "args": {"path": "made/on/way", "content": "text"}}]}`
 	w.script(`{"when": "of 0002", `+calls, `{"when": "of 0027", `+calls, `{"when": "of 0077", `+calls, `{"repeat": true, "steps": [{"text": "done"}]}`)
+	under("0077", "mode", "0", "box")
 	under("0077", "server", "start")
 	for umask, want := range map[string][2]os.FileMode{"0002": {0o664, 0o775}, "0027": {0o640, 0o750}, "0077": {0o600, 0o700}} {
 		under(umask, "exec", "--fork", "--allow", "bash!(touch free; mkdir by)", "--allow", "bash", "--allow", "write", "of "+umask)
@@ -397,5 +398,67 @@ func TestACommandOfAnAgentRunsInItsKernel(t *testing.T) {
 		if list := w.ramet("ps"); !strings.Contains(list, "own") || !strings.Contains(list, "bob") {
 			t.Errorf("background kernel %t:\n%s\n%s", background, list, log)
 		}
+	}
+}
+
+// The kernel knows from the connection which agent's command asks. A request that names another agent has the limits of its
+// own, confined or not; a confined command sees only its kernel's socket, on which it can do what the agent can do over MCP.
+func TestTheKernelKnowsWhoseCommandAsks(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.ramet("fork", "--name", "ada")
+	w.ramet("fork", "ada", "--name", "kid")
+	bob := strings.TrimSpace(w.ramet("fork", "--name", "bob"))
+	ask := func(socket, path string) string {
+		claims := fmt.Sprintf(`{"Version": "0.1.0-dev", "Agent": %q, "Args": ["kill", "bob"]}`, bob)
+		return "curl -sS -N --max-time 20 --unix-socket " + socket + " -H Ramet-Control:4 -H Connection:Upgrade -H Upgrade:ramet -d '" + claims + "' http://kernel" + path
+	}
+	const denied, deniedFrame = "error[DENIED]", "ZXJyb3JbREVOSUVEX"
+	tries := []struct{ command, free, boxed string }{
+		{w.exe + " fork --name $1", "", ""},
+		{w.exe + " kill bob", denied, denied},
+		{w.exe + " exec kid hello", "the kid is here", denied},
+		{w.exe + " backup $1.db", "copied to", denied},
+		{w.exe + " fork ada --name $1run --prompt hello --run", "the kid is here", denied},
+		{w.exe + " log ada -n 1", "assistant", "assistant"},
+		{ask("$socket", "/command"), deniedFrame, deniedFrame},
+		{ask("$socket", "/states"), "", "DENIED"},
+		{"ls " + filepath.Join(w.home, "ramet", "kernels"), "", "No such file"},
+	}
+	var script strings.Builder
+	fmt.Fprintf(&script, "socket=${RAMET_SOCKET:-$(echo %s/ramet/kernels/*/*.sock)}\n", w.home)
+	for i, try := range tries {
+		fmt.Fprintf(&script, "{ %s; } > $1.%d 2>&1\n", try.command, i)
+	}
+	w.write("try.sh", script.String())
+	w.script(wants("free", "sh try.sh free", "it acts on agents"), wants("boxed", "sh try.sh boxed"),
+		`{"when": "hello", "repeat": true, "steps": [{"text": "the kid is here"}]}`, `{"repeat": true, "steps": [{"text": "done"}]}`)
+	w.ramet("mode", "ada", "box")
+	w.ramet("server", "start")
+	for _, how := range []string{"free", "boxed"} {
+		w.ramet("exec", "ada", "--allow", "bash!(sh try.sh free)", how)
+		for i, try := range tries {
+			out, err := os.ReadFile(filepath.Join(w.project, fmt.Sprintf("%s.%d", how, i)))
+			want := map[string]string{"free": try.free, "boxed": try.boxed}[how]
+			if err != nil || !strings.Contains(string(out), want) || want == "" && strings.Contains(string(out), "error") {
+				t.Errorf("%s: %s: %v: %s", how, try.command, err, out)
+			}
+		}
+	}
+	sockets, err := filepath.Glob(filepath.Join(w.home, "ramet", "kernels", "*", "*.sock"))
+	if err != nil || len(sockets) != 1 {
+		t.Fatal(sockets, err)
+	}
+	if out, err := exec.Command("sh", "-c", ask(sockets[0], "/command")).CombinedOutput(); err != nil || !strings.Contains(string(out), "DENIED") {
+		t.Errorf("another process: %v: %s", err, out)
+	}
+	list := w.ramet("ps")
+	for _, name := range []string{"bob", "free", "freerun", "boxed"} {
+		if !strings.Contains(list, name+" ") {
+			t.Errorf("%s is not there:\n%s", name, list)
+		}
+	}
+	if strings.Contains(list, "boxedrun") {
+		t.Error(list)
 	}
 }

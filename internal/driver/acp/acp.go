@@ -51,6 +51,7 @@ type Setup struct {
 	Meta    map[string]any    // is sent with every session that begins; nil: nothing
 	Box     *sandbox.Box
 	For     *sandbox.Mark
+	Socket  string // see sandbox.Command
 	Errors  string // a file for what it complains; empty: none
 	Servers []Server
 	Wire    func(context.Context) gateway.Total // see driver.About

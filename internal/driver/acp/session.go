@@ -56,7 +56,7 @@ func start(p *Program, setup Setup, w driver.Wish, why launch.Purpose) (*session
 	s.about = driver.About{Driver: p.Driver, Wish: w, Asks: p.Asks(w.Mode), Boxed: setup.Box != nil, Wire: setup.Wire}
 	var err error
 	s.process, s.in, s.out, err = launch.Speak(life, launch.Program{Purpose: why, Check: setup.Check, Command: sandbox.Command{
-		Args: setup.Args, Path: setup.Path, Dir: setup.Dir, Env: setup.Env, Umask: setup.Umask, Confine: setup.Box, Replace: setup.Replace, For: setup.For, Output: s.errors}})
+		Args: setup.Args, Path: setup.Path, Dir: setup.Dir, Env: setup.Env, Umask: setup.Umask, Confine: setup.Box, Replace: setup.Replace, For: setup.For, Socket: setup.Socket, Output: s.errors}})
 	if err != nil {
 		kill()
 		s.errors.close()

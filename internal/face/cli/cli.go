@@ -42,6 +42,8 @@ type Env struct {
 	Screen func(ctx context.Context, s *session.Session, command Command) error
 	// Pick lets a person choose; nil where there is no terminal.
 	Pick Pick
+	// Confined reports whether a confined command of an agent gave the command line.
+	Confined bool
 }
 
 // Command carries out a command line and returns what it prints.
@@ -84,7 +86,7 @@ func Run(ctx context.Context, args []string, e Env) int {
 }
 
 func newLine(e Env, s *session.Session) *Line {
-	l := &Line{Streams: e.Streams, Background: e.Background, Session: s}
+	l := &Line{Streams: e.Streams, Background: e.Background, Session: s, confined: e.Confined}
 	s.Repaired, s.Made, s.Finished = l.TellRepair, l.TellMade, l.TellFinished
 	s.Command = within(e, l)
 	s.CommandFor = func(ctx context.Context, c session.AgentCommand) int { return runForAgent(ctx, e, l, c) }

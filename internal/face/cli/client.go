@@ -2,12 +2,15 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
+	"ramet/internal/core/history"
 	"ramet/internal/operation"
 	"ramet/internal/operation/session"
 )
@@ -20,8 +23,7 @@ type CommandRequest struct {
 	Dir                          string
 	Environ                      []string // see ClientVariables
 	Umask                        string
-	Terminal, ErrTerminal, Input bool     // standard output, standard error and standard input are terminals
-	Agent                        id.Agent // whose command this is, without folder and environment; empty: a person's
+	Terminal, ErrTerminal, Input bool // standard output, standard error and standard input are terminals
 }
 
 // Elsewhere carries out a command line in the background kernel if one runs, or, with start, in one that it starts.
@@ -71,6 +73,25 @@ func usesKernel(c *cobra.Command) (uses, starts bool) {
 	}
 }
 
+// refuseConfined refuses what a confined command of an agent can't ask of its kernel. No rule permitted its command line, so
+// it can do what the agent can do over MCP.
+func (l *Line) refuseConfined(c *cobra.Command) error {
+	name := strings.TrimPrefix(c.CommandPath(), "ramet ")
+	o := operation.Named(name)
+	refused := o == nil || o.Describe().Faces&operation.MCP == 0
+	if !refused {
+		offered := operation.Offered(o, operation.MCP)
+		c.Flags().Visit(func(f *pflag.Flag) {
+			refused = refused || f.Name != "json" && !slices.ContainsFunc(offered, func(p operation.Param) bool { return p.Flag() == f.Name })
+		})
+	}
+	if !refused {
+		return nil
+	}
+	return fault.New(fault.Denied, "%s: a confined command of an agent can do what the agent's MCP tools can do", name).
+		WithHint("run it outside of the sandbox, and say why")
+}
+
 // runForAgent carries out the command line of an agent on the workspace that is open in l: in the agent's folder, with
 // the variables of this process, and with the rights of the agent.
 func runForAgent(ctx context.Context, e Env, l *Line, c session.AgentCommand) int {
@@ -78,6 +99,7 @@ func runForAgent(ctx context.Context, e Env, l *Line, c session.AgentCommand) in
 	e.Servers.Elsewhere = nil
 	e.System.Dir = c.Agent.Cwd
 	e.System.Agent = func() (id.Agent, bool) { return c.Agent.ID, true }
+	e.Confined = c.Confined
 	w := l.Opened()
 	e.Choice = session.Choice{DB: w.Place.DB, Home: w.Home}
 	e.System.Hold = func(ctx context.Context, s *session.Session) (*session.Workspace, error) {
@@ -86,7 +108,11 @@ func runForAgent(ctx context.Context, e Env, l *Line, c session.AgentCommand) in
 		}
 		return w, nil
 	}
-	return Run(session.As(ctx, c.Agent.ID), c.Args, e)
+	caller := operation.Caller{Agent: c.Agent.ID}
+	if c.Confined {
+		caller.Face = history.MCP
+	}
+	return Run(caller.Context(ctx), c.Args, e)
 }
 
 // runFor carries out the command line of a client in the background kernel. hold returns the workspace of a session,

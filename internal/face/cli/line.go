@@ -57,6 +57,7 @@ type Line struct {
 	elsewhere func(ctx context.Context, start bool) (exit int, ran bool, err error)
 	// background finds the background kernel; nil: there can be none.
 	background func() (BackgroundKernel, error)
+	confined   bool // see Env
 }
 
 // Find opens the workspace and finds an agent in it.

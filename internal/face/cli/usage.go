@@ -106,6 +106,11 @@ func (l *Line) Prepare(c *cobra.Command, args []string) error {
 	if l.Hold != nil {
 		l.Choice.Home = "" // a kernel has one home
 	}
+	if l.confined {
+		if err := l.refuseConfined(c); err != nil {
+			return err
+		}
+	}
 	if name := strings.TrimPrefix(c.CommandPath(), "ramet "); slices.Contains(persons, name) {
 		if err := l.Person(name); err != nil {
 			return err

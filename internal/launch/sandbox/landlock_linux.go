@@ -94,6 +94,9 @@ func (b *inside) rules() (int, error) {
 	if err := allow("/dev/shm", accessRead|accessWrite); err != nil && !isGone(err) {
 		return 0, err
 	}
+	if err := allow(b.Temp, attr.Access_fs&accessSockets); err != nil && attr.Access_fs&accessSockets != 0 {
+		return 0, err
+	}
 	for _, d := range devices {
 		if err := allow(d, accessFile|attr.Access_fs&unix.LANDLOCK_ACCESS_FS_IOCTL_DEV); err != nil && !isGone(err) {
 			return 0, err

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"errors"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -40,6 +41,21 @@ func Marked() (m Mark, ok bool) {
 		m[n] = byte(e - answer)
 	}
 	return m, true
+}
+
+// callers are the helpers of marked commands: process ID to Caller.
+var callers sync.Map
+
+// CallerOf returns the marked command of this process that another process belongs to: whatever a command starts stays
+// below its helper. false: none.
+func CallerOf(pid int) (Caller, bool) {
+	for pid > 1 {
+		if c, ok := callers.Load(pid); ok {
+			return c.(Caller), true
+		}
+		pid, _ = parentOf(pid)
+	}
+	return Caller{}, false
 }
 
 // markProgram returns the filter of a mark.

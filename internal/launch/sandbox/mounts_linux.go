@@ -193,6 +193,9 @@ func (b *inside) ways() []string {
 // tmp returns the command's TMPDIR.
 func (b *inside) tmp() string { return filepath.Join(b.Temp, "tmp") }
 
+// socket returns where the command finds Command.Socket.
+func (b *inside) socket() string { return filepath.Join(b.Temp, socketName) }
+
 // clear removes the temporary folder in ramet's stead. Parts of it are mounts here, in a
 // folder that is read-only here, so that the names go by the descriptor from outside.
 func (b *inside) clear() {
@@ -205,6 +208,8 @@ func (b *inside) clear() {
 		unix.Unmount(mount, unix.MNT_DETACH)
 		unix.Unlinkat(parentFD, filepath.Join(name, part), unix.AT_REMOVEDIR)
 	}
+	unix.Unmount(b.socket(), unix.MNT_DETACH)
+	unix.Unlinkat(parentFD, filepath.Join(name, socketName), 0)
 	unix.Unlinkat(parentFD, filepath.Join(name, lockName), 0)
 	unix.Unlinkat(parentFD, name, unix.AT_REMOVEDIR)
 }

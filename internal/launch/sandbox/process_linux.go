@@ -72,6 +72,7 @@ func (p *Process) follow(stop func() bool, reports *bufio.Reader, output *drain,
 	patrolled := p.patrol()
 	var last report
 	ended := readReport(reports, &last)
+	callers.Delete(p.cmd.Process.Pid) // before the number is free
 	waited := p.cmd.Wait()
 	stop()
 	p.result.Killed = p.killed.Load()

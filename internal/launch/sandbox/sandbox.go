@@ -86,6 +86,17 @@ type Command struct {
 	Output  io.Writer // takes both streams as they come; nil: they are discarded
 	Speaks  *Speech   // nil: it reads nothing, and what it says goes to Output
 	For     *Mark     // for whom it is started: it bears this forever (Marked); nil: no mark
+	// Socket is a socket that a confined command sees, and nothing else of its folder: SocketVariable names it. Empty: none.
+	Socket string
+}
+
+// SocketVariable names the socket of the process that started a confined command.
+const SocketVariable = "RAMET_SOCKET"
+
+// Caller describes the command that a process belongs to.
+type Caller struct {
+	Mark     Mark
+	Confined bool
 }
 
 // Speech connects to a command that stays: the ends of two pipes that are the

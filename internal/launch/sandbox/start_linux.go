@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -39,7 +40,7 @@ func Start(ctx context.Context, c Command) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := order{Path: path, Args: c.Args, Dir: c.Dir, Env: c.Env, Umask: c.Umask, Replace: c.Replace, For: c.For, speaks: c.Speaks}
+	o := order{Path: path, Args: c.Args, Dir: c.Dir, Env: c.Env, Umask: c.Umask, Replace: c.Replace, For: c.For, socket: c.Socket, speaks: c.Speaks}
 	if c.Confine != nil {
 		if err := Available(); err != nil {
 			return nil, err
@@ -67,6 +68,19 @@ func (o order) start(ctx context.Context, output io.Writer) (*Process, error) {
 	o.Env = append(slices.DeleteFunc(slices.Clone(o.Env), func(pair string) bool {
 		return strings.HasPrefix(pair, "TMPDIR=")
 	}), "TMPDIR="+o.Box.tmp())
+	if o.socket != "" {
+		place := o.Box.socket()
+		if err := os.WriteFile(place, nil, 0o600); err != nil {
+			temp.remove()
+			return nil, fault.New(fault.StorageIO, "confine command: %w", err)
+		}
+		o.Env = append(o.Env, SocketVariable+"="+place)
+		o.Replace = maps.Clone(o.Replace)
+		if o.Replace == nil {
+			o.Replace = map[string]string{}
+		}
+		o.Replace[place] = o.socket
+	}
 	p, err := firstWay(ctx, o, temp, output)
 	if err != nil {
 		temp.remove()
@@ -174,6 +188,9 @@ func startHelper(ctx context.Context, o order, temp *tempFolder, output io.Write
 		pipes.close()
 		return nil, &refusal{step: "start the helper", why: err.Error(), denied: isDenied(err)}
 	}
+	if o.For != nil {
+		callers.Store(cmd.Process.Pid, Caller{*o.For, o.Box != nil})
+	}
 	p := &Process{cmd: cmd, way: o.Way, mark: mark, control: controlW, temp: temp, watch: o.watch, group: group, done: make(chan struct{})}
 	if o.Way.Spaces {
 		p.space, _ = os.Open(fmt.Sprintf("/proc/%d/ns/pid", cmd.Process.Pid))
@@ -187,6 +204,7 @@ func startHelper(ctx context.Context, o order, temp *tempFolder, output io.Write
 	if err != nil || first.Step != "" {
 		stop()
 		p.Kill()
+		callers.Delete(cmd.Process.Pid)
 		cmd.Wait()
 		left := p.leftOver() // the command may have run, and killed its helper
 		p.space.Close()
@@ -306,6 +324,7 @@ type order struct {
 	Quarantine string // its name in the folder of guardFD
 
 	watch  *GuardWatch // these stay here
+	socket string
 	speaks *Speech
 }
 

@@ -21,6 +21,7 @@ import (
 //	ramet-box-<number>/lock   held by the ramet that started the command
 //	ramet-box-<number>/tmp    TMPDIR
 //	ramet-box-<number>/shm    /dev/shm
+//	ramet-box-<number>/sock   on which Command.Socket is mounted
 type tempFolder struct {
 	dir  string
 	lock *os.File
@@ -29,6 +30,7 @@ type tempFolder struct {
 const (
 	tempPrefix = "ramet-box-"
 	lockName   = "lock"
+	socketName = "sock"
 )
 
 // newTemp makes one in the system's temporary folder.

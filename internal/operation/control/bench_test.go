@@ -58,7 +58,6 @@ type fake struct {
 	forgot  chan struct{}
 	states  map[id.Agent]state.State
 	brittle bool
-	slow    time.Duration // to tell its states
 }
 
 func newFake() *fake {
@@ -69,7 +68,6 @@ func (f *fake) States() map[id.Agent]state.State {
 	if f.brittle {
 		panic("brittle")
 	}
-	time.Sleep(f.slow)
 	return f.states
 }
 

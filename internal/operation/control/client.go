@@ -13,9 +13,7 @@ import (
 	"ramet/internal/operation/public"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/id"
 	"ramet/internal/core/registry"
-	"ramet/internal/core/state"
 	"ramet/internal/model/llm"
 )
 
@@ -58,10 +56,14 @@ func (p Folder) Notify(ctx context.Context, owner string, rings ...registry.Ring
 	return err
 }
 
-// ClientFor returns a client of the kernel that works for an agent: it runs a turn of the agent or its commands. All kernels
-// are asked at once, and a busy one may take its time: whatever an agent's command asks of another kernel is LEASED. nil:
-// none does.
-func (p Folder) ClientFor(ctx context.Context, a id.Agent) *http.Client {
+// greeting is the answer of a kernel to hello.
+type greeting struct {
+	Own bool `json:"own"` // whether it started the command that asks
+}
+
+// ClientOfCommand returns a client of the kernel that started the command to which this process belongs; nil: none did. All
+// kernels are asked at once, and a busy one may take its time: what an agent's command asks of another one is LEASED.
+func (p Folder) ClientOfCommand(ctx context.Context) *http.Client {
 	ctx, cancel := context.WithTimeout(ctx, helloWait)
 	defer cancel()
 	owners := p.Kernels()
@@ -70,8 +72,7 @@ func (p Folder) ClientFor(ctx context.Context, a id.Agent) *http.Client {
 		go func() {
 			c, err := p.reachOwner(owner)
 			if err == nil {
-				var doing map[id.Agent]state.State
-				if doing, err = ask[map[id.Agent]state.State](ctx, c, "/states", struct{}{}); err == nil && (doing[a].Word != "" || doing[a].Commands != "") {
+				if hello, err := ask[greeting](ctx, c, "/hello", struct{}{}); err == nil && hello.Own {
 					answers <- &c.http
 					return
 				}
@@ -87,6 +88,17 @@ func (p Folder) ClientFor(ctx context.Context, a id.Agent) *http.Client {
 	return nil
 }
 
+// ClientAt returns a client of the kernel that listens at a path.
+func ClientAt(socket string) *http.Client {
+	return &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (conn net.Conn, err error) {
+		err = reach(socket, func(path string) error {
+			conn, err = new(net.Dialer).DialContext(ctx, "unix", path)
+			return err
+		})
+		return conn, err
+	}}}
+}
+
 // reachOwner returns the client of the kernel of this name; LEASED: it is not of this machine.
 func (p Folder) reachOwner(owner string) (*Client, error) {
 	instance, ok := p.instance(owner)
@@ -100,7 +112,7 @@ func (p Folder) reachOwner(owner string) (*Client, error) {
 func (c *Client) hello(ctx context.Context) error {
 	soon, cancel := context.WithTimeout(ctx, helloWait)
 	defer cancel()
-	_, err := ask[struct{}](soon, c, "/hello", struct{}{})
+	_, err := ask[greeting](soon, c, "/hello", struct{}{})
 	switch {
 	case ctx.Err() != nil:
 		return llm.Ended(ctx)
@@ -111,9 +123,8 @@ func (c *Client) hello(ctx context.Context) error {
 }
 
 func (p Folder) connect(ctx context.Context, instance string) (conn net.Conn, err error) {
-	err = p.reach(instance, func(path string) error {
-		var d net.Dialer
-		conn, err = d.DialContext(ctx, "unix", path)
+	err = reach(p.sock(instance), func(path string) error {
+		conn, err = new(net.Dialer).DialContext(ctx, "unix", path)
 		return err
 	})
 	return conn, err

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"net"
 	"os"
 	"strconv"
 	"strings"
@@ -15,6 +16,20 @@ func peerUser(fd int) (uint32, error) {
 		return 0, err
 	}
 	return peer.Uid, nil
+}
+
+// peerProcess returns the ID of the process at the other end of a socket; 0 if unknown.
+func peerProcess(conn net.Conn) (pid int) {
+	if unixConn, ok := conn.(*net.UnixConn); ok {
+		if raw, err := unixConn.SyscallConn(); err == nil {
+			raw.Control(func(fd uintptr) {
+				if peer, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
+					pid = int(peer.Pid)
+				}
+			})
+		}
+	}
+	return pid
 }
 
 func duplicate(from, to int) error { return unix.Dup3(from, to, 0) }

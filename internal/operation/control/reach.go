@@ -14,8 +14,7 @@ const maxPath = 100
 
 // reach calls use with a path of the socket that is short enough for the system.
 // On Linux a long one is walked from its folder, which is opened for that.
-func (p Folder) reach(instance string, use func(path string) error) error {
-	path := p.sock(instance)
+func reach(path string, use func(path string) error) error {
 	if len(path) <= maxPath {
 		return use(path)
 	}
@@ -23,7 +22,7 @@ func (p Folder) reach(instance string, use func(path string) error) error {
 		return fault.New(fault.InvalidConfig, "the path of the socket %s is too long for this system", path).
 			WithHint("choose a shorter home with --home or RAMET_HOME")
 	}
-	dir, err := os.Open(p.dir)
+	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {
 		return err
 	}

@@ -24,6 +24,7 @@ import (
 	"ramet/internal/core/history"
 	"ramet/internal/core/registry"
 	"ramet/internal/core/state"
+	"ramet/internal/launch/sandbox"
 )
 
 // protocol is the version of what is spoken here.
@@ -75,7 +76,7 @@ func Listen(p Folder) (*Server, error) {
 	if err := s.lock.Lock(); err != nil {
 		return nil, durable.Failure("lock", p.lock(s.instance), err)
 	}
-	err := p.reach(s.instance, func(path string) error {
+	err := reach(p.sock(s.instance), func(path string) error {
 		l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 		if err != nil {
 			return err
@@ -91,20 +92,27 @@ func Listen(p Folder) (*Server, error) {
 	return s, nil
 }
 
-// Serve answers for a kernel until Close. command carries out command lines of its agents; nil: none does. Few kernels are ever asked anything: the handler is made when one is.
+// Socket returns the path of the socket.
+func (s *Server) Socket() string { return s.place.sock(s.instance) }
+
+// Serve answers for a kernel until Close. command carries out command lines of its agents, which CallerOf tells apart; nil:
+// none does. Few kernels are ever asked anything: the handler is made when one is.
 func (s *Server) Serve(k Kernel, command http.HandlerFunc) {
 	routes := sync.OnceValue(func() http.Handler { return s.routes(k, command) })
 	mux := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { routes().ServeHTTP(w, r) })
 	var plain http.Protocols // HTTP/2, which no socket speaks, is not prepared
 	plain.SetHTTP1(true)
-	s.http = http.Server{Handler: s.counted(sameVersion(contained(mux))), ReadHeaderTimeout: slow, IdleTimeout: slow,
+	s.http = http.Server{Handler: s.counted(sameVersion(contained(mux))), ConnContext: identify, ReadHeaderTimeout: slow, IdleTimeout: slow,
 		MaxHeaderBytes: maxHeader, ErrorLog: log.New(io.Discard, "", 0), Protocols: &plain}
 	s.done.Go(func() { s.http.Serve(s.listener) })
 }
 
 func (s *Server) routes(k Kernel, command http.HandlerFunc) http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /hello", answer(func(context.Context, struct{}) (struct{}, error) { return struct{}{}, nil }))
+	mux.HandleFunc("POST /hello", answer(func(ctx context.Context, _ struct{}) (greeting, error) {
+		_, own := CallerOf(ctx)
+		return greeting{own}, nil
+	}))
 	mux.HandleFunc("POST /states", answer(func(context.Context, struct{}) (map[id.Agent]state.State, error) { return k.States(), nil }))
 	mux.HandleFunc("POST /ring", answer(func(ctx context.Context, rings []registry.Ring) (struct{}, error) {
 		var acted sync.WaitGroup
@@ -180,11 +188,31 @@ func contained(next http.Handler) http.Handler {
 	})
 }
 
+type callerKey struct{}
+
+// identify notes, as a connection is accepted, which command of this kernel is at its other end.
+func identify(ctx context.Context, conn net.Conn) context.Context {
+	if c, ok := sandbox.CallerOf(peerProcess(conn)); ok {
+		return context.WithValue(ctx, callerKey{}, c)
+	}
+	return ctx
+}
+
+// CallerOf returns the command of this kernel that sends a request; false: another process does.
+func CallerOf(ctx context.Context) (sandbox.Caller, bool) {
+	c, ok := ctx.Value(callerKey{}).(sandbox.Caller)
+	return c, ok
+}
+
 func sameVersion(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if theirs := r.Header.Get(protocolHeader); theirs != protocol {
 			refuse(w, fault.New(fault.Conflict, "the kernel that holds the agent speaks version %s of the control protocol, not %q", protocol, theirs).
 				WithHint("use the same ramet for both"))
+			return
+		}
+		if c, _ := CallerOf(r.Context()); c.Confined && r.URL.Path != "/command" {
+			refuse(w, fault.New(fault.Denied, "a confined command can only have command lines carried out"))
 			return
 		}
 		next.ServeHTTP(w, r.WithContext(attended(r)))

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
@@ -32,9 +31,6 @@ func TestAKernelIsAsked(t *testing.T) {
 	if got, ok := b.place.States(ctx, one.server.Owner); !ok || got["ada"] != one.states["ada"] {
 		t.Errorf("%v %v", got, ok)
 	}
-	if b.place.ClientFor(ctx, "ada") == nil || b.place.ClientFor(ctx, "bob") != nil {
-		t.Error("another kernel works for an agent")
-	}
 	stop := registry.Ring{Agent: "ada", What: registry.RingStop}
 	if err := b.place.Notify(ctx, one.server.Owner, stop); err != nil || one.rung(t) != stop {
 		t.Error(err)
@@ -53,21 +49,6 @@ func TestAKernelIsAsked(t *testing.T) {
 	two.server.Close()
 	if _, err := b.place.AskStates(ctx, two.server.Owner); !fault.Is(err, fault.Leased) {
 		t.Errorf("a kernel that is closed: %v", err)
-	}
-}
-
-// A command of an agent finds a kernel that is too busy to tell its states soon, also beside one that hangs.
-func TestABusyKernelIsFoundByTheCommandsOfItsAgents(t *testing.T) {
-	b := newBench(t)
-	busy, hangs := b.serve(), b.serve()
-	busy.states, busy.slow = map[id.Agent]state.State{"ada": {Word: state.Working}}, 2*stateWait
-	hangs.slow = helloWait / 2
-	if _, ok := b.place.States(t.Context(), busy.server.Owner); ok {
-		t.Error("a face waits for it")
-	}
-	began := time.Now()
-	if b.place.ClientFor(t.Context(), "ada") == nil || time.Since(began) > hangs.slow {
-		t.Errorf("it was not found, or waited for the other one: %s", time.Since(began))
 	}
 }
 

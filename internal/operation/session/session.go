@@ -116,6 +116,7 @@ type Session struct {
 // AgentCommand is a command line that a command of an agent gave.
 type AgentCommand struct {
 	Agent          agent.Agent
+	Confined       bool // the command
 	Args           []string
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer

@@ -108,7 +108,7 @@ func (l *Local) runBash(ctx context.Context, c tool.Call, args bashArgs) (tool.A
 // command returns a command line as it may run, in the folder of commands.
 func (l *Local) command(line string, g tool.Grant) (sandbox.Command, error) {
 	_, dir := l.folder()
-	cmd := sandbox.Command{Args: l.shell(line), Dir: dir, Env: l.o.Env, Umask: l.o.Umask}
+	cmd := sandbox.Command{Args: l.shell(line), Dir: dir, Env: l.o.Env, Umask: l.o.Umask, Socket: l.o.Socket}
 	if mark, ok := l.o.For.Bytes(); ok {
 		cmd.For = (*sandbox.Mark)(&mark)
 	}

@@ -78,7 +78,8 @@ type Options struct {
 	Jobs  *Jobs
 	Fetch fetch.Options // for tests: the zero value keeps what package fetch promises
 	// For is the agent for which commands are started: they bear its mark.
-	For id.Agent
+	For    id.Agent
+	Socket string // see sandbox.Command
 }
 
 // Limits bound the commands; what is zero has its default.
