@@ -157,13 +157,9 @@ func (r *turn) answer(ctx context.Context, c *call) {
 	p.Text = text.Middle(r.kept(cmp.Or(c.Output, printedText(&c.printed))), mostResult)
 	if diff := r.diff(c); diff != "" {
 		p.Show = text.Middle(r.kept(diff), mostShow)
-		if p.Text == "" {
-			p.Text = p.Show
-		}
+		p.Text = cmp.Or(p.Text, p.Show)
 	}
-	if p.Text == "" {
-		p.Text = string(c.Status)
-	}
+	p.Text = cmp.Or(p.Text, string(c.Status))
 	r.result(ctx, c, append([]history.Part{p}, images(c.Images)...)...)
 }
 
@@ -213,10 +209,7 @@ func (r *turn) result(ctx context.Context, c *call, parts ...history.Part) {
 	case !p.IsError:
 		r.out.Worked++
 	}
-	people := p.Show
-	if people == "" {
-		people = text.Middle(p.Text, mostShow)
-	}
+	people := cmp.Or(p.Show, text.Middle(p.Text, mostShow))
 	r.Emit(loop.Event{Type: loop.CallEnded, Agent: r.Agent, CallID: c.id, Tool: c.name(), Text: people, IsError: p.IsError})
 	for _, o := range r.calls {
 		if o.written && !o.over {

@@ -1,6 +1,10 @@
 package driver
 
-import "ramet/internal/base/text"
+import (
+	"slices"
+
+	"ramet/internal/base/text"
+)
 
 // Offer is what a program says that its user can choose: its own modes, models, efforts and
 // commands, each by the program's own word.
@@ -25,12 +29,7 @@ type Choice struct {
 
 // Has says whether a word is among choices.
 func Has(all []Choice, word string) bool {
-	for _, c := range all {
-		if c.Word == word {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(all, func(c Choice) bool { return c.Word == word })
 }
 
 // Or is an offer with what an older one has, where it says nothing.

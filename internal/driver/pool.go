@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -72,12 +73,8 @@ func (p *Pool) use(a id.Agent, s Session) {
 // put keeps a session whose turn has ended; mark is its newest entry.
 func (p *Pool) put(a id.Agent, s Session, mark id.Message) {
 	rest, most := p.Rest, p.Most
-	if rest == 0 {
-		rest = 5 * time.Minute
-	}
-	if most == 0 {
-		most = 20
-	}
+	rest = cmp.Or(rest, 5*time.Minute)
+	most = cmp.Or(most, 20)
 	r := &resting{session: s, mark: mark, since: time.Now()}
 	p.mu.Lock()
 	delete(p.busy, a)

@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -97,9 +98,7 @@ func rendered(ctx context.Context, log history.Log, e history.Entry) (string, er
 	}
 	who := map[history.Kind]string{history.User: "user", history.Assistant: "assistant", history.ToolResult: "tool", history.System: "system",
 		history.Notice: "ramet", history.Compact: "summary"}[e.Kind]
-	if who == "" {
-		who = string(e.Kind)
-	}
+	who = cmp.Or(who, string(e.Kind))
 	return who + ": " + text.Middle(said, mostOfMessage), nil
 }
 

@@ -15,6 +15,7 @@ package jsonschema
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -81,9 +82,7 @@ func (s *Schema) Ask() string {
 }
 
 func refuseAt(at, format string, args ...any) error {
-	if at == "" {
-		at = "its root"
-	}
+	at = cmp.Or(at, "its root")
 	return fault.New(fault.InvalidText, "the schema cannot be used: %s: %s", text.Safe(at), fmt.Sprintf(format, args...)).
 		WithHint("it is a JSON Schema of draft 2020-12 that needs no other file")
 }

@@ -1,6 +1,7 @@
 package shape
 
 import (
+	"cmp"
 	"encoding"
 	"encoding/json"
 	"reflect"
@@ -100,9 +101,7 @@ func (t *Types) Fields(of reflect.Type) []Field {
 	var out []Field
 	for _, f := range visibleFields(of) {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if name == "" {
-			name = f.Name
-		}
+		name = cmp.Or(name, f.Name)
 		optional := strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero")
 		kind := f.Type
 		if optional && kind.Kind() == reflect.Pointer {

@@ -111,10 +111,17 @@ func Load(o Options) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.addFile(path, User); err != nil {
-		return nil, err
+	text, err := readText(path)
+	if err == nil {
+		err = c.addText(path, text, User)
 	}
-	if err := c.addProject(o.Project); err != nil {
+	if o.Project.Stale {
+		c.Ignored = append(c.Ignored, o.Project.Path)
+	}
+	if err == nil {
+		err = c.addText(o.Project.Path, o.Project.Text, Project)
+	}
+	if err != nil {
 		return nil, err
 	}
 	for _, s := range settings {
@@ -170,21 +177,13 @@ func (c *Config) Number(key string) int {
 	return n
 }
 
-func (c *Config) addFile(path string, layer Layer) error {
-	text, err := readText(path)
-	if err != nil {
-		return err
-	}
-	return c.addText(path, text, layer)
-}
-
 func (c *Config) addText(path, text string, layer Layer) error {
 	entries, err := parseEntries(path, text)
 	if err != nil {
 		return err
 	}
 	if layer == User {
-		if err := c.addServers(path, text); err != nil {
+		if c.Servers, err = parseServers(path, text); err != nil {
 			return err
 		}
 	}
@@ -223,13 +222,6 @@ func (c *Config) addText(path, text string, layer Layer) error {
 		c.values[s.Key] = Value{Text: e.text, Layer: layer, Where: e.where(path)}
 	}
 	return nil
-}
-
-func (c *Config) addProject(p ProjectFile) error {
-	if p.Stale {
-		c.Ignored = append(c.Ignored, p.Path)
-	}
-	return c.addText(p.Path, p.Text, Project)
 }
 
 func (c *Config) addEnvironment(s Setting, env func(string) string) error {

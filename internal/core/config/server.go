@@ -98,13 +98,7 @@ func (s Server) Check() error {
 
 var envName = text.Regexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// addServers reads the servers of the user's file.
-func (c *Config) addServers(path, content string) error {
-	found, err := parseServers(path, content)
-	c.Servers = found
-	return err
-}
-
+// parseServers reads the servers of the user's file.
 func parseServers(path, content string) ([]Server, error) {
 	var out []Server
 	err := parseTables(path, content, serversKey, "MCP server", func(name, where string, decode func(any) error) error {
@@ -112,8 +106,10 @@ func parseServers(path, content string) ([]Server, error) {
 		if err := decode(&s); err != nil {
 			return err
 		}
-		out = append(out, s)
-		return atPlaceOf(where, s.Check())
+		if out = append(out, s); s.Check() != nil {
+			return atPlace(where, s.Check())
+		}
+		return nil
 	})
 	return out, err
 }
@@ -164,14 +160,6 @@ func tagsOf(pointer any) []string {
 		}
 	}
 	return out
-}
-
-// atPlaceOf does what atPlace does for an error that may be none.
-func atPlaceOf(where string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return atPlace(where, err)
 }
 
 // AddServer writes a server to the user's file at path, and leaves the rest of it as it is.

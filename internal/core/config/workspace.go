@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"os"
@@ -125,10 +126,7 @@ func ProjectFolder(dir string) (string, error) {
 // WorkspaceName returns the name of a project's workspace: its folder's, made fit for a file
 // name, and eight hex digits of its path.
 func WorkspaceName(project string) string {
-	base := strings.Trim(fitName(filepath.Base(project)), "-.")
-	if base == "" {
-		base = "root"
-	}
+	base := cmp.Or(strings.Trim(fitName(filepath.Base(project)), "-."), "root")
 	if len(base) > 100 {
 		base = base[:100]
 	}

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"context"
 
 	"ramet/internal/base/id"
@@ -25,9 +26,7 @@ func LastFinal(ctx context.Context, log Log, a id.Agent) (id.Message, error) {
 				return 0, err
 			}
 			n, last = n+1, e.ID
-			if head == 0 {
-				head = e.ID
-			}
+			head = cmp.Or(head, e.ID)
 			if spoken != nil { // this one stands before it
 				return e.ID, nil
 			}

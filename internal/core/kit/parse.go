@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"strings"
@@ -59,9 +60,7 @@ func ParseRole(file, data string) (Role, error) {
 	}
 	r := Role{Name: f.text("name"), Description: f.text("description"), Tools: f.list("tools"), Model: f.text("model"), Context: f.text("context"),
 		Worktree: f.yes("worktree") || f.text("isolation") == "worktree", Prompt: strings.TrimSpace(body)}
-	if r.Name == "" {
-		r.Name = strings.TrimSuffix(path.Base(file), ".md")
-	}
+	r.Name = cmp.Or(r.Name, strings.TrimSuffix(path.Base(file), ".md"))
 	r.Name = text.Line(r.Name, mostName)
 	switch {
 	case r.Prompt == "":

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -158,9 +159,7 @@ func Born(parent agent.Agent, c Child, at time.Time) agent.Agent {
 	if a.Provider == "" && a.Model == "" {
 		a.Provider, a.Model = parent.Provider, parent.Model
 	}
-	if a.Cwd == "" {
-		a.Cwd = parent.Cwd
-	}
+	a.Cwd = cmp.Or(a.Cwd, parent.Cwd)
 	return a
 }
 

@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -155,9 +156,7 @@ func (f Folder) failure(verb string, err error) error {
 
 // syncNames makes the names in a folder durable.
 func syncNames(root *os.Root, dir string) error {
-	if dir == "" {
-		dir = "."
-	}
+	dir = cmp.Or(dir, ".")
 	d, err := root.Open(dir)
 	if err != nil {
 		return err

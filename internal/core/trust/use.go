@@ -1,5 +1,7 @@
 package trust
 
+import "cmp"
+
 // Text is a file of the project as it was accepted.
 type Text struct {
 	Path string
@@ -98,9 +100,7 @@ func (s *Shelf) First(kind Kind, paths ...string) (Text, error) {
 		if out.Path == "" && t.Data != nil {
 			out.Path, out.Data = t.Path, t.Data
 		}
-		if out.Note == "" {
-			out.Note = t.Note
-		}
+		out.Note = cmp.Or(out.Note, t.Note)
 		if t.Note == "" {
 			break // those behind it do not count
 		}

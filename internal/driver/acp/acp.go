@@ -16,6 +16,7 @@
 package acp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -190,9 +191,7 @@ func (s *session) place(ctx context.Context, at driver.Place) (begun, error) {
 	var out begun
 	servers := s.servers()
 	known := func(id string, err error) (begun, error) {
-		if out.SessionID == "" {
-			out.SessionID = id
-		}
+		out.SessionID = cmp.Or(out.SessionID, id)
 		var said *sdk.RequestError
 		if errors.As(err, &said) && said.Code != codeAuth {
 			return out, fault.New(fault.NotFound, "%s does not know session %s: %w", s.program.Driver, id, err)

@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"math"
@@ -173,9 +174,7 @@ func (t toolCall) into(c *driver.Call) {
 	if t.Status != nil {
 		c.Status = map[string]driver.Status{"in_progress": driver.Running, "completed": driver.Done, "failed": driver.Failed}[*t.Status]
 	}
-	if c.Status == "" {
-		c.Status = driver.Pending
-	}
+	c.Status = cmp.Or(c.Status, driver.Pending)
 	if in := string(t.RawInput); in != "" && in != "null" && in != "{}" || c.Input == nil {
 		c.Input = t.RawInput
 	}

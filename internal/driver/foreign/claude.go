@@ -1,6 +1,7 @@
 package foreign
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"time"
@@ -107,15 +108,11 @@ func (c claude) index(line []byte, s *Session) (record, names) {
 // tell takes what lines say of their session; the first word on each counts, of the
 // version the last.
 func (s *Session) tell(id, version, cwd, at string) {
-	if s.ID == "" {
-		s.ID = id
-	}
+	s.ID = cmp.Or(s.ID, id)
 	if version != "" {
 		s.Version = version
 	}
-	if s.Cwd == "" {
-		s.Cwd = cwd
-	}
+	s.Cwd = cmp.Or(s.Cwd, cwd)
 	if t, err := time.Parse(time.RFC3339, at); err == nil && s.Started.IsZero() {
 		s.Started = t
 	}

@@ -148,9 +148,7 @@ func Open(ctx context.Context, found Found, most int64) (*Source, error) {
 	if found.Program == Claude && s.Of != "" {
 		s.Call = besideClaude(found.Path).Call
 	}
-	if s.Newer == "" {
-		s.Newer = newer(s.Program, s.Version)
-	}
+	s.Newer = cmp.Or(s.Newer, newer(s.Program, s.Version))
 	s.grow()
 	if found.Program != Pi { // whose summaries name lines
 		s.ids = nil

@@ -2,6 +2,7 @@ package foreign
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -63,12 +64,7 @@ func (claudeWriting) lines(w *Writer, k history.Kind, parts []history.Part) []an
 }
 
 func hasCall(parts []history.Part) bool {
-	for _, p := range parts {
-		if p.Type == history.ToolCall {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(parts, func(p history.Part) bool { return p.Type == history.ToolCall })
 }
 
 // modelOf is the name of the session's model where it is of this vendor.

@@ -1,6 +1,7 @@
 package foreign
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -70,10 +71,7 @@ func piBlocks(parts []history.Part) []any {
 		case p.Type == history.Text:
 			out = append(out, map[string]any{"type": "text", "text": p.Text})
 		case p.Type == history.Thinking && p.Origin != "" && (p.Signature != "" || strings.HasPrefix(string(p.Opaque), "{")):
-			sign := p.Signature
-			if sign == "" {
-				sign = string(p.Opaque)
-			}
+			sign := cmp.Or(p.Signature, string(p.Opaque))
 			out = append(out, map[string]any{"type": "thinking", "thinking": p.Text, "thinkingSignature": sign})
 		case p.Type == history.ToolCall:
 			b := map[string]any{"type": "toolCall", "id": p.CallID, "name": p.Name, "arguments": json.RawMessage(object(p))}

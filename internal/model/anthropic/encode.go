@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/url"
 	"slices"
@@ -66,12 +67,7 @@ type format struct {
 func (p *provider) encode(r llm.Request) (string, any) {
 	known := p.model(r.Model)
 	out := request{Model: r.Model, MaxTokens: r.MaxTokens, Temperature: r.Temperature, Stream: true, Messages: make([]message, 0, len(r.Messages))}
-	if out.MaxTokens <= 0 {
-		out.MaxTokens = known.Output
-	}
-	if out.MaxTokens <= 0 {
-		out.MaxTokens = fallbackTokens
-	}
+	out.MaxTokens = cmp.Or(out.MaxTokens, known.Output, fallbackTokens)
 	setThinking(&out, r, known)
 	ids := wire.CallIDs(r, Origin)
 	for _, t := range r.Tools {

@@ -13,6 +13,7 @@
 package catalog
 
 import (
+	"cmp"
 	_ "embed"
 	"net/url"
 	"strings"
@@ -305,10 +306,7 @@ func (v Vendor) Below(publisher string) string {
 // URL returns the base URL under which the vendor is asked: the given one or, if that is
 // empty, its usual one. OpenAI's protocols stand below /v1, which people leave out.
 func (v Vendor) URL(given string) (string, error) {
-	base := given
-	if base == "" {
-		base = v.Base
-	}
+	base := cmp.Or(given, v.Base)
 	if base == "" && v.Google {
 		base = v.cloud()
 	}

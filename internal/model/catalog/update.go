@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/model/llm"
@@ -123,12 +124,7 @@ func (u Update) Changes() []string {
 }
 
 func hasModel(t Table, name string) bool {
-	for _, m := range t.Models {
-		if m.Name == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.Models, func(m llm.Model) bool { return m.Name == name })
 }
 
 // describeDifference describes in what two entries of a model differ, in a few words.

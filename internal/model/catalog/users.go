@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 
@@ -65,17 +66,11 @@ func Use(list []Vendor) {
 			continue
 		}
 		v.Added = true
-		if v.Protocol == "" {
-			v.Protocol = Chat
-		}
-		if v.Title == "" {
-			v.Title = v.Name
-		}
+		v.Protocol = cmp.Or(v.Protocol, Chat)
+		v.Title = cmp.Or(v.Title, v.Name)
 		if v.Protocol == Chat {
 			v.Asks = true
-			if v.Forms == "" {
-				v.Forms = "schema"
-			}
+			v.Forms = cmp.Or(v.Forms, "schema")
 		}
 		users = append(users, v)
 	}

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 
@@ -96,7 +97,7 @@ func (d *decoder) Next(_ string, data []byte) ([]llm.Event, bool, error) {
 		}
 		delta := choice.Delta
 		d.details.add(delta.Details)
-		d.think(thinkingText(delta.Thinking, delta.Reasoning))
+		d.think(cmp.Or(delta.Thinking, delta.Reasoning)) // it comes under one of two names, or under both
 		said, thought := plainContent(delta.Content)
 		d.think(thought)
 		d.say(said)
@@ -186,14 +187,6 @@ func (d *decoder) call(c toolCall) {
 }
 
 func (d *decoder) has(i int, id string) bool { return i < len(d.ids) && d.ids[i] == id }
-
-// thinkingText comes under one of two names, or under both.
-func thinkingText(one, other string) string {
-	if one != "" {
-		return one
-	}
-	return other
-}
 
 // plainContent returns content that is a string, or joins the texts of a list of pieces.
 // Mistral's lists hold thoughts too, which are lists in turn.

@@ -15,6 +15,7 @@
 package credential
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"strings"
@@ -92,12 +93,8 @@ const (
 // environment, else from the file that Google's own tools write.
 func (s *Store) google(v catalog.Vendor) Google {
 	out := Google{File: s.env(googleFile), Metadata: s.env(googleMetadata), Project: v.Project, Location: v.Location}
-	if out.Project == "" {
-		out.Project = s.env(googleProject)
-	}
-	if out.Location == "" {
-		out.Location = s.env(googleLocation)
-	}
+	out.Project = cmp.Or(out.Project, s.env(googleProject))
+	out.Location = cmp.Or(out.Location, s.env(googleLocation))
 	if out.File == "" && s.env("HOME") != "" {
 		usual := filepath.Join(s.env("HOME"), ".config", "gcloud", "application_default_credentials.json")
 		if _, err := os.Stat(usual); err == nil {

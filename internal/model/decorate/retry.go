@@ -20,6 +20,7 @@
 package decorate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -50,18 +51,10 @@ type retryProvider struct {
 
 // WithRetry puts patience around a provider.
 func WithRetry(next llm.Provider, o RetryOptions) llm.Provider {
-	if o.Attempts <= 0 {
-		o.Attempts = 5
-	}
-	if o.First <= 0 {
-		o.First = 500 * time.Millisecond
-	}
-	if o.Most <= 0 {
-		o.Most = 30 * time.Second
-	}
-	if o.Patience <= 0 {
-		o.Patience = 2 * time.Minute
-	}
+	o.Attempts = cmp.Or(o.Attempts, 5)
+	o.First = cmp.Or(o.First, 500*time.Millisecond)
+	o.Most = cmp.Or(o.Most, 30*time.Second)
+	o.Patience = cmp.Or(o.Patience, 2*time.Minute)
 	if o.Random == nil {
 		o.Random = rand.Float64
 	}

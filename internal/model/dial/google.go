@@ -2,6 +2,7 @@ package dial
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -138,9 +139,7 @@ func (s *GoogleSource) fromFile(ctx context.Context) (string, time.Duration, err
 	if json.Unmarshal(b, &c) != nil {
 		return "", 0, refuseConfig("%s is not JSON", s.File) // what stands there is not repeated
 	}
-	if c.TokenURI == "" {
-		c.TokenURI = "https://oauth2.googleapis.com/token"
-	}
+	c.TokenURI = cmp.Or(c.TokenURI, "https://oauth2.googleapis.com/token")
 	transport := s.HTTP
 	if transport == nil {
 		transport = http.DefaultTransport
@@ -172,10 +171,7 @@ func (s *GoogleSource) fromFile(ctx context.Context) (string, time.Duration, err
 func (s *GoogleSource) fromMetadata(ctx context.Context) (string, time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, googleGlance)
 	defer cancel()
-	host := s.Metadata
-	if host == "" {
-		host = usual
-	}
+	host := cmp.Or(s.Metadata, usual)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet,
 		"http://"+host+"/computeMetadata/v1/instance/service-accounts/default/token?scopes="+url.QueryEscape(scope), nil)
 	if err != nil {

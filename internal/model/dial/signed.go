@@ -1,6 +1,7 @@
 package dial
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
@@ -32,10 +33,7 @@ func AWSRegion(hostname string) string {
 // sign for where the host names none.
 func NewAWSSigner(c AWSCredentials, region string, now func() time.Time) func(*http.Request, []byte) error {
 	return func(r *http.Request, body []byte) error {
-		where := AWSRegion(r.URL.Hostname())
-		if where == "" {
-			where = region
-		}
+		where := cmp.Or(AWSRegion(r.URL.Hostname()), region)
 		if where == "" {
 			return fault.New(fault.InvalidConfig, "no region is configured for Bedrock").WithHint("set AWS_REGION")
 		}

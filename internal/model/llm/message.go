@@ -2,6 +2,7 @@ package llm
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -134,10 +135,7 @@ func Listed(sources []Source) string {
 	}
 	out := "\n\nSources:"
 	for i, s := range sources {
-		title := s.Title
-		if title == "" {
-			title = s.URL
-		}
+		title := cmp.Or(s.Title, s.URL)
 		out += fmt.Sprintf("\n%d. [%s](%s)", i+1, strings.NewReplacer("[", "(", "]", ")", "\n", " ").Replace(title), s.URL)
 	}
 	return out

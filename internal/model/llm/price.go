@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -32,15 +33,9 @@ func (p Price) Cost(u Usage) Money {
 		return u.Billed
 	}
 	read, write, hour := p.CacheRead, p.CacheWrite, p.CacheHour
-	if read == 0 {
-		read = p.Input
-	}
-	if write == 0 {
-		write = p.Input
-	}
-	if hour == 0 {
-		hour = 2 * p.Input
-	}
+	read = cmp.Or(read, p.Input)
+	write = cmp.Or(write, p.Input)
+	hour = cmp.Or(hour, 2*p.Input)
 	kept := min(u.CacheHour, u.CacheWrite)
 	in := u.Input*p.Input + u.CacheRead*read + (u.CacheWrite-kept)*write + kept*hour
 	out := u.Output * p.Output

@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -222,9 +223,7 @@ func (d *decoder) looked(i int, it item, raw json.RawMessage) {
 	if query == "" && len(it.Action.Queries) > 0 {
 		query = strings.Join(it.Action.Queries, "; ")
 	}
-	if query == "" {
-		query = it.Action.URL
-	}
+	query = cmp.Or(query, it.Action.URL)
 	d.parts.Note(i, query)
 	if it.Action.Type == "search" || it.Action.Type == "" {
 		d.searches++
@@ -283,9 +282,7 @@ func (d *decoder) end(e event, raw string) []llm.Event {
 	case raw == "incomplete":
 		d.finish.Reason = llm.Error
 	}
-	if d.finish.Raw == "" {
-		d.finish.Raw = raw
-	}
+	d.finish.Raw = cmp.Or(d.finish.Raw, raw)
 	if e.Response != nil && e.Response.Usage != nil {
 		u := e.Response.Usage
 		events = append(events, llm.Event{Type: llm.Used, Usage: &llm.Usage{

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"slices"
 	"strings"
 
 	"ramet/internal/model/llm"
@@ -101,12 +102,7 @@ func (p *Parts) Last() int {
 
 // Calls reports whether there is a tool call.
 func (p *Parts) Calls() bool {
-	for _, one := range p.list {
-		if one.Type == llm.ToolCall {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.list, func(one *part) bool { return one.Type == llm.ToolCall })
 }
 
 func (p *Parts) hand(i int) {

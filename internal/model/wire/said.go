@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -147,10 +148,7 @@ func containsAny(s string, words []string) bool {
 }
 
 func describeAnswer(s Said) string {
-	out := text.Line(s.Text, 400)
-	if out == "" {
-		out = "it gives no reason"
-	}
+	out := cmp.Or(text.Line(s.Text, 400), "it gives no reason")
 	if s.page {
 		out = "no error of its protocol came with it"
 	}

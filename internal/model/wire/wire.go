@@ -17,6 +17,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -137,10 +138,7 @@ func (c *Client) Stream(ctx context.Context, sent llm.Bytes, d Decoder) iter.Seq
 		}
 		body := resp.Body
 		defer body.Close()
-		most := c.most
-		if most == 0 {
-			most = MaxAnswer
-		}
+		most := cmp.Or(c.most, MaxAnswer)
 		in := &watched{r: io.LimitReader(body, most+1), timer: timer, stall: stall}
 		next := scanEvents
 		if mediaOf(resp) == framed {
@@ -209,12 +207,8 @@ func (c *Client) read(in iter.Seq2[string, []byte], why *error, d Decoder, yield
 // patience returns how long the server may be silent, before and within its answer.
 func (c *Client) patience() (first, stall time.Duration) {
 	first, stall = c.First, c.Stall
-	if first <= 0 {
-		first = First
-	}
-	if stall <= 0 {
-		stall = Stall
-	}
+	first = cmp.Or(first, First)
+	stall = cmp.Or(stall, Stall)
 	return first, stall
 }
 
@@ -316,9 +310,7 @@ func (c *Client) check(resp *http.Response) error {
 		said.page = !said.found
 		return c.classify(said)
 	}
-	if media == "" {
-		media = "nothing it names"
-	}
+	media = cmp.Or(media, "nothing it names")
 	return c.garbled("it answers with status %d and %s", resp.StatusCode, media)
 }
 

@@ -14,6 +14,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -104,12 +106,8 @@ func Get(ctx context.Context, raw string, o Options) (Page, error) {
 	if err != nil {
 		return Page{}, err
 	}
-	if o.Bytes == 0 {
-		o.Bytes = MostBytes
-	}
-	if o.Time == 0 {
-		o.Time = MostTime
-	}
+	o.Bytes = cmp.Or(o.Bytes, MostBytes)
+	o.Time = cmp.Or(o.Time, MostTime)
 	ctx, cancel := context.WithTimeoutCause(ctx, o.Time, fmt.Errorf("it took longer than %s", o.Time))
 	defer cancel()
 	client := o.client()
@@ -203,12 +201,7 @@ func isPublic(a netip.Addr) bool {
 	if !a.IsValid() || !a.IsGlobalUnicast() || a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() {
 		return false
 	}
-	for _, p := range closed() {
-		if p.Contains(a) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(closed(), func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
 // embeddedIPv4 returns the IPv4 address in one that leads to it: NAT64, 6to4, and the old form.

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -47,9 +48,7 @@ const mostLinks = 40
 // relative returns a path as a model writes it, cleaned, with slashes: relative to the
 // root or absolute inside it.
 func (l *Local) relative(p string) (string, error) {
-	if p == "" {
-		p = "."
-	}
+	p = cmp.Or(p, ".")
 	if strings.IndexByte(p, 0) >= 0 {
 		return "", sentenceError("A path can't contain a NUL: %s", showPath(p))
 	}

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -116,9 +117,7 @@ func (j *job) follow(p *sandbox.Process, ending func(sandbox.Result, error) (how
 	how, failed := ending(result, err)
 	j.mu.Lock()
 	j.all.close()
-	if how == "" {
-		how = "[ended, exit code 0]"
-	}
+	how = cmp.Or(how, "[ended, exit code 0]")
 	j.how, j.fails, j.ended = how, failed, time.Now()
 	j.mu.Unlock()
 	close(j.over)

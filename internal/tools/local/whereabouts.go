@@ -2,6 +2,7 @@ package local
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
@@ -106,9 +107,7 @@ func (l *Local) move(from, ended string) (said, memory string) {
 	if to == from {
 		return said, ""
 	}
-	if said == "" {
-		said = fmt.Sprintf("[the next command runs in %s]", folderPhrase(to))
-	}
+	said = cmp.Or(said, fmt.Sprintf("[the next command runs in %s]", folderPhrase(to)))
 	b, err := json.Marshal(memo{Dir: to})
 	if err != nil {
 		return said, ""

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -173,10 +174,7 @@ type remote struct {
 }
 
 func (r remote) Spec() tool.Spec {
-	about := r.Description
-	if about == "" {
-		about = r.Title
-	}
+	about := cmp.Or(r.Description, r.Title)
 	return tool.Spec{Name: r.Name, Description: "Of the MCP server " + r.server + ". " + about, Schema: r.Schema, Access: tool.Servers, Digest: r.Digest, Unproven: r.unproven,
 		Summary: func(args json.RawMessage) string { return r.Name + " " + string(args) }}
 }

@@ -86,10 +86,7 @@ func (p *Pool) Accept(name string) error {
 // Address returns where a service is, for people: as it is configured, without what stands before its host and
 // behind its path. Keys stand there.
 func (s Server) Address() string {
-	shown := s.Shown
-	if shown == "" {
-		shown = s.URL
-	}
+	shown := cmp.Or(s.Shown, s.URL)
 	shown, _, cut := strings.Cut(shown, "?")
 	if scheme, rest, ok := strings.Cut(shown, "://"); ok {
 		host, path, _ := strings.Cut(rest, "/")

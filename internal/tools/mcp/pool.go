@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"os"
@@ -126,10 +127,7 @@ func (p *Pool) give(h *holder, c *connection, broken bool) {
 		h.now = nil
 	}
 	if h.calls == 0 && h.now != nil {
-		patience := p.Idle
-		if patience <= 0 {
-			patience = 10 * time.Minute
-		}
+		patience := cmp.Or(p.Idle, 10*time.Minute)
 		h.idle = time.AfterFunc(patience, func() { p.rest(h) })
 	}
 	h.mu.Unlock()

@@ -2,6 +2,7 @@ package hook
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -118,9 +119,7 @@ func (r Ran) spoken(o Occasion, s said) answer {
 
 // objection returns a hook that says no.
 func (r Ran) objection(o Occasion, why string) answer {
-	if why == "" {
-		why = "it did not say why"
-	}
+	why = cmp.Or(why, "it did not say why")
 	a := answer{outcome: Objected, why: why}
 	switch {
 	case o.Event == PostToolUse: // it has happened: the model is told

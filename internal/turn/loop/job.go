@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -106,10 +107,7 @@ func (r *turn) conclude(ctx context.Context, j *job) error {
 	}
 	j.written = true
 	r.count(j, a.IsError)
-	people := a.Show
-	if people == "" {
-		people = clipEnd(a.Text, maxShow)
-	}
+	people := cmp.Or(a.Show, clipEnd(a.Text, maxShow))
 	r.emit(Event{Type: CallEnded, CallID: j.call.CallID, Tool: j.call.Name, Text: people, IsError: a.IsError})
 	return nil
 }

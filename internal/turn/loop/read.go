@@ -2,6 +2,7 @@ package loop
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"strconv"
@@ -166,9 +167,7 @@ func sizeOf(m llm.Message) int64 {
 
 // numberCallID makes an id of a call differ from all others.
 func numberCallID(name string, n ...int) string {
-	if name == "" {
-		name = "call"
-	}
+	name = cmp.Or(name, "call")
 	for _, i := range n {
 		name += "_" + strconv.Itoa(i)
 	}

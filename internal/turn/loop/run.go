@@ -21,6 +21,7 @@
 package loop
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -70,18 +71,10 @@ func Remember(box tool.Box, c *Conversation) tool.Box {
 }
 
 func newTurn(t Turn, c *Conversation) *turn {
-	if t.Limits.Steps <= 0 {
-		t.Limits.Steps = 500
-	}
-	if t.Limits.Repeats <= 0 {
-		t.Limits.Repeats = 3
-	}
-	if t.Limits.Again <= 0 {
-		t.Limits.Again = 500 * time.Millisecond
-	}
-	if t.Limits.Fill <= 0 {
-		t.Limits.Fill = 80
-	}
+	t.Limits.Steps = cmp.Or(t.Limits.Steps, 500)
+	t.Limits.Repeats = cmp.Or(t.Limits.Repeats, 3)
+	t.Limits.Again = cmp.Or(t.Limits.Again, 500*time.Millisecond)
+	t.Limits.Fill = cmp.Or(t.Limits.Fill, 80)
 	if t.Clean == nil {
 		t.Clean = func(s string) string { return s }
 	}

@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -165,18 +166,12 @@ type meter struct {
 }
 
 func (m *meter) tokensOf(bytes int64) int64 {
-	rate := m.rate
-	if rate == 0 {
-		rate = usualRate
-	}
+	rate := cmp.Or(m.rate, usualRate)
 	return int64(float64(bytes) * rate)
 }
 
 func (m *meter) bytesOf(tokens int64) int64 {
-	rate := m.rate
-	if rate == 0 {
-		rate = usualRate
-	}
+	rate := cmp.Or(m.rate, usualRate)
 	return int64(float64(tokens) / rate)
 }
 

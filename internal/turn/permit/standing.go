@@ -1,6 +1,7 @@
 package permit
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -127,16 +128,9 @@ func (p *Policy) standing(ctx context.Context, a id.Agent) (Standing, error) {
 		if out.allowed, mode, out.broken = p.Settings(); out.broken != nil {
 			out.allowed, mode = nil, Ask
 		}
-		if out.Mode == "" {
-			out.Mode = mode
-		}
+		out.Mode = cmp.Or(out.Mode, mode)
 	}
-	if out.Mode == "" {
-		out.Mode = p.Mode
-	}
-	if out.Mode == "" {
-		out.Mode = Ask
-	}
+	out.Mode = cmp.Or(out.Mode, p.Mode, Ask)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, one := range out.living {
