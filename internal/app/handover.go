@@ -72,7 +72,7 @@ type copying struct {
 	put func(path string, data []byte) error
 }
 
-func (f copying) Stage(path string, data []byte) (runner.Staged, error) {
+func (f copying) Stage(path string, data []byte) (*rundir.Staged, error) {
 	staged, err := f.Folder.Stage(path, data)
 	if err != nil {
 		return nil, err

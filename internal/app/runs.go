@@ -2,10 +2,8 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -121,10 +119,7 @@ func (c *carrier) start(ctx context.Context, closing *closers) error {
 	c.common.Form, c.common.External = c.Recipe.Fits, !c.Inherited || c.External // else the user has the run carried out
 	c.common.Book = func(runner.Attempt) ledger.Book { return book }
 	workers := &runner.BuiltinWorkers{Site: c.site, Env: os.Getenv}
-	c.common.Builtins = map[string]runner.BuiltinWorker{}
-	for _, name := range runner.BuiltinNames() {
-		c.common.Builtins[name] = workers.Do
-	}
+	c.common.Builtin = workers.Do
 	c.executor = runner.NewWorkerPool(c.common)
 	k, err := kernelFor(ctx, request{Workspace: c.ws, Kernel: session.Kernel{Warn: c.Warn}}, c.executor)
 	if err != nil {
@@ -141,10 +136,10 @@ func (c *carrier) start(ctx context.Context, closing *closers) error {
 
 func (c *carrier) options(ctx context.Context) runner.Options {
 	o := runner.Options{
-		RunID: c.Session.RunID, Recipe: c.Recipe, Params: c.Params, Agent: string(c.own), Model: c.Model, NoCache: c.NoCache, Log: c.heard(newRunLog(c.Session, c.records)), Folder: c.folder(), Site: c.site,
+		RunID: c.Session.RunID, Recipe: c.Recipe, Params: c.Params, Agent: string(c.own), Model: c.Model, NoCache: c.NoCache, Log: runLog(c.Session), Folder: c.folder(), Site: c.site,
 		Near:  c.near,
 		Gates: &runner.BuiltinGates{Env: c.common.Env, Hide: c.common.Hide, Limits: c.limits, Secrets: c.ws.Secrets},
-		Form:  c.Recipe.Fits, Acting: sandbox.FirstActing, Ended: c.checkAgent, Watch: c.Watch, Now: time.Now,
+		Form:  c.Recipe.Fits, Acting: sandbox.FirstActing, Ended: c.checkAgent, Watch: c.watcher(), Now: time.Now,
 	}
 	o.Window = windows(c.ws.Config, c.ws.Keys, modelOf(ctx, c.ws, string(c.own)))
 	if c.hosts != nil {
@@ -162,7 +157,7 @@ func (c *carrier) options(ctx context.Context) runner.Options {
 // run's folder, and of everything else as much as the limit allows.
 func (c *carrier) serve(ctx context.Context, orchestrator runner.Orchestrator) error {
 	do := func(ctx context.Context, j runner.Enqueued) error {
-		return runner.ServeAttempt(ctx, j, c.near.Host(), orchestrator, c.executor)
+		return runner.ServeAttempt(ctx, j, c.near.Host(), orchestrator, c.executor, nil)
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -282,19 +277,9 @@ func baseURL(ws *session.Workspace, ref llm.Ref) string {
 // folder returns the run's folder for its orchestrator.
 func (c *carrier) folder() runner.Folder {
 	if c.copied == nil {
-		return runFolder{c.files}
+		return c.files
 	}
-	return copying{runFolder{c.files}, c.copied}
-}
-
-type runFolder struct{ *rundir.Files }
-
-func (f runFolder) Stage(path string, data []byte) (runner.Staged, error) {
-	staged, err := f.Files.Stage(path, data)
-	if err != nil {
-		return nil, err
-	}
-	return staged, nil
+	return copying{c.files, c.copied}
 }
 
 func withoutUser(base string) string {
@@ -310,43 +295,25 @@ func withoutUser(base string) string {
 	return fmt.Sprintf("%s://%s/%s", scheme, host, path)
 }
 
-// heardLog is the log of a run, whose states hooks are told.
-type heardLog struct {
-	runner.Log
-	tell func(runner.Record)
-}
-
-func (l heardLog) Append(ctx context.Context, records ...runner.Record) error {
-	err := l.Log.Append(ctx, records...)
-	if err == nil {
-		for _, r := range records {
-			if r.Type == run.RunStateChanged {
-				l.tell(r)
-			}
-		}
-	}
-	return err
-}
-
-// heard has hooks told of the states of the run. They run beside it, for its own agent.
-func (c *carrier) heard(log runner.Log) runner.Log {
+// watcher returns a function that passes durable events to telemetry, to the hooks of the run's states, and to the
+// caller. Hooks run beside the run, for its own agent.
+func (c *carrier) watcher() func(...run.Event) {
 	own, err := c.ws.Store.Agent(context.Background(), c.own)
-	if err != nil || c.kernel == nil {
-		return log // the caller that needs the agent reports it
+	hooked := err == nil && c.kernel != nil // else the caller that needs the agent reports it
+	return func(events ...run.Event) {
+		if c.records != nil {
+			c.records.tell(events)
+		}
+		for _, e := range events {
+			if !hooked || e.Type != run.RunStateChanged {
+				continue
+			}
+			to := run.ReadPayload[run.Step](e.Payload)
+			c.told = append(c.told, c.kernel.Happened(own, hook.Occasion{Event: hook.RunState, About: string(to.New),
+				Fields: map[string]any{"run_id": c.Session.RunID, "state": to.New, "old_state": to.Old, "reason": to.Reason}}))
+		}
+		c.Watch(events...)
 	}
-	return heardLog{log, func(r runner.Record) {
-		var to struct {
-			New    string `json:"new_state"`
-			Old    string `json:"old_state"`
-			Reason string `json:"reason"`
-		}
-		if json.Unmarshal(r.Payload, &to) != nil {
-			return
-		}
-		told := c.kernel.Happened(own, hook.Occasion{Event: hook.RunState, About: to.New,
-			Fields: map[string]any{"run_id": c.Session.RunID, "state": to.New, "old_state": to.Old, "reason": to.Reason}})
-		c.told = append(c.told, told)
-	}}
 }
 
 // waitForHooks lets the hooks of the last states end, before the run's agent does.
@@ -362,35 +329,12 @@ func (c *carrier) waitForHooks(ctx context.Context) {
 	}
 }
 
-// runLog is the log of a session, which a runRecords follows.
-type runLog struct {
-	session *rundir.Session
-	records *runRecords // nil: none does
-}
-
-func newRunLog(x *rundir.Session, c *runRecords) runner.Log {
+// runLog returns the log of a session as its orchestrator writes it.
+func runLog(x *rundir.Session) runner.Log {
 	if probed := switches().Log; probed != nil {
-		return probed(runLog{x, c})
+		return probed(x)
 	}
-	return runLog{x, c}
-}
-
-func (l runLog) Append(ctx context.Context, records ...runner.Record) error {
-	requests := make([]rundir.Request, len(records))
-	for i, e := range records {
-		requests[i] = rundir.Request{Type: e.Type, Payload: e.Payload, SpanID: e.Span, ParentSpan: e.Parent}
-	}
-	events, err := l.session.Append(ctx, requests...)
-	if l.records != nil {
-		l.records.tell(events)
-	}
-	return err
-}
-
-func (l runLog) Now() run.Snapshot { return l.session.Now() }
-
-func (l runLog) Events(ctx context.Context) iter.Seq2[run.Entry, error] {
-	return l.session.Events(ctx, 0)
+	return x
 }
 
 // logs opens the event logs of runs, wherever they are kept.

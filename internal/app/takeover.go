@@ -17,7 +17,6 @@ import (
 	"ramet/internal/run/recipe"
 	"ramet/internal/run/rundir"
 	"ramet/internal/run/sqllog"
-	"ramet/internal/runner"
 	"ramet/internal/runner/mailbox"
 )
 
@@ -158,7 +157,7 @@ func (h *takeover) carry(ctx context.Context, runID string, left handover) (err 
 	defer func() { err = errors.Join(err, own.Close()) }()
 	begun = true
 	return carry(ctx, ws, cli.Job{Store: h.store, Session: x, Recipe: r, Params: params, Model: left.Model, Plan: plan, NoCache: left.NoCache,
-		Leave: left.Leave, Inherited: true, External: h.External, Watch: func(runner.Record) {}, Warn: h.Note})
+		Leave: left.Leave, Inherited: true, External: h.External, Watch: func(...run.Event) {}, Warn: h.Note})
 }
 
 // read reads what was left, and refuses what may not be done here.

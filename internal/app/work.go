@@ -200,25 +200,13 @@ func (s sharing) Takeover(ctx context.Context, host string) ([]string, error) {
 // serve does items of the run here, until ctx ends.
 func (s sharing) serve(ctx context.Context, queues []string, parallel int, o runner.Orchestrator, e runner.Executor) error {
 	return s.here.Serve(ctx, queues, parallel, func(its context.Context, j runner.Enqueued) error {
-		mine := claims{Orchestrator: o}
-		err := runner.ServeAttempt(its, j, s.here.Host(), &mine, e)
-		if mine.got && ctx.Err() == nil {
+		// One that was not claimed is another host's: to take it off the common list would end its work, and if the word
+		// of that is lost, no host does it again while that host lives.
+		claimed := false
+		err := runner.ServeAttempt(its, j, s.here.Host(), o, e, func(runner.Attempt) { claimed = true })
+		if claimed && ctx.Err() == nil {
 			s.there.Cancel(ctx, j.ID) // a host that takes it all the same is refused
 		}
 		return err
 	})
-}
-
-// claims knows whether an attempt was claimed. One that was not is another host's: to take it off
-// the common list would end its work, and if the word of that is lost, no host does it again while
-// that host lives.
-type claims struct {
-	runner.Orchestrator
-	got bool
-}
-
-func (c *claims) Claim(ctx context.Context, itemID, host string) (runner.Attempt, error) {
-	it, err := c.Orchestrator.Claim(ctx, itemID, host)
-	c.got = err == nil
-	return it, err
 }

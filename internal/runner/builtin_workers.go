@@ -34,7 +34,7 @@ func (w *BuiltinWorkers) Do(ctx context.Context, it Attempt, d Orchestrator) (Re
 	do, ok := works[it.Task.Uses]
 	if !ok {
 		return Result{}, fault.New(fault.InvalidRecipe, "there is no built-in worker %.80q", it.Task.Uses).
-			WithHint("the workers are %s", strings.Join(BuiltinNames(), ", "))
+			WithHint("the workers are %s", strings.Join(slices.Sorted(maps.Keys(works)), ", "))
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -47,10 +47,7 @@ var works = map[string]func(*builtinAttempt, context.Context) (Result, error){
 	"comment": (*builtinAttempt).comment,
 }
 
-// BuiltinNames are the built-in workers.
-func BuiltinNames() []string { return slices.Sorted(maps.Keys(works)) }
-
-// job is one item.
+// builtinAttempt is one item.
 type builtinAttempt struct {
 	*BuiltinWorkers
 	it           Attempt

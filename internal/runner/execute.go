@@ -11,6 +11,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/run"
+	"ramet/internal/run/rundir"
 )
 
 // Cancelled is the cause of a stop for good: the run becomes CANCELLED for this reason.
@@ -95,8 +96,8 @@ func (r *Run) end(ctx context.Context, err error) error {
 }
 
 // finish ends the run for good: what waits or runs ends with it.
-func (r *Run) finish(ctx context.Context, to run.State, why Record) error {
-	var records []Record
+func (r *Run) finish(ctx context.Context, to run.State, why rundir.Request) error {
+	var records []rundir.Request
 	var open []*attempt
 	for _, e := range r.inOrder() {
 		if e.status == run.Pending || e.status == run.InProgress {
@@ -164,7 +165,7 @@ func (r *Run) enter(ctx context.Context, to run.State) error {
 	if r.stopped != nil {
 		return r.stopped
 	}
-	var records []Record
+	var records []rundir.Request
 	switch to {
 	case run.PlanReady:
 		records = r.allSections(run.Outlined)
@@ -175,7 +176,7 @@ func (r *Run) enter(ctx context.Context, to run.State) error {
 	case run.ReadyForPR:
 		records = r.allSections(run.Validated)
 	case run.Done:
-		records = append(records, Record{Type: run.RunCompleted, Payload: []byte("{}")})
+		records = append(records, rundir.Request{Type: run.RunCompleted, Payload: []byte("{}")})
 	}
 	if err := r.append(ctx, append(records, r.step(to, ""))...); err != nil {
 		return err
@@ -275,7 +276,7 @@ func (r *Run) restore(ctx context.Context) error {
 
 // outcomes settles the external effects with an unknown outcome: those that can be looked up are, by their next
 // attempt.
-func (r *Run) outcomes(p run.Plan, records *[]Record) error {
+func (r *Run) outcomes(p run.Plan, records *[]rundir.Request) error {
 	var lost []string
 	for _, u := range p.Unknown {
 		e := r.byID[u.WorkItemID]
@@ -332,7 +333,7 @@ func (r *Run) left() *Left {
 // recount reads from the log what was spent, and how often issues were mended since the
 // run was last reopened.
 func (r *Run) recount(ctx context.Context) error {
-	for e, err := range r.Log.Events(ctx) {
+	for e, err := range r.Log.Events(ctx, 0) {
 		if err != nil {
 			return err
 		}
@@ -376,16 +377,16 @@ func (r *Run) notice(e run.Entry) {
 }
 
 // closing returns the events that end what a crash left open.
-func (r *Run) closing() []Record {
-	var records []Record
+func (r *Run) closing() []rundir.Request {
+	var records []rundir.Request
 	for _, id := range slices.Sorted(maps.Keys(r.calls)) {
 		e := newRecord(run.LLMCallFailed, run.CallFailure{CallID: id, Class: string(fault.Interrupted), Summary: run.Gone, Retryable: true})
-		e.Span = r.calls[id]
+		e.SpanID = r.calls[id]
 		records = append(records, e)
 	}
 	for _, g := range r.looking {
 		e := newRecord(run.GateRunFinished, run.GateEnd{Gate: g.gate, Issues: []string{}})
-		e.Span = g.span
+		e.SpanID = g.span
 		records = append(records, e)
 	}
 	clear(r.calls)

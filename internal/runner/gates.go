@@ -10,9 +10,11 @@ import (
 	"strings"
 	"time"
 
+	"ramet/internal/base/chain"
 	"ramet/internal/base/fault"
 	"ramet/internal/run"
 	"ramet/internal/run/recipe"
+	"ramet/internal/run/rundir"
 )
 
 // gateTime limits a gate that has no timeout.
@@ -62,7 +64,7 @@ func (r *Run) unmended(issue run.Issue, why string) error {
 func (r *Run) gate(ctx context.Context, g recipe.Gate) error {
 	r.mu.Lock()
 	began := newRecord(run.GateRunStarted, run.GateStart{Gate: g.Name})
-	began.Span = SpanOf(fmt.Sprintf("%s gate %s %d", r.RunID, g.Name, r.Log.Now().EventCount))
+	began.SpanID = SpanOf(fmt.Sprintf("%s gate %s %d", r.RunID, g.Name, r.Log.Now().EventCount))
 	err := r.append(ctx, began)
 	r.mu.Unlock()
 	if err != nil {
@@ -104,14 +106,14 @@ func (r *Run) gate(ctx context.Context, g recipe.Gate) error {
 		}
 	}
 	ended := newRecord(run.GateRunFinished, run.GateEnd{Gate: g.Name, OK: ok, Issues: ids})
-	ended.Span = began.Span
+	ended.SpanID = began.SpanID
 	return r.append(ctx, append(records, ended)...)
 }
 
 // found are the events that bring the open issues of a gate to what it found now. The
 // caller holds mu.
-func (r *Run) found(gate string, issues []Issue) []Record {
-	var records []Record
+func (r *Run) found(gate string, issues []Issue) []rundir.Request {
+	var records []rundir.Request
 	now := map[string]bool{}
 	for _, i := range issues {
 		i.Gate = gate
@@ -140,7 +142,7 @@ func (r *Run) found(gate string, issues []Issue) []Record {
 }
 
 // open is the event of a new issue.
-func (r *Run) open(id string, i Issue) Record {
+func (r *Run) open(id string, i Issue) rundir.Request {
 	found := run.NewIssue{IssueID: id, Gate: i.Gate, Severity: string(i.Severity), Message: i.Message, Files: i.Files, Status: run.IssueOpen}
 	if i.Code != "" {
 		found.ErrorCode = &i.Code
@@ -177,7 +179,7 @@ func IssueID(i Issue) string {
 		files = nil
 	}
 	name := strings.Join(append([]string{i.Gate, i.Code, i.Rule}, files...), "\x00")
-	return i.Gate + "-" + hashOf([]byte(name))[:12]
+	return i.Gate + "-" + chain.Sum([]byte(name)).String()[:12]
 }
 
 func isBlocking(i run.Issue) bool {

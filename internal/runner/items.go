@@ -7,9 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"ramet/internal/base/chain"
 	"ramet/internal/base/fault"
 	"ramet/internal/run"
 	"ramet/internal/run/recipe"
+	"ramet/internal/run/rundir"
 )
 
 // window limits the items that are in the queue at once: enough for all hosts, and few
@@ -89,7 +91,7 @@ func (r *Run) queueAll(ctx context.Context, items []item) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.unsettled, r.failures, r.backlog = 0, nil, nil
-	var records []Record
+	var records []rundir.Request
 	for i, u := range items {
 		more, err := r.require(ctx, u)
 		if err != nil {
@@ -107,14 +109,14 @@ func (r *Run) queueAll(ctx context.Context, items []item) error {
 }
 
 // require decides whether an item has to be done, and gives the events that queue it.
-func (r *Run) require(ctx context.Context, u item) ([]Record, error) {
+func (r *Run) require(ctx context.Context, u item) ([]rundir.Request, error) {
 	w, _ := r.worker(u.worker)
 	e := r.newest(u)
 	in, err := r.inputs(w, u.scope)
 	if err != nil {
 		return nil, err
 	}
-	var records []Record
+	var records []rundir.Request
 	switch {
 	case e.status == run.Completed && w.Each.Issue:
 		// It was mended before, and is still there.
@@ -147,7 +149,7 @@ func (r *Run) require(ctx context.Context, u item) ([]Record, error) {
 const stillOpen = "the issue is still there after the last attempt"
 
 // queue is the event of the next attempt.
-func (r *Run) queue(e *attempt, w recipe.Worker, in []Input) Record {
+func (r *Run) queue(e *attempt, w recipe.Worker, in []Input) rundir.Request {
 	delete(r.byID, e.id)
 	e.number++
 	e.id, e.status, e.inputs, e.host = run.ItemID(r.RunID, e.worker, e.number, e.scope), run.Pending, in, ""
@@ -164,7 +166,7 @@ func (r *Run) queue(e *attempt, w recipe.Worker, in []Input) Record {
 	if w.External {
 		q.Effect, q.IdempotencyKey = run.EffectExternal, r.expand(w.Key, e.scope)
 	}
-	return newRecord(run.WorkItemQueued, q).about(e.id)
+	return itemRecord(e.id, run.WorkItemQueued, q)
 }
 
 // feed enqueues what the log has queued, as far as there is room. The caller holds mu.
@@ -218,7 +220,7 @@ func (r *Run) verdict(ctx context.Context, failures []failed) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var records []Record
+	var records []rundir.Request
 	for _, f := range failures {
 		if e := r.byID[f.id]; e != nil {
 			if w, _ := r.worker(e.worker); w.Each.Sections {
@@ -249,7 +251,7 @@ func (r *Run) verdict(ctx context.Context, failures []failed) error {
 // caller holds mu.
 func (r *Run) settle(ctx context.Context, e *attempt, res *Result, f *Failure) error {
 	w, _ := r.worker(e.worker)
-	var records []Record
+	var records []rundir.Request
 	again := false
 	if f == nil {
 		records = r.finishing(e, *res)
@@ -287,7 +289,7 @@ func (r *Run) settle(ctx context.Context, e *attempt, res *Result, f *Failure) e
 }
 
 // afterFailure returns the events of a failure, and whether the item is tried again.
-func (r *Run) afterFailure(e *attempt, f Failure) ([]Record, bool) {
+func (r *Run) afterFailure(e *attempt, f Failure) ([]rundir.Request, bool) {
 	w, _ := r.worker(e.worker)
 	if f.Unknown && w.External && looksUpOutcome(w) {
 		f.Retryable = true // the next attempt looks first
@@ -299,7 +301,7 @@ func (r *Run) afterFailure(e *attempt, f Failure) ([]Record, bool) {
 	if r.passing(w, f) {
 		f.Retryable = true
 	}
-	records := []Record{r.failing(e, f)}
+	records := []rundir.Request{r.failing(e, f)}
 	if f.Code != string(fault.Interrupted) {
 		e.tries++
 		if w.Each.Issue {
@@ -329,9 +331,9 @@ func (r *Run) passing(w recipe.Worker, f Failure) bool {
 }
 
 // finishing returns the events of an item that gave back what it promised.
-func (r *Run) finishing(e *attempt, res Result) []Record {
+func (r *Run) finishing(e *attempt, res Result) []rundir.Request {
 	w, _ := r.worker(e.worker)
-	var records []Record
+	var records []rundir.Request
 	if len(res.Clones) > 0 {
 		records = append(records, newRecord(run.InputsCloned, run.Clones{Inputs: res.Clones}))
 	}
@@ -339,7 +341,7 @@ func (r *Run) finishing(e *attempt, res Result) []Record {
 	for _, b := range res.Files {
 		sum, known := r.hashes[b.Path] // of what was delivered
 		if !known {
-			sum = hashOf(b.Data)
+			sum = chain.Sum(b.Data).String()
 		}
 		form := "bytes"
 		for _, o := range w.Outputs {
@@ -347,14 +349,14 @@ func (r *Run) finishing(e *attempt, res Result) []Record {
 				form = o.Schema
 			}
 		}
-		records = append(records, newRecord(run.ArtifactWritten, run.Writing{Name: b.Path, Path: b.Path, SHA256: sum, SchemaID: form, WriterWorker: e.worker}).about(e.id))
+		records = append(records, itemRecord(e.id, run.ArtifactWritten, run.Writing{Name: b.Path, Path: b.Path, SHA256: sum, SchemaID: form, WriterWorker: e.worker}))
 		e.outputs = append(e.outputs, run.File{Path: b.Path, SHA256: &sum})
 	}
 	outputs := []run.FileRef{}
 	for _, o := range e.outputs {
 		outputs = append(outputs, run.FileRef{Path: o.Path, SHA256: *o.SHA256})
 	}
-	records = append(records, newRecord(run.WorkItemFinished, run.Finished{WorkItemID: e.id, Outputs: outputs}).about(e.id))
+	records = append(records, itemRecord(e.id, run.WorkItemFinished, run.Finished{WorkItemID: e.id, Outputs: outputs}))
 	e.status = run.Completed
 	if w.Each.Issue {
 		r.fixed[e.scope]++
@@ -371,7 +373,7 @@ func (r *Run) finishing(e *attempt, res Result) []Record {
 	return records
 }
 
-func (r *Run) pullRequest(where string) Record {
+func (r *Run) pullRequest(where string) rundir.Request {
 	if isURL(where) {
 		return newRecord(run.PullRequestOpened, run.Proposal{URL: where})
 	}
@@ -542,12 +544,12 @@ func (r *Run) sectionOf(name string) recipe.Section {
 }
 
 // section returns the events that bring a section to a state, by the way that there is.
-func (r *Run) section(name string, to run.SectionState) []Record {
+func (r *Run) section(name string, to run.SectionState) []rundir.Request {
 	now, ok := r.sections[name]
 	if !ok {
 		now = run.NotStarted
 	}
-	var records []Record
+	var records []rundir.Request
 	for _, next := range run.SectionPath(now, to) {
 		records = append(records, newRecord(run.SectionStateChanged, run.SectionStep{Section: name, Old: now, New: next}))
 		now = next
@@ -557,12 +559,12 @@ func (r *Run) section(name string, to run.SectionState) []Record {
 }
 
 // allSections returns the events that bring all sections to a state.
-func (r *Run) allSections(to run.SectionState) []Record {
+func (r *Run) allSections(to run.SectionState) []rundir.Request {
 	names, err := r.sectionNames()
 	if err != nil {
 		return nil // the worker that needs them says so
 	}
-	var records []Record
+	var records []rundir.Request
 	for _, n := range names {
 		records = append(records, r.section(n, to)...)
 	}

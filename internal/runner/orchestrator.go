@@ -10,9 +10,11 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"ramet/internal/base/chain"
 	"ramet/internal/base/fault"
 	"ramet/internal/run"
 	"ramet/internal/run/recipe"
+	"ramet/internal/run/rundir"
 )
 
 var _ Orchestrator = (*Run)(nil)
@@ -50,7 +52,7 @@ func (r *Run) Claim(ctx context.Context, itemID, host string) (Attempt, error) {
 	}
 	if e.status == run.Pending {
 		e.status, e.host = run.InProgress, host
-		if err := r.append(ctx, newRecord(run.WorkItemStarted, run.Started{WorkItemID: itemID}).about(itemID)); err != nil {
+		if err := r.append(ctx, itemRecord(itemID, run.WorkItemStarted, run.Started{WorkItemID: itemID})); err != nil {
 			return Attempt{}, err
 		}
 	}
@@ -183,7 +185,7 @@ func (r *Run) Fetch(_ context.Context, itemID, sum string) ([]byte, error) {
 		return nil, fault.New(fault.NotFound, "work item %s has no input %s", itemID, sum)
 	}
 	data, err := r.Folder.Read(found)
-	if err == nil && hashOf(data) != sum {
+	if err == nil && chain.Sum(data).String() != sum {
 		err = fault.New(fault.Conflict, "%s is not what work item %s was queued for", found, itemID).
 			WithHint("it was changed; resume the run, and what depends on it is done again")
 	}
@@ -218,7 +220,7 @@ func (r *Run) Report(ctx context.Context, itemID string, p Report) error {
 			return err
 		}
 	}
-	record := Record{Type: p.Type, Payload: p.Payload, Span: SpanOf(itemID + " " + callID(p.Payload)), Parent: SpanOf(itemID)}
+	record := rundir.Request{Type: p.Type, Payload: p.Payload, SpanID: SpanOf(itemID + " " + callID(p.Payload)), ParentSpan: SpanOf(itemID)}
 	if err := r.append(ctx, record); err != nil {
 		return err
 	}
@@ -245,7 +247,7 @@ func (r *Run) keep(b Blob) error {
 // Deliver makes the outputs durable, gives them their names, and writes that the item is
 // finished; or that it failed, and whether it is tried again.
 func (r *Run) Deliver(ctx context.Context, itemID string, res Result, f *Failure) error {
-	var staged []Staged
+	var staged []*rundir.Staged
 	defer func() {
 		for _, s := range staged {
 			s.Discard()
@@ -297,7 +299,7 @@ func (r *Run) Deliver(ctx context.Context, itemID string, res Result, f *Failure
 	}
 	staged = nil
 	for _, b := range res.Files {
-		r.hashes[b.Path] = hashOf(b.Data)
+		r.hashes[b.Path] = chain.Sum(b.Data).String()
 	}
 	return r.settle(ctx, e, &res, nil)
 }

@@ -8,6 +8,7 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/run"
 	"ramet/internal/run/recipe"
+	"ramet/internal/run/rundir"
 )
 
 // bytesOfToken is about how many bytes of text are one token; fewer in no common language.
@@ -102,7 +103,7 @@ func (k readOnlyFiles) Below(path string) ([]string, error) {
 
 func (k readOnlyFiles) Hash(string) (string, bool)           { return "", false }
 func (k readOnlyFiles) Remove(string) error                  { return errReadOnly() }
-func (k readOnlyFiles) Stage(string, []byte) (Staged, error) { return nil, errReadOnly() }
+func (k readOnlyFiles) Stage(string, []byte) (*rundir.Staged, error) { return nil, errReadOnly() }
 
 // checkLater looks at what comes after a level, as far as that is known: work that cannot be finished
 // is not begun. The caller holds mu.

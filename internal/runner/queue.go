@@ -364,35 +364,24 @@ func (p *RunLimiter) Serve(ctx context.Context, j Enqueued, host string, d Orche
 		return err
 	}
 	defer p.release(j.RunID)
-	return ServeAttempt(ctx, j, host, limitLearner{d, func(limit int) { p.setLimit(j.RunID, limit) }}, s)
-}
-
-// limitLearner reports the limit of a run when an item of it is claimed.
-type limitLearner struct {
-	Orchestrator
-	learned func(limit int)
-}
-
-func (l limitLearner) Claim(ctx context.Context, itemID, host string) (Attempt, error) {
-	it, err := l.Orchestrator.Claim(ctx, itemID, host)
-	if err == nil {
-		l.learned(it.Parallel)
-	}
-	return it, err
+	return ServeAttempt(ctx, j, host, d, s, func(it Attempt) { p.setLimit(j.RunID, it.Parallel) })
 }
 
 // deliverTime limits how long a worker that was stopped may take to report that.
 const deliverTime = 5 * time.Second
 
 // ServeAttempt does one attempt: it claims it, has it done, and delivers. One that is not current
-// any more is no error: nothing is left to do.
-func ServeAttempt(ctx context.Context, j Enqueued, host string, d Orchestrator, s Executor) error {
+// any more is no error: nothing is left to do. claimed, unless it is nil, is called when the attempt was claimed.
+func ServeAttempt(ctx context.Context, j Enqueued, host string, d Orchestrator, s Executor, claimed func(Attempt)) error {
 	it, err := d.Claim(ctx, j.ID, host)
 	if fault.Is(err, fault.Fenced) {
 		return nil
 	}
 	if err != nil {
 		return err
+	}
+	if claimed != nil {
+		claimed(it)
 	}
 	// It may be the lease of its agent that was lost, on a machine that had no time: the orchestrator waits for
 	// this attempt then, and is told. Where it does not, it refuses.

@@ -22,15 +22,10 @@ import (
 	"ramet/internal/run"
 )
 
-// CallReporter is the part of runner.Orchestrator that is needed here.
-type CallReporter interface {
-	Report(ctx context.Context, itemID string, r Report) error
-}
-
-// RecorderOptions configures the recording of calls. Item, Orchestrator, Sequence and Vendor must be set.
+// RecorderOptions configures the recording of calls. Item, Report, Sequence and Vendor must be set.
 type RecorderOptions struct {
 	Item     Attempt
-	Reporter CallReporter
+	Report   func(ctx context.Context, itemID string, r Report) error
 	Sequence *CallSequence
 	Lane     string // of the agent, see Lane
 	Agent    string // the asking agent, for the evidence
@@ -202,7 +197,7 @@ func (c *call) report(ctx context.Context, what run.Type, payload any, evidence 
 	if err != nil {
 		return fault.New(fault.InvalidEvent, "record model call %s: %w", c.id, err)
 	}
-	return c.Reporter.Report(ctx, c.Item.ID, Report{ID: c.Item.ID + "/" + c.id + "/" + string(what), Type: what, Payload: b, Evidence: evidence})
+	return c.Report(ctx, c.Item.ID, Report{ID: c.Item.ID + "/" + c.id + "/" + string(what), Type: what, Payload: b, Evidence: evidence})
 }
 
 // path of the evidence.

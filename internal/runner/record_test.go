@@ -78,7 +78,7 @@ func newSet(t *testing.T, replies string, change ...func(*RecorderOptions)) *set
 			model.Stream(ctx, r)(yield)
 		}
 	})
-	s.RecorderOptions = RecorderOptions{Item: Attempt{ID: "r1:draft:2:intro", Worker: "draft", Scope: "intro", Number: 2}, Reporter: s.orchestrator, Sequence: &CallSequence{},
+	s.RecorderOptions = RecorderOptions{Item: Attempt{ID: "r1:draft:2:intro", Worker: "draft", Scope: "intro", Number: 2}, Report: s.orchestrator.Report, Sequence: &CallSequence{},
 		Vendor: "anthropic", BaseURL: "https://me:pass@api.example/v1?key=k#f", MaxTokens: 4096,
 		Price: func(string) (llm.Price, bool) { return llm.Price{Input: 3_000_000, Output: 15_000_000}, true },
 		Now: func() time.Time {
@@ -257,7 +257,7 @@ func TestNothingIsSentThatMayNotBe(t *testing.T) {
 		code   fault.Code
 	}{
 		{"desk", func(o *RecorderOptions) {
-			o.Reporter.(*tapeDesk).refuse = func(Report) error { return fault.New(fault.Fenced, "late") }
+			o.Report = func(context.Context, string, Report) error { return fault.New(fault.Fenced, "late") }
 		}, fault.Fenced},
 	} {
 		s := newSet(t, full, c.change)

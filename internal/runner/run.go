@@ -3,17 +3,17 @@ package runner
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"iter"
 	"slices"
 	"sync"
 	"time"
 
+	"ramet/internal/base/chain"
 	"ramet/internal/base/fault"
 	"ramet/internal/run"
 	"ramet/internal/run/recipe"
+	"ramet/internal/run/rundir"
 )
 
 // Options configures a run.
@@ -49,29 +49,20 @@ type Options struct {
 	// Ended returns why the run has to stop because its own agent is dead: a *Cancelled if that was meant to cancel it.
 	// nil: the agent lives. It is asked when a worker was killed; may be nil.
 	Ended func(ctx context.Context) error
-	// Watch is called with every event after it is durable, in order. It must not block.
-	Watch func(Record)
+	// Watch is called with events after they are durable, in order. It must not block.
+	Watch func(...run.Event)
 	Now   func() time.Time
 }
 
-// Log is the log of the run as its one writer sees it. It is used by one goroutine at
-// a time.
+// Log is the log of the run as its one writer sees it, such as a *rundir.Session. It is used by one goroutine at a time.
 type Log interface {
 	// Append writes events, all or none, and returns when they are durable. What the
 	// state does not allow is refused and leaves the log as it was.
-	Append(ctx context.Context, records ...Record) error
-	// Now is a copy of what all events amount to.
+	Append(ctx context.Context, requests ...rundir.Request) ([]run.Event, error)
+	// Now returns a copy of what all events amount to.
 	Now() run.Snapshot
-	// Events reads the log from its beginning.
-	Events(ctx context.Context) iter.Seq2[run.Entry, error]
-}
-
-// Record is an event to be written.
-type Record struct {
-	Type    run.Type
-	Payload []byte
-	Span    string // empty: a new one
-	Parent  string
+	// Events reads the log after the first n events.
+	Events(ctx context.Context, n int64) iter.Seq2[run.Entry, error]
 }
 
 // Folder is the run's folder. Paths are relative to it, with slashes, and never lead out
@@ -85,13 +76,7 @@ type Folder interface {
 	// Remove takes a file away; one that is not there is nothing.
 	Remove(path string) error
 	// Stage makes content durable under another name; Commit gives it its name.
-	Stage(path string, data []byte) (Staged, error)
-}
-
-// Staged is a file that waits for its name.
-type Staged interface {
-	Commit() error
-	Discard()
+	Stage(path string, data []byte) (*rundir.Staged, error)
 }
 
 // Run is one run that is being carried out. It is the Orchestrator of its workers.
@@ -277,67 +262,58 @@ func (r *Run) inOrder() []*attempt {
 	return out
 }
 
-// about gives an event the span of an item.
-func (e Record) about(itemID string) Record {
-	e.Span = SpanOf(itemID)
-	return e
+// itemRecord makes a record about an item, with its span.
+func itemRecord(itemID string, t run.Type, payload any) rundir.Request {
+	r := newRecord(t, payload)
+	r.SpanID = SpanOf(itemID)
+	return r
 }
 
 // newRecord makes a record; the payload is one of ours, so it can be encoded.
-func newRecord(t run.Type, payload any) Record {
+func newRecord(t run.Type, payload any) rundir.Request {
 	data, err := json.Marshal(payload)
 	if err != nil {
 		panic(err)
 	}
-	return Record{Type: t, Payload: data}
+	return rundir.Request{Type: t, Payload: data}
 }
 
 // SpanOf returns the span of something that has a name in a run.
-func SpanOf(name string) string {
-	sum := sha256.Sum256([]byte(name))
-	return hex.EncodeToString(sum[:8])
-}
+func SpanOf(name string) string { return chain.Sum([]byte(name)).String()[:16] }
 
 // callID returns the call that a report is about.
 func callID(payload []byte) string {
 	return run.ReadPayload[run.CacheHit](payload).CallID // as in every event of a call; the log checks its form
 }
 
-func hashOf(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
-}
-
 // step returns the event of a transition.
-func (r *Run) step(to run.State, reason string) Record {
+func (r *Run) step(to run.State, reason string) rundir.Request {
 	return newRecord(run.RunStateChanged, run.Step{Old: r.state, New: to, Reason: reason})
 }
 
 // failing returns the event of a failure; the attempt remembers it.
-func (r *Run) failing(e *attempt, f Failure) Record {
+func (r *Run) failing(e *attempt, f Failure) rundir.Request {
 	e.status, e.code, e.failure, e.answer, e.retry = run.ItemFailed, f.Code, f.Message, f.Answer, f.Retryable
-	return newRecord(run.WorkItemFailed, run.ItemFailure{WorkItemID: e.id, Error: run.ItemError{Code: f.Code, Message: f.Message}, Retryable: f.Retryable}).about(e.id)
+	return itemRecord(e.id, run.WorkItemFailed, run.ItemFailure{WorkItemID: e.id, Error: run.ItemError{Code: f.Code, Message: f.Message}, Retryable: f.Retryable})
 }
 
 // invalidateRecord returns the event of an item that was done and has to be done again.
-func invalidateRecord(e *attempt, why string) Record {
-	return newRecord(run.WorkItemInvalidated, run.Invalidation{WorkItemID: e.id, Reason: why}).about(e.id)
+func invalidateRecord(e *attempt, why string) rundir.Request {
+	return itemRecord(e.id, run.WorkItemInvalidated, run.Invalidation{WorkItemID: e.id, Reason: why})
 }
 
 // append writes events and passes them to Watch. The caller holds mu. A log that cannot be
 // written ends the work.
-func (r *Run) append(ctx context.Context, records ...Record) error {
+func (r *Run) append(ctx context.Context, records ...rundir.Request) error {
 	if len(records) == 0 {
 		return nil
 	}
-	if err := r.Log.Append(context.WithoutCancel(ctx), records...); err != nil {
-		r.stopLocked(err)
-		return err
-	}
+	events, err := r.Log.Append(context.WithoutCancel(ctx), records...)
 	if r.Watch != nil {
-		for _, e := range records {
-			r.Watch(e)
-		}
+		r.Watch(events...)
 	}
-	return nil
+	if err != nil {
+		r.stopLocked(err)
+	}
+	return err
 }

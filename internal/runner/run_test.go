@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"iter"
 	"maps"
 	"os"
 	"path/filepath"
@@ -49,7 +48,7 @@ type site struct {
 	wishes run.Wishes
 	// crash ends everything after that many appended events; 0: never.
 	crash int
-	seen  func(runner.Record)
+	seen  func(...run.Event)
 	far   func(*runner.MemoryQueue) runner.Queue // for other hosts; nil: there are none
 
 	mu    sync.Mutex
@@ -140,40 +139,25 @@ type log struct {
 	dead bool
 }
 
-func (l *log) Append(ctx context.Context, records ...runner.Record) error {
+func (l *log) Append(ctx context.Context, requests ...rundir.Request) ([]run.Event, error) {
 	if l.dead {
-		return errCrash
-	}
-	requests := make([]rundir.Request, len(records))
-	for i, e := range records {
-		requests[i] = rundir.Request{Type: e.Type, Payload: e.Payload, SpanID: e.Span, ParentSpan: e.Parent}
+		return nil, errCrash
 	}
 	if l.left != nil {
-		if *l.left < len(records) {
+		if *l.left < len(requests) {
 			// Of a batch only the first are on the disk, as after a torn write.
 			requests, l.dead = requests[:*l.left], true
 			if len(requests) == 0 {
-				return errCrash
+				return nil, errCrash
 			}
 		}
 		*l.left -= len(requests)
 	}
-	_, err := l.Session.Append(ctx, requests...)
+	events, err := l.Session.Append(ctx, requests...)
 	if l.dead {
-		return errors.Join(err, errCrash)
+		return nil, errors.Join(err, errCrash)
 	}
-	return err
-}
-
-func (l *log) Events(ctx context.Context) iter.Seq2[run.Entry, error] {
-	return l.Session.Events(ctx, 0)
-}
-
-// folder is the real folder.
-type folder struct{ *rundir.Files }
-
-func (f folder) Stage(path string, data []byte) (runner.Staged, error) {
-	return f.Files.Stage(path, data)
+	return events, err
 }
 
 // execute carries the run on until it ends or crashes.
@@ -200,7 +184,7 @@ func (s *site) execute(ctx context.Context) error {
 		n := s.crash
 		l.left = &n
 	}
-	o := runner.Options{RunID: runID, Recipe: s.recipe, Params: s.params, Log: l, Folder: folder{files}, Near: q,
+	o := runner.Options{RunID: runID, Recipe: s.recipe, Params: s.params, Log: l, Folder: files, Near: q,
 		Gates: s, Site: runner.Site{Dir: s.store.Dir(runID), Params: s.params}, Form: s.fits, Window: func(string) int64 { return s.window }, Watch: s.seen}
 	if s.far != nil {
 		o.Far, o.Lease, o.Here = s.far(q), 50*time.Millisecond, []string{q.Host()}
@@ -213,7 +197,7 @@ func (s *site) execute(ctx context.Context) error {
 	}
 	return r.Execute(ctx, plan, func(ctx context.Context) error {
 		return q.Serve(ctx, []string{runner.Local, runner.Work, runner.ExternalQueue(runner.Work)}, 4, func(ctx context.Context, j runner.Enqueued) error {
-			return runner.ServeAttempt(ctx, j, q.Host(), r, s)
+			return runner.ServeAttempt(ctx, j, q.Host(), r, s, nil)
 		})
 	})
 }

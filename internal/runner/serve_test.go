@@ -41,16 +41,16 @@ func TestWhatALostLeaseEndedIsTold(t *testing.T) {
 		"a built-in": {Task{Uses: "push", External: true}, Failure{Code: string(fault.UnknownOutcome), Message: taken.Message, Unknown: true}},
 	} {
 		f := &fenced{task: c.task, ends: taken}
-		if err := ServeAttempt(t.Context(), Enqueued{ID: "r:draft:1:i01"}, "h", f, f); err != nil || f.called != 1 || f.heard == nil || *f.heard != c.want {
+		if err := ServeAttempt(t.Context(), Enqueued{ID: "r:draft:1:i01"}, "h", f, f, nil); err != nil || f.called != 1 || f.heard == nil || *f.heard != c.want {
 			t.Errorf("%s: %+v, told %d times: %v", name, f.heard, f.called, err)
 		}
 	}
 	overtaken := &fenced{ends: taken, says: fault.New(fault.Fenced, "work item r:draft:1:i01 is not current")}
-	if err := ServeAttempt(t.Context(), Enqueued{ID: "r:draft:1:i01"}, "h", overtaken, overtaken); err != nil {
+	if err := ServeAttempt(t.Context(), Enqueued{ID: "r:draft:1:i01"}, "h", overtaken, overtaken, nil); err != nil {
 		t.Errorf("one that is not current any more: %v", err)
 	}
 	away := &fenced{says: errors.New("nobody is there")}
-	if err := ServeAttempt(t.Context(), Enqueued{ID: "r:draft:1:i01"}, "h", away, away); err == nil || away.heard != nil {
+	if err := ServeAttempt(t.Context(), Enqueued{ID: "r:draft:1:i01"}, "h", away, away, nil); err == nil || away.heard != nil {
 		t.Errorf("what could not be told is over: %v", err)
 	}
 }

@@ -2,13 +2,12 @@ package runner
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"math"
 	"slices"
 	"strings"
 	"time"
 
+	"ramet/internal/base/chain"
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
 	"ramet/internal/base/text"
@@ -222,10 +221,7 @@ func agentNames(it Attempt) []string {
 	return []string{plain, plain + "-" + shortHash(it.RunID), ""}
 }
 
-func shortHash(s string) string {
-	sum := sha256.Sum256([]byte(s))
-	return hex.EncodeToString(sum[:3])
-}
+func shortHash(s string) string { return chain.Sum([]byte(s)).String()[:6] }
 
 // dropAnswers takes answers out of the cache that led to nothing: the next request asks the model again.
 func (c *WorkerPool) dropAnswers(keys []string) {

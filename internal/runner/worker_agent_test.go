@@ -570,11 +570,11 @@ func TestEvidenceHoldsNoSecret(t *testing.T) {
 
 func TestABrokenBuiltinIsAFailure(t *testing.T) {
 	s := newStageCrew(t, ``, func(o *WorkerPoolOptions) {
-		o.Builtins = map[string]BuiltinWorker{
-			"break": func(context.Context, Attempt, Orchestrator) (Result, error) { panic("oh") },
-			"make": func(context.Context, Attempt, Orchestrator) (Result, error) {
-				return Result{Files: []Blob{{Path: "a", Data: []byte("x")}}}, nil
-			},
+		o.Builtin = func(_ context.Context, it Attempt, _ Orchestrator) (Result, error) {
+			if it.Task.Uses == "break" {
+				panic("oh")
+			}
+			return Result{Files: []Blob{{Path: "a", Data: []byte("x")}}}, nil
 		}
 	})
 	uses := func(name string, outputs ...Output) error {
@@ -584,12 +584,13 @@ func TestABrokenBuiltinIsAFailure(t *testing.T) {
 		return err
 	}
 	s.fails(uses("break"), fault.Failed, "oh")
-	s.fails(uses("none"), fault.InvalidRecipe)
 	if err := uses("make", Output{Path: "a"}); err != nil {
 		t.Error(err)
 	}
 	_, err := s.do(s.item(""))
 	s.fails(err, fault.InvalidRecipe, "nothing to do")
+	s.crew.Builtin = nil
+	s.fails(uses("make"), fault.InvalidRecipe, "does not know")
 }
 
 func TestManyItemsSideBySide(t *testing.T) {

@@ -29,9 +29,6 @@ import (
 	"ramet/internal/turn/tool"
 )
 
-// BuiltinWorker does the items of one `uses:`.
-type BuiltinWorker func(ctx context.Context, it Attempt, d Orchestrator) (Result, error)
-
 // WorkspaceStore reads agents and histories of the workspace.
 type WorkspaceStore interface {
 	agent.Directory
@@ -45,7 +42,8 @@ type WorkerPoolOptions struct {
 	// Dir is the folder in which hosts create the folders of items. It lies outside of ramet's home, which commands in the
 	// sandbox can't read, and several hosts of one machine and other accounts may share it.
 	Dir      string
-	Builtins map[string]BuiltinWorker
+	// Builtin does the items of `uses:`; nil: this host knows none.
+	Builtin func(ctx context.Context, it Attempt, d Orchestrator) (Result, error)
 	// Form reports whether an output has the form of that name; the error describes what is wrong
 	// with it, for the next attempt.
 	Form func(schema string, data []byte) error
@@ -122,8 +120,10 @@ func (c *WorkerPool) Do(ctx context.Context, it Attempt, d Orchestrator) (res Re
 		return res, contextFault(ctx)
 	}
 	switch t := it.Task; {
+	case t.Uses != "" && c.Builtin != nil:
+		res, err = c.Builtin(ctx, it, d) // the orchestrator looks at what came out
 	case t.Uses != "":
-		res, err = c.builtin(ctx, it, d)
+		err = fault.New(fault.InvalidRecipe, "worker %s uses %q, which this host does not know", it.Worker, t.Uses)
 	case t.Prompt != "":
 		res, err = c.agent(ctx, it, d)
 	case t.Command != "":
@@ -149,14 +149,6 @@ func (c *WorkerPool) redactError(err error) error {
 		return Final(f)
 	}
 	return f
-}
-
-func (c *WorkerPool) builtin(ctx context.Context, it Attempt, d Orchestrator) (Result, error) {
-	do, ok := c.Builtins[it.Task.Uses]
-	if !ok {
-		return Result{}, fault.New(fault.InvalidRecipe, "worker %s uses %q, which this host does not know", it.Worker, it.Task.Uses)
-	}
-	return do(ctx, it, d) // the orchestrator looks at what came out
 }
 
 // explainFailure returns the reason why an item failed: the end of its context explains more than its error,
@@ -388,7 +380,7 @@ func (c *WorkerPool) Model(a agent.Agent, m kernel.Model) (kernel.Model, error) 
 
 // recordCalls records the calls of one model.
 func (c *WorkerPool) recordCalls(s *agentAttempt, lane string, a agent.Agent, m kernel.Model) kernel.Model {
-	o := RecorderOptions{Item: s.item, Reporter: s.orchestrator, Sequence: &s.calls, Lane: lane, Agent: string(a.ID), Vendor: m.Ref.Vendor,
+	o := RecorderOptions{Item: s.item, Report: s.orchestrator.Report, Sequence: &s.calls, Lane: lane, Agent: string(a.ID), Vendor: m.Ref.Vendor,
 		MaxTokens: m.Info.Output, Cache: c.Cache, Redact: c.Redact, Now: c.Now,
 		Price: func(string) (llm.Price, bool) { return c.price(m) }}
 	if c.BaseURL != nil {
@@ -550,7 +542,7 @@ func (d *drivenItem) Run(ctx context.Context, a agent.Agent, t loop.Turn, talk *
 			}
 		}
 	}
-	o := RecorderOptions{Item: d.at.item, Reporter: d.at.orchestrator, Sequence: &d.at.calls, Lane: d.lane, Agent: string(a.ID), Vendor: d.Ref.Vendor,
+	o := RecorderOptions{Item: d.at.item, Report: d.at.orchestrator.Report, Sequence: &d.at.calls, Lane: d.lane, Agent: string(a.ID), Vendor: d.Ref.Vendor,
 		Redact: d.pool.Redact, Now: d.pool.Now, Cost: func() (llm.Money, bool) { return out.Cost, out.Cost > 0 }}
 	taped := NewRecorder(llm.Func(turn), o)
 	for e := range taped.Stream(ctx, llm.Request{Model: d.Ref.Name, Messages: talk.Messages()}) {

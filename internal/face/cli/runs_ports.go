@@ -7,7 +7,6 @@ import (
 	"ramet/internal/run"
 	"ramet/internal/run/recipe"
 	"ramet/internal/run/rundir"
-	"ramet/internal/runner"
 )
 
 // RunsPorts carry out runs, in this process.
@@ -43,7 +42,7 @@ type Job struct {
 	// Inherited: it was begun on another host, whose orchestrator is gone. It may act outside
 	// of runs only if External says so, too.
 	Inherited, External bool
-	Watch               func(runner.Record)
+	Watch               func(...run.Event)
 	Warn                func(string)
 }
 

@@ -12,7 +12,6 @@ import (
 	"ramet/internal/operation"
 	"ramet/internal/run"
 	"ramet/internal/run/recipe"
-	"ramet/internal/runner"
 )
 
 // progress shows how a run goes: on a terminal one line that changes, below what is worth
@@ -107,18 +106,20 @@ type happened struct {
 	Text   string  `json:"message"`
 }
 
-func (p *progress) see(e runner.Record) {
-	var t happened
-	json.Unmarshal(e.Payload, &t) // the log checked its form; what is not shown may differ
+func (p *progress) see(events ...run.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	line := p.take(e.Type, t)
-	switch {
-	case p.quiet:
-	case line != "":
-		p.keep(line)
-	case p.live && p.now().Sub(p.shown) > 80*time.Millisecond:
-		p.draw()
+	for _, e := range events {
+		var t happened
+		json.Unmarshal(e.Payload, &t) // the log checked its form; what is not shown may differ
+		line := p.take(e.Type, t)
+		switch {
+		case p.quiet:
+		case line != "":
+			p.keep(line)
+		case p.live && p.now().Sub(p.shown) > 80*time.Millisecond:
+			p.draw()
+		}
 	}
 }
 

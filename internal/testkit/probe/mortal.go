@@ -4,6 +4,8 @@ import (
 	"context"
 	"os"
 
+	"ramet/internal/run"
+	"ramet/internal/run/rundir"
 	"ramet/internal/runner"
 )
 
@@ -14,17 +16,17 @@ type mortal struct {
 	last int64
 }
 
-func (m mortal) Append(ctx context.Context, records ...runner.Record) error {
+func (m mortal) Append(ctx context.Context, requests ...rundir.Request) ([]run.Event, error) {
 	left := m.last - m.Now().EventCount
-	dies := left <= int64(len(records))
+	dies := left <= int64(len(requests))
 	if dies {
-		records = records[:max(0, left)]
+		requests = requests[:max(0, left)]
 	}
-	err := m.Log.Append(ctx, records...)
+	events, err := m.Log.Append(ctx, requests...)
 	if dies && err == nil {
 		die()
 	}
-	return err
+	return events, err
 }
 
 // die ends this process as SIGKILL does.
