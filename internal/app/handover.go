@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/run"
 	"ramet/internal/run/recipe"
 	"ramet/internal/run/rundir"
 	"ramet/internal/runner"
@@ -72,7 +73,7 @@ type copying struct {
 	put func(path string, data []byte) error
 }
 
-func (f copying) Stage(path string, data []byte) (*rundir.Staged, error) {
+func (f copying) Stage(path string, data []byte) (run.Staged, error) {
 	staged, err := f.Folder.Stage(path, data)
 	if err != nil {
 		return nil, err

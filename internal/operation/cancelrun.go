@@ -93,7 +93,7 @@ func recordCancelled(ctx context.Context, x *rundir.Session, reason string) (run
 	if err != nil {
 		return n, err
 	}
-	_, err = x.Append(ctx, rundir.Request{Type: run.RunCancelled, Payload: why}, rundir.Request{Type: run.RunStateChanged, Payload: step})
+	_, err = x.Append(ctx, run.Request{Type: run.RunCancelled, Payload: why}, run.Request{Type: run.RunStateChanged, Payload: step})
 	return x.Now(), err
 }
 

@@ -71,6 +71,22 @@ func CheckLogFile(path string, info fs.FileInfo) error {
 	return nil
 }
 
+// Request asks for an event.
+type Request struct {
+	Type       Type
+	Payload    []byte // any JSON object
+	SpanID     string // empty: a new one
+	ParentSpan string
+}
+
+// Staged is a file of a run that is durable and waits for its name.
+type Staged interface {
+	// Commit gives the file its name, in place of what had it.
+	Commit() error
+	// Discard removes the file, unless it has its name already.
+	Discard()
+}
+
 // Draft is an event that is not linked yet.
 type Draft struct {
 	ID         string

@@ -11,7 +11,6 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/run"
-	"ramet/internal/run/rundir"
 )
 
 // Cancelled is the cause of a stop for good: the run becomes CANCELLED for this reason.
@@ -96,8 +95,8 @@ func (r *Run) end(ctx context.Context, err error) error {
 }
 
 // finish ends the run for good: what waits or runs ends with it.
-func (r *Run) finish(ctx context.Context, to run.State, why rundir.Request) error {
-	var records []rundir.Request
+func (r *Run) finish(ctx context.Context, to run.State, why run.Request) error {
+	var records []run.Request
 	var open []*attempt
 	for _, e := range r.inOrder() {
 		if e.status == run.Pending || e.status == run.InProgress {
@@ -165,7 +164,7 @@ func (r *Run) enter(ctx context.Context, to run.State) error {
 	if r.stopped != nil {
 		return r.stopped
 	}
-	var records []rundir.Request
+	var records []run.Request
 	switch to {
 	case run.PlanReady:
 		records = r.allSections(run.Outlined)
@@ -176,7 +175,7 @@ func (r *Run) enter(ctx context.Context, to run.State) error {
 	case run.ReadyForPR:
 		records = r.allSections(run.Validated)
 	case run.Done:
-		records = append(records, rundir.Request{Type: run.RunCompleted, Payload: []byte("{}")})
+		records = append(records, run.Request{Type: run.RunCompleted, Payload: []byte("{}")})
 	}
 	if err := r.append(ctx, append(records, r.step(to, ""))...); err != nil {
 		return err
@@ -276,7 +275,7 @@ func (r *Run) restore(ctx context.Context) error {
 
 // outcomes settles the external effects with an unknown outcome: those that can be looked up are, by their next
 // attempt.
-func (r *Run) outcomes(p run.Plan, records *[]rundir.Request) error {
+func (r *Run) outcomes(p run.Plan, records *[]run.Request) error {
 	var lost []string
 	for _, u := range p.Unknown {
 		e := r.byID[u.WorkItemID]
@@ -377,8 +376,8 @@ func (r *Run) notice(e run.Entry) {
 }
 
 // closing returns the events that end what a crash left open.
-func (r *Run) closing() []rundir.Request {
-	var records []rundir.Request
+func (r *Run) closing() []run.Request {
+	var records []run.Request
 	for _, id := range slices.Sorted(maps.Keys(r.calls)) {
 		e := newRecord(run.LLMCallFailed, run.CallFailure{CallID: id, Class: string(fault.Interrupted), Summary: run.Gone, Retryable: true})
 		e.SpanID = r.calls[id]

@@ -14,7 +14,6 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/run"
 	"ramet/internal/run/recipe"
-	"ramet/internal/run/rundir"
 )
 
 // gateTime limits a gate that has no timeout.
@@ -112,8 +111,8 @@ func (r *Run) gate(ctx context.Context, g recipe.Gate) error {
 
 // found are the events that bring the open issues of a gate to what it found now. The
 // caller holds mu.
-func (r *Run) found(gate string, issues []Issue) []rundir.Request {
-	var records []rundir.Request
+func (r *Run) found(gate string, issues []Issue) []run.Request {
+	var records []run.Request
 	now := map[string]bool{}
 	for _, i := range issues {
 		i.Gate = gate
@@ -142,7 +141,7 @@ func (r *Run) found(gate string, issues []Issue) []rundir.Request {
 }
 
 // open is the event of a new issue.
-func (r *Run) open(id string, i Issue) rundir.Request {
+func (r *Run) open(id string, i Issue) run.Request {
 	found := run.NewIssue{IssueID: id, Gate: i.Gate, Severity: string(i.Severity), Message: i.Message, Files: i.Files, Status: run.IssueOpen}
 	if i.Code != "" {
 		found.ErrorCode = &i.Code

@@ -11,7 +11,6 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/run"
 	"ramet/internal/run/recipe"
-	"ramet/internal/run/rundir"
 )
 
 // window limits the items that are in the queue at once: enough for all hosts, and few
@@ -91,7 +90,7 @@ func (r *Run) queueAll(ctx context.Context, items []item) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.unsettled, r.failures, r.backlog = 0, nil, nil
-	var records []rundir.Request
+	var records []run.Request
 	for i, u := range items {
 		more, err := r.require(ctx, u)
 		if err != nil {
@@ -109,14 +108,14 @@ func (r *Run) queueAll(ctx context.Context, items []item) error {
 }
 
 // require decides whether an item has to be done, and gives the events that queue it.
-func (r *Run) require(ctx context.Context, u item) ([]rundir.Request, error) {
+func (r *Run) require(ctx context.Context, u item) ([]run.Request, error) {
 	w, _ := r.worker(u.worker)
 	e := r.newest(u)
 	in, err := r.inputs(w, u.scope)
 	if err != nil {
 		return nil, err
 	}
-	var records []rundir.Request
+	var records []run.Request
 	switch {
 	case e.status == run.Completed && w.Each.Issue:
 		// It was mended before, and is still there.
@@ -149,7 +148,7 @@ func (r *Run) require(ctx context.Context, u item) ([]rundir.Request, error) {
 const stillOpen = "the issue is still there after the last attempt"
 
 // queue is the event of the next attempt.
-func (r *Run) queue(e *attempt, w recipe.Worker, in []Input) rundir.Request {
+func (r *Run) queue(e *attempt, w recipe.Worker, in []Input) run.Request {
 	delete(r.byID, e.id)
 	e.number++
 	e.id, e.status, e.inputs, e.host = run.ItemID(r.RunID, e.worker, e.number, e.scope), run.Pending, in, ""
@@ -220,7 +219,7 @@ func (r *Run) verdict(ctx context.Context, failures []failed) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var records []rundir.Request
+	var records []run.Request
 	for _, f := range failures {
 		if e := r.byID[f.id]; e != nil {
 			if w, _ := r.worker(e.worker); w.Each.Sections {
@@ -251,7 +250,7 @@ func (r *Run) verdict(ctx context.Context, failures []failed) error {
 // caller holds mu.
 func (r *Run) settle(ctx context.Context, e *attempt, res *Result, f *Failure) error {
 	w, _ := r.worker(e.worker)
-	var records []rundir.Request
+	var records []run.Request
 	again := false
 	if f == nil {
 		records = r.finishing(e, *res)
@@ -289,7 +288,7 @@ func (r *Run) settle(ctx context.Context, e *attempt, res *Result, f *Failure) e
 }
 
 // afterFailure returns the events of a failure, and whether the item is tried again.
-func (r *Run) afterFailure(e *attempt, f Failure) ([]rundir.Request, bool) {
+func (r *Run) afterFailure(e *attempt, f Failure) ([]run.Request, bool) {
 	w, _ := r.worker(e.worker)
 	if f.Unknown && w.External && looksUpOutcome(w) {
 		f.Retryable = true // the next attempt looks first
@@ -301,7 +300,7 @@ func (r *Run) afterFailure(e *attempt, f Failure) ([]rundir.Request, bool) {
 	if r.passing(w, f) {
 		f.Retryable = true
 	}
-	records := []rundir.Request{r.failing(e, f)}
+	records := []run.Request{r.failing(e, f)}
 	if f.Code != string(fault.Interrupted) {
 		e.tries++
 		if w.Each.Issue {
@@ -331,9 +330,9 @@ func (r *Run) passing(w recipe.Worker, f Failure) bool {
 }
 
 // finishing returns the events of an item that gave back what it promised.
-func (r *Run) finishing(e *attempt, res Result) []rundir.Request {
+func (r *Run) finishing(e *attempt, res Result) []run.Request {
 	w, _ := r.worker(e.worker)
-	var records []rundir.Request
+	var records []run.Request
 	if len(res.Clones) > 0 {
 		records = append(records, newRecord(run.InputsCloned, run.Clones{Inputs: res.Clones}))
 	}
@@ -373,7 +372,7 @@ func (r *Run) finishing(e *attempt, res Result) []rundir.Request {
 	return records
 }
 
-func (r *Run) pullRequest(where string) rundir.Request {
+func (r *Run) pullRequest(where string) run.Request {
 	if isURL(where) {
 		return newRecord(run.PullRequestOpened, run.Proposal{URL: where})
 	}
@@ -544,12 +543,12 @@ func (r *Run) sectionOf(name string) recipe.Section {
 }
 
 // section returns the events that bring a section to a state, by the way that there is.
-func (r *Run) section(name string, to run.SectionState) []rundir.Request {
+func (r *Run) section(name string, to run.SectionState) []run.Request {
 	now, ok := r.sections[name]
 	if !ok {
 		now = run.NotStarted
 	}
-	var records []rundir.Request
+	var records []run.Request
 	for _, next := range run.SectionPath(now, to) {
 		records = append(records, newRecord(run.SectionStateChanged, run.SectionStep{Section: name, Old: now, New: next}))
 		now = next
@@ -559,12 +558,12 @@ func (r *Run) section(name string, to run.SectionState) []rundir.Request {
 }
 
 // allSections returns the events that bring all sections to a state.
-func (r *Run) allSections(to run.SectionState) []rundir.Request {
+func (r *Run) allSections(to run.SectionState) []run.Request {
 	names, err := r.sectionNames()
 	if err != nil {
 		return nil // the worker that needs them says so
 	}
-	var records []rundir.Request
+	var records []run.Request
 	for _, n := range names {
 		records = append(records, r.section(n, to)...)
 	}

@@ -14,7 +14,6 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/run"
 	"ramet/internal/run/recipe"
-	"ramet/internal/run/rundir"
 )
 
 var _ Orchestrator = (*Run)(nil)
@@ -220,7 +219,7 @@ func (r *Run) Report(ctx context.Context, itemID string, p Report) error {
 			return err
 		}
 	}
-	record := rundir.Request{Type: p.Type, Payload: p.Payload, SpanID: SpanOf(itemID + " " + callID(p.Payload)), ParentSpan: SpanOf(itemID)}
+	record := run.Request{Type: p.Type, Payload: p.Payload, SpanID: SpanOf(itemID + " " + callID(p.Payload)), ParentSpan: SpanOf(itemID)}
 	if err := r.append(ctx, record); err != nil {
 		return err
 	}
@@ -247,7 +246,7 @@ func (r *Run) keep(b Blob) error {
 // Deliver makes the outputs durable, gives them their names, and writes that the item is
 // finished; or that it failed, and whether it is tried again.
 func (r *Run) Deliver(ctx context.Context, itemID string, res Result, f *Failure) error {
-	var staged []*rundir.Staged
+	var staged []run.Staged
 	defer func() {
 		for _, s := range staged {
 			s.Discard()

@@ -8,7 +8,6 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/run"
 	"ramet/internal/run/recipe"
-	"ramet/internal/run/rundir"
 )
 
 // bytesOfToken is about how many bytes of text are one token; fewer in no common language.
@@ -101,9 +100,9 @@ func (k readOnlyFiles) Below(path string) ([]string, error) {
 	return k.Files.Below(path)
 }
 
-func (k readOnlyFiles) Hash(string) (string, bool)           { return "", false }
-func (k readOnlyFiles) Remove(string) error                  { return errReadOnly() }
-func (k readOnlyFiles) Stage(string, []byte) (*rundir.Staged, error) { return nil, errReadOnly() }
+func (k readOnlyFiles) Hash(string) (string, bool)               { return "", false }
+func (k readOnlyFiles) Remove(string) error                      { return errReadOnly() }
+func (k readOnlyFiles) Stage(string, []byte) (run.Staged, error) { return nil, errReadOnly() }
 
 // checkLater looks at what comes after a level, as far as that is known: work that cannot be finished
 // is not begun. The caller holds mu.

@@ -13,7 +13,6 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/run"
 	"ramet/internal/run/recipe"
-	"ramet/internal/run/rundir"
 )
 
 // Options configures a run.
@@ -58,7 +57,7 @@ type Options struct {
 type Log interface {
 	// Append writes events, all or none, and returns when they are durable. What the
 	// state does not allow is refused and leaves the log as it was.
-	Append(ctx context.Context, requests ...rundir.Request) ([]run.Event, error)
+	Append(ctx context.Context, requests ...run.Request) ([]run.Event, error)
 	// Now returns a copy of what all events amount to.
 	Now() run.Snapshot
 	// Events reads the log after the first n events.
@@ -76,7 +75,7 @@ type Folder interface {
 	// Remove takes a file away; one that is not there is nothing.
 	Remove(path string) error
 	// Stage makes content durable under another name; Commit gives it its name.
-	Stage(path string, data []byte) (*rundir.Staged, error)
+	Stage(path string, data []byte) (run.Staged, error)
 }
 
 // Run is one run that is being carried out. It is the Orchestrator of its workers.
@@ -263,19 +262,19 @@ func (r *Run) inOrder() []*attempt {
 }
 
 // itemRecord makes a record about an item, with its span.
-func itemRecord(itemID string, t run.Type, payload any) rundir.Request {
+func itemRecord(itemID string, t run.Type, payload any) run.Request {
 	r := newRecord(t, payload)
 	r.SpanID = SpanOf(itemID)
 	return r
 }
 
 // newRecord makes a record; the payload is one of ours, so it can be encoded.
-func newRecord(t run.Type, payload any) rundir.Request {
+func newRecord(t run.Type, payload any) run.Request {
 	data, err := json.Marshal(payload)
 	if err != nil {
 		panic(err)
 	}
-	return rundir.Request{Type: t, Payload: data}
+	return run.Request{Type: t, Payload: data}
 }
 
 // SpanOf returns the span of something that has a name in a run.
@@ -287,24 +286,24 @@ func callID(payload []byte) string {
 }
 
 // step returns the event of a transition.
-func (r *Run) step(to run.State, reason string) rundir.Request {
+func (r *Run) step(to run.State, reason string) run.Request {
 	return newRecord(run.RunStateChanged, run.Step{Old: r.state, New: to, Reason: reason})
 }
 
 // failing returns the event of a failure; the attempt remembers it.
-func (r *Run) failing(e *attempt, f Failure) rundir.Request {
+func (r *Run) failing(e *attempt, f Failure) run.Request {
 	e.status, e.code, e.failure, e.answer, e.retry = run.ItemFailed, f.Code, f.Message, f.Answer, f.Retryable
 	return itemRecord(e.id, run.WorkItemFailed, run.ItemFailure{WorkItemID: e.id, Error: run.ItemError{Code: f.Code, Message: f.Message}, Retryable: f.Retryable})
 }
 
 // invalidateRecord returns the event of an item that was done and has to be done again.
-func invalidateRecord(e *attempt, why string) rundir.Request {
+func invalidateRecord(e *attempt, why string) run.Request {
 	return itemRecord(e.id, run.WorkItemInvalidated, run.Invalidation{WorkItemID: e.id, Reason: why})
 }
 
 // append writes events and passes them to Watch. The caller holds mu. A log that cannot be
 // written ends the work.
-func (r *Run) append(ctx context.Context, records ...rundir.Request) error {
+func (r *Run) append(ctx context.Context, records ...run.Request) error {
 	if len(records) == 0 {
 		return nil
 	}

@@ -139,7 +139,7 @@ type log struct {
 	dead bool
 }
 
-func (l *log) Append(ctx context.Context, requests ...rundir.Request) ([]run.Event, error) {
+func (l *log) Append(ctx context.Context, requests ...run.Request) ([]run.Event, error) {
 	if l.dead {
 		return nil, errCrash
 	}

@@ -41,7 +41,7 @@ type WorkerPoolOptions struct {
 	Store WorkspaceStore
 	// Dir is the folder in which hosts create the folders of items. It lies outside of ramet's home, which commands in the
 	// sandbox can't read, and several hosts of one machine and other accounts may share it.
-	Dir      string
+	Dir string
 	// Builtin does the items of `uses:`; nil: this host knows none.
 	Builtin func(ctx context.Context, it Attempt, d Orchestrator) (Result, error)
 	// Form reports whether an output has the form of that name; the error describes what is wrong

@@ -86,7 +86,7 @@ state of the run, linked, and on the disk when its id is printed.`,
 				return err
 			}
 			return withSession(l, c, f, args[0], (*rundir.Store).OpenSession, func(x *rundir.Session) error {
-				events, err := x.Append(c.Context(), rundir.Request{Type: run.Type(kind), Payload: []byte(text), SpanID: span, ParentSpan: parent})
+				events, err := x.Append(c.Context(), run.Request{Type: run.Type(kind), Payload: []byte(text), SpanID: span, ParentSpan: parent})
 				if len(events) == 0 {
 					return err
 				}

@@ -61,7 +61,7 @@ func TestABeginningThatWasBrokenOffIsGivenAgain(t *testing.T) {
 	if n := x.Now().EventCount; n != 1 {
 		t.Errorf("%d events", n)
 	}
-	if _, err := x.Append(ctx, rundir.Request{Type: run.GateRunStarted, Payload: []byte(`{"gate":"g"}`)}); err != nil {
+	if _, err := x.Append(ctx, run.Request{Type: run.GateRunStarted, Payload: []byte(`{"gate":"g"}`)}); err != nil {
 		t.Fatal(err)
 	}
 	if err := x.Close(); err != nil {

@@ -102,7 +102,7 @@ func TestNoVerbOfARunSucceedsWithAFailedStep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := x.Append(ctx, rundir.Request{Type: "TEST_NOTE", Payload: []byte(`{}`)}); err != nil {
+	if _, err := x.Append(ctx, run.Request{Type: "TEST_NOTE", Payload: []byte(`{}`)}); err != nil {
 		t.Fatal(err)
 	}
 	if err := x.Close(); err != nil {
@@ -153,7 +153,7 @@ func TestNoVerbOfARunSucceedsWithAFailedStep(t *testing.T) {
 			return x.Close()
 		},
 		"append": session(func(x *rundir.Session) error {
-			return ignored(x.Append(ctx, rundir.Request{Type: "TEST_NOTE", Payload: []byte(`{}`)}))
+			return ignored(x.Append(ctx, run.Request{Type: "TEST_NOTE", Payload: []byte(`{}`)}))
 		}),
 		"snapshot": session(func(x *rundir.Session) error { return x.PutSnapshot(false) }),
 		"settle":   session(func(x *rundir.Session) error { return x.Settle() }),

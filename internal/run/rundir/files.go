@@ -106,23 +106,23 @@ func (f *Files) Remove(name string) error {
 // stagePrefix marks files that wait for their names.
 const stagePrefix = ".staged-"
 
-// Staged is a file that is durable and waits for its name.
-type Staged struct {
+// staged is a file that is durable and waits for its name.
+type staged struct {
 	files      *Files
 	temp, name string
 }
 
 // Stage writes content under another name in the same folder.
-func (f *Files) Stage(name string, data []byte) (*Staged, error) {
+func (f *Files) Stage(name string, data []byte) (run.Staged, error) {
 	if !filepath.IsLocal(filepath.FromSlash(name)) || path.Clean(name) != name {
 		return nil, fault.New(fault.InvalidText, "%.120q is not a path below the run's folder", name)
 	}
 	full := filepath.Join(f.dir, filepath.FromSlash(name))
-	fail := func(err error) (*Staged, error) { return nil, durable.Failure("write", full, err) }
+	fail := func(err error) (run.Staged, error) { return nil, durable.Failure("write", full, err) }
 	if err := f.makeFolders(path.Dir(name)); err != nil {
 		return fail(err)
 	}
-	s := &Staged{files: f, temp: path.Join(path.Dir(name), stagePrefix+rand.Text()[:8]+"-"+path.Base(name)), name: name}
+	s := &staged{files: f, temp: path.Join(path.Dir(name), stagePrefix+rand.Text()[:8]+"-"+path.Base(name)), name: name}
 	file, err := f.root.OpenFile(filepath.FromSlash(s.temp), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return fail(err)
@@ -153,7 +153,7 @@ func (f *Files) makeFolders(folder string) error {
 }
 
 // Commit gives the file its name, in place of what had it.
-func (s *Staged) Commit() error {
+func (s *staged) Commit() error {
 	full := filepath.Join(s.files.dir, filepath.FromSlash(s.name))
 	if err := s.files.root.Rename(filepath.FromSlash(s.temp), filepath.FromSlash(s.name)); err != nil {
 		return durable.Failure("write", full, err)
@@ -162,7 +162,7 @@ func (s *Staged) Commit() error {
 }
 
 // Discard takes the file away, unless it has its name already.
-func (s *Staged) Discard() { s.files.root.Remove(filepath.FromSlash(s.temp)) }
+func (s *staged) Discard() { s.files.root.Remove(filepath.FromSlash(s.temp)) }
 
 // Remover deletes logs that are not in the folder of their run.
 type Remover interface {
@@ -313,7 +313,7 @@ func (x *Session) Remove(ctx context.Context, paths []string, reason string) err
 		if err != nil {
 			return err
 		}
-		if _, err := x.Append(ctx, Request{Type: filesRemoved, Payload: payload}); err != nil {
+		if _, err := x.Append(ctx, run.Request{Type: filesRemoved, Payload: payload}); err != nil {
 			return err
 		}
 	}

@@ -3,8 +3,6 @@ package rundir
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -31,7 +29,7 @@ func (s *Store) Begin(ctx context.Context, runID string, kind Kind, config []byt
 		if broken, err := x.onlyBegun(ctx, text); broken || err != nil {
 			return err
 		}
-		_, err := x.Append(ctx, Request{Type: run.RunCreated, Payload: text})
+		_, err := x.Append(ctx, run.Request{Type: run.RunCreated, Payload: text})
 		return err
 	})
 }
@@ -166,7 +164,7 @@ func (s *Store) Fork(ctx context.Context, parentID, at, runID string, kind Kind)
 		if err := s.copyFiles(parentID, x, state); err != nil {
 			return err
 		}
-		_, err := x.Append(ctx, Request{Type: run.RunForked, Payload: text})
+		_, err := x.Append(ctx, run.Request{Type: run.RunForked, Payload: text})
 		return err
 	})
 }
@@ -320,31 +318,25 @@ func (s *Store) Receive(ctx context.Context, runID string, e Handover) error {
 	if err := s.admitAll(); err != nil {
 		return err
 	}
-	return s.whileLocked(ctx, func() error { return s.receive(runID, e) })
-}
-
-func (s *Store) receive(runID string, e Handover) error {
-	if s.Has(runID) {
-		return s.received(runID, e)
-	}
-	return s.makeAside(runID, func(aside *Store) error {
-		if err := aside.create(runID, e.Kind, e.Config); err != nil {
+	return s.whileLocked(ctx, func() error {
+		if !s.Has(runID) {
+			return s.makeAside(runID, func(aside *Store) error {
+				if err := aside.create(runID, e.Kind, e.Config); err != nil {
+					return err
+				}
+				return aside.receiveAgent(runID, e)
+			})
+		}
+		have, err := s.ConfigSum(runID)
+		if err != nil {
 			return err
 		}
-		return aside.receiveAgent(runID, e)
+		if have != chain.Sum(e.Config).String() {
+			return fault.New(fault.Conflict, "run %s is here already, with another configuration", runID).
+				WithHint("nothing was changed; give another folder with RAMET_RUNS")
+		}
+		return s.receiveAgent(runID, e)
 	})
-}
-
-func (s *Store) received(runID string, e Handover) error {
-	have, err := s.ConfigSum(runID)
-	if err != nil {
-		return err
-	}
-	if sum := sha256.Sum256(e.Config); have != hex.EncodeToString(sum[:]) {
-		return fault.New(fault.Conflict, "run %s is here already, with another configuration", runID).
-			WithHint("nothing was changed; give another folder with RAMET_RUNS")
-	}
-	return s.receiveAgent(runID, e)
 }
 
 func (s *Store) receiveAgent(runID string, e Handover) error {

@@ -20,7 +20,7 @@ import (
 
 func say(t *testing.T, x *rundir.Session, kind run.Type, payload string) error {
 	t.Helper()
-	_, err := x.Append(t.Context(), rundir.Request{Type: kind, Payload: []byte(payload)})
+	_, err := x.Append(t.Context(), run.Request{Type: kind, Payload: []byte(payload)})
 	return err
 }
 
@@ -128,15 +128,15 @@ func TestWhatCannotBeIsNotAppended(t *testing.T) {
 // What is written together is known together, also to a session that reads the log only for what
 // the second of them needs.
 func TestWhatComesTogetherIsNotForgotten(t *testing.T) {
-	started := func(id string) rundir.Request {
-		return rundir.Request{Type: run.LLMCallStarted, Payload: fmt.Appendf(nil, `{"call_id":%q,"model":"m","provider_base_url":"","prompt_hash":"h","temperature":0,"max_tokens":1}`, id)}
+	started := func(id string) run.Request {
+		return run.Request{Type: run.LLMCallStarted, Payload: fmt.Appendf(nil, `{"call_id":%q,"model":"m","provider_base_url":"","prompt_hash":"h","temperature":0,"max_tokens":1}`, id)}
 	}
-	failed := func(id string) rundir.Request {
-		return rundir.Request{Type: run.LLMCallFailed, Payload: fmt.Appendf(nil, `{"call_id":%q,"latency_ms":1,"error_class":"X","error_summary":"","retryable":false}`, id)}
+	failed := func(id string) run.Request {
+		return run.Request{Type: run.LLMCallFailed, Payload: fmt.Appendf(nil, `{"call_id":%q,"latency_ms":1,"error_class":"X","error_summary":"","retryable":false}`, id)}
 	}
 	s := newStore(t, t.TempDir())
 	x := begin(t, s, "r", rundir.NDJSON)
-	for _, together := range [][]rundir.Request{{started("a")}, {started("b"), failed("a")}, {failed("b")}, {started("c"), failed("c")}} {
+	for _, together := range [][]run.Request{{started("a")}, {started("b"), failed("a")}, {failed("b")}, {started("c"), failed("c")}} {
 		if len(together) == 2 {
 			x = reopen(t, s, x)
 		}
@@ -162,8 +162,8 @@ func TestAnEndThatACrashCutInHalfIsFinished(t *testing.T) {
 	x = reopen(t, s, x)
 	end := func(state run.State, kind run.Type, payload string) {
 		t.Helper()
-		_, err := x.Append(t.Context(), rundir.Request{Type: kind, Payload: []byte(payload)},
-			rundir.Request{Type: run.RunStateChanged, Payload: []byte(to(x, state))})
+		_, err := x.Append(t.Context(), run.Request{Type: kind, Payload: []byte(payload)},
+			run.Request{Type: run.RunStateChanged, Payload: []byte(to(x, state))})
 		must(t, err)
 	}
 	end(run.Failed, run.RunFailed, `{"code":"NO_PROGRESS","message":"m"}`)

@@ -123,7 +123,7 @@ func walk(t *rapid.T, s *rundir.Store, kind rundir.Kind) {
 		default:
 			before := encode(t, x.Now())
 			d := runtest.Step(dice, x.Now(), n)
-			if _, err := x.Append(ctx, rundir.Request{Type: d.Type, Payload: d.Payload}); err != nil {
+			if _, err := x.Append(ctx, run.Request{Type: d.Type, Payload: d.Payload}); err != nil {
 				if fault.CodeOf(err) != fault.InvalidEvent && fault.CodeOf(err) != fault.InvalidStateTransition {
 					t.Fatal(err)
 				}

@@ -126,17 +126,9 @@ func (x *Session) CurrentState() run.State { return x.reducer.State() }
 // Count returns the number of events in the log.
 func (x *Session) Count() int64 { return x.reducer.Count() }
 
-// Request asks for an event.
-type Request struct {
-	Type       run.Type
-	Payload    []byte // any JSON object
-	SpanID     string // empty: a new one
-	ParentSpan string
-}
-
 // Append checks, links and writes events, all or none, and returns when they are
 // durable. After a transition it writes snapshot and checkpoint too.
-func (x *Session) Append(ctx context.Context, requests ...Request) ([]run.Event, error) {
+func (x *Session) Append(ctx context.Context, requests ...run.Request) ([]run.Event, error) {
 	drafts := make([]run.Draft, len(requests))
 	for i, q := range requests {
 		d, err := x.draft(q)
@@ -179,7 +171,7 @@ func (x *Session) Append(ctx context.Context, requests ...Request) ([]run.Event,
 	return events, nil
 }
 
-func (x *Session) draft(q Request) (run.Draft, error) {
+func (x *Session) draft(q run.Request) (run.Draft, error) {
 	payload, err := chain.Canonical(q.Payload)
 	if err != nil {
 		return run.Draft{}, fault.New(fault.InvalidEvent, "payload of %s: %w", q.Type, err).WithHint("give a JSON object")

@@ -184,16 +184,12 @@ type state struct {
 }
 
 func (c *Client) look(ctx context.Context, id uuid.UUID, runID string) (a answer, s state, err error) {
-	var owner *string // nil: the orchestrator said that it leaves
-	var epoch, ago *int64
-	err = c.pool.QueryRow(ctx, `SELECT r.id IS NOT NULL, a.id IS NOT NULL, EXISTS (SELECT FROM desks WHERE run_id = $2), d.*,
+	var ago *int64 // nil: the orchestrator said that it leaves
+	err = c.pool.QueryRow(ctx, `SELECT r.id IS NOT NULL, a.id IS NOT NULL, d.run_id IS NOT NULL, CASE WHEN seen_at > '-infinity' THEN `+seenAgo+` END,
 			coalesce(a.code, ''), coalesce(a.message, ''), coalesce(a.hint, ''), coalesce(a.body, '')
-		FROM (VALUES (1)) AS one LEFT JOIN requests r ON r.id = $1 LEFT JOIN answers a ON a.id = $1
-		LEFT JOIN (SELECT `+leaseColumns+` FROM desks WHERE run_id = $2 AND seen_at > '-infinity') d ON true`,
-		id, runID).Scan(&s.asked, &s.answered, &s.orchestrator, &owner, &epoch, &ago, &a.code, &a.message, &a.hint, &a.body)
-	if err == nil && owner != nil {
-		s.served = !orchestratorLease{*owner, *epoch, time.Duration(*ago) * time.Microsecond}.gone(leaseTime)
-	}
+		FROM (VALUES (1)) AS one LEFT JOIN requests r ON r.id = $1 LEFT JOIN answers a ON a.id = $1 LEFT JOIN desks d ON d.run_id = $2`,
+		id, runID).Scan(&s.asked, &s.answered, &s.orchestrator, &ago, &a.code, &a.message, &a.hint, &a.body)
+	s.served = err == nil && ago != nil && !ownerGone(*ago, leaseTime)
 	return a, s, err
 }
 

@@ -64,15 +64,8 @@ func Open(ctx context.Context, address string) (*Client, error) {
 	}
 	c := &Client{config: pg.Config, schema: companionSchema(pg.Schema), place: pg.Place, waiting: map[uuid.UUID]chan<- struct{}{}, serving: map[string]chan<- struct{}{}, served: map[string]bool{}}
 	c.config.RuntimeParams["search_path"] = pgx.Identifier{c.schema}.Sanitize()
-	// Messages that are lost when the server crashes are sent again: no client waits for its disk.
-	c.config.RuntimeParams["synchronous_commit"] = "off"
 	database.Watchful(c.config)
-	config, err := pgxpool.ParseConfig(pg.Config.ConnString())
-	if err != nil {
-		return nil, fault.New(fault.InvalidConfig, "the PostgreSQL URL is not understood") // unreachable: it was read before
-	}
-	config.ConnConfig, config.MaxConns, config.MaxConnIdleTime = c.config.Copy(), 8, 5*time.Minute
-	if c.pool, err = pgxpool.NewWithConfig(context.WithoutCancel(ctx), config); err != nil {
+	if c.pool, err = pg.OpenPool(ctx); err != nil {
 		return nil, c.fail(err)
 	}
 	opening := database.Patience{Place: c.place, Tries: maxConnectAttempts}

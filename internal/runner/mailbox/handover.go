@@ -96,42 +96,25 @@ func (c *Client) Files(ctx context.Context, runID string, there func(path string
 	return taken, nil
 }
 
-// orchestratorLease is the row that names the orchestrator of a run.
-type orchestratorLease struct {
-	owner string
-	epoch int64
-	seen  time.Duration // ago, by the clock of the database
-}
-
-// leaseColumns are the columns of a lease that was not released.
-const leaseColumns = `owner::text, epoch, (extract(epoch FROM clock_timestamp() - seen_at) * 1000000)::bigint`
-
-func (d *orchestratorLease) scan(row pgx.CollectableRow, before ...any) error {
-	var ago int64
-	err := row.Scan(append(before, &d.owner, &d.epoch, &ago)...)
-	d.seen = time.Duration(ago) * time.Microsecond
-	return err
-}
-
-func (d orchestratorLease) gone(lease time.Duration) bool {
-	return ownerGone(d.owner, d.epoch, d.seen, max(lease, leaseTime))
-}
+// seenAgo is the column of the microseconds since a host or an orchestrator was seen.
+const seenAgo = `(extract(epoch FROM clock_timestamp() - seen_at) * 1000000)::bigint`
 
 // OrphanedRuns names the runs that another host may take over: their orchestrators left a handover record and are
 // gone, without having released the run.
 func (c *Client) OrphanedRuns(ctx context.Context, lease time.Duration) (runs []string, err error) {
 	err = c.persist(ctx, func(ctx context.Context) error {
 		runs = nil
-		rows, err := c.pool.Query(ctx, `SELECT run_id, `+leaseColumns+` FROM desks JOIN wills USING (run_id) WHERE seen_at > '-infinity' ORDER BY run_id`)
+		rows, err := c.pool.Query(ctx, `SELECT run_id, `+seenAgo+` FROM desks JOIN wills USING (run_id) WHERE seen_at > '-infinity' ORDER BY run_id`)
 		if err != nil {
 			return err
 		}
-		_, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (d orchestratorLease, err error) {
-			var runID string
-			if err = d.scan(row, &runID); err == nil && d.gone(lease) {
+		var runID string
+		var ago int64
+		_, err = pgx.ForEachRow(rows, []any{&runID, &ago}, func() error {
+			if ownerGone(ago, max(lease, leaseTime)) {
 				runs = append(runs, runID)
 			}
-			return d, err
+			return nil
 		})
 		return err
 	})
@@ -143,15 +126,13 @@ func (c *Client) OrphanedRuns(ctx context.Context, lease time.Duration) (runs []
 // all, is refused from now on.
 func (c *Client) ClaimHandover(ctx context.Context, runID string, lease time.Duration) (record []byte, ok bool, err error) {
 	err = c.persist(ctx, func(ctx context.Context) error {
-		rows, err := c.pool.Query(ctx, `SELECT seen_at, `+leaseColumns+` FROM desks WHERE run_id = $1 AND seen_at > '-infinity'`, runID)
-		if err != nil {
-			return err
-		}
+		var owner uuid.UUID
 		var at time.Time
-		left, err := pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (d orchestratorLease, err error) { return d, d.scan(row, &at) })
-		if err == nil && left.gone(lease) {
+		var ago int64
+		err := c.pool.QueryRow(ctx, `SELECT owner, seen_at, `+seenAgo+` FROM desks WHERE run_id = $1 AND seen_at > '-infinity'`, runID).Scan(&owner, &at, &ago)
+		if err == nil && ownerGone(ago, max(lease, leaseTime)) {
 			err = c.pool.QueryRow(ctx, `WITH claimed AS (UPDATE desks SET seen_at = clock_timestamp(), owner = $4 WHERE run_id = $1 AND owner = $2 AND seen_at = $3 RETURNING run_id)
-				SELECT body FROM wills JOIN claimed USING (run_id)`, runID, left.owner, at, uuid.New()).Scan(&record)
+				SELECT body FROM wills JOIN claimed USING (run_id)`, runID, owner, at, uuid.New()).Scan(&record)
 			ok = err == nil
 		}
 		if errors.Is(err, pgx.ErrNoRows) {
@@ -209,7 +190,7 @@ func (c *Client) Beat(ctx context.Context, h Host, lease time.Duration) error {
 // Hosts lists the hosts, by name.
 func (c *Client) Hosts(ctx context.Context) (hosts []Host, err error) {
 	err = c.persist(ctx, func(ctx context.Context) error {
-		rows, err := c.pool.Query(ctx, `SELECT host, queues, parallel, version, (extract(epoch FROM clock_timestamp() - seen_at) * 1000000)::bigint FROM hosts ORDER BY host`)
+		rows, err := c.pool.Query(ctx, `SELECT host, queues, parallel, version, `+seenAgo+` FROM hosts ORDER BY host`)
 		if err != nil {
 			return err
 		}
@@ -225,12 +206,13 @@ func (c *Client) Hosts(ctx context.Context) (hosts []Host, err error) {
 }
 
 // Gone reports whether a host is gone: it was not seen for a lease.
-func (h Host) Gone(lease time.Duration) bool { return ownerGone(h.Name, 0, h.Seen, lease) }
+func (h Host) Gone(lease time.Duration) bool { return ownerGone(h.Seen.Microseconds(), lease) }
 
-// ownerGone reports whether the owner of a row that was last seen so long ago is gone, for hosts and desks.
-func ownerGone(owner string, epoch int64, seen, lease time.Duration) bool {
+// ownerGone reports whether the owner of a row is gone that was last seen so many microseconds ago, for hosts and desks.
+func ownerGone(ago int64, lease time.Duration) bool {
 	var now time.Time // only the time since counts: it is by the clock of the database
-	return agent.OwnerGone(agent.Lease{Owner: owner, Epoch: epoch, Until: now.Add(lease - seen)}, now, agent.CannotKnow)
+	until := now.Add(lease - time.Duration(ago)*time.Microsecond)
+	return agent.OwnerGone(agent.Lease{Owner: "a process", Until: until}, now, agent.CannotKnow)
 }
 
 // Forget takes a dead host off the list, when its jobs are given back. One that was

@@ -57,7 +57,7 @@ func Open(ctx context.Context, address, host string) (*Queue, error) {
 		return nil, err
 	}
 	q := &Queue{host: host, place: pg.Place, schema: companionSchema(pg.Schema)}
-	if q.pool, err = connectPool(ctx, pg); err != nil {
+	if q.pool, err = pg.OpenPool(ctx); err != nil {
 		return nil, q.fail(err)
 	}
 	err = database.Patience{Place: q.place, Tries: openTries}.Persist(ctx, q.migrate)
@@ -69,20 +69,6 @@ func Open(ctx context.Context, address, host string) (*Queue, error) {
 		return nil, q.fail(err)
 	}
 	return q, nil
-}
-
-// connectPool opens the connections of a queue.
-func connectPool(ctx context.Context, pg database.Postgres) (*pgxpool.Pool, error) {
-	config, err := pgxpool.ParseConfig(pg.Config.ConnString())
-	if err != nil {
-		return nil, err
-	}
-	config.ConnConfig = pg.Config.Copy()
-	database.Watchful(config.ConnConfig)
-	// What is lost when the server crashes is in the log: no commit waits for its disk.
-	config.ConnConfig.RuntimeParams["synchronous_commit"] = "off"
-	config.MaxConns, config.MaxConnIdleTime = 8, 5*time.Minute
-	return pgxpool.NewWithConfig(context.WithoutCancel(ctx), config)
 }
 
 // newClient makes a client of River with what all have in common.

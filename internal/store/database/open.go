@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"ramet/internal/base/fault"
@@ -43,6 +44,19 @@ func (pg Postgres) Open(connections int) *sql.DB {
 	db.SetMaxOpenConns(connections)
 	db.SetMaxIdleConns(connections)
 	return db
+}
+
+// OpenPool opens a pool of connections for messages between hosts. No commit waits for its disk: what is lost when the
+// server crashes is sent again. No connection is made yet.
+func (pg Postgres) OpenPool(ctx context.Context) (*pgxpool.Pool, error) {
+	config, err := pgxpool.ParseConfig(pg.Config.ConnString())
+	if err != nil {
+		return nil, err
+	}
+	config.ConnConfig, config.MaxConns, config.MaxConnIdleTime = pg.Config.Copy(), 8, 5*time.Minute
+	config.ConnConfig.RuntimeParams["synchronous_commit"] = "off"
+	Watchful(config.ConnConfig)
+	return pgxpool.NewWithConfig(context.WithoutCancel(ctx), config)
 }
 
 // lockTimeout returns how long the server lets a statement wait for a lock.

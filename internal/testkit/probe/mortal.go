@@ -5,7 +5,6 @@ import (
 	"os"
 
 	"ramet/internal/run"
-	"ramet/internal/run/rundir"
 	"ramet/internal/runner"
 )
 
@@ -16,7 +15,7 @@ type mortal struct {
 	last int64
 }
 
-func (m mortal) Append(ctx context.Context, requests ...rundir.Request) ([]run.Event, error) {
+func (m mortal) Append(ctx context.Context, requests ...run.Request) ([]run.Event, error) {
 	left := m.last - m.Now().EventCount
 	dies := left <= int64(len(requests))
 	if dies {
