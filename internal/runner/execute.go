@@ -283,7 +283,7 @@ func (r *Run) outcomes(p run.Plan, records *[]run.Request) error {
 			continue
 		}
 		w, _ := r.worker(e.worker)
-		if !looksUpOutcome(w) {
+		if !w.LooksUp() {
 			lost = append(lost, u.WorkItemID)
 			continue
 		}

@@ -290,7 +290,7 @@ func (r *Run) settle(ctx context.Context, e *attempt, res *Result, f *Failure) e
 // afterFailure returns the events of a failure, and whether the item is tried again.
 func (r *Run) afterFailure(e *attempt, f Failure) ([]run.Request, bool) {
 	w, _ := r.worker(e.worker)
-	if f.Unknown && w.External && looksUpOutcome(w) {
+	if f.Unknown && w.External && w.LooksUp() {
 		f.Retryable = true // the next attempt looks first
 		if e.unsure++; e.unsure < mostUnsure {
 			f.Code = string(fault.Interrupted)
@@ -318,15 +318,11 @@ func (r *Run) afterFailure(e *attempt, f Failure) ([]run.Request, bool) {
 // that fails three times is broken.
 const mostUnsure = 3
 
-// looksUpOutcome reports whether an attempt of a worker that acts outside the run finds out first whether it
-// has happened.
-func looksUpOutcome(w recipe.Worker) bool { return w.Lookup != "" || w.Uses != "" }
-
 // passing reports whether a resume tries again what failed: it was neither the task's fault
 // nor can it have acted. A key is put right, a disk has room again.
 func (r *Run) passing(w recipe.Worker, f Failure) bool {
 	code := fault.Code(f.Code)
-	return !fatal[code] && code != fault.UnknownOutcome && (!w.External || looksUpOutcome(w))
+	return !fatal[code] && code != fault.UnknownOutcome && (!w.External || w.LooksUp())
 }
 
 // finishing returns the events of an item that gave back what it promised.

@@ -2,16 +2,15 @@ package runner
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"path"
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"ramet/internal/base/chain"
 	"ramet/internal/base/fault"
+	"ramet/internal/base/text"
 	"ramet/internal/run"
 	"ramet/internal/run/recipe"
 )
@@ -147,19 +146,7 @@ func (r *Run) prompt(w recipe.Worker, e *attempt, read func(string) ([]byte, err
 	}
 	if w.Each.Issue {
 		i := r.issues[e.scope]
-		data.Issue = &recipe.Issue{ID: i.IssueID, Gate: i.Gate, Severity: i.Severity, Message: i.Message, Files: i.Files}
-		if i.ErrorCode != nil {
-			data.Issue.Code = *i.ErrorCode
-		}
-		if i.SuggestedFix != nil {
-			data.Issue.Fix = *i.SuggestedFix
-		}
-		var at struct {
-			Line int `json:"line"`
-		}
-		if json.Unmarshal(i.Location, &at) == nil {
-			data.Issue.Line = at.Line
-		}
+		data.Issue = &i
 	}
 	return recipe.RenderPrompt(w, data)
 }
@@ -536,11 +523,7 @@ func (r *Run) refusal(e *attempt, prompt string) string {
 	}
 	if answer := e.answer; answer != "" {
 		if len(answer) > maxRefused {
-			cut := maxRefused
-			for !utf8.RuneStart(answer[cut]) {
-				cut--
-			}
-			answer = answer[:cut] + "\n[…]"
+			answer = text.Head(answer, maxRefused) + "\n[…]"
 		}
 		out += "It had answered:\n<answer>\n" + answer + "\n</answer>\n"
 	}

@@ -550,7 +550,7 @@ func (r *Run) Lose(ctx context.Context, host string) error {
 		f := Failure{Code: string(fault.Interrupted), Message: "host " + host + " is gone", Retryable: true}
 		if w, _ := r.worker(e.worker); w.External {
 			f.Message += "; whether it acted is not known"
-			if !looksUpOutcome(w) { // else the next attempt finds out
+			if !w.LooksUp() { // else the next attempt finds out
 				f.Code, f.Retryable, f.Unknown = string(fault.UnknownOutcome), false, true
 			}
 		}

@@ -2,8 +2,6 @@ package telemetry
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -11,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"ramet/internal/base/chain"
 	"ramet/internal/base/fault"
@@ -558,11 +555,7 @@ func cutText(s string, limit int) string {
 		return s
 	}
 	const mark = "…"
-	s = s[:limit-len(mark)]
-	for s != "" && !utf8.ValidString(s[max(0, len(s)-utf8.UTFMax):]) {
-		s = s[:len(s)-1]
-	}
-	return s + mark
+	return text.Head(s, limit-len(mark)) + mark
 }
 
 func joinReason(code, message string) string {
@@ -573,15 +566,7 @@ func joinReason(code, message string) string {
 }
 
 // spanOf returns the span of something that has a name.
-func spanOf(name string) string { return hexDigest(name)[:16] }
-
-// traceOf returns the trace of something that has a name.
-func traceOf(name string) string { return hexDigest("trace " + name)[:32] }
-
-func hexDigest(s string) string {
-	sum := sha256.Sum256([]byte(s))
-	return hex.EncodeToString(sum[:])
-}
+func spanOf(name string) string { return chain.Sum([]byte(name)).String()[:16] }
 
 // withoutUser returns an address without names and passwords.
 func withoutUser(s string) string {

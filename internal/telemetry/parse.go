@@ -24,14 +24,9 @@ import (
 // and updated_at are ignored: the service makes them. Without a duration_ms it is what
 // lies between start_time and end_time.
 func ParseNew(body []byte) (New, error) {
-	n, trouble := parseNew(body)
-	return n, trouble.err("telemetry run")
-}
-
-func parseNew(body []byte) (New, *Invalid) {
 	sent, trouble := readMembers(body)
 	if trouble != nil {
-		return New{}, trouble
+		return New{}, trouble.err("telemetry run")
 	}
 	trouble = &Invalid{}
 	n := New{Record: Record{Status: Running}}
@@ -58,11 +53,11 @@ func parseNew(body []byte) (New, *Invalid) {
 		}
 	}
 	if len(trouble.Fields) > 0 {
-		return New{}, trouble
+		return New{}, trouble.err("telemetry run")
 	}
 	if complaint := n.Record.check("/end_time"); complaint != nil {
 		trouble.add(*complaint)
-		return New{}, trouble
+		return New{}, trouble.err("telemetry run")
 	}
 	if n.DurationMS == nil && n.EndTime != nil {
 		n.DurationMS = new(n.EndTime.Sub(n.StartTime).Milliseconds())
@@ -70,10 +65,10 @@ func parseNew(body []byte) (New, *Invalid) {
 	form, complaint := canonicalJSON(body)
 	if complaint != nil {
 		trouble.add(*complaint)
-		return New{}, trouble
+		return New{}, trouble.err("telemetry run")
 	}
 	n.BodyHash = chain.Sum(form).String()
-	return n, trouble
+	return n, nil
 }
 
 // FormatNew returns the body that creates a record; ParseNew reads it.
@@ -101,14 +96,10 @@ func FormatNew(r Record) ([]byte, error) {
 // ParsePatch reads the body that changes a record. Null empties a field that can be
 // empty. What depends on the record as well is left to Apply.
 func ParsePatch(body []byte) (Patch, error) {
-	p, trouble := parsePatch(body)
-	return p, trouble.err("change of a telemetry run")
-}
-
-func parsePatch(body []byte) (Patch, *Invalid) {
+	const what = "change of a telemetry run"
 	sent, trouble := readMembers(body)
 	if trouble != nil {
-		return Patch{}, trouble
+		return Patch{}, trouble.err(what)
 	}
 	trouble = &Invalid{}
 	var p Patch
@@ -141,9 +132,9 @@ func parsePatch(body []byte) (Patch, *Invalid) {
 		trouble.add(*complain("names no field to change"))
 	}
 	if len(trouble.Fields) > 0 {
-		return Patch{}, trouble
+		return Patch{}, trouble.err(what)
 	}
-	return p, trouble
+	return p, nil
 }
 
 // check compares fields with each other. blame is the pointer of the error about an end before the start.

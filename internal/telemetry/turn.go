@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"ramet/internal/base/chain"
 	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
@@ -42,7 +43,7 @@ type TurnStart struct {
 
 // BeginTurn creates the record of a turn.
 func BeginTurn(s TurnStart) (*Turn, []Delivery) {
-	t := &Turn{agent: s.Agent, name: cmp.Or(s.Name, s.Agent), trace: traceOf(s.Agent + " " + s.Key)}
+	t := &Turn{agent: s.Agent, name: cmp.Or(s.Name, s.Agent), trace: chain.Sum([]byte("trace " + s.Agent + " " + s.Key)).String()[:32]}
 	launch := "agent-" + s.Agent
 	t.record = record{runID: RunID(launch, Worker, spanOf(s.Key), 1),
 		eventID: EventID("agent", s.Agent, string(Worker), s.Key), start: truncateTime(s.At)}

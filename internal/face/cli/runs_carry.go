@@ -44,7 +44,7 @@ func carryOutRun(l *Line, ports RunsPorts, ctx context.Context, f *operation.Car
 	if err != nil {
 		return err
 	}
-	wishes.LooksUp = looksUp(r)
+	wishes.LooksUp = r.LooksUp
 	plan, err := run.PlanResume(x.Now(), store.Disk(x.RunID), wishes)
 	if err != nil {
 		return err
@@ -82,14 +82,6 @@ func carryOutRun(l *Line, ports RunsPorts, ctx context.Context, f *operation.Car
 
 func madeRun(store *rundir.Store, x *rundir.Session) public.RunMade {
 	return public.RunMade{RunID: x.RunID, Path: store.Dir(x.RunID), State: string(x.CurrentState())}
-}
-
-// looksUp says which workers of a recipe find out by themselves what came of them.
-func looksUp(r *recipe.Recipe) func(string) bool {
-	return func(name string) bool {
-		w, ok := r.Worker(name)
-		return ok && (w.Lookup != "" || w.Uses != "")
-	}
 }
 
 type ended struct {

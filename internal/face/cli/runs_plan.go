@@ -27,7 +27,7 @@ func planCommand(l *Line, f *runFlags, ports RunsPorts) *cobra.Command {
 				made, old := ReadStartedRecipe(r.RunID, config)
 				ours := failed == nil && old == nil
 				if ours {
-					wishes.LooksUp = looksUp(made)
+					wishes.LooksUp = made.LooksUp
 				}
 				p, err := run.PlanResume(state, store.Disk(r.RunID), wishes)
 				if err != nil {

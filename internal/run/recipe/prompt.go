@@ -2,6 +2,7 @@ package recipe
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/text"
+	"ramet/internal/run"
 )
 
 // maxPrompt bounds what a prompt becomes with its inputs.
@@ -23,26 +25,14 @@ var (
 	issueParts   = []string{"ID", "Gate", "Severity", "Code", "Message", "Files", "Line", "Fix"}
 )
 
-// Issue holds the fields of an issue that a prompt can name.
-type Issue struct {
-	ID       string
-	Gate     string
-	Severity string
-	Code     string
-	Message  string
-	Files    []string
-	Line     int
-	Fix      string // a suggestion
-}
-
 // RenderData holds the values that fill a prompt.
 type RenderData struct {
 	Scope   string
 	Params  map[string]string
-	Failure string   // of the last attempt
-	Section *Section // where the worker is for sections
-	Issue   *Issue   // where it is for an issue
-	Inputs  []string // paths of the item's inputs, for those that end in /**
+	Failure string     // of the last attempt
+	Section *Section   // where the worker is for sections
+	Issue   *run.Issue // where it is for an issue
+	Inputs  []string   // paths of the item's inputs, for those that end in /**
 	Read    func(path string) ([]byte, error)
 }
 
@@ -308,13 +298,27 @@ func (d RenderData) value(p piece, dot string) (text string, files []string, err
 		}
 	case "issue":
 		if i := d.Issue; i != nil {
-			line := ""
-			if i.Line > 0 {
-				line = strconv.Itoa(i.Line)
-			}
-			return map[string]string{"ID": i.ID, "Gate": i.Gate, "Severity": i.Severity, "Code": i.Code, "Message": i.Message, "Line": line, "Fix": i.Fix,
-				"Files": strings.Join(i.Files, ", ")}[p.part], i.Files, nil
+			return issuePart(*i, p.part), i.Files, nil
 		}
 	}
 	return "", nil, fault.New(fault.InvalidRecipe, "line %d, %s: there is no %s here", p.line+1, p.text, p.name)
+}
+
+// issuePart returns a field of an issue as a prompt names it.
+func issuePart(i run.Issue, part string) string {
+	var at struct {
+		Line int `json:"line"`
+	}
+	line := ""
+	if json.Unmarshal(i.Location, &at) == nil && at.Line > 0 {
+		line = strconv.Itoa(at.Line)
+	}
+	text := func(s *string) string {
+		if s == nil {
+			return ""
+		}
+		return *s
+	}
+	return map[string]string{"ID": i.IssueID, "Gate": i.Gate, "Severity": i.Severity, "Code": text(i.ErrorCode), "Message": i.Message, "Line": line,
+		"Fix": text(i.SuggestedFix), "Files": strings.Join(i.Files, ", ")}[part]
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/run"
 )
 
 func files(m map[string]string) func(string) ([]byte, error) {
@@ -23,7 +24,7 @@ func TestRender(t *testing.T) {
 	data := RenderData{
 		Scope: "one", Params: map[string]string{"who": "{{scope}}", "none": ""}, Failure: "too short",
 		Section: &Section{Name: "one", Title: "One", Brief: "B"},
-		Issue:   &Issue{ID: "i", Gate: "links", Severity: "error", Code: "C", Message: "M", Files: []string{"a.md", "b.md"}, Line: 7, Fix: "F"},
+		Issue:   &run.Issue{IssueID: "i", Gate: "links", Severity: "error", ErrorCode: new("C"), Message: "M", Files: []string{"a.md", "b.md"}, Location: []byte(`{"line":7}`), SuggestedFix: new("F")},
 		Inputs:  []string{"drafts/b", "artifacts/x", "drafts/a"},
 		Read:    files(map[string]string{"drafts/a": "A", "drafts/b": "{{B}}\n", "artifacts/one.json": "{}"}),
 	}
@@ -95,7 +96,7 @@ func TestTheEmbeddedPromptsCanBeFilled(t *testing.T) {
 				data.Section = &r.Sections[0]
 			}
 			if w.Each.Issue {
-				data.Issue = &Issue{ID: "i", Message: "the message", Files: []string{"docs/a.md"}}
+				data.Issue = &run.Issue{IssueID: "i", Message: "the message", Files: []string{"docs/a.md"}}
 			}
 			got, err := RenderPrompt(w, data)
 			if err != nil || failure != "" && !strings.Contains(got, failure) || strings.Contains(got, "<no value>") {

@@ -172,6 +172,15 @@ func (r *Recipe) Worker(name string) (Worker, bool) {
 	return Worker{}, false
 }
 
+// LooksUp reports whether a worker that acts outside the run finds out first whether it has happened.
+func (w Worker) LooksUp() bool { return w.Lookup != "" || w.Uses != "" }
+
+// LooksUp reports whether a worker of that name does.
+func (r *Recipe) LooksUp(worker string) bool {
+	w, ok := r.Worker(worker)
+	return ok && w.LooksUp()
+}
+
 // Section finds a section by its name.
 func (r *Recipe) Section(name string) (Section, bool) {
 	for _, s := range r.Sections {

@@ -140,7 +140,7 @@ func (s *Store) kind(runID string, said Kind) (Kind, error) {
 		return "", err
 	}
 	dir := s.Dir(runID)
-	if err := s.admit(runID); err != nil {
+	if err := closeAdmitted(s.enter(runID)); err != nil {
 		return "", err
 	}
 	if said.Remote() {
@@ -254,9 +254,9 @@ func (s *Store) enter(runID string) (*os.Root, error) {
 	return s.folder().Plain(nil, runID)
 }
 
-// admit checks the folder as enter does, for callers that then open files by their paths.
-func (s *Store) admit(runID string) error {
-	root, err := s.enter(runID)
+// closeAdmitted closes a folder that was opened only to be checked, for callers that then open files by their paths. One
+// that does not exist is fine.
+func closeAdmitted(root *os.Root, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -266,17 +266,8 @@ func (s *Store) admit(runID string) error {
 	return root.Close()
 }
 
-// admitAll does the same for the folder of all runs.
-func (s *Store) admitAll() error {
-	root, err := s.folder().Open()
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return root.Close()
-}
+// admitAll checks the folder of all runs.
+func (s *Store) admitAll() error { return closeAdmitted(s.folder().Open()) }
 
 func (s *Store) folder() trust.Folder {
 	return trust.Folder{Project: s.Project, Dir: s.Root, Hint: "give the folder itself with --runs-dir or RAMET_RUNS"}

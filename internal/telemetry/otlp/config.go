@@ -1,7 +1,9 @@
 package otlp
 
 import (
+	"maps"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -135,7 +137,7 @@ func readResource(env func(string) string, version string) ([]Attribute, error) 
 	if _, said := more["service.version"]; !said && version != "" {
 		out = append(out, Attribute{"service.version", version})
 	}
-	for _, key := range sortedKeys(more) {
+	for _, key := range slices.Sorted(maps.Keys(more)) {
 		if key != "service.name" {
 			out = append(out, Attribute{key, more[key]})
 		}

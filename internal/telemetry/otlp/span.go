@@ -3,17 +3,13 @@ package otlp
 import (
 	"encoding/hex"
 	"encoding/json"
-	"maps"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"ramet/internal/telemetry"
 )
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // span is a span that has ended.
 type span struct {

@@ -106,7 +106,7 @@ func OpenFile(ctx context.Context, path string) (*Store, error) {
 			return code == fault.StorageIO || code == fault.StorageCorrupt
 		},
 	}
-	f := database.File{Path: path, ID: applicationID, What: "a database of telemetry", Steps: fileSteps()}
+	f := database.File{Path: path, ID: applicationID, What: "a database of telemetry", Steps: fileSteps}
 	if _, err := f.Peek(ctx); err != nil {
 		return nil, err
 	}
@@ -177,22 +177,19 @@ func OpenServer(ctx context.Context, address string) (*Store, error) {
 		fatal: func(error) bool { return false },
 	}
 	writer, readers := pg.Open(1), pg.Open(4)
-	tables := database.Tables{Place: pg.Place, Schema: pg.Schema, Marker: "telemetry_schema", Steps: serverSteps()}
+	tables := database.Tables{Place: pg.Place, Schema: pg.Schema, Marker: "telemetry_schema", Steps: serverSteps}
 	if err := database.Repeat(ctx, func() error { return tables.Migrate(ctx, writer, nil) }); err != nil {
 		return nil, errors.Join(d.fault(err), writer.Close(), readers.Close())
 	}
 	return &Store{dialect: d, writer: writer, readers: readers, now: time.Now}, nil
 }
 
-// fileSteps returns the statements that make the tables, oldest first. A step that was released is never changed; the
-// number of steps is the version.
-func fileSteps() []string {
-	return []string{tableText("INTEGER PRIMARY KEY", "BLOB", "INTEGER") + " STRICT" + indexes}
-}
-
-func serverSteps() []string {
-	return []string{tableText("BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "BYTEA", "BIGINT") + indexes}
-}
+// The statements that make the tables, oldest first. A step that was released is never changed; the number of steps is
+// the version.
+var (
+	fileSteps   = []string{tableText("INTEGER PRIMARY KEY", "BLOB", "INTEGER") + " STRICT" + indexes}
+	serverSteps = []string{tableText("BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "BYTEA", "BIGINT") + indexes}
+)
 
 // tableText returns the statement that makes the table. It is written once for both engines, which call the same
 // types by other names.

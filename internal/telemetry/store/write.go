@@ -209,24 +209,18 @@ func columnValues(r *telemetry.Record) ([]any, error) {
 		return nil, fmt.Errorf("format record %s: %w", r.EventID, err)
 	}
 	return []any{
-		r.EventID, r.RunID, nullText(r.ParentRunID), r.AgentName, string(r.JobType), string(r.Status),
-		r.StartTime.UnixMicro(), r.CreatedAt.UnixMicro(), nullText(r.TraceID()),
-		text, nullBytes(r.Metrics), nullBytes(r.Context),
+		r.EventID, r.RunID, orNull(r.ParentRunID), r.AgentName, string(r.JobType), string(r.Status),
+		r.StartTime.UnixMicro(), r.CreatedAt.UnixMicro(), orNull(r.TraceID()),
+		text, orNull(r.Metrics), orNull(r.Context),
 	}, nil
 }
 
-func nullText(s string) any {
-	if s == "" {
+// orNull returns a value of a column; of an empty one, NULL.
+func orNull[T ~string | ~[]byte](v T) any {
+	if len(v) == 0 {
 		return nil
 	}
-	return s
-}
-
-func nullBytes(b []byte) any {
-	if b == nil {
-		return nil
-	}
-	return b
+	return v
 }
 
 // insertRecord creates a record, unless its event_id or run_id is taken.
