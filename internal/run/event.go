@@ -61,7 +61,7 @@ var EventShape = sync.OnceValue(func() *shape.Shape {
 	span := shape.Hex(16)
 	return shape.Object(
 		shape.Must("event_id", shape.Match(uuidExpr).With("A UUID, unique in the run.")),
-		shape.Must("run_id", runID()),
+		shape.Must("run_id", runID),
 		shape.Must("ts", Moment().With("RFC 3339, UTC.")),
 		shape.Must("type", shape.Match(`[A-Z_]+`)),
 		shape.Must("payload", shape.Open()),
@@ -69,7 +69,7 @@ var EventShape = sync.OnceValue(func() *shape.Shape {
 		shape.Must("span_id", span),
 		shape.May("parent_span_id", span),
 		shape.Must("prev_hash", shape.Match(`(?:[0-9a-f]{64})?`).With("The event_hash of the event before; empty for the first.")),
-		shape.Must("event_hash", hash256()),
+		shape.Must("event_hash", hash256),
 	)
 })
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,29 +22,29 @@ import (
 
 // Creation is the payload of RUN_CREATED. It may have other members.
 type Creation struct {
-	RunID        string `json:"run_id"`
-	ConfigSHA256 string `json:"config_sha256"`
-	Recipe       string `json:"recipe,omitempty"`
+	RunID        string `json:"run_id" form:"run"`
+	ConfigSHA256 string `json:"config_sha256" form:"hash"`
+	Recipe       string `json:"recipe,omitempty" form:"-"`
 }
 
 // Fork is the payload of RUN_FORKED.
 type Fork struct {
-	ParentRunID string `json:"parent_run_id"`
-	EventID     string `json:"event_id"`
-	EventHash   string `json:"event_hash"`
-	EventCount  int64  `json:"event_count"`
+	ParentRunID string `json:"parent_run_id" form:"run"`
+	EventID     string `json:"event_id" form:"uuid"`
+	EventHash   string `json:"event_hash" form:"hash"`
+	EventCount  int64  `json:"event_count" form:"positive"`
 }
 
 // Step is the payload of RUN_STATE_CHANGED.
 type Step struct {
 	Old    State  `json:"old_state"`
 	New    State  `json:"new_state"`
-	Reason string `json:"reason,omitempty"`
+	Reason string `json:"reason,omitempty" form:"text"`
 }
 
 // Why is the payload of RUN_CANCELLED, which must have a reason, and of RUN_REOPENED.
 type Why struct {
-	Reason string `json:"reason,omitempty"`
+	Reason string `json:"reason,omitempty" form:"text"`
 }
 
 // Rewind is the payload of RESUME_REWIND.
@@ -68,7 +69,7 @@ type Clone struct {
 type Writing struct {
 	Name         string `json:"name"`
 	Path         string `json:"path"`
-	SHA256       string `json:"sha256"`
+	SHA256       string `json:"sha256" form:"hash"`
 	SchemaID     string `json:"schema_id"`
 	WriterWorker string `json:"writer_worker,omitempty"`
 }
@@ -84,11 +85,11 @@ type Proposal struct {
 type Queueing struct {
 	WorkItemID     string    `json:"work_item_id"`
 	Worker         string    `json:"worker"`
-	Attempt        int64     `json:"attempt"`
+	Attempt        int64     `json:"attempt" form:"positive"`
 	ScopeKey       string    `json:"scope_key"`
-	Inputs         []FileRef `json:"inputs"`
-	Outputs        []FileRef `json:"outputs"`
-	Effect         string    `json:"effect,omitempty"` // EffectExternal, or nothing outside the run
+	Inputs         []FileRef `json:"inputs" form:"file"`
+	Outputs        []FileRef `json:"outputs" form:"file"`
+	Effect         string    `json:"effect,omitempty" form:"effect"` // EffectExternal, or nothing outside the run
 	IdempotencyKey string    `json:"idempotency_key,omitempty"`
 }
 
@@ -120,13 +121,13 @@ type Started struct {
 // Finished is the payload of WORK_ITEM_FINISHED.
 type Finished struct {
 	WorkItemID string    `json:"work_item_id"`
-	Outputs    []FileRef `json:"outputs"`
+	Outputs    []FileRef `json:"outputs" form:"file"`
 }
 
 // ItemFailure is the payload of WORK_ITEM_FAILED.
 type ItemFailure struct {
 	WorkItemID string    `json:"work_item_id"`
-	Error      ItemError `json:"error"`
+	Error      ItemError `json:"error" form:"failure"`
 	Retryable  bool      `json:"retryable"`
 }
 
@@ -136,7 +137,7 @@ const Gone = "the process that did it ended"
 // Invalidation is the payload of WORK_ITEM_INVALIDATED.
 type Invalidation struct {
 	WorkItemID string `json:"work_item_id"`
-	Reason     string `json:"reason,omitempty"`
+	Reason     string `json:"reason,omitempty" form:"text"`
 }
 
 // GateStart is the payload of GATE_RUN_STARTED.
@@ -158,15 +159,15 @@ type Opening struct {
 
 // NewIssue is an issue in ISSUE_OPENED.
 type NewIssue struct {
+	IssueID      string          `json:"issue_id"`
+	Gate         string          `json:"gate"`
+	Severity     string          `json:"severity" form:"severity"`
+	Message      string          `json:"message" form:"text"`
+	Status       IssueStatus     `json:"status"`
 	ErrorCode    *string         `json:"error_code,omitempty"`
 	Files        []string        `json:"files,omitempty"`
-	Gate         string          `json:"gate"`
-	IssueID      string          `json:"issue_id"`
 	Location     json.RawMessage `json:"location,omitempty"`
-	Message      string          `json:"message"`
-	Severity     string          `json:"severity"`
-	Status       IssueStatus     `json:"status"`
-	SuggestedFix *string         `json:"suggested_fix,omitempty"`
+	SuggestedFix *string         `json:"suggested_fix,omitempty" form:"text"`
 }
 
 // Resolution is the payload of ISSUE_RESOLVED.
@@ -185,11 +186,11 @@ type SectionStep struct {
 type CallStart struct {
 	CallID         string  `json:"call_id"`
 	Model          string  `json:"model"`
-	BaseURL        string  `json:"provider_base_url"`
+	BaseURL        string  `json:"provider_base_url" form:"text"`
 	Vendor         string  `json:"provider,omitempty"` // of the model, whatever the URL
 	PromptHash     string  `json:"prompt_hash"`
-	Temperature    float64 `json:"temperature"`
-	MaxTokens      int64   `json:"max_tokens"`
+	Temperature    float64 `json:"temperature" form:"temperature"`
+	MaxTokens      int64   `json:"max_tokens" form:"positive"`
 	ToolSchemaHash string  `json:"tool_schema_hash,omitempty"`
 	ResponseFormat string  `json:"response_format,omitempty"`
 }
@@ -199,9 +200,9 @@ type CallEnd struct {
 	CallID       string   `json:"call_id"`
 	LatencyMS    int64    `json:"latency_ms"`
 	Usage        Tokens   `json:"token_usage"`
-	FinishReason string   `json:"finish_reason"`
+	FinishReason string   `json:"finish_reason" form:"finish"`
 	OutputHash   string   `json:"output_hash"`
-	CostUSD      *float64 `json:"api_cost_usd,omitempty"` // nil: the price is unknown
+	CostUSD      *float64 `json:"api_cost_usd,omitempty" form:"cost"` // nil: the price is unknown
 	ToolCalls    int      `json:"tool_calls_count,omitempty"`
 }
 
@@ -217,10 +218,10 @@ type CallFailure struct {
 	CallID     string `json:"call_id"`
 	LatencyMS  int64  `json:"latency_ms"`
 	Class      string `json:"error_class"`
-	Summary    string `json:"error_summary"`
-	Details    string `json:"error_details,omitempty"`
+	Summary    string `json:"error_summary" form:"text"`
+	Details    string `json:"error_details,omitempty" form:"text"`
 	Retryable  bool   `json:"retryable"`
-	HTTPStatus int    `json:"http_status,omitempty"`
+	HTTPStatus int    `json:"http_status,omitempty" form:"status"`
 }
 
 // CacheHit is the payload of LLM_CACHE_HIT.
@@ -286,76 +287,98 @@ func Types() []Type {
 }
 
 var (
-	hash256  = sync.OnceValue(func() *shape.Shape { return shape.Hex(64) })
-	name     = shape.Text(1)
-	runState = sync.OnceValue(func() *shape.Shape { return shape.Enum(asStrings(States())...) })
-	section  = sync.OnceValue(func() *shape.Shape { return shape.Enum(asStrings(SectionStates())...) })
-	runID    = sync.OnceValue(func() *shape.Shape { return shape.Match(`[A-Za-z0-9_-]{1,64}`) })
-	// A file that goes into or comes out of a work item: its path, or more.
-	file = sync.OnceValue(func() *shape.Shape {
-		return shape.Either(name, shape.Object(shape.Must("path", name), shape.May("name", name), shape.May("sha256", hash256())))
-	})
-	files   = sync.OnceValue(func() *shape.Shape { return shape.List(file()) })
-	failure = sync.OnceValue(func() *shape.Shape {
-		return shape.Either(name, shape.Object(shape.Must("code", name), shape.Must("message", shape.Text(0))))
-	})
-	tokens = sync.OnceValue(func() *shape.Shape { return shape.Integer(0) })
+	hash256 = shape.Hex(64)
+	runID   = shape.Match(`[A-Za-z0-9_-]{1,64}`)
 )
 
-// issueFields returns the members of an issue in ISSUE_OPENED.
-func issueFields() []shape.Field {
-	return []shape.Field{
-		shape.Must("issue_id", name), shape.Must("gate", name),
-		shape.Must("severity", shape.Enum("info", "warn", "error", "blocker")), shape.Must("message", shape.Text(0)),
-		shape.Must("status", shape.Enum("OPEN", "IN_PROGRESS", "RESOLVED")),
-		shape.May("error_code", name), shape.May("files", shape.List(name)), shape.May("location", shape.Any()),
-		shape.May("suggested_fix", shape.Text(0)),
+// forms are the shapes that the tag form of a field can name.
+var forms = sync.OnceValue(func() map[string]*shape.Shape {
+	name, text := shape.Text(1), shape.Text(0)
+	return map[string]*shape.Shape{
+		"text": text, "hash": hash256, "moment": Moment(), "run": runID, "uuid": shape.Match(uuidExpr), "positive": shape.Integer(1),
+		"severity": shape.Enum("info", "warn", "error", "blocker"), "effect": shape.Enum("local", "external"),
+		"finish": shape.Enum("stop", "length", "tool_calls", "error"), "version": shape.Enum(SchemaVersion),
+		"temperature": shape.Number(0, 2), "cost": shape.Number(0, 1e12), "status": shape.Integer(100),
+		// A file that goes into or comes out of a work item: its path, or more.
+		"file":    shape.Either(name, shape.Object(shape.Must("path", name), shape.May("name", name), shape.May("sha256", hash256))),
+		"failure": shape.Either(name, shape.Object(shape.Must("code", name), shape.Must("message", text))),
 	}
+})
+
+// words are the values of the types that have few.
+var words = map[reflect.Type][]string{
+	reflect.TypeFor[State](): asStrings(States()), reflect.TypeFor[SectionState](): asStrings(SectionStates()),
+	reflect.TypeFor[Status]():      asStrings([]Status{Pending, InProgress, Completed, ItemFailed, ItemSkipped}),
+	reflect.TypeFor[IssueStatus](): asStrings([]IssueStatus{IssueOpen, IssueInProgress, IssueDone}),
 }
+
+// fieldsOf returns the members of a struct. The tag form names a shape in place of the one that the type has (- leaves
+// the member out), and ? after it, as a pointer, allows null unless the member can be left out; doc describes it.
+func fieldsOf(of reflect.Type) (fields []shape.Field) {
+	for f := range of.Fields() {
+		key, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		form, null := strings.CutSuffix(f.Tag.Get("form"), "?")
+		if form == "-" {
+			continue
+		}
+		s, optional := shapeOf(f.Type, forms()[form]), options == "omitempty"
+		if doc := f.Tag.Get("doc"); doc != "" {
+			s = s.With(doc)
+		}
+		if !optional && (null || f.Type.Kind() == reflect.Pointer) {
+			s = shape.Either(s, shape.Null())
+		}
+		fields = append(fields, shape.Field{Name: key, Shape: s, Optional: optional})
+	}
+	return fields
+}
+
+// shapeOf returns the shape of a type. form, unless it is nil, is that of the values or, in a list, of the elements.
+func shapeOf(of reflect.Type, form *shape.Shape) *shape.Shape {
+	switch kind := of.Kind(); {
+	case of == reflect.TypeFor[json.RawMessage]():
+		return shape.Any()
+	case kind == reflect.Pointer:
+		return shapeOf(of.Elem(), form)
+	case kind == reflect.Slice:
+		return shape.List(shapeOf(of.Elem(), form))
+	case kind == reflect.Map:
+		return shape.Map(shapeOf(of.Elem(), form))
+	case form != nil:
+		return form
+	case words[of] != nil:
+		return shape.Enum(words[of]...)
+	case kind == reflect.Struct:
+		return shape.Object(fieldsOf(of)...)
+	case kind == reflect.Bool:
+		return shape.Bool()
+	case kind == reflect.String:
+		return shape.Text(1)
+	}
+	return shape.Integer(0)
+}
+
+func objectOf[T any]() *shape.Shape { return shapeOf(reflect.TypeFor[T](), nil) }
+
+// SnapshotShape is the shape of a Snapshot.
+var SnapshotShape = sync.OnceValue(objectOf[Snapshot])
+
+// IssueShape is the shape of an Issue.
+var IssueShape = sync.OnceValue(objectOf[Issue])
 
 // payloads are the shapes of all types.
 var payloads = sync.OnceValue(func() map[Type]*shape.Shape {
+	name := shape.Text(1)
 	return map[Type]*shape.Shape{
-		RunCreated:      shape.Open(shape.Must("run_id", runID()), shape.Must("config_sha256", hash256())),
-		RunStateChanged: shape.Object(shape.Must("old_state", runState()), shape.Must("new_state", runState()), shape.May("reason", shape.Text(0))),
-		RunCompleted:    shape.Object(),
-		RunFailed:       shape.Object(shape.Must("code", name), shape.Must("message", shape.Text(0))),
-		RunCancelled:    shape.Object(shape.Must("reason", shape.Text(0))),
-		RunReopened:     shape.Object(shape.May("reason", shape.Text(0))),
-		RunForked: shape.Object(shape.Must("parent_run_id", runID()), shape.Must("event_id", shape.Match(uuidExpr)),
-			shape.Must("event_hash", hash256()), shape.Must("event_count", shape.Integer(1))),
-		ResumeRewind: shape.Object(shape.Must("from_state", runState()), shape.Must("to_state", runState())),
-		InputsCloned: shape.Object(shape.Must("inputs", shape.List(shape.Object(
-			shape.Must("name", name), shape.Must("url", name), shape.Must("commit", name))))),
-		ArtifactWritten: shape.Object(shape.Must("name", name), shape.Must("path", name), shape.Must("sha256", hash256()),
-			shape.Must("schema_id", name), shape.May("writer_worker", name)),
-		WorkItemQueued: shape.Object(shape.Must("work_item_id", name), shape.Must("worker", name),
-			shape.Must("attempt", shape.Integer(1)), shape.Must("scope_key", name), shape.Must("inputs", files()),
-			shape.Must("outputs", files()), shape.May("effect", shape.Enum("local", "external")), shape.May("idempotency_key", name)),
-		WorkItemStarted:     shape.Object(shape.Must("work_item_id", name)),
-		WorkItemFinished:    shape.Object(shape.Must("work_item_id", name), shape.Must("outputs", files())),
-		WorkItemFailed:      shape.Object(shape.Must("work_item_id", name), shape.Must("error", failure()), shape.Must("retryable", shape.Bool())),
-		WorkItemInvalidated: shape.Object(shape.Must("work_item_id", name), shape.May("reason", shape.Text(0))),
-		GateRunStarted:      shape.Object(shape.Must("gate", name)),
-		GateRunFinished:     shape.Object(shape.Must("gate", name), shape.Must("ok", shape.Bool()), shape.Must("issues", shape.List(name))),
-		IssueOpened:         shape.Object(shape.Must("issue", shape.Open(issueFields()...))),
-		IssueResolved:       shape.Object(shape.Must("issue_id", name)),
-		SectionStateChanged: shape.Object(shape.Must("section", name), shape.Must("old_state", section()), shape.Must("new_state", section())),
-		PullRequestOpened: shape.Either(
-			shape.Object(shape.Must("url", name), shape.May("bundle", name)),
-			shape.Object(shape.Must("bundle", name))),
-		LLMCallStarted: shape.Object(shape.Must("call_id", name), shape.Must("model", name), shape.Must("provider_base_url", shape.Text(0)), shape.May("provider", name),
-			shape.Must("prompt_hash", name), shape.Must("temperature", shape.Number(0, 2)), shape.Must("max_tokens", shape.Integer(1)),
-			shape.May("tool_schema_hash", name), shape.May("response_format", name)),
-		LLMCallFinished: shape.Object(shape.Must("call_id", name), shape.Must("latency_ms", shape.Integer(0)),
-			shape.Must("token_usage", shape.Object(shape.Must("input_tokens", tokens()), shape.Must("output_tokens", tokens()),
-				shape.Must("total_tokens", tokens()))),
-			shape.Must("finish_reason", shape.Enum("stop", "length", "tool_calls", "error")), shape.Must("output_hash", name),
-			shape.May("api_cost_usd", shape.Number(0, 1e12)), shape.May("tool_calls_count", shape.Integer(0))),
-		LLMCallFailed: shape.Object(shape.Must("call_id", name), shape.Must("latency_ms", shape.Integer(0)),
-			shape.Must("error_class", name), shape.Must("error_summary", shape.Text(0)), shape.Must("retryable", shape.Bool()),
-			shape.May("error_details", shape.Text(0)), shape.May("http_status", shape.Integer(100))),
-		LLMCacheHit: shape.Object(shape.Must("call_id", name), shape.Must("cache_key", name), shape.Must("output_hash", name)),
+		RunCreated: shape.Open(fieldsOf(reflect.TypeFor[Creation]())...), RunStateChanged: objectOf[Step](), RunCompleted: shape.Object(),
+		RunFailed: objectOf[ItemError](), RunCancelled: shape.Object(shape.Must("reason", shape.Text(0))), RunReopened: objectOf[Why](),
+		RunForked: objectOf[Fork](), ResumeRewind: objectOf[Rewind](), InputsCloned: objectOf[Clones](), ArtifactWritten: objectOf[Writing](),
+		WorkItemQueued: objectOf[Queueing](), WorkItemStarted: objectOf[Started](), WorkItemFinished: objectOf[Finished](),
+		WorkItemFailed: objectOf[ItemFailure](), WorkItemInvalidated: objectOf[Invalidation](), GateRunStarted: objectOf[GateStart](),
+		GateRunFinished: objectOf[GateEnd](), IssueOpened: shape.Object(shape.Must("issue", shape.Open(fieldsOf(reflect.TypeFor[NewIssue]())...))),
+		IssueResolved: objectOf[Resolution](), SectionStateChanged: objectOf[SectionStep](),
+		PullRequestOpened: shape.Either(shape.Object(shape.Must("url", name), shape.May("bundle", name)), shape.Object(shape.Must("bundle", name))),
+		LLMCallStarted:    objectOf[CallStart](), LLMCallFinished: objectOf[CallEnd](), LLMCallFailed: objectOf[CallFailure](), LLMCacheHit: objectOf[CacheHit](),
 	}
 })
 

@@ -17,20 +17,20 @@ import (
 // the replay of its first EventCount events. The fields are in the order of
 // their names, so that encoding gives sorted keys.
 type Snapshot struct {
-	Artifacts     []Artifact              `json:"artifacts"` // sorted by name
-	CreatedAt     string                  `json:"created_at"`
-	EventCount    int64                   `json:"event_count"`
+	Artifacts     []Artifact              `json:"artifacts" doc:"The latest write of each name, sorted by name."`
+	CreatedAt     string                  `json:"created_at" form:"moment"`
+	EventCount    int64                   `json:"event_count" form:"positive"`
 	Failure       *Failure                `json:"failure"`
-	Gates         []Gate                  `json:"gates"`  // sorted by name
-	Issues        []Issue                 `json:"issues"` // in the order they were opened
-	LastEventHash string                  `json:"last_event_hash"`
+	Gates         []Gate                  `json:"gates" doc:"The latest run of each gate, sorted by name."`
+	Issues        []Issue                 `json:"issues" doc:"In the order they were opened."`
+	LastEventHash string                  `json:"last_event_hash" form:"hash"`
 	PR            *PR                     `json:"pr"`
-	RunID         string                  `json:"run_id"`
+	RunID         string                  `json:"run_id" form:"run"`
 	RunState      State                   `json:"run_state"`
-	SchemaVersion string                  `json:"schema_version"`
+	SchemaVersion string                  `json:"schema_version" form:"version"`
 	SectionStates map[string]SectionState `json:"section_states"`
-	UpdatedAt     string                  `json:"updated_at"`
-	WorkItems     []Item                  `json:"work_items"` // in the order they were queued
+	UpdatedAt     string                  `json:"updated_at" form:"moment"`
+	WorkItems     []Item                  `json:"work_items" doc:"In the order they were queued."`
 }
 
 // SchemaVersion of the snapshots that this version writes.
@@ -41,8 +41,8 @@ type Artifact struct {
 	Name         string  `json:"name"`
 	Path         string  `json:"path"`
 	SchemaID     string  `json:"schema_id"`
-	SHA256       string  `json:"sha256"`
-	TS           string  `json:"ts"`
+	SHA256       string  `json:"sha256" form:"hash"`
+	TS           string  `json:"ts" form:"moment"`
 	WriterWorker *string `json:"writer_worker"`
 }
 
@@ -60,18 +60,18 @@ const (
 
 // Item is one unit of work.
 type Item struct {
-	Attempt        int64      `json:"attempt"`
-	Effect         *string    `json:"effect"`
+	Attempt        int64      `json:"attempt" form:"positive"`
+	Effect         *string    `json:"effect" form:"effect"`
 	Error          *ItemError `json:"error"`
-	FinishedAt     *string    `json:"finished_at"`
+	FinishedAt     *string    `json:"finished_at" form:"moment"`
 	IdempotencyKey *string    `json:"idempotency_key"`
 	Inputs         []File     `json:"inputs"`
 	Outputs        []File     `json:"outputs"`
 	Retryable      *bool      `json:"retryable"`
 	ScopeKey       string     `json:"scope_key"`
-	StartedAt      *string    `json:"started_at"`
+	StartedAt      *string    `json:"started_at" form:"moment"`
 	Status         Status     `json:"status"`
-	WorkItemID     string     `json:"work_item_id"`
+	WorkItemID     string     `json:"work_item_id" doc:"{run_id}:{worker}:{attempt}:{scope_key}"`
 	Worker         string     `json:"worker"`
 }
 
@@ -83,7 +83,7 @@ func (w Item) External() bool { return w.Effect != nil && *w.Effect == EffectExt
 type File struct {
 	Name   *string `json:"name"`
 	Path   string  `json:"path"`
-	SHA256 *string `json:"sha256"`
+	SHA256 *string `json:"sha256" form:"hash"`
 }
 
 // UnmarshalJSON also reads a bare path.
@@ -99,7 +99,7 @@ func (f *File) UnmarshalJSON(b []byte) error {
 // ItemError is the reason why a work item failed. In events it may also be a bare string.
 type ItemError struct {
 	Code    string `json:"code"`
-	Message string `json:"message"`
+	Message string `json:"message" form:"text"`
 }
 
 // UnmarshalJSON also reads a bare message.
@@ -114,12 +114,12 @@ func (e *ItemError) UnmarshalJSON(b []byte) error {
 
 // Gate is the latest run of a check.
 type Gate struct {
-	FinishedAt *string  `json:"finished_at"`
+	FinishedAt *string  `json:"finished_at" form:"moment"`
 	Issues     []string `json:"issues"`
 	Name       string   `json:"name"`
 	OK         *bool    `json:"ok"`
-	Runs       int64    `json:"runs"`
-	StartedAt  *string  `json:"started_at"`
+	Runs       int64    `json:"runs" form:"positive"`
+	StartedAt  *string  `json:"started_at" form:"moment"`
 }
 
 // IssueStatus of an issue.
@@ -135,22 +135,22 @@ const (
 // Issue is something a gate found.
 type Issue struct {
 	ErrorCode    *string         `json:"error_code"`
-	Files        []string        `json:"files"`
+	Files        []string        `json:"files" form:"name?"`
 	Gate         string          `json:"gate"`
 	IssueID      string          `json:"issue_id"`
-	Location     json.RawMessage `json:"location"`
-	Message      string          `json:"message"`
-	OpenedAt     string          `json:"opened_at"`
-	ResolvedAt   *string         `json:"resolved_at"`
-	Severity     string          `json:"severity"`
+	Location     json.RawMessage `json:"location" doc:"Where in the files, in the gate's own words; null: nowhere in particular."`
+	Message      string          `json:"message" form:"text"`
+	OpenedAt     string          `json:"opened_at" form:"moment"`
+	ResolvedAt   *string         `json:"resolved_at" form:"moment"`
+	Severity     string          `json:"severity" form:"severity"`
 	Status       IssueStatus     `json:"status"`
-	SuggestedFix *string         `json:"suggested_fix"`
+	SuggestedFix *string         `json:"suggested_fix" form:"text"`
 }
 
 // PR is the pull request of a run, or the bundle in its place.
 type PR struct {
 	Bundle   *string `json:"bundle"`
-	OpenedAt string  `json:"opened_at"`
+	OpenedAt string  `json:"opened_at" form:"moment"`
 	URL      *string `json:"url"`
 }
 
@@ -158,9 +158,9 @@ type PR struct {
 // when it is reopened.
 type Failure struct {
 	Code      string `json:"code"`
-	FromState State  `json:"from_state"`
-	Message   string `json:"message"`
-	TS        string `json:"ts"`
+	FromState State  `json:"from_state" doc:"The state in which it came."`
+	Message   string `json:"message" form:"text"`
+	TS        string `json:"ts" form:"moment"`
 }
 
 // reopensAt returns the stable state in which the run can be reopened after the failure.
