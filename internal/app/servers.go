@@ -23,10 +23,10 @@ func modelServers() commands.ModelsPorts {
 	}
 	return commands.ModelsPorts{
 		Try: func(ctx context.Context, v catalog.Vendor, key, base string) error {
-			return dial.TryKey(ctx, v, dial.ModelAccess{Key: key, Base: base}, nil)
+			return dial.TryKey(ctx, v, dial.Access{Key: key, Base: base}, nil)
 		},
 		Learn: func(ctx context.Context, v catalog.Vendor, key, base string) error {
-			return dial.LearnModels(ctx, v, dial.ModelAccess{Key: key, Base: base, Token: printed(v)}, nil)
+			return dial.LearnModels(ctx, v, dial.Access{Key: key, Base: base, Token: printed(v)}, nil)
 		},
 		Find: func(ctx context.Context, vendors []catalog.Vendor) map[string][]string {
 			out := map[string][]string{}
@@ -62,7 +62,7 @@ func askedWindow(v catalog.Vendor, key, base, model string) (int64, bool) {
 	if switches().Alone || !v.Local {
 		return 0, false
 	}
-	return dial.ModelWindow(context.Background(), v, dial.ModelAccess{Key: key, Base: base}, model, nil)
+	return dial.ModelWindow(context.Background(), v, dial.Access{Key: key, Base: base}, model, nil)
 }
 
 // learner asks local servers for their models, each once.

@@ -12,6 +12,7 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/base/text"
 	"ramet/internal/core/history"
+	"ramet/internal/launch/sandbox"
 	"ramet/internal/model/llm"
 	"ramet/internal/turn/tool"
 )
@@ -169,7 +170,7 @@ func (r *turn) within(paths []string) ([]string, bool) {
 		if !filepath.IsAbs(p) {
 			p = filepath.Join(root, p)
 		}
-		rel, err := filepath.Rel(root, resolved(p))
+		rel, err := filepath.Rel(root, sandbox.RealPath(filepath.Clean(p)))
 		if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
 			return nil, false
 		}
@@ -178,21 +179,6 @@ func (r *turn) within(paths []string) ([]string, bool) {
 		}
 	}
 	return out, true
-}
-
-// resolved is a path with its links followed, as far as it exists.
-func resolved(p string) string {
-	p = filepath.Clean(p)
-	rest := ""
-	for dir := p; ; dir = filepath.Dir(dir) {
-		if real, err := filepath.EvalSymlinks(dir); err == nil {
-			return filepath.Join(real, rest)
-		}
-		if dir == filepath.Dir(dir) {
-			return p
-		}
-		rest = filepath.Join(filepath.Base(dir), rest)
-	}
 }
 
 // host is where a call fetches from.

@@ -2,7 +2,6 @@ package driver
 
 import (
 	"encoding/json"
-	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -29,12 +28,7 @@ func (o *Offers) Of(name string) (Offer, bool) {
 	if !plain(name) {
 		return Offer{}, false
 	}
-	f, err := os.Open(o.file(name))
-	if err != nil {
-		return Offer{}, false
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, mostOffer))
+	data, err := durable.ReadPlain(o.file(name), mostOffer, nil)
 	var out Offer
 	if err != nil || json.Unmarshal(data, &out) != nil {
 		return Offer{}, false

@@ -201,12 +201,6 @@ func (s *shown) take() string {
 	return out
 }
 
-// storable is UTF-8 without NUL.
-func storable(s string) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	return strings.ReplaceAll(s, "\x00", "\u2400")
-}
-
 // object is JSON that is an object; anything else is put into one.
 func object(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 || !json.Valid(raw) || string(raw) == "null" {

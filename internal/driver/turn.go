@@ -8,6 +8,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
+	"ramet/internal/base/text"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
 	"ramet/internal/core/state"
@@ -27,9 +28,6 @@ type Driven struct {
 	// Offered is told what the program offers, when that may have changed; nil: nobody is.
 	Offered func(Offer)
 }
-
-// lastWords is how long a turn that was stopped may take to close its history.
-const lastWords = 5 * time.Second
 
 // turn is a turn under way.
 type turn struct {
@@ -311,13 +309,8 @@ func (r *turn) write(ctx context.Context, drafts ...history.Draft) error {
 	if len(drafts) == 0 {
 		return nil
 	}
-	if ctx.Err() != nil {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), lastWords)
-		defer cancel()
-	} else {
-		ctx = context.WithoutCancel(ctx)
-	}
+	ctx, cancel := loop.ExtendContext(ctx)
+	defer cancel()
 	entries, err := r.Journal.Append(ctx, drafts...)
 	if err != nil {
 		return err
@@ -346,4 +339,4 @@ func (r *turn) fail(err error) bool {
 	return true
 }
 
-func (r *turn) kept(s string) string { return storable(r.Clean(s)) }
+func (r *turn) kept(s string) string { return text.Storable(r.Clean(s)) }

@@ -273,8 +273,11 @@ func (s *Schema) compile(expr, at string) error {
 }
 
 // find returns the schema that a reference names.
-func (s *Schema) find(ref string) (any, bool) {
-	at := s.root
+func (s *Schema) find(ref string) (any, bool) { return Find(s.root, ref) }
+
+// Find returns the schema in a document that a reference names.
+func Find(root any, ref string) (any, bool) {
+	at := root
 	path := strings.TrimPrefix(ref, "#")
 	if path == "" {
 		return at, true

@@ -97,6 +97,11 @@ func Line(s string, width int) string {
 	return s
 }
 
+// Storable returns a text as valid UTF-8 without NUL, which a history can hold.
+func Storable(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\u2400")
+}
+
 // Head returns the first bytes of s, at most so many, without a part of a character.
 func Head(s string, most int) string {
 	if len(s) <= most {

@@ -45,16 +45,16 @@ func (g *Ground) obeyed(names []string) ([]Thing, error) {
 // there is any file, and the first one that no person accepted, in these bytes, at this place of the
 // project; empty if all were.
 func (g Gate) Unaccepted(dir string, names []string) (found bool, unaccepted string, err error) {
-	things, c, err := g.acceptedIn(dir, func(ground *Ground) ([]Thing, error) { return ground.obeyed(names) })
-	if err != nil {
-		return false, "", err
+	return g.firstUnaccepted(dir, func(ground *Ground) ([]Thing, error) { return ground.obeyed(names) })
+}
+
+// firstUnaccepted reports whether a folder has any of some things, and the path of the first one that no person accepted.
+func (g Gate) firstUnaccepted(dir string, find func(*Ground) ([]Thing, error)) (found bool, unaccepted string, err error) {
+	things, c, err := g.acceptedIn(dir, find)
+	if i := slices.IndexFunc(things, func(t Thing) bool { return !c.holds(t) }); err == nil && i >= 0 {
+		unaccepted = things[i].Path
 	}
-	for _, t := range things {
-		if !c.holds(t) {
-			return true, t.Path, nil
-		}
-	}
-	return len(things) > 0, "", nil
+	return len(things) > 0, unaccepted, err
 }
 
 // CopyAccepted copies the files of some names from a folder that has the project's files, with their

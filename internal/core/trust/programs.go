@@ -41,16 +41,8 @@ func linkTo(path, real string) Thing {
 // UnacceptedProgram returns the first of some files in a folder that has the project's files which no
 // person accepted, in these bytes, at this place of the project; empty if all were.
 func (g Gate) UnacceptedProgram(dir string, names []string) (string, error) {
-	things, c, err := g.acceptedIn(dir, Programs("", "", names...).Find)
-	if err != nil {
-		return "", err
-	}
-	for _, t := range things {
-		if !c.holds(t) {
-			return t.Path, nil
-		}
-	}
-	return "", nil
+	_, unaccepted, err := g.firstUnaccepted(dir, Programs("", "", names...).Find)
+	return unaccepted, err
 }
 
 // AcceptsLink reports whether a person accepted a link of a program with the path that it leads to.

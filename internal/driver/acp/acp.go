@@ -189,36 +189,34 @@ func (s *session) settle(ctx context.Context, at driver.Place) error {
 // place asks for the session.
 func (s *session) place(ctx context.Context, at driver.Place) (begun, error) {
 	var out begun
-	servers := s.servers()
-	known := func(id string, err error) (begun, error) {
-		out.SessionID = cmp.Or(out.SessionID, id)
-		var said *sdk.RequestError
-		if errors.As(err, &said) && said.Code != codeAuth {
-			return out, fault.New(fault.NotFound, "%s does not know session %s: %w", s.program.Driver, id, err)
+	earlier := cmp.Or(at.Resume, at.Fork)
+	method := ""
+	switch {
+	case earlier == "":
+		err := s.conn.Call(ctx, sdk.AgentMethodSessionNew, sdk.NewSessionRequest{Meta: s.setup.Meta, Cwd: s.setup.Dir, McpServers: s.servers()}, &out)
+		if err == nil && out.SessionID == "" {
+			err = fault.New(fault.ProviderProtocol, "%s began a session without a name", s.program.Driver)
 		}
 		return out, err
-	}
-	switch {
 	case at.Resume != "" && s.greeting.Resume:
-		return known(at.Resume, s.conn.Call(ctx, sdk.AgentMethodSessionResume, sdk.ResumeSessionRequest{Meta: s.setup.Meta, Cwd: s.setup.Dir, McpServers: servers, SessionId: sdk.SessionId(at.Resume)}, &out))
+		method = sdk.AgentMethodSessionResume
 	case at.Resume != "" && s.greeting.Load:
-		return known(at.Resume, s.conn.Call(ctx, sdk.AgentMethodSessionLoad, sdk.LoadSessionRequest{Meta: s.setup.Meta, Cwd: s.setup.Dir, McpServers: servers, SessionId: sdk.SessionId(at.Resume)}, &out))
+		method = sdk.AgentMethodSessionLoad
 	case at.Resume != "":
 		return out, fault.New(fault.NotFound, "%s takes up no sessions", s.program.Driver)
-	case at.Fork != "" && s.greeting.Fork:
-		return known("", s.conn.Call(ctx, sdk.AgentMethodSessionFork, forkRequest{sdk.LoadSessionRequest{Meta: s.setup.Meta, Cwd: s.setup.Dir, McpServers: servers, SessionId: sdk.SessionId(at.Fork)}}, &out))
-	case at.Fork != "":
+	case s.greeting.Fork:
+		method = sdk.AgentMethodSessionFork
+	default:
 		return out, fault.New(fault.NotFound, "%s forks no sessions", s.program.Driver)
 	}
-	err := s.conn.Call(ctx, sdk.AgentMethodSessionNew, sdk.NewSessionRequest{Meta: s.setup.Meta, Cwd: s.setup.Dir, McpServers: servers}, &out)
-	if err == nil && out.SessionID == "" {
-		err = fault.New(fault.ProviderProtocol, "%s began a session without a name", s.program.Driver)
+	// All three have the members of a load; the SDK's own type for forks names other servers.
+	err := s.conn.Call(ctx, method, sdk.LoadSessionRequest{Meta: s.setup.Meta, Cwd: s.setup.Dir, McpServers: s.servers(), SessionId: sdk.SessionId(earlier)}, &out)
+	out.SessionID = cmp.Or(out.SessionID, at.Resume)
+	if said, ok := errors.AsType[*sdk.RequestError](err); ok && said.Code != codeAuth {
+		err = fault.New(fault.NotFound, "%s does not know session %s: %w", s.program.Driver, earlier, err)
 	}
 	return out, err
 }
-
-// forkRequest has the members of a load; the SDK's own type names other servers.
-type forkRequest struct{ sdk.LoadSessionRequest }
 
 // refused says which choice a program did not take.
 func (s *session) refused(what, value string, err error) error {

@@ -16,6 +16,7 @@
 package dial
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"time"
@@ -42,6 +43,8 @@ type Access struct {
 	Region string
 	// Project and Location are those of Google's cloud.
 	Project, Location string
+	// Token gives one that goes along with requests for lists where there is no key; nil: none does.
+	Token func(context.Context) (string, error)
 }
 
 // Options are the dependencies of Model.

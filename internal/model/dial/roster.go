@@ -15,21 +15,13 @@ import (
 	"ramet/internal/model/wire"
 )
 
-// ModelAccess holds a vendor's address and credentials.
-type ModelAccess struct {
-	Key  string // empty: none
-	Base string // base URL; empty: the vendor's own
-	// Token gives one that goes along where there is no key; nil: none does.
-	Token func(context.Context) (string, error)
-}
-
 // rosterPatience limits how long a list may take.
 const rosterPatience = 10 * time.Second
 
 // rosterGlance limits how long a server on this machine may take to be found.
 const rosterGlance = 500 * time.Millisecond
 
-func vendorClient(ctx context.Context, v catalog.Vendor, a ModelAccess, rt http.RoundTripper) (*wire.Client, string, error) {
+func vendorClient(ctx context.Context, v catalog.Vendor, a Access, rt http.RoundTripper) (*wire.Client, string, error) {
 	base, err := v.URL(a.Base)
 	if err != nil {
 		return nil, "", err
@@ -60,7 +52,7 @@ func vendorClient(ctx context.Context, v catalog.Vendor, a ModelAccess, rt http.
 
 // TryKey asks a vendor for something that costs nothing and needs a good key: nil,
 // PROVIDER_AUTH when the key is refused, or why nobody knows.
-func TryKey(ctx context.Context, v catalog.Vendor, a ModelAccess, rt http.RoundTripper) error {
+func TryKey(ctx context.Context, v catalog.Vendor, a Access, rt http.RoundTripper) error {
 	ctx, cancel := context.WithTimeout(ctx, rosterPatience)
 	defer cancel()
 	c, path, err := vendorClient(ctx, v, a, rt)
@@ -75,7 +67,7 @@ func TryKey(ctx context.Context, v catalog.Vendor, a ModelAccess, rt http.RoundT
 }
 
 // AskModels lists the models of a server that speaks OpenAI's protocol, in its order.
-func AskModels(ctx context.Context, v catalog.Vendor, a ModelAccess, rt http.RoundTripper) ([]llm.Model, error) {
+func AskModels(ctx context.Context, v catalog.Vendor, a Access, rt http.RoundTripper) ([]llm.Model, error) {
 	ctx, cancel := context.WithTimeout(ctx, rosterPatience)
 	defer cancel()
 	c, path, err := vendorClient(ctx, v, a, rt)
@@ -126,7 +118,7 @@ func parseModels(text []byte) ([]llm.Model, error) {
 
 // LearnModels asks a server whose models nobody knows for them and puts them into the
 // catalog; the first is its default. A vendor whose models stand in a table is left alone.
-func LearnModels(ctx context.Context, v catalog.Vendor, a ModelAccess, rt http.RoundTripper) error {
+func LearnModels(ctx context.Context, v catalog.Vendor, a Access, rt http.RoundTripper) error {
 	if !v.Asks {
 		return nil
 	}
@@ -159,7 +151,7 @@ func FindModels(ctx context.Context, vendors []catalog.Vendor, rt http.RoundTrip
 			continue
 		}
 		all.Go(func() {
-			if models, err := AskModels(ctx, v, ModelAccess{}, rt); err == nil && len(models) > 0 {
+			if models, err := AskModels(ctx, v, Access{}, rt); err == nil && len(models) > 0 {
 				found[i] = &FoundModels{v, models}
 			}
 		})
@@ -177,7 +169,7 @@ func FindModels(ctx context.Context, vendors []catalog.Vendor, rt http.RoundTrip
 // ModelWindow asks a local server how many tokens a model of it reads and writes in all, where the
 // server has a page that says so: Ollama's /api/ps (as it is loaded) and /api/show (as it would
 // be), llama.cpp's /props. Others say it in their list of models (Learn). False if unknown.
-func ModelWindow(ctx context.Context, v catalog.Vendor, a ModelAccess, model string, rt http.RoundTripper) (int64, bool) {
+func ModelWindow(ctx context.Context, v catalog.Vendor, a Access, model string, rt http.RoundTripper) (int64, bool) {
 	ctx, cancel := context.WithTimeout(ctx, rosterPatience)
 	defer cancel()
 	c, _, err := vendorClient(ctx, v, a, rt)

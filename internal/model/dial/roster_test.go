@@ -50,7 +50,7 @@ func TestListsOfServers(t *testing.T) {
 		"other":     {`{"status":"ok"}`, "", 0},
 	} {
 		v := vendor(t, "vllm")
-		models, err := AskModels(t.Context(), v, ModelAccess{Base: server(t, "/v1/models", c.text)}, nil)
+		models, err := AskModels(t.Context(), v, Access{Base: server(t, "/v1/models", c.text)}, nil)
 		if c.want == "" {
 			if !fault.Is(err, fault.ProviderProtocol) {
 				t.Errorf("%s: %v %v", name, models, err)
@@ -67,7 +67,7 @@ func TestWhatIsLearntIsInTheCatalog(t *testing.T) {
 	v := vendor(t, "lmstudio")
 	t.Cleanup(func() { catalog.Learn(v, catalog.Table{}) })
 	base := server(t, "/v1/models", `{"data":[{"id":"a","loaded_context_length":2048},{"id":"b"}]}`)
-	if err := LearnModels(t.Context(), v, ModelAccess{Base: base}, nil); err != nil {
+	if err := LearnModels(t.Context(), v, Access{Base: base}, nil); err != nil {
 		t.Fatal(err)
 	}
 	ref, err := catalog.Choose("", func(o catalog.Vendor) bool { return o.Name == "lmstudio" })
@@ -80,7 +80,7 @@ func TestWhatIsLearntIsInTheCatalog(t *testing.T) {
 	if price, ok := v.Price("b"); !ok || price.Input != 0 {
 		t.Error("it costs something")
 	}
-	if err := LearnModels(t.Context(), vendor(t, "openai"), ModelAccess{Base: "http://127.0.0.1:1"}, nil); err != nil {
+	if err := LearnModels(t.Context(), vendor(t, "openai"), Access{Base: "http://127.0.0.1:1"}, nil); err != nil {
 		t.Errorf("a vendor with a table was asked: %v", err)
 	}
 }
@@ -112,15 +112,15 @@ func TestKeysAreTried(t *testing.T) {
 		"groq":       {"/openai/v1/models", "Authorization", "Bearer good"},
 	} {
 		rt := keyed(c.path, c.header, c.value)
-		if err := TryKey(t.Context(), vendor(t, name), ModelAccess{Key: "good"}, rt); err != nil {
+		if err := TryKey(t.Context(), vendor(t, name), Access{Key: "good"}, rt); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if err := TryKey(t.Context(), vendor(t, name), ModelAccess{Key: "bad-key"}, rt); !refused(err) || strings.Contains(err.Error(), "bad-key") {
+		if err := TryKey(t.Context(), vendor(t, name), Access{Key: "bad-key"}, rt); !refused(err) || strings.Contains(err.Error(), "bad-key") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	down := trip(func(*http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF })
-	if err := TryKey(t.Context(), vendor(t, "openai"), ModelAccess{Key: "good"}, down); refused(err) || !fault.Is(err, fault.ProviderUnreachable) {
+	if err := TryKey(t.Context(), vendor(t, "openai"), Access{Key: "good"}, down); refused(err) || !fault.Is(err, fault.ProviderUnreachable) {
 		t.Error(err)
 	}
 }
@@ -164,7 +164,7 @@ func TestWindowsOfServers(t *testing.T) {
 			}
 			io.WriteString(w, text)
 		}))
-		got, ok := ModelWindow(t.Context(), vendor(t, c.vendor), ModelAccess{Base: srv.URL}, "m", nil)
+		got, ok := ModelWindow(t.Context(), vendor(t, c.vendor), Access{Base: srv.URL}, "m", nil)
 		srv.Close()
 		if got != c.want || ok != (c.want > 0) {
 			t.Errorf("%s, %v: %d", c.vendor, c.pages, got)

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"ramet/internal/base/jsonschema"
 )
 
 // mostDepth limits how deep a schema may be nested, references followed.
@@ -100,7 +102,7 @@ func (r *resolver) value(v any, on []string, depth int) any {
 func (r *resolver) reference(v map[string]any, ref string, on []string, depth int) any {
 	beside := maps.Clone(v)
 	delete(beside, "$ref")
-	target, ok := r.find(ref)
+	target, ok := jsonschema.Find(r.root, ref)
 	switch {
 	case !ok:
 		r.note("its schema refers to " + fmt.Sprintf("%.80q", ref) + ", which is not in it: anything is taken there")
@@ -117,26 +119,4 @@ func (r *resolver) reference(v map[string]any, ref string, on []string, depth in
 		out[key] = r.value(one, on, depth+1)
 	}
 	return out
-}
-
-// find follows a JSON pointer within the schema.
-func (r *resolver) find(ref string) (any, bool) {
-	rest, ok := strings.CutPrefix(ref, "#")
-	if !ok {
-		return nil, false
-	}
-	var at any = r.root
-	for part := range strings.SplitSeq(strings.TrimPrefix(rest, "/"), "/") {
-		if part == "" {
-			continue
-		}
-		object, ok := at.(map[string]any)
-		if !ok {
-			return nil, false
-		}
-		if at, ok = object[strings.NewReplacer("~1", "/", "~0", "~").Replace(part)]; !ok {
-			return nil, false
-		}
-	}
-	return at, true
 }

@@ -20,13 +20,7 @@ const (
 
 // kept returns a text as it is kept: without our credentials, and such that both stores
 // and every vendor take it.
-func (r *turn) kept(s string) string { return toStorable(r.Clean(s)) }
-
-// toStorable returns a text as valid UTF-8 without NUL.
-func toStorable(s string) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	return strings.ReplaceAll(s, "\x00", "\u2400")
-}
+func (r *turn) kept(s string) string { return text.Storable(r.Clean(s)) }
 
 // clipEnd returns the beginning of a text that is too long.
 func clipEnd(s string, limit int) string {
@@ -41,7 +35,7 @@ func clipEnd(s string, limit int) string {
 func (r *turn) part(p llm.Part) (llm.Part, bool) {
 	before := p
 	p.Text, p.Malformed, p.Args = r.kept(p.Text), r.kept(p.Malformed), r.args(p.Args)
-	p.Name, p.CallID = toStorable(p.Name), toStorable(p.CallID)
+	p.Name, p.CallID = text.Storable(p.Name), text.Storable(p.CallID)
 	same := p.Text == before.Text && p.Malformed == before.Malformed && bytes.Equal(p.Args, before.Args)
 	if r.Clean(string(p.Opaque)) != string(p.Opaque) {
 		same = false
@@ -132,5 +126,5 @@ func (s *shown) look(n int) string {
 
 // Notice drafts what the kernel says to an agent.
 func Notice(what string) history.Draft {
-	return history.Draft{Kind: history.Notice, Parts: []history.Part{{Type: history.Text, Text: toStorable(what)}}}
+	return history.Draft{Kind: history.Notice, Parts: []history.Part{{Type: history.Text, Text: text.Storable(what)}}}
 }

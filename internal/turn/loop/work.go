@@ -44,9 +44,9 @@ type turn struct {
 	emitting sync.Mutex // tools that run side by side print
 }
 
-// extendContext returns a context for writing, which outlives the turn's by a little: what is
+// ExtendContext returns a context for writing, which outlives the turn's by a little: what is
 // written must not be torn by the end of what it tells of.
-func extendContext(ctx context.Context) (context.Context, context.CancelFunc) {
+func ExtendContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	out, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
 		select {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 
+	"ramet/internal/base/text"
 	"ramet/internal/core/history"
 	states "ramet/internal/core/state"
 	"ramet/internal/model/decorate"
@@ -18,7 +19,7 @@ func (r *turn) write(ctx context.Context, drafts ...history.Draft) error {
 	if len(drafts) == 0 {
 		return nil
 	}
-	ctx, cancel := extendContext(ctx)
+	ctx, cancel := ExtendContext(ctx)
 	defer cancel()
 	entries, err := r.Journal.Append(ctx, drafts...)
 	if err != nil {
@@ -29,7 +30,7 @@ func (r *turn) write(ctx context.Context, drafts ...history.Draft) error {
 
 // catchUp takes what tools wrote.
 func (r *turn) catchUp(ctx context.Context) ([]history.Entry, error) {
-	ctx, cancel := extendContext(ctx)
+	ctx, cancel := ExtendContext(ctx)
 	defer cancel()
 	entries, err := r.Journal.Since(ctx, r.c.Last())
 	if err != nil {
@@ -96,7 +97,7 @@ func (j *job) result(a tool.Answer) history.Draft {
 // draftPermission drafts a person's yes to a call.
 func draftPermission(j *job) history.Draft {
 	return history.Draft{Kind: history.Command, Meta: history.Meta{Command: history.PermitCommand,
-		CallID: toStorable(j.call.CallID), Permission: j.record, Actor: j.record.Actor}}
+		CallID: text.Storable(j.call.CallID), Permission: j.record, Actor: j.record.Actor}}
 }
 
 // draftUsage drafts the record of a call of the model.
