@@ -335,7 +335,7 @@ func ownTools(life context.Context, r request) func(http.ResponseWriter, *http.R
 		if err != nil {
 			return nil, err
 		}
-		return mcpserver.New(life, mcpserver.Options{Version: version, Workspace: r.Workspace, Command: r.Workspace.Command, Runs: runs}), nil
+		return mcpserver.New(life, mcpserver.Options{Version: version, Workspace: r.Workspace, Runs: runs}), nil
 	})
 	return func(w http.ResponseWriter, q *http.Request, by id.Agent) {
 		server, err := serve()

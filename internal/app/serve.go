@@ -60,7 +60,7 @@ func serveMCP(ctx context.Context, s cli.MCPService) error {
 	if s.Stays {
 		life = context.WithoutCancel(ctx)
 	}
-	server := mcpserver.New(life, mcpserver.Options{Version: version, Workspace: s.Workspace, Command: s.Command, Begin: s.Begin,
+	server := mcpserver.New(life, mcpserver.Options{Version: version, Workspace: s.Workspace, Begin: s.Begin,
 		Runs: s.Runs, User: s.User})
 	return server.Serve(ctx, s.By, s.In, s.Out)
 }

@@ -8,20 +8,20 @@ import (
 
 	"ramet/internal/core/agent"
 	"ramet/internal/core/config"
-	commands "ramet/internal/face/cli"
 	"ramet/internal/model/catalog"
 	"ramet/internal/model/credential"
 	"ramet/internal/model/dial"
 	"ramet/internal/model/llm"
+	"ramet/internal/operation"
 	"ramet/internal/operation/session"
 )
 
 // modelServers asks those who run models.
-func modelServers() commands.ModelsPorts {
+func modelServers() operation.Vendors {
 	if switches().Alone {
-		return commands.ModelsPorts{}
+		return operation.Vendors{}
 	}
-	return commands.ModelsPorts{
+	return operation.Vendors{
 		Try: func(ctx context.Context, v catalog.Vendor, key, base string) error {
 			return dial.TryKey(ctx, v, dial.Access{Key: key, Base: base}, nil)
 		},

@@ -222,11 +222,12 @@ func (w *website) prepare(ctx context.Context, one *hostedWorkspace) (*httpapi.P
 		return nil, err
 	}
 	one.closing.add(func() error { events.Stop(); return nil })
+	client := operation.Within(ws).OnRuns(r.Runs, r.Begin)
+	client.Environment = one.environment.Load
 	p := httpapi.NewProject(httpapi.Parts{
-		Key: one.key, Telemetry: one.kept, Ledger: httpapi.OverLedger(r.Ledger),
-		Agents: httpapi.Agents{Client: operation.Within(ws).OnRuns(r.Runs, r.Begin), Workspace: ws, Store: ws.Store, Events: events, Asks: one.asks,
-			Environment: one.environment.Load},
-		MCP: mcpserver.New(w.host.ctx, mcpserver.Options{Version: version, Workspace: ws, Command: one.Command, Begin: r.Begin,
+		Key: one.key, Telemetry: one.kept,
+		Agents: httpapi.Agents{Client: client, Workspace: ws, Store: ws.Store, Events: events, Asks: one.asks},
+		MCP: mcpserver.New(w.host.ctx, mcpserver.Options{Version: version, Workspace: ws, Begin: r.Begin,
 			Runs: r.Runs, User: r.User}),
 		Reach: func(ctx context.Context) error {
 			_, err := ws.Store.Describe(ctx)

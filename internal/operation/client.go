@@ -2,11 +2,14 @@ package operation
 
 import (
 	"context"
+	"path/filepath"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
+	"ramet/internal/kernel"
+	"ramet/internal/ledger"
 	"ramet/internal/operation/session"
 )
 
@@ -25,11 +28,30 @@ type Local struct {
 	// Own returns the agent whose command this process carries out, and whether there is one; nil: there is none.
 	// A workspace knows it too; operations on runs may have none.
 	Own func() (id.Agent, bool)
+	Ports
 }
 
-// Within returns a client for an open workspace.
+// Ports are what operations on the home need, and ways to reach the person who calls. A face sets those that the
+// operations it offers use.
+type Ports struct {
+	Session *session.Session
+	// Ledger returns the ledger of spawned sub-agents; make: its folder is made if it is the default one.
+	Ledger  func(make bool) (*ledger.Folder, error)
+	Vendors Vendors
+	// Environment returns the environment of prompts; nil: that of the kernel's process.
+	Environment func() *kernel.Environment
+	Tell        func(line string)                     // prints a line for the person while the operation runs
+	Yes         func(question string) bool            // asks the person, who may answer on standard input too
+	Secret      func(question string) (string, error) // reads a secret from the terminal, else from standard input
+}
+
+// Within returns a client for an open workspace, and the ledger of its project.
 func Within(w *session.Workspace) Local {
-	return Local{Open: func(context.Context) (*session.Workspace, error) { return w, nil }, Own: w.Own}
+	l := Local{Open: func(context.Context) (*session.Workspace, error) { return w, nil }, Own: w.Own}
+	l.Ledger = func(bool) (*ledger.Folder, error) {
+		return ledger.FolderAt(filepath.Join(w.Place.Project, ".ramet"), ledger.FolderOptions{Project: w.Place.Project}), nil
+	}
+	return l
 }
 
 // Call implements Client.
@@ -48,8 +70,8 @@ func (l Local) Call(ctx context.Context, o Operation, in any) (any, error) {
 
 // prepare opens what an operation works on, and admits the caller.
 func (l Local) prepare(ctx context.Context, d *Doc) (e *Env, err error) {
-	e = &Env{Open: l.Open}
-	if !d.OnRuns {
+	e = &Env{Open: l.Open, Ports: l.Ports}
+	if !d.OnRuns && !d.OnHome {
 		if e.Workspace, err = l.Open(ctx); err == nil {
 			e.Caller, err = admit(ctx, e.Workspace, d)
 		}
@@ -59,6 +81,9 @@ func (l Local) prepare(ctx context.Context, d *Doc) (e *Env, err error) {
 		if err := session.NeedPerson(ctx, d.Name, l.Own); err != nil {
 			return nil, err
 		}
+	}
+	if d.OnHome {
+		return e, nil
 	}
 	if l.Runs == nil {
 		return nil, fault.New(fault.NotFound, "no runs here")
@@ -74,8 +99,8 @@ type Checker interface{ Check() error }
 // Elsewhere the operation runs as it is.
 type Confirmer interface {
 	Undecided() bool
-	SetDryRun(bool) // the question is about the output of a dry run
-	Decide(yes bool) error
+	SetDryRun(bool)                  // the question is about the output of a dry run
+	Decide(yes bool, plan any) error // plan is the output of the dry run
 }
 
 // Incomplete is the error of an operation that did a part of its work, or waited in vain: the command

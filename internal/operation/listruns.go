@@ -11,7 +11,6 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/printer"
-	"ramet/internal/ledger"
 	"ramet/internal/operation/public"
 	"ramet/internal/run"
 	"ramet/internal/run/rundir"
@@ -190,9 +189,4 @@ func (c *runCost) add(e run.Event) {
 	if json.Unmarshal(e.Payload, &end) == nil && end.CostUSD != nil {
 		c.nano += int64(math.Round(*end.CostUSD * 1e9))
 	}
-}
-
-// TrackList is entries of the ledger.
-type TrackList struct {
-	Entries []ledger.Shown `json:"entries"`
 }

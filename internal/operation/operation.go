@@ -18,9 +18,10 @@ import (
 
 // All returns every operation.
 func All() []Operation {
-	return []Operation{&Ps, &Show, &Lineage, &Log, &Search, &Wait, &Fork, &Send, &Rename, &Mark, &Append, &Read, &Mail, &DeleteMail, &Kill, &PreviewKill, &Interrupt, &ShowTrust, &AcceptTrust,
-		&Files, &FileStates, &Diff, &Restore, &Undo, &Trash, &RestoreTrash, &EmptyTrash, &Rewind, &Clear, &Compact, &Usage, &SetMode, &ShowMode, &SetEffort, &Merge, &ListTrees, &RemoveTree, &Redact, &Verify, &Checkpoint, &GC, &Backup, &ListHooks, &ListSkills, &CheckSkills, &ShowInstructions, &ListDrivers,
-		&ListRuns, &ShowRun, &ReadRunEvents, &VerifyRun, &StartRun, &ResumeRun, &ForkRun, &CancelRun, &RemoveRuns}
+	return []Operation{&Ps, &Show, &Lineage, &Log, &Search, &Wait, &Fork, &Prompt, &Exit, &Send, &Rename, &Mark, &Append, &Read, &Mail, &DeleteMail, &Kill, &PreviewKill, &Interrupt, &ReviewTrust, &ShowTrust, &AcceptTrust, &Config, &GetSetting, &SetSetting, &ConfigPath, &Rules, &ShowPrompt,
+		&Files, &FileStates, &Diff, &Restore, &Undo, &Trash, &RestoreTrash, &EmptyTrash, &Rewind, &Clear, &Compact, &Usage, &ListModels, &UpdateModels, &SetKey, &ListKeys, &RemoveKey, &SetMode, &ShowMode, &SetEffort, &Merge, &ListTrees, &RemoveTree, &Redact, &Verify, &Checkpoint, &GC, &Backup, &ListHooks, &ListSkills, &CheckSkills, &ShowInstructions, &ListDrivers,
+		&ListRuns, &ShowRun, &ReadRunEvents, &VerifyRun, &StartRun, &ResumeRun, &ForkRun, &CancelRun, &RemoveRuns,
+		&SpawnTracked, &CompleteTracked, &FailTracked, &TimeOutTracked, &InterruptTracked, &ResumeTracked, &RunTracked, &ShowActive, &ShowInterrupted, &ListPlan, &ListTracked, &RecoverLedger, &WatchTracked, &InstallHooks, &UninstallHooks}
 }
 
 // Named returns the operation of a name; nil: there is none.
@@ -69,7 +70,10 @@ type Doc struct {
 	Faces   Face
 	Effect  Effect
 	OnRuns  bool   // it works on orchestrated runs; no workspace is opened for it
+	OnHome  bool   // it works on ramet's home, the configuration, the project or the ledger; no workspace is opened for it
+	Here    bool   // the process of the command carries it out, also if a background kernel runs
 	Persons bool   // only persons may call it
+	OneOf   string // flags of which a command line has at most one, between spaces
 	Quiet   bool   // the terminal shows what it did in the conversation, not its output
 	Tool    string // an agent may call it only if its limits leave it this tool; empty: always
 }
@@ -108,11 +112,12 @@ type Operation interface {
 
 // Env holds the workspace, the runs and the caller of an operation.
 type Env struct {
-	*session.Workspace // nil for an operation on runs
+	*session.Workspace // nil for an operation on runs or the home
 	Runs               *Runs
 	Caller             Caller
-	// Open returns the workspace, for operations on runs that need it in some cases.
+	// Open returns the workspace, for operations on runs or the home that need it in some cases.
 	Open func(context.Context) (*session.Workspace, error)
+	Ports
 }
 
 // Call carries out the operation through a client.

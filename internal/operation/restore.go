@@ -27,7 +27,7 @@ func (o *RestoreOptions) Undecided() bool { return !o.Force && !o.DryRun && o.Co
 func (o *RestoreOptions) SetDryRun(dry bool) { o.DryRun = dry }
 
 // Decide implements Confirmer.
-func (o *RestoreOptions) Decide(yes bool) error {
+func (o *RestoreOptions) Decide(yes bool, _ any) error {
 	o.Commands = &yes
 	return nil
 }

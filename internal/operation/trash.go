@@ -118,7 +118,7 @@ func (in *EmptyTrashInput) Undecided() bool { return !in.Yes && !in.DryRun }
 func (in *EmptyTrashInput) SetDryRun(dry bool) { in.DryRun = dry }
 
 // Decide implements Confirmer.
-func (in *EmptyTrashInput) Decide(yes bool) error {
+func (in *EmptyTrashInput) Decide(yes bool, _ any) error {
 	if in.Yes = yes; yes {
 		return nil
 	}

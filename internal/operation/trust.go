@@ -2,11 +2,169 @@ package operation
 
 import (
 	"context"
+	"slices"
+	"strings"
 
+	"ramet/internal/base/fault"
+	"ramet/internal/base/printer"
+	"ramet/internal/base/text"
+	"ramet/internal/core/trust"
 	"ramet/internal/operation/public"
+	"ramet/internal/operation/session"
 )
 
-// ShowTrust lists what acts in the project. On the command line "trust" does it without a workspace.
+// TrustInput chooses between listing what acts, accepting it, and ending the trust.
+type TrustInput struct {
+	List   bool   `json:"list,omitempty" help:"only list"`
+	Yes    bool   `json:"yes,omitempty" help:"accept without asking"`
+	Accept string `json:"accept,omitempty" help:"accept without asking, if what would act has this digest"`
+	Revoke bool   `json:"revoke,omitempty" help:"end the trust"`
+	Seen   bool   `json:"seen,omitempty" faces:"-" help:"the person has seen the list"`
+}
+
+// Undecided implements Confirmer.
+func (in *TrustInput) Undecided() bool { return !in.List && !in.Yes && in.Accept == "" && !in.Revoke }
+
+// SetDryRun implements Confirmer.
+func (in *TrustInput) SetDryRun(dry bool) { in.List = dry }
+
+// Decide implements Confirmer. What is accepted is what the person has seen.
+func (in *TrustInput) Decide(yes bool, plan any) error {
+	if !yes {
+		return fault.New(fault.Untrusted, "nothing was accepted")
+	}
+	in.Accept, in.Seen = plan.(public.Trust).Digest, true
+	return nil
+}
+
+// ReviewTrust lists what acts in the project of a command, and accepts it.
+var ReviewTrust = Op[TrustInput, public.Trust]{
+	Doc: Doc{Name: "trust", Group: "settings", Faces: CLI, OnHome: true, OneOf: "list yes accept revoke", Summary: "Review what would act in this project, and accept it",
+		Help: `List the files of the current project that would act, and ask for each: its
+.ramet/config.toml, its instructions (AGENTS.override.md, AGENTS.md, CLAUDE.md, of
+all folders, with what they import), and programs that its git configuration names.
+For each: what it would do, how it differs from what you accepted before, and what in
+it cannot be seen.
+
+What you accept is kept, and used in exactly these bytes until you accept a change;
+each turn tells you once that there is one. A link that leads out of the project is
+not followed.
+
+Without a terminal, {yes} accepts everything, and {accept} only what was listed
+(see "digest" in {list} --json).`},
+	Run: reviewTrust,
+	Text: func(w *printer.Writer, in TrustInput, d public.Trust) {
+		if !in.Seen {
+			listThings(w, d)
+		}
+		switch {
+		case d.Trusted && len(d.Things) > 0:
+			w.Line("%s is trusted with what is listed", d.Project)
+		case d.Trusted:
+			w.Line("%s is trusted; nothing in it acts", d.Project)
+		case len(d.Things) == 0 && d.Digest != "":
+			w.Line("nothing in %s acts", d.Project)
+		default:
+			w.Line("%s is not trusted%s", d.Project, map[bool]string{true: " with its changes", false: ""}[d.Given])
+		}
+	},
+	Ask: func(w *printer.Writer, plan public.Trust) string {
+		if !slices.ContainsFunc(plan.Things, func(t public.Thing) bool { return t.Change != string(trust.Same) }) {
+			return ""
+		}
+		listThings(w, plan)
+		w.Line("%s is not trusted%s", plan.Project, map[bool]string{true: " with its changes", false: ""}[plan.Given])
+		return "Let this act? [y/N] "
+	},
+}
+
+func reviewTrust(ctx context.Context, e *Env, in TrustInput) (out public.Trust, err error) {
+	if !in.List {
+		if err := session.NeedPerson(ctx, "trust", e.Session.Own); err != nil {
+			return out, err
+		}
+	}
+	g, err := e.Session.Gate(ctx)
+	if err != nil {
+		return out, err
+	}
+	if in.Revoke {
+		return public.Trust{Project: g.Project, Things: []public.Thing{}}, g.Revoke(ctx)
+	}
+	r, err := g.Review()
+	if err != nil {
+		return out, err
+	}
+	out, err = session.FormatReview(r)
+	if asked := in.Undecided(); err != nil || in.List || asked && len(r.Changes()) == 0 {
+		return out, err
+	} else if asked {
+		return out, Incomplete{fault.New(fault.Untrusted, "no person is there to ask").
+			WithHint("look at the list, then: ramet trust --yes, or --accept %s", out.Digest)}
+	}
+	if in.Yes {
+		in.Accept = out.Digest
+	}
+	if err := session.AcceptReview(ctx, g, r, in.Accept); err != nil {
+		return out, err
+	}
+	out.Trusted, out.Given = true, true
+	return out, nil
+}
+
+func listThings(w *printer.Writer, d public.Trust) {
+	rows := [][]string{{"CHANGE", "KIND", "WHERE", "SIZE", "SHA256", "WHAT IT DOES"}}
+	for _, t := range d.Things {
+		hash, path, does := "-", t.Path, t.Does
+		if t.SHA256 != nil {
+			hash = (*t.SHA256)[:12]
+		}
+		if t.Link != nil {
+			path += " -> " + *t.Link
+		}
+		if t.Refused != nil {
+			does = "does nothing: " + *t.Refused
+		}
+		rows = append(rows, []string{t.Change, t.Kind, path, text.Count(t.Size, "byte"), hash, does})
+	}
+	if len(d.Things) > 0 {
+		w.Table(rows)
+	}
+	for _, t := range d.Things {
+		for n, m := range t.Invisible {
+			if n == maxMarks {
+				w.Line("! %s: and %d more that cannot be seen", text.Single(t.Path), len(t.Invisible)-n)
+				break
+			}
+			w.Line("! %s %s", text.Single(t.Path), m)
+		}
+	}
+	for _, t := range d.Things {
+		writeThingDiff(w, t)
+	}
+}
+
+// Limits of what is printed of one thing.
+const (
+	maxMarks     = 20
+	maxDiffLines = 400
+)
+
+func writeThingDiff(w *printer.Writer, t public.Thing) {
+	lines := strings.Split(strings.TrimSuffix(t.Diff, "\n"), "\n")
+	if t.Diff == "" {
+		return
+	}
+	for n, l := range lines {
+		if n == maxDiffLines {
+			w.Line("… %d more lines; read %s", len(lines)-n, text.Single(t.Path))
+			return
+		}
+		w.Line("%s", l)
+	}
+}
+
+// ShowTrust lists what acts in the project of a workspace.
 var ShowTrust = Op[NoInput, public.Trust]{
 	Doc: Doc{Name: "trust show", Group: "trust", ID: "getTrust", Route: "GET /api/v1/trust 200", Faces: HTTP, Effect: Reads,
 		Summary: "List the files of the project that act, and how they differ from what a person accepted"},

@@ -2,6 +2,7 @@ package operation
 
 import (
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -58,8 +59,16 @@ func (d *Duration) UnmarshalJSON(b []byte) error {
 // Words is a type of string with few values.
 type Words interface{ Words() []string }
 
-// Refuser is a type with few values that says itself what is wrong with another word.
+// Refuser is a type with few values that says itself what is wrong with another word; nil: nothing, words of a command
+// line and query are accepted.
 type Refuser interface{ Refuse(word string) error }
+
+func wordsOf[T ~string](list []T) (out []string) {
+	for _, one := range list {
+		out = append(out, string(one))
+	}
+	return out
+}
 
 // Words returns the values of a field that has only few; nil: any.
 func (p *Param) Words() []string {
@@ -126,10 +135,13 @@ func (p *Param) parse(of reflect.Type, word string) (any, error) {
 		return nil, fault.New(fault.NotFound, `no agent ""`).WithHint("`ramet ps --all` lists the agents")
 	}
 	if few := p.Words(); few != nil && !slices.Contains(few, word) {
-		if own, ok := reflect.Zero(of).Interface().(Refuser); ok {
-			return nil, own.Refuse(word)
+		own, ok := reflect.Zero(of).Interface().(Refuser)
+		if !ok {
+			return nil, refuseWord(p.Name, word, few)
 		}
-		return nil, refuseWord(p.Name, word, few)
+		if err := own.Refuse(word); err != nil {
+			return nil, err
+		}
 	}
 	if of == reflect.TypeFor[Duration]() {
 		d, err := time.ParseDuration(word)
@@ -146,6 +158,9 @@ func (p *Param) parse(of reflect.Type, word string) (any, error) {
 	case reflect.Bool:
 		yes, err := strconv.ParseBool(word)
 		return yes, p.noValue(word, "true or false", err)
+	case reflect.Float64:
+		n, err := strconv.ParseFloat(word, 64)
+		return n, p.noValue(word, "a number", err)
 	case reflect.Int, reflect.Int64:
 		n, err := strconv.ParseInt(word, 10, 64)
 		least, most, ok := p.limits(0)
@@ -209,6 +224,8 @@ func (p *Param) shape(f Face) *shape.Shape {
 		return shape.Bool()
 	case reflect.Int, reflect.Int64:
 		return shape.Whole()
+	case reflect.Float64:
+		return shape.Number(0, math.MaxFloat64)
 	case reflect.Slice:
 		return shape.List(shape.Text(1))
 	case reflect.Map:

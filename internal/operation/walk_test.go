@@ -104,8 +104,9 @@ func TestNoOperationChangesAForeignAgent(t *testing.T) {
 	w := newWorkspace(t)
 	own, foreign := w.fork(t, "own"), w.fork(t, "foreign")
 	for _, o := range operation.All() {
-		if o.Describe().Effect == operation.Reads {
-			continue
+		d := o.Describe()
+		if own := d.OnHome && !d.Persons || o == &operation.Exit; own || d.Effect == operation.Reads {
+			continue // the ledger belongs to no agent, and exit ends the caller
 		}
 		t.Run(o.Describe().Name, func(t *testing.T) {
 			in := o.New()

@@ -22,6 +22,7 @@ import (
 	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
 	"ramet/internal/base/printer"
+	"ramet/internal/operation"
 	"ramet/internal/operation/session"
 )
 
@@ -33,7 +34,7 @@ type Env struct {
 	Choice  session.Choice // of a workspace, where the command line makes none
 	Servers ServerPorts
 	Runs    RunsPorts
-	Models  ModelsPorts
+	Models  operation.Vendors
 	Care    CarePorts
 	MCP     MCPPorts
 	// Screen is the terminal UI; nil where standard input or output is no terminal.
@@ -86,7 +87,7 @@ func Run(ctx context.Context, args []string, e Env) int {
 }
 
 func newLine(e Env, s *session.Session) *Line {
-	l := &Line{Streams: e.Streams, Background: e.Background, Session: s, confined: e.Confined}
+	l := &Line{Streams: e.Streams, Background: e.Background, Session: s, confined: e.Confined, vendors: e.Models}
 	s.Repaired, s.Made, s.Finished = l.TellRepair, l.TellMade, l.TellFinished
 	s.Command = within(e, l)
 	s.CommandFor = func(ctx context.Context, c session.AgentCommand) int { return runForAgent(ctx, e, l, c) }
@@ -161,11 +162,13 @@ func newRoot(e Env, l *Line) *cobra.Command {
 	root.SetHelpCommand(HelpCommand())
 	root.SetHelpFunc(showHelp)
 	for _, g := range groups(e, l) {
-		if g.id != "" {
-			root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
+		id := ""
+		if g.title != "" {
+			id = g.id
+			root.AddGroup(&cobra.Group{ID: id, Title: g.title})
 		}
 		for _, c := range g.commands {
-			c.GroupID = g.id
+			c.GroupID = id
 			root.AddCommand(c)
 		}
 	}

@@ -65,11 +65,9 @@ func usesKernel(c *cobra.Command) (uses, starts bool) {
 	case "exec":
 		noWait, _ := c.Flags().GetBool("no-wait")
 		return true, noWait
-	case "append":
-		return true, false
 	default:
 		o := operation.Named(name)
-		return o != nil && !o.Describe().OnRuns, false
+		return o != nil && !o.Describe().OnRuns && !o.Describe().OnHome && !o.Describe().Here, false
 	}
 }
 

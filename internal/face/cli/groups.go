@@ -28,9 +28,9 @@ brings the work in one back.`), killCommand(l), resumeCommand(e, l), serverComma
 		{"proof", "Verification and maintenance:", few(verifyStoreCommand(l), keyCommand(l))},
 		{"runs", "Runs:", few(runsCommand(l, e.Runs), workerCommand(l, e.Runs), schemaCommand(l, e.Runs.OpenAPI))},
 		{"ledger", "Ledger:", few(trackCommand(l))},
-		{"models", "Models:", few(modelsCommand(l, e.Models), authCommand(l, e.Models))},
-		{"mcp", "MCP:", few(mcpCommand(l, e.MCP.With(within(e, l))))},
-		{"", "", few(configCommand(l), rulesCommand(l), promptCommand(l), trustCommand(l), doctorCommand(l, e.Care), demoCommand(l), versionCommand(l, e.Care.Version))},
+		{"models", "Models:", few(authCommand())},
+		{"mcp", "MCP:", few(mcpCommand(l, e.MCP))},
+		{"settings", "", few(configCommand(l), promptCommand(), doctorCommand(l, e.Care), demoCommand(l), versionCommand(l, e.Care.Version))},
 	}
 	for i := range all {
 		all[i].addOperations(l)
@@ -45,12 +45,14 @@ func (g *group) addOperations(l *Line) {
 	}
 	for _, o := range operation.All() {
 		d := o.Describe()
-		if g.id == "" || d.Group != g.id || d.Faces&operation.CLI == 0 || named(d.Name) >= 0 {
+		if d.Group != g.id || d.Faces&operation.CLI == 0 || named(d.Name) >= 0 {
 			continue
 		}
-		above, _, nested := strings.Cut(d.Name, " ")
+		above, name, nested := strings.Cut(d.Name, " ")
 		if i := named(above); nested && i >= 0 {
-			g.commands[i].AddCommand(l.Command(o))
+			if own, _, err := g.commands[i].Find([]string{name}); err != nil || own == g.commands[i] {
+				g.commands[i].AddCommand(l.Command(o))
+			}
 		} else {
 			g.commands = append(g.commands, l.Command(o))
 		}

@@ -53,6 +53,9 @@ type Line struct {
 	*session.Session
 	JSON     bool
 	OpenRuns func() (*operation.Runs, error) // set by the commands of runs
+	// OpenLedger returns the ledger, whose default folder it makes if wanted. The commands of the ledger set it.
+	OpenLedger func(make bool) (*ledger.Folder, error)
+	vendors    operation.Vendors
 	// elsewhere carries out the command line in the background kernel; nil: this is not to be done.
 	elsewhere func(ctx context.Context, start bool) (exit int, ran bool, err error)
 	// background finds the background kernel; nil: there can be none.

@@ -19,27 +19,19 @@ type MCPPorts struct {
 	// Serve serves one client until it closes its side.
 	Serve func(context.Context, MCPService) error
 	// Again carries out a command line of ramet in a process of its own.
-	Again   func(ctx context.Context, dir string, args ...string) (string, error)
-	command func(ctx context.Context, args ...string) (string, error)
+	Again func(ctx context.Context, dir string, args ...string) (string, error)
 }
 
 // MCPService is one client of ramet as an MCP server, on standard input and output.
 type MCPService struct {
 	Workspace *session.Workspace
 	Runs      *rundir.Store
-	// Command carries out a command line in this process, Begin in a process of its own.
-	Command, Begin Command
-	User           string
-	By             id.Agent // whose token the client has; empty: the user's
-	In             io.Reader
-	Out            io.Writer
-	Stays          bool // the kernel, and with it what the client began
-}
-
-// With are the ports with a way to carry out commands in this process.
-func (p MCPPorts) With(command func(ctx context.Context, args ...string) (string, error)) MCPPorts {
-	p.command = command
-	return p
+	Begin     Command // carries out a command line in a process of its own
+	User      string
+	By        id.Agent // whose token the client has; empty: the user's
+	In        io.Reader
+	Out       io.Writer
+	Stays     bool // the kernel, and with it what the client began
 }
 
 // BeginMCP carries out command lines in processes of their own, on the workspace of l.
@@ -100,7 +92,7 @@ client closes. Calls that no rule or mode permits are asked about in a terminal 
 				}
 				defer ws.Stopped()
 			}
-			return p.Serve(ctx, MCPService{Workspace: ws, Runs: runs, Command: p.command, Begin: BeginMCP(l, p), User: l.User(),
+			return p.Serve(ctx, MCPService{Workspace: ws, Runs: runs, Begin: BeginMCP(l, p), User: l.User(),
 				By: by, In: l.Stdin, Out: l.Stdout, Stays: l.Held()})
 		},
 	}

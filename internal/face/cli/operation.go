@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"path/filepath"
 	"reflect"
@@ -15,6 +16,7 @@ import (
 	"ramet/internal/base/id"
 	"ramet/internal/base/printer"
 	"ramet/internal/operation"
+	"ramet/internal/operation/session"
 	"ramet/internal/run/recipe"
 	"ramet/internal/turn/permit"
 )
@@ -92,6 +94,9 @@ func (l *Line) addFlags(c *cobra.Command, o operation.Operation) {
 			aliases[alias] = p.Flag()
 		}
 	}
+	if one := strings.Fields(o.Describe().OneOf); one != nil {
+		c.MarkFlagsMutuallyExclusive(one...)
+	}
 	c.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		if real, ok := aliases[name]; ok {
 			name = real
@@ -125,6 +130,8 @@ func flagKind(t reflect.Type) string {
 		return "duration"
 	}
 	switch t.Kind() {
+	case reflect.Float64:
+		return "float64"
 	case reflect.Bool:
 		return "bool"
 	case reflect.Int, reflect.Int64:
@@ -148,7 +155,8 @@ func (l *Line) Bind(c *cobra.Command, o operation.Operation, args []string) (any
 			given, args = args[:n], args[n:]
 		} else if flag := c.Flags().Lookup(p.Flag()); flag.Changed {
 			given = flag.Value.(*words).given
-		} else if p.Required(operation.CLI) {
+		}
+		if p.Required(operation.CLI) && !p.IsPositional(operation.CLI) && strings.Join(given, "") == "" {
 			return nil, fault.New(fault.Usage, "%s: --%s is missing", o.Describe().Name, p.Flag()).WithHint("give %s", p.Help)
 		}
 		if p.Type.Kind() != reflect.Slice && p.Type.Kind() != reflect.Map && len(given) > 1 {
@@ -184,7 +192,9 @@ func (l *Line) Do(c *cobra.Command, o operation.Operation, in any) error {
 	if brief, ok := in.(operation.TextInput); ok && !l.JSON {
 		brief.ForText()
 	}
-	return operation.Explain(o, operation.CLI, l.carryOut(c.Context(), operation.Local{Open: l.Open, Runs: l.OpenRuns, Own: l.Own}, o, in))
+	client := operation.Local{Open: l.Open, Runs: l.OpenRuns, Own: l.Own, Ports: operation.Ports{Session: l.Session, Ledger: l.OpenLedger, Vendors: l.vendors,
+		Tell: func(line string) { fmt.Fprintln(l.Stderr, line) }, Yes: l.Yes, Secret: l.secret}}
+	return operation.Explain(o, operation.CLI, l.carryOut(c.Context(), client, o, in))
 }
 
 // carryOut asks a person if the input wants it, calls the operation and prints its output.
@@ -230,7 +240,7 @@ func (l *Line) confirm(ctx context.Context, client operation.Client, o operation
 	if question == "" {
 		return nil
 	}
-	return asks.Decide(l.Yes(question))
+	return asks.Decide(l.Yes(question), plan)
 }
 
 // completer returns the completion of a field by its type.
@@ -259,6 +269,14 @@ func (l *Line) completer(p *operation.Param) cobra.CompletionFunc {
 		return l.CompleteLabels
 	case reflect.TypeFor[operation.TrashRef]():
 		return l.CompleteTrash
+	case reflect.TypeFor[operation.TrackedID]():
+		return l.completeTracked
+	case reflect.TypeFor[operation.SettingKey]():
+		return cobra.FixedCompletions(settingKeys(), cobra.ShellCompDirectiveNoFileComp)
+	case reflect.TypeFor[operation.KeyOwner]():
+		return cobra.FixedCompletions(keyOwners(), cobra.ShellCompDirectiveNoFileComp)
+	case reflect.TypeFor[operation.PromptName]():
+		return cobra.FixedCompletions(session.PromptNames(), cobra.ShellCompDirectiveNoFileComp)
 	}
 	return cobra.NoFileCompletions
 }

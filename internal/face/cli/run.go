@@ -19,39 +19,32 @@ import (
 	"ramet/internal/launch"
 	"ramet/internal/launch/sandbox"
 	"ramet/internal/ledger"
+	"ramet/internal/operation"
 )
 
 // grace is the time that a command which used up its own has to end by itself.
 const grace = 5 * time.Second
 
-func runWithLedgerCommand(l *Line, f *trackFlags) *cobra.Command {
-	var flags startFlags
-	c := &cobra.Command{
-		Use:   "run [flags] -- COMMAND [ARG…]",
-		Short: "Run a command as a sub-agent, and record how it ended",
-		Long: `Register a sub-agent, run the command, record how it ended, and exit with its code:
-completed for 0, interrupted if a signal ended it or it ended after one, timeout if it
-took longer than --timeout (it gets SIGTERM, and SIGKILL 5 s later; TIMEOUT, exit 1),
-failed for everything else. A command that a signal ended exits with 128 + its number.
-
-Signals are passed on; on a terminal, which sends Ctrl-C to both, only the others.
-ramet itself prints nothing. The command finds its id in RAMET_TRACK_ID, and the state
-folder in RAMET_TRACK_STATE. Type, plan and description default to the command's name,
-nothing, and the command line.`,
-		RunE: func(c *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return fault.New(fault.Usage, "%s: no command given", c.CommandPath()).WithHint("usage: %s", c.UseLine())
-			}
-			return runTracked(l, c, f, &flags, args)
-		},
-	}
+func runWithLedgerCommand(l *Line) *cobra.Command {
+	c := l.Command(&operation.RunTracked)
+	c.Use, c.Args = "run [flags] -- COMMAND [ARG…]", nil
 	c.Flags().SetInterspersed(false) // what follows the command's name is the command's
-	flags.add(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return fault.New(fault.Usage, "%s: no command given", c.CommandPath()).WithHint("usage: %s", c.UseLine())
+		}
+		in, err := l.Bind(c, &operation.RunTracked, args)
+		if err != nil {
+			return err
+		}
+		return operation.Explain(&operation.RunTracked, operation.CLI, runTracked(l, c, in.(*operation.RunTrackedInput)))
+	}
 	return c
 }
 
-func runTracked(l *Line, c *cobra.Command, f *trackFlags, flags *startFlags, args []string) error {
-	st, err := flags.start(c)
+func runTracked(l *Line, c *cobra.Command, in *operation.RunTrackedInput) error {
+	args := in.Command
+	st, err := in.Start(in.TaskOptions, operation.OwnerOption{})
 	if err != nil {
 		return err
 	}
@@ -67,11 +60,8 @@ func runTracked(l *Line, c *cobra.Command, f *trackFlags, flags *startFlags, arg
 		st.Description = strings.Join(args, " ")
 		st.Description = strings.ToValidUTF8(st.Description[:min(len(st.Description), 4096)], "\uFFFD")
 	}
-	folder, err := ledgerOf(l, f, l.Dir)
+	folder, err := l.OpenLedger(true)
 	if err != nil {
-		return err
-	}
-	if err := makeState(l, f, l.Dir); err != nil {
 		return err
 	}
 	signals := make(chan os.Signal, 16)

@@ -13,7 +13,6 @@ import (
 	"ramet/internal/base/text"
 	"ramet/internal/core/config"
 	"ramet/internal/core/trust"
-	"ramet/internal/ledger"
 	"ramet/internal/operation"
 	"ramet/internal/operation/control"
 	"ramet/internal/operation/public"
@@ -212,10 +211,8 @@ func runServer(ctx context.Context, e Env, l *Line) error {
 			if err != nil {
 				return out, err
 			}
-			project := out.Workspace.Place.Project
 			warn := func(what string) { note(out.Workspace.Secrets.All(what)) } // clients brought keys of their own
-			out.Service = Service{Runs: runs, Warn: warn, User: l.User(), Command: out.Command, Begin: BeginMCP(sub, e.MCP),
-				Ledger: ledger.FolderAt(filepath.Join(project, ".ramet"), ledger.FolderOptions{Now: l.Now, Project: project})}
+			out.Service = Service{Runs: runs, Warn: warn, User: l.User(), Command: out.Command, Begin: BeginMCP(sub, e.MCP)}
 			return out, nil
 		},
 	})

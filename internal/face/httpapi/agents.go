@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"ramet/internal/kernel"
 	"ramet/internal/operation"
 	"ramet/internal/operation/session"
 
@@ -18,8 +17,6 @@ type Agents struct {
 	Store     AgentStore
 	Events    *Events // what happens in the kernel and in the store
 	Asks      *Asks   // what the kernel's policy asks; nil: nothing is asked
-	// Environment returns the environment of prompts; nil: that of the kernel's process.
-	Environment func() *kernel.Environment
 }
 
 // AgentStore is the part of a workspace that routes read.

@@ -21,8 +21,6 @@ func agentRoutes(a Agents) []Route {
 			http.StatusOK, a.messages),
 		Does(Route{Method: http.MethodGet, Path: one + "/messages/{message}/parts/{part}", Doc: doc("getPart", "Read the content of a part that is stored separately",
 			Param{Name: "offset", About: "bytes to leave out", Form: "integer"})}, http.StatusOK, a.part),
-		Does(Route{Method: http.MethodPost, Path: one + "/prompt", Limit: recordBody, Doc: doc("promptAgent", "Say something to an agent: a turn begins, or waits for the one before")},
-			http.StatusAccepted, a.prompt),
 		a.eventRoute(),
 	)
 	return append(table, a.permissionRoutes()...)

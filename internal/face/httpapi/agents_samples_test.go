@@ -57,7 +57,7 @@ func init() {
 		},
 		"GET /api/v1/agents/{ref}/mail": sampleAt(zero + "/mail"),
 		"POST /api/v1/agents/{ref}/prompt": func(*testing.T, *site) []sample {
-			return []sample{{zero + "/prompt", PromptInput{Text: "hello"}, 202}}
+			return []sample{{zero + "/prompt", promptBody{Text: "hello"}, 202}}
 		},
 		"POST /api/v1/agents/{ref}/fork": func(*testing.T, *site) []sample {
 			return []sample{{zero + "/fork", map[string]string{"name": "victim"}, 201}, {zero + "/fork", map[string]string{"name": "victim"}, 409}}
@@ -101,6 +101,6 @@ func (s *site) prompted(t *testing.T, text string, what loop.EventType) {
 	s.good(t, "GET", "/api/v1/agents/0", nil, 200, &zero)
 	w := s.watch(t, "", "")
 	defer w.close()
-	s.good(t, "POST", "/api/v1/agents/0/prompt", PromptInput{Text: text}, 202, nil)
+	s.good(t, "POST", "/api/v1/agents/0/prompt", promptBody{Text: text}, 202, nil)
 	w.until(isType(what, zero.UUID))
 }

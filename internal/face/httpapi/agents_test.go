@@ -272,8 +272,8 @@ func TestAPromptIsTold(t *testing.T) {
 	f := newFloor(t, `{"steps": [{"text": "good "}, {"text": "morning \u001b[31m\u2028"}]}`)
 	s := opened(t, f)
 	w := s.watch(t, "", "")
-	var begun TurnBegun
-	s.good(t, "POST", "/api/v1/agents/0/prompt", PromptInput{Text: "hello"}, 202, &begun)
+	var begun operation.TurnBegun
+	s.good(t, "POST", "/api/v1/agents/0/prompt", promptBody{Text: "hello"}, 202, &begun)
 	if begun.Agent != f.zero.ID || begun.Turn == 0 {
 		t.Errorf("%+v", begun)
 	}
@@ -328,12 +328,12 @@ func TestWhatIsWrongWithAPrompt(t *testing.T) {
 		code    string
 		pointer string
 	}{
-		"dead":            {"kid/prompt", PromptInput{Text: "x"}, 409, "DEAD_AGENT", ""},
-		"nobody":          {"nobody/prompt", PromptInput{Text: "x"}, 404, "NOT_FOUND", ""},
-		"empty":           {"0/prompt", PromptInput{}, 422, "INVALID_TEXT", "/text"},
-		"blank":           {"0/prompt", PromptInput{Text: " \n"}, 422, "INVALID_TEXT", "/text"},
-		"NUL":             {"0/prompt", PromptInput{Text: "a\x00b"}, 422, "INVALID_TEXT", "/text"},
-		"model":           {"0/prompt", PromptInput{Text: "x", Model: "nonsense"}, 422, "", "/model"},
+		"dead":            {"kid/prompt", promptBody{Text: "x"}, 409, "DEAD_AGENT", ""},
+		"nobody":          {"nobody/prompt", promptBody{Text: "x"}, 404, "NOT_FOUND", ""},
+		"empty":           {"0/prompt", promptBody{}, 422, "INVALID_TEXT", "/text"},
+		"blank":           {"0/prompt", promptBody{Text: " \n"}, 422, "INVALID_TEXT", "/text"},
+		"NUL":             {"0/prompt", promptBody{Text: "a\x00b"}, 422, "INVALID_TEXT", "/text"},
+		"model":           {"0/prompt", promptBody{Text: "x", Model: "nonsense"}, 422, "", "/model"},
 		"unknown field":   {"0/prompt", `{"txt": "x"}`, 422, "INVALID_FIELD", "/txt"},
 		"fork of dead":    {"kid/fork", `{}`, 409, "DEAD_AGENT", ""},
 		"bad name":        {"0/fork", `{"name": "No Name"}`, 422, "INVALID_NAME", "/name"},
@@ -372,7 +372,7 @@ func TestAModelThatFailsIsNoRefusal(t *testing.T) {
 	f := newFloor(t, ``) // it has no reply left
 	s := opened(t, f)
 	w := s.watch(t, "", "")
-	s.good(t, "POST", "/api/v1/agents/0/prompt", PromptInput{Text: "x"}, 202, nil)
+	s.good(t, "POST", "/api/v1/agents/0/prompt", promptBody{Text: "x"}, 202, nil)
 	if end, _ := w.until(isType(loop.TurnEnded, "")); end.Error == nil {
 		t.Errorf("%+v", end)
 	}
@@ -443,7 +443,7 @@ func TestKillEndsWhatRuns(t *testing.T) {
 	s := opened(t, f)
 	kid := f.child(t, f.zero.ID, "kid")
 	w := s.watch(t, "?agent=kid", "")
-	s.good(t, "POST", "/api/v1/agents/kid/prompt", PromptInput{Text: "work"}, 202, nil)
+	s.good(t, "POST", "/api/v1/agents/kid/prompt", promptBody{Text: "work"}, 202, nil)
 	w.until(isType(loop.TextDelta, kid))
 	var list public.AgentList
 	s.good(t, "GET", "/api/v1/agents", nil, 200, &list)
@@ -478,7 +478,7 @@ func TestInterruptForkSendMail(t *testing.T) {
 	if stopped.Interrupted {
 		t.Error("there was nothing to stop")
 	}
-	s.good(t, "POST", "/api/v1/agents/0/prompt", PromptInput{Text: "work"}, 202, nil)
+	s.good(t, "POST", "/api/v1/agents/0/prompt", promptBody{Text: "work"}, 202, nil)
 	w.until(isType(loop.TextDelta, f.zero.ID))
 	s.good(t, "POST", "/api/v1/agents/0/interrupt", struct{}{}, 200, &stopped)
 	if end, _ := w.until(isType(loop.TurnEnded, f.zero.ID)); !stopped.Interrupted || end.Error == nil || end.Error.Code != "CANCELLED" {

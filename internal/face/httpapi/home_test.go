@@ -17,7 +17,7 @@ func TestHomeOverHTTP(t *testing.T) {
 	ada := f.child(t, f.zero.ID, "ada")
 	w := s.watch(t, "", "")
 	s.good(t, "POST", "/api/v1/agents/ada/send", map[string]string{"body": "a letter"}, 201, nil)
-	s.good(t, "POST", "/api/v1/agents/ada/prompt", PromptInput{Text: "first\nof all"}, 202, nil)
+	s.good(t, "POST", "/api/v1/agents/ada/prompt", promptBody{Text: "first\nof all"}, 202, nil)
 	asked, _ := w.until(isType(loop.Asking, ada))
 	var got public.Home
 	s.good(t, "GET", "/api/v1/home", nil, 200, &got)

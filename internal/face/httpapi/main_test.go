@@ -285,3 +285,8 @@ func (s *site) created(t testing.TB, unit string, fields ...any) string {
 func noWorkspace(context.Context) (*session.Workspace, error) { return nil, notHere("kernel") }
 
 func bodyOf(text []byte) io.ReadCloser { return io.NopCloser(bytes.NewReader(text)) }
+
+type promptBody struct {
+	Text  string `json:"text"`
+	Model string `json:"model,omitempty"`
+}

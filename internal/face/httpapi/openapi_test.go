@@ -163,11 +163,12 @@ func furnish(t testing.TB) func(*siteOptions) {
 			f(o)
 		}
 		recordCalls(t, o.Agents.Workspace.Store)
-		o.Ledger = OverLedger(folder)
 		begins := func(_ context.Context, args ...string) (string, error) {
 			return `{"run_id": "r1", "path": "/runs/r1", "run_state": "` + strings.ToUpper(args[1]) + `"}`, nil
 		}
-		o.Agents.Client = o.Agents.Client.(operation.Local).OnRuns(runs, begins)
+		client := o.Agents.Client.(operation.Local).OnRuns(runs, begins)
+		client.Ledger = func(bool) (*ledger.Folder, error) { return folder, nil }
+		o.Agents.Client = client
 		o.Agents.Workspace.Home, o.Agents.Workspace.Place.Project = filepath.Join(dir, "home"), t.TempDir()
 		o.Page = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "the page") })
 	}
@@ -359,7 +360,7 @@ func TestNoSampleIsLeftOver(t *testing.T) {
 
 // A part that is missing is said to be missing; the table stays whole.
 func TestWithoutPartsTheTableIsTheSame(t *testing.T) {
-	s := start(t, func(o *siteOptions) { o.Telemetry, o.Agents.Client, o.Ledger, o.Page = nil, nil, nil, nil })
+	s := start(t, func(o *siteOptions) { o.Telemetry, o.Agents.Client, o.Page = nil, nil, nil })
 	for _, path := range []string{"/api/v1/runs", "/api/v1/metadata", "/api/v1/run-logs", "/api/v1/run-logs/r1/events", "/api/v1/track", "/api/v1/usage", "/"} {
 		s.ask(t, "GET", path, nil).refused(t, 404, "NOT_FOUND")
 	}

@@ -56,3 +56,11 @@ func (a Agents) answer(c *Call, in AnswerInput) (None, error) {
 	}
 	return None{}, err
 }
+
+// pointed says which field an error is about.
+func pointed(pointer string, err error) error {
+	e := answerOf(err)
+	e.status = http.StatusUnprocessableEntity
+	e.Details = append(e.Details, Detail{Pointer: pointer, Message: e.Message})
+	return e
+}

@@ -32,7 +32,7 @@ func TestPermissionIsAskedAndAnswered(t *testing.T) {
 	w := s.watch(t, "", "")
 	ask := func(prompt string) (Ask, EventLine) {
 		t.Helper()
-		s.good(t, "POST", "/api/v1/agents/0/prompt", PromptInput{Text: prompt}, 202, nil)
+		s.good(t, "POST", "/api/v1/agents/0/prompt", promptBody{Text: prompt}, 202, nil)
 		e, _ := w.until(isType(loop.Asking, f.zero.ID))
 		var list AskList
 		s.good(t, "GET", "/api/v1/permissions", nil, 200, &list)
@@ -86,7 +86,7 @@ func TestAnInterruptedTurnAsksNoMore(t *testing.T) {
 	f := newFloor(t, calls)
 	s := opened(t, f)
 	w := s.watch(t, "", "")
-	s.good(t, "POST", "/api/v1/agents/0/prompt", PromptInput{Text: "first"}, 202, nil)
+	s.good(t, "POST", "/api/v1/agents/0/prompt", promptBody{Text: "first"}, 202, nil)
 	w.until(isType(loop.Asking, ""))
 	s.good(t, "POST", "/api/v1/agents/0/interrupt", struct{}{}, 200, nil)
 	if e, _ := w.until(isType(loop.Answered, "")); e.Text != "withdrawn" {

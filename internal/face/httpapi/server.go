@@ -47,7 +47,6 @@ type Projects interface {
 type Parts struct {
 	Key       string // of the project
 	Telemetry telemetry.Store
-	Ledger    Ledger
 	Agents    Agents
 	MCP       MCP // answers POST /mcp
 	// Reach asks the store for a sign of life, for /health; nil: it is not asked.
@@ -70,7 +69,6 @@ func NewProject(parts Parts) *Project {
 
 func (p Parts) routes() []Route {
 	table := records{p.Telemetry}.routes()
-	table = append(table, tracked{p.Ledger}.routes()...)
 	table = append(table, mcpRoute(p.MCP))
 	table = append(table, agentRoutes(p.Agents)...)
 	for i := range table {

@@ -1,40 +1,19 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
+	"ramet/internal/base/fault"
 	"ramet/internal/base/shape"
-	"ramet/internal/ledger"
 	"ramet/internal/operation"
 )
-
-func trackTool() tool {
-	return tool{name: "track", about: "List the ledger of spawned sub-agents of any program, oldest first: who began, who ended and how.", reads: true,
-		args:    shape.Object(shape.May("status", shape.Enum(words(ledger.Statuses())...))),
-		answers: []any{operation.TrackList{}},
-		run: func(ctx context.Context, s *Server, _ Caller, args json.RawMessage) (json.RawMessage, error) {
-			a, err := decode[struct{ Status string }](args)
-			if err != nil {
-				return nil, err
-			}
-			c := command{words: []string{"track", "list"}}
-			c.flag("status", a.Status)
-			return s.ask(ctx, c)
-		}}
-}
-
-func words[T ~string](list []T) []string {
-	out := make([]string, len(list))
-	for i, one := range list {
-		out[i] = string(one)
-	}
-	return out
-}
 
 // runVerbs lists the verbs of the tool run.
 func runVerbs() []operation.Operation {
@@ -79,9 +58,15 @@ func runTool() tool {
 
 // runs carries out one of the operations. Arguments of others are left out.
 func runs(ctx context.Context, s *Server, _ Caller, args json.RawMessage) (json.RawMessage, error) {
-	given, err := decode[map[string]json.RawMessage](args)
+	form := runTool().args
+	args, unknown := form.Take(args)
+	var given map[string]json.RawMessage
+	err := cmp.Or(form.Check(args), json.Unmarshal(args, &given))
+	if err == nil && len(unknown) > 0 {
+		err = fmt.Errorf("no argument %s", unknown[0].Path())
+	}
 	if err != nil {
-		return nil, err
+		return nil, fault.New(fault.InvalidField, "run: %w", err).WithHint("nothing was done; look at the tool's input schema")
 	}
 	all := runVerbs()
 	o := all[slices.IndexFunc(all, func(o operation.Operation) bool { return strconv.Quote(verbOf(o)) == string(given["do"]) })]
@@ -100,10 +85,4 @@ func runs(ctx context.Context, s *Server, _ Caller, args json.RawMessage) (json.
 
 func (s *Server) events(ctx context.Context, runID string, after, limit int64) (json.RawMessage, error) {
 	return s.call(ctx, &operation.ReadRunEvents, &operation.RunEventsInput{ID: operation.RunID(runID), After: after, Limit: &limit})
-}
-
-func verifyTool() tool {
-	t := operationTool(&operation.Verify)
-	t.long = true
-	return t
 }

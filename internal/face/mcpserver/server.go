@@ -23,8 +23,6 @@ import (
 type Options struct {
 	Version   string
 	Workspace *session.Workspace // with a kernel
-	// Command carries out a command line in this process and returns what it prints.
-	Command func(ctx context.Context, args ...string) (string, error)
 	// Begin carries out a command line in a process of its own, which may go on in the
 	// background, and returns what it prints. nil: this system cannot.
 	Begin func(ctx context.Context, args ...string) (string, error)

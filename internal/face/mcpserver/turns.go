@@ -6,68 +6,10 @@ import (
 	"time"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/base/shape"
-	"ramet/internal/core/agent"
-	"ramet/internal/kernel"
 	"ramet/internal/model/llm"
 	"ramet/internal/operation"
 	"ramet/internal/operation/public"
-	"ramet/internal/operation/session"
-	"ramet/internal/turn/loop"
 )
-
-func promptTool() tool {
-	return tool{name: "prompt", about: "Say something to an agent and wait for its answer: one turn, with all its tools. The turn continues if you do not wait for it.", long: true,
-		args: shape.Object(
-			shape.Must("agent", ref("whom")),
-			shape.Must("text", shape.Text(1).With("what you say")),
-			shape.May("model", shape.Text(1).With("vendor/name; the agent's own if absent")),
-			shape.May("effort", shape.Enum(llm.Efforts()...).With("how hard its model thinks from now on"))),
-		answers: []any{public.Line{}},
-		run:     prompt}
-}
-
-func prompt(ctx context.Context, s *Server, _ Caller, args json.RawMessage) (json.RawMessage, error) {
-	a, err := decode[struct{ Agent, Text, Model, Effort string }](args)
-	if err != nil {
-		return nil, err
-	}
-	p := kernel.Prompt{Text: a.Text, Effort: llm.Effort(a.Effort)}
-	if err := session.CheckPrompt(a.Text); err != nil {
-		return nil, err
-	}
-	if a.Model != "" {
-		if p.Model, err = llm.ParseRef(a.Model); err != nil {
-			return nil, err
-		}
-	}
-	ws := s.o.Workspace
-	to, err := ws.Find(ctx, a.Agent)
-	if err != nil {
-		return nil, err
-	}
-	if err := agent.NeedLiving(to); err != nil {
-		return nil, err
-	}
-	if err := ws.Prompts().Word(ctx, to, &p); err != nil {
-		return nil, err
-	}
-	turn, err := ws.Agents().Launch(ctx, s.life, session.Turn{Agent: to.ID, Prompt: p})
-	if err != nil {
-		return nil, err
-	}
-	select {
-	case <-turn.Done():
-	case <-ctx.Done():
-		return nil, llm.Ended(ctx)
-	}
-	ran, err := turn.Ran()
-	if !ran.Began {
-		return nil, err
-	}
-	// As the last line of exec: a turn that failed is an answer, with what it had come to.
-	return encode(public.Format(loop.Event{Type: public.Result, Agent: to.ID, Outcome: &ran.Outcome, Err: err}))
-}
 
 // waitTool derives the tool of the operation, which here also waits for calls that became handles.
 func waitTool() tool {

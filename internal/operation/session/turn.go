@@ -149,6 +149,9 @@ func (w Turns) Begin(ctx context.Context, a agent.Agent, p kernel.Prompt) (n int
 	if err := CheckPrompt(p.Text); err != nil {
 		return 0, err
 	}
+	if err := w.ws.mayPrompt(ctx, a.ID); err != nil {
+		return 0, err
+	}
 	p.Environment = cmp.Or(p.Environment, clientOf(ctx))
 	if err := agent.NeedLiving(a); err != nil {
 		return 0, err

@@ -1,0 +1,211 @@
+package operation
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"ramet/internal/base/printer"
+	"ramet/internal/core/config"
+	"ramet/internal/operation/session"
+	"ramet/internal/turn/permit"
+)
+
+// SettingKey names a setting.
+type SettingKey string
+
+// Setting is a setting with its value.
+type Setting struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+	Layer string `json:"layer"`
+	Where string `json:"where"`
+}
+
+// Text implements printer.Datum.
+func (s Setting) Text(w *printer.Writer) { w.Line("%s", s.Value) }
+
+// SettingList lists settings, and the files that are not used.
+type SettingList struct {
+	Settings []Setting `json:"settings"`
+	Ignored  []string  `json:"ignored"`
+}
+
+// Config lists the settings.
+var Config = Op[NoInput, SettingList]{
+	Doc: Doc{Name: "config", Group: "settings", Faces: CLI, Effect: Reads, OnHome: true, Summary: "Show or change settings",
+		Help: `Show all settings, with the place each value comes from: the user's file, the
+project's file (after "ramet trust"), the environment, or the default.
+
+` + settingsHelp()},
+	Run: func(_ context.Context, e *Env, _ NoInput) (SettingList, error) {
+		out := SettingList{Ignored: []string{}}
+		conf, err := e.Session.Settings()
+		if err != nil {
+			return out, err
+		}
+		for _, known := range config.Settings() {
+			one, err := readSetting(conf, known.Key)
+			if err != nil {
+				return out, err
+			}
+			out.Settings = append(out.Settings, one)
+		}
+		out.Ignored = append(out.Ignored, conf.Ignored...)
+		return out, nil
+	},
+	Text: func(w *printer.Writer, _ NoInput, out SettingList) {
+		rows := [][]string{{"KEY", "VALUE", "FROM"}}
+		for _, s := range out.Settings {
+			rows = append(rows, []string{s.Key, s.Value, strings.TrimSpace(s.Layer + " " + s.Where)})
+		}
+		w.Table(rows)
+		for _, path := range out.Ignored {
+			w.Line("%s is not used: this version has not been accepted (`ramet trust`)", path)
+		}
+	},
+}
+
+// settingsHelp returns the table of settings for --help.
+func settingsHelp() string {
+	var b strings.Builder
+	b.WriteString("Settings:")
+	for _, known := range config.Settings() {
+		fmt.Fprintf(&b, "\n  %-11s %s", known.Key, known.Help)
+		if known.UserOnly {
+			b.WriteString("\n              (not from a project's file)")
+		}
+	}
+	return b.String()
+}
+
+func readSetting(conf *config.Config, key string) (Setting, error) {
+	v, err := conf.Get(key)
+	return Setting{key, v.Text, string(v.Layer), v.Where}, err
+}
+
+// GetSettingInput names a setting.
+type GetSettingInput struct {
+	Key SettingKey `json:"key" arg:"KEY" help:"the setting"`
+}
+
+// GetSetting returns the value of a setting.
+var GetSetting = Op[GetSettingInput, Setting]{
+	Doc: Doc{Name: "config get", Group: "settings", Faces: CLI, Effect: Reads, OnHome: true, Summary: "Print the value of a setting"},
+	Run: func(_ context.Context, e *Env, in GetSettingInput) (out Setting, err error) {
+		conf, err := e.Session.Settings()
+		if err != nil {
+			return out, err
+		}
+		return readSetting(conf, string(in.Key))
+	},
+}
+
+// SetSettingInput names a setting and its value.
+type SetSettingInput struct {
+	Key   SettingKey `json:"key" arg:"KEY" help:"the setting"`
+	Value string     `json:"value" arg:"VALUE" help:"its value"`
+}
+
+// SetSetting changes a setting in the user's file.
+var SetSetting = Op[SetSettingInput, Setting]{
+	Doc: Doc{Name: "config set", Group: "settings", Faces: CLI, OnHome: true, Persons: true, Summary: "Change a setting in the user's file"},
+	Run: func(ctx context.Context, e *Env, in SetSettingInput) (out Setting, err error) {
+		path, err := config.Path(e.Session.Getenv)
+		if err == nil {
+			err = session.CheckSetting(string(in.Key), in.Value)
+		}
+		if err == nil {
+			err = config.Set(ctx, path, string(in.Key), in.Value)
+		}
+		if err != nil {
+			return out, err
+		}
+		conf, err := e.Session.Settings()
+		if err != nil {
+			return out, err
+		}
+		return readSetting(conf, string(in.Key))
+	},
+}
+
+// FilePath is the path of a file.
+type FilePath struct {
+	Path string `json:"path"`
+}
+
+// Text implements printer.Datum.
+func (p FilePath) Text(w *printer.Writer) { w.Line("%s", p.Path) }
+
+// ConfigPath returns the path of the user's file.
+var ConfigPath = Op[NoInput, FilePath]{
+	Doc: Doc{Name: "config path", Group: "settings", Faces: CLI, Effect: Reads, OnHome: true, Summary: "Print the path of the user's file"},
+	Run: func(_ context.Context, e *Env, _ NoInput) (FilePath, error) {
+		path, err := config.Path(e.Session.Getenv)
+		return FilePath{path}, err
+	},
+}
+
+// RulesInput names a rule to remove.
+type RulesInput struct {
+	Remove *string `json:"remove,omitempty" help:"take a rule of this project back"`
+}
+
+// RuleList lists rules that permit calls.
+type RuleList struct {
+	Project string   `json:"project"`
+	Rules   []string `json:"rules"` // saved for the project
+	Allow   []string `json:"allow"` // of the setting
+}
+
+// Rules lists or removes the saved rules of a project.
+var Rules = Op[RulesInput, RuleList]{
+	Doc: Doc{Name: "rules", Group: "settings", Faces: CLI, OnHome: true, Summary: "List or remove saved permission rules of this project",
+		Help: `List the rules that you saved for this project when you were asked, and those of the
+setting allow. They stand in ramet's home: nothing that lies in a project permits anything.
+
+A rule permits asking less, not leaving the box: with permission = "sandbox", or in mode
+box, a command that a rule permits still runs confined. bash!(COMMAND) runs outside.`},
+	Run: func(ctx context.Context, e *Env, in RulesInput) (out RuleList, err error) {
+		home, err := e.Session.HomeDir()
+		if err != nil {
+			return out, err
+		}
+		if out.Project, err = config.ProjectFolder(e.Session.Dir); err != nil {
+			return out, err
+		}
+		if in.Remove != nil {
+			if err := session.NeedPerson(ctx, "remove a rule", e.Session.Own); err != nil {
+				return out, err
+			}
+			if err := config.DropRule(ctx, home, out.Project, *in.Remove); err != nil {
+				return out, err
+			}
+		}
+		saved, err := config.ReadRules(home, out.Project)
+		if err != nil {
+			return out, err
+		}
+		out.Rules, out.Allow = append([]string{}, saved...), []string{}
+		conf, err := e.Session.Settings()
+		if err != nil {
+			return out, err
+		}
+		all, err := permit.ParseAll(conf.Allow)
+		for _, r := range all {
+			out.Allow = append(out.Allow, r.String())
+		}
+		return out, err
+	},
+	Text: func(w *printer.Writer, _ RulesInput, out RuleList) {
+		for _, r := range out.Rules {
+			w.Line("%s", r)
+		}
+		for _, r := range out.Allow {
+			w.Line("%s %v", r, w.Dim("(setting allow)"))
+		}
+		if len(out.Rules)+len(out.Allow) == 0 {
+			w.Line("no rules")
+		}
+	},
+}
