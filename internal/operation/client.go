@@ -31,7 +31,7 @@ type Local struct {
 	Ports
 }
 
-// Ports are what operations on the home need, and ways to reach the person who calls. A face sets those that the
+// Ports hold the parts of the program that operations on the home need, and ways to reach the person who calls. A face sets those that the
 // operations it offers use.
 type Ports struct {
 	Session *session.Session

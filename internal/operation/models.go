@@ -75,7 +75,7 @@ type ListedModel struct {
 	Output     *int64      `json:"output_tokens"`
 	Thinks     bool        `json:"thinks"`
 	Images     bool        `json:"images"`
-	Effort     *string     `json:"effort"` // how hard it is to think where nobody says
+	Effort     *string     `json:"effort"` // how hard it is to think by default
 	EffortFrom *EffortRule `json:"effort_from"`
 	Price      *ModelPrice `json:"usd_per_million_tokens"`
 	knownPrice llm.Price
@@ -104,7 +104,7 @@ type ListedVendor struct {
 	Why     *string `json:"why"` // why it is not
 	KeyFrom *string `json:"key_from"`
 	BaseURL string  `json:"base_url"`
-	// Found are the models of a local server that answers although nobody named it.
+	// Found are the models of a local server that answers although no setting names it.
 	Found []string `json:"found"`
 }
 

@@ -38,7 +38,7 @@ type ShowPromptInput struct {
 	Tools *string    `json:"tools,omitempty" help:"the tools of the agent, with commas between them"`
 }
 
-// PromptText is what agents get first.
+// PromptText holds the texts that agents get first.
 type PromptText struct {
 	Prompt string `json:"prompt"`
 	Bytes  int    `json:"bytes"`
