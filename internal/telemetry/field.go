@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,50 +44,82 @@ type field struct {
 	empty func(*Record)
 }
 
-var fields = sync.OnceValue(func() []field {
-	return []field{
-		requiredField(idField("event_id", func(r *Record) *string { return &r.EventID }, readEventID), true),
-		requiredField(idField("run_id", func(r *Record) *string { return &r.RunID }, readRunID), true),
-		idField("parent_run_id", func(r *Record) *string { return &r.ParentRunID }, readRunID),
-		requiredField(lineField("agent_name", MaxName, func(r *Record) *string { return &r.AgentName }), false),
-		requiredField(wordField("job_type", func(r *Record) *JobType { return &r.JobType }, readJobType), true),
-		wordField("status", func(r *Record) *Status { return &r.Status }, readStatus),
-		{name: "start_time", must: true, read: func(v jsontext.Value) (func(*Record), *FieldError) {
-			t, complaint := readTime(v)
-			return func(r *Record) { r.StartTime = t }, complaint
-		}},
-		timeField("end_time", func(r *Record) **time.Time { return &r.EndTime }),
-		{name: "created_at", service: true},
-		{name: "updated_at", service: true},
-		{name: "duration_ms", form: Count, read: func(v jsontext.Value) (func(*Record), *FieldError) {
-			n, complaint := readCount(v)
-			return func(r *Record) { r.DurationMS = new(n) }, complaint
-		}, empty: func(r *Record) { r.DurationMS = nil }},
-		lineField("product", MaxName, func(r *Record) *string { return &r.Product }),
-		countField("items_discovered", func(r *Record) *int64 { return &r.ItemsDiscovered }),
-		countField("items_succeeded", func(r *Record) *int64 { return &r.ItemsSucceeded }),
-		countField("items_failed", func(r *Record) *int64 { return &r.ItemsFailed }),
-		countField("items_skipped", func(r *Record) *int64 { return &r.ItemsSkipped }),
-		linesField("input_summary", MaxSummary, func(r *Record) *string { return &r.InputSummary }),
-		linesField("output_summary", MaxSummary, func(r *Record) *string { return &r.OutputSummary }),
-		lineField("source_ref", MaxRef, func(r *Record) *string { return &r.SourceRef }),
-		lineField("target_ref", MaxRef, func(r *Record) *string { return &r.TargetRef }),
-		linesField("error_summary", MaxSummary, func(r *Record) *string { return &r.ErrorSummary }),
-		linesField("error_details", MaxDetails, func(r *Record) *string { return &r.ErrorDetails }),
-		lineField("git_repo", MaxRef, func(r *Record) *string { return &r.GitRepo }),
-		lineField("git_branch", MaxName, func(r *Record) *string { return &r.GitBranch }),
-		idField("git_commit_hash", func(r *Record) *string { return &r.GitCommitHash }, readCommit),
-		lineField("git_commit_source", MaxName, func(r *Record) *string { return &r.GitCommitSource }),
-		lineField("git_commit_author", MaxName, func(r *Record) *string { return &r.GitCommitAuthor }),
-		timeField("git_commit_timestamp", func(r *Record) **time.Time { return &r.GitCommitTimestamp }),
-		lineField("git_run_tag", MaxName, func(r *Record) *string { return &r.GitRunTag }),
-		lineField("host", MaxName, func(r *Record) *string { return &r.Host }),
-		lineField("environment", MaxName, func(r *Record) *string { return &r.Environment }),
-		lineField("trigger_type", MaxName, func(r *Record) *string { return &r.TriggerType }),
-		objectField("metrics_json", func(r *Record) *json.RawMessage { return &r.Metrics }),
-		objectField("context_json", func(r *Record) *json.RawMessage { return &r.Context }),
+var fields = sync.OnceValue(func() (out []field) {
+	for f := range reflect.TypeFor[Record]().Fields() {
+		out = append(out, makeField(f))
 	}
+	return out
 })
+
+// makeField describes a field of Record by its type and the words of its tag form.
+func makeField(f reflect.StructField) field {
+	key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	words := strings.Fields(f.Tag.Get("form"))
+	out := field{name: key, must: slices.Contains(words, "must"), fixed: slices.Contains(words, "fixed"), service: slices.Contains(words, "service")}
+	switch f.Type {
+	case reflect.TypeFor[int64](), reflect.TypeFor[*int64]():
+		out.form = Count
+	case reflect.TypeFor[json.RawMessage]():
+		out.form = Object
+	}
+	at := func(r *Record) reflect.Value { return reflect.ValueOf(r).Elem().FieldByIndex(f.Index) }
+	out.read = func(v jsontext.Value) (func(*Record), *FieldError) {
+		if out.must && f.Type.Kind() == reflect.String && string(v) == `""` {
+			return nil, complain("must not be empty")
+		}
+		value, complaint := readValue(v, f.Type, words)
+		return func(r *Record) { at(r).Set(reflect.ValueOf(value)) }, complaint
+	}
+	if !out.must && !out.service && f.Type != reflect.TypeFor[Status]() {
+		out.empty = func(r *Record) { at(r).SetZero() }
+	}
+	return out
+}
+
+// readValue reads a value of a field of that type, whose tag form has these words.
+func readValue(v jsontext.Value, of reflect.Type, words []string) (any, *FieldError) {
+	is := func(word string) bool { return slices.Contains(words, word) }
+	switch of {
+	case reflect.TypeFor[time.Time]():
+		return readTime(v)
+	case reflect.TypeFor[*time.Time]():
+		t, complaint := readTime(v)
+		return &t, complaint
+	case reflect.TypeFor[int64]():
+		return readCount(v)
+	case reflect.TypeFor[*int64]():
+		n, complaint := readCount(v)
+		return &n, complaint
+	case reflect.TypeFor[json.RawMessage]():
+		return readObject(v, MaxObject)
+	}
+	switch {
+	case is("summary"):
+		return readText(v, MaxSummary)
+	case is("details"):
+		return readText(v, MaxDetails)
+	case is("ref"):
+		return readLine(v, MaxRef)
+	}
+	s, complaint := readLine(v, MaxName)
+	switch {
+	case complaint != nil:
+	case of == reflect.TypeFor[JobType]():
+		return oneOf(s, jobTypes)
+	case of == reflect.TypeFor[Status]():
+		return parseStatus(s)
+	case s == "":
+	case is("uuid"):
+		return readEventID(s)
+	case is("run"):
+		complaint = checkRunID(s)
+	case is("commit"):
+		if !commitForm().MatchString(s) {
+			complaint = complain("must be a commit's hash: 7 to 64 hex digits")
+		}
+	}
+	return s, complaint
+}
 
 // Form is a restriction of a field beyond the type that it has in the record.
 type Form string
@@ -123,83 +156,6 @@ var byName = sync.OnceValue(func() map[string]*field {
 	}
 	return out
 })
-
-// requiredField returns a field without which there is no record. A fixed one never changes.
-func requiredField(f field, fixed bool) field {
-	read := f.read
-	f.must, f.fixed, f.empty = true, fixed, nil
-	f.read = func(v jsontext.Value) (func(*Record), *FieldError) {
-		if string(v) == `""` {
-			return nil, complain("must not be empty")
-		}
-		return read(v)
-	}
-	return f
-}
-
-// idField returns a field whose values have a form; the empty string counts as no value.
-func idField(name string, at func(*Record) *string, read func(string) (string, *FieldError)) field {
-	f := lineField(name, MaxName, at)
-	line := f.read
-	f.read = func(v jsontext.Value) (func(*Record), *FieldError) {
-		if _, complaint := line(v); complaint != nil || string(v) == `""` {
-			return f.empty, complaint
-		}
-		s, complaint := readString(v)
-		if complaint == nil {
-			s, complaint = read(s)
-		}
-		return func(r *Record) { *at(r) = s }, complaint
-	}
-	return f
-}
-
-func wordField[T ~string](name string, at func(*Record) *T, read func(string) (T, *FieldError)) field {
-	return field{name: name, read: func(v jsontext.Value) (func(*Record), *FieldError) {
-		s, complaint := readLine(v, MaxName)
-		if complaint != nil {
-			return nil, complaint
-		}
-		w, complaint := read(s)
-		return func(r *Record) { *at(r) = w }, complaint
-	}}
-}
-
-func lineField(name string, limit int, at func(*Record) *string) field {
-	return textField(name, limit, at, readLine)
-}
-
-func linesField(name string, limit int, at func(*Record) *string) field {
-	return textField(name, limit, at, readText)
-}
-
-func textField(name string, limit int, at func(*Record) *string, read func(jsontext.Value, int) (string, *FieldError)) field {
-	return field{name: name, read: func(v jsontext.Value) (func(*Record), *FieldError) {
-		s, complaint := read(v, limit)
-		return func(r *Record) { *at(r) = s }, complaint
-	}, empty: func(r *Record) { *at(r) = "" }}
-}
-
-func countField(name string, at func(*Record) *int64) field {
-	return field{name: name, form: Count, read: func(v jsontext.Value) (func(*Record), *FieldError) {
-		n, complaint := readCount(v)
-		return func(r *Record) { *at(r) = n }, complaint
-	}, empty: func(r *Record) { *at(r) = 0 }}
-}
-
-func timeField(name string, at func(*Record) **time.Time) field {
-	return field{name: name, read: func(v jsontext.Value) (func(*Record), *FieldError) {
-		t, complaint := readTime(v)
-		return func(r *Record) { *at(r) = &t }, complaint
-	}, empty: func(r *Record) { *at(r) = nil }}
-}
-
-func objectField(name string, at func(*Record) *json.RawMessage) field {
-	return field{name: name, form: Object, read: func(v jsontext.Value) (func(*Record), *FieldError) {
-		text, complaint := readObject(v, MaxObject)
-		return func(r *Record) { *at(r) = text }, complaint
-	}, empty: func(r *Record) { *at(r) = nil }}
-}
 
 // The functions here read one value of a field that is known to be JSON and not null.
 
@@ -462,17 +418,4 @@ func RunID(launch string, job JobType, unit string, attempt int) string {
 	return plain[:min(len(plain), MaxName-20)] + "-" + chain.Sum([]byte(whole)).String()[:16]
 }
 
-func readRunID(s string) (string, *FieldError) { return s, checkRunID(s) }
-
-func readJobType(s string) (JobType, *FieldError) { return oneOf(s, jobTypes) }
-
-func readStatus(s string) (Status, *FieldError) { return parseStatus(s) }
-
 var commitForm = text.Regexp(`^[0-9a-fA-F]{7,64}$`)
-
-func readCommit(s string) (string, *FieldError) {
-	if !commitForm().MatchString(s) {
-		return "", complain("must be a commit's hash: 7 to 64 hex digits")
-	}
-	return s, nil
-}

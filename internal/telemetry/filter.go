@@ -25,7 +25,7 @@ var parameters = map[string]func(f *Filter, s string) *FieldError{
 	"parent_run_id":   func(f *Filter, s string) *FieldError { return readFilterText(&f.ParentRunID, s) },
 	"trace_id":        func(f *Filter, s string) *FieldError { return readFilterText(&f.TraceID, s) },
 	"status":          func(f *Filter, s string) (bad *FieldError) { f.Status, bad = parseStatus(s); return },
-	"job_type":        func(f *Filter, s string) (bad *FieldError) { f.JobType, bad = readJobType(s); return },
+	"job_type":        func(f *Filter, s string) (bad *FieldError) { f.JobType, bad = oneOf(s, jobTypes); return },
 	"created_before":  func(f *Filter, s string) *FieldError { return readQueryTime(&f.CreatedBefore, s) },
 	"created_after":   func(f *Filter, s string) *FieldError { return readQueryTime(&f.CreatedAfter, s) },
 	"start_time_from": func(f *Filter, s string) *FieldError { return readQueryTime(&f.StartFrom, s) },

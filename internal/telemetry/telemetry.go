@@ -79,19 +79,19 @@ const (
 	Cancelled Status = "cancelled"
 )
 
-// Record is one telemetry run. Absent is nil; times are UTC.
+// Record is one telemetry run. Absent is nil; times are UTC. The tag form says how requests name a field.
 type Record struct {
-	EventID     string  `json:"event_id"` // UUID
-	RunID       string  `json:"run_id"`   // unique
-	ParentRunID string  `json:"parent_run_id,omitempty"`
-	AgentName   string  `json:"agent_name"`
-	JobType     JobType `json:"job_type"`
+	EventID     string  `json:"event_id" form:"uuid must fixed"` // UUID
+	RunID       string  `json:"run_id" form:"run must fixed"`    // unique
+	ParentRunID string  `json:"parent_run_id,omitempty" form:"run"`
+	AgentName   string  `json:"agent_name" form:"must"`
+	JobType     JobType `json:"job_type" form:"must fixed"`
 	Status      Status  `json:"status"`
 
-	StartTime  time.Time  `json:"start_time"`
+	StartTime  time.Time  `json:"start_time" form:"must"`
 	EndTime    *time.Time `json:"end_time,omitempty"`
-	CreatedAt  time.Time  `json:"created_at"` // by the service
-	UpdatedAt  time.Time  `json:"updated_at"` // by the service
+	CreatedAt  time.Time  `json:"created_at" form:"service"` // by the service
+	UpdatedAt  time.Time  `json:"updated_at" form:"service"` // by the service
 	DurationMS *int64     `json:"duration_ms,omitempty"`
 
 	Product         string `json:"product,omitempty"`
@@ -100,16 +100,16 @@ type Record struct {
 	ItemsFailed     int64  `json:"items_failed"`
 	ItemsSkipped    int64  `json:"items_skipped"`
 
-	InputSummary  string `json:"input_summary,omitempty"`
-	OutputSummary string `json:"output_summary,omitempty"`
-	SourceRef     string `json:"source_ref,omitempty"`
-	TargetRef     string `json:"target_ref,omitempty"`
-	ErrorSummary  string `json:"error_summary,omitempty"`
-	ErrorDetails  string `json:"error_details,omitempty"`
+	InputSummary  string `json:"input_summary,omitempty" form:"summary"`
+	OutputSummary string `json:"output_summary,omitempty" form:"summary"`
+	SourceRef     string `json:"source_ref,omitempty" form:"ref"`
+	TargetRef     string `json:"target_ref,omitempty" form:"ref"`
+	ErrorSummary  string `json:"error_summary,omitempty" form:"summary"`
+	ErrorDetails  string `json:"error_details,omitempty" form:"details"`
 
-	GitRepo            string     `json:"git_repo,omitempty"`
+	GitRepo            string     `json:"git_repo,omitempty" form:"ref"`
 	GitBranch          string     `json:"git_branch,omitempty"`
-	GitCommitHash      string     `json:"git_commit_hash,omitempty"`
+	GitCommitHash      string     `json:"git_commit_hash,omitempty" form:"commit"`
 	GitCommitSource    string     `json:"git_commit_source,omitempty"`
 	GitCommitAuthor    string     `json:"git_commit_author,omitempty"`
 	GitCommitTimestamp *time.Time `json:"git_commit_timestamp,omitempty"`
