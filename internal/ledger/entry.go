@@ -158,7 +158,6 @@ func fieldOf(key string) (entryField, bool) {
 	return entryFields[i], true
 }
 
-// readEntry reads an entry from its text.
 func readEntry(raw []byte, at int) (Entry, bool) {
 	e := Entry{raw: raw, at: at}
 	o, err := ObjectOf(raw)

@@ -178,7 +178,6 @@ func allowedPaths(gate recipe.Gate, site Site) []string {
 	return []string{"**"}
 }
 
-// gateLimit reads a limit that the gate has of its own.
 func gateLimit(gate recipe.Gate, name string, into *int) error {
 	text := gate.With[name]
 	if text == "" {

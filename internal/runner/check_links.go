@@ -31,7 +31,6 @@ func CheckLinks(s *CheckSite) []Finding {
 	return s.added(out).sorted()
 }
 
-// follow looks at one link of a page.
 func (s *CheckSite) follow(out *findings, p string, page *markdown.Page, l markdown.Link) {
 	to := strings.TrimSpace(l.To)
 	wrong := func(code, format string, args ...any) {

@@ -59,7 +59,6 @@ func (r *Run) unmended(issue run.Issue, why string) error {
 		WithHint("mend the cause, then `ramet run resume %s --from-failed`", r.RunID)
 }
 
-// gate runs one gate.
 func (r *Run) gate(ctx context.Context, g recipe.Gate) error {
 	r.mu.Lock()
 	began := newRecord(run.GateRunStarted, run.GateStart{Gate: g.Name})

@@ -62,7 +62,6 @@ func (r *Run) level(ctx context.Context, workers []recipe.Worker) error {
 	}
 }
 
-// wanted are the items of workers.
 func (r *Run) wanted(workers []recipe.Worker) ([]item, error) {
 	sections, err := r.sectionNames()
 	if err != nil {

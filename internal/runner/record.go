@@ -200,7 +200,6 @@ func (c *call) report(ctx context.Context, what run.Type, payload any, evidence 
 	return c.Report(ctx, c.Item.ID, Report{ID: c.Item.ID + "/" + c.id + "/" + string(what), Type: what, Payload: b, Evidence: evidence})
 }
 
-// path of the evidence.
 func (c *call) path() string {
 	return run.EvidencePath(c.id, c.Item.Number)
 }

@@ -117,7 +117,6 @@ func fetchInput(ctx context.Context, it Attempt, d Orchestrator, path string) ([
 	return data, nil
 }
 
-// inputHash returns the hash of an input.
 func inputHash(it Attempt, path string) (string, error) {
 	for _, in := range it.Inputs {
 		if in.Path == path {

@@ -298,7 +298,6 @@ func (c *WorkerPool) openAttempt(s *agentAttempt) {
 	c.runs[id.Agent(s.item.Agent)] = true
 }
 
-// closeAttempt takes an attempt out.
 func (c *WorkerPool) closeAttempt(s *agentAttempt) {
 	s.over.Store(true)
 	c.mu.Lock()
@@ -378,7 +377,6 @@ func (c *WorkerPool) Model(a agent.Agent, m kernel.Model) (kernel.Model, error) 
 	return c.recordCalls(s, lane, a, m), nil
 }
 
-// recordCalls records the calls of one model.
 func (c *WorkerPool) recordCalls(s *agentAttempt, lane string, a agent.Agent, m kernel.Model) kernel.Model {
 	o := RecorderOptions{Item: s.item, Report: s.orchestrator.Report, Sequence: &s.calls, Lane: lane, Agent: string(a.ID), Vendor: m.Ref.Vendor,
 		MaxTokens: m.Info.Output, Cache: c.Cache, Redact: c.Redact, Now: c.Now,

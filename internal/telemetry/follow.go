@@ -485,7 +485,6 @@ func (f fieldValues) object() json.RawMessage {
 	return text
 }
 
-// patchDelivery returns the delivery of a change.
 func patchDelivery(eventID string, f fieldValues) Delivery {
 	return Delivery{http.MethodPatch, eventID, f.object()}
 }

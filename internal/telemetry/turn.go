@@ -297,7 +297,6 @@ func (b *Turnlog) read(ctx context.Context) (more bool, err error) {
 	return len(changes) == page, nil
 }
 
-// follow reads one entry.
 func (b *Turnlog) follow(ctx context.Context, e history.Entry) error {
 	switch e.Kind {
 	case history.User, history.Usage, history.Interrupted, history.Killed, history.ToolResult, history.Command:

@@ -199,7 +199,6 @@ func readCites(inside string) ([]Cite, error) {
 	return out, nil
 }
 
-// hashOf returns the hash of lines.
 func hashOf(lines []string) string {
 	sum := sha256.Sum256([]byte(strings.Join(lines, "")))
 	return hex.EncodeToString(sum[:])
@@ -365,7 +364,6 @@ var (
 	partsForm = text.Regexp(`^[\p{L}\p{M}'’]+(?:[-/][\p{L}\p{M}'’]+)+$`)
 )
 
-// classify returns the kind of a word.
 func classify(word string) []evidenceToken {
 	called := strings.Contains(word, "()")
 	raw := strings.TrimRight(strings.TrimLeft(word, openers[2:]), closers[2:]) // * and _ may be its own

@@ -113,7 +113,6 @@ func (c *checker) cited(blocks []block) proof {
 	return p
 }
 
-// flattenSpace makes white space one.
 func flattenSpace(text string) string {
 	var out []string
 	for line := range strings.Lines(text) {

@@ -196,12 +196,9 @@ func receiverName(fn *ast.FuncDecl) string {
 	}
 }
 
-// mostLines limits the lines of a declaration that are cited.
-const mostLines = 150
-
 func (p *goPackage) place(from, to token.Pos) Cite {
 	a, b := p.fset.PositionFor(from, false), p.fset.PositionFor(to-1, false)
-	return Cite{File: a.Filename, From: a.Line, To: min(b.Line, a.Line+mostLines-1)}
+	return Cite{File: a.Filename, From: a.Line, To: min(b.Line, a.Line+maxLines-1)}
 }
 
 func (p *goPackage) cite(from, to token.Pos) []Cite {

@@ -238,7 +238,7 @@ func pythonPage(r *Repository, m pythonModule) (ReferencePage, bool) {
 }
 
 func clipCite(file string, from, to int) Cite {
-	return Cite{File: file, From: from, To: min(to, from+mostLines-1)}
+	return Cite{File: file, From: from, To: min(to, from+maxLines-1)}
 }
 
 // dedentLines takes the indentation of the first line off all, and the colon off the last.

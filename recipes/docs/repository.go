@@ -67,7 +67,7 @@ func OpenRepository(fsys fs.FS) (*Repository, error) {
 		}
 		size += len(data)
 		r.Files, r.known[name] = append(r.Files, name), true
-		for word := range words(withoutOurText(string(data))) {
+		for word := range words(strings.Join(theirLines(slices.Collect(strings.Lines(string(data)))), "")) {
 			r.stems[StemWord(word)] = true
 		}
 		return nil
@@ -82,11 +82,7 @@ const (
 	rstMark   = ".. ramet:"
 )
 
-// withoutOurText returns a text in which the lines between our markers are empty.
-func withoutOurText(text string) string {
-	return strings.Join(theirLines(slices.Collect(strings.Lines(text))), "")
-}
-
+// theirLines returns lines of which those between our markers are empty.
 func theirLines(lines []string) []string {
 	out := slices.Clone(lines)
 	ours := false

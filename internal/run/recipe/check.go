@@ -45,7 +45,6 @@ func (p *parser) checkTogether() {
 	}
 }
 
-// firstStates finds the first state of each worker.
 func (p *parser) firstStates() map[string]run.State {
 	var names []string
 	for _, s := range p.workers {

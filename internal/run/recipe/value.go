@@ -357,7 +357,6 @@ func (n *mistakeList) fault() error {
 	return fault.New(fault.InvalidRecipe, "%w", slices.Compact(n.found))
 }
 
-// suggestWord suggests a known word for one that is not known.
 func suggestWord(word string, known []string) string {
 	if near := text.NearestWord(word, known); near != "" && word != "" {
 		return fmt.Sprintf("did you mean %s?", near)

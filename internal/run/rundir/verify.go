@@ -37,9 +37,7 @@ type Proof struct {
 }
 
 // Checkpoints reads the notes in the run's folder, those signed with our key.
-func (r *Reader) Checkpoints() ([]run.Checkpoint, error) {
-	return r.readNotes(func(note, verifier string) (run.Checkpoint, error) { return OpenCheckpoint([]byte(note), verifier) })
-}
+func (r *Reader) Checkpoints() ([]run.Checkpoint, error) { return r.readNotes(false) }
 
 func (r *Reader) file(name string) string { return filepath.Join(r.store.Dir(r.RunID), name) }
 
@@ -391,20 +389,8 @@ func (t *signedTree) end(runID string) error {
 	return nil
 }
 
-// notes returns the checkpoints in the folder, also those that are signed with another key.
-func (r *Reader) notes() ([]run.Checkpoint, error) {
-	return r.readNotes(func(note, verifier string) (run.Checkpoint, error) {
-		c, err := OpenCheckpoint([]byte(note), verifier)
-		if _, foreign := errors.AsType[*seal.OtherKeyError](err); foreign {
-			text, _, _ := strings.Cut(note, "\n\n") // whose signature cannot be checked here
-			return run.ParseCheckpoint(text + "\n")
-		}
-		return c, err
-	})
-}
-
-// readNotes reads the checkpoints in the folder with open.
-func (r *Reader) readNotes(open func(note, verifier string) (run.Checkpoint, error)) ([]run.Checkpoint, error) {
+// readNotes reads the checkpoints in the folder; with foreign, also those that are signed with another key.
+func (r *Reader) readNotes(foreign bool) ([]run.Checkpoint, error) {
 	text, err := os.ReadFile(r.file(checkpointFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -418,7 +404,11 @@ func (r *Reader) readNotes(open func(note, verifier string) (run.Checkpoint, err
 	}
 	var out []run.Checkpoint
 	for _, note := range splitNotes(string(text)) {
-		c, err := open(note, key.Verifier())
+		c, err := OpenCheckpoint([]byte(note), key.Verifier())
+		if _, other := errors.AsType[*seal.OtherKeyError](err); other && foreign {
+			text, _, _ := strings.Cut(note, "\n\n") // whose signature cannot be checked here
+			c, err = run.ParseCheckpoint(text + "\n")
+		}
 		if err != nil {
 			return nil, err
 		}

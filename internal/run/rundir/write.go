@@ -84,7 +84,7 @@ func (s *Store) needOrphan(ctx context.Context, runID string, kind Kind) error {
 // load reads the log up to its end: what it amounts to, and whether it is what was signed. Checkpoints that others
 // signed cannot be checked, but their claims must be true all the same.
 func (x *Session) load(ctx context.Context) error {
-	notes, err := x.notes()
+	notes, err := x.readNotes(true)
 	if err != nil {
 		return err
 	}

@@ -133,7 +133,6 @@ const fileSchema = `CREATE TABLE IF NOT EXISTS run_events (
 	line     BLOB NOT NULL
 ) STRICT`
 
-// fileOf describes a file of ours.
 func fileOf(path string) database.File {
 	return database.File{Path: path, ID: applicationID, What: "an event log", Hint: "nothing was changed", Steps: []string{fileSchema}}
 }

@@ -95,7 +95,6 @@ type answer struct {
 	err    error // where status is 0
 }
 
-// once makes one request.
 func (f *remote) once(ctx context.Context, method string, query url.Values, send, into any, path ...string) answer {
 	ctx, cancel := context.WithTimeout(ctx, f.limit)
 	defer cancel()

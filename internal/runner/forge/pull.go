@@ -202,7 +202,6 @@ func sameBody(kept, sent string) bool {
 	return plain(kept) == plain(sent)
 }
 
-// findComment finds the comment with a mark.
 func (f *remote) findComment(ctx context.Context, pull int64, mark string) (note, bool, error) {
 	first := int64(-1)
 	for page := 1; page <= mostPages; page++ {

@@ -248,14 +248,6 @@ func (c *Client) Fetch(ctx context.Context, itemID, sum string) ([]byte, error) 
 	return data, err
 }
 
-func (c *Client) read(ctx context.Context, runID, sum string) (data []byte, found bool, err error) {
-	err = c.persist(ctx, func(ctx context.Context) (err error) {
-		data, found, err = c.blob(ctx, runID, sum)
-		return err
-	})
-	return data, found, err
-}
-
 // Report reports a model call.
 func (c *Client) Report(ctx context.Context, itemID string, r runner.Report) error {
 	out, contents := report{Report: r}, []blob(nil)

@@ -3,7 +3,6 @@ package mailbox
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -16,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 
+	"ramet/internal/base/chain"
 	"ramet/internal/base/fault"
 	"ramet/internal/run"
 	"ramet/internal/runner"
@@ -244,8 +244,7 @@ func newBlob(data []byte) (blob, error) {
 	if data == nil {
 		data = []byte{}
 	}
-	sum := sha256.Sum256(data)
-	return blob{hex.EncodeToString(sum[:]), data}, nil
+	return blob{chain.Sum(data).String(), data}, nil
 }
 
 // putBlobs writes contents in the order of their hashes, so that two transactions with the same ones do not
@@ -259,16 +258,18 @@ func putBlobs(ctx context.Context, tx pgx.Tx, runID string, blobs []blob) error 
 	return nil
 }
 
-// blob reads a content, if it is there.
-func (c *Client) blob(ctx context.Context, runID, sum string) (data []byte, found bool, err error) {
-	err = c.pool.QueryRow(ctx, `SELECT data FROM blobs WHERE run_id = $1 AND sha256 = $2`, runID, sum).Scan(&data)
+// read reads a content, if it is there.
+func (c *Client) read(ctx context.Context, runID, sum string) (data []byte, found bool, err error) {
+	err = c.persist(ctx, func(ctx context.Context) error {
+		return c.pool.QueryRow(ctx, `SELECT data FROM blobs WHERE run_id = $1 AND sha256 = $2`, runID, sum).Scan(&data)
+	})
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return nil, false, nil
 	case err != nil:
 		return nil, false, err
 	}
-	if got := sha256.Sum256(data); hex.EncodeToString(got[:]) != sum {
+	if chain.Sum(data).String() != sum {
 		return nil, false, fault.New(fault.StorageCorrupt, "%s: the content %s of run %s was changed", c.place, sum, runID)
 	}
 	return data, true, nil

@@ -2,8 +2,6 @@ package mailbox
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"maps"
 	"slices"
@@ -12,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"ramet/internal/base/chain"
 	"ramet/internal/base/fault"
 	"ramet/internal/core/agent"
 )
@@ -85,7 +84,7 @@ func (c *Client) Files(ctx context.Context, runID string, there func(path string
 		if err != nil {
 			return taken, err
 		}
-		if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != sums[path] {
+		if chain.Sum(data).String() != sums[path] {
 			return taken, fault.New(fault.StorageCorrupt, "%s: the copy of %s of run %s was changed", c.place, path, runID)
 		}
 		if err := take(path, data); err != nil {

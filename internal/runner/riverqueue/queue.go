@@ -229,7 +229,6 @@ func insertParams(a args) river.InsertManyParams {
 	}}
 }
 
-// argsOf reads a job out of its row.
 func argsOf(row *rivertype.JobRow) (a args, err error) {
 	if err := json.Unmarshal(row.EncodedArgs, &a); err != nil {
 		return a, fault.New(fault.StorageCorrupt, "row %d of the queue is not readable: %w", row.ID, err)

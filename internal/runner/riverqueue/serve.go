@@ -100,7 +100,6 @@ func (q *Queue) Serve(ctx context.Context, queues []string, parallel int, do fun
 	return s.end(client)
 }
 
-// begin makes a service the one of this queue.
 func (q *Queue) begin(s *service) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()

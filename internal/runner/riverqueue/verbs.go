@@ -187,7 +187,6 @@ func (q *Queue) taken(ctx context.Context, client string) iter.Seq2[*rivertype.J
 	}
 }
 
-// rows lists all rows that match.
 func (q *Queue) rows(ctx context.Context, params *river.JobListParams) iter.Seq2[*rivertype.JobRow, error] {
 	return func(yield func(*rivertype.JobRow, error) bool) {
 		for params := params.First(page); ; {

@@ -28,7 +28,6 @@ type (
 	nanos  uint64 // since 1970; text in JSON, as all 64-bit numbers
 )
 
-// makeMessage makes the message of one request.
 func makeMessage(resource []Attribute, spans []span) message {
 	sender, list := []message{}, []message{}
 	for _, a := range resource {
@@ -90,7 +89,6 @@ func anyValue(v any) field {
 	return field{1, "stringValue", v}
 }
 
-// appendProto appends the message as protobuf.
 func (m message) appendProto(b []byte) []byte {
 	for _, f := range m {
 		switch v := f.value.(type) {

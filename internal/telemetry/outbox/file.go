@@ -213,7 +213,6 @@ func parseLine(text []byte) (line, error) {
 	return l, nil
 }
 
-// delivery returns the delivery of a line.
 func (l line) delivery() (telemetry.Delivery, bool) {
 	d := telemetry.Delivery{Method: l.Method, Body: l.Body}
 	if len(l.Body) == 0 || l.Body[0] != '{' {
@@ -312,7 +311,6 @@ func (c *contents) take(text []byte) {
 	}
 }
 
-// noteRunning keeps the records that are running.
 func noteRunning(open map[string]openRecord, d telemetry.Delivery) {
 	s := readSeen(d.Body)
 	switch {

@@ -162,7 +162,6 @@ func findRow(ctx context.Context, tx *sql.Tx, column, value string) (found *row,
 	return found, err
 }
 
-// patchOne carries out one patch.
 func (s *Store) patchOne(ctx context.Context, tx *sql.Tx, c telemetry.Change, now time.Time, out *telemetry.Result) error {
 	found, err := findRow(ctx, tx, "event_id", c.EventID)
 	if err != nil {
