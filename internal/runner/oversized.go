@@ -3,7 +3,6 @@ package runner
 import (
 	"fmt"
 	"slices"
-	"sync"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/run"
@@ -53,8 +52,10 @@ func RefuseOversized(all []OversizedItem) error {
 // FindOversized returns the items of a run that would be given too much, as far as that is known now: what
 // a resume by the plan would make anew counts as empty. Of the options it needs recipe, parameters,
 // model and window. files is nil for a run that is not made yet.
-func FindOversized(o Options, files Files, now run.Snapshot, p run.Plan) []OversizedItem {
-	o.Folder = readOnlyFiles{files}
+func FindOversized(o Options, files Folder, now run.Snapshot, p run.Plan) []OversizedItem {
+	if o.Folder = files; files == nil {
+		o.Folder = noFiles{}
+	}
 	r := &Run{Options: o, limits: o.Recipe.Limits.WithDefaults(), items: map[item]*attempt{}, byID: map[string]*attempt{},
 		issues: map[string]run.Issue{}, sections: map[string]run.SectionState{}, hashes: map[string]string{}, passed: map[string]bool{}}
 	r.load(now)
@@ -75,34 +76,14 @@ func FindOversized(o Options, files Files, now run.Snapshot, p run.Plan) []Overs
 	return r.oversizedItems(r.Recipe.Workers)
 }
 
-// Files are those of a run, for reading.
-type Files interface {
-	Read(path string) ([]byte, error)
-	Below(path string) ([]string, error)
+// noFiles is the folder of a run that is not made yet. It is only read.
+type noFiles struct{ Folder }
+
+func (noFiles) Read(path string) ([]byte, error) {
+	return nil, fault.New(fault.NotFound, "there is no %s", path)
 }
 
-// readOnlyFiles is a folder that is only read; of nil it is empty.
-type readOnlyFiles struct{ Files }
-
-var errReadOnly = sync.OnceValue(func() *fault.Error { return fault.New(fault.Usage, "these files are only read") })
-
-func (k readOnlyFiles) Read(path string) ([]byte, error) {
-	if k.Files == nil {
-		return nil, fault.New(fault.NotFound, "there is no %s", path)
-	}
-	return k.Files.Read(path)
-}
-
-func (k readOnlyFiles) Below(path string) ([]string, error) {
-	if k.Files == nil {
-		return nil, nil
-	}
-	return k.Files.Below(path)
-}
-
-func (k readOnlyFiles) Hash(string) (string, bool)               { return "", false }
-func (k readOnlyFiles) Remove(string) error                      { return errReadOnly() }
-func (k readOnlyFiles) Stage(string, []byte) (run.Staged, error) { return nil, errReadOnly() }
+func (noFiles) Below(string) ([]string, error) { return nil, nil }
 
 // checkLater looks at what comes after a level, as far as that is known: work that cannot be finished
 // is not begun. The caller holds mu.

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"ramet/internal/base/chain"
@@ -416,7 +415,7 @@ func (f *Follow) cloned(clones []run.Clone) {
 	first := clones[at]
 	from := cutLine(withoutUser(first.URL), MaxRef)
 	about := fieldValues{"git_repo": from, "source_ref": from}
-	if isCommit(first.Commit) {
+	if commitForm().MatchString(first.Commit) {
 		about["git_commit_hash"], about["git_commit_source"] = first.Commit, "input"
 	}
 	f.add(patchDelivery(f.now.eventID, about))
@@ -575,11 +574,6 @@ func withoutUser(s string) string {
 	}
 	u.User = nil
 	return u.String()
-}
-
-// isCommit reports whether s can be the hash of a commit.
-func isCommit(s string) bool {
-	return len(s) >= 7 && len(s) <= 64 && strings.Trim(s, "0123456789abcdefABCDEF") == ""
 }
 
 // timeOf returns an event's time; of one that has none, the time of the event before.

@@ -35,7 +35,7 @@ func ParseNew(body []byte) (New, error) {
 		f := byName()[m.name]
 		switch {
 		case f == nil:
-			trouble.add(unknownField(m.name, fieldNames()))
+			trouble.add(unknownField(m.name, slices.Sorted(maps.Keys(byName()))))
 		case f.service:
 		case m.value.Kind() != 'n':
 			seen[m.name] = true
@@ -163,8 +163,6 @@ func unknownField(name string, known []string) FieldError {
 	f.Suggestion = text.NearestWord(name, known)
 	return f
 }
-
-func fieldNames() []string { return slices.Sorted(maps.Keys(byName())) }
 
 // changeableFields returns the names of the fields that a patch may have.
 func changeableFields() (out []string) {

@@ -115,7 +115,7 @@ func checkFits(ctx context.Context, l *Line, p RunsPorts, config rundir.Config) 
 }
 
 // crowdedRuns returns the items of a run that would be given too much.
-func crowdedRuns(ctx context.Context, l *Line, p RunsPorts, config rundir.Config, files runner.Files, now run.Snapshot, plan run.Plan) ([]runner.OversizedItem, error) {
+func crowdedRuns(ctx context.Context, l *Line, p RunsPorts, config rundir.Config, files runner.Folder, now run.Snapshot, plan run.Plan) ([]runner.OversizedItem, error) {
 	r, err := recipe.Parse([]byte(config.Text))
 	if err != nil {
 		return nil, err

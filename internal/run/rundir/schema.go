@@ -27,7 +27,7 @@ var all = sync.OnceValue(func() []published {
 			"event_id, ts, type, payload and prev_hash, one after the other. Types that are not listed here have any payload.", eventSchema},
 		{"issue", "Issue of a run", "Something that a gate found, as the snapshot keeps it.", func() map[string]any { return run.IssueShape().Schema() }},
 		{"recipe", "Recipe of a run", "What a run does in each of its states, for editors: YAML that is read as JSON. `ramet run recipe FILE` " +
-			"looks at more: who makes which input, circles, templates.", recipeSchema},
+			"looks at more: who makes which input, circles, templates.", func() map[string]any { return recipe.Shape().Schema() }},
 		{"run_config", "Configuration of a run", "What a run is asked to do. It is copied when the run is made; members that " +
 			"are not listed here belong to the recipe.", runConfig.Schema},
 		{"snapshot", "Snapshot of a run", "What the first event_count events of a run amount to: a cache, always equal to their replay.", func() map[string]any { return run.SnapshotShape().Schema() }},
@@ -93,9 +93,6 @@ func eventSchema() map[string]any {
 	doc["allOf"] = rules
 	return doc
 }
-
-// recipeSchema returns the schema of recipes, which is made when a command needs it.
-func recipeSchema() map[string]any { return recipe.Shape().Schema() }
 
 // runConfig is the part of a run's configuration that every recipe understands.
 var runConfig = shape.Open(

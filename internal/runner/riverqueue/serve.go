@@ -284,8 +284,6 @@ func (s *service) begun(id int64) bool {
 // ever.
 type loops struct{ begun chan struct{} }
 
-func newLoops(queues int) *loops { return &loops{make(chan struct{}, queues)} }
-
 // began matches that line; other parts of River have loops too. If a newer River logs something else, no host
 // begins to serve and the tests fail.
 const began = "producer: Run loop started"
@@ -325,7 +323,7 @@ func (l *loops) all(ctx context.Context) error {
 // starts makes a client whose loops all run. One that failed to start is not tried again: parts of it
 // may be running.
 func (q *Queue) starts(ctx context.Context, config river.Config) (client *river.Client[pgx.Tx], err error) {
-	l := newLoops(len(config.Queues))
+	l := &loops{make(chan struct{}, len(config.Queues))}
 	client, err = q.newClient(&config, l)
 	if err != nil {
 		return nil, err

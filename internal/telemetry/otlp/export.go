@@ -136,7 +136,8 @@ func (x *Exporter) apply(d telemetry.Delivery) (telemetry.Record, bool) {
 func (x *Exporter) add(s span) {
 	x.put++
 	if len(x.queue) >= maxQueue {
-		x.drop(1)
+		x.dropped++
+		x.finished(1)
 		return
 	}
 	x.queue = append(x.queue, s)
@@ -146,12 +147,7 @@ func (x *Exporter) add(s span) {
 	}
 }
 
-// drop counts; the caller holds mu.
-func (x *Exporter) drop(n int64) {
-	x.dropped += n
-	x.finished(n)
-}
-
+// finished counts spans that were sent or dropped. The caller holds mu.
 func (x *Exporter) finished(n int64) {
 	x.done += n
 	close(x.moved)
