@@ -25,6 +25,7 @@ import (
 
 // editor is a client of `ramet acp`, as an editor is one.
 type editor struct {
+	sdk.Client // nil: it offers neither files nor terminals
 	*sdk.ClientSideConnection
 	t      *testing.T
 	ctx    context.Context
@@ -145,30 +146,6 @@ func (e *editor) RequestPermission(ctx context.Context, r sdk.RequestPermissionR
 		return sdk.RequestPermissionResponse{Outcome: sdk.NewRequestPermissionOutcomeCancelled()}, nil
 	}
 	return sdk.RequestPermissionResponse{Outcome: sdk.NewRequestPermissionOutcomeSelected(sdk.PermissionOptionId(word))}, nil
-}
-
-var errNotOffered = errors.New("not offered")
-
-func (*editor) ReadTextFile(context.Context, sdk.ReadTextFileRequest) (r sdk.ReadTextFileResponse, err error) {
-	return r, errNotOffered
-}
-func (*editor) WriteTextFile(context.Context, sdk.WriteTextFileRequest) (r sdk.WriteTextFileResponse, err error) {
-	return r, errNotOffered
-}
-func (*editor) CreateTerminal(context.Context, sdk.CreateTerminalRequest) (r sdk.CreateTerminalResponse, err error) {
-	return r, errNotOffered
-}
-func (*editor) KillTerminal(context.Context, sdk.KillTerminalRequest) (r sdk.KillTerminalResponse, err error) {
-	return r, errNotOffered
-}
-func (*editor) TerminalOutput(context.Context, sdk.TerminalOutputRequest) (r sdk.TerminalOutputResponse, err error) {
-	return r, errNotOffered
-}
-func (*editor) ReleaseTerminal(context.Context, sdk.ReleaseTerminalRequest) (r sdk.ReleaseTerminalResponse, err error) {
-	return r, errNotOffered
-}
-func (*editor) WaitForTerminalExit(context.Context, sdk.WaitForTerminalExitRequest) (r sdk.WaitForTerminalExitResponse, err error) {
-	return r, errNotOffered
 }
 
 // begin makes a session that a script answers.

@@ -167,7 +167,7 @@ func TestAKillAtAnyStepLeavesNothingHalfDone(t *testing.T) {
 		t.Run(verb, func(t *testing.T) {
 			t.Parallel()
 			a := newAct(t, template, verb)
-			a.kill(3, a.args, a.check)
+			a.kill(2, a.args, a.check)
 		})
 	}
 }
@@ -215,7 +215,7 @@ func TestADiskThatFailsIsNeverAcknowledged(t *testing.T) {
 				{"write", "EIO", "STORAGE_IO"},
 				{"write", "ENOSPC", "STORAGE_FULL"},
 			} {
-				for _, p := range selected(only(points, c.op), 3) {
+				for _, p := range selected(only(points, c.op), 2) {
 					// From there on: a disk that fails does not come back.
 					out := a.run(probe.FailStep(p.Label, p.N, c.errno), a.args...)
 					what := fmt.Sprintf("%s from the step %s on", c.errno, p)

@@ -43,7 +43,7 @@ func (r *running) toiling(t *testing.T, count int) {
 
 func TestNothingOfAKilledSubtreeRuns(t *testing.T) {
 	t.Parallel()
-	const workers = 63
+	const workers = 15
 	s := newStage(t, binary(t))
 	r := s.exec(t, "--model", office(t, s, workers), "begin")
 	r.toiling(t, workers+1)

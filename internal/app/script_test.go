@@ -22,8 +22,8 @@ import (
 
 func TestScriptsOnSQLite(t *testing.T) { runScripts(t, "sqlite", scripts(t, "script", "sqlite")) }
 
-// The verbs are the same code on both stores, which have a suite of their own. So those scripts run on PostgreSQL that
-// read and write most of what a store keeps; `make soak` runs all of them.
+// The verbs are the same code on both stores, and storetest and runtest hold both to the same behavior. So only those
+// scripts run on PostgreSQL in which several processes meet, or a process ends others; `make soak` runs all of them.
 func TestScriptsOnPostgreSQL(t *testing.T) {
 	common := slices.DeleteFunc(scripts(t, "script"), func(name string) bool {
 		return !slices.Contains(onPostgreSQL, strings.TrimSuffix(filepath.Base(name), ".txtar"))
@@ -38,8 +38,7 @@ func TestAllScriptsOnPostgreSQLSoak(t *testing.T) {
 
 // onPostgreSQL lists the common scripts that run on PostgreSQL too. Recipes, gates and built-in recipes of runs work on
 // files and see no store.
-var onPostgreSQL = []string{"append", "compact", "exec-json", "exec-resume", "exec-stop", "fork", "gc", "kill", "log", "mail", "ps", "redact", "rewind",
-	"run", "run-agents", "run-answers", "run-bad", "run-fork", "run-plan", "run-proof", "run-resume", "run-standing", "run-start", "spending", "verify"}
+var onPostgreSQL = []string{"exec-json", "exec-resume", "exec-stop", "fork", "gc", "kill", "redact", "run", "run-agents", "run-fork", "run-resume", "run-start", "verify"}
 
 // scripts lists the scripts in folders of testdata.
 func scripts(t *testing.T, folders ...string) (files []string) {

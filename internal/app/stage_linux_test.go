@@ -131,7 +131,7 @@ func (s *stage) must(t testing.TB, args ...string) string {
 }
 
 // seen is a line of exec --json.
-type seen struct{ public.Line }
+type seen = public.Line
 
 // running is an exec --json whose output is read as it comes.
 type running struct {
@@ -168,7 +168,7 @@ func (s *stage) begin(t *testing.T, cmd *exec.Cmd) *running {
 				break // a line without an end was not acknowledged
 			}
 			var line seen
-			if err := json.Unmarshal(text, &line.Line); err != nil {
+			if err := json.Unmarshal(text, &line); err != nil {
 				line.Type, line.Text = "not JSON", string(text)
 			}
 			r.mu.Lock()
