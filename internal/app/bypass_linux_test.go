@@ -52,9 +52,8 @@ func TestNoWriteBypassesTheStepCounterSoak(t *testing.T) {
 		s := newStage(t, exe)
 		s.db = filepath.Join(filepath.Dir(s.dir), "db", "ramet.db")
 		for _, args := range [][]string{{"init", "-q"}, {"commit", "-q", "--allow-empty", "-m", "begin"}} {
-			if out, err := exec.Command("git", append([]string{"-C", s.dir, "-c", "user.name=a", "-c", "user.email=a@b"}, args...)...).CombinedOutput(); err != nil {
-				t.Fatalf("%v: %s", err, out)
-			}
+			testkit.Git(t, s.dir, args...)
+
 		}
 		file := s.script(t, `{"steps": [{"call": "write", "args": {"path": "d/new", "content": "text"}}]}`, `{"steps": [{"text": "done"}]}`)
 		for _, args := range [][]string{

@@ -88,12 +88,12 @@ func play(t *testing.T, p project, tree string) {
 	began := time.Now()
 	e := newErrand(t)
 	d := &planned{errand: e, tree: tree, repo: filepath.Join(filepath.Dir(e.dir), path.Base(p.name))}
-	git(t, "", "init", "-q", "-b", "main", d.repo)
+	testkit.Git(t, "", "init", "-q", "-b", "main", d.repo)
 	if out, err := exec.Command("cp", "-a", tree+"/.", d.repo).CombinedOutput(); err != nil {
 		t.Fatalf("%v %s", err, out)
 	}
-	git(t, d.repo, "add", "-f", ".")
-	git(t, d.repo, "commit", "-q", "-m", "taken")
+	testkit.Git(t, d.repo, "add", "-f", ".")
+	testkit.Git(t, d.repo, "commit", "-q", "-m", "taken")
 
 	// Without a key: small and right, or a reason at the plan.
 	r := e.ramet(nil, "run", "start", "--repo", d.repo, "--run-id", "plain", "--model", "offline/offline")
@@ -122,12 +122,12 @@ func play(t *testing.T, p project, tree string) {
 	written := len(d.pages)
 
 	// What is merged is not made again.
-	git(t, d.repo, "fetch", "-q", filepath.Join(e.run("copied"), "artifacts/pr/branch.bundle"), "ramet/docs")
-	git(t, d.repo, "merge", "-q", "--no-edit", "FETCH_HEAD")
+	testkit.Git(t, d.repo, "fetch", "-q", filepath.Join(e.run("copied"), "artifacts/pr/branch.bundle"), "ramet/docs")
+	testkit.Git(t, d.repo, "merge", "-q", "--no-edit", "FETCH_HEAD")
 	if r = diligent.over(t, d, "again"); r.code != 0 || !strings.Contains(r.stdout, "nothing to change: no pull request was opened") {
 		t.Errorf("again: %d\n%s%s\n%.2000s", r.code, r.stdout, tail(r.stderr, 20), e.made("again")["artifacts/docs.patch"])
 	}
-	git(t, d.repo, "reset", "-q", "--hard", "HEAD~1")
+	testkit.Git(t, d.repo, "reset", "-q", "--hard", "HEAD~1")
 
 	// Somebody who lies.
 	r = d.lies().over(t, d, "lied")
@@ -151,9 +151,9 @@ func (d *planned) look(t *testing.T, p project, run string) {
 	if _, err := os.Stat(bundle); err != nil {
 		t.Fatalf("%s opened nothing", run)
 	}
-	git(t, d.repo, "fetch", "-q", bundle, "ramet/docs")
+	testkit.Git(t, d.repo, "fetch", "-q", bundle, "ramet/docs")
 	d.pages = map[string]string{}
-	for line := range strings.Lines(git(t, d.repo, "diff", "--no-renames", "--name-status", "HEAD", "FETCH_HEAD")) {
+	for line := range strings.Lines(testkit.Git(t, d.repo, "diff", "--no-renames", "--name-status", "HEAD", "FETCH_HEAD")) {
 		status, name, _ := strings.Cut(strings.TrimSpace(line), "\t")
 		if status != "A" {
 			t.Errorf("%s: %s %s: something of theirs was changed", run, status, name) // none has our markers
@@ -161,7 +161,7 @@ func (d *planned) look(t *testing.T, p project, run string) {
 		if !slices.ContainsFunc(d.Pages, func(o struct{ Path, Title, Section, Draft string }) bool { return o.Path == name }) {
 			t.Errorf("%s: %s was not planned", run, name)
 		}
-		d.pages[name] = git(t, d.repo, "show", "FETCH_HEAD:"+name)
+		d.pages[name] = testkit.Git(t, d.repo, "show", "FETCH_HEAD:"+name)
 	}
 	if len(d.pages) == 0 {
 		t.Errorf("%s: there is no page", run)

@@ -1,13 +1,13 @@
 package app_test
 
 import (
-	"errors"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 // The docs recipe through the real binary: what it makes, and of what it refuses.
@@ -22,7 +22,7 @@ var greet = map[string]string{
 func repository(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "source")
-	git(t, "", "init", "-q", "-b", "main", dir)
+	testkit.Git(t, "", "init", "-q", "-b", "main", dir)
 	if len(files) > 0 {
 		commit(t, dir, files)
 	}
@@ -33,29 +33,10 @@ func repository(t *testing.T, files map[string]string) string {
 func commit(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
-		path := filepath.Join(dir, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.WriteFile(t, filepath.Join(dir, name), text)
 	}
-	git(t, dir, "add", ".")
-	git(t, dir, "commit", "-q", "-m", "change")
-}
-
-// git with nobody's configuration, at a time of its own.
-func git(t *testing.T, dir string, args ...string) string {
-	t.Helper()
-	cmd := exec.Command("git", args...)
-	cmd.Dir = dir
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nowhere", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_COUNT=1",
-		"GIT_CONFIG_KEY_0=protocol.file.allow", "GIT_CONFIG_VALUE_0=always",
-		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.org",
-		"GIT_AUTHOR_DATE=2020-01-02T03:04:05Z", "GIT_COMMITTER_DATE=2020-01-02T03:04:05Z"}
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
-	return strings.TrimSpace(string(out))
+	testkit.Git(t, dir, "add", ".")
+	testkit.Git(t, dir, "commit", "-q", "-m", "change")
 }
 
 func TestTheDocsRecipeMakesTheSameTwice(t *testing.T) {
@@ -79,8 +60,8 @@ func TestDocsAreUpdated(t *testing.T) {
 	t.Parallel()
 	e, repo := newErrand(t), repository(t, greet)
 	merge := func(run string) {
-		git(t, repo, "fetch", "-q", filepath.Join(e.run(run), "artifacts/pr/branch.bundle"), "ramet/docs")
-		git(t, repo, "merge", "-q", "--no-edit", "FETCH_HEAD")
+		testkit.Git(t, repo, "fetch", "-q", filepath.Join(e.run(run), "artifacts/pr/branch.bundle"), "ramet/docs")
+		testkit.Git(t, repo, "merge", "-q", "--no-edit", "FETCH_HEAD")
 	}
 	page := func(name string) string {
 		data, err := os.ReadFile(filepath.Join(repo, "docs", name))
@@ -119,15 +100,15 @@ func TestDocsIntoAnotherRepository(t *testing.T) {
 	e, repo := newErrand(t), repository(t, greet)
 	into := repository(t, map[string]string{"README.md": "# All our documentation\n"})
 	e.must(0, "run", "start", "--repo", repo, "--into", into, "--set", "docs_dir=greet", "--run-id", "d1")
-	git(t, into, "fetch", "-q", filepath.Join(e.run("d1"), "artifacts/pr/branch.bundle"), "ramet/docs")
-	if files := git(t, into, "ls-tree", "-r", "--name-only", "FETCH_HEAD"); files != "README.md\ngreet/index.md\ngreet/reference.md" {
+	testkit.Git(t, into, "fetch", "-q", filepath.Join(e.run("d1"), "artifacts/pr/branch.bundle"), "ramet/docs")
+	if files := testkit.Git(t, into, "ls-tree", "-r", "--name-only", "FETCH_HEAD"); files != "README.md\ngreet/index.md\ngreet/reference.md" {
 		t.Error(files)
 	}
 	for _, dir := range []string{repo, into} {
-		if branches := git(t, dir, "branch", "--format", "%(refname)"); branches != "refs/heads/main" {
+		if branches := testkit.Git(t, dir, "branch", "--format", "%(refname)"); branches != "refs/heads/main" {
 			t.Errorf("%s has %s", dir, branches)
 		}
-		if changed := git(t, dir, "status", "--porcelain"); changed != "" {
+		if changed := testkit.Git(t, dir, "status", "--porcelain"); changed != "" {
 			t.Errorf("%s: %s", dir, changed)
 		}
 	}
@@ -144,7 +125,7 @@ func TestRepositoriesOfAllKinds(t *testing.T) {
 		t.Error("a run was made")
 	}
 	whole := repository(t, greet)
-	git(t, whole, "submodule", "--quiet", "add", repository(t, map[string]string{"inner.go": "package inner\n\n// Inside is not for us.\nfunc Inside() {}\n"}), "inner")
+	testkit.Git(t, whole, "submodule", "--quiet", "add", repository(t, map[string]string{"inner.go": "package inner\n\n// Inside is not for us.\nfunc Inside() {}\n"}), "inner")
 	commit(t, whole, map[string]string{"x.txt": "x"})
 	e.must(0, "run", "start", "--repo", whole, "--run-id", "submodules")
 	e.warned("submodules", "SUBMODULES")
@@ -153,7 +134,7 @@ func TestRepositoriesOfAllKinds(t *testing.T) {
 	}
 
 	detached := repository(t, greet)
-	git(t, detached, "checkout", "-q", "--detach")
+	testkit.Git(t, detached, "checkout", "-q", "--detach")
 	e.must(0, "run", "start", "--repo", detached, "--run-id", "detached")
 }
 

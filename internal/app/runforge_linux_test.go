@@ -21,7 +21,7 @@ func TestAKillAfterThePullRequestOpensNoSecondOne(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	bare := filepath.Join(root, "ada", "greet.git")
-	git(t, "", "clone", "-q", "--bare", repository(t, greet), bare)
+	testkit.Git(t, "", "clone", "-q", "--bare", repository(t, greet), bare)
 	e, forge := newErrand(t), testkit.NewForge(t, root, forgeToken)
 	for name, value := range forge.Env("gitea") {
 		e.env = append(e.env, name+"="+value)
@@ -62,10 +62,10 @@ func TestAKillAfterThePullRequestOpensNoSecondOne(t *testing.T) {
 	if err := json.Unmarshal([]byte(e.made("pr")["artifacts/pr.json"]), &made); err != nil {
 		t.Fatal(err)
 	}
-	if made.URL != url || made.Branch != "ramet/docs" || len(made.Paths) != 2 || len(made.Undo) == 0 || made.Base != git(t, bare, "rev-parse", "main") {
+	if made.URL != url || made.Branch != "ramet/docs" || len(made.Paths) != 2 || len(made.Undo) == 0 || made.Base != testkit.Git(t, bare, "rev-parse", "main") {
 		t.Errorf("%+v", made)
 	}
-	if n := git(t, bare, "rev-list", "--count", "main..ramet/docs"); n != "1" {
+	if n := testkit.Git(t, bare, "rev-list", "--count", "main..ramet/docs"); n != "1" {
 		t.Errorf("%s commits were pushed", n)
 	}
 

@@ -20,10 +20,10 @@ func TestAReviewIsPostedOnTheForge(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(repo, "greet.sh"), []byte("name=$1\necho hello $name\n"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			git(t, repo, "commit", "-q", "-a", "-m", "second")
+			testkit.Git(t, repo, "commit", "-q", "-a", "-m", "second")
 			forge := testkit.NewForge(t, t.TempDir(), forgeToken)
 			forge.Add(testkit.ForgePull{Repo: "ada/greet", Head: "topic", Base: "main"})
-			git(t, repo, "remote", "add", "origin", forge.URL+"/ada/greet.git")
+			testkit.Git(t, repo, "remote", "add", "origin", forge.URL+"/ada/greet.git")
 			e := newErrand(t)
 			script := filepath.Join(t.TempDir(), "review.jsonl")
 			says := func(message string) []string {

@@ -480,14 +480,7 @@ func (b *pastBench) kill(to PastState, n int) (killed bool) {
 // Staged, unstaged and untracked changes: git's own files are the same after rewinds.
 func TestGitIsNotTouched(t *testing.T) {
 	b := newBenchPast(t)
-	git := func(args ...string) {
-		t.Helper()
-		cmd := exec.Command("git", append([]string{"-C", b.root, "-c", "user.name=a", "-c", "user.email=a@b"}, args...)...)
-		cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("git %v: %v\n%s", args, err, out)
-		}
-	}
+	git := func(args ...string) { testkit.Git(t, b.root, args...) }
 	git("init", "-q")
 	for _, name := range []string{"clean", "staged", "unstaged"} {
 		b.put(name, "committed")

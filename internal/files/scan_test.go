@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -58,13 +57,7 @@ func (b *scanBench) put(files ...string) {
 
 func (b *scanBench) git(args ...string) string {
 	b.t.Helper()
-	cmd := exec.Command("git", append([]string{"-C", b.root, "-c", "user.name=a", "-c", "user.email=a@b"}, args...)...)
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		b.t.Fatalf("git %v: %v\n%s", args, err, out)
-	}
-	return string(out)
+	return testkit.Git(b.t, b.root, args...)
 }
 
 func (b *scanBench) walk() ScanResult {

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -109,24 +108,12 @@ func (s *builtinStage) begin(repo, kind string) {
 
 func (s *builtinStage) git(dir string, args ...string) string {
 	s.t.Helper()
-	cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=u", "-c", "user.email=u@x"}, args...)...)
-	cmd.Env = append(os.Environ(), "GIT_AUTHOR_DATE=2024-01-02T03:04:05Z", "GIT_COMMITTER_DATE=2024-01-02T03:04:05Z")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		s.t.Fatalf("git %v: %v\n%s", args, err, out)
-	}
-	return strings.TrimSpace(string(out))
+	return testkit.Git(s.t, dir, args...)
 }
 
 func (s *builtinStage) file(dir, name, text string) {
 	s.t.Helper()
-	at := filepath.Join(dir, name)
-	if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
-		s.t.Fatal(err)
-	}
-	if err := os.WriteFile(at, []byte(text), 0o600); err != nil {
-		s.t.Fatal(err)
-	}
+	testkit.WriteFile(s.t, filepath.Join(dir, name), text)
 }
 
 // content reads a file of the run.

@@ -6,13 +6,13 @@ import (
 	"errors"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"ramet/internal/files/git"
+	"ramet/internal/testkit"
 )
 
 // stage is a repository, and the folder of a run over it.
@@ -78,13 +78,7 @@ func newStage(t *testing.T, all map[string]string) *stage {
 
 func (s *stage) git(args ...string) string {
 	s.t.Helper()
-	cmd := exec.Command("git", append([]string{"-C", s.repo, "-c", "user.name=u", "-c", "user.email=u@x"}, args...)...)
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		s.t.Fatalf("git %q: %v\n%s", args, err, out)
-	}
-	return strings.TrimSpace(string(out))
+	return testkit.Git(s.t, s.repo, args...)
 }
 
 // fresh is a tree of the base.

@@ -2,12 +2,12 @@ package git
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 )
 
 // ground is a repository of a user with one commit.
@@ -33,12 +33,7 @@ func newGround(t *testing.T) *ground {
 // git runs git as a user would.
 func (g *ground) git(dir string, args ...string) string {
 	g.t.Helper()
-	cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=u", "-c", "user.email=u@x", "-c", "protocol.file.allow=always"}, args...)...)
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		g.t.Fatalf("git %v: %v\n%s", args, err, out)
-	}
-	return strings.TrimSpace(string(out))
+	return testkit.Git(g.t, dir, args...)
 }
 
 func (g *ground) save(dir, message string) string {
@@ -50,13 +45,7 @@ func (g *ground) save(dir, message string) string {
 
 func (g *ground) file(dir, name, text string) {
 	g.t.Helper()
-	path := filepath.Join(dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		g.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		g.t.Fatal(err)
-	}
+	testkit.WriteFile(g.t, filepath.Join(dir, name), text)
 }
 
 func (g *ground) expect(dir, name, text string) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 
 	"slices"
@@ -16,6 +15,7 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
 	"ramet/internal/core/trust"
+	"ramet/internal/testkit"
 )
 
 // ground is a repository with one commit, and a keeper.
@@ -42,12 +42,7 @@ func newGround(t *testing.T) *ground {
 // git runs git as a user would.
 func (g *ground) git(dir string, args ...string) string {
 	g.t.Helper()
-	cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=u", "-c", "user.email=u@x"}, args...)...)
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		g.t.Fatalf("git %v: %v\n%s", args, err, out)
-	}
-	return strings.TrimSpace(string(out))
+	return testkit.Git(g.t, dir, args...)
 }
 
 func (g *ground) save(dir, message string) string {
@@ -59,13 +54,7 @@ func (g *ground) save(dir, message string) string {
 
 func (g *ground) file(dir, name, text string) {
 	g.t.Helper()
-	path := filepath.Join(dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		g.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		g.t.Fatal(err)
-	}
+	testkit.WriteFile(g.t, filepath.Join(dir, name), text)
 }
 
 func (g *ground) expect(dir, name, text string) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -323,13 +322,7 @@ func TestFilesThatAPromptNames(t *testing.T) {
 func TestTheWorkInAWorktree(t *testing.T) {
 	x := newWorker(t)
 	w, ctx := x.w, t.Context()
-	git := func(dir string, args ...string) {
-		t.Helper()
-		cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=t", "-c", "user.email=t@example.com"}, args...)...)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("git %v: %v\n%s", args, err, out)
-		}
-	}
+	git := func(dir string, args ...string) { testkit.Git(t, dir, args...) }
 	x.put("a", "one\ntwo\n")
 	git(x.dir, "init", "-q", "-b", "main")
 	git(x.dir, "add", ".")
