@@ -21,6 +21,8 @@ import (
 
 	sdk "github.com/coder/acp-go-sdk"
 	mcpsdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"ramet/internal/testkit"
 )
 
 // editor is a client of `ramet acp`, as an editor is one.
@@ -71,9 +73,7 @@ func (s *stage) editing(t *testing.T, cmd *exec.Cmd) *editor {
 		t.Fatal(err)
 	}
 	cmd.Stdout = write
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, cmd.Start())
 	write.Close()
 	e.in = in
 	e.ClientSideConnection = sdk.NewClientSideConnection(e, in, io.TeeReader(read, framed{e}))
@@ -329,9 +329,7 @@ func TestACPAsksItsUser(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, binary(t))
 	write := func(path, text string) {
-		if err := os.WriteFile(filepath.Join(s.dir, path), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(s.dir, path), []byte(text), 0o600))
 	}
 	write("a.txt", "old\n")
 	e := s.edit(t)
@@ -399,9 +397,7 @@ func TestACPCancelLeavesNothingAlive(t *testing.T) {
 	done := make(chan sdk.StopReason, 1)
 	go func() { done <- e.say(one, "sleep") }()
 	e.until(one, "call b1 in_progress")
-	if err := e.Cancel(e.ctx, sdk.CancelNotification{SessionId: one}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, e.Cancel(e.ctx, sdk.CancelNotification{SessionId: one}))
 	if why := <-done; why != sdk.StopReasonCancelled {
 		t.Error(why)
 	}
@@ -623,9 +619,7 @@ func TestACPTwoSessionsAndSIGKILL(t *testing.T) {
 	if err := json.Unmarshal([]byte(s.must(t, "server", "status", "--json")), &kernel); err != nil || kernel.PID == 0 {
 		t.Fatal(kernel, err)
 	}
-	if err := syscall.Kill(kernel.PID, syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, syscall.Kill(kernel.PID, syscall.SIGKILL))
 	<-e.over
 	if err := s.quiet(patience); err != nil {
 		t.Error(err)

@@ -40,9 +40,7 @@ func nodePeers(t *testing.T, folder string, packages ...string) (node, modules s
 	if _, err := os.Stat(filepath.Join(modules, name, "package.json")); err == nil {
 		return node, modules
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.MkdirAll(dir, 0o755))
 	install := exec.CommandContext(t.Context(), "npm", append([]string{"install", "--silent", "--no-audit", "--no-fund", "--prefix", dir, "node@22"}, packages...)...)
 	if out, err := install.CombinedOutput(); err != nil {
 		t.Skipf("npm does not give it: %v\n%s", err, out)

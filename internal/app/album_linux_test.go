@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 // albumFolder holds the pictures of docs/walkthrough.md, each a screen of a test.
@@ -22,9 +24,7 @@ func album(x *terminal, name string, says ...string) {
 	x.see(says...)
 	path := filepath.Join(albumFolder, name+".svg")
 	if *update {
-		if err := os.WriteFile(path, []byte(anywhere(picture(x))), 0o644); err != nil {
-			x.t.Fatal(err)
-		}
+		testkit.OK(x.t, os.WriteFile(path, []byte(anywhere(picture(x))), 0o644))
 	}
 	kept, err := os.ReadFile(path)
 	if err != nil {
@@ -56,9 +56,7 @@ func albumPage(w *world) {
 	if *update {
 		node, chromium := browser(w.t)
 		server := w.start("serve", "--addr", "127.0.0.1:0")
-		if err := server.Start(); err != nil {
-			w.t.Fatal(err)
-		}
+		testkit.OK(w.t, server.Start())
 		defer server.Wait()
 		defer server.Process.Signal(os.Interrupt)
 		link := ""

@@ -89,9 +89,7 @@ func peersBeside(t *testing.T) {
 	}
 	text := besideTable(all, rounds)
 	t.Log(text)
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(file, []byte(text), 0o644))
 	for _, b := range all {
 		if b.name == "ramet" && len(b.figures) < 6 {
 			t.Errorf("ramet itself was not measured: %v", b.words)
@@ -112,9 +110,7 @@ func newBeside(t *testing.T, c contender, messages int) *beside {
 		_, b.version, _ = strings.Cut(packageVersion(t, modules, c.pack), " ")
 	}
 	b.env = append(b.env, "TERM=xterm-256color", "LANG=C.UTF-8", b.mark)
-	if err := os.MkdirAll(b.home, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.MkdirAll(b.home, 0o700))
 	if c.settle != nil {
 		c.settle(t, b.abroad)
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 // Commands use the background kernel if one runs, and agree with its terminals: exec is shown there, what it asks can be
@@ -14,9 +16,7 @@ func TestCommandsAreClientsOfTheKernel(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	gate := filepath.Join(w.home, "gate")
-	if err := syscall.Mkfifo(gate, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, syscall.Mkfifo(gate, 0o600))
 	long := `{"when": "think", "steps": [{"text": "a long thought begins"}, {"wait": "` + gate + `"}, {"text": ", and its end"}]}`
 	w.script(long, long,
 		`{"when": "make it", "steps": [{"call": "bash", "args": {"command": "echo one > made.txt"}}]}`,
@@ -42,9 +42,7 @@ func TestCommandsAreClientsOfTheKernel(t *testing.T) {
 
 	// A question of exec is shown in the terminal.
 	asks := w.start("exec", "make it")
-	if err := asks.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, asks.Start())
 	x.see("wants to run")
 	if out := w.ramet("ps"); !strings.Contains(out, "asks: ") {
 		t.Errorf("ps says %s", out)
@@ -59,25 +57,17 @@ func TestCommandsAreClientsOfTheKernel(t *testing.T) {
 
 	// A client that is lost stops nothing; interrupt does, and so does Ctrl-C.
 	lost := w.start("exec", "think")
-	if err := lost.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, lost.Start())
 	x.see("a long thought")
-	if err := lost.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, lost.Process.Kill())
 	lost.Wait() // it was killed
 	eventually(t, "the agent works", func() bool { return w.server().Workspaces[0].Working == 1 })
 	w.ramet("interrupt", "0")
 	x.see(" interrupted ")
 	stopped := w.start("exec", "think")
-	if err := stopped.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, stopped.Start())
 	eventually(t, "the agent works", func() bool { return w.server().Workspaces[0].Working == 1 })
-	if err := stopped.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, stopped.Process.Signal(syscall.SIGINT))
 	if stopped.Wait(); stopped.ProcessState.ExitCode() != 130 {
 		t.Errorf("exit code %d after Ctrl-C", stopped.ProcessState.ExitCode())
 	}

@@ -108,9 +108,7 @@ func play(t *testing.T, p project, tree string) {
 	if r.code != 0 {
 		t.Fatalf("%d\n%s", r.code, r.stderr)
 	}
-	if err := json.Unmarshal([]byte(made["artifacts/plan.json"]), d); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.Unmarshal([]byte(made["artifacts/plan.json"]), d))
 	d.look(t, p, "plain")
 
 	// Somebody who copies.

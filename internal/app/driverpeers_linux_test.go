@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 // foreignProgram is a program of others that drives agents here, and how it is tried.
@@ -89,9 +91,7 @@ func peer(t *testing.T, p foreignProgram) (path string) {
 	if _, err := os.Stat(filepath.Join(dir, "node_modules", ".bin", p.bin)); err == nil {
 		return path
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.MkdirAll(dir, 0o755))
 	install := exec.CommandContext(t.Context(), "npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", dir, "node@22", p.pack)
 	if out, err := install.CombinedOutput(); err != nil {
 		t.Skipf("npm does not give it: %v\n%s", err, out)
@@ -106,12 +106,8 @@ func peerStage(t *testing.T, name, text string) *stage {
 	s := newStage(t, binary(t))
 	s.db = filepath.Join(filepath.Dir(s.dir), "kept", "ramet.db") // of a project that holds the home folder no states are taken
 	config := filepath.Join(filepath.Dir(s.db), "home", ".config", "ramet")
-	if err := os.MkdirAll(config, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(config, "config.toml"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.MkdirAll(config, 0o700))
+	testkit.OK(t, os.WriteFile(filepath.Join(config, "config.toml"), []byte(text), 0o600))
 	return s
 }
 

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"ramet/internal/testkit"
 )
 
 // driveRow is one thing that a program is to do: try says how it did it, for the table, or fails.
@@ -43,9 +45,7 @@ func advertises(t *testing.T, d *drive) string {
 			Can                  []string
 		}
 	}
-	if err := json.Unmarshal([]byte(d.must(t, "drivers", d.name, "--json")), &all); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.Unmarshal([]byte(d.must(t, "drivers", d.name, "--json")), &all))
 	for _, one := range all.Drivers {
 		if one.Name != d.name {
 			continue
@@ -204,9 +204,7 @@ func isCounted(t *testing.T, d *drive) string {
 		}
 	}
 	listed := d.must(t, "ps", "--json")
-	if err := json.Unmarshal([]byte(listed), &all); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.Unmarshal([]byte(listed), &all))
 	t.Log(listed)
 	for _, a := range all.Agents {
 		if a.Name == nil || *a.Name != "many" || a.Driven == nil || a.Driven.Reported == nil {

@@ -90,9 +90,7 @@ func TestATurnOnAFullDisk(t *testing.T) {
 	testkit.MountInside(t, func() {
 		s := newStage(t, exe)
 		disk := s.dir + "/disk"
-		if err := os.Mkdir(disk, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Mkdir(disk, 0o700))
 		testkit.MountSmall(t, disk, "700k")
 		s.db = disk + "/ramet.db"
 		noise := `{"repeat": true, "steps": [{"text": "more "}, {"call": "bash", "args": {"command": "` + stubborn + `head -c 9000 /dev/urandom | base64 -w 100"}}]}`
@@ -113,9 +111,7 @@ func TestATurnOnAFullDisk(t *testing.T) {
 			t.Error(err)
 		}
 		back := s.script(t, `{"repeat": true, "steps": [{"text": "I am back."}]}`)
-		if err := syscall.Mount("", disk, "", syscall.MS_REMOUNT, "size=3m"); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, syscall.Mount("", disk, "", syscall.MS_REMOUNT, "size=3m"))
 		s.must(t, "exec", "--model", back, "and now?")
 		if all, err = s.history("0"); err != nil {
 			t.Fatal(err)

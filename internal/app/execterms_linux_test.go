@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ramet/internal/testkit"
 )
 
 // exec runs exec beside the background kernel, which must answer soon.
@@ -39,9 +41,7 @@ func TestExecInTheKernelAsksNobody(t *testing.T) {
 	x := w.open(110, 30)
 	x.see("[0]", "script/")
 	cmd := w.start("exec", "watched")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, cmd.Start())
 	x.see("touch b")
 	x.decide("Allow once")
 	if err := cmd.Wait(); err != nil {
@@ -58,9 +58,7 @@ func TestExecBringsItsTerms(t *testing.T) {
 	w.script(wants("permitted", "echo one > here.txt"), `{"when": "", "steps": [{"text": "it is made"}]}`,
 		wants("not any more", "echo two > here.txt"), `{"when": "no person can be asked", "steps": [{"text": "then not"}]}`,
 		`{"when": "bare", "steps": [{"text": "I have none"}]}`)
-	if err := os.Mkdir(filepath.Join(w.project, "sub"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Mkdir(filepath.Join(w.project, "sub"), 0o700))
 	w.ramet("server", "start")
 	if out, exit := w.exec("--allow", "bash", "--cwd", "sub", "permitted"); exit != 0 || !strings.Contains(out, "it is made") {
 		t.Errorf("it ends with %d: %s", exit, out)

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 // counting answers as Anthropic's API does, and counts what it serves.
@@ -62,9 +64,7 @@ func drivenBy(t *testing.T, v *counting, more string, settings ...string) *stage
 	text = []byte(strings.Replace(string(text), `"resume fork"`, `"resume fork http"`, 1))
 	text = append([]byte(strings.Join(settings, "\n")+"\n"), text...)
 	text = append(text, "ANTHROPIC_BASE_URL = \""+v.URL+"\"\nFAKE_LOGIN = \"their-own-login\"\n"...)
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(file, text, 0o600))
 	return s
 }
 
@@ -127,9 +127,7 @@ func (s *stage) spent(t *testing.T, name string) spent {
 			Spent spent
 		}
 	}
-	if err := json.Unmarshal([]byte(s.must(t, "ps", "--all", "--json")), &all); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.Unmarshal([]byte(s.must(t, "ps", "--all", "--json")), &all))
 	for _, a := range all.Agents {
 		if a.Name != nil && *a.Name == name {
 			return a.Spent

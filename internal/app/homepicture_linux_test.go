@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/llmtest"
 )
 
@@ -75,15 +76,11 @@ func TestFiveAgentsOnHome(t *testing.T) {
 	t.Cleanup(server.Close)
 	w := newWorld(t, "COLORTERM=truecolor", "VLLM_BASE_URL="+server.URL, "RAMET_MODEL=vllm/qwen3-coder")
 	w.project = filepath.Join(filepath.Dir(w.project), "shop")
-	if err := os.MkdirAll(filepath.Join(w.project, ".ramet"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.MkdirAll(filepath.Join(w.project, ".ramet"), 0o700))
 	w.write("server.go", "package main\n\nimport \"net/http\"\n\nfunc main() {\n\thttp.ListenAndServe(\":8080\", nil)\n}\n")
 	w.write("price.go", "package main\n\nimport \"math\"\n\nfunc total(price float64) int {\n\treturn int(price * 100)\n}\n\nvar _ = math.Pi\n")
 	w.write("check", "#!/bin/sh\ngrep -q Round price.go && echo 'ok: the cents are right'\n")
-	if err := os.Chmod(filepath.Join(w.project, "check"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Chmod(filepath.Join(w.project, "check"), 0o700))
 	x := w.open(132, 24)
 	x.see("vllm/qwen3-coder")
 	x.say("Read the shop. What is left before the release?")
@@ -127,9 +124,7 @@ func TestFiveAgentsOnHome(t *testing.T) {
 	x.press("q")
 
 	if *update {
-		if err := os.WriteFile(homeFile, []byte(film(x, frames, 2.5)), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(homeFile, []byte(film(x, frames, 2.5)), 0o644))
 	}
 	kept, err := os.ReadFile(homeFile)
 	if err != nil {

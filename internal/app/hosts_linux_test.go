@@ -22,6 +22,7 @@ import (
 	"ramet/internal/store"
 	pg "ramet/internal/store/database"
 	"ramet/internal/store/postgres"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/pgtest"
 )
 
@@ -53,9 +54,7 @@ func (m *team) open(ws *store.Store, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Mkdir(filepath.Join(m.dir, ".git"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Mkdir(filepath.Join(m.dir, ".git"), 0o700))
 	m.ws = ws
 	t.Cleanup(func() {
 		if _, err := ws.Audit(context.Background(), nil); err != nil {
@@ -82,9 +81,7 @@ const (
 func (m *team) host(name string) *host {
 	m.t.Helper()
 	h := &host{team: m, home: filepath.Join(m.t.TempDir(), name), lease: testLease, pulse: testPulse}
-	if err := os.MkdirAll(h.home, 0o700); err != nil {
-		m.t.Fatal(err)
-	}
+	testkit.OK(m.t, os.MkdirAll(h.home, 0o700))
 	return h
 }
 
@@ -106,9 +103,7 @@ func (m *team) script(lines ...string) string {
 func (m *team) fifo() (path string, end *os.File) {
 	m.t.Helper()
 	path = filepath.Join(m.t.TempDir(), "fifo")
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		m.t.Fatal(err)
-	}
+	testkit.OK(m.t, syscall.Mkfifo(path, 0o600))
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		m.t.Fatal(err)
@@ -211,9 +206,7 @@ func (h *host) try(args ...string) *task {
 
 func (k *task) signal(t *testing.T, s os.Signal) {
 	t.Helper()
-	if err := k.cmd.Process.Signal(s); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, k.cmd.Process.Signal(s))
 	if s == syscall.SIGSTOP {
 		stopped(t, k.cmd.Process.Pid)
 	}

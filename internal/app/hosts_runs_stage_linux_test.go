@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 // fleet is hosts that do the items of one run and share nothing but a PostgreSQL: each
@@ -42,12 +44,8 @@ func (f *fleet) site(name string) *site {
 	own.dir = filepath.Join(h.home, "project")
 	h.team = &own
 	s := &site{host: h, name: name}
-	if err := os.MkdirAll(filepath.Join(s.dir, ".git"), 0o700); err != nil {
-		f.t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(h.home, "tmp"), 0o700); err != nil {
-		f.t.Fatal(err)
-	}
+	testkit.OK(f.t, os.MkdirAll(filepath.Join(s.dir, ".git"), 0o700))
+	testkit.OK(f.t, os.Mkdir(filepath.Join(h.home, "tmp"), 0o700))
 	h.env = []string{"TMPDIR=" + filepath.Join(h.home, "tmp")}
 	gate := filepath.Join(s.dir, "gate")
 	err := syscall.Mkfifo(gate, 0o600)
@@ -79,9 +77,7 @@ func (s *site) onFile() *host {
 
 func (m *team) write(dir, name, text string) {
 	m.t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-		m.t.Fatal(err)
-	}
+	testkit.OK(m.t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 }
 
 // open lets so many wait no longer at a host's gate.
@@ -213,9 +209,7 @@ func (f *fleet) events() []happening {
 	var all []happening
 	for d := json.NewDecoder(strings.NewReader(f.boss.ramet(0, "run", "events", f.run, "--json"))); d.More(); {
 		var e happening
-		if err := d.Decode(&e); err != nil {
-			f.t.Fatal(err)
-		}
+		testkit.OK(f.t, d.Decode(&e))
 		all = append(all, e)
 	}
 	return all

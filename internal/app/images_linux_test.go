@@ -111,9 +111,7 @@ func (d *day) happen() {
 	d.tape.folders[".git"] = true
 	d.tape.add(motion{kind: didFolder, name: ".git"})
 	d.tape.add(motion{kind: didSettle, name: "."})
-	if err := os.Mkdir(filepath.Join(d.dir, ".git"), 0o700); err != nil {
-		d.t.Fatal(err)
-	}
+	testkit.OK(d.t, os.Mkdir(filepath.Join(d.dir, ".git"), 0o700))
 	d.do("", "fork", "--name", "ada")
 	d.do("", "run", "init", "--run-id", "r")
 	for n := range times {

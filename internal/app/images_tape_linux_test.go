@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 // imageCalls are the calls that change what a disk holds, or say that it must hold it.
@@ -326,23 +328,17 @@ func (p *tape) image(n int, into string, dice *rand.Rand) {
 	happened := p.motions[:n]
 	files, folders := p.names(happened, dice)
 	contents := p.contents(happened, dice)
-	if err := os.RemoveAll(into); err != nil {
-		p.t.Fatal(err)
-	}
+	testkit.OK(p.t, os.RemoveAll(into))
 	all := []string{"."}
 	for name := range folders {
 		all = append(all, name)
 	}
 	slices.Sort(all)
 	for _, name := range all {
-		if err := os.MkdirAll(filepath.Join(into, name), 0o700); err != nil {
-			p.t.Fatal(err)
-		}
+		testkit.OK(p.t, os.MkdirAll(filepath.Join(into, name), 0o700))
 	}
 	for name, file := range files {
-		if err := os.WriteFile(filepath.Join(into, name), contents[file], 0o600); err != nil {
-			p.t.Fatal(err)
-		}
+		testkit.OK(p.t, os.WriteFile(filepath.Join(into, name), contents[file], 0o600))
 	}
 }
 

@@ -105,9 +105,7 @@ func (a *abroad) says(t *testing.T, stdin string, args ...string) string {
 func (a *abroad) crashes(t *testing.T, stdin string, args ...string) {
 	t.Helper()
 	c := a.program(stdin, args...)
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, c.Start())
 	eventually(t, "its model is asked", func() bool { return strings.Contains(a.model.asked(), "hang now") })
 	syscall.Kill(-c.Process.Pid, syscall.SIGKILL)
 	c.Wait()
@@ -148,9 +146,7 @@ func (a *abroad) bring(t *testing.T, program string) []taken {
 	}
 	var first, again imports
 	for _, out := range []*imports{&first, &again} {
-		if err := json.Unmarshal([]byte(a.here(t, "import", program, "--all", "--json")), out); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, json.Unmarshal([]byte(a.here(t, "import", program, "--all", "--json")), out))
 		for _, f := range out.Failed {
 			t.Errorf("%s was not imported: %s", f.Path, f.Why)
 		}

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 // elsewhere is another telemetry service, which can be down.
@@ -35,9 +37,7 @@ func newElsewhere(t *testing.T) *elsewhere {
 	}
 	e := &elsewhere{t: t, socket: os.NewFile(uintptr(fd), "socket"), calls: map[string]int{}}
 	t.Cleanup(func() { e.socket.Close() })
-	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
 	at, err := syscall.Getsockname(fd)
 	if err != nil {
 		t.Fatal(err)
@@ -133,9 +133,7 @@ func TestTelemetryThatWaitsKeepsItsDestination(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, binary(t))
 	recipe := filepath.Join(s.dir, "calling.yaml")
-	if err := os.WriteFile(recipe, []byte(calling), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(recipe, []byte(calling), 0o600))
 	model := s.script(t, `{"repeat": true, "steps": [{"text": "said"}]}`)
 	there := newElsewhere(t)
 	down := s.command("run", "start", "--recipe", recipe, "--run-id", "down", "--model", model, "--no-cache")
@@ -212,15 +210,11 @@ func TestAnOutboxInAProjectSendsNothing(t *testing.T) {
 	there := newElsewhere(t)
 	there.up()
 	dir := filepath.Join(s.dir, ".ramet", "runs", "r1")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.MkdirAll(dir, 0o700))
 	text := `{"to":"` + there.url() + `"}
 {"method":"POST","path":"/api/v1/runs","body":{"event_id":"11111111-2222-4333-8444-555555555555","run_id":"x","agent_name":"a","job_type":"llm_call","start_time":"2026-01-01T00:00:00Z"}}
 `
-	if err := os.WriteFile(filepath.Join(dir, "telemetry_outbox.jsonl"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(dir, "telemetry_outbox.jsonl"), []byte(text), 0o600))
 	model := s.script(t, `{"repeat": true, "steps": [{"text": "said"}]}`)
 	s.serve(t)
 	s.must(t, "exec", "say hello", "--model", model)

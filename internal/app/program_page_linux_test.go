@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 // What a foreign program offers and says is used on the page of a real server: its modes, models and commands, a
@@ -15,14 +17,10 @@ func TestAProgramOnThePage(t *testing.T) {
 	t.Parallel()
 	node, chromium := browser(t)
 	s := driven(t)
-	if err := os.WriteFile(filepath.Join(s.dir, "note.txt"), []byte("one\ntwo\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(s.dir, "note.txt"), []byte("one\ntwo\n"), 0o600))
 	s.must(t, "fork", "--name", "kid", "--driver", "fake")
 	var kid struct{ UUID string }
-	if err := json.Unmarshal([]byte(s.must(t, "show", "kid", "--json")), &kid); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.Unmarshal([]byte(s.must(t, "show", "kid", "--json")), &kid))
 	s.serve(t)
 	link := ""
 	for _, word := range strings.Fields(s.must(t, "web")) {

@@ -127,12 +127,8 @@ func newRewound(t *testing.T) *rewound {
 func (r *rewound) copy(t *testing.T, from, to string) {
 	t.Helper()
 	for _, part := range []string{"project", "db"} {
-		if err := os.RemoveAll(filepath.Join(to, part)); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.MkdirAll(to, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.RemoveAll(filepath.Join(to, part)))
+		testkit.OK(t, os.MkdirAll(to, 0o700))
 		if out, err := exec.Command("cp", "-a", filepath.Join(from, part), to).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}

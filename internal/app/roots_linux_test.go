@@ -14,6 +14,7 @@ import (
 	"ramet/internal/kernel"
 	"ramet/internal/launch/sandbox"
 	"ramet/internal/operation/session"
+	"ramet/internal/testkit"
 	"ramet/internal/tools/mcp"
 )
 
@@ -26,9 +27,7 @@ func TestNoLinkInTheProjectOpensAnotherFolder(t *testing.T) {
 	project, outside := filepath.Join(top, "project"), filepath.Join(top, "outside")
 	tree := filepath.Join(top, "home", "worktrees", "w", "child")
 	for _, dir := range []string{project + "/build", project + "/sub", outside, tree} {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.MkdirAll(dir, 0o755))
 	}
 	ws := &session.Workspace{}
 	ws.Home, ws.Place = filepath.Join(top, "home"), config.WorkspaceLocation{Project: project, DB: filepath.Join(top, "ramet.db")}
@@ -48,12 +47,8 @@ func TestNoLinkInTheProjectOpensAnotherFolder(t *testing.T) {
 	}
 	before := named("build")
 	for _, link := range []string{project + "/build", project + "/sub", tree} {
-		if err := os.Remove(link); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Symlink(outside, link); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Remove(link))
+		testkit.OK(t, os.Symlink(outside, link))
 	}
 	for _, s := range []mcp.Server{named("build"), named("build/out"), named(project + "/build"), m.users(config.Server{Name: "u", Command: "sh", Roots: []string{"build"}})} {
 		if !strings.Contains(s.Why, "build is a symbolic link") || len(s.Box.Write) != 1 {

@@ -6,6 +6,7 @@ import (
 
 	"ramet/internal/base/id"
 	"ramet/internal/run/rundir"
+	"ramet/internal/testkit"
 )
 
 // The agent of a run that begins right after another lookup is known too: its calls would be recorded twice otherwise.
@@ -15,12 +16,8 @@ func TestTheAgentOfARunIsKnownAtOnce(t *testing.T) {
 	if own.has(plain) || own.has(run) {
 		t.Error("there is no run yet")
 	}
-	if err := os.Mkdir(own.store.Dir("here"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := own.store.PutAgent("here", string(run)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Mkdir(own.store.Dir("here"), 0o700))
+	testkit.OK(t, own.store.PutAgent("here", string(run)))
 	if own.has(plain) || !own.has(run) {
 		t.Errorf("%v is a run's, %v is not", plain, run)
 	}

@@ -59,9 +59,7 @@ func TestAKillAfterThePullRequestOpensNoSecondOne(t *testing.T) {
 		Undo   []string `json:"rollback"`
 		Branch string   `json:"branch"`
 	}
-	if err := json.Unmarshal([]byte(e.made("pr")["artifacts/pr.json"]), &made); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.Unmarshal([]byte(e.made("pr")["artifacts/pr.json"]), &made))
 	if made.URL != url || made.Branch != "ramet/docs" || len(made.Paths) != 2 || len(made.Undo) == 0 || made.Base != testkit.Git(t, bare, "rev-parse", "main") {
 		t.Errorf("%+v", made)
 	}

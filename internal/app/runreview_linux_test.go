@@ -17,9 +17,7 @@ func TestAReviewIsPostedOnTheForge(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			repo := repository(t, map[string]string{"greet.sh": "printf ''\n"})
-			if err := os.WriteFile(filepath.Join(repo, "greet.sh"), []byte("name=$1\necho hello $name\n"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.WriteFile(filepath.Join(repo, "greet.sh"), []byte("name=$1\necho hello $name\n"), 0o600))
 			testkit.Git(t, repo, "commit", "-q", "-a", "-m", "second")
 			forge := testkit.NewForge(t, t.TempDir(), forgeToken)
 			forge.Add(testkit.ForgePull{Repo: "ada/greet", Head: "topic", Base: "main"})
@@ -28,9 +26,7 @@ func TestAReviewIsPostedOnTheForge(t *testing.T) {
 			script := filepath.Join(t.TempDir(), "review.jsonl")
 			says := func(message string) []string {
 				line := `{"repeat": true, "steps": [{"text": "{\"findings\": [{\"file\": \"greet.sh\", \"line\": 2, \"rule\": \"quoting\", \"level\": \"error\", \"message\": \"` + message + `\"}]}"}]}`
-				if err := os.WriteFile(script, []byte(line+"\n"), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, os.WriteFile(script, []byte(line+"\n"), 0o600))
 				return []string{"run", "start", "--recipe", "review", "--repo", repo, "--model", "script/" + script, "--no-cache", "--set", "pull=1"}
 			}
 			env := []string{"RAMET_TEST_SCRIPTS=1"}

@@ -12,15 +12,14 @@ import (
 	"ramet/internal/core/agent"
 	"ramet/internal/core/registry"
 	"ramet/internal/store/sqlite"
+	"ramet/internal/testkit"
 )
 
 func TestASigkillInMidTurnLosesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	gate := filepath.Join(w.home, "gate")
-	if err := syscall.Mkfifo(gate, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, syscall.Mkfifo(gate, 0o600))
 	w.script(`{"steps": [{"text": "as I was saying to"}, {"wait": "` + gate + `"}, {"text": " you: I go on"}]}`)
 	w.ramet("fork", "0", "--name", "ada")
 	x := w.open(80, 24)
@@ -141,9 +140,7 @@ func TestAForkWaitsForToolsAndCanBeCancelled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "RAMET_ALLOW=bash")
 	gate := filepath.Join(w.project, "gate")
-	if err := syscall.Mkfifo(gate, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, syscall.Mkfifo(gate, 0o600))
 	x := w.open(80, 24)
 	x.see("[0]", "offline")
 	x.say("run echo begun; read line < gate; echo went on")
@@ -154,9 +151,7 @@ func TestAForkWaitsForToolsAndCanBeCancelled(t *testing.T) {
 	x.see("Fork cancelled", "runs bash")
 	x.say("/fork --name later")
 	x.see("The fork is waiting for running tools")
-	if err := os.WriteFile(gate, []byte("x\n"), 0); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(gate, []byte("x\n"), 0))
 	x.see("[later]", "went on")
 	x.leaveSure()
 	if ps := w.ramet("ps"); strings.Contains(ps, "never") || !strings.Contains(ps, "later") {

@@ -7,6 +7,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/runner"
+	"ramet/internal/testkit"
 )
 
 // What another host claimed first stays on the common list: taking it off would end that host's
@@ -18,12 +19,8 @@ func TestWhatIsTakenOffTheCommonList(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	d := &divided{theirs: "r:draft:1:b", stop: stop}
-	if err := s.Enqueue(ctx, enqueued("r:draft:1:a"), enqueued(d.theirs), enqueued("r:draft:1:c"), enqueued("r:draft:1:last")); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.serve(ctx, []string{runner.Work}, 1, d, d); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.Enqueue(ctx, enqueued("r:draft:1:a"), enqueued(d.theirs), enqueued("r:draft:1:c"), enqueued("r:draft:1:last")))
+	testkit.OK(t, s.serve(ctx, []string{runner.Work}, 1, d, d))
 	if want := []string{"r:draft:1:a", "r:draft:1:c"}; !slices.Equal(common.cancelled, want) || !slices.Equal(d.delivered, append(want, "r:draft:1:last")) {
 		t.Errorf("taken off: %q, done: %q, want %q", common.cancelled, d.delivered, want)
 	}

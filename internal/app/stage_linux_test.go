@@ -20,6 +20,7 @@ import (
 	"ramet/internal/store/sqlite"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 )
 
 // stage is a workspace on which the real binary runs scripted models. Whatever
@@ -43,14 +44,10 @@ func binary(t testing.TB) string {
 func newStage(t testing.TB, exe string) *stage {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "project")
-	if err := os.MkdirAll(filepath.Join(dir, ".git"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.MkdirAll(filepath.Join(dir, ".git"), 0o700))
 	// A binary of its own, by which its processes are known.
 	own := filepath.Join(filepath.Dir(dir), "ramet")
-	if err := os.Link(exe, own); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Link(exe, own))
 	s := &stage{exe: own, dir: dir, db: filepath.Join(dir, "ramet.db")}
 	s.mark = fmt.Sprintf("RAMET_TEST_MARK=%d.%d", os.Getpid(), stages.Add(1))
 	t.Cleanup(func() { // nothing of a test that failed stays behind

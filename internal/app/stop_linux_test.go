@@ -193,9 +193,7 @@ func (c *cell) now(w *world) (word, detail, status string) {
 			State        struct{ Word, Detail string }
 		}
 	}
-	if err := json.Unmarshal([]byte(w.ramet("ps", "--all", "--json")), &list); err != nil {
-		c.t.Fatal(err)
-	}
+	testkit.OK(c.t, json.Unmarshal([]byte(w.ramet("ps", "--all", "--json")), &list))
 	for _, a := range list.Agents {
 		if a.Name == "ada" {
 			return a.State.Word, a.State.Detail, a.Status
@@ -277,9 +275,7 @@ func (c *cell) stop() {
 			c.t.Errorf("kill: %s", out)
 		}
 	case "sigint":
-		if err := c.turn.Process.Signal(syscall.SIGINT); err != nil {
-			c.t.Fatal(err)
-		}
+		testkit.OK(c.t, c.turn.Process.Signal(syscall.SIGINT))
 	}
 }
 

@@ -32,9 +32,7 @@ func (c *cell) page() *page {
 	c.t.Helper()
 	node, chromium := browser(c.t)
 	var ada struct{ UUID string }
-	if err := json.Unmarshal([]byte(c.here.ramet("show", "ada", "--json")), &ada); err != nil {
-		c.t.Fatal(err)
-	}
+	testkit.OK(c.t, json.Unmarshal([]byte(c.here.ramet("show", "ada", "--json")), &ada))
 	link := ""
 	for _, word := range strings.Fields(c.here.ramet("web")) {
 		if strings.HasPrefix(word, "http") {

@@ -16,6 +16,8 @@ import (
 
 	"github.com/charmbracelet/x/vt"
 	"github.com/creack/pty"
+
+	"ramet/internal/testkit"
 )
 
 // terminal is the real binary on a real terminal, and the screen that its output
@@ -53,9 +55,7 @@ func newWorld(t *testing.T, env ...string) *world {
 	}
 	w := &world{t: t, exe: exe, home: filepath.Join(dir, "home"), project: filepath.Join(dir, "project")}
 	for _, folder := range []string{w.home, w.project, filepath.Join(w.project, ".ramet")} {
-		if err := os.MkdirAll(folder, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.MkdirAll(folder, 0o700))
 	}
 	w.env = append([]string{"HOME=" + w.home, "RAMET_HOME=" + filepath.Join(w.home, "ramet"), "PATH=" + os.Getenv("PATH"),
 		"TERM=xterm-256color", "LANG=C.UTF-8", "SHELL=/bin/sh", "RAMET_TEST_LEASE=" + testLease, "RAMET_TEST_PULSE=600ms", "RAMET_START=last"}, env...)
@@ -106,9 +106,7 @@ func (w *world) write(path, content string) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(w.project, path)
 	}
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		w.t.Fatal(err)
-	}
+	testkit.OK(w.t, os.WriteFile(path, []byte(content), 0o600))
 }
 
 // open starts the terminal UI.
@@ -316,7 +314,5 @@ func (t *terminal) restored() {
 
 func (t *terminal) signal(s syscall.Signal) {
 	t.t.Helper()
-	if err := t.cmd.Process.Signal(s); err != nil {
-		t.t.Fatal(err)
-	}
+	testkit.OK(t.t, t.cmd.Process.Signal(s))
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/probe"
 )
 
@@ -92,12 +93,8 @@ func ledgers(t *testing.T) string {
 		"broken/summaries/1-SUMMARY.md": "---\nplan: 1\nstatus: completed\nexecuted_by_agent: x\n---\n",
 	} {
 		path := filepath.Join(s.dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		testkit.OK(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	return s.dir
 }
@@ -122,9 +119,7 @@ func (s *trackScene) entries() string {
 	var list struct {
 		Entries []struct{ Agent_id, Status string }
 	}
-	if err := json.Unmarshal([]byte(s.track("list", "--json")), &list); err != nil {
-		s.t.Fatal(err)
-	}
+	testkit.OK(s.t, json.Unmarshal([]byte(s.track("list", "--json")), &list))
 	var words []string
 	for _, e := range list.Entries {
 		words = append(words, e.Agent_id+":"+e.Status)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/pgtest"
 )
 
@@ -44,16 +45,10 @@ func newOld(t *testing.T) *old {
 			t.Fatal(err)
 		}
 		path := filepath.Join(o.dir, to)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		testkit.OK(t, os.WriteFile(path, data, 0o600))
 	}
-	if err := os.Mkdir(filepath.Join(o.dir, "project", ".git"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Mkdir(filepath.Join(o.dir, "project", ".git"), 0o700))
 	return o
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ramet/internal/core/trust"
+	"ramet/internal/testkit"
 )
 
 // The program of a driver that a project names is accepted with its bytes, not only the line that names it.
@@ -15,9 +16,7 @@ func TestTrustCoversTheProgramOfADriver(t *testing.T) {
 	write := func(name, text string) {
 		t.Helper()
 		file := filepath.Join(project, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o700)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o700)))
 	}
 	write(trust.ConfigurationFile, "[driver.ours]\ncommand = \"sh\"\nargs = [\"tools/agent.sh\", \"--plugin=tools/plugin\"]\n")
 	write("tools/agent.sh", "exec agent\n")
@@ -27,9 +26,7 @@ func TestTrustCoversTheProgramOfADriver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := gate.Accept(t.Context(), review); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, gate.Accept(t.Context(), review))
 	files := []string{"tools/agent.sh", "tools/plugin"}
 	if _, first, err := gate.Unaccepted(project, files); err != nil || first != "" {
 		t.Fatalf("%q is not accepted: %v", first, err)
@@ -43,8 +40,6 @@ func TestTrustCoversTheProgramOfADriver(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := gate.Accept(t.Context(), review); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, gate.Accept(t.Context(), review))
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"ramet/internal/testkit"
 )
 
 // What was below another repository, or a folder that could not be read, nobody knows: nothing
@@ -20,9 +22,7 @@ func TestWhatNoStateTellsOfIsNotRemoved(t *testing.T) {
 	state := b.take()
 	b.apart()
 	b.acts(ada, func() {
-		if err := os.RemoveAll(b.path("nest/.git")); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.RemoveAll(b.path("nest/.git")))
 		b.put("nest/mine", "precious and changed\n")
 	})
 	for _, force := range []bool{false, true} {
@@ -57,9 +57,7 @@ func TestWhatWasIgnoredIsNotRemoved(t *testing.T) {
 		b.put("sub/new.txt", "new\n")
 		b.put("new/.gitignore", "*.txt\n!new.txt\n")
 		b.put("new/new.txt", "new\n")
-		if err := os.Remove(b.path("sub/.gitignore")); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Remove(b.path("sub/.gitignore")))
 	})
 	for _, force := range []bool{false, true} {
 		done, _ := b.restore(Restore{Agent: ada, To: stateOf(state), Force: force, Commands: true})
@@ -105,12 +103,8 @@ func TestAForkKeepsWhatNoStateTellsOf(t *testing.T) {
 	}
 	to, have := t.TempDir(), map[string]Committed{}
 	for _, name := range []string{"nest/mine", "shut/f", "gone/too"} {
-		if err := os.MkdirAll(filepath.Join(to, filepath.Dir(name)), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(to, name), []byte("committed\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.MkdirAll(filepath.Join(to, filepath.Dir(name)), 0o700))
+		testkit.OK(t, os.WriteFile(filepath.Join(to, name), []byte("committed\n"), 0o600))
 		have[name] = Committed{Oid: "1"}
 	}
 	done, err := b.past.Bring(t.Context(), b.root, to, stateOf(state), have)
@@ -138,9 +132,7 @@ func TestAFolderThatWasShutIsRestored(t *testing.T) {
 		b.put("was/more", "more\n")
 		b.put("made/in/it", "x\n")
 		for _, dir := range []string{"was", "made/in", "made"} {
-			if err := os.Chmod(b.path(dir), 0o555); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.Chmod(b.path(dir), 0o555))
 		}
 	})
 	shut := b.take()
@@ -172,14 +164,10 @@ func unprivileged(t *testing.T, do func()) {
 	defer runtime.UnlockOSThread()
 	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var all [2]unix.CapUserData
-	if err := unix.Capget(&head, &all[0]); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, unix.Capget(&head, &all[0]))
 	less := all
 	less[0].Effective &^= 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_DAC_READ_SEARCH
-	if err := unix.Capset(&head, &less[0]); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, unix.Capset(&head, &less[0]))
 	defer unix.Capset(&head, &all[0])
 	do()
 }

@@ -11,6 +11,7 @@ import (
 
 	"ramet/internal/base/chain"
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 )
 
 // memoryShare shares packs in memory; fail makes the call of that name fail.
@@ -58,9 +59,7 @@ func TestPacksReachOtherHosts(t *testing.T) {
 	here.Share(share)
 	there.Share(share)
 	keep(t, here, "while sharing")
-	if err := there.Pull(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, there.Pull(t.Context()))
 	for _, text := range []string{"before sharing", "while sharing"} {
 		if got, err := there.Get(t.Context(), chain.Sum([]byte(text))); err != nil || string(got) != text {
 			t.Errorf("%q: %q, %v", text, got, err)
@@ -87,9 +86,7 @@ func TestErrorsOfSharedPacksAreReported(t *testing.T) {
 		s.Share(share)
 		commit := func() error {
 			b := s.Begin("")
-			if err := b.Add(chain.Sum([]byte(call)), []byte(call)); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, b.Add(chain.Sum([]byte(call)), []byte(call)))
 			_, err := b.Commit()
 			return err
 		}
@@ -172,12 +169,8 @@ func TestContentsOfGit(t *testing.T) {
 	}
 	s := NewContents(t.TempDir(), read)
 	b := s.Begin("/repo")
-	if err := b.AddGit(chain.Sum([]byte(text)), oid, int64(len(text))); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Add(chain.Sum([]byte("ours")), []byte("ours")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.AddGit(chain.Sum([]byte(text)), oid, int64(len(text))))
+	testkit.OK(t, b.Add(chain.Sum([]byte("ours")), []byte("ours")))
 	if _, err := b.Commit(); err != nil {
 		t.Fatal(err)
 	}

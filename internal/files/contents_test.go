@@ -11,6 +11,7 @@ import (
 
 	"ramet/internal/base/chain"
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 )
 
 func noGit(context.Context, string, string) ([]byte, error) { return nil, errors.New("no git here") }
@@ -19,9 +20,7 @@ func keep(t *testing.T, s *Contents, texts ...string) {
 	t.Helper()
 	b := s.Begin("")
 	for _, text := range texts {
-		if err := b.Add(chain.Sum([]byte(text)), []byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, b.Add(chain.Sum([]byte(text)), []byte(text)))
 	}
 	if _, err := b.Commit(); err != nil {
 		t.Fatal(err)
@@ -55,9 +54,7 @@ func TestWhatIsKeptIsThereForEverybody(t *testing.T) {
 		t.Error(err)
 	}
 	b := s.Begin("")
-	if err := b.Add(chain.Sum([]byte("dropped")), []byte("dropped")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.Add(chain.Sum([]byte("dropped")), []byte("dropped")))
 	b.Drop()
 	if n := len(packs(t, s)); n != 1 {
 		t.Errorf("%d files are left", n)
@@ -76,9 +73,7 @@ func TestADamagedPackIsNoticed(t *testing.T) {
 	}
 	try := func(what string, damaged []byte) {
 		t.Helper()
-		if err := os.WriteFile(path, damaged, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(path, damaged, 0o600))
 		fresh := NewContents(s.dir, noGit)
 		for _, text := range texts {
 			got, err := fresh.Get(t.Context(), chain.Sum([]byte(text)))
@@ -102,9 +97,7 @@ func TestHalfMadePacksAreSweptWhenTheyAreOld(t *testing.T) {
 	s := NewContents(t.TempDir(), noGit)
 	keep(t, s, "one")
 	half := filepath.Join(s.PackDir(), ".pack-123")
-	if err := os.WriteFile(half, []byte("half"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(half, []byte("half"), 0o600))
 	s.Sweep(time.Now().Add(-time.Hour))
 	if _, err := os.Stat(half); err != nil {
 		t.Error("somebody may be making it")

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 // kept is what a walk finds, as the rules have it.
@@ -43,12 +45,8 @@ func put(t *testing.T, root string, files ...string) {
 	t.Helper()
 	for i := 0; i < len(files); i += 2 {
 		name := filepath.Join(root, files[i])
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(files[i+1]), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		testkit.OK(t, os.WriteFile(name, []byte(files[i+1]), 0o644))
 	}
 }
 
@@ -116,9 +114,7 @@ func TestRandomRulesMeanWhatTheyMeanToGit(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		pick := func(from []string) string { return from[r.IntN(len(from))] }
-		if err := os.RemoveAll(filepath.Join(root, "t")); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.RemoveAll(filepath.Join(root, "t")))
 		top := filepath.Join(root, "t")
 		for range 25 {
 			dir := top

@@ -4,6 +4,8 @@ import (
 	"os"
 	"slices"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 // What a folder that an agent moved brought along is the agent's doing, and comes back; but not
@@ -19,15 +21,11 @@ func TestMovedFoldersComeBack(t *testing.T) {
 	b.put("mine/edited", "by a person")
 	b.apart()
 	b.acts(ada, func() {
-		if err := os.Rename(b.path("mine"), b.path("moved")); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Rename(b.path("mine"), b.path("moved")))
 	})
 	b.take()
 	b.apart()
-	if err := os.Rename(b.path("theirs"), b.path("gone")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Rename(b.path("theirs"), b.path("gone")))
 	b.take()
 	done, _ := b.restore(Restore{Agent: ada, To: stateOf(before), Commands: true})
 	slices.Sort(done.Changed)

@@ -20,16 +20,12 @@ func TestWhatIsBroughtSharesTheDisk(t *testing.T) {
 		testkit.MountSharing(t, program, disk)
 		from, to := filepath.Join(disk, "from"), filepath.Join(disk, "to")
 		for _, dir := range []string{from, to} {
-			if err := os.Mkdir(dir, 0o700); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.Mkdir(dir, 0o700))
 		}
 		const size = 8 << 20
 		large := make([]byte, size)
 		rand.Read(large)
-		if err := os.WriteFile(filepath.Join(from, "large"), large, 0o640); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(from, "large"), large, 0o640))
 		p := OpenPast(PastOptions{Dir: filepath.Join(t.TempDir(), "files"), Env: []string{"HOME=" + t.TempDir()}})
 		f, err := p.Folder(from)
 		if err != nil {
@@ -64,12 +60,8 @@ func free(t *testing.T, dir string) int64 {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	if err := unix.Syncfs(int(d.Fd())); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, unix.Syncfs(int(d.Fd())))
 	var s unix.Statfs_t
-	if err := unix.Statfs(dir, &s); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, unix.Statfs(dir, &s))
 	return int64(s.Bavail) * s.Bsize
 }

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 // What a folder still has is brought from there, also where its content was not kept; what it
@@ -22,15 +24,11 @@ func TestWhatIsBroughtIsThere(t *testing.T) {
 	b.put("unkept", "unkept\n")
 	b.put("unkept and gone", "unkept, too\n")
 	b.put("unkept and other", "unkept, three\n")
-	if err := os.Chmod(b.path("unkept"), 0o400); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Chmod(b.path("unkept"), 0o400))
 	state := b.take()
 	b.put("sub/changed", "2\n")
 	b.put("unkept and other", "unkept, four.\n")
-	if err := os.Remove(b.path("unkept and gone")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Remove(b.path("unkept and gone")))
 	to := t.TempDir()
 	done, err := b.past.Bring(t.Context(), b.root, to, stateOf(state), map[string]Committed{})
 	if err != nil {

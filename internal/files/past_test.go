@@ -52,12 +52,8 @@ func (b *pastBench) path(name string) string { return filepath.Join(b.root, name
 
 func (b *pastBench) put(name, content string) {
 	b.t.Helper()
-	if err := os.MkdirAll(filepath.Dir(b.path(name)), 0o755); err != nil {
-		b.t.Fatal(err)
-	}
-	if err := os.WriteFile(b.path(name), []byte(content), 0o644); err != nil {
-		b.t.Fatal(err)
-	}
+	testkit.OK(b.t, os.MkdirAll(filepath.Dir(b.path(name)), 0o755))
+	testkit.OK(b.t, os.WriteFile(b.path(name), []byte(content), 0o644))
 }
 
 func (b *pastBench) take() Taken {
@@ -88,9 +84,7 @@ func (b *pastBench) apart() {
 	probe := filepath.Join(b.t.TempDir(), "probe")
 	begun := time.Now().Add(2 * slack)
 	testkit.WaitUntil(b.t, "the clock of the file system has moved on", func() bool {
-		if err := os.WriteFile(probe, nil, 0o600); err != nil {
-			b.t.Fatal(err)
-		}
+		testkit.OK(b.t, os.WriteFile(probe, nil, 0o600))
 		info, err := os.Stat(probe)
 		if err != nil {
 			b.t.Fatal(err)
@@ -538,9 +532,7 @@ func TestTheHomeFolderIsRefused(t *testing.T) {
 			t.Errorf("%s: %v", dir, err)
 		}
 	}
-	if err := os.Mkdir(filepath.Join(home, "project"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Mkdir(filepath.Join(home, "project"), 0o700))
 	if _, err := p.Folder(filepath.Join(home, "project")); err != nil {
 		t.Error(err)
 	}
@@ -549,9 +541,7 @@ func TestTheHomeFolderIsRefused(t *testing.T) {
 func TestNothingIsReadOrWrittenThroughLinks(t *testing.T) {
 	b := newBenchPast(t)
 	outside := t.TempDir()
-	if err := os.WriteFile(filepath.Join(outside, "x"), []byte("outside"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(outside, "x"), []byte("outside"), 0o600))
 	b.put("d/x", "inside")
 	before := b.take()
 	b.acts(ada, func() {
@@ -592,18 +582,12 @@ func TestNoSpaceIsSaid(t *testing.T) {
 	b := newBenchPast(t)
 	b.put("a", "1")
 	// A file where the folder of packs would be.
-	if err := os.MkdirAll(b.past.o.Dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(b.past.o.Dir, "packs"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.MkdirAll(b.past.o.Dir, 0o700))
+	testkit.OK(t, os.WriteFile(filepath.Join(b.past.o.Dir, "packs"), nil, 0o600))
 	if _, err := b.f.Take(t.Context(), nil); err == nil || fault.CodeOf(err) == fault.Failed {
 		t.Errorf("%v", err)
 	}
-	if err := os.Remove(filepath.Join(b.past.o.Dir, "packs")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Remove(filepath.Join(b.past.o.Dir, "packs")))
 	taken := b.take()
 	if taken.Step != 1 {
 		t.Errorf("%+v", taken)
@@ -628,16 +612,12 @@ func TestWhatAToolOverwritesIsKeptBefore(t *testing.T) {
 	b.apart()
 	b.acts(ada, func() { // two calls, with no state between them
 		b.writes(ada, "d/c", "ada")
-		if err := b.f.Saw(t.Context(), ada, "d/c", []byte("ada")); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, b.f.Saw(t.Context(), ada, "d/c", []byte("ada")))
 		b.writes(ada, "d/c", "ada again")
 	})
 	b.acts(ada, func() {
 		for name, now := range map[string]string{"d/a": "person", "d/b": "old"} {
-			if err := b.f.Saw(t.Context(), ada, name, []byte(now)); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, b.f.Saw(t.Context(), ada, name, []byte(now)))
 			b.writes(ada, name, "ada")
 		}
 	})

@@ -46,12 +46,8 @@ func (b *scanBench) put(files ...string) {
 	b.t.Helper()
 	for i := 0; i < len(files); i += 2 {
 		name := filepath.Join(b.root, files[i])
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			b.t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(files[i+1]), 0o644); err != nil {
-			b.t.Fatal(err)
-		}
+		testkit.OK(b.t, os.MkdirAll(filepath.Dir(name), 0o755))
+		testkit.OK(b.t, os.WriteFile(name, []byte(files[i+1]), 0o644))
 	}
 }
 
@@ -131,9 +127,7 @@ func TestOnlyWhatChangedIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.put("d0/f0", "9")
-	if err := os.Chtimes(name, old, info.ModTime()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Chtimes(name, old, info.ModTime()))
 	r := b.walk()
 	if r.Read != 1 || r.Root == first.Root {
 		t.Errorf("read %d", r.Read)
@@ -151,9 +145,7 @@ func waitUntilQuiet(t *testing.T) {
 	begun := time.Now()
 	probe := filepath.Join(t.TempDir(), "probe")
 	testkit.WaitUntil(t, "the clock of the file system has moved on", func() bool {
-		if err := os.WriteFile(probe, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(probe, nil, 0o600))
 		info, err := os.Stat(probe)
 		if err != nil {
 			t.Fatal(err)
@@ -186,9 +178,7 @@ func TestCleanFilesAreNamedByGit(t *testing.T) {
 		t.Errorf("%+v, want %s", p, want)
 	}
 	// What git lost is not restorable, and says so.
-	if err := os.RemoveAll(filepath.Join(b.root, ".git", "objects")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.RemoveAll(filepath.Join(b.root, ".git", "objects")))
 	n, _ := Find(b.store, r.Root, "clean")
 	if _, err := b.store.Get(t.Context(), n.Hash); !fault.Is(err, fault.NotFound) {
 		t.Errorf("%v", err)
@@ -202,9 +192,7 @@ func TestTheIndexSurvivesAndIsOnlyACache(t *testing.T) {
 	first := b.walk()
 	path := filepath.Join(t.TempDir(), "index")
 	b.last.Generation = "g"
-	if err := b.last.Save(path); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.last.Save(path))
 	got, err := LoadIndex(path)
 	if err != nil || got == nil || got.Generation != "g" || got.Root() != first.Root {
 		t.Fatalf("%+v, %v", got, err)
@@ -218,9 +206,7 @@ func TestTheIndexSurvivesAndIsOnlyACache(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, damaged := range [][]byte{nil, text[:len(text)-1], append(slices.Clone(text[:40]), text[41:]...), []byte("another thing")} {
-		if err := os.WriteFile(path, damaged, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(path, damaged, 0o600))
 		if x, err := LoadIndex(path); x != nil || err != nil {
 			t.Errorf("%d bytes: %v, %v", len(damaged), x, err)
 		}

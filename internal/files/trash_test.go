@@ -16,6 +16,7 @@ import (
 	"ramet/internal/base/chain"
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
+	"ramet/internal/testkit"
 )
 
 // pastLargest is the size up to which contents are kept in these tests.
@@ -139,9 +140,7 @@ func TestADamagedPackSavesNothing(t *testing.T) {
 		}
 		if at := bytes.Index(whole, []byte("kept ")); at >= 0 && kept > 0 {
 			whole[at] ^= 0xff
-			if err := os.WriteFile(name, whole, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.WriteFile(name, whole, 0o600))
 		}
 	}
 	b.restore(Restore{Agent: ada, To: stateOf(before), Commands: true})
@@ -159,18 +158,12 @@ func TestARestoreWithoutATrashIsRefused(t *testing.T) {
 	b.acts(ada, func() { b.put("a", "secret"); b.put("b", "plain") })
 	b.take()
 	elsewhere := t.TempDir()
-	if err := os.MkdirAll(b.past.trash.Dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.MkdirAll(b.past.trash.Dir, 0o700))
 	if err := os.WriteFile(filepath.Join(b.past.trash.Dir, "items"), nil, 0o600); err != nil { // no folder
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll(b.path(".ramet"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(elsewhere, b.path(".ramet/trash")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.MkdirAll(b.path(".ramet"), 0o755))
+	testkit.OK(t, os.Symlink(elsewhere, b.path(".ramet/trash")))
 	now := tree(t, b.root)
 	p, _, err := b.f.Plan(t.Context(), Restore{Agent: ada, To: stateOf(before), Commands: true})
 	if err == nil {
@@ -183,12 +176,8 @@ func TestARestoreWithoutATrashIsRefused(t *testing.T) {
 		t.Errorf("something was touched: %v\n%s", names, tree(t, b.root))
 	}
 	// With a folder in the place of the link, that is the trash.
-	if err := os.Remove(b.path(".ramet/trash")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(b.path(".ramet/trash"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Remove(b.path(".ramet/trash")))
+	testkit.OK(t, os.Mkdir(b.path(".ramet/trash"), 0o777))
 	done, _ := b.restore(Restore{Agent: ada, To: stateOf(before), Commands: true})
 	if len(done.Trashed) != 1 || done.Trashed[0].Place != b.path(".ramet/trash") || !b.inTrash()["secret"] {
 		t.Errorf("%+v", done.Trashed)
@@ -414,9 +403,7 @@ func TestKilledMovesToTheTrashAreFinished(t *testing.T) {
 func (b *pastBench) stow(name, content string) {
 	b.t.Helper()
 	dir := b.t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
-		b.t.Fatal(err)
-	}
+	testkit.OK(b.t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644))
 	act, err := b.past.trash.Begin("restore", TrashAct{Root: dir, Items: []TrashItem{{Path: name, Kind: 'f', Size: int64(len(content)), Hash: chain.Sum([]byte(content))}}})
 	if err == nil {
 		_, err = act.MoveAll()

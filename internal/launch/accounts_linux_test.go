@@ -22,9 +22,7 @@ func TestAnOrdinaryUserStartsPrograms(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	if err := os.Chown(dir, account, account); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Chown(dir, account, account))
 	again := exec.Command("/proc/self/exe", "-test.run=^(TestTheUsersPrograms|TestDriversAndGit|TestNothingStartsUnchecked)")
 	again.Dir = "/"
 	again.Env = []string{"TMPDIR=" + dir, "HOME=" + dir, "PATH=/usr/local/bin:/usr/bin:/bin"}
@@ -52,12 +50,8 @@ func TestNoProgramStartsInAFolderOfAnotherAccount(t *testing.T) {
 			cache := t.TempDir()
 			t.Setenv("XDG_CACHE_HOME", cache)
 			dir := filepath.Join(cache, "ramet", "neutral")
-			if err := os.MkdirAll(dir, 0o700); err != nil {
-				t.Fatal(err)
-			}
-			if err := take(dir); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.MkdirAll(dir, 0o700))
+			testkit.OK(t, take(dir))
 			_, err := Command(t.Context(), Program{Purpose: UserHook, Command: sandbox.Command{Dir: t.TempDir(), Args: []string{"true"}}})
 			if !fault.Is(err, fault.StorageIO) {
 				t.Errorf("it would start there: %v", err)

@@ -26,9 +26,7 @@ func hostile(t *testing.T, files map[string]string) string {
 	project := t.TempDir()
 	for name, text := range files {
 		file := filepath.Join(project, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o700)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o700)))
 	}
 	return project
 }
@@ -73,9 +71,7 @@ func TestDriversAndGitAreNotLookedUpInTheProject(t *testing.T) {
 		if name == "node" {
 			script = "#!/bin/sh\necho fine\n"
 		}
-		if err := os.WriteFile(filepath.Join(tools, name), []byte(script), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(tools, name), []byte(script), 0o700))
 	}
 	accepted := func() error { return nil }
 	for purpose, name := range map[Purpose]string{Driver: "agent", Git: "git", Reader: "rg", ProjectServer: "node", ProjectHook: "node"} {
@@ -190,9 +186,7 @@ func TestFilesOfACommandLine(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	spaced := filepath.Join(project, "a project")
-	if err := errors.Join(os.Mkdir(spaced, 0o700), os.WriteFile(filepath.Join(spaced, "run.sh"), nil, 0o700)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(os.Mkdir(spaced, 0o700), os.WriteFile(filepath.Join(spaced, "run.sh"), nil, 0o700)))
 	for _, line := range []string{`exec "` + spaced + `/run.sh"`, `exec "$RAMET_PROJECT/run.sh"`} {
 		if got := ProjectFiles(spaced, []string{"sh", "-c", line}); !slices.Equal(got, []string{"run.sh"}) {
 			t.Errorf("%s: %q", line, got)
@@ -204,9 +198,7 @@ func TestFilesOfACommandLine(t *testing.T) {
 func TestALinkToAProgramIsResolved(t *testing.T) {
 	project := hostile(t, map[string]string{"node_modules/x/cli.js": "", "node_modules/.bin/y": "", "evil.js": ""})
 	link := filepath.Join(project, "node_modules", ".bin", "x")
-	if err := os.Symlink("../x/cli.js", link); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Symlink("../x/cli.js", link))
 	real, err := filepath.EvalSymlinks(link)
 	if err != nil {
 		t.Fatal(err)
@@ -260,9 +252,7 @@ func permit(t *testing.T, names ...string) {
 	t.Helper()
 	was := permitted.Load()
 	t.Cleanup(func() { permitted.Store(was) })
-	if err := PermitVariables(names); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, PermitVariables(names))
 }
 
 func TestOnlyWhatIsKnownOrNamedIsHandedOn(t *testing.T) {

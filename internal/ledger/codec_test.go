@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 )
 
 // foreign is a file as another tool may leave it: fields, entries and a status that
@@ -30,12 +31,8 @@ func TestForeignFile_WhatIsNotOursIsKept(t *testing.T) {
 	move(t, s, "abc", Completed, noon)
 	out := s.Format()
 	var before, after map[string]any
-	if err := json.Unmarshal([]byte(foreign), &before); err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(out, &after); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.Unmarshal([]byte(foreign), &before))
+	testkit.OK(t, json.Unmarshal(out, &after))
 	changed := before["entries"].([]any)[5].(map[string]any)
 	changed["status"], changed["completion_timestamp"] = "completed", "2026-01-15T12:00:00.000Z"
 	if !reflect.DeepEqual(before, after) {

@@ -30,9 +30,7 @@ func TestAFullDiskLosesNothingAndGoesOn(t *testing.T) {
 		}
 		points(t, f, "a")
 		drawsFile(t, f, "a:spawned")
-		if err := os.Remove(fill); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Remove(fill))
 		begin(t, f, "c")
 		drawsFile(t, f, "a:spawned c:spawned")
 		if got := namesFile(t, f); got != FileName+" "+PointerName {
@@ -47,9 +45,7 @@ func TestAFolderThatCannotBeWrittenCanBeRead(t *testing.T) {
 		testkit.MountSmall(t, f.dir, "1m")
 		begin(t, f, "a", "b")
 		put(t, f, PointerName, "nobody")
-		if err := syscall.Mount("", f.dir, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, syscall.Mount("", f.dir, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
 		drawsFile(t, f, "a:spawned b:spawned")
 		v, err := f.Read(t.Context())
 		if err != nil {

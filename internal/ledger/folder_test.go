@@ -14,6 +14,7 @@ import (
 
 	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 )
 
 var fileNoon = time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
@@ -35,9 +36,7 @@ func begin(t *testing.T, f *Folder, ids ...string) {
 func put(t *testing.T, f *Folder, name, text string) {
 	t.Helper()
 	path := filepath.Join(f.dir, name)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)))
 }
 
 func readLedger(t *testing.T, f *Folder, name string) string {
@@ -315,9 +314,7 @@ func TestABusyLockIsWaitedForThenLocked(t *testing.T) {
 	f.wait = time.Minute
 	_, err = f.Finish(ctx, "a", Completed, "")
 	refusedFile(t, err, fault.Cancelled)
-	if err := held.Unlock(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, held.Unlock())
 	if _, err := f.Finish(t.Context(), "a", Completed, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -350,9 +347,7 @@ func TestOddFilesAreNotFollowed(t *testing.T) {
 	if data, _ := os.ReadFile(out); string(data) != "precious" {
 		t.Errorf("%s", data)
 	}
-	if err := errors.Join(os.Remove(f.path()), os.Symlink(out, f.path())); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(os.Remove(f.path()), os.Symlink(out, f.path())))
 	_, err := f.Read(t.Context())
 	refusedFile(t, err, fault.StorageForeign)
 	_, err = f.Spawn(t.Context(), Start{ID: "b"})
@@ -365,9 +360,7 @@ func TestOddFilesAreNotFollowed(t *testing.T) {
 func TestTheModeOfTheFileStays(t *testing.T) {
 	f := place(t)
 	begin(t, f, "a")
-	if err := os.Chmod(f.path(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Chmod(f.path(), 0o600))
 	begin(t, f, "b")
 	if info, err := os.Stat(f.path()); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v %v", info, err)
@@ -388,9 +381,7 @@ func TestTheClockMayGoBackwards(t *testing.T) {
 			CompletionTimestamp *time.Time `json:"completion_timestamp"`
 		} `json:"entries"`
 	}
-	if err := json.Unmarshal([]byte(readLedger(t, f, FileName)), &doc); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.Unmarshal([]byte(readLedger(t, f, FileName)), &doc))
 	if e := doc.Entries[0]; e.CompletionTimestamp.Before(e.Timestamp) {
 		t.Errorf("%+v", e)
 	}

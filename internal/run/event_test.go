@@ -10,6 +10,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/run"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/runtest"
 )
 
@@ -71,9 +72,7 @@ func TestALineThatIsParsedIsTheLineThatWasWritten(t *testing.T) {
 		if rapid.Bool().Draw(t, "child") {
 			d.ParentSpan = rapid.StringMatching(`[0-9a-f]{16}`).Draw(t, "parent")
 		}
-		if err := d.Check(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, d.Check())
 		e := d.Link(rapid.SampledFrom([]string{"", runtest.Sum}).Draw(t, "prev"))
 		line := e.Line()
 		again, err := run.ParseLine(line)
@@ -178,9 +177,7 @@ func TestATimeHasOneForm(t *testing.T) {
 
 func TestADraftThatCouldNotBeReadAgainIsRefused(t *testing.T) {
 	good := runtest.Draft(1, run.GateRunStarted, `{"gate":"g"}`)
-	if err := good.Check(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, good.Check())
 	for name, change := range map[string]func(*run.Draft){
 		"id":                  func(d *run.Draft) { d.ID = "1" },
 		"run":                 func(d *run.Draft) { d.RunID = "a/b" },

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ramet/internal/run"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/runtest"
 )
 
@@ -18,9 +19,7 @@ func history(t *rapid.T) (events []run.Event, snapshots []string) {
 	for n := range rapid.IntRange(1, 100).Draw(t, "events") + 20 {
 		before := r.Snapshot()
 		d := runtest.Step(dice, before, n)
-		if err := d.Check(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, d.Check())
 		e := d.Link(before.LastEventHash)
 		pure, refusal := runtest.Apply(before, e)
 		err := r.Apply(e)
@@ -97,9 +96,7 @@ func TestNothingHidesOutsideTheSnapshot(t *testing.T) {
 		}
 		r := run.NewReducer(s)
 		for _, e := range events[k:] {
-			if err := r.Apply(e); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, r.Apply(e))
 		}
 		if got, want := encode(t, r.Snapshot()), snapshots[len(snapshots)-1]; got != want {
 			t.Fatalf("resumed after %d events\n%s\nwant\n%s", k, got, want)

@@ -11,7 +11,7 @@ import (
 
 	"ramet/internal/run"
 	"ramet/internal/telemetry"
-	_ "ramet/internal/testkit"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/runtest"
 )
 
@@ -97,9 +97,7 @@ func TestEveryLegalRunIsFollowed(t *testing.T) {
 		}
 		// Sent again from the beginning, as after a crash: the same records.
 		before := s.tree()
-		if err := s.take(all...); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, s.take(all...))
 		if after := s.tree(); after != before {
 			t.Fatalf("sent twice\n%s\nsent once\n%s", after, before)
 		}
@@ -144,8 +142,6 @@ func FuzzNext(f *testing.F) {
 				}
 			}
 		}
-		if err := s.check(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, s.check())
 	})
 }

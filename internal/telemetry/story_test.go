@@ -12,6 +12,7 @@ import (
 	"ramet/internal/run"
 	"ramet/internal/runner"
 	"ramet/internal/telemetry"
+	"ramet/internal/testkit"
 )
 
 var epoch = time.Date(2026, 1, 15, 14, 22, 10, 0, time.UTC)
@@ -212,9 +213,7 @@ func TestWhatOnlyTheProcessKnowsIsNoPartOfTheRecordsBody(t *testing.T) {
 		} else if i == 0 {
 			f.Here(telemetry.RunAbout{Host: "one"})
 		}
-		if err := s.take(f.Next(e)...); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, s.take(f.Next(e)...))
 	}
 	one, two := s.records[s.runIDs["r1"]], s.records[s.runIDs["r1-l2"]]
 	same(t, "hosts", one.Host+" "+two.Host+" "+two.Environment+" "+two.TriggerType, "one two ci cli")
@@ -226,24 +225,18 @@ func TestAProcessThatStopsLeavesNoLaunchRunning(t *testing.T) {
 	// Wherever it stops, nothing stays running.
 	for n := 2; n < len(events); n++ {
 		s, f := follows(t, events[:n])
-		if err := s.take(f.Stop("BUDGET_EXCEEDED", "", epoch.Add(time.Hour))...); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, s.take(f.Stop("BUDGET_EXCEEDED", "", epoch.Add(time.Hour))...))
 		for _, r := range s.records {
 			if r.Status == telemetry.Running {
 				t.Errorf("stopped after %d events, and %s is running", n, r.RunID)
 			}
 		}
 		for _, e := range events[n:] { // as if nothing had been
-			if err := s.take(f.Next(e)...); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, s.take(f.Next(e)...))
 		}
 	}
 	s, f := follows(t, events[:6])
-	if err := s.take(f.Stop("INTERRUPTED", "stopped by a signal", epoch.Add(time.Second))...); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.take(f.Stop("INTERRUPTED", "stopped by a signal", epoch.Add(time.Second))...))
 	if err := s.check(); err != nil {
 		t.Error(err)
 	}
@@ -251,17 +244,13 @@ func TestAProcessThatStopsLeavesNoLaunchRunning(t *testing.T) {
 	same(t, "launch", fmt.Sprint(r.Status, " ", *r.DurationMS, " ", r.ErrorSummary), "cancelled 900 INTERRUPTED: stopped by a signal")
 	// Another process goes on without a sign in the log: its end counts.
 	for _, e := range events[6:] {
-		if err := s.take(f.Next(e)...); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, s.take(f.Next(e)...))
 	}
 	same(t, "tree", s.tree(), drawn)
 	if got := f.Stop("FAILED", "", epoch); got != nil {
 		t.Errorf("a launch that ended stopped: %s", got)
 	}
-	if err := s.take(f.Partial("3 deliveries could not be sent")...); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.take(f.Partial("3 deliveries could not be sent")...))
 	same(t, "last launch", string(s.records[s.runIDs["r1-l4"]].Status), "partial")
 }
 
@@ -299,9 +288,7 @@ func TestATurnOutsideRuns(t *testing.T) {
 	d = append(d, turn.Call("9dfb1407", epoch.Add(3*time.Second), history.Call{Outcome: "PROVIDER_AUTH", TookMS: 9e15})...)
 	d = append(d, turn.Call("9dfb1408", epoch.Add(-time.Second), history.Call{Outcome: "abandoned"})...)
 	d = append(d, turn.End(epoch.Add(4*time.Second), "PROVIDER_AUTH", "no key")...)
-	if err := s.take(d...); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.take(d...))
 	a := "agent-019b0000-0000-7000-8000-000000000001"
 	same(t, "tree", strings.ReplaceAll(s.tree(), a, "A"), "A"+strings.TrimPrefix(s.records[begun].RunID, a)+` failure 4000ms (PROVIDER_AUTH: no key)
   A-llm_call-9dfb1407-a1 failure 1099511627776ms (PROVIDER_AUTH)

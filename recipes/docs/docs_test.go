@@ -55,9 +55,7 @@ func files(dir string, all map[string]string) error {
 func newStage(t *testing.T, all map[string]string) *stage {
 	t.Helper()
 	s := &stage{t: t, repo: t.TempDir(), in: t.TempDir(), vars: map[string]string{"sections": sections}}
-	if err := files(s.repo, all); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, files(s.repo, all))
 	s.git("init", "-q", "-b", "main")
 	s.git("add", "-A")
 	s.git("commit", "-q", "-m", "first")
@@ -84,9 +82,7 @@ func (s *stage) git(args ...string) string {
 // fresh is a tree of the base.
 func (s *stage) fresh(base string) git.Tree {
 	t := git.Tree{Dir: filepath.Join(s.t.TempDir(), "tree"), Git: filepath.Join(s.t.TempDir(), "git")}
-	if err := git.FromBundle(s.t.Context(), filepath.Join(s.in, baseFile), base, t); err != nil {
-		s.t.Fatal(err)
-	}
+	testkit.OK(s.t, git.FromBundle(s.t.Context(), filepath.Join(s.in, baseFile), base, t))
 	return t
 }
 
@@ -100,16 +96,12 @@ func (s *stage) call(name string) (string, error) {
 	var out bytes.Buffer
 	err := Programs[name](s.t.Context(), Call{Dir: dir, Inputs: s.in, Temp: s.t.TempDir(), Value: func(n string) string { return s.vars[n] }, Stdout: &out})
 	if _, there := os.Stat(filepath.Join(dir, "artifacts")); there == nil {
-		if err := os.CopyFS(filepath.Join(s.in, "artifacts-"), os.DirFS(filepath.Join(dir, "artifacts"))); err != nil {
-			s.t.Fatal(err)
-		}
+		testkit.OK(s.t, os.CopyFS(filepath.Join(s.in, "artifacts-"), os.DirFS(filepath.Join(dir, "artifacts"))))
 		moved, _ := filepath.Glob(filepath.Join(s.in, "artifacts-", "*"))
 		for _, from := range moved {
 			to := filepath.Join(s.in, "artifacts", filepath.Base(from))
 			os.RemoveAll(to)
-			if err := os.Rename(from, to); err != nil {
-				s.t.Fatal(err)
-			}
+			testkit.OK(s.t, os.Rename(from, to))
 		}
 		os.RemoveAll(filepath.Join(s.in, "artifacts-"))
 		os.RemoveAll(filepath.Join(dir, "artifacts"))
@@ -138,13 +130,9 @@ func (s *stage) draft(name string, all map[string]string) {
 	s.t.Helper()
 	var in pins
 	c := Call{Inputs: s.in}
-	if err := c.read(inputsFile, &in); err != nil {
-		s.t.Fatal(err)
-	}
+	testkit.OK(s.t, c.read(inputsFile, &in))
 	t := s.fresh(in.Base)
-	if err := files(t.Dir, all); err != nil {
-		s.t.Fatal(err)
-	}
+	testkit.OK(s.t, files(t.Dir, all))
 	patch, err := git.Diff(s.t.Context(), t)
 	if err == nil {
 		err = files(s.in, map[string]string{"drafts/" + name + ".patch": string(patch)})
@@ -173,9 +161,7 @@ func written(t *testing.T, all map[string]string) *stage {
 func (s *stage) copy(t *testing.T) *stage {
 	t.Helper()
 	again := &stage{t: t, repo: s.repo, in: t.TempDir(), tree: git.Tree{Dir: t.TempDir(), Git: s.tree.Git}, vars: s.vars}
-	if err := errors.Join(os.CopyFS(again.in, os.DirFS(s.in)), os.CopyFS(again.tree.Dir, os.DirFS(s.tree.Dir))); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(os.CopyFS(again.in, os.DirFS(s.in)), os.CopyFS(again.tree.Dir, os.DirFS(s.tree.Dir))))
 	return again
 }
 
@@ -267,13 +253,9 @@ func TestTheGate(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := files(s.tree.Dir, c.tree); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, files(s.tree.Dir, c.tree))
 			if c.remove != "" {
-				if err := os.Remove(filepath.Join(s.tree.Dir, c.remove)); err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, os.Remove(filepath.Join(s.tree.Dir, c.remove)))
 			}
 			out, err := s.call("check")
 			if (err == nil) != (c.code == "") || !strings.Contains(out, c.code) {

@@ -69,12 +69,8 @@ func TestPython(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for name, text := range files {
-		if err := os.MkdirAll(dir+"/"+name[:strings.LastIndex("/"+name, "/")], 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(dir+"/"+name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.MkdirAll(dir+"/"+name[:strings.LastIndex("/"+name, "/")], 0o700))
+		testkit.OK(t, os.WriteFile(dir+"/"+name, []byte(text), 0o600))
 	}
 	r := open(t, files)
 	pages, note := PythonReference(t.Context(), r, dir)

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 )
 
 func TestWriteFileReplacesTheContentAndSetsTheMode(t *testing.T) {
@@ -20,9 +21,7 @@ func TestWriteFileReplacesTheContentAndSetsTheMode(t *testing.T) {
 	path := filepath.Join(dir, "file")
 	for i, perm := range []fs.FileMode{0o644, 0o600, 0o666} {
 		want := fmt.Sprint("content ", i)
-		if err := WriteFile(path, []byte(want), perm); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, WriteFile(path, []byte(want), perm))
 		expect(t, path, want)
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != perm {
 			t.Errorf("mode %v, want %v (%v)", info.Mode(), perm, err)
@@ -34,12 +33,8 @@ func TestWriteFileReplacesTheContentAndSetsTheMode(t *testing.T) {
 func TestCreateFileRefusesWhatExists(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "file")
-	if err := CreateFile(path, []byte("first"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("nowhere", filepath.Join(dir, "link")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, CreateFile(path, []byte("first"), 0o600))
+	testkit.OK(t, os.Symlink("nowhere", filepath.Join(dir, "link")))
 	for _, name := range []string{"file", "link"} {
 		err := CreateFile(filepath.Join(dir, name), []byte("second"), 0o600)
 		if !fault.Is(err, fault.Conflict) || !errors.Is(err, fs.ErrExist) {
@@ -79,9 +74,7 @@ func TestOfRacingCreatorsOneWins(t *testing.T) {
 func TestAFailedWriteChangesNothing(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "file")
-	if err := WriteFile(path, []byte("old"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, WriteFile(path, []byte("old"), 0o600))
 	p := start(t, "toolarge", path)
 	if said := p.says(); !strings.Contains(said, path) || !strings.Contains(said, "file too large") {
 		t.Errorf("said %q", said)
@@ -93,9 +86,7 @@ func TestAFailedWriteChangesNothing(t *testing.T) {
 func TestAFailedRenameLeavesNoTemporaryFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "folder")
-	if err := os.MkdirAll(filepath.Join(path, "full"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.MkdirAll(filepath.Join(path, "full"), 0o700))
 	if err := WriteFile(path, nil, 0o600); !fault.Is(err, fault.StorageIO) {
 		t.Errorf("got %v", err)
 	}
@@ -168,17 +159,13 @@ func TestMakeFolderMakesParentsAndKeepsWhatIsThere(t *testing.T) {
 	dir := t.TempDir()
 	deep := filepath.Join(dir, "a", "b", "c")
 	for range 2 {
-		if err := MakeFolder(deep, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, MakeFolder(deep, 0o700))
 	}
 	if info, err := os.Stat(filepath.Dir(deep)); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("parent %v %v", info, err)
 	}
 	file := filepath.Join(dir, "file")
-	if err := WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, WriteFile(file, nil, 0o600))
 	if err := MakeFolder(file, 0o700); !fault.Is(err, fault.StorageIO) {
 		t.Errorf("a file in the way: %v", err)
 	}
@@ -191,9 +178,7 @@ func TestMakeFoldersMakesAllOrSaysWhichNot(t *testing.T) {
 	dir := t.TempDir()
 	all := []string{filepath.Join(dir, "a", "b"), filepath.Join(dir, "a", "c", "d"), filepath.Join(dir, "a", "b"), dir}
 	for range 2 {
-		if err := MakeFolders(0o700, all...); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, MakeFolders(0o700, all...))
 	}
 	for _, path := range all {
 		if info, err := os.Stat(path); err != nil || !info.IsDir() {
@@ -201,9 +186,7 @@ func TestMakeFoldersMakesAllOrSaysWhichNot(t *testing.T) {
 		}
 	}
 	file := filepath.Join(dir, "a", "file")
-	if err := WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, WriteFile(file, nil, 0o600))
 	if err := MakeFolders(0o700, filepath.Join(dir, "e"), filepath.Join(file, "x")); !fault.Is(err, fault.StorageIO) || !strings.Contains(err.Error(), file) {
 		t.Errorf("a file on the way: %v", err)
 	}

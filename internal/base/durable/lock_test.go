@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 )
 
 func TestARefusalNamesTheHolder(t *testing.T) {
@@ -34,9 +35,7 @@ func TestARefusalNamesTheHolder(t *testing.T) {
 func TestAKilledHolderFreesTheLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	p := hold(t, path)
-	if err := p.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, p.Process.Kill())
 	p.Wait()
 	if o, ok := ownerOf(path); !ok || o.PID != p.Process.Pid {
 		t.Fatalf("the killed holder did not leave its line: %v", o)
@@ -49,9 +48,7 @@ func TestAKilledHolderFreesTheLock(t *testing.T) {
 		t.Errorf("owner %v is not this process", o)
 	}
 	for range 2 {
-		if err := h.Unlock(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, h.Unlock())
 	}
 	if o, ok := ownerOf(path); ok {
 		t.Errorf("%v still signs a lock that is free", o)
@@ -124,9 +121,7 @@ func TestAFreeLockNeedsNoTime(t *testing.T) {
 func TestProcessesExcludeEachOther(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "count")
-	if err := os.WriteFile(path, []byte("0"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, []byte("0"), 0o600))
 	var all []*process
 	for range 3 {
 		all = append(all, start(t, "count", filepath.Join(dir, "lock"), path))
@@ -153,9 +148,7 @@ func TestAnOddOwnerLineIsNotBelieved(t *testing.T) {
 		strings.Repeat("x", 10000):              "another process",
 		"{\"host\":\"\\u001b[2J\",\"pid\":7}\n": `process 7 on "\x1b[2J"`,
 	} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(path, []byte(text), 0o600))
 		_, err := TryLock(path)
 		if !fault.Is(err, fault.Locked) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.20q: %v", text, err)

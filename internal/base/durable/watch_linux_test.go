@@ -26,14 +26,10 @@ func TestWhatChangesIsTold(t *testing.T) {
 		t.Helper()
 		testkit.Receive(t, "the file was "+what, told)
 	}
-	if err := os.WriteFile(file, []byte("one"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(file, []byte("one"), 0o600))
 	wait("made")
 	for range 3 {
-		if err := os.WriteFile(file, []byte("two"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(file, []byte("two"), 0o600))
 		wait("written")
 	}
 	os.Remove(file)

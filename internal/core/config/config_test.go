@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 )
 
 // place is a home and a project made for one test.
@@ -41,12 +42,8 @@ func (p *place) options(trusted bool) Options {
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	testkit.OK(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 func expectValue(t *testing.T, c *Config, key, text string, layer Layer, where string) {
@@ -239,9 +236,7 @@ func TestSettingsWithADot(t *testing.T) {
 		}
 	}
 	p := newPlace(t)
-	if err := Set(t.Context(), p.user, "files.shared", "yes"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, Set(t.Context(), p.user, "files.shared", "yes"))
 	if c, err := Load(p.options(false)); err != nil || c.FilesShared != "yes" {
 		t.Errorf("%v, %v", c, err)
 	}
@@ -360,9 +355,7 @@ func TestVendorsOfTheUser(t *testing.T) {
 	env := func(name string) string { return map[string]string{"RAMET_CONFIG": path, "HOME": home}[name] }
 	load := func(text string) (*Config, error) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(path, []byte(text), 0o600))
 		return Load(Options{Env: env})
 	}
 	c, err := load("model = \"acme/x\"\n[vendors.acme]\nbase = \"https://acme.example/v1\"\nkey = false\n[vendors.vertex]\nproject = \"p\"\n")
@@ -399,12 +392,8 @@ func TestDriversOfAProject(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte("[driver.mine]\ncommand = \"mine\"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	testkit.OK(t, os.WriteFile(path, []byte("[driver.mine]\ncommand = \"mine\"\n"), 0o600))
 	load := func(text string) (*Config, error) {
 		return Load(Options{Env: env, Project: ProjectFile{Path: "p.toml", Text: text}})
 	}

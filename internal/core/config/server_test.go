@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 )
 
 func loaded(t *testing.T, path string) (*Config, error) {
@@ -19,23 +20,17 @@ func loaded(t *testing.T, path string) (*Config, error) {
 func TestServersAreWrittenReadAndRemovedAndTheRestStays(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config.toml")
 	const mine = "# mine\nmodel = \"a/b\" # this\n"
-	if err := os.WriteFile(path, []byte(mine), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, []byte(mine), 0o600))
 	ctx := t.Context()
 	stdio := Server{Name: "files", Command: "npx", Args: []string{"-y", "x \"y\" \\z"}, Env: map[string]string{"TOKEN": "$MY_TOKEN"}, Roots: []string{"~/notes"}}
 	http := Server{Name: "far", URL: "https://mcp.example/x", Headers: map[string]string{"Authorization": "Bearer $T"}, Timeout: "2m", ClientID: "app", ClientSecret: "$S", CallbackPort: 8123}
 	for _, s := range []Server{stdio, http} {
-		if err := AddServer(ctx, path, s); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, AddServer(ctx, path, s))
 	}
 	if err := AddServer(ctx, path, stdio); !fault.Is(err, fault.Conflict) {
 		t.Errorf("twice: %v", err)
 	}
-	if err := Set(ctx, path, "orphans", "cascade"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, Set(ctx, path, "orphans", "cascade"))
 	c, err := loaded(t, path)
 	if err != nil || len(c.Servers) != 2 || c.Orphans != "cascade" || c.Model != "a/b" {
 		t.Fatalf("%+v, %v", c, err)
@@ -47,9 +42,7 @@ func TestServersAreWrittenReadAndRemovedAndTheRestStays(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	for _, name := range []string{"files", "far"} {
-		if err := RemoveServer(ctx, path, name); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, RemoveServer(ctx, path, name))
 	}
 	if err := RemoveServer(ctx, path, "far"); !fault.Is(err, fault.NotFound) {
 		t.Errorf("again: %v", err)
@@ -76,9 +69,7 @@ func TestWrongServersAreRefusedWithTheirPlace(t *testing.T) {
 		"mcp = 3\n": "tables",
 	} {
 		path := filepath.Join(t.TempDir(), "config.toml")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(path, []byte(text), 0o600))
 		_, err := loaded(t, path)
 		f, _ := fault.Of(err)
 		if !fault.Is(err, fault.InvalidConfig) || !strings.Contains(f.Error()+" "+f.Hint, want) {

@@ -9,6 +9,7 @@ import (
 
 	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 )
 
 func TestSetKeepsTheRest(t *testing.T) {
@@ -44,12 +45,8 @@ func TestSetKeepsTheRest(t *testing.T) {
 func TestSetMakesAPrivateFileThatLoads(t *testing.T) {
 	p := newPlace(t)
 	odd := `C:\models\"x" # ü`
-	if err := Set(t.Context(), p.user, "model", odd); err != nil {
-		t.Fatal(err)
-	}
-	if err := Set(t.Context(), p.user, "orphans", "cascade"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, Set(t.Context(), p.user, "model", odd))
+	testkit.OK(t, Set(t.Context(), p.user, "orphans", "cascade"))
 	c, err := Load(p.options(false))
 	if err != nil || c.Model != odd || c.Orphans != "cascade" {
 		t.Errorf("got %+v, %v", c, err)
@@ -93,15 +90,9 @@ func TestSetFollowsALinkAndKeepsTheMode(t *testing.T) {
 	dir := t.TempDir()
 	target, link := filepath.Join(dir, "dotfiles", "ramet.toml"), filepath.Join(dir, "config.toml")
 	write(t, target, "")
-	if err := os.Chmod(target, 0o640); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(target, link); err != nil {
-		t.Fatal(err)
-	}
-	if err := Set(t.Context(), link, "model", "m"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Chmod(target, 0o640))
+	testkit.OK(t, os.Symlink(target, link))
+	testkit.OK(t, Set(t.Context(), link, "model", "m"))
 	info, err := os.Lstat(target)
 	if got, _ := os.ReadFile(target); err != nil || info.Mode().Perm() != 0o640 || string(got) != "model = \"m\"\n" {
 		t.Errorf("target %v %q", info, got)
@@ -141,9 +132,7 @@ func TestSetWaitsForTheLock(t *testing.T) {
 	done := make(chan error)
 	go func() { done <- Set(t.Context(), path, "model", "m") }()
 	write(t, path, "# written under the lock\n")
-	if err := held.Unlock(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, held.Unlock())
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}

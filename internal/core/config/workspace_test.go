@@ -10,15 +10,13 @@ import (
 	"pgregory.net/rapid"
 
 	"ramet/internal/base/fault"
-	_ "ramet/internal/testkit"
+	"ramet/internal/testkit"
 )
 
 func mkdir(t *testing.T, parts ...string) string {
 	t.Helper()
 	dir := filepath.Join(parts...)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.MkdirAll(dir, 0o755))
 	return dir
 }
 
@@ -38,16 +36,12 @@ func TestTheProjectIsTheNearestFolderWithASign(t *testing.T) {
 		t.Errorf("nearer .ramet: %s", got)
 	}
 	tree := mkdir(t, root, "repo", "tree")
-	if err := os.WriteFile(filepath.Join(tree, ".git"), []byte("gitdir: ../.git/worktrees/tree\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(tree, ".git"), []byte("gitdir: ../.git/worktrees/tree\n"), 0o644))
 	if got, _ := ProjectFolder(tree); got != tree {
 		t.Errorf("a worktree is its own: %s", got)
 	}
 	link := filepath.Join(root, "link")
-	if err := os.Symlink(deep, link); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Symlink(deep, link))
 	if got, _ := ProjectFolder(link); got != inner {
 		t.Errorf("through a link: %s", got)
 	}

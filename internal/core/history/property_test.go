@@ -207,9 +207,7 @@ func (w *world) everyEntry(t *rapid.T, a id.Agent, c *history.Context) {
 	}
 	var whole history.Outline
 	if wall := ranges[0].Start; wall > 0 {
-		if err := whole.Apply(history.Entry{ID: wall, Kind: history.Clear, Meta: []byte(`{}`)}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, whole.Apply(history.Entry{ID: wall, Kind: history.Clear, Meta: []byte(`{}`)}))
 	}
 	for _, r := range ranges {
 		for e, err := range w.log.QueryRange(context.Background(), r, history.Selection{}) {
@@ -246,9 +244,7 @@ func manyChecks(t *testing.T) {
 	if testkit.SoakOn() {
 		checks = "3000"
 	}
-	if err := flag.Set("rapid.checks", checks); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, flag.Set("rapid.checks", checks))
 }
 
 func ids(list []history.Entry) []id.Message {
@@ -267,9 +263,7 @@ func TestReplayEqualsTheNaiveModelAndTheLiveContext(t *testing.T) {
 func TestCopiesOfAnOutlineAreIndependent(t *testing.T) {
 	var o history.Outline
 	apply := func(o *history.Outline, m id.Message, k history.Kind, meta string) {
-		if err := o.Apply(history.Entry{ID: m, Kind: k, Meta: []byte(meta)}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, o.Apply(history.Entry{ID: m, Kind: k, Meta: []byte(meta)}))
 	}
 	for m := range id.Message(20) {
 		apply(&o, m+1, history.Mark, `{"label":"`+strconv.Itoa(int(m))+`"}`)

@@ -59,9 +59,7 @@ func fetched(t *testing.T, dir string) (out []string) {
 	for _, p := range packages {
 		folder := filepath.Join(dir, strings.NewReplacer("@", "", "/", "-").Replace(p))
 		if _, err := os.Stat(folder); err != nil {
-			if err := os.MkdirAll(folder, 0o755); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.MkdirAll(folder, 0o755))
 			pack := exec.CommandContext(t.Context(), "sh", "-c", `tar xzf "$(npm pack --silent "$1")" && rm -f *.tgz`, "sh", p)
 			pack.Dir = folder
 			if said, err := pack.CombinedOutput(); err != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ramet/internal/core/trust"
+	"ramet/internal/testkit"
 )
 
 // stage is a user and a project made for one test.
@@ -25,12 +26,8 @@ func newStage(t *testing.T) stage {
 func (s stage) write(dir, name, body string) {
 	s.t.Helper()
 	file := filepath.Join(dir, name)
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		s.t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte(body), 0o600); err != nil {
-		s.t.Fatal(err)
-	}
+	testkit.OK(s.t, os.MkdirAll(filepath.Dir(file), 0o700))
+	testkit.OK(s.t, os.WriteFile(file, []byte(body), 0o600))
 }
 
 // project writes files of the project, name and body in turn.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ramet/internal/core/trust"
+	"ramet/internal/testkit"
 )
 
 func TestSkillsAreReadAsPeopleWriteThem(t *testing.T) {
@@ -62,12 +63,8 @@ func TestOfAProjectOnlyWhatWasAcceptedIsRead(t *testing.T) {
 	write := func(dir, name, body string) {
 		t.Helper()
 		file := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(body), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		testkit.OK(t, os.WriteFile(file, []byte(body), 0o600))
 	}
 	read := func() Kit {
 		t.Helper()
@@ -119,15 +116,11 @@ func TestOfAUserLinksAreFollowedAndNothingIsLost(t *testing.T) {
 	user, away := t.TempDir(), t.TempDir()
 	write := func(file string) {
 		t.Helper()
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("---\ndescription: d\n---\nDo it."), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("---\ndescription: d\n---\nDo it."), 0o600)))
 	}
 	link := func(to, at string) {
 		t.Helper()
-		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o700), os.Symlink(to, at)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, errors.Join(os.MkdirAll(filepath.Dir(at), 0o700), os.Symlink(to, at)))
 	}
 	write(filepath.Join(away, "one", "SKILL.md"))
 	write(filepath.Join(away, "agents", "r.md"))
@@ -135,9 +128,7 @@ func TestOfAUserLinksAreFollowedAndNothingIsLost(t *testing.T) {
 	link(filepath.Join(away, "agents"), filepath.Join(user, "agents"))
 	link("nowhere.md", filepath.Join(user, "commands", "gone.md"))
 	link(user, filepath.Join(user, "commands", "round"))
-	if err := os.MkdirAll(filepath.Join(user, "commands", "folder.md"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.MkdirAll(filepath.Join(user, "commands", "folder.md"), 0o700))
 	write(filepath.Join(user, "commands", "folder.md", "x.md"))
 	k, err := Read(noShelf{}, "", user)
 	if err != nil {

@@ -13,6 +13,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 // writes is how a program writes a session in this test: a head, messages and lines of a type
@@ -77,9 +79,7 @@ func TestBadSessions(t *testing.T) {
 				text += "\n"
 			}
 			path := filepath.Join(t.TempDir(), "s.jsonl")
-			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.WriteFile(path, []byte(text), 0o600))
 			s := open(t, path)
 			want := map[string]int64{"says nothing": 1}
 			maps.Copy(want, c.skipped)
@@ -199,9 +199,7 @@ func TestALineWithoutEndIsNotHeld(t *testing.T) {
 		if end != "" {
 			fmt.Fprintln(out, f.message("2", "1", "b"))
 		}
-		if err := file.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, file.Close())
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		s, err := Open(t.Context(), Found{Program: Claude, Path: path}, 0)
@@ -230,9 +228,7 @@ func TestALongFirstLineTellsWhoWroteIt(t *testing.T) {
 		if program == Pi {
 			text = `{"type":"session","id":"s","version":3,"x":"` + strings.Repeat("x", 1<<20) + `"}` + "\n"
 		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(path, []byte(text), 0o600))
 		if found, err := In(t.Context(), path); err != nil || len(found) != 1 || found[0].Program != program {
 			t.Errorf("%s: %v, %v", program, found, err)
 		}

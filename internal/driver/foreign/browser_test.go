@@ -61,9 +61,7 @@ func browser(t *testing.T) func(page string, plan map[string]any) seen {
 		t.Helper()
 		n++
 		file := filepath.Join(dir, fmt.Sprintf("%d.html", n))
-		if err := os.WriteFile(file, []byte(page), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(file, []byte(page), 0o600))
 		if plan == nil {
 			plan = map[string]any{}
 		}

@@ -12,15 +12,14 @@ import (
 	"testing"
 
 	"ramet/internal/core/history"
+	"ramet/internal/testkit"
 )
 
 // written is a file of these lines.
 func lines(t testing.TB, list ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "session.jsonl")
-	if err := os.WriteFile(path, []byte(strings.Join(list, "\n")+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, []byte(strings.Join(list, "\n")+"\n"), 0o600))
 	return path
 }
 
@@ -241,9 +240,7 @@ func FuzzSources(f *testing.F) {
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, text string) {
 		path := filepath.Join(dir, "f.jsonl")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(path, []byte(text), 0o600))
 		for _, program := range []string{Claude, Codex, Pi} {
 			s, err := Open(context.Background(), Found{Program: program, Path: path}, 0)
 			if err != nil {
@@ -275,9 +272,7 @@ func TestRandomTreesAreWhole(t *testing.T) {
 			fmt.Fprintf(&text, `{"type":%q,"uuid":%q,"id":%q,"parentUuid":%s,"parentId":%s,"sessionId":"s","isSidechain":%v,"message":{"role":"user","id":"m%d","content":%s}}`+"\n",
 				kinds[r.IntN(len(kinds))], id, id, up, up, r.IntN(5) == 0, r.IntN(3), content)
 		}
-		if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(path, []byte(text.String()), 0o600))
 		for _, program := range []string{Claude, Pi} {
 			s, err := Open(t.Context(), Found{Program: program, Path: path}, 0)
 			if err != nil {

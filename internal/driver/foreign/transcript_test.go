@@ -13,6 +13,7 @@ import (
 	"ramet/internal/base/id"
 	"ramet/internal/base/secret"
 	"ramet/internal/core/history"
+	"ramet/internal/testkit"
 )
 
 const (
@@ -119,9 +120,7 @@ func sample(t testing.TB, h TranscriptHiding) *Transcript {
 func writtenTranscript(t testing.TB, b *Transcript) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := b.Write(&out); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.Write(&out))
 	return out.String()
 }
 
@@ -137,9 +136,7 @@ func TestNothingSaidEndsTheData(t *testing.T) {
 		t.Error("the data has something in it that HTML or JavaScript reads")
 	}
 	var b Transcript
-	if err := json.Unmarshal([]byte(data), &b); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.Unmarshal([]byte(data), &b))
 	for _, what := range []string{"default-src 'none'", "script-src 'sha256-", "style-src 'sha256-", "img-src data:;", "base-uri 'none'", "form-action 'none'"} {
 		if !strings.Contains(TranscriptPolicy(), what) {
 			t.Errorf("the policy has no %s: %s", what, TranscriptPolicy())

@@ -12,6 +12,7 @@ import (
 
 	"ramet/internal/core/history"
 	"ramet/internal/model/catalog"
+	"ramet/internal/testkit"
 )
 
 // told is a conversation with everything that the program has a place for.
@@ -88,24 +89,16 @@ func TestThereAndBack(t *testing.T) {
 		}
 		want := told(own)
 		for i, m := range want {
-			if err := w.Add(m.Kind, m.Parts, at.Add(time.Duration(i)*time.Second)); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, w.Add(m.Kind, m.Parts, at.Add(time.Duration(i)*time.Second)))
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, w.Close())
 		home := t.TempDir()
 		path, command := w.Place(func(name string) string { return map[string]string{"HOME": home}[name] })
 		if !strings.Contains(command, w.ID) || !strings.Contains(path, w.ID) {
 			t.Errorf("%s: %s, %s", program, path, command)
 		}
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, out.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		testkit.OK(t, os.WriteFile(path, out.Bytes(), 0o600))
 		found, err := Find(t.Context(), program, func(name string) string { return map[string]string{"HOME": home}[name] })
 		if err != nil || len(found) != 1 {
 			t.Fatalf("%s: it is not found where the program looks: %v %v", program, found, err)
@@ -132,9 +125,7 @@ func TestWhatDoesNotGoThere(t *testing.T) {
 		other := history.Part{Type: history.Thinking, Text: "secret thought", Signature: "SIGNED", Origin: string(catalog.Gemini), Opaque: json.RawMessage(`"OPAQUE"`)}
 		w.Add(history.User, []history.Part{{Type: history.Text, Text: "go"}, {Type: history.Facts, Text: "the moment"}}, time.Unix(2, 0))
 		w.Add(history.Assistant, []history.Part{other, {Type: history.ToolCall, CallID: "c", Name: "bash", Malformed: "{"}}, time.Unix(3, 0))
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, w.Close())
 		said := out.String()
 		if program != Pi && strings.Contains(said, "SIGNED") || strings.Contains(said, "OPAQUE") && program != Pi || strings.Contains(said, "the moment") {
 			t.Errorf("%s: %s", program, said)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 )
 
 func TestACloneStandsOnItsCommit(t *testing.T) {
@@ -143,9 +144,7 @@ func TestCloningRunsNothing(t *testing.T) {
 	commit := g.save(g.dir, "with a submodule")
 	for _, hook := range []string{"post-checkout", "post-merge", "reference-transaction", "pre-push", "post-index-change"} {
 		g.file(g.dir, ".git/hooks/"+hook, "#!/bin/sh\ntouch "+ran+"\n")
-		if err := os.Chmod(filepath.Join(g.dir, ".git/hooks", hook), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Chmod(filepath.Join(g.dir, ".git/hooks", hook), 0o700))
 	}
 	g.git(g.dir, "config", "filter.evil.clean", "touch "+ran+"; cat")
 	g.git(g.dir, "config", "filter.e=vil.clean", "touch "+ran+"; cat")
@@ -189,9 +188,7 @@ func TestAddresses(t *testing.T) {
 	}
 	t.Chdir(t.TempDir())
 	for _, name := range []string{"ext::sh", "host:x"} { // a folder of such a name is a folder
-		if err := os.Mkdir(name, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Mkdir(name, 0o700))
 		if r, err := Locate(name); err != nil || !r.Local() || !filepath.IsAbs(r.String()) {
 			t.Errorf("%s: %s, %v", name, r, err)
 		}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 )
 
 // change is a clone with a commit on top.
@@ -39,9 +40,7 @@ func TestABranchIsPushedOnce(t *testing.T) {
 	ran := filepath.Join(t.TempDir(), "ran")
 	for _, hook := range []string{"pre-receive", "update", "post-receive"} {
 		g.file(bare, "hooks/"+hook, "#!/bin/sh\ntouch "+ran+"\n")
-		if err := os.Chmod(filepath.Join(bare, "hooks", hook), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Chmod(filepath.Join(bare, "hooks", hook), 0o700))
 	}
 	to := g.at(bare)
 	tree, one := g.change(bare, "one\n")
@@ -49,9 +48,7 @@ func TestABranchIsPushedOnce(t *testing.T) {
 		t.Fatal(ok, err)
 	}
 	for range 2 {
-		if err := Push(t.Context(), tree, to, "ramet/docs", one, ""); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, Push(t.Context(), tree, to, "ramet/docs", one, ""))
 	}
 	if c, ok, err := RemoteBranch(t.Context(), to, "ramet/docs"); c != one || !ok || err != nil {
 		t.Errorf("%s %v %v", c, ok, err)
@@ -87,12 +84,8 @@ func TestPushingObeysNoConfigurationOfTheTree(t *testing.T) {
 		g.git(tree.Dir, "config", key, value)
 	}
 	g.file(tree.Dir, ".git/hooks/pre-push", "#!/bin/sh\ntouch "+ran+"\n")
-	if err := os.Chmod(filepath.Join(tree.Dir, ".git", "hooks", "pre-push"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := Push(t.Context(), tree, g.at(bare), "ramet/docs", one, ""); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Chmod(filepath.Join(tree.Dir, ".git", "hooks", "pre-push"), 0o700))
+	testkit.OK(t, Push(t.Context(), tree, g.at(bare), "ramet/docs", one, ""))
 	if c, ok, err := RemoteBranch(t.Context(), g.at(bare), "ramet/docs"); c != one || !ok || err != nil {
 		t.Errorf("it went elsewhere: %s %v %v", c, ok, err)
 	}
@@ -149,9 +142,7 @@ func TestTheTokenReachesTheServerAndNobodyElse(t *testing.T) {
 	if asked, err := os.ReadFile(store); err != nil || !strings.Contains(string(asked), "host=127.0.0.1") {
 		t.Errorf("the user's own helper was not asked: %q, %v", asked, err)
 	}
-	if err := os.Remove(store); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Remove(store))
 
 	to := bare.WithToken("git", token)
 	tree := Tree{Dir: filepath.Join(t.TempDir(), "repo")}
@@ -164,9 +155,7 @@ func TestTheTokenReachesTheServerAndNobodyElse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Push(t.Context(), tree, to, "docs", commit, ""); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, Push(t.Context(), tree, to, "docs", commit, ""))
 	if got, ok, err := RemoteBranch(t.Context(), to, "docs"); got != commit || !ok || err != nil {
 		t.Errorf("%s %v %v", got, ok, err)
 	}

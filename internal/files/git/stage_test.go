@@ -82,9 +82,7 @@ func (g *ground) tree() (t Tree, base, bundle string) {
 		g.t.Fatal(err)
 	}
 	t = Tree{Dir: filepath.Join(place, "tree"), Git: filepath.Join(place, "repo")}
-	if err := FromBundle(g.t.Context(), bundle, base, t); err != nil {
-		g.t.Fatal(err)
-	}
+	testkit.OK(g.t, FromBundle(g.t.Context(), bundle, base, t))
 	return t, base, bundle
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 )
 
 func TestTheSameTreeGivesTheSameBundle(t *testing.T) {
@@ -55,9 +56,7 @@ func TestAChangeGoesOverInAPatch(t *testing.T) {
 	g.file(from.Dir, "new/[x]*.md", "new\n")
 	g.file(from.Dir, "binary", "\x00\x01\xff")
 	g.file(from.Dir, "x.log", "ignored\n")
-	if err := os.Remove(filepath.Join(from.Dir, "gone.txt")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Remove(filepath.Join(from.Dir, "gone.txt")))
 	patch := g.diff(from)
 	// Neither the user's configuration nor her attributes change a byte of it.
 	g.file(g.home, ".gitconfig", "[diff]\n\tnoprefix = true\n\tcontext = 0\n\tmnemonicPrefix = true\n\talgorithm = histogram\n[core]\n\tabbrev = 4\n\tautocrlf = true\n\tquotePath = false\n[color]\n\tui = always\n")
@@ -72,9 +71,7 @@ func TestAChangeGoesOverInAPatch(t *testing.T) {
 	}
 
 	to := Tree{Dir: filepath.Join(t.TempDir(), "tree"), Git: filepath.Join(t.TempDir(), "git")}
-	if err := FromBundle(t.Context(), bundle, base, to); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, FromBundle(t.Context(), bundle, base, to))
 	for range 2 { // once more is no conflict
 		if conflicts, err := Apply(t.Context(), to, []byte(patch)); err != nil || len(conflicts) > 0 {
 			t.Fatalf("%q, %v", conflicts, err)
@@ -111,9 +108,7 @@ func TestAConflictKeepsOneFileAndNotTheOthers(t *testing.T) {
 	g.file(two.Dir, "zebra.md", "zebra\n")
 	first, second := g.diff(one), g.diff(two)
 	to := Tree{Dir: filepath.Join(t.TempDir(), "tree")} // with its repository inside
-	if err := FromBundle(t.Context(), bundle, base, to); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, FromBundle(t.Context(), bundle, base, to))
 	for _, c := range []struct {
 		patch string
 		want  []string
@@ -162,9 +157,7 @@ func TestPatchesFromOutside(t *testing.T) {
 	if info, err := os.Lstat(filepath.Join(tree.Dir, "link")); err != nil || !info.Mode().IsRegular() {
 		t.Error("there is a link", err)
 	}
-	if err := Reset(t.Context(), tree, base); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, Reset(t.Context(), tree, base))
 	if d := g.diff(tree); d != "" {
 		t.Error(d)
 	}
@@ -193,20 +186,12 @@ func TestNothingThatAWorkerLeavesIsRun(t *testing.T) {
 	g.file(tree.Dir, "nested/n.txt", "n\n")
 	g.file(tree.Dir, ".gitattributes", "* filter=evil diff=evil merge=evil text eol=crlf\n")
 	g.file(tree.Dir, "a.txt", "changed\n")
-	if err := os.Symlink(filepath.Dir(tree.Dir), filepath.Join(tree.Dir, "up")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.RemoveAll(filepath.Join(tree.Dir, "b")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(g.dir+"/b", filepath.Join(tree.Dir, "b")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Symlink(filepath.Dir(tree.Dir), filepath.Join(tree.Dir, "up")))
+	testkit.OK(t, os.RemoveAll(filepath.Join(tree.Dir, "b")))
+	testkit.OK(t, os.Symlink(g.dir+"/b", filepath.Join(tree.Dir, "b")))
 	_, err := Diff(t.Context(), tree)
 	refuse(t, err, fault.OutputInvalid, "nested/")
-	if err := os.RemoveAll(filepath.Join(tree.Dir, "nested")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.RemoveAll(filepath.Join(tree.Dir, "nested")))
 	changed, err := Changed(t.Context(), tree, base)
 	if err != nil || !slices.Equal(changed, []string{".gitattributes", "a.txt", "b", "b/ü x.txt", "up"}) {
 		t.Errorf("%q, %v", changed, err)
@@ -234,9 +219,7 @@ func TestFilesHaveTheBytesOfTheirBlobs(t *testing.T) {
 	g.save(g.dir, "dos")
 	g.file(g.dir, ".gitattributes", "*.txt text eol=crlf ident working-tree-encoding=UTF-16\n*.bin filter=lfs\n")
 	g.file(g.dir, "p.bin", "version https://git-lfs\n")
-	if err := os.Symlink("/etc/hostname", filepath.Join(g.dir, "link")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Symlink("/etc/hostname", filepath.Join(g.dir, "link")))
 	ran := filepath.Join(t.TempDir(), "ran")
 	g.git(g.dir, "-c", "core.attributesFile=/dev/null", "update-index", "--add", ".gitattributes", "p.bin", "link")
 	g.git(g.dir, "commit", "-q", "-m", "attributes")

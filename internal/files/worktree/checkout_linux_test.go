@@ -51,12 +51,8 @@ func free(t *testing.T, dir string) int64 {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	if err := unix.Syncfs(int(d.Fd())); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, unix.Syncfs(int(d.Fd())))
 	var s syscall.Statfs_t
-	if err := syscall.Statfs(dir, &s); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, syscall.Statfs(dir, &s))
 	return int64(s.Bavail) * s.Bsize
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 )
 
 func TestAConflictLosesNothing(t *testing.T) {
@@ -97,9 +98,7 @@ func TestAMergeUnderWayIsToldWhatToDo(t *testing.T) {
 	g.save(g.dir, "d")
 	g.file(tree.Dir, "a.txt", "markers would be committed\n")
 	tip := g.git(g.dir, "rev-parse", "HEAD")
-	if err := os.WriteFile(filepath.Join(g.git(tree.Dir, "rev-parse", "--absolute-git-dir"), "MERGE_HEAD"), []byte(tip+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(g.git(tree.Dir, "rev-parse", "--absolute-git-dir"), "MERGE_HEAD"), []byte(tip+"\n"), 0o600))
 	_, err = g.k.Merge(t.Context(), tree, g.dir, "ada")
 	refuse(t, err, fault.Conflict, "a merge is in progress in "+tree.Dir)
 	if g.git(tree.Dir, "status", "--porcelain") == "" {
@@ -146,9 +145,7 @@ func TestMergeGoesOnlyWhereItCan(t *testing.T) {
 	}
 	g.expect(g.dir, "c", "c\n")
 
-	if err := os.RemoveAll(tree.Dir); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.RemoveAll(tree.Dir))
 	tree.Gone = true
 	_, err = g.k.Merge(t.Context(), tree, g.dir, "ada")
 	refuse(t, err, fault.NotFound, "no folder", "on the branch ramet/ada")
@@ -203,9 +200,7 @@ func TestRemoveThrowsNothingAwayUnasked(t *testing.T) {
 	tree = g.make("ada")
 	g.file(tree.Dir, "e", "e\n")
 	g.save(tree.Dir, "e")
-	if err := os.RemoveAll(tree.Dir); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.RemoveAll(tree.Dir))
 	if !find().Gone {
 		t.Error("it is not said to be gone")
 	}

@@ -289,9 +289,7 @@ func TestAFailureLeavesNoTrace(t *testing.T) {
 	// A worktree of the user's whose disk is not there now: nobody forgets it.
 	away := filepath.Join(t.TempDir(), "away")
 	g.git(g.dir, "worktree", "add", "-q", "--detach", away)
-	if err := os.Rename(away, away+".unmounted"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Rename(away, away+".unmounted"))
 	g.save(g.dir, "filter")
 	before := g.look()
 	// The user's own filter fails, in the middle of the checkout.
@@ -351,9 +349,7 @@ func TestNothingOfARepositoryActs(t *testing.T) {
 		_, err = g.k.Remove(t.Context(), g.dir, tree, g.dir, false)
 		return err
 	}
-	if err := cycle(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, cycle())
 	quiet := func() {
 		t.Helper()
 		if ran, err := os.ReadFile(trace); !os.IsNotExist(err) {
@@ -369,9 +365,7 @@ func TestNothingOfARepositoryActs(t *testing.T) {
 	refuse(t, cycle(), fault.Untrusted, "filter.f.smudge", "merge.M.driver", "ramet trust")
 	quiet()
 	g.k.Accepts = func(trust.Thing) (bool, error) { return true, nil }
-	if err := cycle(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, cycle())
 	if ran, err := os.ReadFile(trace); err != nil || strings.Trim(string(ran), "ran\n") != "" {
 		t.Errorf("a trusted filter, and no hook: %q, %v", ran, err)
 	}
@@ -413,12 +407,8 @@ func TestWhatWasBroughtIsNotTheChildsWork(t *testing.T) {
 	g.file(tree.Dir, "a.txt", "from the parent\n")
 	g.file(tree.Dir, "b.txt", "from the parent, too\n")
 	g.file(tree.Dir, "notes/new.txt", "notes\n")
-	if err := os.Remove(filepath.Join(tree.Dir, "c.txt")); err != nil {
-		t.Fatal(err)
-	}
-	if err := g.k.NoteBrought(t.Context(), tree, []string{"a.txt", "b.txt", "notes/new.txt", "c.txt"}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Remove(filepath.Join(tree.Dir, "c.txt")))
+	testkit.OK(t, g.k.NoteBrought(t.Context(), tree, []string{"a.txt", "b.txt", "notes/new.txt", "c.txt"}))
 	work := func(want Work) {
 		t.Helper()
 		want.Branch = "ramet/ada"
@@ -439,9 +429,7 @@ func TestWhatWasBroughtIsNotTheChildsWork(t *testing.T) {
 		strings.Contains(d, "+from the parent") || strings.Contains(d, "b.txt") || strings.Contains(d, "c.txt") || strings.Contains(d, "new.txt") {
 		t.Errorf("%q, %v", d, err)
 	}
-	if err := g.k.Commit(t.Context(), tree, "ada", "u"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, g.k.Commit(t.Context(), tree, "ada", "u"))
 	work(Work{Commits: 1, Stat: "2 files changed, 2 insertions(+)", Files: both})
 	g.file(tree.Dir, "notes/new.txt", "notes\nof the child\n") // not committed, and not known to git
 	work(Work{Commits: 1, Stat: "2 files changed, 2 insertions(+)", Files: append(both, "notes/new.txt"), Dirty: []string{"notes/new.txt"}})
@@ -475,9 +463,7 @@ func TestWhereAFolderStands(t *testing.T) {
 	}
 	g.git(g.dir, "config", "--unset", "filter.x.clean")
 	empty := filepath.Join(g.dir, "sub", "empty", ".git") // git passes it by
-	if err := os.MkdirAll(empty, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.MkdirAll(empty, 0o700))
 	g.git(g.dir, "checkout", "-q", branch)
 	see(filepath.Dir(empty), branch, 0)
 }

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 )
 
 // room is a folder that may be written, one beside it that may not, and a home that
@@ -26,9 +27,7 @@ type room struct{ root, outside, home string }
 
 func newRoom(t *testing.T) room {
 	t.Helper()
-	if err := Available(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, Available())
 	top := t.TempDir()
 	r := room{top + "/root", top + "/outside", top + "/home"}
 	for file, text := range map[string]string{
@@ -36,16 +35,10 @@ func newRoom(t *testing.T) room {
 		"outside/file": "theirs", "outside/folder/file": "theirs", "home/credentials.toml": "secret", "home/worktrees/one/file": "w",
 	} {
 		file = filepath.Join(top, file)
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		testkit.OK(t, os.WriteFile(file, []byte(text), 0o644))
 	}
-	if err := os.Symlink(r.outside, r.root+"/link"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Symlink(r.outside, r.root+"/link"))
 	return r
 }
 
@@ -156,9 +149,7 @@ func TestNoLinkBecomesAFolderToWrite(t *testing.T) {
 			t.Errorf("%s: %v", w, err)
 		}
 	}
-	if err := errors.Join(os.Rename(r.root, r.root+".old"), os.Rename(r.outside, r.root)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(os.Rename(r.root, r.root+".old"), os.Rename(r.outside, r.root)))
 	p, err := order{Path: "/bin/sh", Args: []string{"sh", "-c", "echo x > new"}, Dir: r.root, Box: in}.start(t.Context(), nil)
 	if p != nil || !strings.Contains(fmt.Sprint(err), "was replaced") {
 		t.Errorf("%v", err)
@@ -169,13 +160,9 @@ func TestNoLinkBecomesAFolderToWrite(t *testing.T) {
 // A folder on the way to a kept file cannot be renamed either: another file would lie at its path.
 func TestNothingTakesThePlaceOfAKeptFile(t *testing.T) {
 	r := newRoom(t)
-	if err := os.MkdirAll(r.root+"/tools/dist", 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.MkdirAll(r.root+"/tools/dist", 0o755))
 	kept := r.root + "/tools/dist/server"
-	if err := os.WriteFile(kept, []byte("accepted"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(kept, []byte("accepted"), 0o644))
 	c := sh(r.root, `for at in tools/dist tools; do
 	mv -T $at moved; mkdir -p other/dist; echo evil > other/server; echo evil > other/dist/server
 	mv -T --exchange other $at; rm -rf $at; mv -T other $at; done
@@ -326,9 +313,7 @@ func TestALaterSocketOfASessionIsNotReached(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if err := os.WriteFile(r.root+"/go", nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(r.root+"/go", nil, 0o600))
 	if _, err := p.Wait(); err != nil || out.String() != "ready\nempty\n" {
 		t.Errorf("%v %q", err, out)
 	}
@@ -340,9 +325,7 @@ func TestALaterSocketOfTmuxIsNotReached(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMUX_TMPDIR", temp)
 	agent := filepath.Join(temp, "ssh-x")
-	if err := os.Mkdir(agent, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Mkdir(agent, 0o700))
 	tmux := filepath.Join(temp, fmt.Sprintf("tmux-%d", os.Geteuid()))
 	for _, network := range []bool{false, true} {
 		out := newScreen()
@@ -361,9 +344,7 @@ func TestALaterSocketOfTmuxIsNotReached(t *testing.T) {
 			}
 			defer l.Close()
 		}
-		if err := os.WriteFile(r.root+"/go", nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(r.root+"/go", nil, 0o600))
 		want := "ready\n" + agent + ":\n\n" + tmux + ":\n"
 		if network { // a program with the network may use the agent
 			want = "ready\n" + agent + ":\nsocket\n\n" + tmux + ":\n"
@@ -391,9 +372,7 @@ func TestLaterFilesInTemporaryFoldersAreNotSeen(t *testing.T) {
 	t.Cleanup(func() { os.RemoveAll(short) })
 	t.Setenv("TMPDIR", short)
 	here, link := filepath.Join(short, "here"), filepath.Join(short, "link")
-	if err := errors.Join(os.WriteFile(here, []byte("seen"), 0o600), os.Symlink("here", link)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(os.WriteFile(here, []byte("seen"), 0o600), os.Symlink("here", link)))
 	bound, err := net.Listen("unix", filepath.Join(short, "vscode.sock"))
 	if err != nil {
 		t.Fatal(err)
@@ -411,17 +390,13 @@ func TestLaterFilesInTemporaryFoldersAreNotSeen(t *testing.T) {
 		out.await(t, "ready")
 		agent := filepath.Join(dir, name)
 		t.Cleanup(func() { os.RemoveAll(agent) })
-		if err := os.Mkdir(agent, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Mkdir(agent, 0o700))
 		l, err := net.Listen("unix", filepath.Join(agent, "agent"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer l.Close()
-		if err := os.WriteFile(r.root+"/go", nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(r.root+"/go", nil, 0o600))
 		if _, err := p.Wait(); err != nil || !strings.Contains(out.String(), "No such file") || !strings.Contains(out.String(), "seen") || strings.Contains(out.String(), "socket") ||
 			!strings.Contains(out.String(), "Read-only") {
 			t.Errorf("%s: %v %q", dir, err, out)
@@ -472,9 +447,7 @@ func TestTheTableOfSocketsIsRead(t *testing.T) {
 func TestFilesAreReplaced(t *testing.T) {
 	dir, copies := t.TempDir(), t.TempDir()
 	for name, text := range map[string]string{dir + "/file": "theirs", dir + "/folder/a": "theirs", copies + "/file": "ours", copies + "/folder/b": "ours"} {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o644)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o644)))
 	}
 	boxes := []*Box{nil}
 	if Available() == nil {

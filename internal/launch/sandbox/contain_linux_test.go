@@ -49,9 +49,7 @@ func TestACommandRuns(t *testing.T) {
 
 func TestTextsArriveAsTheyAre(t *testing.T) {
 	dir := t.TempDir() + "/a\xff\nb"
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Mkdir(dir, 0o755))
 	cmd := sh(dir, `printf '%s|%s|%s' "$1" "$A" "$(pwd)"`, "A=\xfe\"<&>", "PWD=")
 	cmd.Args = append(cmd.Args, "sh", "\xfd\u2028 -x")
 	if _, out := run(t, cmd); out != "\xfd\u2028 -x|\xfe\"<&>|"+dir {
@@ -267,9 +265,7 @@ func TestNothingSurvivesTheSIGKILLOfRamet(t *testing.T) {
 		ramet.Env = append(os.Environ(), role+"=ramet", "TMPDIR="+temp)
 		out := newScreen()
 		ramet.Stdout, ramet.Stderr = out, out
-		if err := ramet.Start(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, ramet.Start())
 		out.await(t, "ready")
 		eventually(t, kind+": its processes are there", func() bool { return alive(mark) >= 4 })
 		ramet.Process.Signal(syscall.SIGKILL)
@@ -330,9 +326,7 @@ func TestAsAnOrdinaryUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	if err := os.Chown(dir, nobody, nobody); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Chown(dir, nobody, nobody))
 	cmd := exec.Command("/proc/self/exe", "-test.v", "-test.timeout=1h")
 	cmd.Env = []string{sandboxPath, "TMPDIR=" + dir, "HOME=" + dir}
 	cmd.Dir = dir

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"ramet/internal/testkit"
 )
 
 // BenchmarkConfinedBesideFree lets a free and a confined command take turns, and reports
@@ -24,18 +26,12 @@ func BenchmarkConfinedBesideFree(b *testing.B) {
 			for i := range files {
 				dir := filepath.Join(root, fmt.Sprintf("p%d/d%d", i/1000, i/10%100))
 				if i%10 == 0 {
-					if err := os.MkdirAll(dir, 0o755); err != nil {
-						b.Fatal(err)
-					}
+					testkit.OK(b, os.MkdirAll(dir, 0o755))
 				}
-				if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("file%d.go", i)), nil, 0o644); err != nil {
-					b.Fatal(err)
-				}
+				testkit.OK(b, os.WriteFile(filepath.Join(dir, fmt.Sprintf("file%d.go", i)), nil, 0o644))
 			}
 			for _, dir := range []string{root + "/.git", root + "/.ramet/runs", home + "/.ssh"} {
-				if err := os.MkdirAll(dir, 0o755); err != nil {
-					b.Fatal(err)
-				}
+				testkit.OK(b, os.MkdirAll(dir, 0o755))
 			}
 			box := &Box{Write: []string{root}, Hide: []string{home, root + "/.ramet/runs"}, Guard: home + "/quarantine", Guarded: []string{root}}
 			took := func(box *Box) time.Duration {

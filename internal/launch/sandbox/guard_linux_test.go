@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 // guarded is a room whose names are looked after.
@@ -55,16 +57,10 @@ func TestWhatOthersExecuteCannotBeChanged(t *testing.T) {
 	r := newRoom(t)
 	for name, text := range map[string]string{"sub/deep/.git/config": "[core]\n", "sub/.envrc": "x", ".vscode/tasks.json": "{}", "sub/.mcp.json": "{}", ".agents/agents/a.md": "x", "hooks/pre-commit": "x"} {
 		at := filepath.Join(r.root, name)
-		if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(at, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.MkdirAll(filepath.Dir(at), 0o755))
+		testkit.OK(t, os.WriteFile(at, []byte(text), 0o644))
 	}
-	if err := os.WriteFile(r.root+"/.git/config", []byte("[core]\n\thooksPath = hooks\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(r.root+"/.git/config", []byte("[core]\n\thooksPath = hooks\n"), 0o644))
 	for _, script := range []string{
 		"echo x > sub/deep/.git/config", "rm -r sub/deep/.git", "mv sub/deep/.git x", "echo x >> sub/.envrc", "rm sub/.envrc", "mv file sub/.envrc", "ln sub/.envrc x",
 		"echo x > .vscode/new", "echo x > .vscode/tasks.json", "echo x > sub/.mcp.json", "echo x > .agents/agents/a.md", "echo x > .agents/new", "echo x > hooks/pre-commit", "echo x > hooks/new", "mv hooks x",
@@ -119,9 +115,7 @@ func TestTheSIGKILLOfRametLeavesNothingBehind(t *testing.T) {
 	ramet.Env = append(os.Environ(), role+"=ramet", "TMPDIR="+temp)
 	out := newScreen()
 	ramet.Stdout, ramet.Stderr = out, out
-	if err := ramet.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, ramet.Start())
 	out.await(t, "ready")
 	if _, err := os.Stat(work + "/a/b/.envrc"); err != nil {
 		t.Fatal(err)

@@ -26,9 +26,7 @@ func newYard(t *testing.T, files ...string) yard {
 	top := t.TempDir()
 	y := yard{t, filepath.Join(top, "work"), filepath.Join(top, "home", "quarantine"), filepath.Join(top, "outside")}
 	for _, d := range []string{y.dir, y.outside} {
-		if err := os.Mkdir(d, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Mkdir(d, 0o755))
 	}
 	for _, f := range files {
 		y.put(f, "x")
@@ -121,9 +119,7 @@ func TestWhatOthersExecuteIsMovedAway(t *testing.T) {
 		"mkdir a; echo x > a/.envrc; mv a b", "mkdir -p node_modules/x; echo x > node_modules/x/.envrc",
 	} {
 		y := newYard(t, "x", "inner/file")
-		if err := os.Symlink(y.outside, filepath.Join(y.dir, "link")); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Symlink(y.outside, filepath.Join(y.dir, "link")))
 		w := y.begin()
 		y.sh(script)
 		moved, err := w.End()
@@ -369,9 +365,7 @@ func TestFoldersThatAreSwappedForLinksLeadNowhere(t *testing.T) {
 	y := newYard(t, "a/file")
 	w := y.begin()
 	y.put("a/.envrc", "mine")
-	if err := os.WriteFile(filepath.Join(y.outside, ".envrc"), []byte("theirs"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(y.outside, ".envrc"), []byte("theirs"), 0o600))
 	if _, _, err := w.places[0].index.look(); err != nil {
 		t.Fatal(err)
 	}

@@ -132,12 +132,8 @@ func TestOnlyWhatWasDelegatedIsUsed(t *testing.T) {
 	testkit.RootOnly(t)
 	mount := t.TempDir()
 	dir := filepath.Join(mount, "system.slice", "box.service")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "cgroup.subtree_control"), []byte("memory pids\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.MkdirAll(dir, 0o755))
+	testkit.OK(t, os.WriteFile(filepath.Join(dir, "cgroup.subtree_control"), []byte("memory pids\n"), 0o600))
 	if got := delegatedBelow(mount, "/system.slice/box.service"); got != "" {
 		t.Error(got)
 	}

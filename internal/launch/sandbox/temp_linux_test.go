@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"ramet/internal/testkit"
 )
 
 func TestOnlyAbandonedFoldersAreRemoved(t *testing.T) {
@@ -25,27 +27,17 @@ func TestOnlyAbandonedFoldersAreRemoved(t *testing.T) {
 		dir := filepath.Join(parent, name)
 		for _, f := range append(files, "tmp/file") {
 			f = filepath.Join(dir, f)
-			if err := os.MkdirAll(filepath.Dir(f), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(f, nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.MkdirAll(filepath.Dir(f), 0o700))
+			testkit.OK(t, os.WriteFile(f, nil, 0o600))
 		}
-		if err := os.Chtimes(dir, time.Now().Add(-age), time.Now().Add(-age)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Chtimes(dir, time.Now().Add(-age), time.Now().Add(-age)))
 	}
 	link := func(to, name string) {
 		t.Helper()
-		if err := os.Symlink(to, filepath.Join(parent, name)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Symlink(to, filepath.Join(parent, name)))
 	}
 	make("ramet-box-1", 0, "lock", "tmp/shut/inner/file") // of a ramet that is dead
-	if err := os.Chmod(filepath.Join(parent, "ramet-box-1/tmp/shut"), 0); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Chmod(filepath.Join(parent, "ramet-box-1/tmp/shut"), 0))
 	link(outside, "ramet-box-1/tmp/way-out")
 	make("ramet-box-2", 0)            // of an older one, which may live
 	make("ramet-box-3", 25*time.Hour) // which does not
@@ -54,15 +46,11 @@ func TestOnlyAbandonedFoldersAreRemoved(t *testing.T) {
 	link(filepath.Join(outside, "box"), "ramet-box-5")
 	make("ramet-box-6", 25*time.Hour) // its lock is not its own
 	link(filepath.Join(outside, "box", "lock"), "ramet-box-6/lock")
-	if err := syscall.Mkfifo(filepath.Join(parent, "ramet-box-7"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, syscall.Mkfifo(filepath.Join(parent, "ramet-box-7"), 0o600))
 	want := []string{filepath.Base(living.dir), "ramet-box-2", "ramet-box-5", "ramet-box-6", "ramet-box-7", "ramet-other-4"}
 	if os.Geteuid() == 0 { // who else could give a folder away
 		make("ramet-box-8", 25*time.Hour, "lock")
-		if err := os.Chown(filepath.Join(parent, "ramet-box-8"), 65534, 65534); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Chown(filepath.Join(parent, "ramet-box-8"), 65534, 65534))
 		want = append(want, "ramet-box-8")
 	}
 	removeAbandoned(parent)
@@ -95,9 +83,7 @@ func TestTheNextRametCleansUp(t *testing.T) {
 		ramet.Env = append(os.Environ(), role+"=ramet", "TMPDIR="+temp)
 		out := newScreen()
 		ramet.Stdout, ramet.Stderr = out, out
-		if err := ramet.Start(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, ramet.Start())
 		t.Cleanup(func() { ramet.Process.Kill(); ramet.Wait() })
 		out.await(t, "ready")
 		return ramet, out

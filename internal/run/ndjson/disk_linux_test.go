@@ -34,9 +34,7 @@ func fullDisk(t *testing.T) {
 	dir := mount(t)
 	path := filepath.Join(dir, "events.ndjson")
 	ballast := filepath.Join(dir, "ballast")
-	if err := os.WriteFile(ballast, make([]byte, 40<<10), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(ballast, make([]byte, 40<<10), 0o644))
 	w, err := OpenWriter(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
@@ -60,9 +58,7 @@ func fullDisk(t *testing.T) {
 	if got, err := read(t, path); err != nil || !bytes.Equal(got, runtest.LogLines(kept...)) {
 		t.Fatalf("a reader: %v", err)
 	}
-	if err := os.Remove(ballast); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Remove(ballast))
 	d := runtest.LogDraft(100000)
 	if _, err := w.Append(t.Context(), d); err != nil {
 		t.Fatalf("there is space again: %v", err)
@@ -76,12 +72,8 @@ func readOnlyDisk(t *testing.T) {
 	dir := mount(t)
 	path := filepath.Join(dir, "events.ndjson")
 	lines := runtest.LogLines(runtest.LogDrafts(0, 3)...)
-	if err := os.WriteFile(path, lines, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Mount("", dir, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, "size=128k"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, lines, 0o644))
+	testkit.OK(t, syscall.Mount("", dir, "", syscall.MS_REMOUNT|syscall.MS_RDONLY, "size=128k"))
 	for _, name := range []string{path, path + "-new"} {
 		if _, err := OpenWriter(t.Context(), name); !fault.Is(err, fault.StorageReadOnly) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)

@@ -114,9 +114,7 @@ func truncate(t *testing.T, events, each int) {
 		if n%each != 0 && !(feed && line%50 == 1) {
 			continue
 		}
-		if err := os.WriteFile(path, all[:n], 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(path, all[:n], 0o644))
 		if got, err := read(t, path); err != nil || !bytes.Equal(got, all[:ends]) {
 			t.Fatalf("cut at %d: a reader sees %d bytes, want %d: %v", n, len(got), ends, err)
 		}
@@ -158,9 +156,7 @@ func TestNULTails(t *testing.T) {
 	}
 	// Longer than any line may be.
 	path := put(t, all)
-	if err := os.Truncate(path, run.MaxLine*2); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Truncate(path, run.MaxLine*2))
 	w, err := OpenWriter(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)

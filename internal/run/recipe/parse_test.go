@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 )
 
 var update = flag.Bool("update", false, "write the golden file")
@@ -85,9 +86,7 @@ func TestTheEmbeddedRecipeIsWhatItWas(t *testing.T) {
 	got := outline(embedded(t))
 	const file = "testdata/docs.golden"
 	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(file, []byte(got), 0o644))
 	}
 	want, err := os.ReadFile(file)
 	if err != nil {
@@ -157,9 +156,7 @@ func TestTheExamplesAreGood(t *testing.T) {
 func asJSON(t testing.TB, text string) []byte {
 	t.Helper()
 	var value any
-	if err := yaml.Unmarshal([]byte(text), &value); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, yaml.Unmarshal([]byte(text), &value))
 	doc, err := json.Marshal(value)
 	if err != nil {
 		t.Fatalf("no JSON: %v", err)
@@ -178,9 +175,7 @@ func TestThePublishedSchemaTakesWhatWeTake(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := jsonschema.NewCompiler()
-	if err := c.AddResource("urn:recipe", doc); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, c.AddResource("urn:recipe", doc))
 	schema, err := c.Compile("urn:recipe")
 	if err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/store/database"
-	_ "ramet/internal/testkit"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/runtest"
 )
 
@@ -32,9 +32,7 @@ func TestFilesThatAreNoLog(t *testing.T) {
 		t.Error(err)
 	}
 	text := filepath.Join(dir, "text")
-	if err := os.WriteFile(text, []byte(strings.Repeat("not a database\n", 100)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(text, []byte(strings.Repeat("not a database\n", 100)), 0o644))
 	theirs := filepath.Join(dir, "theirs")
 	db := database.OpenSQLite(theirs, "", 1)
 	if _, err := db.Exec(`CREATE TABLE theirs (n INT)`); err != nil {

@@ -41,17 +41,13 @@ func TestANumberThatWasGivenTwiceIsNotBelieved(t *testing.T) {
 		t.Fatal(err)
 	}
 	var number string
-	if err := tx.QueryRow(`SELECT pg_current_xact_id()::text`).Scan(&number); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, tx.QueryRow(`SELECT pg_current_xact_id()::text`).Scan(&number))
 	if _, err := tx.Exec(`INSERT INTO numbers VALUES (1)`); err != nil {
 		t.Fatal(err)
 	}
 	proxy.LoseAndFall(pgtest.Before)
 	committed := make(chan error, 1)
-	if err := syscall.Kill(int(conn.PgConn().PID()), syscall.SIGKILL); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, syscall.Kill(int(conn.PgConn().PID()), syscall.SIGKILL))
 	go func() { committed <- tx.Commit() }()
 	again := await(t, direct.Config)
 	defer func() { again.Close(context.Background()) }()
@@ -61,16 +57,12 @@ func TestANumberThatWasGivenTwiceIsNotBelieved(t *testing.T) {
 		}
 	}
 	var status string
-	if err := again.QueryRow(t.Context(), `SELECT pg_xact_status(`+"'"+number+"'"+`::xid8)`).Scan(&status); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, again.QueryRow(t.Context(), `SELECT pg_xact_status(`+"'"+number+"'"+`::xid8)`).Scan(&status))
 	t.Logf("the number of what was lost is %s now", status)
 	proxy.Down(false)
 	err = <-committed
 	var n int
-	if err := again.QueryRow(t.Context(), `SELECT count(*) FROM numbers WHERE n = 1`).Scan(&n); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, again.QueryRow(t.Context(), `SELECT count(*) FROM numbers WHERE n = 1`).Scan(&n))
 	if n != 0 || err == nil {
 		t.Errorf("it happened %d times, and the answer is %v", n, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 )
 
 // A limit of open files is no matter of owners and modes.
@@ -23,19 +24,13 @@ func TestTooManyOpenFilesAreSaidToBeThat(t *testing.T) {
 		t.Fatal(err)
 	}
 	var old unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &old); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &old))
 	few := old
 	few.Cur = 3
-	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &few); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &few))
 	file := SQLiteFault(path, db.PingContext(t.Context()))
 	_, server := pgx.ConnectConfig(t.Context(), pg.Config)
-	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &old); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &old))
 	for _, err := range []error{file, PostgresFault(pg.Place, server)} {
 		if !fault.Is(err, fault.StorageIO) || !strings.Contains(err.Error(), "too many") || !strings.Contains(err.Error(), "ulimit -n") {
 			t.Errorf("%v", err)

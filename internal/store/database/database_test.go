@@ -15,6 +15,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/store/database"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/pgtest"
 )
 
@@ -30,9 +31,7 @@ func TestAFileHasAVersion(t *testing.T) {
 	if v, err := old.Version(t.Context(), db); v != 0 || err != nil {
 		t.Fatal(v, err)
 	}
-	if err := old.Migrate(t.Context(), db, nil); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, old.Migrate(t.Context(), db, nil))
 	young := old
 	young.Steps = steps
 	// What belongs to the tables fails: nothing is made.
@@ -80,9 +79,7 @@ func server(t *testing.T) (database.Postgres, *sql.DB) {
 func TestTablesHaveAVersion(t *testing.T) {
 	pg, db := server(t)
 	old := database.Tables{Place: pg.Place, Schema: pg.Schema, Marker: "marker", Beside: []string{"known", "more"}, Steps: steps[:1]}
-	if err := old.Migrate(t.Context(), db, nil); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, old.Migrate(t.Context(), db, nil))
 	young := old
 	young.Steps = steps
 	refused := errors.New("refused")

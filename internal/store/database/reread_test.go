@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ramet/internal/store/database"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/pgtest"
 )
 
@@ -56,9 +57,7 @@ func TestAReadingOutlivesConnectionsThatAreTerminated(t *testing.T) {
 			defer answer.Close()
 			for ; answer.Next(); rows++ {
 				var n int
-				if err := answer.Scan(&n, new(string)); err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, answer.Scan(&n, new(string)))
 				total += n
 				between(rows)
 			}
@@ -109,9 +108,7 @@ func TestAReadingIsOneAnswerOrNone(t *testing.T) {
 		if terminate(t, proxy) == 0 {
 			t.Fatal("no session was ended")
 		}
-		if err := database.Repeat(t.Context(), func() error { return change(t.Context(), other) }); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, database.Repeat(t.Context(), func() error { return change(t.Context(), other) }))
 		rows := 1
 		for answer.Next() {
 			rows++

@@ -35,13 +35,9 @@ func stumbling(t *testing.T, connections int, change ...func(database.Postgres))
 	}
 	over := pg.Open(connections)
 	t.Cleanup(func() { over.Close() })
-	if err := over.PingContext(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, over.PingContext(t.Context()))
 	return proxy, over, func() (n int) {
-		if err := db.QueryRow(`SELECT count(*) FROM numbers`).Scan(&n); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, db.QueryRow(`SELECT count(*) FROM numbers`).Scan(&n))
 		return n
 	}
 }
@@ -323,9 +319,7 @@ func TestAPreparedStatementIsWithinItsTransaction(t *testing.T) {
 		if n := count(); n != 0 {
 			t.Errorf("%d rows before the end", n)
 		}
-		if err := end(tx); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, end(tx))
 		if n := count(); n != i {
 			t.Errorf("%d rows, wanted %d", n, i)
 		}

@@ -13,6 +13,7 @@ import (
 	"ramet/internal/core/registry"
 	"ramet/internal/store"
 	"ramet/internal/store/database"
+	"ramet/internal/testkit"
 )
 
 // listener is somebody who listens at another handle of a workspace.
@@ -80,21 +81,15 @@ func TestTheBellRingsForMailAndKills(t *testing.T) {
 		_, err := here.Send(t.Context(), s)
 		return err
 	}
-	if err := send(registry.Send{To: kid.ID, Body: "from the user"}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, send(registry.Send{To: kid.ID, Body: "from the user"}))
 	l.wants(mailFor(kid.ID))
-	if err := send(registry.Send{From: kid.ID, To: zero.ID, Body: "from an agent"}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, send(registry.Send{From: kid.ID, To: zero.ID, Body: "from an agent"}))
 	l.wants(mailFor(zero.ID))
 	// What is refused rings for nobody: the next ring is the next letter's.
 	if err := send(registry.Send{From: zero.ID, Claim: agent.Held("x", 9), To: kid.ID, Body: "refused"}); err == nil {
 		t.Fatal("a stale claim was taken")
 	}
-	if err := send(registry.Send{From: kid.ID, To: kid.ID, Body: "to itself"}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, send(registry.Send{From: kid.ID, To: kid.ID, Body: "to itself"}))
 	l.wants(mailFor(kid.ID))
 	// Other verbs do not ring.
 	if _, err := here.Append(t.Context(), kid.ID, agent.Passing(), history.Draft{Kind: history.Note}); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"ramet/internal/store"
 	"ramet/internal/store/database"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/pgtest"
 	"ramet/internal/testkit/storetest"
 )
@@ -60,14 +61,10 @@ func TestAWorkspaceOfFormat1(t *testing.T) {
 			into[i], marks[i] = &row[i], fmt.Sprintf("$%d", i+1)
 		}
 		for rows.Next() {
-			if err := rows.Scan(into...); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, rows.Scan(into...))
 			exec(`INSERT INTO `+table+` (`+strings.Join(columns, ", ")+`) VALUES (`+strings.Join(marks, ", ")+`)`, row...)
 		}
-		if err := rows.Err(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, rows.Err())
 		rows.Close()
 	}
 	exec(`UPDATE messages SET content = '' WHERE salt IS NOT NULL AND content IS NULL`) // empty: the driver says NULL for both

@@ -14,6 +14,7 @@ import (
 	"ramet/internal/core/registry"
 	"ramet/internal/store"
 	"ramet/internal/store/database"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/pgtest"
 )
 
@@ -30,23 +31,15 @@ func TestVerbsDoNotReadWholeHistories(t *testing.T) {
 	rows := func(read func(*store.Store)) (n int64) {
 		db := pg.Open(1)
 		d := &dialect{db: db, config: pg.Config, schema: pg.Schema, place: pg.Place}
-		if err := d.migrate(t.Context(), Options{Cwd: "/"}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, d.migrate(t.Context(), Options{Cwd: "/"}))
 		var pid, there int
-		if err := db.QueryRow(`SELECT pg_backend_pid()`).Scan(&pid); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, db.QueryRow(`SELECT pg_backend_pid()`).Scan(&pid))
 		before := counted(t, raw, pg.Schema)
 		s := store.New(db, db, d, db.Close)
 		read(s)
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, s.Close())
 		for there = 1; there > 0; {
-			if err := raw.QueryRow(`SELECT count(*) FROM pg_stat_activity WHERE pid = $1`, pid).Scan(&there); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, raw.QueryRow(`SELECT count(*) FROM pg_stat_activity WHERE pid = $1`, pid).Scan(&there))
 		}
 		return counted(t, raw, pg.Schema) - before
 	}
@@ -128,9 +121,7 @@ func TestVerbsDoNotReadWholeHistories(t *testing.T) {
 	}
 	// A transaction of any database of the server keeps its snapshots old: changes are read again from there.
 	for old := true; old; {
-		if err := raw.QueryRow(`SELECT pg_snapshot_xmin(pg_current_snapshot()) <= max(txid) FROM messages`).Scan(&old); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, raw.QueryRow(`SELECT pg_snapshot_xmin(pg_current_snapshot()) <= max(txid) FROM messages`).Scan(&old))
 	}
 	const times = 8 // after five the server may have a plan for any agent
 	for name, do := range verbs {
@@ -193,9 +184,7 @@ func grown(t *testing.T, s *store.Store, hundreds int) id.Agent {
 // counted is how many rows of messages were read so far.
 func counted(t *testing.T, raw *sql.DB, schema string) (n int64) {
 	t.Helper()
-	if err := raw.QueryRow(`SELECT seq_tup_read + coalesce(idx_tup_fetch, 0) FROM pg_stat_user_tables WHERE schemaname = $1 AND relname = 'messages'`, schema).Scan(&n); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, raw.QueryRow(`SELECT seq_tup_read + coalesce(idx_tup_fetch, 0) FROM pg_stat_user_tables WHERE schemaname = $1 AND relname = 'messages'`, schema).Scan(&n))
 	return n
 }
 

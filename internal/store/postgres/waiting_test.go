@@ -14,6 +14,7 @@ import (
 	"ramet/internal/core/history"
 	"ramet/internal/core/registry"
 	"ramet/internal/store"
+	"ramet/internal/testkit"
 )
 
 // hurdle is a transaction that holds up whoever stores a certain long text, in
@@ -36,9 +37,7 @@ func newHurdle(t *testing.T, raw *sql.DB) *hurdle {
 	if h.tx, err = raw.BeginTx(context.Background(), nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.tx.QueryRow(`SELECT pg_backend_pid()`).Scan(&h.pid); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, h.tx.QueryRow(`SELECT pg_backend_pid()`).Scan(&h.pid))
 	sum := chain.Sum([]byte(h.text))
 	if _, err := h.tx.Exec(`INSERT INTO blobs (hash, size, data) VALUES ($1, $2, $3)`, sum[:], len(h.text),
 		enc.EncodeAll([]byte(h.text), nil)); err != nil {
@@ -63,18 +62,14 @@ func waiting(t *testing.T, raw *sql.DB, pid int) int {
 		if waiter != 0 {
 			return waiter
 		}
-		if err := t.Context().Err(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, t.Context().Err())
 	}
 }
 
 // fall lets everybody go on.
 func (h *hurdle) fall() {
 	h.t.Helper()
-	if err := h.tx.Rollback(); err != nil {
-		h.t.Fatal(err)
-	}
+	testkit.OK(h.t, h.tx.Rollback())
 }
 
 func openFresh(t *testing.T) (*store.Store, *sql.DB, id.Agent) {
@@ -229,9 +224,7 @@ func TestARedactionWaitsForRepliesUnderWay(t *testing.T) {
 	done := make(chan error)
 	go func() { done <- s.Redact(context.Background(), zero, agent.Passing(), secret) }()
 	waiting(t, raw, pid)
-	if err := tx.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, tx.Commit())
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
@@ -264,9 +257,7 @@ func TestRepliesThatWaitedAreOver(t *testing.T) {
 	if say(t, s, zero, "meanwhile") <= after {
 		t.Fatal("the history went backwards")
 	}
-	if err := tx.Rollback(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, tx.Rollback())
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
@@ -283,9 +274,7 @@ func begin(t *testing.T, raw *sql.DB) (tx *sql.Tx, pid int) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { tx.Rollback() })
-	if err := tx.QueryRow(`SELECT pg_backend_pid()`).Scan(&pid); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, tx.QueryRow(`SELECT pg_backend_pid()`).Scan(&pid))
 	return tx, pid
 }
 

@@ -11,6 +11,7 @@ import (
 	"ramet/internal/core/history"
 	"ramet/internal/store"
 	"ramet/internal/store/database"
+	"ramet/internal/testkit"
 )
 
 // TestASnapshotDoesNotChange checks that a write beside a snapshot waits for nothing and is not seen in it.
@@ -42,9 +43,7 @@ func TestReadersAndWriterDoNotWait(t *testing.T) {
 		t.Fatal(err)
 	}
 	said(t, s, "amid rows")
-	if err := rows.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, rows.Close())
 
 	d, s = atWork(t)
 	tx, err := d.Begin(t.Context())
@@ -58,9 +57,7 @@ func TestReadersAndWriterDoNotWait(t *testing.T) {
 	if n := entries(t, s, s); n != before {
 		t.Errorf("%d of %d entries amid a transaction that is not committed", n, before)
 	}
-	if err := tx.Rollback(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, tx.Rollback())
 	if n := entries(t, s, s); n != before {
 		t.Errorf("%d of %d entries after it was taken back", n, before)
 	}
@@ -134,16 +131,10 @@ func atWork(t *testing.T) (*dialect, *store.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, first.Close())
 	d := &dialect{path: path}
-	if err := d.open(t.Context(), file{begun: true}); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.migrate(t.Context(), Options{}, true); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, d.open(t.Context(), file{begun: true}))
+	testkit.OK(t, d.migrate(t.Context(), Options{}, true))
 	s := store.New(d.writer, d.readers, d, d.close)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 func opened(t *testing.T) *sql.DB {
@@ -47,15 +49,11 @@ func TestAKeptStatementIsUsedWithinItself(t *testing.T) {
 		}
 		for outer.Next() {
 			var n, next int
-			if err := outer.Scan(&n); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, outer.Scan(&n))
 			err := tx.QueryRow(above, n).Scan(&next)
 			seen += fmt.Sprint(n, next, err == sql.ErrNoRows, " ")
 		}
-		if err := outer.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, outer.Close())
 		if want := "2 3 false 3 4 false 4 0 true "; seen != want {
 			t.Errorf("read %q, want %q", seen, want)
 		}

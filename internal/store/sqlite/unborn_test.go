@@ -7,6 +7,7 @@ import (
 
 	"ramet/internal/store/database"
 	"ramet/internal/store/sqlite"
+	"ramet/internal/testkit"
 )
 
 // A file whose first transaction was broken off when the power failed, with any part of it on
@@ -34,16 +35,12 @@ func TestAFileThatWasNeverBornIsBegun(t *testing.T) {
 	for name, image := range map[string][]byte{"cut": whole, "torn": whole[:512], "zeros": make([]byte, 4096), "short": whole[:40]} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "ramet.db")
-			if err := os.WriteFile(path, image, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.WriteFile(path, image, 0o600))
 			if s, err := sqlite.Open(t.Context(), path, sqlite.Options{Cwd: "/"}); err == nil {
 				s.Close()
 				t.Fatal("without its journal it is opened")
 			}
-			if err := os.WriteFile(path+"-journal", journal, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.WriteFile(path+"-journal", journal, 0o600))
 			s, err := sqlite.Open(t.Context(), path, sqlite.Options{Cwd: "/"})
 			if err != nil {
 				t.Fatal(err)

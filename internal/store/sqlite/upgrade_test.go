@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 // TestTheSecondNameOfALogIsRemoved checks that what an older version left beside a database goes, and nothing else.
@@ -14,9 +16,7 @@ func TestTheSecondNameOfALogIsRemoved(t *testing.T) {
 	} {
 		path := filepath.Join(t.TempDir(), "ramet.db")
 		openAndClose(t, path)
-		if err := os.WriteFile(path+"-spare", []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(path+"-spare", []byte(content), 0o600))
 		openAndClose(t, path)
 		if _, err := os.Lstat(path + "-spare"); (err == nil) != stays {
 			t.Errorf("%q stays: %t", content, err == nil)
@@ -30,7 +30,5 @@ func openAndClose(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.Close())
 }

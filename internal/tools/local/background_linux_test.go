@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"ramet/internal/base/id"
+	"ramet/internal/testkit"
 	"ramet/internal/turn/tool"
 )
 
@@ -57,9 +58,7 @@ func call(t *testing.T, l *Local, name string, args map[string]any) tool.Answer 
 func holder(t *testing.T, l *Local) (command string, gone func()) {
 	t.Helper()
 	fifo := filepath.Join(l.o.Root, "held")
-	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, syscall.Mkfifo(fifo, 0o600))
 	opened := make(chan *os.File, 1)
 	go func() {
 		f, err := os.Open(fifo) // until the command has it, too
@@ -87,9 +86,7 @@ func TestACommandGoesOnInTheBackground(t *testing.T) {
 			t.Fatal(a)
 		}
 	}
-	if err := syscall.Mkfifo(filepath.Join(l.o.Root, "door"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, syscall.Mkfifo(filepath.Join(l.o.Root, "door"), 0o600))
 	a = call(t, l, "bash", map[string]any{"command": "echo ready; read x < door; echo bye $x; exit 3", "background": true})
 	if a.IsError || !strings.Contains(a.Text, "Command 2 runs in the background") {
 		t.Fatal(a)
@@ -103,9 +100,7 @@ func TestACommandGoesOnInTheBackground(t *testing.T) {
 	if got := jobs.Running(worker); len(got) != 1 || !strings.HasPrefix(got[0], "2 echo ready;") {
 		t.Fatal(got)
 	}
-	if err := os.WriteFile(filepath.Join(l.o.Root, "door"), []byte("Ada\n"), 0); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(l.o.Root, "door"), []byte("Ada\n"), 0))
 	if a = call(t, l, "job", map[string]any{"id": 2, "wait": 60}); a.Text != "bye Ada\n[exit code 3]" || !a.IsError {
 		t.Fatalf("%q", a.Text)
 	}

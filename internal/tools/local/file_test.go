@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ramet/internal/model/llm"
+	"ramet/internal/testkit"
 	"ramet/internal/turn/tool"
 )
 
@@ -85,13 +86,9 @@ func TestWriteMakesAndReplaces(t *testing.T) {
 	d.works("write", args{"path": "two\nlines", "content": "x"}, "Made two lines")
 
 	file := filepath.Join(d.root, "script")
-	if err := os.Chmod(file, 0o751); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Chmod(file, 0o751))
 	hard := filepath.Join(d.outside, "hard")
-	if err := os.Link(file, hard); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Link(file, hard))
 	d.works("read", args{"path": "script"}, "sh")
 	d.works("write", args{"path": "script", "content": "echo\n"}, "Replaced")
 	if info, err := os.Stat(file); err != nil || info.Mode() != 0o751 {
@@ -100,9 +97,7 @@ func TestWriteMakesAndReplaces(t *testing.T) {
 	if text, err := os.ReadFile(hard); err != nil || string(text) != "#!/bin/sh\n" {
 		t.Errorf("the other name of the file was written: %q %v", text, err)
 	}
-	if err := os.Chmod(filepath.Join(d.root, "locked"), 0o444); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Chmod(filepath.Join(d.root, "locked"), 0o444))
 	d.works("read", args{"path": "locked"}, "x")
 	d.fails("write", args{"path": "locked", "content": "y"}, "read-only")
 	if left, err := filepath.Glob(filepath.Join(d.root, ".ramet-*")); err != nil || len(left) != 0 {
@@ -247,17 +242,13 @@ func TestReadShowsImagesAndDocuments(t *testing.T) {
 	}
 	var small, large bytes.Buffer
 	for out, size := range map[*bytes.Buffer]int{&small: 20, &large: 3000} {
-		if err := png.Encode(out, image.NewGray(image.Rect(0, 0, size, size/2))); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, png.Encode(out, image.NewGray(image.Rect(0, 0, size, size/2))))
 	}
 	for name, body := range map[string][]byte{
 		"a.png": small.Bytes(), "big.png": large.Bytes(), "cut.png": small.Bytes()[:40], "odd.txt": small.Bytes(),
 		"a.pdf": []byte("%PDF-1.7\n1 0 obj\n%%EOF\n"), "locked.pdf": []byte("%PDF-1.7\n/Encrypt 2 0 R\n%%EOF\n"), "cut.pdf": []byte("%PDF-1.7\n1 0 obj\n"),
 	} {
-		if err := os.WriteFile(filepath.Join(root, name), body, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(root, name), body, 0o600))
 	}
 	sees, blind, stranger := llm.Model{Known: true, Images: true, PDF: true}, llm.Model{Known: true}, llm.Model{}
 	for _, c := range []struct {

@@ -21,9 +21,7 @@ func TestAFullDiskLeavesTheOldFile(t *testing.T) {
 		if entries, err := os.ReadDir(d.root); err != nil || len(entries) != 1 || d.get("file") != "old" {
 			t.Error(entries, err)
 		}
-		if err := os.Remove(filepath.Join(d.root, "file")); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Remove(filepath.Join(d.root, "file")))
 		d.works("write", args{"path": "file", "content": "small"}, "Made file") // gone is gone: nothing is lost
 	})
 }

@@ -36,9 +36,7 @@ func peers(t *testing.T) string {
 	if _, err := os.Stat(filepath.Join(dir, "node_modules", ".bin", "mcp-server-memory")); err == nil {
 		return filepath.Join(dir, "node_modules", ".bin")
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.MkdirAll(dir, 0o755))
 	install := exec.CommandContext(t.Context(), "npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", dir,
 		"@modelcontextprotocol/server-everything", "@modelcontextprotocol/server-filesystem", "@modelcontextprotocol/server-memory")
 	if out, err := install.CombinedOutput(); err != nil {

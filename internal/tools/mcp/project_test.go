@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ramet/internal/core/trust"
+	"ramet/internal/testkit"
 )
 
 func TestProjectsNameServers(t *testing.T) {
@@ -60,9 +61,7 @@ func TestTrustCoversTheFilesOfAServer(t *testing.T) {
 	for name, text := range map[string]string{ProjectFile: `{"mcpServers":{"a":{"command":"node","args":["dist/server"],"env":{"NODE_OPTIONS":"--require ./early.js"}}}}`,
 		"dist/server.js": "", "early.js": "", "other.js": ""} {
 		file := filepath.Join(project, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)))
 	}
 	ground, err := trust.Open(project)
 	if err != nil {
@@ -86,13 +85,9 @@ func TestTheProgramThatWasCheckedIsStarted(t *testing.T) {
 		project := t.TempDir()
 		link, good, evil := filepath.Join(project, "x"), filepath.Join(cmp.Or(goodIn, project), "good"), filepath.Join(project, "evil")
 		for _, name := range []string{good, evil} {
-			if err := os.WriteFile(name, []byte("#!/bin/sh\ntouch ran-"+filepath.Base(name)+"\n"), 0o700); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.WriteFile(name, []byte("#!/bin/sh\ntouch ran-"+filepath.Base(name)+"\n"), 0o700))
 		}
-		if err := os.Symlink(good, link); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Symlink(good, link))
 		s := Server{Name: "s", Project: true, Command: []string{"./x"}, Dir: project, Env: os.Environ(), Check: func(file string, _ []string) error {
 			if file != good {
 				t.Errorf("%s is checked", file)

@@ -12,7 +12,7 @@ import (
 	"ramet/internal/base/id"
 	"ramet/internal/core/history"
 	"ramet/internal/model/llm"
-	_ "ramet/internal/testkit"
+	"ramet/internal/testkit"
 	"ramet/internal/turn/tool"
 )
 
@@ -29,9 +29,7 @@ func TestCompact(t *testing.T) {
 	s := newStage(t, summary)
 	s.book.write(calls("x", "a"), answers("a"), says(history.Assistant, "one"), says(history.User, "two"), says(history.Assistant, "three"))
 	_, s.c = s.book.replay(t)
-	if err := Compact(t.Context(), s.turn, s.c, 0); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, Compact(t.Context(), s.turn, s.c, 0))
 	if got := s.context(); got != "u t:go | u t:≈SUM | u t:two | a t:three" {
 		t.Error(got)
 	}
@@ -51,9 +49,7 @@ func TestCompact(t *testing.T) {
 	}
 	// A summary of a summary.
 	s.c.Add(t.Context(), s.book.write(says(history.User, "four"), says(history.Assistant, "five"))...)
-	if err := Compact(t.Context(), s.turn, s.c, 0); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, Compact(t.Context(), s.turn, s.c, 0))
 	if got := s.context(); got != "u t:go | u t:two | u t:≈SUM | u t:four | a t:five" {
 		t.Error(got)
 	}
@@ -104,9 +100,7 @@ func TestALeadingSystemEntryIsNotCompacted(t *testing.T) {
 	s.book = newBook()
 	s.book.write(says(history.System, "S"), says(history.User, "q"), says(history.Assistant, "x"), says(history.User, "y"))
 	_, s.c = s.book.replay(t)
-	if err := Compact(t.Context(), s.turn, s.c, 0); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, Compact(t.Context(), s.turn, s.c, 0))
 	if got := s.context(); got != "s t:S | u t:q | u t:≈SUM | u t:y" {
 		t.Error(got)
 	}
@@ -119,9 +113,7 @@ func TestTooLongEvenToSummarise(t *testing.T) {
 		s.book.write(says(history.Assistant, "x"), says(history.User, "y"))
 	}
 	_, s.c = s.book.replay(t)
-	if err := Compact(t.Context(), s.turn, s.c, 0); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, Compact(t.Context(), s.turn, s.c, 0))
 	if a, b := len(s.requests[0].Messages), len(s.requests[1].Messages); b >= a {
 		t.Errorf("%d messages, then %d", a, b)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	_ "ramet/internal/testkit"
+	"ramet/internal/testkit"
 )
 
 // What cannot be undone or foreseen is found wherever it hides.
@@ -146,9 +146,7 @@ func runsNothingElse(t *testing.T, name string) {
 	trace := filepath.Join(t.TempDir(), "trace")
 	for _, name := range []string{"go", "rm", "test2", "x", "env"} {
 		script := "#!" + shell + "\necho " + name + " \"$1\" >>" + trace + "\n"
-		if err := os.WriteFile(filepath.Join(bin, name), []byte(script), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(bin, name), []byte(script), 0o700))
 	}
 	rule := rules(t, "bash(go test *)")
 	pieces := []string{"go test", "go test", "go test", " ", " ", " ", "rm x", "x", "&&", "||", ";", "|", "|&", "&", "\n", "\t", "$(rm x)", "`rm x`", "<(rm x)",
