@@ -70,27 +70,17 @@ func isStrict(v any) bool {
 			return false
 		}
 	}
-	for key, inner := range m {
-		switch {
-		case !known[key]:
+	for key := range m {
+		if !known[key] {
 			return false
-		case key == "items" && !isStrict(inner):
+		}
+	}
+	for _, inner := range within(m) {
+		if rest, isRest := inner.(bool); !isStrict(inner) && !(isRest && !rest) { // additionalProperties: false
 			return false
-		case lists[key] && !allStrict(inner.([]any)):
-			return false
-		case named[key]:
-			for _, one := range inner.(map[string]any) {
-				if !isStrict(one) {
-					return false
-				}
-			}
 		}
 	}
 	return true
-}
-
-func allStrict(list []any) bool {
-	return !slices.ContainsFunc(list, func(one any) bool { return !isStrict(one) })
 }
 
 type reducer struct {

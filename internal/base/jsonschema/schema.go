@@ -18,6 +18,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"regexp"
 	"slices"
@@ -139,56 +140,59 @@ func (s *Schema) read(v any, at string, depth int) error {
 	}
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		here := at + "/" + Escape(key)
+		list, isList := m[key].([]any)
+		members, isObject := m[key].(map[string]any)
 		var err error
-		switch inner := m[key]; {
+		switch {
 		case others[key]:
 			err = refuseAt(here, "this keyword is not understood here")
-		case one[key]:
-			err = s.read(inner, here, depth+1)
-		case lists[key]:
-			err = s.readList(inner, here, depth)
-		case named[key]:
-			err = s.readNamed(key, inner, here, depth)
+		case lists[key] && (!isList || len(list) == 0):
+			err = refuseAt(here, "it must be a list of schemas")
+		case named[key] && !isObject:
+			err = refuseAt(here, "it must be an object of schemas")
+		case key == "patternProperties":
+			for _, name := range slices.Sorted(maps.Keys(members)) {
+				err = cmp.Or(err, s.compile(name, here+"/"+Escape(name)))
+			}
 		case plain[key]:
-			err = s.readPlain(key, inner, here)
+			err = s.readPlain(key, m[key], here)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-func (s *Schema) readList(v any, at string, depth int) error {
-	list, ok := v.([]any)
-	if !ok || len(list) == 0 {
-		return refuseAt(at, "it must be a list of schemas")
-	}
-	for i, one := range list {
-		if err := s.read(one, fmt.Sprintf("%s/%d", at, i), depth+1); err != nil {
+	for place, inner := range within(m) {
+		if err := s.read(inner, at+place, depth+1); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *Schema) readNamed(key string, v any, at string, depth int) error {
-	m, ok := v.(map[string]any)
-	if !ok {
-		return refuseAt(at, "it must be an object of schemas")
-	}
-	for _, name := range slices.Sorted(maps.Keys(m)) {
-		here := at + "/" + Escape(name)
-		if key == "patternProperties" {
-			if err := s.compile(name, here); err != nil {
-				return err
+// within yields the schemas that are directly in a schema, with their places in it.
+func within(m map[string]any) iter.Seq2[string, any] {
+	return func(yield func(string, any) bool) {
+		for _, key := range slices.Sorted(maps.Keys(m)) {
+			here := "/" + Escape(key)
+			if one[key] && !yield(here, m[key]) {
+				return
+			}
+			if list, ok := m[key].([]any); ok && lists[key] {
+				for i, inner := range list {
+					if !yield(fmt.Sprintf("%s/%d", here, i), inner) {
+						return
+					}
+				}
+			}
+			if members, ok := m[key].(map[string]any); ok && named[key] {
+				for _, name := range slices.Sorted(maps.Keys(members)) {
+					if !yield(here+"/"+Escape(name), members[name]) {
+						return
+					}
+				}
 			}
 		}
-		if err := s.read(m[name], here, depth+1); err != nil {
-			return err
-		}
 	}
-	return nil
 }
 
 func (s *Schema) readPlain(key string, v any, at string) error {

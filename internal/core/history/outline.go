@@ -244,9 +244,6 @@ func (o *Outline) Shaped() id.Message {
 	return o.wall
 }
 
-// Wall returns the most recent clear; 0 if there is none.
-func (o *Outline) Wall() id.Message { return o.wall }
-
 // Marks lists the marks behind the wall, oldest first.
 func (o *Outline) Marks() []Label { return slices.Clone(o.marks) }
 

@@ -166,24 +166,6 @@ func Membership(ctx context.Context, log Log, leaf id.Agent) (func(Entry) bool, 
 	}, nil
 }
 
-// Extend takes an entry that was just appended. It returns false when the
-// entry brings back or takes away what is not in memory alone (rewind,
-// compact, redact): then the context is stale and Replay makes a new one.
-func (c *Context) Extend(e Entry) (bool, error) {
-	if err := c.Outline.Apply(e); err != nil {
-		return false, err
-	}
-	switch {
-	case e.Kind.Reaches():
-		c.Messages = append(c.Messages, e)
-	case e.Kind == Clear:
-		c.Messages = nil
-	case e.Kind == Rewind || e.Kind == Compact || e.Kind == Redact:
-		return false, nil
-	}
-	return true, nil
-}
-
 // Tail returns the last n messages of the context, reading no more than those.
 func Tail(ctx context.Context, log Log, leaf id.Agent, n int) ([]Entry, error) {
 	ranges, outline, err := Survey(ctx, log, leaf)

@@ -44,31 +44,20 @@ var askers = sync.OnceValue(func() map[string]bool {
 	return set("how what where why who whom which when can could may is are does do did should help explain tell i")
 })
 
-// AnswerTopic finds the topic that a question is about. The title of the answer is its first line.
+// AnswerTopic returns the topic that has most of the words of a question; a rare word counts for more, and
+// of equal ones the first has it. The title of the answer is its first line.
 func AnswerTopic(question string) (answer string, ok bool) {
-	if t, ok := FindTopic(question); ok {
-		return t.Title + ". " + t.Text + "\n\n" + t.Type, true
-	}
-	return "", false
-}
-
-// FindTopic returns the topic that has most of the words of a question; a rare word counts for more, and
-// of equal ones the first has it.
-func FindTopic(question string) (GuideTopic, bool) {
 	asked := map[string]bool{}
 	for _, w := range fields(question) {
 		asked[w], asked[stem(w)] = true, true
 	}
-	best, most := -1, 0.0
-	for i := range topics {
-		if n := topics[i].score(asked); n > most {
-			best, most = i, n
+	best, most := GuideTopic{}, 0.0
+	for _, t := range topics {
+		if n := t.score(asked); n > most {
+			best, most = t, n
 		}
 	}
-	if best < 0 {
-		return GuideTopic{}, false
-	}
-	return topics[best], true
+	return best.Title + ". " + best.Text + "\n\n" + best.Type, most > 0
 }
 
 // score counts the words of a topic that were asked for.

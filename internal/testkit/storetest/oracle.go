@@ -162,7 +162,7 @@ func (m *mind) observe(t *rapid.T, p *person) []history.Entry {
 		if p.live == nil {
 			continue
 		}
-		fresh, err := p.live.Extend(e)
+		fresh, err := extend(p.live, e)
 		if err != nil {
 			t.Fatalf("extend: %v", err)
 		}
@@ -307,4 +307,22 @@ func answer(t *rapid.T, err error, want ...fault.Code) bool {
 		t.Fatalf("%v, want %v", err, want)
 	}
 	return false
+}
+
+// extend adds an entry that was just appended. It returns false when the
+// entry brings back or takes away what is not in memory alone (rewind,
+// compact, redact): then the context is stale and Replay makes a new one.
+func extend(c *history.Context, e history.Entry) (bool, error) {
+	if err := c.Outline.Apply(e); err != nil {
+		return false, err
+	}
+	switch {
+	case e.Kind.Reaches():
+		c.Messages = append(c.Messages, e)
+	case e.Kind == history.Clear:
+		c.Messages = nil
+	case e.Kind == history.Rewind || e.Kind == history.Compact || e.Kind == history.Redact:
+		return false, nil
+	}
+	return true, nil
 }

@@ -21,7 +21,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"ramet/internal/base/text"
@@ -53,11 +52,8 @@ const (
 	RunState    Event = "RunState"    // a run has entered a state
 )
 
-// Theirs and Ours are the events by whose files may name them; Ours holds all.
-var (
-	Theirs = []Event{PreToolUse, PostToolUse, UserPromptSubmit, Stop, SubagentStart, SubagentStop, SessionStart, Notification, PreCompact}
-	Ours   = sync.OnceValue(func() []Event { return append(slices.Clone(Theirs), Fork, Kill, Mail, Interrupted, RunState) })
-)
+// Theirs lists the events that the other program's files may name.
+var Theirs = []Event{PreToolUse, PostToolUse, UserPromptSubmit, Stop, SubagentStart, SubagentStop, SessionStart, Notification, PreCompact}
 
 // objects reports whether something is about to happen that a hook can keep from happening.
 func (e Event) objects() bool {

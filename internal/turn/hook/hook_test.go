@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ramet/internal/core/config"
 )
 
 func TestMatchersSeeTheOtherProgramsNames(t *testing.T) {
@@ -67,7 +69,8 @@ func verdict(e Event, r Ran) Verdict {
 }
 
 func TestExitCodes(t *testing.T) {
-	for _, e := range Ours() {
+	for _, event := range config.HookEvents {
+		e := Event(event)
 		if v := verdict(e, Ran{}); v.Denied || v.Halts || len(v.Tell) > 0 || len(v.Entries) != 1 {
 			t.Errorf("%s, exit 0: %+v", e, v)
 		}
