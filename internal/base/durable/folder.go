@@ -101,3 +101,19 @@ func syncFolder(path string) error {
 	}
 	return err
 }
+
+// RealFolder returns the path of a folder without links on its way; NOT_FOUND, with its absolute path, if it is missing.
+func RealFolder(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fault.New(fault.StorageIO, "find folder: %w", err)
+	}
+	real, err := filepath.EvalSymlinks(abs)
+	if errors.Is(err, fs.ErrNotExist) {
+		return abs, fault.New(fault.NotFound, "no folder %s: %w", dir, err)
+	}
+	if err != nil {
+		return abs, fault.New(fault.StorageIO, "find folder: %w", err)
+	}
+	return real, nil
+}

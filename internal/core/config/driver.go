@@ -1,10 +1,8 @@
 package config
 
 import (
-	"maps"
 	"slices"
 	"strings"
-	"unicode"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/text"
@@ -57,20 +55,13 @@ func (d Driver) Check() error {
 	if d.Command == "" && len(d.Args) > 0 {
 		return wrong("args go with a command")
 	}
-	for _, word := range slices.Concat([]string{d.Command, d.Mode, d.Login}, d.Args, d.State, slices.Collect(maps.Values(d.Env)), slices.Collect(maps.Values(d.Bases))) {
-		if strings.ContainsFunc(word, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) {
-			return wrong("%.80q has control characters", word)
-		}
+	if err := checkWords(slices.Concat([]string{d.Command, d.Mode, d.Login}, d.Args, d.State), d.Env, d.Bases); err != nil {
+		return wrong("%w", err)
 	}
 	for name, vendor := range d.Bases {
 		if vendor, _, _ = strings.Cut(vendor, "/"); !slices.Contains(wireVendors, vendor) {
 			return wrong("bases: %s names no vendor that programs can be counted at: %.80q", name, vendor).
 				WithHint("known: %s; with what the program expects behind the address, as in openai/v1", strings.Join(wireVendors, ", "))
-		}
-	}
-	for name := range mergeMaps(d.Env, d.Bases) {
-		if !envName().MatchString(name) {
-			return wrong("%.80q is not a name of a variable", name)
 		}
 	}
 	for _, s := range d.State {
@@ -83,15 +74,6 @@ func (d Driver) Check() error {
 
 // wireVendors are those whose endpoints ramet can are in front of.
 var wireVendors = []string{"anthropic", "openai", "gemini"}
-
-func mergeMaps(a, b map[string]string) map[string]string {
-	out := maps.Clone(a)
-	if out == nil {
-		out = map[string]string{}
-	}
-	maps.Copy(out, b)
-	return out
-}
 
 // ParseDrivers reads the drivers of a file's text.
 func ParseDrivers(path, content string, layer Layer) ([]Driver, error) {

@@ -21,7 +21,7 @@ import (
 
 // RulesFile returns where the rules of a project stand.
 func RulesFile(home, project string) (string, error) {
-	real, err := realPath(project)
+	real, err := durable.RealFolder(project)
 	if err != nil {
 		return "", err
 	}
@@ -95,7 +95,7 @@ func changeRules(ctx context.Context, home, project string, change func([]string
 	if err := durable.MakeFolder(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	real, err := realPath(project)
+	real, err := durable.RealFolder(project)
 	if err != nil {
 		return err
 	}
@@ -110,20 +110,4 @@ func changeRules(ctx context.Context, home, project string, change func([]string
 		head := "# what tools may do unasked in " + strings.Join(strings.Fields(real), " ") + "\n"
 		return durable.WriteFile(path, []byte(head+strings.Join(append(rules, ""), "\n")), 0o600)
 	})
-}
-
-// realPath returns a folder without links on its way.
-func realPath(dir string) (string, error) {
-	abs, err := filepath.Abs(dir)
-	if err != nil {
-		return "", fault.New(fault.StorageIO, "find folder: %w", err)
-	}
-	real, err := filepath.EvalSymlinks(abs)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", fault.New(fault.NotFound, "no folder %s: %w", dir, err)
-	}
-	if err != nil {
-		return "", fault.New(fault.StorageIO, "find folder: %w", err)
-	}
-	return real, nil
 }

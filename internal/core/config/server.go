@@ -83,14 +83,26 @@ func (s Server) Check() error {
 			return wrong("roots can't contain %.80q", r).WithHint("name it from the root, from your home (~/…) or from the project (./…)")
 		}
 	}
-	for _, word := range slices.Concat([]string{s.Command, s.URL, s.ClientID, s.ClientSecret}, s.Args, slices.Collect(maps.Values(s.Env)), slices.Collect(maps.Values(s.Headers))) {
-		if strings.ContainsFunc(word, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) {
-			return wrong("%.80q has control characters", word)
+	words := slices.Concat([]string{s.Command, s.URL, s.ClientID, s.ClientSecret}, s.Args, slices.Collect(maps.Values(s.Headers)))
+	if err := checkWords(words, s.Env); err != nil {
+		return wrong("%w", err)
+	}
+	return nil
+}
+
+// checkWords refuses control characters in texts, and names that no variable can have.
+func checkWords(words []string, variables ...map[string]string) error {
+	for _, set := range variables {
+		words = slices.AppendSeq(words, maps.Values(set))
+		for name := range set {
+			if !envName().MatchString(name) {
+				return fmt.Errorf("%.80q is not a name of a variable", name)
+			}
 		}
 	}
-	for name := range s.Env {
-		if !envName().MatchString(name) {
-			return wrong("%.80q is not a name of a variable", name)
+	for _, word := range words {
+		if strings.ContainsFunc(word, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }) {
+			return fmt.Errorf("%.80q has control characters", word)
 		}
 	}
 	return nil

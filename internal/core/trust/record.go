@@ -136,19 +136,9 @@ func (k kept) bytes(home string) ([]byte, error) {
 
 // realPath returns the one name of a folder: a link must not carry trust along.
 func realPath(dir string) (string, error) {
-	abs, err := filepath.Abs(dir)
-	if err != nil {
-		return "", fault.New(fault.StorageIO, "find folder: %w", err)
+	real, err := durable.RealFolder(dir)
+	if err == nil && !utf8.ValidString(real) { // JSON would store another name
+		err = fault.New(fault.InvalidConfig, "trust %q: the path is not UTF-8", real)
 	}
-	real, err := filepath.EvalSymlinks(abs)
-	if errors.Is(err, fs.ErrNotExist) {
-		return abs, fault.New(fault.NotFound, "no folder %s: %w", dir, err)
-	}
-	if err != nil {
-		return abs, fault.New(fault.StorageIO, "find folder: %w", err)
-	}
-	if !utf8.ValidString(real) { // JSON would store another name
-		return real, fault.New(fault.InvalidConfig, "trust %q: the path is not UTF-8", real)
-	}
-	return real, nil
+	return real, err
 }
