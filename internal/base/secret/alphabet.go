@@ -28,46 +28,27 @@ const (
 	digits = "0123456789"
 	small  = "abcdefghijklmnopqrstuvwxyz"
 	large  = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	alnum  = small + large + digits
 )
 
-// alphabetLetters returns the characters of an alphabet that forms name, "" for none of that name.
-func alphabetLetters(name string) string {
-	const alnum = small + large + digits
-	switch name {
-	case "digit":
-		return digits
-	case "hex":
-		return digits + "abcdefABCDEF"
-	case "letter":
-		return small + large
-	case "lower":
-		return small + digits
-	case "upper":
-		return large + digits
-	case "base32":
-		return large + "234567"
-	case "bech32":
-		return "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L"
-	case "base62":
-		return alnum
-	case "base64":
-		return alnum + "+/"
-	case "pad":
-		return "="
-	case "url":
-		return alnum + "_-"
-	case "path":
-		return alnum + "_-/"
-	case "padded":
-		return alnum + "_-.="
-	case "tilde":
-		return alnum + "_-.~"
-	case "coded":
-		return alnum + "%"
-	case "full":
-		return alnum + "_-+/="
-	}
-	return ""
+// alphabets has the characters of the alphabets that forms name.
+var alphabets = map[string]string{
+	"digit":  digits,
+	"hex":    digits + "abcdefABCDEF",
+	"letter": small + large,
+	"lower":  small + digits,
+	"upper":  large + digits,
+	"base32": large + "234567",
+	"bech32": "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L",
+	"base62": alnum,
+	"base64": alnum + "+/",
+	"pad":    "=",
+	"url":    alnum + "_-",
+	"path":   alnum + "_-/",
+	"padded": alnum + "_-.=",
+	"tilde":  alnum + "_-.~",
+	"coded":  alnum + "%",
+	"full":   alnum + "_-+/=",
 }
 
 // letters returns the characters of the alphabet, each a string.

@@ -162,7 +162,7 @@ const (
 // sorts has what each character can be.
 var sorts = sync.OnceValue(func() *[256]byte {
 	var sorts [256]byte
-	const alnum, space = small + large + digits, " \t\n\v\f\r"
+	const space = " \t\n\v\f\r"
 	for sort, chars := range map[byte]string{
 		operator:    "=>:|,",
 		beforeValue: "`'\"=\\" + space,

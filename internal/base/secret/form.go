@@ -62,7 +62,7 @@ func parseForm(text string) (*form, error) {
 
 func parseSet(text string) (piece, error) {
 	name, lengths, _ := strings.Cut(text, ":")
-	chars := alphabetLetters(name)
+	chars := alphabets[name]
 	if chars == "" {
 		return piece{}, fmt.Errorf("no such alphabet")
 	}

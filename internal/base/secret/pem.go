@@ -38,7 +38,7 @@ func privateKeys(s string) []span {
 // pemBody returns how long the key is whose first line stands before s, with its last line; 0
 // when there is none.
 func pemBody(s string) int {
-	set := newAlphabet(alphabetLetters("base64"))
+	set := newAlphabet(alphabets["base64"])
 	body, _, dashed := strings.Cut(s, "-----")
 	last := 0 // the end of the last line of base64
 	for i := 0; i < len(body); {

@@ -52,22 +52,11 @@ func (f *File) ReadFrom(from io.Reader) (int64, error) {
 }
 
 func (f *File) Truncate(size int64) error {
-	if err := atPath("truncate", f.Name()); err != nil {
-		return err
-	}
-	return f.File.Truncate(size)
+	return take("truncate", f.Name(), func() error { return f.File.Truncate(size) })
 }
 
 func (f *File) Chmod(mode fs.FileMode) error {
-	if err := atPath("chmod", f.Name()); err != nil {
-		return err
-	}
-	return f.File.Chmod(mode)
+	return take("chmod", f.Name(), func() error { return f.File.Chmod(mode) })
 }
 
-func (f *File) Sync() error {
-	if err := atPath("sync", f.Name()); err != nil {
-		return err
-	}
-	return f.File.Sync()
-}
+func (f *File) Sync() error { return take("sync", f.Name(), f.File.Sync) }

@@ -31,17 +31,11 @@ func (r *Root) OpenFile(name string, flag int, perm fs.FileMode) (*File, error) 
 func (r *Root) Open(name string) (*File, error) { return r.OpenFile(name, os.O_RDONLY, 0) }
 
 func (r *Root) Remove(name string) error {
-	if err := atPath("remove", name); err != nil {
-		return err
-	}
-	return r.Root.Remove(name)
+	return take("remove", name, func() error { return r.Root.Remove(name) })
 }
 
 func (r *Root) RemoveAll(name string) error {
-	if err := atPath("remove", name); err != nil {
-		return err
-	}
-	return r.Root.RemoveAll(name)
+	return take("remove", name, func() error { return r.Root.RemoveAll(name) })
 }
 
 func (r *Root) Rename(from, to string) error {
@@ -52,29 +46,17 @@ func (r *Root) Rename(from, to string) error {
 }
 
 func (r *Root) Mkdir(name string, perm fs.FileMode) error {
-	if err := atPath("mkdir", name); err != nil {
-		return err
-	}
-	return r.Root.Mkdir(name, perm)
+	return take("mkdir", name, func() error { return r.Root.Mkdir(name, perm) })
 }
 
 func (r *Root) MkdirAll(name string, perm fs.FileMode) error {
-	if err := atPath("mkdir", name); err != nil {
-		return err
-	}
-	return r.Root.MkdirAll(name, perm)
+	return take("mkdir", name, func() error { return r.Root.MkdirAll(name, perm) })
 }
 
 func (r *Root) Symlink(target, name string) error {
-	if err := atPath("symlink", name); err != nil {
-		return err
-	}
-	return r.Root.Symlink(target, name)
+	return take("symlink", name, func() error { return r.Root.Symlink(target, name) })
 }
 
 func (r *Root) Chmod(name string, mode fs.FileMode) error {
-	if err := atPath("chmod", name); err != nil {
-		return err
-	}
-	return r.Root.Chmod(name, mode)
+	return take("chmod", name, func() error { return r.Root.Chmod(name, mode) })
 }

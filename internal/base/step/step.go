@@ -42,10 +42,7 @@ func Link(from, to string) error {
 
 // Remove calls os.Remove.
 func Remove(path string) error {
-	if err := atPath("remove", path); err != nil {
-		return err
-	}
-	return os.Remove(path)
+	return take("remove", path, func() error { return os.Remove(path) })
 }
 
 // RemoveAll calls os.RemoveAll. If steps are counted, each file and folder is one.
@@ -68,10 +65,7 @@ func RemoveAll(path string) error {
 
 // Mkdir calls os.Mkdir.
 func Mkdir(path string, perm fs.FileMode) error {
-	if err := atPath("mkdir", path); err != nil {
-		return err
-	}
-	return os.Mkdir(path, perm)
+	return take("mkdir", path, func() error { return os.Mkdir(path, perm) })
 }
 
 // MkdirAll calls os.MkdirAll. If steps are counted, each new folder is one.
@@ -94,18 +88,12 @@ func MkdirAll(path string, perm fs.FileMode) error {
 
 // Chmod calls os.Chmod.
 func Chmod(path string, mode fs.FileMode) error {
-	if err := atPath("chmod", path); err != nil {
-		return err
-	}
-	return os.Chmod(path, mode)
+	return take("chmod", path, func() error { return os.Chmod(path, mode) })
 }
 
 // WriteFile calls os.WriteFile.
 func WriteFile(path string, data []byte, perm fs.FileMode) error {
-	if err := atPath("write", path); err != nil {
-		return err
-	}
-	return os.WriteFile(path, data, perm)
+	return take("write", path, func() error { return os.WriteFile(path, data, perm) })
 }
 
 // atPath does what At does for a path, with the error that package os would return.
@@ -114,4 +102,12 @@ func atPath(op, path string) error {
 		return &fs.PathError{Op: op, Path: path, Err: err}
 	}
 	return nil
+}
+
+// take calls a function that takes a step.
+func take(op, path string, step func() error) error {
+	if err := atPath(op, path); err != nil {
+		return err
+	}
+	return step()
 }

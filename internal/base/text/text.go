@@ -113,6 +113,19 @@ func Head(s string, most int) string {
 	return s[:most]
 }
 
+// WholeRunes drops the beginning of a character whose rest was cut off.
+func WholeRunes(b []byte) []byte {
+	for i := 1; i <= min(utf8.UTFMax, len(b)); i++ {
+		if c := b[len(b)-i]; utf8.RuneStart(c) {
+			if !utf8.FullRune(b[len(b)-i:]) {
+				return b[:len(b)-i]
+			}
+			break
+		}
+	}
+	return b
+}
+
 // Ends returns the beginning and the end of a text of more than twice so many bytes, and how many bytes are between them.
 func Ends(s string, each int) (head, tail string, missing int) {
 	head, tail = Head(s, each), s[len(s)-each:]

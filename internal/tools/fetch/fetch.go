@@ -29,7 +29,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
-	"unicode/utf8"
+
+	"ramet/internal/base/text"
 )
 
 // The bounds, where Options do not say otherwise.
@@ -133,10 +134,7 @@ func Get(ctx context.Context, raw string, o Options) (Page, error) {
 		return page, explainFailure(ctx, u, err)
 	}
 	if page.Cut = int64(len(body)) > o.Bytes; page.Cut {
-		body = body[:o.Bytes]
-		for n := 0; n < utf8.UTFMax && len(body) > 0 && !utf8.Valid(body[max(0, len(body)-utf8.UTFMax):]); n++ {
-			body = body[:len(body)-1]
-		}
+		body = text.WholeRunes(body[:o.Bytes])
 	}
 	page.Type, _, _ = mime.ParseMediaType(answer.Header.Get("Content-Type"))
 	if page.Type == "" {

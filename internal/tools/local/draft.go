@@ -147,7 +147,7 @@ func numberedLine(n int, line string) string {
 	line = strings.TrimSuffix(line, "\r")
 	mark := ""
 	if len(line) > widestMatch {
-		line, mark = string(wholeRunes([]byte(line[:widestMatch]))), " […]"
+		line, mark = string(text.WholeRunes([]byte(line[:widestMatch]))), " […]"
 	}
 	return fmt.Sprintf("%6d\t%s%s\n", n, text.Safe(line), mark)
 }

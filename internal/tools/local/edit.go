@@ -139,7 +139,7 @@ func diffForPeople(rel, before, after string) string {
 	}
 	d := text.Safe(udiff.Unified(from, to, before, after))
 	if len(d) > mostShown {
-		d = string(wholeRunes([]byte(d[:mostShown]))) + "\n[the rest of the changes is not shown]\n"
+		d = string(text.WholeRunes([]byte(d[:mostShown]))) + "\n[the rest of the changes is not shown]\n"
 	}
 	return d
 }

@@ -26,7 +26,7 @@ func (e *ends) String() string {
 		return plainOutput(string(first) + string(last))
 	}
 	missing += len(first)
-	first = wholeRunes(first)
+	first = text.WholeRunes(first)
 	missing -= len(first)
 	for n := 0; n < utf8.UTFMax-1 && len(last) > 0 && !utf8.RuneStart(last[0]); n++ {
 		last = last[1:]

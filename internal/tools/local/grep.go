@@ -250,7 +250,7 @@ func (p *excerpt) file(name string, body []byte, m *matcher) {
 			mark = ":"
 		}
 		if len(line) > widestMatch {
-			line, cut = wholeRunes(line[:widestMatch]), " […]"
+			line, cut = text.WholeRunes(line[:widestMatch]), " […]"
 		}
 		fmt.Fprintf(&p.out, "%d%s %s%s\n", n+1, mark, text.Safe(string(line)), cut)
 	}

@@ -149,7 +149,7 @@ func readLine(ctx context.Context, in *bufio.Reader) (line []byte, long bool, er
 		switch {
 		case ended || err == io.EOF && read:
 			if long {
-				line = wholeRunes(line)
+				line = text.WholeRunes(line)
 			}
 			return bytes.TrimSuffix(line, []byte("\r")), long, nil
 		case err != bufio.ErrBufferFull:
@@ -157,19 +157,6 @@ func readLine(ctx context.Context, in *bufio.Reader) (line []byte, long bool, er
 		}
 	}
 	return nil, false, ctx.Err()
-}
-
-// wholeRunes drops the beginning of a character whose rest was cut off.
-func wholeRunes(b []byte) []byte {
-	for i := 1; i <= min(utf8.UTFMax, len(b)); i++ {
-		if c := b[len(b)-i]; utf8.RuneStart(c) {
-			if !utf8.FullRune(b[len(b)-i:]) {
-				return b[:len(b)-i]
-			}
-			break
-		}
-	}
-	return b
 }
 
 // String returns the page for the model.

@@ -3,9 +3,9 @@ package loop
 import (
 	"bytes"
 	"sync"
-	"unicode/utf8"
 
 	"ramet/internal/base/id"
+	"ramet/internal/base/text"
 	"ramet/internal/core/history"
 	states "ramet/internal/core/state"
 	"ramet/internal/model/llm"
@@ -78,15 +78,7 @@ func (p *printer) print(piece []byte) {
 	p.rest = append(p.rest, piece...)
 	n := bytes.LastIndexAny(p.rest, "\n\r") + 1
 	if n == 0 && len(p.rest) >= longestLine {
-		n = len(p.rest)
-		for i := 1; i < utf8.UTFMax && i < n; i++ {
-			if last := p.rest[n-i:]; utf8.RuneStart(last[0]) {
-				if !utf8.FullRune(last) {
-					n -= i
-				}
-				break
-			}
-		}
+		n = len(text.WholeRunes(p.rest))
 	}
 	p.pass(n)
 }
@@ -101,9 +93,9 @@ func (p *printer) pass(n int) {
 	if n == 0 {
 		return
 	}
-	text := p.turn.kept(string(p.rest[:n]))
+	said := p.turn.kept(string(p.rest[:n]))
 	p.rest = append(p.rest[:0], p.rest[n:]...)
-	p.turn.emit(Event{Type: CallOutput, CallID: p.job.call.CallID, Tool: p.job.call.Name, Text: text})
+	p.turn.emit(Event{Type: CallOutput, CallID: p.job.call.CallID, Tool: p.job.call.Name, Text: said})
 }
 
 // wordwise shows what a model says while it says it. A credential that comes in pieces
