@@ -83,18 +83,10 @@ func (p *parts) forKernel() kernel.Parts {
 		Models:  kernel.Models{Model: p.models.model, ModelIn: p.models.modelIn, LastModel: p.models.last, Effort: llm.Effort(r.Config.Effort), Search: r.Config.Search == "yes"},
 		Toolbox: kernel.Toolbox{Tools: p.tools.box, Guard: p.policy, Hooks: func(a agent.Agent) loop.Hooks { return r.Project().HooksOf(a, r.terms(a).Cwd) }, Files: states(r, p.work)},
 		Prompts: kernel.Prompts{
-			System: func(a agent.Agent) ([]llm.Message, error) {
-				words, _, err := overlay(r, a, nil, p.models.window, p.worksOnItem(a))
-				return words, err
-			},
-			SystemFor: func(a agent.Agent, box tool.Box) ([]llm.Message, string, error) {
+			System: func(a agent.Agent, box tool.Box) ([]llm.Message, string, error) {
 				return overlay(r, a, box, p.models.window, p.worksOnItem(a))
 			},
 			Facts: facts(r),
-			Told: func(a agent.Agent) string { // where they cannot be read nothing is told
-				_, note, _ := overlay(r, a, nil, p.models.window, p.worksOnItem(a))
-				return note
-			},
 			Joins: p.joins.of,
 		},
 		Children: kernel.Children{

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
 	"ramet/internal/files/git"
 )
@@ -132,21 +131,32 @@ func inside(path, folder string) bool {
 }
 
 // Disk returns how much of the disk the past takes, without the trash.
-func (p *Past) Disk() (int64, error) {
-	var total int64
-	err := filepath.WalkDir(p.o.Dir, func(at string, e os.DirEntry, err error) error {
+func (p *Past) Disk() int64 {
+	size, _ := FolderSize(p.o.Dir, p.trash.Dir)
+	return size
+}
+
+// FolderSize adds up the files in a folder, except for those in another one, and returns when something in it changed
+// last; zero: it does not exist. What cannot be read is left out.
+func FolderSize(dir, except string) (size int64, newest time.Time) {
+	filepath.WalkDir(dir, func(at string, e fs.DirEntry, err error) error {
 		if err != nil {
-			return nil // it went away
+			return nil
 		}
-		if at == p.trash.Dir {
+		if at == except {
 			return fs.SkipDir
 		}
-		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
-			total += info.Size()
+		if info, err := e.Info(); err == nil {
+			if info.Mode().IsRegular() {
+				size += info.Size()
+			}
+			if info.ModTime().After(newest) {
+				newest = info.ModTime()
+			}
 		}
 		return nil
 	})
-	return total, durable.Failure("read", p.o.Dir, err)
+	return size, newest
 }
 
 // now returns the time.

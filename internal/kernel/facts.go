@@ -74,23 +74,17 @@ func (p *agentProcess) treeFacts(ctx context.Context, a agent.Agent, well bool) 
 	}
 	ahead := fmt.Sprintf("Branch %s, %s ahead", w.Branch, text.Count(w.Commits, "commit"))
 	if w.Stat != "" { // else all that it left is new, and not committed
-		ahead += ": " + w.Stat + " (" + names(w.Files) + ")"
+		ahead += ": " + w.Stat + " (" + text.FirstOf(w.Files, mostNamed) + ")"
 	}
 	out := []string{ahead + "."}
 	if len(w.Dirty) > 0 {
-		out = append(out, "Not committed: "+names(w.Dirty)+".")
+		out = append(out, "Not committed: "+text.FirstOf(w.Dirty, mostNamed)+".")
 	}
 	return append(out, fmt.Sprintf("diff(%q) shows it, merge(%q) brings it to you.", a.Label(), a.Label()))
 }
 
-// names lists files, but not many.
-func names(files []string) string {
-	const most = 8
-	if len(files) > most {
-		return strings.Join(files[:most], ", ") + fmt.Sprintf(" and %d more", len(files)-most)
-	}
-	return strings.Join(files, ", ")
-}
+// mostNamed limits the files of a worktree that a report names.
+const mostNamed = 8
 
 // restoreTree makes the worktree of an agent anew that a merge removed.
 func (p *agentProcess) restoreTree(ctx context.Context, a agent.Agent) error {

@@ -80,7 +80,9 @@ func newBench(t *testing.T, replies string, tools ...tool.Tool) *bench {
 				return Model{Ref: llm.Ref{Vendor: "script", Name: "test"}, Info: llm.Model{Name: "test"}, Provider: model}, nil
 			}},
 			Toolbox: Toolbox{Tools: func(agent.Agent) (tool.Box, error) { return tools, nil }, Guard: allow{}},
-			Prompts: Prompts{System: func(agent.Agent) ([]llm.Message, error) { return []llm.Message{llm.Say(llm.System, "Work.")}, nil }},
+			Prompts: Prompts{System: func(agent.Agent, tool.Box) ([]llm.Message, string, error) {
+				return []llm.Message{llm.Say(llm.System, "Work.")}, "", nil
+			}},
 		},
 		Peers: Peers{Gone: func(string) bool { return false }, Tell: func(context.Context, ...registry.Ring) {}},
 	}

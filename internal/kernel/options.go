@@ -86,17 +86,13 @@ type Toolbox struct {
 
 // Prompts returns the texts that agents receive besides their conversation.
 type Prompts struct {
-	// System returns what stands before the context.
-	System func(a agent.Agent) ([]llm.Message, error)
-	// SystemFor is System for an agent with these tools, and what people should know of it when a
-	// turn begins; nil: System is asked.
-	SystemFor func(a agent.Agent, tools tool.Box) (words []llm.Message, note string, err error)
+	// System returns what stands before the context of an agent with these tools, and what people should know of it when
+	// a turn begins.
+	System func(a agent.Agent, tools tool.Box) (words []llm.Message, note string, err error)
 	// Facts returns what an agent should know of its folder and the time when its turn begins. Together with the agent's
 	// identity it is written once, before the prompt, if it changed. nil or empty: nothing. Slow checks run while the turn
 	// starts; the returned function waits for them.
 	Facts func(ctx context.Context, a agent.Agent) Place
-	// Told returns a note for people when a turn of another program begins; nil or empty: none.
-	Told func(a agent.Agent) string
 	// Joins returns the messages that the calls of an agent add to its conversation; nil: none.
 	Joins func(a agent.Agent) loop.Join
 }

@@ -56,7 +56,7 @@ func TestTheFirstWordsAreMadeOnce(t *testing.T) {
 	b := newBench(t, `{"when": "go", "steps": [{"text": "done"}]}`)
 	b.Options.Tools = func(agent.Agent) (tool.Box, error) { return tool.Box{shy{}}, nil }
 	made := 0
-	b.Options.SystemFor = func(_ agent.Agent, box tool.Box) ([]llm.Message, string, error) {
+	b.Options.System = func(_ agent.Agent, box tool.Box) ([]llm.Message, string, error) {
 		if made++; slices.Contains(box.Names(), "shy") {
 			t.Error("they are made for a tool that is taken away")
 		}

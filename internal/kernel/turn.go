@@ -60,7 +60,7 @@ func (p *agentProcess) turn(ctx context.Context, j *job) (loop.Outcome, error) {
 	}
 	all := t.Tools.Open().Told().Names() // before it remembers
 	if left := loop.Remember(t.Tools, p.talk); !slices.Equal(left.Told().Names(), all) {
-		if words, _, err := k.system(a, left); err == nil {
+		if words, _, err := k.System(a, left); err == nil {
 			t.System = words // of what its role leaves it
 		}
 	}
@@ -134,7 +134,7 @@ func (p *agentProcess) prepare(ctx context.Context, a agent.Agent, claim agent.C
 	}
 	hands.around.box = box
 	j.facts = func() string { return k.told(j.ctx, place, a, m, box, j.prompt.Budget) }
-	system, note, err := k.system(a, box.Open()) // a conversation that takes none away needs no other
+	system, note, err := k.System(a, box.Open()) // a conversation that takes none away needs no other
 	if err != nil {
 		return loop.Turn{}, err
 	}
@@ -411,15 +411,6 @@ func (p *agentProcess) tools(ctx context.Context, a agent.Agent) (tool.Box, erro
 	}
 }
 
-// system returns the messages before the context of an agent with these tools, and a note for people.
-func (k *Kernel) system(a agent.Agent, box tool.Box) (words []llm.Message, note string, err error) {
-	if k.SystemFor != nil {
-		return k.SystemFor(a, box)
-	}
-	words, err = k.System(a)
-	return words, "", err
-}
-
 // note tells people something of an agent; empty: nothing.
 func (k *Kernel) note(a id.Agent, what string) {
 	if what != "" {
@@ -440,9 +431,8 @@ func (p *agentProcess) prepareForeign(a agent.Agent, claim agent.Claim, j *job, 
 	j.foreign = func(ctx context.Context, t loop.Turn, c *loop.Conversation) (loop.Outcome, error) {
 		return m.Foreign.Run(ctx, a, t, c)
 	}
-	if k.Told != nil {
-		k.note(p.id, k.Told(a))
-	}
+	_, note, _ := k.System(a, nil) // if it cannot be read there is no note
+	k.note(p.id, note)
 	limits := k.Limits
 	limits.Attended = j.family.attended
 	out := loop.Turn{Agent: p.id, Ref: m.Ref, Model: m.Info, Journal: &journal{p, claim}, Guard: k.Guard, Budget: budget{k.reserver, p.id, p.notes},

@@ -85,12 +85,11 @@ type DiskUsage struct {
 
 func addUpUsage(ctx context.Context, e *Env, in UsageInput) (out Used, err error) {
 	if in.Disk {
-		all, err := e.Care().Disks()
-		disk := DiskUsage{Places: all}
-		for _, d := range all {
+		disk := DiskUsage{Places: e.Care().Disks()}
+		for _, d := range disk.Places {
 			disk.Total += d.Bytes
 		}
-		return Used{disk: &disk}, err
+		return Used{disk: &disk}, nil
 	}
 	since, err := registry.ParseSince(valueOf(in.Since), e.Now())
 	if err != nil {

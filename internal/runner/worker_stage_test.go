@@ -96,7 +96,9 @@ func newStageCrew(t testing.TB, replies string, change ...func(*WorkerPoolOption
 				return s.crew.Model(a, kernel.Model{Ref: llm.Ref{Vendor: "script", Name: "test"}, Info: llm.Model{Name: "test"}, Provider: s.model})
 			}},
 			Toolbox: kernel.Toolbox{Tools: s.tools, Guard: s.crew.Guard(deny{}), Offer: s.crew.Tools},
-			Prompts: kernel.Prompts{System: func(agent.Agent) ([]llm.Message, error) { return []llm.Message{llm.Say(llm.System, "Work.")}, nil }},
+			Prompts: kernel.Prompts{System: func(agent.Agent, tool.Box) ([]llm.Message, string, error) {
+				return []llm.Message{llm.Say(llm.System, "Work.")}, "", nil
+			}},
 		},
 		Peers: kernel.Peers{Gone: func(string) bool { return false }, Tell: func(context.Context, ...registry.Ring) {}},
 	}); err != nil {

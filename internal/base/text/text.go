@@ -155,6 +155,14 @@ func Count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
+// FirstOf joins names with commas. Of more than so many it counts the others.
+func FirstOf(names []string, most int) string {
+	if len(names) > most {
+		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}
+
 // ParseSize reads a number of bytes such as 500MB. It reports whether s is one.
 func ParseSize(s string) (int64, bool) {
 	number, factor := strings.ToUpper(strings.TrimSpace(s)), int64(1)

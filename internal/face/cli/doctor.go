@@ -232,8 +232,8 @@ func examineDisk(l *Line, ctx context.Context, out *checkup) {
 	if err != nil {
 		return // the check of the database says so
 	}
-	size, err := ws.Files().Past().Disk()
-	if err == nil && size > muchFiles {
+	size := ws.Files().Past().Disk()
+	if size > muchFiles {
 		err = fault.New(fault.Failed, "states of files take %.1f GB in %s", float64(size)/1e9, ws.Files().Past().Store().Dir()).
 			WithHint("`ramet gc --files --dry-run` says what could go")
 	}

@@ -118,7 +118,9 @@ func startKernel(ctx context.Context, s *store.Store, owner, replies string, gat
 					return kernel.Model{Ref: ref, Info: llm.Model{Name: ref.Name}, Provider: model}, nil
 				}},
 				Toolbox: kernel.Toolbox{Tools: func(agent.Agent) (tool.Box, error) { return tool.Box{bash{ran}}, nil }, Guard: &permit.Policy{Ask: k.Asking(ask)}},
-				Prompts: kernel.Prompts{System: func(agent.Agent) ([]llm.Message, error) { return []llm.Message{llm.Say(llm.System, "Work.")}, nil }},
+				Prompts: kernel.Prompts{System: func(agent.Agent, tool.Box) ([]llm.Message, string, error) {
+					return []llm.Message{llm.Say(llm.System, "Work.")}, "", nil
+				}},
 			}
 		},
 		Peers: kernel.Peers{Gone: place.Gone, Answers: place.Answers, Tell: func(ctx context.Context, rings ...registry.Ring) { place.Tell(ctx, owner, rings...) }},

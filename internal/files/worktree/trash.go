@@ -69,7 +69,8 @@ func (k Keeper) moveToTrash(ctx context.Context, r repo, t Tree) (string, error)
 	if err != nil {
 		return "", err
 	}
-	item := files.TrashItem{Path: ".", Kind: files.Dir, Size: sizeOf(t.Dir), Tree: &files.TrashTree{Repository: r.common, Branch: t.Branch, Commit: head}}
+	size, _ := files.FolderSize(t.Dir, "")
+	item := files.TrashItem{Path: ".", Kind: files.Dir, Size: size, Tree: &files.TrashTree{Repository: r.common, Branch: t.Branch, Commit: head}}
 	act, err := k.trash().Begin("worktree", files.TrashAct{Agent: t.Child, Root: t.Dir, Items: []files.TrashItem{item}})
 	if err != nil {
 		return "", err
@@ -83,19 +84,6 @@ func (k Keeper) moveToTrash(ctx context.Context, r repo, t Tree) (string, error)
 		return "", durable.Failure("move to the trash", t.Dir, err)
 	}
 	return act.Entry(1).Name(), nil
-}
-
-func sizeOf(dir string) (total int64) {
-	filepath.WalkDir(dir, func(_ string, e os.DirEntry, err error) error {
-		if err != nil {
-			return nil // it cannot be read: it is moved all the same
-		}
-		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
-			total += info.Size()
-		}
-		return nil
-	})
-	return total
 }
 
 // Return makes a worktree of a folder in the trash again, at its old path or another one, on its

@@ -95,14 +95,6 @@ func title(a agent.Agent) string {
 // stamp is a time as the model reads it. An age would differ from replay to replay.
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// count is a number with its noun.
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
 // decode reads arguments that have the shape of T.
 func decode[T any](raw json.RawMessage) (T, error) {
 	var args T

@@ -2,14 +2,18 @@ package process
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
+	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
 	"ramet/internal/base/text"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
 	"ramet/internal/core/registry"
+	"ramet/internal/model/llm"
 	"ramet/internal/turn/tool"
 )
 
@@ -74,15 +78,10 @@ func (p Place) begins() string {
 
 // lacks names the files of the parent that a worktree does not have.
 func (p Place) lacks(whose string) string {
-	const most = 8
 	if len(p.Missing) == 0 {
 		return ""
 	}
-	names, more := p.Missing, ""
-	if len(names) > most {
-		names, more = names[:most], fmt.Sprintf(" and %d more", len(names)-most)
-	}
-	return " It lacks " + whose + " uncommitted changes of " + strings.Join(names, ", ") + more + "."
+	return " It lacks " + whose + " uncommitted changes of " + text.FirstOf(p.Missing, 8) + "."
 }
 
 // thinks describes the cost of another reasoning effort.
@@ -228,4 +227,111 @@ func (f fork) place(ctx context.Context, b child) {
 		task := &b.child.Entries[len(b.child.Entries)-1]
 		task.Parts = append([]history.Part{{Type: history.Facts, Text: facts}}, task.Parts...)
 	}
+}
+
+// Role describes a child that a definition creates.
+type Role struct {
+	Entry           history.Draft // what it is told first
+	Provider, Model string        // empty: its parent's
+	Inherit         bool          // it knows its parent's conversation, unless the call says otherwise
+	Worktree        bool
+	Effort          llm.Effort      // empty: its parent's
+	Budget          *history.Budget // what it may spend; nil: what its parent has left
+	Limit           *history.Limit  // what it has of its parent's tools; nil: all
+}
+
+// Bounds drafts what a role may not exceed, its budget and its tools; nothing: as its parent.
+func (r Role) Bounds() []history.Draft {
+	var out []history.Draft
+	if r.Budget != nil {
+		out = append(out, history.Draft{Kind: history.Command, Meta: history.Meta{Command: registry.BudgetCommand, Budget: r.Budget}})
+	}
+	if r.Limit != nil {
+		out = append(out, registry.LimitEntry(*r.Limit))
+	}
+	return out
+}
+
+// Roles finds definitions of agents by their names; a kernel that has some is one.
+type Roles interface {
+	// Role is NOT_FOUND where nothing of that name is defined.
+	Role(name string) (Role, error)
+	// Defined reports whether there are any definitions.
+	Defined() bool
+}
+
+// play makes a planned child one of a role.
+func (f fork) play(c *child) error {
+	if c.args.definition() == "" {
+		return nil
+	}
+	roles, ok := f.kernel.(Roles)
+	if !ok {
+		return fault.New(fault.NotFound, "no agent %.60q is defined", c.args.definition())
+	}
+	r, err := roles.Role(c.args.definition())
+	if err != nil {
+		return err
+	}
+	c.role = &r
+	if c.args.Context == "" && !r.Inherit {
+		c.args.Context = nothing
+	}
+	c.args.Worktree = c.args.Worktree || r.Worktree
+	if c.args.Effort == "" {
+		c.args.Effort = r.Effort
+	}
+	c.child.Provider, c.child.Model = r.Provider, r.Model
+	return nil
+}
+
+// begin puts what a role is told before the child's prompt, which is the last of its entries.
+func (c child) begin(entries []history.Draft) []history.Draft {
+	if c.role == nil || len(entries) == 0 {
+		return entries
+	}
+	return slices.Insert(entries, len(entries)-1, append(c.role.Bounds(), c.role.Entry)...)
+}
+
+// Drivers finds programs that drive agents by their names; a kernel that has some is one.
+type Drivers interface {
+	// Driver returns the placeholder of the child's model. It returns NOT_FOUND if there is no such program or it isn't
+	// installed.
+	Driver(name string) (llm.Ref, error)
+	// Drivers are the names of those that are installed.
+	Drivers() []string
+}
+
+// starts returns the program that a call would start for its child: the one that it names, or that
+// the definition names.
+func (f fork) starts(args json.RawMessage) string {
+	a, err := decode[forkArgs](args)
+	if err != nil {
+		return ""
+	}
+	if roles, ok := f.kernel.(Roles); ok && a.Driver == "" && a.definition() != "" {
+		r, err := roles.Role(a.definition())
+		if err != nil {
+			return ""
+		}
+		a.Driver, _, _ = agent.SplitDriver(r.Provider, r.Model)
+	}
+	return a.Driver
+}
+
+// drive lets another program drive a planned child.
+func (f fork) drive(c *child) error {
+	if c.args.Driver == "" {
+		return nil
+	}
+	drivers, ok := f.kernel.(Drivers)
+	if !ok {
+		return fault.New(fault.NotFound, "no driver %.60q is known", c.args.Driver)
+	}
+	ref, err := drivers.Driver(c.args.Driver)
+	if err != nil {
+		return err
+	}
+	c.child.Provider, c.child.Model = ref.Vendor, ref.Name
+	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"ramet/internal/base/id"
 	"ramet/internal/base/shape"
+	"ramet/internal/base/text"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/state"
 	"ramet/internal/turn/tool"
@@ -65,7 +66,7 @@ func (p ps) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
 		lines[i] = p.line(n, now)
 	}
 	if hidden := len(nodes) - len(shown); hidden > 0 {
-		lines = append(lines, fmt.Sprintf("… %s not shown.", count(hidden, "more agent")))
+		lines = append(lines, fmt.Sprintf("… %s not shown.", text.Count(hidden, "more agent")))
 	}
 	return tool.Answer{Text: strings.Join(lines, "\n")}, nil
 }

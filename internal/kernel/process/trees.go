@@ -2,9 +2,141 @@ package process
 
 import (
 	"context"
+	"fmt"
+	"strings"
+	"sync"
 
+	"ramet/internal/base/fault"
+	"ramet/internal/base/shape"
+	"ramet/internal/base/text"
 	"ramet/internal/core/agent"
+	"ramet/internal/core/state"
+	"ramet/internal/turn/tool"
 )
+
+var mergeSpec = sync.OnceValue(func() tool.Spec {
+	return tool.Describe("merge", tool.Spec{
+		As:      "edit",
+		Args:    shape.Object(shape.Must("child", shape.Text(1))),
+		Summary: summary(func(args treeArgs) string { return "merge the work of " + args.Child + " into this folder" }),
+	})
+})
+
+var diffSpec = sync.OnceValue(func() tool.Spec {
+	return tool.Describe("diff", tool.Spec{
+		Args: shape.Object(
+			shape.Must("child", shape.Text(1)),
+			shape.May("path", shape.Text(0)).Untold(),
+		),
+		Summary: summary(func(args treeArgs) string {
+			return strings.TrimSpace("show the changes of " + args.Child + " " + args.Path)
+		}),
+	})
+})
+
+type treeArgs struct {
+	Child string `json:"child"`
+	Path  string `json:"path"`
+}
+
+// merge is the tool that brings a child's work back.
+type merge struct{ actor }
+
+func (merge) Spec() tool.Spec { return mergeSpec() }
+
+// Run implements tool.Tool.
+func (m merge) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
+	args, err := decode[treeArgs](c.Args)
+	if err != nil {
+		return refuse(ctx, err)
+	}
+	me, child, err := m.offspring(ctx, args.Child)
+	if err != nil {
+		return refuse(ctx, err)
+	}
+	now, err := m.kernel.Sources().Look(ctx, false, child.ID)
+	if err != nil {
+		return refuse(ctx, err)
+	}
+	if err := AtRest(child, now.Of(child)); err != nil {
+		return refuse(ctx, err)
+	}
+	done, err := m.kernel.Worktrees().Merge(ctx, child, me)
+	if err != nil {
+		return refuse(ctx, err)
+	}
+	if done.Commits == 0 {
+		return tool.Answer{Text: "Nothing to merge: your folder has everything of " + title(child) + "." + cleaned(done)}, nil
+	}
+	return tool.Answer{Text: fmt.Sprintf("Merged %s of %s into your folder, which is committed. Changed: %s.%s Check it: its report is a claim.",
+		text.Count(done.Commits, "commit"), title(child), text.FirstOf(done.Files, 40), cleaned(done))}, nil
+}
+
+// AtRest refuses the work of a child that still does something: CONFLICT.
+func AtRest(child agent.Agent, does state.State) error {
+	if !does.Busy() {
+		return nil
+	}
+	return fault.New(fault.Conflict, "%s is still working (%s)", title(child), does).WithHint("nothing was merged: wait for it first")
+}
+
+func cleaned(m Merged) string {
+	if !m.Cleaned {
+		return ""
+	}
+	return " Its worktree is removed; mail to it creates a new one, from your folder."
+}
+
+// offspring returns an agent that descends from this one and has a worktree to speak of.
+func (a actor) offspring(ctx context.Context, ref string) (me, child agent.Agent, err error) {
+	if me, err = a.me(ctx); err != nil {
+		return me, child, err
+	}
+	if child, err = a.find(ctx, ref); err != nil {
+		return me, child, err
+	}
+	below, err := a.descends(ctx, child, me)
+	switch {
+	case err != nil:
+	case !below:
+		err = fault.New(fault.Usage, "%s does not descend from you", title(child)).WithHint("name a child of yours")
+	case a.kernel.Worktrees() == nil:
+		err = fault.New(fault.NotFound, "no worktrees here")
+	}
+	return me, child, err
+}
+
+// mostDiff limits the diff in one answer.
+const mostDiff = 24 << 10
+
+// diff is the tool that shows what a child changed.
+type diff struct{ actor }
+
+func (diff) Spec() tool.Spec { return diffSpec() }
+
+// Run implements tool.Tool.
+func (d diff) Run(ctx context.Context, c tool.Call) (tool.Answer, error) {
+	args, err := decode[treeArgs](c.Args)
+	if err != nil {
+		return refuse(ctx, err)
+	}
+	me, child, err := d.offspring(ctx, args.Child)
+	if err != nil {
+		return refuse(ctx, err)
+	}
+	out, err := d.kernel.Worktrees().Diff(ctx, child, me, args.Path)
+	if err != nil {
+		return refuse(ctx, err)
+	}
+	if strings.TrimSpace(out) == "" {
+		return tool.Answer{Text: "No difference: " + title(child) + " has changed nothing that your folder has not."}, nil
+	}
+	if len(out) > mostDiff {
+		cut := strings.LastIndexByte(out[:mostDiff], '\n')
+		out = out[:cut+1] + fmt.Sprintf("[%d bytes more: ask with path for one file]", len(out)-cut-1)
+	}
+	return tool.Answer{Text: out}, nil
+}
 
 // Trees are the git worktrees in which agents work.
 type Trees interface {

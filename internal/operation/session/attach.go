@@ -124,6 +124,16 @@ func (w Prompts) mentioned(ctx context.Context, a id.Agent, text string, anywher
 	return Attach(paths...)
 }
 
+// attach returns the text of a prompt with the resources that it names, and what goes with it: images and documents.
+func (w Prompts) attach(ctx context.Context, a id.Agent, text string, anywhere bool) (string, []history.Part, error) {
+	shown, err := w.mentioned(ctx, a, text, anywhere)
+	if err != nil {
+		return text, nil, err
+	}
+	text, read, err := w.withResources(ctx, text)
+	return text, append(shown, read...), err
+}
+
 // isInside reports whether a file is in a folder, links followed.
 func isInside(dir, path string) bool {
 	real, err := filepath.EvalSymlinks(path)

@@ -50,10 +50,7 @@ func (w Care) GCFiles(ctx context.Context, s Sweep) (SweptFiles, error) {
 	if err != nil {
 		return SweptFiles{}, err
 	}
-	var out SweptFiles
-	if out.Disk, err = w.ws.Files().Past().Disk(); err != nil {
-		return out, err
-	}
+	out := SweptFiles{Disk: w.ws.Files().Past().Disk()}
 	out.Swept, err = w.ws.Files().Past().GC(ctx, named, files.PastLimits{Since: s.Since, Most: s.Most, Young: time.Now().Add(-youngFor)}, s.Plan)
 	return out, err
 }
@@ -94,7 +91,7 @@ type DiskPlace struct {
 }
 
 // Disks lists what takes space.
-func (w Care) Disks() ([]DiskPlace, error) {
+func (w Care) Disks() []DiskPlace {
 	name := config.WorkspaceName(w.ws.Place.Project)
 	places := []DiskPlace{
 		{What: "states of files", Where: StatesFolder(w.ws.Home, w.ws.Place)},
@@ -112,15 +109,12 @@ func (w Care) Disks() ([]DiskPlace, error) {
 	}
 	for i := range places {
 		if places[i].Where == StatesFolder(w.ws.Home, w.ws.Place) { // the trash is in it
-			var err error
-			if places[i].Bytes, err = w.ws.Files().Past().Disk(); err != nil {
-				return nil, err
-			}
+			places[i].Bytes = w.ws.Files().Past().Disk()
 			continue
 		}
-		places[i].Bytes, _ = weighFolder(places[i].Where)
+		places[i].Bytes, _ = files.FolderSize(places[i].Where, "")
 	}
-	return places, nil
+	return places
 }
 
 // Outputs returns the folder of answers of tools that are too long for a conversation.
@@ -279,7 +273,7 @@ func (w Care) SweepTrees(ctx context.Context, plan bool) (public.SweptPart, erro
 		if t.Owner != nil && t.Owner.Status != agent.Dead {
 			continue
 		}
-		size, _ := weighFolder(t.Dir)
+		size, _ := files.FolderSize(t.Dir, "")
 		if why := t.stays(ctx, living, w.ws.Now()); why != "" {
 			out.Kept = append(out.Kept, public.Kept{Path: t.Dir, Why: why})
 			continue
@@ -354,7 +348,7 @@ func (w Care) SweepCaches(ctx context.Context, since time.Time, plan bool) (publ
 		return out, err
 	}
 	for _, dir := range append(servers, filepath.Join(w.ws.Home, "cache", "confined", config.WorkspaceName(w.ws.Place.Project))) {
-		size, newest := weighFolder(dir)
+		size, newest := files.FolderSize(dir, "")
 		if newest.IsZero() || !newest.Before(since) {
 			continue
 		}
@@ -367,25 +361,6 @@ func (w Care) SweepCaches(ctx context.Context, since time.Time, plan bool) (publ
 		out.Bytes += size
 	}
 	return out, nil
-}
-
-// weighFolder returns the size of a folder, and the time of its last change; zero: there is none.
-func weighFolder(dir string) (size int64, newest time.Time) {
-	filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return nil // it is not there, or not ours
-		}
-		if info, err := e.Info(); err == nil {
-			if info.Mode().IsRegular() {
-				size += info.Size()
-			}
-			if info.ModTime().After(newest) {
-				newest = info.ModTime()
-			}
-		}
-		return nil
-	})
-	return size, newest
 }
 
 // clearFolder removes a folder with what is in it, also where programs made folders that no user may

@@ -50,16 +50,11 @@ func (w Turns) Run(ctx context.Context, t Turn) (Ran, error) {
 	if w.ws.asks(ctx) != "" {
 		t.Ask = nil // an agent answers no question
 	}
-	shown, err := w.ws.Prompts().mentioned(ctx, t.Agent, t.Prompt.Text, true)
+	text, with, err := w.ws.Prompts().attach(ctx, t.Agent, t.Prompt.Text, true)
 	if err != nil {
 		return Ran{}, err
 	}
-	t.Prompt.Files = append(t.Prompt.Files, shown...)
-	text, read, err := w.ws.Prompts().withResources(ctx, t.Prompt.Text)
-	if err != nil {
-		return Ran{}, err
-	}
-	t.Prompt.Text, t.Prompt.Files = text, append(t.Prompt.Files, read...)
+	t.Prompt.Text, t.Prompt.Files = text, append(t.Prompt.Files, with...)
 	out := Ran{}
 	err = w.ws.retakes(ctx, t.Agent, func() (err error) {
 		out.Turn, out.Outcome, err = w.runHere(ctx, t)
@@ -159,15 +154,11 @@ func (w Turns) Begin(ctx context.Context, a agent.Agent, p kernel.Prompt) (n int
 	if err := w.ws.Prompts().Word(ctx, a, &p); err != nil {
 		return 0, err
 	}
-	shown, err := w.ws.Prompts().mentioned(ctx, a.ID, p.Text, false)
+	text, with, err := w.ws.Prompts().attach(ctx, a.ID, p.Text, false)
 	if err != nil {
 		return 0, err
 	}
-	text, read, err := w.ws.Prompts().withResources(ctx, p.Text)
-	if err != nil {
-		return 0, err
-	}
-	p.Text, p.Files = text, slices.Concat(p.Files, shown, read)
+	p.Text, p.Files = text, slices.Concat(p.Files, with)
 	err = w.ws.retakes(ctx, a.ID, func() (err error) {
 		n, err = w.beginHere(ctx, a.ID, p)
 		return err
@@ -318,8 +309,8 @@ type Continued struct {
 	Agent agent.Agent
 	turn  *kernel.Turn
 	err   error // it did not begin
-	// Behind is the newest letter of its parent, where that one does not go on itself; what comes
-	// that may stay unread.
+	// Behind is the newest letter of its parent, where that one does not continue itself; what comes
+	// after it may stay unread.
 	Behind int64
 	// Alone reports that its parent does not continue.
 	Alone bool

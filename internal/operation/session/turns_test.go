@@ -51,7 +51,9 @@ func startKernel(t *testing.T, w *Workspace, gates *llmtest.ScriptGates) (*kerne
 				return kernel.Model{Ref: ref, Info: llm.Model{Name: "test", Title: "Test", Context: 7}, Provider: model}, nil
 			}},
 			Toolbox: kernel.Toolbox{Tools: func(agent.Agent) (tool.Box, error) { return nil, nil }},
-			Prompts: kernel.Prompts{System: func(agent.Agent) ([]llm.Message, error) { return []llm.Message{llm.Say(llm.System, "Work.")}, nil }},
+			Prompts: kernel.Prompts{System: func(agent.Agent, tool.Box) ([]llm.Message, string, error) {
+				return []llm.Message{llm.Say(llm.System, "Work.")}, "", nil
+			}},
 		},
 		Peers: kernel.Peers{Gone: w.Peers.Gone, Answers: w.Peers.Answers, Tell: func(context.Context, ...registry.Ring) {}}})
 	if err != nil {

@@ -67,7 +67,7 @@ func BenchmarkStatesOfFiles(b *testing.B) {
 			begun := time.Now()
 			must[states.Taken](b)(f.Take(b.Context(), nil))
 			first := time.Since(begun)
-			stored := must[int64](b)(p.Disk())
+			stored := p.Disk()
 			name := fmt.Sprintf("states of %d files: ", size.files)
 			if size.files == 100_000 {
 				atMost(b, name+"first look", "s", first.Seconds(), 10)
@@ -90,9 +90,9 @@ func BenchmarkStatesOfFiles(b *testing.B) {
 					bytes += int64(len(text))
 					check(b, os.WriteFile(filepath.Join(root, "d00", fmt.Sprintf("e%02d", i%max(1, scaled(size.files)/100)), fmt.Sprintf("f%02d.go", i%100)), text, 0o644))
 				}
-				before := must[int64](b)(p.Disk())
+				before := p.Disk()
 				ours.of(func() { must[states.Taken](b)(f.Take(b.Context(), nil)) })
-				kept += must[int64](b)(p.Disk()) - before
+				kept += p.Disk() - before
 				add.of(func() { gitIn(b, root, []string{"GIT_INDEX_FILE=" + index}, "add", "-A") })
 				stash.of(func() { gitIn(b, root, nil, "stash", "create") })
 			}
@@ -123,13 +123,13 @@ func forked(b *testing.B, p *states.Past, f *states.PastFolder, root, name strin
 		return states.PastState{Root: now.Root, Step: now.Step}
 	}
 	now := take()
-	before := must[int64](b)(p.Disk())
+	before := p.Disk()
 	add.of(func() { gitIn(b, root, nil, "worktree", "add", "-q", "--detach", dirty) })
 	var brought int
 	bring.of(func() {
 		brought = len(must[states.RestoreDone](b)(p.Bring(b.Context(), root, dirty, now, have)).Changed)
 	})
-	stored := must[int64](b)(p.Disk()) - before
+	stored := p.Disk() - before
 	gitIn(b, root, nil, "checkout", "-q", "--", ".")
 	now = take()
 	gitIn(b, root, nil, "worktree", "add", "-q", "--detach", clean)

@@ -63,7 +63,9 @@ func ports(s kernel.Store, p llm.Provider) kernel.Options {
 				return kernel.Model{Ref: llm.Ref{Vendor: "bench", Name: "instant"}, Info: llm.Model{Name: "instant"}, Provider: p}, nil
 			}},
 			Toolbox: kernel.Toolbox{Tools: func(agent.Agent) (tool.Box, error) { return nil, nil }, Guard: allow{}},
-			Prompts: kernel.Prompts{System: func(agent.Agent) ([]llm.Message, error) { return []llm.Message{llm.Say(llm.System, "Work.")}, nil }},
+			Prompts: kernel.Prompts{System: func(agent.Agent, tool.Box) ([]llm.Message, string, error) {
+				return []llm.Message{llm.Say(llm.System, "Work.")}, "", nil
+			}},
 		},
 		Peers: kernel.Peers{Gone: func(string) bool { return false }, Tell: func(context.Context, ...registry.Ring) {}},
 	}
