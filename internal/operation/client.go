@@ -3,6 +3,7 @@ package operation
 import (
 	"context"
 	"path/filepath"
+	"strconv"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
@@ -106,6 +107,11 @@ type Confirmer interface {
 // Incomplete is the error of an operation that did a part of its work, or waited in vain: the command
 // line prints the output before the error.
 type Incomplete struct{ error }
+
+// ExitCode is the exit code of a command whose output, or another process, has said everything.
+type ExitCode int
+
+func (e ExitCode) Error() string { return "exit " + strconv.Itoa(int(e)) }
 
 // Unwrap returns the error.
 func (e Incomplete) Unwrap() error { return e.error }

@@ -19,7 +19,8 @@ import (
 // All returns every operation.
 func All() []Operation {
 	return []Operation{&Ps, &Show, &Lineage, &Log, &Search, &Wait, &Fork, &Prompt, &Exit, &Send, &Rename, &Mark, &Append, &Read, &Mail, &DeleteMail, &Kill, &PreviewKill, &Interrupt, &ReviewTrust, &ShowTrust, &AcceptTrust, &Config, &GetSetting, &SetSetting, &ConfigPath, &Rules, &ShowPrompt,
-		&Files, &FileStates, &Diff, &Restore, &Undo, &Trash, &RestoreTrash, &EmptyTrash, &Rewind, &Clear, &Compact, &Usage, &ListModels, &UpdateModels, &SetKey, &ListKeys, &RemoveKey, &SetMode, &ShowMode, &SetEffort, &Merge, &ListTrees, &RemoveTree, &Redact, &Verify, &Checkpoint, &GC, &Backup, &ListHooks, &ListSkills, &CheckSkills, &ShowInstructions, &ListDrivers,
+		&Export, &Import, &Files, &FileStates, &Diff, &Restore, &Undo, &Trash, &RestoreTrash, &EmptyTrash, &Rewind, &Clear, &Compact, &Usage, &ListModels, &UpdateModels, &SetKey, &ListKeys, &RemoveKey, &SetMode, &ShowMode, &SetEffort, &Merge, &ListTrees, &RemoveTree, &Redact, &Verify, &Checkpoint, &GC, &Backup, &ListHooks, &ListSkills, &CheckSkills, &ShowInstructions, &ListDrivers,
+		&ListServers, &AddServer, &RemoveServer, &ListServerTools, &AcceptServer, &CallServer, &LogInServer, &LogOutServer, &PrintToken, &InstallMCP,
 		&ListRuns, &ShowRun, &ReadRunEvents, &VerifyRun, &StartRun, &ResumeRun, &ForkRun, &CancelRun, &RemoveRuns,
 		&SpawnTracked, &CompleteTracked, &FailTracked, &TimeOutTracked, &InterruptTracked, &ResumeTracked, &RunTracked, &ShowActive, &ShowInterrupted, &ListPlan, &ListTracked, &RecoverLedger, &WatchTracked, &InstallHooks, &UninstallHooks}
 }

@@ -22,7 +22,7 @@ func groups(e Env, l *Line) []group {
 		{"agents", "Agents:", few(execCommand(l), serveHTTPCommand(l, e.Servers), webCommand(l, e.Servers), acpCommand(l, e.Care.Version), forkAgentCommand(l),
 			parent("worktree", "List or remove the worktrees of agents", `Look after the git worktrees that "ramet fork --worktree" made. "ramet merge"
 brings the work in one back.`), killCommand(l), resumeCommand(e, l), serverCommand(e, l), serviceCommand(l), addAllProjects(e, l, l.Command(&operation.Ps)))},
-		{"history", "History:", few(exportHistoryCommand(l), importHistoryCommand(l))},
+		{"history", "History:", nil},
 		{"files", "Files:", nil},
 		{"mail", "Mail:", few(mailCommand(l))},
 		{"proof", "Verification and maintenance:", few(verifyStoreCommand(l), keyCommand(l))},

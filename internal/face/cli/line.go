@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -174,11 +173,8 @@ func (l *Line) GoOn(ctx context.Context, wanted bool) (bool, error) {
 	return true, err
 }
 
-// Exited is the exit code of a command that was carried out by another process, which has
-// said everything.
-type Exited int
-
-func (e Exited) Error() string { return "exit " + strconv.Itoa(int(e)) }
+// Exited is the exit code of a command that needs no error message.
+type Exited = operation.ExitCode
 
 // TellRepair prints which part of a ledger was repaired, on standard error.
 func (l *Line) TellRepair(r ledger.RepairResult) {

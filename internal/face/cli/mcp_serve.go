@@ -8,7 +8,6 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
-	"ramet/internal/base/printer"
 	"ramet/internal/core/trust"
 	"ramet/internal/operation/session"
 	"ramet/internal/run/rundir"
@@ -48,6 +47,19 @@ func BeginMCP(l *Line, p MCPPorts) func(ctx context.Context, args ...string) (st
 		}
 		return p.Again(ctx, l.Dir, append(chosen, args...)...)
 	}
+}
+
+func mcpCommand(l *Line, p MCPPorts) *cobra.Command {
+	return parent("mcp", "Add MCP servers for agents, or serve ramet over MCP", `MCP servers are programs and services whose tools agents can use, as server__tool. Yours
+stand in your configuration ([mcp.NAME]); those of a project in its .mcp.json, which
+counts once you accepted it (ramet trust). They start when a tool of theirs is called.
+A call is asked for like a command; the rules mcp(SERVER) and mcp(SERVER__TOOL) permit it,
+as long as your server describes the tool as it did when it was first asked. What is saved
+for a tool, and any rule for a project's server, names the tool's digest:
+mcp(SERVER__TOOL@DIGEST).
+
+ramet is a server too: other people's agents fork, prompt, mail and kill agents here with
+the tools of "ramet mcp serve"; "ramet mcp install" says how they are told of it.`, serveMCPCommand(l, p))
 }
 
 // tokenVariable holds the token of who asks, where it is another than who started us.
@@ -121,34 +133,3 @@ func caller(l *Line) (id.Agent, error) {
 	}
 	return "", fault.New(fault.Denied, "%s holds no token of this home", tokenVariable).WithHint("`ramet mcp token AGENT` makes one")
 }
-
-func tokenCommand(l *Line) *cobra.Command {
-	c := l.command("token AGENT", "Print a token by which a program is that agent, over MCP", `Print a token for "ramet mcp serve" (in RAMET_TOKEN) and for /mcp of "ramet serve" (as
-bearer): a client that shows it is this agent, may act on the agent and on its subtree, and
-sends mail in its name. It opens nothing else. It is good while the agent lives and the
-token of ramet's home stays the same.`, 1, 1, func(ctx context.Context, args []string) (printer.Datum, error) {
-		_, a, err := l.Find(ctx, args[0])
-		if err != nil {
-			return nil, err
-		}
-		home, err := l.HomeDir()
-		if err != nil {
-			return nil, err
-		}
-		token, err := trust.OpenToken(home)
-		if err != nil {
-			return nil, err
-		}
-		return agentToken{a.ID, token.For(a.ID)}, nil
-	})
-	c.ValidArgsFunction = l.CompleteAgents(1)
-	return c
-}
-
-// agentToken is the datum of token.
-type agentToken struct {
-	Agent id.Agent `json:"agent_uuid"`
-	Token string   `json:"token"`
-}
-
-func (d agentToken) Text(w *printer.Writer) { w.Line("%s", d.Token) }

@@ -15,6 +15,7 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
 	"ramet/internal/base/printer"
+	"ramet/internal/driver/foreign"
 	"ramet/internal/operation"
 	"ramet/internal/operation/session"
 	"ramet/internal/run/recipe"
@@ -170,7 +171,7 @@ func (l *Line) Bind(c *cobra.Command, o operation.Operation, args []string) (any
 				}
 				word = text
 			}
-			if p.Type == reflect.TypeFor[operation.Path]() && word != "" && !filepath.IsAbs(word) {
+			if p.Type == reflect.TypeFor[operation.Path]() && word != "" && word != "-" && !filepath.IsAbs(word) {
 				word = filepath.Join(l.Dir, word)
 			}
 			if err := p.Set(in, word); err != nil {
@@ -275,6 +276,10 @@ func (l *Line) completer(p *operation.Param) cobra.CompletionFunc {
 		return cobra.FixedCompletions(settingKeys(), cobra.ShellCompDirectiveNoFileComp)
 	case reflect.TypeFor[operation.KeyOwner]():
 		return cobra.FixedCompletions(keyOwners(), cobra.ShellCompDirectiveNoFileComp)
+	case reflect.TypeFor[operation.ForeignProgram]():
+		return cobra.FixedCompletions(foreign.Programs(), cobra.ShellCompDirectiveDefault)
+	case reflect.TypeFor[operation.ExportTarget]():
+		return cobra.FixedCompletions(foreign.Writes(), cobra.ShellCompDirectiveNoFileComp)
 	case reflect.TypeFor[operation.PromptName]():
 		return cobra.FixedCompletions(session.PromptNames(), cobra.ShellCompDirectiveNoFileComp)
 	}

@@ -183,13 +183,13 @@ func showHelp(c *cobra.Command, _ []string) {
 
 // reading are the commands that change nothing: a database that was named and is not
 // there is not made for them. What completes arguments does not make one either.
-var reading = map[string]bool{"ramet export": true, "ramet mail": true,
+var reading = map[string]bool{"ramet mail": true,
 	"ramet read": true, "ramet verify": true, "ramet doctor": true,
 	"ramet gc": true, "ramet worktree list": true,
 	"ramet __complete": true, "ramet __completeNoDesc": true}
 
 // persons lists the commands that an agent may not carry out. Others decide it by their arguments.
-var persons = []string{"mcp accept", "mcp add", "mcp call", "mcp login", "mcp logout", "mcp rm", "mcp token", "mcp tools", "serve", "web"}
+var persons = []string{"serve", "web"}
 
 // TellFinished prints that a restore of files was finished that another process had begun.
 func (l *Line) TellFinished(d files.RestoreDone) { l.Note(d.Finished()) }

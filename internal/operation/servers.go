@@ -1,0 +1,257 @@
+package operation
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/base/id"
+	"ramet/internal/base/printer"
+	"ramet/internal/base/text"
+	"ramet/internal/core/config"
+	"ramet/internal/core/trust"
+	"ramet/internal/operation/public"
+)
+
+// ListServers lists the MCP servers that agents can use.
+var ListServers = Op[NoInput, public.Servers]{
+	Doc: Doc{Name: "mcp list", Group: "mcp", Faces: CLI, Effect: Reads, Here: true, Summary: "List the MCP servers; nothing is started"},
+	Run: func(_ context.Context, e *Env, _ NoInput) (public.Servers, error) { return e.Servers().List() },
+	Text: func(w *printer.Writer, _ NoInput, out public.Servers) {
+		rows := [][]string{{"NAME", "WHOSE", "STATE", "TOOLS", "WHAT"}}
+		for _, s := range out.Servers {
+			what, tools := strings.Join(s.Command, " "), "-"
+			if s.URL != nil {
+				what = *s.URL
+			}
+			if s.Tools != nil {
+				tools = text.Count(*s.Tools, "tool")
+			}
+			if s.Why != nil {
+				what = *s.Why
+			}
+			rows = append(rows, []string{s.Name, s.Scope, s.State, tools, text.Line(what, 100)})
+		}
+		if len(out.Servers) == 0 {
+			w.Line("no MCP servers; ramet mcp add NAME -- COMMAND… adds one")
+		} else {
+			w.Table(rows)
+		}
+		for _, s := range out.Servers {
+			for _, n := range s.Notes {
+				w.Line("note: %s: %s", s.Name, n)
+			}
+		}
+		if out.Note != nil {
+			w.Line("note: %s", *out.Note)
+		}
+	},
+}
+
+// AddServerInput describes an MCP server.
+type AddServerInput struct {
+	Name         string   `json:"name" arg:"NAME" help:"its name"`
+	Command      []string `json:"command,omitempty" arg:"-- COMMAND [ARG]…" help:"a program with its arguments"`
+	URL          string   `json:"url,omitempty" help:"the address of a service"`
+	Env          Pairs    `json:"env,omitempty" help:"NAME=VALUE for a program; repeats"`
+	Header       Pairs    `json:"header,omitempty" help:"NAME=VALUE for a service; repeats"`
+	Root         []string `json:"root,omitempty" help:"a folder that a program may write; repeats"`
+	ClientID     string   `json:"client_id,omitempty" help:"how ramet is known at a service that registers no clients by itself"`
+	ClientSecret string   `json:"client_secret,omitempty" help:"the secret of such a client: name a variable, '$NAME'"`
+	CallbackPort int      `json:"callback_port,omitempty" help:"the loopback port of such a client's redirect (default any)"`
+	Timeout      string   `json:"timeout,omitempty" help:"the longest that a call may take, such as 90s (default 5m)"`
+}
+
+// ServerWritten names an MCP server that was written to the configuration, or removed from it.
+type ServerWritten struct {
+	Name string `json:"name"`
+	Path string `json:"path"`
+	how  string
+}
+
+// Text implements printer.Datum.
+func (s ServerWritten) Text(w *printer.Writer) { w.Line("MCP server %s %s %s", s.Name, s.how, s.Path) }
+
+// AddServer adds an MCP server to the configuration.
+var AddServer = Op[AddServerInput, ServerWritten]{
+	Doc: Doc{Name: "mcp add", Group: "mcp", Faces: CLI, OnHome: true, Persons: true, Summary: "Add an MCP server to your configuration",
+		Help: `Add an MCP server to your configuration: a program with its arguments, or with {url} a
+service. A program runs with the network, and writes a cache of its own and the folders
+that {root} names. Of the environment it gets the usual variables and those of {env}; a
+value can name another variable ({env} 'TOKEN=$MY_TOKEN'), so that no secret stands in
+the file. ramet mcp tools NAME asks it for its tools.`},
+	Run: func(ctx context.Context, e *Env, in AddServerInput) (out ServerWritten, err error) {
+		s := config.Server{Name: in.Name, URL: in.URL, Env: in.Env, Headers: in.Header, Roots: in.Root,
+			ClientID: in.ClientID, ClientSecret: in.ClientSecret, CallbackPort: in.CallbackPort, Timeout: in.Timeout}
+		if len(in.Command) > 0 {
+			s.Command, s.Args = in.Command[0], in.Command[1:]
+		}
+		path, err := config.Path(e.Session.Getenv)
+		if err != nil {
+			return out, err
+		}
+		return ServerWritten{s.Name, path, "is in"}, config.AddServer(ctx, path, s)
+	},
+}
+
+// ServerName names an MCP server.
+type ServerName string
+
+// ServerInput names an MCP server.
+type ServerInput struct {
+	Server ServerName `json:"server" arg:"SERVER" help:"the MCP server"`
+}
+
+// RemoveServerInput names an MCP server of the configuration.
+type RemoveServerInput struct {
+	Name ServerName `json:"name" arg:"NAME" help:"the MCP server"`
+}
+
+// RemoveServer removes an MCP server from the configuration.
+var RemoveServer = Op[RemoveServerInput, ServerWritten]{
+	Doc: Doc{Name: "mcp rm", Group: "mcp", Faces: CLI, OnHome: true, Persons: true, Summary: "Take an MCP server out of your configuration"},
+	Run: func(ctx context.Context, e *Env, in RemoveServerInput) (out ServerWritten, err error) {
+		path, err := config.Path(e.Session.Getenv)
+		if err != nil {
+			return out, err
+		}
+		return ServerWritten{string(in.Name), path, "is no longer in"}, config.RemoveServer(ctx, path, string(in.Name))
+	},
+}
+
+// ServerToolsInput names an MCP server, or none: all are asked.
+type ServerToolsInput struct {
+	Server ServerName `json:"server,omitempty" arg:"SERVER" help:"only this MCP server"`
+}
+
+// ListServerTools asks MCP servers for their tools.
+var ListServerTools = Op[ServerToolsInput, public.ServerTools]{
+	Doc: Doc{Name: "mcp tools", Group: "mcp", Faces: CLI, Here: true, Persons: true, Summary: "Ask MCP servers for their tools"},
+	Run: func(ctx context.Context, e *Env, in ServerToolsInput) (public.ServerTools, error) {
+		return e.Servers().ServerTools(ctx, string(in.Server))
+	},
+	Text: func(w *printer.Writer, _ ServerToolsInput, out public.ServerTools) { writeServerTools(w, out) },
+}
+
+// AcceptServer accepts the tools of an MCP server as they are now.
+var AcceptServer = Op[ServerInput, public.ServerTools]{
+	Doc: Doc{Name: "mcp accept", Group: "mcp", Faces: CLI, Here: true, Persons: true, Summary: "Accept the tools of an MCP server as they are now",
+		Help: `Rules that name your MCP server or one of its tools do not permit a tool that the server
+added or described otherwise since it was first asked. This accepts all its tools as they
+are now, and lists them: read their descriptions ("ramet mcp tools SERVER --json") first.`},
+	Run: func(ctx context.Context, e *Env, in ServerInput) (public.ServerTools, error) {
+		return e.Servers().AcceptServer(ctx, string(in.Server))
+	},
+	Text: func(w *printer.Writer, _ ServerInput, out public.ServerTools) { writeServerTools(w, out) },
+}
+
+func writeServerTools(w *printer.Writer, out public.ServerTools) {
+	rows := [][]string{{"TOOL", "WHAT IT DOES, AS ITS SERVER SAYS"}}
+	for _, t := range out.Tools {
+		what := text.Line(t.Description, 100)
+		if t.Changed != nil {
+			what = "[" + *t.Changed + "] " + what
+		}
+		rows = append(rows, []string{t.Name, what})
+	}
+	if len(out.Tools) == 0 {
+		w.Line("no tools")
+	} else {
+		w.Table(rows)
+	}
+	for _, n := range out.Notes {
+		w.Line("note: %s", n)
+	}
+}
+
+// CallServerInput is a call of a tool of an MCP server.
+type CallServerInput struct {
+	Server ServerName `json:"server" arg:"SERVER" help:"the MCP server"`
+	Tool   string     `json:"tool" arg:"TOOL" help:"the tool"`
+	Args   *Text      `json:"args,omitempty" arg:"JSON" help:"its arguments"`
+}
+
+// CallServer calls a tool of an MCP server.
+var CallServer = Op[CallServerInput, public.ServerCall]{
+	Doc: Doc{Name: "mcp call", Group: "mcp", Faces: CLI, Here: true, Persons: true, Summary: "Call a tool of an MCP server yourself",
+		Help: "Call a tool of an MCP server with arguments in JSON ({} if none are given; - reads\nstandard input), and print what it answers. Exit 1 if it says that it failed."},
+	Run: func(ctx context.Context, e *Env, in CallServerInput) (out public.ServerCall, err error) {
+		given := "{}"
+		if in.Args != nil {
+			given = string(*in.Args)
+		}
+		var object map[string]any
+		if err := json.Unmarshal([]byte(given), &object); err != nil {
+			return out, fault.New(fault.Usage, "the arguments are no JSON object: %v", err).WithHint(`write them like {"path": "a.txt"}`)
+		}
+		out, err = e.Servers().CallServer(ctx, string(in.Server), in.Tool, json.RawMessage(given))
+		if err == nil && out.Outcome != "done" {
+			err = Incomplete{ExitCode(1)}
+		}
+		return out, err
+	},
+	Text: func(w *printer.Writer, _ CallServerInput, out public.ServerCall) {
+		for one := range strings.Lines(out.Text) {
+			w.Line("%s", strings.TrimRight(one, "\r\n"))
+		}
+	},
+}
+
+// LogInServer logs in at an MCP server that is a service.
+var LogInServer = Op[ServerInput, public.ServerLogin]{
+	Doc: Doc{Name: "mcp login", Group: "mcp", Faces: CLI, Here: true, Persons: true, Summary: "Log in at an MCP server that is a service",
+		Help: `Log in at a service (OAuth, with PKCE). ramet prints an address: open it in your browser, on
+this machine, and log in there; the browser comes back to ramet on the loopback. What the
+service gives is kept in ramet's home, for this address of this server alone, and is
+renewed as long as the service does so. "ramet mcp logout" forgets it.`},
+	Run: func(ctx context.Context, e *Env, in ServerInput) (public.ServerLogin, error) {
+		return e.Servers().LoginServer(ctx, string(in.Server), func(address string) { e.Tell("open this address in your browser:\n" + address) })
+	},
+	Text: func(w *printer.Writer, _ ServerInput, out public.ServerLogin) {
+		w.Line("%s: %s", out.Server, out.Outcome)
+	},
+}
+
+// LogOutServer forgets a login at an MCP server.
+var LogOutServer = Op[ServerInput, public.ServerLogin]{
+	Doc: Doc{Name: "mcp logout", Group: "mcp", Faces: CLI, Here: true, Persons: true, Summary: "Forget a login at an MCP server"},
+	Run: func(_ context.Context, e *Env, in ServerInput) (public.ServerLogin, error) {
+		return e.Servers().LogoutServer(string(in.Server))
+	},
+	Text: func(w *printer.Writer, _ ServerInput, out public.ServerLogin) {
+		w.Line("%s: %s", out.Server, out.Outcome)
+	},
+}
+
+// TokenInput names an agent.
+type TokenInput struct {
+	Agent AgentRef `json:"agent" arg:"AGENT" help:"the agent that the program becomes"`
+}
+
+// AgentToken is a token by which a program is an agent.
+type AgentToken struct {
+	Agent id.Agent `json:"agent_uuid"`
+	Token string   `json:"token"`
+}
+
+// PrintToken returns a token by which a program is an agent.
+var PrintToken = Op[TokenInput, AgentToken]{
+	Doc: Doc{Name: "mcp token", Group: "mcp", Faces: CLI, Here: true, Persons: true, Summary: "Print a token by which a program is that agent, over MCP",
+		Help: `Print a token for "ramet mcp serve" (in RAMET_TOKEN) and for /mcp of "ramet serve" (as
+bearer): a client that shows it is this agent, may act on the agent and on its subtree, and
+sends mail in its name. It opens nothing else. It is good while the agent lives and the
+token of ramet's home stays the same.`},
+	Run: func(ctx context.Context, e *Env, in TokenInput) (out AgentToken, err error) {
+		a, err := e.Find(ctx, string(in.Agent))
+		if err != nil {
+			return out, err
+		}
+		token, err := trust.OpenToken(e.Home)
+		if err != nil {
+			return out, err
+		}
+		return AgentToken{a.ID, token.For(a.ID)}, nil
+	},
+	Text: func(w *printer.Writer, _ TokenInput, out AgentToken) { w.Line("%s", out.Token) },
+}
