@@ -41,10 +41,10 @@ type ExportTarget string
 type ExportInput struct {
 	Agent        AgentRef      `json:"agent,omitempty" arg:"AGENT" default:"0" help:"whose context it is"`
 	Format       *ExportFormat `json:"format,omitempty" help:"jsonl, md or html (default \"jsonl\")"`
-	To           ExportTarget  `json:"to,omitempty" help:"write a session of another program: claude, codex or pi"`
-	Output       Path          `json:"output,omitempty" short:"o" help:"write into this new file"`
+	To           ExportTarget  `json:"to,omitempty" value:"PROGRAM" help:"write a session of another PROGRAM: claude, codex or pi"`
+	Output       Path          `json:"output,omitempty" short:"o" value:"FILE" help:"write into this new FILE"`
 	Yes          bool          `json:"yes,omitempty" help:"html: although secrets were found"`
-	Redact       []string      `json:"redact,omitempty" help:"html: replace what matches this pattern; the word secrets: what is found (may be repeated)"`
+	Redact       []string      `json:"redact,omitempty" value:"PATTERN" help:"html: replace what matches PATTERN; the word secrets: what is found (may be repeated)"`
 	NoToolOutput bool          `json:"no_tool_output,omitempty" help:"html: without the results of calls"`
 	Alone        bool          `json:"alone,omitempty" help:"html: without its subtree"`
 }

@@ -27,8 +27,8 @@ type ImportInput struct {
 	File    string         `json:"file,omitempty" arg:"FILE" help:"the file of a session"`
 	List    bool           `json:"list,omitempty" help:"only list them"`
 	All     bool           `json:"all,omitempty" help:"take all that are found"`
-	Session string         `json:"session,omitempty" help:"take the session with this id"`
-	Project Path           `json:"project,omitempty" help:"only those that worked in this folder or below"`
+	Session string         `json:"session,omitempty" value:"ID" help:"take the session with this ID"`
+	Project Path           `json:"project,omitempty" value:"DIR" help:"only those that worked in this DIR or below"`
 	DryRun  bool           `json:"dry_run,omitempty" help:"only say what would be done"`
 }
 
@@ -66,6 +66,11 @@ its entries are what the file says. A file that has grown is imported again for
 what is new; one that was rewritten becomes another agent. Nothing begins to
 work because it was imported. {dry_run} writes nothing.`},
 	Run: func(ctx context.Context, e *Env, in ImportInput) (out Imported, err error) {
+		if in.writes() && !in.DryRun {
+			if err := session.NeedPerson(ctx, "import sessions", e.Own); err != nil {
+				return out, err
+			}
+		}
 		found, err := in.find(ctx, e)
 		if err != nil {
 			return out, err
@@ -74,10 +79,10 @@ work because it was imported. {dry_run} writes nothing.`},
 		if err != nil {
 			return out, err
 		}
-		if !in.All && in.Session == "" && in.file() == "" {
-			out.found, err = in.list(ctx, known, found)
-		} else {
+		if in.writes() {
 			out.taken, err = in.take(ctx, known, found)
+		} else {
+			out.found, err = in.list(ctx, known, found)
 		}
 		return out, err
 	},
@@ -95,6 +100,9 @@ work because it was imported. {dry_run} writes nothing.`},
 		}
 	},
 }
+
+// writes reports whether sessions are imported, not only listed.
+func (in ImportInput) writes() bool { return in.All || in.Session != "" || in.file() != "" }
 
 // file returns the file that is named; empty: none is.
 func (in ImportInput) file() string {

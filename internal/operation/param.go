@@ -18,6 +18,7 @@ import (
 //	slash    it is positional in a slash command, under this name; "-": it is not offered there, and an
 //	         agent is the one on the screen; "[AGENT]": that is so where none is given
 //	flag     the name of its flag, if it has another one
+//	value    what help calls the flag's value: FILE; by default its type
 //	short    a one-letter flag
 //	alias    other names that are accepted, where no other field has them
 //	faces    the faces that offer it: "http mcp"; "-": none. By default all do
@@ -25,6 +26,7 @@ import (
 //	default  its value where it is not given: "later http=turn mcp=task"
 type Param struct {
 	Name, Help, Short string
+	Value             string // what help calls a flag's value; empty: its type
 	Aliases           []string
 	Type              reflect.Type // without pointer
 	Metavar           string       // its name as a positional argument
@@ -45,7 +47,7 @@ func paramsOf(of reflect.Type) []Param {
 			continue
 		}
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		p := Param{Name: name, Help: f.Tag.Get("help"), Short: f.Tag.Get("short"), flag: f.Tag.Get("flag"), Aliases: strings.Fields(f.Tag.Get("alias")),
+		p := Param{Name: name, Help: f.Tag.Get("help"), Short: f.Tag.Get("short"), Value: f.Tag.Get("value"), flag: f.Tag.Get("flag"), Aliases: strings.Fields(f.Tag.Get("alias")),
 			Type: f.Type, faces: CLI | HTTP | MCP | Slash, defaults: f.Tag.Get("default"), ranges: f.Tag.Get("range"), index: f.Index}
 		if options != "omitempty" {
 			p.required = p.faces

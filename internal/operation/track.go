@@ -136,7 +136,7 @@ var ListTracked = Op[ListTrackedInput, TrackList]{
 
 // PlanInput names a plan.
 type PlanInput struct {
-	Plan string `json:"plan" help:"number of the plan, such as 02"`
+	Plan string `json:"plan" value:"NN" help:"number of the plan, such as 02"`
 }
 
 // ListPlan lists the entries of a plan.
@@ -225,9 +225,9 @@ func (o StartOptions) Start(task TaskOptions, owner OwnerOption) (st ledger.Star
 
 // SpawnInput describes a sub-agent that is about to start.
 type SpawnInput struct {
-	Type  string `json:"type" help:"kind of agent, such as backend-specialist"`
-	Plan  string `json:"plan" help:"number of the plan, such as 02"`
-	Group string `json:"group" help:"task group, such as \"API Endpoints\""`
+	Type  string `json:"type" value:"T" help:"kind of agent, such as backend-specialist"`
+	Plan  string `json:"plan" value:"NN" help:"number of the plan, such as 02"`
+	Group string `json:"group" value:"TEXT" help:"task group, such as \"API Endpoints\""`
 	StartOptions
 	OwnerOption
 }

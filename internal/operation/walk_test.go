@@ -26,7 +26,7 @@ var (
 	faces   = []operation.Face{operation.CLI, operation.HTTP, operation.MCP, operation.Slash}
 	tagKey  = regexp.MustCompile(`([a-z]+):"`)
 	name    = regexp.MustCompile(`^[a-z][a-z_-]*$`)
-	tagKeys = []string{"json", "help", "arg", "slash", "short", "flag", "alias", "faces", "default", "range"}
+	tagKeys = []string{"json", "help", "arg", "slash", "short", "flag", "value", "alias", "faces", "default", "range"}
 	globals = []string{"db", "home", "workspace", "json", "help"} // flags that every command has
 )
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,9 @@ func (l *Line) Command(o operation.Operation) *cobra.Command {
 	use := []string{d.Name[strings.LastIndexByte(d.Name, ' ')+1:]}
 	for _, p := range operation.Offered(o, operation.CLI) {
 		if !p.IsPositional(operation.CLI) {
+			if p.Value != "" && p.Required(operation.CLI) {
+				use = append(use, "--"+p.Flag()+" "+p.Value)
+			}
 			continue
 		}
 		places = append(places, p)
@@ -86,7 +90,7 @@ func (l *Line) addFlags(c *cobra.Command, o operation.Operation) {
 		if p.Required(operation.CLI) {
 			help += " (required)"
 		}
-		flag := c.Flags().VarPF(&words{kind: flagKind(p.Type), preset: p.Default(operation.CLI)}, p.Flag(), p.Short, help)
+		flag := c.Flags().VarPF(&words{kind: cmp.Or(p.Value, flagKind(p.Type)), preset: p.Default(operation.CLI)}, p.Flag(), p.Short, help)
 		if p.Type.Kind() == reflect.Bool {
 			flag.NoOptDefVal = "true"
 		}
