@@ -23,6 +23,9 @@ import (
 	"ramet/internal/turn/permit"
 )
 
+// derivedFrom is the annotation of a command that has the name of its operation.
+const derivedFrom = "operation"
+
 // Command derives the command of an operation: usage, flags, help, completion.
 func (l *Line) Command(o operation.Operation) *cobra.Command {
 	d := o.Describe()
@@ -55,7 +58,7 @@ func (l *Line) Command(o operation.Operation) *cobra.Command {
 		use = append(use, word)
 	}
 	c := &cobra.Command{Use: strings.Join(use, " "), Short: d.Summary, Long: operation.Expand(o, operation.CLI, d.Help), Args: CheckArguments(least, most),
-		Aliases: strings.Fields(d.Aliases),
+		Aliases: strings.Fields(d.Aliases), Annotations: map[string]string{derivedFrom: d.Name},
 		ValidArgsFunction: func(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 			if len(args) >= most {
 				return nil, cobra.ShellCompDirectiveNoFileComp

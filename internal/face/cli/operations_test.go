@@ -7,8 +7,12 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"ramet/internal/base/shape"
 	"ramet/internal/operation"
@@ -60,5 +64,50 @@ func TestOperationsAreOfferedAsTheGoldenFileTells(t *testing.T) {
 	}
 	if want, err := os.ReadFile(golden); err != nil || string(want) != got {
 		t.Errorf("%v: operations are not offered as %s tells: go test -update writes it anew, git diff shows the change", err, golden)
+	}
+}
+
+// additions are the flags that commands have besides those of their operations: each makes it another verb.
+var additions = []string{"fork --run", "kill --finished", "mail --delete", "ps --all-projects"}
+
+// An operation is described once: its command is derived, and no other has its name or one of its flags by hand.
+func TestNoCommandDescribesAnOperationAgain(t *testing.T) {
+	root, found := Tree(), map[string]int{}
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		for _, below := range c.Commands() {
+			walk(below)
+		}
+		name := strings.TrimPrefix(c.CommandPath(), "ramet ")
+		from := c.Annotations[derivedFrom]
+		if found[name]++; found[name] > 1 {
+			t.Errorf("there are two commands %s", name)
+		}
+		if operation.Named(name) != nil && from != name && operation.Named(name).Describe().Faces&operation.CLI != 0 {
+			t.Errorf("the command %s is made by hand, and there is an operation of that name", name)
+		}
+		c.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+			if _, derived := f.Value.(*words); from != "" && !derived && f.Name != "help" && !slices.Contains(additions, name+" --"+f.Name) {
+				t.Errorf("the flag --%s of %s is made by hand: it is a field of the operation, or an addition", f.Name, name)
+			}
+		})
+	}
+	walk(root)
+	for _, o := range operation.All() {
+		if d := o.Describe(); d.Faces&operation.CLI != 0 && found[d.Name] == 0 {
+			t.Errorf("the operation %s has no command", d.Name)
+		}
+	}
+}
+
+// screens are slash commands that open something of the terminal's own; the operations of their names are for other faces.
+var screens = []string{"exit", "rewind", "undo", "compact", "log", "config", "skills", "export", "import"}
+
+// A slash command of an operation's name is derived.
+func TestNoSlashCommandDescribesAnOperationAgain(t *testing.T) {
+	for _, row := range session.CommandTable() {
+		if o := operation.Named(row.Name); o != nil && row.Usage != "" && !slices.Contains(screens, row.Name) {
+			t.Errorf("/%s has its usage by hand, and there is an operation of that name", row.Name)
+		}
 	}
 }

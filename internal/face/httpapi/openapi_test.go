@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net/http"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -412,6 +413,23 @@ func TestRunsAndTheLedgerAreRead(t *testing.T) {
 	s.ask(t, "GET", "/api/v1/usage?by=model", nil).into(t, &spent)
 	if len(spent.Rows) != 2 || spent.Total.Calls != 2 || spent.Total.Failed != 1 || spent.Total.Cost != 7 || spent.Total.Unpriced != 1 {
 		t.Errorf("%+v", spent)
+	}
+}
+
+// An operation is described once: its route is derived, and no other has its id, or ends with its name.
+func TestNoRouteDescribesAnOperationAgain(t *testing.T) {
+	derived, ids := map[string]bool{}, map[string]bool{}
+	for _, r := range (Agents{}).operationRoutes() {
+		derived[r.Method+" "+r.Path] = true
+	}
+	for _, r := range New(Options{}).table {
+		if ids[r.Doc.ID] {
+			t.Errorf("two routes have the id %s", r.Doc.ID)
+		}
+		ids[r.Doc.ID] = true
+		if o := operation.Named(path.Base(r.Path)); o != nil && !derived[r.Method+" "+r.Path] {
+			t.Errorf("the route %s %s is made by hand, and there is an operation %s", r.Method, r.Path, o.Describe().Name)
+		}
 	}
 }
 

@@ -35,7 +35,7 @@ func readFile(path string) (map[string]string, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return map[string]string{}, nil
 	case ours:
-		return nil, fault.New(f.Code, "read credentials: %w", f).WithHint("%s", f.Hint)
+		return nil, fault.New(f.Code, "read credentials: %s", f.Message).WithHint("%s", f.Hint)
 	case err != nil:
 		return nil, fault.New(fault.InvalidConfig, "read credentials: %w", err)
 	}
