@@ -383,10 +383,4 @@ func checkSectionStep(section string, from, to SectionState) error {
 		WithHint("allowed from %s: %s", from, joinWords(sectionNext[from]))
 }
 
-func joinWords[S ~string](list []S) string {
-	out := make([]string, len(list))
-	for i, s := range list {
-		out[i] = string(s)
-	}
-	return strings.Join(out, ", ")
-}
+func joinWords[S ~string](list []S) string { return strings.Join(asStrings(list), ", ") }

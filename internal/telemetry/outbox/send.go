@@ -56,7 +56,7 @@ func (b *Outbox) serve(ctx context.Context) {
 		case <-b.now:
 		case <-later.C:
 		}
-		for b.waiting() {
+		for b.waiting() > 0 {
 			err := b.round(ctx, down)
 			if ctx.Err() != nil {
 				return
@@ -66,7 +66,7 @@ func (b *Outbox) serve(ctx context.Context) {
 				later.Reset(b.Later)
 				break
 			}
-			if b.few() {
+			if n := b.waiting(); n > 0 && n < window {
 				b.gather(ctx)
 			}
 		}
@@ -87,17 +87,11 @@ func (b *Outbox) gather(ctx context.Context) {
 	}
 }
 
-func (b *Outbox) waiting() bool {
+// waiting returns the number of deliveries in the queue.
+func (b *Outbox) waiting() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return len(b.queue) > 0
-}
-
-// few reports whether something waits, and less than a round sends.
-func (b *Outbox) few() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return len(b.queue) > 0 && len(b.queue) < window
+	return len(b.queue)
 }
 
 // giveUp ends a round that led to nothing.
