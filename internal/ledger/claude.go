@@ -3,6 +3,7 @@ package ledger
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -48,12 +49,11 @@ func UninstallClaudeHook(settings []byte) (out []byte, changed bool, err error) 
 	if err != nil {
 		return nil, false, err
 	}
-	for _, name := range namesClaude(hooks) {
-		raw, _ := hooks.Get(name)
-		if !mine().Match(raw) {
+	for _, m := range slices.Clone(hooks.Members) {
+		if raw, _ := hooks.Get(m.Key); !mine().Match(raw) {
 			continue
 		}
-		groups, found, err := withoutOurs(hooks, name)
+		groups, found, err := withoutOurs(hooks, m.Key)
 		if err != nil {
 			return nil, false, err
 		}
@@ -62,9 +62,9 @@ func UninstallClaudeHook(settings []byte) (out []byte, changed bool, err error) 
 		}
 		changed = true
 		if len(groups) == 0 {
-			hooks.Delete(name)
+			hooks.Delete(m.Key)
 		} else {
-			hooks.Set(name, AppendJSONList(nil, groups, 2))
+			hooks.Set(m.Key, AppendJSONList(nil, groups, 2))
 		}
 	}
 	if !changed {
@@ -79,14 +79,6 @@ func UninstallClaudeHook(settings []byte) (out []byte, changed bool, err error) 
 }
 
 var mine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(regexp.QuoteMeta(ClaudeHook) + `\b`) })
-
-func namesClaude(o Object) []string {
-	var out []string
-	for _, m := range o.Members {
-		out = append(out, m.Key)
-	}
-	return out
-}
 
 // readSettings reads a settings file and its hooks.
 func readSettings(settings []byte) (root, hooks Object, err error) {
