@@ -26,7 +26,7 @@ func (m *Mismatch) Error() string {
 	if m.Pointer == "" {
 		return m.What
 	}
-	return text.Safe(m.Pointer) + ": " + m.What
+	return text.Line(m.Pointer, 200) + ": " + m.What
 }
 
 // Path returns the place of the value as a program would write it: steps[2].state.
@@ -369,7 +369,7 @@ func (c *checker) checkObject(m, v map[string]any, at string, depth int) error {
 }
 
 func (c *checker) checkMember(m map[string]any, name string, v any, at string, depth int) error {
-	here := at + "/" + Escape(text.Line(name, 60))
+	here := at + "/" + Escape(name)
 	if names, ok := m["propertyNames"]; ok {
 		if err := c.check(names, name, here, depth+1); err != nil {
 			return err
