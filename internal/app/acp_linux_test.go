@@ -51,10 +51,7 @@ func (s *stage) edit(t *testing.T) *editor {
 	t.Helper()
 	cmd := s.command("acp")
 	e := s.editing(t, cmd)
-	_, err := e.Initialize(e.ctx, sdk.InitializeRequest{ProtocolVersion: sdk.ProtocolVersionNumber})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(e.Initialize(e.ctx, sdk.InitializeRequest{ProtocolVersion: sdk.ProtocolVersionNumber}))(t)
 	return e
 }
 
@@ -161,9 +158,7 @@ func (e *editor) begin(model string) sdk.SessionId {
 
 func (e *editor) use(s sdk.SessionId, model string) {
 	e.t.Helper()
-	if _, err := e.UnstableSetSessionModel(e.ctx, sdk.UnstableSetSessionModelRequest{SessionId: s, ModelId: sdk.UnstableModelId(model)}); err != nil {
-		e.t.Fatal(err)
-	}
+	testkit.Must(e.UnstableSetSessionModel(e.ctx, sdk.UnstableSetSessionModelRequest{SessionId: s, ModelId: sdk.UnstableModelId(model)}))(e.t)
 }
 
 // say prompts a session and waits for the end of the turn.
@@ -375,10 +370,7 @@ func TestACPAsksItsUser(t *testing.T) {
 	if why := e.say(one, "again"); why != sdk.StopReasonCancelled {
 		t.Errorf("a no with words to come ends the turn, not %s", why)
 	}
-	all, err := s.history(string(one))
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := testkit.Must(s.history(string(one)))(t)
 	if err := answered(all); err != nil {
 		t.Error(err)
 	}
@@ -416,16 +408,12 @@ func TestACPCancelLeavesNothingAlive(t *testing.T) {
 	two := e.begin(s.script(t, `{"repeat": true, "steps": [{"text": "x"}, {"wait": "`+gate+`"}]}`))
 	raw := `{"jsonrpc":"2.0","id":"p","method":"session/prompt","params":{"sessionId":"` + string(two) + `","prompt":[{"type":"text","text":"go"}]}}` + "\n" +
 		`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"` + string(two) + `"}}` + "\n"
-	if _, err := io.WriteString(e.in, raw); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(io.WriteString(e.in, raw))(t)
 	e.frame(`"id":"p","result":{"stopReason":"cancelled"`)
 
 	// So does one of the request itself.
 	raw = strings.ReplaceAll(raw[:strings.Index(raw, "\n")+1], `"p"`, `"q"`)
-	if _, err := io.WriteString(e.in, raw+`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":"q"}}`+"\n"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(io.WriteString(e.in, raw+`{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":"q"}}`+"\n"))(t)
 	e.frame(`"id":"q","result":{"stopReason":"cancelled"`)
 }
 
@@ -461,9 +449,7 @@ func TestACPSessionsAreAgents(t *testing.T) {
 		t.Fatalf("%+v %v", fork, err)
 	}
 	e.say(fork.SessionId, "in the fork")
-	if _, err := e.SetSessionMode(e.ctx, sdk.SetSessionModeRequest{SessionId: one, ModeId: "read-only"}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(e.SetSessionMode(e.ctx, sdk.SetSessionModeRequest{SessionId: one, ModeId: "read-only"}))(t)
 	e.until(one, "mode: read-only")
 	if out := s.must(t, "mode", string(one)); !strings.Contains(out, "read-only") {
 		t.Errorf("mode says %s", out)
@@ -490,9 +476,7 @@ func TestACPSessionsAreAgents(t *testing.T) {
 		t.Errorf("listed are %v", titles) // agent 0 too
 	}
 
-	if _, err := e.CloseSession(e.ctx, sdk.CloseSessionRequest{SessionId: one}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(e.CloseSession(e.ctx, sdk.CloseSessionRequest{SessionId: one}))(t)
 	if _, err := e.Prompt(e.ctx, sdk.PromptRequest{SessionId: one, Prompt: []sdk.ContentBlock{sdk.TextBlock("x")}}); code(err) != -32002 {
 		t.Errorf("a session that was closed: %v", err)
 	}
@@ -507,9 +491,7 @@ func TestACPSessionsAreAgents(t *testing.T) {
 		t.Errorf("a replay has added %d entries", len(now)-len(past))
 	}
 	before = len(e.heard(fork.SessionId))
-	if _, err := e.LoadSession(e.ctx, sdk.LoadSessionRequest{SessionId: fork.SessionId, Cwd: s.dir, McpServers: []sdk.McpServer{}}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(e.LoadSession(e.ctx, sdk.LoadSessionRequest{SessionId: fork.SessionId, Cwd: s.dir, McpServers: []sdk.McpServer{}}))(t)
 	inOrder(t, e.heard(fork.SessionId)[before:], "user: first words", "agent: two", "user: in the fork", "agent: more")
 
 	// A dead agent is no session.
@@ -539,9 +521,7 @@ func TestACPBadInputEndsNothing(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":{},"method":"initialize"}`, `"code":-32600`},
 		{`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"nobody"}}` + "\n" + `{"jsonrpc":"2.0","id":"z"}`, `"id":"z","error":{"code":-32600`},
 	} {
-		if _, err := io.WriteString(e.in, bad.send+"\n"); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(io.WriteString(e.in, bad.send+"\n"))(t)
 		e.frame(bad.want)
 	}
 	if why := e.say(one, "are you there"); why != sdk.StopReasonEndTurn {
@@ -582,10 +562,7 @@ func TestACPAgentsContinueWithoutTheirEditor(t *testing.T) {
 	if err := s.quiet(patience); err != nil {
 		t.Error(err)
 	}
-	all, err := s.history(string(one))
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := testkit.Must(s.history(string(one)))(t)
 	if err := answered(all); err != nil {
 		t.Error(err)
 	}
@@ -605,9 +582,7 @@ func TestACPTwoSessionsAndSIGKILL(t *testing.T) {
 		t.Error(why)
 	}
 	inOrder(t, e.heard(two), "agent: meanwhile")
-	if _, err := open.Write([]byte{1}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(open.Write([]byte{1}))(t)
 	if why := <-done; why != sdk.StopReasonEndTurn {
 		t.Error(why)
 	}
@@ -635,9 +610,7 @@ func TestACPTwoSessionsAndSIGKILL(t *testing.T) {
 		t.Error(why)
 	}
 	inOrder(t, next.heard(three), "agent: taken up")
-	if _, err := next.ResumeSession(next.ctx, sdk.ResumeSessionRequest{SessionId: one, Cwd: s.dir}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(next.ResumeSession(next.ctx, sdk.ResumeSessionRequest{SessionId: one, Cwd: s.dir}))(t)
 	if len(next.heard(one)) != 0 {
 		t.Errorf("a resume replays %q", next.heard(one))
 	}
@@ -659,10 +632,7 @@ func TestACPLendsServers(t *testing.T) {
 	script := func() string {
 		return s.script(t, `{"steps": [{"call": "My-Notes__keep", "id": "k1", "args": {"Text": "this"}}, {"call": "my-notes__keep", "id": "k2", "args": {"Text": "this"}}]}`, `{"steps": [{"text": "done"}]}`)
 	}
-	made, err := e.NewSession(e.ctx, sdk.NewSessionRequest{Cwd: s.dir, McpServers: []sdk.McpServer{{Http: &sdk.McpServerHttpInline{Name: "My Notes", Type: "http", Url: server.URL, Headers: []sdk.HttpHeader{}}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := testkit.Must(e.NewSession(e.ctx, sdk.NewSessionRequest{Cwd: s.dir, McpServers: []sdk.McpServer{{Http: &sdk.McpServerHttpInline{Name: "My Notes", Type: "http", Url: server.URL, Headers: []sdk.HttpHeader{}}}}}))(t)
 	e.use(made.SessionId, script())
 	e.say(made.SessionId, "keep it")
 	if out := s.must(t, "log", string(made.SessionId), "--own", "--json"); !strings.Contains(out, "kept this") {

@@ -26,10 +26,7 @@ func album(x *terminal, name string, says ...string) {
 	if *update {
 		testkit.OK(x.t, os.WriteFile(path, []byte(anywhere(picture(x))), 0o644))
 	}
-	kept, err := os.ReadFile(path)
-	if err != nil {
-		x.t.Fatal(err)
-	}
+	kept := testkit.Must(os.ReadFile(path))(x.t)
 	for _, s := range says {
 		if !strings.Contains(words(string(kept)), s) {
 			x.t.Errorf("%s does not say %q: go test ./internal/app -run '%s' -update", path, s, x.t.Name())
@@ -66,20 +63,14 @@ func albumPage(w *world) {
 			link = strings.TrimSpace(string(out))
 			return err == nil
 		})
-		to, err := filepath.Abs(path)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		to := testkit.Must(filepath.Abs(path))(w.t)
 		cmd := exec.CommandContext(w.t.Context(), node, "test/picture.mjs", chromium, link, to)
 		cmd.Dir = webSources
 		if out, err := cmd.CombinedOutput(); err != nil {
 			w.t.Fatalf("%v\n%s", err, out)
 		}
 	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	data := testkit.Must(os.ReadFile(path))(w.t)
 	if _, err := png.DecodeConfig(bytes.NewReader(data)); err != nil || len(data) > 200<<10 {
 		w.t.Errorf("%s has %d bytes: %v", path, len(data), err)
 	}
@@ -87,14 +78,8 @@ func albumPage(w *world) {
 
 // Every picture of the album stands in the walk-through, and the walk-through has no others.
 func TestTheWalkThroughHasItsPictures(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(albumFolder, "..", "walkthrough.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	kept, err := os.ReadDir(albumFolder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(os.ReadFile(filepath.Join(albumFolder, "..", "walkthrough.md")))(t)
+	kept := testkit.Must(os.ReadDir(albumFolder))(t)
 	for _, k := range kept {
 		if !strings.Contains(string(text), "](walkthrough/"+k.Name()+")") {
 			t.Errorf("%s stands in no part of the walk-through", k.Name())

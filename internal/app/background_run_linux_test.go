@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 // A server in the background begins a run and says which: what becomes of it is told by its log. The run that it
@@ -18,10 +20,7 @@ func TestAServerInTheBackgroundStartsARun(t *testing.T) {
 		t.Fatal(err)
 	}
 	base := strings.Fields(s.must(t, "serve", "--background", "--addr", "127.0.0.1:0"))[0]
-	token, err := os.ReadFile(filepath.Join(filepath.Dir(s.db), "home", ".local", "share", "ramet", "token"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	token := testkit.Must(os.ReadFile(filepath.Join(filepath.Dir(s.db), "home", ".local", "share", "ramet", "token")))(t)
 	server := &served{t, base, strings.TrimSpace(string(token))}
 	var made json.RawMessage
 	status := server.ask("POST", "/api/v1/run-logs", `{"recipe":"`+recipe+`"}`, &made)

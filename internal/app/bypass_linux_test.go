@@ -96,10 +96,7 @@ func noBypass(t *testing.T, folder string, cmd *exec.Cmd) {
 	if out := outcomeOf(under); out.code != 0 {
 		t.Errorf("%v: exit code %d: %s%s", cmd.Args[1:], out.code, out.stdout, out.stderr)
 	}
-	text, err := os.ReadFile(trace)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(os.ReadFile(trace))(t)
 	w := &witness{folder: folder, steps: steps, told: map[string]string{}, others: map[string]bool{}, clones: map[string]string{}}
 	for line := range strings.Lines(string(text)) {
 		if m := traceLine.FindStringSubmatch(strings.TrimSpace(line)); m != nil {

@@ -11,6 +11,7 @@ import (
 	"ramet/internal/core/history"
 	"ramet/internal/core/registry"
 	"ramet/internal/store/sqlite"
+	"ramet/internal/testkit"
 )
 
 // besideModel is the model that all of them ask, where they can be told which.
@@ -132,33 +133,20 @@ trust_level = "trusted"
 // longHistory makes an agent of ramet's with so many messages.
 func longHistory(t *testing.T, a *abroad, messages int) {
 	t.Helper()
-	ws, err := sqlite.Open(t.Context(), a.db, sqlite.Options{Cwd: a.dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ws := testkit.Must(sqlite.Open(t.Context(), a.db, sqlite.Options{Cwd: a.dir}))(t)
 	defer ws.Close()
-	zero, err := ws.Zero(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	zero := testkit.Must(ws.Zero(t.Context()))(t)
 	who := id.NewAgent()
-	if _, err := ws.Fork(t.Context(), registry.Fork{Parent: zero.ID, Claim: agent.Passing(), Children: []registry.Child{{ID: who, Name: "long"}}}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(ws.Fork(t.Context(), registry.Fork{Parent: zero.ID, Claim: agent.Passing(), Children: []registry.Child{{ID: who, Name: "long"}}}))(t)
 	var drafts []history.Draft
 	for i := range messages {
 		kind := history.User
 		if i%2 == 1 {
 			kind = history.Assistant
 		}
-		said, err := history.Say(kind, fmt.Sprintf("the word of message %d is said", i))
-		if err != nil {
-			t.Fatal(err)
-		}
+		said := testkit.Must(history.Say(kind, fmt.Sprintf("the word of message %d is said", i)))(t)
 		if drafts = append(drafts, said); len(drafts) == 500 || i == messages-1 {
-			if _, err := ws.Append(t.Context(), who, agent.Passing(), drafts...); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(ws.Append(t.Context(), who, agent.Passing(), drafts...))(t)
 			drafts = nil
 		}
 	}

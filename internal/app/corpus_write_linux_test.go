@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 // What scripted models write: one copies what the repository says, with citations, and one lies.
@@ -71,10 +73,7 @@ func (d *planned) find(names ...string) string {
 
 func read(t *testing.T, at string) string {
 	t.Helper()
-	data, err := os.ReadFile(at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Must(os.ReadFile(at))(t)
 	return string(data)
 }
 

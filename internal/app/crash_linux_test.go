@@ -307,9 +307,7 @@ func state(t *testing.T, db string) string {
 		t.Fatal(err)
 	}
 	defer ws.Close()
-	if _, err := ws.Audit(ctx, nil); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(ws.Audit(ctx, nil))(t)
 	agents, err := ws.Agents(ctx, agent.Filter{Dead: true})
 	if err != nil {
 		t.Fatal(err)
@@ -321,16 +319,10 @@ func state(t *testing.T, db string) string {
 			if err != nil {
 				t.Fatal(err)
 			}
-			parts, err := json.Marshal(e.Content)
-			if err != nil {
-				t.Fatal(err)
-			}
+			parts := testkit.Must(json.Marshal(e.Content))(t)
 			fmt.Fprintf(&b, "  %d %s %s\n", e.ID, e.Kind, parts)
 		}
-		letters, err := ws.Letters(ctx, a.ID, mail.Filter{Deleted: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		letters := testkit.Must(ws.Letters(ctx, a.ID, mail.Filter{Deleted: true}))(t)
 		for _, l := range letters {
 			fmt.Fprintf(&b, "  letter %d %q %t\n", l.Number, l.Body, l.Unread())
 		}

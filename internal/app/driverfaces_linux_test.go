@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	sdk "github.com/coder/acp-go-sdk"
+
+	"ramet/internal/testkit"
 )
 
 // What a program offers (modes, models, efforts, commands) is chosen on every face as our own is, and is
@@ -19,14 +21,8 @@ func TestAProgramsChoicesInAnEditor(t *testing.T) {
 	e.say(one, "which")
 	inOrder(t, e.heard(one), "agent: mode wild, model small")
 	e.until(one, "commands: zap fake:compact")
-	again, err := e.LoadSession(e.ctx, sdk.LoadSessionRequest{SessionId: one, Cwd: s.dir, McpServers: []sdk.McpServer{}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := json.Marshal(again)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := testkit.Must(e.LoadSession(e.ctx, sdk.LoadSessionRequest{SessionId: one, Cwd: s.dir, McpServers: []sdk.McpServer{}}))(t)
+	raw := testkit.Must(json.Marshal(again))(t)
 	for _, want := range []string{`"fake:careful"`, `"driver/fake/big"`, `"currentModelId":"driver/fake"`} {
 		if !strings.Contains(string(raw), want) {
 			t.Errorf("it does not offer %s: %s", want, raw)

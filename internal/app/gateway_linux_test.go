@@ -56,10 +56,7 @@ func drivenBy(t *testing.T, v *counting, more string, settings ...string) *stage
 	t.Helper()
 	s := driven(t)
 	file := filepath.Join(filepath.Dir(s.db), "home", ".config", "ramet", "config.toml")
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(os.ReadFile(file))(t)
 	text = []byte(strings.Replace(string(text), "asks = true\n", "asks = true\nbases = { ANTHROPIC_BASE_URL = \"anthropic\" }\n"+more, 1))
 	text = []byte(strings.Replace(string(text), `"resume fork"`, `"resume fork http"`, 1))
 	text = append([]byte(strings.Join(settings, "\n")+"\n"), text...)

@@ -126,10 +126,7 @@ func TestFiveAgentsOnHome(t *testing.T) {
 	if *update {
 		testkit.OK(t, os.WriteFile(homeFile, []byte(film(x, frames, 2.5)), 0o644))
 	}
-	kept, err := os.ReadFile(homeFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	kept := testkit.Must(os.ReadFile(homeFile))(t)
 	parts := strings.Split(string(kept), "<g")[1:]
 	wanted := []string{"needs you", "waiting for your approval", "math.Round", "./check money", "Allow once", "the check passes", "docs"}
 	if len(parts) != len(frames) || len(parts) != len(wanted) {

@@ -9,6 +9,7 @@ import (
 
 	"ramet/internal/core/agent"
 	"ramet/internal/core/mail"
+	"ramet/internal/testkit"
 )
 
 func TestAStoppedHostIsReplacedAndWritesNoMore(t *testing.T) {
@@ -67,9 +68,7 @@ func TestADeadHostsAgentsAreMendedUnasked(t *testing.T) {
 	if got := m.record(m.agent("ada").ID); !strings.Contains(got, "interrupted") || !strings.Contains(got, "tool_result interrupted") || strings.Contains(got, "mail") { // the mail is the kernel's
 		t.Errorf("history\n%s", got)
 	}
-	if _, err := open.Write([]byte("x")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(open.Write([]byte("x")))(t)
 	busy.ends(t, 0, "busy done")
 	b.ramet(0, "verify")
 }

@@ -38,10 +38,7 @@ type team struct {
 
 func newTeam(t *testing.T) *team {
 	t.Helper()
-	exe, err := built()
-	if err != nil {
-		t.Fatal(err)
-	}
+	exe := testkit.Must(built())(t)
 	m := &team{t: t, exe: exe, db: pgtest.URL(t), dir: t.TempDir()}
 	m.open(postgres.Open(t.Context(), m.db, postgres.Options{Cwd: m.dir}))
 	return m
@@ -104,10 +101,7 @@ func (m *team) fifo() (path string, end *os.File) {
 	m.t.Helper()
 	path = filepath.Join(m.t.TempDir(), "fifo")
 	testkit.OK(m.t, syscall.Mkfifo(path, 0o600))
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	f := testkit.Must(os.OpenFile(path, os.O_RDWR, 0))(m.t)
 	m.t.Cleanup(func() { f.Close() })
 	return path, f
 }
@@ -138,10 +132,7 @@ func (m *team) record(a id.Agent) string {
 		if err != nil {
 			m.t.Fatal(err)
 		}
-		parts, err := e.Parts()
-		if err != nil {
-			m.t.Fatal(err)
-		}
+		parts := testkit.Must(e.Parts())(m.t)
 		fmt.Fprintf(&b, "%s %s\n", e.Kind, strings.ReplaceAll(history.Plain(parts), "\n", " "))
 	}
 	return b.String()
@@ -305,15 +296,9 @@ func (m *team) sql(statement string, args ...any) {
 // number asks the database that the hosts share. RUNS is the schema of what runs need.
 func (m *team) number(query string, args ...any) (n int64) {
 	m.t.Helper()
-	to, err := pg.ParsePostgres(m.db)
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	to := testkit.Must(pg.ParsePostgres(m.db))(m.t)
 	ctx := context.Background()
-	conn, err := pgx.ConnectConfig(ctx, to.Config)
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	conn := testkit.Must(pgx.ConnectConfig(ctx, to.Config))(m.t)
 	defer conn.Close(ctx)
 	if err := conn.QueryRow(ctx, strings.ReplaceAll(query, "RUNS", pgx.Identifier{to.Schema + "_runs"}.Sanitize()), args...).Scan(&n); err != nil {
 		m.t.Fatalf("%s: %v", query, err)
@@ -327,10 +312,7 @@ func (h *host) working(name string) (k *task, pipe string) {
 	h.t.Helper()
 	began, told := h.fifo()
 	block, _ := h.fifo()
-	args, err := json.Marshal(map[string]string{"command": "echo > " + began + "; cat " + block})
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	args := testkit.Must(json.Marshal(map[string]string{"command": "echo > " + began + "; cat " + block}))(h.t)
 	model := h.script(fmt.Sprintf(`{"steps": [{"text": "I work"}, {"call": "bash", "args": %s}]}`, args), `{"steps": [{"text": "late words"}]}`)
 	k = h.begin("exec", name, "work", "--model", model, "--allow", "bash")
 	h.told(told)

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 // dozen has twelve agents, and a command that changes a worktree which it was sent.
@@ -193,10 +195,7 @@ func TestAWorkerNeedsAServer(t *testing.T) {
 	nobody.team = &own
 	own.db = "postgres://ramet@127.0.0.1:1/none?connect_timeout=2"
 	nobody.begin("worker").ends(t, 6, "error[STORAGE_UNREACHABLE]", "127.0.0.1:1")
-	u, err := url.Parse(f.db)
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := testkit.Must(url.Parse(f.db))(t)
 	u.User = url.UserPassword("stranger", "not-to-be-told")
 	own.db = u.String()
 	k := nobody.begin("worker")

@@ -83,9 +83,7 @@ func (m *team) write(dir, name, text string) {
 // open lets so many wait no longer at a host's gate.
 func (s *site) open(n int) {
 	s.t.Helper()
-	if _, err := s.gate.Write([]byte(strings.Repeat("x", n))); err != nil {
-		s.t.Fatal(err)
-	}
+	testkit.Must(s.gate.Write([]byte(strings.Repeat("x", n))))(s.t)
 }
 
 // start begins the run; its items are left to workers.
@@ -250,10 +248,7 @@ func (f *fleet) done(k *task) []happening {
 // file is one of the run's folder.
 func (f *fleet) file(path string) string {
 	f.t.Helper()
-	text, err := os.ReadFile(filepath.Join(f.boss.dir, ".ramet", "runs", f.run, path))
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	text := testkit.Must(os.ReadFile(filepath.Join(f.boss.dir, ".ramet", "runs", f.run, path)))(f.t)
 	return string(text)
 }
 

@@ -31,10 +31,7 @@ import (
 // or not at all; and everything verifies.
 func TestPowerLossImagesSoak(t *testing.T) {
 	testkit.SoakOnly(t)
-	exe, err := built()
-	if err != nil {
-		t.Fatal(err)
-	}
+	exe := testkit.Must(built())(t)
 	images := 50
 	if testkit.SoakOn() {
 		images = 700
@@ -96,10 +93,7 @@ type day struct {
 }
 
 func newDay(t *testing.T, exe string) *day {
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := testkit.Must(filepath.EvalSymlinks(t.TempDir()))(t)
 	return &day{t: t, exe: exe, dir: dir, tape: newTape(t, dir)}
 }
 

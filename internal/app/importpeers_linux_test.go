@@ -46,10 +46,7 @@ func abroadWith(t *testing.T, path string) *abroad {
 		"ANTHROPIC_BASE_URL="+srv.URL, "ANTHROPIC_API_KEY=sk-none-0123456789", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1",
 		"OUR_KEY=sk-none", "PI_OFFLINE=1", "CODEX_HOME="+filepath.Join(a.home, ".codex"), "BASE="+srv.URL)
 	a.file(t, filepath.Join(a.dir, "a.txt"), "hello\n")
-	picture, err := base64.StdEncoding.DecodeString(onePixel)
-	if err != nil {
-		t.Fatal(err)
-	}
+	picture := testkit.Must(base64.StdEncoding.DecodeString(onePixel))(t)
 	a.file(t, filepath.Join(a.dir, "x.png"), string(picture))
 	return a
 }
@@ -264,10 +261,7 @@ func firstAnswer(t *testing.T, home, session string) string {
 	if err != nil || len(paths) != 1 {
 		t.Fatalf("%v, %v", paths, err)
 	}
-	text, err := os.ReadFile(paths[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(os.ReadFile(paths[0]))(t)
 	for line := range strings.Lines(string(text)) {
 		var l struct{ Type, UUID string }
 		if json.Unmarshal([]byte(line), &l) == nil && l.Type == "assistant" && strings.Contains(line, `"text":"answer`) {

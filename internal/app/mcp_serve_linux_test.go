@@ -12,6 +12,8 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"ramet/internal/testkit"
 )
 
 // toolbox is ramet's tools, as a client of another program has them.
@@ -81,10 +83,7 @@ func compact(t testing.TB, text []byte) []byte {
 	if err := json.Unmarshal(text, &v); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
-	out, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := testkit.Must(json.Marshal(v))(t)
 	return out
 }
 

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 // chainModel is a peerModel that does several calls of one message, one after the other.
@@ -123,10 +125,7 @@ func heardLetter(t *testing.T, a *abroad, model *chainModel) {
 func peersClaudeForksOverMCP(t *testing.T) {
 	peersSeen.tellAfter(t, "Claude Code, as a client of `ramet mcp serve`, forks a child of ramet's, waits and reads its letter")
 	a, model, server := mcpAbroad(t, "@anthropic-ai/claude-code")
-	config, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"ramet": map[string]any{"command": server[0], "args": server[1:]}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := testkit.Must(json.Marshal(map[string]any{"mcpServers": map[string]any{"ramet": map[string]any{"command": server[0], "args": server[1:]}}}))(t)
 	file := filepath.Join(a.home, "mcp.json")
 	a.file(t, file, string(config))
 	told := a.says(t, letterFrom("mcp__ramet__"), "claude", "-p", "--output-format", "stream-json", "--verbose", "--mcp-config", file, "--strict-mcp-config", "--allowedTools", "mcp__ramet")
@@ -138,10 +137,7 @@ func peersClaudeForksOverMCP(t *testing.T) {
 func peersCodexForksOverMCP(t *testing.T) {
 	peersSeen.tellAfter(t, "so does Codex")
 	a, model, server := mcpAbroad(t, "@openai/codex")
-	args, err := json.Marshal(server[1:])
-	if err != nil {
-		t.Fatal(err)
-	}
+	args := testkit.Must(json.Marshal(server[1:]))(t)
 	a.file(t, filepath.Join(a.home, ".codex", "config.toml"), fmt.Sprintf(`model = "gpt-5.1-codex"
 model_provider = "ours"
 [model_providers.ours]

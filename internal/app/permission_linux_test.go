@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ramet/internal/operation/public"
+	"ramet/internal/testkit"
 )
 
 // wants is a line of a script: the model calls bash.
@@ -174,10 +175,7 @@ func TestWhatIsTakenBackCountsAtOnce(t *testing.T) {
 	x.say("three")
 	x.see("allowed by rule bash(touch c) (settings)")
 	path := strings.TrimSpace(w.ramet("config", "path"))
-	good, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	good := testkit.Must(os.ReadFile(path))(t)
 	w.write(path, "allow = [\"bash\"\nmodel = \n")
 	x.say("four")
 	x.see("wants to run", "touch d", "the settings cannot be read")

@@ -31,17 +31,11 @@ type elsewhere struct {
 // there.
 func newElsewhere(t *testing.T) *elsewhere {
 	t.Helper()
-	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fd := testkit.Must(syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0))(t)
 	e := &elsewhere{t: t, socket: os.NewFile(uintptr(fd), "socket"), calls: map[string]int{}}
 	t.Cleanup(func() { e.socket.Close() })
 	testkit.OK(t, syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}))
-	at, err := syscall.Getsockname(fd)
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := testkit.Must(syscall.Getsockname(fd))(t)
 	e.addr = fmt.Sprintf("127.0.0.1:%d", at.(*syscall.SockaddrInet4).Port)
 	return e
 }
@@ -99,10 +93,7 @@ func (e *elsewhere) got() map[string]int {
 // noted reports whether the outboxes of a run contain all these calls.
 func (s *stage) noted(t *testing.T, run string, calls map[string]bool) bool {
 	t.Helper()
-	boxes, err := filepath.Glob(filepath.Join(s.dir, ".ramet", "runs", run, "telemetry_outbox*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	boxes := testkit.Must(filepath.Glob(filepath.Join(s.dir, ".ramet", "runs", run, "telemetry_outbox*")))(t)
 	var all strings.Builder
 	for _, box := range boxes {
 		text, _ := os.ReadFile(box)

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 // Everything that the README, the tutorial and their relatives print is printed: each console block is
@@ -16,19 +18,13 @@ func TestTheReadmesTourIsTrue(t *testing.T) {
 	t.Parallel()
 	var text string
 	for _, name := range []string{"README.md", "docs/tutorial.md", "docs/runs.md", "docs/ledger.md"} {
-		page, err := os.ReadFile("../../" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		page := testkit.Must(os.ReadFile("../../" + name))(t)
 		if lines := strings.Count(string(page), "\n"); name == "README.md" && lines > 200 {
 			t.Errorf("%s has %d lines; 200 are the most, the rest belongs to docs", name, lines)
 		}
 		text += "\n## " + name + "\n" + string(page)
 	}
-	exe, err := released()
-	if err != nil {
-		t.Fatal(err)
-	}
+	exe := testkit.Must(released())(t)
 	bin := filepath.Dir(exe)
 	steps := tour(text)
 	if len(steps) < 10 {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 // everySwitch has each switch of tests set.
@@ -38,19 +40,10 @@ var smoke = [][]string{
 // does not know their names. A test's ramet does both, so the test can fail.
 func TestTheReleasedBinaryHasNoSwitches(t *testing.T) {
 	t.Parallel()
-	release, err := released()
-	if err != nil {
-		t.Fatal(err)
-	}
-	probed, err := built()
-	if err != nil {
-		t.Fatal(err)
-	}
+	release := testkit.Must(released())(t)
+	probed := testkit.Must(built())(t)
 	for exe, known := range map[string]bool{release: false, probed: true} {
-		image, err := os.ReadFile(exe)
-		if err != nil {
-			t.Fatal(err)
-		}
+		image := testkit.Must(os.ReadFile(exe))(t)
 		for _, word := range []string{"RAMET_TEST_", "the screen breaks", "ramet/internal/testkit/probe"} {
 			if bytes.Contains(image, []byte(word)) != known {
 				t.Errorf("%s has %q: %t", exe, word, !known)

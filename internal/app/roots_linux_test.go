@@ -20,10 +20,7 @@ import (
 
 // Folders that programs may write are reached over no link that a confined command made.
 func TestNoLinkInTheProjectOpensAnotherFolder(t *testing.T) {
-	top, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	top := testkit.Must(filepath.EvalSymlinks(t.TempDir()))(t)
 	project, outside := filepath.Join(top, "project"), filepath.Join(top, "outside")
 	tree := filepath.Join(top, "home", "worktrees", "w", "child")
 	for _, dir := range []string{project + "/build", project + "/sub", outside, tree} {

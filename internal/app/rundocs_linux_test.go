@@ -64,10 +64,7 @@ func TestDocsAreUpdated(t *testing.T) {
 		testkit.Git(t, repo, "merge", "-q", "--no-edit", "FETCH_HEAD")
 	}
 	page := func(name string) string {
-		data, err := os.ReadFile(filepath.Join(repo, "docs", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.Must(os.ReadFile(filepath.Join(repo, "docs", name)))(t)
 		return string(data)
 	}
 	e.must(0, "run", "start", "--repo", repo, "--run-id", "d1")

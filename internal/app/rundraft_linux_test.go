@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ramet/internal/run/recipe"
+	"ramet/internal/testkit"
 )
 
 // Drafts that are wrong, by a model that says what a script tells it to.
@@ -16,10 +17,7 @@ import (
 // overviewOnly is the docs recipe with one section.
 func overviewOnly(t *testing.T, e *errand) string {
 	t.Helper()
-	text, err := recipe.LoadEmbedded("docs")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(recipe.LoadEmbedded("docs"))(t)
 	cut := regexp.MustCompile(`(?s)\n  guide:\n.*?\nstates:`).ReplaceAllString(string(text), "\n\nstates:")
 	return e.file(t, "overview.yaml", cut)
 }

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"ramet/internal/core/trust"
+	"ramet/internal/testkit"
 )
 
 // errand is a project in which runs are carried out by the real binary.
@@ -26,10 +27,7 @@ type errand struct {
 }
 
 func newErrand(t *testing.T) *errand {
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := testkit.Must(filepath.EvalSymlinks(t.TempDir()))(t)
 	e := &errand{t: t, exe: binary(t), dir: filepath.Join(dir, "project"), where: filepath.Join(dir, "effects")}
 	if err := errors.Join(os.MkdirAll(filepath.Join(e.dir, ".git"), 0o700), os.WriteFile(e.where, nil, 0o600)); err != nil {
 		t.Fatal(err)
@@ -84,20 +82,14 @@ func made(t *testing.T, run string) map[string]string {
 // events counts the lines of a log.
 func (e *errand) events(name string) int {
 	e.t.Helper()
-	data, err := os.ReadFile(filepath.Join(e.run(name), "events.ndjson"))
-	if err != nil {
-		e.t.Fatal(err)
-	}
+	data := testkit.Must(os.ReadFile(filepath.Join(e.run(name), "events.ndjson")))(e.t)
 	return bytes.Count(data, []byte("\n"))
 }
 
 // effects counts what happened outside, by key.
 func (e *errand) effects() map[string]int {
 	e.t.Helper()
-	data, err := os.ReadFile(e.where)
-	if err != nil {
-		e.t.Fatal(err)
-	}
+	data := testkit.Must(os.ReadFile(e.where))(e.t)
 	out := map[string]int{}
 	for key := range strings.Lines(string(data)) {
 		out[strings.TrimSuffix(key, "\n")]++
@@ -118,20 +110,14 @@ func (e *errand) needNeutral(name string) {
 }
 
 func startHundred(e *errand) []string {
-	recipe, err := filepath.Abs("testdata/recipes/hundred.yaml")
-	if err != nil {
-		e.t.Fatal(err)
-	}
+	recipe := testkit.Must(filepath.Abs("testdata/recipes/hundred.yaml"))(e.t)
 	return append([]string{"run", "start", "--recipe", recipe, "--set", "effects=" + e.where, "--run-id", "hundred-run"}, accepting(e.t, recipe)...)
 }
 
 // accepting are the words of a person who has looked at a recipe that acts outside of the run.
 func accepting(t testing.TB, recipe string) []string {
 	t.Helper()
-	text, err := os.ReadFile(recipe)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(os.ReadFile(recipe))(t)
 	return []string{"--accept", trust.RecipeDigest(string(text))}
 }
 
@@ -180,10 +166,7 @@ var itemOf = regexp.MustCompile(`"work_item_id":"([^"]+)"`)
 // completed are the units whose items were finished, in that order.
 func (e *errand) completed(name string) []string {
 	e.t.Helper()
-	data, err := os.ReadFile(filepath.Join(e.run(name), "events.ndjson"))
-	if err != nil {
-		e.t.Fatal(err)
-	}
+	data := testkit.Must(os.ReadFile(filepath.Join(e.run(name), "events.ndjson")))(e.t)
 	var out []string
 	for line := range strings.Lines(string(data)) {
 		if strings.Contains(line, `"type":"WORK_ITEM_FINISHED"`) {

@@ -12,6 +12,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"ramet/internal/operation/public"
+	"ramet/internal/testkit"
 )
 
 const oneWord = `name: word
@@ -42,10 +43,7 @@ func TestRunsAreBegunAndEndedOverHTTPAndMCP(t *testing.T) {
 		Code string `json:"code"`
 	}) {
 		t.Helper()
-		text, err := json.Marshal(body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testkit.Must(json.Marshal(body))(t)
 		if status := web.ask("POST", "/api/v1/run-logs"+path, string(text), &made); status != want {
 			t.Fatalf("%s %s: %d %+v", path, text, status, made)
 		}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 // served is a `ramet serve` of a stage.
@@ -59,33 +61,21 @@ func serveWith(t *testing.T, cmd *exec.Cmd, home string) *served {
 			t.Errorf("stop the kernel: %v\n%s", err, out)
 		}
 	})
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	line := testkit.Must(bufio.NewReader(out).ReadString('\n'))(t)
 	go io.Copy(io.Discard, out)
-	token, err := os.ReadFile(filepath.Join(home, "token"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	token := testkit.Must(os.ReadFile(filepath.Join(home, "token")))(t)
 	return &served{t, strings.TrimSpace(line), strings.TrimSpace(string(token))}
 }
 
 // ask does one request and reads its answer, which may be empty.
 func (s *served) ask(method, path, body string, into any) int {
 	s.t.Helper()
-	r, err := http.NewRequestWithContext(s.t.Context(), method, s.base+path, strings.NewReader(body))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	r := testkit.Must(http.NewRequestWithContext(s.t.Context(), method, s.base+path, strings.NewReader(body)))(s.t)
 	r.Header.Set("Authorization", "Bearer "+s.token)
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
 	}
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	answer := testkit.Must(http.DefaultClient.Do(r))(s.t)
 	defer answer.Body.Close()
 	if err := json.NewDecoder(answer.Body).Decode(into); err != nil && err != io.EOF {
 		s.t.Fatalf("%s %s: %v", method, path, err)

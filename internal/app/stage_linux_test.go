@@ -34,10 +34,7 @@ var stages atomic.Int64
 // binary is the real one, built once for all tests; see withServer.
 func binary(t testing.TB) string {
 	t.Helper()
-	exe, err := built()
-	if err != nil {
-		t.Fatal(err)
-	}
+	exe := testkit.Must(built())(t)
 	return exe
 }
 

@@ -129,10 +129,7 @@ func (c *cell) play() {
 func (c *cell) background() {
 	w := c.there
 	base := strings.TrimSpace(w.ramet("serve", "--background", "--addr", "127.0.0.1:0"))
-	token, err := os.ReadFile(filepath.Join(w.home, "ramet", "token"))
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	token := testkit.Must(os.ReadFile(filepath.Join(w.home, "ramet", "token")))(c.t)
 	c.server = &served{c.t, strings.Fields(base)[0], strings.TrimSpace(string(token))}
 	pid := w.server().PID
 	c.t.Cleanup(func() {

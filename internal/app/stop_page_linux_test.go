@@ -71,7 +71,5 @@ func (p *page) says(want string) {
 }
 
 func (p *page) press() {
-	if _, err := io.WriteString(p.in, "stop\n"); err != nil {
-		p.t.Fatal(err)
-	}
+	testkit.Must(io.WriteString(p.in, "stop\n"))(p.t)
 }

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 var update = flag.Bool("update", false, "make "+storyFile+" anew")
@@ -52,10 +54,7 @@ func TestTheStory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	kept, err := os.ReadFile(storyFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	kept := testkit.Must(os.ReadFile(storyFile))(t)
 	if got, want := words(got), words(string(kept)); got != want {
 		t.Errorf("the screen says\n%s\nand the picture\n%s\nTo make it anew: go test ./internal/app -run TestTheStory -update", got, want)
 	}

@@ -16,6 +16,7 @@ import (
 	runs "ramet/internal/run"
 	"ramet/internal/run/sqllog"
 	pg "ramet/internal/store/database"
+	"ramet/internal/testkit"
 )
 
 // six has items of a model's agents.
@@ -175,9 +176,7 @@ func TestOnlyWhoCancelsARunCancelsIt(t *testing.T) {
 	gate := filepath.Join(f.boss.dir, "gate")
 	eventually(t, "it works", func() bool { return holds(k.cmd.Process.Pid, gate) })
 	own := f.agent("run-" + f.run)
-	if _, err := f.ws.Kill(t.Context(), registry.Kill{Agent: own.ID, By: own.ID, Cascade: true, Reason: "run r was interrupted in DRAFTING"}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(f.ws.Kill(t.Context(), registry.Kill{Agent: own.ID, By: own.ID, Cascade: true, Reason: "run r was interrupted in DRAFTING"}))(t)
 	k.says(t, "continues with another agent")
 	eventually(t, "it works again", func() bool {
 		return f.agent("run-"+f.run).ID != own.ID && holds(k.cmd.Process.Pid, gate)

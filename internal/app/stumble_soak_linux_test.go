@@ -167,28 +167,16 @@ func (r *rough) act(h *host, own, word string, what int) {
 
 // check reads the tables, with nothing of ours but their names.
 func (r *rough) check() {
-	to, err := pg.ParsePostgres(r.db)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	to := testkit.Must(pg.ParsePostgres(r.db))(r.t)
 	ctx := context.Background()
-	conn, err := pgx.ConnectConfig(ctx, to.Config)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	conn := testkit.Must(pgx.ConnectConfig(ctx, to.Config))(r.t)
 	defer conn.Close(ctx)
 	there := map[string]int{}
 	words := regexp.MustCompile(`(say|toil|letter) (w\d+x\d+w)`)
 	for _, query := range []string{`SELECT convert_from(content, 'UTF8') FROM messages WHERE kind = 'user' AND content IS NOT NULL`, `SELECT body FROM mail`,
 		`SELECT 'name ' || name FROM agents WHERE name IS NOT NULL`, `SELECT 'dead ' || name FROM agents WHERE name IS NOT NULL AND status = 'dead'`} {
-		rows, err := conn.Query(ctx, query)
-		if err != nil {
-			r.t.Fatal(err)
-		}
-		texts, err := pgx.CollectRows(rows, pgx.RowTo[string])
-		if err != nil {
-			r.t.Fatal(err)
-		}
+		rows := testkit.Must(conn.Query(ctx, query))(r.t)
+		texts := testkit.Must(pgx.CollectRows(rows, pgx.RowTo[string]))(r.t)
 		for _, text := range texts {
 			if strings.HasPrefix(text, "name ") || strings.HasPrefix(text, "dead ") {
 				there[text]++

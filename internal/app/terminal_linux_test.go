@@ -45,14 +45,8 @@ type world struct {
 
 func newWorld(t *testing.T, env ...string) *world {
 	t.Helper()
-	exe, err := built()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	exe := testkit.Must(built())(t)
+	dir := testkit.Must(filepath.EvalSymlinks(t.TempDir()))(t)
 	w := &world{t: t, exe: exe, home: filepath.Join(dir, "home"), project: filepath.Join(dir, "project")}
 	for _, folder := range []string{w.home, w.project, filepath.Join(w.project, ".ramet")} {
 		testkit.OK(t, os.MkdirAll(folder, 0o700))
@@ -113,10 +107,7 @@ func (w *world) write(path, content string) {
 func (w *world) open(columns, rows int, args ...string) *terminal {
 	w.t.Helper()
 	cmd := w.start(args...)
-	file, err := pty.StartWithSize(cmd, &pty.Winsize{Cols: uint16(columns), Rows: uint16(rows)})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	file := testkit.Must(pty.StartWithSize(cmd, &pty.Winsize{Cols: uint16(columns), Rows: uint16(rows)}))(w.t)
 	t := &terminal{t: w.t, cmd: cmd, file: file, exit: make(chan error, 1), screen: vt.NewEmulator(columns, rows), changed: make(chan struct{}, 1), w: columns, h: rows}
 	go io.Copy(file, answers{t.screen}) // what a terminal is asked it answers
 	reading := make(chan struct{})
@@ -216,9 +207,7 @@ func (t *terminal) gone(text string) {
 func (t *terminal) press(keys ...string) {
 	t.t.Helper()
 	for _, k := range keys {
-		if _, err := io.WriteString(t.file, k); err != nil {
-			t.t.Fatal(err)
-		}
+		testkit.Must(io.WriteString(t.file, k))(t.t)
 	}
 }
 

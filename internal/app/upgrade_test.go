@@ -27,10 +27,7 @@ type old struct {
 
 func newOld(t *testing.T) *old {
 	t.Helper()
-	exe, err := built()
-	if err != nil {
-		t.Fatal(err)
-	}
+	exe := testkit.Must(built())(t)
 	o := &old{t: t, dir: t.TempDir(), exe: exe}
 	o.db = filepath.Join(o.dir, "ramet.db")
 	for from, to := range map[string]string{
@@ -40,10 +37,7 @@ func newOld(t *testing.T) *old {
 		"run/log": "project/.ramet/runs/R-upgrade/log", "run/run_config.yaml": "project/.ramet/runs/R-upgrade/run_config.yaml",
 		"run/snapshot.json": "project/.ramet/runs/R-upgrade/snapshot.json", "run/tree": "project/.ramet/runs/R-upgrade/tree",
 	} {
-		data, err := os.ReadFile(filepath.Join(upgraded, from))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := testkit.Must(os.ReadFile(filepath.Join(upgraded, from)))(t)
 		path := filepath.Join(o.dir, to)
 		testkit.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
 		testkit.OK(t, os.WriteFile(path, data, 0o600))
@@ -129,9 +123,7 @@ func TestANewerWorkspaceIsRefused(t *testing.T) {
 			o := newOld(t)
 			db := open(o)
 			raise := map[string]string{"sqlite": `PRAGMA user_version = 1000`, "postgres": `UPDATE ramet_schema SET version = 1000`}[store]
-			if _, err := db.Exec(raise); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(db.Exec(raise))(t)
 			for _, line := range []string{"ps", "append 0 hello", "verify", "exec 0 hello --model offline/offline", "backup copy.db"} {
 				if out, code := o.run(strings.Fields(line)...); code != 6 || !strings.Contains(out, "error[STORAGE_NEWER]") {
 					t.Errorf("ramet %s ended with %d:\n%s", line, code, out)
@@ -155,23 +147,15 @@ var stores = map[string]func(*old) *sql.DB{
 func restored(o *old) *sql.DB {
 	o.t.Helper()
 	o.db = pgtest.URL(o.t)
-	u, err := url.Parse(o.db)
-	if err != nil {
-		o.t.Fatal(err)
-	}
+	u := testkit.Must(url.Parse(o.db))(o.t)
 	q := u.Query()
 	schema := q.Get("schema")
 	q.Del("schema")
 	q.Set("default_query_exec_mode", "simple_protocol") // a dump is many statements
 	u.RawQuery = q.Encode()
-	dump, err := os.ReadFile(upgraded + "/postgres.sql")
-	if err != nil {
-		o.t.Fatal(err)
-	}
+	dump := testkit.Must(os.ReadFile(upgraded + "/postgres.sql"))(o.t)
 	loader := o.tables("pgx", u.String())
-	if _, err := loader.Exec(strings.ReplaceAll(string(dump), "ramet_upgrade", schema)); err != nil {
-		o.t.Fatal(err)
-	}
+	testkit.Must(loader.Exec(strings.ReplaceAll(string(dump), "ramet_upgrade", schema)))(o.t)
 	q.Set("search_path", schema)
 	u.RawQuery = q.Encode()
 	return o.tables("pgx", u.String())
@@ -179,10 +163,7 @@ func restored(o *old) *sql.DB {
 
 func (o *old) tables(driver, address string) *sql.DB {
 	o.t.Helper()
-	db, err := sql.Open(driver, address)
-	if err != nil {
-		o.t.Fatal(err)
-	}
+	db := testkit.Must(sql.Open(driver, address))(o.t)
 	o.t.Cleanup(func() { db.Close() })
 	return db
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 // link is the link to the page of a project, and what it has before its path.
@@ -121,10 +123,7 @@ func TestAQuestionIsAnsweredOnThePage(t *testing.T) {
 	x := w.open(90, 24)
 	x.see("[0]")
 	base, _ := w.link()
-	token, err := os.ReadFile(filepath.Join(w.home, "ramet", "token"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	token := testkit.Must(os.ReadFile(filepath.Join(w.home, "ramet", "token")))(t)
 	site := &served{t, base, strings.TrimSpace(string(token))}
 	question := func() string {
 		var list struct{ Asks []struct{ ID string } }

@@ -98,19 +98,14 @@ func TestAForkKeepsWhatNoStateTellsOf(t *testing.T) {
 	if state.Root, err = batch.AddFolder(append(top, Node{Name: "shut", Kind: Dir}), top); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := batch.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(batch.Commit())(t)
 	to, have := t.TempDir(), map[string]Committed{}
 	for _, name := range []string{"nest/mine", "shut/f", "gone/too"} {
 		testkit.OK(t, os.MkdirAll(filepath.Join(to, filepath.Dir(name)), 0o700))
 		testkit.OK(t, os.WriteFile(filepath.Join(to, name), []byte("committed\n"), 0o600))
 		have[name] = Committed{Oid: "1"}
 	}
-	done, err := b.past.Bring(t.Context(), b.root, to, stateOf(state), have)
-	if err != nil {
-		t.Fatal(err)
-	}
+	done := testkit.Must(b.past.Bring(t.Context(), b.root, to, stateOf(state), have))(t)
 	if want := []RestoreLeft{{Path: "shut", Why: Unknown}}; !slices.Equal(done.Kept, want) {
 		t.Errorf("left: %v", done.Kept)
 	}

@@ -123,12 +123,8 @@ func TestDeltasOfFoldersAreBounded(t *testing.T) {
 			before = states[n-1]
 		}
 		b := s.Begin("")
-		if _, err := b.AddFolder(folder, before); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := b.Commit(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(b.AddFolder(folder, before))(t)
+		testkit.Must(b.Commit())(t)
 		states = append(states, folder)
 	}
 	deepest, whole := byte(0), 0
@@ -171,9 +167,7 @@ func TestContentsOfGit(t *testing.T) {
 	b := s.Begin("/repo")
 	testkit.OK(t, b.AddGit(chain.Sum([]byte(text)), oid, int64(len(text))))
 	testkit.OK(t, b.Add(chain.Sum([]byte("ours")), []byte("ours")))
-	if _, err := b.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(b.Commit())(t)
 	fresh := NewContents(s.dir, read)
 	oids, err := fresh.Oids()
 	if err != nil || len(oids) != 1 || oids[chain.Sum([]byte(text))] != oid {

@@ -22,17 +22,12 @@ func keep(t *testing.T, s *Contents, texts ...string) {
 	for _, text := range texts {
 		testkit.OK(t, b.Add(chain.Sum([]byte(text)), []byte(text)))
 	}
-	if _, err := b.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(b.Commit())(t)
 }
 
 func packs(t *testing.T, s *Contents) []string {
 	t.Helper()
-	found, err := filepath.Glob(filepath.Join(s.PackDir(), "*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := testkit.Must(filepath.Glob(filepath.Join(s.PackDir(), "*")))(t)
 	return found
 }
 

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"ramet/internal/base/step"
+	"ramet/internal/testkit"
 	"slices"
 	"strings"
 	"testing"
@@ -212,9 +213,7 @@ func TestAWalkThatIsLateNotesNothingOld(t *testing.T) {
 	for range 3 {
 		b.apart() // what changed long enough ago is not read a second time
 	}
-	if _, err := bobs.Take(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(bobs.Take(t.Context(), nil))(t)
 	once := false
 	if _, err := bobs.Take(t.Context(), func() bool { // asked before d is entered, when a was seen
 		if !once {

@@ -3,6 +3,8 @@ package files
 import (
 	"os"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 // openFilesAreKnown says whether files that are open for writing are recognized on this system.
@@ -17,18 +19,13 @@ func TestAFileThatIsOpenGoesOnInTheTrash(t *testing.T) {
 	after := b.take()
 	open := map[string]*os.File{}
 	for _, name := range []string{"kept", "unkept"} {
-		f, err := os.OpenFile(b.path(name), os.O_WRONLY|os.O_APPEND, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := testkit.Must(os.OpenFile(b.path(name), os.O_WRONLY|os.O_APPEND, 0))(t)
 		defer f.Close()
 		open[name] = f
 	}
 	b.restore(Restore{Agent: ada, To: stateOf(before), Commands: true})
 	for _, f := range open {
-		if _, err := f.WriteString(" and more"); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(f.WriteString(" and more"))(t)
 	}
 	if got := b.inTrash(); !got["kept and more"] || !got["secret and more"] {
 		t.Errorf("in the trash: %v", got)

@@ -36,9 +36,7 @@ func TestWhatIsBroughtSharesTheDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := free(t, disk)
-		if _, err := p.Bring(t.Context(), from, to, stateOf(state), nil); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(p.Bring(t.Context(), from, to, stateOf(state), nil))(t)
 		if took := before - free(t, disk); took > size/4 {
 			t.Errorf("it took %d bytes", took)
 		}
@@ -55,10 +53,7 @@ func TestWhatIsBroughtSharesTheDisk(t *testing.T) {
 // free are the bytes that are left of a disk, once everything is on it.
 func free(t *testing.T, dir string) int64 {
 	t.Helper()
-	d, err := os.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := testkit.Must(os.Open(dir))(t)
 	defer d.Close()
 	testkit.OK(t, unix.Syncfs(int(d.Fd())))
 	var s unix.Statfs_t

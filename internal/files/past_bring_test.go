@@ -30,10 +30,7 @@ func TestWhatIsBroughtIsThere(t *testing.T) {
 	b.put("unkept and other", "unkept, four.\n")
 	testkit.OK(t, os.Remove(b.path("unkept and gone")))
 	to := t.TempDir()
-	done, err := b.past.Bring(t.Context(), b.root, to, stateOf(state), map[string]Committed{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	done := testkit.Must(b.past.Bring(t.Context(), b.root, to, stateOf(state), map[string]Committed{}))(t)
 	for name, want := range map[string]string{"kept": "one\n", "sub/changed": "two\n", "unkept": "unkept\n"} {
 		if got, err := os.ReadFile(filepath.Join(to, name)); err != nil || string(got) != want {
 			t.Errorf("%s: %q, %v", name, got, err)

@@ -10,6 +10,7 @@ import (
 
 	"ramet/internal/base/chain"
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 )
 
 func TestGCDropsWhatOnlyOldStatesName(t *testing.T) {
@@ -100,10 +101,7 @@ func TestContentsAreLockedOnlyWhileTheyAreDropped(t *testing.T) {
 	b.put("a", "one")
 	b.take()
 	other := flock.New(filepath.Join(b.past.o.Dir, "contents.lock"))
-	release, err := b.past.alone(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	release := testkit.Must(b.past.alone(t.Context()))(t)
 	if ok, err := other.TryLock(); err != nil || ok {
 		t.Errorf("locked twice: %v, %v", ok, err)
 	}

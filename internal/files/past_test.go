@@ -58,10 +58,7 @@ func (b *pastBench) put(name, content string) {
 
 func (b *pastBench) take() Taken {
 	b.t.Helper()
-	taken, err := b.f.Take(b.t.Context(), nil)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	taken := testkit.Must(b.f.Take(b.t.Context(), nil))(b.t)
 	return taken
 }
 
@@ -85,10 +82,7 @@ func (b *pastBench) apart() {
 	begun := time.Now().Add(2 * slack)
 	testkit.WaitUntil(b.t, "the clock of the file system has moved on", func() bool {
 		testkit.OK(b.t, os.WriteFile(probe, nil, 0o600))
-		info, err := os.Stat(probe)
-		if err != nil {
-			b.t.Fatal(err)
-		}
+		info := testkit.Must(os.Stat(probe))(b.t)
 		return info.ModTime().After(begun)
 	})
 }
@@ -405,10 +399,7 @@ func TestKilledRestoresAreFinished(t *testing.T) {
 		other := tree(t, b.root)
 		for at := 0; ; at++ {
 			killed := b.kill(stateOf(first), at)
-			done, err := b.past.journal.Finish(t.Context(), func(RestoreDone) error { return nil })
-			if err != nil {
-				t.Fatal(err)
-			}
+			done := testkit.Must(b.past.journal.Finish(t.Context(), func(RestoreDone) error { return nil }))(t)
 			if killed {
 				kills++
 			}
@@ -465,9 +456,7 @@ func (b *pastBench) kill(to PastState, n int) (killed bool) {
 			os.Remove(filepath.Join(b.past.o.Dir, "restores", "restore.lock"))
 		}
 	}()
-	if _, err := b.past.journal.Do(b.t.Context(), p, func(RestoreDone) error { return nil }); err != nil {
-		b.t.Fatal(err)
-	}
+	testkit.Must(b.past.journal.Do(b.t.Context(), p, func(RestoreDone) error { return nil }))(b.t)
 	return false
 }
 
@@ -517,10 +506,7 @@ func gitTree(t *testing.T, root string) string {
 
 func readAll(t *testing.T, path string) string {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(os.ReadFile(path))(t)
 	return string(text)
 }
 

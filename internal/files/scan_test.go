@@ -59,13 +59,8 @@ func (b *scanBench) git(args ...string) string {
 func (b *scanBench) walk() ScanResult {
 	b.t.Helper()
 	batch := b.store.Begin(b.scan.Repository())
-	r, err := b.scan.Walk(b.t.Context(), b.last, batch, nil, nil)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	if _, err := batch.Commit(); err != nil {
-		b.t.Fatal(err)
-	}
+	r := testkit.Must(b.scan.Walk(b.t.Context(), b.last, batch, nil, nil))(b.t)
+	testkit.Must(batch.Commit())(b.t)
 	b.last = r.Index
 	return r
 }
@@ -146,10 +141,7 @@ func waitUntilQuiet(t *testing.T) {
 	probe := filepath.Join(t.TempDir(), "probe")
 	testkit.WaitUntil(t, "the clock of the file system has moved on", func() bool {
 		testkit.OK(t, os.WriteFile(probe, nil, 0o600))
-		info, err := os.Stat(probe)
-		if err != nil {
-			t.Fatal(err)
-		}
+		info := testkit.Must(os.Stat(probe))(t)
 		return info.ModTime().Sub(begun) > 2*quiet
 	})
 }
@@ -201,10 +193,7 @@ func TestTheIndexSurvivesAndIsOnlyACache(t *testing.T) {
 	if r := b.walk(); r.Read != 0 || r.Root != first.Root {
 		t.Errorf("%+v", r)
 	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(os.ReadFile(path))(t)
 	for _, damaged := range [][]byte{nil, text[:len(text)-1], append(slices.Clone(text[:40]), text[41:]...), []byte("another thing")} {
 		testkit.OK(t, os.WriteFile(path, damaged, 0o600))
 		if x, err := LoadIndex(path); x != nil || err != nil {
@@ -220,16 +209,11 @@ func TestAWalkThatIsStoppedSaysSo(t *testing.T) {
 	}
 	left := 15
 	batch := b.store.Begin("")
-	r, err := b.scan.Walk(t.Context(), nil, batch, nil, func() bool { left--; return left < 0 })
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testkit.Must(b.scan.Walk(t.Context(), nil, batch, nil, func() bool { left--; return left < 0 }))(t)
 	if r.Of < 20 || r.Seen >= r.Of {
 		t.Errorf("%d of %d", r.Seen, r.Of)
 	}
-	if _, err := batch.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(batch.Commit())(t)
 	unknown := 0
 	List(b.store, r.Root, func(_ string, n Node) error {
 		if n.Kind == File && !n.Known() {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 // made is a folder that is made up: folders of files, some of which nobody may read.
@@ -100,10 +102,7 @@ func TestAMillionFilesAreBounded(t *testing.T) {
 	const most = 50_000
 	batch := b.store.Begin("")
 	defer batch.Drop()
-	r, err := b.scan.Walk(t.Context(), nil, batch, nil, func() bool { return stats.Load() > most })
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testkit.Must(b.scan.Walk(t.Context(), nil, batch, nil, func() bool { return stats.Load() > most }))(t)
 	if r.Seen >= r.Of || stats.Load() > most+10_000 {
 		t.Errorf("%d of %d, %d names looked at", r.Seen, r.Of, stats.Load())
 	}

@@ -38,10 +38,7 @@ func newSmallBench(t *testing.T) *pastBench {
 // inTrash returns the contents of files in the trash.
 func (b *pastBench) inTrash() map[string]bool {
 	b.t.Helper()
-	all, err := b.past.trash.List()
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	all := testkit.Must(b.past.trash.List())(b.t)
 	out := map[string]bool{}
 	for _, e := range all {
 		if content, err := os.ReadFile(filepath.Join(e.Place, e.TrashAct.ID, strconv.Itoa(e.N))); err == nil {
@@ -128,16 +125,10 @@ func TestADamagedPackSavesNothing(t *testing.T) {
 	b.apart()
 	b.acts(ada, func() { b.put("a", strings.Repeat("kept ", 20)) })
 	b.take()
-	packs, err := filepath.Glob(filepath.Join(b.past.store.PackDir(), "*.pack"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	packs := testkit.Must(filepath.Glob(filepath.Join(b.past.store.PackDir(), "*.pack")))(t)
 	_, kept, _ := b.past.store.Size(chain.Sum([]byte(strings.Repeat("kept ", 20))))
 	for _, name := range packs {
-		whole, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		whole := testkit.Must(os.ReadFile(name))(t)
 		if at := bytes.Index(whole, []byte("kept ")); at >= 0 && kept > 0 {
 			whole[at] ^= 0xff
 			testkit.OK(t, os.WriteFile(name, whole, 0o600))
@@ -242,9 +233,7 @@ func (h *hoarder) act() string {
 	case 0:
 		at := h.IntN(12)
 		killed := b.kill(to, at)
-		if _, err := b.past.journal.Finish(b.t.Context(), func(RestoreDone) error { return nil }); err != nil {
-			b.t.Fatal(err)
-		}
+		testkit.Must(b.past.journal.Finish(b.t.Context(), func(RestoreDone) error { return nil }))(b.t)
 		return fmt.Sprintf("a restore that was killed at %d: %v", at, killed)
 	case 1:
 		all, err := b.past.trash.List()
@@ -278,10 +267,7 @@ func (h *hoarder) lost(before map[string]bool) (out []string) {
 func (h *hoarder) adrift() (out []string) {
 	folder, inTrash := h.b.inFolder(), h.b.inTrash()
 	for _, f := range h.open {
-		content, err := io.ReadAll(io.NewSectionReader(f, 0, 1<<20))
-		if err != nil {
-			h.b.t.Fatal(err)
-		}
+		content := testkit.Must(io.ReadAll(io.NewSectionReader(f, 0, 1<<20)))(h.b.t)
 		if !folder[string(content)] && !inTrash[string(content)] {
 			out = append(out, string(content[:min(40, len(content))]))
 		}
@@ -347,10 +333,7 @@ func (b *pastBench) has(info fs.FileInfo) (found bool) {
 		}
 	}
 	filepath.WalkDir(b.root, func(p string, _ fs.DirEntry, _ error) error { see(p); return nil })
-	all, err := b.past.trash.List()
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	all := testkit.Must(b.past.trash.List())(b.t)
 	for _, e := range all {
 		see(filepath.Join(e.Place, e.TrashAct.ID, strconv.Itoa(e.N)))
 	}
@@ -379,10 +362,7 @@ func TestKilledMovesToTheTrashAreFinished(t *testing.T) {
 	b.stow("kind", "secret file")
 	for at := 0; ; at++ {
 		killed := b.kill(stateOf(first), at)
-		done, err := b.past.journal.Finish(t.Context(), func(RestoreDone) error { return nil })
-		if err != nil {
-			t.Fatal(err)
-		}
+		done := testkit.Must(b.past.journal.Finish(t.Context(), func(RestoreDone) error { return nil }))(t)
 		if got := tree(t, b.root); got != want && !(killed && len(done) == 0 && got == other) {
 			t.Fatalf("killed at %d (%v):\n%s\nwant\n%s", at, killed, got, want)
 		}

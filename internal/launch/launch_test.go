@@ -76,18 +76,12 @@ func TestDriversAndGitAreNotLookedUpInTheProject(t *testing.T) {
 	accepted := func() error { return nil }
 	for purpose, name := range map[Purpose]string{Driver: "agent", Git: "git", Reader: "rg", ProjectServer: "node", ProjectHook: "node"} {
 		env := []string{"PATH=bin:./bin::" + filepath.Join(project, "bin") + ":" + tools}
-		cmd, err := Command(t.Context(), Program{Purpose: purpose, Check: accepted, Command: sandbox.Command{Dir: project, Env: env, Args: []string{name}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		cmd := testkit.Must(Command(t.Context(), Program{Purpose: purpose, Check: accepted, Command: sandbox.Command{Dir: project, Env: env, Args: []string{name}}}))(t)
 		if out, err := cmd.CombinedOutput(); string(out) != "fine\n" || cmd.Dir != project {
 			t.Errorf("%s in %s: %q %v", purpose, cmd.Dir, out, err)
 		}
 		var said strings.Builder
-		process, err := Start(t.Context(), Program{Purpose: purpose, Check: accepted, Command: sandbox.Command{Dir: project, Env: env, Args: []string{name}, Output: &said}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		process := testkit.Must(Start(t.Context(), Program{Purpose: purpose, Check: accepted, Command: sandbox.Command{Dir: project, Env: env, Args: []string{name}, Output: &said}}))(t)
 		if _, err := process.Wait(); err != nil || said.String() != "fine\n" {
 			t.Errorf("%s: %q %v", purpose, said.String(), err)
 		}
@@ -199,10 +193,7 @@ func TestALinkToAProgramIsResolved(t *testing.T) {
 	project := hostile(t, map[string]string{"node_modules/x/cli.js": "", "node_modules/.bin/y": "", "evil.js": ""})
 	link := filepath.Join(project, "node_modules", ".bin", "x")
 	testkit.OK(t, os.Symlink("../x/cli.js", link))
-	real, err := filepath.EvalSymlinks(link)
-	if err != nil {
-		t.Fatal(err)
-	}
+	real := testkit.Must(filepath.EvalSymlinks(link))(t)
 	line := []string{"node_modules/.bin/x", "--serve"}
 	if got := ProjectFiles(project, line); !slices.Contains(got, "node_modules/.bin/x") || !slices.Contains(got, "node_modules/x/cli.js") {
 		t.Errorf("%q", got)

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"ramet/internal/testkit"
 )
 
 // The pointer is where it would be if each change had been made alone.
@@ -33,22 +35,15 @@ func TestThePointerAfterChangesThatWereMadeTogether(t *testing.T) {
 		together, alone := FolderAt(t.TempDir(), FolderOptions{}), FolderAt(t.TempDir(), FolderOptions{})
 		begin(t, together, "stays")
 		begin(t, alone, "stays")
-		if _, err := together.applyAll(t.Context(), steps); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(together.applyAll(t.Context(), steps))(t)
 		for _, s := range steps {
-			if _, err := alone.applyAll(t.Context(), []*pendingChange{s}); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(alone.applyAll(t.Context(), []*pendingChange{s}))(t)
 		}
 		one, err := together.Read(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		two, err := alone.Read(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		two := testkit.Must(alone.Read(t.Context()))(t)
 		if one.Named != two.Named || one.Len() != two.Len() {
 			t.Errorf("%s: together %q of %d, one after the other %q of %d", name, one.Named, one.Len(), two.Named, two.Len())
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 )
 
 const command = "ramet " + ClaudeHook
@@ -26,10 +27,7 @@ const theirs = `{
 
 func install(t *testing.T, settings string) string {
 	t.Helper()
-	out, err := InstallClaudeHook([]byte(settings), command)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := testkit.Must(InstallClaudeHook([]byte(settings), command))(t)
 	return string(out)
 }
 

@@ -21,10 +21,7 @@ const foreign = `{ "tool" : {"name":"x", "n": 1.50} ,
 `
 
 func TestForeignFile_WhatIsNotOursIsKept(t *testing.T) {
-	s, err := Parse([]byte(foreign))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(Parse([]byte(foreign)))(t)
 	if s.Len() != 7 || len(s.Entries()) != 3 {
 		t.Fatalf("%d elements, %d entries", s.Len(), len(s.Entries()))
 	}
@@ -70,10 +67,7 @@ func TestForeignFile_WrongTypesAreAbsentNotFatal(t *testing.T) {
 }
 
 func TestForeignFile_ExtraFieldsAreShown(t *testing.T) {
-	s, err := Parse([]byte(foreign))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(Parse([]byte(foreign)))(t)
 	e, _ := s.Find("p")
 	extra := e.Extra()
 	if len(extra) != 1 || extra[0].Key != "nested" {
@@ -82,10 +76,7 @@ func TestForeignFile_ExtraFieldsAreShown(t *testing.T) {
 }
 
 func TestADuplicateKeyCountsAsTheLastOne(t *testing.T) {
-	s, err := Parse([]byte(`{"entries":[{"agent_id":"a","status":"completed","status":"spawned"}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(Parse([]byte(`{"entries":[{"agent_id":"a","status":"completed","status":"spawned"}]}`)))(t)
 	move(t, s, "a", Failed, noon)
 	var doc struct{ Entries []struct{ Status string } }
 	if err := json.Unmarshal(s.Format(), &doc); err != nil || doc.Entries[0].Status != "failed" {
@@ -123,15 +114,9 @@ func TestACutFileIsCorruptAtEveryByte(t *testing.T) {
 
 func TestMissingMembersAreAddedWhenItIsWritten(t *testing.T) {
 	for _, data := range []string{`{}`, `{"entries":null}`, "\xef\xbb\xbf{}"} {
-		s, err := Parse([]byte(data))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := testkit.Must(Parse([]byte(data)))(t)
 		spawn(t, s, "a", noon)
-		again, err := Parse(s.Format())
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := testkit.Must(Parse(s.Format()))(t)
 		draws(t, again, "a:spawned")
 		if err := again.Writable(); err != nil || again.Limit() != Limit {
 			t.Error(err)
@@ -145,10 +130,7 @@ func TestVersions_ALaterMajorOneIsReadOnly(t *testing.T) {
 		`"2.0"`: fault.StorageNewer, `2`: fault.StorageNewer, `"10"`: fault.StorageNewer,
 		`"x"`: fault.StorageForeign, `{}`: fault.StorageForeign, `""`: fault.StorageForeign, `"-1"`: fault.StorageForeign,
 	} {
-		s, err := Parse([]byte(`{"version":` + version + `,"entries":[{"agent_id":"a","status":"spawned"}]}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := testkit.Must(Parse([]byte(`{"version":` + version + `,"entries":[{"agent_id":"a","status":"spawned"}]}`)))(t)
 		draws(t, s, "a:spawned")
 		if err := s.Writable(); (err == nil) != (code == "") || err != nil && !fault.Is(err, code) {
 			t.Errorf("%s: %v, want %q", version, err, code)
@@ -194,13 +176,8 @@ func TestTextsThatCannotBe(t *testing.T) {
 func TestHostileTextsStayText(t *testing.T) {
 	s := New()
 	const evil = "\"}],\x1b[2J<script>\u2028\\"
-	if _, err := s.Spawn(Start{ID: "a", Description: evil}, noon); err != nil {
-		t.Fatal(err)
-	}
-	again, err := Parse(s.Format())
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(s.Spawn(Start{ID: "a", Description: evil}, noon))(t)
+	again := testkit.Must(Parse(s.Format()))(t)
 	if e, _ := again.Find("a"); e.Description != evil {
 		t.Errorf("%q", e.Description)
 	}
@@ -213,10 +190,7 @@ func TestAnEntryComesBackAsItWasWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := Parse(s.Format())
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := testkit.Must(Parse(s.Format()))(t)
 	if got, _ := again.Find("a"); !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v\nnot %+v", got, want)
 	}
@@ -224,10 +198,7 @@ func TestAnEntryComesBackAsItWasWritten(t *testing.T) {
 
 func TestOwnersThatNobodyCanAskAreNone(t *testing.T) {
 	for _, owner := range []string{`null`, `"me"`, `{}`, `{"host":"h"}`, `{"host":"h","pid":"7"}`, `{"host":"h","pid":-1}`, `{"host":1,"pid":7}`} {
-		s, err := Parse([]byte(`{"entries":[{"agent_id":"a","status":"spawned","owner":` + owner + `}]}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := testkit.Must(Parse([]byte(`{"entries":[{"agent_id":"a","status":"spawned","owner":` + owner + `}]}`)))(t)
 		if e := s.Entries()[0]; e.Owner != nil {
 			t.Errorf("%s: %+v", owner, e.Owner)
 		}
@@ -264,10 +235,7 @@ func FuzzParse(f *testing.F) {
 		if _, err := s.Spawn(Start{ID: "fuzz-new"}, noon); err != nil && !fault.Is(err, fault.Conflict) {
 			t.Fatal(err)
 		}
-		again, err := Parse(s.Format())
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := testkit.Must(Parse(s.Format()))(t)
 		if again.Len() != s.Len() || s.Len() > count+1 || !slices.EqualFunc(again.Entries(), s.Entries(), func(a, b Entry) bool { return a.ID == b.ID && a.Status == b.Status }) {
 			t.Fatalf("%s", s.Format())
 		}

@@ -27,9 +27,7 @@ func place(t *testing.T) *Folder {
 func begin(t *testing.T, f *Folder, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
-		if _, err := f.Spawn(t.Context(), Start{ID: id, Type: "t", Plan: "02", Group: "g"}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(f.Spawn(t.Context(), Start{ID: id, Type: "t", Plan: "02", Group: "g"}))(t)
 	}
 }
 
@@ -60,10 +58,7 @@ func points(t *testing.T, f *Folder, want string) {
 
 func drawnFile(t *testing.T, f *Folder) string {
 	t.Helper()
-	v, err := f.Read(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := testkit.Must(f.Read(t.Context()))(t)
 	var words []string
 	for _, e := range v.Entries() {
 		words = append(words, e.ID+":"+string(e.Status))
@@ -81,10 +76,7 @@ func drawsFile(t *testing.T, f *Folder, want string) {
 // namesFile lists the folder, without the lock.
 func namesFile(t *testing.T, f *Folder) string {
 	t.Helper()
-	entries, err := os.ReadDir(f.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := testkit.Must(os.ReadDir(f.dir))(t)
 	var out []string
 	for _, e := range entries {
 		if e.Name() != FileName+".lock" {
@@ -105,21 +97,13 @@ func TestThePointerFollowsTheAgents_RemovedOnlyByTheOneItNames(t *testing.T) {
 	f, ctx := place(t), t.Context()
 	begin(t, f, "a", "b")
 	points(t, f, "b")
-	if _, err := f.Finish(ctx, "a", Completed, ""); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(f.Finish(ctx, "a", Completed, ""))(t)
 	points(t, f, "b") // the source would delete it here
-	if _, err := f.Interrupt(ctx, "b", "Ctrl-C"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(f.Interrupt(ctx, "b", "Ctrl-C"))(t)
 	points(t, f, "b") // kept, to find out what to resume
-	if _, err := f.Resume(ctx, "b", Start{ID: "c"}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(f.Resume(ctx, "b", Start{ID: "c"}))(t)
 	points(t, f, "c")
-	if _, err := f.Finish(ctx, "c", Timeout, ""); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(f.Finish(ctx, "c", Timeout, ""))(t)
 	points(t, f, "(not there)")
 	drawsFile(t, f, "a:completed b:resumed c:timeout")
 	if got := namesFile(t, f); got != FileName {
@@ -138,9 +122,7 @@ func TestMissingFile_ReadsAsEmptyAndIsMadeFromTheTemplate(t *testing.T) {
 	if _, err := os.Stat(f.dir); err == nil {
 		t.Fatal("a refusal made a folder")
 	}
-	if _, err := f.Recover(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(f.Recover(t.Context()))(t)
 	if got, want := readLedger(t, f, FileName), "{\n  \"version\": \"1.0\",\n  \"max_entries\": 50,\n  \"entries\": []\n}"; got != want {
 		t.Errorf("%s", got)
 	}
@@ -155,10 +137,7 @@ func TestParseError_KeptAsCorruptThenFromAWholeTemporaryFile(t *testing.T) {
 		put(t, f, "."+FileName+"123", strings.ReplaceAll(whole, `"a"`, `"from-temp"`))
 		put(t, f, "."+FileName+"124", whole[:20]) // half written
 		put(t, f, PointerName, "a")
-		r, err := f.Recover(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := testkit.Must(f.Recover(t.Context()))(t)
 		if r.From != FromTemp || r.Entries != 1 || !r.Pointer {
 			t.Errorf("%+v", r)
 		}
@@ -216,14 +195,9 @@ func TestAPointerToNothingIsRepaired(t *testing.T) {
 	for name, pointer := range map[string]string{"unknown": "nobody", "empty": "", "spaces": " \n", "huge": strings.Repeat("x", 1<<20)} {
 		f := place(t)
 		begin(t, f, "a", "b")
-		if _, err := f.Finish(t.Context(), "b", Failed, ""); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(f.Finish(t.Context(), "b", Failed, ""))(t)
 		put(t, f, PointerName, pointer)
-		v, err := f.Read(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := testkit.Must(f.Read(t.Context()))(t)
 		if e, ok := v.Active(v.Named); !ok || e.ID != "a" {
 			t.Errorf("%s: %+v", name, e)
 		}
@@ -286,13 +260,9 @@ func TestARefusedChangeWritesNothing(t *testing.T) {
 func TestAnUpdateThatIsNoneWritesNothing(t *testing.T) {
 	f := place(t)
 	begin(t, f, "a")
-	if _, err := f.Interrupt(t.Context(), "a", ""); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(f.Interrupt(t.Context(), "a", ""))(t)
 	before, _ := os.Stat(f.path())
-	if _, err := f.Interrupt(t.Context(), "a", "again"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(f.Interrupt(t.Context(), "a", "again"))(t)
 	if after, _ := os.Stat(f.path()); !os.SameFile(before, after) {
 		t.Error("the file was replaced")
 	}
@@ -315,9 +285,7 @@ func TestABusyLockIsWaitedForThenLocked(t *testing.T) {
 	_, err = f.Finish(ctx, "a", Completed, "")
 	refusedFile(t, err, fault.Cancelled)
 	testkit.OK(t, held.Unlock())
-	if _, err := f.Finish(t.Context(), "a", Completed, ""); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(f.Finish(t.Context(), "a", Completed, ""))(t)
 }
 
 func TestManyGoroutinesOfOneProcess(t *testing.T) {
@@ -372,9 +340,7 @@ func TestTheClockMayGoBackwards(t *testing.T) {
 	begin(t, f, "a")
 	f.now = func() time.Time { return fileNoon.Add(-time.Hour) }
 	begin(t, f, "b")
-	if _, err := f.Finish(t.Context(), "a", Completed, ""); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(f.Finish(t.Context(), "a", Completed, ""))(t)
 	var doc struct {
 		Entries []struct {
 			Timestamp           time.Time  `json:"timestamp"`
@@ -385,10 +351,7 @@ func TestTheClockMayGoBackwards(t *testing.T) {
 	if e := doc.Entries[0]; e.CompletionTimestamp.Before(e.Timestamp) {
 		t.Errorf("%+v", e)
 	}
-	v, err := f.Read(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := testkit.Must(f.Read(t.Context()))(t)
 	if e, _ := v.Newest(); e.ID != "b" {
 		t.Errorf("the newest is %s", e.ID)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 )
 
 // noon is when the tests begin; minute(n) is n minutes later.
@@ -22,28 +23,19 @@ func allGone(Entry) (string, bool) { return "its owner has ended", true }
 
 func spawn(t *testing.T, s *Sheet, id string, at time.Time) Entry {
 	t.Helper()
-	e, err := s.Spawn(Start{ID: id, Type: "backend-specialist", Plan: "02", Group: "API Endpoints"}, at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := testkit.Must(s.Spawn(Start{ID: id, Type: "backend-specialist", Plan: "02", Group: "API Endpoints"}, at))(t)
 	return e
 }
 
 func move(t *testing.T, s *Sheet, id string, to Status, at time.Time) Entry {
 	t.Helper()
-	e, err := s.Move(id, to, "", at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := testkit.Must(s.Move(id, to, "", at))(t)
 	return e
 }
 
 func resume(t *testing.T, s *Sheet, old, id string, at time.Time) Entry {
 	t.Helper()
-	e, err := s.Resume(old, Start{ID: id}, at, nobodyGone)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := testkit.Must(s.Resume(old, Start{ID: id}, at, nobodyGone))(t)
 	return e
 }
 
@@ -96,10 +88,7 @@ func sheet(t *testing.T, limit int, drawing string) *Sheet {
 		b.WriteByte('}')
 	}
 	b.WriteString(`]}`)
-	s, err := Parse([]byte(b.String()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(Parse([]byte(b.String())))(t)
 	return s
 }
 

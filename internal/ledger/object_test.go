@@ -5,13 +5,12 @@ import (
 	"encoding/json"
 	"reflect"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 func TestSetKeepsThePlaceAndTheSpelling(t *testing.T) {
-	o, err := ParseObject([]byte("\xef\xbb\xbf { \"a\" : 1.50, \"b\":[ 1,2 ],\"a\":\"\\u0061\", \"c\":{ } }\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := testkit.Must(ParseObject([]byte("\xef\xbb\xbf { \"a\" : 1.50, \"b\":[ 1,2 ],\"a\":\"\\u0061\", \"c\":{ } }\n")))(t)
 	o.Set("a", QuoteJSON("<x>"))
 	o.Set("d", []byte("null"))
 	o.Delete("c")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 )
 
 func TestAnOwnerThatDiedLeavesItsAgentsGone(t *testing.T) {
@@ -23,9 +24,7 @@ func TestAnOwnerThatDiedLeavesItsAgentsGone(t *testing.T) {
 	}
 	for id, o := range map[string]*Owner{"theirs": owner, "ours": SelfOwner(), "nobodys": nil,
 		"elsewhere": {Host: "another-host.invalid", PID: pid}} {
-		if _, err := f.Spawn(t.Context(), Start{ID: id, Owner: o}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(f.Spawn(t.Context(), Start{ID: id, Owner: o}))(t)
 	}
 	gone := func() (out []string) {
 		v, err := f.Read(t.Context())
@@ -82,9 +81,7 @@ func TestAProcessThatOnlyHasTheNumberIsNotTheOwner(t *testing.T) {
 func TestPastItsTimeItIsGoneWhateverItsOwner(t *testing.T) {
 	f := place(t)
 	for id, minutes := range map[string]float64{"short": 1, "long": 60, "none": 0} {
-		if _, err := f.Spawn(t.Context(), Start{ID: id, Minutes: minutes, Owner: SelfOwner()}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(f.Spawn(t.Context(), Start{ID: id, Minutes: minutes, Owner: SelfOwner()}))(t)
 	}
 	f.now = func() time.Time { return fileNoon.Add(2 * time.Minute) }
 	swept, err := f.Sweep(t.Context())

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 )
 
 // Every operation, query, state, example and error row of the source document, in its
@@ -14,10 +15,7 @@ import (
 
 func example(t *testing.T) []byte {
 	t.Helper()
-	data, err := os.ReadFile("testdata/example.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Must(os.ReadFile("testdata/example.json"))(t)
 	return data
 }
 
@@ -153,10 +151,7 @@ func TestOnInterrupt_ThePointerStays(t *testing.T) {
 
 func TestOnResume_CarriesTypePlanGroupAndDescription(t *testing.T) {
 	s := New()
-	old, err := s.Spawn(Start{ID: "old", Type: "frontend-specialist", Plan: "03", Group: "Frontend", Minutes: 30}, minute(0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	old := testkit.Must(s.Spawn(Start{ID: "old", Type: "frontend-specialist", Plan: "03", Group: "Frontend", Minutes: 30}, minute(0)))(t)
 	move(t, s, "old", Interrupted, minute(1))
 	e := resume(t, s, "old", "new", minute(2))
 	if e.Type != old.Type || e.Plan != old.Plan || e.Group != old.Group || e.Description != old.Description || e.Minutes != 30 ||
@@ -170,10 +165,7 @@ func TestOnResume_CarriesTypePlanGroupAndDescription(t *testing.T) {
 }
 
 func TestOnResume_WithoutADescriptionItIsResumedExecution(t *testing.T) {
-	s, err := Parse([]byte(`{"entries":[{"agent_id":"x","status":"interrupted"}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(Parse([]byte(`{"entries":[{"agent_id":"x","status":"interrupted"}]}`)))(t)
 	if e := resume(t, s, "x", "y", noon); e.Description != "Resumed execution" {
 		t.Errorf("%+v", e)
 	}
@@ -211,9 +203,7 @@ func TestOnResume_OnlyWhatIsInterruptedOrGone(t *testing.T) {
 func TestOnResume_WhatIsGoneIsMarkedInterruptedFirst(t *testing.T) {
 	s := New()
 	spawn(t, s, "a", minute(0))
-	if _, err := s.Resume("a", Start{ID: "b"}, minute(7), allGone); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(s.Resume("a", Start{ID: "b"}, minute(7), allGone))(t)
 	if e, _ := s.Find("a"); e.Reason != "its owner has ended" || !e.EndedAt.Equal(minute(7)) {
 		t.Errorf("%+v", e)
 	}
@@ -307,9 +297,7 @@ func TestFindInterruptedAgent_NotWhoIsSpawnedAndLives(t *testing.T) {
 
 func TestFindInterruptedAgent_PastItsTimeout(t *testing.T) {
 	s := New()
-	if _, err := s.Spawn(Start{ID: "a", Minutes: 10}, noon); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(s.Spawn(Start{ID: "a", Minutes: 10}, noon))(t)
 	e := s.Entries()[0]
 	if e.Overdue(minute(10)) || !e.Overdue(minute(11)) || e.Overdue(minute(-60)) {
 		t.Error("10 minutes are not 10 minutes")
@@ -321,9 +309,7 @@ func TestGetPlanHistory_InTheOrderOfTheFileNotOfTheClock(t *testing.T) {
 	for i, id := range []string{"a", "b", "c"} {
 		spawn(t, s, id, minute(-i)) // the clock goes backwards
 	}
-	if _, err := s.Spawn(Start{ID: "x", Plan: "03"}, minute(9)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(s.Spawn(Start{ID: "x", Plan: "03"}, minute(9)))(t)
 	var ids []string
 	for _, e := range s.Plan("02") {
 		ids = append(ids, e.ID)
@@ -336,10 +322,7 @@ func TestGetPlanHistory_InTheOrderOfTheFileNotOfTheClock(t *testing.T) {
 // The schema's example.
 
 func TestSchemaExample_ReadAndWrittenByteForByte(t *testing.T) {
-	s, err := Parse(example(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(Parse(example(t)))(t)
 	if got := s.Format(); string(got) != string(example(t)) {
 		t.Errorf("%s", got)
 	}
@@ -353,10 +336,7 @@ func TestSchemaExample_ReadAndWrittenByteForByte(t *testing.T) {
 }
 
 func TestSchemaExample_AChangeChangesNothingElse(t *testing.T) {
-	s, err := Parse(example(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(Parse(example(t)))(t)
 	move(t, s, "c9245bb", Failed, minute(600))
 	want := strings.Replace(strings.Replace(string(example(t)), `"status": "spawned"`, `"status": "failed"`, 1),
 		`"completion_timestamp": null`, `"completion_timestamp": "2026-01-15T22:00:00.000Z"`, 1)
@@ -398,10 +378,7 @@ func TestMaxEntries(t *testing.T) {
 
 func TestMaxEntries_OfNonsenseIsFifty(t *testing.T) {
 	for _, limit := range []string{`0`, `-3`, `"9"`, `null`, `1.5`, `{}`, `99999999999999999999`} {
-		s, err := Parse([]byte(`{"max_entries":` + limit + `,"entries":[]}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := testkit.Must(Parse([]byte(`{"max_entries":` + limit + `,"entries":[]}`)))(t)
 		if s.Limit() != Limit {
 			t.Errorf("%s: %d", limit, s.Limit())
 		}

@@ -61,10 +61,7 @@ func TestEightWritersLoseNothing(t *testing.T) {
 	if got := namesFile(t, f); got != FileName+" "+PointerName {
 		t.Errorf("the folder holds %s", got)
 	}
-	v, err := f.Read(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := testkit.Must(f.Read(t.Context()))(t)
 	have := map[string]Status{}
 	for _, e := range v.Entries() {
 		if _, twice := have[e.ID]; twice {

@@ -10,6 +10,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/run"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/runtest"
 )
 
@@ -73,10 +74,7 @@ func replay(t *testing.T, steps ...step) (run.Snapshot, error) {
 
 func must(t *testing.T, steps ...step) run.Snapshot {
 	t.Helper()
-	s, err := replay(t, steps...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(replay(t, steps...))(t)
 	return s
 }
 
@@ -90,10 +88,7 @@ func TestRunCreatedInitialisesTheSnapshotWithIdAndTimes(t *testing.T) {
 	if s.RunID != runtest.RunID || s.RunState != run.Created || s.CreatedAt != ts(0) || s.UpdatedAt != ts(0) || s.EventCount != 1 || len(s.LastEventHash) != 64 {
 		t.Errorf("%+v", s)
 	}
-	text, err := s.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(s.Encode())(t)
 	for _, empty := range []string{`"artifacts": []`, `"work_items": []`, `"issues": []`, `"section_states": {}`, `"gates": []`, `"failure": null`, `"pr": null`} {
 		if !strings.Contains(string(text), empty) {
 			t.Errorf("the initial snapshot has no %s:\n%s", empty, text)
@@ -152,10 +147,7 @@ func TestWhatEventsAmountTo(t *testing.T) {
 		"a pull request": {[]step{do(run.PullRequestOpened, `{"bundle":"b"}`)}, func(s run.Snapshot) any { return s.PR },
 			`{"bundle":"b","opened_at":"<1>","url":null}`},
 	} {
-		text, err := json.Marshal(c.part(must(t, c.steps...)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testkit.Must(json.Marshal(c.part(must(t, c.steps...))))(t)
 		got := string(text)
 		for n := range 6 {
 			got = strings.ReplaceAll(got, ts(n), fmt.Sprintf("<%d>", n))

@@ -75,10 +75,7 @@ func TestALineThatIsParsedIsTheLineThatWasWritten(t *testing.T) {
 		testkit.OK(t, d.Check())
 		e := d.Link(rapid.SampledFrom([]string{"", runtest.Sum}).Draw(t, "prev"))
 		line := e.Line()
-		again, err := run.ParseLine(line)
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := testkit.Must(run.ParseLine(line))(t)
 		if !bytes.Equal(again.Line(), line) || again.Sum() != e.Hash {
 			t.Errorf("became\n%s\nfrom\n%s", again.Line(), line)
 		}

@@ -44,10 +44,7 @@ func history(t *rapid.T) (events []run.Event, snapshots []string) {
 }
 
 func encode(t *rapid.T, s run.Snapshot) string {
-	text, err := s.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(s.Encode())(t)
 	return string(text)
 }
 
@@ -87,10 +84,7 @@ func TestNothingHidesOutsideTheSnapshot(t *testing.T) {
 			return
 		}
 		k := rapid.IntRange(1, len(events)).Draw(t, "k")
-		s, err := run.DecodeSnapshot([]byte(snapshots[k-1]))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := testkit.Must(run.DecodeSnapshot([]byte(snapshots[k-1])))(t)
 		if got := encode(t, s); got != snapshots[k-1] {
 			t.Fatalf("decoded and encoded\n%s\nwant\n%s", got, snapshots[k-1])
 		}
@@ -194,13 +188,8 @@ func TestRandomRunsGetEverywhere(t *testing.T) {
 }
 
 func TestOnlyWhatEncodeWroteIsDecoded(t *testing.T) {
-	good, err := must(t, do(run.GateRunStarted), do(run.IssueOpened)).Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := run.DecodeSnapshot(good); err != nil {
-		t.Fatal(err)
-	}
+	good := testkit.Must(must(t, do(run.GateRunStarted), do(run.IssueOpened)).Encode())(t)
+	testkit.Must(run.DecodeSnapshot(good))(t)
 	for name, bad := range map[string][]byte{
 		"empty":            nil,
 		"null":             []byte("null\n"),

@@ -10,6 +10,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/run"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/runtest"
 )
 
@@ -37,20 +38,14 @@ func TestTheRootIsThatOfTheChecksumDatabase(t *testing.T) {
 			t.Fatalf("size %d, want %d", tree.Size(), n)
 		}
 		if n <= 300 || sizes[n] {
-			want, err := tlog.TreeHash(n, all)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := testkit.Must(tlog.TreeHash(n, all))(t)
 			if tree.Root() != want {
 				t.Fatalf("root of %d lines: %s, want %s", n, tree.Root(), want)
 			}
 		}
 		line := fmt.Appendf(nil, "line %d", n)
 		tree.Add(line)
-		hashes, err := tlog.StoredHashes(n, line, all)
-		if err != nil {
-			t.Fatal(err)
-		}
+		hashes := testkit.Must(tlog.StoredHashes(n, line, all))(t)
 		all = append(all, hashes...)
 	}
 }

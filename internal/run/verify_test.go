@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"ramet/internal/run"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/runtest"
 )
 
@@ -96,10 +97,7 @@ func TestAnIndependentVerifierAgrees(t *testing.T) {
 	}
 	rehash := func(n int, change func(*run.Event)) []byte {
 		lines := sample(9)
-		e, err := run.ParseLine(lines[n-1])
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := testkit.Must(run.ParseLine(lines[n-1]))(t)
 		change(&e)
 		e.Hash = e.Sum()
 		lines[n-1] = e.Line()

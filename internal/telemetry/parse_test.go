@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 )
 
 const someID = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
@@ -193,10 +194,7 @@ func TestGoodBodies(t *testing.T) {
 // The hash is that of the canonical form: order and spaces do not count, all else does.
 func TestBodyHash(t *testing.T) {
 	hash := func(body string) string {
-		n, err := ParseNew([]byte(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := testkit.Must(ParseNew([]byte(body)))(t)
 		return n.BodyHash
 	}
 	one := hash(`{"event_id":"` + someID + `","run_id":"r","agent_name":"a","job_type":"gate","start_time":"2026-01-01T00:00:00Z","duration_ms":10}`)

@@ -321,10 +321,7 @@ func TestTheBytesStay(t *testing.T) {
 		}
 	}
 	const golden = "testdata/story.txt"
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := testkit.Must(os.ReadFile(golden))(t)
 	lines, wanted := strings.Split(b.String(), "\n"), strings.Split(string(want), "\n")
 	for i := range min(len(lines), len(wanted)) {
 		if lines[i] != wanted[i] {

@@ -15,6 +15,7 @@ import (
 	"ramet/internal/store"
 	"ramet/internal/store/sqlite"
 	"ramet/internal/telemetry"
+	"ramet/internal/testkit"
 )
 
 // scene is a real workspace that is followed.
@@ -26,27 +27,18 @@ type scene struct {
 }
 
 func newScene(t *testing.T) *scene {
-	ws, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ramet.db"), sqlite.Options{Cwd: "/"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ws := testkit.Must(sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ramet.db"), sqlite.Options{Cwd: "/"}))(t)
 	t.Cleanup(func() { ws.Close() })
 	return &scene{t, ws, filepath.Join(t.TempDir(), "cursor"), map[id.Agent]bool{}}
 }
 
 func (s *scene) zero() id.Agent {
-	z, err := s.store.Zero(s.t.Context())
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	z := testkit.Must(s.store.Zero(s.t.Context()))(s.t)
 	return z.ID
 }
 
 func (s *scene) say(a id.Agent, text string) {
-	d, err := history.Say(history.User, text)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	d := testkit.Must(history.Say(history.User, text))(s.t)
 	s.append(a, d)
 }
 
@@ -55,9 +47,7 @@ func (s *scene) used(a id.Agent, outcome string) {
 }
 
 func (s *scene) append(a id.Agent, drafts ...history.Draft) {
-	if _, err := s.store.Append(s.t.Context(), a, agent.Passing(), drafts...); err != nil {
-		s.t.Fatal(err)
-	}
+	testkit.Must(s.store.Append(s.t.Context(), a, agent.Passing(), drafts...))(s.t)
 }
 
 // told is a delivery as far as it is looked at.
@@ -150,9 +140,7 @@ func TestAgentsOfRunsAreLeftOut(t *testing.T) {
 	s := newScene(t)
 	own, worker := id.NewAgent(), id.NewAgent()
 	for _, f := range []registry.Fork{{Parent: s.zero(), Children: []registry.Child{{ID: own}}}, {Parent: own, Children: []registry.Child{{ID: worker}}}} {
-		if _, err := s.store.Fork(t.Context(), f); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(s.store.Fork(t.Context(), f))(t)
 	}
 	s.runs[own] = true
 	s.say(worker, "item")

@@ -1,12 +1,24 @@
 package testkit
 
-// OK ends a test if err is not nil. It takes *rapid.T too, which is not a testing.TB.
-func OK(t interface {
+// failer is a test, a benchmark or a test of rapid, which is not a testing.TB.
+type failer interface {
 	Helper()
 	Fatal(args ...any)
-}, err error) {
+}
+
+// OK ends a test if err is not nil.
+func OK(t failer, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Must returns the value of a call that must succeed, or ends the test: testkit.Must(os.ReadFile(path))(t).
+func Must[T any](value T, err error) func(t failer) T {
+	return func(t failer) T {
+		t.Helper()
+		OK(t, err)
+		return value
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"ramet/internal/testkit"
 	"ramet/recipes/docs"
 )
 
@@ -27,10 +28,7 @@ func link(to string) (string, bool) { return "Reference", to == "reference.md" }
 
 func codes(t *testing.T, draft string) []string {
 	t.Helper()
-	r, err := docs.OpenRepository(tree)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testkit.Must(docs.OpenRepository(tree))(t)
 	var out []string
 	for _, f := range docs.CheckEvidence(docs.PinCites(draft, r), "greet", r, link) {
 		out = append(out, f.Code)

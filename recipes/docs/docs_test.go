@@ -111,9 +111,7 @@ func (s *stage) call(name string) (string, error) {
 
 func (s *stage) plan() Plan {
 	s.t.Helper()
-	if _, err := s.call("plan"); err != nil {
-		s.t.Fatal(err)
-	}
+	testkit.Must(s.call("plan"))(s.t)
 	var p Plan
 	data, err := os.ReadFile(filepath.Join(s.in, planFile))
 	if err == nil {
@@ -151,9 +149,7 @@ func written(t *testing.T, all map[string]string) *stage {
 	s.plan()
 	s.draft("overview/changes", map[string]string{"ramet-drafts/overview.md": overview})
 	s.draft("guide/changes", map[string]string{"ramet-drafts/guide.none": "There is too little.\n"})
-	if _, err := s.call("compose"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(s.call("compose"))(t)
 	return s
 }
 
@@ -167,10 +163,7 @@ func (s *stage) copy(t *testing.T) *stage {
 
 func (s *stage) page(name string) string {
 	s.t.Helper()
-	data, err := os.ReadFile(filepath.Join(s.tree.Dir, name))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	data := testkit.Must(os.ReadFile(filepath.Join(s.tree.Dir, name)))(s.t)
 	return string(data)
 }
 
@@ -249,9 +242,7 @@ func TestTheGate(t *testing.T) {
 				if s.drafted(c.drafts) {
 					s.draft("overview/more", map[string]string{"ramet-drafts/overview.md": overview})
 				}
-				if _, err := s.call("compose"); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Must(s.call("compose"))(t)
 			}
 			testkit.OK(t, files(s.tree.Dir, c.tree))
 			if c.remove != "" {
@@ -330,9 +321,7 @@ func TestPagesOfSphinxAreRestructured(t *testing.T) {
 	s.plan()
 	s.draft("overview/changes", map[string]string{"ramet-drafts/overview.md": "# greet\n\nGreets `people`, by name. <!-- cite: README.md:3 -->\n\n| a | people |\n|---|---|\n| by | `name` |\n\n<!-- cite: README.md:3 -->\n\n- [example.org/greet](reference.rst)\n"})
 	s.draft("guide/changes", map[string]string{"ramet-drafts/guide.none": "No.\n"})
-	if _, err := s.call("compose"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(s.call("compose"))(t)
 	if out, err := s.call("check"); err != nil {
 		t.Fatal(err, out)
 	}

@@ -15,10 +15,7 @@ func open(t *testing.T, files map[string]string) *Repository {
 	for name, text := range files {
 		tree[name] = &fstest.MapFile{Data: []byte(text)}
 	}
-	r, err := OpenRepository(tree)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testkit.Must(OpenRepository(tree))(t)
 	return r
 }
 

@@ -101,10 +101,7 @@ func TestAKilledWriterLeavesAWholeFile(t *testing.T) {
 		p := start(t, "rewrite", path)
 		acknowledged := -1
 		for range round*3 + 1 {
-			n, err := strconv.Atoi(p.says())
-			if err != nil {
-				t.Fatal(err)
-			}
+			n := testkit.Must(strconv.Atoi(p.says()))(t)
 			acknowledged = n
 		}
 		p.Process.Kill()
@@ -114,10 +111,7 @@ func TestAKilledWriterLeavesAWholeFile(t *testing.T) {
 			}
 		}
 		p.Wait()
-		got, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := testkit.Must(os.ReadFile(path))(t)
 		if !bytes.Equal(got, page(acknowledged)) && !bytes.Equal(got, page(acknowledged+1)) {
 			t.Fatalf("round %d: torn or lost after %d: %.20q, %d bytes", round, acknowledged, got, len(got))
 		}
@@ -204,10 +198,7 @@ func expect(t *testing.T, path, want string) {
 
 func expectNames(t *testing.T, dir string, want ...string) {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := testkit.Must(os.ReadDir(dir))(t)
 	var got []string
 	for _, e := range entries {
 		got = append(got, e.Name())

@@ -40,10 +40,7 @@ func TestAKilledHolderFreesTheLock(t *testing.T) {
 	if o, ok := ownerOf(path); !ok || o.PID != p.Process.Pid {
 		t.Fatalf("the killed holder did not leave its line: %v", o)
 	}
-	h, err := TryLock(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := testkit.Must(TryLock(path))(t)
 	if o, _ := ownerOf(path); o.PID != os.Getpid() {
 		t.Errorf("owner %v is not this process", o)
 	}
@@ -108,10 +105,7 @@ func TestAFreeLockNeedsNoTime(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	path := filepath.Join(t.TempDir(), "lock")
-	h, err := Lock(ctx, path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := testkit.Must(Lock(ctx, path))(t)
 	defer h.Unlock()
 	if _, err := TryLock(path); !fault.Is(err, fault.Locked) {
 		t.Errorf("one process took it twice: %v", err)

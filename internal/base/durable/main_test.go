@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 // helperVar makes the test binary play another process.
@@ -100,14 +102,8 @@ func start(t *testing.T, role string, args ...string) *process {
 	cmd := exec.Command(os.Args[0], args...)
 	cmd.Env = append(os.Environ(), helperVar+"="+role)
 	cmd.Stderr = os.Stderr
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	stdin := testkit.Must(cmd.StdinPipe())(t)
+	stdout := testkit.Must(cmd.StdoutPipe())(t)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -60,10 +60,7 @@ func TestLaterLayersWin(t *testing.T) {
 	load := func() *Config {
 		t.Helper()
 		o.Project = p.options(true).Project
-		c, err := Load(o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := testkit.Must(Load(o))(t)
 		return c
 	}
 	c := load()
@@ -243,10 +240,7 @@ func TestSettingsWithADot(t *testing.T) {
 }
 
 func TestHomeAndPath(t *testing.T) {
-	wd, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	wd := testkit.Must(os.Getwd())(t)
 	for _, c := range []struct {
 		vars       map[string]string
 		flag       string
@@ -388,19 +382,13 @@ func TestDriversOfAProject(t *testing.T) {
 	env := func(name string) string {
 		return map[string]string{"HOME": home, "XDG_CONFIG_HOME": filepath.Join(home, "c")}[name]
 	}
-	path, err := Path(env)
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := testkit.Must(Path(env))(t)
 	testkit.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
 	testkit.OK(t, os.WriteFile(path, []byte("[driver.mine]\ncommand = \"mine\"\n"), 0o600))
 	load := func(text string) (*Config, error) {
 		return Load(Options{Env: env, Project: ProjectFile{Path: "p.toml", Text: text}})
 	}
-	c, err := load("[driver.mine]\ncommand = \"theirs\"\n[driver.other]\ncommand = \"other\"\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := testkit.Must(load("[driver.mine]\ncommand = \"theirs\"\n[driver.other]\ncommand = \"other\"\n"))(t)
 	if len(c.Drivers) != 2 || c.Drivers[0].Command != "mine" || c.Drivers[1].Box == nil || !*c.Drivers[1].Box || !c.Drivers[1].Project {
 		t.Errorf("%+v", c.Drivers)
 	}

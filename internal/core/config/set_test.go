@@ -125,10 +125,7 @@ func TestSettersDoNotLoseEachOthersValues(t *testing.T) {
 
 func TestSetWaitsForTheLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config.toml")
-	held, err := durable.TryLock(path + ".lock")
-	if err != nil {
-		t.Fatal(err)
-	}
+	held := testkit.Must(durable.TryLock(path + ".lock"))(t)
 	done := make(chan error)
 	go func() { done <- Set(t.Context(), path, "model", "m") }()
 	write(t, path, "# written under the lock\n")

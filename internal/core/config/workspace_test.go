@@ -21,10 +21,7 @@ func mkdir(t *testing.T, parts ...string) string {
 }
 
 func TestTheProjectIsTheNearestFolderWithASign(t *testing.T) {
-	root, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := testkit.Must(filepath.EvalSymlinks(t.TempDir()))(t)
 	deep := mkdir(t, root, "repo", "a", "b")
 	mkdir(t, root, "repo", ".git")
 	inner := mkdir(t, root, "repo", "a")

@@ -6,6 +6,7 @@ import (
 
 	"ramet/internal/base/id"
 	"ramet/internal/core/history"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/storetest"
 )
 
@@ -62,10 +63,7 @@ func TestWhatIsNotInTheContextIsNotRead(t *testing.T) {
 	many(1000)
 	add(history.NewRewind(kept+9, ""))
 	first, last := many(1000)
-	compact, err := history.NewCompact("short", first, last)
-	if err != nil {
-		t.Fatal(err)
-	}
+	compact := testkit.Must(history.NewCompact("short", first, last))(t)
 	add(compact)
 	many(5)
 	log.Read()

@@ -53,29 +53,20 @@ func (s stage) accept() stage {
 
 func (s stage) shelf() *trust.Shelf {
 	s.t.Helper()
-	shelf, err := s.gate.Shelf()
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	shelf := testkit.Must(s.gate.Shelf())(s.t)
 	s.t.Cleanup(func() { shelf.Close() })
 	return shelf
 }
 
 func (s stage) before(dir string) InstructionWords {
 	s.t.Helper()
-	w, err := InstructionsBefore(s.user, s.shelf(), dir)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	w := testkit.Must(InstructionsBefore(s.user, s.shelf(), dir))(s.t)
 	return w
 }
 
 func (s stage) below(dir string, known map[string]int, files ...string) InstructionWords {
 	s.t.Helper()
-	w, err := InstructionsBelow(s.shelf(), dir, files, func(p string) bool { _, ok := known[p]; return ok }, 0)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	w := testkit.Must(InstructionsBelow(s.shelf(), dir, files, func(p string) bool { _, ok := known[p]; return ok }, 0))(s.t)
 	return w
 }
 

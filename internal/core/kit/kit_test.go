@@ -130,10 +130,7 @@ func TestOfAUserLinksAreFollowedAndNothingIsLost(t *testing.T) {
 	link(user, filepath.Join(user, "commands", "round"))
 	testkit.OK(t, os.MkdirAll(filepath.Join(user, "commands", "folder.md"), 0o700))
 	write(filepath.Join(user, "commands", "folder.md", "x.md"))
-	k, err := Read(noShelf{}, "", user)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := testkit.Must(Read(noShelf{}, "", user))(t)
 	if _, ok := k.Skill("one"); !ok || len(k.Skills) != 1 || len(k.Roles) != 1 {
 		t.Errorf("%+v", k)
 	}

@@ -101,10 +101,7 @@ func TestBadSessions(t *testing.T) {
 // messages is being written.
 func TestBadOpencode(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "opencode.db")
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := testkit.Must(sql.Open("sqlite", path))(t)
 	defer db.Close()
 	for _, q := range []string{
 		`PRAGMA journal_mode=WAL`,
@@ -115,9 +112,7 @@ func TestBadOpencode(t *testing.T) {
 		`INSERT INTO message VALUES ('1','s',1,'{"role":"user"}'), ('2','s',2,'no JSON'), ('3','s',3,'{"role":"assistant","time":{"completed":9}}'), ('4','s',4,'{"role":"assistant","time":{}}')`,
 		`INSERT INTO part VALUES ('1','1','s',1,'{"type":"text","text":"a"}'), ('2','3','s',1,'{"type":"fancy","x":1}'), ('3','3','s',1,'{"type":"text","text":"b"}'), ('4','4','s',1,'{"type":"text","text":"being wri"}')`,
 	} {
-		if _, err := db.Exec(q); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(db.Exec(q))(t)
 	}
 	s := open(t, path) // while the program has it open
 	want := `user:a; note:{"type":"unknown","id":"2","parts":["no JSON"]} [assistant:{"type":"fancy","x":1} b]`
@@ -159,15 +154,9 @@ func TestForksOfCodexCountTheirOwn(t *testing.T) {
 		"nobody's copy":      {[]string{strings.Replace(meta(""), `"o"`, `""`, 1), turn(before), said, used(10), used(10)}, 0, 0},
 		"a pointer that was": {[]string{meta(base), turn(after), used(20), said, used(30)}, 2, 0},
 	} {
-		found, err := In(t.Context(), lines(t, c.lines...))
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := testkit.Must(In(t.Context(), lines(t, c.lines...)))(t)
 		found[0].Reader = c.reader
-		s, err := Open(t.Context(), found[0], 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := testkit.Must(Open(t.Context(), found[0], 0))(t)
 		if got := s.Skipped["comes from its original"]; got != c.want {
 			t.Errorf("%s: %v", name, s.Skipped)
 		}

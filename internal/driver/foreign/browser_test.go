@@ -235,20 +235,11 @@ func forgeries(t *testing.T, look func(string, map[string]any) seen) {
 // relink makes a stretch a chain of its own again.
 func relink(t *testing.T, s *TranscriptStretch) {
 	t.Helper()
-	prev, err := chain.ParseHash(s.Prev)
-	if err != nil {
-		t.Fatal(err)
-	}
+	prev := testkit.Must(chain.ParseHash(s.Prev))(t)
 	for i := range s.Entries {
 		e := &s.Entries[i]
-		commitment, err := chain.ParseHash(e.Commitment)
-		if err != nil {
-			t.Fatal(err)
-		}
-		at, err := strconv.ParseInt(e.At, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		commitment := testkit.Must(chain.ParseHash(e.Commitment))(t)
+		at := testkit.Must(strconv.ParseInt(e.At, 10, 64))(t)
 		prev = chain.Link{ID: int64(e.ID), CreatedAt: at, Agent: string(s.Agent), Kind: string(e.Kind), Meta: []byte(*e.Meta), Commitment: commitment, Prev: prev}.Hash()
 		e.Hash = prev.String()
 	}
@@ -256,9 +247,6 @@ func relink(t *testing.T, s *TranscriptStretch) {
 
 func encoded(t *testing.T, b *Transcript) string {
 	t.Helper()
-	out, err := json.Marshal(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := testkit.Must(json.Marshal(b))(t)
 	return string(out)
 }

@@ -25,14 +25,8 @@ func lines(t testing.TB, list ...string) string {
 
 func open(t testing.TB, path string) *Source {
 	t.Helper()
-	found, err := In(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := Open(t.Context(), found[0], 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := testkit.Must(In(t.Context(), path))(t)
+	s := testkit.Must(Open(t.Context(), found[0], 0))(t)
 	t.Cleanup(func() { s.Close() })
 	return s
 }
@@ -43,10 +37,7 @@ func drawn(t testing.TB, nodes []Node) string {
 	for _, n := range nodes {
 		var said []string
 		for _, i := range n.Items() {
-			one, err := i.Read()
-			if err != nil {
-				t.Fatal(err)
-			}
+			one := testkit.Must(i.Read())(t)
 			kinds := ""
 			for _, p := range one.Parts {
 				if p.Type != history.Text {
@@ -187,9 +178,7 @@ func TestOpencode(t *testing.T) {
 			('p4','m2','ses_1',1,'{"type":"tool","tool":"edit","callID":"c","state":{"status":"completed","input":{"a":1},"output":"done"}}'),
 			('p5','m2','ses_1',1,'{"type":"step-start"}'), ('p6','m2','ses_1',1,'{"type":"text","text":"so"}'), ('p7','m3','ses_1',1,'{"type":"text","text":"being wri"}')`,
 	} {
-		if _, err := db.Exec(q); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(db.Exec(q))(t)
 	}
 	db.Close()
 	before, err := os.ReadFile(path)
@@ -220,10 +209,7 @@ func TestOpencode(t *testing.T) {
 
 func TestALineThatIsNotEndedWaits(t *testing.T) {
 	path := lines(t, says("user", "1", "null", "a"))
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := testkit.Must(os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0))(t)
 	f.WriteString(says("assistant", "2", "1", "b"))
 	f.Close()
 	s := open(t, path)
@@ -242,10 +228,7 @@ func FuzzSources(f *testing.F) {
 		path := filepath.Join(dir, "f.jsonl")
 		testkit.OK(t, os.WriteFile(path, []byte(text), 0o600))
 		for _, program := range []string{Claude, Codex, Pi} {
-			s, err := Open(context.Background(), Found{Program: program, Path: path}, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := testkit.Must(Open(context.Background(), Found{Program: program, Path: path}, 0))(t)
 			whole(t, s)
 			drawn(t, s.Roots())
 			s.Close()
@@ -274,10 +257,7 @@ func TestRandomTreesAreWhole(t *testing.T) {
 		}
 		testkit.OK(t, os.WriteFile(path, []byte(text.String()), 0o600))
 		for _, program := range []string{Claude, Pi} {
-			s, err := Open(t.Context(), Found{Program: program, Path: path}, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := testkit.Must(Open(t.Context(), Found{Program: program, Path: path}, 0))(t)
 			whole(t, s)
 			drawn(t, s.Roots())
 			s.Close()

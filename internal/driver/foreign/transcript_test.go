@@ -60,24 +60,15 @@ func (w *transcriptWriter) stretch(a id.Agent, on id.Message, prev string, draft
 		for _, b := range blobs {
 			w.blobs[b.Hash] = b.Data
 		}
-		plain, err := json.Marshal(d.Meta)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		meta, err := chain.Canonical(plain)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		plain := testkit.Must(json.Marshal(d.Meta))(w.t)
+		meta := testkit.Must(chain.Canonical(plain))(w.t)
 		salt := chain.NewSalt()
 		r := history.Record{Salt: salt[:], Commitment: chain.Commit(salt, content)}
 		r.Entry = history.Entry{ID: w.next, Agent: a, Kind: d.Kind, Content: content, Meta: meta, CreatedAt: time.UnixMicro(1_767_225_600_000_001).UTC()}
 		r.Hash = chain.Link{ID: int64(r.ID), CreatedAt: r.CreatedAt.UnixMicro(), Agent: string(a), Kind: string(r.Kind), Meta: meta, Commitment: r.Commitment, Prev: hash}.Hash()
 		hash = r.Hash
 		w.next++
-		e, err := w.book.Record(r, w.hide, func(h chain.Hash) ([]byte, error) { return w.blobs[h], nil })
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		e := testkit.Must(w.book.Record(r, w.hide, func(h chain.Hash) ([]byte, error) { return w.blobs[h], nil }))(w.t)
 		s.Entries = append(s.Entries, e)
 	}
 	w.book.Stretches = append(w.book.Stretches, s)

@@ -68,10 +68,7 @@ func back(t *testing.T, s *Source) []Said {
 			t.Errorf("it has branches: %s", drawn(t, nodes))
 		}
 		for _, i := range nodes[0].Items() {
-			one, err := i.Read()
-			if err != nil {
-				t.Fatal(err)
-			}
+			one := testkit.Must(i.Read())(t)
 			out = append(out, one)
 		}
 		nodes = nodes[0].Kids()
@@ -118,10 +115,7 @@ func TestThereAndBack(t *testing.T) {
 func TestWhatDoesNotGoThere(t *testing.T) {
 	for _, program := range Writes() {
 		var out bytes.Buffer
-		w, err := NewWriter(program, Session{Cwd: "/x", Started: time.Unix(1, 0)}, &out)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := testkit.Must(NewWriter(program, Session{Cwd: "/x", Started: time.Unix(1, 0)}, &out))(t)
 		other := history.Part{Type: history.Thinking, Text: "secret thought", Signature: "SIGNED", Origin: string(catalog.Gemini), Opaque: json.RawMessage(`"OPAQUE"`)}
 		w.Add(history.User, []history.Part{{Type: history.Text, Text: "go"}, {Type: history.Facts, Text: "the moment"}}, time.Unix(2, 0))
 		w.Add(history.Assistant, []history.Part{other, {Type: history.ToolCall, CallID: "c", Name: "bash", Malformed: "{"}}, time.Unix(3, 0))

@@ -18,6 +18,7 @@ import (
 	"ramet/internal/base/id"
 	"ramet/internal/core/agent"
 	"ramet/internal/model/llm"
+	"ramet/internal/testkit"
 )
 
 // site is a gate before a vendor of ours.
@@ -66,17 +67,11 @@ func newSite(t *testing.T, b agent.Budget, answer http.HandlerFunc) *site {
 func (s *site) post(vendor, path, body string, change ...func(*http.Request)) (int, string) {
 	s.t.Helper()
 	base, _ := s.door.Base(vendor)
-	r, err := http.NewRequestWithContext(s.t.Context(), "POST", base+path, strings.NewReader(body))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	r := testkit.Must(http.NewRequestWithContext(s.t.Context(), "POST", base+path, strings.NewReader(body)))(s.t)
 	for _, c := range change {
 		c(r)
 	}
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	answer := testkit.Must(http.DefaultClient.Do(r))(s.t)
 	defer answer.Body.Close()
 	text, _ := io.ReadAll(answer.Body)
 	return answer.StatusCode, string(text)
@@ -224,10 +219,7 @@ func TestAKillCutsTheStream(t *testing.T) {
 		close(gone)
 	})
 	base, _ := s.door.Base("anthropic")
-	answer, err := http.Post(base+"/v1/messages", "application/json", strings.NewReader(`{"model":"m","max_tokens":5}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := testkit.Must(http.Post(base+"/v1/messages", "application/json", strings.NewReader(`{"model":"m","max_tokens":5}`)))(t)
 	defer answer.Body.Close()
 	if line, err := bufio.NewReader(answer.Body).ReadString('\n'); err != nil || line != "event: message_start\n" {
 		t.Fatalf("%q %v", line, err)

@@ -11,6 +11,7 @@ import (
 	"ramet/internal/base/id"
 	"ramet/internal/core/agent"
 	"ramet/internal/model/llm"
+	"ramet/internal/testkit"
 )
 
 func newModel(b agent.Budget) *model {
@@ -92,9 +93,7 @@ func TestARefusalSaysWhatIsSetAside(t *testing.T) {
 		for want, b := range map[string]agent.Budget{"90 tokens are reserved": {Tokens: agent.AtMost(100)}, "is reserved for calls": {Cost: agent.AtMost(2_000_000)}} {
 			p := NewReserver(newModel(b), "test")
 			call := Call{Input: 90, Priced: true, Price: llm.Price{Input: 10_000_000}}
-			if _, err := p.Reserve(t.Context(), call); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(p.Reserve(t.Context(), call))(t)
 			_, err := p.Reserve(t.Context(), call)
 			if f, ok := fault.Of(err); !ok || !strings.Contains(f.Hint, want) {
 				t.Errorf("%v", err)
@@ -107,9 +106,7 @@ func TestARefusalSaysWhatIsSetAside(t *testing.T) {
 func TestWhoGoesAwayWhileItWaitsLeavesTheQueue(t *testing.T) {
 	m := newModel(agent.Budget{Tokens: agent.AtMost(10)})
 	p := NewReserver(m, "test")
-	if _, err := p.Reserve(t.Context(), Call{Input: 10}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(p.Reserve(t.Context(), Call{Input: 10}))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if held, err := p.Reserve(ctx, Call{Input: 5}); err == nil || held != nil {

@@ -22,14 +22,9 @@ import (
 func (g *ground) change(from string, text string) (Tree, string) {
 	g.t.Helper()
 	tree := Tree{Dir: filepath.Join(g.t.TempDir(), "repo")}
-	if _, err := Clone(g.t.Context(), g.at(from), tree.Dir, ""); err != nil {
-		g.t.Fatal(err)
-	}
+	testkit.Must(Clone(g.t.Context(), g.at(from), tree.Dir, ""))(g.t)
 	g.file(tree.Dir, "page.md", text)
-	commit, err := Commit(g.t.Context(), tree, "page", time.Unix(0, 0))
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	commit := testkit.Must(Commit(g.t.Context(), tree, "page", time.Unix(0, 0)))(g.t)
 	return tree, commit
 }
 
@@ -90,10 +85,7 @@ func TestPushingObeysNoConfigurationOfTheTree(t *testing.T) {
 		t.Errorf("it went elsewhere: %s %v %v", c, ok, err)
 	}
 	for _, address := range []string{"ssh://git@127.0.0.1:1/x", "git://127.0.0.1:1/x"} {
-		to, err := Locate(address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		to := testkit.Must(Locate(address))(t)
 		if err := Push(t.Context(), tree, to, "ramet/docs", one, ""); err == nil {
 			t.Errorf("%s took it", address)
 		}
@@ -104,10 +96,7 @@ func TestPushingObeysNoConfigurationOfTheTree(t *testing.T) {
 // server serves bare repositories over http, for those who know the token.
 func server(t *testing.T, root, token string, before func(w http.ResponseWriter, r *http.Request) bool) *httptest.Server {
 	t.Helper()
-	out, err := exec.Command("git", "--exec-path").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := testkit.Must(exec.Command("git", "--exec-path").Output())(t)
 	backend := &cgi.Handler{Stderr: io.Discard, Path: filepath.Join(strings.TrimSpace(string(out)), "git-http-backend"),
 		Env: []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER=u"}}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

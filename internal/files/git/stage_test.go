@@ -65,10 +65,7 @@ func (g *ground) absent(path string) {
 
 func (g *ground) at(address string) Remote {
 	g.t.Helper()
-	r, err := Locate(address)
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	r := testkit.Must(Locate(address))(g.t)
 	return r
 }
 
@@ -88,10 +85,7 @@ func (g *ground) tree() (t Tree, base, bundle string) {
 
 func (g *ground) diff(t Tree) string {
 	g.t.Helper()
-	out, err := Diff(g.t.Context(), t)
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	out := testkit.Must(Diff(g.t.Context(), t))(g.t)
 	return string(out)
 }
 

@@ -46,10 +46,7 @@ func TestAWorktreeSharesTheDisk(t *testing.T) {
 // free are the bytes that are left of a disk, once everything is on it.
 func free(t *testing.T, dir string) int64 {
 	t.Helper()
-	d, err := os.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := testkit.Must(os.Open(dir))(t)
 	defer d.Close()
 	testkit.OK(t, unix.Syncfs(int(d.Fd())))
 	var s syscall.Statfs_t

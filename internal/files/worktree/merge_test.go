@@ -40,9 +40,7 @@ func TestAConflictLosesNothing(t *testing.T) {
 	g.file(tree.Dir, "a.txt", "both\n")
 	g.git(tree.Dir, "merge", "-q", "-X", "ours", "main")
 	g.file(tree.Dir, "a.txt", "both\n")
-	if _, err := g.k.Merge(t.Context(), tree, g.dir, "ada"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(g.k.Merge(t.Context(), tree, g.dir, "ada"))(t)
 	g.expect(g.dir, "a.txt", "both\n")
 	g.expect(g.dir, "b.txt", "b, changed\n")
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 )
 
 func readFile(t *testing.T, path ...string) string {
@@ -28,9 +29,7 @@ func TestARemovedWorktreeComesBackWithWhatGitIgnores(t *testing.T) {
 	}
 	tree = g.make("ada")
 	g.file(tree.Dir, "x.o", "object\n")
-	if _, err := g.k.Remove(t.Context(), g.dir, tree, g.dir, false); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(g.k.Remove(t.Context(), g.dir, tree, g.dir, false))(t)
 	tree = g.make("ada")
 	g.file(tree.Dir, "sub/x.o", "object\n")
 	g.file(tree.Dir, "new", "new\n")
@@ -70,13 +69,8 @@ func TestCommitsThatAreOnNoBranchGetOne(t *testing.T) {
 	g.file(tree.Dir, "c", "c\n")
 	g.save(tree.Dir, "c")
 	head := strings.TrimSpace(g.git(tree.Dir, "rev-parse", "HEAD"))
-	list, err := g.k.List(t.Context(), g.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := g.k.Remove(t.Context(), g.dir, list[0], g.dir, true); err != nil {
-		t.Fatal(err)
-	}
+	list := testkit.Must(g.k.List(t.Context(), g.dir))(t)
+	testkit.Must(g.k.Remove(t.Context(), g.dir, list[0], g.dir, true))(t)
 	if got := g.git(g.dir, "branch", "--contains", head); strings.TrimSpace(got) == "" {
 		t.Error("its commits are on no branch")
 	}

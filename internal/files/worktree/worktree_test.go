@@ -66,10 +66,7 @@ func (g *ground) expect(dir, name, text string) {
 
 func (g *ground) make(name string) Tree {
 	g.t.Helper()
-	tree, err := g.k.Make(g.t.Context(), g.dir, id.NewAgent(), name, "")
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	tree := testkit.Must(g.k.Make(g.t.Context(), g.dir, id.NewAgent(), name, ""))(g.t)
 	return tree
 }
 
@@ -148,9 +145,7 @@ func TestTheUserSignsWhereTheUserIsKnown(t *testing.T) {
 	g.file(os.Getenv("HOME"), ".gitconfig", "[user]\nname = Real Name\nemail = r@x\n[commit]\ngpgsign = true\n[gpg]\nprogram = false\n[merge]\nff = only\nautoStash = true\n")
 	tree := g.make("ada")
 	g.file(tree.Dir, "c", "c")
-	if _, err := g.k.Merge(t.Context(), tree, g.dir, "ada"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(g.k.Merge(t.Context(), tree, g.dir, "ada"))(t)
 	if log := g.git(g.dir, "log", "-1", "--format=%an <%ae>"); log != "Real Name <r@x>" {
 		t.Error(log)
 	}
@@ -186,15 +181,10 @@ func TestAChildStandsWhereItsParentDoes(t *testing.T) {
 	tree := g.make("one")
 	g.file(tree.Dir, "deep", "deep")
 	g.save(tree.Dir, "deep")
-	two, err := g.k.Make(t.Context(), tree.Dir, id.NewAgent(), "two", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	two := testkit.Must(g.k.Make(t.Context(), tree.Dir, id.NewAgent(), "two", ""))(t)
 	g.expect(two.Dir, "deep", "deep")
 	g.file(two.Dir, "deep", "deeper")
-	if _, err := g.k.Merge(t.Context(), two, tree.Dir, "two"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(g.k.Merge(t.Context(), two, tree.Dir, "two"))(t)
 	g.expect(tree.Dir, "deep", "deeper")
 }
 

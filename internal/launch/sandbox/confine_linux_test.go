@@ -91,10 +91,7 @@ cat ../outside/file; ls / /proc/self > /dev/null; cat .git/config; id -u`)
 func TestAConfinedCommandCannotActOutside(t *testing.T) {
 	r := newRoom(t)
 	// Whoever starts ramet may leave something open.
-	fd, err := syscall.Open(r.outside, syscall.O_RDONLY|syscall.O_DIRECTORY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fd := testkit.Must(syscall.Open(r.outside, syscall.O_RDONLY|syscall.O_DIRECTORY, 0))(t)
 	defer syscall.Close(fd)
 	before := r.state(t)
 	// Each would do little harm, should it succeed.
@@ -185,9 +182,7 @@ func TestAConfinedCommandReadsNoDevice(t *testing.T) {
 	}
 	defer person.Close()
 	defer terminal.Close()
-	if _, err := person.WriteString("password\n"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(person.WriteString("password\n"))(t)
 	for _, c := range []Command{sh(r.root, "head -c 8 "+terminal.Name()), sh(r.root, ": < /dev/ptmx")} {
 		c.Confine = r.box()
 		if got, out := run(t, c); got.ExitCode == 0 || strings.Contains(out, "pass") {
@@ -229,21 +224,12 @@ func play(dir, name string, args ...string) Command {
 
 func TestAConfinedCommandHasNoNetwork(t *testing.T) {
 	r := newRoom(t)
-	tcp, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	tcp := testkit.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer tcp.Close()
-	named, err := net.Listen("unix", filepath.Join(r.outside, "socket"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	named := testkit.Must(net.Listen("unix", filepath.Join(r.outside, "socket")))(t)
 	defer named.Close()
 	hidden := fmt.Sprintf("@ramet-%s", newMark())
-	abstract, err := net.Listen("unix", hidden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	abstract := testkit.Must(net.Listen("unix", hidden))(t)
 	defer abstract.Close()
 	for _, l := range []net.Listener{tcp, named, abstract} {
 		free := play(r.root, "dial", l.Addr().Network(), l.Addr().String())
@@ -279,10 +265,7 @@ func TestWithoutNamespacesNothingIsConfined(t *testing.T) {
 	if p != nil || !fault.Is(err, fault.Denied) || !strings.Contains(err.Error(), "namespaces") {
 		t.Errorf("%v", err)
 	}
-	in, err := c.Confine.resolve()
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := testkit.Must(c.Confine.resolve())(t)
 	in.Temp = t.TempDir()
 	o := order{Path: "/bin/sh", Args: c.Args, Dir: c.Dir, Env: c.Env, Box: in}
 	if p, err := startHelper(t.Context(), o, nil, nil); p != nil || !strings.Contains(fmt.Sprint(err), "namespaces") {
@@ -303,15 +286,9 @@ func TestALaterSocketOfASessionIsNotReached(t *testing.T) {
 	out := newScreen()
 	c := sh(r.root, `echo ready; while ! test -e go; do sleep 0.01; done; test -z "$(ls -A `+session+`)" && echo empty`)
 	c.Output, c.Confine = out, r.box()
-	p, err := Start(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := testkit.Must(Start(t.Context(), c))(t)
 	out.await(t, "ready")
-	l, err := net.Listen("unix", filepath.Join(session, "s"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(net.Listen("unix", filepath.Join(session, "s")))(t)
 	defer l.Close()
 	testkit.OK(t, os.WriteFile(r.root+"/go", nil, 0o600))
 	if _, err := p.Wait(); err != nil || out.String() != "ready\nempty\n" {
@@ -332,16 +309,10 @@ func TestALaterSocketOfTmuxIsNotReached(t *testing.T) {
 		c := sh(r.root, `echo ready; while ! test -e go; do sleep 0.01; done; rm go; ls `+tmux+" "+agent)
 		c.Output, c.Confine = out, r.box()
 		c.Confine.Network = network
-		p, err := Start(t.Context(), c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(Start(t.Context(), c))(t)
 		out.await(t, "ready")
 		for _, dir := range []string{tmux, agent} {
-			l, err := net.Listen("unix", filepath.Join(dir, "socket"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			l := testkit.Must(net.Listen("unix", filepath.Join(dir, "socket")))(t)
 			defer l.Close()
 		}
 		testkit.OK(t, os.WriteFile(r.root+"/go", nil, 0o600))
@@ -373,28 +344,19 @@ func TestLaterFilesInTemporaryFoldersAreNotSeen(t *testing.T) {
 	t.Setenv("TMPDIR", short)
 	here, link := filepath.Join(short, "here"), filepath.Join(short, "link")
 	testkit.OK(t, errors.Join(os.WriteFile(here, []byte("seen"), 0o600), os.Symlink("here", link)))
-	bound, err := net.Listen("unix", filepath.Join(short, "vscode.sock"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	bound := testkit.Must(net.Listen("unix", filepath.Join(short, "vscode.sock")))(t)
 	defer bound.Close()
 	for _, dir := range []string{"/tmp", short} {
 		name := fmt.Sprintf("ssh-later-%d", os.Getpid())
 		out := newScreen()
 		c := sh(r.root, fmt.Sprintf(`echo ready; while ! test -e go; do sleep 0.01; done; rm go; ls -d %s/%s; cat %s; test -S %s/vscode.sock && echo socket; touch %s/x || exit 0`, dir, name, link, short, dir))
 		c.Output, c.Confine = out, r.box()
-		p, err := Start(t.Context(), c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(Start(t.Context(), c))(t)
 		out.await(t, "ready")
 		agent := filepath.Join(dir, name)
 		t.Cleanup(func() { os.RemoveAll(agent) })
 		testkit.OK(t, os.Mkdir(agent, 0o700))
-		l, err := net.Listen("unix", filepath.Join(agent, "agent"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := testkit.Must(net.Listen("unix", filepath.Join(agent, "agent")))(t)
 		defer l.Close()
 		testkit.OK(t, os.WriteFile(r.root+"/go", nil, 0o600))
 		if _, err := p.Wait(); err != nil || !strings.Contains(out.String(), "No such file") || !strings.Contains(out.String(), "seen") || strings.Contains(out.String(), "socket") ||
@@ -410,10 +372,7 @@ func TestASocketOfARelativePathIsNotReached(t *testing.T) {
 	out := newScreen()
 	other := play(r.outside, "listen", "relative socket")
 	other.Output = out
-	p, err := Start(t.Context(), other)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := testkit.Must(Start(t.Context(), other))(t)
 	defer func() { p.Kill(); p.Wait() }()
 	out.await(t, "listening")
 	c := play(r.root, "dial", "unix", r.outside+"/relative socket")

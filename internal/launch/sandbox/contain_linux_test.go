@@ -59,10 +59,7 @@ func TestTextsArriveAsTheyAre(t *testing.T) {
 
 func TestNoDescriptorAndNoGoroutineIsLeft(t *testing.T) {
 	count := func() int {
-		files, err := os.ReadDir("/proc/self/fd")
-		if err != nil {
-			t.Fatal(err)
-		}
+		files := testkit.Must(os.ReadDir("/proc/self/fd"))(t)
 		return len(files)
 	}
 	dir := t.TempDir()
@@ -184,10 +181,7 @@ func TestTheEndOfTheContextKills(t *testing.T) {
 		out := newScreen()
 		cmd := sh("/", stubborn, mark)
 		cmd.Output = out
-		p, err := startIn(ctx, w, cmd)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(startIn(ctx, w, cmd))(t)
 		out.await(t, "ready")
 		cancel()
 		if r, err := p.Wait(); err != nil || !r.Killed || alive(mark) != 0 {
@@ -321,10 +315,7 @@ func TestAsAnOrdinaryUser(t *testing.T) {
 		return // then everything else here is that test
 	}
 	const nobody = 65534
-	dir, err := os.MkdirTemp("/tmp", "ramet-nobody-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := testkit.Must(os.MkdirTemp("/tmp", "ramet-nobody-"))(t)
 	defer os.RemoveAll(dir)
 	testkit.OK(t, os.Chown(dir, nobody, nobody))
 	cmd := exec.Command("/proc/self/exe", "-test.v", "-test.timeout=1h")
@@ -428,10 +419,7 @@ func TestProcessesThatAreCleanedUp(t *testing.T) {
 			t.Errorf("%v have the mark %s", found, text)
 		}
 	}
-	ours, err := os.Open("/proc/self/ns/pid")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ours := testkit.Must(os.Open("/proc/self/ns/pid"))(t)
 	defer ours.Close()
 	if found := append(processesOfNamespace(ours), processesOfNamespace(nil)...); found != nil {
 		t.Errorf("processes of our own namespace: %v", found)
@@ -455,15 +443,10 @@ func TestACommandIsSpokenWith(t *testing.T) {
 		errs := newScreen()
 		cmd := sh(t.TempDir(), `echo ready >&2; while read -r line; do echo "heard $line"; done; echo bye >&2; exit 3`)
 		cmd.Speaks, cmd.Output, cmd.Confine = &Speech{In: inR, Out: outW}, errs, confine
-		p, err := Start(t.Context(), cmd)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(Start(t.Context(), cmd))(t)
 		answers := bufio.NewReader(outR)
 		for _, word := range []string{"one", "two"} {
-			if _, err := inW.WriteString(word + "\n"); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(inW.WriteString(word + "\n"))(t)
 			if line, err := answers.ReadString('\n'); line != "heard "+word+"\n" {
 				t.Errorf("%q, %v", line, err)
 			}

@@ -36,10 +36,7 @@ func BenchmarkConfinedBesideFree(b *testing.B) {
 			box := &Box{Write: []string{root}, Hide: []string{home, root + "/.ramet/runs"}, Guard: home + "/quarantine", Guarded: []string{root}}
 			took := func(box *Box) time.Duration {
 				began := time.Now()
-				p, err := Start(b.Context(), Command{Args: []string{"/bin/sh", "-c", "echo x > file"}, Dir: root, Confine: box})
-				if err != nil {
-					b.Fatal(err)
-				}
+				p := testkit.Must(Start(b.Context(), Command{Args: []string{"/bin/sh", "-c", "echo x > file"}, Dir: root, Confine: box}))(b)
 				if r, err := p.Wait(); err != nil || r.ExitCode != 0 {
 					b.Fatal(r, err)
 				}

@@ -117,9 +117,7 @@ func TestTheSIGKILLOfRametLeavesNothingBehind(t *testing.T) {
 	ramet.Stdout, ramet.Stderr = out, out
 	testkit.OK(t, ramet.Start())
 	out.await(t, "ready")
-	if _, err := os.Stat(work + "/a/b/.envrc"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(os.Stat(work + "/a/b/.envrc"))(t)
 	ramet.Process.Kill()
 	ramet.Wait()
 	eventually(t, "the temporary folder is gone", func() bool { // which is the helper's last deed

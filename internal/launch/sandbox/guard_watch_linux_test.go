@@ -369,10 +369,7 @@ func TestFoldersThatAreSwappedForLinksLeadNowhere(t *testing.T) {
 	if _, _, err := w.places[0].index.look(); err != nil {
 		t.Fatal(err)
 	}
-	root, err := os.OpenRoot(y.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := testkit.Must(os.OpenRoot(y.dir))(t)
 	defer root.Close()
 	y.sh("mv a b; ln -s ../outside a")
 	q := quarantine{root: root, dir: y.dir, into: y.into}

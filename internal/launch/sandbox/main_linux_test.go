@@ -120,10 +120,7 @@ func sh(dir, script string, env ...string) Command {
 // start starts a command in one of the ways.
 func start(t *testing.T, w way, c Command) *Process {
 	t.Helper()
-	p, err := startIn(t.Context(), w, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := testkit.Must(startIn(t.Context(), w, c))(t)
 	t.Cleanup(func() { p.Kill(); p.Wait() })
 	return p
 }
@@ -141,14 +138,8 @@ func run(t *testing.T, c Command) (Result, string) {
 	t.Helper()
 	out := newScreen()
 	c.Output = out
-	p, err := Start(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := p.Wait()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := testkit.Must(Start(t.Context(), c))(t)
+	r := testkit.Must(p.Wait())(t)
 	return r, out.String()
 }
 

@@ -9,6 +9,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"ramet/internal/testkit"
 )
 
 // playCalls tries system calls and says what came of each.
@@ -129,10 +131,7 @@ func TestAConfinedCommandLacksSomeSystemCalls(t *testing.T) {
 }
 
 func TestTheFilterIsShort(t *testing.T) {
-	p, err := buildFilter()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := testkit.Must(buildFilter())(t)
 	if len(p) > 255 { // jumps reach no further
 		t.Errorf("%d instructions", len(p))
 	}

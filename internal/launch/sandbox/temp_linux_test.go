@@ -17,10 +17,7 @@ import (
 func TestOnlyAbandonedFoldersAreRemoved(t *testing.T) {
 	parent, outside := t.TempDir(), t.TempDir()
 	t.Setenv("TMPDIR", parent)
-	living, err := newTemp()
-	if err != nil {
-		t.Fatal(err)
-	}
+	living := testkit.Must(newTemp())(t)
 	defer living.remove()
 	make := func(name string, age time.Duration, files ...string) {
 		t.Helper()
@@ -55,10 +52,7 @@ func TestOnlyAbandonedFoldersAreRemoved(t *testing.T) {
 	}
 	removeAbandoned(parent)
 	var left []string
-	entries, err := os.ReadDir(parent)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := testkit.Must(os.ReadDir(parent))(t)
 	for _, e := range entries {
 		left = append(left, e.Name())
 	}
@@ -89,10 +83,7 @@ func TestTheNextRametCleansUp(t *testing.T) {
 		return ramet, out
 	}
 	there := func() []string {
-		names, err := filepath.Glob(filepath.Join(temp, tempPrefix+"*"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		names := testkit.Must(filepath.Glob(filepath.Join(temp, tempPrefix+"*")))(t)
 		return names
 	}
 	first, _ := begin()

@@ -9,7 +9,7 @@ import (
 
 	"ramet/internal/model/llm"
 	"ramet/internal/model/wire"
-	_ "ramet/internal/testkit"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/llmtest"
 )
 
@@ -17,10 +17,7 @@ func sent(t *testing.T, r llm.Request, known llm.Model) string {
 	t.Helper()
 	p := &provider{model: func(string) llm.Model { return known }}
 	_, value := p.encode(r)
-	out, err := wire.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := testkit.Must(wire.Marshal(value))(t)
 	return string(out)
 }
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/probe"
 	"ramet/internal/testkit/runtest"
 )
@@ -57,10 +58,7 @@ func appendAll(path string) int {
 // -1 if it was killed.
 func runHelper(t *testing.T, path, variable string) (said []string, code int) {
 	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	exe := testkit.Must(os.Executable())(t)
 	cmd := exec.CommandContext(t.Context(), exe)
 	cmd.Env = append(os.Environ(), helper+"="+path, variable)
 	var out bytes.Buffer
@@ -178,10 +176,7 @@ func TestFailedSyncIsTheEnd(t *testing.T) {
 				t.Errorf("sync %d: event %d: %s", n, i, line)
 			}
 		}
-		points, err := probe.ReadPoints(steps)
-		if err != nil {
-			t.Fatal(err)
-		}
+		points := testkit.Must(probe.ReadPoints(steps))(t)
 		for _, p := range points {
 			if p.Label == logSync && p.N > syncs[n].N {
 				t.Errorf("sync %d: it was synced again: %v", n, points)

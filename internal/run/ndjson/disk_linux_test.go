@@ -35,10 +35,7 @@ func fullDisk(t *testing.T) {
 	path := filepath.Join(dir, "events.ndjson")
 	ballast := filepath.Join(dir, "ballast")
 	testkit.OK(t, os.WriteFile(ballast, make([]byte, 40<<10), 0o644))
-	w, err := OpenWriter(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := testkit.Must(OpenWriter(t.Context(), path))(t)
 	defer w.Close()
 	var kept []run.Draft
 	full := 0

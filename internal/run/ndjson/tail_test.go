@@ -157,10 +157,7 @@ func TestNULTails(t *testing.T) {
 	// Longer than any line may be.
 	path := put(t, all)
 	testkit.OK(t, os.Truncate(path, run.MaxLine*2))
-	w, err := OpenWriter(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := testkit.Must(OpenWriter(t.Context(), path))(t)
 	defer w.Close()
 	if r, ok := w.Repaired(); !ok || r.Cut != run.MaxLine*2-int64(len(all)) {
 		t.Errorf("repaired: %v %+v", ok, r)
@@ -272,14 +269,9 @@ func TestDuplicateIDsAreDamage(t *testing.T) {
 func TestEndlessLine(t *testing.T) {
 	all := runtest.LogLines(runtest.LogDrafts(0, 3)...)
 	path := put(t, all)
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := testkit.Must(os.OpenFile(path, os.O_RDWR, 0))(t)
 	for at := int64(len(all)); at < 200<<20; at += 4096 { // sparse, but not NULs to the end
-		if _, err := f.WriteAt([]byte("x"), at); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(f.WriteAt([]byte("x"), at))(t)
 		if !soaking() {
 			break
 		}
@@ -322,10 +314,7 @@ func TestOpeningChangesNothing(t *testing.T) {
 	all := runtest.LogLines(runtest.LogDrafts(0, 3)...)
 	path := put(t, all)
 	before, _ := os.Stat(path)
-	w, err := OpenWriter(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := testkit.Must(OpenWriter(t.Context(), path))(t)
 	w.Close()
 	after, _ := os.Stat(path)
 	if now, _ := os.ReadFile(path); !bytes.Equal(now, all) || !before.ModTime().Equal(after.ModTime()) || !os.SameFile(before, after) {

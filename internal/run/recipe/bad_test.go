@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 )
 
 // good is a small recipe; cases change lines of it. Its lines are counted from 1.
@@ -65,9 +66,7 @@ func change(t *testing.T, from, to string) string {
 }
 
 func TestTheGoodRecipeIsGood(t *testing.T) {
-	if _, err := Parse([]byte(good)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(Parse([]byte(good)))(t)
 }
 
 func TestEveryMistakeIsToldWithItsLine(t *testing.T) {

@@ -6,14 +6,12 @@ import (
 	"testing"
 
 	"ramet/internal/run/recipe"
+	"ramet/internal/testkit"
 )
 
 // The recipe that the documentation shows is one.
 func TestTheRecipeInTheDocumentationIsOne(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/recipes.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testkit.Must(os.ReadFile("../../../docs/recipes.md"))(t)
 	_, text, _ := strings.Cut(string(page), "```yaml\n")
 	text, _, found := strings.Cut(text, "```")
 	if !found {

@@ -22,19 +22,13 @@ var update = flag.Bool("update", false, "write the golden file")
 
 func mustParse(t testing.TB, text string) *Recipe {
 	t.Helper()
-	r, err := Parse([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testkit.Must(Parse([]byte(text)))(t)
 	return r
 }
 
 func embedded(t testing.TB) *Recipe {
 	t.Helper()
-	text, err := LoadEmbedded("docs")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(LoadEmbedded("docs"))(t)
 	return mustParse(t, string(text))
 }
 
@@ -88,10 +82,7 @@ func TestTheEmbeddedRecipeIsWhatItWas(t *testing.T) {
 	if *update {
 		testkit.OK(t, os.WriteFile(file, []byte(got), 0o644))
 	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := testkit.Must(os.ReadFile(file))(t)
 	if got != string(want) {
 		t.Errorf("the outline changed; if that is meant: go test ./internal/run/recipe -update\n%s", got)
 	}
@@ -99,10 +90,7 @@ func TestTheEmbeddedRecipeIsWhatItWas(t *testing.T) {
 
 func TestEveryEmbeddedRecipeCanBeLoaded(t *testing.T) {
 	for _, name := range EmbeddedNames() {
-		text, err := LoadEmbedded(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testkit.Must(LoadEmbedded(name))(t)
 		if r := mustParse(t, string(text)); r.Name != name || r.Description == "" {
 			t.Errorf("%s calls itself %q, %q", name, r.Name, r.Description)
 		}
@@ -165,26 +153,14 @@ func asJSON(t testing.TB, text string) []byte {
 }
 
 func TestThePublishedSchemaTakesWhatWeTake(t *testing.T) {
-	file, err := os.Open("../../../schemas/recipe.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := testkit.Must(os.Open("../../../schemas/recipe.schema.json"))(t)
 	defer file.Close()
-	doc, err := jsonschema.UnmarshalJSON(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := testkit.Must(jsonschema.UnmarshalJSON(file))(t)
 	c := jsonschema.NewCompiler()
 	testkit.OK(t, c.AddResource("urn:recipe", doc))
-	schema, err := c.Compile("urn:recipe")
-	if err != nil {
-		t.Fatal(err)
-	}
+	schema := testkit.Must(c.Compile("urn:recipe"))(t)
 	check := func(text string) error {
-		value, err := jsonschema.UnmarshalJSON(strings.NewReader(string(asJSON(t, text))))
-		if err != nil {
-			t.Fatal(err)
-		}
+		value := testkit.Must(jsonschema.UnmarshalJSON(strings.NewReader(string(asJSON(t, text)))))(t)
 		return schema.Validate(value)
 	}
 	for name, text := range examples(t) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 )
 
 // parseSchema reads a schema by itself.
@@ -73,10 +74,7 @@ required: [name]
 
 // What a run makes may be large: a form says nothing of that.
 func TestALargeOutputHasItsForm(t *testing.T) {
-	s, err := parseSchema([]byte("type: array\nitems: {type: integer}\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(parseSchema([]byte("type: array\nitems: {type: integer}\n")))(t)
 	if err := s.Check([]byte("[" + strings.Repeat("1,", 1<<20) + "1]")); err != nil {
 		t.Error(err)
 	}

@@ -15,10 +15,7 @@ import (
 
 func openTestFile(t *testing.T, path string) *Writer {
 	t.Helper()
-	w, err := OpenFileWriter(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := testkit.Must(OpenFileWriter(t.Context(), path))(t)
 	t.Cleanup(func() { w.Close() })
 	return w
 }
@@ -35,9 +32,7 @@ func TestFilesThatAreNoLog(t *testing.T) {
 	testkit.OK(t, os.WriteFile(text, []byte(strings.Repeat("not a database\n", 100)), 0o644))
 	theirs := filepath.Join(dir, "theirs")
 	db := database.OpenSQLite(theirs, "", 1)
-	if _, err := db.Exec(`CREATE TABLE theirs (n INT)`); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(db.Exec(`CREATE TABLE theirs (n INT)`))(t)
 	db.Close()
 	for _, path := range []string{text, theirs} {
 		before, _ := os.ReadFile(path)
@@ -56,12 +51,8 @@ func TestFilesThatAreNoLog(t *testing.T) {
 func TestADamagedFileIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "events.sqlite")
 	w := openTestFile(t, path)
-	if _, err := w.Append(t.Context(), runtest.LogDrafts(0, 100)...); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.db.Exec(`UPDATE run_events SET line = CAST(replace(CAST(line AS TEXT), 'section 7 ', 'section 8 ') AS BLOB) WHERE seq = 8`); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(w.Append(t.Context(), runtest.LogDrafts(0, 100)...))(t)
+	testkit.Must(w.db.Exec(`UPDATE run_events SET line = CAST(replace(CAST(line AS TEXT), 'section 7 ', 'section 8 ') AS BLOB) WHERE seq = 8`))(t)
 	w.Close()
 	if _, err := OpenFileWriter(t.Context(), path); !fault.Is(err, fault.EventChainBroken) || !strings.Contains(err.Error(), "line 8 ") {
 		t.Error(err)

@@ -6,6 +6,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/run"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/pgtest"
 	"ramet/internal/testkit/runtest"
 )
@@ -44,9 +45,7 @@ func TestAWriterThatWasOvertakenWritesNoMore(t *testing.T) {
 	address := pgtest.URL(t)
 	network := pgtest.Through(t, address)
 	w := openTable(t, network.URL, runtest.LogRunID)
-	if _, err := w.Append(t.Context(), runtest.LogDraft(0)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(w.Append(t.Context(), runtest.LogDraft(0)))(t)
 	network.Down(true)
 	var second *Writer
 	for second == nil { // until the server has noticed
@@ -55,9 +54,7 @@ func TestAWriterThatWasOvertakenWritesNoMore(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := second.Append(t.Context(), runtest.LogDraft(1)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(second.Append(t.Context(), runtest.LogDraft(1)))(t)
 	if err := second.Close(); err != nil {
 		t.Fatal(err)
 	}

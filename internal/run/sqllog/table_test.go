@@ -6,16 +6,14 @@ import (
 	"testing"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/pgtest"
 	"ramet/internal/testkit/runtest"
 )
 
 func openTable(t *testing.T, address, runID string) *Writer {
 	t.Helper()
-	w, err := OpenTableWriter(t.Context(), address, runID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := testkit.Must(OpenTableWriter(t.Context(), address, runID))(t)
 	t.Cleanup(func() { w.Close() })
 	return w
 }
@@ -25,9 +23,7 @@ func openTable(t *testing.T, address, runID string) *Writer {
 func TestWhoLostTheRunWritesNoMore(t *testing.T) {
 	address := pgtest.URL(t)
 	w := openTable(t, address, runtest.LogRunID)
-	if _, err := w.Append(t.Context(), runtest.LogDraft(0)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(w.Append(t.Context(), runtest.LogDraft(0)))(t)
 	// Every session of this process but the one that asks, until all are gone:
 	// the server ends them some time after it said yes.
 	admin, _, err := connectTable(address, "admin")
@@ -76,9 +72,7 @@ func TestRunsAreApart(t *testing.T) {
 		for n := range 3 {
 			d := runtest.LogDraft(n + 1)
 			d.RunID = name
-			if _, err := w.Append(t.Context(), d); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(w.Append(t.Context(), d))(t)
 		}
 	}
 	if _, err := writers[1].Append(t.Context(), runtest.LogDraft(5)); !fault.Is(err, fault.InvalidEvent) {
@@ -99,9 +93,7 @@ func TestRunsAreApart(t *testing.T) {
 func TestDamagedRows(t *testing.T) {
 	address := pgtest.URL(t)
 	w := openTable(t, address, runtest.LogRunID)
-	if _, err := w.Append(t.Context(), runtest.LogDrafts(0, 10)...); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(w.Append(t.Context(), runtest.LogDrafts(0, 10)...))(t)
 	w.Close()
 	l, _, err := connectTable(address, runtest.LogRunID)
 	if err != nil {
@@ -127,13 +119,9 @@ func TestDamagedRows(t *testing.T) {
 		if _, err := OpenTableWriter(t.Context(), address, runtest.LogRunID); !fault.Is(err, fault.EventChainBroken) {
 			t.Errorf("%s: %v", c.change, err)
 		}
-		if _, err := l.db.Exec(`TRUNCATE run_events`); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(l.db.Exec(`TRUNCATE run_events`))(t)
 		w := openTable(t, address, runtest.LogRunID)
-		if _, err := w.Append(t.Context(), runtest.LogDrafts(0, 10)...); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(w.Append(t.Context(), runtest.LogDrafts(0, 10)...))(t)
 		w.Close()
 	}
 }
@@ -148,9 +136,7 @@ func TestPlacesThatAreNoTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if _, err := l.db.Exec(`CREATE SCHEMA ` + pg.Schema + `; CREATE TABLE ` + pg.Schema + `.theirs (n INT)`); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(l.db.Exec(`CREATE SCHEMA ` + pg.Schema + `; CREATE TABLE ` + pg.Schema + `.theirs (n INT)`))(t)
 	if _, err := OpenTableWriter(t.Context(), address, runtest.LogRunID); !fault.Is(err, fault.StorageForeign) {
 		t.Error(err)
 	}

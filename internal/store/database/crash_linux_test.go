@@ -26,9 +26,7 @@ func TestANumberThatWasGivenTwiceIsNotBelieved(t *testing.T) {
 		t.Fatal(err)
 	}
 	conn := await(t, direct.Config)
-	if _, err := conn.Exec(t.Context(), `CREATE TABLE numbers (n INT)`); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(conn.Exec(t.Context(), `CREATE TABLE numbers (n INT)`))(t)
 	proxy := pgtest.Through(t, server.URL()+"&schema=public")
 	pg, err := database.ParsePostgres(proxy.URL)
 	if err != nil {
@@ -42,9 +40,7 @@ func TestANumberThatWasGivenTwiceIsNotBelieved(t *testing.T) {
 	}
 	var number string
 	testkit.OK(t, tx.QueryRow(`SELECT pg_current_xact_id()::text`).Scan(&number))
-	if _, err := tx.Exec(`INSERT INTO numbers VALUES (1)`); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(tx.Exec(`INSERT INTO numbers VALUES (1)`))(t)
 	proxy.LoseAndFall(pgtest.Before)
 	committed := make(chan error, 1)
 	testkit.OK(t, syscall.Kill(int(conn.PgConn().PID()), syscall.SIGKILL))

@@ -67,10 +67,7 @@ func TestAFileHasAVersion(t *testing.T) {
 }
 
 func server(t *testing.T) (database.Postgres, *sql.DB) {
-	pg, err := database.ParsePostgres(pgtest.URL(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	pg := testkit.Must(database.ParsePostgres(pgtest.URL(t)))(t)
 	db := stdlib.OpenDB(*pg.Config)
 	t.Cleanup(func() { db.Close() })
 	return pg, db
@@ -118,9 +115,7 @@ func TestTablesHaveAVersion(t *testing.T) {
 // Two who lock the same rows in another order both come through.
 func TestTheVictimOfADeadlockIsRepeated(t *testing.T) {
 	pg, db := server(t)
-	if _, err := db.Exec(`CREATE SCHEMA ` + pgx.Identifier{pg.Schema}.Sanitize() + `; CREATE TABLE rows (id INT PRIMARY KEY, n INT); INSERT INTO rows VALUES (1, 0), (2, 0)`); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(db.Exec(`CREATE SCHEMA ` + pgx.Identifier{pg.Schema}.Sanitize() + `; CREATE TABLE rows (id INT PRIMARY KEY, n INT); INSERT INTO rows VALUES (1, 0), (2, 0)`))(t)
 	var both, all sync.WaitGroup
 	both.Add(2)
 	for first := 1; first <= 2; first++ {
@@ -206,15 +201,11 @@ func TestAListenerConnectsAgain(t *testing.T) {
 	}()
 	for _, word := range []string{"one", "two"} {
 		<-ready
-		if _, err := db.Exec(`SELECT pg_notify($1, $2)`, channel, word); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(db.Exec(`SELECT pg_notify($1, $2)`, channel, word))(t)
 		if said := <-heard; said != word {
 			t.Errorf("heard %q, want %q", said, word)
 		}
-		if _, err := db.Exec(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = $1`, `LISTEN `+pgx.Identifier{channel}.Sanitize()); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(db.Exec(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = $1`, `LISTEN `+pgx.Identifier{channel}.Sanitize()))(t)
 	}
 	<-ready
 	cancel()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ramet/internal/store/database"
+	"ramet/internal/testkit"
 )
 
 // Connections have no locks of their own; what they share has: files, their locks, their memory.
@@ -20,9 +21,7 @@ func TestManyHandlesOnFewFiles(t *testing.T) {
 	const files, hands, rounds = 3, 8, 6
 	for i := range files {
 		db := database.OpenSQLite(path(i), "_pragma=journal_mode(WAL)", 1)
-		if _, err := db.Exec("CREATE TABLE said (who INTEGER, round INTEGER, words TEXT, PRIMARY KEY (who, round))"); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(db.Exec("CREATE TABLE said (who INTEGER, round INTEGER, words TEXT, PRIMARY KEY (who, round))"))(t)
 		db.Close()
 	}
 	var all sync.WaitGroup

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ramet/internal/store/database"
+	"ramet/internal/testkit"
 )
 
 // A file whose first writer lost its power in the middle of a transaction is opened: the
@@ -14,18 +15,14 @@ func TestAHalfWrittenFileIsPeekedAt(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	db := database.OpenSQLite(path, "_txlock=immediate", 1)
 	defer db.Close()
-	if _, err := db.Exec(`PRAGMA application_id = 77; CREATE TABLE t (x); PRAGMA cache_size = 2; PRAGMA cache_spill = 1`); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(db.Exec(`PRAGMA application_id = 77; CREATE TABLE t (x); PRAGMA cache_size = 2; PRAGMA cache_spill = 1`))(t)
 	tx, err := db.Begin()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer tx.Rollback()
 	// More than the cache holds, so that some of it is in the file before the commit.
-	if _, err := tx.Exec(`INSERT INTO t SELECT zeroblob(3000) FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200) SELECT i FROM n)`); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(tx.Exec(`INSERT INTO t SELECT zeroblob(3000) FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200) SELECT i FROM n)`))(t)
 	image := filepath.Join(t.TempDir(), "a.db")
 	for _, end := range []string{"", "-journal"} {
 		data, err := os.ReadFile(path + end)

@@ -34,18 +34,13 @@ var readers = map[string]func(t *testing.T, db *sql.DB) (ask func(string) (*sql.
 // terminate ends all sessions, and returns how many there were.
 func terminate(t *testing.T, p *pgtest.Proxy) int {
 	t.Helper()
-	n, err := p.Terminate(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := testkit.Must(p.Terminate(t.Context()))(t)
 	return n
 }
 
 func TestAReadingOutlivesConnectionsThatAreTerminated(t *testing.T) {
 	proxy, db, _ := stumbling(t, 1)
-	if _, err := db.Exec(table); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(db.Exec(table))(t)
 	for name, reader := range readers {
 		ask, end := reader(t, db)
 		sum := func(q string, between func(row int)) (rows, total int) {
@@ -96,9 +91,7 @@ func TestAReadingIsOneAnswerOrNone(t *testing.T) {
 	}
 	other := direct.Open(1)
 	defer other.Close()
-	if _, err := other.Exec(table); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(other.Exec(table))(t)
 	for name, reader := range readers {
 		ask, end := reader(t, db)
 		answer, err := ask(long)

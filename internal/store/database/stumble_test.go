@@ -22,14 +22,9 @@ import (
 func stumbling(t *testing.T, connections int, change ...func(database.Postgres)) (*pgtest.Proxy, *sql.DB, func() int) {
 	t.Helper()
 	direct, db := server(t)
-	if _, err := db.Exec(`CREATE SCHEMA ` + pgx.Identifier{direct.Schema}.Sanitize() + `; CREATE TABLE numbers (n INT)`); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(db.Exec(`CREATE SCHEMA ` + pgx.Identifier{direct.Schema}.Sanitize() + `; CREATE TABLE numbers (n INT)`))(t)
 	proxy := pgtest.Through(t, address(direct))
-	pg, err := database.ParsePostgres(proxy.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pg := testkit.Must(database.ParsePostgres(proxy.URL))(t)
 	for _, f := range change {
 		f(pg)
 	}
@@ -154,10 +149,7 @@ func TestAServerThatIsAwayForAMomentIsWaitedFor(t *testing.T) {
 	direct, _ := server(t)
 	proxy := pgtest.Through(t, address(direct))
 	proxy.DownFor(2)
-	pg, err := database.ParsePostgres(proxy.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pg := testkit.Must(database.ParsePostgres(proxy.URL))(t)
 	db := pg.Open(1)
 	defer db.Close()
 	if err := db.PingContext(t.Context()); err != nil || proxy.Barred() != 2 {
@@ -288,10 +280,7 @@ func TestABusyServerIsWaitedFor(t *testing.T) {
 	pg.Config.RuntimeParams["lock_timeout"] = "5s" // within which even a busy machine begins with a statement
 	db := pg.Open(1)
 	defer db.Close()
-	conn, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := testkit.Must(db.Conn(t.Context()))(t)
 	defer conn.Close()
 	database.Hurry(t) // a server may be silent for 100 ms beyond the lock timeout
 	var n int
@@ -303,19 +292,11 @@ func TestABusyServerIsWaitedFor(t *testing.T) {
 // A prepared statement that comes first in a transaction is within it.
 func TestAPreparedStatementIsWithinItsTransaction(t *testing.T) {
 	_, db, count := stumbling(t, 2)
-	insert, err := db.PrepareContext(t.Context(), `INSERT INTO numbers VALUES ($1)`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	insert := testkit.Must(db.PrepareContext(t.Context(), `INSERT INTO numbers VALUES ($1)`))(t)
 	defer insert.Close()
 	for i, end := range []func(*sql.Tx) error{(*sql.Tx).Rollback, (*sql.Tx).Commit} {
-		tx, err := db.BeginTx(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := tx.StmtContext(t.Context(), insert).ExecContext(t.Context(), i); err != nil {
-			t.Fatal(err)
-		}
+		tx := testkit.Must(db.BeginTx(t.Context(), nil))(t)
+		testkit.Must(tx.StmtContext(t.Context(), insert).ExecContext(t.Context(), i))(t)
 		if n := count(); n != 0 {
 			t.Errorf("%d rows before the end", n)
 		}

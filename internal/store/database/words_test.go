@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 )
 
 // meet starts a server that answers each connection, which is asked for TLS or is not,
@@ -56,15 +57,9 @@ func meet(t *testing.T, params string, answer func(c net.Conn, asked bool)) erro
 
 func certificate(t *testing.T) tls.Certificate {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := testkit.Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	form := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"elsewhere.example"}, NotAfter: time.Now().Add(time.Hour)}
-	der, err := x509.CreateCertificate(rand.Reader, form, form, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := testkit.Must(x509.CreateCertificate(rand.Reader, form, form, &key.PublicKey, key))(t)
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 

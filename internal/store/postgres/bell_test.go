@@ -92,12 +92,8 @@ func TestTheBellRingsForMailAndKills(t *testing.T) {
 	testkit.OK(t, send(registry.Send{From: kid.ID, To: kid.ID, Body: "to itself"}))
 	l.wants(mailFor(kid.ID))
 	// Other verbs do not ring.
-	if _, err := here.Append(t.Context(), kid.ID, agent.Passing(), history.Draft{Kind: history.Note}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := here.Kill(t.Context(), registry.Kill{Agent: kid.ID}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(here.Append(t.Context(), kid.ID, agent.Passing(), history.Draft{Kind: history.Note}))(t)
+	testkit.Must(here.Kill(t.Context(), registry.Kill{Agent: kid.ID}))(t)
 	l.wants(killedRing(kid.ID))
 	if again, err := here.Kill(t.Context(), registry.Kill{Agent: kid.ID}); err != nil || !again.Before {
 		t.Fatal(again, err)
@@ -109,9 +105,7 @@ func TestTheBellRingsForMailAndKills(t *testing.T) {
 	for i := range kids {
 		kids[i].ID = id.NewAgent()
 	}
-	if _, err := here.Fork(t.Context(), registry.Fork{Parent: top.ID, Children: kids}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(here.Fork(t.Context(), registry.Fork{Parent: top.ID, Children: kids}))(t)
 	killed := make(chan registry.Killed, 1)
 	go func() {
 		k, err := here.Kill(context.Background(), registry.Kill{Agent: top.ID, Cascade: true})
@@ -141,13 +135,8 @@ func TestTheBellRingsForMailAndKills(t *testing.T) {
 		t.Errorf("the bell named %d victims of %d", len(got), len(want))
 	}
 	// Nobody else heard anything.
-	other, err := elsewhere.Zero(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := elsewhere.Send(t.Context(), registry.Send{To: other.ID, Body: "hello"}); err != nil {
-		t.Fatal(err)
-	}
+	other := testkit.Must(elsewhere.Zero(t.Context()))(t)
+	testkit.Must(elsewhere.Send(t.Context(), registry.Send{To: other.ID, Body: "hello"}))(t)
 	strangers.wants(mailFor(other.ID))
 }
 
@@ -161,9 +150,7 @@ func TestTheBellSurvivesALostConnection(t *testing.T) {
 			t.Fatalf("%d connections cut, %v", cut, err)
 		}
 		l.wants(registry.Ring{}) // look yourself: it may have missed something
-		if _, err := s.Send(t.Context(), registry.Send{To: zero, Body: "after"}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(s.Send(t.Context(), registry.Send{To: zero, Body: "after"}))(t)
 		l.wants(mailFor(zero))
 	}
 }
@@ -171,10 +158,7 @@ func TestTheBellSurvivesALostConnection(t *testing.T) {
 // schemaOf reads the schema's name off the description of a store.
 func schemaOf(t *testing.T, s *store.Store) string {
 	t.Helper()
-	d, err := s.Describe(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := testkit.Must(s.Describe(t.Context()))(t)
 	_, schema, ok := strings.Cut(d.Place, ", schema ")
 	if !ok {
 		t.Fatalf("no schema in %q", d.Place)

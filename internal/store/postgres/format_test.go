@@ -21,16 +21,10 @@ import (
 // rows of the file that ramet wrote then.
 func TestAWorkspaceOfFormat1(t *testing.T) {
 	address := pgtest.URL(t)
-	pg, err := database.ParsePostgres(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pg := testkit.Must(database.ParsePostgres(address))(t)
 	db := stdlib.OpenDB(*pg.Config)
 	defer db.Close()
-	steps, err := store.Migrations(migrations)
-	if err != nil {
-		t.Fatal(err)
-	}
+	steps := testkit.Must(store.Migrations(migrations))(t)
 	exec := func(query string, args ...any) {
 		t.Helper()
 		if _, err := db.ExecContext(t.Context(), query, args...); err != nil {
@@ -42,20 +36,11 @@ func TestAWorkspaceOfFormat1(t *testing.T) {
 	exec(`CREATE TABLE ramet_schema (version BIGINT NOT NULL)`)
 	exec(`INSERT INTO ramet_schema VALUES (1)`)
 
-	file, err := sql.Open("sqlite", storetest.Format1(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := testkit.Must(sql.Open("sqlite", storetest.Format1(t)))(t)
 	defer file.Close()
 	for _, table := range []string{"agents", "messages", "mail", "blobs", "blob_refs"} {
-		rows, err := file.QueryContext(t.Context(), `SELECT * FROM `+table+` ORDER BY 1`)
-		if err != nil {
-			t.Fatal(err)
-		}
-		columns, err := rows.Columns()
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows := testkit.Must(file.QueryContext(t.Context(), `SELECT * FROM `+table+` ORDER BY 1`))(t)
+		columns := testkit.Must(rows.Columns())(t)
 		row, into, marks := make([]any, len(columns)), make([]any, len(columns)), make([]string, len(columns))
 		for i := range row {
 			into[i], marks[i] = &row[i], fmt.Sprintf("$%d", i+1)

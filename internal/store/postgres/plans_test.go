@@ -154,19 +154,11 @@ func TestVerbsDoNotReadWholeHistories(t *testing.T) {
 // grown is an agent with so many hundred messages: a prompt that was cleared, one that was not, and one long turn.
 func grown(t *testing.T, s *store.Store, hundreds int) id.Agent {
 	t.Helper()
-	zero, err := s.Zero(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	zero := testkit.Must(s.Zero(t.Context()))(t)
 	a := id.NewAgent()
-	if _, err := s.Fork(t.Context(), registry.Fork{Parent: zero.ID, Children: []registry.Child{{ID: a}}}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(s.Fork(t.Context(), registry.Fork{Parent: zero.ID, Children: []registry.Child{{ID: a}}}))(t)
 	say := func(k history.Kind) history.Draft {
-		d, err := history.Say(k, "hello")
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := testkit.Must(history.Say(k, "hello"))(t)
 		return d
 	}
 	drafts := []history.Draft{say(history.User), {Kind: history.Clear}, say(history.User)}
@@ -174,9 +166,7 @@ func grown(t *testing.T, s *store.Store, hundreds int) id.Agent {
 		drafts = append(drafts, say(history.Assistant), history.Draft{Kind: history.Usage})
 	}
 	for some := range slices.Chunk(drafts, 500) {
-		if _, err := s.Append(t.Context(), a, agent.Passing(), some...); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(s.Append(t.Context(), a, agent.Passing(), some...))(t)
 	}
 	return a
 }

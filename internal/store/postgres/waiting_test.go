@@ -75,29 +75,20 @@ func (h *hurdle) fall() {
 func openFresh(t *testing.T) (*store.Store, *sql.DB, id.Agent) {
 	t.Helper()
 	w := fresh(t)
-	s, err := w.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(w.Open())(t)
 	t.Cleanup(func() {
 		if _, err := s.Audit(context.Background(), nil); err != nil {
 			t.Error(err)
 		}
 		s.Close()
 	})
-	zero, err := s.Zero(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	zero := testkit.Must(s.Zero(t.Context()))(t)
 	return s, w.Raw(t), zero.ID
 }
 
 func fork(t *testing.T, s *store.Store, parent id.Agent, entries ...history.Draft) agent.Agent {
 	t.Helper()
-	born, err := s.Fork(context.Background(), registry.Fork{Parent: parent, Children: []registry.Child{{ID: id.NewAgent(), Entries: entries}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	born := testkit.Must(s.Fork(context.Background(), registry.Fork{Parent: parent, Children: []registry.Child{{ID: id.NewAgent(), Entries: entries}}}))(t)
 	return born[0]
 }
 
@@ -118,9 +109,7 @@ func TestTheFeedNeverSkipsALateCommit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Send(t.Context(), registry.Send{To: fast.ID, Body: "dear"}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(s.Send(t.Context(), registry.Send{To: fast.ID, Body: "dear"}))(t)
 		seen := map[id.Message]int{}
 		var order []id.Message
 		letters := 0
@@ -159,10 +148,7 @@ func TestTheFeedNeverSkipsALateCommit(t *testing.T) {
 		}
 		read()
 		read()
-		report, err := s.Audit(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		report := testkit.Must(s.Audit(t.Context(), nil))(t)
 		for _, e := range append(late, early...) {
 			if seen[e.ID] != 1 {
 				t.Errorf("limit %d: message %d came %d times", limit, e.ID, seen[e.ID])
@@ -218,9 +204,7 @@ func TestARedactionWaitsForRepliesUnderWay(t *testing.T) {
 	s, raw, zero := openFresh(t)
 	secret := say(t, s, zero, "secret")
 	tx, pid := begin(t, raw)
-	if _, err := tx.Exec(`INSERT INTO replies VALUES ($1, $2, 'the secret', 0)`, string(zero), int64(secret)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(tx.Exec(`INSERT INTO replies VALUES ($1, $2, 'the secret', 0)`, string(zero), int64(secret)))(t)
 	done := make(chan error)
 	go func() { done <- s.Redact(context.Background(), zero, agent.Passing(), secret) }()
 	waiting(t, raw, pid)
@@ -241,13 +225,8 @@ func TestRepliesThatWaitedAreOver(t *testing.T) {
 	after := say(t, s, zero, "x")
 	kept := fork(t, s, zero)
 	tx, pid := begin(t, raw)
-	if _, err := tx.Exec(`LOCK TABLE replies IN EXCLUSIVE MODE`); err != nil {
-		t.Fatal(err)
-	}
-	row, err := s.Agent(t.Context(), zero)
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(tx.Exec(`LOCK TABLE replies IN EXCLUSIVE MODE`))(t)
+	row := testkit.Must(s.Agent(t.Context(), zero))(t)
 	done := make(chan error)
 	go func() {
 		done <- s.KeepReplies(context.Background(), []registry.Reply{
@@ -280,13 +259,7 @@ func begin(t *testing.T, raw *sql.DB) (tx *sql.Tx, pid int) {
 
 func say(t *testing.T, s *store.Store, a id.Agent, text string) id.Message {
 	t.Helper()
-	d, err := history.Say(history.User, text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := s.Append(t.Context(), a, agent.Passing(), d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := testkit.Must(history.Say(history.User, text))(t)
+	out := testkit.Must(s.Append(t.Context(), a, agent.Passing(), d))(t)
 	return out[0].ID
 }

@@ -46,14 +46,9 @@ func TestReadersAndWriterDoNotWait(t *testing.T) {
 	testkit.OK(t, rows.Close())
 
 	d, s = atWork(t)
-	tx, err := d.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	tx := testkit.Must(d.Begin(t.Context()))(t)
 	before := entries(t, s, s)
-	if _, err := tx.ExecContext(t.Context(), `DELETE FROM messages`); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(tx.ExecContext(t.Context(), `DELETE FROM messages`))(t)
 	if n := entries(t, s, s); n != before {
 		t.Errorf("%d of %d entries amid a transaction that is not committed", n, before)
 	}
@@ -127,10 +122,7 @@ func TestManyAtOnce(t *testing.T) {
 func atWork(t *testing.T) (*dialect, *store.Store) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "ramet.db")
-	first, err := Open(t.Context(), path, Options{Cwd: "/"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := testkit.Must(Open(t.Context(), path, Options{Cwd: "/"}))(t)
 	testkit.OK(t, first.Close())
 	d := &dialect{path: path}
 	testkit.OK(t, d.open(t.Context(), file{begun: true}))
@@ -152,13 +144,8 @@ func atWork(t *testing.T) (*dialect, *store.Store) {
 
 func said(t *testing.T, s *store.Store, words string) {
 	t.Helper()
-	zero, err := s.Zero(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Append(t.Context(), zero.ID, agent.Passing(), history.Draft{Kind: history.User, Parts: []history.Part{{Type: history.Text, Text: words}}}); err != nil {
-		t.Fatal(err)
-	}
+	zero := testkit.Must(s.Zero(t.Context()))(t)
+	testkit.Must(s.Append(t.Context(), zero.ID, agent.Passing(), history.Draft{Kind: history.User, Parts: []history.Part{{Type: history.Text, Text: words}}}))(t)
 }
 
 func entries(t *testing.T, log history.Log, s *store.Store) (n int) {

@@ -28,9 +28,7 @@ func run(t *testing.T, db interface {
 	Exec(string, ...any) (sql.Result, error)
 }, query string, args ...any) {
 	t.Helper()
-	if _, err := db.Exec(query, args...); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(db.Exec(query, args...))(t)
 }
 
 const above = `SELECT n FROM numbers WHERE n > $1 ORDER BY n`

@@ -10,36 +10,24 @@ import (
 	"ramet/internal/core/agent"
 	"ramet/internal/core/registry"
 	"ramet/internal/store/sqlite"
+	"ramet/internal/testkit"
 )
 
 // A write that carries what the log holds into the database takes several times as long as another. That
 // is no write of a hundred: else one in a hundred forks would be that slow.
 func TestFewWritesEmptyTheLog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ramet.db")
-	s, err := sqlite.Open(t.Context(), path, sqlite.Options{Cwd: "/"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(sqlite.Open(t.Context(), path, sqlite.Options{Cwd: "/"}))(t)
 	defer s.Close()
-	zero, err := s.Zero(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	log, err := os.Open(path + "-wal")
-	if err != nil {
-		t.Fatal(err)
-	}
+	zero := testkit.Must(s.Zero(t.Context()))(t)
+	log := testkit.Must(os.Open(path + "-wal"))(t)
 	defer log.Close()
 	const forks = 500
 	emptied, last := 0, uint32(0)
 	for i := range forks {
-		if _, err := s.Fork(t.Context(), registry.Fork{Parent: zero.ID, Claim: agent.Passing(), Children: []registry.Child{{ID: id.NewAgent()}}}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(s.Fork(t.Context(), registry.Fork{Parent: zero.ID, Claim: agent.Passing(), Children: []registry.Child{{ID: id.NewAgent()}}}))(t)
 		var head [32]byte // its sequence number is another one whenever the log begins anew
-		if _, err := log.ReadAt(head[:], 0); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(log.ReadAt(head[:], 0))(t)
 		if now := binary.BigEndian.Uint32(head[12:]); now != last {
 			if i > 0 {
 				emptied++

@@ -10,6 +10,7 @@ import (
 	"ramet/internal/core/history"
 	"ramet/internal/store"
 	"ramet/internal/store/sqlite"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/storetest"
 )
 
@@ -48,9 +49,7 @@ func TestALookBesideAWriter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Append(t.Context(), zero.ID, agent.Passing(), said); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(s.Append(t.Context(), zero.ID, agent.Passing(), said))(t)
 	got, err := sqlite.Look(t.Context(), path)
 	if want := (store.Outline{Folder: "/cart", Agents: 1, Asked: "Why are the tests flaky?"}); err != nil || got != want {
 		t.Errorf("it is %+v, not %+v: %v", got, want, err)

@@ -48,10 +48,7 @@ func TestAFirstStartThatFailsLeavesNothingHalfMade(t *testing.T) {
 	if !fault.Is(err, fault.InvalidText) {
 		t.Fatalf("a folder that is not UTF-8: %v", err)
 	}
-	s, err := Open(t.Context(), path, Options{Cwd: "/folder"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(Open(t.Context(), path, Options{Cwd: "/folder"}))(t)
 	defer s.Close()
 	if report, err := s.Audit(t.Context(), nil); err != nil || report.Agents != 1 {
 		t.Errorf("%+v, %v", report, err)

@@ -26,9 +26,6 @@ func TestTheSecondNameOfALogIsRemoved(t *testing.T) {
 
 func openAndClose(t *testing.T, path string) {
 	t.Helper()
-	s, err := Open(t.Context(), path, Options{Cwd: "/"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(Open(t.Context(), path, Options{Cwd: "/"}))(t)
 	testkit.OK(t, s.Close())
 }

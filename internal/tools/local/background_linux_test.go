@@ -23,29 +23,17 @@ const worker = id.Agent("AAAAAAAAAAAAAAAAAAAAAA")
 // yard is the tools of an agent with a table for its commands.
 func yard(t *testing.T, jobs *Jobs, who id.Agent) *Local {
 	t.Helper()
-	root, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := New(Options{Root: root, Env: []string{"PATH=" + os.Getenv("PATH")}, Jobs: jobs, For: who, Outputs: filepath.Join(t.TempDir(), "out")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := testkit.Must(filepath.EvalSymlinks(t.TempDir()))(t)
+	l := testkit.Must(New(Options{Root: root, Env: []string{"PATH=" + os.Getenv("PATH")}, Jobs: jobs, For: who, Outputs: filepath.Join(t.TempDir(), "out")}))(t)
 	return l
 }
 
 func call(t *testing.T, l *Local, name string, args map[string]any) tool.Answer {
 	t.Helper()
-	raw, err := json.Marshal(args)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := testkit.Must(json.Marshal(args))(t)
 	for _, one := range l.Tools() {
 		if one.Spec().Name == name {
-			a, err := one.Run(t.Context(), tool.Call{Agent: l.o.For, Name: name, Args: raw, Grant: tool.Free, Output: func([]byte) {}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := testkit.Must(one.Run(t.Context(), tool.Call{Agent: l.o.For, Name: name, Args: raw, Grant: tool.Free, Output: func([]byte) {}}))(t)
 			return a
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"ramet/internal/testkit"
 	"ramet/internal/turn/tool"
 )
 
@@ -84,10 +85,7 @@ func TestBashStopsWithTheContext(t *testing.T) {
 
 func TestBashUnaskedIsConfined(t *testing.T) {
 	d := newDesk(t, "file", "x", ".git/config", "theirs", ".ramet/config.toml", "theirs")
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := testkit.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer listener.Close()
 	connect := "exec 3<>/dev/tcp/" + strings.Replace(listener.Addr().String(), ":", "/", 1)
 	if got := d.granted(tool.Confine, "bash", args{"command": "echo new > file && mkdir sub && cat .git/config && echo x > $TMPDIR/x"}); got.IsError || got.Text != "theirs" {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"ramet/internal/testkit"
 	"ramet/internal/turn/tool"
 )
 
@@ -152,10 +153,7 @@ func TestAQuestionHasThePatchOfACall(t *testing.T) {
 		{"write", "a.go", args{"content": strings.Repeat("too long to be compared\n", 9000)}, tool.PatchWithoutPlaces + "+too"},
 	} {
 		c.args["path"] = c.path
-		call, err := json.Marshal(c.args)
-		if err != nil {
-			t.Fatal(err)
-		}
+		call := testkit.Must(json.Marshal(c.args))(t)
 		got := preview[c.tool](call)
 		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s %s: %q, not %q", c.tool, call, got, c.want)

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"ramet/internal/model/llm"
+	"ramet/internal/testkit"
 	"ramet/internal/turn/tool"
 )
 
@@ -189,10 +190,7 @@ func TestNothingEscapesWhileFoldersAreSwapped(t *testing.T) {
 		t.Error("nothing ever worked, so nothing was tested")
 	}
 	for _, dir := range []string{d.outside, filepath.Join(d.root, ".git")} {
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		entries := testkit.Must(os.ReadDir(dir))(t)
 		for _, e := range entries {
 			if e.Name() != "file" && e.Name() != "secret" {
 				t.Errorf("%s appeared in %s", e.Name(), dir)
@@ -223,10 +221,7 @@ func TestWhatWasPermittedIsWhatIsWritten(t *testing.T) {
 		if !ok {
 			t.Fatal(a)
 		}
-		got, err := one.Run(t.Context(), tool.Call{ID: "1", Name: name, Args: one.Args, Grant: tool.Free, Subject: subject, Output: func([]byte) {}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := testkit.Must(one.Run(t.Context(), tool.Call{ID: "1", Name: name, Args: one.Args, Grant: tool.Free, Subject: subject, Output: func([]byte) {}}))(t)
 		return got
 	}
 	if got := run("write", "docs/a", args{"path": "docs/a", "content": "b"}); got.IsError {

@@ -347,10 +347,7 @@ func TestLongAnswersLieInAFile(t *testing.T) {
 func TestTheShelfHasAnEnd(t *testing.T) {
 	d := shelfDesk(t)
 	for range mostShelfs + 5 {
-		f, err := d.local.shelve("x")
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := testkit.Must(d.local.shelve("x"))(t)
 		f.Close()
 	}
 	if left, err := os.ReadDir(d.local.o.Outputs); err != nil || len(left) > mostShelfs {

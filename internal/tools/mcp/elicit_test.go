@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 	"ramet/internal/turn/permit"
 	"ramet/internal/turn/tool"
 )
@@ -16,10 +17,7 @@ func TestWhatAServerAsksIsAQuestionToThePerson(t *testing.T) {
 	p := served(t, "good")
 	ctx := For(t.Context(), "agent", "call")
 	confirm := func() string {
-		r, err := p.Call(ctx, "srv", "confirm", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := testkit.Must(p.Call(ctx, "srv", "confirm", nil))(t)
 		return r.Text
 	}
 	if got := confirm(); got != "decline map[]" {

@@ -13,6 +13,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"ramet/internal/base/text"
+	"ramet/internal/testkit"
 	"ramet/internal/turn/tool"
 )
 
@@ -151,10 +152,7 @@ func TestHeadersGoToTheirServiceAlone(t *testing.T) {
 	}))
 	defer own.Close()
 	s := Server{URL: own.URL + "/mcp", Headers: map[string]string{"Authorization": "Bearer t", "X-Key": "k"}}
-	answer, err := addHeaders(&http.Client{}, s).Post(s.URL, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := testkit.Must(addHeaders(&http.Client{}, s).Post(s.URL, "", nil))(t)
 	answer.Body.Close()
 	if want := "own/mcp Bearer tk, own/here Bearer tk, other/there "; strings.Join(got, ", ") != want {
 		t.Errorf("%q", got)

@@ -18,6 +18,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 )
 
 // service is an MCP server over HTTP that wants a login, and the place where one logs in.
@@ -176,10 +177,7 @@ func TestAServiceThatTakesNoNewClients(t *testing.T) {
 }
 
 func TestALoginComesBackToAFixedPort(t *testing.T) {
-	free, err := listenBack(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	free := testkit.Must(listenBack(0))(t)
 	u, _ := url.Parse(free.address)
 	port, _ := strconv.Atoi(u.Port())
 	if _, err := listenBack(port); err == nil || !strings.Contains(err.Error(), u.Port()) {

@@ -113,9 +113,7 @@ func testTwentyAgentsShareThreeProcesses(t *testing.T) {
 
 func testKillInCallIsUnknown(t *testing.T) {
 	p, notes, _ := known(t)
-	if _, err := p.Ask(t.Context(), "everything"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(p.Ask(t.Context(), "everything"))(t)
 	begun := make(chan Result, 1)
 	go func() {
 		r, err := p.Call(t.Context(), "everything", "trigger-long-running-operation", json.RawMessage(`{"duration": 600, "steps": 2}`))

@@ -15,6 +15,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"ramet/internal/launch/sandbox"
+	"ramet/internal/testkit"
 )
 
 // role makes the test binary a server: a good one, or a bad one of some kind.
@@ -209,10 +210,7 @@ func badTools(kind string) string {
 // served is a pool with a server that plays a role.
 func served(t *testing.T, kind string, change ...func(*Server)) *Pool {
 	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	exe := testkit.Must(os.Executable())(t)
 	s := Server{Name: "srv", Command: []string{exe}, Dir: t.TempDir(), Env: []string{"PATH=" + os.Getenv("PATH"), role + "=" + kind}, Timeout: time.Minute}
 	for _, c := range change {
 		c(&s)
@@ -224,19 +222,13 @@ func served(t *testing.T, kind string, change ...func(*Server)) *Pool {
 
 func ask(t *testing.T, p *Pool) List {
 	t.Helper()
-	l, err := p.Ask(t.Context(), "srv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(p.Ask(t.Context(), "srv"))(t)
 	return l
 }
 
 func call(t *testing.T, p *Pool, name, args string) Result {
 	t.Helper()
-	r, err := p.Call(t.Context(), "srv", name, json.RawMessage(args))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testkit.Must(p.Call(t.Context(), "srv", name, json.RawMessage(args)))(t)
 	return r
 }
 

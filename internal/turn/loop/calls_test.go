@@ -15,6 +15,7 @@ import (
 	"ramet/internal/core/history"
 	"ramet/internal/model/decorate"
 	"ramet/internal/model/llm"
+	"ramet/internal/testkit"
 	"ramet/internal/turn/tool"
 )
 
@@ -357,10 +358,7 @@ func TestLongAndBinaryResults(t *testing.T) {
 		t.Errorf("%d bytes: %.40q", len(got), got)
 	}
 	for e := range s.book.QueryRange(t.Context(), history.Range{Agent: me}, history.Selection{}) {
-		parts, err := e.Parts()
-		if err != nil {
-			t.Fatal(err)
-		}
+		parts := testkit.Must(e.Parts())(t)
 		for _, p := range parts {
 			if len(p.Show) > maxShow+10 || !utf8.ValidString(p.Show) || p.Type == history.Result && p.Show == "" {
 				t.Errorf("shown: %d bytes", len(p.Show))

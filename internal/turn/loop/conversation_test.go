@@ -15,6 +15,7 @@ import (
 	"ramet/internal/base/chain"
 	"ramet/internal/core/history"
 	"ramet/internal/model/llm"
+	"ramet/internal/testkit"
 	"ramet/internal/turn/tool"
 )
 
@@ -140,10 +141,7 @@ func TestStateAndUnanswered(t *testing.T) {
 func TestASummaryIsTheUsersAndSaysSo(t *testing.T) {
 	b := newBook()
 	b.write(says(history.System, "S"), says(history.User, "q"), says(history.Assistant, "x"), says(history.User, "r"))
-	d, err := history.NewCompact("they talked", 2, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := testkit.Must(history.NewCompact("they talked", 2, 3))(t)
 	b.write(d)
 	_, c := b.replay(t)
 	if got := short(c.Messages()); got != "s t:S | u t:"+summaryHead+"they talked | u t:r" || c.State() != Open || c.Last() != 5 {
@@ -281,9 +279,7 @@ func TestMemosAreRecalledWhenATurnBegins(t *testing.T) {
 {"steps": [{"text": "ok"}]}
 {"steps": [{"text": "again"}]}`, k)
 	s.must()
-	if _, err := s.Append(t.Context(), says(history.User, "more")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(s.Append(t.Context(), says(history.User, "more")))(t)
 	_, s.c = s.book.replay(t)
 	s.must()
 	want := [][]string{nil, {`{"n":1}`, `{"n":2}`}}

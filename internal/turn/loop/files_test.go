@@ -10,6 +10,7 @@ import (
 
 	"ramet/internal/base/shape"
 	"ramet/internal/core/history"
+	"ramet/internal/testkit"
 	"ramet/internal/turn/tool"
 )
 
@@ -83,10 +84,7 @@ func TestStatesStandBeforeTheFirstCallAndAfterEachBatch(t *testing.T) {
 	s.must()
 	var kinds []string
 	for e := range s.book.QueryRange(t.Context(), history.Range{Agent: me}, history.Selection{}) {
-		m, err := e.Decode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := testkit.Must(e.Decode())(t)
 		switch {
 		case e.Kind == history.Files:
 			kinds = append(kinds, "files "+string(m.Files.When)+" "+m.Files.Root)

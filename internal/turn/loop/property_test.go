@@ -14,6 +14,7 @@ import (
 	"ramet/internal/base/id"
 	"ramet/internal/core/history"
 	"ramet/internal/model/llm"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/storetest"
 )
 
@@ -310,9 +311,7 @@ func TestAnyHistoryBecomesAcceptable(t *testing.T) {
 				if d.Kind == history.Rewind {
 					continue
 				}
-				if _, err := fork.Add(context.Background(), b.writeFor(child, d)...); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Must(fork.Add(context.Background(), b.writeFor(child, d)...))(t)
 			}
 			_, then = b.replayOf(t, child)
 			same(t, "grown fork", fork, then)

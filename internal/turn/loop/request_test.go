@@ -14,6 +14,7 @@ import (
 	"ramet/internal/base/id"
 	"ramet/internal/core/history"
 	"ramet/internal/model/llm"
+	"ramet/internal/testkit"
 )
 
 // long is a history of so many messages, in whole exchanges.
@@ -90,9 +91,7 @@ func TestAnyRequestIsWhatTheMessagesAre(t *testing.T) {
 				if d.Kind == history.Rewind {
 					d = history.NewClear()
 				}
-				if _, err := c.Add(context.Background(), b.writeFor(owners[who], d)...); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Must(c.Add(context.Background(), b.writeFor(owners[who], d)...))(t)
 			}
 		}
 		for _, h := range out {

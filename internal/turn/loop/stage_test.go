@@ -18,6 +18,7 @@ import (
 	"ramet/internal/base/shape"
 	"ramet/internal/core/history"
 	"ramet/internal/model/llm"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/llmtest"
 	"ramet/internal/testkit/script"
 	"ramet/internal/turn/tool"
@@ -292,10 +293,7 @@ func number(args json.RawMessage) int {
 func (s *stage) openCalls() []string {
 	var open []string
 	for e := range s.book.QueryRange(context.Background(), history.Range{Agent: me}, history.Selection{}) {
-		parts, err := e.Parts()
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		parts := testkit.Must(e.Parts())(s.t)
 		for _, p := range parts {
 			switch p.Type {
 			case history.ToolCall:

@@ -138,10 +138,7 @@ func TestTheShellRunsNothingElse(t *testing.T) {
 }
 
 func runsNothingElse(t *testing.T, name string) {
-	shell, err := exec.LookPath(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	shell := testkit.Must(exec.LookPath(name))(t)
 	bin, work := t.TempDir(), t.TempDir()
 	trace := filepath.Join(t.TempDir(), "trace")
 	for _, name := range []string{"go", "rm", "test2", "x", "env"} {

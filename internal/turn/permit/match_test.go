@@ -9,16 +9,14 @@ import (
 	"ramet/internal/base/id"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 )
 
 func rules(t *testing.T, texts ...string) []Rule {
 	t.Helper()
 	var out []Rule
 	for _, s := range texts {
-		r, err := Parse(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := testkit.Must(Parse(s))(t)
 		out = append(out, r)
 	}
 	return out

@@ -16,6 +16,7 @@ import (
 	"ramet/internal/core/history"
 	"ramet/internal/core/registry"
 	"ramet/internal/store/sqlite"
+	"ramet/internal/testkit"
 	"ramet/internal/turn/tool"
 )
 
@@ -383,28 +384,17 @@ func TestChosenAcceptsExactlyTheOfferedChoices(t *testing.T) {
 // Modes come from the nearest ancestor that has one, grants from those that live.
 func TestModesAndGrantsInAFamily(t *testing.T) {
 	ctx := t.Context()
-	s, err := sqlite.Open(ctx, filepath.Join(t.TempDir(), "x.db"), sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(sqlite.Open(ctx, filepath.Join(t.TempDir(), "x.db"), sqlite.Options{}))(t)
 	defer s.Close()
-	zero, err := agent.Find(ctx, s, "0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	zero := testkit.Must(agent.Find(ctx, s, "0"))(t)
 	fork := func(parent id.Agent, name string) id.Agent {
 		t.Helper()
-		born, err := s.Fork(ctx, registry.Fork{Parent: parent, Claim: agent.Passing(), Children: []registry.Child{{ID: id.NewAgent(), Name: name}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		born := testkit.Must(s.Fork(ctx, registry.Fork{Parent: parent, Claim: agent.Passing(), Children: []registry.Child{{ID: id.NewAgent(), Name: name}}}))(t)
 		return born[0].ID
 	}
 	write := func(a id.Agent, drafts ...history.Draft) {
 		t.Helper()
-		if _, err := s.Append(ctx, a, agent.Passing(), drafts...); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(s.Append(ctx, a, agent.Passing(), drafts...))(t)
 	}
 	kid := fork(zero.ID, "kid")
 	grandkid, other := fork(kid, "grandkid"), fork(zero.ID, "other")
@@ -448,9 +438,7 @@ func TestModesAndGrantsInAFamily(t *testing.T) {
 		t.Errorf("the mode of the nearest: %q %+v", g, record)
 	}
 	write(kid, ModeEntry(Ask))
-	if _, err := s.Kill(ctx, registry.Kill{Agent: kid}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(s.Kill(ctx, registry.Kill{Agent: kid}))(t)
 	for _, policy := range []*Policy{{Log: s}, {Log: s, granted: p.granted}} {
 		if g, _ := decide(policy, grandkid, "make"); g != "" {
 			t.Errorf("a grant outlives its agent: %q", g)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 	"ramet/internal/turn/tool"
 )
 
@@ -23,10 +24,7 @@ func TestRulesPermitServersAndTheirTools(t *testing.T) {
 		{"mcp(file)", "files__read", false},
 		{"bash", "files__read", false},
 	} {
-		r, err := Parse(c.rule)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := testkit.Must(Parse(c.rule))(t)
 		if got := Permits([]Rule{r}, servers, c.name); got != c.want {
 			t.Errorf("%s permits %s: %v", c.rule, c.name, got)
 		}
