@@ -16,9 +16,7 @@ func TestAServerInTheBackgroundStartsARun(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, binary(t))
 	recipe := filepath.Join(s.dir, "fails.yaml")
-	if err := os.WriteFile(recipe, []byte("name: fails\ndescription: It fails.\nstates:\n  DRAFTING: [work]\nworkers:\n  work:\n    command: \"false\"\n    outputs: [drafts/out.txt]\n    timeout: 1m\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(recipe, []byte("name: fails\ndescription: It fails.\nstates:\n  DRAFTING: [work]\nworkers:\n  work:\n    command: \"false\"\n    outputs: [drafts/out.txt]\n    timeout: 1m\n"), 0o600))
 	base := strings.Fields(s.must(t, "serve", "--background", "--addr", "127.0.0.1:0"))[0]
 	token := testkit.Must(os.ReadFile(filepath.Join(filepath.Dir(s.db), "home", ".local", "share", "ramet", "token")))(t)
 	server := &served{t, base, strings.TrimSpace(string(token))}

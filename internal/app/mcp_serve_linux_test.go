@@ -41,9 +41,7 @@ func connect(t testing.TB, over sdk.Transport) *toolbox {
 	}
 	for _, tool := range list.Tools {
 		c := jsonschema.NewCompiler()
-		if err := c.AddResource("tool:"+tool.Name, tool.OutputSchema); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, c.AddResource("tool:"+tool.Name, tool.OutputSchema))
 		if b.schemas[tool.Name], err = c.Compile("tool:" + tool.Name); err != nil {
 			t.Fatal(err)
 		}

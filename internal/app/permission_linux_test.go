@@ -204,9 +204,7 @@ func TestAYesIsForTheFileThatWasAskedAbout(t *testing.T) {
 	x.see("[0]", "script/")
 	x.say("go")
 	x.see("wants to write", "notes.txt")
-	if err := os.Symlink(".envrc", filepath.Join(w.project, "notes.txt")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Symlink(".envrc", filepath.Join(w.project, "notes.txt")))
 	x.decide("Allow once")
 	x.see("What was permitted was notes.txt", "so be it")
 	if _, err := os.Stat(filepath.Join(w.project, ".envrc")); err == nil {

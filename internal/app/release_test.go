@@ -75,9 +75,7 @@ func smoked(t *testing.T, exe string, switches []string) string {
 	t.Helper()
 	dir := t.TempDir()
 	script := `{"repeat": true, "steps": [{"text": "said by a script"}]}` + "\n"
-	if err := os.WriteFile(filepath.Join(dir, "model.jsonl"), []byte(script), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(dir, "model.jsonl"), []byte(script), 0o600))
 	var all strings.Builder
 	for _, args := range smoke {
 		cmd := exec.CommandContext(t.Context(), exe, args...)

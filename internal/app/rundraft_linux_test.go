@@ -25,9 +25,7 @@ func overviewOnly(t *testing.T, e *errand) string {
 func (e *errand) file(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(filepath.Dir(e.dir), name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 

@@ -29,9 +29,7 @@ type errand struct {
 func newErrand(t *testing.T) *errand {
 	dir := testkit.Must(filepath.EvalSymlinks(t.TempDir()))(t)
 	e := &errand{t: t, exe: binary(t), dir: filepath.Join(dir, "project"), where: filepath.Join(dir, "effects")}
-	if err := errors.Join(os.MkdirAll(filepath.Join(e.dir, ".git"), 0o700), os.WriteFile(e.where, nil, 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(os.MkdirAll(filepath.Join(e.dir, ".git"), 0o700), os.WriteFile(e.where, nil, 0o600)))
 	e.env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(dir, "home"), "TMPDIR=" + dir}
 	return e
 }

@@ -30,9 +30,7 @@ func TestRunsAreBegunAndEndedOverHTTPAndMCP(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, binary(t))
 	file := filepath.Join(s.dir, "word.yaml")
-	if err := os.WriteFile(file, []byte(oneWord), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(file, []byte(oneWord), 0o600))
 	says := s.script(t, `{"repeat": true, "steps": [{"text": "tree"}]}`)
 	gate, _ := s.pipe(t)
 	waits := s.script(t, `{"repeat": true, "steps": [{"wait": "`+gate+`"}, {"text": "late"}]}`)

@@ -115,9 +115,7 @@ func (s *stage) logged(t *testing.T, runID string) map[string]bool {
 			TraceID           string `json:"trace_id"`
 			SpanID            string `json:"span_id"`
 		}
-		if err := json.Unmarshal([]byte(line), &e); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, json.Unmarshal([]byte(line), &e))
 		if strings.HasPrefix(e.Type, "LLM_") {
 			out[e.TraceID+" "+e.SpanID] = true
 		}

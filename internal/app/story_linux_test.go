@@ -50,9 +50,7 @@ func TestTheStory(t *testing.T) {
 	x.leave()
 
 	if *update {
-		if err := os.WriteFile(storyFile, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(storyFile, []byte(got), 0o644))
 	}
 	kept := testkit.Must(os.ReadFile(storyFile))(t)
 	if got, want := words(got), words(string(kept)); got != want {

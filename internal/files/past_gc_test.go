@@ -86,9 +86,7 @@ func TestForgottenContentsAreGoneFromTheDisk(t *testing.T) {
 	if _, err := b.past.store.Get(t.Context(), h); !fault.Is(err, fault.NotFound) {
 		t.Error(err)
 	}
-	if err := os.Remove(b.path("key")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Remove(b.path("key")))
 	done, _ := b.restore(Restore{Agent: ada, To: stateOf(state), Force: true})
 	if len(done.Kept) != 1 || done.Kept[0].Path != "key" {
 		t.Errorf("%+v", done)

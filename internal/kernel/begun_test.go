@@ -7,6 +7,7 @@ import (
 
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
+	"ramet/internal/testkit"
 )
 
 // After a crash only the call that ran may have happened: what stood behind it, and what a person was
@@ -36,9 +37,7 @@ func TestWhatHadNotBegunIsSaidSo(t *testing.T) {
 				t.Fatal(err)
 			}
 			left := append([]history.Draft{ask, {Kind: history.Assistant, Parts: []history.Part{call("a"), call("b")}}}, c.behind...)
-			if _, err := b.store.Append(t.Context(), b.zero.ID, agent.Passing(), left...); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(b.store.Append(t.Context(), b.zero.ID, agent.Passing(), left...))(t)
 			b.start()
 			turn, err := b.kernel.Exec(t.Context(), b.zero.ID, Prompt{Text: "go on"})
 			if err == nil {
@@ -52,10 +51,7 @@ func TestWhatHadNotBegunIsSaidSo(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				parts, err := e.Parts()
-				if err != nil {
-					t.Fatal(err)
-				}
+				parts := testkit.Must(e.Parts())(t)
 				for _, p := range parts {
 					if p.Type == history.Result {
 						got = append(got, p.CallID+" "+p.Text)

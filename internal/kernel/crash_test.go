@@ -13,6 +13,7 @@ import (
 	"ramet/internal/core/history"
 	"ramet/internal/core/mail"
 	"ramet/internal/core/registry"
+	"ramet/internal/testkit"
 	"ramet/internal/turn/tool"
 )
 
@@ -36,25 +37,17 @@ func said(kind history.Kind, text string) history.Draft {
 func (b *bench) interrupt(a agent.Agent, owner string, shown string) agent.Lease {
 	b.t.Helper()
 	ctx := b.t.Context()
-	held, err := b.store.Acquire(ctx, a.ID, owner, LeaseTTL)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	held := testkit.Must(b.store.Acquire(ctx, a.ID, owner, LeaseTTL))(b.t)
 	lease := held.Lease
 	claim := agent.Held(owner, lease.Epoch)
 	calls := history.Draft{Kind: history.Assistant, Parts: []history.Part{
 		{Type: history.ToolCall, CallID: "c1", Name: "echo", Args: json.RawMessage(`{}`)},
 		{Type: history.ToolCall, CallID: "c2", Name: "echo", Args: json.RawMessage(`{}`)}}}
 	result := history.Draft{Kind: history.ToolResult, Parts: []history.Part{{Type: history.Result, CallID: "c1", Name: "echo", Text: "one"}}}
-	entries, err := b.store.Append(ctx, a.ID, claim, said(history.User, "work"), calls, result)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	entries := testkit.Must(b.store.Append(ctx, a.ID, claim, said(history.User, "work"), calls, result))(b.t)
 	if shown != "" {
 		reply := registry.Reply{Agent: a.ID, Claim: claim, After: entries[2].ID, Text: shown}
-		if err := b.store.KeepReplies(ctx, []registry.Reply{reply}); err != nil {
-			b.t.Fatal(err)
-		}
+		testkit.OK(b.t, b.store.KeepReplies(ctx, []registry.Reply{reply}))
 	}
 	return lease
 }
@@ -111,9 +104,7 @@ func TestAStoppedHostWritesNoMore(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Another host believes that we are dead.
-	if _, err := b.store.Seize(t.Context(), a.ID, a.Lease, "there:1:b", time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(b.store.Seize(t.Context(), a.ID, a.Lease, "there:1:b", time.Minute))(t)
 	before := b.history(a.ID)
 	b.kernel.look(t.Context())
 	if _, err := turn.Wait(); !fault.Is(err, fault.Fenced) {
@@ -133,19 +124,14 @@ func TestMailWakesAWaitingAgent(t *testing.T) {
 `)
 	b.start()
 	seen, enough := b.kernel.Events.Subscribe(t.Context())
-	turn, err := b.kernel.Exec(t.Context(), b.zero.ID, Prompt{Text: "listen"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	turn := testkit.Must(b.kernel.Exec(t.Context(), b.zero.ID, Prompt{Text: "listen"}))(t)
 	for e := range seen {
 		if e.Tool == "wait" {
 			break
 		}
 	}
 	enough()
-	if _, err := b.kernel.Send(t.Context(), registry.Send{To: b.zero.ID, Body: "hello there"}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(b.kernel.Send(t.Context(), registry.Send{To: b.zero.ID, Body: "hello there"}))(t)
 	if outcome, err := turn.Wait(); err != nil || outcome.Text != "I heard" {
 		t.Errorf("%+v %v", outcome, err)
 	}
@@ -220,18 +206,11 @@ func TestABudgetBindsTheSubtree(t *testing.T) {
 `)
 	b.start()
 	limit := int64(1_000_000)
-	turn, err := b.kernel.Exec(t.Context(), b.zero.ID, Prompt{Text: "divide", Budget: &history.Budget{Tokens: &limit}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := turn.Tasks(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	turn := testkit.Must(b.kernel.Exec(t.Context(), b.zero.ID, Prompt{Text: "divide", Budget: &history.Budget{Tokens: &limit}}))(t)
+	testkit.OK(t, turn.Tasks(t.Context()))
 	b.gates.Open("kid")
 	turn.Wait()
-	if err := turn.Tasks(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, turn.Tasks(t.Context()))
 	got := b.letters(b.zero.ID)
 	if len(got) != 1 || !strings.Contains(got[0], "BUDGET_EXCEEDED") {
 		t.Errorf("letters %q", got)
@@ -244,38 +223,25 @@ func TestABudgetBindsTheSubtree(t *testing.T) {
 func TestForksShareTheirParentsMemory(t *testing.T) {
 	b := newBench(t, `{"repeat": true, "steps": [{"text": "yes"}]}`)
 	for range 20 {
-		if _, err := b.store.Append(t.Context(), b.zero.ID, agent.Passing(), said(history.User, "q"), said(history.Assistant, "a")); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(b.store.Append(t.Context(), b.zero.ID, agent.Passing(), said(history.User, "q"), said(history.Assistant, "a")))(t)
 	}
 	var children []agent.Agent
 	for range 5 {
 		children = append(children, b.child("", said(history.User, "mine")))
-		if _, err := b.store.Append(t.Context(), b.zero.ID, agent.Passing(), said(history.Note, "later"), said(history.User, "q")); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(b.store.Append(t.Context(), b.zero.ID, agent.Passing(), said(history.Note, "later"), said(history.User, "q")))(t)
 	}
 	b.start()
 	for _, order := range [][]int{{4, 0, 2}, {1, 3}} {
 		for _, i := range order {
-			if _, err := b.exec(children[i].ID, "hello"); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(b.exec(children[i].ID, "hello"))(t)
 			b.sameAsReplay(children[i].ID)
 		}
 	}
 	// What is redacted in the parent leaves the memory of the children.
-	entries, err := since(t.Context(), b.store, b.zero.ID, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := b.store.Redact(t.Context(), b.zero.ID, agent.Passing(), entries[1].ID); err != nil {
-		t.Fatal(err)
-	}
+	entries := testkit.Must(since(t.Context(), b.store, b.zero.ID, 0))(t)
+	testkit.OK(t, b.store.Redact(t.Context(), b.zero.ID, agent.Passing(), entries[1].ID))
 	b.kernel.Forget()
-	if _, err := b.exec(children[0].ID, "again"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(b.exec(children[0].ID, "again"))(t)
 	b.sameAsReplay(children[0].ID)
 }
 
@@ -294,9 +260,7 @@ func TestAParentIsToldWhoWasInterruptedToo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := turn.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(turn.Wait())(t)
 	got := strings.Join(b.history(b.zero.ID), "\n")
 	if !strings.Contains(got, "notice Interrupted too, and idle now: left ("+left.ID.Short()+"). Mail from you sets one to work again.") {
 		t.Error(got)
@@ -304,9 +268,7 @@ func TestAParentIsToldWhoWasInterruptedToo(t *testing.T) {
 	// With everybody else it is not.
 	again := b.child("again", task)
 	b.interrupt(again, "there:9:dead", "")
-	if err := b.kernel.Recover(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.kernel.Recover(t.Context()))
 	var turns []*Turn
 	for _, a := range []id.Agent{left.ID, again.ID, b.zero.ID} {
 		turn, err := b.kernel.Exec(t.Context(), a, Prompt{Again: true})
@@ -328,21 +290,14 @@ func TestABudgetCoversEarlierChildren(t *testing.T) {
 	b := newBench(t, `{"repeat": true, "steps": [{"text": "ok"}, {"usage": {"input": 40, "output": 10}}]}`)
 	b.Options.Facts = func(context.Context, agent.Agent) Place { return func(Model, tool.Box) string { return "Here." } }
 	b.start()
-	if _, err := b.exec(b.child("left").ID, "work"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(b.exec(b.child("left").ID, "work"))(t)
 	spent, err := b.store.Spent(t.Context(), b.zero.ID)
 	if err != nil || spent.Tokens == 0 {
 		t.Fatalf("%+v %v: the test shows nothing", spent, err)
 	}
 	most := spent.Tokens + 100000
-	turn, err := b.kernel.Exec(t.Context(), b.zero.ID, Prompt{Text: "go on", Budget: &history.Budget{Tokens: &most}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := turn.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	turn := testkit.Must(b.kernel.Exec(t.Context(), b.zero.ID, Prompt{Text: "go on", Budget: &history.Budget{Tokens: &most}}))(t)
+	testkit.Must(turn.Wait())(t)
 	for _, m := range b.remembered(b.zero.ID).Messages() {
 		for _, p := range m.Parts {
 			if strings.Contains(p.Text, "budget left: 100000 tokens") {

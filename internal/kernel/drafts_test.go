@@ -5,6 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"ramet/internal/testkit"
 )
 
 // What was shown for a second is on disk, so that a kill of the process loses at most a second of a reply; the entry of the
@@ -13,10 +15,7 @@ func TestShownWordsAreKeptWithinASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, `{"steps": [{"text": "piece one. "}, {"wait": "one"}, {"text": "piece two. "}, {"wait": "two"}, {"text": "the end"}]}`)
 		b.start()
-		turn, err := b.kernel.Exec(t.Context(), b.zero.ID, Prompt{Text: "go"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		turn := testkit.Must(b.kernel.Exec(t.Context(), b.zero.ID, Prompt{Text: "go"}))(t)
 		kept := func(want string) {
 			t.Helper()
 			synctest.Wait()
@@ -30,9 +29,7 @@ func TestShownWordsAreKeptWithinASecond(t *testing.T) {
 		b.gates.Open("one")
 		kept("piece one. piece two. ")
 		b.gates.Open("two")
-		if _, err := turn.Wait(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(turn.Wait())(t)
 		kept("")
 		if got := b.history(b.zero.ID); !slices.Contains(got, "assistant piece one. piece two. the end") {
 			t.Errorf("%q", got)

@@ -7,6 +7,7 @@ import (
 
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
+	"ramet/internal/testkit"
 	"ramet/internal/turn/tool"
 )
 
@@ -18,14 +19,10 @@ func TestFactsAreWrittenOnce(t *testing.T) {
 	b.Options.Facts = func(context.Context, agent.Agent) Place { return func(Model, tool.Box) string { return here } }
 	b.start()
 	for _, said := range []string{"one", "two"} {
-		if _, err := b.exec(b.zero.ID, said); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(b.exec(b.zero.ID, said))(t)
 	}
 	here = "Folder /there."
-	if _, err := b.exec(b.zero.ID, "three"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(b.exec(b.zero.ID, "three"))(t)
 	b.expect(b.zero.ID, "fork", "user one", "assistant ok", "usage", "user two", "assistant ok", "usage", "user three", "assistant ok", "usage")
 	var told []string
 	for _, m := range b.remembered(b.zero.ID).Messages() {

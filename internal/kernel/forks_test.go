@@ -8,6 +8,7 @@ import (
 	"ramet/internal/base/id"
 	"ramet/internal/core/history"
 	"ramet/internal/core/registry"
+	"ramet/internal/testkit"
 )
 
 // A user's fork of an agent whose turns begin and end all the time, and what the user decides about
@@ -57,9 +58,7 @@ func TestTheOthersAreToldWhichForkWasRefused(t *testing.T) {
 {"steps": [{"text": "so be it"}]}
 `)
 	b.start()
-	if _, err := b.exec(b.zero.ID, "divide"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(b.exec(b.zero.ID, "divide"))(t)
 	const why = `"fix 1" is not a name for an agent`
 	got := b.history(b.zero.ID)
 	var told []string

@@ -25,24 +25,15 @@ func TestProgramsSpendThroughTheGateway(t *testing.T) {
 		io.WriteString(w, `{"type":"message","usage":{"input_tokens":40,"output_tokens":2}}`)
 	}))
 	t.Cleanup(vendor.Close)
-	at, err := url.Parse(vendor.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := testkit.Must(url.Parse(vendor.URL))(t)
 	b.start()
 	b.kernel.Vendors = map[string]*url.URL{"anthropic": at} // before the first door
 	kid := b.child("kid")
-	door, err := b.kernel.Door(t.Context(), gateway.Way{Agent: kid.ID, Driver: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	door := testkit.Must(b.kernel.Door(t.Context(), gateway.Way{Agent: kid.ID, Driver: "test"}))(t)
 	base, _ := door.Base("anthropic")
 	call := func() int {
 		t.Helper()
-		answer, err := http.Post(base+"/v1/messages", "application/json", strings.NewReader(`{"model":"m","max_tokens":100}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		answer := testkit.Must(http.Post(base+"/v1/messages", "application/json", strings.NewReader(`{"model":"m","max_tokens":100}`)))(t)
 		defer answer.Body.Close()
 		io.Copy(io.Discard, answer.Body)
 		return answer.StatusCode
@@ -52,22 +43,15 @@ func TestProgramsSpendThroughTheGateway(t *testing.T) {
 	}
 	// The entry is written when the answer is over; what follows comes behind it.
 	testkit.WaitUntil(t, "the call is counted", func() bool {
-		a, err := b.store.Agent(t.Context(), kid.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := testkit.Must(b.store.Agent(t.Context(), kid.ID))(t)
 		return a.Spent.Tokens == 42
 	})
 	limit := int64(100)
-	if _, err := b.store.Append(t.Context(), b.zero.ID, agent.Passing(), history.Draft{Kind: history.Command, Meta: history.Meta{Command: "budget", Budget: &history.Budget{Tokens: &limit}}}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(b.store.Append(t.Context(), b.zero.ID, agent.Passing(), history.Draft{Kind: history.Command, Meta: history.Meta{Command: "budget", Budget: &history.Budget{Tokens: &limit}}}))(t)
 	if status := call(); status != 402 {
 		t.Errorf("more than the budget of its parent: %d", status)
 	}
-	if _, err := b.kernel.Kill(t.Context(), registry.Kill{Agent: kid.ID}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(b.kernel.Kill(t.Context(), registry.Kill{Agent: kid.ID}))(t)
 	if status := call(); status != 404 {
 		t.Errorf("after the kill: %d", status)
 	}

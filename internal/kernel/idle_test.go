@@ -44,10 +44,7 @@ func TestAnIdleAgentHasNoGoroutine(t *testing.T) {
 	for range agents {
 		children = append(children, registry.Child{ID: id.NewAgent()})
 	}
-	born, err := b.kernel.Fork(t.Context(), registry.Fork{Parent: b.zero.ID, Children: children}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	born := testkit.Must(b.kernel.Fork(t.Context(), registry.Fork{Parent: b.zero.ID, Children: children}, ""))(t)
 	for _, c := range born {
 		if o, err := b.exec(c.ID, "are you there?"); err != nil || o.Text != "here" {
 			t.Fatalf("%+v %v", o, err)
@@ -90,10 +87,7 @@ func TestAForkOfAnIdleAgentHoldsTheBarrier(t *testing.T) {
 			forked <- err
 		}()
 		<-slow.begun
-		turn, err := b.kernel.Exec(t.Context(), b.zero.ID, Prompt{Text: "begin"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		turn := testkit.Must(b.kernel.Exec(t.Context(), b.zero.ID, Prompt{Text: "begin"}))(t)
 		synctest.Wait() // the model has been asked, and its call waits
 		select {
 		case <-ran:
@@ -117,9 +111,7 @@ func TestCommandsOfAnAgentThatRestsAreSeen(t *testing.T) {
 	b.Options.Runners = func() []id.Agent { return []id.Agent{b.zero.ID} }
 	b.Options.Background = func(id.Agent) []string { return []string{"1 npm run dev"} }
 	b.start()
-	if _, err := b.exec(b.zero.ID, "are you there?"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(b.exec(b.zero.ID, "are you there?"))(t)
 	testkit.WaitUntil(t, "it rests", func() bool { return b.remembered(b.zero.ID) == nil })
 	if got := b.kernel.States()[b.zero.ID].Commands; got != "1 npm run dev" {
 		t.Errorf("it runs %q", got)
@@ -130,9 +122,7 @@ func TestCommandsOfAnAgentThatRestsAreSeen(t *testing.T) {
 func TestIdleAgentsForget(t *testing.T) {
 	b := newBench(t, `{"repeat": true, "steps": [{"text": "here"}]}`)
 	b.start()
-	if _, err := b.exec(b.zero.ID, "are you there?"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(b.exec(b.zero.ID, "are you there?"))(t)
 	testkit.WaitUntil(t, "it is idle", func() bool { return b.kernel.lookup(b.zero.ID) == nil })
 	if b.remembered(b.zero.ID) == nil {
 		t.Fatal("nothing is remembered")

@@ -7,6 +7,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/core/history"
+	"ramet/internal/testkit"
 	"ramet/internal/turn/loop"
 )
 
@@ -20,10 +21,7 @@ func (b *bench) said() string {
 		if !e.Kind.Reaches() {
 			continue
 		}
-		parts, err := e.Parts()
-		if err != nil {
-			b.t.Fatal(err)
-		}
+		parts := testkit.Must(e.Parts())(b.t)
 		text := history.Plain(parts)
 		if e.Kind == history.ToolResult {
 			text = "…"
@@ -42,10 +40,7 @@ func (b *bench) begun(text string) *Turn {
 	b.t.Helper()
 	seen, enough := b.kernel.Events.Subscribe(b.t.Context())
 	defer enough()
-	turn, err := b.kernel.Exec(b.t.Context(), b.zero.ID, Prompt{Text: text, Ticket: "first"})
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	turn := testkit.Must(b.kernel.Exec(b.t.Context(), b.zero.ID, Prompt{Text: text, Ticket: "first"}))(b.t)
 	for e := range seen {
 		if e.Type == loop.TextDelta {
 			break
@@ -60,10 +55,7 @@ func TestWhatIsSaidMeanwhileJoinsTheTurn(t *testing.T) {
 	b.start()
 	first := b.begun("go")
 	person := history.By(t.Context(), history.Actor{Who: "me", Face: history.Terminal})
-	second, err := b.kernel.Exec(person, b.zero.ID, Prompt{Text: "by the way: keep it", Ticket: "second"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	second := testkit.Must(b.kernel.Exec(person, b.zero.ID, Prompt{Text: "by the way: keep it", Ticket: "second"}))(t)
 	b.gates.Open("gate")
 	for _, turn := range []*Turn{first, second} {
 		if o, err := turn.Wait(); err != nil || o.Text != "I heard" || !o.Began {
@@ -81,14 +73,8 @@ func TestWhatDoesNotJoin(t *testing.T) {
 	b.start()
 	first := b.begun("go")
 	person := history.By(t.Context(), history.Actor{Who: "me", Face: history.Terminal})
-	back, err := b.kernel.Exec(person, b.zero.ID, Prompt{Text: "by the way: no", Ticket: "back"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	program, err := b.kernel.Exec(history.By(t.Context(), history.Actor{Who: "me", Face: history.CLI}), b.zero.ID, Prompt{Text: "and then"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	back := testkit.Must(b.kernel.Exec(person, b.zero.ID, Prompt{Text: "by the way: no", Ticket: "back"}))(t)
+	program := testkit.Must(b.kernel.Exec(history.By(t.Context(), history.Actor{Who: "me", Face: history.CLI}), b.zero.ID, Prompt{Text: "and then"}))(t)
 	if ended, err := b.kernel.Interrupt(t.Context(), Stop{Agent: "nobody", Also: []string{"back"}}); !ended || err != nil {
 		t.Errorf("%t %v", ended, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"ramet/internal/core/agent"
 	"ramet/internal/core/registry"
 	"ramet/internal/core/state"
+	"ramet/internal/testkit"
 )
 
 // A kept agent has an owner between its turns and after them; nobody else can have it, and it can be forked.
@@ -50,9 +51,7 @@ func TestAKeptAgentHasAnOwner(t *testing.T) {
 	if kept, err = b.kernel.Keep(t.Context(), own.ID); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.store.Seize(t.Context(), own.ID, b.named("own").Lease, "another", b.kernel.Lease); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(b.store.Seize(t.Context(), own.ID, b.named("own").Lease, "another", b.kernel.Lease))(t)
 	kept.Release(t.Context())
 	if owner := b.named("own").Lease.Owner; owner != "another" {
 		t.Errorf("its owner is %q", owner)

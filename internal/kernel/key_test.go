@@ -13,6 +13,7 @@ import (
 	"ramet/internal/core/registry"
 	"ramet/internal/core/state"
 	"ramet/internal/model/llm"
+	"ramet/internal/testkit"
 )
 
 // needy is a bench whose model has a key only if a client lends one, or if one is stored.
@@ -35,9 +36,7 @@ func needy(t *testing.T) (b *bench, stored *atomic.Bool) {
 // wake sends agent 0 a letter and waits until it needs a key for its turn.
 func (b *bench) wake(t *testing.T) {
 	t.Helper()
-	if _, err := b.kernel.Send(t.Context(), registry.Send{To: b.zero.ID, Body: "stand up"}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(b.kernel.Send(t.Context(), registry.Send{To: b.zero.ID, Body: "stand up"}))(t)
 	b.until(t, "needs a key: X_API_KEY")
 }
 

@@ -7,6 +7,7 @@ import (
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
 	"ramet/internal/core/registry"
+	"ramet/internal/testkit"
 )
 
 // A turn ends with an entry that is no message: what it cost. Children that were
@@ -14,13 +15,9 @@ import (
 func TestForksBehindATurnShareTheirMemory(t *testing.T) {
 	b := newBench(t, `{"repeat": true, "steps": [{"text": "done"}]}`)
 	parent := registry.Child{ID: id.NewAgent()}
-	if _, err := b.store.Fork(t.Context(), registry.Fork{Parent: b.zero.ID, Claim: agent.Passing(), Children: []registry.Child{parent}}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(b.store.Fork(t.Context(), registry.Fork{Parent: b.zero.ID, Claim: agent.Passing(), Children: []registry.Child{parent}}))(t)
 	b.start()
-	if _, err := b.exec(parent.ID, "begin"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(b.exec(parent.ID, "begin"))(t)
 	born, err := b.store.Fork(t.Context(), registry.Fork{Parent: parent.ID, Claim: agent.Passing(),
 		Children: []registry.Child{{ID: id.NewAgent()}, {ID: id.NewAgent()}}})
 	if err != nil {
@@ -63,9 +60,7 @@ func TestLaterForksShareTheirMemoryToo(t *testing.T) {
 	}
 	append := func(drafts ...history.Draft) {
 		t.Helper()
-		if _, err := b.store.Append(t.Context(), b.zero.ID, agent.Passing(), drafts...); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(b.store.Append(t.Context(), b.zero.ID, agent.Passing(), drafts...))(t)
 	}
 	say := func(text string) history.Draft {
 		d, err := history.Say(history.User, text)
@@ -91,9 +86,7 @@ func TestLaterForksShareTheirMemoryToo(t *testing.T) {
 		if err != nil || (talk != nil) != step.known {
 			t.Errorf("%s: %v %v", step.name, talk, err)
 		}
-		if _, err := b.exec(child.ID, "go on"); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(b.exec(child.ID, "go on"))(t)
 		b.sameAsReplay(child.ID)
 	}
 }

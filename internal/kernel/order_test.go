@@ -10,6 +10,7 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
+	"ramet/internal/testkit"
 	"ramet/internal/turn/hook"
 	"ramet/internal/turn/loop"
 )
@@ -18,9 +19,7 @@ import (
 func TestAnOrderToAnAgentOfAnotherProcess(t *testing.T) {
 	b := newBench(t, `{"repeat": true, "steps": [{"text": "done"}]}`)
 	k := b.start()
-	if _, err := b.store.Acquire(t.Context(), b.zero.ID, "elsewhere:1:b", time.Hour); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(b.store.Acquire(t.Context(), b.zero.ID, "elsewhere:1:b", time.Hour))(t)
 	if e, err := k.Order(t.Context(), b.zero.ID, history.NewClear()); err != nil || e.Kind != history.Clear {
 		t.Errorf("%+v, %v", e, err)
 	}
@@ -30,19 +29,10 @@ func TestAnOrderToAnAgentOfAnotherProcess(t *testing.T) {
 func TestAnUnansweredAppendIsLookedUpByItsHash(t *testing.T) {
 	b := newBench(t, `{"repeat": true, "steps": [{"text": "done"}]}`)
 	k := b.start()
-	held, err := b.store.Acquire(t.Context(), b.zero.ID, k.Owner, time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	held := testkit.Must(b.store.Acquire(t.Context(), b.zero.ID, k.Owner, time.Hour))(t)
 	claim := agent.Held(k.Owner, held.Lease.Epoch)
-	said, err := history.Say(history.User, "hello")
-	if err != nil {
-		t.Fatal(err)
-	}
-	written, err := b.store.Append(t.Context(), b.zero.ID, claim, said)
-	if err != nil {
-		t.Fatal(err)
-	}
+	said := testkit.Must(history.Say(history.User, "hello"))(t)
+	written := testkit.Must(b.store.Append(t.Context(), b.zero.ID, claim, said))(t)
 	other, missing := written[0], written[0]
 	other.Hash[0]++
 	missing.ID++

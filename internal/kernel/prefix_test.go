@@ -11,6 +11,7 @@ import (
 
 	"ramet/internal/core/agent"
 	"ramet/internal/model/llm"
+	"ramet/internal/testkit"
 )
 
 // ear is a provider that remembers what it was asked, as bytes in the order in which vendors
@@ -67,13 +68,9 @@ func TestRequestsShareTheirBeginnings(t *testing.T) {
 	}
 	b.start()
 	for i := range 20 {
-		if _, err := b.exec(b.zero.ID, fmt.Sprintf("turn %d", i)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(b.exec(b.zero.ID, fmt.Sprintf("turn %d", i)))(t)
 	}
-	if _, err := b.exec(b.zero.ID, "fork now"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(b.exec(b.zero.ID, "fork now"))(t)
 	const end = len(`]}`)
 	for i := 1; i <= 20; i++ {
 		if last := heard.heard[i-1]; prefix(last, heard.heard[i]) < len(last)-end {

@@ -9,6 +9,7 @@ import (
 	"ramet/internal/core/mail"
 	"ramet/internal/core/registry"
 	"ramet/internal/core/state"
+	"ramet/internal/testkit"
 	"ramet/internal/turn/loop"
 )
 
@@ -44,9 +45,7 @@ func TestWhoHasReportedIsDone(t *testing.T) {
 		seen.Store(&now)
 	}}
 	b.start()
-	if _, err := b.exec(b.zero.ID, "divide"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(b.exec(b.zero.ID, "divide"))(t)
 	if now := seen.Load(); now == nil || now.Word != state.Done {
 		t.Errorf("while the report is delivered the child is %v", now)
 	}

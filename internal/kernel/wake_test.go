@@ -11,6 +11,7 @@ import (
 	"ramet/internal/core/mail"
 	"ramet/internal/core/registry"
 	"ramet/internal/core/state"
+	"ramet/internal/testkit"
 	"ramet/internal/turn/tool"
 )
 
@@ -78,17 +79,13 @@ func TestALetterOfTheUserBeginsATurn(t *testing.T) {
 {"when": "the user's word", "steps": [{"text": "as you say"}]}
 `)
 	b.start()
-	if _, err := b.exec(b.zero.ID, "divide"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(b.exec(b.zero.ID, "divide"))(t)
 	left := b.named("left")
 	l, err := b.kernel.Send(t.Context(), registry.Send{To: left.ID, Body: "stand up"})
 	if err != nil || l.Fate != mail.Wakes {
 		t.Fatalf("%+v %v", l, err)
 	}
-	if err := b.kernel.jobs.wait(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.kernel.jobs.wait(t.Context()))
 	if !b.saw(left, "notice", "Mail from the user") || !b.saw(left, "notice", "stand up") || !b.saw(left, "assistant", "as you say") {
 		t.Errorf("history of left:\n%s", strings.Join(b.history(left.ID), "\n"))
 	}
@@ -117,9 +114,7 @@ func TestWhomLettersDoNotWake(t *testing.T) {
 			c.set(b)
 			b.start()
 			for _, name := range []string{"left", "other"} {
-				if _, err := b.kernel.Fork(t.Context(), registry.Fork{Parent: b.zero.ID, Children: []registry.Child{{ID: id.NewAgent(), Name: name}}}, ""); err != nil {
-					t.Fatal(err)
-				}
+				testkit.Must(b.kernel.Fork(t.Context(), registry.Fork{Parent: b.zero.ID, Children: []registry.Child{{ID: id.NewAgent(), Name: name}}}, ""))(t)
 			}
 			s := c.from(b)
 			s.To, s.Body = b.named("left").ID, "hello"
@@ -127,9 +122,7 @@ func TestWhomLettersDoNotWake(t *testing.T) {
 			if err != nil || l.Fate != mail.Waits || !strings.Contains(l.Why, c.why) {
 				t.Errorf("%+v %v", l, err)
 			}
-			if err := b.kernel.jobs.wait(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, b.kernel.jobs.wait(t.Context()))
 			if got := b.history(b.named("left").ID); len(got) != 1 {
 				t.Errorf("it worked: %q", got)
 			}
@@ -143,16 +136,12 @@ func TestEverybodyWakesWhereTheUserSaysSo(t *testing.T) {
 	b.Options.Wake = WakeAll
 	b.start()
 	for _, name := range []string{"left", "other"} {
-		if _, err := b.kernel.Fork(t.Context(), registry.Fork{Parent: b.zero.ID, Children: []registry.Child{{ID: id.NewAgent(), Name: name}}}, ""); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(b.kernel.Fork(t.Context(), registry.Fork{Parent: b.zero.ID, Children: []registry.Child{{ID: id.NewAgent(), Name: name}}}, ""))(t)
 	}
 	if l, err := b.kernel.Send(t.Context(), registry.Send{From: b.named("other").ID, To: b.named("left").ID, Body: "hi"}); err != nil || l.Fate != mail.Wakes {
 		t.Fatalf("%+v %v", l, err)
 	}
-	if err := b.kernel.jobs.wait(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.kernel.jobs.wait(t.Context()))
 	if !b.saw(b.named("left"), "assistant", "who is there") || len(b.letters(b.named("other").ID)) != 1 {
 		t.Errorf("%q, letters of the other %q", b.history(b.named("left").ID), b.letters(b.named("other").ID))
 	}
@@ -173,16 +162,12 @@ func TestALetterWakesOnce(t *testing.T) {
 `, bell)
 	k = b.start()
 	left = id.NewAgent()
-	if _, err := k.Fork(t.Context(), registry.Fork{Parent: b.zero.ID, Children: []registry.Child{{ID: left}}}, ""); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(k.Fork(t.Context(), registry.Fork{Parent: b.zero.ID, Children: []registry.Child{{ID: left}}}, ""))(t)
 	for _, body := range []string{"first", "second"} {
 		if l, err := k.Send(t.Context(), registry.Send{From: b.zero.ID, To: left, Body: body}); err != nil || l.Fate != mail.Wakes {
 			t.Fatalf("%+v %v", l, err)
 		}
-		if err := k.jobs.wait(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, k.jobs.wait(t.Context()))
 	}
 	var notices []string
 	for _, line := range b.history(left) {
@@ -209,9 +194,7 @@ func TestWakingEachOtherEnds(t *testing.T) {
 `)
 	b.Options.MostWakes = 7
 	b.start()
-	if _, err := b.exec(b.zero.ID, "divide"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(b.exec(b.zero.ID, "divide"))(t)
 	most := 0
 	for _, a := range []agent.Agent{b.zero, b.named("left")} {
 		n := 0
@@ -243,9 +226,7 @@ func TestWakingEachOtherEnds(t *testing.T) {
 	if counted != 7 {
 		t.Errorf("the histories tell of %d times", counted)
 	}
-	if _, err := b.store.Append(t.Context(), b.zero.ID, agent.Passing(), said(history.User, "well?")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(b.store.Append(t.Context(), b.zero.ID, agent.Passing(), said(history.User, "well?")))(t)
 	if n, err := b.kernel.woken(t.Context(), b.zero.ID); err != nil || n != 0 {
 		t.Error(n, err)
 	}
@@ -267,17 +248,10 @@ func TestAReportWakesWhoAskedForIt(t *testing.T) {
 {"when": "left", "steps": [{"text": "I know now"}]}
 `+told)
 			b.start()
-			turn, err := b.kernel.Exec(t.Context(), b.zero.ID, Prompt{Text: "divide"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := turn.Wait(); err != nil {
-				t.Fatal(err)
-			}
+			turn := testkit.Must(b.kernel.Exec(t.Context(), b.zero.ID, Prompt{Text: "divide"}))(t)
+			testkit.Must(turn.Wait())(t)
 			b.gates.Open("gate")
-			if err := turn.Tasks(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, turn.Tasks(t.Context()))
 			woke := b.saw(b.zero, "notice", "is waiting: read_mail")
 			if woke != (c.want != "") || woke && !b.saw(b.zero, "assistant", "I know now") {
 				t.Errorf("woken %v:\n%s", woke, strings.Join(b.history(b.zero.ID), "\n"))
@@ -301,17 +275,12 @@ func TestATurnDoesNotEndOverChildren(t *testing.T) {
 {"when": "left is done", "steps": [{"text": "I know now"}]}
 `)
 	b.start()
-	turn, err := b.kernel.Exec(t.Context(), b.zero.ID, Prompt{Text: "divide"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	turn := testkit.Must(b.kernel.Exec(t.Context(), b.zero.ID, Prompt{Text: "divide"}))(t)
 	if o, err := turn.Wait(); err != nil || o.Text != "I sleep" {
 		t.Fatalf("%+v %v\n%s", o, err, strings.Join(b.history(b.zero.ID), "\n"))
 	}
 	b.gates.Open("gate")
-	if err := turn.Tasks(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, turn.Tasks(t.Context()))
 	if !b.saw(b.zero, "notice", "Your turn is not over: left (") || !b.saw(b.zero, "assistant", "I know now") {
 		t.Errorf("%s", strings.Join(b.history(b.zero.ID), "\n"))
 	}
@@ -325,12 +294,8 @@ func TestATurnBeginsWithWordOfUnreadMail(t *testing.T) {
 `+told)
 	b.Options.Wake = WakeNever
 	b.start()
-	if _, err := b.kernel.Send(t.Context(), registry.Send{To: b.zero.ID, Body: "are you there"}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := b.exec(b.zero.ID, "hello"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(b.kernel.Send(t.Context(), registry.Send{To: b.zero.ID, Body: "are you there"}))(t)
+	testkit.Must(b.exec(b.zero.ID, "hello"))(t)
 	if o, err := b.exec(b.zero.ID, ""); err != nil || o.Text != "I know" && o.Text != "I look now" {
 		t.Errorf("%+v %v", o, err)
 	}
@@ -390,19 +355,12 @@ func TestWhatGoesOnIsStillOwed(t *testing.T) {
 		task := said(history.User, "work")
 		task.Meta.Then = then
 		child := b.child("left", task)
-		turn, err := b.kernel.Exec(t.Context(), child.ID, Prompt{Again: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		turn := testkit.Must(b.kernel.Exec(t.Context(), child.ID, Prompt{Again: true}))(t)
 		if all, open := b.kernel.owing(b.zero.ID), b.kernel.open(t.Context(), b.zero.ID); len(all) != 1 || len(open) != asked {
 			t.Errorf("%s: %v %v", then, all, open)
 		}
 		b.gates.Open("gate")
-		if _, err := turn.Wait(); err != nil {
-			t.Fatal(err)
-		}
-		if err := turn.Tasks(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(turn.Wait())(t)
+		testkit.OK(t, turn.Tasks(t.Context()))
 	}
 }

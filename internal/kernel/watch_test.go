@@ -12,6 +12,7 @@ import (
 	"ramet/internal/base/id"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
+	"ramet/internal/testkit"
 	"ramet/internal/turn/loop"
 	"ramet/internal/turn/tool"
 )
@@ -68,10 +69,7 @@ func TestATurnWhoseLeaseCannotBeRenewedStops(t *testing.T) {
 		f := &faulty{Store: b.store}
 		b.Options.Store, b.Options.Lease = f, shortLease
 		b.start()
-		turn, err := b.kernel.Exec(t.Context(), b.zero.ID, Prompt{Text: "go"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		turn := testkit.Must(b.kernel.Exec(t.Context(), b.zero.ID, Prompt{Text: "go"}))(t)
 		<-started
 		f.away.Store(true)
 		if _, err := turn.Wait(); !fault.Is(err, fault.Interrupted) || !strings.Contains(err.Error(), "could not be renewed") {

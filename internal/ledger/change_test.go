@@ -59,9 +59,7 @@ func TestThePointerIsReplaced(t *testing.T) {
 	if got := readLedger(t, f, PointerName); got != "longer-one" {
 		t.Errorf("%q", got)
 	}
-	if err := os.Link(path, filepath.Join(f.dir, "theirs")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Link(path, filepath.Join(f.dir, "theirs")))
 	begin(t, f, "another-id")
 	if got, theirs := readLedger(t, f, PointerName), readLedger(t, f, "theirs"); got != "another-id" || theirs != "longer-one" {
 		t.Errorf("%q, and what has another name too: %q", got, theirs)

@@ -76,9 +76,7 @@ func start(t *testing.T, role string, args ...string) *process {
 	cmd.Stderr = os.Stderr
 	stdin := testkit.Must(cmd.StdinPipe())(t)
 	stdout := testkit.Must(cmd.StdoutPipe())(t)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, cmd.Start())
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
 	return &process{cmd, stdin, bufio.NewScanner(stdout)}
 }

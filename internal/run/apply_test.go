@@ -57,9 +57,7 @@ func replay(t *testing.T, steps ...step) (run.Snapshot, error) {
 	all := append([]step{do(run.RunCreated)}, steps...)
 	for i, x := range all {
 		d := runtest.Draft(i, x.kind, x.payload)
-		if err := d.Check(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, d.Check())
 		next, err := runtest.Apply(s, d.Link(s.LastEventHash))
 		if err != nil {
 			if i < len(all)-1 {

@@ -67,9 +67,7 @@ func independent(t *testing.T, logs [][]byte) []string {
 	args := []string{"testdata/verify.py"}
 	for i, log := range logs {
 		file := filepath.Join(t.TempDir(), fmt.Sprintf("events%d.ndjson", i))
-		if err := os.WriteFile(file, log, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(file, log, 0o600))
 		args = append(args, file)
 	}
 	cmd := exec.CommandContext(t.Context(), python, args...)

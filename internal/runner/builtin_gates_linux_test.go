@@ -22,22 +22,15 @@ const patchOfA = "diff --git a/docs/a.md b/docs/a.md\nnew file mode 100644\ninde
 // written is the folder of a run that has written docs/a.md.
 func written(t *testing.T, files ...string) Site {
 	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := testkit.Must(filepath.EvalSymlinks(t.TempDir()))(t)
 	all := append([]string{
 		"work/tree/docs/a.md", "# A\n\nText.\n", "work/tree/README.md", "# R\n", "work/repo/f.go", "package f\n",
 		"artifacts/docs.patch", fmt.Sprintf(patchOfA, "f7c8d4b"), "home/credentials.toml", "key = 1\n",
 	}, files...)
 	for i := 0; i < len(all); i += 2 {
 		path := filepath.Join(dir, all[i])
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(all[i+1]), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		testkit.OK(t, os.WriteFile(path, []byte(all[i+1]), 0o644))
 	}
 	return Site{Dir: dir, Params: map[string]string{"docs_dir": "docs"}, Patch: "artifacts/docs.patch"}
 }
@@ -52,10 +45,7 @@ func inspect(t *testing.T, g *BuiltinGates, gate recipe.Gate, s Site) []Issue {
 	if gate.Name == "" {
 		gate.Name = "mine"
 	}
-	issues, err := g.Inspect(t.Context(), gate, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	issues := testkit.Must(g.Inspect(t.Context(), gate, s))(t)
 	for _, i := range issues {
 		if i.Gate != gate.Name || i.Code == "" || i.Message == "" || i.Severity == "" {
 			t.Errorf("%+v", i)
@@ -187,10 +177,7 @@ func TestACommandCannotWriteTheTree(t *testing.T) {
 func TestACommandSeesNoKeyAndNoNetwork(t *testing.T) {
 	t.Setenv("ANTHROPIC_API_KEY", "sk-from-outside")
 	s := written(t)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := testkit.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer listener.Close()
 	_, port, _ := net.SplitHostPort(listener.Addr().String())
 	g := gates()
@@ -244,10 +231,7 @@ func TestACommandThatHangsIsKilledWhole(t *testing.T) {
 // running are the processes whose command line holds a text.
 func running(t *testing.T, mark string) []string {
 	t.Helper()
-	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := testkit.Must(filepath.Glob("/proc/[0-9]*/cmdline"))(t)
 	var out []string
 	for _, f := range files {
 		if text, err := os.ReadFile(f); err == nil && strings.Contains(string(text), mark) {

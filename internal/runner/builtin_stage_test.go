@@ -65,9 +65,7 @@ func newStageBuiltin(t *testing.T) *builtinStage {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
 	t.Chdir(home) // away from the configuration of the repository that holds this test
-	if err := os.WriteFile(filepath.Join(home, ".gitconfig"), []byte("[user]\n\tname = Ada Love\n\temail = ada@example.org\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(home, ".gitconfig"), []byte("[user]\n\tname = Ada Love\n\temail = ada@example.org\n"), 0o600))
 	t.Setenv("XDG_CONFIG_HOME", "")
 	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	root := t.TempDir()
@@ -96,10 +94,7 @@ func (s *builtinStage) begin(repo, kind string) {
 	if kind != "" {
 		env = s.forge.Env(kind)
 	}
-	params, err := s.recipe.Bind(map[string]string{"repo": "x"})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	params := testkit.Must(s.recipe.Bind(map[string]string{"repo": "x"}))(s.t)
 	params["repo"] = repo // an empty one too
 	s.w = &BuiltinWorkers{Site: Site{Dir: s.t.TempDir(), Params: params},
 		Env: func(name string) string { return env[name] }}
@@ -119,10 +114,7 @@ func (s *builtinStage) file(dir, name, text string) {
 // content reads a file of the run.
 func (s *builtinStage) content(name string) string {
 	s.t.Helper()
-	data, err := os.ReadFile(filepath.Join(s.w.Site.Dir, name))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	data := testkit.Must(os.ReadFile(filepath.Join(s.w.Site.Dir, name)))(s.t)
 	return string(data)
 }
 
@@ -149,10 +141,7 @@ func (s *builtinStage) item(name string) Attempt {
 	w := s.recipe.Workers[i]
 	values := s.recipe.Values(s.w.Site.Params, s.base)
 	expand := func(text string) string {
-		out, err := recipe.ExpandText(text, "all", values)
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		out := testkit.Must(recipe.ExpandText(text, "all", values))(s.t)
 		return out
 	}
 	it := Attempt{ID: "run:" + name + ":1:all", RunID: "run", Worker: name, Scope: "all", Number: 1,
@@ -232,9 +221,7 @@ func (s *builtinStage) do(names ...string) Result {
 		}
 		if name == "clone" {
 			var in builtinInputs
-			if err := decodeStrict([]byte(s.content(builtinInputsFile)), &in); err != nil {
-				s.t.Fatal(err)
-			}
+			testkit.OK(s.t, decodeStrict([]byte(s.content(builtinInputsFile)), &in))
 			s.base = in.Base
 		}
 	}
@@ -245,16 +232,11 @@ func (s *builtinStage) do(names ...string) Result {
 func (s *builtinStage) draft(to string, pages map[string]string) {
 	s.t.Helper()
 	tree := git.Tree{Dir: filepath.Join(s.t.TempDir(), "tree"), Git: filepath.Join(s.t.TempDir(), "git")}
-	if err := git.FromBundle(s.t.Context(), filepath.Join(s.w.Site.Dir, bundleFile), s.base, tree); err != nil {
-		s.t.Fatal(err)
-	}
+	testkit.OK(s.t, git.FromBundle(s.t.Context(), filepath.Join(s.w.Site.Dir, bundleFile), s.base, tree))
 	for name, text := range pages {
 		s.file(tree.Dir, name, text)
 	}
-	patch, err := git.Diff(s.t.Context(), tree)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	patch := testkit.Must(git.Diff(s.t.Context(), tree))(s.t)
 	s.file(s.w.Site.Dir, to, string(patch))
 }
 

@@ -15,6 +15,7 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/model/llm"
 	"ramet/internal/run"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/llmtest"
 	"ramet/internal/testkit/script"
 )
@@ -68,10 +69,7 @@ func newSet(t *testing.T, replies string, change ...func(*RecorderOptions)) *set
 	t.Helper()
 	s := &set{T: t, clock: time.Unix(0, 0)}
 	s.orchestrator = &tapeDesk{sent: &s.sent}
-	model, err := script.Parse(replies, s.gates.Wait)
-	if err != nil {
-		t.Fatal(err)
-	}
+	model := testkit.Must(script.Parse(replies, s.gates.Wait))(t)
 	counted := llm.Func(func(ctx context.Context, r llm.Request) iter.Seq[llm.Event] {
 		return func(yield func(llm.Event) bool) {
 			s.sent++
@@ -328,10 +326,7 @@ func between(s, from, to string) string {
 func TestWhatDiffersHasAnotherKey(t *testing.T) {
 	s := newSet(t, ``)
 	key := func(p llm.Provider, r llm.Request) string {
-		id, err := p.(*provider).identify(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		id := testkit.Must(p.(*provider).identify(r))(t)
 		return id.key
 	}
 	seen := map[string]string{key(s.provider, request): "the request"}
@@ -495,9 +490,7 @@ func FuzzUnpack(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := json.Marshal(m); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(json.Marshal(m))(t)
 		packed, err := packAnswer("k", events)
 		if err != nil {
 			t.Fatal(err)

@@ -22,6 +22,7 @@ import (
 	"ramet/internal/run/recipe"
 	"ramet/internal/run/rundir"
 	"ramet/internal/runner"
+	"ramet/internal/testkit"
 )
 
 // logs opens real logs in files.
@@ -83,18 +84,10 @@ func (s *site) fits(schema string, data []byte) error {
 
 func (s *site) again(t *testing.T) {
 	t.Helper()
-	key, err := seal.LoadKey(filepath.Join(t.TempDir(), "key"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := testkit.Must(seal.LoadKey(filepath.Join(t.TempDir(), "key")))(t)
 	s.store = &rundir.Store{Root: filepath.Join(t.TempDir(), "runs"), Logs: logs{}, Key: func() (*seal.Key, error) { return key, nil }, Now: time.Now}
-	x, err := s.store.Begin(t.Context(), runID, rundir.NDJSON, []byte("{}\n"), map[string]any{"run_id": runID, "config_sha256": strings.Repeat("0", 64)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
-	}
+	x := testkit.Must(s.store.Begin(t.Context(), runID, rundir.NDJSON, []byte("{}\n"), map[string]any{"run_id": runID, "config_sha256": strings.Repeat("0", 64)}))(t)
+	testkit.OK(t, x.Close())
 }
 
 // echo makes every output of what the item is.
@@ -252,18 +245,10 @@ func (s *site) events() []run.Entry {
 
 func (s *site) now() run.Snapshot {
 	s.t.Helper()
-	r, err := s.store.Open(s.t.Context(), runID, rundir.NDJSON)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	r := testkit.Must(s.store.Open(s.t.Context(), runID, rundir.NDJSON))(s.t)
 	defer r.Close()
-	n, err := r.Replay(s.t.Context())
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	if _, err := r.Verify(s.t.Context()); err != nil {
-		s.t.Fatal(err)
-	}
+	n := testkit.Must(r.Replay(s.t.Context()))(s.t)
+	testkit.Must(r.Verify(s.t.Context()))(s.t)
 	return n
 }
 
@@ -304,9 +289,7 @@ gates:
 
 func TestARunGoesThroughAllItsStates(t *testing.T) {
 	s := newSite(t, small)
-	if err := s.execute(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.execute(t.Context()))
 	n := s.now()
 	if n.RunState != run.Done || len(n.WorkItems) != 5 {
 		t.Fatalf("%s %+v", n.RunState, n.WorkItems)
@@ -352,9 +335,7 @@ func TestKilledAfterEveryEventAndResumed(t *testing.T) {
 	s := newSite(t, small)
 	w := &world{told: map[string]int{}}
 	s.staff = w.staff(s)
-	if err := s.execute(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.execute(t.Context()))
 	want, events := s.artifacts(), int(s.now().EventCount)
 	for n := 1; n < events-1; n++ { // the first was there before
 		w.told = map[string]int{}
@@ -462,9 +443,7 @@ func TestWhatFailsIsTriedAgainWithTheReason(t *testing.T) {
 		}
 		return s.echo(ctx, it, d)
 	}
-	if err := s.execute(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.execute(t.Context()))
 	want := []string{"write One", "write One (before: it did not make drafts/one/page.md)"}
 	if !slices.Equal(prompts, want) {
 		t.Errorf("%q", prompts)
@@ -493,9 +472,7 @@ limits: {attempts: 3, lines_per_file: 100}
 		return runner.Result{Files: []runner.Blob{{Path: "drafts/one.json", Data: []byte(answers[len(told)-1])}, {Path: "drafts/one/page.md", Data: []byte("# P\n")},
 			{Path: fmt.Sprintf("drafts/more/one/%d", len(told)), Data: []byte("x")}}}, nil
 	}
-	if err := s.execute(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.execute(t.Context()))
 	for i, want := range [][]string{
 		{"a worker of the recipe judge: item judge one, attempt 1 of 3, at most 15m0s. No person watches, and no questions can be asked.", "You have no tools",
 			"as your last message nothing but one JSON value", "<schema>\n{", `"required":["risk","summary"]`, "the file drafts/one/page.md in your folder, in Markdown", "files below drafts/more/one/"},
@@ -572,9 +549,7 @@ workers:
 		t.Error(did)
 	}
 	s.window = 100_000
-	if err := s.execute(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.execute(t.Context()))
 }
 
 // What a crash left open is closed before anything else: model calls and looks of gates.
@@ -606,9 +581,7 @@ func TestAResumeClosesWhatACrashLeftOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.gate = func(context.Context, recipe.Gate, runner.Site) ([]runner.Issue, error) { return nil, nil }
-	if err := s.execute(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.execute(t.Context()))
 	spans := map[string][]string{}
 	for _, e := range s.events() {
 		switch e.Type {
@@ -685,9 +658,7 @@ func TestAnItemThatFailsForGoodEndsTheRunAndCanBeReopened(t *testing.T) {
 	}
 	broken, s.wishes.FromFailed = false, true
 	s.did()
-	if err := s.execute(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.execute(t.Context()))
 	if did := s.did(); slices.Contains(did, run.ItemID(runID, "draft", 1, "one")) || !slices.Contains(did, run.ItemID(runID, "draft", 2, "two")) {
 		t.Error(did)
 	}
@@ -709,9 +680,7 @@ func TestForceDoesEverythingAgain(t *testing.T) {
 	}
 	s.staff, s.wishes.Force = s.echo, true
 	s.did()
-	if err := s.execute(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.execute(t.Context()))
 	if did := s.did(); len(did) != 5 {
 		t.Error(did)
 	}
@@ -724,13 +693,9 @@ func TestWorkWhoseFilesChangedIsDoneAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.crash = 0
-	if err := os.WriteFile(filepath.Join(s.store.Dir(runID), "artifacts/list.txt"), []byte("other"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(s.store.Dir(runID), "artifacts/list.txt"), []byte("other"), 0o644))
 	s.did()
-	if err := s.execute(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.execute(t.Context()))
 	did := s.did()
 	if !slices.Contains(did, run.ItemID(runID, "list", 2, "all")) {
 		t.Error(did)
@@ -777,9 +742,7 @@ func TestIssuesAreMendedOneAtATime(t *testing.T) {
 		}
 		return all, nil
 	}
-	if err := s.execute(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.execute(t.Context()))
 	if want := []string{"mend c", "mend a", "mend b"}; !slices.Equal(fixed, want) {
 		t.Error(fixed)
 	}
@@ -911,9 +874,7 @@ func TestABudgetThatIsUsedUpStopsTheRunAndMoreLetsItGoOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.recipe.Limits.Calls = 100
-	if err := s.execute(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.execute(t.Context()))
 }
 
 func TestInterruptedItStaysResumable(t *testing.T) {
@@ -934,7 +895,5 @@ func TestInterruptedItStaysResumable(t *testing.T) {
 		t.Fatal(n.RunState)
 	}
 	s.staff = s.echo
-	if err := s.execute(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.execute(t.Context()))
 }

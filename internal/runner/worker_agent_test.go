@@ -22,6 +22,7 @@ import (
 	"ramet/internal/kernel"
 	"ramet/internal/ledger"
 	"ramet/internal/run"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/script"
 	"ramet/internal/turn/loop"
 )
@@ -51,9 +52,7 @@ func apply(t *testing.T, patch []byte) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range base {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 	if _, err := (git.Command{Dir: dir, In: patch}).Run(t.Context(), "apply", "-"); err != nil {
 		t.Fatalf("%v\n%s", err, patch)
@@ -83,9 +82,7 @@ func TestAnAgentChangesFilesInAWorktreeOfItsOwn(t *testing.T) {
 	config := fmt.Sprintf("[filter \"evil\"]\n\tsmudge = touch %[1]s; cat\n\tclean = touch %[1]s; cat\n[diff \"evil\"]\n\ttextconv = touch %[1]s; cat\n"+
 		"[core]\n\tautocrlf = true\n\texcludesFile = %[2]s/ignore\n[diff]\n\tnoprefix = true\n\trenames = copies\n", trap, home)
 	for name, text := range map[string]string{".gitconfig": config, "ignore": "*\n"} {
-		if err := os.WriteFile(filepath.Join(home, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(home, name), []byte(text), 0o644))
 	}
 	t.Setenv("HOME", home)
 	t.Setenv("GIT_DIR", home)
@@ -107,10 +104,7 @@ func TestAnAgentChangesFilesInAWorktreeOfItsOwn(t *testing.T) {
 		if err != nil || !ok || a.Status != agent.Dead || a.EndReason != "item finished" || a.Parent != s.run.ID {
 			t.Errorf("%+v %v", a, err)
 		}
-		v, err := s.book.Read(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := testkit.Must(s.book.Read(t.Context()))(t)
 		if e := v.Entries(); len(e) != 1 || e[0].ID != string(a.ID) || e[0].Status != ledger.Completed || e[0].Type != "draft" || e[0].Owner == nil {
 			t.Errorf("%+v", e)
 		}
@@ -323,10 +317,7 @@ func TestAnItemEndsWithItsAgent(t *testing.T) {
 			if last.Type != run.LLMCallFailed {
 				t.Errorf("the call ended with %s", last.Type)
 			}
-			v, err := s.book.Read(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			v := testkit.Must(s.book.Read(t.Context()))(t)
 			if e := v.Entries(); len(e) != 1 || e[0].Status != c.ledger {
 				t.Errorf("%+v", e)
 			}
@@ -344,9 +335,7 @@ func TestCallsOfAllAgentsOfAnItemAreRecorded(t *testing.T) {
 `)
 		it := s.item("Share the work.", Output{Path: "a", Answer: true})
 		it.Task.Tools = []string{"fork"}
-		if _, err := s.do(it); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(s.do(it))(t)
 		s.clean()
 		var got []string
 		ids := map[string]bool{}
@@ -358,9 +347,7 @@ func TestCallsOfAllAgentsOfAnItemAreRecorded(t *testing.T) {
 			var p struct {
 				CallID string `json:"call_id"`
 			}
-			if err := json.Unmarshal(r.Payload, &p); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, json.Unmarshal(r.Payload, &p))
 			got = append(got, p.CallID+" "+string(r.Type))
 			if strings.Contains(string(r.Payload), "secret") {
 				t.Errorf("%s", r.Payload)
@@ -427,13 +414,8 @@ func TestAgentsOfARunThatWorkOnNoItemCallNoModel(t *testing.T) {
 		}
 		return err
 	}
-	if _, err := s.do(s.item("x", Output{Path: "a", Answer: true})); err != nil {
-		t.Fatal(err)
-	}
-	born, err := s.kernel.Fork(t.Context(), registry.Fork{Parent: s.run.ID, Children: []registry.Child{{ID: id.NewAgent(), Name: "stray"}}}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(s.do(s.item("x", Output{Path: "a", Answer: true})))(t)
+	born := testkit.Must(s.kernel.Fork(t.Context(), registry.Fork{Parent: s.run.ID, Children: []registry.Child{{ID: id.NewAgent(), Name: "stray"}}}, ""))(t)
 	calls := len(s.orchestrator.reports)
 	s.fails(ask(s.run.ID), fault.Denied, "works on none of its items")
 	s.fails(ask(born[0].ID), fault.Denied, "works on none of its items")
@@ -443,9 +425,7 @@ func TestAgentsOfARunThatWorkOnNoItemCallNoModel(t *testing.T) {
 	if len(s.orchestrator.reports) != calls {
 		t.Error("a call that belongs to no item is reported")
 	}
-	if _, err := s.kernel.Kill(t.Context(), registry.Kill{Agent: born[0].ID}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(s.kernel.Kill(t.Context(), registry.Kill{Agent: born[0].ID}))(t)
 }
 
 func TestWhatAnEarlierAttemptLeftIsEnded(t *testing.T) {
@@ -459,29 +439,21 @@ func TestWhatAnEarlierAttemptLeftIsEnded(t *testing.T) {
 		return born[0].ID
 	}
 	left := fork(s.run.ID, "draft-intro")
-	if _, err := s.do(it); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(s.do(it))(t)
 	if a, err := s.store.Agent(t.Context(), left); err != nil || a.Status != agent.Dead || a.EndReason != "another attempt took its place" {
 		t.Errorf("%+v %v", a, err)
 	}
 	// That of another run keeps its name.
 	other := fork(s.run.Parent, "draft-intro")
-	if _, err := s.do(it); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(s.do(it))(t)
 	if a, err := s.store.Agent(t.Context(), other); err != nil || a.Status != agent.Running {
 		t.Errorf("%+v %v", a, err)
 	}
 	if _, ok, err := s.store.Named(t.Context(), agentNames(it)[1]); !ok || err != nil {
 		t.Error(ok, err)
 	}
-	if _, err := s.kernel.Kill(t.Context(), registry.Kill{Agent: other}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.kernel.Kill(t.Context(), registry.Kill{Agent: s.run.ID}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(s.kernel.Kill(t.Context(), registry.Kill{Agent: other}))(t)
+	testkit.Must(s.kernel.Kill(t.Context(), registry.Kill{Agent: s.run.ID}))(t)
 	_, err := s.do(it)
 	s.fails(err, fault.DeadAgent, "the agent of run r1 is dead")
 	if Retryable(err) {
@@ -625,19 +597,11 @@ func TestTheNextHostSweepsUp(t *testing.T) {
 	s := newStageCrew(t, ``)
 	dead := filepath.Join(s.dir, prefix+"dead")
 	locked := filepath.Join(dead, "items", "1", "shut")
-	if err := os.MkdirAll(locked, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(locked, "x"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(locked, 0); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.MkdirAll(locked, 0o700))
+	testkit.OK(t, os.WriteFile(filepath.Join(locked, "x"), nil, 0o600))
+	testkit.OK(t, os.Chmod(locked, 0))
 	next := NewWorkerPool(WorkerPoolOptions{Store: s.store, Dir: s.dir})
-	if err := next.Start(t.Context(), s.kernel); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, next.Start(t.Context(), s.kernel))
 	if _, err := os.Stat(dead); err == nil {
 		t.Error("it is still there")
 	}
@@ -659,23 +623,15 @@ func TestAHostUsesNoFolderOfAnotherAccount(t *testing.T) {
 	foreign, link, open := filepath.Join(s.dir, prefix+"foreign"), filepath.Join(s.dir, prefix+"link"), filepath.Join(s.dir, prefix+"open")
 	kept := []string{link, open, filepath.Join(outside, "file")}
 	for _, dir := range []string{foreign, open} {
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Mkdir(dir, 0o700))
 	}
-	if err := errors.Join(os.Symlink(outside, link), os.WriteFile(kept[2], nil, 0o600), os.Chmod(open, 0o777)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(os.Symlink(outside, link), os.WriteFile(kept[2], nil, 0o600), os.Chmod(open, 0o777)))
 	if os.Geteuid() == 0 {
-		if err := os.Chown(foreign, 61234, 61234); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Chown(foreign, 61234, 61234))
 		kept = append(kept, foreign)
 	}
 	next := NewWorkerPool(WorkerPoolOptions{Store: s.store, Dir: s.dir})
-	if err := next.Start(t.Context(), s.kernel); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, next.Start(t.Context(), s.kernel))
 	if err := durable.CheckPrivate(next.home); err != nil || filepath.Dir(next.home) != s.dir {
 		t.Error(next.home, err)
 	}
@@ -762,31 +718,20 @@ func TestAFolderOfAnswers(t *testing.T) {
 		t.Error(err)
 	}
 	for _, text := range []string{"one", "another"} {
-		if err := c.Put(key, []byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, c.Put(key, []byte(text)))
 		get(text)
 	}
 	path := filepath.Join(c.Dir, key+".json")
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Error(info.Mode(), err)
 	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testkit.Must(os.ReadFile(path))(t)
 	for i := range data {
-		if err := os.WriteFile(path, data[:i], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(path, data[:i], 0o600))
 		get("")
 	}
-	if err := c.Put(key, []byte("x")); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Drop(key); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, c.Put(key, []byte("x")))
+	testkit.OK(t, c.Drop(key))
 	get("")
 	for _, bad := range []string{"", "../" + key[:61], strings.ToUpper(key)} {
 		if _, _, err := c.Get(bad); !fault.Is(err, fault.InvalidID) {
@@ -806,9 +751,7 @@ func TestCommandsOfAgentsAreConfined(t *testing.T) {
 `, outside))
 	it := s.item("Go.", Output{Path: "inside"}, Output{Path: "said", Answer: true})
 	it.Task.Tools = []string{"bash"}
-	if _, err := s.do(it); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(s.do(it))(t)
 	if _, err := os.Stat(outside); err == nil {
 		t.Error("it wrote outside its folder")
 	}

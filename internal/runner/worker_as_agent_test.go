@@ -11,6 +11,7 @@ import (
 	"ramet/internal/core/agent"
 	"ramet/internal/core/registry"
 	"ramet/internal/ledger"
+	"ramet/internal/testkit"
 	"ramet/internal/turn/loop"
 )
 
@@ -53,9 +54,7 @@ func TestACommandIsAnAgent(t *testing.T) {
 			t.Errorf("%s: %q", path, line)
 		}
 	}
-	if _, err := s.do(s.command("echo well", printed)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(s.do(s.command("echo well", printed)))(t)
 	s.clean()
 	book, err := s.book.Read(t.Context())
 	if err != nil {

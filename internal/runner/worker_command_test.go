@@ -25,20 +25,14 @@ func (s *crewStage) command(line string, outputs ...Output) Attempt {
 
 func TestACommandIsConfined(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "outside")
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer l.Close()
 	s := newStageCrew(t, ``)
 	it := s.command(fmt.Sprintf(`echo "$RAMET_KEY $RAMET_SCOPE $level"; echo noise >&2; echo in >made.txt; touch %s; bash -c 'exec 3<>/dev/tcp/%s' && echo connected; env | grep -c KEY`,
 		outside, strings.Replace(l.Addr().String(), ":", "/", 1)), printed, Output{Path: "made.txt"})
 	it.Task.With = map[string]string{"level": "deep"}
 	t.Setenv("ANTHROPIC_API_KEY", "k")
-	res, err := s.do(it)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := testkit.Must(s.do(it))(t)
 	if got := string(res.Files[0].Data); got != "r1-push intro deep\n1\n" {
 		t.Errorf("%q", got)
 	}
@@ -55,9 +49,7 @@ func TestACommandIsConfined(t *testing.T) {
 // is hidden from it, or a pipe.
 func TestACommandReplacesTheFileOfItsComplaints(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(secret, []byte("hunter2"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(secret, []byte("hunter2"), 0o600))
 	s := newStageCrew(t, ``)
 	s.crew.Hide = []string{secret}
 	for _, replace := range []string{"ln -s " + secret, "mkfifo"} {

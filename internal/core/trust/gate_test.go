@@ -9,6 +9,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/step"
+	"ramet/internal/testkit"
 )
 
 // stage is a home and a project made for one test.
@@ -29,28 +30,19 @@ func (s stage) path(name string) string { return filepath.Join(s.Project, name) 
 
 func (s stage) write(name, text string) {
 	s.t.Helper()
-	if err := os.MkdirAll(filepath.Dir(s.path(name)), 0o700); err != nil {
-		s.t.Fatal(err)
-	}
-	if err := os.WriteFile(s.path(name), []byte(text), 0o600); err != nil {
-		s.t.Fatal(err)
-	}
+	testkit.OK(s.t, os.MkdirAll(filepath.Dir(s.path(name)), 0o700))
+	testkit.OK(s.t, os.WriteFile(s.path(name), []byte(text), 0o600))
 }
 
 func (s stage) review() Review {
 	s.t.Helper()
-	r, err := s.Review()
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	r := testkit.Must(s.Review())(s.t)
 	return r
 }
 
 func (s stage) accept() {
 	s.t.Helper()
-	if err := s.Accept(s.t.Context(), s.review()); err != nil {
-		s.t.Fatal(err)
-	}
+	testkit.OK(s.t, s.Accept(s.t.Context(), s.review()))
 }
 
 // says is what stands before conversations, and what a person is told.
@@ -96,9 +88,7 @@ func TestWhatWasAcceptedIsUsedUntilAChangeIsAccepted(t *testing.T) {
 	s.accept()
 	s.says("Be evil.\n", "")
 
-	if err := os.Remove(s.path("AGENTS.md")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Remove(s.path("AGENTS.md")))
 	s.write("CLAUDE.md", "Be Claude.\n")
 	s.says("Be evil.\n", "AGENTS.md is gone")
 	s.accept()
@@ -108,9 +98,7 @@ func TestWhatWasAcceptedIsUsedUntilAChangeIsAccepted(t *testing.T) {
 	s.accept()
 	s.says("Be new.\n", "")
 
-	if err := s.Revoke(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.Revoke(t.Context()))
 	s.says("", "AGENTS.md is not used")
 }
 
@@ -132,24 +120,18 @@ func TestAcceptanceIsOfWhatWasShown(t *testing.T) {
 	if s.review().Digest() == shown.Digest() {
 		t.Error("other bytes have the same name")
 	}
-	if err := s.Accept(t.Context(), shown); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.Accept(t.Context(), shown))
 	s.says("Be kind.\n", "AGENTS.md has changed")
 }
 
 func TestALinkIsFollowedInsideOnly(t *testing.T) {
 	s := newStage(t)
 	secret := filepath.Join(t.TempDir(), "key")
-	if err := os.WriteFile(secret, []byte("hunter2"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(secret, []byte("hunter2"), 0o600))
 	put := func(target string) {
 		t.Helper()
 		os.Remove(s.path("AGENTS.md"))
-		if err := os.Symlink(target, s.path("AGENTS.md")); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Symlink(target, s.path("AGENTS.md")))
 	}
 	put(secret)
 	for _, i := range s.review().Items {
@@ -198,18 +180,14 @@ func TestANewFileInAnAcceptedFolderIsAChange(t *testing.T) {
 func TestTrustBelongsToTheRealFolder(t *testing.T) {
 	s := newStage(t)
 	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(s.Project, link); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Symlink(s.Project, link))
 	s.accept()
 	other := newStage(t)
 	over := stage{t, Gate{Home: s.Home, Project: link}}
 	over.trusted("over a link", true)
 	copied := stage{t, Gate{Home: s.Home, Project: other.Project}}
 	copied.trusted("a copy elsewhere", false)
-	if err := os.RemoveAll(s.Project); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.RemoveAll(s.Project))
 	if _, err := s.Review(); !fault.Is(err, fault.NotFound) {
 		t.Errorf("gone: %v", err)
 	}
@@ -223,9 +201,7 @@ func TestADoubtfulRecordIsRefused(t *testing.T) {
 	path := filepath.Join(s.Home, "trust.json")
 	put := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	for name, text := range map[string]string{"empty": "", "cut": `{"version":2,`, "newer": `{"version":3}`, "other": `[]`} {
 		put(text)
@@ -240,10 +216,7 @@ func TestADoubtfulRecordIsRefused(t *testing.T) {
 		}
 	}
 	// Version 1 knew a fingerprint only: it is said, and other folders stay.
-	real, err := filepath.EvalSymlinks(s.Project)
-	if err != nil {
-		t.Fatal(err)
-	}
+	real := testkit.Must(filepath.EvalSymlinks(s.Project))(t)
 	put(`{"version":1,"folders":{"` + real + `":"765f67","/elsewhere":"00ff"}}`)
 	s.says("", "older version")
 	s.accept()
@@ -254,9 +227,7 @@ func TestADoubtfulRecordIsRefused(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
-	if err := os.Chmod(path, 0o620); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Chmod(path, 0o620))
 	if _, err := s.Review(); !fault.Is(err, fault.InvalidConfig) || !strings.Contains(err.Error(), "chmod 600") {
 		t.Errorf("writable by others: %v", err)
 	}
@@ -270,9 +241,7 @@ func TestKeptBytesThatChangedAreNotUsed(t *testing.T) {
 		t.Fatalf("kept %v, %v", all, err)
 	}
 	for _, path := range all {
-		if err := os.WriteFile(path, []byte("Be evil.\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(path, []byte("Be evil.\n"), 0o600))
 	}
 	if _, err := s.instructions(); !fault.Is(err, fault.StorageCorrupt) {
 		t.Errorf("got %v", err)
@@ -345,9 +314,7 @@ func TestAGateFailsWhereNothingCanBeRead(t *testing.T) {
 	s := newStage(t)
 	missing := filepath.Join(s.Project, "missing")
 	damaged := t.TempDir()
-	if err := os.WriteFile(recordPath(damaged), []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(recordPath(damaged), []byte("{"), 0o600))
 	for name, c := range map[string]struct {
 		gate Gate
 		dir  string

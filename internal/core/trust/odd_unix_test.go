@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 func TestOddFilesDoNotAct(t *testing.T) {
@@ -20,12 +22,8 @@ func TestOddFilesDoNotAct(t *testing.T) {
 		"hole":   func(p string) error { return os.Symlink("nothing", p) },
 	} {
 		s := newStage(t)
-		if err := os.Remove(s.path("AGENTS.md")); err != nil {
-			t.Fatal(err)
-		}
-		if err := make(s.path("AGENTS.md")); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Remove(s.path("AGENTS.md")))
+		testkit.OK(t, make(s.path("AGENTS.md")))
 		got, err := s.instructions()
 		if err != nil || got.Data != nil || !strings.Contains(got.Note, "AGENTS.md is not used: ") {
 			t.Errorf("%s: %+v, %v", name, got, err)
@@ -36,9 +34,7 @@ func TestOddFilesDoNotAct(t *testing.T) {
 // What is shown of a file begins with its name, on one line.
 func TestANameWithALineBreakForgesNoHeading(t *testing.T) {
 	g := Gate{Home: t.TempDir(), Project: t.TempDir(), Sources: []Source{Below("agents", "defines", 100, 100, ".agents")}}
-	if err := errors.Join(os.Mkdir(filepath.Join(g.Project, ".agents"), 0o700), os.WriteFile(filepath.Join(g.Project, ".agents", "a\n+++ now.md"), []byte("x\n"), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(os.Mkdir(filepath.Join(g.Project, ".agents"), 0o700), os.WriteFile(filepath.Join(g.Project, ".agents", "a\n+++ now.md"), []byte("x\n"), 0o600)))
 	r, err := g.Review()
 	if err != nil || len(r.Items) != 1 {
 		t.Fatal(r.Items, err)

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 // A program that a link of the project finds elsewhere can be accepted, and counts with the path that
@@ -23,18 +25,13 @@ func TestAcceptALinkOfAProgram(t *testing.T) {
 	if first, err := gate.UnacceptedProgram(project, names); err != nil || first != "python" {
 		t.Errorf("before: %q %v", first, err)
 	}
-	review, err := gate.Review()
-	if err != nil {
-		t.Fatal(err)
-	}
+	review := testkit.Must(gate.Review())(t)
 	for _, i := range review.Items {
 		if i.Link != good && i.Path != "broken" || (i.Refused != "") != (i.Path == "broken") {
 			t.Errorf("%+v", i)
 		}
 	}
-	if err := gate.Accept(t.Context(), review); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, gate.Accept(t.Context(), review))
 	if first, err := gate.UnacceptedProgram(project, names); err != nil || first != "" {
 		t.Errorf("after: %q %v", first, err)
 	}
@@ -50,9 +47,7 @@ func TestAcceptALinkOfAProgram(t *testing.T) {
 		t.Errorf("as a setting: %q %v", first, err)
 	}
 	for _, target := range []string{evil, "/nowhere"} {
-		if err := errors.Join(os.Remove(link), os.Symlink(target, link)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, errors.Join(os.Remove(link), os.Symlink(target, link)))
 		if first, err := gate.UnacceptedProgram(project, names); err != nil || first != "python" {
 			t.Errorf("to %s: %q %v", target, first, err)
 		}

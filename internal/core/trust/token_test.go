@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 )
 
 func TestTheTokenIsMadeOnce(t *testing.T) {
@@ -53,26 +54,16 @@ func TestATokenThatOthersCouldReadIsRefused(t *testing.T) {
 		{good, 0o640, false}, {good, 0o604, false}, {good, 0o620, false}, {good, 0o666, false},
 		{"", 0o600, false}, {"short", 0o600, false}, {good + " " + good, 0o600, false}, {strings.Repeat("a", 2000), 0o600, false}, {good + "\x00", 0o600, false},
 	} {
-		if err := os.RemoveAll(TokenPath(home)); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(TokenPath(home), []byte(c.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chmod(TokenPath(home), c.mode); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.RemoveAll(TokenPath(home)))
+		testkit.OK(t, os.WriteFile(TokenPath(home), []byte(c.text), 0o600))
+		testkit.OK(t, os.Chmod(TokenPath(home), c.mode))
 		_, err := OpenToken(home)
 		if (err == nil) != c.ok || err != nil && (!fault.Is(err, fault.InvalidConfig) || strings.Contains(err.Error(), good)) {
 			t.Errorf("%.20q %o: %v", c.text, c.mode, err)
 		}
 	}
-	if err := os.Remove(TokenPath(home)); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(TokenPath(home), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Remove(TokenPath(home)))
+	testkit.OK(t, os.Mkdir(TokenPath(home), 0o700))
 	if _, err := OpenToken(home); !fault.Is(err, fault.InvalidConfig) {
 		t.Errorf("a folder: %v", err)
 	}

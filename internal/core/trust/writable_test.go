@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 )
 
 func TestAFolderToWriteIsReachedOverNoLinkOfAnAgent(t *testing.T) {
@@ -19,9 +20,7 @@ func TestAFolderToWriteIsReachedOverNoLinkOfAnAgent(t *testing.T) {
 	in := func(name string) string { return filepath.Join(top, name) }
 	project := in("real/project")
 	for _, dir := range []string{"real/project/sub/deep", "real/project/.git", "home", "home/project"} {
-		if err := os.MkdirAll(in(dir), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.MkdirAll(in(dir), 0o755))
 	}
 	for name, target := range map[string]string{
 		"user": in("real"), "shortcut": in("real/project/sub"), "loop": "loop", "relative": "real/../real/project", // the user's
@@ -31,9 +30,7 @@ func TestAFolderToWriteIsReachedOverNoLinkOfAnAgent(t *testing.T) {
 		"real/project/hooks":  ".git",
 		"real/project/sub/up": "..",
 	} {
-		if err := os.Symlink(target, in(name)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Symlink(target, in(name)))
 	}
 	for dir, want := range map[string]string{
 		"real/project": project, "real/project/sub/deep": project + "/sub/deep", "user/project/sub": project + "/sub",

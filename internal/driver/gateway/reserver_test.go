@@ -42,9 +42,7 @@ func TestWhoDoesNotFitWaitsInOrder(t *testing.T) {
 		go ask("small", Call{Input: 5, Output: 5, Least: 5}) // it would fit, but came later
 		synctest.Wait()
 		m.spend(agent.Spending{Tokens: 10})
-		if err := first.Settle(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, first.Settle(t.Context()))
 		if a := <-got; a.who != "large" || a.err != nil || a.held.Output != 20 {
 			t.Errorf("%+v", a)
 		}

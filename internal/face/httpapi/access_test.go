@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ramet/internal/core/trust"
+	"ramet/internal/testkit"
 )
 
 var parameterForm = regexp.MustCompile(`\{[^}]*\}`)
@@ -304,10 +305,7 @@ func TestCheckHost(t *testing.T) {
 // rows counts the records.
 func (s *site) rows(t *testing.T) int64 {
 	t.Helper()
-	m, err := s.store.Metadata(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(s.store.Metadata(t.Context()))(t)
 	return m.Records
 }
 

@@ -10,6 +10,7 @@ import (
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
 	"ramet/internal/operation/public"
+	"ramet/internal/testkit"
 )
 
 // project gives agent 0 a folder with two states: the second is that of its turn, which
@@ -29,9 +30,7 @@ func (f *floor) project(t testing.TB) {
 		if !ok {
 			t.Fatal("nothing changed")
 		}
-		if _, err := f.store.Append(t.Context(), f.zero.ID, agent.Passing(), draft); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(f.store.Append(t.Context(), f.zero.ID, agent.Passing(), draft))(t)
 	}
 	put("kept.txt", "as it was\n")
 	put("main.go", "package main\n")

@@ -8,6 +8,7 @@ import (
 	"ramet/internal/base/id"
 	"ramet/internal/core/registry"
 	"ramet/internal/operation/public"
+	"ramet/internal/testkit"
 )
 
 // Who knows the agents reads only those that changed, dead or not.
@@ -16,9 +17,7 @@ func TestSomeAgentsAreListed(t *testing.T) {
 	s := opened(t, f)
 	ada, bob := f.child(t, f.zero.ID, "ada"), f.child(t, f.zero.ID, "bob")
 	f.child(t, f.zero.ID, "eve")
-	if _, err := f.Kernel.Kill(t.Context(), registry.Kill{Agent: bob, Reason: "enough"}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(f.Kernel.Kill(t.Context(), registry.Kill{Agent: bob, Reason: "enough"}))(t)
 	s.good(t, "POST", "/api/v1/agents/ada/send", map[string]string{"body": "a letter"}, 201, nil)
 	var all, some public.AgentList
 	s.good(t, "GET", "/api/v1/agents?all=1", nil, 200, &all)

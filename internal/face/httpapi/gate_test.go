@@ -15,15 +15,14 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/telemetry"
+	"ramet/internal/testkit"
 )
 
 // drip writes a byte at a time until the other side has enough, and gives what it said.
 func drip(t *testing.T, s *site, begin string, drop byte) string {
 	t.Helper()
 	c := s.raw(t)
-	if _, err := io.WriteString(c, begin); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(io.WriteString(c, begin))(t)
 	said := make(chan string)
 	go func() {
 		text, _ := io.ReadAll(c) // how it ends is not the question
@@ -60,9 +59,7 @@ func TestSlowClientsAreDisconnected(t *testing.T) {
 		// Nor does the server wait long for the body of a request that it refuses.
 		c := s.raw(t)
 		began = time.Now()
-		if _, err := io.WriteString(c, "POST /api/v1/runs HTTP/1.1\r\nHost: "+s.host+"\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n{"); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(io.WriteString(c, "POST /api/v1/runs HTTP/1.1\r\nHost: "+s.host+"\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n{"))(t)
 		answer, err := http.ReadResponse(bufio.NewReader(c), nil)
 		if took := time.Since(began); err != nil || answer.StatusCode != http.StatusUnauthorized || took != 5*time.Second {
 			t.Errorf("slow stranger: %v %v after %s", answer, err, took)
@@ -239,13 +236,8 @@ func TestAConnectionIsUsedAgain(t *testing.T) {
 	c := s.raw(t)
 	lines := bufio.NewReader(c)
 	for _, ask := range []struct{ token, want string }{{s.token, "200 OK"}, {"x", "401 Unauthorized"}, {s.token, "200 OK"}} {
-		if _, err := io.WriteString(c, "GET /api/v1/metadata HTTP/1.1\r\nHost: "+s.host+"\r\nAuthorization: Bearer "+ask.token+"\r\n\r\n"); err != nil {
-			t.Fatal(err)
-		}
-		answer, err := http.ReadResponse(lines, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(io.WriteString(c, "GET /api/v1/metadata HTTP/1.1\r\nHost: "+s.host+"\r\nAuthorization: Bearer "+ask.token+"\r\n\r\n"))(t)
+		answer := testkit.Must(http.ReadResponse(lines, nil))(t)
 		if _, err := io.ReadAll(answer.Body); err != nil || !strings.HasSuffix(answer.Status, ask.want) {
 			t.Errorf("%s %v", answer.Status, err)
 		}
@@ -265,9 +257,7 @@ func TestBrokenRequestsAreAnswered(t *testing.T) {
 		"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", // TLS
 	} {
 		c := s.raw(t)
-		if _, err := io.WriteString(c, text); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(io.WriteString(c, text))(t)
 		answer, err := http.ReadResponse(bufio.NewReader(c), nil)
 		if err != nil {
 			t.Errorf("%.60q: %v", text, err)
@@ -284,10 +274,7 @@ func TestBrokenRequestsAreAnswered(t *testing.T) {
 func TestTheServerServesOnce(t *testing.T) {
 	s := start(t)
 	s.ask(t, "GET", "/health", nil) // it serves
-	l, err := Listen(t.Context(), "127.0.0.1:0", false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(Listen(t.Context(), "127.0.0.1:0", false))(t)
 	if err := s.Serve(t.Context(), l); err == nil {
 		t.Error("it served twice")
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 )
 
 func TestOnlyLoopbackIsListenedOn(t *testing.T) {
@@ -61,10 +62,7 @@ func TestHealthProvesTheToken(t *testing.T) {
 
 func TestURL(t *testing.T) {
 	for addr, want := range map[string]string{"127.0.0.1:1": "http://127.0.0.1:1", "[::1]:2": "http://[::1]:2", "[::]:3": "http://127.0.0.1:3", "0.0.0.0:4": "http://127.0.0.1:4"} {
-		tcp, err := net.ResolveTCPAddr("tcp", addr)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tcp := testkit.Must(net.ResolveTCPAddr("tcp", addr))(t)
 		if got := URL(tcp); got != want {
 			t.Errorf("%s: %s", addr, got)
 		}

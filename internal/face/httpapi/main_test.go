@@ -24,6 +24,7 @@ import (
 	"ramet/internal/run/rundir"
 	"ramet/internal/telemetry"
 	"ramet/internal/telemetry/store"
+	"ramet/internal/testkit"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -75,10 +76,7 @@ func (c *clock) move(by time.Duration) { c.ahead.Add(int64(by)) }
 // start makes a site. change may alter its options.
 func start(t testing.TB, change ...func(*siteOptions)) *site {
 	t.Helper()
-	l, err := Listen(t.Context(), "127.0.0.1:0", false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(Listen(t.Context(), "127.0.0.1:0", false))(t)
 	return startOn(t, l, (&net.Dialer{}).DialContext, change...)
 }
 
@@ -199,16 +197,10 @@ func (s *site) request(t testing.TB, method, path string, body any) *http.Reques
 	case []byte:
 		content = bytes.NewReader(b)
 	default:
-		text, err := json.Marshal(b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testkit.Must(json.Marshal(b))(t)
 		content = bytes.NewReader(text)
 	}
-	r, err := http.NewRequestWithContext(t.Context(), method, s.base+path, content)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testkit.Must(http.NewRequestWithContext(t.Context(), method, s.base+path, content))(t)
 	r.Header.Set("Authorization", "Bearer "+s.token)
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
@@ -218,15 +210,9 @@ func (s *site) request(t testing.TB, method, path string, body any) *http.Reques
 
 func (s *site) send(t testing.TB, r *http.Request) reply {
 	t.Helper()
-	answer, err := s.client.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := testkit.Must(s.client.Do(r))(t)
 	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(io.ReadAll(answer.Body))(t)
 	return reply{answer.StatusCode, answer.Header, text}
 }
 
@@ -255,10 +241,7 @@ func (r reply) refused(t testing.TB, status int, code string) Error {
 // raw opens a connection to write on by hand.
 func (s *site) raw(t testing.TB) net.Conn {
 	t.Helper()
-	c, err := s.dial(t.Context(), "tcp", s.host)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := testkit.Must(s.dial(t.Context(), "tcp", s.host))(t)
 	t.Cleanup(func() { c.Close() })
 	return c
 }

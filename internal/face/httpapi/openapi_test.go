@@ -30,6 +30,7 @@ import (
 	"ramet/internal/run/ndjson"
 	"ramet/internal/run/rundir"
 	"ramet/internal/store"
+	"ramet/internal/testkit"
 )
 
 // furnishings give a site more than furnish does; other files of this package add theirs
@@ -135,26 +136,16 @@ func sampleOf(unit, below string, fields ...any) func(*testing.T, *site) []sampl
 func furnish(t testing.TB) func(*siteOptions) {
 	t.Helper()
 	dir := t.TempDir()
-	key, err := seal.LoadKey(filepath.Join(dir, "keys", "key"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := testkit.Must(seal.LoadKey(filepath.Join(dir, "keys", "key")))(t)
 	runs := &rundir.Store{Root: filepath.Join(dir, "runs"), Logs: logs{}, Now: time.Now, Key: func() (*seal.Key, error) { return key, nil }}
 	for _, id := range []string{"r1", "bad"} {
 		config := []byte("{}\n")
-		x, err := runs.Begin(t.Context(), id, rundir.NDJSON, config, map[string]any{"run_id": id, "config_sha256": fmt.Sprintf("%x", sha256.Sum256(config))})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := x.Close(); err != nil {
-			t.Fatal(err)
-		}
+		x := testkit.Must(runs.Begin(t.Context(), id, rundir.NDJSON, config, map[string]any{"run_id": id, "config_sha256": fmt.Sprintf("%x", sha256.Sum256(config))}))(t)
+		testkit.OK(t, x.Close())
 	}
 	damage(t, filepath.Join(runs.Dir("bad"), "events.ndjson"))
 	folder := ledger.FolderAt(filepath.Join(dir, "state"), ledger.FolderOptions{})
-	if _, err := folder.Spawn(t.Context(), ledger.Start{ID: "kid-1", Plan: "02", Group: "g", Owner: ledger.SelfOwner()}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(folder.Spawn(t.Context(), ledger.Start{ID: "kid-1", Plan: "02", Group: "g", Owner: ledger.SelfOwner()}))(t)
 	var more []func(*siteOptions)
 	for _, f := range furnishings {
 		more = append(more, f(t))
@@ -178,14 +169,9 @@ func furnish(t testing.TB) func(*siteOptions) {
 // damage changes a byte in the middle of a file.
 func damage(t testing.TB, path string) {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(os.ReadFile(path))(t)
 	text[len(text)/2] ^= 1
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, text, 0o600))
 }
 
 // logs keeps logs in the run's folder, as the binary does.
@@ -211,9 +197,7 @@ func TestEveryRouteIsInTheDocumentAndTheOtherWayRound(t *testing.T) {
 			Security    *[]any
 		}
 	}
-	if err := json.Unmarshal(server.Document(), &doc); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.Unmarshal(server.Document(), &doc))
 	table, ids := map[string]Route{}, map[string]bool{}
 	for _, r := range server.table {
 		table[r.Method+" "+pathParam().ReplaceAllString(r.Path, "{$1}")] = r
@@ -276,10 +260,7 @@ func (s *site) try(t *testing.T, r Route, one sample, check func(t *testing.T, p
 	if r.Doc.Input != nil && one.status < 400 {
 		text, ok := one.body.(string)
 		if !ok {
-			b, err := json.Marshal(one.body)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := testkit.Must(json.Marshal(one.body))(t)
 			text = string(b)
 		}
 		check(t, append(slices.Clone(here), "requestBody", "content", "application/json", "schema"), []byte(text))
@@ -324,9 +305,7 @@ func reader(t *testing.T, document []byte) func(t *testing.T, pointer []string, 
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.AssertFormat()
-	if err := c.AddResource("http://doc/openapi.json", doc); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, c.AddResource("http://doc/openapi.json", doc))
 	escape := strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D")
 	return func(t *testing.T, pointer []string, text []byte) {
 		t.Helper()
@@ -338,10 +317,7 @@ func reader(t *testing.T, document []byte) func(t *testing.T, pointer []string, 
 		if err != nil {
 			t.Fatal(err)
 		}
-		value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		value := testkit.Must(jsonschema.UnmarshalJSON(bytes.NewReader(text)))(t)
 		if err := schema.Validate(value); err != nil {
 			t.Errorf("%v\n%s", err, text)
 		}
@@ -371,14 +347,9 @@ func TestWithoutPartsTheTableIsTheSame(t *testing.T) {
 // recordCalls adds a call of a model that was paid for and one that failed to the history of agent 0.
 func recordCalls(t testing.TB, s *store.Cleaned) {
 	t.Helper()
-	zero, err := s.Zero(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	zero := testkit.Must(s.Zero(t.Context()))(t)
 	for _, c := range []history.Call{{Model: "a/b", Outcome: "stop", Input: 10, Output: 5, Cost: 7, Priced: true, TookMS: 3}, {Model: "a/c", Outcome: "PROVIDER_AUTH"}} {
-		if _, err := s.Append(t.Context(), zero.ID, agent.Passing(), history.Draft{Kind: history.Usage, Meta: history.Meta{Call: &c}}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(s.Append(t.Context(), zero.ID, agent.Passing(), history.Draft{Kind: history.Usage, Meta: history.Meta{Call: &c}}))(t)
 	}
 }
 
@@ -435,10 +406,7 @@ func TestNoRouteDescribesAnOperationAgain(t *testing.T) {
 
 // Every route, and every code that only HTTP has, is in docs/http.md.
 func TestTheRoutesAreDocumented(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/http.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(os.ReadFile("../../../docs/http.md"))(t)
 	for _, r := range New(Options{}).table {
 		if !bytes.Contains(text, []byte("`"+r.Method+" "+r.Path+"`")) {
 			t.Errorf("docs/http.md does not have `%s %s`", r.Method, r.Path)

@@ -12,6 +12,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/kernel"
+	"ramet/internal/testkit"
 	"ramet/internal/turn/loop"
 	"ramet/internal/turn/permit"
 )
@@ -104,10 +105,7 @@ func TestAnswersAreChecked(t *testing.T) {
 	f := newFloor(t, calls)
 	seen, enough := f.Kernel.Events.Subscribe(t.Context())
 	defer enough()
-	turn, err := f.Kernel.Exec(t.Context(), f.zero.ID, kernel.Prompt{Text: "first"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	turn := testkit.Must(f.Kernel.Exec(t.Context(), f.zero.ID, kernel.Prompt{Text: "first"}))(t)
 	for e := range seen {
 		if e.Type != loop.Asking {
 			continue

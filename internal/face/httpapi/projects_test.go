@@ -11,6 +11,7 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
 	"ramet/internal/operation/public"
+	"ramet/internal/testkit"
 )
 
 // someProjects are a home with two projects; the second opens when it is asked for.
@@ -45,10 +46,7 @@ func (s *site) signIn(t *testing.T, prefix string) (session, location string) {
 	var code LoginCode
 	s.ask(t, "POST", prefix+"/api/v1/login-codes", nil).into(t, &code)
 	h := s.ask(t, "GET", prefix+code.Path, nil, withoutToken).header
-	cookie, err := http.ParseSetCookie(h.Get("Set-Cookie"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	cookie := testkit.Must(http.ParseSetCookie(h.Get("Set-Cookie")))(t)
 	return cookie.Value, h.Get("Location")
 }
 
@@ -104,9 +102,7 @@ func TestSessionsOutliveTheServer(t *testing.T) {
 	if info, serr := os.Stat(file); err != nil || serr != nil || info.Mode().Perm() != 0o600 || strings.Contains(string(text), session) {
 		t.Errorf("the file is %v: %s", info, text)
 	}
-	if err := s.stop(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.stop())
 
 	again := start(t, visit)
 	if got := again.ask(t, "GET", "/api/v1/runs", nil, withoutToken, cookie(session)); got.status != 200 {
@@ -126,15 +122,11 @@ func TestSessionsOutliveTheServer(t *testing.T) {
 
 	// A session that is over is not good, nor one in a file that others can change.
 	session, _ = again.signIn(t, "")
-	if err := os.Chmod(file, 0o620); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Chmod(file, 0o620))
 	if kept, err := readSessions(file); err == nil {
 		t.Errorf("read %v", kept)
 	}
-	if err := os.Chmod(file, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Chmod(file, 0o600))
 	moved.move(sessionTime)
 	start(t, visit).ask(t, "GET", "/api/v1/runs", nil, withoutToken, cookie(session)).refused(t, 401, "UNAUTHENTICATED")
 }

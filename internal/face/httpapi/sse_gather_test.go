@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ramet/internal/base/bus"
+	"ramet/internal/testkit"
 	"ramet/internal/turn/loop"
 )
 
@@ -13,10 +14,7 @@ import (
 // published, and whoever waits is woken by the next, however long nobody looked.
 func TestWhatIsPublishedIsThereForWhoLooks(t *testing.T) {
 	var here bus.Bus[loop.Event]
-	e, err := StartEvents(t.Context(), EventsOptions{Bus: &here, Feed: feedOf{}, Look: time.Hour, Pace: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := testkit.Must(StartEvents(t.Context(), EventsOptions{Bus: &here, Feed: feedOf{}, Look: time.Hour, Pace: time.Hour}))(t)
 	defer e.Stop()
 	at := int64(0)
 	for range 200 {
@@ -39,10 +37,7 @@ func TestWhatIsPublishedIsThereForWhoLooks(t *testing.T) {
 // A reader that names no place begins behind what was published before it came.
 func TestANewReaderBeginsBehindWhatWasPublished(t *testing.T) {
 	var b bus.Bus[loop.Event]
-	e, err := StartEvents(t.Context(), EventsOptions{Bus: &b, Feed: feedOf{}, Look: time.Hour, Pace: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := testkit.Must(StartEvents(t.Context(), EventsOptions{Bus: &b, Feed: feedOf{}, Look: time.Hour, Pace: time.Hour}))(t)
 	defer e.Stop()
 	for n := range int64(100) {
 		b.Publish(note(1))

@@ -77,10 +77,7 @@ func TestAStreamGoesOnWhereItWasCut(t *testing.T) {
 		w := s.watch(t, query, header)
 		over := false
 		for range cut % 13 {
-			e, err := w.next()
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := testkit.Must(w.next())(t)
 			if e.data == "" {
 				continue
 			}
@@ -191,15 +188,9 @@ func TestAnEventIsNeverHuge(t *testing.T) {
 	s := opened(t, f)
 	w := s.watch(t, "", "")
 	huge := strings.Repeat("ü", 5<<20)
-	args, err := json.Marshal(map[string]string{"content": huge})
-	if err != nil {
-		t.Fatal(err)
-	}
+	args := testkit.Must(json.Marshal(map[string]string{"content": huge}))(t)
 	d := history.Draft{Kind: history.Assistant, Parts: []history.Part{{Type: history.ToolCall, CallID: "1", Name: "write", Args: args}}}
-	e, err := f.store.Append(t.Context(), f.zero.ID, agent.Passing(), d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := testkit.Must(f.store.Append(t.Context(), f.zero.ID, agent.Passing(), d))(t)
 	f.Events.Publish(loop.Event{Type: loop.TurnEnded, Agent: f.zero.ID, Outcome: &loop.Outcome{Text: huge}})
 	for range 2 {
 		_, all := w.until(func(l EventLine) bool { return l.Type == loop.TurnEnded || l.Type == loop.Recorded })
@@ -285,30 +276,16 @@ func TestOtherProcessesAreTold(t *testing.T) {
 	f := newFloor(t, `{"repeat": true, "steps": [{"text": "yes"}]}`)
 	s := opened(t, f)
 	w := s.watch(t, "", "")
-	other, err := sqlite.Open(t.Context(), f.db, sqlite.Options{Cwd: "/"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := testkit.Must(sqlite.Open(t.Context(), f.db, sqlite.Options{Cwd: "/"}))(t)
 	defer other.Close()
 	kid := id.NewAgent()
-	if _, err := other.Fork(t.Context(), registry.Fork{Parent: f.zero.ID, Claim: agent.Passing(), Children: []registry.Child{{ID: kid, Name: "kid"}}}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := other.Send(t.Context(), registry.Send{To: kid, Body: "dear"}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(other.Fork(t.Context(), registry.Fork{Parent: f.zero.ID, Claim: agent.Passing(), Children: []registry.Child{{ID: kid, Name: "kid"}}}))(t)
+	testkit.Must(other.Send(t.Context(), registry.Send{To: kid, Body: "dear"}))(t)
 	for range 20 {
-		turn, err := f.Kernel.Exec(t.Context(), f.zero.ID, promptOf("again"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := turn.Wait(); err != nil {
-			t.Fatal(err)
-		}
+		turn := testkit.Must(f.Kernel.Exec(t.Context(), f.zero.ID, promptOf("again")))(t)
+		testkit.Must(turn.Wait())(t)
 	}
-	if _, err := other.Kill(t.Context(), registry.Kill{Agent: kid, Reason: "over"}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(other.Kill(t.Context(), registry.Kill{Agent: kid, Reason: "over"}))(t)
 	_, all := w.until(func(l EventLine) bool { return l.Message != nil && l.Message.Kind == history.Killed })
 	kinds := map[id.Agent]string{}
 	seen := map[id.Message]bool{}
@@ -437,10 +414,7 @@ func (feedOf) Latest(context.Context) (registry.Cursor, error) { return "", nil 
 func TestAFeedThatFailsIsToldOnce(t *testing.T) {
 	var b bus.Bus[loop.Event]
 	broken := &brokenFeed{left: 5, over: make(chan struct{})}
-	e, err := StartEvents(t.Context(), EventsOptions{Bus: &b, Feed: broken, Look: time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := testkit.Must(StartEvents(t.Context(), EventsOptions{Bus: &b, Feed: broken, Look: time.Millisecond}))(t)
 	<-broken.over
 	e.Stop()
 	if _, newest := e.bounds(); newest != 1 {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ramet/internal/telemetry"
+	"ramet/internal/testkit"
 )
 
 func TestBadRecordsSayWhere(t *testing.T) {
@@ -87,10 +88,7 @@ func TestPathsDoNotLeadAnywhere(t *testing.T) {
 		{"/api/v1/runs/00000000-0000-4000-8000-000000000000", 404}, {"/API/v1/runs", 404},
 	} {
 		got := s.ask(t, "GET", "/", nil, func(r *http.Request) { // as it stands, not cleaned
-			u, err := r.URL.Parse("http://" + s.host)
-			if err != nil {
-				t.Fatal(err)
-			}
+			u := testkit.Must(r.URL.Parse("http://" + s.host))(t)
 			u.Opaque = c.path
 			if strings.HasPrefix(c.path, "//") {
 				u.Opaque = "http://" + s.host + c.path
@@ -285,10 +283,7 @@ func TestTheDocumentKnowsTheFieldsOfRecords(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	text, err := json.Marshal(telemetry.Record{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(json.Marshal(telemetry.Record{}))(t)
 	var fields map[string]any
 	if err := json.Unmarshal(text, &fields); err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
+	"ramet/internal/testkit"
 	"ramet/internal/turn/loop"
 	"ramet/internal/turn/permit"
 )
@@ -246,10 +247,7 @@ func TestALookAtARunningReplyStaysWhereItWas(t *testing.T) {
 	}
 	was := x.screen()
 	e := x.s.say("zero", history.Assistant, words(strings.Repeat("a line\n\n", 100)))
-	content, err := json.Marshal(e.Parts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testkit.Must(json.Marshal(e.Parts))(t)
 	e.Content, e.Meta = content, []byte("{}")
 	event(x, loop.Event{Type: loop.Recorded, Agent: zero, Entry: &e.Entry})
 	event(x, loop.Event{Type: loop.TurnEnded, Agent: zero, Outcome: &loop.Outcome{}})

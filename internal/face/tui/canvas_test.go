@@ -10,6 +10,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/vt"
+
+	"ramet/internal/testkit"
 )
 
 // onPaper is a canvas that writes to a terminal, which is empty.
@@ -104,14 +106,10 @@ func TestOthersScreensAreLeftAlone(t *testing.T) {
 	}
 	shows(false)
 	for range 2 {
-		if err := term.enter(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, term.enter())
 		shows(true)
 		shows(false) // it is there
-		if err := (alone{exec.Command("true"), term}).Run(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, (alone{exec.Command("true"), term}).Run())
 		shows(true)
 		term.leave()
 		term.leave()
@@ -123,16 +121,12 @@ func TestOthersScreensAreLeftAlone(t *testing.T) {
 func TestAProgramIsShown(t *testing.T) {
 	var got strings.Builder
 	o := Options{Env: []string{"TERM=xterm"}, Out: writes(func(b []byte) { got.Write(b) })}
-	if err := newTerminal(o, "title").run(t.Context(), still{}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, newTerminal(o, "title").run(t.Context(), still{}))
 	if !strings.Contains(got.String(), "still") {
 		t.Errorf("written: %q", got.String())
 	}
 	term := newTerminal(o, "title")
-	if err := term.enter(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, term.enter())
 	defer func() {
 		if r := recover(); r != "broken" || term.open {
 			t.Errorf("it panicked with %v; the terminal is ours: %v", r, term.open)

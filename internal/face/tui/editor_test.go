@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"ramet/internal/base/text"
+	"ramet/internal/testkit"
 )
 
 // shown is the view with a bar for the cursor.
@@ -131,10 +132,7 @@ func TestALargePasteIsOnePiece(t *testing.T) {
 func TestStateSurvivesJSON(t *testing.T) {
 	e := Editor{}.Insert("say 日").paste(strings.Repeat("l\n", 50)).Insert("e\u0301 end").press("left").press("left")
 	for name, e := range map[string]Editor{"draft": e, "empty": {}} {
-		b, err := json.Marshal(e.State())
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := testkit.Must(json.Marshal(e.State()))(t)
 		var s EditorState
 		if err := json.Unmarshal(b, &s); err != nil {
 			t.Fatal(err)

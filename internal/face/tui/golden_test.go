@@ -11,6 +11,7 @@ import (
 	"ramet/internal/core/history"
 	"ramet/internal/core/state"
 	"ramet/internal/model/llm"
+	"ramet/internal/testkit"
 	"ramet/internal/turn/loop"
 	"ramet/internal/turn/permit"
 	"ramet/internal/turn/tool"
@@ -121,10 +122,7 @@ func TestGoldenScreens(t *testing.T) {
 	everySize(t, family, "permission", func(x *show) {
 		event(x, loop.Event{Type: loop.TurnStarted, Agent: zero})
 		event(x, loop.Event{Type: loop.CallStarted, Agent: zero, CallID: "c9", Tool: "bash", Text: "git push"})
-		rule, err := permit.Parse("bash(git log --oneline)")
-		if err != nil {
-			t.Fatal(err)
-		}
+		rule := testkit.Must(permit.Parse("bash(git log --oneline)"))(t)
 		x.take(askedMsg{Question{Question: permit.Question{Agent: zero, Tool: "bash", Summary: "git push", Subject: "git push origin \x1b[31mmain &&\nrm -rf build", Rule: rule, NoRule: "it pushes (git push)", Why: "there is no sandbox here"}}})
 	})
 	everySize(t, family, "permission-edit", func(x *show) {

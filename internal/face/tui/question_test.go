@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"ramet/internal/core/state"
+	"ramet/internal/testkit"
 	"ramet/internal/turn/loop"
 	"ramet/internal/turn/permit"
 )
@@ -25,10 +26,7 @@ func ask(x *show, q permit.Question) *[]permit.Verdict {
 }
 
 func proposed(t *testing.T, command string) permit.Question {
-	r, err := permit.Parse("bash(" + command + ")")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testkit.Must(permit.Parse("bash(" + command + ")"))(t)
 	return permit.Question{Subject: command, Rule: r}
 }
 

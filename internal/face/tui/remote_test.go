@@ -15,6 +15,7 @@ import (
 	"ramet/internal/model/llm"
 	"ramet/internal/operation"
 	"ramet/internal/operation/public"
+	"ramet/internal/testkit"
 	"ramet/internal/turn/loop"
 	"ramet/internal/turn/permit"
 )
@@ -115,10 +116,7 @@ func TestATurnTellsWhetherItWasSaid(t *testing.T) {
 		<-began
 		h.events.Publish(loop.Event{Type: loop.Recorded, Agent: a, Entry: &history.Entry{Agent: a, Kind: history.User, Content: content, Meta: []byte("{}")}})
 	}()
-	body, err := r.post(t.Context(), "turn", request[turnRequest]{Input: turnRequest{Agent: a, Text: "hello"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := testkit.Must(r.post(t.Context(), "turn", request[turnRequest]{Input: turnRequest{Agent: a, Text: "hello"}}))(t)
 	defer body.Close()
 	lines := json.NewDecoder(body)
 	var first, last turnLine

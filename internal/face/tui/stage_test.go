@@ -27,6 +27,7 @@ import (
 	"ramet/internal/model/llm"
 	"ramet/internal/operation"
 	"ramet/internal/operation/public"
+	"ramet/internal/testkit"
 	"ramet/internal/turn/loop"
 	"ramet/internal/turn/permit"
 )
@@ -373,10 +374,7 @@ func (x *show) golden(name string) {
 		}
 		return
 	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		x.t.Fatal(err)
-	}
+	want := testkit.Must(os.ReadFile(path))(x.t)
 	if got != string(want) {
 		x.t.Errorf("the screen is not %s (go test -update writes it anew):\n%s", path, got)
 	}

@@ -21,10 +21,7 @@ func TestThePageAtFullSize(t *testing.T) {
 		return
 	}
 	testkit.InstallNPM(t, sources)
-	plan, err := json.Marshal(map[string]any{"base": newFake(t, full), "chromium": testkit.Need(t, "chromium"), "only": os.Getenv("RAMET_WEB_ONLY")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plan := testkit.Must(json.Marshal(map[string]any{"base": newFake(t, full), "chromium": testkit.Need(t, "chromium"), "only": os.Getenv("RAMET_WEB_ONLY")}))(t)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	bench := exec.CommandContext(ctx, testkit.FindNode(t), "test/bench.mjs")

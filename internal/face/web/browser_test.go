@@ -63,10 +63,7 @@ func samples(t *testing.T) (out []map[string]string) {
 	}
 	unsaid := regexp.MustCompile(`(?m)\(https?://[^\s)]*\)|^[│ ]*\d+\. |^[│ •◦]*╶.*$|\[x\]`)
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testkit.Must(os.ReadFile(file))(t)
 		var said strings.Builder
 		for _, line := range markdown.Render(string(text), 4000, markdown.Theme{}) {
 			said.WriteString(line + "\n")

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"ramet/internal/face/httpapi"
+	"ramet/internal/testkit"
 )
 
 // schemas says which schema of the API each type of the page reads. Types that are not
@@ -61,13 +62,8 @@ var (
 // TestTypesAreThoseOfTheAPI holds what the page reads against the OpenAPI document.
 func TestTypesAreThoseOfTheAPI(t *testing.T) {
 	var doc document
-	if err := json.Unmarshal(httpapi.New(httpapi.Options{}).Document(), &doc); err != nil {
-		t.Fatal(err)
-	}
-	source, err := os.ReadFile(filepath.Join(sources, "src/api/types.ts"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.Unmarshal(httpapi.New(httpapi.Options{}).Document(), &doc))
+	source := testkit.Must(os.ReadFile(filepath.Join(sources, "src/api/types.ts")))(t)
 	seen := 0
 	for _, found := range typeForm.FindAllStringSubmatch(string(source), -1) {
 		name, body := found[1], found[2]
@@ -97,13 +93,8 @@ func TestTypesAreThoseOfTheAPI(t *testing.T) {
 // TestTheAPIHasWhatThePageAsks holds the paths of the client against those of the document.
 func TestTheAPIHasWhatThePageAsks(t *testing.T) {
 	var doc document
-	if err := json.Unmarshal(httpapi.New(httpapi.Options{}).Document(), &doc); err != nil {
-		t.Fatal(err)
-	}
-	source, err := os.ReadFile(filepath.Join(sources, "src/api/client.ts"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.Unmarshal(httpapi.New(httpapi.Options{}).Document(), &doc))
+	source := testkit.Must(os.ReadFile(filepath.Join(sources, "src/api/client.ts")))(t)
 	part := regexp.MustCompile(`\{[^}]*\}`)
 	known := map[string]bool{}
 	for path, methods := range doc.Paths {

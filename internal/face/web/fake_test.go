@@ -15,6 +15,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"ramet/internal/testkit"
 )
 
 // fake is a server with the API that the page uses (docs/http.md), on loopback, over
@@ -84,10 +86,7 @@ func newFake(t *testing.T, k kind) (url string) {
 // delayed holds each answer of the API back, for up to as long as RAMET_WEB_LATE says (300ms): events overtake
 // answers, and answers each other, as on a busy machine. It is how to look for what takes an order for granted.
 func delayed(t *testing.T, api http.Handler) http.Handler {
-	most, err := time.ParseDuration(cmp.Or(os.Getenv("RAMET_WEB_LATE"), "0s"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	most := testkit.Must(time.ParseDuration(cmp.Or(os.Getenv("RAMET_WEB_LATE"), "0s")))(t)
 	if most == 0 {
 		return api
 	}

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"ramet/internal/testkit"
 )
 
 func get(h http.Handler, method, target string, header ...string) *http.Response {
@@ -112,10 +114,7 @@ func TestDistNamesNoForeignHost(t *testing.T) {
 
 // What the policy forbids would fail in a browser only, and there silently.
 func TestThePageKeepsToItsPolicy(t *testing.T) {
-	page, err := fs.ReadFile(Files(), "index.html")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testkit.Must(fs.ReadFile(Files(), "index.html"))(t)
 	for _, bad := range []*regexp.Regexp{
 		regexp.MustCompile(`(?i)<script(?:\s[^>]*)?>[^<]`), regexp.MustCompile(`(?i)<style`), regexp.MustCompile(`(?i)\sstyle=`), regexp.MustCompile(`(?i)\son\w+=`),
 	} {

@@ -14,6 +14,7 @@ import (
 	"ramet/internal/core/history"
 	"ramet/internal/core/registry"
 	"ramet/internal/kernel/process"
+	"ramet/internal/testkit"
 	"ramet/internal/turn/tool"
 )
 
@@ -21,10 +22,7 @@ import (
 // arguments, and the result of the bash call, as the loop does before forks.
 func (w *world) asks(a id.Agent, forks ...string) []tool.Call {
 	w.t.Helper()
-	say, err := history.Say(history.User, "hello")
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	say := testkit.Must(history.Say(history.User, "hello"))(w.t)
 	parts := []history.Part{}
 	again := strings.Repeat("x", w.asked) // no id comes twice
 	w.asked++
@@ -55,10 +53,7 @@ func (w *world) newest(a id.Agent) []id.Agent {
 		if e.Kind != history.Fork {
 			continue
 		}
-		m, err := e.Decode()
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		m := testkit.Must(e.Decode())(w.t)
 		children = m.Children
 	}
 	return children
@@ -115,9 +110,7 @@ func TestForksOfOneMessageShareOneForkPoint(t *testing.T) {
 			}
 			calls := w.asks(w.zero, args...)
 			point := w.row(w.zero).Head
-			if err := w.forks(w.zero).RunAll(t.Context(), calls); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, w.forks(w.zero).RunAll(t.Context(), calls))
 			kids := w.newest(w.zero)
 			if len(kids) != n {
 				t.Fatalf("%d children", len(kids))
@@ -155,9 +148,7 @@ func TestForksOfOneMessageShareOneForkPoint(t *testing.T) {
 func TestAChildWithoutContextStartsBehindAClear(t *testing.T) {
 	w := newWorld(t)
 	calls := w.asks(w.zero, `{"prompt":"alone","context":"none"}`, `{"prompt":"together","context":"inherit"}`)
-	if err := w.forks(w.zero).RunAll(t.Context(), calls); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, w.forks(w.zero).RunAll(t.Context(), calls))
 	kids := w.newest(w.zero)
 	if got := w.own(kids[0]); got != "fork clear notice user" {
 		t.Error(got)
@@ -173,13 +164,9 @@ func TestAChildWithoutContextStartsBehindAClear(t *testing.T) {
 
 func TestAChildForksInItsTurn(t *testing.T) {
 	w := newWorld(t)
-	if err := w.forks(w.zero).RunAll(t.Context(), w.asks(w.zero, `{"prompt":"go","name":"kid"}`)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, w.forks(w.zero).RunAll(t.Context(), w.asks(w.zero, `{"prompt":"go","name":"kid"}`)))
 	kid := w.newest(w.zero)[0]
-	if err := w.forks(kid).RunAll(t.Context(), w.asks(kid, `{"prompt":"deeper"}`, `{"prompt":"wider"}`)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, w.forks(kid).RunAll(t.Context(), w.asks(kid, `{"prompt":"deeper"}`, `{"prompt":"wider"}`)))
 	grand := w.context(w.newest(kid)[1])
 	if got := grand[len(grand)-2].Text; !strings.Contains(got, "Your parent is kid ("+string(kid)+")") {
 		t.Error(got)
@@ -206,9 +193,7 @@ func TestWorktreesComeWithTheChildOrGoWithoutIt(t *testing.T) {
 	if len(w.trees) != 0 || len(w.undone) != 4 {
 		t.Errorf("after a refusal %d worktrees stand, %d were taken away", len(w.trees), len(w.undone))
 	}
-	if err := w.forks(w.zero).RunAll(t.Context(), calls); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, w.forks(w.zero).RunAll(t.Context(), calls))
 	kids := w.newest(w.zero)
 	if len(w.trees) != 2 || w.row(kids[0]).Cwd != w.trees[0] || w.row(kids[1]).Cwd != "/project" || w.row(kids[2]).Cwd != w.trees[1] {
 		t.Errorf("%v", w.trees)
@@ -290,9 +275,7 @@ func TestTheMostChildrenOfOneMessage(t *testing.T) {
 	for i := range many {
 		many[i] = `{"prompt":"x","name":""}`
 	}
-	if err := w.forks(w.zero).RunAll(t.Context(), w.asks(w.zero, many...)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, w.forks(w.zero).RunAll(t.Context(), w.asks(w.zero, many...)))
 	kids := w.newest(w.zero)
 	if len(kids) != 64 {
 		t.Fatalf("%d children", len(kids))
@@ -379,10 +362,7 @@ func TestBothKnowWhereAWorktreeBegins(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		parts, err := e.Parts()
-		if err != nil {
-			t.Fatal(err)
-		}
+		parts := testkit.Must(e.Parts())(t)
 		for _, p := range parts {
 			told += p.Text + "\n"
 		}

@@ -12,23 +12,19 @@ import (
 	"ramet/internal/core/history"
 	"ramet/internal/core/mail"
 	"ramet/internal/core/registry"
+	"ramet/internal/testkit"
 	"ramet/internal/turn/tool"
 )
 
 func (w *world) box(a id.Agent) []mail.Letter {
 	w.t.Helper()
-	letters, err := w.Letters(context.Background(), a, mail.Filter{})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	letters := testkit.Must(w.Letters(context.Background(), a, mail.Filter{}))(w.t)
 	return letters
 }
 
 func (w *world) userWrites(to id.Agent, body string) {
 	w.t.Helper()
-	if _, err := w.Send(context.Background(), registry.Send{To: to, Body: body}); err != nil {
-		w.t.Fatal(err)
-	}
+	testkit.Must(w.Send(context.Background(), registry.Send{To: to, Body: body}))(w.t)
 }
 
 // drop reads the oldest unread letter, and the history says nothing of it.
@@ -40,10 +36,7 @@ func (w *world) drop(a id.Agent) {
 }
 
 func quoted(t *testing.T, s string) string {
-	b, err := json.Marshal(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testkit.Must(json.Marshal(s))(t)
 	return string(b)
 }
 
@@ -231,9 +224,7 @@ func TestAReadThatFailsMarksNothing(t *testing.T) {
 	w := newWorld(t)
 	a := w.child(w.zero, "a")
 	w.userWrites(a, "x")
-	if _, err := w.Acquire(t.Context(), a, "another kernel", time.Hour); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(w.Acquire(t.Context(), a, "another kernel", time.Hour))(t)
 	w.refused(a, "read_mail", `{}`, "held by another kernel")
 	if !w.box(a)[0].Unread() || w.own(a) != "fork" {
 		t.Error("the mail is marked, or something was written")

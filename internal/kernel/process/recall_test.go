@@ -9,6 +9,7 @@ import (
 	"ramet/internal/base/id"
 	"ramet/internal/core/history"
 	"ramet/internal/kernel/process"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/storetest"
 	"ramet/internal/turn/tool"
 )
@@ -28,10 +29,7 @@ func worldRecall(t *testing.T) (*storetest.TreeLog, func(args string) tool.Answe
 	box := process.NewRecall(log, "child", 2048)
 	return log, func(args string) tool.Answer {
 		t.Helper()
-		a, err := box.Run(t.Context(), tool.Call{Args: json.RawMessage(args)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := testkit.Must(box.Run(t.Context(), tool.Call{Args: json.RawMessage(args)}))(t)
 		if len(a.Text) > 2048 {
 			t.Errorf("%s: %d bytes", args, len(a.Text))
 		}
@@ -54,9 +52,7 @@ func TestARangeIsReadToTheLastByte(t *testing.T) {
 			break
 		}
 		all.WriteString(body[:i])
-		if _, err := fmt.Sscanf(body[i:], "\n[there is more: range 8, offset %d", &offset); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(fmt.Sscanf(body[i:], "\n[there is more: range 8, offset %d", &offset))(t)
 	}
 	if want := strings.TrimRight(strings.Repeat("ä noise\n", 4000)+"The needle is HERE.\n"+strings.Repeat("more\n", 100), "\n"); all.String() != want {
 		t.Errorf("%d bytes of %d came back", all.Len(), len(want))

@@ -23,6 +23,7 @@ import (
 	"ramet/internal/model/llm"
 	"ramet/internal/store"
 	"ramet/internal/store/sqlite"
+	"ramet/internal/testkit"
 	"ramet/internal/turn/loop"
 	"ramet/internal/turn/tool"
 )
@@ -52,10 +53,7 @@ type world struct {
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	s, err := sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "ramet.db"), sqlite.Options{Cwd: "/project"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "ramet.db"), sqlite.Options{Cwd: "/project"}))(t)
 	t.Cleanup(func() {
 		if _, err := s.Audit(context.Background(), nil); err != nil {
 			t.Errorf("verify: %v", err)
@@ -64,10 +62,7 @@ func newWorld(t testing.TB) *world {
 			t.Error(err)
 		}
 	})
-	zero, err := s.Zero(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	zero := testkit.Must(s.Zero(context.Background()))(t)
 	return &world{Store: s, t: t, zero: zero.ID, doing: map[id.Agent]state.State{},
 		asleep: make(chan struct{}, 100), news: make(chan struct{})}
 }
@@ -260,24 +255,17 @@ func (w *world) child(parent id.Agent, name string) id.Agent {
 
 func (w *world) kills(a id.Agent) {
 	w.t.Helper()
-	if _, err := w.Store.Kill(context.Background(), registry.Kill{Agent: a, Reason: "enough"}); err != nil {
-		w.t.Fatal(err)
-	}
+	testkit.Must(w.Store.Kill(context.Background(), registry.Kill{Agent: a, Reason: "enough"}))(w.t)
 }
 
 func (w *world) append(a id.Agent, drafts ...history.Draft) {
 	w.t.Helper()
-	if _, err := w.Append(context.Background(), a, agent.Passing(), drafts...); err != nil {
-		w.t.Fatal(err)
-	}
+	testkit.Must(w.Append(context.Background(), a, agent.Passing(), drafts...))(w.t)
 }
 
 func (w *world) row(a id.Agent) agent.Agent {
 	w.t.Helper()
-	row, err := w.Agent(context.Background(), a)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	row := testkit.Must(w.Agent(context.Background(), a))(w.t)
 	return row
 }
 
@@ -297,17 +285,11 @@ func (w *world) own(a id.Agent) string {
 // context is what the model of an agent sees, part by part.
 func (w *world) context(a id.Agent) []history.Part {
 	w.t.Helper()
-	c, err := history.Replay(context.Background(), w.Store, a)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	c := testkit.Must(history.Replay(context.Background(), w.Store, a))(w.t)
 	var all []history.Part
 	open := map[string]bool{}
 	for _, e := range c.Messages {
-		parts, err := e.Parts()
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		parts := testkit.Must(e.Parts())(w.t)
 		if err := history.Fill(parts, func(h chain.Hash) ([]byte, error) { return w.Blob(context.Background(), h) }); err != nil {
 			w.t.Fatal(err)
 		}
@@ -340,10 +322,7 @@ func (w *world) context(a id.Agent) []history.Part {
 // it had to be mended or left out.
 func (w *world) unchanged(a id.Agent, c *history.Context, parts []history.Part) {
 	w.t.Helper()
-	talk, err := loop.NewConversation(context.Background(), c, w.Blob)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	talk := testkit.Must(loop.NewConversation(context.Background(), c, w.Blob))(w.t)
 	var sent, kept []string
 	for _, m := range talk.Messages() {
 		for _, p := range m.Parts {

@@ -18,6 +18,7 @@ import (
 	"ramet/internal/model/catalog"
 	"ramet/internal/model/decorate"
 	"ramet/internal/model/llm"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/script"
 )
 
@@ -181,10 +182,7 @@ func TestBaseURLs(t *testing.T) {
 		{"azure", "https://me.openai.azure.com", "https://me.openai.azure.com/openai/v1"},
 		{"ollama", "http://h:1/v1/", "http://h:1/v1"}, {"openrouter", "http://h/api/v1", "http://h/api/v1"}, {"anthropic", "http://h", "http://h"},
 	} {
-		v, err := catalog.Find(c[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := testkit.Must(catalog.Find(c[0]))(t)
 		if got, err := v.URL(c[1]); err != nil || got != c[2] {
 			t.Errorf("%v: %s %v", c, got, err)
 		}
@@ -229,10 +227,7 @@ func TestAmazonIsSignedForWithoutAKey(t *testing.T) {
 	defer transport.CloseIdleConnections()
 	aws := AWSCredentials{ID: "AKIAEXAMPLE", Secret: "hush-hush-hush"}
 	for key, want := range map[string]string{"": "AWS4-HMAC-SHA256 Credential=AKIAEXAMPLE/", "k": "Bearer k"} {
-		p, err := Model(llm.Ref{Vendor: "bedrock", Name: "m"}, Options{Access: Access{Key: key, Base: srv.URL, AWS: aws, Region: "eu-west-1"}, HTTP: transport})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(Model(llm.Ref{Vendor: "bedrock", Name: "m"}, Options{Access: Access{Key: key, Base: srv.URL, AWS: aws, Region: "eu-west-1"}, HTTP: transport}))(t)
 		llm.Collect(p.Stream(t.Context(), llm.Request{Model: "m", Messages: []llm.Message{llm.Say(llm.User, "Hi")}}))
 		if got := header.Get("Authorization"); !strings.HasPrefix(got, want) || strings.Contains(got, "hush") {
 			t.Errorf("%q: %s", key, got)

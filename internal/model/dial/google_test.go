@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 )
 
 // office gives tokens out as Google does: to a service account that signed for it, to
@@ -35,10 +36,7 @@ type office struct {
 
 func open(t *testing.T) *office {
 	t.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := testkit.Must(rsa.GenerateKey(rand.Reader, 2048))(t)
 	o := &office{key: key}
 	o.Server = httptest.NewServer(http.HandlerFunc(o.serve))
 	t.Cleanup(o.Close)
@@ -96,16 +94,11 @@ func (o *office) check(r *http.Request) string {
 
 func (o *office) file(t *testing.T, kind string) string {
 	t.Helper()
-	der, err := x509.MarshalPKCS8PrivateKey(o.key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	der := testkit.Must(x509.MarshalPKCS8PrivateKey(o.key))(t)
 	b, _ := json.Marshal(map[string]string{"type": kind, "client_email": "me@example.org", "token_uri": o.URL + "/token", "private_key_id": "k",
 		"private_key": string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})), "client_id": "c", "client_secret": "s", "refresh_token": "again"})
 	path := filepath.Join(t.TempDir(), "credentials.json")
-	if err := os.WriteFile(path, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, b, 0o600))
 	return path
 }
 
@@ -171,9 +164,7 @@ func TestWhatIsRefusedHoldsNoSecret(t *testing.T) {
 		`{"type":"service_account","private_key":"SECRET"}`: "private key", `SECRET`: "not JSON", `{"type":"external_account","private_key":"SECRET"}`: "external_account",
 		`{"type":"authorized_user","refresh_token":"SECRET","token_uri":"` + o.URL + `/token"}`: "unknown user",
 	} {
-		if err := os.WriteFile(bad, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(bad, []byte(text), 0o600))
 		_, err := (&GoogleSource{File: bad}).Token(t.Context())
 		if !fault.Is(err, fault.ProviderAuth) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "SECRET") {
 			t.Errorf("%s: %v", text, err)

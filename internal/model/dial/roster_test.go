@@ -12,14 +12,12 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/model/catalog"
 	"ramet/internal/model/llm"
+	"ramet/internal/testkit"
 )
 
 func vendor(t *testing.T, name string) catalog.Vendor {
 	t.Helper()
-	v, err := catalog.Find(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := testkit.Must(catalog.Find(name))(t)
 	return v
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 )
 
 var at = func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
@@ -24,10 +25,7 @@ func sign(t *testing.T, url, region, body string, c AWSCredentials) (http.Header
 func TestRequestsAreSigned(t *testing.T) {
 	const url = "https://bedrock-runtime.eu-central-1.amazonaws.com/model/us.anthropic.claude-x-v1%3A0/invoke-with-response-stream"
 	lasting := AWSCredentials{ID: "AKIAEXAMPLE", Secret: "secret"}
-	first, err := sign(t, url, "us-east-1", "{}", lasting)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := testkit.Must(sign(t, url, "us-east-1", "{}", lasting))(t)
 	got := first.Get("Authorization")
 	if !strings.HasPrefix(got, "AWS4-HMAC-SHA256 Credential=AKIAEXAMPLE/20260102/eu-central-1/bedrock/aws4_request, ") ||
 		!strings.Contains(got, "x-amz-content-sha256") || first.Get("X-Amz-Security-Token") != "" || strings.Contains(got, "secret") {

@@ -102,10 +102,7 @@ type served struct {
 
 func (b *bench) serve() served {
 	b.t.Helper()
-	server, err := Listen(b.place)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	server := testkit.Must(Listen(b.place))(b.t)
 	k := newFake()
 	server.Serve(k, nil)
 	b.t.Cleanup(server.Close)
@@ -121,9 +118,7 @@ func (k served) rung(t *testing.T) registry.Ring {
 // answers demands that the kernel of a name answers.
 func (b *bench) answers(owner string) {
 	b.t.Helper()
-	if err := b.place.Answers(b.t.Context(), owner); err != nil {
-		b.t.Fatal(err)
-	}
+	testkit.OK(b.t, b.place.Answers(b.t.Context(), owner))
 }
 
 // process is another process with a kernel.
@@ -148,9 +143,7 @@ func (b *bench) process() *process {
 	if err1 != nil || err2 != nil {
 		b.t.Fatal(err1, err2)
 	}
-	if err := p.cmd.Start(); err != nil {
-		b.t.Fatal(err)
-	}
+	testkit.OK(b.t, p.cmd.Start())
 	p.quit = func() { in.Close() }
 	said, err := bufio.NewReader(out).ReadString('\n')
 	go func() {

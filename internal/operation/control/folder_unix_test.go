@@ -15,6 +15,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/core/registry"
+	"ramet/internal/testkit"
 )
 
 func TestEverythingIsTheUsersOnly(t *testing.T) {
@@ -25,14 +26,9 @@ func TestEverythingIsTheUsersOnly(t *testing.T) {
 			home := t.TempDir()
 			p := At(home, "/db")
 			if before != 0 {
-				if err := errors.Join(os.MkdirAll(p.dir, before), os.Chmod(p.dir, before)); err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, errors.Join(os.MkdirAll(p.dir, before), os.Chmod(p.dir, before)))
 			}
-			s, err := Listen(p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := testkit.Must(Listen(p))(t)
 			defer s.Close()
 			modes(t, p.dir, map[string]fs.FileMode{".": 0o700 | fs.ModeDir, s.instance + ".lock": 0o600, s.instance + ".sock": 0o600 | fs.ModeSocket})
 		})
@@ -101,9 +97,7 @@ func TestAKilledKernelIsKnownToBeDeadAtOnce(t *testing.T) {
 		t.Error("it was forgotten too soon")
 	}
 	past := time.Now().Add(-2 * swept)
-	if err := os.Chtimes(b.place.lock(instance), past, past); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Chtimes(b.place.lock(instance), past, past))
 	b.place.Tell(t.Context(), "", registry.Ring{})
 	modes(t, b.place.dir, map[string]fs.FileMode{".": 0o700 | fs.ModeDir})
 	if b.place.Gone(p.owner) {
@@ -115,9 +109,7 @@ func TestALivingKernelIsNotSweptHoweverOld(t *testing.T) {
 	b := newBench(t)
 	k := b.serve()
 	past := time.Now().Add(-2 * swept)
-	if err := os.Chtimes(b.place.lock(k.server.instance), past, past); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Chtimes(b.place.lock(k.server.instance), past, past))
 	if got, err := b.place.instances(); err != nil || len(got) != 1 {
 		t.Errorf("%v %v", got, err)
 	}
@@ -128,13 +120,9 @@ func TestALivingKernelIsNotSweptHoweverOld(t *testing.T) {
 func TestAStoppedKernelIsPassedOver(t *testing.T) {
 	b := newBench(t)
 	p := b.process()
-	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, p.cmd.Process.Signal(syscall.SIGSTOP))
 	// A signal takes effect when it does; the parent is told.
-	if _, err := syscall.Wait4(p.cmd.Process.Pid, nil, syscall.WUNTRACED, nil); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(syscall.Wait4(p.cmd.Process.Pid, nil, syscall.WUNTRACED, nil))(t)
 	hello, news := helloWait, newsWait
 	helloWait, newsWait = 100*time.Millisecond, 100*time.Millisecond // it never answers
 	var asking sync.WaitGroup
@@ -154,21 +142,15 @@ func TestAStoppedKernelIsPassedOver(t *testing.T) {
 		t.Error("it is only asleep")
 	}
 	helloWait, newsWait = hello, news
-	if err := p.cmd.Process.Signal(syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, p.cmd.Process.Signal(syscall.SIGCONT))
 	b.answers(p.owner)
 }
 
 func TestOwnersThatAreNotOfThisMachine(t *testing.T) {
 	p := At(t.TempDir(), "/db")
-	if err := os.MkdirAll(p.dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.MkdirAll(p.dir, 0o700))
 	// A lock that is free, in reach of a name that climbs.
-	if err := os.WriteFile(filepath.Join(filepath.Dir(p.dir), "x.lock"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(filepath.Dir(p.dir), "x.lock"), nil, 0o600))
 	for _, owner := range []string{
 		"", "x", ":", "::", "elsewhere:1:0123456789ab", p.host + ":1", p.host + ":1:", p.host + ":1:0123456789ab:x",
 		p.host + ":1:0123456789aX", p.host + ":1:0123456789AB", p.host + ":1:../x", p.host + ":1:../../../abcd", p.host + ":1:0123456789ab",
@@ -271,14 +253,10 @@ func TestWhoConnectsDoesNotCount(t *testing.T) {
 	}
 	dir := t.TempDir()
 	link := filepath.Join(dir, "link")
-	if err := os.Symlink(dir, link); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Symlink(dir, link))
 	for _, file := range []string{"ramet.db", "later.db"} { // the second is not there yet
 		if file == "ramet.db" {
-			if err := os.WriteFile(filepath.Join(dir, file), nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.WriteFile(filepath.Join(dir, file), nil, 0o600))
 		}
 		if At("/h", filepath.Join(link, file)).dir != At("/h", filepath.Join(dir, file)).dir {
 			t.Errorf("%s by another path is another place", file)

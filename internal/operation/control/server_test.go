@@ -17,6 +17,7 @@ import (
 	"ramet/internal/core/registry"
 	"ramet/internal/core/state"
 	"ramet/internal/operation/public"
+	"ramet/internal/testkit"
 )
 
 // What is asked of a kernel reaches it, with the person who asks.
@@ -80,22 +81,13 @@ func TestBadRequestsAreAnswered(t *testing.T) {
 		"too deep":         {"POST", "/ring", protocol, strings.Repeat(`[`, 100_000), "read request"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, err := http.NewRequestWithContext(t.Context(), c.method, "http://kernel"+c.path, strings.NewReader(c.body))
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := testkit.Must(http.NewRequestWithContext(t.Context(), c.method, "http://kernel"+c.path, strings.NewReader(c.body)))(t)
 			if c.version != "" {
 				r.Header.Set(protocolHeader, c.version)
 			}
-			answer, err := b.raw(k.server).Do(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			answer := testkit.Must(b.raw(k.server).Do(r))(t)
 			defer answer.Body.Close()
-			text, err := io.ReadAll(answer.Body)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := testkit.Must(io.ReadAll(answer.Body))(t)
 			var refused public.Error
 			if err := json.Unmarshal(text, &refused); err != nil || refused.Code == "" || !strings.Contains(refused.Message, c.says) {
 				t.Errorf("%s %q %v", answer.Status, text, err)
@@ -118,16 +110,10 @@ func TestARequestThatIsTooLarge(t *testing.T) {
 		"noise":  "\x16\x03\x01\x02\x00\r\n\r\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			conn, err := b.place.connect(t.Context(), k.server.instance)
-			if err != nil {
-				t.Fatal(err)
-			}
+			conn := testkit.Must(b.place.connect(t.Context(), k.server.instance))(t)
 			defer conn.Close()
 			go io.WriteString(conn, head) // it may be cut off
-			answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			answer := testkit.Must(http.ReadResponse(bufio.NewReader(conn), nil))(t)
 			defer answer.Body.Close()
 			if answer.StatusCode == http.StatusOK {
 				t.Error(answer.Status)

@@ -15,7 +15,7 @@ import (
 	"ramet/internal/base/id"
 	"ramet/internal/core/history"
 	"ramet/internal/model/llm"
-	_ "ramet/internal/testkit"
+	"ramet/internal/testkit"
 	"ramet/internal/turn/loop"
 )
 
@@ -69,16 +69,12 @@ func TestALineKeepsItsEvent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := anyEvent(t)
 		var b bytes.Buffer
-		if err := Encoder(&b).Encode(Format(e)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, Encoder(&b).Encode(Format(e)))
 		if n := bytes.Count(b.Bytes(), []byte("\n")); n != 1 {
 			t.Fatalf("%d lines: %q", n, b.Bytes())
 		}
 		var l Line
-		if err := json.Unmarshal(b.Bytes(), &l); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, json.Unmarshal(b.Bytes(), &l))
 		if got := l.Event(); !reflect.DeepEqual(got, e) {
 			t.Fatalf("%s\nhave %+v\nwant %+v", b.Bytes(), got, e)
 		}

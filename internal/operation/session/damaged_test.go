@@ -12,6 +12,7 @@ import (
 	"ramet/internal/core/history"
 	"ramet/internal/core/registry"
 	"ramet/internal/driver/foreign"
+	"ramet/internal/testkit"
 )
 
 // A reader of entries that are not readable reports that the history is damaged, instead of leaving them out.
@@ -27,28 +28,18 @@ func TestReadersReportDamagedEntries(t *testing.T) {
 	if err := w.Models().SetEffort(ctx, x.a, "high"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Store.Append(ctx, x.a.ID, agent.Passing(), registry.LimitEntry(history.Limit{By: "agent ada", Tools: []string{"kill"}})); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(w.Store.Append(ctx, x.a.ID, agent.Passing(), registry.LimitEntry(history.Limit{By: "agent ada", Tools: []string{"kill"}})))(t)
 	main, side := filepath.Join(dir, "s.jsonl"), filepath.Join(dir, "agent-77.jsonl")
 	add(t, main, `{"type":"user","uuid":"a0","parentUuid":null,"sessionId":"s","message":{"content":"begin"}}`,
 		`{"type":"assistant","uuid":"a1","parentUuid":"a0","sessionId":"s","message":{"id":"m1","content":[{"type":"tool_use","id":"c1","name":"Task","input":{"prompt":"task"}}]}}`)
 	add(t, side, `{"type":"user","uuid":"x0","parentUuid":null,"isSidechain":true,"agentId":"77","sessionId":"s","message":{"content":"task"}}`)
 	bring(t, w, main, 0)
-	source, err := foreign.In(ctx, main)
-	if err != nil {
-		t.Fatal(err)
-	}
-	db, err := sql.Open("sqlite", w.Place.DB+"?_pragma=busy_timeout(5000)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := testkit.Must(foreign.In(ctx, main))(t)
+	db := testkit.Must(sql.Open("sqlite", w.Place.DB+"?_pragma=busy_timeout(5000)"))(t)
 	defer db.Close()
 	change := func(query string, args ...any) {
 		t.Helper()
-		if _, err := db.ExecContext(ctx, query, args...); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(db.ExecContext(ctx, query, args...))(t)
 	}
 	harm := map[string]string{"content": "x'7b'", "meta": "'{'"}
 	change(`CREATE TABLE kept AS SELECT id, content, meta FROM messages`)

@@ -10,6 +10,7 @@ import (
 	"ramet/internal/core/history"
 	"ramet/internal/kernel"
 	"ramet/internal/store/sqlite"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/storetest"
 	"ramet/internal/turn/permit"
 )
@@ -29,9 +30,7 @@ func TestNoVerbSucceedsWithAFailedStatement(t *testing.T) {
 	// Transcript comes before there are states of files: it says which it could not compare.
 	// Send is not in the table: what it does after its letter is written may fail. Neither is Overview, which leaves
 	// out what it cannot find out.
-	if _, err := w.Mail().Send(ctx, Letter{From: &bob, To: ada, Body: "a letter"}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(w.Mail().Send(ctx, Letter{From: &bob, To: ada, Body: "a letter"}))(t)
 	for _, c := range []struct {
 		name string
 		verb func() error

@@ -8,6 +8,7 @@ import (
 	"ramet/internal/base/chain"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
+	"ramet/internal/testkit"
 )
 
 // Redacting a message drops the contents of the files and links that its calls made, and nothing else.
@@ -21,15 +22,11 @@ func TestRedactingAMessageForgetsWhatItsCallsWrote(t *testing.T) {
 		if !changed {
 			t.Fatal("no state was taken")
 		}
-		if _, err := w.Store.Append(ctx, zero.ID, agent.Claim{}, draft); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(w.Store.Append(ctx, zero.ID, agent.Claim{}, draft))(t)
 	}
 	write := func(name, text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(zero.Cwd, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(zero.Cwd, name), []byte(text), 0o600))
 	}
 	kept := func(text string) bool {
 		_, err := w.Files().Past().Store().Get(ctx, chain.Sum([]byte(text)))
@@ -37,18 +34,13 @@ func TestRedactingAMessageForgetsWhatItsCallsWrote(t *testing.T) {
 	}
 	write("before", "written before")
 	keep(history.OnRequest)
-	said, err := w.History().Append(ctx, zero, history.User, "write the secret")
-	if err != nil {
-		t.Fatal(err)
-	}
+	said := testkit.Must(w.History().Append(ctx, zero, history.User, "write the secret"))(t)
 	write("after", "written by a call")
 	keep(history.AfterCalls)
 	if !kept("written before") || !kept("written by a call") {
 		t.Fatal("the contents were not kept")
 	}
-	if err := w.History().Redact(ctx, zero, said.ID); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, w.History().Redact(ctx, zero, said.ID))
 	if !kept("written before") || kept("written by a call") {
 		t.Errorf("kept: %v, %v", kept("written before"), kept("written by a call"))
 	}

@@ -11,24 +11,16 @@ import (
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
 	"ramet/internal/driver/foreign"
+	"ramet/internal/testkit"
 )
 
 // bring imports a session with a reader of some version, 0 the newest.
 func bring(t *testing.T, w *Workspace, path string, reader int) Import {
 	t.Helper()
-	m, err := w.History().Imports(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, err := foreign.In(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(w.History().Imports(t.Context()))(t)
+	list := testkit.Must(foreign.In(t.Context(), path))(t)
 	list[0].Reader = reader
-	done, err := m.Take(t.Context(), list[0], false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	done := testkit.Must(m.Take(t.Context(), list[0], false))(t)
 	sum := done.Taken
 	for _, n := range done.Skipped {
 		sum += n
@@ -41,28 +33,17 @@ func bring(t *testing.T, w *Workspace, path string, reader int) Import {
 
 func proved(t *testing.T, w *Workspace, path string) Sourced {
 	t.Helper()
-	list, err := foreign.In(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := w.History().CompareSource(t.Context(), list[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := testkit.Must(foreign.In(t.Context(), path))(t)
+	out := testkit.Must(w.History().CompareSource(t.Context(), list[0]))(t)
 	return out
 }
 
 // add writes lines behind what a file has.
 func add(t *testing.T, path string, lines ...string) {
 	t.Helper()
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := testkit.Must(os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600))(t)
 	defer f.Close()
-	if _, err := f.WriteString(strings.Join(lines, "\n") + "\n"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(f.WriteString(strings.Join(lines, "\n") + "\n"))(t)
 }
 
 func codexSaid(role, text string) string {
@@ -114,23 +95,15 @@ func TestImportsOfOlderReaders(t *testing.T) {
 	if got := contextOf(t, w, first); got != "a b c d" {
 		t.Error(got)
 	}
-	list, err := foreign.In(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := testkit.Must(foreign.In(t.Context(), path))(t)
 	list[0].Reader = foreign.Importer + 1
-	m, err := w.History().Imports(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := testkit.Must(w.History().Imports(t.Context()))(t)
 	if _, err := m.Take(t.Context(), list[0], false); !fault.Is(err, fault.StorageNewer) {
 		t.Error(err)
 	}
 	about := proved(t, w, path).Imported // by a ramet of the future
 	about.Importer = foreign.Importer + 1
-	if _, err := w.Store.Append(t.Context(), first.Agent.ID, agent.Passing(), history.Draft{Kind: history.Import, Meta: history.Meta{Import: &about}}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(w.Store.Append(t.Context(), first.Agent.ID, agent.Passing(), history.Draft{Kind: history.Import, Meta: history.Meta{Import: &about}}))(t)
 	list[0].Reader = 0
 	_, proof := w.History().CompareSource(t.Context(), list[0])
 	if _, err := m.Take(t.Context(), list[0], false); !fault.Is(err, fault.StorageNewer) || !fault.Is(proof, fault.StorageNewer) {

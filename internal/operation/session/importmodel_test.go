@@ -16,6 +16,7 @@ import (
 	"ramet/internal/core/history"
 	"ramet/internal/driver/foreign"
 	"ramet/internal/store/sqlite"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/storetest"
 )
 
@@ -68,10 +69,7 @@ func (c *claudeTree) want() (out []string) {
 // importedContexts lists what the models of all agents but agent 0 would be told.
 func importedContexts(t *testing.T, w *Workspace) (out []string) {
 	t.Helper()
-	all, err := w.Store.Agents(t.Context(), agent.Filter{Dead: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := testkit.Must(w.Store.Agents(t.Context(), agent.Filter{Dead: true}))(t)
 	for _, a := range all {
 		if !a.IsZero() {
 			out = append(out, contextOf(t, w, Import{Agent: a}))
@@ -104,10 +102,7 @@ func TestEachBranchOfASessionIsAnAgent(t *testing.T) {
 		entries, branches := 0, 0
 		for range 1 + dice.IntN(3) {
 			c.grow(t, dice, 1+dice.IntN(12))
-			planned, err := take(t, w, c.path, true)
-			if err != nil {
-				t.Fatal(err)
-			}
+			planned := testkit.Must(take(t, w, c.path, true))(t)
 			done := bring(t, w, c.path, 0)
 			if planned.Entries != done.Entries || planned.Branches != done.Branches || planned.New != done.New {
 				t.Errorf("seed %d: planned %+v, done %+v", seed, planned, done)
@@ -193,9 +188,7 @@ func TestAFileThatGrewAfterItsAgentWentOn(t *testing.T) {
 		w, path := open(t, nil), filepath.Join(t.TempDir(), "s.jsonl")
 		add(t, path, line(0, "null"), line(1, `"u0"`))
 		a := bring(t, w, path, 0).Agent
-		if err := c.touch(w, a); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, c.touch(w, a))
 		add(t, path, line(2, `"u1"`))
 		if bring(t, w, path, 0); !slices.Equal(importedContexts(t, w), c.want) {
 			t.Errorf("%s: %q, want %q", c.name, importedContexts(t, w), c.want)
@@ -211,27 +204,17 @@ func TestAFileThatGrewAfterItsAgentWentOn(t *testing.T) {
 				last = e.ID
 			}
 		}
-		if err := w.History().Redact(t.Context(), a, last); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, w.History().Redact(t.Context(), a, last))
 		if p := proved(t, w, path); p.Entries != 2 || p.Redacted != 1 {
 			t.Errorf("%s, redacted: %+v", c.name, p)
 		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testkit.Must(os.ReadFile(path))(t)
 		add(t, path, line(3, `"u2"`))
 		if p := proved(t, w, path); p.Since != int64(len(line(3, `"u2"`))+1) {
 			t.Errorf("%s: grew by %d", c.name, p.Since)
 		}
-		if err := os.WriteFile(path, []byte(strings.Replace(string(text), "t1", "tX", 1)), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		list, err := foreign.In(t.Context(), path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(path, []byte(strings.Replace(string(text), "t1", "tX", 1)), 0o600))
+		list := testkit.Must(foreign.In(t.Context(), path))(t)
 		if _, err := w.History().CompareSource(t.Context(), list[0]); !fault.Is(err, fault.HistoryDamaged) {
 			t.Errorf("%s: a changed file: %v", c.name, err)
 		}
@@ -246,15 +229,10 @@ func TestABranchWhoseAgentWasKilledGoesOnWithoutItsPast(t *testing.T) {
 	}
 	add(t, path, strings.Replace(line(0, 0), `"u0","sess`, `null,"sess`, 1), line(1, 0), line(2, 0))
 	main := bring(t, w, path, 0).Agent
-	all, err := w.Store.Agents(t.Context(), agent.Filter{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := testkit.Must(w.Store.Agents(t.Context(), agent.Filter{}))(t)
 	for _, a := range all {
 		if a.Parent == main.ID {
-			if _, err := w.Agents().Kill(t.Context(), Kill{Agent: a}); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(w.Agents().Kill(t.Context(), Kill{Agent: a}))(t)
 		}
 	}
 	add(t, path, line(3, 1))

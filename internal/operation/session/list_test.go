@@ -9,6 +9,7 @@ import (
 	"ramet/internal/core/history"
 	"ramet/internal/core/state"
 	"ramet/internal/store/sqlite"
+	"ramet/internal/testkit"
 )
 
 // Whom a list asks by name says what he says when all are asked, and a child of the dead hangs under the living.
@@ -17,12 +18,8 @@ func TestAListTellsWhatAllTell(t *testing.T) {
 	child(t, w, "0", "silent")
 	broken, dead := child(t, w, "0", "broken"), child(t, w, "0", "dead")
 	child(t, w, "dead", "orphan")
-	if _, err := w.Store.Append(t.Context(), broken.ID, agent.Passing(), history.Draft{Kind: history.Interrupted, Meta: history.Meta{Reason: "the lights went out"}}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.Agents().Kill(t.Context(), Kill{Agent: dead}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(w.Store.Append(t.Context(), broken.ID, agent.Passing(), history.Draft{Kind: history.Interrupted, Meta: history.Meta{Reason: "the lights went out"}}))(t)
+	testkit.Must(w.Agents().Kill(t.Context(), Kill{Agent: dead}))(t)
 	for _, want := range []struct {
 		all, brief bool
 		names      []string
@@ -31,18 +28,9 @@ func TestAListTellsWhatAllTell(t *testing.T) {
 		{false, true, []string{"0", "silent", "broken", "orphan"}},
 		{true, false, []string{"0", "silent", "broken", "dead", "orphan"}},
 	} {
-		nodes, err := w.Agents().List(t.Context(), want.all, want.brief)
-		if err != nil {
-			t.Fatal(err)
-		}
-		among, err := w.Agents().StatesAmong(t.Context(), want.all, nodes)
-		if err != nil {
-			t.Fatal(err)
-		}
-		everybody, err := w.Agents().States(t.Context(), want.all)
-		if err != nil {
-			t.Fatal(err)
-		}
+		nodes := testkit.Must(w.Agents().List(t.Context(), want.all, want.brief))(t)
+		among := testkit.Must(w.Agents().StatesAmong(t.Context(), want.all, nodes))(t)
+		everybody := testkit.Must(w.Agents().States(t.Context(), want.all))(t)
 		var names []string
 		for _, n := range nodes {
 			names = append(names, n.Label())
@@ -86,9 +74,7 @@ func TestListReadsDeadAgentsAfterADeath(t *testing.T) {
 	}
 	look(true)
 	look(false)
-	if _, err := w.Agents().Kill(t.Context(), Kill{Agent: found(t, w, "a")}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(w.Agents().Kill(t.Context(), Kill{Agent: found(t, w, "a")}))(t)
 	look(true)
 	look(false)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 )
 
 var update = flag.Bool("update", false, "write the golden texts anew")
@@ -30,9 +31,7 @@ func TestWhatEachIsTold(t *testing.T) {
 		}
 		file := filepath.Join("testdata", name+".txt")
 		if *update {
-			if err := os.WriteFile(file, []byte(got+"\n"), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.WriteFile(file, []byte(got+"\n"), 0o644))
 		}
 		want, err := os.ReadFile(file)
 		if err != nil || string(want) != got+"\n" {
@@ -47,10 +46,7 @@ func TestWhatEachIsTold(t *testing.T) {
 // No text names a tool in backquotes that its reader may not have.
 func TestNobodyIsToldOfToolsThatHeLacks(t *testing.T) {
 	for name, tools := range sets {
-		got, err := PromptFolder("").System(strings.Fields(tools))
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := testkit.Must(PromptFolder("").System(strings.Fields(tools)))(t)
 		parts := strings.Split(got, "`")
 		for i := 1; i < len(parts); i += 2 {
 			if !strings.Contains(" "+tools+" ", " "+parts[i]+" ") {
@@ -62,9 +58,7 @@ func TestNobodyIsToldOfToolsThatHeLacks(t *testing.T) {
 
 func TestAFileOfTheUserTakesTheirPlace(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "base.md"), []byte("Be kind.\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(dir, "base.md"), []byte("Be kind.\n"), 0o600))
 	got, err := PromptFolder(dir).System(nil)
 	if err != nil || got != "Be kind." {
 		t.Errorf("%q %v", got, err)
@@ -72,9 +66,7 @@ func TestAFileOfTheUserTakesTheirPlace(t *testing.T) {
 	if _, err := PromptFolder(dir).Text("nothing"); !fault.Is(err, fault.NotFound) {
 		t.Error(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "base.md"), make([]byte, 64<<10+1), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(dir, "base.md"), make([]byte, 64<<10+1), 0o600))
 	if _, err := PromptFolder(dir).System(nil); !fault.Is(err, fault.InvalidConfig) {
 		t.Error(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"ramet/internal/base/id"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/history"
+	"ramet/internal/testkit"
 )
 
 // entryModel is an entry of a conversation as a reader should find it.
@@ -112,10 +113,7 @@ func TestReadersOfAConversationAgreeWithAModel(t *testing.T) {
 				t.Errorf("seed %d: %q is found %+v, %v", seed, m.text, found, err)
 			}
 		}
-		points, err := w.History().Timeline(ctx, a.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		points := testkit.Must(w.History().Timeline(ctx, a.ID))(t)
 		told := map[id.Message]Point{}
 		for i, p := range points {
 			if told[p.ID] = p; p.Head != (i == len(points)-1) || i > 0 && points[i-1].ID >= p.ID {
@@ -136,9 +134,7 @@ func TestWaiting(t *testing.T) {
 	w := open(t, nil)
 	ctx := t.Context()
 	busy, idle := child(t, w, "0", "busy"), child(t, w, "0", "idle")
-	if _, err := w.Store.Acquire(ctx, busy.ID, "elsewhere:1:000000000000", time.Hour); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(w.Store.Acquire(ctx, busy.ID, "elsewhere:1:000000000000", time.Hour))(t)
 	zero := found(t, w, "0")
 	for name, c := range map[string]struct {
 		wait Wait
@@ -149,9 +145,7 @@ func TestWaiting(t *testing.T) {
 		"no letter": {Wait{Mail: &zero}, false}, "a letter": {Wait{Mail: &idle}, true}, "at work, with a letter": {Wait{Agents: []agent.Agent{busy}, Mail: &idle}, true},
 	} {
 		if c.wait.Mail == &idle {
-			if _, err := w.Mail().Send(ctx, Letter{To: idle, Body: "x"}); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(w.Mail().Send(ctx, Letter{To: idle, Body: "x"}))(t)
 		}
 		got, err := w.Turns().Wait(ctx, c.wait, 0)
 		if err != nil || got.Over != c.over || len(got.Agents) != len(c.wait.Agents) {

@@ -24,6 +24,7 @@ import (
 	"ramet/internal/files"
 	"ramet/internal/operation/public"
 	"ramet/internal/store/sqlite"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/storetest"
 )
 
@@ -37,10 +38,7 @@ type worker struct {
 
 func newWorker(t *testing.T) *worker {
 	w := openIn(t, t.TempDir(), t.TempDir(), nil)
-	made, err := w.Agents().Fork(t.Context(), Fork{Parent: found(t, w, "0"), Name: "ada", Cwd: w.Place.Project})
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := testkit.Must(w.Agents().Fork(t.Context(), Fork{Parent: found(t, w, "0"), Name: "ada", Cwd: w.Place.Project}))(t)
 	return &worker{t, w, made.Child, w.Place.Project}
 }
 
@@ -85,10 +83,7 @@ func (x *worker) put(path, text string) {
 }
 
 func (x *worker) append(drafts ...history.Draft) id.Message {
-	made, err := x.w.Store.Append(x.t.Context(), x.a.ID, agent.Passing(), drafts...)
-	if err != nil {
-		x.t.Fatal(err)
-	}
+	made := testkit.Must(x.w.Store.Append(x.t.Context(), x.a.ID, agent.Passing(), drafts...))(x.t)
 	return made[len(made)-1].ID
 }
 
@@ -174,10 +169,7 @@ func TestFilesAreRestoredToWhatTheyWere(t *testing.T) {
 				t.Fatalf("seed %d, %s: a plan made %v of %v, %v", seed, name, x.tree(), was, err)
 			}
 			r.Plan = false
-			done, err := x.w.Files().Restore(ctx, r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			done := testkit.Must(x.w.Files().Restore(ctx, r))(t)
 			if got := x.tree(); !maps.Equal(got, want) {
 				t.Errorf("seed %d, %s: %v, want %v; kept %v", seed, name, got, want, done.Plan.Kept)
 			}
@@ -191,10 +183,7 @@ func TestFilesAreRestoredToWhatTheyWere(t *testing.T) {
 		for range 4 {
 			at := points[dice.IntN(len(points))]
 			now := x.tree()
-			changes, err := x.w.Files().DiffFiles(ctx, x.a, at, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			changes := testkit.Must(x.w.Files().DiffFiles(ctx, x.a, at, 0))(t)
 			if got, want := diffedPaths(changes), differing(known[at], now); !slices.Equal(got, want) {
 				t.Errorf("seed %d: since %d these differ: %v, want %v", seed, at, got, want)
 			}
@@ -247,9 +236,7 @@ func TestVerbsAboutFilesFail(t *testing.T) {
 	}
 	child(t, w, "0", "gone")
 	gone := found(t, w, "gone")
-	if _, err := w.Agents().Kill(ctx, Kill{Agent: gone}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(w.Agents().Kill(ctx, Kill{Agent: gone}))(t)
 	gone.Status = agent.Dead
 	for name, c := range map[string]struct {
 		err  error
@@ -282,9 +269,7 @@ func TestVerbsAboutFilesFail(t *testing.T) {
 	if err != nil || len(changes) != 1 || changes[0].Path != "a" || !strings.Contains(changes[0].Diff, "-1") || !strings.Contains(changes[0].Diff, "+2") {
 		t.Errorf("the turn changed %+v, %v", changes, err)
 	}
-	if _, err := w.History().Mark(ctx, x.a, "here"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(w.History().Mark(ctx, x.a, "here"))(t)
 	for _, c := range []struct {
 		name string
 		verb func() error

@@ -22,6 +22,7 @@ import (
 	"ramet/internal/operation/control"
 	"ramet/internal/store"
 	"ramet/internal/store/sqlite"
+	"ramet/internal/testkit"
 	"ramet/internal/turn/permit"
 )
 
@@ -36,10 +37,7 @@ func open(t *testing.T, clean func(string) string) *Workspace {
 func openIn(t *testing.T, home, project string, clean func(string) string) *Workspace {
 	t.Helper()
 	db := filepath.Join(home, "ramet.db")
-	s, err := sqlite.Open(t.Context(), db, sqlite.Options{Cwd: project})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(sqlite.Open(t.Context(), db, sqlite.Options{Cwd: project}))(t)
 	t.Cleanup(func() {
 		if _, err := s.Audit(context.Background(), nil); err != nil {
 			t.Errorf("verify: %v", err)
@@ -54,37 +52,26 @@ func openIn(t *testing.T, home, project string, clean func(string) string) *Work
 // child forks an agent, which must succeed.
 func child(t *testing.T, w *Workspace, parent, name string) agent.Agent {
 	t.Helper()
-	done, err := w.Agents().Fork(t.Context(), Fork{Parent: found(t, w, parent), Name: name})
-	if err != nil {
-		t.Fatal(err)
-	}
+	done := testkit.Must(w.Agents().Fork(t.Context(), Fork{Parent: found(t, w, parent), Name: name}))(t)
 	return done.Child
 }
 
 func found(t *testing.T, w *Workspace, ref string) agent.Agent {
 	t.Helper()
-	a, err := w.Find(t.Context(), ref)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := testkit.Must(w.Find(t.Context(), ref))(t)
 	return a
 }
 
 func count(t *testing.T, w *Workspace) int {
 	t.Helper()
-	all, err := w.Store.Agents(t.Context(), agent.Filter{Dead: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := testkit.Must(w.Store.Agents(t.Context(), agent.Filter{Dead: true}))(t)
 	return len(all)
 }
 
 func TestARefusedForkLeavesNothing(t *testing.T) {
 	w := open(t, nil)
 	child(t, w, "0", "dead")
-	if _, err := w.Agents().Kill(t.Context(), Kill{Agent: found(t, w, "dead")}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(w.Agents().Kill(t.Context(), Kill{Agent: found(t, w, "dead")}))(t)
 	before := count(t, w)
 	blank, empty := " \n\t", ""
 	for name, c := range map[string]struct {
@@ -225,9 +212,7 @@ func TestWhatACommandOfAnAgentMayDo(t *testing.T) {
 func TestTheDeadAreNotChanged(t *testing.T) {
 	w, ctx := open(t, nil), t.Context()
 	a := child(t, w, "0", "ada")
-	if _, err := w.Agents().Kill(ctx, Kill{Agent: a}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(w.Agents().Kill(ctx, Kill{Agent: a}))(t)
 	a.Status = agent.Dead
 	for verb, err := range map[string]error{
 		"effort":         w.Models().SetEffort(ctx, a, "high"),
@@ -304,9 +289,7 @@ func TestNoCredentialIsStored(t *testing.T) {
 	if l, err := w.Mail().Send(ctx, Letter{To: ada.Child, Body: said}); err != nil || l.Body != replaceKey(said) {
 		t.Errorf("%q, %v", l.Body, err)
 	}
-	if _, err := w.History().Mark(ctx, ada.Child, "at sesame"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(w.History().Mark(ctx, ada.Child, "at sesame"))(t)
 	for e, err := range w.Store.QueryRange(ctx, history.Range{Agent: ada.Child.ID, End: history.NoLimit}, history.Selection{}) {
 		if err != nil {
 			t.Fatal(err)
@@ -333,10 +316,7 @@ func TestStoppedEndsTheKernel(t *testing.T) {
 
 // Closing a workspace ends its kernel before it closes the store, so that a turn can still write how it ended.
 func TestCloseEndsTheKernelBeforeTheStore(t *testing.T) {
-	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ramet.db"), sqlite.Options{Cwd: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ramet.db"), sqlite.Options{Cwd: t.TempDir()}))(t)
 	w := &Workspace{Store: store.Clean(s, nil), Peers: control.Folder{}, Config: &config.Config{}, Now: time.Now}
 	stopped := false
 	w.stop = func() {

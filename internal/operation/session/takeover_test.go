@@ -14,16 +14,14 @@ import (
 	"ramet/internal/core/registry"
 	"ramet/internal/kernel"
 	"ramet/internal/operation/control"
+	"ramet/internal/testkit"
 	"ramet/internal/turn/permit"
 )
 
 // deadOwner returns the name of a kernel of this machine that is gone.
 func deadOwner(t *testing.T, w *Workspace) string {
 	t.Helper()
-	s, err := control.Listen(w.Peers)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(control.Listen(w.Peers))(t)
 	s.Owe() // its lock tells that it is gone
 	s.Close()
 	return s.Owner
@@ -80,9 +78,7 @@ func TestVerbsTakeOverFromDeadKernels(t *testing.T) {
 			w := open(t, nil)
 			kernels(w)
 			zero := found(t, w, "0")
-			if _, err := w.Store.Acquire(t.Context(), zero.ID, deadOwner(t, w), time.Hour); err != nil {
-				t.Fatal(err)
-			}
+			testkit.Must(w.Store.Acquire(t.Context(), zero.ID, deadOwner(t, w), time.Hour))(t)
 			if err := verb(w, found(t, w, "0")); err != nil {
 				t.Error(err)
 			}
@@ -90,9 +86,7 @@ func TestVerbsTakeOverFromDeadKernels(t *testing.T) {
 	}
 	broken, wrong := open(t, nil), errors.New("no kernel starts")
 	broken.start = func(context.Context, Kernel) (*Running, error) { return nil, wrong }
-	if _, err := broken.Store.Acquire(t.Context(), found(t, broken, "0").ID, deadOwner(t, broken), time.Hour); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(broken.Store.Acquire(t.Context(), found(t, broken, "0").ID, deadOwner(t, broken), time.Hour))(t)
 	verbs["rewind to a mark"] = func(w *Workspace, zero agent.Agent) error { return failed(w.History().Rewind(t.Context(), zero, "")) }
 	verbs["redact"] = func(w *Workspace, zero agent.Agent) error { return w.History().Redact(t.Context(), zero, zero.Head) }
 	verbs["restore"] = func(w *Workspace, zero agent.Agent) error {
@@ -108,9 +102,7 @@ func TestVerbsTakeOverFromDeadKernels(t *testing.T) {
 	}
 	w := open(t, nil)
 	kernels(w)
-	if _, err := w.Store.Acquire(t.Context(), found(t, w, "0").ID, "elsewhere:1:000000000000", time.Hour); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(w.Store.Acquire(t.Context(), found(t, w, "0").ID, "elsewhere:1:000000000000", time.Hour))(t)
 	if err := verbs["clear"](w, found(t, w, "0")); !fault.Is(err, fault.Leased) {
 		t.Error(err)
 	}

@@ -121,22 +121,15 @@ func TestStoppingWhatDoesNotRunHere(t *testing.T) {
 	if stopped, err := w.Turns().Stop(ctx, kernel.Stop{Agent: zero.ID, Ticket: "x"}); err != nil || stopped {
 		t.Errorf("a prompt that is nowhere: %t, %v", stopped, err)
 	}
-	held, err := w.Store.Acquire(ctx, zero.ID, "elsewhere:1:000000000000", time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	held := testkit.Must(w.Store.Acquire(ctx, zero.ID, "elsewhere:1:000000000000", time.Hour))(t)
 	if stopped, err := w.Turns().Stop(ctx, kernel.Stop{Agent: zero.ID}); !fault.Is(err, fault.Leased) || stopped || !strings.Contains(err.Error(), held.Lease.Owner) {
 		t.Errorf("elsewhere: %t, %v", stopped, err)
 	}
 	if stopped, err := w.Turns().stopFar(ctx, zero.ID, "another:1:000000000000"); err != nil || stopped {
 		t.Errorf("let go meanwhile: %t, %v", stopped, err)
 	}
-	if err := w.Store.Release(ctx, zero.ID, held.Lease.Owner, held.Lease.Epoch); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.Store.Acquire(ctx, zero.ID, deadOwner(t, w), time.Hour); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, w.Store.Release(ctx, zero.ID, held.Lease.Owner, held.Lease.Epoch))
+	testkit.Must(w.Store.Acquire(ctx, zero.ID, deadOwner(t, w), time.Hour))(t)
 	if stopped, err := w.Turns().Stop(ctx, kernel.Stop{Agent: zero.ID}); err != nil || stopped {
 		t.Errorf("its owner is gone: %t, %v", stopped, err)
 	}
@@ -188,9 +181,7 @@ func TestLimitsOfAnAgentHoldForItsCommands(t *testing.T) {
 	ctx, prompt := t.Context(), "do it"
 	limited := func(name string, tools ...string) (a, free agent.Agent) {
 		a, free = child(t, w, "0", name), child(t, w, name, "")
-		if _, err := w.Store.Append(ctx, a.ID, agent.Passing(), registry.LimitEntry(history.Limit{By: "agent " + name, Tools: tools})); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(w.Store.Append(ctx, a.ID, agent.Passing(), registry.LimitEntry(history.Limit{By: "agent " + name, Tools: tools})))(t)
 		return a, free
 	}
 	for _, c := range []struct {
@@ -242,18 +233,14 @@ func TestFilesThatAPromptNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	other := filepath.Join(t.TempDir(), "other.png")
-	if err := os.WriteFile(other, dot, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(other, dot, 0o600))
 	x.put("dot.png", string(dot))
 	x.put("with space.png", string(dot))
 	x.put("d/in.png", string(dot))
 	x.put("text.txt", "words")
 	x.put(".hidden", "h")
 	x.put("node_modules/m", "m")
-	if err := os.Symlink(other, filepath.Join(x.dir, "link.png")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Symlink(other, filepath.Join(x.dir, "link.png")))
 	for said, want := range map[string][2]string{ // anywhere; only in the folder
 		"no mention":                {},
 		"see @dot.png":              {"dot.png", "dot.png"},
@@ -309,10 +296,7 @@ func TestFilesThatAPromptNames(t *testing.T) {
 	if got := x.w.Prompts().CompletePaths(t.Context(), x.a.ID, ""); !slices.Equal(got, want) {
 		t.Errorf("within a moment the paths are not remembered: %q", got)
 	}
-	below, err := x.w.Agents().Fork(t.Context(), Fork{Parent: x.a, Cwd: filepath.Join(x.dir, "d")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	below := testkit.Must(x.w.Agents().Fork(t.Context(), Fork{Parent: x.a, Cwd: filepath.Join(x.dir, "d")}))(t)
 	if got := x.w.Prompts().CompletePaths(t.Context(), below.Child.ID, ""); !slices.Equal(got, []string{"in.png"}) {
 		t.Errorf("of another agent: %q", got)
 	}
@@ -379,9 +363,7 @@ func TestTheWorkInAWorktree(t *testing.T) {
 	if got, err := w.Care().SweepTrees(ctx, false); err != nil || got.Count != 0 {
 		t.Errorf("a living agent's worktree is swept: %+v, %v", got, err)
 	}
-	if _, err := w.Agents().Kill(ctx, Kill{Agent: clean.Child}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(w.Agents().Kill(ctx, Kill{Agent: clean.Child}))(t)
 	for _, plan := range []bool{true, false} {
 		got, err := w.Care().SweepTrees(ctx, plan)
 		_, gone := os.Stat(clean.Child.Cwd)

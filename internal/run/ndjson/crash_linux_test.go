@@ -104,9 +104,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 func start(t *testing.T, begin []byte) string {
 	path := filepath.Join(t.TempDir(), "events.ndjson")
 	if begin != nil {
-		if err := os.WriteFile(path, begin, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(path, begin, 0o644))
 	}
 	return path
 }

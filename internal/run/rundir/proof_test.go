@@ -15,6 +15,7 @@ import (
 	"ramet/internal/base/seal"
 	"ramet/internal/run"
 	"ramet/internal/run/rundir"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/runtest"
 )
 
@@ -140,9 +141,7 @@ func TestWhatComesTogetherIsNotForgotten(t *testing.T) {
 		if len(together) == 2 {
 			x = reopen(t, s, x)
 		}
-		if _, err := x.Append(t.Context(), together...); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(x.Append(t.Context(), together...))(t)
 	}
 	if _, err := x.Append(t.Context(), started("d"), failed("c")); !fault.Is(err, fault.InvalidEvent) {
 		t.Errorf("a call ended twice: %v", err)

@@ -13,6 +13,7 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/base/shape"
 	"ramet/internal/run"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/runtest"
 )
 
@@ -40,10 +41,7 @@ func TestTheSchemasInTheRepositoryAreTheGeneratedOnes(t *testing.T) {
 			t.Errorf("schemas/%s is not what the code generates (%v): go test ./internal/run/rundir -update", file, err)
 		}
 	}
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := testkit.Must(os.ReadDir(folder))(t)
 	for _, e := range entries {
 		if !slices.Contains(files, e.Name()) {
 			t.Errorf("schemas/%s is none of ours", e.Name())

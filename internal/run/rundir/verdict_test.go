@@ -11,31 +11,20 @@ import (
 
 	"ramet/internal/base/chain"
 	"ramet/internal/run"
-	_ "ramet/internal/testkit"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/runtest"
 )
 
 // library reads a published schema as other programs do.
 func library(t *testing.T, name string) *jsonschema.Schema {
 	t.Helper()
-	text, err := MakeSchema(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(MakeSchema(name))(t)
+	doc := testkit.Must(jsonschema.UnmarshalJSON(bytes.NewReader(text)))(t)
 	id := doc.(map[string]any)["$id"].(string)
 	c := jsonschema.NewCompiler()
-	if err := c.AddResource(id, doc); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, c.AddResource(id, doc))
 	// Compiling holds it against the metaschema of the draft that it names.
-	s, err := c.Compile(id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(c.Compile(id))(t)
 	if s.DraftVersion != 2020 {
 		t.Fatalf("%s is of draft %d", name, s.DraftVersion)
 	}
@@ -43,18 +32,13 @@ func library(t *testing.T, name string) *jsonschema.Schema {
 }
 
 func verdict(t *rapid.T, s *jsonschema.Schema, doc []byte) error {
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(doc))
-	if err != nil {
-		t.Fatal(err)
-	}
+	value := testkit.Must(jsonschema.UnmarshalJSON(bytes.NewReader(doc)))(t)
 	return s.Validate(value)
 }
 
 func decode(t *rapid.T, text string) any {
 	var v any
-	if err := json.Unmarshal([]byte(text), &v); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.Unmarshal([]byte(text), &v))
 	return v
 }
 
@@ -93,9 +77,7 @@ func TestTheEnvelopeIsPublishedAsLinesAreRead(t *testing.T) {
 // random draws a run and gives its snapshot.
 func random(t *rapid.T) run.Snapshot {
 	r := run.NewReducer(run.New(runtest.RunID))
-	if err := r.Apply(runtest.Draft(0, run.RunCreated, runtest.Examples()[run.RunCreated]).Link("")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, r.Apply(runtest.Draft(0, run.RunCreated, runtest.Examples()[run.RunCreated]).Link("")))
 	dice := runtest.Dice(t)
 	for n := range rapid.IntRange(1, 80).Draw(t, "events") + 20 {
 		_ = r.Apply(runtest.Step(dice, r.Snapshot(), n+1).Link(r.Hash())) // illegal ones are refused

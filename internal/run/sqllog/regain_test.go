@@ -55,9 +55,7 @@ func TestAWriterThatWasOvertakenWritesNoMore(t *testing.T) {
 		}
 	}
 	testkit.Must(second.Append(t.Context(), runtest.LogDraft(1)))(t)
-	if err := second.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, second.Close())
 	network.Down(false)
 	for range 2 {
 		if _, err := w.Append(t.Context(), runtest.LogDraft(2)); !fault.Is(err, fault.Fenced) {

@@ -363,44 +363,23 @@ func TestLocalFilesHoldTheBranch(t *testing.T) {
 	source := filepath.Join(dir, "source")
 	run := func(at string, args ...string) string {
 		t.Helper()
-		out, err := git.Command{Dir: at, Allow: []string{"file"}, Env: []string{"GIT_AUTHOR_NAME=u", "GIT_AUTHOR_EMAIL=u@x", "GIT_COMMITTER_NAME=u", "GIT_COMMITTER_EMAIL=u@x"}}.Run(t.Context(), args...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := testkit.Must(git.Command{Dir: at, Allow: []string{"file"}, Env: []string{"GIT_AUTHOR_NAME=u", "GIT_AUTHOR_EMAIL=u@x", "GIT_COMMITTER_NAME=u", "GIT_COMMITTER_EMAIL=u@x"}}.Run(t.Context(), args...))(t)
 		return strings.TrimSpace(out)
 	}
 	run(dir, "init", "-q", source)
-	if err := os.WriteFile(filepath.Join(source, "a"), []byte("a\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(source, "a"), []byte("a\n"), 0o600))
 	run(source, "add", "a")
 	run(source, "commit", "-q", "-m", "a")
 	base := run(source, "rev-parse", "HEAD")
 	var before map[string][]byte
 	for range 2 {
-		r, err := git.Locate(source)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := testkit.Must(git.Locate(source))(t)
 		tree := git.Tree{Dir: filepath.Join(t.TempDir(), "repo")}
-		if _, err := git.Clone(t.Context(), r, tree.Dir, base); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(tree.Dir, "b"), []byte("b\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		patch, err := git.Diff(t.Context(), tree)
-		if err != nil {
-			t.Fatal(err)
-		}
-		commit, err := git.Commit(t.Context(), tree, "b", time.Unix(0, 0))
-		if err != nil {
-			t.Fatal(err)
-		}
-		files, err := LocalFiles(t.Context(), tree, Change{Branch: "ramet/docs", Base: base, Commit: commit, Title: "T", Patch: patch, Body: []byte("body\n")})
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(git.Clone(t.Context(), r, tree.Dir, base))(t)
+		testkit.OK(t, os.WriteFile(filepath.Join(tree.Dir, "b"), []byte("b\n"), 0o600))
+		patch := testkit.Must(git.Diff(t.Context(), tree))(t)
+		commit := testkit.Must(git.Commit(t.Context(), tree, "b", time.Unix(0, 0)))(t)
+		files := testkit.Must(LocalFiles(t.Context(), tree, Change{Branch: "ramet/docs", Base: base, Commit: commit, Title: "T", Patch: patch, Body: []byte("body\n")}))(t)
 		for name, data := range before {
 			if string(files[name]) != string(data) {
 				t.Errorf("%s differs the second time", name)
@@ -408,9 +387,7 @@ func TestLocalFilesHoldTheBranch(t *testing.T) {
 		}
 		before = files
 		bundle := filepath.Join(t.TempDir(), "branch.bundle")
-		if err := os.WriteFile(bundle, files["branch.bundle"], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(bundle, files["branch.bundle"], 0o600))
 		run(source, "fetch", "-q", bundle, "ramet/docs:ramet/docs")
 		if got := run(source, "rev-parse", "ramet/docs"); got != commit {
 			t.Error(got)

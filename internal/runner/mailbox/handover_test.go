@@ -6,6 +6,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/runner/mailbox"
+	"ramet/internal/testkit"
 )
 
 // A run is left to one heir, and its orchestrator is refused from then on.
@@ -22,18 +23,12 @@ func TestARunHasOneHeir(t *testing.T) {
 	if runs, err := heir.OrphanedRuns(t.Context(), time.Minute); err != nil || len(runs) != 0 {
 		t.Errorf("there is an orchestrator: %v %v", runs, err)
 	}
-	if err := boss.PutHandover(t.Context(), runID, []byte("first")); err != nil {
-		t.Fatal(err)
-	}
-	if err := boss.PutHandover(t.Context(), runID, []byte("last")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, boss.PutHandover(t.Context(), runID, []byte("first")))
+	testkit.OK(t, boss.PutHandover(t.Context(), runID, []byte("last")))
 	// Whoever looks first has it: the orchestrator may show itself again in between.
 	for took := false; !took; {
 		lost()
-		if _, err := heir.OrphanedRuns(t.Context(), time.Minute); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(heir.OrphanedRuns(t.Context(), time.Minute))(t)
 		will, ok, err := heir.ClaimHandover(t.Context(), runID, time.Minute)
 		if err != nil || ok && string(will) != "last" {
 			t.Fatalf("%q %v", will, err)
@@ -57,15 +52,9 @@ func TestWhoLeavesHasNoHeir(t *testing.T) {
 	address := place(t)
 	boss := open(t, address)
 	end := serve(t, boss, 1, newDesk())
-	if _, err := boss.Claim(t.Context(), item, "h"); err != nil {
-		t.Fatal(err)
-	}
-	if err := boss.PutHandover(t.Context(), runID, []byte("will")); err != nil {
-		t.Fatal(err)
-	}
-	if err := end(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(boss.Claim(t.Context(), item, "h"))(t)
+	testkit.OK(t, boss.PutHandover(t.Context(), runID, []byte("will")))
+	testkit.OK(t, end())
 	if _, ok, err := boss.ClaimHandover(t.Context(), runID, time.Minute); ok || err != nil {
 		t.Errorf("it has one: %v %v", ok, err)
 	}
@@ -75,13 +64,9 @@ func TestFilesAreHandedOver(t *testing.T) {
 	address := place(t)
 	boss := open(t, address)
 	for path, data := range map[string]string{"a/x": "old", "a/y": "same", "z": ""} {
-		if err := boss.PutFile(t.Context(), runID, path, []byte(data)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, boss.PutFile(t.Context(), runID, path, []byte(data)))
 	}
-	if err := boss.PutFile(t.Context(), runID, "a/x", []byte("new")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, boss.PutFile(t.Context(), runID, "a/x", []byte("new")))
 	got := map[string]string{}
 	fetch := func() (int, error) {
 		return boss.Files(t.Context(), runID, func(path string) (string, bool) {
@@ -96,15 +81,11 @@ func TestFilesAreHandedOver(t *testing.T) {
 	if _, err := fetch(); !fault.Is(err, fault.StorageCorrupt) {
 		t.Errorf("a changed copy: %v", err)
 	}
-	if err := boss.ClearButFiles(t.Context(), runID); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, boss.ClearButFiles(t.Context(), runID))
 	if n := query(t, address, `SELECT count(*) FROM files`)[0][0]; n != int64(3) {
 		t.Errorf("%v files are left", n)
 	}
-	if err := boss.Clear(t.Context(), runID); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, boss.Clear(t.Context(), runID))
 	if n := query(t, address, `SELECT count(*) FROM files`)[0][0]; n != int64(0) {
 		t.Errorf("%v files are left", n)
 	}

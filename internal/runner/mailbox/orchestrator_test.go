@@ -161,9 +161,7 @@ func TestLargeContents(t *testing.T) {
 		t.Fatalf("%d bytes, %v", len(got), err)
 	}
 	data = append([]byte("and "), data...)
-	if err := worker.Deliver(t.Context(), item, runner.Result{Files: []runner.Blob{{Path: "big", Data: data}}}, nil); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, worker.Deliver(t.Context(), item, runner.Result{Files: []runner.Blob{{Path: "big", Data: data}}}, nil))
 	if !bytes.Equal(d.given[item].Files[0].Data, data) {
 		t.Error("it arrived changed")
 	}

@@ -11,6 +11,7 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/runner"
 	"ramet/internal/runner/mailbox"
+	"ramet/internal/testkit"
 )
 
 func TestWhatWasAnsweredIsNotAskedAgain(t *testing.T) {
@@ -27,17 +28,13 @@ func TestWhatWasAnsweredIsNotAskedAgain(t *testing.T) {
 	if _, err := worker.Claim(t.Context(), item, "h"); err != nil { // calls, and comes after it
 		t.Fatal(err)
 	}
-	if err := end(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, end())
 	if n := query(t, address, `SELECT count(*) FROM answers WHERE id = $1 AND code = ''`, id)[0][0]; n != int64(1) {
 		t.Fatalf("%v answers", n)
 	}
 
 	serve(t, boss, 2, second)
-	if _, err := worker.Claim(t.Context(), item, "h"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(worker.Claim(t.Context(), item, "h"))(t)
 	if a, b := first.count("claim", item+"2"), second.count("claim", item+"2"); a != 1 || b != 0 {
 		t.Errorf("asked %d times, then %d times", a, b)
 	}
@@ -88,9 +85,7 @@ func TestAnOvertakenServeEnds(t *testing.T) {
 	old, boss, worker := open(t, address), open(t, address), open(t, address)
 	ended := make(chan error, 1)
 	go func() { ended <- mailbox.ServeRun(t.Context(), old, runID, 1, newDesk()) }()
-	if _, err := worker.Claim(t.Context(), item, "h"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(worker.Claim(t.Context(), item, "h"))(t)
 	serve(t, boss, 2, newDesk())
 	if err := within(t, ended); !fault.Is(err, fault.Fenced) {
 		t.Error(err)
@@ -101,9 +96,7 @@ func TestOneProcessServesARunOnce(t *testing.T) {
 	address := place(t)
 	boss, worker := open(t, address), open(t, address)
 	serve(t, boss, 1, newDesk())
-	if _, err := worker.Claim(t.Context(), item, "h"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(worker.Claim(t.Context(), item, "h"))(t)
 	if err := mailbox.ServeRun(t.Context(), boss, runID, 1, newDesk()); !fault.Is(err, fault.Locked) {
 		t.Error(err)
 	}
@@ -121,12 +114,8 @@ func TestNobodyIsWaitedForInVain(t *testing.T) {
 	}
 	mailbox.Hasten(t, 10*time.Millisecond, 10*time.Millisecond, time.Minute)
 	end := serve(t, boss, 1, newDesk())
-	if _, err := worker.Claim(t.Context(), item, "h"); err != nil {
-		t.Fatal(err)
-	}
-	if err := end(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(worker.Claim(t.Context(), item, "h"))(t)
+	testkit.OK(t, end())
 	mailbox.Hasten(t, 10*time.Millisecond, time.Second, 50*time.Millisecond)
 	if _, err := worker.Claim(t.Context(), item, "h"); !fault.Is(err, fault.NotFound) {
 		t.Errorf("after it was gone: %v", err)
@@ -141,12 +130,8 @@ func TestAForgottenRequestIsToldAgain(t *testing.T) {
 	address := place(t)
 	boss, worker, d := open(t, address), open(t, address), newDesk()
 	end := serve(t, boss, 1, newDesk())
-	if _, err := worker.Claim(t.Context(), item, "h"); err != nil {
-		t.Fatal(err)
-	}
-	if err := end(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(worker.Claim(t.Context(), item, "h"))(t)
+	testkit.OK(t, end())
 	said := make(chan error, 1)
 	go func() {
 		said <- worker.Deliver(t.Context(), item, runner.Result{Files: []runner.Blob{{Path: "p", Data: []byte("x")}}}, nil)
@@ -166,20 +151,14 @@ func TestClearLeavesNothing(t *testing.T) {
 	boss, worker, d := open(t, address), open(t, address), newDesk()
 	end := serve(t, boss, 1, d)
 	secret := runner.Result{Files: []runner.Blob{{Path: "p", Data: []byte("secret")}}}
-	if err := worker.Deliver(t.Context(), item, secret, nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := end(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, worker.Deliver(t.Context(), item, secret, nil))
+	testkit.OK(t, end())
 	// One that is waiting is told that there is nothing to wait for.
 	said := make(chan error, 1)
 	go func() { said <- worker.Deliver(t.Context(), item, secret, nil) }()
 	for query(t, address, `SELECT count(*) FROM requests`)[0][0] == int64(0) {
 	}
-	if err := boss.Clear(t.Context(), runID); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, boss.Clear(t.Context(), runID))
 	if err := within(t, said); !fault.Is(err, fault.Fenced) {
 		t.Error(err)
 	}

@@ -71,9 +71,7 @@ func TestAJobOfALivingHostIsNeverHandedOutTwice(t *testing.T) {
 		return nil
 	})
 	s.Expect("r:long")
-	if err := leader.End(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, leader.End())
 	state := func(id string) string {
 		rows := query(t, address, `SELECT state::text FROM `+table(t, address)+` WHERE args->>'id' = $1 AND (args->>'round')::int = 0`, id)
 		return fmt.Sprint(rows)
@@ -159,12 +157,8 @@ func TestManyJobsWait(t *testing.T) {
 			t.Fatalf("%v is number %d", j, i)
 		}
 	}
-	if err := s.End(); err != nil {
-		t.Fatal(err)
-	}
-	if err := q.Clear(t.Context(), "r"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.End())
+	testkit.OK(t, q.Clear(t.Context(), "r"))
 	if n := query(t, address, `SELECT count(*) FROM `+table(t, address))[0][0]; n != int64(0) {
 		t.Errorf("%v are left", n)
 	}

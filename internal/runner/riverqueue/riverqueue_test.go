@@ -16,6 +16,7 @@ import (
 	"ramet/internal/runner"
 	"ramet/internal/runner/riverqueue"
 	"ramet/internal/store/database"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/pgtest"
 	"ramet/internal/testkit/runtest"
 )
@@ -143,13 +144,8 @@ func newHost(t testing.TB, address, name string) *host {
 	h := &host{t: t, name: name, cmd: exec.Command(self, address), lines: make(chan string, 100)}
 	h.cmd.Env = append(os.Environ(), hostEnv+"="+name)
 	h.cmd.Stderr = &h.err
-	out, err := h.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := h.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := testkit.Must(h.cmd.StdoutPipe())(t)
+	testkit.OK(t, h.cmd.Start())
 	t.Cleanup(h.kill)
 	go func() {
 		defer close(h.lines)
@@ -175,9 +171,7 @@ func (h *host) says(want ...string) {
 
 func (h *host) signal(s syscall.Signal) {
 	h.t.Helper()
-	if err := h.cmd.Process.Signal(s); err != nil {
-		h.t.Fatal(err)
-	}
+	testkit.OK(h.t, h.cmd.Process.Signal(s))
 }
 
 // kill ends the process as a power failure would.

@@ -12,6 +12,7 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/runner"
 	"ramet/internal/runner/riverqueue"
+	"ramet/internal/testkit"
 	. "ramet/internal/testkit/runtest"
 )
 
@@ -101,9 +102,7 @@ func TestWhatAHostDidNotHear(t *testing.T) {
 	query(t, address, `UPDATE `+table(t, address)+` SET metadata = metadata || '{"output": "given up"}' WHERE args->>'id' = 'r:a'`)
 	compare := func() {
 		t.Helper()
-		if err := q.Compare(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, q.Compare(t.Context()))
 	}
 	compare()
 	if err := WithinTime(t, ended); !errors.Is(err, context.Canceled) {
@@ -130,21 +129,13 @@ func TestClearForgetsOneRun(t *testing.T) {
 		return nil
 	})
 	for _, j := range []runner.Enqueued{{ID: "r:a", RunID: "r", Queue: "work"}, {ID: "r2:a", RunID: "r2", Queue: "work"}, {ID: "r:busy", RunID: "r", Queue: "work"}, {ID: "r:waits", RunID: "r", Queue: "work"}} {
-		if err := q.Enqueue(t.Context(), j); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, q.Enqueue(t.Context(), j))
 	}
 	s.Expect("r:a", "r2:a", "r:busy")
-	if err := q.Clear(t.Context(), "r"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, q.Clear(t.Context(), "r"))
 	WithinTime(t, release) // what is being done is told
-	if err := s.End(); err != nil {
-		t.Fatal(err)
-	}
-	if err := q.Clear(t.Context(), "r"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.End())
+	testkit.OK(t, q.Clear(t.Context(), "r"))
 	if rows := query(t, address, `SELECT args->>'id' FROM `+table(t, address)); len(rows) != 1 || rows[0][0] != "r2:a" {
 		t.Errorf("left: %v", rows)
 	}
@@ -214,9 +205,7 @@ func TestNoTextIsStored(t *testing.T) {
 	})
 	EnqueueJob(t, q, "r:a", "r:b")
 	s.Expect("r:a", "r:b")
-	if err := s.End(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.End())
 	text := fmt.Sprint(query(t, address, `SELECT j::text FROM `+table(t, address)+` j`))
 	if !strings.Contains(text, "STORAGE_FULL") || strings.Contains(text, "repository") {
 		t.Error(text)

@@ -37,9 +37,7 @@ func TestAHostThatIsCutWhileItStarts(t *testing.T) {
 		}()
 		testkit.WaitUntil(t, "it has asked its questions", func() bool { return network.Asked() >= asked+after || len(served) > 0 })
 		network.Cut()
-		if err := boss.Enqueue(t.Context(), job); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, boss.Enqueue(t.Context(), job))
 		select {
 		case <-done:
 		case err := <-served:

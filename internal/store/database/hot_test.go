@@ -29,9 +29,7 @@ func TestAHalfWrittenFileIsPeekedAt(t *testing.T) {
 		if err != nil || len(data) == 0 {
 			t.Fatalf("%d bytes, %v: the test shows nothing", len(data), err)
 		}
-		if err := os.WriteFile(image+end, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(image+end, data, 0o600))
 	}
 	f := database.File{Path: image, ID: 77, What: "ours", Steps: []string{""}}
 	if version, err := f.Peek(t.Context()); err != nil || version != 0 {

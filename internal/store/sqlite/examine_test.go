@@ -15,9 +15,7 @@ import (
 func TestAFileThatGrowsIsNotCut(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ramet.db")
 	s := testkit.Must(Open(t.Context(), path, Options{Cwd: "/"}))(t)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.Close())
 	f := testkit.Must(os.OpenFile(path, os.O_RDWR, 0))(t)
 	defer f.Close()
 	var head [100]byte

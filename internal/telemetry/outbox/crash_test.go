@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"ramet/internal/telemetry"
+	"ramet/internal/testkit"
 )
 
 // The process or the machine dies while the file is written: whatever its length, the
@@ -36,9 +37,7 @@ func TestACrashAtEveryByte(t *testing.T) {
 	s := newService(t)
 	for n := range len(text) + 1 {
 		path := filepath.Join(dir, strconv.Itoa(n)+".jsonl")
-		if err := os.WriteFile(path, text[:n], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(path, text[:n], 0o600))
 		whole := text[:bytes.LastIndexByte(text[:n], '\n')+1]
 		lines := strings.Count(string(whole), `"method"`)
 		done := 0
@@ -81,16 +80,12 @@ func TestDamagedLinesAreKeptAside(t *testing.T) {
 		text = formatDelivery(text, d)
 	}
 	path := at(t)
-	if err := os.WriteFile(path, append(text, 0, 0, 0), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, append(text, 0, 0, 0), 0o600))
 	s := newService(t)
 	b := open(t, path, s.quick())
 	flush(t, b)
 	s.check(t, all)
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.Close())
 	letters, err := os.ReadFile(deadPath(path))
 	if err != nil || strings.Count(string(letters), "\n") != 2 || !strings.Contains(string(letters), "garbage") {
 		t.Errorf("%s %v", letters, err)

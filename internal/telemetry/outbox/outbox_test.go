@@ -21,6 +21,7 @@ import (
 	"ramet/internal/core/history"
 	"ramet/internal/telemetry"
 	"ramet/internal/telemetry/store"
+	"ramet/internal/testkit"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -134,19 +135,14 @@ func (s *service) quick() Options {
 
 func open(t testing.TB, path string, o Options) *Outbox {
 	t.Helper()
-	b, err := Open(path, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testkit.Must(Open(path, o))(t)
 	t.Cleanup(func() { b.Close() })
 	return b
 }
 
 func flush(t testing.TB, b *Outbox) {
 	t.Helper()
-	if err := b.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.Flush(t.Context()))
 }
 
 func at(t testing.TB) string { return filepath.Join(t.TempDir(), "telemetry_outbox.jsonl") }
@@ -250,13 +246,8 @@ func TestWhatIsRefusedIsNotTriedAgain(t *testing.T) {
 	if b.Dead() != 2 || len(told) != 2 || b.Unsent() != 0 {
 		t.Errorf("%d dead, told %q", b.Dead(), told)
 	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
-	letters, err := os.ReadFile(filepath.Join(filepath.Dir(path), "telemetry_outbox.dead.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.Close())
+	letters := testkit.Must(os.ReadFile(filepath.Join(filepath.Dir(path), "telemetry_outbox.dead.jsonl")))(t)
 	rows := strings.Split(strings.TrimSpace(string(letters)), "\n")
 	if len(rows) != 2 || !strings.Contains(rows[0], `"status":409`) || !strings.Contains(rows[0], string(want[3].Body)) || !strings.Contains(rows[1], `"method":"PATCH"`) {
 		t.Errorf("dead letters\n%s", letters)
@@ -329,9 +320,7 @@ func TestOneProcessAtATime(t *testing.T) {
 	if _, err := Open(path, s.quick()); !fault.Is(err, fault.Locked) {
 		t.Errorf("a second one: %v", err)
 	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.Close())
 	b.Put(turns(1)...) // too late, and no harm
 	open(t, path, s.quick())
 }
@@ -362,9 +351,7 @@ func TestMarksAndWhatRunsSurvive(t *testing.T) {
 	b.PutMarked("run-1", 9)
 	flush(t, b)
 	for range 3 {
-		if err := b.Close(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, b.Close())
 		b = open(t, path, s.quick())
 		if b.Marked("run-1") != 9 || b.Marked("run-2") != 1 || b.Marked("run-3") != 0 {
 			t.Errorf("marks %v", b.marks)
@@ -399,9 +386,7 @@ func TestTheFileStaysSmall(t *testing.T) {
 		t.Errorf("%d bytes after %d, %v", info.Size(), put, err)
 	}
 	s.check(t, all)
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.Close())
 	if text, _ := os.ReadFile(path); strings.Count(string(text), "\n") != 1 || !strings.HasPrefix(string(text), `{"to":"`) {
 		t.Errorf("left %q", text)
 	}
@@ -432,9 +417,7 @@ func TestAFileThatCannotBeWritten(t *testing.T) {
 		t.Fatal("it is down")
 	}
 	b.Put(want[9:]...)
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.Close())
 	s.answers(nil)
 	b = open(t, path, s.quick())
 	flush(t, b)
@@ -473,9 +456,7 @@ func TestIntoAStoreOfThisProcess(t *testing.T) {
 	if b.Dead() != 4 || b.Err() == nil {
 		t.Errorf("%d dead, %v", b.Dead(), b.Err())
 	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.Close())
 }
 
 // Runs of two projects may have one name: the second is not recorded, says so once, and does not
@@ -503,9 +484,7 @@ func TestARecordOfAnotherRunIsNotChanged(t *testing.T) {
 	flush(t, second)
 	second.Put(fail)
 	flush(t, second)
-	if err := second.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, second.Close())
 	if len(told) != 1 || !strings.Contains(told[0], anotherRun) || second.Dead() != 3 {
 		t.Errorf("%d dead, told %q", second.Dead(), told)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 )
 
 // What waits for one destination is given to no other, by nobody.
@@ -20,9 +21,7 @@ func TestAnOutboxGoesToOneDestination(t *testing.T) {
 	if err := b.Flush(t.Context()); err == nil || !strings.Contains(err.Error(), "kept for http://127.0.0.1") {
 		t.Errorf("there is no way: %v", err)
 	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.Close())
 	if _, err := Open(path, other.quick()); !fault.Is(err, fault.Conflict) {
 		t.Errorf("another destination: %v", err)
 	}
@@ -32,9 +31,7 @@ func TestAnOutboxGoesToOneDestination(t *testing.T) {
 	b = open(t, path, o)
 	flush(t, b)
 	s.check(t, all)
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.Close())
 	text, _ := os.ReadFile(path)
 	if strings.Contains(string(text), "opensesame") || strings.Contains(string(text), o.Token) && o.Token != "" {
 		t.Errorf("a secret is in the file: %s", text)

@@ -10,6 +10,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/telemetry"
+	"ramet/internal/testkit"
 )
 
 // pages reads a list to its end.
@@ -149,9 +150,7 @@ func TestTree(t *testing.T) {
 			t.Error(draw(tree), err)
 		}
 		// A circle: 1 below 4.
-		if _, err := s.Patch(t.Context(), eventID(1), parsePatch(t, `{"parent_run_id": "run-4"}`)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(s.Patch(t.Context(), eventID(1), parsePatch(t, `{"parent_run_id": "run-4"}`)))(t)
 		if tree, err = s.Tree(t.Context(), eventID(1)); err != nil || draw(tree) != "run-1(run-2(run-3(run-5) run-4))" {
 			t.Error(draw(tree), err)
 		}
@@ -181,10 +180,7 @@ func TestQueriesUseIndexes(t *testing.T) {
 		{"job_type = $1 ORDER BY seq DESC", "telemetry_job"}, {"parent_run_id = $1 ORDER BY seq DESC", "telemetry_parent"},
 		{"trace_id = $1 ORDER BY seq DESC", "telemetry_trace"}, {"created_at > $1", "telemetry_created"}, {"start_time >= $1", "telemetry_start"},
 	} {
-		rows, err := s.readers.Query(`EXPLAIN QUERY PLAN `+selectRecord+` WHERE `+c.where, "x")
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows := testkit.Must(s.readers.Query(`EXPLAIN QUERY PLAN `+selectRecord+` WHERE `+c.where, "x"))(t)
 		var plan []string
 		for rows.Next() {
 			var id, parent, unused int

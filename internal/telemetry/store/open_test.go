@@ -15,6 +15,7 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/store/database"
 	"ramet/internal/telemetry"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/pgtest"
 )
 
@@ -24,9 +25,7 @@ func TestFilesThatAreNotOurs(t *testing.T) {
 		t.Error(err)
 	}
 	text := filepath.Join(dir, "text")
-	if err := os.WriteFile(text, []byte(strings.Repeat("not a database\n", 100)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(text, []byte(strings.Repeat("not a database\n", 100)), 0o644))
 	theirs := filepath.Join(dir, "theirs")
 	execute(t, theirs, `CREATE TABLE theirs (n INT)`)
 	for _, path := range []string{text, theirs} {
@@ -44,9 +43,7 @@ func execute(t *testing.T, path, text string) {
 	t.Helper()
 	db := database.OpenSQLite(path, "", 1)
 	defer db.Close()
-	if _, err := db.Exec(text); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(db.Exec(text))(t)
 }
 
 func TestNewFile(t *testing.T) {
@@ -84,9 +81,7 @@ func TestSchemas(t *testing.T) {
 	schema := pgx.Identifier{pg.Schema}.Sanitize()
 	do := func(text string) {
 		t.Helper()
-		if _, err := db.Exec(text); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(db.Exec(text))(t)
 	}
 	do(`CREATE SCHEMA ` + schema + `; CREATE TABLE ` + schema + `.theirs (n INT)`)
 	if _, err := OpenServer(t.Context(), address); !fault.Is(err, fault.StorageForeign) {
@@ -134,13 +129,9 @@ func TestLostConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if err := s.writer.QueryRow(`SELECT pg_backend_pid()`).Scan(&own); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.writer.QueryRow(`SELECT pg_backend_pid()`).Scan(&own))
 	for n := 1; n > 0; {
-		if err := conn.QueryRowContext(t.Context(), `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE pid = $1`, own).Scan(&n); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, conn.QueryRowContext(t.Context(), `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE pid = $1`, own).Scan(&n))
 	}
 	// The first one may meet the dead connection; nothing fails for ever.
 	_, err = s.Create(t.Context(), []telemetry.New{plain(t, 2, ""), plain(t, 3, "")})

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"ramet/internal/telemetry"
+	"ramet/internal/testkit"
 )
 
 // Old records go, but for those above a record that stays.
@@ -18,14 +19,10 @@ func TestPrune(t *testing.T) {
 		for n := range 5 {
 			old = append(old, sample(t, n))
 		}
-		if _, err := s.Create(t.Context(), old); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(s.Create(t.Context(), old))(t)
 		at = now
 		child := plain(t, 10, "run-2")
-		if _, err := s.Create(t.Context(), []telemetry.New{child}); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(s.Create(t.Context(), []telemetry.New{child}))(t)
 		n, err := s.Prune(t.Context(), now.Add(-90*24*time.Hour))
 		if err != nil || n != 4 {
 			t.Errorf("%d, %v", n, err)

@@ -18,6 +18,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/telemetry"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/pgtest"
 )
 
@@ -184,9 +185,7 @@ func TestTheSameIDAgain(t *testing.T) {
 		if r := create(t, s, parseNew(t, body(4, 1, "")))[0]; !fault.Is(r.Err, fault.IDReused) || !strings.Contains(r.Err.Error(), one.EventID) {
 			t.Errorf("it does not say whose the run_id is: %v", r.Err)
 		}
-		if _, err := s.Patch(t.Context(), one.EventID, parsePatch(t, `{"status": "completed"}`)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(s.Patch(t.Context(), one.EventID, parsePatch(t, `{"status": "completed"}`)))(t)
 		results = create(t, s, one, other, free, taken)
 		checkResults(t, results, "duplicate", "ID_REUSED", "duplicate", "ID_REUSED")
 		if results[0].Record.Status != telemetry.Success {

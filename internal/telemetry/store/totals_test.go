@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"ramet/internal/telemetry"
+	"ramet/internal/testkit"
 )
 
 func TestTotalsAddUpByJobAndStatus(t *testing.T) {
@@ -20,13 +21,8 @@ func TestTotalsAddUpByJobAndStatus(t *testing.T) {
 			news = append(news, parseNew(t, fmt.Sprintf(`{"event_id":%q,"run_id":"r%d","agent_name":"a","start_time":"2026-01-01T00:00:00Z","job_type":%s}`,
 				telemetry.EventID("totals", fmt.Sprint(i)), i, c)))
 		}
-		if _, err := s.Create(t.Context(), news); err != nil {
-			t.Fatal(err)
-		}
-		totals, err := s.Totals(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(s.Create(t.Context(), news))(t)
+		totals := testkit.Must(s.Totals(t.Context()))(t)
 		got := map[string]telemetry.Sums{}
 		for _, total := range totals {
 			got[string(total.JobType)+" "+string(total.Status)] = total.Sums

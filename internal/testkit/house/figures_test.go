@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 var update = flag.Bool("update", false, "write the figures into docs/architecture.md")
@@ -26,10 +28,7 @@ const (
 // TestFiguresAreCurrent keeps the figures in docs/architecture.md true. Line counts may be three thousand off, so that
 // not every change needs an update.
 func TestFiguresAreCurrent(t *testing.T) {
-	text, err := os.ReadFile(figuresFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(os.ReadFile(figuresFile))(t)
 	before, rest, found := bytes.Cut(text, []byte(figuresBegin))
 	old, after, closed := bytes.Cut(rest, []byte(figuresEnd))
 	if !found || !closed {

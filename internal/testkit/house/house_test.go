@@ -16,6 +16,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 // areas lists the folders directly under internal/, from the top of the program to its ground. An area
@@ -250,9 +252,7 @@ func TestNoPackageSlowsDownEveryStart(t *testing.T) {
 	// does.
 	importsOf(t, "../../..")
 	for _, file := range []string{"../../../go.mod", "../../../go.sum"} {
-		if _, err := os.ReadFile(file); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(os.ReadFile(file))(t)
 	}
 
 	binary := filepath.Join(t.TempDir(), "ramet")
@@ -283,10 +283,7 @@ func TestNoPackageSlowsDownEveryStart(t *testing.T) {
 	}
 	for _, init := range inits {
 		name := init[1]
-		allocs, err := strconv.Atoi(init[2])
-		if err != nil {
-			t.Fatal(err)
-		}
+		allocs := testkit.Must(strconv.Atoi(init[2]))(t)
 		if allocs > mostInit {
 			t.Errorf("init of %s makes %d allocations at every start, more than %d: pin another version, or import it later", name, allocs, mostInit)
 		}

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+
+	"ramet/internal/testkit"
 )
 
 func TestMain(m *testing.M) {
@@ -122,12 +124,8 @@ func TestTheHighestVersionIsFound(t *testing.T) {
 		"other/bin/initdb", "other/bin/postgres",
 	} {
 		path := filepath.Join(root, file)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, nil, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		testkit.OK(t, os.WriteFile(path, nil, 0o755))
 	}
 	bin, err := find(root + "/*/bin")
 	if want := filepath.Join(root, "15/bin"); err != nil || bin != want {

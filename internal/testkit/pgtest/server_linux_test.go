@@ -52,9 +52,7 @@ func TestStopLeavesNothing(t *testing.T) {
 	defer guest.Close(context.Background())
 
 	for range 2 {
-		if err := s.Stop(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, s.Stop())
 	}
 	if left := processesIn(s.dir); len(left) != 0 {
 		t.Errorf("processes %v are left", left)
@@ -99,23 +97,12 @@ func TestTheServerOutlivesTheThreadThatAskedForIt(t *testing.T) {
 
 func TestAStartThatFailsSaysWhyAndLeavesNothing(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	bin, err := find(installed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	user, err := serverUser()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, err := makeFolder(user)
-	if err != nil {
-		t.Fatal(err)
-	}
+	bin := testkit.Must(find(installed))(t)
+	user := testkit.Must(serverUser())(t)
+	dir := testkit.Must(makeFolder(user))(t)
 	s := &Server{dir: dir, log: &tail{}, exited: make(chan struct{})}
 	s.cmd = s.command(user, filepath.Join(bin, "postgres"), "-D", filepath.Join(dir, "absent"))
-	if err := s.launch(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.launch())
 	if err := s.ready(t.Context()); err == nil || !strings.Contains(err.Error(), "ended before it answered") {
 		t.Errorf("got %v", err)
 	}
@@ -132,9 +119,7 @@ func TestAStartThatFailsSaysWhyAndLeavesNothing(t *testing.T) {
 
 func TestAFolderTheServerCannotReachIsNotUsed(t *testing.T) {
 	closed := filepath.Join(t.TempDir(), "closed")
-	if err := os.Mkdir(closed, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Mkdir(closed, 0o700))
 	other := &account{"other", 65534, 65534}
 	if err := usable(closed, other); err == nil || !strings.Contains(err.Error(), "cannot reach") {
 		t.Errorf("closed folder: %v", err)
@@ -163,9 +148,7 @@ func TestTheServerDiesWithAKilledProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, child.Start())
 	defer child.Process.Kill()
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	if err != nil {
@@ -176,9 +159,7 @@ func TestTheServerDiesWithAKilledProcess(t *testing.T) {
 	if len(processesIn(dir)) == 0 {
 		t.Fatalf("no process works in %s", dir)
 	}
-	if err := child.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, child.Process.Kill())
 	child.Wait()
 	testkit.WaitUntil(t, "end of the server", func() bool { return len(processesIn(dir)) == 0 })
 }

@@ -141,9 +141,7 @@ func TestGitAndRametAreLeftAlone(t *testing.T) {
 func TestSpecialFilesAreRefusedAtOnce(t *testing.T) {
 	d := newDesk(t)
 	pipe := filepath.Join(d.root, "pipe")
-	if err := syscall.Mkfifo(pipe, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, syscall.Mkfifo(pipe, 0o644))
 	d.fails("read", args{"path": "pipe"}, "a named pipe")
 	d.fails("write", args{"path": "pipe", "content": "x"}, "a named pipe")
 	d.fails("edit", args{"path": "pipe", "old_string": "x", "new_string": "y"}, "a named pipe")

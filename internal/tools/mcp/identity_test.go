@@ -79,9 +79,7 @@ func TestChangedToolsAreNotProven(t *testing.T) {
 	}
 	p := &Pool{Servers: []Server{s}, Cache: cache, Version: "test"}
 	defer p.Close()
-	if err := p.Accept("srv"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, p.Accept("srv"))
 	for name, spec := range specs(t, cache, s) {
 		if spec.Unproven != "" {
 			t.Errorf("%s after accept: %q", name, spec.Unproven)

@@ -294,9 +294,7 @@ func TestSchemasBecomeOnesThatEveryVendorTakes(t *testing.T) {
 		{`{"type":"string","properties":3}`, `{"type":"object"}`, ""},
 	} {
 		var given any
-		if err := json.Unmarshal([]byte(c.in), &given); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, json.Unmarshal([]byte(c.in), &given))
 		got, note, err := schemaOf(given)
 		if err != nil || string(got) != c.want || (c.note == "") != (note == "") || !strings.Contains(note, c.note) {
 			t.Errorf("%s: %s (%q, %v)", c.in, got, note, err)

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"ramet/internal/testkit"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -20,10 +22,7 @@ func TestGolden(t *testing.T) {
 		t.Fatal("no files", err)
 	}
 	for _, file := range files {
-		src, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		src := testkit.Must(os.ReadFile(file))(t)
 		for _, c := range []struct {
 			name  string
 			width int
@@ -40,10 +39,7 @@ func TestGolden(t *testing.T) {
 				}
 				continue
 			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := testkit.Must(os.ReadFile(golden))(t)
 			if b.String() != string(want) {
 				t.Errorf("%s differs; if it should, run go test with -update\n%s", golden, b.String())
 			}

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"ramet/internal/base/text"
-	_ "ramet/internal/testkit"
+	"ramet/internal/testkit"
 )
 
 var ourCode = regexp.MustCompile("\x1b\\[[0-9;]*m")
@@ -64,12 +64,8 @@ func TestNoLineIsTooWideAndNothingDrivesTheTerminal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		width := rapid.IntRange(2, 100).Draw(t, "width")
 		src := document(t)
-		if err := wrong(Render(src, width, rapid.SampledFrom(themes).Draw(t, "theme")), width); err != nil {
-			t.Fatal(err)
-		}
-		if err := wrong(Render(asCode(src, "go"), width, Dark()), width); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, wrong(Render(src, width, rapid.SampledFrom(themes).Draw(t, "theme")), width))
+		testkit.OK(t, wrong(Render(asCode(src, "go"), width, Dark()), width))
 	})
 }
 
@@ -112,9 +108,7 @@ func FuzzRender(f *testing.F) {
 	f.Add("|a|b|\n|-|-|\n|1|&#x1b;[2J|", 3, 1)
 	f.Fuzz(func(t *testing.T, src string, width, n int) {
 		width = 2 + abs(width)%120
-		if err := wrong(Render(src, width, themes[abs(n)%len(themes)]), width); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, wrong(Render(src, width, themes[abs(n)%len(themes)]), width))
 	})
 }
 
@@ -125,9 +119,7 @@ func FuzzCode(f *testing.F) {
 	f.Fuzz(func(t *testing.T, src string, language, width int) {
 		width = 2 + abs(width)%120
 		got := Render(asCode(src, names[abs(language)%len(names)]), width, Dark())
-		if err := wrong(got, width); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, wrong(got, width))
 	})
 }
 
