@@ -61,10 +61,7 @@ func (s *stage) editing(t *testing.T, cmd *exec.Cmd) *editor {
 	t.Cleanup(cancel)
 	e := &editor{t: t, ctx: ctx, stage: s, cmd: cmd, stderr: &bytes.Buffer{}, over: make(chan struct{}), news: make(chan struct{}, 1)}
 	cmd.Stderr = e.stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := testkit.Must(cmd.StdinPipe())(t)
 	read, write, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -279,10 +276,7 @@ func TestACPAnswersAnEditor(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, binary(t))
 	e := s.editing(t, s.command("acp"))
-	hi, err := e.Initialize(e.ctx, sdk.InitializeRequest{ProtocolVersion: 99})
-	if err != nil {
-		t.Fatal(err)
-	}
+	hi := testkit.Must(e.Initialize(e.ctx, sdk.InitializeRequest{ProtocolVersion: 99}))(t)
 	can := hi.AgentCapabilities
 	if hi.ProtocolVersion != 1 || hi.AgentInfo.Name != "ramet" || !can.LoadSession || !can.PromptCapabilities.Image || can.SessionCapabilities.Fork == nil ||
 		can.SessionCapabilities.List == nil || can.SessionCapabilities.Resume == nil || can.SessionCapabilities.Close == nil {
@@ -461,10 +455,7 @@ func TestACPSessionsAreAgents(t *testing.T) {
 		t.Errorf("%+v %v", set, err)
 	}
 
-	list, err := e.ListSessions(e.ctx, sdk.ListSessionsRequest{Cwd: &s.dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := testkit.Must(e.ListSessions(e.ctx, sdk.ListSessionsRequest{Cwd: &s.dir}))(t)
 	titles := map[sdk.SessionId]string{}
 	for _, one := range list.Sessions {
 		titles[one.SessionId] = *one.Title

@@ -80,10 +80,7 @@ func peersEditWithRamet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	script, err := filepath.Abs("testdata/peers/acp.mjs")
-	if err != nil {
-		t.Fatal(err)
-	}
+	script := testkit.Must(filepath.Abs("testdata/peers/acp.mjs"))(t)
 	cmd := exec.CommandContext(t.Context(), node, script, string(given))
 	cmd.Dir, cmd.Env = s.dir, s.command().Env
 	out, err := cmd.CombinedOutput()

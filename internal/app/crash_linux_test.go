@@ -302,10 +302,7 @@ func (a *act) check(printed, what string) {
 func state(t *testing.T, db string) string {
 	t.Helper()
 	ctx := context.Background()
-	ws, err := sqlite.Open(ctx, db, sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ws := testkit.Must(sqlite.Open(ctx, db, sqlite.Options{}))(t)
 	defer ws.Close()
 	testkit.Must(ws.Audit(ctx, nil))(t)
 	agents, err := ws.Agents(ctx, agent.Filter{Dead: true})

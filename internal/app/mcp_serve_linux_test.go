@@ -29,10 +29,7 @@ func connect(t testing.TB, over sdk.Transport) *toolbox {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(cancel)
-	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(ctx, over, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	session := testkit.Must(sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(ctx, over, nil))(t)
 	t.Cleanup(func() { session.Close() })
 	b := &toolbox{t, ctx, session, map[string]*jsonschema.Schema{}}
 	list, err := session.ListTools(ctx, nil)

@@ -67,10 +67,7 @@ func (w *world) kept(name, words string) {
 	if err != nil || len(found) != 1 {
 		w.t.Fatalf("%v %v", found, err)
 	}
-	ws, err := sqlite.Open(ctx, found[0], sqlite.Options{})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	ws := testkit.Must(sqlite.Open(ctx, found[0], sqlite.Options{}))(w.t)
 	defer ws.Close()
 	a, err := agent.Find(ctx, ws, name)
 	for err == nil {

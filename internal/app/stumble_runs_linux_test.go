@@ -149,10 +149,7 @@ func TestARunWithoutConnectionsIsNobodysToEnd(t *testing.T) {
 // locked reports whether a session of a process holds the lock of a log.
 func (f *fleet) locked(k *task) (yes bool) {
 	f.t.Helper()
-	to, err := pg.ParsePostgres(f.db)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	to := testkit.Must(pg.ParsePostgres(f.db))(f.t)
 	conn, err := pgx.ConnectConfig(f.t.Context(), to.Config)
 	if err != nil {
 		f.t.Fatal(err)

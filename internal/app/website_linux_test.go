@@ -88,10 +88,7 @@ func TestOneAddressForAllProjects(t *testing.T) {
 	answer.Body.Close()
 	cookie := answer.Cookies()[0]
 	visit := func(url string) int {
-		r, err := http.NewRequestWithContext(t.Context(), "GET", url, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := testkit.Must(http.NewRequestWithContext(t.Context(), "GET", url, nil))(t)
 		r.AddCookie(cookie)
 		answer, err := client.Do(r)
 		if err != nil {

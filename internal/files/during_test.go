@@ -78,10 +78,7 @@ func TestARestoreTouchesOnlyWhatToolsWrote(t *testing.T) {
 				b.put(name, "begin")
 			}
 		}
-		open, err := os.OpenFile(b.path("held"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-		if err != nil {
-			t.Fatal(err)
-		}
+		open := testkit.Must(os.OpenFile(b.path("held"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644))(t)
 		defer open.Close()
 		before := b.take()
 		other := map[string]bool{"held": true} // paths that others than ada's tools wrote
@@ -159,10 +156,7 @@ func TestARestoreIsNobodyElsesChange(t *testing.T) {
 			b.put("turns/c", "new")
 		})
 		changed := b.take()
-		bobs, err := OpenPast(b.past.o).Folder(b.root)
-		if err != nil {
-			t.Fatal(err)
-		}
+		bobs := testkit.Must(OpenPast(b.past.o).Folder(b.root))(t)
 		plan, _, err := b.f.Plan(t.Context(), Restore{Agent: ada, To: stateOf(before), Force: true})
 		if err != nil {
 			t.Fatal(err)

@@ -27,14 +27,8 @@ func TestWhatIsBroughtSharesTheDisk(t *testing.T) {
 		rand.Read(large)
 		testkit.OK(t, os.WriteFile(filepath.Join(from, "large"), large, 0o640))
 		p := OpenPast(PastOptions{Dir: filepath.Join(t.TempDir(), "files"), Env: []string{"HOME=" + t.TempDir()}})
-		f, err := p.Folder(from)
-		if err != nil {
-			t.Fatal(err)
-		}
-		state, err := f.Take(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := testkit.Must(p.Folder(from))(t)
+		state := testkit.Must(f.Take(t.Context(), nil))(t)
 		before := free(t, disk)
 		testkit.Must(p.Bring(t.Context(), from, to, stateOf(state), nil))(t)
 		if took := before - free(t, disk); took > size/4 {

@@ -212,10 +212,7 @@ func TestWhatOthersCouldHaveChangedIsKept(t *testing.T) {
 	}
 	// Another process sees the same, and without notes everything is foreign.
 	other := OpenPast(b.past.o)
-	f, err := other.Folder(b.root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := testkit.Must(other.Folder(b.root))(t)
 	p, _, err := f.Plan(t.Context(), Restore{Agent: bob, To: stateOf(before)})
 	if err != nil || len(p.Steps) != 0 {
 		t.Errorf("%+v, %v", p.Steps, err) // bob's change was overwritten by ada's restore

@@ -117,10 +117,7 @@ func TestOnlyWhatChangedIsRead(t *testing.T) {
 	}
 	// The same size and mtime: the ctime tells.
 	name := filepath.Join(b.root, "d0/f0")
-	info, err := os.Stat(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := testkit.Must(os.Stat(name))(t)
 	b.put("d0/f0", "9")
 	testkit.OK(t, os.Chtimes(name, old, info.ModTime()))
 	r := b.walk()

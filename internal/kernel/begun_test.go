@@ -32,10 +32,7 @@ func TestWhatHadNotBegunIsSaidSo(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBench(t, `{"repeat": true, "steps": [{"text": "on"}]}`)
-			ask, err := history.Say(history.User, "do both")
-			if err != nil {
-				t.Fatal(err)
-			}
+			ask := testkit.Must(history.Say(history.User, "do both"))(t)
 			left := append([]history.Draft{ask, {Kind: history.Assistant, Parts: []history.Part{call("a"), call("b")}}}, c.behind...)
 			testkit.Must(b.store.Append(t.Context(), b.zero.ID, agent.Passing(), left...))(t)
 			b.start()

@@ -94,15 +94,9 @@ func TestAStoppedHostWritesNoMore(t *testing.T) {
 	}}
 	b := newBench(t, `{"steps": [{"call": "block", "args": {}}]}`, block)
 	b.start()
-	turn, err := b.kernel.Exec(t.Context(), b.zero.ID, Prompt{Text: "go"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	turn := testkit.Must(b.kernel.Exec(t.Context(), b.zero.ID, Prompt{Text: "go"}))(t)
 	<-started
-	a, err := b.store.Agent(t.Context(), b.zero.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := testkit.Must(b.store.Agent(t.Context(), b.zero.ID))(t)
 	// Another host believes that we are dead.
 	testkit.Must(b.store.Seize(t.Context(), a.ID, a.Lease, "there:1:b", time.Minute))(t)
 	before := b.history(a.ID)

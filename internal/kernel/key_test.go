@@ -51,9 +51,7 @@ func (b *bench) until(t *testing.T, want string) {
 // answered counts the answers to the letter.
 func (b *bench) answered(t *testing.T) int {
 	t.Helper()
-	if err := b.kernel.jobs.wait(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.kernel.jobs.wait(t.Context()))
 	return strings.Count(strings.Join(b.history(b.zero.ID), "\n"), "as you say")
 }
 

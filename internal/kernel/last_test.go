@@ -10,6 +10,7 @@ import (
 	"ramet/internal/base/id"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/registry"
+	"ramet/internal/testkit"
 	"ramet/internal/turn/tool"
 )
 
@@ -27,10 +28,7 @@ func TestTheLastTurnOfAnAgent(t *testing.T) {
 		code           fault.Code
 	}{{"good", "over: <nil>", ""}, {"bad", "over: script: no", fault.ProviderAuth}} {
 		fork := func(parent id.Agent) agent.Agent {
-			born, err := k.Fork(t.Context(), registry.Fork{Parent: parent, Children: []registry.Child{{ID: id.NewAgent()}}}, "")
-			if err != nil {
-				t.Fatal(err)
-			}
+			born := testkit.Must(k.Fork(t.Context(), registry.Fork{Parent: parent, Children: []registry.Child{{ID: id.NewAgent()}}}, ""))(t)
 			return born[0]
 		}
 		a := fork(b.zero.ID)

@@ -24,9 +24,7 @@ func TestForksBehindATurnShareTheirMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	first, second := newProcess(b.kernel, born[0].ID, nil), newProcess(b.kernel, born[1].ID, nil)
-	if err := first.recall(t.Context(), born[0]); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, first.recall(t.Context(), born[0]))
 	known, ok := b.kernel.memory.get(parent.ID, born[1].ForkMessage)
 	if !ok || known.Len() != 2 {
 		t.Fatal("the second child would read everything again")
@@ -52,10 +50,7 @@ func TestLaterForksShareTheirMemoryToo(t *testing.T) {
 	b.start()
 	fork := func() agent.Agent {
 		t.Helper()
-		born, err := b.store.Fork(t.Context(), registry.Fork{Parent: b.zero.ID, Claim: agent.Passing(), Children: []registry.Child{{ID: id.NewAgent()}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		born := testkit.Must(b.store.Fork(t.Context(), registry.Fork{Parent: b.zero.ID, Claim: agent.Passing(), Children: []registry.Child{{ID: id.NewAgent()}}}))(t)
 		return born[0]
 	}
 	append := func(drafts ...history.Draft) {
@@ -63,10 +58,7 @@ func TestLaterForksShareTheirMemoryToo(t *testing.T) {
 		testkit.Must(b.store.Append(t.Context(), b.zero.ID, agent.Passing(), drafts...))(t)
 	}
 	say := func(text string) history.Draft {
-		d, err := history.Say(history.User, text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := testkit.Must(history.Say(history.User, text))(t)
 		return d
 	}
 	for _, step := range []struct {

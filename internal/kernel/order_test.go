@@ -45,9 +45,7 @@ func TestAnUnansweredAppendIsLookedUpByItsHash(t *testing.T) {
 			t.Errorf("%s: %v, %v", c.name, got, err)
 		}
 	}
-	if err := b.store.Release(t.Context(), b.zero.ID, k.Owner, held.Lease.Epoch); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, b.store.Release(t.Context(), b.zero.ID, k.Owner, held.Lease.Epoch))
 }
 
 // If even the reason why a task did not begin cannot be written, a note says so.

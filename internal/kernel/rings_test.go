@@ -8,6 +8,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/core/registry"
+	"ramet/internal/testkit"
 	"ramet/internal/turn/tool"
 )
 
@@ -27,10 +28,7 @@ func TestOneLetterTellsOfASubtreeThatOthersKilled(t *testing.T) {
 `, block)
 	k := b.start()
 	running.Add(3)
-	turn, err := k.Exec(t.Context(), b.zero.ID, Prompt{Text: "begin"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	turn := testkit.Must(k.Exec(t.Context(), b.zero.ID, Prompt{Text: "begin"}))(t)
 	running.Wait()
 	done, err := b.store.Kill(t.Context(), registry.Kill{Agent: b.named("a").ID, Cascade: true, Reason: "enough"})
 	if err != nil || len(done.Victims) != 2 {

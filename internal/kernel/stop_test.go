@@ -8,6 +8,7 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/core/history"
 	"ramet/internal/core/state"
+	"ramet/internal/testkit"
 	"ramet/internal/turn/loop"
 )
 
@@ -17,10 +18,7 @@ func TestAStopTakesNoTime(t *testing.T) {
 	b := newBench(t, `{"steps": [{"text": "one "}, {"wait": "gate"}, {"text": "two"}]}`)
 	b.start()
 	seen, enough := b.kernel.Events.Subscribe(t.Context())
-	turn, err := b.kernel.Exec(t.Context(), b.zero.ID, Prompt{Text: "go"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	turn := testkit.Must(b.kernel.Exec(t.Context(), b.zero.ID, Prompt{Text: "go"}))(t)
 	states := make(chan state.State, 100)
 	writes := make(chan struct{})
 	go func() {
@@ -69,10 +67,7 @@ func TestAPromptCanBeTakenBack(t *testing.T) {
 	b := newBench(t, `{"steps": [{"text": "one "}, {"wait": "gate"}]}`)
 	b.start()
 	seen, enough := b.kernel.Events.Subscribe(t.Context())
-	first, err := b.kernel.Exec(t.Context(), b.zero.ID, Prompt{Text: "first", Ticket: "a"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := testkit.Must(b.kernel.Exec(t.Context(), b.zero.ID, Prompt{Text: "first", Ticket: "a"}))(t)
 	for e := range seen {
 		if e.Type == loop.TextDelta {
 			break

@@ -217,10 +217,7 @@ func TestALinkToAProgramElsewhere(t *testing.T) {
 	project := sandbox.RealPath(hostile(t, map[string]string{".venv/bin/tool": ""}))
 	other := sandbox.RealPath(t.TempDir())
 	link, interpreter := filepath.Join(project, ".venv", "bin", "python"), filepath.Join(other, "python")
-	err := errors.Join(os.WriteFile(interpreter, []byte("#!/bin/sh\n"), 0o700), os.Symlink(interpreter, link), os.WriteFile(filepath.Join(project, ".venv/bin/tool"), []byte("#!"+link+" -E\n"), 0o700))
-	if err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(os.WriteFile(interpreter, []byte("#!/bin/sh\n"), 0o700), os.Symlink(interpreter, link), os.WriteFile(filepath.Join(project, ".venv/bin/tool"), []byte("#!"+link+" -E\n"), 0o700)))
 	t.Setenv("PATH", filepath.Dir(link)+":/usr/bin:/bin")
 	for _, name := range []string{".venv/bin/python", link, "python"} {
 		if path, line := ResolveProgram(project, os.Environ(), []string{name, "x"}); path != interpreter || !slices.Equal(line, []string{link, "x"}) {

@@ -140,10 +140,7 @@ func TestVersions_ALaterMajorOneIsReadOnly(t *testing.T) {
 
 func TestTimeoutsThatAreNoneOrEndless(t *testing.T) {
 	for minutes, want := range map[string]float64{`1e400`: 0, `-5`: -5, `1e300`: 1e300, `99999999`: 99999999, `null`: 0, `true`: 0} {
-		s, err := Parse([]byte(`{"entries":[{"agent_id":"a","status":"spawned","timestamp":"2026-01-15T12:00:00Z","timeout_minutes":` + minutes + `}]}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := testkit.Must(Parse([]byte(`{"entries":[{"agent_id":"a","status":"spawned","timestamp":"2026-01-15T12:00:00Z","timeout_minutes":` + minutes + `}]}`)))(t)
 		if e := s.Entries()[0]; e.Minutes != want || e.Overdue(noon.AddDate(50, 0, 0)) {
 			t.Errorf("%s: %+v", minutes, e)
 		}

@@ -14,23 +14,14 @@ func TestAnOwnerThatDiedLeavesItsAgentsGone(t *testing.T) {
 	f := place(t)
 	p := start(t, "sit")
 	p.lines.Scan()
-	pid, err := strconv.Atoi(p.lines.Text())
-	if err != nil {
-		t.Fatal(err)
-	}
-	owner, err := FindOwner(pid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pid := testkit.Must(strconv.Atoi(p.lines.Text()))(t)
+	owner := testkit.Must(FindOwner(pid))(t)
 	for id, o := range map[string]*Owner{"theirs": owner, "ours": SelfOwner(), "nobodys": nil,
 		"elsewhere": {Host: "another-host.invalid", PID: pid}} {
 		testkit.Must(f.Spawn(t.Context(), Start{ID: id, Owner: o}))(t)
 	}
 	gone := func() (out []string) {
-		v, err := f.Read(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := testkit.Must(f.Read(t.Context()))(t)
 		judge := f.Judge()
 		for _, e := range v.Entries() {
 			if _, is := judge(e); is {

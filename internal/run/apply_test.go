@@ -257,10 +257,7 @@ func TestIllegalEventsAreRefused(t *testing.T) {
 		{"forked from itself", nil, do(run.RunForked, fork(1, runtest.RunID)), fault.InvalidEvent},
 	} {
 		before := must(t, c.before...)
-		want, err := before.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := testkit.Must(before.Encode())(t)
 		after, err := replay(t, append(c.before[:len(c.before):len(c.before)], c.event)...)
 		if !fault.Is(err, c.code) {
 			t.Errorf("%s: %v, want %s", c.name, err, c.code)

@@ -125,10 +125,7 @@ func TestAPlanCanBeCarriedOut(t *testing.T) {
 		if len(events) == 0 {
 			return
 		}
-		s, err := run.DecodeSnapshot([]byte(snapshots[len(snapshots)-1]))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := testkit.Must(run.DecodeSnapshot([]byte(snapshots[len(snapshots)-1])))(t)
 		wishes := run.Wishes{Force: rapid.Bool().Draw(t, "force"), FromFailed: rapid.Bool().Draw(t, "from failed")}
 		here := rapid.Bool().Draw(t, "here")
 		plan, err := run.PlanResume(s, func(string) (string, bool) { return runtest.Sum, here }, wishes)

@@ -9,14 +9,13 @@ import (
 	"testing"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 )
 
 func (s *builtinStage) pr() pr {
 	s.t.Helper()
 	var p pr
-	if err := decodeStrict([]byte(s.content("artifacts/pr.json")), &p); err != nil {
-		s.t.Fatal(err)
-	}
+	testkit.OK(s.t, decodeStrict([]byte(s.content("artifacts/pr.json")), &p))
 	return p
 }
 

@@ -136,9 +136,7 @@ LLM_CALL_FINISHED {"api_cost_usd":0.00063,"call_id":"draft.intro.1","finish_reas
 		t.Fatalf("%+v", s.orchestrator.reports)
 	}
 	var w evidence
-	if err := json.Unmarshal(file.Data, &w); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, json.Unmarshal(file.Data, &w))
 	if w.Redacted || w.Answer.RawReason != "tool_calls" || w.Answer.Usage.CacheRead != 7 || !strings.Contains(string(file.Data), `"text":"be brief"`) || strings.Contains(string(file.Data), "pass") {
 		t.Errorf("%s", file.Data)
 	}
@@ -491,10 +489,7 @@ func FuzzUnpack(f *testing.F) {
 			t.Fatal(err)
 		}
 		testkit.Must(json.Marshal(m))(t)
-		packed, err := packAnswer("k", events)
-		if err != nil {
-			t.Fatal(err)
-		}
+		packed := testkit.Must(packAnswer("k", events))(t)
 		same, err := unpackAnswer("k", packed)
 		if err != nil || len(same) != len(events) {
 			t.Fatalf("%v", err)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ramet/internal/runner"
+	"ramet/internal/testkit"
 )
 
 // forgetful is a queue between hosts that loses whatever it is told first.
@@ -37,9 +38,7 @@ func TestAQueueThatLosesItemsIsToldAgain(t *testing.T) {
 		lossy.MemoryQueue = q
 		return lossy
 	}
-	if err := s.execute(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.execute(t.Context()))
 	if len(lossy.seen) == 0 {
 		t.Error("nothing went to other hosts")
 	}

@@ -156,15 +156,9 @@ func (l *log) Append(ctx context.Context, requests ...run.Request) ([]run.Event,
 // execute carries the run on until it ends or crashes.
 func (s *site) execute(ctx context.Context) error {
 	s.t.Helper()
-	x, err := s.store.OpenSession(ctx, runID, rundir.NDJSON)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	x := testkit.Must(s.store.OpenSession(ctx, runID, rundir.NDJSON))(s.t)
 	defer x.Close()
-	files, err := s.store.OpenFiles(runID)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	files := testkit.Must(s.store.OpenFiles(runID))(s.t)
 	defer files.Close()
 	plan, err := run.PlanResume(x.Now(), s.store.Disk(runID), s.wishes)
 	if err != nil {

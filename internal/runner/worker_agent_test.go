@@ -91,10 +91,7 @@ func TestAnAgentChangesFilesInAWorktreeOfItsOwn(t *testing.T) {
 	for range 2 {
 		s := newStageCrew(t, writes)
 		it := s.rooted("Write it.", patch, Output{Path: "drafts/extra.json", Schema: "page"}, Output{Path: "drafts/said.md", Answer: true})
-		res, err := s.do(it)
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := testkit.Must(s.do(it))(t)
 		if len(res.Files) != 3 || string(res.Files[1].Data) != "{}\n" || string(res.Files[2].Data) != "I wrote it." {
 			t.Fatalf("%q", res.Files)
 		}
@@ -134,10 +131,7 @@ func TestAPatchStandsOnThePatchesBefore(t *testing.T) {
 {"repeat": true, "steps": [{"text": "done"}]}
 `)
 	it := s.rooted("First.", patch)
-	first, err := s.do(it)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := testkit.Must(s.do(it))(t)
 	it.Scope, it.ID, it.Task.Prompt = "more", "r1:draft:1:more", "Second."
 	s.input(&it, "drafts/one.patch", first.Files[0].Data)
 	s.input(&it, "drafts/empty.patch", nil)
@@ -432,10 +426,7 @@ func TestWhatAnEarlierAttemptLeftIsEnded(t *testing.T) {
 	s := newStageCrew(t, `{"repeat": true, "steps": [{"text": "done"}]}`)
 	it := s.item("x", Output{Path: "a", Answer: true})
 	fork := func(parent id.Agent, name string) id.Agent {
-		born, err := s.kernel.Fork(t.Context(), registry.Fork{Parent: parent, Children: []registry.Child{{ID: id.NewAgent(), Name: name}}}, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		born := testkit.Must(s.kernel.Fork(t.Context(), registry.Fork{Parent: parent, Children: []registry.Child{{ID: id.NewAgent(), Name: name}}}, ""))(t)
 		return born[0].ID
 	}
 	left := fork(s.run.ID, "draft-intro")

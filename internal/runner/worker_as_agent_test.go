@@ -35,10 +35,7 @@ func TestACommandIsAnAgent(t *testing.T) {
 		if err != nil || a.Parent != s.run.ID || a.Status != agent.Running || a.Name == "" {
 			t.Errorf("%+v %v", a, err)
 		}
-		book, err := s.book.Read(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		book := testkit.Must(s.book.Read(t.Context()))(t)
 		if list := book.Entries(); len(list) != 1 || list[0].ID != string(a.ID) || list[0].Status != ledger.Spawned {
 			t.Errorf("%+v", list)
 		}

@@ -207,10 +207,7 @@ func TestBodyHash(t *testing.T) {
 }
 
 func TestFormatNew(t *testing.T) {
-	n, err := ParseNew([]byte(with("metrics_json", `{}`, "end_time", `"2026-01-02T03:05:05Z"`, "error_details", `"<\n>"`, "status", `"failed"`)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := testkit.Must(ParseNew([]byte(with("metrics_json", `{}`, "end_time", `"2026-01-02T03:05:05Z"`, "error_details", `"<\n>"`, "status", `"failed"`))))(t)
 	n.CreatedAt = time.Now()
 	text, err := FormatNew(n.Record)
 	if err != nil || bytes.Contains(text, []byte("created_at")) {
@@ -302,10 +299,7 @@ func FuzzParseNew(f *testing.F) {
 		if n.EventID == "" || n.RunID == "" || n.AgentName == "" || n.StartTime.IsZero() || n.StartTime.UnixMicro() < 0 || !json.Valid(body) {
 			t.Errorf("%+v", n)
 		}
-		text, err := FormatNew(n.Record)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testkit.Must(FormatNew(n.Record))(t)
 		again, err := ParseNew(text)
 		if err != nil || !reflect.DeepEqual(again.Record, n.Record) {
 			t.Errorf("%s: got %+v, %v, want %+v", text, again.Record, err, n.Record)

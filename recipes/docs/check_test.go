@@ -163,10 +163,7 @@ func TestStems(t *testing.T) {
 func FuzzCheck(f *testing.F) {
 	f.Add(good)
 	f.Add("# greet\n\n```\n<!-- cite: x:1 -->\n")
-	r, err := docs.OpenRepository(tree)
-	if err != nil {
-		f.Fatal(err)
-	}
+	r := testkit.Must(docs.OpenRepository(tree))(f)
 	f.Fuzz(func(t *testing.T, draft string) {
 		pinned := docs.PinCites(draft, r)
 		docs.CheckEvidence(pinned, "greet", r, link)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 )
 
 func TestAnOddFileIsRefusedAndDoesNotHang(t *testing.T) {
@@ -20,9 +21,7 @@ func TestAnOddFileIsRefusedAndDoesNotHang(t *testing.T) {
 	} {
 		p := newPlace(t)
 		p.vars["RAMET_CONFIG"] = filepath.Join(t.TempDir(), "c")
-		if err := make(p.vars["RAMET_CONFIG"]); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, make(p.vars["RAMET_CONFIG"]))
 		if _, err := Load(p.options(false)); !fault.Is(err, fault.InvalidConfig) {
 			t.Errorf("%s: %v", name, err)
 		}

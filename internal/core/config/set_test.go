@@ -113,10 +113,7 @@ func TestSettersDoNotLoseEachOthersValues(t *testing.T) {
 		})
 	}
 	all.Wait()
-	text, err := readText(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testkit.Must(readText(path))(t)
 	entries, err := parseEntries(path, text)
 	if err != nil || len(entries) != 4 {
 		t.Errorf("%v, %v", entries, err)

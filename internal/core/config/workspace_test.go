@@ -55,10 +55,7 @@ func TestTheStrongestChoiceWins(t *testing.T) {
 	at := func(c WorkspaceChoice) WorkspaceLocation {
 		t.Helper()
 		c.Home, c.Dir = home, dir
-		p, err := LocateWorkspace(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(LocateWorkspace(c))(t)
 		return p
 	}
 	mine := at(WorkspaceChoice{})

@@ -7,6 +7,7 @@ import (
 
 	"ramet/internal/base/id"
 	"ramet/internal/core/history"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/storetest"
 )
 
@@ -65,10 +66,7 @@ func tails(tb testing.TB, log *storetest.TreeLog, leaf id.Agent) {
 	tb.Helper()
 	all := replay(tb, log, leaf).Messages
 	for n := -1; n <= len(all)+1; n++ {
-		tail, err := history.Tail(tb.Context(), log, leaf, n)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		tail := testkit.Must(history.Tail(tb.Context(), log, leaf, n))(tb)
 		want := all[len(all)-min(max(n, 0), len(all)):]
 		if storetest.TreeTexts(tb, tail) != storetest.TreeTexts(tb, want) {
 			tb.Errorf("tail %d of %s: %s, want %s", n, leaf, storetest.TreeTexts(tb, tail), storetest.TreeTexts(tb, want))

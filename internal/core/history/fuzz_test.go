@@ -7,6 +7,7 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
 	"ramet/internal/core/history"
+	"ramet/internal/testkit"
 )
 
 func FuzzParts(f *testing.F) {
@@ -23,9 +24,7 @@ func FuzzParts(f *testing.F) {
 			return
 		}
 		history.Plain(parts)
-		if err := history.Fill(parts, func(chain.Hash) ([]byte, error) { return []byte("blob"), nil }); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, history.Fill(parts, func(chain.Hash) ([]byte, error) { return []byte("blob"), nil }))
 		again, blobs, err := history.Encode(parts)
 		if err != nil {
 			return // arguments that are no JSON

@@ -170,10 +170,7 @@ func (w *world) check(t *rapid.T) {
 
 // membership asks of every entry whether it is in the context.
 func (w *world) membership(t *rapid.T, a id.Agent, c *history.Context) {
-	in, err := history.Membership(context.Background(), w.log, a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := testkit.Must(history.Membership(context.Background(), w.log, a))(t)
 	lineage, err := w.log.Lineage(context.Background(), a)
 	if err != nil {
 		t.Fatal(err)

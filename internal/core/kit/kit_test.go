@@ -68,15 +68,9 @@ func TestOfAProjectOnlyWhatWasAcceptedIsRead(t *testing.T) {
 	}
 	read := func() Kit {
 		t.Helper()
-		s, err := g.Shelf()
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := testkit.Must(g.Shelf())(t)
 		defer s.Close()
-		k, err := Read(s, g.Project, user)
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := testkit.Must(Read(s, g.Project, user))(t)
 		return k
 	}
 	const skill = "---\nname: s\ndescription: d\n---\n"

@@ -170,10 +170,7 @@ func TestALineWithoutEndIsNotHeld(t *testing.T) {
 	f := forms[Claude]
 	for name, end := range map[string]string{"ended": "\n", "not ended": ""} {
 		path := filepath.Join(t.TempDir(), "s.jsonl")
-		file, err := os.Create(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := testkit.Must(os.Create(path))(t)
 		sum := sha256.New()
 		out := io.Writer(file)
 		if end != "" {

@@ -41,10 +41,7 @@ func browser(t *testing.T) func(page string, plan map[string]any) seen {
 	}
 	cmd := exec.Command(node, "test/transcript.mjs", chromium)
 	cmd.Dir, cmd.Stderr = webSources, os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := testkit.Must(cmd.StdinPipe())(t)
 	pipe, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()

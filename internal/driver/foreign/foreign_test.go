@@ -163,10 +163,7 @@ func TestCodex(t *testing.T) {
 
 func TestOpencode(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "opencode.db")
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := testkit.Must(sql.Open("sqlite", path))(t)
 	for _, q := range []string{
 		`CREATE TABLE session (id TEXT, parent_id TEXT, directory TEXT, title TEXT, version TEXT, time_created INTEGER)`,
 		`CREATE TABLE message (id TEXT, session_id TEXT, time_created INTEGER, data TEXT)`,
@@ -181,10 +178,7 @@ func TestOpencode(t *testing.T) {
 		testkit.Must(db.Exec(q))(t)
 	}
 	db.Close()
-	before, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := testkit.Must(os.ReadFile(path))(t)
 	found, err := In(t.Context(), path)
 	if err != nil || len(found) != 2 || found[0].Session != "ses_1" {
 		t.Fatal(found, err)

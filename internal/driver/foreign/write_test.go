@@ -80,10 +80,7 @@ func TestThereAndBack(t *testing.T) {
 	for program, own := range map[string]catalog.Protocol{Claude: catalog.Anthropic, Codex: catalog.Responses, Pi: catalog.Anthropic} {
 		var out bytes.Buffer
 		at := time.Date(2026, 1, 2, 3, 4, 5, 6_000_000, time.UTC)
-		w, err := NewWriter(program, Session{Cwd: "/home/me/x.y", Model: "anthropic/claude-x", Started: at}, &out)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := testkit.Must(NewWriter(program, Session{Cwd: "/home/me/x.y", Model: "anthropic/claude-x", Started: at}, &out))(t)
 		want := told(own)
 		for i, m := range want {
 			testkit.OK(t, w.Add(m.Kind, m.Parts, at.Add(time.Duration(i)*time.Second)))

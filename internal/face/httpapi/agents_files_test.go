@@ -20,9 +20,7 @@ func (f *floor) project(t testing.TB) {
 	ws := f.Workspace
 	dir := t.TempDir()
 	put := func(name, text string) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 	take := func(when history.When) {
 		states := ws.Files().FileStates(f.zero, dir)

@@ -22,10 +22,7 @@ func TestAForkByADefinition(t *testing.T) {
 	s := opened(t, f)
 	s.ask(t, "POST", "/api/v1/agents/0/fork", map[string]string{"name": "rev", "agent": "reviewer"}).refused(t, 404, "NOT_FOUND")
 	gate := trust.Gate{Home: f.home, Project: project, Sources: kit.Sources()}
-	found, err := gate.Review()
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := testkit.Must(gate.Review())(t)
 	testkit.OK(t, gate.Accept(t.Context(), found))
 	var rev AgentNow
 	s.good(t, "POST", "/api/v1/agents/0/fork", map[string]string{"name": "rev", "role": "reviewer"}, 201, &rev)

@@ -113,9 +113,7 @@ func TestWhatIsOnDiskComesBack(t *testing.T) {
 	y.press("ctrl+down")
 	y.shows("[bob]", "a draft of bob")
 	for _, damage := range []string{"", "{", `{"version":99}`, `[]`, `{"version":1,"agents":null}`} {
-		if err := os.WriteFile(path, []byte(damage), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(path, []byte(damage), 0o600))
 		if m := recall(path); m.Agents == nil || len(m.Said) != 0 {
 			t.Errorf("%q gives %+v", damage, m)
 		}

@@ -134,9 +134,7 @@ func TestStateSurvivesJSON(t *testing.T) {
 	for name, e := range map[string]Editor{"draft": e, "empty": {}} {
 		b := testkit.Must(json.Marshal(e.State()))(t)
 		var s EditorState
-		if err := json.Unmarshal(b, &s); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, json.Unmarshal(b, &s))
 		got := Editor{}.Restore(s)
 		if shown(got, 30) != shown(e, 30) || got.Text() != e.Text() || !reflect.DeepEqual(got.State(), e.State()) {
 			t.Errorf("%s: %q became %q", name, shown(e, 30), shown(got, 30))

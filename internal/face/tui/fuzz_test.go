@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"ramet/internal/face/tui/markdown"
+	"ramet/internal/testkit"
 )
 
 // Whatever stands in the file of the screen, there is a prompt.
@@ -20,9 +21,7 @@ func FuzzRecall(f *testing.F) {
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, content []byte) {
 		path := filepath.Join(dir, "state.json")
-		if err := os.WriteFile(path, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(path, content, 0o600))
 		s := family()
 		x := &show{newRoot(t.Context(), Options{State: path, Now: func() time.Time { return clock }, Open: func(context.Context) (Workspace, error) { return s, nil }}), t, s, nil}
 		x.w, x.h = 60, 12

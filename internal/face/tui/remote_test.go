@@ -91,10 +91,7 @@ func TestInputsOfOperationsTravel(t *testing.T) {
 		if err != nil {
 			continue // it needs more than the agent on the screen
 		}
-		text, err := public.Marshal(in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testkit.Must(public.Marshal(in))(t)
 		_, got, err := operationRequest{o.Describe().Name, text}.decode()
 		if err != nil || !reflect.DeepEqual(in, got) {
 			t.Errorf("%s: sent %+v, got %+v, %v", o.Describe().Name, in, got, err)

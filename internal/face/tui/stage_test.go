@@ -369,9 +369,7 @@ func (x *show) golden(name string) {
 	path := filepath.Join("testdata", fmt.Sprintf("%s-%dx%d.txt", name, x.w, x.h))
 	got := x.screen()
 	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			x.t.Fatal(err)
-		}
+		testkit.OK(x.t, os.WriteFile(path, []byte(got), 0o644))
 		return
 	}
 	want := testkit.Must(os.ReadFile(path))(x.t)

@@ -135,10 +135,7 @@ func TestThePageKeepsToItsPolicy(t *testing.T) {
 // TestTheLicencesGoWithThePage: a build names each library in it, in the version that is pinned,
 // with the text of its licence. A release takes the file from there.
 func TestTheLicencesGoWithThePage(t *testing.T) {
-	told, err := fs.ReadFile(Files(), licences)
-	if err != nil {
-		t.Fatal(err)
-	}
+	told := testkit.Must(fs.ReadFile(Files(), licences))(t)
 	body, err := os.ReadFile(filepath.Join(sources, "package.json"))
 	var pinned struct{ Dependencies map[string]string }
 	if err = errors.Join(err, json.Unmarshal(body, &pinned)); err != nil || len(pinned.Dependencies) < 4 {

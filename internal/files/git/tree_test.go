@@ -26,10 +26,7 @@ func TestTheSameTreeGivesTheSameBundle(t *testing.T) {
 	g.git(g.dir, "gc", "-q")
 	g.file(g.home, ".gitconfig", "[core]\n\tcompression = 0\n[pack]\n\tcompression = 0\n[user]\n\tname = other\n[commit]\n\tgpgSign = true\n")
 	_, again, second := g.tree()
-	one, err := os.ReadFile(bundle)
-	if err != nil {
-		t.Fatal(err)
-	}
+	one := testkit.Must(os.ReadFile(bundle))(t)
 	two, err := os.ReadFile(second)
 	if err != nil || again != base || !bytes.Equal(one, two) {
 		t.Errorf("%s then %s; equal: %v, %v", base, again, bytes.Equal(one, two), err)

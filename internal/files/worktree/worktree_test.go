@@ -371,10 +371,7 @@ func TestVariablesDoNotLeadElsewhere(t *testing.T) {
 	t.Setenv("GIT_WORK_TREE", other)
 	t.Setenv("GIT_INDEX_FILE", filepath.Join(other, "index"))
 	t.Setenv("SOME_API_KEY", "secret")
-	tree, err := g.k.Make(t.Context(), g.dir, id.NewAgent(), "ada", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	tree := testkit.Must(g.k.Make(t.Context(), g.dir, id.NewAgent(), "ada", ""))(t)
 	g.expect(tree.Dir, "a.txt", "a\n")
 	env, err := run(t.Context(), g.dir, "-c", "alias.environment=!env", "environment")
 	if err != nil || !strings.Contains(env, "GIT_ALLOW_PROTOCOL=none") {

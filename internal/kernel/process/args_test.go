@@ -11,6 +11,7 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/kernel/process"
 	"ramet/internal/model/llm"
+	"ramet/internal/testkit"
 	"ramet/internal/turn/tool"
 )
 
@@ -27,9 +28,7 @@ func TestTheBoxIsToldWithSchemas(t *testing.T) {
 		var schema struct {
 			Properties map[string]struct{ Description string }
 		}
-		if err := json.Unmarshal(o.Schema, &schema); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, json.Unmarshal(o.Schema, &schema))
 		names := strings.Fields(want[o.Name])
 		if len(schema.Properties) != len(names) {
 			t.Errorf("%s takes %v", o.Name, schema.Properties)

@@ -345,10 +345,7 @@ func TestChildrenThatExistKeepTheirWorktrees(t *testing.T) {
 func TestBothKnowWhereAWorktreeBegins(t *testing.T) {
 	w := newWorld(t)
 	calls := w.asks(w.zero, `{"prompt":"a","name":"left","worktree":true}`)
-	answer, err := process.New(seat{w, w.zero}, w.Store, w.zero)[0].Run(t.Context(), calls[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := testkit.Must(process.New(seat{w, w.zero}, w.Store, w.zero)[0].Run(t.Context(), calls[0]))(t)
 	const begins = ", branch ramet/left from 01234567 with 2 uncommitted files"
 	if !strings.Contains(answer.Text, begins) || !strings.Contains(answer.Text, "It lacks your uncommitted changes of socket.") {
 		t.Error(answer.Text)

@@ -290,9 +290,7 @@ func (w *world) context(a id.Agent) []history.Part {
 	open := map[string]bool{}
 	for _, e := range c.Messages {
 		parts := testkit.Must(e.Parts())(w.t)
-		if err := history.Fill(parts, func(h chain.Hash) ([]byte, error) { return w.Blob(context.Background(), h) }); err != nil {
-			w.t.Fatal(err)
-		}
+		testkit.OK(w.t, history.Fill(parts, func(h chain.Hash) ([]byte, error) { return w.Blob(context.Background(), h) }))
 		// What every provider demands: each call has one result, before anything
 		// else is said.
 		if e.Kind != history.ToolResult && len(open) > 0 {

@@ -137,10 +137,7 @@ func TestNoLinkBecomesAFolderToWrite(t *testing.T) {
 		}
 	}
 	// While a command is prepared. The helper mounts nothing over a link, also if it is gone again later.
-	in, err := (&Box{Write: []string{r.root}}).resolve()
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := testkit.Must((&Box{Write: []string{r.root}}).resolve())(t)
 	for _, w := range []string{r.root + "/link", r.root + "/link/folder"} {
 		if _, _, err := in.mountFolder(w); !errors.Is(err, syscall.ELOOP) {
 			t.Errorf("%s: %v", w, err)

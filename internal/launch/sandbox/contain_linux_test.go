@@ -357,10 +357,7 @@ func TestAMarkLasts(t *testing.T) {
 		`SANDBOX_TEST_ROLE=marked unshare --user --pid --fork --mount-proc "$0" || SANDBOX_TEST_ROLE=marked "$0"`,
 	} {
 		var out bytes.Buffer
-		p, err := Start(t.Context(), Command{Args: []string{"sh", "-c", line, self}, Dir: t.TempDir(), Env: os.Environ(), Output: &out, For: &mark})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(Start(t.Context(), Command{Args: []string{"sh", "-c", line, self}, Dir: t.TempDir(), Env: os.Environ(), Output: &out, For: &mark}))(t)
 		if _, err := p.Wait(); err != nil || !strings.Contains(out.String(), want) {
 			t.Errorf("%s: %v, %q, want %q", line, err, out.String(), want)
 		}

@@ -384,10 +384,7 @@ func TestFoldersThatAreSwappedForLinksLeadNowhere(t *testing.T) {
 func TestAnotherFileSystemIsCopiedTo(t *testing.T) {
 	y := newYard(t)
 	y.sh("git init -q sub; ln -s /etc/passwd sub/.git/link; mkfifo sub/.git/pipe; echo hook > sub/.git/hooks/pre-commit; chmod 700 sub/.git/hooks/pre-commit")
-	root, err := os.OpenRoot(y.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := testkit.Must(os.OpenRoot(y.dir))(t)
 	defer root.Close()
 	q := quarantine{root: root, dir: y.dir, into: y.into}
 	to, err := q.place("sub/.git")

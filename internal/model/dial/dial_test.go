@@ -46,10 +46,7 @@ func TestEveryVendorThroughTheStack(t *testing.T) {
 			if name == "" {
 				name = "any/name"
 			}
-			answer, err := os.ReadFile(filepath.Join("..", folders[v.Protocol], "testdata", "text.sse"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			answer := testkit.Must(os.ReadFile(filepath.Join("..", folders[v.Protocol], "testdata", "text.sse")))(t)
 			attempts := 0
 			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				io.Copy(io.Discard, r.Body)
@@ -97,10 +94,7 @@ func TestEveryVendorThroughTheStack(t *testing.T) {
 // The built-in one: no key, no server, no waiting; recorded like the others.
 func TestTheBuiltInModelThroughTheStack(t *testing.T) {
 	var kept calls
-	p, err := Model(llm.Ref{Vendor: "offline", Name: "offline"}, Options{Recorder: &kept, Access: Access{Key: "not\nasked for", Base: "no URL"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := testkit.Must(Model(llm.Ref{Vendor: "offline", Name: "offline"}, Options{Recorder: &kept, Access: Access{Key: "not\nasked for", Base: "no URL"}}))(t)
 	m, _, _, err := llm.Collect(p.Stream(t.Context(), llm.Request{Model: "offline", Messages: []llm.Message{llm.Say(llm.User, "Hi")}}))
 	if err != nil || !strings.HasPrefix(m.Text(), "[offline model] ") {
 		t.Fatalf("%+v %v", m, err)
@@ -113,9 +107,7 @@ func TestTheBuiltInModelThroughTheStack(t *testing.T) {
 
 func TestScriptsOnlyWhereTheyAreAllowed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "Model.script")
-	if err := os.WriteFile(path, []byte(`{"steps": [{"text": "hi"}]}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, []byte(`{"steps": [{"text": "hi"}]}`), 0o600))
 	nobody := func(catalog.Vendor) bool { return false }
 	if _, err := Choose("script/"+path, nobody, false); !fault.Is(err, fault.NotFound) {
 		t.Error(err)
@@ -135,10 +127,7 @@ func TestScriptsOnlyWhereTheyAreAllowed(t *testing.T) {
 	}
 	for range 2 { // opened anew each time
 		var kept calls
-		p, err := Model(ref, Options{Script: script.Open, Recorder: &kept})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(Model(ref, Options{Script: script.Open, Recorder: &kept}))(t)
 		m, _, _, err := llm.Collect(p.Stream(t.Context(), llm.Request{Model: path, Messages: []llm.Message{llm.Say(llm.User, "Hi")}}))
 		if err != nil || m.Text() != "hi" || len(kept) != 1 || !kept[0].Priced {
 			t.Errorf("%+v %v %+v", m, err, kept)

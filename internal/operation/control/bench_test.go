@@ -131,10 +131,7 @@ type process struct {
 
 func (b *bench) process() *process {
 	b.t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	exe := testkit.Must(os.Executable())(b.t)
 	p := &process{cmd: exec.Command(exe), ended: make(chan struct{})}
 	p.cmd.Env = append(os.Environ(), otherProcess+"="+b.home+"\n"+b.db)
 	p.cmd.Stderr = os.Stderr

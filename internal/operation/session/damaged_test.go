@@ -25,9 +25,7 @@ func TestReadersReportDamagedEntries(t *testing.T) {
 	if err != nil || len(states) != 2 {
 		t.Fatalf("%d states, %v", len(states), err)
 	}
-	if err := w.Models().SetEffort(ctx, x.a, "high"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, w.Models().SetEffort(ctx, x.a, "high"))
 	testkit.Must(w.Store.Append(ctx, x.a.ID, agent.Passing(), registry.LimitEntry(history.Limit{By: "agent ada", Tools: []string{"kill"}})))(t)
 	main, side := filepath.Join(dir, "s.jsonl"), filepath.Join(dir, "agent-77.jsonl")
 	add(t, main, `{"type":"user","uuid":"a0","parentUuid":null,"sessionId":"s","message":{"content":"begin"}}`,

@@ -99,10 +99,7 @@ func TestAPageAfterAnEntryIsInOrder(t *testing.T) {
 	zero := found(t, w, "0")
 	var all []id.Message
 	for _, text := range []string{"one", "two", strings.Repeat("x", maxShown) + "three"} {
-		e, err := w.History().Append(t.Context(), zero, history.User, text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := testkit.Must(w.History().Append(t.Context(), zero, history.User, text))(t)
 		all = append(all, e.ID)
 	}
 	p, err := w.History().Page(t.Context(), zero.ID, Span{After: all[0]})

@@ -82,10 +82,7 @@ func importedContexts(t *testing.T, w *Workspace) (out []string) {
 // take imports a session, or plans it.
 func take(t *testing.T, w *Workspace, path string, plan bool) (Import, error) {
 	t.Helper()
-	list, err := foreign.In(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := testkit.Must(foreign.In(t.Context(), path))(t)
 	m, err := w.History().Imports(t.Context())
 	if err != nil {
 		return Import{}, err
@@ -282,10 +279,7 @@ func TestSubAgentsAreBehindTheirCalls(t *testing.T) {
 				if e.Kind != history.Rewind {
 					continue
 				}
-				at, err := id.ParseMessage(m.Target)
-				if err != nil {
-					t.Fatal(err)
-				}
+				at := testkit.Must(id.ParseMessage(m.Target))(t)
 				e, err := w.Store.Entry(t.Context(), at)
 				if err != nil {
 					t.Fatal(err)

@@ -25,10 +25,7 @@ var sets = map[string]string{
 // Each set of tools is told the same text as yesterday, or somebody sees the difference.
 func TestWhatEachIsTold(t *testing.T) {
 	for name, tools := range sets {
-		got, err := PromptFolder("").System(strings.Fields(tools))
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := testkit.Must(PromptFolder("").System(strings.Fields(tools)))(t)
 		file := filepath.Join("testdata", name+".txt")
 		if *update {
 			testkit.OK(t, os.WriteFile(file, []byte(got+"\n"), 0o644))

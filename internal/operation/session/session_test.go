@@ -235,22 +235,11 @@ func TestForkedBesideItsHolder(t *testing.T) {
 	w := open(t, nil)
 	ctx := t.Context()
 	ada := child(t, w, "0", "ada")
-	point, err := w.History().Append(ctx, ada, history.User, "the point")
-	if err != nil {
-		t.Fatal(err)
-	}
-	held, err := w.Store.Acquire(ctx, ada.ID, "elsewhere:1:000000000000", time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	point := testkit.Must(w.History().Append(ctx, ada, history.User, "the point"))(t)
+	held := testkit.Must(w.Store.Acquire(ctx, ada.ID, "elsewhere:1:000000000000", time.Minute))(t)
 	calls := history.Draft{Kind: history.Assistant, Parts: []history.Part{{Type: history.ToolCall, CallID: "c", Name: "bash", Args: []byte(`{}`)}}}
-	entries, err := w.Store.Append(ctx, ada.ID, agent.Held(held.Lease.Owner, held.Lease.Epoch), calls)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Store.KeepReplies(ctx, []registry.Reply{{Agent: ada.ID, Claim: agent.Held(held.Lease.Owner, held.Lease.Epoch), After: entries[0].ID, Text: "shown"}}); err != nil {
-		t.Fatal(err)
-	}
+	entries := testkit.Must(w.Store.Append(ctx, ada.ID, agent.Held(held.Lease.Owner, held.Lease.Epoch), calls))(t)
+	testkit.OK(t, w.Store.KeepReplies(ctx, []registry.Reply{{Agent: ada.ID, Claim: agent.Held(held.Lease.Owner, held.Lease.Epoch), After: entries[0].ID, Text: "shown"}}))
 	if last, err := history.LastFinal(ctx, w.Store, ada.ID); err != nil || last != point.ID {
 		t.Errorf("last final entry %d, %v, want %d", last, err, point.ID)
 	}

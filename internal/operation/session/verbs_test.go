@@ -90,10 +90,7 @@ func TestTheTrashOfAWorkspace(t *testing.T) {
 		{Emptying{Plan: true}, 4}, {Emptying{Before: time.Now().Add(-time.Hour)}, 0}, {Emptying{Over: small + 100}, 0}, {Emptying{Over: small}, 2},
 		{Emptying{Before: time.Now().Add(time.Hour), Plan: true}, 2}, {Emptying{Before: time.Now().Add(time.Hour)}, 2}, {Emptying{}, 0},
 	} {
-		before, err := w.Care().ShowTrash(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		before := testkit.Must(w.Care().ShowTrash(ctx))(t)
 		got, err := w.Care().EmptyTrash(ctx, c.e)
 		if err != nil || len(got.Items) != c.gone || got.Plan != c.e.Plan || (got.Bytes > 0) != (c.gone > 0) {
 			t.Errorf("%+v: %+v, %v, want %d", c.e, got, err, c.gone)
@@ -312,10 +309,7 @@ func TestTheWorkInAWorktree(t *testing.T) {
 	git(x.dir, "add", ".")
 	git(x.dir, "commit", "-qm", "first")
 	x.put("loose", "not committed\n")
-	made, err := w.Agents().Fork(ctx, Fork{Parent: x.a, Name: "kid", Worktree: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := testkit.Must(w.Agents().Fork(ctx, Fork{Parent: x.a, Name: "kid", Worktree: true}))(t)
 	task := "a task, which no server takes"
 	clean, err := w.Agents().Fork(ctx, Fork{Parent: x.a, Name: "clean", Worktree: true, Clean: true, Prompt: &task, Start: kernel.StartTask})
 	if err != nil {

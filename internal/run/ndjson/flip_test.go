@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/runtest"
 )
 
@@ -20,9 +21,7 @@ var uncovered = regexp.MustCompile(`"(?:parent_span_id|run_id|span_id|trace_id)"
 func flip(t *testing.T, path string, all []byte, at, bit int) {
 	data := bytes.Clone(all)
 	data[at] ^= 1 << bit
-	if err := os.WriteFile(path, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, data, 0o644))
 	line := bytes.Count(all[:at], []byte("\n")) + 1
 	_, err := read(t, path)
 	if !fault.Is(err, fault.EventChainBroken) || !strings.Contains(err.Error(), fmt.Sprintf(" line %d (byte ", line)) {

@@ -24,9 +24,7 @@ func put(tb testing.TB, data []byte) string {
 		dir = shared
 	}
 	path := filepath.Join(dir, "events.ndjson")
-	if err := os.WriteFile(path, data, 0o644); err != nil {
-		tb.Fatal(err)
-	}
+	testkit.OK(tb, os.WriteFile(path, data, 0o644))
 	return path
 }
 
@@ -53,10 +51,7 @@ func read(tb testing.TB, path string) ([]byte, error) {
 // what was cut is kept, and an event appended after it verifies.
 func repairs(tb testing.TB, path string, want []byte, next run.Draft) {
 	tb.Helper()
-	before, err := os.ReadFile(path)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	before := testkit.Must(os.ReadFile(path))(tb)
 	w, err := OpenWriter(tb.Context(), path)
 	if err != nil {
 		tb.Fatal(err)
@@ -76,10 +71,7 @@ func repairs(tb testing.TB, path string, want []byte, next run.Draft) {
 	if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, want) {
 		tb.Fatalf("after the repair (%v) the file is\n%.300q, want\n%.300q: %v", r, now, want, err)
 	}
-	events, err := w.Append(tb.Context(), next)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	events := testkit.Must(w.Append(tb.Context(), next))(tb)
 	w.Close()
 	got, err := read(tb, path)
 	if want := append(bytes.Clone(want), append(events[0].Line(), '\n')...); err != nil || !bytes.Equal(got, want) {

@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"ramet/internal/testkit"
 )
 
 const reviewed = `name: r # kept
@@ -16,10 +18,7 @@ states:
 `
 
 func TestAgentsArePutIntoARecipe(t *testing.T) {
-	r, err := Parse([]byte(reviewed))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testkit.Must(Parse([]byte(reviewed)))(t)
 	if got := r.Undefined(); !reflect.DeepEqual(got, []string{"Code Reviewer", "none", "plain"}) {
 		t.Fatal(got)
 	}

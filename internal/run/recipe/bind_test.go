@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 )
 
 func TestBind(t *testing.T) {
@@ -36,10 +37,7 @@ func TestBind(t *testing.T) {
 
 func TestValuesAreThoseOfNamesInBraces(t *testing.T) {
 	r := mustParse(t, good)
-	bound, err := r.Bind(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	bound := testkit.Must(r.Bind(nil))(t)
 	values := r.Values(bound, "c0ffee")
 	got, err := ExpandText("{who} {base} {sections} {scope} {Other} {", "s", values)
 	want := `world c0ffee [{"name":"one","title":"One","brief":""},{"name":"two","title":"Two","brief":""}] s {Other} {`

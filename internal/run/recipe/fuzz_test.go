@@ -11,6 +11,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/run"
+	"ramet/internal/testkit"
 )
 
 // FuzzParse: whatever a file holds, it is refused with lines, or can be ordered and has the
@@ -53,9 +54,7 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%d of %d workers stand somewhere", len(placed), len(r.Workers))
 		}
 		var value any
-		if err := yaml.Unmarshal([]byte(text), &value); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, yaml.Unmarshal([]byte(text), &value))
 		if doc, err := json.Marshal(value); err == nil { // .inf is no JSON
 			if err := Shape().Check(doc); err != nil {
 				t.Fatalf("Parse takes it, the shape does not: %v", err)

@@ -113,10 +113,7 @@ func examples(t testing.TB) map[string]string {
 	}
 	all := map[string]string{"good": good}
 	for _, name := range EmbeddedNames() {
-		text, err := LoadEmbedded(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testkit.Must(LoadEmbedded(name))(t)
 		all[name] = string(text)
 	}
 	begun, err := New("begun")

@@ -6,6 +6,7 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/run/rundir"
+	"ramet/internal/testkit"
 )
 
 // A run whose owner lives is not opened for appending, whatever its lock says: there are no logs that could be asked.
@@ -13,9 +14,7 @@ func TestARunWhoseOwnerLivesIsLocked(t *testing.T) {
 	s := newStore(t, t.TempDir())
 	const server = rundir.Kind("postgres://somewhere/db")
 	begin(t, s, "r", rundir.NDJSON).Close()
-	if err := s.PutAgent("r", "its agent"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.PutAgent("r", "its agent"))
 	s.Logs, s.Server = nil, string(server)
 	asked := ""
 	s.Owner = func(_ context.Context, agent string) (string, error) {

@@ -25,16 +25,11 @@ const folder = "../../../schemas"
 func TestTheSchemasInTheRepositoryAreTheGeneratedOnes(t *testing.T) {
 	var files []string
 	for _, name := range SchemaNames() {
-		want, err := MakeSchema(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := testkit.Must(MakeSchema(name))(t)
 		file := name + ".schema.json"
 		files = append(files, file)
 		if *update {
-			if err := os.WriteFile(filepath.Join(folder, file), want, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, os.WriteFile(filepath.Join(folder, file), want, 0o644))
 		}
 		got, err := os.ReadFile(filepath.Join(folder, file))
 		if err != nil || !bytes.Equal(got, want) {

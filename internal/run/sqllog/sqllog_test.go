@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"ramet/internal/run"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/pgtest"
 	"ramet/internal/testkit/runtest"
 )
@@ -29,9 +30,7 @@ func tables(t *testing.T) runtest.FreshLog {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := makeTable(t.Context(), l.db, pg); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, makeTable(t.Context(), l.db, pg))
 	t.Cleanup(func() { l.Close() })
 	return func(tb testing.TB) runtest.LogPlace {
 		if _, err := l.db.Exec(`TRUNCATE run_events`); err != nil {

@@ -24,10 +24,7 @@ const token = "open-sesame-4711"
 // meet gives the forge of o/r on a server, and the waits that it made.
 func meet(t *testing.T, s *testkit.ForgeServer, kind string) (*remote, *[]time.Duration) {
 	t.Helper()
-	r, err := git.Locate(s.URL + "/o/r.git")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testkit.Must(git.Locate(s.URL + "/o/r.git"))(t)
 	f, ok, err := DetectForge(r, func(name string) string { return s.Env(kind)[name] })
 	if err != nil || !ok {
 		t.Fatal(ok, err)
@@ -335,10 +332,7 @@ func TestDetect(t *testing.T) {
 		{"https://github.com/o/r", "GITHUB_TOKEN=x\x01y", "INVALID_CONFIG"},
 		{"/tmp", "GITHUB_TOKEN=x", ""},
 	} {
-		r, err := git.Locate(c.remote)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := testkit.Must(git.Locate(c.remote))(t)
 		env := map[string]string{}
 		for _, pair := range strings.Fields(c.env) {
 			name, value, _ := strings.Cut(pair, "=")

@@ -41,46 +41,28 @@ func place(tb testing.TB) string {
 
 func schemaOf(tb testing.TB, address string) string {
 	tb.Helper()
-	pg, err := database.ParsePostgres(address)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	pg := testkit.Must(database.ParsePostgres(address))(tb)
 	return pg.Schema + "_runs"
 }
 
 // query runs a statement of the test's own, in the schema of the post.
 func query(tb testing.TB, address, sql string, args ...any) [][]any {
 	tb.Helper()
-	pg, err := database.ParsePostgres(address)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	pg := testkit.Must(database.ParsePostgres(address))(tb)
 	pg.Config.RuntimeParams["application_name"] = "the test itself"
 	pg.Config.RuntimeParams["client_min_messages"] = "warning"
 	pg.Config.RuntimeParams["search_path"] = pg.Schema + "_runs"
 	ctx := context.Background()
-	conn, err := pgx.ConnectConfig(ctx, pg.Config)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	conn := testkit.Must(pgx.ConnectConfig(ctx, pg.Config))(tb)
 	defer conn.Close(ctx)
-	rows, err := conn.Query(ctx, sql, args...)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	out, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) ([]any, error) { return row.Values() })
-	if err != nil {
-		tb.Fatal(err)
-	}
+	rows := testkit.Must(conn.Query(ctx, sql, args...))(tb)
+	out := testkit.Must(pgx.CollectRows(rows, func(row pgx.CollectableRow) ([]any, error) { return row.Values() }))(tb)
 	return out
 }
 
 func open(tb testing.TB, address string) *mailbox.Client {
 	tb.Helper()
-	c, err := mailbox.Open(tb.Context(), address)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	c := testkit.Must(mailbox.Open(tb.Context(), address))(tb)
 	tb.Cleanup(func() {
 		if err := c.Close(); err != nil {
 			tb.Error(err)

@@ -69,10 +69,7 @@ func place(t *testing.T) string {
 
 func open(tb testing.TB, address, host string) *riverqueue.Queue {
 	tb.Helper()
-	q, err := riverqueue.Open(tb.Context(), address, host)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	q := testkit.Must(riverqueue.Open(tb.Context(), address, host))(tb)
 	tb.Cleanup(func() {
 		if err := q.Close(); err != nil {
 			tb.Error(err)
@@ -88,10 +85,7 @@ func drop(tb testing.TB, address string) {
 }
 
 func schemaOf(tb testing.TB, address string) string {
-	pg, err := database.ParsePostgres(address)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	pg := testkit.Must(database.ParsePostgres(address))(tb)
 	return riverqueue.Besides(pg.Schema)
 }
 
@@ -102,26 +96,14 @@ func table(tb testing.TB, address string) string {
 
 func query(tb testing.TB, address, sql string, args ...any) [][]any {
 	tb.Helper()
-	pg, err := database.ParsePostgres(address)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	pg := testkit.Must(database.ParsePostgres(address))(tb)
 	pg.Config.RuntimeParams["application_name"] = "the test itself"
 	pg.Config.RuntimeParams["client_min_messages"] = "warning"
 	ctx := context.Background()
-	conn, err := pgx.ConnectConfig(ctx, pg.Config)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	conn := testkit.Must(pgx.ConnectConfig(ctx, pg.Config))(tb)
 	defer conn.Close(ctx)
-	rows, err := conn.Query(ctx, sql, args...)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	out, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) ([]any, error) { return row.Values() })
-	if err != nil {
-		tb.Fatal(err)
-	}
+	rows := testkit.Must(conn.Query(ctx, sql, args...))(tb)
+	out := testkit.Must(pgx.CollectRows(rows, func(row pgx.CollectableRow) ([]any, error) { return row.Values() }))(tb)
 	return out
 }
 

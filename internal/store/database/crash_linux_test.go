@@ -16,22 +16,13 @@ import (
 // After a crash a server gives numbers again that it had given to transactions which were
 // lost. That such a number is committed says nothing of the first who had it.
 func TestANumberThatWasGivenTwiceIsNotBelieved(t *testing.T) {
-	server, err := pgtest.Start(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := testkit.Must(pgtest.Start(t.Context(), nil))(t)
 	defer server.Stop()
-	direct, err := database.ParsePostgres(server.URL() + "&schema=public")
-	if err != nil {
-		t.Fatal(err)
-	}
+	direct := testkit.Must(database.ParsePostgres(server.URL() + "&schema=public"))(t)
 	conn := await(t, direct.Config)
 	testkit.Must(conn.Exec(t.Context(), `CREATE TABLE numbers (n INT)`))(t)
 	proxy := pgtest.Through(t, server.URL()+"&schema=public")
-	pg, err := database.ParsePostgres(proxy.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pg := testkit.Must(database.ParsePostgres(proxy.URL))(t)
 	db := pg.Open(2)
 	defer db.Close()
 	tx, err := db.Begin()

@@ -58,15 +58,9 @@ func killedRing(a id.Agent) registry.Ring { return registry.Ring{Agent: a, What:
 
 func TestTheBellRingsForMailAndKills(t *testing.T) {
 	w := fresh(t)
-	here, err := w.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	here := testkit.Must(w.Open())(t)
 	defer here.Close()
-	there, err := w.Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	there := testkit.Must(w.Open())(t)
 	defer there.Close()
 	elsewhere, _, _ := openFresh(t) // another schema of the same database
 	strangers := listen(t, elsewhere)

@@ -28,10 +28,7 @@ func fresh(tb testing.TB) *storetest.Workspace {
 			return sqlite.Open(context.Background(), path, sqlite.Options{})
 		},
 		Raw: func(tb testing.TB) *sql.DB {
-			pg, err := database.ParsePostgres(address)
-			if err != nil {
-				tb.Fatal(err)
-			}
+			pg := testkit.Must(database.ParsePostgres(address))(tb)
 			pg.Config.RuntimeParams["synchronous_commit"] = "off"
 			db := stdlib.OpenDB(*pg.Config)
 			tb.Cleanup(func() { db.Close() })

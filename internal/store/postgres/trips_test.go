@@ -8,6 +8,7 @@ import (
 	"ramet/internal/core/history"
 	"ramet/internal/core/registry"
 	"ramet/internal/store/postgres"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/pgtest"
 )
 
@@ -15,15 +16,9 @@ import (
 // ids, and the rows with the commit.
 func TestAForkTakesTwoRoundTrips(t *testing.T) {
 	network := pgtest.Through(t, pgtest.URL(t))
-	s, err := postgres.Open(t.Context(), network.URL, postgres.Options{Cwd: "/"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(postgres.Open(t.Context(), network.URL, postgres.Options{Cwd: "/"}))(t)
 	defer s.Close()
-	zero, err := s.Zero(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	zero := testkit.Must(s.Zero(t.Context()))(t)
 	said, err := history.Say(history.User, "hello")
 	if err != nil {
 		t.Fatal(err)
@@ -41,9 +36,7 @@ func TestAForkTakesTwoRoundTrips(t *testing.T) {
 		least := 100
 		for range 5 { // the first prepare their statements; a ping of an idle connection may come between
 			before := network.Asked()
-			if err := do(); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, do())
 			least = min(least, network.Asked()-before)
 		}
 		if least > 2 {

@@ -55,10 +55,7 @@ func waiting(t *testing.T, raw *sql.DB, pid int) int {
 	t.Helper()
 	for {
 		var waiter int
-		err := raw.QueryRow(`SELECT coalesce(max(pid), 0) FROM pg_stat_activity WHERE $1 = ANY(pg_blocking_pids(pid))`, pid).Scan(&waiter)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, raw.QueryRow(`SELECT coalesce(max(pid), 0) FROM pg_stat_activity WHERE $1 = ANY(pg_blocking_pids(pid))`, pid).Scan(&waiter))
 		if waiter != 0 {
 			return waiter
 		}

@@ -17,10 +17,7 @@ import (
 // Who looks at a workspace of the first version learns where it is and leaves it as it was.
 func TestALookChangesNothing(t *testing.T) {
 	path := storetest.Format1(t)
-	before, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := testkit.Must(os.ReadFile(path))(t)
 	got, err := sqlite.Look(t.Context(), path)
 	if want := (store.Outline{Folder: "/tmp/project", Agents: 3, Asked: "again"}); err != nil || got != want {
 		t.Errorf("it is %+v, not %+v: %v", got, want, err)
@@ -36,19 +33,10 @@ func TestALookChangesNothing(t *testing.T) {
 // What was said a moment ago is seen while the workspace is open elsewhere.
 func TestALookBesideAWriter(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ramet.db")
-	s, err := sqlite.Open(t.Context(), path, sqlite.Options{Cwd: "/cart"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(sqlite.Open(t.Context(), path, sqlite.Options{Cwd: "/cart"}))(t)
 	defer s.Close()
-	zero, err := s.Zero(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	said, err := history.Say(history.User, "Why are the tests flaky?")
-	if err != nil {
-		t.Fatal(err)
-	}
+	zero := testkit.Must(s.Zero(t.Context()))(t)
+	said := testkit.Must(history.Say(history.User, "Why are the tests flaky?"))(t)
 	testkit.Must(s.Append(t.Context(), zero.ID, agent.Passing(), said))(t)
 	got, err := sqlite.Look(t.Context(), path)
 	if want := (store.Outline{Folder: "/cart", Agents: 1, Asked: "Why are the tests flaky?"}); err != nil || got != want {

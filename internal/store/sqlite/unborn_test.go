@@ -16,10 +16,7 @@ func TestAFileThatWasNeverBornIsBegun(t *testing.T) {
 	at := filepath.Join(t.TempDir(), "other.db")
 	db := database.OpenSQLite(at, "_txlock=immediate", 1)
 	defer db.Close()
-	tx, err := db.Begin()
-	if err != nil {
-		t.Fatal(err)
-	}
+	tx := testkit.Must(db.Begin())(t)
 	defer tx.Rollback()
 	// More than the cache holds, so that some of it is in the file before the commit.
 	if _, err := tx.Exec(`PRAGMA cache_size = 2; CREATE TABLE t (x);

@@ -105,10 +105,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte("{}\n{\"sent\":-1}\n{\"sent\":99999999999999999999}\n{\"open\":{}}\n\n"))
 	f.Add([]byte("{\"method\":\"PATCH\",\"path\":\"/api/v1/runs/../x\",\"body\":{}}\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		c, err := readFile(bytes.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := testkit.Must(readFile(bytes.NewReader(text)))(t)
 		if c.size > int64(len(text)) || c.size > 0 && text[c.size-1] != '\n' || bytes.IndexByte(text[c.size:], '\n') >= 0 {
 			t.Fatalf("%d whole bytes of %d", c.size, len(text))
 		}

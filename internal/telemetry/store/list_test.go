@@ -185,9 +185,7 @@ func TestQueriesUseIndexes(t *testing.T) {
 		for rows.Next() {
 			var id, parent, unused int
 			var detail string
-			if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, rows.Scan(&id, &parent, &unused, &detail))
 			plan = append(plan, detail)
 		}
 		rows.Close()

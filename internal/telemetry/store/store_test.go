@@ -47,10 +47,7 @@ func serverPlace(tb testing.TB) place {
 
 // dropAfter removes the schema that pgtest does not know of.
 func dropAfter(tb testing.TB, address string) {
-	pg, err := parseAddress(address)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	pg := testkit.Must(parseAddress(address))(tb)
 	tb.Cleanup(func() {
 		db := stdlib.OpenDB(*pg.Config)
 		defer db.Close()
@@ -64,10 +61,7 @@ func newPlace(open func() (*Store, error)) place {
 	var p place
 	p.open = func(tb testing.TB) *Store {
 		tb.Helper()
-		s, err := open()
-		if err != nil {
-			tb.Fatal(err)
-		}
+		s := testkit.Must(open())(tb)
 		tb.Cleanup(func() {
 			if err := s.Close(); err != nil {
 				tb.Error(err)
@@ -115,28 +109,19 @@ func body(event, run int, parent string) string {
 
 func parseNew(tb testing.TB, body string) telemetry.New {
 	tb.Helper()
-	n, err := telemetry.ParseNew([]byte(body))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	n := testkit.Must(telemetry.ParseNew([]byte(body)))(tb)
 	return n
 }
 
 func parsePatch(tb testing.TB, body string) telemetry.Patch {
 	tb.Helper()
-	p, err := telemetry.ParsePatch([]byte(body))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	p := testkit.Must(telemetry.ParsePatch([]byte(body)))(tb)
 	return p
 }
 
 func create(tb testing.TB, s *Store, news ...telemetry.New) []telemetry.Result {
 	tb.Helper()
-	results, err := s.Create(context.Background(), news)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	results := testkit.Must(s.Create(context.Background(), news))(tb)
 	if len(results) != len(news) {
 		tb.Fatalf("%d results of %d records", len(results), len(news))
 	}

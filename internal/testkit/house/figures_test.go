@@ -41,9 +41,7 @@ func TestFiguresAreCurrent(t *testing.T) {
 	if !*update {
 		t.Fatalf("the figures are\n%s: go test ./internal/testkit/house -run Figures -update", now)
 	}
-	if err := os.WriteFile(figuresFile, slices.Concat(before, []byte(figuresBegin+now+figuresEnd), after), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(figuresFile, slices.Concat(before, []byte(figuresBegin+now+figuresEnd), after), 0o644))
 }
 
 // isNear reports whether a row of the table is near enough to what it should be.

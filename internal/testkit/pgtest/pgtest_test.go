@@ -42,15 +42,9 @@ func startAndWait() {
 // column, if it has one.
 func execute(t *testing.T, url, sql string) string {
 	t.Helper()
-	conn, err := connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := testkit.Must(connect(t.Context(), url))(t)
 	defer conn.Close(context.Background())
-	rows, err := conn.Query(t.Context(), sql)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := testkit.Must(conn.Query(t.Context(), sql))(t)
 	values, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
 		t.Fatalf("%s: %v", sql, err)
@@ -102,10 +96,7 @@ func TestTheSchemaGoesWithTheTest(t *testing.T) {
 
 func TestTheGivenServerIsUsed(t *testing.T) {
 	t.Setenv(Env, "postgres://someone@example.org/db?sslmode=disable")
-	server, err := serverURL()
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := testkit.Must(serverURL())(t)
 	full, schema, err := withSchema(server)
 	if want := "postgres://someone@example.org/db?schema=" + schema + "&sslmode=disable"; err != nil || full != want {
 		t.Errorf("got %s, %v; want %s", full, err, want)

@@ -33,10 +33,7 @@ func processesIn(dir string) []string {
 
 func TestStopLeavesNothing(t *testing.T) {
 	var log bytes.Buffer
-	s, err := Start(t.Context(), &log, Volatile...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(Start(t.Context(), &log, Volatile...))(t)
 	defer s.Stop()
 	if got := execute(t, s.URL(), "SELECT current_setting('server_encoding') || ' ' || current_setting('max_connections')"+
 		" || '[' || current_setting('listen_addresses') || '] ' || current_setting('fsync')"); got != "UTF8 500[] off" {
@@ -133,21 +130,12 @@ func TestAFolderTheServerCannotReachIsNotUsed(t *testing.T) {
 }
 
 func TestTheServerDiesWithAKilledProcess(t *testing.T) {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := testkit.Must(os.Executable())(t)
 	child := exec.Command(self)
 	child.Env = append(os.Environ(), childEnv+"=1")
-	stdin, err := child.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	stdin := testkit.Must(child.StdinPipe())(t)
 	defer stdin.Close()
-	stdout, err := child.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	stdout := testkit.Must(child.StdoutPipe())(t)
 	testkit.OK(t, child.Start())
 	defer child.Process.Kill()
 	line, err := bufio.NewReader(stdout).ReadString('\n')

@@ -232,10 +232,7 @@ func TestWhatIsRametsOwnIsNotForTools(t *testing.T) {
 }
 
 func TestReadShowsImagesAndDocuments(t *testing.T) {
-	root, err := filepath.EvalSymlinks(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := testkit.Must(filepath.EvalSymlinks(t.TempDir()))(t)
 	l, err := New(Options{Root: root})
 	if err != nil {
 		t.Fatal(err)
@@ -268,10 +265,7 @@ func TestReadShowsImagesAndDocuments(t *testing.T) {
 		{"locked.pdf", sees, "password", ""},
 		{"cut.pdf", sees, "end is missing", ""},
 	} {
-		args, err := json.Marshal(map[string]any{"path": c.path})
-		if err != nil {
-			t.Fatal(err)
-		}
+		args := testkit.Must(json.Marshal(map[string]any{"path": c.path}))(t)
 		a, err := l.read().Run(t.Context(), tool.Call{Args: args, Model: c.to, Output: func([]byte) {}})
 		if err != nil || !strings.Contains(a.Text, c.want) || a.IsError != (c.shown == "") || (a.File != nil) != (c.shown != "") {
 			t.Errorf("%s: %+v %v", c.path, a, err)

@@ -12,6 +12,7 @@ import (
 
 	"ramet/internal/base/text"
 	"ramet/internal/model/llm"
+	"ramet/internal/testkit"
 	"ramet/internal/turn/tool"
 )
 
@@ -19,20 +20,13 @@ func FuzzPath(f *testing.F) {
 	for _, p := range []string{"", ".", "a", "../x", "/etc/passwd", "a/../..", ".git", "a/.GIT/x", "link/x", "out", "a\x00", "a//b/./c", "~", `C:\x`, `..\x`, "new/er/est"} {
 		f.Add(p)
 	}
-	top, err := filepath.EvalSymlinks(f.TempDir())
-	if err != nil {
-		f.Fatal(err)
-	}
+	top := testkit.Must(filepath.EvalSymlinks(f.TempDir()))(f)
 	root := filepath.Join(top, "root")
 	for _, dir := range []string{root + "/a/b", root + "/.git", top + "/outside"} {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			f.Fatal(err)
-		}
+		testkit.OK(f, os.MkdirAll(dir, 0o755))
 	}
 	for name, target := range map[string]string{"link": "a", "out": "../outside", "a/up": "..", "g": ".git", "abs": top + "/outside"} {
-		if err := os.Symlink(target, filepath.Join(root, name)); err != nil {
-			f.Fatal(err)
-		}
+		testkit.OK(f, os.Symlink(target, filepath.Join(root, name)))
 	}
 	l, err := New(Options{Root: root})
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"ramet/internal/launch/sandbox"
 	"ramet/internal/model/llm"
+	"ramet/internal/testkit"
 	"ramet/internal/turn/tool"
 )
 
@@ -48,9 +49,7 @@ func newDesk(t *testing.T, files ...string) *desk {
 	}
 	d := &desk{T: t, root: filepath.Join(top, "root"), outside: filepath.Join(top, "outside")}
 	for _, dir := range []string{d.root, d.outside} {
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Mkdir(dir, 0o755))
 	}
 	d.put("../outside/secret", "theirs")
 	for i := 0; i < len(files); i += 2 {

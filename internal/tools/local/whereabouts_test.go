@@ -12,6 +12,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"ramet/internal/testkit"
 	"ramet/internal/turn/tool"
 )
 
@@ -65,9 +66,7 @@ func TestTheFolderIsKept(t *testing.T) {
 		}
 	}
 	later.works("bash", args{"command": "pwd"}, d.root+"/sub/in\n")
-	if err := os.RemoveAll(filepath.Join(d.root, "sub")); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.RemoveAll(filepath.Join(d.root, "sub")))
 	if got := later.works("bash", args{"command": "pwd"}, d.root); got.Text != d.root+"\n" {
 		t.Errorf("%q", got.Text)
 	}

@@ -63,10 +63,7 @@ func TestTrustCoversTheFilesOfAServer(t *testing.T) {
 		file := filepath.Join(project, name)
 		testkit.OK(t, errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)))
 	}
-	ground, err := trust.Open(project)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ground := testkit.Must(trust.Open(project))(t)
 	defer ground.Close()
 	found, err := Source().Find(ground)
 	var paths []string

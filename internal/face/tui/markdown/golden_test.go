@@ -34,9 +34,7 @@ func TestGolden(t *testing.T) {
 			}
 			golden := strings.TrimSuffix(file, ".md") + "." + c.name + ".golden"
 			if *update {
-				if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, os.WriteFile(golden, []byte(b.String()), 0o644))
 				continue
 			}
 			want := testkit.Must(os.ReadFile(golden))(t)

@@ -99,10 +99,7 @@ func TestNoWordIsLost(t *testing.T) {
 func FuzzRender(f *testing.F) {
 	files, _ := filepath.Glob("testdata/*.md")
 	for _, file := range files {
-		src, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
+		src := testkit.Must(os.ReadFile(file))(f)
 		f.Add(string(src), 40, 7)
 	}
 	f.Add("|a|b|\n|-|-|\n|1|&#x1b;[2J|", 3, 1)
