@@ -65,9 +65,7 @@ func TestWhatIsLearntIsInTheCatalog(t *testing.T) {
 	v := vendor(t, "lmstudio")
 	t.Cleanup(func() { catalog.Learn(v, catalog.Table{}) })
 	base := server(t, "/v1/models", `{"data":[{"id":"a","loaded_context_length":2048},{"id":"b"}]}`)
-	if err := LearnModels(t.Context(), v, Access{Base: base}, nil); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, LearnModels(t.Context(), v, Access{Base: base}, nil))
 	ref, err := catalog.Choose("", func(o catalog.Vendor) bool { return o.Name == "lmstudio" })
 	if err != nil || ref.String() != "lmstudio/a" {
 		t.Errorf("%s %v", ref, err)

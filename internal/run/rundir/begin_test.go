@@ -11,6 +11,7 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/run"
 	"ramet/internal/run/rundir"
+	"ramet/internal/testkit"
 )
 
 // elsewhere keeps all logs in a folder of its own, as a server does.
@@ -48,9 +49,7 @@ func TestABeginningThatWasBrokenOffIsGivenAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, x.Close())
 	if _, _, err := begin("2"); !fault.Is(err, fault.Conflict) {
 		t.Errorf("another configuration: %v", err)
 	}
@@ -61,12 +60,8 @@ func TestABeginningThatWasBrokenOffIsGivenAgain(t *testing.T) {
 	if n := x.Now().EventCount; n != 1 {
 		t.Errorf("%d events", n)
 	}
-	if _, err := x.Append(ctx, run.Request{Type: run.GateRunStarted, Payload: []byte(`{"gate":"g"}`)}); err != nil {
-		t.Fatal(err)
-	}
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(x.Append(ctx, run.Request{Type: run.GateRunStarted, Payload: []byte(`{"gate":"g"}`)}))(t)
+	testkit.OK(t, x.Close())
 	if _, _, err := begin("1"); !fault.Is(err, fault.Conflict) {
 		t.Errorf("one that went on: %v", err)
 	}

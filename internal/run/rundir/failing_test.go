@@ -11,6 +11,7 @@ import (
 	"ramet/internal/base/step"
 	"ramet/internal/run"
 	"ramet/internal/run/rundir"
+	"ramet/internal/testkit"
 )
 
 var errInjected = errors.New("this step fails, for a test")
@@ -98,27 +99,15 @@ func TestNoVerbOfARunSucceedsWithAFailedStep(t *testing.T) {
 	start := func(id string) (*rundir.Session, error) {
 		return s.Begin(ctx, id, rundir.NDJSON, config, map[string]any{"run_id": id, "config_sha256": fmt.Sprintf("%x", sha256.Sum256(config))})
 	}
-	x, err := start("r0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := x.Append(ctx, run.Request{Type: "TEST_NOTE", Payload: []byte(`{}`)}); err != nil {
-		t.Fatal(err)
-	}
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
-	}
-	fork, err := s.Fork(ctx, "r0", "1", "child", rundir.NDJSON)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := testkit.Must(start("r0"))(t)
+	testkit.Must(x.Append(ctx, run.Request{Type: "TEST_NOTE", Payload: []byte(`{}`)}))(t)
+	testkit.OK(t, x.Close())
+	fork := testkit.Must(s.Fork(ctx, "r0", "1", "child", rundir.NDJSON))(t)
 	old, err := fork.Checkpoints()
 	if err != nil || len(old) == 0 {
 		t.Fatalf("%d checkpoints, %v", len(old), err)
 	}
-	if err := fork.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, fork.Close())
 	session := func(do func(x *rundir.Session) error) func(int) error {
 		return func(int) error {
 			x, err := s.OpenSession(ctx, "child", "")
