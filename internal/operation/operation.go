@@ -75,6 +75,7 @@ type Doc struct {
 	Here    bool   // the process of the command carries it out, also if a background kernel runs
 	Persons bool   // only persons may call it
 	OneOf   string // flags of which a command line has at most one, between spaces
+	Long    bool   // it may take longer than a call of MCP, which returns a handle then
 	Quiet   bool   // the terminal shows what it did in the conversation, not its output
 	Tool    string // an agent may call it only if its limits leave it this tool; empty: always
 }

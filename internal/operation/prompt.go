@@ -36,7 +36,7 @@ type Prompted struct {
 
 // Prompt begins a turn of an agent.
 var Prompt = Op[PromptInput, Prompted]{
-	Doc: Doc{Name: "prompt", Group: "agents", ID: "promptAgent", Route: "POST /api/v1/agents/{ref=agent}/prompt 202", Faces: HTTP | MCP,
+	Doc: Doc{Name: "prompt", Group: "agents", ID: "promptAgent", Route: "POST /api/v1/agents/{ref=agent}/prompt 202", Faces: HTTP | MCP, Long: true,
 		Summary: "Say something to an agent: a turn begins, or waits for the one before",
 		Model:   "Say something to an agent and wait for its answer: one turn, with all its tools. The turn continues if you do not wait for it."},
 	Run: promptAgent,

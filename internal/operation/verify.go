@@ -24,7 +24,7 @@ type VerifyInput struct {
 
 // Verify checks the whole workspace.
 var Verify = Op[VerifyInput, Verified]{
-	Doc: Doc{Name: "verify", Group: "proof", Faces: CLI | MCP | Slash, Effect: Reads,
+	Doc: Doc{Name: "verify", Group: "proof", Faces: CLI | MCP | Slash, Long: true, Effect: Reads,
 		Summary: "Check every link, commitment, blob and mail message",
 		Model:   "Check the whole workspace: every link, commitment, blob and mail message. The first damage is an error that says where it is.",
 		Help: `Check the whole workspace: every link, commitment, blob, letter and first entry,

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"strings"
 
 	"ramet/internal/base/fault"
 	"ramet/internal/base/printer"
@@ -17,7 +18,8 @@ func operationTool(o operation.Operation) tool {
 	if about == "" {
 		about = d.Summary
 	}
-	return tool{name: d.Name, about: operation.Expand(o, operation.MCP, about), reads: d.Effect == operation.Reads, destroys: d.Effect == operation.Destroys,
+	name, _, _ := strings.Cut(d.Name, " ")
+	return tool{name: name, about: operation.Expand(o, operation.MCP, about), long: d.Long, reads: d.Effect == operation.Reads, destroys: d.Effect == operation.Destroys,
 		args:    operation.Shape(o, operation.MCP),
 		answers: []any{reflect.Zero(o.Answer(operation.MCP)).Interface()},
 		run: func(ctx context.Context, s *Server, _ Caller, args json.RawMessage) (json.RawMessage, error) {
@@ -27,13 +29,6 @@ func operationTool(o operation.Operation) tool {
 			}
 			return s.call(ctx, o, in)
 		}}
-}
-
-// long derives the tool of an operation that may take longer than a call.
-func long(o operation.Operation) tool {
-	t := operationTool(o)
-	t.long = true
-	return t
 }
 
 func (s *Server) call(ctx context.Context, o operation.Operation, in any) (json.RawMessage, error) {

@@ -23,15 +23,19 @@ type tool struct {
 	run         func(context.Context, *Server, Caller, json.RawMessage) (json.RawMessage, error)
 }
 
-// tools are those of a caller, in the order in which they are told: an agent can end itself, and has no
-// use for a ledger of others' sub-agents.
+// tools returns the tools of a caller: an agent can end itself, and has no use for a ledger of others' sub-agents.
 func tools(c Caller) []tool {
-	own := operationTool(&operation.ListTracked)
-	own.name = "track"
-	if c != "" {
-		own = operationTool(&operation.Exit)
+	out := []tool{runTool()}
+	for _, o := range operation.All() {
+		switch d := o.Describe(); {
+		case d.Faces&operation.MCP == 0, o == &operation.Exit && c == "", o == &operation.ListTracked && c != "":
+		case o == &operation.Wait:
+			out = append(out, waitTool())
+		default:
+			out = append(out, operationTool(o))
+		}
 	}
-	return []tool{operationTool(&operation.Ps), operationTool(&operation.Fork), long(&operation.Prompt), operationTool(&operation.Send), operationTool(&operation.Mail), operationTool(&operation.Read), waitTool(), operationTool(&operation.Log), operationTool(&operation.Kill), own, runTool(), long(&operation.Verify)}
+	return out
 }
 
 // described is the tool as clients are told of it.
