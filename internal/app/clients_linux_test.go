@@ -21,6 +21,7 @@ type clients struct {
 	page    *served
 	editor  *editor
 	toolbox *toolbox
+	browser *page // nil: there is no browser here
 }
 
 // start returns a command that runs beside the terminals.
@@ -52,6 +53,10 @@ func (c *clients) agree(word string, screens ...*terminal) {
 		} else {
 			x.see(" " + word + " ")
 		}
+	}
+	if c.browser != nil {
+		c.browser.tell(word)
+		c.browser.says(word)
 	}
 	type row struct{ State struct{ Word string } }
 	var last []string
@@ -112,6 +117,13 @@ func TestOneKernelManyClients(t *testing.T) {
 	y.see("[0]", "script/")
 	c := &clients{world: w, page: w.serve()}
 	c.connect(zero.UUID)
+	t.Run("page", func(sub *testing.T) {
+		if _, err := exec.LookPath("chromium"); err != nil {
+			sub.Skip("left out: there is no chromium")
+		}
+		browser(sub) // or it is skipped
+		c.browser = openPage(t, "test/states.mjs", w.ramet, "0")
+	})
 	x.say("think")
 	y.see("a long thought")
 	c.agree("working", x, y)
@@ -191,6 +203,7 @@ func TestOneKernelManyClients(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.ramet("server", "stop", "--force")
+	eventually(t, "no process is left", func() bool { return len(w.processes()) == 0 })
 	log := w.ramet("log", "0")
 	for _, want := range []string{", and its end", "exec is answered", "the editor is answered", "the client is answered", ", and ends", "it is made"} {
 		if strings.Count(log, want) != 1 {
@@ -202,6 +215,23 @@ func TestOneKernelManyClients(t *testing.T) {
 	if err != nil || strings.Contains(string(kernelLog), "from the") || strings.Contains(string(kernelLog), "once more") {
 		t.Errorf("%v, the log of the kernel has prompts:\n%s", err, kernelLog)
 	}
+}
+
+// processes returns the processes that run a program of this world, or have its home in their environment.
+func (w *world) processes() (out []string) {
+	all, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, dir := range all {
+		exe, _ := os.Readlink(filepath.Join(dir, "exe"))
+		line, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
+		environ, _ := os.ReadFile(filepath.Join(dir, "environ"))
+		if strings.Contains(exe+string(line)+string(environ), w.home) {
+			out = append(out, dir+" "+strings.ReplaceAll(string(line), "\x00", " "))
+		}
+	}
+	return out
 }
 
 // newGate makes a pipe for which scripts wait until open is called.

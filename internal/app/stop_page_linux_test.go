@@ -30,34 +30,40 @@ func browser(t *testing.T) (node, chromium string) {
 // page opens the page of the server at ada.
 func (c *cell) page() *page {
 	c.t.Helper()
-	node, chromium := browser(c.t)
-	var ada struct{ UUID string }
-	testkit.OK(c.t, json.Unmarshal([]byte(c.here.ramet("show", "ada", "--json")), &ada))
+	return openPage(c.t, "test/stop.mjs", c.here.ramet, "ada")
+}
+
+// openPage opens the page at an agent, driven by a script. ramet runs a command line.
+func openPage(t *testing.T, script string, ramet func(...string) string, agent string) *page {
+	t.Helper()
+	node, chromium := browser(t)
+	var found struct{ UUID string }
+	testkit.OK(t, json.Unmarshal([]byte(ramet("show", agent, "--json")), &found))
 	link := ""
-	for _, word := range strings.Fields(c.here.ramet("web")) {
+	for _, word := range strings.Fields(ramet("web")) {
 		if strings.HasPrefix(word, "http") {
 			link = word
 		}
 	}
-	cmd := exec.Command(node, "test/stop.mjs", chromium, link, ada.UUID)
+	cmd := exec.Command(node, script, chromium, link, found.UUID)
 	cmd.Dir = webSources
 	in, err := cmd.StdinPipe()
 	if err != nil {
-		c.t.Fatal(err)
+		t.Fatal(err)
 	}
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
 	}
 	if err != nil {
-		c.t.Fatal(err)
+		t.Fatal(err)
 	}
-	c.t.Cleanup(func() {
+	t.Cleanup(func() {
 		in.Close()
 		cmd.Process.Kill()
 		cmd.Wait()
 	})
-	return &page{c.t, in, bufio.NewReader(out)}
+	return &page{t, in, bufio.NewReader(out)}
 }
 
 // says waits for a word of the page.
@@ -70,6 +76,9 @@ func (p *page) says(want string) {
 	p.t.Logf("the page: %s", strings.TrimSpace(line))
 }
 
-func (p *page) press() {
-	testkit.Must(io.WriteString(p.in, "stop\n"))(p.t)
+func (p *page) press() { p.tell("stop") }
+
+func (p *page) tell(line string) {
+	testkit.Must(io.WriteString(p.in, line+"
+"))(p.t)
 }
