@@ -5,14 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
+	"ramet/internal/base/durable"
 	"ramet/internal/base/fault"
+	"ramet/internal/base/step"
 	"ramet/internal/base/text"
 )
 
@@ -133,9 +138,46 @@ func (p Place) readLog(before os.FileInfo) string {
 	return strings.Join(lines, "\n")
 }
 
-// OwnProgram returns a path of this program. On Linux it leads to the running one even if its file was
-// replaced, and also works for systemd-run as long as this process waits.
+// kept is the second name of a kernel's program; nil: it has none.
+var kept atomic.Pointer[string]
+
+// keepProgram gives the program of this kernel a second name, which stays when a newer file replaces the first. Linux has one
+// in /proc, and Windows replaces no program that runs.
+func (p Place) keepProgram() error {
+	if runtime.GOOS == "linux" || runtime.GOOS == "windows" {
+		return nil
+	}
+	from, err := os.Executable()
+	if err == nil {
+		to := filepath.Join(p.home, "program-"+filepath.Base(p.folder.path))
+		if err = keepFile(from, to); err == nil {
+			kept.Store(&to)
+		}
+	}
+	return err
+}
+
+// keepFile links a file to another name, or copies it.
+func keepFile(from, to string) error {
+	if err := step.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if step.Link(from, to) == nil {
+		return nil
+	}
+	program, err := os.ReadFile(from)
+	if err == nil {
+		err = durable.WriteFile(to, program, 0o700)
+	}
+	return err
+}
+
+// OwnProgram returns a path of this program. It leads to the running one even if its file was replaced. On Linux it also works
+// for systemd-run as long as this process waits.
 func OwnProgram() string {
+	if path := kept.Load(); path != nil {
+		return *path
+	}
 	if runtime.GOOS == "linux" {
 		path := fmt.Sprintf("/proc/%d/exe", os.Getpid())
 		if _, err := os.Stat(path); err == nil {

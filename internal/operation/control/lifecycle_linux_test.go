@@ -609,3 +609,20 @@ func TestKernelRunsInAScopeIfLogindEndsProcesses(t *testing.T) {
 	write(busctl, "#!/bin/sh\necho b false\n")
 	check(false, "")
 }
+
+// A second name of a program stays what it was when another file takes its place.
+func TestAKeptProgramStays(t *testing.T) {
+	dir := t.TempDir()
+	program, second, newer := filepath.Join(dir, "ramet"), filepath.Join(dir, "kept"), filepath.Join(dir, "newer")
+	for path, text := range map[string]string{program: "old", newer: "new", second: "left by a kernel that died"} {
+		if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(keepFile(program, second), os.Rename(newer, program)); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(second); string(text) != "old" {
+		t.Errorf("%q %v", text, err)
+	}
+}

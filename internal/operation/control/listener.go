@@ -48,6 +48,10 @@ func (p Place) Hold() (*Listener, error) {
 	if err := l.restore(); err != nil {
 		return nil, err
 	}
+	if err := l.place.keepProgram(); err != nil {
+		l.stop()
+		return nil, errors.Join(durable.Failure("keep the program in", l.place.home, err), l.lock.Close())
+	}
 	l.watching.Go(func() {
 		tick := time.NewTicker(restoreEvery)
 		defer tick.Stop()
@@ -243,6 +247,9 @@ func (l *Listener) Close() error {
 	close(l.ended)
 	l.watching.Wait()
 	l.Acceptor().Close()
+	if path := kept.Swap(nil); path != nil {
+		step.Remove(*path)
+	}
 	if l.place.folder.isTidy() { // while the lock is held; who waits for it looks whether its file is still there
 		step.Remove(l.place.folder.lock())
 		step.Remove(l.place.folder.path)
