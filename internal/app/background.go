@@ -244,11 +244,20 @@ func sendCommand(ctx context.Context, client *http.Client, streams cli.Streams, 
 	defer answer.Body.Close()
 	conn, ok := answer.Body.(io.ReadWriter)
 	if !ok {
-		var refused hostAnswer
-		if err := json.NewDecoder(answer.Body).Decode(&refused); err != nil {
-			return 0, true, fault.New(fault.Failed, "%w: %s", errUndecoded, err.Error())
+		var refused struct {
+			public.Error               // from a kernel's own socket
+			Host         *public.Error `json:"error"`
 		}
-		return 0, true, refused.Error.Fault()
+		err := json.NewDecoder(answer.Body).Decode(&refused)
+		switch {
+		case err != nil:
+			return 0, true, fault.New(fault.Failed, "%w: %s", errUndecoded, err.Error())
+		case refused.Host != nil:
+			return 0, true, refused.Host.Fault()
+		case refused.Code != "":
+			return 0, true, refused.Error.Fault()
+		}
+		return 0, true, fault.New(fault.Failed, "%w: it says nothing", errUndecoded)
 	}
 	exit, err = relay(ctx, conn, streams)
 	return exit, true, err

@@ -1,11 +1,18 @@
 package app
 
 import (
+	"context"
+	"io"
 	"io/fs"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"testing"
 
+	"ramet/internal/base/fault"
 	"ramet/internal/core/config"
+	"ramet/internal/face/cli"
 	"ramet/internal/operation/control"
 	"ramet/internal/operation/session"
 )
@@ -32,5 +39,23 @@ func TestAKernelThatCannotStartClosesItsSocket(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A kernel that refuses a command line says why, in either form: the command never ends as if it had been carried out.
+func TestARefusedCommandLineFails(t *testing.T) {
+	for body, want := range map[string]fault.Code{
+		`{"code": "CONFLICT", "message": "another protocol"}`:          fault.Conflict,
+		`{"error": {"code": "DENIED", "message": "not your command"}}`: fault.Denied,
+		`{}`: fault.Failed,
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, body) }))
+		t.Cleanup(server.Close)
+		client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "tcp", server.Listener.Addr().String())
+		}}}
+		if _, ran, err := sendCommand(t.Context(), client, cli.Streams{}, cli.CommandRequest{}); !ran || !fault.Is(err, want) {
+			t.Errorf("%s: %t %v", body, ran, err)
+		}
 	}
 }
