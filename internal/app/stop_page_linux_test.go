@@ -79,6 +79,5 @@ func (p *page) says(want string) {
 func (p *page) press() { p.tell("stop") }
 
 func (p *page) tell(line string) {
-	testkit.Must(io.WriteString(p.in, line+"
-"))(p.t)
+	testkit.Must(io.WriteString(p.in, line+"\n"))(p.t)
 }
