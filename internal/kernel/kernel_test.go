@@ -24,6 +24,7 @@ import (
 	"ramet/internal/model/llm"
 	"ramet/internal/store"
 	"ramet/internal/store/sqlite"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/llmtest"
 	"ramet/internal/testkit/script"
 	"ramet/internal/turn/loop"
@@ -69,10 +70,7 @@ func newBench(t *testing.T, replies string, tools ...tool.Tool) *bench {
 	if b.zero, err = s.Zero(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	model, err := script.Parse(replies, b.gates.Wait)
-	if err != nil {
-		t.Fatal(err)
-	}
+	model := testkit.Must(script.Parse(replies, b.gates.Wait))(t)
 	b.Options = Options{
 		Store: s, Owner: "here:1:a",
 		Parts: Parts{
@@ -92,10 +90,7 @@ func newBench(t *testing.T, replies string, tools ...tool.Tool) *bench {
 // start starts the kernel; it is stopped at the end of the test.
 func (b *bench) start() *Kernel {
 	b.t.Helper()
-	k, err := Start(b.t.Context(), b.Options)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	k := testkit.Must(Start(b.t.Context(), b.Options))(b.t)
 	b.kernel = k
 	seen, _ := k.Events.Subscribe(context.Background())
 	var reading sync.WaitGroup
@@ -129,19 +124,11 @@ func (b *bench) exec(a id.Agent, text string) (loop.Outcome, error) {
 // history is an agent's own entries: kind, and text or calls.
 func (b *bench) history(a id.Agent) []string {
 	b.t.Helper()
-	entries, err := since(b.t.Context(), b.store, a, 0)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	entries := testkit.Must(since(b.t.Context(), b.store, a, 0))(b.t)
 	var out []string
 	for _, e := range entries {
-		parts, err := e.Parts()
-		if err != nil {
-			b.t.Fatal(err)
-		}
-		if err := history.Fill(parts, func(h chain.Hash) ([]byte, error) { return b.store.Blob(b.t.Context(), h) }); err != nil {
-			b.t.Fatal(err)
-		}
+		parts := testkit.Must(e.Parts())(b.t)
+		testkit.OK(b.t, history.Fill(parts, func(h chain.Hash) ([]byte, error) { return b.store.Blob(b.t.Context(), h) }))
 		line := string(e.Kind)
 		if text := history.Plain(parts); text != "" {
 			line += " " + text
@@ -175,10 +162,7 @@ func (b *bench) named(name string) agent.Agent {
 // letters are the bodies of a mailbox, without the facts at their ends.
 func (b *bench) letters(a id.Agent) []string {
 	b.t.Helper()
-	letters, err := b.store.Letters(b.t.Context(), a, mail.Filter{})
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	letters := testkit.Must(b.store.Letters(b.t.Context(), a, mail.Filter{}))(b.t)
 	var out []string
 	for _, l := range letters {
 		words, _, _ := strings.Cut(l.Body, "\n\n[ramet] ")
@@ -265,14 +249,8 @@ func TestForkReturnsTwice(t *testing.T) {
 // sameAsReplay compares the conversation in memory with a replay.
 func (b *bench) sameAsReplay(a id.Agent) {
 	b.t.Helper()
-	c, err := replay(b.t.Context(), b.store, a)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	anew, err := loop.NewConversation(b.t.Context(), c, b.store.Blob)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	c := testkit.Must(replay(b.t.Context(), b.store, a))(b.t)
+	anew := testkit.Must(loop.NewConversation(b.t.Context(), c, b.store.Blob))(b.t)
 	have, err1 := json.Marshal(b.remembered(a).Messages())
 	want, err2 := json.Marshal(anew.Messages())
 	if err1 != nil || err2 != nil || string(have) != string(want) {
@@ -298,10 +276,7 @@ func TestKillEndsTheWholeTree(t *testing.T) {
 `, block)
 	b.start()
 	running.Add(3)
-	turn, err := b.kernel.Exec(t.Context(), b.zero.ID, Prompt{Text: "begin"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	turn := testkit.Must(b.kernel.Exec(t.Context(), b.zero.ID, Prompt{Text: "begin"}))(t)
 	running.Wait()
 	a, child := b.named("a"), b.named("b")
 	done, err := b.kernel.Kill(t.Context(), registry.Kill{Agent: a.ID, Cascade: true, Reason: "enough"})

@@ -25,6 +25,7 @@ import (
 	"ramet/internal/run"
 	"ramet/internal/store"
 	"ramet/internal/store/sqlite"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/llmtest"
 	"ramet/internal/testkit/script"
 	"ramet/internal/tools/local"
@@ -105,9 +106,7 @@ func newStageCrew(t testing.TB, replies string, change ...func(*WorkerPoolOption
 		t.Fatal(err)
 	}
 	t.Cleanup(s.kernel.Stop)
-	if err := s.crew.Start(t.Context(), s.kernel); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.crew.Start(t.Context(), s.kernel))
 	t.Cleanup(func() {
 		s.clean()
 		if err := s.crew.Stop(); err != nil {
@@ -117,10 +116,7 @@ func newStageCrew(t testing.TB, replies string, change ...func(*WorkerPoolOption
 			t.Errorf("left: %v", left)
 		}
 	})
-	born, err := s.kernel.Fork(t.Context(), registry.Fork{Parent: zero.ID, Children: []registry.Child{{ID: id.NewAgent(), Name: "run"}}}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	born := testkit.Must(s.kernel.Fork(t.Context(), registry.Fork{Parent: zero.ID, Children: []registry.Child{{ID: id.NewAgent(), Name: "run"}}}, ""))(t)
 	s.run = born[0]
 	return s
 }
@@ -191,19 +187,13 @@ func (s *crewStage) clean() {
 	if notes, _ := filepath.Glob(filepath.Join(s.dir, "*", "clones", "*", "worktrees", "*")); len(notes) > 0 {
 		s.t.Errorf("left in clones: %v", notes)
 	}
-	all, err := s.store.Agents(context.Background(), agent.Filter{})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	all := testkit.Must(s.store.Agents(context.Background(), agent.Filter{}))(s.t)
 	for _, a := range all {
 		if !a.IsZero() && a.ID != s.run.ID {
 			s.t.Errorf("agent %s lives", a.Label())
 		}
 	}
-	v, err := s.book.Read(context.Background())
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	v := testkit.Must(s.book.Read(context.Background()))(s.t)
 	for _, e := range v.Entries() {
 		if e.Status == ledger.Spawned {
 			s.t.Errorf("open in the ledger: %+v", e)
@@ -282,12 +272,8 @@ func repository(t testing.TB, files map[string]string) (bundle []byte, commit st
 	git("init", "-q")
 	for name, text := range files {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		testkit.OK(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	git("add", "-A", "-f")
 	git("commit", "-q", "-m", "base")

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/testkit"
 )
 
 // pathVar makes the test binary load a key like any other process would.
@@ -29,10 +30,7 @@ func TestMain(m *testing.M) {
 
 func TestTheKeyIsMadeOnceAndPrivate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "home", "keys", "log.ed25519")
-	first, err := LoadKey(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := testkit.Must(LoadKey(path))(t)
 	again, err := LoadKey(path)
 	if err != nil || again.Verifier() != first.Verifier() {
 		t.Errorf("second load: %v, %v", again, err)
@@ -42,10 +40,7 @@ func TestTheKeyIsMadeOnceAndPrivate(t *testing.T) {
 			t.Errorf("%s: %v, %v", p, info, err)
 		}
 	}
-	sealed, err := first.Sign("text\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	sealed := testkit.Must(first.Sign("text\n"))(t)
 	if _, err := Open(sealed, again.Verifier()); err != nil {
 		t.Error(err)
 	}
@@ -59,9 +54,7 @@ func TestRacingProcessesEndWithTheSameKey(t *testing.T) {
 		cmd, out := exec.Command(os.Args[0]), new(strings.Builder)
 		cmd.Env = append(os.Environ(), pathVar+"="+path)
 		cmd.Stdout = out
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, cmd.Start())
 		all, said = append(all, cmd), append(said, out)
 	}
 	for i, cmd := range all {
@@ -74,17 +67,13 @@ func TestRacingProcessesEndWithTheSameKey(t *testing.T) {
 func TestAKeyFileOthersCanReadIsRefused(t *testing.T) {
 	path := write(t, goldenPrivate+"\n")
 	for _, perm := range []os.FileMode{0o640, 0o604, 0o620, 0o644} {
-		if err := os.Chmod(path, perm); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Chmod(path, perm))
 		_, err := LoadKey(path)
 		if !fault.Is(err, fault.InvalidConfig) || !strings.HasSuffix(err.Error(), "chmod 600 "+path) {
 			t.Errorf("mode %o: %v", perm, err)
 		}
 	}
-	if err := os.Chmod(path, 0o400); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Chmod(path, 0o400))
 	if key, err := LoadKey(path); err != nil || key.Verifier() != goldenVerifier {
 		t.Errorf("mode 0400: %v, %v", key, err)
 	}
@@ -127,27 +116,19 @@ func TestAKeyDoesNotPrintItself(t *testing.T) {
 
 func golden(t *testing.T) *Key {
 	t.Helper()
-	key, err := LoadKey(write(t, goldenPrivate+"\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := testkit.Must(LoadKey(write(t, goldenPrivate+"\n")))(t)
 	return key
 }
 
 func fresh(t *testing.T) *Key {
 	t.Helper()
-	key, err := LoadKey(filepath.Join(t.TempDir(), "key"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := testkit.Must(LoadKey(filepath.Join(t.TempDir(), "key")))(t)
 	return key
 }
 
 func write(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "key")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }

@@ -27,6 +27,7 @@ import (
 	"ramet/internal/operation/control"
 	"ramet/internal/store"
 	"ramet/internal/store/sqlite"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/llmtest"
 	"ramet/internal/testkit/script"
 	"ramet/internal/turn/loop"
@@ -183,18 +184,12 @@ type listener struct {
 func (s *site) watch(t testing.TB, query, last string) *listener {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+"/api/v1/events"+query, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := testkit.Must(http.NewRequestWithContext(ctx, http.MethodGet, s.base+"/api/v1/events"+query, nil))(t)
 	r.Header.Set("Authorization", "Bearer "+s.token)
 	if last != "" {
 		r.Header.Set("Last-Event-ID", last)
 	}
-	answer, err := s.client.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := testkit.Must(s.client.Do(r))(t)
 	l := &listener{t: t, in: bufio.NewReader(answer.Body), close: func() {
 		cancel()
 		answer.Body.Close()
@@ -320,9 +315,7 @@ func TestWhatIsWrongWithAPrompt(t *testing.T) {
 	f := newFloor(t, ``)
 	s := opened(t, f)
 	kid := f.child(t, f.zero.ID, "kid")
-	if _, err := f.Kernel.Kill(t.Context(), registry.Kill{Agent: kid, Reason: "test"}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(f.Kernel.Kill(t.Context(), registry.Kill{Agent: kid, Reason: "test"}))(t)
 	for name, c := range map[string]struct {
 		path    string
 		body    any
@@ -382,10 +375,7 @@ func TestAModelThatFailsIsNoRefusal(t *testing.T) {
 
 func (f *floor) child(t testing.TB, of id.Agent, name string) id.Agent {
 	t.Helper()
-	born, err := f.Kernel.Fork(t.Context(), registry.Fork{Parent: of, Claim: agent.Passing(), Children: []registry.Child{{ID: id.NewAgent(), Name: name}}}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	born := testkit.Must(f.Kernel.Fork(t.Context(), registry.Fork{Parent: of, Claim: agent.Passing(), Children: []registry.Child{{ID: id.NewAgent(), Name: name}}}, ""))(t)
 	return born[0].ID
 }
 
@@ -401,9 +391,7 @@ func TestKillIsConfirmedByNumber(t *testing.T) {
 	ada := f.child(t, f.zero.ID, "ada")
 	bob := f.child(t, ada, "bob")
 	eve := f.child(t, bob, "eve")
-	if _, err := f.Kernel.Kill(t.Context(), registry.Kill{Agent: bob, Reason: "first"}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(f.Kernel.Kill(t.Context(), registry.Kill{Agent: bob, Reason: "first"}))(t)
 	var p operation.KillPreview
 	s.good(t, "GET", "/api/v1/agents/ada/kill-preview", nil, 200, &p)
 	if p.Count != 2 { // ada, and eve below the dead
@@ -518,13 +506,8 @@ func TestPagesOfMessages(t *testing.T) {
 	s := opened(t, f)
 	say := func(who id.Agent, texts ...string) {
 		for _, one := range texts {
-			d, err := history.Say(history.User, one)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := f.store.Append(t.Context(), who, agent.Passing(), d); err != nil {
-				t.Fatal(err)
-			}
+			d := testkit.Must(history.Say(history.User, one))(t)
+			testkit.Must(f.store.Append(t.Context(), who, agent.Passing(), d))(t)
 		}
 	}
 	say(f.zero.ID, "one", "two")
@@ -534,9 +517,7 @@ func TestPagesOfMessages(t *testing.T) {
 	texts := func(p MessagePage) (out []string) {
 		for _, m := range p.Messages {
 			var parts []history.Part
-			if err := json.Unmarshal(m.Parts, &parts); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, json.Unmarshal(m.Parts, &parts))
 			word := fmt.Sprint(m.Depth, " ", m.Kind)
 			if len(parts) > 0 {
 				word += " " + parts[0].Text
@@ -601,9 +582,7 @@ func TestPagesOfMessages(t *testing.T) {
 	var own MessagePage
 	s.good(t, "GET", "/api/v1/agents/0/messages?own=1", nil, 200, &own)
 	foreign := own.Messages[len(own.Messages)-1]
-	if err := f.store.Redact(t.Context(), f.zero.ID, agent.Passing(), foreign.ID); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, f.store.Redact(t.Context(), f.zero.ID, agent.Passing(), foreign.ID))
 	s.good(t, "GET", "/api/v1/agents/0/messages?own=1&after="+(foreign.ID-1).String(), nil, 200, &own)
 	if !own.Messages[0].Redacted || !strings.Contains(string(own.Messages[0].Parts), history.RedactedText) {
 		t.Errorf("%+v", own.Messages[0])

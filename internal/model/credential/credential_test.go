@@ -13,6 +13,7 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/base/secret"
 	"ramet/internal/model/catalog"
+	"ramet/internal/testkit"
 )
 
 const value = "sk-test-0123456789abcdef"
@@ -27,27 +28,19 @@ func environment(pairs ...string) func(string) string {
 
 func vendor(t *testing.T, name string) catalog.Vendor {
 	t.Helper()
-	v, err := catalog.Find(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := testkit.Must(catalog.Find(name))(t)
 	return v
 }
 
 func open(t *testing.T, env func(string) string, home string) *Store {
 	t.Helper()
-	s, err := Open(env, home)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(Open(env, home))(t)
 	return s
 }
 
 func TestTheEnvironmentWinsOverTheFile(t *testing.T) {
 	home := filepath.Join(t.TempDir(), "home")
-	if err := Set(t.Context(), home, "openai", value); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, Set(t.Context(), home, "openai", value))
 	s := open(t, environment(), home)
 	if a := s.Access(vendor(t, "openai")); a.Key.Reveal() != value || a.KeyFrom != Path(home) {
 		t.Errorf("from the file: %q %s", a.Key.Reveal(), a.KeyFrom)
@@ -80,10 +73,7 @@ func TestWhatIsUsableAndWhyNot(t *testing.T) {
 func TestAKeyDoesNotPrint(t *testing.T) {
 	s := open(t, environment("OPENAI_API_KEY", value), t.TempDir())
 	a := s.Access(vendor(t, "openai"))
-	asJSON, err := json.Marshal(a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	asJSON := testkit.Must(json.Marshal(a))(t)
 	for _, text := range []string{fmt.Sprint(a), fmt.Sprintf("%+v %#v %s %q", a, a.Key, a.Key, a.Key), string(asJSON)} {
 		if strings.Contains(text, value) {
 			t.Errorf("printed: %s", text)
@@ -96,9 +86,7 @@ func TestAKeyDoesNotPrint(t *testing.T) {
 
 func TestValuesHaveBothWhereBothAreSet(t *testing.T) {
 	home := t.TempDir()
-	if err := Set(t.Context(), home, "openai", "file-"+value); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, Set(t.Context(), home, "openai", "file-"+value))
 	got := open(t, environment("OPENAI_API_KEY", "env-"+value), home).Values()
 	want := map[string]string{"OPENAI_API_KEY": "env-" + value, "OPENAI_API_KEY.file": "file-" + value}
 	if !maps.Equal(got, want) {
@@ -117,9 +105,7 @@ func TestSetAndRemoveChangeOneLine(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if err := Remove(t.Context(), home, "groq"); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, Remove(t.Context(), home, "groq"))
 	s := open(t, environment(), home)
 	for _, v := range []string{"anthropic", "openai", "gemini"} {
 		if got := s.Access(vendor(t, v)).Key.Reveal(); got != `q"\`+v {
@@ -162,12 +148,8 @@ func TestBadFilesAreRefusedAndNotRepeated(t *testing.T) {
 		"too large":          {strings.Repeat("# "+value+"\n", 1<<16), 0o600, "has more than"},
 	} {
 		home := t.TempDir()
-		if err := os.WriteFile(Path(home), []byte(c.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chmod(Path(home), c.mode); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(Path(home), []byte(c.text), 0o600))
+		testkit.OK(t, os.Chmod(Path(home), c.mode))
 		_, err := Open(environment(), home)
 		if !fault.Is(err, fault.InvalidConfig) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), value) {
 			t.Errorf("%s: %v", name, err)
@@ -177,9 +159,7 @@ func TestBadFilesAreRefusedAndNotRepeated(t *testing.T) {
 		}
 	}
 	home := t.TempDir()
-	if err := os.Mkdir(Path(home), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Mkdir(Path(home), 0o700))
 	if _, err := Open(environment(), home); !fault.Is(err, fault.InvalidConfig) {
 		t.Errorf("a folder: %v", err)
 	}

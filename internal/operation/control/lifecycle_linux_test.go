@@ -155,9 +155,7 @@ func newSiteIn(t *testing.T, base string) *site {
 	s := &site{t: t, home: filepath.Join(base, "home")}
 	for name, mode := range map[string]os.FileMode{"run": 0o700, "tmp": 0o777, "home": 0o700} {
 		path := filepath.Join(base, name)
-		if err := errors.Join(os.MkdirAll(path, 0o700), os.Chmod(path, mode)); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, errors.Join(os.MkdirAll(path, 0o700), os.Chmod(path, mode)))
 	}
 	s.env = []string{"XDG_RUNTIME_DIR=" + filepath.Join(base, "run"), "TMPDIR=" + filepath.Join(base, "tmp"), homeVariable + "=" + s.home}
 	var err error
@@ -294,9 +292,7 @@ func TestKernelRestoresRemovedFiles(t *testing.T) {
 		}
 	}
 	// The runtime folder is made again at the next login, and the kernel is in the temporary one.
-	if err := os.Mkdir(run, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Mkdir(run, 0o700))
 	if got := s.greet().PID; got != pid || len(s.kernels()) != 1 {
 		t.Errorf("kernel %d, want %d", got, pid)
 	}
@@ -313,10 +309,7 @@ func exists(path string) bool {
 
 func TestLockOutlivesTheAcceptor(t *testing.T) {
 	s := newSite(t)
-	l, err := s.Hold()
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := testkit.Must(s.Hold())(t)
 	if _, err := s.Hold(); !fault.Is(err, fault.Locked) {
 		t.Errorf("a second kernel: %v", err)
 	}
@@ -436,9 +429,7 @@ func TestFindPlaceChoosesAndRefuses(t *testing.T) {
 				testkit.RootOnly(t)
 			}
 			s := newSite(t)
-			if err := c.prepare(s); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, c.prepare(s))
 			p, err := FindPlace(lookUp(s.env), s.home)
 			if c.want == "" {
 				if !fault.Is(err, fault.Denied) {
@@ -452,9 +443,7 @@ func TestFindPlaceChoosesAndRefuses(t *testing.T) {
 			}
 		})
 	}
-	if err := os.MkdirAll(own, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.MkdirAll(own, 0o700))
 	link := filepath.Join(base, "link")
 	os.Symlink(base, link)
 	before, err1 := FindPlace(lookUp(nil), filepath.Join(link, "later", "home"))
@@ -531,9 +520,7 @@ func TestReplacedProgramStartsItsOwnCode(t *testing.T) {
 	in, err1 := client.StdinPipe()
 	out, err2 := client.StdoutPipe()
 	client.Stderr = os.Stderr
-	if err := errors.Join(err1, err2, client.Start(), os.WriteFile(program+".new", []byte("#!/bin/false\n"), 0o700), os.Rename(program+".new", program)); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, errors.Join(err1, err2, client.Start(), os.WriteFile(program+".new", []byte("#!/bin/false\n"), 0o700), os.Rename(program+".new", program)))
 	in.Close()
 	var h hello
 	err := json.NewDecoder(out).Decode(&h)
@@ -545,9 +532,7 @@ func TestReplacedProgramStartsItsOwnCode(t *testing.T) {
 func TestLogRotates(t *testing.T) {
 	s := newSite(t)
 	l := &Log{path: s.Log(), maxSize: 1000, redirect: func(*os.File) {}}
-	if err := l.open(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, l.open())
 	defer l.Close()
 	line := []byte(strings.Repeat("x", 99) + "\n")
 	var writers sync.WaitGroup
@@ -576,9 +561,7 @@ func TestKernelRunsInAScopeIfLogindEndsProcesses(t *testing.T) {
 	systemFolders, lingerFolder = []string{t.TempDir()}, t.TempDir()
 	s.env = append(s.env, "USER=ada")
 	write := func(path, text string) {
-		if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(path, []byte(text), 0o700))
 	}
 	check := func(wantScope bool, wantNote string) {
 		t.Helper()

@@ -15,6 +15,7 @@ import (
 	"ramet/internal/operation/control"
 	"ramet/internal/store"
 	"ramet/internal/store/sqlite"
+	"ramet/internal/testkit"
 )
 
 // The states that the history of an agent names stay as long as all others, also when the
@@ -24,20 +25,14 @@ func TestStatesOfTheDeadAreNamed(t *testing.T) {
 	ada := child(t, w, "0", "ada")
 	dir := t.TempDir()
 	for i, text := range []string{"one", "two"} {
-		if err := os.WriteFile(filepath.Join(dir, "a"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(filepath.Join(dir, "a"), []byte(text), 0o600))
 		draft, ok := w.Files().FileStates(ada, dir).Take(t.Context()).Done(t.Context(), history.AfterCalls)
 		if !ok {
 			t.Fatalf("state %d tells nothing", i)
 		}
-		if _, err := w.Store.Append(t.Context(), ada.ID, agent.Passing(), draft); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(w.Store.Append(t.Context(), ada.ID, agent.Passing(), draft))(t)
 	}
-	if _, err := w.Agents().Kill(t.Context(), Kill{Agent: found(t, w, "ada"), Reason: "done"}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(w.Agents().Kill(t.Context(), Kill{Agent: found(t, w, "ada"), Reason: "done"}))(t)
 	named, err := w.Care().namedStates(t.Context())
 	if err != nil || len(named) != 2 || named[0].Pinned || named[1].Pinned {
 		t.Errorf("%+v, %v", named, err)
@@ -53,23 +48,15 @@ func TestCachesGoWhole(t *testing.T) {
 	shut := filepath.Join(w.Home, "cache", "mcp", "srv", "mod")
 	used := filepath.Join(w.Home, "cache", "mcp", "other")
 	for _, dir := range []string{filepath.Dir(answer), shut, used} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.MkdirAll(dir, 0o700))
 	}
 	for _, name := range []string{answer, filepath.Join(shut, "x"), filepath.Join(used, "x")} {
-		if err := os.WriteFile(name, []byte("1234"), 0o400); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(name, []byte("1234"), 0o400))
 	}
 	for _, name := range []string{answer, filepath.Join(shut, "x"), shut, filepath.Dir(shut)} {
-		if err := os.Chtimes(name, old, old); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.Chtimes(name, old, old))
 	}
-	if err := os.Chmod(shut, 0o500); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.Chmod(shut, 0o500))
 	since := old.Add(time.Minute)
 	for _, plan := range []bool{true, false, false} {
 		_, err := os.Stat(answer)
@@ -89,20 +76,13 @@ func TestCachesGoWhole(t *testing.T) {
 func TestARedactionReachesTheOutputsOfTools(t *testing.T) {
 	w := open(t, nil)
 	ctx, zero := t.Context(), found(t, w, "0")
-	if err := os.MkdirAll(w.Care().Outputs(), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.MkdirAll(w.Care().Outputs(), 0o700))
 	named, job, quoted := filepath.Join(w.Care().Outputs(), "bash-1.txt"), filepath.Join(w.Care().Outputs(), "job-2.txt"), filepath.Join(w.Care().Outputs(), "bash-3.txt")
 	elsewhere := filepath.Join(t.TempDir(), "mine.txt")
 	for _, name := range []string{named, job, quoted, elsewhere} {
-		if err := os.WriteFile(name, []byte("opensesame"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testkit.OK(t, os.WriteFile(name, []byte("opensesame"), 0o600))
 	}
-	memo, err := json.Marshal(map[string]string{"file": job})
-	if err != nil {
-		t.Fatal(err)
-	}
+	memo := testkit.Must(json.Marshal(map[string]string{"file": job}))(t)
 	long := strings.Repeat("opensesame ", 2000) // kept as a blob
 	for _, d := range []struct {
 		kind history.Kind
@@ -112,13 +92,8 @@ func TestARedactionReachesTheOutputsOfTools(t *testing.T) {
 		{history.ToolResult, history.Part{Type: history.Result, CallID: "b", Text: "it runs", Memo: memo}},
 		{history.Assistant, history.Part{Type: history.Text, Text: "see " + quoted}},
 	} {
-		made, err := w.Store.Append(ctx, zero.ID, agent.Passing(), history.Draft{Kind: d.kind, Parts: []history.Part{d.part}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := w.History().Redact(ctx, zero, made[0].ID); err != nil {
-			t.Fatal(err)
-		}
+		made := testkit.Must(w.Store.Append(ctx, zero.ID, agent.Passing(), history.Draft{Kind: d.kind, Parts: []history.Part{d.part}}))(t)
+		testkit.OK(t, w.History().Redact(ctx, zero, made[0].ID))
 	}
 	for name, stays := range map[string]bool{named: false, job: false, quoted: true, elsewhere: true} {
 		if _, err := os.Stat(name); (err == nil) != stays {
@@ -131,16 +106,11 @@ func TestARedactionReachesTheOutputsOfTools(t *testing.T) {
 func TestNothingIsDroppedIfTheNamedStatesCannotBeListed(t *testing.T) {
 	home := t.TempDir()
 	db := filepath.Join(home, "ramet.db")
-	s, err := sqlite.Open(t.Context(), db, sqlite.Options{Cwd: home})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(sqlite.Open(t.Context(), db, sqlite.Options{Cwd: home}))(t)
 	w := &Workspace{Store: store.Clean(s, nil), Peers: control.At(home, db), Config: &config.Config{}, Now: time.Now}
 	w.Home, w.Place.DB, w.Place.Project = home, db, home
 	ada, dir := child(t, w, "0", "ada"), t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "a"), []byte("one"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, os.WriteFile(filepath.Join(dir, "a"), []byte("one"), 0o600))
 	if _, ok := w.Files().FileStates(ada, dir).Take(t.Context()).Done(t.Context(), history.AfterCalls); !ok {
 		t.Fatal("no state was taken")
 	}
@@ -148,9 +118,7 @@ func TestNothingIsDroppedIfTheNamedStatesCannotBeListed(t *testing.T) {
 	if before == 0 {
 		t.Fatal("nothing is kept")
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, s.Close())
 	out, err := w.Care().GCFiles(t.Context(), Sweep{Since: time.Now().Add(time.Hour)})
 	if err == nil || out.Swept != (files.Swept{}) {
 		t.Errorf("dropped %+v, %v", out, err)

@@ -37,10 +37,7 @@ func startKernel(t *testing.T, w *Workspace, gates *llmtest.ScriptGates) (*kerne
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := control.Listen(w.Peers)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := testkit.Must(control.Listen(w.Peers))(t)
 	ref := llm.Ref{Vendor: "anthropic", Name: "test"}
 	k, err := kernel.Start(t.Context(), kernel.Options{Store: w.Store, Owner: s.Owner,
 		Parts: kernel.Parts{
@@ -86,10 +83,7 @@ func TestATurnIsRunAndStopped(t *testing.T) {
 	}()
 	past := func() string {
 		t.Helper()
-		p, err := w.History().Page(ctx, a.ID, Span{Limit: 100})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := testkit.Must(w.History().Page(ctx, a.ID, Span{Limit: 100}))(t)
 		out := ""
 		for _, e := range p.Entries {
 			if e.Kind == history.User || e.Kind == history.Assistant || e.Kind == history.Interrupted {
@@ -175,10 +169,7 @@ func TestATurnWaitsForAnotherKernel(t *testing.T) {
 	}()
 	stall := func() *kernel.Turn {
 		t.Helper()
-		turn, err := holder.Exec(ctx, a.ID, kernel.Prompt{Text: "stall"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		turn := testkit.Must(holder.Exec(ctx, a.ID, kernel.Prompt{Text: "stall"}))(t)
 		testkit.Receive(t, "the turn begins", began)
 		return turn
 	}
@@ -205,9 +196,7 @@ func TestATurnWaitsForAnotherKernel(t *testing.T) {
 	if now, err := w.Agents().State(ctx, a); err != nil || now.Detail != state.Thinks {
 		t.Errorf("it is %v, %v", now, err)
 	}
-	if _, err := holder.Interrupt(ctx, kernel.Stop{Agent: a.ID}); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Must(holder.Interrupt(ctx, kernel.Stop{Agent: a.ID}))(t)
 	first.Wait()
 	if err := <-done; err != nil {
 		t.Error(err)
@@ -234,12 +223,8 @@ func TestEverythingThatWasInterruptedContinues(t *testing.T) {
 	}
 	for _, name := range []string{"ada", "kid", "lone", RunName + "1", "item"} {
 		a := found(t, w, name)
-		if _, err := w.History().Append(ctx, a, history.User, "go"); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := w.Store.Acquire(ctx, a.ID, dead, time.Hour); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Must(w.History().Append(ctx, a, history.User, "go"))(t)
+		testkit.Must(w.Store.Acquire(ctx, a.ID, dead, time.Hour))(t)
 	}
 	w.Kernel, _ = startKernel(t, w, &llmtest.ScriptGates{})
 	all, err := w.Turns().ContinueAll(ctx, nil)
@@ -266,10 +251,7 @@ func TestEverythingThatWasInterruptedContinues(t *testing.T) {
 func TestWhyAModelIsUsed(t *testing.T) {
 	w, ctx := open(t, nil), t.Context()
 	env := map[string]string{"ANTHROPIC_API_KEY": "sesame-sesame"}
-	keys, err := credential.Open(func(name string) string { return env[name] }, w.Home)
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys := testkit.Must(credential.Open(func(name string) string { return env[name] }, w.Home))(t)
 	w.Keys = keys
 	w.Kernel, _ = startKernel(t, w, &llmtest.ScriptGates{})
 	zero := found(t, w, "0")

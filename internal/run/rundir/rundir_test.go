@@ -18,7 +18,7 @@ import (
 	"ramet/internal/run/ndjson"
 	"ramet/internal/run/rundir"
 	"ramet/internal/run/sqllog"
-	_ "ramet/internal/testkit"
+	"ramet/internal/testkit"
 	"ramet/internal/testkit/runtest"
 )
 
@@ -99,9 +99,7 @@ func walk(t *rapid.T, s *rundir.Store, kind rundir.Kind) {
 	for n := range 25 {
 		switch dice.IntN(8) {
 		case 0:
-			if err := x.Close(); err != nil {
-				t.Fatal(err)
-			}
+			testkit.OK(t, x.Close())
 			again, err := s.OpenSession(ctx, x.RunID, "")
 			if err != nil {
 				t.Fatal(err)
@@ -115,9 +113,7 @@ func walk(t *rapid.T, s *rundir.Store, kind rundir.Kind) {
 				t.Fatal(err)
 			}
 			if err == nil {
-				if err := x.Close(); err != nil {
-					t.Fatal(err)
-				}
+				testkit.OK(t, x.Close())
 				x = y
 			}
 		default:
@@ -134,9 +130,7 @@ func walk(t *rapid.T, s *rundir.Store, kind rundir.Kind) {
 		}
 		same(t, s, x)
 	}
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
-	}
+	testkit.OK(t, x.Close())
 }
 
 func encode(t fataler, s run.Snapshot) []byte {
