@@ -407,14 +407,3 @@ func noTrees(work *runner.WorkerPool, next treeMaker) treeMaker {
 }
 
 type treeMaker = func(context.Context, agent.Agent, id.Agent, string) (process.Place, func(), error)
-
-// worktrees gives children files of their own.
-type worktrees struct{ request request }
-
-func (w worktrees) make(ctx context.Context, parent agent.Agent, child id.Agent, name string) (process.Place, func(), error) {
-	folder, err := w.request.root(parent)
-	if err != nil {
-		return process.Place{}, nil, err
-	}
-	return w.request.Trees().Child(ctx, folder, child, name)
-}

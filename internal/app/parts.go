@@ -91,14 +91,22 @@ func (p *parts) forKernel() kernel.Parts {
 		},
 		Children: kernel.Children{
 			Role: r.Workspace.Agents().Role, Driver: p.drivers.named, Drivers: p.drivers.installed,
-			Roles:    func() bool { k, err := r.Project().Kit(); return err == nil && len(k.Roles) > 0 },
-			Worktree: worktrees{r}.make, Trees: treesOf(r, p.work),
+			Roles: func() bool { k, err := r.Project().Kit(); return err == nil && len(k.Roles) > 0 },
+			Trees: r.Trees(),
+			Worktree: func(ctx context.Context, parent agent.Agent, child id.Agent, name string) (acts.Place, func(), error) {
+				folder, err := r.root(parent)
+				if err != nil {
+					return acts.Place{}, nil, err
+				}
+				return r.Trees().Child(ctx, folder, child, name)
+			},
 			MostAgents: r.Config.Number("max_agents"),
 		},
 		Commands: kernel.Commands{Background: p.jobs.Running, Runners: p.jobs.Agents, Abandon: func(a id.Agent) { p.jobs.End(a); p.drivers.pool.End(a) }},
 	}
 	if p.work != nil {
 		out.Model, out.Worktree = p.models.taped(p.work), noTrees(p.work, out.Worktree)
+		out.Trees = nil // agents of a run have none of this kind
 		out.Tools, out.Guard, out.Offer = p.tools.chosen(p.work), p.work.Guard(p.policy), p.work.Tools
 	}
 	return out
@@ -153,14 +161,6 @@ func (r request) warn(what string) {
 	if r.Warn != nil {
 		r.Warn(what)
 	}
-}
-
-// treesOf returns the worktrees in which agents work; agents of a run have none of this kind.
-func treesOf(r request, work *runner.WorkerPool) acts.Trees {
-	if work != nil {
-		return nil
-	}
-	return r.Trees()
 }
 
 // hookRunner runs the hooks of a workspace: the project's confined as its commands are, the user's

@@ -76,28 +76,14 @@ type learner struct {
 func (l *learner) learn(keys *credential.Store, name string) {
 	vendor, _, _ := strings.Cut(name, "/")
 	ask := modelServers().Learn
-	all := catalog.Vendors
-	if name != "" {
-		all = func() []catalog.Vendor { return one(vendor) } // asked for every turn
-	}
-	for _, v := range all() {
-		access := keys.Access(v)
+	for _, v := range catalog.Vendors() {
 		chosen := name != "" && vendor == v.Name // then at its usual address, if no setting tells another
 		if ask == nil || !v.Asks || name != "" && !chosen || !chosen && !named(keys, v) || !l.first(v.Name) {
 			continue
 		}
+		access := keys.Access(v)
 		ask(context.Background(), v, access.Key.Reveal(), access.Base)
 	}
-}
-
-// one is the vendor of that name, if there is one.
-func one(name string) []catalog.Vendor {
-	for _, v := range catalog.Vendors() {
-		if v.Name == name {
-			return []catalog.Vendor{v}
-		}
-	}
-	return nil
 }
 
 // named reports whether a person configured this server.

@@ -282,19 +282,4 @@ func tableRow(widths []int, row []string) string {
 }
 
 // Age returns how long ago something was, in one unit.
-func (w *Writer) Age(t time.Time) string {
-	switch d := w.now.Sub(t); {
-	case d < 0:
-		return "0s"
-	case d < time.Minute:
-		return countUnits(d/time.Second, "s")
-	case d < time.Hour:
-		return countUnits(d/time.Minute, "m")
-	case d < 48*time.Hour:
-		return countUnits(d/time.Hour, "h")
-	default:
-		return countUnits(d/(24*time.Hour), "d")
-	}
-}
-
-func countUnits(n time.Duration, unit string) string { return strconv.FormatInt(int64(n), 10) + unit }
+func (w *Writer) Age(t time.Time) string { return text.Age(w.now.Sub(t)) }

@@ -36,6 +36,7 @@ type handles struct {
 type pending struct {
 	caller Caller
 	tool   string
+	handle string // empty: it did not take too long
 	done   chan struct{}
 	out    json.RawMessage // after done
 	err    error
@@ -44,7 +45,7 @@ type pending struct {
 
 // add keeps a call, and drops those that ended long ago or, where there are too many, the
 // one that ended first.
-func (h *handles) add(p *pending) (string, error) {
+func (h *handles) add(p *pending) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.open == nil {
@@ -62,13 +63,13 @@ func (h *handles) add(p *pending) (string, error) {
 	}
 	if len(h.open) >= maxHandles {
 		if oldest == "" {
-			return "", fault.New(fault.Conflict, "%d calls are already running", len(h.open)).WithHint("wait for some of them")
+			return fault.New(fault.Conflict, "%d calls are already running", len(h.open)).WithHint("wait for some of them")
 		}
 		delete(h.open, oldest)
 	}
-	key := "call-" + rand.Text()[:16]
-	h.open[key] = p
-	return key, nil
+	p.handle = "call-" + rand.Text()[:16]
+	h.open[p.handle] = p
+	return nil
 }
 
 func (h *handles) find(c Caller, key string) (*pending, error) {
@@ -125,9 +126,10 @@ func (s *Server) await(ctx context.Context, p *pending, most time.Duration) (jso
 		return nil, llm.Ended(ctx)
 	case <-late.C:
 	}
-	key, err := s.handles.add(p)
-	if err != nil {
-		return nil, err
+	if p.handle == "" {
+		if err := s.handles.add(p); err != nil {
+			return nil, err
+		}
 	}
-	return encode(Pending{true, key, p.tool})
+	return encode(Pending{true, p.handle, p.tool})
 }

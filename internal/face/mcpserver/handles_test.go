@@ -57,20 +57,19 @@ func TestHandlesAreBounded(t *testing.T) {
 	now := time.Unix(0, 0)
 	h := handles{now: func() time.Time { return now }}
 	first := &pending{done: make(chan struct{})}
-	key, err := h.add(first)
-	if err != nil {
+	if err := h.add(first); err != nil {
 		t.Fatal(err)
 	}
 	h.finish(first, nil, nil)
 	for range maxHandles {
-		if _, err := h.add(&pending{done: make(chan struct{})}); err != nil {
+		if err := h.add(&pending{done: make(chan struct{})}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := h.find("", key); !fault.Is(err, fault.NotFound) {
+	if _, err := h.find("", first.handle); !fault.Is(err, fault.NotFound) {
 		t.Errorf("the oldest that ended is still there: %v", err)
 	}
-	if _, err := h.add(&pending{done: make(chan struct{})}); !fault.Is(err, fault.Conflict) {
+	if err := h.add(&pending{done: make(chan struct{})}); !fault.Is(err, fault.Conflict) {
 		t.Errorf("too many are under way: %v", err)
 	}
 	now = now.Add(2 * handleTime)

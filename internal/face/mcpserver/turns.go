@@ -27,25 +27,11 @@ func waitTool() tool {
 		if len(in.Agents) > 0 || in.For != "" {
 			return nil, fault.New(fault.InvalidField, "wait: a handle goes alone").WithHint("leave out agents and for")
 		}
-		return s.waitFor(ctx, c, in.Handle, time.Duration(*in.Timeout))
+		p, err := s.handles.find(c, in.Handle)
+		if err != nil {
+			return nil, err
+		}
+		return s.await(ctx, p, time.Duration(*in.Timeout))
 	}
 	return t
-}
-
-// waitFor returns the result of a call that continued, or its handle again.
-func (s *Server) waitFor(ctx context.Context, c Caller, handle string, most time.Duration) (json.RawMessage, error) {
-	p, err := s.handles.find(c, handle)
-	if err != nil {
-		return nil, err
-	}
-	late := time.NewTimer(most)
-	defer late.Stop()
-	select {
-	case <-p.done:
-		return p.out, p.err
-	case <-ctx.Done():
-		return nil, llm.Ended(ctx)
-	case <-late.C:
-		return encode(Pending{true, handle, p.tool})
-	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ramet/internal/base/id"
+	"ramet/internal/base/text"
 	"ramet/internal/core/history"
 	"ramet/internal/face/tui/markdown"
 )
@@ -165,7 +166,7 @@ func (b *block) laySaying(w int, open bool) []string {
 	}
 	if folded {
 		rest := b.body[most:]
-		out = append(out, faint.of(fmt.Sprintf("  … %s, %d bytes more", count(strings.Count(strings.TrimRight(rest, "\n"), "\n")+1, "line"), int64(len(rest))+b.rest)))
+		out = append(out, faint.of(fmt.Sprintf("  … %s, %d bytes more", text.Count(strings.Count(strings.TrimRight(rest, "\n"), "\n")+1, "line"), int64(len(rest))+b.rest)))
 	}
 	return append(out, "")
 }
@@ -275,7 +276,7 @@ func (b *block) layCall(w int, open bool) []string {
 		show, hidden = b.folded(all)
 	}
 	if hidden > 0 && !b.diff && len(show) > 0 {
-		out = append(out, faint.of(fmt.Sprintf("  │ … %s above%s", count(hidden, "line"), size(all[:hidden]))))
+		out = append(out, faint.of(fmt.Sprintf("  │ … %s above%s", text.Count(hidden, "line"), size(all[:hidden]))))
 	}
 	patch := b.diff && !b.isError
 	if patch {
@@ -290,7 +291,7 @@ func (b *block) layCall(w int, open bool) []string {
 		}
 	}
 	if hidden > 0 && (b.diff || len(show) == 0) {
-		out = append(out, faint.of(fmt.Sprintf("  └ %s%s", count(hidden, more(len(show) > 0)), size(all[len(all)-hidden:]))))
+		out = append(out, faint.of(fmt.Sprintf("  └ %s%s", text.Count(hidden, more(len(show) > 0)), size(all[len(all)-hidden:]))))
 	}
 	if b.rest > 0 {
 		out = append(out, faint.of(fmt.Sprintf("  └ %d bytes more are not shown", b.rest)))
@@ -372,7 +373,7 @@ func (b *block) layOutput(w int, open bool) []string {
 		}
 	}
 	if hidden := len(all) - len(show); hidden > 0 {
-		out = append(out, faint.of(fmt.Sprintf("  └ %s", count(hidden, "more line"))))
+		out = append(out, faint.of(fmt.Sprintf("  └ %s", text.Count(hidden, "more line"))))
 	}
 	return append(out, "")
 }

@@ -2,7 +2,6 @@ package tui
 
 import (
 	"fmt"
-	"time"
 
 	"ramet/internal/model/llm"
 )
@@ -28,26 +27,4 @@ func money(m llm.Money) string {
 		return fmt.Sprintf("$%.4f", dollars)
 	}
 	return fmt.Sprintf("$%.2f", dollars)
-}
-
-func age(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", max(0, int(d.Seconds())))
-	case d < time.Hour:
-		return fmt.Sprintf("%dm", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh", int(d.Hours()))
-	}
-	return fmt.Sprintf("%dd", int(d.Hours()/24))
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	if noun == "child" {
-		return fmt.Sprintf("%d children", n)
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

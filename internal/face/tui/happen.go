@@ -4,6 +4,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ramet/internal/base/fault"
+	"ramet/internal/base/text"
 	"ramet/internal/core/history"
 	"ramet/internal/turn/loop"
 )
@@ -111,7 +112,7 @@ func (m *root) news(e loop.Event) tea.Cmd {
 		}
 	case loop.Forked:
 		if m.screen(e.Agent).barrier == nil && len(e.Children) > 0 && !m.mine[e.Children[0]] { // not by the user
-			return m.tell(accent, who+" forked "+count(len(e.Children), "child"))
+			return m.tell(accent, who+" forked "+text.Count(len(e.Children), "child"))
 		}
 	case loop.Killed:
 		return m.tell(warn, who+" was killed")

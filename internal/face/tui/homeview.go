@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"ramet/internal/base/text"
 	"ramet/internal/core/state"
 	"ramet/internal/model/llm"
 	"ramet/internal/operation/public"
@@ -59,7 +60,7 @@ func (m *root) drawHome() (lines []string, x, y int) {
 func (m *root) homeHead(w int) string {
 	t := m.hall.table
 	left := accented.of(" ramet") + "  " + bold.of(line(filepath.Base(m.o.Project), 24))
-	parts := []string{count(t.Agents, "agent")}
+	parts := []string{text.Count(t.Agents, "agent")}
 	if t.Asking > 0 {
 		parts = append(parts, warn.of(fmt.Sprintf("%d asking", t.Asking)))
 	}
@@ -248,7 +249,7 @@ func (m *root) homeRow(l homeLine, here bool, c columns) string {
 		}
 		parts = append(parts, faint.of(fit(line(model, c.model), c.model)))
 	}
-	parts = append(parts, right(money(llm.Money(r.Spent.Cost)), c.cost)+right(age(m.o.Now().Sub(r.Since)), c.age))
+	parts = append(parts, right(money(llm.Money(r.Spent.Cost)), c.cost)+right(text.Age(m.o.Now().Sub(r.Since)), c.age))
 	if c.change > 0 {
 		parts = append(parts, fit(changeOf(r.Change), c.change))
 	}
@@ -312,7 +313,7 @@ func (m *root) preview(w, h int) []string {
 		head = append(head, cut(faint.of(r.Change.Branch)+" "+changeOf(r.Change), w))
 	}
 	if r.Below > 0 {
-		head = append(head, faint.of(count(r.Below, "agent")+" in its subtree"))
+		head = append(head, faint.of(text.Count(r.Below, "agent")+" in its subtree"))
 	}
 	if r.Asked != "" {
 		for i, l := range wrap(line("“"+r.Asked+"”", 4*w), w) {

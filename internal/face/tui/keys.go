@@ -7,6 +7,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"ramet/internal/base/text"
 	"ramet/internal/operation/session"
 )
 
@@ -162,7 +163,7 @@ func (m *root) copyText(s string) tea.Cmd {
 	if s == "" {
 		return m.tell(faint, "Nothing to copy.")
 	}
-	return tea.Batch(m.send(ansi.SetSystemClipboard(s)), m.tell(good, "Copied "+count(strings.Count(s, "\n")+1, "line")))
+	return tea.Batch(m.send(ansi.SetSystemClipboard(s)), m.tell(good, "Copied "+text.Count(strings.Count(s, "\n")+1, "line")))
 }
 
 func (m *root) typed(k tea.KeyPressMsg) tea.Cmd {

@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ramet/internal/base/id"
+	"ramet/internal/base/text"
 	"ramet/internal/core/agent"
 	"ramet/internal/operation"
 	"ramet/internal/operation/session"
@@ -25,14 +26,14 @@ func (m *root) kill(c session.Command) tea.Cmd {
 		return m.tell(bad, "error[AGENT_ZERO]: agent 0 is the root of the workspace and cannot be killed")
 	}
 	cascade, below := in.Cascade != nil || m.o.Cascade, m.agents.below(victim.ID)
-	text, label := killText(victim.Label(), 1), "Kill 1 agent"
+	question, label := killText(victim.Label(), 1), "Kill 1 agent"
 	switch {
 	case below > 0 && cascade:
-		text, label = killText(victim.Label(), below+1), fmt.Sprintf("Kill all %d", below+1)
+		question, label = killText(victim.Label(), below+1), fmt.Sprintf("Kill all %d", below+1)
 	case below > 0:
-		text += " " + count(below, "agent") + " in its subtree will keep running."
+		question += " " + text.Count(below, "agent") + " in its subtree will keep running."
 	}
-	m.ask(text, cancel, option{"", label, func() tea.Cmd { return m.killNow(victim, cascade, in.Reason) }})
+	m.ask(question, cancel, option{"", label, func() tea.Cmd { return m.killNow(victim, cascade, in.Reason) }})
 	return nil
 }
 

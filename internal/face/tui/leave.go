@@ -2,6 +2,8 @@ package tui
 
 import (
 	tea "charm.land/bubbletea/v2"
+
+	"ramet/internal/base/text"
 )
 
 // escape leaves what is nearest: a list, a choice, a search, then the turn.
@@ -65,5 +67,5 @@ func (m *root) farewell() string {
 	if n == 0 {
 		return ""
 	}
-	return count(n, "agent") + " still working in the background. Run `ramet` to see them, or `ramet interrupt AGENT` to stop one.\n"
+	return text.Count(n, "agent") + " still working in the background. Run `ramet` to see them, or `ramet interrupt AGENT` to stop one.\n"
 }

@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"ramet/internal/base/id"
+	"ramet/internal/base/text"
 	"ramet/internal/core/history"
 	"ramet/internal/operation"
 	"ramet/internal/operation/public"
@@ -79,9 +80,9 @@ func filesLandmark(s *history.State) string {
 	case s.None != "":
 		return "files are not saved: " + s.None
 	case s.When == history.AfterRestore:
-		return count(int(s.Changed), "file") + " restored"
+		return text.Count(int(s.Changed), "file") + " restored"
 	case s.When == history.AfterCalls && s.Changed > 0:
-		return count(int(s.Changed), "file") + " changed · /diff shows them, /undo restores them"
+		return text.Count(int(s.Changed), "file") + " changed · /diff shows them, /undo restores them"
 	}
 	return ""
 }

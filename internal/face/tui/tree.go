@@ -5,6 +5,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"ramet/internal/base/text"
 	"ramet/internal/core/agent"
 )
 
@@ -13,7 +14,7 @@ func (m *root) tree(w, h int) []string {
 		return []string{faint.of("…")}
 	}
 	nodes := m.agents.living
-	title := count(len(nodes), "agent")
+	title := text.Count(len(nodes), "agent")
 	out := []string{headline(title, w)}
 	room := h - 1
 	row, ok := m.agents.row[m.now.agent]
@@ -30,7 +31,7 @@ func (m *root) tree(w, h int) []string {
 			rest += warn.of(fmt.Sprintf(" ✉%d", n.Unread))
 		}
 		if w >= 36 {
-			rest += faint.of(" " + cost(*n.Agent) + " " + age(m.o.Now().Sub(n.CreatedAt)))
+			rest += faint.of(" " + cost(*n.Agent) + " " + text.Age(m.o.Now().Sub(n.CreatedAt)))
 		}
 		name := line(n.Label(), max(6, w-14))
 		// A long state is cut rather than left out.

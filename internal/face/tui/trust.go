@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
+
+	"ramet/internal/base/text"
 )
 
 // trustKey shows what in the project has changed since it was accepted.
@@ -69,7 +71,7 @@ func (m *root) reviewed(msg reviewMsg) tea.Cmd {
 		if t.Refused != nil {
 			what = "inactive: " + *t.Refused
 		}
-		say(bold.of(line(fmt.Sprintf("%s  %s %s, %s", t.Change, t.Kind, t.Path, count(t.Size, "byte")), 400)))
+		say(bold.of(line(fmt.Sprintf("%s  %s %s, %s", t.Change, t.Kind, t.Path, text.Count(t.Size, "byte")), 400)))
 		say("  " + faint.of(line(what, 400)))
 		for _, i := range t.Invisible {
 			say("  " + bad.of(line("invisible: "+i, 400)))

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"ramet/internal/base/id"
+	"ramet/internal/base/text"
 	"ramet/internal/core/agent"
 	"ramet/internal/core/state"
 )
@@ -135,19 +136,19 @@ func (m *root) progress(w int) string {
 		return warn.of(line(m.agents.States[a.ID].String()+". Press Enter to resume with your key, or Esc to stop.", w))
 	}
 	if m.busy(s) || s.stopping {
-		text := spinner[m.frame%4] + " " + word
+		doing := spinner[m.frame%4] + " " + word
 		if !s.live.since.IsZero() {
-			text += " " + age(m.o.Now().Sub(s.live.since))
+			doing += " " + text.Age(m.o.Now().Sub(s.live.since))
 		}
 		if s.live.note != "" {
-			text += " · " + s.live.note
+			doing += " · " + s.live.note
 		}
-		return st.of(line(text, w-14)) + faint.of(" · Esc stops")
+		return st.of(line(doing, w-14)) + faint.of(" · Esc stops")
 	}
 	now := m.agents.States[a.ID]
 	switch {
 	case a.Status == agent.Dead:
-		return faint.of(line(now.String()+", "+age(m.o.Now().Sub(a.EndedAt))+" ago. You can read it, but it can't receive messages.", w))
+		return faint.of(line(now.String()+", "+text.Age(m.o.Now().Sub(a.EndedAt))+" ago. You can read it, but it can't receive messages.", w))
 	case now.Word == state.Interrupted:
 		return warn.of(cut("Interrupted. Press Enter to resume, or type a new message.", w))
 	case now.Word == state.Failed:
@@ -300,7 +301,7 @@ func (m *root) status(w int) string {
 		parts = append(parts, faint.of(own))
 	}
 	if n := len(m.questions); n > 0 && m.question() == nil {
-		parts = append(parts, warn.of(count(n, "question")+": Ctrl+P"))
+		parts = append(parts, warn.of(text.Count(n, "question")+": Ctrl+P"))
 	}
 	return spread(faint.of(" ")+strings.Join(parts, faint.of(" · ")), faint.of("F1 help "), w)
 }
