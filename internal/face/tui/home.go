@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -21,18 +22,13 @@ type homeLine struct {
 	folded int // how many; 0: a head, if there is no row
 }
 
-// These say when the screen is made anew: after changes, and after the cursor has rested.
 const (
-	homePause = 100 * time.Millisecond
-	homeRest  = time.Second
-	// homeGlance is how long the cursor stays before somebody's conversation is read.
-	homeGlance = 80 * time.Millisecond
+	homePause = 100 * time.Millisecond // after it changes are shown, and the conversation under the cursor is read
+	homeRest  = time.Second            // after it the rows that the cursor left may move
 )
 
-type (
-	homeMsg     struct{} // what changed is shown now
-	homeRestMsg struct{} // the cursor may have rested
-)
+// homeMsg asks for what changed, or has waited for the cursor to rest.
+type homeMsg struct{}
 
 // openHome shows everybody, with the cursor on the current agent or its nearest living ancestor.
 func (m *root) openHome() tea.Cmd {
@@ -46,7 +42,7 @@ func (m *root) openHome() tea.Cmd {
 		}
 	}
 	facts := m.hall.facts
-	m.hall = hall{on: true, facts: facts, at: at, open: map[public.HomeSection]bool{}, pinned: map[id.Agent]public.HomeSection{}}
+	m.hall = hall{on: true, rests: true, facts: facts, at: at, open: map[public.HomeSection]bool{}, pinned: map[id.Agent]public.HomeSection{}}
 	m.over, m.search, m.now.chosen = nil, search{}, nil
 	m.makeHome()
 	return tea.Batch(m.look(), m.previewed())
@@ -59,20 +55,47 @@ func (m *root) closeHome() tea.Cmd {
 
 // homeChanged lets the rows be made anew in a moment, once for all that happens until then.
 func (m *root) homeChanged() tea.Cmd {
-	if !m.hall.on {
-		return nil
-	}
 	m.hall.stale = true
-	if m.hall.making {
+	return m.homeSoon()
+}
+
+// homeSoon lets Home be brought up to date in a moment.
+func (m *root) homeSoon() tea.Cmd {
+	if !m.hall.on || m.hall.waiting {
 		return nil
 	}
-	m.hall.making = true
+	m.hall.waiting = true
 	return m.later(homePause, homeMsg{})
+}
+
+// updateHome shows what changed. Once the cursor stays, it reads the conversation there, and lets the rows that the cursor
+// left go where they belong.
+func (m *root) updateHome() tea.Cmd {
+	h := &m.hall
+	if h.waiting = false; !h.on {
+		return nil
+	}
+	var cmds []tea.Cmd
+	stayed := m.o.Now().Sub(h.moved)
+	if stayed >= homeRest {
+		maps.DeleteFunc(h.pinned, func(a id.Agent, _ public.HomeSection) bool { return a != h.at })
+		h.stale, h.rests = true, true
+	}
+	if h.stale {
+		m.makeHome()
+	}
+	if h.unread && stayed >= homePause {
+		cmds, h.unread = append(cmds, m.previewed()), false
+	}
+	if !h.rests {
+		cmds = append(cmds, m.homeSoon())
+	}
+	return tea.Batch(cmds...)
 }
 
 func (m *root) makeHome() {
 	h := &m.hall
-	h.stale, h.making = false, false
+	h.stale = false
 	f := public.HomeFacts{All: m.agents.All, States: m.agents.States, Asks: map[id.Agent]string{}, Pinned: h.pinned}
 	if h.facts != nil {
 		f.Words, f.Changes, f.Runs = h.facts.Words, h.facts.Changes, h.facts.Runs
@@ -215,36 +238,8 @@ func (m *root) putHome(to int) tea.Cmd {
 	} else {
 		h.at, h.fold = "", to
 	}
-	h.moved = m.o.Now()
-	return tea.Batch(m.restLater(homeRest), m.previewLater(homeGlance))
-}
-
-// restLater looks whether the cursor rested; one timer does for any number of keys.
-func (m *root) restLater(d time.Duration) tea.Cmd {
-	if m.hall.rests {
-		return nil
-	}
-	m.hall.rests = true
-	return m.later(d, homeRestMsg{})
-}
-
-// homeRested lets rows go where they belong, once the cursor has been elsewhere for a while.
-func (m *root) homeRested() tea.Cmd {
-	h := &m.hall
-	h.rests = false
-	if !h.on {
-		return nil
-	}
-	if rested := m.o.Now().Sub(h.moved); rested < homeRest {
-		return m.restLater(homeRest - rested)
-	}
-	for a := range h.pinned {
-		if a != h.at {
-			delete(h.pinned, a)
-		}
-	}
-	m.makeHome()
-	return nil
+	h.moved, h.rests, h.unread = m.o.Now(), false, h.at != ""
+	return m.homeSoon()
 }
 
 // said is the last line of an agent at this moment: what it is saying, or does, else what
@@ -284,26 +279,6 @@ func (m *root) previewed() tea.Cmd {
 		return nil
 	}
 	return m.catchUp(m.screen(r.ID))
-}
-
-func (m *root) previewLater(d time.Duration) tea.Cmd {
-	if m.hall.glance || !m.previews() || m.hall.at == "" {
-		return nil
-	}
-	m.hall.glance = true
-	return m.later(d, previewMsg{})
-}
-
-// glanced reads the preview, or waits until the cursor stays.
-func (m *root) glanced() tea.Cmd {
-	m.hall.glance = false
-	if !m.hall.on {
-		return nil
-	}
-	if stayed := m.o.Now().Sub(m.hall.moved); stayed < homeGlance {
-		return m.previewLater(homeGlance - stayed)
-	}
-	return m.previewed()
 }
 
 func lastSaid(body string) string {

@@ -173,7 +173,7 @@ func TestHomeConfirmsWhatCannotBeUndone(t *testing.T) {
 	x.wait(time.Second)
 	x.hall.rests = false
 	x.press("enter")
-	if !x.hall.rests {
+	if x.hall.rests {
 		t.Error("the row that the cursor left for the child stays where it is")
 	}
 	if got := strings.Join(x.s.said, "\n"); !strings.Contains(got, "fork "+string(who("port")[:3])) {
@@ -200,13 +200,13 @@ func TestRowsDoNotJumpUnderTheCursor(t *testing.T) {
 		t.Errorf("%s is in %s", x.cursor(), group("clock"))
 	}
 	x.press("down")
-	x.take(homeRestMsg{})
+	x.take(homeMsg{})
 	if group("clock") != public.Working {
 		t.Error("it moved before the cursor rested elsewhere")
 	}
 	x.wait(2 * time.Second)
 	at := x.cursor()
-	x.take(homeRestMsg{})
+	x.take(homeMsg{})
 	if group("clock") != public.Done || x.cursor() != at {
 		t.Errorf("it stays in %s, the cursor on %s", group("clock"), x.cursor())
 	}
@@ -229,10 +229,10 @@ func TestRowsMoveWhenAFilterTookTheCursor(t *testing.T) {
 	}
 	x.press("esc")
 	x.wait(2 * time.Second)
-	if !x.hall.rests {
+	if x.hall.rests {
 		t.Fatal("nobody looks whether the cursor rests")
 	}
-	x.take(homeRestMsg{})
+	x.take(homeMsg{})
 	i := slices.IndexFunc(x.hall.table.Rows, func(r public.HomeEntry) bool { return r.Name == "clock" })
 	if got := x.hall.table.Rows[i].Group; got != public.Done {
 		t.Errorf("it stays in %s", got)

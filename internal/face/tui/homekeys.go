@@ -293,8 +293,6 @@ func (m *root) sheeted(msg sheetMsg) tea.Cmd {
 	return nil
 }
 
-type previewMsg struct{}
-
 func homeHelp(w int) *sheet {
 	s := &sheet{title: "Home: all agents at a glance"}
 	s.lines = append(s.lines, "")

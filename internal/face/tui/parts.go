@@ -41,12 +41,12 @@ type hall struct {
 	line      bool     // the line has the keys
 	from      id.Agent // who was current before it had
 
-	stale  bool // what is shown is older than what is known
-	making bool // it is made anew in a moment
-	moved  time.Time
-	rests  bool                            // a timer for the rest of the cursor is under way
-	glance bool                            // and one for the preview
-	pinned map[id.Agent]public.HomeSection // who stands still, because the cursor is or was just there
+	stale   bool // what is shown is older than what is known
+	waiting bool // it is brought up to date in a moment
+	moved   time.Time
+	rests   bool                            // the cursor has not moved for a while
+	unread  bool                            // the conversation under the cursor was not looked at
+	pinned  map[id.Agent]public.HomeSection // rows that stand still, because the cursor is or was just there
 }
 
 type notice struct {

@@ -89,14 +89,7 @@ func (m *root) follow(msg tea.Msg) tea.Cmd {
 	case lookMsg:
 		return tea.Batch(m.look(), m.lookLater())
 	case homeMsg:
-		if m.hall.on && m.hall.stale {
-			m.makeHome()
-		}
-		m.hall.making = false
-	case homeRestMsg:
-		return m.homeRested()
-	case previewMsg:
-		return m.glanced()
+		return m.updateHome()
 	case editedMsg:
 		return m.written(msg)
 	case sheetMsg:
