@@ -22,9 +22,9 @@ func (m *root) alter(a id.Agent, do tea.Cmd) tea.Cmd {
 	return s.changes[0]
 }
 
-// altered goes on with what waits. Where a change failed, what waited for it alone comes back into the prompt: it was
+// apply goes on with what waits. Where a change failed, what waited for it alone comes back into the prompt: it was
 // meant for another agent than this one is.
-func (m *root) altered(msg alteredMsg) tea.Cmd {
+func (msg alteredMsg) apply(m *root) tea.Cmd {
 	s := m.screen(msg.agent)
 	if failed(msg.came) && !m.busy(s) {
 		s.unqueue()

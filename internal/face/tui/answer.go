@@ -65,7 +65,7 @@ func (m *root) work(title string, do func(context.Context, Workspace) (string, e
 	}
 }
 
-func (m *root) answered(msg answerMsg) tea.Cmd {
+func (msg answerMsg) apply(m *root) tea.Cmd {
 	s := m.screen(msg.agent)
 	s.behind = s.transcript.read
 	cmds := []tea.Cmd{m.look(), m.catchUp(s)}

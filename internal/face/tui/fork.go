@@ -56,7 +56,7 @@ func (m *root) forkNow(in operation.ForkInput, model llm.Ref, said string) tea.C
 	}
 }
 
-func (m *root) forked(msg forkedMsg) tea.Cmd {
+func (msg forkedMsg) apply(m *root) tea.Cmd {
 	s := m.screen(msg.parent)
 	s.barrier, s.live.note = nil, ""
 	switch {

@@ -9,7 +9,7 @@ import (
 	"ramet/internal/turn/loop"
 )
 
-func (m *root) happened(events eventsMsg) tea.Cmd {
+func (events eventsMsg) apply(m *root) tea.Cmd {
 	cmds := []tea.Cmd{m.events.next(m.ctx)}
 	look := false
 	for _, e := range events {

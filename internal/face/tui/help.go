@@ -28,8 +28,10 @@ func (m *root) openHelp(topic string) tea.Cmd {
 		s.lines = append(s.lines, describe("/"+row.Name, row.Summary, w)...)
 	}
 	s.lines = append(s.lines, "", bold.of("Keys"))
-	for _, k := range keyHelp {
-		s.lines = append(s.lines, describe(k[0], k[1], w)...)
+	for _, row := range m.keyRows() {
+		if row.name != "" {
+			s.lines = append(s.lines, describe(row.name, row.help, w)...)
+		}
 	}
 	m.over = s
 	return nil
@@ -129,32 +131,4 @@ func namesOf(all []Model) string {
 		names = append(names, line(one.Ref.Name, 30))
 	}
 	return strings.Join(names, ", ")
-}
-
-var keyHelp = [][2]string{
-	{"Enter", "send; on an empty prompt: resume what was interrupted"},
-	{"Alt+Enter, Ctrl+J", "new line"},
-	{"Esc, Ctrl+C", "stop the turn; Ctrl+C twice on an empty prompt quits"},
-	{"Ctrl+↑ ↓ ← →", "go to the parent, newest child, siblings"},
-	{"Ctrl+T", "tree of agents"},
-	{"Ctrl+G", "go to an agent by a few letters"},
-	{"← on an empty prompt", "Home: all agents, by what needs your attention"},
-	{"Ctrl+R", "find an earlier prompt"},
-	{"Ctrl+X", "edit the prompt in your $EDITOR"},
-	{"Alt+R", "resume everything that was interrupted"},
-	{"Ctrl+P", "go to the agent that needs approval"},
-	{"↑ ↓, Enter", "answer a question, on an empty prompt"},
-	{"Shift+Tab", "mode: ask, accept edits, box, read-only"},
-	{"Ctrl+L", "lineage: forks, marks; fork or rewind from there"},
-	{"Ctrl+O", "expand or collapse all calls and thoughts"},
-	{"Alt+↑ ↓", "select a block; Enter opens it, c copies it"},
-	{"Ctrl+V", "paste the image on the clipboard; a dropped file, or @FILE, shows one too"},
-	{"Ctrl+F", "search in the conversation"},
-	{"PgUp, PgDn, wheel", "scroll; Ctrl+Home, Ctrl+End: to the ends"},
-	{"Alt+C", "copy the last answer"},
-	{"↑ ↓", "at the edge of the prompt: earlier prompts"},
-	{"Tab", "complete /commands, @files"},
-	{"!command", "run a command yourself; the model does not see it"},
-	{"F2", "what is active in the project, and what changed"},
-	{"F1", "this help"},
 }

@@ -274,7 +274,7 @@ func (m *root) homeDiff(r public.HomeEntry) tea.Cmd {
 	}
 }
 
-func (m *root) sheeted(msg sheetMsg) tea.Cmd {
+func (msg sheetMsg) apply(m *root) tea.Cmd {
 	if msg.err != nil {
 		return m.tell(bad, explain(msg.err))
 	}

@@ -91,8 +91,8 @@ func (e *keyEntry) view(m *root, w, h int) []string {
 	return framed("API key for "+line(e.vendor.Title, 40), out, "Enter check and save · Esc cancel", w, h)
 }
 
-// keyed follows what became of a key. One that is refused can be mended where it stands.
-func (m *root) keyed(msg keyMsg) tea.Cmd {
+// apply follows what became of a key. One that is refused can be mended where it stands.
+func (msg keyMsg) apply(m *root) tea.Cmd {
 	if msg.err != nil {
 		msg.of.trying, msg.of.typed = false, ""
 		return m.tell(bad, explain(msg.err))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"ramet/internal/base/id"
 	"ramet/internal/base/text"
 	"ramet/internal/operation/session"
 )
@@ -58,81 +59,84 @@ func (m *root) pressed(k tea.KeyPressMsg) tea.Cmd {
 	return m.typed(k)
 }
 
-func (m *root) global(name string) (tea.Cmd, bool) {
+// keyRow is what a key does. One without do works only where it is read.
+type keyRow struct {
+	key        string // as the terminal names it
+	name, help string // for the help screen; empty: another row tells it
+	do         func() tea.Cmd
+}
+
+// keyRows returns the keys that work wherever nothing is in front, among those that the help screen lists.
+func (m *root) keyRows() []keyRow {
 	page := max(1, m.now.height-2)
-	switch name {
-	case "ctrl+up":
-		return m.walk(m.agents.up(m.now.agent))
-	case "ctrl+down":
-		return m.walk(m.agents.down(m.now.agent))
-	case "ctrl+left":
-		return m.walk(m.agents.beside(m.now.agent, -1))
-	case "ctrl+right":
-		return m.walk(m.agents.beside(m.now.agent, 1))
-	case "ctrl+v":
-		return m.pasteImage(), true
-	case "ctrl+t":
-		m.memory.Tree = !m.memory.Tree
-		m.dirty = true
-		return nil, true
-	case "ctrl+g":
-		return m.openJump(false), true
-	case "ctrl+r":
-		return m.openPast(), true
-	case "alt+r":
-		return m.goOnAll(), true
-	case "ctrl+x":
-		return m.openEditor(), true
-	case "ctrl+p":
-		return m.toQuestion(), true
-	case "ctrl+l":
-		return m.openTimeline(), true
-	case "ctrl+o":
-		m.now.all = !m.now.all
-		m.now.folds = map[string]bool{}
-		m.dirty = true
-		return nil, true
-	case "ctrl+f":
-		m.search = search{on: true}
-		return nil, true
-	case "f1":
-		return m.openHelp(""), true
-	case trustKey:
-		return m.openTrust(), true
-	case "alt+c":
-		return m.copyText(m.now.lastSpeech()), true
-	case "pgup":
-		return m.scroll(-page), true
-	case "pgdown":
-		return m.scroll(page), true
-	case "shift+up":
-		return m.scroll(-1), true
-	case "shift+down":
-		return m.scroll(1), true
-	case "ctrl+home":
-		if len(m.now.blocks) > 0 {
-			b := m.now.blocks[0]
-			m.now.at = &position{b.Entry, b.Part, 0}
+	walk := func(find func(id.Agent) (id.Agent, bool)) func() tea.Cmd {
+		return func() tea.Cmd { return m.walk(find(m.now.agent)) }
+	}
+	beside := func(n int) func() tea.Cmd {
+		return func() tea.Cmd { return m.walk(m.agents.beside(m.now.agent, n)) }
+	}
+	scroll := func(n int) func() tea.Cmd { return func() tea.Cmd { return m.scroll(n) } }
+	change := func(do func()) func() tea.Cmd {
+		return func() tea.Cmd {
+			do()
 			m.dirty = true
+			return nil
 		}
-		return m.older(m.now), true
-	case "ctrl+end":
-		m.now.at, m.dirty = nil, true
-		return nil, true
-	case "alt+up", "alt+down":
-		n := -1
-		if name == "alt+down" {
-			n = 1
+	}
+	return []keyRow{
+		{"enter", "Enter", "send; on an empty prompt: resume what was interrupted", nil},
+		{"alt+enter", "Alt+Enter, Ctrl+J", "new line", nil},
+		{"esc", "Esc, Ctrl+C", "stop the turn; Ctrl+C twice on an empty prompt quits", m.escape},
+		{"ctrl+up", "Ctrl+↑ ↓ ← →", "go to the parent, newest child, siblings", walk(m.agents.up)},
+		{"ctrl+down", "", "", walk(m.agents.down)},
+		{"ctrl+left", "", "", beside(-1)},
+		{"ctrl+right", "", "", beside(1)},
+		{"ctrl+t", "Ctrl+T", "tree of agents", change(func() { m.memory.Tree = !m.memory.Tree })},
+		{"ctrl+g", "Ctrl+G", "go to an agent by a few letters", func() tea.Cmd { return m.openJump(false) }},
+		{"left", "← on an empty prompt", "Home: all agents, by what needs your attention", nil},
+		{"ctrl+r", "Ctrl+R", "find an earlier prompt", m.openPast},
+		{"ctrl+x", "Ctrl+X", "edit the prompt in your $EDITOR", m.openEditor},
+		{"alt+r", "Alt+R", "resume everything that was interrupted", m.goOnAll},
+		{"ctrl+p", "Ctrl+P", "go to the agent that needs approval", m.toQuestion},
+		{"up", "↑ ↓, Enter", "answer a question, on an empty prompt", nil},
+		{"shift+tab", "Shift+Tab", "mode: ask, accept edits, box, read-only", m.nextMode},
+		{"ctrl+l", "Ctrl+L", "lineage: forks, marks; fork or rewind from there", m.openTimeline},
+		{"ctrl+o", "Ctrl+O", "expand or collapse all calls and thoughts", change(func() { m.now.all, m.now.folds = !m.now.all, map[string]bool{} })},
+		{"alt+up", "Alt+↑ ↓", "select a block; Enter opens it, c copies it", change(func() { m.now.choose(-1) })},
+		{"alt+down", "", "", change(func() { m.now.choose(1) })},
+		{"ctrl+v", "Ctrl+V", "paste the image on the clipboard; a dropped file, or @FILE, shows one too", m.pasteImage},
+		{"ctrl+f", "Ctrl+F", "search in the conversation", change(func() { m.search = search{on: true} })},
+		{"pgup", "PgUp, PgDn, wheel", "scroll; Ctrl+Home, Ctrl+End: to the ends", scroll(-page)},
+		{"pgdown", "", "", scroll(page)},
+		{"shift+up", "", "", scroll(-1)},
+		{"shift+down", "", "", scroll(1)},
+		{"ctrl+home", "", "", m.scrollToTop},
+		{"ctrl+end", "", "", change(func() { m.now.at = nil })},
+		{"alt+c", "Alt+C", "copy the last answer", func() tea.Cmd { return m.copyText(m.now.lastSpeech()) }},
+		{"up", "↑ ↓", "at the edge of the prompt: earlier prompts", nil},
+		{"tab", "Tab", "complete /commands, @files", nil},
+		{"!", "!command", "run a command yourself; the model does not see it", nil},
+		{trustKey, "F2", "what is active in the project, and what changed", m.openTrust},
+		{"f1", "F1", "this help", func() tea.Cmd { return m.openHelp("") }},
+	}
+}
+
+// global carries out a key that works wherever nothing is in front; false: it is another one.
+func (m *root) global(name string) (tea.Cmd, bool) {
+	for _, row := range m.keyRows() {
+		if row.key == name && row.do != nil {
+			return row.do(), true
 		}
-		m.now.choose(n)
-		m.dirty = true
-		return nil, true
-	case "shift+tab":
-		return m.nextMode(), true
-	case "esc":
-		return m.escape(), true
 	}
 	return nil, false
+}
+
+func (m *root) scrollToTop() tea.Cmd {
+	if len(m.now.blocks) > 0 {
+		b := m.now.blocks[0]
+		m.now.at, m.dirty = &position{b.Entry, b.Part, 0}, true
+	}
+	return m.older(m.now)
 }
 
 func (m *root) pickedKey(name string) (tea.Cmd, bool) {

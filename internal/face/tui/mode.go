@@ -43,7 +43,7 @@ func (m *root) writeMode(a id.Agent, mode permit.Mode) tea.Cmd {
 	})
 }
 
-func (m *root) moded(msg modeMsg) tea.Cmd {
+func (msg modeMsg) apply(m *root) tea.Cmd {
 	m.choosing = false
 	s := m.screen(msg.agent)
 	switch {

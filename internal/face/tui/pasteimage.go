@@ -23,8 +23,8 @@ func (m *root) pasteImage() tea.Cmd {
 	}
 }
 
-// pasted puts it into the prompt, as a file that is named.
-func (m *root) pasted(msg pastedMsg) tea.Cmd {
+// apply puts it into the prompt, as a file that is named.
+func (msg pastedMsg) apply(m *root) tea.Cmd {
 	if msg.err != nil {
 		return m.tell(warn, explain(msg.err))
 	}

@@ -36,8 +36,8 @@ func (m *root) nextQuestion() tea.Cmd {
 	}
 }
 
-// asked takes a question. That of another agent is only told of.
-func (m *root) asked(msg askedMsg) tea.Cmd {
+// apply takes a question. That of another agent is only told of.
+func (msg askedMsg) apply(m *root) tea.Cmd {
 	q := &asked{QuestionModel: NewQuestion(msg.q.Question, m.typedAt), answer: msg.q.Answer, over: msg.q.Over}
 	m.questions = append(m.questions, q)
 	m.screen(q.Agent).waits(q, q.awaits())

@@ -73,8 +73,8 @@ func (m *root) openEditor() tea.Cmd {
 	return m.terminal.runCommand(editor, func(err error) tea.Msg { return editedMsg{s, f.Name(), err} })
 }
 
-// written takes what the editor left; where it failed, the prompt stays as it was.
-func (m *root) written(msg editedMsg) tea.Cmd {
+// apply takes what the editor left; where it failed, the prompt stays as it was.
+func (msg editedMsg) apply(m *root) tea.Cmd {
 	defer os.Remove(msg.path)
 	if msg.err != nil {
 		return m.tell(bad, "The editor failed: "+msg.err.Error())

@@ -48,8 +48,8 @@ func (r *rewinding) conversation(m *root) tea.Cmd {
 	}))
 }
 
-// rewindPlanned asks whether to rewind the conversation, the files or both; without changed files it rewinds at once.
-func (m *root) rewindPlanned(msg rewindMsg) tea.Cmd {
+// apply asks whether to rewind the conversation, the files or both; without changed files it rewinds at once.
+func (msg rewindMsg) apply(m *root) tea.Cmd {
 	r := msg.rewinding
 	lines := planLines(r.plan)
 	if msg.err != nil || len(lines) == 0 {
@@ -124,7 +124,7 @@ type undoMsg struct {
 	err   error
 }
 
-func (m *root) undoPlanned(msg undoMsg) tea.Cmd {
+func (msg undoMsg) apply(m *root) tea.Cmd {
 	if msg.err != nil {
 		return m.tell(bad, explain(msg.err))
 	}

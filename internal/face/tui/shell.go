@@ -45,7 +45,7 @@ func waitShell(s *screen, b *block, pieces <-chan shellMsg) tea.Cmd {
 	}
 }
 
-func (m *root) printed(msg shellMsg) tea.Cmd {
+func (msg shellMsg) apply(m *root) tea.Cmd {
 	b := msg.to
 	b.body += msg.text
 	if len(b.body) > 2*maxShell {

@@ -144,6 +144,11 @@ func (m *root) compact(title string) tea.Cmd {
 
 type compactedMsg struct{ answerMsg }
 
+func (msg compactedMsg) apply(m *root) tea.Cmd {
+	m.screen(msg.agent).turns--
+	return msg.answerMsg.apply(m)
+}
+
 // called says what is none of the terminal's own commands: a prompt by its name, or a text that is
 // meant as it stands. A name that nobody defines stays in the prompt.
 func (m *root) called(name, said string) tea.Cmd {

@@ -41,7 +41,7 @@ func (m *root) openTimeline() tea.Cmd {
 	}
 }
 
-func (m *root) timelined(msg timelineMsg) tea.Cmd {
+func (msg timelineMsg) apply(m *root) tea.Cmd {
 	t, ok := m.over.(*timeline)
 	if !ok || t.agent != msg.agent {
 		return nil

@@ -42,7 +42,7 @@ type review struct {
 	digest string // empty: there is nothing to accept
 }
 
-func (m *root) reviewed(msg reviewMsg) tea.Cmd {
+func (msg reviewMsg) apply(m *root) tea.Cmd {
 	var d struct {
 		Project string
 		Trusted bool

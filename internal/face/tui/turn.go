@@ -47,9 +47,9 @@ func (m *root) begin(s *screen, said string) tea.Cmd {
 	}
 }
 
-// turned follows the end of a turn that we asked for. What was not said is given back: it
+// apply follows the end of a turn that we asked for. What was not said is given back: it
 // exists once, in the history or in the prompt.
-func (m *root) turned(msg turnMsg) tea.Cmd {
+func (msg turnMsg) apply(m *root) tea.Cmd {
 	s := m.screen(msg.agent)
 	s.turns--
 	s.stopping = false
@@ -107,9 +107,9 @@ type stoppedMsg struct {
 	err   error
 }
 
-// stopped follows the end of a stop: how the turn ended the events tell, and until then it is
+// apply follows the end of a stop: how the turn ended the events tell, and until then it is
 // stopping; what could not be stopped is said.
-func (m *root) stopped(msg stoppedMsg) tea.Cmd {
+func (msg stoppedMsg) apply(m *root) tea.Cmd {
 	s := m.screen(msg.agent)
 	s.stopping = s.stopping && msg.ended && msg.err == nil && m.busy(s)
 	if msg.err != nil && !fault.Is(msg.err, fault.Cancelled) {

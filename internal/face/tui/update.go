@@ -37,52 +37,14 @@ func (m *root) follow(msg tea.Msg) tea.Cmd {
 		return m.wheel(msg)
 	case tea.MouseClickMsg:
 		return m.click(msg)
-	case openedMsg:
-		return m.opened(msg)
 	case foundMsg:
 		m.found = msg
-		return nil
 	case usableMsg:
 		m.usable = msg
-	case keyMsg:
-		return m.keyed(msg)
-	case agentsMsg:
-		return m.seen(msg)
-	case pageMsg:
-		return m.paged(msg)
-	case eventsMsg:
-		return m.happened(msg)
-	case askedMsg:
-		return m.asked(msg)
 	case unaskedMsg:
 		return m.unasked(msg.q)
-	case turnMsg:
-		return m.turned(msg)
-	case forkedMsg:
-		return m.forked(msg)
-	case alteredMsg:
-		return m.altered(msg)
-	case answerMsg:
-		return m.answered(msg)
-	case pastedMsg:
-		return m.pasted(msg)
-	case modeMsg:
-		return m.moded(msg)
-	case compactedMsg:
-		m.screen(msg.agent).turns--
-		return m.answered(msg.answerMsg)
-	case shellMsg:
-		return m.printed(msg)
 	case filesMsg:
 		m.offer.files(m, msg)
-	case reviewMsg:
-		return m.reviewed(msg)
-	case undoMsg:
-		return m.undoPlanned(msg)
-	case rewindMsg:
-		return m.rewindPlanned(msg)
-	case timelineMsg:
-		return m.timelined(msg)
 	case tickMsg:
 		m.ticking = false
 		m.frame++
@@ -90,12 +52,6 @@ func (m *root) follow(msg tea.Msg) tea.Cmd {
 		return tea.Batch(m.look(), m.lookLater())
 	case homeMsg:
 		return m.updateHome()
-	case editedMsg:
-		return m.written(msg)
-	case sheetMsg:
-		return m.sheeted(msg)
-	case stoppedMsg:
-		return m.stopped(msg)
 	case saveMsg:
 		return m.save()
 	case savedMsg:
@@ -112,9 +68,14 @@ func (m *root) follow(msg tea.Msg) tea.Cmd {
 		if int(msg) == m.note.number {
 			m.note.text = ""
 		}
+	case effect:
+		return msg.apply(m)
 	}
 	return nil
 }
+
+// effect is what came of a command, or what happened elsewhere.
+type effect interface{ apply(m *root) tea.Cmd }
 
 type tickMsg struct{}
 
@@ -131,7 +92,7 @@ func (m *root) tick() tea.Cmd {
 	return m.later(200*time.Millisecond, tickMsg{})
 }
 
-func (m *root) opened(msg openedMsg) tea.Cmd {
+func (msg openedMsg) apply(m *root) tea.Cmd {
 	if msg.err != nil {
 		m.fatal = msg.err
 		return tea.Quit
@@ -151,7 +112,7 @@ func (m *root) findServers() tea.Cmd {
 	return tea.Batch(func() tea.Msg { return foundMsg(workspace.Found(ctx)) }, func() tea.Msg { return usableMsg(workspace.Usable()) })
 }
 
-func (m *root) seen(msg agentsMsg) tea.Cmd {
+func (msg agentsMsg) apply(m *root) tea.Cmd {
 	m.looking = false
 	var cmds []tea.Cmd
 	if m.again {
@@ -218,7 +179,7 @@ func (m *root) arrive() {
 	m.now.queue = append(typed.queue, m.now.queue...)
 }
 
-func (m *root) paged(msg pageMsg) tea.Cmd {
+func (msg pageMsg) apply(m *root) tea.Cmd {
 	s := m.screen(msg.agent)
 	s.loading = false
 	s.failed = msg.err

@@ -8,11 +8,11 @@ import (
 )
 
 // walk goes to another agent; where there is none, nothing happens.
-func (m *root) walk(to id.Agent, ok bool) (tea.Cmd, bool) {
+func (m *root) walk(to id.Agent, ok bool) tea.Cmd {
 	if !ok {
-		return nil, true
+		return nil
 	}
-	return m.goTo(to), true
+	return m.goTo(to)
 }
 
 func (m *root) goTo(a id.Agent) tea.Cmd {
