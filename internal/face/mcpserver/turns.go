@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"ramet/internal/base/fault"
-	"ramet/internal/model/llm"
 	"ramet/internal/operation"
 	"ramet/internal/operation/public"
 )
