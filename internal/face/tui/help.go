@@ -28,11 +28,7 @@ func (m *root) openHelp(topic string) tea.Cmd {
 		s.lines = append(s.lines, describe("/"+row.Name, row.Summary, w)...)
 	}
 	s.lines = append(s.lines, "", bold.of("Keys"))
-	for _, row := range m.keyRows() {
-		if row.name != "" {
-			s.lines = append(s.lines, describe(row.name, row.help, w)...)
-		}
-	}
+	s.lines = append(s.lines, describeKeys(m.keyRows(), w)...)
 	m.over = s
 	return nil
 }

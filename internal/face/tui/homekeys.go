@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -25,49 +26,49 @@ func (m *root) homeKey(k tea.KeyPressMsg) tea.Cmd {
 	if n := m.homeStep(name); n != 0 {
 		return m.moveHome(n)
 	}
+	cmd, _ := pressed(m.homeRows(), name)
+	return cmd
+}
+
+// homeRows returns the keys of the list.
+func (m *root) homeRows() []keyRow {
 	r, ok := m.hall.row()
-	switch name {
-	case "esc", "left":
-		return m.homeBack(name == "left")
-	case "/":
-		m.hall.filtering = true
-	case "?", "f1":
-		m.over = homeHelp(m.w)
-	case "p":
-		m.hall.closed = !m.hall.closed
-	case "ctrl+p":
-		return m.homeQuestion()
-	case "ctrl+g":
-		return m.openJump(false)
-	case "ctrl+d":
-		return tea.Quit
-	case "enter", "right":
+	on := func(do func(public.HomeEntry) tea.Cmd) func() tea.Cmd {
+		return func() tea.Cmd {
+			if !ok {
+				return nil
+			}
+			return do(r)
+		}
+	}
+	open := func() tea.Cmd {
 		if !ok {
 			return m.unfold()
 		}
 		return tea.Batch(m.closeHome(), m.goTo(r.ID))
-	case "space", " ":
-		if ok {
-			return m.homeWrite(r.ID)
-		}
-	case "f":
-		if ok {
-			return m.homeFork(r)
-		}
-	case "k":
-		if ok {
-			return m.homeKill(r)
-		}
-	case "m":
-		if ok {
-			return m.homeMail(r)
-		}
-	case "d":
-		if ok {
-			return m.homeDiff(r)
-		}
 	}
-	return nil
+	write := on(func(r public.HomeEntry) tea.Cmd { return m.homeWrite(r.ID) })
+	help := m.change(func() { m.over = m.homeHelp() })
+	return []keyRow{
+		{"up", "↑ ↓ PgUp PgDn", "move; Home and End go to the first and the last", nil},
+		{"enter", "Enter", "open the conversation; on … show the rest", open},
+		{"right", "", "", open},
+		{"space", "Space", "write to the selected agent, or answer its question; Esc returns", write},
+		{" ", "", "", write},
+		{"ctrl+p", "Ctrl+P", "go to the next question", m.homeQuestion},
+		{"f", "f", "fork it; w gives the child a worktree of its own", on(m.homeFork)},
+		{"k", "k", "kill it, after you confirm", on(m.homeKill)},
+		{"m", "m", "its mail", on(m.homeMail)},
+		{"d", "d", "what it changed", on(m.homeDiff)},
+		{"/", "/", "filter the rows; Esc shows all", m.change(func() { m.hall.filtering = true })},
+		{"p", "p", "show or hide the preview (120 columns or more)", m.change(func() { m.hall.closed = !m.hall.closed })},
+		{"esc", "Esc", "back to the conversation; ← on an empty prompt returns here", func() tea.Cmd { return m.homeBack(false) }},
+		{"left", "", "", func() tea.Cmd { return m.homeBack(true) }},
+		{"?", "", "", help},
+		{"f1", "", "", help},
+		{"ctrl+g", "", "", func() tea.Cmd { return m.openJump(false) }},
+		{"ctrl+d", "", "", func() tea.Cmd { return tea.Quit }},
+	}
 }
 
 // homeStep returns by how many lines a key moves the cursor. Letters do not.
@@ -293,25 +294,7 @@ func (msg sheetMsg) apply(m *root) tea.Cmd {
 	return nil
 }
 
-func homeHelp(w int) *sheet {
-	s := &sheet{title: "Home: all agents at a glance"}
-	s.lines = append(s.lines, "")
-	s.lines = append(s.lines, wrap("Agents are grouped by what needs your attention: agents that need you (asking, failed or interrupted), working, done, idle. Children are listed under their parents; a run is one row with its workers.", w-2)...)
-	s.lines = append(s.lines, "")
-	for _, k := range [][2]string{
-		{"↑ ↓ PgUp PgDn", "move; Home and End go to the first and the last"},
-		{"Enter", "open the conversation; on … show the rest"},
-		{"Space", "write to the selected agent, or answer its question; Esc returns"},
-		{"Ctrl+P", "go to the next question"},
-		{"f", "fork it; w gives the child a worktree of its own"},
-		{"k", "kill it, after you confirm"},
-		{"m", "its mail"},
-		{"d", "what it changed"},
-		{"/", "filter the rows; Esc shows all"},
-		{"p", "show or hide the preview (120 columns or more)"},
-		{"Esc", "back to the conversation; ← on an empty prompt returns here"},
-	} {
-		s.lines = append(s.lines, describe(k[0], k[1], w-2)...)
-	}
-	return s
+func (m *root) homeHelp() *sheet {
+	intro := "Agents are grouped by what needs your attention: agents that need you (asking, failed or interrupted), working, done, idle. Children are listed under their parents; a run is one row with its workers."
+	return &sheet{title: "Home: all agents at a glance", lines: slices.Concat([]string{""}, wrap(intro, m.w-2), []string{""}, describeKeys(m.homeRows(), m.w-2))}
 }

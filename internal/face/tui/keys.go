@@ -76,13 +76,6 @@ func (m *root) keyRows() []keyRow {
 		return func() tea.Cmd { return m.walk(m.agents.beside(m.now.agent, n)) }
 	}
 	scroll := func(n int) func() tea.Cmd { return func() tea.Cmd { return m.scroll(n) } }
-	change := func(do func()) func() tea.Cmd {
-		return func() tea.Cmd {
-			do()
-			m.dirty = true
-			return nil
-		}
-	}
 	return []keyRow{
 		{"enter", "Enter", "send; on an empty prompt: resume what was interrupted", nil},
 		{"alt+enter", "Alt+Enter, Ctrl+J", "new line", nil},
@@ -91,7 +84,7 @@ func (m *root) keyRows() []keyRow {
 		{"ctrl+down", "", "", walk(m.agents.down)},
 		{"ctrl+left", "", "", beside(-1)},
 		{"ctrl+right", "", "", beside(1)},
-		{"ctrl+t", "Ctrl+T", "tree of agents", change(func() { m.memory.Tree = !m.memory.Tree })},
+		{"ctrl+t", "Ctrl+T", "tree of agents", m.change(func() { m.memory.Tree = !m.memory.Tree })},
 		{"ctrl+g", "Ctrl+G", "go to an agent by a few letters", func() tea.Cmd { return m.openJump(false) }},
 		{"left", "← on an empty prompt", "Home: all agents, by what needs your attention", nil},
 		{"ctrl+r", "Ctrl+R", "find an earlier prompt", m.openPast},
@@ -101,17 +94,17 @@ func (m *root) keyRows() []keyRow {
 		{"up", "↑ ↓, Enter", "answer a question, on an empty prompt", nil},
 		{"shift+tab", "Shift+Tab", "mode: ask, accept edits, box, read-only", m.nextMode},
 		{"ctrl+l", "Ctrl+L", "lineage: forks, marks; fork or rewind from there", m.openTimeline},
-		{"ctrl+o", "Ctrl+O", "expand or collapse all calls and thoughts", change(func() { m.now.all, m.now.folds = !m.now.all, map[string]bool{} })},
-		{"alt+up", "Alt+↑ ↓", "select a block; Enter opens it, c copies it", change(func() { m.now.choose(-1) })},
-		{"alt+down", "", "", change(func() { m.now.choose(1) })},
+		{"ctrl+o", "Ctrl+O", "expand or collapse all calls and thoughts", m.change(func() { m.now.all, m.now.folds = !m.now.all, map[string]bool{} })},
+		{"alt+up", "Alt+↑ ↓", "select a block; Enter opens it, c copies it", m.change(func() { m.now.choose(-1) })},
+		{"alt+down", "", "", m.change(func() { m.now.choose(1) })},
 		{"ctrl+v", "Ctrl+V", "paste the image on the clipboard; a dropped file, or @FILE, shows one too", m.pasteImage},
-		{"ctrl+f", "Ctrl+F", "search in the conversation", change(func() { m.search = search{on: true} })},
+		{"ctrl+f", "Ctrl+F", "search in the conversation", m.change(func() { m.search = search{on: true} })},
 		{"pgup", "PgUp, PgDn, wheel", "scroll; Ctrl+Home, Ctrl+End: to the ends", scroll(-page)},
 		{"pgdown", "", "", scroll(page)},
 		{"shift+up", "", "", scroll(-1)},
 		{"shift+down", "", "", scroll(1)},
 		{"ctrl+home", "", "", m.scrollToTop},
-		{"ctrl+end", "", "", change(func() { m.now.at = nil })},
+		{"ctrl+end", "", "", m.change(func() { m.now.at = nil })},
 		{"alt+c", "Alt+C", "copy the last answer", func() tea.Cmd { return m.copyText(m.now.lastSpeech()) }},
 		{"up", "↑ ↓", "at the edge of the prompt: earlier prompts", nil},
 		{"tab", "Tab", "complete /commands, @files", nil},
@@ -121,14 +114,38 @@ func (m *root) keyRows() []keyRow {
 	}
 }
 
+// change returns what a key does that only changes what is shown.
+func (m *root) change(do func()) func() tea.Cmd {
+	return func() tea.Cmd {
+		do()
+		m.dirty = true
+		return nil
+	}
+}
+
 // global carries out a key that works wherever nothing is in front; false: it is another one.
 func (m *root) global(name string) (tea.Cmd, bool) {
-	for _, row := range m.keyRows() {
+	return pressed(m.keyRows(), name)
+}
+
+// pressed carries out a key of a table; false: it is none of them.
+func pressed(rows []keyRow, name string) (tea.Cmd, bool) {
+	for _, row := range rows {
 		if row.key == name && row.do != nil {
 			return row.do(), true
 		}
 	}
 	return nil, false
+}
+
+// describeKeys lists keys for the help screen.
+func describeKeys(rows []keyRow, w int) (out []string) {
+	for _, row := range rows {
+		if row.name != "" {
+			out = append(out, describe(row.name, row.help, w)...)
+		}
+	}
+	return out
 }
 
 func (m *root) scrollToTop() tea.Cmd {
