@@ -113,7 +113,14 @@ func (w *routes) openAt(ctx context.Context, path string, o outbox.Options) (*ou
 	}
 	n := noteOf{path, o.To().Name}
 	n.keep(w.ws.Home)
-	return box, closeBox(box, n, w.ws.Home), nil
+	return box, func() error {
+		empty := box.Unsent() == 0
+		err := box.Close()
+		if empty && err == nil {
+			n.forget(w.ws.Home)
+		}
+		return err
+	}, nil
 }
 
 // held limits the time a process that delivers leftover records may hold an outbox.
@@ -190,18 +197,6 @@ func noted(home string) []noteOf {
 		}
 	}
 	return out
-}
-
-// closeBox closes an outbox, and forgets it if nothing waits in it.
-func closeBox(box *outbox.Outbox, n noteOf, home string) func() error {
-	return func() error {
-		empty := box.Unsent() == 0
-		err := box.Close()
-		if empty && err == nil {
-			n.forget(home)
-		}
-		return err
-	}
 }
 
 // The postman delivers what telemetry earlier processes could not, to wherever it was to

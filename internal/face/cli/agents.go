@@ -8,9 +8,7 @@ import (
 	"ramet/internal/base/fault"
 	"ramet/internal/base/id"
 	"ramet/internal/base/printer"
-	"ramet/internal/core/agent"
 	"ramet/internal/operation"
-	"ramet/internal/operation/public"
 )
 
 // forkAgentCommand returns the command of the operation, with --run in addition: it is "ramet exec --fork".
@@ -69,29 +67,21 @@ killed.`
 			return err
 		}
 		ended, err := ws.Agents().KillFinished(c.Context())
-		return errors.Join(l.Print(agentsSwept{ended}), err)
+		out := struct {
+			Killed []id.Agent `json:"killed"`
+			Count  int        `json:"count"`
+		}{[]id.Agent{}, len(ended)}
+		for _, a := range ended {
+			out.Killed = append(out.Killed, a.ID)
+		}
+		return errors.Join(l.Print(printer.Result{JSON: out, Write: func(w *printer.Writer) {
+			for _, a := range ended {
+				w.Line("ended %s", a.Label())
+			}
+			if len(ended) == 0 {
+				w.Line("no agent is finished")
+			}
+		}}), err)
 	}
 	return c
-}
-
-type agentsSwept struct{ ended []agent.Agent }
-
-func (s agentsSwept) MarshalJSON() ([]byte, error) {
-	ids := []id.Agent{}
-	for _, a := range s.ended {
-		ids = append(ids, a.ID)
-	}
-	return public.Marshal(struct {
-		Killed []id.Agent `json:"killed"`
-		Count  int        `json:"count"`
-	}{ids, len(ids)})
-}
-
-func (s agentsSwept) Text(w *printer.Writer) {
-	for _, a := range s.ended {
-		w.Line("ended %s", a.Label())
-	}
-	if len(s.ended) == 0 {
-		w.Line("no agent is finished")
-	}
 }

@@ -38,12 +38,6 @@ use; its private half stays in the home folder.`, 0, 0, func(context.Context, []
 		if err != nil {
 			return nil, err
 		}
-		return publicKey{key.Verifier()}, nil
+		return printer.Result{JSON: map[string]string{"key": key.Verifier()}, Write: func(w *printer.Writer) { w.Line("%s", key.Verifier()) }}, nil
 	})
 }
-
-type publicKey struct {
-	Key string `json:"key"`
-}
-
-func (k publicKey) Text(w *printer.Writer) { w.Line("%s", k.Key) }

@@ -92,18 +92,12 @@ first, and everything that is wrong with it is told with its line.`, 1, 1, func(
 		for _, p := range r.Parameters {
 			defaults[p.Name] = p.Default
 		}
-		return recipeText{args[0], string(source)}, knownDrivers(ctx, l, r.Driven(defaults, ""), false)
+		return printer.Result{JSON: map[string]string{"name": args[0], "yaml": string(source)}, Write: func(w *printer.Writer) { w.Block("", string(source)) }},
+			knownDrivers(ctx, l, r.Driven(defaults, ""), false)
 	})
 	c.ValidArgsFunction = cobra.FixedCompletions(recipe.EmbeddedNames(), cobra.ShellCompDirectiveDefault)
 	return c
 }
-
-type recipeText struct {
-	Name string `json:"name"`
-	YAML string `json:"yaml"`
-}
-
-func (d recipeText) Text(w *printer.Writer) { w.Block("", d.YAML) }
 
 // loadRecipe finds a recipe by its name, or reads a file.
 func loadRecipe(name string) ([]byte, error) {
@@ -145,20 +139,13 @@ that is there stays what it is (exit 4).`, 1, 1, func(_ context.Context, args []
 			return nil, durable.Failure("write", name, err)
 		}
 		_, err = f.Write(text)
-		return newRecipe{args[0], name}, durable.Failure("write", name, errors.Join(err, f.Close()))
+		return printer.Result{JSON: map[string]string{"name": args[0], "path": name}, Write: func(w *printer.Writer) {
+			w.Line("wrote %s; check it with `ramet run recipe %s`", name, name)
+		}}, durable.Failure("write", name, errors.Join(err, f.Close()))
 	})
 	c.Example = `  ramet run new tidy
   ramet run start --recipe tidy.yaml --repo . --set task="Remove unused code"`
 	return c
-}
-
-type newRecipe struct {
-	Name string `json:"name"`
-	Path string `json:"path"`
-}
-
-func (d newRecipe) Text(w *printer.Writer) {
-	w.Line("wrote %s; check it with `ramet run recipe %s`", d.Path, d.Path)
 }
 
 // ReadStartedRecipe reads the recipe that a run began with. One of an earlier version may use built-ins that are

@@ -106,14 +106,9 @@ machines can reach needs --allow-remote, and the names they use, --host NAME.`,
 }
 
 // servePage asks the background kernel for the page of this project, and calls ready when it answers.
-func (l *Line) servePage(ctx context.Context, p ServerPorts, in ServeRequest, ready func(Served)) error {
-	place, err := l.Place()
-	if err != nil {
+func (l *Line) servePage(ctx context.Context, p ServerPorts, in ServeRequest, ready func(Served)) (err error) {
+	if in.OpenRequest, err = NameWorkspace(l.Session); err != nil {
 		return err
-	}
-	in.OpenRequest = OpenRequest{Dir: l.Dir, Workspace: l.Workspace}
-	if place.Named {
-		in.DB = place.DB
 	}
 	in.Environment = session.ClientEnvironment(l.Session)
 	if err := l.agreeOnVersion(ctx); err != nil {
