@@ -22,7 +22,7 @@ func (m *root) alter(a id.Agent, do tea.Cmd) tea.Cmd {
 	return s.changes[0]
 }
 
-// apply goes on with what waits. Where a change failed, what waited for it alone comes back into the prompt: it was
+// apply continues with the changes that wait. Where a change failed, what waited for it alone comes back into the prompt: it was
 // meant for another agent than this one is.
 func (msg alteredMsg) apply(m *root) tea.Cmd {
 	s := m.screen(msg.agent)

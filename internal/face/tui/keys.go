@@ -59,7 +59,7 @@ func (m *root) pressed(k tea.KeyPressMsg) tea.Cmd {
 	return m.typed(k)
 }
 
-// keyRow is what a key does. One without do works only where it is read.
+// keyRow describes a key. One without do works only where it is read.
 type keyRow struct {
 	key        string // as the terminal names it
 	name, help string // for the help screen; empty: another row tells it

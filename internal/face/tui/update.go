@@ -74,7 +74,7 @@ func (m *root) follow(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// effect is what came of a command, or what happened elsewhere.
+// effect tells the result of a command, or an event, and applies it to the screen.
 type effect interface{ apply(m *root) tea.Cmd }
 
 type tickMsg struct{}
