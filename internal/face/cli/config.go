@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -30,7 +31,7 @@ func ConfinedRules(rules ...string) string {
 }
 
 // boxedRules returns the rules of the user that permit commands, if these run confined.
-func boxedRules(l *Line) (out []string, err error) {
+func boxedRules(ctx context.Context, l *Line) (out []string, err error) {
 	conf, err := l.Settings()
 	if err != nil {
 		return nil, err
@@ -38,20 +39,12 @@ func boxedRules(l *Line) (out []string, err error) {
 	if mode, err := permit.ParseMode(conf.Permission); err != nil || mode != permit.Box {
 		return nil, err
 	}
-	home, err := l.HomeDir()
-	if err != nil {
-		return nil, err
-	}
-	project, err := config.ProjectFolder(l.Dir)
-	if err != nil {
-		return nil, err
-	}
-	saved, err := ReadRules(home, project)
-	if err != nil {
-		return nil, err
-	}
-	all, err := permit.ParseAll(conf.Allow)
-	for _, r := range append(all, saved...) {
+	all, err := operation.Rules.Call(ctx, l.client(), operation.RulesInput{})
+	for _, text := range append(all.Allow, all.Rules...) {
+		r, err := permit.Parse(text)
+		if err != nil {
+			return nil, err
+		}
 		if r.Tool == "bash" && !r.Outside {
 			out = append(out, r.String())
 		}

@@ -128,7 +128,7 @@ func examine(l *Line, ctx context.Context, p CarePorts) checkup {
 	}
 	out.add("sandbox", detail, nil)
 
-	if rules, err := boxedRules(l); err != nil || len(rules) > 0 {
+	if rules, err := boxedRules(ctx, l); err != nil || len(rules) > 0 {
 		out.add("rules", ConfinedRules(rules...), err)
 	}
 

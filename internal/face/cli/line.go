@@ -85,11 +85,6 @@ func Or0(args []string) string {
 	return args[0]
 }
 
-// FindOr0 takes the agent from the first argument, or agent 0.
-func (l *Line) FindOr0(ctx context.Context, args []string) (*session.Workspace, agent.Agent, error) {
-	return l.Find(ctx, Or0(args))
-}
-
 // path returns the path of a file that the user names. In the kernel it doesn't depend on the process's folder.
 func (l *Line) path(name string) string {
 	if filepath.IsAbs(name) || l.Hold == nil {

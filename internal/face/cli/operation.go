@@ -200,9 +200,13 @@ func (l *Line) Do(c *cobra.Command, o operation.Operation, in any) error {
 	if brief, ok := in.(operation.TextInput); ok && !l.JSON {
 		brief.ForText()
 	}
-	client := operation.Local{Open: l.Open, Runs: l.OpenRuns, Own: l.Own, Ports: operation.Ports{Session: l.Session, Ledger: l.OpenLedger, Vendors: l.vendors,
+	return operation.Explain(o, operation.CLI, l.carryOut(c.Context(), l.client(), o, in))
+}
+
+// client returns a client that carries out operations in this process.
+func (l *Line) client() operation.Local {
+	return operation.Local{Open: l.Open, Runs: l.OpenRuns, Own: l.Own, Ports: operation.Ports{Session: l.Session, Ledger: l.OpenLedger, Vendors: l.vendors,
 		Tell: func(line string) { fmt.Fprintln(l.Stderr, line) }, Yes: l.Yes, Secret: l.secret}}
-	return operation.Explain(o, operation.CLI, l.carryOut(c.Context(), client, o, in))
 }
 
 // carryOut asks a person if the input wants it, calls the operation and prints its output.
