@@ -88,6 +88,11 @@ func reviewTrust(ctx context.Context, e *Env, in TrustInput) (out public.Trust, 
 	if err != nil {
 		return out, err
 	}
+	return passGate(ctx, g, in)
+}
+
+// passGate lists what acts in a project, and accepts it if the input says so.
+func passGate(ctx context.Context, g trust.Gate, in TrustInput) (out public.Trust, err error) {
 	if in.Revoke {
 		return public.Trust{Project: g.Project, Things: []public.Thing{}}, g.Revoke(ctx)
 	}
@@ -168,7 +173,7 @@ func writeThingDiff(w *printer.Writer, t public.Thing) {
 var ShowTrust = Op[NoInput, public.Trust]{
 	Doc: Doc{Name: "trust show", Group: "trust", ID: "getTrust", Route: "GET /api/v1/trust 200", Faces: HTTP, Effect: Reads,
 		Summary: "List the files of the project that act, and how they differ from what a person accepted"},
-	Run: func(ctx context.Context, e *Env, _ NoInput) (public.Trust, error) { return e.Project().Trust(ctx) },
+	Run: func(ctx context.Context, e *Env, _ NoInput) (public.Trust, error) { return passGate(ctx, e.Project().Gate(ctx), TrustInput{List: true}) },
 }
 
 // AcceptTrustInput names what a person has seen.
@@ -181,6 +186,10 @@ var AcceptTrust = Op[AcceptTrustInput, public.Trust]{
 	Doc: Doc{Name: "trust accept", Group: "trust", ID: "acceptTrust", Route: "POST /api/v1/trust 200", Faces: HTTP, Persons: true,
 		Summary: "Accept what was listed under a digest, in exactly these bytes"},
 	Run: func(ctx context.Context, e *Env, in AcceptTrustInput) (public.Trust, error) {
-		return e.Project().Accept(ctx, in.Digest)
+		g := e.Project().Gate(ctx)
+		if _, err := passGate(ctx, g, TrustInput{Accept: in.Digest}); err != nil {
+			return public.Trust{}, err
+		}
+		return passGate(ctx, g, TrustInput{List: true})
 	},
 }

@@ -136,28 +136,8 @@ func openGate(ctx context.Context, home, project string) trust.Gate {
 	return trust.Gate{Home: home, Project: project, Sources: slices.Concat(trust.Standard(), kit.Sources(), []trust.Source{hookprogram.Source(), mcp.Source(), driver.PresetSource(), worktree.Programs(ctx)})}
 }
 
-// Trust lists what acts in the project of the workspace.
-func (w Project) Trust(ctx context.Context) (public.Trust, error) {
-	r, err := openGate(ctx, w.ws.Home, w.ws.Place.Project).Review()
-	if err != nil {
-		return public.Trust{}, err
-	}
-	return FormatReview(r)
-}
-
-// Accept lets act what was listed under a digest; if it is something else by now,
-// UNTRUSTED, and nothing is accepted.
-func (w Project) Accept(ctx context.Context, digest string) (public.Trust, error) {
-	g := openGate(ctx, w.ws.Home, w.ws.Place.Project)
-	r, err := g.Review()
-	if err == nil {
-		err = AcceptReview(ctx, g, r, digest)
-	}
-	if err != nil {
-		return public.Trust{}, err
-	}
-	return w.Trust(ctx)
-}
+// Gate checks what acts in the project of the workspace.
+func (w Project) Gate(ctx context.Context) trust.Gate { return openGate(ctx, w.ws.Home, w.ws.Place.Project) }
 
 // AcceptReview accepts a review, if it has the digest that a person named.
 func AcceptReview(ctx context.Context, g trust.Gate, r trust.Review, digest string) error {
