@@ -173,7 +173,9 @@ func writeThingDiff(w *printer.Writer, t public.Thing) {
 var ShowTrust = Op[NoInput, public.Trust]{
 	Doc: Doc{Name: "trust show", Group: "trust", ID: "getTrust", Route: "GET /api/v1/trust 200", Faces: HTTP, Effect: Reads,
 		Summary: "List the files of the project that act, and how they differ from what a person accepted"},
-	Run: func(ctx context.Context, e *Env, _ NoInput) (public.Trust, error) { return passGate(ctx, e.Project().Gate(ctx), TrustInput{List: true}) },
+	Run: func(ctx context.Context, e *Env, _ NoInput) (public.Trust, error) {
+		return passGate(ctx, e.Project().Gate(ctx), TrustInput{List: true})
+	},
 }
 
 // AcceptTrustInput names what a person has seen.

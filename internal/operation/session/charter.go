@@ -137,7 +137,9 @@ func openGate(ctx context.Context, home, project string) trust.Gate {
 }
 
 // Gate checks what acts in the project of the workspace.
-func (w Project) Gate(ctx context.Context) trust.Gate { return openGate(ctx, w.ws.Home, w.ws.Place.Project) }
+func (w Project) Gate(ctx context.Context) trust.Gate {
+	return openGate(ctx, w.ws.Home, w.ws.Place.Project)
+}
 
 // AcceptReview accepts a review, if it has the digest that a person named.
 func AcceptReview(ctx context.Context, g trust.Gate, r trust.Review, digest string) error {
