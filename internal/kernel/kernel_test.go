@@ -26,7 +26,6 @@ import (
 	"ramet/internal/store/sqlite"
 	"ramet/internal/testkit"
 	"ramet/internal/testkit/llmtest"
-	"ramet/internal/testkit/script"
 	"ramet/internal/turn/loop"
 	"ramet/internal/turn/tool"
 )
@@ -70,7 +69,7 @@ func newBench(t *testing.T, replies string, tools ...tool.Tool) *bench {
 	if b.zero, err = s.Zero(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	model := testkit.Must(script.Parse(replies, b.gates.Wait))(t)
+	model := testkit.Must(llmtest.ParseScript(replies, b.gates.Wait))(t)
 	b.Options = Options{
 		Store: s, Owner: "here:1:a",
 		Parts: Parts{

@@ -17,7 +17,6 @@ import (
 	"ramet/internal/run"
 	"ramet/internal/testkit"
 	"ramet/internal/testkit/llmtest"
-	"ramet/internal/testkit/script"
 )
 
 // orchestrator remembers reports, and what happened before each.
@@ -69,7 +68,7 @@ func newSet(t *testing.T, replies string, change ...func(*RecorderOptions)) *set
 	t.Helper()
 	s := &set{T: t, clock: time.Unix(0, 0)}
 	s.orchestrator = &tapeDesk{sent: &s.sent}
-	model := testkit.Must(script.Parse(replies, s.gates.Wait))(t)
+	model := testkit.Must(llmtest.ParseScript(replies, s.gates.Wait))(t)
 	counted := llm.Func(func(ctx context.Context, r llm.Request) iter.Seq[llm.Event] {
 		return func(yield func(llm.Event) bool) {
 			s.sent++

@@ -23,7 +23,7 @@ import (
 	"ramet/internal/ledger"
 	"ramet/internal/run"
 	"ramet/internal/testkit"
-	"ramet/internal/testkit/script"
+	"ramet/internal/testkit/llmtest"
 	"ramet/internal/turn/loop"
 )
 
@@ -475,7 +475,7 @@ func TestAFencedItemStops(t *testing.T) {
 	s.orchestrator.refuse = func(Report) error { return fault.New(fault.Fenced, "the attempt is not current") }
 	_, err := s.do(s.item("x", Output{Path: "a", Answer: true}))
 	s.fails(err, fault.Fenced)
-	if s.model.(*script.Model).Left() != 1 {
+	if s.model.(*llmtest.Script).Left() != 1 {
 		t.Error("something was sent")
 	}
 	s.clean()

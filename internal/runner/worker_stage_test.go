@@ -27,7 +27,6 @@ import (
 	"ramet/internal/store/sqlite"
 	"ramet/internal/testkit"
 	"ramet/internal/testkit/llmtest"
-	"ramet/internal/testkit/script"
 	"ramet/internal/tools/local"
 	"ramet/internal/turn/tool"
 )
@@ -62,7 +61,7 @@ func newStageCrew(t testing.TB, replies string, change ...func(*WorkerPoolOption
 	t.Helper()
 	s := &crewStage{t: t, orchestrator: &crewDesk{inputs: map[string][]byte{}}, dir: filepath.Join(t.TempDir(), "items")}
 	var err error
-	if s.model, err = script.Parse(replies, s.gates.Wait); err != nil {
+	if s.model, err = llmtest.ParseScript(replies, s.gates.Wait); err != nil {
 		t.Fatal(err)
 	}
 	if s.store, err = sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ramet.db"), sqlite.Options{Cwd: "/"}); err != nil {

@@ -29,7 +29,6 @@ import (
 	"ramet/internal/store/sqlite"
 	"ramet/internal/testkit"
 	"ramet/internal/testkit/llmtest"
-	"ramet/internal/testkit/script"
 	"ramet/internal/turn/loop"
 	"ramet/internal/turn/permit"
 	"ramet/internal/turn/tool"
@@ -101,8 +100,8 @@ func newFloorAt(t testing.TB, home, db, replies string, change ...func(*EventsOp
 	return f
 }
 
-func startKernel(ctx context.Context, s *store.Store, owner, replies string, gate script.Gate, ask permit.Asker, place control.Folder, ran chan string) (*kernel.Kernel, error) {
-	model, err := script.Parse(replies, gate)
+func startKernel(ctx context.Context, s *store.Store, owner, replies string, gate llmtest.Gate, ask permit.Asker, place control.Folder, ran chan string) (*kernel.Kernel, error) {
+	model, err := llmtest.ParseScript(replies, gate)
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,7 @@ import (
 	"ramet/internal/model/decorate"
 	"ramet/internal/model/llm"
 	"ramet/internal/testkit"
-	"ramet/internal/testkit/script"
+	"ramet/internal/testkit/llmtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -122,12 +122,12 @@ func TestScriptsOnlyWhereTheyAreAllowed(t *testing.T) {
 	if _, err := Model(ref, Options{}); !fault.Is(err, fault.NotFound) {
 		t.Error(err)
 	}
-	if _, err := Model(llm.Ref{Vendor: Script, Name: path + "x"}, Options{Script: script.Open}); !fault.Is(err, fault.NotFound) {
+	if _, err := Model(llm.Ref{Vendor: Script, Name: path + "x"}, Options{Script: llmtest.OpenScript}); !fault.Is(err, fault.NotFound) {
 		t.Error(err)
 	}
 	for range 2 { // opened anew each time
 		var kept calls
-		p := testkit.Must(Model(ref, Options{Script: script.Open, Recorder: &kept}))(t)
+		p := testkit.Must(Model(ref, Options{Script: llmtest.OpenScript, Recorder: &kept}))(t)
 		m, _, _, err := llm.Collect(p.Stream(t.Context(), llm.Request{Model: path, Messages: []llm.Message{llm.Say(llm.User, "Hi")}}))
 		if err != nil || m.Text() != "hi" || len(kept) != 1 || !kept[0].Priced {
 			t.Errorf("%+v %v %+v", m, err, kept)

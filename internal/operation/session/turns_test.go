@@ -22,7 +22,6 @@ import (
 	"ramet/internal/operation/control"
 	"ramet/internal/testkit"
 	"ramet/internal/testkit/llmtest"
-	"ramet/internal/testkit/script"
 	"ramet/internal/turn/loop"
 	"ramet/internal/turn/tool"
 )
@@ -30,7 +29,7 @@ import (
 // startKernel starts a kernel with a scripted model that serves a workspace, as another process would.
 func startKernel(t *testing.T, w *Workspace, gates *llmtest.ScriptGates) (*kernel.Kernel, *control.Server) {
 	t.Helper()
-	model, err := script.Parse(`
+	model, err := llmtest.ParseScript(`
 {"when": "stall", "repeat": true, "steps": [{"wait": "gate"}]}
 {"repeat": true, "steps": [{"text": "fine"}]}
 `, gates.Wait)

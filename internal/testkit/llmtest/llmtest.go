@@ -5,8 +5,8 @@
 //
 // TryLive tries a real model with what an agent does: a loop with a tool, a fork, an image, a cancelled call, a cached
 // prompt, structured output, a web search. `make live` does that for each vendor whose key is set, for a few cents.
-// There are also gates that hold a scripted model until a test opens them, and a server that enforces its context
-// window.
+// Script is a model that says what a file tells it, ScriptGates hold it until a test opens them, and StrictServer is a
+// server that enforces a context window.
 package llmtest
 
 import (

@@ -20,7 +20,7 @@ import (
 	"ramet/internal/model/llm"
 	"ramet/internal/runner"
 	"ramet/internal/store/database"
-	"ramet/internal/testkit/script"
+	"ramet/internal/testkit/llmtest"
 )
 
 // Switches holds the changes that a test makes. The zero value changes nothing.
@@ -62,7 +62,7 @@ func FromEnvironment() Switches {
 		Patient: os.Getenv("RAMET_TEST_PATIENT") != "",
 	}
 	if os.Getenv("RAMET_TEST_SCRIPTS") != "" {
-		s.Script = script.Open
+		s.Script = llmtest.OpenScript
 	}
 	if path := os.Getenv("RAMET_TEST_CLOCK"); path != "" {
 		s.Now = func() time.Time { return time.Now().Add(offset(path)) }

@@ -18,7 +18,7 @@ import (
 	"ramet/internal/base/text"
 	"ramet/internal/core/history"
 	"ramet/internal/model/llm"
-	"ramet/internal/testkit/script"
+	"ramet/internal/testkit/llmtest"
 	"ramet/internal/turn/tool"
 )
 
@@ -46,7 +46,7 @@ func TestATurnWithTools(t *testing.T) {
 			t.Errorf("%+v %v", m.Call, err)
 		}
 	}
-	if p := s.requests[1].Messages[2].Parts[0]; p.Signature != "sig" || p.Origin != script.Origin {
+	if p := s.requests[1].Messages[2].Parts[0]; p.Signature != "sig" || p.Origin != llmtest.ScriptOrigin {
 		t.Errorf("the thought went back as %+v", p)
 	}
 	if got := s.requests[0].CacheAfter; len(got) != 2 || got[0] != 0 || got[1] != 1 {

@@ -20,7 +20,6 @@ import (
 	"ramet/internal/model/llm"
 	"ramet/internal/testkit"
 	"ramet/internal/testkit/llmtest"
-	"ramet/internal/testkit/script"
 	"ramet/internal/turn/tool"
 )
 
@@ -32,7 +31,7 @@ type stage struct {
 	book  *book
 	c     *Conversation
 	turn  Turn
-	model *script.Model
+	model *llmtest.Script
 	gates llmtest.ScriptGates
 
 	mu       sync.Mutex
@@ -56,7 +55,7 @@ func newStage(t *testing.T, lines string, tools ...tool.Tool) *stage {
 	t.Helper()
 	s := &stage{t: t, book: newBook(), durable: map[id.Message]bool{}, deny: map[string]bool{}}
 	var err error
-	if s.model, err = script.Parse(lines, s.gates.Wait); err != nil {
+	if s.model, err = llmtest.ParseScript(lines, s.gates.Wait); err != nil {
 		t.Fatal(err)
 	}
 	s.book.write(says(history.User, "go"))
@@ -306,4 +305,4 @@ func (s *stage) openCalls() []string {
 	return open
 }
 
-func script0(lines string) (*script.Model, error) { return script.Parse(lines, nil) }
+func script0(lines string) (*llmtest.Script, error) { return llmtest.ParseScript(lines, nil) }

@@ -1,4 +1,4 @@
-package script
+package llmtest
 
 import (
 	"context"
@@ -85,7 +85,7 @@ func (p *player) shut() {
 		return
 	}
 	if p.open.Type == llm.Thinking {
-		p.open.Origin = Origin
+		p.open.Origin = ScriptOrigin
 	}
 	p.emit(llm.Event{Type: llm.Done, Part: new(p.open)})
 	p.open = llm.Part{}

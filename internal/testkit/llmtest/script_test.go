@@ -1,4 +1,4 @@
-package script
+package llmtest
 
 import (
 	"context"
@@ -9,17 +9,16 @@ import (
 
 	"ramet/internal/base/fault"
 	"ramet/internal/model/llm"
-	"ramet/internal/testkit/llmtest"
 )
 
-func askScript(t *testing.T, m *Model, text string) (llm.Message, llm.Usage, llm.Finish, error) {
+func askScript(t *testing.T, m *Script, text string) (llm.Message, llm.Usage, llm.Finish, error) {
 	t.Helper()
 	return llm.Collect(m.Stream(t.Context(), llm.Request{Model: "x", Messages: []llm.Message{llm.Say(llm.User, text)}}))
 }
 
-func parseScript(t *testing.T, text string, gate Gate) *Model {
+func parseScript(t *testing.T, text string, gate Gate) *Script {
 	t.Helper()
-	m, err := Parse(text, gate)
+	m, err := ParseScript(text, gate)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +36,7 @@ func TestItSaysWhatTheFileSays(t *testing.T) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	m, err := Read(path, nil)
+	m, err := ReadScript(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +44,7 @@ func TestItSaysWhatTheFileSays(t *testing.T) {
 	if err != nil || finish.Reason != llm.ToolCalls || usage.Total() != 7 || got.Text() != "I look." || len(got.Parts) != 4 {
 		t.Fatalf("%+v %+v %+v %v", got, usage, finish, err)
 	}
-	if th := got.Parts[0]; th.Text != "hm." || th.Signature != "sig" || th.Origin != Origin {
+	if th := got.Parts[0]; th.Text != "hm." || th.Signature != "sig" || th.Origin != ScriptOrigin {
 		t.Errorf("%+v", th)
 	}
 	if calls := got.Calls(); calls[0].CallID != "call_1" || calls[1].CallID != "mine" || string(calls[0].Args) != `{"path": "a"}` {
@@ -88,7 +87,7 @@ func TestRepliesFitRequests(t *testing.T) {
 }
 
 func TestAGateIsWaitedFor(t *testing.T) {
-	var gates llmtest.ScriptGates
+	var gates ScriptGates
 	m := parseScript(t, `{"repeat": true, "steps": [{"text": "a"}, {"wait": "go"}, {"text": "b"}]}`, gates.Wait)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -138,11 +137,11 @@ func TestAPipeIsAGate(t *testing.T) {
 
 func TestABadScriptSaysWhere(t *testing.T) {
 	for _, text := range []string{"{}\n{", `{"stpes": []}`, `{"steps": [{"txt": "a"}]}`} {
-		if _, err := Parse(text, nil); !fault.Is(err, fault.InvalidConfig) {
+		if _, err := ParseScript(text, nil); !fault.Is(err, fault.InvalidConfig) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	if _, err := Read("not-there", nil); !fault.Is(err, fault.NotFound) {
+	if _, err := ReadScript("not-there", nil); !fault.Is(err, fault.NotFound) {
 		t.Error(err)
 	}
 }

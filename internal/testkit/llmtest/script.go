@@ -1,4 +1,30 @@
-// Package script has a model that says what a file tells it, for tests.
+package llmtest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"ramet/internal/base/fault"
+	"ramet/internal/model/llm"
+)
+
+// ScriptOrigin marks the script's thinking.
+const ScriptOrigin = "script"
+
+// Gate waits until something is true, or ctx ends.
+type Gate func(ctx context.Context, name string) error
+
+// Script is a scripted provider. Calls may run concurrently; each takes its reply
+// when it begins.
 //
 // A script holds one JSON object a line; empty lines and lines that begin with # are skipped. Each object is
 // one reply, and a request gets the first reply that matches and was not used up:
@@ -18,34 +44,7 @@
 //	{"error": "CODE", "message": "…", "again": true, "after_ms": 10}
 //	{"cut": true}                         the stream ends here: STREAM_CUT
 //	{"finish": "length"}                  the reason; defaults to stop or tool_calls
-package script
-
-import (
-	"bufio"
-	"bytes"
-	"context"
-	"encoding/json"
-	"fmt"
-	"iter"
-	"os"
-	"slices"
-	"strings"
-	"sync"
-	"time"
-
-	"ramet/internal/base/fault"
-	"ramet/internal/model/llm"
-)
-
-// Origin marks the script's thinking.
-const Origin = "script"
-
-// Gate waits until something is true, or ctx ends.
-type Gate func(ctx context.Context, name string) error
-
-// Model is a scripted provider. Calls may run concurrently; each takes its reply
-// when it begins.
-type Model struct {
+type Script struct {
 	gate Gate
 
 	mu      sync.Mutex
@@ -78,31 +77,31 @@ type step struct {
 	Finish    llm.Reason      `json:"finish"`
 }
 
-// Read reads a script from a file.
-func Read(path string, gate Gate) (*Model, error) {
+// ReadScript reads a script from a file.
+func ReadScript(path string, gate Gate) (*Script, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fault.New(fault.NotFound, "read script: %w", err)
 	}
-	return Parse(string(text), gate)
+	return ParseScript(string(text), gate)
 }
 
-// Open reads a script whose gates are named pipes.
-func Open(path string) (llm.Provider, error) {
-	m, err := Read(path, WaitForPipe)
+// OpenScript reads a script whose gates are named pipes.
+func OpenScript(path string) (llm.Provider, error) {
+	m, err := ReadScript(path, WaitForPipe)
 	if err != nil {
 		return nil, err
 	}
 	return m, nil
 }
 
-// Parse reads a script. A line that is not understood is INVALID_CONFIG. A nil
+// ParseScript reads a script. A line that is not understood is INVALID_CONFIG. A nil
 // gate is open.
-func Parse(text string, gate Gate) (*Model, error) {
+func ParseScript(text string, gate Gate) (*Script, error) {
 	if gate == nil {
 		gate = func(ctx context.Context, _ string) error { return ctx.Err() }
 	}
-	m := &Model{gate: gate}
+	m := &Script{gate: gate}
 	lines := bufio.NewScanner(strings.NewReader(text))
 	lines.Buffer(nil, 64<<20)
 	for n := 1; lines.Scan(); n++ {
@@ -125,7 +124,7 @@ func Parse(text string, gate Gate) (*Model, error) {
 }
 
 // Left returns how many replies that are taken once were not.
-func (m *Model) Left() int {
+func (m *Script) Left() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	n := 0
@@ -138,7 +137,7 @@ func (m *Model) Left() int {
 }
 
 // Stream plays the next reply that fits.
-func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq[llm.Event] {
+func (m *Script) Stream(ctx context.Context, r llm.Request) iter.Seq[llm.Event] {
 	return func(yield func(llm.Event) bool) {
 		if ctx.Err() != nil {
 			yield(llm.Fail(llm.Ended(ctx)))
@@ -163,7 +162,7 @@ func (m *Model) Stream(ctx context.Context, r llm.Request) iter.Seq[llm.Event] {
 	}
 }
 
-func (m *Model) take(r llm.Request) ([]step, bool) {
+func (m *Script) take(r llm.Request) ([]step, bool) {
 	last := ""
 	if n := len(r.Messages); n > 0 {
 		for _, p := range r.Messages[n-1].Parts {
