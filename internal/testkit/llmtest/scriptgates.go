@@ -35,7 +35,7 @@ func (g *ScriptGates) Open(name string) {
 	}
 }
 
-// Wait is a Gate.
+// Wait waits for a gate; it is a Gate.
 func (g *ScriptGates) Wait(ctx context.Context, name string) error {
 	select {
 	case <-g.channel(name):
